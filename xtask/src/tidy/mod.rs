@@ -1,0 +1,80 @@
+//! Checks of the whole project. Each takes what it needs and returns what it found; none changes anything.
+
+mod walls;
+mod sizes;
+mod names;
+pub(crate) mod migrations;
+mod contents;
+mod workspace_dependencies;
+mod test_files;
+mod doc_links;
+mod project;
+mod rust_source;
+
+use std::fmt;
+use std::path::Path;
+use std::process::ExitCode;
+
+use anyhow::Result;
+
+use project::Project;
+
+/// Something that breaks a rule.
+#[derive(Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub(crate) struct Finding {
+    /// Relative to the root.
+    path: String,
+    /// From 1; none for the file as a whole.
+    line: Option<usize>,
+    what: String,
+    mend: String,
+}
+
+impl Finding {
+    fn in_file(path: &str, what: impl Into<String>, mend: impl Into<String>) -> Self {
+        Self { path: path.to_owned(), line: None, what: what.into(), mend: mend.into() }
+    }
+
+    fn at(path: &str, line: usize, what: impl Into<String>, mend: impl Into<String>) -> Self {
+        Self { line: Some(line), ..Self::in_file(path, what, mend) }
+    }
+}
+
+impl fmt::Display for Finding {
+    fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let Self { path, line, what, mend } = self;
+        match line {
+            Some(line) => write!(formatter, "{path}:{line}: {what}\n    {mend}"),
+            None => write!(formatter, "{path}: {what}\n    {mend}"),
+        }
+    }
+}
+
+/// Runs every check over the project at `root` and prints what it found.
+pub(crate) fn run(root: &Path) -> Result<ExitCode> {
+    let project = Project::read(root)?;
+    let mut findings: Vec<Finding> = [
+        walls::findings(&project.members),
+        sizes::findings(&project.files),
+        names::findings(&project.files),
+        migrations::findings(&project.files),
+        contents::findings(&project.files),
+        workspace_dependencies::findings(&project),
+        test_files::findings(&project.files),
+        doc_links::findings(&project.files),
+    ]
+    .into_iter()
+    .flatten()
+    .collect();
+    findings.sort();
+    findings.dedup();
+    for finding in &findings {
+        println!("{finding}");
+    }
+    if findings.is_empty() {
+        println!("tidy: {} files of {} crates, nothing to mend", project.files.len(), project.members.len());
+        return Ok(ExitCode::SUCCESS);
+    }
+    println!("tidy: {} to mend", findings.len());
+    Ok(ExitCode::FAILURE)
+}
