@@ -1,0 +1,102 @@
+//! L2 capture: a message is durable before anything clever happens to it, and it is never paraphrased.
+
+use jiff::tz::TimeZone;
+
+use crate::identifiers::{MessageId, SessionId, TurnId};
+use crate::ledger::Receipt;
+use crate::messages::{MESSAGE_LENGTH_MAX, Role};
+use crate::ports::{Captured, Clock, Ids, NewMessage, Store, StoreError};
+use crate::scope::Scope;
+use crate::sessions::SessionPolicy;
+use crate::text;
+
+/// One line of talk, as it arrived.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Line {
+    /// Whose talk it is.
+    pub scope: Scope,
+    /// Where it was said.
+    pub channel_id: String,
+    /// Its turn; none for a message that the persona sends of its own accord.
+    pub turn_id: Option<TurnId>,
+    /// Who said it.
+    pub role: Role,
+    /// What was said, to the letter.
+    pub content: String,
+    /// Whether the model was cut off while saying it.
+    pub incomplete: bool,
+}
+
+/// Why a line was not captured. Nothing was written.
+#[derive(Debug, thiserror::Error, PartialEq, Eq)]
+pub enum CaptureError {
+    /// There is nothing to keep.
+    #[error("the message is empty; nothing was written")]
+    Empty,
+    /// More than fits.
+    #[error("the message has {length} characters; at most {MESSAGE_LENGTH_MAX} fit, nothing was written")]
+    TooLong {
+        /// Its length in characters.
+        length: usize,
+    },
+    /// Storage refused.
+    #[error(transparent)]
+    Store(#[from] StoreError),
+}
+
+/// What capture needs of the world.
+#[derive(Clone, Copy)]
+pub struct Recorder<'a> {
+    /// Where it goes.
+    pub store: &'a dyn Store,
+    /// The time.
+    pub clock: &'a dyn Clock,
+    /// Its ids.
+    pub ids: &'a dyn Ids,
+    /// When sessions end by themselves.
+    pub policy: SessionPolicy,
+}
+
+/// Refuses what can't be captured, before room is reserved or anything is written.
+pub fn check(content: &str) -> Result<(), CaptureError> {
+    if content.trim().is_empty() {
+        return Err(CaptureError::Empty);
+    }
+    let length = content.chars().count();
+    if length > MESSAGE_LENGTH_MAX {
+        return Err(CaptureError::TooLong { length });
+    }
+    Ok(())
+}
+
+impl Recorder<'_> {
+    /// Writes the line with its session's counters, its words and its turn in one transaction, and returns when it
+    /// is durable. `zone` is the user's: it decides the day. A reply brings its receipt, which settles the turn.
+    pub async fn capture(
+        &self,
+        line: Line,
+        zone: &TimeZone,
+        receipt: Option<Receipt>,
+    ) -> Result<Captured, CaptureError> {
+        // A reply may be longer than what a person may send; it was already spoken, so all of it is kept.
+        if line.role == Role::User {
+            check(&line.content)?;
+        }
+        let now = self.clock.now();
+        let message = NewMessage {
+            id: MessageId(self.ids.next(now)),
+            session_id_if_new: SessionId(self.ids.next(now)),
+            token_count: text::estimate_tokens(&line.content),
+            terms: text::index_terms(&line.content),
+            day: now.to_zoned(zone.clone()).date(),
+            created_at: now,
+            scope: line.scope,
+            channel_id: line.channel_id,
+            turn_id: line.turn_id,
+            role: line.role,
+            content: line.content,
+            incomplete: line.incomplete,
+        };
+        Ok(self.store.capture(message, self.policy, receipt).await?)
+    }
+}

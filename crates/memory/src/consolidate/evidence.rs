@@ -1,0 +1,215 @@
+//! No evidence, no memory: every quote is looked up in the session's own messages, by the speaker it needs.
+
+use super::patterns::Patterns;
+use crate::messages::{Message, Role};
+use crate::nodes::{Evidence, NodeKind, RejectedQuote, Subject};
+use crate::ports::{EvidenceFailure, ProposedEvent, ProposedQuote};
+use crate::text::find_quote;
+use std::sync::LazyLock;
+
+/// Shortest quote that says anything, in characters without white space. A whole message may be shorter.
+const QUOTE_LENGTH_MIN: usize = 2;
+
+static COMMITMENT: LazyLock<Patterns> =
+    LazyLock::new(|| Patterns::parse(include_str!("words/commitment.txt")));
+static REFUSAL: LazyLock<Patterns> = LazyLock::new(|| Patterns::parse(include_str!("words/refusal.txt")));
+static TIME: LazyLock<Patterns> = LazyLock::new(|| Patterns::parse(include_str!("words/time.txt")));
+
+/// A proposed event after the check.
+#[derive(Clone, Debug, PartialEq)]
+pub(super) struct Checked {
+    /// The event.
+    pub(super) event: ProposedEvent,
+    /// Quotes that hold.
+    pub(super) evidence: Vec<Evidence>,
+    /// Quotes that do not, and why.
+    pub(super) failures: Vec<EvidenceFailure>,
+}
+
+impl Checked {
+    /// Whether each of its quotes holds, and there is one.
+    pub(super) fn holds_entirely(&self) -> bool {
+        self.failures.is_empty() && !self.evidence.is_empty()
+    }
+
+    /// Its quotes as proposed, for a person to see.
+    pub(super) fn proposed_quotes(&self) -> Vec<RejectedQuote> {
+        let quote =
+            |q: &ProposedQuote| RejectedQuote { message_id: Some(q.message_id), quote: q.quote.clone() };
+        self.event.evidence.iter().map(quote).collect()
+    }
+
+    /// What is wrong with it, in a sentence.
+    pub(super) fn reason(&self) -> String {
+        match self.failures.first() {
+            Some(failure) => failure.reason.clone(),
+            None => "no quote was given".to_owned(),
+        }
+    }
+}
+
+/// Looks every quote of the event up. A quote that stands in another message of the same speaker is accepted from
+/// there: the words are what counts.
+pub(super) fn check(event: ProposedEvent, messages: &[Message]) -> Checked {
+    let mut evidence: Vec<Evidence> = Vec::new();
+    let mut failures = Vec::new();
+    for proposed in &event.evidence {
+        match locate(proposed, &event, messages) {
+            Ok(found) if evidence.contains(&found) => {}
+            Ok(found) => evidence.push(found),
+            Err(reason) => failures.push(EvidenceFailure {
+                description: event.description.clone(),
+                quote: proposed.quote.clone(),
+                reason,
+            }),
+        }
+    }
+    if event.evidence.is_empty() {
+        failures.push(EvidenceFailure {
+            description: event.description.clone(),
+            quote: String::new(),
+            reason: "no quote was given".to_owned(),
+        });
+    }
+    if let Some(reason) = broken_promise_rule(&event, messages) {
+        evidence.clear();
+        failures.push(EvidenceFailure {
+            description: event.description.clone(),
+            quote: String::new(),
+            reason,
+        });
+    }
+    Checked { event, evidence, failures }
+}
+
+/// Who must have said it: the user for what is about the user, the persona for its own intentions, either for both.
+fn may_say(role: Role, subject: Subject) -> bool {
+    match subject {
+        Subject::User => role == Role::User,
+        Subject::Persona => role == Role::Persona,
+        Subject::Shared => true,
+    }
+}
+
+fn locate(proposed: &ProposedQuote, event: &ProposedEvent, messages: &[Message]) -> Result<Evidence, String> {
+    let named = messages.iter().find(|message| message.id == proposed.message_id);
+    let whole = named.is_some_and(|message| message.content.trim() == proposed.quote.trim());
+    let length = proposed.quote.chars().filter(|c| !c.is_whitespace()).count();
+    if length < QUOTE_LENGTH_MIN && !whole {
+        return Err("the quote is too short to show anything".to_owned());
+    }
+    let fits = |message: &Message| {
+        let (start, end) = find_quote(&message.content, &proposed.quote)?;
+        let span = |position: usize| u32::try_from(position).unwrap_or(u32::MAX);
+        let quote: String = message.content.chars().skip(start).take(end - start).collect();
+        Some(Evidence { message_id: message.id, quote, start: span(start), end: span(end) })
+    };
+    let allowed = |message: &&Message| may_say(message.role, event.subject);
+    let found =
+        named.filter(allowed).and_then(fits).or_else(|| messages.iter().filter(allowed).find_map(fits));
+    if let Some(evidence) = found {
+        return Ok(evidence);
+    }
+    if messages.iter().any(|message| fits(message).is_some()) {
+        return Err("the words are there, but the other side said them".to_owned());
+    }
+    Err("the words do not stand in the conversation".to_owned())
+}
+
+/// A promise of the persona needs an explicit commitment and a time in the quoted words, and no refusal in the session.
+fn broken_promise_rule(event: &ProposedEvent, messages: &[Message]) -> Option<String> {
+    if event.kind != NodeKind::Intention || event.subject != Subject::Persona {
+        return None;
+    }
+    let quotes = || event.evidence.iter().map(|proposed| proposed.quote.as_str());
+    if !quotes().any(|quote| COMMITMENT.occur_as_words(quote)) {
+        return Some("an intention needs words of commitment that the persona has voiced".to_owned());
+    }
+    if event.event_time.is_none() && !quotes().any(|quote| TIME.occur_as_words(quote)) {
+        return Some("an intention needs a time".to_owned());
+    }
+    let refused = messages.iter().any(|m| m.role == Role::Persona && REFUSAL.occur_as_words(&m.content));
+    refused.then(|| "the persona refused in the same conversation".to_owned())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::super::fixtures::{persona_says, user_says};
+    use super::*;
+
+    fn event(subject: Subject, quotes: &[(&Message, &str)]) -> ProposedEvent {
+        ProposedEvent {
+            kind: NodeKind::Event,
+            description: "d".to_owned(),
+            emotional_impact: 2,
+            emotion_tags: Vec::new(),
+            relational_tags: Vec::new(),
+            subject,
+            event_time: None,
+            evidence: quotes
+                .iter()
+                .map(|(message, quote)| ProposedQuote { message_id: message.id, quote: (*quote).to_owned() })
+                .collect(),
+            supersedes: Vec::new(),
+            entities: Vec::new(),
+        }
+    }
+
+    #[test]
+    fn a_quote_is_found_with_its_span_and_as_it_stands() {
+        let said = user_says("我养了只白猫,\n 叫小黑。");
+        let checked = check(event(Subject::User, &[(&said, "白猫, 叫小黑")]), std::slice::from_ref(&said));
+        assert!(checked.holds_entirely());
+        assert_eq!(checked.evidence[0].quote, "白猫,\n 叫小黑");
+        assert_eq!((checked.evidence[0].start, checked.evidence[0].end), (4, 12));
+    }
+
+    #[test]
+    fn invented_words_and_words_of_the_other_side_do_not_hold() {
+        let (user, persona) = (user_says("I like tea"), persona_says("You must love hiking"));
+        let messages = [user.clone(), persona.clone()];
+        let invented = check(event(Subject::User, &[(&user, "I like coffee")]), &messages);
+        assert!(invented.evidence.is_empty());
+        assert!(invented.reason().contains("do not stand"));
+        let guessed = check(event(Subject::User, &[(&persona, "love hiking")]), &messages);
+        assert!(guessed.evidence.is_empty());
+        assert!(guessed.reason().contains("other side"));
+        assert!(check(event(Subject::Shared, &[(&persona, "love hiking")]), &messages).holds_entirely());
+        assert!(check(event(Subject::User, &[]), &messages).evidence.is_empty());
+    }
+
+    #[test]
+    fn a_wrong_handle_is_mended_when_the_speaker_is_right() {
+        let (first, second) = (user_says("good morning"), user_says("my cat is called Tom"));
+        let messages = [first.clone(), second.clone()];
+        let checked = check(event(Subject::User, &[(&first, "called Tom")]), &messages);
+        assert_eq!(checked.evidence[0].message_id, second.id);
+    }
+
+    #[test]
+    fn one_character_shows_nothing_unless_it_was_all_that_was_said() {
+        let (long, short) = (user_says("我养了猫"), user_says("猫"));
+        let messages = [long.clone(), short.clone()];
+        assert!(check(event(Subject::User, &[(&long, "猫")]), &messages).evidence.is_empty());
+        assert!(check(event(Subject::User, &[(&short, "猫")]), &messages).holds_entirely());
+    }
+
+    #[test]
+    fn a_promise_needs_commitment_and_time_and_no_refusal() {
+        let intention = |message: &Message, quote: &str| ProposedEvent {
+            kind: NodeKind::Intention,
+            ..event(Subject::Persona, &[(message, quote)])
+        };
+        let promise = persona_says("I'll ask you about it tomorrow");
+        let vague = persona_says("I'll think of you");
+        let wish = persona_says("maybe tomorrow would be nice");
+        let refusal = persona_says("I can't do that");
+        let holds = |message: &Message, all: &[Message]| {
+            check(intention(message, &message.content), all).holds_entirely()
+        };
+        assert!(holds(&promise, std::slice::from_ref(&promise)));
+        assert!(!holds(&vague, std::slice::from_ref(&vague)), "no time");
+        assert!(!holds(&wish, std::slice::from_ref(&wish)), "no commitment");
+        assert!(!holds(&promise, &[promise.clone(), refusal]), "refused in the same conversation");
+    }
+}

@@ -1,0 +1,359 @@
+//! Phase B: what is worth remembering, proven by the user's own words, in one transaction.
+
+use std::collections::{BTreeMap, BTreeSet};
+
+use super::evidence::{Checked, check};
+use super::merge::{Mention, says_the_same};
+use super::{ConsolidateError, Consolidator, Formed, Parties};
+use crate::entities::{Entity, EntityKind, MergeStatus, fold_name, name_stands_in};
+use crate::identifiers::{EntityId, NodeId, RejectedId};
+use crate::messages::{Message, Role};
+use crate::mood::Mood;
+use crate::nodes::{NewNode, Node, RejectedMemory};
+use crate::ports::{
+    CommitOutcome, Corpus, Embedding, EvidenceFailure, Extraction, ExtractionCommit, ExtractionInput,
+    MentionMerge, MentionedEntity, NewEntity, RefusedEvent, Supersession,
+};
+use crate::recall::{RecallRequest, recall};
+use crate::sessions::Session;
+use crate::text;
+
+/// Events that one session may leave.
+const EVENTS_MAX: usize = 3;
+/// Known entities that the model is shown.
+const KNOWN_ENTITIES_MAX: u32 = 60;
+/// Existing nodes that the model is shown as what it may replace.
+const KNOWN_NODES_MAX: usize = 10;
+/// Existing nodes that a new event is compared with for a repeated mention.
+const MERGE_CANDIDATES: usize = 3;
+/// Longest summary of a session, in characters.
+const SUMMARY_LENGTH_MAX: usize = 400;
+
+/// What passed the checks and what did not.
+struct Sifted {
+    accepted: Vec<Checked>,
+    rejected: Vec<RejectedMemory>,
+    answer: Extraction,
+}
+
+/// The session's entities: known or new, by folded name.
+#[derive(Default)]
+struct Named {
+    by_name: BTreeMap<String, Entity>,
+    new: Vec<NewEntity>,
+    aliases: Vec<(EntityId, String, String)>,
+}
+
+impl Consolidator<'_> {
+    pub(super) async fn extract(
+        &self,
+        session: &Session,
+        messages: Vec<Message>,
+        parties: &Parties,
+    ) -> Result<(), ConsolidateError> {
+        let known = self.known_nodes(session, &messages, parties).await?;
+        let sifted = self.ask(session, messages, parties, known).await?;
+        let named = self.name_entities(session, &sifted.answer.mentioned_entities).await?;
+        let commit = self.compose(session, sifted, &named).await?;
+        if self.store.commit_extraction(commit.clone()).await? == CommitOutcome::Committed {
+            self.announce(session, commit, named);
+        }
+        Ok(())
+    }
+
+    /// The nearest existing memories: what the session may repeat or replace.
+    async fn known_nodes(
+        &self,
+        session: &Session,
+        messages: &[Message],
+        parties: &Parties,
+    ) -> Result<Vec<Node>, ConsolidateError> {
+        let said: Vec<&str> =
+            messages.iter().filter(|m| m.role == Role::User).map(|m| m.content.as_str()).collect();
+        let request = RecallRequest {
+            scope: session.scope.clone(),
+            text: said.join("\n"),
+            now: self.clock.now(),
+            zone: parties.zone.clone(),
+            window: Vec::new(),
+        };
+        let recalled = recall(self.store, self.index, self.embedder, self.recall, request).await?;
+        Ok(recalled.nodes.into_iter().map(|scored| scored.node).take(KNOWN_NODES_MAX).collect())
+    }
+
+    /// Asks, checks every quote, and asks once more about what failed.
+    async fn ask(
+        &self,
+        session: &Session,
+        messages: Vec<Message>,
+        parties: &Parties,
+        known_nodes: Vec<Node>,
+    ) -> Result<Sifted, ConsolidateError> {
+        let mut input = ExtractionInput {
+            persona_name: parties.persona_name.clone(),
+            core_blocks: self.store.core_blocks(&session.scope).await?,
+            messages: messages.clone(),
+            known_entities: self.store.entities(&session.scope, KNOWN_ENTITIES_MAX).await?,
+            known_nodes,
+            zone: parties.zone.clone(),
+            failures: Vec::new(),
+        };
+        let mut answer = self.mind.extract(input.clone()).await?;
+        let first = check_all(&mut answer, &messages);
+        let failures: Vec<EvidenceFailure> = first.iter().flat_map(|c| c.failures.clone()).collect();
+        let (mut accepted, failed): (Vec<_>, Vec<_>) = first.into_iter().partition(Checked::holds_entirely);
+        let mut rejected: Vec<RejectedMemory> =
+            answer.refused.drain(..).map(|refused| self.refusal(session, refused)).collect();
+        if !failures.is_empty() {
+            input.failures = failures;
+            let second = match self.mind.extract(input).await {
+                Ok(mut second) => check_all(&mut second, &messages),
+                Err(error) => {
+                    tracing::warn!(session = %session.id, "evidence could not be asked for again: {error}");
+                    Vec::new()
+                }
+            };
+            let lost = reconcile(&mut accepted, failed, second);
+            rejected.extend(lost.iter().map(|checked| self.rejection(session, checked)));
+        }
+        accepted.sort_by_key(|checked| std::cmp::Reverse(checked.event.emotional_impact.unsigned_abs()));
+        accepted.truncate(EVENTS_MAX);
+        Ok(Sifted { accepted, rejected, answer })
+    }
+
+    fn rejection(&self, session: &Session, checked: &Checked) -> RejectedMemory {
+        let at = self.clock.now();
+        RejectedMemory {
+            id: RejectedId(self.ids.next(at)),
+            session_id: session.id,
+            description: checked.event.description.clone(),
+            emotional_impact: Some(f64::from(checked.event.emotional_impact)),
+            evidence: checked.proposed_quotes(),
+            reason: checked.reason(),
+            created_at: at,
+        }
+    }
+
+    fn refusal(&self, session: &Session, refused: RefusedEvent) -> RejectedMemory {
+        let at = self.clock.now();
+        RejectedMemory {
+            id: RejectedId(self.ids.next(at)),
+            session_id: session.id,
+            description: refused.description,
+            emotional_impact: refused.emotional_impact,
+            evidence: refused.evidence,
+            reason: refused.reason,
+            created_at: at,
+        }
+    }
+
+    /// First tier of L5: an exact alias names a known entity of the same kind; every other name is new.
+    async fn name_entities(
+        &self,
+        session: &Session,
+        mentioned: &[MentionedEntity],
+    ) -> Result<Named, ConsolidateError> {
+        let at = self.clock.now();
+        let mut named = Named::default();
+        for mention in mentioned {
+            let names: Vec<&String> =
+                std::iter::once(&mention.canonical_name).chain(&mention.aliases).collect();
+            let folded: Vec<String> = names.iter().map(|name| fold_name(name)).collect();
+            let hits = self.store.entities_named(&session.scope, &folded).await?;
+            let fits = |kind: EntityKind| {
+                kind == mention.kind || kind == EntityKind::Other || mention.kind == EntityKind::Other
+            };
+            let known = folded
+                .iter()
+                .find_map(|name| named.by_name.get(name).cloned())
+                .or_else(|| hits.into_iter().map(|hit| hit.entity).find(|entity| fits(entity.kind)));
+            let entity = known.unwrap_or_else(|| {
+                let id = EntityId(self.ids.next(at));
+                let canonical_name = mention.canonical_name.clone();
+                named.new.push(NewEntity { id, canonical_name: canonical_name.clone(), kind: mention.kind });
+                Entity {
+                    id,
+                    canonical_name,
+                    kind: mention.kind,
+                    description: None,
+                    owner_override: false,
+                    merge_status: MergeStatus::Confirmed,
+                    merge_target: None,
+                    aliases: Vec::new(),
+                    created_at: at,
+                    updated_at: at,
+                }
+            });
+            for (name, folded) in names.into_iter().zip(folded) {
+                named.aliases.push((entity.id, name.clone(), folded.clone()));
+                named.by_name.insert(folded, entity.clone());
+            }
+        }
+        Ok(named)
+    }
+
+    async fn compose(
+        &self,
+        session: &Session,
+        sifted: Sifted,
+        named: &Named,
+    ) -> Result<ExtractionCommit, ConsolidateError> {
+        let at = self.clock.now();
+        let texts = sifted.accepted.iter().map(|checked| checked.event.description.clone()).collect();
+        let embeddings = self.embed(texts).await;
+        let mut commit = self.trivial_commit(session);
+        commit.trivial = false;
+        commit.at = at;
+        commit.rejected = sifted.rejected;
+        commit.entities = named.new.clone();
+        commit.aliases = named.aliases.clone();
+        commit.mood = sifted.answer.mood.map(|signal| {
+            Mood::from_signal(&signal.mood, signal.energy, signal.last_user_signal.as_deref(), at)
+        });
+        commit.summary = sifted.answer.summary.map(|text| text.chars().take(SUMMARY_LENGTH_MAX).collect());
+        for (checked, embedding) in sifted.accepted.into_iter().zip(embeddings) {
+            let entities = entities_of(&checked, named);
+            if let Some(node_id) = self.repeats(session, &checked, embedding.as_ref(), &entities).await? {
+                let Checked { event, evidence, .. } = checked;
+                commit.mentions.push(MentionMerge { node_id, evidence, description: event.description });
+                continue;
+            }
+            let supersedes = checked.event.supersedes.clone();
+            let node = new_event(self.new_node_id(at), checked, embedding);
+            commit.links.extend(entities.into_iter().map(|entity| (node.id, entity)));
+            commit
+                .supersessions
+                .extend(supersedes.into_iter().map(|older| Supersession { older, newer: node.id }));
+            commit.nodes.push(node);
+        }
+        Ok(commit)
+    }
+
+    /// The older event that already says the same, if there is one beyond doubt.
+    async fn repeats(
+        &self,
+        session: &Session,
+        checked: &Checked,
+        embedding: Option<&Embedding>,
+        entities: &BTreeSet<EntityId>,
+    ) -> Result<Option<NodeId>, ConsolidateError> {
+        let (Some(embedder), Some(embedding)) = (self.embedder, embedding) else { return Ok(None) };
+        if embedding.readability < super::merge::READABILITY_MIN || !checked.event.supersedes.is_empty() {
+            return Ok(None);
+        }
+        let near = self
+            .index
+            .nearest(
+                self.store,
+                &session.scope,
+                Corpus::Nodes,
+                embedder.fingerprint(),
+                &embedding.vector,
+                MERGE_CANDIDATES,
+            )
+            .await?;
+        let seqs: Vec<i64> = near.iter().map(|hit| hit.0).collect();
+        let new = Mention {
+            description: &checked.event.description,
+            emotional_impact: checked.event.emotional_impact,
+            event_time: checked.event.event_time,
+            entities: entities.clone(),
+            readability: embedding.readability,
+        };
+        for older in self.store.nodes_numbered(&session.scope, &seqs).await? {
+            let linked = self.store.entities_of_nodes(&[older.node.id]).await?;
+            let mention = Mention {
+                description: &older.node.description,
+                emotional_impact: older.node.emotional_impact,
+                event_time: older.node.event_time,
+                entities: linked.into_iter().map(|(_, entity)| entity).collect(),
+                readability: older.readability.unwrap_or(0.0),
+            };
+            let cosine = near.iter().find(|hit| hit.0 == older.node.seq).map_or(0.0, |hit| hit.1);
+            if older.node.kind == checked.event.kind && says_the_same(&new, &mention, cosine) {
+                return Ok(Some(older.node.id));
+            }
+        }
+        Ok(None)
+    }
+
+    fn announce(&self, session: &Session, commit: ExtractionCommit, named: Named) {
+        let scope = &session.scope;
+        for node in commit.nodes {
+            (self.formed)(Formed::Event {
+                scope: scope.clone(),
+                session_id: session.id,
+                node: Box::new(node),
+                at: commit.at,
+            });
+        }
+        let mut told = BTreeSet::new();
+        for entity in named.by_name.into_values() {
+            if entity.merge_status != MergeStatus::Uncertain && told.insert(entity.id) {
+                (self.formed)(Formed::Entity { scope: scope.clone(), entity: Box::new(entity) });
+            }
+        }
+        if let Some(mood) = commit.mood {
+            (self.formed)(Formed::Mood { scope: scope.clone(), mood });
+        }
+    }
+}
+
+fn check_all(answer: &mut Extraction, messages: &[Message]) -> Vec<Checked> {
+    answer.events.drain(..).map(|event| check(event, messages)).collect()
+}
+
+/// Takes what the second answer brought: new events that hold, and of those that failed before, what holds at least
+/// in part. Gives back what is lost.
+fn reconcile(accepted: &mut Vec<Checked>, failed: Vec<Checked>, second: Vec<Checked>) -> Vec<Checked> {
+    let (holding, mut lost): (Vec<_>, Vec<_>) =
+        second.into_iter().partition(|checked| !checked.evidence.is_empty());
+    let mut fresh = 0;
+    for checked in holding {
+        let known = accepted.iter().any(|other| {
+            other.event.description == checked.event.description || other.evidence == checked.evidence
+        });
+        if !known {
+            accepted.push(checked);
+            fresh += 1;
+        }
+    }
+    for checked in failed.into_iter().skip(fresh) {
+        let seen = |other: &Checked| other.event.description == checked.event.description;
+        if accepted.iter().any(seen) || lost.iter().any(seen) {
+            continue;
+        }
+        if checked.evidence.is_empty() { lost.push(checked) } else { accepted.push(checked) }
+    }
+    lost
+}
+
+/// Entities that the event names, or whose name stands in its text or in its quotes.
+fn entities_of(checked: &Checked, named: &Named) -> BTreeSet<EntityId> {
+    let mut text = fold_name(&checked.event.description);
+    for evidence in &checked.evidence {
+        text.push('\n');
+        text.push_str(&fold_name(&evidence.quote));
+    }
+    let listed: BTreeSet<String> = checked.event.entities.iter().map(|name| fold_name(name)).collect();
+    let about = |name: &String| listed.contains(name) || name_stands_in(&text, name);
+    named.by_name.iter().filter(|(name, _)| about(name)).map(|(_, entity)| entity.id).collect()
+}
+
+fn new_event(id: NodeId, checked: Checked, embedding: Option<Embedding>) -> NewNode {
+    let Checked { event, evidence, .. } = checked;
+    NewNode {
+        id,
+        kind: event.kind,
+        terms: text::index_terms(&event.description),
+        description: event.description,
+        emotional_impact: event.emotional_impact,
+        emotion_tags: event.emotion_tags,
+        relational_tags: event.relational_tags,
+        subject: event.subject,
+        event_time: event.event_time,
+        evidence,
+        filling: Vec::new(),
+        embedding,
+    }
+}

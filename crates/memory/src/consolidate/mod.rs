@@ -1,0 +1,274 @@
+//! Silence becomes memory: A trivial gate · B extract · C shock · D timer · E reflect · F close.
+//!
+//! Each phase commits before the next begins and is safe to repeat: a session that was interrupted is claimed again
+//! and goes on behind its last commit.
+
+mod evidence;
+mod extract;
+#[cfg(test)]
+mod fixtures;
+mod gate;
+mod merge;
+mod patterns;
+mod reflect;
+
+pub use gate::{Worth, weigh};
+pub use merge::{MERGE_COSINE_MIN, Mention, says_the_same};
+pub use patterns::Patterns;
+pub use reflect::{ReflectionDecision, SHOCK_IMPACT, decide};
+
+use std::time::Duration;
+
+use jiff::Timestamp;
+use jiff::tz::TimeZone;
+
+use crate::entities::Entity;
+use crate::identifiers::{NodeId, SessionId};
+use crate::mood::Mood;
+use crate::nodes::NewNode;
+use crate::ports::{
+    Clock, Embedder, Embedding, ExtractionCommit, FailedAttempt, Ids, Mind, MindError, Store, StoreError,
+};
+use crate::recall::RecallSettings;
+use crate::scope::Scope;
+use crate::sessions::Session;
+use crate::vector_index::VectorIndex;
+
+/// The first wait before a failed session is tried again; each further one doubles it.
+const RETRY_AFTER: Duration = Duration::from_secs(2);
+
+/// What a person can set about consolidation.
+#[derive(Clone, Debug, PartialEq)]
+pub struct ConsolidateSettings {
+    /// Fewer messages than this make a session short.
+    pub trivial_message_count: usize,
+    /// Fewer tokens than this make a session short.
+    pub trivial_token_count: u64,
+    /// Distinct content terms of the user from which a short session still counts.
+    pub trivial_user_terms: usize,
+    /// Reflections in 24 hours at which no more are made.
+    pub reflection_hard_gate_24h: usize,
+    /// Retries of a session before it is `failed`.
+    pub max_retries: u32,
+    /// Keywords beside the seed's that override the trivial gate.
+    pub strong_emotion_words: Vec<String>,
+}
+
+impl Default for ConsolidateSettings {
+    fn default() -> Self {
+        Self {
+            trivial_message_count: 3,
+            trivial_token_count: 200,
+            trivial_user_terms: 12,
+            reflection_hard_gate_24h: 3,
+            max_retries: 3,
+            strong_emotion_words: Vec::new(),
+        }
+    }
+}
+
+/// Something that has become memory. Told only after its commit.
+#[derive(Clone, Debug)]
+pub enum Formed {
+    /// An event or intention was written.
+    Event {
+        /// Whose memory.
+        scope: Scope,
+        /// The session it came from.
+        session_id: SessionId,
+        /// The node.
+        node: Box<NewNode>,
+        /// When.
+        at: Timestamp,
+    },
+    /// An entity was named: new, or known and named again.
+    Entity {
+        /// Whose memory.
+        scope: Scope,
+        /// The entity.
+        entity: Box<Entity>,
+    },
+    /// The mood changed.
+    Mood {
+        /// Whose memory.
+        scope: Scope,
+        /// The mood.
+        mood: Mood,
+    },
+    /// A thought was written.
+    Thought {
+        /// Whose memory.
+        scope: Scope,
+        /// The session that led to it.
+        session_id: SessionId,
+        /// The node.
+        node: Box<NewNode>,
+        /// When.
+        at: Timestamp,
+    },
+    /// A session is closed.
+    Closed {
+        /// The session.
+        session: Box<Session>,
+        /// Events it left.
+        events: u32,
+        /// Thoughts it led to.
+        thoughts: u32,
+    },
+    /// A session failed and gave up.
+    Failed {
+        /// The session, with its last error.
+        session: Box<Session>,
+    },
+}
+
+/// Why an attempt ended early.
+#[derive(Debug, thiserror::Error)]
+pub enum ConsolidateError {
+    /// Storage refused.
+    #[error(transparent)]
+    Store(#[from] StoreError),
+    /// The model did not answer, or not usably.
+    #[error(transparent)]
+    Mind(#[from] MindError),
+}
+
+impl ConsolidateError {
+    /// Whether another attempt may succeed without a person.
+    pub fn is_transient(&self) -> bool {
+        matches!(
+            self,
+            Self::Store(StoreError::Busy(_) | StoreError::Unwritable(_))
+                | Self::Mind(MindError::Transient(_))
+        )
+    }
+}
+
+/// What consolidation needs of the world.
+#[derive(Clone, Copy)]
+pub struct Consolidator<'a> {
+    /// Where memory is kept.
+    pub store: &'a dyn Store,
+    /// Who is asked.
+    pub mind: &'a dyn Mind,
+    /// Who makes vectors; without one, words alone serve.
+    pub embedder: Option<&'a dyn Embedder>,
+    /// The vectors of live nodes.
+    pub index: &'a VectorIndex,
+    /// The time.
+    pub clock: &'a dyn Clock,
+    /// Ids of what is written.
+    pub ids: &'a dyn Ids,
+    /// What a person can set.
+    pub settings: &'a ConsolidateSettings,
+    /// How existing memories are found that a session may repeat or replace.
+    pub recall: &'a RecallSettings,
+    /// Told of everything that is committed.
+    pub formed: &'a (dyn Fn(Formed) + Send + Sync),
+}
+
+/// Who takes part, as the prompts name them.
+#[derive(Clone, Debug)]
+pub struct Parties {
+    /// How the persona is called.
+    pub persona_name: String,
+    /// The user's zone.
+    pub zone: TimeZone,
+}
+
+impl Consolidator<'_> {
+    /// Claims one session and takes it as far as it goes. Says whether there was one. A failure is recorded with
+    /// the session; only a storage that can't even record it is an error.
+    pub async fn consolidate_next<F, P>(&self, parties: F) -> Result<bool, StoreError>
+    where
+        F: FnOnce(Scope) -> P + Send,
+        P: Future<Output = Result<Parties, StoreError>> + Send,
+    {
+        let Some(session) = self.store.claim_closing_session(self.clock.now()).await? else {
+            return Ok(false);
+        };
+        let outcome = match parties(session.scope.clone()).await {
+            Ok(parties) => self.consolidate(&session, &parties).await,
+            Err(error) => Err(error.into()),
+        };
+        if let Err(error) = outcome {
+            self.record_failure(&session, &error).await?;
+        }
+        Ok(true)
+    }
+
+    /// Takes a claimed session through its phases.
+    pub async fn consolidate(&self, session: &Session, parties: &Parties) -> Result<(), ConsolidateError> {
+        let mut trivial = session.trivial;
+        if !session.extracted {
+            let messages = self.store.session_messages(session.id).await?;
+            trivial = weigh(&messages, self.settings) == Worth::Trivial;
+            if trivial {
+                self.store.commit_extraction(self.trivial_commit(session)).await?;
+            } else {
+                self.extract(session, messages, parties).await?;
+            }
+        }
+        let thoughts = if trivial || session.reflected { 0 } else { self.reflect(session, parties).await? };
+        self.close(session, thoughts).await
+    }
+
+    fn trivial_commit(&self, session: &Session) -> ExtractionCommit {
+        ExtractionCommit {
+            session_id: session.id,
+            scope: session.scope.clone(),
+            at: self.clock.now(),
+            trivial: true,
+            nodes: Vec::new(),
+            fingerprint: self.embedder.map(|embedder| embedder.fingerprint().to_owned()),
+            rejected: Vec::new(),
+            entities: Vec::new(),
+            aliases: Vec::new(),
+            links: Vec::new(),
+            mentions: Vec::new(),
+            supersessions: Vec::new(),
+            mood: None,
+            summary: None,
+        }
+    }
+
+    async fn close(&self, session: &Session, thoughts: u32) -> Result<(), ConsolidateError> {
+        if let Some(closed) = self.store.finish_session(session.id, self.clock.now()).await? {
+            let events = closed.extracted_events;
+            (self.formed)(Formed::Closed { session: Box::new(closed), events, thoughts });
+        }
+        Ok(())
+    }
+
+    async fn record_failure(&self, session: &Session, error: &ConsolidateError) -> Result<(), StoreError> {
+        let attempts = session.attempts.saturating_add(1);
+        let again = error.is_transient() && attempts <= self.settings.max_retries;
+        let wait = RETRY_AFTER * 2u32.saturating_pow(attempts.saturating_sub(1).min(10));
+        let retry_at = if again { self.clock.now().checked_add(wait).ok() } else { None };
+        tracing::warn!(session = %session.id, attempts, retry = again, "consolidation failed: {error}");
+        let attempt = FailedAttempt { session_id: session.id, error: error.to_string(), retry_at };
+        let recorded = self.store.record_failure(attempt).await?;
+        if let Some(failed) = recorded.filter(|_| !again) {
+            (self.formed)(Formed::Failed { session: Box::new(failed) });
+        }
+        Ok(())
+    }
+
+    /// One embedding per text; none at all when there is no model or it fails, which costs only vectors.
+    async fn embed(&self, texts: Vec<String>) -> Vec<Option<Embedding>> {
+        let missing = vec![None; texts.len()];
+        let Some(embedder) = self.embedder.filter(|_| !texts.is_empty()) else { return missing };
+        match embedder.embed(&texts).await {
+            Ok(embeddings) if embeddings.len() == texts.len() => embeddings.into_iter().map(Some).collect(),
+            Ok(_) => missing,
+            Err(error) => {
+                tracing::warn!("memories are written without vectors for now: {error}");
+                missing
+            }
+        }
+    }
+
+    fn new_node_id(&self, at: Timestamp) -> NodeId {
+        NodeId(self.ids.next(at))
+    }
+}

@@ -1,0 +1,92 @@
+//! Word lists that are data: the seed's keywords and ours, one pattern a line.
+
+use crate::text::at_word_borders;
+
+/// Longest stretch that a `…` of a pattern stands for, in characters.
+const GAP_MAX: usize = 40;
+
+/// A list of patterns, folded for comparison.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Patterns {
+    parts: Vec<Vec<String>>,
+}
+
+impl Patterns {
+    /// Reads one pattern a line; empty lines and those that begin with `#` are comments.
+    pub fn parse(text: &str) -> Self {
+        let lines = text.lines().map(str::trim).filter(|line| !line.is_empty() && !line.starts_with('#'));
+        Self { parts: lines.map(pattern).collect() }
+    }
+
+    /// The same list with more patterns, as configuration may add.
+    pub fn extended(mut self, more: &[String]) -> Self {
+        self.parts.extend(more.iter().map(|line| pattern(line)));
+        self
+    }
+
+    /// Whether any pattern stands in the text as a substring, in whatever case.
+    pub fn occur_in(&self, text: &str) -> bool {
+        let folded = fold(text);
+        self.parts.iter().any(|parts| occurs(&folded, parts, false))
+    }
+
+    /// Like [`Self::occur_in`], but a Latin pattern must begin and end at a word's border.
+    pub fn occur_as_words(&self, text: &str) -> bool {
+        let folded = fold(text);
+        self.parts.iter().any(|parts| occurs(&folded, parts, true))
+    }
+}
+
+fn pattern(line: &str) -> Vec<String> {
+    line.split('…').map(|part| fold(part.trim())).filter(|part| !part.is_empty()).collect()
+}
+
+/// Lower case, with the typographic apostrophe as the plain one, which keyboards disagree about.
+fn fold(text: &str) -> String {
+    text.chars().flat_map(char::to_lowercase).map(|c| if c == '\u{2019}' { '\'' } else { c }).collect()
+}
+
+fn occurs(text: &str, parts: &[String], as_words: bool) -> bool {
+    let Some((first, rest)) = parts.split_first() else { return false };
+    text.match_indices(first.as_str()).any(|(start, found)| {
+        let end = start + found.len();
+        (!as_words || at_word_borders(text, start, end)) && rest_follows(&text[end..], rest, as_words)
+    })
+}
+
+fn rest_follows(text: &str, parts: &[String], as_words: bool) -> bool {
+    let Some((first, rest)) = parts.split_first() else { return true };
+    text.match_indices(first.as_str()).take_while(|(start, _)| text[..*start].chars().count() <= GAP_MAX).any(
+        |(start, found)| {
+            let end = start + found.len();
+            (!as_words || at_word_borders(text, start, end)) && rest_follows(&text[end..], rest, as_words)
+        },
+    )
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_gap_is_bounded_and_case_does_not_matter() {
+        let patterns = Patterns::parse("my … is\n# comment\n我对…过敏");
+        assert!(patterns.occur_as_words("My older sister IS here"));
+        assert!(patterns.occur_as_words("我对花生过敏"));
+        assert!(!patterns.occur_as_words(&format!("my {} is", "x".repeat(60))));
+        assert!(!patterns.occur_as_words("comment"));
+    }
+
+    #[test]
+    fn latin_patterns_stop_at_word_borders_only_when_asked() {
+        let patterns = Patterns::parse("fired");
+        assert!(patterns.occur_in("misfired"));
+        assert!(!patterns.occur_as_words("misfired"));
+        assert!(patterns.occur_as_words("I got fired."));
+    }
+
+    #[test]
+    fn either_apostrophe_will_do() {
+        assert!(Patterns::parse("can't go on").occur_in("I can’t go on"));
+    }
+}

@@ -1,0 +1,180 @@
+//! Phases C, D and E: whether to reflect, and what came of it.
+
+use jiff::{SignedDuration, Timestamp};
+
+use super::{ConsolidateError, Consolidator, Formed, Parties};
+use crate::identifiers::ReflectionId;
+use crate::nodes::{NewNode, Node, NodeKind};
+use crate::ports::{CommitOutcome, ProposedThought, ReflectionCommit, ReflectionInput};
+use crate::sessions::Session;
+use crate::text;
+
+/// |impact| from which an event forces a reflection (seed: SHOCK_IMPACT_THRESHOLD).
+pub const SHOCK_IMPACT: u8 = 8;
+/// Age of the last reflection from which the timer is due (seed: TIMER_REFLECTION_HOURS), and the gate's window.
+const REFLECTION_WINDOW: SignedDuration = SignedDuration::from_hours(24);
+/// Most events that one reflection reads; those of highest |impact| and then the newest stay.
+const EVENTS_MAX: u32 = 30;
+
+/// Whether to reflect, and why.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum ReflectionDecision {
+    /// The gate holds: enough reflections in the last 24 hours.
+    HardGate,
+    /// A fresh event shook.
+    Shock,
+    /// The last reflection is long ago, or there was none.
+    Timer,
+    /// Nothing calls for one.
+    NotDue,
+}
+
+impl ReflectionDecision {
+    /// Whether a model is asked.
+    pub fn reflects(self) -> bool {
+        matches!(self, Self::Shock | Self::Timer)
+    }
+}
+
+/// The seed's order: gate, shock, timer, else nothing. `runs` are the times of reflection runs that stored a thought
+/// in the last 24 hours, `last` the time of the last such run ever.
+pub fn decide(
+    now: Timestamp,
+    runs: &[Timestamp],
+    last: Option<Timestamp>,
+    fresh_impacts: &[i8],
+    hard_gate: usize,
+) -> ReflectionDecision {
+    let recent = runs.iter().filter(|run| now.duration_since(**run) <= REFLECTION_WINDOW).count();
+    if recent >= hard_gate {
+        return ReflectionDecision::HardGate;
+    }
+    if fresh_impacts.iter().any(|impact| impact.unsigned_abs() >= SHOCK_IMPACT) {
+        return ReflectionDecision::Shock;
+    }
+    match last {
+        Some(last) if now.duration_since(last) <= REFLECTION_WINDOW => ReflectionDecision::NotDue,
+        _ => ReflectionDecision::Timer,
+    }
+}
+
+impl Consolidator<'_> {
+    /// Decides, asks and commits; says how many thoughts were written. The decision itself is committed too, so that
+    /// a session is never reflected on twice.
+    pub(super) async fn reflect(
+        &self,
+        session: &Session,
+        parties: &Parties,
+    ) -> Result<u32, ConsolidateError> {
+        let now = self.clock.now();
+        let since = now.saturating_sub(REFLECTION_WINDOW).unwrap_or(Timestamp::MIN);
+        let events = self.store.events_since(&session.scope, since, EVENTS_MAX).await?;
+        let fresh = events.iter().filter(|event| event.source_session_id == Some(session.id));
+        let impacts: Vec<i8> = fresh.map(|event| event.emotional_impact).collect();
+        let runs = self.store.reflections_since(&session.scope, since).await?;
+        let last = self.store.last_reflection(&session.scope).await?;
+        let decision = decide(now, &runs, last, &impacts, self.settings.reflection_hard_gate_24h);
+        let thoughts = if decision.reflects() && !events.is_empty() {
+            self.ask_for_thoughts(session, parties, events).await?
+        } else {
+            Vec::new()
+        };
+        let commit = ReflectionCommit {
+            session_id: session.id,
+            scope: session.scope.clone(),
+            id: ReflectionId(self.ids.next(now)),
+            at: self.clock.now(),
+            thoughts: thoughts.clone(),
+            fingerprint: self.embedder.map(|embedder| embedder.fingerprint().to_owned()),
+        };
+        let at = commit.at;
+        if self.store.commit_reflection(commit).await? == CommitOutcome::AlreadyCommitted {
+            return Ok(0);
+        }
+        let written = u32::try_from(thoughts.len()).unwrap_or(u32::MAX);
+        for node in thoughts {
+            (self.formed)(Formed::Thought {
+                scope: session.scope.clone(),
+                session_id: session.id,
+                node: Box::new(node),
+                at,
+            });
+        }
+        Ok(written)
+    }
+
+    async fn ask_for_thoughts(
+        &self,
+        session: &Session,
+        parties: &Parties,
+        events: Vec<Node>,
+    ) -> Result<Vec<NewNode>, ConsolidateError> {
+        let known: Vec<_> = events.iter().map(|event| event.id).collect();
+        let input = ReflectionInput {
+            persona_name: parties.persona_name.clone(),
+            core_blocks: self.store.core_blocks(&session.scope).await?,
+            events,
+            zone: parties.zone.clone(),
+        };
+        let answer = self.mind.reflect(input).await?;
+        // The port promises ids of the input only; a thought without evidence must not exist, whoever answers.
+        let valid = |mut thought: ProposedThought| {
+            thought.filling.retain(|id| known.contains(id));
+            (!thought.filling.is_empty() && !thought.description.trim().is_empty()).then_some(thought)
+        };
+        let thoughts: Vec<_> = answer.thoughts.into_iter().filter_map(valid).take(2).collect();
+        let texts = thoughts.iter().map(|thought| thought.description.clone()).collect();
+        let embeddings = self.embed(texts).await;
+        let at = self.clock.now();
+        let node = |(thought, embedding): (ProposedThought, _)| NewNode {
+            id: self.new_node_id(at),
+            kind: NodeKind::Thought,
+            terms: text::index_terms(&thought.description),
+            description: thought.description,
+            emotional_impact: thought.emotional_impact,
+            emotion_tags: Vec::new(),
+            relational_tags: Vec::new(),
+            subject: thought.subject,
+            event_time: None,
+            evidence: Vec::new(),
+            filling: thought.filling,
+            embedding,
+        };
+        Ok(thoughts.into_iter().zip(embeddings).map(node).collect())
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn at(hours: i64) -> Timestamp {
+        Timestamp::UNIX_EPOCH + SignedDuration::from_hours(hours)
+    }
+
+    #[test]
+    fn the_hard_gate_wins_over_a_shock() {
+        let runs = [at(99), at(90), at(80)];
+        assert_eq!(decide(at(100), &runs, Some(at(99)), &[-9], 3), ReflectionDecision::HardGate);
+    }
+
+    #[test]
+    fn a_shock_does_not_wait_for_the_timer() {
+        assert_eq!(decide(at(100), &[at(99)], Some(at(99)), &[8], 3), ReflectionDecision::Shock);
+        assert_eq!(decide(at(100), &[at(99)], Some(at(99)), &[-8], 3), ReflectionDecision::Shock);
+        assert_eq!(decide(at(100), &[at(99)], Some(at(99)), &[7], 3), ReflectionDecision::NotDue);
+    }
+
+    #[test]
+    fn the_timer_is_due_after_24_hours_or_when_there_was_never_one() {
+        assert_eq!(decide(at(100), &[], None, &[1], 3), ReflectionDecision::Timer);
+        assert_eq!(decide(at(100), &[], Some(at(75)), &[1], 3), ReflectionDecision::Timer);
+        assert_eq!(decide(at(100), &[at(76)], Some(at(76)), &[1], 3), ReflectionDecision::NotDue);
+    }
+
+    #[test]
+    fn runs_older_than_the_window_do_not_count() {
+        let runs = [at(10), at(20), at(30)];
+        assert_eq!(decide(at(100), &runs, Some(at(30)), &[9], 3), ReflectionDecision::Shock);
+    }
+}

@@ -1,0 +1,64 @@
+//! L1: who the persona is, who the user is, how to speak. Written by people only; background code reads it.
+
+use serde::{Deserialize, Serialize};
+
+/// Longest text of one block, in characters.
+pub const CORE_BLOCK_LENGTH_MAX: usize = 5_000;
+
+/// The three blocks. Older labels are refused.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord, Serialize, Deserialize)]
+#[serde(rename_all = "lowercase")]
+pub enum CoreBlockLabel {
+    /// Who the persona is. Shared by all its users.
+    Persona,
+    /// Who the user is. One per user.
+    User,
+    /// How to speak. Shared; it has one writer.
+    Style,
+}
+
+impl CoreBlockLabel {
+    /// All labels, in the order of the prompt.
+    pub const ALL: [Self; 3] = [Self::Persona, Self::User, Self::Style];
+
+    /// The label as stored and as on the wire.
+    pub fn as_str(self) -> &'static str {
+        match self {
+            Self::Persona => "persona",
+            Self::User => "user",
+            Self::Style => "style",
+        }
+    }
+}
+
+/// The three authored texts as a turn reads them; an unwritten block is empty.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub struct CoreBlocks {
+    /// Who the persona is.
+    pub persona: String,
+    /// Who the user is.
+    pub user: String,
+    /// How to speak.
+    pub style: String,
+}
+
+/// A core block that is too long to store.
+#[derive(Debug, thiserror::Error, PartialEq, Eq)]
+#[error(
+    "the {label} block has {length} characters; at most {CORE_BLOCK_LENGTH_MAX} fit, nothing was written"
+)]
+pub struct CoreBlockTooLong {
+    /// Which block.
+    pub label: &'static str,
+    /// Its length in characters.
+    pub length: usize,
+}
+
+/// Refuses a text that is over the limit; nothing is ever cut silently.
+pub fn check_length(label: CoreBlockLabel, text: &str) -> Result<(), CoreBlockTooLong> {
+    let length = text.chars().count();
+    if length > CORE_BLOCK_LENGTH_MAX {
+        return Err(CoreBlockTooLong { label: label.as_str(), length });
+    }
+    Ok(())
+}

@@ -1,0 +1,30 @@
+//! The six layers of a persona's memory: nouns, rules and ports.
+//!
+//! Two walks lead through this crate.
+//!
+//! **A sentence becomes a reply**: [`capture`] makes each line durable (L2), [`recall`] gathers what fits it from
+//! core blocks (L1), mood (L6), events (L3), thoughts (L4), entities (L5) and the verbatim log (L2).
+//!
+//! **Silence becomes memory**: a [`sessions::Session`] that ends is claimed by [`consolidate`], which asks a
+//! [`ports::Mind`] what is worth remembering, checks every quote against the log, and commits events, entities and
+//! mood in one transaction; then, if the gate allows, thoughts.
+//!
+//! Nothing here knows SQL, HTTP, a prompt or a model's weights: those stand behind [`ports`].
+
+pub mod capture;
+pub mod consolidate;
+pub mod core_blocks;
+pub mod entities;
+pub mod identifiers;
+pub mod ledger;
+pub mod messages;
+pub mod mood;
+pub mod nodes;
+pub mod ports;
+pub mod recall;
+pub mod scope;
+pub mod sessions;
+pub mod text;
+pub mod vector_index;
+
+pub use scope::{PersonaId, Scope, UserId};

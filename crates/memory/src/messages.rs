@@ -1,0 +1,81 @@
+//! L2: every message of both sides, verbatim. The ground truth the other layers rest on.
+
+use jiff::Timestamp;
+use jiff::civil::Date;
+use serde::{Deserialize, Serialize};
+
+use crate::identifiers::{MessageId, SessionId, TurnId};
+use crate::scope::Scope;
+
+/// Longest message that is accepted, in characters.
+pub const MESSAGE_LENGTH_MAX: usize = 20_000;
+
+/// Who spoke.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord, Serialize, Deserialize)]
+#[serde(rename_all = "lowercase")]
+pub enum Role {
+    /// The person.
+    User,
+    /// The persona.
+    Persona,
+}
+
+/// A stored message.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct Message {
+    /// Its id.
+    pub id: MessageId,
+    /// The store's own number of the row: grows with each commit. Never leaves the process.
+    pub seq: i64,
+    /// Whose talk it belongs to.
+    pub scope: Scope,
+    /// The session it belongs to.
+    pub session_id: SessionId,
+    /// The turn it belongs to; none for a message that the persona sent of its own accord.
+    pub turn_id: Option<TurnId>,
+    /// Where it was said: opaque, never in a prompt (F10).
+    pub channel_id: String,
+    /// Who said it.
+    pub role: Role,
+    /// What was said, to the letter.
+    pub content: String,
+    /// Estimated tokens.
+    pub token_count: u32,
+    /// The day it was said on, in the user's zone.
+    pub day: Date,
+    /// When it was said.
+    pub created_at: Timestamp,
+    /// Whether the model was cut off while saying it.
+    pub incomplete: bool,
+}
+
+/// How a turn stands.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
+#[serde(rename_all = "lowercase")]
+pub enum TurnStatus {
+    /// The user spoke; no reply yet.
+    Pending,
+    /// The reply is durable.
+    Answered,
+    /// No reply will come unless it is asked for again.
+    Failed,
+}
+
+/// A turn as stored: what survives a crash between the user's words and the reply.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct Turn {
+    /// Its id, minted by the burst's first message.
+    pub id: TurnId,
+    /// Whose turn it is.
+    pub scope: Scope,
+    /// Where the reply goes.
+    pub channel_id: String,
+    /// How it stands.
+    pub status: TurnStatus,
+    /// When its first message arrived.
+    pub started_at: Timestamp,
+    /// When its last message arrived.
+    pub last_message_at: Timestamp,
+    /// Why it failed.
+    pub reason: Option<String>,
+}

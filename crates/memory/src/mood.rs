@@ -1,0 +1,56 @@
+//! L6: how the persona feels right now. Replaced when a session becomes memory, neutral again after 12 hours.
+
+use jiff::{SignedDuration, Timestamp};
+use serde::{Deserialize, Serialize};
+
+/// Age at which a mood has faded.
+pub const MOOD_LIFETIME: SignedDuration = SignedDuration::from_hours(12);
+/// Longest remembered signal of the user, in characters.
+pub const SIGNAL_LENGTH_MAX: usize = 200;
+/// Longest mood word or phrase, in characters.
+pub const MOOD_LENGTH_MAX: usize = 100;
+/// Energy of a neutral mood.
+pub const ENERGY_NEUTRAL: u8 = 5;
+/// The word of a neutral mood.
+pub const NEUTRAL: &str = "neutral";
+
+/// A snapshot of the persona's feeling towards one user.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Mood {
+    /// A word or short phrase.
+    pub mood: String,
+    /// 0 (drained) to 10 (bursting).
+    pub energy: u8,
+    /// The last sense of the user.
+    pub last_user_signal: Option<String>,
+    /// When it was written.
+    pub updated_at: Timestamp,
+}
+
+impl Mood {
+    /// The resting state.
+    pub fn neutral(at: Timestamp) -> Self {
+        Self { mood: NEUTRAL.to_owned(), energy: ENERGY_NEUTRAL, last_user_signal: None, updated_at: at }
+    }
+
+    /// The mood as it is at `now`: itself while it is younger than [`MOOD_LIFETIME`], neutral afterwards.
+    pub fn at(&self, now: Timestamp) -> Self {
+        if now.duration_since(self.updated_at) > MOOD_LIFETIME { Self::neutral(now) } else { self.clone() }
+    }
+
+    /// Whether there is nothing to tell.
+    pub fn is_neutral(&self) -> bool {
+        self.mood == NEUTRAL
+    }
+
+    /// A mood from a model's signal, with its lengths and bounds kept.
+    pub fn from_signal(mood: &str, energy: i64, signal: Option<&str>, at: Timestamp) -> Self {
+        let cut = |text: &str, length: usize| text.trim().chars().take(length).collect::<String>();
+        Self {
+            mood: cut(mood, MOOD_LENGTH_MAX),
+            energy: u8::try_from(energy.clamp(0, 10)).unwrap_or(ENERGY_NEUTRAL),
+            last_user_signal: signal.map(|text| cut(text, SIGNAL_LENGTH_MAX)).filter(|text| !text.is_empty()),
+            updated_at: at,
+        }
+    }
+}

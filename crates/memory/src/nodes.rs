@@ -1,0 +1,213 @@
+//! Concept nodes: the row that L3 events and L4 thoughts share.
+
+use jiff::Timestamp;
+use serde::{Deserialize, Serialize};
+
+use crate::identifiers::{MessageId, NodeId, RejectedId, SessionId};
+
+/// Largest magnitude of an emotional impact.
+pub const IMPACT_MAX: i8 = 10;
+/// Longest description, in characters.
+pub const DESCRIPTION_LENGTH_MAX: usize = 2_000;
+
+/// What a node is.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord, Serialize, Deserialize)]
+#[serde(rename_all = "lowercase")]
+pub enum NodeKind {
+    /// L3: what happened.
+    Event,
+    /// L4: an impression that looks back.
+    Thought,
+    /// L4: a commitment that the persona voiced.
+    Intention,
+    /// L4: a prediction with a due time.
+    Expectation,
+}
+
+impl NodeKind {
+    /// The kind as stored and as on the wire.
+    pub fn as_str(self) -> &'static str {
+        match self {
+            Self::Event => "event",
+            Self::Thought => "thought",
+            Self::Intention => "intention",
+            Self::Expectation => "expectation",
+        }
+    }
+}
+
+/// Whom a node is about.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash, PartialOrd, Ord, Serialize, Deserialize)]
+#[serde(rename_all = "lowercase")]
+pub enum Subject {
+    /// The user, or somebody in the user's life.
+    #[default]
+    User,
+    /// The persona.
+    Persona,
+    /// Both.
+    Shared,
+}
+
+/// The closed vocabulary of relational tags (seed: runtime interactions, section 1).
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum RelationalTag {
+    /// A core fact about who the user is.
+    IdentityBearing,
+    /// An emotional thread that was opened and not closed.
+    Unresolved,
+    /// A rare moment of openness.
+    Vulnerability,
+    /// A shift in the relationship itself.
+    TurningPoint,
+    /// The user corrected what the persona assumed.
+    Correction,
+    /// An explicit promise or follow-up.
+    Commitment,
+}
+
+impl RelationalTag {
+    /// All six, in the seed's order.
+    pub const ALL: [Self; 6] = [
+        Self::IdentityBearing,
+        Self::Unresolved,
+        Self::Vulnerability,
+        Self::TurningPoint,
+        Self::Correction,
+        Self::Commitment,
+    ];
+
+    /// The tag as stored, on the wire and in prompts.
+    pub fn as_str(self) -> &'static str {
+        match self {
+            Self::IdentityBearing => "identity-bearing",
+            Self::Unresolved => "unresolved",
+            Self::Vulnerability => "vulnerability",
+            Self::TurningPoint => "turning-point",
+            Self::Correction => "correction",
+            Self::Commitment => "commitment",
+        }
+    }
+
+    /// Reads a tag; none for a word outside the vocabulary.
+    pub fn parse(text: &str) -> Option<Self> {
+        Self::ALL.into_iter().find(|tag| tag.as_str() == text)
+    }
+}
+
+/// When something happened or is due. An open end means the one bound stands for both.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct EventTime {
+    /// First moment.
+    pub start: Timestamp,
+    /// Last moment, never before `start`.
+    pub end: Option<Timestamp>,
+}
+
+/// Words of a message that a node rests on.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Evidence {
+    /// The message.
+    pub message_id: MessageId,
+    /// The words, as they stand in the message.
+    pub quote: String,
+    /// Where they start in the message, in characters.
+    pub start: u32,
+    /// Where they end, in characters, exclusive.
+    pub end: u32,
+}
+
+/// A stored node.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct Node {
+    /// Its id.
+    pub id: NodeId,
+    /// The store's own number of the row: grows with each commit. Never leaves the process.
+    pub seq: i64,
+    /// What it is.
+    pub kind: NodeKind,
+    /// What is remembered, in the language it was said in.
+    pub description: String,
+    /// Signed weight of feeling, −10 (catastrophic loss) to +10 (life-defining joy).
+    pub emotional_impact: i8,
+    /// Free-form lower-case labels, at most 4.
+    pub emotion_tags: Vec<String>,
+    /// Tags of the closed vocabulary, at most 3.
+    pub relational_tags: Vec<RelationalTag>,
+    /// Whom it is about.
+    pub subject: Subject,
+    /// When it happened or is due.
+    pub event_time: Option<EventTime>,
+    /// The session it came from.
+    pub source_session_id: Option<SessionId>,
+    /// How often it was said.
+    pub mention_count: u32,
+    /// The node that replaced it; such a node leaves default recall and stays in history.
+    pub superseded_by: Option<NodeId>,
+    /// Kept in every prompt by a person's wish.
+    pub pinned: bool,
+    /// How often it was recalled.
+    pub access_count: u32,
+    /// When it was last recalled.
+    pub last_accessed_at: Option<Timestamp>,
+    /// When it was written; recency counts from here and access never refreshes it.
+    pub created_at: Timestamp,
+}
+
+/// A node about to be written, with all that goes into its transaction.
+#[derive(Clone, Debug, PartialEq)]
+pub struct NewNode {
+    /// Its id.
+    pub id: NodeId,
+    /// What it is.
+    pub kind: NodeKind,
+    /// What is remembered.
+    pub description: String,
+    /// Signed weight of feeling, −10 to +10.
+    pub emotional_impact: i8,
+    /// Free-form labels.
+    pub emotion_tags: Vec<String>,
+    /// Tags of the closed vocabulary.
+    pub relational_tags: Vec<RelationalTag>,
+    /// Whom it is about.
+    pub subject: Subject,
+    /// When it happened or is due.
+    pub event_time: Option<EventTime>,
+    /// The words it rests on (events, intentions).
+    pub evidence: Vec<Evidence>,
+    /// The events it rests on (thoughts, expectations).
+    pub filling: Vec<NodeId>,
+    /// Its index terms, as [`crate::text::index_terms`] gives them.
+    pub terms: String,
+    /// Its vector and readability; none where no embedder answered.
+    pub embedding: Option<crate::ports::Embedding>,
+}
+
+/// What extraction proposed and the checks refused. It waits for a person.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct RejectedMemory {
+    /// Its id.
+    pub id: RejectedId,
+    /// The session it came from.
+    pub session_id: SessionId,
+    /// What was proposed.
+    pub description: String,
+    /// The impact as proposed; outside −10..10 it is the reason of the refusal.
+    pub emotional_impact: Option<f64>,
+    /// The quotes as proposed, with the message when it exists.
+    pub evidence: Vec<RejectedQuote>,
+    /// Why it was refused.
+    pub reason: String,
+    /// When.
+    pub created_at: Timestamp,
+}
+
+/// A quote that did not hold.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct RejectedQuote {
+    /// The message it was said to be in; none when the handle was invented.
+    pub message_id: Option<MessageId>,
+    /// The words as proposed.
+    pub quote: String,
+}

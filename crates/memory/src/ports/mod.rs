@@ -1,0 +1,19 @@
+//! What the memory asks of the world: storage, vectors, a mind, time, identifiers.
+
+mod clock;
+mod embedder;
+mod mind;
+mod store;
+
+pub use clock::{Clock, Ids};
+pub use embedder::{EmbedError, Embedder, Embedding};
+pub use mind::{
+    Clarification, EvidenceFailure, Extraction, ExtractionInput, MentionedEntity, Mind, MindError,
+    MoodSignal, ProposedEvent, ProposedQuote, ProposedThought, Reflection, ReflectionInput, RefusedEvent,
+};
+pub use store::{
+    AliasHit, Captured, CommitOutcome, Corpus, CorpusSize, EntityStore, Evidential, ExtractionCommit,
+    FailedAttempt, FillingEdge, IndexedMessage, IndexedNode, LedgerStore, MentionMerge, MessageStore,
+    NewEntity, NewMessage, NodeStore, PersonaRecord, PersonaStore, Phrase, PhraseHits, ReflectionCommit,
+    SessionFilter, SessionStore, Store, StoreError, StoredVector, Supersession, TimelineItem, UserRecord,
+};

@@ -1,0 +1,113 @@
+//! The right memory at the right moment.
+//!
+//! [`recall`] walks: the message becomes a [`Query`] → candidates are fetched by words, vectors, named entities, named
+//! times and evidence edges → [`score`] gives each its number → the best are selected → verbatim passages are added, and
+//! what is pinned. After the fetch everything is pure.
+
+mod candidates;
+mod graph;
+mod messages;
+mod named;
+mod passages;
+mod pinned;
+mod query;
+mod receipt;
+pub mod score;
+mod select;
+mod settings;
+mod words;
+
+use std::time::Instant;
+
+use jiff::Timestamp;
+use jiff::tz::TimeZone;
+
+pub use messages::{RankedMessage, rank_messages};
+pub use passages::Passage;
+pub use pinned::Pinned;
+pub use query::{Query, Sentence};
+pub use receipt::{Candidate, CandidateKind, Elapsed};
+pub use score::Score;
+pub use select::ScoredNode;
+pub use settings::{MessageWeights, NodeWeights, RecallSettings, SpeakerNames};
+pub use words::{IndexedText, WordStatistics};
+
+use crate::entities::Entity;
+use crate::ports::{Embedder, Store, StoreError};
+use crate::scope::Scope;
+use crate::vector_index::VectorIndex;
+
+/// Messages that are ranked and shown in the trace.
+const RANKED_MESSAGES: usize = 50;
+
+/// What to recall for. There is no channel (D4).
+#[derive(Clone, Debug)]
+pub struct RecallRequest {
+    /// Whose memory.
+    pub scope: Scope,
+    /// The new message.
+    pub text: String,
+    /// The present moment.
+    pub now: Timestamp,
+    /// The user's zone: "yesterday" is resolved in it.
+    pub zone: TimeZone,
+    /// Numbers of the messages of the recent window, the new one included: they are never repeated as passages.
+    pub window: Vec<i64>,
+}
+
+/// What came to mind.
+#[derive(Clone, Debug, Default)]
+pub struct Recalled {
+    /// The chosen nodes, best first.
+    pub nodes: Vec<ScoredNode>,
+    /// The chosen passages, best first.
+    pub passages: Vec<Passage>,
+    /// The entities that the text names.
+    pub entities: Vec<Entity>,
+    /// What is in every prompt.
+    pub pinned: Pinned,
+    /// All that was looked at, nodes then messages, each best first, with the reason why it was used or fell.
+    pub candidates: Vec<Candidate>,
+    /// Why there was no search by meaning, for a person; none when there was.
+    pub words_only: Option<String>,
+    /// Where the time went.
+    pub elapsed: Elapsed,
+}
+
+/// Recalls what fits a message. A failing embedder leaves words alone and is noted; a failing store is an error.
+pub async fn recall(
+    store: &dyn Store,
+    index: &VectorIndex,
+    embedder: Option<&dyn Embedder>,
+    settings: &RecallSettings,
+    request: RecallRequest,
+) -> Result<Recalled, StoreError> {
+    let started = Instant::now();
+    let query = Query::new(&request.text, embedder).await;
+    let embed = milliseconds(started);
+
+    let started = Instant::now();
+    let candidates::NodeCandidates { nodes, entities } =
+        candidates::fetch_nodes(store, index, settings, &request, &query).await?;
+    let ranked =
+        rank_messages(store, index, &request.scope, &query, &request.window, settings, RANKED_MESSAGES)
+            .await?;
+    let (passages, messages) =
+        passages::choose_passages(store, &request.scope, &ranked, &request.window, settings).await?;
+    let pinned = pinned::fetch_pinned(store, &request.scope, request.now, settings.half_life_days).await?;
+    let fetch = milliseconds(started);
+
+    let started = Instant::now();
+    let scored = nodes.into_iter().map(|candidate| {
+        let score = score::score_node(&candidate.indexed.node, candidate.known, request.now, settings);
+        select::Scored { candidate, score }
+    });
+    let (nodes, mut candidates) = select::select(scored.collect(), settings);
+    candidates.extend(messages);
+    let elapsed = Elapsed { embed, fetch, score: milliseconds(started) };
+    Ok(Recalled { nodes, passages, entities, pinned, candidates, words_only: query.words_only, elapsed })
+}
+
+fn milliseconds(since: Instant) -> f64 {
+    since.elapsed().as_secs_f64() * 1_000.0
+}

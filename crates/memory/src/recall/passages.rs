@@ -1,0 +1,124 @@
+//! Verbatim passages: what was really said, with who said it and what stood around it.
+
+use std::collections::{HashMap, HashSet};
+
+use super::messages::RankedMessage;
+use super::receipt::{Candidate, CandidateKind};
+use super::settings::RecallSettings;
+use crate::messages::{Message, Role};
+use crate::ports::{Store, StoreError};
+use crate::scope::Scope;
+use crate::text::estimate_tokens;
+
+/// Neighbours that a passage takes along on each side.
+const NEIGHBOURS: u32 = 1;
+
+/// Messages that stand together, oldest first, within one session.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Passage {
+    /// The messages; each knows its speaker and its date.
+    pub messages: Vec<Message>,
+    /// Number of the message that was found.
+    pub hit_seq: i64,
+    /// What it was ranked by.
+    pub score: f64,
+}
+
+/// The best messages as passages, best first, and what became of each ranked message. A message enters only when it is
+/// relevant by itself or with the one before it; one that stands in an earlier passage makes none of its own.
+pub(super) async fn choose_passages(
+    store: &dyn Store,
+    scope: &Scope,
+    ranked: &[RankedMessage],
+    window: &[i64],
+    settings: &RecallSettings,
+) -> Result<(Vec<Passage>, Vec<Candidate>), StoreError> {
+    let relevance = |ranked: &RankedMessage| ranked.vector.max(ranked.words);
+    let relevant: Vec<&RankedMessage> =
+        ranked.iter().filter(|ranked| relevance(ranked) >= settings.min_relevance).collect();
+    let seqs: Vec<i64> =
+        relevant.iter().take(2 * settings.passages).map(|ranked| ranked.message.seq).collect();
+    let mut around: HashMap<i64, Vec<Message>> = HashMap::new();
+    if !seqs.is_empty() {
+        for (seq, neighbours) in store.neighbours(scope, &seqs, NEIGHBOURS, NEIGHBOURS).await? {
+            around.insert(seq, neighbours.into_iter().map(|indexed| indexed.message).collect());
+        }
+    }
+    let mut shown: HashSet<i64> = window.iter().copied().collect();
+    let mut tokens_left = settings.passage_tokens;
+    let mut passages: Vec<Passage> = Vec::new();
+    let mut candidates = Vec::with_capacity(ranked.len());
+    for ranked in ranked {
+        let seq = ranked.message.seq;
+        let refusal = if relevance(ranked) < settings.min_relevance {
+            Some(format!("relevance {:.2} is below {}", relevance(ranked), settings.min_relevance))
+        } else if shown.contains(&seq) {
+            Some("stands in a better passage".to_owned())
+        } else if passages.len() >= settings.passages {
+            Some(format!("{} better ones were found", settings.passages))
+        } else {
+            match fitting(ranked, around.get(&seq), &shown, tokens_left) {
+                Some(messages) => {
+                    tokens_left -= tokens(&messages);
+                    shown.extend(messages.iter().map(|message| message.seq));
+                    passages.push(Passage { messages, hit_seq: seq, score: ranked.total });
+                    None
+                }
+                None => Some("no room in the token budget".to_owned()),
+            }
+        };
+        candidates.push(receipt(ranked, refusal));
+    }
+    Ok((passages, candidates))
+}
+
+/// The message with those of its neighbours that are not shown yet, or alone where that is too much; none where even
+/// that is.
+fn fitting(
+    ranked: &RankedMessage,
+    around: Option<&Vec<Message>>,
+    shown: &HashSet<i64>,
+    tokens_left: u32,
+) -> Option<Vec<Message>> {
+    let fresh =
+        around.map(|messages| messages.iter().filter(|message| !shown.contains(&message.seq)).cloned());
+    let with_neighbours: Vec<Message> = fresh.map(Iterator::collect).unwrap_or_default();
+    let alone = vec![ranked.message.clone()];
+    let holds_hit = with_neighbours.iter().any(|message| message.seq == ranked.message.seq);
+    [with_neighbours, alone]
+        .into_iter()
+        .enumerate()
+        .find(|(at, messages)| (*at == 1 || holds_hit) && tokens(messages) <= tokens_left)
+        .map(|(_, messages)| messages)
+}
+
+fn tokens(messages: &[Message]) -> u32 {
+    messages.iter().map(|message| estimate_tokens(&message.content)).sum()
+}
+
+fn receipt(ranked: &RankedMessage, refusal: Option<String>) -> Candidate {
+    let message = &ranked.message;
+    Candidate {
+        id: message.id.0,
+        kind: CandidateKind::Message,
+        type_name: match message.role {
+            Role::User => "user".to_owned(),
+            Role::Persona => "persona".to_owned(),
+        },
+        text: message.content.clone(),
+        created_at: message.created_at,
+        total: ranked.total,
+        recency: None,
+        relevance: None,
+        vector_relevance: None,
+        word_relevance: None,
+        readable: None,
+        impact: None,
+        emotional_impact: None,
+        relational_bonus: None,
+        entity_anchor: None,
+        parts: Some(ranked.parts.clone()),
+        used: refusal.is_none(),
+        reason: refusal.unwrap_or_else(|| "says what is asked for".to_owned()),
+    }
+}

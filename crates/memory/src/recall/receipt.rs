@@ -1,0 +1,71 @@
+//! What recall considered, with each term of each score, and why the others fell.
+
+use std::collections::BTreeMap;
+
+use jiff::Timestamp;
+use serde::{Deserialize, Serialize};
+use uuid::Uuid;
+
+/// What a candidate is a row of.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
+#[serde(rename_all = "lowercase")]
+pub enum CandidateKind {
+    /// L3 or L4.
+    Node,
+    /// L2.
+    Message,
+}
+
+/// A memory that recall looked at. The fields of a node's score are empty for a message, which has `parts`.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct Candidate {
+    /// The row's id.
+    pub id: Uuid,
+    /// What it is a row of.
+    pub kind: CandidateKind,
+    /// `event`, `thought`, `intention`, `expectation`; for a message `user` or `persona`.
+    #[serde(rename = "type")]
+    pub type_name: String,
+    /// Its text.
+    pub text: String,
+    /// When it was written or said.
+    pub created_at: Timestamp,
+    /// The score it is ranked by.
+    pub total: f64,
+    /// `2^(−days/14)`.
+    pub recency: Option<f64>,
+    /// The larger of the two relevances.
+    pub relevance: Option<f64>,
+    /// `1 − d/2`, d the Euclidean distance of unit vectors; 0 where one side can't be read.
+    pub vector_relevance: Option<f64>,
+    /// The share of the query's information that the words match, 0 to 1.
+    pub word_relevance: Option<f64>,
+    /// Readability of its text, 0 to 1; none without a vector.
+    pub readable: Option<f64>,
+    /// `|emotional_impact| / 10`.
+    pub impact: Option<f64>,
+    /// −10 to +10.
+    pub emotional_impact: Option<i8>,
+    /// `0.5·[any relational tag] + 0.5·g`.
+    pub relational_bonus: Option<f64>,
+    /// 1 if it is linked to an entity that the text names.
+    pub entity_anchor: Option<f64>,
+    /// The parts of a message's score.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub parts: Option<BTreeMap<String, f64>>,
+    /// Whether it went into the prompt.
+    pub used: bool,
+    /// Why it was used or fell.
+    pub reason: String,
+}
+
+/// Where the time went, in milliseconds.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Serialize, Deserialize)]
+pub struct Elapsed {
+    /// Embedding the query.
+    pub embed: f64,
+    /// Fetching candidates.
+    pub fetch: f64,
+    /// Scoring and selecting.
+    pub score: f64,
+}

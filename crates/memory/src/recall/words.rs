@@ -1,0 +1,267 @@
+//! Relevance by words: which share of the query's information a text holds.
+
+use std::collections::{HashMap, HashSet};
+
+use super::query::Query;
+use crate::ports::{Corpus, Phrase, Store, StoreError};
+use crate::scope::Scope;
+use crate::text::QueryTerm;
+
+/// Flat prior of the document frequency: as if this many more texts without the phrase were known, so that in a memory
+/// of ten sentences one more or less does not turn a word's worth over.
+const PRIOR_DOCUMENTS: f64 = 50.0;
+/// What one occurrence is worth of what endless repetition would be.
+const SINGLE_OCCURRENCE: f64 = 0.9;
+/// What a part of a long word is worth where the whole is missing.
+const PART_CREDIT: f64 = 0.5;
+/// Bends the share of matched information so that one of three equally informative words just clears the floor of 0.4
+/// ((0.9/3)^0.75 = 0.405) and all of them, said once, are worth 0.92.
+const SHARE_EXPONENT: f64 = 0.75;
+/// Phrases that are looked up for one query; a longer query is cut.
+const PHRASES_MAX: usize = 64;
+/// Newest rows that are fetched per phrase, by number only.
+const ROWS_PER_PHRASE: u32 = 500;
+
+/// What the word index says about a query.
+#[derive(Clone, Debug, Default)]
+pub struct WordStatistics {
+    /// Live rows of the scope.
+    pub documents: u64,
+    /// Rows that hold each phrase.
+    pub frequencies: HashMap<Phrase, u64>,
+}
+
+impl WordStatistics {
+    /// Information of a phrase: `ln(1 + (N + 50) / (df + 1))`.
+    pub fn information(&self, phrase: &Phrase) -> f64 {
+        let frequency = self.frequency(phrase) as f64;
+        (1.0 + (self.documents as f64 + PRIOR_DOCUMENTS) / (frequency + 1.0)).ln()
+    }
+
+    fn frequency(&self, phrase: &Phrase) -> u64 {
+        self.frequencies.get(phrase).copied().unwrap_or(0)
+    }
+
+    /// Whether a term counts: a guessed name does only where something holds it.
+    pub fn counts(&self, term: &QueryTerm) -> bool {
+        !term.guess || self.frequency(&term.phrase) > 0
+    }
+
+    /// W, 0 to 1: `(Σ information·credit / Σ information)^0.75` over the content terms, where a term's credit is
+    /// `1 − 0.1/occurrences`, half of that where only a part of a long word is found, else 0. Grows with every match,
+    /// saturates with repetition; 0 without content terms.
+    pub fn relevance(&self, terms: &[QueryTerm], text: &IndexedText<'_>) -> f64 {
+        let (mut matched, mut asked) = (0.0, 0.0);
+        for term in terms.iter().filter(|term| self.counts(term)) {
+            let information = self.information(&term.phrase);
+            asked += information;
+            matched += information * credit(text.occurrences(term));
+        }
+        if asked > 0.0 { (matched / asked).powf(SHARE_EXPONENT) } else { 0.0 }
+    }
+}
+
+fn credit(found: Occurrences) -> f64 {
+    let saturated = |count: usize| 1.0 - (1.0 - SINGLE_OCCURRENCE) / count as f64;
+    match found {
+        Occurrences::Whole(count) => saturated(count),
+        Occurrences::Part(count) => PART_CREDIT * saturated(count),
+        Occurrences::None => 0.0,
+    }
+}
+
+/// How often a term stands in a text. Counts are at least 1.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Occurrences {
+    /// The whole word.
+    Whole(usize),
+    /// Only a part of a long word.
+    Part(usize),
+    /// Nothing of it.
+    None,
+}
+
+/// The index terms of a text, taken apart.
+#[derive(Clone, Debug)]
+pub struct IndexedText<'a> {
+    terms: Vec<&'a str>,
+    places: HashMap<&'a str, Vec<usize>>,
+}
+
+impl<'a> IndexedText<'a> {
+    /// Takes apart what [`crate::text::index_terms`] gave.
+    pub fn new(terms: &'a str) -> Self {
+        let terms: Vec<&str> = terms.split(' ').filter(|term| !term.is_empty()).collect();
+        let mut places: HashMap<&str, Vec<usize>> = HashMap::with_capacity(terms.len());
+        for (place, term) in terms.iter().enumerate() {
+            places.entry(term).or_default().push(place);
+        }
+        Self { terms, places }
+    }
+
+    /// Number of terms.
+    pub fn len(&self) -> usize {
+        self.terms.len()
+    }
+
+    /// Whether there are none.
+    pub fn is_empty(&self) -> bool {
+        self.terms.is_empty()
+    }
+
+    /// Whether two texts have the same terms, whatever their order and number.
+    pub fn same_terms(&self, other: &Self) -> bool {
+        self.places.len() == other.places.len() && self.places.keys().all(|term| other.places.contains_key(term))
+    }
+
+    /// How often a term stands in the text.
+    pub fn occurrences(&self, term: &QueryTerm) -> Occurrences {
+        match self.count(&term.phrase) {
+            0 => match term.parts.iter().map(|part| self.count(part)).max() {
+                Some(count) if count > 0 => Occurrences::Part(count),
+                _ => Occurrences::None,
+            },
+            count => Occurrences::Whole(count),
+        }
+    }
+
+    fn count(&self, phrase: &Phrase) -> usize {
+        let Some(places) = phrase.0.first().and_then(|first| self.places.get(first.as_str())) else {
+            return 0;
+        };
+        let stands_at = |&&place: &&usize| {
+            self.terms
+                .get(place..place + phrase.0.len())
+                .is_some_and(|terms| terms.iter().eq(phrase.0.iter()))
+        };
+        places.iter().filter(stands_at).count()
+    }
+}
+
+/// Rows that hold words of the query.
+#[derive(Clone, Debug, Default)]
+pub(super) struct WordHits {
+    pub(super) statistics: WordStatistics,
+    /// Numbers of the rows that match the most information, best first, ties by the greater number.
+    pub(super) seqs: Vec<i64>,
+}
+
+/// Looks up the query's phrases and ranks the rows by the information they match, at most `wanted`.
+pub(super) async fn find_words(
+    store: &dyn Store,
+    scope: &Scope,
+    corpus: Corpus,
+    query: &Query,
+    wanted: usize,
+) -> Result<WordHits, StoreError> {
+    let phrases = phrases(query);
+    if phrases.is_empty() {
+        return Ok(WordHits::default());
+    }
+    let documents = store.corpus_size(scope, corpus).await?.documents;
+    let hits = store.phrase_hits(scope, corpus, &phrases, ROWS_PER_PHRASE).await?;
+    let frequencies = phrases
+        .iter()
+        .cloned()
+        .zip(hits.iter().map(|hits| hits.document_frequency))
+        .collect::<HashMap<_, _>>();
+    let statistics = WordStatistics { documents, frequencies };
+    let mut matched: HashMap<i64, f64> = HashMap::new();
+    for (phrase, hits) in phrases.iter().zip(&hits) {
+        let information = statistics.information(phrase);
+        for &seq in &hits.seqs {
+            *matched.entry(seq).or_default() += information;
+        }
+    }
+    let mut ranked: Vec<(i64, f64)> = matched.into_iter().collect();
+    ranked.sort_unstable_by(|a, b| b.1.total_cmp(&a.1).then(b.0.cmp(&a.0)));
+    ranked.truncate(wanted);
+    Ok(WordHits { statistics, seqs: ranked.into_iter().map(|(seq, _)| seq).collect() })
+}
+
+/// The query's distinct phrases, those of the newest sentence first.
+fn phrases(query: &Query) -> Vec<Phrase> {
+    let mut known = HashSet::new();
+    let terms = query.sentences.iter().rev().flat_map(|sentence| &sentence.terms);
+    let phrases = terms.flat_map(|term| std::iter::once(&term.phrase).chain(&term.parts));
+    phrases.filter(|phrase| known.insert(*phrase)).take(PHRASES_MAX).cloned().collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use proptest::prelude::*;
+
+    use super::*;
+    use crate::text::{index_terms, query_terms};
+
+    fn statistics(documents: u64, frequencies: &[(&str, u64)]) -> WordStatistics {
+        let phrase = |text: &str| Phrase(index_terms(text).split(' ').map(str::to_owned).collect());
+        let frequencies = frequencies.iter().map(|&(text, frequency)| (phrase(text), frequency)).collect();
+        WordStatistics { documents, frequencies }
+    }
+
+    fn relevance(statistics: &WordStatistics, query: &str, text: &str) -> f64 {
+        statistics.relevance(&query_terms(query), &IndexedText::new(&index_terms(text)))
+    }
+
+    #[test]
+    fn the_cat_is_found_by_its_character() {
+        let statistics = statistics(11, &[("猫", 1)]);
+        let found = relevance(&statistics, "你还记得我的猫吗", "用户养了一只白猫,叫小黑");
+        assert!((found - 0.9f64.powf(0.75)).abs() < 1e-9, "{found}");
+    }
+
+    #[test]
+    fn function_words_alone_are_worth_nothing() {
+        let statistics = statistics(11, &[]);
+        assert_eq!(relevance(&statistics, "你还记得我的猫吗", "你还记得我的生日吗"), 0.0);
+        assert_eq!(relevance(&statistics, "do you remember my cat", "do you remember my birthday"), 0.0);
+        assert_eq!(relevance(&statistics, "嗯", "嗯"), 0.0);
+    }
+
+    #[test]
+    fn one_of_three_equal_words_just_clears_the_floor() {
+        let statistics = statistics(100, &[]);
+        let found = relevance(&statistics, "cat garden violin", "the cat sleeps");
+        assert!((found - 0.3f64.powf(0.75)).abs() < 1e-9, "{found}");
+        assert!(found > 0.4);
+        assert!(relevance(&statistics, "cat garden violin train", "the cat sleeps") < 0.4);
+    }
+
+    #[test]
+    fn rare_words_weigh_more() {
+        let statistics = statistics(1_000, &[("cat", 1), ("home", 400)]);
+        assert!(relevance(&statistics, "cat home", "a cat") > relevance(&statistics, "cat home", "a home"));
+    }
+
+    #[test]
+    fn a_part_of_a_long_word_is_worth_half() {
+        let statistics = statistics(100, &[]);
+        let whole = relevance(&statistics, "巧克力", "她送了巧克力");
+        let part = relevance(&statistics, "巧克力", "克力架饼干");
+        assert!((whole - 0.9f64.powf(0.75)).abs() < 1e-9);
+        assert!((part - 0.45f64.powf(0.75)).abs() < 1e-9);
+    }
+
+    #[test]
+    fn a_guessed_name_counts_only_where_it_is_known() {
+        let held = statistics(100, &[("李雷", 1), ("李", 1), ("雷", 2)]);
+        let unknown = statistics(100, &[("雷", 1)]);
+        assert!(relevance(&held, "李雷", "李雷来了") > 0.9);
+        assert!(relevance(&held, "李雷", "打雷下雨") < relevance(&unknown, "李雷", "打雷下雨"));
+    }
+
+    proptest! {
+        #[test]
+        fn more_matches_never_count_less(words in prop::collection::vec("[a-e]{3}", 1..6), cut in 0usize..6) {
+            let statistics = statistics(20, &[("aaa", 3), ("bbb", 9)]);
+            let query = words.join(" ");
+            let part = words[..cut.min(words.len())].join(" ");
+            let less = relevance(&statistics, &query, &part);
+            let more = relevance(&statistics, &query, &query);
+            prop_assert!(less <= more && (0.9..=1.0).contains(&more), "{less} {more}");
+            let twice = relevance(&statistics, &query, &format!("{query} {query}"));
+            prop_assert!(twice >= more, "{twice} {more}");
+        }
+    }
+}

@@ -1,0 +1,20 @@
+//! What the memory knows of text: words in every script, quotes, sentences, tokens.
+
+mod borders;
+mod function_words;
+mod quote;
+mod segment;
+mod sentences;
+mod terms;
+mod time_phrase;
+mod tokens;
+
+pub use borders::at_word_borders;
+pub(crate) use function_words::is_function_word;
+pub use quote::find_quote;
+pub use segment::fold;
+pub(crate) use segment::is_unspaced;
+pub use sentences::{Language, language, split_sentences};
+pub use terms::{QueryTerm, content_terms, index_terms, query_terms};
+pub use time_phrase::named_times;
+pub use tokens::estimate_tokens;

@@ -1,0 +1,158 @@
+//! Folding, and the cutting of folded text into words and into runs of scripts that are written without blanks.
+
+use std::ops::Range;
+
+use icu_segmenter::options::WordBreakInvariantOptions;
+use icu_segmenter::{WordSegmenter, WordSegmenterBorrowed};
+use unicode_normalization::UnicodeNormalization;
+use unicode_normalization::char::is_combining_mark;
+
+/// Word borders by the Unicode rules alone, for scripts that have blanks.
+const SPACED: WordSegmenterBorrowed<'static> =
+    WordSegmenter::new_for_non_complex_scripts(WordBreakInvariantOptions::default());
+
+/// Longest run that the dictionary is asked about at once, in characters: no sentence needs more, and its working
+/// memory grows with the run.
+const RUN_LENGTH_MAX: usize = 200;
+
+/// The form in which words are compared: NFKC and lower case, one kind of apostrophe.
+pub fn fold(text: &str) -> String {
+    let lower = text.nfkc().flat_map(char::to_lowercase);
+    lower
+        .map(|character| if matches!(character, '\u{2019}' | '\u{02bc}') { '\'' } else { character })
+        .nfkc()
+        .collect()
+}
+
+/// A stretch of folded text.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Piece<'a> {
+    /// A word by the Unicode rules; may hold apostrophes, points and the like.
+    Word(&'a str),
+    /// Letters of a script that is written without blanks (Hangul too: its particles hang on the words).
+    Unspaced(&'a str),
+    /// A hyphen right between two words.
+    Hyphen,
+}
+
+/// Cuts folded text into its words and runs, in order; blanks and punctuation are left out.
+pub(crate) fn pieces(folded: &str) -> Vec<Piece<'_>> {
+    let mut pieces = Vec::new();
+    let mut start = 0;
+    while start < folded.len() {
+        let rest = &folded[start..];
+        let unspaced = rest.chars().next().is_some_and(is_unspaced);
+        let length = rest
+            .char_indices()
+            .find(|&(at, character)| {
+                at > 0 && !is_combining_mark(character) && is_unspaced(character) != unspaced
+            })
+            .map_or(rest.len(), |(at, _)| at);
+        let run = &rest[..length];
+        if unspaced {
+            pieces.push(Piece::Unspaced(run));
+        } else {
+            words(run, &mut pieces);
+        }
+        start += length;
+    }
+    pieces
+}
+
+fn words<'a>(run: &'a str, pieces: &mut Vec<Piece<'a>>) {
+    let mut borders = SPACED.segment_str(run);
+    let mut start = borders.next().unwrap_or(0);
+    for end in borders {
+        let segment = &run[start..end];
+        if segment.chars().any(char::is_alphanumeric) {
+            pieces.push(Piece::Word(segment));
+        } else if matches!(segment, "-" | "\u{2010}" | "\u{2011}") {
+            pieces.push(Piece::Hyphen);
+        }
+        start = end;
+    }
+}
+
+/// Letters with the marks that stand on them: the terms of a run.
+pub(crate) fn letters(run: &str) -> Vec<&str> {
+    let mut borders: Vec<usize> = run
+        .char_indices()
+        .filter(|&(at, character)| at == 0 || !is_combining_mark(character))
+        .map(|(at, _)| at)
+        .collect();
+    borders.push(run.len());
+    borders.windows(2).map(|pair| &run[pair[0]..pair[1]]).collect()
+}
+
+/// Words of a run of unspaced letters, by dictionary, as byte ranges.
+pub(crate) fn dictionary_words(run: &str) -> Vec<Range<usize>> {
+    let segmenter = WordSegmenter::new_auto(WordBreakInvariantOptions::default());
+    let letters: Vec<usize> = run.char_indices().map(|(at, _)| at).collect();
+    let mut ranges = Vec::new();
+    for chunk in letters.chunks(RUN_LENGTH_MAX) {
+        let Some(&offset) = chunk.first() else { continue };
+        let end = letters
+            .get(letters.partition_point(|&at| at <= chunk[chunk.len() - 1]))
+            .copied()
+            .unwrap_or(run.len());
+        let borders: Vec<usize> = segmenter.segment_str(&run[offset..end]).collect();
+        ranges.extend(borders.windows(2).map(|pair| offset + pair[0]..offset + pair[1]));
+    }
+    ranges
+}
+
+/// Whether a character is a letter of a script in which blanks do not part the words.
+pub(crate) fn is_unspaced(character: char) -> bool {
+    let script = matches!(character,
+        '\u{3005}'..='\u{3007}' | '\u{3400}'..='\u{4dbf}' | '\u{4e00}'..='\u{9fff}' | '\u{f900}'..='\u{faff}'
+        | '\u{20000}'..='\u{323af}' // Han
+        | '\u{3041}'..='\u{30ff}' | '\u{31f0}'..='\u{31ff}' | '\u{3105}'..='\u{312f}' // kana, bopomofo
+        | '\u{1100}'..='\u{11ff}' | '\u{3131}'..='\u{318e}' | '\u{ac00}'..='\u{d7a3}' // Hangul
+        | '\u{0e00}'..='\u{0eff}' | '\u{1000}'..='\u{109f}' | '\u{1780}'..='\u{17ff}'); // Thai, Lao, Burmese, Khmer
+    script && character.is_alphabetic()
+}
+
+/// Whether a character is Han.
+pub(crate) fn is_han(character: char) -> bool {
+    matches!(character, '\u{3400}'..='\u{4dbf}' | '\u{4e00}'..='\u{9fff}' | '\u{f900}'..='\u{faff}' | '\u{20000}'..='\u{323af}')
+}
+
+/// Whether a character is a syllable of Hangul.
+pub(crate) fn is_hangul(character: char) -> bool {
+    matches!(character, '\u{ac00}'..='\u{d7a3}')
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn mixed_text_falls_into_words_and_runs() {
+        let folded = fold("Ｍｙ cat’s 名字叫小黑, well-known!");
+        assert_eq!(
+            pieces(&folded),
+            [
+                Piece::Word("my"),
+                Piece::Word("cat's"),
+                Piece::Unspaced("名字叫小黑"),
+                Piece::Word("well"),
+                Piece::Hyphen,
+                Piece::Word("known"),
+            ]
+        );
+    }
+
+    #[test]
+    fn a_mark_stays_with_its_letter() {
+        assert_eq!(letters("กินข้าว"), ["กิ", "น", "ข้", "า", "ว"]);
+    }
+
+    #[test]
+    fn dictionary_words_cover_a_long_run() {
+        let run = "我的妹妹在上海读大学".repeat(60);
+        let ranges = dictionary_words(&run);
+        assert_eq!(ranges.first().map(|range| range.start), Some(0));
+        assert_eq!(ranges.last().map(|range| range.end), Some(run.len()));
+        assert!(ranges.windows(2).all(|pair| pair[0].end == pair[1].start));
+    }
+}

@@ -1,0 +1,289 @@
+//! Index terms of a text, content terms of a question.
+
+use std::collections::BTreeSet;
+use std::ops::Range;
+use std::sync::LazyLock;
+
+use rust_stemmers::{Algorithm, Stemmer};
+
+use super::function_words::{is_function_compound, is_function_word};
+use super::segment::{Piece, dictionary_words, fold, is_hangul, letters, pieces};
+use crate::ports::Phrase;
+
+static ENGLISH: LazyLock<Stemmer> = LazyLock::new(|| Stemmer::create(Algorithm::English));
+
+/// Most dictionary segments that one function word spans (怎么样 is two, 还记不记得 four).
+const FUNCTION_SEGMENTS_MAX: usize = 4;
+/// Characters that make a name of the character after them: 小黑, 老王, 阿强.
+const NAME_PREFIXES: [&str; 4] = ["小", "老", "阿", "大"];
+/// Particles that hang on Korean words.
+const KOREAN_PARTICLES: &str = "은는이가을를에의도와과로";
+/// Shortest Hangul word whose last syllable is taken for a particle: shorter ones (가을) are more often words.
+const PARTICLE_WORD_LENGTH_MIN: usize = 3;
+
+/// What a question asks for: words that must stand together.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct QueryTerm {
+    /// The whole word, as it stands in the index.
+    pub phrase: Phrase,
+    /// Parts of a long word, each worth something by itself where the whole is not found.
+    pub parts: Vec<Phrase>,
+    /// The word as folded, for people.
+    pub surface: String,
+    /// A guess (neighbouring characters that may be a name): it counts only where something holds it.
+    pub guess: bool,
+}
+
+/// The terms under which a text is found, in text order, parted by single blanks. Terms hold letters, digits and
+/// combining marks only. Words are folded and, in Latin script, stemmed; a word with inner points or apostrophes gives
+/// its parts one after the other, a hyphenated one also the joined form; scripts without blanks give single letters.
+pub fn index_terms(text: &str) -> String {
+    let folded = fold(text);
+    let pieces = pieces(&folded);
+    let mut terms: Vec<String> = Vec::new();
+    for (at, piece) in pieces.iter().enumerate() {
+        match piece {
+            Piece::Word(word) => {
+                terms.extend(word_parts(word).iter().map(|part| stem(part)));
+                terms.extend(hyphenated_before(&pieces, at).map(|joined| stem(&joined)));
+            }
+            Piece::Unspaced(run) => terms.extend(letters(run).into_iter().map(str::to_owned)),
+            Piece::Hyphen => {}
+        }
+    }
+    terms.join(" ")
+}
+
+/// The content terms of a question, in text order, each once: function words, particles, question words, greetings and
+/// "remember" give none.
+pub fn query_terms(text: &str) -> Vec<QueryTerm> {
+    let folded = fold(text);
+    let mut terms: Vec<QueryTerm> = Vec::new();
+    for piece in pieces(&folded) {
+        let found = match piece {
+            Piece::Word(word) => word_query(word).into_iter().collect(),
+            Piece::Unspaced(run) => run_query(run),
+            Piece::Hyphen => Vec::new(),
+        };
+        for term in found {
+            if terms.iter().all(|known| known.phrase != term.phrase) {
+                terms.push(term);
+            }
+        }
+    }
+    terms
+}
+
+/// The distinct content terms of a text. In scripts without blanks each character of a content word counts as one;
+/// greetings and function words do not count.
+pub fn content_terms(text: &str) -> BTreeSet<String> {
+    query_terms(text).into_iter().flat_map(|term| term.phrase.0).collect()
+}
+
+/// The joined form of two hyphenated words (e-mail, email), given at the second one.
+fn hyphenated_before(pieces: &[Piece<'_>], at: usize) -> Option<String> {
+    let before = at.checked_sub(2)?;
+    match pieces.get(before..=at)? {
+        [Piece::Word(first), Piece::Hyphen, Piece::Word(second)] => {
+            let alphabetic = |word: &str| word.chars().all(char::is_alphabetic);
+            (alphabetic(first) && alphabetic(second)).then(|| format!("{first}{second}"))
+        }
+        _ => None,
+    }
+}
+
+/// The parts of a Unicode word: cut at points and the like; a possessive or contracted ending is dropped, another
+/// apostrophe left out (don't → dont, mom's → mom, o'brien → obrien).
+fn word_parts(word: &str) -> Vec<String> {
+    let kept = |part: &str| -> String { part.chars().filter(|&c| c != '\'').collect() };
+    let parts = word.split(|c: char| c != '\'' && !is_term_character(c)).map(|part| {
+        let ending = part
+            .rfind('\'')
+            .filter(|&at| at > 0 && matches!(&part[at..], "'s" | "'ll" | "'re" | "'ve" | "'d" | "'m"));
+        kept(&part[..ending.unwrap_or(part.len())])
+    });
+    parts.filter(|part| part.chars().any(char::is_alphanumeric)).collect()
+}
+
+fn is_term_character(character: char) -> bool {
+    character.is_alphanumeric() || unicode_normalization::char::is_combining_mark(character)
+}
+
+fn stem(word: &str) -> String {
+    let latin = word.chars().all(|c| matches!(c, 'a'..='z' | '\u{df}'..='\u{24f}'));
+    if latin { ENGLISH.stem(word).into_owned() } else { word.to_owned() }
+}
+
+fn word_query(word: &str) -> Option<QueryTerm> {
+    let parts = word_parts(word);
+    if parts.iter().all(|part| is_function_word(part)) {
+        return None;
+    }
+    let phrase = Phrase(parts.iter().map(|part| stem(part)).collect());
+    Some(QueryTerm { phrase, parts: Vec::new(), surface: word.to_owned(), guess: false })
+}
+
+fn run_query(run: &str) -> Vec<QueryTerm> {
+    let words = content_words(run);
+    let mut terms = Vec::new();
+    let mut at = 0;
+    while at < words.len() {
+        let word = &run[words[at].clone()];
+        let next =
+            words.get(at + 1).filter(|next| next.start == words[at].end && is_letter(&run[(*next).clone()]));
+        match next {
+            Some(next) if NAME_PREFIXES.contains(&word) => {
+                terms.push(unspaced_term(&run[words[at].start..next.end], false));
+                at += 1;
+            }
+            Some(next) if is_letter(word) => {
+                terms.push(unspaced_term(word, false));
+                terms.push(unspaced_term(&run[words[at].start..next.end], true));
+            }
+            _ => terms.push(unspaced_term(word, false)),
+        }
+        at += 1;
+    }
+    terms
+}
+
+/// The dictionary words of a run without its function words, as byte ranges.
+fn content_words(run: &str) -> Vec<Range<usize>> {
+    let segments = dictionary_words(run);
+    let mut words = Vec::new();
+    let mut at = 0;
+    while at < segments.len() {
+        let longest = segments.len().min(at + FUNCTION_SEGMENTS_MAX);
+        let function_end = (at + 1..=longest)
+            .rev()
+            .find(|&end| is_function_word(&run[segments[at].start..segments[end - 1].end]));
+        match function_end {
+            Some(end) => at = end,
+            None => {
+                let word = without_aspect(run, segments[at].clone());
+                if !is_function_compound(&run[word.clone()]) {
+                    words.push(word);
+                }
+                at += 1;
+            }
+        }
+    }
+    words
+}
+
+/// The segment without the 了 of a verb: the dictionary takes 养了 for one word, which 养着 would not be.
+fn without_aspect(run: &str, segment: Range<usize>) -> Range<usize> {
+    match run[segment.clone()].strip_suffix('了') {
+        Some(verb) if !verb.is_empty() => segment.start..segment.start + verb.len(),
+        _ => segment,
+    }
+}
+
+fn unspaced_term(word: &str, guess: bool) -> QueryTerm {
+    let letters = letters(without_particle(word));
+    let phrase = |letters: &[&str]| Phrase(letters.iter().map(|&letter| letter.to_owned()).collect());
+    let parts = if letters.len() > 2 { letters.windows(2).map(phrase).collect() } else { Vec::new() };
+    QueryTerm { phrase: phrase(&letters), parts, surface: word.to_owned(), guess }
+}
+
+fn without_particle(word: &str) -> &str {
+    let long = word.chars().all(is_hangul) && word.chars().count() >= PARTICLE_WORD_LENGTH_MIN;
+    let last = word.char_indices().next_back().filter(|&(_, last)| long && KOREAN_PARTICLES.contains(last));
+    last.map_or(word, |(at, _)| &word[..at])
+}
+
+fn is_letter(word: &str) -> bool {
+    letters(word).len() == 1
+}
+
+#[cfg(test)]
+mod tests {
+    use proptest::prelude::*;
+
+    use super::*;
+
+    fn surfaces(text: &str) -> Vec<String> {
+        query_terms(text).into_iter().map(|term| term.surface).collect()
+    }
+
+    #[test]
+    fn english_words_are_folded_and_stemmed() {
+        assert_eq!(index_terms("My CATS were running"), "my cat were run");
+        assert_eq!(index_terms("mom's café, don't"), "mom café dont");
+        assert_eq!(index_terms("O’Brien's node.js at 3.14"), "obrien node js at 3 14");
+        assert_eq!(index_terms("an e-mail"), "an e mail email");
+        assert_eq!(index_terms("\"quoted\" `x` #tag"), "quot x tag");
+    }
+
+    #[test]
+    fn unspaced_scripts_are_single_letters() {
+        assert_eq!(index_terms("我叫Ｌｉ,猫ﾈｺ"), "我 叫 li 猫 ネ コ");
+        assert_eq!(index_terms("고양이"), "고 양 이");
+    }
+
+    #[test]
+    fn function_words_carry_nothing() {
+        assert_eq!(surfaces("你还记得我的猫吗"), ["猫"]);
+        assert_eq!(surfaces("Do you remember my cat?"), ["cat"]);
+        assert_eq!(surfaces("小黑怎么样"), ["小黑"]);
+        assert_eq!(surfaces("猫の名前は何ですか"), ["猫", "名前"]);
+        for nothing in
+            ["嗯", "你好", "ok", "你还记得吗", "What did I tell you?", "还记不记得", "早上好", "🙂", ""]
+        {
+            assert!(surfaces(nothing).is_empty(), "{nothing}: {:?}", surfaces(nothing));
+        }
+    }
+
+    #[test]
+    fn chinese_words_are_phrases_of_characters() {
+        let terms = query_terms("我妹妹在上海读大学");
+        let phrases: Vec<String> = terms.iter().map(|term| term.phrase.0.join(" ")).collect();
+        assert_eq!(phrases, ["妹 妹", "上 海", "读", "大 学"]);
+    }
+
+    #[test]
+    fn neighbouring_characters_may_be_a_name() {
+        let terms = query_terms("我叫李雷");
+        let shown: Vec<(&str, bool)> = terms.iter().map(|term| (term.surface.as_str(), term.guess)).collect();
+        assert_eq!(shown, [("李", false), ("李雷", true), ("雷", false)]);
+    }
+
+    #[test]
+    fn long_words_give_parts() {
+        let terms = query_terms("巧克力");
+        assert_eq!(terms[0].phrase.0.concat(), "巧克力");
+        let parts: Vec<String> = terms[0].parts.iter().map(|part| part.0.concat()).collect();
+        assert_eq!(parts, ["巧克", "克力"]);
+    }
+
+    #[test]
+    fn content_terms_count_characters() {
+        assert_eq!(content_terms("我养了一只猫,叫小黑").len(), 4);
+        assert_eq!(content_terms("Hello! I have a cat, a black cat").len(), 2);
+        assert!(content_terms("你好,谢谢").is_empty());
+    }
+
+    proptest! {
+        #[test]
+        fn terms_are_clean_and_folding_changes_nothing(text in "\\PC{0,60}") {
+            let terms = index_terms(&text);
+            prop_assert!(terms.is_empty() || terms.split(' ').all(|term| !term.is_empty()));
+            prop_assert!(terms.chars().all(|c| c == ' ' || is_term_character(c)));
+            prop_assert_eq!(index_terms(&fold(&text)), terms);
+        }
+
+        #[test]
+        fn every_query_term_is_indexed(text in "[a-zA-Z猫养小黑大学妹上海の고양이 ,.'’-]{0,40}") {
+            let indexed = format!(" {} ", index_terms(&text));
+            for term in query_terms(&text) {
+                let phrase = format!(" {} ", term.phrase.0.join(" "));
+                prop_assert!(indexed.contains(&phrase), "{phrase} in {indexed}");
+            }
+        }
+
+        #[test]
+        fn any_text_is_taken(text in any::<String>()) {
+            let _ = (index_terms(&text), query_terms(&text), content_terms(&text));
+        }
+    }
+}

@@ -1,0 +1,243 @@
+//! An int8 matrix that is scanned whole. Approximate indexes were slower below 100,000 rows or lost recall.
+
+use std::cmp::Ordering;
+use std::collections::HashMap;
+
+use pulp::{Arch, NullaryFnOnce};
+
+/// Largest magnitude of a code.
+const CODE_MAX: f32 = 127.0;
+/// Bytes of bookkeeping per row beside its codes: number, scale, place, and the place's share of the map's slack.
+const ROW_OVERHEAD: usize = size_of::<i64>() + size_of::<f32>() + 2 * (size_of::<i64>() + size_of::<usize>());
+
+/// Vectors of one length, one byte per component, each row with its own scale.
+#[derive(Debug, Default)]
+pub struct Matrix {
+    dimension: usize,
+    codes: Vec<i8>,
+    scales: Vec<f32>,
+    seqs: Vec<i64>,
+    places: HashMap<i64, usize>,
+}
+
+impl Matrix {
+    /// Rows.
+    pub fn len(&self) -> usize {
+        self.seqs.len()
+    }
+
+    /// Whether there are no rows.
+    pub fn is_empty(&self) -> bool {
+        self.seqs.is_empty()
+    }
+
+    /// Approximate size in memory.
+    pub fn bytes(&self) -> usize {
+        self.len() * (self.dimension + ROW_OVERHEAD)
+    }
+
+    /// Puts a row in, in place of one of the same number. The first row decides the length; a vector of another length
+    /// or with a component that is no number is left out.
+    pub fn insert(&mut self, seq: i64, vector: &[f32]) {
+        if self.is_empty() {
+            self.dimension = vector.len();
+        }
+        let fits = vector.len() == self.dimension && !vector.is_empty();
+        if !fits || vector.iter().any(|component| !component.is_finite()) {
+            self.remove(seq);
+            return;
+        }
+        let (codes, scale) = quantise(vector);
+        match self.places.get(&seq) {
+            Some(&place) => {
+                self.codes[place * self.dimension..(place + 1) * self.dimension].copy_from_slice(&codes);
+                self.scales[place] = scale;
+            }
+            None => {
+                self.places.insert(seq, self.seqs.len());
+                self.codes.extend_from_slice(&codes);
+                self.scales.push(scale);
+                self.seqs.push(seq);
+            }
+        }
+    }
+
+    /// Takes a row out; the last row moves into its place.
+    pub fn remove(&mut self, seq: i64) {
+        let Some(place) = self.places.remove(&seq) else { return };
+        let last = self.seqs.len() - 1;
+        if place != last {
+            let start = last * self.dimension;
+            self.codes.copy_within(start..start + self.dimension, place * self.dimension);
+            self.places.insert(self.seqs[last], place);
+        }
+        self.seqs.swap_remove(place);
+        self.scales.swap_remove(place);
+        self.codes.truncate(last * self.dimension);
+    }
+
+    /// Keeps only the `count` rows of the greatest numbers.
+    pub fn keep_newest(&mut self, count: usize) {
+        if self.len() <= count {
+            return;
+        }
+        let mut seqs = self.seqs.clone();
+        seqs.sort_unstable();
+        for &seq in &seqs[..seqs.len() - count] {
+            self.remove(seq);
+        }
+    }
+
+    /// Numbers of the rows nearest to a unit vector by approximate cosine, best first, ties by the greater number:
+    /// the answer does not depend on the order in which rows were put in.
+    pub fn nearest(&self, query: &[f32], wanted: usize) -> Vec<i64> {
+        if query.len() != self.dimension || self.dimension == 0 || wanted == 0 {
+            return Vec::new();
+        }
+        // The query's scale is the same for all rows and does not change their order.
+        let (codes, _) = quantise(query);
+        let query: Vec<i16> = codes.into_iter().map(i16::from).collect();
+        Arch::new().dispatch(Scan { matrix: self, query: &query, wanted }).into_seqs()
+    }
+}
+
+/// Codes and the factor that turns them back into components.
+fn quantise(vector: &[f32]) -> (Vec<i8>, f32) {
+    let largest = vector.iter().fold(0.0f32, |largest, component| largest.max(component.abs()));
+    if largest == 0.0 {
+        return (vec![0; vector.len()], 0.0);
+    }
+    let codes = vector.iter().map(|component| (component / largest * CODE_MAX).round() as i8).collect();
+    (codes, largest / CODE_MAX)
+}
+
+/// The scan as a whole, so that it is compiled for the vector instructions of the processor at hand.
+struct Scan<'a> {
+    matrix: &'a Matrix,
+    query: &'a [i16],
+    wanted: usize,
+}
+
+impl NullaryFnOnce for Scan<'_> {
+    type Output = Best;
+
+    #[inline(always)]
+    fn call(self) -> Best {
+        let mut best = Best::new(self.wanted);
+        let rows = self.matrix.codes.chunks_exact(self.matrix.dimension);
+        for ((row, &scale), &seq) in rows.zip(&self.matrix.scales).zip(&self.matrix.seqs) {
+            // Products stay far below 2^24, so that the sum is exact in f32 too.
+            best.offer(dot(row, self.query) as f32 * scale, seq);
+        }
+        best
+    }
+}
+
+/// Written so that the compiler turns it into multiply-add instructions on sixteen-bit lanes.
+#[inline(always)]
+fn dot(row: &[i8], query: &[i16]) -> i32 {
+    row.iter().zip(query).map(|(&a, &b)| i32::from(i16::from(a)) * i32::from(b)).sum()
+}
+
+/// The best so far: twice as many as wanted are kept before the worse half is thrown away.
+struct Best {
+    wanted: usize,
+    kept: Vec<(f32, i64)>,
+    threshold: f32,
+}
+
+impl Best {
+    fn new(wanted: usize) -> Self {
+        Self { wanted, kept: Vec::with_capacity(2 * wanted), threshold: f32::NEG_INFINITY }
+    }
+
+    #[inline(always)]
+    fn offer(&mut self, score: f32, seq: i64) {
+        if score < self.threshold {
+            return;
+        }
+        self.kept.push((score, seq));
+        if self.kept.len() == 2 * self.wanted {
+            let (_, last, _) = self.kept.select_nth_unstable_by(self.wanted - 1, best_first);
+            self.threshold = last.0;
+            self.kept.truncate(self.wanted);
+        }
+    }
+
+    fn into_seqs(mut self) -> Vec<i64> {
+        self.kept.sort_unstable_by(best_first);
+        self.kept.truncate(self.wanted);
+        self.kept.into_iter().map(|(_, seq)| seq).collect()
+    }
+}
+
+/// Greater scores first, then greater numbers.
+pub(super) fn best_first(a: &(f32, i64), b: &(f32, i64)) -> Ordering {
+    b.0.total_cmp(&a.0).then(b.1.cmp(&a.1))
+}
+
+#[cfg(test)]
+mod tests {
+    use proptest::prelude::*;
+
+    use super::*;
+
+    fn unit(components: &[f32]) -> Vec<f32> {
+        let length = components.iter().map(|c| c * c).sum::<f32>().sqrt();
+        components.iter().map(|c| c / length).collect()
+    }
+
+    #[test]
+    fn nearest_rows_come_first_and_removed_ones_not_at_all() {
+        let mut matrix = Matrix::default();
+        matrix.insert(1, &unit(&[1.0, 0.0, 0.0]));
+        matrix.insert(2, &unit(&[0.9, 0.4, 0.0]));
+        matrix.insert(3, &unit(&[0.0, 1.0, 0.0]));
+        assert_eq!(matrix.nearest(&[1.0, 0.0, 0.0], 2), [1, 2]);
+        matrix.remove(1);
+        assert_eq!(matrix.nearest(&[1.0, 0.0, 0.0], 5), [2, 3]);
+        matrix.insert(3, &unit(&[1.0, 0.0, 0.0]));
+        assert_eq!(matrix.nearest(&[1.0, 0.0, 0.0], 5), [3, 2]);
+        assert_eq!(matrix.len(), 2);
+    }
+
+    #[test]
+    fn vectors_that_do_not_fit_are_left_out() {
+        let mut matrix = Matrix::default();
+        matrix.insert(1, &[1.0, 0.0]);
+        matrix.insert(2, &[1.0]);
+        matrix.insert(3, &[f32::NAN, 0.0]);
+        assert_eq!(matrix.nearest(&[1.0, 0.0], 5), [1]);
+        assert!(matrix.nearest(&[1.0], 5).is_empty());
+    }
+
+    #[test]
+    fn the_newest_rows_are_kept() {
+        let mut matrix = Matrix::default();
+        for seq in [5, 1, 4, 2, 3] {
+            matrix.insert(seq, &[1.0, 0.0]);
+        }
+        matrix.keep_newest(2);
+        assert_eq!(matrix.nearest(&[1.0, 0.0], 9), [5, 4]);
+    }
+
+    proptest! {
+        #[test]
+        fn order_of_insertion_does_not_show(
+            rows in prop::collection::vec(prop::collection::vec(-3i8..3, 4), 1..40),
+            query in prop::collection::vec(-3i8..3, 4),
+            wanted in 1usize..8,
+        ) {
+            let vector = |row: &[i8]| row.iter().map(|&c| f32::from(c) + 0.5).collect::<Vec<f32>>();
+            let (mut forward, mut backward) = (Matrix::default(), Matrix::default());
+            for (seq, row) in (0i64..).zip(&rows) {
+                forward.insert(seq, &unit(&vector(row)));
+            }
+            for (seq, row) in (0i64..100).zip(&rows).collect::<Vec<_>>().into_iter().rev() {
+                backward.insert(seq, &unit(&vector(row)));
+            }
+            let query = unit(&vector(&query));
+            prop_assert_eq!(forward.nearest(&query, wanted), backward.nearest(&query, wanted));
+        }
+    }
+}

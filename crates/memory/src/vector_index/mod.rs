@@ -1,0 +1,240 @@
+//! Exact nearest neighbours of one scope: an int8 matrix in memory finds the candidates, the stored f32 vectors decide.
+//!
+//! A matrix is filled on demand and kept in step by asking the store, before each search, for the vectors written since
+//! the last one. So it needs no word from those who write, in this process or another. Deleted rows drop out when the
+//! store no longer gives their vectors; [`VectorIndex::forget`] takes them out of memory at once.
+
+mod matrix;
+
+use std::collections::HashMap;
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError, RwLock};
+
+pub use matrix::Matrix;
+
+use crate::ports::{Corpus, Store, StoreError, StoredVector};
+use crate::scope::Scope;
+
+/// Readability below which a vector says nothing: with an English embedder 用户怀孕了 and 用户离婚了 have cosine 1.
+pub const READABILITY_MIN: f32 = 0.6;
+/// Memory that all matrices together may take, in bytes: five scopes of 100,000 rows.
+pub const BUDGET_DEFAULT: usize = 256 * 1024 * 1024;
+/// Messages that are compared by vector, the newest. Older ones are found by their words.
+const MESSAGES_MAX: usize = 100_000;
+/// Messages beyond the limit that are borne before the oldest are dropped, so that this is not done at each search.
+const MESSAGES_SLACK: usize = 10_000;
+/// Vectors asked for at once.
+const PAGE: u32 = 2_000;
+/// Rough candidates per wanted row; the int8 order errs by far less.
+const OVERSAMPLING: usize = 2;
+/// Fewest rough candidates.
+const ROUGH_MIN: usize = 64;
+/// Sums that are kept side by side: one alone would wait for itself at each step.
+const LANES: usize = 16;
+/// How often a search is repeated when rows that it found turn out to be deleted.
+const SEARCHES_MAX: usize = 3;
+
+#[derive(Clone, Debug, PartialEq, Eq, Hash)]
+struct ShardKey {
+    scope: Scope,
+    corpus: Corpus,
+    fingerprint: String,
+}
+
+/// The vectors of one scope, corpus and model.
+#[derive(Debug, Default)]
+struct Shard {
+    matrix: Matrix,
+    /// All vectors up to this revision are in.
+    revision: i64,
+    /// Counts removals: a page that was read before one is thrown away.
+    removals: u64,
+}
+
+#[derive(Debug)]
+struct Loaded {
+    shard: Arc<RwLock<Shard>>,
+    last_used: u64,
+}
+
+#[derive(Debug, Default)]
+struct Shards {
+    by_key: HashMap<ShardKey, Loaded>,
+    uses: u64,
+}
+
+/// Searches the vectors of many scopes within a budget of memory; the scope that was not used for longest gives way.
+/// A scope that is larger than the whole budget is held while it is the last one used.
+#[derive(Debug)]
+pub struct VectorIndex {
+    budget: usize,
+    shards: Mutex<Shards>,
+}
+
+impl Default for VectorIndex {
+    fn default() -> Self {
+        Self::new(BUDGET_DEFAULT)
+    }
+}
+
+impl VectorIndex {
+    /// An empty index that takes at most about `budget` bytes.
+    pub fn new(budget: usize) -> Self {
+        Self { budget, shards: Mutex::default() }
+    }
+
+    /// The live rows nearest to `query` (unit length), as (number, exact cosine), best first, ties by the greater
+    /// number, at most `wanted`. Rows whose text the model can't read are never among them. Whether the query itself
+    /// was readable is for the caller to check.
+    pub async fn nearest(
+        &self,
+        store: &dyn Store,
+        scope: &Scope,
+        corpus: Corpus,
+        fingerprint: &str,
+        query: &[f32],
+        wanted: usize,
+    ) -> Result<Vec<(i64, f32)>, StoreError> {
+        let key = ShardKey { scope: scope.clone(), corpus, fingerprint: fingerprint.to_owned() };
+        let shard = self.used(&key);
+        catch_up(store, &key, &shard).await?;
+        self.keep_budget(&key);
+        let mut found = Vec::new();
+        for _ in 0..SEARCHES_MAX {
+            let rough = read(&shard).matrix.nearest(query, (wanted * OVERSAMPLING).max(ROUGH_MIN));
+            let exact = store.vectors_numbered(scope, corpus, fingerprint, &rough).await?;
+            found = rescore(&exact, query);
+            if found.len() == rough.len() {
+                break;
+            }
+            let mut shard = write(&shard);
+            for seq in rough.iter().filter(|&&seq| exact.iter().all(|vector| vector.seq != seq)) {
+                shard.matrix.remove(*seq);
+            }
+        }
+        found.truncate(wanted);
+        Ok(found)
+    }
+
+    /// Takes rows out of memory at once, whatever the model: part of erasing.
+    pub fn forget(&self, scope: &Scope, corpus: Corpus, seqs: &[i64]) {
+        let shards = self.lock();
+        for (_, loaded) in shards.by_key.iter().filter(|(key, _)| key.scope == *scope && key.corpus == corpus)
+        {
+            let mut shard = write(&loaded.shard);
+            shard.removals += 1;
+            seqs.iter().for_each(|&seq| shard.matrix.remove(seq));
+        }
+    }
+
+    /// Approximate memory that the matrices take, in bytes.
+    pub fn bytes(&self) -> usize {
+        self.lock().by_key.values().map(|loaded| read(&loaded.shard).matrix.bytes()).sum()
+    }
+
+    fn lock(&self) -> MutexGuard<'_, Shards> {
+        self.shards.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    fn used(&self, key: &ShardKey) -> Arc<RwLock<Shard>> {
+        let mut shards = self.lock();
+        shards.uses += 1;
+        let uses = shards.uses;
+        let loaded = shards
+            .by_key
+            .entry(key.clone())
+            .or_insert_with(|| Loaded { shard: Arc::default(), last_used: 0 });
+        loaded.last_used = uses;
+        Arc::clone(&loaded.shard)
+    }
+
+    /// Drops what was not used for longest, never `current`.
+    fn keep_budget(&self, current: &ShardKey) {
+        let mut shards = self.lock();
+        let mut sizes: Vec<(u64, ShardKey, usize)> = shards
+            .by_key
+            .iter()
+            .map(|(key, loaded)| (loaded.last_used, key.clone(), read(&loaded.shard).matrix.bytes()))
+            .collect();
+        sizes.sort_unstable_by_key(|(last_used, _, _)| *last_used);
+        let mut total: usize = sizes.iter().map(|(_, _, bytes)| bytes).sum();
+        for (_, key, bytes) in sizes {
+            if total <= self.budget {
+                break;
+            }
+            if key != *current {
+                shards.by_key.remove(&key);
+                total -= bytes;
+            }
+        }
+    }
+}
+
+/// Takes in all vectors that were written since the last time.
+async fn catch_up(store: &dyn Store, key: &ShardKey, shard: &RwLock<Shard>) -> Result<(), StoreError> {
+    loop {
+        let (after, removals) = {
+            let shard = read(shard);
+            (shard.revision, shard.removals)
+        };
+        let page = store.vectors_after(&key.scope, key.corpus, &key.fingerprint, after, PAGE).await?;
+        let complete = page.len() < PAGE as usize;
+        if !page.is_empty() {
+            let mut shard = write(shard);
+            if shard.removals != removals {
+                continue;
+            }
+            shard.absorb(&page);
+            if key.corpus == Corpus::Messages && shard.matrix.len() > MESSAGES_MAX + MESSAGES_SLACK {
+                shard.matrix.keep_newest(MESSAGES_MAX);
+            }
+        }
+        if complete {
+            return Ok(());
+        }
+    }
+}
+
+impl Shard {
+    /// Two searches may read the same page at once; what is already in is passed over.
+    fn absorb(&mut self, page: &[StoredVector]) {
+        for stored in page.iter().filter(|stored| stored.revision > self.revision) {
+            if stored.readability < READABILITY_MIN {
+                self.matrix.remove(stored.seq);
+            } else {
+                self.matrix.insert(stored.seq, &stored.vector);
+            }
+        }
+        self.revision = page.iter().map(|stored| stored.revision).fold(self.revision, i64::max);
+    }
+}
+
+fn rescore(exact: &[StoredVector], query: &[f32]) -> Vec<(i64, f32)> {
+    let mut found: Vec<(f32, i64)> =
+        exact.iter().map(|stored| (cosine(&stored.vector, query), stored.seq)).collect();
+    found.sort_unstable_by(matrix::best_first);
+    found.into_iter().map(|(cosine, seq)| (seq, cosine)).collect()
+}
+
+/// Cosine of two unit vectors; 0 where their lengths differ.
+pub fn cosine(a: &[f32], b: &[f32]) -> f32 {
+    if a.len() != b.len() {
+        return 0.0;
+    }
+    let (a_lanes, a_rest) = a.as_chunks::<LANES>();
+    let (b_lanes, b_rest) = b.as_chunks::<LANES>();
+    let mut sums = [0.0f32; LANES];
+    for (a, b) in a_lanes.iter().zip(b_lanes) {
+        for lane in 0..LANES {
+            sums[lane] += a[lane] * b[lane];
+        }
+    }
+    sums.iter().sum::<f32>() + a_rest.iter().zip(b_rest).map(|(a, b)| a * b).sum::<f32>()
+}
+
+fn read(shard: &RwLock<Shard>) -> std::sync::RwLockReadGuard<'_, Shard> {
+    shard.read().unwrap_or_else(PoisonError::into_inner)
+}
+
+fn write(shard: &RwLock<Shard>) -> std::sync::RwLockWriteGuard<'_, Shard> {
+    shard.write().unwrap_or_else(PoisonError::into_inner)
+}

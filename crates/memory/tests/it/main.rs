@@ -1,0 +1,13 @@
+//! The memory's own tests: recall and the vector index over an in-memory store.
+
+#![expect(
+    clippy::unwrap_used,
+    clippy::panic,
+    reason = "a test ends at the first thing that is not as it should be"
+)]
+
+mod fake_store;
+mod formula;
+mod passages;
+mod recall;
+mod vector_index;

@@ -1,0 +1,145 @@
+//! Verbatim passages and the ranking behind them.
+
+use jiff::tz::TimeZone;
+use jiff::{SignedDuration, Timestamp};
+use memory::Scope;
+use memory::messages::Role::{self, Persona, User};
+use memory::ports::Corpus;
+use memory::recall::{Query, RecallRequest, RecallSettings, Recalled, SpeakerNames, rank_messages, recall};
+use memory::vector_index::VectorIndex;
+
+use crate::fake_store::{FakeStore, run, scope};
+use crate::recall::NOW;
+
+fn talk(store: &FakeStore, scope: &Scope, session: u128, lines: &[(Role, &str)]) -> Vec<i64> {
+    let start = NOW - SignedDuration::from_hours(24 * (100 - session as i64));
+    let at = |line: usize| -> Timestamp { start + SignedDuration::from_secs(30 * line as i64) };
+    lines
+        .iter()
+        .enumerate()
+        .map(|(n, (role, text))| store.add_message(scope, session, *role, text, at(n)))
+        .collect()
+}
+
+fn ask(store: &FakeStore, scope: &Scope, text: &str, window: Vec<i64>) -> Recalled {
+    let request =
+        RecallRequest { scope: scope.clone(), text: text.to_owned(), now: NOW, zone: TimeZone::UTC, window };
+    run(recall(store, &VectorIndex::default(), None, &RecallSettings::default(), request)).unwrap()
+}
+
+fn ranking(store: &FakeStore, scope: &Scope, text: &str, names: SpeakerNames) -> Vec<i64> {
+    let settings = RecallSettings { speaker_names: names, ..RecallSettings::default() };
+    run(async {
+        let query = Query::new(text, None).await;
+        let ranked = rank_messages(store, &VectorIndex::default(), scope, &query, &[], &settings, 50).await;
+        ranked.unwrap().into_iter().map(|ranked| ranked.message.seq).collect()
+    })
+}
+
+#[test]
+fn a_passage_is_verbatim_with_its_neighbours_and_speakers() {
+    let (store, me) = (FakeStore::default(), scope("me"));
+    let seqs = talk(
+        &store,
+        &me,
+        1,
+        &[
+            (User, "今天下班好累"),
+            (Persona, "想聊聊吗"),
+            (User, "我爷爷以前总带我去钓鱼"),
+            (Persona, "听起来很温暖"),
+            (User, "晚饭吃了面"),
+        ],
+    );
+    talk(&store, &me, 2, &[(User, "周末打算去看电影"), (Persona, "看什么片子")]);
+    let recalled = ask(&store, &me, "还记得我爷爷吗", Vec::new());
+    assert_eq!(recalled.passages.len(), 1);
+    let passage = &recalled.passages[0];
+    assert_eq!(passage.hit_seq, seqs[2]);
+    let shown: Vec<(Role, &str)> = passage.messages.iter().map(|m| (m.role, m.content.as_str())).collect();
+    assert_eq!(shown, [(Persona, "想聊聊吗"), (User, "我爷爷以前总带我去钓鱼"), (Persona, "听起来很温暖")]);
+    let candidate = recalled.candidates.iter().find(|candidate| candidate.used).unwrap();
+    assert_eq!((candidate.type_name.as_str(), candidate.relevance), ("user", None));
+    let parts = candidate.parts.as_ref().unwrap();
+    assert!((parts.values().sum::<f64>() - candidate.total).abs() < 1e-9);
+}
+
+#[test]
+fn nothing_of_the_window_is_repeated() {
+    let (store, me) = (FakeStore::default(), scope("me"));
+    let seqs =
+        talk(&store, &me, 1, &[(User, "my violin broke"), (Persona, "oh no"), (User, "the violin again")]);
+    let recalled = ask(&store, &me, "my violin", seqs[1..].to_vec());
+    let shown: Vec<i64> = recalled.passages.iter().flat_map(|p| p.messages.iter().map(|m| m.seq)).collect();
+    assert_eq!(shown, [seqs[0]]);
+    assert!(ask(&store, &me, "my violin", seqs).passages.is_empty());
+}
+
+#[test]
+fn an_answer_is_found_by_the_question_before_it() {
+    let (store, me) = (FakeStore::default(), scope("me"));
+    talk(&store, &me, 1, &[(User, "I bought new shoes"), (Persona, "Lovely")]);
+    let seqs = talk(
+        &store,
+        &me,
+        2,
+        &[(Persona, "Where did you go on vacation?"), (User, "Lisbon, with Ann"), (Persona, "How nice")],
+    );
+    assert_eq!(ranking(&store, &me, "vacation", SpeakerNames::default())[..2], [seqs[0], seqs[1]]);
+    let recalled = ask(&store, &me, "my vacation", Vec::new());
+    assert!(recalled.passages[0].messages.iter().any(|message| message.content == "Lisbon, with Ann"));
+}
+
+#[test]
+fn a_question_of_the_log_ranks_below_its_answer() {
+    let (store, me) = (FakeStore::default(), scope("me"));
+    let seqs = talk(
+        &store,
+        &me,
+        1,
+        &[(User, "Do you remember my dentist?"), (Persona, "Not yet"), (User, "My dentist is Dr. Moss")],
+    );
+    assert_eq!(ranking(&store, &me, "Do you remember my dentist?", SpeakerNames::default())[0], seqs[2]);
+}
+
+#[test]
+fn a_named_speaker_is_preferred() {
+    let (store, me) = (FakeStore::default(), scope("me"));
+    let mine = talk(&store, &me, 1, &[(User, "I adore sailing boats")])[0];
+    let theirs = talk(&store, &me, 2, &[(Persona, "I adore sailing boats")])[0];
+    let names = SpeakerNames { user: vec!["Caroline".to_owned()], persona: vec!["Mel".to_owned()] };
+    assert_eq!(ranking(&store, &me, "What does Caroline adore?", names.clone()), [mine, theirs]);
+    assert_eq!(ranking(&store, &me, "What does Mel adore?", names), [theirs, mine]);
+}
+
+#[test]
+fn passages_keep_to_their_budget() {
+    let (store, me) = (FakeStore::default(), scope("me"));
+    for session in 1..=8 {
+        talk(
+            &store,
+            &me,
+            session,
+            &[(User, &format!("violin lesson {session} {}", "very long ".repeat(250)))],
+        );
+    }
+    let recalled = ask(&store, &me, "violin", Vec::new());
+    let tokens: u32 = recalled.passages.iter().flat_map(|p| &p.messages).map(|m| m.token_count).sum();
+    assert!(!recalled.passages.is_empty() && tokens <= RecallSettings::default().passage_tokens);
+    assert!(recalled.candidates.iter().any(|candidate| candidate.reason == "no room in the token budget"));
+}
+
+#[test]
+fn a_message_is_found_by_meaning_too() {
+    let (store, me) = (FakeStore::default(), scope("me"));
+    let seqs = talk(&store, &me, 1, &[(User, "my kitten sleeps all day"), (User, "taxes are due")]);
+    store.put_vector(&me, Corpus::Messages, seqs[0], &[0.8, 0.6], 1.0);
+    store.put_vector(&me, Corpus::Messages, seqs[1], &[0.0, 1.0], 1.0);
+    let mut query = run(Query::new("cat", None));
+    query.sentences[0].vector = Some(vec![1.0, 0.0]);
+    query.fingerprint = Some(crate::fake_store::FINGERPRINT.to_owned());
+    let settings = RecallSettings::default();
+    let ranked = run(rank_messages(&store, &VectorIndex::default(), &me, &query, &[], &settings, 9)).unwrap();
+    assert_eq!(ranked[0].message.seq, seqs[0]);
+    assert!(ranked[0].vector > 0.4 && ranked[1].vector < 0.4);
+}

@@ -1,0 +1,315 @@
+//! Recall as a whole: what comes to mind, what does not, and why.
+
+use async_trait::async_trait;
+use jiff::tz::TimeZone;
+use jiff::{SignedDuration, Timestamp};
+use memory::Scope;
+use memory::nodes::{EventTime, Node, NodeKind, Subject};
+use memory::ports::{Corpus, EmbedError, Embedder, Embedding};
+use memory::recall::{RecallRequest, RecallSettings, Recalled, recall};
+use memory::vector_index::VectorIndex;
+use proptest::prelude::*;
+
+use crate::fake_store::{FINGERPRINT, FakeStore, blank_node, run, scope};
+
+pub(crate) const NOW: Timestamp = Timestamp::constant(1_718_000_000, 0);
+
+const UNRELATED: [&str; 10] = [
+    "用户每天早上喝一杯黑咖啡",
+    "用户在一家软件公司上班",
+    "用户的妹妹在上海读大学",
+    "用户最近在学吉他",
+    "用户不喜欢吃香菜",
+    "用户上个月搬到了杭州",
+    "用户的父亲身体不太好",
+    "用户周末常去爬山",
+    "用户养过一盆小绿萝",
+    "用户害怕打雷",
+];
+
+/// Answers each text with the vector it was given for it.
+struct FixedEmbedder(Vec<(&'static str, [f32; 3], f32)>);
+
+#[async_trait]
+impl Embedder for FixedEmbedder {
+    fn dimension(&self) -> usize {
+        3
+    }
+
+    fn fingerprint(&self) -> &str {
+        FINGERPRINT
+    }
+
+    async fn embed(&self, texts: &[String]) -> Result<Vec<Embedding>, EmbedError> {
+        let of_text = |text: &String| {
+            let known = self.0.iter().find(|(known, _, _)| known == text);
+            let (_, vector, readability) =
+                known.ok_or_else(|| EmbedError::Failed(format!("no vector for {text:?}")))?;
+            Ok(Embedding { vector: vector.to_vec(), readability: *readability })
+        };
+        texts.iter().map(of_text).collect()
+    }
+}
+
+pub(crate) fn ask(store: &FakeStore, scope: &Scope, text: &str, embedder: Option<&dyn Embedder>) -> Recalled {
+    let request = RecallRequest {
+        scope: scope.clone(),
+        text: text.to_owned(),
+        now: NOW,
+        zone: TimeZone::UTC,
+        window: Vec::new(),
+    };
+    run(recall(store, &VectorIndex::default(), embedder, &RecallSettings::default(), request)).unwrap()
+}
+
+fn texts(recalled: &Recalled) -> Vec<&str> {
+    recalled.nodes.iter().map(|scored| scored.node.description.as_str()).collect()
+}
+
+fn event(store: &FakeStore, scope: &Scope, text: &str) -> i64 {
+    store.add_node(scope, NodeKind::Event, text, NOW)
+}
+
+#[test]
+fn the_cat_comes_first_by_words_alone() {
+    let (store, me) = (FakeStore::default(), scope("me"));
+    UNRELATED.iter().for_each(|text| {
+        event(&store, &me, text);
+    });
+    event(&store, &me, "用户养了一只白猫,叫小黑");
+    for question in ["你还记得我的猫吗", "小黑怎么样了", "我的白猫呢"] {
+        let recalled = ask(&store, &me, question, None);
+        assert_eq!(texts(&recalled).first(), Some(&"用户养了一只白猫,叫小黑"), "{question}");
+    }
+    assert_eq!(texts(&ask(&store, &me, "你还记得我的猫吗", None)).len(), 1);
+    assert_eq!(texts(&ask(&store, &me, "我妹妹在哪里", None)), ["用户的妹妹在上海读大学"]);
+}
+
+#[test]
+fn an_acknowledgement_brings_nothing() {
+    let (store, me) = (FakeStore::default(), scope("me"));
+    UNRELATED.iter().for_each(|text| {
+        event(&store, &me, text);
+    });
+    event(&store, &me, "嗯,用户说好的");
+    for text in ["嗯", "好的", "ok", "", "你还记得吗?"] {
+        let recalled = ask(&store, &me, text, None);
+        assert!(recalled.nodes.is_empty() && recalled.passages.is_empty(), "{text}");
+    }
+}
+
+#[test]
+fn a_grave_memory_does_not_surface_unasked() {
+    let (store, me) = (FakeStore::default(), scope("me"));
+    let grave =
+        Node { description: "The user's mother died".to_owned(), emotional_impact: -9, ..blank_node() };
+    let grave = store.add(&me, Node { created_at: NOW, ..grave });
+    let cat = event(&store, &me, "The user has a kitten");
+    store.put_vector(&me, Corpus::Nodes, grave, &[0.0, 1.0, 0.0], 1.0);
+    store.put_vector(&me, Corpus::Nodes, cat, &[0.6, 0.8, 0.0], 1.0);
+    let embedder = FixedEmbedder(vec![("my cat?", [1.0, 0.0, 0.0], 1.0)]);
+    let recalled = ask(&store, &me, "my cat?", Some(&embedder));
+    assert_eq!(texts(&recalled), ["The user has a kitten"]);
+    let fallen = recalled.candidates.iter().find(|candidate| !candidate.used).unwrap();
+    assert!((fallen.vector_relevance.unwrap() - 0.293).abs() < 1e-3);
+    assert_eq!(fallen.reason, "relevance 0.29 is below 0.4");
+    assert_eq!(recalled.words_only, None);
+}
+
+#[test]
+fn what_the_model_cannot_read_is_not_compared_by_vector() {
+    let (store, me) = (FakeStore::default(), scope("me"));
+    for text in ["用户怀孕了", "用户离婚了"] {
+        let seq = event(&store, &me, text);
+        store.put_vector(&me, Corpus::Nodes, seq, &[1.0, 0.0, 0.0], 0.1);
+    }
+    let embedder = FixedEmbedder(vec![("我怀孕的事", [1.0, 0.0, 0.0], 0.1)]);
+    let recalled = ask(&store, &me, "我怀孕的事", Some(&embedder));
+    assert_eq!(texts(&recalled), ["用户怀孕了"]);
+    assert_eq!(recalled.candidates[0].vector_relevance, Some(0.0));
+    // A readable question does not meet an unreadable memory either.
+    let embedder = FixedEmbedder(vec![("any news?", [1.0, 0.0, 0.0], 1.0)]);
+    assert!(ask(&store, &me, "any news?", Some(&embedder)).nodes.is_empty());
+}
+
+#[test]
+fn a_failing_embedder_leaves_words_and_is_noted() {
+    let (store, me) = (FakeStore::default(), scope("me"));
+    event(&store, &me, "The user has a cat");
+    let recalled = ask(&store, &me, "my cat", Some(&FixedEmbedder(Vec::new())));
+    assert_eq!(texts(&recalled), ["The user has a cat"]);
+    assert_eq!(recalled.words_only.as_deref(), Some("the embedding model failed: no vector for \"my cat\""));
+}
+
+#[test]
+fn a_named_entity_brings_what_it_is_linked_to() {
+    let (store, me) = (FakeStore::default(), scope("me"));
+    let fed = event(&store, &me, "用户昨晚忘了喂它");
+    let other = event(&store, &me, "用户的狗爱吃骨头");
+    store.add_entity(&me, &["小黑"], &[fed]);
+    store.add_entity(&me, &["小黑狗"], &[other]);
+    let recalled = ask(&store, &me, "小黑狗在干嘛", None);
+    assert_eq!(recalled.entities.len(), 1, "the longest name counts");
+    assert!(
+        texts(&recalled).contains(&"用户的狗爱吃骨头") && !texts(&recalled).contains(&"用户昨晚忘了喂它")
+    );
+    assert_eq!(texts(&ask(&store, &me, "小黑呢", None)), ["用户昨晚忘了喂它"]);
+
+    let ann = event(&store, &me, "She moved to Lisbon");
+    store.add_entity(&me, &["Ann"], &[ann]);
+    assert_eq!(texts(&ask(&store, &me, "ANN?", None)), ["She moved to Lisbon"]);
+    assert!(ask(&store, &me, "planning", None).nodes.is_empty());
+}
+
+#[test]
+fn a_fresh_thought_about_a_hit_comes_along_and_a_stale_one_does_not() {
+    let (store, me) = (FakeStore::default(), scope("me"));
+    let cat = event(&store, &me, "The user adopted a cat");
+    let fresh = store.add_node(&me, NodeKind::Thought, "They long for company", NOW);
+    let stale = store.add_node(&me, NodeKind::Thought, "Evenings are hard for them", NOW);
+    let sibling = event(&store, &me, "The user moved out alone");
+    store.add_edge(&me, fresh, cat, NOW);
+    store.add_edge(&me, fresh, sibling, NOW);
+    store.add_edge(&me, stale, cat, NOW - SignedDuration::from_hours(24 * 30));
+    let recalled = ask(&store, &me, "my cat", None);
+    let found = texts(&recalled);
+    assert_eq!(found[0], "The user adopted a cat");
+    assert!(found.contains(&"They long for company") && found.contains(&"The user moved out alone"));
+    assert!(!found.contains(&"Evenings are hard for them"));
+    let thought = recalled.nodes.iter().find(|scored| scored.node.seq == fresh).unwrap();
+    assert_eq!((thought.score.path, thought.score.relational_bonus), (1.0, 0.5));
+}
+
+#[test]
+fn a_named_time_brings_what_happened_then() {
+    let (store, me) = (FakeStore::default(), scope("me"));
+    let yesterday = NOW - SignedDuration::from_hours(24);
+    let dated = |text: &str, start: Timestamp| Node {
+        description: text.to_owned(),
+        event_time: Some(EventTime { start, end: None }),
+        created_at: NOW,
+        ..blank_node()
+    };
+    store.add(&me, dated("用户去看了牙医", yesterday));
+    store.add(&me, dated("用户去了海边", NOW - SignedDuration::from_hours(24 * 9)));
+    assert_eq!(texts(&ask(&store, &me, "我昨天做了什么", None)), ["用户去看了牙医"]);
+    assert_eq!(texts(&ask(&store, &me, "what did I do yesterday?", None)), ["用户去看了牙医"]);
+}
+
+#[test]
+fn near_duplicates_are_thinned() {
+    let (store, me) = (FakeStore::default(), scope("me"));
+    let texts_and_vectors = [
+        ("The user has a cat", [1.0, 0.0, 0.0]),
+        ("THE USER HAS A CAT", [0.999, 0.0, 0.04]),
+        ("A cat the user has", [0.999, 0.04, 0.0]),
+        ("The user has one cat", [0.999, 0.0, 0.04]),
+    ];
+    for (text, vector) in texts_and_vectors {
+        let seq = event(&store, &me, text);
+        store.put_vector(&me, Corpus::Nodes, seq, &vector, 1.0);
+    }
+    let embedder = FixedEmbedder(vec![("cat", [0.9, 0.1, 0.42], 1.0)]);
+    let recalled = ask(&store, &me, "cat", Some(&embedder));
+    // Of the first three one stays: same text when folded, or same words and nearly the same vector. The last says "one".
+    assert_eq!(recalled.nodes.len(), 2);
+    assert!(texts(&recalled).contains(&"The user has one cat"));
+    let doubles =
+        recalled.candidates.iter().filter(|candidate| candidate.reason == "says the same as a better one");
+    assert_eq!(doubles.count(), 2);
+}
+
+#[test]
+fn the_best_ten_are_used_and_the_others_told_why_not() {
+    let (store, me) = (FakeStore::default(), scope("me"));
+    for n in 0..12 {
+        let description = format!("The cat did trick number {n}");
+        store.add(&me, Node { description, emotional_impact: n % 10, created_at: NOW, ..blank_node() });
+    }
+    let recalled = ask(&store, &me, "cat", None);
+    assert_eq!(recalled.nodes.len(), 10);
+    assert_eq!(texts(&recalled)[0], "The cat did trick number 9");
+    assert!(recalled.nodes.is_sorted_by(|a, b| a.score.total >= b.score.total));
+    let fallen: Vec<&str> =
+        recalled.candidates.iter().filter(|candidate| !candidate.used).map(|c| c.reason.as_str()).collect();
+    assert_eq!(fallen, ["10 better ones were found"; 2]);
+}
+
+#[test]
+fn nothing_of_another_scope_is_seen() {
+    let (store, me, other) = (FakeStore::default(), scope("me"), scope("other"));
+    let secret = event(&store, &other, "The user has a secret cat");
+    store.put_vector(&other, Corpus::Nodes, secret, &[1.0, 0.0, 0.0], 1.0);
+    store.add_entity(&other, &["Shadow"], &[secret]);
+    store.add_message(&other, 1, memory::messages::Role::User, "my cat Shadow", NOW);
+    store.add_node(&other, NodeKind::Thought, "They love the cat", NOW);
+    let embedder = FixedEmbedder(vec![("Shadow the cat", [1.0, 0.0, 0.0], 1.0)]);
+    let recalled = ask(&store, &me, "Shadow the cat", Some(&embedder));
+    assert!(recalled.candidates.is_empty() && recalled.entities.is_empty());
+    assert!(recalled.pinned.about_user.is_empty());
+    assert!(!ask(&store, &other, "Shadow the cat", Some(&embedder)).nodes.is_empty());
+}
+
+#[test]
+fn pinned_thoughts_are_the_recent_and_weighty_ones() {
+    let (store, me) = (FakeStore::default(), scope("me"));
+    let thought = |text: &str, impact: i8, days: i64| Node {
+        kind: NodeKind::Thought,
+        description: text.to_owned(),
+        emotional_impact: impact,
+        created_at: NOW - SignedDuration::from_hours(24 * days),
+        ..blank_node()
+    };
+    for n in 0..12 {
+        store.add(&me, thought(&format!("thought {n}"), 1, 1));
+    }
+    store.add(&me, thought("fresh and heavy", 8, 1));
+    store.add(&me, thought("old and heavy", 8, 120));
+    store.add(&me, Node { pinned: true, ..thought("kept by hand", 0, 300) });
+    store.add(&me, Node { subject: Subject::Persona, ..thought("I was short with them", -3, 1) });
+    let due = |hours: i64| {
+        let time = EventTime { start: NOW + SignedDuration::from_hours(hours), end: None };
+        Node { kind: NodeKind::Expectation, event_time: Some(time), ..thought(&format!("due {hours}"), 0, 1) }
+    };
+    [due(-1), due(48), due(2)].into_iter().for_each(|node| {
+        store.add(&me, node);
+    });
+    store.add(&me, Node { kind: NodeKind::Intention, ..thought("I will ask about the exam", 0, 1) });
+    let pinned = ask(&store, &me, "嗯", None).pinned;
+    let shown = |nodes: &[Node]| nodes.iter().map(|node| node.description.clone()).collect::<Vec<_>>();
+    assert_eq!(pinned.about_user.len(), 10);
+    assert_eq!(shown(&pinned.about_user)[..2], ["kept by hand", "fresh and heavy"]);
+    assert!(!shown(&pinned.about_user).contains(&"old and heavy".to_owned()));
+    assert_eq!(shown(&pinned.about_self), ["I was short with them"]);
+    assert_eq!(shown(&pinned.expectations), ["due 2", "due 48"]);
+    assert_eq!(shown(&pinned.intentions), ["I will ask about the exam"]);
+}
+
+#[test]
+fn of_a_long_message_the_best_sentence_counts() {
+    let (store, me) = (FakeStore::default(), scope("me"));
+    event(&store, &me, "The user's sister plays the violin");
+    let long = "Work was terrible today and the meeting about quarterly budgets lasted for hours without any result. \
+                My sister called.";
+    assert_eq!(texts(&ask(&store, &me, long, None)), ["The user's sister plays the violin"]);
+}
+
+proptest! {
+    #![proptest_config(ProptestConfig::with_cases(32))]
+
+    #[test]
+    fn the_order_of_insertion_does_not_show(order in Just((0..14usize).collect::<Vec<_>>()).prop_shuffle()) {
+        let memories: Vec<(String, i8)> = (0..14).map(|n| (format!("cat story {}", n % 12), (n % 3) as i8)).collect();
+        let fill = |order: &[usize]| {
+            let (store, me) = (FakeStore::default(), scope("me"));
+            for &n in order {
+                let (description, emotional_impact) = memories[n].clone();
+                store.add(&me, Node { description, emotional_impact, created_at: NOW, ..blank_node() });
+            }
+            let recalled = ask(&store, &me, "my cat", None);
+            recalled.nodes.iter().map(|scored| scored.node.description.clone()).collect::<Vec<_>>()
+        };
+        let in_order: Vec<usize> = (0..14).collect();
+        prop_assert_eq!(fill(&order), fill(&in_order));
+    }
+}

@@ -1,0 +1,119 @@
+//! The vector index over a store that changes under it.
+
+use memory::Scope;
+use memory::ports::Corpus;
+use memory::vector_index::{VectorIndex, cosine};
+use proptest::prelude::*;
+
+use crate::fake_store::{FINGERPRINT, FakeStore, run, scope};
+
+fn nearest(index: &VectorIndex, store: &FakeStore, scope: &Scope, query: &[f32], wanted: usize) -> Vec<i64> {
+    let found = run(index.nearest(store, scope, Corpus::Messages, FINGERPRINT, query, wanted)).unwrap();
+    found.into_iter().map(|(seq, _)| seq).collect()
+}
+
+fn put(store: &FakeStore, scope: &Scope, seq: i64, vector: &[f32]) {
+    store.put_vector(scope, Corpus::Messages, seq, vector, 1.0);
+}
+
+#[test]
+fn vectors_that_come_late_and_out_of_order_are_found() {
+    let (store, index, me) = (FakeStore::default(), VectorIndex::default(), scope("me"));
+    put(&store, &me, 30, &[1.0, 0.0]);
+    assert_eq!(nearest(&index, &store, &me, &[1.0, 0.0], 5), [30]);
+    put(&store, &me, 10, &[1.0, 0.0]);
+    put(&store, &me, 20, &[0.8, 0.6]);
+    assert_eq!(nearest(&index, &store, &me, &[1.0, 0.0], 5), [30, 10, 20]);
+    put(&store, &me, 30, &[0.0, 1.0]);
+    assert_eq!(nearest(&index, &store, &me, &[1.0, 0.0], 5), [10, 20, 30]);
+}
+
+#[test]
+fn deleted_rows_are_not_found_and_leave_the_memory() {
+    let (store, index, me) = (FakeStore::default(), VectorIndex::default(), scope("me"));
+    (1..=3).for_each(|seq| put(&store, &me, seq, &[1.0, 0.0]));
+    assert_eq!(nearest(&index, &store, &me, &[1.0, 0.0], 5), [3, 2, 1]);
+    let before = index.bytes();
+    store.delete(Corpus::Messages, 2);
+    assert_eq!(nearest(&index, &store, &me, &[1.0, 0.0], 5), [3, 1]);
+    assert!(index.bytes() < before);
+    let before = index.bytes();
+    index.forget(&me, Corpus::Messages, &[3]);
+    assert!(index.bytes() < before);
+}
+
+#[test]
+fn unreadable_and_foreign_vectors_are_left_out() {
+    let (store, index, me) = (FakeStore::default(), VectorIndex::default(), scope("me"));
+    store.put_vector(&me, Corpus::Messages, 1, &[1.0, 0.0], 0.59);
+    store.put_vector(&me, Corpus::Messages, 2, &[1.0, 0.0], 0.6);
+    store.put_vector(&me, Corpus::Nodes, 3, &[1.0, 0.0], 1.0);
+    put(&store, &scope("other"), 4, &[1.0, 0.0]);
+    assert_eq!(nearest(&index, &store, &me, &[1.0, 0.0], 5), [2]);
+    let of_another_model =
+        run(index.nearest(&store, &me, Corpus::Messages, "other", &[1.0, 0.0], 5)).unwrap();
+    assert!(of_another_model.is_empty());
+}
+
+#[test]
+fn a_row_that_becomes_unreadable_drops_out() {
+    let (store, index, me) = (FakeStore::default(), VectorIndex::default(), scope("me"));
+    put(&store, &me, 1, &[1.0, 0.0]);
+    assert_eq!(nearest(&index, &store, &me, &[1.0, 0.0], 5), [1]);
+    store.put_vector(&me, Corpus::Messages, 1, &[1.0, 0.0], 0.0);
+    assert!(nearest(&index, &store, &me, &[1.0, 0.0], 5).is_empty());
+}
+
+#[test]
+fn the_scope_that_was_not_used_for_longest_gives_way() {
+    let store = FakeStore::default();
+    let scopes = ["a", "b", "c"].map(scope);
+    for (n, scope) in scopes.iter().enumerate() {
+        (0..10).for_each(|row| put(&store, scope, (10 * n + row) as i64, &[1.0, 0.0]));
+    }
+    let measure = VectorIndex::default();
+    assert_eq!(nearest(&measure, &store, &scopes[0], &[1.0, 0.0], 9).len(), 9);
+    let index = VectorIndex::new(2 * measure.bytes());
+    for scope in &scopes {
+        assert_eq!(nearest(&index, &store, scope, &[1.0, 0.0], 20).len(), 10);
+        assert!(index.bytes() <= 2 * measure.bytes());
+    }
+    assert_eq!(nearest(&index, &store, &scopes[0], &[1.0, 0.0], 20).len(), 10, "it is loaded again");
+    // Even a budget of nothing serves the scope in use.
+    assert_eq!(nearest(&VectorIndex::new(0), &store, &scopes[1], &[1.0, 0.0], 20).len(), 10);
+}
+
+#[test]
+fn many_pages_are_loaded() {
+    let (store, index, me) = (FakeStore::default(), VectorIndex::default(), scope("me"));
+    for seq in 0..4_100 {
+        let angle = seq as f32 / 4_100.0;
+        put(&store, &me, seq, &[angle.cos(), angle.sin()]);
+    }
+    assert_eq!(nearest(&index, &store, &me, &[0.0, 1.0], 3), [4_099, 4_098, 4_097]);
+    assert_eq!(nearest(&index, &store, &me, &[0.0, 1.0], 9_999).len(), 4_100);
+}
+
+proptest! {
+    #![proptest_config(ProptestConfig::with_cases(24))]
+
+    #[test]
+    fn the_answer_is_the_exact_one(
+        rows in prop::collection::vec(prop::collection::vec(-1.0f32..1.0, 8), 1..150),
+        query in prop::collection::vec(-1.0f32..1.0, 8),
+    ) {
+        let unit = |vector: &[f32]| {
+            let length = vector.iter().map(|c| c * c).sum::<f32>().sqrt().max(1e-6);
+            vector.iter().map(|c| c / length).collect::<Vec<f32>>()
+        };
+        let (store, index, me) = (FakeStore::default(), VectorIndex::default(), scope("me"));
+        let rows: Vec<Vec<f32>> = rows.iter().map(|row| unit(row)).collect();
+        rows.iter().enumerate().for_each(|(seq, row)| put(&store, &me, seq as i64, row));
+        let query = unit(&query);
+        let mut exact: Vec<f32> = rows.iter().map(|row| cosine(row, &query)).collect();
+        exact.sort_unstable_by(|a, b| b.total_cmp(a));
+        let found = run(index.nearest(&store, &me, Corpus::Messages, FINGERPRINT, &query, 5)).unwrap();
+        let cosines: Vec<f32> = found.into_iter().map(|(_, cosine)| cosine).collect();
+        prop_assert_eq!(&cosines[..], &exact[..rows.len().min(5)]);
+    }
+}
