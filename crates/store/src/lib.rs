@@ -1,0 +1,16 @@
+//! The ports' storage: rows, terms and vectors as bytes.
+//!
+//! [`SqliteStore`] keeps a home in one SQLite file. What it promises is written at the ports
+//! ([`memory::ports::Store`]); how it keeps the promise:
+//!
+//! - **Durable on return.** One thread writes. It takes all that has queued, runs each command in a savepoint of one
+//!   transaction, and answers after the commit has reached the disk. Many callers share one flush.
+//! - **Readers never wait for it.** A few threads read, each call from one snapshot.
+//! - **Scopes don't meet.** Each word in the full-text index carries the number of its (persona, user), so neither the
+//!   rows nor the frequencies of one memory depend on another.
+//! - **Nothing foreign is touched.** A file that is not ours, or of a newer version, is refused as it is; before a
+//!   migration the old state is copied.
+
+pub mod sqlite;
+
+pub use sqlite::{Check, SqliteStore, StoreOptions};

@@ -1,0 +1,198 @@
+//! The two commits of consolidation, and what a person decides about a refused memory.
+
+use jiff::Timestamp;
+use memory::Scope;
+use memory::identifiers::{RejectedId, SessionId};
+use memory::nodes::{NewNode, NodeKind, RejectedMemory};
+use memory::ports::{CommitOutcome, ExtractionCommit, MentionMerge, ReflectionCommit, Supersession};
+use memory::sessions::{Session, SessionStatus};
+use rusqlite::{Connection, OptionalExtension, params};
+
+use super::failure::Failure;
+use super::new_nodes::{self, Origin};
+use super::rows::{microseconds, to_json};
+use super::writer::UnitOfWork;
+use super::{entities, personas, scopes, sessions, vectors};
+
+/// Writes an extraction. Evidence that was deleted meanwhile is left out, and a node that rested on nothing else with
+/// it.
+pub(super) fn commit_extraction(
+    unit: &mut UnitOfWork<'_>,
+    commit: &ExtractionCommit,
+) -> Result<CommitOutcome, Failure> {
+    let connection = unit.connection;
+    let session = committing(connection, commit.session_id, &commit.scope)?;
+    if session.extracted {
+        return Ok(CommitOutcome::AlreadyCommitted);
+    }
+    held(&session)?;
+    let origin = origin(connection, commit.session_id, &commit.scope, commit.at, commit.fingerprint.as_deref())?;
+    let mut events = 0_u32;
+    for node in &commit.nodes {
+        let written = new_nodes::insert_evidenced(unit, &origin, node)?;
+        events += u32::from(written.is_some() && node.kind == NodeKind::Event);
+    }
+    for rejected in &commit.rejected {
+        keep_rejected(connection, origin.scope, rejected)?;
+    }
+    for entity in &commit.entities {
+        entities::insert(connection, origin.scope, entity, commit.at)?;
+    }
+    for (entity, name, folded) in &commit.aliases {
+        entities::add_alias(connection, origin.scope, *entity, name, folded, commit.at)?;
+    }
+    for (node, entity) in &commit.links {
+        entities::link(connection, origin.scope, *node, *entity)?;
+    }
+    for mention in &commit.mentions {
+        merge_mention(connection, &origin, mention)?;
+    }
+    for supersession in &commit.supersessions {
+        supersede(connection, origin.scope, supersession)?;
+    }
+    if let Some(mood) = &commit.mood {
+        personas::write_mood(connection, origin.scope, mood)?;
+    }
+    connection
+        .prepare_cached(
+            "UPDATE sessions SET extracted = 1, trivial = ?2, extracted_events = ?3, summary = ?4 WHERE id = ?1",
+        )?
+        .execute(params![commit.session_id.0.into_bytes(), commit.trivial, events, commit.summary])?;
+    Ok(CommitOutcome::Committed)
+}
+
+/// Writes a reflection. A thought whose events were all deleted meanwhile is left out; a run without thoughts leaves
+/// only the session's mark.
+pub(super) fn commit_reflection(
+    unit: &mut UnitOfWork<'_>,
+    commit: &ReflectionCommit,
+) -> Result<CommitOutcome, Failure> {
+    let connection = unit.connection;
+    let session = committing(connection, commit.session_id, &commit.scope)?;
+    if session.reflected {
+        return Ok(CommitOutcome::AlreadyCommitted);
+    }
+    held(&session)?;
+    let origin = origin(connection, commit.session_id, &commit.scope, commit.at, commit.fingerprint.as_deref())?;
+    let mut stored = false;
+    for thought in &commit.thoughts {
+        stored |= new_nodes::insert_filled(unit, &origin, thought)?.is_some();
+    }
+    if stored {
+        connection
+            .prepare_cached("INSERT INTO reflections (id, scope, session_id, created_at) VALUES (?1, ?2, ?3, ?4)")?
+            .execute(params![
+                commit.id.0.into_bytes(),
+                origin.scope,
+                commit.session_id.0.into_bytes(),
+                microseconds(commit.at)
+            ])?;
+    }
+    connection
+        .prepare_cached("UPDATE sessions SET reflected = 1 WHERE id = ?1")?
+        .execute([commit.session_id.0.into_bytes()])?;
+    Ok(CommitOutcome::Committed)
+}
+
+/// Records a person's decision. One that was taken before, or about what is gone, changes nothing.
+pub(super) fn settle_rejected(
+    unit: &mut UnitOfWork<'_>,
+    id: RejectedId,
+    approved: Option<&NewNode>,
+    at: Timestamp,
+) -> Result<CommitOutcome, Failure> {
+    let waiting: Option<(i64, [u8; 16])> = unit
+        .connection
+        .prepare_cached("SELECT scope, session_id FROM rejected_memories WHERE id = ?1 AND settled_at IS NULL")?
+        .query_row([id.0.into_bytes()], |row| Ok((row.get(0)?, row.get(1)?)))
+        .optional()?;
+    let Some((scope, session)) = waiting else { return Ok(CommitOutcome::AlreadyCommitted) };
+    let session_id = SessionId(uuid::Uuid::from_bytes(session));
+    let origin = Origin { scope, session_id, at, model: None };
+    let node = approved.map(|node| new_nodes::insert_approved(unit, &origin, node)).transpose()?;
+    unit.connection
+        .prepare_cached("UPDATE rejected_memories SET settled_at = ?2, approved_node = ?3 WHERE id = ?1")?
+        .execute(params![id.0.into_bytes(), microseconds(at), node])?;
+    Ok(CommitOutcome::Committed)
+}
+
+fn committing(connection: &Connection, id: SessionId, scope: &Scope) -> Result<Session, Failure> {
+    let session = sessions::by_id(connection, id)?.filter(|session| session.scope == *scope);
+    session.ok_or_else(|| Failure::Refused(format!("session {id} does not exist in this scope")))
+}
+
+fn held(session: &Session) -> Result<(), Failure> {
+    if session.status == SessionStatus::Consolidating {
+        return Ok(());
+    }
+    Err(Failure::Refused(format!("session {} is not being consolidated; nothing was written", session.id)))
+}
+
+fn origin(
+    connection: &Connection,
+    session_id: SessionId,
+    scope: &Scope,
+    at: Timestamp,
+    fingerprint: Option<&str>,
+) -> Result<Origin, Failure> {
+    let model = fingerprint.map(|fingerprint| vectors::model_or_new(connection, fingerprint)).transpose()?;
+    Ok(Origin { scope: scopes::number_or_new(connection, scope)?, session_id, at, model })
+}
+
+fn keep_rejected(connection: &Connection, scope: i64, rejected: &RejectedMemory) -> rusqlite::Result<()> {
+    connection
+        .prepare_cached(
+            "INSERT INTO rejected_memories (id, scope, session_id, description, emotional_impact, evidence, reason,
+                 created_at)
+             VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8)",
+        )?
+        .execute(params![
+            rejected.id.0.into_bytes(),
+            scope,
+            rejected.session_id.0.into_bytes(),
+            rejected.description,
+            rejected.emotional_impact,
+            to_json(&rejected.evidence)?,
+            rejected.reason,
+            microseconds(rejected.created_at),
+        ])?;
+    Ok(())
+}
+
+/// Counts a mention, if the words that repeat it and the node they repeat are still there.
+fn merge_mention(connection: &Connection, origin: &Origin, mention: &MentionMerge) -> rusqlite::Result<()> {
+    let Some(node) = new_nodes::number(connection, origin.scope, mention.node_id)? else { return Ok(()) };
+    let evidence = new_nodes::living(connection, origin.scope, &mention.evidence)?;
+    if evidence.is_empty() {
+        return Ok(());
+    }
+    new_nodes::add_evidence(connection, node, &evidence)?;
+    connection
+        .prepare_cached("UPDATE concept_nodes SET mention_count = mention_count + 1 WHERE seq = ?1")?
+        .execute([node])?;
+    connection
+        .prepare_cached(
+            "INSERT INTO mention_merges (node_seq, session_id, description, created_at) VALUES (?1, ?2, ?3, ?4)",
+        )?
+        .execute(params![
+            node,
+            origin.session_id.0.into_bytes(),
+            mention.description,
+            microseconds(origin.at)
+        ])?;
+    Ok(())
+}
+
+/// Marks the older node, if both are there. A node never replaces itself.
+fn supersede(connection: &Connection, scope: i64, supersession: &Supersession) -> rusqlite::Result<()> {
+    let newer = new_nodes::number(connection, scope, supersession.newer)?;
+    if newer.is_none() || supersession.older == supersession.newer {
+        return Ok(());
+    }
+    connection
+        .prepare_cached(
+            "UPDATE concept_nodes SET superseded_by = ?2 WHERE id = ?1 AND scope = ?3 AND deleted_at IS NULL",
+        )?
+        .execute(params![supersession.older.0.into_bytes(), supersession.newer.0.into_bytes(), scope])?;
+    Ok(())
+}

@@ -1,0 +1,255 @@
+//! From columns to the memory's nouns and back.
+
+use jiff::Timestamp;
+use jiff::civil::Date;
+use memory::core_blocks::CoreBlockLabel;
+use memory::entities::{EntityKind, MergeStatus};
+use memory::identifiers::{MessageId, NodeId, RejectedId, SessionId, TurnId};
+use memory::messages::{Message, Role, Turn, TurnStatus};
+use memory::nodes::{EventTime, Evidence, Node, NodeKind, RejectedMemory, RelationalTag, Subject};
+use memory::sessions::{CloseTrigger, Session, SessionStatus};
+use memory::{PersonaId, Scope, UserId};
+use rusqlite::types::Type;
+use rusqlite::{Error, Result, Row};
+use serde::Serialize;
+use serde::de::DeserializeOwned;
+use uuid::Uuid;
+
+/// A closed vocabulary, stored as its words.
+pub(super) trait Word: Copy + 'static {
+    const ALL: &'static [Self];
+    fn word(self) -> &'static str;
+}
+
+macro_rules! stored_words {
+    ($($name:ident { $($variant:ident = $word:literal),+ })+) => {$(
+        impl Word for $name {
+            const ALL: &'static [Self] = &[$(Self::$variant),+];
+            fn word(self) -> &'static str {
+                match self { $(Self::$variant => $word),+ }
+            }
+        }
+    )+};
+}
+
+stored_words! {
+    Role { User = "user", Persona = "persona" }
+    TurnStatus { Pending = "pending", Answered = "answered", Failed = "failed" }
+    SessionStatus {
+        Open = "open", Closing = "closing", Consolidating = "consolidating", Closed = "closed", Failed = "failed"
+    }
+    CloseTrigger {
+        Idle = "idle", MaxLength = "max_length", Explicit = "explicit", Lifecycle = "lifecycle", Catchup = "catchup"
+    }
+    NodeKind { Event = "event", Thought = "thought", Intention = "intention", Expectation = "expectation" }
+    Subject { User = "user", Persona = "persona", Shared = "shared" }
+    EntityKind { Person = "person", Place = "place", Org = "org", Pet = "pet", Other = "other" }
+    MergeStatus { Confirmed = "confirmed", Uncertain = "uncertain", Disambiguated = "disambiguated" }
+    CoreBlockLabel { Persona = "persona", User = "user", Style = "style" }
+}
+
+/// Microseconds since 1970, UTC.
+pub(super) fn microseconds(time: Timestamp) -> i64 {
+    time.as_microsecond()
+}
+
+/// The moment as it comes back from the database, whose clock ticks in microseconds.
+pub(super) fn as_stored(time: Timestamp) -> Timestamp {
+    Timestamp::from_microsecond(time.as_microsecond()).unwrap_or(time)
+}
+
+pub(super) fn time(row: &Row<'_>, column: usize) -> Result<Timestamp> {
+    Timestamp::from_microsecond(row.get(column)?).map_err(|error| unreadable(column, error))
+}
+
+pub(super) fn optional_time(row: &Row<'_>, column: usize) -> Result<Option<Timestamp>> {
+    let microseconds: Option<i64> = row.get(column)?;
+    microseconds.map(Timestamp::from_microsecond).transpose().map_err(|error| unreadable(column, error))
+}
+
+pub(super) fn uuid(row: &Row<'_>, column: usize) -> Result<Uuid> {
+    row.get(column).map(Uuid::from_bytes)
+}
+
+pub(super) fn optional_uuid(row: &Row<'_>, column: usize) -> Result<Option<Uuid>> {
+    Ok(row.get::<_, Option<[u8; 16]>>(column)?.map(Uuid::from_bytes))
+}
+
+pub(super) fn word<T: Word>(row: &Row<'_>, column: usize) -> Result<T> {
+    let text = row.get_ref(column)?.as_str()?;
+    known(text).ok_or_else(|| unreadable(column, format!("{text:?} is not a word of this column")))
+}
+
+fn known<T: Word>(text: &str) -> Option<T> {
+    T::ALL.iter().copied().find(|word| word.word() == text)
+}
+
+fn optional_word<T: Word>(row: &Row<'_>, column: usize) -> Result<Option<T>> {
+    row.get_ref(column)?.as_str_or_null()?.map(|_| word(row, column)).transpose()
+}
+
+pub(super) fn json<T: DeserializeOwned>(row: &Row<'_>, column: usize) -> Result<T> {
+    serde_json::from_str(row.get_ref(column)?.as_str()?).map_err(|error| unreadable(column, error))
+}
+
+/// JSON of a value that is made of text, numbers and lists, for a column.
+pub(super) fn to_json<T: Serialize>(value: &T) -> Result<String> {
+    serde_json::to_string(value).map_err(|error| Error::ToSqlConversionFailure(Box::new(error)))
+}
+
+pub(super) fn unreadable(column: usize, error: impl Into<Box<dyn std::error::Error + Send + Sync>>) -> Error {
+    Error::FromSqlConversionFailure(column, Type::Text, error.into())
+}
+
+/// The persona in this column and the user in the next.
+pub(super) fn scope(row: &Row<'_>, column: usize) -> Result<Scope> {
+    let persona = PersonaId::new(row.get::<_, String>(column)?);
+    let user = UserId::new(row.get::<_, String>(column + 1)?);
+    let persona = persona.map_err(|error| unreadable(column, error))?;
+    Ok(Scope::new(persona, user.map_err(|error| unreadable(column + 1, error))?))
+}
+
+/// What [`message`] reads: `m` is `recall_messages`, `s` is `scopes`.
+macro_rules! message_columns {
+    () => {
+        "m.seq, m.id, m.session_id, m.turn_id, m.channel_id, m.role, m.content, m.token_count, m.day, m.created_at, \
+         m.incomplete, s.persona_id, s.user_id"
+    };
+}
+pub(super) use message_columns;
+
+/// Number of the first column after [`message_columns`].
+pub(super) const AFTER_MESSAGE: usize = 13;
+
+pub(super) fn message(row: &Row<'_>) -> Result<Message> {
+    Ok(Message {
+        seq: row.get(0)?,
+        id: MessageId(uuid(row, 1)?),
+        session_id: SessionId(uuid(row, 2)?),
+        turn_id: optional_uuid(row, 3)?.map(TurnId),
+        channel_id: row.get(4)?,
+        role: word(row, 5)?,
+        content: row.get(6)?,
+        token_count: row.get(7)?,
+        day: row.get_ref(8)?.as_str()?.parse::<Date>().map_err(|error| unreadable(8, error))?,
+        created_at: time(row, 9)?,
+        incomplete: row.get(10)?,
+        scope: scope(row, 11)?,
+    })
+}
+
+/// What [`turn`] reads: `t` is `turns`, `s` is `scopes`.
+macro_rules! turn_columns {
+    () => {
+        "t.id, t.channel_id, t.status, t.started_at, t.last_message_at, t.reason, s.persona_id, s.user_id"
+    };
+}
+pub(super) use turn_columns;
+
+pub(super) fn turn(row: &Row<'_>) -> Result<Turn> {
+    Ok(Turn {
+        id: TurnId(uuid(row, 0)?),
+        channel_id: row.get(1)?,
+        status: word(row, 2)?,
+        started_at: time(row, 3)?,
+        last_message_at: time(row, 4)?,
+        reason: row.get(5)?,
+        scope: scope(row, 6)?,
+    })
+}
+
+/// What [`session`] reads: `c` is `sessions`, `s` is `scopes`.
+macro_rules! session_columns {
+    () => {
+        "c.id, c.channel_id, c.status, c.message_count, c.total_tokens, c.first_message_at, c.last_message_at, \
+         c.closed_at, c.close_trigger, c.extracted, c.reflected, c.extracted_events, c.trivial, c.summary, c.attempts, \
+         c.last_error, c.retry_at, s.persona_id, s.user_id"
+    };
+}
+pub(super) use session_columns;
+
+/// Number of the first column after [`session_columns`].
+pub(super) const AFTER_SESSION: usize = 19;
+
+pub(super) fn session(row: &Row<'_>) -> Result<Session> {
+    Ok(Session {
+        id: SessionId(uuid(row, 0)?),
+        channel_id: row.get(1)?,
+        status: word(row, 2)?,
+        message_count: row.get(3)?,
+        total_tokens: row.get(4)?,
+        first_message_at: time(row, 5)?,
+        last_message_at: time(row, 6)?,
+        closed_at: optional_time(row, 7)?,
+        close_trigger: optional_word(row, 8)?,
+        extracted: row.get(9)?,
+        reflected: row.get(10)?,
+        extracted_events: row.get(11)?,
+        trivial: row.get(12)?,
+        summary: row.get(13)?,
+        attempts: row.get(14)?,
+        last_error: row.get(15)?,
+        retry_at: optional_time(row, 16)?,
+        scope: scope(row, 17)?,
+    })
+}
+
+/// What [`node`] reads: `n` is `concept_nodes`.
+macro_rules! node_columns {
+    () => {
+        "n.seq, n.id, n.type, n.description, n.emotional_impact, n.emotion_tags, n.relational_tags, n.subject, \
+         n.event_time_start, n.event_time_end, n.source_session_id, n.mention_count, n.superseded_by, n.pinned, \
+         n.access_count, n.last_accessed_at, n.created_at"
+    };
+}
+pub(super) use node_columns;
+
+/// Number of the first column after [`node_columns`].
+pub(super) const AFTER_NODE: usize = 17;
+
+pub(super) fn node(row: &Row<'_>) -> Result<Node> {
+    let event_time = optional_time(row, 8)?
+        .map(|start| Ok::<_, Error>(EventTime { start, end: optional_time(row, 9)? }))
+        .transpose()?;
+    Ok(Node {
+        seq: row.get(0)?,
+        id: NodeId(uuid(row, 1)?),
+        kind: word(row, 2)?,
+        description: row.get(3)?,
+        emotional_impact: row.get(4)?,
+        emotion_tags: list(row, 5)?,
+        relational_tags: list::<String>(row, 6)?.iter().filter_map(|tag| RelationalTag::parse(tag)).collect(),
+        subject: word(row, 7)?,
+        event_time,
+        source_session_id: optional_uuid(row, 10)?.map(SessionId),
+        mention_count: row.get(11)?,
+        superseded_by: optional_uuid(row, 12)?.map(NodeId),
+        pinned: row.get(13)?,
+        access_count: row.get(14)?,
+        last_accessed_at: optional_time(row, 15)?,
+        created_at: time(row, 16)?,
+    })
+}
+
+/// A JSON list. Most are empty, and need no parser.
+fn list<T: DeserializeOwned>(row: &Row<'_>, column: usize) -> Result<Vec<T>> {
+    if row.get_ref(column)?.as_str()? == "[]" { Ok(Vec::new()) } else { json(row, column) }
+}
+
+/// Reads `quote, span_start, span_end` and the message's id.
+pub(super) fn evidence(row: &Row<'_>) -> Result<Evidence> {
+    Ok(Evidence { quote: row.get(0)?, start: row.get(1)?, end: row.get(2)?, message_id: MessageId(uuid(row, 3)?) })
+}
+
+/// Reads `id, session_id, description, emotional_impact, evidence, reason, created_at`.
+pub(super) fn rejected_memory(row: &Row<'_>) -> Result<RejectedMemory> {
+    Ok(RejectedMemory {
+        id: RejectedId(uuid(row, 0)?),
+        session_id: SessionId(uuid(row, 1)?),
+        description: row.get(2)?,
+        emotional_impact: row.get(3)?,
+        evidence: json(row, 4)?,
+        reason: row.get(5)?,
+        created_at: time(row, 6)?,
+    })
+}

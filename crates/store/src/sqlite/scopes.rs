@@ -1,0 +1,41 @@
+//! The compact numbers of (persona, user), and how much each holds.
+
+use memory::Scope;
+use rusqlite::{Connection, OptionalExtension, Result, params};
+
+/// The scope's number; none while nothing was ever stored in it.
+pub(super) fn number(connection: &Connection, scope: &Scope) -> Result<Option<i64>> {
+    connection
+        .prepare_cached("SELECT number FROM scopes WHERE persona_id = ?1 AND user_id = ?2")?
+        .query_row(params![scope.persona.as_str(), scope.user.as_str()], |row| row.get(0))
+        .optional()
+}
+
+/// The scope's number; a new one for a scope that has none. The persona and the user must be there.
+pub(super) fn number_or_new(connection: &Connection, scope: &Scope) -> Result<i64> {
+    if let Some(number) = number(connection, scope)? {
+        return Ok(number);
+    }
+    connection
+        .prepare_cached("INSERT INTO scopes (persona_id, user_id) VALUES (?1, ?2) RETURNING number")?
+        .query_row(params![scope.persona.as_str(), scope.user.as_str()], |row| row.get(0))
+}
+
+pub(super) fn count_message(connection: &Connection, scope: i64) -> Result<()> {
+    connection
+        .prepare_cached("UPDATE scopes SET message_count = message_count + 1 WHERE number = ?1")?
+        .execute([scope])?;
+    Ok(())
+}
+
+pub(super) fn count_node(connection: &Connection, scope: i64) -> Result<()> {
+    connection.prepare_cached("UPDATE scopes SET node_count = node_count + 1 WHERE number = ?1")?.execute([scope])?;
+    Ok(())
+}
+
+/// Live messages and live nodes.
+pub(super) fn counts(connection: &Connection, scope: i64) -> Result<(u64, u64)> {
+    connection
+        .prepare_cached("SELECT message_count, node_count FROM scopes WHERE number = ?1")?
+        .query_row([scope], |row| Ok((row.get(0)?, row.get(1)?)))
+}

@@ -1,0 +1,212 @@
+//! One thread writes, and commits what has queued as one group: many callers share one flush to the disk.
+
+use std::sync::atomic::{AtomicU64, Ordering};
+use std::sync::{Arc, Mutex, PoisonError};
+use std::thread;
+
+use memory::ports::{Corpus, StoreError};
+use rusqlite::Connection;
+use tokio::sync::oneshot;
+
+use super::failure::Failure;
+use super::queue::Queue;
+use super::words;
+
+/// Most commands in one transaction: bounds how long the first of them waits for the last.
+const GROUP_MAX: usize = 1_024;
+
+/// What a command works with. Words wait until the end of the group: the full-text index writes out all it holds
+/// whenever a savepoint begins, and each such flush is a segment to be merged later.
+pub(super) struct UnitOfWork<'a> {
+    pub(super) connection: &'a Connection,
+    words: Vec<WordEntry>,
+}
+
+struct WordEntry {
+    corpus: Corpus,
+    seq: i64,
+    scope: i64,
+    terms: String,
+}
+
+impl UnitOfWork<'_> {
+    /// Has the terms of a new row indexed in the same transaction.
+    pub(super) fn index_words(&mut self, corpus: Corpus, seq: i64, scope: i64, terms: &str) {
+        if !terms.is_empty() {
+            self.words.push(WordEntry { corpus, seq, scope, terms: terms.to_owned() });
+        }
+    }
+
+    fn write_words(&self) -> Result<(), Failure> {
+        for entry in &self.words {
+            words::insert(self.connection, entry.corpus, entry.seq, entry.scope, &entry.terms)?;
+        }
+        Ok(())
+    }
+}
+
+/// A command and the caller who waits for it. It may run more than once, each time after a rollback.
+trait Command: Send {
+    fn run(&mut self, unit: &mut UnitOfWork<'_>) -> Result<(), Failure>;
+    fn answer(self: Box<Self>, outcome: Result<(), StoreError>);
+}
+
+struct Pending<T, W> {
+    work: W,
+    result: Option<T>,
+    reply: oneshot::Sender<Result<T, StoreError>>,
+}
+
+impl<T, W> Command for Pending<T, W>
+where
+    T: Send,
+    W: Fn(&mut UnitOfWork<'_>) -> Result<T, Failure> + Send,
+{
+    fn run(&mut self, unit: &mut UnitOfWork<'_>) -> Result<(), Failure> {
+        self.result = Some((self.work)(unit)?);
+        Ok(())
+    }
+
+    fn answer(self: Box<Self>, outcome: Result<(), StoreError>) {
+        let Self { result, reply, .. } = *self;
+        let never_ran = || StoreError::Failed("the command did not run".to_owned());
+        // A caller who no longer waits changes nothing: what is committed stays.
+        let _ = reply.send(outcome.and_then(|()| result.ok_or_else(never_ran)));
+    }
+}
+
+pub(super) struct Writer {
+    queue: Arc<Queue<Box<dyn Command>>>,
+    commits: Arc<AtomicU64>,
+    finished: Mutex<Option<oneshot::Receiver<Result<(), StoreError>>>>,
+}
+
+impl Writer {
+    /// Starts the thread. When the queue closes it writes what is left, empties the log into the file and ends.
+    pub(super) fn start(connection: Connection) -> Result<Self, StoreError> {
+        let queue = Arc::new(Queue::new());
+        let commits = Arc::new(AtomicU64::new(0));
+        let (done, finished) = oneshot::channel();
+        let (work, count) = (Arc::clone(&queue), Arc::clone(&commits));
+        let body = move || {
+            while let Some(group) = work.take(GROUP_MAX) {
+                commit_all(&connection, group, &count);
+            }
+            let emptied = super::connection::empty_log(&connection);
+            let ended = connection.close().map_err(|(_, error)| error).and(emptied);
+            // Nobody may be waiting for the end.
+            let _ = done.send(ended.map_err(|error| Failure::from(error).of_write()));
+        };
+        thread::Builder::new().name("store-writer".to_owned()).spawn(body).map_err(no_thread)?;
+        Ok(Self { queue, commits, finished: Mutex::new(Some(finished)) })
+    }
+
+    /// Runs the work in a transaction and returns when it is durable, or not done at all.
+    pub(super) async fn run<T, W>(&self, work: W) -> Result<T, StoreError>
+    where
+        T: Send + 'static,
+        W: Fn(&mut UnitOfWork<'_>) -> Result<T, Failure> + Send + 'static,
+    {
+        let (reply, answer) = oneshot::channel();
+        let command = Box::new(Pending { work, result: None, reply });
+        self.queue.push(command).map_err(|_| closed())?;
+        answer.await.unwrap_or_else(|_| Err(closed()))
+    }
+
+    pub(super) fn commits(&self) -> u64 {
+        self.commits.load(Ordering::Relaxed)
+    }
+
+    pub(super) fn stop(&self) {
+        self.queue.close();
+    }
+
+    /// Waits until the thread has ended; at once if somebody has waited before.
+    pub(super) async fn finished(&self) -> Result<(), StoreError> {
+        let finished = self.finished.lock().unwrap_or_else(PoisonError::into_inner).take();
+        match finished {
+            Some(finished) => finished.await.unwrap_or_else(|_| Err(closed())),
+            None => Ok(()),
+        }
+    }
+}
+
+pub(super) fn closed() -> StoreError {
+    StoreError::Failed("the store is closed".to_owned())
+}
+
+pub(super) fn no_thread(error: std::io::Error) -> StoreError {
+    StoreError::Failed(format!("no thread could be started: {error}"))
+}
+
+/// Commits the group, or, if that fails as a whole, each command by itself.
+fn commit_all(connection: &Connection, mut group: Vec<Box<dyn Command>>, commits: &AtomicU64) {
+    let outcomes = match commit(connection, &mut group, commits) {
+        Ok(outcomes) => outcomes,
+        Err(failure) if group.len() == 1 => vec![Err(failure.of_write())],
+        Err(failure) => {
+            tracing::warn!("{} writes failed as a group, each is tried by itself: {failure}", group.len());
+            group.iter_mut().map(|command| commit_one(connection, command, commits)).collect()
+        }
+    };
+    for (command, outcome) in group.into_iter().zip(outcomes) {
+        command.answer(outcome);
+    }
+}
+
+fn commit_one(connection: &Connection, command: &mut Box<dyn Command>, commits: &AtomicU64) -> Result<(), StoreError> {
+    let outcomes = commit(connection, std::slice::from_mut(command), commits).map_err(Failure::of_write)?;
+    outcomes.into_iter().collect()
+}
+
+/// One transaction. A command that fails is rolled back alone; an error means that nothing of the group was written.
+fn commit(
+    connection: &Connection,
+    group: &mut [Box<dyn Command>],
+    commits: &AtomicU64,
+) -> Result<Vec<Result<(), StoreError>>, Failure> {
+    execute(connection, "BEGIN IMMEDIATE")?;
+    let outcome = run_all(connection, group).and_then(|outcomes| {
+        execute(connection, "COMMIT")?;
+        Ok(outcomes)
+    });
+    match &outcome {
+        Ok(_) => _ = commits.fetch_add(1, Ordering::Relaxed),
+        // SQLite rolls some failures back by itself.
+        Err(_) if connection.is_autocommit() => {}
+        Err(_) => execute(connection, "ROLLBACK")?,
+    }
+    outcome
+}
+
+fn run_all(connection: &Connection, group: &mut [Box<dyn Command>]) -> Result<Vec<Result<(), StoreError>>, Failure> {
+    let mut unit = UnitOfWork { connection, words: Vec::new() };
+    if let [command] = group {
+        command.run(&mut unit)?;
+        unit.write_words()?;
+        return Ok(vec![Ok(())]);
+    }
+    let mut outcomes = Vec::with_capacity(group.len());
+    for command in group {
+        let words_before = unit.words.len();
+        execute(connection, "SAVEPOINT command")?;
+        let outcome = command.run(&mut unit);
+        match outcome {
+            Err(failure) if failure.spoils_transaction() || connection.is_autocommit() => return Err(failure),
+            Err(failure) => {
+                execute(connection, "ROLLBACK TO command")?;
+                unit.words.truncate(words_before);
+                outcomes.push(Err(failure.of_write()));
+            }
+            Ok(()) => outcomes.push(Ok(())),
+        }
+        execute(connection, "RELEASE command")?;
+    }
+    unit.write_words()?;
+    Ok(outcomes)
+}
+
+fn execute(connection: &Connection, statement: &str) -> Result<(), Failure> {
+    connection.prepare_cached(statement)?.execute([])?;
+    Ok(())
+}
