@@ -1,0 +1,79 @@
+use std::ops::RangeInclusive;
+
+/// What must be known of a model beside its files.
+#[derive(Debug)]
+pub struct ModelDescription {
+    /// Its name, also the name of its folder.
+    pub name: &'static str,
+    /// Names the model, its pooling and its limit; vectors with another fingerprint are never compared.
+    pub fingerprint: &'static str,
+    /// Components of a vector.
+    pub dimension: usize,
+    /// Attention heads, where the folder has no `config.json` to say so.
+    pub attention_heads: usize,
+    /// Word pieces of a text that count, `[CLS]` and `[SEP]` among them; the rest is cut.
+    pub max_pieces: usize,
+    /// The letters of the languages that it was trained on. Any other letter is unreadable, even where the vocabulary
+    /// has it: see [`crate::Model::embed`].
+    pub readable_letters: &'static [RangeInclusive<char>],
+    /// Repository on the model hub.
+    pub repository: &'static str,
+    /// The files it consists of.
+    pub files: [PinnedFile; 2],
+}
+
+/// A file whose content is known beforehand.
+#[derive(Debug)]
+pub struct PinnedFile {
+    /// Its name.
+    pub name: &'static str,
+    /// Its size in bytes.
+    pub bytes: u64,
+    /// SHA-256 in lower-case hexadecimal.
+    pub sha256: &'static str,
+}
+
+/// Name of the file that holds the weights.
+pub(crate) const WEIGHTS_FILE: &str = "model.safetensors";
+/// Name of the file that holds the vocabulary and how text is split.
+pub(crate) const TOKENIZER_FILE: &str = "tokenizer.json";
+
+/// sentence-transformers/all-MiniLM-L6-v2: English, 384 components, 22 million weights.
+pub const ALL_MINILM_L6_V2: ModelDescription = ModelDescription {
+    name: "all-MiniLM-L6-v2",
+    fingerprint: "all-MiniLM-L6-v2/mean/256",
+    dimension: 384,
+    attention_heads: 12,
+    max_pieces: 256,
+    readable_letters: LATIN,
+    repository: "sentence-transformers/all-MiniLM-L6-v2",
+    files: [
+        PinnedFile {
+            name: WEIGHTS_FILE,
+            bytes: 90_868_376,
+            sha256: "53aa51172d142c89d9012cce15ae4d6cc0ca6895895114379cacb4fab128d9db",
+        },
+        PinnedFile {
+            name: TOKENIZER_FILE,
+            bytes: 466_247,
+            sha256: "be50c3628f2bf5bb5e3a7f17b1f74611b2561a3a27eeab05e5aa30f411572037",
+        },
+    ],
+};
+
+/// The Latin letters of Unicode's blocks, full-width forms included.
+const LATIN: &[RangeInclusive<char>] = &[
+    'A'..='Z',
+    'a'..='z',
+    '\u{AA}'..='\u{AA}',
+    '\u{BA}'..='\u{BA}',
+    '\u{C0}'..='\u{24F}',
+    '\u{250}'..='\u{2B8}',
+    '\u{1D00}'..='\u{1D25}',
+    '\u{1E00}'..='\u{1EFF}',
+    '\u{2C60}'..='\u{2C7F}',
+    '\u{A722}'..='\u{A7FF}',
+    '\u{FB00}'..='\u{FB06}',
+    '\u{FF21}'..='\u{FF3A}',
+    '\u{FF41}'..='\u{FF5A}',
+];

@@ -1,0 +1,69 @@
+use std::path::{Path, PathBuf};
+
+/// Why the model can't be opened, installed or used.
+#[derive(Debug, thiserror::Error)]
+pub enum ModelError {
+    /// The folder holds no model (yet).
+    #[error("{file} is missing in {}", directory.display())]
+    Missing {
+        /// Where it was looked for.
+        directory: PathBuf,
+        /// The file that is not there.
+        file: &'static str,
+    },
+    /// A file is not the pinned one: damaged on the way, or another version.
+    #[error(
+        "{file} from {origin} is not the file it should be: its SHA-256 is {found}, expected {expected}. \
+         Nothing was installed; fetch it again, or from another place"
+    )]
+    WrongDigest {
+        /// Name of the file.
+        file: &'static str,
+        /// Folder, archive or address that it came from.
+        origin: String,
+        /// The pinned digest.
+        expected: &'static str,
+        /// The digest of what was found.
+        found: String,
+    },
+    /// The hub did not give the file. What has arrived stays, and the next try goes on from there.
+    #[error("{url} could not be fetched: {reason}. What has arrived is kept; try again to go on from there")]
+    Download {
+        /// The address.
+        url: String,
+        /// What went wrong.
+        reason: String,
+    },
+    /// The files are there but are no model that this crate can compute.
+    #[error("{} can't be used as an embedding model: {reason}", path.display())]
+    Unusable {
+        /// The file or folder.
+        path: PathBuf,
+        /// What is wrong with it.
+        reason: String,
+    },
+    /// A text could not be computed.
+    #[error("the text could not be embedded: {0}")]
+    Failed(String),
+    /// The file system refused.
+    #[error("{}: {source}", path.display())]
+    Io {
+        /// The file or folder.
+        path: PathBuf,
+        /// What the system said.
+        source: std::io::Error,
+    },
+}
+
+impl ModelError {
+    /// For `map_err`: an error of the file system at `path`.
+    pub(crate) fn io(path: &Path) -> impl FnOnce(std::io::Error) -> Self {
+        let path = path.to_owned();
+        move |source| Self::Io { path, source }
+    }
+
+    /// A file that is no usable part of a model.
+    pub(crate) fn unusable(path: &Path, reason: impl Into<String>) -> Self {
+        Self::Unusable { path: path.to_owned(), reason: reason.into() }
+    }
+}

@@ -1,0 +1,198 @@
+use std::ops::Range;
+use std::thread;
+
+use pulp::{Simd, WithSimd};
+
+use crate::ModelError;
+use crate::attention::{Attention, AttentionScratch};
+use crate::elementwise::{add_and_normalize, gelu};
+use crate::matmul::{Aligned, Product, Rows, on_best_simd};
+use crate::weights::{Dense, Layer, Sizes, Weights};
+
+/// The texts of one pass, one after the other, a row per token.
+pub(crate) struct Batch {
+    /// Piece ids of all texts.
+    pub(crate) ids: Vec<u32>,
+    /// Rows of each text.
+    pub(crate) texts: Vec<Range<usize>>,
+}
+
+/// Memory of a pass, reused by the next.
+#[derive(Default)]
+pub(crate) struct Workspace {
+    /// Token vectors between layers.
+    hidden: Aligned,
+    /// Query, key and value of every token.
+    projected: Aligned,
+    /// One per thread.
+    shares: Vec<Scratch>,
+}
+
+/// What one thread needs for its share of the rows.
+#[derive(Default)]
+struct Scratch {
+    blocks: Aligned,
+    context: Aligned,
+    intermediate: Aligned,
+    update: Aligned,
+    attention: AttentionScratch,
+}
+
+/// Fewer rows than this are not worth a thread: starting twelve per pass costs a third of a millisecond.
+const MIN_ROWS_PER_THREAD: usize = 16;
+
+/// Carries the tokens of `batch` through all layers and returns one row per token as they come out of the last. Each
+/// text attends to itself only.
+pub(crate) fn forward<'a>(
+    weights: &Weights,
+    batch: &Batch,
+    threads: usize,
+    workspace: &'a mut Workspace,
+) -> Result<&'a [f32], ModelError> {
+    let sizes = weights.sizes;
+    let rows = batch.ids.len();
+    let share = rows_of_a_share(rows, threads);
+    let hidden = workspace.hidden.take(rows * sizes.hidden);
+    let projected = workspace.projected.take(rows * sizes.hidden * 3);
+    if workspace.shares.len() < rows.div_ceil(share) {
+        workspace.shares.resize_with(rows.div_ceil(share), Scratch::default);
+    }
+    weights.words.read(&batch.ids, hidden)?;
+    on_best_simd(AddPositions { weights, texts: &batch.texts, hidden });
+    for layer in &weights.layers {
+        let shares = hidden.chunks(share * sizes.hidden);
+        let targets = projected.chunks_mut(share * sizes.hidden * 3);
+        run_shares(shares.zip(targets).zip(&mut workspace.shares).map(|((hidden, projected), scratch)| {
+            Project { dense: &layer.query_key_value, hidden, projected, blocks: &mut scratch.blocks }
+        }))?;
+        let shares = hidden.chunks_mut(share * sizes.hidden).enumerate();
+        run_shares(shares.zip(&mut workspace.shares).map(|((index, hidden), scratch)| Transform {
+            sizes,
+            layer,
+            texts: &batch.texts,
+            projected,
+            first_row: index * share,
+            hidden,
+            scratch,
+        }))?;
+    }
+    Ok(hidden)
+}
+
+/// Rows per thread, in fours: a tile of fewer rows has too few sums under way to keep the processor busy.
+fn rows_of_a_share(rows: usize, threads: usize) -> usize {
+    let threads = threads.min(rows / MIN_ROWS_PER_THREAD).max(1);
+    if threads == 1 { rows.max(1) } else { rows.div_ceil(threads).next_multiple_of(4) }
+}
+
+/// Runs every share on a thread of its own, the last on this one.
+fn run_shares<Op: WithSimd<Output = ()> + Send>(shares: impl Iterator<Item = Op>) -> Result<(), ModelError> {
+    let mut shares = shares.peekable();
+    thread::scope(|scope| {
+        while let Some(share) = shares.next() {
+            if shares.peek().is_none() {
+                on_best_simd(share);
+            } else {
+                thread::Builder::new()
+                    .spawn_scoped(scope, || on_best_simd(share))
+                    .map_err(|error| ModelError::Failed(format!("the system gave no thread: {error}")))?;
+            }
+        }
+        Ok(())
+    })
+}
+
+/// Turns word vectors into the input of the first layer.
+struct AddPositions<'a> {
+    weights: &'a Weights,
+    texts: &'a [Range<usize>],
+    hidden: &'a mut [f32],
+}
+
+impl WithSimd for AddPositions<'_> {
+    type Output = ();
+
+    #[inline(always)]
+    fn with_simd<S: Simd>(self, _: S) {
+        let Weights { sizes, positions, embedding_norm, .. } = self.weights;
+        for text in self.texts {
+            let rows = &mut self.hidden[text.start * sizes.hidden..text.end * sizes.hidden];
+            add_and_normalize(rows, positions, embedding_norm, sizes.epsilon);
+        }
+    }
+}
+
+/// The first half of a layer: query, key and value of a share of the rows.
+struct Project<'a> {
+    dense: &'a Dense,
+    hidden: &'a [f32],
+    projected: &'a mut [f32],
+    blocks: &'a mut Aligned,
+}
+
+impl WithSimd for Project<'_> {
+    type Output = ();
+
+    #[inline(always)]
+    fn with_simd<S: Simd>(self, simd: S) {
+        apply(simd, self.dense, self.hidden, self.blocks, self.projected);
+    }
+}
+
+/// The second half of a layer, which needs the projections of every row: attention and the feed-forward network for a
+/// share of the rows.
+struct Transform<'a> {
+    sizes: Sizes,
+    layer: &'a Layer,
+    texts: &'a [Range<usize>],
+    projected: &'a [f32],
+    /// Number of the share's first row in the batch.
+    first_row: usize,
+    hidden: &'a mut [f32],
+    scratch: &'a mut Scratch,
+}
+
+impl WithSimd for Transform<'_> {
+    type Output = ();
+
+    #[inline(always)]
+    fn with_simd<S: Simd>(self, simd: S) {
+        let Self { sizes, layer, hidden, scratch, .. } = self;
+        let rows = hidden.len() / sizes.hidden;
+        let context = scratch.context.take(hidden.len());
+        let update = scratch.update.take(hidden.len());
+        let intermediate = scratch.intermediate.take(rows * sizes.intermediate);
+        let blocks = &mut scratch.blocks;
+        let attention = Attention {
+            sizes,
+            projected: self.projected,
+            rows: self.first_row..self.first_row + rows,
+            scratch: &mut scratch.attention,
+        };
+        attention.compute(simd, self.texts, context);
+        apply(simd, &layer.attention_output, context, blocks, update);
+        add_and_normalize(hidden, update, &layer.attention_norm, sizes.epsilon);
+        apply(simd, &layer.intermediate, hidden, blocks, intermediate);
+        gelu(intermediate);
+        apply(simd, &layer.output, intermediate, blocks, update);
+        add_and_normalize(hidden, update, &layer.output_norm, sizes.epsilon);
+    }
+}
+
+/// `out = rows · weights + bias`.
+#[inline(always)]
+fn apply<S: Simd>(simd: S, dense: &Dense, rows: &[f32], blocks: &mut Aligned, out: &mut [f32]) {
+    let blocks = blocks.take(rows.len());
+    let rows = Rows::whole(rows, dense.inner);
+    rows.lay_out_blocks::<S>(blocks);
+    let product = Product {
+        blocks,
+        rows: rows.count,
+        inner: dense.inner,
+        panels: dense.panels(),
+        bias: Some(&dense.bias),
+        out,
+        out_stride: dense.bias.len(),
+    };
+    product.compute(simd);
+}

@@ -1,0 +1,15 @@
+//! The embedder against the original implementation, and the ways its files arrive.
+
+#![expect(
+    clippy::unwrap_used,
+    clippy::panic,
+    reason = "a test ends at the first thing that is not as it should be"
+)]
+
+mod agreement;
+mod download;
+mod hub;
+mod local_embedder;
+mod model;
+mod model_files;
+mod readability;
