@@ -1,0 +1,230 @@
+//! Anthropic's protocol: `POST {root}/v1/messages`. JSON is asked for by instructions only.
+
+use std::sync::Arc;
+
+use reqwest::Url;
+use reqwest::header::{HeaderMap, HeaderName, HeaderValue};
+use secrecy::{ExposeSecret, SecretString};
+use serde::{Deserialize, Serialize};
+use serde_json::Value;
+
+use crate::http::{
+    self, Accepts, Complaint, Event, HttpProvider, JsonMode, LimitField, Progress, Protocol, Step, Whole,
+};
+use crate::openai::below;
+use crate::{AnswerFormat, LlmError, Pauses, Provider, ProviderSettings, Request, TierModels, Usage};
+
+const VERSION: &str = "2023-06-01";
+
+/// The protocol requires a bound on every answer; this one is for requests that set none.
+const DEFAULT_MAX_TOKENS: u32 = 4096;
+
+/// A provider for the endpoint whose root is `base_url`, with or without `/v1`.
+pub(crate) fn provider(
+    base_url: &Url,
+    models: TierModels,
+    settings: &ProviderSettings,
+    pauses: Arc<dyn Pauses>,
+) -> Result<Arc<dyn Provider>, LlmError> {
+    let mut root = base_url.clone();
+    root.set_path(base_url.path().trim_end_matches('/').trim_end_matches("/v1"));
+    let key = settings.api_key.as_ref().map(key_header).transpose()?;
+    let protocol = Messages { url: below(&root, "v1/messages"), host: http::host_of(base_url), key };
+    Ok(Arc::new(HttpProvider::new(protocol, models, settings, pauses)?))
+}
+
+fn key_header(key: &SecretString) -> Result<HeaderValue, LlmError> {
+    let mut value = HeaderValue::from_str(key.expose_secret().trim()).map_err(|_| LlmError::Auth {
+        message: "The API key holds characters that no key has. Copy it again.".to_owned(),
+    })?;
+    value.set_sensitive(true);
+    Ok(value)
+}
+
+struct Messages {
+    url: Url,
+    host: String,
+    key: Option<HeaderValue>,
+}
+
+impl Protocol for Messages {
+    fn name(&self) -> &'static str {
+        "anthropic"
+    }
+
+    fn url(&self) -> &Url {
+        &self.url
+    }
+
+    fn host(&self) -> &str {
+        &self.host
+    }
+
+    fn headers(&self) -> HeaderMap {
+        let version = HeaderValue::from_static(VERSION);
+        let key = self.key.iter().map(|key| (HeaderName::from_static("x-api-key"), key.clone()));
+        key.chain([(HeaderName::from_static("anthropic-version"), version)]).collect()
+    }
+
+    fn assumed(&self) -> Accepts {
+        Accepts {
+            json: JsonMode::Instructions,
+            limit: LimitField::Required,
+            stream_usage: true,
+            temperature: true,
+        }
+    }
+
+    fn body(
+        &self,
+        request: &Request,
+        model: &str,
+        accepts: Accepts,
+        streaming: bool,
+    ) -> Result<Vec<u8>, LlmError> {
+        let mut system = request.system.clone();
+        if let AnswerFormat::Json { schema, .. } = &request.answer {
+            system.push_str(&http::schema_instructions(schema));
+        }
+        let body = MessagesRequest {
+            model,
+            max_tokens: request.max_tokens.unwrap_or(DEFAULT_MAX_TOKENS),
+            system: (!system.is_empty()).then_some(&system),
+            messages: [Message { role: "user", content: &request.user }],
+            // This protocol's scale ends at 1.
+            temperature: request.temperature.filter(|_| accepts.temperature).map(|value| value.min(1.0)),
+            stream: streaming,
+        };
+        serde_json::to_vec(&body)
+            .map_err(|error| LlmError::fatal(format!("The request could not be written ({error}).")))
+    }
+
+    fn whole(&self, body: &[u8]) -> Result<Whole, LlmError> {
+        let value = self.read(body)?;
+        let answer: Answer = serde_json::from_value(value).map_err(|_other_shape| self.unreadable())?;
+        self.refuse(answer.stop_reason.as_deref())?;
+        let blocks = answer.content.ok_or_else(|| self.unreadable())?;
+        let text = blocks.into_iter().filter_map(|block| block.text).collect();
+        Ok(Whole { text, usage: answer.usage.map(Into::into), model: answer.model })
+    }
+
+    fn step(&self, event: &Event, progress: &mut Progress) -> Result<Step, LlmError> {
+        let value = self.read(event.data.as_bytes())?;
+        let event: MessageEvent = serde_json::from_value(value).map_err(|_other_shape| self.unreadable())?;
+        match event.kind.as_deref() {
+            Some("message_start") => {
+                let message = event.message.unwrap_or_default();
+                progress.model = message.model;
+                progress.usage = message.usage.map(Into::into);
+                Ok(Step::Nothing)
+            }
+            Some("content_block_delta") => {
+                let text = event.delta.and_then(|delta| delta.text);
+                Ok(text.filter(|text| !text.is_empty()).map_or(Step::Thought, Step::Text))
+            }
+            Some("message_delta") => {
+                self.refuse(event.delta.and_then(|delta| delta.stop_reason).as_deref())?;
+                // Counts are cumulative, and only the written ones are certain to be repeated here.
+                if let (Some(known), Some(usage)) = (&mut progress.usage, event.usage) {
+                    known.output_tokens = usage.output_tokens.unwrap_or(known.output_tokens);
+                }
+                Ok(Step::Nothing)
+            }
+            Some("message_stop") => Ok(Step::End),
+            _ => Ok(Step::Nothing),
+        }
+    }
+}
+
+impl Messages {
+    fn read(&self, json: &[u8]) -> Result<Value, LlmError> {
+        let value: Value = serde_json::from_slice(json).map_err(|_garbage| self.unreadable())?;
+        match Complaint::find(&value) {
+            Some(complaint) => Err(http::in_stream(&self.host, &complaint)),
+            None => Ok(value),
+        }
+    }
+
+    fn refuse(&self, stop_reason: Option<&str>) -> Result<(), LlmError> {
+        if stop_reason == Some("refusal") {
+            let message = format!("The language model at {} would not answer this.", self.host);
+            return Err(LlmError::Refused { message });
+        }
+        Ok(())
+    }
+
+    fn unreadable(&self) -> LlmError {
+        LlmError::fatal(format!(
+            "The answer of {} is not in Anthropic's form. Nothing was lost; check llm.base_url.",
+            self.host
+        ))
+    }
+}
+
+#[derive(Serialize)]
+struct MessagesRequest<'a> {
+    model: &'a str,
+    max_tokens: u32,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    system: Option<&'a String>,
+    messages: [Message<'a>; 1],
+    #[serde(skip_serializing_if = "Option::is_none")]
+    temperature: Option<f32>,
+    stream: bool,
+}
+
+#[derive(Serialize)]
+struct Message<'a> {
+    role: &'static str,
+    content: &'a str,
+}
+
+#[derive(Default, Deserialize)]
+struct Answer {
+    content: Option<Vec<Block>>,
+    stop_reason: Option<String>,
+    usage: Option<MessageUsage>,
+    model: Option<String>,
+}
+
+#[derive(Deserialize)]
+struct Block {
+    text: Option<String>,
+}
+
+#[derive(Deserialize)]
+struct MessageEvent {
+    #[serde(rename = "type")]
+    kind: Option<String>,
+    message: Option<Answer>,
+    delta: Option<Delta>,
+    usage: Option<MessageUsage>,
+}
+
+#[derive(Deserialize)]
+struct Delta {
+    text: Option<String>,
+    stop_reason: Option<String>,
+}
+
+#[derive(Deserialize)]
+struct MessageUsage {
+    input_tokens: Option<u64>,
+    output_tokens: Option<u64>,
+    cache_read_input_tokens: Option<u64>,
+    cache_creation_input_tokens: Option<u64>,
+}
+
+impl From<MessageUsage> for Usage {
+    /// Here `input_tokens` leaves out what the cache took or gave; ours counts all that was read.
+    fn from(usage: MessageUsage) -> Usage {
+        let cached = usage.cache_read_input_tokens.unwrap_or(0);
+        let written = usage.cache_creation_input_tokens.unwrap_or(0);
+        Usage {
+            input_tokens: usage.input_tokens.unwrap_or(0) + cached + written,
+            output_tokens: usage.output_tokens.unwrap_or(0),
+            cached_tokens: cached,
+            reported: true,
+        }
+    }
+}

@@ -1,0 +1,165 @@
+//! From settings to a provider.
+
+use std::sync::Arc;
+use std::time::Duration;
+
+use futures_util::future::join_all;
+use reqwest::Url;
+use secrecy::ExposeSecret;
+use serde::Deserialize;
+use tokio::time::timeout;
+
+use crate::settings::{
+    ANTHROPIC_BASE_URL, ANTHROPIC_MODELS, OPENAI_BASE_URL, OPENAI_MODELS, default_models, is_loopback,
+};
+use crate::{
+    LlmError, LocalEndpoint, Offline, Pauses, Provider, ProviderSettings, TierModels, anthropic, http, openai,
+};
+
+/// How long a model server on this machine may take to say which models it has.
+const PROBE_TIME: Duration = Duration::from_millis(500);
+
+/// Most bytes read of a list of models.
+const MAX_LIST_BYTES: usize = 1024 * 1024;
+
+/// Names of models that answer no questions.
+const NOT_FOR_CHAT: &[&str] = &["embed", "bge-", "minilm", "rerank", "whisper"];
+
+/// The provider that the settings ask for.
+///
+/// `"auto"` takes the first of `local_endpoints` that answers `GET {base_url}/models` on this machine
+/// with a model to talk to, else the offline provider. It never sends anything to another machine and
+/// never uses `api_key`: a diary must not leave because a key lies in the environment.
+///
+/// # Errors
+/// [`LlmError::Fatal`] for settings that cannot work, [`LlmError::Auth`] for a missing key.
+pub async fn connect(
+    settings: ProviderSettings,
+    pauses: Arc<dyn Pauses>,
+) -> Result<Arc<dyn Provider>, LlmError> {
+    let mut settings = settings;
+    settings.api_key = settings.api_key.filter(|key| !key.expose_secret().trim().is_empty());
+    match settings.provider.trim() {
+        "" | "auto" => auto(settings, pauses).await,
+        "offline" => Ok(Arc::new(Offline)),
+        "openai" => openai_compatible(&settings, pauses).await,
+        "anthropic" => {
+            let base_url = if settings.base_url.is_empty() { ANTHROPIC_BASE_URL } else { &settings.base_url };
+            let url = settings.checked_url(base_url)?;
+            key_for(&settings, &url, ANTHROPIC_BASE_URL)?;
+            let models = settings.tier_models(&default_models(ANTHROPIC_MODELS));
+            anthropic::provider(&url, models, &settings, pauses)
+        }
+        other => Err(LlmError::fatal(format!(
+            "llm.provider is {other:?}; it can be auto, openai, anthropic or offline."
+        ))),
+    }
+}
+
+async fn auto(
+    mut settings: ProviderSettings,
+    pauses: Arc<dyn Pauses>,
+) -> Result<Arc<dyn Provider>, LlmError> {
+    settings.api_key = None;
+    let mut candidates = Vec::new();
+    if !settings.base_url.is_empty() {
+        let url = settings.checked_url(&settings.base_url)?;
+        if !is_loopback(&url) {
+            return Err(LlmError::fatal(
+                "llm.base_url is on another machine, and llm.provider = \"auto\" never leaves this one. Set llm.provider to openai or anthropic to choose it.",
+            ));
+        }
+        candidates
+            .push(LocalEndpoint { name: "llm.base_url".to_owned(), base_url: settings.base_url.clone() });
+    }
+    candidates.append(&mut settings.local_endpoints);
+    let local = candidates
+        .into_iter()
+        .filter_map(|endpoint| Some((endpoint.name, Url::parse(&endpoint.base_url).ok()?)))
+        .filter(|(_, url)| is_loopback(url));
+    let found = join_all(local.map(|(name, url)| async move { (models_at(&url).await, name, url) })).await;
+    for (models, name, url) in found {
+        if let Some(model) = models.iter().find(|model| talks(model)) {
+            tracing::info!(endpoint = name, model, "found a language model on this machine");
+            let models = settings.tier_models(&TierModels::all(model));
+            return openai::provider(url, models, &settings, pauses);
+        }
+    }
+    tracing::info!("no language model on this machine answers; the offline provider takes over");
+    Ok(Arc::new(Offline))
+}
+
+async fn openai_compatible(
+    settings: &ProviderSettings,
+    pauses: Arc<dyn Pauses>,
+) -> Result<Arc<dyn Provider>, LlmError> {
+    let own = settings.base_url.is_empty();
+    let url = settings.checked_url(if own { OPENAI_BASE_URL } else { &settings.base_url })?;
+    key_for(settings, &url, OPENAI_BASE_URL)?;
+    let mut models =
+        settings.tier_models(&if own { default_models(OPENAI_MODELS) } else { TierModels::default() });
+    if !models.is_complete()
+        && is_loopback(&url)
+        && let Some(model) = models_at(&url).await.iter().find(|model| talks(model))
+    {
+        models = settings.tier_models(&TierModels::all(model));
+    }
+    if !models.is_complete() {
+        return Err(LlmError::fatal(format!(
+            "Which model at {} should answer? Set llm.model.",
+            http::host_of(&url)
+        )));
+    }
+    openai::provider(url, models, settings, pauses)
+}
+
+/// The provider's own endpoint always wants a key; others may not.
+fn key_for(settings: &ProviderSettings, url: &Url, own_base_url: &str) -> Result<(), LlmError> {
+    let own = Url::parse(own_base_url).is_ok_and(|own| own.host_str() == url.host_str());
+    if own && settings.api_key.is_none() {
+        return Err(LlmError::Auth {
+            message: format!(
+                "There is no API key for {}. Put it in the environment or in a file, or choose another llm.provider.",
+                http::host_of(url)
+            ),
+        });
+    }
+    Ok(())
+}
+
+fn talks(model: &str) -> bool {
+    let model = model.to_lowercase();
+    !NOT_FOR_CHAT.iter().any(|part| model.contains(part))
+}
+
+/// The models that a server on this machine offers; none when it does not answer soon.
+async fn models_at(base_url: &Url) -> Vec<String> {
+    let url = openai::below(base_url, "models");
+    timeout(PROBE_TIME, list_models(url)).await.ok().flatten().unwrap_or_default()
+}
+
+async fn list_models(url: Url) -> Option<Vec<String>> {
+    let mut response = http::client(true, PROBE_TIME).ok()?.get(url).send().await.ok()?;
+    if !response.status().is_success() {
+        return None;
+    }
+    let mut body = Vec::new();
+    while let Some(chunk) = response.chunk().await.ok()? {
+        if body.len() + chunk.len() > MAX_LIST_BYTES {
+            return None;
+        }
+        body.extend_from_slice(&chunk);
+    }
+    let list: ModelList = serde_json::from_slice(&body).ok()?;
+    Some(list.data.into_iter().map(|model| model.id).collect())
+}
+
+#[derive(Deserialize)]
+struct ModelList {
+    data: Vec<ListedModel>,
+}
+
+#[derive(Deserialize)]
+struct ListedModel {
+    id: String,
+}

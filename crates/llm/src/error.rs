@@ -1,0 +1,78 @@
+//! Why a language model gave no (whole) answer.
+
+use std::time::Duration;
+
+/// One variant for each thing a caller does differently. `message` is for a person and never holds a
+/// secret.
+#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
+pub enum LlmError {
+    /// The endpoint asks for fewer calls. Wait `retry_after` (or back off) and ask again.
+    #[error("{message}")]
+    RateLimited {
+        /// How long the endpoint asked to wait.
+        retry_after: Option<Duration>,
+        /// For a person.
+        message: String,
+    },
+    /// The prompt is larger than the model's window. Send less.
+    #[error("{message}")]
+    TooLong {
+        /// For a person.
+        message: String,
+    },
+    /// The model or its filter would not answer this. Asking again does not help.
+    #[error("{message}")]
+    Refused {
+        /// For a person.
+        message: String,
+    },
+    /// The key is missing or not accepted, or the account has no credit. A person has to act.
+    #[error("{message}")]
+    Auth {
+        /// For a person.
+        message: String,
+    },
+    /// Down, slow or cut off. The same request may succeed later.
+    #[error("{message}")]
+    Transient {
+        /// For a person.
+        message: String,
+    },
+    /// The same request will fail again: settings, an unknown model, an unreadable or oversized answer.
+    #[error("{message}")]
+    Fatal {
+        /// For a person.
+        message: String,
+    },
+}
+
+impl LlmError {
+    /// A stable word for logs, the ledger and the API: `rate_limited`, `too_long`, `refused`, `auth`,
+    /// `transient` or `fatal`.
+    #[must_use]
+    pub fn kind(&self) -> &'static str {
+        match self {
+            LlmError::RateLimited { .. } => "rate_limited",
+            LlmError::TooLong { .. } => "too_long",
+            LlmError::Refused { .. } => "refused",
+            LlmError::Auth { .. } => "auth",
+            LlmError::Transient { .. } => "transient",
+            LlmError::Fatal { .. } => "fatal",
+        }
+    }
+
+    /// Whether the same request may succeed later: [`LlmError::RateLimited`] and
+    /// [`LlmError::Transient`].
+    #[must_use]
+    pub fn is_transient(&self) -> bool {
+        matches!(self, LlmError::RateLimited { .. } | LlmError::Transient { .. })
+    }
+
+    pub(crate) fn transient(message: impl Into<String>) -> LlmError {
+        LlmError::Transient { message: message.into() }
+    }
+
+    pub(crate) fn fatal(message: impl Into<String>) -> LlmError {
+        LlmError::Fatal { message: message.into() }
+    }
+}

@@ -1,0 +1,334 @@
+//! A provider over HTTP: attempts, what they learn, and when they are repeated.
+
+use std::collections::HashMap;
+use std::sync::{Arc, Mutex, PoisonError};
+use std::time::Duration;
+
+use async_trait::async_trait;
+use futures_util::stream::BoxStream;
+use reqwest::header::CONTENT_TYPE;
+use reqwest::{Client, Response, StatusCode};
+use secrecy::{ExposeSecret, SecretString};
+use tokio::sync::{OwnedSemaphorePermit, Semaphore};
+use tokio::time::Instant;
+
+use super::deadline::Deadline;
+use super::refusal::{self, Complaint};
+use super::streaming::{StreamedAnswer, into_stream};
+use super::{Accepts, MAX_ANSWER_BYTES, MAX_BODY_BYTES, MAX_ERROR_BYTES, Protocol, Whole, retry};
+use crate::settings::is_loopback;
+use crate::{
+    Completion, LlmError, Pauses, Provider, ProviderSettings, Request, StreamEvent, Tier, TierModels, Usage,
+};
+
+/// A [`Provider`] that speaks a [`Protocol`]. Cheap to clone.
+pub(crate) struct HttpProvider<P> {
+    shared: Arc<Shared<P>>,
+}
+
+pub(super) struct Shared<P> {
+    pub(super) protocol: P,
+    client: Client,
+    models: TierModels,
+    secret: Option<SecretString>,
+    limits: Limits,
+    in_flight: Arc<Semaphore>,
+    pauses: Arc<dyn Pauses>,
+    /// By model: one address may serve models with different abilities.
+    accepted: Mutex<HashMap<String, Accepts>>,
+}
+
+/// The time limits of one attempt.
+#[derive(Debug, Clone, Copy)]
+pub(super) struct Limits {
+    pub(super) first_token: Duration,
+    pub(super) idle: Duration,
+    pub(super) whole: Duration,
+    pub(super) max_retries: u32,
+}
+
+impl<P: Protocol> HttpProvider<P> {
+    pub(crate) fn new(
+        protocol: P,
+        models: TierModels,
+        settings: &ProviderSettings,
+        pauses: Arc<dyn Pauses>,
+    ) -> Result<HttpProvider<P>, LlmError> {
+        let client = super::client(is_loopback(protocol.url()), settings.connect_timeout)?;
+        let shared = Shared {
+            client,
+            models,
+            secret: settings.api_key.clone(),
+            limits: Limits {
+                first_token: settings.first_token_timeout,
+                idle: settings.idle_timeout,
+                whole: settings.timeout,
+                max_retries: settings.max_retries,
+            },
+            in_flight: Arc::new(Semaphore::new(settings.max_in_flight.max(1))),
+            pauses,
+            accepted: Mutex::new(HashMap::new()),
+            protocol,
+        };
+        Ok(HttpProvider { shared: Arc::new(shared) })
+    }
+}
+
+#[async_trait]
+impl<P: Protocol> Provider for HttpProvider<P> {
+    fn name(&self) -> &str {
+        self.shared.protocol.name()
+    }
+
+    fn model(&self, tier: Tier) -> &str {
+        self.shared.models.of(tier)
+    }
+
+    fn endpoint(&self) -> Option<&str> {
+        Some(self.shared.protocol.host())
+    }
+
+    async fn complete(&self, request: Request) -> Result<Completion, LlmError> {
+        let start = Instant::now();
+        let mut retries = 0;
+        let answer = loop {
+            match self.shared.ask(&request).await {
+                Ok(answer) => break answer,
+                Err(error) => self.shared.pause_or_give_up(&mut retries, error, &request).await?,
+            }
+        };
+        let usage = answer.usage.unwrap_or_else(|| estimate(&request, &answer.text));
+        Ok(Completion {
+            usage,
+            model: answer.model.unwrap_or_else(|| self.model(request.tier).to_owned()),
+            text: answer.text,
+            provider: self.name().to_owned(),
+            latency: start.elapsed(),
+        })
+    }
+
+    async fn stream(
+        &self,
+        request: Request,
+    ) -> Result<BoxStream<'static, Result<StreamEvent, LlmError>>, LlmError> {
+        let mut retries = 0;
+        loop {
+            match self.shared.begin(&request).await {
+                Ok((first, answer)) => return Ok(into_stream(first, answer)),
+                Err(error) => self.shared.pause_or_give_up(&mut retries, error, &request).await?,
+            }
+        }
+    }
+}
+
+impl<P: Protocol> Shared<P> {
+    /// One attempt at a whole answer.
+    async fn ask(&self, request: &Request) -> Result<Whole, LlmError> {
+        let _permit = self.permit().await?;
+        let deadline = Deadline::new(Instant::now(), self.limits.whole, "finish its answer");
+        let mut response = self.send(request, false, deadline).await?;
+        let body = deadline.limit(self.protocol.host(), self.read(&mut response, MAX_BODY_BYTES)).await??;
+        let body = body.ok_or_else(|| self.too_large())?;
+        let answer = self.protocol.whole(&body)?;
+        if answer.text.len() > MAX_ANSWER_BYTES {
+            return Err(self.too_large());
+        }
+        Ok(answer)
+    }
+
+    /// One attempt at a stream, up to its first event.
+    async fn begin(
+        self: &Arc<Self>,
+        request: &Request,
+    ) -> Result<(StreamEvent, StreamedAnswer<P>), LlmError> {
+        let permit = self.permit().await?;
+        let start = Instant::now();
+        let whole = Deadline::new(start, self.limits.whole, "finish its answer");
+        let first = Deadline::new(start, self.limits.first_token, "begin to answer").earlier(whole);
+        let mut response = self.send(request, true, first).await?;
+        self.refuse_other_than_stream(&mut response, first).await?;
+        let mut answer = StreamedAnswer::new(Arc::clone(self), request, response, first, whole, permit);
+        let event = answer.next().await?;
+        Ok((event, answer))
+    }
+
+    /// Posts the request in the best form that the endpoint is known to accept, and in the next one when
+    /// it refuses that form.
+    async fn send(&self, request: &Request, streaming: bool, by: Deadline) -> Result<Response, LlmError> {
+        let model = self.models.of(request.tier);
+        let mut accepts = self.accepted(model);
+        loop {
+            let body = self.protocol.body(request, model, accepts, streaming)?;
+            let post = self
+                .client
+                .post(self.protocol.url().clone())
+                .headers(self.protocol.headers())
+                .header(CONTENT_TYPE, "application/json")
+                .body(body);
+            let response = by.limit(self.protocol.host(), post.send()).await?;
+            let mut response =
+                response.map_err(|error| refusal::of_transport(self.protocol.host(), &error))?;
+            let status = response.status();
+            if status.is_success() {
+                self.remember(model, accepts);
+                return Ok(response);
+            }
+            let body = by.limit(self.protocol.host(), self.read(&mut response, MAX_ERROR_BYTES)).await?;
+            let complaint = Complaint::read(&body.ok().flatten().unwrap_or_default());
+            let error = refusal::of_status(self.protocol.host(), status, response.headers(), &complaint);
+            let about_form = matches!(status, StatusCode::BAD_REQUEST | StatusCode::UNPROCESSABLE_ENTITY)
+                && error.kind() == "fatal";
+            match accepts.without(&complaint.message, request, streaming).filter(|_| about_form) {
+                Some(next) => {
+                    tracing::debug!(
+                        host = self.protocol.host(),
+                        model,
+                        ?next,
+                        "the endpoint refused the form of a request"
+                    );
+                    accepts = next;
+                }
+                None => return Err(error),
+            }
+        }
+    }
+
+    /// Some endpoints answer a request for a stream with one document: an error, or a web page because
+    /// the address is wrong.
+    async fn refuse_other_than_stream(&self, response: &mut Response, by: Deadline) -> Result<(), LlmError> {
+        let content_type = response.headers().get(CONTENT_TYPE).and_then(|value| value.to_str().ok());
+        let content_type = content_type.unwrap_or_default().to_ascii_lowercase();
+        if !["application/json", "text/html"].iter().any(|document| content_type.starts_with(document)) {
+            return Ok(());
+        }
+        let host = self.protocol.host();
+        let body = by.limit(host, self.read(response, MAX_ERROR_BYTES)).await??.unwrap_or_default();
+        let document = serde_json::from_slice(&body).unwrap_or_default();
+        Err(match Complaint::find(&document) {
+            Some(complaint) => refusal::in_stream(host, &complaint),
+            None => LlmError::fatal(format!(
+                "The language model at {host} did not answer as a stream but with a document ({content_type}). Check llm.base_url."
+            )),
+        })
+    }
+
+    /// The body, or `None` when it is larger than `most`. What is too large is not read to its end.
+    async fn read(&self, response: &mut Response, most: usize) -> Result<Option<Vec<u8>>, LlmError> {
+        let mut body = Vec::new();
+        while let Some(chunk) =
+            response.chunk().await.map_err(|error| refusal::of_transport(self.protocol.host(), &error))?
+        {
+            if body.len() + chunk.len() > most {
+                return Ok(None);
+            }
+            body.extend_from_slice(&chunk);
+        }
+        Ok(Some(body))
+    }
+
+    /// Waits before the next attempt, or returns the error when there is none.
+    async fn pause_or_give_up(
+        &self,
+        retries: &mut u32,
+        error: LlmError,
+        request: &Request,
+    ) -> Result<(), LlmError> {
+        let error = self.without_secret(error);
+        let pause = retry::pause_before(*retries, &error, self.pauses.jitter());
+        match pause.filter(|_| *retries < self.limits.max_retries) {
+            Some(pause) => {
+                *retries += 1;
+                let wait_ms = u64::try_from(pause.as_millis()).unwrap_or(u64::MAX);
+                tracing::debug!(
+                    task = request.task,
+                    kind = error.kind(),
+                    retry = *retries,
+                    wait_ms,
+                    "asking the language model again"
+                );
+                self.pauses.pause(pause).await;
+                Ok(())
+            }
+            None => Err(error),
+        }
+    }
+
+    async fn permit(&self) -> Result<OwnedSemaphorePermit, LlmError> {
+        Arc::clone(&self.in_flight)
+            .acquire_owned()
+            .await
+            .map_err(|_closed| LlmError::transient("The program is stopping; nothing was asked."))
+    }
+
+    fn accepted(&self, model: &str) -> Accepts {
+        let accepted = self.accepted.lock().unwrap_or_else(PoisonError::into_inner);
+        accepted.get(model).copied().unwrap_or_else(|| self.protocol.assumed())
+    }
+
+    fn remember(&self, model: &str, accepts: Accepts) {
+        self.accepted.lock().unwrap_or_else(PoisonError::into_inner).insert(model.to_owned(), accepts);
+    }
+
+    pub(super) fn limits(&self) -> Limits {
+        self.limits
+    }
+
+    pub(super) fn model(&self, tier: Tier) -> &str {
+        self.models.of(tier)
+    }
+
+    pub(super) fn too_large(&self) -> LlmError {
+        LlmError::fatal(format!(
+            "The answer of the language model at {} is too large (over {} KiB) and was dropped. Nothing was lost; choose another model if it happens again.",
+            self.protocol.host(),
+            MAX_ANSWER_BYTES / 1024
+        ))
+    }
+
+    /// Takes the key out of a message: an endpoint may repeat it.
+    pub(super) fn without_secret(&self, mut error: LlmError) -> LlmError {
+        let secret =
+            self.secret.as_ref().map(ExposeSecret::expose_secret).filter(|secret| !secret.is_empty());
+        if let Some(secret) = secret {
+            let (LlmError::RateLimited { message, .. }
+            | LlmError::TooLong { message }
+            | LlmError::Refused { message }
+            | LlmError::Auth { message }
+            | LlmError::Transient { message }
+            | LlmError::Fatal { message }) = &mut error;
+            if message.contains(secret) {
+                *message = message.replace(secret, "[key]");
+            }
+        }
+        error
+    }
+}
+
+/// Token counts for an endpoint that reports none: one for each ideograph, one for each four other
+/// characters. Too coarse to bill by, good enough to hold a daily cap.
+pub(super) fn estimate(request: &Request, text: &str) -> Usage {
+    Usage {
+        input_tokens: estimated_tokens(&request.system) + estimated_tokens(&request.user),
+        output_tokens: estimated_tokens(text),
+        cached_tokens: 0,
+        reported: false,
+    }
+}
+
+pub(super) fn estimated_tokens(text: &str) -> u64 {
+    let wide = text.chars().filter(|letter| *letter >= '\u{2e80}').count();
+    let narrow = text.chars().count() - wide;
+    u64::try_from(wide + narrow.div_ceil(4)).unwrap_or(u64::MAX)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn an_estimate_counts_ideographs_one_by_one() {
+        assert_eq!(estimated_tokens("我养了只白猫"), 6);
+        assert_eq!(estimated_tokens("a white cat"), 3);
+        assert_eq!(estimated_tokens(""), 0);
+    }
+}

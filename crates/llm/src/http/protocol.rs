@@ -1,0 +1,201 @@
+//! What differs between the protocols.
+
+use reqwest::Url;
+use reqwest::header::HeaderMap;
+
+use super::Event;
+use crate::{AnswerFormat, LlmError, Request, Usage};
+
+/// A way of asking over HTTP. Pure: it writes bodies and reads answers, and does no input or output.
+pub(crate) trait Protocol: Send + Sync + 'static {
+    fn name(&self) -> &'static str;
+
+    /// Where questions are posted.
+    fn url(&self) -> &Url;
+
+    /// Host and port, for messages.
+    fn host(&self) -> &str;
+
+    /// Headers with the key, marked sensitive.
+    fn headers(&self) -> HeaderMap;
+
+    /// What is assumed of an endpoint that has not answered yet.
+    fn assumed(&self) -> Accepts;
+
+    fn body(
+        &self,
+        request: &Request,
+        model: &str,
+        accepts: Accepts,
+        streaming: bool,
+    ) -> Result<Vec<u8>, LlmError>;
+
+    /// Reads a whole answer.
+    fn whole(&self, body: &[u8]) -> Result<Whole, LlmError>;
+
+    /// Reads one event of a streamed answer.
+    fn step(&self, event: &Event, progress: &mut Progress) -> Result<Step, LlmError>;
+}
+
+/// A whole answer as the protocol gives it.
+#[derive(Debug, Default)]
+pub(crate) struct Whole {
+    pub(crate) text: String,
+    pub(crate) usage: Option<Usage>,
+    pub(crate) model: Option<String>,
+}
+
+/// What a stream has told beside its text.
+#[derive(Debug, Default)]
+pub(crate) struct Progress {
+    pub(crate) usage: Option<Usage>,
+    pub(crate) model: Option<String>,
+}
+
+/// What one event means.
+#[derive(Debug, PartialEq, Eq)]
+pub(crate) enum Step {
+    /// The model said this.
+    Text(String),
+    /// The model is at work and said nothing yet; it is alive.
+    Thought,
+    /// Bookkeeping.
+    Nothing,
+    /// The protocol's own end mark.
+    End,
+}
+
+/// What an endpoint accepts, learned from its refusals and kept for the life of the provider.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) struct Accepts {
+    pub(crate) json: JsonMode,
+    pub(crate) limit: LimitField,
+    pub(crate) stream_usage: bool,
+    pub(crate) temperature: bool,
+}
+
+/// How a JSON answer is asked for, best first.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum JsonMode {
+    /// `response_format: json_schema`.
+    Schema,
+    /// `response_format: json_object`, and the schema in the system text.
+    Object,
+    /// The schema in the system text only.
+    Instructions,
+}
+
+/// The field that carries `max_tokens`.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum LimitField {
+    /// `max_tokens`, required by the protocol.
+    Required,
+    /// `max_tokens`.
+    MaxTokens,
+    /// `max_completion_tokens`, the newer name.
+    MaxCompletionTokens,
+    /// None is accepted.
+    None,
+}
+
+impl Accepts {
+    /// The next thing to try after the endpoint refused this request with `complaint` (its own words),
+    /// or `None` when nothing that we sent can be left out.
+    ///
+    /// A parameter that the complaint names is left out first; a JSON request that is refused without
+    /// a name falls back to the next way of asking for JSON.
+    pub(crate) fn without(self, complaint: &str, request: &Request, streaming: bool) -> Option<Accepts> {
+        let complaint = complaint.to_lowercase();
+        let names = |word: &str| complaint.contains(word);
+        if streaming && self.stream_usage && (names("stream_options") || names("include_usage")) {
+            return Some(Accepts { stream_usage: false, ..self });
+        }
+        if self.temperature && request.temperature.is_some() && names("temperature") {
+            return Some(Accepts { temperature: false, ..self });
+        }
+        if request.max_tokens.is_some() && (names("max_tokens") || names("max_completion_tokens")) {
+            match self.limit {
+                LimitField::MaxTokens => {
+                    return Some(Accepts { limit: LimitField::MaxCompletionTokens, ..self });
+                }
+                LimitField::MaxCompletionTokens => return Some(Accepts { limit: LimitField::None, ..self }),
+                LimitField::Required | LimitField::None => {}
+            }
+        }
+        match (&request.answer, self.json) {
+            (AnswerFormat::Json { .. }, JsonMode::Schema) => Some(Accepts { json: JsonMode::Object, ..self }),
+            (AnswerFormat::Json { .. }, JsonMode::Object) => {
+                Some(Accepts { json: JsonMode::Instructions, ..self })
+            }
+            _ => None,
+        }
+    }
+}
+
+/// The schema as part of the system text, for endpoints that take no schema of their own.
+pub(crate) fn schema_instructions(schema: &serde_json::Value) -> String {
+    format!(
+        "\n\n# Form of the answer\nAnswer with exactly one JSON object and nothing else: no prose before or after it, no code fence. The object must satisfy this JSON schema:\n{schema}"
+    )
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::Tier;
+
+    const FRESH: Accepts = Accepts {
+        json: JsonMode::Schema,
+        limit: LimitField::MaxTokens,
+        stream_usage: true,
+        temperature: true,
+    };
+
+    fn request(answer: AnswerFormat) -> Request {
+        Request {
+            task: "extraction".to_owned(),
+            tier: Tier::Small,
+            system: String::new(),
+            user: String::new(),
+            answer,
+            temperature: Some(0.5),
+            max_tokens: Some(9),
+            inputs: serde_json::Value::Null,
+        }
+    }
+
+    fn json() -> AnswerFormat {
+        AnswerFormat::Json { name: "extraction".to_owned(), schema: serde_json::json!({"type": "object"}) }
+    }
+
+    #[test]
+    fn json_falls_back_in_two_steps_and_then_gives_up() {
+        let object = FRESH.without("unknown field", &request(json()), false).unwrap();
+        assert_eq!(object.json, JsonMode::Object);
+        let text = object.without("unknown field", &request(json()), false).unwrap();
+        assert_eq!(text.json, JsonMode::Instructions);
+        assert_eq!(text.without("unknown field", &request(json()), false), None);
+    }
+
+    #[test]
+    fn a_named_parameter_is_left_out_before_anything_else() {
+        let asked = request(json());
+        let cold = FRESH.without("Unsupported value: 'temperature'", &asked, false).unwrap();
+        assert!(!cold.temperature && cold.json == JsonMode::Schema);
+        let renamed = FRESH.without("Unsupported parameter: 'max_tokens'", &asked, false).unwrap();
+        assert_eq!(renamed.limit, LimitField::MaxCompletionTokens);
+        let counted = FRESH.without("stream_options is not permitted", &asked, true).unwrap();
+        assert!(!counted.stream_usage);
+    }
+
+    #[test]
+    fn a_text_request_has_nothing_more_to_give_up() {
+        assert_eq!(FRESH.without("no such model", &request(AnswerFormat::Text), true), None);
+    }
+
+    #[test]
+    fn a_required_limit_stays() {
+        let claude = Accepts { limit: LimitField::Required, json: JsonMode::Instructions, ..FRESH };
+        assert_eq!(claude.without("max_tokens: 9 is too many", &request(json()), false), None);
+    }
+}

@@ -1,0 +1,135 @@
+//! Reading a streamed answer within its limits.
+
+use std::collections::VecDeque;
+use std::sync::Arc;
+
+use futures_util::StreamExt;
+use futures_util::stream::{self, BoxStream};
+use reqwest::Response;
+use tokio::sync::OwnedSemaphorePermit;
+use tokio::time::Instant;
+
+use super::attempt::{Shared, estimate, estimated_tokens};
+use super::deadline::Deadline;
+use super::events::{Event, EventDecoder, EventError};
+use super::{MAX_ANSWER_BYTES, Progress, Protocol, Step, refusal};
+use crate::{LlmError, Request, StreamEvent, Usage};
+
+/// An answer that is being said. Dropping it closes the connection and frees its place in flight.
+pub(super) struct StreamedAnswer<P> {
+    shared: Arc<Shared<P>>,
+    response: Response,
+    decoder: EventDecoder,
+    /// Events read and not looked at yet.
+    events: VecDeque<Event>,
+    progress: Progress,
+    asked_model: String,
+    /// What was said so far, in bytes and in estimated tokens.
+    said_bytes: usize,
+    estimate: Usage,
+    /// By when the next token has to be there.
+    next_token: Deadline,
+    whole: Deadline,
+    _permit: OwnedSemaphorePermit,
+}
+
+impl<P: Protocol> StreamedAnswer<P> {
+    pub(super) fn new(
+        shared: Arc<Shared<P>>,
+        request: &Request,
+        response: Response,
+        first_token: Deadline,
+        whole: Deadline,
+        permit: OwnedSemaphorePermit,
+    ) -> StreamedAnswer<P> {
+        StreamedAnswer {
+            asked_model: shared.model(request.tier).to_owned(),
+            shared,
+            response,
+            decoder: EventDecoder::default(),
+            events: VecDeque::new(),
+            progress: Progress::default(),
+            said_bytes: 0,
+            estimate: estimate(request, ""),
+            next_token: first_token,
+            whole,
+            _permit: permit,
+        }
+    }
+
+    /// The next words, or the end. After an error or the end there is nothing more to ask for.
+    pub(super) async fn next(&mut self) -> Result<StreamEvent, LlmError> {
+        if self.said_bytes > 0 {
+            // The time that the reader took is not the model's silence.
+            self.token_arrived();
+        }
+        loop {
+            let event = self.next_event().await?;
+            match self.shared.protocol.step(&event, &mut self.progress)? {
+                Step::Text(text) if text.is_empty() => {}
+                Step::Text(text) => {
+                    self.token_arrived();
+                    self.said_bytes += text.len();
+                    self.estimate.output_tokens += estimated_tokens(&text);
+                    if self.said_bytes > MAX_ANSWER_BYTES {
+                        return Err(self.shared.too_large());
+                    }
+                    return Ok(StreamEvent::Delta(text));
+                }
+                Step::Thought => self.token_arrived(),
+                Step::Nothing => {}
+                Step::End => {
+                    let usage = self.progress.usage.unwrap_or(self.estimate);
+                    let model = self.progress.model.take().unwrap_or_else(|| self.asked_model.clone());
+                    return Ok(StreamEvent::Finished { usage, model });
+                }
+            }
+        }
+    }
+
+    fn token_arrived(&mut self) {
+        let idle = Deadline::new(Instant::now(), self.shared.limits().idle, "go on with its answer");
+        self.next_token = idle.earlier(self.whole);
+    }
+
+    async fn next_event(&mut self) -> Result<Event, LlmError> {
+        loop {
+            if let Some(event) = self.events.pop_front() {
+                return Ok(event);
+            }
+            let host = self.shared.protocol.host();
+            let chunk = self.next_token.limit(host, self.response.chunk()).await?;
+            let Some(chunk) = chunk.map_err(|error| refusal::of_transport(host, &error))? else {
+                return Err(LlmError::transient(format!(
+                    "The language model at {host} stopped before the end of its answer. What it said was kept; ask again for the rest."
+                )));
+            };
+            self.decoder.push(&chunk, |event| self.events.push_back(event)).map_err(|error| match error {
+                EventError::TooLarge => self.shared.too_large(),
+                EventError::Unreadable => LlmError::fatal(format!(
+                    "The answer of the language model at {host} is not readable text. Check llm.base_url."
+                )),
+            })?;
+        }
+    }
+}
+
+/// The events of an answer whose first one is already here.
+pub(super) fn into_stream<P: Protocol>(
+    first: StreamEvent,
+    answer: StreamedAnswer<P>,
+) -> BoxStream<'static, Result<StreamEvent, LlmError>> {
+    let rest = match first {
+        StreamEvent::Delta(_) => Some(answer),
+        StreamEvent::Finished { .. } => None,
+    };
+    let rest = stream::unfold(rest, |answer| async move {
+        let mut answer = answer?;
+        match answer.next().await {
+            Ok(delta @ StreamEvent::Delta(_)) => Some((Ok(delta), Some(answer))),
+            Ok(finished) => Some((Ok(finished), None)),
+            Err(error) => Some((Err(answer.shared.without_secret(error)), None)),
+        }
+    });
+    stream::once(async { Ok(first) }).chain(rest).boxed()
+}

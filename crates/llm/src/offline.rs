@@ -1,0 +1,181 @@
+//! The provider without a network: deterministic, and honest about what it is.
+//!
+//! It answers from [`Request::inputs`], never from the prompt's text. `reply` speaks from what was
+//! recalled; `extraction` distils by rules over word lists; `reflection` restates the events it cites.
+//! It knows Chinese and English; words in other languages are kept as quotes.
+
+mod reply;
+
+mod extraction;
+mod reflection;
+
+mod sentences;
+
+mod entities;
+mod peaks;
+mod rewrite;
+mod self_statements;
+
+mod lexicon;
+
+use std::time::Duration;
+
+use async_trait::async_trait;
+use futures_util::StreamExt;
+use futures_util::stream::{self, BoxStream};
+use serde::de::DeserializeOwned;
+use serde_json::json;
+
+use crate::{Completion, LlmError, Provider, Request, StreamEvent, Tier, Usage};
+
+/// The offline provider. It costs nothing and reports zero tokens.
+#[derive(Debug, Clone, Copy, Default)]
+pub struct Offline;
+
+const NAME: &str = "offline";
+
+/// Nothing is counted because nothing is spent.
+const NOTHING: Usage = Usage { input_tokens: 0, output_tokens: 0, cached_tokens: 0, reported: true };
+
+#[async_trait]
+impl Provider for Offline {
+    fn name(&self) -> &str {
+        NAME
+    }
+
+    fn model(&self, _tier: Tier) -> &str {
+        NAME
+    }
+
+    async fn complete(&self, request: Request) -> Result<Completion, LlmError> {
+        let text = answer(&request)?;
+        Ok(Completion {
+            text,
+            usage: NOTHING,
+            model: NAME.to_owned(),
+            provider: NAME.to_owned(),
+            latency: Duration::ZERO,
+        })
+    }
+
+    async fn stream(
+        &self,
+        request: Request,
+    ) -> Result<BoxStream<'static, Result<StreamEvent, LlmError>>, LlmError> {
+        let mut events: Vec<_> =
+            deltas(&answer(&request)?).into_iter().map(|text| Ok(StreamEvent::Delta(text))).collect();
+        events.push(Ok(StreamEvent::Finished { usage: NOTHING, model: NAME.to_owned() }));
+        Ok(stream::iter(events).boxed())
+    }
+}
+
+fn answer(request: &Request) -> Result<String, LlmError> {
+    match request.task.as_str() {
+        "reply" => Ok(reply::reply(&inputs(request)?)),
+        "extraction" => written(&extraction::extract(&inputs(request)?)),
+        "reflection" => written(&reflection::reflect(&inputs(request)?)),
+        "slow_cycle" => written(&json!({
+            "new_thoughts": [],
+            "new_expectations": [],
+            "new_intentions": [],
+            "salient_questions": [],
+            "entity_descriptions": [],
+        })),
+        other => Err(LlmError::fatal(format!(
+            "The offline provider does not know the task {other:?}. Choose a language model under [llm] for it; nothing was changed."
+        ))),
+    }
+}
+
+fn inputs<T: DeserializeOwned>(request: &Request) -> Result<T, LlmError> {
+    T::deserialize(&request.inputs).map_err(|error| {
+        LlmError::fatal(format!(
+            "The offline provider cannot read the inputs of {:?}: {error}.",
+            request.task
+        ))
+    })
+}
+
+fn written(answer: &impl serde::Serialize) -> Result<String, LlmError> {
+    serde_json::to_string(answer)
+        .map_err(|error| LlmError::fatal(format!("The offline answer could not be written ({error}).")))
+}
+
+/// The text in small pieces: some ideographs, or a few words, at a time.
+fn deltas(text: &str) -> Vec<String> {
+    const IDEOGRAPHS: usize = 4;
+    const WORDS: usize = 3;
+    let mut pieces = Vec::new();
+    let mut piece = String::new();
+    let (mut ideographs, mut words) = (0, 0);
+    for letter in text.chars() {
+        piece.push(letter);
+        ideographs += usize::from(sentences::is_han(letter));
+        words += usize::from(letter == ' ');
+        if ideographs == IDEOGRAPHS || words == WORDS {
+            pieces.push(std::mem::take(&mut piece));
+            (ideographs, words) = (0, 0);
+        }
+    }
+    if !piece.is_empty() {
+        pieces.push(piece);
+    }
+    pieces
+}
+
+#[cfg(test)]
+mod tests {
+    use serde_json::Value;
+
+    use super::*;
+    use crate::AnswerFormat;
+
+    fn request(task: &str, inputs: Value) -> Request {
+        Request {
+            task: task.to_owned(),
+            tier: Tier::Large,
+            system: String::new(),
+            user: String::new(),
+            answer: AnswerFormat::Text,
+            temperature: None,
+            max_tokens: None,
+            inputs,
+        }
+    }
+
+    #[tokio::test]
+    async fn a_streamed_reply_is_the_whole_reply_in_several_pieces() {
+        for text in ["你还记得我的猫吗?", "Do you remember my cat?"] {
+            let asked = request("reply", json!({"user_text": text}));
+            let whole = Offline.complete(asked.clone()).await.unwrap().text;
+            let events: Vec<_> = Offline.stream(asked).await.unwrap().map(Result::unwrap).collect().await;
+            let (end, deltas) = events.split_last().unwrap();
+            assert_eq!(*end, StreamEvent::Finished { usage: NOTHING, model: "offline".to_owned() });
+            assert!(deltas.len() > 2, "{deltas:?}");
+            let said: String = deltas
+                .iter()
+                .map(|event| match event {
+                    StreamEvent::Delta(text) => text.as_str(),
+                    StreamEvent::Finished { .. } => panic!("two ends"),
+                })
+                .collect();
+            assert_eq!(said, whole);
+        }
+    }
+
+    #[tokio::test]
+    async fn a_slow_cycle_finds_nothing_new() {
+        let answer = Offline.complete(request("slow_cycle", json!({}))).await.unwrap().text;
+        let answer: Value = serde_json::from_str(&answer).unwrap();
+        assert_eq!(answer["new_thoughts"], json!([]));
+        assert_eq!(answer.as_object().unwrap().len(), 5);
+    }
+
+    #[tokio::test]
+    async fn an_unknown_task_and_unreadable_inputs_are_fatal() {
+        for asked in [request("judge", json!({})), request("extraction", json!({"messages": 7}))] {
+            assert_eq!(Offline.complete(asked.clone()).await.unwrap_err().kind(), "fatal");
+            assert!(Offline.stream(asked).await.is_err());
+        }
+    }
+}

@@ -1,0 +1,356 @@
+//! Named people, pets, places and organisations.
+
+use serde::Serialize;
+
+use super::lexicon::{self, Words};
+use super::sentences::{self, Clause, has_part, has_phrase, is_han};
+
+/// A name that a sentence gives to someone or something.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(super) struct Named {
+    pub(super) name: String,
+    pub(super) kind: Kind,
+}
+
+/// The closed list of kinds.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
+#[serde(rename_all = "lowercase")]
+pub(super) enum Kind {
+    Person,
+    Place,
+    Org,
+    Pet,
+    Other,
+}
+
+impl Kind {
+    pub(super) fn from_word(word: &str) -> Option<Kind> {
+        [
+            ("person", Kind::Person),
+            ("place", Kind::Place),
+            ("org", Kind::Org),
+            ("pet", Kind::Pet),
+            ("other", Kind::Other),
+        ]
+        .into_iter()
+        .find_map(|(name, kind)| (name == word).then_some(kind))
+    }
+
+    /// The kind of a known name, from the words around it.
+    pub(super) fn around(name: &str, sentence: &str) -> Kind {
+        sentence.find(name).map_or(Kind::Other, |at| kind_near(sentence, at, sentence))
+    }
+}
+
+/// The names that the stating clauses of a sentence give; the user's own name is not among them.
+pub(super) fn named_things(sentence: &str, clauses: &[Clause<'_>]) -> Vec<Named> {
+    let mut found: Vec<Named> = Vec::new();
+    for clause in clauses.iter().filter(|clause| clause.states()) {
+        let named = named_zh(clause.text)
+            .into_iter()
+            .chain(named_en(clause.text))
+            .map(|(at, name)| Named { kind: kind_near(sentence, clause.start + at, clause.text), name });
+        let placed = places_zh(clause.text)
+            .into_iter()
+            .chain(after_phrase(clause.text, lexicon::LIVES_IN_EN))
+            .map(|name| Named { name, kind: Kind::Place });
+        let employed = orgs_zh(clause.text)
+            .into_iter()
+            .chain(after_phrase(clause.text, lexicon::WORKS_AT_EN))
+            .map(|name| Named { name, kind: Kind::Org });
+        for thing in named.chain(placed).chain(employed) {
+            if !found.iter().any(|other| other.name == thing.name) {
+                found.push(thing);
+            }
+        }
+    }
+    found
+}
+
+/// The kind told by the nearest word before `at`, else by any word of the clause around it.
+fn kind_near(text: &str, at: usize, clause: &str) -> Kind {
+    const KINDS: [(Kind, Words, Words); 5] = [
+        (Kind::Pet, lexicon::PET_ZH, lexicon::PET_EN),
+        (Kind::Person, lexicon::FAMILY_ZH, lexicon::FAMILY_EN),
+        (Kind::Person, lexicon::ACQUAINTANCE_ZH, lexicon::ACQUAINTANCE_EN),
+        (Kind::Org, lexicon::ORG_ZH, lexicon::ORG_EN),
+        (Kind::Place, lexicon::PLACE_ZH, lexicon::PLACE_EN),
+    ];
+    let before = &text[..at];
+    let words_before = sentences::words(before);
+    let last = |chinese: Words, english: Words| {
+        let parts =
+            chinese.iter().filter_map(|part| before.rfind(part).map(|place| place * 1000 / at.max(1)));
+        let phrases = english
+            .iter()
+            .flat_map(|word| [format!(" {word} "), format!(" {word}s "), format!(" {word}'s ")]);
+        let phrases = phrases
+            .filter_map(|phrase| words_before.rfind(&phrase).map(|place| place * 1000 / words_before.len()));
+        parts.chain(phrases).max()
+    };
+    let nearest = KINDS
+        .into_iter()
+        .filter_map(|(kind, chinese, english)| Some((last(chinese, english)?, kind)))
+        .max_by_key(|(place, _)| *place);
+    if let Some((_, kind)) = nearest {
+        return kind;
+    }
+    let words = sentences::words(clause);
+    KINDS
+        .into_iter()
+        .find(|(_, chinese, english)| has_part(clause, *chinese) || has_phrase(&words, *english))
+        .map_or(Kind::Other, |(kind, ..)| kind)
+}
+
+/// Names given by 叫 and its kin, each with its place.
+fn named_zh(clause: &str) -> Vec<(usize, String)> {
+    let mut found = Vec::new();
+    let mut from = 0;
+    while let Some((at, marker)) = lexicon::NAMED_ZH
+        .iter()
+        .filter_map(|marker| Some((from + clause[from..].find(marker)?, marker)))
+        .min_by_key(|(at, marker)| (*at, std::cmp::Reverse(marker.len())))
+    {
+        from = at + marker.len();
+        let before = clause[..at].trim_end();
+        let own = before.ends_with('我') || before.ends_with("我的") || clause[from..].starts_with('我');
+        let sound = marker == "叫" && lexicon::SOUND_ZH.iter().any(|word| before.ends_with(word));
+        if own || sound {
+            continue;
+        }
+        if let Some(name) = read_name(&clause[from..]) {
+            found.push((from, name));
+        }
+    }
+    found
+}
+
+/// The name at the beginning of a text: in quotes, a few ideographs, or capitalised words.
+fn read_name(text: &str) -> Option<String> {
+    const LONGEST_NAME: usize = 4;
+    let text = text.trim_start_matches([' ', '“', '「', '"', '‘', '《']);
+    if lexicon::NO_NAME_ZH.iter().any(|word| text.starts_with(word)) {
+        return None;
+    }
+    if !text.starts_with(is_han) {
+        return capitalised(text);
+    }
+    let name = han_until(text, lexicon::NAME_ENDS_ZH);
+    (1..=LONGEST_NAME).contains(&name.chars().count()).then(|| name.to_owned())
+}
+
+/// The ideographs at the beginning of a text, up to the first of `ends`; the first one always belongs.
+fn han_until(text: &str, ends: Words) -> &str {
+    let mut end = text.find(|letter| !is_han(letter)).unwrap_or(text.len());
+    for stop in ends.iter() {
+        if let Some((at, _)) = text[..end].match_indices(stop).find(|(at, _)| *at > 0) {
+            end = at;
+        }
+    }
+    &text[..end]
+}
+
+fn places_zh(clause: &str) -> Option<String> {
+    const LONGEST_PLACE: usize = 6;
+    let (_, after) = lexicon::LIVES_IN_ZH.iter().find_map(|marker| clause.split_once(marker))?;
+    if lexicon::NO_PLACE_ZH.iter().any(|word| after.starts_with(word)) {
+        return None;
+    }
+    let place = han_until(after, lexicon::PLACE_ENDS_ZH);
+    (2..=LONGEST_PLACE).contains(&place.chars().count()).then(|| place.to_owned())
+}
+
+/// 在X工作, where X says itself that it is an organisation.
+fn orgs_zh(clause: &str) -> Option<String> {
+    let (_, after) = clause.split_once('在')?;
+    let end = lexicon::OCCUPIED_ZH.iter().filter_map(|work| after.find(work)).min()?;
+    let org = after[..end].trim();
+    let generic = org.starts_with(['一', '这', '那', '家', '某', '个']) || lexicon::ORG_ZH.holds(org);
+    let named = lexicon::ORG_ZH.iter().any(|word| org.ends_with(word));
+    (named && !generic && org.chars().count() <= 12).then(|| org.to_owned())
+}
+
+/// Names after "named", "called" and "name is", and beside a word for someone of the user's.
+fn named_en(clause: &str) -> Vec<(usize, String)> {
+    let tokens = tokens(clause);
+    let mut found = Vec::new();
+    for (position, (_, word)) in tokens.iter().enumerate() {
+        let lower = bare(word);
+        let earlier =
+            |back: usize| position.checked_sub(back).map(|at| bare(tokens[at].1)).unwrap_or_default();
+        let Some((at, _)) = tokens.get(position + 1) else { break };
+        let rest = &clause[*at..];
+        let named = match lower.as_str() {
+            "named" => true,
+            "called" => earlier(1) != "i'm" && !(earlier(2) == "i" && earlier(1) == "am"),
+            "is" | "was" => earlier(1) == "name" && earlier(2) != "my",
+            _ => false,
+        };
+        if named {
+            let plain =
+                lower != "called" && !lexicon::NO_NAME_AFTER_NAMED_EN.holds(&bare(tokens[position + 1].1));
+            let name = capitalised(rest).or_else(|| plain.then(|| plain_name(rest)).flatten());
+            found.extend(name.map(|name| (*at, name)));
+        } else if is_of_the_users(&lower)
+            && ["my", "our"].iter().any(|own| earlier(1) == *own || earlier(2) == *own)
+        {
+            let beside = word.ends_with(char::is_alphabetic).then(|| capitalised(rest)).flatten();
+            found.extend(beside.map(|name| (*at, name)));
+        }
+    }
+    found
+}
+
+fn is_of_the_users(word: &str) -> bool {
+    super::peaks::is_someone_en(word)
+}
+
+/// The capitalised name after one of these phrases.
+fn after_phrase(clause: &str, phrases: Words) -> Option<String> {
+    let tokens = tokens(clause);
+    (0..tokens.len()).find_map(|position| {
+        let words = tokens[..=position].iter().map(|(_, word)| bare(word)).collect::<Vec<_>>().join(" ");
+        let ends = phrases.iter().any(|phrase| words == *phrase || words.ends_with(&format!(" {phrase}")));
+        let (at, _) = tokens.get(position + 1).filter(|_| ends)?;
+        capitalised(&clause[*at..])
+    })
+}
+
+/// Up to three capitalised words (or a run of ideographs) at the beginning of a text.
+fn capitalised(text: &str) -> Option<String> {
+    const MOST_WORDS: usize = 3;
+    if text.starts_with(is_han) {
+        let name = han_until(text, lexicon::NAME_ENDS_ZH);
+        return (name.chars().count() <= 4).then(|| name.to_owned());
+    }
+    let mut name: Vec<&str> = Vec::new();
+    for (_, token) in tokens(text).into_iter().take(MOST_WORDS) {
+        let word = token.trim_matches(|letter: char| !letter.is_alphanumeric());
+        let word = word.strip_suffix("'s").or_else(|| word.strip_suffix("’s")).unwrap_or(word);
+        let capital = word.starts_with(char::is_uppercase) && !lexicon::NO_NAME_EN.holds(&bare(word));
+        if !capital {
+            break;
+        }
+        name.push(word);
+        if !token.ends_with(char::is_alphanumeric) {
+            break;
+        }
+    }
+    (!name.is_empty()).then(|| name.join(" "))
+}
+
+/// One word in lower case, as people type names in a chat.
+fn plain_name(text: &str) -> Option<String> {
+    let (_, token) = *tokens(text).first()?;
+    let word = token.trim_matches(|letter: char| !letter.is_alphanumeric());
+    (word.chars().count() > 1 && word.chars().all(char::is_alphabetic)).then(|| word.to_owned())
+}
+
+/// The words of a text with their places. A word of letters ends where ideographs begin.
+fn tokens(text: &str) -> Vec<(usize, &str)> {
+    let mut found = Vec::new();
+    let mut start = None;
+    let mut previous = ' ';
+    for (at, letter) in text.char_indices() {
+        let border =
+            letter.is_whitespace() || (is_han(letter) != is_han(previous) && !previous.is_whitespace());
+        if border && let Some(begin) = start.take() {
+            found.push((begin, &text[begin..at]));
+        }
+        if start.is_none() && !letter.is_whitespace() {
+            start = Some(at);
+        }
+        previous = letter;
+    }
+    found.extend(start.map(|begin| (begin, &text[begin..])));
+    found
+}
+
+fn bare(word: &str) -> String {
+    word.trim_matches(|letter: char| !letter.is_alphanumeric()).replace('’', "'").to_lowercase()
+}
+
+/// Whether a known name occurs: anywhere for ideographs, at word borders for letters.
+pub(super) fn mentions(sentence: &str, name: &str) -> bool {
+    if name.trim().is_empty() {
+        return false;
+    }
+    if name.chars().any(is_han) {
+        return sentence.contains(name);
+    }
+    sentences::words(sentence).replace("'s ", " ").contains(&sentences::words(name))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::super::sentences::clauses;
+    use super::*;
+
+    fn names(sentence: &str) -> Vec<(String, Kind)> {
+        named_things(sentence, &clauses(sentence)).into_iter().map(|named| (named.name, named.kind)).collect()
+    }
+
+    #[test]
+    fn named_things_have_a_name_and_a_kind() {
+        for (sentence, name, kind) in [
+            ("我养了只白猫,叫小黑。", "小黑", Kind::Pet),
+            ("我的狗名字叫旺财", "旺财", Kind::Pet),
+            ("我有个朋友名叫阿明", "阿明", Kind::Person),
+            ("我妈妈叫王芳", "王芳", Kind::Person),
+            ("我家猫取名“雪球”了", "雪球", Kind::Pet),
+            ("我养了条狗叫 Max", "Max", Kind::Pet),
+            ("我开了家公司,叫蓝海", "蓝海", Kind::Org),
+            ("新娘叫小雨,我们在大学认识的", "小雨", Kind::Person),
+            ("同桌叫小雨,我们上同一所大学", "小雨", Kind::Other),
+            ("我有一把吉他叫阿木", "阿木", Kind::Other),
+            ("我住在杭州", "杭州", Kind::Place),
+            ("我上个月搬到了新加坡。", "新加坡", Kind::Place),
+            ("我在招商银行工作", "招商银行", Kind::Org),
+            ("I have a white cat named Tom.", "Tom", Kind::Pet),
+            ("I have a cat named tom", "tom", Kind::Pet),
+            ("My dog is called Old Joe, and he snores", "Old Joe", Kind::Pet),
+            ("My sister's name is Anna", "Anna", Kind::Person),
+            ("I went out with my friend Carla", "Carla", Kind::Person),
+            ("I live in New York now", "New York", Kind::Place),
+            ("I work at Siemens.", "Siemens", Kind::Org),
+            ("My cat is named 小黑", "小黑", Kind::Pet),
+        ] {
+            assert_eq!(names(sentence), [(name.to_owned(), kind)], "{sentence}");
+        }
+    }
+
+    #[test]
+    fn what_names_nothing_is_no_name() {
+        for sentence in [
+            "我叫李雷",
+            "我的名字叫李雷",
+            "大家叫我小李",
+            "我叫了外卖",
+            "叫他起床",
+            "他大叫了一声",
+            "狗一直叫个不停",
+            "你的猫叫什么名字?",
+            "我住在学校",
+            "我搬到新家了",
+            "我在一家公司工作",
+            "My name is Ana",
+            "I'm called Ana",
+            "I called my mom",
+            "they called it quits",
+            "He was named after my dad",
+            "I work for a bank",
+            "Is your cat named Tom?",
+            "my friend said hi",
+            "my mom and I",
+        ] {
+            assert_eq!(names(sentence), [], "{sentence}");
+        }
+    }
+
+    #[test]
+    fn known_names_are_found_at_borders() {
+        assert!(mentions("小黑昨天又闹了", "小黑"));
+        assert!(mentions("then Tom's bowl fell", "Tom") && mentions("then tom ran", "Tom"));
+        assert!(!mentions("tomorrow", "Tom") && !mentions("anything", " "));
+    }
+}

@@ -1,0 +1,433 @@
+//! `extraction`: from what was said to events, with exact quotes as evidence.
+
+#[cfg(test)]
+mod tests;
+
+use serde::{Deserialize, Serialize};
+use serde_json::Value;
+
+use super::entities::{Kind, Named, mentions, named_things};
+use super::lexicon;
+use super::peaks::peak;
+use super::rewrite::{continued, quoted, third_person};
+use super::self_statements::self_statement;
+use super::sentences::{Clause, Language, clauses, clipped, has_part, has_phrase, sentences, words};
+
+/// Most events of one session, as the contract says.
+const MOST_EVENTS: usize = 3;
+/// Most sentences of one description.
+const MOST_SENTENCES: usize = 3;
+const MOST_EMOTION_TAGS: usize = 4;
+const MOST_RELATIONAL_TAGS: usize = 3;
+/// An impact this far from zero is a peak.
+const PEAK_IMPACT: i32 = 7;
+/// Most characters of the mood's last signal.
+const LONGEST_SIGNAL: usize = 200;
+const LONGEST_SUMMARY: usize = 300;
+
+#[derive(Deserialize)]
+pub(super) struct ExtractionInputs {
+    messages: Vec<Message>,
+    #[serde(default)]
+    known_entities: Vec<KnownEntity>,
+    #[serde(default)]
+    known_nodes: Vec<KnownNode>,
+}
+
+#[derive(Deserialize)]
+struct Message {
+    handle: String,
+    role: String,
+    text: String,
+}
+
+#[derive(Deserialize)]
+struct KnownEntity {
+    name: String,
+    #[serde(default)]
+    aliases: Vec<String>,
+    #[serde(default)]
+    kind: Option<String>,
+}
+
+#[derive(Deserialize)]
+struct KnownNode {
+    handle: String,
+    text: String,
+}
+
+#[derive(Serialize)]
+pub(super) struct Extraction {
+    events: Vec<Event>,
+    mentioned_entities: Vec<MentionedEntity>,
+    entity_clarification: Option<Value>,
+    session_mood_signal: Mood,
+    session_summary: Option<String>,
+    self_check_notes: String,
+}
+
+#[derive(Serialize)]
+struct Event {
+    #[serde(rename = "type")]
+    kind: &'static str,
+    description: String,
+    emotional_impact: i32,
+    emotion_tags: Vec<&'static str>,
+    relational_tags: Vec<&'static str>,
+    subject: &'static str,
+    event_time: Option<Value>,
+    evidence: Vec<Evidence>,
+    supersedes: Vec<String>,
+    entities: Vec<String>,
+}
+
+#[derive(Serialize)]
+struct Evidence {
+    message: String,
+    quote: String,
+}
+
+#[derive(Serialize)]
+struct MentionedEntity {
+    canonical_name: String,
+    aliases: Vec<String>,
+    kind: Kind,
+}
+
+#[derive(Serialize)]
+struct Mood {
+    mood: &'static str,
+    energy: u8,
+    last_user_signal: Option<String>,
+}
+
+/// Distils a closed session.
+pub(super) fn extract(inputs: &ExtractionInputs) -> Extraction {
+    let mut named: Vec<Named> = Vec::new();
+    for message in inputs.messages.iter().filter(|message| message.role == "user") {
+        for sentence in sentences(&message.text) {
+            named.extend(named_things(sentence, &clauses(sentence)));
+        }
+    }
+    let known = Known { entities: &inputs.known_entities, nodes: &inputs.known_nodes, named: &named };
+    let mut drafts: Vec<Event> = Vec::new();
+    for message in &inputs.messages {
+        let found = match message.role.as_str() {
+            "user" => known.events_of(message),
+            _ => intentions_of(message),
+        };
+        for event in found {
+            if !drafts.iter().any(|other| other.description == event.description) {
+                drafts.push(event);
+            }
+        }
+    }
+    let found = drafts.len();
+    // A stable sort: of two equally heavy events the earlier one stays.
+    drafts.sort_by_key(|event| std::cmp::Reverse(event.emotional_impact.abs()));
+    drafts.truncate(MOST_EVENTS);
+    let language = session_language(&inputs.messages);
+    Extraction {
+        mentioned_entities: known.mentioned(&drafts),
+        entity_clarification: None,
+        session_mood_signal: mood(&drafts),
+        session_summary: summary(&drafts, language),
+        self_check_notes: self_check(&drafts, found, language),
+        events: drafts,
+    }
+}
+
+/// What the rules know beside the sentence.
+struct Known<'a> {
+    entities: &'a [KnownEntity],
+    nodes: &'a [KnownNode],
+    named: &'a [Named],
+}
+
+impl Known<'_> {
+    fn events_of(&self, message: &Message) -> Vec<Event> {
+        let mut events: Vec<Event> = Vec::new();
+        for sentence in sentences(&message.text) {
+            let language = Language::of(sentence).unwrap_or(Language::English);
+            match (self.finding(sentence), events.last_mut()) {
+                (finding, Some(event))
+                    if begins_with_pronoun(sentence) && event.evidence.len() < MOST_SENTENCES =>
+                {
+                    event.description.push_str(language.pick("", " "));
+                    event.description.push_str(&continued(sentence, language));
+                    self.support(event, message, sentence, finding.unwrap_or_default());
+                }
+                (Some(finding), _) => {
+                    let description = if finding.asked {
+                        quoted(sentence, language, true)
+                    } else {
+                        third_person(sentence, language)
+                    };
+                    let mut event = Event::of_user("event", description);
+                    event.supersedes = self.superseded_by(sentence);
+                    self.support(&mut event, message, sentence, finding);
+                    events.push(event);
+                }
+                (None, _) => {}
+            }
+        }
+        events
+    }
+
+    /// What one sentence holds, if it is worth remembering.
+    fn finding(&self, sentence: &str) -> Option<Finding> {
+        let clauses = clauses(sentence);
+        let names: Vec<&str> = self.names().collect();
+        let mut finding = Finding::default();
+        let mut worth = false;
+        for clause in &clauses {
+            if let Some(statement) = self_statement(clause) {
+                worth = true;
+                finding.weigh(statement.impact, statement.emotion);
+                finding.relate(statement.identity, "identity-bearing");
+            }
+            if let Some(peak) = peak(clause, &names) {
+                worth = true;
+                finding.asked |= !clause.states() && clauses.len() == 1 && clause.asks;
+                finding.weigh(peak.impact, Some(peak.emotion));
+                finding.relate(peak.vulnerable, "vulnerability");
+            }
+            if clause.states() && clause.has(lexicon::PROMISE_ZH, lexicon::PROMISE_EN) {
+                worth = true;
+                finding.weigh(1, None);
+                finding.relate(true, "commitment");
+            }
+            if clause.has(lexicon::CORRECTION_ZH, lexicon::CORRECTION_EN) {
+                worth = true;
+                finding.relate(true, "correction");
+            }
+        }
+        let named = named_things(sentence, &clauses);
+        if named.iter().any(|thing| thing.kind == Kind::Pet) {
+            finding.weigh(2, Some("fondness"));
+        }
+        (worth || !named.is_empty()).then_some(finding)
+    }
+
+    fn support(&self, event: &mut Event, message: &Message, sentence: &str, finding: Finding) {
+        let impact = event.emotional_impact;
+        if (finding.impact.abs(), finding.impact < 0) > (impact.abs(), impact < 0) {
+            event.emotional_impact = finding.impact;
+        }
+        merge(&mut event.emotion_tags, finding.emotions, MOST_EMOTION_TAGS);
+        merge(&mut event.relational_tags, finding.relations, MOST_RELATIONAL_TAGS);
+        merge(&mut event.entities, self.entities_in(sentence), usize::MAX);
+        event.evidence.push(Evidence { message: message.handle.clone(), quote: sentence.to_owned() });
+    }
+
+    fn names(&self) -> impl Iterator<Item = &str> {
+        let known = self.entities.iter().flat_map(|entity| entity.aliases.iter().chain([&entity.name]));
+        let named = self.named.iter().filter(|named| matches!(named.kind, Kind::Person | Kind::Pet));
+        known.chain(named.map(|named| &named.name)).map(String::as_str).filter(|name| !name.trim().is_empty())
+    }
+
+    /// Canonical names of whom and what a sentence mentions.
+    fn entities_in(&self, sentence: &str) -> Vec<String> {
+        let mut found = Vec::new();
+        for entity in self.entities {
+            if entity.aliases.iter().chain([&entity.name]).any(|name| mentions(sentence, name)) {
+                found.push(entity.name.clone());
+            }
+        }
+        for named in self.named.iter().filter(|named| mentions(sentence, &named.name)) {
+            if self.known_as(&named.name).is_none() && !found.contains(&named.name) {
+                found.push(named.name.clone());
+            }
+        }
+        found
+    }
+
+    fn known_as(&self, name: &str) -> Option<&KnownEntity> {
+        let same = |other: &String| other.to_lowercase() == name.to_lowercase();
+        self.entities.iter().find(|entity| same(&entity.name) || entity.aliases.iter().any(same))
+    }
+
+    fn mentioned(&self, events: &[Event]) -> Vec<MentionedEntity> {
+        let mut mentioned: Vec<MentionedEntity> = Vec::new();
+        for event in events {
+            for name in &event.entities {
+                if mentioned.iter().any(|entity| entity.canonical_name == *name) {
+                    continue;
+                }
+                let told = self.known_as(name).and_then(|entity| Kind::from_word(entity.kind.as_deref()?));
+                let named = self.named.iter().find(|named| named.name == *name).map(|named| named.kind);
+                let around =
+                    || Kind::around(name, event.evidence.first().map_or("", |evidence| &evidence.quote));
+                mentioned.push(MentionedEntity {
+                    canonical_name: name.clone(),
+                    aliases: Vec::new(),
+                    kind: told.or(named).unwrap_or_else(around),
+                });
+            }
+        }
+        mentioned
+    }
+
+    /// Older memories of the user's home or work that a move or a new job replaces. Only an explicit
+    /// change replaces anything.
+    fn superseded_by(&self, sentence: &str) -> Vec<String> {
+        let english = words(sentence);
+        let about_others =
+            has_part(sentence, lexicon::FAMILY_ZH) || has_part(sentence, lexicon::ACQUAINTANCE_ZH);
+        let own = (sentence.contains('我') && !about_others) || has_phrase(&english, lexicon::Words::I);
+        let states = clauses(sentence).iter().any(Clause::states);
+        let changes = [
+            (lexicon::MOVED_ZH, lexicon::MOVED_EN, lexicon::HOME_ZH, lexicon::HOME_EN),
+            (lexicon::NEW_JOB_ZH, lexicon::NEW_JOB_EN, lexicon::JOB_ZH, lexicon::JOB_EN),
+        ];
+        let replaced = |node: &KnownNode| {
+            let of_user = node.text.starts_with("用户") && !node.text.starts_with("用户的")
+                || node.text.to_lowercase().starts_with("the user ");
+            let node_words = words(&node.text);
+            of_user
+                && changes.iter().any(|(new_zh, new_en, old_zh, old_en)| {
+                    (has_part(sentence, *new_zh) || has_phrase(&english, *new_en))
+                        && (has_part(&node.text, *old_zh) || has_phrase(&node_words, *old_en))
+                })
+        };
+        let nodes = self.nodes.iter().filter(|node| own && states && replaced(node));
+        nodes.map(|node| node.handle.clone()).collect()
+    }
+}
+
+impl Event {
+    fn of_user(kind: &'static str, description: String) -> Event {
+        Event {
+            kind,
+            description,
+            emotional_impact: 0,
+            emotion_tags: Vec::new(),
+            relational_tags: Vec::new(),
+            subject: "user",
+            event_time: None,
+            evidence: Vec::new(),
+            supersedes: Vec::new(),
+            entities: Vec::new(),
+        }
+    }
+}
+
+/// What one sentence weighs and how it is tagged.
+#[derive(Default)]
+struct Finding {
+    impact: i32,
+    emotions: Vec<&'static str>,
+    relations: Vec<&'static str>,
+    /// The sentence asks, and is told as a question.
+    asked: bool,
+}
+
+impl Finding {
+    fn weigh(&mut self, impact: i32, emotion: Option<&'static str>) {
+        if (impact.abs(), impact < 0) > (self.impact.abs(), self.impact < 0) {
+            self.impact = impact;
+        }
+        merge(&mut self.emotions, emotion.into_iter().collect(), MOST_EMOTION_TAGS);
+    }
+
+    fn relate(&mut self, holds: bool, tag: &'static str) {
+        if holds {
+            merge(&mut self.relations, vec![tag], MOST_RELATIONAL_TAGS);
+        }
+    }
+}
+
+fn merge<T: PartialEq>(into: &mut Vec<T>, more: Vec<T>, most: usize) {
+    for item in more {
+        if into.len() < most && !into.contains(&item) {
+            into.push(item);
+        }
+    }
+}
+
+/// Commitments that the persona voiced: a promise with a time, and no refusal beside it.
+fn intentions_of(message: &Message) -> Vec<Event> {
+    let mut found = Vec::new();
+    for sentence in sentences(&message.text) {
+        let clauses = clauses(sentence);
+        let any = |zh, en| clauses.iter().any(|clause| clause.states() && clause.has(zh, en));
+        let promised = any(lexicon::PROMISE_ZH, lexicon::PROMISE_EN);
+        let due = any(lexicon::WHEN_ZH, lexicon::WHEN_EN);
+        let refused = any(lexicon::REFUSAL_ZH, lexicon::REFUSAL_EN);
+        if promised && due && !refused && message.role == "persona" {
+            let language = Language::of(sentence).unwrap_or(Language::English);
+            let description = match language {
+                Language::Chinese => format!("答应过:「{sentence}」"),
+                Language::English => format!("Promised: \"{}\"", sentence.replace('"', "'")),
+            };
+            let evidence = Evidence { message: message.handle.clone(), quote: sentence.to_owned() };
+            found.push(Event {
+                emotional_impact: 1,
+                relational_tags: vec!["commitment"],
+                subject: "persona",
+                evidence: vec![evidence],
+                ..Event::of_user("intention", description)
+            });
+        }
+    }
+    found
+}
+
+fn begins_with_pronoun(sentence: &str) -> bool {
+    let english = words(sentence);
+    sentence.starts_with(['他', '她', '它', '牠'])
+        || [" he ", " she ", " it ", " they ", " he's ", " she's ", " it's ", " they're "]
+            .iter()
+            .any(|pronoun| english.starts_with(pronoun))
+}
+
+fn session_language(messages: &[Message]) -> Language {
+    let said: Vec<&str> = messages
+        .iter()
+        .filter(|message| message.role == "user")
+        .map(|message| message.text.as_str())
+        .collect();
+    Language::of(&said.join("\n")).unwrap_or(Language::English)
+}
+
+/// The persona's mood after hearing this, from the sign and weight of the heaviest event.
+fn mood(events: &[Event]) -> Mood {
+    let heaviest = events
+        .iter()
+        .filter(|event| event.subject == "user")
+        .max_by_key(|event| event.emotional_impact.abs());
+    let (mood, energy) = match heaviest.map_or(0, |event| event.emotional_impact) {
+        ..=-8 => ("sorrowful", 3),
+        -7..=-3 => ("concerned", 4),
+        -2..=-1 => ("thoughtful", 5),
+        0 => ("neutral", 5),
+        1..=4 => ("warm", 6),
+        5..=7 => ("happy", 7),
+        _ => ("joyful", 8),
+    };
+    Mood {
+        mood,
+        energy,
+        last_user_signal: heaviest.map(|event| clipped(&event.description, LONGEST_SIGNAL - 1)),
+    }
+}
+
+fn summary(events: &[Event], language: Language) -> Option<String> {
+    let told: Vec<&str> = events.iter().map(|event| event.description.as_str()).collect();
+    (!told.is_empty()).then(|| clipped(&told.join(language.pick("", " ")), LONGEST_SUMMARY))
+}
+
+fn self_check(events: &[Event], found: usize, language: Language) -> String {
+    let peaks = events.iter().filter(|event| event.emotional_impact.abs() >= PEAK_IMPACT).count();
+    let dropped = found - events.len();
+    match language {
+        Language::Chinese => {
+            format!(
+                "只按词表查过失去、危机和人生大事:找到 {peaks} 处情绪高点;因为最多三件,略去 {dropped} 件较轻的。"
+            )
+        }
+        Language::English => format!(
+            "Checked by word lists only for loss, crisis and milestones: {peaks} peaks found; {dropped} lighter events left out because three is the most."
+        ),
+    }
+}

@@ -1,0 +1,204 @@
+use proptest::prelude::*;
+use serde_json::json;
+
+use super::*;
+
+fn extracted(inputs: Value) -> Value {
+    serde_json::to_value(extract(&serde_json::from_value(inputs).unwrap())).unwrap()
+}
+
+fn said(texts: &[&str]) -> Value {
+    let messages: Vec<Value> = texts
+        .iter()
+        .enumerate()
+        .map(|(at, text)| json!({"handle": format!("m{}", at + 1), "role": "user", "text": text}))
+        .collect();
+    extracted(json!({"messages": messages}))
+}
+
+#[test]
+fn the_seeds_own_story_is_remembered() {
+    let answer = said(&["我养了只白猫,叫小黑。他超调皮,老在半夜跳到我脸上。"]);
+    assert_eq!(
+        answer["events"],
+        json!([{
+            "type": "event",
+            "description": "用户养了只白猫,叫小黑。他超调皮,老在半夜跳到用户脸上。",
+            "emotional_impact": 2,
+            "emotion_tags": ["fondness"],
+            "relational_tags": [],
+            "subject": "user",
+            "event_time": null,
+            "evidence": [
+                {"message": "m1", "quote": "我养了只白猫,叫小黑。"},
+                {"message": "m1", "quote": "他超调皮,老在半夜跳到我脸上。"},
+            ],
+            "supersedes": [],
+            "entities": ["小黑"],
+        }])
+    );
+    assert_eq!(
+        answer["mentioned_entities"],
+        json!([{"canonical_name": "小黑", "aliases": [], "kind": "pet"}])
+    );
+    assert_eq!(answer["session_mood_signal"]["mood"], "warm");
+    assert_eq!(answer["session_mood_signal"]["energy"], 6);
+}
+
+#[test]
+fn the_same_story_in_english_is_remembered() {
+    let answer = said(&["I have a white cat named Tom. He's a menace and jumps on my face at night."]);
+    let event = &answer["events"][0];
+    assert_eq!(
+        event["description"],
+        "The user has a white cat named Tom. He's a menace and jumps on the user's face at night."
+    );
+    assert_eq!((&event["emotional_impact"], &event["entities"]), (&json!(2), &json!(["Tom"])));
+    assert_eq!(answer["mentioned_entities"][0]["kind"], "pet");
+}
+
+#[test]
+fn a_fact_of_someone_else_stays_theirs() {
+    let answer = said(&["我妈妈对花生过敏", "My brother is a pilot."]);
+    assert_eq!(answer["events"][0]["description"], "用户的妈妈对花生过敏");
+    assert_eq!(answer["events"][0]["relational_tags"], json!([]));
+    assert_eq!(answer["events"][1]["description"], "The user's brother is a pilot.");
+}
+
+#[test]
+fn a_death_in_one_line_is_kept_with_its_sign() {
+    for (text, description) in [
+        ("今天吃了面。我奶奶昨天走了。", "用户的奶奶昨天走了。"),
+        ("Nice weather. btw, my grandpa passed away on Sunday.", "The user's grandpa passed away on Sunday."),
+    ] {
+        let answer = said(&[text]);
+        let event = &answer["events"][0];
+        assert_eq!(
+            (event["description"].as_str(), &event["emotional_impact"]),
+            (Some(description), &json!(-9))
+        );
+        assert_eq!(event["emotion_tags"], json!(["grief"]));
+        assert_eq!(answer["session_mood_signal"]["mood"], "sorrowful");
+    }
+}
+
+#[test]
+fn what_happens_to_a_named_one_joins_its_event() {
+    let answer = said(&["我养了只猫,叫小黑。他昨天死了。"]);
+    assert_eq!(answer["events"].as_array().unwrap().len(), 1);
+    assert_eq!(answer["events"][0]["emotional_impact"], -9);
+    assert_eq!(answer["events"][0]["description"], "用户养了只猫,叫小黑。他昨天死了。");
+}
+
+#[test]
+fn a_cry_for_help_in_a_question_is_kept_as_a_question() {
+    let event = &said(&["你觉得活着累吗?"])["events"][0];
+    assert_eq!(
+        (event["description"].as_str(), &event["emotional_impact"]),
+        (Some("用户问:「你觉得活着累吗?」"), &json!(-8))
+    );
+    assert_eq!(event["relational_tags"], json!(["vulnerability"]));
+}
+
+#[test]
+fn only_the_user_tells_facts_of_the_user() {
+    let answer = extracted(json!({"messages": [
+        {"handle": "m1", "role": "persona", "text": "你是不是养了只猫,叫小黑?我有一只狗叫旺财。"},
+        {"handle": "m2", "role": "user", "text": "哈哈"},
+    ]}));
+    assert_eq!(answer["events"], json!([]));
+    assert_eq!(
+        answer["session_mood_signal"],
+        json!({"mood": "neutral", "energy": 5, "last_user_signal": null})
+    );
+    assert_eq!(answer["session_summary"], Value::Null);
+}
+
+#[test]
+fn the_three_heaviest_events_are_kept() {
+    let answer = said(&["我喜欢咖啡。我住在杭州。我被裁了。我妈妈去世了。我升职了。"]);
+    let impacts: Vec<_> =
+        answer["events"].as_array().unwrap().iter().map(|event| event["emotional_impact"].clone()).collect();
+    assert_eq!(impacts, [-9, -7, 7]);
+    assert!(answer["self_check_notes"].as_str().unwrap().contains("略去 2 件"));
+}
+
+#[test]
+fn promises_are_commitments() {
+    let event = &said(&["I'll let you know how the interview goes!"])["events"][0];
+    assert_eq!(event["relational_tags"], json!(["commitment"]));
+    assert_eq!(event["description"], "The user said: \"I'll let you know how the interview goes!\"");
+    assert_eq!(said(&["我保证下次告诉你结果。"])["events"][0]["relational_tags"], json!(["commitment"]));
+}
+
+#[test]
+fn a_promise_of_the_persona_needs_a_time_and_no_refusal() {
+    let of = |text: &str| {
+        extracted(json!({"messages": [{"handle": "m1", "role": "persona", "text": text}]}))["events"].clone()
+    };
+    let event = &of("我会提醒你明天吃药。")[0];
+    assert_eq!((event["type"].as_str(), event["subject"].as_str()), (Some("intention"), Some("persona")));
+    assert_eq!(event["evidence"], json!([{"message": "m1", "quote": "我会提醒你明天吃药。"}]));
+    assert_eq!(of("I'll remind you tomorrow.")[0]["type"], "intention");
+    assert_eq!(of("I promise."), json!([]));
+    assert_eq!(of("I can't, even if I promise, remind you tomorrow."), json!([]));
+}
+
+#[test]
+fn a_known_entity_is_named_canonically() {
+    let answer = extracted(json!({
+        "messages": [{"handle": "m1", "role": "user", "text": "Scott got me fired."}, {"handle": "m2", "role": "user", "text": "我要和Yiyang结婚了"}],
+        "known_entities": [{"name": "黄逸扬", "aliases": ["Scott", "Yiyang"], "kind": "person"}],
+    }));
+    assert_eq!(answer["events"][0]["entities"], json!(["黄逸扬"]));
+    assert_eq!(
+        answer["mentioned_entities"],
+        json!([{"canonical_name": "黄逸扬", "aliases": [], "kind": "person"}])
+    );
+}
+
+#[test]
+fn only_an_explicit_change_supersedes() {
+    let known = json!([
+        {"handle": "k1", "text": "用户住在杭州"},
+        {"handle": "k2", "text": "The user works at Siemens"},
+        {"handle": "k3", "text": "用户的妈妈住在北京"},
+    ]);
+    let superseded = |text: &str| {
+        extracted(json!({"messages": [{"handle": "m1", "role": "user", "text": text}], "known_nodes": known}))
+            ["events"][0]["supersedes"]
+            .clone()
+    };
+    assert_eq!(superseded("我上周搬到上海了"), json!(["k1"]));
+    assert_eq!(superseded("I started a new job at Bosch"), json!(["k2"]));
+    assert_eq!(superseded("我住在一楼"), json!([]));
+    assert_eq!(superseded("我妈妈搬到上海了"), json!([]));
+}
+
+#[test]
+fn small_talk_leaves_nothing() {
+    for text in
+        ["你好", "今天天气不错", "hi there!", "what's up?", "我先走了,拜拜", "🙂", "", "I'm fine, thanks"]
+    {
+        assert_eq!(said(&[text])["events"], json!([]), "{text}");
+    }
+}
+
+proptest! {
+    /// Whatever is said: no panic, at most three events, each impact in range, each quote exact.
+    #[test]
+    fn quotes_are_exact_and_bounds_hold(
+        text in "(我|叫|猫|小黑|死了|走了|I |have |a cat |named |Tom|my mom |died|。|\\. |,|\\?|吗|“|”|\"|\n|’s |.){0,24}",
+    ) {
+        let answer = said(&[&text]);
+        let events = answer["events"].as_array().unwrap();
+        prop_assert!(events.len() <= MOST_EVENTS);
+        for event in events {
+            prop_assert!((-10..=10).contains(&event["emotional_impact"].as_i64().unwrap()));
+            prop_assert!(!event["evidence"].as_array().unwrap().is_empty());
+            for evidence in event["evidence"].as_array().unwrap() {
+                prop_assert!(text.contains(evidence["quote"].as_str().unwrap()));
+            }
+        }
+    }
+}

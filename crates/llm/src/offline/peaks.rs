@@ -1,0 +1,342 @@
+//! Emotional peaks: what may not be missed, and how much it weighs.
+//!
+//! The impact is signed on the contract's scale: −10 is catastrophic, −7 a severe turn, −4 a meaningful
+//! stress, +4 a meaningful joy, +7 a major milestone.
+
+use super::lexicon::{self, Words};
+use super::sentences::{Clause, has_part, has_phrase};
+
+/// What one clause weighs.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) struct Peak {
+    pub(super) impact: i32,
+    pub(super) emotion: &'static str,
+    /// The user is unusually open or exposed here.
+    pub(super) vulnerable: bool,
+}
+
+impl Peak {
+    const fn new(impact: i32, emotion: &'static str) -> Peak {
+        Peak { impact, emotion, vulnerable: false }
+    }
+
+    const fn vulnerable(self) -> Peak {
+        Peak { vulnerable: true, ..self }
+    }
+}
+
+/// The heaviest thing that the clause says; of two equally heavy ones the sad one. `names` are those of
+/// people and pets known from this conversation.
+pub(super) fn peak(clause: &Clause<'_>, names: &[&str]) -> Option<Peak> {
+    if clause.fiction {
+        return None;
+    }
+    if let Some(despair) = despair(clause) {
+        // A question or a supposition may be a cry for help.
+        let voiced = if clause.states() { despair.impact } else { despair.impact.max(-8) };
+        return Some(Peak { impact: voiced, ..despair });
+    }
+    if !clause.states() {
+        return None;
+    }
+    [
+        crisis(clause),
+        loss(clause, names),
+        hardship(clause),
+        milestone(clause),
+        untold(clause),
+        feeling(clause),
+    ]
+    .into_iter()
+    .flatten()
+    .max_by_key(|peak| (peak.impact.abs(), peak.impact < 0))
+}
+
+fn despair(clause: &Clause<'_>) -> Option<Peak> {
+    let hits = hits(clause, lexicon::DESPAIR_ZH, lexicon::DESPAIR_EN);
+    let other =
+        has_part(clause.text, lexicon::NOT_DESPAIR_ZH) || has_phrase(&clause.words, lexicon::NOT_DESPAIR_EN);
+    if hits.is_empty() || other {
+        return None;
+    }
+    // Even when it is denied it was on the user's mind.
+    let denied = hits.iter().all(|hit| hit.denied());
+    Some(Peak::new(if denied { -4 } else { -10 }, "despair").vulnerable())
+}
+
+fn crisis(clause: &Clause<'_>) -> Option<Peak> {
+    let other =
+        has_part(clause.text, lexicon::NOT_CRISIS_ZH) || has_phrase(&clause.words, lexicon::NOT_CRISIS_EN);
+    let hit = said(clause, lexicon::CRISIS_ZH, lexicon::CRISIS_EN);
+    (hit && !other).then(|| Peak::new(-9, "overwhelm").vulnerable())
+}
+
+fn loss(clause: &Clause<'_>, names: &[&str]) -> Option<Peak> {
+    let named = names.iter().any(|name| clause.text.contains(name));
+    let close = named
+        || clause.has(lexicon::FAMILY_ZH, lexicon::FAMILY_EN)
+        || clause.has(lexicon::PET_ZH, lexicon::PET_EN);
+    let acquaintance = clause.has(lexicon::ACQUAINTANCE_ZH, lexicon::ACQUAINTANCE_EN);
+    let dead = hits(clause, lexicon::LOSS_ZH, lexicon::LOSS_EN).into_iter().any(|hit| {
+        let intensified = hit.phrase == "死了"
+            && (lexicon::INTENSIFIED_ZH.iter().any(|word| hit.before.ends_with(word))
+                || hit.after.starts_with(['我', '心'])
+                || hit.before.trim().is_empty());
+        !hit.denied() && !intensified && !hit.is_about_thing()
+    });
+    let gone = hits(clause, lexicon::LOSS_OF_SOMEONE_ZH, Words::NONE).into_iter().any(|hit| {
+        let walked = lexicon::WALKED_ZH.iter().any(|word| hit.after.starts_with(word));
+        !hit.denied() && !walked && !hit.is_about_thing() && (close || (acquaintance && hit.phrase != "走了"))
+    });
+    let lost = ["lost my ", "lost our "].iter().any(|verb| {
+        clause.words.split_once(verb).is_some_and(|(_, after)| {
+            let next: Vec<&str> = after.split_whitespace().take(2).collect();
+            next.iter().any(|word| is_someone_en(word))
+        })
+    });
+    (dead || gone || lost).then_some(Peak::new(-9, "grief"))
+}
+
+fn hardship(clause: &Clause<'_>) -> Option<Peak> {
+    let other = has_phrase(&clause.words, lexicon::NOT_HARDSHIP_EN);
+    (!other && said(clause, lexicon::HARDSHIP_ZH, lexicon::HARDSHIP_EN))
+        .then(|| Peak::new(shared_with(clause, -7), "hardship"))
+}
+
+fn milestone(clause: &Clause<'_>) -> Option<Peak> {
+    let born = has_part(clause.text, lexicon::BIRTH_ZH) && !has_part(clause.text, lexicon::NOT_BIRTH_ZH);
+    let other = has_phrase(&clause.words, lexicon::NOT_MILESTONE_EN);
+    let hits = hits(clause, lexicon::MILESTONE_ZH, lexicon::MILESTONE_EN);
+    let failed = has_part(clause.text, lexicon::FAILED_ZH) || has_phrase(&clause.words, lexicon::FAILED_EN);
+    let missed = |hit: &Hit<'_>| {
+        (failed || hit.denied()) && lexicon::ACHIEVEMENT.iter().any(|word| hit.phrase.contains(word))
+    };
+    if hits.iter().any(missed) {
+        return Some(Peak::new(shared_with(clause, -4), "disappointment"));
+    }
+    let reached = born || (!other && hits.iter().any(|hit| !hit.denied()));
+    (reached && !failed).then(|| Peak::new(shared_with(clause, 7), "joy"))
+}
+
+fn untold(clause: &Clause<'_>) -> Option<Peak> {
+    clause.has(lexicon::UNTOLD_ZH, lexicon::UNTOLD_EN).then_some(Peak::new(-2, "trust").vulnerable())
+}
+
+/// A feeling counts when it is the user's own.
+fn feeling(clause: &Clause<'_>) -> Option<Peak> {
+    let others = clause.text.contains(['你', '他', '她', '祝']) && !clause.text.contains('我');
+    let first_person = has_phrase(&clause.words, lexicon::FIRST_PERSON_EN);
+    let wish = has_phrase(&clause.words, lexicon::GOOD_WISHES_EN);
+    let own = |hit: &Hit<'_>| (if hit.chinese { !others } else { first_person && !wish }) && !hit.denied();
+    if hits(clause, lexicon::LOW_ZH, lexicon::LOW_EN).iter().any(own) {
+        return Some(Peak::new(-4, "sadness"));
+    }
+    hits(clause, lexicon::HIGH_ZH, lexicon::HIGH_EN).iter().any(own).then_some(Peak::new(4, "joy"))
+}
+
+/// The impact as the user's own, or softer when it happened to an acquaintance.
+fn shared_with(clause: &Clause<'_>, impact: i32) -> i32 {
+    let acquaintance = clause.has(lexicon::ACQUAINTANCE_ZH, lexicon::ACQUAINTANCE_EN)
+        && !clause.has(lexicon::FAMILY_ZH, lexicon::FAMILY_EN);
+    if acquaintance && impact.abs() > 4 { impact.signum() * 4 } else { impact }
+}
+
+pub(super) fn is_someone_en(word: &str) -> bool {
+    [lexicon::FAMILY_EN, lexicon::ACQUAINTANCE_EN, lexicon::PET_EN].iter().any(|words| words.holds(word))
+}
+
+/// Whether one of these is said and not denied.
+fn said(clause: &Clause<'_>, chinese: Words, english: Words) -> bool {
+    hits(clause, chinese, english).iter().any(|hit| !hit.denied())
+}
+
+/// One place where a listed word stands.
+struct Hit<'a> {
+    phrase: &'static str,
+    before: &'a str,
+    after: &'a str,
+    chinese: bool,
+}
+
+impl Hit<'_> {
+    /// Whether a negation stands directly before it (in English, among the three words before it).
+    fn denied(&self) -> bool {
+        if self.chinese {
+            return lexicon::DENIED_ZH.iter().any(|word| self.before.ends_with(word));
+        }
+        let mut before = self.before.split_whitespace().rev().take(3);
+        before.any(|word| lexicon::DENIED_EN.holds(word) || word.ends_with("n't"))
+    }
+
+    /// Whether it is said of something that is not mourned: the word beside it names a thing.
+    fn is_about_thing(&self) -> bool {
+        if self.chinese {
+            let subject = self.before.trim_end_matches(['又', '都', '也', '刚', '全', '快', ' ']);
+            return lexicon::THINGS_ZH.iter().any(|thing| subject.ends_with(thing));
+        }
+        let before = self.before.split_whitespace().rev().take(2);
+        before.chain(self.after.split_whitespace().take(1)).any(|word| lexicon::THINGS_EN.holds(word))
+    }
+}
+
+fn hits<'a>(clause: &'a Clause<'_>, chinese: Words, english: Words) -> Vec<Hit<'a>> {
+    let mut found = Vec::new();
+    for phrase in chinese.iter().filter(|phrase| !phrase.is_empty()) {
+        if let Some((before, after)) = clause.text.split_once(phrase) {
+            found.push(Hit { phrase, before, after, chinese: true });
+        }
+    }
+    for phrase in english.iter() {
+        if let Some((before, after)) = clause.words.split_once(&format!(" {phrase} ")) {
+            found.push(Hit { phrase, before, after, chinese: false });
+        }
+    }
+    found
+}
+
+#[cfg(test)]
+mod tests {
+    use super::super::sentences::clauses;
+    use super::*;
+
+    fn impact(text: &str) -> i32 {
+        clauses(text)
+            .iter()
+            .filter_map(|clause| peak(clause, &["小黑", "Luna"]))
+            .map(|peak| peak.impact)
+            .max_by_key(|impact| impact.abs())
+            .unwrap_or(0)
+    }
+
+    fn check(cases: &[(&str, i32)]) {
+        for (text, expected) in cases {
+            assert_eq!(impact(text), *expected, "{text}");
+        }
+    }
+
+    #[test]
+    fn loss_is_never_missed() {
+        check(&[
+            ("我妈妈去世了", -9),
+            ("我奶奶昨天走了。", -9),
+            ("外公没了", -9),
+            ("小黑死了", -9),
+            ("昨天是我爸的葬礼", -9),
+            ("他上个月离世了", -9),
+            ("我妈去世了,你知道吗?", -9),
+            ("My mom passed away last night.", -9),
+            ("Luna died.", -9),
+            ("I was at my grandfather's funeral today", -9),
+            ("I lost my best friend last year", -9),
+        ]);
+    }
+
+    #[test]
+    fn what_only_sounds_like_loss_is_none() {
+        check(&[
+            ("我先走了,拜拜", 0),
+            ("我们走了很久", 0),
+            ("他走了过来", 0),
+            ("老师走了以后大家都笑了", 0),
+            ("累死了", 0),
+            ("笑死我了", 0),
+            ("我的手机死了", 0),
+            ("钱没了", 0),
+            ("他没死", 0),
+            ("我妈妈没有去世", 0),
+            ("My phone died.", 0),
+            ("I almost died laughing", 0),
+            ("I lost my keys", 0),
+            ("My dad didn't die", 0),
+            ("电影里的主角死了", 0),
+            ("In the movie the hero died", 0),
+            ("你的猫死了吗?", 0),
+        ]);
+    }
+
+    #[test]
+    fn crisis_is_never_dropped() {
+        check(&[
+            ("我撑不住了", -9),
+            ("我真的要崩溃了", -9),
+            ("我不想活了", -10),
+            ("我活不下去了", -10),
+            ("我想过自杀", -10),
+            ("你觉得活着累吗?", -8),
+            ("如果我自杀了会怎样", -8),
+            ("我没有想自杀", -4),
+            ("I can't go on like this", -9),
+            ("I had a breakdown at work", -9),
+            ("I've been thinking about suicide", -10),
+            ("I don't want to live anymore", -10),
+            ("I'm not suicidal", -4),
+        ]);
+    }
+
+    #[test]
+    fn what_only_sounds_like_crisis_is_none() {
+        check(&[
+            ("程序又崩溃了", 0),
+            ("想死你了", 0),
+            ("Here is the breakdown of the costs", 0),
+            ("I can't go on vacation this year", 0),
+            ("I watched Suicide Squad", 0),
+        ]);
+    }
+
+    #[test]
+    fn milestones_have_the_right_sign() {
+        check(&[
+            ("我分手了", -7),
+            ("我和男朋友分手了", -7),
+            ("我们离婚了", -7),
+            ("我被裁了", -7),
+            ("我同事被裁了", -4),
+            ("I got fired today", -7),
+            ("We're getting a divorce", -7),
+            ("It was a bad breakup", -7),
+            ("我升职了!", 7),
+            ("我们要结婚了", 7),
+            ("我订婚了", 7),
+            ("我老婆生了个女儿", 7),
+            ("我考上了研究生", 7),
+            ("I got promoted!", 7),
+            ("btw, I got engaged", 7),
+            ("We got married on Sunday", 7),
+            ("My sister had a baby", 7),
+            ("My friend got promoted", 4),
+        ]);
+    }
+
+    #[test]
+    fn a_milestone_denied_or_failed_is_none_or_a_disappointment() {
+        check(&[
+            ("我没离婚", 0),
+            ("我不想结婚", 0),
+            ("我没考上", -4),
+            ("求婚被拒了", -4),
+            ("婚礼取消了,没结婚", 0),
+            ("昨天发生了很多事", 0),
+            ("我生了病", 0),
+            ("I didn't get fired", 0),
+            ("I wasn't promoted", -4),
+            ("She is engaged in the project", 0),
+            ("I'm fired up for the game", 0),
+        ]);
+    }
+
+    #[test]
+    fn feelings_count_when_they_are_the_users_own() {
+        check(&[
+            ("我最近很焦虑", -4),
+            ("今天很开心", 4),
+            ("我不开心", -4),
+            ("祝你开心", 0),
+            ("I'm so stressed", -4),
+            ("I feel happy today", 4),
+            ("I'm not happy", -4),
+            ("Happy birthday", 0),
+            ("我从来没告诉过别人这件事", -2),
+        ]);
+    }
+}

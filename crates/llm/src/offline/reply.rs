@@ -1,0 +1,355 @@
+//! `reply`: speaking from what was recalled.
+
+use serde::Deserialize;
+
+use super::lexicon::{self, Words};
+use super::peaks::{Peak, peak};
+use super::rewrite::second_person;
+use super::sentences::{
+    Language, clauses, clipped, has_part, has_phrase, is_han, is_question, sentences, words,
+};
+
+/// Most memories and passages that one reply restates.
+const MOST_RESTATED: usize = 3;
+const LONGEST_RESTATED: usize = 160;
+
+#[derive(Default, Deserialize)]
+pub(super) struct ReplyInputs {
+    user_text: String,
+    #[serde(default)]
+    language: Option<String>,
+    /// Most relevant first.
+    #[serde(default)]
+    memories: Vec<Memory>,
+    #[serde(default)]
+    passages: Vec<Passage>,
+    #[serde(default)]
+    persona_name: Option<String>,
+}
+
+#[derive(Deserialize)]
+struct Memory {
+    description: String,
+    #[serde(default)]
+    kind: String,
+}
+
+#[derive(Deserialize)]
+struct Passage {
+    #[serde(default)]
+    speaker: String,
+    text: String,
+    #[serde(default)]
+    date: Option<String>,
+}
+
+/// What the persona says. Only what the inputs hold is told as remembered.
+pub(super) fn reply(inputs: &ReplyInputs) -> String {
+    let text = inputs.user_text.trim();
+    let asked_for = inputs
+        .language
+        .as_deref()
+        .map(|language| if language.starts_with("zh") { Language::Chinese } else { Language::English });
+    let language = Language::of(text).or(asked_for).unwrap_or(Language::English);
+    if let Some(line) = to_a_peak(text, language) {
+        return line.to_owned();
+    }
+    if let Some(line) = to_small_talk(text, language, inputs.persona_name.as_deref()) {
+        return line;
+    }
+    if is_question(text) || asks_for_something(text) {
+        return answer(inputs, text, language);
+    }
+    let noted = language.pick("记下了。", "I've noted that.");
+    match remembered(inputs, text, language).fitting.first() {
+        Some(memory) => language
+            .pick(format!("{noted}我还记得:{memory}。"), format!("{noted} I also remember: {memory}.")),
+        None => noted.to_owned(),
+    }
+}
+
+fn answer(inputs: &ReplyInputs, text: &str, language: Language) -> String {
+    let remembered = remembered(inputs, text, language);
+    let separator = language.pick(";", "; ");
+    if !remembered.fitting.is_empty() {
+        let told = remembered.fitting.join(separator);
+        return language.pick(format!("我记得:{told}。"), format!("I remember: {told}."));
+    }
+    if !remembered.others.is_empty() {
+        let told = remembered.others.join(separator);
+        return language
+            .pick(format!("我不太确定。我记得:{told}。"), format!("I'm not sure. I remember: {told}."));
+    }
+    let unknown = language.pick(
+        "这个我不知道。我现在只能凭记得的事回答。",
+        "I don't know that. Right now I can only answer from what I remember.",
+    );
+    unknown.to_owned()
+}
+
+/// Restated memories, and what was said before: those that share a word with the text, and the others.
+#[derive(Default)]
+struct Remembered {
+    fitting: Vec<String>,
+    others: Vec<String>,
+}
+
+fn remembered(inputs: &ReplyInputs, text: &str, language: Language) -> Remembered {
+    let asked = terms(text);
+    // What is only expected has not happened, so it is not remembered.
+    let memories = inputs.memories.iter().filter(|memory| memory.kind != "expectation").map(|memory| {
+        let bare = memory.description.trim().trim_end_matches(['。', '.', '!', '！']);
+        // A thought may be here whatever was asked, so only a shared word makes it an answer.
+        let recalled = !matches!(memory.kind.as_str(), "thought" | "intention");
+        (bare, second_person(&clipped(bare, LONGEST_RESTATED)), recalled)
+    });
+    let passages = inputs
+        .passages
+        .iter()
+        .filter(|passage| passage.text.trim() != text && !is_question(&passage.text))
+        .map(|passage| (passage.text.trim(), told(passage, inputs.persona_name.as_deref(), language), true));
+    let mut found = Remembered::default();
+    let mut sources: Vec<&str> = Vec::new();
+    for (source, told, recalled) in memories.chain(passages) {
+        let about = terms(source);
+        // A question without a term of its own ("what do you know about me?") asks for everything.
+        let fits = asked.is_empty() || about.iter().any(|term| asked.contains(term));
+        let repeats = sources.iter().any(|other| {
+            let known = terms(other);
+            source.contains(other) || (!about.is_empty() && about.iter().all(|term| known.contains(term)))
+        });
+        let list = if fits { &mut found.fitting } else { &mut found.others };
+        if (fits || recalled) && !repeats && list.len() < MOST_RESTATED {
+            list.push(told);
+            sources.push(source);
+        }
+    }
+    found
+}
+
+/// A verbatim passage with its speaker and its date, so that nobody's words become another's.
+fn told(passage: &Passage, persona_name: Option<&str>, language: Language) -> String {
+    let words = clipped(passage.text.trim(), LONGEST_RESTATED);
+    let own = matches!(passage.speaker.as_str(), "persona" | "me")
+        || Some(passage.speaker.as_str()) == persona_name;
+    let speaker = match passage.speaker.as_str() {
+        _ if own => language.pick("我", "I"),
+        "user" | "them" | "" => language.pick("你", "you"),
+        other => other,
+    };
+    let date = passage.date.as_deref().unwrap_or_default();
+    match (language, date) {
+        (Language::Chinese, "") => format!("{speaker}说过:「{words}」"),
+        (Language::Chinese, date) => format!("{speaker}在 {date} 说过:「{words}」"),
+        (Language::English, "") => format!("{speaker} said: \"{words}\""),
+        (Language::English, date) => format!("on {date} {speaker} said: \"{words}\""),
+    }
+}
+
+/// What a text is about: words of letters without their endings, and ideographs that carry meaning.
+fn terms(text: &str) -> Vec<String> {
+    let ideographs = text
+        .chars()
+        .filter(|letter| is_han(*letter) && !lexicon::FUNCTION_ZH.contains(*letter))
+        .map(String::from);
+    let spelled = words(text);
+    let spelled = spelled
+        .split_whitespace()
+        .map(|word| word.strip_suffix("'s").unwrap_or(word))
+        .filter(|word| word.len() > 2 && !lexicon::FUNCTION_EN.holds(word))
+        .map(|word| word.strip_suffix('s').filter(|stem| stem.len() > 2).unwrap_or(word).to_owned());
+    ideographs.chain(spelled).collect()
+}
+
+/// Grief, despair and joy are met before anything is noted.
+fn to_a_peak(text: &str, language: Language) -> Option<&'static str> {
+    let heaviest = sentences(text)
+        .into_iter()
+        .flat_map(|sentence| {
+            clauses(sentence).iter().filter_map(|clause| peak(clause, &[])).collect::<Vec<Peak>>()
+        })
+        .max_by_key(|peak| (peak.impact.abs(), peak.impact < 0))?;
+    match (heaviest.emotion, heaviest.impact) {
+        ("despair" | "overwhelm", _) => Some(language.pick(
+            "我听见了,这很重。我现在只能听、只能记,帮不上更多:请马上找一个你信任的人,或拨打当地的求助电话。",
+            "I hear you, and this is heavy. Right now I can only listen and remember: please reach someone you trust, or a local crisis line, right away.",
+        )),
+        ("grief", _) => Some(language.pick("听到这个我很难过。我会记住的。", "I'm so sorry. I will remember this.")),
+        (_, ..=-4) => Some(language.pick("我听见了,这不容易。记下了。", "I hear you; that is hard. I've noted it.")),
+        (_, 7..) => Some(language.pick("真为你高兴!我记下了。", "I'm so glad for you! I've noted it.")),
+        _ => None,
+    }
+}
+
+/// Greetings, thanks, goodbyes and "who are you".
+fn to_small_talk(text: &str, language: Language, persona_name: Option<&str>) -> Option<String> {
+    const LONGEST: usize = 24;
+    let spelled = words(text);
+    let is = |chinese: Words, english: Words| {
+        let bare = text.trim_end_matches(|letter: char| !letter.is_alphanumeric());
+        let bare = bare.trim_end_matches(['呀', '啊', '哦', '呢', '啦']);
+        text.chars().count() <= LONGEST && (chinese.holds(bare) || english.holds(spelled.trim()))
+    };
+    if is(lexicon::WHO_ZH, lexicon::WHO_EN) {
+        let name = persona_name.unwrap_or(language.pick("我", "me"));
+        return Some(language.pick(
+            format!("我是{name}。现在没有语言模型帮我说话,我只凭记忆回答。"),
+            format!("I'm {name}. No language model speaks for me at the moment; I answer from memory alone."),
+        ));
+    }
+    let line = if is(lexicon::HELLO_ZH, lexicon::HELLO_EN) {
+        language.pick("你好,我在。", "Hello, I'm here.")
+    } else if is(lexicon::THANKS_ZH, lexicon::THANKS_EN) {
+        language.pick("不客气。", "You're welcome.")
+    } else if is(lexicon::GOODBYE_ZH, lexicon::GOODBYE_EN) {
+        language.pick("好,回头见。", "See you.")
+    } else {
+        return None;
+    };
+    Some(line.to_owned())
+}
+
+/// A request that is no question in form: "tell me …".
+fn asks_for_something(text: &str) -> bool {
+    let spelled = words(text);
+    let first_words = spelled.split_whitespace().take(3).collect::<Vec<_>>().join(" ");
+    lexicon::REQUEST_ZH.iter().any(|word| text.starts_with(word))
+        || has_phrase(&format!(" {first_words} "), lexicon::REQUEST_EN)
+        || (has_part(text, lexicon::REMEMBER_ZH) && text.contains('你'))
+}
+
+#[cfg(test)]
+mod tests {
+    use serde_json::{Value, json};
+
+    use super::*;
+
+    fn says(inputs: Value) -> String {
+        reply(&serde_json::from_value(inputs).unwrap())
+    }
+
+    fn cat_zh(text: &str) -> String {
+        says(json!({"user_text": text, "memories": [
+            {"description": "用户养了只白猫,叫小黑。他超调皮。", "kind": "event", "when": "三天前"},
+            {"description": "用户喜欢咖啡", "kind": "event", "when": "昨天"},
+        ]}))
+    }
+
+    #[test]
+    fn a_question_is_answered_from_what_fits() {
+        assert_eq!(cat_zh("你还记得我的猫吗"), "我记得:你养了只白猫,叫小黑。他超调皮。");
+        let english = says(json!({"user_text": "Do you remember my cat?", "memories": [
+            {"description": "The user loves jazz.", "kind": "event", "when": ""},
+            {"description": "The user has a white cat named Tom.", "kind": "event", "when": ""},
+            {"description": "The user said: \"cats are better than people\"", "kind": "event", "when": ""},
+        ]}));
+        assert_eq!(
+            english,
+            "I remember: you have a white cat named Tom; you said: \"cats are better than people\"."
+        );
+    }
+
+    #[test]
+    fn what_was_recalled_but_shares_no_word_is_told_with_doubt() {
+        assert_eq!(
+            says(
+                json!({"user_text": "What pets do I have?", "memories": [{"description": "The user has a dog"}]})
+            ),
+            "I'm not sure. I remember: you have a dog."
+        );
+        assert!(cat_zh("明天会下雨吗?").starts_with("我不太确定。我记得:"));
+    }
+
+    #[test]
+    fn a_question_with_nothing_remembered_is_not_known() {
+        assert_eq!(
+            says(json!({"user_text": "我妈妈叫什么名字?"})),
+            "这个我不知道。我现在只能凭记得的事回答。"
+        );
+        assert_eq!(
+            says(json!({"user_text": "What is my mother's name?"})),
+            "I don't know that. Right now I can only answer from what I remember."
+        );
+        assert!(says(json!({"user_text": "Tell me a story"})).starts_with("I don't know that."));
+    }
+
+    #[test]
+    fn a_statement_is_noted() {
+        assert_eq!(says(json!({"user_text": "我养了只白猫,叫小黑。"})), "记下了。");
+        assert_eq!(says(json!({"user_text": "I moved to Lisbon."})), "I've noted that.");
+        assert_eq!(cat_zh("小黑今天很乖"), "记下了。我还记得:你养了只白猫,叫小黑。他超调皮。");
+    }
+
+    #[test]
+    fn passages_keep_their_speaker_and_date() {
+        let inputs = |speaker: &str| {
+            json!({"user_text": "小黑怎么样了?", "persona_name": "Echo", "passages": [
+                {"speaker": "user", "text": "小黑怎么样了?", "date": "2026-03-01"},
+                {"speaker": speaker, "text": "小黑生病了", "date": "2026-03-02"},
+            ]})
+        };
+        assert_eq!(says(inputs("user")), "我记得:你在 2026-03-02 说过:「小黑生病了」。");
+        assert_eq!(says(inputs("Echo")), "我记得:我在 2026-03-02 说过:「小黑生病了」。");
+        assert_eq!(says(inputs("阿明")), "我记得:阿明在 2026-03-02 说过:「小黑生病了」。");
+    }
+
+    #[test]
+    fn nothing_is_told_twice_and_expectations_are_no_memories() {
+        let said = says(json!({"user_text": "你还记得我的猫吗", "memories": [
+            {"description": "用户养了只白猫,叫小黑。", "kind": "event"},
+            {"description": "一直放在心上的是:用户养了只白猫,叫小黑。", "kind": "thought"},
+            {"description": "用户会给猫洗澡", "kind": "expectation"},
+        ], "passages": [{"speaker": "user", "text": "我养了只白猫,叫小黑", "date": "2026-03-01"}]}));
+        assert_eq!(said, "我记得:你养了只白猫,叫小黑。");
+    }
+
+    #[test]
+    fn a_thought_that_shares_no_word_is_no_answer() {
+        let thought = json!([{"description": "用户夜里才说重的话", "kind": "thought"}]);
+        assert!(says(json!({"user_text": "明天会下雨吗?", "memories": thought})).starts_with("这个我不知道"));
+    }
+
+    #[test]
+    fn an_open_question_gets_what_is_there() {
+        for (text, begin) in
+            [("你还记得我什么?", "我记得:"), ("What do you know about me?", "I remember: you")]
+        {
+            let memories = json!([{"description": "The user loves jazz", "kind": "event"}]);
+            assert!(says(json!({"user_text": text, "memories": memories})).starts_with(begin), "{text}");
+        }
+    }
+
+    #[test]
+    fn at_most_three_are_restated_in_their_order() {
+        let memories: Vec<_> =
+            (1..6).map(|at| json!({"description": format!("The user has cat number{at}")})).collect();
+        let said = says(json!({"user_text": "Which cats do I have?", "memories": memories}));
+        assert_eq!(said, "I remember: you have cat number1; you have cat number2; you have cat number3.");
+    }
+
+    #[test]
+    fn grief_despair_and_joy_are_not_just_noted() {
+        assert!(says(json!({"user_text": "我不想活了"})).contains("求助电话"));
+        assert!(says(json!({"user_text": "I want to die"})).contains("crisis line"));
+        assert!(says(json!({"user_text": "我奶奶去世了"})).contains("难过"));
+        assert!(says(json!({"user_text": "My mom passed away"})).contains("sorry"));
+        assert!(says(json!({"user_text": "I got promoted!"})).contains("glad"));
+    }
+
+    #[test]
+    fn small_talk_is_met_in_its_language() {
+        assert_eq!(says(json!({"user_text": "你好!"})), "你好,我在。");
+        assert_eq!(says(json!({"user_text": "Hi!"})), "Hello, I'm here.");
+        assert_eq!(says(json!({"user_text": "谢谢"})), "不客气。");
+        assert_eq!(says(json!({"user_text": "Good night!"})), "See you.");
+        assert!(says(json!({"user_text": "你是谁?", "persona_name": "小夜"})).starts_with("我是小夜。"));
+        assert!(says(json!({"user_text": "Who are you?", "persona_name": "Echo"})).contains("from memory"));
+    }
+
+    #[test]
+    fn the_language_is_the_users() {
+        assert_eq!(says(json!({"user_text": "🙂", "language": "zh-CN"})), "记下了。");
+        assert_eq!(says(json!({"user_text": "🙂"})), "I've noted that.");
+        assert_eq!(says(json!({"user_text": "ok then", "language": "zh"})), "I've noted that.");
+    }
+}

@@ -1,0 +1,388 @@
+//! From the user's own words to the third person, and from a memory to "you".
+//!
+//! Simple on purpose: a sentence that these rules cannot turn with certainty is quoted instead.
+
+use super::lexicon;
+use super::sentences::{Language, clipped, has_part};
+
+/// Most characters of a sentence that a description repeats.
+const LONGEST: usize = 300;
+
+/// A sentence of the user's in the third person, or as a quote when that would be a guess.
+pub(super) fn third_person(sentence: &str, language: Language) -> String {
+    let turned = match language {
+        Language::Chinese => third_person_zh(sentence),
+        Language::English => third_person_en(sentence),
+    };
+    turned.map_or_else(|| quoted(sentence, language, false), |turned| clipped(&turned, LONGEST))
+}
+
+/// A sentence about someone named before; its own subject is already in the third person.
+pub(super) fn continued(sentence: &str, language: Language) -> String {
+    let speaks_of_user = match language {
+        Language::Chinese => sentence.contains(['我', '你', '您', '咱']),
+        Language::English => {
+            let words = super::sentences::words(sentence);
+            super::sentences::has_phrase(&words, lexicon::FIRST_PERSON_EN)
+                || super::sentences::has_phrase(&words, lexicon::SECOND_PERSON_EN)
+        }
+    };
+    if speaks_of_user { third_person(sentence, language) } else { clipped(sentence, LONGEST) }
+}
+
+/// The user's exact words, said to be theirs.
+pub(super) fn quoted(sentence: &str, language: Language, asked: bool) -> String {
+    let words = clipped(sentence, LONGEST);
+    match (language, asked) {
+        (Language::Chinese, false) => format!("用户说:「{words}」"),
+        (Language::Chinese, true) => format!("用户问:「{words}」"),
+        (Language::English, false) => format!("The user said: \"{}\"", words.replace('"', "'")),
+        (Language::English, true) => format!("The user asked: \"{}\"", words.replace('"', "'")),
+    }
+}
+
+fn third_person_zh(sentence: &str) -> Option<String> {
+    let sentence = without_filler_zh(sentence);
+    let unsure =
+        sentence.contains(['你', '妳', '您', '咱', '「', '“', '"']) || has_part(sentence, lexicon::UNSURE_ZH);
+    if unsure || !sentence.contains('我') {
+        return None;
+    }
+    let theirs = lexicon::FAMILY_ZH
+        .iter()
+        .chain(lexicon::ACQUAINTANCE_ZH.iter())
+        .chain(lexicon::PET_ZH.iter())
+        .map(|word| word.strip_prefix('我').unwrap_or(word));
+    let theirs: Vec<&str> = theirs.collect();
+    let mut turned = String::new();
+    let mut rest = sentence;
+    while let Some(at) = rest.find('我') {
+        let (before, after) = (&rest[..at], &rest[at + '我'.len_utf8()..]);
+        turned.push_str(before);
+        if before.ends_with(['自', '忘']) {
+            turned.push('我');
+        } else if theirs.iter().any(|word| after.starts_with(word)) {
+            turned.push_str("用户的");
+        } else {
+            turned.push_str("用户");
+        }
+        rest = after;
+    }
+    turned.push_str(rest);
+    Some(turned)
+}
+
+/// The sentence without "well," and the like at its beginning.
+fn without_filler_zh(sentence: &str) -> &str {
+    let mut rest = sentence;
+    while let Some((first, after)) = rest.split_once([',', '，', ' ', '~', '…']) {
+        if !lexicon::FILLERS_ZH.holds(first.trim()) {
+            break;
+        }
+        rest = after.trim_start();
+    }
+    rest.strip_prefix("其实").unwrap_or(rest)
+}
+
+fn third_person_en(sentence: &str) -> Option<String> {
+    let words: Vec<String> = sentence.split_whitespace().map(lower_core).collect();
+    let unsure = sentence.contains(['"', '“', '«'])
+        || words.iter().any(|word| lexicon::SECOND_PERSON_EN.holds(word) || lexicon::UNSURE_EN.holds(word));
+    if unsure || !words.iter().any(|word| lexicon::FIRST_PERSON_EN.holds(word)) {
+        return None;
+    }
+    let start = words.iter().position(|word| !lexicon::FILLERS_EN.holds(word))?;
+    let mut turner = Turner::default();
+    for (at, (token, word)) in sentence.split_whitespace().zip(&words).enumerate().skip(start) {
+        let (open, core, close) = split_punctuation(token);
+        let turned = turner.turn(core, word, words.get(at + 1).map_or("", String::as_str))?;
+        turner.written.push(format!("{open}{turned}{close}"));
+        if close.contains([',', ';', ':']) {
+            turner.conjugate_after_and = false;
+        }
+    }
+    turner.awaits_verb.eq(&false).then(|| capitalised(&turner.written.join(" ")))
+}
+
+/// What has been turned so far, word by word.
+#[derive(Default)]
+struct Turner {
+    written: Vec<String>,
+    /// "I" was written and its verb has not come yet.
+    awaits_verb: bool,
+    /// A verb after "and" still has the user as its subject.
+    conjugate_after_and: bool,
+    after_and: bool,
+    /// Anyone beside the user was named, so that "their" would be unclear.
+    others: bool,
+    /// The user was named as a subject, so that "their" is clear.
+    named: bool,
+}
+
+impl Turner {
+    fn turn(&mut self, core: &str, word: &str, next: &str) -> Option<String> {
+        let after_and = std::mem::take(&mut self.after_and);
+        if self.awaits_verb {
+            if lexicon::ADVERBS_EN.holds(word) && word != "do" || matches!(word, "never" | "kind" | "of") {
+                return Some(core.to_owned());
+            }
+            self.awaits_verb = false;
+            self.conjugate_after_and = !lexicon::MODAL_EN.holds(word);
+            return third_person_verb(word);
+        }
+        let plural = after_and && self.others && !self.named;
+        match word {
+            "i" if plural => return None,
+            "i" => self.awaits_verb = true,
+            "i'm" | "im" | "i've" | "ive" | "i'll" if plural => return None,
+            "i'm" | "im" => return Some(self.subject(" is")),
+            "i've" | "ive" => return Some(self.subject(" has")),
+            "i'll" => return Some(self.subject(" will")),
+            "i'd" => return None,
+            "me" => return Some("the user".to_owned()),
+            "mine" => return Some("the user's".to_owned()),
+            "myself" => return Some("themselves".to_owned()),
+            "my" if self.named && !self.others => return Some("their".to_owned()),
+            "my" => return Some("the user's".to_owned()),
+            _ => {}
+        }
+        if word == "i" {
+            self.named = true;
+            return Some("the user".to_owned());
+        }
+        let verb = lexicon::VERBS_EN.holds(word) && lexicon::AFTER_VERB_EN.holds(next);
+        if after_and && self.conjugate_after_and && verb {
+            return third_person_verb(word);
+        }
+        self.after_and = matches!(word, "and" | "but");
+        if word == "to" || lexicon::OTHER_SUBJECT_EN.holds(word) {
+            self.conjugate_after_and = false;
+        }
+        let proper = core.starts_with(char::is_uppercase) && !self.written.is_empty();
+        self.others |= proper || lexicon::OTHER_SUBJECT_EN.holds(word) || super::peaks::is_someone_en(word);
+        Some(core.to_owned())
+    }
+
+    fn subject(&mut self, verb: &str) -> String {
+        self.named = true;
+        self.conjugate_after_and = verb == " has";
+        format!("the user{verb}")
+    }
+}
+
+/// The form of a verb after "the user", when it is certain.
+fn third_person_verb(word: &str) -> Option<String> {
+    let irregular =
+        [("am", "is"), ("have", "has"), ("do", "does"), ("don't", "doesn't"), ("haven't", "hasn't")];
+    if let Some((_, turned)) = irregular.iter().find(|(base, _)| *base == word) {
+        return Some((*turned).to_owned());
+    }
+    if lexicon::VERBS_EN.holds(word) {
+        return Some(with_s(word));
+    }
+    let unchanged = lexicon::MODAL_EN.holds(word)
+        || lexicon::PAST_EN.holds(word)
+        || (word.ends_with("ed") && word.len() > 3);
+    unchanged.then(|| word.to_owned())
+}
+
+fn with_s(verb: &str) -> String {
+    let mut letters = verb.chars().rev();
+    match (letters.next(), letters.next()) {
+        (Some('s' | 'x' | 'z' | 'o'), _) | (Some('h'), Some('s' | 'c')) => format!("{verb}es"),
+        (Some('y'), Some(before)) if !"aeiou".contains(before) => format!("{}ies", &verb[..verb.len() - 1]),
+        _ => format!("{verb}s"),
+    }
+}
+
+/// A memory's description as it is told to the user.
+pub(super) fn second_person(description: &str) -> String {
+    let description = description.trim();
+    for (third, second) in [
+        ("用户说:「", "你说过:「"),
+        ("用户问:「", "你问过:「"),
+        ("The user said: \"", "you said: \""),
+        ("The user asked: \"", "you asked: \""),
+    ] {
+        if let Some(words) = description.strip_prefix(third) {
+            return format!("{second}{words}");
+        }
+    }
+    if description.contains("用户") {
+        return description.replace("用户自己", "你自己").replace("用户", "你");
+    }
+    second_person_en(description)
+}
+
+fn second_person_en(description: &str) -> String {
+    let mut written: Vec<String> = Vec::new();
+    let (mut awaits_verb, mut named, mut after_and) = (false, false, false);
+    // "their" is the user's when nobody else was named before.
+    let mut others =
+        !["The user", "the user", "User", "user"].iter().any(|user| description.starts_with(user));
+    for token in description.split_whitespace() {
+        let (open, core, close) = split_punctuation(token);
+        let word = lower_core(token);
+        let article = written.last().is_some_and(|last| last.eq_ignore_ascii_case("the"));
+        let turned = match word.as_str() {
+            "user" | "user's" if article || written.is_empty() => {
+                if article {
+                    written.pop();
+                }
+                awaits_verb = word == "user";
+                named |= awaits_verb;
+                if awaits_verb { "you".to_owned() } else { "your".to_owned() }
+            }
+            "their" if named && !others => "your".to_owned(),
+            "themselves" if named && !others => "yourself".to_owned(),
+            _ if awaits_verb && (lexicon::ADVERBS_EN.holds(&word) || word == "never") => core.to_owned(),
+            _ if awaits_verb || (after_and && named) => {
+                awaits_verb = false;
+                second_person_verb(&word).unwrap_or_else(|| core.to_owned())
+            }
+            _ => {
+                let proper = core.starts_with(char::is_uppercase) && !written.is_empty();
+                others |=
+                    proper || lexicon::OTHER_SUBJECT_EN.holds(&word) || super::peaks::is_someone_en(&word);
+                core.to_owned()
+            }
+        };
+        after_and = matches!(word.as_str(), "and" | "but");
+        written.push(format!("{open}{turned}{close}"));
+    }
+    written.join(" ")
+}
+
+fn second_person_verb(word: &str) -> Option<String> {
+    let irregular = [
+        ("is", "are"),
+        ("was", "were"),
+        ("has", "have"),
+        ("does", "do"),
+        ("isn't", "aren't"),
+        ("wasn't", "weren't"),
+        ("hasn't", "haven't"),
+        ("doesn't", "don't"),
+    ];
+    if let Some((_, turned)) = irregular.iter().find(|(third, _)| *third == word) {
+        return Some((*turned).to_owned());
+    }
+    lexicon::VERBS_EN.iter().find(|base| with_s(base) == word).map(str::to_owned)
+}
+
+fn lower_core(token: &str) -> String {
+    split_punctuation(token).1.replace('’', "'").to_lowercase()
+}
+
+/// What stands before, in and after the word of a token.
+fn split_punctuation(token: &str) -> (&str, &str, &str) {
+    let start = token.find(char::is_alphanumeric).unwrap_or(token.len());
+    let end = token
+        .char_indices()
+        .rfind(|(_, letter)| letter.is_alphanumeric())
+        .map_or(start, |(at, letter)| at + letter.len_utf8());
+    (&token[..start], &token[start..end], &token[end..])
+}
+
+fn capitalised(text: &str) -> String {
+    let mut letters = text.chars();
+    letters.next().map_or(String::new(), |first| first.to_uppercase().chain(letters).collect())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn chinese_sentences_turn_to_the_third_person() {
+        for (said, told) in [
+            ("我养了只白猫,叫小黑。", "用户养了只白猫,叫小黑。"),
+            ("我妈妈对花生过敏", "用户的妈妈对花生过敏"),
+            ("我的狗叫旺财", "用户的狗叫旺财"),
+            ("我妈昨天走了", "用户的妈昨天走了"),
+            ("对了,我下周去北京", "用户下周去北京"),
+            ("你好,我是小李", "用户是小李"),
+            ("我喜欢自我介绍", "用户喜欢自我介绍"),
+            ("我爸带我去钓鱼", "用户的爸带用户去钓鱼"),
+        ] {
+            assert_eq!(third_person(said, Language::Chinese), told);
+        }
+        assert_eq!(
+            continued("他超调皮,老在半夜跳到我脸上。", Language::Chinese),
+            "他超调皮,老在半夜跳到用户脸上。"
+        );
+        assert_eq!(continued("他超调皮。", Language::Chinese), "他超调皮。");
+    }
+
+    #[test]
+    fn chinese_sentences_that_would_be_a_guess_are_quoted() {
+        for said in ["我喜欢你", "我们分手了", "昨天分手了", "他说“我爱你”"] {
+            assert_eq!(third_person(said, Language::Chinese), format!("用户说:「{said}」"));
+        }
+    }
+
+    #[test]
+    fn english_sentences_turn_to_the_third_person() {
+        for (said, told) in [
+            ("I have a white cat named Tom.", "The user has a white cat named Tom."),
+            ("I'm a nurse", "The user is a nurse"),
+            ("I’ve got two kids", "The user has got two kids"),
+            ("I live in Berlin and work at a bakery", "The user lives in Berlin and works at a bakery"),
+            ("I really love my dog", "The user really loves their dog"),
+            ("I don't like rain", "The user doesn't like rain"),
+            ("I study law", "The user studies law"),
+            ("I love the acceptance and love theme", "The user loves the acceptance and love theme"),
+            ("I moved to Lisbon last year", "The user moved to Lisbon last year"),
+            ("I just got promoted!", "The user just got promoted!"),
+            ("My mom is allergic to peanuts", "The user's mom is allergic to peanuts"),
+            ("my sister Anna gave me her piano", "The user's sister Anna gave the user her piano"),
+            ("Well, I was born in May", "The user was born in May"),
+            ("I love to cook and bake", "The user loves to cook and bake"),
+            ("I can't stand cilantro", "The user can't stand cilantro"),
+            ("My mom died when I was ten", "The user's mom died when the user was ten"),
+            ("I told Anna my secret", "The user told Anna the user's secret"),
+        ] {
+            assert_eq!(third_person(said, Language::English), told);
+        }
+        assert_eq!(
+            continued("He jumps on my face at night.", Language::English),
+            "He jumps on the user's face at night."
+        );
+        assert_eq!(continued("He is wild.", Language::English), "He is wild.");
+    }
+
+    #[test]
+    fn english_sentences_that_would_be_a_guess_are_quoted() {
+        for said in [
+            "I adore you",
+            "We broke up",
+            "I'd rather stay",
+            "I zorbed yesterday and I zorb",
+            "My wife and I moved",
+        ] {
+            assert_eq!(third_person(said, Language::English), format!("The user said: \"{said}\""));
+        }
+        assert_eq!(
+            third_person("He said \"I quit\" to me", Language::English),
+            "The user said: \"He said 'I quit' to me\""
+        );
+    }
+
+    #[test]
+    fn a_memory_is_told_to_the_user() {
+        for (description, told) in [
+            ("用户养了只白猫,叫小黑。", "你养了只白猫,叫小黑。"),
+            ("用户说:「我们分手了」", "你说过:「我们分手了」"),
+            ("The user said: \"We broke up\"", "you said: \"We broke up\""),
+            ("The user has a white cat named Tom.", "you have a white cat named Tom."),
+            ("user has a white cat", "you have a white cat"),
+            ("The user's mom is allergic to peanuts", "your mom is allergic to peanuts"),
+            ("The user really loves their dog", "you really love your dog"),
+            ("The user lives in Berlin and works at a bakery", "you live in Berlin and work at a bakery"),
+            ("The user was born in May", "you were born in May"),
+            ("Anna told the user their plan", "Anna told you their plan"),
+        ] {
+            assert_eq!(second_person(description), told);
+        }
+    }
+}

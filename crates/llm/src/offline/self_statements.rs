@@ -1,0 +1,213 @@
+//! What a user says about themselves and theirs: facts, not peaks.
+
+use super::lexicon::{self, Words};
+use super::sentences::{Clause, has_part, has_phrase};
+
+/// A fact of the user's.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) struct SelfStatement {
+    pub(super) impact: i32,
+    pub(super) emotion: Option<&'static str>,
+    /// It says who the user is.
+    pub(super) identity: bool,
+}
+
+const fn fact(impact: i32) -> SelfStatement {
+    SelfStatement { impact, emotion: None, identity: false }
+}
+
+const fn felt(impact: i32, emotion: &'static str) -> SelfStatement {
+    SelfStatement { impact, emotion: Some(emotion), identity: false }
+}
+
+const IDENTITY: SelfStatement = SelfStatement { impact: 0, emotion: None, identity: true };
+
+/// The fact that a clause states, if it states one.
+pub(super) fn self_statement(clause: &Clause<'_>) -> Option<SelfStatement> {
+    if !clause.states() || clause.fiction {
+        return None;
+    }
+    in_chinese(clause.text).or_else(|| in_english(&clause.words)).map(|statement| {
+        let pet =
+            clause.has(lexicon::PET_ZH, lexicon::PET_EN) && !statement.identity && statement.impact >= 0;
+        if pet { felt(statement.impact.max(2), "fondness") } else { statement }
+    })
+}
+
+fn in_chinese(text: &str) -> Option<SelfStatement> {
+    let (before, about) = text.split_once('我')?;
+    // 自我, 忘我 and a quoted 我 are not the user.
+    if before.ends_with(['自', '忘', '叫']) && !before.ends_with("家叫") {
+        return None;
+    }
+    let about = lexicon::ADVERBS_ZH
+        .iter()
+        .fold(about.trim_start(), |rest, adverb| rest.strip_prefix(adverb).unwrap_or(rest));
+    let starts = |words: Words| words.iter().any(|word| about.starts_with(word));
+    if starts(lexicon::NO_STATEMENT_ZH) {
+        return None;
+    }
+    if starts(lexicon::HEALTH_ZH) || text.contains("我") && has_part(about, lexicon::ALLERGY_ZH) {
+        let own = !has_part(text, lexicon::FAMILY_ZH) && !has_part(text, lexicon::ACQUAINTANCE_ZH);
+        return Some(SelfStatement { impact: -2, emotion: None, identity: own });
+    }
+    let felt_for_something = about.chars().filter(|letter| letter.is_alphanumeric()).count() > 2;
+    if starts(lexicon::DISLIKE_ZH) && felt_for_something {
+        return Some(felt(-2, "dislike"));
+    }
+    if starts(lexicon::LIKE_ZH) && felt_for_something {
+        return Some(felt(2, "fondness"));
+    }
+    if starts(lexicon::IDENTITY_ZH) || (starts(Words::ZAI) && has_part(about, lexicon::OCCUPIED_ZH)) {
+        return Some(IDENTITY);
+    }
+    if starts(lexicon::DOING_ZH) {
+        return Some(fact(1));
+    }
+    let theirs = about.strip_prefix('的').is_some_and(|thing| !thing.is_empty())
+        || [lexicon::FAMILY_ZH, lexicon::ACQUAINTANCE_ZH, lexicon::PET_ZH].iter().any(|words| {
+            starts(*words) || words.iter().any(|word| text.contains(word) && word.starts_with('我'))
+        });
+    (starts(lexicon::HAVING_ZH) || theirs).then_some(fact(0))
+}
+
+fn in_english(words: &str) -> Option<SelfStatement> {
+    if has_phrase(words, lexicon::NO_STATEMENT_EN) {
+        return None;
+    }
+    let own = has_phrase(words, Words::I);
+    if words.contains(" allergic ") && (own || words.starts_with(" my ")) {
+        return Some(SelfStatement { impact: -2, emotion: None, identity: own });
+    }
+    if let Some(about) = after_subject(words) {
+        let starts = |phrases: Words| phrases.iter().any(|phrase| about.starts_with(&format!("{phrase} ")));
+        if starts(lexicon::DISLIKE_EN) {
+            return Some(felt(-2, "dislike"));
+        }
+        if starts(lexicon::LIKE_EN) {
+            return Some(felt(2, "fondness"));
+        }
+        if starts(lexicon::IDENTITY_EN) {
+            return Some(IDENTITY);
+        }
+        let age = about.starts_with("am ") && about.contains(" years old");
+        if age {
+            return Some(IDENTITY);
+        }
+        if starts(lexicon::DOING_EN) {
+            return Some(fact(1));
+        }
+        if starts(lexicon::HAVING_EN) {
+            return Some(fact(0));
+        }
+    }
+    let mine = [" my ", " and my ", " but my ", " so my "].iter().any(|start| words.starts_with(start));
+    let name = words.starts_with(" my name is ") || words.starts_with(" my name's ");
+    let tells = words.split_whitespace().count() > 3;
+    (mine && tells).then_some(if name { IDENTITY } else { fact(0) })
+}
+
+/// What follows the first "I", with `'m` and `'ve` written out and adverbs skipped.
+fn after_subject(words: &str) -> Option<String> {
+    // Further from the beginning it is no longer the sentence's subject: "look at what I made".
+    const MOST_WORDS_BEFORE: usize = 3;
+    let before = words.split_whitespace().take_while(|word| !Words::I.holds(word)).count();
+    let mut rest = words.split_whitespace().skip(before).take_while(|_| before <= MOST_WORDS_BEFORE);
+    let verb = match rest.next()? {
+        "i'm" | "im" => Some("am"),
+        "i've" | "ive" => Some("have"),
+        "i'll" => Some("will"),
+        "i'd" => Some("would"),
+        _ => None,
+    };
+    let about: Vec<&str> =
+        verb.into_iter().chain(rest.skip_while(|word| lexicon::ADVERBS_EN.holds(word))).collect();
+    // An adverb may also follow the auxiliary: "I'm currently working".
+    let about: Vec<&str> = about
+        .iter()
+        .enumerate()
+        .filter(|(at, word)| *at != 1 || !lexicon::ADVERBS_EN.holds(word))
+        .map(|(_, word)| *word)
+        .collect();
+    Some(format!("{} ", about.join(" ")))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::super::sentences::clauses;
+    use super::*;
+
+    fn stated(text: &str) -> Option<SelfStatement> {
+        clauses(text).iter().find_map(self_statement)
+    }
+
+    #[test]
+    fn self_statements_are_found() {
+        for (text, impact, identity) in [
+            ("我养了只白猫", 2, false),
+            ("我叫李雷", 0, true),
+            ("我是护士", 0, true),
+            ("我有两个孩子", 0, false),
+            ("我最喜欢喝拿铁", 2, false),
+            ("我讨厌香菜", -2, false),
+            ("我不喜欢下雨", -2, false),
+            ("我住在杭州", 0, true),
+            ("我现在在银行工作", 0, true),
+            ("我对花生过敏", -2, true),
+            ("我妈妈对花生过敏", -2, false),
+            ("我的生日是五月二号", 0, false),
+            ("我弟弟在学钢琴", 0, false),
+            ("我最近开始学吉他", 1, false),
+            ("I have a white cat named Tom", 2, false),
+            ("I've got two kids", 0, false),
+            ("I'm a nurse", 0, true),
+            ("I am 34 years old", 0, true),
+            ("I'm allergic to peanuts", -2, true),
+            ("my mom is allergic to peanuts", -2, false),
+            ("I really love jazz", 2, false),
+            ("I can't stand cilantro", -2, false),
+            ("I live in Lisbon", 0, true),
+            ("I recently moved to Berlin", 0, true),
+            ("I got a new bike", 1, false),
+            ("My name is Ana", 0, true),
+            ("my birthday is in May", 0, false),
+            ("I'm currently working at Siemens", 0, true),
+        ] {
+            let statement = stated(text).unwrap_or_else(|| panic!("{text}"));
+            assert_eq!((statement.impact, statement.identity), (impact, identity), "{text}");
+        }
+    }
+
+    #[test]
+    fn small_talk_is_no_self_statement() {
+        for text in [
+            "我有点累",
+            "我有空",
+            "我有个问题",
+            "我是说真的",
+            "我先走了",
+            "我要去睡了",
+            "我觉得不错",
+            "今天天气不错",
+            "你叫什么名字?",
+            "我的猫叫什么?",
+            "大声地叫我",
+            "I have to go",
+            "I have a question",
+            "I'm fine",
+            "I'm going to bed",
+            "I love it",
+            "I'd like a coffee",
+            "I got it",
+            "I think so",
+            "Nice weather today",
+            "Do I have a cat?",
+            "If I have a cat",
+            "my god",
+            "I'm not sure",
+            "I'm sorry",
+        ] {
+            assert_eq!(stated(text), None, "{text}");
+        }
+    }
+}

@@ -1,0 +1,223 @@
+//! What a person configures, and the defaults as data.
+
+use std::net::IpAddr;
+use std::time::Duration;
+
+use reqwest::Url;
+use secrecy::SecretString;
+
+use crate::{LlmError, Tier};
+
+/// Everything [`connect`](crate::connect) needs. `Default` is `provider = "auto"` with the documented
+/// limits.
+#[derive(Debug, Clone)]
+pub struct ProviderSettings {
+    /// `"auto"`, `"openai"`, `"anthropic"` or `"offline"`.
+    pub provider: String,
+    /// Where the API lives. Empty: the provider's own. For `openai` it customarily ends in `/v1`.
+    pub base_url: String,
+    /// Never used by `auto`: a person chooses a cloud provider by name.
+    pub api_key: Option<SecretString>,
+    /// One model for all tiers; empty: see `models`.
+    pub model: String,
+    /// A model for each tier, before `model`; empty entries: `model`, then the provider's default.
+    pub models: TierModels,
+    /// To open a connection.
+    pub connect_timeout: Duration,
+    /// From asking to the first streamed token.
+    pub first_token_timeout: Duration,
+    /// Between two streamed tokens.
+    pub idle_timeout: Duration,
+    /// One whole attempt, from asking to the last byte.
+    pub timeout: Duration,
+    /// Attempts after the first, for errors that may pass.
+    pub max_retries: u32,
+    /// Calls in flight at once; further ones wait their turn.
+    pub max_in_flight: usize,
+    /// Permits `http://` to an address that is not this machine.
+    pub allow_insecure_http: bool,
+    /// Which model servers on this machine `auto` looks for, in this order. Empty: none.
+    pub local_endpoints: Vec<LocalEndpoint>,
+}
+
+impl Default for ProviderSettings {
+    fn default() -> Self {
+        ProviderSettings {
+            provider: "auto".to_owned(),
+            base_url: String::new(),
+            api_key: None,
+            model: String::new(),
+            models: TierModels::default(),
+            connect_timeout: Duration::from_secs(10),
+            first_token_timeout: Duration::from_secs(30),
+            idle_timeout: Duration::from_secs(30),
+            timeout: Duration::from_secs(60),
+            max_retries: 3,
+            max_in_flight: 4,
+            allow_insecure_http: false,
+            local_endpoints: LocalEndpoint::customary(),
+        }
+    }
+}
+
+/// A model name per tier; empty means "not set".
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub struct TierModels {
+    /// For [`Tier::Small`].
+    pub small: String,
+    /// For [`Tier::Medium`].
+    pub medium: String,
+    /// For [`Tier::Large`].
+    pub large: String,
+}
+
+impl TierModels {
+    /// The same model for every tier.
+    #[must_use]
+    pub fn all(model: &str) -> TierModels {
+        TierModels { small: model.to_owned(), medium: model.to_owned(), large: model.to_owned() }
+    }
+
+    /// The model of this tier.
+    #[must_use]
+    pub fn of(&self, tier: Tier) -> &str {
+        match tier {
+            Tier::Small => &self.small,
+            Tier::Medium => &self.medium,
+            Tier::Large => &self.large,
+        }
+    }
+
+    fn or(&self, other: &TierModels) -> TierModels {
+        let pick = |first: &String, second: &String| {
+            if first.trim().is_empty() { second.clone() } else { first.trim().to_owned() }
+        };
+        TierModels {
+            small: pick(&self.small, &other.small),
+            medium: pick(&self.medium, &other.medium),
+            large: pick(&self.large, &other.large),
+        }
+    }
+
+    pub(crate) fn is_complete(&self) -> bool {
+        ![&self.small, &self.medium, &self.large].iter().any(|model| model.is_empty())
+    }
+}
+
+/// An OpenAI-compatible model server on this machine.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct LocalEndpoint {
+    /// What a person calls it.
+    pub name: String,
+    /// Its base, customarily ending in `/v1`. Only loopback addresses are asked.
+    pub base_url: String,
+}
+
+impl LocalEndpoint {
+    /// Ollama and LM Studio on their customary ports.
+    #[must_use]
+    pub fn customary() -> Vec<LocalEndpoint> {
+        [("Ollama", "http://127.0.0.1:11434/v1"), ("LM Studio", "http://127.0.0.1:1234/v1")]
+            .map(|(name, base_url)| LocalEndpoint { name: name.to_owned(), base_url: base_url.to_owned() })
+            .to_vec()
+    }
+}
+
+pub(crate) const OPENAI_BASE_URL: &str = "https://api.openai.com/v1";
+pub(crate) const ANTHROPIC_BASE_URL: &str = "https://api.anthropic.com";
+
+/// Names that answer at the provider's own endpoint: (small, medium, large). The conversation gets the
+/// model that starts to speak soon, not the largest one.
+pub(crate) const OPENAI_MODELS: [&str; 3] = ["gpt-4.1-mini", "gpt-4.1", "gpt-4.1"];
+pub(crate) const ANTHROPIC_MODELS: [&str; 3] = ["claude-haiku-4-5", "claude-sonnet-4-6", "claude-sonnet-4-6"];
+
+impl ProviderSettings {
+    /// The models a person named, filled up from `defaults`.
+    pub(crate) fn tier_models(&self, defaults: &TierModels) -> TierModels {
+        self.models.or(&TierModels::all(&self.model)).or(defaults)
+    }
+
+    /// Reads and checks an address: http(s), no user information, and no plain HTTP to another machine.
+    pub(crate) fn checked_url(&self, base_url: &str) -> Result<Url, LlmError> {
+        let url = Url::parse(base_url.trim().trim_end_matches('/')).map_err(|error| {
+            LlmError::fatal(format!(
+                "llm.base_url is not an address ({error}). Write it like https://host/v1."
+            ))
+        })?;
+        if !url.username().is_empty() || url.password().is_some() {
+            return Err(LlmError::fatal(
+                "llm.base_url holds a user name or password. Take it out and give the key by its environment variable.",
+            ));
+        }
+        match url.scheme() {
+            "https" => Ok(url),
+            "http" if self.allow_insecure_http || is_loopback(&url) => Ok(url),
+            "http" => Err(LlmError::fatal(
+                "llm.base_url is plain http to another machine: what you say would be readable on the way. Use https, or allow insecure http for a network you trust.",
+            )),
+            other => {
+                Err(LlmError::fatal(format!("llm.base_url has the scheme {other:?}; use https or http.")))
+            }
+        }
+    }
+}
+
+/// Whether an address is this machine.
+pub(crate) fn is_loopback(url: &Url) -> bool {
+    match url.host_str() {
+        Some(host) => {
+            let bare = host.trim_start_matches('[').trim_end_matches(']');
+            host.eq_ignore_ascii_case("localhost")
+                || bare.parse::<IpAddr>().is_ok_and(|address| address.is_loopback())
+        }
+        None => false,
+    }
+}
+
+pub(crate) fn default_models([small, medium, large]: [&str; 3]) -> TierModels {
+    TierModels { small: small.to_owned(), medium: medium.to_owned(), large: large.to_owned() }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_tier_takes_its_own_model_then_the_common_one_then_the_default() {
+        let defaults = default_models(OPENAI_MODELS);
+        let mut settings = ProviderSettings::default();
+        assert_eq!(settings.tier_models(&defaults), defaults);
+        settings.model = "one".to_owned();
+        settings.models.small = "tiny".to_owned();
+        let models = settings.tier_models(&defaults);
+        assert_eq!((models.of(Tier::Small), models.of(Tier::Large)), ("tiny", "one"));
+    }
+
+    #[test]
+    fn plain_http_stays_on_this_machine_unless_allowed() {
+        let mut settings = ProviderSettings::default();
+        for good in ["http://127.0.0.1:1/v1", "http://localhost/v1", "http://[::1]:9/v1", "https://a.test/v1"]
+        {
+            assert!(settings.checked_url(good).is_ok(), "{good}");
+        }
+        for bad in ["http://192.168.1.9/v1", "http://127.0.0.1.evil.test/v1", "ftp://a.test", "nonsense", ""]
+        {
+            assert_eq!(settings.checked_url(bad).map_err(|e| e.kind()), Err("fatal"), "{bad}");
+        }
+        settings.allow_insecure_http = true;
+        assert!(settings.checked_url("http://192.168.1.9/v1").is_ok());
+    }
+
+    #[test]
+    fn an_address_with_a_password_is_refused_without_repeating_it() {
+        let error = ProviderSettings::default().checked_url("https://me:hunter2@a.test/v1").unwrap_err();
+        assert!(!error.to_string().contains("hunter2"));
+    }
+
+    #[test]
+    fn debug_never_prints_the_key() {
+        let settings =
+            ProviderSettings { api_key: Some(SecretString::from("sk-secret")), ..Default::default() };
+        assert!(!format!("{settings:?}").contains("sk-secret"));
+    }
+}
