@@ -1,0 +1,188 @@
+//! From what a model wrote to a JSON object: around prose, fences and small damage.
+
+mod lenient;
+
+use serde_json::{Map, Value};
+
+/// Longest answer that is looked at, in bytes.
+pub const ANSWER_LENGTH_MAX: usize = 512 * 1024;
+/// How many opening brackets are tried before giving up.
+const STARTS_MAX: usize = 16;
+
+/// The object that an answer holds.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Answer {
+    /// Its members.
+    pub members: Map<String, Value>,
+    /// False when the text ended early and more than closing brackets is missing.
+    pub whole: bool,
+    /// What was repaired, for the trace.
+    pub notes: Vec<String>,
+}
+
+/// An answer without a usable object. The text tells a model what to do better.
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+#[error("{0}")]
+pub struct Malformed(pub String);
+
+/// Finds the JSON object in `text` that has the member `required[0]`, repairing what can be repaired.
+///
+/// Tolerated: prose and code fences around it, a `<think>` part before it, trailing commas, single and
+/// typographic quotes, Python's constants, signs before numbers, raw line breaks and unescaped quotes in
+/// strings, comments, a missing end. What was cut in the middle is left out. The work is linear in the
+/// length of the text, at most [`STARTS_MAX`] times over.
+///
+/// # Errors
+/// [`Malformed`] when there is no such object, or the text is longer than [`ANSWER_LENGTH_MAX`].
+pub fn read(text: &str, required: &[&str]) -> Result<Answer, Malformed> {
+    if text.len() > ANSWER_LENGTH_MAX {
+        return Err(Malformed(format!("The answer is longer than {ANSWER_LENGTH_MAX} bytes.")));
+    }
+    let main = required.first().copied().unwrap_or_default();
+    let mut best: Option<Answer> = None;
+    let mut seen = Seen::Nothing;
+    for found in Objects::of(after_thinking(text)) {
+        match found.value {
+            Value::Object(members) => {
+                let Some((members, unwrapped)) = with_member(members, main) else {
+                    seen = Seen::OtherObject;
+                    continue;
+                };
+                let answer = answer(members, &found.damage, unwrapped, required);
+                if answer.whole || best.as_ref().is_none_or(|best| !best.whole) {
+                    best = Some(answer);
+                }
+            }
+            Value::Array(items) if items.iter().all(Value::is_object) && !matches!(seen, Seen::List(..)) => {
+                seen = Seen::List(items, found.damage);
+            }
+            _ => {}
+        }
+    }
+    match (best, seen) {
+        (Some(answer), _) => Ok(answer),
+        (None, Seen::List(items, damage)) => {
+            let members = Map::from_iter([(main.to_owned(), Value::Array(items))]);
+            let mut answer = answer(members, &damage, false, required);
+            answer.notes.push(format!("the answer was a bare list, taken as `{main}`"));
+            Ok(answer)
+        }
+        (None, Seen::OtherObject) => Err(Malformed(format!("The object has no member `{main}`."))),
+        (None, Seen::Nothing) => Err(Malformed("There is no readable JSON object in the answer.".to_owned())),
+    }
+}
+
+enum Seen {
+    Nothing,
+    OtherObject,
+    List(Vec<Value>, Damage),
+}
+
+fn answer(members: Map<String, Value>, damage: &Damage, unwrapped: bool, required: &[&str]) -> Answer {
+    let mut notes = Vec::new();
+    if damage.repaired {
+        notes.push("the answer's JSON was repaired".to_owned());
+    }
+    if unwrapped {
+        notes.push("the answer stood inside another object".to_owned());
+    }
+    let complete = required.iter().all(|name| members.contains_key(*name));
+    let whole = match damage.open_at_end {
+        None => true,
+        Some(open) => open <= 1 && complete,
+    };
+    if damage.open_at_end.is_some() {
+        notes.push("the answer ended early".to_owned());
+    }
+    Answer { members, whole, notes }
+}
+
+/// The object itself, or the one object inside it, if that has the member.
+fn with_member(mut members: Map<String, Value>, name: &str) -> Option<(Map<String, Value>, bool)> {
+    if members.contains_key(name) {
+        return Some((members, false));
+    }
+    if members.len() != 1 {
+        return None;
+    }
+    let key = members.keys().next()?.clone();
+    match members.remove(&key) {
+        Some(Value::Object(inner)) if inner.contains_key(name) => Some((inner, true)),
+        _ => None,
+    }
+}
+
+/// Models that think aloud close that part with a tag.
+fn after_thinking(text: &str) -> &str {
+    const END: &str = "</think>";
+    text.rfind(END).map_or(text, |at| &text[at + END.len()..])
+}
+
+/// What had to be done to read a value.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+struct Damage {
+    repaired: bool,
+    /// How many brackets were open when the text ended.
+    open_at_end: Option<usize>,
+}
+
+struct Found {
+    value: Value,
+    damage: Damage,
+}
+
+/// The bracketed values of a text, one after the other.
+struct Objects<'a> {
+    text: &'a str,
+    starts_left: usize,
+}
+
+impl<'a> Objects<'a> {
+    fn of(text: &'a str) -> Self {
+        Self { text, starts_left: STARTS_MAX }
+    }
+}
+
+impl Iterator for Objects<'_> {
+    type Item = Found;
+
+    fn next(&mut self) -> Option<Found> {
+        while self.starts_left > 0 {
+            let start = self.text.find(['{', '['])?;
+            let rest = &self.text[start..];
+            if !may_be_an_answer(rest) {
+                self.text = &rest[1..];
+                continue;
+            }
+            self.starts_left -= 1;
+            if let Some((value, length)) = strict(rest) {
+                self.text = &rest[length..];
+                return Some(Found { value, damage: Damage::default() });
+            }
+            match lenient::read(rest) {
+                Ok(lenient::Reading { value, length, open_at_end }) => {
+                    self.text = &rest[length..];
+                    return Some(Found { value, damage: Damage { repaired: true, open_at_end } });
+                }
+                // Not JSON after all, perhaps a bracket in prose.
+                Err(lenient::Unreadable) => self.text = &rest[1..],
+            }
+        }
+        None
+    }
+}
+
+/// Brackets of prose, such as handles in `[m1]`, are stepped over without a try.
+fn may_be_an_answer(text: &str) -> bool {
+    let next = text[1..].trim_start().chars().next();
+    if text.starts_with('[') {
+        return matches!(next, None | Some('{' | ']'));
+    }
+    next.is_none_or(|c| !c.is_ascii_digit() && !matches!(c, '{' | '[' | ',' | ':' | '%'))
+}
+
+fn strict(text: &str) -> Option<(Value, usize)> {
+    let mut values = serde_json::Deserializer::from_str(text).into_iter::<Value>();
+    let value = values.next()?.ok()?;
+    Some((value, values.byte_offset()))
+}

@@ -1,0 +1,212 @@
+//! How a moment is told: in the zone of the one it is told to, in whole calendar days.
+
+use jiff::civil::Date;
+use jiff::tz::TimeZone;
+use jiff::{SignedDuration, Timestamp, Zoned};
+use memory::nodes::{EventTime, Node, NodeKind};
+
+/// Talk younger than this is "just now".
+const JUST_NOW: SignedDuration = SignedDuration::from_mins(30);
+/// Talk of fewer days ago is "earlier this week".
+const WEEK_DAYS: i32 = 7;
+
+/// `Tuesday 2026-03-03, 21:04`.
+pub(crate) fn wall_clock(at: Timestamp, zone: &TimeZone) -> String {
+    at.to_zoned(zone.clone()).strftime("%A %Y-%m-%d, %H:%M").to_string()
+}
+
+/// `2026-03-03 Tue 21:04`.
+pub(crate) fn minute(at: Timestamp, zone: &TimeZone) -> String {
+    at.to_zoned(zone.clone()).strftime("%Y-%m-%d %a %H:%M").to_string()
+}
+
+/// `2026-03-03`.
+pub(crate) fn day(at: Timestamp, zone: &TimeZone) -> String {
+    date(at, zone).to_string()
+}
+
+/// `2026-03-03T21:04:00+08:00`, for programs.
+pub(crate) fn with_offset(at: Timestamp, zone: &TimeZone) -> String {
+    at.to_zoned(zone.clone()).strftime("%Y-%m-%dT%H:%M:%S%:z").to_string()
+}
+
+/// How long ago something was said, as headings of a conversation. Ordered from the oldest.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub(crate) enum DayBucket {
+    Older,
+    EarlierThisWeek,
+    Yesterday,
+    EarlierToday,
+    JustNow,
+}
+
+impl DayBucket {
+    /// The bucket of `at`, seen from `now`; a time to come counts as just now.
+    pub(crate) fn of(at: Timestamp, now: Timestamp, zone: &TimeZone) -> Self {
+        if now.duration_since(at) < JUST_NOW {
+            return Self::JustNow;
+        }
+        match days_between(date(at, zone), date(now, zone)) {
+            ..=0 => Self::EarlierToday,
+            1 => Self::Yesterday,
+            2..WEEK_DAYS => Self::EarlierThisWeek,
+            _ => Self::Older,
+        }
+    }
+
+    pub(crate) fn heading(self) -> &'static str {
+        match self {
+            Self::Older => "Older",
+            Self::EarlierThisWeek => "Earlier this week",
+            Self::Yesterday => "Yesterday",
+            Self::EarlierToday => "Earlier today",
+            Self::JustNow => "Just now",
+        }
+    }
+}
+
+/// What follows a memory's text: ` · event 2026-03-05 · status=upcoming (in 2 days)` (`due` for promises and
+/// expectations), or when it was noted if it has no time of its own: ` · noted 2026-02-20 (11 days ago)`.
+pub(crate) fn time_phrase(node: &Node, now: Timestamp, zone: &TimeZone) -> String {
+    match node.event_time {
+        Some(time) => {
+            let word = match node.kind {
+                NodeKind::Intention | NodeKind::Expectation => "due",
+                NodeKind::Event | NodeKind::Thought => "event",
+            };
+            format!(" · {word} {} · {}", span(time, zone), status(time, now, zone))
+        }
+        None => {
+            let noted = date(node.created_at, zone);
+            format!(" · noted {noted} ({})", days_ago(days_between(noted, date(now, zone)), "today"))
+        }
+    }
+}
+
+/// One date, or two joined by `~`; with the hour where the memory knows it.
+fn span(time: EventTime, zone: &TimeZone) -> String {
+    let start = time.start.to_zoned(zone.clone());
+    let end = time.end.unwrap_or(time.start).to_zoned(zone.clone());
+    if start.date() != end.date() {
+        return format!("{}~{}", start.date(), end.date());
+    }
+    if knows_the_hour(&start) {
+        start.strftime("%Y-%m-%d %H:%M").to_string()
+    } else {
+        start.date().to_string()
+    }
+}
+
+fn status(time: EventTime, now: Timestamp, zone: &TimeZone) -> String {
+    let end = time.end.unwrap_or(time.start);
+    let today = date(now, zone);
+    let (first_day, last_day) = (date(time.start, zone), date(end, zone));
+    if end < now {
+        format!("status=past ({})", days_ago(days_between(last_day, today), "earlier today"))
+    } else if time.start > now {
+        format!("status=upcoming ({})", days_ahead(days_between(today, first_day)))
+    } else if first_day == last_day {
+        "status=active (today)".to_owned()
+    } else {
+        let days = days_between(first_day, today);
+        format!(
+            "status=active ({})",
+            if days == 0 { "started today".to_owned() } else { counted(days, "in") }
+        )
+    }
+}
+
+fn days_ago(days: i32, same_day: &str) -> String {
+    match days {
+        ..=0 => same_day.to_owned(),
+        1 => "yesterday".to_owned(),
+        _ => counted(days, "ago"),
+    }
+}
+
+fn days_ahead(days: i32) -> String {
+    match days {
+        ..=0 => "later today".to_owned(),
+        1 => "tomorrow".to_owned(),
+        _ => format!("in {days} days"),
+    }
+}
+
+fn counted(days: i32, word: &str) -> String {
+    if days == 1 { format!("1 day {word}") } else { format!("{days} days {word}") }
+}
+
+/// Midnight is what a date without an hour is stored as.
+fn knows_the_hour(start: &Zoned) -> bool {
+    start.start_of_day().is_ok_and(|midnight| midnight != *start)
+}
+
+fn date(at: Timestamp, zone: &TimeZone) -> Date {
+    at.to_zoned(zone.clone()).date()
+}
+
+fn days_between(from: Date, to: Date) -> i32 {
+    to.duration_since(from).as_hours().try_into().map_or(i32::MAX, |hours: i32| hours / 24)
+}
+
+#[cfg(test)]
+mod tests {
+    use jiff::tz;
+
+    use super::*;
+
+    fn at(text: &str) -> Timestamp {
+        text.parse().unwrap()
+    }
+
+    #[test]
+    fn days_are_counted_in_the_zone_of_the_listener() {
+        // 00:30 in Shanghai; in UTC it is still the day before.
+        let now = at("2026-03-03T00:30:00+08:00");
+        let zone = TimeZone::fixed(tz::offset(8));
+        let bucket = |text| DayBucket::of(at(text), now, &zone);
+        assert_eq!(bucket("2026-03-03T00:10:00+08:00"), DayBucket::JustNow);
+        assert_eq!(bucket("2026-03-09T00:10:00+08:00"), DayBucket::JustNow);
+        assert_eq!(bucket("2026-03-03T00:00:00+08:00"), DayBucket::EarlierToday);
+        assert_eq!(bucket("2026-03-02T23:59:00+08:00"), DayBucket::Yesterday);
+        assert_eq!(bucket("2026-02-25T00:00:00+08:00"), DayBucket::EarlierThisWeek);
+        assert_eq!(bucket("2026-02-24T23:59:00+08:00"), DayBucket::Older);
+        assert_eq!(DayBucket::of(at("2026-03-02T01:00:00Z"), now, &TimeZone::UTC), DayBucket::EarlierToday);
+    }
+
+    #[test]
+    fn an_event_is_past_active_or_upcoming() {
+        let now = at("2026-03-03T12:00:00Z");
+        let phrase = |start: &str, end: Option<&str>| {
+            let time = EventTime { start: at(start), end: end.map(at) };
+            format!("{} {}", span(time, &TimeZone::UTC), status(time, now, &TimeZone::UTC))
+        };
+        let cases = [
+            ("2026-03-01T00:00:00Z", Some("2026-03-01T23:59:59Z"), "2026-03-01 status=past (2 days ago)"),
+            ("2026-03-02T15:00:00Z", None, "2026-03-02 15:00 status=past (yesterday)"),
+            ("2026-03-03T09:00:00Z", None, "2026-03-03 09:00 status=past (earlier today)"),
+            ("2026-03-03T00:00:00Z", Some("2026-03-03T23:59:59Z"), "2026-03-03 status=active (today)"),
+            (
+                "2026-03-03T08:00:00Z",
+                Some("2026-03-09T00:00:00Z"),
+                "2026-03-03~2026-03-09 status=active (started today)",
+            ),
+            (
+                "2026-03-02T00:00:00Z",
+                Some("2026-03-09T00:00:00Z"),
+                "2026-03-02~2026-03-09 status=active (1 day in)",
+            ),
+            (
+                "2026-02-27T00:00:00Z",
+                Some("2026-03-09T00:00:00Z"),
+                "2026-02-27~2026-03-09 status=active (4 days in)",
+            ),
+            ("2026-03-03T18:30:00Z", None, "2026-03-03 18:30 status=upcoming (later today)"),
+            ("2026-03-04T00:00:00Z", None, "2026-03-04 status=upcoming (tomorrow)"),
+            ("2026-03-10T00:00:00Z", None, "2026-03-10 status=upcoming (in 7 days)"),
+        ];
+        for (start, end, expected) in cases {
+            assert_eq!(phrase(start, end), expected);
+        }
+    }
+}

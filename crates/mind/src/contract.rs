@@ -1,0 +1,222 @@
+//! What an answer looks like: the types behind the JSON schemas. The doc comments here travel with the schema,
+//! so they speak to the model.
+//!
+//! Answers are not read through these types: [`crate::extraction`] and [`crate::reflection`] read member by
+//! member, so that one bad item does not cost the good ones. A test keeps both sides in step.
+
+use memory::entities::EntityKind;
+use memory::nodes::{NodeKind, RelationalTag, Subject};
+use schemars::{JsonSchema, Schema, SchemaGenerator, generate::SchemaSettings, json_schema};
+use serde::Serialize;
+use serde_json::Value;
+
+/// Most events of one session.
+pub const EVENTS_MAX: usize = 3;
+/// Most free-form emotion tags of an event.
+pub const EMOTION_TAGS_MAX: usize = 4;
+/// Most relational tags of an event.
+pub const RELATIONAL_TAGS_MAX: usize = 3;
+/// Most thoughts of one reflection.
+pub const THOUGHTS_MAX: usize = 2;
+/// Length of a description that is asked for, in characters.
+pub const DESCRIPTION_LENGTH_SOFT: usize = 500;
+/// Impact that a thought rarely exceeds: an impression is processed feeling.
+pub const THOUGHT_IMPACT_SOFT: i8 = 8;
+
+/// The kinds of node that extraction may propose.
+pub const EVENT_KINDS: [NodeKind; 2] = [NodeKind::Event, NodeKind::Intention];
+/// Whom a memory can be about.
+pub const SUBJECTS: [Subject; 3] = [Subject::User, Subject::Persona, Subject::Shared];
+
+/// The answer to `extraction`.
+#[derive(Clone, Debug, Default, Serialize, JsonSchema)]
+#[schemars(deny_unknown_fields)]
+pub struct ExtractionAnswer {
+    /// What deserves to be remembered; may be empty.
+    #[schemars(length(max = EVENTS_MAX))]
+    pub events: Vec<EventAnswer>,
+    /// Every named person, place, organisation and animal of the conversation.
+    pub mentioned_entities: Vec<EntityAnswer>,
+    /// Set only when the user settled whether two names mean the same one.
+    pub entity_clarification: Option<ClarificationAnswer>,
+    /// How the persona feels after this conversation.
+    pub session_mood_signal: Option<MoodAnswer>,
+    /// One or two sentences on what the conversation was about.
+    pub session_summary: Option<String>,
+    /// The answer to: which emotional peak did I nearly miss?
+    pub self_check_notes: String,
+}
+
+/// One event.
+#[derive(Clone, Debug, Default, Serialize, JsonSchema)]
+#[schemars(deny_unknown_fields)]
+pub struct EventAnswer {
+    /// What happened, in 1 to 3 sentences, in the language it was said in.
+    pub description: String,
+    /// Verbatim words it rests on; at least one.
+    pub evidence: Vec<EvidenceAnswer>,
+    /// A whole number from -10 (catastrophe) to 10 (life-defining joy).
+    #[schemars(range(min = -10, max = 10))]
+    pub emotional_impact: i8,
+    /// Free lower-case words for the feelings in it.
+    #[schemars(length(max = EMOTION_TAGS_MAX))]
+    pub emotion_tags: Vec<String>,
+    /// Mostly empty.
+    #[schemars(schema_with = "relational_tags_schema")]
+    pub relational_tags: Vec<String>,
+    /// Whom it is about.
+    #[schemars(schema_with = "subject_schema")]
+    pub subject: String,
+    /// An intention is a promise that the persona itself voiced.
+    #[serde(rename = "type")]
+    #[schemars(schema_with = "kind_schema")]
+    pub kind: String,
+    /// When it happened or will happen, if that was said.
+    pub event_time: Option<EventTimeAnswer>,
+    /// Handles of older memories that are no longer true because of it.
+    pub supersedes: Vec<String>,
+    /// Canonical names of the entities it is about.
+    pub entities: Vec<String>,
+}
+
+/// A quote.
+#[derive(Clone, Debug, Default, Serialize, JsonSchema)]
+#[schemars(deny_unknown_fields)]
+pub struct EvidenceAnswer {
+    /// Handle of the message.
+    pub message: String,
+    /// Its words, copied character for character.
+    pub quote: String,
+}
+
+/// A span of time.
+#[derive(Clone, Debug, Default, Serialize, JsonSchema)]
+#[schemars(deny_unknown_fields)]
+pub struct EventTimeAnswer {
+    /// ISO date (2026-03-05) or date and time (2026-03-05T15:00).
+    pub start: Option<String>,
+    /// The last day or moment, if it lasts.
+    pub end: Option<String>,
+}
+
+/// A named thing.
+#[derive(Clone, Debug, Default, Serialize, JsonSchema)]
+#[schemars(deny_unknown_fields)]
+pub struct EntityAnswer {
+    /// The name to know it by.
+    pub canonical_name: String,
+    /// Other names used for it.
+    pub aliases: Vec<String>,
+    /// What it is.
+    #[schemars(schema_with = "entity_kind_schema")]
+    pub kind: String,
+}
+
+/// Whether two names mean one.
+#[derive(Clone, Debug, Default, Serialize, JsonSchema)]
+#[schemars(deny_unknown_fields)]
+pub struct ClarificationAnswer {
+    /// One name.
+    pub a: String,
+    /// The other name.
+    pub b: String,
+    /// Whether they are the same.
+    pub same: bool,
+}
+
+/// A mood.
+#[derive(Clone, Debug, Default, Serialize, JsonSchema)]
+#[schemars(deny_unknown_fields)]
+pub struct MoodAnswer {
+    /// A word or a short phrase.
+    pub mood: String,
+    /// From 0 (drained) to 10 (bursting).
+    #[schemars(range(min = 0, max = 10))]
+    pub energy: i64,
+    /// What the user seemed to feel at the end, in a few words.
+    pub last_user_signal: Option<String>,
+}
+
+/// The answer to `reflection`.
+#[derive(Clone, Debug, Default, Serialize, JsonSchema)]
+#[schemars(deny_unknown_fields)]
+pub struct ReflectionAnswer {
+    /// One impression, or two that are truly different.
+    #[schemars(length(min = 1, max = THOUGHTS_MAX))]
+    pub thoughts: Vec<ThoughtAnswer>,
+}
+
+/// One impression.
+#[derive(Clone, Debug, Default, Serialize, JsonSchema)]
+#[schemars(deny_unknown_fields)]
+pub struct ThoughtAnswer {
+    /// The impression, in 1 to 3 sentences, in the language of the events.
+    pub description: String,
+    /// Whom it is about.
+    #[schemars(schema_with = "subject_schema")]
+    pub subject: String,
+    /// A whole number from -10 to 10.
+    #[schemars(range(min = -10, max = 10))]
+    pub emotional_impact: i8,
+    /// Handles of the events it rests on; at least one.
+    #[schemars(length(min = 1))]
+    pub filling: Vec<String>,
+}
+
+/// The subject as stored, on the wire and in prompts.
+pub fn subject_word(subject: Subject) -> &'static str {
+    match subject {
+        Subject::User => "user",
+        Subject::Persona => "persona",
+        Subject::Shared => "shared",
+    }
+}
+
+/// The JSON schema of an answer, in the form that strict endpoints accept: no references, every object closed,
+/// every member required (an absent one is `null` or empty).
+pub fn schema<T: JsonSchema>() -> Value {
+    let settings = SchemaSettings::draft2020_12().with(|settings| {
+        settings.inline_subschemas = true;
+        settings.meta_schema = None;
+    });
+    let mut schema = settings.into_generator().into_root_schema_for::<T>().to_value();
+    make_strict(&mut schema);
+    schema
+}
+
+fn make_strict(schema: &mut Value) {
+    match schema {
+        Value::Object(members) => {
+            for unsupported in ["title", "format", "default"] {
+                members.remove(unsupported);
+            }
+            let properties = members.get("properties").and_then(Value::as_object);
+            if let Some(names) = properties.map(|properties| properties.keys().cloned().collect::<Vec<_>>()) {
+                members.insert("required".to_owned(), Value::from(names));
+            }
+            members.values_mut().for_each(make_strict);
+        }
+        Value::Array(items) => items.iter_mut().for_each(make_strict),
+        _ => {}
+    }
+}
+
+fn relational_tags_schema(_: &mut SchemaGenerator) -> Schema {
+    json_schema!({
+        "type": "array",
+        "items": {"type": "string", "enum": RelationalTag::ALL.map(RelationalTag::as_str)},
+        "maxItems": RELATIONAL_TAGS_MAX,
+    })
+}
+
+fn subject_schema(_: &mut SchemaGenerator) -> Schema {
+    json_schema!({"type": "string", "enum": SUBJECTS.map(subject_word)})
+}
+
+fn kind_schema(_: &mut SchemaGenerator) -> Schema {
+    json_schema!({"type": "string", "enum": EVENT_KINDS.map(NodeKind::as_str)})
+}
+
+fn entity_kind_schema(_: &mut SchemaGenerator) -> Schema {
+    json_schema!({"type": "string", "enum": EntityKind::ALL.map(EntityKind::as_str)})
+}

@@ -1,0 +1,124 @@
+//! What the extraction template is rendered from. Ids and channels never get here (F10).
+
+use serde::Serialize;
+
+use super::{Question, speaker};
+use crate::calendar;
+use crate::quoted::{behind_gutter, one_line};
+use crate::vocabulary::Vocabulary;
+
+/// The template's inputs.
+#[derive(Debug, Default, Serialize)]
+pub(crate) struct ExtractionContext {
+    persona_name: String,
+    persona_block: String,
+    user_block: String,
+    began: String,
+    messages: Vec<MessageLine>,
+    known_entities: Vec<EntityLine>,
+    known_nodes: Vec<NodeLine>,
+    failures: Vec<FailureLine>,
+    problem: String,
+    vocabulary: Vocabulary,
+}
+
+#[derive(Debug, Serialize)]
+struct MessageLine {
+    handle: String,
+    speaker: &'static str,
+    when: String,
+    text: String,
+}
+
+#[derive(Debug, Serialize)]
+struct EntityLine {
+    name: String,
+    kind: &'static str,
+    aliases: String,
+}
+
+#[derive(Debug, Serialize)]
+struct NodeLine {
+    handle: String,
+    text: String,
+}
+
+#[derive(Debug, Serialize)]
+struct FailureLine {
+    description: String,
+    quote: String,
+    reason: String,
+}
+
+impl ExtractionContext {
+    pub(super) fn new(question: &Question<'_>, problem: Option<&str>) -> Self {
+        let input = question.input;
+        let zone = question.zone();
+        let messages = input.messages.iter().enumerate().map(|(index, message)| MessageLine {
+            handle: question.messages.name(index),
+            speaker: speaker(message.role),
+            when: calendar::minute(message.created_at, zone),
+            text: behind_gutter(&message.content),
+        });
+        let known_nodes = input.known_nodes.iter().enumerate().map(|(index, node)| {
+            let time = match node.event_time {
+                Some(time) => format!(" · {}", calendar::day(time.start, zone)),
+                None => format!(" · noted {}", calendar::day(node.created_at, zone)),
+            };
+            NodeLine { handle: question.nodes.name(index), text: one_line(&node.description) + &time }
+        });
+        let failures = input.failures.iter().map(|failure| FailureLine {
+            description: one_line(&failure.description),
+            quote: one_line(&failure.quote),
+            reason: one_line(&failure.reason),
+        });
+        Self {
+            persona_name: one_line(&input.persona_name),
+            persona_block: background(&input.core_blocks.persona),
+            user_block: background(&input.core_blocks.user),
+            began: input
+                .messages
+                .first()
+                .map_or_else(String::new, |first| calendar::wall_clock(first.created_at, zone)),
+            messages: messages.collect(),
+            known_entities: input.known_entities.iter().map(EntityLine::of).collect(),
+            known_nodes: known_nodes.collect(),
+            failures: failures.collect(),
+            problem: problem.map_or_else(String::new, one_line),
+            vocabulary: Vocabulary::default(),
+        }
+    }
+
+    /// One of everything, to try a template out.
+    pub(crate) fn rehearsal() -> Self {
+        let text = || "text".to_owned();
+        Self {
+            persona_name: text(),
+            persona_block: text(),
+            user_block: text(),
+            began: text(),
+            messages: vec![MessageLine { handle: text(), speaker: "user", when: text(), text: text() }],
+            known_entities: vec![EntityLine { name: text(), kind: "pet", aliases: text() }],
+            known_nodes: vec![NodeLine { handle: text(), text: text() }],
+            failures: vec![FailureLine { description: text(), quote: text(), reason: text() }],
+            problem: text(),
+            vocabulary: Vocabulary::default(),
+        }
+    }
+}
+
+impl EntityLine {
+    fn of(entity: &memory::entities::Entity) -> Self {
+        let others = entity.aliases.iter().filter(|alias| **alias != entity.canonical_name);
+        Self {
+            name: one_line(&entity.canonical_name),
+            kind: entity.kind.as_str(),
+            aliases: others.map(|alias| one_line(alias)).collect::<Vec<_>>().join(", "),
+        }
+    }
+}
+
+/// A block that is background here: quoted, so that its headings are not taken for the prompt's.
+fn background(block: &str) -> String {
+    if block.trim().is_empty() { String::new() } else { behind_gutter(block.trim()) }
+}

@@ -1,0 +1,78 @@
+//! Extraction: what is worth remembering of a closed session.
+
+mod context;
+mod events;
+mod read;
+
+mod event_time;
+
+pub(crate) use context::ExtractionContext;
+
+use jiff::tz::TimeZone;
+use memory::identifiers::{MessageId, NodeId};
+use memory::messages::Role;
+use memory::ports::ExtractionInput;
+use serde_json::{Value, json};
+
+use crate::calendar;
+use crate::handles::Handles;
+
+/// One extraction being asked: the input, and the handles that stand for its ids.
+pub(crate) struct Question<'a> {
+    input: &'a ExtractionInput,
+    messages: Handles<MessageId>,
+    nodes: Handles<NodeId>,
+}
+
+impl<'a> Question<'a> {
+    pub(crate) fn new(input: &'a ExtractionInput) -> Self {
+        Self {
+            input,
+            messages: Handles::mint('m', input.messages.iter().map(|message| message.id)),
+            nodes: Handles::mint('k', input.known_nodes.iter().map(|node| node.id)),
+        }
+    }
+
+    /// What the prompt is rendered from. `problem` says why the last answer was of no use.
+    pub(crate) fn context(&self, problem: Option<&str>) -> ExtractionContext {
+        ExtractionContext::new(self, problem)
+    }
+
+    /// The same as data, for a provider that answers without a model.
+    pub(crate) fn data(&self) -> Value {
+        let messages = self.input.messages.iter().enumerate().map(|(index, message)| {
+            json!({
+                "handle": self.messages.name(index),
+                "role": speaker(message.role),
+                "text": message.content,
+                "at": calendar::with_offset(message.created_at, self.zone()),
+            })
+        });
+        let entities = self.input.known_entities.iter();
+        let nodes = self.input.known_nodes.iter().enumerate();
+        json!({
+            "messages": messages.collect::<Vec<_>>(),
+            "known_entities": entities
+                .map(|entity| json!({
+                    "name": entity.canonical_name,
+                    "aliases": entity.aliases,
+                    "kind": entity.kind.as_str(),
+                }))
+                .collect::<Vec<_>>(),
+            "known_nodes": nodes
+                .map(|(index, node)| json!({"handle": self.nodes.name(index), "text": node.description}))
+                .collect::<Vec<_>>(),
+        })
+    }
+
+    fn zone(&self) -> &TimeZone {
+        &self.input.zone
+    }
+}
+
+fn speaker(role: Role) -> &'static str {
+    match role {
+        Role::User => "user",
+        Role::Persona => "persona",
+    }
+}

@@ -1,0 +1,52 @@
+//! Short names that stand for ids in one prompt. The model never sees an id, so it can't invent one.
+
+/// The handles of one kind in one prompt: `m1` for the first item, `m2` for the second, …
+#[derive(Clone, Debug)]
+pub(crate) struct Handles<Id> {
+    letter: char,
+    ids: Vec<Id>,
+}
+
+impl<Id: Copy> Handles<Id> {
+    pub(crate) fn mint(letter: char, ids: impl IntoIterator<Item = Id>) -> Self {
+        Self { letter, ids: ids.into_iter().collect() }
+    }
+
+    /// The handle of the item at `index`, counted from 0.
+    pub(crate) fn name(&self, index: usize) -> String {
+        format!("{}{}", self.letter, index + 1)
+    }
+
+    /// The id behind a handle as a model wrote it: brackets around it and its case don't matter. None for a
+    /// handle that was never minted; nothing is looked up.
+    pub(crate) fn id(&self, handle: &str) -> Option<Id> {
+        let bare = handle.trim().trim_matches(['[', ']', '(', ')', '#', '`']);
+        let mut characters = bare.chars();
+        if characters.next()?.to_ascii_lowercase() != self.letter {
+            return None;
+        }
+        let digits = characters.as_str();
+        if digits.is_empty() || digits.starts_with('0') || !digits.bytes().all(|byte| byte.is_ascii_digit()) {
+            return None;
+        }
+        let position: usize = digits.parse().ok()?;
+        self.ids.get(position.checked_sub(1)?).copied()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn only_minted_handles_have_an_id() {
+        let handles = Handles::mint('m', [10, 20]);
+        assert_eq!((handles.name(0), handles.name(1)), ("m1".to_owned(), "m2".to_owned()));
+        for (handle, id) in [("m1", Some(10)), ("M2", Some(20)), (" [m2] ", Some(20)), ("m3", None)] {
+            assert_eq!(handles.id(handle), id, "{handle}");
+        }
+        for invented in ["", "m", "m0", "m01", "e1", "1", "m-1", "m1.0", "m99999999999999999999", "消息1"] {
+            assert_eq!(handles.id(invented), None, "{invented}");
+        }
+    }
+}

@@ -1,0 +1,239 @@
+//! The mind that asks a language model.
+
+use std::sync::Arc;
+
+use async_trait::async_trait;
+use llm::{AnswerFormat, LlmError, Provider, Request};
+use memory::identifiers::TurnId;
+use memory::ports::{Clock, Extraction, ExtractionInput, Mind, MindError, Reflection, ReflectionInput};
+use serde_json::Value;
+
+use crate::answer::Malformed;
+use crate::contract::{self, ExtractionAnswer, ReflectionAnswer};
+use crate::observer::{CallInFlight, CallObserver, MALFORMED, OK};
+use crate::prompts::{PromptError, PromptName, Prompts};
+use crate::reply::{self, RenderedReply, ReplyBudget, ReplyInput, ReplyStream};
+use crate::{extraction, reflection};
+
+/// Temperature of tasks that copy and judge.
+const EXTRACTION_TEMPERATURE: f32 = 0.2;
+/// Temperature of tasks that find words.
+const REFLECTION_TEMPERATURE: f32 = 0.6;
+/// Upper bound on the answers' tokens. Models that think first spend from the same purse.
+const EXTRACTION_TOKENS_MAX: u32 = 4_096;
+const REFLECTION_TOKENS_MAX: u32 = 2_048;
+
+/// How the conversation is sampled; the model's own ways where empty.
+#[derive(Clone, Copy, Debug, Default, PartialEq)]
+pub struct ReplySampling {
+    /// Sampling temperature.
+    pub temperature: Option<f32>,
+    /// Upper bound on the reply's tokens.
+    pub max_tokens: Option<u32>,
+}
+
+/// Asks a language model: what is worth remembering, what to make of it, what to say.
+pub struct LanguageMind {
+    provider: Arc<dyn Provider>,
+    clock: Arc<dyn Clock>,
+    observer: Arc<dyn CallObserver>,
+    prompts: Prompts,
+    sampling: ReplySampling,
+    extraction_schema: Value,
+    reflection_schema: Value,
+}
+
+/// An answer as read. When it is not `whole`, more was meant to follow.
+pub(crate) struct Reading<T> {
+    pub(crate) value: T,
+    pub(crate) whole: bool,
+}
+
+impl LanguageMind {
+    /// A mind that asks `provider` with `prompts` and tells `observer` of every call.
+    pub fn new(
+        provider: Arc<dyn Provider>,
+        clock: Arc<dyn Clock>,
+        observer: Arc<dyn CallObserver>,
+        prompts: Prompts,
+        sampling: ReplySampling,
+    ) -> Self {
+        Self {
+            provider,
+            clock,
+            observer,
+            prompts,
+            sampling,
+            extraction_schema: contract::schema::<ExtractionAnswer>(),
+            reflection_schema: contract::schema::<ReflectionAnswer>(),
+        }
+    }
+
+    /// The templates it asks with; their hashes name what a memory was made with.
+    pub fn prompts(&self) -> &Prompts {
+        &self.prompts
+    }
+
+    /// Renders the prompt of a reply within `budget`. Pure: nothing is asked.
+    ///
+    /// # Errors
+    /// [`PromptError`] when an overridden template fails on these inputs.
+    pub fn render_reply(
+        &self,
+        input: &ReplyInput,
+        budget: &ReplyBudget,
+    ) -> Result<RenderedReply, PromptError> {
+        reply::render(&self.prompts, input, budget)
+    }
+
+    /// Asks for a reply and gives it as it is said. The ledger is told when the stream ends, fails or is dropped.
+    ///
+    /// # Errors
+    /// [`LlmError`] when nothing was said at all; the ledger was told.
+    pub async fn stream_reply(
+        &self,
+        prompt: &RenderedReply,
+        turn_id: Option<TurnId>,
+    ) -> Result<ReplyStream, LlmError> {
+        let request = Request {
+            task: "reply".to_owned(),
+            tier: self.prompts.tier(PromptName::ReplySystem),
+            system: prompt.system.clone(),
+            user: prompt.user.clone(),
+            answer: AnswerFormat::Text,
+            temperature: self.sampling.temperature,
+            max_tokens: self.sampling.max_tokens,
+            inputs: prompt.inputs.clone(),
+        };
+        let mut call = self.begin(&request, turn_id);
+        match self.provider.stream(request).await {
+            Ok(events) => Ok(ReplyStream::new(events, call)),
+            Err(error) => {
+                call.end(error.kind());
+                Err(error)
+            }
+        }
+    }
+
+    /// Asks, and once more with what was wrong when the answer is of the wrong shape or cut. An answer that is
+    /// cut twice gives what could be read of it.
+    async fn ask<T>(
+        &self,
+        request_with: impl Fn(Option<&str>) -> Result<Request, MindError>,
+        read: impl Fn(&str) -> Result<Reading<T>, Malformed>,
+    ) -> Result<T, MindError> {
+        let (problem, cut) = match self.attempt(request_with(None)?, &read).await? {
+            Ok(reading) if reading.whole => return Ok(reading.value),
+            Ok(reading) => (Malformed("It ended in the middle. Be shorter.".to_owned()), Some(reading.value)),
+            Err(malformed) => (malformed, None),
+        };
+        tracing::debug!(%problem, "an answer could not be used; asking once more");
+        match (self.attempt(request_with(Some(&problem.0))?, &read).await?, cut) {
+            (Ok(reading), _) => Ok(reading.value),
+            (Err(_), Some(cut)) => Ok(cut),
+            (Err(malformed), None) => Err(MindError::Transient(format!(
+                "it answered twice in a form that can't be read ({malformed}) Nothing was lost: the conversation \
+                 is kept and will be asked about again"
+            ))),
+        }
+    }
+
+    /// One call. The outer error is the model's silence, the inner one an answer of the wrong shape.
+    async fn attempt<T>(
+        &self,
+        request: Request,
+        read: &impl Fn(&str) -> Result<Reading<T>, Malformed>,
+    ) -> Result<Result<Reading<T>, Malformed>, MindError> {
+        let mut call = self.begin(&request, None);
+        match self.provider.complete(request).await {
+            Ok(completion) => {
+                call.reported(completion.usage, &completion.model);
+                let reading = read(&completion.text);
+                call.end(if reading.is_ok() { OK } else { MALFORMED });
+                Ok(reading)
+            }
+            Err(error) => {
+                call.end(error.kind());
+                Err(mind_error(&error))
+            }
+        }
+    }
+
+    fn begin(&self, request: &Request, turn_id: Option<TurnId>) -> CallInFlight {
+        let (observer, clock) = (Arc::clone(&self.observer), Arc::clone(&self.clock));
+        CallInFlight::begin(observer, clock, self.provider.as_ref(), request, turn_id)
+    }
+}
+
+#[async_trait]
+impl Mind for LanguageMind {
+    async fn extract(&self, input: ExtractionInput) -> Result<Extraction, MindError> {
+        let question = extraction::Question::new(&input);
+        let request = |problem: Option<&str>| {
+            let name = PromptName::Extraction;
+            let (system, user) = self
+                .prompts
+                .blocks(name, question.context(problem))
+                .map_err(|error| template_error(&error))?;
+            Ok(Request {
+                task: "extraction".to_owned(),
+                tier: self.prompts.tier(name),
+                system,
+                user,
+                answer: AnswerFormat::Json {
+                    name: "extraction".to_owned(),
+                    schema: self.extraction_schema.clone(),
+                },
+                temperature: Some(EXTRACTION_TEMPERATURE),
+                max_tokens: Some(EXTRACTION_TOKENS_MAX),
+                inputs: question.data(),
+            })
+        };
+        self.ask(request, |answer| question.read(answer)).await
+    }
+
+    async fn reflect(&self, input: ReflectionInput) -> Result<Reflection, MindError> {
+        let question = reflection::Question::new(&input);
+        let request = |problem: Option<&str>| {
+            let name = PromptName::Reflection;
+            let (system, user) = self
+                .prompts
+                .blocks(name, question.context(problem))
+                .map_err(|error| template_error(&error))?;
+            Ok(Request {
+                task: "reflection".to_owned(),
+                tier: self.prompts.tier(name),
+                system,
+                user,
+                answer: AnswerFormat::Json {
+                    name: "reflection".to_owned(),
+                    schema: self.reflection_schema.clone(),
+                },
+                temperature: Some(REFLECTION_TEMPERATURE),
+                max_tokens: Some(REFLECTION_TOKENS_MAX),
+                inputs: question.data(),
+            })
+        };
+        self.ask(request, |answer| question.read(answer)).await
+    }
+}
+
+fn mind_error(error: &LlmError) -> MindError {
+    match error {
+        LlmError::RateLimited { .. } | LlmError::Transient { .. } => MindError::Transient(error.to_string()),
+        LlmError::TooLong { message } => MindError::Permanent(format!(
+            "{message} The conversation is longer than this model can read; choose a model with a larger window \
+             for this tier and retry"
+        )),
+        LlmError::Refused { message } => MindError::Permanent(format!(
+            "{message} The model would not read this conversation; retry with another model"
+        )),
+        LlmError::Auth { message } | LlmError::Fatal { message } => {
+            MindError::Permanent(format!("{message} The conversation is kept; retry once that is set right"))
+        }
+    }
+}
+
+fn template_error(error: &PromptError) -> MindError {
+    MindError::Permanent(error.to_string())
+}

@@ -1,0 +1,92 @@
+//! The ledger's ear: each call to a language model is told exactly once, however it ends.
+
+use std::sync::Arc;
+
+use llm::{Tier, Usage};
+use memory::identifiers::TurnId;
+use memory::ledger::ModelCall;
+use memory::ports::Clock;
+
+/// Is told of every call, failed and abandoned ones included. Must not block: it is called between tokens.
+pub trait CallObserver: Send + Sync {
+    /// A call has ended.
+    fn observe(&self, call: ModelCall);
+}
+
+/// The answer was read whole.
+pub(crate) const OK: &str = "ok";
+/// The answer came and could not be used.
+pub(crate) const MALFORMED: &str = "malformed";
+/// Nobody waited for the end.
+pub(crate) const ABANDONED: &str = "abandoned";
+
+/// A call in flight. Dropped before [`Self::end`], it is reported as abandoned.
+pub(crate) struct CallInFlight {
+    observer: Arc<dyn CallObserver>,
+    clock: Arc<dyn Clock>,
+    call: Option<ModelCall>,
+}
+
+impl CallInFlight {
+    /// Starts the watch. `input_tokens` is an estimate that stands until the provider reports better.
+    pub(crate) fn begin(
+        observer: Arc<dyn CallObserver>,
+        clock: Arc<dyn Clock>,
+        provider: &dyn llm::Provider,
+        request: &llm::Request,
+        turn_id: Option<TurnId>,
+    ) -> Self {
+        let tier: Tier = request.tier;
+        let call = ModelCall {
+            at: clock.now(),
+            task: request.task.clone(),
+            tier: tier.as_str().to_owned(),
+            provider: provider.name().to_owned(),
+            model: provider.model(tier).to_owned(),
+            input_tokens: estimate(&request.system) + estimate(&request.user),
+            output_tokens: 0,
+            cached_tokens: 0,
+            latency_ms: 0,
+            outcome: String::new(),
+            turn_id,
+        };
+        Self { observer, clock, call: Some(call) }
+    }
+
+    /// Counts what was said so far, as an estimate.
+    pub(crate) fn said(&mut self, text: &str) {
+        if let Some(call) = &mut self.call {
+            call.output_tokens += estimate(text);
+        }
+    }
+
+    /// Takes the provider's own numbers in place of the estimates.
+    pub(crate) fn reported(&mut self, usage: Usage, model: &str) {
+        if let Some(call) = &mut self.call {
+            call.input_tokens = usage.input_tokens;
+            call.output_tokens = usage.output_tokens;
+            call.cached_tokens = usage.cached_tokens;
+            model.clone_into(&mut call.model);
+        }
+    }
+
+    /// Ends the watch and tells the observer; later calls do nothing.
+    pub(crate) fn end(&mut self, outcome: &str) {
+        if let Some(mut call) = self.call.take() {
+            let elapsed = self.clock.now().duration_since(call.at);
+            call.latency_ms = u64::try_from(elapsed.as_millis()).unwrap_or(0);
+            outcome.clone_into(&mut call.outcome);
+            self.observer.observe(call);
+        }
+    }
+}
+
+impl Drop for CallInFlight {
+    fn drop(&mut self) {
+        self.end(ABANDONED);
+    }
+}
+
+fn estimate(text: &str) -> u64 {
+    u64::from(memory::text::estimate_tokens(text))
+}

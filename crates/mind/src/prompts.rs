@@ -1,0 +1,329 @@
+//! The prompt templates: embedded, overridable from the data folder, named by their hash.
+
+use std::collections::BTreeSet;
+use std::path::Path;
+
+use llm::Tier;
+use minijinja::syntax::SyntaxConfig;
+use minijinja::value::Serde;
+use minijinja::{Environment, UndefinedBehavior, Value};
+use serde::Serialize;
+use sha2::{Digest, Sha256};
+
+use crate::extraction::ExtractionContext;
+use crate::reflection::ReflectionContext;
+use crate::reply::{SystemContext, UserContext};
+
+/// Why a prompt can't be used.
+#[derive(Debug, thiserror::Error)]
+pub enum PromptError {
+    /// The file of an override is there and can't be read.
+    #[error("the prompt {file} can't be read: {reason}. Make it readable or take it away; nothing was asked")]
+    Unreadable {
+        /// The file.
+        file: String,
+        /// What the system says.
+        reason: String,
+    },
+    /// A template, or its front matter, is wrong.
+    #[error("the prompt {file}, line {line}: {reason}. Correct it or take it away to use the built-in one")]
+    Broken {
+        /// The file.
+        file: String,
+        /// The line, from 1.
+        line: usize,
+        /// What is wrong there.
+        reason: String,
+    },
+}
+
+/// Names a template.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
+pub enum PromptName {
+    /// What is worth remembering of a session.
+    Extraction,
+    /// What to make of recent events.
+    Reflection,
+    /// The stable part of the conversation's prompt.
+    ReplySystem,
+    /// The part that changes with each turn.
+    ReplyUser,
+}
+
+impl PromptName {
+    /// All templates.
+    pub const ALL: [Self; 4] = [Self::Extraction, Self::Reflection, Self::ReplySystem, Self::ReplyUser];
+
+    /// The name of its file, without the ending.
+    pub fn as_str(self) -> &'static str {
+        match self {
+            Self::Extraction => "extraction",
+            Self::Reflection => "reflection",
+            Self::ReplySystem => "reply_system",
+            Self::ReplyUser => "reply_user",
+        }
+    }
+
+    fn built_in(self) -> &'static str {
+        match self {
+            Self::Extraction => include_str!("../prompts/extraction.md"),
+            Self::Reflection => include_str!("../prompts/reflection.md"),
+            Self::ReplySystem => include_str!("../prompts/reply_system.md"),
+            Self::ReplyUser => include_str!("../prompts/reply_user.md"),
+        }
+    }
+
+    /// The task of the contract table that it asks.
+    fn task(self) -> &'static str {
+        match self {
+            Self::Extraction => "extraction",
+            Self::Reflection => "reflection",
+            Self::ReplySystem | Self::ReplyUser => "reply",
+        }
+    }
+
+    /// The contract of the answer; `text` for free speech.
+    fn schema(self) -> &'static str {
+        match self {
+            Self::Extraction => "extraction",
+            Self::Reflection => "reflection",
+            Self::ReplySystem | Self::ReplyUser => "text",
+        }
+    }
+
+    /// Whether it is one text, or a `system` and a `user` block.
+    fn has_blocks(self) -> bool {
+        matches!(self, Self::Extraction | Self::Reflection)
+    }
+
+    /// Inputs that a rehearsal renders it with: everything filled, and everything empty.
+    fn rehearsals(self) -> [Value; 2] {
+        match self {
+            Self::Extraction => pair(ExtractionContext::rehearsal(), ExtractionContext::default()),
+            Self::Reflection => pair(ReflectionContext::rehearsal(), ReflectionContext::default()),
+            Self::ReplySystem => pair(SystemContext::rehearsal(), SystemContext::default()),
+            Self::ReplyUser => pair(UserContext::rehearsal(), UserContext::default()),
+        }
+    }
+}
+
+fn pair(full: impl Serialize, empty: impl Serialize) -> [Value; 2] {
+    [Value::from(Serde(full)), Value::from(Serde(empty))]
+}
+
+/// The front matter of a template.
+#[derive(Clone, Debug)]
+struct FrontMatter {
+    tier: Tier,
+    inputs: BTreeSet<String>,
+}
+
+/// All templates, checked and ready.
+pub struct Prompts {
+    environment: Environment<'static>,
+    entries: Vec<Entry>,
+}
+
+struct Entry {
+    name: PromptName,
+    file: String,
+    /// Lines of front matter before the template.
+    line_offset: usize,
+    front_matter: FrontMatter,
+    hash: String,
+}
+
+impl Prompts {
+    /// Reads the built-in templates and those that `overrides` (a folder of `NAME.md`) puts in their place.
+    /// Each one is rendered once with sample inputs, so that a mistake shows now and not in the night.
+    ///
+    /// # Errors
+    /// [`PromptError`] for the first file that is unreadable or broken.
+    pub fn load(overrides: Option<&Path>) -> Result<Self, PromptError> {
+        let mut environment = Environment::new();
+        environment.set_undefined_behavior(UndefinedBehavior::Strict);
+        let mut prompts = Self { environment, entries: Vec::new() };
+        // Tags on lines of their own leave no empty lines behind.
+        let syntax = SyntaxConfig::builder().trim_blocks(true).lstrip_blocks(true).build();
+        prompts
+            .environment
+            .set_syntax(syntax.map_err(|error| prompts.broken(PromptName::Extraction, &error))?);
+        for name in PromptName::ALL {
+            prompts.add(name, overrides)?;
+        }
+        Ok(prompts)
+    }
+
+    /// SHA-256 of a template's file, in hexadecimal: names what was asked with.
+    pub fn hash(&self, name: PromptName) -> &str {
+        self.entry(name).map_or("", |entry| &entry.hash)
+    }
+
+    /// The tier that a template asks for.
+    pub fn tier(&self, name: PromptName) -> Tier {
+        self.entry(name).map_or(Tier::Large, |entry| entry.front_matter.tier)
+    }
+
+    /// Renders a template that is one text.
+    pub(crate) fn text(&self, name: PromptName, context: impl Serialize) -> Result<String, PromptError> {
+        self.render(name, Value::from(Serde(context)))
+    }
+
+    /// Renders a template's `system` and `user` blocks.
+    pub(crate) fn blocks(
+        &self,
+        name: PromptName,
+        context: impl Serialize,
+    ) -> Result<(String, String), PromptError> {
+        self.render_blocks(name, Value::from(Serde(context)))
+    }
+
+    fn add(&mut self, name: PromptName, overrides: Option<&Path>) -> Result<(), PromptError> {
+        let (file, source) = source(name, overrides)?;
+        let (front_matter, line_offset) = front_matter(name, &file, &source)?;
+        let body: String = source.split_inclusive('\n').skip(line_offset).collect();
+        let hash = hexadecimal(&Sha256::digest(source.as_bytes()));
+        self.entries.push(Entry { name, file, line_offset, front_matter, hash });
+        self.environment
+            .add_template_owned(name.as_str(), body)
+            .map_err(|error| self.broken(name, &error))?;
+        self.check_inputs(name, &source)?;
+        for context in name.rehearsals() {
+            if name.has_blocks() {
+                self.render_blocks(name, context)?;
+            } else {
+                self.render(name, context)?;
+            }
+        }
+        Ok(())
+    }
+
+    /// What the template uses must be announced in its front matter, and what is announced must exist.
+    fn check_inputs(&self, name: PromptName, source: &str) -> Result<(), PromptError> {
+        let Some(entry) = self.entry(name) else { return Ok(()) };
+        let [full, _] = name.rehearsals();
+        let existing: BTreeSet<String> =
+            full.try_iter().map(|keys| keys.map(|key| key.to_string()).collect()).unwrap_or_default();
+        let wrong = |word: &str, reason: String| {
+            let line = source.lines().position(|line| line.contains(word)).map_or(1, |index| index + 1);
+            Err(PromptError::Broken { file: entry.file.clone(), line, reason })
+        };
+        if let Some(unknown) = entry.front_matter.inputs.difference(&existing).next() {
+            return wrong(unknown, format!("there is no input `{unknown}`"));
+        }
+        let template =
+            self.environment.get_template(name.as_str()).map_err(|error| self.broken(name, &error))?;
+        let mut used: Vec<String> = template.undeclared_variables(false).into_iter().collect();
+        used.sort();
+        match used.iter().find(|variable| !entry.front_matter.inputs.contains(*variable)) {
+            Some(variable) => {
+                wrong(variable, format!("`{variable}` is not among the inputs of the front matter"))
+            }
+            None => Ok(()),
+        }
+    }
+
+    fn render(&self, name: PromptName, context: Value) -> Result<String, PromptError> {
+        self.environment
+            .get_template(name.as_str())
+            .and_then(|template| template.render(context))
+            .map(|text| tidy(&text))
+            .map_err(|error| self.broken(name, &error))
+    }
+
+    fn render_blocks(&self, name: PromptName, context: Value) -> Result<(String, String), PromptError> {
+        let template = self.environment.get_template(name.as_str());
+        template
+            .and_then(|template| template.render_captured(context))
+            .and_then(|mut rendered| {
+                rendered.with_state_mut(|state| {
+                    Ok((tidy(&state.render_block("system")?), tidy(&state.render_block("user")?)))
+                })
+            })
+            .map_err(|error| self.broken(name, &error))
+    }
+
+    fn entry(&self, name: PromptName) -> Option<&Entry> {
+        self.entries.iter().find(|entry| entry.name == name)
+    }
+
+    fn broken(&self, name: PromptName, error: &minijinja::Error) -> PromptError {
+        let (file, offset) =
+            self.entry(name).map_or((String::new(), 0), |entry| (entry.file.clone(), entry.line_offset));
+        let reason = error.detail().map_or_else(|| error.kind().to_string(), str::to_owned);
+        PromptError::Broken { file, line: offset + error.line().unwrap_or(1), reason }
+    }
+}
+
+fn source(name: PromptName, overrides: Option<&Path>) -> Result<(String, String), PromptError> {
+    let file = format!("{}.md", name.as_str());
+    let built_in = || (format!("{file} (built in)"), name.built_in().to_owned());
+    let Some(path) = overrides.map(|folder| folder.join(&file)) else { return Ok(built_in()) };
+    match std::fs::read_to_string(&path) {
+        Ok(source) => Ok((path.display().to_string(), source)),
+        Err(error) if error.kind() == std::io::ErrorKind::NotFound => Ok(built_in()),
+        Err(error) => {
+            Err(PromptError::Unreadable { file: path.display().to_string(), reason: error.to_string() })
+        }
+    }
+}
+
+/// Reads the `key: value` lines between two lines of `---`; also tells how many lines they take.
+fn front_matter(name: PromptName, file: &str, source: &str) -> Result<(FrontMatter, usize), PromptError> {
+    let broken = |line: usize, reason: String| PromptError::Broken { file: file.to_owned(), line, reason };
+    let mut lines = source.lines().enumerate().map(|(index, line)| (index + 1, line.trim()));
+    if lines.next().is_none_or(|(_, line)| line != "---") {
+        return Err(broken(1, "the file starts with a line of three dashes and front matter".to_owned()));
+    }
+    let mut tier = None;
+    let mut inputs = BTreeSet::new();
+    for (number, line) in lines {
+        if line == "---" {
+            let tier = tier.ok_or_else(|| broken(number, "the front matter names no `tier`".to_owned()))?;
+            return Ok((FrontMatter { tier, inputs }, number));
+        }
+        let Some((key, value)) = line.split_once(':') else {
+            return Err(broken(number, "front matter is written as `key: value`".to_owned()));
+        };
+        let value = value.trim();
+        let expect = |expected: &str| {
+            let reason = || broken(number, format!("`{}` must be `{expected}` here", key.trim()));
+            if value == expected { Ok(()) } else { Err(reason()) }
+        };
+        match key.trim() {
+            "task" => expect(name.task())?,
+            "schema" => expect(name.schema())?,
+            "tier" => {
+                match [Tier::Small, Tier::Medium, Tier::Large].into_iter().find(|t| t.as_str() == value) {
+                    Some(known) => tier = Some(known),
+                    None => return Err(broken(number, "`tier` is small, medium or large".to_owned())),
+                }
+            }
+            "inputs" => inputs = value.split(',').map(|input| input.trim().to_owned()).collect(),
+            other => return Err(broken(number, format!("unknown key `{other}`"))),
+        }
+    }
+    Err(broken(1, "the front matter has no end".to_owned()))
+}
+
+/// No blank ends, and never more than one empty line in a row: an absent section leaves no hole.
+fn tidy(text: &str) -> String {
+    let mut tidied = String::with_capacity(text.len());
+    let mut blank_before = true;
+    for line in text.trim().lines() {
+        let line = line.trim_end();
+        if line.is_empty() && blank_before {
+            continue;
+        }
+        blank_before = line.is_empty();
+        tidied.push_str(line);
+        tidied.push('\n');
+    }
+    tidied.truncate(tidied.trim_end().len());
+    tidied
+}
+
+/// The bytes as lower-case hexadecimal digits.
+pub(crate) fn hexadecimal(bytes: &[u8]) -> String {
+    bytes.iter().map(|byte| format!("{byte:02x}")).collect()
+}

@@ -1,0 +1,194 @@
+//! Reflection: what to make of recent events.
+
+use jiff::tz::TimeZone;
+use memory::identifiers::NodeId;
+use memory::nodes::{DESCRIPTION_LENGTH_MAX, IMPACT_MAX, Node};
+use memory::ports::{ProposedThought, Reflection, ReflectionInput};
+use serde::Serialize;
+use serde_json::{Map, Value, json};
+
+use crate::answer::{self, Malformed};
+use crate::calendar;
+use crate::contract::{DESCRIPTION_LENGTH_SOFT, SUBJECTS, THOUGHT_IMPACT_SOFT, THOUGHTS_MAX, subject_word};
+use crate::handles::Handles;
+use crate::language_mind::Reading;
+use crate::members::{Impact, Notes, bounded, impact, objects, snippet, strings, text};
+use crate::quoted::{behind_gutter, one_line};
+use crate::vocabulary::Vocabulary;
+
+/// What the reflection template is rendered from.
+#[derive(Debug, Default, Serialize)]
+pub(crate) struct ReflectionContext {
+    persona_name: String,
+    persona_block: String,
+    user_block: String,
+    events: Vec<EventLine>,
+    problem: String,
+    vocabulary: Vocabulary,
+}
+
+#[derive(Debug, Serialize)]
+struct EventLine {
+    handle: String,
+    when: String,
+    impact: String,
+    tags: String,
+    text: String,
+}
+
+impl ReflectionContext {
+    /// One of everything, to try a template out.
+    pub(crate) fn rehearsal() -> Self {
+        let text = || "text".to_owned();
+        Self {
+            persona_name: text(),
+            persona_block: text(),
+            user_block: text(),
+            events: vec![EventLine {
+                handle: text(),
+                when: text(),
+                impact: text(),
+                tags: text(),
+                text: text(),
+            }],
+            problem: text(),
+            vocabulary: Vocabulary::default(),
+        }
+    }
+}
+
+/// One reflection being asked: the input, and the handles that stand for its ids.
+pub(crate) struct Question<'a> {
+    input: &'a ReflectionInput,
+    events: Handles<NodeId>,
+}
+
+impl<'a> Question<'a> {
+    pub(crate) fn new(input: &'a ReflectionInput) -> Self {
+        Self { input, events: Handles::mint('e', input.events.iter().map(|event| event.id)) }
+    }
+
+    /// What the prompt is rendered from. `problem` says why the last answer was of no use.
+    pub(crate) fn context(&self, problem: Option<&str>) -> ReflectionContext {
+        let block = |text: &str| {
+            if text.trim().is_empty() { String::new() } else { behind_gutter(text.trim()) }
+        };
+        let events = self.input.events.iter().enumerate().map(|(index, event)| EventLine {
+            handle: self.events.name(index),
+            when: when(event, &self.input.zone),
+            impact: format!("{:+}", event.emotional_impact),
+            tags: event.emotion_tags.iter().map(|tag| one_line(tag)).collect::<Vec<_>>().join(", "),
+            text: one_line(&event.description),
+        });
+        ReflectionContext {
+            persona_name: one_line(&self.input.persona_name),
+            persona_block: block(&self.input.core_blocks.persona),
+            user_block: block(&self.input.core_blocks.user),
+            events: events.collect(),
+            problem: problem.map_or_else(String::new, one_line),
+            vocabulary: Vocabulary::default(),
+        }
+    }
+
+    /// The same as data, for a provider that answers without a model.
+    pub(crate) fn data(&self) -> Value {
+        let events = self.input.events.iter().enumerate().map(|(index, event)| {
+            json!({
+                "handle": self.events.name(index),
+                "text": event.description,
+                "impact": event.emotional_impact,
+                "when": when(event, &self.input.zone),
+            })
+        });
+        json!({ "events": events.collect::<Vec<_>>() })
+    }
+
+    /// Reads an answer; a bad thought never costs the good one.
+    ///
+    /// # Errors
+    /// [`Malformed`] when there is no object with a list of thoughts at all.
+    pub(crate) fn read(&self, answer: &str) -> Result<Reading<Reflection>, Malformed> {
+        let answer = answer::read(answer, &["thoughts"])?;
+        let mut notes = Notes::of(answer.notes);
+        if !answer.members.get("thoughts").is_some_and(|thoughts| thoughts.is_array() || thoughts.is_object())
+        {
+            return Err(Malformed("`thoughts` must be a list of one or two objects.".to_owned()));
+        }
+        let mut thoughts: Vec<ProposedThought> = Vec::new();
+        for object in objects(&answer.members, "thoughts", &mut notes) {
+            let Some(thought) = self.thought(object, &mut notes) else { continue };
+            if thoughts.len() == THOUGHTS_MAX {
+                notes.add(format!(
+                    "more than {THOUGHTS_MAX} thoughts, dropped: \"{}\"",
+                    snippet(&thought.description)
+                ));
+            } else {
+                thoughts.push(thought);
+            }
+        }
+        Ok(Reading { value: Reflection { thoughts, notes: notes.into_list() }, whole: answer.whole })
+    }
+
+    fn thought(&self, object: &Map<String, Value>, notes: &mut Notes) -> Option<ProposedThought> {
+        let Some(description) = text(object, "description") else {
+            notes.add("a thought without a description, dropped");
+            return None;
+        };
+        let mut filling = Vec::new();
+        for handle in strings(object, "filling", notes) {
+            match self.events.id(&handle) {
+                Some(event) if !filling.contains(&event) => filling.push(event),
+                Some(_) => {}
+                None => notes.add(format!("unknown event \"{}\" in filling, dropped", snippet(&handle))),
+            }
+        }
+        if filling.is_empty() {
+            notes.add(format!("a thought that rests on no event, dropped: \"{}\"", snippet(&description)));
+            return None;
+        }
+        let description = bounded(description, DESCRIPTION_LENGTH_MAX, "description", notes);
+        if description.chars().count() > DESCRIPTION_LENGTH_SOFT {
+            notes.add(format!(
+                "a thought over {DESCRIPTION_LENGTH_SOFT} characters: \"{}\"",
+                snippet(&description)
+            ));
+        }
+        let word = text(object, "subject").unwrap_or_default().to_lowercase();
+        let subject = SUBJECTS.into_iter().find(|subject| subject_word(*subject) == word).unwrap_or_default();
+        let emotional_impact = settled_impact(object.get("emotional_impact"), notes);
+        Some(ProposedThought { description, subject, emotional_impact, filling })
+    }
+}
+
+/// Clamps and rounds where extraction would refuse: the weight of an impression is no fact about anybody.
+fn settled_impact(value: Option<&Value>, notes: &mut Notes) -> i8 {
+    let impact = match impact(value) {
+        Impact::Valid(impact) => impact,
+        Impact::OutOfRange(number) => {
+            notes.add(format!("a thought's impact {number} clamped to ±{IMPACT_MAX}"));
+            if number > 0.0 { IMPACT_MAX } else { -IMPACT_MAX }
+        }
+        Impact::Fraction(number) => {
+            notes.add(format!("a thought's impact {number} rounded"));
+            let bound = f64::from(IMPACT_MAX);
+            number.round().clamp(-bound, bound) as i8
+        }
+        Impact::NoNumber => {
+            if value.is_some_and(|value| !value.is_null()) {
+                notes.add("a thought's impact is no number, taken as 0");
+            }
+            0
+        }
+    };
+    if impact.unsigned_abs() > THOUGHT_IMPACT_SOFT.unsigned_abs() {
+        notes.add(format!(
+            "a thought of impact {impact}: impressions rarely go beyond ±{THOUGHT_IMPACT_SOFT}"
+        ));
+    }
+    impact
+}
+
+/// The day it happened on, or else the day it was noted.
+fn when(event: &Node, zone: &TimeZone) -> String {
+    calendar::day(event.event_time.map_or(event.created_at, |time| time.start), zone)
+}

@@ -1,0 +1,103 @@
+//! What the two reply templates are rendered from: lines that are ready to be printed.
+
+use serde::Serialize;
+
+/// Inputs of the system template.
+#[derive(Debug, Default, Serialize)]
+pub(crate) struct SystemContext {
+    pub(super) persona_name: String,
+    pub(super) persona_block: String,
+    pub(super) user_block: String,
+    pub(super) style_block: String,
+    pub(super) facts: Vec<FactLine>,
+    pub(super) clocks: Vec<String>,
+    pub(super) mood: Option<MoodLine>,
+    pub(super) entities: Vec<EntityBlock>,
+    pub(super) uncertain: Vec<PairLine>,
+}
+
+#[derive(Debug, Serialize)]
+pub(super) struct FactLine {
+    pub(super) label: &'static str,
+    pub(super) value: String,
+}
+
+#[derive(Debug, Serialize)]
+pub(super) struct MoodLine {
+    pub(super) mood: String,
+    pub(super) energy: u8,
+    pub(super) signal: String,
+}
+
+#[derive(Clone, Debug, Serialize)]
+pub(super) struct EntityBlock {
+    pub(super) name: String,
+    pub(super) description: String,
+}
+
+#[derive(Clone, Debug, Serialize)]
+pub(super) struct PairLine {
+    pub(super) a: String,
+    pub(super) b: String,
+}
+
+/// Inputs of the user template.
+#[derive(Debug, Default, Serialize)]
+pub(crate) struct UserContext {
+    pub(super) speaker: String,
+    pub(super) sessions: Vec<String>,
+    pub(super) thoughts: Vec<String>,
+    pub(super) pinned_thoughts: Vec<String>,
+    pub(super) self_thoughts: Vec<String>,
+    pub(super) events: Vec<String>,
+    pub(super) passages: Vec<Vec<String>>,
+    pub(super) promises: Vec<String>,
+    pub(super) expectations: Vec<String>,
+    pub(super) conversation: Vec<DayGroup>,
+    pub(super) said: Vec<String>,
+}
+
+/// The lines of the conversation under one day bucket.
+#[derive(Debug, Serialize)]
+pub(super) struct DayGroup {
+    pub(super) heading: &'static str,
+    pub(super) lines: Vec<String>,
+}
+
+impl SystemContext {
+    /// One of everything, to try a template out.
+    pub(crate) fn rehearsal() -> Self {
+        let text = || "text".to_owned();
+        Self {
+            persona_name: text(),
+            persona_block: text(),
+            user_block: text(),
+            style_block: text(),
+            facts: vec![FactLine { label: "Name", value: text() }],
+            clocks: vec![text()],
+            mood: Some(MoodLine { mood: text(), energy: 5, signal: text() }),
+            entities: vec![EntityBlock { name: text(), description: text() }],
+            uncertain: vec![PairLine { a: text(), b: text() }],
+        }
+    }
+}
+
+impl UserContext {
+    /// One of everything, to try a template out.
+    pub(crate) fn rehearsal() -> Self {
+        let lines = || vec!["text".to_owned()];
+        Self {
+            speaker: "text".to_owned(),
+            sessions: lines(),
+            thoughts: lines(),
+            pinned_thoughts: lines(),
+            self_thoughts: lines(),
+            events: lines(),
+            passages: vec![lines()],
+            promises: lines(),
+            expectations: lines(),
+            conversation: vec![DayGroup { heading: "Older", lines: lines() }],
+            said: lines(),
+        }
+    }
+}

@@ -1,0 +1,144 @@
+//! What a reply's prompt is made of. No field of it carries a channel into the prompt (F10).
+
+use jiff::Timestamp;
+use jiff::tz::TimeZone;
+use memory::core_blocks::CoreBlocks;
+use memory::entities::Entity;
+use memory::identifiers::MessageId;
+use memory::messages::{Message, Role};
+use memory::mood::Mood;
+use memory::nodes::Node;
+use memory::sessions::Session;
+
+/// Everything a reply is rendered from. Lists that are ranked come with the most useful item first.
+#[derive(Clone, Debug)]
+pub struct ReplyInput {
+    /// How the persona is called.
+    pub persona_name: String,
+    /// The persona's biography.
+    pub facts: PersonaFacts,
+    /// L1, always first in the prompt.
+    pub core_blocks: CoreBlocks,
+    /// L6 as stored; faded or neutral it leaves no section.
+    pub mood: Option<Mood>,
+    /// When the burst's last message was received.
+    pub now: Timestamp,
+    /// The user's zone: all dates of the prompt are in it.
+    pub user_zone: TimeZone,
+    /// The persona's zone, when it is known.
+    pub persona_zone: Option<TimeZone>,
+    /// How the user is called, when that is known.
+    pub user_name: Option<String>,
+    /// Entities that the burst names; those without a description leave no section.
+    pub named_entities: Vec<Entity>,
+    /// Named entities that may be somebody else.
+    pub uncertain: Vec<UncertainPair>,
+    /// Recalled nodes of any kind, best first.
+    pub recalled: Vec<Node>,
+    /// Recalled verbatim talk, best first.
+    pub passages: Vec<Passage>,
+    /// Thoughts about the user that are there whatever the text, best first.
+    pub pinned_thoughts: Vec<Node>,
+    /// The persona's thoughts about itself, best first.
+    pub self_thoughts: Vec<Node>,
+    /// Promises that are still open.
+    pub intentions: Vec<Node>,
+    /// Expectations that are still open.
+    pub expectations: Vec<Node>,
+    /// The last sessions; those without a summary leave no line.
+    pub sessions: Vec<Session>,
+    /// The last messages of both sides, the burst's own among them or not.
+    pub window: Vec<Message>,
+    /// What the user just said.
+    pub burst: Vec<Message>,
+}
+
+impl ReplyInput {
+    /// An input with nothing but a name and a moment.
+    pub fn new(persona_name: impl Into<String>, now: Timestamp, user_zone: TimeZone) -> Self {
+        Self {
+            persona_name: persona_name.into(),
+            facts: PersonaFacts::default(),
+            core_blocks: CoreBlocks::default(),
+            mood: None,
+            now,
+            user_zone,
+            persona_zone: None,
+            user_name: None,
+            named_entities: Vec::new(),
+            uncertain: Vec::new(),
+            recalled: Vec::new(),
+            passages: Vec::new(),
+            pinned_thoughts: Vec::new(),
+            self_thoughts: Vec::new(),
+            intentions: Vec::new(),
+            expectations: Vec::new(),
+            sessions: Vec::new(),
+            window: Vec::new(),
+            burst: Vec::new(),
+        }
+    }
+}
+
+/// The persona's biographic facts, as stored; what is unset leaves no line. (Its time zone is
+/// [`ReplyInput::persona_zone`].)
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct PersonaFacts {
+    /// Full name.
+    pub full_name: Option<String>,
+    /// Gender.
+    pub gender: Option<String>,
+    /// ISO date; only the year is told.
+    pub birth_date: Option<String>,
+    /// Ethnicity.
+    pub ethnicity: Option<String>,
+    /// Nationality.
+    pub nationality: Option<String>,
+    /// Native language.
+    pub native_language: Option<String>,
+    /// Region whose ways it has.
+    pub locale_region: Option<String>,
+    /// Education.
+    pub education_level: Option<String>,
+    /// Occupation.
+    pub occupation: Option<String>,
+    /// Field of work.
+    pub occupation_field: Option<String>,
+    /// Where it lives.
+    pub location: Option<String>,
+    /// Relationship status.
+    pub relationship_status: Option<String>,
+    /// Stage of life.
+    pub life_stage: Option<String>,
+    /// Health.
+    pub health_status: Option<String>,
+}
+
+/// Two entities that may be one.
+#[derive(Clone, Debug, PartialEq)]
+pub struct UncertainPair {
+    /// The one that was named.
+    pub entity: Entity,
+    /// The one that it may be.
+    pub other: Entity,
+}
+
+/// A stretch of verbatim talk.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Passage {
+    /// Its messages, oldest first.
+    pub lines: Vec<PassageLine>,
+}
+
+/// One message of a passage.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct PassageLine {
+    /// The message, for the receipt.
+    pub message_id: MessageId,
+    /// Who said it.
+    pub speaker: Role,
+    /// When.
+    pub at: Timestamp,
+    /// The words.
+    pub text: String,
+}

@@ -1,0 +1,221 @@
+//! From input to the two texts that are sent.
+
+use memory::identifiers::{MessageId, NodeId};
+use memory::messages::{Message, Role};
+use memory::text::estimate_tokens;
+use serde_json::{Value, json};
+use sha2::{Digest, Sha256};
+
+use super::budget::{self, ReplyBudget};
+use super::context::{DayGroup, FactLine, MoodLine, SystemContext, UserContext};
+use super::input::{PersonaFacts, ReplyInput};
+use super::sections::{Name, Sections, Shown};
+use crate::calendar;
+use crate::prompts::{PromptError, PromptName, Prompts, hexadecimal};
+use crate::quoted::{authored, one_line};
+
+/// A user without a name, or the owner's placeholder.
+const NAMELESS: [&str; 2] = ["", "self"];
+
+/// A prompt as it will be sent, and what it holds, for the receipt.
+#[derive(Clone, Debug, PartialEq)]
+pub struct RenderedReply {
+    /// The system text.
+    pub system: String,
+    /// The user text.
+    pub user: String,
+    /// What it was rendered from and kept, as data, for a provider that answers without a model.
+    pub inputs: Value,
+    /// SHA-256, in hexadecimal, of both texts and of the templates they were rendered with.
+    pub prompt_hash: String,
+    /// The sections that the budget shortened or cut, and by how much; empty when all fitted.
+    pub cut: Vec<String>,
+    /// The nodes that are really in the prompt, in its order.
+    pub kept_nodes: Vec<NodeId>,
+    /// The messages of the passages that are really in the prompt.
+    pub kept_passages: Vec<MessageId>,
+    /// Estimated tokens of both texts.
+    pub tokens: u32,
+}
+
+/// Renders the prompt of a reply within `budget`.
+///
+/// # Errors
+/// [`PromptError`] when an overridden template fails on these inputs.
+pub fn render(
+    prompts: &Prompts,
+    input: &ReplyInput,
+    budget: &ReplyBudget,
+) -> Result<RenderedReply, PromptError> {
+    let all = Sections::of(input);
+    let mut sections = all.clone();
+    let (system, user, tokens) = loop {
+        let system = prompts.text(PromptName::ReplySystem, system_context(input, &sections))?;
+        let user = prompts.text(PromptName::ReplyUser, user_context(input, &sections))?;
+        let tokens = estimate_tokens(&system).saturating_add(estimate_tokens(&user));
+        let excess = tokens.saturating_sub(budget.tokens);
+        if excess == 0 || !budget::cut(&mut sections, u64::from(excess)) {
+            break (system, user, tokens);
+        }
+    };
+    let kept = || Name::ALL.into_iter().flat_map(|name| sections.items(name));
+    let kept_nodes: Vec<NodeId> = kept().filter_map(|item| item.node).collect();
+    let kept_passages: Vec<MessageId> = kept().flat_map(|item| item.messages.clone()).collect();
+    Ok(RenderedReply {
+        inputs: data(input, &kept_nodes, &kept_passages),
+        prompt_hash: prompt_hash(prompts, &system, &user),
+        cut: budget::losses(&all, &sections),
+        kept_nodes,
+        kept_passages,
+        system,
+        user,
+        tokens,
+    })
+}
+
+fn system_context(input: &ReplyInput, sections: &Sections) -> SystemContext {
+    let shown = |name| sections.items(name).iter().map(|item| item.shown.clone());
+    SystemContext {
+        persona_name: one_line(&input.persona_name),
+        persona_block: authored(&input.core_blocks.persona),
+        user_block: authored(&input.core_blocks.user),
+        style_block: authored(&input.core_blocks.style),
+        facts: facts(&input.facts),
+        clocks: clocks(input),
+        mood: mood(input),
+        entities: shown(Name::Entities)
+            .filter_map(|shown| if let Shown::Entity(entity) = shown { Some(entity) } else { None })
+            .collect(),
+        uncertain: shown(Name::Uncertain)
+            .filter_map(|shown| if let Shown::Pair(pair) = shown { Some(pair) } else { None })
+            .collect(),
+    }
+}
+
+fn user_context(input: &ReplyInput, sections: &Sections) -> UserContext {
+    let lines = |name| -> Vec<String> {
+        let line = |shown: &Shown| if let Shown::Line(line) = shown { Some(line.clone()) } else { None };
+        sections.items(name).iter().filter_map(|item| line(&item.shown)).collect()
+    };
+    let oldest_first = |name| lines(name).into_iter().rev().collect();
+    let passages = sections.items(Name::Passages).iter().filter_map(|item| match &item.shown {
+        Shown::Lines(lines) => Some(lines.clone()),
+        _ => None,
+    });
+    UserContext {
+        speaker: speaker(input),
+        sessions: oldest_first(Name::Sessions),
+        thoughts: lines(Name::Thoughts),
+        pinned_thoughts: lines(Name::PinnedThoughts),
+        self_thoughts: lines(Name::SelfThoughts),
+        events: lines(Name::Events),
+        passages: passages.collect(),
+        promises: lines(Name::Promises),
+        expectations: lines(Name::Expectations),
+        conversation: conversation(sections),
+        said: oldest_first(Name::Said),
+    }
+}
+
+fn conversation(sections: &Sections) -> Vec<DayGroup> {
+    let mut groups: Vec<DayGroup> = Vec::new();
+    for item in sections.items(Name::Conversation).iter().rev() {
+        let Shown::Dated(bucket, line) = &item.shown else { continue };
+        match groups.last_mut().filter(|group| group.heading == bucket.heading()) {
+            Some(group) => group.lines.push(line.clone()),
+            None => groups.push(DayGroup { heading: bucket.heading(), lines: vec![line.clone()] }),
+        }
+    }
+    groups
+}
+
+fn speaker(input: &ReplyInput) -> String {
+    let name = one_line(input.user_name.as_deref().unwrap_or_default());
+    if NAMELESS.contains(&name.as_str()) { "them".to_owned() } else { name }
+}
+
+fn facts(facts: &PersonaFacts) -> Vec<FactLine> {
+    let year = facts.birth_date.as_deref().and_then(|date| date.trim().split('-').next()).map(str::to_owned);
+    let labelled = [
+        ("Name", &facts.full_name),
+        ("Gender", &facts.gender),
+        ("Born", &year),
+        ("Ethnicity", &facts.ethnicity),
+        ("Nationality", &facts.nationality),
+        ("Native language", &facts.native_language),
+        ("Raised in the ways of", &facts.locale_region),
+        ("Based in", &facts.location),
+        ("Education", &facts.education_level),
+        ("Occupation", &facts.occupation),
+        ("Field of work", &facts.occupation_field),
+        ("Relationship", &facts.relationship_status),
+        ("Stage of life", &facts.life_stage),
+        ("Health", &facts.health_status),
+    ];
+    let lines = labelled.into_iter().filter_map(|(label, value)| {
+        // Stored choices are spelled like `new_parent`.
+        let value = one_line(value.as_deref()?).replace('_', " ");
+        (!value.is_empty()).then_some(FactLine { label, value })
+    });
+    lines.collect()
+}
+
+fn clocks(input: &ReplyInput) -> Vec<String> {
+    let mut clocks = vec![format!("For them it is {}.", calendar::wall_clock(input.now, &input.user_zone))];
+    if let Some(zone) = &input.persona_zone {
+        let place = zone.iana_name().map_or_else(String::new, |name| format!(", in {name},"));
+        clocks.push(format!("For you{place} it is {}.", calendar::wall_clock(input.now, zone)));
+    }
+    clocks
+}
+
+fn mood(input: &ReplyInput) -> Option<MoodLine> {
+    let mood = input.mood.as_ref()?.at(input.now);
+    (!mood.is_neutral()).then(|| MoodLine {
+        mood: one_line(&mood.mood),
+        energy: mood.energy,
+        signal: one_line(mood.last_user_signal.as_deref().unwrap_or_default()),
+    })
+}
+
+/// The prompt as data: what the user said, and the recalled memories and passages that were kept, most relevant
+/// first.
+fn data(input: &ReplyInput, nodes: &[NodeId], messages: &[MessageId]) -> Value {
+    let zone = &input.user_zone;
+    let recalled = input.recalled.iter().filter(|node| nodes.contains(&node.id));
+    let memories = recalled.map(|node| {
+        let at = node.event_time.map_or(node.created_at, |time| time.start);
+        json!({
+            "description": node.description,
+            "kind": node.kind.as_str(),
+            "when": calendar::day(at, zone),
+        })
+    });
+    let lines = input.passages.iter().flat_map(|passage| &passage.lines);
+    let passages = lines.filter(|line| messages.contains(&line.message_id)).map(|line| {
+        let speaker = match line.speaker {
+            Role::User => "user",
+            Role::Persona => "persona",
+        };
+        json!({ "speaker": speaker, "text": line.text, "date": calendar::day(line.at, zone) })
+    });
+    let mut burst: Vec<&Message> = input.burst.iter().collect();
+    burst.sort_by_key(|message| (message.created_at, message.seq));
+    let said: Vec<&str> = burst.iter().map(|message| message.content.as_str()).collect();
+    json!({
+        "user_text": said.join("\n"),
+        "persona_name": input.persona_name,
+        "memories": memories.collect::<Vec<_>>(),
+        "passages": passages.collect::<Vec<_>>(),
+    })
+}
+
+fn prompt_hash(prompts: &Prompts, system: &str, user: &str) -> String {
+    let mut hasher = Sha256::new();
+    for part in [prompts.hash(PromptName::ReplySystem), prompts.hash(PromptName::ReplyUser), system, user] {
+        // The length first, so that no two different sequences of parts hash alike.
+        hasher.update((part.len() as u64).to_be_bytes());
+        hasher.update(part.as_bytes());
+    }
+    hexadecimal(&hasher.finalize())
+}

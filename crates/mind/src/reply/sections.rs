@@ -1,0 +1,258 @@
+//! The parts of a reply's prompt that may be cut: which lines each section holds.
+
+use std::collections::BTreeSet;
+
+use memory::entities::Entity;
+use memory::identifiers::{MessageId, NodeId};
+use memory::messages::{Message, Role};
+use memory::nodes::{Node, NodeKind, Subject};
+use memory::text::estimate_tokens;
+
+use super::context::{EntityBlock, PairLine};
+use super::input::{Passage, ReplyInput, UncertainPair};
+use crate::calendar::{self, DayBucket};
+use crate::quoted::{after_label, one_line};
+
+/// A part of the prompt that may be cut.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Name {
+    Entities,
+    Uncertain,
+    Sessions,
+    Thoughts,
+    PinnedThoughts,
+    SelfThoughts,
+    Events,
+    Passages,
+    Promises,
+    Expectations,
+    Conversation,
+    Said,
+}
+
+impl Name {
+    /// In the order of the prompt.
+    pub(super) const ALL: [Self; 12] = [
+        Self::Entities,
+        Self::Uncertain,
+        Self::Sessions,
+        Self::Thoughts,
+        Self::PinnedThoughts,
+        Self::SelfThoughts,
+        Self::Events,
+        Self::Passages,
+        Self::Promises,
+        Self::Expectations,
+        Self::Conversation,
+        Self::Said,
+    ];
+
+    /// The section as a receipt names it.
+    pub(super) fn title(self) -> &'static str {
+        match self {
+            Self::Entities => "About named entities",
+            Self::Uncertain => "Entity disambiguation pending",
+            Self::Sessions => "Recent sessions",
+            Self::Thoughts => "Recent thoughts",
+            Self::PinnedThoughts => "Pinned thoughts",
+            Self::SelfThoughts => "How you see yourself lately",
+            Self::Events => "Recent things you remember happened",
+            Self::Passages => "Their own words",
+            Self::Promises => "Promises you've made",
+            Self::Expectations => "You've been expecting",
+            Self::Conversation => "Our recent conversation",
+            Self::Said => "What they just said",
+        }
+    }
+}
+
+/// One line or block of a section.
+#[derive(Clone, Debug)]
+pub(super) struct Item {
+    pub(super) shown: Shown,
+    /// Estimated tokens.
+    pub(super) tokens: u64,
+    /// The node it shows.
+    pub(super) node: Option<NodeId>,
+    /// The messages of a passage.
+    pub(super) messages: Vec<MessageId>,
+    /// A person wished to have it in every prompt: it is cut after its neighbours.
+    pub(super) pinned: bool,
+}
+
+/// How an item is printed.
+#[derive(Clone, Debug)]
+pub(super) enum Shown {
+    Line(String),
+    Lines(Vec<String>),
+    Dated(DayBucket, String),
+    Entity(EntityBlock),
+    Pair(PairLine),
+}
+
+impl Item {
+    fn new(shown: Shown) -> Self {
+        let estimate = |text: &str| u64::from(estimate_tokens(text)) + 1;
+        let tokens = match &shown {
+            Shown::Line(line) | Shown::Dated(_, line) => estimate(line),
+            Shown::Lines(lines) => lines.iter().map(|line| estimate(line)).sum(),
+            Shown::Entity(entity) => estimate(&entity.name) + estimate(&entity.description),
+            Shown::Pair(pair) => estimate(&pair.a) + estimate(&pair.b),
+        };
+        Self { shown, tokens, node: None, messages: Vec::new(), pinned: false }
+    }
+}
+
+/// The sections with their items, the most useful item first.
+#[derive(Clone, Debug)]
+pub(super) struct Sections {
+    items: Vec<(Name, Vec<Item>)>,
+}
+
+impl Sections {
+    pub(super) fn of(input: &ReplyInput) -> Self {
+        let mut sections = Self { items: Name::ALL.map(|name| (name, Vec::new())).to_vec() };
+        sections.add_entities(input);
+        sections.add_nodes(input);
+        sections.add_talk(input);
+        sections
+    }
+
+    pub(super) fn items(&self, name: Name) -> &[Item] {
+        self.items.iter().find(|(known, _)| *known == name).map_or(&[], |(_, items)| items)
+    }
+
+    pub(super) fn items_mut(&mut self, name: Name) -> Option<&mut Vec<Item>> {
+        self.items.iter_mut().find(|(known, _)| *known == name).map(|(_, items)| items)
+    }
+
+    fn extend(&mut self, name: Name, items: impl IntoIterator<Item = Item>) {
+        if let Some(list) = self.items_mut(name) {
+            list.extend(items);
+        }
+    }
+
+    fn add_entities(&mut self, input: &ReplyInput) {
+        let described = input.named_entities.iter().filter_map(|entity| {
+            let description = entity.description.as_deref().map(str::trim).filter(|text| !text.is_empty())?;
+            let name = one_line(&entity.canonical_name);
+            Some(Item::new(Shown::Entity(EntityBlock { name, description: one_line(description) })))
+        });
+        self.extend(Name::Entities, described);
+        let pair = |UncertainPair { entity, other }: &UncertainPair| {
+            Item::new(Shown::Pair(PairLine { a: with_aliases(entity), b: with_aliases(other) }))
+        };
+        self.extend(Name::Uncertain, input.uncertain.iter().map(pair));
+    }
+
+    /// Each node stands in one place only: where recall put it, or else where it always stands.
+    fn add_nodes(&mut self, input: &ReplyInput) {
+        let mut seen = BTreeSet::new();
+        for node in &input.recalled {
+            if seen.insert(node.id) {
+                let name = place(node);
+                self.extend(name, [node_item(name, node, input)]);
+            }
+        }
+        let mut intentions: Vec<&Node> = input.intentions.iter().collect();
+        let mut expectations: Vec<&Node> = input.expectations.iter().collect();
+        for list in [&mut intentions, &mut expectations] {
+            list.sort_by_key(|node| (node.event_time.is_none(), node.event_time.map(|time| time.start)));
+        }
+        let standing = [
+            (Name::Promises, intentions),
+            (Name::Expectations, expectations),
+            (Name::PinnedThoughts, input.pinned_thoughts.iter().collect()),
+            (Name::SelfThoughts, input.self_thoughts.iter().collect()),
+        ];
+        for (name, nodes) in standing {
+            for node in nodes {
+                if seen.insert(node.id) {
+                    self.extend(name, [node_item(name, node, input)]);
+                }
+            }
+        }
+    }
+
+    fn add_talk(&mut self, input: &ReplyInput) {
+        let zone = &input.user_zone;
+        let mut sessions: Vec<_> = input.sessions.iter().collect();
+        sessions.sort_by_key(|session| std::cmp::Reverse(session.last_message_at));
+        let summaries = sessions.into_iter().filter_map(|session| {
+            let summary = session.summary.as_deref().map(one_line).filter(|text| !text.is_empty())?;
+            let bucket = DayBucket::of(session.last_message_at, input.now, zone).heading();
+            Some(Item::new(Shown::Line(format!("[{bucket}] {summary}"))))
+        });
+        self.extend(Name::Sessions, summaries);
+        self.extend(Name::Passages, input.passages.iter().map(|passage| passage_item(passage, input)));
+
+        let burst: BTreeSet<MessageId> = input.burst.iter().map(|message| message.id).collect();
+        let window = newest_first(input.window.iter().filter(|message| !burst.contains(&message.id)));
+        let talk = window.into_iter().map(|message| {
+            let bucket = DayBucket::of(message.created_at, input.now, zone);
+            Item::new(Shown::Dated(bucket, said(message)))
+        });
+        self.extend(Name::Conversation, talk);
+        let burst = newest_first(input.burst.iter());
+        self.extend(Name::Said, burst.into_iter().map(|message| Item::new(Shown::Line(said(message)))));
+    }
+}
+
+/// Where a recalled node is told.
+fn place(node: &Node) -> Name {
+    match (node.kind, node.subject) {
+        (NodeKind::Event, _) => Name::Events,
+        (NodeKind::Thought, Subject::Persona) => Name::SelfThoughts,
+        (NodeKind::Thought, _) => Name::Thoughts,
+        (NodeKind::Intention, _) => Name::Promises,
+        (NodeKind::Expectation, _) => Name::Expectations,
+    }
+}
+
+fn node_item(name: Name, node: &Node, input: &ReplyInput) -> Item {
+    let mut line = one_line(&node.description);
+    if matches!(name, Name::Events | Name::Promises | Name::Expectations) {
+        line.push_str(&calendar::time_phrase(node, input.now, &input.user_zone));
+    }
+    Item { node: Some(node.id), pinned: node.pinned, ..Item::new(Shown::Line(line)) }
+}
+
+fn passage_item(passage: &Passage, input: &ReplyInput) -> Item {
+    let zone = &input.user_zone;
+    let lines = passage.lines.iter();
+    let shown = lines.clone().map(|line| {
+        let label = format!("[{}] {}", calendar::minute(line.at, zone), label(line.speaker));
+        after_label(&label, &line.text)
+    });
+    let messages = lines.clone().map(|line| line.message_id).collect();
+    Item { messages, ..Item::new(Shown::Lines(shown.collect())) }
+}
+
+fn said(message: &Message) -> String {
+    let line = after_label(label(message.role), &message.content);
+    if message.incomplete { line + " … (cut off)" } else { line }
+}
+
+fn label(role: Role) -> &'static str {
+    match role {
+        Role::User => "them:",
+        Role::Persona => "me:",
+    }
+}
+
+fn newest_first<'a>(messages: impl Iterator<Item = &'a Message>) -> Vec<&'a Message> {
+    let mut messages: Vec<&Message> = messages.collect();
+    messages.sort_by_key(|message| std::cmp::Reverse((message.created_at, message.seq)));
+    messages
+}
+
+fn with_aliases(entity: &Entity) -> String {
+    let name = one_line(&entity.canonical_name);
+    let others: Vec<String> = entity
+        .aliases
+        .iter()
+        .filter(|alias| **alias != entity.canonical_name)
+        .map(|alias| one_line(alias))
+        .collect();
+    if others.is_empty() { name } else { format!("{name} (also {})", others.join(", ")) }
+}

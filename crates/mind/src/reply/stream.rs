@@ -1,0 +1,42 @@
+//! A reply while it is being said.
+
+use std::pin::Pin;
+use std::task::{Context, Poll};
+
+use futures_util::Stream;
+use futures_util::stream::BoxStream;
+use llm::{LlmError, StreamEvent};
+
+use crate::observer::{CallInFlight, OK};
+
+/// The model's words as they come: any number of deltas, then [`StreamEvent::Finished`] or an error. The ledger is
+/// told when it ends, fails or is dropped; without a report of the provider the tokens are estimates.
+pub struct ReplyStream {
+    events: BoxStream<'static, Result<StreamEvent, LlmError>>,
+    call: CallInFlight,
+}
+
+impl ReplyStream {
+    pub(crate) fn new(events: BoxStream<'static, Result<StreamEvent, LlmError>>, call: CallInFlight) -> Self {
+        Self { events, call }
+    }
+}
+
+impl Stream for ReplyStream {
+    type Item = Result<StreamEvent, LlmError>;
+
+    fn poll_next(mut self: Pin<&mut Self>, context: &mut Context<'_>) -> Poll<Option<Self::Item>> {
+        let next = self.events.as_mut().poll_next(context);
+        if let Poll::Ready(Some(event)) = &next {
+            match event {
+                Ok(StreamEvent::Delta(text)) => self.call.said(text),
+                Ok(StreamEvent::Finished { usage, model }) => {
+                    self.call.reported(*usage, model);
+                    self.call.end(OK);
+                }
+                Err(error) => self.call.end(error.kind()),
+            }
+        }
+        next
+    }
+}

@@ -1,0 +1,134 @@
+//! What goes when not all fits, and what never does.
+
+use memory::identifiers::NodeId;
+use memory::messages::Role;
+use memory::nodes::NodeKind;
+use mind::{RenderedReply, ReplyBudget, ReplyInput};
+use proptest::prelude::*;
+
+use crate::support::{at, full_input, id, message, node, rendered, session};
+
+fn within(input: &ReplyInput, tokens: u32) -> RenderedReply {
+    rendered(input, ReplyBudget { tokens })
+}
+
+/// A turn after years of talk.
+fn crowded_input() -> ReplyInput {
+    let mut input = full_input();
+    let words = "and then we walked along the harbour and talked about what had been and what might come";
+    for number in 0..30 {
+        let text = format!("No. {number}: {words}");
+        input.recalled.push(node(200 + number, NodeKind::Event, "2026-01-01T00:00:00Z", &text));
+        input.pinned_thoughts.push(node(300 + number, NodeKind::Thought, "2026-01-01T00:00:00Z", &text));
+        input.window.push(message(400 + number, Role::Persona, "2026-03-01T00:00:00Z", &text));
+        input.sessions.push(session(500 + number as u128, "2026-01-01T00:00:00Z", Some(&text)));
+    }
+    input
+}
+
+fn never_cut(reply: &RenderedReply) {
+    for identity in
+        ["IDENTITY Keeps", "IDENTITY Nurse", "IDENTITY Never", "Mira Holm", "# Right now", "wistful"]
+    {
+        assert!(reply.system.contains(identity), "{identity}");
+    }
+    assert!(reply.system.contains("# Style\n") && reply.system.contains("I don't have that"));
+    assert!(reply.user.ends_with("them: And Bis?\n  | Did I tell you?"), "{}", reply.user);
+}
+
+#[test]
+fn what_fits_is_not_cut() {
+    let whole = within(&crowded_input(), 100_000);
+    assert_eq!(whole.cut, Vec::<String>::new());
+    let exact = within(&crowded_input(), whole.tokens);
+    assert_eq!(exact, whole);
+    assert_ne!(within(&crowded_input(), whole.tokens - 1).cut, Vec::<String>::new());
+}
+
+#[test]
+fn the_cuts_come_in_their_order() {
+    let input = crowded_input();
+    let whole = within(&input, 100_000).tokens;
+    let cuts: Vec<String> = [50, 400, 1_200, 2_000, 2_600, 3_200]
+        .into_iter()
+        .map(|less| format!("{less} less: {}", within(&input, whole - less).cut.join("; ")))
+        .collect();
+    insta::assert_snapshot!("cuts", cuts.join("\n"));
+}
+
+#[test]
+fn identity_and_the_last_message_are_never_cut() {
+    let input = crowded_input();
+    for tokens in [0, 1, 500, 1_000, 1_500] {
+        let reply = within(&input, tokens);
+        never_cut(&reply);
+    }
+    let bare = within(&input, 0);
+    assert!(!bare.user.contains("Three hours."), "of the burst only the last message is sure of its place");
+    assert_eq!(bare.user.lines().filter(|line| line.starts_with("# ")).count(), 1);
+    assert_eq!(bare.kept_nodes, []);
+    assert_eq!(bare.kept_passages, []);
+    assert_eq!(bare.inputs["memories"], serde_json::json!([]));
+    assert_eq!(bare.inputs["passages"], serde_json::json!([]));
+}
+
+#[test]
+fn a_long_last_message_stands_whole() {
+    let mut input = crowded_input();
+    input.burst = vec![message(999, Role::User, "2026-03-03T13:04:00Z", &"很长".repeat(5_000))];
+    let reply = within(&input, 2_000);
+    assert!(reply.user.contains(&"很长".repeat(5_000)));
+    assert!(reply.tokens > 2_000);
+}
+
+#[test]
+fn what_a_person_pinned_goes_last_of_its_section() {
+    let mut input = crowded_input();
+    if let Some(last) = input.recalled.last_mut() {
+        last.pinned = true;
+    }
+    let pinned = input.recalled.last().unwrap().id;
+    let whole = within(&input, 100_000).tokens;
+    let reply = within(&input, whole - 2_000);
+    assert!(reply.cut.iter().any(|cut| cut.starts_with("Recent things")), "{:?}", reply.cut);
+    assert!(reply.kept_nodes.contains(&pinned));
+}
+
+#[test]
+fn the_talk_is_cut_from_its_oldest_end() {
+    let mut input = ReplyInput::new("Mira", at("2026-03-03T13:04:00Z"), jiff::tz::TimeZone::UTC);
+    for number in 0..40 {
+        let when = format!("2026-03-03T12:{number:02}:00Z");
+        input.window.push(message(
+            number,
+            Role::User,
+            &when,
+            &format!("line {number} {}", "word ".repeat(20)),
+        ));
+    }
+    input.burst = vec![message(99, Role::User, "2026-03-03T13:04:00Z", "now")];
+    let whole = within(&input, 100_000).tokens;
+    let reply = within(&input, whole - 200);
+    assert!(!reply.user.contains("line 0 ") && reply.user.contains("line 39 "));
+    assert!(reply.cut[0].starts_with("Our recent conversation: "), "{:?}", reply.cut);
+}
+
+proptest! {
+    #![proptest_config(ProptestConfig { cases: 24, failure_persistence: None, ..ProptestConfig::default() })]
+
+    #[test]
+    fn a_prompt_keeps_its_budget_and_says_what_it_kept(tokens in 0u32..6_000) {
+        let input = crowded_input();
+        let reply = within(&input, tokens);
+        never_cut(&reply);
+        let bare = within(&input, 0);
+        prop_assert!(reply.tokens <= tokens.max(bare.tokens));
+        for number in 200..230 {
+            let shown = reply.user.contains(&format!("- No. {}: and then", number - 200))
+                && reply.user.contains("# Recent things you remember happened");
+            if reply.kept_nodes.contains(&NodeId(id(number))) {
+                prop_assert!(shown);
+            }
+        }
+    }
+}

@@ -1,0 +1,16 @@
+//! The mind as the rest of the program sees it.
+#![expect(clippy::unwrap_used, clippy::panic, reason = "a test may fail loudly")]
+
+mod support;
+
+mod asking;
+mod blindness;
+mod budget;
+mod extraction;
+mod garbage;
+mod injection;
+mod offline;
+mod prompts;
+mod reflection;
+mod reply;
+mod streaming;

@@ -1,0 +1,65 @@
+//! The whole way without a network: the provider that answers by rules, through the same door.
+
+use std::sync::Arc;
+
+use futures_util::StreamExt;
+use llm::{Offline, StreamEvent};
+use memory::messages::Role;
+use memory::nodes::NodeKind;
+use memory::ports::{ExtractionInput, Mind, ReflectionInput};
+use memory::text::find_quote;
+use mind::{LanguageMind, Prompts, ReplyBudget, ReplyInput, ReplySampling};
+
+use crate::support::{Ledger, Ticking, at, extraction_input, message, node, reflection_input, shanghai};
+
+fn offline() -> LanguageMind {
+    let clock = Arc::new(Ticking::from(at("2026-03-03T13:00:00Z")));
+    let prompts = Prompts::load(None).unwrap();
+    LanguageMind::new(
+        Arc::new(Offline),
+        clock,
+        Arc::new(Ledger::default()),
+        prompts,
+        ReplySampling::default(),
+    )
+}
+
+#[tokio::test]
+async fn what_was_said_becomes_an_event_with_a_quote_that_holds() {
+    for (said, name) in [("我养了只白猫,叫小黑。", "小黑"), ("I have a white cat named Shadow.", "Shadow")]
+    {
+        let messages = vec![message(1, Role::User, "2026-03-03T12:00:00Z", said)];
+        let input = ExtractionInput { messages, known_nodes: Vec::new(), ..extraction_input() };
+        let extraction = offline().extract(input).await.unwrap();
+        let event = &extraction.events[0];
+        assert!(event.description.contains(name), "{event:?}");
+        assert!(event.evidence.iter().all(|quote| find_quote(said, &quote.quote).is_some()), "{event:?}");
+        assert!(extraction.mentioned_entities.iter().any(|entity| entity.canonical_name == name));
+        assert_eq!(extraction.notes, Vec::<String>::new());
+    }
+}
+
+#[tokio::test]
+async fn a_thought_rests_on_the_events_it_was_given() {
+    let events = vec![node(1, NodeKind::Event, "2026-03-03T12:00:00Z", "用户的外婆去世了。")];
+    let reflection = offline().reflect(ReflectionInput { events, ..reflection_input() }).await.unwrap();
+    assert_eq!(reflection.thoughts.len(), 1);
+    assert_eq!(reflection.notes, Vec::<String>::new());
+}
+
+#[tokio::test]
+async fn a_question_is_answered_from_what_was_recalled() {
+    let mut input = ReplyInput::new("小雨", at("2026-03-03T13:04:00Z"), shanghai());
+    input.recalled = vec![node(10, NodeKind::Event, "2026-02-20T09:00:00Z", "用户养了一只白猫,叫小黑。")];
+    input.burst = vec![message(46, Role::User, "2026-03-03T13:04:00Z", "你还记得我的猫吗")];
+    let mind = offline();
+    let prompt = mind.render_reply(&input, &ReplyBudget::default()).unwrap();
+    let mut reply = String::new();
+    let mut stream = mind.stream_reply(&prompt, None).await.unwrap();
+    while let Some(event) = stream.next().await {
+        if let StreamEvent::Delta(text) = event.unwrap() {
+            reply.push_str(&text);
+        }
+    }
+    assert!(reply.contains("小黑"), "{reply}");
+}

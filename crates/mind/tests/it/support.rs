@@ -1,0 +1,382 @@
+//! A scripted provider, a clock that ticks, and short ways to write memory down.
+
+use std::collections::VecDeque;
+use std::future::Future;
+use std::pin::Pin;
+use std::sync::{Arc, Mutex};
+use std::time::Duration;
+
+use async_trait::async_trait;
+use futures_util::StreamExt;
+use futures_util::stream::{self, BoxStream};
+use jiff::tz::{self, TimeZone};
+use jiff::{SignedDuration, Timestamp};
+use llm::{Completion, LlmError, Provider, Request, StreamEvent, Tier, Usage};
+use memory::core_blocks::CoreBlocks;
+use memory::entities::{Entity, EntityKind, MergeStatus};
+use memory::identifiers::{EntityId, MessageId, NodeId, SessionId};
+use memory::ledger::ModelCall;
+use memory::messages::{Message, Role};
+use memory::nodes::{EventTime, Node, NodeKind, Subject};
+use memory::ports::{Clock, ExtractionInput, ReflectionInput};
+use memory::sessions::{CloseTrigger, Session, SessionStatus};
+use memory::{PersonaId, Scope, UserId};
+use mind::{CallObserver, LanguageMind, Prompts, ReplySampling};
+use uuid::Uuid;
+
+/// The channel of all messages and sessions here: no prompt may contain it.
+pub(crate) const CHANNEL: &str = "discord:77#web";
+
+pub(crate) const USAGE: Usage =
+    Usage { input_tokens: 900, output_tokens: 80, cached_tokens: 512, reported: true };
+
+/// Answers in turn what it was told to; keeps what it was asked.
+pub(crate) struct Scripted {
+    answers: Mutex<VecDeque<Result<String, LlmError>>>,
+    pub(crate) requests: Mutex<Vec<Request>>,
+}
+
+impl Scripted {
+    fn next(&self, request: Request) -> Result<String, LlmError> {
+        self.requests.lock().unwrap().push(request);
+        let next = self.answers.lock().unwrap().pop_front();
+        next.unwrap_or_else(|| Err(LlmError::Fatal { message: "the script is over".to_owned() }))
+    }
+}
+
+#[async_trait]
+impl Provider for Scripted {
+    fn name(&self) -> &str {
+        "scripted"
+    }
+
+    fn model(&self, tier: Tier) -> &str {
+        match tier {
+            Tier::Small => "tiny",
+            Tier::Medium => "middling",
+            Tier::Large => "grand",
+        }
+    }
+
+    async fn complete(&self, request: Request) -> Result<Completion, LlmError> {
+        let model = self.model(request.tier).to_owned();
+        let text = self.next(request)?;
+        let latency = Duration::from_millis(1);
+        Ok(Completion { text, usage: USAGE, model, provider: "scripted".to_owned(), latency })
+    }
+
+    /// One delta per word. A word `!` breaks the stream off; a word `#` ends it without a report.
+    async fn stream(
+        &self,
+        request: Request,
+    ) -> Result<BoxStream<'static, Result<StreamEvent, LlmError>>, LlmError> {
+        let model = self.model(request.tier).to_owned();
+        let text = self.next(request)?;
+        let mut events = Vec::new();
+        for word in text.split_inclusive(' ') {
+            match word.trim() {
+                "!" => events.push(Err(LlmError::Transient { message: "the line broke".to_owned() })),
+                "#" => return Ok(stream::iter(events).boxed()),
+                _ => events.push(Ok(StreamEvent::Delta(word.to_owned()))),
+            }
+        }
+        if events.last().is_none_or(Result::is_ok) {
+            events.push(Ok(StreamEvent::Finished { usage: USAGE, model }));
+        }
+        Ok(stream::iter(events).boxed())
+    }
+}
+
+/// Every look at it takes 5 ms.
+pub(crate) struct Ticking(Mutex<Timestamp>);
+
+impl From<Timestamp> for Ticking {
+    fn from(start: Timestamp) -> Self {
+        Self(Mutex::new(start))
+    }
+}
+
+impl Clock for Ticking {
+    fn now(&self) -> Timestamp {
+        let mut now = self.0.lock().unwrap();
+        *now += SignedDuration::from_millis(5);
+        *now
+    }
+
+    fn sleep(&self, _: Duration) -> Pin<Box<dyn Future<Output = ()> + Send>> {
+        Box::pin(async {})
+    }
+}
+
+#[derive(Default)]
+pub(crate) struct Ledger(pub(crate) Mutex<Vec<ModelCall>>);
+
+impl CallObserver for Ledger {
+    fn observe(&self, call: ModelCall) {
+        self.0.lock().unwrap().push(call);
+    }
+}
+
+impl Ledger {
+    pub(crate) fn outcomes(&self) -> Vec<String> {
+        self.0.lock().unwrap().iter().map(|call| call.outcome.clone()).collect()
+    }
+}
+
+/// A mind with what it talks to.
+pub(crate) struct Setting {
+    pub(crate) mind: LanguageMind,
+    pub(crate) provider: Arc<Scripted>,
+    pub(crate) ledger: Arc<Ledger>,
+}
+
+impl Setting {
+    /// The texts that the provider was sent, system and user.
+    pub(crate) fn asked(&self) -> Vec<(String, String)> {
+        let requests = self.provider.requests.lock().unwrap();
+        requests.iter().map(|request| (request.system.clone(), request.user.clone())).collect()
+    }
+}
+
+pub(crate) fn setting(answers: impl IntoIterator<Item = Result<String, LlmError>>) -> Setting {
+    let provider =
+        Arc::new(Scripted { answers: Mutex::new(answers.into_iter().collect()), requests: Mutex::default() });
+    let ledger = Arc::new(Ledger::default());
+    let mind = LanguageMind::new(
+        provider.clone(),
+        Arc::new(Ticking::from(at("2026-03-03T13:00:00Z"))),
+        ledger.clone(),
+        Prompts::load(None).unwrap(),
+        ReplySampling::default(),
+    );
+    Setting { mind, provider, ledger }
+}
+
+pub(crate) fn answering(answer: impl Into<String>) -> Setting {
+    setting([Ok(answer.into())])
+}
+
+pub(crate) fn at(text: &str) -> Timestamp {
+    text.parse().unwrap()
+}
+
+pub(crate) fn shanghai() -> TimeZone {
+    TimeZone::fixed(tz::offset(8))
+}
+
+pub(crate) fn id(number: u128) -> Uuid {
+    Uuid::from_u128(0x0195_0000_0000_7000_8000_0000_0000_0000 + number)
+}
+
+pub(crate) fn scope() -> Scope {
+    Scope::new(PersonaId::new("persona-9").unwrap(), UserId::new("user-9").unwrap())
+}
+
+pub(crate) fn message(number: i64, role: Role, when: &str, content: &str) -> Message {
+    let created_at = at(when);
+    Message {
+        id: MessageId(id(number as u128)),
+        seq: number,
+        scope: scope(),
+        session_id: SessionId(id(9_000)),
+        turn_id: None,
+        channel_id: CHANNEL.to_owned(),
+        role,
+        content: content.to_owned(),
+        token_count: 1,
+        day: created_at.to_zoned(shanghai()).date(),
+        created_at,
+        incomplete: false,
+    }
+}
+
+pub(crate) fn node(number: i64, kind: NodeKind, created: &str, description: &str) -> Node {
+    Node {
+        id: NodeId(id(number as u128)),
+        seq: number,
+        kind,
+        description: description.to_owned(),
+        emotional_impact: 3,
+        emotion_tags: Vec::new(),
+        relational_tags: Vec::new(),
+        subject: Subject::User,
+        event_time: None,
+        source_session_id: Some(SessionId(id(9_000))),
+        mention_count: 1,
+        superseded_by: None,
+        pinned: false,
+        access_count: 0,
+        last_accessed_at: None,
+        created_at: at(created),
+    }
+}
+
+pub(crate) fn due(node: Node, start: &str) -> Node {
+    Node { event_time: Some(EventTime { start: at(start), end: None }), ..node }
+}
+
+pub(crate) fn entity(
+    number: u128,
+    name: &str,
+    aliases: &[&str],
+    kind: EntityKind,
+    about: Option<&str>,
+) -> Entity {
+    Entity {
+        id: EntityId(id(number)),
+        canonical_name: name.to_owned(),
+        kind,
+        description: about.map(str::to_owned),
+        owner_override: false,
+        merge_status: MergeStatus::Confirmed,
+        merge_target: None,
+        aliases: std::iter::once(&name).chain(aliases).map(|alias| (*alias).to_owned()).collect(),
+        created_at: at("2026-01-01T00:00:00Z"),
+        updated_at: at("2026-01-01T00:00:00Z"),
+    }
+}
+
+pub(crate) fn session(number: u128, last: &str, summary: Option<&str>) -> Session {
+    Session {
+        id: SessionId(id(number)),
+        scope: scope(),
+        channel_id: CHANNEL.to_owned(),
+        status: SessionStatus::Closed,
+        message_count: 4,
+        total_tokens: 400,
+        first_message_at: at(last),
+        last_message_at: at(last),
+        closed_at: None,
+        close_trigger: Some(CloseTrigger::Idle),
+        extracted: true,
+        reflected: true,
+        extracted_events: 1,
+        trivial: false,
+        summary: summary.map(str::to_owned),
+        attempts: 0,
+        last_error: None,
+        retry_at: None,
+    }
+}
+
+/// Two messages, m1 of the user and m2 of the persona; one known node, k1.
+pub(crate) fn extraction_input() -> ExtractionInput {
+    ExtractionInput {
+        persona_name: "Mira".to_owned(),
+        core_blocks: CoreBlocks::default(),
+        messages: vec![
+            message(1, Role::User, "2026-03-03T12:00:00Z", "I moved to Oslo with Biscuit, my beagle."),
+            message(2, Role::Persona, "2026-03-03T12:01:00Z", "I'll ask you on Friday how you settled in."),
+        ],
+        known_entities: Vec::new(),
+        known_nodes: vec![node(50, NodeKind::Event, "2025-06-01T00:00:00Z", "The user lives in Bergen.")],
+        zone: shanghai(),
+        failures: Vec::new(),
+    }
+}
+
+/// Three events, e1 to e3.
+pub(crate) fn reflection_input() -> ReflectionInput {
+    ReflectionInput {
+        persona_name: "Mira".to_owned(),
+        core_blocks: CoreBlocks::default(),
+        events: (1..=3)
+            .map(|number| node(number, NodeKind::Event, "2026-03-03T12:00:00Z", &format!("Event {number}.")))
+            .collect(),
+        zone: shanghai(),
+    }
+}
+
+/// Renders with the built-in templates.
+pub(crate) fn rendered(input: &mind::ReplyInput, budget: mind::ReplyBudget) -> mind::RenderedReply {
+    mind::reply::render(&Prompts::load(None).unwrap(), input, &budget).unwrap()
+}
+
+/// A turn with something in every section, in English.
+pub(crate) fn full_input() -> mind::ReplyInput {
+    let now = "2026-03-03T13:04:00Z";
+    let mut input = mind::ReplyInput::new("Mira", at(now), shanghai());
+    input.core_blocks = CoreBlocks {
+        persona: "IDENTITY Keeps a lighthouse.\n\n## Temper\nDry and warm.".to_owned(),
+        user: "IDENTITY Nurse, lives in Oslo.".to_owned(),
+        style: "IDENTITY Never says \"haha\".".to_owned(),
+    };
+    input.facts = mind::PersonaFacts {
+        full_name: Some("Mira Holm".to_owned()),
+        birth_date: Some("1994-05-17".to_owned()),
+        life_stage: Some("new_parent".to_owned()),
+        location: Some("Hammerfest".to_owned()),
+        ..mind::PersonaFacts::default()
+    };
+    input.mood =
+        Some(memory::mood::Mood::from_signal("wistful", 4, Some("tired, but reaching out"), at(now)));
+    input.persona_zone = Some(TimeZone::fixed(tz::offset(1)));
+    input.user_name = Some("Jonas".to_owned());
+    input.named_entities = vec![
+        entity(70, "Biscuit", &["Bis"], EntityKind::Pet, Some("Jonas's beagle, afraid of thunder.")),
+        entity(71, "Oslo", &[], EntityKind::Place, None),
+    ];
+    input.uncertain = vec![mind::UncertainPair {
+        entity: entity(72, "Scott", &[], EntityKind::Person, None),
+        other: entity(73, "黄逸扬", &["Yiyang"], EntityKind::Person, None),
+    }];
+    let mut about_self = node(13, NodeKind::Thought, "2026-02-28T09:00:00Z", "I grow quiet when he hurries.");
+    about_self.subject = Subject::Persona;
+    input.recalled = vec![
+        due(
+            node(10, NodeKind::Event, "2026-03-01T09:00:00Z", "Jonas moved to Oslo."),
+            "2026-02-27T16:00:00Z",
+        ),
+        node(11, NodeKind::Thought, "2026-03-01T09:00:00Z", "He tells good news in passing."),
+        node(12, NodeKind::Event, "2026-02-20T09:00:00Z", "Biscuit ran away\nand came back."),
+        about_self.clone(),
+    ];
+    input.pinned_thoughts = vec![
+        node(11, NodeKind::Thought, "2026-03-01T09:00:00Z", "He tells good news in passing."),
+        node(14, NodeKind::Thought, "2026-01-10T09:00:00Z", "He is kinder to others than to himself."),
+    ];
+    input.self_thoughts =
+        vec![about_self, node(15, NodeKind::Thought, "2026-02-01T09:00:00Z", "I like being asked back.")];
+    input.intentions = vec![
+        node(16, NodeKind::Intention, "2026-03-01T09:00:00Z", "Mira will read him a poem."),
+        due(
+            node(17, NodeKind::Intention, "2026-03-01T09:00:00Z", "Mira will ask how the interview went."),
+            "2026-03-06T01:00:00Z",
+        ),
+    ];
+    input.expectations = vec![due(
+        node(18, NodeKind::Expectation, "2026-03-01T09:00:00Z", "He will visit his father before Easter."),
+        "2026-04-03T22:00:00Z",
+    )];
+    add_talk(&mut input);
+    input
+}
+
+fn add_talk(input: &mut mind::ReplyInput) {
+    input.sessions = vec![
+        session(80, "2026-03-02T10:00:00Z", Some("The new flat and the night shifts.")),
+        session(81, "2026-02-01T10:00:00Z", Some("A quarrel with Scott.")),
+        session(82, "2026-03-01T10:00:00Z", None),
+    ];
+    input.passages = vec![mind::Passage {
+        lines: vec![
+            passage_line(30, Role::User, "2026-02-11T12:00:00Z", "Bis hid under the bed again.\nPoor thing."),
+            passage_line(31, Role::Persona, "2026-02-11T12:01:00Z", "Thunder?"),
+        ],
+    }];
+    input.window = vec![
+        message(44, Role::Persona, "2026-03-03T13:00:00Z", "Slept at all?"),
+        message(40, Role::User, "2026-02-10T13:00:00Z", "Good night."),
+        message(41, Role::Persona, "2026-02-28T13:00:00Z", "Good morning."),
+        message(42, Role::User, "2026-03-02T13:00:00Z", "First night shift."),
+        message(43, Role::User, "2026-03-03T02:00:00Z", "Home."),
+        message(45, Role::User, "2026-03-03T13:03:00Z", "Three hours."),
+        message(46, Role::User, "2026-03-03T13:04:00Z", "And Bis?\nDid I tell you?"),
+    ];
+    input.burst = vec![input.window[6].clone(), input.window[5].clone()];
+    input.window[0].incomplete = true;
+}
+
+pub(crate) fn passage_line(number: u128, speaker: Role, when: &str, text: &str) -> mind::PassageLine {
+    mind::PassageLine { message_id: MessageId(id(number)), speaker, at: at(when), text: text.to_owned() }
+}
