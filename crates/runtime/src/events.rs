@@ -1,0 +1,201 @@
+//! What watchers are told: names and fields are the seed's, on every channel the same.
+
+use jiff::Timestamp;
+use memory::Scope;
+use memory::consolidate::Formed;
+use memory::identifiers::{MessageId, SessionId, TurnId};
+use memory::mood::Mood;
+use memory::nodes::{NewNode, Subject};
+use serde_json::{Value, json};
+
+/// An event with the memory it belongs to.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Told {
+    /// Whose memory; only those who may see it are told.
+    pub scope: Scope,
+    /// Name on the wire, as `chat.message.done`.
+    pub name: &'static str,
+    /// Fields on the wire.
+    pub data: Value,
+}
+
+/// Something worth telling. It has happened and is durable, except for tokens, which are on their way.
+#[derive(Clone, Debug)]
+pub enum Event {
+    /// The user's line is durable.
+    UserAppended {
+        /// The message.
+        message_id: MessageId,
+        /// Its turn.
+        turn_id: TurnId,
+        /// Where it was said.
+        channel_id: String,
+        /// What was said.
+        content: String,
+        /// When.
+        received_at: Timestamp,
+        /// The client's own name for it.
+        external_ref: Option<String>,
+    },
+    /// A turn was taken up.
+    TypingStarted {
+        /// The turn.
+        turn_id: TurnId,
+        /// Where the reply goes.
+        channel_id: String,
+    },
+    /// A piece of the reply.
+    Token {
+        /// The turn.
+        turn_id: TurnId,
+        /// Where the reply goes.
+        channel_id: String,
+        /// The piece.
+        delta: String,
+    },
+    /// The reply is durable.
+    Done {
+        /// The reply.
+        message_id: MessageId,
+        /// The turn.
+        turn_id: TurnId,
+        /// Where the reply goes.
+        channel_id: String,
+        /// All of it.
+        content: String,
+        /// The client's name for the last line of the burst.
+        in_reply_to: Option<String>,
+        /// Whether the model was cut off.
+        incomplete: bool,
+    },
+    /// No reply will come.
+    TurnFailed {
+        /// The turn.
+        turn_id: TurnId,
+        /// Where it would have gone.
+        channel_id: String,
+        /// Why, for a person.
+        reason: String,
+        /// Whether it may be asked for again.
+        retryable: bool,
+        /// The user's lines, which are safe.
+        user_message_ids: Vec<MessageId>,
+    },
+    /// A session began or ended.
+    SessionBoundary {
+        /// The one that ended.
+        closed: Option<SessionId>,
+        /// The one that began.
+        opened: Option<SessionId>,
+        /// When.
+        at: Timestamp,
+        /// Events and thoughts of the one that ended, once it is closed for good.
+        formed: Option<(u32, u32)>,
+    },
+    /// Something was remembered.
+    Formed(Formed),
+}
+
+impl Event {
+    /// The event as it goes over the wire.
+    pub fn told(self, scope: Scope) -> Told {
+        let (name, mut data) = self.name_and_data();
+        if let Some(fields) = data.as_object_mut() {
+            fields.insert("persona_id".to_owned(), json!(scope.persona));
+            fields.insert("user_id".to_owned(), json!(scope.user));
+        }
+        Told { scope, name, data }
+    }
+
+    fn name_and_data(self) -> (&'static str, Value) {
+        match self {
+            Self::UserAppended { message_id, turn_id, channel_id, content, received_at, external_ref } => (
+                "chat.message.user_appended",
+                json!({"message_id": message_id, "turn_id": turn_id, "source_channel_id": channel_id,
+                    "content": content, "received_at": received_at, "external_ref": external_ref}),
+            ),
+            Self::TypingStarted { turn_id, channel_id } => (
+                "chat.message.typing_started",
+                json!({"message_id": turn_id, "turn_id": turn_id, "source_channel_id": channel_id}),
+            ),
+            Self::Token { turn_id, channel_id, delta } => (
+                "chat.message.token",
+                json!({"message_id": turn_id, "turn_id": turn_id, "source_channel_id": channel_id, "delta": delta}),
+            ),
+            // One bubble keeps one id from typing to done, as the existing page expects; the stored row has its own.
+            Self::Done { message_id, turn_id, channel_id, content, in_reply_to, incomplete } => (
+                "chat.message.done",
+                json!({"message_id": turn_id, "stored_message_id": message_id, "turn_id": turn_id,
+                    "in_reply_to_turn_id": turn_id, "in_reply_to": in_reply_to, "source_channel_id": channel_id,
+                    "content": content, "delivery": "text", "incomplete": incomplete}),
+            ),
+            Self::TurnFailed { turn_id, channel_id, reason, retryable, user_message_ids } => (
+                "chat.message.failed",
+                json!({"turn_id": turn_id, "source_channel_id": channel_id, "reason": reason,
+                    "retryable": retryable, "user_message_ids": user_message_ids}),
+            ),
+            Self::SessionBoundary { closed, opened, at, formed } => {
+                let mut data = json!({"closed_session_id": closed, "new_session_id": opened, "at": at});
+                if let (Some((events, thoughts)), Some(fields)) = (formed, data.as_object_mut()) {
+                    fields.insert("events_count".to_owned(), json!(events));
+                    fields.insert("thoughts_count".to_owned(), json!(thoughts));
+                }
+                ("chat.session.boundary", data)
+            }
+            Self::Formed(formed) => formed_name_and_data(formed),
+        }
+    }
+}
+
+fn formed_name_and_data(formed: Formed) -> (&'static str, Value) {
+    match formed {
+        Formed::Event { session_id, node, at, .. } => (
+            "memory.event.created",
+            json!({"event_id": node.id, "type": node.kind, "description": node.description,
+                "emotional_impact": node.emotional_impact, "session_id": session_id, "created_at": at}),
+        ),
+        Formed::Thought { session_id, node, at, .. } => ("memory.thought.created", thought(session_id, &node, at)),
+        Formed::Entity { entity, .. } => (
+            "memory.entity.confirmed",
+            json!({"entity_id": entity.id, "canonical_name": entity.canonical_name, "kind": entity.kind,
+                "merge_status": entity.merge_status, "created_at": entity.created_at}),
+        ),
+        Formed::Mood { mood, .. } => ("chat.mood.update", mood_data(&mood)),
+        Formed::Closed { session, events, thoughts } => {
+            let (closed, at) = (Some(session.id), session.closed_at.unwrap_or(session.last_message_at));
+            Event::SessionBoundary { closed, opened: None, at, formed: Some((events, thoughts)) }.name_and_data()
+        }
+        Formed::Failed { session } => (
+            "work.failed",
+            json!({"kind": "session", "session_id": session.id, "attempts": session.attempts,
+                "reason": session.last_error}),
+        ),
+    }
+}
+
+fn thought(session_id: SessionId, node: &NewNode, at: Timestamp) -> Value {
+    let source = if node.subject == Subject::Persona { "slow_tick" } else { "reflection" };
+    json!({"thought_id": node.id, "type": node.kind, "subject": node.subject, "description": node.description,
+        "emotional_impact": node.emotional_impact, "source": source, "session_id": session_id,
+        "filling_event_ids": node.filling, "created_at": at})
+}
+
+fn mood_data(mood: &Mood) -> Value {
+    let summary = match &mood.last_user_signal {
+        Some(signal) => format!("{} · {}/10 · {signal}", mood.mood, mood.energy),
+        None => format!("{} · {}/10", mood.mood, mood.energy),
+    };
+    json!({"mood_summary": summary, "mood": mood.mood, "energy": mood.energy,
+        "last_user_signal": mood.last_user_signal, "updated_at": mood.updated_at})
+}
+
+/// The memory that something formed in.
+pub(crate) fn scope_of(formed: &Formed) -> Scope {
+    match formed {
+        Formed::Event { scope, .. }
+        | Formed::Entity { scope, .. }
+        | Formed::Mood { scope, .. }
+        | Formed::Thought { scope, .. } => scope.clone(),
+        Formed::Closed { session, .. } | Formed::Failed { session } => session.scope.clone(),
+    }
+}

@@ -1,0 +1,324 @@
+//! Words come in: room is reserved, each line is made durable, and a burst becomes one turn.
+
+use std::collections::HashMap;
+use std::sync::Arc;
+use std::time::Duration;
+
+use jiff::Timestamp;
+use memory::Scope;
+use memory::capture::{self, CaptureError, Line};
+use memory::identifiers::{MessageId, TurnId};
+use memory::messages::Role;
+use tokio::sync::mpsc;
+
+use crate::events::Event;
+use crate::life::Life;
+use crate::turn::{self, TurnEvent};
+
+/// Lines of one (persona, user) that may wait for their turn.
+pub(crate) const WAITING_LINES_MAX: usize = 256;
+/// Lines at which a burst is answered without further waiting.
+pub(crate) const BURST_LINES_MAX: usize = 50;
+/// Characters at which a burst is answered without further waiting.
+pub(crate) const BURST_CHARACTERS_MAX: usize = 20_000;
+/// When to come back after the inbox was full.
+const RETRY_AFTER: Duration = Duration::from_secs(5);
+
+/// A line as a channel brings it.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Incoming {
+    /// Whose talk it is.
+    pub scope: Scope,
+    /// Which channel brings it and gets the reply.
+    pub channel_id: String,
+    /// The words.
+    pub content: String,
+    /// The client's own name for the line.
+    pub external_ref: Option<String>,
+}
+
+/// A line that is durable.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Accepted {
+    /// The stored message.
+    pub message_id: MessageId,
+    /// The turn that will answer it.
+    pub turn_id: TurnId,
+}
+
+/// Why a line was not taken. Nothing was written.
+#[derive(Debug, thiserror::Error)]
+pub enum AcceptError {
+    /// Too much waits already.
+    #[error("too many messages wait for an answer; nothing was written, try again in a few seconds")]
+    Full {
+        /// When to come back.
+        retry_after: Duration,
+    },
+    /// The program is going down.
+    #[error("EchoVessel is stopping; nothing was written, try again when it is back")]
+    Stopping,
+    /// The line can't be captured.
+    #[error(transparent)]
+    Capture(#[from] CaptureError),
+}
+
+/// What waits to be said in one (persona, user): bursts by channel, and whether a turn runs.
+#[derive(Default)]
+pub(crate) struct Conversation {
+    bursts: HashMap<String, Burst>,
+    running: bool,
+    /// Lines reserved or waiting, over all channels.
+    waiting: usize,
+}
+
+/// Lines of one channel that will be answered together.
+struct Burst {
+    turn_id: TurnId,
+    /// Order among the channels of a conversation.
+    began: u64,
+    lines: usize,
+    characters: usize,
+    /// Captures under way: the burst is not answered before they are durable.
+    in_flight: usize,
+    /// Grows with each line; an older timer has lost its say.
+    generation: u64,
+    /// Its waiting is over; it is answered as soon as no turn runs.
+    ripe: bool,
+    external_ref: Option<String>,
+    watchers: Vec<mpsc::UnboundedSender<TurnEvent>>,
+}
+
+/// A burst that is ready to be answered.
+pub(crate) struct ReadyTurn {
+    pub(crate) turn_id: TurnId,
+    pub(crate) scope: Scope,
+    pub(crate) channel_id: String,
+    pub(crate) external_ref: Option<String>,
+    pub(crate) watchers: Vec<mpsc::UnboundedSender<TurnEvent>>,
+}
+
+impl Life {
+    /// Takes a line: reserves room, makes it durable, and answers its burst after the debounce. Returns when the line
+    /// is durable. `watcher` hears of its turn.
+    pub(crate) async fn accept(
+        self: &Arc<Self>,
+        incoming: Incoming,
+        watcher: Option<mpsc::UnboundedSender<TurnEvent>>,
+    ) -> Result<Accepted, AcceptError> {
+        if self.stopping.is_cancelled() {
+            return Err(AcceptError::Stopping);
+        }
+        capture::check(&incoming.content)?;
+        let turn_id = self.reserve(&incoming)?;
+        let line = Line {
+            scope: incoming.scope.clone(),
+            channel_id: incoming.channel_id.clone(),
+            turn_id: Some(turn_id),
+            role: Role::User,
+            content: incoming.content.clone(),
+            incomplete: false,
+        };
+        let captured = match self.record(line, None).await {
+            Ok(captured) => captured,
+            Err(error) => {
+                self.release(&incoming, turn_id);
+                return Err(error.into());
+            }
+        };
+        let message = captured.message;
+        self.tell(&incoming.scope, Event::UserAppended {
+            message_id: message.id,
+            turn_id,
+            channel_id: incoming.channel_id.clone(),
+            content: incoming.content.clone(),
+            received_at: message.created_at,
+            external_ref: incoming.external_ref.clone(),
+        });
+        self.arm(incoming, turn_id, watcher);
+        Ok(Accepted { message_id: message.id, turn_id })
+    }
+
+    fn reserve(&self, incoming: &Incoming) -> Result<TurnId, AcceptError> {
+        let now = self.clock().now();
+        let mut conversations = self.conversations();
+        let conversation = conversations.entry(incoming.scope.clone()).or_default();
+        if conversation.waiting >= WAITING_LINES_MAX {
+            return Err(AcceptError::Full { retry_after: RETRY_AFTER });
+        }
+        conversation.waiting += 1;
+        let burst = conversation.bursts.entry(incoming.channel_id.clone()).or_insert_with(|| Burst {
+            turn_id: TurnId(self.ids().next(now)),
+            began: self.next_number(),
+            lines: 0,
+            characters: 0,
+            in_flight: 0,
+            generation: 0,
+            ripe: false,
+            external_ref: None,
+            watchers: Vec::new(),
+        });
+        burst.in_flight += 1;
+        Ok(burst.turn_id)
+    }
+
+    /// Gives back the room of a line that could not be captured.
+    fn release(self: &Arc<Self>, incoming: &Incoming, turn_id: TurnId) {
+        {
+            let mut conversations = self.conversations();
+            let Some(conversation) = conversations.get_mut(&incoming.scope) else { return };
+            conversation.waiting = conversation.waiting.saturating_sub(1);
+            if let Some(burst) = conversation.bursts.get_mut(&incoming.channel_id)
+                && burst.turn_id == turn_id
+            {
+                burst.in_flight = burst.in_flight.saturating_sub(1);
+                if burst.lines == 0 && burst.in_flight == 0 {
+                    conversation.bursts.remove(&incoming.channel_id);
+                }
+            }
+            if conversation.is_quiet() {
+                conversations.remove(&incoming.scope);
+            }
+        }
+        // The burst's timer may have gone by while the failed capture was under way.
+        self.answer_ripe(&incoming.scope);
+    }
+
+    /// Counts the durable line and starts its burst's wait anew.
+    fn arm(
+        self: &Arc<Self>,
+        incoming: Incoming,
+        turn_id: TurnId,
+        watcher: Option<mpsc::UnboundedSender<TurnEvent>>,
+    ) {
+        let generation = {
+            let mut conversations = self.conversations();
+            let Some(conversation) = conversations.get_mut(&incoming.scope) else { return };
+            let Some(burst) = conversation.bursts.get_mut(&incoming.channel_id) else { return };
+            if burst.turn_id != turn_id {
+                return;
+            }
+            burst.in_flight = burst.in_flight.saturating_sub(1);
+            burst.lines += 1;
+            burst.characters += incoming.content.chars().count();
+            burst.generation += 1;
+            burst.external_ref = incoming.external_ref.or(burst.external_ref.take());
+            burst.watchers.extend(watcher);
+            burst.ripe |= burst.lines >= BURST_LINES_MAX || burst.characters >= BURST_CHARACTERS_MAX;
+            burst.generation
+        };
+        let debounce = self.debounce(&incoming.channel_id);
+        let life = self.clone();
+        let (scope, channel_id) = (incoming.scope, incoming.channel_id);
+        self.tasks.spawn(async move {
+            if !debounce.is_zero() {
+                tokio::select! {
+                    () = life.clock().sleep(debounce) => {}
+                    () = life.stopping.cancelled() => {}
+                }
+            }
+            life.ripen(&scope, &channel_id, generation);
+            life.answer_ripe(&scope);
+        });
+    }
+
+    fn ripen(&self, scope: &Scope, channel_id: &str, generation: u64) {
+        let mut conversations = self.conversations();
+        let burst = conversations.get_mut(scope).and_then(|c| c.bursts.get_mut(channel_id));
+        if let Some(burst) = burst.filter(|burst| burst.generation == generation) {
+            burst.ripe = true;
+        }
+    }
+
+    /// Puts a stored turn back to be answered, as after a crash or when a person asks again.
+    pub(crate) fn resume(self: &Arc<Self>, scope: Scope, channel_id: String, turn_id: TurnId) {
+        let ready = ReadyTurn { turn_id, scope, channel_id, external_ref: None, watchers: Vec::new() };
+        let life = self.clone();
+        self.tasks.spawn(async move {
+            loop {
+                // Made before the look, so that a turn that ends in between is not missed.
+                let ended = life.turn_ended.notified();
+                let free = {
+                    let mut conversations = life.conversations();
+                    let conversation = conversations.entry(ready.scope.clone()).or_default();
+                    !std::mem::replace(&mut conversation.running, true)
+                };
+                if free {
+                    break;
+                }
+                tokio::select! {
+                    () = ended => {}
+                    () = life.stopping.cancelled() => return,
+                }
+            }
+            let scope = ready.scope.clone();
+            turn::run(&life, ready).await;
+            life.turn_is_over(&scope);
+            life.answer_ripe(&scope);
+        });
+    }
+
+    /// Starts the next ripe burst of the conversation, unless a turn runs: one turn at a time per (persona, user).
+    pub(crate) fn answer_ripe(self: &Arc<Self>, scope: &Scope) {
+        let Some(ready) = self.take_ripe(scope) else { return };
+        let life = self.clone();
+        let scope = scope.clone();
+        self.tasks.spawn(async move {
+            let mut next = Some(ready);
+            while let Some(ready) = next {
+                turn::run(&life, ready).await;
+                life.turn_is_over(&scope);
+                next = life.take_ripe(&scope);
+            }
+        });
+    }
+
+    fn take_ripe(&self, scope: &Scope) -> Option<ReadyTurn> {
+        if self.stopping.is_cancelled() {
+            // The lines are durable and their turn is pending: the next start takes it up.
+            return None;
+        }
+        let mut conversations = self.conversations();
+        let conversation = conversations.get_mut(scope)?;
+        if conversation.running {
+            return None;
+        }
+        let ripe = conversation.bursts.iter().filter(|(_, burst)| burst.ripe && burst.in_flight == 0);
+        let Some((channel_id, _)) = ripe.min_by_key(|(_, burst)| burst.began) else {
+            if conversation.is_quiet() {
+                conversations.remove(scope);
+            }
+            return None;
+        };
+        let channel_id = channel_id.clone();
+        let burst = conversation.bursts.remove(&channel_id)?;
+        conversation.running = true;
+        conversation.waiting = conversation.waiting.saturating_sub(burst.lines);
+        Some(ReadyTurn {
+            turn_id: burst.turn_id,
+            scope: scope.clone(),
+            channel_id,
+            external_ref: burst.external_ref,
+            watchers: burst.watchers,
+        })
+    }
+
+    fn turn_is_over(&self, scope: &Scope) {
+        if let Some(conversation) = self.conversations().get_mut(scope) {
+            conversation.running = false;
+        }
+        self.turn_ended.notify_waiters();
+    }
+
+    /// Whether a stored turn may be taken up after a crash, or is too old to be answered without being asked.
+    pub(crate) fn is_fresh(&self, last_message_at: Timestamp) -> bool {
+        let age = self.clock().now().duration_since(last_message_at);
+        age.is_negative() || age.unsigned_abs() <= self.settings.answer_within
+    }
+}
+
+impl Conversation {
+    fn is_quiet(&self) -> bool {
+        !self.running && self.bursts.is_empty() && self.waiting == 0
+    }
+}

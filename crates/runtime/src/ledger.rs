@@ -1,0 +1,39 @@
+//! Writes every model call to the cost ledger, behind the call and never in its way.
+
+use std::sync::Arc;
+
+use memory::ledger::ModelCall;
+use memory::ports::Store;
+use mind::CallObserver;
+use tokio::sync::mpsc;
+
+/// Calls that may wait to be written; beyond that they are told to the log only.
+const WAITING_MAX: usize = 1_024;
+
+/// Takes calls from the mind and hands them to the store.
+pub struct Ledger {
+    calls: mpsc::Sender<ModelCall>,
+}
+
+impl Ledger {
+    /// Begins to write. Ends when the ledger is dropped and all that waits is written.
+    pub fn start(store: Arc<dyn Store>) -> Arc<Self> {
+        let (calls, mut waiting) = mpsc::channel(WAITING_MAX);
+        tokio::spawn(async move {
+            while let Some(call) = waiting.recv().await {
+                if let Err(error) = store.record_call(call).await {
+                    tracing::warn!("a model call is missing in the cost ledger: {error}");
+                }
+            }
+        });
+        Arc::new(Self { calls })
+    }
+}
+
+impl CallObserver for Ledger {
+    fn observe(&self, call: ModelCall) {
+        if let Err(error) = self.calls.try_send(call) {
+            tracing::warn!("a model call is missing in the cost ledger: {error}");
+        }
+    }
+}

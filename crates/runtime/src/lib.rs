@@ -1,0 +1,23 @@
+//! The life of a persona: words come in, a turn answers them, silence becomes memory, and everybody who watches is
+//! told.
+//!
+//! [`turn`] decides the order of a turn's steps, and no other file does. [`inbox`] makes each line durable before its
+//! sender hears of it and gathers bursts. [`broadcast`] tells what happened without ever slowing it. [`idle`] ends
+//! quiet sessions, [`consolidator`] makes memory of them, [`vectors`] fills in message vectors behind the talk.
+
+mod inbox;
+mod turn;
+mod events;
+mod broadcast;
+mod idle;
+mod consolidator;
+mod vectors;
+mod ledger;
+mod life;
+
+pub use broadcast::{Broadcast, Delivery, Subscription};
+pub use events::{Event, Told};
+pub use inbox::{AcceptError, Accepted, Incoming};
+pub use ledger::Ledger;
+pub use life::{Parts, Runtime, RuntimeSettings};
+pub use turn::TurnEvent;

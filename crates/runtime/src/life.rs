@@ -1,0 +1,370 @@
+//! A persona's life as one thing: its parts, its start, its end, and the door that channels and pages use.
+
+use std::collections::{HashMap, HashSet};
+use std::sync::atomic::{AtomicU64, Ordering};
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::time::Duration;
+
+use jiff::Timestamp;
+use jiff::tz::TimeZone;
+use memory::capture::{CaptureError, Line, Recorder};
+use memory::consolidate::ConsolidateSettings;
+use memory::identifiers::{SessionId, TurnId};
+use memory::ledger::Receipt;
+use memory::messages::Turn;
+use memory::ports::{Captured, Clock, Embedder, Ids, PersonaRecord, Store, StoreError};
+use memory::recall::{RecallRequest, RecallSettings, Recalled, SpeakerNames, recall};
+use memory::sessions::{CloseTrigger, Session, SessionPolicy};
+use memory::vector_index::VectorIndex;
+use memory::{PersonaId, Scope, UserId};
+use mind::LanguageMind;
+use tokio::sync::{Notify, mpsc};
+use tokio_util::sync::CancellationToken;
+use tokio_util::task::TaskTracker;
+
+use crate::broadcast::Broadcast;
+use crate::events::Event;
+use crate::inbox::{AcceptError, Accepted, Conversation, Incoming};
+use crate::turn::TurnEvent;
+
+/// How long turns that are under way may take to finish when the program stops.
+const STOP_LIMIT: Duration = Duration::from_secs(20);
+
+/// What a person can set about a persona's life.
+#[derive(Clone, Debug)]
+pub struct RuntimeSettings {
+    /// The persona that answers when a request names none.
+    pub persona: PersonaId,
+    /// Its first name; afterwards the store holds it.
+    pub persona_name: String,
+    /// The zone of users who have not told theirs.
+    pub zone: TimeZone,
+    /// When sessions end by themselves.
+    pub session: SessionPolicy,
+    /// How often quiet sessions are looked for.
+    pub scan_every: Duration,
+    /// How often sessions to consolidate are looked for; the end of a session also wakes the worker.
+    pub poll_every: Duration,
+    /// What consolidation goes by.
+    pub consolidate: ConsolidateSettings,
+    /// What recall goes by.
+    pub recall: RecallSettings,
+    /// Messages of the recent window.
+    pub recent_window: u32,
+    /// How long a burst is waited for, by channel; zero for a channel that is not listed.
+    pub debounce: HashMap<String, Duration>,
+    /// Tokens that a reply's prompt may take.
+    pub prompt_tokens: u32,
+    /// How long one turn may take.
+    pub turn_timeout: Duration,
+    /// Age up to which a turn that a crash interrupted is still answered.
+    pub answer_within: Duration,
+}
+
+/// What a life is made of.
+pub struct Parts {
+    /// Where memory is kept.
+    pub store: Arc<dyn Store>,
+    /// Who makes vectors; none where words must do.
+    pub embedder: Option<Arc<dyn Embedder>>,
+    /// Vectors of active scopes.
+    pub index: Arc<VectorIndex>,
+    /// Who is asked.
+    pub mind: Arc<LanguageMind>,
+    /// The time.
+    pub clock: Arc<dyn Clock>,
+    /// Ids of what is written.
+    pub ids: Arc<dyn Ids>,
+    /// Who is told.
+    pub broadcast: Broadcast,
+    /// What a person can set.
+    pub settings: RuntimeSettings,
+}
+
+/// A persona's life, seen from outside. Cheap to clone.
+#[derive(Clone)]
+pub struct Runtime {
+    life: Arc<Life>,
+}
+
+pub(crate) struct Life {
+    parts: Parts,
+    pub(crate) settings: RuntimeSettings,
+    conversations: Mutex<HashMap<Scope, Conversation>>,
+    known: Mutex<HashSet<Scope>>,
+    numbers: AtomicU64,
+    /// No new turns.
+    pub(crate) stopping: CancellationToken,
+    pub(crate) tasks: TaskTracker,
+    pub(crate) turn_ended: Notify,
+    /// A session ended: there may be work for the consolidation worker.
+    pub(crate) session_ended: Notify,
+    /// A message was captured: there may be vectors to make.
+    pub(crate) captured: Notify,
+    /// One recall at a time may be told apart from background embedding: turns go first.
+    pub(crate) turns_running: AtomicU64,
+}
+
+impl Runtime {
+    /// Puts the parts together. Nothing moves before [`Runtime::start`].
+    pub fn new(parts: Parts) -> Self {
+        let settings = parts.settings.clone();
+        let life = Life {
+            parts,
+            settings,
+            conversations: Mutex::default(),
+            known: Mutex::default(),
+            numbers: AtomicU64::new(0),
+            stopping: CancellationToken::new(),
+            tasks: TaskTracker::new(),
+            turn_ended: Notify::new(),
+            session_ended: Notify::new(),
+            captured: Notify::new(),
+            turns_running: AtomicU64::new(0),
+        };
+        Self { life: Arc::new(life) }
+    }
+
+    /// Takes up what a crash or a stop left, then begins the background work.
+    pub async fn start(&self) -> Result<(), StoreError> {
+        let life = &self.life;
+        let settings = &life.settings;
+        life.store().ensure_persona(&settings.persona, &settings.persona_name, life.clock().now()).await?;
+        let released = life.store().release_claims().await?;
+        if released > 0 {
+            tracing::info!(sessions = released, "sessions that were being consolidated are taken up again");
+        }
+        life.recover_turns().await?;
+        life.tasks.spawn(crate::idle::run(life.clone()));
+        life.tasks.spawn(crate::consolidator::run(life.clone()));
+        life.tasks.spawn(crate::vectors::run(life.clone()));
+        Ok(())
+    }
+
+    /// Takes no new words, lets turns that are under way finish, up to 20 s, and ends the background work. What is
+    /// not finished is durable and is taken up at the next start.
+    pub async fn stop(&self) {
+        self.life.stopping.cancel();
+        self.life.tasks.close();
+        tokio::select! {
+            () = self.life.tasks.wait() => {}
+            () = self.life.clock().sleep(STOP_LIMIT) => {
+                tracing::warn!("a turn did not finish in time; it is taken up at the next start");
+            }
+        }
+    }
+
+    /// Takes a line of the user; returns when it is durable.
+    pub async fn accept(&self, incoming: Incoming) -> Result<Accepted, AcceptError> {
+        self.life.clone().accept(incoming, None).await
+    }
+
+    /// Like [`Runtime::accept`], and hears of the turn that answers it: for channels that reply on the spot.
+    pub async fn accept_and_watch(
+        &self,
+        incoming: Incoming,
+    ) -> Result<(Accepted, mpsc::UnboundedReceiver<TurnEvent>), AcceptError> {
+        let (sender, receiver) = mpsc::unbounded_channel();
+        let accepted = self.life.clone().accept(incoming, Some(sender)).await?;
+        Ok((accepted, receiver))
+    }
+
+    /// Asks again for the reply of a failed turn. None if there is no such failed turn.
+    pub async fn retry_turn(&self, id: TurnId) -> Result<Option<Turn>, StoreError> {
+        let reopened = self.life.store().reopen_turn(id).await?;
+        if let Some(turn) = &reopened {
+            self.life.resume(turn.scope.clone(), turn.channel_id.clone(), turn.id);
+        }
+        Ok(reopened)
+    }
+
+    /// Ends a session now; its consolidation follows. None if it is not open.
+    pub async fn close_session(&self, id: SessionId) -> Result<Option<Session>, StoreError> {
+        let ended = self.life.store().end_session(id, CloseTrigger::Explicit).await?;
+        if ended.is_some() {
+            self.life.session_ended.notify_one();
+        }
+        Ok(ended)
+    }
+
+    /// Takes a failed session up again. None if it has not failed.
+    pub async fn retry_session(&self, id: SessionId) -> Result<Option<Session>, StoreError> {
+        let retried = self.life.store().retry_session(id).await?;
+        if retried.is_some() {
+            self.life.session_ended.notify_one();
+        }
+        Ok(retried)
+    }
+
+    /// What a text brings to mind, as a turn would see it at `now` (default: the present), with an empty recent window.
+    pub async fn recall(&self, scope: Scope, text: String, now: Option<Timestamp>) -> Result<Recalled, StoreError> {
+        self.life.ensure_known(&scope).await?;
+        let zone = self.life.zone_of(&scope.user).await?;
+        let now = now.unwrap_or_else(|| self.life.clock().now());
+        self.life.recall(RecallRequest { scope, text, now, zone, window: Vec::new() }).await
+    }
+
+    /// The memory of the configured persona and this user.
+    pub fn scope(&self, persona: Option<PersonaId>, user: UserId) -> Scope {
+        Scope::new(persona.unwrap_or_else(|| self.life.settings.persona.clone()), user)
+    }
+
+    /// Makes sure that the persona and the user of the scope exist, and gives the persona.
+    pub async fn ensure_known(&self, scope: &Scope) -> Result<PersonaRecord, StoreError> {
+        self.life.ensure_known(scope).await?;
+        self.life.persona_of(scope).await
+    }
+
+    /// Where memory is kept.
+    pub fn store(&self) -> &dyn Store {
+        self.life.store()
+    }
+
+    /// Who is asked.
+    pub fn mind(&self) -> &LanguageMind {
+        &self.life.parts.mind
+    }
+
+    /// Whether there are vectors, or words alone.
+    pub fn embedder(&self) -> Option<&dyn Embedder> {
+        self.life.embedder()
+    }
+
+    /// Who is told.
+    pub fn broadcast(&self) -> &Broadcast {
+        &self.life.parts.broadcast
+    }
+
+    /// The time.
+    pub fn clock(&self) -> &dyn Clock {
+        self.life.clock()
+    }
+
+    /// The time, to keep.
+    pub fn shared_clock(&self) -> Arc<dyn Clock> {
+        self.life.parts.clock.clone()
+    }
+
+    /// What a person has set.
+    pub fn settings(&self) -> &RuntimeSettings {
+        &self.life.settings
+    }
+}
+
+impl Life {
+    pub(crate) fn store(&self) -> &dyn Store {
+        &*self.parts.store
+    }
+
+    pub(crate) fn embedder(&self) -> Option<&dyn Embedder> {
+        self.parts.embedder.as_deref()
+    }
+
+    pub(crate) fn index(&self) -> &VectorIndex {
+        &self.parts.index
+    }
+
+    pub(crate) fn mind(&self) -> &LanguageMind {
+        &self.parts.mind
+    }
+
+    pub(crate) fn clock(&self) -> &dyn Clock {
+        &*self.parts.clock
+    }
+
+    pub(crate) fn ids(&self) -> &dyn Ids {
+        &*self.parts.ids
+    }
+
+    pub(crate) fn tell(&self, scope: &Scope, event: Event) {
+        self.parts.broadcast.tell(event.told(scope.clone()));
+    }
+
+    pub(crate) fn next_number(&self) -> u64 {
+        self.numbers.fetch_add(1, Ordering::Relaxed)
+    }
+
+    pub(crate) fn conversations(&self) -> MutexGuard<'_, HashMap<Scope, Conversation>> {
+        // Nothing that holds the lock can leave it half-changed: the counters are set before anything that may panic.
+        self.conversations.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    pub(crate) fn debounce(&self, channel_id: &str) -> Duration {
+        self.settings.debounce.get(channel_id).copied().unwrap_or_default()
+    }
+
+    /// Makes a line durable and tells of the sessions that it began or ended.
+    pub(crate) async fn record(&self, line: Line, receipt: Option<Receipt>) -> Result<Captured, CaptureError> {
+        let scope = line.scope.clone();
+        self.ensure_known(&scope).await?;
+        let zone = self.zone_of(&scope.user).await?;
+        let recorder =
+            Recorder { store: self.store(), clock: self.clock(), ids: self.ids(), policy: self.settings.session };
+        let captured = recorder.capture(line, &zone, receipt).await?;
+        if let Some(session) = &captured.opened {
+            let at = session.first_message_at;
+            self.tell(&scope, Event::SessionBoundary { closed: None, opened: Some(session.id), at, formed: None });
+        }
+        if !captured.ended.is_empty() {
+            self.session_ended.notify_one();
+        }
+        self.captured.notify_one();
+        Ok(captured)
+    }
+
+    pub(crate) async fn recall(&self, request: RecallRequest) -> Result<Recalled, StoreError> {
+        let persona = self.persona_of(&request.scope).await?;
+        let user = self.store().ensure_user(&request.scope.user, request.now).await?;
+        let speaker_names = SpeakerNames {
+            user: user.display_name.into_iter().collect(),
+            persona: vec![persona.display_name],
+        };
+        let settings = RecallSettings { speaker_names, ..self.settings.recall.clone() };
+        recall(self.store(), self.index(), self.embedder(), &settings, request).await
+    }
+
+    pub(crate) async fn ensure_known(&self, scope: &Scope) -> Result<(), StoreError> {
+        let known = |life: &Self| life.known.lock().unwrap_or_else(PoisonError::into_inner).contains(scope);
+        if known(self) {
+            return Ok(());
+        }
+        let now = self.clock().now();
+        self.store().ensure_persona(&scope.persona, &self.settings.persona_name, now).await?;
+        self.store().ensure_user(&scope.user, now).await?;
+        self.known.lock().unwrap_or_else(PoisonError::into_inner).insert(scope.clone());
+        Ok(())
+    }
+
+    pub(crate) async fn persona_of(&self, scope: &Scope) -> Result<PersonaRecord, StoreError> {
+        let now = self.clock().now();
+        self.store().ensure_persona(&scope.persona, &self.settings.persona_name, now).await
+    }
+
+    /// The user's zone, or the daemon's where it is not known or no longer exists.
+    pub(crate) async fn zone_of(&self, user: &UserId) -> Result<TimeZone, StoreError> {
+        let record = self.store().ensure_user(user, self.clock().now()).await?;
+        let zone = record.timezone.and_then(|name| TimeZone::get(&name).ok());
+        Ok(zone.unwrap_or_else(|| self.settings.zone.clone()))
+    }
+
+    /// Answers what a crash left unanswered, unless it is so old that a reply would come out of nowhere.
+    async fn recover_turns(self: &Arc<Self>) -> Result<(), StoreError> {
+        for turn in self.store().pending_turns().await? {
+            if self.is_fresh(turn.last_message_at) {
+                self.resume(turn.scope, turn.channel_id, turn.id);
+                continue;
+            }
+            let reason = "EchoVessel was away when this was said; ask again for an answer";
+            self.store().fail_turn(turn.id, reason).await?;
+            let messages = self.store().turn_messages(turn.id).await?;
+            self.tell(&turn.scope, Event::TurnFailed {
+                turn_id: turn.id,
+                channel_id: turn.channel_id,
+                reason: reason.to_owned(),
+                retryable: true,
+                user_message_ids: messages.into_iter().map(|message| message.id).collect(),
+            });
+        }
+        Ok(())
+    }
+}

@@ -1,0 +1,320 @@
+//! One turn, top to bottom. The only file that decides the order of its steps:
+//! typing → window → recall → prompt → stream → capture → done.
+
+use std::collections::HashSet;
+use std::panic::AssertUnwindSafe;
+use std::sync::Arc;
+use std::sync::atomic::Ordering;
+
+use futures_util::{FutureExt as _, StreamExt as _};
+use memory::capture::{CaptureError, Line};
+use memory::entities::MergeStatus;
+use memory::identifiers::{MessageId, NodeId};
+use memory::ledger::{Receipt, TokenUsage};
+use memory::messages::{Message, Role};
+use memory::nodes::Node;
+use memory::ports::StoreError;
+use memory::recall::{Candidate, CandidateKind, RecallRequest, Recalled};
+use mind::{
+    LlmError, Passage, PassageLine, PromptError, RenderedReply, ReplyBudget, ReplyInput, StreamEvent, UncertainPair,
+};
+use tokio::sync::mpsc;
+
+use crate::events::Event;
+use crate::inbox::ReadyTurn;
+use crate::life::Life;
+
+/// What a channel that replies on the spot hears of its turn.
+#[derive(Clone, Debug)]
+pub enum TurnEvent {
+    /// It was taken up.
+    Started,
+    /// A piece of the reply.
+    Delta(String),
+    /// The reply is durable.
+    Done {
+        /// The stored message.
+        message: Box<Message>,
+        /// What it cost.
+        usage: TokenUsage,
+        /// Who spoke.
+        model: String,
+        /// Whether the model was cut off.
+        incomplete: bool,
+    },
+    /// No reply will come.
+    Failed {
+        /// Why, for a person.
+        reason: String,
+        /// Whether it may be asked for again.
+        retryable: bool,
+    },
+}
+
+/// Why a turn has no reply. The user's words are safe in each case.
+#[derive(Debug, thiserror::Error)]
+enum TurnError {
+    #[error(transparent)]
+    Model(#[from] LlmError),
+    #[error("the language model said nothing")]
+    Silent,
+    #[error("the turn took longer than allowed (limits.turn_timeout)")]
+    OutOfTime,
+    #[error(transparent)]
+    Prompt(#[from] PromptError),
+    #[error(transparent)]
+    Store(#[from] StoreError),
+    #[error(transparent)]
+    Capture(#[from] CaptureError),
+    #[error("a defect of EchoVessel stopped the turn; what you said is safe, ask again")]
+    Defect,
+}
+
+/// What the model said, and how it ended.
+#[derive(Default)]
+struct Spoken {
+    text: String,
+    usage: TokenUsage,
+    model: String,
+    /// Why it is not whole.
+    cut: Option<TurnError>,
+}
+
+/// What the turn is about to say it from.
+struct Prepared {
+    recalled: Recalled,
+    prompt: RenderedReply,
+}
+
+/// Takes a turn to its end. Whatever happens, the turn ends answered or failed and everybody is told.
+pub(crate) async fn run(life: &Arc<Life>, turn: ReadyTurn) {
+    life.turns_running.fetch_add(1, Ordering::Relaxed);
+    let outcome = AssertUnwindSafe(answer(life, &turn)).catch_unwind().await.unwrap_or(Err(TurnError::Defect));
+    life.turns_running.fetch_sub(1, Ordering::Relaxed);
+    if let Err(error) = outcome {
+        fail(life, &turn, error).await;
+    }
+}
+
+async fn answer(life: &Arc<Life>, turn: &ReadyTurn) -> Result<(), TurnError> {
+    tell(life, turn, Event::TypingStarted { turn_id: turn.turn_id, channel_id: turn.channel_id.clone() });
+    turn.hear(TurnEvent::Started);
+    let prepared = prepare(life, turn).await?;
+    let spoken = speak(life, turn, &prepared.prompt).await?;
+    deliver(life, turn, prepared, spoken).await
+}
+
+/// Reads what the reply rests on: window, memories, mood, core blocks; and renders the prompt.
+async fn prepare(life: &Arc<Life>, turn: &ReadyTurn) -> Result<Prepared, TurnError> {
+    let store = life.store();
+    let burst = store.turn_messages(turn.turn_id).await?;
+    let burst: Vec<Message> = burst.into_iter().filter(|message| message.role == Role::User).collect();
+    let wide = life.settings.recent_window.saturating_add(u32::try_from(burst.len()).unwrap_or(u32::MAX));
+    let mut window = store.messages_before(&turn.scope, None, wide).await?;
+    window.reverse();
+    let zone = life.zone_of(&turn.scope.user).await?;
+    let now = life.clock().now();
+    let mut seen: Vec<i64> = window.iter().map(|message| message.seq).collect();
+    seen.extend(burst.iter().map(|message| message.seq).filter(|seq| !window.iter().any(|m| m.seq == *seq)));
+    let request = RecallRequest {
+        scope: turn.scope.clone(),
+        text: burst.iter().map(|message| message.content.as_str()).collect::<Vec<_>>().join("\n"),
+        now,
+        zone: zone.clone(),
+        window: seen,
+    };
+    let recalled = life.recall(request).await?;
+    let persona = life.persona_of(&turn.scope).await?;
+    let mut input = ReplyInput::new(persona.display_name, now, zone);
+    input.core_blocks = store.core_blocks(&turn.scope).await?;
+    input.mood = store.mood(&turn.scope).await?.map(|mood| mood.at(now));
+    input.persona_zone = persona.timezone.and_then(|name| jiff::tz::TimeZone::get(&name).ok());
+    input.window = window;
+    input.burst = burst;
+    bring_to_mind(&mut input, &recalled);
+    let budget = ReplyBudget { tokens: life.settings.prompt_tokens };
+    let prompt = life.mind().render_reply(&input, &budget)?;
+    Ok(Prepared { recalled, prompt })
+}
+
+fn bring_to_mind(input: &mut ReplyInput, recalled: &Recalled) {
+    let chosen: HashSet<NodeId> = recalled.nodes.iter().map(|scored| scored.node.id).collect();
+    // A thought that the text itself brought up is not told twice.
+    let fresh = |nodes: &[Node]| nodes.iter().filter(|node| !chosen.contains(&node.id)).cloned().collect::<Vec<_>>();
+    input.recalled = recalled.nodes.iter().map(|scored| scored.node.clone()).collect();
+    input.pinned_thoughts = fresh(&recalled.pinned.about_user);
+    input.self_thoughts = fresh(&recalled.pinned.about_self);
+    input.intentions = fresh(&recalled.pinned.intentions);
+    input.expectations = fresh(&recalled.pinned.expectations);
+    input.sessions.clone_from(&recalled.pinned.summaries);
+    let line = |message: &Message| PassageLine {
+        message_id: message.id,
+        speaker: message.role,
+        at: message.created_at,
+        text: message.content.clone(),
+    };
+    let passage = |lines: &[Message]| Passage { lines: lines.iter().map(line).collect() };
+    input.passages = recalled.passages.iter().map(|found| passage(&found.messages)).collect();
+    input.named_entities.clone_from(&recalled.entities);
+    let named = |id| recalled.entities.iter().find(|entity| entity.id == id);
+    let pairs = recalled.entities.iter().filter(|entity| entity.merge_status == MergeStatus::Uncertain);
+    input.uncertain = pairs
+        .filter_map(|entity| {
+            let other = named(entity.merge_target?)?;
+            Some(UncertainPair { entity: entity.clone(), other: other.clone() })
+        })
+        .collect();
+}
+
+/// Streams the reply to everybody who listens. An end before the first word is an error; a later one keeps what was said.
+async fn speak(life: &Arc<Life>, turn: &ReadyTurn, prompt: &RenderedReply) -> Result<Spoken, TurnError> {
+    let out_of_time = life.clock().sleep(life.settings.turn_timeout);
+    let mut out_of_time = std::pin::pin!(out_of_time);
+    let mut spoken = Spoken::default();
+    let mut stream = tokio::select! {
+        opened = life.mind().stream_reply(prompt, Some(turn.turn_id)) => opened?,
+        () = &mut out_of_time => return Err(TurnError::OutOfTime),
+    };
+    loop {
+        let event = tokio::select! {
+            event = stream.next() => event.map(|event| event.map_err(TurnError::from)),
+            () = &mut out_of_time => Some(Err(TurnError::OutOfTime)),
+        };
+        match event {
+            Some(Ok(StreamEvent::Delta(delta))) => {
+                spoken.text.push_str(&delta);
+                let (turn_id, channel_id) = (turn.turn_id, turn.channel_id.clone());
+                tell(life, turn, Event::Token { turn_id, channel_id, delta: delta.clone() });
+                turn.hear(TurnEvent::Delta(delta));
+            }
+            Some(Ok(StreamEvent::Finished { usage, model })) => {
+                spoken.usage = TokenUsage {
+                    input_tokens: usage.input_tokens,
+                    output_tokens: usage.output_tokens,
+                    cached_tokens: usage.cached_tokens,
+                };
+                spoken.model = model;
+            }
+            Some(Err(error)) => {
+                spoken.cut = Some(error);
+                break;
+            }
+            None => break,
+        }
+    }
+    match spoken.cut.take() {
+        Some(error) if spoken.text.trim().is_empty() => Err(error),
+        None if spoken.text.trim().is_empty() => Err(TurnError::Silent),
+        cut => Ok(Spoken { cut, ..spoken }),
+    }
+}
+
+/// Makes the reply durable, then tells that it is done: nothing is said that is not remembered.
+async fn deliver(
+    life: &Arc<Life>,
+    turn: &ReadyTurn,
+    prepared: Prepared,
+    spoken: Spoken,
+) -> Result<(), TurnError> {
+    let incomplete = spoken.cut.is_some();
+    if let Some(error) = &spoken.cut {
+        tracing::warn!(turn = %turn.turn_id, "the reply was cut off, what was said is kept: {error}");
+    }
+    let receipt = receipt(life, turn, &prepared, &spoken);
+    let used: Vec<NodeId> = receipt
+        .used
+        .iter()
+        .filter(|candidate| candidate.kind == CandidateKind::Node)
+        .map(|candidate| NodeId(candidate.id))
+        .collect();
+    let line = Line {
+        scope: turn.scope.clone(),
+        channel_id: turn.channel_id.clone(),
+        turn_id: Some(turn.turn_id),
+        role: Role::Persona,
+        content: spoken.text.clone(),
+        incomplete,
+    };
+    let message = life.record(line, Some(receipt)).await?.message;
+    tell(life, turn, Event::Done {
+        message_id: message.id,
+        turn_id: turn.turn_id,
+        channel_id: turn.channel_id.clone(),
+        content: message.content.clone(),
+        in_reply_to: turn.external_ref.clone(),
+        incomplete,
+    });
+    let (usage, model) = (spoken.usage, spoken.model);
+    turn.hear(TurnEvent::Done { message: Box::new(message), usage, model, incomplete });
+    count_recalls(life, used);
+    Ok(())
+}
+
+/// Off the hot path: a count that fails costs nothing but the count.
+fn count_recalls(life: &Arc<Life>, used: Vec<NodeId>) {
+    let life_kept = life.clone();
+    life.tasks.spawn(async move {
+        let now = life_kept.clock().now();
+        if let Err(error) = life_kept.store().touch_nodes(&used, now).await {
+            tracing::warn!("recalls were not counted: {error}");
+        }
+    });
+}
+
+/// What was really in the prompt, with its scores.
+fn receipt(life: &Arc<Life>, turn: &ReadyTurn, prepared: &Prepared, spoken: &Spoken) -> Receipt {
+    let nodes: HashSet<NodeId> = prepared.prompt.kept_nodes.iter().copied().collect();
+    let messages: HashSet<MessageId> = prepared.prompt.kept_passages.iter().copied().collect();
+    let kept = |candidate: &&Candidate| match candidate.kind {
+        CandidateKind::Node => candidate.used && nodes.contains(&NodeId(candidate.id)),
+        CandidateKind::Message => candidate.used && messages.contains(&MessageId(candidate.id)),
+    };
+    let used: Vec<Candidate> = prepared.recalled.candidates.iter().filter(kept).cloned().collect();
+    let scored: HashSet<NodeId> = used.iter().map(|candidate| NodeId(candidate.id)).collect();
+    Receipt {
+        turn_id: turn.turn_id,
+        created_at: life.clock().now(),
+        model: spoken.model.clone(),
+        usage: spoken.usage,
+        prompt_hash: prepared.prompt.prompt_hash.clone(),
+        pinned: prepared.prompt.kept_nodes.iter().filter(|id| !scored.contains(*id)).copied().collect(),
+        used,
+        cut: prepared.prompt.cut.clone(),
+    }
+}
+
+async fn fail(life: &Arc<Life>, turn: &ReadyTurn, error: TurnError) {
+    let reason = error.to_string();
+    tracing::warn!(turn = %turn.turn_id, "the turn has no reply: {reason}");
+    let retryable = match &error {
+        TurnError::Model(error) => error.is_transient(),
+        _ => true,
+    };
+    // Both may fail while storage does; the turn then stays pending and is taken up at the next start.
+    if let Err(error) = life.store().fail_turn(turn.turn_id, &reason).await {
+        tracing::error!(turn = %turn.turn_id, "the failed turn could not be marked: {error}");
+    }
+    let said = life.store().turn_messages(turn.turn_id).await.unwrap_or_default();
+    let user_message_ids = said.iter().filter(|message| message.role == Role::User).map(|m| m.id).collect();
+    tell(life, turn, Event::TurnFailed {
+        turn_id: turn.turn_id,
+        channel_id: turn.channel_id.clone(),
+        reason: reason.clone(),
+        retryable,
+        user_message_ids,
+    });
+    turn.hear(TurnEvent::Failed { reason, retryable });
+}
+
+fn tell(life: &Arc<Life>, turn: &ReadyTurn, event: Event) {
+    life.tell(&turn.scope, event);
+}
+
+impl ReadyTurn {
+    /// Tells the channels that wait for this turn; one that has gone away does not matter.
+    fn hear(&self, event: TurnEvent) {
+        for watcher in &self.watchers {
+            let _: Result<(), mpsc::error::SendError<TurnEvent>> = watcher.send(event.clone());
+        }
+    }
+}
