@@ -1,0 +1,75 @@
+//! The program itself: whether it lives, what it has, how it stands, and its end.
+
+use axum::Json;
+use axum::extract::State;
+use axum::http::StatusCode;
+use serde_json::{Value, json};
+
+use crate::auth::Admin;
+use crate::extract::InScope;
+use crate::problem::Problem;
+use crate::state::App;
+
+/// `GET /health`: the program answers. Open to all.
+pub(crate) async fn health() -> Json<Value> {
+    Json(json!({"ok": true}))
+}
+
+/// `GET /ready`: the program can do its work. Open to all, so it says nothing more.
+pub(crate) async fn ready(State(app): State<App>) -> (StatusCode, Json<Value>) {
+    if !app.shutdown.is_cancelled() && app.runtime().store().work_counts().await.is_ok() {
+        return (StatusCode::OK, Json(json!({"ok": true})));
+    }
+    (StatusCode::SERVICE_UNAVAILABLE, Json(json!({"ok": false})))
+}
+
+/// `GET /api/state`: what a page shows first.
+pub(crate) async fn state(State(app): State<App>, InScope(scope): InScope) -> Result<Json<Value>, Problem> {
+    let store = app.runtime().store();
+    let persona = app.runtime().ensure_known(&scope).await?;
+    let [core_blocks, messages, events, thoughts] = store.counts(&scope).await?;
+    let models = (app.parts.models)();
+    Ok(Json(json!({
+        "persona": {
+            "id": persona.id, "display_name": persona.display_name,
+            "voice_enabled": false, "has_voice_id": false, "has_avatar": false,
+        },
+        "onboarding_required": core_blocks == 0,
+        "memory_counts": {
+            "core_blocks": core_blocks, "messages": messages, "events": events, "thoughts": thoughts,
+        },
+        "channels": [
+            channel("web", "Web", true), channel("discord", "Discord", false),
+            channel("imessage", "iMessage", false), channel("openai", "OpenAI API", true),
+        ],
+        "llm": models.llm,
+        "embedding": models.embedding,
+    })))
+}
+
+fn channel(id: &str, name: &str, here: bool) -> Value {
+    json!({"channel_id": id, "name": name, "enabled": here, "ready": here})
+}
+
+/// `GET /api/admin/status`: what `echovessel status` prints.
+pub(crate) async fn status(State(app): State<App>, Admin(_): Admin) -> Result<Json<Value>, Problem> {
+    let [waiting, failed] = app.runtime().store().work_counts().await?;
+    let parts = &app.parts;
+    let models = (parts.models)();
+    let uptime = app.now().duration_since(parts.started_at).as_secs().max(0);
+    Ok(Json(json!({
+        "pid": std::process::id(), "version": parts.settings.version, "url": parts.settings.url,
+        "started_at": parts.started_at, "uptime_seconds": uptime,
+        "persona_id": app.runtime().settings().persona,
+        "sessions": {"waiting": waiting, "failed": failed},
+        "llm": models.llm, "embedding": models.embedding,
+        "stopping": app.shutdown.is_cancelled(),
+    })))
+}
+
+/// `POST /api/admin/stop`: the program ends in good order.
+pub(crate) async fn stop(State(app): State<App>, Admin(_): Admin) -> (StatusCode, Json<Value>) {
+    tracing::info!("asked to stop");
+    app.shutdown.cancel();
+    (StatusCode::ACCEPTED, Json(json!({"ok": true})))
+}

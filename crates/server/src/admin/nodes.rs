@@ -1,0 +1,201 @@
+//! Events (L3), thoughts (L4), and what was refused for want of evidence.
+
+use axum::Json;
+use axum::extract::State;
+use jiff::Timestamp;
+use memory::Scope;
+use memory::identifiers::{NodeId, SessionId};
+use memory::nodes::{EventTime, Evidence, Node, NodeKind, RejectedMemory, RelationalTag, Subject};
+use memory::ports::Store;
+use serde::{Deserialize, Serialize};
+
+use crate::auth::Admin;
+use crate::extract::{InScope, LIST_LIMIT_MAX, Query, page_size};
+use crate::problem::Problem;
+use crate::state::App;
+
+const PAGE_DEFAULT: u32 = 20;
+/// Rows fetched at once while a list is walked.
+const STEP: u32 = 500;
+
+#[derive(Deserialize)]
+pub(crate) struct Page {
+    limit: Option<u32>,
+    #[serde(default)]
+    offset: u32,
+    cursor: Option<NodeId>,
+    subject: Option<Subject>,
+}
+
+#[derive(Serialize)]
+pub(crate) struct List {
+    node_type: NodeKind,
+    limit: u32,
+    offset: u32,
+    total: u64,
+    subject: Option<Subject>,
+    items: Vec<Item>,
+    next_cursor: Option<NodeId>,
+}
+
+/// The NODE of the compatible interface, and what is known beyond it.
+#[derive(Serialize)]
+struct Item {
+    id: NodeId,
+    node_type: NodeKind,
+    description: String,
+    emotional_impact: i8,
+    emotion_tags: Vec<String>,
+    relational_tags: Vec<RelationalTag>,
+    source_session_id: Option<SessionId>,
+    source_turn_id: Option<String>,
+    imported_from: Option<String>,
+    source_deleted: bool,
+    created_at: Timestamp,
+    access_count: u32,
+    subject: Subject,
+    filling_event_ids: Vec<NodeId>,
+    source: Option<&'static str>,
+    event_time: Option<EventTime>,
+    mention_count: u32,
+    superseded_by: Option<NodeId>,
+    pinned: bool,
+    evidence: Vec<Evidence>,
+}
+
+/// `GET /api/admin/memory/events`
+pub(crate) async fn events(
+    State(app): State<App>,
+    Admin(_): Admin,
+    InScope(scope): InScope,
+    Query(page): Query<Page>,
+) -> Result<Json<List>, Problem> {
+    list(&app, &scope, NodeKind::Event, Page { subject: None, ..page }).await
+}
+
+/// `GET /api/admin/memory/thoughts`
+pub(crate) async fn thoughts(
+    State(app): State<App>,
+    Admin(_): Admin,
+    InScope(scope): InScope,
+    Query(page): Query<Page>,
+) -> Result<Json<List>, Problem> {
+    list(&app, &scope, NodeKind::Thought, page).await
+}
+
+/// A page of one kind, newest first, from behind `cursor` or from `offset`.
+async fn list(app: &App, scope: &Scope, kind: NodeKind, page: Page) -> Result<Json<List>, Problem> {
+    let limit = page_size(page.limit, PAGE_DEFAULT)?;
+    let store = app.runtime().store();
+    let (below, skip) = match page.cursor {
+        Some(id) => (Some(seq_of(store, scope, id).await?), 0),
+        None => (None, page.offset),
+    };
+    // One more than the page shows, to see whether there is more.
+    let reach = skip.saturating_add(limit).saturating_add(1);
+    let (rows, total) = match page.subject {
+        Some(subject) => about(store, scope, kind, subject, below, reach as usize).await?,
+        None => {
+            let [_, _, events, thoughts] = store.counts(scope).await?;
+            let total = if kind == NodeKind::Event { events } else { thoughts };
+            (store.nodes_before(scope, &[kind], below, reach).await?, total)
+        }
+    };
+    let mut rows = rows.into_iter().skip(skip as usize);
+    let mut items = Vec::new();
+    for node in rows.by_ref().take(limit as usize) {
+        items.push(item(store, node).await?);
+    }
+    let next_cursor = rows.next().and_then(|_| items.last().map(|item: &Item| item.id));
+    let (offset, subject) = (page.offset, page.subject);
+    Ok(Json(List { node_type: kind, limit, offset, total, subject, items, next_cursor }))
+}
+
+/// The newest nodes about a subject below a number, at most `reach`, and how many there are in all. The store lists by
+/// kind alone, so this walks.
+async fn about(
+    store: &dyn Store,
+    scope: &Scope,
+    kind: NodeKind,
+    subject: Subject,
+    below: Option<i64>,
+    reach: usize,
+) -> Result<(Vec<Node>, u64), Problem> {
+    let (mut found, mut total, mut before) = (Vec::new(), 0, None);
+    loop {
+        let step = store.nodes_before(scope, &[kind], before, STEP).await?;
+        let is_last = step.len() < STEP as usize;
+        before = step.last().map(|node| node.seq);
+        for node in step.into_iter().filter(|node| node.subject == subject) {
+            total += 1;
+            if found.len() < reach && below.is_none_or(|below| node.seq < below) {
+                found.push(node);
+            }
+        }
+        if is_last {
+            return Ok((found, total));
+        }
+    }
+}
+
+async fn seq_of(store: &dyn Store, scope: &Scope, id: NodeId) -> Result<i64, Problem> {
+    let unknown = || Problem::not_found("cursor: there is no such memory; start again from the newest");
+    let found = store.node(id).await?.ok_or_else(unknown)?;
+    // Whose memory a node is in shows only in the lists of that memory.
+    let own = store.nodes_before(scope, &[found.node.kind], Some(found.node.seq + 1), 1).await?;
+    own.first().filter(|node| node.id == id).map(|node| node.seq).ok_or_else(unknown)
+}
+
+async fn item(store: &dyn Store, node: Node) -> Result<Item, Problem> {
+    let (evidence, filling) = match store.node(node.id).await? {
+        Some(found) => (found.evidence, found.filling),
+        None => (Vec::new(), Vec::new()),
+    };
+    let source = (node.kind == NodeKind::Thought).then(|| {
+        let alone = node.subject == Subject::Persona && node.source_session_id.is_none();
+        if alone { "slow_tick" } else { "reflection" }
+    });
+    Ok(Item {
+        id: node.id,
+        node_type: node.kind,
+        description: node.description,
+        emotional_impact: node.emotional_impact,
+        emotion_tags: node.emotion_tags,
+        relational_tags: node.relational_tags,
+        source_session_id: node.source_session_id,
+        source_turn_id: None,
+        imported_from: None,
+        source_deleted: false,
+        created_at: node.created_at,
+        access_count: node.access_count,
+        subject: node.subject,
+        filling_event_ids: filling,
+        source,
+        event_time: node.event_time,
+        mention_count: node.mention_count,
+        superseded_by: node.superseded_by,
+        pinned: node.pinned,
+        evidence,
+    })
+}
+
+#[derive(Deserialize)]
+pub(crate) struct RejectedPage {
+    limit: Option<u32>,
+}
+
+#[derive(Serialize)]
+pub(crate) struct RejectedList {
+    rejected: Vec<RejectedMemory>,
+}
+
+/// `GET /api/admin/memory/rejected`: newest first.
+pub(crate) async fn rejected(
+    State(app): State<App>,
+    Admin(_): Admin,
+    InScope(scope): InScope,
+    Query(page): Query<RejectedPage>,
+) -> Result<Json<RejectedList>, Problem> {
+    let limit = page_size(page.limit, LIST_LIMIT_MAX)?;
+    Ok(Json(RejectedList { rejected: app.runtime().store().rejected(&scope, limit).await? }))
+}

@@ -1,0 +1,46 @@
+//! What a text brings to mind, and why the rest does not.
+
+use axum::Json;
+use axum::extract::State;
+use jiff::Timestamp;
+use memory::capture;
+use memory::recall::{Candidate, Elapsed};
+use serde::{Deserialize, Serialize};
+
+use super::entities::Entity;
+use crate::auth::Admin;
+use crate::extract;
+use crate::problem::Problem;
+use crate::state::App;
+
+#[derive(Deserialize)]
+pub(crate) struct Question {
+    text: String,
+    user_id: Option<String>,
+    persona_id: Option<String>,
+    now: Option<Timestamp>,
+}
+
+#[derive(Serialize)]
+pub(crate) struct Answer {
+    candidates: Vec<Candidate>,
+    entities: Vec<Entity>,
+    elapsed_ms: Elapsed,
+}
+
+/// `POST /api/admin/memory/recall`
+pub(crate) async fn recall(
+    State(app): State<App>,
+    Admin(principal): Admin,
+    extract::Json(question): extract::Json<Question>,
+) -> Result<Json<Answer>, Problem> {
+    if capture::check(&question.text).is_err() {
+        return Err(Problem::unprocessable(
+            "text: it needs to be as long as a message may be, and not empty",
+        ));
+    }
+    let scope = app.scope(&principal, question.persona_id, question.user_id).await?;
+    let recalled = app.runtime().recall(scope, question.text, question.now).await?;
+    let entities = recalled.entities.into_iter().map(Entity::from).collect();
+    Ok(Json(Answer { candidates: recalled.candidates, entities, elapsed_ms: recalled.elapsed }))
+}

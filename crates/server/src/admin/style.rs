@@ -1,0 +1,59 @@
+//! How the persona speaks: the core block with a writer of its own.
+
+use axum::Json;
+use axum::extract::State;
+use memory::core_blocks::{CoreBlockLabel, check_length};
+use serde::{Deserialize, Serialize};
+use serde_json::{Value, json};
+
+use super::persona::{tell_of_change, write_block};
+use crate::auth::Admin;
+use crate::extract::{self, InScope, to_the_end};
+use crate::problem::Problem;
+use crate::state::App;
+
+#[derive(Deserialize)]
+pub(crate) struct Edit {
+    action: Action,
+    #[serde(default)]
+    text: String,
+}
+
+#[derive(Clone, Copy, Deserialize, Serialize)]
+#[serde(rename_all = "lowercase")]
+enum Action {
+    Set,
+    Append,
+    Clear,
+}
+
+/// `POST /api/admin/persona/style`: sets it, adds a line, or clears it.
+pub(crate) async fn edit(
+    State(app): State<App>,
+    Admin(editor): Admin,
+    InScope(scope): InScope,
+    extract::Json(edit): extract::Json<Edit>,
+) -> Result<Json<Value>, Problem> {
+    let action = edit.action;
+    if !matches!(action, Action::Clear) && edit.text.trim().is_empty() {
+        return Err(Problem::bad_request(
+            "text: there is nothing to write; use the action clear to clear the style",
+        ));
+    }
+    to_the_end(async move {
+        let _edit = app.persona_edit.lock().await;
+        let persona = app.runtime().ensure_known(&scope).await?;
+        let stored = app.runtime().store().core_blocks(&scope).await?;
+        let text = match action {
+            Action::Clear => String::new(),
+            Action::Append if !stored.style.is_empty() => format!("{}\n{}", stored.style, edit.text),
+            Action::Set | Action::Append => edit.text,
+        };
+        check_length(CoreBlockLabel::Style, &text)?;
+        write_block(&app, &scope, &stored, CoreBlockLabel::Style, &text, &editor.name).await?;
+        tell_of_change(&app, &scope, &persona.display_name);
+        Ok(())
+    })
+    .await?;
+    Ok(Json(json!({"ok": true, "action": action})))
+}

@@ -1,0 +1,91 @@
+//! Under which names the server may be reached. A foreign page that points its own name at this machine (DNS
+//! rebinding) gets nothing.
+
+use axum::extract::{Request, State};
+use axum::http::header::HOST;
+use axum::http::{HeaderMap, StatusCode, Uri};
+use axum::middleware::Next;
+use axum::response::{IntoResponse, Response};
+
+use crate::problem::Problem;
+use crate::state::App;
+
+/// Names of this machine, reached by any port.
+const LOCAL: [&str; 3] = ["127.0.0.1", "localhost", "[::1]"];
+
+/// Lets requests pass whose Host is one of [`LOCAL`] or in `allowed_hosts`. A request without exactly one Host, or
+/// whose target names another host, is refused.
+pub(crate) async fn check(State(app): State<App>, request: Request, next: Next) -> Response {
+    let allowed = &app.parts.settings.allowed_hosts;
+    let named = host_of(request.headers()).is_some_and(|host| is_allowed(host, allowed));
+    if named && target_of(request.uri()).is_none_or(|host| is_allowed(host, allowed)) {
+        return next.run(request).await;
+    }
+    let detail =
+        "this server does not answer under this host name; add it to server.allowed_hosts if it should";
+    Problem::new(StatusCode::MISDIRECTED_REQUEST, detail).into_response()
+}
+
+/// The one Host of a request.
+pub(super) fn host_of(headers: &HeaderMap) -> Option<&str> {
+    let mut hosts = headers.get_all(HOST).iter();
+    let host = hosts.next()?.to_str().ok()?;
+    hosts.next().is_none().then_some(host)
+}
+
+fn target_of(uri: &Uri) -> Option<&str> {
+    uri.authority().map(axum::http::uri::Authority::as_str)
+}
+
+fn is_allowed(host: &str, allowed: &[String]) -> bool {
+    let (name, port) = split(host);
+    LOCAL.iter().any(|local| local.eq_ignore_ascii_case(name))
+        || allowed.iter().any(|entry| {
+            let (allowed_name, allowed_port) = split(entry);
+            allowed_name.eq_ignore_ascii_case(name) && (allowed_port.is_none() || allowed_port == port)
+        })
+}
+
+/// A host and its port. What is not a port stays part of the name, and so matches nothing.
+pub(super) fn split(host: &str) -> (&str, Option<u16>) {
+    match host.rsplit_once(':') {
+        Some((name, port)) if !port.is_empty() && port.bytes().all(|digit| digit.is_ascii_digit()) => {
+            port.parse().map_or((host, None), |port| (name, Some(port)))
+        }
+        _ => (host, None),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn this_machine_is_allowed_by_any_port_and_nothing_that_looks_like_it() {
+        let allowed = ["chat.example".to_owned(), "pi.local:8080".to_owned()];
+        let passes = |host| is_allowed(host, &allowed);
+        for host in ["127.0.0.1", "127.0.0.1:7777", "localhost:1", "LOCALHOST", "[::1]", "[::1]:7777"] {
+            assert!(passes(host), "{host}");
+        }
+        for host in ["chat.example", "CHAT.example:443", "pi.local:8080"] {
+            assert!(passes(host), "{host}");
+        }
+        let foreign = [
+            "evil.example",
+            "127.0.0.1.evil.example",
+            "localhost.evil.example",
+            "::1",
+            "pi.local",
+            "pi.local:80",
+            "",
+            "user@localhost",
+            "localhost:99999",
+            "localhost:",
+            "localhost:80:80",
+            "0.0.0.0",
+        ];
+        for host in foreign {
+            assert!(!passes(host), "{host}");
+        }
+    }
+}

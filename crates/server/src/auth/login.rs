@@ -1,0 +1,48 @@
+//! A one-time link turns into a cookie.
+
+use axum::extract::State;
+use axum::http::header::{LOCATION, SET_COOKIE};
+use axum::http::{HeaderValue, StatusCode};
+use axum::response::{Html, IntoResponse, Response};
+use serde::{Deserialize, Serialize};
+
+use super::Admin;
+use crate::extract::Query;
+use crate::problem::Problem;
+use crate::state::App;
+
+const USED_LINK: &str = include_str!("../ui/used_link.html");
+
+#[derive(Deserialize)]
+pub(crate) struct Link {
+    code: Option<String>,
+}
+
+/// `GET /login?code=…`
+pub(crate) async fn log_in(State(app): State<App>, Query(link): Query<Link>) -> Result<Response, Problem> {
+    let tokens = &app.parts.tokens;
+    if !link.code.is_some_and(|code| tokens.redeem(&code, app.now())) {
+        return Ok((StatusCode::UNAUTHORIZED, Html(USED_LINK)).into_response());
+    }
+    let cookie = tokens.cookie(app.now(), app.parts.settings.secure_cookie);
+    let cookie = HeaderValue::try_from(cookie).map_err(|error| Problem::internal(&error))?;
+    let to_the_page = HeaderValue::from_static("/");
+    Ok((StatusCode::SEE_OTHER, [(SET_COOKIE, cookie), (LOCATION, to_the_page)]).into_response())
+}
+
+/// `HEAD /login`: a look does not use the link up.
+pub(crate) async fn look() -> StatusCode {
+    StatusCode::OK
+}
+
+#[derive(Serialize)]
+pub(crate) struct NewLink {
+    url: String,
+    expires_at: jiff::Timestamp,
+}
+
+/// `POST /api/admin/login-code`
+pub(crate) async fn new_code(State(app): State<App>, Admin(_): Admin) -> axum::Json<NewLink> {
+    let code = app.parts.tokens.mint_login_code(app.now());
+    axum::Json(NewLink { url: code.link(&app.parts.settings.url), expires_at: code.expires_at })
+}

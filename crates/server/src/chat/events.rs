@@ -1,0 +1,95 @@
+//! Everything that happens, as it happens (server-sent events).
+
+use std::convert::Infallible;
+use std::future::Future;
+use std::pin::Pin;
+use std::time::Duration;
+
+use axum::extract::State;
+use axum::http::{HeaderMap, HeaderName, HeaderValue};
+use axum::response::IntoResponse;
+use axum::response::sse::{Event, Sse};
+use futures_util::{Stream, StreamExt, stream};
+use runtime::{Delivery, Subscription};
+use serde::Deserialize;
+use serde_json::{Value, json};
+
+use super::CHANNEL;
+use crate::auth::Principal;
+use crate::extract::Query;
+use crate::state::App;
+
+/// How often a stream shows that it lives.
+const HEARTBEAT: Duration = Duration::from_secs(30);
+const LAST_EVENT_ID: HeaderName = HeaderName::from_static("last-event-id");
+/// Asks proxies not to hold events back.
+const NO_BUFFERING: HeaderName = HeaderName::from_static("x-accel-buffering");
+
+#[derive(Deserialize)]
+pub(crate) struct Resume {
+    last_event_id: Option<String>,
+}
+
+/// `GET /api/chat/events`: from now on, or from behind the last event that the client saw: `Last-Event-ID`, which a
+/// browser sends by itself when it comes back, else `?last_event_id=`. The first frame carries the place in the
+/// stream too, so that a client which lost its connection before the first event misses nothing either.
+pub(crate) async fn events(
+    State(app): State<App>,
+    principal: Principal,
+    headers: HeaderMap,
+    Query(resume): Query<Resume>,
+) -> impl IntoResponse {
+    let header = headers.get(LAST_EVENT_ID).and_then(|value| value.to_str().ok()).map(str::to_owned);
+    let seen = header.or(resume.last_event_id).filter(|id| !id.is_empty());
+    let broadcast = app.runtime().broadcast();
+    let subscription = match &seen {
+        Some(id) => broadcast.subscribe_after(id),
+        None => broadcast.subscribe(),
+    };
+    let ready = frame("chat.connection.ready", &json!({"channel_id": CHANNEL})).id(subscription.place());
+    let heartbeat = app.runtime().clock().sleep(HEARTBEAT);
+    let watcher = Watcher { app, principal, subscription, heartbeat };
+    let frames = stream::once(async { Ok(ready) }).chain(watcher.frames());
+    ([(NO_BUFFERING, HeaderValue::from_static("no"))], Sse::new(frames))
+}
+
+struct Watcher {
+    app: App,
+    principal: Principal,
+    subscription: Subscription,
+    heartbeat: Pin<Box<dyn Future<Output = ()> + Send>>,
+}
+
+impl Watcher {
+    fn frames(self) -> impl Stream<Item = Result<Event, Infallible>> + Send {
+        stream::unfold(self, |mut watcher| async move {
+            let event = watcher.next().await?;
+            Some((Ok(event), watcher))
+        })
+    }
+
+    /// The next frame; none when the program stops.
+    async fn next(&mut self) -> Option<Event> {
+        loop {
+            tokio::select! {
+                delivery = self.subscription.next() => match delivery? {
+                    Delivery::Event(id, told) if self.principal.may_see(&told.scope) => {
+                        return Some(frame(told.name, &told.data).id(id));
+                    }
+                    Delivery::Event(..) => {}
+                    Delivery::Lagged => return Some(frame("chat.connection.lagged", &json!({}))),
+                },
+                () = &mut self.heartbeat => {
+                    self.heartbeat = self.app.runtime().clock().sleep(HEARTBEAT);
+                    return Some(frame("chat.connection.heartbeat", &json!({})));
+                }
+                () = self.app.shutdown.cancelled() => return None,
+            }
+        }
+    }
+}
+
+fn frame(name: &'static str, data: &Value) -> Event {
+    // A `Value` prints as one line of JSON.
+    Event::default().event(name).data(data.to_string())
+}

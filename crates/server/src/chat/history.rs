@@ -1,0 +1,127 @@
+//! What was said, newest first, in pages that neither lose nor repeat a message.
+
+use axum::Json;
+use axum::extract::State;
+use jiff::Timestamp;
+use memory::Scope;
+use memory::identifiers::{MessageId, SessionId, TurnId};
+use memory::messages::{Message, Role};
+use memory::ports::Store;
+use memory::{PersonaId, UserId};
+use serde::{Deserialize, Serialize};
+use uuid::Uuid;
+
+use crate::extract::{InScope, Query, page_size};
+use crate::problem::Problem;
+use crate::state::App;
+
+const PAGE_DEFAULT: u32 = 50;
+
+#[derive(Deserialize)]
+pub(crate) struct Page {
+    limit: Option<u32>,
+    before: Option<String>,
+    cursor: Option<String>,
+}
+
+#[derive(Serialize)]
+pub(crate) struct History {
+    messages: Vec<Item>,
+    has_more: bool,
+    oldest_turn_id: Option<Uuid>,
+    next_cursor: Option<MessageId>,
+}
+
+#[derive(Serialize)]
+struct Item {
+    id: MessageId,
+    turn_id: Option<TurnId>,
+    session_id: SessionId,
+    source_channel_id: String,
+    role: Role,
+    content: String,
+    created_at: Timestamp,
+    incomplete: bool,
+    persona_id: PersonaId,
+    user_id: UserId,
+}
+
+/// `GET /api/chat/history`: a page of at most `limit` messages, over all channels and sessions, in the order in which
+/// they became durable, newest first.
+///
+/// - `cursor` is the `next_cursor` of the page before: the id of its oldest message. The page holds what is older.
+/// - `before` is the `oldest_turn_id` of the page before, or any turn's id: the page holds what is older than that
+///   turn's first message. A page may end inside a turn, or on a message that belongs to none; then its
+///   `oldest_turn_id` is the id of its oldest message, and `before` takes that as well: what is older than it.
+///
+/// Either way each message comes on exactly one page, whatever the page size.
+pub(crate) async fn history(
+    State(app): State<App>,
+    InScope(scope): InScope,
+    Query(page): Query<Page>,
+) -> Result<Json<History>, Problem> {
+    let limit = page_size(page.limit, PAGE_DEFAULT)?;
+    let store = app.runtime().store();
+    let before = match (&page.cursor, &page.before) {
+        (Some(_), Some(_)) => return Err(Problem::unprocessable("give cursor or before, not both")),
+        (Some(cursor), None) => Some(older_than_message(store, &scope, cursor).await?),
+        (None, Some(before)) => Some(older_than_turn(store, &scope, before).await?),
+        (None, None) => None,
+    };
+    let mut messages = store.messages_before(&scope, before, limit + 1).await?;
+    let has_more = messages.len() > limit as usize;
+    messages.truncate(limit as usize);
+    let (oldest_turn_id, next_cursor) = match messages.last() {
+        Some(oldest) => (Some(place_of(store, oldest).await?), has_more.then_some(oldest.id)),
+        None => (None, None),
+    };
+    let messages = messages.into_iter().map(Item::from).collect();
+    Ok(Json(History { messages, has_more, oldest_turn_id, next_cursor }))
+}
+
+/// The number below which a page that follows this turn, or this message, begins.
+async fn older_than_turn(store: &dyn Store, scope: &Scope, id: &str) -> Result<i64, Problem> {
+    let unknown = || Problem::not_found("before: there is no such turn; start again from the newest message");
+    let id: Uuid = id.parse().map_err(|_| unknown())?;
+    let turn = store.turn_messages(TurnId(id)).await?;
+    if let Some(first) =
+        turn.iter().filter(|message| message.scope == *scope).map(|message| message.seq).min()
+    {
+        return Ok(first);
+    }
+    let message = store.message(MessageId(id)).await?.filter(|message| message.scope == *scope);
+    message.map(|message| message.seq).ok_or_else(unknown)
+}
+
+async fn older_than_message(store: &dyn Store, scope: &Scope, id: &str) -> Result<i64, Problem> {
+    let unknown =
+        || Problem::not_found("cursor: there is no such message; start again from the newest message");
+    let id = id.parse().map_err(|_| unknown())?;
+    let message = store.message(id).await?.filter(|message| message.scope == *scope);
+    message.map(|message| message.seq).ok_or_else(unknown)
+}
+
+/// What `before` has to name so that the next page begins right below this message.
+async fn place_of(store: &dyn Store, oldest: &Message) -> Result<Uuid, Problem> {
+    let Some(turn_id) = oldest.turn_id else { return Ok(oldest.id.0) };
+    let turn = store.turn_messages(turn_id).await?;
+    let is_first = turn.iter().all(|message| message.seq >= oldest.seq);
+    Ok(if is_first { turn_id.0 } else { oldest.id.0 })
+}
+
+impl From<Message> for Item {
+    fn from(message: Message) -> Self {
+        Self {
+            id: message.id,
+            turn_id: message.turn_id,
+            session_id: message.session_id,
+            source_channel_id: message.channel_id,
+            role: message.role,
+            content: message.content,
+            created_at: message.created_at,
+            incomplete: message.incomplete,
+            persona_id: message.scope.persona,
+            user_id: message.scope.user,
+        }
+    }
+}

@@ -1,0 +1,9 @@
+//! Talk: words in, events out, what was said, and why.
+
+pub(crate) mod events;
+pub(crate) mod history;
+pub(crate) mod send;
+pub(crate) mod turns;
+
+/// The channel of the page and of scripts that speak to `/api/chat`.
+pub(crate) const CHANNEL: &str = "web";

@@ -1,0 +1,132 @@
+//! How input is read: strict where it matters, and every refusal is a [`Problem`].
+
+use std::future::Future;
+use std::str::FromStr;
+use std::time::Duration;
+
+use axum::body::Bytes;
+use axum::extract::{FromRequest, FromRequestParts, Path, Request};
+use axum::http::StatusCode;
+use axum::http::header::CONTENT_TYPE;
+use axum::http::request::Parts;
+use axum::response::IntoResponse;
+use memory::Scope;
+use serde::Deserialize;
+use serde::de::DeserializeOwned;
+
+use crate::auth::Principal;
+use crate::problem::Problem;
+use crate::state::App;
+
+/// Most rows of a list.
+pub(crate) const LIST_LIMIT_MAX: u32 = 200;
+/// How long a client may take to send a body.
+const BODY_TIME_MAX: Duration = Duration::from_secs(30);
+
+/// A JSON body.
+pub(crate) struct Json<T>(pub(crate) T);
+
+impl<T: DeserializeOwned> FromRequest<App> for Json<T> {
+    type Rejection = Problem;
+
+    async fn from_request(request: Request, app: &App) -> Result<Self, Problem> {
+        // A form that another site's page could send without asking is never taken for JSON.
+        let declared = request.headers().get(CONTENT_TYPE).map(|value| value.to_str().unwrap_or_default());
+        if declared.is_some_and(|kind| !is_json(kind)) {
+            let detail = "the body has to be JSON, sent as application/json; nothing was done";
+            return Err(Problem::new(StatusCode::UNSUPPORTED_MEDIA_TYPE, detail));
+        }
+        let bytes = tokio::select! {
+            bytes = Bytes::from_request(request, app) => bytes.map_err(|rejection| unreadable(rejection.into_response().status(), app))?,
+            () = app.runtime().clock().sleep(BODY_TIME_MAX) => {
+                let detail = "the body did not arrive in time; nothing was done";
+                return Err(Problem::new(StatusCode::REQUEST_TIMEOUT, detail));
+            }
+        };
+        serde_json::from_slice(&bytes)
+            .map(Self)
+            .map_err(|error| Problem::unprocessable(format!("the body is not what this takes: {error}")))
+    }
+}
+
+fn is_json(content_type: &str) -> bool {
+    let essence = content_type.split(';').next().unwrap_or_default().trim().to_ascii_lowercase();
+    essence == "application/json" || (essence.starts_with("application/") && essence.ends_with("+json"))
+}
+
+fn unreadable(status: StatusCode, app: &App) -> Problem {
+    match status {
+        StatusCode::PAYLOAD_TOO_LARGE => too_large(app),
+        _ => Problem::bad_request("the body could not be read; nothing was done"),
+    }
+}
+
+/// The refusal of a body that is over the limit.
+pub(crate) fn too_large(app: &App) -> Problem {
+    let limit = app.parts.settings.body_limit;
+    Problem::new(
+        StatusCode::PAYLOAD_TOO_LARGE,
+        format!("the body is over the limit of {limit} bytes; nothing was done"),
+    )
+}
+
+/// The query string.
+pub(crate) struct Query<T>(pub(crate) T);
+
+impl<T: DeserializeOwned> FromRequestParts<App> for Query<T> {
+    type Rejection = Problem;
+
+    async fn from_request_parts(parts: &mut Parts, _: &App) -> Result<Self, Problem> {
+        axum::extract::Query::try_from_uri(&parts.uri)
+            .map(|axum::extract::Query(value)| Self(value))
+            .map_err(|error| Problem::unprocessable(error.body_text()))
+    }
+}
+
+/// An id in the path. One that can't be an id names nothing: 404.
+pub(crate) struct Id<T>(pub(crate) T);
+
+impl<T: FromStr> FromRequestParts<App> for Id<T> {
+    type Rejection = Problem;
+
+    async fn from_request_parts(parts: &mut Parts, app: &App) -> Result<Self, Problem> {
+        let none = || Problem::not_found("there is nothing of this id");
+        let Path(text) = Path::<String>::from_request_parts(parts, app).await.map_err(|_| none())?;
+        text.parse().map(Self).map_err(|_| none())
+    }
+}
+
+/// The memory that `persona_id` and `user_id` of the query mean; the configured persona and `self` by default.
+pub(crate) struct InScope(pub(crate) Scope);
+
+#[derive(Deserialize)]
+struct ScopeQuery {
+    persona_id: Option<String>,
+    user_id: Option<String>,
+}
+
+impl FromRequestParts<App> for InScope {
+    type Rejection = Problem;
+
+    async fn from_request_parts(parts: &mut Parts, app: &App) -> Result<Self, Problem> {
+        let principal = Principal::from_request_parts(parts, app).await?;
+        let Query(query) = Query::<ScopeQuery>::from_request_parts(parts, app).await?;
+        app.scope(&principal, query.persona_id, query.user_id).await.map(Self)
+    }
+}
+
+/// Refuses a page size that is out of bounds.
+pub(crate) fn page_size(asked: Option<u32>, default: u32) -> Result<u32, Problem> {
+    match asked {
+        None => Ok(default),
+        Some(limit) if (1..=LIST_LIMIT_MAX).contains(&limit) => Ok(limit),
+        Some(_) => Err(Problem::unprocessable(format!("limit: it can be 1 to {LIST_LIMIT_MAX}"))),
+    }
+}
+
+/// Does the work to its end, also when the client goes away meanwhile: a line must not stay half-taken.
+pub(crate) async fn to_the_end<T: Send + 'static>(
+    work: impl Future<Output = Result<T, Problem>> + Send + 'static,
+) -> Result<T, Problem> {
+    work.await
+}

@@ -1,0 +1,114 @@
+//! One turn, asked and answered in the OpenAI API's words.
+
+use axum::Json;
+use axum::extract::State;
+use axum::http::StatusCode;
+use axum::response::{IntoResponse, Response};
+use memory::ledger::TokenUsage;
+use memory::messages::Message;
+use runtime::{Incoming, TurnEvent};
+use serde_json::{Value, json};
+use tokio::sync::mpsc::UnboundedReceiver;
+
+use super::CHANNEL;
+use super::chunks::{self, Head};
+use super::models::no_model;
+use super::request::Completion;
+use crate::auth::Principal;
+use crate::extract::{self, to_the_end};
+use crate::problem::Problem;
+use crate::state::App;
+
+/// `POST /v1/chat/completions`. The turn goes on when the client goes away.
+pub(crate) async fn complete(
+    State(app): State<App>,
+    principal: Principal,
+    extract::Json(mut asked): extract::Json<Completion>,
+) -> Result<Response, Problem> {
+    let content = asked.words()?;
+    let model = asked.model.take().filter(|model| !model.is_empty());
+    let user = asked.user.take().filter(|user| !user.is_empty() && principal.user.is_none());
+    let known = match &model {
+        Some(model) => is_persona(&app, model).await?,
+        None => true,
+    };
+    if !known {
+        return Err(no_model());
+    }
+    let scope = app.scope(&principal, model, user).await?;
+    let persona = scope.persona.to_string();
+    let incoming = Incoming { scope, channel_id: CHANNEL.to_owned(), content, external_ref: None };
+    let created = app.now().as_second();
+    let (accepted, mut events) =
+        to_the_end(async move { Ok(app.runtime().accept_and_watch(incoming).await?) }).await?;
+    let head = Head { id: format!("chatcmpl-{}", accepted.turn_id), created, model: persona };
+    if asked.stream.unwrap_or(false) {
+        // What fails before the first word is an answer with a status of its own, not a stream.
+        let first = first_word(&mut events).await?;
+        return Ok(chunks::stream(head, first, events, asked.wants_usage()).into_response());
+    }
+    let (message, usage, incomplete) = whole(&mut events).await?;
+    let finish_reason = finish_reason(incomplete);
+    Ok(Json(json!({
+        "id": head.id, "object": "chat.completion", "created": head.created, "model": head.model,
+        "choices": [{
+            "index": 0, "message": {"role": "assistant", "content": message.content, "refusal": null},
+            "logprobs": null, "finish_reason": finish_reason,
+        }],
+        "usage": usage_data(usage),
+    }))
+    .into_response())
+}
+
+async fn is_persona(app: &App, model: &str) -> Result<bool, Problem> {
+    let personas = app.runtime().store().personas().await?;
+    let configured = app.runtime().settings().persona.as_str();
+    Ok(model == configured || personas.iter().any(|persona| persona.id.as_str() == model))
+}
+
+/// Waits for the first event that says something.
+async fn first_word(events: &mut UnboundedReceiver<TurnEvent>) -> Result<TurnEvent, Problem> {
+    loop {
+        match events.recv().await {
+            Some(TurnEvent::Started) => {}
+            Some(TurnEvent::Failed { reason, retryable }) => return Err(failed(reason, retryable)),
+            Some(word) => return Ok(word),
+            None => return Err(interrupted()),
+        }
+    }
+}
+
+async fn whole(events: &mut UnboundedReceiver<TurnEvent>) -> Result<(Message, TokenUsage, bool), Problem> {
+    loop {
+        match events.recv().await {
+            Some(TurnEvent::Done { message, usage, incomplete, .. }) => {
+                return Ok((*message, usage, incomplete));
+            }
+            Some(TurnEvent::Failed { reason, retryable }) => return Err(failed(reason, retryable)),
+            Some(TurnEvent::Started | TurnEvent::Delta(_)) => {}
+            None => return Err(interrupted()),
+        }
+    }
+}
+
+/// No reply: 503 when asking again may help, 502 when a person has to act first.
+pub(super) fn failed(reason: String, retryable: bool) -> Problem {
+    let status = if retryable { StatusCode::SERVICE_UNAVAILABLE } else { StatusCode::BAD_GATEWAY };
+    Problem::new(status, reason).with_code("no_reply")
+}
+
+pub(super) fn interrupted() -> Problem {
+    Problem::unavailable("EchoVessel is stopping; the message is safe and is answered when it is back")
+}
+
+pub(super) fn finish_reason(incomplete: bool) -> &'static str {
+    if incomplete { "length" } else { "stop" }
+}
+
+pub(super) fn usage_data(usage: TokenUsage) -> Value {
+    json!({
+        "prompt_tokens": usage.input_tokens, "completion_tokens": usage.output_tokens,
+        "total_tokens": usage.input_tokens + usage.output_tokens,
+        "prompt_tokens_details": {"cached_tokens": usage.cached_tokens},
+    })
+}

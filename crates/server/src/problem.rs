@@ -1,0 +1,178 @@
+//! The one file that decides how an error looks from outside: RFC 9457 problem details with a `detail` that a person
+//! can read; below `/v1` the shape of the OpenAI API.
+
+use axum::Json;
+use axum::extract::Request;
+use axum::http::header::{CONTENT_TYPE, RETRY_AFTER, WWW_AUTHENTICATE};
+use axum::http::{HeaderValue, StatusCode};
+use axum::middleware::Next;
+use axum::response::{IntoResponse, Response};
+use memory::capture::CaptureError;
+use memory::core_blocks::CoreBlockTooLong;
+use memory::ports::StoreError;
+use runtime::AcceptError;
+use serde_json::{Value, json};
+
+/// When to come back after the database was busy, in seconds.
+const BUSY_RETRY_SECONDS: u64 = 1;
+/// When to come back after the program has stopped, in seconds.
+const STOPPING_RETRY_SECONDS: u64 = 5;
+
+/// Why a request was not done.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(crate) struct Problem {
+    status: StatusCode,
+    detail: String,
+    /// The word of the OpenAI API for it, where it has one.
+    code: Option<&'static str>,
+    retry_after_seconds: Option<u64>,
+}
+
+impl Problem {
+    pub(crate) fn new(status: StatusCode, detail: impl Into<String>) -> Self {
+        Self { status, detail: detail.into(), code: None, retry_after_seconds: None }
+    }
+
+    pub(crate) fn bad_request(detail: impl Into<String>) -> Self {
+        Self::new(StatusCode::BAD_REQUEST, detail)
+    }
+
+    pub(crate) fn unauthorized() -> Self {
+        let detail = "this needs the token: send it as `Authorization: Bearer …`, or open the page with a login link \
+                      (`echovessel token link` prints one)";
+        Self::new(StatusCode::UNAUTHORIZED, detail).with_code("invalid_api_key")
+    }
+
+    pub(crate) fn forbidden(detail: impl Into<String>) -> Self {
+        Self::new(StatusCode::FORBIDDEN, detail)
+    }
+
+    pub(crate) fn not_found(detail: impl Into<String>) -> Self {
+        Self::new(StatusCode::NOT_FOUND, detail)
+    }
+
+    pub(crate) fn conflict(detail: impl Into<String>) -> Self {
+        Self::new(StatusCode::CONFLICT, detail)
+    }
+
+    pub(crate) fn unprocessable(detail: impl Into<String>) -> Self {
+        Self::new(StatusCode::UNPROCESSABLE_ENTITY, detail)
+    }
+
+    pub(crate) fn unavailable(detail: impl Into<String>) -> Self {
+        Self::new(StatusCode::SERVICE_UNAVAILABLE, detail)
+    }
+
+    /// A defect of this program. The cause goes to the log, not over the wire.
+    pub(crate) fn internal(cause: &dyn std::fmt::Display) -> Self {
+        tracing::error!("a request failed: {cause}");
+        let detail = "EchoVessel failed at this; nothing was half-written, and the log says more";
+        Self::new(StatusCode::INTERNAL_SERVER_ERROR, detail)
+    }
+
+    pub(crate) fn with_code(mut self, code: &'static str) -> Self {
+        self.code = Some(code);
+        self
+    }
+
+    fn with_retry_after(mut self, seconds: u64) -> Self {
+        self.retry_after_seconds = Some(seconds);
+        self
+    }
+
+    /// The error in the OpenAI API's shape.
+    pub(crate) fn as_openai(&self) -> Value {
+        let kind = match self.status.as_u16() {
+            401 | 403 => "authentication_error",
+            429 => "rate_limit_error",
+            500.. => "server_error",
+            _ => "invalid_request_error",
+        };
+        let code = match self.status {
+            StatusCode::TOO_MANY_REQUESTS => Some("rate_limit_exceeded"),
+            _ => self.code,
+        };
+        json!({"error": {"message": self.detail, "type": kind, "code": code, "param": null}})
+    }
+}
+
+impl IntoResponse for Problem {
+    fn into_response(self) -> Response {
+        let title = self.status.canonical_reason().unwrap_or("Error");
+        let body = json!({"type": "about:blank", "title": title, "status": self.status.as_u16(), "detail": self.detail});
+        let mut response = (self.status, Json(body)).into_response();
+        let headers = response.headers_mut();
+        headers.insert(CONTENT_TYPE, HeaderValue::from_static("application/problem+json"));
+        if let Some(seconds) = self.retry_after_seconds {
+            headers.insert(RETRY_AFTER, HeaderValue::from(seconds));
+        }
+        if self.status == StatusCode::UNAUTHORIZED {
+            headers.insert(WWW_AUTHENTICATE, HeaderValue::from_static("Bearer"));
+        }
+        response.extensions_mut().insert(self);
+        response
+    }
+}
+
+/// Gives problems below `/v1` the shape that clients of the OpenAI API read. That API knows no 422.
+pub(crate) async fn speak_openai(request: Request, next: Next) -> Response {
+    let is_openai = request.uri().path().starts_with("/v1/");
+    let response = next.run(request).await;
+    let Some(problem) = response.extensions().get::<Problem>().filter(|_| is_openai) else { return response };
+    let body = Json(problem.as_openai());
+    let (mut head, _) = response.into_parts();
+    head.headers.remove(axum::http::header::CONTENT_LENGTH);
+    head.headers.insert(CONTENT_TYPE, HeaderValue::from_static("application/json"));
+    if head.status == StatusCode::UNPROCESSABLE_ENTITY {
+        head.status = StatusCode::BAD_REQUEST;
+    }
+    Response::from_parts(head, body.into_response().into_body())
+}
+
+impl From<StoreError> for Problem {
+    fn from(error: StoreError) -> Self {
+        match &error {
+            StoreError::Unwritable(_) => {
+                tracing::error!("{error}");
+                Self::new(StatusCode::INSUFFICIENT_STORAGE, error.to_string())
+            }
+            StoreError::Busy(_) => {
+                tracing::warn!("{error}");
+                Self::unavailable(format!("{error}; nothing was written, try again"))
+                    .with_retry_after(BUSY_RETRY_SECONDS)
+            }
+            StoreError::Unusable(_) => {
+                tracing::error!("{error}");
+                Self::unavailable("the database can't be used; `echovessel doctor` says why")
+            }
+            StoreError::Failed(_) => Self::internal(&error),
+        }
+    }
+}
+
+impl From<CaptureError> for Problem {
+    fn from(error: CaptureError) -> Self {
+        match error {
+            CaptureError::Empty | CaptureError::TooLong { .. } => Self::unprocessable(error.to_string()),
+            CaptureError::Store(error) => error.into(),
+        }
+    }
+}
+
+impl From<AcceptError> for Problem {
+    fn from(error: AcceptError) -> Self {
+        let detail = error.to_string();
+        match error {
+            AcceptError::Full { retry_after } => Self::new(StatusCode::TOO_MANY_REQUESTS, detail)
+                .with_retry_after(retry_after.as_secs().max(1)),
+            AcceptError::Stopping => Self::unavailable(detail).with_retry_after(STOPPING_RETRY_SECONDS),
+            AcceptError::Capture(error) => error.into(),
+        }
+    }
+}
+
+impl From<CoreBlockTooLong> for Problem {
+    fn from(error: CoreBlockTooLong) -> Self {
+        Self::unprocessable(error.to_string())
+    }
+}

@@ -1,0 +1,125 @@
+//! Every path of the server, and what a request passes on its way to one.
+
+use axum::Router;
+use axum::extract::{DefaultBodyLimit, Request, State};
+use axum::http::header::{
+    CACHE_CONTROL, CONTENT_LENGTH, CONTENT_SECURITY_POLICY, HeaderName, REFERRER_POLICY,
+    X_CONTENT_TYPE_OPTIONS,
+};
+use axum::http::{HeaderValue, StatusCode};
+use axum::middleware::{Next, from_fn, from_fn_with_state};
+use axum::response::{IntoResponse, Response};
+use axum::routing::{MethodRouter, get, post};
+use tokio_util::sync::CancellationToken;
+
+use crate::admin::{daemon, entities, nodes, persona, recall, sessions, style, timeline};
+use crate::auth::{self, host, login, origin};
+use crate::chat::{events, history, send, turns};
+use crate::extract;
+use crate::openai::{completions, models};
+use crate::problem::{self, Problem};
+use crate::state::{App, ServerParts};
+use crate::ui;
+
+/// Nothing but what this server itself serves; no frame, no inline script, no foreign form.
+const POLICY: &str = "default-src 'self'; img-src 'self' data:; style-src 'self'; script-src 'self'; \
+                      connect-src 'self'; frame-ancestors 'none'; base-uri 'none'; form-action 'self'";
+
+/// The paths that need a token.
+fn api() -> Vec<(&'static str, MethodRouter<App>)> {
+    vec![
+        ("/api/chat/send", post(send::send)),
+        ("/api/chat/events", get(events::events)),
+        ("/api/chat/history", get(history::history)),
+        ("/api/chat/turns/{id}/receipt", get(turns::receipt)),
+        ("/api/chat/turns/{id}/retry", post(turns::retry)),
+        ("/api/state", get(daemon::state)),
+        ("/api/admin/status", get(daemon::status)),
+        ("/api/admin/stop", post(daemon::stop)),
+        ("/api/admin/login-code", post(login::new_code)),
+        ("/api/admin/persona", get(persona::show).post(persona::edit)),
+        ("/api/admin/persona/onboarding", post(persona::onboard)),
+        ("/api/admin/persona/style", post(style::edit)),
+        ("/api/admin/users/timezone", post(persona::set_timezone)),
+        ("/api/admin/memory/recall", post(recall::recall)),
+        ("/api/admin/memory/events", get(nodes::events)),
+        ("/api/admin/memory/thoughts", get(nodes::thoughts)),
+        ("/api/admin/memory/rejected", get(nodes::rejected)),
+        ("/api/admin/memory/timeline", get(timeline::timeline)),
+        ("/api/admin/memory/entities", get(entities::entities)),
+        ("/api/admin/sessions", get(sessions::list)),
+        ("/api/admin/sessions/failed", get(sessions::failed)),
+        ("/api/admin/sessions/{id}/close", post(sessions::close)),
+        ("/api/admin/sessions/{id}/retry", post(sessions::retry)),
+        ("/v1/models", get(models::list)),
+        ("/v1/models/{id}", get(models::one)),
+        ("/v1/chat/completions", post(completions::complete)),
+    ]
+}
+
+/// Every path that needs a token.
+pub fn api_paths() -> Vec<&'static str> {
+    api().into_iter().map(|(path, _)| path).collect()
+}
+
+/// The whole server without its socket. Cancels `shutdown` when it is asked to stop the program.
+pub fn router(parts: ServerParts, shutdown: CancellationToken) -> Router {
+    let body_limit = parts.settings.body_limit;
+    let app = App::new(parts, shutdown);
+    let mut router = Router::new()
+        .route("/health", get(daemon::health))
+        .route("/ready", get(daemon::ready))
+        .route("/login", get(login::log_in).head(login::look));
+    for (path, method) in api() {
+        router = router.route(path, method);
+    }
+    // The last layer is the first that a request meets.
+    router
+        .fallback(anything_else)
+        .method_not_allowed_fallback(wrong_method)
+        .layer(DefaultBodyLimit::max(body_limit))
+        .layer(from_fn_with_state(app.clone(), refuse_large))
+        .layer(from_fn_with_state(app.clone(), auth::authorize))
+        .layer(from_fn_with_state(app.clone(), origin::check))
+        .layer(from_fn_with_state(app.clone(), host::check))
+        .layer(from_fn(problem::speak_openai))
+        .layer(from_fn(secure))
+        .with_state(app)
+}
+
+/// An unknown path of the API is nothing; any other path is a place in the page.
+async fn anything_else(request: Request) -> Response {
+    if auth::is_guarded(request.uri().path()) {
+        return Problem::not_found("there is no such path").with_code("unknown_url").into_response();
+    }
+    ui::page(request.method(), request.uri().path(), request.headers())
+}
+
+async fn wrong_method() -> Problem {
+    Problem::new(StatusCode::METHOD_NOT_ALLOWED, "this path does not take this method")
+}
+
+/// A body that says it is too large is refused before it is read.
+async fn refuse_large(State(app): State<App>, request: Request, next: Next) -> Response {
+    let length =
+        request.headers().get(CONTENT_LENGTH).and_then(|value| value.to_str().ok()?.parse::<u64>().ok());
+    if length.is_some_and(|length| length > app.parts.settings.body_limit as u64) {
+        return extract::too_large(&app).into_response();
+    }
+    next.run(request).await
+}
+
+async fn secure(request: Request, next: Next) -> Response {
+    let keep_nothing = auth::is_guarded(request.uri().path());
+    let mut response = next.run(request).await;
+    let headers = response.headers_mut();
+    headers.insert(CONTENT_SECURITY_POLICY, HeaderValue::from_static(POLICY));
+    headers.insert(X_CONTENT_TYPE_OPTIONS, HeaderValue::from_static("nosniff"));
+    headers.insert(REFERRER_POLICY, HeaderValue::from_static("no-referrer"));
+    let resource_policy = HeaderName::from_static("cross-origin-resource-policy");
+    headers.insert(resource_policy, HeaderValue::from_static("same-origin"));
+    if keep_nothing || !headers.contains_key(CACHE_CONTROL) {
+        headers.insert(CACHE_CONTROL, HeaderValue::from_static("no-store"));
+    }
+    response
+}

@@ -1,0 +1,97 @@
+//! Takes connections, bounds what each may cost, and lets them finish when the program stops.
+
+use std::sync::Arc;
+use std::time::Duration;
+
+use hyper::server::conn::http1;
+use hyper_util::rt::{TokioIo, TokioTimer};
+use hyper_util::server::graceful::GracefulShutdown;
+use hyper_util::service::TowerToHyperService;
+use tokio::net::{TcpListener, TcpStream};
+use tokio::sync::Semaphore;
+use tokio_util::sync::CancellationToken;
+
+use crate::router::router;
+use crate::state::ServerParts;
+
+/// Connections at once; further ones wait in the system's backlog.
+const CONNECTIONS_MAX: usize = 4_096;
+/// How long a client may take to send the head of a request; also how long an idle connection is kept.
+const HEAD_TIME_MAX: Duration = Duration::from_secs(15);
+/// Largest head of a request, in bytes.
+const HEAD_SIZE_MAX: usize = 32 * 1024;
+/// Most header fields of a request.
+const HEADERS_MAX: usize = 100;
+/// How long replies that are under way may take to finish when the program stops.
+const STOP_LIMIT: Duration = Duration::from_secs(20);
+/// How long to leave the socket alone after it failed (as when file handles run out).
+const REST_AFTER_FAILURE: Duration = Duration::from_millis(200);
+
+/// Why serving ended before it was told to.
+#[derive(Debug, thiserror::Error)]
+pub enum ServeError {
+    /// The socket is not usable.
+    #[error("the web server's socket is not usable: {0}. No message is affected; start EchoVessel again")]
+    Socket(#[from] std::io::Error),
+}
+
+/// Serves until `shutdown` is cancelled, by the caller or by `POST /api/admin/stop`. Then takes no new connections,
+/// ends event streams, and gives replies that are under way up to 20 s.
+pub async fn serve(
+    listener: TcpListener,
+    parts: ServerParts,
+    shutdown: CancellationToken,
+) -> Result<(), ServeError> {
+    listener.local_addr()?;
+    let runtime = parts.runtime.clone();
+    let service = TowerToHyperService::new(router(parts, shutdown.clone()));
+    let connections = GracefulShutdown::new();
+    let room = Arc::new(Semaphore::new(CONNECTIONS_MAX));
+    loop {
+        let accepted = tokio::select! {
+            accepted = accept(&listener, &room) => accepted,
+            () = shutdown.cancelled() => break,
+        };
+        let (stream, permit) = match accepted {
+            Ok(accepted) => accepted,
+            Err(error) => {
+                tracing::warn!("a connection could not be taken: {error}");
+                runtime.clock().sleep(REST_AFTER_FAILURE).await;
+                continue;
+            }
+        };
+        let connection = http1::Builder::new()
+            .timer(TokioTimer::new())
+            .header_read_timeout(HEAD_TIME_MAX)
+            .max_header_size(HEAD_SIZE_MAX)
+            .max_headers(HEADERS_MAX)
+            .serve_connection(TokioIo::new(stream), service.clone());
+        let connection = connections.watch(connection);
+        tokio::spawn(async move {
+            if let Err(error) = connection.await {
+                tracing::debug!("a connection ended early: {error}");
+            }
+            drop(permit);
+        });
+    }
+    tokio::select! {
+        () = connections.shutdown() => {}
+        () = runtime.clock().sleep(STOP_LIMIT) => {
+            tracing::warn!("some connections did not end in time; what they sent is durable");
+        }
+    }
+    Ok(())
+}
+
+async fn accept(
+    listener: &TcpListener,
+    room: &Arc<Semaphore>,
+) -> std::io::Result<(TcpStream, tokio::sync::OwnedSemaphorePermit)> {
+    let permit = room.clone().acquire_owned().await.map_err(std::io::Error::other)?;
+    let (stream, _) = listener.accept().await?;
+    // Tokens are small and must not wait for each other; a connection that can't do so is served all the same.
+    if let Err(error) = stream.set_nodelay(true) {
+        tracing::debug!("a connection keeps its delay: {error}");
+    }
+    Ok((stream, permit))
+}

@@ -1,0 +1,156 @@
+//! What every handler can reach.
+
+use std::ops::Deref;
+use std::sync::Arc;
+
+use jiff::Timestamp;
+use memory::{PersonaId, Scope, UserId};
+use runtime::Runtime;
+use serde::Serialize;
+use tokio::sync::Mutex;
+use tokio_util::sync::CancellationToken;
+
+use crate::auth::{Principal, Tokens};
+use crate::problem::Problem;
+
+/// The user that a request means when it names none.
+const OWNER: &str = "self";
+
+/// What a person can set about the server.
+#[derive(Clone, Debug)]
+pub struct ServerSettings {
+    /// Where the page is, as printed: `http://127.0.0.1:7777`. Login links begin with it.
+    pub url: String,
+    /// Names, or names with a port, under which the server may be reached beside `127.0.0.1`, `localhost`, `[::1]`.
+    pub allowed_hosts: Vec<String>,
+    /// Largest body of a request, in bytes.
+    pub body_limit: usize,
+    /// Whether browsers reach the server by TLS only; then the cookie is kept from plain HTTP.
+    pub secure_cookie: bool,
+    /// The program's version.
+    pub version: String,
+}
+
+impl Default for ServerSettings {
+    fn default() -> Self {
+        Self {
+            url: "http://127.0.0.1:7777".to_owned(),
+            allowed_hosts: Vec::new(),
+            body_limit: 1024 * 1024,
+            secure_cookie: false,
+            version: env!("CARGO_PKG_VERSION").to_owned(),
+        }
+    }
+}
+
+/// Which models answer at the moment.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
+pub struct ModelState {
+    /// The language model.
+    pub llm: LlmState,
+    /// The embedding model.
+    pub embedding: EmbeddingState,
+}
+
+/// Which language model answers.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
+pub struct LlmState {
+    /// `openai`, `anthropic` or `offline`.
+    pub provider: String,
+    /// The model of the conversation.
+    pub model: Option<String>,
+    /// Whether no model is at hand and replies are scripted.
+    pub offline: bool,
+    /// What the person should know about it.
+    pub notice: Option<String>,
+}
+
+/// Which embedding model answers.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
+pub struct EmbeddingState {
+    /// `local` or `openai`.
+    pub provider: Option<String>,
+    /// Its name.
+    pub model: Option<String>,
+    /// Whether memory works on words alone.
+    pub words_only: bool,
+}
+
+/// What a server is made of.
+pub struct ServerParts {
+    /// The persona's life.
+    pub runtime: Runtime,
+    /// Who may come in. Shared with whoever prints the first login link.
+    pub tokens: Arc<Tokens>,
+    /// What a person can set.
+    pub settings: ServerSettings,
+    /// Says which models answer; asked anew for each request that shows it.
+    pub models: Box<dyn Fn() -> ModelState + Send + Sync>,
+    /// When the program started.
+    pub started_at: Timestamp,
+}
+
+/// The parts, shared by all handlers.
+#[derive(Clone)]
+pub(crate) struct App(Arc<Shared>);
+
+pub(crate) struct Shared {
+    pub(crate) parts: ServerParts,
+    pub(crate) shutdown: CancellationToken,
+    /// Held while core blocks are read and written, so that of two edits none is lost.
+    pub(crate) persona_edit: Mutex<()>,
+}
+
+impl Deref for App {
+    type Target = Shared;
+    fn deref(&self) -> &Shared {
+        &self.0
+    }
+}
+
+impl App {
+    pub(crate) fn new(parts: ServerParts, shutdown: CancellationToken) -> Self {
+        Self(Arc::new(Shared { parts, shutdown, persona_edit: Mutex::default() }))
+    }
+
+    pub(crate) fn runtime(&self) -> &Runtime {
+        &self.parts.runtime
+    }
+
+    pub(crate) fn now(&self) -> Timestamp {
+        self.parts.runtime.clock().now()
+    }
+
+    /// The memory that a request means. Refuses a user whom the token may not speak for, and a persona that does not
+    /// exist: a slip of the pen must not make one.
+    pub(crate) async fn scope(
+        &self,
+        principal: &Principal,
+        persona: Option<String>,
+        user: Option<String>,
+    ) -> Result<Scope, Problem> {
+        let user = match (&principal.user, user) {
+            (None, user) => checked_user(user.unwrap_or_else(|| OWNER.to_owned()))?,
+            (Some(own), None) => own.clone(),
+            (Some(own), Some(asked)) if own.as_str() == asked => own.clone(),
+            (Some(_), Some(_)) => return Err(Problem::forbidden("this token speaks for another user")),
+        };
+        let configured = &self.runtime().settings().persona;
+        let persona = match persona {
+            None => configured.clone(),
+            Some(name) => PersonaId::new(name)
+                .map_err(|error| Problem::unprocessable(format!("persona_id: {error}")))?,
+        };
+        if persona != *configured {
+            let known = self.runtime().store().personas().await?;
+            if !known.iter().any(|record| record.id == persona) {
+                return Err(Problem::not_found("there is no persona of this id"));
+            }
+        }
+        Ok(Scope::new(persona, user))
+    }
+}
+
+fn checked_user(name: String) -> Result<UserId, Problem> {
+    UserId::new(name).map_err(|error| Problem::unprocessable(format!("user_id: {error}")))
+}

@@ -1,0 +1,61 @@
+//! The page, embedded in the program. A debug build reads it from `web/dist` each time.
+
+use axum::http::header::{ALLOW, CACHE_CONTROL, CONTENT_TYPE, ETAG, IF_NONE_MATCH};
+use axum::http::{HeaderMap, HeaderValue, Method, StatusCode};
+use axum::response::{Html, IntoResponse, Response};
+use rust_embed::{EmbeddedFile, RustEmbed};
+
+use crate::problem::Problem;
+
+/// Shown when the program was built without the page.
+const NO_PAGE: &str = include_str!("ui/no_page.html");
+/// Files whose names hold a digest of their content.
+const HASHED: &str = "assets/";
+
+#[derive(RustEmbed)]
+#[folder = "../../web/dist"]
+#[allow_missing = true]
+struct Page;
+
+/// A file of the page; for a path that is no file, the page itself, which knows its own places.
+pub(crate) fn page(method: &Method, path: &str, headers: &HeaderMap) -> Response {
+    if !matches!(*method, Method::GET | Method::HEAD) {
+        let problem = Problem::new(StatusCode::METHOD_NOT_ALLOWED, "this path does not take this method");
+        return ([(ALLOW, HeaderValue::from_static("GET,HEAD"))], problem).into_response();
+    }
+    let name = path.trim_start_matches('/');
+    if let Some(file) = Some(name).filter(|name| !name.is_empty()).and_then(Page::get) {
+        return served(name, &file, headers);
+    }
+    if name.starts_with(HASHED) {
+        return Problem::not_found("there is no such file").into_response();
+    }
+    match Page::get("index.html") {
+        Some(index) => served("index.html", &index, headers),
+        None => Html(NO_PAGE).into_response(),
+    }
+}
+
+fn served(name: &str, file: &EmbeddedFile, headers: &HeaderMap) -> Response {
+    let digest: String =
+        file.metadata.sha256_hash().iter().take(16).map(|byte| format!("{byte:02x}")).collect();
+    let tag = format!("\"{digest}\"");
+    let caching = if name.starts_with(HASHED) { "public, max-age=31536000, immutable" } else { "no-cache" };
+    let known = headers.get(IF_NONE_MATCH).is_some_and(|value| value.as_bytes() == tag.as_bytes());
+    let mut response = if known {
+        StatusCode::NOT_MODIFIED.into_response()
+    } else {
+        file.data.clone().into_owned().into_response()
+    };
+    let kind = match file.metadata.mimetype() {
+        text if text.starts_with("text/") && !text.contains("charset") => format!("{text}; charset=utf-8"),
+        other => other.to_owned(),
+    };
+    let fields = [(CONTENT_TYPE, kind), (CACHE_CONTROL, caching.to_owned()), (ETAG, tag)];
+    for (header, value) in fields {
+        if let Ok(value) = HeaderValue::try_from(value) {
+            response.headers_mut().insert(header, value);
+        }
+    }
+    response
+}

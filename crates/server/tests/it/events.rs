@@ -1,0 +1,160 @@
+use std::time::Duration;
+
+use axum::body::{Body, BodyDataStream};
+use axum::http::Request;
+use axum::http::header::{AUTHORIZATION, HOST};
+use futures_util::StreamExt;
+use serde_json::{Value, json};
+
+use crate::home::{HOSTNAME, Home, TOKEN};
+use crate::talker::Reply;
+
+/// A client of the event stream.
+struct Listener {
+    body: BodyDataStream,
+    text: String,
+}
+
+#[derive(Debug)]
+struct Frame {
+    id: Option<String>,
+    name: String,
+    data: Value,
+}
+
+impl Listener {
+    async fn connect(home: &Home, path: &str, last_event_id: Option<&str>) -> Self {
+        let mut request = Request::builder()
+            .uri(path)
+            .header(HOST, HOSTNAME)
+            .header(AUTHORIZATION, format!("Bearer {TOKEN}"));
+        if let Some(id) = last_event_id {
+            request = request.header("Last-Event-ID", id);
+        }
+        let response = home.raw(request.body(Body::empty()).unwrap()).await;
+        assert_eq!(response.status(), 200);
+        assert!(response.headers()["content-type"].to_str().unwrap().starts_with("text/event-stream"));
+        assert_eq!(response.headers()["cache-control"], "no-store");
+        assert_eq!(response.headers()["x-accel-buffering"], "no");
+        let mut listener = Self { body: response.into_body().into_data_stream(), text: String::new() };
+        let ready = listener.next().await.unwrap();
+        assert_eq!(
+            (ready.name.as_str(), &ready.data),
+            ("chat.connection.ready", &json!({"channel_id": "web"}))
+        );
+        listener
+    }
+
+    /// The next frame; none when the stream ended.
+    async fn next(&mut self) -> Option<Frame> {
+        while !self.text.contains("\n\n") {
+            let piece = self.body.next().await?.unwrap();
+            self.text.push_str(std::str::from_utf8(&piece).unwrap());
+        }
+        let (frame, rest) = self.text.split_once("\n\n").map(|(a, b)| (a.to_owned(), b.to_owned())).unwrap();
+        self.text = rest;
+        let field = |name: &str| {
+            frame.lines().find_map(|line| line.strip_prefix(name)).map(|value| value.trim().to_owned())
+        };
+        let data = serde_json::from_str(&field("data:").unwrap()).unwrap();
+        Some(Frame { id: field("id:"), name: field("event:").unwrap(), data })
+    }
+
+    async fn until(&mut self, name: &str) -> Vec<Frame> {
+        let mut frames = Vec::new();
+        loop {
+            frames.push(self.next().await.expect("the stream ended early"));
+            if frames.last().unwrap().name == name {
+                return frames;
+            }
+        }
+    }
+}
+
+#[tokio::test]
+async fn a_turn_is_told_in_the_order_of_its_happening() {
+    let home = Home::new().await;
+    let mut listener = Listener::connect(&home, "/api/chat/events", None).await;
+    home.talker.next(Reply::Says(vec!["How was ", "the train?"]));
+    let sent =
+        home.post("/api/chat/send", json!({"content": "back home", "external_ref": "c-17"})).await.json();
+    let frames = listener.until("chat.message.done").await;
+    let names: Vec<&str> = frames.iter().map(|frame| frame.name.as_str()).collect();
+    let expected = [
+        "chat.session.boundary",
+        "chat.message.user_appended",
+        "chat.message.typing_started",
+        "chat.message.token",
+        "chat.message.token",
+        "chat.message.done",
+    ];
+    assert_eq!(names, expected);
+    assert!(frames.iter().all(|frame| frame.id.is_some()), "each event can be come back to");
+    for frame in &frames[1..] {
+        assert_eq!(frame.data["turn_id"], sent["turn_id"]);
+        assert_eq!(frame.data["source_channel_id"], "web");
+    }
+    for frame in &frames {
+        assert_eq!((&frame.data["persona_id"], &frame.data["user_id"]), (&json!("default"), &json!("self")));
+    }
+    assert_eq!(frames[1].data["message_id"], sent["accepted"][0]);
+    assert_eq!(frames[1].data["external_ref"], "c-17");
+    assert_eq!(frames[5].data["content"], "How was the train?");
+}
+
+#[tokio::test]
+async fn one_that_comes_back_goes_on_where_it_was() {
+    let home = Home::new().await;
+    let mut listener = Listener::connect(&home, "/api/chat/events", None).await;
+    home.talk("first").await;
+    let seen = listener.until("chat.message.done").await.pop().unwrap().id.unwrap();
+    drop(listener);
+    home.talk("second").await;
+    let path = format!("/api/chat/events?last_event_id={seen}");
+    for (path, header) in [("/api/chat/events", Some(seen.as_str())), (path.as_str(), None)] {
+        let mut back = Listener::connect(&home, path, header).await;
+        let missed = back.until("chat.message.done").await;
+        assert_eq!(missed[0].name, "chat.message.user_appended");
+        assert_eq!(missed[0].data["content"], "second");
+        assert!(missed.iter().all(|frame| frame.data["content"] != "first"));
+    }
+}
+
+#[tokio::test]
+async fn one_that_was_cut_off_before_the_first_event_misses_nothing() {
+    let home = Home::new().await;
+    let request = Request::builder().uri("/api/chat/events").header(HOST, HOSTNAME);
+    let request = request.header(AUTHORIZATION, format!("Bearer {TOKEN}")).body(Body::empty()).unwrap();
+    let mut body = home.raw(request).await.into_body().into_data_stream();
+    let first = String::from_utf8(body.next().await.unwrap().unwrap().to_vec()).unwrap();
+    let place = first.lines().find_map(|line| line.strip_prefix("id:")).unwrap().trim().to_owned();
+    drop(body);
+    home.talk("said meanwhile").await;
+    let mut back = Listener::connect(&home, "/api/chat/events", Some(&place)).await;
+    let frames = back.until("chat.message.user_appended").await;
+    assert_eq!(frames.last().unwrap().data["content"], "said meanwhile");
+}
+
+#[tokio::test]
+async fn an_id_of_another_run_is_told_that_events_were_lost() {
+    let home = Home::new().await;
+    let mut listener = Listener::connect(&home, "/api/chat/events", Some("another-17")).await;
+    assert_eq!(listener.next().await.unwrap().name, "chat.connection.lagged");
+    home.talk("hello").await;
+    assert_eq!(listener.next().await.unwrap().name, "chat.session.boundary");
+}
+
+#[tokio::test]
+async fn the_stream_shows_every_thirty_seconds_that_it_lives_and_ends_with_the_program() {
+    let home = Home::new().await;
+    let sleepers = home.clock.sleepers();
+    let mut listener = Listener::connect(&home, "/api/chat/events", None).await;
+    home.clock.asleep(sleepers + 1).await;
+    for _ in 0..3 {
+        home.wait(Duration::from_secs(30)).await;
+        let beat = listener.next().await.unwrap();
+        assert_eq!((beat.name.as_str(), &beat.data), ("chat.connection.heartbeat", &json!({})));
+    }
+    home.shutdown.cancel();
+    assert!(listener.next().await.is_none());
+}

@@ -1,0 +1,252 @@
+//! A whole home in a scratch folder: real store, real runtime, scripted model, clock that stands still.
+
+use std::collections::HashMap;
+use std::sync::Arc;
+use std::sync::atomic::{AtomicU64, Ordering};
+use std::time::Duration;
+
+use axum::Router;
+use axum::body::{Body, to_bytes};
+use axum::http::header::{AUTHORIZATION, CONTENT_TYPE, HOST};
+use axum::http::{HeaderMap, Method, Request, Response, StatusCode};
+use jiff::Timestamp;
+use jiff::tz::TimeZone;
+use memory::consolidate::ConsolidateSettings;
+use memory::ledger::ModelCall;
+use memory::recall::RecallSettings;
+use memory::sessions::SessionPolicy;
+use memory::vector_index::VectorIndex;
+use memory::{PersonaId, Scope, UserId};
+use mind::{CallObserver, LanguageMind, Prompts, ReplySampling};
+use runtime::{Broadcast, Delivery, Parts, Runtime, RuntimeSettings, Subscription, Told};
+use serde_json::Value;
+use server::{EmbeddingState, LlmState, ModelState, ServerParts, ServerSettings, Tokens};
+use store::{SqliteStore, StoreOptions};
+use tempfile::TempDir;
+use testkit::{SequentialIds, SimulatedClock};
+use tokio_util::sync::CancellationToken;
+use tower::ServiceExt;
+
+use crate::talker::Talker;
+
+pub(crate) const TOKEN: &str = "owner-token-of-the-tests";
+pub(crate) const HOSTNAME: &str = "127.0.0.1:7777";
+pub(crate) const BODY_LIMIT: usize = 64 * 1024;
+
+pub(crate) struct Home {
+    _folder: TempDir,
+    pub(crate) clock: SimulatedClock,
+    pub(crate) store: Arc<SqliteStore>,
+    pub(crate) talker: Arc<Talker>,
+    pub(crate) runtime: Runtime,
+    pub(crate) tokens: Arc<Tokens>,
+    pub(crate) shutdown: CancellationToken,
+    pub(crate) router: Router,
+}
+
+struct Deaf;
+
+impl CallObserver for Deaf {
+    fn observe(&self, _: ModelCall) {}
+}
+
+pub(crate) fn start() -> Timestamp {
+    "2026-05-02T19:04:11Z".parse().unwrap()
+}
+
+pub(crate) fn scope(user: &str) -> Scope {
+    Scope::new(PersonaId::new("default").unwrap(), UserId::new(user).unwrap())
+}
+
+impl Home {
+    pub(crate) async fn new() -> Self {
+        let folder = tempfile::tempdir().unwrap();
+        let store =
+            Arc::new(SqliteStore::open(&folder.path().join("home.db"), StoreOptions::default()).unwrap());
+        let clock = SimulatedClock::new(start());
+        let talker = Arc::new(Talker::default());
+        let runtime = runtime(&store, &clock, &talker);
+        runtime.start().await.unwrap();
+        let numbers = AtomicU64::new(1);
+        let random = move || {
+            let mut bytes = [0_u8; 32];
+            bytes[..8].copy_from_slice(&numbers.fetch_add(1, Ordering::Relaxed).to_be_bytes());
+            bytes
+        };
+        let tokens = Arc::new(Tokens::new(TOKEN, Box::new(random)).unwrap());
+        let shutdown = CancellationToken::new();
+        let router = server::router(parts(&runtime, &tokens), shutdown.clone());
+        Self { _folder: folder, clock, store, talker, runtime, tokens, shutdown, router }
+    }
+
+    pub(crate) fn parts(&self) -> ServerParts {
+        parts(&self.runtime, &self.tokens)
+    }
+
+    /// Sends a request as it is.
+    pub(crate) async fn raw(&self, request: Request<Body>) -> Response<Body> {
+        self.router.clone().oneshot(request).await.unwrap()
+    }
+
+    /// Sends a request with the owner's token.
+    pub(crate) async fn ask(&self, method: Method, path: &str, body: Option<Value>) -> Answer {
+        let mut request = Request::builder().method(method).uri(path).header(HOST, HOSTNAME);
+        request = request.header(AUTHORIZATION, format!("Bearer {TOKEN}"));
+        let body = match body {
+            Some(body) => {
+                request = request.header(CONTENT_TYPE, "application/json");
+                Body::from(body.to_string())
+            }
+            None => Body::empty(),
+        };
+        Answer::of(self.raw(request.body(body).unwrap()).await).await
+    }
+
+    pub(crate) async fn get(&self, path: &str) -> Answer {
+        self.ask(Method::GET, path, None).await
+    }
+
+    pub(crate) async fn post(&self, path: &str, body: Value) -> Answer {
+        self.ask(Method::POST, path, Some(body)).await
+    }
+
+    /// Sends a line and waits for the end of its turn.
+    pub(crate) async fn talk(&self, content: &str) -> Arc<Told> {
+        self.talk_as("self", content).await
+    }
+
+    pub(crate) async fn talk_as(&self, user: &str, content: &str) -> Arc<Told> {
+        let mut watcher = self.runtime.broadcast().subscribe();
+        let sent =
+            self.post("/api/chat/send", serde_json::json!({"content": content, "user_id": user})).await;
+        assert_eq!(sent.status, StatusCode::ACCEPTED, "{:?}", sent.json());
+        until(&mut watcher, &["chat.message.done", "chat.message.failed"]).await
+    }
+
+    /// Lets time pass; a waiting loop of the runtime may go round in it.
+    pub(crate) async fn wait(&self, duration: Duration) {
+        self.clock.advance(duration).await;
+    }
+}
+
+/// Waits for an event of one of these names.
+pub(crate) async fn until(watcher: &mut Subscription, names: &[&str]) -> Arc<Told> {
+    loop {
+        match watcher.next().await {
+            Some(Delivery::Event(_, told)) if names.contains(&told.name) => return told,
+            Some(_) => {}
+            None => panic!("the broadcast ended before one of {names:?}"),
+        }
+    }
+}
+
+fn runtime(store: &Arc<SqliteStore>, clock: &SimulatedClock, talker: &Arc<Talker>) -> Runtime {
+    let clock = Arc::new(clock.clone());
+    let prompts = Prompts::load(None).unwrap();
+    let mind =
+        LanguageMind::new(talker.clone(), clock.clone(), Arc::new(Deaf), prompts, ReplySampling::default());
+    Runtime::new(Parts {
+        store: store.clone(),
+        embedder: None,
+        index: Arc::new(VectorIndex::default()),
+        mind: Arc::new(mind),
+        clock,
+        ids: Arc::new(SequentialIds::new(7)),
+        broadcast: Broadcast::new("run"),
+        settings: RuntimeSettings {
+            persona: PersonaId::new("default").unwrap(),
+            persona_name: "Echo".to_owned(),
+            zone: TimeZone::UTC,
+            session: SessionPolicy::default(),
+            scan_every: Duration::from_secs(60),
+            poll_every: Duration::from_secs(5),
+            consolidate: ConsolidateSettings::default(),
+            recall: RecallSettings::default(),
+            recent_window: 20,
+            debounce: HashMap::new(),
+            prompt_tokens: 8_000,
+            turn_timeout: Duration::from_secs(120),
+            answer_within: Duration::from_secs(600),
+        },
+    })
+}
+
+fn parts(runtime: &Runtime, tokens: &Arc<Tokens>) -> ServerParts {
+    let models = || ModelState {
+        llm: LlmState {
+            provider: "talker".to_owned(),
+            model: Some("talker-1".to_owned()),
+            offline: false,
+            notice: None,
+        },
+        embedding: EmbeddingState { provider: None, model: None, words_only: true },
+    };
+    ServerParts {
+        runtime: runtime.clone(),
+        tokens: tokens.clone(),
+        settings: ServerSettings {
+            allowed_hosts: vec!["chat.example".to_owned()],
+            body_limit: BODY_LIMIT,
+            version: "0.0.0".to_owned(),
+            ..ServerSettings::default()
+        },
+        models: Box::new(models),
+        started_at: start(),
+    }
+}
+
+/// What came back, read to its end.
+pub(crate) struct Answer {
+    pub(crate) status: StatusCode,
+    pub(crate) headers: HeaderMap,
+    pub(crate) text: String,
+}
+
+impl Answer {
+    pub(crate) async fn of(response: Response<Body>) -> Self {
+        let (head, body) = response.into_parts();
+        let bytes = to_bytes(body, 16 * 1024 * 1024).await.unwrap();
+        Self { status: head.status, headers: head.headers, text: String::from_utf8(bytes.to_vec()).unwrap() }
+    }
+
+    pub(crate) fn json(&self) -> Value {
+        serde_json::from_str(&self.text)
+            .unwrap_or_else(|_| panic!("{} is no JSON: {}", self.status, self.text))
+    }
+
+    pub(crate) fn header(&self, name: &str) -> Option<&str> {
+        self.headers.get(name).map(|value| value.to_str().unwrap())
+    }
+
+    /// Checks that it is a problem of this status, in the shape that all have.
+    #[track_caller]
+    pub(crate) fn is_problem(&self, status: u16) -> String {
+        assert_eq!(self.status.as_u16(), status, "{}", self.text);
+        assert_eq!(self.header("content-type"), Some("application/problem+json"));
+        let body = self.json();
+        assert_eq!(body["status"], status);
+        assert!(body["type"].is_string() && body["title"].is_string());
+        body["detail"].as_str().expect("a detail that a person can read").to_owned()
+    }
+}
+
+/// The same JSON with every id blotted out, for snapshots.
+pub(crate) fn without_ids(mut value: Value) -> Value {
+    fn blot(value: &mut Value) {
+        match value {
+            Value::String(text) if is_id(text) => *text = "[id]".to_owned(),
+            Value::Array(items) => items.iter_mut().for_each(blot),
+            Value::Object(fields) => fields.values_mut().for_each(blot),
+            _ => {}
+        }
+    }
+    fn is_id(text: &str) -> bool {
+        text.len() == 36
+            && text.bytes().enumerate().all(|(place, byte)| match place {
+                8 | 13 | 18 | 23 => byte == b'-',
+                _ => byte.is_ascii_hexdigit(),
+            })
+    }
+    blot(&mut value);
+    value
+}

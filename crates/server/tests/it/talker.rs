@@ -1,0 +1,88 @@
+//! A language model that says what a test tells it to, in this process.
+
+use std::collections::VecDeque;
+use std::sync::{Arc, Mutex};
+
+use async_trait::async_trait;
+use futures_util::StreamExt;
+use futures_util::stream::{self, BoxStream};
+use llm::{Completion, LlmError, Offline, Provider, Request, StreamEvent, Tier, Usage};
+use tokio::sync::Semaphore;
+
+pub(crate) const USAGE: Usage =
+    Usage { input_tokens: 120, output_tokens: 8, cached_tokens: 20, reported: true };
+
+/// One reply.
+pub(crate) enum Reply {
+    /// Says these pieces.
+    Says(Vec<&'static str>),
+    /// Says these pieces, then breaks off.
+    BreaksOff(Vec<&'static str>),
+    /// Says nothing, and asking again may help or not.
+    Fails { transient: bool },
+    /// Says these pieces, each when the test gives leave.
+    Waits(Arc<Semaphore>, Vec<&'static str>),
+}
+
+/// Replies from a queue, then always "I hear you." Other questions are answered by the offline provider.
+#[derive(Default)]
+pub(crate) struct Talker {
+    queue: Mutex<VecDeque<Reply>>,
+    /// Whether questions other than replies fail for good.
+    pub(crate) refuses_work: std::sync::atomic::AtomicBool,
+}
+
+impl Talker {
+    pub(crate) fn next(&self, reply: Reply) {
+        self.queue.lock().unwrap().push_back(reply);
+    }
+}
+
+fn failure(transient: bool) -> LlmError {
+    let message = "the model is not there".to_owned();
+    if transient { LlmError::Transient { message } } else { LlmError::Auth { message } }
+}
+
+#[async_trait]
+impl Provider for Talker {
+    fn name(&self) -> &str {
+        "talker"
+    }
+
+    fn model(&self, _: Tier) -> &str {
+        "talker-1"
+    }
+
+    async fn complete(&self, request: Request) -> Result<Completion, LlmError> {
+        if self.refuses_work.load(std::sync::atomic::Ordering::Relaxed) {
+            return Err(failure(false));
+        }
+        Offline.complete(request).await
+    }
+
+    async fn stream(
+        &self,
+        _: Request,
+    ) -> Result<BoxStream<'static, Result<StreamEvent, LlmError>>, LlmError> {
+        let reply = self.queue.lock().unwrap().pop_front().unwrap_or(Reply::Says(vec!["I hear ", "you."]));
+        let end = StreamEvent::Finished { usage: USAGE, model: "talker-1".to_owned() };
+        let delta = |piece: &str| Ok(StreamEvent::Delta(piece.to_owned()));
+        match reply {
+            Reply::Says(pieces) => Ok(stream::iter(pieces).map(delta).chain(stream::iter([Ok(end)])).boxed()),
+            Reply::BreaksOff(pieces) => {
+                Ok(stream::iter(pieces).map(delta).chain(stream::iter([Err(failure(true))])).boxed())
+            }
+            Reply::Fails { transient } => Err(failure(transient)),
+            Reply::Waits(leave, pieces) => {
+                let allowed = stream::iter(pieces).then(move |piece| {
+                    let leave = leave.clone();
+                    async move {
+                        leave.acquire().await.unwrap().forget();
+                        delta(piece)
+                    }
+                });
+                Ok(allowed.chain(stream::iter([Ok(end)])).boxed())
+            }
+        }
+    }
+}
