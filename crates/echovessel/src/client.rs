@@ -1,0 +1,94 @@
+//! Speaks with the running daemon of a home, over loopback with the owner's token.
+
+use anyhow::{Context as _, bail};
+use futures_util::StreamExt as _;
+use reqwest::{Method, Response};
+use serde_json::Value;
+
+use crate::home::{Home, RunFile};
+use crate::world::random_bytes;
+
+/// No daemon answers.
+#[derive(Debug, thiserror::Error)]
+#[error("no EchoVessel is running on {0}; start it with `echovessel run`")]
+pub(crate) struct NoDaemon(String);
+
+/// A daemon that runs.
+pub(crate) struct Daemon {
+    /// What it says of itself.
+    pub(crate) run: RunFile,
+    token: String,
+    http: reqwest::Client,
+}
+
+impl Daemon {
+    /// The daemon of this home, if one holds it.
+    pub(crate) fn find(home: &Home) -> anyhow::Result<Self> {
+        let missing = || NoDaemon(home.folder().display().to_string());
+        let run = home.run_file().ok_or_else(missing)?;
+        // A run.json that a killed daemon left behind names nobody: whoever can take the lock knows that.
+        if home.lock().is_ok() {
+            return Err(missing().into());
+        }
+        // No proxy: what is said here never leaves the machine.
+        let http = reqwest::Client::builder().no_proxy().build().context("no HTTP client can be made")?;
+        Ok(Self { run, token: home.token(random_bytes)?, http })
+    }
+
+    /// Asks, and reads the answer as JSON. What the daemon refuses is an error in its own words.
+    pub(crate) async fn ask(&self, method: Method, path: &str, body: Option<Value>) -> anyhow::Result<Value> {
+        let response = self.send(method, path, body).await?;
+        let status = response.status();
+        let answer: Value = response.json().await.context("the daemon's answer could not be read")?;
+        if status.is_success() {
+            return Ok(answer);
+        }
+        let said = answer["detail"].as_str().or(answer["error"]["message"].as_str());
+        bail!("the daemon refused ({status}): {}", said.unwrap_or("without a reason"))
+    }
+
+    /// Says something and hands each piece of the reply to `piece`.
+    pub(crate) async fn say(&self, user: &str, text: &str, mut piece: impl FnMut(&str)) -> anyhow::Result<()> {
+        let body = serde_json::json!({
+            "model": "default", "stream": true, "user": user, "messages": [{"role": "user", "content": text}],
+        });
+        let response = self.send(Method::POST, "/v1/chat/completions", Some(body)).await?;
+        if !response.status().is_success() {
+            let answer: Value = response.json().await.unwrap_or_default();
+            bail!("{}", answer["error"]["message"].as_str().unwrap_or("the daemon refused without a reason"));
+        }
+        let mut bytes = response.bytes_stream();
+        let mut pending = Vec::new();
+        while let Some(chunk) = bytes.next().await {
+            pending.extend_from_slice(&chunk.context("the daemon broke off")?);
+            while let Some(end) = pending.iter().position(|byte| *byte == b'\n') {
+                let line: Vec<u8> = pending.drain(..=end).collect();
+                read_line(&String::from_utf8_lossy(&line), &mut piece)?;
+            }
+        }
+        Ok(())
+    }
+
+    async fn send(&self, method: Method, path: &str, body: Option<Value>) -> anyhow::Result<Response> {
+        let url = format!("{}{path}", self.run.url.trim_end_matches('/'));
+        let mut request = self.http.request(method, url).bearer_auth(&self.token);
+        if let Some(body) = body {
+            request = request.json(&body);
+        }
+        request.send().await.with_context(|| format!("the daemon at {} does not answer", self.run.url))
+    }
+}
+
+fn read_line(line: &str, piece: &mut impl FnMut(&str)) -> anyhow::Result<()> {
+    let Some(data) = line.trim_end().strip_prefix("data:").map(str::trim).filter(|data| *data != "[DONE]") else {
+        return Ok(());
+    };
+    let chunk: Value = serde_json::from_str(data).context("the daemon sent something that is not JSON")?;
+    if let Some(message) = chunk["error"]["message"].as_str() {
+        bail!("{message}");
+    }
+    if let Some(delta) = chunk["choices"][0]["delta"]["content"].as_str() {
+        piece(delta);
+    }
+    Ok(())
+}

@@ -1,0 +1,34 @@
+//! `echovessel config`: is it right, what does it say, what can be said.
+
+use anyhow::Context as _;
+
+use crate::cli::{ConfigCommand, Shared};
+use crate::config::{self, Config};
+use crate::home::Home;
+
+pub(crate) fn config(shared: &Shared, home: &Home, command: &ConfigCommand) -> anyhow::Result<()> {
+    match command {
+        ConfigCommand::Check => {
+            config::load(&home.config(), std::env::vars())?;
+            if shared.json {
+                println!("{}", serde_json::json!({"ok": true, "path": home.config()}));
+            } else if home.config().exists() {
+                println!("{} is right.", home.config().display());
+            } else {
+                println!("There is no {}; the defaults are right.", home.config().display());
+            }
+        }
+        ConfigCommand::Show => {
+            let config = config::load(&home.config(), std::env::vars())?;
+            if shared.json {
+                println!("{}", serde_json::to_string_pretty(&config)?);
+            } else {
+                print!("{}", toml::to_string(&config).context("the configuration can't be shown")?);
+            }
+        }
+        ConfigCommand::Schema => {
+            println!("{}", serde_json::to_string_pretty(&schemars::schema_for!(Config))?);
+        }
+    }
+    Ok(())
+}

@@ -1,0 +1,14 @@
+//! One file per command; a command reads its arguments, does one thing, and says what happened.
+
+pub(crate) mod run;
+pub(crate) mod chat;
+pub(crate) mod demo;
+pub(crate) mod init;
+pub(crate) mod recall;
+pub(crate) mod model;
+pub(crate) mod config;
+pub(crate) mod eval;
+pub(crate) mod doctor;
+pub(crate) mod status;
+pub(crate) mod stop;
+pub(crate) mod token;

@@ -1,0 +1,93 @@
+//! `echovessel recall`: what a text brings to mind, and why.
+
+use std::sync::Arc;
+
+use memory::UserId;
+use memory::recall::{Candidate, CandidateKind};
+use reqwest::Method;
+use serde_json::{Value, json};
+
+use crate::cli::{Recall, Shared};
+use crate::client::{Daemon, NoDaemon};
+use crate::config::Config;
+use crate::home::Home;
+use crate::wiring::wire;
+use crate::world::{SystemClock, SystemIds};
+
+pub(crate) async fn recall(shared: &Shared, config: &Config, home: &Home, asked: &Recall) -> anyhow::Result<()> {
+    let answer = match Daemon::find(home) {
+        Ok(daemon) => {
+            let body = json!({"text": asked.text, "user_id": asked.user});
+            daemon.ask(Method::POST, "/api/admin/memory/recall", Some(body)).await?
+        }
+        Err(error) if error.is::<NoDaemon>() => alone(config, home, asked).await?,
+        Err(error) => return Err(error),
+    };
+    if shared.json {
+        println!("{answer}");
+        return Ok(());
+    }
+    let candidates: Vec<Candidate> = serde_json::from_value(answer["candidates"].clone())?;
+    print(&candidates, asked.explain);
+    let elapsed = &answer["elapsed_ms"];
+    if asked.explain {
+        println!("\nembedding {} ms · fetching {} ms · scoring {} ms", elapsed["embed"], elapsed["fetch"], elapsed["score"]);
+    }
+    Ok(())
+}
+
+async fn alone(config: &Config, home: &Home, asked: &Recall) -> anyhow::Result<Value> {
+    let _lock = home.lock()?;
+    let wired = wire(config, home, Arc::new(SystemClock), Arc::new(SystemIds::default())).await?;
+    let scope = wired.runtime.scope(None, UserId::new(asked.user.clone())?);
+    let recalled = wired.runtime.recall(scope, asked.text.clone(), None).await?;
+    wired.database.close().await?;
+    Ok(json!({"candidates": recalled.candidates, "elapsed_ms": recalled.elapsed}))
+}
+
+/// The table: one candidate a row, and with `explain` each term of its score and the reason it was used or fell.
+pub(crate) fn print(candidates: &[Candidate], explain: bool) {
+    let shown: Vec<&Candidate> = candidates.iter().filter(|candidate| explain || candidate.used).collect();
+    if shown.is_empty() {
+        println!("Nothing comes to mind.");
+        return;
+    }
+    if explain {
+        println!("   total  recency relev. vector words  impact relat. anchor  day         what");
+    }
+    for candidate in shown {
+        let mark = if candidate.used { "✓" } else { "·" };
+        let day = candidate.created_at.strftime("%Y-%m-%d");
+        let text = shorten(&candidate.text, 60);
+        if !explain {
+            println!("{mark} {:6.3}  {day}  {:<10} {text}", candidate.total, candidate.type_name);
+            continue;
+        }
+        if candidate.kind == CandidateKind::Message {
+            let parts = candidate.parts.iter().flatten().map(|(name, value)| format!("{name} {value:.2}"));
+            let parts = parts.collect::<Vec<_>>().join(" · ");
+            println!("{mark} {:6.3}  said by {:<8} {parts}\n          {day}  {text}", candidate.total, candidate.type_name);
+        } else {
+            let term = |value: Option<f64>| value.map_or_else(|| "     –".to_owned(), |value| format!("{value:6.3}"));
+            println!(
+                "{mark} {:6.3}  {} {} {} {} {} {} {}  {day}  {:<8} {text}",
+                candidate.total,
+                term(candidate.recency),
+                term(candidate.relevance),
+                term(candidate.vector_relevance),
+                term(candidate.word_relevance),
+                term(candidate.impact),
+                term(candidate.relational_bonus),
+                term(candidate.entity_anchor),
+                candidate.type_name,
+            );
+        }
+        println!("          {}", candidate.reason);
+    }
+}
+
+/// At most `length` characters on one line.
+pub(crate) fn shorten(text: &str, length: usize) -> String {
+    let flat = text.split_whitespace().collect::<Vec<_>>().join(" ");
+    if flat.chars().count() <= length { flat } else { flat.chars().take(length - 1).chain(['…']).collect() }
+}

@@ -1,0 +1,160 @@
+//! `echovessel run`: config → telemetry → store and migrations → model → runtime → server → ready, and back.
+
+use std::net::IpAddr;
+use std::sync::Arc;
+
+use anyhow::{Context as _, bail};
+use server::{EmbeddingState, LlmState, ModelState, ServerParts, ServerSettings, Tokens};
+use tokio::net::TcpListener;
+use tokio_util::sync::CancellationToken;
+
+use crate::cli::{Run, Shared};
+use crate::config::{Config, body_limit};
+use crate::home::{Home, RunFile};
+use crate::lifecycle;
+use crate::wiring::{Wired, model_folder, wire};
+use crate::world::{SystemClock, SystemIds, random_bytes};
+
+pub(crate) async fn run(shared: &Shared, config: &Config, home: &Home, asked: &Run) -> anyhow::Result<()> {
+    let _lock = home.lock()?;
+    let token = home.token(random_bytes)?;
+    let wired = wire(config, home, Arc::new(SystemClock), Arc::new(SystemIds::default())).await?;
+    let listener = listen(config, asked).await?;
+    let port = listener.local_addr()?.port();
+    let url = format!("http://{}:{port}", shown_host(&config.server.host));
+    wired.runtime.start().await?;
+    let shutdown = CancellationToken::new();
+    let parts = server_parts(config, home, &wired, &token, &url)?;
+    let login = parts.tokens.mint_login_code(wired.runtime.clock().now()).link(&url);
+    let mut serving = tokio::spawn(server::serve(listener, parts, shutdown.clone()));
+    home.write_run_file(&RunFile { pid: std::process::id(), port, url: url.clone() })?;
+    announce(shared, config, home, &wired, &url, &login)?;
+    if asked.open {
+        open_page(&login);
+    }
+    let outcome = tokio::select! {
+        () = lifecycle::asked_to_stop(shutdown.clone()) => Ok(()),
+        ended = &mut serving => Err(anyhow::anyhow!("the server ended by itself: {ended:?}")),
+    };
+    home.remove_run_file();
+    shutdown.cancel();
+    stop(wired, serving).await?;
+    outcome
+}
+
+/// In reverse of the start: no new words, streaming replies finish, work returns to the queue, the log is folded in.
+async fn stop<T: Send + 'static>(wired: Wired, serving: tokio::task::JoinHandle<T>) -> anyhow::Result<()> {
+    let second_signal = lifecycle::second_signal();
+    let orderly = async {
+        wired.runtime.stop().await;
+        serving.abort();
+        wired.database.close().await.context("the database could not be closed in order; nothing is lost")
+    };
+    tokio::select! {
+        closed = orderly => closed,
+        () = second_signal => bail!("stopped at once on a second signal; everything said is safe"),
+    }
+}
+
+async fn listen(config: &Config, asked: &Run) -> anyhow::Result<TcpListener> {
+    let port = asked.port.unwrap_or(config.server.port);
+    let host = config.server.host.trim_start_matches('[').trim_end_matches(']');
+    let listener = TcpListener::bind((host, port)).await.with_context(|| {
+        format!("port {port} on {host} can't be had; another program has it, or choose one with --port (0 takes any)")
+    })?;
+    if !listener.local_addr()?.ip().is_loopback() {
+        tracing::warn!(
+            "listening on {host}, which other machines may reach: put a proxy that encrypts before it, and keep the token secret"
+        );
+    }
+    Ok(listener)
+}
+
+/// A host as it stands in an address that a browser on this machine can open.
+fn shown_host(host: &str) -> String {
+    match host.trim_start_matches('[').trim_end_matches(']').parse::<IpAddr>() {
+        Ok(address) if address.is_unspecified() => "127.0.0.1".to_owned(),
+        Ok(IpAddr::V6(address)) => format!("[{address}]"),
+        _ => host.to_owned(),
+    }
+}
+
+fn server_parts(
+    config: &Config,
+    home: &Home,
+    wired: &Wired,
+    token: &str,
+    url: &str,
+) -> anyhow::Result<ServerParts> {
+    let llm = LlmState {
+        provider: wired.model.provider.clone(),
+        model: Some(wired.model.model.clone()).filter(|model| !model.is_empty()),
+        offline: wired.model.is_offline(),
+        notice: wired.model.notice(),
+    };
+    let embeds = wired.runtime.embedder().is_some();
+    let folder = model_folder(config, home);
+    let models = move || {
+        let present = embeds && embed::model_files::check_present(&folder, &embed::ALL_MINILM_L6_V2).is_ok();
+        let embedding = EmbeddingState {
+            provider: embeds.then(|| "local".to_owned()),
+            model: present.then(|| "all-MiniLM-L6-v2".to_owned()),
+            words_only: !present,
+        };
+        ModelState { llm: llm.clone(), embedding }
+    };
+    Ok(ServerParts {
+        runtime: wired.runtime.clone(),
+        tokens: Arc::new(Tokens::new(token, Box::new(random_bytes))?),
+        settings: ServerSettings {
+            url: url.to_owned(),
+            allowed_hosts: config.server.allowed_hosts.clone(),
+            body_limit: body_limit(&config.limits.body)?,
+            version: env!("CARGO_PKG_VERSION").to_owned(),
+            ..ServerSettings::default()
+        },
+        models: Box::new(models),
+        started_at: wired.runtime.clock().now(),
+    })
+}
+
+fn announce(
+    shared: &Shared,
+    config: &Config,
+    home: &Home,
+    wired: &Wired,
+    url: &str,
+    login: &str,
+) -> anyhow::Result<()> {
+    if shared.json {
+        println!("{}", serde_json::json!({"url": url, "login": login, "pid": std::process::id()}));
+        return Ok(());
+    }
+    let talks_to = match &wired.model.endpoint {
+        Some(endpoint) => format!("{} ({}) at {endpoint}, and to nobody else", wired.model.provider, wired.model.model),
+        None => "nobody: no language model is set up, and nothing leaves this machine".to_owned(),
+    };
+    println!("EchoVessel {} is up at {url}", env!("CARGO_PKG_VERSION"));
+    println!("  memory    {}", home.folder().display());
+    println!("  talks to  {talks_to}");
+    if let Some(notice) = wired.model.notice() {
+        println!("  model     {notice}");
+    }
+    if wired.runtime.embedder().is_none() {
+        println!("  vectors   switched off: memory works on words alone");
+    } else if embed::model_files::check_present(&model_folder(config, home), &embed::ALL_MINILM_L6_V2).is_err() {
+        println!("  vectors   no embedding model yet: memory works on words alone until `echovessel model fetch`");
+    }
+    println!("  page      {login}");
+    println!("            (this link opens the page once, within ten minutes; `echovessel token link` makes another)");
+    Ok(())
+}
+
+fn open_page(login: &str) {
+    let opener = if cfg!(target_os = "macos") { "open" } else { "xdg-open" };
+    let quiet = std::process::Stdio::null;
+    let started = std::process::Command::new(opener).arg(login).stdout(quiet()).stderr(quiet()).spawn();
+    if started.is_err() {
+        println!("            (no browser could be opened from here; open the link yourself)");
+    }
+}

@@ -1,0 +1,35 @@
+//! `echovessel stop`: asks the daemon to finish what it is saying and to go.
+
+use std::time::Duration;
+
+use anyhow::bail;
+use memory::ports::Clock as _;
+use reqwest::Method;
+
+use crate::cli::Shared;
+use crate::client::Daemon;
+use crate::home::Home;
+use crate::world::SystemClock;
+
+/// How long a daemon may take: streaming replies get 20 seconds, the rest is quick.
+const PATIENCE: Duration = Duration::from_secs(30);
+const LOOK_EVERY: Duration = Duration::from_millis(50);
+
+pub(crate) async fn stop(shared: &Shared, home: &Home) -> anyhow::Result<()> {
+    let daemon = Daemon::find(home)?;
+    daemon.ask(Method::POST, "/api/admin/stop", None).await?;
+    let mut waited = Duration::ZERO;
+    while home.lock().is_err() {
+        if waited >= PATIENCE {
+            bail!("process {} was asked to stop and is still there after 30 s", daemon.run.pid);
+        }
+        SystemClock.sleep(LOOK_EVERY).await;
+        waited += LOOK_EVERY;
+    }
+    if shared.json {
+        println!("{}", serde_json::json!({"stopped": daemon.run.pid}));
+    } else {
+        println!("EchoVessel has stopped. Everything said is safe in {}.", home.folder().display());
+    }
+    Ok(())
+}

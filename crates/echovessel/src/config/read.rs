@@ -1,0 +1,264 @@
+//! Reads the configuration: file, then environment, every key checked by name before anything is believed.
+
+use std::path::{Path, PathBuf};
+
+use toml::{Table, Value};
+
+use super::sections::Config;
+
+/// Prefix of environment variables that set a key, as `ECHOVESSEL__SESSION__IDLE=5m`.
+const PREFIX: &str = "ECHOVESSEL__";
+
+/// Why the configuration can't be used.
+#[derive(Debug, thiserror::Error)]
+pub(crate) enum ConfigError {
+    /// The file is there and can't be read.
+    #[error("{path} can't be read: {source}")]
+    Unreadable {
+        /// The file.
+        path: PathBuf,
+        /// Why.
+        source: std::io::Error,
+    },
+    /// Not TOML.
+    #[error("{path} is not valid TOML: {message}")]
+    Malformed {
+        /// The file.
+        path: PathBuf,
+        /// Where and why.
+        message: String,
+    },
+    /// A key that does not exist.
+    #[error("{origin}: there is no key `{key}`{}", nearest_hint(.nearest.as_deref()))]
+    UnknownKey {
+        /// The file or the environment variable.
+        origin: String,
+        /// The key as written.
+        key: String,
+        /// The key that was perhaps meant.
+        nearest: Option<String>,
+    },
+    /// A value that the key can't take.
+    #[error("{0}")]
+    BadValue(String),
+}
+
+fn nearest_hint(nearest: Option<&str>) -> String {
+    nearest.map(|key| format!("; did you mean `{key}`?")).unwrap_or_default()
+}
+
+/// The configuration of a home: `config.toml` if it is there, then the environment's `ECHOVESSEL__SECTION__KEY`.
+pub(crate) fn load(
+    path: &Path,
+    environment: impl Iterator<Item = (String, String)>,
+) -> Result<Config, ConfigError> {
+    let mut table = match std::fs::read_to_string(path) {
+        Ok(text) => text.parse::<Table>().map_err(|error| ConfigError::Malformed {
+            path: path.to_owned(),
+            message: error.to_string(),
+        })?,
+        Err(error) if error.kind() == std::io::ErrorKind::NotFound => Table::new(),
+        Err(source) => return Err(ConfigError::Unreadable { path: path.to_owned(), source }),
+    };
+    let known = known_keys()?;
+    let origin = path.display().to_string();
+    for key in leaf_keys(&table) {
+        check_key(&origin, &key, &known)?;
+    }
+    let mut overrides: Vec<_> = environment.filter(|(name, _)| name.starts_with(PREFIX)).collect();
+    overrides.sort();
+    for (name, value) in overrides {
+        apply(&mut table, &known, &name, &value)?;
+    }
+    let config: Config = Value::Table(table).try_into().map_err(|error: toml::de::Error| {
+        ConfigError::BadValue(format!("{origin}: {}", error.to_string().trim_end()))
+    })?;
+    validate(&config)?;
+    Ok(config)
+}
+
+/// Every key that can be set, as `section.key`, with its default.
+pub(crate) fn known_keys() -> Result<Vec<(String, Value)>, ConfigError> {
+    let defaults =
+        Table::try_from(Config::default()).map_err(|error| ConfigError::BadValue(error.to_string()))?;
+    let mut keys = Vec::new();
+    collect(&defaults, "", &mut keys);
+    Ok(keys)
+}
+
+fn collect(table: &Table, prefix: &str, keys: &mut Vec<(String, Value)>) {
+    for (name, value) in table {
+        let path = if prefix.is_empty() { name.clone() } else { format!("{prefix}.{name}") };
+        match value {
+            Value::Table(inner) => collect(inner, &path, keys),
+            value => keys.push((path, value.clone())),
+        }
+    }
+}
+
+fn leaf_keys(table: &Table) -> Vec<String> {
+    let mut keys = Vec::new();
+    collect(table, "", &mut keys);
+    keys.into_iter().map(|(key, _)| key).collect()
+}
+
+fn check_key(origin: &str, key: &str, known: &[(String, Value)]) -> Result<(), ConfigError> {
+    if known.iter().any(|(name, _)| name == key) {
+        return Ok(());
+    }
+    let nearest = known
+        .iter()
+        .map(|(name, _)| (strsim::jaro_winkler(name, key), name))
+        .filter(|(likeness, _)| *likeness > 0.7)
+        .max_by(|a, b| a.0.total_cmp(&b.0))
+        .map(|(_, name)| name.clone());
+    Err(ConfigError::UnknownKey { origin: origin.to_owned(), key: key.to_owned(), nearest })
+}
+
+fn apply(table: &mut Table, known: &[(String, Value)], name: &str, value: &str) -> Result<(), ConfigError> {
+    let key = name[PREFIX.len()..].to_lowercase().replace("__", ".");
+    let origin = format!("environment variable {name}");
+    check_key(&origin, &key, known)?;
+    let default = known.iter().find(|(known, _)| *known == key).map(|(_, default)| default);
+    let refused = |kind: &str| ConfigError::BadValue(format!("{origin}: `{value}` is not {kind}"));
+    let parsed = match default {
+        Some(Value::Integer(_)) => Value::Integer(value.parse().map_err(|_| refused("a whole number"))?),
+        Some(Value::Float(_)) => Value::Float(value.parse().map_err(|_| refused("a number"))?),
+        Some(Value::Boolean(_)) => Value::Boolean(value.parse().map_err(|_| refused("true or false"))?),
+        Some(Value::Array(_)) => {
+            let parts = value.split(',').map(str::trim).filter(|part| !part.is_empty());
+            Value::Array(parts.map(|part| Value::String(part.to_owned())).collect())
+        }
+        _ => Value::String(value.to_owned()),
+    };
+    let mut place = table;
+    let mut parts = key.split('.').peekable();
+    while let Some(part) = parts.next() {
+        if parts.peek().is_none() {
+            place.insert(part.to_owned(), parsed);
+            break;
+        }
+        let next = place.entry(part).or_insert_with(|| Value::Table(Table::new()));
+        let Value::Table(inner) = next else { return Err(refused("settable: its section is not a table")) };
+        place = inner;
+    }
+    Ok(())
+}
+
+fn validate(config: &Config) -> Result<(), ConfigError> {
+    let one_of = |key: &str, value: &str, allowed: &[&str]| {
+        if allowed.contains(&value) {
+            return Ok(());
+        }
+        let list = allowed.join(", ");
+        Err(ConfigError::BadValue(format!("{key} = \"{value}\": it must be one of {list}")))
+    };
+    one_of("llm.provider", &config.llm.provider, &["auto", "openai", "anthropic", "offline"])?;
+    one_of("embedding.provider", &config.embedding.provider, &["local", "none"])?;
+    if config.storage.url != "sqlite" && !config.storage.url.starts_with("sqlite://") {
+        return Err(ConfigError::BadValue(
+            "storage.url must be \"sqlite\" or \"sqlite:///path\"; PostgreSQL is not built in yet".to_owned(),
+        ));
+    }
+    if memory::PersonaId::new(config.persona.id.clone()).is_err() {
+        return Err(ConfigError::BadValue("persona.id needs 1 to 128 characters".to_owned()));
+    }
+    let at_least_one = [
+        ("session.max_messages", u64::from(config.session.max_messages)),
+        ("session.max_tokens", config.session.max_tokens),
+        ("recall.k", config.recall.k as u64),
+    ];
+    for (key, value) in at_least_one {
+        if value == 0 {
+            return Err(ConfigError::BadValue(format!("{key} must be at least 1")));
+        }
+    }
+    if config.session.scan_every.0.is_zero() || config.consolidate.poll_every.0.is_zero() {
+        let message = "session.scan_every and consolidate.poll_every must be longer than 0".to_owned();
+        return Err(ConfigError::BadValue(message));
+    }
+    body_limit(&config.limits.body)?;
+    Ok(())
+}
+
+/// Bytes of a size as `1MiB`, `512KiB` or a plain number.
+pub(crate) fn body_limit(text: &str) -> Result<usize, ConfigError> {
+    let trimmed = text.trim();
+    let units = [("GiB", 1usize << 30), ("MiB", 1 << 20), ("KiB", 1 << 10), ("B", 1), ("", 1)];
+    let parsed = units.iter().find_map(|(unit, factor)| {
+        trimmed.strip_suffix(unit)?.trim().parse::<usize>().ok()?.checked_mul(*factor)
+    });
+    parsed.filter(|bytes| *bytes > 0).ok_or_else(|| {
+        ConfigError::BadValue(format!("`{text}` is not a size; write it as \"1MiB\", \"512KiB\" or in bytes"))
+    })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn with(text: &str, environment: &[(&str, &str)]) -> Result<Config, ConfigError> {
+        let folder = tempfile::tempdir().unwrap();
+        let path = folder.path().join("config.toml");
+        std::fs::write(&path, text).unwrap();
+        load(&path, environment.iter().map(|(name, value)| ((*name).to_owned(), (*value).to_owned())))
+    }
+
+    #[test]
+    fn nothing_at_all_is_a_configuration() {
+        let config = load(Path::new("does-not-exist.toml"), std::iter::empty()).unwrap();
+        assert_eq!(config, Config::default());
+        assert_eq!(config.server.port, 7777);
+        assert_eq!(config.session.idle.to_string(), "30m");
+    }
+
+    #[test]
+    fn an_unknown_key_names_the_nearest() {
+        let error = with("[session]\nidel = \"5m\"\n", &[]).unwrap_err().to_string();
+        assert!(error.contains("`session.idel`") && error.contains("`session.idle`"), "{error}");
+        let error = with("[channels.web]\ndebounse = \"5m\"\n", &[]).unwrap_err().to_string();
+        assert!(error.contains("channels.web.debounce"), "{error}");
+    }
+
+    #[test]
+    fn the_environment_wins_over_the_file() {
+        let environment = [
+            ("ECHOVESSEL__SESSION__IDLE", "1s"),
+            ("ECHOVESSEL__SERVER__PORT", "0"),
+            ("ECHOVESSEL__CHANNELS__WEB__DEBOUNCE", "50ms"),
+            ("ECHOVESSEL__LLM__MODELS__SMALL", "tiny"),
+            ("ECHOVESSEL__SERVER__ALLOWED_HOSTS", "a.example, b.example"),
+            ("HOME", "ignored"),
+        ];
+        let config = with("[session]\nidle = \"5m\"\n", &environment).unwrap();
+        assert_eq!(config.session.idle.to_string(), "1s");
+        assert_eq!(config.server.port, 0);
+        assert_eq!(config.channels.web.debounce.to_string(), "50ms");
+        assert_eq!(config.llm.models.small, "tiny");
+        assert_eq!(config.server.allowed_hosts, ["a.example", "b.example"]);
+        assert!(with("", &[("ECHOVESSEL__SERVER__PORT", "many")]).is_err());
+        assert!(with("", &[("ECHOVESSEL__SERVER__PROT", "1")]).is_err());
+    }
+
+    #[test]
+    fn values_that_make_no_sense_are_refused_with_a_reason() {
+        for text in [
+            "[llm]\nprovider = \"gpt\"",
+            "[session]\nidle = 30",
+            "[session]\nmax_messages = 0",
+            "[limits]\nbody = \"huge\"",
+            "[storage]\nurl = \"postgres://x\"",
+            "not toml at all",
+        ] {
+            assert!(with(text, &[]).is_err(), "{text}");
+        }
+    }
+
+    #[test]
+    fn sizes_are_read_with_their_units() {
+        assert_eq!(body_limit("1MiB").unwrap(), 1 << 20);
+        assert_eq!(body_limit("512KiB").unwrap(), 512 << 10);
+        assert_eq!(body_limit("77").unwrap(), 77);
+        assert!(body_limit("0").is_err());
+    }
+}

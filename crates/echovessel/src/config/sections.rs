@@ -1,0 +1,304 @@
+//! The sections of `config.toml` with their defaults. Doc comments are shown by `echovessel config schema`.
+
+use std::time::Duration;
+
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
+
+use super::duration::Period;
+
+const fn ms(number: u64) -> Period {
+    Period(Duration::from_millis(number))
+}
+
+const fn seconds(number: u64) -> Period {
+    Period(Duration::from_secs(number))
+}
+
+const fn minutes(number: u64) -> Period {
+    Period(Duration::from_secs(number * 60))
+}
+
+const fn days(number: u64) -> Period {
+    Period(Duration::from_secs(number * 86_400))
+}
+
+/// Declares a section: its keys, their types, their defaults and what they mean, in one place.
+macro_rules! section {
+    ($(#[$doc:meta])* $name:ident { $($(#[$key_doc:meta])* $key:ident: $kind:ty = $default:expr,)* }) => {
+        $(#[$doc])*
+        #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
+        #[serde(deny_unknown_fields, default)]
+        pub(crate) struct $name { $($(#[$key_doc])* pub(crate) $key: $kind,)* }
+
+        impl Default for $name {
+            fn default() -> Self {
+                Self { $($key: $default,)* }
+            }
+        }
+    };
+}
+
+section!(
+    /// EchoVessel's configuration.
+    Config {
+        /// Where the daemon listens.
+        server: Server = Server::default(),
+        /// Where memory is kept.
+        storage: Storage = Storage::default(),
+        /// Who speaks.
+        persona: Persona = Persona::default(),
+        /// Which language model answers.
+        llm: Llm = Llm::default(),
+        /// Which model makes vectors.
+        embedding: Embedding = Embedding::default(),
+        /// When a stretch of talk is over.
+        session: Session = Session::default(),
+        /// How talk becomes memory.
+        consolidate: Consolidate = Consolidate::default(),
+        /// Thinking between sessions.
+        slow_cycle: SlowCycle = SlowCycle::default(),
+        /// How memories are found.
+        recall: Recall = Recall::default(),
+        /// Where people talk.
+        channels: Channels = Channels::default(),
+        /// The shared self.
+        hub: Hub = Hub::default(),
+        /// Exchange with a remote hub.
+        sync: Sync = Sync::default(),
+        /// Messages of the persona's own accord.
+        proactive: Proactive = Proactive::default(),
+        /// What one client may ask for.
+        limits: Limits = Limits::default(),
+        /// What is kept about how a reply came to be.
+        trace: Trace = Trace::default(),
+    }
+);
+
+section!(
+    /// Where the daemon listens.
+    Server {
+        /// Address to bind. Anything but loopback needs the token and a proxy that encrypts.
+        host: String = "127.0.0.1".to_owned(),
+        /// Port; 0 takes any free one, printed and written to `run.json` in the home.
+        port: u16 = 7777,
+        /// Host names beside 127.0.0.1, localhost and [::1] that requests may name.
+        allowed_hosts: Vec<String> = Vec::new(),
+    }
+);
+
+section!(
+    /// Where memory is kept.
+    Storage {
+        /// `sqlite` for the file in the home, or `sqlite:///path`.
+        url: String = "sqlite".to_owned(),
+    }
+);
+
+section!(
+    /// Who speaks.
+    Persona {
+        /// Id of the persona that answers when a request names none.
+        id: String = "default".to_owned(),
+        /// Its first name; afterwards the database holds it.
+        display_name: String = "Echo".to_owned(),
+    }
+);
+
+section!(
+    /// Which language model answers.
+    Llm {
+        /// `auto` (a local Ollama or LM Studio, else offline), `openai`, `anthropic` or `offline`.
+        provider: String = "auto".to_owned(),
+        /// Endpoint; for `openai` as customary with `/v1`, for `anthropic` the root.
+        base_url: String = String::new(),
+        /// Environment variable that holds the key; empty means the provider's customary one.
+        api_key_env: String = String::new(),
+        /// One model for everything; empty means the provider's default for each tier.
+        model: String = String::new(),
+        /// A model for each tier.
+        models: LlmModels = LlmModels::default(),
+        /// Time limit of a whole call.
+        timeout: Period = seconds(60),
+        /// Time limit up to the first token of a reply.
+        first_token_timeout: Period = seconds(30),
+        /// Retries of a call that failed for a passing reason.
+        max_retries: u32 = 3,
+    }
+);
+
+section!(
+    /// A model for each tier.
+    LlmModels {
+        /// Extraction, imports, drafts.
+        small: String = String::new(),
+        /// Reflection, slow cycle, roll-ups.
+        medium: String = String::new(),
+        /// The conversation.
+        large: String = String::new(),
+    }
+);
+
+section!(
+    /// Which model makes vectors.
+    Embedding {
+        /// `local` or `none`.
+        provider: String = "local".to_owned(),
+        /// Folder of the local model; empty means `models/all-MiniLM-L6-v2` in the home.
+        model_dir: String = String::new(),
+        /// Endpoint for `openai`.
+        base_url: String = String::new(),
+        /// Model for `openai`.
+        model: String = String::new(),
+        /// Environment variable that holds the key for `openai`.
+        api_key_env: String = "OPENAI_API_KEY".to_owned(),
+    }
+);
+
+section!(
+    /// When a stretch of talk is over.
+    Session {
+        /// Silence after which it is over.
+        idle: Period = minutes(30),
+        /// How often quiet sessions are looked for.
+        scan_every: Period = seconds(60),
+        /// Messages at which it is over.
+        max_messages: u32 = 200,
+        /// Tokens at which it is over.
+        max_tokens: u64 = 20_000,
+        /// Age up to which a turn that a crash interrupted is still answered.
+        answer_within: Period = minutes(10),
+    }
+);
+
+section!(
+    /// How talk becomes memory.
+    Consolidate {
+        /// How often ended sessions are looked for; the end of a session also wakes the worker.
+        poll_every: Period = seconds(5),
+        /// Retries of a session before it is `failed`.
+        max_retries: u32 = 3,
+        /// Fewer messages than this make a session short.
+        trivial_message_count: usize = 3,
+        /// Fewer tokens than this make a session short.
+        trivial_token_count: u64 = 200,
+        /// Distinct content words of the user from which a short session still counts.
+        trivial_user_terms: usize = 12,
+        /// Reflections in 24 hours at which no more are made.
+        reflection_hard_gate_24h: usize = 3,
+        /// Keywords beside the built-in ones that always make a session count.
+        strong_emotion_words: Vec<String> = Vec::new(),
+    }
+);
+
+section!(
+    /// Thinking between sessions.
+    SlowCycle {
+        /// Whether it runs.
+        enabled: bool = true,
+        /// Rest between two cycles.
+        cool_down: Period = minutes(30),
+    }
+);
+
+section!(
+    /// How memories are found.
+    Recall {
+        /// Memories that go into a prompt.
+        k: usize = 10,
+        /// Messages of the recent window.
+        recent_window: u32 = 20,
+        /// Relevance below which a memory stays out.
+        min_relevance: f64 = 0.4,
+        /// Weight of recency.
+        weight_recency: f64 = 0.5,
+        /// Weight of relevance.
+        weight_relevance: f64 = 3.0,
+        /// Weight of |impact|.
+        weight_impact: f64 = 2.0,
+        /// Weight of relational tags and paths.
+        weight_relational: f64 = 1.0,
+        /// Weight of a named entity.
+        weight_entity_anchor: f64 = 1.5,
+        /// Age at which recency has halved.
+        half_life: Period = days(14),
+    }
+);
+
+section!(
+    /// Where people talk.
+    Channels {
+        /// The web page.
+        web: WebChannel = WebChannel::default(),
+    }
+);
+
+section!(
+    /// The web page.
+    WebChannel {
+        /// How long a burst of messages is waited for before it is answered.
+        debounce: Period = ms(2_000),
+    }
+);
+
+section!(
+    /// The shared self.
+    Hub {
+        /// Name of this instance; empty means the host name, made safe.
+        instance: String = String::new(),
+        /// When periods that are over are rolled up, in the persona's zone.
+        rollup_at: String = "05:00".to_owned(),
+        /// Whether missed roll-ups are made up for at start.
+        catch_up: bool = true,
+        /// How long snapshots are kept.
+        snapshot_retention: Period = days(30),
+    }
+);
+
+section!(
+    /// Exchange with a remote hub.
+    Sync {
+        /// The remote hub; empty means none.
+        url: String = String::new(),
+        /// Environment variable that holds its token.
+        token_env: String = "ECHOVESSEL_HUB_TOKEN".to_owned(),
+        /// How often changes are sent.
+        push_every: Period = minutes(5),
+        /// Instances whose version is shown first among concurrent ones.
+        instance_priority: Vec<String> = Vec::new(),
+    }
+);
+
+section!(
+    /// Messages of the persona's own accord.
+    Proactive {
+        /// Whether there are any.
+        enabled: bool = false,
+    }
+);
+
+section!(
+    /// What one client may ask for.
+    Limits {
+        /// How long one turn may take.
+        turn_timeout: Period = seconds(120),
+        /// Largest request body.
+        body: String = "1MiB".to_owned(),
+        /// Largest upload.
+        upload: String = "50MiB".to_owned(),
+        /// Requests a second of one token.
+        requests_per_second: u32 = 50,
+        /// Requests at once of one token.
+        burst: u32 = 200,
+    }
+);
+
+section!(
+    /// What is kept about how a reply came to be.
+    Trace {
+        /// Whether traces are kept.
+        enabled: bool = true,
+        /// For how long.
+        retention: Period = days(14),
+    }
+);

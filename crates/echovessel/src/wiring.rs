@@ -1,0 +1,202 @@
+//! Puts the rooms together: store, embedder, model, mind, runtime. Holds no logic of its own.
+
+use std::collections::HashMap;
+use std::path::PathBuf;
+use std::sync::Arc;
+
+use anyhow::Context as _;
+use embed::LocalEmbedder;
+use jiff::tz::TimeZone;
+use llm::{ProviderSettings, TierModels};
+use memory::PersonaId;
+use memory::consolidate::ConsolidateSettings;
+use memory::ports::{Clock, Embedder, Ids, Store};
+use memory::recall::RecallSettings;
+use memory::sessions::SessionPolicy;
+use memory::vector_index::VectorIndex;
+use mind::{LanguageMind, Prompts, ReplySampling};
+use runtime::{Broadcast, Ledger, Parts, Runtime, RuntimeSettings};
+use secrecy::SecretString;
+use store::SqliteStore;
+
+use crate::config::Config;
+use crate::home::Home;
+use crate::world::{SystemPauses, random_bytes};
+
+/// Tokens that a reply's prompt may take.
+const PROMPT_TOKENS: u32 = 8_000;
+/// Threads that one text's embedding may use; turns of several users share the processors.
+const EMBEDDING_THREADS: usize = 2;
+
+/// The parts of a running EchoVessel that outlive each other in this order.
+pub(crate) struct Wired {
+    /// Where memory is kept, as itself: checked, checkpointed and closed by its owner.
+    pub(crate) database: Arc<SqliteStore>,
+    /// The life of the persona.
+    pub(crate) runtime: Runtime,
+    /// Which model answers, for people.
+    pub(crate) model: ModelState,
+}
+
+/// Which model answers.
+#[derive(Clone, Debug)]
+pub(crate) struct ModelState {
+    /// `openai`, `anthropic` or `offline`.
+    pub(crate) provider: String,
+    /// The model of the conversation.
+    pub(crate) model: String,
+    /// Where it is asked; none when nothing leaves the process.
+    pub(crate) endpoint: Option<String>,
+}
+
+impl ModelState {
+    /// Whether no language model answers.
+    pub(crate) fn is_offline(&self) -> bool {
+        self.provider == "offline"
+    }
+
+    /// What a person should know about it, in a line.
+    pub(crate) fn notice(&self) -> Option<String> {
+        self.is_offline().then(|| {
+            "No language model is set up: EchoVessel answers offline, from what it remembers, by simple rules. \
+             Start Ollama or LM Studio and restart, or set [llm] provider and base_url in config.toml."
+                .to_owned()
+        })
+    }
+}
+
+/// Where the embedding model lies: the configuration's folder, `ECHOVESSEL_MODEL_DIR`, or the home's own.
+pub(crate) fn model_folder(config: &Config, home: &Home) -> PathBuf {
+    if !config.embedding.model_dir.is_empty() {
+        return PathBuf::from(&config.embedding.model_dir);
+    }
+    std::env::var_os("ECHOVESSEL_MODEL_DIR").map_or_else(|| home.model(), PathBuf::from)
+}
+
+/// The database file that the configuration names.
+pub(crate) fn database_path(config: &Config, home: &Home) -> PathBuf {
+    match config.storage.url.strip_prefix("sqlite://") {
+        Some(path) if !path.is_empty() => PathBuf::from(path),
+        _ => home.database(),
+    }
+}
+
+/// Opens the store, finds the model and wires everything. Nothing moves before [`Runtime::start`].
+pub(crate) async fn wire(
+    config: &Config,
+    home: &Home,
+    clock: Arc<dyn Clock>,
+    ids: Arc<dyn Ids>,
+) -> anyhow::Result<Wired> {
+    let database = Arc::new(open_database(config, home)?);
+    let store: Arc<dyn Store> = database.clone();
+    let provider = llm::connect(provider_settings(config), Arc::new(SystemPauses)).await?;
+    let model = ModelState {
+        provider: provider.name().to_owned(),
+        model: provider.model(llm::Tier::Large).to_owned(),
+        endpoint: provider.endpoint().map(str::to_owned),
+    };
+    let prompts = Prompts::load(home.prompts().as_deref())?;
+    let mind = LanguageMind::new(
+        provider,
+        clock.clone(),
+        Ledger::start(store.clone()),
+        prompts,
+        ReplySampling::default(),
+    );
+    let run: String = random_bytes().iter().take(4).map(|byte| format!("{byte:02x}")).collect();
+    let parts = Parts {
+        store,
+        embedder: embedder(config, home),
+        index: Arc::new(VectorIndex::default()),
+        mind: Arc::new(mind),
+        clock,
+        ids,
+        broadcast: Broadcast::new(run),
+        settings: runtime_settings(config)?,
+    };
+    Ok(Wired { database, runtime: Runtime::new(parts), model })
+}
+
+/// Opens the database of the home, migrated to what this version needs.
+pub(crate) fn open_database(config: &Config, home: &Home) -> anyhow::Result<SqliteStore> {
+    let path = database_path(config, home);
+    SqliteStore::open(&path, store::StoreOptions::default())
+        .with_context(|| format!("the database {} can't be opened", path.display()))
+}
+
+fn embedder(config: &Config, home: &Home) -> Option<Arc<dyn Embedder>> {
+    if config.embedding.provider == "none" {
+        return None;
+    }
+    Some(Arc::new(LocalEmbedder::new(model_folder(config, home), EMBEDDING_THREADS)))
+}
+
+fn provider_settings(config: &Config) -> ProviderSettings {
+    let llm = &config.llm;
+    let customary = match llm.provider.as_str() {
+        "openai" => "OPENAI_API_KEY",
+        "anthropic" => "ANTHROPIC_API_KEY",
+        _ => "",
+    };
+    let variable = if llm.api_key_env.is_empty() { customary } else { llm.api_key_env.as_str() };
+    let api_key = (!variable.is_empty()).then(|| std::env::var(variable).ok()).flatten().map(SecretString::from);
+    ProviderSettings {
+        provider: llm.provider.clone(),
+        base_url: llm.base_url.clone(),
+        api_key,
+        model: llm.model.clone(),
+        models: TierModels {
+            small: llm.models.small.clone(),
+            medium: llm.models.medium.clone(),
+            large: llm.models.large.clone(),
+        },
+        timeout: llm.timeout.0,
+        first_token_timeout: llm.first_token_timeout.0,
+        max_retries: llm.max_retries,
+        ..ProviderSettings::default()
+    }
+}
+
+/// How recall goes by the configuration.
+pub(crate) fn recall_settings(config: &Config) -> RecallSettings {
+    let recall = &config.recall;
+    let mut settings = RecallSettings { k: recall.k, min_relevance: recall.min_relevance, ..RecallSettings::default() };
+    settings.weights.recency = recall.weight_recency;
+    settings.weights.relevance = recall.weight_relevance;
+    settings.weights.impact = recall.weight_impact;
+    settings.weights.relational = recall.weight_relational;
+    settings.weights.entity = recall.weight_entity_anchor;
+    settings.half_life_days = recall.half_life.0.as_secs_f64() / 86_400.0;
+    settings
+}
+
+fn runtime_settings(config: &Config) -> anyhow::Result<RuntimeSettings> {
+    let (session, consolidate) = (&config.session, &config.consolidate);
+    Ok(RuntimeSettings {
+        persona: PersonaId::new(config.persona.id.clone())?,
+        persona_name: config.persona.display_name.clone(),
+        zone: TimeZone::system(),
+        session: SessionPolicy {
+            idle: session.idle.0,
+            max_messages: session.max_messages,
+            max_tokens: session.max_tokens,
+        },
+        scan_every: session.scan_every.0,
+        poll_every: consolidate.poll_every.0,
+        consolidate: ConsolidateSettings {
+            trivial_message_count: consolidate.trivial_message_count,
+            trivial_token_count: consolidate.trivial_token_count,
+            trivial_user_terms: consolidate.trivial_user_terms,
+            reflection_hard_gate_24h: consolidate.reflection_hard_gate_24h,
+            max_retries: consolidate.max_retries,
+            strong_emotion_words: consolidate.strong_emotion_words.clone(),
+        },
+        recall: recall_settings(config),
+        recent_window: config.recall.recent_window,
+        debounce: HashMap::from([("web".to_owned(), config.channels.web.debounce.0)]),
+        prompt_tokens: PROMPT_TOKENS,
+        turn_timeout: config.limits.turn_timeout.0,
+        answer_within: session.answer_within.0,
+    })
+}

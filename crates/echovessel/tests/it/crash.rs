@@ -1,0 +1,196 @@
+//! `kill -9` at random moments under load: what was acknowledged is there exactly once, and every session is
+//! remembered exactly once.
+//!
+//! `ECHOVESSEL_SOAK_ROUNDS` sets how many kills there are; else as many as fit. `ECHOVESSEL_SOAK_SEED` repeats a run's
+//! random choices.
+
+use std::collections::{BTreeMap, BTreeSet};
+use std::sync::{Arc, Mutex, RwLock};
+use std::time::{Duration, Instant};
+
+use rand::rngs::StdRng;
+use rand::{RngExt as _, SeedableRng as _};
+use reqwest::Method;
+use serde_json::{Value, json};
+use tokio::task::JoinHandle;
+use tokio_util::sync::CancellationToken;
+
+use crate::daemon::{Daemon, Home, Settings, command, pause, within};
+use crate::door::{Door, answer, completion};
+use crate::scripts;
+
+/// How long the killing goes on when no number of rounds is asked for.
+const KILLING: Duration = Duration::from_secs(30);
+/// How long all sessions may take to finish afterwards.
+const SETTLING: Duration = Duration::from_secs(120);
+const CLIENTS: usize = 6;
+
+/// What one client knows of its messages.
+#[derive(Default)]
+struct Sent {
+    /// Those with a 202, or a whole reply.
+    acknowledged: BTreeSet<String>,
+    /// All of them.
+    all: BTreeSet<String>,
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 4)]
+async fn nothing_acknowledged_is_lost_and_nothing_is_doubled() {
+    let model = scripts::remembering_model().await;
+    let home = Home::new();
+    let settings = Settings::talking_to(&model).key("session.idle", "300ms");
+    let seed = variable("ECHOVESSEL_SOAK_SEED").unwrap_or(7);
+    let mut random = StdRng::seed_from_u64(seed);
+
+    let mut daemon = Daemon::start(&home, &settings).await;
+    let door = Arc::new(RwLock::new(daemon.door()));
+    let enough = CancellationToken::new();
+    let clients: Vec<Client> = (0..CLIENTS).map(|n| Client::start(n, seed, &door, &enough)).collect();
+    let (began, asked_for) = (Instant::now(), variable("ECHOVESSEL_SOAK_ROUNDS"));
+    let mut rounds = 0;
+    while asked_for.map_or(began.elapsed() < KILLING, |asked_for| rounds < asked_for) {
+        pause(Duration::from_millis(random.random_range(20..1_500))).await;
+        daemon.kill();
+        daemon = Daemon::start(&home, &settings).await;
+        *door.write().unwrap() = daemon.door();
+        rounds += 1;
+    }
+    enough.cancel();
+    let mut sent = Vec::new();
+    for client in clients {
+        sent.push((client.user.clone(), client.end().await));
+    }
+    let acknowledged: usize = sent.iter().map(|(_, sent)| sent.acknowledged.len()).sum();
+    println!("seed {seed}: {rounds} kills, {acknowledged} messages acknowledged");
+    assert!(rounds > 3 && acknowledged > 50, "{rounds} kills and {acknowledged} messages prove nothing");
+
+    for (user, sent) in &sent {
+        all_work_finishes(&daemon, user).await;
+        let history = daemon.history(user).await;
+        every_message_is_there_once(sent, &history);
+        every_turn_is_answered_once(&history);
+        every_session_is_remembered_once(&daemon, user, &history).await;
+    }
+    daemon.post("/api/admin/stop", &json!({})).await;
+    assert!(daemon.ended().await);
+    nothing_is_orphaned(&home, &settings);
+}
+
+/// Somebody who talks without end, whatever happens to the daemon.
+struct Client {
+    user: String,
+    sent: Arc<Mutex<Sent>>,
+    talking: JoinHandle<()>,
+}
+
+impl Client {
+    fn start(number: usize, seed: u64, door: &Arc<RwLock<Door>>, enough: &CancellationToken) -> Self {
+        let (user, sent) = (format!("user-{number}"), Arc::<Mutex<Sent>>::default());
+        let talk = talk(number, seed, door.clone(), enough.clone(), sent.clone());
+        Self { user, sent, talking: tokio::spawn(talk) }
+    }
+
+    async fn end(self) -> Sent {
+        self.talking.await.unwrap();
+        std::mem::take(&mut *self.sent.lock().unwrap())
+    }
+}
+
+async fn talk(
+    number: usize,
+    seed: u64,
+    door: Arc<RwLock<Door>>,
+    enough: CancellationToken,
+    sent: Arc<Mutex<Sent>>,
+) {
+    let mut random = StdRng::seed_from_u64(seed ^ (number as u64 + 1));
+    let user = format!("user-{number}");
+    for line in 0.. {
+        if enough.is_cancelled() {
+            return;
+        }
+        let text = format!("I have a thing named {user}-{line}");
+        sent.lock().unwrap().all.insert(text.clone());
+        let door = door.read().unwrap().clone();
+        // Every third one is an OpenAI client.
+        let (path, body) = if number.is_multiple_of(3) {
+            ("/v1/chat/completions", completion(&user, &text))
+        } else {
+            ("/api/chat/send", json!({"content": text, "user_id": user}))
+        };
+        let answered = answer(door.request(Method::POST, path).json(&body)).await;
+        if answered.is_ok_and(|answer| matches!(answer.status, 200 | 202)) {
+            sent.lock().unwrap().acknowledged.insert(text);
+        }
+        // Now and then a silence that ends the session.
+        let silence = if random.random_bool(0.2) { 500 } else { random.random_range(5..80) };
+        pause(Duration::from_millis(silence)).await;
+    }
+}
+
+/// Waits until no session of this user is on its way, and none has failed.
+async fn all_work_finishes(door: &Door, user: &str) {
+    within(SETTLING, "all sessions are closed", async || {
+        let mut left = 0;
+        for status in ["open", "closing", "consolidating"] {
+            left += door.sessions(user, status).await.len();
+        }
+        (left == 0).then_some(())
+    })
+    .await;
+    assert_eq!(door.sessions(user, "failed").await, [] as [Value; 0]);
+}
+
+fn every_message_is_there_once(sent: &Sent, history: &[Value]) {
+    let mut times: BTreeMap<&str, usize> = BTreeMap::new();
+    for message in history.iter().filter(|message| message["role"] == "user") {
+        *times.entry(message["content"].as_str().unwrap()).or_default() += 1;
+    }
+    for text in &sent.acknowledged {
+        assert_eq!(times.get(text.as_str()), Some(&1), "{text} was acknowledged");
+    }
+    for (text, count) in times {
+        assert!(count == 1 && sent.all.contains(text), "{text} is there {count} times");
+    }
+    let ids: BTreeSet<&str> = history.iter().map(|message| message["id"].as_str().unwrap()).collect();
+    assert_eq!(ids.len(), history.len(), "the history shows a message twice");
+}
+
+fn every_turn_is_answered_once(history: &[Value]) {
+    let mut replies: BTreeMap<&str, usize> = BTreeMap::new();
+    for message in history {
+        let replies = replies.entry(message["turn_id"].as_str().unwrap()).or_default();
+        *replies += usize::from(message["role"] == "persona");
+    }
+    let wrong: Vec<_> = replies.iter().filter(|(_, count)| **count != 1).collect();
+    assert!(wrong.is_empty(), "turns with their number of replies: {wrong:?}");
+}
+
+async fn every_session_is_remembered_once(door: &Door, user: &str, history: &[Value]) {
+    let of = |role: &str| -> BTreeSet<&str> {
+        let messages = history.iter().filter(|message| role.is_empty() || message["role"] == role);
+        messages.map(|message| message["session_id"].as_str().unwrap()).collect()
+    };
+    let events = door.events(user).await;
+    let sources: Vec<&str> =
+        events.iter().map(|event| event["source_session_id"].as_str().unwrap()).collect();
+    let distinct: BTreeSet<&str> = sources.iter().copied().collect();
+    assert_eq!(distinct.len(), sources.len(), "a session was remembered twice");
+    assert_eq!(distinct, of("user"), "sessions remembered, and sessions in which {user} spoke");
+    let descriptions: BTreeSet<&str> =
+        events.iter().map(|event| event["description"].as_str().unwrap()).collect();
+    assert_eq!(descriptions.len(), events.len(), "an event is there twice");
+}
+
+/// Every row belongs to something; every word and every counter is right.
+fn nothing_is_orphaned(home: &Home, settings: &Settings) {
+    let output = command(home, settings, &["doctor", "--json"]).output().unwrap();
+    let findings: Value = serde_json::from_slice(&output.stdout).unwrap();
+    let database = findings.as_array().unwrap().iter().find(|finding| finding["what"] == "database").unwrap();
+    assert_eq!(database["ok"], true, "{findings}");
+    assert!(output.status.success(), "{findings}");
+}
+
+fn variable(name: &str) -> Option<u64> {
+    std::env::var(name).ok().map(|value| value.parse().unwrap())
+}

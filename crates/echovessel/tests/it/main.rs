@@ -1,0 +1,18 @@
+//! Whole stories through the front door: the real program as a process, over its real socket, with a scripted model.
+
+mod daemon;
+mod door;
+mod watcher;
+mod scripts;
+
+mod story;
+mod unbending;
+mod durability;
+mod evidence;
+mod trouble;
+mod unfinished_work;
+mod recovery;
+mod crash;
+mod crowd;
+mod trust;
+mod command_line;

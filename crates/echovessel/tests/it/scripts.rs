@@ -1,0 +1,79 @@
+//! What the scripted model answers in these stories, and how its questions are read.
+
+use serde_json::{Value, json};
+use testkit::scripted_model::RecordedRequest;
+use testkit::{Reply, ScriptedModel};
+
+/// What the model says to everything.
+pub(crate) const REPLY: &str = "嗯嗯,我在听呢。";
+
+/// A model that listens, remembers nothing and has one thought about whatever is remembered.
+pub(crate) async fn model() -> ScriptedModel {
+    let model = ScriptedModel::start().await.unwrap();
+    model.on("reply", |_| Reply::deltas(REPLY.split_inclusive(',')));
+    model.on("extraction", |_| Reply::json(extraction([])));
+    model.on("reflection", |_| Reply::json(thought("TA 会在小事里分享自己。")));
+    model
+}
+
+/// A model that remembers the first line of each session by its own words.
+pub(crate) async fn remembering_model() -> ScriptedModel {
+    let model = model().await;
+    model.on("extraction", |request| {
+        let line = first_line(request);
+        Reply::json(extraction([event(&format!("They said: {line}"), &line)]))
+    });
+    model
+}
+
+/// An extraction that remembers these events and has nothing else to say.
+pub(crate) fn extraction(events: impl IntoIterator<Item = Value>) -> Value {
+    json!({
+        "events": events.into_iter().collect::<Vec<_>>(),
+        "mentioned_entities": [],
+        "entity_clarification": null,
+        "session_mood_signal": null,
+        "session_summary": null,
+        "self_check_notes": "Nothing was passed over.",
+    })
+}
+
+/// An event about the user that rests on these words of the first message.
+pub(crate) fn event(description: &str, quote: &str) -> Value {
+    json!({
+        "type": "event",
+        "subject": "user",
+        "description": description,
+        "evidence": [{"message": "m1", "quote": quote}],
+        "emotional_impact": 2,
+        "emotion_tags": [],
+        "relational_tags": [],
+        "event_time": null,
+        "supersedes": [],
+        "entities": [],
+    })
+}
+
+/// A reflection with one thought that rests on the first event.
+pub(crate) fn thought(description: &str) -> Value {
+    json!({"thoughts": [
+        {"description": description, "subject": "user", "emotional_impact": 2, "filling": ["e1"]},
+    ]})
+}
+
+/// The first line of the first message that the user said in the session which is being extracted.
+pub(crate) fn first_line(request: &RecordedRequest) -> String {
+    let user = request.user();
+    let conversation = section(&user, "The conversation").unwrap_or_else(|| panic!("no conversation:\n{user}"));
+    let mut lines = conversation.lines().skip_while(|line| !line.contains(" · user · "));
+    let words = lines.nth(1).and_then(|line| line.trim_start().strip_prefix("| "));
+    words.unwrap_or_else(|| panic!("no words of the user in:\n{conversation}")).to_owned()
+}
+
+/// What stands under this heading of a prompt, up to the next heading of the same rank.
+pub(crate) fn section<'a>(prompt: &'a str, heading: &str) -> Option<&'a str> {
+    let heading = format!("# {heading}\n");
+    let start = if prompt.starts_with(&heading) { 0 } else { prompt.find(&format!("\n{heading}"))? + 1 };
+    let rest = &prompt[start + heading.len()..];
+    Some(rest.find("\n# ").map_or(rest, |end| &rest[..end]))
+}

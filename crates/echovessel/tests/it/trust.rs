@@ -1,0 +1,172 @@
+//! Who may come in: nobody without the token, no foreign page, and no other user of the machine.
+
+use std::os::unix::fs::PermissionsExt as _;
+use std::path::Path;
+
+use reqwest::Method;
+use reqwest::header::{COOKIE, HOST, LOCATION, ORIGIN, SET_COOKIE};
+use serde_json::json;
+
+use crate::daemon::{Daemon, Home, Settings};
+use crate::door::{answer, completion};
+use crate::watcher::Watcher;
+
+const SOME_ID: &str = "019c0000-0000-7000-8000-000000000000";
+
+#[tokio::test(flavor = "multi_thread")]
+async fn no_path_of_the_api_opens_without_the_token() {
+    let home = Home::new();
+    let daemon = Daemon::start(&home, &Settings::offline()).await;
+    let mut paths: Vec<String> = server::api_paths().iter().map(|path| path.replace("{id}", SOME_ID)).collect();
+    paths.extend(["/api", "/api/", "/api/nothing", "/v1/nothing", "/metrics"].map(str::to_owned));
+    assert!(paths.iter().any(|path| path == "/v1/chat/completions"));
+    for path in &paths {
+        for method in [Method::GET, Method::POST, Method::PATCH, Method::DELETE] {
+            let bare = daemon.knock(method.clone(), path);
+            let wrong = daemon.knock(method.clone(), path).bearer_auth("0".repeat(64));
+            let cookie = daemon.knock(method.clone(), path).header(COOKIE, "echovessel=owner; session=1");
+            for request in [bare, wrong, cookie] {
+                let answer = answer(request.json(&json!({}))).await.unwrap();
+                assert_eq!(answer.status, 401, "{method} {path}: {}", answer.body);
+            }
+        }
+    }
+    for path in ["/health", "/ready"] {
+        let open = answer(daemon.knock(Method::GET, path)).await.unwrap();
+        assert_eq!((open.status, open.body), (200, json!({"ok": true})), "{path}");
+    }
+    daemon.get("/api/state").await;
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_name_that_is_not_this_machines_is_refused() {
+    let home = Home::new();
+    let settings = Settings::offline().key("server.allowed_hosts", "chat.example");
+    let daemon = Daemon::start(&home, &settings).await;
+    for host in ["evil.example", "127.0.0.1.evil.example", "localhost.evil.example:80", "0.0.0.0"] {
+        for path in ["/", "/health", "/login?code=x", "/api/state"] {
+            let refused = answer(daemon.request(Method::GET, path).header(HOST, host)).await.unwrap();
+            assert!((400..500).contains(&refused.status), "{host} {path}: {}", refused.status);
+            assert_ne!(refused.status, 401, "the token was looked at before the name");
+        }
+    }
+    for host in ["localhost", "127.0.0.1:1", "chat.example"] {
+        let taken = answer(daemon.request(Method::GET, "/api/state").header(HOST, host)).await.unwrap();
+        assert_eq!(taken.status, 200, "{host}: {}", taken.body);
+    }
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_page_of_another_origin_changes_nothing() {
+    let home = Home::new();
+    let daemon = Daemon::start(&home, &Settings::offline()).await;
+    let changes = [
+        ("/api/chat/send", json!({"content": "from elsewhere"})),
+        ("/v1/chat/completions", completion("self", "from elsewhere")),
+        ("/api/admin/persona", json!({"persona_block": "from elsewhere"})),
+        ("/api/admin/stop", json!({})),
+    ];
+    for origin in ["https://evil.example", "http://127.0.0.1:1", "null"] {
+        for (path, body) in &changes {
+            let request = daemon.request(Method::POST, path).header(ORIGIN, origin).json(body);
+            let refused = answer(request).await.unwrap();
+            assert_eq!(refused.status, 403, "{origin} {path}: {}", refused.body);
+            assert!(!refused.headers.contains_key("access-control-allow-origin"));
+        }
+    }
+    assert_eq!(daemon.history("self").await.len(), 0);
+    assert_eq!(daemon.get("/api/admin/persona").await["core_blocks"]["persona"], "");
+    let own = daemon.request(Method::POST, "/api/chat/send").header(ORIGIN, &daemon.url);
+    let taken = answer(own.json(&json!({"content": "from here"}))).await.unwrap();
+    assert_eq!(taken.status, 202, "{}", taken.body);
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn the_login_link_works_once_and_gives_a_cookie_that_scripts_can_not_read() {
+    let home = Home::new();
+    let daemon = Daemon::start(&home, &Settings::offline()).await;
+    let link = daemon.login.strip_prefix(&daemon.url).unwrap();
+    let forged = answer(daemon.knock(Method::GET, "/login?code=0000")).await.unwrap();
+    assert!(forged.status >= 400 && !forged.headers.contains_key(SET_COOKIE), "{}", forged.status);
+
+    let first = answer(daemon.knock(Method::GET, link)).await.unwrap();
+    assert_eq!((first.status, &first.headers[LOCATION]), (303, &"/".parse().unwrap()));
+    let cookie = first.headers[SET_COOKIE].to_str().unwrap().to_owned();
+    for property in ["HttpOnly", "SameSite=Strict"] {
+        assert!(cookie.contains(property), "{cookie}");
+    }
+    assert!(!cookie.contains(&daemon.token), "the cookie is the token itself");
+    let cookie = cookie.split(';').next().unwrap();
+    let state = answer(daemon.knock(Method::GET, "/api/state").header(COOKIE, cookie)).await.unwrap();
+    assert_eq!(state.status, 200, "{}", state.body);
+
+    let second = answer(daemon.knock(Method::GET, link)).await.unwrap();
+    assert!(second.status >= 400 && !second.headers.contains_key(SET_COOKIE), "the link worked twice");
+
+    let fresh = daemon.post("/api/admin/login-code", &json!({})).await;
+    let fresh = fresh["url"].as_str().unwrap().strip_prefix(&daemon.url).unwrap();
+    assert_eq!(answer(daemon.knock(Method::GET, fresh)).await.unwrap().status, 303);
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn nobody_else_on_the_machine_can_read_the_home() {
+    let home = Home::new();
+    let daemon = Daemon::start(&home, &Settings::offline()).await;
+    let mut watcher = Watcher::open(&daemon).await;
+    let said = daemon.say("self", "something private").await;
+    watcher.done(&said.turn_id).await;
+    assert_eq!(mode(&home.path()), 0o700);
+    let expected = ["echovessel.db", "echovessel.db-wal", "token", "lock", "run.json"];
+    let mut found = Vec::new();
+    for entry in std::fs::read_dir(home.path()).unwrap() {
+        let path = entry.unwrap().path();
+        assert!(path.is_file(), "{}", path.display());
+        assert_eq!(mode(&path), 0o600, "{}", path.display());
+        found.push(path.file_name().unwrap().to_str().unwrap().to_owned());
+    }
+    for name in expected {
+        assert!(found.iter().any(|file| file == name), "{name} is not among {found:?}");
+    }
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_token_in_the_environment_takes_the_place_of_the_one_in_the_home() {
+    let home = Home::new();
+    let daemon = Daemon::start(&home, &Settings::offline()).await;
+    let stored = daemon.token.clone();
+    daemon.kill();
+    let settings = Settings::offline().variable("ECHOVESSEL_TOKEN", "a token of one's own choice");
+    let daemon = Daemon::start(&home, &settings).await;
+    daemon.get("/api/state").await;
+    let old = answer(daemon.knock(Method::GET, "/api/state").bearer_auth(stored)).await.unwrap();
+    assert_eq!(old.status, 401);
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn every_answer_carries_the_headers_that_keep_a_page_in_its_place() {
+    let home = Home::new();
+    let daemon = Daemon::start(&home, &Settings::offline()).await;
+    for path in ["/", "/api/state", "/health", "/nothing"] {
+        let headers = daemon.try_get(path).await.headers;
+        let policy = headers["content-security-policy"].to_str().unwrap();
+        assert!(policy.contains("default-src 'self'") && !policy.contains("unsafe"), "{path}: {policy}");
+        assert_eq!(headers["x-content-type-options"], "nosniff", "{path}");
+        assert!(!headers.contains_key("access-control-allow-origin"), "{path}");
+    }
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_body_that_is_too_large_is_refused() {
+    let home = Home::new();
+    let daemon = Daemon::start(&home, &Settings::offline().key("limits.body", "64KiB")).await;
+    let body = json!({"content": "a".repeat(70 * 1024)});
+    assert_eq!(daemon.try_post("/api/chat/send", &body).await.status, 413);
+    let too_long = json!({"content": "a".repeat(20_001)});
+    assert_eq!(daemon.try_post("/api/chat/send", &too_long).await.status, 422);
+    assert_eq!(daemon.try_post("/api/chat/send", &json!({"content": " \n "})).await.status, 422);
+    assert_eq!(daemon.history("self").await.len(), 0);
+}
+
+fn mode(path: &Path) -> u32 {
+    std::fs::metadata(path).unwrap().permissions().mode() & 0o777
+}

@@ -1,0 +1,86 @@
+//! What a benchmark is made of, whatever its format.
+
+use std::path::Path;
+
+use anyhow::bail;
+use jiff::Timestamp;
+
+use crate::{jsonl, locomo};
+
+/// Conversations with the questions that are asked after their last unit.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub struct DataSet {
+    /// The conversations.
+    pub conversations: Vec<Conversation>,
+    /// References to evidence that were malformed and could be repaired.
+    pub repaired: usize,
+    /// References to units that do not exist; their question is measured by the others, or left out without any.
+    pub dangling: usize,
+}
+
+/// One talk of two.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub struct Conversation {
+    /// Its name.
+    pub id: String,
+    /// Who takes the user's part; the other is the persona.
+    pub user: String,
+    /// Who takes the persona's part.
+    pub persona: String,
+    /// What was said, in order.
+    pub units: Vec<Unit>,
+    /// What is asked.
+    pub questions: Vec<Question>,
+}
+
+/// One thing said.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Unit {
+    /// Its id in the data.
+    pub id: String,
+    /// The session it belongs to.
+    pub session: String,
+    /// When it was said.
+    pub at: Timestamp,
+    /// Who said it.
+    pub speaker: String,
+    /// The words.
+    pub text: String,
+}
+
+/// One question with the units that answer it.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Question {
+    /// The words.
+    pub text: String,
+    /// Units that hold the answer.
+    pub gold: Vec<String>,
+    /// Its kind in the data.
+    pub category: String,
+    /// When it is asked; by default right after the last unit.
+    pub at: Option<Timestamp>,
+}
+
+/// Reads a data set in its publisher's format: `locomo` (a file or a folder of files), `madial` and `jsonl` (a folder
+/// with `units.jsonl` and `queries.jsonl`).
+///
+/// # Errors
+/// When the files can't be read or are not in that format; the message names the file and the place.
+pub fn read(set: &str, path: &Path) -> anyhow::Result<DataSet> {
+    let mut data = match set {
+        "locomo" => locomo::read(path)?,
+        "madial" | "jsonl" => jsonl::read(path)?,
+        other => bail!("there is no data set format `{other}`"),
+    };
+    for conversation in &mut data.conversations {
+        let known: std::collections::HashSet<String> =
+            conversation.units.iter().map(|unit| unit.id.clone()).collect();
+        for question in &mut conversation.questions {
+            let named = question.gold.len();
+            question.gold.retain(|id| known.contains(id));
+            data.dangling += named - question.gold.len();
+        }
+        conversation.questions.retain(|question| !question.gold.is_empty());
+    }
+    Ok(data)
+}

@@ -1,0 +1,85 @@
+//! Any benchmark as two files of JSON lines: units {id, conv, session, ts, speaker, text} and queries {id, conv, ts,
+//! text, gold}. MADial-Bench is published so.
+
+use std::path::Path;
+
+use anyhow::Context as _;
+use jiff::Timestamp;
+use jiff::civil::DateTime;
+use jiff::tz::TimeZone;
+use serde::Deserialize;
+use serde::de::DeserializeOwned;
+
+use crate::data::{Conversation, DataSet, Question, Unit};
+
+#[derive(Deserialize)]
+struct UnitLine {
+    id: String,
+    conv: String,
+    #[serde(default)]
+    session: String,
+    ts: String,
+    #[serde(default)]
+    speaker: String,
+    text: String,
+}
+
+#[derive(Deserialize)]
+struct QueryLine {
+    conv: String,
+    ts: Option<String>,
+    text: String,
+    gold: Vec<String>,
+    #[serde(default)]
+    cat: String,
+}
+
+pub(crate) fn read(folder: &Path) -> anyhow::Result<DataSet> {
+    let mut data = DataSet::default();
+    for line in lines::<UnitLine>(&folder.join("units.jsonl"))? {
+        let at = moment(&line.ts)?;
+        let unit = Unit { id: line.id, session: line.session, at, speaker: line.speaker, text: line.text };
+        conversation(&mut data, &line.conv).units.push(unit);
+    }
+    for line in lines::<QueryLine>(&folder.join("queries.jsonl"))? {
+        let at = line.ts.as_deref().map(moment).transpose()?;
+        let question = Question { text: line.text, gold: line.gold, category: line.cat, at };
+        conversation(&mut data, &line.conv).questions.push(question);
+    }
+    for conversation in &mut data.conversations {
+        conversation.units.sort_by_key(|unit| unit.at);
+        let mut speakers: Vec<String> = conversation.units.iter().map(|unit| unit.speaker.clone()).collect();
+        speakers.dedup();
+        let mut speakers = speakers.into_iter();
+        conversation.user = speakers.next().unwrap_or_default();
+        conversation.persona = speakers.next().unwrap_or_default();
+    }
+    Ok(data)
+}
+
+fn conversation<'a>(data: &'a mut DataSet, id: &str) -> &'a mut Conversation {
+    let place = data.conversations.iter().position(|conversation| conversation.id == id).unwrap_or_else(|| {
+        data.conversations.push(Conversation { id: id.to_owned(), ..Conversation::default() });
+        data.conversations.len() - 1
+    });
+    &mut data.conversations[place]
+}
+
+fn lines<T: DeserializeOwned>(path: &Path) -> anyhow::Result<Vec<T>> {
+    let text = std::fs::read_to_string(path).with_context(|| format!("{} can't be read", path.display()))?;
+    let filled = text.lines().enumerate().filter(|(_, line)| !line.trim().is_empty());
+    filled
+        .map(|(number, line)| {
+            serde_json::from_str(line).with_context(|| format!("{} line {}", path.display(), number + 1))
+        })
+        .collect()
+}
+
+/// With an offset as it says; without one as UTC.
+fn moment(text: &str) -> anyhow::Result<Timestamp> {
+    if let Ok(at) = text.parse::<Timestamp>() {
+        return Ok(at);
+    }
+    let civil: DateTime = text.parse().with_context(|| format!("`{text}` is no time"))?;
+    Ok(civil.to_zoned(TimeZone::UTC)?.timestamp())
+}

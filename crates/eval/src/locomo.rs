@@ -1,0 +1,161 @@
+//! LoCoMo: long conversations in sessions, questions with the turns that answer them.
+
+use std::path::{Path, PathBuf};
+
+use anyhow::{Context as _, bail};
+use jiff::Timestamp;
+use jiff::civil::DateTime;
+use jiff::fmt::strtime;
+use jiff::tz::TimeZone;
+use serde::Deserialize;
+use serde_json::{Map, Value};
+
+use crate::data::{Conversation, DataSet, Question, Unit};
+
+/// Time between two turns of a session: the data gives only the session's own time.
+const TURN_SECONDS: i64 = 30;
+
+#[derive(Deserialize)]
+struct Turn {
+    speaker: String,
+    dia_id: String,
+    #[serde(default)]
+    text: String,
+    #[serde(default)]
+    blip_caption: Option<String>,
+}
+
+#[derive(Deserialize)]
+struct Asked {
+    question: String,
+    #[serde(default)]
+    evidence: Vec<String>,
+    category: u32,
+}
+
+pub(crate) fn read(path: &Path) -> anyhow::Result<DataSet> {
+    let mut data = DataSet::default();
+    for file in files(path)? {
+        let text = std::fs::read_to_string(&file).with_context(|| format!("{} can't be read", file.display()))?;
+        let value: Value =
+            serde_json::from_str(&text).with_context(|| format!("{} is not JSON", file.display()))?;
+        let name = file.file_stem().map(|stem| stem.to_string_lossy().into_owned()).unwrap_or_default();
+        let samples = match value {
+            Value::Array(samples) => samples,
+            sample => vec![sample],
+        };
+        for (number, sample) in samples.into_iter().enumerate() {
+            let fallback = format!("{name}-{number}");
+            let read = conversation(&sample, &fallback, &mut data.repaired);
+            data.conversations.push(read.with_context(|| format!("{} is not in LoCoMo's format", file.display()))?);
+        }
+    }
+    Ok(data)
+}
+
+fn files(path: &Path) -> anyhow::Result<Vec<PathBuf>> {
+    if path.is_file() {
+        return Ok(vec![path.to_owned()]);
+    }
+    let entries = std::fs::read_dir(path).with_context(|| format!("{} can't be read", path.display()))?;
+    let mut files: Vec<PathBuf> = entries.filter_map(|entry| Some(entry.ok()?.path())).collect();
+    files.retain(|file| file.extension().is_some_and(|extension| extension == "json"));
+    files.sort();
+    if files.is_empty() {
+        bail!("{} holds no .json file", path.display());
+    }
+    Ok(files)
+}
+
+/// The publisher nests sessions under `conversation`; single conversations are also found without it.
+fn conversation(sample: &Value, fallback: &str, repaired: &mut usize) -> anyhow::Result<Conversation> {
+    let talk = sample.get("conversation").unwrap_or(sample).as_object().context("a conversation is an object")?;
+    let name = |key: &str| talk.get(key).and_then(Value::as_str).unwrap_or_default().to_owned();
+    let id = sample.get("sample_id").and_then(Value::as_str).unwrap_or(fallback).to_owned();
+    let asked: Vec<Asked> = serde_json::from_value(sample.get("qa").cloned().unwrap_or_default())?;
+    let question = |asked: Asked| Question {
+        gold: references(&asked.evidence, repaired),
+        text: asked.question,
+        category: asked.category.to_string(),
+        at: None,
+    };
+    Ok(Conversation {
+        id,
+        user: name("speaker_a"),
+        persona: name("speaker_b"),
+        units: units(talk)?,
+        questions: asked.into_iter().map(question).collect(),
+    })
+}
+
+fn units(talk: &Map<String, Value>) -> anyhow::Result<Vec<Unit>> {
+    let mut units = Vec::new();
+    for number in 1.. {
+        let session = format!("session_{number}");
+        let Some(when) = talk.get(&format!("{session}_date_time")).and_then(Value::as_str) else { break };
+        let start = moment(when)?;
+        let Some(turns) = talk.get(&session) else { continue };
+        let turns: Vec<Turn> = serde_json::from_value(turns.clone())?;
+        for (place, turn) in (0i64..).zip(turns) {
+            let at = start.checked_add(jiff::SignedDuration::from_secs(place * TURN_SECONDS))?;
+            // What a shared picture shows is part of what was said, as in the publisher's own evaluation.
+            let text = match turn.blip_caption {
+                Some(caption) if !caption.is_empty() => format!("{} [shares {caption}]", turn.text),
+                _ => turn.text,
+            };
+            units.push(Unit { id: turn.dia_id, session: session.clone(), at, speaker: turn.speaker, text });
+        }
+    }
+    Ok(units)
+}
+
+/// `1:56 pm on 8 May, 2023`, taken as UTC.
+fn moment(text: &str) -> anyhow::Result<Timestamp> {
+    let upper = text.replace(" am ", " AM ").replace(" pm ", " PM ");
+    let broken = strtime::parse("%I:%M %p on %d %B, %Y", &upper).with_context(|| format!("`{text}` is no time"))?;
+    let civil: DateTime = broken.to_datetime()?;
+    Ok(civil.to_zoned(TimeZone::UTC)?.timestamp())
+}
+
+/// Turn ids as `D8:6`; several in one text are split, leading zeros dropped, other forms counted as they stand.
+fn references(evidence: &[String], repaired: &mut usize) -> Vec<String> {
+    let mut ids: Vec<String> = Vec::new();
+    for text in evidence {
+        let parts = text.split(|c: char| c == ';' || c == ',' || c.is_whitespace()).filter(|part| !part.is_empty());
+        let read: Vec<String> = parts.map(|part| canonical(part).unwrap_or_else(|| part.to_owned())).collect();
+        if read.len() != 1 || read.first() != Some(text) {
+            *repaired += 1;
+        }
+        for id in read {
+            if !ids.contains(&id) {
+                ids.push(id);
+            }
+        }
+    }
+    ids
+}
+
+fn canonical(part: &str) -> Option<String> {
+    let (session, turn) = part.trim_matches(['(', ')']).strip_prefix('D')?.trim_start_matches(':').split_once(':')?;
+    Some(format!("D{}:{}", session.parse::<u32>().ok()?, turn.parse::<u32>().ok()?))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn times_are_read_as_published() {
+        assert_eq!(moment("1:56 pm on 8 May, 2023").unwrap().to_string(), "2023-05-08T13:56:00Z");
+        assert_eq!(moment("12:09 am on 13 September, 2023").unwrap().to_string(), "2023-09-13T00:09:00Z");
+        assert!(moment("yesterday").is_err());
+    }
+
+    #[test]
+    fn malformed_references_are_repaired_and_counted() {
+        let mut repaired = 0;
+        let evidence = ["D1:3", "D8:6; D9:17", "D30:05", "D"].map(str::to_owned);
+        assert_eq!(references(&evidence, &mut repaired), ["D1:3", "D8:6", "D9:17", "D30:5", "D"]);
+        assert_eq!(repaired, 2);
+    }
+}

@@ -1,0 +1,169 @@
+//! Plays a conversation into a store, each unit captured as a message with its own time, and asks the questions.
+
+use std::collections::HashMap;
+use std::future::Future;
+use std::pin::Pin;
+use std::sync::Mutex;
+use std::sync::PoisonError;
+use std::time::Duration;
+
+use anyhow::Context as _;
+use jiff::Timestamp;
+use jiff::tz::TimeZone;
+use memory::capture::{Line, Recorder};
+use memory::messages::Role;
+use memory::ports::{Clock, Embedder, Embedding, Ids, Store};
+use memory::recall::{Query, RecallSettings, SpeakerNames, rank_messages};
+use memory::sessions::{CloseTrigger, SessionPolicy};
+use memory::vector_index::VectorIndex;
+use memory::{PersonaId, Scope, UserId};
+use uuid::Uuid;
+
+use crate::data::{Conversation, Unit};
+use crate::measure::Ranked;
+
+/// The channel of everything replayed.
+const CHANNEL: &str = "eval";
+/// Texts embedded at once.
+const BATCH: u32 = 64;
+/// Units kept of each ranking.
+const DEPTH: usize = 50;
+
+/// What a replay needs.
+#[derive(Clone, Copy)]
+pub struct Replay<'a> {
+    /// A fresh store.
+    pub store: &'a dyn Store,
+    /// The vectors of active scopes.
+    pub index: &'a VectorIndex,
+    /// Who makes vectors; none measures words alone.
+    pub embedder: Option<&'a dyn Embedder>,
+    /// The ranking's settings; the speakers' names are taken from the data.
+    pub settings: &'a RecallSettings,
+}
+
+/// The time of the unit that is captured.
+struct ReplayClock(Mutex<Timestamp>);
+
+impl Clock for ReplayClock {
+    fn now(&self) -> Timestamp {
+        *self.0.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    fn sleep(&self, _: Duration) -> Pin<Box<dyn Future<Output = ()> + Send>> {
+        // Capture never waits; a replay has no time to pass.
+        Box::pin(std::future::ready(()))
+    }
+}
+
+/// Ids by number, so that a run can be repeated to the letter.
+struct ReplayIds(Mutex<u128>);
+
+impl Ids for ReplayIds {
+    fn next(&self, at: Timestamp) -> Uuid {
+        let mut number = self.0.lock().unwrap_or_else(PoisonError::into_inner);
+        *number += 1;
+        let milliseconds = u128::try_from(at.as_millisecond()).unwrap_or_default();
+        Uuid::from_u128((milliseconds << 80) | (7 << 76) | (0b10 << 62) | *number)
+    }
+}
+
+impl Replay<'_> {
+    /// Captures the conversation and ranks its units for each question, telling `progress` of (units, questions) done.
+    ///
+    /// # Errors
+    /// When the store or the embedder fails.
+    pub async fn conversation(
+        &self,
+        number: u64,
+        conversation: &Conversation,
+        progress: &mut (dyn FnMut(usize, usize) + Send),
+    ) -> anyhow::Result<Vec<Ranked>> {
+        let scope = Scope::new(PersonaId::new(format!("eval-{number}"))?, UserId::new("self")?);
+        let units = self.capture(number, &scope, conversation, progress).await?;
+        self.embed().await?;
+        let names = |name: &String| if name.is_empty() { Vec::new() } else { vec![name.clone()] };
+        let speaker_names = SpeakerNames { user: names(&conversation.user), persona: names(&conversation.persona) };
+        let settings = RecallSettings { speaker_names, ..self.settings.clone() };
+        let mut ranked = Vec::with_capacity(conversation.questions.len());
+        for (place, question) in conversation.questions.iter().enumerate() {
+            let query = Query::new(&question.text, self.embedder).await;
+            if let Some(reason) = query.words_only.clone().filter(|_| self.embedder.is_some()) {
+                anyhow::bail!("the question could not be embedded: {reason}");
+            }
+            let found =
+                rank_messages(self.store, self.index, &scope, &query, &[], &settings, DEPTH).await?;
+            let ranking = found.iter().filter_map(|message| units.get(&message.message.id.0).cloned());
+            ranked.push(Ranked {
+                conversation: conversation.id.clone(),
+                question: question.text.clone(),
+                category: question.category.clone(),
+                gold: question.gold.clone(),
+                ranking: ranking.collect(),
+            });
+            progress(0, place + 1);
+        }
+        Ok(ranked)
+    }
+
+    async fn capture(
+        &self,
+        number: u64,
+        scope: &Scope,
+        conversation: &Conversation,
+        progress: &mut (dyn FnMut(usize, usize) + Send),
+    ) -> anyhow::Result<HashMap<Uuid, String>> {
+        let first = conversation.units.first().context("a conversation without units")?.at;
+        let clock = ReplayClock(Mutex::new(first));
+        let ids = ReplayIds(Mutex::new(u128::from(number) << 32));
+        let name = if conversation.persona.is_empty() { "Echo" } else { &conversation.persona };
+        self.store.ensure_persona(&scope.persona, name, first).await?;
+        self.store.ensure_user(&scope.user, first).await?;
+        // The data says where sessions end; length must not cut them, and time between them may be short.
+        let policy = SessionPolicy { idle: Duration::MAX, max_messages: u32::MAX, max_tokens: u64::MAX };
+        let recorder = Recorder { store: self.store, clock: &clock, ids: &ids, policy };
+        let mut units = HashMap::new();
+        let mut open = None;
+        for (place, unit) in conversation.units.iter().enumerate() {
+            if let Some((_, id)) = open.filter(|(session, _)| *session != &unit.session) {
+                self.store.end_session(id, CloseTrigger::Explicit).await?;
+            }
+            *clock.0.lock().unwrap_or_else(PoisonError::into_inner) = unit.at;
+            let line = line(scope, conversation, unit);
+            let captured = recorder.capture(line, &TimeZone::UTC, None).await?;
+            units.insert(captured.message.id.0, unit.id.clone());
+            open = Some((&unit.session, captured.message.session_id));
+            progress(place + 1, 0);
+        }
+        Ok(units)
+    }
+
+    /// Message vectors, in batches, as the daemon's background work makes them.
+    async fn embed(&self) -> anyhow::Result<()> {
+        let Some(embedder) = self.embedder else { return Ok(()) };
+        let fingerprint = embedder.fingerprint();
+        loop {
+            let messages = self.store.messages_without_vector(fingerprint, BATCH).await?;
+            if messages.is_empty() {
+                return Ok(());
+            }
+            let texts: Vec<String> = messages.iter().map(|message| message.content.clone()).collect();
+            let embeddings = embedder.embed(&texts).await?;
+            let vectors: Vec<(_, Embedding)> =
+                messages.iter().map(|message| message.id).zip(embeddings).collect();
+            self.store.put_message_vectors(fingerprint, vectors).await?;
+        }
+    }
+}
+
+fn line(scope: &Scope, conversation: &Conversation, unit: &Unit) -> Line {
+    let is_persona = !conversation.persona.is_empty() && unit.speaker == conversation.persona;
+    Line {
+        scope: scope.clone(),
+        channel_id: CHANNEL.to_owned(),
+        turn_id: None,
+        role: if is_persona { Role::Persona } else { Role::User },
+        content: unit.text.clone(),
+        incomplete: false,
+    }
+}
