@@ -1,0 +1,56 @@
+// The system's Chromium with an empty profile, watched: every request, every console error.
+
+import { mkdtempSync, readFileSync, rmSync } from "node:fs";
+import { createRequire } from "node:module";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { chromium } from "playwright-core";
+
+const AXE = readFileSync(createRequire(import.meta.url).resolve("axe-core/axe.min.js"), "utf8");
+const FLAGS = [
+  "--headless",
+  "--no-sandbox",
+  "--disable-gpu",
+  "--disable-quic",
+  "--no-first-run",
+  "--disable-background-networking",
+  "--disable-component-update",
+  "--disable-sync",
+];
+
+export async function openBrowser(options = {}) {
+  const profile = mkdtempSync(join(tmpdir(), "echovessel-chromium-"));
+  const context = await chromium.launchPersistentContext(profile, {
+    executablePath: process.env.CHROMIUM ?? "/usr/bin/chromium",
+    args: FLAGS,
+    viewport: { width: 1180, height: 800 },
+    locale: "en-GB",
+    timezoneId: "Asia/Shanghai",
+    colorScheme: "light",
+    // Contrast is measured on what has come to rest.
+    reducedMotion: "reduce",
+    ...options,
+  });
+  const page = context.pages()[0] ?? (await context.newPage());
+  const requests = [];
+  const complaints = [];
+  context.on("request", (request) => requests.push(request.url()));
+  page.on("console", (message) => {
+    if (message.type() === "error" || message.type() === "warning") complaints.push(message.text());
+  });
+  page.on("pageerror", (error) => complaints.push(String(error)));
+  const close = async () => {
+    await context.close();
+    rmSync(profile, { recursive: true, force: true });
+  };
+  return { context, page, requests, complaints, close };
+}
+
+/** One line per violation of the accessibility rules, with the elements. */
+export async function violations(page) {
+  await page.evaluate(AXE);
+  const { violations: found } = await page.evaluate(() => globalThis.axe.run(document, { resultTypes: ["violations"] }));
+  return found.map(
+    (rule) => `${rule.id}: ${rule.help}\n${rule.nodes.map((node) => `    ${node.html}\n      ${node.failureSummary}`).join("\n")}`,
+  );
+}

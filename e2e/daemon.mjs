@@ -1,0 +1,77 @@
+// Starts the program on a scratch home and reads where it listens.
+
+import { spawn } from "node:child_process";
+import { existsSync, mkdtempSync, readFileSync, rmSync } from "node:fs";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { setTimeout as pause } from "node:timers/promises";
+import { fileURLToPath } from "node:url";
+
+const START_MS_MAX = 60_000;
+const STOP_MS_MAX = 25_000;
+const SETTINGS = {
+  ECHOVESSEL__LLM__PROVIDER: "offline",
+  ECHOVESSEL__EMBEDDING__PROVIDER: "none",
+  ECHOVESSEL__SESSION__IDLE: "2s",
+  ECHOVESSEL__SESSION__SCAN_EVERY: "200ms",
+  ECHOVESSEL__CONSOLIDATE__POLL_EVERY: "200ms",
+  ECHOVESSEL__CHANNELS__WEB__DEBOUNCE: "50ms",
+};
+
+/** The real one; ECHOVESSEL_BIN names another, relative to this folder. */
+export const DAEMON = process.env.ECHOVESSEL_BIN ?? "../target/debug/echovessel";
+/** Scripted words, for what the offline model never does. */
+export const MOCK = "../web/dev/mock.mjs";
+
+/** `{ url, link, log(), stop() }` once run.json and the login link are there. */
+export async function startDaemon(program = DAEMON, settings = {}) {
+  const binary = fileURLToPath(new URL(program, import.meta.url));
+  if (!existsSync(binary)) throw new Error(`${binary} is missing: build it first (cargo build -p echovessel, after npm run build in web).`);
+  const home = mkdtempSync(join(tmpdir(), "echovessel-e2e-"));
+  const child = spawn(binary, ["run", "--port", "0", "--home", home, "--no-open"], {
+    env: { ...process.env, ...SETTINGS, ...settings },
+    stdio: ["ignore", "pipe", "pipe"],
+  });
+  const said = { stdout: "", stderr: "" };
+  child.stdout.setEncoding("utf8").on("data", (text) => (said.stdout += text));
+  child.stderr.setEncoding("utf8").on("data", (text) => (said.stderr += text));
+  let ended = null;
+  child.on("error", (error) => (ended = String(error)));
+  child.on("exit", (status, signal) => (ended ??= `exit ${status ?? signal}`));
+
+  const log = () =>
+    [`home: ${home}`, `ended: ${ended ?? "no"}`, "--- stdout", tail(said.stdout), "--- stderr", tail(said.stderr)].join("\n");
+  const stop = () => stopChild(child, () => ended, home);
+  const deadline = Date.now() + START_MS_MAX;
+  while (Date.now() < deadline && ended === null) {
+    const link = /http:\/\/[^\s"']+\/login\?code=[^\s"']+/.exec(said.stdout)?.[0];
+    const run = readRun(join(home, "run.json"));
+    if (link && run) return { url: new URL(run.url).origin, link, log, stop };
+    await pause(50);
+  }
+  const report = log();
+  await stop();
+  throw new Error(`The daemon did not come up (run.json and a login link on standard output were awaited).\n${report}`);
+}
+
+function readRun(path) {
+  try {
+    return JSON.parse(readFileSync(path, "utf8"));
+  } catch {
+    return null; // not there yet, or half written
+  }
+}
+
+async function stopChild(child, ended, home) {
+  if (ended() === null) child.kill("SIGTERM");
+  const deadline = Date.now() + STOP_MS_MAX;
+  while (ended() === null && Date.now() < deadline) await pause(50);
+  const late = ended() === null;
+  if (late) child.kill("SIGKILL");
+  rmSync(home, { recursive: true, force: true });
+  if (late) throw new Error(`The daemon did not stop within ${STOP_MS_MAX / 1000} s of SIGTERM.`);
+}
+
+function tail(text) {
+  return text.split("\n").slice(-60).join("\n");
+}

@@ -1,0 +1,150 @@
+// A person's first evening with the page, step after step, against the real program.
+
+import assert from "node:assert/strict";
+import { startDaemon } from "./daemon.mjs";
+import { story } from "./steps.mjs";
+
+const CAT = "我养了只白猫,叫小黑。他超调皮,老在半夜跳到我脸上。";
+const QUESTION = "你还记得我的猫吗";
+const REPLY_MS_MAX = 15_000;
+const MEMORY_MS_MAX = 30_000;
+
+const s = story("page", startDaemon);
+const { step, picture, assertAccessible } = s;
+
+const own = () => s.page.locator('article[data-role="user"]');
+const replies = () => s.page.locator('article[data-role="persona"]');
+const timeline = () => s.page.getByTestId("timeline");
+
+async function say(text) {
+  await s.page.getByRole("textbox").fill(text);
+  await s.page.keyboard.press("Enter");
+}
+
+/** The text of the reply number `count`, once it is complete. */
+async function completeReply(count) {
+  const complete = s.page.locator('article[data-role="persona"][data-delivery="kept"]').nth(count - 1);
+  await complete.waitFor({ timeout: REPLY_MS_MAX });
+  return complete.locator(".text").innerText();
+}
+
+step("without the key the page says how to get it", async () => {
+  await s.page.goto(s.daemon.url);
+  await s.page.getByText("echovessel token link").waitFor();
+  await picture("locked");
+  await assertAccessible("without the key");
+  s.browser.complaints.length = 0; // the browser itself reports the 401
+});
+
+step("the login link opens the page", async () => {
+  await s.page.goto(s.daemon.link);
+  await s.page.getByRole("textbox").waitFor();
+  await s.page.locator('[data-connection="live"]').waitFor();
+  assert.equal(new URL(s.page.url()).search, "", "the code must not stay in the address");
+});
+
+step("the offline model is announced in one line", async () => {
+  await s.page.getByTestId("offline").waitFor();
+  await picture("empty");
+});
+
+step("Enter while an input method composes does not send", async () => {
+  const field = s.page.getByRole("textbox");
+  await field.fill("wo");
+  await field.evaluate((element) => {
+    element.dispatchEvent(new KeyboardEvent("keydown", { key: "Enter", isComposing: true, bubbles: true, cancelable: true }));
+  });
+  assert.equal(await field.inputValue(), "wo");
+  await field.press("Shift+Enter");
+  assert.equal(await field.inputValue(), "wo\n");
+  assert.equal(await own().count(), 0);
+  await field.fill("");
+});
+
+step("words appear at once and a reply streams in", async () => {
+  await s.page.evaluate(() => {
+    // What the newest reply read like while it was being written.
+    globalThis.growth = new Set();
+    new MutationObserver(() => {
+      const writing = document.querySelector('article[data-delivery="streaming"] .text');
+      if (writing) globalThis.growth.add(writing.textContent);
+    }).observe(document.body, { subtree: true, childList: true, characterData: true });
+  });
+  await say(CAT);
+  await own().filter({ hasText: "小黑" }).waitFor();
+  const reply = await completeReply(1);
+  assert.notEqual(reply.trim(), "");
+  const growth = await s.page.evaluate(() => [...globalThis.growth]);
+  assert.ok(growth.length >= 1, "the reply was never seen while it was being written (chat.message.token)");
+  assert.equal(await own().count(), 1, "one's own words stand there once");
+  assert.equal(await own().first().getAttribute("data-delivery"), "kept");
+});
+
+step("after some quiet the timeline gains a memory of 小黑", async () => {
+  const event = timeline().locator('li[data-kind="event"]').filter({ hasText: "小黑" });
+  await event.first().waitFor({ timeout: MEMORY_MS_MAX });
+  await s.page.locator("li.rule").first().waitFor({ timeout: MEMORY_MS_MAX });
+  assert.equal(await own().count(), 1, "history has doubled one's own words");
+  assert.equal(await replies().count(), 1, "history has doubled the reply");
+  await picture("memory-light");
+});
+
+step("a question brings it back, and the receipt says so", async () => {
+  await say(QUESTION);
+  await completeReply(2);
+  const why = replies().nth(1).getByRole("button");
+  await why.click();
+  const receipt = s.page.getByRole("dialog");
+  await receipt.getByTestId("used").filter({ hasText: "小黑" }).first().waitFor();
+  await picture("receipt-light");
+  await assertAccessible("receipt, light");
+  await s.page.keyboard.press("Escape");
+  await receipt.waitFor({ state: "detached" });
+  assert.ok(await why.evaluate((button) => button === document.activeElement), "the focus returns to the button");
+});
+
+step("after a reload everything is still there, once", async () => {
+  await s.page.reload();
+  await own().filter({ hasText: QUESTION }).waitFor();
+  assert.equal(await own().count(), 2);
+  assert.equal(await replies().count(), 2);
+  await timeline().locator('li[data-kind="event"]').filter({ hasText: "小黑" }).first().waitFor();
+});
+
+step("accessible in light and dark, in English and Chinese", async () => {
+  await assertAccessible("light, English");
+  await s.page.getByRole("button", { name: "中文" }).click();
+  await s.page.getByRole("heading", { name: "记忆" }).waitFor();
+  assert.equal(await s.page.evaluate(() => document.documentElement.lang), "zh-CN");
+  await assertAccessible("light, Chinese");
+  await s.page.emulateMedia({ colorScheme: "dark" });
+  await picture("dark-chinese");
+  await assertAccessible("dark, Chinese");
+  await replies().last().getByRole("button").click();
+  await s.page.getByTestId("used").first().waitFor();
+  await picture("receipt-dark");
+  await assertAccessible("receipt, dark");
+  await s.page.keyboard.press("Escape");
+});
+
+step("on a phone the timeline is a drawer", async () => {
+  await s.page.setViewportSize({ width: 375, height: 720 });
+  await picture("phone-dark");
+  const overflow = await s.page.evaluate(() => document.documentElement.scrollWidth - window.innerWidth);
+  assert.ok(overflow <= 0, `the page is ${overflow} px too wide`);
+  await assertAccessible("phone");
+  await s.page.emulateMedia({ colorScheme: "light" });
+  await picture("phone-light");
+  await s.page.getByRole("button", { name: "记忆" }).click();
+  await timeline().filter({ hasText: "小黑" }).waitFor();
+  await picture("phone-drawer");
+  await assertAccessible("phone drawer");
+  await s.page.keyboard.press("Escape");
+  await timeline().waitFor({ state: "hidden" });
+});
+
+step("nothing left the origin and the browser had nothing to complain about", async () => {
+  const foreign = s.browser.requests.filter((url) => new URL(url).origin !== s.daemon.url && !url.startsWith("data:"));
+  assert.deepEqual(foreign, []);
+  assert.deepEqual(s.browser.complaints, []);
+});

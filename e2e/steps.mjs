@@ -1,0 +1,72 @@
+// Steps of one story: each builds on the one before, and a failure tells all that can be known.
+
+import { mkdirSync, rmSync } from "node:fs";
+import { after, before, test } from "node:test";
+import { fileURLToPath } from "node:url";
+import assert from "node:assert/strict";
+import { openBrowser, violations } from "./browser.mjs";
+
+/** Starts daemon and browser before the steps and stops them after; pictures go to results/<name>/. */
+export function story(name, start) {
+  const results = fileURLToPath(new URL(`results/${name}/`, import.meta.url));
+  const s = { daemon: null, browser: null, page: null, step, picture, assertAccessible };
+  let broken = false;
+
+  before(async () => {
+    rmSync(results, { recursive: true, force: true });
+    mkdirSync(results, { recursive: true });
+    s.daemon = await start();
+    s.browser = await openBrowser();
+    s.page = s.browser.page;
+    s.page.setDefaultTimeout(10_000);
+  });
+
+  after(async () => {
+    await s.browser?.close();
+    await s.daemon?.stop();
+  });
+
+  /** After the first step that fails the rest are skipped, for they would only repeat it. */
+  function step(title, run) {
+    test(title, async (t) => {
+      if (broken) return t.skip("an earlier step failed");
+      try {
+        await run();
+      } catch (error) {
+        broken = true;
+        await report(title, error);
+        throw error;
+      }
+    });
+  }
+
+  async function report(title, error) {
+    await s.page.screenshot({ path: `${results}failed.png` }).catch(() => undefined);
+    const seen = await s.page.evaluate(() => document.body.innerText).catch((reason) => `(no page: ${reason})`);
+    const lines = [
+      `=== "${title}" failed: ${error.message}`,
+      `picture: ${results}failed.png`,
+      `address: ${s.page.url()}`,
+      "--- the page reads",
+      seen,
+      "--- the page's console",
+      ...s.browser.complaints,
+      "--- requests, last 15",
+      ...s.browser.requests.slice(-15),
+      "--- the daemon",
+      s.daemon.log(),
+    ];
+    console.error(lines.join("\n"));
+  }
+
+  async function picture(title) {
+    await s.page.screenshot({ path: `${results}${title}.png` });
+  }
+
+  async function assertAccessible(where) {
+    const found = await violations(s.page);
+    assert.deepEqual(found, [], `axe, ${where}:\n${found.join("\n")}`);
+  }
+
+  return s;
+}

@@ -1,0 +1,204 @@
+// Shapes on the wire. Ids are opaque: strings here, numbers in older daemons.
+
+export type Id = string | number;
+
+export interface HistoryItem {
+  id: Id;
+  turn_id: string | null;
+  session_id: Id;
+  source_channel_id: string;
+  role: "user" | "persona" | "system";
+  content: string;
+  created_at: string | null;
+  incomplete?: boolean;
+}
+
+/** Newest first. */
+export interface HistoryPage {
+  messages: HistoryItem[];
+  has_more: boolean;
+  oldest_turn_id: string | null;
+  next_cursor?: string | null;
+}
+
+export interface SendAnswer {
+  ok: boolean;
+  accepted?: Id[];
+  turn_id?: string;
+}
+
+export interface EpisodicState {
+  mood: string;
+  energy: number | null;
+  last_user_signal?: string | null;
+  updated_at?: string | null;
+}
+
+export interface PersonaAnswer {
+  id: string;
+  display_name: string;
+  episodic_state?: EpisodicState | null;
+}
+
+export interface StateAnswer {
+  persona: { id: string; display_name: string };
+  llm?: { provider: string; model: string | null; offline: boolean; notice: string | null };
+}
+
+export interface TimelineItem {
+  kind: string;
+  timestamp: string;
+  data: Record<string, unknown>;
+}
+
+/** Newest first. */
+export interface TimelinePage {
+  items: TimelineItem[];
+  oldest_timestamp: string | null;
+  limit: number;
+  next_cursor?: string | null;
+}
+
+/** One memory or message that recall looked at; shares are in [0, 1]. */
+export interface Candidate {
+  id: Id;
+  kind: "node" | "message";
+  type: string | null;
+  text: string;
+  created_at: string | null;
+  total: number | null;
+  recency?: number | null;
+  relevance?: number | null;
+  vector_relevance?: number | null;
+  word_relevance?: number | null;
+  readable?: number | null;
+  impact?: number | null;
+  emotional_impact?: number | null;
+  relational_bonus?: number | null;
+  entity_anchor?: number | boolean | null;
+  /** A message is scored by parts of its own. */
+  parts?: Record<string, unknown> | null;
+  used?: boolean;
+  reason?: string | null;
+}
+
+export interface ReceiptAnswer {
+  turn_id: string;
+  created_at: string;
+  model: string | null;
+  usage: { input_tokens: number | null; output_tokens: number | null } | null;
+  prompt_hash: string | null;
+  used: Candidate[];
+  pinned: Id[];
+  cut: string[];
+}
+
+/** Every event may say whose it is; the owner's token sees those of all users. */
+interface Addressed {
+  persona_id?: string;
+  user_id?: string;
+  source_channel_id?: string;
+}
+
+export interface EventData {
+  "chat.message.user_appended": Addressed & {
+    message_id?: Id | null;
+    turn_id?: string | null;
+    session_id?: Id | null;
+    content: string;
+    received_at?: string | null;
+    external_ref?: string | null;
+  };
+  "chat.message.typing_started": Addressed & { message_id?: Id | null; turn_id: string };
+  "chat.message.token": Addressed & { delta: string; turn_id: string };
+  "chat.message.done": Addressed & {
+    /** Names the bubble, the same from typing to done; history knows the reply by the stored one. */
+    message_id: Id;
+    stored_message_id?: Id | null;
+    session_id?: Id | null;
+    content: string;
+    created_at?: string | null;
+    in_reply_to_turn_id?: string | null;
+    turn_id?: string | null;
+    incomplete?: boolean;
+  };
+  "chat.message.failed": Addressed & {
+    turn_id: string;
+    reason: string;
+    retryable: boolean;
+    user_message_ids?: Id[];
+  };
+  "chat.mood.update": Addressed & {
+    mood_summary: string;
+    mood?: string;
+    energy?: number | null;
+    updated_at?: string | null;
+  };
+  "chat.session.boundary": Addressed & {
+    closed_session_id: Id | null;
+    new_session_id: Id | null;
+    at: string;
+    /** Only once the session is closed for good. */
+    events_count?: number;
+    thoughts_count?: number;
+    trivial?: boolean;
+  };
+  "memory.event.created": Addressed & {
+    event_id: Id;
+    type?: string;
+    description: string;
+    emotional_impact: number;
+    session_id?: Id | null;
+    created_at?: string | null;
+  };
+  "memory.thought.created": Addressed & {
+    thought_id: Id;
+    type?: string;
+    subject?: string;
+    description: string;
+    emotional_impact?: number | null;
+    created_at?: string | null;
+  };
+  "memory.entity.confirmed": Addressed & {
+    entity_id: Id;
+    canonical_name: string;
+    kind: string;
+    merge_status: string;
+    created_at?: string | null;
+  };
+  "memory.entity.description_updated": Addressed & {
+    entity_id: Id;
+    canonical_name: string;
+    kind: string;
+    description: string;
+    updated_at?: string | null;
+  };
+  "memory.forgotten": Addressed;
+  "chat.settings.updated": Addressed;
+  "chat.connection.ready": Addressed;
+  "chat.connection.heartbeat": Addressed;
+  "chat.connection.lagged": Addressed;
+}
+
+export type EventName = keyof EventData;
+
+export type ServerEvent = { [Name in EventName]: { name: Name; data: EventData[Name] } }[EventName];
+
+export const EVENT_NAMES: readonly EventName[] = [
+  "chat.message.user_appended",
+  "chat.message.typing_started",
+  "chat.message.token",
+  "chat.message.done",
+  "chat.message.failed",
+  "chat.mood.update",
+  "chat.session.boundary",
+  "memory.event.created",
+  "memory.thought.created",
+  "memory.entity.confirmed",
+  "memory.entity.description_updated",
+  "memory.forgotten",
+  "chat.settings.updated",
+  "chat.connection.ready",
+  "chat.connection.heartbeat",
+  "chat.connection.lagged",
+];

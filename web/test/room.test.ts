@@ -1,0 +1,133 @@
+import { describe, expect, test } from "vitest";
+import { EMPTY_ROOM, withEvent, withHistoryPage, withPersona, withState, withTimelinePage, type Room } from "../src/room";
+import type { HistoryItem, ServerEvent, TimelineItem } from "../src/wire";
+
+const NOW = "2026-05-02T10:00:00Z";
+
+const event = (id: string, at: string): TimelineItem => ({
+  kind: "event",
+  timestamp: at,
+  data: { node_id: id, type: "event", description: `event ${id}`, emotional_impact: -3 },
+});
+const live = (name: string, data: object) => ({ name, data }) as ServerEvent;
+const page = (items: TimelineItem[]) => ({ items, oldest_timestamp: items.at(-1)?.timestamp ?? null, limit: 50 });
+const played = (room: Room, ...events: ServerEvent[]) => events.reduce((held, e) => withEvent(held, e, NOW), room);
+
+describe("the timeline", () => {
+  test("gains what forms, newest first, and knows it again on the next page", () => {
+    let room = withTimelinePage(EMPTY_ROOM, page([event("e1", "2026-05-02T08:00:00Z")]), false);
+    room = played(
+      room,
+      live("memory.event.created", { event_id: "e2", description: "小黑", emotional_impact: 4, created_at: "2026-05-02T09:00:00Z" }),
+      live("memory.thought.created", { thought_id: "n3", type: "expectation", description: "soon", created_at: "2026-05-02T09:01:00Z" }),
+      live("memory.entity.confirmed", { entity_id: "x", canonical_name: "小黑", kind: "pet", merge_status: "confirmed", created_at: "2026-05-02T09:02:00Z" }),
+    );
+    expect(room.memories.map((m) => [m.key, m.impact, m.fresh])).toEqual([
+      ["entity:x", null, true],
+      ["node:n3", null, true],
+      ["node:e2", 4, true],
+      ["node:e1", -3, false],
+    ]);
+    const again = withTimelinePage(room, page([event("e2", "2026-05-02T09:00:00Z"), event("e1", "2026-05-02T08:00:00Z")]), false);
+    expect(again.memories.map((m) => [m.key, m.fresh])).toEqual([
+      ["node:e2", true],
+      ["node:e1", false],
+    ]);
+  });
+
+  test("an entity that is mentioned again moves instead of doubling", () => {
+    const confirmed = (at: string) => live("memory.entity.confirmed", { entity_id: "x", canonical_name: "小黑", kind: "pet", merge_status: "confirmed", created_at: at });
+    const room = played(EMPTY_ROOM, confirmed("2026-05-01T00:00:00Z"), confirmed("2026-05-02T00:00:00Z"));
+    expect(room.memories).toHaveLength(1);
+    expect(room.memories[0]?.at).toBe("2026-05-02T00:00:00Z");
+  });
+
+  test("what was forgotten leaves with the next page, what was paged in stays", () => {
+    const loaded = ["e3", "e2", "e1"].map((id, i) => event(id, `2026-05-0${4 - i}T08:00:00Z`));
+    const room = withTimelinePage(EMPTY_ROOM, page(loaded), false);
+    const after = withTimelinePage(room, page([loaded[0]!, { ...event("e9", "2026-05-03T07:00:00Z") }]), false);
+    expect(after.memories.map((m) => m.key)).toEqual(["node:e3", "node:e9", "node:e1"]);
+  });
+
+  test("an unknown kind is left out", () => {
+    const room = withTimelinePage(EMPTY_ROOM, page([{ kind: "weather", timestamp: NOW, data: {} }]), false);
+    expect(room.memories).toEqual([]);
+  });
+});
+
+test("mood: the header and one row follow the same news", () => {
+  const room = played(EMPTY_ROOM, live("chat.mood.update", { mood_summary: "{…}", mood: "warm", energy: 6, updated_at: NOW }));
+  expect(room.mood).toMatchObject({ mood: "warm", energy: 6 });
+  expect(room.memories).toMatchObject([{ kind: "mood", text: "warm", energy: 6 }]);
+});
+
+test("a closed session is known from the stream and from the timeline", () => {
+  const room = played(EMPTY_ROOM, live("chat.session.boundary", { closed_session_id: "s1", new_session_id: null, at: NOW, events_count: 2, thoughts_count: 1 }));
+  expect(room.closings.get("s1")).toEqual({ events: 2, thoughts: 1 });
+  const closed: TimelineItem = { kind: "session_close", timestamp: NOW, data: { session_id: "s2", events_count: 1, thoughts_count: 0 } };
+  expect(withTimelinePage(room, page([closed]), false).closings.get("s2")).toEqual({ events: 1, thoughts: 0 });
+});
+
+test("a session that has gone quiet is ruled off before it is remembered, and counts come later", () => {
+  const quiet = live("chat.session.boundary", { closed_session_id: "s1", new_session_id: null, at: NOW });
+  const before = played(EMPTY_ROOM, quiet);
+  expect(before.closings.get("s1")).toEqual({ events: 0, thoughts: 0 });
+  expect(before.memories).toEqual([]);
+  const remembered = live("chat.session.boundary", { closed_session_id: "s1", new_session_id: null, at: NOW, events_count: 2, thoughts_count: 0 });
+  const after = played(before, remembered, quiet);
+  expect(after.closings.get("s1")).toEqual({ events: 2, thoughts: 0 });
+  expect(after.memories).toMatchObject([{ kind: "session_close", counts: { events: 2, thoughts: 0 } }]);
+});
+
+test("another user's or persona's events are not this room's", () => {
+  const here = withPersona(EMPTY_ROOM, { id: "default", display_name: "Echo" });
+  const said = (more: object) => live("chat.message.user_appended", { content: "hi", turn_id: "t", message_id: "m", ...more });
+  expect(played(here, said({ user_id: "mei" }))).toBe(here);
+  expect(played(here, said({ persona_id: "other", user_id: "self" }))).toBe(here);
+  expect(played(here, said({ persona_id: "default", user_id: "self" })).messages).toHaveLength(1);
+});
+
+test("the offline model is announced, a real one is not", () => {
+  const persona = { id: "default", display_name: "Echo" };
+  const offline = withState(EMPTY_ROOM, { persona, llm: { provider: "offline", model: null, offline: true, notice: null } });
+  expect(offline.offline).toEqual({ notice: null });
+  expect(withState(offline, { persona, llm: { provider: "openai", model: "m", offline: false, notice: null } }).offline).toBeNull();
+  expect(withState(offline, { persona }).offline).toBeNull();
+});
+
+describe("paging", () => {
+  const message = (n: number): HistoryItem => ({
+    id: `m${n}`,
+    turn_id: `t${n}`,
+    session_id: "s",
+    source_channel_id: "web",
+    role: "user",
+    content: `${n}`,
+    created_at: new Date(Date.UTC(2026, 4, 1) + n * 1000).toISOString(),
+  });
+  const range = (from: number, to: number) => Array.from({ length: to - from + 1 }, (_, i) => message(to - i));
+  const history = (from: number, to: number, more: boolean) => ({ messages: range(from, to), has_more: more, oldest_turn_id: `t${from}` });
+
+  test("goes on from the oldest turn, or from the daemon's cursor", () => {
+    const first = withHistoryPage(EMPTY_ROOM, history(5, 8, true), false);
+    expect(first.earlierMessages).toEqual({ name: "before", value: "t5" });
+    const second = withHistoryPage(first, { ...history(1, 4, true), next_cursor: "c" }, true);
+    expect(second.earlierMessages).toEqual({ name: "cursor", value: "c" });
+    expect(second.messages.map((m) => m.text)).toEqual(["1", "2", "3", "4", "5", "6", "7", "8"]);
+    expect(withHistoryPage(second, history(0, 0, false), true).earlierMessages).toBeNull();
+  });
+
+  test("a refresh keeps the place of someone who has paged up", () => {
+    const all = withHistoryPage(withHistoryPage(EMPTY_ROOM, history(5, 8, true), false), history(1, 4, false), true);
+    const refreshed = withHistoryPage(all, history(6, 9, true), false);
+    expect(refreshed.earlierMessages).toBeNull();
+    expect(refreshed.messages).toHaveLength(9);
+  });
+
+  test("a refresh that does not reach what is shown starts again, without a hole", () => {
+    const room = withHistoryPage(EMPTY_ROOM, history(1, 4, false), false);
+    const refreshed = withHistoryPage(room, history(90, 93, true), false);
+    expect(refreshed.messages.map((m) => m.text)).toEqual(["90", "91", "92", "93"]);
+    expect(refreshed.earlierMessages).toEqual({ name: "before", value: "t90" });
+  });
+});

@@ -1,0 +1,17 @@
+import { svelte } from "@sveltejs/vite-plugin-svelte";
+import { defineConfig } from "vitest/config";
+
+// `npm run dev` shows the page against a daemon (or the mock) that already runs.
+const daemon = process.env.ECHOVESSEL_URL ?? "http://127.0.0.1:7777";
+
+export default defineConfig({
+  plugins: [svelte()],
+  build: {
+    target: "es2022",
+    // The page is served with `default-src 'self'`: everything is a file of its own.
+    assetsInlineLimit: 0,
+    modulePreload: { polyfill: false },
+  },
+  server: { proxy: { "/api": daemon, "/login": daemon } },
+  test: { include: ["test/**/*.test.ts"], environment: "node" },
+});
