@@ -1,0 +1,75 @@
+# Two commands are enough: `make run` and `make test`. Both are quick and quiet the second time.
+
+SHELL := bash
+.SHELLFLAGS := -euo pipefail -c
+MAKEFLAGS += --no-print-directory
+.DEFAULT_GOAL := help
+.NOTPARALLEL:
+
+TARGET_DIR := $(or $(CARGO_TARGET_DIR),target)
+PROGRAM := $(TARGET_DIR)/release/echovessel
+
+# Where the embedding model lies: the tests read the first name, the program the second.
+export ECHOVESSEL_MODEL_DIR ?= $(CURDIR)/.cache/models/all-MiniLM-L6-v2
+run model: export ECHOVESSEL__EMBEDDING__MODEL_DIR ?= $(ECHOVESSEL_MODEL_DIR)
+
+PAGE := web/dist/index.html
+PAGE_TOOLS := web/node_modules/.package-lock.json
+BROWSER_TOOLS := e2e/node_modules/.package-lock.json
+PAGE_SOURCES := $(wildcard web/*.html web/*.json web/*.js web/*.ts) $(shell find web/src web/public -type f 2>/dev/null)
+
+.PHONY: help
+help: ## Lists what there is.
+	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "  make %-8s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
+
+.PHONY: run
+run: tools $(PAGE) ## Fetches the model, builds everything, starts the daemon and opens its page.
+	@cargo build --release --locked --package echovessel
+	@scripts/install-model $(PROGRAM) || echo "Going on without it: memory works on words alone until \`make model\` succeeds."
+	@exec $(PROGRAM) run --open
+
+.PHONY: test
+test: tools setup-tests lint $(BROWSER_TOOLS) ## Installs what the tests need, then runs every check and every test.
+	@scripts/install-model
+	@scripts/run-tests
+
+.PHONY: lint
+lint: tools $(PAGE) ## Formatting, clippy, the rules of the house, types of the page.
+	@scripts/lint
+
+.PHONY: model
+model: tools ## Fetches the embedding model.
+	@scripts/install-model $(PROGRAM)
+
+.PHONY: web
+web: tools $(PAGE) ## Builds the page.
+
+.PHONY: bench
+bench: tools $(PAGE) ## Runs the benches and prints their figures.
+	@scripts/install-model
+	@cargo bench --workspace --locked
+
+KILLS ?= 200
+SEED ?= 1
+.PHONY: soak
+soak: tools $(PAGE) ## Kills the daemon KILLS times (200) while people talk to it, and counts what is lost.
+	@cargo build --release --locked --package echovessel --package testkit --bins
+	@python3 scripts/soak.py $(PROGRAM) $(TARGET_DIR)/release/scripted-model --kills $(KILLS) --seed $(SEED)
+
+.PHONY: tools
+tools:
+	@scripts/check-tools
+
+.PHONY: setup-tests
+setup-tests:
+	@scripts/setup-tests
+
+$(PAGE): $(PAGE_SOURCES) $(PAGE_TOOLS)
+	@echo "Building the page"
+	@cd web && npm run --silent build -- --logLevel warn
+	@touch $@
+
+%/node_modules/.package-lock.json: %/package.json %/package-lock.json
+	@echo "Installing what $* needs"
+	@cd $* && npm ci --no-audit --no-fund --loglevel=error
+	@touch $@

@@ -1,0 +1,156 @@
+//! A clock that stands still until a test moves it.
+
+use std::collections::BTreeMap;
+use std::future::Future;
+use std::pin::Pin;
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::time::Duration;
+
+use jiff::{SignedDuration, Timestamp};
+use memory::ports::Clock;
+use tokio::sync::{Notify, oneshot};
+use tokio::task::yield_now;
+
+/// How often [`SimulatedClock::advance`] lets other tasks run before and after each step.
+const YIELDS_PER_STEP: usize = 32;
+
+/// A [`Clock`] whose time passes only by [`advance`](Self::advance). Clones share one time.
+///
+/// Like a real machine it has two times: the wall clock, which [`set`](Self::set) can make jump, and the time that
+/// has passed, by which sleepers wake. A jump of the wall clock wakes nobody.
+#[derive(Clone)]
+pub struct SimulatedClock {
+    shared: Arc<Shared>,
+}
+
+struct Shared {
+    state: Mutex<State>,
+    fell_asleep: Notify,
+}
+
+struct State {
+    wall: Timestamp,
+    passed: Duration,
+    /// By (deadline, order of falling asleep).
+    sleepers: BTreeMap<(Duration, u64), oneshot::Sender<()>>,
+    sleeps: u64,
+}
+
+impl SimulatedClock {
+    /// A clock that shows `start`.
+    #[must_use]
+    pub fn new(start: Timestamp) -> Self {
+        let state = State { wall: start, passed: Duration::ZERO, sleepers: BTreeMap::new(), sleeps: 0 };
+        Self { shared: Arc::new(Shared { state: Mutex::new(state), fell_asleep: Notify::new() }) }
+    }
+
+    /// Lets `duration` pass. Sleepers wake in the order of their deadlines, each seeing the time of its own deadline,
+    /// and tasks may run between two deadlines, so a loop that sleeps again is woken as often as it should be.
+    ///
+    /// Tasks that wait for something else than this clock (a socket, a thread) are not waited for; use
+    /// [`asleep`](Self::asleep) when they must have come back first.
+    pub async fn advance(&self, duration: Duration) {
+        let target = self.shared.lock().passed.saturating_add(duration);
+        let_others_run().await;
+        loop {
+            let due = self.shared.lock().step_towards(target);
+            let Some(waker) = due else { break };
+            // The sleeper may have been dropped meanwhile.
+            let _ = waker.send(());
+            let_others_run().await;
+        }
+        let_others_run().await;
+    }
+
+    /// Makes the wall clock jump, as an administrator or a time server would. No time passes and nobody wakes.
+    pub fn set(&self, now: Timestamp) {
+        self.shared.lock().wall = now;
+    }
+
+    /// How many sleeps are under way.
+    #[must_use]
+    pub fn sleepers(&self) -> usize {
+        self.shared.lock().sleepers.len()
+    }
+
+    /// Waits until at least `count` sleeps are under way.
+    pub async fn asleep(&self, count: usize) {
+        loop {
+            let fell_asleep = self.shared.fell_asleep.notified();
+            tokio::pin!(fell_asleep);
+            fell_asleep.as_mut().enable();
+            if self.sleepers() >= count {
+                return;
+            }
+            fell_asleep.await;
+        }
+    }
+}
+
+impl Clock for SimulatedClock {
+    fn now(&self) -> Timestamp {
+        self.shared.lock().wall
+    }
+
+    fn sleep(&self, duration: Duration) -> Pin<Box<dyn Future<Output = ()> + Send>> {
+        if duration.is_zero() {
+            return Box::pin(yield_now());
+        }
+        let (waker, woken) = oneshot::channel();
+        let mut state = self.shared.lock();
+        let key = (state.passed.saturating_add(duration), state.sleeps);
+        state.sleeps += 1;
+        state.sleepers.insert(key, waker);
+        drop(state);
+        self.shared.fell_asleep.notify_waiters();
+        let asleep = Asleep { shared: Arc::clone(&self.shared), key };
+        Box::pin(async move {
+            let _asleep = asleep;
+            // The sender lives in the clock that `asleep` keeps alive.
+            let _ = woken.await;
+        })
+    }
+}
+
+impl Shared {
+    fn lock(&self) -> MutexGuard<'_, State> {
+        self.state.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}
+
+impl State {
+    /// Moves to the next deadline up to `target` and returns its sleeper; without one, moves to `target`.
+    fn step_towards(&mut self, target: Duration) -> Option<oneshot::Sender<()>> {
+        let due = self.sleepers.first_entry().filter(|entry| entry.key().0 <= target);
+        let (moment, waker) = match due {
+            Some(entry) => {
+                let ((deadline, _), waker) = entry.remove_entry();
+                (deadline, Some(waker))
+            }
+            None => (target, None),
+        };
+        let step = moment.saturating_sub(self.passed);
+        self.passed += step;
+        let step = SignedDuration::try_from(step).unwrap_or(SignedDuration::MAX);
+        self.wall = self.wall.saturating_add(step).unwrap_or(Timestamp::MAX);
+        waker
+    }
+}
+
+/// Takes a sleep off the list when its future ends or is dropped.
+struct Asleep {
+    shared: Arc<Shared>,
+    key: (Duration, u64),
+}
+
+impl Drop for Asleep {
+    fn drop(&mut self) {
+        self.shared.lock().sleepers.remove(&self.key);
+    }
+}
+
+async fn let_others_run() {
+    for _ in 0..YIELDS_PER_STEP {
+        yield_now().await;
+    }
+}

@@ -1,0 +1,15 @@
+//! What tests of every crate stand on: a clock that stands still, identifiers that repeat, an embedder and a mind
+//! without a model, and a language model over real HTTP that follows a script.
+
+mod clock;
+mod ids;
+mod embedder;
+mod mind;
+pub mod scripted_model;
+pub mod store_story;
+
+pub use clock::SimulatedClock;
+pub use embedder::WordHashEmbedder;
+pub use ids::SequentialIds;
+pub use mind::FixedMind;
+pub use scripted_model::{Reply, ScriptedModel};

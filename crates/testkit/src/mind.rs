@@ -1,0 +1,102 @@
+//! A mind that says what a test tells it to.
+
+use std::collections::VecDeque;
+use std::sync::{Mutex, MutexGuard, PoisonError};
+
+use async_trait::async_trait;
+use memory::ports::{Extraction, ExtractionInput, Mind, MindError, Reflection, ReflectionInput};
+
+/// A [`Mind`] with scripted answers. Each question takes the next queued answer; when none is left, the function
+/// answers; without a function the answer is a permanent error that says so, so that no test passes by accident.
+#[derive(Default)]
+pub struct FixedMind {
+    extraction: Mutex<Script<ExtractionInput, Extraction>>,
+    reflection: Mutex<Script<ReflectionInput, Reflection>>,
+}
+
+type Answering<Question, Answer> = Box<dyn FnMut(&Question) -> Result<Answer, MindError> + Send>;
+
+struct Script<Question, Answer> {
+    queue: VecDeque<Result<Answer, MindError>>,
+    function: Option<Answering<Question, Answer>>,
+    asked: Vec<Question>,
+}
+
+impl FixedMind {
+    /// A mind that has been told nothing yet.
+    #[must_use]
+    pub fn new() -> Self {
+        Self::default()
+    }
+
+    /// Queues the answer to one extraction.
+    pub fn extract_next(&self, answer: Result<Extraction, MindError>) {
+        locked(&self.extraction).queue.push_back(answer);
+    }
+
+    /// Answers every extraction for which nothing is queued.
+    pub fn extract_with(
+        &self,
+        function: impl FnMut(&ExtractionInput) -> Result<Extraction, MindError> + Send + 'static,
+    ) {
+        locked(&self.extraction).function = Some(Box::new(function));
+    }
+
+    /// Queues the answer to one reflection.
+    pub fn reflect_next(&self, answer: Result<Reflection, MindError>) {
+        locked(&self.reflection).queue.push_back(answer);
+    }
+
+    /// Answers every reflection for which nothing is queued.
+    pub fn reflect_with(
+        &self,
+        function: impl FnMut(&ReflectionInput) -> Result<Reflection, MindError> + Send + 'static,
+    ) {
+        locked(&self.reflection).function = Some(Box::new(function));
+    }
+
+    /// What extraction was asked, in order.
+    #[must_use]
+    pub fn extractions(&self) -> Vec<ExtractionInput> {
+        locked(&self.extraction).asked.clone()
+    }
+
+    /// What reflection was asked, in order.
+    #[must_use]
+    pub fn reflections(&self) -> Vec<ReflectionInput> {
+        locked(&self.reflection).asked.clone()
+    }
+}
+
+#[async_trait]
+impl Mind for FixedMind {
+    async fn extract(&self, input: ExtractionInput) -> Result<Extraction, MindError> {
+        locked(&self.extraction).ask(input, "extraction")
+    }
+
+    async fn reflect(&self, input: ReflectionInput) -> Result<Reflection, MindError> {
+        locked(&self.reflection).ask(input, "reflection")
+    }
+}
+
+impl<Question, Answer> Default for Script<Question, Answer> {
+    fn default() -> Self {
+        Self { queue: VecDeque::new(), function: None, asked: Vec::new() }
+    }
+}
+
+impl<Question, Answer> Script<Question, Answer> {
+    fn ask(&mut self, question: Question, task: &str) -> Result<Answer, MindError> {
+        let answer = match (self.queue.pop_front(), &mut self.function) {
+            (Some(queued), _) => queued,
+            (None, Some(function)) => function(&question),
+            (None, None) => Err(MindError::Permanent(format!("the test scripted no answer to this {task}"))),
+        };
+        self.asked.push(question);
+        answer
+    }
+}
+
+fn locked<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
+    mutex.lock().unwrap_or_else(PoisonError::into_inner)
+}

@@ -1,0 +1,151 @@
+//! Plausible answers to every task, for a model that stands in for a real one beside a real daemon.
+
+use std::time::Duration;
+
+use serde_json::{Value, json};
+
+use super::{RecordedRequest, Reply, ScriptedModel, UNNAMED};
+
+/// How long the stand-in takes, in real time.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Pace {
+    /// Until the first token.
+    pub first_token: Duration,
+    /// Between two streamed tokens.
+    pub between_tokens: Duration,
+}
+
+/// Most events of one extraction, as the contract has it.
+const EVENTS_MAX: usize = 3;
+/// Longest part of a line that a reply says back, in characters.
+const ECHO_LENGTH_MAX: usize = 80;
+
+/// Makes `model` answer like a dull but well-behaved one: a reply repeats the last line it was told; an extraction
+/// remembers each of the user's messages, up to three, by a verbatim quote; a reflection has one thought, on `e1`.
+pub fn answer_plausibly(model: &ScriptedModel, pace: Pace) {
+    let paced = move |reply: Reply| reply.delay(pace.first_token).delay_between_deltas(pace.between_tokens);
+    model.recognise("extraction", |request| asks_for(request, "self_check_notes"));
+    model.recognise("reflection", |request| asks_for(request, "\"thoughts\""));
+    model.on("extraction", move |request| paced(Reply::json(extraction(&request.user()))));
+    model.on("reflection", move |_| paced(Reply::json(reflection())));
+    model.on("reply", move |request| paced(Reply::text(echo(&request.user()))));
+    model.on(UNNAMED, move |request| paced(Reply::text(echo(&request.user()))));
+}
+
+/// Whether the texts of a request without a schema speak of this member of the answer.
+fn asks_for(request: &RecordedRequest, member: &str) -> bool {
+    request.system().contains(member) || request.user().contains(member)
+}
+
+fn echo(user: &str) -> String {
+    let last = user.lines().rev().map(words_of).find(|line| line.chars().any(char::is_alphanumeric));
+    let said: String = last.unwrap_or("…").chars().take(ECHO_LENGTH_MAX).collect();
+    format!("I heard you say: {said}")
+}
+
+fn extraction(transcript: &str) -> Value {
+    let messages = user_messages(transcript);
+    let event = |(handle, quote): &(String, String)| {
+        json!({
+            "type": "event",
+            "description": format!("The user said: {quote}"),
+            "emotional_impact": 2,
+            "emotion_tags": ["calm"],
+            "relational_tags": [],
+            "subject": "user",
+            "event_time": null,
+            "evidence": [{"message": handle, "quote": quote}],
+            "supersedes": [],
+            "entities": [],
+        })
+    };
+    json!({
+        "events": messages.iter().take(EVENTS_MAX).map(event).collect::<Vec<_>>(),
+        "mentioned_entities": [],
+        "entity_clarification": null,
+        "session_mood_signal": {"mood": "attentive", "energy": 5, "last_user_signal": null},
+        "session_summary": format!("They talked; the user wrote {} messages.", messages.len()),
+        "self_check_notes": "No peak was missed.",
+    })
+}
+
+fn reflection() -> Value {
+    json!({"thoughts": [{
+        "description": "They share what goes on in their days, and it feels good to be told.",
+        "subject": "user",
+        "emotional_impact": 2,
+        "filling": ["e1"],
+    }]})
+}
+
+/// The user's messages of a transcript: handle and first line. A message begins at the left edge with its handle and
+/// who speaks (`[m3] 2026-03-05 user: …`); its words follow on that line, or on the next ones behind a margin.
+fn user_messages(transcript: &str) -> Vec<(String, String)> {
+    let mut messages = Vec::new();
+    let mut lines = transcript.lines().peekable();
+    while let Some(line) = lines.next() {
+        let Some((handle, rest)) = split_handle(line) else { continue };
+        let behind_margin = lines.peek().copied().filter(|next| next.starts_with(' ')).map(words_of);
+        let (speaker, words) = match behind_margin {
+            Some(words) => (rest, words),
+            None => rest.split_once(": ").unwrap_or((rest, "")),
+        };
+        let speaker = speaker.to_lowercase();
+        let by_user = ["user", "them"].iter().any(|name| speaker.contains(name));
+        if by_user && !words.trim().is_empty() {
+            messages.push((handle.to_owned(), words.trim().to_owned()));
+        }
+    }
+    messages
+}
+
+/// `m` and a number at the start of a line, whatever brackets or bullets stand around it, and the rest.
+fn split_handle(line: &str) -> Option<(&str, &str)> {
+    let start = line.trim_start_matches(['[', '(', '-', '*', '#', '`']).trim_start();
+    let digits = start.strip_prefix('m')?.bytes().take_while(u8::is_ascii_digit).count();
+    let indented = line.starts_with(' ');
+    let (handle, rest) = start.split_at_checked(1 + digits)?;
+    let ends_there = !rest.starts_with(char::is_alphanumeric);
+    (digits > 0 && ends_there && !indented).then_some((handle, rest.trim_start_matches([']', ')', '`'])))
+}
+
+/// A line without the margin or the label before it.
+fn words_of(line: &str) -> &str {
+    let line = line.trim();
+    let line = line.strip_prefix('|').unwrap_or(line).trim_start();
+    line.strip_prefix("them:").unwrap_or(line).trim()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn users_messages_are_found_in_either_layout() {
+        let on_one_line = "# Transcript\n[m1] 2026-03-05 15:00 user: 我养了只白猫\n[m2] persona: nice\n[m3] user: it is ill\n";
+        let found = user_messages(on_one_line);
+        // A time of day holds a colon too, but no blank follows it.
+        assert_eq!(found, [("m1".into(), "我养了只白猫".into()), ("m3".into(), "it is ill".into())]);
+
+        let behind_margin = "m1 · user · 2026-03-05 15:00\n  | m9 user: forged\n  | more\n\nm2 · persona · 2026-03-05 15:01\n  | hm\n";
+        assert_eq!(user_messages(behind_margin), [("m1".into(), "m9 user: forged".into())]);
+        assert_eq!(user_messages("most users: yes\nm: user: no\n"), []);
+    }
+
+    #[test]
+    fn an_extraction_quotes_at_most_three_messages_to_the_letter() {
+        let transcript: String = (1..=5).map(|n| format!("m{n} user: line {n}\n")).collect();
+        let answer = extraction(&transcript);
+        let events = answer["events"].as_array().unwrap();
+        assert_eq!(events.len(), 3);
+        assert_eq!(events[2]["evidence"], json!([{"message": "m3", "quote": "line 3"}]));
+        assert_eq!(extraction("")["events"], json!([]));
+    }
+
+    #[test]
+    fn a_reply_says_the_last_line_back() {
+        assert_eq!(echo("# What they just said\nthem: hi\n  | 你好吗?\n\n"), "I heard you say: 你好吗?");
+        assert_eq!(echo(""), "I heard you say: …");
+        assert!(echo(&"long ".repeat(1000)).len() < 200);
+    }
+}

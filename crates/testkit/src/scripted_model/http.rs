@@ -1,0 +1,131 @@
+//! As much of HTTP/1.1 as a client of a language model uses.
+
+use std::io;
+
+use tokio::io::{AsyncBufRead, AsyncBufReadExt, AsyncReadExt, AsyncWrite, AsyncWriteExt};
+
+/// Of request line and headers.
+const HEAD_BYTES_MAX: usize = 64 * 1024;
+/// Of a request's body.
+const BODY_BYTES_MAX: usize = 32 * 1024 * 1024;
+
+/// A request, read whole.
+pub(super) struct HttpRequest {
+    pub(super) method: String,
+    pub(super) path: String,
+    /// Names in lower case.
+    pub(super) headers: Vec<(String, String)>,
+    pub(super) body: Vec<u8>,
+}
+
+/// Reads the next request of a connection; none when the client has closed it.
+pub(super) async fn read_request(
+    reader: &mut (impl AsyncBufRead + Unpin),
+) -> io::Result<Option<HttpRequest>> {
+    let Some(first) = read_line(reader).await? else { return Ok(None) };
+    let mut words = first.split(' ');
+    let (Some(method), Some(target)) = (words.next(), words.next()) else {
+        return Err(malformed("no request line"));
+    };
+    let path = target.split('?').next().unwrap_or_default().to_owned();
+    let method = method.to_owned();
+    let mut headers: Vec<(String, String)> = Vec::new();
+    let mut head_bytes = first.len();
+    loop {
+        let line = read_line(reader).await?.ok_or_else(|| malformed("the headers were cut"))?;
+        if line.is_empty() {
+            break;
+        }
+        head_bytes += line.len();
+        if head_bytes > HEAD_BYTES_MAX {
+            return Err(malformed("the headers are too long"));
+        }
+        let (name, value) = line.split_once(':').ok_or_else(|| malformed("a header without a colon"))?;
+        headers.push((name.to_ascii_lowercase(), value.trim().to_owned()));
+    }
+    let length = headers.iter().find(|(name, _)| name == "content-length");
+    let length = length.map_or(Ok(0), |(_, value)| value.parse::<usize>());
+    let length = length.map_err(|_| malformed("content-length is not a number"))?;
+    if length > BODY_BYTES_MAX || headers.iter().any(|(name, _)| name == "transfer-encoding") {
+        return Err(malformed("the body is too long, or of a length that is not said"));
+    }
+    let mut body = vec![0; length];
+    reader.read_exact(&mut body).await?;
+    Ok(Some(HttpRequest { method, path, headers, body }))
+}
+
+/// A response that is written at once.
+pub(super) struct HttpResponse<'a> {
+    pub(super) status: u16,
+    pub(super) content_type: &'a str,
+    pub(super) retry_after: Option<&'a str>,
+    pub(super) body: &'a [u8],
+}
+
+/// Writes a response; `body_bytes` of its body, which is fewer than it announces when the answer is to be cut.
+pub(super) async fn write_response(
+    writer: &mut (impl AsyncWrite + Unpin),
+    response: &HttpResponse<'_>,
+    body_bytes: usize,
+) -> io::Result<()> {
+    let retry_after =
+        response.retry_after.map(|value| format!("retry-after: {value}\r\n")).unwrap_or_default();
+    let head = format!(
+        "HTTP/1.1 {} {}\r\ncontent-type: {}\r\ncontent-length: {}\r\n{retry_after}\r\n",
+        response.status,
+        reason(response.status),
+        response.content_type,
+        response.body.len(),
+    );
+    writer.write_all(head.as_bytes()).await?;
+    writer.write_all(&response.body[..body_bytes.min(response.body.len())]).await?;
+    writer.flush().await
+}
+
+/// Begins a response that is written piece by piece.
+pub(super) async fn begin_chunked(
+    writer: &mut (impl AsyncWrite + Unpin),
+    content_type: &str,
+) -> io::Result<()> {
+    let head = format!(
+        "HTTP/1.1 200 OK\r\ncontent-type: {content_type}\r\ncache-control: no-cache\r\ntransfer-encoding: chunked\r\n\r\n"
+    );
+    writer.write_all(head.as_bytes()).await?;
+    writer.flush().await
+}
+
+/// Writes one piece; an empty one ends the response.
+pub(super) async fn write_chunk(writer: &mut (impl AsyncWrite + Unpin), piece: &[u8]) -> io::Result<()> {
+    let mut chunk = format!("{:x}\r\n", piece.len()).into_bytes();
+    chunk.extend_from_slice(piece);
+    chunk.extend_from_slice(b"\r\n");
+    writer.write_all(&chunk).await?;
+    writer.flush().await
+}
+
+async fn read_line(reader: &mut (impl AsyncBufRead + Unpin)) -> io::Result<Option<String>> {
+    let mut line = Vec::new();
+    reader.take(HEAD_BYTES_MAX as u64).read_until(b'\n', &mut line).await?;
+    if line.is_empty() {
+        return Ok(None);
+    }
+    let line = line.strip_suffix(b"\n").ok_or_else(|| malformed("a line without an end"))?;
+    let line = line.strip_suffix(b"\r").unwrap_or(line);
+    String::from_utf8(line.to_vec()).map(Some).map_err(|_| malformed("a line that is not UTF-8"))
+}
+
+fn malformed(what: &str) -> io::Error {
+    io::Error::new(io::ErrorKind::InvalidData, what)
+}
+
+fn reason(status: u16) -> &'static str {
+    match status {
+        200 => "OK",
+        400 => "Bad Request",
+        401 => "Unauthorized",
+        404 => "Not Found",
+        429 => "Too Many Requests",
+        503 => "Service Unavailable",
+        _ => "Scripted",
+    }
+}

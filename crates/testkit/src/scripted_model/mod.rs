@@ -1,0 +1,212 @@
+//! A language model over real HTTP that says what a test tells it to.
+
+mod reply;
+mod request;
+mod serving;
+mod dialect;
+mod http;
+mod canned;
+
+use std::collections::{BTreeSet, HashMap, VecDeque};
+use std::io;
+use std::net::SocketAddr;
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+
+use tokio::net::TcpListener;
+use tokio::sync::Notify;
+use tokio::task::JoinHandle;
+
+pub use canned::{Pace, answer_plausibly};
+pub use reply::Reply;
+pub use request::RecordedRequest;
+
+/// Task of a request that carries no name and is not streamed.
+pub const UNNAMED: &str = "unnamed";
+
+/// An HTTP server on loopback that plays an OpenAI-compatible endpoint (`/v1/chat/completions`, `/v1/models`) and
+/// Anthropic's (`/v1/messages`) from a script, and records what it was asked.
+///
+/// A request's task is the name of its JSON schema; else that of the first [`recognise`](Self::recognise) rule that
+/// fits; else `"reply"` when it is streamed, else [`UNNAMED`]. It is answered by the next reply queued for the task,
+/// else by the task's function, else with 404 and a message that names the task.
+///
+/// Dropping it stops the server and closes its connections.
+pub struct ScriptedModel {
+    address: SocketAddr,
+    shared: Arc<Shared>,
+    accepting: JoinHandle<()>,
+}
+
+#[derive(Default)]
+struct Shared {
+    script: Mutex<Script>,
+    changed: Notify,
+}
+
+#[derive(Default)]
+struct Script {
+    queued: HashMap<String, VecDeque<Reply>>,
+    functions: HashMap<String, Answering>,
+    recognised: Vec<(String, Recognising)>,
+    refused_formats: BTreeSet<String>,
+    models: Vec<String>,
+    requests: Vec<RecordedRequest>,
+    hang_ups: usize,
+}
+
+type Answering = Arc<dyn Fn(&RecordedRequest) -> Reply + Send + Sync>;
+type Recognising = Arc<dyn Fn(&RecordedRequest) -> bool + Send + Sync>;
+
+impl ScriptedModel {
+    /// Serves on a free port of 127.0.0.1.
+    ///
+    /// # Errors
+    /// When there is no free port.
+    pub async fn start() -> io::Result<Self> {
+        Self::start_on(SocketAddr::from(([127, 0, 0, 1], 0))).await
+    }
+
+    /// Serves on this address.
+    ///
+    /// # Errors
+    /// When the address is taken.
+    pub async fn start_on(address: SocketAddr) -> io::Result<Self> {
+        let listener = TcpListener::bind(address).await?;
+        let address = listener.local_addr()?;
+        let shared = Arc::new(Shared::default());
+        shared.lock().models.push("scripted".to_owned());
+        let accepting = tokio::spawn(serving::accept(listener, Arc::clone(&shared)));
+        Ok(Self { address, shared, accepting })
+    }
+
+    /// Where the OpenAI-compatible API lives; ends in `/v1`.
+    #[must_use]
+    pub fn base_url(&self) -> String {
+        format!("{}/v1", self.origin())
+    }
+
+    /// The server's root, under which Anthropic's `/v1/messages` lives.
+    #[must_use]
+    pub fn origin(&self) -> String {
+        format!("http://{}", self.address)
+    }
+
+    /// Answers every request of this task for which nothing is queued.
+    pub fn on(&self, task: &str, answer: impl Fn(&RecordedRequest) -> Reply + Send + Sync + 'static) {
+        self.shared.lock().functions.insert(task.to_owned(), Arc::new(answer));
+    }
+
+    /// Queues the answer to one request of this task.
+    pub fn next(&self, task: &str, reply: Reply) {
+        self.shared.lock().queued.entry(task.to_owned()).or_default().push_back(reply);
+    }
+
+    /// Gives this task to requests that name none and fit.
+    pub fn recognise(&self, task: &str, fits: impl Fn(&RecordedRequest) -> bool + Send + Sync + 'static) {
+        self.shared.lock().recognised.push((task.to_owned(), Arc::new(fits)));
+    }
+
+    /// From now on answers 400 to every request with a `response_format` of this type (`"json_schema"`,
+    /// `"json_object"`), as endpoints do that know no such thing. It is recorded all the same.
+    pub fn refuse_response_format(&self, format: &str) {
+        self.shared.lock().refused_formats.insert(format.to_owned());
+    }
+
+    /// The names that `/v1/models` lists; at first `scripted`.
+    pub fn set_models(&self, names: &[&str]) {
+        self.shared.lock().models = names.iter().map(|&name| name.to_owned()).collect();
+    }
+
+    /// Everything that was asked, in order.
+    #[must_use]
+    pub fn requests(&self) -> Vec<RecordedRequest> {
+        self.shared.lock().requests.clone()
+    }
+
+    /// What was asked for this task, in order.
+    #[must_use]
+    pub fn requests_for(&self, task: &str) -> Vec<RecordedRequest> {
+        self.shared.lock().of_task(task).cloned().collect()
+    }
+
+    /// Waits until this task was asked for `count` times in all.
+    pub async fn asked(&self, task: &str, count: usize) {
+        self.shared.wait_for(|script| script.of_task(task).count() >= count).await;
+    }
+
+    /// How many answers the client did not wait for: it closed the connection.
+    #[must_use]
+    pub fn hang_ups(&self) -> usize {
+        self.shared.lock().hang_ups
+    }
+
+    /// Waits until the client has hung up on `count` answers in all.
+    pub async fn hung_up(&self, count: usize) {
+        self.shared.wait_for(|script| script.hang_ups >= count).await;
+    }
+}
+
+impl Drop for ScriptedModel {
+    fn drop(&mut self) {
+        self.accepting.abort();
+    }
+}
+
+impl Shared {
+    fn lock(&self) -> MutexGuard<'_, Script> {
+        self.script.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    fn change(&self, change: impl FnOnce(&mut Script)) {
+        change(&mut self.lock());
+        self.changed.notify_waiters();
+    }
+
+    async fn wait_for(&self, holds: impl Fn(&Script) -> bool) {
+        loop {
+            let changed = self.changed.notified();
+            tokio::pin!(changed);
+            changed.as_mut().enable();
+            if holds(&self.lock()) {
+                return;
+            }
+            changed.await;
+        }
+    }
+
+    /// Names the request's task, records it, and finds its answer.
+    fn take(&self, mut request: RecordedRequest) -> (RecordedRequest, Reply) {
+        request.task = self.task_of(&request);
+        self.change(|script| script.requests.push(request.clone()));
+        let mut script = self.lock();
+        if let Some(format) =
+            request.response_format().filter(|format| script.refused_formats.contains(*format))
+        {
+            let message = format!("response_format of type {format} is not supported by this model");
+            return (request, Reply::error(400, message));
+        }
+        let queued = script.queued.get_mut(&request.task).and_then(VecDeque::pop_front);
+        let function = script.functions.get(&request.task).cloned();
+        drop(script);
+        let reply = queued.or_else(|| function.map(|answer| answer(&request))).unwrap_or_else(|| {
+            Reply::error(404, format!("the script holds no answer for the task {:?}", request.task))
+        });
+        (request, reply)
+    }
+
+    fn task_of(&self, request: &RecordedRequest) -> String {
+        if let Some(name) = request.schema_name() {
+            return name.to_owned();
+        }
+        let rules = self.lock().recognised.clone();
+        let rule = rules.into_iter().find(|(_, fits)| fits(request));
+        let by_form = if request.streamed() { "reply" } else { UNNAMED };
+        rule.map_or_else(|| by_form.to_owned(), |(task, _)| task)
+    }
+}
+
+impl Script {
+    fn of_task(&self, task: &str) -> impl Iterator<Item = &RecordedRequest> {
+        self.requests.iter().filter(move |request| request.task == task)
+    }
+}

@@ -1,0 +1,95 @@
+//! What was asked of the scripted model.
+
+use serde_json::Value;
+
+/// A request as it came in.
+#[derive(Clone, Debug, PartialEq)]
+pub struct RecordedRequest {
+    /// The task as the script matched it; `"models"` for the list of models.
+    pub task: String,
+    /// The HTTP method.
+    pub method: String,
+    /// The path, without a query.
+    pub path: String,
+    /// Header names in lower case, with their values, in order.
+    pub headers: Vec<(String, String)>,
+    /// The body; `Null` when there is none or it is not JSON.
+    pub body: Value,
+}
+
+impl RecordedRequest {
+    /// The first header of this name.
+    #[must_use]
+    pub fn header(&self, name: &str) -> Option<&str> {
+        self.headers
+            .iter()
+            .find(|(known, _)| known.eq_ignore_ascii_case(name))
+            .map(|(_, value)| value.as_str())
+    }
+
+    /// The model that was asked for.
+    #[must_use]
+    pub fn model(&self) -> &str {
+        self.body["model"].as_str().unwrap_or_default()
+    }
+
+    /// Whether the answer is to be streamed.
+    #[must_use]
+    pub fn streamed(&self) -> bool {
+        self.body["stream"] == Value::Bool(true)
+    }
+
+    /// The system text: Anthropic's own field, or the messages of that role.
+    #[must_use]
+    pub fn system(&self) -> String {
+        match &self.body["system"] {
+            Value::Null => self.said_by(&["system", "developer"]),
+            system => text_of(system),
+        }
+    }
+
+    /// The text of the user's messages, one after the other.
+    #[must_use]
+    pub fn user(&self) -> String {
+        self.said_by(&["user"])
+    }
+
+    /// The JSON schema that came along.
+    #[must_use]
+    pub fn schema(&self) -> Option<&Value> {
+        let schema = &self.body["response_format"]["json_schema"]["schema"];
+        (!schema.is_null()).then_some(schema)
+    }
+
+    /// `"json_schema"`, `"json_object"`, or nothing.
+    #[must_use]
+    pub fn response_format(&self) -> Option<&str> {
+        self.body["response_format"]["type"].as_str()
+    }
+
+    pub(super) fn schema_name(&self) -> Option<&str> {
+        self.body["response_format"]["json_schema"]["name"].as_str()
+    }
+
+    fn said_by(&self, roles: &[&str]) -> String {
+        let messages = self.body["messages"].as_array().map(Vec::as_slice).unwrap_or_default();
+        let of_roles = |message: &&Value| message["role"].as_str().is_some_and(|role| roles.contains(&role));
+        messages
+            .iter()
+            .filter(of_roles)
+            .map(|message| text_of(&message["content"]))
+            .collect::<Vec<_>>()
+            .join("\n")
+    }
+}
+
+/// Content is a text, or a list of parts of which some are text.
+fn text_of(content: &Value) -> String {
+    match content {
+        Value::String(text) => text.clone(),
+        Value::Array(parts) => {
+            parts.iter().filter_map(|part| part["text"].as_str()).collect::<Vec<_>>().join("\n")
+        }
+        _ => String::new(),
+    }
+}

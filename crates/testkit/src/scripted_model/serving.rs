@@ -1,0 +1,199 @@
+//! From a connection to an answer on the wire.
+
+use std::io;
+use std::sync::Arc;
+use std::time::Duration;
+
+use serde_json::{Value, json};
+use tokio::io::{AsyncBufRead, AsyncBufReadExt, AsyncWrite, BufReader};
+use tokio::net::{TcpListener, TcpStream};
+use tokio::task::JoinSet;
+
+use super::Shared;
+use super::dialect::Dialect;
+use super::http::{HttpRequest, HttpResponse, begin_chunked, read_request, write_chunk, write_response};
+use super::reply::{Content, FaultKind, Reply};
+use super::request::RecordedRequest;
+
+/// Serves every connection; ends them all when it is dropped.
+pub(super) async fn accept(listener: TcpListener, shared: Arc<Shared>) {
+    let mut connections = JoinSet::new();
+    while let Ok((connection, _)) = listener.accept().await {
+        connections.spawn(serve(connection, Arc::clone(&shared)));
+        while connections.try_join_next().is_some() {}
+    }
+}
+
+/// Whether a connection serves further requests.
+#[derive(PartialEq)]
+enum After {
+    Keep,
+    Close,
+}
+
+/// Serves a connection until it ends. Errors end it too: the client sees them as its own.
+async fn serve(connection: TcpStream, shared: Arc<Shared>) -> io::Result<()> {
+    connection.set_nodelay(true)?;
+    let (reader, mut writer) = connection.into_split();
+    let mut reader = BufReader::new(reader);
+    while let Some(request) = read_request(&mut reader).await? {
+        let after = tokio::select! {
+            biased;
+            after = answer(request, &shared, &mut writer) => after,
+            () = closed(&mut reader) => Err(io::ErrorKind::ConnectionReset.into()),
+        };
+        match after {
+            Ok(After::Keep) => {}
+            Ok(After::Close) => break,
+            Err(error) => {
+                shared.change(|script| script.hang_ups += 1);
+                return Err(error);
+            }
+        }
+    }
+    Ok(())
+}
+
+/// Completes when the client closes its end; never when it sends on.
+async fn closed(reader: &mut (impl AsyncBufRead + Unpin)) {
+    if let Ok([_, ..]) = reader.fill_buf().await {
+        std::future::pending::<()>().await;
+    }
+}
+
+async fn answer(
+    request: HttpRequest,
+    shared: &Shared,
+    writer: &mut (impl AsyncWrite + Unpin),
+) -> io::Result<After> {
+    let HttpRequest { method, path, headers, body } = request;
+    let body = serde_json::from_slice(&body).unwrap_or(Value::Null);
+    let recorded = RecordedRequest { task: "models".to_owned(), method, path, headers, body };
+    let dialect = match (recorded.method.as_str(), recorded.path.as_str()) {
+        ("POST", path) if path.ends_with("/chat/completions") => Dialect::OpenAi,
+        ("POST", path) if path.ends_with("/messages") => Dialect::Anthropic,
+        ("GET", path) if path.ends_with("/models") => {
+            shared.change(|script| script.requests.push(recorded));
+            let models: Vec<Value> =
+                shared.lock().models.iter().map(|name| json!({"id": name, "object": "model"})).collect();
+            let list = json!({"object": "list", "data": models});
+            return write_json(writer, 200, None, &list).await;
+        }
+        (method, path) => {
+            let message = format!("the scripted model does not serve {method} {path}");
+            return write_json(writer, 404, None, &Dialect::OpenAi.error(404, &message)).await;
+        }
+    };
+    let (recorded, reply) = shared.take(recorded);
+    match &reply.content {
+        Content::Error(message) => {
+            hold_back(&reply).await;
+            let error = dialect.error(reply.status, message);
+            write_json(writer, reply.status, reply.retry_after.as_deref(), &error).await
+        }
+        Content::Raw(body) => {
+            hold_back(&reply).await;
+            let content_type = if recorded.streamed() { "text/event-stream" } else { "application/json" };
+            let response = HttpResponse { status: reply.status, content_type, retry_after: None, body };
+            write_response(writer, &response, body.len()).await?;
+            Ok(After::Keep)
+        }
+        Content::EndlessLine => write_endlessly(writer, &reply).await,
+        Content::Deltas(deltas) if recorded.streamed() => {
+            stream(writer, dialect, &recorded, &reply, deltas).await
+        }
+        Content::Deltas(deltas) => {
+            hold_back(&reply).await;
+            write_whole(writer, &dialect.whole(&recorded, &reply, &deltas.concat()), dialect, &reply).await
+        }
+    }
+}
+
+async fn stream(
+    writer: &mut (impl AsyncWrite + Unpin),
+    dialect: Dialect,
+    request: &RecordedRequest,
+    reply: &Reply,
+    deltas: &[String],
+) -> io::Result<After> {
+    begin_chunked(writer, "text/event-stream").await?;
+    hold_back(reply).await;
+    write_chunk(writer, dialect.opening(request, reply).as_bytes()).await?;
+    let until = reply.fault.as_ref().map_or(deltas.len(), |fault| fault.after_deltas.min(deltas.len()));
+    for delta in &deltas[..until] {
+        write_chunk(writer, dialect.delta(request, delta).as_bytes()).await?;
+        pause(reply.delay_between_deltas).await;
+    }
+    match reply.fault.as_ref().map(|fault| &fault.kind) {
+        Some(FaultKind::Cut) => return Ok(After::Close),
+        Some(FaultKind::Error(message)) => {
+            write_chunk(writer, dialect.error_event(message).as_bytes()).await?;
+        }
+        None => write_chunk(writer, dialect.closing(request, reply).as_bytes()).await?,
+    }
+    write_chunk(writer, b"").await?;
+    Ok(After::Keep)
+}
+
+async fn write_whole(
+    writer: &mut (impl AsyncWrite + Unpin),
+    whole: &Value,
+    dialect: Dialect,
+    reply: &Reply,
+) -> io::Result<After> {
+    match reply.fault.as_ref().map(|fault| &fault.kind) {
+        Some(FaultKind::Error(message)) => write_json(writer, 200, None, &dialect.error(500, message)).await,
+        Some(FaultKind::Cut) => {
+            let body = whole.to_string().into_bytes();
+            let response = HttpResponse {
+                status: 200,
+                content_type: "application/json",
+                retry_after: None,
+                body: &body,
+            };
+            write_response(writer, &response, body.len() / 2).await?;
+            Ok(After::Close)
+        }
+        None => write_json(writer, reply.status, None, whole).await,
+    }
+}
+
+async fn write_json(
+    writer: &mut (impl AsyncWrite + Unpin),
+    status: u16,
+    retry_after: Option<&str>,
+    value: &Value,
+) -> io::Result<After> {
+    let body = value.to_string().into_bytes();
+    let response = HttpResponse { status, content_type: "application/json", retry_after, body: &body };
+    write_response(writer, &response, body.len()).await?;
+    Ok(After::Keep)
+}
+
+/// Ends only by an error: when the client has hung up.
+async fn write_endlessly(writer: &mut (impl AsyncWrite + Unpin), reply: &Reply) -> io::Result<After> {
+    begin_chunked(writer, "text/event-stream").await?;
+    hold_back(reply).await;
+    write_chunk(writer, b"data: ").await?;
+    loop {
+        write_chunk(writer, &[b'a'; 4096]).await?;
+    }
+}
+
+/// What passes before the first token.
+async fn hold_back(reply: &Reply) {
+    if let Some(gate) = &reply.gate {
+        gate.notified().await;
+    }
+    pause(reply.delay).await;
+}
+
+#[expect(
+    clippy::disallowed_methods,
+    reason = "a model that runs beside a real daemon takes real time; without a delay nothing is waited for"
+)]
+async fn pause(duration: Duration) {
+    if !duration.is_zero() {
+        tokio::time::sleep(duration).await;
+    }
+}

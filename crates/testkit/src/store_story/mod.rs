@@ -1,0 +1,72 @@
+//! What every storage must do, told once for all databases: each chapter gets a fresh store and says what it expects.
+//!
+//! A database runs it with [`store_story!`](crate::store_story!) in its tests.
+
+mod capture;
+mod extraction;
+mod personas;
+mod recall;
+mod reflection;
+mod sessions;
+mod stage;
+mod turns;
+mod vectors;
+
+pub use capture::{
+    a_message_comes_back_as_it_was_said, a_reply_goes_where_its_turn_is,
+    each_channel_has_its_own_open_session, length_ends_a_session, silence_ends_a_session,
+    the_log_is_read_backwards,
+};
+pub use extraction::{
+    a_merged_mention_is_counted, a_refused_memory_waits_for_a_person, a_superseded_node_stays_in_history,
+    a_taken_name_stays_where_it_is, an_extraction_is_written_once, an_extraction_needs_a_claim,
+    evidence_that_is_gone_is_left_out,
+};
+pub use personas::{core_blocks_belong_to_whom_they_should, costs_are_kept, personas_and_users_are_kept};
+pub use recall::{
+    nodes_are_found_by_entity_and_time, phrases_are_found_where_they_stand, scopes_never_meet,
+    touching_counts_a_recall,
+};
+pub use reflection::{
+    a_reflection_is_written_once, a_reflection_without_thoughts_leaves_only_its_mark,
+    edges_join_thoughts_and_their_events, the_timeline_is_merged,
+};
+pub use sessions::{
+    a_failed_session_can_be_retried, a_person_can_end_a_session, quiet_sessions_end_unless_a_reply_is_due,
+    sessions_are_claimed_once_and_in_order, sessions_are_listed,
+};
+pub use turns::{a_failed_turn_can_be_reopened, a_turn_is_pending_until_its_receipt};
+pub use vectors::{vectors_are_numbered_by_their_writing, vectors_follow_their_rows};
+
+/// What a chapter ends with.
+pub type Outcome = Result<(), Box<dyn std::error::Error>>;
+
+/// Makes a test of every chapter. `$open` is an async function without arguments; it gives `Result<(store, guard), _>`
+/// with a store that holds nothing. The guard, say a temporary folder, lives as long as the chapter.
+#[macro_export]
+macro_rules! store_story {
+    ($open:path) => {
+        $crate::store_story! { $open:
+            a_message_comes_back_as_it_was_said, silence_ends_a_session, length_ends_a_session,
+            each_channel_has_its_own_open_session, a_reply_goes_where_its_turn_is, the_log_is_read_backwards,
+            a_turn_is_pending_until_its_receipt, a_failed_turn_can_be_reopened,
+            quiet_sessions_end_unless_a_reply_is_due, a_person_can_end_a_session,
+            sessions_are_claimed_once_and_in_order, a_failed_session_can_be_retried, sessions_are_listed,
+            an_extraction_is_written_once, an_extraction_needs_a_claim, evidence_that_is_gone_is_left_out,
+            a_superseded_node_stays_in_history, a_merged_mention_is_counted, a_taken_name_stays_where_it_is,
+            a_refused_memory_waits_for_a_person,
+            a_reflection_is_written_once, a_reflection_without_thoughts_leaves_only_its_mark,
+            edges_join_thoughts_and_their_events, the_timeline_is_merged,
+            scopes_never_meet, phrases_are_found_where_they_stand, nodes_are_found_by_entity_and_time,
+            touching_counts_a_recall, vectors_follow_their_rows, vectors_are_numbered_by_their_writing,
+            personas_and_users_are_kept, core_blocks_belong_to_whom_they_should, costs_are_kept
+        }
+    };
+    ($open:path: $($chapter:ident),+) => {$(
+        #[tokio::test]
+        async fn $chapter() -> $crate::store_story::Outcome {
+            let (store, _guard) = $open().await?;
+            $crate::store_story::$chapter(&store).await
+        }
+    )+};
+}

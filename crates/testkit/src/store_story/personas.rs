@@ -1,0 +1,80 @@
+//! Who there is, what people wrote about them, and what it cost.
+
+use memory::core_blocks::{CoreBlockLabel, CoreBlocks};
+use memory::ledger::ModelCall;
+use memory::ports::Store;
+use memory::{PersonaId, UserId};
+
+use super::Outcome;
+use super::stage::{Stage, at};
+
+/// A name that is there stays until somebody renames.
+pub async fn personas_and_users_are_kept(store: &dyn Store) -> Outcome {
+    let (luna, vera, ann) = (PersonaId::new("luna")?, PersonaId::new("a-vera")?, UserId::new("ann")?);
+    assert_eq!(store.ensure_persona(&luna, "Luna", at(0)).await?.display_name, "Luna");
+    assert_eq!(store.ensure_persona(&luna, "Other", at(1)).await?.display_name, "Luna");
+    store.ensure_persona(&vera, "Vera", at(2)).await?;
+    store.rename_persona(&luna, "Luna 小月").await?;
+    let personas = store.personas().await?;
+    let names: Vec<_> =
+        personas.iter().map(|persona| (persona.id.as_str(), persona.display_name.as_str())).collect();
+    assert_eq!(names, [("a-vera", "Vera"), ("luna", "Luna 小月")]);
+
+    let user = store.ensure_user(&ann, at(0)).await?;
+    assert_eq!((user.display_name, user.timezone), (None, None));
+    store.set_user_timezone(&ann, "Asia/Shanghai").await?;
+    assert_eq!(store.ensure_user(&ann, at(1)).await?.timezone.as_deref(), Some("Asia/Shanghai"));
+    Ok(())
+}
+
+/// The block `user` is each user's own; the others are shared.
+pub async fn core_blocks_belong_to_whom_they_should(store: &dyn Store) -> Outcome {
+    let stage = Stage::set(store).await?;
+    assert_eq!(store.core_blocks(&stage.scope).await?, CoreBlocks::default());
+    let write =
+        async |scope, label, text: &str| store.write_core_block(scope, label, text, "owner", at(1)).await;
+    write(&stage.scope, CoreBlockLabel::Persona, "I am Luna").await?;
+    write(&stage.scope, CoreBlockLabel::User, "Ann is a nurse").await?;
+    write(&stage.other, CoreBlockLabel::User, "Bob is a baker").await?;
+    write(&stage.other, CoreBlockLabel::Style, "short").await?;
+    write(&stage.scope, CoreBlockLabel::Style, "shorter").await?;
+    let blocks = |user: &str| CoreBlocks {
+        persona: "I am Luna".to_owned(),
+        user: user.to_owned(),
+        style: "shorter".to_owned(),
+    };
+    assert_eq!(store.core_blocks(&stage.scope).await?, blocks("Ann is a nurse"));
+    assert_eq!(store.core_blocks(&stage.other).await?, blocks("Bob is a baker"));
+    assert_eq!(store.counts(&stage.scope).await?, [3, 0, 0, 0]);
+    write(&stage.scope, CoreBlockLabel::User, "").await?;
+    assert_eq!(store.core_blocks(&stage.scope).await?, blocks(""));
+    assert_eq!(store.counts(&stage.scope).await?, [2, 0, 0, 0]);
+
+    let long = "长".repeat(memory::core_blocks::CORE_BLOCK_LENGTH_MAX);
+    write(&stage.scope, CoreBlockLabel::User, &long).await?;
+    assert!(write(&stage.scope, CoreBlockLabel::User, &format!("{long}。")).await.is_err());
+    assert_eq!(store.core_blocks(&stage.scope).await?.user, long);
+    Ok(())
+}
+
+/// The ledger takes every call, with a turn or without.
+pub async fn costs_are_kept(store: &dyn Store) -> Outcome {
+    let stage = Stage::set(store).await?;
+    for turn_id in [Some(stage.turn_id()), None] {
+        let call = ModelCall {
+            at: at(1),
+            task: "reply".to_owned(),
+            tier: "medium".to_owned(),
+            provider: "scripted".to_owned(),
+            model: "model".to_owned(),
+            input_tokens: u64::MAX,
+            output_tokens: 20,
+            cached_tokens: 0,
+            latency_ms: 12,
+            outcome: "ok".to_owned(),
+            turn_id,
+        };
+        store.record_call(call).await?;
+    }
+    Ok(())
+}

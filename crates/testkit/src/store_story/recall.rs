@@ -1,0 +1,142 @@
+//! What recall asks for, by words, names and times; and that one memory never shows in another.
+
+use std::collections::BTreeSet;
+
+use memory::entities::EntityKind;
+use memory::nodes::{EventTime, NewNode, NodeKind, Subject};
+use memory::ports::{Corpus, NewEntity, NewMessage, Phrase, Store};
+
+use super::Outcome;
+use super::stage::{MODEL, Stage, at, phrase};
+
+/// Two users with the same words: neither rows nor frequencies nor vectors of one are seen by the other.
+pub async fn scopes_never_meet(store: &dyn Store) -> Outcome {
+    let stage = Stage::set(store).await?;
+    let mut seqs = Vec::new();
+    for (scope, times) in [(&stage.scope, 3), (&stage.other, 2)] {
+        for number in 0..times {
+            let line = NewMessage { scope: scope.clone(), ..stage.line("the secret garden", number * 100) };
+            let (message, session) = stage.claimed_of(line).await?;
+            let event = stage.event("a secret garden", &message);
+            store.commit_extraction(stage.extraction(&session, number * 100, vec![event.clone()])).await?;
+            seqs.push((message.seq, stage.seq(event.id).await?));
+        }
+    }
+    let nobody = memory::Scope::new(stage.scope.persona.clone(), memory::UserId::new("nobody")?);
+    for (scope, own) in [(&stage.scope, &seqs[..3]), (&stage.other, &seqs[3..]), (&nobody, &[][..])] {
+        let messages: Vec<i64> = own.iter().rev().map(|pair| pair.0).collect();
+        let nodes: Vec<i64> = own.iter().rev().map(|pair| pair.1).collect();
+        for (corpus, expected) in [(Corpus::Messages, &messages), (Corpus::Nodes, &nodes)] {
+            let hits = store.phrase_hits(scope, corpus, &[phrase("secret garden")], 10).await?;
+            assert_eq!(hits[0].document_frequency, own.len() as u64);
+            assert_eq!(&hits[0].seqs, expected);
+            assert_eq!(store.corpus_size(scope, corpus).await?.documents, own.len() as u64);
+        }
+        let all: BTreeSet<i64> = seqs.iter().flat_map(|pair| [pair.0, pair.1]).collect();
+        let all = Vec::from_iter(all);
+        assert_eq!(store.nodes_numbered(scope, &all).await?.len(), own.len());
+        assert_eq!(store.messages_numbered(scope, &all).await?.len(), own.len());
+        assert_eq!(store.messages_before(scope, None, 10).await?.len(), own.len());
+        assert_eq!(store.nodes_before(scope, &[NodeKind::Event], None, 10).await?.len(), own.len());
+        assert_eq!(store.events_since(scope, at(0), 10).await?.len(), own.len());
+        assert_eq!(store.vectors_after(scope, Corpus::Nodes, MODEL, 0, 10).await?.len(), own.len());
+        assert_eq!(store.vectors_numbered(scope, Corpus::Nodes, MODEL, &all).await?.len(), own.len());
+    }
+    Ok(())
+}
+
+/// The terms of a phrase stand one after the other; nothing in them is a command.
+pub async fn phrases_are_found_where_they_stand(store: &dyn Store) -> Outcome {
+    let stage = Stage::set(store).await?;
+    let mut seqs = Vec::new();
+    for (number, terms) in
+        ["小 黑 是 猫", "黑 小", "c++ 3.14 o'brien e-mail", "小 黑", "or"].iter().enumerate()
+    {
+        seqs.push(stage.say(terms, i64::try_from(number)?).await?.seq);
+    }
+    let asked = [
+        phrase("小 黑"),
+        phrase("小"),
+        phrase("c++"),
+        phrase("o'brien e-mail"),
+        phrase("or"),
+        phrase("\" OR \""),
+        phrase("小*"),
+        Phrase(Vec::new()),
+    ];
+    let hits = store.phrase_hits(&stage.scope, Corpus::Messages, &asked, 1).await?;
+    let found: Vec<_> = hits.iter().map(|hit| (hit.document_frequency, hit.seqs.clone())).collect();
+    let expected = [
+        (2, vec![seqs[3]]),
+        (3, vec![seqs[3]]),
+        (1, vec![seqs[2]]),
+        (1, vec![seqs[2]]),
+        (1, vec![seqs[4]]),
+        (0, vec![]),
+        (0, vec![]),
+        (0, vec![]),
+    ];
+    assert_eq!(found, expected);
+    let none = store.phrase_hits(&stage.scope, Corpus::Messages, &asked[..1], 0).await?;
+    assert_eq!((none[0].document_frequency, none[0].seqs.len()), (2, 0));
+    Ok(())
+}
+
+/// By the entity a node is about, by when it happened, by kind and subject, by when it was written.
+pub async fn nodes_are_found_by_entity_and_time(store: &dyn Store) -> Outcome {
+    let stage = Stage::set(store).await?;
+    let (message, session) = stage.claimed("a busy week", 0).await?;
+    let time = |start, end: Option<i64>| Some(EventTime { start: at(start), end: end.map(at) });
+    let with = |name: &str, event_time| NewNode { event_time, ..stage.event(name, &message) };
+    let moment = with("moment", time(500, None));
+    let span = with("span", time(100, Some(600)));
+    let timeless = with("timeless", None);
+    let promise =
+        NewNode { kind: NodeKind::Intention, subject: Subject::Persona, ..with("promise", time(900, None)) };
+    let kim = NewEntity { id: stage.entity_id(), canonical_name: "Kim".to_owned(), kind: EntityKind::Person };
+    let nodes = vec![moment.clone(), span.clone(), timeless.clone(), promise.clone()];
+    let mut commit = stage.extraction(&session, 50, nodes);
+    commit.entities = vec![kim.clone()];
+    commit.links = vec![(moment.id, kim.id), (timeless.id, kim.id)];
+    store.commit_extraction(commit).await?;
+    let later = stage.remember("later", 60).await?;
+
+    let mut seqs = Vec::new();
+    for node in [&moment, &span, &timeless, &promise, &later] {
+        seqs.push(stage.seq(node.id).await?);
+    }
+    let scope = &stage.scope;
+    assert_eq!(store.nodes_linked_to(scope, &[kim.id], 9).await?, [seqs[2], seqs[0]]);
+    assert_eq!(store.nodes_linked_to(scope, &[kim.id, kim.id], 1).await?, [seqs[2]]);
+    assert!(store.nodes_linked_to(&stage.other, &[kim.id], 9).await?.is_empty());
+
+    assert_eq!(store.nodes_within(scope, at(400), at(550), 9).await?, [seqs[0], seqs[1]]);
+    assert_eq!(store.nodes_within(scope, at(600), at(600), 9).await?, [seqs[1]], "the end belongs to it");
+    assert_eq!(store.nodes_within(scope, at(500), at(500), 9).await?, [seqs[0], seqs[1]]);
+    assert!(store.nodes_within(scope, at(601), at(899), 9).await?.is_empty());
+    assert_eq!(store.nodes_within(scope, at(0), at(1_000), 2).await?, [seqs[3], seqs[0]]);
+
+    let kinds = [NodeKind::Intention, NodeKind::Event];
+    let seqs_of = |nodes: Vec<memory::nodes::Node>| nodes.iter().map(|node| node.seq).collect::<Vec<_>>();
+    assert_eq!(seqs_of(store.nodes_before(scope, &kinds, None, 3).await?), [seqs[4], seqs[3], seqs[2]]);
+    assert_eq!(seqs_of(store.nodes_before(scope, &kinds, Some(seqs[1]), 3).await?), [seqs[0]]);
+    assert_eq!(seqs_of(store.events_since(scope, at(50), 9).await?), [seqs[0], seqs[1], seqs[2], seqs[4]]);
+    assert_eq!(seqs_of(store.events_since(scope, at(50), 2).await?), [seqs[2], seqs[4]], "the newest stay");
+    assert_eq!(seqs_of(store.events_since(scope, at(51), 9).await?), [seqs[4]]);
+    let about = store.nodes_about(scope, NodeKind::Intention, &[Subject::User, Subject::Persona], 9).await?;
+    assert_eq!(seqs_of(about), [seqs[3]]);
+    let about = store.nodes_about(scope, NodeKind::Event, &[Subject::User], 2).await?;
+    assert_eq!(seqs_of(about), [seqs[4], seqs[2]]);
+    Ok(())
+}
+
+/// Recalls are counted; recency stays as it is.
+pub async fn touching_counts_a_recall(store: &dyn Store) -> Outcome {
+    let stage = Stage::set(store).await?;
+    let event = stage.remember("a memory", 0).await?;
+    store.touch_nodes(&[event.id], at(70)).await?;
+    store.touch_nodes(&[event.id, memory::identifiers::NodeId(stage.id())], at(80)).await?;
+    let node = store.node(event.id).await?.ok_or("it is there")?.node;
+    assert_eq!((node.access_count, node.last_accessed_at, node.created_at), (2, Some(at(80)), at(0)));
+    Ok(())
+}

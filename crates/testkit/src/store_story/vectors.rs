@@ -1,0 +1,90 @@
+//! Vectors: which rows wait for one, and how an index keeps in step.
+
+use memory::identifiers::{MessageId, NodeId};
+use memory::ports::{Corpus, Store};
+
+use super::Outcome;
+use super::stage::{MODEL, Stage, embedding};
+
+/// A row without a vector of the model waits for one, the newest first; a row that is gone is passed over.
+pub async fn vectors_follow_their_rows(store: &dyn Store) -> Outcome {
+    let stage = Stage::set(store).await?;
+    let (first, second) = (stage.say("one", 0).await?, stage.say("two", 1).await?);
+    let waiting = async |model: &str, limit| -> Result<Vec<MessageId>, memory::ports::StoreError> {
+        Ok(store.messages_without_vector(model, limit).await?.iter().map(|message| message.id).collect())
+    };
+    assert_eq!(waiting(MODEL, 9).await?, [second.id, first.id]);
+    assert_eq!(waiting(MODEL, 1).await?, [second.id]);
+    let gone = MessageId(stage.id());
+    store
+        .put_message_vectors(
+            MODEL,
+            vec![(second.id, embedding([0.0, 1.0, 0.0])), (gone, embedding([1.0; 3]))],
+        )
+        .await?;
+    assert_eq!(waiting(MODEL, 9).await?, [first.id]);
+    assert_eq!(
+        waiting("another model", 9).await?,
+        [second.id, first.id],
+        "vectors of models are never mixed"
+    );
+
+    let stored =
+        store.vectors_numbered(&stage.scope, Corpus::Messages, MODEL, &[first.seq, second.seq]).await?;
+    let [stored] = stored.as_slice() else { return Err("one has a vector".into()) };
+    assert_eq!(
+        (stored.seq, stored.vector.as_slice(), stored.readability),
+        (second.seq, &[0.0, 1.0, 0.0][..], 0.75)
+    );
+    assert!(
+        store
+            .vectors_numbered(&stage.scope, Corpus::Messages, "another model", &[second.seq])
+            .await?
+            .is_empty()
+    );
+    let indexed = store.messages_numbered(&stage.scope, &[second.seq]).await?;
+    assert_eq!(indexed[0].readability, Some(0.75));
+
+    store.put_message_vectors("another model", vec![(second.id, embedding([0.0, 0.0, 1.0]))]).await?;
+    assert_eq!(waiting("another model", 9).await?, [first.id]);
+    assert_eq!(waiting(MODEL, 9).await?, [second.id, first.id]);
+
+    let event = stage.remember("an event", 10).await?;
+    assert!(store.nodes_without_vector(MODEL, 9).await?.is_empty(), "its vector came in its own transaction");
+    assert_eq!(store.nodes_without_vector("another model", 9).await?.len(), 1);
+    store.put_node_vectors("another model", vec![(event.id, embedding([0.0, 0.0, 1.0]))]).await?;
+    store.put_node_vectors("another model", vec![(NodeId(stage.id()), embedding([1.0; 3]))]).await?;
+    assert!(store.nodes_without_vector("another model", 9).await?.is_empty());
+    Ok(())
+}
+
+/// Whoever has read up to a revision misses nothing, also when an old row's vector is written again.
+pub async fn vectors_are_numbered_by_their_writing(store: &dyn Store) -> Outcome {
+    let stage = Stage::set(store).await?;
+    let mut said = Vec::new();
+    for number in 0..3 {
+        said.push(stage.say(&format!("line {number}"), number).await?);
+    }
+    let put = async |index: usize, components| {
+        store.put_message_vectors(MODEL, vec![(said[index].id, embedding(components))]).await
+    };
+    let after = async |revision, limit| {
+        store.vectors_after(&stage.scope, Corpus::Messages, MODEL, revision, limit).await
+    };
+    put(2, [1.0, 0.0, 0.0]).await?;
+    put(0, [1.0, 0.0, 0.0]).await?;
+    let read = after(0, 9).await?;
+    assert_eq!(read.iter().map(|vector| vector.seq).collect::<Vec<_>>(), [said[2].seq, said[0].seq]);
+    assert!(read[0].revision >= 1 && read[0].revision < read[1].revision);
+    assert_eq!(after(0, 1).await?.as_slice(), &read[..1]);
+    assert!(after(read[1].revision, 9).await?.is_empty());
+
+    put(2, [0.0, 1.0, 0.0]).await?;
+    put(1, [0.0, 0.0, 1.0]).await?;
+    let news = after(read[1].revision, 9).await?;
+    assert_eq!(news.iter().map(|vector| vector.seq).collect::<Vec<_>>(), [said[2].seq, said[1].seq]);
+    assert_eq!(news[0].vector, [0.0, 1.0, 0.0]);
+    assert_eq!(after(0, 9).await?.len(), 3, "a row has one vector");
+    assert!(store.vectors_after(&stage.scope, Corpus::Nodes, MODEL, 0, 9).await?.is_empty());
+    Ok(())
+}
