@@ -72,6 +72,12 @@ step("a turn that fails leaves one's words and says so", async () => {
   await assertAccessible("failed turn");
 });
 
+step("a failed turn can be asked again", async () => {
+  await articles().filter({ hasText: "please fail" }).getByRole("button", { name: "Ask again" }).click();
+  await s.page.getByText("No reply came.").waitFor({ state: "detached" });
+  await s.page.locator('article[data-delivery="kept"][data-role="persona"]').last().waitFor();
+});
+
 step("a reply that breaks off is marked", async () => {
   await say("please be cut off");
   await articles().getByText("The reply broke off here.").waitFor();

@@ -25,6 +25,7 @@ const world = {
   messages: [],
   timeline: [],
   receipts: new Map(),
+  failed: new Map(),
   mood: { mood: "neutral", energy: 5, last_user_signal: null, updated_at: new Date().toISOString() },
   session: null,
   turn: null,
@@ -94,14 +95,15 @@ function keep(role, content, turn_id, created_at, incomplete = false) {
   return message;
 }
 
-async function answer() {
-  const turn = world.turn;
+async function answer(turn = world.turn) {
   world.turn = null;
   const said = turn.messages.map((message) => message.content).join("\n");
   const origin = { turn_id: turn.id, source_channel_id: "web" };
   publish("chat.message.typing_started", { message_id: turn.id, ...origin });
   await pause(TOKEN_MS * 10);
-  if (said.includes("fail")) {
+  // Asked again, the model is up.
+  if (said.includes("fail") && !turn.again) {
+    world.failed.set(turn.id, turn);
     publish("chat.message.failed", {
       ...origin,
       reason: "the model did not answer in 30 s",
@@ -229,6 +231,8 @@ const server = createServer(async (request, response) => {
   if (url.pathname === "/api/chat/events") return subscribe(request, response);
   if (url.pathname === "/dev/missed") return missed(request, response);
   if (url.pathname === "/api/chat/send") return receive(request, response);
+  const again = /^\/api\/chat\/turns\/([^/]+)\/retry$/.exec(url.pathname);
+  if (again && request.method === "POST") return retry(decodeURIComponent(again[1]), response);
   const receipt = /^\/api\/chat\/turns\/(.+)\/receipt$/.exec(url.pathname)?.[1];
   if (receipt) {
     const found = world.receipts.get(receipt);
@@ -243,6 +247,14 @@ async function receive(request, response) {
   const body = JSON.parse(Buffer.concat(await request.toArray()).toString());
   if (body.content.includes("fast")) return problem(response, 429, "Too many requests.", { "Retry-After": "3" });
   return json(response, 202, takeMessage(body));
+}
+
+function retry(id, response) {
+  const turn = world.failed.get(id);
+  if (!turn) return problem(response, 404, "No failed turn of this id.");
+  world.failed.delete(id);
+  void answer({ ...turn, again: true });
+  return json(response, 202, { ok: true, turn_id: id });
 }
 
 /** Something is said that the stream never tells; then the stream breaks, or admits that it lagged. */

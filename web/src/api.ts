@@ -41,6 +41,11 @@ export function send(content: string, externalRef: string): Promise<SendAnswer> 
   });
 }
 
+/** Asks again for the reply of a turn that failed. */
+export function retryTurn(turnId: string): Promise<unknown> {
+  return request(`/api/chat/turns/${encodeURIComponent(turnId)}/retry`, { method: "POST" });
+}
+
 function page(from: Cursor | null): URLSearchParams {
   return new URLSearchParams({ limit: "50", ...(from && { [from.name]: from.value }) });
 }

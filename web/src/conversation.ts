@@ -93,7 +93,7 @@ export function withUserAppended(
 
 export function withTypingStarted(messages: Messages, turnId: string, now: string): Message[] {
   if (messages.some((m) => m.role === "persona" && m.turnId === turnId)) return [...messages];
-  const answered = clearFailure(messages, turnId);
+  const answered = withFailureCleared(messages, turnId);
   return [...answered, { ...draft("persona", `reply:${turnId}`, "", later(messages, now)), turnId, delivery: "streaming" }];
 }
 
@@ -123,7 +123,7 @@ export function withReply(messages: Messages, data: EventData["chat.message.done
     delivery: "kept",
     incomplete: data.incomplete ?? false,
   });
-  const answered = turnId === null ? messages : clearFailure(messages, turnId);
+  const answered = turnId === null ? messages : withFailureCleared(messages, turnId);
   if (answered.some(known)) return changed(answered, known, fill);
   return [...answered, fill(draft("persona", `live:${id}`, data.content, later(messages, now)))];
 }
@@ -206,7 +206,8 @@ function unique(messages: Message[]): Message[] {
   });
 }
 
-function clearFailure(messages: Messages, turnId: string): Message[] {
+/** A turn whose reply is on its way again has not failed. */
+export function withFailureCleared(messages: Messages, turnId: string): Message[] {
   return messages.map((m) => (m.turnId === turnId && m.failure && m.delivery === "kept" ? { ...m, failure: null } : m));
 }
 

@@ -1,7 +1,7 @@
 // Keeps the room in step with the daemon: the event stream, what is fetched beside it, and sending.
 
-import { getHistory, getPersona, getState, getTimeline, Refused, send, Unreachable } from "./api";
-import { withAccepted, withResending, withSending, withUnsent } from "./conversation";
+import { getHistory, getPersona, getState, getTimeline, Refused, retryTurn, send, Unreachable } from "./api";
+import { withAccepted, withFailureCleared, withResending, withSending, withUnsent } from "./conversation";
 import { language } from "./language.svelte";
 import { EMPTY_ROOM, withEvent, withHistoryPage, withPersona, withState, withTimelinePage, type Room } from "./room";
 import { EVENT_NAMES, type EventName, type ServerEvent } from "./wire";
@@ -42,6 +42,18 @@ class Live {
   async sendAgain(externalRef: string, text: string): Promise<void> {
     this.room = withMessages(this.room, withResending(this.room.messages, externalRef, now()));
     await this.#deliver(externalRef, text);
+  }
+
+  /** Asks again for the reply of a turn that failed; what was said is safe either way. */
+  async askAgain(turnId: string): Promise<void> {
+    this.trouble = null;
+    try {
+      await retryTurn(turnId);
+      this.room = withMessages(this.room, withFailureCleared(this.room.messages, turnId));
+    } catch (error) {
+      this.#noteRefusal(error);
+      this.trouble = explain(error);
+    }
   }
 
   async loadEarlierMessages(): Promise<void> {
