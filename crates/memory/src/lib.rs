@@ -11,20 +11,20 @@
 //!
 //! Nothing here knows SQL, HTTP, a prompt or a model's weights: those stand behind [`ports`].
 
-pub mod capture;
-pub mod consolidate;
-pub mod core_blocks;
-pub mod entities;
-pub mod identifiers;
-pub mod ledger;
-pub mod messages;
-pub mod mood;
-pub mod nodes;
-pub mod ports;
-pub mod recall;
 pub mod scope;
+pub mod identifiers;
+pub mod core_blocks;
 pub mod sessions;
+pub mod messages;
+pub mod capture;
+pub mod nodes;
+pub mod entities;
+pub mod mood;
+pub mod recall;
+pub mod consolidate;
 pub mod text;
 pub mod vector_index;
+pub mod ledger;
+pub mod ports;
 
 pub use scope::{PersonaId, Scope, UserId};

@@ -11,14 +11,19 @@ use crate::life::Life;
 
 /// Works until the program stops. A session that is under way then is finished or given back, and taken up again.
 pub(crate) async fn run(life: Arc<Life>) {
+    let mut claim_is_held = false;
     loop {
         while !life.stopping.is_cancelled() {
+            if claim_is_held && !gave_back(&life).await {
+                break;
+            }
+            claim_is_held = false;
             match consolidate_next(&life).await {
-                Ok(true) => {}
+                Ok(true) => life.written.notify_one(),
                 Ok(false) => break,
                 Err(error) => {
                     tracing::error!("consolidation can't go on for now: {error}");
-                    give_back(&life).await;
+                    claim_is_held = !gave_back(&life).await;
                     break;
                 }
             }
@@ -60,9 +65,14 @@ async fn parties(life: &Arc<Life>, scope: Scope) -> Result<Parties, StoreError> 
     Ok(Parties { persona_name: persona.display_name, zone: life.zone_of(&scope.user).await? })
 }
 
-/// This worker is the only one on this home, so a claim that it could not settle is nobody else's.
-async fn give_back(life: &Life) {
-    if let Err(error) = life.store().release_claims().await {
-        tracing::error!("an interrupted session waits for the next start: {error}");
+/// Whether a session that could not be settled waits again. This worker is the only one on this home, so any claim is
+/// its own.
+async fn gave_back(life: &Life) -> bool {
+    match life.store().release_claims().await {
+        Ok(_) => true,
+        Err(error) => {
+            tracing::error!("an interrupted session can't be given back yet: {error}");
+            false
+        }
     }
 }

@@ -154,7 +154,9 @@ fn formed_name_and_data(formed: Formed) -> (&'static str, Value) {
             json!({"event_id": node.id, "type": node.kind, "description": node.description,
                 "emotional_impact": node.emotional_impact, "session_id": session_id, "created_at": at}),
         ),
-        Formed::Thought { session_id, node, at, .. } => ("memory.thought.created", thought(session_id, &node, at)),
+        Formed::Thought { session_id, node, at, .. } => {
+            ("memory.thought.created", thought(session_id, &node, at))
+        }
         Formed::Entity { entity, .. } => (
             "memory.entity.confirmed",
             json!({"entity_id": entity.id, "canonical_name": entity.canonical_name, "kind": entity.kind,
@@ -163,7 +165,8 @@ fn formed_name_and_data(formed: Formed) -> (&'static str, Value) {
         Formed::Mood { mood, .. } => ("chat.mood.update", mood_data(&mood)),
         Formed::Closed { session, events, thoughts } => {
             let (closed, at) = (Some(session.id), session.closed_at.unwrap_or(session.last_message_at));
-            Event::SessionBoundary { closed, opened: None, at, formed: Some((events, thoughts)) }.name_and_data()
+            Event::SessionBoundary { closed, opened: None, at, formed: Some((events, thoughts)) }
+                .name_and_data()
         }
         Formed::Failed { session } => (
             "work.failed",

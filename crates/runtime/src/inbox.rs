@@ -1,14 +1,17 @@
 //! Words come in: room is reserved, each line is made durable, and a burst becomes one turn.
 
-use std::collections::HashMap;
+use std::collections::{HashMap, VecDeque};
+use std::panic::AssertUnwindSafe;
 use std::sync::Arc;
 use std::time::Duration;
 
+use futures_util::FutureExt as _;
 use jiff::Timestamp;
 use memory::Scope;
 use memory::capture::{self, CaptureError, Line};
 use memory::identifiers::{MessageId, TurnId};
 use memory::messages::Role;
+use memory::ports::StoreError;
 use tokio::sync::mpsc;
 
 use crate::events::Event;
@@ -63,10 +66,12 @@ pub enum AcceptError {
     Capture(#[from] CaptureError),
 }
 
-/// What waits to be said in one (persona, user): bursts by channel, and whether a turn runs.
+/// What waits to be said in one (persona, user): bursts by channel, stored turns, and whether a turn runs.
 #[derive(Default)]
 pub(crate) struct Conversation {
     bursts: HashMap<String, Burst>,
+    /// Stored turns that are taken up again, oldest first; they go before the bursts.
+    resumed: VecDeque<ReadyTurn>,
     running: bool,
     /// Lines reserved or waiting, over all channels.
     waiting: usize,
@@ -111,6 +116,19 @@ impl Life {
         }
         capture::check(&incoming.content)?;
         let turn_id = self.reserve(&incoming)?;
+        // In a task of its own: a caller who goes away must not leave a burst that waits for its line for ever.
+        let life = self.clone();
+        let taking = self.tasks.spawn(async move { life.take(incoming, turn_id, watcher).await });
+        taking.await.unwrap_or_else(|_| Err(defect().into()))
+    }
+
+    /// Makes the line durable, tells of it and counts it in; or gives its room back.
+    async fn take(
+        self: &Arc<Self>,
+        incoming: Incoming,
+        turn_id: TurnId,
+        watcher: Option<mpsc::UnboundedSender<TurnEvent>>,
+    ) -> Result<Accepted, AcceptError> {
         let line = Line {
             scope: incoming.scope.clone(),
             channel_id: incoming.channel_id.clone(),
@@ -119,22 +137,25 @@ impl Life {
             content: incoming.content.clone(),
             incomplete: false,
         };
-        let captured = match self.record(line, None).await {
-            Ok(captured) => captured,
+        let captured = AssertUnwindSafe(self.record(line, None)).catch_unwind().await;
+        let message = match captured.unwrap_or_else(|_| Err(defect())) {
+            Ok(captured) => captured.message,
             Err(error) => {
                 self.release(&incoming, turn_id);
                 return Err(error.into());
             }
         };
-        let message = captured.message;
-        self.tell(&incoming.scope, Event::UserAppended {
-            message_id: message.id,
-            turn_id,
-            channel_id: incoming.channel_id.clone(),
-            content: incoming.content.clone(),
-            received_at: message.created_at,
-            external_ref: incoming.external_ref.clone(),
-        });
+        self.tell(
+            &incoming.scope,
+            Event::UserAppended {
+                message_id: message.id,
+                turn_id,
+                channel_id: incoming.channel_id.clone(),
+                content: incoming.content.clone(),
+                received_at: message.created_at,
+                external_ref: incoming.external_ref.clone(),
+            },
+        );
         self.arm(incoming, turn_id, watcher);
         Ok(Accepted { message_id: message.id, turn_id })
     }
@@ -191,7 +212,7 @@ impl Life {
         turn_id: TurnId,
         watcher: Option<mpsc::UnboundedSender<TurnEvent>>,
     ) {
-        let generation = {
+        let (generation, ripe) = {
             let mut conversations = self.conversations();
             let Some(conversation) = conversations.get_mut(&incoming.scope) else { return };
             let Some(burst) = conversation.bursts.get_mut(&incoming.channel_id) else { return };
@@ -205,8 +226,12 @@ impl Life {
             burst.external_ref = incoming.external_ref.or(burst.external_ref.take());
             burst.watchers.extend(watcher);
             burst.ripe |= burst.lines >= BURST_LINES_MAX || burst.characters >= BURST_CHARACTERS_MAX;
-            burst.generation
+            (burst.generation, burst.ripe)
         };
+        if ripe {
+            self.answer_ripe(&incoming.scope);
+            return;
+        }
         let debounce = self.debounce(&incoming.channel_id);
         let life = self.clone();
         let (scope, channel_id) = (incoming.scope, incoming.channel_id);
@@ -232,33 +257,13 @@ impl Life {
 
     /// Puts a stored turn back to be answered, as after a crash or when a person asks again.
     pub(crate) fn resume(self: &Arc<Self>, scope: Scope, channel_id: String, turn_id: TurnId) {
-        let ready = ReadyTurn { turn_id, scope, channel_id, external_ref: None, watchers: Vec::new() };
-        let life = self.clone();
-        self.tasks.spawn(async move {
-            loop {
-                // Made before the look, so that a turn that ends in between is not missed.
-                let ended = life.turn_ended.notified();
-                let free = {
-                    let mut conversations = life.conversations();
-                    let conversation = conversations.entry(ready.scope.clone()).or_default();
-                    !std::mem::replace(&mut conversation.running, true)
-                };
-                if free {
-                    break;
-                }
-                tokio::select! {
-                    () = ended => {}
-                    () = life.stopping.cancelled() => return,
-                }
-            }
-            let scope = ready.scope.clone();
-            turn::run(&life, ready).await;
-            life.turn_is_over(&scope);
-            life.answer_ripe(&scope);
-        });
+        let ready =
+            ReadyTurn { turn_id, scope: scope.clone(), channel_id, external_ref: None, watchers: Vec::new() };
+        self.conversations().entry(scope.clone()).or_default().resumed.push_back(ready);
+        self.answer_ripe(&scope);
     }
 
-    /// Starts the next ripe burst of the conversation, unless a turn runs: one turn at a time per (persona, user).
+    /// Starts the next turn of the conversation that is ready, unless a turn runs: one turn at a time per (persona, user).
     pub(crate) fn answer_ripe(self: &Arc<Self>, scope: &Scope) {
         let Some(ready) = self.take_ripe(scope) else { return };
         let life = self.clone();
@@ -282,6 +287,10 @@ impl Life {
         let conversation = conversations.get_mut(scope)?;
         if conversation.running {
             return None;
+        }
+        if let Some(ready) = conversation.resumed.pop_front() {
+            conversation.running = true;
+            return Some(ready);
         }
         let ripe = conversation.bursts.iter().filter(|(_, burst)| burst.ripe && burst.in_flight == 0);
         let Some((channel_id, _)) = ripe.min_by_key(|(_, burst)| burst.began) else {
@@ -307,7 +316,6 @@ impl Life {
         if let Some(conversation) = self.conversations().get_mut(scope) {
             conversation.running = false;
         }
-        self.turn_ended.notify_waiters();
     }
 
     /// Whether a stored turn may be taken up after a crash, or is too old to be answered without being asked.
@@ -319,6 +327,10 @@ impl Life {
 
 impl Conversation {
     fn is_quiet(&self) -> bool {
-        !self.running && self.bursts.is_empty() && self.waiting == 0
+        !self.running && self.bursts.is_empty() && self.resumed.is_empty() && self.waiting == 0
     }
+}
+
+fn defect() -> CaptureError {
+    StoreError::Failed("a defect of EchoVessel stopped it".to_owned()).into()
 }

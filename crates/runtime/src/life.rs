@@ -1,10 +1,12 @@
 //! A persona's life as one thing: its parts, its start, its end, and the door that channels and pages use.
 
 use std::collections::{HashMap, HashSet};
+use std::panic::AssertUnwindSafe;
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
 
+use futures_util::FutureExt as _;
 use jiff::Timestamp;
 use jiff::tz::TimeZone;
 use memory::capture::{CaptureError, Line, Recorder};
@@ -95,12 +97,13 @@ pub(crate) struct Life {
     numbers: AtomicU64,
     /// No new turns.
     pub(crate) stopping: CancellationToken,
+    /// Part of the background work is no more.
+    died: CancellationToken,
     pub(crate) tasks: TaskTracker,
-    pub(crate) turn_ended: Notify,
     /// A session ended: there may be work for the consolidation worker.
     pub(crate) session_ended: Notify,
-    /// A message was captured: there may be vectors to make.
-    pub(crate) captured: Notify,
+    /// Messages or nodes were written: there may be vectors to make.
+    pub(crate) written: Notify,
     /// One recall at a time may be told apart from background embedding: turns go first.
     pub(crate) turns_running: AtomicU64,
 }
@@ -116,10 +119,10 @@ impl Runtime {
             known: Mutex::default(),
             numbers: AtomicU64::new(0),
             stopping: CancellationToken::new(),
+            died: CancellationToken::new(),
             tasks: TaskTracker::new(),
-            turn_ended: Notify::new(),
             session_ended: Notify::new(),
-            captured: Notify::new(),
+            written: Notify::new(),
             turns_running: AtomicU64::new(0),
         };
         Self { life: Arc::new(life) }
@@ -135,10 +138,16 @@ impl Runtime {
             tracing::info!(sessions = released, "sessions that were being consolidated are taken up again");
         }
         life.recover_turns().await?;
-        life.tasks.spawn(crate::idle::run(life.clone()));
-        life.tasks.spawn(crate::consolidator::run(life.clone()));
-        life.tasks.spawn(crate::vectors::run(life.clone()));
+        life.keep_running("idle", crate::idle::run(life.clone()));
+        life.keep_running("consolidation", crate::consolidator::run(life.clone()));
+        life.keep_running("vectors", crate::vectors::run(life.clone()));
         Ok(())
+    }
+
+    /// Returns when part of the background work has died of a defect. Turns may go on, but silence no longer becomes
+    /// memory: the program should end with an error. What was said is safe.
+    pub async fn died(&self) {
+        self.life.died.cancelled().await;
     }
 
     /// Takes no new words, lets turns that are under way finish, up to 20 s, and ends the background work. What is
@@ -197,7 +206,12 @@ impl Runtime {
     }
 
     /// What a text brings to mind, as a turn would see it at `now` (default: the present), with an empty recent window.
-    pub async fn recall(&self, scope: Scope, text: String, now: Option<Timestamp>) -> Result<Recalled, StoreError> {
+    pub async fn recall(
+        &self,
+        scope: Scope,
+        text: String,
+        now: Option<Timestamp>,
+    ) -> Result<Recalled, StoreError> {
         self.life.ensure_known(&scope).await?;
         let zone = self.life.zone_of(&scope.user).await?;
         let now = now.unwrap_or_else(|| self.life.clock().now());
@@ -280,6 +294,16 @@ impl Life {
         self.parts.broadcast.tell(event.told(scope.clone()));
     }
 
+    fn keep_running(self: &Arc<Self>, name: &'static str, work: impl Future<Output = ()> + Send + 'static) {
+        let life = self.clone();
+        self.tasks.spawn(async move {
+            if AssertUnwindSafe(work).catch_unwind().await.is_err() {
+                tracing::error!("the background work `{name}` died of a defect; what was said is safe");
+                life.died.cancel();
+            }
+        });
+    }
+
     pub(crate) fn next_number(&self) -> u64 {
         self.numbers.fetch_add(1, Ordering::Relaxed)
     }
@@ -294,21 +318,32 @@ impl Life {
     }
 
     /// Makes a line durable and tells of the sessions that it began or ended.
-    pub(crate) async fn record(&self, line: Line, receipt: Option<Receipt>) -> Result<Captured, CaptureError> {
+    pub(crate) async fn record(
+        &self,
+        line: Line,
+        receipt: Option<Receipt>,
+    ) -> Result<Captured, CaptureError> {
         let scope = line.scope.clone();
         self.ensure_known(&scope).await?;
         let zone = self.zone_of(&scope.user).await?;
-        let recorder =
-            Recorder { store: self.store(), clock: self.clock(), ids: self.ids(), policy: self.settings.session };
+        let recorder = Recorder {
+            store: self.store(),
+            clock: self.clock(),
+            ids: self.ids(),
+            policy: self.settings.session,
+        };
         let captured = recorder.capture(line, &zone, receipt).await?;
         if let Some(session) = &captured.opened {
             let at = session.first_message_at;
-            self.tell(&scope, Event::SessionBoundary { closed: None, opened: Some(session.id), at, formed: None });
+            self.tell(
+                &scope,
+                Event::SessionBoundary { closed: None, opened: Some(session.id), at, formed: None },
+            );
         }
         if !captured.ended.is_empty() {
             self.session_ended.notify_one();
         }
-        self.captured.notify_one();
+        self.written.notify_one();
         Ok(captured)
     }
 
@@ -357,13 +392,16 @@ impl Life {
             let reason = "EchoVessel was away when this was said; ask again for an answer";
             self.store().fail_turn(turn.id, reason).await?;
             let messages = self.store().turn_messages(turn.id).await?;
-            self.tell(&turn.scope, Event::TurnFailed {
-                turn_id: turn.id,
-                channel_id: turn.channel_id,
-                reason: reason.to_owned(),
-                retryable: true,
-                user_message_ids: messages.into_iter().map(|message| message.id).collect(),
-            });
+            self.tell(
+                &turn.scope,
+                Event::TurnFailed {
+                    turn_id: turn.id,
+                    channel_id: turn.channel_id,
+                    reason: reason.to_owned(),
+                    retryable: true,
+                    user_message_ids: messages.into_iter().map(|message| message.id).collect(),
+                },
+            );
         }
         Ok(())
     }

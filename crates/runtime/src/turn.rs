@@ -3,6 +3,7 @@
 
 use std::collections::HashSet;
 use std::panic::AssertUnwindSafe;
+use std::pin::Pin;
 use std::sync::Arc;
 use std::sync::atomic::Ordering;
 
@@ -16,7 +17,8 @@ use memory::nodes::Node;
 use memory::ports::StoreError;
 use memory::recall::{Candidate, CandidateKind, RecallRequest, Recalled};
 use mind::{
-    LlmError, Passage, PassageLine, PromptError, RenderedReply, ReplyBudget, ReplyInput, StreamEvent, UncertainPair,
+    LlmError, Passage, PassageLine, PromptError, RenderedReply, ReplyBudget, ReplyInput, StreamEvent,
+    UncertainPair,
 };
 use tokio::sync::mpsc;
 
@@ -89,18 +91,27 @@ struct Prepared {
 /// Takes a turn to its end. Whatever happens, the turn ends answered or failed and everybody is told.
 pub(crate) async fn run(life: &Arc<Life>, turn: ReadyTurn) {
     life.turns_running.fetch_add(1, Ordering::Relaxed);
-    let outcome = AssertUnwindSafe(answer(life, &turn)).catch_unwind().await.unwrap_or(Err(TurnError::Defect));
+    let outcome =
+        AssertUnwindSafe(answer(life, &turn)).catch_unwind().await.unwrap_or(Err(TurnError::Defect));
     life.turns_running.fetch_sub(1, Ordering::Relaxed);
-    if let Err(error) = outcome {
-        fail(life, &turn, error).await;
+    if let Err(error) = outcome
+        && AssertUnwindSafe(fail(life, &turn, error)).catch_unwind().await.is_err()
+    {
+        tracing::error!(turn = %turn.turn_id, "the turn is taken up at the next start");
     }
 }
 
 async fn answer(life: &Arc<Life>, turn: &ReadyTurn) -> Result<(), TurnError> {
     tell(life, turn, Event::TypingStarted { turn_id: turn.turn_id, channel_id: turn.channel_id.clone() });
     turn.hear(TurnEvent::Started);
-    let prepared = prepare(life, turn).await?;
-    let spoken = speak(life, turn, &prepared.prompt).await?;
+    // One limit from here to the last word: whatever hangs, the next turn does not wait for ever.
+    let mut out_of_time = life.clock().sleep(life.settings.turn_timeout);
+    let prepared = tokio::select! {
+        biased;
+        prepared = prepare(life, turn) => prepared?,
+        () = &mut out_of_time => return Err(TurnError::OutOfTime),
+    };
+    let spoken = speak(life, turn, &prepared.prompt, out_of_time).await?;
     deliver(life, turn, prepared, spoken).await
 }
 
@@ -140,7 +151,8 @@ async fn prepare(life: &Arc<Life>, turn: &ReadyTurn) -> Result<Prepared, TurnErr
 fn bring_to_mind(input: &mut ReplyInput, recalled: &Recalled) {
     let chosen: HashSet<NodeId> = recalled.nodes.iter().map(|scored| scored.node.id).collect();
     // A thought that the text itself brought up is not told twice.
-    let fresh = |nodes: &[Node]| nodes.iter().filter(|node| !chosen.contains(&node.id)).cloned().collect::<Vec<_>>();
+    let fresh =
+        |nodes: &[Node]| nodes.iter().filter(|node| !chosen.contains(&node.id)).cloned().collect::<Vec<_>>();
     input.recalled = recalled.nodes.iter().map(|scored| scored.node.clone()).collect();
     input.pinned_thoughts = fresh(&recalled.pinned.about_user);
     input.self_thoughts = fresh(&recalled.pinned.about_self);
@@ -167,18 +179,24 @@ fn bring_to_mind(input: &mut ReplyInput, recalled: &Recalled) {
 }
 
 /// Streams the reply to everybody who listens. An end before the first word is an error; a later one keeps what was said.
-async fn speak(life: &Arc<Life>, turn: &ReadyTurn, prompt: &RenderedReply) -> Result<Spoken, TurnError> {
-    let out_of_time = life.clock().sleep(life.settings.turn_timeout);
-    let mut out_of_time = std::pin::pin!(out_of_time);
+async fn speak(
+    life: &Arc<Life>,
+    turn: &ReadyTurn,
+    prompt: &RenderedReply,
+    mut out_of_time: Pin<Box<dyn Future<Output = ()> + Send>>,
+) -> Result<Spoken, TurnError> {
     let mut spoken = Spoken::default();
     let mut stream = tokio::select! {
+        biased;
         opened = life.mind().stream_reply(prompt, Some(turn.turn_id)) => opened?,
         () = &mut out_of_time => return Err(TurnError::OutOfTime),
     };
     loop {
         let event = tokio::select! {
-            event = stream.next() => event.map(|event| event.map_err(TurnError::from)),
+            // First, or a model that never pauses would never run out of time.
+            biased;
             () = &mut out_of_time => Some(Err(TurnError::OutOfTime)),
+            event = stream.next() => event.map(|event| event.map_err(TurnError::from)),
         };
         match event {
             Some(Ok(StreamEvent::Delta(delta))) => {
@@ -236,14 +254,18 @@ async fn deliver(
         incomplete,
     };
     let message = life.record(line, Some(receipt)).await?.message;
-    tell(life, turn, Event::Done {
-        message_id: message.id,
-        turn_id: turn.turn_id,
-        channel_id: turn.channel_id.clone(),
-        content: message.content.clone(),
-        in_reply_to: turn.external_ref.clone(),
-        incomplete,
-    });
+    tell(
+        life,
+        turn,
+        Event::Done {
+            message_id: message.id,
+            turn_id: turn.turn_id,
+            channel_id: turn.channel_id.clone(),
+            content: message.content.clone(),
+            in_reply_to: turn.external_ref.clone(),
+            incomplete,
+        },
+    );
     let (usage, model) = (spoken.usage, spoken.model);
     turn.hear(TurnEvent::Done { message: Box::new(message), usage, model, incomplete });
     count_recalls(life, used);
@@ -296,13 +318,17 @@ async fn fail(life: &Arc<Life>, turn: &ReadyTurn, error: TurnError) {
     }
     let said = life.store().turn_messages(turn.turn_id).await.unwrap_or_default();
     let user_message_ids = said.iter().filter(|message| message.role == Role::User).map(|m| m.id).collect();
-    tell(life, turn, Event::TurnFailed {
-        turn_id: turn.turn_id,
-        channel_id: turn.channel_id.clone(),
-        reason: reason.clone(),
-        retryable,
-        user_message_ids,
-    });
+    tell(
+        life,
+        turn,
+        Event::TurnFailed {
+            turn_id: turn.turn_id,
+            channel_id: turn.channel_id.clone(),
+            reason: reason.clone(),
+            retryable,
+            user_message_ids,
+        },
+    );
     turn.hear(TurnEvent::Failed { reason, retryable });
 }
 

@@ -37,7 +37,7 @@ pub(crate) async fn run(life: Arc<Life>) {
         let wait = async {
             match pause {
                 Some(pause) => life.clock().sleep(pause).await,
-                None => life.captured.notified().await,
+                None => life.written.notified().await,
             }
         };
         tokio::select! {
@@ -63,9 +63,16 @@ async fn fill_all(life: &Life, embedder: &dyn Embedder) -> Result<(), BackfillEr
             .map(|node| node.description.clone())
             .chain(messages.iter().map(|message| message.content.clone()))
             .collect();
-        let mut embeddings = embedder.embed(&texts).await?.into_iter();
-        let of_nodes: Vec<(_, Embedding)> = nodes.iter().map(|node| node.id).zip(embeddings.by_ref()).collect();
-        let of_messages: Vec<(_, Embedding)> = messages.iter().map(|message| message.id).zip(embeddings).collect();
+        let embeddings = embedder.embed(&texts).await?;
+        if embeddings.len() != texts.len() {
+            let (given, asked) = (embeddings.len(), texts.len());
+            return Err(EmbedError::Failed(format!("{given} vectors came for {asked} texts")).into());
+        }
+        let mut embeddings = embeddings.into_iter();
+        let of_nodes: Vec<(_, Embedding)> =
+            nodes.iter().map(|node| node.id).zip(embeddings.by_ref()).collect();
+        let of_messages: Vec<(_, Embedding)> =
+            messages.iter().map(|message| message.id).zip(embeddings).collect();
         life.store().put_node_vectors(fingerprint, of_nodes).await?;
         life.store().put_message_vectors(fingerprint, of_messages).await?;
     }

@@ -1,9 +1,10 @@
 //! Phase B: what is worth remembering, proven by the user's own words, in one transaction.
 
-use std::collections::{BTreeMap, BTreeSet};
+use std::collections::BTreeSet;
 
 use super::evidence::{Checked, check};
 use super::merge::{Mention, says_the_same};
+use super::second_answer::{reconcile, supplement};
 use super::{ConsolidateError, Consolidator, Formed, Parties};
 use crate::entities::{Entity, EntityKind, MergeStatus, fold_name, name_stands_in};
 use crate::identifiers::{EntityId, NodeId, RejectedId};
@@ -12,7 +13,7 @@ use crate::mood::Mood;
 use crate::nodes::{NewNode, Node, RejectedMemory};
 use crate::ports::{
     CommitOutcome, Corpus, Embedding, EvidenceFailure, Extraction, ExtractionCommit, ExtractionInput,
-    MentionMerge, MentionedEntity, NewEntity, RefusedEvent, Supersession,
+    MentionMerge, MentionedEntity, NewEntity, ProposedEvent, RefusedEvent, Supersession,
 };
 use crate::recall::{RecallRequest, recall};
 use crate::sessions::Session;
@@ -26,6 +27,8 @@ const KNOWN_ENTITIES_MAX: u32 = 60;
 const KNOWN_NODES_MAX: usize = 10;
 /// Existing nodes that a new event is compared with for a repeated mention.
 const MERGE_CANDIDATES: usize = 3;
+/// Entities among which a namesake of another kind is looked for, the last changed.
+const NAMESAKES_LOOKED_AT: u32 = 1_000;
 /// Longest summary of a session, in characters.
 const SUMMARY_LENGTH_MAX: usize = 400;
 
@@ -36,12 +39,21 @@ struct Sifted {
     answer: Extraction,
 }
 
-/// The session's entities: known or new, by folded name.
+/// The session's entities, known or new.
 #[derive(Default)]
 struct Named {
-    by_name: BTreeMap<String, Entity>,
+    /// By folded name; namesakes of different kinds share one.
+    by_name: Vec<(String, Entity)>,
     new: Vec<NewEntity>,
     aliases: Vec<(EntityId, String, String)>,
+}
+
+impl Named {
+    /// An entity that this session has already named so.
+    fn same(&self, folded: &[String], kind: EntityKind) -> Option<&Entity> {
+        let named = self.by_name.iter().find(|(name, e)| folded.contains(name) && kinds_agree(e.kind, kind));
+        named.map(|(_, entity)| entity)
+    }
 }
 
 impl Consolidator<'_> {
@@ -92,30 +104,39 @@ impl Consolidator<'_> {
         let mut input = ExtractionInput {
             persona_name: parties.persona_name.clone(),
             core_blocks: self.store.core_blocks(&session.scope).await?,
-            messages: messages.clone(),
+            messages,
             known_entities: self.store.entities(&session.scope, KNOWN_ENTITIES_MAX).await?,
             known_nodes,
             zone: parties.zone.clone(),
             failures: Vec::new(),
         };
         let mut answer = self.mind.extract(input.clone()).await?;
-        let first = check_all(&mut answer, &messages);
+        let first = check_all(&mut answer, &input);
         let failures: Vec<EvidenceFailure> = first.iter().flat_map(|c| c.failures.clone()).collect();
         let (mut accepted, failed): (Vec<_>, Vec<_>) = first.into_iter().partition(Checked::holds_entirely);
-        let mut rejected: Vec<RejectedMemory> =
-            answer.refused.drain(..).map(|refused| self.refusal(session, refused)).collect();
+        let mut lost = Vec::new();
         if !failures.is_empty() {
             input.failures = failures;
-            let second = match self.mind.extract(input).await {
-                Ok(mut second) => check_all(&mut second, &messages),
+            let second = match self.mind.extract(input.clone()).await {
+                Ok(mut second) => {
+                    let checked = check_all(&mut second, &input);
+                    supplement(&mut answer, second);
+                    checked
+                }
                 Err(error) => {
                     tracing::warn!(session = %session.id, "evidence could not be asked for again: {error}");
                     Vec::new()
                 }
             };
-            let lost = reconcile(&mut accepted, failed, second);
-            rejected.extend(lost.iter().map(|checked| self.rejection(session, checked)));
+            lost = reconcile(&mut accepted, failed, second);
         }
+        // What was put right in the second answer needs no person any more.
+        answer.refused.retain(|refused| {
+            !accepted.iter().any(|checked| checked.event.description == refused.description)
+        });
+        let refused = answer.refused.drain(..).map(|refused| self.refusal(session, refused));
+        let mut rejected: Vec<RejectedMemory> = refused.collect();
+        rejected.extend(lost.iter().map(|checked| self.rejection(session, checked)));
         accepted.sort_by_key(|checked| std::cmp::Reverse(checked.event.emotional_impact.unsigned_abs()));
         accepted.truncate(EVENTS_MAX);
         Ok(Sifted { accepted, rejected, answer })
@@ -159,14 +180,10 @@ impl Consolidator<'_> {
             let names: Vec<&String> =
                 std::iter::once(&mention.canonical_name).chain(&mention.aliases).collect();
             let folded: Vec<String> = names.iter().map(|name| fold_name(name)).collect();
-            let hits = self.store.entities_named(&session.scope, &folded).await?;
-            let fits = |kind: EntityKind| {
-                kind == mention.kind || kind == EntityKind::Other || mention.kind == EntityKind::Other
+            let known = match named.same(&folded, mention.kind) {
+                Some(entity) => Some(entity.clone()),
+                None => self.known_entity(session, &folded, mention.kind).await?,
             };
-            let known = folded
-                .iter()
-                .find_map(|name| named.by_name.get(name).cloned())
-                .or_else(|| hits.into_iter().map(|hit| hit.entity).find(|entity| fits(entity.kind)));
             let entity = known.unwrap_or_else(|| {
                 let id = EntityId(self.ids.next(at));
                 let canonical_name = mention.canonical_name.clone();
@@ -186,10 +203,30 @@ impl Consolidator<'_> {
             });
             for (name, folded) in names.into_iter().zip(folded) {
                 named.aliases.push((entity.id, name.clone(), folded.clone()));
-                named.by_name.insert(folded, entity.clone());
+                named.by_name.push((folded, entity.clone()));
             }
         }
         Ok(named)
+    }
+
+    /// The stored entity of this kind that goes by one of the names. A name leads to one entity only; one of another
+    /// kind may go by it too, and is then known by its canonical name.
+    async fn known_entity(
+        &self,
+        session: &Session,
+        folded: &[String],
+        kind: EntityKind,
+    ) -> Result<Option<Entity>, ConsolidateError> {
+        let hits = self.store.entities_named(&session.scope, folded).await?;
+        if hits.is_empty() {
+            return Ok(None);
+        }
+        if let Some(hit) = hits.into_iter().find(|hit| kinds_agree(hit.entity.kind, kind)) {
+            return Ok(Some(hit.entity));
+        }
+        let all = self.store.entities(&session.scope, NAMESAKES_LOOKED_AT).await?;
+        let goes_by = |entity: &Entity| folded.contains(&fold_name(&entity.canonical_name));
+        Ok(all.into_iter().find(|entity| kinds_agree(entity.kind, kind) && goes_by(entity)))
     }
 
     async fn compose(
@@ -288,7 +325,7 @@ impl Consolidator<'_> {
             });
         }
         let mut told = BTreeSet::new();
-        for entity in named.by_name.into_values() {
+        for (_, entity) in named.by_name {
             if entity.merge_status != MergeStatus::Uncertain && told.insert(entity.id) {
                 (self.formed)(Formed::Entity { scope: scope.clone(), entity: Box::new(entity) });
             }
@@ -299,33 +336,14 @@ impl Consolidator<'_> {
     }
 }
 
-fn check_all(answer: &mut Extraction, messages: &[Message]) -> Vec<Checked> {
-    answer.events.drain(..).map(|event| check(event, messages)).collect()
-}
-
-/// Takes what the second answer brought: new events that hold, and of those that failed before, what holds at least
-/// in part. Gives back what is lost.
-fn reconcile(accepted: &mut Vec<Checked>, failed: Vec<Checked>, second: Vec<Checked>) -> Vec<Checked> {
-    let (holding, mut lost): (Vec<_>, Vec<_>) =
-        second.into_iter().partition(|checked| !checked.evidence.is_empty());
-    let mut fresh = 0;
-    for checked in holding {
-        let known = accepted.iter().any(|other| {
-            other.event.description == checked.event.description || other.evidence == checked.evidence
-        });
-        if !known {
-            accepted.push(checked);
-            fresh += 1;
-        }
-    }
-    for checked in failed.into_iter().skip(fresh) {
-        let seen = |other: &Checked| other.event.description == checked.event.description;
-        if accepted.iter().any(seen) || lost.iter().any(seen) {
-            continue;
-        }
-        if checked.evidence.is_empty() { lost.push(checked) } else { accepted.push(checked) }
-    }
-    lost
+/// Looks up the quotes of all events. What an event may replace is among what the model was shown, whoever answers.
+fn check_all(answer: &mut Extraction, input: &ExtractionInput) -> Vec<Checked> {
+    let shown = |id: &NodeId| input.known_nodes.iter().any(|node| node.id == *id);
+    let event = |mut event: ProposedEvent| {
+        event.supersedes.retain(shown);
+        check(event, &input.messages)
+    };
+    answer.events.drain(..).map(event).collect()
 }
 
 /// Entities that the event names, or whose name stands in its text or in its quotes.
@@ -338,6 +356,11 @@ fn entities_of(checked: &Checked, named: &Named) -> BTreeSet<EntityId> {
     let listed: BTreeSet<String> = checked.event.entities.iter().map(|name| fold_name(name)).collect();
     let about = |name: &String| listed.contains(name) || name_stands_in(&text, name);
     named.by_name.iter().filter(|(name, _)| about(name)).map(|(_, entity)| entity.id).collect()
+}
+
+/// Whether both may be one: the same kind, or one that nobody could tell.
+fn kinds_agree(a: EntityKind, b: EntityKind) -> bool {
+    a == b || a == EntityKind::Other || b == EntityKind::Other
 }
 
 fn new_event(id: NodeId, checked: Checked, embedding: Option<Embedding>) -> NewNode {

@@ -28,25 +28,31 @@ pub struct Mention<'a> {
     pub readability: f32,
 }
 
-/// Whether the two say the same: close vectors, both readable, nearly the same content words and the same numbers,
-/// the same entities, the same day where both have one, and no change of sign in the feeling.
-pub fn says_the_same(a: &Mention<'_>, b: &Mention<'_>, cosine: f32) -> bool {
+/// Whether the older one already says all that the newer one says: close vectors, both readable, no content word that
+/// the older one lacks and few that only it has, the same numbers and entities, the same day where both have one, and no
+/// change of sign in the feeling. One other word is enough to keep both: a mother is no father.
+pub fn says_the_same(newer: &Mention<'_>, older: &Mention<'_>, cosine: f32) -> bool {
     cosine >= MERGE_COSINE_MIN
-        && a.readability >= READABILITY_MIN
-        && b.readability >= READABILITY_MIN
-        && a.entities == b.entities
-        && a.emotional_impact.signum() == b.emotional_impact.signum()
-        && a.event_time.is_none_or(|time| b.event_time.is_none_or(|other| time.start == other.start))
-        && negations(a.description) == negations(b.description)
-        && numbers(a.description) == numbers(b.description)
-        && shared_words(a.description, b.description) >= MERGE_SHARED_WORDS_MIN
+        && newer.readability >= READABILITY_MIN
+        && older.readability >= READABILITY_MIN
+        && newer.entities == older.entities
+        && newer.emotional_impact.signum() == older.emotional_impact.signum()
+        && newer.event_time.is_none_or(|time| older.event_time.is_none_or(|other| time.start == other.start))
+        && negations(newer.description) == negations(older.description)
+        && numbers(newer.description) == numbers(older.description)
+        && words(newer.description).is_subset(&words(older.description))
+        && shared_words(newer.description, older.description) >= MERGE_SHARED_WORDS_MIN
 }
 
-fn shared_words(a: &str, b: &str) -> f64 {
-    let (a, b): (BTreeSet<_>, BTreeSet<_>) =
-        (text::content_terms(a).into_iter().collect(), text::content_terms(b).into_iter().collect());
+/// Share of the content words, of both together, that both have.
+pub(super) fn shared_words(a: &str, b: &str) -> f64 {
+    let (a, b) = (words(a), words(b));
     let union = a.union(&b).count();
     if union == 0 { 0.0 } else { a.intersection(&b).count() as f64 / union as f64 }
+}
+
+fn words(text: &str) -> BTreeSet<String> {
+    text::content_terms(text).into_iter().collect()
 }
 
 fn numbers(text: &str) -> BTreeSet<&str> {
@@ -91,6 +97,16 @@ mod tests {
         assert!(!says_the_same(&base, &mention("The user never ran 5 km along the river", 3, 1.0), 0.99));
         assert!(!says_the_same(&base, &mention("The user ran 5 km along the river", -3, 1.0), 0.99));
         assert!(!says_the_same(&base, &base.clone(), 0.91));
+    }
+
+    #[test]
+    fn a_word_that_the_older_one_lacks_keeps_both() {
+        let long = "The user's mother has been in hospital in the old town with a broken leg since last week";
+        let other = long.replace("mother", "father");
+        assert!(!says_the_same(&mention(&other, -3, 1.0), &mention(long, -3, 1.0), 1.0));
+        let (short, more) = ("用户周末养花和画画", "用户周末养花和画画、种菜");
+        assert!(!says_the_same(&mention(more, 2, 1.0), &mention(short, 2, 1.0), 1.0), "it says more");
+        assert!(says_the_same(&mention(short, 2, 1.0), &mention(more, 2, 1.0), 1.0), "all of it is known");
     }
 
     #[test]

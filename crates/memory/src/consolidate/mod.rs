@@ -11,12 +11,17 @@ mod gate;
 mod merge;
 mod patterns;
 mod reflect;
+mod second_answer;
 
 pub use gate::{Worth, weigh};
 pub use merge::{MERGE_COSINE_MIN, Mention, says_the_same};
 pub use patterns::Patterns;
 pub use reflect::{ReflectionDecision, SHOCK_IMPACT, decide};
 
+use std::future::poll_fn;
+use std::panic::{AssertUnwindSafe, catch_unwind};
+use std::pin::pin;
+use std::task::Poll;
 use std::time::Duration;
 
 use jiff::Timestamp;
@@ -131,6 +136,9 @@ pub enum ConsolidateError {
     /// The model did not answer, or not usably.
     #[error(transparent)]
     Mind(#[from] MindError),
+    /// Something panicked.
+    #[error("a defect of EchoVessel stopped it; the conversation is kept, and it can be retried")]
+    Defect,
 }
 
 impl ConsolidateError {
@@ -187,10 +195,12 @@ impl Consolidator<'_> {
         let Some(session) = self.store.claim_closing_session(self.clock.now()).await? else {
             return Ok(false);
         };
-        let outcome = match parties(session.scope.clone()).await {
-            Ok(parties) => self.consolidate(&session, &parties).await,
-            Err(error) => Err(error.into()),
+        let work = async {
+            let parties = parties(session.scope.clone()).await?;
+            self.consolidate(&session, &parties).await
         };
+        // A session that brings out a defect must not stop the others.
+        let outcome = without_panic(work).await.unwrap_or(Err(ConsolidateError::Defect));
         if let Err(error) = outcome {
             self.record_failure(&session, &error).await?;
         }
@@ -271,4 +281,14 @@ impl Consolidator<'_> {
     fn new_node_id(&self, at: Timestamp) -> NodeId {
         NodeId(self.ids.next(at))
     }
+}
+
+/// What the work gives; none when it panicked.
+async fn without_panic<T>(work: impl Future<Output = T>) -> Option<T> {
+    let mut work = pin!(work);
+    poll_fn(|context| {
+        let polled = catch_unwind(AssertUnwindSafe(|| work.as_mut().poll(context)));
+        polled.map_or(Poll::Ready(None), |polled| polled.map(Some))
+    })
+    .await
 }

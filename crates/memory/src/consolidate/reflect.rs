@@ -13,8 +13,10 @@ use crate::text;
 pub const SHOCK_IMPACT: u8 = 8;
 /// Age of the last reflection from which the timer is due (seed: TIMER_REFLECTION_HOURS), and the gate's window.
 const REFLECTION_WINDOW: SignedDuration = SignedDuration::from_hours(24);
-/// Most events that one reflection reads; those of highest |impact| and then the newest stay.
+/// Most events that one reflection reads, the newest.
 const EVENTS_MAX: u32 = 30;
+/// Newest events among which those of a session are looked for that was extracted more than a day ago.
+const EVENTS_LOOKED_AT: u32 = 200;
 
 /// Whether to reflect, and why.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -68,7 +70,8 @@ impl Consolidator<'_> {
     ) -> Result<u32, ConsolidateError> {
         let now = self.clock.now();
         let since = now.saturating_sub(REFLECTION_WINDOW).unwrap_or(Timestamp::MIN);
-        let events = self.store.events_since(&session.scope, since, EVENTS_MAX).await?;
+        let mut events = self.store.events_since(&session.scope, since, EVENTS_MAX).await?;
+        self.add_own_events(session, &mut events).await?;
         let fresh = events.iter().filter(|event| event.source_session_id == Some(session.id));
         let impacts: Vec<i8> = fresh.map(|event| event.emotional_impact).collect();
         let runs = self.store.reflections_since(&session.scope, since).await?;
@@ -101,6 +104,23 @@ impl Consolidator<'_> {
             });
         }
         Ok(written)
+    }
+
+    /// A session whose reflection was held up for more than a day still brings its own events.
+    async fn add_own_events(
+        &self,
+        session: &Session,
+        events: &mut Vec<Node>,
+    ) -> Result<(), ConsolidateError> {
+        let own = |event: &Node| event.source_session_id == Some(session.id);
+        if session.extracted_events == 0 || events.iter().any(own) {
+            return Ok(());
+        }
+        let newest =
+            self.store.nodes_before(&session.scope, &[NodeKind::Event], None, EVENTS_LOOKED_AT).await?;
+        let missing = newest.into_iter().filter(own).rev();
+        events.splice(0..0, missing);
+        Ok(())
     }
 
     async fn ask_for_thoughts(

@@ -1,0 +1,85 @@
+//! The process dies at every step of consolidation: nothing is lost and nothing is doubled.
+
+use std::sync::Arc;
+
+use memory::nodes::NodeKind;
+use memory::ports::NodeStore;
+use memory::sessions::SessionStatus;
+use testkit::Reply;
+use tokio::sync::Notify;
+
+use crate::faulty_store::Fault;
+use crate::world::{MINUTE, WEB, World, scope, soon};
+
+const CAT: &str = "我养了只白猫,叫小黑";
+
+/// One session, one event with one mention, one thought, whatever happened on the way.
+async fn everything_is_there_once(world: &World, when: &str) {
+    world.until(when, || async { world.sessions().await[0].status == SessionStatus::Closed }).await;
+    world.settle().await;
+    let session = world.sessions().await.remove(0);
+    assert_eq!((session.extracted_events, session.attempts), (1, 0), "{when}");
+    let (events, thoughts) = (world.nodes(NodeKind::Event).await, world.nodes(NodeKind::Thought).await);
+    assert_eq!((events.len(), thoughts.len()), (1, 1), "{when}");
+    assert_eq!(events[0].mention_count, 1, "{when}");
+    assert_eq!(world.store.node(events[0].id).await.unwrap().unwrap().evidence.len(), 1, "{when}");
+    assert_eq!(world.store.node(thoughts[0].id).await.unwrap().unwrap().filling, [events[0].id], "{when}");
+    assert!(world.store.rejected(&scope("ann"), 10).await.unwrap().is_empty(), "{when}");
+    assert!(world.store.database.check().await.unwrap().is_whole(), "{when}");
+}
+
+#[tokio::test]
+async fn a_death_at_any_step_loses_nothing_and_doubles_nothing() {
+    // Method, when in it, and how often extraction and reflection are asked in all.
+    let deaths = [
+        ("end_quiet_sessions", Fault::DeathBefore, 1, 1),
+        ("end_quiet_sessions", Fault::DeathAfter, 1, 1),
+        ("claim_closing_session", Fault::DeathAfter, 1, 1),
+        ("session_messages", Fault::DeathAfter, 1, 1),
+        ("commit_extraction", Fault::DeathBefore, 2, 1),
+        ("commit_extraction", Fault::DeathAfter, 1, 1),
+        ("events_since", Fault::DeathAfter, 1, 1),
+        ("commit_reflection", Fault::DeathBefore, 1, 2),
+        ("commit_reflection", Fault::DeathAfter, 1, 1),
+        ("finish_session", Fault::DeathBefore, 1, 1),
+        ("finish_session", Fault::DeathAfter, 1, 1),
+    ];
+    for (method, fault, extractions, reflections) in deaths {
+        let when = format!("{fault:?} in {method}");
+        let mut world = World::new().await;
+        world.talk(WEB, CAT).await;
+        world.store.plan(method, fault);
+        if method == "end_quiet_sessions" {
+            world.clock.advance(MINUTE).await;
+        } else {
+            let session = world.sessions().await.remove(0);
+            world.runtime.close_session(session.id).await.unwrap();
+        }
+        world.until(&when, || async { world.store.is_dead() }).await;
+        world.restart_after(MINUTE).await;
+        if method == "end_quiet_sessions" {
+            world.silence().await;
+        }
+        everything_is_there_once(&world, &when).await;
+        assert_eq!(world.model.requests_for("extraction").len(), extractions, "{when}");
+        assert_eq!(world.model.requests_for("reflection").len(), reflections, "{when}");
+    }
+}
+
+#[tokio::test]
+async fn a_stop_in_the_middle_gives_the_work_back() {
+    for (task, extractions) in [("extraction", 2), ("reflection", 1)] {
+        let mut world = World::new().await;
+        world.talk(WEB, CAT).await;
+        let never = Arc::new(Notify::new());
+        world.model.next(task, Reply::text("never").hold_until(&never));
+        let session = world.sessions().await.remove(0);
+        world.runtime.close_session(session.id).await.unwrap();
+        soon(task, world.model.asked(task, 1)).await;
+        soon("the stop", world.runtime.stop()).await;
+        assert_eq!(world.sessions().await[0].status, SessionStatus::Consolidating);
+        world.restart_after(MINUTE).await;
+        everything_is_there_once(&world, task).await;
+        assert_eq!(world.model.requests_for("extraction").len(), extractions, "{task}");
+    }
+}

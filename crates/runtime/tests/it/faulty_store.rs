@@ -1,0 +1,192 @@
+//! A real store that fails, panics or dies when a story wants it to, and remembers what it was asked.
+
+use std::collections::HashMap;
+use std::future::pending;
+use std::path::Path;
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::{Mutex, PoisonError};
+
+use async_trait::async_trait;
+use jiff::Timestamp;
+use memory::core_blocks::{CoreBlockLabel, CoreBlocks};
+use memory::entities::Entity;
+use memory::identifiers::{EntityId, MessageId, NodeId, RejectedId, SessionId, TurnId};
+use memory::ledger::{ModelCall, Receipt};
+use memory::messages::{Message, Turn};
+use memory::mood::Mood;
+use memory::nodes::{NewNode, Node, NodeKind, RejectedMemory, Subject};
+use memory::ports::{
+    AliasHit, Captured, CommitOutcome, Corpus, CorpusSize, Embedding, EntityStore, Evidential,
+    ExtractionCommit, FailedAttempt, FillingEdge, IndexedMessage, IndexedNode, LedgerStore, MessageStore,
+    NewMessage, NodeStore, PersonaRecord, PersonaStore, Phrase, PhraseHits, ReflectionCommit, SessionFilter,
+    SessionStore, StoreError, StoredVector, TimelineItem, UserRecord,
+};
+use memory::sessions::{CloseTrigger, Session, SessionPolicy};
+use memory::{PersonaId, Scope, UserId};
+use store::{SqliteStore, StoreOptions};
+
+/// What happens at the next call of a method.
+#[derive(Clone, Debug)]
+pub(crate) enum Fault {
+    /// It fails and changes nothing.
+    Error(StoreError),
+    /// It panics.
+    Panic,
+    /// The process dies before anything is written: neither this call nor any later one comes back.
+    DeathBefore,
+    /// The process dies when it is written.
+    DeathAfter,
+}
+
+pub(crate) struct FaultyStore {
+    pub(crate) database: SqliteStore,
+    faults: Mutex<HashMap<&'static str, Vec<Fault>>>,
+    calls: Mutex<Vec<&'static str>>,
+    dead: AtomicBool,
+}
+
+impl FaultyStore {
+    pub(crate) fn open(path: &Path) -> Self {
+        let database = SqliteStore::open(path, StoreOptions::default()).unwrap();
+        Self { database, faults: Mutex::default(), calls: Mutex::default(), dead: AtomicBool::new(false) }
+    }
+
+    /// Plans a fault for the next call of the method; several are taken one after the other.
+    pub(crate) fn plan(&self, method: &'static str, fault: Fault) {
+        self.faults.lock().unwrap().entry(method).or_default().push(fault);
+    }
+
+    /// The process dies now.
+    pub(crate) fn die(&self) {
+        self.dead.store(true, Ordering::SeqCst);
+    }
+
+    /// Whether the process has died.
+    pub(crate) fn is_dead(&self) -> bool {
+        self.dead.load(Ordering::SeqCst)
+    }
+
+    /// How often the method was called.
+    pub(crate) fn calls(&self, method: &str) -> usize {
+        self.calls.lock().unwrap().iter().filter(|called| **called == method).count()
+    }
+
+    async fn before(&self, method: &'static str) -> Result<Option<Fault>, StoreError> {
+        self.calls.lock().unwrap().push(method);
+        let fault = {
+            let mut faults = self.faults.lock().unwrap_or_else(PoisonError::into_inner);
+            faults.get_mut(method).filter(|planned| !planned.is_empty()).map(|planned| planned.remove(0))
+        };
+        match &fault {
+            Some(Fault::Error(error)) => return Err(error.clone()),
+            Some(Fault::Panic) => panic!("the story wants {method} to panic"),
+            Some(Fault::DeathBefore) => self.die(),
+            Some(Fault::DeathAfter) | None => {}
+        }
+        if self.is_dead() {
+            pending::<()>().await;
+        }
+        Ok(fault)
+    }
+
+    async fn after(&self, fault: Option<Fault>) {
+        if matches!(fault, Some(Fault::DeathAfter)) {
+            self.die();
+        }
+        if self.is_dead() {
+            pending::<()>().await;
+        }
+    }
+}
+
+macro_rules! passing_on {
+    ($port:ident: $($method:ident($($name:ident: $kind:ty),*) -> $answer:ty;)*) => {
+        #[async_trait]
+        impl $port for FaultyStore {
+            $(async fn $method(&self, $($name: $kind),*) -> Result<$answer, StoreError> {
+                let fault = self.before(stringify!($method)).await?;
+                let answer = self.database.$method($($name),*).await;
+                self.after(fault).await;
+                answer
+            })*
+        }
+    };
+}
+
+passing_on!(PersonaStore:
+    ensure_persona(id: &PersonaId, name: &str, at: Timestamp) -> PersonaRecord;
+    ensure_user(id: &UserId, at: Timestamp) -> UserRecord;
+    personas() -> Vec<PersonaRecord>;
+    set_user_timezone(id: &UserId, timezone: &str) -> ();
+    rename_persona(id: &PersonaId, name: &str) -> ();
+    core_blocks(scope: &Scope) -> CoreBlocks;
+    write_core_block(scope: &Scope, label: CoreBlockLabel, text: &str, edited_by: &str, at: Timestamp) -> ();
+    mood(scope: &Scope) -> Option<Mood>;
+);
+
+passing_on!(MessageStore:
+    capture(message: NewMessage, policy: SessionPolicy, receipt: Option<Receipt>) -> Captured;
+    fail_turn(id: TurnId, reason: &str) -> ();
+    reopen_turn(id: TurnId) -> Option<Turn>;
+    pending_turns() -> Vec<Turn>;
+    turn(id: TurnId) -> Option<Turn>;
+    turn_messages(id: TurnId) -> Vec<Message>;
+    messages_before(scope: &Scope, before: Option<i64>, limit: u32) -> Vec<Message>;
+    session_messages(id: SessionId) -> Vec<Message>;
+    message(id: MessageId) -> Option<Message>;
+    messages_numbered(scope: &Scope, seqs: &[i64]) -> Vec<IndexedMessage>;
+    neighbours(scope: &Scope, seqs: &[i64], before: u32, after: u32) -> Vec<(i64, Vec<IndexedMessage>)>;
+    messages_without_vector(fingerprint: &str, limit: u32) -> Vec<Message>;
+    put_message_vectors(fingerprint: &str, vectors: Vec<(MessageId, Embedding)>) -> ();
+);
+
+passing_on!(SessionStore:
+    end_quiet_sessions(before: Timestamp, trigger: CloseTrigger) -> Vec<Session>;
+    end_session(id: SessionId, trigger: CloseTrigger) -> Option<Session>;
+    claim_closing_session(now: Timestamp) -> Option<Session>;
+    release_claims() -> u32;
+    commit_extraction(commit: ExtractionCommit) -> CommitOutcome;
+    commit_reflection(commit: ReflectionCommit) -> CommitOutcome;
+    finish_session(id: SessionId, at: Timestamp) -> Option<Session>;
+    record_failure(attempt: FailedAttempt) -> Option<Session>;
+    retry_session(id: SessionId) -> Option<Session>;
+    session(id: SessionId) -> Option<Session>;
+    sessions(filter: SessionFilter) -> Vec<Session>;
+    summarised_sessions(scope: &Scope, limit: u32) -> Vec<Session>;
+    reflections_since(scope: &Scope, since: Timestamp) -> Vec<Timestamp>;
+    last_reflection(scope: &Scope) -> Option<Timestamp>;
+);
+
+passing_on!(NodeStore:
+    corpus_size(scope: &Scope, corpus: Corpus) -> CorpusSize;
+    phrase_hits(scope: &Scope, corpus: Corpus, phrases: &[Phrase], limit: u32) -> Vec<PhraseHits>;
+    nodes_numbered(scope: &Scope, seqs: &[i64]) -> Vec<IndexedNode>;
+    node(id: NodeId) -> Option<Evidential>;
+    nodes_before(scope: &Scope, kinds: &[NodeKind], before: Option<i64>, limit: u32) -> Vec<Node>;
+    events_since(scope: &Scope, since: Timestamp, limit: u32) -> Vec<Node>;
+    nodes_about(scope: &Scope, kind: NodeKind, subjects: &[Subject], limit: u32) -> Vec<Node>;
+    nodes_linked_to(scope: &Scope, entities: &[EntityId], limit: u32) -> Vec<i64>;
+    nodes_within(scope: &Scope, start: Timestamp, end: Timestamp, limit: u32) -> Vec<i64>;
+    filling_edges(scope: &Scope, seqs: &[i64], limit: u32) -> Vec<FillingEdge>;
+    vectors_after(scope: &Scope, corpus: Corpus, fingerprint: &str, after: i64, limit: u32) -> Vec<StoredVector>;
+    vectors_numbered(scope: &Scope, corpus: Corpus, fingerprint: &str, seqs: &[i64]) -> Vec<StoredVector>;
+    touch_nodes(ids: &[NodeId], at: Timestamp) -> ();
+    nodes_without_vector(fingerprint: &str, limit: u32) -> Vec<Node>;
+    put_node_vectors(fingerprint: &str, vectors: Vec<(NodeId, Embedding)>) -> ();
+    rejected(scope: &Scope, limit: u32) -> Vec<RejectedMemory>;
+    timeline(scope: &Scope, before: Option<Timestamp>, limit: u32) -> Vec<(Timestamp, TimelineItem)>;
+);
+
+passing_on!(EntityStore:
+    entities_named(scope: &Scope, folded: &[String]) -> Vec<AliasHit>;
+    entities(scope: &Scope, limit: u32) -> Vec<Entity>;
+    entities_of_nodes(nodes: &[NodeId]) -> Vec<(NodeId, EntityId)>;
+);
+
+passing_on!(LedgerStore:
+    record_call(call: ModelCall) -> ();
+    receipt(turn: TurnId) -> Option<Receipt>;
+    counts(scope: &Scope) -> [u64; 4];
+    work_counts() -> [u64; 2];
+    settle_rejected(id: RejectedId, approved: Option<NewNode>, at: Timestamp) -> CommitOutcome;
+);

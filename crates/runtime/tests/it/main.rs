@@ -1,0 +1,26 @@
+//! A persona's life on a clock that stands still until a story moves it, over a real database file.
+
+#![expect(
+    clippy::unwrap_used,
+    clippy::panic,
+    reason = "a test ends at the first thing that is not as it should be"
+)]
+
+mod inbox;
+mod turns;
+mod silence;
+mod crashes;
+mod retries;
+mod evidence;
+mod reflection;
+mod mentions;
+mod entities;
+mod mood;
+mod unbending;
+mod recovery;
+mod vectors;
+
+mod world;
+mod workshop;
+mod faulty_store;
+mod embedders;

@@ -1,0 +1,118 @@
+//! Vectors are filled in behind the talk.
+
+use std::sync::Arc;
+use std::sync::atomic::Ordering;
+
+use memory::nodes::NodeKind;
+use memory::ports::{EmbedError, Embedder, MessageStore, NodeStore};
+use testkit::{Reply, WordHashEmbedder};
+use tokio::sync::Notify;
+
+use crate::embedders::StingyEmbedder;
+use crate::faulty_store::Fault;
+use crate::world::{MINUTE, SECOND, WEB, World, settings, soon};
+
+async fn missing(world: &World, fingerprint: &str) -> (usize, usize) {
+    let messages = world.store.database.messages_without_vector(fingerprint, 100).await.unwrap().len();
+    let nodes = world.store.database.nodes_without_vector(fingerprint, 100).await.unwrap().len();
+    (messages, nodes)
+}
+
+#[tokio::test]
+async fn messages_get_vectors_but_not_while_a_turn_runs() {
+    let embedder = Arc::new(WordHashEmbedder::new());
+    let name = embedder.fingerprint().to_owned();
+    let mut world = World::with(settings(), Some(embedder.clone())).await;
+    world.say(WEB, "the first line").await;
+    world.until("the vector", || async { missing(&world, &name).await == (0, 0) }).await;
+
+    let gate = Arc::new(Notify::new());
+    world.model.next("reply", Reply::text("a reply").hold_until(&gate));
+    world.clock.advance(2 * SECOND).await;
+    soon("the question", world.model.asked("reply", 1)).await;
+    let before = embedder.calls().len();
+    world.say("phone", "said while the turn runs").await;
+    for _ in 0..20 {
+        world.clock.advance(SECOND / 10).await;
+    }
+    assert_eq!(missing(&world, &name).await, (1, 0));
+    assert_eq!(embedder.calls().len(), before, "the processor is the turn's");
+    gate.notify_one();
+    world.hear("chat.message.done").await;
+    world.hear("chat.message.done").await;
+    world.clock.advance(SECOND).await;
+    world.until("the vectors", || async { missing(&world, &name).await == (0, 0) }).await;
+}
+
+#[tokio::test]
+async fn what_was_written_while_there_was_no_model_gets_its_vector_later() {
+    let embedder = Arc::new(WordHashEmbedder::new());
+    let name = embedder.fingerprint().to_owned();
+    embedder.fail_with(Some(EmbedError::Unavailable("not fetched".to_owned())));
+    let mut world = World::with(settings(), Some(embedder.clone())).await;
+    world.talk(WEB, "i have a white cat named Shadow").await;
+    let session = world.sessions().await.remove(0);
+    world.runtime.close_session(session.id).await.unwrap();
+    world.hear_until("chat.session.boundary", |data| !data["closed_session_id"].is_null()).await;
+    let event = world.nodes(NodeKind::Event).await.remove(0);
+    assert_eq!(missing(&world, &name).await, (2, 2), "two lines, an event and a thought");
+    assert!(event.description.contains("Shadow"), "and yet it is remembered");
+
+    embedder.fail_with(None);
+    world
+        .until("the vectors", || async {
+            world.clock.advance(MINUTE).await;
+            missing(&world, &name).await == (0, 0)
+        })
+        .await;
+    let calls = embedder.calls().len();
+    world.clock.advance(10 * MINUTE).await;
+    world.clock.advance(10 * MINUTE).await;
+    assert_eq!(embedder.calls().len(), calls, "once is enough");
+}
+
+#[tokio::test]
+async fn a_memory_whose_embedding_failed_need_not_wait_for_the_next_line() {
+    let embedder = Arc::new(WordHashEmbedder::new());
+    let name = embedder.fingerprint().to_owned();
+    let mut world = World::with(settings(), Some(embedder.clone())).await;
+    world.talk(WEB, "i have a white cat named Shadow").await;
+    world.clock.advance(SECOND).await;
+    world.until("the vectors", || async { missing(&world, &name).await == (0, 0) }).await;
+    let gate = Arc::new(Notify::new());
+    world.model.next("reflection", Reply::json(serde_json::json!({"thoughts": []})).hold_until(&gate));
+    embedder.fail_with(Some(EmbedError::Failed("for a moment".to_owned())));
+    let session = world.sessions().await.remove(0);
+    world.runtime.close_session(session.id).await.unwrap();
+    soon("the reflection", world.model.asked("reflection", 1)).await;
+    assert_eq!(missing(&world, &name).await, (0, 1));
+    embedder.fail_with(None);
+    gate.notify_one();
+    world.until("the vector", || async { missing(&world, &name).await == (0, 0) }).await;
+}
+
+#[tokio::test]
+async fn a_model_that_gives_too_few_vectors_is_left_alone_for_a_while() {
+    let embedder = Arc::new(StingyEmbedder::default());
+    let world = World::with(settings(), Some(embedder.clone())).await;
+    world.say(WEB, "hello").await;
+    world.until("the first call", || async { embedder.calls.load(Ordering::SeqCst) == 1 }).await;
+    world.settle().await;
+    assert_eq!(missing(&world, "stingy-2").await, (1, 0), "no vector is given to the wrong text");
+    assert_eq!(embedder.calls.load(Ordering::SeqCst), 1);
+    world
+        .until("the vector", || async {
+            world.clock.advance(MINUTE).await;
+            missing(&world, "stingy-2").await == (0, 0)
+        })
+        .await;
+}
+
+#[tokio::test]
+async fn background_work_that_dies_of_a_defect_is_noticed() {
+    let embedder = Arc::new(WordHashEmbedder::new());
+    let world = World::with(settings(), Some(embedder)).await;
+    world.store.plan("nodes_without_vector", Fault::Panic);
+    world.say(WEB, "hello").await;
+    soon("the notice", world.runtime.died()).await;
+}

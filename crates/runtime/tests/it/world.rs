@@ -1,0 +1,326 @@
+//! A whole life on a clock that stands still: real store on a file, real runtime, a scripted model over a real socket.
+
+use std::collections::HashMap;
+use std::future::Future;
+use std::path::PathBuf;
+use std::sync::Arc;
+use std::time::Duration;
+
+use futures_util::FutureExt as _;
+use futures_util::future::{BoxFuture, ready};
+use jiff::Timestamp;
+use jiff::tz::TimeZone;
+use llm::{Pauses, ProviderSettings};
+use memory::consolidate::ConsolidateSettings;
+use memory::messages::Message;
+use memory::nodes::{Node, NodeKind};
+use memory::ports::{Embedder, MessageStore, NodeStore, SessionFilter, SessionStore};
+use memory::recall::RecallSettings;
+use memory::sessions::{Session, SessionPolicy};
+use memory::vector_index::VectorIndex;
+use memory::{PersonaId, Scope, UserId};
+use mind::{LanguageMind, Prompts, ReplySampling};
+use runtime::{
+    AcceptError, Accepted, Broadcast, Delivery, Incoming, Ledger, Parts, Runtime, RuntimeSettings,
+    Subscription, Told,
+};
+use serde_json::{Value, json};
+use tempfile::TempDir;
+use testkit::scripted_model::{Pace, answer_plausibly};
+use testkit::{ScriptedModel, SequentialIds, SimulatedClock};
+
+use crate::faulty_store::FaultyStore;
+
+/// Loops of the runtime that sleep while nothing happens: idle and consolidation.
+const LOOPS: usize = 2;
+/// How long a story may wait for something, in real time, before it fails.
+const PATIENCE: Duration = Duration::from_secs(60);
+/// Longest step in which time passes, so that the loops go round as they would.
+const STEP: Duration = Duration::from_secs(30);
+/// Most steps of one stretch of time.
+const STEPS_MAX: u32 = 40;
+
+pub(crate) const SECOND: Duration = Duration::from_secs(1);
+pub(crate) const MINUTE: Duration = Duration::from_secs(60);
+pub(crate) const HOUR: Duration = Duration::from_secs(3_600);
+
+pub(crate) const WEB: &str = "web";
+
+pub(crate) struct World {
+    pub(crate) clock: SimulatedClock,
+    pub(crate) model: ScriptedModel,
+    pub(crate) store: Arc<FaultyStore>,
+    pub(crate) runtime: Runtime,
+    pub(crate) watcher: Subscription,
+    path: PathBuf,
+    settings: RuntimeSettings,
+    embedder: Option<Arc<dyn Embedder>>,
+    lives: u64,
+    _folder: TempDir,
+}
+
+struct NoPauses;
+
+impl Pauses for NoPauses {
+    fn pause(&self, _: Duration) -> BoxFuture<'static, ()> {
+        ready(()).boxed()
+    }
+
+    fn jitter(&self) -> f64 {
+        0.0
+    }
+}
+
+pub(crate) fn start() -> Timestamp {
+    "2026-03-05T09:00:00Z".parse().unwrap()
+}
+
+pub(crate) fn scope(user: &str) -> Scope {
+    Scope::new(PersonaId::new("echo").unwrap(), UserId::new(user).unwrap())
+}
+
+pub(crate) fn settings() -> RuntimeSettings {
+    RuntimeSettings {
+        persona: PersonaId::new("echo").unwrap(),
+        persona_name: "Echo".to_owned(),
+        zone: TimeZone::UTC,
+        session: SessionPolicy::default(),
+        scan_every: MINUTE,
+        poll_every: MINUTE,
+        consolidate: ConsolidateSettings::default(),
+        recall: RecallSettings::default(),
+        recent_window: 20,
+        debounce: HashMap::from([(WEB.to_owned(), 2 * SECOND)]),
+        prompt_tokens: 8_000,
+        turn_timeout: 2 * MINUTE,
+        answer_within: 10 * MINUTE,
+    }
+}
+
+/// Waits for what must come; a story that waits in vain fails.
+pub(crate) async fn soon<T>(what: &str, work: impl Future<Output = T>) -> T {
+    tokio::time::timeout(PATIENCE, work).await.unwrap_or_else(|_| panic!("this never came: {what}"))
+}
+
+impl World {
+    pub(crate) async fn new() -> Self {
+        Self::with(settings(), None).await
+    }
+
+    /// The model answers plausibly until a story scripts something else.
+    pub(crate) async fn with(settings: RuntimeSettings, embedder: Option<Arc<dyn Embedder>>) -> Self {
+        let folder = tempfile::tempdir().unwrap();
+        let path = folder.path().join("home.db");
+        let model = ScriptedModel::start().await.unwrap();
+        answer_plausibly(&model, Pace::default());
+        let clock = SimulatedClock::new(start());
+        let store = Arc::new(FaultyStore::open(&path));
+        let runtime = runtime(&store, &clock, &model, embedder.clone(), settings.clone(), 1).await;
+        let watcher = runtime.broadcast().subscribe();
+        runtime.start().await.unwrap();
+        let world = Self {
+            clock,
+            model,
+            store,
+            runtime,
+            watcher,
+            path,
+            settings,
+            embedder,
+            lives: 1,
+            _folder: folder,
+        };
+        world.settle().await;
+        world
+    }
+
+    /// The process dies, if it has not yet, and another one starts on what is on the disk after `away`.
+    pub(crate) async fn restart_after(&mut self, away: Duration) {
+        self.store.die();
+        self.clock.advance(away).await;
+        self.lives += 1;
+        self.store = Arc::new(FaultyStore::open(&self.path));
+        let (settings, embedder) = (self.settings.clone(), self.embedder.clone());
+        self.runtime = runtime(&self.store, &self.clock, &self.model, embedder, settings, self.lives).await;
+        self.watcher = self.runtime.broadcast().subscribe();
+        self.runtime.start().await.unwrap();
+    }
+
+    pub(crate) async fn accept(
+        &self,
+        user: &str,
+        channel: &str,
+        text: &str,
+    ) -> Result<Accepted, AcceptError> {
+        self.runtime.accept(incoming(user, channel, text)).await
+    }
+
+    /// The owner says a line on a channel; returns when it is durable.
+    pub(crate) async fn say(&self, channel: &str, text: &str) -> Accepted {
+        self.accept("ann", channel, text).await.unwrap()
+    }
+
+    /// The owner says a line and hears the reply.
+    pub(crate) async fn talk(&mut self, channel: &str, text: &str) -> Value {
+        self.talk_as("ann", channel, text).await
+    }
+
+    pub(crate) async fn talk_as(&mut self, user: &str, channel: &str, text: &str) -> Value {
+        let turn = json!(self.accept(user, channel, text).await.unwrap().turn_id);
+        self.clock.advance(2 * SECOND).await;
+        self.hear_until("chat.message.done", |data| data["turn_id"] == turn).await
+    }
+
+    /// The next event of this name.
+    pub(crate) async fn hear(&mut self, name: &str) -> Value {
+        self.hear_until(name, |_| true).await
+    }
+
+    /// The next event of this name that fits.
+    pub(crate) async fn hear_until(&mut self, name: &str, fits: impl Fn(&Value) -> bool) -> Value {
+        soon(name, async {
+            loop {
+                let told = self.next_told().await;
+                if told.name == name && fits(&told.data) {
+                    return told.data.clone();
+                }
+            }
+        })
+        .await
+    }
+
+    async fn next_told(&mut self) -> Arc<Told> {
+        match self.watcher.next().await {
+            Some(Delivery::Event(_, told)) => told,
+            other => panic!("the broadcast gave {other:?}"),
+        }
+    }
+
+    /// Names of what was told since the last look.
+    pub(crate) async fn told(&mut self) -> Vec<&'static str> {
+        let mut names = Vec::new();
+        while let Some(told) = self.next_told().now_or_never() {
+            names.push(told.name);
+        }
+        names
+    }
+
+    /// Lets time pass, with the loops going round in it. Between turns only: what hangs would be waited for.
+    pub(crate) async fn pass(&self, duration: Duration) {
+        let step = STEP.max(duration / STEPS_MAX);
+        let mut left = duration;
+        while !left.is_zero() {
+            self.settle().await;
+            let now = left.min(step);
+            self.clock.advance(now).await;
+            left -= now;
+        }
+        self.settle().await;
+    }
+
+    /// Lets the loops finish what is due at this moment.
+    pub(crate) async fn settle(&self) {
+        soon("the loops to be at rest", async {
+            for _ in 0..2 {
+                self.clock.advance(Duration::ZERO).await;
+                self.clock.asleep(LOOPS).await;
+            }
+        })
+        .await;
+    }
+
+    /// Waits, without any time passing, until something holds.
+    pub(crate) async fn until<F: Future<Output = bool>>(&self, what: &str, holds: impl Fn() -> F) {
+        soon(what, async {
+            while !holds().await {
+                tokio::task::yield_now().await;
+            }
+        })
+        .await;
+    }
+
+    /// Half an hour of silence: open sessions end and become memory.
+    pub(crate) async fn silence(&self) {
+        self.pass(32 * MINUTE).await;
+    }
+
+    /// All messages of the owner's scope, oldest first.
+    pub(crate) async fn messages(&self) -> Vec<Message> {
+        self.messages_of("ann").await
+    }
+
+    pub(crate) async fn messages_of(&self, user: &str) -> Vec<Message> {
+        let mut messages = self.store.messages_before(&scope(user), None, 10_000).await.unwrap();
+        messages.reverse();
+        messages
+    }
+
+    /// All sessions, oldest first.
+    pub(crate) async fn sessions(&self) -> Vec<Session> {
+        let filter = SessionFilter { limit: 1_000, ..SessionFilter::default() };
+        let mut sessions = self.store.sessions(filter).await.unwrap();
+        sessions.reverse();
+        sessions
+    }
+
+    /// Nodes of a kind in the owner's scope, oldest first.
+    pub(crate) async fn nodes(&self, kind: NodeKind) -> Vec<Node> {
+        let mut nodes = self.store.nodes_before(&scope("ann"), &[kind], None, 1_000).await.unwrap();
+        nodes.reverse();
+        nodes
+    }
+
+    /// The last prompt of a reply, both texts.
+    pub(crate) fn last_prompt(&self) -> String {
+        let requests = self.model.requests_for("reply");
+        let last = requests.last().unwrap();
+        format!("{}\n{}", last.system(), last.user())
+    }
+}
+
+pub(crate) fn incoming(user: &str, channel: &str, text: &str) -> Incoming {
+    Incoming {
+        scope: scope(user),
+        channel_id: channel.to_owned(),
+        content: text.to_owned(),
+        external_ref: None,
+    }
+}
+
+/// The part of a prompt under a heading, up to the next one.
+pub(crate) fn section<'a>(prompt: &'a str, heading: &str) -> &'a str {
+    let Some((_, rest)) = prompt.split_once(&format!("# {heading}\n")) else { return "" };
+    rest.split_once("\n# ").map_or(rest, |(section, _)| section)
+}
+
+async fn runtime(
+    store: &Arc<FaultyStore>,
+    clock: &SimulatedClock,
+    model: &ScriptedModel,
+    embedder: Option<Arc<dyn Embedder>>,
+    settings: RuntimeSettings,
+    life: u64,
+) -> Runtime {
+    let provider = ProviderSettings {
+        provider: "openai".to_owned(),
+        base_url: model.base_url(),
+        model: "scripted".to_owned(),
+        max_retries: 0,
+        ..ProviderSettings::default()
+    };
+    let provider = llm::connect(provider, Arc::new(NoPauses)).await.unwrap();
+    let clock = Arc::new(clock.clone());
+    let ledger = Ledger::start(store.clone());
+    let prompts = Prompts::load(None).unwrap();
+    let mind = LanguageMind::new(provider, clock.clone(), ledger, prompts, ReplySampling::default());
+    Runtime::new(Parts {
+        store: store.clone(),
+        embedder,
+        index: Arc::new(VectorIndex::default()),
+        mind: Arc::new(mind),
+        clock,
+        ids: Arc::new(SequentialIds::new(life)),
+        broadcast: Broadcast::new(format!("life{life}")),
+        settings,
+    })
+}
