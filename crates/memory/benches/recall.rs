@@ -1,12 +1,16 @@
 //! What recall costs without a database: the scan of the int8 matrix, the splitting of a question, and the formula.
 
 use std::hint::black_box;
+use std::path::Path;
+use std::process::Command;
+use std::time::Instant;
 
-use criterion::{BenchmarkId, Criterion, criterion_group, criterion_main};
+use criterion::{BenchmarkId, Criterion, criterion_group};
 use memory::recall::score::{Circumstances, score_node};
 use memory::recall::{IndexedText, RecallSettings, WordStatistics};
 use memory::text::{index_terms, query_terms};
 use memory::vector_index::Matrix;
+use serde_json::Value;
 
 const DIMENSION: usize = 384;
 /// Rough candidates of one sentence, as recall asks for them.
@@ -101,4 +105,48 @@ fn bench_node(now: jiff::Timestamp) -> memory::nodes::Node {
 }
 
 criterion_group!(benches, scan, words, formula);
-criterion_main!(benches);
+
+fn main() {
+    benches();
+    Criterion::default().configure_from_args().final_summary();
+    if let Some(python) = std::env::var_os("ECHOVESSEL_BENCH_PYTHON") {
+        compare(Path::new(&python));
+    }
+}
+
+/// The same scan by sqlite-vec, where a Python that has it (and apsw) is named by `ECHOVESSEL_BENCH_PYTHON`.
+fn compare(python: &Path) {
+    println!("{:>8} {:>12} {:>12} {:>7}", "rows", "this", "sqlite-vec", "times");
+    for rows in [1_000u64, 10_000, 100_000] {
+        let ours = median_scan(rows);
+        let script = Path::new(env!("CARGO_MANIFEST_DIR")).join("benches/scan_by_sqlite_vec.py");
+        let output = Command::new(python)
+            .arg(script)
+            .args([rows.to_string(), DIMENSION.to_string(), ROUGH.to_string()])
+            .output();
+        let answer = output.ok().and_then(|output| serde_json::from_slice::<Value>(&output.stdout).ok());
+        let Some(theirs) = answer.and_then(|answer| answer["median_ms"].as_f64()) else {
+            eprintln!("sqlite-vec could not be measured: that Python needs the packages sqlite-vec and apsw");
+            return;
+        };
+        println!("{rows:>8} {ours:>9.3} ms {theirs:>9.3} ms {:>7.1}", theirs / ours);
+    }
+}
+
+/// Milliseconds of one scan, as the median of some.
+fn median_scan(rows: u64) -> f64 {
+    let mut matrix = Matrix::default();
+    for seq in 0..rows {
+        matrix.insert(seq as i64, &vector(seq));
+    }
+    let mut times: Vec<f64> = (0..15)
+        .map(|round| {
+            let query = vector(rows + round + 1);
+            let started = Instant::now();
+            black_box(matrix.nearest(black_box(&query), ROUGH));
+            started.elapsed().as_secs_f64() * 1_000.0
+        })
+        .collect();
+    times.sort_by(f64::total_cmp);
+    times[times.len() / 2]
+}

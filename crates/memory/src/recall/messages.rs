@@ -21,9 +21,9 @@ use crate::vector_index::{VectorIndex, cosine};
 /// Messages that are looked at for their words.
 const WORD_CANDIDATES: usize = 100;
 /// Messages that are looked at for their meaning, per sentence.
-const VECTOR_CANDIDATES: usize = 100;
+const VECTOR_CANDIDATES: usize = 60;
 /// Best messages by words and meaning whose neighbours are looked at too.
-const NEIGHBOURHOODS: usize = 60;
+const NEIGHBOURHOODS: usize = 30;
 /// Saturation of repetition, as customary.
 const BM25_K1: f64 = 1.2;
 /// How much a long message is held back. Messages of a talk are short and of one kind.

@@ -4,18 +4,18 @@
 //! times and evidence edges → [`score`] gives each its number → the best are selected → verbatim passages are added, and
 //! what is pinned. After the fetch everything is pure.
 
-mod candidates;
-mod graph;
-mod messages;
-mod named;
-mod passages;
-mod pinned;
 mod query;
-mod receipt;
+mod candidates;
+mod words;
+mod named;
+mod graph;
 pub mod score;
 mod select;
+mod messages;
+mod passages;
+mod pinned;
+mod receipt;
 mod settings;
-mod words;
 
 use std::time::Instant;
 

@@ -33,7 +33,7 @@ pub struct Score {
     pub words: f64,
     /// `|emotional_impact| / 10`.
     pub impact: f64,
-    /// g; see [`super::graph::walk`].
+    /// g, the strength of the strongest evidence path to another node that the query hits.
     pub path: f64,
     /// `0.5·[any relational tag] + 0.5·g`.
     pub relational_bonus: f64,

@@ -111,7 +111,8 @@ impl<'a> IndexedText<'a> {
 
     /// Whether two texts have the same terms, whatever their order and number.
     pub fn same_terms(&self, other: &Self) -> bool {
-        self.places.len() == other.places.len() && self.places.keys().all(|term| other.places.contains_key(term))
+        self.places.len() == other.places.len()
+            && self.places.keys().all(|term| other.places.contains_key(term))
     }
 
     /// How often a term stands in the text.

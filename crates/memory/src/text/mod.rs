@@ -1,13 +1,13 @@
 //! What the memory knows of text: words in every script, quotes, sentences, tokens.
 
-mod borders;
-mod function_words;
-mod quote;
-mod segment;
-mod sentences;
 mod terms;
-mod time_phrase;
+mod segment;
+mod function_words;
+mod borders;
+mod quote;
+mod sentences;
 mod tokens;
+mod time_phrase;
 
 pub use borders::at_word_borders;
 pub(crate) use function_words::is_function_word;

@@ -1,0 +1,88 @@
+//! Personas, users, entities, costs.
+
+use super::*;
+
+#[async_trait]
+impl PersonaStore for FakeStore {
+    async fn ensure_persona(
+        &self,
+        _id: &PersonaId,
+        _name: &str,
+        _at: Timestamp,
+    ) -> Result<PersonaRecord, StoreError> {
+        refused()
+    }
+    async fn ensure_user(&self, _id: &UserId, _at: Timestamp) -> Result<UserRecord, StoreError> {
+        refused()
+    }
+    async fn personas(&self) -> Result<Vec<PersonaRecord>, StoreError> {
+        refused()
+    }
+    async fn set_user_timezone(&self, _id: &UserId, _timezone: &str) -> Result<(), StoreError> {
+        refused()
+    }
+    async fn rename_persona(&self, _id: &PersonaId, _name: &str) -> Result<(), StoreError> {
+        refused()
+    }
+    async fn core_blocks(&self, _scope: &Scope) -> Result<CoreBlocks, StoreError> {
+        refused()
+    }
+    async fn write_core_block(
+        &self,
+        _scope: &Scope,
+        _label: CoreBlockLabel,
+        _text: &str,
+        _edited_by: &str,
+        _at: Timestamp,
+    ) -> Result<(), StoreError> {
+        refused()
+    }
+    async fn mood(&self, _scope: &Scope) -> Result<Option<Mood>, StoreError> {
+        refused()
+    }
+}
+
+#[async_trait]
+impl EntityStore for FakeStore {
+    async fn entities_named(&self, scope: &Scope, folded: &[String]) -> Result<Vec<AliasHit>, StoreError> {
+        let data = self.data();
+        let of_scope = data.entities.iter().filter(|(of, _)| of == scope).map(|(_, entity)| entity);
+        let hits = of_scope.flat_map(|entity| {
+            let names = entity.aliases.iter().map(|alias| fold_name(alias));
+            names
+                .filter(|name| folded.contains(name))
+                .map(|folded| AliasHit { folded, entity: entity.clone() })
+        });
+        Ok(hits.collect())
+    }
+    async fn entities(&self, _scope: &Scope, _limit: u32) -> Result<Vec<Entity>, StoreError> {
+        refused()
+    }
+    async fn entities_of_nodes(&self, _nodes: &[NodeId]) -> Result<Vec<(NodeId, EntityId)>, StoreError> {
+        refused()
+    }
+}
+
+#[async_trait]
+impl LedgerStore for FakeStore {
+    async fn record_call(&self, _call: ModelCall) -> Result<(), StoreError> {
+        refused()
+    }
+    async fn receipt(&self, _turn: TurnId) -> Result<Option<Receipt>, StoreError> {
+        refused()
+    }
+    async fn counts(&self, _scope: &Scope) -> Result<[u64; 4], StoreError> {
+        refused()
+    }
+    async fn work_counts(&self) -> Result<[u64; 2], StoreError> {
+        refused()
+    }
+    async fn settle_rejected(
+        &self,
+        _id: RejectedId,
+        _approved: Option<NewNode>,
+        _at: Timestamp,
+    ) -> Result<CommitOutcome, StoreError> {
+        refused()
+    }
+}
