@@ -104,7 +104,7 @@ CREATE TABLE sessions (
     retry_at         INTEGER
 ) STRICT;
 CREATE UNIQUE INDEX sessions_open ON sessions (scope, channel_id) WHERE status = 'open';
-CREATE INDEX sessions_by_status ON sessions (status, first_message_at) WHERE status <> 'closed';
+CREATE INDEX sessions_by_status ON sessions (status, first_message_at);
 CREATE INDEX sessions_of_scope ON sessions (scope, first_message_at);
 CREATE INDEX sessions_by_start ON sessions (first_message_at);
 CREATE INDEX sessions_summarised ON sessions (scope, first_message_at) WHERE summary IS NOT NULL;

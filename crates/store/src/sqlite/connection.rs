@@ -75,9 +75,11 @@ fn open(path: &Path, access: OpenFlags, options: &StoreOptions) -> Result<Connec
     configure().map_err(|error: rusqlite::Error| Failure::from(error).of_write())
 }
 
-/// Moves the log into the file and empties it.
-pub(super) fn empty_log(connection: &Connection) -> rusqlite::Result<()> {
-    connection.query_row("PRAGMA wal_checkpoint(TRUNCATE)", [], |_| Ok(()))
+/// Moves the log into the file and empties it; says whether nobody was in the way.
+pub(super) fn empty_log(connection: &Connection) -> rusqlite::Result<bool> {
+    connection
+        .query_row("PRAGMA wal_checkpoint(TRUNCATE)", [], |row| row.get(0))
+        .map(|blocked: bool| !blocked)
 }
 
 /// Looks at the file before SQLite does, so that nothing foreign is touched. A missing file is created, readable by
@@ -86,7 +88,9 @@ fn inspect(path: &Path) -> Result<bool, StoreError> {
     match create(path) {
         Ok(_) => return Ok(true),
         Err(error) if error.kind() == ErrorKind::AlreadyExists => {}
-        Err(error) => return Err(StoreError::Unwritable(format!("{} can't be created: {error}", path.display()))),
+        Err(error) => {
+            return Err(StoreError::Unwritable(format!("{} can't be created: {error}", path.display())));
+        }
     }
     let unreadable = |error| StoreError::Unusable(format!("{} can't be read: {error}", path.display()));
     let mut header = Vec::with_capacity(100);

@@ -26,7 +26,8 @@ pub(super) fn commit_extraction(
         return Ok(CommitOutcome::AlreadyCommitted);
     }
     held(&session)?;
-    let origin = origin(connection, commit.session_id, &commit.scope, commit.at, commit.fingerprint.as_deref())?;
+    let origin =
+        origin(connection, commit.session_id, &commit.scope, commit.at, commit.fingerprint.as_deref())?;
     let mut events = 0_u32;
     for node in &commit.nodes {
         let written = new_nodes::insert_evidenced(unit, &origin, node)?;
@@ -73,14 +74,17 @@ pub(super) fn commit_reflection(
         return Ok(CommitOutcome::AlreadyCommitted);
     }
     held(&session)?;
-    let origin = origin(connection, commit.session_id, &commit.scope, commit.at, commit.fingerprint.as_deref())?;
+    let origin =
+        origin(connection, commit.session_id, &commit.scope, commit.at, commit.fingerprint.as_deref())?;
     let mut stored = false;
     for thought in &commit.thoughts {
         stored |= new_nodes::insert_filled(unit, &origin, thought)?.is_some();
     }
     if stored {
         connection
-            .prepare_cached("INSERT INTO reflections (id, scope, session_id, created_at) VALUES (?1, ?2, ?3, ?4)")?
+            .prepare_cached(
+                "INSERT INTO reflections (id, scope, session_id, created_at) VALUES (?1, ?2, ?3, ?4)",
+            )?
             .execute(params![
                 commit.id.0.into_bytes(),
                 origin.scope,
@@ -103,7 +107,9 @@ pub(super) fn settle_rejected(
 ) -> Result<CommitOutcome, Failure> {
     let waiting: Option<(i64, [u8; 16])> = unit
         .connection
-        .prepare_cached("SELECT scope, session_id FROM rejected_memories WHERE id = ?1 AND settled_at IS NULL")?
+        .prepare_cached(
+            "SELECT scope, session_id FROM rejected_memories WHERE id = ?1 AND settled_at IS NULL",
+        )?
         .query_row([id.0.into_bytes()], |row| Ok((row.get(0)?, row.get(1)?)))
         .optional()?;
     let Some((scope, session)) = waiting else { return Ok(CommitOutcome::AlreadyCommitted) };

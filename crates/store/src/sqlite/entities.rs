@@ -119,7 +119,9 @@ pub(super) fn read(connection: &Connection, row: &Row<'_>) -> Result<Entity> {
 
 fn named(connection: &Connection, scope: i64, folded: &[String]) -> Result<Vec<AliasHit>> {
     let mut statement = connection.prepare_cached(concat!(
-        "SELECT ", entity_columns!(), " FROM entity_aliases a JOIN entities e ON e.id = a.entity_id
+        "SELECT ",
+        entity_columns!(),
+        " FROM entity_aliases a JOIN entities e ON e.id = a.entity_id
          WHERE a.scope = ?1 AND a.folded = ?2"
     ))?;
     let mut hits = Vec::new();
@@ -133,7 +135,9 @@ fn named(connection: &Connection, scope: i64, folded: &[String]) -> Result<Vec<A
 fn last_changed(connection: &Connection, scope: i64, limit: u32) -> Result<Vec<Entity>> {
     connection
         .prepare_cached(concat!(
-            "SELECT ", entity_columns!(), " FROM entities e WHERE e.scope = ?1
+            "SELECT ",
+            entity_columns!(),
+            " FROM entities e WHERE e.scope = ?1
              ORDER BY e.updated_at DESC, e.id DESC LIMIT ?2"
         ))?
         .query_map(params![scope, limit], |row| read(connection, row))?

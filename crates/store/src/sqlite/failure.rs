@@ -33,7 +33,9 @@ impl Failure {
             Some(ErrorCode::ReadOnly | ErrorCode::CannotOpen | ErrorCode::PermissionDenied) => {
                 StoreError::Unwritable(format!("the file or its folder is read-only ({error})"))
             }
-            Some(ErrorCode::SystemIoFailure) => StoreError::Unwritable(format!("the device failed ({error})")),
+            Some(ErrorCode::SystemIoFailure) => {
+                StoreError::Unwritable(format!("the device failed ({error})"))
+            }
             Some(ErrorCode::DatabaseBusy | ErrorCode::DatabaseLocked) => StoreError::Busy(error.to_string()),
             Some(ErrorCode::DatabaseCorrupt | ErrorCode::NotADatabase) => StoreError::Unusable(format!(
                 "it is damaged ({error}). Run `echovessel doctor`; a backup may be needed"

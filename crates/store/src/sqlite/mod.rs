@@ -83,12 +83,18 @@ impl SqliteStore {
         blocking(move || check::check(&path, &options)).await
     }
 
-    /// Moves the log into the file and empties it.
+    /// Moves the log into the file and empties it, so that nothing of what was erased is left in it.
+    ///
+    /// # Errors
+    /// [`StoreError::Busy`] if somebody read or wrote all the time.
     pub async fn checkpoint(&self) -> Result<(), StoreError> {
         let (path, options) = (self.path.clone(), self.options.clone());
         blocking(move || {
             let connection = connection::open_for_maintenance(&path, &options)?;
-            connection::empty_log(&connection).map_err(|error| Failure::from(error).of_write())
+            match connection::empty_log(&connection).map_err(|error| Failure::from(error).of_write())? {
+                true => Ok(()),
+                false => Err(StoreError::Busy("its log is in use".to_owned())),
+            }
         })
         .await
     }
@@ -102,8 +108,8 @@ impl SqliteStore {
         self.writer.finished().await
     }
 
-    /// Bounds the file to so many pages of 4 KiB until it is closed; more than it has already is the least. Writing
-    /// beyond it fails as on a full disk. Gives the bound that holds.
+    /// Bounds the file to so many pages of 4 KiB, but not below its present size, until the store is closed. Beyond
+    /// it, writing fails as on a full disk. Gives the bound that holds.
     pub async fn limit_pages(&self, pages: u32) -> Result<u32, StoreError> {
         self.write(move |unit| {
             let statement = format!("PRAGMA max_page_count = {pages}");

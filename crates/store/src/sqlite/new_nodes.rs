@@ -20,7 +20,11 @@ pub(super) struct Origin {
 }
 
 /// Writes a node that rests on words. None, and nothing is written, if the messages that hold them are all gone.
-pub(super) fn insert_evidenced(unit: &mut UnitOfWork<'_>, origin: &Origin, node: &NewNode) -> Result<Option<i64>> {
+pub(super) fn insert_evidenced(
+    unit: &mut UnitOfWork<'_>,
+    origin: &Origin,
+    node: &NewNode,
+) -> Result<Option<i64>> {
     let evidence = living(unit.connection, origin.scope, &node.evidence)?;
     if evidence.is_empty() {
         return Ok(None);
@@ -32,7 +36,11 @@ pub(super) fn insert_evidenced(unit: &mut UnitOfWork<'_>, origin: &Origin, node:
 }
 
 /// Writes a node that rests on events. None, and nothing is written, if they are all gone.
-pub(super) fn insert_filled(unit: &mut UnitOfWork<'_>, origin: &Origin, node: &NewNode) -> Result<Option<i64>> {
+pub(super) fn insert_filled(
+    unit: &mut UnitOfWork<'_>,
+    origin: &Origin,
+    node: &NewNode,
+) -> Result<Option<i64>> {
     let mut lives = false;
     for event in &node.filling {
         lives |= number(unit.connection, origin.scope, *event)?.is_some();
@@ -68,12 +76,14 @@ pub(super) fn living<'a>(
     scope: i64,
     evidence: &'a [Evidence],
 ) -> Result<Vec<(i64, &'a Evidence)>> {
-    let mut statement = connection
-        .prepare_cached("SELECT seq FROM recall_messages WHERE id = ?1 AND scope = ?2 AND deleted_at IS NULL")?;
+    let mut statement = connection.prepare_cached(
+        "SELECT seq FROM recall_messages WHERE id = ?1 AND scope = ?2 AND deleted_at IS NULL",
+    )?;
     let mut found = Vec::with_capacity(evidence.len());
     for quote in evidence {
-        let message: Option<i64> =
-            statement.query_row(params![quote.message_id.0.into_bytes(), scope], |row| row.get(0)).optional()?;
+        let message: Option<i64> = statement
+            .query_row(params![quote.message_id.0.into_bytes(), scope], |row| row.get(0))
+            .optional()?;
         found.extend(message.map(|seq| (seq, quote)));
     }
     Ok(found)

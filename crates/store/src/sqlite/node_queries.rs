@@ -14,7 +14,9 @@ use super::rows::{self, Word, microseconds, node_columns};
 /// Live, current nodes by number.
 pub(super) fn numbered(connection: &Connection, scope: i64, seqs: &[i64]) -> Result<Vec<IndexedNode>> {
     let mut statement = connection.prepare_cached(concat!(
-        "SELECT ", node_columns!(), ", n.terms, v.readability
+        "SELECT ",
+        node_columns!(),
+        ", n.terms, v.readability
          FROM concept_nodes n LEFT JOIN node_vectors v ON v.seq = n.seq
          WHERE n.seq = ?1 AND n.scope = ?2 AND n.deleted_at IS NULL AND n.superseded_by IS NULL"
     ))?;
@@ -36,7 +38,9 @@ pub(super) fn numbered(connection: &Connection, scope: i64, seqs: &[i64]) -> Res
 pub(super) fn by_id(connection: &Connection, id: NodeId) -> Result<Option<Evidential>> {
     let found = connection
         .prepare_cached(concat!(
-            "SELECT ", node_columns!(), " FROM concept_nodes n WHERE n.id = ?1 AND n.deleted_at IS NULL"
+            "SELECT ",
+            node_columns!(),
+            " FROM concept_nodes n WHERE n.id = ?1 AND n.deleted_at IS NULL"
         ))?
         .query_row([id.0.into_bytes()], rows::node)
         .optional()?;
@@ -82,9 +86,16 @@ pub(super) fn before_number(
 }
 
 /// Live events since a moment, superseded ones too, oldest first.
-pub(super) fn events_since(connection: &Connection, scope: i64, since: Timestamp, limit: u32) -> Result<Vec<Node>> {
+pub(super) fn events_since(
+    connection: &Connection,
+    scope: i64,
+    since: Timestamp,
+    limit: u32,
+) -> Result<Vec<Node>> {
     let mut statement = connection.prepare_cached(concat!(
-        "SELECT ", node_columns!(), " FROM concept_nodes n
+        "SELECT ",
+        node_columns!(),
+        " FROM concept_nodes n
          WHERE n.scope = ?1 AND n.created_at >= ?2 AND n.type = 'event' AND n.deleted_at IS NULL
          ORDER BY n.created_at DESC, n.seq DESC LIMIT ?3"
     ))?;
@@ -103,7 +114,9 @@ pub(super) fn about(
     limit: u32,
 ) -> Result<Vec<Node>> {
     let mut pinned = connection.prepare_cached(concat!(
-        "SELECT ", node_columns!(), " FROM concept_nodes n
+        "SELECT ",
+        node_columns!(),
+        " FROM concept_nodes n
          WHERE n.scope = ?1 AND n.type = ?2 AND n.subject = ?3 AND n.pinned = 1
            AND n.deleted_at IS NULL AND n.superseded_by IS NULL
          ORDER BY n.seq DESC LIMIT ?4"
@@ -127,7 +140,12 @@ pub(super) fn about(
 }
 
 /// Numbers of live, current nodes linked to any of the entities, newest first.
-pub(super) fn linked_to(connection: &Connection, scope: i64, entities: &[EntityId], limit: u32) -> Result<Vec<i64>> {
+pub(super) fn linked_to(
+    connection: &Connection,
+    scope: i64,
+    entities: &[EntityId],
+    limit: u32,
+) -> Result<Vec<i64>> {
     let mut statement = connection.prepare_cached(
         "SELECT l.node_seq FROM concept_node_entities l CROSS JOIN concept_nodes n ON n.seq = l.node_seq
          WHERE l.entity_id = ?1 AND n.scope = ?2 AND n.deleted_at IS NULL AND n.superseded_by IS NULL

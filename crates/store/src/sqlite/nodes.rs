@@ -8,8 +8,8 @@ use memory::Scope;
 use memory::identifiers::{EntityId, NodeId};
 use memory::nodes::{Node, NodeKind, RejectedMemory, Subject};
 use memory::ports::{
-    Corpus, CorpusSize, Embedding, Evidential, FillingEdge, IndexedNode, NodeStore, Phrase, PhraseHits, StoreError,
-    StoredVector, TimelineItem,
+    Corpus, CorpusSize, Embedding, Evidential, FillingEdge, IndexedNode, NodeStore, Phrase, PhraseHits,
+    StoreError, StoredVector, TimelineItem,
 };
 use rusqlite::{OptionalExtension, Result, params};
 
@@ -40,7 +40,8 @@ impl NodeStore for SqliteStore {
                 let nowhere = PhraseHits { document_frequency: 0, seqs: Vec::new() };
                 return Ok(vec![nowhere; phrases.len()]);
             };
-            let hits = phrases.iter().map(|phrase| words::phrase_hits(connection, corpus, scope, phrase, limit));
+            let hits =
+                phrases.iter().map(|phrase| words::phrase_hits(connection, corpus, scope, phrase, limit));
             Ok(hits.collect::<Result<_>>()?)
         })
         .await
@@ -48,7 +49,8 @@ impl NodeStore for SqliteStore {
 
     async fn nodes_numbered(&self, scope: &Scope, seqs: &[i64]) -> Result<Vec<IndexedNode>, StoreError> {
         let seqs = seqs.to_vec();
-        self.read_scope(scope, move |connection, scope| Ok(node_queries::numbered(connection, scope, &seqs)?)).await
+        self.read_scope(scope, move |connection, scope| Ok(node_queries::numbered(connection, scope, &seqs)?))
+            .await
     }
 
     async fn node(&self, id: NodeId) -> Result<Option<Evidential>, StoreError> {
@@ -63,12 +65,22 @@ impl NodeStore for SqliteStore {
         limit: u32,
     ) -> Result<Vec<Node>, StoreError> {
         let kinds: BTreeSet<NodeKind> = kinds.iter().copied().collect();
-        self.read_scope(scope, move |connection, scope| Ok(node_queries::before_number(connection, scope, &kinds, before, limit)?))
-            .await
+        self.read_scope(scope, move |connection, scope| {
+            Ok(node_queries::before_number(connection, scope, &kinds, before, limit)?)
+        })
+        .await
     }
 
-    async fn events_since(&self, scope: &Scope, since: Timestamp, limit: u32) -> Result<Vec<Node>, StoreError> {
-        self.read_scope(scope, move |connection, scope| Ok(node_queries::events_since(connection, scope, since, limit)?)).await
+    async fn events_since(
+        &self,
+        scope: &Scope,
+        since: Timestamp,
+        limit: u32,
+    ) -> Result<Vec<Node>, StoreError> {
+        self.read_scope(scope, move |connection, scope| {
+            Ok(node_queries::events_since(connection, scope, since, limit)?)
+        })
+        .await
     }
 
     async fn nodes_about(
@@ -79,12 +91,23 @@ impl NodeStore for SqliteStore {
         limit: u32,
     ) -> Result<Vec<Node>, StoreError> {
         let subjects: BTreeSet<Subject> = subjects.iter().copied().collect();
-        self.read_scope(scope, move |connection, scope| Ok(node_queries::about(connection, scope, kind, &subjects, limit)?)).await
+        self.read_scope(scope, move |connection, scope| {
+            Ok(node_queries::about(connection, scope, kind, &subjects, limit)?)
+        })
+        .await
     }
 
-    async fn nodes_linked_to(&self, scope: &Scope, entities: &[EntityId], limit: u32) -> Result<Vec<i64>, StoreError> {
+    async fn nodes_linked_to(
+        &self,
+        scope: &Scope,
+        entities: &[EntityId],
+        limit: u32,
+    ) -> Result<Vec<i64>, StoreError> {
         let entities = entities.to_vec();
-        self.read_scope(scope, move |connection, scope| Ok(node_queries::linked_to(connection, scope, &entities, limit)?)).await
+        self.read_scope(scope, move |connection, scope| {
+            Ok(node_queries::linked_to(connection, scope, &entities, limit)?)
+        })
+        .await
     }
 
     async fn nodes_within(
@@ -94,12 +117,23 @@ impl NodeStore for SqliteStore {
         end: Timestamp,
         limit: u32,
     ) -> Result<Vec<i64>, StoreError> {
-        self.read_scope(scope, move |connection, scope| Ok(node_queries::within(connection, scope, start, end, limit)?)).await
+        self.read_scope(scope, move |connection, scope| {
+            Ok(node_queries::within(connection, scope, start, end, limit)?)
+        })
+        .await
     }
 
-    async fn filling_edges(&self, scope: &Scope, seqs: &[i64], limit: u32) -> Result<Vec<FillingEdge>, StoreError> {
+    async fn filling_edges(
+        &self,
+        scope: &Scope,
+        seqs: &[i64],
+        limit: u32,
+    ) -> Result<Vec<FillingEdge>, StoreError> {
         let seqs = seqs.to_vec();
-        self.read_scope(scope, move |connection, scope| Ok(node_queries::filling_edges(connection, scope, &seqs, limit)?)).await
+        self.read_scope(scope, move |connection, scope| {
+            Ok(node_queries::filling_edges(connection, scope, &seqs, limit)?)
+        })
+        .await
     }
 
     async fn vectors_after(
@@ -150,8 +184,11 @@ impl NodeStore for SqliteStore {
     async fn nodes_without_vector(&self, fingerprint: &str, limit: u32) -> Result<Vec<Node>, StoreError> {
         let fingerprint = fingerprint.to_owned();
         self.read(move |connection| {
-            let mut statement = connection
-                .prepare_cached(concat!("SELECT ", node_columns!(), " FROM concept_nodes n WHERE n.seq = ?1"))?;
+            let mut statement = connection.prepare_cached(concat!(
+                "SELECT ",
+                node_columns!(),
+                " FROM concept_nodes n WHERE n.seq = ?1"
+            ))?;
             let seqs = vectors::missing(connection, Corpus::Nodes, &fingerprint, limit)?;
             let nodes = seqs.into_iter().map(|seq| statement.query_row([seq], rows::node));
             Ok(nodes.collect::<Result<_>>()?)
@@ -167,7 +204,8 @@ impl NodeStore for SqliteStore {
         let fingerprint = fingerprint.to_owned();
         self.write(move |unit| {
             let model = vectors::model_or_new(unit.connection, &fingerprint)?;
-            let mut statement = unit.connection.prepare_cached("SELECT seq FROM concept_nodes WHERE id = ?1")?;
+            let mut statement =
+                unit.connection.prepare_cached("SELECT seq FROM concept_nodes WHERE id = ?1")?;
             for (id, embedding) in &embeddings {
                 let seq: Option<i64> =
                     statement.query_row([id.0.into_bytes()], |row| row.get(0)).optional()?;

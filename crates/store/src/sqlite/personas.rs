@@ -8,12 +8,17 @@ use memory::ports::{PersonaRecord, PersonaStore, StoreError, UserRecord};
 use memory::{PersonaId, Scope, UserId};
 use rusqlite::{Connection, OptionalExtension, Result, Row, params};
 
-use super::rows::{self, Word, microseconds, to_json};
 use super::SqliteStore;
+use super::rows::{self, Word, microseconds, to_json};
 
 #[async_trait]
 impl PersonaStore for SqliteStore {
-    async fn ensure_persona(&self, id: &PersonaId, name: &str, at: Timestamp) -> Result<PersonaRecord, StoreError> {
+    async fn ensure_persona(
+        &self,
+        id: &PersonaId,
+        name: &str,
+        at: Timestamp,
+    ) -> Result<PersonaRecord, StoreError> {
         let (id, name) = (id.clone(), name.to_owned());
         self.write(move |unit| {
             unit.connection
@@ -89,7 +94,8 @@ impl PersonaStore for SqliteStore {
         edited_by: &str,
         at: Timestamp,
     ) -> Result<(), StoreError> {
-        let edit = Edit { scope: scope.clone(), label, text: text.to_owned(), edited_by: edited_by.to_owned(), at };
+        let edit =
+            Edit { scope: scope.clone(), label, text: text.to_owned(), edited_by: edited_by.to_owned(), at };
         self.write(move |unit| Ok(write_core_block(unit.connection, &edit)?)).await
     }
 

@@ -28,6 +28,7 @@ impl Readers {
             let (done, ended) = oneshot::channel();
             finished.push(ended);
             let body = move || {
+                let _guard = work.abandoned_at_end();
                 while let Some(jobs) = work.take(1) {
                     jobs.into_iter().for_each(|job| job(&mut connection));
                 }

@@ -238,7 +238,12 @@ fn list<T: DeserializeOwned>(row: &Row<'_>, column: usize) -> Result<Vec<T>> {
 
 /// Reads `quote, span_start, span_end` and the message's id.
 pub(super) fn evidence(row: &Row<'_>) -> Result<Evidence> {
-    Ok(Evidence { quote: row.get(0)?, start: row.get(1)?, end: row.get(2)?, message_id: MessageId(uuid(row, 3)?) })
+    Ok(Evidence {
+        quote: row.get(0)?,
+        start: row.get(1)?,
+        end: row.get(2)?,
+        message_id: MessageId(uuid(row, 3)?),
+    })
 }
 
 /// Reads `id, session_id, description, emotional_impact, evidence, reason, created_at`.

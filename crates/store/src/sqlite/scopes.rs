@@ -29,7 +29,9 @@ pub(super) fn count_message(connection: &Connection, scope: i64) -> Result<()> {
 }
 
 pub(super) fn count_node(connection: &Connection, scope: i64) -> Result<()> {
-    connection.prepare_cached("UPDATE scopes SET node_count = node_count + 1 WHERE number = ?1")?.execute([scope])?;
+    connection
+        .prepare_cached("UPDATE scopes SET node_count = node_count + 1 WHERE number = ?1")?
+        .execute([scope])?;
     Ok(())
 }
 

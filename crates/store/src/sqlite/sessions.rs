@@ -5,8 +5,8 @@ use jiff::Timestamp;
 use memory::Scope;
 use memory::identifiers::{SessionId, TurnId};
 use memory::ports::{
-    CommitOutcome, ExtractionCommit, FailedAttempt, NewMessage, ReflectionCommit, SessionFilter, SessionStore,
-    StoreError,
+    CommitOutcome, ExtractionCommit, FailedAttempt, NewMessage, ReflectionCommit, SessionFilter,
+    SessionStore, StoreError,
 };
 use memory::sessions::{CloseTrigger, Session, SessionStatus};
 use rusqlite::{Connection, OptionalExtension, Result, Row, params};
@@ -98,7 +98,9 @@ impl SessionStore for SqliteStore {
     async fn summarised_sessions(&self, scope: &Scope, limit: u32) -> Result<Vec<Session>, StoreError> {
         self.read_scope(scope, move |connection, scope| {
             let mut statement = connection.prepare_cached(concat!(
-                "SELECT ", session_columns!(), " FROM sessions c JOIN scopes s ON s.number = c.scope
+                "SELECT ",
+                session_columns!(),
+                " FROM sessions c JOIN scopes s ON s.number = c.scope
                  WHERE c.scope = ?1 AND c.summary IS NOT NULL
                  ORDER BY c.first_message_at DESC, c.id DESC LIMIT ?2"
             ))?;
@@ -133,7 +135,9 @@ impl SessionStore for SqliteStore {
 pub(super) fn by_id(connection: &Connection, id: SessionId) -> Result<Option<Session>> {
     connection
         .prepare_cached(concat!(
-            "SELECT ", session_columns!(), " FROM sessions c JOIN scopes s ON s.number = c.scope WHERE c.id = ?1"
+            "SELECT ",
+            session_columns!(),
+            " FROM sessions c JOIN scopes s ON s.number = c.scope WHERE c.id = ?1"
         ))?
         .query_row([id.0.into_bytes()], rows::session)
         .optional()
@@ -143,7 +147,9 @@ pub(super) fn by_id(connection: &Connection, id: SessionId) -> Result<Option<Ses
 pub(super) fn open(connection: &Connection, scope: i64, channel_id: &str) -> Result<Option<Session>> {
     connection
         .prepare_cached(concat!(
-            "SELECT ", session_columns!(), " FROM sessions c JOIN scopes s ON s.number = c.scope
+            "SELECT ",
+            session_columns!(),
+            " FROM sessions c JOIN scopes s ON s.number = c.scope
              WHERE c.scope = ?1 AND c.channel_id = ?2 AND c.status = 'open'"
         ))?
         .query_row(params![scope, channel_id], rows::session)
@@ -154,7 +160,9 @@ pub(super) fn open(connection: &Connection, scope: i64, channel_id: &str) -> Res
 pub(super) fn open_of_turn(connection: &Connection, scope: i64, turn: TurnId) -> Result<Option<Session>> {
     connection
         .prepare_cached(concat!(
-            "SELECT ", session_columns!(), " FROM turns t JOIN sessions c ON c.id = t.session_id
+            "SELECT ",
+            session_columns!(),
+            " FROM turns t JOIN sessions c ON c.id = t.session_id
                  JOIN scopes s ON s.number = c.scope
              WHERE t.id = ?1 AND c.scope = ?2 AND c.status = 'open'"
         ))?
@@ -181,7 +189,12 @@ pub(super) fn begin(connection: &Connection, scope: i64, first: &NewMessage) -> 
 }
 
 /// Counts one more message in.
-pub(super) fn extend(connection: &Connection, session: Session, tokens: u32, at: Timestamp) -> Result<Session> {
+pub(super) fn extend(
+    connection: &Connection,
+    session: Session,
+    tokens: u32,
+    at: Timestamp,
+) -> Result<Session> {
     connection
         .prepare_cached(
             "UPDATE sessions SET message_count = message_count + 1, total_tokens = total_tokens + ?2,
@@ -208,7 +221,9 @@ pub(super) fn end(connection: &Connection, session: Session, trigger: CloseTrigg
 fn end_quiet(connection: &Connection, before: Timestamp, trigger: CloseTrigger) -> Result<Vec<Session>> {
     let quiet: Vec<Session> = connection
         .prepare_cached(concat!(
-            "SELECT ", session_columns!(), " FROM sessions c JOIN scopes s ON s.number = c.scope
+            "SELECT ",
+            session_columns!(),
+            " FROM sessions c JOIN scopes s ON s.number = c.scope
              WHERE c.status = 'open' AND c.last_message_at < ?1
                AND NOT EXISTS (SELECT 1 FROM turns t WHERE t.session_id = c.id AND t.status = 'pending')
              ORDER BY c.first_message_at, c.id"
@@ -271,7 +286,9 @@ fn list(connection: &Connection, filter: &SessionFilter) -> Result<Vec<Session>>
     }
     connection
         .prepare_cached(concat!(
-            "SELECT ", session_columns!(), " FROM sessions c JOIN scopes s ON s.number = c.scope
+            "SELECT ",
+            session_columns!(),
+            " FROM sessions c JOIN scopes s ON s.number = c.scope
              WHERE (c.first_message_at, c.id) < (?1, ?2) AND (?3 IS NULL OR c.status = ?3)
              ORDER BY c.first_message_at DESC, c.id DESC LIMIT ?4"
         ))?

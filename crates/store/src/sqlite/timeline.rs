@@ -30,7 +30,9 @@ pub(super) fn timeline(
 
 fn nodes(connection: &Connection, scope: i64, end: i64, limit: u32) -> Result<Vec<Entry>> {
     let mut statement = connection.prepare_cached(concat!(
-        "SELECT ", node_columns!(), " FROM concept_nodes n
+        "SELECT ",
+        node_columns!(),
+        " FROM concept_nodes n
          WHERE n.scope = ?1 AND n.created_at < ?2 AND n.deleted_at IS NULL
          ORDER BY n.created_at DESC, n.seq DESC LIMIT ?3"
     ))?;
@@ -41,18 +43,23 @@ fn nodes(connection: &Connection, scope: i64, end: i64, limit: u32) -> Result<Ve
 /// Entities of whom it is settled who they are.
 fn named_entities(connection: &Connection, scope: i64, end: i64, limit: u32) -> Result<Vec<Entry>> {
     let mut statement = connection.prepare_cached(concat!(
-        "SELECT ", entities::entity_columns!(), " FROM entities e
+        "SELECT ",
+        entities::entity_columns!(),
+        " FROM entities e
          WHERE e.scope = ?1 AND e.created_at < ?2 AND e.merge_status <> 'uncertain'
          ORDER BY e.created_at DESC, e.id DESC LIMIT ?3"
     ))?;
-    let entry = |entity: memory::entities::Entity| (entity.created_at, TimelineItem::Entity(Box::new(entity)));
+    let entry =
+        |entity: memory::entities::Entity| (entity.created_at, TimelineItem::Entity(Box::new(entity)));
     let read = |row: &rusqlite::Row<'_>| entities::read(connection, row).map(entry);
     statement.query_map(params![scope, end, limit], read)?.collect()
 }
 
 fn closed_sessions(connection: &Connection, scope: i64, end: i64, limit: u32) -> Result<Vec<Entry>> {
     let mut statement = connection.prepare_cached(concat!(
-        "SELECT ", session_columns!(), ", (SELECT count(*) FROM concept_nodes n
+        "SELECT ",
+        session_columns!(),
+        ", (SELECT count(*) FROM concept_nodes n
              WHERE n.source_session_id = c.id AND n.type = 'thought' AND n.deleted_at IS NULL)
          FROM sessions c JOIN scopes s ON s.number = c.scope
          WHERE c.scope = ?1 AND c.status = 'closed' AND c.closed_at < ?2

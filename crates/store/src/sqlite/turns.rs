@@ -43,14 +43,18 @@ pub(super) fn answer(connection: &Connection, id: TurnId) -> Result<()> {
 
 pub(super) fn fail(connection: &Connection, id: TurnId, reason: &str) -> Result<()> {
     connection
-        .prepare_cached("UPDATE turns SET status = 'failed', reason = ?2 WHERE id = ?1 AND status = 'pending'")?
+        .prepare_cached(
+            "UPDATE turns SET status = 'failed', reason = ?2 WHERE id = ?1 AND status = 'pending'",
+        )?
         .execute(params![id.0.into_bytes(), reason])?;
     Ok(())
 }
 
 pub(super) fn reopen(connection: &Connection, id: TurnId) -> Result<Option<Turn>> {
     let changed = connection
-        .prepare_cached("UPDATE turns SET status = 'pending', reason = NULL WHERE id = ?1 AND status = 'failed'")?
+        .prepare_cached(
+            "UPDATE turns SET status = 'pending', reason = NULL WHERE id = ?1 AND status = 'failed'",
+        )?
         .execute([id.0.into_bytes()])?;
     if changed == 0 { Ok(None) } else { by_id(connection, id) }
 }
@@ -58,7 +62,9 @@ pub(super) fn reopen(connection: &Connection, id: TurnId) -> Result<Option<Turn>
 pub(super) fn pending(connection: &Connection) -> Result<Vec<Turn>> {
     connection
         .prepare_cached(concat!(
-            "SELECT ", turn_columns!(), " FROM turns t JOIN scopes s ON s.number = t.scope
+            "SELECT ",
+            turn_columns!(),
+            " FROM turns t JOIN scopes s ON s.number = t.scope
              WHERE t.status = 'pending' ORDER BY t.started_at, t.id"
         ))?
         .query_map([], rows::turn)?
@@ -68,7 +74,9 @@ pub(super) fn pending(connection: &Connection) -> Result<Vec<Turn>> {
 pub(super) fn by_id(connection: &Connection, id: TurnId) -> Result<Option<Turn>> {
     connection
         .prepare_cached(concat!(
-            "SELECT ", turn_columns!(), " FROM turns t JOIN scopes s ON s.number = t.scope WHERE t.id = ?1"
+            "SELECT ",
+            turn_columns!(),
+            " FROM turns t JOIN scopes s ON s.number = t.scope WHERE t.id = ?1"
         ))?
         .query_row([id.0.into_bytes()], rows::turn)
         .optional()

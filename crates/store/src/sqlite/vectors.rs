@@ -34,7 +34,13 @@ pub(super) fn model_or_new(connection: &Connection, fingerprint: &str) -> Result
 }
 
 /// Writes the vector of a live row, in place of one it may have, under a new revision.
-pub(super) fn put(connection: &Connection, corpus: Corpus, seq: i64, model: i64, embedding: &Embedding) -> Result<()> {
+pub(super) fn put(
+    connection: &Connection,
+    corpus: Corpus,
+    seq: i64,
+    model: i64,
+    embedding: &Embedding,
+) -> Result<()> {
     let Tables { rows, vectors } = tables(corpus);
     let update = format!("UPDATE {rows} SET embedding_model = ?2 WHERE seq = ?1 AND deleted_at IS NULL");
     if connection.prepare_cached(&update)?.execute(params![seq, model])? == 0 {
@@ -92,7 +98,12 @@ pub(super) fn numbered(
 }
 
 /// Numbers of live rows without a vector of this model, newest first: those with none and those of other models.
-pub(super) fn missing(connection: &Connection, corpus: Corpus, fingerprint: &str, limit: u32) -> Result<Vec<i64>> {
+pub(super) fn missing(
+    connection: &Connection,
+    corpus: Corpus,
+    fingerprint: &str,
+    limit: u32,
+) -> Result<Vec<i64>> {
     let rows = tables(corpus).rows;
     let mut others: Vec<Option<i64>> = connection
         .prepare_cached("SELECT number FROM embedding_models WHERE fingerprint <> ?1")?

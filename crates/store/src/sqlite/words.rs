@@ -6,7 +6,13 @@ use memory::ports::{Corpus, Phrase, PhraseHits};
 use rusqlite::{Connection, Result, params};
 
 /// Adds a row's terms.
-pub(super) fn insert(connection: &Connection, corpus: Corpus, seq: i64, scope: i64, terms: &str) -> Result<()> {
+pub(super) fn insert(
+    connection: &Connection,
+    corpus: Corpus,
+    seq: i64,
+    scope: i64,
+    terms: &str,
+) -> Result<()> {
     let statement = match corpus {
         Corpus::Messages => "INSERT INTO message_words (rowid, terms) VALUES (?1, ?2)",
         Corpus::Nodes => "INSERT INTO node_words (rowid, terms) VALUES (?1, ?2)",
@@ -27,7 +33,9 @@ pub(super) fn phrase_hits(
         Corpus::Messages => {
             "SELECT rowid FROM message_words WHERE message_words MATCH ?1 ORDER BY rowid DESC LIMIT ?2"
         }
-        Corpus::Nodes => "SELECT rowid FROM node_words WHERE node_words MATCH ?1 ORDER BY rowid DESC LIMIT ?2",
+        Corpus::Nodes => {
+            "SELECT rowid FROM node_words WHERE node_words MATCH ?1 ORDER BY rowid DESC LIMIT ?2"
+        }
     };
     let mut hits = PhraseHits { document_frequency: 0, seqs: Vec::new() };
     let Some(query) = query(scope, phrase) else { return Ok(hits) };

@@ -89,13 +89,14 @@ impl Writer {
         let (done, finished) = oneshot::channel();
         let (work, count) = (Arc::clone(&queue), Arc::clone(&commits));
         let body = move || {
+            let _guard = work.abandoned_at_end();
             while let Some(group) = work.take(GROUP_MAX) {
                 commit_all(&connection, group, &count);
             }
             let emptied = super::connection::empty_log(&connection);
-            let ended = connection.close().map_err(|(_, error)| error).and(emptied);
+            let closed = connection.close().map_err(|(_, error)| error);
             // Nobody may be waiting for the end.
-            let _ = done.send(ended.map_err(|error| Failure::from(error).of_write()));
+            let _ = done.send(emptied.and(closed).map_err(|error| Failure::from(error).of_write()));
         };
         thread::Builder::new().name("store-writer".to_owned()).spawn(body).map_err(no_thread)?;
         Ok(Self { queue, commits, finished: Mutex::new(Some(finished)) })
@@ -143,18 +144,25 @@ pub(super) fn no_thread(error: std::io::Error) -> StoreError {
 fn commit_all(connection: &Connection, mut group: Vec<Box<dyn Command>>, commits: &AtomicU64) {
     let outcomes = match commit(connection, &mut group, commits) {
         Ok(outcomes) => outcomes,
-        Err(failure) if group.len() == 1 => vec![Err(failure.of_write())],
-        Err(failure) => {
-            tracing::warn!("{} writes failed as a group, each is tried by itself: {failure}", group.len());
-            group.iter_mut().map(|command| commit_one(connection, command, commits)).collect()
-        }
+        Err(failure) => match failure.of_write() {
+            error if group.len() > 1 && !matches!(error, StoreError::Busy(_)) => {
+                tracing::warn!("{} writes failed as a group, each is tried by itself: {error}", group.len());
+                group.iter_mut().map(|command| commit_one(connection, command, commits)).collect()
+            }
+            // Alone it would wait for the other process as long again.
+            error => vec![Err(error); group.len()],
+        },
     };
     for (command, outcome) in group.into_iter().zip(outcomes) {
         command.answer(outcome);
     }
 }
 
-fn commit_one(connection: &Connection, command: &mut Box<dyn Command>, commits: &AtomicU64) -> Result<(), StoreError> {
+fn commit_one(
+    connection: &Connection,
+    command: &mut Box<dyn Command>,
+    commits: &AtomicU64,
+) -> Result<(), StoreError> {
     let outcomes = commit(connection, std::slice::from_mut(command), commits).map_err(Failure::of_write)?;
     outcomes.into_iter().collect()
 }
@@ -179,7 +187,10 @@ fn commit(
     outcome
 }
 
-fn run_all(connection: &Connection, group: &mut [Box<dyn Command>]) -> Result<Vec<Result<(), StoreError>>, Failure> {
+fn run_all(
+    connection: &Connection,
+    group: &mut [Box<dyn Command>],
+) -> Result<Vec<Result<(), StoreError>>, Failure> {
     let mut unit = UnitOfWork { connection, words: Vec::new() };
     if let [command] = group {
         command.run(&mut unit)?;
@@ -192,7 +203,9 @@ fn run_all(connection: &Connection, group: &mut [Box<dyn Command>]) -> Result<Ve
         execute(connection, "SAVEPOINT command")?;
         let outcome = command.run(&mut unit);
         match outcome {
-            Err(failure) if failure.spoils_transaction() || connection.is_autocommit() => return Err(failure),
+            Err(failure) if failure.spoils_transaction() || connection.is_autocommit() => {
+                return Err(failure);
+            }
             Err(failure) => {
                 execute(connection, "ROLLBACK TO command")?;
                 unit.words.truncate(words_before);

@@ -16,7 +16,8 @@ async fn a_full_disk_is_said_so_and_reading_goes_on() {
     let refused = home.store.capture(home.line(&long), policy, None).await;
     assert!(matches!(refused, Err(StoreError::Unwritable(_))), "{refused:?}");
     // As a group, too: each of them is told, and nothing is half-written.
-    let together = futures_util::future::join_all((0..8).map(|_| home.store.capture(home.line(&long), policy, None)));
+    let together =
+        futures_util::future::join_all((0..8).map(|_| home.store.capture(home.line(&long), policy, None)));
     for refused in together.await {
         assert!(matches!(refused, Err(StoreError::Unwritable(_))), "{refused:?}");
     }
@@ -77,7 +78,8 @@ async fn a_closed_store_refuses() {
 #[tokio::test]
 async fn another_process_that_holds_the_database_is_waited_for() {
     let home = Home::open().await;
-    let options = StoreOptions { busy_timeout: std::time::Duration::from_millis(1), ..StoreOptions::default() };
+    let options =
+        StoreOptions { busy_timeout: std::time::Duration::from_millis(1), ..StoreOptions::default() };
     let second = SqliteStore::open(&home.path, options).unwrap();
     let holder = rusqlite::Connection::open(&home.path).unwrap();
     holder.execute_batch("BEGIN IMMEDIATE").unwrap();

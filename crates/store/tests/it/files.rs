@@ -47,7 +47,8 @@ fn refused(path: &std::path::Path) -> String {
 /// Names and bytes of all files of a folder.
 fn state(folder: &TempDir) -> Vec<(std::ffi::OsString, Vec<u8>)> {
     let entries = fs::read_dir(folder.path()).unwrap().map(|entry| entry.unwrap());
-    let mut files: Vec<_> = entries.map(|entry| (entry.file_name(), fs::read(entry.path()).unwrap())).collect();
+    let mut files: Vec<_> =
+        entries.map(|entry| (entry.file_name(), fs::read(entry.path()).unwrap())).collect();
     files.sort();
     files
 }
@@ -57,7 +58,11 @@ fn a_foreign_database_is_left_as_it_is() {
     let folder = TempDir::new().unwrap();
     let path = folder.path().join("home.db");
     let foreign = rusqlite::Connection::open(&path).unwrap();
-    foreign.execute_batch("PRAGMA journal_mode = WAL; CREATE TABLE memories (text); INSERT INTO memories VALUES (1)").unwrap();
+    foreign
+        .execute_batch(
+            "PRAGMA journal_mode = WAL; CREATE TABLE memories (text); INSERT INTO memories VALUES (1)",
+        )
+        .unwrap();
     let before = state(&folder);
     assert!(refused(&path).contains("not an EchoVessel database"));
     assert_eq!(state(&folder), before);
@@ -95,7 +100,9 @@ async fn another_builds_schema_is_left_as_it_is() {
     let home = Home::open().await;
     home.store.close().await.unwrap();
     let other = rusqlite::Connection::open(&home.path).unwrap();
-    other.execute_batch("UPDATE schema_migrations SET sha256 = 'another'; PRAGMA wal_checkpoint(TRUNCATE)").unwrap();
+    other
+        .execute_batch("UPDATE schema_migrations SET sha256 = 'another'; PRAGMA wal_checkpoint(TRUNCATE)")
+        .unwrap();
     drop(other);
     let before = fs::read(&home.path).unwrap();
     assert!(refused(&home.path).contains("different build"));
@@ -117,4 +124,28 @@ fn a_missing_folder_is_named() {
     let path = folder.path().join("nowhere").join("home.db");
     let error = SqliteStore::open(&path, StoreOptions::default()).err().unwrap();
     assert!(matches!(&error, StoreError::Unwritable(reason) if reason.contains("nowhere")), "{error}");
+}
+
+/// The full-text tables forget for good: an erased word is in no byte of the file.
+#[tokio::test]
+async fn erased_words_leave_the_file() {
+    let home = Home::open().await;
+    for content in ["zanzibar is far", "near is better"] {
+        home.store.capture(home.line(content), SessionPolicy::default(), None).await.unwrap();
+    }
+    home.store.close().await.unwrap();
+    let copies = |word: &str| {
+        let bytes = fs::read(&home.path).unwrap();
+        bytes.windows(word.len()).filter(|window| *window == word.as_bytes()).count()
+    };
+    assert_eq!(copies("zanzibar"), 3, "in the row's text, in its terms, in the index");
+    let eraser = rusqlite::Connection::open(&home.path).unwrap();
+    eraser
+        .execute_batch(
+            "PRAGMA secure_delete = ON;
+             INSERT INTO message_words (message_words, rowid, terms) VALUES ('delete', 1, '1xzanzibar 1xis 1xfar');
+             PRAGMA wal_checkpoint(TRUNCATE);",
+        )
+        .unwrap();
+    assert_eq!((copies("zanzibar"), copies("better")), (2, 3));
 }

@@ -27,7 +27,11 @@ async fn many_tasks_share_a_commit() {
                 let line = home.line(&format!("task {task} line {number}"));
                 let seq = home.store.capture(line.clone(), endless(), None).await.unwrap().message.seq;
                 let read = home.store.message(line.id).await.unwrap().unwrap();
-                assert_eq!((read.seq, read.content), (seq, line.content), "what was acknowledged can be read");
+                assert_eq!(
+                    (read.seq, read.content),
+                    (seq, line.content),
+                    "what was acknowledged can be read"
+                );
             }
         })
     };

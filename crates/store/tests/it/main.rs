@@ -1,7 +1,8 @@
 //! The storage on a real file.
+#![expect(clippy::unwrap_used, clippy::panic, reason = "a step that fails is a test that fails")]
 
-mod story;
-mod group_commit;
 mod faults;
 mod files;
+mod group_commit;
 mod home;
+mod story;

@@ -21,7 +21,7 @@ pub async fn a_message_comes_back_as_it_was_said(store: &dyn Store) -> Outcome {
     assert_eq!((opened.message_count, opened.total_tokens), (1, 10));
 
     assert_eq!(store.message(line.id).await?, Some(message.clone()));
-    assert_eq!(store.session_messages(opened.id).await?, [message.clone()]);
+    assert_eq!(store.session_messages(opened.id).await?, std::slice::from_ref(&message));
     assert_eq!(store.session(opened.id).await?, Some(opened.clone()));
 
     let second = stage.capture(stage.reply("hi", 2)).await?;

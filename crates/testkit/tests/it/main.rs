@@ -1,5 +1,7 @@
 //! What the tests of other crates rely on.
 
+#![expect(clippy::unwrap_used, reason = "a test ends at the first thing that is not as it should be")]
+
 mod clock;
 mod ids;
 mod embedder;
