@@ -365,6 +365,11 @@ pub(super) const THANKS_EN: Words = Words("thanks|thank you|thx|thanks a lot|tha
 pub(super) const GOODBYE_ZH: Words = Words("再见|拜拜|晚安|回头见|我先走了|先走了|我走了|我先走了,拜拜");
 pub(super) const GOODBYE_EN: Words =
     Words("bye|goodbye|bye bye|good night|see you|see you later|talk later|cya");
+pub(super) const AGREEING_ZH: Words =
+    Words("嗯|嗯嗯|哦|噢|好|好的|好吧|行|对|对的|是|是的|没错|知道了|明白|哈哈|哈哈哈|呵呵|随便");
+pub(super) const AGREEING_EN: Words = Words(
+    "ok|okay|yes|yeah|yep|yup|sure|right|true|i see|got it|haha|hahaha|lol|hm|hmm|mm|mhm|cool|nice|alright|fine|no|nope",
+);
 pub(super) const WHO_ZH: Words = Words("你是谁|你叫什么|你叫什么名字|你是什么|你是机器人吗|你是真人吗");
 pub(super) const WHO_EN: Words = Words(
     "who are you|what are you|what's your name|what is your name|are you real|are you a bot|are you human",

@@ -96,8 +96,13 @@ struct Remembered {
 
 fn remembered(inputs: &ReplyInputs, text: &str, language: Language) -> Remembered {
     let asked = terms(text);
-    // What is only expected has not happened, so it is not remembered.
-    let memories = inputs.memories.iter().filter(|memory| memory.kind != "expectation").map(|memory| {
+    // What happened is told before what was made of it; what is only expected has not happened.
+    let (thoughts, events): (Vec<&Memory>, Vec<&Memory>) = inputs
+        .memories
+        .iter()
+        .filter(|memory| memory.kind != "expectation")
+        .partition(|memory| memory.kind == "thought");
+    let memories = events.into_iter().chain(thoughts).map(|memory| {
         let bare = memory.description.trim().trim_end_matches(['。', '.', '!', '！']);
         // A thought may be here whatever was asked, so only a shared word makes it an answer.
         let recalled = !matches!(memory.kind.as_str(), "thought" | "intention");
@@ -203,6 +208,8 @@ fn to_small_talk(text: &str, language: Language, persona_name: Option<&str>) -> 
         language.pick("不客气。", "You're welcome.")
     } else if is(lexicon::GOODBYE_ZH, lexicon::GOODBYE_EN) {
         language.pick("好,回头见。", "See you.")
+    } else if is(lexicon::AGREEING_ZH, lexicon::AGREEING_EN) {
+        language.pick("嗯,我听着呢。", "I'm listening.")
     } else {
         return None;
     };
@@ -342,6 +349,8 @@ mod tests {
         assert_eq!(says(json!({"user_text": "Hi!"})), "Hello, I'm here.");
         assert_eq!(says(json!({"user_text": "谢谢"})), "不客气。");
         assert_eq!(says(json!({"user_text": "Good night!"})), "See you.");
+        assert_eq!(says(json!({"user_text": "嗯"})), "嗯,我听着呢。");
+        assert_eq!(says(json!({"user_text": "Okay."})), "I'm listening.");
         assert!(says(json!({"user_text": "你是谁?", "persona_name": "小夜"})).starts_with("我是小夜。"));
         assert!(says(json!({"user_text": "Who are you?", "persona_name": "Echo"})).contains("from memory"));
     }

@@ -217,6 +217,8 @@ pub(super) fn second_person(description: &str) -> String {
 fn second_person_en(description: &str) -> String {
     let mut written: Vec<String> = Vec::new();
     let (mut awaits_verb, mut named, mut after_and) = (false, false, false);
+    // Whether the sentence at hand is about what the user does; the next one may have another subject.
+    let mut leads = false;
     // "their" is the user's when nobody else was named before.
     let mut others =
         !["The user", "the user", "User", "user"].iter().any(|user| description.starts_with(user));
@@ -231,12 +233,13 @@ fn second_person_en(description: &str) -> String {
                 }
                 awaits_verb = word == "user";
                 named |= awaits_verb;
+                leads |= awaits_verb;
                 if awaits_verb { "you".to_owned() } else { "your".to_owned() }
             }
             "their" if named && !others => "your".to_owned(),
             "themselves" if named && !others => "yourself".to_owned(),
             _ if awaits_verb && (lexicon::ADVERBS_EN.holds(&word) || word == "never") => core.to_owned(),
-            _ if awaits_verb || (after_and && named) => {
+            _ if awaits_verb || (after_and && leads) => {
                 awaits_verb = false;
                 second_person_verb(&word).unwrap_or_else(|| core.to_owned())
             }
@@ -248,6 +251,7 @@ fn second_person_en(description: &str) -> String {
             }
         };
         after_and = matches!(word.as_str(), "and" | "but");
+        leads &= !close.contains(['.', '!', '?', ';']);
         written.push(format!("{open}{turned}{close}"));
     }
     written.join(" ")
@@ -379,6 +383,7 @@ mod tests {
             ("The user's mom is allergic to peanuts", "your mom is allergic to peanuts"),
             ("The user really loves their dog", "you really love your dog"),
             ("The user lives in Berlin and works at a bakery", "you live in Berlin and work at a bakery"),
+            ("The user has a cat. He eats and sleeps a lot", "you have a cat. He eats and sleeps a lot"),
             ("The user was born in May", "you were born in May"),
             ("Anna told the user their plan", "Anna told you their plan"),
         ] {
