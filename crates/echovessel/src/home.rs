@@ -52,7 +52,8 @@ impl Home {
                 .context("there is no home directory; say where EchoVessel lives with --home DIR")?
                 .join(".echovessel"),
         };
-        let folder = std::path::absolute(&folder).with_context(|| format!("{} is no path", folder.display()))?;
+        let folder =
+            std::path::absolute(&folder).with_context(|| format!("{} is no path", folder.display()))?;
         Ok(Self { folder })
     }
 
@@ -73,7 +74,8 @@ impl Home {
     pub(crate) fn lock(&self) -> anyhow::Result<HomeLock> {
         self.create()?;
         let path = self.folder.join("lock");
-        let mut file = private(&path, false).with_context(|| format!("{} can't be opened", path.display()))?;
+        let mut file =
+            private(&path, false).with_context(|| format!("{} can't be opened", path.display()))?;
         if file.try_lock().is_err() {
             let mut pid = String::new();
             let read = file.read_to_string(&mut pid).is_ok();
@@ -120,7 +122,8 @@ impl Home {
             return Ok(token);
         }
         let token: String = random().iter().map(|byte| format!("{byte:02x}")).collect();
-        let mut file = private(&path, true).with_context(|| format!("{} can't be written", path.display()))?;
+        let mut file =
+            private(&path, true).with_context(|| format!("{} can't be written", path.display()))?;
         writeln!(file, "{token}")?;
         file.sync_all()?;
         Ok(token)

@@ -140,7 +140,8 @@ fn provider_settings(config: &Config) -> ProviderSettings {
         _ => "",
     };
     let variable = if llm.api_key_env.is_empty() { customary } else { llm.api_key_env.as_str() };
-    let api_key = (!variable.is_empty()).then(|| std::env::var(variable).ok()).flatten().map(SecretString::from);
+    let api_key =
+        (!variable.is_empty()).then(|| std::env::var(variable).ok()).flatten().map(SecretString::from);
     ProviderSettings {
         provider: llm.provider.clone(),
         base_url: llm.base_url.clone(),
@@ -161,7 +162,8 @@ fn provider_settings(config: &Config) -> ProviderSettings {
 /// How recall goes by the configuration.
 pub(crate) fn recall_settings(config: &Config) -> RecallSettings {
     let recall = &config.recall;
-    let mut settings = RecallSettings { k: recall.k, min_relevance: recall.min_relevance, ..RecallSettings::default() };
+    let mut settings =
+        RecallSettings { k: recall.k, min_relevance: recall.min_relevance, ..RecallSettings::default() };
     settings.weights.recency = recall.weight_recency;
     settings.weights.relevance = recall.weight_relevance;
     settings.weights.impact = recall.weight_impact;

@@ -58,10 +58,11 @@ pub(crate) fn read(folder: &Path) -> anyhow::Result<DataSet> {
 }
 
 fn conversation<'a>(data: &'a mut DataSet, id: &str) -> &'a mut Conversation {
-    let place = data.conversations.iter().position(|conversation| conversation.id == id).unwrap_or_else(|| {
-        data.conversations.push(Conversation { id: id.to_owned(), ..Conversation::default() });
-        data.conversations.len() - 1
-    });
+    let place =
+        data.conversations.iter().position(|conversation| conversation.id == id).unwrap_or_else(|| {
+            data.conversations.push(Conversation { id: id.to_owned(), ..Conversation::default() });
+            data.conversations.len() - 1
+        });
     &mut data.conversations[place]
 }
 

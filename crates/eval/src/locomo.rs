@@ -36,7 +36,8 @@ struct Asked {
 pub(crate) fn read(path: &Path) -> anyhow::Result<DataSet> {
     let mut data = DataSet::default();
     for file in files(path)? {
-        let text = std::fs::read_to_string(&file).with_context(|| format!("{} can't be read", file.display()))?;
+        let text =
+            std::fs::read_to_string(&file).with_context(|| format!("{} can't be read", file.display()))?;
         let value: Value =
             serde_json::from_str(&text).with_context(|| format!("{} is not JSON", file.display()))?;
         let name = file.file_stem().map(|stem| stem.to_string_lossy().into_owned()).unwrap_or_default();
@@ -47,7 +48,8 @@ pub(crate) fn read(path: &Path) -> anyhow::Result<DataSet> {
         for (number, sample) in samples.into_iter().enumerate() {
             let fallback = format!("{name}-{number}");
             let read = conversation(&sample, &fallback, &mut data.repaired);
-            data.conversations.push(read.with_context(|| format!("{} is not in LoCoMo's format", file.display()))?);
+            data.conversations
+                .push(read.with_context(|| format!("{} is not in LoCoMo's format", file.display()))?);
         }
     }
     Ok(data)
@@ -69,7 +71,8 @@ fn files(path: &Path) -> anyhow::Result<Vec<PathBuf>> {
 
 /// The publisher nests sessions under `conversation`; single conversations are also found without it.
 fn conversation(sample: &Value, fallback: &str, repaired: &mut usize) -> anyhow::Result<Conversation> {
-    let talk = sample.get("conversation").unwrap_or(sample).as_object().context("a conversation is an object")?;
+    let talk =
+        sample.get("conversation").unwrap_or(sample).as_object().context("a conversation is an object")?;
     let name = |key: &str| talk.get(key).and_then(Value::as_str).unwrap_or_default().to_owned();
     let id = sample.get("sample_id").and_then(Value::as_str).unwrap_or(fallback).to_owned();
     let asked: Vec<Asked> = serde_json::from_value(sample.get("qa").cloned().unwrap_or_default())?;
@@ -112,7 +115,8 @@ fn units(talk: &Map<String, Value>) -> anyhow::Result<Vec<Unit>> {
 /// `1:56 pm on 8 May, 2023`, taken as UTC.
 fn moment(text: &str) -> anyhow::Result<Timestamp> {
     let upper = text.replace(" am ", " AM ").replace(" pm ", " PM ");
-    let broken = strtime::parse("%I:%M %p on %d %B, %Y", &upper).with_context(|| format!("`{text}` is no time"))?;
+    let broken =
+        strtime::parse("%I:%M %p on %d %B, %Y", &upper).with_context(|| format!("`{text}` is no time"))?;
     let civil: DateTime = broken.to_datetime()?;
     Ok(civil.to_zoned(TimeZone::UTC)?.timestamp())
 }
@@ -121,8 +125,10 @@ fn moment(text: &str) -> anyhow::Result<Timestamp> {
 fn references(evidence: &[String], repaired: &mut usize) -> Vec<String> {
     let mut ids: Vec<String> = Vec::new();
     for text in evidence {
-        let parts = text.split(|c: char| c == ';' || c == ',' || c.is_whitespace()).filter(|part| !part.is_empty());
-        let read: Vec<String> = parts.map(|part| canonical(part).unwrap_or_else(|| part.to_owned())).collect();
+        let parts =
+            text.split(|c: char| c == ';' || c == ',' || c.is_whitespace()).filter(|part| !part.is_empty());
+        let read: Vec<String> =
+            parts.map(|part| canonical(part).unwrap_or_else(|| part.to_owned())).collect();
         if read.len() != 1 || read.first() != Some(text) {
             *repaired += 1;
         }
@@ -136,7 +142,8 @@ fn references(evidence: &[String], repaired: &mut usize) -> Vec<String> {
 }
 
 fn canonical(part: &str) -> Option<String> {
-    let (session, turn) = part.trim_matches(['(', ')']).strip_prefix('D')?.trim_start_matches(':').split_once(':')?;
+    let (session, turn) =
+        part.trim_matches(['(', ')']).strip_prefix('D')?.trim_start_matches(':').split_once(':')?;
     Some(format!("D{}:{}", session.parse::<u32>().ok()?, turn.parse::<u32>().ok()?))
 }
 

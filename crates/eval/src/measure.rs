@@ -67,7 +67,8 @@ fn add(sum: &mut Figures, question: &Ranked) {
         sum.mrr += 1.0 / (place + 1) as f64;
     }
     let discount = |place: usize| 1.0 / ((place + 2) as f64).log2();
-    let gain: f64 = (0..NDCG_DEPTH).filter(|p| question.ranking.get(*p).is_some_and(is_gold)).map(discount).sum();
+    let gain: f64 =
+        (0..NDCG_DEPTH).filter(|p| question.ranking.get(*p).is_some_and(is_gold)).map(discount).sum();
     let ideal: f64 = (0..question.gold.len().min(NDCG_DEPTH)).map(discount).sum();
     if ideal > 0.0 {
         sum.ndcg_10 += gain / ideal;
@@ -91,7 +92,8 @@ mod tests {
 
     #[test]
     fn worked_by_hand() {
-        let figures = figures(&[ranked(&["a", "b"], &["x", "a", "y", "z", "w", "b"]), ranked(&["c"], &["x"])]);
+        let figures =
+            figures(&[ranked(&["a", "b"], &["x", "a", "y", "z", "w", "b"]), ranked(&["c"], &["x"])]);
         assert_eq!(figures.questions, 2);
         assert_eq!(figures.recall[&1], 0.0);
         assert_eq!(figures.recall[&5], 25.0);

@@ -83,7 +83,8 @@ impl Replay<'_> {
         let units = self.capture(number, &scope, conversation, progress).await?;
         self.embed().await?;
         let names = |name: &String| if name.is_empty() { Vec::new() } else { vec![name.clone()] };
-        let speaker_names = SpeakerNames { user: names(&conversation.user), persona: names(&conversation.persona) };
+        let speaker_names =
+            SpeakerNames { user: names(&conversation.user), persona: names(&conversation.persona) };
         let settings = RecallSettings { speaker_names, ..self.settings.clone() };
         let mut ranked = Vec::with_capacity(conversation.questions.len());
         for (place, question) in conversation.questions.iter().enumerate() {
@@ -91,8 +92,7 @@ impl Replay<'_> {
             if let Some(reason) = query.words_only.clone().filter(|_| self.embedder.is_some()) {
                 anyhow::bail!("the question could not be embedded: {reason}");
             }
-            let found =
-                rank_messages(self.store, self.index, &scope, &query, &[], &settings, DEPTH).await?;
+            let found = rank_messages(self.store, self.index, &scope, &query, &[], &settings, DEPTH).await?;
             let ranking = found.iter().filter_map(|message| units.get(&message.message.id.0).cloned());
             ranked.push(Ranked {
                 conversation: conversation.id.clone(),

@@ -33,7 +33,14 @@ const ADVERSARIAL: &str = "5";
 
 impl Report {
     /// Sums the rankings up. In LoCoMo the adversarial questions are kept apart.
-    pub fn new(set: &str, units: usize, vectors: bool, repaired: usize, dangling: usize, ranked: &[Ranked]) -> Self {
+    pub fn new(
+        set: &str,
+        units: usize,
+        vectors: bool,
+        repaired: usize,
+        dangling: usize,
+        ranked: &[Ranked],
+    ) -> Self {
         let misleading = |question: &&Ranked| set == "locomo" && question.category == ADVERSARIAL;
         let mut by_category: BTreeMap<String, Vec<&Ranked>> = BTreeMap::new();
         for question in ranked {

@@ -128,5 +128,5 @@ pub(crate) fn page_size(asked: Option<u32>, default: u32) -> Result<u32, Problem
 pub(crate) async fn to_the_end<T: Send + 'static>(
     work: impl Future<Output = Result<T, Problem>> + Send + 'static,
 ) -> Result<T, Problem> {
-    work.await
+    tokio::spawn(work).await.unwrap_or_else(|error| Err(Problem::internal(&error)))
 }

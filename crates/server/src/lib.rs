@@ -3,19 +3,19 @@
 //! [`serve`] takes connections until it is told to stop. [`router`] is the same without a socket, for tests.
 //!
 //! A request passes, from the outside in: security headers, Host, Origin, token, and then one handler. A handler reads
-//! its input with [`extract`], asks the runtime or the store, and answers JSON; whatever goes wrong is a
-//! [`problem::Problem`], in one shape, logged once. Writes run to their end also when the client goes away.
+//! its input with `extract`, asks the runtime or the store, and answers JSON; whatever goes wrong is a
+//! `Problem`, in one shape, logged once. Writes run to their end also when the client goes away.
 
-mod admin;
+mod serve;
+mod router;
+mod state;
 mod auth;
 mod chat;
-mod extract;
 mod openai;
-mod problem;
-mod router;
-mod serve;
-mod state;
+mod admin;
 mod ui;
+mod extract;
+mod problem;
 
 pub use auth::{LoginCode, Random, TokenError, Tokens};
 pub use router::{api_paths, router};

@@ -132,7 +132,12 @@ impl Story {
         }
         light("L5", "entities", "who and what has a name, and every name it goes by");
         for entity in self.store().entities(&self.scope, 10).await? {
-            println!("     {} ({}) — {}", entity.canonical_name, entity.kind.as_str(), entity.aliases.join(", "));
+            println!(
+                "     {} ({}) — {}",
+                entity.canonical_name,
+                entity.kind.as_str(),
+                entity.aliases.join(", ")
+            );
         }
         if let Some(mood) = self.store().mood(&self.scope).await? {
             light("L6", "mood", "how the persona feels now; neutral again after twelve hours");
@@ -153,7 +158,10 @@ impl Story {
         for line in CHATTER {
             self.say("telegram", line).await?;
         }
-        println!("\n  … {} messages about other things; the cat has left the recent window …", CHATTER.len() * 2);
+        println!(
+            "\n  … {} messages about other things; the cat has left the recent window …",
+            CHATTER.len() * 2
+        );
         self.clock.leap(SILENCE);
         self.wait_for("chat.session.boundary", |data| !data["closed_session_id"].is_null()).await
     }
@@ -187,7 +195,11 @@ impl Story {
         bail!("the turn ended without an answer")
     }
 
-    async fn wait_for(&mut self, name: &str, fits: impl Fn(&serde_json::Value) -> bool) -> anyhow::Result<()> {
+    async fn wait_for(
+        &mut self,
+        name: &str,
+        fits: impl Fn(&serde_json::Value) -> bool,
+    ) -> anyhow::Result<()> {
         let heard = async {
             while let Some(delivery) = self.events.next().await {
                 if let Delivery::Event(_, told) = delivery

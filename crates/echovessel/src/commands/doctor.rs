@@ -28,7 +28,9 @@ pub(crate) async fn doctor(shared: &Shared, home: &Home) -> anyhow::Result<()> {
     findings.push(Finding {
         what: "configuration",
         ok: config.is_ok(),
-        said: config.as_ref().map_or_else(ToString::to_string, |_| "every key is known and has a value that fits".to_owned()),
+        said: config
+            .as_ref()
+            .map_or_else(ToString::to_string, |_| "every key is known and has a value that fits".to_owned()),
     });
     let config = config.unwrap_or_default();
     findings.push(files(home));
@@ -42,13 +44,21 @@ pub(crate) async fn doctor(shared: &Shared, home: &Home) -> anyhow::Result<()> {
             println!("{} {:<14} {}", if finding.ok { "✓" } else { "✗" }, finding.what, finding.said);
         }
     }
-    if findings.iter().all(|finding| finding.ok) { Ok(()) } else { bail!("something needs care: see the lines with ✗") }
+    if findings.iter().all(|finding| finding.ok) {
+        Ok(())
+    } else {
+        bail!("something needs care: see the lines with ✗")
+    }
 }
 
 fn files(home: &Home) -> Finding {
     let what = "files";
     if !home.folder().exists() {
-        return Finding { what, ok: true, said: format!("{} is not there yet; `echovessel run` makes it", home.folder().display()) };
+        return Finding {
+            what,
+            ok: true,
+            said: format!("{} is not there yet; `echovessel run` makes it", home.folder().display()),
+        };
     }
     let open_to_others = |path: &Path, allowed: u32| {
         std::fs::metadata(path).is_ok_and(|entry| entry.permissions().mode() & 0o777 & !allowed != 0)
@@ -78,7 +88,13 @@ fn embedding(config: &Config, home: &Home) -> Finding {
     }
     match model_files::verify(&model_folder(config, home), &ALL_MINILM_L6_V2) {
         Ok(()) => Finding { what, ok: true, said: "the model is there and is the right one".to_owned() },
-        Err(error) => Finding { what, ok: false, said: format!("{error} (memory works on words alone meanwhile; `echovessel model fetch` mends it)") },
+        Err(error) => Finding {
+            what,
+            ok: false,
+            said: format!(
+                "{error} (memory works on words alone meanwhile; `echovessel model fetch` mends it)"
+            ),
+        },
     }
 }
 
@@ -120,6 +136,7 @@ fn complaints(check: &Check) -> String {
         (check.missing_words, "rows are missing in the word index"),
         (check.wrong_counters, "counters are wrong"),
     ];
-    let counted = counted.iter().filter(|(count, _)| *count > 0).map(|(count, what)| format!("{count} {what}"));
+    let counted =
+        counted.iter().filter(|(count, _)| *count > 0).map(|(count, what)| format!("{count} {what}"));
     check.complaints.iter().cloned().chain(counted).collect::<Vec<_>>().join("; ")
 }

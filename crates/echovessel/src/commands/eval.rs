@@ -3,12 +3,12 @@
 use std::io::IsTerminal as _;
 use std::io::Write as _;
 
-use anyhow::Context as _;
-use embed::LocalEmbedder;
 use ::eval::data;
 use ::eval::measure::Ranked;
 use ::eval::replay::Replay;
 use ::eval::report::Report;
+use anyhow::Context as _;
+use embed::LocalEmbedder;
 use indicatif::{ProgressBar, ProgressStyle};
 use memory::ports::Embedder;
 use memory::vector_index::VectorIndex;

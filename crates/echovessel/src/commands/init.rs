@@ -27,7 +27,9 @@ pub(crate) fn init(shared: &Shared, home: &Home, asked: &Init) -> anyhow::Result
         config.llm.model.clone_from(model);
     }
     let text = explained(&config)?;
-    private(&path, true)?.write_all(text.as_bytes()).with_context(|| format!("{} can't be written", path.display()))?;
+    private(&path, true)?
+        .write_all(text.as_bytes())
+        .with_context(|| format!("{} can't be written", path.display()))?;
     home.token(random_bytes)?;
     if shared.json {
         println!("{}", serde_json::json!({"home": home.folder(), "config": path}));
@@ -36,8 +38,12 @@ pub(crate) fn init(shared: &Shared, home: &Home, asked: &Init) -> anyhow::Result
     println!("Made {}", home.folder().display());
     println!("  config.toml   every key with its default; change what you like");
     println!("  token         the owner's token, for programs");
-    println!("Next: `echovessel run`. To give it a model, set [llm] provider and base_url in config.toml, or start");
-    println!("Ollama or LM Studio: `auto` finds them. A cloud key is read from the environment, never from a file here.");
+    println!(
+        "Next: `echovessel run`. To give it a model, set [llm] provider and base_url in config.toml, or start"
+    );
+    println!(
+        "Ollama or LM Studio: `auto` finds them. A cloud key is read from the environment, never from a file here."
+    );
     Ok(())
 }
 
@@ -45,11 +51,16 @@ pub(crate) fn init(shared: &Shared, home: &Home, asked: &Init) -> anyhow::Result
 fn explained(config: &Config) -> anyhow::Result<String> {
     let schema = serde_json::to_value(schemars::schema_for!(Config))?;
     let chosen = toml::Table::try_from(config)?;
-    let defaults = config::known_keys()?;
-    let mut text = String::from("# EchoVessel. Every default works; a key that is commented out stands at its default.\n");
+    let mut defaults = config::known_keys()?;
+    // A section may stand in the file once only, and a section inside another interrupts it.
+    defaults.sort_by(|(one, _), (other, _)| section_of(one).cmp(section_of(other)));
+    let mut text = String::from(
+        "# EchoVessel. Every default works; a key that is commented out stands at its default.\n",
+    );
     let mut section = String::new();
     for (key, default) in &defaults {
-        let (place, name) = key.rsplit_once('.').unwrap_or(("", key));
+        let place = section_of(key);
+        let name = key.rsplit('.').next().unwrap_or(key);
         if place != section {
             place.clone_into(&mut section);
             write!(text, "\n[{place}]\n")?;
@@ -63,6 +74,10 @@ fn explained(config: &Config) -> anyhow::Result<String> {
         writeln!(text, "{mark}{name} = {value}")?;
     }
     Ok(text)
+}
+
+fn section_of(key: &str) -> &str {
+    key.rsplit_once('.').map_or("", |(section, _)| section)
 }
 
 fn meaning(schema: &serde_json::Value, section: &str, key: &str) -> Option<String> {
@@ -91,7 +106,9 @@ mod tests {
         assert!(text.contains("\nprovider = \"offline\"\n"), "{text}");
         for (key, _) in config::known_keys().unwrap() {
             let name = key.rsplit('.').next().unwrap().to_owned();
-            let line = text.lines().position(|line| line.trim_start_matches("# ").starts_with(&format!("{name} = ")));
+            let line = text
+                .lines()
+                .position(|line| line.trim_start_matches("# ").starts_with(&format!("{name} = ")));
             let line = line.unwrap_or_else(|| panic!("{key} is missing"));
             assert!(text.lines().nth(line - 1).unwrap().starts_with("# "), "{key} is not explained");
         }

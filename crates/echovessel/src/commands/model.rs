@@ -38,11 +38,15 @@ fn said(shared: &Shared, folder: &Path, what: &str) -> anyhow::Result<()> {
 }
 
 async fn fetch(folder: &Path) -> anyhow::Result<()> {
-    println!("Fetching all-MiniLM-L6-v2 from {MODEL_HUB} (about 90 MB); it can be interrupted and goes on where it was.");
+    println!(
+        "Fetching all-MiniLM-L6-v2 from {MODEL_HUB} (about 90 MB); it can be interrupted and goes on where it was."
+    );
     let bar = ProgressBar::hidden();
     if std::io::stderr().is_terminal() {
         bar.set_draw_target(indicatif::ProgressDrawTarget::stderr());
-        bar.set_style(ProgressStyle::with_template("{msg:18} {bar:40} {bytes}/{total_bytes} {bytes_per_sec} {eta}")?);
+        bar.set_style(ProgressStyle::with_template(
+            "{msg:18} {bar:40} {bytes}/{total_bytes} {bytes_per_sec} {eta}",
+        )?);
     }
     let mut told = 0;
     let mut show = |progress: Progress| {

@@ -14,7 +14,12 @@ use crate::home::Home;
 use crate::wiring::wire;
 use crate::world::{SystemClock, SystemIds};
 
-pub(crate) async fn recall(shared: &Shared, config: &Config, home: &Home, asked: &Recall) -> anyhow::Result<()> {
+pub(crate) async fn recall(
+    shared: &Shared,
+    config: &Config,
+    home: &Home,
+    asked: &Recall,
+) -> anyhow::Result<()> {
     let answer = match Daemon::find(home) {
         Ok(daemon) => {
             let body = json!({"text": asked.text, "user_id": asked.user});
@@ -31,7 +36,10 @@ pub(crate) async fn recall(shared: &Shared, config: &Config, home: &Home, asked:
     print(&candidates, asked.explain);
     let elapsed = &answer["elapsed_ms"];
     if asked.explain {
-        println!("\nembedding {} ms · fetching {} ms · scoring {} ms", elapsed["embed"], elapsed["fetch"], elapsed["score"]);
+        println!(
+            "\nembedding {} ms · fetching {} ms · scoring {} ms",
+            elapsed["embed"], elapsed["fetch"], elapsed["score"]
+        );
     }
     Ok(())
 }
@@ -66,9 +74,14 @@ pub(crate) fn print(candidates: &[Candidate], explain: bool) {
         if candidate.kind == CandidateKind::Message {
             let parts = candidate.parts.iter().flatten().map(|(name, value)| format!("{name} {value:.2}"));
             let parts = parts.collect::<Vec<_>>().join(" · ");
-            println!("{mark} {:6.3}  said by {:<8} {parts}\n          {day}  {text}", candidate.total, candidate.type_name);
+            println!(
+                "{mark} {:6.3}  said by {:<8} {parts}\n          {day}  {text}",
+                candidate.total, candidate.type_name
+            );
         } else {
-            let term = |value: Option<f64>| value.map_or_else(|| "     –".to_owned(), |value| format!("{value:6.3}"));
+            let term = |value: Option<f64>| {
+                value.map_or_else(|| "     –".to_owned(), |value| format!("{value:6.3}"))
+            };
             println!(
                 "{mark} {:6.3}  {} {} {} {} {} {} {}  {day}  {:<8} {text}",
                 candidate.total,

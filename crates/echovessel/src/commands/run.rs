@@ -33,21 +33,33 @@ pub(crate) async fn run(shared: &Shared, config: &Config, home: &Home, asked: &R
         open_page(&login);
     }
     let outcome = tokio::select! {
+        // An order to stop over the API ends the server as well, which is no failure then.
+        biased;
         () = lifecycle::asked_to_stop(shutdown.clone()) => Ok(()),
         ended = &mut serving => Err(anyhow::anyhow!("the server ended by itself: {ended:?}")),
+        () = wired.runtime.died() => Err(anyhow::anyhow!(
+            "part of the background work died of a defect; everything said is safe, start again to go on"
+        )),
     };
     home.remove_run_file();
     shutdown.cancel();
-    stop(wired, serving).await?;
+    stop(wired, outcome.is_ok().then_some(serving)).await?;
     outcome
 }
 
 /// In reverse of the start: no new words, streaming replies finish, work returns to the queue, the log is folded in.
-async fn stop<T: Send + 'static>(wired: Wired, serving: tokio::task::JoinHandle<T>) -> anyhow::Result<()> {
+/// `serving` is none when the server has ended already.
+async fn stop<T: Send + 'static>(
+    wired: Wired,
+    serving: Option<tokio::task::JoinHandle<T>>,
+) -> anyhow::Result<()> {
     let second_signal = lifecycle::second_signal();
     let orderly = async {
         wired.runtime.stop().await;
-        serving.abort();
+        // Its own limit is the same 20 s; a panic in it has been told already and must not keep the log open.
+        if let Some(serving) = serving {
+            let _ = serving.await;
+        }
         wired.database.close().await.context("the database could not be closed in order; nothing is lost")
     };
     tokio::select! {
@@ -131,7 +143,9 @@ fn announce(
         return Ok(());
     }
     let talks_to = match &wired.model.endpoint {
-        Some(endpoint) => format!("{} ({}) at {endpoint}, and to nobody else", wired.model.provider, wired.model.model),
+        Some(endpoint) => {
+            format!("{} ({}) at {endpoint}, and to nobody else", wired.model.provider, wired.model.model)
+        }
         None => "nobody: no language model is set up, and nothing leaves this machine".to_owned(),
     };
     println!("EchoVessel {} is up at {url}", env!("CARGO_PKG_VERSION"));
@@ -142,11 +156,17 @@ fn announce(
     }
     if wired.runtime.embedder().is_none() {
         println!("  vectors   switched off: memory works on words alone");
-    } else if embed::model_files::check_present(&model_folder(config, home), &embed::ALL_MINILM_L6_V2).is_err() {
-        println!("  vectors   no embedding model yet: memory works on words alone until `echovessel model fetch`");
+    } else if embed::model_files::check_present(&model_folder(config, home), &embed::ALL_MINILM_L6_V2)
+        .is_err()
+    {
+        println!(
+            "  vectors   no embedding model yet: memory works on words alone until `echovessel model fetch`"
+        );
     }
     println!("  page      {login}");
-    println!("            (this link opens the page once, within ten minutes; `echovessel token link` makes another)");
+    println!(
+        "            (this link opens the page once, within ten minutes; `echovessel token link` makes another)"
+    );
     Ok(())
 }
 

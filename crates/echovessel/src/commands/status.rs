@@ -21,11 +21,14 @@ pub(crate) async fn status(shared: &Shared, home: &Home) -> anyhow::Result<()> {
     println!("  persona   {}", text(&state["persona"]["display_name"]));
     println!("  model     {} {}", text(&state["llm"]["provider"]), text(&state["llm"]["model"]));
     let counts = &state["memory_counts"];
-    println!("  memory    {} messages, {} events, {} thoughts", counts["messages"], counts["events"], counts["thoughts"]);
+    println!(
+        "  memory    {} messages, {} events, {} thoughts",
+        counts["messages"], counts["events"], counts["thoughts"]
+    );
     println!(
         "  work      {} sessions wait, {} failed",
-        text(&status["sessions_waiting"]),
-        text(&status["sessions_failed"])
+        text(&status["sessions"]["waiting"]),
+        text(&status["sessions"]["failed"])
     );
     Ok(())
 }

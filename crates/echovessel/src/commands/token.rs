@@ -13,7 +13,11 @@ pub(crate) async fn token(shared: &Shared, home: &Home, command: Option<TokenCom
         TokenCommand::Show => {
             home.create()?;
             let token = home.token(random_bytes)?;
-            if shared.json { println!("{}", serde_json::json!({"token": token})) } else { println!("{token}") }
+            if shared.json {
+                println!("{}", serde_json::json!({"token": token}))
+            } else {
+                println!("{token}")
+            }
         }
         TokenCommand::Link => {
             let daemon = Daemon::find(home)?;

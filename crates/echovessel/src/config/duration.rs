@@ -14,11 +14,12 @@ pub(crate) struct Period(pub(crate) Duration);
 
 /// A text that is no length of time.
 #[derive(Debug, thiserror::Error, PartialEq, Eq)]
-#[error("`{0}` is not a duration; write a whole number and a unit, as \"500ms\", \"2s\", \"30m\", \"12h\" or \"14d\"")]
+#[error(
+    "`{0}` is not a duration; write a whole number and a unit, as \"500ms\", \"2s\", \"30m\", \"12h\" or \"14d\""
+)]
 pub(crate) struct NotADuration(String);
 
-const UNITS: [(&str, u64); 5] =
-    [("ms", 1), ("s", 1_000), ("m", 60_000), ("h", 3_600_000), ("d", 86_400_000)];
+const UNITS: [(&str, u64); 5] = [("ms", 1), ("s", 1_000), ("m", 60_000), ("h", 3_600_000), ("d", 86_400_000)];
 
 impl FromStr for Period {
     type Err = NotADuration;

@@ -53,10 +53,9 @@ pub(crate) fn load(
     environment: impl Iterator<Item = (String, String)>,
 ) -> Result<Config, ConfigError> {
     let mut table = match std::fs::read_to_string(path) {
-        Ok(text) => text.parse::<Table>().map_err(|error| ConfigError::Malformed {
-            path: path.to_owned(),
-            message: error.to_string(),
-        })?,
+        Ok(text) => text
+            .parse::<Table>()
+            .map_err(|error| ConfigError::Malformed { path: path.to_owned(), message: error.to_string() })?,
         Err(error) if error.kind() == std::io::ErrorKind::NotFound => Table::new(),
         Err(source) => return Err(ConfigError::Unreadable { path: path.to_owned(), source }),
     };

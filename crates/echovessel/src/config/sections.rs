@@ -56,21 +56,21 @@ section!(
         session: Session = Session::default(),
         /// How talk becomes memory.
         consolidate: Consolidate = Consolidate::default(),
-        /// Thinking between sessions.
+        /// Thinking between sessions. Not built yet: read and checked, without effect.
         slow_cycle: SlowCycle = SlowCycle::default(),
         /// How memories are found.
         recall: Recall = Recall::default(),
         /// Where people talk.
         channels: Channels = Channels::default(),
-        /// The shared self.
+        /// The shared self. Not built yet: read and checked, without effect.
         hub: Hub = Hub::default(),
-        /// Exchange with a remote hub.
+        /// Exchange with a remote hub. Not built yet: read and checked, without effect.
         sync: Sync = Sync::default(),
-        /// Messages of the persona's own accord.
+        /// Messages of the persona's own accord. Not built yet: read and checked, without effect.
         proactive: Proactive = Proactive::default(),
         /// What one client may ask for.
         limits: Limits = Limits::default(),
-        /// What is kept about how a reply came to be.
+        /// What is kept about how a reply came to be. Receipts are always kept; these keys have no effect yet.
         trace: Trace = Trace::default(),
     }
 );
@@ -146,11 +146,11 @@ section!(
         provider: String = "local".to_owned(),
         /// Folder of the local model; empty means `models/all-MiniLM-L6-v2` in the home.
         model_dir: String = String::new(),
-        /// Endpoint for `openai`.
+        /// Endpoint for an OpenAI-compatible embedder. Not built yet: read and checked, without effect.
         base_url: String = String::new(),
-        /// Model for `openai`.
+        /// Model of an OpenAI-compatible embedder. Not built yet: read and checked, without effect.
         model: String = String::new(),
-        /// Environment variable that holds the key for `openai`.
+        /// Environment variable that holds the key of an OpenAI-compatible embedder. Not built yet: read and checked, without effect.
         api_key_env: String = "OPENAI_API_KEY".to_owned(),
     }
 );
@@ -192,7 +192,7 @@ section!(
 );
 
 section!(
-    /// Thinking between sessions.
+    /// Thinking between sessions. Not built yet: read and checked, without effect.
     SlowCycle {
         /// Whether it runs.
         enabled: bool = true,
@@ -242,7 +242,7 @@ section!(
 );
 
 section!(
-    /// The shared self.
+    /// The shared self. Not built yet: read and checked, without effect.
     Hub {
         /// Name of this instance; empty means the host name, made safe.
         instance: String = String::new(),
@@ -256,7 +256,7 @@ section!(
 );
 
 section!(
-    /// Exchange with a remote hub.
+    /// Exchange with a remote hub. Not built yet: read and checked, without effect.
     Sync {
         /// The remote hub; empty means none.
         url: String = String::new(),
@@ -270,7 +270,7 @@ section!(
 );
 
 section!(
-    /// Messages of the persona's own accord.
+    /// Messages of the persona's own accord. Not built yet: read and checked, without effect.
     Proactive {
         /// Whether there are any.
         enabled: bool = false,
@@ -284,17 +284,17 @@ section!(
         turn_timeout: Period = seconds(120),
         /// Largest request body.
         body: String = "1MiB".to_owned(),
-        /// Largest upload.
+        /// Largest upload. Not built yet: read and checked, without effect.
         upload: String = "50MiB".to_owned(),
-        /// Requests a second of one token.
+        /// Requests a second of one token; the owner's is not limited, and there is no other yet.
         requests_per_second: u32 = 50,
-        /// Requests at once of one token.
+        /// Requests at once of one token; the owner's is not limited, and there is no other yet.
         burst: u32 = 200,
     }
 );
 
 section!(
-    /// What is kept about how a reply came to be.
+    /// What is kept about how a reply came to be. Receipts are always kept; these keys have no effect yet.
     Trace {
         /// Whether traces are kept.
         enabled: bool = true,

@@ -67,7 +67,8 @@ async fn everybody_is_answered_in_the_order_in_which_they_spoke() {
         let replies = daemon.said_by(user, "persona").await.join("\n");
         let places = expected.map(|line| replies.find(&line));
         assert!(places.is_sorted() && places[0].is_some(), "answered out of order: {replies}");
-        let others = users.iter().filter(|other| *other != user).any(|other| replies.contains(&format!("{other} ")));
+        let others =
+            users.iter().filter(|other| *other != user).any(|other| replies.contains(&format!("{other} ")));
         assert!(!others, "somebody else's words were answered: {replies}");
     }
 }
@@ -88,7 +89,10 @@ async fn one_person_has_one_turn_at_a_time() {
     watcher.done(&other.turn_id).await;
     let asked = model.requests_for("reply");
     assert_eq!(asked.len(), 2);
-    assert!(!asked.iter().any(|request| request.user().contains("second")), "two turns of one person ran at once");
+    assert!(
+        !asked.iter().any(|request| request.user().contains("second")),
+        "two turns of one person ran at once"
+    );
     gate.notify_one();
     watcher.done(&second.turn_id).await;
     watcher.done(&first.turn_id).await;
@@ -114,7 +118,11 @@ async fn a_full_inbox_refuses_and_writes_nothing() {
             429 => {
                 let seconds = answer.headers["retry-after"].to_str().unwrap().parse::<u64>().unwrap();
                 assert!((1..=60).contains(&seconds), "{seconds}");
-                assert!(answer.body["detail"].as_str().unwrap().contains("nothing was written"), "{}", answer.body);
+                assert!(
+                    answer.body["detail"].as_str().unwrap().contains("nothing was written"),
+                    "{}",
+                    answer.body
+                );
                 refused += 1;
             }
             status => panic!("{status} {}", answer.body),

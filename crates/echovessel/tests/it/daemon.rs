@@ -218,11 +218,7 @@ pub(crate) async fn eventually<T>(what: &str, look: impl AsyncFnMut() -> Option<
 }
 
 /// Looks again and again until there is something to see, for so long.
-pub(crate) async fn within<T>(
-    patience: Duration,
-    what: &str,
-    mut look: impl AsyncFnMut() -> Option<T>,
-) -> T {
+pub(crate) async fn within<T>(patience: Duration, what: &str, mut look: impl AsyncFnMut() -> Option<T>) -> T {
     let began = Instant::now();
     loop {
         if let Some(seen) = look().await {

@@ -26,8 +26,10 @@ async fn die_before_the_answer(model: &ScriptedModel, home: &Home, settings: &Se
 
 /// The one exchange that there must be: the line, and the reply to it.
 async fn is_answered_once(door: &Door, said: &Said) {
-    eventually("the turn is answered", async || (door.receipt(&said.turn_id).await.status == 200).then_some(()))
-        .await;
+    eventually("the turn is answered", async || {
+        (door.receipt(&said.turn_id).await.status == 200).then_some(())
+    })
+    .await;
     let history = door.history("self").await;
     let read = |name: &str| history.iter().map(|row| row[name].clone()).collect::<Vec<Value>>();
     assert_eq!(read("role"), ["user", "persona"]);

@@ -64,7 +64,8 @@ pub(crate) fn thought(description: &str) -> Value {
 /// The first line of the first message that the user said in the session which is being extracted.
 pub(crate) fn first_line(request: &RecordedRequest) -> String {
     let user = request.user();
-    let conversation = section(&user, "The conversation").unwrap_or_else(|| panic!("no conversation:\n{user}"));
+    let conversation =
+        section(&user, "The conversation").unwrap_or_else(|| panic!("no conversation:\n{user}"));
     let mut lines = conversation.lines().skip_while(|line| !line.contains(" · user · "));
     let words = lines.nth(1).and_then(|line| line.trim_start().strip_prefix("| "));
     words.unwrap_or_else(|| panic!("no words of the user in:\n{conversation}")).to_owned()

@@ -50,6 +50,8 @@ impl Talk {
         assert!(failed["reason"].as_str().is_some_and(|reason| reason.len() > 10), "{failed}");
         assert_eq!(self.daemon.said_by("self", "persona").await, [] as [String; 0], "an apology was stored");
         self.goes_on().await;
+        let prompt = self.model.requests_for("reply").last().unwrap().user();
+        assert!(prompt.contains(LINE), "the unanswered words are no longer in the conversation:\n{prompt}");
         failed
     }
 
@@ -70,8 +72,6 @@ impl Talk {
         let next = self.daemon.say("self", "你还在吗?").await;
         let done = self.watcher.done(&next.turn_id).await;
         assert_eq!((&done["content"], &done["incomplete"]), (&json!(scripts::REPLY), &json!(false)));
-        let prompt = self.model.requests_for("reply").last().unwrap().user();
-        assert!(prompt.contains(LINE), "the unanswered words are no longer in the conversation:\n{prompt}");
         let peak = self.daemon.memory_peak();
         assert!(peak < MEMORY_MAX, "the process took {peak} MiB");
     }
@@ -85,13 +85,17 @@ async fn a_model_that_fails_at_once() {
 #[tokio::test(flavor = "multi_thread")]
 async fn a_model_that_does_not_know_the_key() {
     let secret = "sk-or-not-a-key-of-any-kind";
-    let talk = Talk::with_settings(Reply::error(401, format!("Incorrect API key provided: {secret}")), |settings| {
-        settings.variable("OPENAI_API_KEY", secret)
-    });
+    let talk =
+        Talk::with_settings(Reply::error(401, format!("Incorrect API key provided: {secret}")), |settings| {
+            settings.variable("OPENAI_API_KEY", secret)
+        });
     let mut talk = talk.await;
     let failed = talk.watcher.failed(&talk.said.turn_id).await;
     assert!(!failed.to_string().contains(secret), "{failed}");
-    assert_eq!(talk.model.requests_for("reply")[0].header("authorization"), Some("Bearer sk-or-not-a-key-of-any-kind"));
+    assert_eq!(
+        talk.model.requests_for("reply")[0].header("authorization"),
+        Some("Bearer sk-or-not-a-key-of-any-kind")
+    );
     assert_eq!(failed["user_message_ids"], json!([talk.said.message_id]));
     talk.goes_on().await;
 }
@@ -99,7 +103,10 @@ async fn a_model_that_does_not_know_the_key() {
 #[tokio::test(flavor = "multi_thread")]
 async fn a_model_that_asks_for_patience() {
     let failed = Talk::with(Reply::rate_limited(7)).await.ends_in_failure(true).await;
-    assert!(!failed["reason"].as_str().unwrap().contains("{"), "an error object was shown to a person: {failed}");
+    assert!(
+        !failed["reason"].as_str().unwrap().contains("{"),
+        "an error object was shown to a person: {failed}"
+    );
 }
 
 #[tokio::test(flavor = "multi_thread")]
@@ -140,13 +147,13 @@ async fn a_model_that_does_not_stop() {
     let content = done["content"].as_str().unwrap();
     assert!(!content.is_empty() && content.chars().all(|letter| letter == 'a'));
     assert_eq!(done["incomplete"], true, "10 MB were taken as a whole answer");
-    assert!(content.len() < 1024 * 1024, "{} bytes were kept", content.len());
+    assert!(content.len() <= 1024 * 1024, "{} bytes were kept", content.len());
     talk.goes_on().await;
 }
 
 #[tokio::test(flavor = "multi_thread")]
 async fn a_model_that_sends_one_line_without_end() {
-    Talk::with(Reply::endless_line()).await.ends_in_failure(true).await;
+    Talk::with(Reply::endless_line()).await.ends_in_failure(false).await;
 }
 
 #[tokio::test(flavor = "multi_thread")]
@@ -159,7 +166,10 @@ async fn a_model_that_is_not_there() {
     let mut watcher = Watcher::open(&daemon).await;
     let said = daemon.say("self", LINE).await;
     let failed = watcher.failed(&said.turn_id).await;
-    assert_eq!((&failed["retryable"], &failed["user_message_ids"]), (&json!(true), &json!([said.message_id])));
+    assert_eq!(
+        (&failed["retryable"], &failed["user_message_ids"]),
+        (&json!(true), &json!([said.message_id]))
+    );
     assert_eq!(daemon.said_by("self", "user").await, [LINE]);
 }
 

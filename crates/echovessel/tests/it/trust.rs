@@ -17,7 +17,8 @@ const SOME_ID: &str = "019c0000-0000-7000-8000-000000000000";
 async fn no_path_of_the_api_opens_without_the_token() {
     let home = Home::new();
     let daemon = Daemon::start(&home, &Settings::offline()).await;
-    let mut paths: Vec<String> = server::api_paths().iter().map(|path| path.replace("{id}", SOME_ID)).collect();
+    let mut paths: Vec<String> =
+        server::api_paths().iter().map(|path| path.replace("{id}", SOME_ID)).collect();
     paths.extend(["/api", "/api/", "/api/nothing", "/v1/nothing", "/metrics"].map(str::to_owned));
     assert!(paths.iter().any(|path| path == "/v1/chat/completions"));
     for path in &paths {

@@ -10,11 +10,29 @@ use crate::watcher::Watcher;
 
 /// Words that only a machine that carries messages would use.
 const TRANSPORT: [&str; 19] = [
-    "openai", "web", "website", "webpage", "discord", "telegram", "imessage", "terminal", "http", "https", "sse", "api",
-    "channel", "channels", "websocket", "session_id", "turn_id", "user_id", "completions",
+    "openai",
+    "web",
+    "website",
+    "webpage",
+    "discord",
+    "telegram",
+    "imessage",
+    "terminal",
+    "http",
+    "https",
+    "sse",
+    "api",
+    "channel",
+    "channels",
+    "websocket",
+    "session_id",
+    "turn_id",
+    "user_id",
+    "completions",
 ];
 /// What the user says that would trip a search for those words.
-const USERS_OWN_WORDS: &str = "I have a friend named Discord who lives on Telegram street and sells web browsers";
+const USERS_OWN_WORDS: &str =
+    "I have a friend named Discord who lives on Telegram street and sells web browsers";
 
 #[tokio::test(flavor = "multi_thread")]
 async fn no_prompt_ever_names_a_channel_or_an_id() {
@@ -63,6 +81,8 @@ async fn what_is_said_on_one_channel_is_recalled_on_every_other() {
     watcher.closed(&session).await;
     daemon.complete("self", "Where does my sister sail?").await;
     assert!(remembered(model.requests_for("reply").last().unwrap()).contains("Ines"));
+    let session = daemon.end_session("self").await;
+    watcher.closed(&session).await;
 
     daemon.complete("self", "I have a brother called Pavel, he bakes bread").await;
     let session = daemon.end_session("self").await;
@@ -87,7 +107,8 @@ async fn no_turn_and_no_background_work_changes_what_a_person_wrote() {
     assert_eq!(before, json!({"persona": PERSONA, "user": USER, "style": STYLE}));
 
     let mut watcher = Watcher::open(&daemon).await;
-    for text in ["我搬家了,现在住在山里", "I hate my old name, call me Robin from now on. 说话别那么简短。"] {
+    for text in ["我搬家了,现在住在山里", "I hate my old name, call me Robin from now on. 说话别那么简短。"]
+    {
         plot_a_rewrite(&model, text);
         daemon.complete("self", text).await;
         let session = daemon.end_session("self").await;

@@ -99,7 +99,8 @@ async fn an_answer_without_end_is_bounded_and_does_not_hurt_the_talk() {
     let session = daemon.end_session("self").await;
     // Refused, or read and found to be no answer, then asked for again: either way it ends.
     eventually("the session ends", async || {
-        let ended = [daemon.sessions("self", "closed").await, daemon.sessions("self", "failed").await].concat();
+        let ended =
+            [daemon.sessions("self", "closed").await, daemon.sessions("self", "failed").await].concat();
         ended.iter().any(|row| row["id"] == session).then_some(())
     })
     .await;

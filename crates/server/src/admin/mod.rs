@@ -1,10 +1,10 @@
 //! What its owner can see and change: the program, the persona, its memory, its work.
 
 pub(crate) mod daemon;
-pub(crate) mod entities;
-pub(crate) mod nodes;
 pub(crate) mod persona;
-pub(crate) mod recall;
-pub(crate) mod sessions;
 pub(crate) mod style;
+pub(crate) mod recall;
+pub(crate) mod nodes;
 pub(crate) mod timeline;
+pub(crate) mod entities;
+pub(crate) mod sessions;

@@ -1,9 +1,9 @@
 //! Who may come in: the token, the login link, and the checks that keep other sites' pages out.
 
-pub(crate) mod host;
-pub(crate) mod login;
-pub(crate) mod origin;
 mod tokens;
+pub(crate) mod login;
+pub(crate) mod host;
+pub(crate) mod origin;
 
 use axum::extract::{FromRequestParts, Request, State};
 use axum::http::request::Parts;

@@ -1,8 +1,8 @@
 //! Talk: words in, events out, what was said, and why.
 
+pub(crate) mod send;
 pub(crate) mod events;
 pub(crate) mod history;
-pub(crate) mod send;
 pub(crate) mod turns;
 
 /// The channel of the page and of scripts that speak to `/api/chat`.

@@ -1,10 +1,10 @@
 //! Any program that speaks the OpenAI protocol is a channel: its last user message enters the ordinary turn. What it
 //! sends along as history is not taken into memory; the persona has its own.
 
-mod chunks;
-pub(crate) mod completions;
 pub(crate) mod models;
+pub(crate) mod completions;
 mod request;
+mod chunks;
 
 /// The channel of these programs.
 const CHANNEL: &str = "openai";

@@ -9,14 +9,14 @@
 mod home;
 mod talker;
 
+mod trust;
+mod login;
 mod chat;
-mod daemon;
 mod events;
 mod history;
-mod login;
-mod memories;
 mod openai;
 mod persona;
+mod memories;
 mod sessions;
+mod daemon;
 mod socket;
-mod trust;
