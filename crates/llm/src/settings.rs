@@ -53,7 +53,7 @@ impl Default for ProviderSettings {
             idle_timeout: Duration::from_secs(30),
             timeout: Duration::from_secs(60),
             max_retries: 3,
-            max_in_flight: 4,
+            max_in_flight: 32,
             allow_insecure_http: false,
             local_endpoints: LocalEndpoint::customary(),
         }

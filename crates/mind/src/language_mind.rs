@@ -74,6 +74,11 @@ impl LanguageMind {
         &self.prompts
     }
 
+    /// The model that speaks, as it is configured; a finished reply brings the name that the endpoint gives itself.
+    pub fn reply_model(&self) -> &str {
+        self.provider.model(self.prompts.tier(PromptName::ReplySystem))
+    }
+
     /// Renders the prompt of a reply within `budget`. Pure: nothing is asked.
     ///
     /// # Errors

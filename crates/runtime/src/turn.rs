@@ -12,7 +12,7 @@ use memory::capture::{CaptureError, Line};
 use memory::entities::MergeStatus;
 use memory::identifiers::{MessageId, NodeId};
 use memory::ledger::{Receipt, TokenUsage};
-use memory::messages::{Message, Role};
+use memory::messages::{MESSAGE_LENGTH_MAX, Message, Role};
 use memory::nodes::Node;
 use memory::ports::StoreError;
 use memory::recall::{Candidate, CandidateKind, RecallRequest, Recalled};
@@ -62,6 +62,8 @@ enum TurnError {
     Silent,
     #[error("the turn took longer than allowed (limits.turn_timeout)")]
     OutOfTime,
+    #[error("the reply grew beyond {MESSAGE_LENGTH_MAX} characters; what was said up to there is kept")]
+    Endless,
     #[error(transparent)]
     Prompt(#[from] PromptError),
     #[error(transparent)]
@@ -185,7 +187,8 @@ async fn speak(
     prompt: &RenderedReply,
     mut out_of_time: Pin<Box<dyn Future<Output = ()> + Send>>,
 ) -> Result<Spoken, TurnError> {
-    let mut spoken = Spoken::default();
+    let mut spoken = Spoken { model: life.mind().reply_model().to_owned(), ..Spoken::default() };
+    let mut length = 0;
     let mut stream = tokio::select! {
         biased;
         opened = life.mind().stream_reply(prompt, Some(turn.turn_id)) => opened?,
@@ -200,10 +203,18 @@ async fn speak(
         };
         match event {
             Some(Ok(StreamEvent::Delta(delta))) => {
+                let room = MESSAGE_LENGTH_MAX.saturating_sub(length);
+                let whole = delta.chars().count();
+                let delta: String = if whole > room { delta.chars().take(room).collect() } else { delta };
+                length += whole;
                 spoken.text.push_str(&delta);
                 let (turn_id, channel_id) = (turn.turn_id, turn.channel_id.clone());
                 tell(life, turn, Event::Token { turn_id, channel_id, delta: delta.clone() });
                 turn.hear(TurnEvent::Delta(delta));
+                if whole > room {
+                    spoken.cut = Some(TurnError::Endless);
+                    break;
+                }
             }
             Some(Ok(StreamEvent::Finished { usage, model })) => {
                 spoken.usage = TokenUsage {

@@ -1,15 +1,19 @@
 //! Every path of the server, and what a request passes on its way to one.
 
+use std::time::Duration;
+
 use axum::Router;
+use axum::body::Body;
 use axum::extract::{DefaultBodyLimit, Request, State};
 use axum::http::header::{
-    CACHE_CONTROL, CONTENT_LENGTH, CONTENT_SECURITY_POLICY, HeaderName, REFERRER_POLICY,
+    CACHE_CONTROL, CONTENT_LENGTH, CONTENT_SECURITY_POLICY, EXPECT, HeaderName, REFERRER_POLICY,
     X_CONTENT_TYPE_OPTIONS,
 };
 use axum::http::{HeaderValue, StatusCode};
 use axum::middleware::{Next, from_fn, from_fn_with_state};
 use axum::response::{IntoResponse, Response};
 use axum::routing::{MethodRouter, get, post};
+use futures_util::StreamExt as _;
 use tokio_util::sync::CancellationToken;
 
 use crate::admin::{daemon, entities, nodes, persona, recall, sessions, style, timeline};
@@ -24,6 +28,11 @@ use crate::ui;
 /// Nothing but what this server itself serves; no frame, no inline script, no foreign form.
 const POLICY: &str = "default-src 'self'; img-src 'self' data:; style-src 'self'; script-src 'self'; \
                       connect-src 'self'; frame-ancestors 'none'; base-uri 'none'; form-action 'self'";
+
+/// Most bytes of a refused body that are still read, so that its sender gets to see the answer.
+const FORGOTTEN_MAX: usize = 16 * 1024 * 1024;
+/// How long a refused body is still read.
+const FORGETTING_TIME_MAX: Duration = Duration::from_secs(2);
 
 /// The paths that need a token.
 fn api() -> Vec<(&'static str, MethodRouter<App>)> {
@@ -99,14 +108,36 @@ async fn wrong_method() -> Problem {
     Problem::new(StatusCode::METHOD_NOT_ALLOWED, "this path does not take this method")
 }
 
-/// A body that says it is too large is refused before it is read.
+/// A body that says it is too large is refused without being kept.
 async fn refuse_large(State(app): State<App>, request: Request, next: Next) -> Response {
     let length =
         request.headers().get(CONTENT_LENGTH).and_then(|value| value.to_str().ok()?.parse::<u64>().ok());
     if length.is_some_and(|length| length > app.parts.settings.body_limit as u64) {
-        return extract::too_large(&app).into_response();
+        let refusal = extract::too_large(&app).into_response();
+        let waits_for_leave = request.headers().contains_key(EXPECT);
+        if !waits_for_leave {
+            let patience = app.runtime().clock().sleep(FORGETTING_TIME_MAX);
+            tokio::select! {
+                () = forget(request.into_body()) => {}
+                () = patience => {}
+            }
+        }
+        return refusal;
     }
     next.run(request).await
+}
+
+/// Reads what is on its way and keeps nothing of it. A client that is still sending when its connection closes sees a
+/// broken connection instead of the answer.
+async fn forget(body: Body) {
+    let mut pieces = body.into_data_stream();
+    let mut left = FORGOTTEN_MAX;
+    while let Some(Ok(piece)) = pieces.next().await {
+        left = left.saturating_sub(piece.len());
+        if left == 0 {
+            return;
+        }
+    }
 }
 
 async fn secure(request: Request, next: Next) -> Response {

@@ -100,6 +100,31 @@ async fn one_person_has_one_turn_at_a_time() {
 }
 
 #[tokio::test(flavor = "multi_thread")]
+async fn a_burst_of_lines_is_answered_as_one() {
+    let model = scripts::model().await;
+    let home = Home::new();
+    let settings = Settings::talking_to(&model).key("channels.web.debounce", "1s");
+    let daemon = Daemon::start(&home, &settings).await;
+    let mut watcher = Watcher::open(&daemon).await;
+    let mut turns = Vec::new();
+    for line in ["wait", "there is more", "done"] {
+        turns.push(daemon.say("self", line).await.turn_id);
+    }
+    assert_eq!(
+        daemon.said_by("self", "user").await.len(),
+        3,
+        "the lines are not durable before the burst ends"
+    );
+    assert!(turns.iter().all(|turn| *turn == turns[0]), "{turns:?}");
+    watcher.done(&turns[0]).await;
+    let asked = model.requests_for("reply");
+    let prompt = asked[0].user();
+    let newest = scripts::section(&prompt, "What they just said").unwrap();
+    assert!(["wait", "there is more", "done"].iter().all(|line| newest.contains(line)), "{prompt}");
+    assert_eq!((asked.len(), daemon.said_by("self", "persona").await.len()), (1, 1));
+}
+
+#[tokio::test(flavor = "multi_thread")]
 async fn a_full_inbox_refuses_and_writes_nothing() {
     let model = scripts::model().await;
     let never = Arc::new(Notify::new());

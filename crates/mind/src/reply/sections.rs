@@ -14,6 +14,9 @@ use crate::calendar::{self, DayBucket};
 use crate::quoted::{after_label, one_line};
 
 /// A part of the prompt that may be cut.
+/// Characters of an earlier message that are told; the message at hand is told whole.
+const EARLIER_LENGTH_MAX: usize = 2_000;
+
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Name {
     Entities,
@@ -190,7 +193,7 @@ impl Sections {
         let window = newest_first(input.window.iter().filter(|message| !burst.contains(&message.id)));
         let talk = window.into_iter().map(|message| {
             let bucket = DayBucket::of(message.created_at, input.now, zone);
-            Item::new(Shown::Dated(bucket, said(message)))
+            Item::new(Shown::Dated(bucket, said_earlier(message)))
         });
         self.extend(Name::Conversation, talk);
         let burst = newest_first(input.burst.iter());
@@ -231,6 +234,13 @@ fn passage_item(passage: &Passage, input: &ReplyInput) -> Item {
 fn said(message: &Message) -> String {
     let line = after_label(label(message.role), &message.content);
     if message.incomplete { line + " … (cut off)" } else { line }
+}
+
+/// A message of the recent window. One that is longer than [`EARLIER_LENGTH_MAX`] is told by its beginning, so that a
+/// long paste does not push the rest of the talk out of the prompt.
+fn said_earlier(message: &Message) -> String {
+    let Some((end, _)) = message.content.char_indices().nth(EARLIER_LENGTH_MAX) else { return said(message) };
+    after_label(label(message.role), &message.content[..end]) + " … (it went on)"
 }
 
 fn label(role: Role) -> &'static str {

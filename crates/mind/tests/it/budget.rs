@@ -132,3 +132,14 @@ proptest! {
         }
     }
 }
+
+#[test]
+fn one_long_message_does_not_push_the_talk_out() {
+    let mut input = full_input();
+    input.window.push(message(600, Role::User, "2026-03-01T00:00:00Z", "we met at the ferry"));
+    input.window.push(message(601, Role::User, "2026-03-01T00:01:00Z", &"長".repeat(20_000)));
+    let reply = within(&input, 8_000);
+    assert!(reply.user.contains("we met at the ferry"), "{:?}", reply.cut);
+    assert!(reply.user.contains("長… (it went on)") || reply.user.contains("長 … (it went on)"));
+    assert_eq!(reply.user.matches('長').count(), 2_000);
+}

@@ -36,23 +36,25 @@ async fn a_burst_on_one_channel_is_one_turn_and_each_line_is_durable_at_once() {
 }
 
 #[tokio::test]
-async fn two_channels_are_two_turns_one_after_the_other() {
+async fn each_channel_is_a_turn_of_its_own_one_after_the_other() {
     let mut world = World::new().await;
     let gate = Arc::new(Notify::new());
     world.model.next("reply", Reply::text("嗯嗯").hold_until(&gate));
-    let first = world.say(WEB, "网页上说的").await.turn_id;
+    let mut turns = vec![world.say(WEB, "网页上说的").await.turn_id];
     world.clock.advance(2 * SECOND).await;
     soon("the first turn", world.model.asked("reply", 1)).await;
-    let second = world.say("phone", "电话里说的").await.turn_id;
-    assert_ne!(first, second);
+    for channel in ["phone", "post", "pigeon"] {
+        turns.push(world.say(channel, &format!("said by {channel}")).await.turn_id);
+    }
     world.settle().await;
-    assert_eq!(world.model.requests_for("reply").len(), 1, "the second waits for the first");
+    assert_eq!(world.model.requests_for("reply").len(), 1, "the others wait for the first");
     gate.notify_one();
-    let done = [world.hear("chat.message.done").await, world.hear("chat.message.done").await];
-    assert_eq!([&done[0]["turn_id"], &done[1]["turn_id"]], [&json!(first), &json!(second)]);
-    assert_eq!([&done[0]["source_channel_id"], &done[1]["source_channel_id"]], ["web", "phone"]);
+    for (turn, channel) in turns.iter().zip([WEB, "phone", "post", "pigeon"]) {
+        let done = world.hear("chat.message.done").await;
+        assert_eq!((&done["turn_id"], &done["source_channel_id"]), (&json!(turn), &json!(channel)));
+    }
     let prompt = world.last_prompt();
-    assert_eq!(section(&prompt, "What they just said").trim(), "them: 电话里说的");
+    assert_eq!(section(&prompt, "What they just said").trim(), "them: said by pigeon");
 }
 
 #[tokio::test]

@@ -43,15 +43,19 @@ async fn the_window_crosses_sessions_and_channels_and_leaves_out_what_was_just_s
 
 #[tokio::test]
 async fn a_receipt_names_exactly_the_nodes_that_were_in_the_prompt() {
-    for prompt_tokens in [8_000, 1] {
+    let question = "你还记得小黑和银行的工作吗";
+    // Used for the text (two events and the thought on them), and there whatever the text.
+    for (prompt_tokens, text, counts) in
+        [(8_000, question, (3, 0)), (8_000, "嗯", (0, 1)), (1, question, (0, 0))]
+    {
         let mut settings = settings();
         settings.prompt_tokens = prompt_tokens;
         let mut world = World::with(settings, None).await;
-        for text in [CAT, "我有一份新工作,在银行", "我对花生过敏,很严重"] {
-            world.talk(WEB, text).await;
+        for told in [CAT, "我有一份新工作,在银行", "我对花生过敏,很严重"] {
+            world.talk(WEB, told).await;
             world.silence().await;
         }
-        let done = world.talk(WEB, "小黑今天又跳到我脸上了").await;
+        let done = world.talk(WEB, text).await;
         let turn = done["turn_id"].as_str().unwrap().parse().unwrap();
         let receipt = world.store.receipt(turn).await.unwrap().unwrap();
         let used = receipt.used.iter().map(|candidate| NodeId(candidate.id)).chain(receipt.pinned.clone());
@@ -63,8 +67,8 @@ async fn a_receipt_names_exactly_the_nodes_that_were_in_the_prompt() {
         nodes.extend(world.nodes(NodeKind::Thought).await);
         assert!(nodes.len() >= 4, "{nodes:?}");
         let shown = nodes.iter().filter(|node| prompt.contains(&node.description)).map(|node| node.id);
-        assert_eq!(named, shown.collect(), "with {prompt_tokens} tokens:\n{prompt}");
-        assert_eq!(named.is_empty(), prompt_tokens == 1);
+        assert_eq!(named, shown.collect(), "with {prompt_tokens} tokens for {text}:\n{prompt}");
+        assert_eq!((receipt.used.len(), receipt.pinned.len()), counts, "{text}");
         assert_eq!(receipt.cut.is_empty(), prompt_tokens != 1, "{:?}", receipt.cut);
         assert_eq!((receipt.model.as_str(), receipt.usage.input_tokens), ("scripted", 100));
         assert_eq!(status(&world, &done).await, TurnStatus::Answered);
