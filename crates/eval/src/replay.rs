@@ -87,8 +87,12 @@ impl Replay<'_> {
             SpeakerNames { user: names(&conversation.user), persona: names(&conversation.persona) };
         let settings = RecallSettings { speaker_names, ..self.settings.clone() };
         let mut ranked = Vec::with_capacity(conversation.questions.len());
+        let last =
+            conversation.units.iter().map(|unit| unit.at).max().context("a conversation without units")?;
         for (place, question) in conversation.questions.iter().enumerate() {
-            let query = Query::new(&question.text, self.embedder).await;
+            let asked_at = question.at.unwrap_or(last);
+            let names = &settings.speaker_names;
+            let query = Query::new(&question.text, asked_at, &TimeZone::UTC, names, self.embedder).await;
             if let Some(reason) = query.words_only.clone().filter(|_| self.embedder.is_some()) {
                 anyhow::bail!("the question could not be embedded: {reason}");
             }

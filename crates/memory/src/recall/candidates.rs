@@ -54,7 +54,9 @@ pub(super) async fn fetch_nodes(
     query: &Query,
 ) -> Result<NodeCandidates, StoreError> {
     let scope = &request.scope;
-    let words = find_words(store, scope, Corpus::Nodes, query, WORD_CANDIDATES).await?;
+    // Of a long message the newest sentence matters most.
+    let terms = query.sentences.iter().rev().flat_map(|sentence| &sentence.terms);
+    let words = find_words(store, scope, Corpus::Nodes, terms, WORD_CANDIDATES).await?;
     let near = nearest(store, index, request, query).await?;
     let entities = named_entities(store, scope, &request.text).await?;
     let anchored = linked_to(store, request, &entities).await?;

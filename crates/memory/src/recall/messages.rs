@@ -1,36 +1,44 @@
 //! The ranking of verbatim messages. What it measures on public conversations is published, so it stands in one file
 //! with its weights as data ([`MessageWeights`]).
 //!
-//! `total = Σ weight · z(signal)` over the messages looked at, signals being the cosine, BM25 of the message, BM25 of
-//! the message before it, and the share of the query that its session covers; a question of the log has a constant
-//! taken off.
+//! `total = Σ weight · signal`. Each signal has a fixed scale, so it does not depend on which other messages are looked
+//! at (but for the mean length in BM25), and is an answer to one question:
+//!
+//! | signal | question | range |
+//! |---|---|---|
+//! | words | does it say what is asked for? BM25 over the message, half the one before and a quarter of the one after, as a share of the question's information | 0 to about 2 |
+//! | meaning | does it mean it? cosine with the vector of the same mixture | −1 to 1 |
+//! | topic_words | does the talk around it (3 messages on each side) say it? share of the question's information | 0 to 1 |
+//! | topic_meaning | does the talk around it mean it? best cosine among these messages | −1 to 1 |
+//! | speaker | is it by the one whom the question names? | 0 or 1 |
+//! | time | was it said at the time that the question names? | 0 or 1 |
+//! | tells_when | the question asks when: does it tell a time? | 0 or 1 |
+//! | asks | is it a question itself? | 0 or 1 |
+//! | answers | does it follow a question? | 0 or 1 |
 
-use std::collections::{BTreeMap, BTreeSet, HashMap, HashSet};
+use std::collections::{BTreeMap, HashMap};
 
 use super::query::Query;
-use super::score::{text_vector_relevance, text_word_relevance};
-use super::settings::{MessageWeights, RecallSettings, SpeakerNames};
-use super::words::{IndexedText, Occurrences, WordStatistics, find_words};
-use crate::identifiers::SessionId;
-use crate::messages::{Message, Role};
-use crate::ports::{Corpus, IndexedMessage, Phrase, Store, StoreError};
+use super::score::vector_relevance;
+use super::settings::{MessageWeights, RecallSettings};
+use super::surroundings::{Surroundings, gather};
+use super::words::{IndexedText, Occurrences, WordStatistics};
+use crate::messages::Message;
+use crate::ports::{Store, StoreError};
 use crate::scope::Scope;
-use crate::text::{QueryTerm, index_terms};
+use crate::text::{QueryTerm, tells_when};
 use crate::vector_index::{VectorIndex, cosine};
 
-/// Messages that are looked at for their words.
-const WORD_CANDIDATES: usize = 100;
-/// Messages that are looked at for their meaning, per sentence.
-const VECTOR_CANDIDATES: usize = 60;
-/// Best messages by words and meaning whose neighbours are looked at too.
-const NEIGHBOURHOODS: usize = 30;
+/// What the message before counts of the message itself: an answer seldom repeats its question.
+const BEFORE: f64 = 0.5;
+/// What the message after counts: it often takes the words up, less often fills them.
+const AFTER: f64 = 0.25;
 /// Saturation of repetition, as customary.
 const BM25_K1: f64 = 1.2;
 /// How much a long message is held back. Messages of a talk are short and of one kind.
 const BM25_B: f64 = 0.5;
 /// What a part of a long word counts of an occurrence of the whole.
 const PART_CREDIT: f64 = 0.5;
-
 /// Stands between texts that are read as one, so that no phrase is found across their border.
 const BORDER: &str = " | ";
 
@@ -51,16 +59,8 @@ pub struct RankedMessage {
     pub readability: Option<f32>,
 }
 
-/// A message that is looked at.
-struct Looked {
-    indexed: IndexedMessage,
-    previous_terms: Option<String>,
-    cosine: Option<f64>,
-    vector: f64,
-}
-
 /// Ranks the messages of a scope by a query, best first, ties by the newer, at most `limit`. Messages of `window` are
-/// left out, also as neighbours.
+/// left out, also as surroundings.
 pub async fn rank_messages(
     store: &dyn Store,
     index: &VectorIndex,
@@ -70,256 +70,217 @@ pub async fn rank_messages(
     settings: &RecallSettings,
     limit: usize,
 ) -> Result<Vec<RankedMessage>, StoreError> {
-    let mut words = find_words(store, scope, Corpus::Messages, query, WORD_CANDIDATES).await?;
-    let speakers = Speakers::new(&settings.speaker_names);
-    speakers.count_in(&mut words.statistics);
-    let mut seqs: BTreeSet<i64> = words.seqs.iter().copied().collect();
-    if let Some(fingerprint) = &query.fingerprint {
-        for vector in query.vectors() {
-            let near =
-                index.nearest(store, scope, Corpus::Messages, fingerprint, vector, VECTOR_CANDIDATES).await?;
-            seqs.extend(near.into_iter().map(|(seq, _)| seq));
-        }
-    }
-    let window: HashSet<i64> = window.iter().copied().collect();
-    let seqs: Vec<i64> = seqs.into_iter().filter(|seq| !window.contains(seq)).collect();
-    if seqs.is_empty() {
-        return Ok(Vec::new());
-    }
-    let mut loaded: HashMap<i64, IndexedMessage> = HashMap::new();
-    let messages = store.messages_numbered(scope, &seqs).await?;
-    loaded.extend(messages.into_iter().map(|indexed| (indexed.message.seq, speakers.named(indexed))));
-    let previous = add_neighbours(store, scope, &words.statistics, query, &speakers, &mut loaded).await?;
-    loaded.retain(|seq, _| !window.contains(seq));
-    let looked = look_at(store, scope, query, loaded, &previous).await?;
-    let mut ranked = rank(&looked, query, &words.statistics, &settings.message_weights);
+    let weights = &settings.message_weights;
+    let worth = |found: &Surroundings, statistics: &WordStatistics, seq: i64| {
+        let ranking = Ranking::new(found, query, statistics, std::iter::once(seq));
+        let words = (weights.words + weights.topic_words) * ranking.words(seq, &[(seq, 1.0)]);
+        words + (weights.meaning + weights.topic_meaning) * ranking.cosine_of(seq).unwrap_or(0.0)
+    };
+    let (found, statistics) = gather(store, index, scope, query, window, worth).await?;
+    let ranking = Ranking::new(&found, query, &statistics, found.messages.keys().copied());
+    let mut ranked = ranking.rank(weights);
     ranked.truncate(limit);
     Ok(ranked)
 }
 
-/// Loads the neighbours of the messages with the best words; gives the terms of the message before each.
-async fn add_neighbours(
-    store: &dyn Store,
-    scope: &Scope,
-    statistics: &WordStatistics,
-    query: &Query,
-    speakers: &Speakers,
-    loaded: &mut HashMap<i64, IndexedMessage>,
-) -> Result<HashMap<i64, String>, StoreError> {
-    let terms = distinct_terms(query, statistics);
-    let length = mean_length(loaded.values());
-    let mut best: Vec<(f64, i64)> = loaded
-        .values()
-        .map(|indexed| (bm25(&terms, statistics, &indexed.terms, length), indexed.message.seq))
-        .collect();
-    best.sort_unstable_by(|a, b| b.0.total_cmp(&a.0).then(b.1.cmp(&a.1)));
-    let best: Vec<i64> = best.into_iter().take(NEIGHBOURHOODS).map(|(_, seq)| seq).collect();
-    let mut previous = HashMap::new();
-    for (_, neighbourhood) in store.neighbours(scope, &best, 1, 1).await? {
-        let neighbourhood: Vec<IndexedMessage> =
-            neighbourhood.into_iter().map(|indexed| speakers.named(indexed)).collect();
-        for pair in neighbourhood.windows(2) {
-            previous.insert(pair[1].message.seq, pair[0].terms.clone());
-        }
-        for indexed in neighbourhood {
-            loaded.entry(indexed.message.seq).or_insert(indexed);
-        }
-    }
-    Ok(previous)
+/// How often each term of the question stands in a message, and how long it is.
+struct Counts {
+    terms: Vec<f64>,
+    length: f64,
 }
 
-/// The index terms of the speakers' names.
-struct Speakers {
-    user: Vec<String>,
-    persona: Vec<String>,
+/// Everything that the signals are computed from.
+struct Ranking<'a> {
+    found: &'a Surroundings,
+    query: &'a Query,
+    statistics: &'a WordStatistics,
+    /// The question's terms that were looked up, with weight · information.
+    terms: Vec<(&'a QueryTerm, f64)>,
+    /// Information of the question.
+    asked: f64,
+    counts: HashMap<i64, Counts>,
+    mean_length: f64,
 }
 
-impl Speakers {
-    fn new(names: &SpeakerNames) -> Self {
-        let terms = |names: &[String]| names.iter().map(|name| index_terms(name)).collect();
-        Self { user: terms(&names.user), persona: terms(&names.persona) }
-    }
-
-    /// A speaker's name stands, so to say, in half of all messages, which makes it a common word.
-    fn count_in(&self, statistics: &mut WordStatistics) {
-        let half = statistics.documents / 2;
-        for name in self.user.iter().chain(&self.persona) {
-            let phrase = Phrase(name.split(' ').map(str::to_owned).collect());
-            if let Some(frequency) = statistics.frequencies.get_mut(&phrase) {
-                *frequency = half.max(*frequency);
-            }
-        }
-    }
-
-    /// The message with its speaker's names among its terms.
-    fn named(&self, mut indexed: IndexedMessage) -> IndexedMessage {
-        let names = match indexed.message.role {
-            Role::User => &self.user,
-            Role::Persona => &self.persona,
-        };
-        for name in names {
-            indexed.terms.push_str(BORDER);
-            indexed.terms.push_str(name);
-        }
-        indexed
-    }
-}
-
-async fn look_at(
-    store: &dyn Store,
-    scope: &Scope,
-    query: &Query,
-    loaded: HashMap<i64, IndexedMessage>,
-    previous: &HashMap<i64, String>,
-) -> Result<Vec<Looked>, StoreError> {
-    let mut vectors: HashMap<i64, Vec<f32>> = HashMap::new();
-    if let Some(fingerprint) = query.fingerprint.as_deref().filter(|_| query.vectors().next().is_some()) {
-        let seqs: Vec<i64> = loaded.keys().copied().collect();
-        let stored = store.vectors_numbered(scope, Corpus::Messages, fingerprint, &seqs).await?;
-        vectors.extend(stored.into_iter().map(|stored| (stored.seq, stored.vector)));
-    }
-    let mut looked: Vec<Looked> = loaded
-        .into_values()
-        .map(|indexed| {
-            let vector = vectors.get(&indexed.message.seq).map(Vec::as_slice);
-            let relevance = text_vector_relevance(query, vector, indexed.readability);
-            let cosine = vector.filter(|_| relevance > 0.0).map(|vector| best_cosine(query, vector));
-            let previous_terms = previous.get(&indexed.message.seq).cloned();
-            Looked { indexed, previous_terms, cosine, vector: relevance }
-        })
-        .collect();
-    // Sums of floating-point numbers depend on their order.
-    looked.sort_unstable_by_key(|looked| looked.indexed.message.seq);
-    Ok(looked)
-}
-
-fn rank(
-    looked: &[Looked],
-    query: &Query,
-    statistics: &WordStatistics,
-    weights: &MessageWeights,
-) -> Vec<RankedMessage> {
-    let terms = distinct_terms(query, statistics);
-    let length = mean_length(looked.iter().map(|looked| &looked.indexed));
-    let score = |text: &str| bm25(&terms, statistics, text, length);
-    let coverage = session_coverage(looked, &terms, statistics);
-    let signals = [
-        ("cosine", weights.cosine, z_scores(looked.iter().map(|l| l.cosine))),
-        ("words", weights.words, z_scores(looked.iter().map(|l| Some(score(&l.indexed.terms))))),
-        (
-            "previous_words",
-            weights.previous_words,
-            z_scores(looked.iter().map(|l| Some(l.previous_terms.as_deref().map_or(0.0, score)))),
-        ),
-        (
-            "session_words",
-            weights.session_words,
-            z_scores(looked.iter().map(|l| coverage.get(&l.indexed.message.session_id).copied())),
-        ),
-    ];
-    let mut ranked: Vec<RankedMessage> = looked
-        .iter()
-        .enumerate()
-        .map(|(at, looked)| {
-            let mut parts: BTreeMap<String, f64> = signals
-                .iter()
-                .map(|(name, weight, scores)| ((*name).to_owned(), weight * scores[at]))
-                .collect();
-            if is_question(&looked.indexed.message.content) {
-                parts.insert("question".to_owned(), weights.question);
-            }
-            let context =
-                [looked.previous_terms.as_deref().unwrap_or_default(), &looked.indexed.terms].join(BORDER);
-            RankedMessage {
-                message: looked.indexed.message.clone(),
-                total: parts.values().sum(),
-                parts,
-                vector: looked.vector,
-                words: text_word_relevance(query, statistics, &IndexedText::new(&context)),
-                readability: looked.indexed.readability,
-            }
-        })
-        .collect();
-    ranked.sort_by(|a, b| {
-        b.total
-            .total_cmp(&a.total)
-            .then_with(|| b.message.created_at.cmp(&a.message.created_at))
-            .then_with(|| b.message.seq.cmp(&a.message.seq))
-    });
-    ranked
-}
-
-fn best_cosine(query: &Query, vector: &[f32]) -> f64 {
-    query.vectors().map(|sentence| f64::from(cosine(sentence, vector))).fold(f64::NEG_INFINITY, f64::max)
-}
-
-/// The query's terms, each once, whatever the sentence.
-fn distinct_terms<'a>(query: &'a Query, statistics: &WordStatistics) -> Vec<&'a QueryTerm> {
-    let mut known = HashSet::new();
-    let terms = query.sentences.iter().flat_map(|sentence| &sentence.terms);
-    terms.filter(|term| statistics.counts(term) && known.insert(&term.phrase)).collect()
-}
-
-fn mean_length<'a>(messages: impl Iterator<Item = &'a IndexedMessage>) -> f64 {
-    let (sum, count) = messages
-        .fold((0usize, 0usize), |(sum, count), indexed| (sum + indexed.terms.split(' ').count(), count + 1));
-    (sum as f64 / count.max(1) as f64).max(1.0)
-}
-
-fn bm25(terms: &[&QueryTerm], statistics: &WordStatistics, text: &str, mean_length: f64) -> f64 {
-    let text = IndexedText::new(text);
-    let long = 1.0 - BM25_B + BM25_B * text.len() as f64 / mean_length;
-    let of_term = |term: &&QueryTerm| {
-        let frequency = match text.occurrences(term) {
-            Occurrences::Whole(count) => count as f64,
-            Occurrences::Part(count) => PART_CREDIT * count as f64,
-            Occurrences::None => return 0.0,
-        };
-        statistics.information(&term.phrase) * frequency * (BM25_K1 + 1.0) / (frequency + BM25_K1 * long)
-    };
-    terms.iter().map(of_term).sum()
-}
-
-/// For each session the share of the query's information that its messages hold together.
-fn session_coverage(
-    looked: &[Looked],
-    terms: &[&QueryTerm],
-    statistics: &WordStatistics,
-) -> HashMap<SessionId, f64> {
-    let asked: f64 = terms.iter().map(|term| statistics.information(&term.phrase)).sum();
-    let mut held: HashMap<SessionId, Vec<bool>> = HashMap::new();
-    for looked in looked {
-        let text = IndexedText::new(&looked.indexed.terms);
-        let session =
-            held.entry(looked.indexed.message.session_id).or_insert_with(|| vec![false; terms.len()]);
-        for (term, held) in terms.iter().zip(session) {
-            *held |= text.occurrences(term) != Occurrences::None;
-        }
-    }
-    let share = |held: Vec<bool>| {
-        let sum: f64 = terms
+impl<'a> Ranking<'a> {
+    fn new(
+        found: &'a Surroundings,
+        query: &'a Query,
+        statistics: &'a WordStatistics,
+        seqs: impl Iterator<Item = i64>,
+    ) -> Self {
+        let looked_up =
+            |term: &QueryTerm| statistics.frequencies.contains_key(&term.phrase) && statistics.counts(term);
+        let terms: Vec<(&QueryTerm, f64)> = query
+            .question
+            .terms
             .iter()
-            .zip(held)
-            .filter(|(_, held)| *held)
-            .map(|(term, _)| statistics.information(&term.phrase))
-            .sum();
-        if asked > 0.0 { sum / asked } else { 0.0 }
-    };
-    held.into_iter().map(|(session, held)| (session, share(held))).collect()
+            .filter(|(term, _)| looked_up(term))
+            .map(|(term, weight)| (term, weight * statistics.information(&term.phrase)))
+            .collect();
+        let asked = terms.iter().map(|(_, information)| information).sum();
+        let counts: HashMap<i64, Counts> =
+            seqs.filter_map(|seq| Some((seq, count(&found.messages.get(&seq)?.terms, &terms)))).collect();
+        let mut ranking = Self { found, query, statistics, terms, asked, counts, mean_length: 1.0 };
+        let lengths = found.messages.keys().filter(|seq| ranking.counts.contains_key(seq));
+        let lengths: Vec<f64> = lengths.map(|&seq| ranking.mixed_length(&ranking.mixture(seq))).collect();
+        ranking.mean_length = (lengths.iter().sum::<f64>() / lengths.len().max(1) as f64).max(1.0);
+        ranking
+    }
+
+    fn rank(&self, weights: &MessageWeights) -> Vec<RankedMessage> {
+        let meaning: HashMap<i64, f64> =
+            self.found.messages.keys().filter_map(|&seq| Some((seq, self.meaning(seq)?))).collect();
+        // In the order of their numbers: sums of floating-point numbers depend on it.
+        let known = self.found.messages.keys().filter_map(|seq| meaning.get(seq));
+        // A message that can't be compared is neither near nor far.
+        let unknown = known.sum::<f64>() / meaning.len().max(1) as f64;
+        let cosines: HashMap<i64, f64> =
+            self.found.messages.keys().filter_map(|&seq| Some((seq, self.cosine_of(seq)?))).collect();
+        let mut ranked: Vec<RankedMessage> = self
+            .found
+            .messages
+            .keys()
+            .map(|&seq| {
+                let around = self.found.around(seq);
+                let nearest = around.iter().filter_map(|seq| cosines.get(seq)).copied().reduce(f64::max);
+                let meaning = meaning.get(&seq).copied().unwrap_or(unknown);
+                let parts = [
+                    ("words", weights.words * self.words(seq, &self.mixture(seq))),
+                    ("meaning", weights.meaning * meaning),
+                    ("topic_words", weights.topic_words * self.topic_words(&around)),
+                    ("topic_meaning", weights.topic_meaning * nearest.unwrap_or(unknown)),
+                ];
+                self.ranked(seq, parts.into_iter().chain(self.marks(seq, weights)))
+            })
+            .collect();
+        ranked.sort_by(|a, b| {
+            b.total
+                .total_cmp(&a.total)
+                .then_with(|| b.message.created_at.cmp(&a.message.created_at))
+                .then_with(|| b.message.seq.cmp(&a.message.seq))
+        });
+        ranked
+    }
+
+    fn ranked(&self, seq: i64, parts: impl Iterator<Item = (&'static str, f64)>) -> RankedMessage {
+        let indexed = &self.found.messages[&seq];
+        let parts: BTreeMap<String, f64> =
+            parts.filter(|(_, part)| *part != 0.0).map(|(name, part)| (name.to_owned(), part)).collect();
+        let before = self.found.before(seq).and_then(|before| self.found.messages.get(&before));
+        let context = [before.map_or("", |before| &before.terms), &indexed.terms].join(BORDER);
+        let context = IndexedText::new(&context);
+        let sentences = self.query.question.sentences.iter();
+        RankedMessage {
+            message: indexed.message.clone(),
+            total: parts.values().sum(),
+            parts,
+            vector: self.best_sentence(seq).map_or(0.0, vector_relevance),
+            words: sentences.map(|terms| self.statistics.relevance(terms, &context)).fold(0.0, f64::max),
+            readability: indexed.readability,
+        }
+    }
+
+    /// The signals that hold or do not.
+    fn marks(&self, seq: i64, weights: &MessageWeights) -> impl Iterator<Item = (&'static str, f64)> {
+        let message = &self.found.messages[&seq].message;
+        let question = &self.query.question;
+        let asks = |seq: i64| self.found.messages.get(&seq).is_some_and(|m| is_question(&m.message.content));
+        let at = message.created_at;
+        [
+            ("speaker", weights.speaker, question.speaker == Some(message.role)),
+            ("time", weights.time, question.times.iter().any(|&(start, end)| start <= at && at <= end)),
+            ("tells_when", weights.tells_when, question.asks_when && tells_when(&message.content)),
+            ("asks", weights.asks, asks(seq)),
+            ("answers", weights.answers, self.found.before(seq).is_some_and(asks)),
+        ]
+        .into_iter()
+        .map(|(name, weight, holds)| (name, if holds { weight } else { 0.0 }))
+    }
+
+    /// The message and its neighbours, with what each counts.
+    fn mixture(&self, seq: i64) -> Vec<(i64, f64)> {
+        let before = self.found.before(seq).map(|before| (before, BEFORE));
+        let after = self.found.after(seq).map(|after| (after, AFTER));
+        std::iter::once((seq, 1.0)).chain(before).chain(after).collect()
+    }
+
+    fn mixed_length(&self, mixture: &[(i64, f64)]) -> f64 {
+        let length = |seq: &i64| self.counts.get(seq).map_or(0.0, |counts| counts.length);
+        mixture.iter().map(|(seq, share)| share * length(seq)).sum()
+    }
+
+    /// BM25 of a mixture of messages, as a share of the question's information.
+    fn words(&self, seq: i64, mixture: &[(i64, f64)]) -> f64 {
+        if self.asked <= 0.0 || !self.counts.contains_key(&seq) {
+            return 0.0;
+        }
+        let long = 1.0 - BM25_B + BM25_B * self.mixed_length(mixture) / self.mean_length;
+        let of_term = |(place, (_, information)): (usize, &(&QueryTerm, f64))| {
+            let count = |seq: &i64| self.counts.get(seq).map_or(0.0, |counts| counts.terms[place]);
+            let frequency: f64 = mixture.iter().map(|(seq, share)| share * count(seq)).sum();
+            information * frequency * (BM25_K1 + 1.0) / (frequency + BM25_K1 * long)
+        };
+        self.terms.iter().enumerate().map(of_term).sum::<f64>() / self.asked
+    }
+
+    /// The share of the question's information that these messages hold together.
+    fn topic_words(&self, around: &[i64]) -> f64 {
+        if self.asked <= 0.0 {
+            return 0.0;
+        }
+        let held = |place: usize| {
+            let counts = around.iter().filter_map(|seq| self.counts.get(seq));
+            counts.map(|counts| counts.terms[place].min(1.0)).fold(0.0, f64::max)
+        };
+        let held = |(place, (_, information)): (usize, &(&QueryTerm, f64))| information * held(place);
+        self.terms.iter().enumerate().map(held).sum::<f64>() / self.asked
+    }
+
+    /// Cosine of the question with the mixture's vector; none where the message itself has none.
+    fn meaning(&self, seq: i64) -> Option<f64> {
+        let mut mixed: Vec<f32> = vec![0.0; self.found.vectors.get(&seq)?.len()];
+        for (seq, share) in self.mixture(seq) {
+            for (sum, component) in mixed.iter_mut().zip(self.found.vectors.get(&seq).into_iter().flatten()) {
+                *sum += share as f32 * component;
+            }
+        }
+        let length = cosine(&mixed, &mixed).sqrt();
+        Some(self.near(&mixed)? / f64::from(length.max(f32::EPSILON)))
+    }
+
+    /// Cosine of the question with one message.
+    fn cosine_of(&self, seq: i64) -> Option<f64> {
+        self.near(self.found.vectors.get(&seq)?)
+    }
+
+    /// The best sentence's product with a vector, and the whole text's where that is more: half each.
+    fn near(&self, vector: &[f32]) -> Option<f64> {
+        let best = best_product(&self.query.question.vectors, vector)?;
+        let whole = self.query.question.whole.as_ref().map(|whole| f64::from(cosine(whole, vector)));
+        Some(whole.map_or(best, |whole| (best + whole) / 2.0))
+    }
+
+    fn best_sentence(&self, seq: i64) -> Option<f64> {
+        best_product(&self.query.question.vectors, self.found.vectors.get(&seq)?)
+    }
 }
 
-/// Standard scores; 0 where the value is unknown or all are equal.
-fn z_scores(values: impl Iterator<Item = Option<f64>>) -> Vec<f64> {
-    let values: Vec<Option<f64>> = values.collect();
-    let known: Vec<f64> = values.iter().flatten().copied().collect();
-    let count = known.len().max(1) as f64;
-    let mean = known.iter().sum::<f64>() / count;
-    let deviation = (known.iter().map(|value| (value - mean).powi(2)).sum::<f64>() / count).sqrt();
-    let score = |value: f64| if deviation > 1e-9 { (value - mean) / deviation } else { 0.0 };
-    values.into_iter().map(|value| value.map_or(0.0, score)).collect()
+fn best_product(sentences: &[Vec<f32>], vector: &[f32]) -> Option<f64> {
+    sentences.iter().map(|sentence| f64::from(cosine(sentence, vector))).reduce(f64::max)
+}
+
+fn count(text: &str, terms: &[(&QueryTerm, f64)]) -> Counts {
+    let text = IndexedText::new(text);
+    let frequency = |term: &QueryTerm| match text.occurrences(term) {
+        Occurrences::Whole(count) => count as f64,
+        Occurrences::Part(count) => PART_CREDIT * count as f64,
+        Occurrences::None => 0.0,
+    };
+    Counts { terms: terms.iter().map(|(term, _)| frequency(term)).collect(), length: text.len() as f64 }
 }
 
 /// Whether a message asks.
 fn is_question(content: &str) -> bool {
-    content.trim_end().ends_with(['?', '?', '吗', '呢'])
+    content.trim_end().ends_with(['?', '\u{ff1f}', '吗', '呢'])
 }

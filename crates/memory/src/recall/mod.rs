@@ -5,6 +5,8 @@
 //! what is pinned. After the fetch everything is pure.
 
 mod query;
+mod question;
+mod speakers;
 mod candidates;
 mod words;
 mod named;
@@ -12,6 +14,7 @@ mod graph;
 pub mod score;
 mod select;
 mod messages;
+mod surroundings;
 mod passages;
 mod pinned;
 mod receipt;
@@ -19,6 +22,7 @@ mod settings;
 
 use std::time::Instant;
 
+use futures_util::try_join;
 use jiff::Timestamp;
 use jiff::tz::TimeZone;
 
@@ -26,6 +30,7 @@ pub use messages::{RankedMessage, rank_messages};
 pub use passages::Passage;
 pub use pinned::Pinned;
 pub use query::{Query, Sentence};
+pub use question::Question;
 pub use receipt::{Candidate, CandidateKind, Elapsed};
 pub use score::Score;
 pub use select::ScoredNode;
@@ -83,18 +88,22 @@ pub async fn recall(
     request: RecallRequest,
 ) -> Result<Recalled, StoreError> {
     let started = Instant::now();
-    let query = Query::new(&request.text, embedder).await;
+    let query =
+        Query::new(&request.text, request.now, &request.zone, &settings.speaker_names, embedder).await;
     let embed = milliseconds(started);
 
     let started = Instant::now();
-    let candidates::NodeCandidates { nodes, entities } =
-        candidates::fetch_nodes(store, index, settings, &request, &query).await?;
-    let ranked =
-        rank_messages(store, index, &request.scope, &query, &request.window, settings, RANKED_MESSAGES)
-            .await?;
-    let (passages, messages) =
-        passages::choose_passages(store, &request.scope, &ranked, &request.window, settings).await?;
-    let pinned = pinned::fetch_pinned(store, &request.scope, request.now, settings.half_life_days).await?;
+    // Nodes, messages and what is pinned don't wait for one another: a store answers several readers at once.
+    let passages = async {
+        let (scope, window) = (&request.scope, &request.window);
+        let ranked = rank_messages(store, index, scope, &query, window, settings, RANKED_MESSAGES).await?;
+        passages::choose_passages(store, scope, &ranked, window, settings).await
+    };
+    let (candidates::NodeCandidates { nodes, entities }, (passages, messages), pinned) = try_join!(
+        candidates::fetch_nodes(store, index, settings, &request, &query),
+        passages,
+        pinned::fetch_pinned(store, &request.scope, request.now, settings.half_life_days),
+    )?;
     let fetch = milliseconds(started);
 
     let started = Instant::now();

@@ -1,20 +1,21 @@
 //! What is looked for: the sentences of the new message, their words and their vectors.
 
-use crate::ports::{Embedder, Embedding};
-use crate::text::{QueryTerm, estimate_tokens, query_terms, split_sentences};
-use crate::vector_index::READABILITY_MIN;
+use jiff::Timestamp;
+use jiff::tz::TimeZone;
 
-/// Tokens up to which a message is looked for as one. The embedder blurs what is longer, and the words of a long text
-/// ask for too much at once.
-const WHOLE_TOKENS_MAX: u32 = 24;
-/// Sentences of a long message that are looked for; the newest stay.
-const SENTENCES_MAX: usize = 5;
+use super::question::{Question, Texts};
+use super::settings::SpeakerNames;
+use crate::ports::{Embedder, Embedding};
+use crate::text::{QueryTerm, query_terms};
+use crate::vector_index::READABILITY_MIN;
 
 /// A message as recall looks for it.
 #[derive(Clone, Debug, Default)]
 pub struct Query {
-    /// The whole message, or the last sentences of a long one.
+    /// The whole message, or the last sentences of a long one: what nodes are looked for by.
     pub sentences: Vec<Sentence>,
+    /// What messages are looked for by.
+    pub question: Question,
     /// The model that made the vectors; none where words serve alone.
     pub fingerprint: Option<String>,
     /// Why there are no vectors, for a person.
@@ -31,71 +32,68 @@ pub struct Sentence {
 }
 
 impl Query {
-    /// Splits and embeds a message. A missing or failing embedder leaves words alone.
-    pub async fn new(text: &str, embedder: Option<&dyn Embedder>) -> Self {
-        let texts = sentences(text);
-        if texts.is_empty() {
-            return Self::default();
-        }
-        let unembedded = |reason: String| Self {
-            sentences: texts.iter().map(|text| Sentence { terms: query_terms(text), vector: None }).collect(),
+    /// Splits and embeds a message. A missing or failing embedder leaves words alone. Times that it names count from
+    /// `now` in the zone.
+    pub async fn new(
+        text: &str,
+        now: Timestamp,
+        zone: &TimeZone,
+        names: &SpeakerNames,
+        embedder: Option<&dyn Embedder>,
+    ) -> Self {
+        let (question, texts) = Question::new(text, now, zone, names);
+        let sentence = |text: &String| Sentence { terms: query_terms(text), vector: None };
+        let mut query = Self {
+            sentences: texts.sentences.iter().map(sentence).collect(),
+            question,
             fingerprint: None,
-            words_only: Some(reason),
+            words_only: None,
         };
-        let Some(embedder) = embedder else {
-            return unembedded("no embedding model is at hand".to_owned());
-        };
-        match embedder.embed(&texts).await {
-            Ok(embeddings) if embeddings.len() == texts.len() => Self {
-                sentences: texts
-                    .iter()
-                    .zip(embeddings)
-                    .map(|(text, embedding)| sentence(text, embedding))
-                    .collect(),
-                fingerprint: Some(embedder.fingerprint().to_owned()),
-                words_only: None,
-            },
-            Ok(_) => unembedded("the embedding model left a text out".to_owned()),
-            Err(error) => unembedded(error.to_string()),
+        if query.sentences.is_empty() {
+            return query;
         }
+        let Some(embedder) = embedder else {
+            query.words_only = Some("no embedding model is at hand".to_owned());
+            return query;
+        };
+        let wanted = distinct(&texts);
+        match embedder.embed(&wanted).await {
+            Ok(embeddings) if embeddings.len() == wanted.len() => {
+                query.fingerprint = Some(embedder.fingerprint().to_owned());
+                query.take_vectors(&texts, &wanted, &embeddings);
+            }
+            Ok(_) => query.words_only = Some("the embedding model left a text out".to_owned()),
+            Err(error) => query.words_only = Some(error.to_string()),
+        }
+        query
     }
 
     /// The vectors of the sentences that the model can read.
     pub fn vectors(&self) -> impl Iterator<Item = &[f32]> {
         self.sentences.iter().filter_map(|sentence| sentence.vector.as_deref())
     }
+
+    fn take_vectors(&mut self, texts: &Texts, embedded: &[String], embeddings: &[Embedding]) {
+        let vector_of = |text: &String| -> Option<Vec<f32>> {
+            let place = embedded.iter().position(|known| known == text)?;
+            let embedding = embeddings.get(place).filter(|known| known.readability >= READABILITY_MIN)?;
+            Some(embedding.vector.clone())
+        };
+        for (sentence, text) in self.sentences.iter_mut().zip(&texts.sentences) {
+            sentence.vector = vector_of(text);
+        }
+        self.question.vectors = texts.spoken.iter().filter_map(vector_of).collect();
+        self.question.whole = texts.whole.as_ref().and_then(vector_of);
+    }
 }
 
-fn sentence(text: &str, embedding: Embedding) -> Sentence {
-    let readable = embedding.readability >= READABILITY_MIN;
-    Sentence { terms: query_terms(text), vector: readable.then_some(embedding.vector) }
-}
-
-fn sentences(text: &str) -> Vec<String> {
-    let whole = text.trim();
-    if whole.is_empty() {
-        return Vec::new();
+/// Every text once: mostly the first person is the text itself, and nothing more is embedded.
+fn distinct(texts: &Texts) -> Vec<String> {
+    let mut wanted: Vec<String> = Vec::new();
+    for text in texts.sentences.iter().chain(&texts.spoken).chain(&texts.whole) {
+        if !wanted.contains(text) {
+            wanted.push(text.clone());
+        }
     }
-    if estimate_tokens(whole) <= WHOLE_TOKENS_MAX {
-        return vec![whole.to_owned()];
-    }
-    let sentences = split_sentences(whole);
-    sentences[sentences.len().saturating_sub(SENTENCES_MAX)..]
-        .iter()
-        .map(|&sentence| sentence.to_owned())
-        .collect()
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn a_short_message_stays_whole_and_of_a_long_one_the_newest_sentences_count() {
-        assert_eq!(sentences(" Hi. How is my cat? "), ["Hi. How is my cat?"]);
-        let long: Vec<String> =
-            (0..8).map(|n| format!("This is the sentence number {n} of a long story.")).collect();
-        assert_eq!(sentences(&long.join(" ")), long[3..]);
-        assert!(sentences(" \n").is_empty());
-    }
+    wanted
 }

@@ -60,26 +60,35 @@ impl Default for NodeWeights {
     }
 }
 
-/// Weights of the sum by which messages are ranked. Each but the last multiplies a z-score over the messages looked at.
-/// Only their ratios matter. Cosine and words weigh the same; the other three were set by words alone on three public
-/// conversations (LoCoMo 26, 30, 41): there half of `previous_words` loses three of a hundred in recall@10, any other
-/// halving or doubling less than two.
+/// Weights of the sum by which messages are ranked; what each signal is, is said in `recall/messages.rs`. Only their
+/// ratios matter. They are round numbers near the optimum that maximum likelihood finds on two of three public
+/// conversations for the third, whichever the third is (docs/evaluation.md).
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct MessageWeights {
-    /// Nearness of meaning.
-    pub cosine: f64,
-    /// BM25 of its words.
+    /// It says what is asked for. Default 1: the unit of the others.
     pub words: f64,
-    /// BM25 of the words said right before it: an answer seldom repeats its question.
-    pub previous_words: f64,
-    /// How much of the query its session covers.
-    pub session_words: f64,
-    /// Added to a question: it asks for what is looked for and does not hold it.
-    pub question: f64,
+    /// It means what is asked for. Default 2: cosines spread over half the range of shares of words.
+    pub meaning: f64,
+    /// The talk around it says it. Default 1, as much as its own words: the question's words are seldom all in the one
+    /// message that answers.
+    pub topic_words: f64,
+    /// The talk around it means it. Default 1.5, somewhat less than its own meaning: it tells talks apart, not messages.
+    pub topic_meaning: f64,
+    /// It is by the one whom the question names. Default 0.6: more finds more of what is asked rightly and loses what is
+    /// asked of the wrong one.
+    pub speaker: f64,
+    /// It was said at the time that the question names. Default 1: as good as every word of the question.
+    pub time: f64,
+    /// The question asks when, and it tells a time. Default 0.6.
+    pub tells_when: f64,
+    /// It is a question: it asks for what is looked for and does not hold it. Default −0.3.
+    pub asks: f64,
+    /// It follows a question, which it may answer. Default 0.1.
+    pub answers: f64,
 }
 
-/// Names of the two who talk. "What did Ann say about Rome?" then prefers what Ann said, as if each of her messages
-/// held her name.
+/// Names of the two who talk. "What did Ann say about Rome?" then prefers what Ann said, and is embedded as she would
+/// say it: "What did I say about Rome?". A name that only calls ("Ann, …") changes nothing.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct SpeakerNames {
     /// Names of the user.
@@ -90,6 +99,16 @@ pub struct SpeakerNames {
 
 impl Default for MessageWeights {
     fn default() -> Self {
-        Self { cosine: 0.5, words: 0.5, previous_words: 0.2, session_words: 0.3, question: -0.4 }
+        Self {
+            words: 1.0,
+            meaning: 2.0,
+            topic_words: 1.0,
+            topic_meaning: 1.5,
+            speaker: 0.6,
+            time: 1.0,
+            tells_when: 0.6,
+            asks: -0.3,
+            answers: 0.1,
+        }
     }
 }

@@ -2,7 +2,6 @@
 
 use std::collections::{HashMap, HashSet};
 
-use super::query::Query;
 use crate::ports::{Corpus, Phrase, Store, StoreError};
 use crate::scope::Scope;
 use crate::text::QueryTerm;
@@ -18,7 +17,7 @@ const PART_CREDIT: f64 = 0.5;
 /// ((0.9/3)^0.75 = 0.405) and all of them, said once, are worth 0.92.
 const SHARE_EXPONENT: f64 = 0.75;
 /// Phrases that are looked up for one query; a longer query is cut.
-const PHRASES_MAX: usize = 64;
+const PHRASES_MAX: usize = 96;
 /// Newest rows that are fetched per phrase, by number only.
 const ROWS_PER_PHRASE: u32 = 500;
 
@@ -147,15 +146,16 @@ pub(super) struct WordHits {
     pub(super) seqs: Vec<i64>,
 }
 
-/// Looks up the query's phrases and ranks the rows by the information they match, at most `wanted`.
+/// Looks up the phrases of the terms and ranks the rows by the information they match, at most `wanted`. The terms come
+/// most important first: what is beyond [`PHRASES_MAX`] is not looked up.
 pub(super) async fn find_words(
     store: &dyn Store,
     scope: &Scope,
     corpus: Corpus,
-    query: &Query,
+    terms: impl Iterator<Item = &QueryTerm> + Send,
     wanted: usize,
 ) -> Result<WordHits, StoreError> {
-    let phrases = phrases(query);
+    let phrases = phrases(terms);
     if phrases.is_empty() {
         return Ok(WordHits::default());
     }
@@ -180,10 +180,9 @@ pub(super) async fn find_words(
     Ok(WordHits { statistics, seqs: ranked.into_iter().map(|(seq, _)| seq).collect() })
 }
 
-/// The query's distinct phrases, those of the newest sentence first.
-fn phrases(query: &Query) -> Vec<Phrase> {
+/// The terms' distinct phrases, in order.
+fn phrases<'a>(terms: impl Iterator<Item = &'a QueryTerm>) -> Vec<Phrase> {
     let mut known = HashSet::new();
-    let terms = query.sentences.iter().rev().flat_map(|sentence| &sentence.terms);
     let phrases = terms.flat_map(|term| std::iter::once(&term.phrase).chain(&term.parts));
     phrases.filter(|phrase| known.insert(*phrase)).take(PHRASES_MAX).cloned().collect()
 }

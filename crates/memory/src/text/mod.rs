@@ -8,6 +8,7 @@ mod quote;
 mod sentences;
 mod tokens;
 mod time_phrase;
+mod time_words;
 
 pub use borders::at_word_borders;
 pub(crate) use function_words::is_function_word;
@@ -17,4 +18,5 @@ pub(crate) use segment::is_unspaced;
 pub use sentences::{Language, language, split_sentences};
 pub use terms::{QueryTerm, content_terms, index_terms, query_terms};
 pub use time_phrase::named_times;
+pub(crate) use time_words::{asks_when, tells_when};
 pub use tokens::estimate_tokens;

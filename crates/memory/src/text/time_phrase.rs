@@ -1,5 +1,6 @@
-//! The commonest ways to name a time, in English and Chinese: yesterday, last week, three days ago, last June, in 2023;
-//! 昨天, 上周三, 三天前, 去年六月, 2023年. "Today" is not among them: people say it without asking for anything.
+//! The commonest ways to name a time, in English and Chinese: yesterday, last week, three days ago, last June, in 2023,
+//! 3 June 2023; 昨天, 上周三, 三天前, 去年六月, 2023年, 6月3日. "Today" is not among them: people say it without asking
+//! for anything.
 
 use std::collections::BTreeSet;
 
@@ -47,7 +48,14 @@ pub fn named_times(text: &str, now: Timestamp, zone: &TimeZone) -> Vec<(Timestam
         .iter()
         .filter_map(|piece| if let Piece::Word(word) = piece { Some(*word) } else { None })
         .collect();
-    found.extend((0..words.len()).filter_map(|at| english(&words[at..], today)));
+    let mut at = 0;
+    while at < words.len() {
+        let (days, length) = calendar_date(&words[at..], today)
+            .or_else(|| english(&words[at..], today).map(|days| (days, 1)))
+            .map_or((None, 1), |(days, length)| (Some(days), length));
+        found.extend(days);
+        at += length;
+    }
     let mut rest = folded.as_str();
     while let Some(character) = rest.chars().next() {
         let (days, length) =
@@ -62,6 +70,49 @@ fn moments((first, last): Days, zone: &TimeZone) -> Option<(Timestamp, Timestamp
     let start = first.to_zoned(zone.clone()).ok()?.timestamp();
     let end = last.tomorrow().ok()?.to_zoned(zone.clone()).ok()?.timestamp();
     Some((start, end.checked_sub(1.microsecond()).ok()?))
+}
+
+/// The date that a text of words begins with, and how many words it takes: 3 June 2023, June 3rd, the 3rd of June,
+/// June 2023. Without a year, the latest.
+fn calendar_date(words: &[&str], today: Date) -> Option<(Days, usize)> {
+    let (month, day, length) = match words {
+        [month, number, ..] if month_number(month).is_some() && month_day(number).is_some() => {
+            (month_number(month)?, month_day(number)?, 2)
+        }
+        [number, "of", month, ..] if month_day(number).is_some() && month_number(month).is_some() => {
+            (month_number(month)?, month_day(number)?, 3)
+        }
+        [number, month, ..] if month_day(number).is_some() && month_number(month).is_some() => {
+            (month_number(month)?, month_day(number)?, 2)
+        }
+        [month, year, ..] => {
+            let days = month_of(calendar_year(year)?, month_number(month)?)?;
+            return Some((days, 2));
+        }
+        _ => return None,
+    };
+    match words.get(length).and_then(|year| calendar_year(year)) {
+        Some(year) => Some((one_day(year, month, day)?, length + 1)),
+        None => Some((latest_day(month, day, today)?, length)),
+    }
+}
+
+/// 3, 3rd, 21st: a day of a month.
+fn month_day(word: &str) -> Option<i8> {
+    let digits = word.trim_end_matches(|c: char| c.is_ascii_alphabetic());
+    let is_ordinal = matches!(&word[digits.len()..], "" | "st" | "nd" | "rd" | "th");
+    digits.parse().ok().filter(|day| is_ordinal && (1..=31).contains(day))
+}
+
+fn one_day(year: i16, month: i8, day: i8) -> Option<Days> {
+    let date = Date::new(year, month, day).ok()?;
+    Some((date, date))
+}
+
+/// The latest such day that is not ahead.
+fn latest_day(month: i8, day: i8, today: Date) -> Option<Days> {
+    let this_year = one_day(today.year(), month, day).filter(|(date, _)| *date <= today);
+    this_year.or_else(|| one_day(today.year().checked_sub(1)?, month, day))
 }
 
 /// The time that a text of words begins with.
@@ -184,19 +235,33 @@ fn chinese_number_phrase(text: &str, today: Date) -> Option<(Option<Days>, usize
         let year = i16::try_from(number).ok().filter(|year| YEARS.contains(year));
         let year_length = length + '年'.len_utf8();
         return Some(match (year, month_after(after)) {
-            (Some(year), Some((month, length))) => (month_of(year, month), year_length + length),
+            (Some(year), Some((month, length))) => match day_after(&after[length..]) {
+                Some((day, more)) => (one_day(year, month, day), year_length + length + more),
+                None => (month_of(year, month), year_length + length),
+            },
             (Some(year), None) => (year_of(year), year_length),
             (None, _) => (None, length),
         });
     }
-    let days = month_after(text).and_then(|(month, _)| latest_month(month, today, true));
-    Some((days, length))
+    let Some((month, length)) = month_after(text) else { return Some((None, length)) };
+    match day_after(&text[length..]) {
+        Some((day, more)) => Some((latest_day(month, day, today), length + more)),
+        None => Some((latest_month(month, today, true), length)),
+    }
 }
 
 fn month_after(text: &str) -> Option<(i8, usize)> {
     let (number, length) = chinese_number(text)?;
     let month = i8::try_from(number).ok().filter(|month| (1..=12).contains(month))?;
     text[length..].starts_with('月').then_some((month, length + '月'.len_utf8()))
+}
+
+/// 3日, 三号.
+fn day_after(text: &str) -> Option<(i8, usize)> {
+    let (number, length) = chinese_number(text)?;
+    let day = i8::try_from(number).ok().filter(|day| (1..=31).contains(day))?;
+    let ending = ['日', '号'].into_iter().find(|ending| text[length..].starts_with(*ending))?;
+    Some((day, length + ending.len_utf8()))
 }
 
 fn chinese_weekday(letter: char) -> Option<i64> {
@@ -312,6 +377,17 @@ mod tests {
         assert_eq!(spans("in June 2022 and in 2021"), ["2021-01-01..2021-12-31", "2022-06-01..2022-06-30"]);
         assert_eq!(spans("last Wednesday"), ["2024-06-05..2024-06-05"]);
         assert!(spans("I may march today").is_empty());
+    }
+
+    #[test]
+    fn calendar_dates_are_days() {
+        for text in ["on 3 June, 2023", "June 3, 2023", "the 3rd of June 2023", "2023年6月3日"] {
+            assert_eq!(spans(text), ["2023-06-03..2023-06-03"], "{text}");
+        }
+        assert_eq!(spans("in December 2023"), ["2023-12-01..2023-12-31"]);
+        assert_eq!(spans("since August 2022"), ["2022-08-01..2022-08-31"]);
+        assert_eq!(spans("on June 13th, or 6月12号"), ["2023-06-13..2023-06-13", "2024-06-12..2024-06-12"]);
+        assert!(spans("31 February, or 40 June").is_empty());
     }
 
     #[test]

@@ -1,10 +1,12 @@
 //! Verbatim passages and the ranking behind them.
 
+use std::sync::Mutex;
+
 use jiff::tz::TimeZone;
 use jiff::{SignedDuration, Timestamp};
 use memory::Scope;
 use memory::messages::Role::{self, Persona, User};
-use memory::ports::Corpus;
+use memory::ports::{Corpus, EmbedError, Embedder, Embedding};
 use memory::recall::{Query, RecallRequest, RecallSettings, Recalled, SpeakerNames, rank_messages, recall};
 use memory::vector_index::VectorIndex;
 
@@ -30,7 +32,7 @@ fn ask(store: &FakeStore, scope: &Scope, text: &str, window: Vec<i64>) -> Recall
 fn ranking(store: &FakeStore, scope: &Scope, text: &str, names: SpeakerNames) -> Vec<i64> {
     let settings = RecallSettings { speaker_names: names, ..RecallSettings::default() };
     run(async {
-        let query = Query::new(text, None).await;
+        let query = Query::new(text, NOW, &TimeZone::UTC, &settings.speaker_names, None).await;
         let ranked = rank_messages(store, &VectorIndex::default(), scope, &query, &[], &settings, 50).await;
         ranked.unwrap().into_iter().map(|ranked| ranked.message.seq).collect()
     })
@@ -85,7 +87,7 @@ fn an_answer_is_found_by_the_question_before_it() {
         2,
         &[(Persona, "Where did you go on vacation?"), (User, "Lisbon, with Ann"), (Persona, "How nice")],
     );
-    assert_eq!(ranking(&store, &me, "vacation", SpeakerNames::default())[..2], [seqs[0], seqs[1]]);
+    assert_eq!(ranking(&store, &me, "vacation", SpeakerNames::default())[..2], [seqs[1], seqs[0]]);
     let recalled = ask(&store, &me, "my vacation", Vec::new());
     assert!(recalled.passages[0].messages.iter().any(|message| message.content == "Lisbon, with Ann"));
 }
@@ -113,6 +115,103 @@ fn a_named_speaker_is_preferred() {
 }
 
 #[test]
+fn a_speaker_who_is_only_called_is_not_preferred() {
+    let (store, me) = (FakeStore::default(), scope("me"));
+    let theirs = talk(&store, &me, 1, &[(Persona, "I adore sailing boats")])[0];
+    let mine = talk(&store, &me, 2, &[(User, "I adore sailing boats")])[0];
+    let names = SpeakerNames { user: Vec::new(), persona: vec!["Mel".to_owned()] };
+    assert_eq!(ranking(&store, &me, "Mel, who adores sailing?", names.clone()), [mine, theirs]);
+    assert_eq!(ranking(&store, &me, "Does Mel adore sailing?", names), [theirs, mine]);
+}
+
+#[test]
+fn what_was_said_at_the_named_time_is_preferred() {
+    let (store, me) = (FakeStore::default(), scope("me"));
+    let seqs: Vec<i64> =
+        (97..=99).flat_map(|day| talk(&store, &me, day, &[(User, "I baked a cake")])).collect();
+    // Session n of these tests lies 100 − n days back.
+    let asked = ranking(&store, &me, "What did I bake two days ago?", SpeakerNames::default());
+    assert_eq!(asked[0], seqs[1]);
+    assert_eq!(ranking(&store, &me, "What did I bake?", SpeakerNames::default())[0], seqs[2]);
+}
+
+#[test]
+fn a_question_for_a_time_prefers_what_tells_one() {
+    let (store, me) = (FakeStore::default(), scope("me"));
+    let told = talk(&store, &me, 1, &[(User, "moved flat last weekend")])[0];
+    let other = talk(&store, &me, 2, &[(User, "moved flat with Ann")])[0];
+    let names = SpeakerNames::default;
+    assert_eq!(ranking(&store, &me, "When did we move flat?", names()), [told, other]);
+    assert_eq!(ranking(&store, &me, "Who moved flat?", names()), [other, told]);
+}
+
+#[test]
+fn a_long_silence_parts_talks() {
+    let (store, me) = (FakeStore::default(), scope("me"));
+    let later = NOW - SignedDuration::from_hours(50);
+    store.add_message(
+        &me,
+        1,
+        Persona,
+        "Where did you spend the holidays",
+        NOW - SignedDuration::from_hours(99),
+    );
+    let seq = store.add_message(&me, 1, User, "Lisbon is lovely", later);
+    let found = ranking(&store, &me, "holidays", SpeakerNames::default());
+    let ranked = ask(&store, &me, "holidays", Vec::new());
+    assert!(found.contains(&seq));
+    assert!(ranked.candidates.iter().all(|c| c.text != "Lisbon is lovely" || !c.used));
+}
+
+#[test]
+fn the_order_of_writing_does_not_show() {
+    let lines: Vec<(u128, &str)> =
+        (1..=12).map(|n| (n, if n % 3 == 0 { "my cat sleeps" } else { "cat food" })).collect();
+    let texts = |order: Vec<(u128, &str)>| {
+        let (store, me) = (FakeStore::default(), scope("me"));
+        for (session, text) in order {
+            talk(&store, &me, session, &[(User, text)]);
+        }
+        let candidates = ask(&store, &me, "does my cat sleep?", Vec::new()).candidates;
+        candidates.into_iter().map(|c| (c.text, c.created_at, c.total)).collect::<Vec<_>>()
+    };
+    let reversed: Vec<(u128, &str)> = lines.iter().rev().copied().collect();
+    assert_eq!(texts(lines), texts(reversed));
+}
+
+/// Embeds every text as the same vector and remembers what it was asked.
+struct Recording(Mutex<Vec<String>>);
+
+#[async_trait::async_trait]
+impl Embedder for Recording {
+    fn dimension(&self) -> usize {
+        2
+    }
+
+    fn fingerprint(&self) -> &str {
+        crate::fake_store::FINGERPRINT
+    }
+
+    async fn embed(&self, texts: &[String]) -> Result<Vec<Embedding>, EmbedError> {
+        self.0.lock().unwrap().extend(texts.iter().cloned());
+        Ok(texts.iter().map(|_| Embedding { vector: vec![1.0, 0.0], readability: 1.0 }).collect())
+    }
+}
+
+#[test]
+fn messages_are_looked_for_in_the_first_person_and_nodes_as_asked() {
+    let embedder = Recording(Mutex::default());
+    let names = SpeakerNames { user: vec!["Ann".to_owned()], persona: Vec::new() };
+    let new = |text| run(Query::new(text, NOW, &TimeZone::UTC, &names, Some(&embedder)));
+    let query = new("Where does Ann's sister live?");
+    assert_eq!(*embedder.0.lock().unwrap(), ["Where does Ann's sister live?", "Where does my sister live?"]);
+    assert_eq!((query.vectors().count(), query.question.vectors.len()), (1, 1));
+    embedder.0.lock().unwrap().clear();
+    new("Where does my sister live?");
+    assert_eq!(embedder.0.lock().unwrap().len(), 1);
+}
+
+#[test]
 fn passages_keep_to_their_budget() {
     let (store, me) = (FakeStore::default(), scope("me"));
     for session in 1..=8 {
@@ -135,10 +234,10 @@ fn a_message_is_found_by_meaning_too() {
     let seqs = talk(&store, &me, 1, &[(User, "my kitten sleeps all day"), (User, "taxes are due")]);
     store.put_vector(&me, Corpus::Messages, seqs[0], &[0.8, 0.6], 1.0);
     store.put_vector(&me, Corpus::Messages, seqs[1], &[0.0, 1.0], 1.0);
-    let mut query = run(Query::new("cat", None));
-    query.sentences[0].vector = Some(vec![1.0, 0.0]);
-    query.fingerprint = Some(crate::fake_store::FINGERPRINT.to_owned());
     let settings = RecallSettings::default();
+    let mut query = run(Query::new("cat", NOW, &TimeZone::UTC, &settings.speaker_names, None));
+    query.question.vectors = vec![vec![1.0, 0.0]];
+    query.fingerprint = Some(crate::fake_store::FINGERPRINT.to_owned());
     let ranked = run(rank_messages(&store, &VectorIndex::default(), &me, &query, &[], &settings, 9)).unwrap();
     assert_eq!(ranked[0].message.seq, seqs[0]);
     assert!(ranked[0].vector > 0.4 && ranked[1].vector < 0.4);

@@ -1,0 +1,109 @@
+//! Which of the two who talk a text names.
+
+use super::settings::SpeakerNames;
+use crate::messages::Role;
+use crate::text::{Language, at_word_borders, is_unspaced, language};
+
+/// What may stand before a name that only calls: "Hey Ann, …".
+const CALLS: [&str; 14] =
+    ["hi", "hey", "hello", "ok", "okay", "dear", "oh", "so", "well", "嗨", "你好", "喂", "嘿", "哎"];
+
+/// A text with its speakers' names understood.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(super) struct NamedSpeakers {
+    /// The text as the named one would say it: names become "I", "my", 我; a name that only calls is left out. Messages
+    /// are in the first person, and a text with a name in it is nearest to greetings by that name.
+    pub(super) spoken: String,
+    /// The one of the two whom the text is about; none where it names neither or both.
+    pub(super) speaker: Option<Role>,
+}
+
+/// Finds the names, whatever their case, between word borders.
+pub(super) fn name_speakers(text: &str, names: &SpeakerNames) -> NamedSpeakers {
+    let mut known: Vec<(&str, Role)> = Vec::new();
+    known.extend(names.user.iter().map(|name| (name.as_str(), Role::User)));
+    known.extend(names.persona.iter().map(|name| (name.as_str(), Role::Persona)));
+    known.retain(|(name, _)| !name.trim().is_empty());
+    // The longest name counts where one begins with another.
+    known.sort_by_key(|(name, _)| std::cmp::Reverse(name.len()));
+    let chinese = language(text) == Language::Chinese;
+    let mut spoken = String::with_capacity(text.len());
+    let mut roles: Vec<Role> = Vec::new();
+    let mut at = 0;
+    while let Some(character) = text[at..].chars().next() {
+        let found = known.iter().find_map(|&(name, role)| Some((end_of_name(text, at, name)?, role)));
+        let Some((end, role)) = found else {
+            spoken.push(character);
+            at += character.len_utf8();
+            continue;
+        };
+        if calls(&text[..at], &text[end..]) {
+            at = end;
+            at += text[at..].len() - text[at..].trim_start_matches([',', '\u{ff0c}', '、', ' ']).len();
+            continue;
+        }
+        roles.push(role);
+        let possessive = ["'s", "’s"].into_iter().find(|ending| text[end..].starts_with(ending));
+        spoken.push_str(match possessive {
+            _ if chinese || text[end..].chars().next().is_some_and(is_unspaced) => "我",
+            Some(_) => "my",
+            None => "I",
+        });
+        at = end + possessive.map_or(0, str::len);
+    }
+    let both = roles.contains(&Role::User) && roles.contains(&Role::Persona);
+    let speaker = if both { None } else { roles.first().copied() };
+    NamedSpeakers { spoken: spoken.trim().to_owned(), speaker }
+}
+
+fn end_of_name(text: &str, at: usize, name: &str) -> Option<usize> {
+    let mut rest = text[at..].char_indices();
+    for wanted in name.chars() {
+        let (_, character) = rest.next()?;
+        if !character.to_lowercase().eq(wanted.to_lowercase()) {
+            return None;
+        }
+    }
+    let end = at + rest.next().map_or(text.len() - at, |(end, _)| end);
+    at_word_borders(text, at, end).then_some(end)
+}
+
+/// Whether a name between these stretches only calls: it stands at an end of the text, parted by punctuation.
+fn calls(before: &str, after: &str) -> bool {
+    let parts = |c: char| !c.is_alphanumeric() && !c.is_whitespace() && !matches!(c, '\'' | '’');
+    let (before, after) = (before.trim(), after.trim());
+    let opens = before.is_empty() || CALLS.contains(&before.to_lowercase().as_str());
+    let closes = after.chars().all(parts);
+    (opens && !closes && after.starts_with(parts)) || (closes && before.ends_with(parts))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn named(text: &str) -> (String, Option<Role>) {
+        let names = SpeakerNames {
+            user: vec!["Ann".to_owned(), "安安".to_owned()],
+            persona: vec!["Echo".to_owned(), "Echo Vale".to_owned()],
+        };
+        let NamedSpeakers { spoken, speaker } = name_speakers(text, &names);
+        (spoken, speaker)
+    }
+
+    #[test]
+    fn a_named_speaker_speaks_in_the_first_person() {
+        assert_eq!(named("When did ANN move?"), ("When did I move?".to_owned(), Some(Role::User)));
+        assert_eq!(named("What is Echo Vale's job?"), ("What is my job?".to_owned(), Some(Role::Persona)));
+        assert_eq!(named("安安的妹妹在哪"), ("我的妹妹在哪".to_owned(), Some(Role::User)));
+        assert_eq!(named("What do Ann and Echo share?").1, None);
+        assert_eq!(named("we are planning"), ("we are planning".to_owned(), None));
+    }
+
+    #[test]
+    fn a_name_that_only_calls_names_nobody() {
+        assert_eq!(named("Echo, do you remember my cat?"), ("do you remember my cat?".to_owned(), None));
+        assert_eq!(named("Hey Echo! My cat is ill"), ("Hey ! My cat is ill".to_owned(), None));
+        assert_eq!(named("你还记得我的猫吗,Echo?").1, None);
+        assert_eq!(named("Who is Echo?").1, Some(Role::Persona));
+    }
+}
