@@ -74,7 +74,7 @@ step("a turn that fails leaves one's words and says so", async () => {
 
 step("a failed turn can be asked again", async () => {
   await articles().filter({ hasText: "please fail" }).getByRole("button", { name: "Ask again" }).click();
-  await s.page.getByText("No reply came.").waitFor({ state: "detached" });
+  await articles().getByText("No reply came.").waitFor({ state: "detached" });
   await s.page.locator('article[data-delivery="kept"][data-role="persona"]').last().waitFor();
 });
 

@@ -61,16 +61,16 @@ impl Default for NodeWeights {
 }
 
 /// Weights of the sum by which messages are ranked; what each signal is, is said in `recall/messages.rs`. Only their
-/// ratios matter. They are round numbers near the optimum that maximum likelihood finds on two of three public
-/// conversations for the third, whichever the third is (docs/evaluation.md).
+/// ratios matter. They are round numbers, set where three public conversations and one dialogue set agree; weights fitted
+/// on two of the conversations do as well on the third (docs/evaluation.md).
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct MessageWeights {
-    /// It says what is asked for. Default 1: the unit of the others.
+    /// It says what is asked for. Default 1.25.
     pub words: f64,
-    /// It means what is asked for. Default 2: cosines spread over half the range of shares of words.
+    /// It means what is asked for. Default 2: cosines spread over about half the range of shares of words.
     pub meaning: f64,
-    /// The talk around it says it. Default 1, as much as its own words: the question's words are seldom all in the one
-    /// message that answers.
+    /// The talk around it says it. Default 0.75: the question's words are seldom all in the one message that answers, yet
+    /// its own count more.
     pub topic_words: f64,
     /// The talk around it means it. Default 1.5, somewhat less than its own meaning: it tells talks apart, not messages.
     pub topic_meaning: f64,
@@ -100,9 +100,9 @@ pub struct SpeakerNames {
 impl Default for MessageWeights {
     fn default() -> Self {
         Self {
-            words: 1.0,
+            words: 1.25,
             meaning: 2.0,
-            topic_words: 1.0,
+            topic_words: 0.75,
             topic_meaning: 1.5,
             speaker: 0.6,
             time: 1.0,
