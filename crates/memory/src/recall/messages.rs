@@ -2,7 +2,8 @@
 //! with its weights as data ([`MessageWeights`]).
 //!
 //! `total = Σ weight · signal`. Each signal has a fixed scale, so it does not depend on which other messages are looked
-//! at (but for the mean length in BM25), and is an answer to one question:
+//! at (but for the mean length in BM25, and the mean meaning, which stands in where a message has no vector), and is an
+//! answer to one question:
 //!
 //! | signal | question | range |
 //! |---|---|---|

@@ -62,7 +62,7 @@ impl Default for NodeWeights {
 
 /// Weights of the sum by which messages are ranked; what each signal is, is said in `recall/messages.rs`. Only their
 /// ratios matter. They are round numbers, set where three public conversations and one dialogue set agree; weights fitted
-/// on two of the conversations do as well on the third (docs/evaluation.md).
+/// on two of the conversations do nearly as well on the third (docs/evaluation.md).
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct MessageWeights {
     /// It says what is asked for. Default 1.25.
