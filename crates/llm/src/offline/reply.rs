@@ -23,6 +23,9 @@ pub(super) struct ReplyInputs {
     memories: Vec<Memory>,
     #[serde(default)]
     passages: Vec<Passage>,
+    /// What the user said a little while ago, newest first.
+    #[serde(default)]
+    recent: Vec<Passage>,
     #[serde(default)]
     persona_name: Option<String>,
 }
@@ -113,9 +116,13 @@ fn remembered(inputs: &ReplyInputs, text: &str, language: Language) -> Remembere
         .iter()
         .filter(|passage| passage.text.trim() != text && !is_question(&passage.text))
         .map(|passage| (passage.text.trim(), told(passage, inputs.persona_name.as_deref(), language), true));
+    // The talk of a moment ago was not recalled for this text, so only a shared word makes it an answer.
+    let recent = inputs.recent.iter().filter(|line| line.text.trim() != text && !is_question(&line.text));
+    let recent =
+        recent.map(|line| (line.text.trim(), told(line, inputs.persona_name.as_deref(), language), false));
     let mut found = Remembered::default();
     let mut sources: Vec<&str> = Vec::new();
-    for (source, told, recalled) in memories.chain(passages) {
+    for (source, told, recalled) in memories.chain(passages).chain(recent) {
         let about = terms(source);
         // A question without a term of its own ("what do you know about me?") asks for everything.
         let fits = asked.is_empty() || about.iter().any(|term| asked.contains(term));
@@ -353,6 +360,14 @@ mod tests {
         assert_eq!(says(json!({"user_text": "Okay."})), "I'm listening.");
         assert!(says(json!({"user_text": "你是谁?", "persona_name": "小夜"})).starts_with("我是小夜。"));
         assert!(says(json!({"user_text": "Who are you?", "persona_name": "Echo"})).contains("from memory"));
+    }
+
+    #[test]
+    fn what_was_said_a_moment_ago_is_known() {
+        let recent = json!([{"speaker": "user", "text": "我叫小林,在杭州做设计师。"}]);
+        let said = says(json!({"user_text": "我叫什么名字?", "recent": recent}));
+        assert_eq!(said, "我记得:你说过:「我叫小林,在杭州做设计师。」。");
+        assert!(says(json!({"user_text": "明天会下雨吗?", "recent": recent})).starts_with("这个我不知道"));
     }
 
     #[test]

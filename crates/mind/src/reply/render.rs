@@ -199,6 +199,11 @@ fn data(input: &ReplyInput, nodes: &[NodeId], messages: &[MessageId]) -> Value {
         };
         json!({ "speaker": speaker, "text": line.text, "date": calendar::day(line.at, zone) })
     });
+    let said_before = |message: &&Message| {
+        message.role == Role::User && !input.burst.iter().any(|other| other.id == message.id)
+    };
+    let recent = input.window.iter().rev().filter(said_before);
+    let recent = recent.map(|message| json!({ "speaker": "user", "text": message.content }));
     let mut burst: Vec<&Message> = input.burst.iter().collect();
     burst.sort_by_key(|message| (message.created_at, message.seq));
     let said: Vec<&str> = burst.iter().map(|message| message.content.as_str()).collect();
@@ -207,6 +212,7 @@ fn data(input: &ReplyInput, nodes: &[NodeId], messages: &[MessageId]) -> Value {
         "persona_name": input.persona_name,
         "memories": memories.collect::<Vec<_>>(),
         "passages": passages.collect::<Vec<_>>(),
+        "recent": recent.collect::<Vec<_>>(),
     })
 }
 
