@@ -20,7 +20,7 @@ use crate::door::{Door, answer, completion};
 use crate::scripts;
 
 /// How long the killing goes on when no number of rounds is asked for.
-const KILLING: Duration = Duration::from_secs(30);
+const KILLING: Duration = Duration::from_secs(60);
 /// How long all sessions may take to finish afterwards.
 const SETTLING: Duration = Duration::from_secs(120);
 const CLIENTS: usize = 6;
