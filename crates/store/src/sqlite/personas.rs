@@ -20,31 +20,32 @@ impl PersonaStore for SqliteStore {
         at: Timestamp,
     ) -> Result<PersonaRecord, StoreError> {
         let (id, name) = (id.clone(), name.to_owned());
+        let known = id.clone();
+        // Asked in every turn and nearly always there: a reader answers without waiting for anybody's flush.
+        if let Some(record) = self.read(move |connection| Ok(persona_record(connection, &known)?)).await? {
+            return Ok(record);
+        }
         self.write(move |unit| {
             unit.connection
                 .prepare_cached(
                     "INSERT INTO personas (id, display_name, created_at) VALUES (?1, ?2, ?3) ON CONFLICT DO NOTHING",
                 )?
                 .execute(params![id.as_str(), name, microseconds(at)])?;
-            let mut statement = unit
-                .connection
-                .prepare_cached("SELECT id, display_name, timezone FROM personas WHERE id = ?1")?;
-            Ok(statement.query_row([id.as_str()], persona)?)
+            persona_record(unit.connection, &id)?.ok_or_else(|| rusqlite::Error::QueryReturnedNoRows.into())
         })
         .await
     }
 
     async fn ensure_user(&self, id: &UserId, at: Timestamp) -> Result<UserRecord, StoreError> {
-        let id = id.clone();
+        let (id, known) = (id.clone(), id.clone());
+        if let Some(record) = self.read(move |connection| Ok(user_record(connection, &known)?)).await? {
+            return Ok(record);
+        }
         self.write(move |unit| {
             unit.connection
                 .prepare_cached("INSERT INTO users (id, created_at) VALUES (?1, ?2) ON CONFLICT DO NOTHING")?
                 .execute(params![id.as_str(), microseconds(at)])?;
-            let mut statement =
-                unit.connection.prepare_cached("SELECT display_name, timezone FROM users WHERE id = ?1")?;
-            Ok(statement.query_row([id.as_str()], |row| {
-                Ok(UserRecord { id: id.clone(), display_name: row.get(0)?, timezone: row.get(1)? })
-            })?)
+            user_record(unit.connection, &id)?.ok_or_else(|| rusqlite::Error::QueryReturnedNoRows.into())
         })
         .await
     }
@@ -102,6 +103,20 @@ impl PersonaStore for SqliteStore {
     async fn mood(&self, scope: &Scope) -> Result<Option<Mood>, StoreError> {
         self.read_scope(scope, |connection, scope| Ok(mood(connection, scope)?)).await
     }
+}
+
+fn persona_record(connection: &Connection, id: &PersonaId) -> Result<Option<PersonaRecord>> {
+    let mut statement =
+        connection.prepare_cached("SELECT id, display_name, timezone FROM personas WHERE id = ?1")?;
+    statement.query_row([id.as_str()], persona).optional()
+}
+
+fn user_record(connection: &Connection, id: &UserId) -> Result<Option<UserRecord>> {
+    let mut statement =
+        connection.prepare_cached("SELECT display_name, timezone FROM users WHERE id = ?1")?;
+    let record =
+        |row: &Row<'_>| Ok(UserRecord { id: id.clone(), display_name: row.get(0)?, timezone: row.get(1)? });
+    statement.query_row([id.as_str()], record).optional()
 }
 
 fn persona(row: &Row<'_>) -> Result<PersonaRecord> {
