@@ -7,8 +7,8 @@
 //!
 //! | signal | question | range |
 //! |---|---|---|
-//! | words | does it say what is asked for? BM25 over the message, half the one before and a quarter of the one after, as a share of the question's information | 0 to about 2 |
-//! | meaning | does it mean it? cosine with the vector of the same mixture | −1 to 1 |
+//! | words | does it say what is asked for? BM25 over the message, the one before (whole if it asks, else half) and a quarter of the one after, as a share of the question's information | 0 to about 2 |
+//! | meaning | does it mean it? cosine with the vector of the message, half the one before and a quarter of the one after | −1 to 1 |
 //! | topic_words | does the talk around it (3 messages on each side) say it? share of the question's information | 0 to 1 |
 //! | topic_meaning | does the talk around it mean it? best cosine among these messages | −1 to 1 |
 //! | speaker | is it by the one whom the question names? | 0 or 1 |
@@ -21,17 +21,20 @@ use std::collections::{BTreeMap, HashMap};
 
 use super::query::Query;
 use super::score::vector_relevance;
-use super::settings::{MessageWeights, RecallSettings};
+use super::settings::RecallSettings;
+use super::signals::{MessageWeights, Signal, Signals};
 use super::surroundings::{Surroundings, gather};
 use super::words::{IndexedText, Occurrences, WordStatistics};
 use crate::messages::Message;
 use crate::ports::{Store, StoreError};
 use crate::scope::Scope;
-use crate::text::{QueryTerm, tells_when};
+use crate::text::{QueryTerm, content_terms, tells_when};
 use crate::vector_index::{VectorIndex, cosine};
 
-/// What the message before counts of the message itself: an answer seldom repeats its question.
+/// What the message before counts of the message itself.
 const BEFORE: f64 = 0.5;
+/// What the words of the message before count where it asks: an answer leaves out what its question has said.
+const QUESTION_BEFORE: f64 = 1.0;
 /// What the message after counts: it often takes the words up, less often fills them.
 const AFTER: f64 = 0.25;
 /// Saturation of repetition, as customary.
@@ -50,6 +53,8 @@ pub struct RankedMessage {
     pub message: Message,
     /// The sum it is ranked by; comparable within one ranking only.
     pub total: f64,
+    /// What it is summed from.
+    pub signals: Signals,
     /// What each signal added to `total`.
     pub parts: BTreeMap<String, f64>,
     /// V of the message.
@@ -74,8 +79,11 @@ pub async fn rank_messages(
     let weights = &settings.message_weights;
     let worth = |found: &Surroundings, statistics: &WordStatistics, seq: i64| {
         let ranking = Ranking::new(found, query, statistics, std::iter::once(seq));
-        let words = (weights.words + weights.topic_words) * ranking.words(seq, &[(seq, 1.0)]);
-        words + (weights.meaning + weights.topic_meaning) * ranking.cosine_of(seq).unwrap_or(0.0)
+        let words =
+            (weights[Signal::Words] + weights[Signal::TopicWords]) * ranking.words(seq, &[(seq, 1.0)]);
+        words
+            + (weights[Signal::Meaning] + weights[Signal::TopicMeaning])
+                * ranking.cosine_of(seq).unwrap_or(0.0)
     };
     let (found, statistics) = gather(store, index, scope, query, window, worth).await?;
     let ranking = Ranking::new(&found, query, &statistics, found.messages.keys().copied());
@@ -124,7 +132,7 @@ impl<'a> Ranking<'a> {
             seqs.filter_map(|seq| Some((seq, count(&found.messages.get(&seq)?.terms, &terms)))).collect();
         let mut ranking = Self { found, query, statistics, terms, asked, counts, mean_length: 1.0 };
         let lengths = found.messages.keys().filter(|seq| ranking.counts.contains_key(seq));
-        let lengths: Vec<f64> = lengths.map(|&seq| ranking.mixed_length(&ranking.mixture(seq))).collect();
+        let lengths: Vec<f64> = lengths.map(|&seq| ranking.mixed_length(&ranking.spoken(seq))).collect();
         ranking.mean_length = (lengths.iter().sum::<f64>() / lengths.len().max(1) as f64).max(1.0);
         ranking
     }
@@ -146,13 +154,12 @@ impl<'a> Ranking<'a> {
                 let around = self.found.around(seq);
                 let nearest = around.iter().filter_map(|seq| cosines.get(seq)).copied().reduce(f64::max);
                 let meaning = meaning.get(&seq).copied().unwrap_or(unknown);
-                let parts = [
-                    ("words", weights.words * self.words(seq, &self.mixture(seq))),
-                    ("meaning", weights.meaning * meaning),
-                    ("topic_words", weights.topic_words * self.topic_words(&around)),
-                    ("topic_meaning", weights.topic_meaning * nearest.unwrap_or(unknown)),
-                ];
-                self.ranked(seq, parts.into_iter().chain(self.marks(seq, weights)))
+                let mut signals = self.marks(seq);
+                signals[Signal::Words] = self.words(seq, &self.spoken(seq));
+                signals[Signal::Meaning] = meaning;
+                signals[Signal::TopicWords] = self.topic_words(&around);
+                signals[Signal::TopicMeaning] = nearest.unwrap_or(unknown);
+                self.ranked(seq, signals, weights)
             })
             .collect();
         ranked.sort_by(|a, b| {
@@ -164,17 +171,19 @@ impl<'a> Ranking<'a> {
         ranked
     }
 
-    fn ranked(&self, seq: i64, parts: impl Iterator<Item = (&'static str, f64)>) -> RankedMessage {
+    fn ranked(&self, seq: i64, signals: Signals, weights: &MessageWeights) -> RankedMessage {
         let indexed = &self.found.messages[&seq];
+        let part = |signal: Signal| (signal.name().to_owned(), weights[signal] * signals[signal]);
         let parts: BTreeMap<String, f64> =
-            parts.filter(|(_, part)| *part != 0.0).map(|(name, part)| (name.to_owned(), part)).collect();
+            Signal::ALL.into_iter().map(part).filter(|(_, part)| *part != 0.0).collect();
         let before = self.found.before(seq).and_then(|before| self.found.messages.get(&before));
         let context = [before.map_or("", |before| &before.terms), &indexed.terms].join(BORDER);
         let context = IndexedText::new(&context);
         let sentences = self.query.question.sentences.iter();
         RankedMessage {
             message: indexed.message.clone(),
-            total: parts.values().sum(),
+            total: signals.total(weights),
+            signals,
             parts,
             vector: self.best_sentence(seq).map_or(0.0, vector_relevance),
             words: sentences.map(|terms| self.statistics.relevance(terms, &context)).fold(0.0, f64::max),
@@ -183,20 +192,43 @@ impl<'a> Ranking<'a> {
     }
 
     /// The signals that hold or do not.
-    fn marks(&self, seq: i64, weights: &MessageWeights) -> impl Iterator<Item = (&'static str, f64)> {
+    fn marks(&self, seq: i64) -> Signals {
         let message = &self.found.messages[&seq].message;
         let question = &self.query.question;
-        let asks = |seq: i64| self.found.messages.get(&seq).is_some_and(|m| is_question(&m.message.content));
         let at = message.created_at;
-        [
-            ("speaker", weights.speaker, question.speaker == Some(message.role)),
-            ("time", weights.time, question.times.iter().any(|&(start, end)| start <= at && at <= end)),
-            ("tells_when", weights.tells_when, question.asks_when && tells_when(&message.content)),
-            ("asks", weights.asks, asks(seq)),
-            ("answers", weights.answers, self.found.before(seq).is_some_and(asks)),
-        ]
-        .into_iter()
-        .map(|(name, weight, holds)| (name, if holds { weight } else { 0.0 }))
+        let marks = [
+            (Signal::Speaker, question.speaker == Some(message.role)),
+            (Signal::Time, question.times.iter().any(|&(start, end)| start <= at && at <= end)),
+            (Signal::TellsWhen, question.asks_when && tells_when(&message.content)),
+            (Signal::Asks, self.asks(seq)),
+            (Signal::Answers, self.found.before(seq).is_some_and(|before| self.asks(before))),
+        ];
+        let mut signals = Signals::default();
+        for (signal, holds) in marks {
+            signals[signal] = if holds { 1.0 } else { 0.0 };
+        }
+        signals
+    }
+
+    fn asks(&self, seq: i64) -> bool {
+        self.found.messages.get(&seq).is_some_and(|indexed| is_question(&indexed.message.content))
+    }
+
+    /// The mixture in which words are counted.
+    fn spoken(&self, seq: i64) -> Vec<(i64, f64)> {
+        let mut mixture = self.mixture(seq);
+        if let Some(question) = self.found.before(seq).filter(|before| self.asks(*before))
+            && let Some((_, share)) = mixture.iter_mut().find(|(other, _)| *other == question)
+            && self.says_something(seq)
+        {
+            *share = QUESTION_BEFORE;
+        }
+        mixture
+    }
+
+    /// Whether it has content of its own: "not yet" answers no question.
+    fn says_something(&self, seq: i64) -> bool {
+        self.found.messages.get(&seq).is_some_and(|m| !content_terms(&m.message.content).is_empty())
     }
 
     /// The message and its neighbours, with what each counts.

@@ -14,6 +14,7 @@ mod graph;
 pub mod score;
 mod select;
 mod messages;
+mod signals;
 mod surroundings;
 mod passages;
 mod pinned;
@@ -34,7 +35,8 @@ pub use question::Question;
 pub use receipt::{Candidate, CandidateKind, Elapsed};
 pub use score::Score;
 pub use select::ScoredNode;
-pub use settings::{MessageWeights, NodeWeights, RecallSettings, SpeakerNames};
+pub use settings::{NodeWeights, RecallSettings, SpeakerNames};
+pub use signals::{MessageWeights, Signal, Signals};
 pub use words::{IndexedText, WordStatistics};
 
 use crate::entities::Entity;
