@@ -3,17 +3,21 @@
 use std::collections::HashSet;
 use std::sync::LazyLock;
 
-const LISTS: [&str; 4] = [
+const LISTS: [&str; 5] = [
     include_str!("function_words/en.txt"),
     include_str!("function_words/zh.txt"),
     include_str!("function_words/ja.txt"),
     include_str!("function_words/ko.txt"),
+    include_str!("function_words/ru.txt"),
 ];
 
-static FUNCTION_WORDS: LazyLock<HashSet<&'static str>> = LazyLock::new(|| {
-    let lines = LISTS.into_iter().flat_map(str::lines).filter(|line| !line.starts_with('#'));
-    lines.flat_map(str::split_whitespace).collect()
-});
+static FUNCTION_WORDS: LazyLock<HashSet<&'static str>> =
+    LazyLock::new(|| LISTS.into_iter().flat_map(listed).collect());
+
+/// The words of a list.
+pub(super) fn listed(list: &'static str) -> impl Iterator<Item = &'static str> {
+    list.lines().filter(|line| !line.starts_with('#')).flat_map(str::split_whitespace)
+}
 
 /// Longest run of function words without a blank that is still taken apart, in characters.
 const COMPOUND_LENGTH_MAX: usize = 12;

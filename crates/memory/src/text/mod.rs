@@ -2,6 +2,9 @@
 
 mod terms;
 mod segment;
+mod stem;
+mod names;
+mod variants;
 mod function_words;
 mod borders;
 mod quote;

@@ -2,15 +2,13 @@
 
 use std::collections::BTreeSet;
 use std::ops::Range;
-use std::sync::LazyLock;
-
-use rust_stemmers::{Algorithm, Stemmer};
 
 use super::function_words::{is_function_compound, is_function_word};
+use super::names::Names;
 use super::segment::{Piece, dictionary_words, fold, is_hangul, letters, pieces};
+use super::stem::Stems;
+use super::variants::simplified;
 use crate::ports::Phrase;
-
-static ENGLISH: LazyLock<Stemmer> = LazyLock::new(|| Stemmer::create(Algorithm::English));
 
 /// Most dictionary segments that one function word spans (怎么样 is two, 还记不记得 four).
 const FUNCTION_SEGMENTS_MAX: usize = 4;
@@ -26,7 +24,8 @@ const PARTICLE_WORD_LENGTH_MIN: usize = 3;
 pub struct QueryTerm {
     /// The whole word, as it stands in the index.
     pub phrase: Phrase,
-    /// Parts of a long word, each worth something by itself where the whole is not found.
+    /// Parts of a long word or of a name, or other stems of a word whose language is not sure: each worth something by
+    /// itself where the whole is not found.
     pub parts: Vec<Phrase>,
     /// The word as folded, for people.
     pub surface: String,
@@ -35,19 +34,21 @@ pub struct QueryTerm {
 }
 
 /// The terms under which a text is found, in text order, parted by single blanks. Terms hold letters, digits and
-/// combining marks only. Words are folded and, in Latin script, stemmed; a word with inner points or apostrophes gives
-/// its parts one after the other, a hyphenated one also the joined form; scripts without blanks give single letters.
+/// combining marks only. Words are folded and stemmed in the language of the text; a word with inner points or apostrophes
+/// gives its parts one after the other, a hyphenated one also the joined form; scripts without blanks give single
+/// letters, the traditional ones of Chinese in their simplified form.
 pub fn index_terms(text: &str) -> String {
     let folded = fold(text);
     let pieces = pieces(&folded);
+    let stems = Stems::of(&pieces);
     let mut terms: Vec<String> = Vec::new();
     for (at, piece) in pieces.iter().enumerate() {
         match piece {
             Piece::Word(word) => {
-                terms.extend(word_parts(word).iter().map(|part| stem(part)));
-                terms.extend(hyphenated_before(&pieces, at).map(|joined| stem(&joined)));
+                terms.extend(word_parts(word).iter().map(|part| stems.stem(part)));
+                terms.extend(hyphenated_before(&pieces, at).map(|joined| stems.stem(&joined)));
             }
-            Piece::Unspaced(run) => terms.extend(letters(run).into_iter().map(str::to_owned)),
+            Piece::Unspaced(run) => terms.extend(letters(&simplified(run)).into_iter().map(str::to_owned)),
             Piece::Hyphen => {}
         }
     }
@@ -55,23 +56,55 @@ pub fn index_terms(text: &str) -> String {
 }
 
 /// The content terms of a question, in text order, each once: function words, particles, question words, greetings and
-/// "remember" give none.
+/// "remember" give none, but where a capital tells that they are a name. A name of several words is one term.
 pub fn query_terms(text: &str) -> Vec<QueryTerm> {
     let folded = fold(text);
+    let pieces = pieces(&folded);
+    let stems = Stems::of(&pieces);
+    let names = if stems.nouns_are_capitalised() { Names::default() } else { Names::of(text) };
     let mut terms: Vec<QueryTerm> = Vec::new();
-    for piece in pieces(&folded) {
-        let found = match piece {
-            Piece::Word(word) => word_query(word).into_iter().collect(),
-            Piece::Unspaced(run) => run_query(run),
-            Piece::Hyphen => Vec::new(),
+    let mut at = 0;
+    while at < pieces.len() {
+        let (found, length) = match (&pieces[at], whole_name(&pieces[at..], &names)) {
+            (_, Some(length)) => (vec![name_query(&pieces[at..at + length], stems)], length),
+            (Piece::Word(word), None) => (word_query(word, stems, &names).into_iter().collect(), 1),
+            (Piece::Unspaced(run), None) => (run_query(run), 1),
+            (Piece::Hyphen, None) => (Vec::new(), 1),
         };
         for term in found {
             if terms.iter().all(|known| known.phrase != term.phrase) {
                 terms.push(term);
             }
         }
+        at += length;
     }
     terms
+}
+
+/// How many pieces the name of several words takes that begins here.
+fn whole_name(pieces: &[Piece<'_>], names: &Names) -> Option<usize> {
+    let is_word =
+        |piece: &Piece<'_>, word: &String| matches!(piece, Piece::Word(found) if bare(found) == *word);
+    let begins = |name: &&Vec<String>| {
+        pieces.len() >= name.len() && pieces.iter().zip(*name).all(|(piece, word)| is_word(piece, word))
+    };
+    names.whole.iter().filter(begins).map(Vec::len).max()
+}
+
+fn bare(word: &str) -> &str {
+    word.strip_suffix("'s").unwrap_or(word)
+}
+
+/// A name of several words: worth most where it stands as a whole.
+fn name_query(pieces: &[Piece<'_>], stems: Stems) -> QueryTerm {
+    let words =
+        pieces.iter().filter_map(|piece| if let Piece::Word(word) = piece { Some(*word) } else { None });
+    let surface = words.clone().collect::<Vec<_>>().join(" ");
+    let words: Vec<String> = words.flat_map(word_parts).collect();
+    let telling = words.iter().filter(|word| !stems.is_function_word(word));
+    let parts = telling.map(|word| Phrase(vec![stems.stem(word)])).collect();
+    let phrase = Phrase(words.iter().map(|word| stems.stem(word)).collect());
+    QueryTerm { phrase, parts, surface, guess: false }
 }
 
 /// The distinct content terms of a text. In scripts without blanks each character of a content word counts as one;
@@ -109,21 +142,24 @@ fn is_term_character(character: char) -> bool {
     character.is_alphanumeric() || unicode_normalization::char::is_combining_mark(character)
 }
 
-fn stem(word: &str) -> String {
-    let latin = word.chars().all(|c| matches!(c, 'a'..='z' | '\u{df}'..='\u{24f}'));
-    if latin { ENGLISH.stem(word).into_owned() } else { word.to_owned() }
-}
-
-fn word_query(word: &str) -> Option<QueryTerm> {
+fn word_query(word: &str, stems: Stems, names: &Names) -> Option<QueryTerm> {
     let parts = word_parts(word);
-    if parts.iter().all(|part| is_function_word(part)) {
+    if parts.iter().all(|part| stems.is_function_word(part)) && !names.holds(bare(word)) {
         return None;
     }
-    let phrase = Phrase(parts.iter().map(|part| stem(part)).collect());
-    Some(QueryTerm { phrase, parts: Vec::new(), surface: word.to_owned(), guess: false })
+    let others = match parts.as_slice() {
+        [part] => stems.other_stems(part).into_iter().map(|stem| Phrase(vec![stem])).collect(),
+        _ => Vec::new(),
+    };
+    let phrase = Phrase(parts.iter().map(|part| stems.stem(part)).collect());
+    Some(QueryTerm { phrase, parts: others, surface: word.to_owned(), guess: false })
 }
 
 fn run_query(run: &str) -> Vec<QueryTerm> {
+    // Words are cut in the script of the dictionary; Japanese has its own forms.
+    let is_japanese = run.chars().any(|letter| matches!(letter, '\u{3041}'..='\u{30ff}'));
+    let run = if is_japanese { run.into() } else { simplified(run) };
+    let run = run.as_ref();
     let words = content_words(run);
     let mut terms = Vec::new();
     let mut at = 0;
@@ -180,7 +216,8 @@ fn without_aspect(run: &str, segment: Range<usize>) -> Range<usize> {
 }
 
 fn unspaced_term(word: &str, guess: bool) -> QueryTerm {
-    let letters = letters(without_particle(word));
+    let bare = simplified(without_particle(word));
+    let letters = letters(&bare);
     let phrase = |letters: &[&str]| Phrase(letters.iter().map(|&letter| letter.to_owned()).collect());
     let parts = if letters.len() > 2 { letters.windows(2).map(phrase).collect() } else { Vec::new() };
     QueryTerm { phrase: phrase(&letters), parts, surface: word.to_owned(), guess }

@@ -1,0 +1,113 @@
+//! Names in a question, told by their capital letters.
+
+use std::collections::HashSet;
+
+use super::function_words::is_function_word;
+use super::segment::fold;
+
+/// Longest name, in words.
+const NAME_WORDS_MAX: usize = 4;
+
+/// Capitalised words of a text, folded. A capital at the beginning of a sentence tells nothing, nor does one in a text of
+/// capitals.
+#[derive(Debug, Default)]
+pub(super) struct Names {
+    /// Words that are names, or parts of one.
+    words: HashSet<String>,
+    /// Names of several words.
+    pub(super) whole: Vec<Vec<String>>,
+}
+
+impl Names {
+    pub(super) fn of(text: &str) -> Self {
+        let mut names = Self::default();
+        let mut run: Vec<String> = Vec::new();
+        let mut begins = true;
+        for token in text.split_whitespace() {
+            let word = token.trim_matches(|c: char| !c.is_alphanumeric());
+            let opens = !token.starts_with(|c: char| c.is_alphanumeric());
+            if !is_capitalised(word) || opens {
+                names.take(&mut run);
+            }
+            if is_capitalised(word) {
+                let folded = bare(word);
+                // A sentence's first word is a part of a name only where another follows, and "Did" never is.
+                if begins {
+                    names.take(&mut run);
+                } else {
+                    names.words.insert(folded.clone());
+                }
+                if !begins || !is_function_word(&folded) {
+                    run.push(folded);
+                }
+            }
+            // What follows a comma or a possessive is another name.
+            if !token.ends_with(|c: char| c.is_alphanumeric()) || is_possessive(word) {
+                names.take(&mut run);
+            }
+            begins = token.ends_with(['.', '!', '?', ':', '…', '"', '\u{201d}']);
+        }
+        names.take(&mut run);
+        names
+    }
+
+    /// Whether a folded word is a name here.
+    pub(super) fn holds(&self, folded: &str) -> bool {
+        self.words.contains(folded)
+    }
+
+    fn take(&mut self, run: &mut Vec<String>) {
+        let run = std::mem::take(run);
+        if (2..=NAME_WORDS_MAX).contains(&run.len()) {
+            self.words.extend(run.iter().cloned());
+            self.whole.push(run);
+        }
+    }
+}
+
+fn is_capitalised(word: &str) -> bool {
+    let mut letters = word.chars();
+    letters.next().is_some_and(char::is_uppercase) && letters.next().is_some_and(char::is_lowercase)
+}
+
+fn is_possessive(word: &str) -> bool {
+    word.ends_with("'s") || word.ends_with("\u{2019}s")
+}
+
+fn bare(word: &str) -> String {
+    let folded = fold(word);
+    folded.strip_suffix("'s").map(str::to_owned).unwrap_or(folded)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::text::query_terms;
+
+    fn surfaces(text: &str) -> Vec<String> {
+        query_terms(text).into_iter().map(|term| term.surface).collect()
+    }
+
+    #[test]
+    fn a_name_stays_whole() {
+        assert_eq!(surfaces("When did I go to New York?"), ["new york"]);
+        assert_eq!(surfaces("Mary Ann Evans wrote what?"), ["mary ann evans", "wrote"]);
+        let term = &query_terms("What did I tell you about San Marino?")[0];
+        assert_eq!((term.phrase.0.len(), term.parts.len()), (2, 2));
+        assert_eq!(surfaces("Did Ann's Brother, Tom, call?"), ["ann's", "brother", "tom", "call"]);
+    }
+
+    #[test]
+    fn a_name_that_is_a_function_word_is_told_by_its_capital() {
+        assert_eq!(surfaces("What did I tell you about Will?"), ["will"]);
+        assert!(surfaces("What will I tell you?").is_empty());
+        assert!(surfaces("Will I tell you?").is_empty());
+        assert!(surfaces("WHAT DID I TELL YOU").is_empty());
+        assert!(Names::of("so. Will you? And I").words.is_empty());
+    }
+
+    #[test]
+    fn german_nouns_are_no_names() {
+        assert_eq!(surfaces("Wo ist mein Haus Schlüssel?").len(), 2);
+    }
+}

@@ -1,0 +1,189 @@
+//! Word stems in every language that has a stemmer.
+//!
+//! The script decides where it can: Cyrillic is stemmed as Russian, and Greek, Arabic and Tamil each as what they are. In
+//! Latin script the text's function words decide: the language that most of them belong to, English where it has as many,
+//! the first of the list below on a tie between others. A text without any function word (a name, one word) is
+//! undecided: it is indexed as English, and a question of it also looks for the other languages' stems.
+
+use std::collections::HashMap;
+use std::sync::LazyLock;
+
+use rust_stemmers::{Algorithm, Stemmer};
+
+use super::function_words::{self, is_function_word};
+use super::segment::Piece;
+
+/// Languages in Latin script beside English, with their function words.
+const LATIN: [(Algorithm, &str); 13] = [
+    (Algorithm::Spanish, include_str!("function_words/es.txt")),
+    (Algorithm::French, include_str!("function_words/fr.txt")),
+    (Algorithm::German, include_str!("function_words/de.txt")),
+    (Algorithm::Portuguese, include_str!("function_words/pt.txt")),
+    (Algorithm::Italian, include_str!("function_words/it.txt")),
+    (Algorithm::Dutch, include_str!("function_words/nl.txt")),
+    (Algorithm::Swedish, include_str!("function_words/sv.txt")),
+    (Algorithm::Norwegian, include_str!("function_words/no.txt")),
+    (Algorithm::Danish, include_str!("function_words/da.txt")),
+    (Algorithm::Finnish, include_str!("function_words/fi.txt")),
+    (Algorithm::Hungarian, include_str!("function_words/hu.txt")),
+    (Algorithm::Romanian, include_str!("function_words/ro.txt")),
+    (Algorithm::Turkish, include_str!("function_words/tr.txt")),
+];
+
+/// For each function word the places in [`LATIN`] of its languages, as bits.
+static LATIN_WORDS: LazyLock<HashMap<&'static str, u16>> = LazyLock::new(|| {
+    let mut words: HashMap<&str, u16> = HashMap::new();
+    for (place, (_, list)) in LATIN.iter().enumerate() {
+        for word in function_words::listed(list) {
+            *words.entry(word).or_default() |= 1 << place;
+        }
+    }
+    words
+});
+
+/// How the words of one text are stemmed.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) struct Stems {
+    /// Place in [`LATIN`] of the language of its words in Latin script; none for English.
+    latin: Option<usize>,
+    /// Whether the language is not known.
+    undecided: bool,
+}
+
+impl Stems {
+    /// Told from the pieces of a folded text.
+    pub(super) fn of(pieces: &[Piece<'_>]) -> Self {
+        let mut counts = [0usize; LATIN.len()];
+        let mut english = 0usize;
+        for piece in pieces {
+            let Piece::Word(word) = piece else { continue };
+            let languages = LATIN_WORDS.get(word).copied().unwrap_or(0);
+            for (place, count) in counts.iter_mut().enumerate() {
+                *count += usize::from((languages >> place) & 1);
+            }
+            english += usize::from(word.is_ascii() && is_function_word(word));
+        }
+        let most = counts.iter().copied().max().unwrap_or(0);
+        let latin = counts.iter().position(|count| *count == most).filter(|_| most > english);
+        Self { latin, undecided: most == 0 && english == 0 }
+    }
+
+    /// Whether nouns are written with a capital letter, so that capitals tell no names.
+    pub(super) fn nouns_are_capitalised(self) -> bool {
+        self.latin.is_some_and(|place| LATIN[place].0 == Algorithm::German)
+    }
+
+    /// Whether a folded word tells nothing of what the text is about.
+    pub(super) fn is_function_word(self, folded: &str) -> bool {
+        let in_language = |place: usize| LATIN_WORDS.get(folded).is_some_and(|bits| (bits >> place) & 1 == 1);
+        is_function_word(folded) || self.latin.is_some_and(in_language)
+    }
+
+    /// The stem of a folded word.
+    pub(super) fn stem(self, word: &str) -> String {
+        match script(word) {
+            Some(Script::Latin) => stemmed(self.latin.map_or(Algorithm::English, |at| LATIN[at].0), word),
+            Some(Script::Other(algorithm)) => stemmed(algorithm, word),
+            None => word.to_owned(),
+        }
+    }
+
+    /// Other stems under which the word of a question may stand, because its text or the text that holds it is too
+    /// short to tell the language; each once, without [`Self::stem`].
+    pub(super) fn other_stems(self, word: &str) -> Vec<String> {
+        if script(word) != Some(Script::Latin) || (self.latin.is_none() && !self.undecided) {
+            return Vec::new();
+        }
+        let mut known = vec![self.stem(word)];
+        let english = std::iter::once(Algorithm::English);
+        let others = LATIN.iter().map(|(algorithm, _)| *algorithm).filter(|_| self.undecided);
+        for algorithm in english.chain(others) {
+            let stem = stemmed(algorithm, word);
+            if !known.contains(&stem) {
+                known.push(stem);
+            }
+        }
+        known.split_off(1)
+    }
+}
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Script {
+    Latin,
+    Other(Algorithm),
+}
+
+/// The script of a word, where one of its stemmers knows all of the word's letters.
+fn script(word: &str) -> Option<Script> {
+    let all = |known: fn(char) -> bool| word.chars().all(known);
+    if all(|c| matches!(c, 'a'..='z' | '\u{df}'..='\u{24f}')) {
+        return Some(Script::Latin);
+    }
+    let others: [(fn(char) -> bool, Algorithm); 4] = [
+        (|c| matches!(c, 'а'..='я' | 'ё'), Algorithm::Russian),
+        (|c| matches!(c, 'ά'..='ώ' | 'ΐ'), Algorithm::Greek),
+        (|c| matches!(c, '\u{621}'..='\u{652}'), Algorithm::Arabic),
+        (|c| matches!(c, '\u{b80}'..='\u{bff}'), Algorithm::Tamil),
+    ];
+    others.into_iter().find(|(known, _)| all(*known)).map(|(_, algorithm)| Script::Other(algorithm))
+}
+
+/// The word itself where nothing would be left of it.
+fn stemmed(algorithm: Algorithm, word: &str) -> String {
+    let stem = Stemmer::create(algorithm).stem(word).into_owned();
+    if stem.chars().any(char::is_alphanumeric) { stem } else { word.to_owned() }
+}
+
+#[cfg(test)]
+mod tests {
+    use crate::text::{index_terms, query_terms};
+
+    fn shares_a_stem(question: &str, text: &str) -> bool {
+        let indexed: Vec<String> = index_terms(text).split(' ').map(str::to_owned).collect();
+        query_terms(question).iter().any(|term| {
+            let phrases = std::iter::once(&term.phrase).chain(&term.parts);
+            phrases.into_iter().any(|phrase| phrase.0.len() == 1 && indexed.contains(&phrase.0[0]))
+        })
+    }
+
+    #[test]
+    fn forms_of_a_word_meet_in_every_language() {
+        for (question, text) in [
+            ("Where are my cats?", "I have a cat"),
+            ("¿Dónde viven mis hermanas?", "mi hermana es de Madrid"),
+            ("Où sont mes chevaux ?", "j'ai un cheval dans la grange"),
+            ("Wo wohnen meine Schwestern?", "meine Schwester ist in Berlin"),
+            ("Onde estão os meus gatos?", "eu tenho um gato"),
+            ("Dove sono i miei gatti?", "ho un gatto nero"),
+            ("Waar zijn mijn katten?", "ik heb een kat"),
+            ("Var är mina katter?", "jag har en katt"),
+            ("Hvor er mine katter?", "jeg har en katt"),
+            ("Missä minun koirani on?", "minulla on koira"),
+            ("Hol vannak a házak?", "nekem van egy ház"),
+            ("Unde sunt câinii mei?", "am un câine și o casă"),
+            ("Nerede benim kedilerim?", "benim bir kedi var"),
+            ("Где мои кошки?", "у меня есть кошка"),
+            ("πού είναι οι γάτες", "έχω μια γάτα"),
+        ] {
+            assert!(
+                shares_a_stem(question, text),
+                "{question}: {:?} in {}",
+                query_terms(question),
+                index_terms(text)
+            );
+        }
+    }
+
+    #[test]
+    fn one_word_meets_its_text_whatever_the_language() {
+        assert!(shares_a_stem("Schwestern", "meine Schwester ist in Berlin"));
+        assert!(shares_a_stem("hermanas", "mi hermana es de Madrid"));
+        assert!(shares_a_stem("¿Dónde viven mis hermanas?", "hermanas"));
+    }
+
+    #[test]
+    fn english_stays_english() {
+        assert_eq!(index_terms("Is she in the running?"), "is she in the run");
+        assert!(query_terms("Where did we go running?").iter().all(|term| term.parts.is_empty()));
+    }
+}
