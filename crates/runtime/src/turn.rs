@@ -169,6 +169,7 @@ fn bring_to_mind(input: &mut ReplyInput, recalled: &Recalled) {
     };
     let passage = |lines: &[Message]| Passage { lines: lines.iter().map(line).collect() };
     input.passages = recalled.passages.iter().map(|found| passage(&found.messages)).collect();
+    input.nothing_found = recalled.nothing_found;
     input.named_entities.clone_from(&recalled.entities);
     let named = |id| recalled.entities.iter().find(|entity| entity.id == id);
     let pairs = recalled.entities.iter().filter(|entity| entity.merge_status == MergeStatus::Uncertain);

@@ -28,6 +28,9 @@ pub(super) struct ReplyInputs {
     recent: Vec<Passage>,
     #[serde(default)]
     persona_name: Option<String>,
+    /// Whether memories and passages are merely the nearest, and none is about the text.
+    #[serde(default)]
+    nothing_found: bool,
 }
 
 #[derive(Deserialize)]
@@ -103,7 +106,7 @@ fn remembered(inputs: &ReplyInputs, text: &str, language: Language) -> Remembere
     let (thoughts, events): (Vec<&Memory>, Vec<&Memory>) = inputs
         .memories
         .iter()
-        .filter(|memory| memory.kind != "expectation")
+        .filter(|memory| memory.kind != "expectation" && !inputs.nothing_found)
         .partition(|memory| memory.kind == "thought");
     let memories = events.into_iter().chain(thoughts).map(|memory| {
         let bare = memory.description.trim().trim_end_matches(['。', '.', '!', '！']);
@@ -114,7 +117,7 @@ fn remembered(inputs: &ReplyInputs, text: &str, language: Language) -> Remembere
     let passages = inputs
         .passages
         .iter()
-        .filter(|passage| passage.text.trim() != text && !is_question(&passage.text))
+        .filter(|passage| !inputs.nothing_found && passage.text.trim() != text && !is_question(&passage.text))
         .map(|passage| (passage.text.trim(), told(passage, inputs.persona_name.as_deref(), language), true));
     // The talk of a moment ago was not recalled for this text, so only a shared word makes it an answer.
     let recent = inputs.recent.iter().filter(|line| line.text.trim() != text && !is_question(&line.text));
@@ -285,6 +288,23 @@ mod tests {
             "I don't know that. Right now I can only answer from what I remember."
         );
         assert!(says(json!({"user_text": "Tell me a story"})).starts_with("I don't know that."));
+    }
+
+    #[test]
+    fn what_is_merely_nearest_is_no_answer() {
+        let inputs = |text: &str, memory: &str| {
+            json!({"user_text": text, "memories": [{"description": memory, "kind": "event"}], "nothing_found": true,
+                "passages": [{"speaker": "user", "text": memory}]})
+        };
+        assert!(
+            says(inputs("Where is my other shoe?", "The user bought a shoe rack"))
+                .starts_with("I don't know that.")
+        );
+        assert!(says(inputs("我的另一只鞋在哪?", "用户买了鞋架")).starts_with("这个我不知道"));
+        // What was said a moment ago is no matter of memory.
+        let mut recent = inputs("Where is my other shoe?", "The user bought a shoe rack");
+        recent["recent"] = json!([{"speaker": "user", "text": "My other shoe is under the bed"}]);
+        assert!(says(recent).contains("under the bed"));
     }
 
     #[test]

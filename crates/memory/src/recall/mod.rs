@@ -18,6 +18,7 @@ mod signals;
 mod surroundings;
 mod passages;
 mod pinned;
+mod absence;
 mod receipt;
 mod settings;
 
@@ -75,6 +76,10 @@ pub struct Recalled {
     pub pinned: Pinned,
     /// All that was looked at, nodes then messages, each best first, with the reason why it was used or fell.
     pub candidates: Vec<Candidate>,
+    /// How well the best memory fits, 0 to 1: the greatest relevance of all that was looked at.
+    pub support: f64,
+    /// Nothing in memory is about the text; what is here is merely the nearest.
+    pub nothing_found: bool,
     /// Why there was no search by meaning, for a person; none when there was.
     pub words_only: Option<String>,
     /// Where the time went.
@@ -99,9 +104,11 @@ pub async fn recall(
     let passages = async {
         let (scope, window) = (&request.scope, &request.window);
         let ranked = rank_messages(store, index, scope, &query, window, settings, RANKED_MESSAGES).await?;
-        passages::choose_passages(store, scope, &ranked, window, settings).await
+        let best = absence::best_message(&ranked);
+        let chosen = passages::choose_passages(store, scope, &ranked, window, settings).await?;
+        Ok((chosen, best))
     };
-    let (candidates::NodeCandidates { nodes, entities }, (passages, messages), pinned) = try_join!(
+    let (candidates::NodeCandidates { nodes, entities }, ((passages, messages), best_message), pinned) = try_join!(
         candidates::fetch_nodes(store, index, settings, &request, &query),
         passages,
         pinned::fetch_pinned(store, &request.scope, request.now, settings.half_life_days),
@@ -114,9 +121,22 @@ pub async fn recall(
         select::Scored { candidate, score }
     });
     let (nodes, mut candidates) = select::select(scored.collect(), settings);
+    let support = absence::support(&candidates, best_message);
+    let nothing_found = absence::nothing_found(&query, support, &nodes, settings);
     candidates.extend(messages);
     let elapsed = Elapsed { embed, fetch, score: milliseconds(started) };
-    Ok(Recalled { nodes, passages, entities, pinned, candidates, words_only: query.words_only, elapsed })
+    let words_only = query.words_only;
+    Ok(Recalled {
+        nodes,
+        passages,
+        entities,
+        pinned,
+        candidates,
+        support,
+        nothing_found,
+        words_only,
+        elapsed,
+    })
 }
 
 fn milliseconds(since: Instant) -> f64 {

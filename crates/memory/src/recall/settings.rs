@@ -9,6 +9,10 @@ pub struct RecallSettings {
     pub k: usize,
     /// Floor of relevance; see [`super::score`]. Default 0.4, which for vectors is a cosine of 0.28.
     pub min_relevance: f64,
+    /// Support below which the reply is told that nothing in memory is about what was said. Default 0.47: of the questions
+    /// of one public conversation asked of another 57 in 100 fall below it, of those asked of their own 5 in 100
+    /// (docs/evaluation.md).
+    pub min_support: f64,
     /// Weights of the node formula.
     pub weights: NodeWeights,
     /// Half-life of recency and of evidence paths, in days. Default 14.
@@ -30,6 +34,7 @@ impl Default for RecallSettings {
         Self {
             k: 10,
             min_relevance: 0.4,
+            min_support: 0.47,
             weights: NodeWeights::default(),
             half_life_days: 14.0,
             node_tokens: 1_500,

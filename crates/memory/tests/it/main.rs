@@ -8,6 +8,7 @@
 
 mod fake_store;
 mod formula;
+mod laws;
 mod passages;
 mod recall;
 mod vector_index;

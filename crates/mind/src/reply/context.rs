@@ -53,6 +53,7 @@ pub(crate) struct UserContext {
     pub(super) passages: Vec<Vec<String>>,
     pub(super) promises: Vec<String>,
     pub(super) expectations: Vec<String>,
+    pub(super) nothing_found: bool,
     pub(super) conversation: Vec<DayGroup>,
     pub(super) said: Vec<String>,
 }
@@ -96,6 +97,7 @@ impl UserContext {
             passages: vec![lines()],
             promises: lines(),
             expectations: lines(),
+            nothing_found: true,
             conversation: vec![DayGroup { heading: "Older", lines: lines() }],
             said: lines(),
         }

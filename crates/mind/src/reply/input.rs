@@ -35,6 +35,8 @@ pub struct ReplyInput {
     pub uncertain: Vec<UncertainPair>,
     /// Recalled nodes of any kind, best first.
     pub recalled: Vec<Node>,
+    /// Whether nothing in memory is about the burst: what was recalled is merely the nearest.
+    pub nothing_found: bool,
     /// Recalled verbatim talk, best first.
     pub passages: Vec<Passage>,
     /// Thoughts about the user that are there whatever the text, best first.
@@ -68,6 +70,7 @@ impl ReplyInput {
             named_entities: Vec::new(),
             uncertain: Vec::new(),
             recalled: Vec::new(),
+            nothing_found: false,
             passages: Vec::new(),
             pinned_thoughts: Vec::new(),
             self_thoughts: Vec::new(),

@@ -112,6 +112,7 @@ fn user_context(input: &ReplyInput, sections: &Sections) -> UserContext {
         passages: passages.collect(),
         promises: lines(Name::Promises),
         expectations: lines(Name::Expectations),
+        nothing_found: input.nothing_found,
         conversation: conversation(sections),
         said: oldest_first(Name::Said),
     }
@@ -213,6 +214,7 @@ fn data(input: &ReplyInput, nodes: &[NodeId], messages: &[MessageId]) -> Value {
         "memories": memories.collect::<Vec<_>>(),
         "passages": passages.collect::<Vec<_>>(),
         "recent": recent.collect::<Vec<_>>(),
+        "nothing_found": input.nothing_found,
     })
 }
 

@@ -80,6 +80,17 @@ fn the_prompt_with_next_to_nothing() {
 }
 
 #[test]
+fn what_is_not_remembered_is_said() {
+    let mut input = full_input();
+    assert!(!rendered(&input, AMPLE).user.contains("# What you don't remember"));
+    input.nothing_found = true;
+    let reply = rendered(&input, AMPLE);
+    let (_, told) = reply.user.split_once("# What you don't remember\n").unwrap();
+    insta::assert_snapshot!("reply_nothing_found", told.lines().next().unwrap());
+    assert_eq!(reply.inputs["nothing_found"], true);
+}
+
+#[test]
 fn sections_stand_in_the_order_of_the_design() {
     let reply = rendered(&full_input(), AMPLE);
     let headings = |text: &str| -> Vec<String> {

@@ -25,6 +25,10 @@ pub(crate) struct Question {
 pub(crate) struct Answer {
     candidates: Vec<Candidate>,
     entities: Vec<Entity>,
+    /// How well the best memory fits, 0 to 1.
+    support: f64,
+    /// Whether nothing in memory is about the text.
+    nothing_found: bool,
     elapsed_ms: Elapsed,
 }
 
@@ -42,5 +46,11 @@ pub(crate) async fn recall(
     let scope = app.scope(&principal, question.persona_id, question.user_id).await?;
     let recalled = app.runtime().recall(scope, question.text, question.now).await?;
     let entities = recalled.entities.into_iter().map(Entity::from).collect();
-    Ok(Json(Answer { candidates: recalled.candidates, entities, elapsed_ms: recalled.elapsed }))
+    Ok(Json(Answer {
+        candidates: recalled.candidates,
+        entities,
+        support: recalled.support,
+        nothing_found: recalled.nothing_found,
+        elapsed_ms: recalled.elapsed,
+    }))
 }

@@ -1,0 +1,168 @@
+//! Laws of recall: the order of writing does not show, more never scores less, scopes are closed.
+
+use jiff::tz::TimeZone;
+use jiff::{SignedDuration, Timestamp};
+use memory::Scope;
+use memory::messages::Role;
+use memory::nodes::NodeKind;
+use memory::recall::{MessageWeights, RecallRequest, RecallSettings, Recalled, Signal, Signals, recall};
+use memory::vector_index::VectorIndex;
+use proptest::prelude::*;
+
+use crate::fake_store::{FakeStore, run, scope};
+use crate::recall::NOW;
+
+/// Words of which memories and questions are made, in both languages.
+const WORDS: [&str; 12] = [
+    "cat",
+    "garden",
+    "violin",
+    "train",
+    "Lisbon",
+    "yesterday",
+    "小黑",
+    "妹妹",
+    "大学",
+    "钢琴",
+    "上海",
+    "昨天",
+];
+
+/// Something to remember: its place in time, who said it, and the words.
+type Memory = (i64, bool, Vec<usize>);
+
+fn text(words: &[usize]) -> String {
+    words.iter().map(|word| WORDS[word % WORDS.len()]).collect::<Vec<_>>().join(" ")
+}
+
+fn memories() -> impl Strategy<Value = Vec<Memory>> {
+    prop::collection::vec((1i64..300, any::<bool>(), prop::collection::vec(0usize..12, 1..5)), 1..12)
+}
+
+fn when(hours: i64) -> Timestamp {
+    NOW - SignedDuration::from_hours(hours)
+}
+
+/// Each memory as a message of a session of its own, and as an event. A session belongs to one user.
+fn remember(store: &FakeStore, scope: &Scope, memories: &[Memory]) {
+    let others = if scope.user.as_str() == "me" { 0 } else { 1_000 };
+    for (hours, by_user, words) in memories {
+        let role = if *by_user { Role::User } else { Role::Persona };
+        store.add_message(scope, others + *hours as u128, role, &text(words), when(*hours));
+        store.add_node(scope, NodeKind::Event, &text(words), when(*hours));
+    }
+}
+
+fn ask(store: &FakeStore, scope: &Scope, words: &[usize]) -> Recalled {
+    let request = RecallRequest {
+        scope: scope.clone(),
+        text: text(words),
+        now: NOW,
+        zone: TimeZone::UTC,
+        window: Vec::new(),
+    };
+    run(recall(store, &VectorIndex::default(), None, &RecallSettings::default(), request)).unwrap()
+}
+
+/// All that can be seen of a recall but the ids, which are numbered in the order of writing.
+fn seen(recalled: &Recalled) -> (Vec<(String, Timestamp, String, bool)>, bool, String) {
+    let candidates = recalled.candidates.iter();
+    let rows =
+        candidates.map(|c| (c.text.clone(), c.created_at, format!("{:.9} {}", c.total, c.type_name), c.used));
+    (rows.collect(), recalled.nothing_found, format!("{:.9}", recalled.support))
+}
+
+proptest! {
+    #![proptest_config(ProptestConfig::with_cases(64))]
+
+    #[test]
+    fn the_order_of_writing_does_not_show(
+        memories in memories(),
+        question in prop::collection::vec(0usize..12, 1..5),
+    ) {
+        // Two memories of one moment have no order but that of writing.
+        let mut distinct: Vec<Memory> = memories;
+        distinct.sort();
+        distinct.dedup_by_key(|memory| memory.0);
+        let me = scope("me");
+        let (first, second) = (FakeStore::default(), FakeStore::default());
+        remember(&first, &me, &distinct);
+        distinct.reverse();
+        remember(&second, &me, &distinct);
+        prop_assert_eq!(seen(&ask(&first, &me, &question)), seen(&ask(&second, &me, &question)));
+    }
+
+    #[test]
+    fn two_users_with_the_same_words_do_not_see_each_other(
+        mine in memories(),
+        theirs in memories(),
+        question in prop::collection::vec(0usize..12, 1..5),
+    ) {
+        let (me, them) = (scope("me"), scope("them"));
+        let (alone, together) = (FakeStore::default(), FakeStore::default());
+        remember(&alone, &me, &mine);
+        remember(&together, &them, &theirs);
+        remember(&together, &me, &mine);
+        remember(&together, &them, &mine);
+        // Not even a score tells that the other exists.
+        prop_assert_eq!(seen(&ask(&alone, &me, &question)), seen(&ask(&together, &me, &question)));
+    }
+
+    #[test]
+    fn a_total_grows_with_each_signal_of_positive_weight(
+        values in prop::collection::vec(-1.0f64..2.0, Signal::ALL.len()),
+        more in 0.001f64..1.0,
+    ) {
+        let mut signals = Signals::default();
+        for (signal, value) in Signal::ALL.into_iter().zip(values) {
+            signals[signal] = value;
+        }
+        let weights = MessageWeights::default();
+        for signal in Signal::ALL {
+            let mut greater = signals;
+            greater[signal] += more;
+            let grows = greater.total(&weights) > signals.total(&weights);
+            prop_assert_eq!(grows, weights[signal] > 0.0, "{}", signal.name());
+        }
+    }
+
+    #[test]
+    fn one_more_word_of_the_question_never_fits_less(
+        words in prop::collection::vec(0usize..5, 1..5),
+        other in 5usize..12,
+    ) {
+        let me = scope("me");
+        let support = |said: &[usize]| {
+            let store = FakeStore::default();
+            store.add_message(&me, 1, Role::User, &text(said), when(9));
+            ask(&store, &me, &words).support
+        };
+        let (all, some) = (support(&words), support(&words[1..].iter().copied().chain([other]).collect::<Vec<_>>()));
+        prop_assert!(all >= some, "{all} {some}");
+    }
+}
+
+#[test]
+fn absence_is_told_in_both_languages() {
+    let (store, me) = (FakeStore::default(), scope("me"));
+    store.add_message(&me, 1, Role::User, "my cat sleeps in the garden", when(30));
+    store.add_message(&me, 2, Role::User, "我妹妹在上海读大学", when(20));
+    let nothing_found = |question: &str| {
+        let request = RecallRequest {
+            scope: me.clone(),
+            text: question.to_owned(),
+            now: NOW,
+            zone: TimeZone::UTC,
+            window: Vec::new(),
+        };
+        run(recall(&store, &VectorIndex::default(), None, &RecallSettings::default(), request))
+            .unwrap()
+            .nothing_found
+    };
+    assert!(nothing_found("When is my dentist appointment?"));
+    assert!(nothing_found("我的钢琴考试是哪天?"));
+    assert!(!nothing_found("Where does my cat sleep?"));
+    assert!(!nothing_found("我妹妹在哪里读大学?"));
+    // A text that asks for nothing in particular misses nothing.
+    assert!(!nothing_found("hello") && !nothing_found("你还记得我吗"));
+}
