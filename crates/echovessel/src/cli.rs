@@ -16,6 +16,9 @@ Examples:
 Exit codes: 0 done · 1 it failed, and the message says why · 2 the command line or the configuration is wrong ·
 3 another EchoVessel holds this home · 4 no daemon answers";
 
+/// What `eval` reads data for.
+const SETS_WITH_DATA: [&str; 5] = ["locomo", "madial", "longmemeval", "jsonl", "tune"];
+
 /// A persona that remembers for years, on your own machine.
 #[derive(Debug, Parser)]
 #[command(name = "echovessel", version, about, after_help = EXAMPLES, max_term_width = 100)]
@@ -150,14 +153,30 @@ pub(crate) enum ConfigCommand {
 }
 
 #[derive(Debug, Args)]
-#[command(after_help = "Example:\n  echovessel eval locomo --data locomo10.json --ranking-out ranking.jsonl")]
+#[command(
+    after_help = "Examples:\n  echovessel eval locomo --data locomo10.json --ranking-out ranking.jsonl\n  \
+                  echovessel eval locomo --data locomo10.json --absence --plot recall.svg\n  \
+                  echovessel eval tune --data locomo10.json\n  echovessel eval cases"
+)]
 pub(crate) struct Eval {
-    /// Which format the data is in
-    #[arg(value_parser = ["locomo", "madial", "jsonl"])]
+    /// Which format the data is in; `tune` fits the ranking's weights on it, `cases` lives EchoVessel's own cases
+    #[arg(value_parser = ["locomo", "madial", "longmemeval", "jsonl", "cases", "tune"])]
     pub(crate) set: String,
     /// File or folder with the data
+    #[arg(long, required_if_eq_any(SETS_WITH_DATA.map(|set| ("set", set))))]
+    pub(crate) data: Option<PathBuf>,
+    /// Format of the data that `tune` fits on
+    #[arg(long, default_value = "locomo", value_parser = ["locomo", "madial", "longmemeval", "jsonl"])]
+    pub(crate) format: String,
+    /// Ask the questions of each conversation of another one too, and show from where on nothing is known
     #[arg(long)]
-    pub(crate) data: PathBuf,
+    pub(crate) absence: bool,
+    /// Draw recall@k of every set measured on this home; with --absence also the curve, in FILE with `-absence`
+    #[arg(long, value_name = "FILE")]
+    pub(crate) plot: Option<PathBuf>,
+    /// Let the configured language model take part in `cases`, instead of the offline voice
+    #[arg(long)]
+    pub(crate) llm: bool,
     /// Write the ranking of every question, one JSON object a line
     #[arg(long)]
     pub(crate) ranking_out: Option<PathBuf>,

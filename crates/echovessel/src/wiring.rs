@@ -11,7 +11,7 @@ use llm::{ProviderSettings, TierModels};
 use memory::PersonaId;
 use memory::consolidate::ConsolidateSettings;
 use memory::ports::{Clock, Embedder, Ids, Store};
-use memory::recall::RecallSettings;
+use memory::recall::{RecallSettings, Signal};
 use memory::sessions::SessionPolicy;
 use memory::vector_index::VectorIndex;
 use mind::{LanguageMind, Prompts, ReplySampling};
@@ -169,6 +169,19 @@ pub(crate) fn recall_settings(config: &Config) -> RecallSettings {
     settings.weights.impact = recall.weight_impact;
     settings.weights.relational = recall.weight_relational;
     settings.weights.entity = recall.weight_entity_anchor;
+    settings.min_support = recall.min_support;
+    let weights = &recall.message_weights;
+    settings.message_weights = settings
+        .message_weights
+        .with(Signal::Words, weights.words)
+        .with(Signal::Meaning, weights.meaning)
+        .with(Signal::TopicWords, weights.topic_words)
+        .with(Signal::TopicMeaning, weights.topic_meaning)
+        .with(Signal::Speaker, weights.speaker)
+        .with(Signal::Time, weights.time)
+        .with(Signal::TellsWhen, weights.tells_when)
+        .with(Signal::Asks, weights.asks)
+        .with(Signal::Answers, weights.answers);
     settings.half_life_days = recall.half_life.0.as_secs_f64() / 86_400.0;
     settings
 }

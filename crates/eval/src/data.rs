@@ -5,7 +5,7 @@ use std::path::Path;
 use anyhow::bail;
 use jiff::Timestamp;
 
-use crate::{jsonl, locomo};
+use crate::{jsonl, locomo, longmemeval};
 
 /// Conversations with the questions that are asked after their last unit.
 #[derive(Clone, Debug, Default, PartialEq)]
@@ -16,6 +16,8 @@ pub struct DataSet {
     pub repaired: usize,
     /// References to units that do not exist; their question is measured by the others, or left out without any.
     pub dangling: usize,
+    /// Questions whose answer is that there is none; they are left out of the ranking's figures.
+    pub unanswerable: usize,
 }
 
 /// One talk of two.
@@ -27,6 +29,8 @@ pub struct Conversation {
     pub user: String,
     /// Who takes the persona's part.
     pub persona: String,
+    /// Whether these two are names that a question may hold, not roles.
+    pub named: bool,
     /// What was said, in order.
     pub units: Vec<Unit>,
     /// What is asked.
@@ -51,10 +55,14 @@ pub struct Unit {
 /// One question with the units that answer it.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Question {
+    /// Its id in the data, or its number in the conversation.
+    pub id: String,
     /// The words.
     pub text: String,
     /// Units that hold the answer.
     pub gold: Vec<String>,
+    /// Sessions that hold it, where the data says so.
+    pub gold_sessions: Vec<String>,
     /// Its kind in the data.
     pub category: String,
     /// When it is asked; by default right after the last unit.
@@ -62,7 +70,7 @@ pub struct Question {
 }
 
 /// Reads a data set in its publisher's format: `locomo` (a file or a folder of files), `madial` and `jsonl` (a folder
-/// with `units.jsonl` and `queries.jsonl`).
+/// with `units.jsonl` and `queries.jsonl`), `longmemeval` (a file).
 ///
 /// # Errors
 /// When the files can't be read or are not in that format; the message names the file and the place.
@@ -70,6 +78,7 @@ pub fn read(set: &str, path: &Path) -> anyhow::Result<DataSet> {
     let mut data = match set {
         "locomo" => locomo::read(path)?,
         "madial" | "jsonl" => jsonl::read(path)?,
+        "longmemeval" => longmemeval::read(path)?,
         other => bail!("there is no data set format `{other}`"),
     };
     for conversation in &mut data.conversations {
@@ -80,7 +89,9 @@ pub fn read(set: &str, path: &Path) -> anyhow::Result<DataSet> {
             question.gold.retain(|id| known.contains(id));
             data.dangling += named - question.gold.len();
         }
-        conversation.questions.retain(|question| !question.gold.is_empty());
+        conversation
+            .questions
+            .retain(|question| !question.gold.is_empty() || !question.gold_sessions.is_empty());
     }
     Ok(data)
 }

@@ -26,6 +26,8 @@ struct UnitLine {
 
 #[derive(Deserialize)]
 struct QueryLine {
+    #[serde(default)]
+    id: String,
     conv: String,
     ts: Option<String>,
     text: String,
@@ -43,7 +45,14 @@ pub(crate) fn read(folder: &Path) -> anyhow::Result<DataSet> {
     }
     for line in lines::<QueryLine>(&folder.join("queries.jsonl"))? {
         let at = line.ts.as_deref().map(moment).transpose()?;
-        let question = Question { text: line.text, gold: line.gold, category: line.cat, at };
+        let question = Question {
+            id: line.id,
+            text: line.text,
+            gold: line.gold,
+            gold_sessions: Vec::new(),
+            category: line.cat,
+            at,
+        };
         conversation(&mut data, &line.conv).questions.push(question);
     }
     for conversation in &mut data.conversations {
@@ -53,6 +62,7 @@ pub(crate) fn read(folder: &Path) -> anyhow::Result<DataSet> {
         let mut speakers = speakers.into_iter();
         conversation.user = speakers.next().unwrap_or_default();
         conversation.persona = speakers.next().unwrap_or_default();
+        conversation.named = true;
     }
     Ok(data)
 }

@@ -76,9 +76,11 @@ fn conversation(sample: &Value, fallback: &str, repaired: &mut usize) -> anyhow:
     let name = |key: &str| talk.get(key).and_then(Value::as_str).unwrap_or_default().to_owned();
     let id = sample.get("sample_id").and_then(Value::as_str).unwrap_or(fallback).to_owned();
     let asked: Vec<Asked> = serde_json::from_value(sample.get("qa").cloned().unwrap_or_default())?;
-    let question = |asked: Asked| Question {
+    let question = |(number, asked): (usize, Asked)| Question {
+        id: format!("q{}", number + 1),
         gold: references(&asked.evidence, repaired),
         text: asked.question,
+        gold_sessions: Vec::new(),
         category: asked.category.to_string(),
         at: None,
     };
@@ -86,8 +88,9 @@ fn conversation(sample: &Value, fallback: &str, repaired: &mut usize) -> anyhow:
         id,
         user: name("speaker_a"),
         persona: name("speaker_b"),
+        named: true,
         units: units(talk)?,
-        questions: asked.into_iter().map(question).collect(),
+        questions: asked.into_iter().enumerate().map(question).collect(),
     })
 }
 

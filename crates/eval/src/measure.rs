@@ -27,7 +27,10 @@ pub struct Figures {
 /// The ranking of one question.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct Ranked {
+    /// The question's id.
+    pub id: String,
     /// The conversation.
+    #[serde(rename = "conv")]
     pub conversation: String,
     /// The question.
     pub question: String,
@@ -82,6 +85,7 @@ mod tests {
     fn ranked(gold: &[&str], ranking: &[&str]) -> Ranked {
         let owned = |ids: &[&str]| ids.iter().map(|id| (*id).to_owned()).collect();
         Ranked {
+            id: "1".to_owned(),
             conversation: "c".to_owned(),
             question: "q".to_owned(),
             category: "1".to_owned(),

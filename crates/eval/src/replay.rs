@@ -13,13 +13,13 @@ use jiff::tz::TimeZone;
 use memory::capture::{Line, Recorder};
 use memory::messages::Role;
 use memory::ports::{Clock, Embedder, Embedding, Ids, Store};
-use memory::recall::{Query, RecallSettings, SpeakerNames, rank_messages};
+use memory::recall::{Query, RankedMessage, RecallSettings, Signals, SpeakerNames, rank_messages};
 use memory::sessions::{CloseTrigger, SessionPolicy};
 use memory::vector_index::VectorIndex;
 use memory::{PersonaId, Scope, UserId};
 use uuid::Uuid;
 
-use crate::data::{Conversation, Unit};
+use crate::data::{Conversation, Question, Unit};
 use crate::measure::Ranked;
 
 /// The channel of everything replayed.
@@ -28,6 +28,8 @@ const CHANNEL: &str = "eval";
 const BATCH: u32 = 64;
 /// Units kept of each ranking.
 const DEPTH: usize = 50;
+/// Messages asked of the ranking: all that it looks at.
+const ALL: usize = 10_000;
 
 /// What a replay needs.
 #[derive(Clone, Copy)]
@@ -68,6 +70,19 @@ impl Ids for ReplayIds {
     }
 }
 
+/// A question with what was found for it.
+#[derive(Clone, Debug)]
+pub struct Answered {
+    /// The ranking, for the figures.
+    pub ranked: Ranked,
+    /// All candidates, best first, with what their places come from: for the fitting of weights.
+    pub candidates: Vec<(String, Signals)>,
+    /// How well the best message fits, 0 to 1.
+    pub support: f64,
+    /// Sessions that hold the answer, and those found, best first; where the data names sessions.
+    pub sessions: Option<Ranked>,
+}
+
 impl Replay<'_> {
     /// Captures the conversation and ranks its units for each question, telling `progress` of (units, questions) done.
     ///
@@ -78,36 +93,41 @@ impl Replay<'_> {
         number: u64,
         conversation: &Conversation,
         progress: &mut (dyn FnMut(usize, usize) + Send),
-    ) -> anyhow::Result<Vec<Ranked>> {
+    ) -> anyhow::Result<Vec<Answered>> {
         let scope = Scope::new(PersonaId::new(format!("eval-{number}"))?, UserId::new("self")?);
         let units = self.capture(number, &scope, conversation, progress).await?;
         self.embed().await?;
-        let names = |name: &String| if name.is_empty() { Vec::new() } else { vec![name.clone()] };
+        let names = |name: &String| {
+            if name.is_empty() || !conversation.named { Vec::new() } else { vec![name.clone()] }
+        };
         let speaker_names =
             SpeakerNames { user: names(&conversation.user), persona: names(&conversation.persona) };
         let settings = RecallSettings { speaker_names, ..self.settings.clone() };
-        let mut ranked = Vec::with_capacity(conversation.questions.len());
+        let mut answered = Vec::with_capacity(conversation.questions.len());
         let last =
             conversation.units.iter().map(|unit| unit.at).max().context("a conversation without units")?;
         for (place, question) in conversation.questions.iter().enumerate() {
-            let asked_at = question.at.unwrap_or(last);
-            let names = &settings.speaker_names;
-            let query = Query::new(&question.text, asked_at, &TimeZone::UTC, names, self.embedder).await;
-            if let Some(reason) = query.words_only.clone().filter(|_| self.embedder.is_some()) {
-                anyhow::bail!("the question could not be embedded: {reason}");
-            }
-            let found = rank_messages(self.store, self.index, &scope, &query, &[], &settings, DEPTH).await?;
-            let ranking = found.iter().filter_map(|message| units.get(&message.message.id.0).cloned());
-            ranked.push(Ranked {
-                conversation: conversation.id.clone(),
-                question: question.text.clone(),
-                category: question.category.clone(),
-                gold: question.gold.clone(),
-                ranking: ranking.collect(),
-            });
+            let found = self.ask(&scope, question, last, &settings).await?;
+            answered.push(answer(conversation, question, &units, found));
             progress(0, place + 1);
         }
-        Ok(ranked)
+        Ok(answered)
+    }
+
+    async fn ask(
+        &self,
+        scope: &Scope,
+        question: &Question,
+        last: Timestamp,
+        settings: &RecallSettings,
+    ) -> anyhow::Result<Vec<RankedMessage>> {
+        let asked_at = question.at.unwrap_or(last);
+        let names = &settings.speaker_names;
+        let query = Query::new(&question.text, asked_at, &TimeZone::UTC, names, self.embedder).await;
+        if let Some(reason) = query.words_only.clone().filter(|_| self.embedder.is_some()) {
+            anyhow::bail!("the question could not be embedded: {reason}");
+        }
+        Ok(rank_messages(self.store, self.index, scope, &query, &[], settings, ALL).await?)
     }
 
     async fn capture(
@@ -116,7 +136,7 @@ impl Replay<'_> {
         scope: &Scope,
         conversation: &Conversation,
         progress: &mut (dyn FnMut(usize, usize) + Send),
-    ) -> anyhow::Result<HashMap<Uuid, String>> {
+    ) -> anyhow::Result<HashMap<Uuid, Unit>> {
         let first = conversation.units.first().context("a conversation without units")?.at;
         let clock = ReplayClock(Mutex::new(first));
         let ids = ReplayIds(Mutex::new(u128::from(number) << 32));
@@ -135,7 +155,7 @@ impl Replay<'_> {
             *clock.0.lock().unwrap_or_else(PoisonError::into_inner) = unit.at;
             let line = line(scope, conversation, unit);
             let captured = recorder.capture(line, &TimeZone::UTC, None).await?;
-            units.insert(captured.message.id.0, unit.id.clone());
+            units.insert(captured.message.id.0, unit.clone());
             open = Some((&unit.session, captured.message.session_id));
             progress(place + 1, 0);
         }
@@ -157,6 +177,42 @@ impl Replay<'_> {
                 messages.iter().map(|message| message.id).zip(embeddings).collect();
             self.store.put_message_vectors(fingerprint, vectors).await?;
         }
+    }
+}
+
+fn answer(
+    conversation: &Conversation,
+    question: &Question,
+    units: &HashMap<Uuid, Unit>,
+    found: Vec<RankedMessage>,
+) -> Answered {
+    let relevance = |message: &RankedMessage| message.vector.max(message.words);
+    let support = found.iter().map(relevance).fold(0.0, f64::max);
+    let ranked = |gold: &[String], ranking: Vec<String>| Ranked {
+        id: question.id.clone(),
+        conversation: conversation.id.clone(),
+        question: question.text.clone(),
+        category: question.category.clone(),
+        gold: gold.to_vec(),
+        ranking,
+    };
+    let known: Vec<(&Unit, Signals)> = found
+        .iter()
+        .filter_map(|message| Some((units.get(&message.message.id.0)?, message.signals)))
+        .collect();
+    let mut sessions: Vec<String> = Vec::new();
+    for (unit, _) in &known {
+        if !sessions.contains(&unit.session) {
+            sessions.push(unit.session.clone());
+        }
+    }
+    let places = known.iter().map(|(unit, _)| unit.id.clone()).take(DEPTH).collect();
+    let gold_sessions = &question.gold_sessions;
+    Answered {
+        ranked: ranked(&question.gold, places),
+        sessions: (!gold_sessions.is_empty()).then(|| ranked(gold_sessions, sessions)),
+        candidates: known.into_iter().map(|(unit, signals)| (unit.id.clone(), signals)).collect(),
+        support,
     }
 }
 

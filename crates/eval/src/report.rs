@@ -5,13 +5,19 @@ use std::fmt::Write as _;
 
 use serde::{Deserialize, Serialize};
 
+use crate::absence::{Bound, FOREIGN, curve};
+use crate::data::DataSet;
 use crate::measure::{CUTS, Figures, Ranked, figures};
+use crate::replay::Answered;
 
 /// Everything that one run found.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 pub struct Report {
     /// The data set's format.
     pub set: String,
+    /// Name of the file or folder that it was read from.
+    #[serde(default)]
+    pub data: String,
     /// Units captured.
     pub units: usize,
     /// Whether vectors took part.
@@ -20,42 +26,57 @@ pub struct Report {
     pub repaired: usize,
     /// References to units that do not exist.
     pub dangling: usize,
+    /// Questions left out because their answer is that there is none.
+    #[serde(default)]
+    pub unanswerable: usize,
     /// All ordinary questions.
     pub all: Figures,
     /// Questions built to mislead, apart.
     pub adversarial: Option<Figures>,
     /// By kind of question.
     pub by_category: BTreeMap<String, Figures>,
+    /// Of sessions instead of units, where the data names them.
+    #[serde(default)]
+    pub sessions: Option<Figures>,
+    /// Precision and recall of saying that nothing is known, where it was measured.
+    #[serde(default)]
+    pub absence: Vec<Bound>,
 }
 
 /// LoCoMo's kind of question that is built to mislead.
 const ADVERSARIAL: &str = "5";
 
+/// Every so many bounds of the curve are printed.
+const ABSENCE_STEP: usize = 3;
+
+/// Whether a question of this set is built to mislead.
+pub fn is_misleading(set: &str, question: &Ranked) -> bool {
+    set == "locomo" && question.category == ADVERSARIAL
+}
+
 impl Report {
     /// Sums the rankings up. In LoCoMo the adversarial questions are kept apart.
-    pub fn new(
-        set: &str,
-        units: usize,
-        vectors: bool,
-        repaired: usize,
-        dangling: usize,
-        ranked: &[Ranked],
-    ) -> Self {
-        let misleading = |question: &&Ranked| set == "locomo" && question.category == ADVERSARIAL;
+    pub fn new(set: &str, name: &str, data: &DataSet, vectors: bool, answered: &[Answered]) -> Self {
+        let asked = || answered.iter().filter(|one| !one.ranked.gold.is_empty()).map(|one| &one.ranked);
         let mut by_category: BTreeMap<String, Vec<&Ranked>> = BTreeMap::new();
-        for question in ranked {
+        for question in asked() {
             by_category.entry(question.category.clone()).or_default().push(question);
         }
-        let adversarial = figures(ranked.iter().filter(misleading));
+        let adversarial = figures(asked().filter(|question| is_misleading(set, question)));
+        let sessions = figures(answered.iter().filter_map(|one| one.sessions.as_ref()));
         Self {
             set: set.to_owned(),
-            units,
+            data: name.to_owned(),
+            units: data.conversations.iter().map(|conversation| conversation.units.len()).sum(),
             vectors,
-            repaired,
-            dangling,
-            all: figures(ranked.iter().filter(|question| !misleading(question))),
+            repaired: data.repaired,
+            dangling: data.dangling,
+            unanswerable: data.unanswerable,
+            all: figures(asked().filter(|question| !is_misleading(set, question))),
             adversarial: (adversarial.questions > 0).then_some(adversarial),
             by_category: by_category.into_iter().map(|(name, list)| (name, figures(list))).collect(),
+            sessions: (sessions.questions > 0).then_some(sessions),
+            absence: absence(set, answered),
         }
     }
 
@@ -65,8 +86,8 @@ impl Report {
         let signals = if self.vectors { "words and vectors" } else { "words alone" };
         let _ = writeln!(
             text,
-            "{}: {} units, {signals}; evidence repaired {}, dangling {}",
-            self.set, self.units, self.repaired, self.dangling
+            "{}: {} units, {signals}; evidence repaired {}, dangling {}; without an answer {}",
+            self.data, self.units, self.repaired, self.dangling, self.unanswerable
         );
         let _ = write!(text, "{:<14}{:>6}", "", "n");
         for k in CUTS {
@@ -77,11 +98,15 @@ impl Report {
         if let Some(adversarial) = &self.adversarial {
             row(&mut text, "adversarial", adversarial);
         }
+        if let Some(sessions) = &self.sessions {
+            row(&mut text, "sessions", sessions);
+        }
         if self.by_category.len() > 1 {
             for (name, figures) in &self.by_category {
                 row(&mut text, &format!("kind {name}"), figures);
             }
         }
+        self.absence_table(&mut text);
         if let Some(last) = last {
             let change = |now: f64, before: f64| format!("{:+.1}", now - before);
             let at = |figures: &Figures, k: usize| figures.recall.get(&k).copied().unwrap_or_default();
@@ -95,6 +120,30 @@ impl Report {
         }
         text
     }
+
+    fn absence_table(&self, text: &mut String) {
+        if self.absence.is_empty() {
+            return;
+        }
+        let _ = writeln!(text, "saying that nothing is known, when support is below:");
+        let _ =
+            writeln!(text, "{:<14}{:>12}{:>10}{:>18}", "support", "precision", "recall", "memories denied");
+        for bound in self.absence.iter().step_by(ABSENCE_STEP) {
+            let Bound { support, precision, recall, denied } = bound;
+            let _ = writeln!(text, "{support:<14.2}{precision:>12.1}{recall:>10.1}{denied:>18.1}");
+        }
+    }
+}
+
+/// The curve over questions with an answer and foreign ones; empty where none were asked.
+fn absence(set: &str, answered: &[Answered]) -> Vec<Bound> {
+    let supports = |foreign: bool| -> Vec<f64> {
+        let wanted =
+            |one: &&Answered| (one.ranked.category == FOREIGN) == foreign && !is_misleading(set, &one.ranked);
+        answered.iter().filter(wanted).map(|one| one.support).collect()
+    };
+    let foreign = supports(true);
+    if foreign.is_empty() { Vec::new() } else { curve(&supports(false), &foreign) }
 }
 
 fn row(text: &mut String, name: &str, figures: &Figures) {

@@ -34,6 +34,9 @@ pub(crate) async fn recall(
     }
     let candidates: Vec<Candidate> = serde_json::from_value(answer["candidates"].clone())?;
     print(&candidates, asked.explain);
+    if answer["nothing_found"] == true {
+        println!("Nothing in memory is about this; what is shown is merely the nearest.");
+    }
     let elapsed = &answer["elapsed_ms"];
     if asked.explain {
         println!(
@@ -50,7 +53,12 @@ async fn alone(config: &Config, home: &Home, asked: &Recall) -> anyhow::Result<V
     let scope = wired.runtime.scope(None, UserId::new(asked.user.clone())?);
     let recalled = wired.runtime.recall(scope, asked.text.clone(), None).await?;
     wired.database.close().await?;
-    Ok(json!({"candidates": recalled.candidates, "elapsed_ms": recalled.elapsed}))
+    Ok(json!({
+        "candidates": recalled.candidates,
+        "support": recalled.support,
+        "nothing_found": recalled.nothing_found,
+        "elapsed_ms": recalled.elapsed,
+    }))
 }
 
 /// The table: one candidate a row, and with `explain` each term of its score and the reason it was used or fell.

@@ -2,6 +2,7 @@
 
 use std::time::Duration;
 
+use memory::recall::{RecallSettings, Signal};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
@@ -222,6 +223,10 @@ section!(
         weight_entity_anchor: f64 = 1.5,
         /// Age at which recency has halved.
         half_life: Period = days(14),
+        /// How well the best memory must fit; below it the reply is told that nothing in memory is about what was said.
+        min_support: f64 = RecallSettings::default().min_support,
+        /// What each signal is worth by which earlier messages are ranked; `echovessel eval tune` fits them on data.
+        message_weights: RecallMessageWeights = RecallMessageWeights::default(),
     }
 );
 
@@ -274,6 +279,30 @@ section!(
     Proactive {
         /// Whether there are any.
         enabled: bool = false,
+    }
+);
+
+section!(
+    /// Weights of the ranking of messages. Only their ratios matter.
+    RecallMessageWeights {
+        /// It says what is asked for.
+        words: f64 = Signal::Words.default_weight(),
+        /// It means what is asked for.
+        meaning: f64 = Signal::Meaning.default_weight(),
+        /// The talk around it says it.
+        topic_words: f64 = Signal::TopicWords.default_weight(),
+        /// The talk around it means it.
+        topic_meaning: f64 = Signal::TopicMeaning.default_weight(),
+        /// It is by the one whom the question names.
+        speaker: f64 = Signal::Speaker.default_weight(),
+        /// It was said at the time that the question names.
+        time: f64 = Signal::Time.default_weight(),
+        /// The question asks when, and it tells a time.
+        tells_when: f64 = Signal::TellsWhen.default_weight(),
+        /// It is a question.
+        asks: f64 = Signal::Asks.default_weight(),
+        /// It follows a question.
+        answers: f64 = Signal::Answers.default_weight(),
     }
 );
 

@@ -1,0 +1,115 @@
+//! From where on nothing is known: questions of one conversation are asked of another, and their support is compared with
+//! that of questions asked of their own.
+
+use serde::{Deserialize, Serialize};
+
+use crate::data::{Conversation, DataSet, Question};
+
+/// Category of questions that are asked of a conversation that they are not about.
+pub const FOREIGN: &str = "foreign";
+
+/// One bound with what comes of it. Precision and recall are of saying "nothing is known", in percent.
+#[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
+pub struct Bound {
+    /// Support below which nothing is said to be known.
+    pub support: f64,
+    /// Of the questions that fall below, how many are foreign, were both kinds equally many.
+    pub precision: f64,
+    /// Of the foreign questions, how many fall below.
+    pub recall: f64,
+    /// Of the questions that have an answer, how many fall below: memories denied.
+    pub denied: f64,
+}
+
+/// Adds to each conversation the questions of the next one, with the speakers' names exchanged, so that a name does not
+/// give them away.
+pub fn add_foreign(data: &mut DataSet) {
+    let all = data.conversations.clone();
+    if all.len() < 2 {
+        return;
+    }
+    for (place, conversation) in data.conversations.iter_mut().enumerate() {
+        let other = &all[(place + 1) % all.len()];
+        let foreign = other.questions.iter().map(|question| foreign(question, other, conversation));
+        let foreign: Vec<Question> = foreign.collect();
+        conversation.questions.extend(foreign);
+    }
+}
+
+fn foreign(question: &Question, from: &Conversation, to: &Conversation) -> Question {
+    let exchange = |text: &str| {
+        let apart = if from.user.is_empty() { text.to_owned() } else { text.replace(&from.user, "\u{1}") };
+        let apart = if from.persona.is_empty() { apart } else { apart.replace(&from.persona, &to.persona) };
+        apart.replace('\u{1}', &to.user)
+    };
+    Question {
+        text: exchange(&question.text),
+        gold: Vec::new(),
+        gold_sessions: Vec::new(),
+        category: FOREIGN.to_owned(),
+        ..question.clone()
+    }
+}
+
+/// The curve over all bounds from 0.30 to 0.80 in steps of 0.01, from the supports of questions with an answer and of
+/// foreign ones.
+pub fn curve(known: &[f64], foreign: &[f64]) -> Vec<Bound> {
+    let below = |supports: &[f64], bound: f64| {
+        supports.iter().filter(|support| **support < bound).count() as f64 / supports.len().max(1) as f64
+    };
+    let at = |step: u32| {
+        let support = f64::from(step) / 100.0;
+        let (denied, recall) = (below(known, support), below(foreign, support));
+        let precision = if recall + denied > 0.0 { recall / (recall + denied) } else { 1.0 };
+        Bound { support, precision: 100.0 * precision, recall: 100.0 * recall, denied: 100.0 * denied }
+    };
+    (30..=80).map(at).collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn worked_by_hand() {
+        let bounds = curve(&[0.4, 0.6, 0.7, 0.9], &[0.35, 0.45, 0.65, 0.2]);
+        let at = |support: f64| {
+            bounds.iter().copied().find(|bound| (bound.support - support).abs() < 1e-9).unwrap()
+        };
+        assert_eq!((at(0.5).recall, at(0.5).denied, at(0.5).precision), (75.0, 25.0, 75.0));
+        assert_eq!((at(0.3).recall, at(0.3).denied, at(0.3).precision), (25.0, 0.0, 100.0));
+    }
+
+    #[test]
+    fn the_curve_only_rises() {
+        let bounds = curve(&[0.4, 0.6, 0.7, 0.9], &[0.35, 0.45, 0.65, 0.2]);
+        assert!(
+            bounds
+                .windows(2)
+                .all(|pair| pair[0].recall <= pair[1].recall && pair[0].denied <= pair[1].denied)
+        );
+    }
+
+    #[test]
+    fn names_are_exchanged() {
+        let talk = |user: &str, persona: &str, text: &str| Conversation {
+            user: user.to_owned(),
+            persona: persona.to_owned(),
+            questions: vec![Question {
+                id: "q1".to_owned(),
+                text: text.to_owned(),
+                gold: vec!["1".to_owned()],
+                gold_sessions: Vec::new(),
+                category: "4".to_owned(),
+                at: None,
+            }],
+            ..Conversation::default()
+        };
+        let conversations =
+            vec![talk("Ann", "Ben", "What did Ann say?"), talk("Cleo", "Dan", "Does Cleo like Dan?")];
+        let mut data = DataSet { conversations, ..DataSet::default() };
+        add_foreign(&mut data);
+        assert_eq!(data.conversations[0].questions[1].text, "Does Ann like Ben?");
+        assert_eq!(data.conversations[1].questions[1].category, FOREIGN);
+    }
+}

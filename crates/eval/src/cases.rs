@@ -1,0 +1,149 @@
+//! Our own small cases: what a good memory does with a short talk, in both languages, through the whole runtime.
+//!
+//! A case is a TOML file in `cases/`: what is said in which session, and what must hold afterwards. Sessions end
+//! explicitly, so that each becomes memory before the next begins; the clock stands where the case sets it.
+
+mod stage;
+
+use std::collections::BTreeMap;
+
+use anyhow::{Context as _, bail};
+use serde::{Deserialize, Serialize};
+
+pub use stage::{Stage, StoryClock};
+
+/// A case as its file says it.
+#[derive(Clone, Debug, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Case {
+    /// What it shows, in a sentence.
+    pub shows: String,
+    /// Its kind: `peak`, `false_recall`, `attribution`, `date`, `correction`, `injection`.
+    pub kind: String,
+    /// `en` or `zh`.
+    pub language: String,
+    /// The talks, in order.
+    #[serde(default)]
+    pub talk: Vec<Talk>,
+    /// What must hold when all talks have become memory.
+    pub expect: Vec<Expectation>,
+}
+
+/// One session.
+#[derive(Clone, Debug, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Talk {
+    /// When it begins, RFC 3339.
+    pub at: jiff::Timestamp,
+    /// What the user says, one turn a line; each is answered.
+    pub says: Vec<String>,
+}
+
+/// Something that must hold. Words are looked for regardless of case.
+#[derive(Clone, Debug, Default, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Expectation {
+    /// Some event (or, with `ask`, the reply) holds each of these.
+    #[serde(default)]
+    pub holds: Vec<String>,
+    /// No event (or, with `ask`, the reply does not) holds any of these.
+    #[serde(default)]
+    pub lacks: Vec<String>,
+    /// The event that `holds` weighs at most this.
+    pub impact_at_most: Option<i8>,
+    /// The event that `holds` weighs at least this.
+    pub impact_at_least: Option<i8>,
+    /// The event that `holds` begins on this day (UTC); with `passage`, it was said on this day.
+    pub day: Option<jiff::civil::Date>,
+    /// A question that is asked on the day after the last talk.
+    pub ask: Option<String>,
+    /// Whether recall says that nothing in memory is about the question.
+    pub nothing_found: Option<bool>,
+    /// The first passage that comes to mind holds this, said by `by`.
+    pub passage: Option<String>,
+    /// `them` or `me`.
+    pub by: Option<String>,
+    /// Asks for more than the offline voice can do: checked with a language model only.
+    #[serde(default)]
+    pub model_only: bool,
+}
+
+/// How a case went.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct Outcome {
+    /// The file's name.
+    pub name: String,
+    /// Its kind.
+    pub kind: String,
+    /// What it shows.
+    pub shows: String,
+    /// What did not hold, in sentences; empty when all did.
+    pub failures: Vec<String>,
+}
+
+/// The cases of this version, by name.
+const SHIPPED: &[(&str, &str)] = &[
+    ("attribution_en", include_str!("../cases/attribution_en.toml")),
+    ("attribution_zh", include_str!("../cases/attribution_zh.toml")),
+    ("correction_en", include_str!("../cases/correction_en.toml")),
+    ("correction_zh", include_str!("../cases/correction_zh.toml")),
+    ("date_en", include_str!("../cases/date_en.toml")),
+    ("date_zh", include_str!("../cases/date_zh.toml")),
+    ("false_recall_en", include_str!("../cases/false_recall_en.toml")),
+    ("false_recall_zh", include_str!("../cases/false_recall_zh.toml")),
+    ("injection_en", include_str!("../cases/injection_en.toml")),
+    ("injection_zh", include_str!("../cases/injection_zh.toml")),
+    ("peak_en", include_str!("../cases/peak_en.toml")),
+    ("peak_zh", include_str!("../cases/peak_zh.toml")),
+];
+
+/// Reads the shipped cases.
+///
+/// # Errors
+/// When a file is not a case; the message names it.
+pub fn shipped() -> anyhow::Result<BTreeMap<String, Case>> {
+    let read = |(name, text): &(&str, &str)| {
+        Ok(((*name).to_owned(), parse(text).with_context(|| (*name).to_owned())?))
+    };
+    SHIPPED.iter().map(read).collect()
+}
+
+/// Reads one case.
+///
+/// # Errors
+/// When the text is not a case.
+pub fn parse(text: &str) -> anyhow::Result<Case> {
+    let case: Case = toml::from_str(text)?;
+    if case.expect.is_empty() {
+        bail!("a case that expects nothing can't fail");
+    }
+    Ok(case)
+}
+
+/// Lives a case on a fresh stage; `by_model` says whether a language model takes part.
+///
+/// # Errors
+/// When the store or the model fails; what merely does not hold is in the outcome.
+pub async fn live(name: &str, case: &Case, stage: &mut Stage, by_model: bool) -> anyhow::Result<Outcome> {
+    for talk in &case.talk {
+        stage.talk(talk).await?;
+    }
+    let mut failures = Vec::new();
+    for expectation in case.expect.iter().filter(|expected| by_model || !expected.model_only) {
+        failures.extend(stage.check(expectation).await?);
+    }
+    Ok(Outcome { name: name.to_owned(), kind: case.kind.clone(), shows: case.shows.clone(), failures })
+}
+
+/// The outcomes as a person reads them.
+pub fn table(outcomes: &[Outcome]) -> String {
+    let mut lines: Vec<String> = Vec::new();
+    for outcome in outcomes {
+        let mark = if outcome.failures.is_empty() { "holds " } else { "FAILS " };
+        lines.push(format!("{mark} {:<16} {}", outcome.name, outcome.shows));
+        lines.extend(outcome.failures.iter().map(|failure| format!("         {failure}")));
+    }
+    let held = outcomes.iter().filter(|outcome| outcome.failures.is_empty()).count();
+    lines.push(format!("{held} of {} hold", outcomes.len()));
+    lines.join("\n") + "\n"
+}

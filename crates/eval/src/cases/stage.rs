@@ -1,0 +1,224 @@
+//! Where a case is lived: a runtime on a clock that stands still.
+
+use std::pin::Pin;
+use std::sync::Arc;
+use std::time::Duration;
+
+use anyhow::{Context as _, bail};
+use jiff::{SignedDuration, Timestamp};
+use memory::messages::Role;
+use memory::nodes::{Node, NodeKind};
+use memory::ports::Clock;
+use memory::{Scope, UserId};
+use runtime::{Delivery, Incoming, Runtime, Subscription, TurnEvent};
+use tokio::sync::watch;
+
+use super::{Expectation, Talk};
+
+/// Events that are looked at, the newest.
+const EVENTS_MAX: u32 = 50;
+/// Time between two lines of a talk.
+const LINE: SignedDuration = SignedDuration::from_secs(30);
+/// From the last talk to the questions.
+const LATER: SignedDuration = SignedDuration::from_hours(24);
+
+/// Waits shorter than this only let others go first.
+const MOMENT: Duration = Duration::from_secs(1);
+
+/// A clock that stands where it is set. Whoever waits wakes when it is set beyond their time; who waits but a moment, to
+/// let others go first, is not held up.
+#[derive(Debug)]
+pub struct StoryClock(watch::Sender<Timestamp>);
+
+impl StoryClock {
+    /// Stands at `start`.
+    pub fn new(start: Timestamp) -> Self {
+        Self(watch::Sender::new(start))
+    }
+
+    fn set(&self, now: Timestamp) {
+        self.0.send_replace(now);
+    }
+}
+
+impl Clock for StoryClock {
+    fn now(&self) -> Timestamp {
+        *self.0.borrow()
+    }
+
+    fn sleep(&self, duration: Duration) -> Pin<Box<dyn Future<Output = ()> + Send>> {
+        if duration < MOMENT {
+            return Box::pin(tokio::task::yield_now());
+        }
+        let mut now = self.0.subscribe();
+        let end = self.now().checked_add(duration).unwrap_or(Timestamp::MAX);
+        Box::pin(async move {
+            // The clock lives as long as whoever waits for it.
+            let _ = now.wait_for(|now| *now >= end).await;
+        })
+    }
+}
+
+/// A running persona without a past.
+pub struct Stage {
+    runtime: Runtime,
+    clock: Arc<StoryClock>,
+    scope: Scope,
+    events: Subscription,
+}
+
+impl Stage {
+    /// Starts the runtime, which must have been made with this clock.
+    ///
+    /// # Errors
+    /// When the store fails.
+    pub async fn new(runtime: Runtime, clock: Arc<StoryClock>) -> anyhow::Result<Self> {
+        runtime.start().await?;
+        let scope = runtime.scope(None, UserId::new("self")?);
+        runtime.ensure_known(&scope).await?;
+        let events = runtime.broadcast().subscribe();
+        Ok(Self { runtime, clock, scope, events })
+    }
+
+    /// Ends the background work.
+    pub async fn stop(self) {
+        self.runtime.stop().await;
+    }
+
+    pub(super) async fn talk(&mut self, talk: &Talk) -> anyhow::Result<()> {
+        self.clock.set(talk.at);
+        for line in &talk.says {
+            self.say(line).await?;
+            self.clock.set(self.clock.now() + LINE);
+        }
+        let newest = self.runtime.store().messages_before(&self.scope, None, 1).await?;
+        let session = newest.first().context("a talk without a line")?.session_id;
+        self.runtime.close_session(session).await?;
+        while let Some(delivery) = self.events.next().await {
+            let Delivery::Event(_, told) = delivery else { continue };
+            if told.name == "chat.session.boundary" && !told.data["closed_session_id"].is_null() {
+                return Ok(());
+            }
+        }
+        bail!("the session did not become memory")
+    }
+
+    async fn say(&self, line: &str) -> anyhow::Result<String> {
+        let incoming = Incoming {
+            scope: self.scope.clone(),
+            channel_id: "eval".to_owned(),
+            content: line.to_owned(),
+            external_ref: None,
+        };
+        let (_, mut turn) = self.runtime.accept_and_watch(incoming).await?;
+        while let Some(event) = turn.recv().await {
+            match event {
+                TurnEvent::Done { message, .. } => return Ok(message.content),
+                TurnEvent::Failed { reason, .. } => bail!(reason),
+                TurnEvent::Started | TurnEvent::Delta(_) => {}
+            }
+        }
+        bail!("the turn ended without an answer")
+    }
+
+    /// What of the expectation does not hold.
+    pub(super) async fn check(&mut self, expected: &Expectation) -> anyhow::Result<Vec<String>> {
+        match &expected.ask {
+            Some(question) => self.check_answer(question, expected).await,
+            None => self.check_events(expected).await,
+        }
+    }
+
+    async fn check_events(&self, expected: &Expectation) -> anyhow::Result<Vec<String>> {
+        let kinds = [NodeKind::Event, NodeKind::Intention];
+        let events = self.runtime.store().nodes_before(&self.scope, &kinds, None, EVENTS_MAX).await?;
+        let told: Vec<String> = events
+            .iter()
+            .map(|event| format!("{:+} {}", event.emotional_impact, event.description))
+            .collect();
+        let mut failures = Vec::new();
+        if !expected.holds.is_empty() {
+            let fits = |event: &&Node| expected.holds.iter().all(|word| holds(&event.description, word));
+            let fitting: Vec<&Node> = events.iter().filter(fits).collect();
+            if fitting.is_empty() {
+                failures.push(format!("no event holds {:?}; there are {told:?}", expected.holds));
+            } else if !fitting.iter().any(|event| weighs_and_dates(event, expected)) {
+                failures.push(format!(
+                    "no event that holds {:?} is as expected; there are {told:?}",
+                    expected.holds
+                ));
+            }
+        }
+        for word in &expected.lacks {
+            if let Some(event) = events.iter().find(|event| holds(&event.description, word)) {
+                failures.push(format!("an event holds {word:?}: {}", event.description));
+            }
+        }
+        Ok(failures)
+    }
+
+    async fn check_answer(&mut self, question: &str, expected: &Expectation) -> anyhow::Result<Vec<String>> {
+        self.clock.set(self.clock.now() + LATER);
+        let mut failures = Vec::new();
+        let recalled = self.runtime.recall(self.scope.clone(), question.to_owned(), None).await?;
+        if let Some(nothing) = expected.nothing_found.filter(|nothing| *nothing != recalled.nothing_found) {
+            let (support, text) = (recalled.support, if nothing { "something" } else { "nothing" });
+            failures.push(format!("{question:?} finds {text} (support {support:.2})"));
+        }
+        if let Some(words) = &expected.passage {
+            let hit = recalled
+                .passages
+                .first()
+                .and_then(|passage| passage.messages.iter().find(|message| message.seq == passage.hit_seq));
+            let by = hit.map(|message| if message.role == Role::User { "them" } else { "me" });
+            let right = hit.is_some_and(|message| holds(&message.content, words))
+                && expected
+                    .day
+                    .is_none_or(|day| hit.is_some_and(|message| day_of(message.created_at) == day))
+                && expected.by.as_deref().is_none_or(|speaker| by == Some(speaker));
+            if !right {
+                let said = hit.map_or("nothing", |message| message.content.as_str());
+                failures.push(format!("{question:?} brings {said:?} by {by:?}, not {words:?}"));
+            }
+        }
+        let reply = self.say(question).await?;
+        for word in expected.holds.iter().filter(|word| !holds(&reply, word)) {
+            failures.push(format!("the reply to {question:?} lacks {word:?}: {reply}"));
+        }
+        for word in expected.lacks.iter().filter(|word| holds(&reply, word)) {
+            failures.push(format!("the reply to {question:?} holds {word:?}: {reply}"));
+        }
+        Ok(failures)
+    }
+}
+
+fn weighs_and_dates(event: &Node, expected: &Expectation) -> bool {
+    expected.impact_at_most.is_none_or(|most| event.emotional_impact <= most)
+        && expected.impact_at_least.is_none_or(|least| event.emotional_impact >= least)
+        && expected.day.is_none_or(|wanted| event.event_time.is_some_and(|time| day_of(time.start) == wanted))
+}
+
+fn day_of(at: Timestamp) -> jiff::civil::Date {
+    at.to_zoned(jiff::tz::TimeZone::UTC).date()
+}
+
+fn holds(text: &str, word: &str) -> bool {
+    text.to_lowercase().contains(&word.to_lowercase())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[tokio::test]
+    async fn who_waits_wakes_when_the_clock_is_set() {
+        let clock = StoryClock::new(Timestamp::UNIX_EPOCH);
+        let mut hour = clock.sleep(Duration::from_secs(3_600));
+        assert!(futures_util::poll!(&mut hour).is_pending());
+        clock.set(Timestamp::UNIX_EPOCH + SignedDuration::from_secs(3_599));
+        assert!(futures_util::poll!(&mut hour).is_pending());
+        clock.set(Timestamp::UNIX_EPOCH + SignedDuration::from_hours(1));
+        hour.await;
+        clock.sleep(Duration::from_millis(20)).await;
+    }
+}

@@ -1,0 +1,133 @@
+//! Publishers' formats, read and replayed through a real store, by words alone.
+
+use std::path::Path;
+
+use eval::absence::add_foreign;
+use eval::data::{DataSet, read};
+use eval::replay::{Answered, Replay};
+use eval::report::Report;
+use memory::recall::RecallSettings;
+use memory::vector_index::VectorIndex;
+use serde_json::json;
+use store::{SqliteStore, StoreOptions};
+
+fn file(folder: &Path, name: &str, value: &serde_json::Value) -> std::path::PathBuf {
+    let path = folder.join(name);
+    std::fs::write(&path, value.to_string()).unwrap();
+    path
+}
+
+async fn replay(data: &DataSet) -> Vec<Answered> {
+    let folder = tempfile::tempdir().unwrap();
+    let store = SqliteStore::open(&folder.path().join("home.db"), StoreOptions::default()).unwrap();
+    let (index, settings) = (VectorIndex::default(), RecallSettings::default());
+    let replay = Replay { store: &store, index: &index, embedder: None, settings: &settings };
+    let mut answered = Vec::new();
+    for (number, conversation) in (1..).zip(&data.conversations) {
+        answered.extend(replay.conversation(number, conversation, &mut |_, _| {}).await.unwrap());
+    }
+    store.close().await.unwrap();
+    answered
+}
+
+fn longmemeval(folder: &Path) -> DataSet {
+    let turn = |role: &str, content: &str, answers: bool| json!({"role": role, "content": content, "has_answer": answers});
+    let asked = |id: &str| {
+        json!({
+            "question_id": id,
+            "question_type": "single-session-user",
+            "question": "Which violin did I buy?",
+            "question_date": "2023/06/01 (Thu) 10:00",
+            "answer": "a red one",
+            "answer_session_ids": ["s2", "gone"],
+            "haystack_session_ids": ["s1", "s2"],
+            "haystack_dates": ["2023/05/20 (Sat) 02:21", "2023/05/21 (Sun) 02:21"],
+            "haystack_sessions": [
+                [turn("user", "I like rain", false), turn("assistant", "So do I", false)],
+                [turn("user", "I bought a red violin", true), turn("assistant", "", false)],
+            ],
+        })
+    };
+    read("longmemeval", &file(folder, "lme.json", &json!([asked("q1"), asked("q1_abs")]))).unwrap()
+}
+
+#[tokio::test]
+async fn longmemeval_is_read_and_measured_by_turn_and_by_session() {
+    let folder = tempfile::tempdir().unwrap();
+    let data = longmemeval(folder.path());
+    assert_eq!((data.conversations.len(), data.unanswerable, data.dangling), (1, 1, 1));
+    assert_eq!(data.conversations[0].units.len(), 3);
+    let report = Report::new("longmemeval", "lme", &data, false, &replay(&data).await);
+    assert_eq!((report.all.recall[&5], report.all.ndcg_10), (100.0, 100.0));
+    assert_eq!(report.sessions.as_ref().map(|sessions| sessions.recall[&5]), Some(100.0));
+    assert_eq!(report.by_category.keys().collect::<Vec<_>>(), ["single-session-user"]);
+    assert!(report.table(None).contains("sessions"));
+}
+
+#[test]
+fn another_format_is_refused_with_its_file() {
+    let folder = tempfile::tempdir().unwrap();
+    let path = file(folder.path(), "x.json", &json!([{"question": 7}]));
+    let refused = format!("{:#}", read("longmemeval", &path).unwrap_err());
+    assert!(refused.contains("x.json is not in LongMemEval's format"), "{refused}");
+    assert!(read("locomo", &folder.path().join("none.json")).is_err());
+}
+
+fn locomo(folder: &Path) -> DataSet {
+    let talk = |a: &str, b: &str, thing: &str| {
+        json!({
+            "sample_id": a,
+            "conversation": {
+                "speaker_a": a, "speaker_b": b,
+                "session_1_date_time": "1:56 pm on 8 May, 2023",
+                "session_1": [
+                    {"speaker": a, "dia_id": "D1:1", "text": format!("I bought a {thing} at the market")},
+                    {"speaker": b, "dia_id": "D1:2", "text": "How lovely, enjoy it"},
+                ],
+            },
+            "qa": [
+                {"question": format!("Where did {a} buy the {thing}?"), "evidence": ["D1:01"], "category": 4},
+                {"question": format!("Where did {b} buy the {thing}?"), "evidence": ["D1:1"], "category": 5},
+                {"question": "What is lost?", "evidence": ["D9:9"], "category": 1},
+            ],
+        })
+    };
+    let path = file(folder, "l.json", &json!([talk("Ann", "Ben", "trombone"), talk("Cleo", "Dan", "kayak")]));
+    read("locomo", &path).unwrap()
+}
+
+#[tokio::test]
+async fn locomo_is_repaired_and_its_absence_is_measured() {
+    let folder = tempfile::tempdir().unwrap();
+    let mut data = locomo(folder.path());
+    assert_eq!((data.repaired, data.dangling), (2, 2));
+    add_foreign(&mut data);
+    let answered = replay(&data).await;
+    let report = Report::new("locomo", "l", &data, false, &answered);
+    assert_eq!((report.all.questions, report.all.recall[&1]), (2, 100.0));
+    assert_eq!(report.adversarial.as_ref().map(|figures| figures.questions), Some(2));
+    let bound = report.absence.iter().find(|bound| (bound.support - 0.47).abs() < 0.005).unwrap();
+    assert_eq!((bound.denied, bound.recall), (0.0, 100.0), "{}", report.table(None));
+}
+
+#[tokio::test]
+async fn runs_repeat_to_the_letter() {
+    let folder = tempfile::tempdir().unwrap();
+    let data = locomo(folder.path());
+    let rankings = |answered: Vec<Answered>| -> Vec<String> {
+        answered.iter().map(|one| serde_json::to_string(&one.ranked).unwrap()).collect()
+    };
+    let first = rankings(replay(&data).await);
+    assert_eq!(first, rankings(replay(&data).await));
+    assert!(first[0].starts_with(r#"{"id":"q1","conv":"Ann","#), "{}", first[0]);
+}
+
+#[tokio::test]
+async fn the_last_run_is_compared_with() {
+    let folder = tempfile::tempdir().unwrap();
+    let data = locomo(folder.path());
+    let report = Report::new("locomo", "l", &data, false, &replay(&data).await);
+    let mut last = report.clone();
+    last.all.mrr -= 2.5;
+    assert!(report.table(Some(&last)).contains("MRR +2.5"));
+}

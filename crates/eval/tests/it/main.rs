@@ -1,0 +1,6 @@
+//! The evaluation's own tests: small data in each publisher's format, and our own cases.
+
+#![expect(clippy::unwrap_used, reason = "a test ends at the first thing that is not as it should be")]
+
+mod cases;
+mod formats;
