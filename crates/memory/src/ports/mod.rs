@@ -4,6 +4,7 @@ mod clock;
 mod embedder;
 mod mind;
 mod store;
+mod vectors;
 
 pub use clock::{Clock, Ids};
 pub use embedder::{EmbedError, Embedder, Embedding};
@@ -17,3 +18,4 @@ pub use store::{
     NewEntity, NewMessage, NodeStore, PersonaRecord, PersonaStore, Phrase, PhraseHits, ReflectionCommit,
     SessionFilter, SessionStore, Store, StoreError, StoredVector, Supersession, TimelineItem, UserRecord,
 };
+pub use vectors::{EmbeddingModel, VectorCoverage, VectorStore};

@@ -126,6 +126,11 @@ impl VectorIndex {
         }
     }
 
+    /// Drops the matrices of every other model: another one has taken its place.
+    pub fn keep_only(&self, fingerprint: &str) {
+        self.lock().by_key.retain(|key, _| key.fingerprint == fingerprint);
+    }
+
     /// Approximate memory that the matrices take, in bytes.
     pub fn bytes(&self) -> usize {
         self.lock().by_key.values().map(|loaded| read(&loaded.shard).matrix.bytes()).sum()
