@@ -12,14 +12,14 @@ use crate::scripts;
 use crate::watcher::Watcher;
 
 /// What a command did.
-struct Ran {
-    code: i32,
-    out: String,
-    err: String,
+pub(crate) struct Ran {
+    pub(crate) code: i32,
+    pub(crate) out: String,
+    pub(crate) err: String,
 }
 
 /// Runs a command to its end.
-async fn run(home: &Home, settings: &Settings, arguments: &[&str]) -> Ran {
+pub(crate) async fn run(home: &Home, settings: &Settings, arguments: &[&str]) -> Ran {
     let mut command = command(home, settings, arguments);
     let Output { status, stdout, stderr } =
         tokio::task::spawn_blocking(move || command.output().unwrap()).await.unwrap();
@@ -28,7 +28,7 @@ async fn run(home: &Home, settings: &Settings, arguments: &[&str]) -> Ran {
 }
 
 impl Ran {
-    fn well(self) -> String {
+    pub(crate) fn well(self) -> String {
         assert_eq!(self.code, 0, "{}\n{}", self.out, self.err);
         self.out
     }

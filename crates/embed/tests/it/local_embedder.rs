@@ -85,3 +85,25 @@ async fn a_damaged_model_fails_with_the_file_and_the_reason() {
     };
     assert!(reason.contains("model.safetensors"), "{reason}");
 }
+
+/// A long batch is under way; what a turn asks for comes before it is done.
+#[tokio::test]
+async fn a_query_does_not_wait_behind_a_batch() {
+    let embedder = std::sync::Arc::new(LocalEmbedder::new(model::directory(), 2));
+    embedder.load_now().unwrap();
+    let batch = tokio::spawn({
+        let embedder = embedder.clone();
+        let texts: Vec<String> =
+            (0..48).map(|number| format!("{number} ") + &"a long text ".repeat(80)).collect();
+        async move { embedder.embed(&texts).await }
+    });
+    let asked = ["is it there?".to_owned()];
+    let mut alone = Vec::new();
+    for _ in 0..3 {
+        tokio::task::yield_now().await;
+        alone.push(embedder.embed_queries(&asked).await.unwrap().remove(0));
+    }
+    assert!(!batch.is_finished(), "three queries were answered in the meantime");
+    assert_eq!(batch.await.unwrap().unwrap().len(), 48);
+    assert_eq!(alone[0], embedder.embed(&asked).await.unwrap()[0], "the batch's lane gives the same vector");
+}
