@@ -123,9 +123,10 @@ impl Model {
         let mut waiting = Vec::new();
         let mut tokens = 0;
         for text in texts {
+            let lower = self.folder.lower_case.then(|| text.to_lowercase());
             let pieces = self
                 .word_pieces
-                .split(work.prefix, text)
+                .split(work.prefix, lower.as_deref().unwrap_or(text))
                 .map_err(|error| ModelError::Failed(error.to_string()))?;
             if tokens + pieces.ids.len() > work.tokens_per_pass {
                 self.embed_pass(&mut waiting, work, workspace, &mut embeddings)?;

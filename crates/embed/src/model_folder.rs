@@ -46,6 +46,8 @@ pub struct ModelFolder {
     pub(crate) query_prefix: String,
     pub(crate) passage_prefix: String,
     pub(crate) max_pieces: usize,
+    /// Whether the model was trained on small letters, which its tokenizer does not make by itself.
+    pub(crate) lower_case: bool,
     /// None where the vocabulary decides.
     pub(crate) scripts: Option<Scripts>,
     fingerprint: String,
@@ -69,13 +71,13 @@ impl ModelFolder {
             None if is_default => Architecture::of(&ALL_MINILM_L6_V2),
             None => return Err(damaged(directory)),
         };
-        let (pooling, max_pieces) = if is_default {
-            (Pooling::Mean, ALL_MINILM_L6_V2.max_pieces)
+        let (pooling, length) = if is_default {
+            (Pooling::Mean, Length { max_pieces: Some(ALL_MINILM_L6_V2.max_pieces), lower_case: false })
         } else {
-            (read_pooling(directory)?, max_pieces(directory)?.unwrap_or(PIECES_MAX))
+            (read_pooling(directory)?, Length::read(directory)?)
         };
         let prompts = if is_default { Prompts::default() } else { Prompts::read(directory)? };
-        let max_pieces = max_pieces.min(architecture.max_tokens).min(PIECES_MAX);
+        let max_pieces = length.max_pieces.unwrap_or(PIECES_MAX).min(architecture.max_tokens).min(PIECES_MAX);
         if max_pieces < 3 {
             return Err(ModelError::unusable(&config, "it leaves no room for text"));
         }
@@ -88,6 +90,7 @@ impl ModelFolder {
             architecture,
             pooling,
             max_pieces,
+            lower_case: length.lower_case,
             is_default,
         };
         folder.fingerprint = folder.name_it(&settings.readable_scripts)?;
@@ -131,10 +134,11 @@ impl ModelFolder {
         } else {
             let digest = self.digest()?;
             format!(
-                "{}-{digest}/{}/{}/{}",
+                "{}-{digest}/{}/{}{}/{}",
                 self.architecture.family.name(),
                 self.pooling.name(),
                 self.max_pieces,
+                if self.lower_case { "-lower" } else { "" },
                 self.dimension()
             )
         };
@@ -255,11 +259,21 @@ fn read_pooling(directory: &Path) -> Result<Pooling, ModelError> {
     }
 }
 
-/// How many word pieces the model was trained to read, where a file says so.
-fn max_pieces(directory: &Path) -> Result<Option<usize>, ModelError> {
-    let config: Option<Value> = json(&directory.join("sentence_bert_config.json"))?;
-    let said = config.as_ref().and_then(|config| config["max_seq_length"].as_u64());
-    Ok(said.and_then(|said| usize::try_from(said).ok()))
+/// How much of a text the model was trained to read, and in which letters, where `sentence_bert_config.json` says so.
+struct Length {
+    max_pieces: Option<usize>,
+    lower_case: bool,
+}
+
+impl Length {
+    fn read(directory: &Path) -> Result<Self, ModelError> {
+        let config: Value = json(&directory.join("sentence_bert_config.json"))?.unwrap_or(Value::Null);
+        let said = config["max_seq_length"].as_u64();
+        Ok(Self {
+            max_pieces: said.and_then(|said| usize::try_from(said).ok()),
+            lower_case: config["do_lower_case"].as_bool().unwrap_or(false),
+        })
+    }
 }
 
 /// What the model wants before a text.

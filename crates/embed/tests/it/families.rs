@@ -80,6 +80,13 @@ fn what_the_model_was_not_trained_to_read_is_cut_and_the_end_mark_stays() {
     assert!(cut(22), "as many as there are positions");
     fs::write(folder.path().join("sentence_bert_config.json"), r#"{"max_seq_length": 6}"#).unwrap();
     assert!(cut(4), "as many as the file says");
+    let cased = TinyModel::new(Kind::XlmRoberta, unigram(), 6);
+    let other = tempdir().unwrap();
+    cased.write(other.path());
+    let vector = |text: &str| Model::open(other.path(), 1).unwrap().embed(&[text]).unwrap().remove(0).vector;
+    assert_ne!(vector("My Cats"), vector("my cats"));
+    fs::write(other.path().join("sentence_bert_config.json"), r#"{"do_lower_case": true}"#).unwrap();
+    assert_eq!(vector("My Cats"), vector("my cats"));
 }
 
 #[test]
