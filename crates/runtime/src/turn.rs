@@ -339,17 +339,19 @@ fn receipt(life: &Arc<Life>, turn: &ReadyTurn, prepared: &Prepared, spoken: &Spo
 async fn fail(life: &Arc<Life>, turn: &ReadyTurn, error: TurnError) {
     let reason = error.to_string();
     tracing::warn!(turn = %turn.turn_id, "the turn has no reply: {reason}");
-    let retryable = match &error {
-        TurnError::Model(error) => error.is_transient(),
-        TurnError::NothingToAnswer => false,
-        _ => true,
-    };
     // Both may fail while storage does; the turn then stays pending and is taken up at the next start.
     if let Err(error) = life.store().fail_turn(turn.turn_id, &reason).await {
         tracing::error!(turn = %turn.turn_id, "the failed turn could not be marked: {error}");
     }
     let said = life.store().turn_messages(turn.turn_id).await.unwrap_or_default();
-    let user_message_ids = said.iter().filter(|message| message.role == Role::User).map(|m| m.id).collect();
+    let user_message_ids: Vec<MessageId> =
+        said.iter().filter(|message| message.role == Role::User).map(|m| m.id).collect();
+    let retryable = match &error {
+        TurnError::Model(error) => error.is_transient(),
+        TurnError::Forgotten => !user_message_ids.is_empty(),
+        TurnError::NothingToAnswer => false,
+        _ => true,
+    };
     tell(
         life,
         turn,
