@@ -5,24 +5,23 @@ mod cases;
 use std::io::IsTerminal as _;
 use std::io::Write as _;
 use std::path::{Path, PathBuf};
+use std::sync::Arc;
 
 use ::eval::data::DataSet;
 use ::eval::replay::{Answered, Replay};
 use ::eval::report::{Report, is_misleading};
 use ::eval::{absence, data, plot, tune};
 use anyhow::{Context as _, bail};
-use embed::LocalEmbedder;
 use indicatif::{ProgressBar, ProgressStyle};
-use memory::ports::Embedder;
-use memory::recall::RecallSettings;
 use memory::vector_index::VectorIndex;
 use store::{SqliteStore, StoreOptions};
 
 use crate::cli::{Eval, Shared};
 use crate::config::Config;
+use crate::embedding::Embedding;
 use crate::home::{Home, private};
-use crate::wiring::{model_folder, recall_settings};
-use crate::world::random_bytes;
+use crate::wiring::recall_settings;
+use crate::world::{SystemClock, random_bytes};
 
 /// Beginning of the names under which the last runs are kept in the home.
 const RECORD: &str = "eval-";
@@ -146,12 +145,13 @@ async fn measure(
 ) -> anyhow::Result<Vec<Answered>> {
     let database = SqliteStore::open(&scratch.database(), StoreOptions::default())?;
     let index = VectorIndex::default();
-    let local = LocalEmbedder::new(model_folder(config, home), 2);
-    if !asked.words_only {
-        local.load_now().context("use --words-only to measure without the model")?;
+    let embedding = Embedding::new(config, home, Arc::new(SystemClock))?;
+    let embedder = embedding.embedder().filter(|_| !asked.words_only);
+    if let Some(embedder) = &embedder {
+        embedder.identify().await.context("use --words-only to measure without the model")?;
     }
-    let embedder: Option<&dyn Embedder> = if asked.words_only { None } else { Some(&local) };
-    let settings: RecallSettings = recall_settings(config);
+    let embedder = embedder.as_deref();
+    let settings = recall_settings(config);
     let replay = Replay { store: &database, index: &index, embedder, settings: &settings };
     let total: usize = data.conversations.iter().map(|c| c.units.len() + c.questions.len()).sum();
     let bar = ProgressBar::new(total as u64);

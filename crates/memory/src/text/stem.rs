@@ -113,19 +113,21 @@ enum Script {
     Other(Algorithm),
 }
 
-/// The script of a word, where one of its stemmers knows all of the word's letters.
+/// The script of a word, where a stemmer knows all of its letters.
 fn script(word: &str) -> Option<Script> {
-    let all = |known: fn(char) -> bool| word.chars().all(known);
-    if all(|c| matches!(c, 'a'..='z' | '\u{df}'..='\u{24f}')) {
-        return Some(Script::Latin);
+    let first = letter_script(word.chars().next()?)?;
+    word.chars().all(|letter| letter_script(letter) == Some(first)).then_some(first)
+}
+
+fn letter_script(letter: char) -> Option<Script> {
+    match letter {
+        'a'..='z' | '\u{df}'..='\u{24f}' => Some(Script::Latin),
+        'а'..='я' | 'ё' => Some(Script::Other(Algorithm::Russian)),
+        'ά'..='ώ' | 'ΐ' => Some(Script::Other(Algorithm::Greek)),
+        '\u{621}'..='\u{652}' => Some(Script::Other(Algorithm::Arabic)),
+        '\u{b80}'..='\u{bff}' => Some(Script::Other(Algorithm::Tamil)),
+        _ => None,
     }
-    let others: [(fn(char) -> bool, Algorithm); 4] = [
-        (|c| matches!(c, 'а'..='я' | 'ё'), Algorithm::Russian),
-        (|c| matches!(c, 'ά'..='ώ' | 'ΐ'), Algorithm::Greek),
-        (|c| matches!(c, '\u{621}'..='\u{652}'), Algorithm::Arabic),
-        (|c| matches!(c, '\u{b80}'..='\u{bff}'), Algorithm::Tamil),
-    ];
-    others.into_iter().find(|(known, _)| all(*known)).map(|(_, algorithm)| Script::Other(algorithm))
 }
 
 /// The word itself where nothing would be left of it.
