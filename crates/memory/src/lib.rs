@@ -22,6 +22,8 @@ pub mod entities;
 pub mod mood;
 pub mod recall;
 pub mod consolidate;
+pub mod corrections;
+pub mod forget;
 pub mod text;
 pub mod vector_index;
 pub mod ledger;

@@ -13,9 +13,11 @@ mod idle;
 mod consolidator;
 mod vectors;
 mod ledger;
+mod corrections;
 mod life;
 
 pub use broadcast::{Broadcast, Delivery, Subscription};
+pub use corrections::RegenerateError;
 pub use events::{Event, Told};
 pub use inbox::{AcceptError, Accepted, Incoming};
 pub use ledger::Ledger;

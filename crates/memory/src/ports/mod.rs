@@ -1,11 +1,13 @@
 //! What the memory asks of the world: storage, vectors, a mind, time, identifiers.
 
 mod clock;
+mod corrections;
 mod embedder;
 mod mind;
 mod store;
 
 pub use clock::{Clock, Ids};
+pub use corrections::{CorrectionStore, Edited, MessageEdit, Remembered};
 pub use embedder::{EmbedError, Embedder, Embedding};
 pub use mind::{
     Clarification, EvidenceFailure, Extraction, ExtractionInput, MentionedEntity, Mind, MindError,

@@ -12,6 +12,7 @@ mod silence;
 mod crashes;
 mod retries;
 mod evidence;
+mod truth;
 mod reflection;
 mod mentions;
 mod entities;

@@ -17,6 +17,8 @@ mod history;
 mod openai;
 mod persona;
 mod memories;
+mod corrections;
+mod edits;
 mod sessions;
 mod daemon;
 mod socket;

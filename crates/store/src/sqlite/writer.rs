@@ -27,19 +27,32 @@ struct WordEntry {
     seq: i64,
     scope: i64,
     terms: String,
+    /// Whether the row gets these terms or loses them.
+    stays: bool,
 }
 
 impl UnitOfWork<'_> {
     /// Has the terms of a new row indexed in the same transaction.
     pub(super) fn index_words(&mut self, corpus: Corpus, seq: i64, scope: i64, terms: &str) {
+        self.words_change(corpus, seq, scope, terms, true);
+    }
+
+    /// Has the terms of a row taken out of the index in the same transaction. They must be exactly those that it was
+    /// indexed with: the index keeps no copy of them.
+    pub(super) fn remove_words(&mut self, corpus: Corpus, seq: i64, scope: i64, terms: &str) {
+        self.words_change(corpus, seq, scope, terms, false);
+    }
+
+    fn words_change(&mut self, corpus: Corpus, seq: i64, scope: i64, terms: &str, stays: bool) {
         if !terms.is_empty() {
-            self.words.push(WordEntry { corpus, seq, scope, terms: terms.to_owned() });
+            self.words.push(WordEntry { corpus, seq, scope, terms: terms.to_owned(), stays });
         }
     }
 
     fn write_words(&self) -> Result<(), Failure> {
         for entry in &self.words {
-            words::insert(self.connection, entry.corpus, entry.seq, entry.scope, &entry.terms)?;
+            let change = if entry.stays { words::insert } else { words::remove };
+            change(self.connection, entry.corpus, entry.seq, entry.scope, &entry.terms)?;
         }
         Ok(())
     }
