@@ -9,9 +9,9 @@ use crate::entities::{EntityKind, fold_name};
 use crate::identifiers::{MessageId, NodeId, TurnId};
 use crate::messages::{Message, Role};
 use crate::mood::MOOD_LIFETIME;
-use crate::nodes::Node;
+use crate::nodes::{Node, NodeKind};
 use crate::ports::{Extraction, ExtractionInput, Remembered, StoreError};
-use crate::recall::{CandidateKind, RecallRequest, recall};
+use crate::recall::{CandidateKind, NodeWeights, RecallRequest, RecallSettings, recall};
 use crate::sessions::Session;
 
 /// Existing nodes that the model is shown as what it may replace.
@@ -20,6 +20,9 @@ const KNOWN_NODES_MAX: usize = 12;
 const LINES_PER_LOOK: usize = 4;
 /// How often existing nodes are looked for, from the newest lines backwards.
 const LOOKS_MAX: usize = 5;
+/// Relevance from which a memory may be what a session replaces. A move shares one name with the memory of the old
+/// home, so this is far below what recall asks for; the nearest come first, and there are few places.
+const RELEVANCE_MIN: f64 = 0.15;
 /// Replies of a session whose receipts are read, the newest.
 const RECEIPTS_MAX: usize = 100;
 /// Pinned nodes whose texts are read.
@@ -36,6 +39,14 @@ impl Consolidator<'_> {
     ) -> Result<Vec<Node>, ConsolidateError> {
         let said: Vec<&str> =
             messages.iter().filter(|m| m.role == Role::User).map(|m| m.content.as_str()).collect();
+        let settings = RecallSettings {
+            // Impressions take some of the places.
+            k: 2 * KNOWN_NODES_MAX,
+            min_relevance: RELEVANCE_MIN,
+            weights: NodeWeights { recency: 0.1, impact: 0.0, relational: 0.0, ..self.recall.weights },
+            passages: 0,
+            ..self.recall.clone()
+        };
         let mut found: Vec<Vec<Node>> = Vec::new();
         for lines in said.rchunks(LINES_PER_LOOK).take(LOOKS_MAX) {
             let request = RecallRequest {
@@ -45,8 +56,10 @@ impl Consolidator<'_> {
                 zone: parties.zone.clone(),
                 window: Vec::new(),
             };
-            let recalled = recall(self.store, self.index, self.embedder, self.recall, request).await?;
-            found.push(recalled.nodes.into_iter().map(|scored| scored.node).collect());
+            let recalled = recall(self.store, self.index, self.embedder, &settings, request).await?;
+            // An impression is not made untrue by an event; the next reflection forms another one.
+            let told = |node: &Node| matches!(node.kind, NodeKind::Event | NodeKind::Intention);
+            found.push(recalled.nodes.into_iter().map(|scored| scored.node).filter(told).collect());
         }
         Ok(in_turn(found))
     }

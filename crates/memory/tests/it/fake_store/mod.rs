@@ -86,6 +86,8 @@ impl Data {
 #[derive(Default)]
 pub(crate) struct FakeStore {
     data: Mutex<Data>,
+    /// How many nodes were asked for by their numbers.
+    pub(crate) nodes_loaded: std::sync::atomic::AtomicUsize,
 }
 
 impl FakeStore {
