@@ -176,6 +176,7 @@ fn bring_to_mind(input: &mut ReplyInput, recalled: &Recalled) {
     let fresh =
         |nodes: &[Node]| nodes.iter().filter(|node| !chosen.contains(&node.id)).cloned().collect::<Vec<_>>();
     input.recalled = recalled.nodes.iter().map(|scored| scored.node.clone()).collect();
+    input.recalled.extend(fresh(&recalled.pinned.events));
     input.pinned_thoughts = fresh(&recalled.pinned.about_user);
     input.self_thoughts = fresh(&recalled.pinned.about_self);
     input.intentions = fresh(&recalled.pinned.intentions);

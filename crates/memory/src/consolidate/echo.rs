@@ -1,12 +1,14 @@
 //! The echo guard: what the persona said, or what memory put before it, is no evidence because the user repeats it.
 //!
 //! A sentence of the user is an echo when it is nearly all copied from one earlier text and nothing in the rest of it
-//! is the user's own: no "I", no "my". Someone who confirms in their own words says "I"; someone who copies keeps the
-//! "you" of the persona and the "the user" of a memory. A question may be answered with its own words ("喜欢爬山吗?"
-//! "喜欢爬山"), so there only a copied "you" makes an echo. What stands in quotation marks is somebody else's words.
+//! is the user's own: no "I", no "my", no word that tells anything. Someone who confirms in their own words says "I";
+//! someone who copies keeps the "you" of the persona and the "the user" of a memory. A question may be answered with its
+//! own words ("喜欢爬山吗?" "喜欢爬山"), so there only a copied "you" makes an echo; a memory was made of the user's words,
+//! so there only a copied "the user" does. What stands in quotation marks is somebody else's words. And what the user had
+//! said before the persona did is the user's, however often it is said again.
 
 use crate::messages::Message;
-use crate::text::{asks, index_terms, is_unspaced, split_sentences};
+use crate::text::{asks, index_terms, is_function_word, is_unspaced, split_sentences};
 
 /// Weight of a shared run from which it may be a copy. A word weighs 1, a character of an unspaced script ⅔.
 const RUN_WEIGHT_MIN: f64 = 2.0;
@@ -21,6 +23,10 @@ const TERMS_MAX: usize = 400;
 
 const FIRST_PERSON: &[&str] = &["我", "俺", "咱", "i", "my", "me", "mine", "we", "our", "us", "im", "ive"];
 const SECOND_PERSON: &[&str] = &["你", "您", "you", "your", "youv", "your"];
+/// How a memory names the user, as terms.
+const THIRD_PERSON: &[&str] = &["用户", "user"];
+/// Words that tell nothing beside a copy.
+const FILLERS: &[&str] = &["哈", "嘿", "呵", "啊", "呀", "哦", "嗯", "haha", "lol", "oh", "hey"];
 /// "You said": what follows is not the user's.
 const FRAMES: &[&str] = &[
     "你刚才说过",
@@ -40,8 +46,17 @@ const FRAMES: &[&str] = &[
 ];
 const MARKS: &[(char, char)] = &[('"', '"'), ('“', '”'), ('「', '」'), ('『', '』'), ('‘', '’'), ('«', '»')];
 
+/// What the user may have copied from.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Source<'a> {
+    /// A line of the persona.
+    Persona(&'a str),
+    /// A memory, in the third person.
+    Memory(&'a str),
+}
+
 /// Whether the stretch `start..end` (in characters) of a user's message only repeats one of these texts.
-pub(super) fn is_echo(message: &Message, start: usize, end: usize, earlier: &[&str]) -> bool {
+pub(super) fn is_echo(message: &Message, start: usize, end: usize, earlier: &[Source<'_>]) -> bool {
     let sentence = sentences_around(&message.content, start, end);
     let mut unframed = sentence.to_lowercase();
     for frame in FRAMES {
@@ -51,18 +66,30 @@ pub(super) fn is_echo(message: &Message, start: usize, end: usize, earlier: &[&s
     let quoted = in_quotation_marks(&message.content, start, end)
         .then(|| terms(&message.content.chars().skip(start).take(end - start).collect::<String>()));
     earlier.iter().any(|source| {
-        let source_terms = terms(source);
+        let (Source::Persona(text) | Source::Memory(text)) = source;
+        let source_terms = terms(text);
         if let Some(quoted) = &quoted
             && share(quoted, &shared(quoted, &source_terms)) >= QUOTED_SHARE_MIN
         {
             return true;
         }
-        repeats(&said, &source_terms, asks(source) && !asks(&sentence))
+        let mark = match source {
+            Source::Memory(_) => THIRD_PERSON,
+            Source::Persona(text) if asks(text) && !asks(&sentence) => SECOND_PERSON,
+            Source::Persona(_) => &[],
+        };
+        repeats(&said, &source_terms, mark)
     })
 }
 
-/// Whether these terms are a copy; `answers` says that the source asks and this does not.
-fn repeats(said: &[String], source: &[String], answers: bool) -> bool {
+/// Whether an earlier message of the user says what the later one says at this stretch.
+pub(super) fn said_before(earlier: &Message, later: &Message, start: usize, end: usize) -> bool {
+    let said = terms(&sentences_around(&later.content, start, end));
+    share(&said, &shared(&said, &terms(&earlier.content))) >= ECHO_SHARE_MIN
+}
+
+/// Whether these terms are a copy. Where there are marks, one of them must have been copied too.
+fn repeats(said: &[String], source: &[String], marks: &[&str]) -> bool {
     let covered = shared(said, source);
     let weight: f64 =
         said.iter().zip(&covered).filter(|(_, covered)| **covered).map(|(term, _)| weight(term)).sum();
@@ -70,10 +97,22 @@ fn repeats(said: &[String], source: &[String], answers: bool) -> bool {
         return false;
     }
     let own = said.iter().zip(&covered).filter(|(_, covered)| !**covered).map(|(term, _)| term.as_str());
-    let mut copied =
-        said.iter().zip(&covered).filter(|(_, covered)| **covered).map(|(term, _)| term.as_str());
-    let says_i = own.into_iter().any(|term| FIRST_PERSON.contains(&term));
-    !says_i && (!answers || copied.any(|term| SECOND_PERSON.contains(&term)))
+    let tells =
+        |term: &str| FIRST_PERSON.contains(&term) || !(is_function_word(term) || FILLERS.contains(&term));
+    if own.into_iter().any(tells) {
+        return false;
+    }
+    let copied = said.iter().zip(&covered).filter(|(_, covered)| **covered).map(|(term, _)| term.as_str());
+    let copied = format!(" {} ", copied.collect::<Vec<_>>().join(" "));
+    let marked = |mark: &&str| {
+        let spaced: Vec<String> = if mark.chars().all(is_unspaced) {
+            mark.chars().map(String::from).collect()
+        } else {
+            vec![(*mark).to_owned()]
+        };
+        copied.contains(&format!(" {} ", spaced.join(" ")))
+    };
+    marks.is_empty() || marks.iter().any(marked)
 }
 
 /// Which terms stand in a run that both have.
@@ -144,6 +183,8 @@ mod tests {
     /// Whether the whole line, as evidence, is an echo of the source.
     fn echoes(line: &str, source: &str) -> bool {
         let message = user_says(line);
+        let is_memory = source.starts_with("用户") || source.starts_with("The user");
+        let source = if is_memory { Source::Memory(source) } else { Source::Persona(source) };
         is_echo(&message, 0, line.chars().count(), &[source])
     }
 
@@ -173,6 +214,10 @@ mod tests {
             ("my cat is white and her name is Shadow", "The user has a white cat named Shadow"),
             ("with milk", "Do you like your tea with milk?"),
             ("咖啡", "红茶还是咖啡?"),
+            ("今天又加班到很晚", "用户今天又加班到很晚"),
+            ("I have a dog named Rex 2", "The user said: I have a dog named Rex 1"),
+            ("I have a dog named Rex 2", "I heard you say: I have a dog named Rex 1"),
+            ("喜欢周末去爬山的人都很孤独", "喜欢周末去爬山的人都很自由。"),
         ] {
             assert!(!echoes(line, source), "{line} ← {source}");
         }
@@ -183,7 +228,7 @@ mod tests {
         let message = user_says("我喜欢你那句“你一定很爱爬山”,真好玩");
         let quote = "你一定很爱爬山";
         let (start, end) = crate::text::find_quote(&message.content, quote).unwrap();
-        assert!(is_echo(&message, start, end, &["你一定很爱爬山吧?"]));
-        assert!(!is_echo(&message, 0, 4, &["你一定很爱爬山吧?"]));
+        assert!(is_echo(&message, start, end, &[Source::Persona("你一定很爱爬山吧?")]));
+        assert!(!is_echo(&message, 0, 4, &[Source::Persona("你一定很爱爬山吧?")]));
     }
 }

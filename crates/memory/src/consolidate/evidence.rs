@@ -2,8 +2,9 @@
 
 use super::assent::answered_question;
 use super::attribution::somebody_else;
-use super::echo::is_echo;
+use super::echo::{Source, is_echo, said_before};
 use super::patterns::Patterns;
+use crate::identifiers::MessageId;
 use crate::messages::{Message, Role};
 use crate::nodes::{Evidence, NodeKind, Proposal, RejectedQuote, Subject};
 use crate::ports::{EvidenceFailure, ProposedEvent, ProposedQuote};
@@ -181,12 +182,23 @@ fn locate(proposed: &ProposedQuote, event: &ProposedEvent, grounds: Grounds<'_>)
     Err("the words do not stand in the conversation".to_owned())
 }
 
-/// Whether the user's words only copy what the persona said before, or a memory that was put before the persona.
+/// Whether the user's words only copy what the persona said before, or a memory that was put before the persona, and
+/// the user had not said so before of their own accord.
 fn repeats_others(message: &Message, evidence: &Evidence, grounds: Grounds<'_>) -> bool {
-    let before = grounds.messages.iter().take_while(|other| other.id != message.id);
-    let of_persona = before.filter(|other| other.role == Role::Persona).map(|other| other.content.as_str());
-    let earlier: Vec<&str> = of_persona.chain(grounds.recalled.iter().map(String::as_str)).collect();
-    is_echo(message, evidence.start as usize, evidence.end as usize, &earlier)
+    let (start, end) = (evidence.start as usize, evidence.end as usize);
+    let before = |id: MessageId| grounds.messages.iter().take_while(move |other| other.id != id);
+    let copies = |message: &Message, start, end| {
+        let of_persona = before(message.id).filter(|other| other.role == Role::Persona);
+        let of_persona = of_persona.map(|other| Source::Persona(&other.content));
+        let recalled = grounds.recalled.iter().map(|text| Source::Memory(text));
+        is_echo(message, start, end, &of_persona.chain(recalled).collect::<Vec<_>>())
+    };
+    let own = |other: &&Message| {
+        other.role == Role::User
+            && said_before(other, message, start, end)
+            && !copies(other, 0, other.content.chars().count())
+    };
+    copies(message, start, end) && !before(message.id).any(|other| own(&other))
 }
 
 /// A promise of the persona needs an explicit commitment and a time in the quoted words, and no refusal in the session.

@@ -130,9 +130,12 @@ pub(super) fn people_of(answer: &Extraction, input: &ExtractionInput) -> Vec<Str
     names.into_iter().filter(|name| name.chars().count() > 1 && *name != persona).collect()
 }
 
-/// Whether a session that is extracted again has left this memory before: all its words are those of one memory, be it
-/// that a person took that one away.
+/// Whether a session that is extracted again has left this memory before: it says the same, or all its words are those
+/// of one memory, be it that a person took that one away.
 pub(super) fn is_remembered(checked: &Checked, remembered: &[Remembered]) -> bool {
+    if remembered.iter().any(|known| known.description == checked.event.description) {
+        return true;
+    }
     let nodes: BTreeSet<NodeId> = remembered.iter().map(|known| known.node_id).collect();
     nodes.into_iter().any(|id| {
         checked.evidence.iter().all(|quote| {

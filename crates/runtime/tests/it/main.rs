@@ -13,6 +13,7 @@ mod crashes;
 mod retries;
 mod evidence;
 mod truth;
+mod corrections;
 mod defects;
 mod reflection;
 mod mentions;
