@@ -3,7 +3,8 @@
 use jiff::Timestamp;
 use memory::Scope;
 use memory::consolidate::Formed;
-use memory::identifiers::{EntityId, MessageId, NodeId, SessionId, TurnId};
+use memory::forget::Taken;
+use memory::identifiers::{EntityId, ErasureId, MessageId, NodeId, SessionId, TurnId};
 use memory::messages::Message;
 use memory::mood::Mood;
 use memory::nodes::{NewNode, Node, Subject};
@@ -127,6 +128,13 @@ pub enum Event {
         /// Where it was said.
         channel_id: String,
     },
+    /// Something was forgotten.
+    Forgotten {
+        /// The receipt, if it was erased.
+        receipt: Option<ErasureId>,
+        /// What went. Nothing named: all of it.
+        taken: Box<Taken>,
+    },
 }
 
 impl Event {
@@ -185,7 +193,8 @@ impl Event {
             ),
             Self::Withdrawn { node_ids, entity_ids, message_ids } => (
                 "memory.forgotten",
-                json!({"node_ids": node_ids, "entity_ids": entity_ids, "message_ids": message_ids}),
+                json!({"node_ids": node_ids, "entity_ids": entity_ids, "message_ids": [],
+                    "edited_message_ids": message_ids, "all": false}),
             ),
             Self::MessageEdited { message, at } => (
                 "chat.message.edited",
@@ -195,6 +204,14 @@ impl Event {
             Self::MessageDeleted { message_id, turn_id, channel_id } => (
                 "chat.message.deleted",
                 json!({"message_id": message_id, "turn_id": turn_id, "source_channel_id": channel_id}),
+            ),
+            Self::Forgotten { receipt, taken } => (
+                "memory.forgotten",
+                json!({"receipt_id": receipt, "message_ids": taken.messages, "event_ids": taken.events,
+                    "thought_ids": taken.thoughts, "intention_ids": taken.intentions,
+                    "expectation_ids": taken.expectations, "entity_ids": taken.entities,
+                    "session_ids": taken.sessions, "turn_ids": taken.turns, "rewritten_ids": taken.rewritten,
+                    "all": taken.is_empty()}),
             ),
         }
     }

@@ -8,7 +8,7 @@ use crate::text::is_bare_reply;
 
 /// What becomes of thoughts whose events go.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub enum Dependents {
+pub enum RestingThoughts {
     /// They stay; the edge says that the event is gone.
     #[default]
     Orphan,

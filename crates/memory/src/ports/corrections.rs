@@ -4,7 +4,7 @@ use async_trait::async_trait;
 use jiff::Timestamp;
 
 use crate::corrections::{Approval, Correction, NodeVersion, PendingRejection, Undone};
-use crate::forget::{Dependents, Withdrawn};
+use crate::forget::{RestingThoughts, Withdrawn};
 use crate::identifiers::{MessageId, NodeId, RejectedId, SessionId, TurnId};
 use crate::messages::{Message, Turn};
 use crate::nodes::{Evidence, Node};
@@ -77,7 +77,7 @@ pub trait CorrectionStore: Send + Sync {
     async fn withdraw_evidence(
         &self,
         messages: &[MessageId],
-        dependents: Dependents,
+        thoughts: RestingThoughts,
         at: Timestamp,
     ) -> Result<Withdrawn, StoreError>;
     /// Makes an answered turn pending again. Its reply stays until the next one takes its place.

@@ -12,7 +12,7 @@ use crate::ledger::{ModelCall, Receipt};
 use crate::messages::{Message, Role, Turn};
 use crate::mood::Mood;
 use crate::nodes::{Evidence, NewNode, Node, NodeKind, RejectedMemory, Subject};
-use crate::ports::{CorrectionStore, Embedding};
+use crate::ports::{CorrectionStore, Embedding, ForgetStore};
 use crate::scope::{PersonaId, Scope, UserId};
 use crate::sessions::{CloseTrigger, Session, SessionPolicy, SessionStatus};
 
@@ -603,11 +603,25 @@ pub trait LedgerStore: Send + Sync {
 
 /// All that the memory asks of a database.
 pub trait Store:
-    PersonaStore + MessageStore + SessionStore + NodeStore + EntityStore + LedgerStore + CorrectionStore
+    PersonaStore
+    + MessageStore
+    + SessionStore
+    + NodeStore
+    + EntityStore
+    + LedgerStore
+    + CorrectionStore
+    + ForgetStore
 {
 }
 
 impl<T> Store for T where
-    T: PersonaStore + MessageStore + SessionStore + NodeStore + EntityStore + LedgerStore + CorrectionStore
+    T: PersonaStore
+        + MessageStore
+        + SessionStore
+        + NodeStore
+        + EntityStore
+        + LedgerStore
+        + CorrectionStore
+        + ForgetStore
 {
 }

@@ -11,18 +11,21 @@ use jiff::Timestamp;
 use memory::core_blocks::{CoreBlockLabel, CoreBlocks};
 use memory::corrections::{Approval, Correction, NodeVersion, PendingRejection, Undone};
 use memory::entities::Entity;
-use memory::forget::{Dependents, Withdrawn};
-use memory::identifiers::{EntityId, MessageId, NodeId, RejectedId, SessionId, TurnId};
+use memory::forget::{
+    CoreBlockAppend, Dependents, ErasureReceipt, ForgetOutcome, Forgetting, ResetCounts, RestingThoughts,
+    Taken, Thing, Withdrawn,
+};
+use memory::identifiers::{EntityId, ErasureId, MessageId, NodeId, RejectedId, SessionId, TurnId};
 use memory::ledger::{ModelCall, Receipt};
 use memory::messages::{Message, Turn};
 use memory::mood::Mood;
 use memory::nodes::{NewNode, Node, NodeKind, RejectedMemory, Subject};
 use memory::ports::{
     AliasHit, Captured, CommitOutcome, Corpus, CorpusSize, CorrectionStore, Edited, Embedding, EntityStore,
-    Evidential, ExtractionCommit, FailedAttempt, FillingEdge, IndexedMessage, IndexedNode, LedgerStore,
-    MessageEdit, MessageStore, NewMessage, NodeStore, PersonaRecord, PersonaStore, Phrase, PhraseHits,
-    ReflectionCommit, Remembered, SessionFilter, SessionStore, StoreError, StoredVector, TimelineItem,
-    UserRecord,
+    Evidential, ExtractionCommit, FailedAttempt, FillingEdge, ForgetStore, IndexedMessage, IndexedNode,
+    LedgerStore, MessageEdit, MessageStore, NewMessage, NodeStore, PersonaRecord, PersonaStore, Phrase,
+    PhraseHits, ReflectionCommit, Remembered, SessionFilter, SessionStore, StoreError, StoredVector,
+    TimelineItem, UserRecord,
 };
 use memory::sessions::{CloseTrigger, Session, SessionPolicy};
 use memory::{PersonaId, Scope, UserId};
@@ -204,6 +207,20 @@ passing_on!(CorrectionStore:
     approve_rejected(approval: Approval) -> CommitOutcome;
     remembered_of_session(id: SessionId) -> Vec<Remembered>;
     edit_message(edit: MessageEdit) -> Option<Edited>;
-    withdraw_evidence(messages: &[MessageId], dependents: Dependents, at: Timestamp) -> Withdrawn;
+    withdraw_evidence(messages: &[MessageId], thoughts: RestingThoughts, at: Timestamp) -> Withdrawn;
     ask_again(id: TurnId) -> Option<Turn>;
+);
+
+passing_on!(ForgetStore:
+    scope_of(thing: Thing) -> Option<Scope>;
+    dependents(id: NodeId) -> Option<Dependents>;
+    preview_forgetting(act: Forgetting) -> Taken;
+    forget(act: Forgetting, expected: Option<Taken>, receipt: Option<ErasureReceipt>) -> ForgetOutcome;
+    erasure_receipts(scope: &Scope, before: Option<ErasureId>, limit: u32) -> Vec<ErasureReceipt>;
+    erasure_receipt(id: ErasureId) -> Option<ErasureReceipt>;
+    overwrite_freed(at: Timestamp) -> bool;
+    copies() -> Vec<String>;
+    core_block_appends(scope: &Scope, label: CoreBlockLabel, limit: u32) -> Vec<CoreBlockAppend>;
+    forget_core_block_append(scope: &Scope, label: CoreBlockLabel, id: i64) -> bool;
+    reset_persona(persona: &PersonaId, name: &str, at: Timestamp) -> Option<ResetCounts>;
 );

@@ -9,3 +9,5 @@ pub(crate) mod corrections;
 pub(crate) mod timeline;
 pub(crate) mod entities;
 pub(crate) mod sessions;
+pub(crate) mod forget;
+pub(crate) mod erase;

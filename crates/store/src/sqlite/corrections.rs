@@ -4,7 +4,7 @@ use async_trait::async_trait;
 use jiff::Timestamp;
 use memory::Scope;
 use memory::corrections::{Approval, Correction, NodeVersion, PendingRejection, Undone};
-use memory::forget::{Dependents, Withdrawn};
+use memory::forget::{RestingThoughts, Withdrawn};
 use memory::identifiers::{EntityId, MessageId, NodeId, RejectedId, SessionId, TurnId};
 use memory::messages::Turn;
 use memory::nodes::{Node, RelationalTag};
@@ -110,7 +110,7 @@ impl CorrectionStore for SqliteStore {
     async fn withdraw_evidence(
         &self,
         ids: &[MessageId],
-        dependents: Dependents,
+        thoughts: RestingThoughts,
         at: Timestamp,
     ) -> Result<Withdrawn, StoreError> {
         let ids = ids.to_vec();
@@ -119,7 +119,7 @@ impl CorrectionStore for SqliteStore {
             for id in &ids {
                 seqs.extend(messages::number(unit.connection, *id)?);
             }
-            Ok(withdraw::evidence_of(unit, &seqs, dependents, at)?)
+            Ok(withdraw::evidence_of(unit, &seqs, thoughts, at)?)
         })
         .await
     }
@@ -205,7 +205,7 @@ fn rewrite(
     let (scope, old_terms): (i64, String) = connection
         .prepare_cached("SELECT scope, terms FROM concept_nodes WHERE seq = ?1")?
         .query_row([node], |row| Ok((row.get(0)?, row.get(1)?)))?;
-    unit.remove_words(Corpus::Nodes, node, scope, &old_terms);
+    unit.unindex_words(Corpus::Nodes, node, scope, &old_terms);
     unit.index_words(Corpus::Nodes, node, scope, terms);
     vectors::remove(connection, Corpus::Nodes, node)?;
     connection

@@ -1,7 +1,7 @@
 //! A message of the user gets new words; a reply gives way to another one.
 
 use jiff::Timestamp;
-use memory::forget::{Dependents, Withdrawn};
+use memory::forget::{RestingThoughts, Withdrawn};
 use memory::identifiers::{MessageId, SessionId, TurnId};
 use memory::ports::{Corpus, Edited, MessageEdit};
 use rusqlite::{OptionalExtension, params};
@@ -33,7 +33,7 @@ pub(super) fn edit(unit: &mut UnitOfWork<'_>, edit: &MessageEdit) -> Result<Opti
                 "INSERT INTO message_versions (message_seq, content, replaced_at) VALUES (?1, ?2, ?3)",
             )?
             .execute(params![old.seq, old.content, microseconds(edit.at)])?;
-        unit.remove_words(Corpus::Messages, old.seq, old.scope, &old.terms);
+        unit.unindex_words(Corpus::Messages, old.seq, old.scope, &old.terms);
         vectors::remove(connection, Corpus::Messages, old.seq)?;
         connection
             .prepare_cached(
@@ -70,7 +70,7 @@ pub(super) fn replace_replies(
     for id in replies {
         let Some(old) = stored(unit, id, "persona")? else { continue };
         let mut withdrawn = withdraw_words(unit, &old, id, at)?;
-        unit.remove_words(Corpus::Messages, old.seq, old.scope, &old.terms);
+        unit.unindex_words(Corpus::Messages, old.seq, old.scope, &old.terms);
         unit.connection.prepare_cached("DELETE FROM recall_messages WHERE seq = ?1")?.execute([old.seq])?;
         scopes::uncount_message(unit.connection, old.scope)?;
         unit.connection
@@ -98,7 +98,7 @@ fn withdraw_words(
     id: MessageId,
     at: Timestamp,
 ) -> Result<Withdrawn, Failure> {
-    let mut withdrawn = withdraw::evidence_of(unit, &[old.seq], Dependents::Recheck, at)?;
+    let mut withdrawn = withdraw::evidence_of(unit, &[old.seq], RestingThoughts::Recheck, at)?;
     withdraw::forget_in_receipts(unit.connection, old.scope, id.0)?;
     if withdraw::extract_again(unit.connection, old.session)? {
         withdrawn.sessions.push(old.session);

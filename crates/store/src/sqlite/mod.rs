@@ -24,6 +24,7 @@ mod undo;
 mod withdraw;
 mod message_edits;
 mod timeline;
+mod forget;
 mod scopes;
 mod rows;
 mod check;

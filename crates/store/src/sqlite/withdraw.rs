@@ -3,7 +3,7 @@
 use std::collections::BTreeSet;
 
 use jiff::Timestamp;
-use memory::forget::{Dependents, Support, SupportingQuote, Withdrawn, still_holds};
+use memory::forget::{RestingThoughts, Support, SupportingQuote, Withdrawn, still_holds};
 use memory::identifiers::{EntityId, NodeId, SessionId};
 use memory::ports::Corpus;
 use rusqlite::{Connection, OptionalExtension, Result, params};
@@ -18,7 +18,7 @@ use super::{scopes, vectors};
 pub(super) fn evidence_of(
     unit: &mut UnitOfWork<'_>,
     messages: &[i64],
-    dependents: Dependents,
+    thoughts: RestingThoughts,
     at: Timestamp,
 ) -> Result<Withdrawn> {
     let connection = unit.connection;
@@ -48,7 +48,7 @@ pub(super) fn evidence_of(
             }
             withdrawn.kept.push(id_of(connection, node)?);
         } else {
-            withdraw_node(unit, node, dependents, at, &mut withdrawn)?;
+            withdraw_node(unit, node, thoughts, at, &mut withdrawn)?;
         }
     }
     let gone: BTreeSet<NodeId> = withdrawn.nodes.iter().map(|(id, _)| *id).collect();
@@ -62,7 +62,7 @@ pub(super) fn evidence_of(
 pub(super) fn withdraw_node(
     unit: &mut UnitOfWork<'_>,
     node: i64,
-    dependents: Dependents,
+    thoughts: RestingThoughts,
     at: Timestamp,
     withdrawn: &mut Withdrawn,
 ) -> Result<()> {
@@ -73,7 +73,7 @@ pub(super) fn withdraw_node(
         .optional()?;
     let Some((scope, id, terms)) = live else { return Ok(()) };
     let id = Uuid::from_bytes(id);
-    unit.remove_words(Corpus::Nodes, node, scope, &terms);
+    unit.unindex_words(Corpus::Nodes, node, scope, &terms);
     vectors::remove(connection, Corpus::Nodes, node)?;
     revive(connection, id, withdrawn)?;
     let entities: Vec<[u8; 16]> = connection
@@ -105,24 +105,24 @@ pub(super) fn withdraw_node(
     for entity in entities {
         withdraw_entity(connection, entity, withdrawn)?;
     }
-    follow(unit, node, dependents, at, withdrawn)
+    follow(unit, node, thoughts, at, withdrawn)
 }
 
 /// What becomes of the thoughts that rest on a node that is gone.
 fn follow(
     unit: &mut UnitOfWork<'_>,
     node: i64,
-    dependents: Dependents,
+    thoughts: RestingThoughts,
     at: Timestamp,
     withdrawn: &mut Withdrawn,
 ) -> Result<()> {
     let connection = unit.connection;
-    if dependents == Dependents::Orphan {
+    if thoughts == RestingThoughts::Orphan {
         return Ok(());
     }
-    let thoughts =
+    let resting =
         numbers(connection, "SELECT thought_seq FROM concept_node_filling WHERE event_seq = ?1", node)?;
-    for thought in thoughts {
+    for thought in resting {
         let supported: bool = connection
             .prepare_cached(
                 "SELECT EXISTS (SELECT 1 FROM concept_node_filling WHERE thought_seq = ?1 AND orphaned = 0)
@@ -130,8 +130,8 @@ fn follow(
                                 WHERE node_seq = ?1 AND kind = 'correction' AND undone_at IS NULL)",
             )?
             .query_row([thought], |row| row.get(0))?;
-        if dependents == Dependents::Cascade || !supported {
-            withdraw_node(unit, thought, dependents, at, withdrawn)?;
+        if thoughts == RestingThoughts::Cascade || !supported {
+            withdraw_node(unit, thought, thoughts, at, withdrawn)?;
         }
     }
     Ok(())

@@ -21,7 +21,7 @@ pub(super) fn insert(
     Ok(())
 }
 
-/// Takes a row's terms out: exactly those that it was indexed with.
+/// Takes a row's terms out; they must be those that were put in. The index overwrites what it removes.
 pub(super) fn remove(
     connection: &Connection,
     corpus: Corpus,

@@ -7,3 +7,4 @@ mod group_commit;
 mod home;
 mod story;
 mod corrections;
+mod forgetting;

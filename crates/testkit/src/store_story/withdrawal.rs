@@ -1,6 +1,6 @@
 //! Words that are taken back, and what goes with them.
 
-use memory::forget::Dependents;
+use memory::forget::{Choice, Forgetting, RestingThoughts, Selection};
 use memory::messages::{Message, TurnStatus};
 use memory::nodes::NewNode;
 use memory::ports::{Corpus, MessageEdit, NewMessage, Store, Supersession};
@@ -99,7 +99,7 @@ pub async fn what_rests_on_other_words_stays(store: &dyn Store) -> Outcome {
     let mut commit = stage.extraction(&session, 11, vec![alone.clone()]);
     commit.mentions = vec![memory::ports::MentionMerge { node_id: both.id, merged }];
     store.commit_extraction(commit).await?;
-    let withdrawn = store.withdraw_evidence(&[second.id], Dependents::Orphan, at(20)).await?;
+    let withdrawn = store.withdraw_evidence(&[second.id], RestingThoughts::Orphan, at(20)).await?;
     assert_eq!(withdrawn.kept, [both.id]);
     assert_eq!(withdrawn.nodes.iter().map(|(id, _)| *id).collect::<Vec<_>>(), [alone.id]);
     let left = store.node(both.id).await?.ok_or("it has its first words")?;
@@ -116,7 +116,7 @@ pub async fn what_rests_on_other_words_stays(store: &dyn Store) -> Outcome {
         at: at(30),
     };
     store.correct_node(correction).await?;
-    let withdrawn = store.withdraw_evidence(&[first.id], Dependents::Cascade, at(31)).await?;
+    let withdrawn = store.withdraw_evidence(&[first.id], RestingThoughts::Cascade, at(31)).await?;
     assert_eq!((withdrawn.nodes.as_slice(), withdrawn.kept.as_slice()), (&[][..], &[both.id][..]));
     let history = store.node_history(both.id, 5).await?.ok_or("a person wrote it")?;
     let texts: Vec<_> = history.iter().map(|version| version.text.as_deref()).collect();
@@ -128,8 +128,8 @@ pub async fn what_rests_on_other_words_stays(store: &dyn Store) -> Outcome {
 /// Thoughts follow their events as they are told to.
 pub async fn thoughts_are_orphaned_or_go_along(store: &dyn Store) -> Outcome {
     let stage = Stage::set(store).await?;
-    for (place, dependents) in
-        [Dependents::Orphan, Dependents::Recheck, Dependents::Cascade].into_iter().enumerate()
+    for (place, thoughts) in
+        [RestingThoughts::Orphan, RestingThoughts::Recheck, RestingThoughts::Cascade].into_iter().enumerate()
     {
         let seconds = 100 * i64::try_from(place)?;
         let (first, session) = stage.claimed("one", seconds).await?;
@@ -144,14 +144,14 @@ pub async fn thoughts_are_orphaned_or_go_along(store: &dyn Store) -> Outcome {
         store
             .commit_reflection(stage.reflection(&later, seconds + 22, vec![alone.clone(), both.clone()]))
             .await?;
-        store.withdraw_evidence(&[first.id], dependents, at(seconds + 30)).await?;
+        store.withdraw_evidence(&[first.id], thoughts, at(seconds + 30)).await?;
         let lives = async |id| store.node(id).await.map(|found| found.is_some());
-        let expected = match dependents {
-            Dependents::Orphan => (true, true),
-            Dependents::Recheck => (false, true),
-            Dependents::Cascade => (false, false),
+        let expected = match thoughts {
+            RestingThoughts::Orphan => (true, true),
+            RestingThoughts::Recheck => (false, true),
+            RestingThoughts::Cascade => (false, false),
         };
-        assert_eq!((lives(alone.id).await?, lives(both.id).await?), expected, "{dependents:?}");
+        assert_eq!((lives(alone.id).await?, lives(both.id).await?), expected, "{thoughts:?}");
     }
     Ok(())
 }
@@ -197,5 +197,32 @@ pub async fn a_second_reply_takes_the_place_of_the_first(store: &dyn Store) -> O
     assert_eq!((session.message_count, session.total_tokens), (2, 20));
     assert_eq!(session.status, SessionStatus::Closing, "it becomes memory again");
     assert_eq!(store.turn(turn).await?.map(|turn| turn.status), Some(TurnStatus::Answered));
+    Ok(())
+}
+
+/// What a message or a memory said before it was changed is erased like what it says.
+pub async fn erasing_reaches_what_was_said_before_a_change(store: &dyn Store) -> Outcome {
+    let stage = Stage::set(store).await?;
+    let said = stage.say("the word is zebra", 0).await?;
+    store.edit_message(edit(&said, "the word is horse", 1)).await?;
+    let event = stage.remember("user keeps a zebra", 10).await?;
+    let correction = memory::corrections::Correction {
+        node_id: event.id,
+        text: "user keeps a horse".to_owned(),
+        terms: "user keeps a horse".to_owned(),
+        relational_tags: Vec::new(),
+        entities: Vec::new(),
+        embedding: None,
+        at: at(20),
+    };
+    store.correct_node(correction).await?;
+    let act = Forgetting {
+        scope: stage.scope.clone(),
+        selection: Selection { text: Some("zebra".to_owned()), ..Selection::default() },
+        thoughts: Choice::Cascade,
+        at: at(30),
+    };
+    store.forget(act, None, None).await?;
+    assert_eq!((store.message(said.id).await?, store.node(event.id).await?), (None, None));
     Ok(())
 }

@@ -1,5 +1,6 @@
 //! An in-memory store that answers what recall asks, and refuses the rest.
 
+mod forgetting;
 mod nodes;
 mod people;
 mod talk;
@@ -12,7 +13,7 @@ use jiff::civil::Date;
 use memory::core_blocks::{CoreBlockLabel, CoreBlocks};
 use memory::corrections::{Approval, Correction, NodeVersion, PendingRejection, Undone};
 use memory::entities::{Entity, EntityKind, MergeStatus, fold_name};
-use memory::forget::{Dependents, Withdrawn};
+use memory::forget::{RestingThoughts, Withdrawn};
 use memory::identifiers::{EntityId, MessageId, NodeId, RejectedId, SessionId, TurnId};
 use memory::ledger::{ModelCall, Receipt};
 use memory::messages::{Message, Role, Turn};

@@ -119,7 +119,7 @@ impl CorrectionStore for FakeStore {
     async fn withdraw_evidence(
         &self,
         _messages: &[MessageId],
-        _dependents: Dependents,
+        _thoughts: RestingThoughts,
         _at: Timestamp,
     ) -> Result<Withdrawn, StoreError> {
         refused()
