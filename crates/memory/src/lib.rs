@@ -24,6 +24,7 @@ pub mod entities;
 pub mod mood;
 pub mod recall;
 pub mod consolidate;
+pub mod corrections;
 pub mod forget;
 pub mod text;
 pub mod vector_index;

@@ -7,6 +7,8 @@ use crate::identifiers::{MessageId, NodeId, RejectedId, SessionId};
 
 /// Largest magnitude of an emotional impact.
 pub const IMPACT_MAX: i8 = 10;
+/// Most relational tags of one node.
+pub const RELATIONAL_TAGS_MAX: usize = 3;
 /// Longest description, in characters.
 pub const DESCRIPTION_LENGTH_MAX: usize = 2_000;
 
@@ -184,6 +186,64 @@ pub struct NewNode {
     pub embedding: Option<crate::ports::Embedding>,
 }
 
+impl NewNode {
+    /// A stored node as it was before it was written, without what it rests on and without its indexes.
+    pub fn of(node: &Node) -> Self {
+        Self {
+            id: node.id,
+            kind: node.kind,
+            description: node.description.clone(),
+            emotional_impact: node.emotional_impact,
+            emotion_tags: node.emotion_tags.clone(),
+            relational_tags: node.relational_tags.clone(),
+            subject: node.subject,
+            event_time: node.event_time,
+            evidence: Vec::new(),
+            filling: Vec::new(),
+            terms: String::new(),
+            embedding: None,
+        }
+    }
+}
+
+/// What is known of a proposed memory beside its text, its impact and its quotes.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct Proposal {
+    /// What it would be.
+    #[serde(rename = "type", default = "Proposal::event")]
+    pub kind: NodeKind,
+    /// Whom it is about.
+    #[serde(default)]
+    pub subject: Subject,
+    /// Free-form labels.
+    #[serde(default)]
+    pub emotion_tags: Vec<String>,
+    /// Tags of the closed vocabulary.
+    #[serde(default)]
+    pub relational_tags: Vec<RelationalTag>,
+    /// When it happened or is due.
+    #[serde(default)]
+    pub event_time: Option<EventTime>,
+}
+
+impl Proposal {
+    fn event() -> NodeKind {
+        NodeKind::Event
+    }
+}
+
+impl Default for Proposal {
+    fn default() -> Self {
+        Self {
+            kind: NodeKind::Event,
+            subject: Subject::User,
+            emotion_tags: Vec::new(),
+            relational_tags: Vec::new(),
+            event_time: None,
+        }
+    }
+}
+
 /// What extraction proposed and the checks refused. It waits for a person.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct RejectedMemory {
@@ -201,6 +261,9 @@ pub struct RejectedMemory {
     pub reason: String,
     /// When.
     pub created_at: Timestamp,
+    /// The rest of the proposal.
+    #[serde(flatten)]
+    pub proposal: Proposal,
 }
 
 /// A quote that did not hold.

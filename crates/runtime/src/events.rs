@@ -4,9 +4,10 @@ use jiff::Timestamp;
 use memory::Scope;
 use memory::consolidate::Formed;
 use memory::forget::Taken;
-use memory::identifiers::{ErasureId, MessageId, SessionId, TurnId};
+use memory::identifiers::{EntityId, ErasureId, MessageId, NodeId, SessionId, TurnId};
+use memory::messages::Message;
 use memory::mood::Mood;
-use memory::nodes::{NewNode, Subject};
+use memory::nodes::{NewNode, Node, Subject};
 use serde_json::{Value, json};
 
 /// An event with the memory it belongs to.
@@ -95,6 +96,38 @@ pub enum Event {
     },
     /// Something was remembered.
     Formed(Formed),
+    /// A memory was put right, pinned, or is current again.
+    NodeUpdated {
+        /// As it stands now.
+        node: Box<Node>,
+        /// What happened: `correction`, `pin`, `unpin` or `undo`.
+        change: &'static str,
+    },
+    /// Memories are gone with the words that they rested on.
+    Withdrawn {
+        /// The memories.
+        node_ids: Vec<NodeId>,
+        /// Named things that no memory is about any more.
+        entity_ids: Vec<EntityId>,
+        /// The messages whose words changed.
+        message_ids: Vec<MessageId>,
+    },
+    /// A message of the user has new words.
+    MessageEdited {
+        /// As it stands now.
+        message: Box<Message>,
+        /// When.
+        at: Timestamp,
+    },
+    /// A message is gone: another reply took its place.
+    MessageDeleted {
+        /// The message.
+        message_id: MessageId,
+        /// Its turn.
+        turn_id: Option<TurnId>,
+        /// Where it was said.
+        channel_id: String,
+    },
     /// Something was forgotten.
     Forgotten {
         /// The receipt, if it was erased.
@@ -151,6 +184,27 @@ impl Event {
                 ("chat.session.boundary", data)
             }
             Self::Formed(formed) => formed_name_and_data(formed),
+            Self::NodeUpdated { node, change } => (
+                "memory.node.updated",
+                json!({"node_id": node.id, "type": node.kind, "subject": node.subject,
+                    "description": node.description, "emotional_impact": node.emotional_impact,
+                    "relational_tags": node.relational_tags, "pinned": node.pinned,
+                    "superseded_by": node.superseded_by, "session_id": node.source_session_id, "change": change}),
+            ),
+            Self::Withdrawn { node_ids, entity_ids, message_ids } => (
+                "memory.forgotten",
+                json!({"node_ids": node_ids, "entity_ids": entity_ids, "message_ids": [],
+                    "edited_message_ids": message_ids, "all": false}),
+            ),
+            Self::MessageEdited { message, at } => (
+                "chat.message.edited",
+                json!({"message_id": message.id, "turn_id": message.turn_id, "content": message.content,
+                    "source_channel_id": message.channel_id, "edited_at": at}),
+            ),
+            Self::MessageDeleted { message_id, turn_id, channel_id } => (
+                "chat.message.deleted",
+                json!({"message_id": message_id, "turn_id": turn_id, "source_channel_id": channel_id}),
+            ),
             Self::Forgotten { receipt, taken } => (
                 "memory.forgotten",
                 json!({"receipt_id": receipt, "message_ids": taken.messages, "event_ids": taken.events,

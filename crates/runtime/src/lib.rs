@@ -16,10 +16,12 @@ mod vectors;
 mod changeover;
 mod forget;
 mod ledger;
+mod corrections;
 mod life;
 
 pub use broadcast::{Broadcast, Delivery, Subscription};
 pub use changeover::VectorState;
+pub use corrections::RegenerateError;
 pub use events::{Event, Told};
 pub use inbox::{AcceptError, Accepted, Incoming};
 pub use ledger::Ledger;

@@ -112,6 +112,8 @@ pub(crate) struct Life {
     pub(crate) forgettings: Forgettings,
     /// One recall at a time may be told apart from background embedding: turns go first.
     pub(crate) turns_running: AtomicU64,
+    /// Turns that a person may stop: those that run, and those that shall not even begin.
+    stops: Mutex<HashMap<TurnId, CancellationToken>>,
 }
 
 impl Runtime {
@@ -132,6 +134,7 @@ impl Runtime {
             changeover: Changeover::default(),
             forgettings: Forgettings::default(),
             turns_running: AtomicU64::new(0),
+            stops: Mutex::default(),
         };
         Self { life: Arc::new(life) }
     }
@@ -339,6 +342,15 @@ impl Life {
         });
     }
 
+    /// What ends a turn when a person wants it to end.
+    pub(crate) fn stop_of(&self, turn: TurnId) -> CancellationToken {
+        self.stops.lock().unwrap_or_else(PoisonError::into_inner).entry(turn).or_default().clone()
+    }
+
+    pub(crate) fn forget_stop_of(&self, turn: TurnId) {
+        self.stops.lock().unwrap_or_else(PoisonError::into_inner).remove(&turn);
+    }
+
     pub(crate) fn next_number(&self) -> u64 {
         self.numbers.fetch_add(1, Ordering::Relaxed)
     }
@@ -377,6 +389,9 @@ impl Life {
         }
         if !captured.ended.is_empty() {
             self.session_ended.notify_one();
+        }
+        if let Some(withdrawn) = &captured.replaced {
+            self.tell_withdrawn(&captured.message, withdrawn);
         }
         self.written.notify_one();
         Ok(captured)

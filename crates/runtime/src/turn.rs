@@ -63,6 +63,8 @@ enum TurnError {
     Silent,
     #[error("the turn took longer than allowed (limits.turn_timeout)")]
     OutOfTime,
+    #[error("it was stopped before the first word; what you said is safe, ask again when you like")]
+    Stopped,
     #[error("the reply grew beyond {MESSAGE_LENGTH_MAX} characters; what was said up to there is kept")]
     Endless,
     #[error(transparent)]
@@ -91,6 +93,9 @@ struct Spoken {
     cut: Option<TurnError>,
 }
 
+/// Gives the reason when a turn has to end.
+type Interruption = Pin<Box<dyn Future<Output = TurnError> + Send>>;
+
 /// What the turn is about to say it from.
 struct Prepared {
     recalled: Recalled,
@@ -105,6 +110,7 @@ pub(crate) async fn run(life: &Arc<Life>, turn: ReadyTurn) {
     let outcome =
         AssertUnwindSafe(answer(life, &turn)).catch_unwind().await.unwrap_or(Err(TurnError::Defect));
     life.turns_running.fetch_sub(1, Ordering::Relaxed);
+    life.forget_stop_of(turn.turn_id);
     if let Err(error) = outcome
         && AssertUnwindSafe(fail(life, &turn, error)).catch_unwind().await.is_err()
     {
@@ -115,15 +121,27 @@ pub(crate) async fn run(life: &Arc<Life>, turn: ReadyTurn) {
 async fn answer(life: &Arc<Life>, turn: &ReadyTurn) -> Result<(), TurnError> {
     tell(life, turn, Event::TypingStarted { turn_id: turn.turn_id, channel_id: turn.channel_id.clone() });
     turn.hear(TurnEvent::Started);
-    // One limit from here to the last word: whatever hangs, the next turn does not wait for ever.
-    let mut out_of_time = life.clock().sleep(life.settings.turn_timeout);
+    let mut interrupted = interruption(life, turn);
     let prepared = tokio::select! {
         biased;
         prepared = prepare(life, turn) => prepared?,
-        () = &mut out_of_time => return Err(TurnError::OutOfTime),
+        error = &mut interrupted => return Err(error),
     };
-    let spoken = speak(life, turn, &prepared.prompt, out_of_time).await?;
+    let spoken = speak(life, turn, &prepared.prompt, interrupted).await?;
     deliver(life, turn, prepared, spoken).await
+}
+
+/// What ends a turn before its last word: its time, or a person. One limit from the beginning to the end: whatever
+/// hangs, the next turn does not wait for ever.
+fn interruption(life: &Arc<Life>, turn: &ReadyTurn) -> Interruption {
+    let out_of_time = life.clock().sleep(life.settings.turn_timeout);
+    let stop = life.stop_of(turn.turn_id);
+    Box::pin(async move {
+        tokio::select! {
+            () = stop.cancelled() => TurnError::Stopped,
+            () = out_of_time => TurnError::OutOfTime,
+        }
+    })
 }
 
 /// Reads what the reply rests on: window, memories, mood, core blocks; and renders the prompt.
@@ -142,6 +160,8 @@ async fn prepare(life: &Arc<Life>, turn: &ReadyTurn) -> Result<Prepared, TurnErr
     let now = life.clock().now();
     let mut seen: Vec<i64> = window.iter().map(|message| message.seq).collect();
     seen.extend(burst.iter().map(|message| message.seq).filter(|seq| !window.iter().any(|m| m.seq == *seq)));
+    // A reply that shall be replaced was never said.
+    window.retain(|message| message.role == Role::User || message.turn_id != Some(turn.turn_id));
     let request = RecallRequest {
         scope: turn.scope.clone(),
         text: burst.iter().map(|message| message.content.as_str()).collect::<Vec<_>>().join("\n"),
@@ -169,6 +189,7 @@ fn bring_to_mind(input: &mut ReplyInput, recalled: &Recalled) {
     let fresh =
         |nodes: &[Node]| nodes.iter().filter(|node| !chosen.contains(&node.id)).cloned().collect::<Vec<_>>();
     input.recalled = recalled.nodes.iter().map(|scored| scored.node.clone()).collect();
+    input.recalled.extend(fresh(&recalled.pinned.events));
     input.pinned_thoughts = fresh(&recalled.pinned.about_user);
     input.self_thoughts = fresh(&recalled.pinned.about_self);
     input.intentions = fresh(&recalled.pinned.intentions);
@@ -199,20 +220,20 @@ async fn speak(
     life: &Arc<Life>,
     turn: &ReadyTurn,
     prompt: &RenderedReply,
-    mut out_of_time: Pin<Box<dyn Future<Output = ()> + Send>>,
+    mut interrupted: Interruption,
 ) -> Result<Spoken, TurnError> {
     let mut spoken = Spoken { model: life.mind().reply_model().to_owned(), ..Spoken::default() };
     let mut length = 0;
     let mut stream = tokio::select! {
         biased;
         opened = life.mind().stream_reply(prompt, Some(turn.turn_id)) => opened?,
-        () = &mut out_of_time => return Err(TurnError::OutOfTime),
+        error = &mut interrupted => return Err(error),
     };
     loop {
         let event = tokio::select! {
             // First, or a model that never pauses would never run out of time.
             biased;
-            () = &mut out_of_time => Some(Err(TurnError::OutOfTime)),
+            error = &mut interrupted => Some(Err(error)),
             event = stream.next() => event.map(|event| event.map_err(TurnError::from)),
         };
         match event {

@@ -30,22 +30,43 @@ impl<T: DeserializeOwned> FromRequest<App> for Json<T> {
     type Rejection = Problem;
 
     async fn from_request(request: Request, app: &App) -> Result<Self, Problem> {
-        // A form that another site's page could send without asking is never taken for JSON.
-        let declared = request.headers().get(CONTENT_TYPE).map(|value| value.to_str().unwrap_or_default());
-        if declared.is_some_and(|kind| !is_json(kind)) {
-            let detail = "the body has to be JSON, sent as application/json; nothing was done";
-            return Err(Problem::new(StatusCode::UNSUPPORTED_MEDIA_TYPE, detail));
+        let bytes = body(request, app).await?;
+        serde_json::from_slice(&bytes).map(Self).map_err(|error| not_this(&error))
+    }
+}
+
+/// A JSON body that may be left out.
+pub(crate) struct MaybeJson<T>(pub(crate) T);
+
+impl<T: DeserializeOwned + Default> FromRequest<App> for MaybeJson<T> {
+    type Rejection = Problem;
+
+    async fn from_request(request: Request, app: &App) -> Result<Self, Problem> {
+        let bytes = body(request, app).await?;
+        if bytes.is_empty() {
+            return Ok(Self(T::default()));
         }
-        let bytes = tokio::select! {
-            bytes = Bytes::from_request(request, app) => bytes.map_err(|rejection| unreadable(rejection.into_response().status(), app))?,
-            () = app.runtime().clock().sleep(BODY_TIME_MAX) => {
-                let detail = "the body did not arrive in time; nothing was done";
-                return Err(Problem::new(StatusCode::REQUEST_TIMEOUT, detail));
-            }
-        };
-        serde_json::from_slice(&bytes)
-            .map(Self)
-            .map_err(|error| Problem::unprocessable(format!("the body is not what this takes: {error}")))
+        serde_json::from_slice(&bytes).map(Self).map_err(|error| not_this(&error))
+    }
+}
+
+fn not_this(error: &serde_json::Error) -> Problem {
+    Problem::unprocessable(format!("the body is not what this takes: {error}"))
+}
+
+async fn body(request: Request, app: &App) -> Result<Bytes, Problem> {
+    // A form that another site's page could send without asking is never taken for JSON.
+    let declared = request.headers().get(CONTENT_TYPE).map(|value| value.to_str().unwrap_or_default());
+    if declared.is_some_and(|kind| !is_json(kind)) {
+        let detail = "the body has to be JSON, sent as application/json; nothing was done";
+        return Err(Problem::new(StatusCode::UNSUPPORTED_MEDIA_TYPE, detail));
+    }
+    tokio::select! {
+        bytes = Bytes::from_request(request, app) => bytes.map_err(|rejection| unreadable(rejection.into_response().status(), app)),
+        () = app.runtime().clock().sleep(BODY_TIME_MAX) => {
+            let detail = "the body did not arrive in time; nothing was done";
+            Err(Problem::new(StatusCode::REQUEST_TIMEOUT, detail))
+        }
     }
 }
 

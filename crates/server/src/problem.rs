@@ -9,8 +9,9 @@ use axum::middleware::Next;
 use axum::response::{IntoResponse, Response};
 use memory::capture::CaptureError;
 use memory::core_blocks::CoreBlockTooLong;
+use memory::corrections::{ApproveError, CorrectError};
 use memory::ports::StoreError;
-use runtime::AcceptError;
+use runtime::{AcceptError, RegenerateError};
 use serde_json::{Value, json};
 
 /// When to come back after the database was busy, in seconds.
@@ -167,6 +168,35 @@ impl From<AcceptError> for Problem {
                 .with_retry_after(retry_after.as_secs().max(1)),
             AcceptError::Stopping => Self::unavailable(detail).with_retry_after(STOPPING_RETRY_SECONDS),
             AcceptError::Capture(error) => error.into(),
+        }
+    }
+}
+
+impl From<CorrectError> for Problem {
+    fn from(error: CorrectError) -> Self {
+        match error {
+            CorrectError::Empty | CorrectError::TooLong { .. } => Self::unprocessable(error.to_string()),
+            CorrectError::Store(error) => error.into(),
+        }
+    }
+}
+
+impl From<ApproveError> for Problem {
+    fn from(error: ApproveError) -> Self {
+        match error {
+            ApproveError::Text(error) => error.into(),
+            ApproveError::OutOfRange | ApproveError::NoImpact => Self::unprocessable(error.to_string()),
+        }
+    }
+}
+
+impl From<RegenerateError> for Problem {
+    fn from(error: RegenerateError) -> Self {
+        let detail = error.to_string();
+        match error {
+            RegenerateError::Unknown => Self::not_found(detail),
+            RegenerateError::NotTheLast | RegenerateError::BeingAnswered => Self::conflict(detail),
+            RegenerateError::Store(error) => error.into(),
         }
     }
 }

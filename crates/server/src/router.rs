@@ -12,13 +12,15 @@ use axum::http::header::{
 use axum::http::{HeaderValue, StatusCode};
 use axum::middleware::{Next, from_fn, from_fn_with_state};
 use axum::response::{IntoResponse, Response};
-use axum::routing::{MethodRouter, delete, get, post};
+use axum::routing::{MethodRouter, delete, get, patch, post};
 use futures_util::StreamExt as _;
 use tokio_util::sync::CancellationToken;
 
-use crate::admin::{daemon, entities, erase, forget, nodes, persona, recall, sessions, style, timeline};
+use crate::admin::{
+    corrections, daemon, entities, erase, forget, nodes, persona, recall, sessions, style, timeline,
+};
 use crate::auth::{self, host, login, origin};
-use crate::chat::{events, history, send, turns};
+use crate::chat::{edit, events, history, send, turns};
 use crate::extract;
 use crate::openai::{completions, models};
 use crate::problem::{self, Problem};
@@ -40,6 +42,9 @@ fn api() -> Vec<(&'static str, MethodRouter<App>)> {
         ("/api/chat/send", post(send::send)),
         ("/api/chat/events", get(events::events)),
         ("/api/chat/history", get(history::history)),
+        ("/api/chat/messages/{id}", patch(edit::edit)),
+        ("/api/chat/regenerate", post(edit::regenerate)),
+        ("/api/chat/stop", post(edit::stop)),
         ("/api/chat/turns/{id}/receipt", get(turns::receipt)),
         ("/api/chat/turns/{id}/retry", post(turns::retry)),
         ("/api/state", get(daemon::state)),
@@ -53,7 +58,12 @@ fn api() -> Vec<(&'static str, MethodRouter<App>)> {
         ("/api/admin/memory/recall", post(recall::recall)),
         ("/api/admin/memory/events", get(nodes::events)),
         ("/api/admin/memory/thoughts", get(nodes::thoughts)),
+        ("/api/admin/memory/nodes/{id}", patch(corrections::correct)),
+        ("/api/admin/memory/nodes/{id}/history", get(corrections::history)),
+        ("/api/admin/memory/nodes/{id}/undo", post(corrections::undo)),
         ("/api/admin/memory/rejected", get(nodes::rejected)),
+        ("/api/admin/memory/rejected/{id}/approve", post(corrections::approve)),
+        ("/api/admin/memory/rejected/{id}/dismiss", post(corrections::dismiss)),
         ("/api/admin/memory/timeline", get(timeline::timeline)),
         ("/api/admin/memory/entities", get(entities::entities)),
         ("/api/admin/memory/preview-delete", post(forget::preview)),

@@ -1,8 +1,12 @@
 //! No evidence, no memory: every quote is looked up in the session's own messages, by the speaker it needs.
 
+use super::assent::answered_question;
+use super::attribution::somebody_else;
+use super::echo::{Source, is_echo, said_before};
 use super::patterns::Patterns;
+use crate::identifiers::MessageId;
 use crate::messages::{Message, Role};
-use crate::nodes::{Evidence, NodeKind, RejectedQuote, Subject};
+use crate::nodes::{Evidence, NodeKind, Proposal, RejectedQuote, Subject};
 use crate::ports::{EvidenceFailure, ProposedEvent, ProposedQuote};
 use crate::text::find_quote;
 use std::sync::LazyLock;
@@ -39,6 +43,17 @@ impl Checked {
         self.event.evidence.iter().map(quote).collect()
     }
 
+    /// What it would be beside its text, its impact and its quotes.
+    pub(super) fn proposal(&self) -> Proposal {
+        Proposal {
+            kind: self.event.kind,
+            subject: self.event.subject,
+            emotion_tags: self.event.emotion_tags.clone(),
+            relational_tags: self.event.relational_tags.clone(),
+            event_time: self.event.event_time,
+        }
+    }
+
     /// What is wrong with it, in a sentence.
     pub(super) fn reason(&self) -> String {
         match self.failures.first() {
@@ -48,38 +63,83 @@ impl Checked {
     }
 }
 
+/// What quotes are looked up in.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Grounds<'a> {
+    /// The session's messages, oldest first.
+    pub(super) messages: &'a [Message],
+    /// What memory put before the persona in this session: the user's copy of it proves nothing.
+    pub(super) recalled: &'a [String],
+    /// Folded names of people in the user's life.
+    pub(super) people: &'a [String],
+}
+
 /// Looks every quote of the event up. A quote that stands in another message of the same speaker is accepted from
 /// there: the words are what counts.
-pub(super) fn check(event: ProposedEvent, messages: &[Message]) -> Checked {
+pub(super) fn check(event: ProposedEvent, grounds: Grounds<'_>) -> Checked {
     let mut evidence: Vec<Evidence> = Vec::new();
     let mut failures = Vec::new();
+    let failure = |quote: &str, reason: String| EvidenceFailure {
+        description: event.description.clone(),
+        quote: quote.to_owned(),
+        reason,
+    };
     for proposed in &event.evidence {
-        match locate(proposed, &event, messages) {
+        match locate(proposed, &event, grounds) {
             Ok(found) if evidence.contains(&found) => {}
             Ok(found) => evidence.push(found),
-            Err(reason) => failures.push(EvidenceFailure {
-                description: event.description.clone(),
-                quote: proposed.quote.clone(),
-                reason,
-            }),
+            Err(reason) => failures.push(failure(&proposed.quote, reason)),
         }
     }
     if event.evidence.is_empty() {
-        failures.push(EvidenceFailure {
-            description: event.description.clone(),
-            quote: String::new(),
-            reason: "no quote was given".to_owned(),
-        });
+        failures.push(failure("", "no quote was given".to_owned()));
     }
-    if let Some(reason) = broken_promise_rule(&event, messages) {
-        evidence.clear();
-        failures.push(EvidenceFailure {
-            description: event.description.clone(),
-            quote: String::new(),
-            reason,
-        });
+    match unfounded(&event, &evidence, grounds) {
+        Ok(context) => evidence.extend(context.filter(|context| !evidence.contains(context))),
+        Err(reason) => {
+            evidence.clear();
+            failures.push(failure("", reason));
+        }
     }
     Checked { event, evidence, failures }
+}
+
+/// Whether quotes that hold one by one bear the event out together; gives the question that a bare yes needs beside it.
+fn unfounded(
+    event: &ProposedEvent,
+    evidence: &[Evidence],
+    grounds: Grounds<'_>,
+) -> Result<Option<Evidence>, String> {
+    if let Some(reason) = broken_promise_rule(event, grounds.messages) {
+        return Err(reason);
+    }
+    if event.subject != Subject::User {
+        return Ok(None);
+    }
+    let mut whose = evidence.iter().filter_map(|quote| {
+        let message = grounds.messages.iter().find(|message| message.id == quote.message_id)?;
+        Some(somebody_else(&event.description, &message.content, quote.start as usize, grounds.people))
+    });
+    // One quote about the user is enough.
+    if let Some(Some(somebody)) = whose.next()
+        && whose.all(|other| other.is_some())
+    {
+        return Err(format!(
+            "the words are about somebody else ({somebody}), but the description says that it is the user: say whose it is"
+        ));
+    }
+    answered_question(&event.description, evidence, grounds.messages)
+}
+
+/// The words as they stand in the message, with their place, if the speaker is the one that the subject requires.
+pub fn quote_of(message: &Message, quote: &str, subject: Subject) -> Option<Evidence> {
+    if !may_say(message.role, subject) {
+        return None;
+    }
+    let (start, end) = find_quote(&message.content, quote)?;
+    let span = |position: usize| u32::try_from(position).unwrap_or(u32::MAX);
+    let quote: String = message.content.chars().skip(start).take(end - start).collect();
+    Some(Evidence { message_id: message.id, quote, start: span(start), end: span(end) })
 }
 
 /// Who must have said it: the user for what is about the user, the persona for its own intentions, either for both.
@@ -91,29 +151,54 @@ fn may_say(role: Role, subject: Subject) -> bool {
     }
 }
 
-fn locate(proposed: &ProposedQuote, event: &ProposedEvent, messages: &[Message]) -> Result<Evidence, String> {
+fn locate(proposed: &ProposedQuote, event: &ProposedEvent, grounds: Grounds<'_>) -> Result<Evidence, String> {
+    let messages = grounds.messages;
     let named = messages.iter().find(|message| message.id == proposed.message_id);
     let whole = named.is_some_and(|message| message.content.trim() == proposed.quote.trim());
     let length = proposed.quote.chars().filter(|c| !c.is_whitespace()).count();
     if length < QUOTE_LENGTH_MIN && !whole {
         return Err("the quote is too short to show anything".to_owned());
     }
-    let fits = |message: &Message| {
-        let (start, end) = find_quote(&message.content, &proposed.quote)?;
-        let span = |position: usize| u32::try_from(position).unwrap_or(u32::MAX);
-        let quote: String = message.content.chars().skip(start).take(end - start).collect();
-        Some(Evidence { message_id: message.id, quote, start: span(start), end: span(end) })
-    };
-    let allowed = |message: &&Message| may_say(message.role, event.subject);
-    let found =
-        named.filter(allowed).and_then(fits).or_else(|| messages.iter().filter(allowed).find_map(fits));
-    if let Some(evidence) = found {
+    let found = named.into_iter().chain(messages);
+    let mut echoed = false;
+    for message in found {
+        let Some(evidence) = quote_of(message, &proposed.quote, event.subject) else { continue };
+        if event.subject == Subject::User && repeats_others(message, &evidence, grounds) {
+            echoed = true;
+            continue;
+        }
         return Ok(evidence);
     }
-    if messages.iter().any(|message| fits(message).is_some()) {
+    if echoed {
+        return Err(
+            "there the person only repeats the persona's words or an old memory: quote words of the \
+                    person's own"
+                .to_owned(),
+        );
+    }
+    if messages.iter().any(|message| find_quote(&message.content, &proposed.quote).is_some()) {
         return Err("the words are there, but the other side said them".to_owned());
     }
     Err("the words do not stand in the conversation".to_owned())
+}
+
+/// Whether the user's words only copy what the persona said before, or a memory that was put before the persona, and
+/// the user had not said so before of their own accord.
+fn repeats_others(message: &Message, evidence: &Evidence, grounds: Grounds<'_>) -> bool {
+    let (start, end) = (evidence.start as usize, evidence.end as usize);
+    let before = |id: MessageId| grounds.messages.iter().take_while(move |other| other.id != id);
+    let copies = |message: &Message, start, end| {
+        let of_persona = before(message.id).filter(|other| other.role == Role::Persona);
+        let of_persona = of_persona.map(|other| Source::Persona(&other.content));
+        let recalled = grounds.recalled.iter().map(|text| Source::Memory(text));
+        is_echo(message, start, end, &of_persona.chain(recalled).collect::<Vec<_>>())
+    };
+    let own = |other: &&Message| {
+        other.role == Role::User
+            && said_before(other, message, start, end)
+            && !copies(other, 0, other.content.chars().count())
+    };
+    copies(message, start, end) && !before(message.id).any(|other| own(&other))
 }
 
 /// A promise of the persona needs an explicit commitment and a time in the quoted words, and no refusal in the session.
@@ -136,6 +221,10 @@ fn broken_promise_rule(event: &ProposedEvent, messages: &[Message]) -> Option<St
 mod tests {
     use super::super::fixtures::{persona_says, user_says};
     use super::*;
+
+    fn check(event: ProposedEvent, messages: &[Message]) -> Checked {
+        super::check(event, Grounds { messages, recalled: &[], people: &[] })
+    }
 
     fn event(subject: Subject, quotes: &[(&Message, &str)]) -> ProposedEvent {
         ProposedEvent {

@@ -2,20 +2,21 @@
 
 use std::collections::BTreeSet;
 
-use super::evidence::{Checked, check};
+use super::evidence::{Checked, Grounds, check};
+use super::known::{is_remembered, people_of};
 use super::merge::{Mention, says_the_same};
 use super::second_answer::{reconcile, supplement};
+use super::vocatives::without_vocatives;
 use super::{ConsolidateError, Consolidator, Formed, Parties};
 use crate::entities::{Entity, EntityKind, MergeStatus, fold_name, name_stands_in};
 use crate::identifiers::{EntityId, NodeId, RejectedId};
-use crate::messages::{Message, Role};
+use crate::messages::Message;
 use crate::mood::Mood;
 use crate::nodes::{NewNode, Node, RejectedMemory};
 use crate::ports::{
     CommitOutcome, Corpus, Embedding, EvidenceFailure, Extraction, ExtractionCommit, ExtractionInput,
     MentionMerge, MentionedEntity, NewEntity, ProposedEvent, RefusedEvent, Supersession,
 };
-use crate::recall::{RecallRequest, recall};
 use crate::sessions::Session;
 use crate::text;
 
@@ -23,8 +24,6 @@ use crate::text;
 const EVENTS_MAX: usize = 3;
 /// Known entities that the model is shown.
 const KNOWN_ENTITIES_MAX: u32 = 60;
-/// Existing nodes that the model is shown as what it may replace.
-const KNOWN_NODES_MAX: usize = 10;
 /// Existing nodes that a new event is compared with for a repeated mention.
 const MERGE_CANDIDATES: usize = 3;
 /// Entities among which a namesake of another kind is looked for, the last changed.
@@ -73,26 +72,6 @@ impl Consolidator<'_> {
         Ok(())
     }
 
-    /// The nearest existing memories: what the session may repeat or replace.
-    async fn known_nodes(
-        &self,
-        session: &Session,
-        messages: &[Message],
-        parties: &Parties,
-    ) -> Result<Vec<Node>, ConsolidateError> {
-        let said: Vec<&str> =
-            messages.iter().filter(|m| m.role == Role::User).map(|m| m.content.as_str()).collect();
-        let request = RecallRequest {
-            scope: session.scope.clone(),
-            text: said.join("\n"),
-            now: self.clock.now(),
-            zone: parties.zone.clone(),
-            window: Vec::new(),
-        };
-        let recalled = recall(self.store, self.index, self.embedder, self.recall, request).await?;
-        Ok(recalled.nodes.into_iter().map(|scored| scored.node).take(KNOWN_NODES_MAX).collect())
-    }
-
     /// Asks, checks every quote, and asks once more about what failed.
     async fn ask(
         &self,
@@ -110,8 +89,10 @@ impl Consolidator<'_> {
             zone: parties.zone.clone(),
             failures: Vec::new(),
         };
+        let recalled = self.recalled_in(&input.messages).await?;
+        let remembered = self.store.remembered_of_session(session.id).await?;
         let mut answer = self.mind.extract(input.clone()).await?;
-        let first = check_all(&mut answer, &input);
+        let first = check_all(&mut answer, &input, &recalled);
         let failures: Vec<EvidenceFailure> = first.iter().flat_map(|c| c.failures.clone()).collect();
         let (mut accepted, failed): (Vec<_>, Vec<_>) = first.into_iter().partition(Checked::holds_entirely);
         let mut lost = Vec::new();
@@ -119,7 +100,7 @@ impl Consolidator<'_> {
             input.failures = failures;
             let second = match self.mind.extract(input.clone()).await {
                 Ok(mut second) => {
-                    let checked = check_all(&mut second, &input);
+                    let checked = check_all(&mut second, &input, &recalled);
                     supplement(&mut answer, second);
                     checked
                 }
@@ -137,6 +118,8 @@ impl Consolidator<'_> {
         let refused = answer.refused.drain(..).map(|refused| self.refusal(session, refused));
         let mut rejected: Vec<RejectedMemory> = refused.collect();
         rejected.extend(lost.iter().map(|checked| self.rejection(session, checked)));
+        accepted.retain(|checked| !is_remembered(checked, &remembered));
+        name_nobody_called(&mut answer, &input, &accepted);
         accepted.sort_by_key(|checked| std::cmp::Reverse(checked.event.emotional_impact.unsigned_abs()));
         accepted.truncate(EVENTS_MAX);
         Ok(Sifted { accepted, rejected, answer })
@@ -152,6 +135,7 @@ impl Consolidator<'_> {
             evidence: checked.proposed_quotes(),
             reason: checked.reason(),
             created_at: at,
+            proposal: checked.proposal(),
         }
     }
 
@@ -165,6 +149,7 @@ impl Consolidator<'_> {
             evidence: refused.evidence,
             reason: refused.reason,
             created_at: at,
+            proposal: refused.proposal,
         }
     }
 
@@ -244,15 +229,16 @@ impl Consolidator<'_> {
         commit.rejected = sifted.rejected;
         commit.entities = named.new.clone();
         commit.aliases = named.aliases.clone();
-        commit.mood = sifted.answer.mood.map(|signal| {
+        let mood = sifted.answer.mood.map(|signal| {
             Mood::from_signal(&signal.mood, signal.energy, signal.last_user_signal.as_deref(), at)
         });
+        commit.mood = if self.is_recent(session).await? { mood } else { None };
         commit.summary = sifted.answer.summary.map(|text| text.chars().take(SUMMARY_LENGTH_MAX).collect());
         for (checked, embedding) in sifted.accepted.into_iter().zip(embeddings) {
             let entities = entities_of(&checked, named);
             if let Some(node_id) = self.repeats(session, &checked, embedding.as_ref(), &entities).await? {
-                let Checked { event, evidence, .. } = checked;
-                commit.mentions.push(MentionMerge { node_id, evidence, description: event.description });
+                let merged = new_event(self.new_node_id(at), checked, embedding);
+                commit.mentions.push(MentionMerge { node_id, merged });
                 continue;
             }
             let supersedes = checked.event.supersedes.clone();
@@ -337,13 +323,30 @@ impl Consolidator<'_> {
 }
 
 /// Looks up the quotes of all events. What an event may replace is among what the model was shown, whoever answers.
-fn check_all(answer: &mut Extraction, input: &ExtractionInput) -> Vec<Checked> {
+fn check_all(answer: &mut Extraction, input: &ExtractionInput, recalled: &[String]) -> Vec<Checked> {
+    let people = people_of(answer, input);
+    let grounds = Grounds { messages: &input.messages, recalled, people: &people };
     let shown = |id: &NodeId| input.known_nodes.iter().any(|node| node.id == *id);
     let event = |mut event: ProposedEvent| {
         event.supersedes.retain(shown);
-        check(event, &input.messages)
+        check(event, grounds)
     };
     answer.events.drain(..).map(event).collect()
+}
+
+/// Leaves out the names that were only called out, unless a memory tells of them.
+fn name_nobody_called(answer: &mut Extraction, input: &ExtractionInput, accepted: &[Checked]) {
+    let told: Vec<String> = accepted.iter().map(|checked| fold_name(&checked.event.description)).collect();
+    let known = |name: &str| {
+        let is_name = |known: &String| fold_name(known) == name;
+        input
+            .known_entities
+            .iter()
+            .any(|entity| is_name(&entity.canonical_name) || entity.aliases.iter().any(is_name))
+    };
+    let stays = |name: &str| known(name) || told.iter().any(|text| name_stands_in(text, name));
+    let mentioned = std::mem::take(&mut answer.mentioned_entities);
+    answer.mentioned_entities = without_vocatives(mentioned, &input.messages, &input.persona_name, stays);
 }
 
 /// Entities that the event names, or whose name stands in its text or in its quotes.

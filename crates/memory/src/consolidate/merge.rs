@@ -59,7 +59,7 @@ fn numbers(text: &str) -> BTreeSet<&str> {
     text.split(|c: char| !c.is_numeric()).filter(|part| !part.is_empty()).collect()
 }
 
-fn negations(text: &str) -> usize {
+pub(super) fn negations(text: &str) -> usize {
     let lower = text.to_lowercase();
     let words = ["not", "no", "never", "without", "cannot"];
     let latin = lower.split(|c: char| !c.is_alphanumeric() && c != '\'');

@@ -4,7 +4,12 @@
 //! and goes on behind its last commit.
 
 mod evidence;
+mod echo;
+mod assent;
+mod attribution;
+mod vocatives;
 mod extract;
+mod known;
 #[cfg(test)]
 mod fixtures;
 mod gate;
@@ -13,6 +18,7 @@ mod patterns;
 mod reflect;
 mod second_answer;
 
+pub use evidence::quote_of;
 pub use gate::{Worth, weigh};
 pub use merge::{MERGE_COSINE_MIN, Mention, says_the_same};
 pub use patterns::Patterns;

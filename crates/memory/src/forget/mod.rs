@@ -11,12 +11,14 @@ mod confirm;
 mod lost_words;
 mod proven;
 mod preview;
+mod withdraw;
 
 pub use confirm::{CONFIRM_WITHIN, Confirmations};
 pub use erase::{EraseError, Eraser, ErasureRequest, TEXT_LENGTH_MIN};
 pub use lost_words::holds_lost_words;
 pub use preview::{Dependent, Dependents};
 pub use proven::{Mentioned, Proven, Quoted, mention_count};
+pub use withdraw::{RestingThoughts, Support, SupportingQuote, Withdrawn, still_holds};
 
 use std::collections::BTreeSet;
 

@@ -7,7 +7,7 @@ use crate::core_blocks::CoreBlocks;
 use crate::entities::{Entity, EntityKind};
 use crate::identifiers::{MessageId, NodeId};
 use crate::messages::Message;
-use crate::nodes::{EventTime, Node, NodeKind, RejectedQuote, RelationalTag, Subject};
+use crate::nodes::{EventTime, Node, NodeKind, Proposal, RejectedQuote, RelationalTag, Subject};
 
 /// What extraction reads.
 #[derive(Clone, Debug)]
@@ -84,6 +84,8 @@ pub struct RefusedEvent {
     pub evidence: Vec<RejectedQuote>,
     /// Which rule it broke.
     pub reason: String,
+    /// The rest of the proposal.
+    pub proposal: Proposal,
 }
 
 /// A named thing of the session.

@@ -1,6 +1,7 @@
 //! What the memory asks of the world: storage, vectors, a mind, time, identifiers.
 
 mod clock;
+mod corrections;
 mod embedder;
 mod mind;
 mod store;
@@ -8,6 +9,7 @@ mod vectors;
 mod forget;
 
 pub use clock::{Clock, Ids};
+pub use corrections::{CorrectionStore, Edited, MessageEdit, Remembered};
 pub use embedder::{EmbedError, Embedder, Embedding};
 pub use forget::ForgetStore;
 pub use mind::{

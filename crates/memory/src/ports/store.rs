@@ -6,12 +6,13 @@ use jiff::civil::Date;
 
 use crate::core_blocks::{CoreBlockLabel, CoreBlocks};
 use crate::entities::{Entity, EntityKind};
+use crate::forget::Withdrawn;
 use crate::identifiers::{EntityId, MessageId, NodeId, ReflectionId, RejectedId, SessionId, TurnId};
 use crate::ledger::{ModelCall, Receipt};
 use crate::messages::{Message, Role, Turn};
 use crate::mood::Mood;
 use crate::nodes::{Evidence, NewNode, Node, NodeKind, RejectedMemory, Subject};
-use crate::ports::{Embedding, ForgetStore, VectorStore};
+use crate::ports::{CorrectionStore, Embedding, ForgetStore, VectorStore};
 use crate::scope::{PersonaId, Scope, UserId};
 use crate::sessions::{CloseTrigger, Session, SessionPolicy, SessionStatus};
 
@@ -70,6 +71,8 @@ pub struct Captured {
     pub opened: Option<Session>,
     /// The sessions that it ended; now `closing`.
     pub ended: Vec<Session>,
+    /// The turn's earlier reply, which this one took the place of, and what had rested on it.
+    pub replaced: Option<Withdrawn>,
 }
 
 /// Which sessions to list.
@@ -121,10 +124,9 @@ pub struct NewEntity {
 pub struct MentionMerge {
     /// The node that stays.
     pub node_id: NodeId,
-    /// The words that say it again.
-    pub evidence: Vec<Evidence>,
-    /// The text that was merged into it, kept so that the merge can be undone.
-    pub description: String,
+    /// What was merged into it, kept so that the merge can be undone: the words that say it again, the text, the id
+    /// that it gets back.
+    pub merged: NewNode,
 }
 
 /// An older node gives way to a newer one.
@@ -370,7 +372,8 @@ pub trait PersonaStore: Send + Sync {
 pub trait MessageStore: Send + Sync {
     /// Captures a message: session found or opened (see [`crate::sessions::place`]), counters, words, turn; one
     /// transaction, durable on return. A user's message makes its turn pending. A persona's message goes into the
-    /// turn's session while that is open, and its receipt makes the turn answered.
+    /// turn's session while that is open, and its receipt makes the turn answered. A second reply of a turn
+    /// that brings a receipt takes the first one's place, in the session of the first one; what rested on the first is withdrawn.
     async fn capture(
         &self,
         message: NewMessage,
@@ -600,7 +603,15 @@ pub trait LedgerStore: Send + Sync {
 
 /// All that the memory asks of a database.
 pub trait Store:
-    PersonaStore + MessageStore + SessionStore + NodeStore + EntityStore + LedgerStore + ForgetStore + VectorStore
+    PersonaStore
+    + MessageStore
+    + SessionStore
+    + NodeStore
+    + EntityStore
+    + LedgerStore
+    + CorrectionStore
+    + ForgetStore
+    + VectorStore
 {
 }
 
@@ -611,6 +622,7 @@ impl<T> Store for T where
         + NodeStore
         + EntityStore
         + LedgerStore
+        + CorrectionStore
         + ForgetStore
         + VectorStore
 {

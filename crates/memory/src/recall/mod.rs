@@ -29,6 +29,7 @@ use jiff::Timestamp;
 use jiff::tz::TimeZone;
 
 pub use messages::{RankedMessage, rank_messages};
+pub(crate) use named::named_entities;
 pub use passages::Passage;
 pub use pinned::Pinned;
 pub use query::{Query, Sentence};

@@ -16,7 +16,7 @@ const NAME_TOKENS_MAX: usize = 8;
 /// The entities that the text names, in the order of their first place. Names are compared folded; one in a spaced
 /// script stands between word borders, one in an unspaced script anywhere. Where names overlap, the longest counts. A
 /// name that is also a function word ("may") is not taken for one.
-pub(super) async fn named_entities(
+pub(crate) async fn named_entities(
     store: &dyn Store,
     scope: &Scope,
     text: &str,

@@ -12,6 +12,8 @@ const THOUGHTS_ABOUT_USER: usize = 10;
 const THOUGHTS_ABOUT_SELF: usize = 5;
 const INTENTIONS: u32 = 10;
 const EXPECTATIONS: usize = 10;
+/// Events that a person pinned.
+const EVENTS: u32 = 10;
 const SUMMARIES: u32 = 5;
 /// Newest thoughts among which the weightiest are chosen.
 const THOUGHTS_LOOKED_AT: u32 = 200;
@@ -29,6 +31,8 @@ pub struct Pinned {
     pub intentions: Vec<Node>,
     /// Expectations that are not overdue, the soonest first; those without a time last.
     pub expectations: Vec<Node>,
+    /// Events that a person pinned, the newest first.
+    pub events: Vec<Node>,
     /// The newest sessions with a summary, newest first.
     pub summaries: Vec<Session>,
 }
@@ -48,7 +52,10 @@ pub(super) async fn fetch_pinned(
     let intentions = store.nodes_about(scope, NodeKind::Intention, &everybody, INTENTIONS).await?;
     let expectations =
         store.nodes_about(scope, NodeKind::Expectation, &everybody, EXPECTATIONS_LOOKED_AT).await?;
+    let mut events = store.nodes_about(scope, NodeKind::Event, &everybody, EVENTS).await?;
+    events.retain(|event| event.pinned);
     Ok(Pinned {
+        events,
         about_user: weightiest(about_user, THOUGHTS_ABOUT_USER, now, half_life_days),
         about_self: weightiest(about_self, THOUGHTS_ABOUT_SELF, now, half_life_days),
         intentions,

@@ -7,6 +7,7 @@
 )]
 
 mod fake_store;
+mod defects;
 mod formula;
 mod laws;
 mod passages;

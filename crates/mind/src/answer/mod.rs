@@ -38,6 +38,10 @@ pub fn read(text: &str, required: &[&str]) -> Result<Answer, Malformed> {
     if text.len() > ANSWER_LENGTH_MAX {
         return Err(Malformed(format!("The answer is longer than {ANSWER_LENGTH_MAX} bytes.")));
     }
+    // Some models write their object as the text of a string.
+    if let Ok(inner) = serde_json::from_str::<String>(text.trim()) {
+        return read(&inner, required);
+    }
     let main = required.first().copied().unwrap_or_default();
     let mut best: Option<Answer> = None;
     let mut seen = Seen::Nothing;

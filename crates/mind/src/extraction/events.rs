@@ -1,7 +1,7 @@
 //! The events of an answer: which stand, which a person has to look at, and why.
 
 use memory::identifiers::NodeId;
-use memory::nodes::{DESCRIPTION_LENGTH_MAX, NodeKind, RejectedQuote, RelationalTag, Subject};
+use memory::nodes::{DESCRIPTION_LENGTH_MAX, NodeKind, Proposal, RejectedQuote, RelationalTag, Subject};
 use memory::ports::{ProposedEvent, ProposedQuote, RefusedEvent};
 use serde_json::{Map, Value};
 
@@ -72,6 +72,7 @@ impl Question<'_> {
             emotional_impact: number.and_then(Value::as_f64),
             evidence: self.refused_quotes(event),
             reason,
+            proposal: self.proposal(event, notes),
         });
     }
 
@@ -89,27 +90,36 @@ impl Question<'_> {
                 snippet(&description)
             ));
         }
-        let (kind, subject) = kind_and_subject(event, notes);
-        let event_time = event.get("event_time").and_then(|value| {
-            event_time::read(value, self.zone()).unwrap_or_else(|reason| {
-                notes.add(format!("event_time dropped, {reason}: \"{}\"", snippet(&description)));
-                None
-            })
-        });
+        let Proposal { kind, subject, emotion_tags, relational_tags, event_time } =
+            self.proposal(event, notes);
         let mut entities = names(event, "entities", notes);
         entities.truncate(EVENT_ENTITIES_MAX);
         ProposedEvent {
             kind,
             description,
             emotional_impact,
-            emotion_tags: emotion_tags(event, notes),
-            relational_tags: relational_tags(event, notes),
+            emotion_tags,
+            relational_tags,
             subject,
             event_time,
             evidence: self.quotes(event, notes),
             supersedes: self.superseded(event, notes),
             entities,
         }
+    }
+
+    /// What an event says of itself beside its text, its impact and its quotes.
+    fn proposal(&self, event: &Map<String, Value>, notes: &mut Notes) -> Proposal {
+        let (kind, subject) = kind_and_subject(event, notes);
+        let event_time = event.get("event_time").and_then(|value| {
+            event_time::read(value, self.zone()).unwrap_or_else(|reason| {
+                let description = text(event, "description").unwrap_or_default();
+                notes.add(format!("event_time dropped, {reason}: \"{}\"", snippet(&description)));
+                None
+            })
+        });
+        let emotion_tags = emotion_tags(event, notes);
+        Proposal { kind, subject, emotion_tags, relational_tags: relational_tags(event, notes), event_time }
     }
 
     fn quotes(&self, event: &Map<String, Value>, notes: &mut Notes) -> Vec<ProposedQuote> {

@@ -6,6 +6,7 @@ mod support;
 mod asking;
 mod blindness;
 mod budget;
+mod damaged;
 mod extraction;
 mod garbage;
 mod injection;

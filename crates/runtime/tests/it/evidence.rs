@@ -1,7 +1,7 @@
 //! No evidence, no memory: what is asked again, what is kept, and what waits for a person.
 
 use memory::messages::Role;
-use memory::nodes::{EventTime, NodeKind, Subject};
+use memory::nodes::{EventTime, NodeKind, Proposal, Subject};
 use memory::ports::{Extraction, MindError, NodeStore, ProposedQuote, RefusedEvent};
 use memory::sessions::SessionStatus;
 use serde_json::{Value, json};
@@ -158,6 +158,7 @@ async fn what_the_second_answer_adds_is_not_lost() {
         emotional_impact: Some(impact),
         evidence: Vec::new(),
         reason: "its emotional impact is beyond ±10".to_owned(),
+        proposal: Proposal::default(),
     };
     let mut asked = 0;
     workshop.mind.extract_with(move |input| {

@@ -9,9 +9,11 @@ use std::sync::{Mutex, PoisonError};
 use async_trait::async_trait;
 use jiff::Timestamp;
 use memory::core_blocks::{CoreBlockLabel, CoreBlocks};
+use memory::corrections::{Approval, Correction, NodeVersion, PendingRejection, Undone};
 use memory::entities::Entity;
 use memory::forget::{
-    CoreBlockAppend, Dependents, ErasureReceipt, ForgetOutcome, Forgetting, ResetCounts, Taken, Thing,
+    CoreBlockAppend, Dependents, ErasureReceipt, ForgetOutcome, Forgetting, ResetCounts, RestingThoughts,
+    Taken, Thing, Withdrawn,
 };
 use memory::identifiers::{EntityId, ErasureId, MessageId, NodeId, RejectedId, SessionId, TurnId};
 use memory::ledger::{ModelCall, Receipt};
@@ -19,11 +21,11 @@ use memory::messages::{Message, Turn};
 use memory::mood::Mood;
 use memory::nodes::{NewNode, Node, NodeKind, RejectedMemory, Subject};
 use memory::ports::{
-    AliasHit, Captured, CommitOutcome, Corpus, CorpusSize, Embedding, EmbeddingModel, EntityStore,
-    Evidential, ExtractionCommit, FailedAttempt, FillingEdge, ForgetStore, IndexedMessage, IndexedNode,
-    LedgerStore, MessageStore, NewMessage, NodeStore, PersonaRecord, PersonaStore, Phrase, PhraseHits,
-    ReflectionCommit, SessionFilter, SessionStore, StoreError, StoredVector, TimelineItem, UserRecord,
-    VectorCoverage, VectorStore,
+    AliasHit, Captured, CommitOutcome, Corpus, CorpusSize, CorrectionStore, Edited, Embedding,
+    EmbeddingModel, EntityStore, Evidential, ExtractionCommit, FailedAttempt, FillingEdge, ForgetStore,
+    IndexedMessage, IndexedNode, LedgerStore, MessageEdit, MessageStore, NewMessage, NodeStore,
+    PersonaRecord, PersonaStore, Phrase, PhraseHits, ReflectionCommit, Remembered, SessionFilter,
+    SessionStore, StoreError, StoredVector, TimelineItem, UserRecord, VectorCoverage, VectorStore,
 };
 use memory::sessions::{CloseTrigger, Session, SessionPolicy};
 use memory::{PersonaId, Scope, UserId};
@@ -193,6 +195,20 @@ passing_on!(LedgerStore:
     counts(scope: &Scope) -> [u64; 4];
     work_counts() -> [u64; 2];
     settle_rejected(id: RejectedId, approved: Option<NewNode>, at: Timestamp) -> CommitOutcome;
+);
+
+passing_on!(CorrectionStore:
+    scope_of_node(id: NodeId) -> Option<Scope>;
+    correct_node(correction: Correction) -> Option<Node>;
+    pin_node(id: NodeId, pinned: bool) -> Option<Node>;
+    node_history(id: NodeId, limit: u32) -> Option<Vec<NodeVersion>>;
+    undo_last_change(id: NodeId, at: Timestamp) -> Option<Undone>;
+    rejected_memory(id: RejectedId) -> Option<PendingRejection>;
+    approve_rejected(approval: Approval) -> CommitOutcome;
+    remembered_of_session(id: SessionId) -> Vec<Remembered>;
+    edit_message(edit: MessageEdit) -> Option<Edited>;
+    withdraw_evidence(messages: &[MessageId], thoughts: RestingThoughts, at: Timestamp) -> Withdrawn;
+    ask_again(id: TurnId) -> Option<Turn>;
 );
 
 passing_on!(VectorStore:

@@ -162,6 +162,10 @@ impl Workshop {
         sessions
     }
 
+    pub(crate) fn clock_now(&self) -> jiff::Timestamp {
+        memory::ports::Clock::now(&self.clock)
+    }
+
     pub(crate) async fn pass(&self, duration: Duration) {
         self.clock.advance(duration).await;
     }

@@ -5,6 +5,7 @@ pub(crate) mod persona;
 pub(crate) mod style;
 pub(crate) mod recall;
 pub(crate) mod nodes;
+pub(crate) mod corrections;
 pub(crate) mod timeline;
 pub(crate) mod entities;
 pub(crate) mod sessions;

@@ -40,7 +40,7 @@ pub(crate) struct List {
 
 /// The NODE of the compatible interface, and what is known beyond it.
 #[derive(Serialize)]
-struct Item {
+pub(crate) struct Item {
     id: NodeId,
     node_type: NodeKind,
     description: String,
@@ -146,7 +146,7 @@ async fn seq_of(store: &dyn Store, scope: &Scope, id: NodeId) -> Result<i64, Pro
     own.first().filter(|node| node.id == id).map(|node| node.seq).ok_or_else(unknown)
 }
 
-async fn item(store: &dyn Store, node: Node) -> Result<Item, Problem> {
+pub(super) async fn item(store: &dyn Store, node: Node) -> Result<Item, Problem> {
     let (evidence, filling) = match store.node(node.id).await? {
         Some(found) => (found.evidence, found.filling),
         None => (Vec::new(), Vec::new()),

@@ -33,7 +33,7 @@ pub(crate) struct History {
 }
 
 #[derive(Serialize)]
-struct Item {
+pub(crate) struct Item {
     id: MessageId,
     turn_id: Option<TurnId>,
     session_id: SessionId,

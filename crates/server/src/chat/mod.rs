@@ -4,6 +4,7 @@ pub(crate) mod send;
 pub(crate) mod events;
 pub(crate) mod history;
 pub(crate) mod turns;
+pub(crate) mod edit;
 
 /// The channel of the page and of scripts that speak to `/api/chat`.
 pub(crate) const CHANNEL: &str = "web";

@@ -17,6 +17,8 @@ mod history;
 mod openai;
 mod persona;
 mod memories;
+mod corrections;
+mod edits;
 mod forgetting;
 mod sessions;
 mod daemon;

@@ -2,7 +2,9 @@ use jiff::Timestamp;
 use memory::entities::EntityKind;
 use memory::identifiers::{EntityId, NodeId, ReflectionId, RejectedId, SessionId};
 use memory::messages::Message;
-use memory::nodes::{Evidence, NewNode, NodeKind, RejectedMemory, RejectedQuote, RelationalTag, Subject};
+use memory::nodes::{
+    Evidence, NewNode, NodeKind, Proposal, RejectedMemory, RejectedQuote, RelationalTag, Subject,
+};
 use memory::ports::{ExtractionCommit, Ids, MessageStore, NewEntity, ReflectionCommit, SessionStore};
 use memory::sessions::CloseTrigger;
 use serde_json::{Value, json};
@@ -35,7 +37,7 @@ pub(crate) async fn extracted(home: &Home, session_id: SessionId, fill: impl FnO
     home.store.commit_extraction(commit).await.unwrap();
 }
 
-fn event(ids: &SequentialIds, number: usize, said: &Message) -> NewNode {
+pub(crate) fn event(ids: &SequentialIds, number: usize, said: &Message) -> NewNode {
     let description = format!("Wen's white cat Soot did her trick number {number}");
     NewNode {
         id: NodeId(ids.next(start())),
@@ -71,6 +73,7 @@ pub(crate) async fn remember(home: &Home, count: usize) -> (SessionId, Vec<NodeI
         evidence: vec![RejectedQuote { message_id: Some(said.id), quote: "my dog".to_owned() }],
         reason: "the words do not stand in the conversation".to_owned(),
         created_at: start(),
+        proposal: Proposal::default(),
     };
     extracted(home, session_id, |commit| {
         commit.links = event_ids.iter().map(|id| (*id, soot)).collect();

@@ -2,8 +2,8 @@
 
 use jiff::Timestamp;
 use memory::Scope;
-use memory::identifiers::{RejectedId, SessionId};
-use memory::nodes::{NewNode, NodeKind, RejectedMemory};
+use memory::identifiers::{NodeId, RejectedId, SessionId};
+use memory::nodes::{NewNode, RejectedMemory};
 use memory::ports::{CommitOutcome, ExtractionCommit, MentionMerge, ReflectionCommit, Supersession};
 use memory::sessions::{Session, SessionStatus};
 use rusqlite::{Connection, OptionalExtension, params};
@@ -12,7 +12,7 @@ use super::failure::Failure;
 use super::new_nodes::{self, Origin};
 use super::rows::{microseconds, to_json};
 use super::writer::UnitOfWork;
-use super::{entities, personas, scopes, sessions, vectors};
+use super::{entities, personas, scopes, sessions, undo, vectors};
 
 /// Writes an extraction. Evidence that was deleted meanwhile is left out, and a node that rested on nothing else with
 /// it.
@@ -28,10 +28,8 @@ pub(super) fn commit_extraction(
     held(&session)?;
     let origin =
         origin(connection, commit.session_id, &commit.scope, commit.at, commit.fingerprint.as_deref())?;
-    let mut events = 0_u32;
     for node in &commit.nodes {
-        let written = new_nodes::insert_evidenced(unit, &origin, node)?;
-        events += u32::from(written.is_some() && node.kind == NodeKind::Event);
+        new_nodes::insert_evidenced(unit, &origin, node)?;
     }
     for rejected in &commit.rejected {
         keep_rejected(connection, origin.scope, rejected)?;
@@ -49,16 +47,19 @@ pub(super) fn commit_extraction(
         merge_mention(connection, &origin, mention)?;
     }
     for supersession in &commit.supersessions {
-        supersede(connection, origin.scope, supersession)?;
+        supersede(connection, &origin, supersession)?;
     }
     if let Some(mood) = &commit.mood {
         personas::write_mood(connection, origin.scope, mood)?;
     }
     connection
         .prepare_cached(
-            "UPDATE sessions SET extracted = 1, trivial = ?2, extracted_events = ?3, summary = ?4 WHERE id = ?1",
+            "UPDATE sessions SET extracted = 1, trivial = ?2, summary = ?3,
+                 extracted_events = (SELECT count(*) FROM concept_nodes
+                                     WHERE source_session_id = ?1 AND type = 'event' AND deleted_at IS NULL)
+             WHERE id = ?1",
         )?
-        .execute(params![commit.session_id.0.into_bytes(), commit.trivial, events, commit.summary])?;
+        .execute(params![commit.session_id.0.into_bytes(), commit.trivial, commit.summary])?;
     Ok(CommitOutcome::Committed)
 }
 
@@ -98,11 +99,11 @@ pub(super) fn commit_reflection(
     Ok(CommitOutcome::Committed)
 }
 
-/// Records a person's decision. One that was taken before, or about what is gone, changes nothing.
+/// Records a person's decision; an approved node comes with the model of its vector. One that was taken before, or about what is gone, changes nothing.
 pub(super) fn settle_rejected(
     unit: &mut UnitOfWork<'_>,
     id: RejectedId,
-    approved: Option<&NewNode>,
+    approved: Option<(&NewNode, Option<i64>)>,
     at: Timestamp,
 ) -> Result<CommitOutcome, Failure> {
     let waiting: Option<(i64, [u8; 16])> = unit
@@ -114,8 +115,10 @@ pub(super) fn settle_rejected(
         .optional()?;
     let Some((scope, session)) = waiting else { return Ok(CommitOutcome::AlreadyCommitted) };
     let session_id = SessionId(uuid::Uuid::from_bytes(session));
-    let origin = Origin { scope, session_id, at, model: None };
-    let node = approved.map(|node| new_nodes::insert_approved(unit, &origin, node)).transpose()?;
+    let insert = |(node, model): (&NewNode, _)| {
+        new_nodes::insert_approved(unit, &Origin { scope, session_id, at, model }, node)
+    };
+    let node = approved.map(insert).transpose()?;
     unit.connection
         .prepare_cached("UPDATE rejected_memories SET settled_at = ?2, approved_node = ?3 WHERE id = ?1")?
         .execute(params![id.0.into_bytes(), microseconds(at), node])?;
@@ -149,8 +152,10 @@ fn keep_rejected(connection: &Connection, scope: i64, rejected: &RejectedMemory)
     connection
         .prepare_cached(
             "INSERT INTO rejected_memories (id, scope, session_id, description, emotional_impact, evidence, reason,
-                 created_at)
-             VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8)",
+                 created_at, proposal)
+             SELECT ?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9
+             WHERE NOT EXISTS (SELECT 1 FROM rejected_memories WHERE session_id = ?3 AND description = ?4
+                                   AND (settled_at IS NOT NULL OR reason = ?7) AND created_at < ?8)",
         )?
         .execute(params![
             rejected.id.0.into_bytes(),
@@ -161,6 +166,7 @@ fn keep_rejected(connection: &Connection, scope: i64, rejected: &RejectedMemory)
             to_json(&rejected.evidence)?,
             rejected.reason,
             microseconds(rejected.created_at),
+            to_json(&rejected.proposal)?,
         ])?;
     Ok(())
 }
@@ -168,7 +174,7 @@ fn keep_rejected(connection: &Connection, scope: i64, rejected: &RejectedMemory)
 /// Counts a mention, if the words that repeat it and the node they repeat are still there.
 fn merge_mention(connection: &Connection, origin: &Origin, mention: &MentionMerge) -> rusqlite::Result<()> {
     let Some(node) = new_nodes::number(connection, origin.scope, mention.node_id)? else { return Ok(()) };
-    let evidence = new_nodes::living(connection, origin.scope, &mention.evidence)?;
+    let evidence = new_nodes::living(connection, origin.scope, &mention.merged.evidence)?;
     if evidence.is_empty() {
         return Ok(());
     }
@@ -176,29 +182,72 @@ fn merge_mention(connection: &Connection, origin: &Origin, mention: &MentionMerg
     connection
         .prepare_cached("UPDATE concept_nodes SET mention_count = mention_count + 1 WHERE seq = ?1")?
         .execute([node])?;
-    connection
+    let merge = connection
         .prepare_cached(
-            "INSERT INTO mention_merges (node_seq, session_id, description, created_at) VALUES (?1, ?2, ?3, ?4)",
+            "INSERT INTO mention_merges (node_seq, session_id, description, created_at, merged_id, merged)
+             VALUES (?1, ?2, ?3, ?4, ?5, ?6)",
         )?
-        .execute(params![
+        .insert(params![
             node,
             origin.session_id.0.into_bytes(),
-            mention.description,
-            microseconds(origin.at)
+            mention.merged.description,
+            microseconds(origin.at),
+            mention.merged.id.0.into_bytes(),
+            undo::kept(&mention.merged)?,
         ])?;
-    Ok(())
-}
-
-/// Marks the older node, if both are there. A node never replaces itself.
-fn supersede(connection: &Connection, scope: i64, supersession: &Supersession) -> rusqlite::Result<()> {
-    let newer = new_nodes::number(connection, scope, supersession.newer)?;
-    if newer.is_none() || supersession.older == supersession.newer {
-        return Ok(());
+    let mut place = connection.prepare_cached(
+        "INSERT INTO mention_evidence (merge_number, message_seq, span_start, span_end) VALUES (?1, ?2, ?3, ?4)
+         ON CONFLICT DO NOTHING",
+    )?;
+    for (message, quote) in &evidence {
+        place.execute(params![merge, message, quote.start, quote.end])?;
     }
     connection
         .prepare_cached(
-            "UPDATE concept_nodes SET superseded_by = ?2 WHERE id = ?1 AND scope = ?3 AND deleted_at IS NULL",
+            "INSERT INTO node_changes (node_seq, kind, author, created_at, merge_number)
+             VALUES (?1, 'mention_merge', 'extraction', ?2, ?3)",
         )?
-        .execute(params![supersession.older.0.into_bytes(), supersession.newer.0.into_bytes(), scope])?;
+        .execute(params![node, microseconds(origin.at), merge])?;
     Ok(())
+}
+
+/// Marks the older node, if both are there and it is current. Nothing ever replaces itself, not by way of others
+/// either.
+fn supersede(connection: &Connection, origin: &Origin, supersession: &Supersession) -> rusqlite::Result<()> {
+    let Supersession { older, newer } = *supersession;
+    let (Some(older_seq), Some(newer_seq)) = (
+        new_nodes::number(connection, origin.scope, older)?,
+        new_nodes::number(connection, origin.scope, newer)?,
+    ) else {
+        return Ok(());
+    };
+    if leads_to(connection, newer, older)? {
+        return Ok(());
+    }
+    let changed = connection
+        .prepare_cached(
+            "UPDATE concept_nodes SET superseded_by = ?2 WHERE seq = ?1 AND superseded_by IS NULL",
+        )?
+        .execute(params![older_seq, newer.0.into_bytes()])?;
+    if changed > 0 {
+        connection
+            .prepare_cached(
+                "INSERT INTO node_changes (node_seq, kind, author, created_at, newer_seq)
+                 VALUES (?1, 'supersession', 'extraction', ?2, ?3)",
+            )?
+            .execute(params![older_seq, microseconds(origin.at), newer_seq])?;
+    }
+    Ok(())
+}
+
+/// Whether the line of those that replaced `from` comes to `to`.
+fn leads_to(connection: &Connection, from: NodeId, to: NodeId) -> rusqlite::Result<bool> {
+    connection
+        .prepare_cached(
+            "WITH RECURSIVE line (id) AS (
+                 SELECT ?1 UNION SELECT n.superseded_by FROM concept_nodes n JOIN line l ON n.id = l.id
+                 WHERE n.superseded_by IS NOT NULL)
+             SELECT EXISTS (SELECT 1 FROM line WHERE id = ?2)",
+        )?
+        .query_row(params![from.0.into_bytes(), to.0.into_bytes()], |row| row.get(0))
 }

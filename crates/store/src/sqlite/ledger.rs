@@ -49,7 +49,10 @@ impl LedgerStore for SqliteStore {
         approved: Option<NewNode>,
         at: Timestamp,
     ) -> Result<CommitOutcome, StoreError> {
-        self.write(move |unit| consolidation::settle_rejected(unit, id, approved.as_ref(), at)).await
+        self.write(move |unit| {
+            consolidation::settle_rejected(unit, id, approved.as_ref().map(|node| (node, None)), at)
+        })
+        .await
     }
 }
 

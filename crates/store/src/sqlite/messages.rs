@@ -6,13 +6,13 @@ use memory::identifiers::{MessageId, SessionId, TurnId};
 use memory::ledger::Receipt;
 use memory::messages::{Message, Role, Turn};
 use memory::ports::{Captured, Corpus, Embedding, IndexedMessage, MessageStore, NewMessage, StoreError};
-use memory::sessions::{CloseTrigger, Placement, Session, SessionPolicy, is_full, place};
+use memory::sessions::{CloseTrigger, Placement, Session, SessionPolicy, SessionStatus, is_full, place};
 use rusqlite::{Connection, OptionalExtension, Row, params};
 
 use super::failure::Failure;
 use super::rows::{self, Word, as_stored, message_columns, microseconds};
 use super::writer::UnitOfWork;
-use super::{SqliteStore, ledger, scopes, sessions, turns, vectors};
+use super::{SqliteStore, ledger, message_edits, scopes, sessions, turns, vectors};
 
 #[async_trait]
 impl MessageStore for SqliteStore {
@@ -124,9 +124,15 @@ fn capture(
     let connection = unit.connection;
     let scope = scopes::number_or_new(connection, &new.scope)?;
     let mut ended = Vec::new();
-    let current = match new.role {
-        Role::User => session_for_user(connection, scope, new, policy, &mut ended)?,
-        Role::Persona => session_for_persona(connection, scope, new)?,
+    // Only a reply has a receipt: what else the persona says in a turn replaces nothing.
+    let replaced = match (new.role, new.turn_id, receipt) {
+        (Role::Persona, Some(turn), Some(_)) => message_edits::replace_replies(unit, turn, new.created_at)?,
+        _ => None,
+    };
+    let current = match (new.role, &replaced) {
+        (Role::User, _) => session_for_user(connection, scope, new, policy, &mut ended)?,
+        (Role::Persona, Some((session, _))) => sessions::by_id(connection, *session)?,
+        (Role::Persona, None) => session_for_persona(connection, scope, new)?,
     };
     let is_new = current.is_none();
     let mut session = match current {
@@ -144,12 +150,14 @@ fn capture(
         turns::answer(connection, receipt.turn_id)?;
     }
     // The reply that fills a session ends it: the turn is complete. A question that fills it still gets its reply.
-    if new.role == Role::Persona && is_full(session.message_count, session.total_tokens, policy) {
+    let open = session.status == SessionStatus::Open;
+    if new.role == Role::Persona && open && is_full(session.message_count, session.total_tokens, policy) {
         session = sessions::end(connection, session, CloseTrigger::MaxLength)?;
         ended.push(session.clone());
     }
     let message = stored(new, seq, session.id);
-    Ok(Captured { message, opened: is_new.then_some(session), ended })
+    let replaced = replaced.map(|(_, withdrawn)| withdrawn);
+    Ok(Captured { message, opened: is_new.then_some(session), ended, replaced })
 }
 
 /// The open session that takes the user's message, after one that is over was ended.
@@ -231,14 +239,14 @@ fn stored(new: &NewMessage, seq: i64, session_id: SessionId) -> Message {
 }
 
 /// The number of a live message.
-fn number(connection: &Connection, id: MessageId) -> rusqlite::Result<Option<i64>> {
+pub(super) fn number(connection: &Connection, id: MessageId) -> rusqlite::Result<Option<i64>> {
     connection
         .prepare_cached("SELECT seq FROM recall_messages WHERE id = ?1 AND deleted_at IS NULL")?
         .query_row([id.0.into_bytes()], |row| row.get(0))
         .optional()
 }
 
-fn by_id(connection: &Connection, id: MessageId) -> rusqlite::Result<Option<Message>> {
+pub(super) fn by_id(connection: &Connection, id: MessageId) -> rusqlite::Result<Option<Message>> {
     connection
         .prepare_cached(concat!(
             "SELECT ",

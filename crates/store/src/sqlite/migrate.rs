@@ -30,6 +30,11 @@ pub(super) const MIGRATIONS: &[Migration] = &[
         name: "two_models",
         sql: include_str!("../../migrations/sqlite/0003_two_models.sql"),
     },
+    Migration {
+        number: 4,
+        name: "corrections",
+        sql: include_str!("../../migrations/sqlite/0004_corrections.sql"),
+    },
 ];
 
 impl Migration {

@@ -70,19 +70,23 @@ pub(super) fn number(connection: &Connection, scope: i64, id: NodeId) -> Result<
         .optional()
 }
 
-/// The quotes whose messages live, with the messages' numbers.
+/// The quotes whose messages live and still say so at that place, with the messages' numbers.
 pub(super) fn living<'a>(
     connection: &Connection,
     scope: i64,
     evidence: &'a [Evidence],
 ) -> Result<Vec<(i64, &'a Evidence)>> {
     let mut statement = connection.prepare_cached(
-        "SELECT seq FROM recall_messages WHERE id = ?1 AND scope = ?2 AND deleted_at IS NULL",
+        "SELECT seq FROM recall_messages
+         WHERE id = ?1 AND scope = ?2 AND deleted_at IS NULL AND substr(content, ?3 + 1, ?4 - ?3) = ?5",
     )?;
     let mut found = Vec::with_capacity(evidence.len());
     for quote in evidence {
         let message: Option<i64> = statement
-            .query_row(params![quote.message_id.0.into_bytes(), scope], |row| row.get(0))
+            .query_row(
+                params![quote.message_id.0.into_bytes(), scope, quote.start, quote.end, quote.quote],
+                |row| row.get(0),
+            )
             .optional()?;
         found.extend(message.map(|seq| (seq, quote)));
     }

@@ -221,7 +221,7 @@ impl NodeStore for SqliteStore {
     async fn rejected(&self, scope: &Scope, limit: u32) -> Result<Vec<RejectedMemory>, StoreError> {
         self.read_scope(scope, move |connection, scope| {
             let mut statement = connection.prepare_cached(
-                "SELECT id, session_id, description, emotional_impact, evidence, reason, created_at
+                "SELECT id, session_id, description, emotional_impact, evidence, reason, created_at, proposal
                  FROM rejected_memories WHERE scope = ?1 AND settled_at IS NULL
                  ORDER BY created_at DESC, id DESC LIMIT ?2",
             )?;

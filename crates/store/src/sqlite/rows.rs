@@ -246,7 +246,7 @@ pub(super) fn evidence(row: &Row<'_>) -> Result<Evidence> {
     })
 }
 
-/// Reads `id, session_id, description, emotional_impact, evidence, reason, created_at`.
+/// Reads `id, session_id, description, emotional_impact, evidence, reason, created_at, proposal`.
 pub(super) fn rejected_memory(row: &Row<'_>) -> Result<RejectedMemory> {
     Ok(RejectedMemory {
         id: RejectedId(uuid(row, 0)?),
@@ -256,5 +256,6 @@ pub(super) fn rejected_memory(row: &Row<'_>) -> Result<RejectedMemory> {
         evidence: json(row, 4)?,
         reason: row.get(5)?,
         created_at: time(row, 6)?,
+        proposal: json(row, 7)?,
     })
 }

@@ -35,6 +35,20 @@ pub(super) fn count_node(connection: &Connection, scope: i64) -> Result<()> {
     Ok(())
 }
 
+pub(super) fn uncount_message(connection: &Connection, scope: i64) -> Result<()> {
+    connection
+        .prepare_cached("UPDATE scopes SET message_count = message_count - 1 WHERE number = ?1")?
+        .execute([scope])?;
+    Ok(())
+}
+
+pub(super) fn uncount_node(connection: &Connection, scope: i64) -> Result<()> {
+    connection
+        .prepare_cached("UPDATE scopes SET node_count = node_count - 1 WHERE number = ?1")?
+        .execute([scope])?;
+    Ok(())
+}
+
 /// Live messages and live nodes.
 pub(super) fn counts(connection: &Connection, scope: i64) -> Result<(u64, u64)> {
     connection

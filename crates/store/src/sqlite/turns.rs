@@ -41,10 +41,15 @@ pub(super) fn answer(connection: &Connection, id: TurnId) -> Result<()> {
     Ok(())
 }
 
+/// Ends the wait for a reply. A turn that has one already, and was asked for another, keeps it.
 pub(super) fn fail(connection: &Connection, id: TurnId, reason: &str) -> Result<()> {
     connection
         .prepare_cached(
-            "UPDATE turns SET status = 'failed', reason = ?2 WHERE id = ?1 AND status = 'pending'",
+            "UPDATE turns SET reason = ?2,
+                 status = CASE WHEN EXISTS (SELECT 1 FROM recall_messages m WHERE m.turn_id = turns.id
+                                                AND m.role = 'persona' AND m.deleted_at IS NULL)
+                               THEN 'answered' ELSE 'failed' END
+             WHERE id = ?1 AND status = 'pending'",
         )?
         .execute(params![id.0.into_bytes(), reason])?;
     Ok(())
@@ -54,6 +59,16 @@ pub(super) fn reopen(connection: &Connection, id: TurnId) -> Result<Option<Turn>
     let changed = connection
         .prepare_cached(
             "UPDATE turns SET status = 'pending', reason = NULL WHERE id = ?1 AND status = 'failed'",
+        )?
+        .execute([id.0.into_bytes()])?;
+    if changed == 0 { Ok(None) } else { by_id(connection, id) }
+}
+
+/// Makes an answered turn pending again; its reply stays for now.
+pub(super) fn ask_again(connection: &Connection, id: TurnId) -> Result<Option<Turn>> {
+    let changed = connection
+        .prepare_cached(
+            "UPDATE turns SET status = 'pending', reason = NULL WHERE id = ?1 AND status = 'answered'",
         )?
         .execute([id.0.into_bytes()])?;
     if changed == 0 { Ok(None) } else { by_id(connection, id) }

@@ -57,6 +57,15 @@ pub(super) fn put(
     Ok(())
 }
 
+/// Takes the vector of a row away; the row waits for another one while it lives.
+pub(super) fn remove(connection: &Connection, corpus: Corpus, seq: i64) -> Result<()> {
+    let Tables { rows, vectors } = tables(corpus);
+    connection.prepare_cached(&format!("DELETE FROM {vectors} WHERE seq = ?1"))?.execute([seq])?;
+    let update = format!("UPDATE {rows} SET embedding_model = NULL WHERE seq = ?1");
+    connection.prepare_cached(&update)?.execute([seq])?;
+    Ok(())
+}
+
 /// Vectors of live rows with a revision above `after`, in its order.
 pub(super) fn after(
     connection: &Connection,

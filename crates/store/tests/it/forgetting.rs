@@ -10,7 +10,7 @@ use memory::forget::{Choice, ForgetOutcome, Forgetting, Selection, Taken};
 use memory::identifiers::{EntityId, MessageId, NodeId, ReflectionId, RejectedId, SessionId, TurnId};
 use memory::messages::{Message, Role};
 use memory::mood::Mood;
-use memory::nodes::{Evidence, NewNode, NodeKind, RejectedMemory, RejectedQuote, Subject};
+use memory::nodes::{Evidence, NewNode, NodeKind, Proposal, RejectedMemory, RejectedQuote, Subject};
 use memory::ports::{
     Embedding, ExtractionCommit, ForgetStore, MentionMerge, MessageStore, NewEntity, NewMessage,
     PersonaStore, ReflectionCommit, SessionStore, Supersession,
@@ -141,7 +141,10 @@ impl Life {
         }
         if let Some(node_id) = earlier {
             let description = format!("The user spoke again of {everything}");
-            commit.mentions.push(MentionMerge { node_id, evidence: vec![whole(&said[0])], description });
+            let merged = self.node(NodeKind::Event, &description);
+            self.nodes.pop();
+            let merged = NewNode { evidence: vec![whole(&said[0])], ..merged };
+            commit.mentions.push(MentionMerge { node_id, merged });
         }
         if let (Some(older), Some(newer)) = (earlier, commit.nodes.first()) {
             commit.supersessions.push(Supersession { older, newer: newer.id });
@@ -154,6 +157,7 @@ impl Life {
             evidence: vec![RejectedQuote { message_id: None, quote: "dog".to_owned() }],
             reason: "nobody said it".to_owned(),
             created_at: at(3),
+            proposal: Proposal::default(),
         });
         commit.summary = Some(everything);
         commit.mood = Some(Mood::from_signal("calm", 5, Some("at ease"), at(3)));
@@ -422,12 +426,20 @@ const FORGOTTEN: &[&str] = &[
     "entity_aliases.folded",
     "entity_aliases.name",
     "mention_merges.description",
+    "mention_merges.merged",
+    "message_versions.content",
     "moods.episodic_state",
+    "node_changes.author",
+    "node_changes.description",
+    "node_changes.entities",
+    "node_changes.kind",
+    "node_changes.relational_tags",
     "node_evidence.quote",
     "recall_messages.content",
     "recall_messages.terms",
     "rejected_memories.description",
     "rejected_memories.evidence",
+    "rejected_memories.proposal",
     "rejected_memories.reason",
     "sessions.last_error",
     "sessions.summary",

@@ -6,4 +6,5 @@ mod files;
 mod group_commit;
 mod home;
 mod story;
+mod corrections;
 mod forgetting;

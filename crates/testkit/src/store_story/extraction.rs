@@ -3,7 +3,9 @@
 use memory::entities::{EntityKind, MergeStatus};
 use memory::identifiers::{MessageId, RejectedId};
 use memory::mood::Mood;
-use memory::nodes::{EventTime, NewNode, NodeKind, RejectedMemory, RejectedQuote, RelationalTag, Subject};
+use memory::nodes::{
+    EventTime, NewNode, NodeKind, Proposal, RejectedMemory, RejectedQuote, RelationalTag, Subject,
+};
 use memory::ports::{CommitOutcome, Corpus, MentionMerge, NewEntity, Store, StoreError, Supersession};
 
 use super::Outcome;
@@ -145,8 +147,7 @@ pub async fn a_merged_mention_is_counted(store: &dyn Store) -> Outcome {
     gone.message_id = MessageId(stage.id());
     let mention = |evidence| MentionMerge {
         node_id: event.id,
-        evidence: vec![evidence],
-        description: "user plays chess again".to_owned(),
+        merged: NewNode { evidence: vec![evidence], ..stage.event("user plays chess again", &message) },
     };
     let mut commit = stage.extraction(&session, 11, Vec::new());
     commit.mentions = vec![mention(whole(&message)), mention(gone)];
@@ -205,6 +206,7 @@ pub async fn a_refused_memory_waits_for_a_person(store: &dyn Store) -> Outcome {
         evidence: vec![RejectedQuote { message_id: Some(message.id), quote: "died".to_owned() }],
         reason: reason.to_owned(),
         created_at: at(seconds),
+        proposal: Proposal { subject: Subject::Shared, ..Proposal::default() },
     };
     let (first, second) = (refused("impact out of range", 1), refused("quote not found", 2));
     let mut commit = stage.extraction(&session, 2, Vec::new());

@@ -6,7 +6,7 @@ use memory::forget::{Choice, ErasureReceipt, ForgetOutcome, Forgetting, Forgotte
 use memory::identifiers::{EntityId, ErasureId, RejectedId};
 use memory::messages::{Message, Role, TurnStatus};
 use memory::mood::Mood;
-use memory::nodes::{NewNode, NodeKind, RejectedMemory, RejectedQuote};
+use memory::nodes::{NewNode, NodeKind, Proposal, RejectedMemory, RejectedQuote};
 use memory::ports::{
     CommitOutcome, Corpus, MentionMerge, NewEntity, NewMessage, Store, StoreError, Supersession,
 };
@@ -190,7 +190,8 @@ pub async fn a_mention_outlives_the_first_words(store: &dyn Store) -> Outcome {
     let (again, session) = talk(&stage, &["chess again today"], 10).await?;
     let mut commit = stage.extraction(&session, 11, Vec::new());
     let description = "The user plays chess".to_owned();
-    commit.mentions = vec![MentionMerge { node_id: event.id, evidence: vec![whole(&again[0])], description }];
+    let merged = node(&stage, &description, &[&again[0]]);
+    commit.mentions = vec![MentionMerge { node_id: event.id, merged }];
     store.commit_extraction(commit).await?;
     store.finish_session(session.id, at(12)).await?;
     assert_eq!(store.node(event.id).await?.map(|found| found.node.mention_count), Some(2));
@@ -259,6 +260,7 @@ pub async fn a_text_goes_wherever_it_stands(store: &dyn Store) -> Outcome {
         evidence: vec![RejectedQuote { message_id: None, quote: "mine".to_owned() }],
         reason: "not said".to_owned(),
         created_at: at(2),
+        proposal: Proposal::default(),
     }];
     store.commit_extraction(commit).await?;
     let replaced = Supersession { older: horse.id, newer: seen.id };

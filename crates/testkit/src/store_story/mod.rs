@@ -3,6 +3,7 @@
 //! A database runs it with [`store_story!`](crate::store_story!) in its tests.
 
 mod capture;
+mod corrections;
 mod extraction;
 mod forgetting;
 mod personas;
@@ -12,11 +13,17 @@ mod sessions;
 mod stage;
 mod turns;
 mod vectors;
+mod withdrawal;
 
 pub use capture::{
     a_message_comes_back_as_it_was_said, a_reply_goes_where_its_turn_is,
     each_channel_has_its_own_open_session, length_ends_a_session, silence_ends_a_session,
     the_log_is_read_backwards,
+};
+pub use corrections::{
+    a_correction_keeps_the_old_text_and_can_be_taken_back, a_merge_taken_back_makes_two_memories_again,
+    a_pin_is_set_and_taken_away, a_supersession_is_taken_back_and_never_goes_in_a_circle,
+    an_approved_memory_is_written_whole,
 };
 pub use extraction::{
     a_merged_mention_is_counted, a_refused_memory_waits_for_a_person, a_superseded_node_stays_in_history,
@@ -47,6 +54,11 @@ pub use turns::{a_failed_turn_can_be_reopened, a_turn_is_pending_until_its_recei
 pub use vectors::{
     one_model_takes_the_place_of_another, vectors_are_numbered_by_their_writing, vectors_follow_their_rows,
 };
+pub use withdrawal::{
+    a_second_reply_takes_the_place_of_the_first, an_edit_takes_the_session_from_its_worker,
+    an_edited_message_takes_its_memories_along, erasing_reaches_what_was_said_before_a_change,
+    thoughts_are_orphaned_or_go_along, what_rests_on_other_words_stays,
+};
 
 /// What a chapter ends with.
 pub type Outcome = Result<(), Box<dyn std::error::Error>>;
@@ -65,6 +77,12 @@ macro_rules! store_story {
             an_extraction_is_written_once, an_extraction_needs_a_claim, evidence_that_is_gone_is_left_out,
             a_superseded_node_stays_in_history, a_merged_mention_is_counted, a_taken_name_stays_where_it_is,
             a_refused_memory_waits_for_a_person,
+            a_correction_keeps_the_old_text_and_can_be_taken_back, a_pin_is_set_and_taken_away,
+            a_merge_taken_back_makes_two_memories_again,
+            a_supersession_is_taken_back_and_never_goes_in_a_circle, an_approved_memory_is_written_whole,
+            an_edited_message_takes_its_memories_along, an_edit_takes_the_session_from_its_worker,
+            what_rests_on_other_words_stays, thoughts_are_orphaned_or_go_along,
+            a_second_reply_takes_the_place_of_the_first, erasing_reaches_what_was_said_before_a_change,
             a_reflection_is_written_once, a_reflection_without_thoughts_leaves_only_its_mark,
             edges_join_thoughts_and_their_events, the_timeline_is_merged,
             scopes_never_meet, phrases_are_found_where_they_stand, nodes_are_found_by_entity_and_time,

@@ -11,18 +11,20 @@ use async_trait::async_trait;
 use jiff::Timestamp;
 use jiff::civil::Date;
 use memory::core_blocks::{CoreBlockLabel, CoreBlocks};
+use memory::corrections::{Approval, Correction, NodeVersion, PendingRejection, Undone};
 use memory::entities::{Entity, EntityKind, MergeStatus, fold_name};
+use memory::forget::{RestingThoughts, Withdrawn};
 use memory::identifiers::{EntityId, MessageId, NodeId, RejectedId, SessionId, TurnId};
 use memory::ledger::{ModelCall, Receipt};
 use memory::messages::{Message, Role, Turn};
 use memory::mood::Mood;
 use memory::nodes::{NewNode, Node, NodeKind, RejectedMemory, Subject};
 use memory::ports::{
-    AliasHit, Captured, CommitOutcome, Corpus, CorpusSize, Embedding, EmbeddingModel, EntityStore,
-    Evidential, ExtractionCommit, FailedAttempt, FillingEdge, IndexedMessage, IndexedNode, LedgerStore,
-    MessageStore, NewMessage, NodeStore, PersonaRecord, PersonaStore, Phrase, PhraseHits, ReflectionCommit,
-    SessionFilter, SessionStore, StoreError, StoredVector, TimelineItem, UserRecord, VectorCoverage,
-    VectorStore,
+    AliasHit, Captured, CommitOutcome, Corpus, CorpusSize, CorrectionStore, Edited, Embedding,
+    EmbeddingModel, EntityStore, Evidential, ExtractionCommit, FailedAttempt, FillingEdge, IndexedMessage,
+    IndexedNode, LedgerStore, MessageEdit, MessageStore, NewMessage, NodeStore, PersonaRecord, PersonaStore,
+    Phrase, PhraseHits, ReflectionCommit, Remembered, SessionFilter, SessionStore, StoreError, StoredVector,
+    TimelineItem, UserRecord, VectorCoverage, VectorStore,
 };
 use memory::sessions::{CloseTrigger, Session, SessionPolicy};
 use memory::text::index_terms;
@@ -85,6 +87,8 @@ impl Data {
 #[derive(Default)]
 pub(crate) struct FakeStore {
     data: Mutex<Data>,
+    /// How many nodes were asked for by their numbers.
+    pub(crate) nodes_loaded: std::sync::atomic::AtomicUsize,
 }
 
 impl FakeStore {

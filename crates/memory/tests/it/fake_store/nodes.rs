@@ -30,6 +30,7 @@ impl NodeStore for FakeStore {
         Ok(phrases.iter().map(of_phrase).collect())
     }
     async fn nodes_numbered(&self, scope: &Scope, seqs: &[i64]) -> Result<Vec<IndexedNode>, StoreError> {
+        self.nodes_loaded.fetch_add(seqs.len(), std::sync::atomic::Ordering::Relaxed);
         let data = self.data();
         let live = |(of, n): &&(Scope, IndexedNode)| {
             of == scope && n.node.superseded_by.is_none() && seqs.contains(&n.node.seq)

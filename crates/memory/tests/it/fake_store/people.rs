@@ -88,6 +88,48 @@ impl LedgerStore for FakeStore {
 }
 
 #[async_trait]
+impl CorrectionStore for FakeStore {
+    async fn scope_of_node(&self, _id: NodeId) -> Result<Option<Scope>, StoreError> {
+        refused()
+    }
+    async fn correct_node(&self, _correction: Correction) -> Result<Option<Node>, StoreError> {
+        refused()
+    }
+    async fn pin_node(&self, _id: NodeId, _pinned: bool) -> Result<Option<Node>, StoreError> {
+        refused()
+    }
+    async fn node_history(&self, _id: NodeId, _limit: u32) -> Result<Option<Vec<NodeVersion>>, StoreError> {
+        refused()
+    }
+    async fn undo_last_change(&self, _id: NodeId, _at: Timestamp) -> Result<Option<Undone>, StoreError> {
+        refused()
+    }
+    async fn rejected_memory(&self, _id: RejectedId) -> Result<Option<PendingRejection>, StoreError> {
+        refused()
+    }
+    async fn approve_rejected(&self, _approval: Approval) -> Result<CommitOutcome, StoreError> {
+        refused()
+    }
+    async fn remembered_of_session(&self, _id: SessionId) -> Result<Vec<Remembered>, StoreError> {
+        refused()
+    }
+    async fn edit_message(&self, _edit: MessageEdit) -> Result<Option<Edited>, StoreError> {
+        refused()
+    }
+    async fn withdraw_evidence(
+        &self,
+        _messages: &[MessageId],
+        _thoughts: RestingThoughts,
+        _at: Timestamp,
+    ) -> Result<Withdrawn, StoreError> {
+        refused()
+    }
+    async fn ask_again(&self, _id: TurnId) -> Result<Option<Turn>, StoreError> {
+        refused()
+    }
+}
+
+#[async_trait]
 impl VectorStore for FakeStore {
     async fn embedding_models(&self) -> Result<Vec<EmbeddingModel>, StoreError> {
         refused()

@@ -65,6 +65,10 @@ pub(super) fn rewrite(unit: &mut UnitOfWork<'_>, going: &Going, taken: &mut Take
             .execute(params![seq, rewritten.after, rewritten.terms_after])?;
         let vectors = connection.prepare_cached("DELETE FROM node_vectors WHERE seq = ?1")?.execute([seq])?;
         taken.counts.vectors += vectors as u64;
+        // What it said before a person changed it may hold what is gone.
+        connection
+            .prepare_cached("UPDATE node_changes SET description = NULL WHERE node_seq = ?1")?
+            .execute([seq])?;
         connection
             .prepare_cached("INSERT INTO reduced_nodes (node_seq) VALUES (?1) ON CONFLICT DO NOTHING")?
             .execute([seq])?;

@@ -120,8 +120,9 @@ fn by_text(connection: &Connection, going: &mut Going) -> Result<()> {
             }
         }
     }
+    by_earlier_text(connection, going)?;
     let mut statement = connection.prepare_cached(
-        "SELECT g.number, g.description FROM mention_merges g JOIN concept_nodes n ON n.seq = g.node_seq
+        "SELECT g.number, g.description || char(10) || coalesce(g.merged, '') FROM mention_merges g JOIN concept_nodes n ON n.seq = g.node_seq
          WHERE n.scope = ?1",
     )?;
     let mentions = statement.query_map([going.scope], |row| Ok((row.get(0)?, row.get::<_, String>(1)?)))?;
@@ -131,16 +132,41 @@ fn by_text(connection: &Connection, going: &mut Going) -> Result<()> {
             going.mentions.insert(number);
         }
     }
-    let mut statement = connection
-        .prepare_cached("SELECT id, description, evidence, reason FROM rejected_memories WHERE scope = ?1")?;
+    let mut statement = connection.prepare_cached(
+        "SELECT id, description, evidence, reason, proposal FROM rejected_memories WHERE scope = ?1",
+    )?;
     let mut rows = statement.query([going.scope])?;
     while let Some(row) = rows.next()? {
-        let said = [row.get::<_, String>(1)?, row.get::<_, String>(2)?, row.get::<_, String>(3)?];
+        let said: [String; 4] = [row.get(1)?, row.get(2)?, row.get(3)?, row.get(4)?];
         if said.iter().any(|text| going.is_in(text)) {
             going.rejected.insert(row.get(0)?);
         }
     }
     Ok(())
+}
+
+/// Messages and nodes that said the text before they were changed.
+fn by_earlier_text(connection: &Connection, going: &mut Going) -> Result<()> {
+    let messages = "SELECT v.message_seq, v.content FROM message_versions v
+         JOIN recall_messages m ON m.seq = v.message_seq WHERE m.scope = ?1";
+    for (seq, content) in earlier(connection, messages, going.scope)? {
+        if going.is_in(&content) {
+            going.add_message(connection, seq)?;
+        }
+    }
+    let nodes =
+        "SELECT c.node_seq, c.description FROM node_changes c JOIN concept_nodes n ON n.seq = c.node_seq
+         WHERE n.scope = ?1 AND c.description IS NOT NULL";
+    for (seq, description) in earlier(connection, nodes, going.scope)? {
+        if going.is_in(&description) {
+            going.add_node(connection, seq)?;
+        }
+    }
+    Ok(())
+}
+
+fn earlier(connection: &Connection, statement: &str, scope: i64) -> Result<Vec<(i64, String)>> {
+    connection.prepare_cached(statement)?.query_map([scope], |row| Ok((row.get(0)?, row.get(1)?)))?.collect()
 }
 
 /// A text column of all rows of the scope, with their numbers.

@@ -1,0 +1,157 @@
+//! Whose fact it is: a sister's allergy is not the user's.
+
+use crate::entities::{fold_name, name_stands_in};
+use crate::text::at_word_borders;
+
+/// People in somebody's life, as both languages call them.
+static PEOPLE: &str = include_str!("words/people.txt");
+const FIRST_PERSON: &[&str] =
+    &["我", "俺", "咱", "本人", "i", "i'm", "i've", "i'll", "i'd", "me", "we", "us", "myself"];
+/// What stands before somebody and makes that one somebody's: it is no subject of its own.
+const POSSESSIVES: &[&str] = &["我的", "我们的", "我们家", "我家", "我", "my", "our"];
+/// Words between "my" and whom it belongs to ("my older sister").
+const BETWEEN_MAX: usize = 2;
+/// What ends a clause.
+const CLAUSE_ENDS: &[char] = &[
+    ',', ';', '.', '!', '?', ':', '\n', '\u{ff0c}', '\u{ff1b}', '\u{3002}', '\u{ff01}', '\u{ff1f}',
+    '\u{ff1a}', '\u{3001}', '\u{2014}',
+];
+/// How descriptions speak of the user.
+const USER_SUBJECTS: &[(&str, &str)] =
+    &[("用户", "用户的"), ("the user ", "the user's"), ("user ", "user's")];
+
+/// Whose words a quote tells of, when that is somebody else and the description says that it is the user: the word
+/// for that somebody. `names` are the folded names of people; `start` is where the quote begins, in characters.
+pub(super) fn somebody_else(
+    description: &str,
+    content: &str,
+    start: usize,
+    names: &[String],
+) -> Option<String> {
+    let description = fold_name(description);
+    let about_user = USER_SUBJECTS
+        .iter()
+        .any(|(subject, owner)| description.starts_with(subject) && !description.starts_with(owner));
+    if !about_user
+        || first_person_or_somebody(&description, names).is_some_and(|found| found.somebody.is_some())
+    {
+        return None;
+    }
+    let said: String = content.chars().take(start).collect();
+    let clauses: Vec<&str> = content.split(CLAUSE_ENDS).collect();
+    let at = said.matches(CLAUSE_ENDS).count();
+    // A clause without a subject of its own goes on about that of the one before.
+    for clause in clauses.get(..=at)?.iter().rev() {
+        let clause = fold_name(clause);
+        if let Some(found) = first_person_or_somebody(&clause, names) {
+            let somebody = found.somebody?;
+            let rest = &clause[found.end..];
+            return if says_i(rest) { None } else { Some(somebody) };
+        }
+    }
+    None
+}
+
+/// The first person of a clause: the speaker (none), or somebody.
+struct Person {
+    somebody: Option<String>,
+    start: usize,
+    end: usize,
+}
+
+fn first_person_or_somebody(clause: &str, names: &[String]) -> Option<Person> {
+    let people = PEOPLE.lines().map(str::trim).filter(|line| !line.is_empty() && !line.starts_with('#'));
+    let somebody = people
+        .chain(names.iter().map(String::as_str))
+        .filter_map(|word| find(clause, word).map(|start| (start, word)))
+        .min_by_key(|(start, word)| (*start, std::cmp::Reverse(word.len())))
+        .map(|(start, word)| Person { somebody: Some(word.to_owned()), start, end: start + word.len() });
+    let speaker = FIRST_PERSON
+        .iter()
+        .filter_map(|word| find(clause, word).map(|start| (start, *word)))
+        .min_by_key(|(start, _)| *start)
+        .map(|(start, word)| Person { somebody: None, start, end: start + word.len() });
+    match (speaker, somebody) {
+        (Some(speaker), Some(somebody)) if speaker.start < somebody.start => {
+            let owns = owner_of(&clause[..somebody.start], speaker.start);
+            Some(if owns { somebody } else { speaker })
+        }
+        (speaker, somebody) => somebody.or(speaker),
+    }
+}
+
+/// Whether what stands before somebody only says whose that one is ("我的", "my older").
+fn owner_of(before: &str, from: usize) -> bool {
+    let before = before[from..].trim();
+    POSSESSIVES.iter().any(|possessive| {
+        before.strip_prefix(possessive).is_some_and(|rest| {
+            let rest = rest.trim();
+            rest.is_empty()
+                || (rest.is_ascii() && rest.split(' ').count() <= BETWEEN_MAX && before.is_ascii())
+        })
+    })
+}
+
+fn says_i(text: &str) -> bool {
+    FIRST_PERSON.iter().any(|word| find(text, word).is_some())
+}
+
+fn find(text: &str, word: &str) -> Option<usize> {
+    if !name_stands_in(text, word) {
+        return None;
+    }
+    // 其他 and 吉他 are nobody.
+    let inside_a_word = |at: usize| word == "他" && text[..at].ends_with(['其', '吉']);
+    text.match_indices(word)
+        .map(|(at, _)| at)
+        .find(|at| at_word_borders(text, *at, at + word.len()) && !inside_a_word(*at))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn whose(description: &str, content: &str, quote: &str) -> Option<String> {
+        let (start, _) = crate::text::find_quote(content, quote).unwrap();
+        somebody_else(description, content, start, &["小明".to_owned(), "anna".to_owned()])
+    }
+
+    #[test]
+    fn a_third_partys_allergy_is_not_the_users() {
+        for (description, content, quote) in [
+            ("用户对花生过敏", "我妹妹对花生过敏", "对花生过敏"),
+            ("用户对花生过敏", "小明对花生过敏", "小明对花生过敏"),
+            ("用户对花生过敏", "我妹妹六月结婚,对花生过敏", "对花生过敏"),
+            (
+                "The user is allergic to peanuts",
+                "My older sister is allergic to peanuts.",
+                "allergic to peanuts",
+            ),
+            ("The user is allergic to peanuts", "Anna is allergic to peanuts", "is allergic to peanuts"),
+            ("User is allergic to peanuts", "she is allergic to peanuts", "allergic to peanuts"),
+        ] {
+            assert!(whose(description, content, quote).is_some(), "{description} ← {content}");
+        }
+    }
+
+    #[test]
+    fn what_is_the_users_or_is_told_as_anothers_passes() {
+        for (description, content, quote) in [
+            ("用户对花生过敏", "我对花生过敏", "对花生过敏"),
+            ("用户对花生过敏", "小明,我对花生过敏", "我对花生过敏"),
+            ("用户的妹妹对花生过敏", "我妹妹对花生过敏", "对花生过敏"),
+            ("用户有个妹妹,对花生过敏", "我妹妹对花生过敏", "对花生过敏"),
+            ("用户去了巴黎", "我和妹妹去了巴黎", "去了巴黎"),
+            ("用户去了巴黎", "妹妹和我去了巴黎", "去了巴黎"),
+            ("用户被骂了", "老板骂了我一顿", "骂了我一顿"),
+            ("用户养了一只猫", "养了一只猫", "养了一只猫"),
+            ("The user was fired", "My boss fired me", "fired me"),
+            ("The user went to Paris", "my sister and I went to Paris", "went to Paris"),
+            ("The user's sister is allergic", "my sister is allergic", "is allergic"),
+            ("The user has a sister who is allergic", "my sister is allergic", "is allergic"),
+            ("The user has a sore leg", "my leg hurts", "leg hurts"),
+        ] {
+            assert_eq!(whose(description, content, quote), None, "{description} ← {content}");
+        }
+    }
+}

@@ -1,0 +1,234 @@
+//! The echo guard: what the persona said, or what memory put before it, is no evidence because the user repeats it.
+//!
+//! A sentence of the user is an echo when it is nearly all copied from one earlier text and nothing in the rest of it
+//! is the user's own: no "I", no "my", no word that tells anything. Someone who confirms in their own words says "I";
+//! someone who copies keeps the "you" of the persona and the "the user" of a memory. A question may be answered with its
+//! own words ("喜欢爬山吗?" "喜欢爬山"), so there only a copied "you" makes an echo; a memory was made of the user's words,
+//! so there only a copied "the user" does. What stands in quotation marks is somebody else's words. And what the user had
+//! said before the persona did is the user's, however often it is said again.
+
+use crate::messages::Message;
+use crate::text::{asks, index_terms, is_function_word, is_unspaced, split_sentences};
+
+/// Weight of a shared run from which it may be a copy. A word weighs 1, a character of an unspaced script ⅔.
+const RUN_WEIGHT_MIN: f64 = 2.0;
+/// Weight of all that is shared from which a sentence may be an echo: four words, six characters.
+const SHARED_WEIGHT_MIN: f64 = 4.0;
+/// Share of a sentence that an echo copies.
+const ECHO_SHARE_MIN: f64 = 0.8;
+/// Share of a stretch in quotation marks that makes it a copy.
+const QUOTED_SHARE_MIN: f64 = 0.9;
+/// Terms of a sentence that are compared.
+const TERMS_MAX: usize = 400;
+
+const FIRST_PERSON: &[&str] = &["我", "俺", "咱", "i", "my", "me", "mine", "we", "our", "us", "im", "ive"];
+const SECOND_PERSON: &[&str] = &["你", "您", "you", "your", "youv", "your"];
+/// How a memory names the user, as terms.
+const THIRD_PERSON: &[&str] = &["用户", "user"];
+/// Words that tell nothing beside a copy.
+const FILLERS: &[&str] = &["哈", "嘿", "呵", "啊", "呀", "哦", "嗯", "haha", "lol", "oh", "hey"];
+/// "You said": what follows is not the user's.
+const FRAMES: &[&str] = &[
+    "你刚才说过",
+    "你刚才说",
+    "你刚刚说",
+    "你刚说",
+    "你说过",
+    "你告诉我",
+    "你跟我说",
+    "你说",
+    "you just said",
+    "you told me",
+    "you said that",
+    "you said",
+    "you wrote",
+    "you say",
+];
+const MARKS: &[(char, char)] = &[('"', '"'), ('“', '”'), ('「', '」'), ('『', '』'), ('‘', '’'), ('«', '»')];
+
+/// What the user may have copied from.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Source<'a> {
+    /// A line of the persona.
+    Persona(&'a str),
+    /// A memory, in the third person.
+    Memory(&'a str),
+}
+
+/// Whether the stretch `start..end` (in characters) of a user's message only repeats one of these texts.
+pub(super) fn is_echo(message: &Message, start: usize, end: usize, earlier: &[Source<'_>]) -> bool {
+    let sentence = sentences_around(&message.content, start, end);
+    let mut unframed = sentence.to_lowercase();
+    for frame in FRAMES {
+        unframed = unframed.replace(frame, " ");
+    }
+    let said = terms(&unframed);
+    let quoted = in_quotation_marks(&message.content, start, end)
+        .then(|| terms(&message.content.chars().skip(start).take(end - start).collect::<String>()));
+    earlier.iter().any(|source| {
+        let (Source::Persona(text) | Source::Memory(text)) = source;
+        let source_terms = terms(text);
+        if let Some(quoted) = &quoted
+            && share(quoted, &shared(quoted, &source_terms)) >= QUOTED_SHARE_MIN
+        {
+            return true;
+        }
+        let mark = match source {
+            Source::Memory(_) => THIRD_PERSON,
+            Source::Persona(text) if asks(text) && !asks(&sentence) => SECOND_PERSON,
+            Source::Persona(_) => &[],
+        };
+        repeats(&said, &source_terms, mark)
+    })
+}
+
+/// Whether an earlier message of the user says what the later one says at this stretch.
+pub(super) fn said_before(earlier: &Message, later: &Message, start: usize, end: usize) -> bool {
+    let said = terms(&sentences_around(&later.content, start, end));
+    share(&said, &shared(&said, &terms(&earlier.content))) >= ECHO_SHARE_MIN
+}
+
+/// Whether these terms are a copy. Where there are marks, one of them must have been copied too.
+fn repeats(said: &[String], source: &[String], marks: &[&str]) -> bool {
+    let covered = shared(said, source);
+    let weight: f64 =
+        said.iter().zip(&covered).filter(|(_, covered)| **covered).map(|(term, _)| weight(term)).sum();
+    if weight < SHARED_WEIGHT_MIN || share(said, &covered) < ECHO_SHARE_MIN {
+        return false;
+    }
+    let own = said.iter().zip(&covered).filter(|(_, covered)| !**covered).map(|(term, _)| term.as_str());
+    let tells =
+        |term: &str| FIRST_PERSON.contains(&term) || !(is_function_word(term) || FILLERS.contains(&term));
+    if own.into_iter().any(tells) {
+        return false;
+    }
+    let copied = said.iter().zip(&covered).filter(|(_, covered)| **covered).map(|(term, _)| term.as_str());
+    let copied = format!(" {} ", copied.collect::<Vec<_>>().join(" "));
+    let marked = |mark: &&str| {
+        let spaced: Vec<String> = if mark.chars().all(is_unspaced) {
+            mark.chars().map(String::from).collect()
+        } else {
+            vec![(*mark).to_owned()]
+        };
+        copied.contains(&format!(" {} ", spaced.join(" ")))
+    };
+    marks.is_empty() || marks.iter().any(marked)
+}
+
+/// Which terms stand in a run that both have.
+fn shared(said: &[String], source: &[String]) -> Vec<bool> {
+    let mut covered = vec![false; said.len()];
+    // Lengths of the common runs that end at each term of the source.
+    let mut ending = vec![0usize; source.len() + 1];
+    for at in 0..said.len() {
+        let mut next = vec![0usize; source.len() + 1];
+        for (place, term) in source.iter().enumerate() {
+            if *term == said[at] {
+                next[place + 1] = ending[place] + 1;
+            }
+        }
+        let longest = next.iter().copied().max().unwrap_or(0);
+        let run = at + 1 - longest..=at;
+        if longest > 0 && said[run.clone()].iter().map(|term| weight(term)).sum::<f64>() >= RUN_WEIGHT_MIN {
+            covered[run].fill(true);
+        }
+        ending = next;
+    }
+    covered
+}
+
+fn share(said: &[String], covered: &[bool]) -> f64 {
+    let total: f64 = said.iter().map(|term| weight(term)).sum();
+    let copied: f64 =
+        said.iter().zip(covered).filter(|(_, covered)| **covered).map(|(term, _)| weight(term)).sum();
+    if total == 0.0 { 0.0 } else { copied / total }
+}
+
+fn weight(term: &str) -> f64 {
+    if term.chars().all(is_unspaced) { 2.0 / 3.0 } else { 1.0 }
+}
+
+fn terms(text: &str) -> Vec<String> {
+    index_terms(text).split(' ').filter(|term| !term.is_empty()).take(TERMS_MAX).map(str::to_owned).collect()
+}
+
+/// The sentences that the stretch touches.
+fn sentences_around(content: &str, start: usize, end: usize) -> String {
+    let byte = |position: usize| content.char_indices().nth(position).map_or(content.len(), |(at, _)| at);
+    let (start, end) = (byte(start), byte(end));
+    let touched = split_sentences(content).into_iter().filter(|sentence| {
+        let first = sentence.as_ptr() as usize - content.as_ptr() as usize;
+        first < end && start < first + sentence.len()
+    });
+    touched.collect::<Vec<_>>().join(" ")
+}
+
+/// Whether the stretch stands between a pair of quotation marks.
+fn in_quotation_marks(content: &str, start: usize, end: usize) -> bool {
+    let characters: Vec<char> = content.chars().collect();
+    let (Some(before), Some(after)) = (characters.get(..start), characters.get(end..)) else { return false };
+    MARKS.iter().any(|(open, close)| {
+        let opened = before.iter().filter(|c| *c == open).count();
+        let closed = before.iter().filter(|c| *c == close).count();
+        let is_open = if open == close { opened % 2 == 1 } else { opened > closed };
+        is_open && after.contains(close)
+    })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::super::fixtures::user_says;
+    use super::*;
+
+    /// Whether the whole line, as evidence, is an echo of the source.
+    fn echoes(line: &str, source: &str) -> bool {
+        let message = user_says(line);
+        let is_memory = source.starts_with("用户") || source.starts_with("The user");
+        let source = if is_memory { Source::Memory(source) } else { Source::Persona(source) };
+        is_echo(&message, 0, line.chars().count(), &[source])
+    }
+
+    #[test]
+    fn copied_words_are_no_evidence() {
+        for (line, source) in [
+            ("你一定很喜欢周末去爬山", "你一定很喜欢周末去爬山。"),
+            ("你说你一定很喜欢周末去爬山", "你一定很喜欢周末去爬山吧?"),
+            ("喜欢爬山的人都很自由", "我觉得喜欢爬山的人都很自由。"),
+            ("用户养了一只白猫,叫小黑", "用户养了一只白猫,叫小黑"),
+            ("You must love hiking in the hills", "You must love hiking in the hills!"),
+            ("you said: you must love hiking", "You must love hiking in the hills!"),
+            ("The user has a white cat named Shadow", "The user has a white cat named Shadow"),
+        ] {
+            assert!(echoes(line, source), "{line} ← {source}");
+        }
+    }
+
+    #[test]
+    fn confirming_in_ones_own_words_counts() {
+        for (line, source) in [
+            ("对,我养了一只白猫,叫小黑", "你是不是养了一只白猫,叫小黑?"),
+            ("我养了一只白猫,叫小黑", "用户养了一只白猫,叫小黑"),
+            ("喜欢周末去爬山", "你喜欢周末去爬山吗?"),
+            ("yes, I have a white cat named Shadow", "Do you have a white cat named Shadow?"),
+            ("I do love hiking in the hills", "You must love hiking in the hills!"),
+            ("my cat is white and her name is Shadow", "The user has a white cat named Shadow"),
+            ("with milk", "Do you like your tea with milk?"),
+            ("咖啡", "红茶还是咖啡?"),
+            ("今天又加班到很晚", "用户今天又加班到很晚"),
+            ("I have a dog named Rex 2", "The user said: I have a dog named Rex 1"),
+            ("I have a dog named Rex 2", "I heard you say: I have a dog named Rex 1"),
+            ("喜欢周末去爬山的人都很孤独", "喜欢周末去爬山的人都很自由。"),
+        ] {
+            assert!(!echoes(line, source), "{line} ← {source}");
+        }
+    }
+
+    #[test]
+    fn what_stands_in_quotation_marks_is_somebody_elses() {
+        let message = user_says("我喜欢你那句“你一定很爱爬山”,真好玩");
+        let quote = "你一定很爱爬山";
+        let (start, end) = crate::text::find_quote(&message.content, quote).unwrap();
+        assert!(is_echo(&message, start, end, &[Source::Persona("你一定很爱爬山吧?")]));
+        assert!(!is_echo(&message, 0, 4, &[Source::Persona("你一定很爱爬山吧?")]));
+    }
+}

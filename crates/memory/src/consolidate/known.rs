@@ -1,0 +1,148 @@
+//! What is known before the model is asked: memories that the session may repeat or replace, memories that were put
+//! before the persona in it, and those that it has left already.
+
+use std::collections::BTreeSet;
+
+use super::evidence::Checked;
+use super::{ConsolidateError, Consolidator, Parties};
+use crate::entities::{EntityKind, fold_name};
+use crate::identifiers::{MessageId, NodeId, TurnId};
+use crate::messages::{Message, Role};
+use crate::mood::MOOD_LIFETIME;
+use crate::nodes::{Node, NodeKind};
+use crate::ports::{Extraction, ExtractionInput, Remembered, StoreError};
+use crate::recall::{CandidateKind, NodeWeights, RecallRequest, RecallSettings, recall};
+use crate::sessions::Session;
+
+/// Existing nodes that the model is shown as what it may replace.
+const KNOWN_NODES_MAX: usize = 12;
+/// Lines of the user that existing nodes are looked for by at once: recall itself goes by the last few sentences.
+const LINES_PER_LOOK: usize = 4;
+/// How often existing nodes are looked for, from the newest lines backwards.
+const LOOKS_MAX: usize = 5;
+/// Relevance from which a memory may be what a session replaces. A move shares one name with the memory of the old
+/// home, so this is far below what recall asks for; the nearest come first, and there are few places.
+const RELEVANCE_MIN: f64 = 0.15;
+/// Replies of a session whose receipts are read, the newest.
+const RECEIPTS_MAX: usize = 100;
+/// Pinned nodes whose texts are read.
+const PINNED_MAX: usize = 100;
+
+impl Consolidator<'_> {
+    /// The nearest existing memories: what the session may repeat or replace. Each stretch of the user's lines gives
+    /// its best ones in turn.
+    pub(super) async fn known_nodes(
+        &self,
+        session: &Session,
+        messages: &[Message],
+        parties: &Parties,
+    ) -> Result<Vec<Node>, ConsolidateError> {
+        let said: Vec<&str> =
+            messages.iter().filter(|m| m.role == Role::User).map(|m| m.content.as_str()).collect();
+        let settings = RecallSettings {
+            // Impressions take some of the places.
+            k: 2 * KNOWN_NODES_MAX,
+            min_relevance: RELEVANCE_MIN,
+            weights: NodeWeights { recency: 0.1, impact: 0.0, relational: 0.0, ..self.recall.weights },
+            passages: 0,
+            ..self.recall.clone()
+        };
+        let mut found: Vec<Vec<Node>> = Vec::new();
+        for lines in said.rchunks(LINES_PER_LOOK).take(LOOKS_MAX) {
+            let request = RecallRequest {
+                scope: session.scope.clone(),
+                text: lines.join("\n"),
+                now: self.clock.now(),
+                zone: parties.zone.clone(),
+                window: Vec::new(),
+            };
+            let recalled = recall(self.store, self.index, self.embedder, &settings, request).await?;
+            // An impression is not made untrue by an event; the next reflection forms another one.
+            let told = |node: &Node| matches!(node.kind, NodeKind::Event | NodeKind::Intention);
+            found.push(recalled.nodes.into_iter().map(|scored| scored.node).filter(told).collect());
+        }
+        Ok(in_turn(found))
+    }
+
+    /// The texts that recall put before the persona in these turns, but for what the user had said.
+    pub(super) async fn recalled_in(&self, messages: &[Message]) -> Result<Vec<String>, StoreError> {
+        let turns: BTreeSet<TurnId> =
+            messages.iter().rev().filter_map(|message| message.turn_id).take(RECEIPTS_MAX).collect();
+        let (mut texts, mut pinned) = (BTreeSet::new(), BTreeSet::new());
+        for turn in turns {
+            let Some(receipt) = self.store.receipt(turn).await? else { continue };
+            pinned.extend(receipt.pinned);
+            for candidate in receipt.used {
+                let of_user = candidate.kind == CandidateKind::Message && {
+                    let message = self.store.message(MessageId(candidate.id)).await?;
+                    message.is_none_or(|message| message.role == Role::User)
+                };
+                if !of_user && !candidate.text.is_empty() {
+                    texts.insert(candidate.text);
+                }
+            }
+        }
+        for id in pinned.into_iter().take(PINNED_MAX) {
+            texts.extend(self.store.node(id).await?.map(|found| found.node.description));
+        }
+        Ok(texts.into_iter().collect())
+    }
+
+    /// Whether the feeling that a session left is still the present one: it is not old, and none came after it.
+    pub(super) async fn is_recent(&self, session: &Session) -> Result<bool, StoreError> {
+        let age = self.clock.now().duration_since(session.last_message_at);
+        if age > MOOD_LIFETIME {
+            return Ok(false);
+        }
+        let newest = self.store.summarised_sessions(&session.scope, 1).await?;
+        Ok(newest.iter().all(|other| other.last_message_at <= session.last_message_at))
+    }
+}
+
+/// The first of each list, then the second of each, and so on, each node once.
+fn in_turn(lists: Vec<Vec<Node>>) -> Vec<Node> {
+    let longest = lists.iter().map(Vec::len).max().unwrap_or(0);
+    let mut chosen: Vec<Node> = Vec::new();
+    for place in 0..longest {
+        for node in lists.iter().filter_map(|list| list.get(place)) {
+            if chosen.len() < KNOWN_NODES_MAX && !chosen.iter().any(|known| known.id == node.id) {
+                chosen.push(node.clone());
+            }
+        }
+    }
+    chosen
+}
+
+/// Folded names of the people whom the answer names or who are known.
+pub(super) fn people_of(answer: &Extraction, input: &ExtractionInput) -> Vec<String> {
+    let mentioned = answer
+        .mentioned_entities
+        .iter()
+        .filter(|entity| entity.kind == EntityKind::Person)
+        .flat_map(|entity| std::iter::once(&entity.canonical_name).chain(&entity.aliases));
+    let known = input
+        .known_entities
+        .iter()
+        .filter(|entity| entity.kind == EntityKind::Person)
+        .flat_map(|entity| std::iter::once(&entity.canonical_name).chain(&entity.aliases));
+    let persona = fold_name(&input.persona_name);
+    let names: BTreeSet<String> = mentioned.chain(known).map(|name| fold_name(name)).collect();
+    names.into_iter().filter(|name| name.chars().count() > 1 && *name != persona).collect()
+}
+
+/// Whether a session that is extracted again has left this memory before: it says the same, or all its words are those
+/// of one memory, be it that a person took that one away.
+pub(super) fn is_remembered(checked: &Checked, remembered: &[Remembered]) -> bool {
+    if remembered.iter().any(|known| known.description == checked.event.description) {
+        return true;
+    }
+    let nodes: BTreeSet<NodeId> = remembered.iter().map(|known| known.node_id).collect();
+    nodes.into_iter().any(|id| {
+        checked.evidence.iter().all(|quote| {
+            remembered.iter().filter(|known| known.node_id == id).any(|known| {
+                let other = &known.evidence;
+                other.message_id == quote.message_id && other.start < quote.end && quote.start < other.end
+            })
+        })
+    })
+}

@@ -1,0 +1,130 @@
+//! A name that is only called out names nobody new: it is the persona's, the user's, or an endearment.
+
+use crate::entities::fold_name;
+use crate::messages::Message;
+use crate::ports::MentionedEntity;
+use crate::text::at_word_borders;
+
+/// What people call one another instead of a name.
+const ENDEARMENTS: &[&str] = &[
+    "亲爱的",
+    "宝贝",
+    "宝宝",
+    "亲",
+    "老婆大人",
+    "老公大人",
+    "honey",
+    "dear",
+    "darling",
+    "babe",
+    "baby",
+    "sweetie",
+    "sweetheart",
+    "bro",
+    "buddy",
+    "dude",
+    "mate",
+    "love",
+];
+/// What parts a name that is called out from the rest.
+const PAUSES: &[char] = &[',', '!', '~', '?', '.', ':', '\u{3002}', '\u{3001}', '\u{2026}'];
+/// What follows a name that is explained, not called: "Tom, my brother, is ill".
+const EXPLANATIONS: &[&str] =
+    &["my ", "our ", "the ", "a ", "an ", "who ", "which ", "是我", "我的", "我家", "我们家", "一只", "一个"];
+
+/// The named things without those whose every mention in the conversation calls somebody. What is known already, or is
+/// told of in a description, stays.
+pub(super) fn without_vocatives(
+    mentioned: Vec<MentionedEntity>,
+    messages: &[Message],
+    persona_name: &str,
+    stays: impl Fn(&str) -> bool,
+) -> Vec<MentionedEntity> {
+    let folded: Vec<String> = messages.iter().map(|message| fold_name(&message.content)).collect();
+    let persona = fold_name(persona_name);
+    let is_called = |entity: &MentionedEntity| {
+        let names: Vec<String> = std::iter::once(&entity.canonical_name)
+            .chain(&entity.aliases)
+            .map(|name| fold_name(name))
+            .collect();
+        if names.iter().any(|name| *name == persona || ENDEARMENTS.contains(&name.as_str())) {
+            return true;
+        }
+        if names.iter().any(|name| stays(name)) {
+            return false;
+        }
+        let mut mentions =
+            folded.iter().flat_map(|text| names.iter().flat_map(|name| mentions_in(text, name))).peekable();
+        mentions.peek().is_some() && mentions.all(|called| called)
+    };
+    mentioned.into_iter().filter(|entity| !is_called(entity)).collect()
+}
+
+/// For each place where the name stands, whether it is called out there.
+fn mentions_in(text: &str, name: &str) -> Vec<bool> {
+    if name.is_empty() {
+        return Vec::new();
+    }
+    let places = text.match_indices(name).filter(|(at, found)| at_word_borders(text, *at, at + found.len()));
+    places.map(|(at, found)| is_called_at(text, at, at + found.len())).collect()
+}
+
+/// Called out: parted from the rest by pauses or the ends of the text, and not explained.
+fn is_called_at(text: &str, start: usize, end: usize) -> bool {
+    let before = text[..start].trim_end();
+    let after = text[end..].trim_start();
+    let opens = before.is_empty()
+        || before.ends_with(PAUSES)
+        || matches!(before, "hi" | "hey" | "hello" | "嗨" | "嘿" | "喂");
+    let closes = after.is_empty() || after.starts_with(PAUSES);
+    // A name alone is an answer ("What is she called?" "Shadow"), not a call.
+    if !opens || !closes || (before.is_empty() && after.trim_matches(PAUSES).trim().is_empty()) {
+        return false;
+    }
+    let rest = after.trim_start_matches(PAUSES).trim_start();
+    !EXPLANATIONS.iter().any(|explanation| rest.starts_with(explanation))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::super::fixtures::{persona_says, user_says};
+    use super::*;
+    use crate::entities::EntityKind;
+
+    fn named(name: &str) -> MentionedEntity {
+        MentionedEntity { canonical_name: name.to_owned(), aliases: Vec::new(), kind: EntityKind::Person }
+    }
+
+    fn left(names: &[&str], lines: &[&str]) -> Vec<String> {
+        let messages: Vec<Message> = lines.iter().map(|line| user_says(line)).collect();
+        let mentioned = names.iter().map(|name| named(name)).collect();
+        let left = without_vocatives(mentioned, &messages, "Echo", |name| name == "known");
+        left.into_iter().map(|entity| entity.canonical_name).collect()
+    }
+
+    #[test]
+    fn names_that_are_called_out_are_nobody_new() {
+        assert!(left(&["小雨"], &["小雨,我回来了"]).is_empty());
+        assert!(left(&["Luna"], &["Luna, I'm back!", "good night, Luna"]).is_empty());
+        assert!(left(&["Luna"], &["hey Luna, how are you?"]).is_empty());
+        assert!(
+            left(&["Echo", "亲爱的", "Honey"], &["我很想 echo"]).is_empty(),
+            "whatever stands around them"
+        );
+    }
+
+    #[test]
+    fn names_that_are_told_of_stay() {
+        assert_eq!(left(&["小黑"], &["小黑,我回来了", "小黑今天生病了"]), ["小黑"]);
+        assert_eq!(left(&["Tom"], &["Tom, my brother, is ill"]), ["Tom"]);
+        assert_eq!(left(&["小黑"], &["小黑,我家的猫"]), ["小黑"]);
+        assert_eq!(left(&["Shadow"], &["Shadow."]), ["Shadow"], "an answer");
+        assert_eq!(left(&["Known"], &["Known, I'm back"]), ["Known"]);
+    }
+
+    #[test]
+    fn the_personas_calls_count_as_calls_too() {
+        let messages = [persona_says("小明,你回来了"), user_says("嗯嗯")];
+        assert!(without_vocatives(vec![named("小明")], &messages, "Echo", |_| false).is_empty());
+    }
+}

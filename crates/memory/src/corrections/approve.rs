@@ -1,0 +1,123 @@
+//! A person decides about what the checks refused: the approval is the memory's evidence.
+
+use super::correct::checked;
+use super::{Approval, CorrectError, Corrector};
+use crate::consolidate::quote_of;
+use crate::identifiers::{NodeId, RejectedId};
+use crate::nodes::{Evidence, IMPACT_MAX, NewNode, RejectedMemory};
+use crate::ports::{CommitOutcome, StoreError};
+use crate::scope::Scope;
+use crate::text;
+
+/// What a person changes while approving.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub struct Edits {
+    /// Another text.
+    pub text: Option<String>,
+    /// Another impact.
+    pub emotional_impact: Option<i8>,
+}
+
+/// Why a refused memory was not approved. Nothing was written.
+#[derive(Debug, thiserror::Error, PartialEq, Eq)]
+pub enum ApproveError {
+    /// The text can't be kept.
+    #[error(transparent)]
+    Text(#[from] CorrectError),
+    /// The impact is beyond the scale.
+    #[error("emotional_impact: it can be −{IMPACT_MAX} to {IMPACT_MAX}; nothing was written")]
+    OutOfRange,
+    /// The proposal has no number that an impact could be taken from.
+    #[error(
+        "emotional_impact: the proposal had none, so give one (−{IMPACT_MAX} to {IMPACT_MAX}); nothing was written"
+    )]
+    NoImpact,
+}
+
+impl From<StoreError> for ApproveError {
+    fn from(error: StoreError) -> Self {
+        Self::Text(error.into())
+    }
+}
+
+impl Corrector<'_> {
+    /// Writes a refused memory because a person says so. Quotes of it that do stand where they were said to, by the
+    /// right speaker, become its evidence beside that. None if there is no such memory in the scope or it was decided
+    /// before.
+    pub async fn approve(
+        &self,
+        scope: &Scope,
+        id: RejectedId,
+        edits: Edits,
+    ) -> Result<Option<NewNode>, ApproveError> {
+        let pending = self.store.rejected_memory(id).await?;
+        let Some(pending) = pending.filter(|pending| pending.scope == *scope && !pending.settled) else {
+            return Ok(None);
+        };
+        let memory = pending.memory;
+        let text = checked(edits.text.as_deref().unwrap_or(&memory.description))?.to_owned();
+        let emotional_impact = impact(edits.emotional_impact, memory.emotional_impact)?;
+        let at = self.clock.now();
+        let evidence = self.evidence_of(&memory).await?;
+        let embedding = self.embed(&text).await;
+        let entities = self.entities_in(scope, &text).await?;
+        let proposal = memory.proposal;
+        let node = NewNode {
+            id: NodeId(self.ids.next(at)),
+            kind: proposal.kind,
+            terms: text::index_terms(&text),
+            description: text,
+            emotional_impact,
+            emotion_tags: proposal.emotion_tags,
+            relational_tags: proposal.relational_tags,
+            subject: proposal.subject,
+            event_time: proposal.event_time,
+            evidence,
+            filling: Vec::new(),
+            embedding: embedding.as_ref().map(|(_, embedding)| embedding.clone()),
+        };
+        let fingerprint = embedding.map(|(fingerprint, _)| fingerprint);
+        let approval = Approval { id, node: node.clone(), fingerprint, entities, at };
+        let outcome = self.store.approve_rejected(approval).await?;
+        Ok((outcome == CommitOutcome::Committed).then_some(node))
+    }
+
+    async fn evidence_of(&self, memory: &RejectedMemory) -> Result<Vec<Evidence>, StoreError> {
+        let mut evidence = Vec::new();
+        for quote in &memory.evidence {
+            let Some(id) = quote.message_id else { continue };
+            let Some(message) = self.store.message(id).await? else { continue };
+            let found = quote_of(&message, &quote.quote, memory.proposal.subject);
+            evidence.extend(found.filter(|found| !evidence.contains(found)));
+        }
+        Ok(evidence)
+    }
+}
+
+/// What the person says; else what was proposed, to the nearest whole number of the scale.
+fn impact(said: Option<i8>, proposed: Option<f64>) -> Result<i8, ApproveError> {
+    match (said, proposed) {
+        (Some(said), _) if said.unsigned_abs() <= IMPACT_MAX.unsigned_abs() => Ok(said),
+        (Some(_), _) => Err(ApproveError::OutOfRange),
+        (None, Some(proposed)) if proposed.is_finite() => {
+            let most = f64::from(IMPACT_MAX);
+            Ok(proposed.round().clamp(-most, most) as i8)
+        }
+        (None, _) => Err(ApproveError::NoImpact),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_persons_number_counts_else_the_nearest_one_of_the_scale() {
+        assert_eq!(impact(Some(-9), Some(-100.0)), Ok(-9));
+        assert_eq!(impact(Some(11), None), Err(ApproveError::OutOfRange));
+        assert_eq!(impact(None, Some(-12.5)), Ok(-10));
+        assert_eq!(impact(None, Some(2.5)), Ok(3));
+        assert_eq!(impact(None, None), Err(ApproveError::NoImpact));
+        assert_eq!(impact(None, Some(f64::NAN)), Err(ApproveError::NoImpact));
+    }
+}

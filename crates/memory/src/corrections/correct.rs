@@ -1,0 +1,126 @@
+//! A person's own words take the place of what was remembered.
+
+use super::Correction;
+use crate::identifiers::{EntityId, NodeId};
+use crate::nodes::{DESCRIPTION_LENGTH_MAX, Node, RELATIONAL_TAGS_MAX, RelationalTag};
+use crate::ports::{Clock, Embedder, Embedding, Ids, Store, StoreError};
+use crate::recall::named_entities;
+use crate::scope::Scope;
+use crate::text;
+use crate::vector_index::VectorIndex;
+
+/// Why a memory was not corrected. Nothing was written.
+#[derive(Debug, thiserror::Error, PartialEq, Eq)]
+pub enum CorrectError {
+    /// There is nothing to remember.
+    #[error("the text is empty; nothing was changed. To take a memory away, delete it")]
+    Empty,
+    /// More than fits.
+    #[error("the text has {length} characters; at most {DESCRIPTION_LENGTH_MAX} fit, nothing was changed")]
+    TooLong {
+        /// Its length in characters.
+        length: usize,
+    },
+    /// Storage refused.
+    #[error(transparent)]
+    Store(#[from] StoreError),
+}
+
+/// What a correction needs of the world.
+#[derive(Clone, Copy)]
+pub struct Corrector<'a> {
+    /// Where memory is kept.
+    pub store: &'a dyn Store,
+    /// Who makes vectors; without one they are made later.
+    pub embedder: Option<&'a dyn Embedder>,
+    /// The vectors of live nodes.
+    pub index: &'a VectorIndex,
+    /// The time.
+    pub clock: &'a dyn Clock,
+    /// Ids of what is written.
+    pub ids: &'a dyn Ids,
+}
+
+impl Corrector<'_> {
+    /// Gives a memory the text that a person wrote. It keeps its id, so that whatever rests on it still does; its old
+    /// text stays in its history. The same text again changes nothing. None if there is no such memory.
+    pub async fn correct(&self, id: NodeId, text: &str) -> Result<Option<Node>, CorrectError> {
+        let text = checked(text)?;
+        let Some(scope) = self.store.scope_of_node(id).await? else { return Ok(None) };
+        let Some(found) = self.store.node(id).await? else { return Ok(None) };
+        if found.node.description == text {
+            return Ok(Some(found.node));
+        }
+        let correction = Correction {
+            node_id: id,
+            terms: text::index_terms(text),
+            relational_tags: with_correction(&found.node.relational_tags),
+            entities: self.entities_in(&scope, text).await?,
+            embedding: self.embed(text).await,
+            text: text.to_owned(),
+            at: self.clock.now(),
+        };
+        let corrected = self.store.correct_node(correction).await?;
+        if let Some(node) = &corrected {
+            self.index.forget(&scope, crate::ports::Corpus::Nodes, &[node.seq]);
+        }
+        Ok(corrected)
+    }
+
+    pub(super) async fn entities_in(&self, scope: &Scope, text: &str) -> Result<Vec<EntityId>, StoreError> {
+        let named = named_entities(self.store, scope, text).await?;
+        Ok(named.into_iter().map(|entity| entity.id).collect())
+    }
+
+    /// The model's name and the vector; none when there is no model or it fails: then it is made later.
+    pub(super) async fn embed(&self, text: &str) -> Option<(String, Embedding)> {
+        let embedder = self.embedder?;
+        let mut embeddings = embedder.embed(&[text.to_owned()]).await.ok()?;
+        let embedding = embeddings.pop().filter(|_| embeddings.is_empty())?;
+        Some((embedder.fingerprint().to_owned(), embedding))
+    }
+}
+
+/// Refuses what can't be a memory's text; gives it without blank ends.
+pub(super) fn checked(text: &str) -> Result<&str, CorrectError> {
+    let text = text.trim();
+    let length = text.chars().count();
+    if text.is_empty() {
+        return Err(CorrectError::Empty);
+    }
+    if length > DESCRIPTION_LENGTH_MAX {
+        return Err(CorrectError::TooLong { length });
+    }
+    Ok(text)
+}
+
+/// The tags with [`RelationalTag::Correction`] among them, where there is room for it.
+fn with_correction(tags: &[RelationalTag]) -> Vec<RelationalTag> {
+    let mut tags = tags.to_vec();
+    if !tags.contains(&RelationalTag::Correction) && tags.len() < RELATIONAL_TAGS_MAX {
+        tags.push(RelationalTag::Correction);
+    }
+    tags
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn what_cant_be_a_text_is_refused() {
+        assert_eq!(checked(" \n"), Err(CorrectError::Empty));
+        let length = DESCRIPTION_LENGTH_MAX + 1;
+        assert_eq!(checked(&"长".repeat(length)), Err(CorrectError::TooLong { length }));
+        assert_eq!(checked(" 用户养了狗 "), Ok("用户养了狗"));
+    }
+
+    #[test]
+    fn a_correction_is_tagged_once_and_crowds_nothing_out() {
+        use RelationalTag::{Commitment, Correction, Unresolved, Vulnerability};
+        assert_eq!(with_correction(&[]), [Correction]);
+        assert_eq!(with_correction(&[Correction]), [Correction]);
+        let full = [Unresolved, Vulnerability, Commitment];
+        assert_eq!(with_correction(&full), full);
+    }
+}

@@ -1,0 +1,133 @@
+//! What a person puts right: a memory's text, a refused memory, a change that should not have been made.
+//!
+//! The text that a person writes is its own evidence: it is recorded with who wrote it and when, the text before it
+//! stays in the memory's history, and the last change can be taken back.
+
+mod correct;
+mod approve;
+
+pub use approve::{ApproveError, Edits};
+pub use correct::{CorrectError, Corrector};
+
+use jiff::Timestamp;
+use serde::Serialize;
+
+use crate::identifiers::{EntityId, NodeId, RejectedId};
+use crate::nodes::{Evidence, NewNode, Node, RejectedMemory, RelationalTag};
+use crate::ports::Embedding;
+use crate::scope::Scope;
+
+/// Who made a change.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize)]
+#[serde(rename_all = "lowercase")]
+pub enum Author {
+    /// Extraction or reflection, from what was said.
+    Extraction,
+    /// A person.
+    Person,
+}
+
+/// How a text came to be part of a memory's history.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize)]
+#[serde(rename_all = "snake_case")]
+pub enum VersionKind {
+    /// The memory was written.
+    Written,
+    /// A person approved what the checks had refused.
+    Approval,
+    /// A person wrote another text.
+    Correction,
+    /// The same was said again, and was merged into it.
+    MentionMerge,
+}
+
+/// One text of a memory's history.
+#[derive(Clone, Debug, PartialEq, Serialize)]
+pub struct NodeVersion {
+    /// The node that said it: another than was asked for where one replaced the other.
+    pub node_id: NodeId,
+    /// What it said; none where the words that it came from were withdrawn.
+    pub text: Option<String>,
+    /// How it came to be.
+    pub change: VersionKind,
+    /// Who did it.
+    pub by: Author,
+    /// Since when.
+    pub at: Timestamp,
+    /// Until when; none for what stands now.
+    pub replaced_at: Option<Timestamp>,
+    /// The node that replaced this one.
+    pub superseded_by: Option<NodeId>,
+    /// Whether the change was taken back.
+    pub undone: bool,
+    /// The words that it rests on; a person's own text rests on nothing else.
+    pub evidence: Vec<Evidence>,
+}
+
+/// What can be taken back.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize)]
+#[serde(rename_all = "snake_case")]
+pub enum ChangeKind {
+    /// A person's text: the text before it stands again.
+    Correction,
+    /// A newer memory that took the older one's place: both are current again.
+    Supersession,
+    /// A repetition: it is a memory of its own again, with its own words.
+    MentionMerge,
+}
+
+/// A change that was taken back.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Undone {
+    /// What was taken back.
+    pub kind: ChangeKind,
+    /// The node that was asked for, as it stands now.
+    pub node: Node,
+    /// The node that came back: the one that had been replaced, or the repetition.
+    pub restored: Option<Node>,
+}
+
+/// A person's text for a memory, with all that goes into its transaction.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Correction {
+    /// The memory.
+    pub node_id: NodeId,
+    /// What it says now.
+    pub text: String,
+    /// Index terms of the text.
+    pub terms: String,
+    /// Tags as they are now.
+    pub relational_tags: Vec<RelationalTag>,
+    /// The known entities that the text names.
+    pub entities: Vec<EntityId>,
+    /// The model and its vector; without them they are made afterwards.
+    pub embedding: Option<(String, Embedding)>,
+    /// When.
+    pub at: Timestamp,
+}
+
+/// A refused memory with whose it is and whether it was decided.
+#[derive(Clone, Debug, PartialEq)]
+pub struct PendingRejection {
+    /// Whose memory it would be.
+    pub scope: Scope,
+    /// What was proposed.
+    pub memory: RejectedMemory,
+    /// Whether a person has decided.
+    pub settled: bool,
+}
+
+/// What a person approved.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Approval {
+    /// The refused memory.
+    pub id: RejectedId,
+    /// What is written.
+    pub node: NewNode,
+    /// Names the model of the node's vector.
+    pub fingerprint: Option<String>,
+    /// The known entities that its text names.
+    pub entities: Vec<EntityId>,
+    /// When.
+    pub at: Timestamp,
+}

@@ -1,0 +1,85 @@
+//! Storage for what a person puts right: memories, refused memories, messages; and for taking a change back.
+
+use async_trait::async_trait;
+use jiff::Timestamp;
+
+use crate::corrections::{Approval, Correction, NodeVersion, PendingRejection, Undone};
+use crate::forget::{RestingThoughts, Withdrawn};
+use crate::identifiers::{MessageId, NodeId, RejectedId, SessionId, TurnId};
+use crate::messages::{Message, Turn};
+use crate::nodes::{Evidence, Node};
+use crate::ports::{CommitOutcome, StoreError};
+use crate::scope::Scope;
+
+/// New words for a message of the user.
+#[derive(Clone, Debug, PartialEq)]
+pub struct MessageEdit {
+    /// The message.
+    pub id: MessageId,
+    /// What it says now, to the letter.
+    pub content: String,
+    /// Its index terms, as [`crate::text::index_terms`] gives them.
+    pub terms: String,
+    /// Estimated tokens.
+    pub token_count: u32,
+    /// When it was changed.
+    pub at: Timestamp,
+}
+
+/// What an edit did.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Edited {
+    /// The message as it stands now.
+    pub message: Message,
+    /// What rested on its old words.
+    pub withdrawn: Withdrawn,
+}
+
+/// A quote that was ever taken from a session, whatever became of the memory that rests on it.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Remembered {
+    /// The node.
+    pub node_id: NodeId,
+    /// What it says.
+    pub description: String,
+    /// The quote.
+    pub evidence: Evidence,
+}
+
+/// Corrections, their history, and the way back.
+#[async_trait]
+pub trait CorrectionStore: Send + Sync {
+    /// Whose memory a live node is in.
+    async fn scope_of_node(&self, id: NodeId) -> Result<Option<Scope>, StoreError>;
+    /// Gives a live node a new text; words, links and vector follow in the same transaction (a vector that is not
+    /// given is made afterwards, with those of all nodes without one). The old text stays in the node's history.
+    async fn correct_node(&self, correction: Correction) -> Result<Option<Node>, StoreError>;
+    /// Pins a live node or takes the pin away.
+    async fn pin_node(&self, id: NodeId, pinned: bool) -> Result<Option<Node>, StoreError>;
+    /// All that a live node says, has said, was said in its place and is said in its place now, newest first, at most
+    /// `limit`. None if there is no such node.
+    async fn node_history(&self, id: NodeId, limit: u32) -> Result<Option<Vec<NodeVersion>>, StoreError>;
+    /// Takes back the last correction, supersession or mention merge that the node had a part in. None when there is
+    /// nothing to take back.
+    async fn undo_last_change(&self, id: NodeId, at: Timestamp) -> Result<Option<Undone>, StoreError>;
+    /// A refused memory, decided or not.
+    async fn rejected_memory(&self, id: RejectedId) -> Result<Option<PendingRejection>, StoreError>;
+    /// Writes what a person approved of a refused memory: node, words, links and vector in one transaction.
+    async fn approve_rejected(&self, approval: Approval) -> Result<CommitOutcome, StoreError>;
+    /// Quotes of a session's messages that memories rest on, those of deleted memories too: what a person took away
+    /// does not come back when the session is extracted again.
+    async fn remembered_of_session(&self, id: SessionId) -> Result<Vec<Remembered>, StoreError>;
+    /// Gives a live message of the user new words and withdraws what rested on the old ones; a session that has ended
+    /// becomes memory again. The old words are kept and found by nobody. None if there is no such message.
+    async fn edit_message(&self, edit: MessageEdit) -> Result<Option<Edited>, StoreError>;
+    /// Withdraws what rests on the words of these messages, which stay as they are: their quotes go, and with them
+    /// every memory that nothing else supports (see [`crate::forget::still_holds`]).
+    async fn withdraw_evidence(
+        &self,
+        messages: &[MessageId],
+        thoughts: RestingThoughts,
+        at: Timestamp,
+    ) -> Result<Withdrawn, StoreError>;
+    /// Makes an answered turn pending again. Its reply stays until the next one takes its place.
+    async fn ask_again(&self, id: TurnId) -> Result<Option<Turn>, StoreError>;
+}

@@ -1,0 +1,54 @@
+//! Defects of the program that came before, each by its number, which must not come back.
+
+use std::sync::atomic::Ordering;
+
+use memory::nodes::{Node, NodeKind};
+use memory::recall::RecallSettings;
+use memory::recall::score::{Circumstances, score_node, vector_relevance};
+
+use crate::fake_store::{FakeStore, blank_node, scope};
+use crate::recall::{NOW, ask};
+
+/// One measure, documented as what it is: the Euclidean distance of unit vectors. Vectors that have nothing in common
+/// fall below the floor, vectors of a kind clear it.
+#[test]
+fn defect_08_relevance_is_what_its_document_says() {
+    for cosine in [-1.0_f64, -0.3, 0.0, 0.28, 0.5, 1.0] {
+        let distance = (2.0 - 2.0 * cosine).max(0.0).sqrt();
+        assert!((vector_relevance(cosine) - (1.0 - distance / 2.0)).abs() < 1e-6, "{cosine}");
+    }
+    let settings = RecallSettings::default();
+    assert!(vector_relevance(0.0) < settings.min_relevance, "orthogonal");
+    assert!(vector_relevance(0.29) > settings.min_relevance, "the floor is at a cosine of 0.28");
+}
+
+/// An event that was recalled a thousand times is as old as it is.
+#[test]
+fn defect_09_age_counts_from_the_writing_in_utc() {
+    let now = "2026-03-15T00:00:00Z".parse().unwrap();
+    let node = Node {
+        kind: NodeKind::Event,
+        created_at: "2026-03-01T08:00:00+08:00".parse().unwrap(),
+        access_count: 1_000,
+        last_accessed_at: Some(now),
+        ..blank_node()
+    };
+    let known = Circumstances { words: 0.6, ..Default::default() };
+    let score = score_node(&node, known, now, &RecallSettings::default());
+    assert!((score.recency - 0.5).abs() < 1e-9, "{}", score.recency);
+}
+
+/// Ten thousand memories: recall looks at a few hundred, those that words, vectors, names and times point to.
+#[test]
+fn defect_13_recall_loads_a_few_of_many() {
+    let (store, scope) = (FakeStore::default(), scope("self"));
+    for number in 0..10_000 {
+        let text = format!("用户在第{number}天喝了咖啡");
+        store.add_node(&scope, NodeKind::Event, &text, NOW);
+    }
+    store.add_node(&scope, NodeKind::Event, "用户养了一只白猫,叫小黑", NOW);
+    let recalled = ask(&store, &scope, "小黑喜欢咖啡吗", None);
+    assert!(recalled.nodes.iter().any(|scored| scored.node.description.contains("小黑")));
+    let loaded = store.nodes_loaded.load(Ordering::Relaxed);
+    assert!(loaded < 1_000, "{loaded} rows");
+}

@@ -1,0 +1,215 @@
+//! What a person puts right while the persona lives: memories, refused memories, messages, replies.
+
+use memory::Scope;
+use memory::capture::{self, CaptureError};
+use memory::consolidate::Formed;
+use memory::corrections::{ApproveError, ChangeKind, CorrectError, Corrector, Edits, Undone};
+use memory::forget::Withdrawn;
+use memory::identifiers::{MessageId, NodeId, RejectedId, TurnId};
+use memory::messages::{Message, Role, Turn, TurnStatus};
+use memory::nodes::{NewNode, Node};
+use memory::ports::{CommitOutcome, Corpus, Edited, MessageEdit, StoreError};
+use memory::text;
+
+use crate::events::Event;
+use crate::life::{Life, Runtime};
+
+/// Why a reply can't be replaced. Nothing was changed.
+#[derive(Debug, thiserror::Error)]
+pub enum RegenerateError {
+    /// Nothing was said yet, or there is no such turn.
+    #[error("there is no such reply")]
+    Unknown,
+    /// The talk has gone on.
+    #[error("only the last reply can be replaced; nothing was changed")]
+    NotTheLast,
+    /// It is being said.
+    #[error("this turn is being answered; stop it first, or wait")]
+    BeingAnswered,
+    /// Storage refused.
+    #[error(transparent)]
+    Store(#[from] StoreError),
+}
+
+impl Runtime {
+    /// Gives a memory the text that a person wrote. None if there is no such memory.
+    pub async fn correct_node(&self, id: NodeId, text: &str) -> Result<Option<Node>, CorrectError> {
+        let corrector = self.life.corrector();
+        let corrected = self.life.forgettings.while_texts_change(corrector.correct(id, text)).await?;
+        if let Some(node) = &corrected {
+            self.life.tell_node(node, "correction").await?;
+            self.life.written.notify_one();
+        }
+        Ok(corrected)
+    }
+
+    /// Pins a memory, so that it is in every prompt, or takes the pin away. None if there is no such memory.
+    pub async fn pin_node(&self, id: NodeId, pinned: bool) -> Result<Option<Node>, StoreError> {
+        let node = self.life.store().pin_node(id, pinned).await?;
+        if let Some(node) = &node {
+            self.life.tell_node(node, if pinned { "pin" } else { "unpin" }).await?;
+        }
+        Ok(node)
+    }
+
+    /// Takes back the last correction, supersession or mention merge of a memory. None when there is none.
+    pub async fn undo_node(&self, id: NodeId) -> Result<Option<Undone>, StoreError> {
+        let life = &self.life;
+        let undoing = life.store().undo_last_change(id, life.clock().now());
+        let undone = life.forgettings.while_texts_change(undoing).await?;
+        let Some(undone) = undone else { return Ok(None) };
+        let scope = life.store().scope_of_node(id).await?;
+        if let (Some(scope), ChangeKind::Correction) = (&scope, undone.kind) {
+            life.index().forget(scope, Corpus::Nodes, &[undone.node.seq]);
+        }
+        life.tell_node(&undone.node, "undo").await?;
+        if let (Some(scope), Some(restored)) = (scope, &undone.restored) {
+            match (undone.kind, restored.source_session_id) {
+                (ChangeKind::MentionMerge, Some(session_id)) => {
+                    let (node, at) = (Box::new(NewNode::of(restored)), restored.created_at);
+                    life.tell(
+                        &scope,
+                        Event::Formed(Formed::Event { scope: scope.clone(), session_id, node, at }),
+                    );
+                }
+                _ => life.tell_node(restored, "undo").await?,
+            }
+        }
+        life.written.notify_one();
+        Ok(Some(undone))
+    }
+
+    /// Writes a refused memory because a person says so. None if there is none in the scope that waits.
+    pub async fn approve_rejected(
+        &self,
+        scope: &Scope,
+        id: RejectedId,
+        edits: Edits,
+    ) -> Result<Option<NewNode>, ApproveError> {
+        let life = &self.life;
+        let pending = life.store().rejected_memory(id).await?;
+        let approved = life.corrector().approve(scope, id, edits).await?;
+        if let (Some(node), Some(pending)) = (&approved, pending) {
+            let formed = Formed::Event {
+                scope: scope.clone(),
+                session_id: pending.memory.session_id,
+                node: Box::new(node.clone()),
+                at: life.clock().now(),
+            };
+            life.tell(scope, Event::Formed(formed));
+            life.written.notify_one();
+        }
+        Ok(approved)
+    }
+
+    /// Lays a refused memory aside for good. Says whether it waited.
+    pub async fn dismiss_rejected(&self, id: RejectedId) -> Result<bool, StoreError> {
+        let life = &self.life;
+        let outcome = life.store().settle_rejected(id, None, life.clock().now()).await?;
+        Ok(outcome == CommitOutcome::Committed)
+    }
+
+    /// Gives a message of the user new words; what rested on the old ones is withdrawn. None if the user has said no
+    /// such message.
+    pub async fn edit_message(&self, id: MessageId, content: &str) -> Result<Option<Edited>, CaptureError> {
+        capture::check(content)?;
+        let life = &self.life;
+        let edit = MessageEdit {
+            id,
+            content: content.to_owned(),
+            terms: text::index_terms(content),
+            token_count: text::estimate_tokens(content),
+            at: life.clock().now(),
+        };
+        let at = edit.at;
+        let edited = life.forgettings.while_texts_change(life.store().edit_message(edit)).await?;
+        if let Some(Edited { message, withdrawn }) = &edited {
+            life.index().forget(&message.scope, Corpus::Messages, &[message.seq]);
+            life.tell(&message.scope, Event::MessageEdited { message: Box::new(message.clone()), at });
+            life.tell_withdrawn(message, withdrawn);
+            life.written.notify_one();
+        }
+        Ok(edited)
+    }
+
+    /// Has the last reply of the scope said anew: that of the turn, or of the turn of the message, or the last one. The
+    /// earlier reply stays until the new one is there. A turn without a reply is asked again.
+    pub async fn regenerate(&self, scope: &Scope, turn: Option<TurnId>) -> Result<Turn, RegenerateError> {
+        let store = self.life.store();
+        let newest = store.messages_before(scope, None, 1).await?.pop().ok_or(RegenerateError::Unknown)?;
+        let last = newest.turn_id;
+        let id = turn.or(last).ok_or(RegenerateError::Unknown)?;
+        let known = store.turn(id).await?.filter(|turn| turn.scope == *scope);
+        let known = known.ok_or(RegenerateError::Unknown)?;
+        if last != Some(id) {
+            return Err(RegenerateError::NotTheLast);
+        }
+        let again = match known.status {
+            TurnStatus::Answered => store.ask_again(id).await?,
+            TurnStatus::Failed => store.reopen_turn(id).await?,
+            TurnStatus::Pending => None,
+        };
+        let again = again.ok_or(RegenerateError::BeingAnswered)?;
+        self.life.resume(again.scope.clone(), again.channel_id.clone(), again.id);
+        Ok(again)
+    }
+
+    /// Stops a turn: what was said so far is kept, marked incomplete; one that has said nothing fails and can be asked
+    /// again. Says whether it was being answered.
+    pub async fn stop_turn(&self, id: TurnId) -> Result<bool, StoreError> {
+        let life = &self.life;
+        let is_pending = async || {
+            let turn = life.store().turn(id).await?;
+            Ok::<_, StoreError>(turn.is_some_and(|turn| turn.status == TurnStatus::Pending))
+        };
+        if !is_pending().await? {
+            return Ok(false);
+        }
+        life.stop_of(id).cancel();
+        if !is_pending().await? {
+            // It ended by itself meanwhile; a later turn of this id must not be stopped for it.
+            life.forget_stop_of(id);
+        }
+        Ok(true)
+    }
+}
+
+impl Life {
+    fn corrector(&self) -> Corrector<'_> {
+        Corrector {
+            store: self.store(),
+            embedder: self.embedder(),
+            index: self.index(),
+            clock: self.clock(),
+            ids: self.ids(),
+        }
+    }
+
+    async fn tell_node(&self, node: &Node, change: &'static str) -> Result<(), StoreError> {
+        if let Some(scope) = self.store().scope_of_node(node.id).await? {
+            self.tell(&scope, Event::NodeUpdated { node: Box::new(node.clone()), change });
+        }
+        Ok(())
+    }
+
+    /// Tells what went with the old words of a message, and takes it out of memory.
+    pub(crate) fn tell_withdrawn(&self, message: &Message, withdrawn: &Withdrawn) {
+        let numbers = |ids: &[(NodeId, i64)]| ids.iter().map(|(_, seq)| *seq).collect::<Vec<_>>();
+        self.index().forget(&message.scope, Corpus::Nodes, &numbers(&withdrawn.nodes));
+        let messages: Vec<i64> = withdrawn.messages.iter().map(|(_, seq)| *seq).collect();
+        self.index().forget(&message.scope, Corpus::Messages, &messages);
+        for (id, _) in &withdrawn.messages {
+            let (turn_id, channel_id) = (message.turn_id, message.channel_id.clone());
+            self.tell(&message.scope, Event::MessageDeleted { message_id: *id, turn_id, channel_id });
+        }
+        if !withdrawn.nodes.is_empty() {
+            let node_ids = withdrawn.nodes.iter().map(|(id, _)| *id).collect();
+            let message_ids = if message.role == Role::User { vec![message.id] } else { Vec::new() };
+            let entity_ids = withdrawn.entities.clone();
+            self.tell(&message.scope, Event::Withdrawn { node_ids, entity_ids, message_ids });
+        }
+        if !withdrawn.sessions.is_empty() {
+            self.session_ended.notify_one();
+        }
+    }
+}

@@ -1,0 +1,169 @@
+//! What a person puts right: a memory's text, a pin, a change that should not have been made, a refused memory.
+
+use axum::Json;
+use axum::extract::State;
+use memory::Scope;
+use memory::corrections::{ChangeKind, Edits, NodeVersion};
+use memory::identifiers::{NodeId, RejectedId};
+use serde::{Deserialize, Serialize};
+use serde_json::{Value, json};
+
+use super::nodes::{Item, item};
+use crate::auth::{Admin, Principal};
+use crate::extract::{self, Id, LIST_LIMIT_MAX, MaybeJson, Query, page_size, to_the_end};
+use crate::problem::Problem;
+use crate::state::App;
+
+#[derive(Deserialize)]
+pub(crate) struct Change {
+    #[serde(alias = "description")]
+    text: Option<String>,
+    pinned: Option<bool>,
+}
+
+/// `PATCH /api/admin/memory/nodes/{id} {text?, pinned?}`: the NODE as it stands now. The id stays; the text before it
+/// stays in the history.
+pub(crate) async fn correct(
+    State(app): State<App>,
+    Admin(principal): Admin,
+    Id(id): Id<NodeId>,
+    extract::Json(change): extract::Json<Change>,
+) -> Result<Json<Item>, Problem> {
+    if change.text.is_none() && change.pinned.is_none() {
+        return Err(Problem::unprocessable("give text, pinned or both; nothing was changed"));
+    }
+    visible(&app, &principal, id).await?;
+    let node = to_the_end({
+        let app = app.clone();
+        async move {
+            let runtime = app.runtime();
+            let mut node = None;
+            if let Some(text) = change.text {
+                node = Some(runtime.correct_node(id, &text).await?.ok_or_else(no_node)?);
+            }
+            if let Some(pinned) = change.pinned {
+                node = Some(runtime.pin_node(id, pinned).await?.ok_or_else(no_node)?);
+            }
+            node.ok_or_else(no_node)
+        }
+    })
+    .await?;
+    Ok(Json(item(app.runtime().store(), node).await?))
+}
+
+#[derive(Deserialize)]
+pub(crate) struct Page {
+    limit: Option<u32>,
+}
+
+#[derive(Serialize)]
+pub(crate) struct History {
+    node_id: NodeId,
+    versions: Vec<NodeVersion>,
+}
+
+/// `GET /api/admin/memory/nodes/{id}/history`: newest first, with the memories that it replaced and that replaced it.
+pub(crate) async fn history(
+    State(app): State<App>,
+    Admin(principal): Admin,
+    Id(id): Id<NodeId>,
+    Query(page): Query<Page>,
+) -> Result<Json<History>, Problem> {
+    let limit = page_size(page.limit, LIST_LIMIT_MAX)?;
+    visible(&app, &principal, id).await?;
+    let versions = app.runtime().store().node_history(id, limit).await?.ok_or_else(no_node)?;
+    Ok(Json(History { node_id: id, versions }))
+}
+
+#[derive(Serialize)]
+pub(crate) struct TakenBack {
+    ok: bool,
+    undone: ChangeKind,
+    node: Item,
+    restored: Option<Item>,
+}
+
+/// `POST /api/admin/memory/nodes/{id}/undo`: takes back the last correction, supersession or mention merge; 409 when
+/// there is none.
+pub(crate) async fn undo(
+    State(app): State<App>,
+    Admin(principal): Admin,
+    Id(id): Id<NodeId>,
+) -> Result<Json<TakenBack>, Problem> {
+    visible(&app, &principal, id).await?;
+    let undone = to_the_end({
+        let app = app.clone();
+        async move { Ok(app.runtime().undo_node(id).await?) }
+    })
+    .await?;
+    let nothing = || Problem::conflict("nothing was changed in this memory that could be taken back");
+    let undone = undone.ok_or_else(nothing)?;
+    let store = app.runtime().store();
+    let restored = match undone.restored {
+        Some(node) => Some(item(store, node).await?),
+        None => None,
+    };
+    Ok(Json(TakenBack { ok: true, undone: undone.kind, node: item(store, undone.node).await?, restored }))
+}
+
+#[derive(Default, Deserialize)]
+pub(crate) struct Approved {
+    #[serde(alias = "description")]
+    text: Option<String>,
+    #[serde(alias = "impact")]
+    emotional_impact: Option<i8>,
+}
+
+/// `POST /api/admin/memory/rejected/{id}/approve {text?, emotional_impact?}`: the memory is written, and the approval
+/// is its evidence. An impact beyond the scale is taken to the scale's end unless another one is given.
+pub(crate) async fn approve(
+    State(app): State<App>,
+    Admin(principal): Admin,
+    Id(id): Id<RejectedId>,
+    MaybeJson(approved): MaybeJson<Approved>,
+) -> Result<Json<Value>, Problem> {
+    let scope = waiting(&app, &principal, id).await?;
+    let edits = Edits { text: approved.text, emotional_impact: approved.emotional_impact };
+    let node = to_the_end({
+        let app = app.clone();
+        async move { Ok(app.runtime().approve_rejected(&scope, id, edits).await?) }
+    })
+    .await?
+    .ok_or_else(decided)?;
+    let store = app.runtime().store();
+    let written = store.node(node.id).await?.ok_or_else(no_node)?;
+    Ok(Json(json!({"ok": true, "id": id, "node_id": node.id, "node": item(store, written.node).await?})))
+}
+
+/// `POST /api/admin/memory/rejected/{id}/dismiss`: it is not asked about again.
+pub(crate) async fn dismiss(
+    State(app): State<App>,
+    Admin(principal): Admin,
+    Id(id): Id<RejectedId>,
+) -> Result<Json<Value>, Problem> {
+    waiting(&app, &principal, id).await?;
+    let waited = to_the_end(async move { Ok(app.runtime().dismiss_rejected(id).await?) }).await?;
+    if waited { Ok(Json(json!({"ok": true, "id": id}))) } else { Err(decided()) }
+}
+
+/// Refuses a memory that is not there, or that belongs to somebody for whom the token does not speak.
+async fn visible(app: &App, principal: &Principal, id: NodeId) -> Result<Scope, Problem> {
+    let scope = app.runtime().store().scope_of_node(id).await?;
+    scope.filter(|scope| principal.may_see(scope)).ok_or_else(no_node)
+}
+
+/// The memory that a refused one would be in, if it still waits.
+async fn waiting(app: &App, principal: &Principal, id: RejectedId) -> Result<Scope, Problem> {
+    let pending = app.runtime().store().rejected_memory(id).await?;
+    let pending = pending.filter(|pending| principal.may_see(&pending.scope));
+    let pending = pending.ok_or_else(|| Problem::not_found("there is no refused memory of this id"))?;
+    if pending.settled { Err(decided()) } else { Ok(pending.scope) }
+}
+
+fn no_node() -> Problem {
+    Problem::not_found("there is no memory of this id")
+}
+
+fn decided() -> Problem {
+    Problem::conflict("this was decided before")
+}

@@ -1,0 +1,158 @@
+//! The user takes words back: edits, has a reply said anew, stops one.
+
+use std::sync::Arc;
+use std::sync::atomic::Ordering;
+use std::time::Duration;
+
+use axum::http::Method;
+use memory::ports::{MessageStore, NodeStore};
+use runtime::Subscription;
+use serde_json::{Value, json};
+use tokio::sync::Semaphore;
+
+use crate::home::{Answer, Home, scope, until};
+use crate::memories::remember;
+use crate::talker::Reply;
+
+async fn edit(home: &Home, id: &str, content: &str) -> Answer {
+    home.ask(Method::PATCH, &format!("/api/chat/messages/{id}"), Some(json!({ "content": content }))).await
+}
+
+async fn history(home: &Home) -> Vec<Value> {
+    home.get("/api/chat/history").await.json()["messages"].as_array().unwrap().clone()
+}
+
+fn watch(home: &Home) -> Subscription {
+    home.runtime.broadcast().subscribe()
+}
+
+#[tokio::test]
+async fn an_edited_line_takes_what_rested_on_it_along() {
+    let home = Home::new().await;
+    home.talker.refuses_work.store(true, Ordering::Relaxed);
+    let (session, events) = remember(&home, 1).await;
+    let said = home.store.session_messages(session).await.unwrap().remove(0);
+    let mut watcher = watch(&home);
+    let edited = edit(&home, &said.id.to_string(), "my dog is called Rex").await;
+    assert_eq!(edited.status, 200, "{}", edited.text);
+    let body = edited.json();
+    assert_eq!(
+        (&body["message"]["id"], &body["message"]["content"]),
+        (&json!(said.id), &json!("my dog is called Rex"))
+    );
+    assert_eq!((&body["withdrawn"][0], &body["extracted_again"]), (&json!(events[0]), &json!(session)));
+    let told = until(&mut watcher, &["chat.message.edited"]).await;
+    assert_eq!(
+        (&told.data["message_id"], &told.data["content"]),
+        (&json!(said.id), &json!("my dog is called Rex"))
+    );
+    let told = until(&mut watcher, &["memory.forgotten"]).await;
+    assert_eq!(told.data["node_ids"][0], json!(events[0]));
+    assert_eq!(home.store.node(events[0]).await.unwrap(), None);
+    for text in ["my cat Soot", "tricks"] {
+        let body = home.post("/api/admin/memory/recall", json!({ "text": text })).await.json();
+        let texts: Vec<&str> = body["candidates"]
+            .as_array()
+            .unwrap()
+            .iter()
+            .filter_map(|found| found["text"].as_str())
+            .collect();
+        assert!(texts.iter().all(|text| !text.contains("cat")), "{texts:?}");
+    }
+    assert_eq!(history(&home).await.last().unwrap()["content"], "my dog is called Rex");
+}
+
+#[tokio::test]
+async fn what_cant_be_edited_is_refused() {
+    let home = Home::new().await;
+    home.talk("hello").await;
+    let all = history(&home).await;
+    let (reply, line) = (all[0]["id"].as_str().unwrap(), all[1]["id"].as_str().unwrap());
+    edit(&home, reply, "I said something else").await.is_problem(403);
+    for content in ["", " \n", &"长".repeat(20_001)] {
+        edit(&home, line, content).await.is_problem(422);
+    }
+    edit(&home, "01980000-0000-7000-8000-000000000000", "x").await.is_problem(404);
+    edit(&home, "nonsense", "x").await.is_problem(404);
+    assert_eq!(history(&home).await, all);
+    let same = edit(&home, line, "hello").await.json();
+    assert_eq!((&same["withdrawn"], &same["extracted_again"]), (&json!([]), &Value::Null));
+}
+
+#[tokio::test]
+async fn the_last_reply_is_said_anew_and_stands_until_then() {
+    let home = Home::new().await;
+    home.talk("hello").await;
+    home.talker.next(Reply::Says(vec!["first"]));
+    let done = home.talk("how are you?").await;
+    let turn = done.data["turn_id"].clone();
+    let earlier = done.data["stored_message_id"].clone();
+    home.talker.next(Reply::Fails { transient: true });
+    let mut watcher = watch(&home);
+    assert_eq!(home.post("/api/chat/regenerate", json!({ "turn_id": turn })).await.status, 202);
+    until(&mut watcher, &["chat.message.failed"]).await;
+    assert_eq!(history(&home).await[0]["content"], "first", "a reply that does not come replaces none");
+
+    home.talker.next(Reply::Says(vec!["second"]));
+    let answer = home.post("/api/chat/regenerate", json!({ "message_id": earlier })).await;
+    assert_eq!((answer.status.as_u16(), &answer.json()["turn_id"]), (202, &turn));
+    let told = until(&mut watcher, &["chat.message.deleted"]).await;
+    assert_eq!((&told.data["message_id"], &told.data["turn_id"]), (&earlier, &turn));
+    let done = until(&mut watcher, &["chat.message.done"]).await;
+    assert_eq!((&done.data["content"], &done.data["turn_id"]), (&json!("second"), &turn));
+    let all = history(&home).await;
+    let contents: Vec<&str> = all.iter().filter_map(|message| message["content"].as_str()).collect();
+    assert_eq!(contents, ["second", "how are you?", "I hear you.", "hello"]);
+
+    home.talker.next(Reply::Says(vec!["third"]));
+    assert_eq!(home.ask(Method::POST, "/api/chat/regenerate", None).await.status, 202);
+    until(&mut watcher, &["chat.message.done"]).await;
+    assert_eq!(history(&home).await[0]["content"], "third");
+    home.post("/api/chat/regenerate", json!({"turn_id": all[3]["turn_id"]})).await.is_problem(409);
+    home.post("/api/chat/regenerate", json!({"turn_id": turn, "message_id": all[1]["id"]}))
+        .await
+        .is_problem(422);
+    let nobody = "01980000-0000-7000-8000-000000000000";
+    home.post("/api/chat/regenerate", json!({ "turn_id": nobody })).await.is_problem(404);
+    home.post("/api/chat/regenerate", json!({ "user_id": "mira" })).await.is_problem(404);
+}
+
+#[tokio::test]
+async fn a_stopped_reply_keeps_what_was_said() {
+    let home = Home::new().await;
+    let leave = Arc::new(Semaphore::new(1));
+    home.talker.next(Reply::Waits(leave.clone(), vec!["so far", " and further"]));
+    let mut watcher = watch(&home);
+    let sent = home.post("/api/chat/send", json!({"content": "tell me a long story"})).await.json();
+    until(&mut watcher, &["chat.message.token"]).await;
+    let stop = json!({"turn_id": sent["turn_id"]});
+    home.post("/api/chat/regenerate", stop.clone()).await.is_problem(409);
+    assert_eq!(home.post("/api/chat/stop", stop.clone()).await.status, 202);
+    let done = until(&mut watcher, &["chat.message.done", "chat.message.failed"]).await;
+    assert_eq!((&done.data["content"], &done.data["incomplete"]), (&json!("so far"), &json!(true)));
+    assert_eq!(history(&home).await[0]["incomplete"], true);
+    home.post("/api/chat/stop", stop).await.is_problem(409);
+    home.post("/api/chat/stop", json!({"turn_id": "01980000-0000-7000-8000-000000000000"}))
+        .await
+        .is_problem(404);
+    home.post("/api/chat/stop", json!({})).await.is_problem(422);
+}
+
+#[tokio::test]
+async fn a_reply_that_is_stopped_before_its_first_word_can_be_asked_for_again() {
+    let home = Home::new().await;
+    let leave = Arc::new(Semaphore::new(0));
+    home.talker.next(Reply::Waits(leave.clone(), vec!["never"]));
+    let mut watcher = watch(&home);
+    let sent = home.post("/api/chat/send", json!({"content": "hello?"})).await.json();
+    until(&mut watcher, &["chat.message.typing_started"]).await;
+    assert_eq!(home.post("/api/chat/stop", json!({"turn_id": sent["turn_id"]})).await.status, 202);
+    let failed = until(&mut watcher, &["chat.message.failed"]).await;
+    assert_eq!(failed.data["retryable"], true);
+    leave.add_permits(1);
+    assert_eq!(home.post("/api/chat/regenerate", json!({})).await.status, 202);
+    let done = until(&mut watcher, &["chat.message.done", "chat.message.failed"]).await;
+    assert_eq!(done.name, "chat.message.done", "the stop is over with the turn");
+    home.wait(Duration::ZERO).await;
+    assert_eq!(home.store.messages_before(&scope("self"), None, 10).await.unwrap().len(), 2);
+}

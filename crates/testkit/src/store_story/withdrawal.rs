@@ -1,0 +1,228 @@
+//! Words that are taken back, and what goes with them.
+
+use memory::forget::{Choice, Forgetting, RestingThoughts, Selection};
+use memory::messages::{Message, TurnStatus};
+use memory::nodes::NewNode;
+use memory::ports::{Corpus, MessageEdit, NewMessage, Store, Supersession};
+use memory::sessions::SessionStatus;
+
+use super::Outcome;
+use super::stage::{Stage, at, phrase, receipt, whole};
+
+fn edit(message: &Message, content: &str, seconds: i64) -> MessageEdit {
+    MessageEdit {
+        id: message.id,
+        content: content.to_owned(),
+        terms: content.to_owned(),
+        token_count: 3,
+        at: at(seconds),
+    }
+}
+
+/// The old words are found by nobody, what rested on them is gone, what they had replaced is current again, and the
+/// session becomes memory once more.
+pub async fn an_edited_message_takes_its_memories_along(store: &dyn Store) -> Outcome {
+    let stage = Stage::set(store).await?;
+    let older = stage.remember("user lives in Bonn", 0).await?;
+    let (message, session) = stage.claimed("I moved to Ulm", 10).await?;
+    let newer = stage.event("user lives in Ulm", &message);
+    let mut commit = stage.extraction(&session, 11, vec![newer.clone()]);
+    commit.supersessions = vec![Supersession { older: older.id, newer: newer.id }];
+    commit.summary = Some("about a move to Ulm".to_owned());
+    store.commit_extraction(commit).await?;
+    let thoughts = vec![
+        stage.thought("Ulm will be good", &[newer.id]),
+        stage.thought("they move a lot", &[older.id, newer.id]),
+    ];
+    store.commit_reflection(stage.reflection(&session, 12, thoughts.clone())).await?;
+    store.finish_session(session.id, at(13)).await?;
+    let seq = stage.seq(newer.id).await?;
+
+    let edited = store.edit_message(edit(&message, "I moved to Jena", 20)).await?.ok_or("it is there")?;
+    assert_eq!((edited.message.id, edited.message.content.as_str()), (message.id, "I moved to Jena"));
+    assert_eq!((edited.message.seq, edited.message.created_at), (message.seq, message.created_at));
+    let gone: Vec<_> = edited.withdrawn.nodes.iter().map(|(id, _)| *id).collect();
+    assert_eq!(gone, [newer.id, thoughts[0].id], "the thought that rests on nothing else goes too");
+    assert_eq!(edited.withdrawn.revived, [older.id]);
+    assert_eq!(edited.withdrawn.sessions, [session.id]);
+    for id in gone {
+        assert_eq!(store.node(id).await?, None);
+    }
+    let kept = store.node(thoughts[1].id).await?.ok_or("it has another event")?;
+    assert_eq!(kept.filling, [older.id]);
+    for word in ["Ulm", "Jena"] {
+        let nodes = store.phrase_hits(&stage.scope, Corpus::Nodes, &[phrase(word)], 5).await?;
+        assert!(nodes[0].seqs.is_empty(), "{word}");
+        let messages = store.phrase_hits(&stage.scope, Corpus::Messages, &[phrase(word)], 5).await?;
+        assert_eq!(messages[0].seqs.len(), usize::from(word == "Jena"));
+    }
+    assert!(
+        store.vectors_numbered(&stage.scope, Corpus::Nodes, super::stage::MODEL, &[seq]).await?.is_empty()
+    );
+    assert_eq!(store.corpus_size(&stage.scope, Corpus::Nodes).await?.documents, 2);
+    let again = store.session(session.id).await?.ok_or("it is there")?;
+    assert_eq!((again.status, again.extracted, again.reflected), (SessionStatus::Closing, false, false));
+    assert_eq!((again.summary, again.total_tokens), (None, 3));
+    assert_eq!(store.remembered_of_session(session.id).await?, []);
+    assert_eq!(store.claim_closing_session(at(30)).await?.map(|session| session.id), Some(session.id));
+    Ok(())
+}
+
+/// Only the user's own messages can be edited; the same words change nothing; a worker that holds the session loses it.
+pub async fn an_edit_takes_the_session_from_its_worker(store: &dyn Store) -> Outcome {
+    let stage = Stage::set(store).await?;
+    let (message, session) = stage.claimed("I moved to Ulm", 0).await?;
+    let same = store.edit_message(edit(&message, "I moved to Ulm", 1)).await?.ok_or("it is there")?;
+    assert_eq!(same.withdrawn, memory::forget::Withdrawn::default());
+    let event = stage.event("user lives in Ulm", &message);
+    store.edit_message(edit(&message, "I moved to Jena", 2)).await?;
+    let late = store.commit_extraction(stage.extraction(&session, 3, vec![event.clone()])).await;
+    assert!(late.is_err(), "what was read before the edit is not written");
+    let claimed = store.claim_closing_session(at(4)).await?.ok_or("it waits again")?;
+    store.commit_extraction(stage.extraction(&claimed, 5, vec![event.clone()])).await?;
+    assert_eq!(store.node(event.id).await?, None, "nor a quote that no longer stands there");
+    let reply = stage.capture(stage.reply("good luck", 6)).await?.message;
+    assert_eq!(store.edit_message(edit(&reply, "no", 7)).await?, None);
+    Ok(())
+}
+
+/// A memory with other words stays; one that a person vouched for stays; a mention is one less.
+pub async fn what_rests_on_other_words_stays(store: &dyn Store) -> Outcome {
+    let stage = Stage::set(store).await?;
+    let (first, session) = stage.claimed("I play chess", 0).await?;
+    let both = stage.event("user plays chess", &first);
+    store.commit_extraction(stage.extraction(&session, 1, vec![both.clone()])).await?;
+    store.finish_session(session.id, at(2)).await?;
+    let (second, session) = stage.claimed("chess again", 10).await?;
+    let merged = stage.event("user plays chess again", &second);
+    let alone = stage.event("user is happy", &second);
+    let mut commit = stage.extraction(&session, 11, vec![alone.clone()]);
+    commit.mentions = vec![memory::ports::MentionMerge { node_id: both.id, merged }];
+    store.commit_extraction(commit).await?;
+    let withdrawn = store.withdraw_evidence(&[second.id], RestingThoughts::Orphan, at(20)).await?;
+    assert_eq!(withdrawn.kept, [both.id]);
+    assert_eq!(withdrawn.nodes.iter().map(|(id, _)| *id).collect::<Vec<_>>(), [alone.id]);
+    let left = store.node(both.id).await?.ok_or("it has its first words")?;
+    assert_eq!((left.evidence.as_slice(), left.node.mention_count), (&[whole(&first)][..], 1));
+    assert_eq!(store.undo_last_change(both.id, at(21)).await?, None, "the repetition is gone");
+
+    let correction = memory::corrections::Correction {
+        node_id: both.id,
+        text: "user plays go".to_owned(),
+        terms: "user plays go".to_owned(),
+        relational_tags: Vec::new(),
+        entities: Vec::new(),
+        embedding: None,
+        at: at(30),
+    };
+    store.correct_node(correction).await?;
+    let withdrawn = store.withdraw_evidence(&[first.id], RestingThoughts::Cascade, at(31)).await?;
+    assert_eq!((withdrawn.nodes.as_slice(), withdrawn.kept.as_slice()), (&[][..], &[both.id][..]));
+    let history = store.node_history(both.id, 5).await?.ok_or("a person wrote it")?;
+    let texts: Vec<_> = history.iter().map(|version| version.text.as_deref()).collect();
+    assert_eq!(texts, [Some("user plays go"), None], "the text before it went with its words");
+    assert_eq!(store.undo_last_change(both.id, at(32)).await?, None);
+    Ok(())
+}
+
+/// Thoughts follow their events as they are told to.
+pub async fn thoughts_are_orphaned_or_go_along(store: &dyn Store) -> Outcome {
+    let stage = Stage::set(store).await?;
+    for (place, thoughts) in
+        [RestingThoughts::Orphan, RestingThoughts::Recheck, RestingThoughts::Cascade].into_iter().enumerate()
+    {
+        let seconds = 100 * i64::try_from(place)?;
+        let (first, session) = stage.claimed("one", seconds).await?;
+        let one = stage.event("one", &first);
+        store.commit_extraction(stage.extraction(&session, seconds + 1, vec![one.clone()])).await?;
+        store.finish_session(session.id, at(seconds + 2)).await?;
+        let other = stage.remember("other", seconds + 10).await?.id;
+        let alone = stage.thought("rests on one", &[one.id]);
+        let both = stage.thought("rests on both", &[one.id, other]);
+        let (_, later) = stage.claimed("x", seconds + 20).await?;
+        store.commit_extraction(stage.extraction(&later, seconds + 21, Vec::new())).await?;
+        store
+            .commit_reflection(stage.reflection(&later, seconds + 22, vec![alone.clone(), both.clone()]))
+            .await?;
+        store.withdraw_evidence(&[first.id], thoughts, at(seconds + 30)).await?;
+        let lives = async |id| store.node(id).await.map(|found| found.is_some());
+        let expected = match thoughts {
+            RestingThoughts::Orphan => (true, true),
+            RestingThoughts::Recheck => (false, true),
+            RestingThoughts::Cascade => (false, false),
+        };
+        assert_eq!((lives(alone.id).await?, lives(both.id).await?), expected, "{thoughts:?}");
+    }
+    Ok(())
+}
+
+/// Another reply takes the place of the first one, in its session, and what rested on the first goes.
+pub async fn a_second_reply_takes_the_place_of_the_first(store: &dyn Store) -> Outcome {
+    let stage = Stage::set(store).await?;
+    let turn = stage.turn_id();
+    let said = |line: NewMessage| NewMessage { turn_id: Some(turn), ..line };
+    let asked = stage.capture(said(stage.line("will you call?", 0))).await?.message;
+    let policy = stage.policy;
+    let first =
+        store.capture(said(stage.reply("I promise to call", 1)), policy, Some(receipt(turn, 1))).await?;
+    assert_eq!(first.replaced, None);
+    assert_eq!(store.ask_again(turn).await?.map(|turn| turn.status), Some(TurnStatus::Pending));
+    assert_eq!(store.ask_again(turn).await?, None, "it is being answered");
+    store.fail_turn(turn, "no model").await?;
+    let failed = store.turn(turn).await?.ok_or("it is there")?;
+    assert_eq!(failed.status, TurnStatus::Answered, "the reply that it has still stands");
+
+    store.end_session(asked.session_id, memory::sessions::CloseTrigger::Explicit).await?;
+    let session = store.claim_closing_session(at(5)).await?.ok_or("it has ended")?;
+    let promise = NewNode {
+        kind: memory::nodes::NodeKind::Intention,
+        subject: memory::nodes::Subject::Persona,
+        ..stage.event("will call", &first.message)
+    };
+    store.commit_extraction(stage.extraction(&session, 6, vec![promise.clone()])).await?;
+    store.finish_session(session.id, at(7)).await?;
+    store.ask_again(turn).await?;
+    let second =
+        store.capture(said(stage.reply("I can't call", 10)), policy, Some(receipt(turn, 10))).await?;
+    let replaced = second.replaced.ok_or("the first one gave way")?;
+    assert_eq!(replaced.messages, [(first.message.id, first.message.seq)]);
+    assert_eq!(replaced.nodes.iter().map(|(id, _)| *id).collect::<Vec<_>>(), [promise.id]);
+    assert_eq!(replaced.sessions, [session.id]);
+    assert_eq!((second.message.session_id, second.opened, second.ended), (session.id, None, Vec::new()));
+    let left: Vec<_> =
+        store.session_messages(session.id).await?.into_iter().map(|message| message.content).collect();
+    assert_eq!(left, ["will you call?", "I can't call"]);
+    assert_eq!(store.corpus_size(&stage.scope, Corpus::Messages).await?.documents, 2);
+    let session = store.session(session.id).await?.ok_or("it is there")?;
+    assert_eq!((session.message_count, session.total_tokens), (2, 20));
+    assert_eq!(session.status, SessionStatus::Closing, "it becomes memory again");
+    assert_eq!(store.turn(turn).await?.map(|turn| turn.status), Some(TurnStatus::Answered));
+    Ok(())
+}
+
+/// What a message or a memory said before it was changed is erased like what it says.
+pub async fn erasing_reaches_what_was_said_before_a_change(store: &dyn Store) -> Outcome {
+    let stage = Stage::set(store).await?;
+    let said = stage.say("the word is zebra", 0).await?;
+    store.edit_message(edit(&said, "the word is horse", 1)).await?;
+    let event = stage.remember("user keeps a zebra", 10).await?;
+    let correction = memory::corrections::Correction {
+        node_id: event.id,
+        text: "user keeps a horse".to_owned(),
+        terms: "user keeps a horse".to_owned(),
+        relational_tags: Vec::new(),
+        entities: Vec::new(),
+        embedding: None,
+        at: at(20),
+    };
+    store.correct_node(correction).await?;
+    let act = Forgetting {
+        scope: stage.scope.clone(),
+        selection: Selection { text: Some("zebra".to_owned()), ..Selection::default() },
+        thoughts: Choice::Cascade,
+        at: at(30),
+    };
+    store.forget(act, None, None).await?;
+    assert_eq!((store.message(said.id).await?, store.node(event.id).await?), (None, None));
+    Ok(())
+}
