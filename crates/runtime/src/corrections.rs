@@ -34,7 +34,8 @@ pub enum RegenerateError {
 impl Runtime {
     /// Gives a memory the text that a person wrote. None if there is no such memory.
     pub async fn correct_node(&self, id: NodeId, text: &str) -> Result<Option<Node>, CorrectError> {
-        let corrected = self.life.corrector().correct(id, text).await?;
+        let corrector = self.life.corrector();
+        let corrected = self.life.forgettings.while_texts_change(corrector.correct(id, text)).await?;
         if let Some(node) = &corrected {
             self.life.tell_node(node, "correction").await?;
             self.life.written.notify_one();
@@ -54,7 +55,8 @@ impl Runtime {
     /// Takes back the last correction, supersession or mention merge of a memory. None when there is none.
     pub async fn undo_node(&self, id: NodeId) -> Result<Option<Undone>, StoreError> {
         let life = &self.life;
-        let undone = life.store().undo_last_change(id, life.clock().now()).await?;
+        let undoing = life.store().undo_last_change(id, life.clock().now());
+        let undone = life.forgettings.while_texts_change(undoing).await?;
         let Some(undone) = undone else { return Ok(None) };
         let scope = life.store().scope_of_node(id).await?;
         if let (Some(scope), ChangeKind::Correction) = (&scope, undone.kind) {
@@ -120,7 +122,7 @@ impl Runtime {
             at: life.clock().now(),
         };
         let at = edit.at;
-        let edited = life.store().edit_message(edit).await?;
+        let edited = life.forgettings.while_texts_change(life.store().edit_message(edit)).await?;
         if let Some(Edited { message, withdrawn }) = &edited {
             life.index().forget(&message.scope, Corpus::Messages, &[message.seq]);
             life.tell(&message.scope, Event::MessageEdited { message: Box::new(message.clone()), at });

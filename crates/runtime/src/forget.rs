@@ -57,6 +57,14 @@ impl Forgettings {
         self.lock.read().await
     }
 
+    /// Does work that gives stored texts other words: a vector that was begun before it must not be kept.
+    pub(crate) async fn while_texts_change<T>(&self, work: impl Future<Output = T>) -> T {
+        let _alone = self.lock.write().await;
+        let done = work.await;
+        self.counted().all += 1;
+        done
+    }
+
     fn count(&self, scope: &Scope) {
         let mut counted = self.counted();
         *counted.by_scope.entry(scope.clone()).or_default() += 1;

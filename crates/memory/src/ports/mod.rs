@@ -5,6 +5,7 @@ mod corrections;
 mod embedder;
 mod mind;
 mod store;
+mod vectors;
 mod forget;
 
 pub use clock::{Clock, Ids};
@@ -21,3 +22,4 @@ pub use store::{
     NewEntity, NewMessage, NodeStore, PersonaRecord, PersonaStore, Phrase, PhraseHits, ReflectionCommit,
     SessionFilter, SessionStore, Store, StoreError, StoredVector, Supersession, TimelineItem, UserRecord,
 };
+pub use vectors::{EmbeddingModel, VectorCoverage, VectorStore};

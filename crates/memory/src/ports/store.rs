@@ -12,7 +12,7 @@ use crate::ledger::{ModelCall, Receipt};
 use crate::messages::{Message, Role, Turn};
 use crate::mood::Mood;
 use crate::nodes::{Evidence, NewNode, Node, NodeKind, RejectedMemory, Subject};
-use crate::ports::{CorrectionStore, Embedding, ForgetStore};
+use crate::ports::{CorrectionStore, Embedding, ForgetStore, VectorStore};
 use crate::scope::{PersonaId, Scope, UserId};
 use crate::sessions::{CloseTrigger, Session, SessionPolicy, SessionStatus};
 
@@ -611,6 +611,7 @@ pub trait Store:
     + LedgerStore
     + CorrectionStore
     + ForgetStore
+    + VectorStore
 {
 }
 
@@ -623,5 +624,6 @@ impl<T> Store for T where
         + LedgerStore
         + CorrectionStore
         + ForgetStore
+        + VectorStore
 {
 }

@@ -21,11 +21,11 @@ use memory::messages::{Message, Turn};
 use memory::mood::Mood;
 use memory::nodes::{NewNode, Node, NodeKind, RejectedMemory, Subject};
 use memory::ports::{
-    AliasHit, Captured, CommitOutcome, Corpus, CorpusSize, CorrectionStore, Edited, Embedding, EntityStore,
-    Evidential, ExtractionCommit, FailedAttempt, FillingEdge, ForgetStore, IndexedMessage, IndexedNode,
-    LedgerStore, MessageEdit, MessageStore, NewMessage, NodeStore, PersonaRecord, PersonaStore, Phrase,
-    PhraseHits, ReflectionCommit, Remembered, SessionFilter, SessionStore, StoreError, StoredVector,
-    TimelineItem, UserRecord,
+    AliasHit, Captured, CommitOutcome, Corpus, CorpusSize, CorrectionStore, Edited, Embedding,
+    EmbeddingModel, EntityStore, Evidential, ExtractionCommit, FailedAttempt, FillingEdge, ForgetStore,
+    IndexedMessage, IndexedNode, LedgerStore, MessageEdit, MessageStore, NewMessage, NodeStore,
+    PersonaRecord, PersonaStore, Phrase, PhraseHits, ReflectionCommit, Remembered, SessionFilter,
+    SessionStore, StoreError, StoredVector, TimelineItem, UserRecord, VectorCoverage, VectorStore,
 };
 use memory::sessions::{CloseTrigger, Session, SessionPolicy};
 use memory::{PersonaId, Scope, UserId};
@@ -209,6 +209,15 @@ passing_on!(CorrectionStore:
     edit_message(edit: MessageEdit) -> Option<Edited>;
     withdraw_evidence(messages: &[MessageId], thoughts: RestingThoughts, at: Timestamp) -> Withdrawn;
     ask_again(id: TurnId) -> Option<Turn>;
+);
+
+passing_on!(VectorStore:
+    embedding_models() -> Vec<EmbeddingModel>;
+    note_embedding_model(fingerprint: &str, source: Option<&str>) -> ();
+    vector_coverage(fingerprint: &str) -> VectorCoverage;
+    scopes_between_models(fingerprint: &str, previous: &str) -> Vec<Scope>;
+    adopt_vectors(fingerprint: &str, limit: u32) -> u32;
+    remove_other_vectors(fingerprint: &str, limit: u32) -> u32;
 );
 
 passing_on!(ForgetStore:

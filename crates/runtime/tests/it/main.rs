@@ -22,6 +22,7 @@ mod mood;
 mod unbending;
 mod recovery;
 mod vectors;
+mod changeover;
 mod forgetting;
 
 mod world;

@@ -20,11 +20,11 @@ use memory::messages::{Message, Role, Turn};
 use memory::mood::Mood;
 use memory::nodes::{NewNode, Node, NodeKind, RejectedMemory, Subject};
 use memory::ports::{
-    AliasHit, Captured, CommitOutcome, Corpus, CorpusSize, CorrectionStore, Edited, Embedding, EntityStore,
-    Evidential, ExtractionCommit, FailedAttempt, FillingEdge, IndexedMessage, IndexedNode, LedgerStore,
-    MessageEdit, MessageStore, NewMessage, NodeStore, PersonaRecord, PersonaStore, Phrase, PhraseHits,
-    ReflectionCommit, Remembered, SessionFilter, SessionStore, StoreError, StoredVector, TimelineItem,
-    UserRecord,
+    AliasHit, Captured, CommitOutcome, Corpus, CorpusSize, CorrectionStore, Edited, Embedding,
+    EmbeddingModel, EntityStore, Evidential, ExtractionCommit, FailedAttempt, FillingEdge, IndexedMessage,
+    IndexedNode, LedgerStore, MessageEdit, MessageStore, NewMessage, NodeStore, PersonaRecord, PersonaStore,
+    Phrase, PhraseHits, ReflectionCommit, Remembered, SessionFilter, SessionStore, StoreError, StoredVector,
+    TimelineItem, UserRecord, VectorCoverage, VectorStore,
 };
 use memory::sessions::{CloseTrigger, Session, SessionPolicy};
 use memory::text::index_terms;
