@@ -7,3 +7,4 @@ mod group_commit;
 mod home;
 mod story;
 mod forgetting;
+mod forgotten_columns;
