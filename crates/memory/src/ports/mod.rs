@@ -4,6 +4,7 @@ mod clock;
 mod embedder;
 mod mind;
 mod store;
+mod vectors;
 mod forget;
 
 pub use clock::{Clock, Ids};
@@ -19,3 +20,4 @@ pub use store::{
     NewEntity, NewMessage, NodeStore, PersonaRecord, PersonaStore, Phrase, PhraseHits, ReflectionCommit,
     SessionFilter, SessionStore, Store, StoreError, StoredVector, Supersession, TimelineItem, UserRecord,
 };
+pub use vectors::{EmbeddingModel, VectorCoverage, VectorStore};

@@ -19,6 +19,7 @@ mod mood;
 mod unbending;
 mod recovery;
 mod vectors;
+mod changeover;
 mod forgetting;
 
 mod world;

@@ -17,6 +17,7 @@ mod node_queries;
 mod entities;
 mod words;
 mod vectors;
+mod embedding_models;
 mod ledger;
 mod timeline;
 mod forget;

@@ -50,6 +50,7 @@ const NO_WORDS: &[&str] = &[
     "core_blocks.persona_id",
     "core_blocks.user_id",
     "embedding_models.fingerprint",
+    "embedding_models.source",
     "entities.kind",
     "entities.merge_status",
     "erasure_receipts.persona_id",
