@@ -3,6 +3,7 @@
 use jiff::Timestamp;
 use memory::Scope;
 use memory::consolidate::Formed;
+use memory::entities::Entity;
 use memory::identifiers::{MessageId, SessionId, TurnId};
 use memory::mood::Mood;
 use memory::nodes::{NewNode, Subject};
@@ -94,6 +95,11 @@ pub enum Event {
     },
     /// Something was remembered.
     Formed(Formed),
+    /// What an entity is was written.
+    EntityDescribed {
+        /// The entity as it stands.
+        entity: Box<Entity>,
+    },
 }
 
 impl Event {
@@ -143,6 +149,12 @@ impl Event {
                 ("chat.session.boundary", data)
             }
             Self::Formed(formed) => formed_name_and_data(formed),
+            Self::EntityDescribed { entity } => (
+                "memory.entity.description_updated",
+                json!({"entity_id": entity.id, "canonical_name": entity.canonical_name, "kind": entity.kind,
+                    "description": entity.description, "updated_at": entity.updated_at,
+                    "source": if entity.owner_override { "owner" } else { "slow_tick" }}),
+            ),
         }
     }
 }

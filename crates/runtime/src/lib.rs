@@ -3,7 +3,8 @@
 //!
 //! [`turn`] decides the order of a turn's steps, and no other file does. [`inbox`] makes each line durable before its
 //! sender hears of it and gathers bursts. [`broadcast`] tells what happened without ever slowing it. [`idle`] ends
-//! quiet sessions, [`consolidator`] makes memory of them, [`vectors`] fills in message vectors behind the talk.
+//! quiet sessions, [`consolidator`] makes memory of them, [`vectors`] fills in vectors behind the talk.
+//! [`entities`] takes what a person decides about who is whom.
 
 mod inbox;
 mod turn;
@@ -12,6 +13,7 @@ mod broadcast;
 mod idle;
 mod consolidator;
 mod vectors;
+mod entities;
 mod ledger;
 mod life;
 

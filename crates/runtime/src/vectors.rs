@@ -4,7 +4,8 @@ use std::sync::Arc;
 use std::sync::atomic::Ordering;
 use std::time::Duration;
 
-use memory::ports::{EmbedError, Embedder, Embedding, StoreError};
+use memory::entities::embedded_text;
+use memory::ports::{EmbedError, Embedder, Embedding, StoreError, UnembeddedEntity};
 
 use crate::life::Life;
 
@@ -55,6 +56,7 @@ async fn fill_all(life: &Life, embedder: &dyn Embedder) -> Result<(), BackfillEr
         }
         let nodes = life.store().nodes_without_vector(fingerprint, BATCH).await?;
         let messages = life.store().messages_without_vector(fingerprint, BATCH).await?;
+        fill_entities(life, embedder).await?;
         if nodes.is_empty() && messages.is_empty() {
             return Ok(());
         }
@@ -77,4 +79,33 @@ async fn fill_all(life: &Life, embedder: &dyn Embedder) -> Result<(), BackfillEr
         life.store().put_message_vectors(fingerprint, of_messages).await?;
     }
     Ok(())
+}
+
+/// Vectors of entities that were named or described while no model was at hand, or whose description has changed. A
+/// name that the model can't read makes the whole unreadable, whatever the description says.
+async fn fill_entities(life: &Life, embedder: &dyn Embedder) -> Result<(), BackfillError> {
+    let fingerprint = embedder.fingerprint();
+    loop {
+        let entities = life.store().entities_without_vector(fingerprint, BATCH).await?;
+        if entities.is_empty() || life.stopping.is_cancelled() {
+            return Ok(());
+        }
+        let text = |entity: &UnembeddedEntity| {
+            embedded_text(&entity.canonical_name, entity.description.as_deref())
+        };
+        let names = entities.iter().map(|entity| entity.canonical_name.clone());
+        let texts: Vec<String> = entities.iter().map(text).chain(names).collect();
+        let mut of_texts = embedder.embed(&texts).await?;
+        if of_texts.len() != texts.len() {
+            let (given, asked) = (of_texts.len(), texts.len());
+            return Err(EmbedError::Failed(format!("{given} vectors came for {asked} texts")).into());
+        }
+        let of_names = of_texts.split_off(entities.len());
+        let least = |(text, name): (Embedding, Embedding)| Embedding {
+            readability: text.readability.min(name.readability),
+            vector: text.vector,
+        };
+        let embeddings = of_texts.into_iter().zip(of_names).map(least);
+        life.store().put_entity_vectors(fingerprint, entities.into_iter().zip(embeddings).collect()).await?;
+    }
 }

@@ -5,6 +5,7 @@
 
 mod evidence;
 mod extract;
+mod entities;
 #[cfg(test)]
 mod fixtures;
 mod gate;
@@ -235,6 +236,7 @@ impl Consolidator<'_> {
             entities: Vec::new(),
             aliases: Vec::new(),
             links: Vec::new(),
+            identities: Vec::new(),
             mentions: Vec::new(),
             supersessions: Vec::new(),
             mood: None,

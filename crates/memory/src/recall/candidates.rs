@@ -12,6 +12,7 @@ use super::score::{Circumstances, text_vector_relevance, text_word_relevance};
 use super::settings::RecallSettings;
 use super::words::{IndexedText, WordStatistics, find_words};
 use crate::entities::Entity;
+use crate::identifiers::EntityId;
 use crate::ports::{Corpus, FillingEdge, IndexedNode, Store, StoreError};
 use crate::vector_index::VectorIndex;
 
@@ -19,8 +20,10 @@ use crate::vector_index::VectorIndex;
 const WORD_CANDIDATES: usize = 200;
 /// Nodes that are looked at for their meaning, per sentence.
 const VECTOR_CANDIDATES: usize = 50;
-/// Nodes that are looked at because of whom they are about.
-const LINKED_CANDIDATES: u32 = 100;
+/// Nodes that are looked at because of whom they are about, shared by all who are named: the newest and the weightiest.
+const LINKED_CANDIDATES: u32 = 200;
+/// Pairs of entities that the persona may ask about.
+const DOUBTS_MAX: u32 = 2;
 /// Nodes that are looked at because of when they happened.
 const TIME_CANDIDATES: u32 = 100;
 /// Evidence edges fetched per round.
@@ -43,6 +46,7 @@ pub(super) struct NodeCandidate {
 pub(super) struct NodeCandidates {
     pub(super) nodes: Vec<NodeCandidate>,
     pub(super) entities: Vec<Entity>,
+    pub(super) in_doubt: Vec<(Entity, Entity)>,
 }
 
 /// Fetches the nodes that words, vectors, entities, times and evidence edges lead to.
@@ -59,7 +63,12 @@ pub(super) async fn fetch_nodes(
     let words = find_words(store, scope, Corpus::Nodes, terms, WORD_CANDIDATES).await?;
     let near = nearest(store, index, request, query).await?;
     let entities = named_entities(store, scope, &request.text).await?;
-    let anchored = linked_to(store, request, &entities).await?;
+    let ids: Vec<EntityId> = entities.iter().map(|entity| entity.id).collect();
+    let anchored = linked_to(store, request, &ids).await?;
+    let in_doubt = match ids.as_slice() {
+        [] => Vec::new(),
+        ids => store.entities_in_doubt(scope, Some(ids), DOUBTS_MAX).await?,
+    };
     let timely = within_named_times(store, request).await?;
 
     let seqs: BTreeSet<i64> =
@@ -76,7 +85,7 @@ pub(super) async fn fetch_nodes(
         node.known.anchored = anchored.contains(&seq);
         node.known.time_match = timely.contains(&seq);
     }
-    Ok(NodeCandidates { nodes, entities })
+    Ok(NodeCandidates { nodes, entities, in_doubt })
 }
 
 async fn nearest(
@@ -99,13 +108,12 @@ async fn nearest(
 async fn linked_to(
     store: &dyn Store,
     request: &RecallRequest,
-    entities: &[Entity],
+    entities: &[EntityId],
 ) -> Result<HashSet<i64>, StoreError> {
     if entities.is_empty() {
         return Ok(HashSet::new());
     }
-    let ids: Vec<_> = entities.iter().map(|entity| entity.id).collect();
-    Ok(store.nodes_linked_to(&request.scope, &ids, LINKED_CANDIDATES).await?.into_iter().collect())
+    Ok(store.nodes_linked_to(&request.scope, entities, LINKED_CANDIDATES).await?.into_iter().collect())
 }
 
 async fn within_named_times(store: &dyn Store, request: &RecallRequest) -> Result<HashSet<i64>, StoreError> {

@@ -9,7 +9,7 @@ mod question;
 mod speakers;
 mod candidates;
 mod words;
-mod named;
+pub(crate) mod named;
 mod graph;
 pub mod score;
 mod select;
@@ -69,6 +69,8 @@ pub struct Recalled {
     pub passages: Vec<Passage>,
     /// The entities that the text names.
     pub entities: Vec<Entity>,
+    /// Pairs of which the text names at least one: they may be the same, and the persona may ask.
+    pub in_doubt: Vec<(Entity, Entity)>,
     /// What is in every prompt.
     pub pinned: Pinned,
     /// All that was looked at, nodes then messages, each best first, with the reason why it was used or fell.
@@ -99,7 +101,7 @@ pub async fn recall(
         let ranked = rank_messages(store, index, scope, &query, window, settings, RANKED_MESSAGES).await?;
         passages::choose_passages(store, scope, &ranked, window, settings).await
     };
-    let (candidates::NodeCandidates { nodes, entities }, (passages, messages), pinned) = try_join!(
+    let (candidates::NodeCandidates { nodes, entities, in_doubt }, (passages, messages), pinned) = try_join!(
         candidates::fetch_nodes(store, index, settings, &request, &query),
         passages,
         pinned::fetch_pinned(store, &request.scope, request.now, settings.half_life_days),
@@ -114,7 +116,7 @@ pub async fn recall(
     let (nodes, mut candidates) = select::select(scored.collect(), settings);
     candidates.extend(messages);
     let elapsed = Elapsed { embed, fetch, score: milliseconds(started) };
-    Ok(Recalled { nodes, passages, entities, pinned, candidates, words_only: query.words_only, elapsed })
+    Ok(Recalled { nodes, passages, entities, in_doubt, pinned, candidates, words_only: query.words_only, elapsed })
 }
 
 fn milliseconds(since: Instant) -> f64 {

@@ -9,17 +9,17 @@ use std::sync::{Mutex, PoisonError};
 use async_trait::async_trait;
 use jiff::Timestamp;
 use memory::core_blocks::{CoreBlockLabel, CoreBlocks};
-use memory::entities::Entity;
+use memory::entities::{ChangedBy, Entity, EntityChange, EntityChanged, EntityUndone};
 use memory::identifiers::{EntityId, MessageId, NodeId, RejectedId, SessionId, TurnId};
 use memory::ledger::{ModelCall, Receipt};
 use memory::messages::{Message, Turn};
 use memory::mood::Mood;
 use memory::nodes::{NewNode, Node, NodeKind, RejectedMemory, Subject};
 use memory::ports::{
-    AliasHit, Captured, CommitOutcome, Corpus, CorpusSize, Embedding, EntityStore, Evidential,
-    ExtractionCommit, FailedAttempt, FillingEdge, IndexedMessage, IndexedNode, LedgerStore, MessageStore,
+    AliasHit, AuthoredEntity, Captured, CommitOutcome, Corpus, CorpusSize, Embedding, EntityMentions,
+    EntityStore, EntityVector, Evidential, ExtractionCommit, FailedAttempt, FillingEdge, IndexedMessage, IndexedNode, LedgerStore, MessageStore,
     NewMessage, NodeStore, PersonaRecord, PersonaStore, Phrase, PhraseHits, ReflectionCommit, SessionFilter,
-    SessionStore, StoreError, StoredVector, TimelineItem, UserRecord,
+    SessionStore, StoreError, StoredVector, TimelineItem, UnembeddedEntity, UserRecord,
 };
 use memory::sessions::{CloseTrigger, Session, SessionPolicy};
 use memory::{PersonaId, Scope, UserId};
@@ -180,7 +180,23 @@ passing_on!(NodeStore:
 passing_on!(EntityStore:
     entities_named(scope: &Scope, folded: &[String]) -> Vec<AliasHit>;
     entities(scope: &Scope, limit: u32) -> Vec<Entity>;
+    entity(scope: &Scope, id: EntityId) -> Option<Entity>;
     entities_of_nodes(nodes: &[NodeId]) -> Vec<(NodeId, EntityId)>;
+    entity_mentions(scope: &Scope, ids: &[EntityId]) -> Vec<EntityMentions>;
+    entities_in_doubt(scope: &Scope, about: Option<&[EntityId]>, limit: u32) -> Vec<(Entity, Entity)>;
+    entity_vectors(scope: &Scope, fingerprint: &str) -> Vec<EntityVector>;
+    entities_without_vector(fingerprint: &str, limit: u32) -> Vec<UnembeddedEntity>;
+    put_entity_vectors(fingerprint: &str, vectors: Vec<(UnembeddedEntity, Embedding)>) -> ();
+    create_entity(scope: &Scope, entity: AuthoredEntity, at: Timestamp) -> EntityChanged;
+    change_entity(
+        scope: &Scope,
+        id: EntityId,
+        change: EntityChange,
+        by: ChangedBy,
+        at: Timestamp
+    ) -> EntityChanged;
+    undo_entity_change(scope: &Scope, id: EntityId) -> EntityUndone;
+    describe_entity(scope: &Scope, id: EntityId, description: &str, at: Timestamp) -> Option<Entity>;
 );
 
 passing_on!(LedgerStore:

@@ -18,8 +18,14 @@ pub(super) struct Migration {
 }
 
 /// All steps, in order; their numbers count from 1.
-pub(super) const MIGRATIONS: &[Migration] =
-    &[Migration { number: 1, name: "memory", sql: include_str!("../../migrations/sqlite/0001_memory.sql") }];
+pub(super) const MIGRATIONS: &[Migration] = &[
+    Migration { number: 1, name: "memory", sql: include_str!("../../migrations/sqlite/0001_memory.sql") },
+    Migration {
+        number: 2,
+        name: "entity_identity",
+        sql: include_str!("../../migrations/sqlite/0002_entity_identity.sql"),
+    },
+];
 
 impl Migration {
     pub(super) fn digest(&self) -> String {
@@ -166,7 +172,7 @@ mod tests {
             .collect();
         let released =
             [(1, "memory", "81c6cd33e1b34a15013044bbe5e8e2cc005de91822925ef7bcd08a323406f8a3".to_owned())];
-        assert_eq!(digests, released);
+        assert_eq!(digests[..released.len()], released);
     }
 
     #[test]

@@ -3,6 +3,7 @@
 //! A database runs it with [`store_story!`](crate::store_story!) in its tests.
 
 mod capture;
+mod entities;
 mod extraction;
 mod personas;
 mod recall;
@@ -16,6 +17,11 @@ pub use capture::{
     a_message_comes_back_as_it_was_said, a_reply_goes_where_its_turn_is,
     each_channel_has_its_own_open_session, length_ends_a_session, silence_ends_a_session,
     the_log_is_read_backwards,
+};
+pub use entities::{
+    a_merge_loses_nothing_and_is_undone_exactly, an_owner_names_and_describes,
+    defect_07_merging_two_settled_entities_has_an_effect, doubts_are_settled, entity_vectors_follow_their_text,
+    of_many_links_the_newest_and_the_weightiest_are_given,
 };
 pub use extraction::{
     a_merged_mention_is_counted, a_refused_memory_waits_for_a_person, a_superseded_node_stays_in_history,
@@ -55,6 +61,9 @@ macro_rules! store_story {
             an_extraction_is_written_once, an_extraction_needs_a_claim, evidence_that_is_gone_is_left_out,
             a_superseded_node_stays_in_history, a_merged_mention_is_counted, a_taken_name_stays_where_it_is,
             a_refused_memory_waits_for_a_person,
+            a_merge_loses_nothing_and_is_undone_exactly, defect_07_merging_two_settled_entities_has_an_effect,
+            doubts_are_settled, an_owner_names_and_describes, entity_vectors_follow_their_text,
+            of_many_links_the_newest_and_the_weightiest_are_given,
             a_reflection_is_written_once, a_reflection_without_thoughts_leaves_only_its_mark,
             edges_join_thoughts_and_their_events, the_timeline_is_merged,
             scopes_never_meet, phrases_are_found_where_they_stand, nodes_are_found_by_entity_and_time,

@@ -10,17 +10,19 @@ use async_trait::async_trait;
 use jiff::Timestamp;
 use jiff::civil::Date;
 use memory::core_blocks::{CoreBlockLabel, CoreBlocks};
-use memory::entities::{Entity, EntityKind, MergeStatus, fold_name};
+use memory::entities::{
+    ChangedBy, Entity, EntityChange, EntityChanged, EntityKind, EntityUndone, MergeStatus, fold_name,
+};
 use memory::identifiers::{EntityId, MessageId, NodeId, RejectedId, SessionId, TurnId};
 use memory::ledger::{ModelCall, Receipt};
 use memory::messages::{Message, Role, Turn};
 use memory::mood::Mood;
 use memory::nodes::{NewNode, Node, NodeKind, RejectedMemory, Subject};
 use memory::ports::{
-    AliasHit, Captured, CommitOutcome, Corpus, CorpusSize, Embedding, EntityStore, Evidential,
-    ExtractionCommit, FailedAttempt, FillingEdge, IndexedMessage, IndexedNode, LedgerStore, MessageStore,
+    AliasHit, AuthoredEntity, Captured, CommitOutcome, Corpus, CorpusSize, Embedding, EntityMentions,
+    EntityStore, EntityVector, Evidential, ExtractionCommit, FailedAttempt, FillingEdge, IndexedMessage, IndexedNode, LedgerStore, MessageStore,
     NewMessage, NodeStore, PersonaRecord, PersonaStore, Phrase, PhraseHits, ReflectionCommit, SessionFilter,
-    SessionStore, StoreError, StoredVector, TimelineItem, UserRecord,
+    SessionStore, StoreError, StoredVector, TimelineItem, UnembeddedEntity, UserRecord,
 };
 use memory::sessions::{CloseTrigger, Session, SessionPolicy};
 use memory::text::index_terms;
