@@ -6,6 +6,7 @@ mod tests;
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
 
+use super::clarification::{Clarification, Doubt, clarification};
 use super::entities::{Kind, Named, mentions, named_things};
 use super::lexicon;
 use super::peaks::peak;
@@ -30,6 +31,8 @@ pub(super) struct ExtractionInputs {
     messages: Vec<Message>,
     #[serde(default)]
     known_entities: Vec<KnownEntity>,
+    #[serde(default)]
+    entities_in_doubt: Vec<Doubt>,
     #[serde(default)]
     known_nodes: Vec<KnownNode>,
 }
@@ -60,7 +63,7 @@ struct KnownNode {
 pub(super) struct Extraction {
     events: Vec<Event>,
     mentioned_entities: Vec<MentionedEntity>,
-    entity_clarification: Option<Value>,
+    entity_clarification: Option<Clarification>,
     session_mood_signal: Mood,
     session_summary: Option<String>,
     self_check_notes: String,
@@ -129,7 +132,10 @@ pub(super) fn extract(inputs: &ExtractionInputs) -> Extraction {
     let language = session_language(&inputs.messages);
     Extraction {
         mentioned_entities: known.mentioned(&drafts),
-        entity_clarification: None,
+        entity_clarification: clarification(
+            inputs.messages.iter().map(|message| (message.role.as_str(), message.text.as_str())),
+            &inputs.entities_in_doubt,
+        ),
         session_mood_signal: mood(&drafts),
         session_summary: summary(&drafts, language),
         self_check_notes: self_check(&drafts, found, language),

@@ -6,7 +6,7 @@ use super::entities::{KnownEntities, Named};
 use super::evidence::{Checked, check};
 use super::merge::{Mention, says_the_same};
 use super::second_answer::{reconcile, supplement};
-use super::{ConsolidateError, Consolidator, Formed, Parties};
+use super::{ConsolidateError, Consolidator, Formed, Parties, event_time};
 use crate::identifiers::{EntityId, NodeId, RejectedId};
 use crate::messages::{Message, Role};
 use crate::mood::Mood;
@@ -124,6 +124,11 @@ impl Consolidator<'_> {
         rejected.extend(lost.iter().map(|checked| self.rejection(session, checked)));
         accepted.sort_by_key(|checked| std::cmp::Reverse(checked.event.emotional_impact.unsigned_abs()));
         accepted.truncate(EVENTS_MAX);
+        for checked in &mut accepted {
+            if let Some(note) = event_time::mend(checked, &input.messages, &input.zone, self.recall.week_start) {
+                tracing::debug!(session = %session.id, "{note}");
+            }
+        }
         Ok(Sifted { accepted, rejected, answer, said })
     }
 

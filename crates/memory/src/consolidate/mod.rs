@@ -6,6 +6,7 @@
 mod evidence;
 mod extract;
 mod entities;
+mod event_time;
 #[cfg(test)]
 mod fixtures;
 mod gate;

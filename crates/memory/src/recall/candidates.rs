@@ -26,6 +26,8 @@ const LINKED_CANDIDATES: u32 = 200;
 const DOUBTS_MAX: u32 = 2;
 /// Nodes that are looked at because of when they happened.
 const TIME_CANDIDATES: u32 = 100;
+/// Times of one text that are looked up.
+const NAMED_TIMES_MAX: usize = 8;
 /// Evidence edges fetched per round.
 const EDGES_MAX: u32 = 1_000;
 /// Rounds of following edges. A path of three steps has at most six edges; half of them are met from either end.
@@ -56,6 +58,7 @@ pub(super) async fn fetch_nodes(
     settings: &RecallSettings,
     request: &RecallRequest,
     query: &Query,
+    occasions: &[(Timestamp, Timestamp)],
 ) -> Result<NodeCandidates, StoreError> {
     let scope = &request.scope;
     // Of a long message the newest sentence matters most.
@@ -69,7 +72,7 @@ pub(super) async fn fetch_nodes(
         [] => Vec::new(),
         ids => store.entities_in_doubt(scope, Some(ids), DOUBTS_MAX).await?,
     };
-    let timely = within_named_times(store, request).await?;
+    let timely = within_named_times(store, request, settings, occasions).await?;
 
     let seqs: BTreeSet<i64> =
         words.seqs.iter().chain(&near).chain(&anchored).chain(&timely).copied().collect();
@@ -116,9 +119,17 @@ async fn linked_to(
     Ok(store.nodes_linked_to(&request.scope, entities, LINKED_CANDIDATES).await?.into_iter().collect())
 }
 
-async fn within_named_times(store: &dyn Store, request: &RecallRequest) -> Result<HashSet<i64>, StoreError> {
+/// Nodes that happened at a time that the text names, or on the day of an occasion that it speaks of.
+async fn within_named_times(
+    store: &dyn Store,
+    request: &RecallRequest,
+    settings: &RecallSettings,
+    occasions: &[(Timestamp, Timestamp)],
+) -> Result<HashSet<i64>, StoreError> {
+    let RecallRequest { text, now, zone, .. } = request;
     let mut timely = HashSet::new();
-    for (start, end) in crate::text::named_times(&request.text, request.now, &request.zone) {
+    let named = crate::text::named_times(text, *now, zone, settings.week_start);
+    for (start, end) in named.into_iter().chain(occasions.iter().copied()).take(NAMED_TIMES_MAX) {
         timely.extend(store.nodes_within(&request.scope, start, end, TIME_CANDIDATES).await?);
     }
     Ok(timely)

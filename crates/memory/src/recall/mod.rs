@@ -10,6 +10,7 @@ mod speakers;
 mod candidates;
 mod words;
 pub(crate) mod named;
+mod occasions;
 mod graph;
 pub mod score;
 mod select;
@@ -90,11 +91,12 @@ pub async fn recall(
     request: RecallRequest,
 ) -> Result<Recalled, StoreError> {
     let started = Instant::now();
-    let query =
-        Query::new(&request.text, request.now, &request.zone, &settings.speaker_names, embedder).await;
+    let mut query = Query::new(&request.text, request.now, &request.zone, settings, embedder).await;
     let embed = milliseconds(started);
 
     let started = Instant::now();
+    let occasions = occasions::days_of_occasions(store, &request).await?;
+    query.question.times.extend(occasions.iter().copied());
     // Nodes, messages and what is pinned don't wait for one another: a store answers several readers at once.
     let passages = async {
         let (scope, window) = (&request.scope, &request.window);
@@ -102,7 +104,7 @@ pub async fn recall(
         passages::choose_passages(store, scope, &ranked, window, settings).await
     };
     let (candidates::NodeCandidates { nodes, entities, in_doubt }, (passages, messages), pinned) = try_join!(
-        candidates::fetch_nodes(store, index, settings, &request, &query),
+        candidates::fetch_nodes(store, index, settings, &request, &query, &occasions),
         passages,
         pinned::fetch_pinned(store, &request.scope, request.now, settings.half_life_days),
     )?;

@@ -85,7 +85,8 @@ pub(super) fn migrate(
     let written = |failure: rusqlite::Error| Failure::from(failure).of_write();
     let found = version(connection).map_err(written)?;
     for migration in migrations.iter().filter(|migration| migration.number > found) {
-        if migration.number > 1 {
+        // A database that is only coming into being has nothing to keep.
+        if found > 0 {
             back_up(connection, &backup_path(path, migration.number))?;
         }
         apply(connection, migration).map_err(|error| match Failure::from(error).of_write() {
