@@ -6,6 +6,7 @@ use std::sync::Arc;
 
 use anyhow::Context as _;
 use embed::LocalEmbedder;
+use jiff::civil::Weekday;
 use jiff::tz::TimeZone;
 use llm::{ProviderSettings, TierModels};
 use memory::PersonaId;
@@ -170,6 +171,7 @@ pub(crate) fn recall_settings(config: &Config) -> RecallSettings {
     settings.weights.relational = recall.weight_relational;
     settings.weights.entity = recall.weight_entity_anchor;
     settings.half_life_days = recall.half_life.0.as_secs_f64() / 86_400.0;
+    settings.week_start = if recall.week_start == "sunday" { Weekday::Sunday } else { Weekday::Monday };
     settings
 }
 

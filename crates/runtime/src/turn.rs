@@ -170,7 +170,8 @@ fn bring_to_mind(input: &mut ReplyInput, recalled: &Recalled) {
     let passage = |lines: &[Message]| Passage { lines: lines.iter().map(line).collect() };
     input.passages = recalled.passages.iter().map(|found| passage(&found.messages)).collect();
     input.named_entities.clone_from(&recalled.entities);
-    let pair = |(entity, other): &(Entity, Entity)| UncertainPair { entity: entity.clone(), other: other.clone() };
+    let pair =
+        |(entity, other): &(Entity, Entity)| UncertainPair { entity: entity.clone(), other: other.clone() };
     input.uncertain = recalled.in_doubt.iter().map(pair).collect();
 }
 

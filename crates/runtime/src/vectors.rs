@@ -90,9 +90,8 @@ async fn fill_entities(life: &Life, embedder: &dyn Embedder) -> Result<(), Backf
         if entities.is_empty() || life.stopping.is_cancelled() {
             return Ok(());
         }
-        let text = |entity: &UnembeddedEntity| {
-            embedded_text(&entity.canonical_name, entity.description.as_deref())
-        };
+        let text =
+            |entity: &UnembeddedEntity| embedded_text(&entity.canonical_name, entity.description.as_deref());
         let names = entities.iter().map(|entity| entity.canonical_name.clone());
         let texts: Vec<String> = entities.iter().map(text).chain(names).collect();
         let mut of_texts = embedder.embed(&texts).await?;

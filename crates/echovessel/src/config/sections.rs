@@ -222,6 +222,8 @@ section!(
         weight_entity_anchor: f64 = 1.5,
         /// Age at which recency has halved.
         half_life: Period = days(14),
+        /// On which day an English week begins ("last week"): monday or sunday. A Chinese one begins on Monday.
+        week_start: String = "monday".to_owned(),
     }
 );
 

@@ -12,8 +12,8 @@ use crate::entities::{
 };
 use crate::identifiers::EntityId;
 use crate::ports::{
-    AliasHit, Embedding, EntityVector, Extraction, IdentityDoubt, MentionedEntity, NewEntity, SettledIdentity,
-    StoreError,
+    AliasHit, Embedding, EntityVector, Extraction, IdentityDoubt, MentionedEntity, NewEntity,
+    SettledIdentity, StoreError,
 };
 use crate::recall::named::{named_beside, named_entities};
 use crate::sessions::Session;
@@ -230,8 +230,8 @@ impl Consolidator<'_> {
             }
             (Some((one, other)), ..) => {
                 // Of two settled ones the newer becomes part of the older.
-                let (newer, older) =
-                    if one.entity.created_at > other.entity.created_at { (one, other) } else { (other, one) };
+                let age = |hit: &AliasHit| (hit.entity.created_at, hit.entity.id);
+                let (newer, older) = if age(one) > age(other) { (one, other) } else { (other, one) };
                 named.identities.push(settled(newer.entity.id, older.entity.id, clarification.same));
             }
             (None, [known], []) if clarification.same => named.add(&known.clone(), &[&clarification.b]),
@@ -287,8 +287,7 @@ impl Consolidator<'_> {
         named: Named,
     ) -> Result<Vec<Entity>, StoreError> {
         let of_answer = named.identities.iter().flat_map(|settled| [settled.entity, settled.other]);
-        let ids: Vec<EntityId> =
-            named.hits.iter().map(|hit| hit.entity.id).chain(of_answer).collect();
+        let ids: Vec<EntityId> = named.hits.iter().map(|hit| hit.entity.id).chain(of_answer).collect();
         let (mut told, mut entities) = (BTreeSet::new(), Vec::new());
         for id in ids {
             if !told.insert(id) {
@@ -327,8 +326,7 @@ fn settled(entity: EntityId, other: EntityId, same: bool) -> SettledIdentity {
 
 /// Whether it is asked if these two are one.
 fn in_doubt(one: &Entity, other: &Entity) -> bool {
-    let asks = |a: &Entity, b: &Entity| {
-        a.merge_status == MergeStatus::Uncertain && a.merge_target == Some(b.id)
-    };
+    let asks =
+        |a: &Entity, b: &Entity| a.merge_status == MergeStatus::Uncertain && a.merge_target == Some(b.id);
     asks(one, other) || asks(other, one)
 }

@@ -6,7 +6,7 @@ use jiff::{SignedDuration, Timestamp};
 
 use super::evidence::Checked;
 use crate::messages::Message;
-use crate::nodes::{Evidence, EventTime};
+use crate::nodes::{EventTime, Evidence};
 use crate::text::{TimePhrase, fold, tells_when, time_phrases};
 
 /// Hour up to which the night still belongs to the day before for those who are awake: 昨天 may be either.
@@ -36,10 +36,9 @@ pub(super) fn mend(
     checked.event.event_time = Some(only.time);
     let note = match answered {
         None => format!("event_time taken from the words: {}", only.time.start),
-        Some(answered) => format!(
-            "event_time {} does not fit the words, {} does",
-            answered.start, only.time.start
-        ),
+        Some(answered) => {
+            format!("event_time {} does not fit the words, {} does", answered.start, only.time.start)
+        }
     };
     Some(note)
 }
@@ -57,18 +56,12 @@ impl Said {
     /// Whether a time meets what was said, as far as speakers agree on it.
     fn touches(&self, time: EventTime) -> bool {
         let widened = |at: Timestamp, by: SignedDuration| at.checked_add(by).unwrap_or(at);
-        let (start, end) =
-            (widened(self.phrase.start, -self.slack), widened(self.phrase.end, self.slack));
+        let (start, end) = (widened(self.phrase.start, -self.slack), widened(self.phrase.end, self.slack));
         time.start <= end && time.end.unwrap_or(time.start) >= start
     }
 }
 
-fn said(
-    evidence: &Evidence,
-    messages: &[Message],
-    zone: &TimeZone,
-    week_start: Weekday,
-) -> Vec<Said> {
+fn said(evidence: &Evidence, messages: &[Message], zone: &TimeZone, week_start: Weekday) -> Vec<Said> {
     let Some(message) = messages.iter().find(|message| message.id == evidence.message_id) else {
         return Vec::new();
     };
@@ -76,9 +69,11 @@ fn said(
     let folded = fold(&evidence.quote);
     let rest: String = folded
         .char_indices()
-        .map(|(at, character)| {
-            if phrases.iter().any(|phrase| phrase.place.contains(&at)) { ' ' } else { character }
-        })
+        .map(
+            |(at, character)| {
+                if phrases.iter().any(|phrase| phrase.place.contains(&at)) { ' ' } else { character }
+            },
+        )
         .collect();
     let has_moment = phrases.iter().any(|phrase| phrase.moment.is_some());
     let has_number = rest.chars().any(|character| character.is_ascii_digit()) && !has_moment;
@@ -183,7 +178,8 @@ mod tests {
         ] {
             assert_eq!(mended(text, "20:00", Some(answer)), kept, "{text}");
         }
-        for text in ["on Friday it was fine", "三天后他走了", "I have a cat", "昨天和今天都很累"] {
+        for text in ["on Friday it was fine", "三天后他走了", "I have a cat", "昨天和今天都很累"]
+        {
             assert_eq!(mended(text, "20:00", None), None, "{text}");
         }
     }

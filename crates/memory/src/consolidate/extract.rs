@@ -83,8 +83,7 @@ impl Consolidator<'_> {
         known_nodes: Vec<Node>,
     ) -> Result<Sifted, ConsolidateError> {
         let said = messages.iter().map(|message| message.content.as_str()).collect::<Vec<_>>().join("\n");
-        let KnownEntities { known_entities, entities_in_doubt } =
-            self.known_entities(session, &said).await?;
+        let KnownEntities { known_entities, entities_in_doubt } = self.known_entities(session, &said).await?;
         let mut input = ExtractionInput {
             persona_name: parties.persona_name.clone(),
             core_blocks: self.store.core_blocks(&session.scope).await?,
@@ -125,7 +124,9 @@ impl Consolidator<'_> {
         accepted.sort_by_key(|checked| std::cmp::Reverse(checked.event.emotional_impact.unsigned_abs()));
         accepted.truncate(EVENTS_MAX);
         for checked in &mut accepted {
-            if let Some(note) = event_time::mend(checked, &input.messages, &input.zone, self.recall.week_start) {
+            if let Some(note) =
+                event_time::mend(checked, &input.messages, &input.zone, self.recall.week_start)
+            {
                 tracing::debug!(session = %session.id, "{note}");
             }
         }

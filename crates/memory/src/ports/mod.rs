@@ -13,10 +13,9 @@ pub use mind::{
 };
 pub use store::{
     AliasHit, AuthoredEntity, Captured, CommitOutcome, Corpus, CorpusSize, EntityMentions, EntityStore,
-    EntityVector, Evidential, ExtractionCommit,
-    FailedAttempt, FillingEdge, IdentityDoubt, IndexedMessage, IndexedNode, LINKS_WEIGHED, LedgerStore,
-    MentionMerge, MessageStore,
-    NewEntity, NewMessage, NodeStore, PersonaRecord, PersonaStore, Phrase, PhraseHits, ReflectionCommit,
-    SessionFilter, SessionStore, SettledIdentity, Store, StoreError, StoredVector, Supersession, TimelineItem,
-    UnembeddedEntity, UserRecord,
+    EntityVector, Evidential, ExtractionCommit, FailedAttempt, FillingEdge, IdentityDoubt, IndexedMessage,
+    IndexedNode, LINKS_WEIGHED, LedgerStore, MentionMerge, MessageStore, NewEntity, NewMessage, NodeStore,
+    PersonaRecord, PersonaStore, Phrase, PhraseHits, ReflectionCommit, SessionFilter, SessionStore,
+    SettledIdentity, Store, StoreError, StoredVector, Supersession, TimelineItem, UnembeddedEntity,
+    UserRecord,
 };

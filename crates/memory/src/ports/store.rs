@@ -681,11 +681,8 @@ pub trait EntityStore: Send + Sync {
         limit: u32,
     ) -> Result<Vec<(Entity, Entity)>, StoreError>;
     /// The vectors of this model, all of the scope: there are few names in a life.
-    async fn entity_vectors(
-        &self,
-        scope: &Scope,
-        fingerprint: &str,
-    ) -> Result<Vec<EntityVector>, StoreError>;
+    async fn entity_vectors(&self, scope: &Scope, fingerprint: &str)
+    -> Result<Vec<EntityVector>, StoreError>;
     /// Entities without a vector of this fingerprint.
     async fn entities_without_vector(
         &self,

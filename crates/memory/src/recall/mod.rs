@@ -118,7 +118,16 @@ pub async fn recall(
     let (nodes, mut candidates) = select::select(scored.collect(), settings);
     candidates.extend(messages);
     let elapsed = Elapsed { embed, fetch, score: milliseconds(started) };
-    Ok(Recalled { nodes, passages, entities, in_doubt, pinned, candidates, words_only: query.words_only, elapsed })
+    Ok(Recalled {
+        nodes,
+        passages,
+        entities,
+        in_doubt,
+        pinned,
+        candidates,
+        words_only: query.words_only,
+        elapsed,
+    })
 }
 
 fn milliseconds(since: Instant) -> f64 {

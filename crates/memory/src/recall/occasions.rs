@@ -7,7 +7,7 @@ use jiff::Timestamp;
 use super::RecallRequest;
 use super::words::{IndexedText, find_words};
 use crate::nodes::NodeKind;
-use crate::ports::{Corpus, StoreError, Store};
+use crate::ports::{Corpus, Store, StoreError};
 use crate::text::{fold, is_unspaced, moments, query_terms};
 
 /// Nodes that are looked at for an occasion's words.
@@ -98,10 +98,8 @@ fn occasions(folded: &str) -> Vec<String> {
             }
         }
     }
-    let words: Vec<&str> = folded
-        .split(|c: char| !c.is_alphanumeric() && c != '\'')
-        .filter(|word| !word.is_empty())
-        .collect();
+    let words: Vec<&str> =
+        folded.split(|c: char| !c.is_alphanumeric() && c != '\'').filter(|word| !word.is_empty()).collect();
     for at in 0..words.len() {
         found.extend(occasion_at(&words[at..]));
     }
@@ -115,11 +113,11 @@ fn occasion_at(words: &[&str]) -> Option<String> {
             let length = rest.iter().take(WORDS_MAX).position(|word| OCCASIONS.contains(word))?;
             Some(rest[..=length].join(" "))
         }
-        ["day" | "night" | "evening", "of" | "when" | "that" | "i" | "we" | "she" | "he" | "they", rest @ ..]
-            if !rest.is_empty() =>
-        {
-            Some(rest.iter().take(WORDS_MAX).copied().collect::<Vec<_>>().join(" "))
-        }
+        [
+            "day" | "night" | "evening",
+            "of" | "when" | "that" | "i" | "we" | "she" | "he" | "they",
+            rest @ ..,
+        ] if !rest.is_empty() => Some(rest.iter().take(WORDS_MAX).copied().collect::<Vec<_>>().join(" ")),
         _ => None,
     }
 }

@@ -17,6 +17,6 @@ pub use segment::fold;
 pub(crate) use segment::is_unspaced;
 pub use sentences::{Language, language, split_sentences};
 pub use terms::{QueryTerm, content_terms, index_terms, query_terms};
-pub use times::{TimePhrase, moments, named_times, time_phrases};
 pub(crate) use time_words::{asks_when, tells_when};
+pub use times::{TimePhrase, moments, named_times, time_phrases};
 pub use tokens::estimate_tokens;

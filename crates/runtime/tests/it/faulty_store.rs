@@ -17,9 +17,10 @@ use memory::mood::Mood;
 use memory::nodes::{NewNode, Node, NodeKind, RejectedMemory, Subject};
 use memory::ports::{
     AliasHit, AuthoredEntity, Captured, CommitOutcome, Corpus, CorpusSize, Embedding, EntityMentions,
-    EntityStore, EntityVector, Evidential, ExtractionCommit, FailedAttempt, FillingEdge, IndexedMessage, IndexedNode, LedgerStore, MessageStore,
-    NewMessage, NodeStore, PersonaRecord, PersonaStore, Phrase, PhraseHits, ReflectionCommit, SessionFilter,
-    SessionStore, StoreError, StoredVector, TimelineItem, UnembeddedEntity, UserRecord,
+    EntityStore, EntityVector, Evidential, ExtractionCommit, FailedAttempt, FillingEdge, IndexedMessage,
+    IndexedNode, LedgerStore, MessageStore, NewMessage, NodeStore, PersonaRecord, PersonaStore, Phrase,
+    PhraseHits, ReflectionCommit, SessionFilter, SessionStore, StoreError, StoredVector, TimelineItem,
+    UnembeddedEntity, UserRecord,
 };
 use memory::sessions::{CloseTrigger, Session, SessionPolicy};
 use memory::{PersonaId, Scope, UserId};

@@ -15,6 +15,8 @@ mod evidence;
 mod reflection;
 mod mentions;
 mod entities;
+mod identity;
+mod zones;
 mod mood;
 mod unbending;
 mod recovery;

@@ -123,9 +123,8 @@ pub(crate) async fn create(
     let aliases = aliases.into_iter().map(|alias| checked_name("aliases", alias));
     let aliases = aliases.collect::<Result<Vec<_>, _>>()?;
     let (runtime, of) = (app.runtime().clone(), scope.clone());
-    let work = async move {
-        Ok(runtime.create_entity(&of, canonical_name, new.kind, description, aliases).await?)
-    };
+    let work =
+        async move { Ok(runtime.create_entity(&of, canonical_name, new.kind, description, aliases).await?) };
     let created = changed(to_the_end(work).await?)?;
     one(&app, &scope, created).await
 }
@@ -258,7 +257,8 @@ fn no_entity() -> Problem {
 
 fn checked_name(field: &str, name: String) -> Result<String, Problem> {
     let name = name.trim();
-    let is_name = (1..=NAME_LENGTH_MAX).contains(&name.chars().count()) && !name.chars().any(char::is_control);
+    let is_name =
+        (1..=NAME_LENGTH_MAX).contains(&name.chars().count()) && !name.chars().any(char::is_control);
     if is_name {
         return Ok(name.to_owned());
     }
@@ -272,11 +272,7 @@ fn checked_description(text: String) -> Result<String, Problem> {
     Err(Problem::unprocessable(format!("description: at most {DESCRIPTION_LENGTH_MAX} characters")))
 }
 
-async fn one(
-    app: &App,
-    scope: &Scope,
-    entity: memory::entities::Entity,
-) -> Result<Json<Counted>, Problem> {
+async fn one(app: &App, scope: &Scope, entity: memory::entities::Entity) -> Result<Json<Counted>, Problem> {
     let entity = counted(app, scope, vec![entity]).await?.into_iter().next();
     entity.map(Json).ok_or_else(no_entity)
 }

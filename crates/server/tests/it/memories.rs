@@ -77,8 +77,7 @@ async fn remember(home: &Home, count: usize) -> (SessionId, Vec<NodeId>) {
         commit.links = event_ids.iter().map(|id| (*id, soot)).collect();
         commit.nodes = events;
         commit.rejected = vec![refused];
-        commit.entities =
-            vec![NewEntity::settled(soot, "Soot", EntityKind::Pet)];
+        commit.entities = vec![NewEntity::settled(soot, "Soot", EntityKind::Pet)];
         commit.aliases = vec![(soot, "Soot".to_owned(), "soot".to_owned())];
         commit.summary = Some("Wen told of his cat.".to_owned());
     })

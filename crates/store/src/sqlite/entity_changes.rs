@@ -142,10 +142,8 @@ impl Work<'_> {
         }
         // Of two that were taken for one, the one that was merged in is parted again.
         let (stays, parted) = if joined && id != first { (first, id) } else { (first, other) };
-        let before = Before {
-            identities: vec![self.identity(stays)?, self.identity(parted)?],
-            ..Before::default()
-        };
+        let before =
+            Before { identities: vec![self.identity(stays)?, self.identity(parted)?], ..Before::default() };
         self.connection
             .prepare_cached("UPDATE entities SET merged_into = NULL WHERE id = ?1")?
             .execute([parted.0.into_bytes()])?;
@@ -166,8 +164,7 @@ impl Work<'_> {
     fn rename(&self, id: EntityId, name: &str) -> Result<EntityChanged> {
         let Some(entity) = self.read(id)? else { return Ok(EntityChanged::NotThere) };
         let folded = fold_name(name);
-        let taken =
-            entity_queries::who_goes_by(self.connection, self.scope, &folded, entity.kind, Some(id))?;
+        let taken = entity_queries::who_goes_by(self.connection, self.scope, &folded, entity.kind, Some(id))?;
         if let Some(taken) = taken {
             return Ok(EntityChanged::NameTaken(Box::new(taken)));
         }
@@ -199,11 +196,7 @@ impl Work<'_> {
             .connection
             .prepare_cached("SELECT description, owner_override, described_at FROM entities WHERE id = ?1")?
             .query_row([id.0.into_bytes()], |row| {
-                Ok(Description {
-                    text: row.get(0)?,
-                    owner_override: row.get(1)?,
-                    described_at: row.get(2)?,
-                })
+                Ok(Description { text: row.get(0)?, owner_override: row.get(1)?, described_at: row.get(2)? })
             })?;
         let before = Before {
             description: Some(description),

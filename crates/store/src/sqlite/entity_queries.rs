@@ -205,11 +205,7 @@ pub(super) fn of_nodes(connection: &Connection, nodes: &[NodeId]) -> Result<Vec<
 }
 
 /// How often each was spoken of.
-pub(super) fn mentions(
-    connection: &Connection,
-    scope: i64,
-    ids: &[EntityId],
-) -> Result<Vec<EntityMentions>> {
+pub(super) fn mentions(connection: &Connection, scope: i64, ids: &[EntityId]) -> Result<Vec<EntityMentions>> {
     let mut statement = connection.prepare_cached(concat!(
         parts!(),
         " SELECT count(*) FILTER (WHERE n.type = 'event'), max(n.created_at)

@@ -24,9 +24,7 @@ pub(super) fn put(connection: &Connection, id: EntityId, model: i64, embedding: 
 /// Takes the vector away when the text it stands for has changed.
 pub(super) fn clear(connection: &Connection, id: EntityId) -> Result<()> {
     let id = id.0.into_bytes();
-    connection
-        .prepare_cached("UPDATE entities SET embedding_model = NULL WHERE id = ?1")?
-        .execute([id])?;
+    connection.prepare_cached("UPDATE entities SET embedding_model = NULL WHERE id = ?1")?.execute([id])?;
     connection.prepare_cached("DELETE FROM entity_vectors WHERE entity_id = ?1")?.execute([id])?;
     Ok(())
 }
@@ -38,8 +36,9 @@ pub(super) fn put_all(
     vectors: &[(UnembeddedEntity, Embedding)],
 ) -> Result<()> {
     let model = vectors::model_or_new(connection, fingerprint)?;
-    let mut current = connection
-        .prepare_cached("SELECT 1 FROM entities WHERE id = ?1 AND canonical_name = ?2 AND description IS ?3")?;
+    let mut current = connection.prepare_cached(
+        "SELECT 1 FROM entities WHERE id = ?1 AND canonical_name = ?2 AND description IS ?3",
+    )?;
     for (entity, embedding) in vectors {
         let key = params![entity.id.0.into_bytes(), entity.canonical_name, entity.description];
         if current.exists(key)? {

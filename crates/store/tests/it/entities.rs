@@ -63,7 +63,8 @@ async fn live_and_undo(acts: Vec<Act>) {
             Act::Describe(a) => (a, EntityChange::Describe { description: format!("said at {seconds}") }),
         };
         let by = ChangedBy::Owner;
-        let outcome = home.store.change_entity(&home.scope, id(place), change, by, at(seconds)).await.unwrap();
+        let outcome =
+            home.store.change_entity(&home.scope, id(place), change, by, at(seconds)).await.unwrap();
         if let memory::entities::EntityChanged::Changed(entities) = outcome {
             let named: usize = entities[0].aliases.len();
             assert!(named > 0);
@@ -71,7 +72,8 @@ async fn live_and_undo(acts: Vec<Act>) {
             views.push(view(&home).await);
         }
     }
-    let aliases = |(entities, _): &(Vec<Entity>, _)| -> usize { entities.iter().map(|e| e.aliases.len()).sum() };
+    let aliases =
+        |(entities, _): &(Vec<Entity>, _)| -> usize { entities.iter().map(|e| e.aliases.len()).sum() };
     assert!(views.iter().all(|view| aliases(view) >= NAMES.len()), "no name is ever lost");
     for entity in changed.into_iter().rev() {
         assert_eq!(view(&home).await, views.pop().unwrap());

@@ -1,6 +1,8 @@
 //! L5: who is whom, by likeness, by the user's word and by a person's hand, and all of it taken back.
 
-use memory::entities::{ChangedBy, Entity, EntityChange, EntityChanged, EntityKind, EntityUndone, MergeStatus};
+use memory::entities::{
+    ChangedBy, Entity, EntityChange, EntityChanged, EntityKind, EntityUndone, MergeStatus,
+};
 use memory::identifiers::{EntityId, NodeId};
 use memory::nodes::NewNode;
 use memory::ports::{
@@ -84,7 +86,15 @@ pub async fn a_merge_loses_nothing_and_is_undone_exactly(store: &dyn Store) -> O
     change(&stage, ids[0], EntityChange::Merge { other: ids[2] }, 20).await?;
     assert_eq!(all(&stage).await?[0].aliases, ["Kim", "Ines", "my cousin"]);
     assert!(matches!(
-        store.change_entity(&stage.scope, ids[0], EntityChange::Merge { other: ids[2] }, ChangedBy::Owner, at(21)).await?,
+        store
+            .change_entity(
+                &stage.scope,
+                ids[0],
+                EntityChange::Merge { other: ids[2] },
+                ChangedBy::Owner,
+                at(21)
+            )
+            .await?,
         EntityChanged::NotThere
     ));
     assert!(matches!(store.undo_entity_change(&stage.scope, ids[1]).await?, EntityUndone::ChangedSince));
@@ -169,7 +179,9 @@ pub async fn an_owner_names_and_describes(store: &dyn Store) -> Outcome {
     let created = store.create_entity(scope, new.clone(), at(0)).await?;
     assert!(matches!(&created, EntityChanged::Changed(entities) if entities[0].aliases == ["小黑", "黑黑"]));
     let again = AuthoredEntity { id: stage.entity_id(), canonical_name: "黑黑".to_owned(), ..new.clone() };
-    assert!(matches!(store.create_entity(scope, again, at(0)).await?, EntityChanged::NameTaken(by) if by.id == id));
+    assert!(
+        matches!(store.create_entity(scope, again, at(0)).await?, EntityChanged::NameTaken(by) if by.id == id)
+    );
     let namesake = AuthoredEntity {
         id: stage.entity_id(),
         kind: EntityKind::Person,

@@ -96,8 +96,7 @@ pub async fn evidence_that_is_gone_is_left_out(store: &dyn Store) -> Outcome {
     unproven.evidence = vec![gone];
     let somebody = stage.entity_id();
     let mut commit = stage.extraction(&session, 1, vec![half.clone(), unproven.clone()]);
-    commit.entities =
-        vec![NewEntity::settled(somebody, "Kim", EntityKind::Person)];
+    commit.entities = vec![NewEntity::settled(somebody, "Kim", EntityKind::Person)];
     commit.links = vec![(unproven.id, somebody), (half.id, stage.entity_id()), (half.id, somebody)];
     commit.supersessions = vec![Supersession { older: half.id, newer: unproven.id }];
     assert_eq!(store.commit_extraction(commit).await?, CommitOutcome::Committed);

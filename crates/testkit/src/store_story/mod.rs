@@ -20,8 +20,8 @@ pub use capture::{
 };
 pub use entities::{
     a_merge_loses_nothing_and_is_undone_exactly, an_owner_names_and_describes,
-    defect_07_merging_two_settled_entities_has_an_effect, doubts_are_settled, entity_vectors_follow_their_text,
-    of_many_links_the_newest_and_the_weightiest_are_given,
+    defect_07_merging_two_settled_entities_has_an_effect, doubts_are_settled,
+    entity_vectors_follow_their_text, of_many_links_the_newest_and_the_weightiest_are_given,
 };
 pub use extraction::{
     a_merged_mention_is_counted, a_refused_memory_waits_for_a_person, a_superseded_node_stays_in_history,

@@ -98,7 +98,8 @@ fn day_name(text: &str, calendar: Calendar) -> Option<(Option<Named>, usize)> {
 
 /// 上周, 上周三, 这个星期天, 下下周, 上周末; 周三 alone.
 fn in_week(text: &str, calendar: Calendar) -> Option<(Option<Named>, usize)> {
-    let (offset, length) = offset_of(text, &[("上上", -2), ("下下", 2), ("上", -1), ("下", 1), ("这", 0), ("本", 0)]);
+    let (offset, length) =
+        offset_of(text, &[("上上", -2), ("下下", 2), ("上", -1), ("下", 1), ("这", 0), ("本", 0)]);
     let rest = &text[length..];
     let rest = rest.strip_prefix('个').filter(|_| length > 0).unwrap_or(rest);
     let week = WEEKS.into_iter().find(|week| rest.starts_with(week))?;
@@ -137,9 +138,8 @@ fn in_month(text: &str, calendar: Calendar) -> Option<(Option<Named>, usize)> {
         return None;
     }
     let (first, last) = calendar.month(offset)?;
-    let part = |from: i8, to: i8| {
-        Some((first.with().day(from).build().ok()?, first.with().day(to).build().ok()?))
-    };
+    let part =
+        |from: i8, to: i8| Some((first.with().day(from).build().ok()?, first.with().day(to).build().ok()?));
     let (days, rest) = if let Some(rest) = rest.strip_prefix('初') {
         (part(1, 10), rest)
     } else if let Some(rest) = rest.strip_prefix('中') {
@@ -184,12 +184,8 @@ fn part_of_year(text: &str, year: i16) -> Option<(Option<Days>, usize)> {
             None => (month_of(year, month), length),
         });
     }
-    let seasons = [
-        ("春", Season::Spring),
-        ("夏", Season::Summer),
-        ("秋", Season::Autumn),
-        ("冬", Season::Winter),
-    ];
+    let seasons =
+        [("春", Season::Spring), ("夏", Season::Summer), ("秋", Season::Autumn), ("冬", Season::Winter)];
     let season = seasons.into_iter().find(|(word, _)| text.starts_with(word));
     if let Some((word, season)) = season {
         let ending = ["天", "季"].into_iter().find(|ending| text[word.len()..].starts_with(ending))?;
@@ -207,7 +203,8 @@ fn few(text: &str, calendar: Calendar) -> Option<(Option<Named>, usize)> {
         return Some((calendar.days(-FEW_DAYS_MOST, -2).map(Named::unsure), "前几天".len()));
     }
     let month = 30;
-    for (word, days) in [("半个月前", 15), ("半个月以前", 15), ("半年前", 6 * month), ("半年以前", 6 * month)] {
+    for (word, days) in [("半个月前", 15), ("半个月以前", 15), ("半年前", 6 * month), ("半年以前", 6 * month)]
+    {
         if text.starts_with(word) {
             let slack = days / 4;
             return Some((calendar.days(-days - slack, -days + slack).map(Named::sure), word.len()));
@@ -274,7 +271,8 @@ fn spelled_year(text: &str) -> Option<(i16, usize)> {
     let mut year = 0_i16;
     for _ in 0..4 {
         let letter = letters.next()?;
-        let digit = if matches!(letter, '〇' | '零') { 0 } else { DIGITS.chars().position(|d| d == letter)? + 1 };
+        let digit =
+            if matches!(letter, '〇' | '零') { 0 } else { DIGITS.chars().position(|d| d == letter)? + 1 };
         year = year * 10 + i16::try_from(digit).ok()?;
     }
     let rest = letters.as_str().strip_prefix('年')?;

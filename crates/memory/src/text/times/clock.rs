@@ -47,7 +47,10 @@ fn clock(word: &str, before: Option<&str>, after: Option<&str>) -> Option<Time> 
         Some("pm" | "p.m") if (1..=12).contains(&hour) => at(hour % 12 + 12, minutes),
         Some("am" | "a.m") if (1..=12).contains(&hour) => at(hour % 12, minutes),
         // Without any mark it is a time only after "at", or with minutes: 17:30.
-        _ if (before == Some("at") || ending == Some("o'clock")) && minute.is_none() && (1..=12).contains(&hour) => {
+        _ if (before == Some("at") || ending == Some("o'clock"))
+            && minute.is_none()
+            && (1..=12).contains(&hour) =>
+        {
             at(if hour <= BARE_AFTERNOON_LAST { hour + 12 } else { hour }, 0)
         }
         _ if digits.contains(':') || (before == Some("at") && minute.is_some()) => at(hour, minutes),
@@ -115,9 +118,7 @@ fn part_of_day(text: &str) -> Option<Part> {
 /// The number that a text ends with, and its bytes.
 fn number_before(text: &str) -> Option<(i64, usize)> {
     let starts = text.char_indices().rev().take(3).map(|(at, _)| at);
-    let whole = starts.filter_map(|at| {
-        number(&text[at..]).filter(|(_, length)| at + length == text.len())
-    });
+    let whole = starts.filter_map(|at| number(&text[at..]).filter(|(_, length)| at + length == text.len()));
     whole.last()
 }
 

@@ -100,8 +100,7 @@ pub fn named_times(
     week_start: Weekday,
 ) -> Vec<(Timestamp, Timestamp)> {
     let phrases = time_phrases(text, now, zone, week_start).into_iter().filter(|phrase| !phrase.present);
-    let spans: BTreeSet<(Timestamp, Timestamp)> =
-        phrases.map(|phrase| (phrase.start, phrase.end)).collect();
+    let spans: BTreeSet<(Timestamp, Timestamp)> = phrases.map(|phrase| (phrase.start, phrase.end)).collect();
     spans.into_iter().collect()
 }
 

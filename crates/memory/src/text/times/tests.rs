@@ -76,7 +76,9 @@ fn english_times() {
     for (text, expected) in cases {
         assert_eq!(spans(text), expected, "{text}");
     }
-    for nothing in ["I may march today", "31 February, or 40 June", "this may help", "this year", "tonight", ""] {
+    for nothing in
+        ["I may march today", "31 February, or 40 June", "this may help", "this year", "tonight", ""]
+    {
         assert!(spans(nothing).is_empty(), "{nothing}");
     }
 }
@@ -181,8 +183,12 @@ fn days_are_as_long_as_the_zone_makes_them() {
     assert_eq!(hours("2026-10-26T12:00:00Z", "Europe/Berlin"), 25, "the clock went back");
     assert_eq!(hours("2026-03-09T12:00:00Z", "America/New_York"), 23);
     // In Cairo the clock goes from midnight to one: the day has no midnight.
-    let (start, _) =
-        named_times("yesterday", "2024-04-27T12:00:00Z".parse().unwrap(), &zone("Africa/Cairo"), Weekday::Monday)[0];
+    let (start, _) = named_times(
+        "yesterday",
+        "2024-04-27T12:00:00Z".parse().unwrap(),
+        &zone("Africa/Cairo"),
+        Weekday::Monday,
+    )[0];
     assert_eq!(start.to_zoned(zone("Africa/Cairo")).to_string(), "2024-04-26T01:00:00+03:00[Africa/Cairo]");
 }
 
@@ -212,7 +218,9 @@ fn a_clock_time_belongs_to_the_day_that_is_named() {
         let moment = phrases[0].moment.map(|at| at.to_zoned(zone("Asia/Shanghai")).datetime().to_string());
         assert_eq!(moment.as_deref(), Some(expected), "{text}");
     }
-    for text in ["tomorrow", "last week at 5", "明天", "明天早一点", "yesterday and tomorrow at 5", "昨晚十二点"] {
+    for text in
+        ["tomorrow", "last week at 5", "明天", "明天早一点", "yesterday and tomorrow at 5", "昨晚十二点"]
+    {
         let phrases = time_phrases(text, now(), &zone("Asia/Shanghai"), Weekday::Monday);
         assert!(phrases.iter().all(|phrase| phrase.moment.is_none()), "{text}");
     }

@@ -49,9 +49,11 @@ impl EntityStore for FakeStore {
         let of_scope = data.entities.iter().filter(|(of, _)| of == scope).map(|(_, entity)| entity);
         let hits = of_scope.flat_map(|entity| {
             let names = entity.aliases.iter().map(|alias| fold_name(alias));
-            names
-                .filter(|name| folded.contains(name))
-                .map(|folded| AliasHit { folded, entity: entity.clone(), named: entity.id })
+            names.filter(|name| folded.contains(name)).map(|folded| AliasHit {
+                folded,
+                entity: entity.clone(),
+                named: entity.id,
+            })
         });
         Ok(hits.collect())
     }
