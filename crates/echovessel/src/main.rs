@@ -55,6 +55,7 @@ async fn with_config(shared: &Shared, home: &Home, command: Command) -> anyhow::
     match command {
         Command::Chat(asked) => commands::chat::chat(&config, home, &asked).await,
         Command::Recall(asked) => commands::recall::recall(shared, &config, home, &asked).await,
+        Command::Memory { command } => commands::memory::memory(shared, &config, home, &command).await,
         Command::Model { command } => {
             commands::model::model(shared, &wiring::model_folder(&config, home), command).await
         }

@@ -4,7 +4,8 @@ use jiff::Timestamp;
 use memory::Scope;
 use memory::consolidate::Formed;
 use memory::entities::Entity;
-use memory::identifiers::{MessageId, SessionId, TurnId};
+use memory::forget::Taken;
+use memory::identifiers::{ErasureId, MessageId, SessionId, TurnId};
 use memory::mood::Mood;
 use memory::nodes::{NewNode, Subject};
 use serde_json::{Value, json};
@@ -100,6 +101,13 @@ pub enum Event {
         /// The entity as it stands.
         entity: Box<Entity>,
     },
+    /// Something was forgotten.
+    Forgotten {
+        /// The receipt, if it was erased.
+        receipt: Option<ErasureId>,
+        /// What went. Nothing named: all of it.
+        taken: Box<Taken>,
+    },
 }
 
 impl Event {
@@ -154,6 +162,14 @@ impl Event {
                 json!({"entity_id": entity.id, "canonical_name": entity.canonical_name, "kind": entity.kind,
                     "description": entity.description, "updated_at": entity.updated_at,
                     "source": if entity.owner_override { "owner" } else { "slow_tick" }}),
+            ),
+            Self::Forgotten { receipt, taken } => (
+                "memory.forgotten",
+                json!({"receipt_id": receipt, "message_ids": taken.messages, "event_ids": taken.events,
+                    "thought_ids": taken.thoughts, "intention_ids": taken.intentions,
+                    "expectation_ids": taken.expectations, "entity_ids": taken.entities,
+                    "session_ids": taken.sessions, "turn_ids": taken.turns, "rewritten_ids": taken.rewritten,
+                    "all": taken.is_empty()}),
             ),
         }
     }

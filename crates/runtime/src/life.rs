@@ -26,6 +26,7 @@ use tokio_util::task::TaskTracker;
 
 use crate::broadcast::Broadcast;
 use crate::events::Event;
+use crate::forget::Forgettings;
 use crate::inbox::{AcceptError, Accepted, Conversation, Incoming};
 use crate::turn::TurnEvent;
 
@@ -86,7 +87,7 @@ pub struct Parts {
 /// A persona's life, seen from outside. Cheap to clone.
 #[derive(Clone)]
 pub struct Runtime {
-    life: Arc<Life>,
+    pub(crate) life: Arc<Life>,
 }
 
 pub(crate) struct Life {
@@ -104,6 +105,8 @@ pub(crate) struct Life {
     pub(crate) session_ended: Notify,
     /// Messages or nodes were written: there may be vectors to make.
     pub(crate) written: Notify,
+    /// Acts of forgetting, and what must not outlive them.
+    pub(crate) forgettings: Forgettings,
     /// One recall at a time may be told apart from background embedding: turns go first.
     pub(crate) turns_running: AtomicU64,
 }
@@ -123,6 +126,7 @@ impl Runtime {
             tasks: TaskTracker::new(),
             session_ended: Notify::new(),
             written: Notify::new(),
+            forgettings: Forgettings::default(),
             turns_running: AtomicU64::new(0),
         };
         Self { life: Arc::new(life) }
@@ -292,6 +296,10 @@ impl Life {
 
     pub(crate) fn ids(&self) -> &dyn Ids {
         &*self.parts.ids
+    }
+
+    pub(crate) fn broadcast(&self) -> &Broadcast {
+        &self.parts.broadcast
     }
 
     pub(crate) fn tell(&self, scope: &Scope, event: Event) {

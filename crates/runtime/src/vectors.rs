@@ -54,6 +54,7 @@ async fn fill_all(life: &Life, embedder: &dyn Embedder) -> Result<(), BackfillEr
         while life.turns_running.load(Ordering::Relaxed) > 0 && !life.stopping.is_cancelled() {
             life.clock().sleep(YIELD_TO_TURN).await;
         }
+        let forgotten = life.forgettings.of_all();
         let nodes = life.store().nodes_without_vector(fingerprint, BATCH).await?;
         let messages = life.store().messages_without_vector(fingerprint, BATCH).await?;
         fill_entities(life, embedder).await?;
@@ -75,6 +76,11 @@ async fn fill_all(life: &Life, embedder: &dyn Embedder) -> Result<(), BackfillEr
             nodes.iter().map(|node| node.id).zip(embeddings.by_ref()).collect();
         let of_messages: Vec<(_, Embedding)> =
             messages.iter().map(|message| message.id).zip(embeddings).collect();
+        let _nothing_is_forgotten = life.forgettings.hold().await;
+        if life.forgettings.of_all() != forgotten {
+            // A text may have changed meanwhile, and its vector would still say the old one.
+            continue;
+        }
         life.store().put_node_vectors(fingerprint, of_nodes).await?;
         life.store().put_message_vectors(fingerprint, of_messages).await?;
     }

@@ -17,3 +17,4 @@ mod crash;
 mod crowd;
 mod trust;
 mod command_line;
+mod forgetting;

@@ -223,10 +223,10 @@ impl Consolidator<'_> {
             .filter(|(one, other)| kinds_agree(one.entity.kind, other.entity.kind))
             .min_by_key(|(one, other)| !in_doubt(&one.entity, &other.entity));
         match (pair, of_a.as_slice(), of_b.as_slice()) {
+            // Two names of one entity: only names that came together by a merge can be parted.
             (Some((one, other)), ..) if one.entity.id == other.entity.id => {
-                if !clarification.same && one.named != other.named {
-                    named.identities.push(settled(one.named, other.named, false));
-                }
+                let parted = !clarification.same && one.named != other.named;
+                named.identities.extend(parted.then(|| settled(one.named, other.named, false)));
             }
             (Some((one, other)), ..) => {
                 // Of two settled ones the newer becomes part of the older.

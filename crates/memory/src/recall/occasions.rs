@@ -61,9 +61,8 @@ pub(super) async fn days_of_occasions(
             continue;
         }
         let words = find_words(store, &request.scope, Corpus::Nodes, terms.iter(), LOOKED_AT).await?;
-        let seqs: Vec<i64> = words.seqs.iter().copied().collect();
         let mut times: Vec<(Timestamp, Timestamp)> = store
-            .nodes_numbered(&request.scope, &seqs)
+            .nodes_numbered(&request.scope, &words.seqs)
             .await?
             .into_iter()
             .filter(|indexed| indexed.node.kind == NodeKind::Event)

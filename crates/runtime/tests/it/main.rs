@@ -21,6 +21,7 @@ mod mood;
 mod unbending;
 mod recovery;
 mod vectors;
+mod forgetting;
 
 mod world;
 mod workshop;

@@ -18,6 +18,7 @@ mod openai;
 mod persona;
 mod memories;
 mod entities;
+mod forgetting;
 mod sessions;
 mod daemon;
 mod socket;

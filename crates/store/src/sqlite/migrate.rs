@@ -22,8 +22,13 @@ pub(super) const MIGRATIONS: &[Migration] = &[
     Migration { number: 1, name: "memory", sql: include_str!("../../migrations/sqlite/0001_memory.sql") },
     Migration {
         number: 2,
+        name: "forgetting",
+        sql: include_str!("../../migrations/sqlite/0002_forgetting.sql"),
+    },
+    Migration {
+        number: 3,
         name: "entity_identity",
-        sql: include_str!("../../migrations/sqlite/0002_entity_identity.sql"),
+        sql: include_str!("../../migrations/sqlite/0003_entity_identity.sql"),
     },
 ];
 
@@ -85,7 +90,7 @@ pub(super) fn migrate(
     let written = |failure: rusqlite::Error| Failure::from(failure).of_write();
     let found = version(connection).map_err(written)?;
     for migration in migrations.iter().filter(|migration| migration.number > found) {
-        // A database that is only coming into being has nothing to keep.
+        // A new database holds nothing to keep.
         if found > 0 {
             back_up(connection, &backup_path(path, migration.number))?;
         }

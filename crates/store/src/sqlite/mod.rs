@@ -22,6 +22,7 @@ mod words;
 mod vectors;
 mod ledger;
 mod timeline;
+mod forget;
 mod scopes;
 mod rows;
 mod check;

@@ -7,3 +7,4 @@ mod files;
 mod group_commit;
 mod home;
 mod story;
+mod forgetting;

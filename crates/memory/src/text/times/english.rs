@@ -147,11 +147,11 @@ fn beside_present(words: &[&str], calendar: Calendar) -> Option<Found> {
         (None, "christmas") => Box::new(|year| one_day(year, 12, 25)),
         _ => return None,
     };
-    let years = (-2..=2).filter_map(|offset| days_of_year(calendar.year_number(offset)?));
+    let mut years = (-2..=2).filter_map(|offset| days_of_year(calendar.year_number(offset)?));
     let days = match offset {
-        -1 => years.filter(|days| days.1 < calendar.today).last(),
-        0 => years.into_iter().find(|days| days.1 >= calendar.today),
-        _ => years.into_iter().find(|days| days.0 > calendar.today),
+        -1 => years.rfind(|days| days.1 < calendar.today),
+        0 => years.find(|days| days.1 >= calendar.today),
+        _ => years.find(|days| days.0 > calendar.today),
     };
     Some((Named::unsure(days?), 2))
 }
