@@ -5,6 +5,7 @@ use std::path::PathBuf;
 use std::sync::Arc;
 
 use anyhow::Context as _;
+use jiff::civil::Weekday;
 use jiff::tz::TimeZone;
 use llm::{ProviderSettings, TierModels};
 use memory::PersonaId;
@@ -174,6 +175,7 @@ pub(crate) fn recall_settings(config: &Config) -> RecallSettings {
         .with(Signal::Asks, weights.asks)
         .with(Signal::Answers, weights.answers);
     settings.half_life_days = recall.half_life.0.as_secs_f64() / 86_400.0;
+    settings.week_start = if recall.week_start == "sunday" { Weekday::Sunday } else { Weekday::Monday };
     settings
 }
 

@@ -122,8 +122,7 @@ impl Replay<'_> {
         settings: &RecallSettings,
     ) -> anyhow::Result<Vec<RankedMessage>> {
         let asked_at = question.at.unwrap_or(last);
-        let names = &settings.speaker_names;
-        let query = Query::new(&question.text, asked_at, &TimeZone::UTC, names, self.embedder).await;
+        let query = Query::new(&question.text, asked_at, &TimeZone::UTC, settings, self.embedder).await;
         if let Some(reason) = query.words_only.clone().filter(|_| self.embedder.is_some()) {
             anyhow::bail!("the question could not be embedded: {reason}");
         }

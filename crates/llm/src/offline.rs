@@ -12,6 +12,7 @@ mod reflection;
 mod sentences;
 
 mod entities;
+mod clarification;
 mod peaks;
 mod rewrite;
 mod self_statements;

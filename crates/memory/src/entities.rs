@@ -58,7 +58,126 @@ pub enum MergeStatus {
     Disambiguated,
 }
 
-/// A stored entity.
+/// What a cosine says of a new name and a known entity of an agreeing kind.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Likeness {
+    /// The same one.
+    Same,
+    /// Perhaps the same: the persona may ask.
+    Uncertain,
+    /// Somebody else.
+    Different,
+}
+
+/// Cosine above which a new name is a known entity.
+pub const SAME_COSINE_ABOVE: f32 = 0.85;
+/// Cosine from which a new name may be a known entity.
+pub const UNCERTAIN_COSINE_MIN: f32 = 0.65;
+
+impl Likeness {
+    /// The seed's two thresholds: above 0.85 the same, from 0.65 uncertain.
+    pub fn of_cosine(cosine: f32) -> Self {
+        if cosine > SAME_COSINE_ABOVE {
+            Self::Same
+        } else if cosine >= UNCERTAIN_COSINE_MIN {
+            Self::Uncertain
+        } else {
+            Self::Different
+        }
+    }
+}
+
+/// Whether both may be one: the same kind, or one that nobody could tell.
+pub fn kinds_agree(a: EntityKind, b: EntityKind) -> bool {
+    a == b || a == EntityKind::Other || b == EntityKind::Other
+}
+
+/// What of an entity is embedded: `name. description`, or the name alone.
+pub fn embedded_text(name: &str, description: Option<&str>) -> String {
+    match description.map(str::trim).filter(|text| !text.is_empty()) {
+        Some(description) => format!("{name}. {description}"),
+        None => name.to_owned(),
+    }
+}
+
+/// Who changed what is known of an entity.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum ChangedBy {
+    /// A person who keeps the memory.
+    Owner,
+    /// The user, in a talk.
+    Conversation,
+    /// Nobody: the names are as good as the same.
+    Likeness,
+}
+
+/// A change of an entity; each can be undone.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum EntityChange {
+    /// It and the other are one. An uncertain one becomes part of a settled one, the newer of two uncertain ones part
+    /// of the older; of two settled ones the entity becomes part of the other.
+    Merge {
+        /// The other.
+        other: EntityId,
+    },
+    /// It and the other are two.
+    Separate {
+        /// The other.
+        other: EntityId,
+    },
+    /// It is shown by another name; the old one stays an alias.
+    Rename {
+        /// The name, as written.
+        name: String,
+    },
+    /// A person says what it is. Nobody else overwrites that.
+    Describe {
+        /// May be empty: then nothing is to be said of it.
+        description: String,
+    },
+}
+
+/// What a change came to.
+#[derive(Clone, Debug, PartialEq)]
+pub enum EntityChanged {
+    /// It is done. Of a merge the one that stays comes first, then the other as it was.
+    Changed(Vec<Entity>),
+    /// One of them is not there, or is part of another already.
+    NotThere,
+    /// Somebody of an agreeing kind goes by this name.
+    NameTaken(Box<Entity>),
+}
+
+/// What became of an undoing.
+#[derive(Clone, Debug, PartialEq)]
+pub enum EntityUndone {
+    /// The last change is undone: which it was, and the entities as they are again.
+    Undone {
+        /// `merge`, `separate`, `rename` or `describe`.
+        change: &'static str,
+        /// As they are again.
+        entities: Vec<Entity>,
+    },
+    /// Nothing was changed, or all of it is undone.
+    NothingToUndo,
+    /// The other entity of the change was changed since; that has to be undone first.
+    ChangedSince,
+    /// There is no such entity.
+    NotThere,
+}
+
+/// Which of two that are one becomes part of the other: (it, the one that stays). See [`EntityChange::Merge`].
+pub fn merge_order<'a>(entity: &'a Entity, other: &'a Entity) -> (&'a Entity, &'a Entity) {
+    let uncertain = |entity: &Entity| entity.merge_status == MergeStatus::Uncertain;
+    match (uncertain(entity), uncertain(other)) {
+        (false, true) => (other, entity),
+        (true, true) if (entity.created_at, entity.id) < (other.created_at, other.id) => (other, entity),
+        _ => (entity, other),
+    }
+}
+
+/// A stored entity. What was merged into it is part of it: its names are among the aliases, its links among the
+/// entity's, and its description stands where the entity has none.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct Entity {
     /// Its id.
@@ -83,10 +202,13 @@ pub struct Entity {
     pub updated_at: Timestamp,
 }
 
-/// The form in which names are compared: NFKC, case folded, inner white space as one blank.
+/// The form in which names are compared: NFKC, case folded, the typographic apostrophe as the plain one, inner white
+/// space as one blank.
 pub fn fold_name(name: &str) -> String {
-    let folded: String = name.nfkc().flat_map(char::to_lowercase).collect();
-    folded.split_whitespace().collect::<Vec<_>>().join(" ")
+    // By way of the upper case, as in Unicode's case folding: `ß` is `ss`, a final sigma is a sigma.
+    let folded = name.nfkc().flat_map(char::to_uppercase).flat_map(char::to_lowercase);
+    let plain: String = folded.map(|c| if c == '\u{2019}' { '\'' } else { c }).nfkc().collect();
+    plain.split_whitespace().collect::<Vec<_>>().join(" ")
 }
 
 /// Whether a folded name stands in a folded text: anywhere for scripts without blanks between words, at word borders
@@ -98,12 +220,67 @@ pub fn name_stands_in(text: &str, name: &str) -> bool {
 
 #[cfg(test)]
 mod tests {
+    use proptest::prelude::*;
+
     use super::*;
 
     #[test]
     fn names_are_compared_after_normalisation() {
         assert_eq!(fold_name("Ｔｏｍ  Brown "), "tom brown");
         assert_eq!(fold_name("小黑"), "小黑");
+    }
+
+    #[test]
+    fn case_is_folded_in_every_script() {
+        assert_eq!(fold_name("STRASSE"), fold_name("Straße"));
+        assert_eq!(fold_name("ΟΔΥΣΣΕΥΣ"), fold_name("Οδυσσευς"));
+        assert_eq!(fold_name("O\u{2019}Brien"), fold_name("o'brien"));
+        assert_eq!(fold_name("Иван"), "иван");
+    }
+
+    proptest! {
+        #[test]
+        fn folding_twice_changes_nothing(name in "\\PC{0,12}") {
+            let folded = fold_name(&name);
+            prop_assert_eq!(fold_name(&folded), folded);
+        }
+    }
+
+    #[test]
+    fn the_thresholds_are_the_seeds() {
+        let cases = [
+            (0.86, Likeness::Same),
+            (0.85, Likeness::Uncertain),
+            (0.65, Likeness::Uncertain),
+            (0.64, Likeness::Different),
+        ];
+        for (cosine, expected) in cases {
+            assert_eq!(Likeness::of_cosine(cosine), expected, "{cosine}");
+        }
+    }
+
+    #[test]
+    fn the_uncertain_one_becomes_part_of_the_settled_one_and_the_newer_of_the_older() {
+        let entity = |number: i64, merge_status| Entity {
+            id: EntityId(uuid::Uuid::from_u128(number.unsigned_abs().into())),
+            canonical_name: String::new(),
+            kind: EntityKind::Person,
+            description: None,
+            owner_override: false,
+            merge_status,
+            merge_target: None,
+            aliases: Vec::new(),
+            created_at: Timestamp::UNIX_EPOCH + jiff::SignedDuration::from_secs(number),
+            updated_at: Timestamp::UNIX_EPOCH,
+        };
+        let (old, new) = (entity(1, MergeStatus::Confirmed), entity(2, MergeStatus::Disambiguated));
+        let (early, late) = (entity(3, MergeStatus::Uncertain), entity(4, MergeStatus::Uncertain));
+        assert_eq!(merge_order(&old, &new), (&old, &new), "as asked");
+        assert_eq!(merge_order(&new, &old), (&new, &old), "as asked");
+        assert_eq!(merge_order(&old, &early), (&early, &old));
+        assert_eq!(merge_order(&early, &old), (&early, &old));
+        assert_eq!(merge_order(&early, &late), (&late, &early));
+        assert_eq!(merge_order(&late, &early), (&late, &early));
     }
 
     #[test]

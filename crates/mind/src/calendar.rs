@@ -65,7 +65,7 @@ impl DayBucket {
     }
 }
 
-/// What follows a memory's text: ` · event 2026-03-05 · status=upcoming (in 2 days)` (`due` for promises and
+/// What follows a memory's text: ` · event 2026-03-05 · status=planned (in 2 days)` (`due` for promises and
 /// expectations), or when it was noted if it has no time of its own: ` · noted 2026-02-20 (11 days ago)`.
 pub(crate) fn time_phrase(node: &Node, now: Timestamp, zone: &TimeZone) -> String {
     match node.event_time {
@@ -78,7 +78,7 @@ pub(crate) fn time_phrase(node: &Node, now: Timestamp, zone: &TimeZone) -> Strin
         }
         None => {
             let noted = date(node.created_at, zone);
-            format!(" · noted {noted} ({})", days_ago(days_between(noted, date(now, zone)), "today"))
+            format!(" · noted {noted} ({})", days_ago(days_between(noted, date(now, zone))))
         }
     }
 }
@@ -97,43 +97,34 @@ fn span(time: EventTime, zone: &TimeZone) -> String {
     }
 }
 
+/// `past` counts from the end, `planned` to the start, `active` from the start; all in whole calendar days.
 fn status(time: EventTime, now: Timestamp, zone: &TimeZone) -> String {
     let end = time.end.unwrap_or(time.start);
     let today = date(now, zone);
     let (first_day, last_day) = (date(time.start, zone), date(end, zone));
     if end < now {
-        format!("status=past ({})", days_ago(days_between(last_day, today), "earlier today"))
-    } else if time.start > now {
-        format!("status=upcoming ({})", days_ahead(days_between(today, first_day)))
-    } else if first_day == last_day {
-        "status=active (today)".to_owned()
-    } else {
-        let days = days_between(first_day, today);
-        format!(
-            "status=active ({})",
-            if days == 0 { "started today".to_owned() } else { counted(days, "in") }
-        )
+        return format!("status=past ({})", days_ago(days_between(last_day, today)));
+    }
+    if time.start > now {
+        return match days_between(today, first_day) {
+            ..=0 => "status=planned (today)".to_owned(),
+            1 => "status=planned (in 1 day)".to_owned(),
+            days => format!("status=planned (in {days} days)"),
+        };
+    }
+    match days_between(first_day, today) {
+        ..=0 => "status=active (just started)".to_owned(),
+        1 => "status=active (1 day in)".to_owned(),
+        days => format!("status=active ({days} days in)"),
     }
 }
 
-fn days_ago(days: i32, same_day: &str) -> String {
+fn days_ago(days: i32) -> String {
     match days {
-        ..=0 => same_day.to_owned(),
-        1 => "yesterday".to_owned(),
-        _ => counted(days, "ago"),
+        ..=0 => "today".to_owned(),
+        1 => "1 day ago".to_owned(),
+        _ => format!("{days} days ago"),
     }
-}
-
-fn days_ahead(days: i32) -> String {
-    match days {
-        ..=0 => "later today".to_owned(),
-        1 => "tomorrow".to_owned(),
-        _ => format!("in {days} days"),
-    }
-}
-
-fn counted(days: i32, word: &str) -> String {
-    if days == 1 { format!("1 day {word}") } else { format!("{days} days {word}") }
 }
 
 /// Midnight is what a date without an hour is stored as.
@@ -183,13 +174,13 @@ mod tests {
         };
         let cases = [
             ("2026-03-01T00:00:00Z", Some("2026-03-01T23:59:59Z"), "2026-03-01 status=past (2 days ago)"),
-            ("2026-03-02T15:00:00Z", None, "2026-03-02 15:00 status=past (yesterday)"),
-            ("2026-03-03T09:00:00Z", None, "2026-03-03 09:00 status=past (earlier today)"),
-            ("2026-03-03T00:00:00Z", Some("2026-03-03T23:59:59Z"), "2026-03-03 status=active (today)"),
+            ("2026-03-02T15:00:00Z", None, "2026-03-02 15:00 status=past (1 day ago)"),
+            ("2026-03-03T09:00:00Z", None, "2026-03-03 09:00 status=past (today)"),
+            ("2026-03-03T00:00:00Z", Some("2026-03-03T23:59:59Z"), "2026-03-03 status=active (just started)"),
             (
                 "2026-03-03T08:00:00Z",
                 Some("2026-03-09T00:00:00Z"),
-                "2026-03-03~2026-03-09 status=active (started today)",
+                "2026-03-03~2026-03-09 status=active (just started)",
             ),
             (
                 "2026-03-02T00:00:00Z",
@@ -201,9 +192,9 @@ mod tests {
                 Some("2026-03-09T00:00:00Z"),
                 "2026-02-27~2026-03-09 status=active (4 days in)",
             ),
-            ("2026-03-03T18:30:00Z", None, "2026-03-03 18:30 status=upcoming (later today)"),
-            ("2026-03-04T00:00:00Z", None, "2026-03-04 status=upcoming (tomorrow)"),
-            ("2026-03-10T00:00:00Z", None, "2026-03-10 status=upcoming (in 7 days)"),
+            ("2026-03-03T18:30:00Z", None, "2026-03-03 18:30 status=planned (today)"),
+            ("2026-03-04T00:00:00Z", None, "2026-03-04 status=planned (in 1 day)"),
+            ("2026-03-10T00:00:00Z", None, "2026-03-10 status=planned (in 7 days)"),
         ];
         for (start, end, expected) in cases {
             assert_eq!(phrase(start, end), expected);

@@ -185,15 +185,12 @@ impl Bench {
             nodes,
             rejected: Vec::new(),
             entities: if named {
-                vec![NewEntity {
-                    id: cat,
-                    canonical_name: "小黑".to_owned(),
-                    kind: memory::entities::EntityKind::Pet,
-                }]
+                vec![NewEntity::settled(cat, "小黑", memory::entities::EntityKind::Pet)]
             } else {
                 Vec::new()
             },
             aliases: if named { vec![(cat, "小黑".to_owned(), "小黑".to_owned())] } else { Vec::new() },
+            identities: Vec::new(),
             mentions: Vec::new(),
             supersessions: Vec::new(),
             mood: None,

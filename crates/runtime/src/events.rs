@@ -3,6 +3,7 @@
 use jiff::Timestamp;
 use memory::Scope;
 use memory::consolidate::Formed;
+use memory::entities::Entity;
 use memory::forget::Taken;
 use memory::identifiers::{EntityId, ErasureId, MessageId, NodeId, SessionId, TurnId};
 use memory::messages::Message;
@@ -128,6 +129,11 @@ pub enum Event {
         /// Where it was said.
         channel_id: String,
     },
+    /// What an entity is was written.
+    EntityDescribed {
+        /// The entity as it stands.
+        entity: Box<Entity>,
+    },
     /// Something was forgotten.
     Forgotten {
         /// The receipt, if it was erased.
@@ -204,6 +210,12 @@ impl Event {
             Self::MessageDeleted { message_id, turn_id, channel_id } => (
                 "chat.message.deleted",
                 json!({"message_id": message_id, "turn_id": turn_id, "source_channel_id": channel_id}),
+            ),
+            Self::EntityDescribed { entity } => (
+                "memory.entity.description_updated",
+                json!({"entity_id": entity.id, "canonical_name": entity.canonical_name, "kind": entity.kind,
+                    "description": entity.description, "updated_at": entity.updated_at,
+                    "source": if entity.owner_override { "owner" } else { "slow_tick" }}),
             ),
             Self::Forgotten { receipt, taken } => (
                 "memory.forgotten",

@@ -240,6 +240,10 @@ impl Runtime {
         self.life.persona_of(scope).await
     }
 
+    pub(crate) fn life(&self) -> &Life {
+        &self.life
+    }
+
     /// Where memory is kept.
     pub fn store(&self) -> &dyn Store {
         self.life.store()

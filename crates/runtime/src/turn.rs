@@ -9,7 +9,7 @@ use std::sync::atomic::Ordering;
 
 use futures_util::{FutureExt as _, StreamExt as _};
 use memory::capture::{CaptureError, Line};
-use memory::entities::MergeStatus;
+use memory::entities::Entity;
 use memory::identifiers::{MessageId, NodeId};
 use memory::ledger::{Receipt, TokenUsage};
 use memory::messages::{MESSAGE_LENGTH_MAX, Message, Role};
@@ -205,14 +205,9 @@ fn bring_to_mind(input: &mut ReplyInput, recalled: &Recalled) {
     input.passages = recalled.passages.iter().map(|found| passage(&found.messages)).collect();
     input.nothing_found = recalled.nothing_found;
     input.named_entities.clone_from(&recalled.entities);
-    let named = |id| recalled.entities.iter().find(|entity| entity.id == id);
-    let pairs = recalled.entities.iter().filter(|entity| entity.merge_status == MergeStatus::Uncertain);
-    input.uncertain = pairs
-        .filter_map(|entity| {
-            let other = named(entity.merge_target?)?;
-            Some(UncertainPair { entity: entity.clone(), other: other.clone() })
-        })
-        .collect();
+    let pair =
+        |(entity, other): &(Entity, Entity)| UncertainPair { entity: entity.clone(), other: other.clone() };
+    input.uncertain = recalled.in_doubt.iter().map(pair).collect();
 }
 
 /// Streams the reply to everybody who listens. An end before the first word is an error; a later one keeps what was said.

@@ -8,7 +8,8 @@ use std::sync::Arc;
 use std::sync::atomic::Ordering;
 use std::time::Duration;
 
-use memory::ports::{EmbedError, Embedder, Embedding, StoreError};
+use memory::entities::embedded_text;
+use memory::ports::{EmbedError, Embedder, Embedding, StoreError, UnembeddedEntity};
 
 use crate::life::Life;
 
@@ -134,8 +135,45 @@ impl Work<'_> {
         }
     }
 
+    /// Vectors of entities that were named or described while no model was at hand, or whose description has changed. A
+    /// name that the model can't read makes the whole unreadable, whatever the description says.
+    async fn fill_entities(&self, fingerprint: &str) -> Result<(), BackfillError> {
+        let store = self.life.store();
+        while !self.life.stopping.is_cancelled() {
+            let entities = store.entities_without_vector(fingerprint, BATCH as u32).await?;
+            if entities.is_empty() {
+                break;
+            }
+            let text = |entity: &UnembeddedEntity| {
+                embedded_text(&entity.canonical_name, entity.description.as_deref())
+            };
+            let names = entities.iter().map(|entity| entity.canonical_name.clone());
+            let texts: Vec<String> = entities.iter().map(text).chain(names).collect();
+            let mut of_texts = self.embed(&texts).await?;
+            let of_names = of_texts.split_off(entities.len());
+            let least = |(text, name): (Embedding, Embedding)| Embedding {
+                readability: text.readability.min(name.readability),
+                vector: text.vector,
+            };
+            let embeddings = of_texts.into_iter().zip(of_names).map(least);
+            store.put_entity_vectors(fingerprint, entities.into_iter().zip(embeddings).collect()).await?;
+        }
+        Ok(())
+    }
+
+    /// One embedding per text, or none at all.
+    async fn embed(&self, texts: &[String]) -> Result<Vec<Embedding>, EmbedError> {
+        let embeddings = self.embedder.embed(texts).await?;
+        if embeddings.len() == texts.len() {
+            return Ok(embeddings);
+        }
+        let (given, asked) = (embeddings.len(), texts.len());
+        Err(EmbedError::Failed(format!("{given} vectors came for {asked} texts")))
+    }
+
     /// Embeds some rows; says whether there were any.
     async fn fill_batch(&self, fingerprint: &str) -> Result<bool, BackfillError> {
+        self.fill_entities(fingerprint).await?;
         let store = self.life.store();
         let forgotten = self.life.forgettings.of_all();
         let nodes = store.nodes_without_vector(fingerprint, BATCH as u32).await?;
@@ -149,12 +187,7 @@ impl Work<'_> {
             .map(|node| node.description.clone())
             .chain(messages.iter().map(|message| message.content.clone()))
             .collect();
-        let embeddings = self.embedder.embed(&texts).await?;
-        if embeddings.len() != texts.len() {
-            let (given, asked) = (embeddings.len(), texts.len());
-            return Err(EmbedError::Failed(format!("{given} vectors came for {asked} texts")).into());
-        }
-        let mut embeddings = embeddings.into_iter();
+        let mut embeddings = self.embed(&texts).await?.into_iter();
         let of_nodes: Vec<(_, Embedding)> =
             nodes.iter().map(|node| node.id).zip(embeddings.by_ref()).collect();
         let of_messages: Vec<(_, Embedding)> =

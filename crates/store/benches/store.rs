@@ -179,6 +179,7 @@ impl Bench {
                 entities: Vec::new(),
                 aliases: Vec::new(),
                 links: Vec::new(),
+                identities: Vec::new(),
                 mentions: Vec::new(),
                 supersessions: Vec::new(),
                 mood: None,

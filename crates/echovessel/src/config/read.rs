@@ -153,6 +153,7 @@ fn validate(config: &Config) -> Result<(), ConfigError> {
         Err(ConfigError::BadValue(format!("{key} = \"{value}\": it must be one of {list}")))
     };
     one_of("llm.provider", &config.llm.provider, &["auto", "openai", "anthropic", "offline"])?;
+    one_of("recall.week_start", &config.recall.week_start, &["monday", "sunday"])?;
     one_of("embedding.provider", &config.embedding.provider, &["local", "openai", "none"])?;
     if config.embedding.provider == "openai" && config.embedding.model.trim().is_empty() {
         let message =

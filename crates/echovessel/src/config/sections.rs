@@ -236,6 +236,8 @@ section!(
         min_support: f64 = RecallSettings::default().min_support,
         /// What each signal is worth by which earlier messages are ranked; `echovessel eval tune` fits them on data.
         message_weights: RecallMessageWeights = RecallMessageWeights::default(),
+        /// On which day an English week begins ("last week"): monday or sunday. A Chinese one begins on Monday.
+        week_start: String = "monday".to_owned(),
     }
 );
 

@@ -5,10 +5,10 @@ mod drafts;
 mod tests;
 
 use serde::{Deserialize, Serialize};
-use serde_json::Value;
 
 use drafts::{Event, Evidence, MOST_EMOTION_TAGS, MOST_RELATIONAL_TAGS, MOST_SENTENCES, gather, merge};
 
+use super::clarification::{Clarification, Doubt, clarification};
 use super::entities::{Kind, Named, mentions, named_things};
 use super::lexicon;
 use super::peaks::peak;
@@ -31,6 +31,8 @@ pub(super) struct ExtractionInputs {
     messages: Vec<Message>,
     #[serde(default)]
     known_entities: Vec<KnownEntity>,
+    #[serde(default)]
+    entities_in_doubt: Vec<Doubt>,
     #[serde(default)]
     known_nodes: Vec<KnownNode>,
 }
@@ -61,7 +63,7 @@ struct KnownNode {
 pub(super) struct Extraction {
     events: Vec<Event>,
     mentioned_entities: Vec<MentionedEntity>,
-    entity_clarification: Option<Value>,
+    entity_clarification: Option<Clarification>,
     session_mood_signal: Mood,
     session_summary: Option<String>,
     self_check_notes: String,
@@ -111,7 +113,10 @@ pub(super) fn extract(inputs: &ExtractionInputs) -> Extraction {
     let language = session_language(&inputs.messages);
     Extraction {
         mentioned_entities: known.mentioned(&drafts),
-        entity_clarification: None,
+        entity_clarification: clarification(
+            inputs.messages.iter().map(|message| (message.role.as_str(), message.text.as_str())),
+            &inputs.entities_in_doubt,
+        ),
         session_mood_signal: mood(&drafts),
         session_summary: summary(&drafts, language),
         self_check_notes: self_check(&drafts, left_out, language),

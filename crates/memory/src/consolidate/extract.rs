@@ -2,32 +2,29 @@
 
 use std::collections::BTreeSet;
 
+use super::entities::{KnownEntities, Named};
 use super::evidence::{Checked, Grounds, check};
 use super::known::{is_remembered, people_of};
 use super::merge::{Mention, says_the_same};
 use super::second_answer::{reconcile, supplement};
 use super::vocatives::without_vocatives;
-use super::{ConsolidateError, Consolidator, Formed, Parties};
-use crate::entities::{Entity, EntityKind, MergeStatus, fold_name, name_stands_in};
+use super::{ConsolidateError, Consolidator, Formed, Parties, event_time};
+use crate::entities::{fold_name, name_stands_in};
 use crate::identifiers::{EntityId, NodeId, RejectedId};
 use crate::messages::Message;
 use crate::mood::Mood;
 use crate::nodes::{NewNode, Node, RejectedMemory};
 use crate::ports::{
     CommitOutcome, Corpus, Embedding, EvidenceFailure, Extraction, ExtractionCommit, ExtractionInput,
-    MentionMerge, MentionedEntity, NewEntity, ProposedEvent, RefusedEvent, Supersession,
+    MentionMerge, ProposedEvent, RefusedEvent, Supersession,
 };
 use crate::sessions::Session;
 use crate::text;
 
 /// Events that one session may leave.
 const EVENTS_MAX: usize = 3;
-/// Known entities that the model is shown.
-const KNOWN_ENTITIES_MAX: u32 = 60;
 /// Existing nodes that a new event is compared with for a repeated mention.
 const MERGE_CANDIDATES: usize = 3;
-/// Entities among which a namesake of another kind is looked for, the last changed.
-const NAMESAKES_LOOKED_AT: u32 = 1_000;
 /// Longest summary of a session, in characters.
 const SUMMARY_LENGTH_MAX: usize = 400;
 
@@ -36,23 +33,8 @@ struct Sifted {
     accepted: Vec<Checked>,
     rejected: Vec<RejectedMemory>,
     answer: Extraction,
-}
-
-/// The session's entities, known or new.
-#[derive(Default)]
-struct Named {
-    /// By folded name; namesakes of different kinds share one.
-    by_name: Vec<(String, Entity)>,
-    new: Vec<NewEntity>,
-    aliases: Vec<(EntityId, String, String)>,
-}
-
-impl Named {
-    /// An entity that this session has already named so.
-    fn same(&self, folded: &[String], kind: EntityKind) -> Option<&Entity> {
-        let named = self.by_name.iter().find(|(name, e)| folded.contains(name) && kinds_agree(e.kind, kind));
-        named.map(|(_, entity)| entity)
-    }
+    /// All that was said in the session.
+    said: String,
 }
 
 impl Consolidator<'_> {
@@ -64,10 +46,10 @@ impl Consolidator<'_> {
     ) -> Result<(), ConsolidateError> {
         let known = self.known_nodes(session, &messages, parties).await?;
         let sifted = self.ask(session, messages, parties, known).await?;
-        let named = self.name_entities(session, &sifted.answer.mentioned_entities).await?;
+        let named = self.name_entities(session, &sifted.answer, &sifted.said).await?;
         let commit = self.compose(session, sifted, &named).await?;
         if self.store.commit_extraction(commit.clone()).await? == CommitOutcome::Committed {
-            self.announce(session, commit, named);
+            self.announce(session, commit, named).await?;
         }
         Ok(())
     }
@@ -80,11 +62,14 @@ impl Consolidator<'_> {
         parties: &Parties,
         known_nodes: Vec<Node>,
     ) -> Result<Sifted, ConsolidateError> {
+        let said = messages.iter().map(|message| message.content.as_str()).collect::<Vec<_>>().join("\n");
+        let KnownEntities { known_entities, entities_in_doubt } = self.known_entities(session, &said).await?;
         let mut input = ExtractionInput {
             persona_name: parties.persona_name.clone(),
             core_blocks: self.store.core_blocks(&session.scope).await?,
             messages,
-            known_entities: self.store.entities(&session.scope, KNOWN_ENTITIES_MAX).await?,
+            known_entities,
+            entities_in_doubt,
             known_nodes,
             zone: parties.zone.clone(),
             failures: Vec::new(),
@@ -122,7 +107,14 @@ impl Consolidator<'_> {
         name_nobody_called(&mut answer, &input, &accepted);
         accepted.sort_by_key(|checked| std::cmp::Reverse(checked.event.emotional_impact.unsigned_abs()));
         accepted.truncate(EVENTS_MAX);
-        Ok(Sifted { accepted, rejected, answer })
+        for checked in &mut accepted {
+            if let Some(note) =
+                event_time::mend(checked, &input.messages, &input.zone, self.recall.week_start)
+            {
+                tracing::debug!(session = %session.id, "{note}");
+            }
+        }
+        Ok(Sifted { accepted, rejected, answer, said })
     }
 
     fn rejection(&self, session: &Session, checked: &Checked) -> RejectedMemory {
@@ -153,67 +145,6 @@ impl Consolidator<'_> {
         }
     }
 
-    /// First tier of L5: an exact alias names a known entity of the same kind; every other name is new.
-    async fn name_entities(
-        &self,
-        session: &Session,
-        mentioned: &[MentionedEntity],
-    ) -> Result<Named, ConsolidateError> {
-        let at = self.clock.now();
-        let mut named = Named::default();
-        for mention in mentioned {
-            let names: Vec<&String> =
-                std::iter::once(&mention.canonical_name).chain(&mention.aliases).collect();
-            let folded: Vec<String> = names.iter().map(|name| fold_name(name)).collect();
-            let known = match named.same(&folded, mention.kind) {
-                Some(entity) => Some(entity.clone()),
-                None => self.known_entity(session, &folded, mention.kind).await?,
-            };
-            let entity = known.unwrap_or_else(|| {
-                let id = EntityId(self.ids.next(at));
-                let canonical_name = mention.canonical_name.clone();
-                named.new.push(NewEntity { id, canonical_name: canonical_name.clone(), kind: mention.kind });
-                Entity {
-                    id,
-                    canonical_name,
-                    kind: mention.kind,
-                    description: None,
-                    owner_override: false,
-                    merge_status: MergeStatus::Confirmed,
-                    merge_target: None,
-                    aliases: Vec::new(),
-                    created_at: at,
-                    updated_at: at,
-                }
-            });
-            for (name, folded) in names.into_iter().zip(folded) {
-                named.aliases.push((entity.id, name.clone(), folded.clone()));
-                named.by_name.push((folded, entity.clone()));
-            }
-        }
-        Ok(named)
-    }
-
-    /// The stored entity of this kind that goes by one of the names. A name leads to one entity only; one of another
-    /// kind may go by it too, and is then known by its canonical name.
-    async fn known_entity(
-        &self,
-        session: &Session,
-        folded: &[String],
-        kind: EntityKind,
-    ) -> Result<Option<Entity>, ConsolidateError> {
-        let hits = self.store.entities_named(&session.scope, folded).await?;
-        if hits.is_empty() {
-            return Ok(None);
-        }
-        if let Some(hit) = hits.into_iter().find(|hit| kinds_agree(hit.entity.kind, kind)) {
-            return Ok(Some(hit.entity));
-        }
-        let all = self.store.entities(&session.scope, NAMESAKES_LOOKED_AT).await?;
-        let goes_by = |entity: &Entity| folded.contains(&fold_name(&entity.canonical_name));
-        Ok(all.into_iter().find(|entity| kinds_agree(entity.kind, kind) && goes_by(entity)))
-    }
-
     async fn compose(
         &self,
         session: &Session,
@@ -229,13 +160,15 @@ impl Consolidator<'_> {
         commit.rejected = sifted.rejected;
         commit.entities = named.new.clone();
         commit.aliases = named.aliases.clone();
+        commit.identities = named.identities.clone();
         let mood = sifted.answer.mood.map(|signal| {
             Mood::from_signal(&signal.mood, signal.energy, signal.last_user_signal.as_deref(), at)
         });
         commit.mood = if self.is_recent(session).await? { mood } else { None };
         commit.summary = sifted.answer.summary.map(|text| text.chars().take(SUMMARY_LENGTH_MAX).collect());
         for (checked, embedding) in sifted.accepted.into_iter().zip(embeddings) {
-            let entities = entities_of(&checked, named);
+            let about = self.entities_of(session, &checked, named).await?;
+            let entities = about.iter().map(|hit| hit.entity.id).collect();
             if let Some(node_id) = self.repeats(session, &checked, embedding.as_ref(), &entities).await? {
                 let merged = new_event(self.new_node_id(at), checked, embedding);
                 commit.mentions.push(MentionMerge { node_id, merged });
@@ -243,7 +176,7 @@ impl Consolidator<'_> {
             }
             let supersedes = checked.event.supersedes.clone();
             let node = new_event(self.new_node_id(at), checked, embedding);
-            commit.links.extend(entities.into_iter().map(|entity| (node.id, entity)));
+            commit.links.extend(about.into_iter().map(|hit| (node.id, hit.named)));
             commit
                 .supersessions
                 .extend(supersedes.into_iter().map(|older| Supersession { older, newer: node.id }));
@@ -300,7 +233,12 @@ impl Consolidator<'_> {
         Ok(None)
     }
 
-    fn announce(&self, session: &Session, commit: ExtractionCommit, named: Named) {
+    async fn announce(
+        &self,
+        session: &Session,
+        commit: ExtractionCommit,
+        named: Named,
+    ) -> Result<(), ConsolidateError> {
         let scope = &session.scope;
         for node in commit.nodes {
             (self.formed)(Formed::Event {
@@ -310,15 +248,13 @@ impl Consolidator<'_> {
                 at: commit.at,
             });
         }
-        let mut told = BTreeSet::new();
-        for (_, entity) in named.by_name {
-            if entity.merge_status != MergeStatus::Uncertain && told.insert(entity.id) {
-                (self.formed)(Formed::Entity { scope: scope.clone(), entity: Box::new(entity) });
-            }
+        for entity in self.settled_entities(session, named).await? {
+            (self.formed)(Formed::Entity { scope: scope.clone(), entity: Box::new(entity) });
         }
         if let Some(mood) = commit.mood {
             (self.formed)(Formed::Mood { scope: scope.clone(), mood });
         }
+        Ok(())
     }
 }
 
@@ -347,23 +283,6 @@ fn name_nobody_called(answer: &mut Extraction, input: &ExtractionInput, accepted
     let stays = |name: &str| known(name) || told.iter().any(|text| name_stands_in(text, name));
     let mentioned = std::mem::take(&mut answer.mentioned_entities);
     answer.mentioned_entities = without_vocatives(mentioned, &input.messages, &input.persona_name, stays);
-}
-
-/// Entities that the event names, or whose name stands in its text or in its quotes.
-fn entities_of(checked: &Checked, named: &Named) -> BTreeSet<EntityId> {
-    let mut text = fold_name(&checked.event.description);
-    for evidence in &checked.evidence {
-        text.push('\n');
-        text.push_str(&fold_name(&evidence.quote));
-    }
-    let listed: BTreeSet<String> = checked.event.entities.iter().map(|name| fold_name(name)).collect();
-    let about = |name: &String| listed.contains(name) || name_stands_in(&text, name);
-    named.by_name.iter().filter(|(name, _)| about(name)).map(|(_, entity)| entity.id).collect()
-}
-
-/// Whether both may be one: the same kind, or one that nobody could tell.
-fn kinds_agree(a: EntityKind, b: EntityKind) -> bool {
-    a == b || a == EntityKind::Other || b == EntityKind::Other
 }
 
 fn new_event(id: NodeId, checked: Checked, embedding: Option<Embedding>) -> NewNode {

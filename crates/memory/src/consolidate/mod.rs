@@ -10,6 +10,8 @@ mod attribution;
 mod vocatives;
 mod extract;
 mod known;
+mod entities;
+mod event_time;
 #[cfg(test)]
 mod fixtures;
 mod gate;
@@ -241,6 +243,7 @@ impl Consolidator<'_> {
             entities: Vec::new(),
             aliases: Vec::new(),
             links: Vec::new(),
+            identities: Vec::new(),
             mentions: Vec::new(),
             supersessions: Vec::new(),
             mood: None,

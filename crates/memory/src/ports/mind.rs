@@ -20,6 +20,8 @@ pub struct ExtractionInput {
     pub messages: Vec<Message>,
     /// Entities that are known and may be named again.
     pub known_entities: Vec<Entity>,
+    /// Pairs of known entities that may be one; the user may have said so.
+    pub entities_in_doubt: Vec<(Entity, Entity)>,
     /// Existing nodes that the session may supersede.
     pub known_nodes: Vec<Node>,
     /// The user's zone: relative time is resolved in it, against each message's own time.

@@ -17,9 +17,11 @@ pub use mind::{
     MoodSignal, ProposedEvent, ProposedQuote, ProposedThought, Reflection, ReflectionInput, RefusedEvent,
 };
 pub use store::{
-    AliasHit, Captured, CommitOutcome, Corpus, CorpusSize, EntityStore, Evidential, ExtractionCommit,
-    FailedAttempt, FillingEdge, IndexedMessage, IndexedNode, LedgerStore, MentionMerge, MessageStore,
-    NewEntity, NewMessage, NodeStore, PersonaRecord, PersonaStore, Phrase, PhraseHits, ReflectionCommit,
-    SessionFilter, SessionStore, Store, StoreError, StoredVector, Supersession, TimelineItem, UserRecord,
+    AliasHit, AuthoredEntity, Captured, CommitOutcome, Corpus, CorpusSize, EntityMentions, EntityStore,
+    EntityVector, Evidential, ExtractionCommit, FailedAttempt, FillingEdge, IdentityDoubt, IndexedMessage,
+    IndexedNode, LINKS_WEIGHED, LedgerStore, MentionMerge, MessageStore, NewEntity, NewMessage, NodeStore,
+    PersonaRecord, PersonaStore, Phrase, PhraseHits, ReflectionCommit, SessionFilter, SessionStore,
+    SettledIdentity, Store, StoreError, StoredVector, Supersession, TimelineItem, UnembeddedEntity,
+    UserRecord,
 };
 pub use vectors::{EmbeddingModel, VectorCoverage, VectorStore};

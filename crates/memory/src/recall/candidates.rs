@@ -12,6 +12,7 @@ use super::score::{Circumstances, text_vector_relevance, text_word_relevance};
 use super::settings::RecallSettings;
 use super::words::{IndexedText, WordStatistics, find_words};
 use crate::entities::Entity;
+use crate::identifiers::EntityId;
 use crate::ports::{Corpus, FillingEdge, IndexedNode, Store, StoreError, StoredVector};
 use crate::vector_index::VectorIndex;
 
@@ -19,10 +20,14 @@ use crate::vector_index::VectorIndex;
 const WORD_CANDIDATES: usize = 200;
 /// Nodes that are looked at for their meaning, per sentence.
 const VECTOR_CANDIDATES: usize = 50;
-/// Nodes that are looked at because of whom they are about.
-const LINKED_CANDIDATES: u32 = 100;
+/// Nodes that are looked at because of whom they are about, shared by all who are named: the newest and the weightiest.
+const LINKED_CANDIDATES: u32 = 200;
+/// Pairs of entities that the persona may ask about.
+const DOUBTS_MAX: u32 = 2;
 /// Nodes that are looked at because of when they happened.
 const TIME_CANDIDATES: u32 = 100;
+/// Times of one text that are looked up.
+const NAMED_TIMES_MAX: usize = 8;
 /// Evidence edges fetched per round.
 const EDGES_MAX: u32 = 1_000;
 /// Rounds of following edges. A path of three steps has at most six edges; half of them are met from either end.
@@ -43,6 +48,7 @@ pub(super) struct NodeCandidate {
 pub(super) struct NodeCandidates {
     pub(super) nodes: Vec<NodeCandidate>,
     pub(super) entities: Vec<Entity>,
+    pub(super) in_doubt: Vec<(Entity, Entity)>,
 }
 
 /// Fetches the nodes that words, vectors, entities, times and evidence edges lead to.
@@ -52,6 +58,7 @@ pub(super) async fn fetch_nodes(
     settings: &RecallSettings,
     request: &RecallRequest,
     query: &Query,
+    occasions: &[(Timestamp, Timestamp)],
 ) -> Result<NodeCandidates, StoreError> {
     let scope = &request.scope;
     // Of a long message the newest sentence matters most.
@@ -59,8 +66,13 @@ pub(super) async fn fetch_nodes(
     let words = find_words(store, scope, Corpus::Nodes, terms, WORD_CANDIDATES).await?;
     let near = nearest(store, index, request, query).await?;
     let entities = named_entities(store, scope, &request.text).await?;
-    let anchored = linked_to(store, request, &entities).await?;
-    let timely = within_named_times(store, request).await?;
+    let ids: Vec<EntityId> = entities.iter().map(|entity| entity.id).collect();
+    let anchored = linked_to(store, request, &ids).await?;
+    let in_doubt = match ids.as_slice() {
+        [] => Vec::new(),
+        ids => store.entities_in_doubt(scope, Some(ids), DOUBTS_MAX).await?,
+    };
+    let timely = within_named_times(store, request, settings, occasions).await?;
 
     let seqs: BTreeSet<i64> =
         words.seqs.iter().chain(&near).chain(&anchored).chain(&timely).copied().collect();
@@ -76,7 +88,7 @@ pub(super) async fn fetch_nodes(
         node.known.anchored = anchored.contains(&seq);
         node.known.time_match = timely.contains(&seq);
     }
-    Ok(NodeCandidates { nodes, entities })
+    Ok(NodeCandidates { nodes, entities, in_doubt })
 }
 
 async fn nearest(
@@ -99,18 +111,25 @@ async fn nearest(
 async fn linked_to(
     store: &dyn Store,
     request: &RecallRequest,
-    entities: &[Entity],
+    entities: &[EntityId],
 ) -> Result<HashSet<i64>, StoreError> {
     if entities.is_empty() {
         return Ok(HashSet::new());
     }
-    let ids: Vec<_> = entities.iter().map(|entity| entity.id).collect();
-    Ok(store.nodes_linked_to(&request.scope, &ids, LINKED_CANDIDATES).await?.into_iter().collect())
+    Ok(store.nodes_linked_to(&request.scope, entities, LINKED_CANDIDATES).await?.into_iter().collect())
 }
 
-async fn within_named_times(store: &dyn Store, request: &RecallRequest) -> Result<HashSet<i64>, StoreError> {
+/// Nodes that happened at a time that the text names, or on the day of an occasion that it speaks of.
+async fn within_named_times(
+    store: &dyn Store,
+    request: &RecallRequest,
+    settings: &RecallSettings,
+    occasions: &[(Timestamp, Timestamp)],
+) -> Result<HashSet<i64>, StoreError> {
+    let RecallRequest { text, now, zone, .. } = request;
     let mut timely = HashSet::new();
-    for (start, end) in crate::text::named_times(&request.text, request.now, &request.zone) {
+    let named = crate::text::named_times(text, *now, zone, settings.week_start);
+    for (start, end) in named.into_iter().chain(occasions.iter().copied()).take(NAMED_TIMES_MAX) {
         timely.extend(store.nodes_within(&request.scope, start, end, TIME_CANDIDATES).await?);
     }
     Ok(timely)

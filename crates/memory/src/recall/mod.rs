@@ -9,7 +9,8 @@ mod question;
 mod speakers;
 mod candidates;
 mod words;
-mod named;
+pub(crate) mod named;
+mod occasions;
 mod graph;
 pub mod score;
 mod select;
@@ -73,6 +74,8 @@ pub struct Recalled {
     pub passages: Vec<Passage>,
     /// The entities that the text names.
     pub entities: Vec<Entity>,
+    /// Pairs of which the text names at least one: they may be the same, and the persona may ask.
+    pub in_doubt: Vec<(Entity, Entity)>,
     /// What is in every prompt.
     pub pinned: Pinned,
     /// All that was looked at, nodes then messages, each best first, with the reason why it was used or fell.
@@ -96,11 +99,12 @@ pub async fn recall(
     request: RecallRequest,
 ) -> Result<Recalled, StoreError> {
     let started = Instant::now();
-    let query =
-        Query::new(&request.text, request.now, &request.zone, &settings.speaker_names, embedder).await;
+    let mut query = Query::new(&request.text, request.now, &request.zone, settings, embedder).await;
     let embed = milliseconds(started);
 
     let started = Instant::now();
+    let occasions = occasions::days_of_occasions(store, &request).await?;
+    query.question.times.extend(occasions.iter().copied());
     // Nodes, messages and what is pinned don't wait for one another: a store answers several readers at once.
     let passages = async {
         let (scope, window) = (&request.scope, &request.window);
@@ -109,11 +113,12 @@ pub async fn recall(
         let chosen = passages::choose_passages(store, scope, &ranked, window, settings).await?;
         Ok((chosen, best))
     };
-    let (candidates::NodeCandidates { nodes, entities }, ((passages, messages), best_message), pinned) = try_join!(
-        candidates::fetch_nodes(store, index, settings, &request, &query),
+    let (found, ((passages, messages), best_message), pinned) = try_join!(
+        candidates::fetch_nodes(store, index, settings, &request, &query, &occasions),
         passages,
         pinned::fetch_pinned(store, &request.scope, request.now, settings.half_life_days),
     )?;
+    let candidates::NodeCandidates { nodes, entities, in_doubt } = found;
     let fetch = milliseconds(started);
 
     let started = Instant::now();
@@ -131,6 +136,7 @@ pub async fn recall(
         nodes,
         passages,
         entities,
+        in_doubt,
         pinned,
         candidates,
         support,

@@ -11,40 +11,72 @@ use crate::text::{is_function_word, is_unspaced};
 /// Words (or characters of an unspaced script) of a text in which names are looked for, the newest.
 const TOKENS_MAX: usize = 300;
 /// Longest name, in words or characters of an unspaced script.
-const NAME_TOKENS_MAX: usize = 8;
+const NAME_TOKENS_MAX: usize = 16;
 
 /// The entities that the text names, in the order of their first place. Names are compared folded; one in a spaced
 /// script stands between word borders, one in an unspaced script anywhere. Where names overlap, the longest counts. A
-/// name that is also a function word ("may") is not taken for one.
+/// name that is also a function word ("may") counts only where it is written as a name is.
 pub(crate) async fn named_entities(
     store: &dyn Store,
     scope: &Scope,
     text: &str,
 ) -> Result<Vec<Entity>, StoreError> {
+    Ok(named_beside(store, scope, text, &[]).await?.into_iter().map(|hit| hit.entity).collect())
+}
+
+/// Like [`named_entities`], with names that the store does not know yet, or that lead to these whatever it knows.
+pub(crate) async fn named_beside(
+    store: &dyn Store,
+    scope: &Scope,
+    text: &str,
+    own: &[AliasHit],
+) -> Result<Vec<AliasHit>, StoreError> {
     let folded = fold_name(text);
-    let places = possible_names(&folded);
+    let places = possible_names(&folded, &written_as_names(text));
     if places.is_empty() {
         return Ok(Vec::new());
     }
-    let mut names: Vec<String> = places.keys().map(|&name| name.to_owned()).collect();
+    let mut hits: Vec<AliasHit> =
+        own.iter().filter(|hit| places.contains_key(hit.folded.as_str())).cloned().collect();
+    let mut names: Vec<String> = places
+        .keys()
+        .filter(|name| hits.iter().all(|hit| hit.folded != **name))
+        .map(|&name| name.to_owned())
+        .collect();
     names.sort_unstable();
-    let hits = store.entities_named(scope, &names).await?;
+    hits.extend(store.entities_named(scope, &names).await?);
     Ok(longest(hits, &places))
 }
 
 /// Every stretch of up to [`NAME_TOKENS_MAX`] tokens, with the places where it stands.
-fn possible_names(folded: &str) -> HashMap<&str, Vec<Range<usize>>> {
+fn possible_names<'a>(folded: &'a str, written: &HashSet<String>) -> HashMap<&'a str, Vec<Range<usize>>> {
     let tokens = tokens(folded);
     let mut places: HashMap<&str, Vec<Range<usize>>> = HashMap::new();
     for (at, first) in tokens.iter().enumerate() {
         for last in tokens.iter().skip(at).take(NAME_TOKENS_MAX) {
             let name = &folded[first.start..last.end];
-            if !is_function_word(name) {
+            if !is_function_word(name) || written.contains(name) {
                 places.entry(name).or_default().push(first.start..last.end);
             }
         }
     }
     places
+}
+
+/// Words of more than one letter with a capital inside a sentence, folded: "Will" in "Ask Will", not in "Will you?".
+fn written_as_names(text: &str) -> HashSet<String> {
+    let mut written = HashSet::new();
+    let mut begins_sentence = true;
+    for word in text.split_whitespace() {
+        let bare = word.trim_matches(|c: char| !c.is_alphanumeric());
+        let bare = bare.strip_suffix("'s").or_else(|| bare.strip_suffix("\u{2019}s")).unwrap_or(bare);
+        if !begins_sentence && bare.chars().nth(1).is_some() && bare.starts_with(char::is_uppercase) {
+            written.insert(fold_name(bare));
+        }
+        let last = word.chars().rev().find(|c| !matches!(c, '"' | '\'' | ')' | '\u{201d}' | '\u{2019}'));
+        begins_sentence = last.is_some_and(|c| matches!(c, '.' | '!' | '?' | ':' | '。' | '！' | '？'));
+    }
+    written
 }
 
 /// Words, and single characters of unspaced scripts, as byte ranges; the last [`TOKENS_MAX`].
@@ -64,24 +96,28 @@ fn tokens(folded: &str) -> Vec<Range<usize>> {
     tokens.split_off(tokens.len().saturating_sub(TOKENS_MAX))
 }
 
-fn longest(hits: Vec<AliasHit>, places: &HashMap<&str, Vec<Range<usize>>>) -> Vec<Entity> {
+/// Of hits that overlap the longest, in order of their first place; each entity once.
+fn longest(hits: Vec<AliasHit>, places: &HashMap<&str, Vec<Range<usize>>>) -> Vec<AliasHit> {
     let ranges = |hit: &AliasHit| places.get(hit.folded.as_str()).cloned().unwrap_or_default();
     let all: Vec<Range<usize>> = hits.iter().flat_map(&ranges).collect();
     let inside_longer = |range: &Range<usize>| {
         all.iter()
             .any(|other| other.len() > range.len() && other.start <= range.start && range.end <= other.end)
     };
-    let mut found: Vec<(usize, Entity)> = hits
+    let mut found: Vec<(usize, AliasHit)> = hits
         .into_iter()
         .filter_map(|hit| {
             let first =
                 ranges(&hit).into_iter().filter(|range| !inside_longer(range)).map(|range| range.start).min();
-            first.map(|first| (first, hit.entity))
+            first.map(|first| (first, hit))
         })
         .collect();
-    found.sort_by(|a, b| a.0.cmp(&b.0).then_with(|| a.1.canonical_name.cmp(&b.1.canonical_name)));
+    found.sort_by(|(a, hit), (b, other)| {
+        let name = |hit: &AliasHit| hit.entity.canonical_name.clone();
+        a.cmp(b).then_with(|| name(hit).cmp(&name(other))).then_with(|| hit.entity.id.cmp(&other.entity.id))
+    });
     let mut known = HashSet::new();
-    found.into_iter().map(|(_, entity)| entity).filter(|entity| known.insert(entity.id)).collect()
+    found.into_iter().map(|(_, hit)| hit).filter(|hit| known.insert(hit.entity.id)).collect()
 }
 
 #[cfg(test)]
@@ -89,7 +125,7 @@ mod tests {
     use super::*;
 
     fn holds(text: &str, name: &str) -> bool {
-        possible_names(&fold_name(text)).contains_key(name)
+        possible_names(&fold_name(text), &written_as_names(text)).contains_key(name)
     }
 
     #[test]
@@ -105,13 +141,23 @@ mod tests {
         assert!(holds("ＳＨＡＤＯＷ!", "shadow"));
         assert!(!holds("we are planning", "ann"));
         assert!(!holds("may I?", "may"));
+        assert!(!holds("Samantha called", "sam"));
+    }
+
+    #[test]
+    fn a_name_that_is_a_word_counts_where_it_is_written_as_a_name() {
+        assert!(holds("How is Will doing?", "will"));
+        assert!(holds("I met May's brother", "may"));
+        assert!(!holds("Will you come? May I?", "will") && !holds("Will you come? May I?", "may"));
+        assert!(!holds("so I will", "will") && !holds("so I will", "i"));
     }
 
     #[test]
     fn what_is_asked_is_bounded() {
+        let nobody = HashSet::new();
         let long = "猫".repeat(20_000);
-        assert!(possible_names(&long).len() <= NAME_TOKENS_MAX);
+        assert!(possible_names(&long, &nobody).len() <= NAME_TOKENS_MAX);
         let varied: String = ('\u{4e00}'..'\u{5000}').collect();
-        assert!(possible_names(&varied).len() <= TOKENS_MAX * NAME_TOKENS_MAX);
+        assert!(possible_names(&varied, &nobody).len() <= TOKENS_MAX * NAME_TOKENS_MAX);
     }
 }

@@ -4,7 +4,7 @@ use jiff::Timestamp;
 use jiff::tz::TimeZone;
 
 use super::question::{Question, Texts};
-use super::settings::SpeakerNames;
+use super::settings::RecallSettings;
 use crate::ports::{Embedder, Embedding};
 use crate::text::{QueryTerm, query_terms};
 use crate::vector_index::READABILITY_MIN;
@@ -38,10 +38,10 @@ impl Query {
         text: &str,
         now: Timestamp,
         zone: &TimeZone,
-        names: &SpeakerNames,
+        settings: &RecallSettings,
         embedder: Option<&dyn Embedder>,
     ) -> Self {
-        let (question, texts) = Question::new(text, now, zone, names);
+        let (question, texts) = Question::new(text, now, zone, settings);
         let sentence = |text: &String| Sentence { terms: query_terms(text), vector: None };
         let mut query = Self {
             sentences: texts.sentences.iter().map(sentence).collect(),

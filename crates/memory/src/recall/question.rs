@@ -5,7 +5,7 @@ use std::collections::HashMap;
 use jiff::Timestamp;
 use jiff::tz::TimeZone;
 
-use super::settings::SpeakerNames;
+use super::settings::{RecallSettings, SpeakerNames};
 use super::speakers::{NamedSpeakers, name_speakers};
 use crate::messages::Role;
 use crate::text::{
@@ -60,7 +60,13 @@ pub(super) struct Texts {
 
 impl Question {
     /// Takes a text apart; vectors come later.
-    pub(super) fn new(text: &str, now: Timestamp, zone: &TimeZone, names: &SpeakerNames) -> (Self, Texts) {
+    pub(super) fn new(
+        text: &str,
+        now: Timestamp,
+        zone: &TimeZone,
+        settings: &RecallSettings,
+    ) -> (Self, Texts) {
+        let RecallSettings { speaker_names: names, week_start, .. } = settings;
         let sentences = sentences(text);
         let spoken = sentences.iter().map(|sentence| name_speakers(sentence, names).spoken).collect();
         let NamedSpeakers { spoken: whole, speaker } = name_speakers(text.trim(), names);
@@ -74,7 +80,7 @@ impl Question {
             vectors: Vec::new(),
             whole: None,
             speaker,
-            times: named_times(newest, now, zone),
+            times: named_times(newest, now, zone, *week_start),
             asks_when: asks_when(newest),
         };
         let whole = (!is_whole).then(|| newest_characters(&whole));
@@ -186,7 +192,8 @@ mod tests {
     }
 
     fn question(text: &str, names: &SpeakerNames) -> (Question, Texts) {
-        Question::new(text, Timestamp::UNIX_EPOCH, &TimeZone::UTC, names)
+        let settings = RecallSettings { speaker_names: names.clone(), ..RecallSettings::default() };
+        Question::new(text, Timestamp::UNIX_EPOCH, &TimeZone::UTC, &settings)
     }
 
     #[test]

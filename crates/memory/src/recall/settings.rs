@@ -1,5 +1,7 @@
 //! What a person can set about recall. The defaults are the seed's.
 
+use jiff::civil::Weekday;
+
 use super::signals::MessageWeights;
 
 /// Settings of recall.
@@ -27,6 +29,8 @@ pub struct RecallSettings {
     pub message_weights: MessageWeights,
     /// By which names the speakers are asked for; none by default.
     pub speaker_names: SpeakerNames,
+    /// On which day an English week begins ("last week"). Default Monday. Chinese ones always begin on Monday.
+    pub week_start: Weekday,
 }
 
 impl Default for RecallSettings {
@@ -42,6 +46,7 @@ impl Default for RecallSettings {
             passage_tokens: 1_500,
             message_weights: MessageWeights::default(),
             speaker_names: SpeakerNames::default(),
+            week_start: Weekday::Monday,
         }
     }
 }

@@ -11,7 +11,7 @@ mod quote;
 mod replies;
 mod sentences;
 mod tokens;
-mod time_phrase;
+mod times;
 mod time_words;
 
 pub use borders::at_word_borders;
@@ -23,6 +23,6 @@ pub use segment::fold;
 pub(crate) use segment::is_unspaced;
 pub use sentences::{Language, language, split_sentences};
 pub use terms::{QueryTerm, content_terms, index_terms, query_terms};
-pub use time_phrase::named_times;
 pub(crate) use time_words::{asks_when, tells_when};
+pub use times::{TimePhrase, moments, named_times, time_phrases};
 pub use tokens::estimate_tokens;

@@ -32,7 +32,7 @@ fn ask(store: &FakeStore, scope: &Scope, text: &str, window: Vec<i64>) -> Recall
 fn ranking(store: &FakeStore, scope: &Scope, text: &str, names: SpeakerNames) -> Vec<i64> {
     let settings = RecallSettings { speaker_names: names, ..RecallSettings::default() };
     run(async {
-        let query = Query::new(text, NOW, &TimeZone::UTC, &settings.speaker_names, None).await;
+        let query = Query::new(text, NOW, &TimeZone::UTC, &settings, None).await;
         let ranked = rank_messages(store, &VectorIndex::default(), scope, &query, &[], &settings, 50).await;
         ranked.unwrap().into_iter().map(|ranked| ranked.message.seq).collect()
     })
@@ -202,8 +202,9 @@ impl Embedder for Recording {
 #[test]
 fn messages_are_looked_for_in_the_first_person_and_nodes_as_asked() {
     let embedder = Recording(Mutex::default());
-    let names = SpeakerNames { user: vec!["Ann".to_owned()], persona: Vec::new() };
-    let new = |text| run(Query::new(text, NOW, &TimeZone::UTC, &names, Some(&embedder)));
+    let speaker_names = SpeakerNames { user: vec!["Ann".to_owned()], persona: Vec::new() };
+    let settings = RecallSettings { speaker_names, ..RecallSettings::default() };
+    let new = |text| run(Query::new(text, NOW, &TimeZone::UTC, &settings, Some(&embedder)));
     let query = new("Where does Ann's sister live?");
     assert_eq!(*embedder.0.lock().unwrap(), ["Where does Ann's sister live?", "Where does my sister live?"]);
     assert_eq!((query.vectors().count(), query.question.vectors.len()), (1, 1));
@@ -236,7 +237,7 @@ fn a_message_is_found_by_meaning_too() {
     store.put_vector(&me, Corpus::Messages, seqs[0], &[0.8, 0.6], 1.0);
     store.put_vector(&me, Corpus::Messages, seqs[1], &[0.0, 1.0], 1.0);
     let settings = RecallSettings::default();
-    let mut query = run(Query::new("cat", NOW, &TimeZone::UTC, &settings.speaker_names, None));
+    let mut query = run(Query::new("cat", NOW, &TimeZone::UTC, &settings, None));
     query.question.vectors = vec![vec![1.0, 0.0]];
     query.fingerprint = Some(crate::fake_store::FINGERPRINT.to_owned());
     let ranked = run(rank_messages(&store, &VectorIndex::default(), &me, &query, &[], &settings, 9)).unwrap();

@@ -1,5 +1,6 @@
 //! What the extraction template is rendered from. Ids and channels never get here (F10).
 
+use memory::entities::Entity;
 use serde::Serialize;
 
 use super::{Question, speaker};
@@ -16,6 +17,7 @@ pub(crate) struct ExtractionContext {
     began: String,
     messages: Vec<MessageLine>,
     known_entities: Vec<EntityLine>,
+    in_doubt: Vec<DoubtLine>,
     known_nodes: Vec<NodeLine>,
     failures: Vec<FailureLine>,
     problem: String,
@@ -35,6 +37,13 @@ struct EntityLine {
     name: String,
     kind: &'static str,
     aliases: String,
+}
+
+/// Two names that may mean one.
+#[derive(Debug, Serialize)]
+struct DoubtLine {
+    a: String,
+    b: String,
 }
 
 #[derive(Debug, Serialize)]
@@ -72,6 +81,10 @@ impl ExtractionContext {
             quote: one_line(&failure.quote),
             reason: one_line(&failure.reason),
         });
+        let doubt = |(entity, other): &(Entity, Entity)| DoubtLine {
+            a: one_line(&entity.canonical_name),
+            b: one_line(&other.canonical_name),
+        };
         Self {
             persona_name: one_line(&input.persona_name),
             persona_block: background(&input.core_blocks.persona),
@@ -82,6 +95,7 @@ impl ExtractionContext {
                 .map_or_else(String::new, |first| calendar::wall_clock(first.created_at, zone)),
             messages: messages.collect(),
             known_entities: input.known_entities.iter().map(EntityLine::of).collect(),
+            in_doubt: input.entities_in_doubt.iter().map(doubt).collect(),
             known_nodes: known_nodes.collect(),
             failures: failures.collect(),
             problem: problem.map_or_else(String::new, one_line),
@@ -99,6 +113,7 @@ impl ExtractionContext {
             began: text(),
             messages: vec![MessageLine { handle: text(), speaker: "user", when: text(), text: text() }],
             known_entities: vec![EntityLine { name: text(), kind: "pet", aliases: text() }],
+            in_doubt: vec![DoubtLine { a: text(), b: text() }],
             known_nodes: vec![NodeLine { handle: text(), text: text() }],
             failures: vec![FailureLine { description: text(), quote: text(), reason: text() }],
             problem: text(),
@@ -108,7 +123,7 @@ impl ExtractionContext {
 }
 
 impl EntityLine {
-    fn of(entity: &memory::entities::Entity) -> Self {
+    fn of(entity: &Entity) -> Self {
         let others = entity.aliases.iter().filter(|alias| **alias != entity.canonical_name);
         Self {
             name: one_line(&entity.canonical_name),

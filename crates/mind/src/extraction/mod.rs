@@ -9,6 +9,7 @@ mod event_time;
 pub(crate) use context::ExtractionContext;
 
 use jiff::tz::TimeZone;
+use memory::entities::Entity;
 use memory::identifiers::{MessageId, NodeId};
 use memory::messages::Role;
 use memory::ports::ExtractionInput;
@@ -49,6 +50,11 @@ impl<'a> Question<'a> {
             })
         });
         let entities = self.input.known_entities.iter();
+        let doubts = self.input.entities_in_doubt.iter();
+        let names = |entity: &Entity| {
+            let others = entity.aliases.iter().filter(|alias| **alias != entity.canonical_name);
+            std::iter::once(&entity.canonical_name).chain(others).cloned().collect::<Vec<_>>()
+        };
         let nodes = self.input.known_nodes.iter().enumerate();
         json!({
             "messages": messages.collect::<Vec<_>>(),
@@ -58,6 +64,9 @@ impl<'a> Question<'a> {
                     "aliases": entity.aliases,
                     "kind": entity.kind.as_str(),
                 }))
+                .collect::<Vec<_>>(),
+            "entities_in_doubt": doubts
+                .map(|(entity, other)| json!({"a": names(entity), "b": names(other)}))
                 .collect::<Vec<_>>(),
             "known_nodes": nodes
                 .map(|(index, node)| json!({"handle": self.nodes.name(index), "text": node.description}))

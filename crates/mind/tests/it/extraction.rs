@@ -345,6 +345,10 @@ async fn the_prompt_in_chinese() {
             message(3, Role::User, "2026-03-03T14:33:00Z", "还行。\n昨天外婆走了,我请了三天假。"),
         ],
         known_entities: vec![entity(70, "黄逸扬", &["Scott", "Yiyang"], EntityKind::Person, None)],
+        entities_in_doubt: vec![(
+            entity(71, "小黄", &[], EntityKind::Person, None),
+            entity(70, "黄逸扬", &["Scott", "Yiyang"], EntityKind::Person, None),
+        )],
         known_nodes: vec![node(50, NodeKind::Event, "2026-01-04T02:00:00Z", "用户的外婆住院了。")],
         zone: shanghai(),
         failures: Vec::new(),

@@ -269,6 +269,7 @@ pub(crate) fn extraction_input() -> ExtractionInput {
             message(2, Role::Persona, "2026-03-03T12:01:00Z", "I'll ask you on Friday how you settled in."),
         ],
         known_entities: Vec::new(),
+        entities_in_doubt: Vec::new(),
         known_nodes: vec![node(50, NodeKind::Event, "2025-06-01T00:00:00Z", "The user lives in Bergen.")],
         zone: shanghai(),
         failures: Vec::new(),

@@ -10,7 +10,7 @@ use async_trait::async_trait;
 use jiff::Timestamp;
 use memory::core_blocks::{CoreBlockLabel, CoreBlocks};
 use memory::corrections::{Approval, Correction, NodeVersion, PendingRejection, Undone};
-use memory::entities::Entity;
+use memory::entities::{ChangedBy, Entity, EntityChange, EntityChanged, EntityUndone};
 use memory::forget::{
     CoreBlockAppend, Dependents, ErasureReceipt, ForgetOutcome, Forgetting, ResetCounts, RestingThoughts,
     Taken, Thing, Withdrawn,
@@ -21,11 +21,12 @@ use memory::messages::{Message, Turn};
 use memory::mood::Mood;
 use memory::nodes::{NewNode, Node, NodeKind, RejectedMemory, Subject};
 use memory::ports::{
-    AliasHit, Captured, CommitOutcome, Corpus, CorpusSize, CorrectionStore, Edited, Embedding,
-    EmbeddingModel, EntityStore, Evidential, ExtractionCommit, FailedAttempt, FillingEdge, ForgetStore,
-    IndexedMessage, IndexedNode, LedgerStore, MessageEdit, MessageStore, NewMessage, NodeStore,
-    PersonaRecord, PersonaStore, Phrase, PhraseHits, ReflectionCommit, Remembered, SessionFilter,
-    SessionStore, StoreError, StoredVector, TimelineItem, UserRecord, VectorCoverage, VectorStore,
+    AliasHit, AuthoredEntity, Captured, CommitOutcome, Corpus, CorpusSize, CorrectionStore, Edited,
+    Embedding, EmbeddingModel, EntityMentions, EntityStore, EntityVector, Evidential, ExtractionCommit,
+    FailedAttempt, FillingEdge, ForgetStore, IndexedMessage, IndexedNode, LedgerStore, MessageEdit,
+    MessageStore, NewMessage, NodeStore, PersonaRecord, PersonaStore, Phrase, PhraseHits, ReflectionCommit,
+    Remembered, SessionFilter, SessionStore, StoreError, StoredVector, TimelineItem, UnembeddedEntity,
+    UserRecord, VectorCoverage, VectorStore,
 };
 use memory::sessions::{CloseTrigger, Session, SessionPolicy};
 use memory::{PersonaId, Scope, UserId};
@@ -186,7 +187,23 @@ passing_on!(NodeStore:
 passing_on!(EntityStore:
     entities_named(scope: &Scope, folded: &[String]) -> Vec<AliasHit>;
     entities(scope: &Scope, limit: u32) -> Vec<Entity>;
+    entity(scope: &Scope, id: EntityId) -> Option<Entity>;
     entities_of_nodes(nodes: &[NodeId]) -> Vec<(NodeId, EntityId)>;
+    entity_mentions(scope: &Scope, ids: &[EntityId]) -> Vec<EntityMentions>;
+    entities_in_doubt(scope: &Scope, about: Option<&[EntityId]>, limit: u32) -> Vec<(Entity, Entity)>;
+    entity_vectors(scope: &Scope, fingerprint: &str) -> Vec<EntityVector>;
+    entities_without_vector(fingerprint: &str, limit: u32) -> Vec<UnembeddedEntity>;
+    put_entity_vectors(fingerprint: &str, vectors: Vec<(UnembeddedEntity, Embedding)>) -> ();
+    create_entity(scope: &Scope, entity: AuthoredEntity, at: Timestamp) -> EntityChanged;
+    change_entity(
+        scope: &Scope,
+        id: EntityId,
+        change: EntityChange,
+        by: ChangedBy,
+        at: Timestamp
+    ) -> EntityChanged;
+    undo_entity_change(scope: &Scope, id: EntityId) -> EntityUndone;
+    describe_entity(scope: &Scope, id: EntityId, description: &str, at: Timestamp) -> Option<Entity>;
 );
 
 passing_on!(LedgerStore:

@@ -18,6 +18,8 @@ mod defects;
 mod reflection;
 mod mentions;
 mod entities;
+mod identity;
+mod zones;
 mod mood;
 mod unbending;
 mod recovery;

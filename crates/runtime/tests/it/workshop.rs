@@ -11,10 +11,11 @@ use memory::entities::{Entity, EntityKind};
 use memory::messages::Role;
 use memory::nodes::{Node, NodeKind, RejectedMemory, Subject};
 use memory::ports::{
-    Embedder, EntityStore, Extraction, ExtractionInput, MentionedEntity, Mind, NodeStore, PersonaStore,
-    ProposedEvent, ProposedQuote, ProposedThought, Reflection, SessionFilter, SessionStore, StoreError,
+    Clock, Embedder, EntityStore, Extraction, ExtractionInput, MentionedEntity, Mind, NodeStore,
+    PersonaStore, ProposedEvent, ProposedQuote, ProposedThought, Reflection, SessionFilter, SessionStore,
+    StoreError,
 };
-use memory::recall::RecallSettings;
+use memory::recall::{RecallRequest, RecallSettings, recall};
 use memory::sessions::{CloseTrigger, Session, SessionPolicy};
 use memory::vector_index::VectorIndex;
 use tempfile::TempDir;
@@ -164,6 +165,20 @@ impl Workshop {
 
     pub(crate) fn clock_now(&self) -> jiff::Timestamp {
         memory::ports::Clock::now(&self.clock)
+    }
+
+    /// What of the nodes a text brings to mind, best first.
+    pub(crate) async fn recalled(&self, text: &str) -> Vec<String> {
+        let request = RecallRequest {
+            scope: self.scope.clone(),
+            text: text.to_owned(),
+            now: self.clock.now(),
+            zone: TimeZone::UTC,
+            window: Vec::new(),
+        };
+        let embedder = self.embedder.as_deref();
+        let recalled = recall(&*self.store, &self.index, embedder, &self.recall, request).await.unwrap();
+        recalled.nodes.into_iter().map(|scored| scored.node.description).collect()
     }
 
     pub(crate) async fn pass(&self, duration: Duration) {

@@ -4,21 +4,24 @@ use axum::Json;
 use axum::extract::State;
 use jiff::Timestamp;
 use memory::Scope;
-use memory::entities::{EntityKind, MergeStatus};
+use memory::entities::{EntityChange, EntityChanged, EntityKind, EntityUndone, MergeStatus};
 use memory::identifiers::EntityId;
-use memory::nodes::NodeKind;
-use memory::ports::{Store, StoreError};
 use serde::{Deserialize, Serialize};
+use serde_json::{Value, json};
 
 use crate::auth::Admin;
-use crate::extract::{InScope, LIST_LIMIT_MAX, Query, page_size};
+use crate::extract::{Id, InScope, LIST_LIMIT_MAX, Query, page_size, to_the_end};
 use crate::problem::Problem;
 use crate::state::App;
 
 /// Entities that can be listed; those that changed longest ago fall out.
 const ENTITIES_MAX: u32 = 10_000;
-/// Nodes of an entity that are counted.
-const LINKED_MAX: u32 = 1_000;
+/// Longest name, in characters.
+const NAME_LENGTH_MAX: usize = 256;
+/// Longest description, in characters.
+const DESCRIPTION_LENGTH_MAX: usize = 4_000;
+/// Most names beside the canonical one.
+const ALIASES_MAX: usize = 100;
 
 /// The ENTITY of the compatible interface, without its counts.
 #[derive(Serialize)]
@@ -36,10 +39,10 @@ pub(crate) struct Entity {
 }
 
 #[derive(Serialize)]
-struct Counted {
+pub(crate) struct Counted {
     #[serde(flatten)]
     entity: Entity,
-    linked_events_count: usize,
+    linked_events_count: u64,
     last_mentioned_at: Option<Timestamp>,
 }
 
@@ -74,22 +77,223 @@ pub(crate) async fn entities(
         }
     };
     let has_more = all.len() > start + limit;
-    let mut entities = Vec::new();
-    for entity in all.into_iter().skip(start).take(limit) {
-        entities.push(counted(store, &scope, entity.into()).await?);
-    }
+    let page = all.into_iter().skip(start).take(limit).collect();
+    let entities = counted(&app, &scope, page).await?;
     let next_cursor = entities.last().filter(|_| has_more).map(|counted| counted.entity.id);
     Ok(Json(List { entities, next_cursor }))
 }
 
-async fn counted(store: &dyn Store, scope: &Scope, entity: Entity) -> Result<Counted, StoreError> {
-    let linked = store.nodes_linked_to(scope, &[entity.id], LINKED_MAX).await?;
-    let nodes = store.nodes_numbered(scope, &linked).await?;
-    Ok(Counted {
-        entity,
-        linked_events_count: nodes.iter().filter(|indexed| indexed.node.kind == NodeKind::Event).count(),
-        last_mentioned_at: nodes.iter().map(|indexed| indexed.node.created_at).max(),
-    })
+/// `GET /api/admin/memory/entities/{id}`.
+pub(crate) async fn entity(
+    State(app): State<App>,
+    Admin(_): Admin,
+    InScope(scope): InScope,
+    Id(id): Id<EntityId>,
+) -> Result<Json<Counted>, Problem> {
+    let entity = app.runtime().store().entity(&scope, id).await?.ok_or_else(no_entity)?;
+    one(&app, &scope, entity).await
+}
+
+#[derive(Deserialize)]
+pub(crate) struct New {
+    canonical_name: String,
+    #[serde(default = "person")]
+    kind: EntityKind,
+    description: Option<String>,
+    aliases: Option<Vec<String>>,
+}
+
+fn person() -> EntityKind {
+    EntityKind::Person
+}
+
+/// `POST /api/admin/memory/entities`: one that a person knows of.
+pub(crate) async fn create(
+    State(app): State<App>,
+    Admin(_): Admin,
+    InScope(scope): InScope,
+    crate::extract::Json(new): crate::extract::Json<New>,
+) -> Result<Json<Counted>, Problem> {
+    let canonical_name = checked_name("canonical_name", new.canonical_name)?;
+    let description = new.description.map(checked_description).transpose()?;
+    let aliases = new.aliases.unwrap_or_default();
+    if aliases.len() > ALIASES_MAX {
+        return Err(Problem::unprocessable(format!("aliases: at most {ALIASES_MAX}")));
+    }
+    let aliases = aliases.into_iter().map(|alias| checked_name("aliases", alias));
+    let aliases = aliases.collect::<Result<Vec<_>, _>>()?;
+    let (runtime, of) = (app.runtime().clone(), scope.clone());
+    let work =
+        async move { Ok(runtime.create_entity(&of, canonical_name, new.kind, description, aliases).await?) };
+    let created = changed(to_the_end(work).await?)?;
+    one(&app, &scope, created).await
+}
+
+#[derive(Deserialize)]
+pub(crate) struct Edit {
+    canonical_name: Option<String>,
+    description: Option<String>,
+}
+
+/// `PATCH /api/admin/memory/entities/{id}`: another name, another description, or both. The description is the owner's
+/// from then on, also an empty one.
+pub(crate) async fn edit(
+    State(app): State<App>,
+    Admin(_): Admin,
+    InScope(scope): InScope,
+    Id(id): Id<EntityId>,
+    crate::extract::Json(edit): crate::extract::Json<Edit>,
+) -> Result<Json<Counted>, Problem> {
+    let name = edit.canonical_name.map(|name| checked_name("canonical_name", name)).transpose()?;
+    let description = edit.description.map(checked_description).transpose()?;
+    let rename = name.map(|name| EntityChange::Rename { name });
+    let describe = description.map(|description| EntityChange::Describe { description });
+    let changes: Vec<EntityChange> = rename.into_iter().chain(describe).collect();
+    if changes.is_empty() {
+        return Err(Problem::unprocessable("give a description, a canonical_name, or both"));
+    }
+    let (runtime, of) = (app.runtime().clone(), scope.clone());
+    let work = async move {
+        let mut entity = None;
+        for change in changes {
+            entity = Some(changed(runtime.change_entity(&of, id, change).await?)?);
+        }
+        entity.ok_or_else(no_entity)
+    };
+    let entity = to_the_end(work).await?;
+    one(&app, &scope, entity).await
+}
+
+#[derive(Deserialize)]
+pub(crate) struct MergeInto {
+    target_id: EntityId,
+}
+
+/// `POST /api/admin/memory/entities/{id}/merge`: both are one. `merged_into` is the one that stays: the settled one of
+/// the two, else the older of two uncertain ones, else the target.
+pub(crate) async fn merge(
+    State(app): State<App>,
+    Admin(_): Admin,
+    InScope(scope): InScope,
+    Id(id): Id<EntityId>,
+    crate::extract::Json(MergeInto { target_id }): crate::extract::Json<MergeInto>,
+) -> Result<Json<Value>, Problem> {
+    let stays = settle(&app, scope, id, target_id, EntityChange::Merge { other: target_id }).await?;
+    Ok(Json(json!({"ok": true, "merged_into": stays.id})))
+}
+
+#[derive(Deserialize)]
+pub(crate) struct SeparateFrom {
+    other_id: EntityId,
+}
+
+/// `POST /api/admin/memory/entities/{id}/confirm-separate`: they are two, and it is not asked again.
+pub(crate) async fn confirm_separate(
+    State(app): State<App>,
+    Admin(_): Admin,
+    InScope(scope): InScope,
+    Id(id): Id<EntityId>,
+    crate::extract::Json(SeparateFrom { other_id }): crate::extract::Json<SeparateFrom>,
+) -> Result<Json<Value>, Problem> {
+    settle(&app, scope, id, other_id, EntityChange::Separate { other: other_id }).await?;
+    Ok(Json(json!({"ok": true})))
+}
+
+async fn settle(
+    app: &App,
+    scope: Scope,
+    id: EntityId,
+    other: EntityId,
+    change: EntityChange,
+) -> Result<memory::entities::Entity, Problem> {
+    let store = app.runtime().store();
+    for id in [id, other] {
+        store.entity(&scope, id).await?.ok_or_else(no_entity)?;
+    }
+    if id == other {
+        return Err(Problem::bad_request("an entity and itself are one already; nothing was done"));
+    }
+    let runtime = app.runtime().clone();
+    let work = async move { changed(runtime.change_entity(&scope, id, change).await?) };
+    to_the_end(work).await
+}
+
+/// `POST /api/admin/memory/entities/{id}/undo`: the last merge, separation, name or description is taken back.
+pub(crate) async fn undo(
+    State(app): State<App>,
+    Admin(_): Admin,
+    InScope(scope): InScope,
+    Id(id): Id<EntityId>,
+) -> Result<Json<Value>, Problem> {
+    let (runtime, of) = (app.runtime().clone(), scope.clone());
+    let outcome = to_the_end(async move { Ok(runtime.undo_entity_change(&of, id).await?) }).await?;
+    match outcome {
+        EntityUndone::Undone { change, entities } => {
+            let entities = counted(&app, &scope, entities).await?;
+            Ok(Json(json!({"ok": true, "undone": change, "entities": entities})))
+        }
+        EntityUndone::NothingToUndo => Err(Problem::conflict("nothing was changed that could be undone")),
+        EntityUndone::ChangedSince => Err(Problem::conflict(
+            "the other entity of this change was merged or separated since; undo that first",
+        )),
+        EntityUndone::NotThere => Err(no_entity()),
+    }
+}
+
+fn changed(outcome: EntityChanged) -> Result<memory::entities::Entity, Problem> {
+    match outcome {
+        EntityChanged::Changed(entities) => entities.into_iter().next().ok_or_else(no_entity),
+        EntityChanged::NotThere => Err(no_entity()),
+        EntityChanged::NameTaken(by) => Err(Problem::conflict(format!(
+            "{} goes by this name already ({}); merge the two if they are one",
+            by.canonical_name, by.id
+        ))),
+    }
+}
+
+fn no_entity() -> Problem {
+    Problem::not_found("there is no such entity")
+}
+
+fn checked_name(field: &str, name: String) -> Result<String, Problem> {
+    let name = name.trim();
+    let is_name =
+        (1..=NAME_LENGTH_MAX).contains(&name.chars().count()) && !name.chars().any(char::is_control);
+    if is_name {
+        return Ok(name.to_owned());
+    }
+    Err(Problem::unprocessable(format!("{field}: a name has 1 to {NAME_LENGTH_MAX} characters on one line")))
+}
+
+fn checked_description(text: String) -> Result<String, Problem> {
+    if text.chars().count() <= DESCRIPTION_LENGTH_MAX {
+        return Ok(text);
+    }
+    Err(Problem::unprocessable(format!("description: at most {DESCRIPTION_LENGTH_MAX} characters")))
+}
+
+async fn one(app: &App, scope: &Scope, entity: memory::entities::Entity) -> Result<Json<Counted>, Problem> {
+    let entity = counted(app, scope, vec![entity]).await?.into_iter().next();
+    entity.map(Json).ok_or_else(no_entity)
+}
+
+/// The entities with how often they were spoken of.
+async fn counted(
+    app: &App,
+    scope: &Scope,
+    entities: Vec<memory::entities::Entity>,
+) -> Result<Vec<Counted>, Problem> {
+    let ids: Vec<EntityId> = entities.iter().map(|entity| entity.id).collect();
+    let mentions = app.runtime().store().entity_mentions(scope, &ids).await?;
+    let counted = entities.into_iter().map(|entity| {
+        let spoken_of = mentions.iter().find(|mentions| mentions.entity_id == entity.id);
+        Counted {
+            linked_events_count: spoken_of.map_or(0, |mentions| mentions.events),
+            last_mentioned_at: spoken_of.and_then(|mentions| mentions.last_at),
+            entity: entity.into(),
+        }
+    });
+    Ok(counted.collect())
 }
 
 impl From<memory::entities::Entity> for Entity {

@@ -99,6 +99,12 @@ fn shape(timestamp: Timestamp, item: TimelineItem) -> Item {
             json!({"entity_id": entity.id, "canonical_name": entity.canonical_name, "kind": entity.kind,
                 "merge_status": entity.merge_status}),
         ),
+        TimelineItem::EntityDescribed(entity) => (
+            "entity_description",
+            json!({"entity_id": entity.id, "canonical_name": entity.canonical_name, "kind": entity.kind,
+                "merge_status": entity.merge_status, "description": entity.description,
+                "source": if entity.owner_override { "owner" } else { "slow_tick" }}),
+        ),
         TimelineItem::SessionClosed { session, events, thoughts } => {
             let duration = session.last_message_at.duration_since(session.first_message_at).as_secs();
             (

@@ -19,6 +19,7 @@ mod persona;
 mod memories;
 mod corrections;
 mod edits;
+mod entities;
 mod forgetting;
 mod sessions;
 mod daemon;

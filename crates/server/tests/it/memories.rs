@@ -28,6 +28,7 @@ pub(crate) async fn extracted(home: &Home, session_id: SessionId, fill: impl FnO
         entities: Vec::new(),
         aliases: Vec::new(),
         links: Vec::new(),
+        identities: Vec::new(),
         mentions: Vec::new(),
         supersessions: Vec::new(),
         mood: None,
@@ -79,8 +80,7 @@ pub(crate) async fn remember(home: &Home, count: usize) -> (SessionId, Vec<NodeI
         commit.links = event_ids.iter().map(|id| (*id, soot)).collect();
         commit.nodes = events;
         commit.rejected = vec![refused];
-        commit.entities =
-            vec![NewEntity { id: soot, canonical_name: "Soot".to_owned(), kind: EntityKind::Pet }];
+        commit.entities = vec![NewEntity::settled(soot, "Soot", EntityKind::Pet)];
         commit.aliases = vec![(soot, "Soot".to_owned(), "soot".to_owned())];
         commit.summary = Some("Wen told of his cat.".to_owned());
     })

@@ -2,9 +2,12 @@
 
 use jiff::Timestamp;
 use memory::Scope;
+use memory::entities::{ChangedBy, EntityChange};
 use memory::identifiers::{NodeId, RejectedId, SessionId};
 use memory::nodes::{NewNode, RejectedMemory};
-use memory::ports::{CommitOutcome, ExtractionCommit, MentionMerge, ReflectionCommit, Supersession};
+use memory::ports::{
+    CommitOutcome, ExtractionCommit, MentionMerge, ReflectionCommit, SettledIdentity, Supersession,
+};
 use memory::sessions::{Session, SessionStatus};
 use rusqlite::{Connection, OptionalExtension, params};
 
@@ -12,7 +15,7 @@ use super::failure::Failure;
 use super::new_nodes::{self, Origin};
 use super::rows::{microseconds, to_json};
 use super::writer::UnitOfWork;
-use super::{entities, personas, scopes, sessions, undo, vectors};
+use super::{entities, entity_changes, personas, scopes, sessions, undo, vectors};
 
 /// Writes an extraction. Evidence that was deleted meanwhile is left out, and a node that rested on nothing else with
 /// it.
@@ -35,13 +38,16 @@ pub(super) fn commit_extraction(
         keep_rejected(connection, origin.scope, rejected)?;
     }
     for entity in &commit.entities {
-        entities::insert(connection, origin.scope, entity, commit.at)?;
+        entities::insert(connection, origin.scope, entity, origin.model, commit.at)?;
     }
     for (entity, name, folded) in &commit.aliases {
         entities::add_alias(connection, origin.scope, *entity, name, folded, commit.at)?;
     }
     for (node, entity) in &commit.links {
         entities::link(connection, origin.scope, *node, *entity)?;
+    }
+    for settled in &commit.identities {
+        settle_identity(connection, origin.scope, settled, commit.at)?;
     }
     for mention in &commit.mentions {
         merge_mention(connection, &origin, mention)?;
@@ -168,6 +174,19 @@ fn keep_rejected(connection: &Connection, scope: i64, rejected: &RejectedMemory)
             microseconds(rejected.created_at),
             to_json(&rejected.proposal)?,
         ])?;
+    Ok(())
+}
+
+/// Does what the user said. About one who is gone, or who is what was said already, nothing is to be done.
+fn settle_identity(
+    connection: &Connection,
+    scope: i64,
+    settled: &SettledIdentity,
+    at: Timestamp,
+) -> rusqlite::Result<()> {
+    let SettledIdentity { entity, other, same } = *settled;
+    let change = if same { EntityChange::Merge { other } } else { EntityChange::Separate { other } };
+    entity_changes::change(connection, scope, entity, &change, ChangedBy::Conversation, at)?;
     Ok(())
 }
 

@@ -35,6 +35,11 @@ pub(super) const MIGRATIONS: &[Migration] = &[
         name: "corrections",
         sql: include_str!("../../migrations/sqlite/0004_corrections.sql"),
     },
+    Migration {
+        number: 5,
+        name: "entity_identity",
+        sql: include_str!("../../migrations/sqlite/0005_entity_identity.sql"),
+    },
 ];
 
 impl Migration {

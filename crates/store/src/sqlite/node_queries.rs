@@ -6,9 +6,10 @@ use std::collections::BTreeSet;
 use jiff::Timestamp;
 use memory::identifiers::{EntityId, NodeId};
 use memory::nodes::{Node, NodeKind, Subject};
-use memory::ports::{Evidential, FillingEdge, IndexedNode};
+use memory::ports::{Evidential, FillingEdge, IndexedNode, LINKS_WEIGHED};
 use rusqlite::{Connection, OptionalExtension, Result, Row, params};
 
+use super::entity_queries::parts;
 use super::rows::{self, Word, microseconds, node_columns};
 
 /// Live, current nodes by number.
@@ -139,23 +140,35 @@ pub(super) fn about(
     Ok(newest(nodes, limit))
 }
 
-/// Numbers of live, current nodes linked to any of the entities, newest first.
+/// Numbers of live, current nodes linked to any of the entities or their parts, newest first. Each has an equal share of
+/// `limit`: half for its newest, half for the weightiest of its newest [`LINKS_WEIGHED`].
 pub(super) fn linked_to(
     connection: &Connection,
     scope: i64,
     entities: &[EntityId],
     limit: u32,
 ) -> Result<Vec<i64>> {
-    let mut statement = connection.prepare_cached(
-        "SELECT l.node_seq FROM concept_node_entities l CROSS JOIN concept_nodes n ON n.seq = l.node_seq
-         WHERE l.entity_id = ?1 AND n.scope = ?2 AND n.deleted_at IS NULL AND n.superseded_by IS NULL
-         ORDER BY l.node_seq DESC LIMIT ?3",
-    )?;
+    let mut statement = connection.prepare_cached(concat!(
+        parts!(),
+        " SELECT DISTINCT n.seq, abs(n.emotional_impact)
+         FROM parts p JOIN concept_node_entities l ON l.entity_id = p.id
+             CROSS JOIN concept_nodes n ON n.seq = l.node_seq
+         WHERE n.scope = ?2 AND n.deleted_at IS NULL AND n.superseded_by IS NULL
+         ORDER BY n.seq DESC LIMIT ?3"
+    ))?;
+    let share = (count(limit) / entities.len().max(1)).max(1);
+    let half = share.div_ceil(2);
     let mut seqs = BTreeSet::new();
     for entity in entities {
-        for seq in statement.query_map(params![entity.0.into_bytes(), scope, limit], |row| row.get(0))? {
-            seqs.insert(seq?);
-        }
+        let key = params![entity.0.into_bytes(), scope, limit.max(LINKS_WEIGHED)];
+        let linked = statement.query_map(key, |row| Ok((row.get(0)?, row.get(1)?)))?;
+        let mut linked: Vec<(i64, i64)> = linked.collect::<Result<_>>()?;
+        let weighty = linked.split_off(linked.len().min(half));
+        seqs.extend(linked.into_iter().map(|(seq, _)| seq));
+        let mut weighty: Vec<(Reverse<i64>, Reverse<i64>)> =
+            weighty.into_iter().map(|(seq, weight)| (Reverse(weight), Reverse(seq))).collect();
+        weighty.sort_unstable();
+        seqs.extend(weighty.into_iter().take(share - half).map(|(_, Reverse(seq))| seq));
     }
     Ok(seqs.into_iter().rev().take(count(limit)).collect())
 }

@@ -7,7 +7,7 @@ use memory::ports::TimelineItem;
 use rusqlite::{Connection, Result, params};
 
 use super::rows::{self, microseconds, node_columns, session_columns};
-use super::{entities, personas};
+use super::{entity_queries, personas};
 
 type Entry = (Timestamp, TimelineItem);
 
@@ -20,6 +20,10 @@ pub(super) fn timeline(
     let end = before.map_or(i64::MAX, microseconds);
     let mut entries = nodes(connection, scope, end, limit)?;
     entries.extend(named_entities(connection, scope, end, limit)?);
+    let described = entity_queries::described_before(connection, scope, end, limit)?;
+    entries.extend(
+        described.into_iter().map(|(at, entity)| (at, TimelineItem::EntityDescribed(Box::new(entity)))),
+    );
     entries.extend(closed_sessions(connection, scope, end, limit)?);
     let mood = personas::mood(connection, scope)?.filter(|mood| microseconds(mood.updated_at) < end);
     entries.extend(mood.map(|mood| (mood.updated_at, TimelineItem::Mood(mood))));
@@ -44,14 +48,14 @@ fn nodes(connection: &Connection, scope: i64, end: i64, limit: u32) -> Result<Ve
 fn named_entities(connection: &Connection, scope: i64, end: i64, limit: u32) -> Result<Vec<Entry>> {
     let mut statement = connection.prepare_cached(concat!(
         "SELECT ",
-        entities::entity_columns!(),
+        entity_queries::entity_columns!(),
         " FROM entities e
-         WHERE e.scope = ?1 AND e.created_at < ?2 AND e.merge_status <> 'uncertain'
+         WHERE e.scope = ?1 AND e.created_at < ?2 AND e.merge_status <> 'uncertain' AND e.merged_into IS NULL
          ORDER BY e.created_at DESC, e.id DESC LIMIT ?3"
     ))?;
     let entry =
         |entity: memory::entities::Entity| (entity.created_at, TimelineItem::Entity(Box::new(entity)));
-    let read = |row: &rusqlite::Row<'_>| entities::read(connection, row).map(entry);
+    let read = |row: &rusqlite::Row<'_>| entity_queries::read(connection, row).map(entry);
     statement.query_map(params![scope, end, limit], read)?.collect()
 }
 

@@ -144,11 +144,11 @@ fn stored(row: &Row<'_>) -> Result<StoredVector> {
     })
 }
 
-fn to_bytes(vector: &[f32]) -> Vec<u8> {
+pub(super) fn to_bytes(vector: &[f32]) -> Vec<u8> {
     vector.iter().flat_map(|component| component.to_le_bytes()).collect()
 }
 
-fn from_bytes(bytes: &[u8]) -> Vec<f32> {
+pub(super) fn from_bytes(bytes: &[u8]) -> Vec<f32> {
     bytes.chunks_exact(4).map(|chunk| f32::from_le_bytes([chunk[0], chunk[1], chunk[2], chunk[3]])).collect()
 }
 

@@ -99,6 +99,7 @@ impl Life {
             entities: Vec::new(),
             aliases: Vec::new(),
             links: Vec::new(),
+            identities: Vec::new(),
             mentions: Vec::new(),
             supersessions: Vec::new(),
             mood: None,

@@ -133,7 +133,7 @@ impl Life {
                 let id = EntityId(Uuid::from_u128(9_000_000 + u128::from(name.as_bytes()[0])));
                 let kind = EntityKind::Other;
                 if commit.entities.iter().all(|entity| entity.id != id) && !self.knows(id) {
-                    commit.entities.push(NewEntity { id, canonical_name: name.to_owned(), kind });
+                    commit.entities.push(NewEntity::settled(id, name, kind));
                 }
                 commit.links.push((event.id, id));
             }
@@ -259,6 +259,7 @@ fn extraction(session_id: SessionId, scope: &Scope) -> ExtractionCommit {
         entities: Vec::new(),
         aliases: Vec::new(),
         links: Vec::new(),
+        identities: Vec::new(),
         mentions: Vec::new(),
         supersessions: Vec::new(),
         mood: None,

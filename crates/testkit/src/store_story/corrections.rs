@@ -98,7 +98,7 @@ pub async fn a_merge_taken_back_makes_two_memories_again(store: &dyn Store) -> O
     let (message, session) = stage.claimed("chess again", 10).await?;
     let merged = NewNode { emotional_impact: -2, ..stage.event("user plays chess again", &message) };
     let mut commit = stage.extraction(&session, 11, Vec::new());
-    commit.entities = vec![NewEntity { id: cat, canonical_name: "Coal".to_owned(), kind: EntityKind::Pet }];
+    commit.entities = vec![NewEntity::settled(cat, "Coal", EntityKind::Pet)];
     commit.links = vec![(older.id, cat)];
     commit.mentions = vec![MentionMerge { node_id: older.id, merged: merged.clone() }];
     store.commit_extraction(commit).await?;
@@ -195,8 +195,7 @@ pub async fn an_approved_memory_is_written_whole(store: &dyn Store) -> Outcome {
     };
     let mut commit = stage.extraction(&session, 2, Vec::new());
     commit.rejected = vec![refused.clone()];
-    commit.entities =
-        vec![NewEntity { id: anna, canonical_name: "Anna".to_owned(), kind: EntityKind::Person }];
+    commit.entities = vec![NewEntity::settled(anna, "Anna", EntityKind::Person)];
     store.commit_extraction(commit).await?;
     let pending = store.rejected_memory(refused.id).await?.ok_or("it waits")?;
     assert_eq!(

@@ -25,7 +25,7 @@ pub async fn an_extraction_is_written_once(store: &dyn Store) -> Outcome {
     };
     let (cat, mood) = (stage.entity_id(), Mood::from_signal("curious", 7, Some("tender"), at(5)));
     let mut commit = stage.extraction(&session, 5, vec![event.clone()]);
-    commit.entities = vec![NewEntity { id: cat, canonical_name: "Coal".to_owned(), kind: EntityKind::Pet }];
+    commit.entities = vec![NewEntity::settled(cat, "Coal", EntityKind::Pet)];
     commit.aliases = vec![(cat, "小黑".to_owned(), "小黑".to_owned())];
     commit.links = vec![(event.id, cat)];
     commit.mood = Some(mood.clone());
@@ -98,8 +98,7 @@ pub async fn evidence_that_is_gone_is_left_out(store: &dyn Store) -> Outcome {
     unproven.evidence = vec![gone];
     let somebody = stage.entity_id();
     let mut commit = stage.extraction(&session, 1, vec![half.clone(), unproven.clone()]);
-    commit.entities =
-        vec![NewEntity { id: somebody, canonical_name: "Kim".to_owned(), kind: EntityKind::Person }];
+    commit.entities = vec![NewEntity::settled(somebody, "Kim", EntityKind::Person)];
     commit.links = vec![(unproven.id, somebody), (half.id, stage.entity_id()), (half.id, somebody)];
     commit.supersessions = vec![Supersession { older: half.id, newer: unproven.id }];
     assert_eq!(store.commit_extraction(commit).await?, CommitOutcome::Committed);
@@ -163,7 +162,7 @@ pub async fn a_merged_mention_is_counted(store: &dyn Store) -> Outcome {
 pub async fn a_taken_name_stays_where_it_is(store: &dyn Store) -> Outcome {
     let stage = Stage::set(store).await?;
     let (first, second, theirs) = (stage.entity_id(), stage.entity_id(), stage.entity_id());
-    let new = |id, name: &str| NewEntity { id, canonical_name: name.to_owned(), kind: EntityKind::Person };
+    let new = |id, name: &str| NewEntity::settled(id, name, EntityKind::Person);
     let (_, session) = stage.claimed("Tom", 0).await?;
     let mut commit = stage.extraction(&session, 1, Vec::new());
     commit.entities = vec![new(first, "Tom")];

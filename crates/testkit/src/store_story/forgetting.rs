@@ -1,7 +1,7 @@
 //! Forgetting: what goes with what, what stays, and that a preview promises no more and no less.
 
 use memory::core_blocks::CoreBlockLabel;
-use memory::entities::EntityKind;
+use memory::entities::{ChangedBy, EntityChange, EntityKind};
 use memory::forget::{Choice, ErasureReceipt, ForgetOutcome, Forgetting, Forgotten, Selection, Taken, Thing};
 use memory::identifiers::{EntityId, ErasureId, RejectedId};
 use memory::messages::{Message, Role, TurnStatus};
@@ -212,7 +212,7 @@ pub async fn names_go_with_the_last_text_that_holds_them(store: &dyn Store) -> O
     let (cat, tom) = (stage.entity_id(), stage.entity_id());
     let [event, visit] = [node(&stage, "a cat, Coal", &[&said[0]]), node(&stage, "Tom came", &[&said[2]])];
     let mut commit = stage.extraction(&session, 1, vec![event.clone(), visit.clone()]);
-    let new = |id: EntityId, name: &str, kind| NewEntity { id, canonical_name: name.to_owned(), kind };
+    let new = |id: EntityId, name: &str, kind| NewEntity::settled(id, name, kind);
     commit.entities = vec![new(cat, "小黑", EntityKind::Pet), new(tom, "Tom", EntityKind::Person)];
     commit.aliases = vec![(cat, "Coal".to_owned(), "coal".to_owned())];
     commit.links = vec![(event.id, cat), (visit.id, tom)];
@@ -239,6 +239,41 @@ pub async fn names_go_with_the_last_text_that_holds_them(store: &dyn Store) -> O
     let done = forget(&stage, about_tom, Choice::Cascade).await?;
     assert_eq!((done.taken.entities, done.taken.events), ([tom].into(), [visit.id].into()));
     assert_eq!(done.taken.left_messages, [said[2].id].into(), "what is left is said");
+    assert_eq!(store.entities(&stage.scope, 5).await?, []);
+    Ok(())
+}
+
+/// What was merged into an entity goes with it; with one name only, what goes by another stays.
+pub async fn forgetting_knows_who_is_whom(store: &dyn Store) -> Outcome {
+    let stage = Stage::set(store).await?;
+    let (said, session) = talk(&stage, &["Ines came", "my cousin Nena came", "Tom came"], 0).await?;
+    let [ines, nena] = [stage.entity_id(), stage.entity_id()];
+    let visits = [node(&stage, "Ines came", &[&said[0]]), node(&stage, "Nena came", &[&said[1]])];
+    let mut commit = stage.extraction(&session, 1, visits.to_vec());
+    let new = |id: EntityId, name: &str| NewEntity::settled(id, name, EntityKind::Person);
+    commit.entities = vec![new(ines, "Ines"), new(nena, "Nena")];
+    commit.links = vec![(visits[0].id, ines), (visits[1].id, nena)];
+    store.commit_extraction(commit).await?;
+    store.finish_session(session.id, at(2)).await?;
+    let merge = EntityChange::Merge { other: ines };
+    store.change_entity(&stage.scope, nena, merge, ChangedBy::Owner, at(3)).await?;
+
+    let done = forget(&stage, messages(&[&said[0]]), Choice::Cascade).await?;
+    assert_eq!(done.taken.entities, [ines].into());
+    let left = store.entities(&stage.scope, 5).await?;
+    assert_eq!(left.iter().map(|entity| entity.id).collect::<Vec<_>>(), [nena], "she is spoken of as Nena");
+
+    let tom = stage.entity_id();
+    let (_, session) = talk(&stage, &["Tom came"], 10).await?;
+    let mut commit = stage.extraction(&session, 11, Vec::new());
+    commit.entities = vec![new(tom, "Tom")];
+    store.commit_extraction(commit).await?;
+    store.finish_session(session.id, at(12)).await?;
+    let merge = EntityChange::Merge { other: nena };
+    store.change_entity(&stage.scope, tom, merge, ChangedBy::Owner, at(13)).await?;
+    let both = Selection { entities: [nena].into(), ..Selection::default() };
+    let done = forget(&stage, both, Choice::Cascade).await?;
+    assert_eq!(done.taken.entities, [nena, tom].into());
     assert_eq!(store.entities(&stage.scope, 5).await?, []);
     Ok(())
 }

@@ -4,6 +4,7 @@
 
 mod capture;
 mod corrections;
+mod entities;
 mod extraction;
 mod forgetting;
 mod personas;
@@ -25,6 +26,11 @@ pub use corrections::{
     a_pin_is_set_and_taken_away, a_supersession_is_taken_back_and_never_goes_in_a_circle,
     an_approved_memory_is_written_whole,
 };
+pub use entities::{
+    a_merge_loses_nothing_and_is_undone_exactly, an_owner_names_and_describes,
+    defect_07_merging_two_settled_entities_has_an_effect, doubts_are_settled,
+    entity_vectors_follow_their_text, of_many_links_the_newest_and_the_weightiest_are_given,
+};
 pub use extraction::{
     a_merged_mention_is_counted, a_refused_memory_waits_for_a_person, a_superseded_node_stays_in_history,
     a_taken_name_stays_where_it_is, an_extraction_is_written_once, an_extraction_needs_a_claim,
@@ -33,9 +39,9 @@ pub use extraction::{
 pub use forgetting::{
     a_claim_is_lost_when_something_is_forgotten, a_mention_outlives_the_first_words,
     a_message_takes_what_rests_on_it, a_reset_leaves_a_new_persona, a_text_goes_wherever_it_stands,
-    an_edit_of_a_core_block_can_be_forgotten, names_go_with_the_last_text_that_holds_them,
-    only_what_was_shown_is_erased, other_words_keep_an_event, receipts_and_turns_keep_no_words,
-    thoughts_go_with_what_they_rest_on,
+    an_edit_of_a_core_block_can_be_forgotten, forgetting_knows_who_is_whom,
+    names_go_with_the_last_text_that_holds_them, only_what_was_shown_is_erased, other_words_keep_an_event,
+    receipts_and_turns_keep_no_words, thoughts_go_with_what_they_rest_on,
 };
 pub use personas::{core_blocks_belong_to_whom_they_should, costs_are_kept, personas_and_users_are_kept};
 pub use recall::{
@@ -83,6 +89,9 @@ macro_rules! store_story {
             an_edited_message_takes_its_memories_along, an_edit_takes_the_session_from_its_worker,
             what_rests_on_other_words_stays, thoughts_are_orphaned_or_go_along,
             a_second_reply_takes_the_place_of_the_first, erasing_reaches_what_was_said_before_a_change,
+            a_merge_loses_nothing_and_is_undone_exactly, defect_07_merging_two_settled_entities_has_an_effect,
+            doubts_are_settled, an_owner_names_and_describes, entity_vectors_follow_their_text,
+            of_many_links_the_newest_and_the_weightiest_are_given,
             a_reflection_is_written_once, a_reflection_without_thoughts_leaves_only_its_mark,
             edges_join_thoughts_and_their_events, the_timeline_is_merged,
             scopes_never_meet, phrases_are_found_where_they_stand, nodes_are_found_by_entity_and_time,
@@ -90,7 +99,7 @@ macro_rules! store_story {
             one_model_takes_the_place_of_another,
             personas_and_users_are_kept, core_blocks_belong_to_whom_they_should, costs_are_kept,
             a_message_takes_what_rests_on_it, thoughts_go_with_what_they_rest_on, other_words_keep_an_event, a_mention_outlives_the_first_words,
-            names_go_with_the_last_text_that_holds_them, a_text_goes_wherever_it_stands,
+            forgetting_knows_who_is_whom, names_go_with_the_last_text_that_holds_them, a_text_goes_wherever_it_stands,
             only_what_was_shown_is_erased, a_claim_is_lost_when_something_is_forgotten,
             receipts_and_turns_keep_no_words, a_reset_leaves_a_new_persona,
             an_edit_of_a_core_block_can_be_forgotten

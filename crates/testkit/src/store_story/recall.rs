@@ -93,7 +93,7 @@ pub async fn nodes_are_found_by_entity_and_time(store: &dyn Store) -> Outcome {
     let timeless = with("timeless", None);
     let promise =
         NewNode { kind: NodeKind::Intention, subject: Subject::Persona, ..with("promise", time(900, None)) };
-    let kim = NewEntity { id: stage.entity_id(), canonical_name: "Kim".to_owned(), kind: EntityKind::Person };
+    let kim = NewEntity::settled(stage.entity_id(), "Kim", EntityKind::Person);
     let nodes = vec![moment.clone(), span.clone(), timeless.clone(), promise.clone()];
     let mut commit = stage.extraction(&session, 50, nodes);
     commit.entities = vec![kim.clone()];

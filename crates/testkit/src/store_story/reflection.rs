@@ -67,7 +67,7 @@ pub async fn the_timeline_is_merged(store: &dyn Store) -> Outcome {
     let stage = Stage::set(store).await?;
     let (message, session) = stage.claimed("Rex the dog", 0).await?;
     let event = stage.event("user has a dog", &message);
-    let dog = NewEntity { id: stage.entity_id(), canonical_name: "Rex".to_owned(), kind: EntityKind::Pet };
+    let dog = NewEntity::settled(stage.entity_id(), "Rex", EntityKind::Pet);
     let mut commit = stage.extraction(&session, 10, vec![event.clone()]);
     commit.entities = vec![dog.clone()];
     commit.mood = Some(Mood::from_signal("glad", 6, None, at(11)));
@@ -97,6 +97,7 @@ fn name(item: &TimelineItem) -> String {
     match item {
         TimelineItem::Node(node) => node.description.clone(),
         TimelineItem::Entity(entity) => entity.canonical_name.clone(),
+        TimelineItem::EntityDescribed(entity) => format!("{} described", entity.canonical_name),
         TimelineItem::SessionClosed { events, thoughts, .. } => {
             format!("closed with {events} events and {thoughts} thoughts")
         }

@@ -156,6 +156,7 @@ impl<'a> Stage<'a> {
             entities: Vec::new(),
             aliases: Vec::new(),
             links: Vec::new(),
+            identities: Vec::new(),
             mentions: Vec::new(),
             supersessions: Vec::new(),
             mood: None,

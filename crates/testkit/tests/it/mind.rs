@@ -9,6 +9,7 @@ fn session(persona_name: &str) -> ExtractionInput {
         core_blocks: CoreBlocks::default(),
         messages: Vec::new(),
         known_entities: Vec::new(),
+        entities_in_doubt: Vec::new(),
         known_nodes: Vec::new(),
         zone: TimeZone::UTC,
         failures: Vec::new(),

@@ -12,7 +12,9 @@ use jiff::Timestamp;
 use jiff::civil::Date;
 use memory::core_blocks::{CoreBlockLabel, CoreBlocks};
 use memory::corrections::{Approval, Correction, NodeVersion, PendingRejection, Undone};
-use memory::entities::{Entity, EntityKind, MergeStatus, fold_name};
+use memory::entities::{
+    ChangedBy, Entity, EntityChange, EntityChanged, EntityKind, EntityUndone, MergeStatus, fold_name,
+};
 use memory::forget::{RestingThoughts, Withdrawn};
 use memory::identifiers::{EntityId, MessageId, NodeId, RejectedId, SessionId, TurnId};
 use memory::ledger::{ModelCall, Receipt};
@@ -20,11 +22,12 @@ use memory::messages::{Message, Role, Turn};
 use memory::mood::Mood;
 use memory::nodes::{NewNode, Node, NodeKind, RejectedMemory, Subject};
 use memory::ports::{
-    AliasHit, Captured, CommitOutcome, Corpus, CorpusSize, CorrectionStore, Edited, Embedding,
-    EmbeddingModel, EntityStore, Evidential, ExtractionCommit, FailedAttempt, FillingEdge, IndexedMessage,
-    IndexedNode, LedgerStore, MessageEdit, MessageStore, NewMessage, NodeStore, PersonaRecord, PersonaStore,
-    Phrase, PhraseHits, ReflectionCommit, Remembered, SessionFilter, SessionStore, StoreError, StoredVector,
-    TimelineItem, UserRecord, VectorCoverage, VectorStore,
+    AliasHit, AuthoredEntity, Captured, CommitOutcome, Corpus, CorpusSize, CorrectionStore, Edited,
+    Embedding, EmbeddingModel, EntityMentions, EntityStore, EntityVector, Evidential, ExtractionCommit,
+    FailedAttempt, FillingEdge, IndexedMessage, IndexedNode, LedgerStore, MessageEdit, MessageStore,
+    NewMessage, NodeStore, PersonaRecord, PersonaStore, Phrase, PhraseHits, ReflectionCommit, Remembered,
+    SessionFilter, SessionStore, StoreError, StoredVector, TimelineItem, UnembeddedEntity, UserRecord,
+    VectorCoverage, VectorStore,
 };
 use memory::sessions::{CloseTrigger, Session, SessionPolicy};
 use memory::text::index_terms;

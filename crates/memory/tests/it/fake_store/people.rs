@@ -49,16 +49,89 @@ impl EntityStore for FakeStore {
         let of_scope = data.entities.iter().filter(|(of, _)| of == scope).map(|(_, entity)| entity);
         let hits = of_scope.flat_map(|entity| {
             let names = entity.aliases.iter().map(|alias| fold_name(alias));
-            names
-                .filter(|name| folded.contains(name))
-                .map(|folded| AliasHit { folded, entity: entity.clone() })
+            names.filter(|name| folded.contains(name)).map(|folded| AliasHit {
+                folded,
+                entity: entity.clone(),
+                named: entity.id,
+            })
         });
         Ok(hits.collect())
     }
     async fn entities(&self, _scope: &Scope, _limit: u32) -> Result<Vec<Entity>, StoreError> {
         refused()
     }
+    async fn entity(&self, scope: &Scope, id: EntityId) -> Result<Option<Entity>, StoreError> {
+        let data = self.data();
+        let found = data.entities.iter().find(|(of, entity)| of == scope && entity.id == id);
+        Ok(found.map(|(_, entity)| entity.clone()))
+    }
     async fn entities_of_nodes(&self, _nodes: &[NodeId]) -> Result<Vec<(NodeId, EntityId)>, StoreError> {
+        refused()
+    }
+    async fn entity_mentions(
+        &self,
+        _scope: &Scope,
+        _ids: &[EntityId],
+    ) -> Result<Vec<EntityMentions>, StoreError> {
+        refused()
+    }
+    async fn entities_in_doubt(
+        &self,
+        _scope: &Scope,
+        _about: Option<&[EntityId]>,
+        _limit: u32,
+    ) -> Result<Vec<(Entity, Entity)>, StoreError> {
+        Ok(Vec::new())
+    }
+    async fn entity_vectors(
+        &self,
+        _scope: &Scope,
+        _fingerprint: &str,
+    ) -> Result<Vec<EntityVector>, StoreError> {
+        refused()
+    }
+    async fn entities_without_vector(
+        &self,
+        _fingerprint: &str,
+        _limit: u32,
+    ) -> Result<Vec<UnembeddedEntity>, StoreError> {
+        refused()
+    }
+    async fn put_entity_vectors(
+        &self,
+        _fingerprint: &str,
+        _vectors: Vec<(UnembeddedEntity, Embedding)>,
+    ) -> Result<(), StoreError> {
+        refused()
+    }
+    async fn create_entity(
+        &self,
+        _scope: &Scope,
+        _entity: AuthoredEntity,
+        _at: Timestamp,
+    ) -> Result<EntityChanged, StoreError> {
+        refused()
+    }
+    async fn change_entity(
+        &self,
+        _scope: &Scope,
+        _id: EntityId,
+        _change: EntityChange,
+        _by: ChangedBy,
+        _at: Timestamp,
+    ) -> Result<EntityChanged, StoreError> {
+        refused()
+    }
+    async fn undo_entity_change(&self, _scope: &Scope, _id: EntityId) -> Result<EntityUndone, StoreError> {
+        refused()
+    }
+    async fn describe_entity(
+        &self,
+        _scope: &Scope,
+        _id: EntityId,
+        _description: &str,
+        _at: Timestamp,
+    ) -> Result<Option<Entity>, StoreError> {
         refused()
     }
 }

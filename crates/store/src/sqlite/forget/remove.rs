@@ -7,6 +7,7 @@ use memory::identifiers::{EntityId, NodeId, RejectedId, SessionId};
 use memory::ports::Corpus;
 use rusqlite::{Connection, Result, params};
 
+use super::super::entity_vectors;
 use super::super::writer::UnitOfWork;
 use super::going::{Going, Key, column, uuid};
 use super::names::Names;
@@ -77,8 +78,18 @@ pub(super) fn rewrite(unit: &mut UnitOfWork<'_>, going: &Going, taken: &mut Take
     recount_mentions(unit.connection, going)
 }
 
-/// Names and entities.
-pub(super) fn remove_names(connection: &Connection, names: &Names, at: i64, taken: &mut Taken) -> Result<()> {
+/// Names and entities. Earlier names and descriptions, which undoing would bring back, go whatever was selected: from
+/// which words they came can't be told.
+pub(super) fn remove_names(
+    connection: &Connection,
+    scope: i64,
+    names: &Names,
+    at: i64,
+    taken: &mut Taken,
+) -> Result<()> {
+    connection
+        .prepare_cached("DELETE FROM entity_changes WHERE scope = ?1 AND change IN ('rename', 'describe')")?
+        .execute([scope])?;
     for id in &names.entities {
         let aliases: u64 = connection
             .prepare_cached("SELECT count(*) FROM entity_aliases WHERE entity_id = ?1")?
@@ -88,6 +99,13 @@ pub(super) fn remove_names(connection: &Connection, names: &Names, at: i64, take
         connection
             .prepare_cached(
                 "UPDATE entities SET merge_target = NULL, merge_status = 'confirmed' WHERE merge_target = ?1",
+            )?
+            .execute([id])?;
+        // What was merged into it and is still spoken of by its own names stays.
+        connection
+            .prepare_cached(
+                "UPDATE entities SET merged_into = (SELECT merged_into FROM entities WHERE id = ?1)
+                 WHERE merged_into = ?1",
             )?
             .execute([id])?;
         connection.prepare_cached("DELETE FROM entities WHERE id = ?1")?.execute([id])?;
@@ -103,9 +121,13 @@ pub(super) fn remove_names(connection: &Connection, names: &Names, at: i64, take
         connection
             .prepare_cached("UPDATE entities SET canonical_name = ?2 WHERE id = ?1")?
             .execute(params![id, name])?;
+        entity_vectors::clear(connection, EntityId(uuid(*id)))?;
     }
     for id in &names.undescribed {
-        connection.prepare_cached("UPDATE entities SET description = NULL WHERE id = ?1")?.execute([id])?;
+        connection
+            .prepare_cached("UPDATE entities SET description = NULL, described_at = NULL WHERE id = ?1")?
+            .execute([id])?;
+        entity_vectors::clear(connection, EntityId(uuid(*id)))?;
         taken.counts.descriptions += 1;
     }
     Ok(())

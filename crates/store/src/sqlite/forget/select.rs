@@ -4,6 +4,7 @@ use memory::entities::{fold_name, name_stands_in};
 use memory::forget::Selection;
 use rusqlite::{Connection, OptionalExtension, Result, params};
 
+use super::super::entity_queries::parts;
 use super::going::{Going, Key, column};
 
 /// Finds the rows of the selection.
@@ -29,7 +30,11 @@ pub(super) fn select(connection: &Connection, going: &mut Going, selection: &Sel
             .prepare_cached("SELECT id FROM entities WHERE id = ?1 AND scope = ?2")?
             .query_row(params![key, going.scope], |row| row.get(0))
             .optional()?;
-        going.entities.extend(known);
+        // What was found to be the same is the same, also for forgetting.
+        if let Some(key) = known {
+            let parts = concat!(parts!(), " SELECT id FROM parts");
+            going.entities.extend(column::<Key>(connection, parts, key)?);
+        }
     }
     nodes_about_entities(connection, going)?;
     if going.text.is_some() {

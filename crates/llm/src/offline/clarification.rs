@@ -1,0 +1,152 @@
+//! Whether the user said that two names mean one: in a sentence with both names, or by yes or no to a question with both.
+
+use serde::{Deserialize, Serialize};
+
+use super::entities::mentions;
+use super::sentences::{clauses, sentences, words};
+
+/// Two things that may be one, each with its names, the one it is shown by first.
+#[derive(Deserialize)]
+pub(super) struct Doubt {
+    a: Vec<String>,
+    b: Vec<String>,
+}
+
+/// The user's answer.
+#[derive(Debug, PartialEq, Eq, Serialize)]
+pub(super) struct Clarification {
+    a: String,
+    b: String,
+    same: bool,
+}
+
+const DIFFERENT_ZH: [&str; 7] = ["不是同一", "不是一个", "不同", "两个人", "两回事", "另一个", "不是"];
+const SAME_ZH: [&str; 8] = ["就是", "是同一", "同一个", "其实是", "也叫", "又叫", "是一个人", "都是"];
+const DIFFERENT_EN: [&str; 6] = [" not ", " isn't ", " aren't ", " different ", " another ", " two people "];
+const SAME_EN: [&str; 7] =
+    [" same ", " short for ", " also called ", " is just ", " one person ", " nickname ", " both "];
+const YES_ZH: [&str; 5] = ["是", "对", "嗯", "没错", "就是"];
+const NO_ZH: [&str; 3] = ["不", "没", "哪里"];
+const YES_EN: [&str; 6] = [" yes ", " yeah ", " yep ", " right ", " exactly ", " correct "];
+const NO_EN: [&str; 3] = [" no ", " nope ", " nah "];
+
+/// The first doubt that is settled. `messages` are speakers (`user`, `persona`) with their words, oldest first.
+pub(super) fn clarification<'a>(
+    messages: impl Iterator<Item = (&'a str, &'a str)>,
+    doubts: &[Doubt],
+) -> Option<Clarification> {
+    let mut asked: Option<(&Doubt, bool)> = None;
+    for (role, text) in messages {
+        if role != "user" {
+            asked = sentences(text).into_iter().find_map(|sentence| {
+                let doubt = doubts.iter().find(|doubt| doubt.is_about(sentence))?;
+                let asks = clauses(sentence).iter().any(|clause| clause.asks);
+                // "Are they different people?": then yes means two.
+                asks.then(|| (doubt, verdict(sentence) != Some(false)))
+            });
+            continue;
+        }
+        for sentence in sentences(text) {
+            let states = clauses(sentence).iter().any(|clause| clause.states());
+            let doubt = doubts.iter().find(|doubt| states && doubt.is_about(sentence));
+            if let Some((doubt, same)) = doubt.and_then(|doubt| Some((doubt, verdict(sentence)?))) {
+                return Some(doubt.settled(same));
+            }
+        }
+        if let Some((doubt, yes_is_same)) = asked.take()
+            && let Some(yes) = yes_or_no(text)
+        {
+            return Some(doubt.settled(yes == yes_is_same));
+        }
+    }
+    None
+}
+
+impl Doubt {
+    fn is_about(&self, sentence: &str) -> bool {
+        let named = |names: &[String]| names.iter().any(|name| mentions(sentence, name));
+        named(&self.a) && named(&self.b)
+    }
+
+    fn settled(&self, same: bool) -> Clarification {
+        let name = |names: &[String]| names.first().cloned().unwrap_or_default();
+        Clarification { a: name(&self.a), b: name(&self.b), same }
+    }
+}
+
+/// Whether a sentence with both names says that they are one, or two.
+fn verdict(sentence: &str) -> Option<bool> {
+    // 是不是 asks, and denies nothing.
+    let sentence = sentence.replace("是不是", "是");
+    let english = words(&sentence);
+    let holds = |parts: &[&str]| parts.iter().any(|part| english.contains(part));
+    let part = |parts: &[&str]| parts.iter().any(|part| sentence.contains(part));
+    if part(&DIFFERENT_ZH) || holds(&DIFFERENT_EN) {
+        Some(false)
+    } else if part(&SAME_ZH) || holds(&SAME_EN) {
+        Some(true)
+    } else {
+        None
+    }
+}
+
+fn yes_or_no(text: &str) -> Option<bool> {
+    let english = words(text);
+    let text = text.trim_start();
+    let begins = |parts: &[&str]| parts.iter().any(|part| text.starts_with(part));
+    let begins_en = |parts: &[&str]| parts.iter().any(|part| english.starts_with(part));
+    if begins(&NO_ZH) || begins_en(&NO_EN) {
+        Some(false)
+    } else if begins(&YES_ZH) || begins_en(&YES_EN) {
+        Some(true)
+    } else {
+        None
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn settled(messages: &[(&str, &str)]) -> Option<bool> {
+        let names = |names: &[&str]| names.iter().map(|&name| name.to_owned()).collect();
+        let doubts = [
+            Doubt { a: names(&["Samantha"]), b: names(&["Sam", "Sammy"]) },
+            Doubt { a: names(&["小王"]), b: names(&["王强"]) },
+        ];
+        clarification(messages.iter().copied(), &doubts).map(|clarification| clarification.same)
+    }
+
+    #[test]
+    fn the_users_own_sentence_settles_it() {
+        assert_eq!(settled(&[("user", "Sam is short for Samantha.")]), Some(true));
+        assert_eq!(settled(&[("user", "Sam and Samantha are the same person")]), Some(true));
+        assert_eq!(settled(&[("user", "Sam isn't Samantha, he's my brother")]), Some(false));
+        assert_eq!(settled(&[("user", "小王就是王强啊")]), Some(true));
+        assert_eq!(settled(&[("user", "小王和王强不是同一个人")]), Some(false));
+    }
+
+    #[test]
+    fn yes_and_no_answer_the_question_that_was_asked() {
+        let ask = "By the way, is Sam the same as Samantha?";
+        assert_eq!(settled(&[("persona", ask), ("user", "yes, of course")]), Some(true));
+        assert_eq!(settled(&[("persona", ask), ("user", "no, two people")]), Some(false));
+        assert_eq!(settled(&[("persona", "小王就是王强吗?"), ("user", "对,是他")]), Some(true));
+        assert_eq!(settled(&[("persona", "小王是不是王强?"), ("user", "不是")]), Some(false));
+        let different = "Are Sam and Samantha different people?";
+        assert_eq!(settled(&[("persona", different), ("user", "yes")]), Some(false));
+    }
+
+    #[test]
+    fn nothing_else_settles_anything() {
+        for messages in [
+            &[("user", "Sam met Samantha in town")][..],
+            &[("user", "is Sam the same as Samantha?")],
+            &[("persona", "Sam is short for Samantha.")],
+            &[("persona", "Is Sam the same as Samantha?"), ("user", "I'm hungry"), ("user", "yes")],
+            &[("user", "小王和王强吃饭了")],
+        ] {
+            assert_eq!(settled(messages), None, "{messages:?}");
+        }
+    }
+}

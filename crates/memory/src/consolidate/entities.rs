@@ -1,0 +1,332 @@
+//! L5 in phase B: who is named, whether it is somebody known, and what the user said about who is whom.
+
+use std::collections::BTreeSet;
+
+use jiff::Timestamp;
+
+use super::evidence::Checked;
+use super::merge::READABILITY_MIN;
+use super::{ConsolidateError, Consolidator};
+use crate::entities::{
+    Entity, EntityKind, Likeness, MergeStatus, embedded_text, fold_name, kinds_agree, name_stands_in,
+};
+use crate::identifiers::EntityId;
+use crate::ports::{
+    AliasHit, Embedding, EntityVector, Extraction, IdentityDoubt, MentionedEntity, NewEntity,
+    SettledIdentity, StoreError,
+};
+use crate::recall::named::{named_beside, named_entities};
+use crate::sessions::Session;
+use crate::vector_index::cosine;
+
+/// Known entities that the model is shown: those that the session names, then the last changed.
+const KNOWN_ENTITIES_MAX: usize = 60;
+/// Open questions about who is whom that the model is shown.
+const DOUBTS_MAX: u32 = 10;
+/// Nearest entities among which one of an agreeing kind is looked for.
+const NEAREST_MAX: usize = 5;
+
+/// What extraction is told of the people, places and things that are known.
+pub(super) struct KnownEntities {
+    pub(super) known_entities: Vec<Entity>,
+    pub(super) entities_in_doubt: Vec<(Entity, Entity)>,
+}
+
+/// The session's entities, known or new.
+#[derive(Default)]
+pub(super) struct Named {
+    /// Each name with its entity. Namesakes of different kinds share a name.
+    hits: Vec<AliasHit>,
+    pub(super) new: Vec<NewEntity>,
+    pub(super) aliases: Vec<(EntityId, String, String)>,
+    pub(super) identities: Vec<SettledIdentity>,
+}
+
+impl Named {
+    /// An entity that this session has already named so.
+    fn same(&self, folded: &[String], kind: EntityKind) -> Option<AliasHit> {
+        let same = |hit: &&AliasHit| folded.contains(&hit.folded) && kinds_agree(hit.entity.kind, kind);
+        self.hits.iter().find(same).cloned()
+    }
+
+    fn add(&mut self, known: &AliasHit, names: &[&String]) {
+        for name in names {
+            let folded = fold_name(name);
+            self.aliases.push((known.named, (*name).clone(), folded.clone()));
+            self.hits.push(AliasHit { folded, entity: known.entity.clone(), named: known.named });
+        }
+    }
+}
+
+impl Consolidator<'_> {
+    /// Those whom the session names come first: a life has more names than a prompt.
+    pub(super) async fn known_entities(
+        &self,
+        session: &Session,
+        said: &str,
+    ) -> Result<KnownEntities, StoreError> {
+        let scope = &session.scope;
+        let mut known = named_entities(self.store, scope, said).await?;
+        let limit = u32::try_from(KNOWN_ENTITIES_MAX).unwrap_or(u32::MAX);
+        for entity in self.store.entities(scope, limit).await? {
+            if known.iter().all(|other| other.id != entity.id) {
+                known.push(entity);
+            }
+        }
+        known.truncate(KNOWN_ENTITIES_MAX);
+        let entities_in_doubt = self.store.entities_in_doubt(scope, None, DOUBTS_MAX).await?;
+        Ok(KnownEntities { known_entities: known, entities_in_doubt })
+    }
+
+    /// The three tiers: an exact alias of the same kind; the nearest by `name. description`; else somebody new.
+    pub(super) async fn name_entities(
+        &self,
+        session: &Session,
+        answer: &Extraction,
+        said: &str,
+    ) -> Result<Named, ConsolidateError> {
+        let at = self.clock.now();
+        let mut named = Named::default();
+        let mut unknown: Vec<(&MentionedEntity, usize)> = Vec::new();
+        for mention in &answer.mentioned_entities {
+            let names: Vec<&String> =
+                std::iter::once(&mention.canonical_name).chain(&mention.aliases).collect();
+            let folded: Vec<String> = names.iter().map(|name| fold_name(name)).collect();
+            let known = match named.same(&folded, mention.kind) {
+                Some(hit) => Some(hit),
+                None => self.known_entity(session, &folded, mention.kind).await?,
+            };
+            let known = known.unwrap_or_else(|| {
+                unknown.push((mention, named.new.len()));
+                let (new, hit) = self.new_entity(mention, at);
+                named.new.push(new);
+                hit
+            });
+            named.add(&known, &names);
+        }
+        self.weigh_likeness(session, &unknown, &mut named).await?;
+        self.settle_identity(session, answer, said, &mut named).await?;
+        Ok(named)
+    }
+
+    /// The stored entity of an agreeing kind that goes by one of the names: by the first of them, of exactly this kind
+    /// before one of which nobody could tell.
+    async fn known_entity(
+        &self,
+        session: &Session,
+        folded: &[String],
+        kind: EntityKind,
+    ) -> Result<Option<AliasHit>, ConsolidateError> {
+        let hits = self.store.entities_named(&session.scope, folded).await?;
+        let place = |hit: &AliasHit| folded.iter().position(|name| *name == hit.folded);
+        let agreeing = hits.into_iter().filter(|hit| kinds_agree(hit.entity.kind, kind));
+        Ok(agreeing.min_by_key(|hit| (place(hit), hit.entity.kind != kind)))
+    }
+
+    fn new_entity(&self, mention: &MentionedEntity, at: Timestamp) -> (NewEntity, AliasHit) {
+        let id = EntityId(self.ids.next(at));
+        let entity = Entity {
+            id,
+            canonical_name: mention.canonical_name.clone(),
+            kind: mention.kind,
+            description: None,
+            owner_override: false,
+            merge_status: MergeStatus::Confirmed,
+            merge_target: None,
+            aliases: Vec::new(),
+            created_at: at,
+            updated_at: at,
+        };
+        let new = NewEntity::settled(id, mention.canonical_name.clone(), mention.kind);
+        (new, AliasHit { folded: fold_name(&mention.canonical_name), entity, named: id })
+    }
+
+    /// The second tier, for names that nobody goes by. A name that the embedder can't read is like any other such name,
+    /// so it is never merged nor doubted.
+    async fn weigh_likeness(
+        &self,
+        session: &Session,
+        unknown: &[(&MentionedEntity, usize)],
+        named: &mut Named,
+    ) -> Result<(), ConsolidateError> {
+        let Some(embedder) = self.embedder.filter(|_| !unknown.is_empty()) else { return Ok(()) };
+        let texts = unknown.iter().map(|(mention, _)| embedded_text(&mention.canonical_name, None)).collect();
+        let embeddings = self.embed(texts).await;
+        let mut vectors = self.store.entity_vectors(&session.scope, embedder.fingerprint()).await?;
+        for ((mention, place), embedding) in unknown.iter().zip(embeddings) {
+            let Some(embedding) = embedding else { continue };
+            let id = named.new[*place].id;
+            if let Some((likeness, known)) =
+                self.nearest(session, named, &vectors, &embedding, mention.kind).await?
+            {
+                named.doubt(*place, likeness, known);
+            }
+            vectors.push(EntityVector { entity_id: id, embedding: embedding.clone() });
+            named.new[*place].embedding = Some(embedding);
+        }
+        Ok(())
+    }
+
+    /// The nearest entity of an agreeing kind, if it is near enough to matter.
+    async fn nearest(
+        &self,
+        session: &Session,
+        named: &Named,
+        vectors: &[EntityVector],
+        embedding: &Embedding,
+        kind: EntityKind,
+    ) -> Result<Option<(Likeness, Entity)>, ConsolidateError> {
+        if embedding.readability < READABILITY_MIN {
+            return Ok(None);
+        }
+        let readable = vectors.iter().filter(|vector| vector.embedding.readability >= READABILITY_MIN);
+        let mut near: Vec<(f32, EntityId)> = readable
+            .map(|vector| (cosine(&vector.embedding.vector, &embedding.vector), vector.entity_id))
+            .filter(|(cosine, _)| Likeness::of_cosine(*cosine) != Likeness::Different)
+            .collect();
+        near.sort_by(|a, b| b.0.total_cmp(&a.0).then_with(|| a.1.cmp(&b.1)));
+        for (cosine, id) in near.into_iter().take(NEAREST_MAX) {
+            let in_session = named.hits.iter().find(|hit| hit.named == id).map(|hit| hit.entity.clone());
+            let known = match in_session {
+                Some(entity) => Some(entity),
+                None => self.store.entity(&session.scope, id).await?,
+            };
+            if let Some(known) = known.filter(|known| kinds_agree(known.kind, kind)) {
+                return Ok(Some((Likeness::of_cosine(cosine), known)));
+            }
+        }
+        Ok(None)
+    }
+
+    /// What the user said about who is whom. Both names must have been spoken of in the session.
+    async fn settle_identity(
+        &self,
+        session: &Session,
+        answer: &Extraction,
+        said: &str,
+        named: &mut Named,
+    ) -> Result<(), ConsolidateError> {
+        let Some(clarification) = &answer.clarification else { return Ok(()) };
+        let (a, b) = (fold_name(&clarification.a), fold_name(&clarification.b));
+        let (of_a, of_b) = (self.who_is(session, &a, named).await?, self.who_is(session, &b, named).await?);
+        let said = fold_name(said);
+        let spoken_of = |name: &str, hits: &[AliasHit]| {
+            let aliases = hits.iter().flat_map(|hit| &hit.entity.aliases).map(|alias| fold_name(alias));
+            std::iter::once(name.to_owned()).chain(aliases).any(|name| name_stands_in(&said, &name))
+        };
+        if a == b || !spoken_of(&a, &of_a) || !spoken_of(&b, &of_b) {
+            tracing::debug!(session = %session.id, "an answer about names that were not spoken of is left out");
+            return Ok(());
+        }
+        let pairs = of_a.iter().flat_map(|one| of_b.iter().map(move |other| (one, other)));
+        let pair = pairs
+            .filter(|(one, other)| kinds_agree(one.entity.kind, other.entity.kind))
+            .min_by_key(|(one, other)| !in_doubt(&one.entity, &other.entity));
+        match (pair, of_a.as_slice(), of_b.as_slice()) {
+            // Two names of one entity: only names that came together by a merge can be parted.
+            (Some((one, other)), ..) if one.entity.id == other.entity.id => {
+                let parted = !clarification.same && one.named != other.named;
+                named.identities.extend(parted.then(|| settled(one.named, other.named, false)));
+            }
+            (Some((one, other)), ..) => {
+                // Of two settled ones the newer becomes part of the older.
+                let age = |hit: &AliasHit| (hit.entity.created_at, hit.entity.id);
+                let (newer, older) = if age(one) > age(other) { (one, other) } else { (other, one) };
+                named.identities.push(settled(newer.entity.id, older.entity.id, clarification.same));
+            }
+            (None, [known], []) if clarification.same => named.add(&known.clone(), &[&clarification.b]),
+            (None, [], [known]) if clarification.same => named.add(&known.clone(), &[&clarification.a]),
+            _ => {}
+        }
+        Ok(())
+    }
+
+    async fn who_is(
+        &self,
+        session: &Session,
+        folded: &str,
+        named: &Named,
+    ) -> Result<Vec<AliasHit>, StoreError> {
+        let in_session: Vec<AliasHit> =
+            named.hits.iter().filter(|hit| hit.folded == folded).cloned().collect();
+        if !in_session.is_empty() {
+            return Ok(in_session);
+        }
+        self.store.entities_named(&session.scope, &[folded.to_owned()]).await
+    }
+
+    /// Entities that the event lists, or whose name stands in its text or in its quotes; known ones also when the
+    /// answer did not mention them.
+    pub(super) async fn entities_of(
+        &self,
+        session: &Session,
+        checked: &Checked,
+        named: &Named,
+    ) -> Result<Vec<AliasHit>, StoreError> {
+        let mut text = checked.event.description.clone();
+        for evidence in &checked.evidence {
+            text.push('\n');
+            text.push_str(&evidence.quote);
+        }
+        let mut about = named_beside(self.store, &session.scope, &text, &named.hits).await?;
+        for listed in &checked.event.entities {
+            let hits = self.who_is(session, &fold_name(listed), named).await?;
+            for hit in hits {
+                if about.iter().all(|known| known.entity.id != hit.entity.id) {
+                    about.push(hit);
+                }
+            }
+        }
+        Ok(about)
+    }
+
+    /// Those of whom it is settled who they are, as they stand after the commit, to be told of.
+    pub(super) async fn settled_entities(
+        &self,
+        session: &Session,
+        named: Named,
+    ) -> Result<Vec<Entity>, StoreError> {
+        let of_answer = named.identities.iter().flat_map(|settled| [settled.entity, settled.other]);
+        let ids: Vec<EntityId> = named.hits.iter().map(|hit| hit.entity.id).chain(of_answer).collect();
+        let (mut told, mut entities) = (BTreeSet::new(), Vec::new());
+        for id in ids {
+            if !told.insert(id) {
+                continue;
+            }
+            let entity = self.store.entity(&session.scope, id).await?;
+            entities.extend(entity.filter(|entity| entity.merge_status != MergeStatus::Uncertain));
+        }
+        Ok(entities)
+    }
+}
+
+impl Named {
+    /// Marks a new entity as one that is, or may be, known. What is the same is met under the known one's id; its
+    /// names and links stay its own, so that a mistake can be undone.
+    fn doubt(&mut self, place: usize, likeness: Likeness, known: Entity) {
+        let id = self.new[place].id;
+        self.new[place].doubt = match likeness {
+            Likeness::Same => Some(IdentityDoubt::Same(known.id)),
+            Likeness::Uncertain => Some(IdentityDoubt::Perhaps(known.id)),
+            Likeness::Different => None,
+        };
+        for hit in self.hits.iter_mut().filter(|hit| hit.named == id) {
+            match likeness {
+                Likeness::Same => hit.entity = known.clone(),
+                Likeness::Uncertain => hit.entity.merge_status = MergeStatus::Uncertain,
+                Likeness::Different => {}
+            }
+        }
+    }
+}
+
+fn settled(entity: EntityId, other: EntityId, same: bool) -> SettledIdentity {
+    SettledIdentity { entity, other, same }
+}
+
+/// Whether it is asked if these two are one.
+fn in_doubt(one: &Entity, other: &Entity) -> bool {
+    let asks =
+        |a: &Entity, b: &Entity| a.merge_status == MergeStatus::Uncertain && a.merge_target == Some(b.id);
+    asks(one, other) || asks(other, one)
+}

@@ -1,0 +1,143 @@
+//! Times that are named by what happened then: 生日那天, on my birthday, the day of the wedding.
+
+use std::cmp::Reverse;
+
+use jiff::Timestamp;
+
+use super::RecallRequest;
+use super::words::{IndexedText, find_words};
+use crate::nodes::NodeKind;
+use crate::ports::{Corpus, Store, StoreError};
+use crate::text::{fold, is_unspaced, moments, query_terms};
+
+/// Nodes that are looked at for an occasion's words.
+const LOOKED_AT: usize = 60;
+/// Share of an occasion's words that an event must tell; with all of them, said once, it is 0.92.
+const TOLD_MIN: f64 = 0.85;
+/// Events that an occasion may mean: the latest ones.
+const EVENTS_MAX: usize = 3;
+/// Occasions of one text.
+const OCCASIONS_MAX: usize = 3;
+/// Content words before 那天 that name the occasion.
+const TERMS_MAX: usize = 2;
+/// Characters before 那天, and words after "the day of", in which the occasion is named.
+const CHARACTERS_MAX: usize = 10;
+const WORDS_MAX: usize = 4;
+
+const THAT_DAY: [&str; 6] = ["那一天", "那天", "当天", "那晚", "那日", "当晚"];
+/// What people say "on my …" of.
+const OCCASIONS: [&str; 14] = [
+    "birthday",
+    "anniversary",
+    "wedding",
+    "graduation",
+    "funeral",
+    "engagement",
+    "christening",
+    "baptism",
+    "interview",
+    "exam",
+    "surgery",
+    "operation",
+    "holiday",
+    "move",
+];
+const WHOSE: [&str; 9] = ["my", "your", "our", "her", "his", "their", "the", "a", "that"];
+
+/// First and last moments of the days on which the occasions were of which the text speaks: of each the latest events
+/// with a time that tell of it, one that is still ahead only when there is no other.
+pub(super) async fn days_of_occasions(
+    store: &dyn Store,
+    request: &RecallRequest,
+) -> Result<Vec<(Timestamp, Timestamp)>, StoreError> {
+    let mut days = Vec::new();
+    for occasion in occasions(&fold(&request.text)).into_iter().take(OCCASIONS_MAX) {
+        // The words next to 那天 name it; what stands further off tells of something else.
+        let mut terms = query_terms(&occasion);
+        if occasion.chars().any(is_unspaced) {
+            terms.drain(..terms.len().saturating_sub(TERMS_MAX));
+        }
+        if terms.is_empty() {
+            continue;
+        }
+        let words = find_words(store, &request.scope, Corpus::Nodes, terms.iter(), LOOKED_AT).await?;
+        let mut times: Vec<(Timestamp, Timestamp)> = store
+            .nodes_numbered(&request.scope, &words.seqs)
+            .await?
+            .into_iter()
+            .filter(|indexed| indexed.node.kind == NodeKind::Event)
+            .filter(|indexed| {
+                words.statistics.relevance(&terms, &IndexedText::new(&indexed.terms)) >= TOLD_MIN
+            })
+            .filter_map(|indexed| {
+                let time = indexed.node.event_time?;
+                let date = |at: Timestamp| at.to_zoned(request.zone.clone()).date();
+                moments((date(time.start), date(time.end.unwrap_or(time.start))), &request.zone)
+            })
+            .collect();
+        times.sort_unstable_by_key(|(start, _)| (*start > request.now, Reverse(*start)));
+        times.dedup();
+        let past = times.iter().take_while(|(start, _)| *start <= request.now).count();
+        times.truncate(if past > 0 { past.min(EVENTS_MAX) } else { 1 });
+        days.extend(times);
+    }
+    Ok(days)
+}
+
+/// The words by which a folded text names occasions.
+fn occasions(folded: &str) -> Vec<String> {
+    let mut found: Vec<String> = Vec::new();
+    for mark in THAT_DAY {
+        for (at, _) in folded.match_indices(mark) {
+            let before: Vec<char> =
+                folded[..at].chars().rev().take_while(|c| is_unspaced(*c)).take(CHARACTERS_MAX).collect();
+            let occasion: String = before.into_iter().rev().collect();
+            if !occasion.is_empty() && !found.contains(&occasion) {
+                found.push(occasion);
+            }
+        }
+    }
+    let words: Vec<&str> =
+        folded.split(|c: char| !c.is_alphanumeric() && c != '\'').filter(|word| !word.is_empty()).collect();
+    for at in 0..words.len() {
+        found.extend(occasion_at(&words[at..]));
+    }
+    found
+}
+
+/// On my birthday, at our wedding; the day of her exam, the day we moved.
+fn occasion_at(words: &[&str]) -> Option<String> {
+    match words {
+        ["on" | "at" | "during" | "for", whose, rest @ ..] if WHOSE.contains(whose) => {
+            let length = rest.iter().take(WORDS_MAX).position(|word| OCCASIONS.contains(word))?;
+            Some(rest[..=length].join(" "))
+        }
+        [
+            "day" | "night" | "evening",
+            "of" | "when" | "that" | "i" | "we" | "she" | "he" | "they",
+            rest @ ..,
+        ] if !rest.is_empty() => Some(rest.iter().take(WORDS_MAX).copied().collect::<Vec<_>>().join(" ")),
+        _ => None,
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn occasions_are_named_in_both_languages() {
+        let cases = [
+            ("我生日那天我们吃了什么", vec!["我生日"]),
+            ("毕业典礼当天下雨了吗", vec!["毕业典礼"]),
+            ("What did we eat on my 30th birthday?", vec!["30th birthday"]),
+            ("where were you the day of the wedding", vec!["the wedding"]),
+            ("the day we moved to Ulm, remember?", vec!["moved to ulm remember"]),
+            ("it is on the table", vec![]),
+            ("那天真好", vec![]),
+        ];
+        for (text, expected) in cases {
+            assert_eq!(occasions(&fold(text)), expected, "{text}");
+        }
+    }
+}

@@ -1,0 +1,183 @@
+//! Days, weeks, months and years around a day.
+
+use jiff::civil::{Date, Weekday};
+use jiff::{Span, ToSpan};
+
+/// First and last day of a named time.
+pub(super) type Days = (Date, Date);
+
+pub(super) const YEARS: std::ops::RangeInclusive<i16> = 1900..=2100;
+/// Furthest "… ago" that is understood, in its own unit.
+const AGO_MAX: i64 = 1_000;
+/// Days on either side of "three weeks ago", which nobody means to the day.
+const WEEKS_AGO_SLACK: i64 = 3;
+/// Months on either side of "a year ago".
+const YEAR_AGO_SLACK: i64 = 2;
+/// Months on either side of "three years ago".
+const YEARS_AGO_SLACK: i64 = 6;
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Unit {
+    Day,
+    Week,
+    Month,
+    Year,
+}
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Season {
+    Spring,
+    Summer,
+    Autumn,
+    Winter,
+}
+
+/// The present day, and on which day weeks begin.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Calendar {
+    pub(super) today: Date,
+    pub(super) week_start: Weekday,
+}
+
+impl Calendar {
+    pub(super) fn day(self, offset: i64) -> Option<Days> {
+        shifted(self.today, offset.days()).map(|date| (date, date))
+    }
+
+    /// From `first` to `last` days from now.
+    pub(super) fn days(self, first: i64, last: i64) -> Option<Days> {
+        Some((self.day(first)?.0, self.day(last)?.0))
+    }
+
+    pub(super) fn week(self, offset: i64) -> Option<Days> {
+        let since_start = i64::from(self.today.weekday().since(self.week_start));
+        let first = shifted(self.today, (7 * offset - since_start).days())?;
+        Some((first, shifted(first, 6.days())?))
+    }
+
+    /// A day of this week, of the last (−1), of the next (1).
+    pub(super) fn weekday_of_week(self, weekday: Weekday, offset: i64) -> Option<Days> {
+        let (first, _) = self.week(offset)?;
+        let date = shifted(first, i64::from(weekday.since(self.week_start)).days())?;
+        Some((date, date))
+    }
+
+    /// The latest such day before today.
+    pub(super) fn latest_weekday(self, weekday: Weekday) -> Option<Days> {
+        let date = self.today.nth_weekday(-1, weekday).ok()?;
+        Some((date, date))
+    }
+
+    /// The first such day after today.
+    pub(super) fn next_weekday(self, weekday: Weekday) -> Option<Days> {
+        let date = self.today.nth_weekday(1, weekday).ok()?;
+        Some((date, date))
+    }
+
+    /// Saturday and Sunday of this week, of the last (−1), of the next (1); by weeks that begin on Monday, or a weekend
+    /// would be torn apart.
+    pub(super) fn weekend(self, offset: i64) -> Option<Days> {
+        let from_monday = Self { week_start: Weekday::Monday, ..self };
+        Some((
+            from_monday.weekday_of_week(Weekday::Saturday, offset)?.0,
+            from_monday.weekday_of_week(Weekday::Sunday, offset)?.1,
+        ))
+    }
+
+    pub(super) fn month(self, offset: i64) -> Option<Days> {
+        let date = shifted(self.today.first_of_month(), offset.months())?;
+        Some((date, date.last_of_month()))
+    }
+
+    pub(super) fn year(self, offset: i64) -> Option<Days> {
+        let date = shifted(self.today.first_of_year(), offset.years())?;
+        Some((date, date.last_of_year()))
+    }
+
+    pub(super) fn year_number(self, offset: i16) -> Option<i16> {
+        self.today.year().checked_add(offset)
+    }
+
+    /// The latest month of this name that has begun; without `current`, the latest that is over.
+    pub(super) fn latest_month(self, number: i8, current: bool) -> Option<Days> {
+        let over = number < self.today.month() || (current && number == self.today.month());
+        month_of(if over { self.today.year() } else { self.year_number(-1)? }, number)
+    }
+
+    /// The first month of this name that has not begun.
+    pub(super) fn next_month_named(self, number: i8) -> Option<Days> {
+        let ahead = number > self.today.month();
+        month_of(if ahead { self.today.year() } else { self.year_number(1)? }, number)
+    }
+
+    /// The latest such day that is not ahead.
+    pub(super) fn latest_day(self, month: i8, day: i8) -> Option<Days> {
+        let this_year = one_day(self.today.year(), month, day).filter(|(date, _)| *date <= self.today);
+        // A leap day is looked for back to the last leap year.
+        this_year.or_else(|| (1..=8).find_map(|back| one_day(self.year_number(-back)?, month, day)))
+    }
+
+    /// So many units ago, or (negative) ahead. A day is exact; a week means some days about it, a month the calendar's
+    /// month, a year some months about the day, which for a leap day is the 28th.
+    pub(super) fn ago(self, count: i64, unit: Unit) -> Option<Days> {
+        if !(1..=AGO_MAX).contains(&count.abs()) {
+            return None;
+        }
+        match unit {
+            Unit::Day => self.day(-count),
+            Unit::Week => self.days(-7 * count - WEEKS_AGO_SLACK, -7 * count + WEEKS_AGO_SLACK),
+            Unit::Month => self.month(-count),
+            Unit::Year => {
+                let middle = shifted(self.today, (-count).years())?;
+                let slack = if count.abs() == 1 { YEAR_AGO_SLACK } else { YEARS_AGO_SLACK };
+                Some((shifted(middle, (-slack).months())?, shifted(middle, slack.months())?))
+            }
+        }
+    }
+
+    /// "A few … ago": from two to six.
+    pub(super) fn few_ago(self, unit: Unit) -> Option<Days> {
+        self.between_ago(2, 6, unit)
+    }
+
+    /// From `fewest` to `most` units ago.
+    pub(super) fn between_ago(self, fewest: i64, most: i64, unit: Unit) -> Option<Days> {
+        let (early, late) = (self.ago(most, unit)?, self.ago(fewest, unit)?);
+        Some((early.0, late.1))
+    }
+
+    /// The same day of another year, exactly; of a leap day the 28th.
+    pub(super) fn same_day(self, years: i64) -> Option<Days> {
+        shifted(self.today, years.years()).map(|date| (date, date))
+    }
+}
+
+/// The months that meteorologists of the northern half of the world give a season; winter ends in the next year.
+pub(super) fn season_of(year: i16, season: Season) -> Option<Days> {
+    let (first, last_year, last) = match season {
+        Season::Spring => (3, year, 5),
+        Season::Summer => (6, year, 8),
+        Season::Autumn => (9, year, 11),
+        Season::Winter => (12, year.checked_add(1)?, 2),
+    };
+    Some((month_of(year, first)?.0, month_of(last_year, last)?.1))
+}
+
+pub(super) fn one_day(year: i16, month: i8, day: i8) -> Option<Days> {
+    let date = Date::new(year, month, day).ok()?;
+    Some((date, date))
+}
+
+pub(super) fn year_of(number: i16) -> Option<Days> {
+    let date = Date::new(number, 1, 1).ok()?;
+    Some((date, date.last_of_year()))
+}
+
+pub(super) fn month_of(year: i16, month: i8) -> Option<Days> {
+    let date = Date::new(year, month, 1).ok()?;
+    Some((date, date.last_of_month()))
+}
+
+fn shifted(date: Date, span: Span) -> Option<Date> {
+    date.checked_add(span).ok()
+}

@@ -1,0 +1,348 @@
+//! Times in Chinese.
+
+use std::ops::Range;
+
+use jiff::civil::Weekday;
+
+use super::Named;
+use super::calendar::{Calendar, Days, Season, Unit, YEARS, month_of, one_day, season_of, year_of};
+
+const DIGITS: &str = "一二三四五六七八九";
+/// Days by their names, the longer before the shorter: (name, days from now).
+const DAYS: [(&str, i64); 22] = [
+    ("大前天", -3),
+    ("前天", -2),
+    ("前晚", -2),
+    ("昨天", -1),
+    ("昨晚", -1),
+    ("昨日", -1),
+    ("昨夜", -1),
+    ("昨儿", -1),
+    ("今天", 0),
+    ("今日", 0),
+    ("今晚", 0),
+    ("今早", 0),
+    ("今夜", 0),
+    ("今儿", 0),
+    ("明天", 1),
+    ("明日", 1),
+    ("明早", 1),
+    ("明晚", 1),
+    ("明儿", 1),
+    ("大后天", 3),
+    ("后天", 2),
+    ("后晚", 2),
+];
+const WEEKS: [&str; 3] = ["周", "星期", "礼拜"];
+const UNITS: [(&str, Unit); 7] = [
+    ("天", Unit::Day),
+    ("日", Unit::Day),
+    ("周", Unit::Week),
+    ("星期", Unit::Week),
+    ("礼拜", Unit::Week),
+    ("月", Unit::Month),
+    ("年", Unit::Year),
+];
+/// What follows 年 or 月 in other words: 前年轻, 晚上月亮.
+const NOT_BEFORE: &str = "亮球经饼轻龄级";
+/// Days of a vague 前几天.
+const FEW_DAYS_MOST: i64 = 10;
+
+/// The times of a folded text, each with its place.
+pub(super) fn scan(folded: &str, calendar: Calendar) -> Vec<(Range<usize>, Named)> {
+    let (mut at, mut found) = (0, Vec::new());
+    while let Some(character) = folded[at..].chars().next() {
+        let before = folded[..at].chars().next_back();
+        match phrase(&folded[at..], before, calendar) {
+            Some((named, length)) => {
+                found.extend(named.map(|named| (at..at + length, named)));
+                at += length;
+            }
+            None => at += character.len_utf8(),
+        }
+    }
+    found
+}
+
+/// The time that a text begins with, if it is one, and how many bytes it takes.
+fn phrase(text: &str, before: Option<char>, calendar: Calendar) -> Option<(Option<Named>, usize)> {
+    let named = || {
+        day_name(text, calendar)
+            .or_else(|| in_year(text, calendar))
+            .or_else(|| in_month(text, calendar))
+            .or_else(|| in_week(text, calendar))
+            .or_else(|| few(text, calendar))
+    };
+    let ends_a_word = before.is_some_and(|before| is_end_of_word(before, text));
+    Some(ends_a_word).filter(|ends| !ends).and_then(|_| named()).or_else(|| number_phrase(text, calendar))
+}
+
+/// Whether the text goes on with the end of another word: 晚上, 马上, 以前, 以后, 每周, 过去.
+fn is_end_of_word(before: char, text: &str) -> bool {
+    let others = match text.chars().next() {
+        Some('上') => "早晚马以加路网身线楼桌床",
+        Some('前') => "以之",
+        Some('后') => "以之今最",
+        Some('周' | '星' | '礼') => "每",
+        Some('去') => "过",
+        _ => "",
+    };
+    others.contains(before)
+}
+
+fn day_name(text: &str, calendar: Calendar) -> Option<(Option<Named>, usize)> {
+    let (name, offset) = DAYS.into_iter().find(|(name, _)| text.starts_with(name))?;
+    let named = if offset == 0 { Named::present } else { Named::sure };
+    Some((calendar.day(offset).map(named), name.len()))
+}
+
+/// 上周, 上周三, 这个星期天, 下下周, 上周末; 周三 alone.
+fn in_week(text: &str, calendar: Calendar) -> Option<(Option<Named>, usize)> {
+    let (offset, length) =
+        offset_of(text, &[("上上", -2), ("下下", 2), ("上", -1), ("下", 1), ("这", 0), ("本", 0)]);
+    let rest = &text[length..];
+    let rest = rest.strip_prefix('个').filter(|_| length > 0).unwrap_or(rest);
+    let week = WEEKS.into_iter().find(|week| rest.starts_with(week))?;
+    let rest = &rest[week.len()..];
+    let taken = |rest: &str| text.len() - rest.len();
+    let letter = rest.chars().next();
+    if letter == Some('末') {
+        let rest = &rest['末'.len_utf8()..];
+        let days = calendar.weekend(offset.unwrap_or(0));
+        let named = if offset.is_some() { Named::sure } else { Named::unsure };
+        return Some((days.map(|days| named(days).within(1)), taken(rest)));
+    }
+    let weekday = letter.and_then(weekday).filter(|_| !rest.starts_with("一个") && !rest.starts_with("天气"));
+    let rest = if weekday.is_some() { &rest[letter.map_or(0, char::len_utf8)..] } else { rest };
+    match (offset, weekday) {
+        (Some(offset), Some(weekday)) => {
+            Some((calendar.weekday_of_week(weekday, offset).map(Named::sure), taken(rest)))
+        }
+        (Some(offset), None) => {
+            Some((calendar.week(offset).map(|days| Named::sure(days).within(1)), taken(rest)))
+        }
+        // By itself it may be past or ahead; a question is mostly about the past.
+        (None, Some(weekday)) => Some((calendar.latest_weekday(weekday).map(Named::unsure), taken(rest))),
+        (None, None) => None,
+    }
+}
+
+/// 上个月, 上个月底, 下月3号, 本月.
+fn in_month(text: &str, calendar: Calendar) -> Option<(Option<Named>, usize)> {
+    let words = [("上上", -2), ("下下", 2), ("上", -1), ("下", 1), ("这", 0), ("本", 0)];
+    let (offset, length) = offset_of(text, &words);
+    let offset = offset?;
+    let rest = &text[length..];
+    let rest = rest.strip_prefix('个').unwrap_or(rest).strip_prefix('月')?;
+    if rest.starts_with(|c| NOT_BEFORE.contains(c)) {
+        return None;
+    }
+    let (first, last) = calendar.month(offset)?;
+    let part =
+        |from: i8, to: i8| Some((first.with().day(from).build().ok()?, first.with().day(to).build().ok()?));
+    let (days, rest) = if let Some(rest) = rest.strip_prefix('初') {
+        (part(1, 10), rest)
+    } else if let Some(rest) = rest.strip_prefix('中') {
+        (part(11, 20), rest)
+    } else if let Some(rest) = rest.strip_prefix('底').or_else(|| rest.strip_prefix('末')) {
+        (part(21, last.day()), rest)
+    } else if let Some((day, length)) = day_after(rest) {
+        (part(day, day), &rest[length..])
+    } else {
+        (Some((first, last)), rest)
+    };
+    Some((days.map(Named::sure), text.len() - rest.len()))
+}
+
+/// 去年, 去年六月, 前年夏天, 去年今天, 明年年底.
+fn in_year(text: &str, calendar: Calendar) -> Option<(Option<Named>, usize)> {
+    let words = [("大前年", -3), ("前年", -2), ("去年", -1), ("今年", 0), ("明年", 1), ("后年", 2)];
+    let (offset, length) = offset_of(text, &words);
+    let offset = offset?;
+    let rest = &text[length..];
+    if rest.starts_with(|c| NOT_BEFORE.contains(c)) {
+        return None;
+    }
+    let year = calendar.year_number(i16::try_from(offset).ok()?)?;
+    if rest.starts_with("今天") || rest.starts_with("的今天") {
+        let more = if rest.starts_with('的') { "的今天".len() } else { "今天".len() };
+        return Some((calendar.same_day(offset).map(Named::sure), length + more));
+    }
+    if let Some((days, more)) = part_of_year(rest, year) {
+        return Some((days.map(Named::sure), length + more));
+    }
+    let days = year_of(year);
+    // "This year" alone asks for nothing.
+    Some((days.map(if offset == 0 { Named::present } else { Named::sure }), length))
+}
+
+/// 六月, 六月三日, 夏天, 年初, 年底, of a year; with the bytes taken.
+fn part_of_year(text: &str, year: i16) -> Option<(Option<Days>, usize)> {
+    if let Some((month, length)) = month_after(text) {
+        return Some(match day_after(&text[length..]) {
+            Some((day, more)) => (one_day(year, month, day), length + more),
+            None => (month_of(year, month), length),
+        });
+    }
+    let seasons =
+        [("春", Season::Spring), ("夏", Season::Summer), ("秋", Season::Autumn), ("冬", Season::Winter)];
+    let season = seasons.into_iter().find(|(word, _)| text.starts_with(word));
+    if let Some((word, season)) = season {
+        let ending = ["天", "季"].into_iter().find(|ending| text[word.len()..].starts_with(ending))?;
+        return Some((season_of(year, season), word.len() + ending.len()));
+    }
+    let quarters = [("年初", 1, 2), ("年底", 11, 12), ("年末", 11, 12), ("年中", 6, 7)];
+    let (word, first, last) = quarters.into_iter().find(|(word, ..)| text.starts_with(word))?;
+    let days = month_of(year, first).zip(month_of(year, last)).map(|(first, last)| (first.0, last.1));
+    Some((days, word.len()))
+}
+
+/// 前几天, 几天前, 半年前, 半个月前, 两三天前.
+fn few(text: &str, calendar: Calendar) -> Option<(Option<Named>, usize)> {
+    if text.starts_with("前几天") {
+        return Some((calendar.days(-FEW_DAYS_MOST, -2).map(Named::unsure), "前几天".len()));
+    }
+    let month = 30;
+    for (word, days) in [("半个月前", 15), ("半个月以前", 15), ("半年前", 6 * month), ("半年以前", 6 * month)]
+    {
+        if text.starts_with(word) {
+            let slack = days / 4;
+            return Some((calendar.days(-days - slack, -days + slack).map(Named::sure), word.len()));
+        }
+    }
+    let (fewest, most, length) = if text.starts_with('几') {
+        (2, 6, '几'.len_utf8())
+    } else {
+        // 两三, 三五: from the one to the other.
+        let mut letters = text.chars();
+        let (first, second) = (digit(letters.next()?)?, digit(letters.next()?)?);
+        (first.min(second), first.max(second), text.len() - letters.as_str().len())
+    };
+    let (unit, more) = unit_after(&text[length..])?;
+    let end = length + more;
+    let ago = ["前", "之前", "以前"].into_iter().find(|ago| text[end..].starts_with(ago))?;
+    Some((calendar.between_ago(fewest, most, unit).map(Named::sure), end + ago.len()))
+}
+
+/// 三天前, 两周后, 2023年, 2023年6月, 六月, 6月3日, 二〇二三年.
+fn number_phrase(text: &str, calendar: Calendar) -> Option<(Option<Named>, usize)> {
+    if let Some((year, length)) = spelled_year(text) {
+        return Some(of_year(&text[length..], year, length));
+    }
+    let (number, length) = number(text)?;
+    let rest = &text[length..];
+    if let Some((unit, more)) = unit_after(rest) {
+        let end = length + more;
+        let ago = ["前", "之前", "以前"].into_iter().find(|ago| text[end..].starts_with(ago));
+        if let Some(ago) = ago {
+            return Some((calendar.ago(number, unit).map(Named::sure), end + ago.len()));
+        }
+        // 三天后 may count from anything that was told before.
+        let later = ["后", "之后", "以后"].into_iter().find(|later| text[end..].starts_with(later));
+        if let Some(later) = later {
+            return Some((calendar.ago(-number, unit).map(Named::unsure), end + later.len()));
+        }
+    }
+    if let Some(after) = rest.strip_prefix('年') {
+        let year = i16::try_from(number).ok().filter(|year| YEARS.contains(year));
+        return Some(match year {
+            Some(year) => of_year(after, year, length + '年'.len_utf8()),
+            None => (None, length),
+        });
+    }
+    let Some((month, length)) = month_after(text) else { return Some((None, length)) };
+    let days = match day_after(&text[length..]) {
+        Some((day, more)) => (calendar.latest_day(month, day), length + more),
+        None => (calendar.latest_month(month, true), length),
+    };
+    Some((days.0.map(Named::unsure), days.1))
+}
+
+fn of_year(rest: &str, year: i16, length: usize) -> (Option<Named>, usize) {
+    match part_of_year(rest, year) {
+        Some((days, more)) => (days.map(Named::unsure), length + more),
+        None => (year_of(year).map(Named::unsure), length),
+    }
+}
+
+/// 二〇二三年.
+fn spelled_year(text: &str) -> Option<(i16, usize)> {
+    let mut letters = text.chars();
+    let mut year = 0_i16;
+    for _ in 0..4 {
+        let letter = letters.next()?;
+        let digit =
+            if matches!(letter, '〇' | '零') { 0 } else { DIGITS.chars().position(|d| d == letter)? + 1 };
+        year = year * 10 + i16::try_from(digit).ok()?;
+    }
+    let rest = letters.as_str().strip_prefix('年')?;
+    YEARS.contains(&year).then_some((year, text.len() - rest.len()))
+}
+
+fn offset_of(text: &str, words: &[(&str, i64)]) -> (Option<i64>, usize) {
+    match words.iter().find(|(word, _)| text.starts_with(word)) {
+        Some((word, offset)) => (Some(*offset), word.len()),
+        None => (None, 0),
+    }
+}
+
+/// 天, 周, 个星期, 个月, 年, with the bytes taken.
+fn unit_after(text: &str) -> Option<(Unit, usize)> {
+    let counted = text.strip_prefix('个');
+    let rest = counted.unwrap_or(text);
+    let (word, unit) = UNITS.into_iter().find(|(word, _)| rest.starts_with(word))?;
+    // A month is counted with 个; without it, it is a name: 三月.
+    let fits = (unit != Unit::Month) || counted.is_some();
+    fits.then_some((unit, text.len() - rest.len() + word.len()))
+}
+
+fn month_after(text: &str) -> Option<(i8, usize)> {
+    let (number, length) = number(text)?;
+    let month = i8::try_from(number).ok().filter(|month| (1..=12).contains(month))?;
+    let rest = text[length..].strip_prefix('月')?;
+    let rest = rest.strip_prefix('份').unwrap_or(rest);
+    Some((month, text.len() - rest.len()))
+}
+
+/// 3日, 三号.
+fn day_after(text: &str) -> Option<(i8, usize)> {
+    let (number, length) = number(text)?;
+    let day = i8::try_from(number).ok().filter(|day| (1..=31).contains(day))?;
+    let ending = ['日', '号'].into_iter().find(|ending| text[length..].starts_with(*ending))?;
+    Some((day, length + ending.len_utf8()))
+}
+
+fn weekday(letter: char) -> Option<Weekday> {
+    let place = match letter {
+        '日' | '天' => 6,
+        _ => "一二三四五六".chars().position(|digit| digit == letter)?,
+    };
+    Weekday::from_monday_zero_offset(i8::try_from(place).ok()?).ok()
+}
+
+fn digit(letter: char) -> Option<i64> {
+    match letter {
+        '两' => Some(2),
+        _ => DIGITS.chars().position(|digit| digit == letter).and_then(|at| i64::try_from(at + 1).ok()),
+    }
+}
+
+/// Digits, or 一 to 九十九, or 两; with the bytes that they take.
+pub(super) fn number(text: &str) -> Option<(i64, usize)> {
+    let digits = text.len() - text.trim_start_matches(|c: char| c.is_ascii_digit()).len();
+    if digits > 0 {
+        return text[..digits].parse().ok().map(|number| (number, digits));
+    }
+    let first = text.chars().next()?;
+    let (tens, rest) = match digit(first) {
+        None if first == '十' => (1, &text[first.len_utf8()..]),
+        None => return None,
+        Some(value) => match text[first.len_utf8()..].strip_prefix('十') {
+            Some(rest) => (value, rest),
+            None => return Some((value, first.len_utf8())),
+        },
+    };
+    let ones = rest.chars().next().and_then(|letter| Some((digit(letter)?, letter.len_utf8())));
+    let (ones, more) = ones.unwrap_or((0, 0));
+    Some((10 * tens + ones, text.len() - rest.len() + more))
+}

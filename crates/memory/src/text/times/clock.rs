@@ -1,0 +1,127 @@
+//! Times of day: at 5, 5:30 pm, 17:30, noon; 下午五点半, 17点, 中午12点.
+
+use jiff::civil::Time;
+
+use super::chinese::number;
+use crate::text::is_unspaced;
+
+/// Hours up to which a bare "at 5" is the afternoon: nobody has an appointment at 5 in the morning without saying so.
+const BARE_AFTERNOON_LAST: i8 = 6;
+
+/// The first time of day that a folded text names.
+pub(super) fn time_of_day(folded: &str) -> Option<Time> {
+    chinese(folded).or_else(|| english(folded))
+}
+
+fn english(folded: &str) -> Option<Time> {
+    let parted = |c: char| c.is_whitespace() || is_unspaced(c);
+    let words: Vec<&str> = folded
+        .split(parted)
+        .map(|word| word.trim_matches(|c: char| !c.is_alphanumeric()))
+        .filter(|word| !word.is_empty())
+        .collect();
+    (0..words.len()).find_map(|at| {
+        let before = at.checked_sub(1).map(|before| words[before]);
+        let after = words.get(at + 1).copied();
+        clock(words[at], before, after)
+    })
+}
+
+/// 5, 5pm, 5 pm, 17:30, noon.
+fn clock(word: &str, before: Option<&str>, after: Option<&str>) -> Option<Time> {
+    if word == "noon" {
+        return at(12, 0);
+    }
+    let digits = word.trim_end_matches(|c: char| c.is_ascii_alphabetic());
+    let ending = match &word[digits.len()..] {
+        "" => after.filter(|after| matches!(*after, "am" | "pm" | "a.m" | "p.m" | "o'clock")),
+        ending => Some(ending).filter(|ending| matches!(*ending, "am" | "pm")),
+    };
+    let (hour, minute) = match digits.split_once([':', '.']) {
+        Some((hour, minute)) => (hour, Some(minute)),
+        None => (digits, None),
+    };
+    let hour: i8 = hour.parse().ok()?;
+    let minutes: i8 = minute.map_or(Some(0), |minute| minute.parse().ok())?;
+    match ending {
+        Some("pm" | "p.m") if (1..=12).contains(&hour) => at(hour % 12 + 12, minutes),
+        Some("am" | "a.m") if (1..=12).contains(&hour) => at(hour % 12, minutes),
+        // Without any mark it is a time only after "at", or with minutes: 17:30.
+        _ if (before == Some("at") || ending == Some("o'clock"))
+            && minute.is_none()
+            && (1..=12).contains(&hour) =>
+        {
+            at(if hour <= BARE_AFTERNOON_LAST { hour + 12 } else { hour }, 0)
+        }
+        _ if digits.contains(':') || (before == Some("at") && minute.is_some()) => at(hour, minutes),
+        _ => None,
+    }
+}
+
+fn chinese(folded: &str) -> Option<Time> {
+    folded.match_indices('点').find_map(|(place, mark)| {
+        let before = &folded[..place];
+        let (hour, length) = number_before(before)?;
+        let hour = i8::try_from(hour).ok()?;
+        let part = before[..before.len() - length].trim_end();
+        let rest = &folded[place + mark.len()..];
+        let minutes = if rest.starts_with('半') {
+            30
+        } else if rest.starts_with("一刻") {
+            15
+        } else {
+            number(rest).filter(|(_, length)| rest[*length..].starts_with('分')).map_or(0, |(n, _)| n)
+        };
+        // 一点, "a little", is a time only with a part of the day or with minutes.
+        if hour == 1 && minutes == 0 && part_of_day(part).is_none() {
+            return None;
+        }
+        let hour = match part_of_day(part) {
+            Some(Part::Morning) => hour,
+            Some(Part::Noon) if hour < 3 => hour + 12,
+            Some(Part::Noon) => hour,
+            Some(Part::Afternoon) if hour < 12 => hour + 12,
+            Some(Part::Afternoon) => hour,
+            // Twelve at night is the end of the day, which is no moment of it.
+            Some(Part::Evening) if hour < 12 => hour + 12,
+            Some(Part::Evening) if hour == 12 => return None,
+            Some(Part::Evening) => hour,
+            None if (1..=BARE_AFTERNOON_LAST).contains(&hour) => hour + 12,
+            None => hour,
+        };
+        at(hour, i8::try_from(minutes).ok()?)
+    })
+}
+
+enum Part {
+    Morning,
+    Noon,
+    Afternoon,
+    Evening,
+}
+
+fn part_of_day(text: &str) -> Option<Part> {
+    let ends = |words: &[&str]| words.iter().any(|word| text.ends_with(word));
+    if ends(&["凌晨", "早上", "早晨", "清晨", "上午", "今早", "明早"]) {
+        Some(Part::Morning)
+    } else if ends(&["中午"]) {
+        Some(Part::Noon)
+    } else if ends(&["下午"]) {
+        Some(Part::Afternoon)
+    } else if ends(&["傍晚", "晚上", "今晚", "明晚", "昨晚", "夜里"]) {
+        Some(Part::Evening)
+    } else {
+        None
+    }
+}
+
+/// The number that a text ends with, and its bytes.
+fn number_before(text: &str) -> Option<(i64, usize)> {
+    let starts = text.char_indices().rev().take(3).map(|(at, _)| at);
+    let whole = starts.filter_map(|at| number(&text[at..]).filter(|(_, length)| at + length == text.len()));
+    whole.last()
+}
+
+fn at(hour: i8, minute: i8) -> Option<Time> {
+    Time::new(hour, minute, 0, 0).ok()
+}

@@ -1,0 +1,270 @@
+//! Times in English.
+
+use std::ops::Range;
+
+use jiff::civil::Weekday;
+
+use super::Named;
+use super::calendar::{Calendar, Days, Season, Unit, YEARS, month_of, one_day, season_of, year_of};
+use crate::text::segment::{Piece, pieces};
+
+const MONTHS: [&str; 12] = [
+    "january",
+    "february",
+    "march",
+    "april",
+    "may",
+    "june",
+    "july",
+    "august",
+    "september",
+    "october",
+    "november",
+    "december",
+];
+const WEEKDAYS: [&str; 7] = ["monday", "tuesday", "wednesday", "thursday", "friday", "saturday", "sunday"];
+const NUMBERS: [&str; 12] =
+    ["one", "two", "three", "four", "five", "six", "seven", "eight", "nine", "ten", "eleven", "twelve"];
+/// Days about which "next Friday" and "last Friday" leave people in doubt.
+const WEEKDAY_SLACK: i64 = 7;
+/// Days about which "last June" leaves people in doubt: this year's, or the one before?
+const MONTH_SLACK: i64 = 366;
+/// "The other day": from two to ten days ago.
+const OTHER_DAY: (i64, i64) = (-10, -2);
+
+type Found = (Named, usize);
+
+/// The times of a folded text, each with its place.
+pub(super) fn scan(folded: &str, calendar: Calendar) -> Vec<(Range<usize>, Named)> {
+    let mut places: Vec<Range<usize>> = Vec::new();
+    let mut from = 0;
+    for piece in pieces(folded) {
+        let Piece::Word(word) = piece else { continue };
+        let Some(at) = folded[from..].find(word) else { continue };
+        places.push(from + at..from + at + word.len());
+        from += at + word.len();
+    }
+    let words: Vec<&str> = places.iter().map(|place| &folded[place.clone()]).collect();
+    let (mut at, mut found) = (0, Vec::new());
+    while at < words.len() {
+        match phrase(&words[at..], calendar) {
+            Some((named, length)) => {
+                found.push((places[at].start..places[at + length - 1].end, named));
+                at += length;
+            }
+            None => at += 1,
+        }
+    }
+    found
+}
+
+/// The time that a text of words begins with, and how many words it takes.
+fn phrase(words: &[&str], calendar: Calendar) -> Option<Found> {
+    fixed(words, calendar)
+        .or_else(|| counted(words, calendar))
+        .or_else(|| beside_present(words, calendar))
+        .or_else(|| calendar_date(words, calendar))
+        .or_else(|| after_preposition(words, calendar))
+}
+
+fn fixed(words: &[&str], calendar: Calendar) -> Option<Found> {
+    let day = |offset| calendar.day(offset).map(Named::sure);
+    Some(match words {
+        ["the", "day", "before", "yesterday", ..] => (day(-2)?, 4),
+        ["day", "before", "yesterday", ..] => (day(-2)?, 3),
+        ["the", "day", "after", "tomorrow", ..] => (day(2)?, 4),
+        ["day", "after", "tomorrow", ..] => (day(2)?, 3),
+        ["yesterday", ..] => (day(-1)?, 1),
+        ["last", "night", ..] => (day(-1)?, 2),
+        ["tomorrow", ..] => (day(1)?, 1),
+        ["today" | "tonight", ..] => (Named::present(calendar.day(0)?), 1),
+        ["this", "morning" | "afternoon" | "evening", ..] => (Named::present(calendar.day(0)?), 2),
+        ["the", "other", "day", ..] => (Named::unsure(calendar.days(OTHER_DAY.0, OTHER_DAY.1)?), 3),
+        ["a", "fortnight", "ago", ..] => (Named::sure(calendar.ago(2, Unit::Week)?), 3),
+        _ => return None,
+    })
+}
+
+/// Two days ago, a couple of weeks ago, a few months ago, a year ago today; in two days, three weeks from now.
+fn counted(words: &[&str], calendar: Calendar) -> Option<Found> {
+    let ahead = words.first() == Some(&"in");
+    let after_in = if ahead { &words[1..] } else { words };
+    let (count, length) = match after_in {
+        ["a", "couple", "of", ..] => (Some(2), 3),
+        ["a", "few", ..] => (None, 2),
+        ["few" | "several", ..] => (None, 1),
+        [number, ..] => (Some(self::number(number)?), 1),
+        [] => return None,
+    };
+    let unit = unit(after_in.get(length)?)?;
+    let rest = &after_in[length + 1..];
+    let length = length + 1 + usize::from(ahead);
+    match (ahead, count, rest) {
+        // "In two days" is also how long something took.
+        (true, Some(count), _) => Some((Named::unsure(calendar.ago(-count, unit)?), length)),
+        (false, Some(count), ["from", "now", ..]) => {
+            Some((Named::sure(calendar.ago(-count, unit)?), length + 2))
+        }
+        (false, Some(count), ["ago", "today", ..]) if unit == Unit::Year => {
+            Some((Named::sure(calendar.same_day(-count)?), length + 2))
+        }
+        (false, Some(count), ["ago", ..]) => Some((Named::sure(calendar.ago(count, unit)?), length + 1)),
+        (false, None, ["ago", ..]) => Some((Named::sure(calendar.few_ago(unit)?), length + 1)),
+        _ => None,
+    }
+}
+
+/// Last, this, next: week, weekend, month, year, weekday, month's name, season, Christmas.
+fn beside_present(words: &[&str], calendar: Calendar) -> Option<Found> {
+    let (offset, what) = match words {
+        ["last" | "past", what, ..] => (-1, *what),
+        ["this", what, ..] => (0, *what),
+        ["next" | "coming", what, ..] => (1, *what),
+        _ => return None,
+    };
+    if let Some(named) = beside_present_unit(offset, what, calendar) {
+        return Some((named, 2));
+    }
+    if let Some(weekday) = weekday(what) {
+        let days = match offset {
+            -1 => calendar.latest_weekday(weekday),
+            0 => calendar.weekday_of_week(weekday, 0),
+            _ => calendar.next_weekday(weekday),
+        };
+        return Some((Named::sure(days?).within(WEEKDAY_SLACK), 2));
+    }
+    // "This may …" is seldom a month.
+    if let Some(month) = month_number(what).filter(|_| (offset, what) != (0, "may")) {
+        let days = match offset {
+            -1 => calendar.latest_month(month, false),
+            0 => month_of(calendar.today.year(), month),
+            _ => calendar.next_month_named(month),
+        };
+        return Some((Named::sure(days?).within(MONTH_SLACK), 2));
+    }
+    let days_of_year: Box<dyn Fn(i16) -> Option<Days>> = match (season(what), what) {
+        (Some(season), _) => Box::new(move |year| season_of(year, season)),
+        (None, "christmas") => Box::new(|year| one_day(year, 12, 25)),
+        _ => return None,
+    };
+    let mut years = (-2..=2).filter_map(|offset| days_of_year(calendar.year_number(offset)?));
+    let days = match offset {
+        -1 => years.rfind(|days| days.1 < calendar.today),
+        0 => years.find(|days| days.1 >= calendar.today),
+        _ => years.find(|days| days.0 > calendar.today),
+    };
+    Some((Named::unsure(days?), 2))
+}
+
+fn beside_present_unit(offset: i64, what: &str, calendar: Calendar) -> Option<Named> {
+    let near = |days: Days| match offset {
+        // "This year" asks for nothing.
+        0 if what == "year" => Named::present(days),
+        _ => Named::sure(days),
+    };
+    Some(match what {
+        "week" => near(calendar.week(offset)?).within(1),
+        "weekend" => near(calendar.weekend(offset)?).within(if offset == 1 { WEEKDAY_SLACK } else { 1 }),
+        "month" => near(calendar.month(offset)?),
+        "year" => near(calendar.year(offset)?),
+        _ => return None,
+    })
+}
+
+/// 3 June 2023, June 3rd, the 3rd of June, June 2023, 2023-06-03. Without a year, the latest.
+fn calendar_date(words: &[&str], calendar: Calendar) -> Option<Found> {
+    if let [year, month, day, ..] = words
+        && let (Some(year), Ok(month), Ok(day)) = (calendar_year(year), month.parse(), day.parse())
+        && month_and_day_have_two_digits(words)
+    {
+        return Some((Named::unsure(one_day(year, month, day)?), 3));
+    }
+    let (month, day, length) = match words {
+        [month, number, ..] if month_number(month).is_some() && month_day(number).is_some() => {
+            (month_number(month)?, month_day(number)?, 2)
+        }
+        [number, "of", month, ..] if month_day(number).is_some() && month_number(month).is_some() => {
+            (month_number(month)?, month_day(number)?, 3)
+        }
+        [number, month, ..] if month_day(number).is_some() && month_number(month).is_some() => {
+            (month_number(month)?, month_day(number)?, 2)
+        }
+        [month, year, ..] => {
+            return Some((Named::unsure(month_of(calendar_year(year)?, month_number(month)?)?), 2));
+        }
+        _ => return None,
+    };
+    match words.get(length).and_then(|year| calendar_year(year)) {
+        Some(year) => Some((Named::unsure(one_day(year, month, day)?), length + 1)),
+        None => Some((Named::unsure(calendar.latest_day(month, day)?), length)),
+    }
+}
+
+fn month_and_day_have_two_digits(words: &[&str]) -> bool {
+    words.iter().skip(1).take(2).all(|word| word.len() == 2)
+}
+
+/// In June, in 2021, in June 2022, in summer; on Friday, on Christmas.
+fn after_preposition(words: &[&str], calendar: Calendar) -> Option<Found> {
+    let days = match words {
+        ["in", name, year, ..] if month_number(name).is_some() && calendar_year(year).is_some() => {
+            return Some((Named::unsure(month_of(calendar_year(year)?, month_number(name)?)?), 3));
+        }
+        ["in", name, ..] => match calendar_year(name) {
+            Some(number) => year_of(number),
+            None => calendar.latest_month(month_number(name)?, true),
+        },
+        ["on", name, ..] if weekday(name).is_some() => calendar.latest_weekday(weekday(name)?),
+        ["on" | "at", "christmas", ..] => calendar.latest_day(12, 25),
+        _ => return None,
+    };
+    Some((Named::unsure(days?), 2))
+}
+
+fn unit(word: &str) -> Option<Unit> {
+    Some(match word.strip_suffix('s').unwrap_or(word) {
+        "day" => Unit::Day,
+        "week" => Unit::Week,
+        "month" => Unit::Month,
+        "year" => Unit::Year,
+        _ => return None,
+    })
+}
+
+fn season(word: &str) -> Option<Season> {
+    Some(match word {
+        "spring" => Season::Spring,
+        "summer" => Season::Summer,
+        "autumn" | "fall" => Season::Autumn,
+        "winter" => Season::Winter,
+        _ => return None,
+    })
+}
+
+fn weekday(word: &str) -> Option<Weekday> {
+    let at = WEEKDAYS.iter().position(|name| *name == word)?;
+    Weekday::from_monday_zero_offset(i8::try_from(at).ok()?).ok()
+}
+
+/// 3, 3rd, 21st: a day of a month.
+fn month_day(word: &str) -> Option<i8> {
+    let digits = word.trim_end_matches(|c: char| c.is_ascii_alphabetic());
+    let is_ordinal = matches!(&word[digits.len()..], "" | "st" | "nd" | "rd" | "th");
+    digits.parse().ok().filter(|day| is_ordinal && (1..=31).contains(day))
+}
+
+fn number(word: &str) -> Option<i64> {
+    let spelled = NUMBERS.iter().position(|name| *name == word).and_then(|at| i64::try_from(at + 1).ok());
+    match word {
+        "a" | "an" => Some(1),
+        _ => spelled.or_else(|| word.parse().ok()),
+    }
+}
+
+fn month_number(name: &str) -> Option<i8> {
+    MONTHS.iter().position(|month| *month == name).and_then(|at| i8::try_from(at + 1).ok())
+}
+
+fn calendar_year(digits: &str) -> Option<i16> {
+    digits.parse().ok().filter(|year| digits.len() == 4 && YEARS.contains(year))
+}

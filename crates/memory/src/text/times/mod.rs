@@ -1,0 +1,115 @@
+//! The commonest ways to name a time, in English and Chinese: yesterday, last week, three days ago, last June, in 2023,
+//! 3 June 2023, tomorrow at 5 pm; 昨天, 上周三, 三天前, 去年六月, 2023年, 6月3日, 明天下午五点.
+//!
+//! No library is used: those that are kept up read dates out of one language, and none says how sure it is, which is
+//! what decides here whether a date may overrule somebody.
+
+mod calendar;
+mod english;
+mod chinese;
+mod clock;
+
+use std::collections::BTreeSet;
+use std::ops::Range;
+
+use jiff::civil::{Date, Weekday};
+use jiff::tz::TimeZone;
+use jiff::{Timestamp, ToSpan};
+
+use calendar::Calendar;
+
+/// A time that a text names, seen from the moment of its saying and in the speaker's zone.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct TimePhrase {
+    /// First moment of its first day.
+    pub start: Timestamp,
+    /// Last moment of its last day.
+    pub end: Timestamp,
+    /// The moment itself, where a clock time was named with one day.
+    pub moment: Option<Timestamp>,
+    /// Days on either side about which speakers differ: "next Friday".
+    pub slack_days: i64,
+    /// Whether it counts from the moment of its saying, and can hardly mean anything else: "yesterday", not "on Friday".
+    pub sure: bool,
+    /// Whether people say it without asking for anything: "today".
+    pub present: bool,
+    /// Where it stands in the folded text, in bytes.
+    pub place: Range<usize>,
+}
+
+/// What the tables know of a phrase.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+struct Named {
+    days: (Date, Date),
+    slack_days: i64,
+    sure: bool,
+    present: bool,
+}
+
+impl Named {
+    fn sure(days: (Date, Date)) -> Self {
+        Self { days, slack_days: 0, sure: true, present: false }
+    }
+
+    fn unsure(days: (Date, Date)) -> Self {
+        Self { sure: false, ..Self::sure(days) }
+    }
+
+    fn present(days: (Date, Date)) -> Self {
+        Self { present: true, ..Self::sure(days) }
+    }
+
+    fn within(self, slack_days: i64) -> Self {
+        Self { slack_days, ..self }
+    }
+}
+
+/// The times that a text names, in the order of their places. Relative ones count from `now`. English weeks begin on
+/// `week_start`, Chinese ones on Monday.
+pub fn time_phrases(text: &str, now: Timestamp, zone: &TimeZone, week_start: Weekday) -> Vec<TimePhrase> {
+    let folded = super::segment::fold(text);
+    let today = now.to_zoned(zone.clone()).date();
+    let mut found = english::scan(&folded, Calendar { today, week_start });
+    found.extend(chinese::scan(&folded, Calendar { today, week_start: Weekday::Monday }));
+    found.sort_by_key(|(place, _)| (place.start, place.end));
+    let clock = clock::time_of_day(&folded);
+    let mut phrases: Vec<TimePhrase> = found
+        .into_iter()
+        .filter_map(|(place, named)| {
+            let (start, end) = moments(named.days, zone)?;
+            let Named { slack_days, sure, present, .. } = named;
+            Some(TimePhrase { start, end, moment: None, slack_days, sure, present, place })
+        })
+        .collect();
+    // A clock time belongs to the one day that is named; of several it can't be told.
+    if let ([phrase], Some(time)) = (phrases.as_mut_slice(), clock) {
+        let first = phrase.start.to_zoned(zone.clone()).date();
+        if first == phrase.end.to_zoned(zone.clone()).date() {
+            phrase.moment = zone.to_timestamp(first.to_datetime(time)).ok();
+        }
+    }
+    phrases
+}
+
+/// The times that a text asks for, each as its first and last moment in the zone, in order of time. "Today" is not among
+/// them: people say it without asking for anything.
+pub fn named_times(
+    text: &str,
+    now: Timestamp,
+    zone: &TimeZone,
+    week_start: Weekday,
+) -> Vec<(Timestamp, Timestamp)> {
+    let phrases = time_phrases(text, now, zone, week_start).into_iter().filter(|phrase| !phrase.present);
+    let spans: BTreeSet<(Timestamp, Timestamp)> = phrases.map(|phrase| (phrase.start, phrase.end)).collect();
+    spans.into_iter().collect()
+}
+
+/// From the first moment of the first day to the last of the last; days are as long as the zone makes them.
+pub fn moments((first, last): (Date, Date), zone: &TimeZone) -> Option<(Timestamp, Timestamp)> {
+    let start = first.to_zoned(zone.clone()).ok()?.timestamp();
+    let end = last.tomorrow().ok()?.to_zoned(zone.clone()).ok()?.timestamp();
+    Some((start, end.checked_sub(1.microsecond()).ok()?))
+}
+
+#[cfg(test)]
+mod tests;

@@ -1,0 +1,83 @@
+//! What a person does with the people, places and things of a memory: written, then told.
+
+use memory::Scope;
+use memory::consolidate::Formed;
+use memory::entities::{
+    ChangedBy, Entity, EntityChange, EntityChanged, EntityKind, EntityUndone, MergeStatus,
+};
+use memory::identifiers::EntityId;
+use memory::ports::{AuthoredEntity, StoreError};
+
+use crate::events::Event;
+use crate::life::Runtime;
+
+impl Runtime {
+    /// Writes an entity that a person knows of. A description that is not blank is the owner's.
+    pub async fn create_entity(
+        &self,
+        scope: &Scope,
+        canonical_name: String,
+        kind: EntityKind,
+        description: Option<String>,
+        aliases: Vec<String>,
+    ) -> Result<EntityChanged, StoreError> {
+        self.ensure_known(scope).await?;
+        let at = self.clock().now();
+        let id = EntityId(self.life().ids().next(at));
+        let entity = AuthoredEntity { id, canonical_name, kind, description, aliases };
+        let outcome = self.store().create_entity(scope, entity, at).await?;
+        self.life().written.notify_one();
+        Ok(outcome)
+    }
+
+    /// Merges, separates, renames or describes an entity for a person. Watchers hear of who is settled now and of a new
+    /// description; the vector of what was renamed or described is made behind the talk.
+    pub async fn change_entity(
+        &self,
+        scope: &Scope,
+        id: EntityId,
+        change: EntityChange,
+    ) -> Result<EntityChanged, StoreError> {
+        let (describes, settles) = match &change {
+            EntityChange::Describe { .. } => (true, false),
+            EntityChange::Merge { .. } => (false, true),
+            EntityChange::Separate { .. } | EntityChange::Rename { .. } => (false, false),
+        };
+        let at = self.clock().now();
+        let outcome = self.store().change_entity(scope, id, change, ChangedBy::Owner, at).await?;
+        if let EntityChanged::Changed(entities) = &outcome {
+            self.life().written.notify_one();
+            let stays = entities.first().filter(|_| settles);
+            stays.into_iter().for_each(|entity| self.tell_settled(scope, entity));
+            for entity in entities.iter().filter(|_| describes) {
+                self.life().tell(scope, Event::EntityDescribed { entity: Box::new(entity.clone()) });
+            }
+        }
+        Ok(outcome)
+    }
+
+    /// Undoes the last change of an entity.
+    pub async fn undo_entity_change(&self, scope: &Scope, id: EntityId) -> Result<EntityUndone, StoreError> {
+        let outcome = self.store().undo_entity_change(scope, id).await?;
+        if let EntityUndone::Undone { change, entities } = &outcome {
+            self.life().written.notify_one();
+            for entity in entities {
+                match *change {
+                    "describe" => {
+                        self.life().tell(scope, Event::EntityDescribed { entity: Box::new(entity.clone()) });
+                    }
+                    "merge" => self.tell_settled(scope, entity),
+                    _ => {}
+                }
+            }
+        }
+        Ok(outcome)
+    }
+
+    fn tell_settled(&self, scope: &Scope, entity: &Entity) {
+        if entity.merge_status != MergeStatus::Uncertain {
+            let formed = Formed::Entity { scope: scope.clone(), entity: Box::new(entity.clone()) };
+            self.life().tell(scope, Event::Formed(formed));
+        }
+    }
+}
