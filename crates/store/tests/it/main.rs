@@ -8,3 +8,4 @@ mod home;
 mod story;
 mod corrections;
 mod forgetting;
+mod text_columns;

@@ -1,0 +1,111 @@
+//! Every column that may hold words is known: to forgetting, or as one that holds none.
+
+use std::collections::BTreeSet;
+
+use rusqlite::Connection;
+
+use crate::home::Home;
+
+/// What the columns hold when something is forgotten: gone with the row, or taken out of it.
+const FORGOTTEN: &[&str] = &[
+    "concept_nodes.description",
+    "concept_nodes.emotion_tags",
+    "concept_nodes.terms",
+    "entities.canonical_name",
+    "entities.description",
+    "entity_aliases.folded",
+    "entity_aliases.name",
+    "mention_merges.description",
+    "mention_merges.merged",
+    "message_versions.content",
+    "moods.episodic_state",
+    "node_changes.author",
+    "node_changes.description",
+    "node_changes.entities",
+    "node_changes.kind",
+    "node_changes.relational_tags",
+    "node_evidence.quote",
+    "recall_messages.content",
+    "recall_messages.terms",
+    "rejected_memories.description",
+    "rejected_memories.evidence",
+    "rejected_memories.proposal",
+    "rejected_memories.reason",
+    "sessions.last_error",
+    "sessions.summary",
+    "turn_traces.receipt",
+    "turns.reason",
+];
+
+/// Written by a person about the persona or about themselves; a receipt names the blocks that contain the text.
+const WRITTEN_BY_PEOPLE: &[&str] = &[
+    "core_block_appends.content",
+    "core_block_appends.edited_by",
+    "core_blocks.content",
+    "core_blocks.last_edited_by",
+    "users.display_name",
+];
+
+/// Closed vocabularies, names of models and of channels, ids, days, and receipts of erasures, which hold ids.
+const NO_WORDS: &[&str] = &[
+    "concept_nodes.relational_tags",
+    "concept_nodes.subject",
+    "concept_nodes.type",
+    "core_block_appends.label",
+    "core_block_appends.persona_id",
+    "core_block_appends.user_id",
+    "core_blocks.label",
+    "core_blocks.persona_id",
+    "core_blocks.user_id",
+    "embedding_models.fingerprint",
+    "embedding_models.source",
+    "entities.kind",
+    "entities.merge_status",
+    "erasure_receipts.persona_id",
+    "erasure_receipts.receipt",
+    "erasure_receipts.user_id",
+    "external_identities.channel_id",
+    "external_identities.external_id",
+    "external_identities.user_id",
+    "forgotten_support.kind",
+    "llm_calls.model",
+    "llm_calls.outcome",
+    "llm_calls.provider",
+    "llm_calls.task",
+    "llm_calls.tier",
+    "recall_messages.channel_id",
+    "recall_messages.day",
+    "recall_messages.role",
+    "schema_migrations.name",
+    "schema_migrations.sha256",
+    "scopes.persona_id",
+    "scopes.user_id",
+    "sessions.channel_id",
+    "sessions.close_trigger",
+    "sessions.status",
+    "tombstones.kind",
+    "turns.channel_id",
+    "turns.status",
+    "users.id",
+    "users.timezone",
+];
+
+/// Every column that can hold words is known to forgetting. Whoever adds one says here what becomes of it, and does it.
+#[tokio::test]
+async fn every_text_column_is_known_to_forgetting() {
+    let home = Home::open().await;
+    let file = Connection::open(&home.path).unwrap();
+    let columns: BTreeSet<String> = file
+        .prepare(
+            "SELECT t.name || '.' || c.name FROM sqlite_master t JOIN pragma_table_info(t.name) c
+             WHERE t.type = 'table' AND c.type = 'TEXT' AND t.name <> 'personas' AND t.name NOT LIKE '%_words%'",
+        )
+        .unwrap()
+        .query_map([], |row| row.get(0))
+        .unwrap()
+        .map(Result::unwrap)
+        .collect();
+    let known: BTreeSet<String> =
+        [FORGOTTEN, WRITTEN_BY_PEOPLE, NO_WORDS].concat().into_iter().map(str::to_owned).collect();
+    assert_eq!(columns, known);
+}
