@@ -10,6 +10,8 @@ use crate::report::Report;
 const FIELD: f64 = 220.0;
 /// Room around a field for its labels.
 const MARGIN: f64 = 60.0;
+/// Least distance of two labels, as a share of the field.
+const LABEL: f64 = 0.05;
 /// Our own line.
 const INK: &str = "#3451b2";
 /// What it is compared with.
@@ -18,7 +20,7 @@ const GREY: &str = "#8a8f98";
 /// A simpler ranking with the same embedding model, on unseen conversations: name, recall@5, recall@10.
 type Baseline = (&'static str, f64, f64);
 
-/// Baselines by what a data set's name contains.
+/// Baselines by what a data set's name contains, the lowest first.
 const BASELINES: [(&str, &[Baseline]); 3] = [
     (
         "locomo",
@@ -46,10 +48,12 @@ fn recall_panel(place: usize, report: &Report) -> String {
         text(&mut svg, place, x(k), -0.07, "middle", "#444", &k.to_string());
     }
     let baselines = BASELINES.iter().find(|(name, _)| report.data.contains(name)).map_or(&[][..], |(_, b)| b);
+    let mut last_label = f64::NEG_INFINITY;
     for (name, five, ten) in baselines {
         let points = [(x(5), five / 100.0), (x(10), ten / 100.0)];
         line(&mut svg, place, &points, GREY);
-        text(&mut svg, place, x(10) + 0.02, ten / 100.0 - 0.01, "start", GREY, name);
+        last_label = (ten / 100.0 - 0.01).max(last_label + LABEL);
+        text(&mut svg, place, x(10) + 0.02, last_label, "start", GREY, name);
     }
     let points: Vec<(f64, f64)> = report.all.recall.iter().map(|(k, value)| (x(*k), value / 100.0)).collect();
     line(&mut svg, place, &points, INK);
@@ -72,7 +76,7 @@ pub fn absence(curve: &[Bound], in_use: f64) -> String {
         let (x, y) = at(0, bound.recall / 100.0, bound.precision / 100.0);
         let _ = writeln!(svg, r#"<circle cx="{x:.1}" cy="{y:.1}" r="5" fill="{INK}"/>"#);
         let label = format!("support {in_use:.2}, {:.0} in 100 memories denied", bound.denied);
-        text(&mut svg, 0, bound.recall / 100.0, bound.precision / 100.0 + 0.05, "middle", INK, &label);
+        text(&mut svg, 0, bound.recall / 100.0, bound.precision / 100.0 - 0.08, "end", INK, &label);
     }
     document(1, &svg)
 }

@@ -169,7 +169,7 @@ async fn measure(
             bar.set_position((done + units + questions) as u64);
             if plain
                 && questions > 0
-                && (questions == conversation.questions.len() || questions % LINE_EVERY == 0)
+                && (questions == conversation.questions.len() || questions.is_multiple_of(LINE_EVERY))
             {
                 eprintln!(
                     "{}: {questions} of {} questions asked",

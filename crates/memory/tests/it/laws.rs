@@ -64,8 +64,11 @@ fn ask(store: &FakeStore, scope: &Scope, words: &[usize]) -> Recalled {
     run(recall(store, &VectorIndex::default(), None, &RecallSettings::default(), request)).unwrap()
 }
 
+/// Text, time, score and fate of a candidate.
+type SeenCandidate = (String, Timestamp, String, bool);
+
 /// All that can be seen of a recall but the ids, which are numbered in the order of writing.
-fn seen(recalled: &Recalled) -> (Vec<(String, Timestamp, String, bool)>, bool, String) {
+fn seen(recalled: &Recalled) -> (Vec<SeenCandidate>, bool, String) {
     let candidates = recalled.candidates.iter();
     let rows =
         candidates.map(|c| (c.text.clone(), c.created_at, format!("{:.9} {}", c.total, c.type_name), c.used));
