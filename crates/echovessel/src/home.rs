@@ -165,6 +165,20 @@ impl Home {
     }
 }
 
+/// Puts this in the place of a file, whole or not at all, readable by its owner only. A link keeps pointing where it did.
+pub(crate) fn replace(path: &Path, bytes: &[u8]) -> std::io::Result<()> {
+    let path = std::fs::canonicalize(path).unwrap_or_else(|_| path.to_owned());
+    let fresh = path.with_extension("new");
+    let mut file = private(&fresh, true)?;
+    file.write_all(bytes)?;
+    file.sync_all()?;
+    std::fs::rename(&fresh, &path)?;
+    match path.parent() {
+        Some(folder) => File::open(folder)?.sync_all(),
+        None => Ok(()),
+    }
+}
+
 /// Opens a file that only its owner may read, made if it is not there.
 pub(crate) fn private(path: &Path, truncate: bool) -> std::io::Result<File> {
     let mut options = OpenOptions::new();

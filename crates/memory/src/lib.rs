@@ -25,6 +25,7 @@ pub mod consolidate;
 pub mod text;
 pub mod vector_index;
 pub mod ledger;
+pub mod access;
 pub mod ports;
 
 pub use scope::{PersonaId, Scope, UserId};

@@ -92,6 +92,13 @@ pub enum Event {
         /// Events and thoughts of the one that ended, once it is closed for good.
         formed: Option<(u32, u32)>,
     },
+    /// Keys of the configuration have new values.
+    SettingsUpdated {
+        /// The keys that hold now, as `recall.k`.
+        updated_fields: Vec<String>,
+        /// Keys that wait for a restart.
+        restart_required: Vec<String>,
+    },
     /// Something was remembered.
     Formed(Formed),
 }
@@ -142,6 +149,11 @@ impl Event {
                 }
                 ("chat.session.boundary", data)
             }
+            Self::SettingsUpdated { updated_fields, restart_required } => (
+                "chat.settings.updated",
+                json!({"updated_fields": updated_fields, "restart_required": restart_required,
+                    "voice_enabled": false}),
+            ),
             Self::Formed(formed) => formed_name_and_data(formed),
         }
     }

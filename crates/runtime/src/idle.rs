@@ -12,7 +12,9 @@ pub(crate) async fn run(life: Arc<Life>) {
     loop {
         end_quiet(&life, trigger).await;
         trigger = CloseTrigger::Idle;
+        let changed = life.settings_changed.notified();
         tokio::select! {
+            () = changed => {}
             () = life.clock().sleep(life.settings.scan_every) => {}
             () = life.stopping.cancelled() => return,
         }

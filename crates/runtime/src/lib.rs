@@ -13,6 +13,9 @@ mod idle;
 mod consolidator;
 mod vectors;
 mod ledger;
+mod model;
+mod versions;
+mod metrics;
 mod life;
 
 pub use broadcast::{Broadcast, Delivery, Subscription};
@@ -20,4 +23,7 @@ pub use events::{Event, Told};
 pub use inbox::{AcceptError, Accepted, Incoming};
 pub use ledger::Ledger;
 pub use life::{Parts, Runtime, RuntimeSettings};
+pub use metrics::{GoingOn, Metrics};
+pub use model::ChangeableModel;
 pub use turn::TurnEvent;
+pub use versions::{CHANGES_MAX, TooManyChanges, Versions};

@@ -1,18 +1,21 @@
 //! `echovessel run`: config → telemetry → store and migrations → model → runtime → server → ready, and back.
 
-use std::net::IpAddr;
+use std::path::Path;
 use std::sync::Arc;
 
 use anyhow::{Context as _, bail};
-use server::{EmbeddingState, LlmState, ModelState, ServerParts, ServerSettings, Tokens};
+use runtime::{ChangeableModel, Versions};
+use server::{EmbeddingState, LlmState, ModelState, ServerParts, Tls, Tokens};
 use tokio::net::TcpListener;
+use tokio::sync::Mutex;
 use tokio_util::sync::CancellationToken;
 
 use crate::cli::{Run, Shared};
-use crate::config::{Config, body_limit};
+use crate::config::Config;
+use crate::configuration::{Configured, RunningConfiguration};
 use crate::home::{Home, RunFile};
 use crate::lifecycle;
-use crate::wiring::{Wired, model_folder, wire};
+use crate::wiring::{Wired, bare_host, model_folder, server_settings, shown_host, wire};
 use crate::world::{SystemClock, SystemIds, random_bytes};
 
 pub(crate) async fn run(shared: &Shared, config: &Config, home: &Home, asked: &Run) -> anyhow::Result<()> {
@@ -21,10 +24,13 @@ pub(crate) async fn run(shared: &Shared, config: &Config, home: &Home, asked: &R
     let wired = wire(config, home, Arc::new(SystemClock), Arc::new(SystemIds::default())).await?;
     let listener = listen(config, asked).await?;
     let port = listener.local_addr()?.port();
-    let url = format!("http://{}:{port}", shown_host(&config.server.host));
+    let tls = tls(config)?;
+    let scheme = if tls.is_some() { "https" } else { "http" };
+    let url = format!("{scheme}://{}:{port}", shown_host(&config.server.host));
     wired.runtime.start().await?;
     let shutdown = CancellationToken::new();
-    let parts = server_parts(config, home, &wired, &token, &url)?;
+    let parts = server_parts(config, home, &wired, &token, &url, tls)?;
+    let reloading = tokio::spawn(lifecycle::reload_on_hangup(parts.configuration.clone()));
     let login = parts.tokens.mint_login_code(wired.runtime.clock().now()).link(&url);
     let mut serving = tokio::spawn(server::serve(listener, parts, shutdown.clone()));
     home.write_run_file(&RunFile { pid: std::process::id(), port, url: url.clone() })?;
@@ -41,6 +47,7 @@ pub(crate) async fn run(shared: &Shared, config: &Config, home: &Home, asked: &R
             "part of the background work died of a defect; everything said is safe, start again to go on"
         )),
     };
+    reloading.abort();
     home.remove_run_file();
     shutdown.cancel();
     stop(wired, outcome.is_ok().then_some(serving)).await?;
@@ -70,24 +77,37 @@ async fn stop<T: Send + 'static>(
 
 async fn listen(config: &Config, asked: &Run) -> anyhow::Result<TcpListener> {
     let port = asked.port.unwrap_or(config.server.port);
-    let host = config.server.host.trim_start_matches('[').trim_end_matches(']');
+    let host = bare_host(&config.server.host);
     let listener = TcpListener::bind((host, port)).await.with_context(|| {
         format!("port {port} on {host} can't be had; another program has it, or choose one with --port (0 takes any)")
     })?;
-    if !listener.local_addr()?.ip().is_loopback() {
+    let is_open = !listener.local_addr()?.ip().is_loopback();
+    if is_open && config.server.tls_cert.is_empty() && !config.server.behind_proxy {
         tracing::warn!(
-            "listening on {host}, which other machines may reach: put a proxy that encrypts before it, and keep the token secret"
+            "listening on {host}, which other machines may reach, without encryption: whoever is on the way can read the \
+             token and every word. Set server.tls_cert and server.tls_key, or put a proxy that encrypts before it and set \
+             server.behind_proxy"
         );
     }
     Ok(listener)
 }
 
-/// A host as it stands in an address that a browser on this machine can open.
-fn shown_host(host: &str) -> String {
-    match host.trim_start_matches('[').trim_end_matches(']').parse::<IpAddr>() {
-        Ok(address) if address.is_unspecified() => "127.0.0.1".to_owned(),
-        Ok(IpAddr::V6(address)) => format!("[{address}]"),
-        _ => host.to_owned(),
+/// The server's identity, where one is configured.
+fn tls(config: &Config) -> anyhow::Result<Option<Tls>> {
+    let (certificates, key) = (&config.server.tls_cert, &config.server.tls_key);
+    if certificates.is_empty() {
+        return Ok(None);
+    }
+    Ok(Some(Tls::from_files(Path::new(certificates), Path::new(key))?))
+}
+
+fn llm_state(model: &ChangeableModel) -> LlmState {
+    let model = crate::wiring::ModelState::of(model);
+    LlmState {
+        offline: model.is_offline(),
+        notice: model.notice(),
+        provider: model.provider,
+        model: Some(model.model).filter(|model| !model.is_empty()),
     }
 }
 
@@ -97,13 +117,9 @@ fn server_parts(
     wired: &Wired,
     token: &str,
     url: &str,
+    tls: Option<Tls>,
 ) -> anyhow::Result<ServerParts> {
-    let llm = LlmState {
-        provider: wired.model.provider.clone(),
-        model: Some(wired.model.model.clone()).filter(|model| !model.is_empty()),
-        offline: wired.model.is_offline(),
-        notice: wired.model.notice(),
-    };
+    let model = wired.model.clone();
     let embeds = wired.runtime.embedder().is_some();
     let folder = model_folder(config, home);
     let models = move || {
@@ -113,20 +129,27 @@ fn server_parts(
             model: present.then(|| "all-MiniLM-L6-v2".to_owned()),
             words_only: !present,
         };
-        ModelState { llm: llm.clone(), embedding }
+        ModelState { llm: llm_state(&model), embedding }
+    };
+    let started_at = wired.runtime.clock().now();
+    let settings = Arc::new(Versions::new(server_settings(config, url)?));
+    let configuration = RunningConfiguration {
+        home: home.clone(),
+        runtime: wired.runtime.clone(),
+        model: wired.model.clone(),
+        server: settings.clone(),
+        started_at,
+        state: Mutex::new(Configured::new(config.clone())),
     };
     Ok(ServerParts {
         runtime: wired.runtime.clone(),
         tokens: Arc::new(Tokens::new(token, Box::new(random_bytes))?),
-        settings: ServerSettings {
-            url: url.to_owned(),
-            allowed_hosts: config.server.allowed_hosts.clone(),
-            body_limit: body_limit(&config.limits.body)?,
-            version: env!("CARGO_PKG_VERSION").to_owned(),
-            ..ServerSettings::default()
-        },
+        access: wired.database.clone(),
+        settings,
+        configuration: Arc::new(configuration),
+        tls,
         models: Box::new(models),
-        started_at: wired.runtime.clock().now(),
+        started_at,
     })
 }
 
@@ -142,16 +165,17 @@ fn announce(
         println!("{}", serde_json::json!({"url": url, "login": login, "pid": std::process::id()}));
         return Ok(());
     }
-    let talks_to = match &wired.model.endpoint {
+    let model = wired.model_state();
+    let talks_to = match &model.endpoint {
         Some(endpoint) => {
-            format!("{} ({}) at {endpoint}, and to nobody else", wired.model.provider, wired.model.model)
+            format!("{} ({}) at {endpoint}, and to nobody else", model.provider, model.model)
         }
         None => "nobody: no language model is set up, and nothing leaves this machine".to_owned(),
     };
     println!("EchoVessel {} is up at {url}", env!("CARGO_PKG_VERSION"));
     println!("  memory    {}", home.folder().display());
     println!("  talks to  {talks_to}");
-    if let Some(notice) = wired.model.notice() {
+    if let Some(notice) = model.notice() {
         println!("  model     {notice}");
     }
     if wired.runtime.embedder().is_none() {

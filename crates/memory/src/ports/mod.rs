@@ -4,7 +4,9 @@ mod clock;
 mod embedder;
 mod mind;
 mod store;
+mod access;
 
+pub use access::{ACTS_MAX, AccessStore};
 pub use clock::{Clock, Ids};
 pub use embedder::{EmbedError, Embedder, Embedding};
 pub use mind::{

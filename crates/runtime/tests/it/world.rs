@@ -21,6 +21,7 @@ use memory::vector_index::VectorIndex;
 use memory::{PersonaId, Scope, UserId};
 use mind::{LanguageMind, Prompts, ReplySampling};
 use runtime::{
+    Metrics,
     AcceptError, Accepted, Broadcast, Delivery, Incoming, Ledger, Parts, Runtime, RuntimeSettings,
     Subscription, Told,
 };
@@ -321,6 +322,7 @@ async fn runtime(
         clock,
         ids: Arc::new(SequentialIds::new(life)),
         broadcast: Broadcast::new(format!("life{life}")),
+        metrics: Metrics::default(),
         settings,
     })
 }

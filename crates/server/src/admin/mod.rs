@@ -8,3 +8,7 @@ pub(crate) mod nodes;
 pub(crate) mod timeline;
 pub(crate) mod entities;
 pub(crate) mod sessions;
+pub(crate) mod config;
+pub(crate) mod tokens;
+pub(crate) mod acts;
+pub(crate) mod metrics;

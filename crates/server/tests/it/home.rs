@@ -18,7 +18,7 @@ use memory::sessions::SessionPolicy;
 use memory::vector_index::VectorIndex;
 use memory::{PersonaId, Scope, UserId};
 use mind::{CallObserver, LanguageMind, Prompts, ReplySampling};
-use runtime::{Broadcast, Delivery, Parts, Runtime, RuntimeSettings, Subscription, Told};
+use runtime::{Broadcast, Delivery, Metrics, Parts, Runtime, RuntimeSettings, Subscription, Told};
 use serde_json::Value;
 use server::{EmbeddingState, LlmState, ModelState, ServerParts, ServerSettings, Tokens};
 use store::{SqliteStore, StoreOptions};
@@ -153,6 +153,7 @@ fn runtime(store: &Arc<SqliteStore>, clock: &SimulatedClock, talker: &Arc<Talker
         clock,
         ids: Arc::new(SequentialIds::new(7)),
         broadcast: Broadcast::new("run"),
+        metrics: Metrics::default(),
         settings: RuntimeSettings {
             persona: PersonaId::new("default").unwrap(),
             persona_name: "Echo".to_owned(),

@@ -18,8 +18,10 @@ pub(super) struct Migration {
 }
 
 /// All steps, in order; their numbers count from 1.
-pub(super) const MIGRATIONS: &[Migration] =
-    &[Migration { number: 1, name: "memory", sql: include_str!("../../migrations/sqlite/0001_memory.sql") }];
+pub(super) const MIGRATIONS: &[Migration] = &[
+    Migration { number: 1, name: "memory", sql: include_str!("../../migrations/sqlite/0001_memory.sql") },
+    Migration { number: 2, name: "access", sql: include_str!("../../migrations/sqlite/0002_access.sql") },
+];
 
 impl Migration {
     pub(super) fn digest(&self) -> String {
@@ -79,7 +81,8 @@ pub(super) fn migrate(
     let written = |failure: rusqlite::Error| Failure::from(failure).of_write();
     let found = version(connection).map_err(written)?;
     for migration in migrations.iter().filter(|migration| migration.number > found) {
-        if migration.number > 1 {
+        // A database that is being made has nothing to keep.
+        if found > 0 {
             back_up(connection, &backup_path(path, migration.number))?;
         }
         apply(connection, migration).map_err(|error| match Failure::from(error).of_write() {
@@ -164,8 +167,10 @@ mod tests {
             .iter()
             .map(|migration| (migration.number, migration.name, migration.digest()))
             .collect();
-        let released =
-            [(1, "memory", "81c6cd33e1b34a15013044bbe5e8e2cc005de91822925ef7bcd08a323406f8a3".to_owned())];
+        let released = [
+            (1, "memory", "81c6cd33e1b34a15013044bbe5e8e2cc005de91822925ef7bcd08a323406f8a3".to_owned()),
+            (2, "access", "5b96a832aec053197e068e359e657c3a578c46222016783cbfa204da35cebcc4".to_owned()),
+        ];
         assert_eq!(digests, released);
     }
 

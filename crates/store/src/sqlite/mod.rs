@@ -18,6 +18,7 @@ mod entities;
 mod words;
 mod vectors;
 mod ledger;
+mod access;
 mod timeline;
 mod scopes;
 mod rows;

@@ -2,6 +2,7 @@
 //!
 //! A database runs it with [`store_story!`](crate::store_story!) in its tests.
 
+mod access;
 mod capture;
 mod extraction;
 mod personas;
@@ -12,6 +13,7 @@ mod stage;
 mod turns;
 mod vectors;
 
+pub use access::{a_token_is_kept_until_it_is_revoked, acts_are_listed_backwards};
 pub use capture::{
     a_message_comes_back_as_it_was_said, a_reply_goes_where_its_turn_is,
     each_channel_has_its_own_open_session, length_ends_a_session, silence_ends_a_session,
@@ -59,7 +61,8 @@ macro_rules! store_story {
             edges_join_thoughts_and_their_events, the_timeline_is_merged,
             scopes_never_meet, phrases_are_found_where_they_stand, nodes_are_found_by_entity_and_time,
             touching_counts_a_recall, vectors_follow_their_rows, vectors_are_numbered_by_their_writing,
-            personas_and_users_are_kept, core_blocks_belong_to_whom_they_should, costs_are_kept
+            personas_and_users_are_kept, core_blocks_belong_to_whom_they_should, costs_are_kept,
+            a_token_is_kept_until_it_is_revoked, acts_are_listed_backwards
         }
     };
     ($open:path: $($chapter:ident),+) => {$(
