@@ -282,7 +282,8 @@ mod tests {
         new.server.port = 1;
         new.llm.models.small = "tiny".to_owned();
         assert_eq!(differing(&old, &new).unwrap(), ["llm.models.small", "recall.k", "server.port"]);
-        let taken = with_keys_of(&old, &new, &["recall.k".to_owned(), "llm.models.small".to_owned()]).unwrap();
+        let taken =
+            with_keys_of(&old, &new, &["recall.k".to_owned(), "llm.models.small".to_owned()]).unwrap();
         assert_eq!((taken.recall.k, taken.server.port, taken.llm.models.small.as_str()), (3, 7777, "tiny"));
         let shown = settings(&taken, &new).unwrap();
         assert_eq!(shown["recall.k"], json!({"value": 3, "default": 10, "live": true}));

@@ -129,7 +129,8 @@ impl Home {
         Ok(token)
     }
 
-    fn stored_token(&self) -> anyhow::Result<Option<String>> {
+    /// The token in the file; none if there is none yet.
+    pub(crate) fn stored_token(&self) -> anyhow::Result<Option<String>> {
         let path = self.folder.join("token");
         match std::fs::read_to_string(&path) {
             Ok(text) if text.trim().is_empty() => {

@@ -182,6 +182,7 @@ pub(crate) fn server_settings(config: &Config, url: &str) -> Result<ServerSettin
         requests_per_second: config.limits.requests_per_second,
         burst: config.limits.burst,
         version: env!("CARGO_PKG_VERSION").to_owned(),
+        ..ServerSettings::default()
     })
 }
 

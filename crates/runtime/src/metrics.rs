@@ -12,7 +12,8 @@ use prometheus_client::metrics::histogram::Histogram;
 use prometheus_client::registry::Registry;
 
 /// Upper bounds of the buckets, in seconds: from a recall to the time limit of a turn.
-const SECONDS: [f64; 14] = [0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1.0, 2.5, 10.0, 30.0, 120.0];
+const SECONDS: [f64; 14] =
+    [0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1.0, 2.5, 10.0, 30.0, 120.0];
 
 type Label = (&'static str, String);
 type ByOne<T> = Family<[Label; 1], T>;
@@ -65,7 +66,11 @@ impl Counted {
         registry.register("model_tokens", "Tokens by task, model and direction", tokens.clone());
         registry.register("sessions_settled", "Sessions by how consolidation ended", sessions_formed.clone());
         registry.register("http_requests", "HTTP requests by method and status", requests.clone());
-        registry.register("http_request_seconds", "Seconds to the head of an answer", request_seconds.clone());
+        registry.register(
+            "http_request_seconds",
+            "Seconds to the head of an answer",
+            request_seconds.clone(),
+        );
         registry.register("http_refused", "Requests refused at the door, by reason", refused.clone());
         registry.register("live", "What is going on at the moment", levels.clone());
         Self {

@@ -111,8 +111,7 @@ pub(crate) async fn run(life: &Arc<Life>, turn: ReadyTurn) {
 async fn run_to_its_end(life: &Arc<Life>, turn: &ReadyTurn) {
     let began = Instant::now();
     life.turns_running.fetch_add(1, Ordering::Relaxed);
-    let outcome =
-        AssertUnwindSafe(answer(life, turn)).catch_unwind().await.unwrap_or(Err(TurnError::Defect));
+    let outcome = AssertUnwindSafe(answer(life, turn)).catch_unwind().await.unwrap_or(Err(TurnError::Defect));
     life.turns_running.fetch_sub(1, Ordering::Relaxed);
     life.metrics().turn_phase("whole", began.elapsed());
     if let Err(error) = outcome {

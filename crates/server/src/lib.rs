@@ -23,5 +23,5 @@ pub use admin::config::{Changed, Configuration, ConfigurationError};
 pub use auth::{LoginCode, NewToken, NewTokenError, Random, TokenError, Tokens, make_token};
 pub use router::{api_paths, router};
 pub use serve::{ServeError, serve};
-pub use tls::{Tls, TlsError};
 pub use state::{EmbeddingState, LlmState, ModelState, ServerParts, ServerSettings};
+pub use tls::{Tls, TlsError};

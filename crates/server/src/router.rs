@@ -16,7 +16,9 @@ use axum::routing::{MethodRouter, delete, get, post};
 use futures_util::StreamExt as _;
 use tokio_util::sync::CancellationToken;
 
-use crate::admin::{acts, config, daemon, entities, metrics, nodes, persona, recall, sessions, style, timeline, tokens};
+use crate::admin::{
+    acts, config, daemon, entities, metrics, nodes, persona, recall, sessions, style, timeline, tokens,
+};
 use crate::auth::{self, host, login, origin};
 use crate::chat::{events, history, send, turns};
 use crate::extract;

@@ -22,8 +22,6 @@ use crate::tls::Tls;
 
 /// Connections at once; further ones wait in the system's backlog.
 const CONNECTIONS_MAX: usize = 4_096;
-/// How long a client may take to send the head of a request; also how long an idle connection is kept.
-const HEAD_TIME_MAX: Duration = Duration::from_secs(15);
 /// How long a client may take to agree on TLS.
 const HANDSHAKE_TIME_MAX: Duration = Duration::from_secs(15);
 /// Largest head of a request, in bytes.
@@ -52,7 +50,7 @@ pub async fn serve(
 ) -> Result<(), ServeError> {
     listener.local_addr()?;
     let runtime = parts.runtime.clone();
-    let tls = parts.tls.clone();
+    let (tls, head_time) = (parts.tls.clone(), parts.settings.head_time);
     let router = router(parts, shutdown.clone());
     let connections = GracefulShutdown::new();
     let room = Arc::new(Semaphore::new(CONNECTIONS_MAX));
@@ -72,7 +70,8 @@ pub async fn serve(
         let service = TowerToHyperService::new(FromPeer { peer, inner: router.clone() });
         match tls.clone() {
             None => {
-                let connection = connections.watch(http().serve_connection(TokioIo::new(stream), service));
+                let connection =
+                    connections.watch(http(head_time).serve_connection(TokioIo::new(stream), service));
                 tokio::spawn(ended(connection, permit));
             }
             Some(tls) => {
@@ -80,7 +79,8 @@ pub async fn serve(
                 let shaking_hands = runtime.clock().sleep(HANDSHAKE_TIME_MAX);
                 tokio::spawn(async move {
                     let Some(stream) = shake_hands(&tls, stream, shaking_hands).await else { return };
-                    let connection = watcher.watch(http().serve_connection(TokioIo::new(stream), service));
+                    let connection =
+                        watcher.watch(http(head_time).serve_connection(TokioIo::new(stream), service));
                     ended(connection, permit).await;
                 });
             }
@@ -95,11 +95,11 @@ pub async fn serve(
     Ok(())
 }
 
-fn http() -> http1::Builder {
+fn http(head_time: Duration) -> http1::Builder {
     let mut builder = http1::Builder::new();
     builder
         .timer(TokioTimer::new())
-        .header_read_timeout(HEAD_TIME_MAX)
+        .header_read_timeout(head_time)
         .max_header_size(HEAD_SIZE_MAX)
         .max_headers(HEADERS_MAX);
     builder

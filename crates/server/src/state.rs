@@ -2,10 +2,11 @@
 
 use std::ops::Deref;
 use std::sync::Arc;
+use std::time::Duration;
 
 use jiff::Timestamp;
-use memory::{PersonaId, Scope, UserId};
 use memory::ports::AccessStore;
+use memory::{PersonaId, Scope, UserId};
 use runtime::{Runtime, Versions};
 use serde::Serialize;
 use tokio::sync::Mutex;
@@ -36,6 +37,8 @@ pub struct ServerSettings {
     pub requests_per_second: u32,
     /// Requests at once of one token or one address.
     pub burst: u32,
+    /// How long a client may take to send the head of a request; also how long an idle connection is kept.
+    pub head_time: Duration,
     /// The program's version.
     pub version: String,
 }
@@ -50,6 +53,7 @@ impl Default for ServerSettings {
             behind_proxy: false,
             requests_per_second: 50,
             burst: 200,
+            head_time: Duration::from_secs(15),
             version: env!("CARGO_PKG_VERSION").to_owned(),
         }
     }

@@ -13,7 +13,9 @@ use tokio_rustls::rustls::{self, ServerConfig};
 #[derive(Debug, thiserror::Error)]
 pub enum TlsError {
     /// A file can't be read, or holds something else.
-    #[error("{what} ({path}) can't be used: {reason}. It has to be a file in PEM format that this user may read")]
+    #[error(
+        "{what} ({path}) can't be used: {reason}. It has to be a file in PEM format that this user may read"
+    )]
     File {
         /// `server.tls_cert` or `server.tls_key`.
         what: &'static str,

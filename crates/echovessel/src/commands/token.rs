@@ -41,7 +41,11 @@ async fn link(shared: &Shared, home: &Home) -> anyhow::Result<()> {
     let daemon = Daemon::find(home)?;
     let answer = daemon.ask(Method::POST, "/api/admin/login-code", None).await?;
     let url = answer["url"].as_str().context("the daemon's answer holds no link")?;
-    if shared.json { println!("{answer}") } else { println!("{url}") }
+    if shared.json {
+        println!("{answer}")
+    } else {
+        println!("{url}")
+    }
     Ok(())
 }
 

@@ -41,7 +41,9 @@ pub(crate) fn wishes(wanted: &Json, known: &[(String, Value)]) -> Result<Vec<Wis
         return Err("the body names no key; nothing was changed".to_owned());
     }
     if let Some((name, _)) = leaves.iter().find(|(name, _)| NEVER.contains(&name.as_str())) {
-        return Err(format!("{name} can't be changed while EchoVessel runs, and has no place in its config.toml"));
+        return Err(format!(
+            "{name} can't be changed while EchoVessel runs, and has no place in its config.toml"
+        ));
     }
     let mut wishes: Vec<Wish> =
         leaves.into_iter().map(|(asked, value)| wish(asked, value, known)).collect::<Result<_, _>>()?;
@@ -187,7 +189,10 @@ mod tests {
     fn comments_and_order_stay_as_they_were() {
         assert_eq!(changed(json!({"recall": {"k": 7}})), FILE.replace("k=10 #", "k=7 #"));
         assert_eq!(changed(json!({"session.idle": "9m"})), FILE.replace("\"5m\"", "\"9m\""));
-        assert_eq!(changed(json!({"session": {"idle": null}})), FILE.replace("idle = \"5m\"   # short\n", ""));
+        assert_eq!(
+            changed(json!({"session": {"idle": null}})),
+            FILE.replace("idle = \"5m\"   # short\n", "")
+        );
         let added = changed(json!({"llm": {"models": {"small": "tiny"}}}));
         assert!(added.starts_with(FILE) && added.contains("[llm.models]\nsmall = \"tiny\""), "{added}");
         assert!(!added.contains("[llm]\n"), "an empty section says nothing: {added}");
@@ -200,7 +205,8 @@ mod tests {
                 "provider": "stub"}}),
             &known_keys().unwrap(),
         );
-        let said: Vec<_> = wished.unwrap().into_iter().map(|wish| (wish.asked, wish.key, wish.value)).collect();
+        let said: Vec<_> =
+            wished.unwrap().into_iter().map(|wish| (wish.asked, wish.key, wish.value)).collect();
         let wish = |asked: &str, key: &str, value| (asked.to_owned(), key.to_owned(), Some(value));
         assert_eq!(
             said,

@@ -12,14 +12,14 @@ use crate::scripts;
 use crate::watcher::Watcher;
 
 /// What a command did.
-struct Ran {
-    code: i32,
-    out: String,
-    err: String,
+pub(crate) struct Ran {
+    pub(crate) code: i32,
+    pub(crate) out: String,
+    pub(crate) err: String,
 }
 
 /// Runs a command to its end.
-async fn run(home: &Home, settings: &Settings, arguments: &[&str]) -> Ran {
+pub(crate) async fn run(home: &Home, settings: &Settings, arguments: &[&str]) -> Ran {
     let mut command = command(home, settings, arguments);
     let Output { status, stdout, stderr } =
         tokio::task::spawn_blocking(move || command.output().unwrap()).await.unwrap();
@@ -28,12 +28,12 @@ async fn run(home: &Home, settings: &Settings, arguments: &[&str]) -> Ran {
 }
 
 impl Ran {
-    fn well(self) -> String {
+    pub(crate) fn well(self) -> String {
         assert_eq!(self.code, 0, "{}\n{}", self.out, self.err);
         self.out
     }
 
-    fn json(self) -> Value {
+    pub(crate) fn json(self) -> Value {
         let out = self.well();
         serde_json::from_str(&out).unwrap_or_else(|error| panic!("{error}: {out}"))
     }
@@ -45,7 +45,7 @@ async fn help_explains_every_command_and_shows_examples() {
     let help = run(&home, &settings, &["--help"]).await.well();
     let commands = [
         "run", "chat", "demo", "init", "recall", "model", "config", "eval", "doctor", "status", "stop",
-        "token",
+        "token", "reload",
     ];
     for name in commands {
         assert!(help.contains(&format!("\n  {name}")), "{name} is missing:\n{help}");
@@ -217,9 +217,22 @@ async fn doctor_finds_a_home_in_order_and_one_that_is_not() {
     let findings = run(&home, &settings, &["doctor", "--json"]).await.json();
     let findings = findings.as_array().unwrap();
     let checked: Vec<&str> = findings.iter().map(|finding| finding["what"].as_str().unwrap()).collect();
-    assert_eq!(checked, ["configuration", "files", "embedding", "daemon", "database"]);
+    let all = [
+        "configuration",
+        "files",
+        "token",
+        "tls",
+        "embedding",
+        "model",
+        "port",
+        "daemon",
+        "database",
+        "clock",
+    ];
+    assert_eq!(checked, all);
     assert!(findings.iter().all(|finding| finding["ok"] == true), "{findings:?}");
     daemon.kill();
+    let settings = settings.key("server.port", 0);
     let well = run(&home, &settings, &["doctor"]).await.well();
     assert!(!well.contains('✗'), "{well}");
 

@@ -17,3 +17,8 @@ mod crash;
 mod crowd;
 mod trust;
 mod command_line;
+mod tokens;
+mod reload;
+mod secrets;
+mod stopping;
+mod doctor;

@@ -21,8 +21,7 @@ use memory::vector_index::VectorIndex;
 use memory::{PersonaId, Scope, UserId};
 use mind::{LanguageMind, Prompts, ReplySampling};
 use runtime::{
-    Metrics,
-    AcceptError, Accepted, Broadcast, Delivery, Incoming, Ledger, Parts, Runtime, RuntimeSettings,
+    AcceptError, Accepted, Broadcast, Delivery, Incoming, Ledger, Metrics, Parts, Runtime, RuntimeSettings,
     Subscription, Told,
 };
 use serde_json::{Value, json};

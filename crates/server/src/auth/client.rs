@@ -33,7 +33,8 @@ pub(crate) fn client_of(address: IpAddr) -> IpAddr {
 
 /// Whether the browser speaks TLS with the proxy.
 pub(crate) fn is_encrypted(headers: &HeaderMap, behind_proxy: bool) -> bool {
-    behind_proxy && last_of(headers, FORWARDED_PROTO).is_some_and(|scheme| scheme.eq_ignore_ascii_case("https"))
+    behind_proxy
+        && last_of(headers, FORWARDED_PROTO).is_some_and(|scheme| scheme.eq_ignore_ascii_case("https"))
 }
 
 /// The host that the browser asked the proxy for.

@@ -20,8 +20,8 @@ use crate::problem::Problem;
 use crate::state::App;
 
 pub(crate) use limits::{Allowance, Limits};
-pub use named::{NewToken, NewTokenError, make_token};
 pub(crate) use named::{Look, NamedTokens};
+pub use named::{NewToken, NewTokenError, make_token};
 pub use tokens::{LoginCode, Random, TokenError, Tokens};
 
 /// First segments of the paths that need a token. Everything else is the page, which holds no secret.
@@ -172,7 +172,9 @@ async fn admit(app: &App, request: &mut Request) -> Result<(), Problem> {
     let is_remote_or_costly = !address.is_loopback() || matches!(look, Look::Unproven(_));
     let counts_by_address = is_remote_or_costly && !is_sign_of_life;
     if counts_by_address {
-        app.limits.take_of_address(allowance, client::client_of(address)).map_err(|wait| too_many(app, wait))?;
+        app.limits
+            .take_of_address(allowance, client::client_of(address))
+            .map_err(|wait| too_many(app, wait))?;
     }
     if let Look::Unproven(bearer) = &look {
         principal = app.named.prove(bearer, now).await?;

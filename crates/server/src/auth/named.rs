@@ -102,7 +102,8 @@ fn check(
     }
     if user.is_some() && scopes.contains(&AccessScope::Admin) {
         return refused(
-            "user_id: admin sees everything, so a token with that scope can't be bound to one user".to_owned(),
+            "user_id: admin sees everything, so a token with that scope can't be bound to one user"
+                .to_owned(),
         );
     }
     match name {
@@ -117,7 +118,8 @@ fn check(
 }
 
 async fn hashed(text: String, salt: [u8; 32]) -> Result<String, StoreError> {
-    let failed = |error: &dyn std::fmt::Display| StoreError::Failed(format!("the hash was not made: {error}"));
+    let failed =
+        |error: &dyn std::fmt::Display| StoreError::Failed(format!("the hash was not made: {error}"));
     let work = move || {
         let hash: Result<PasswordHash, _> =
             Argon2::default().hash_password_with_salt(text.as_bytes(), &salt[..16]);
@@ -306,7 +308,8 @@ mod tests {
     fn a_token_is_known_by_its_form() {
         let text = format!("ev_{}_{}", "a1".repeat(6), "0f".repeat(26));
         assert_eq!(prefix_of(&text), Some("a1a1a1a1a1a1"));
-        let foreign = ["", "ev_", "ev_a1_0f", "ev__", &text[1..], &text[..text.len() - 1], &format!("{text}0")];
+        let foreign =
+            ["", "ev_", "ev_a1_0f", "ev__", &text[1..], &text[..text.len() - 1], &format!("{text}0")];
         for foreign in foreign {
             assert_eq!(prefix_of(foreign), None, "{foreign}");
         }

@@ -11,6 +11,12 @@ mod talker;
 
 mod trust;
 mod login;
+mod tokens;
+mod limits;
+mod acts;
+mod configuration;
+mod metrics;
+mod tls;
 mod chat;
 mod events;
 mod history;
