@@ -12,7 +12,7 @@ use crate::scripts;
 use crate::watcher::Watcher;
 
 const KEY: &str = "sk-a-key-that-nobody-may-see";
-const WORDS: &str = "my grandmother's recipe for quince jam";
+const WORDS: &str = "we got divorced over my grandmother's recipe for quince jam";
 
 #[tokio::test(flavor = "multi_thread")]
 async fn no_secret_and_no_word_leaves_its_place() {
@@ -29,11 +29,12 @@ async fn no_secret_and_no_word_leaves_its_place() {
     let mut watcher = Watcher::open(&daemon).await;
 
     // Talk that is answered, talk that fails while the endpoint quotes it, and a session that can't be remembered.
-    daemon.complete("self", WORDS).await;
+    let said = daemon.say("self", WORDS).await;
+    watcher.done(&said.turn_id).await;
     model.next("reply", Reply::error(400, format!("this was not understood: {WORDS} (key {KEY})")));
     let said = daemon.say("self", WORDS).await;
     watcher.failed(&said.turn_id).await;
-    model.next("extraction", Reply::error(400, format!("neither was this: {WORDS}")));
+    model.next("extraction", Reply::error(403, format!("flagged by moderation: {WORDS}")));
     daemon.end_session("self").await;
     watcher.until("work.failed", |_| true).await;
 
