@@ -6,12 +6,11 @@ use std::path::PathBuf;
 use std::sync::Arc;
 
 use anyhow::Context as _;
-use embed::LocalEmbedder;
 use jiff::tz::TimeZone;
 use llm::{LlmError, Provider, ProviderSettings, TierModels};
 use memory::PersonaId;
 use memory::consolidate::ConsolidateSettings;
-use memory::ports::{Clock, Embedder, Ids, Store};
+use memory::ports::{Clock, Ids, Store};
 use memory::recall::RecallSettings;
 use memory::sessions::SessionPolicy;
 use memory::vector_index::VectorIndex;
@@ -22,13 +21,12 @@ use server::ServerSettings;
 use store::SqliteStore;
 
 use crate::config::{Config, ConfigError, body_limit};
+use crate::embedding::Embedding;
 use crate::home::Home;
 use crate::world::{SystemPauses, random_bytes};
 
 /// Tokens that a reply's prompt may take.
 const PROMPT_TOKENS: u32 = 8_000;
-/// Threads that one text's embedding may use; turns of several users share the processors.
-const EMBEDDING_THREADS: usize = 2;
 
 /// The parts of a running EchoVessel that outlive each other in this order.
 pub(crate) struct Wired {
@@ -38,6 +36,8 @@ pub(crate) struct Wired {
     pub(crate) runtime: Runtime,
     /// Which model answers.
     pub(crate) model: Arc<ChangeableModel>,
+    /// Who makes vectors.
+    pub(crate) embedding: Embedding,
 }
 
 impl Wired {
@@ -83,14 +83,6 @@ impl ModelState {
     }
 }
 
-/// Where the embedding model lies: the configuration's folder, `ECHOVESSEL_MODEL_DIR`, or the home's own.
-pub(crate) fn model_folder(config: &Config, home: &Home) -> PathBuf {
-    if !config.embedding.model_dir.is_empty() {
-        return PathBuf::from(&config.embedding.model_dir);
-    }
-    std::env::var_os("ECHOVESSEL_MODEL_DIR").map_or_else(|| home.model(), PathBuf::from)
-}
-
 /// The database file that the configuration names.
 pub(crate) fn database_path(config: &Config, home: &Home) -> PathBuf {
     match config.storage.url.strip_prefix("sqlite://") {
@@ -119,10 +111,12 @@ pub(crate) async fn wire(
         ReplySampling::default(),
     );
     let run: String = random_bytes().iter().take(4).map(|byte| format!("{byte:02x}")).collect();
+    let embedding = Embedding::new(config, home, clock.clone())?;
+    let previous = embedding.previous(&*store, home).await;
     let parts = Parts {
         store,
-        embedder: embedder(config, home),
-        index: Arc::new(VectorIndex::default()),
+        embedder: embedding.embedder(),
+        index: Arc::new(VectorIndex::new(body_limit(&config.limits.vector_memory)?)),
         mind: Arc::new(mind),
         clock,
         ids,
@@ -130,7 +124,11 @@ pub(crate) async fn wire(
         metrics,
         settings: runtime_settings(config)?,
     };
-    Ok(Wired { database, runtime: Runtime::new(parts), model })
+    let runtime = Runtime::new(parts);
+    if let Some(previous) = previous {
+        runtime.serve_meanwhile(previous);
+    }
+    Ok(Wired { database, runtime, model, embedding })
 }
 
 /// Opens the database of the home, migrated to what this version needs.
@@ -138,13 +136,6 @@ pub(crate) fn open_database(config: &Config, home: &Home) -> anyhow::Result<Sqli
     let path = database_path(config, home);
     SqliteStore::open(&path, store::StoreOptions::default())
         .with_context(|| format!("the database {} can't be opened", path.display()))
-}
-
-fn embedder(config: &Config, home: &Home) -> Option<Arc<dyn Embedder>> {
-    if config.embedding.provider == "none" {
-        return None;
-    }
-    Some(Arc::new(LocalEmbedder::new(model_folder(config, home), EMBEDDING_THREADS)))
 }
 
 /// The language model that the configuration names.

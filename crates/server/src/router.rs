@@ -17,7 +17,8 @@ use futures_util::StreamExt as _;
 use tokio_util::sync::CancellationToken;
 
 use crate::admin::{
-    acts, config, daemon, entities, metrics, nodes, persona, recall, sessions, style, timeline, tokens,
+    acts, config, daemon, entities, erase, forget, metrics, nodes, persona, recall, sessions, style,
+    timeline, tokens,
 };
 use crate::auth::{self, host, login, origin};
 use crate::chat::{events, history, send, turns};
@@ -64,6 +65,20 @@ fn api() -> Vec<(&'static str, MethodRouter<App>)> {
         ("/api/admin/memory/rejected", get(nodes::rejected)),
         ("/api/admin/memory/timeline", get(timeline::timeline)),
         ("/api/admin/memory/entities", get(entities::entities)),
+        ("/api/admin/memory/preview-delete", post(forget::preview)),
+        ("/api/admin/memory/events/{id}", delete(forget::delete_event)),
+        ("/api/admin/memory/events/{id}/dependents", get(forget::dependents)),
+        ("/api/admin/memory/thoughts/{id}", delete(forget::delete_thought)),
+        ("/api/admin/memory/thoughts/{id}/trace", get(forget::trace)),
+        ("/api/admin/memory/intentions/{id}", delete(forget::delete_intention)),
+        ("/api/admin/memory/expectations/{id}", delete(forget::delete_expectation)),
+        ("/api/admin/memory/messages/{id}", delete(forget::delete_message)),
+        ("/api/admin/memory/sessions/{id}", delete(forget::delete_session)),
+        ("/api/admin/memory/core-blocks/{label}/appends", get(forget::appends)),
+        ("/api/admin/memory/core-blocks/{label}/appends/{append_id}", delete(forget::delete_append)),
+        ("/api/admin/memory/erase", post(erase::erase)),
+        ("/api/admin/memory/receipts", get(erase::receipts)),
+        ("/api/admin/reset", post(erase::reset)),
         ("/api/admin/sessions", get(sessions::list)),
         ("/api/admin/sessions/failed", get(sessions::failed)),
         ("/api/admin/sessions/{id}/close", post(sessions::close)),
@@ -128,7 +143,7 @@ async fn refuse_large(State(app): State<App>, mut request: Request, next: Next) 
         if !waits_for_leave {
             let patience = app.runtime().clock().sleep(FORGETTING_TIME_MAX);
             tokio::select! {
-                () = forget(request.into_body()) => {}
+                () = pass_over(request.into_body()) => {}
                 () = patience => {}
             }
         }
@@ -139,7 +154,7 @@ async fn refuse_large(State(app): State<App>, mut request: Request, next: Next) 
 
 /// Reads what is on its way and keeps nothing of it. A client that is still sending when its connection closes sees a
 /// broken connection instead of the answer.
-async fn forget(body: Body) {
+async fn pass_over(body: Body) {
     let mut pieces = body.into_data_stream();
     let mut left = FORGOTTEN_MAX;
     while let Some(Ok(piece)) = pieces.next().await {

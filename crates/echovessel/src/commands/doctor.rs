@@ -2,10 +2,10 @@
 
 use std::os::unix::fs::PermissionsExt as _;
 use std::path::Path;
+use std::sync::Arc;
 use std::time::Duration;
 
 use anyhow::bail;
-use embed::{ALL_MINILM_L6_V2, model_files};
 use jiff::{SignedDuration, Timestamp};
 use memory::ports::{Clock as _, SessionFilter, SessionStore as _, StoreError};
 use serde::Serialize;
@@ -15,8 +15,9 @@ use tokio::net::{TcpListener, TcpStream};
 use crate::cli::Shared;
 use crate::client::Daemon;
 use crate::config::{self, Config};
+use crate::embedding::Embedding;
 use crate::home::Home;
-use crate::wiring::{bare_host, connect, database_path, model_folder};
+use crate::wiring::{bare_host, connect, database_path};
 use crate::world::SystemClock;
 
 /// Characters of a token that can't be guessed.
@@ -47,7 +48,7 @@ pub(crate) async fn doctor(shared: &Shared, home: &Home) -> anyhow::Result<()> {
     findings.push(files(home));
     findings.push(token(home));
     findings.push(tls(&config));
-    findings.push(embedding(&config, home));
+    findings.push(embedding(&config, home).await);
     findings.push(model(&config).await);
     let daemon = daemon(home);
     findings.push(port(&config, daemon.runs).await);
@@ -97,20 +98,17 @@ fn files(home: &Home) -> Finding {
     Finding { what, ok: wrong.is_empty(), said }
 }
 
-fn embedding(config: &Config, home: &Home) -> Finding {
+async fn embedding(config: &Config, home: &Home) -> Finding {
     let what = "embedding";
-    if config.embedding.provider == "none" {
-        return Finding { what, ok: true, said: "switched off: memory works on words alone".to_owned() };
-    }
-    match model_files::verify(&model_folder(config, home), &ALL_MINILM_L6_V2) {
-        Ok(()) => Finding { what, ok: true, said: "the model is there and is the right one".to_owned() },
-        Err(error) => Finding {
-            what,
-            ok: false,
-            said: format!(
-                "{error} (memory works on words alone meanwhile; `echovessel model fetch` mends it)"
-            ),
-        },
+    let examined = match Embedding::new(config, home, Arc::new(SystemClock)) {
+        Ok(embedding) => embedding.examine().await,
+        Err(error) => Err(error),
+    };
+    match examined {
+        Ok(said) => Finding { what, ok: true, said },
+        Err(error) => {
+            Finding { what, ok: false, said: format!("{error:#} (memory works on words alone meanwhile)") }
+        }
     }
 }
 

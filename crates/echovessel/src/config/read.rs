@@ -182,7 +182,12 @@ fn validate(config: &Config) -> Result<(), (&'static str, String)> {
         Err((key, format!("{key} = \"{value}\": it must be one of {}", allowed.join(", "))))
     };
     one_of("llm.provider", &config.llm.provider, &["auto", "openai", "anthropic", "offline"])?;
-    one_of("embedding.provider", &config.embedding.provider, &["local", "none"])?;
+    one_of("embedding.provider", &config.embedding.provider, &["local", "openai", "none"])?;
+    if config.embedding.provider == "openai" && config.embedding.model.trim().is_empty() {
+        let message =
+            "embedding.provider = \"openai\" needs embedding.model, the name of the endpoint's model";
+        return Err(("embedding.model", message.to_owned()));
+    }
     if config.storage.url != "sqlite" && !config.storage.url.starts_with("sqlite://") {
         let reason = "storage.url must be \"sqlite\" or \"sqlite:///path\"; PostgreSQL is not built in yet";
         return Err(("storage.url", reason.to_owned()));
@@ -223,7 +228,11 @@ fn validate(config: &Config) -> Result<(), (&'static str, String)> {
     if let Some((key, _)) = weights.iter().find(|(_, weight)| !weight.is_finite() || *weight < 0.0) {
         return Err((key, format!("{key} must be a number from 0 on")));
     }
-    body_limit(&config.limits.body).map_err(|error| ("limits.body", format!("limits.body: {error}")))?;
+    let sizes =
+        [("limits.body", &config.limits.body), ("limits.vector_memory", &config.limits.vector_memory)];
+    for (key, size) in sizes {
+        body_limit(size).map_err(|error| (key, format!("{key}: {error}")))?;
+    }
     Ok(())
 }
 
@@ -293,6 +302,8 @@ mod tests {
             "[session]\nidle = 30",
             "[session]\nmax_messages = 0",
             "[limits]\nbody = \"huge\"",
+            "[limits]\nvector_memory = \"lots\"",
+            "[embedding]\nprovider = \"openai\"",
             "[storage]\nurl = \"postgres://x\"",
             "not toml at all",
         ] {

@@ -22,3 +22,5 @@ mod reload;
 mod secrets;
 mod stopping;
 mod doctor;
+mod embedding;
+mod forgetting;

@@ -4,11 +4,14 @@ mod clock;
 mod embedder;
 mod mind;
 mod store;
+mod vectors;
+mod forget;
 mod access;
 
 pub use access::{ACTS_MAX, AccessStore};
 pub use clock::{Clock, Ids};
 pub use embedder::{EmbedError, Embedder, Embedding};
+pub use forget::ForgetStore;
 pub use mind::{
     Clarification, EvidenceFailure, Extraction, ExtractionInput, MentionedEntity, Mind, MindError,
     MoodSignal, ProposedEvent, ProposedQuote, ProposedThought, Reflection, ReflectionInput, RefusedEvent,
@@ -19,3 +22,4 @@ pub use store::{
     NewEntity, NewMessage, NodeStore, PersonaRecord, PersonaStore, Phrase, PhraseHits, ReflectionCommit,
     SessionFilter, SessionStore, Store, StoreError, StoredVector, Supersession, TimelineItem, UserRecord,
 };
+pub use vectors::{EmbeddingModel, VectorCoverage, VectorStore};

@@ -8,6 +8,8 @@ pub(crate) mod nodes;
 pub(crate) mod timeline;
 pub(crate) mod entities;
 pub(crate) mod sessions;
+pub(crate) mod forget;
+pub(crate) mod erase;
 pub(crate) mod config;
 pub(crate) mod tokens;
 pub(crate) mod acts;
