@@ -236,6 +236,31 @@ mod tests {
         }
     }
 
+    /// The seeds of the fuzz target `config`: a text, and after a zero byte a change of it.
+    #[test]
+    fn every_seed_is_read_or_refused_and_a_change_leaves_something_readable() {
+        let folder = concat!(env!("CARGO_MANIFEST_DIR"), "/../../fuzz/corpus/config");
+        let (mut refused, mut changed) = (0, 0);
+        for entry in std::fs::read_dir(folder).unwrap() {
+            let bytes = std::fs::read(entry.unwrap().path()).unwrap();
+            let end = bytes.iter().position(|byte| *byte == 0).unwrap_or(bytes.len());
+            let Ok(text) = std::str::from_utf8(&bytes[..end]) else { continue };
+            let path = std::path::Path::new("config.toml");
+            if crate::config::parse(text, path, std::iter::empty()).is_err() {
+                refused += 1;
+                continue;
+            }
+            let change = bytes.get(end + 1..).map_or_else(
+                || json!({"recall": {"k": 3}}),
+                |change| serde_json::from_slice(change).unwrap(),
+            );
+            let after = with_wishes(text, &wishes(&change, &known_keys().unwrap()).unwrap()).unwrap();
+            crate::config::parse(&after, path, std::iter::empty()).unwrap();
+            changed += 1;
+        }
+        assert!(refused >= 6 && changed >= 4, "{refused} refused, {changed} changed");
+    }
+
     #[test]
     fn a_key_has_its_line() {
         assert_eq!(line_of(FILE, "session.idle"), Some(3));

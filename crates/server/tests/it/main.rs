@@ -17,6 +17,7 @@ mod acts;
 mod configuration;
 mod metrics;
 mod tls;
+mod foreign_bytes;
 mod chat;
 mod events;
 mod history;
