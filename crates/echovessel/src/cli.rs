@@ -3,6 +3,7 @@
 use std::path::PathBuf;
 
 use clap::{Args, Parser, Subcommand};
+use memory::access::AccessScope;
 
 const EXAMPLES: &str = "\
 Examples:
@@ -76,7 +77,9 @@ pub(crate) enum Command {
     Status,
     /// Stop the running daemon
     Stop,
-    /// The token, or a new link to the page
+    /// Make the running daemon read config.toml anew
+    Reload,
+    /// The owner's token, a new link to the page, and tokens for others
     Token {
         #[command(subcommand)]
         command: Option<TokenCommand>,
@@ -268,6 +271,28 @@ pub(crate) enum TokenCommand {
     Show,
     /// Print a new one-time link to the page of the running daemon
     Link,
+    /// Make a token for a program or another person; it is printed once and kept nowhere
+    #[command(
+        after_help = "Examples:\n  echovessel token create --scope chat --user ann --name ann-phone\n  echovessel token create --scope openai,chat"
+    )]
+    Create {
+        /// What it is good for: chat, admin, openai, hub:INSTANCE
+        #[arg(long = "scope", required = true, value_delimiter = ',', value_name = "SCOPE")]
+        scopes: Vec<AccessScope>,
+        /// How it is called in lists and in the record of acts
+        #[arg(long)]
+        name: Option<String>,
+        /// The one user whom it speaks for; default all
+        #[arg(long, value_name = "ID")]
+        user: Option<String>,
+    },
+    /// List the tokens that were made
+    List,
+    /// End a token at once
+    Revoke {
+        /// Its name
+        name: String,
+    },
 }
 
 #[cfg(test)]

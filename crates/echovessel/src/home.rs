@@ -129,7 +129,8 @@ impl Home {
         Ok(token)
     }
 
-    fn stored_token(&self) -> anyhow::Result<Option<String>> {
+    /// The token in the file; none if there is none yet.
+    pub(crate) fn stored_token(&self) -> anyhow::Result<Option<String>> {
         let path = self.folder.join("token");
         match std::fs::read_to_string(&path) {
             Ok(text) if text.trim().is_empty() => {
@@ -162,6 +163,20 @@ impl Home {
 
     fn run_path(&self) -> PathBuf {
         self.folder.join("run.json")
+    }
+}
+
+/// Puts this in the place of a file, whole or not at all, readable by its owner only. A link keeps pointing where it did.
+pub(crate) fn replace(path: &Path, bytes: &[u8]) -> std::io::Result<()> {
+    let path = std::fs::canonicalize(path).unwrap_or_else(|_| path.to_owned());
+    let fresh = path.with_extension("new");
+    let mut file = private(&fresh, true)?;
+    file.write_all(bytes)?;
+    file.sync_all()?;
+    std::fs::rename(&fresh, &path)?;
+    match path.parent() {
+        Some(folder) => File::open(folder)?.sync_all(),
+        None => Ok(()),
     }
 }
 

@@ -1,5 +1,8 @@
-//! How the program is asked to go: Ctrl-C, SIGTERM, or `echovessel stop`; a second signal means at once.
+//! How the program is asked to read its configuration anew (SIGHUP), and to go: Ctrl-C, SIGTERM, or `echovessel stop`; a second signal means at once.
 
+use std::sync::Arc;
+
+use server::Configuration;
 use tokio::signal::unix::{SignalKind, signal};
 use tokio_util::sync::CancellationToken;
 
@@ -27,5 +30,15 @@ async fn next_signal() {
         }
         // Without signal handlers the system's own default ends the process; every word is durable by then.
         _ => std::future::pending().await,
+    }
+}
+
+/// Reads the configuration anew at each SIGHUP, for ever. A file that is not right changes nothing and is told to the log.
+pub(crate) async fn reload_on_hangup(configuration: Arc<dyn Configuration>) {
+    let Ok(mut hangup) = signal(SignalKind::hangup()) else { return };
+    while hangup.recv().await.is_some() {
+        if let Err(error) = configuration.reload().await {
+            tracing::error!("the configuration stays as it was: {error}");
+        }
     }
 }

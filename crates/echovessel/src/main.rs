@@ -5,6 +5,7 @@
 mod cli;
 mod commands;
 mod config;
+mod configuration;
 mod home;
 mod world;
 mod wiring;
@@ -46,6 +47,7 @@ async fn obey(cli: Cli) -> anyhow::Result<()> {
         Command::Doctor => commands::doctor::doctor(&shared, &home).await,
         Command::Status => commands::status::status(&shared, &home).await,
         Command::Stop => commands::stop::stop(&shared, &home).await,
+        Command::Reload => commands::reload::reload(&shared, &home).await,
         Command::Token { command } => commands::token::token(&shared, &home, command).await,
         command => with_config(&shared, &home, command).await,
     }

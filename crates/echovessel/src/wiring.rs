@@ -1,13 +1,14 @@
 //! Puts the rooms together: store, embedder, model, mind, runtime. Holds no logic of its own.
 
 use std::collections::HashMap;
+use std::net::IpAddr;
 use std::path::PathBuf;
 use std::sync::Arc;
 
 use anyhow::Context as _;
 use jiff::civil::Weekday;
 use jiff::tz::TimeZone;
-use llm::{ProviderSettings, TierModels};
+use llm::{LlmError, Provider, ProviderSettings, TierModels};
 use memory::PersonaId;
 use memory::consolidate::ConsolidateSettings;
 use memory::ports::{Clock, Ids, Store};
@@ -15,11 +16,12 @@ use memory::recall::{RecallSettings, Signal};
 use memory::sessions::SessionPolicy;
 use memory::vector_index::VectorIndex;
 use mind::{LanguageMind, Prompts, ReplySampling};
-use runtime::{Broadcast, Ledger, Parts, Runtime, RuntimeSettings};
+use runtime::{Broadcast, ChangeableModel, Ledger, Metrics, Parts, Runtime, RuntimeSettings};
 use secrecy::SecretString;
+use server::ServerSettings;
 use store::SqliteStore;
 
-use crate::config::{Config, body_limit};
+use crate::config::{Config, ConfigError, body_limit};
 use crate::embedding::Embedding;
 use crate::home::Home;
 use crate::world::{SystemPauses, random_bytes};
@@ -33,10 +35,17 @@ pub(crate) struct Wired {
     pub(crate) database: Arc<SqliteStore>,
     /// The life of the persona.
     pub(crate) runtime: Runtime,
-    /// Which model answers, for people.
-    pub(crate) model: ModelState,
+    /// Which model answers.
+    pub(crate) model: Arc<ChangeableModel>,
     /// Who makes vectors.
     pub(crate) embedding: Embedding,
+}
+
+impl Wired {
+    /// Which model answers now, for people.
+    pub(crate) fn model_state(&self) -> ModelState {
+        ModelState::of(&*self.model)
+    }
 }
 
 /// Which model answers.
@@ -51,6 +60,15 @@ pub(crate) struct ModelState {
 }
 
 impl ModelState {
+    /// Which model answers now.
+    pub(crate) fn of(provider: &dyn Provider) -> Self {
+        Self {
+            provider: provider.name().to_owned(),
+            model: provider.model(llm::Tier::Large).to_owned(),
+            endpoint: provider.endpoint().map(str::to_owned),
+        }
+    }
+
     /// Whether no language model answers.
     pub(crate) fn is_offline(&self) -> bool {
         self.provider == "offline"
@@ -83,17 +101,13 @@ pub(crate) async fn wire(
 ) -> anyhow::Result<Wired> {
     let database = Arc::new(open_database(config, home)?);
     let store: Arc<dyn Store> = database.clone();
-    let provider = llm::connect(provider_settings(config), Arc::new(SystemPauses)).await?;
-    let model = ModelState {
-        provider: provider.name().to_owned(),
-        model: provider.model(llm::Tier::Large).to_owned(),
-        endpoint: provider.endpoint().map(str::to_owned),
-    };
+    let model = Arc::new(ChangeableModel::new(connect(config).await?));
+    let metrics = Metrics::default();
     let prompts = Prompts::load(home.prompts().as_deref())?;
     let mind = LanguageMind::new(
-        provider,
+        model.clone(),
         clock.clone(),
-        Ledger::start(store.clone()),
+        Ledger::start_counted(store.clone(), metrics.clone()),
         prompts,
         ReplySampling::default(),
     );
@@ -108,6 +122,7 @@ pub(crate) async fn wire(
         clock,
         ids,
         broadcast: Broadcast::new(run),
+        metrics,
         settings: runtime_settings(config)?,
     };
     let runtime = Runtime::new(parts);
@@ -124,16 +139,64 @@ pub(crate) fn open_database(config: &Config, home: &Home) -> anyhow::Result<Sqli
         .with_context(|| format!("the database {} can't be opened", path.display()))
 }
 
-fn provider_settings(config: &Config) -> ProviderSettings {
-    let llm = &config.llm;
-    let customary = match llm.provider.as_str() {
+/// The language model that the configuration names.
+pub(crate) async fn connect(config: &Config) -> Result<Arc<dyn Provider>, LlmError> {
+    llm::connect(provider_settings(config), Arc::new(SystemPauses)).await
+}
+
+/// The environment variable that holds the language model's key; empty where none is needed.
+pub(crate) fn api_key_variable(config: &Config) -> String {
+    let customary = match config.llm.provider.as_str() {
         "openai" => "OPENAI_API_KEY",
         "anthropic" => "ANTHROPIC_API_KEY",
         _ => "",
     };
-    let variable = if llm.api_key_env.is_empty() { customary } else { llm.api_key_env.as_str() };
+    let named = &config.llm.api_key_env;
+    if named.is_empty() { customary.to_owned() } else { named.clone() }
+}
+
+/// How the server answers by the configuration; `url` is where it is reached.
+pub(crate) fn server_settings(config: &Config, url: &str) -> Result<ServerSettings, ConfigError> {
+    let server = &config.server;
+    let mut allowed_hosts = server.allowed_hosts.clone();
+    // Who binds one address wants to be reached by it; a name of this kind can't be pointed elsewhere.
+    if let Ok(address) = bare_host(&server.host).parse::<IpAddr>()
+        && !address.is_unspecified()
+    {
+        allowed_hosts.push(shown_host(&server.host));
+    }
+    Ok(ServerSettings {
+        url: url.to_owned(),
+        allowed_hosts,
+        body_limit: body_limit(&config.limits.body)?,
+        secure_cookie: !server.tls_cert.is_empty(),
+        behind_proxy: server.behind_proxy,
+        requests_per_second: config.limits.requests_per_second,
+        burst: config.limits.burst,
+        version: env!("CARGO_PKG_VERSION").to_owned(),
+        ..ServerSettings::default()
+    })
+}
+
+/// A host without the brackets of an IPv6 address.
+pub(crate) fn bare_host(host: &str) -> &str {
+    host.trim_start_matches('[').trim_end_matches(']')
+}
+
+/// A host as it stands in an address that a browser on this machine can open.
+pub(crate) fn shown_host(host: &str) -> String {
+    match bare_host(host).parse::<IpAddr>() {
+        Ok(address) if address.is_unspecified() => "127.0.0.1".to_owned(),
+        Ok(IpAddr::V6(address)) => format!("[{address}]"),
+        _ => host.to_owned(),
+    }
+}
+
+fn provider_settings(config: &Config) -> ProviderSettings {
+    let llm = &config.llm;
+    let variable = api_key_variable(config);
     let api_key =
-        (!variable.is_empty()).then(|| std::env::var(variable).ok()).flatten().map(SecretString::from);
+        (!variable.is_empty()).then(|| std::env::var(&variable).ok()).flatten().map(SecretString::from);
     ProviderSettings {
         provider: llm.provider.clone(),
         base_url: llm.base_url.clone(),
@@ -179,7 +242,8 @@ pub(crate) fn recall_settings(config: &Config) -> RecallSettings {
     settings
 }
 
-fn runtime_settings(config: &Config) -> anyhow::Result<RuntimeSettings> {
+/// How the persona lives by the configuration.
+pub(crate) fn runtime_settings(config: &Config) -> anyhow::Result<RuntimeSettings> {
     let (session, consolidate) = (&config.session, &config.consolidate);
     Ok(RuntimeSettings {
         persona: PersonaId::new(config.persona.id.clone())?,

@@ -29,6 +29,7 @@ pub mod forget;
 pub mod text;
 pub mod vector_index;
 pub mod ledger;
+pub mod access;
 pub mod ports;
 
 pub use scope::{PersonaId, Scope, UserId};

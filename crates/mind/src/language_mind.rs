@@ -132,7 +132,7 @@ impl LanguageMind {
             Ok(reading) => (Malformed("It ended in the middle. Be shorter.".to_owned()), Some(reading.value)),
             Err(malformed) => (malformed, None),
         };
-        tracing::debug!(%problem, "an answer could not be used; asking once more");
+        tracing::debug!("an answer could not be used; asking once more");
         match (self.attempt(request_with(Some(&problem.0))?, &read).await?, cut) {
             (Ok(reading), _) => Ok(reading.value),
             (Err(_), Some(cut)) => Ok(cut),

@@ -28,7 +28,9 @@ pub(crate) async fn run(life: Arc<Life>) {
                 }
             }
         }
+        let changed = life.settings_changed.notified();
         tokio::select! {
+            () = changed => {}
             () = life.session_ended.notified() => {}
             () = life.clock().sleep(life.settings.poll_every) => {}
             () = life.stopping.cancelled() => return,
@@ -38,6 +40,11 @@ pub(crate) async fn run(life: Arc<Life>) {
 
 async fn consolidate_next(life: &Arc<Life>) -> Result<bool, StoreError> {
     let formed = |formed: Formed| {
+        match &formed {
+            Formed::Closed { .. } => life.metrics().session("closed"),
+            Formed::Failed { .. } => life.metrics().session("failed"),
+            _ => {}
+        }
         let scope = scope_of(&formed);
         life.tell(&scope, Event::Formed(formed));
     };

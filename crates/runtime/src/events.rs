@@ -95,6 +95,13 @@ pub enum Event {
         /// Events and thoughts of the one that ended, once it is closed for good.
         formed: Option<(u32, u32)>,
     },
+    /// Keys of the configuration have new values.
+    SettingsUpdated {
+        /// The keys that hold now, as `recall.k`.
+        updated_fields: Vec<String>,
+        /// Keys that wait for a restart.
+        restart_required: Vec<String>,
+    },
     /// Something was remembered.
     Formed(Formed),
     /// A memory was put right, pinned, or is current again.
@@ -189,14 +196,13 @@ impl Event {
                 }
                 ("chat.session.boundary", data)
             }
-            Self::Formed(formed) => formed_name_and_data(formed),
-            Self::NodeUpdated { node, change } => (
-                "memory.node.updated",
-                json!({"node_id": node.id, "type": node.kind, "subject": node.subject,
-                    "description": node.description, "emotional_impact": node.emotional_impact,
-                    "relational_tags": node.relational_tags, "pinned": node.pinned,
-                    "superseded_by": node.superseded_by, "session_id": node.source_session_id, "change": change}),
+            Self::SettingsUpdated { updated_fields, restart_required } => (
+                "chat.settings.updated",
+                json!({"updated_fields": updated_fields, "restart_required": restart_required,
+                    "voice_enabled": false}),
             ),
+            Self::Formed(formed) => formed_name_and_data(formed),
+            Self::NodeUpdated { node, change } => ("memory.node.updated", changed_node(&node, change)),
             Self::Withdrawn { node_ids, entity_ids, message_ids } => (
                 "memory.forgotten",
                 json!({"node_ids": node_ids, "entity_ids": entity_ids, "message_ids": [],
@@ -217,16 +223,24 @@ impl Event {
                     "description": entity.description, "updated_at": entity.updated_at,
                     "source": if entity.owner_override { "owner" } else { "slow_tick" }}),
             ),
-            Self::Forgotten { receipt, taken } => (
-                "memory.forgotten",
-                json!({"receipt_id": receipt, "message_ids": taken.messages, "event_ids": taken.events,
-                    "thought_ids": taken.thoughts, "intention_ids": taken.intentions,
-                    "expectation_ids": taken.expectations, "entity_ids": taken.entities,
-                    "session_ids": taken.sessions, "turn_ids": taken.turns, "rewritten_ids": taken.rewritten,
-                    "all": taken.is_empty()}),
-            ),
+            Self::Forgotten { receipt, taken } => ("memory.forgotten", what_went(receipt, &taken)),
         }
     }
+}
+
+fn changed_node(node: &Node, change: &str) -> Value {
+    json!({"node_id": node.id, "type": node.kind, "subject": node.subject, "description": node.description,
+        "emotional_impact": node.emotional_impact, "relational_tags": node.relational_tags,
+        "pinned": node.pinned, "superseded_by": node.superseded_by, "session_id": node.source_session_id,
+        "change": change})
+}
+
+fn what_went(receipt: Option<ErasureId>, taken: &Taken) -> Value {
+    json!({"receipt_id": receipt, "message_ids": taken.messages, "event_ids": taken.events,
+        "thought_ids": taken.thoughts, "intention_ids": taken.intentions,
+        "expectation_ids": taken.expectations, "entity_ids": taken.entities,
+        "session_ids": taken.sessions, "turn_ids": taken.turns, "rewritten_ids": taken.rewritten,
+        "all": taken.is_empty()})
 }
 
 fn formed_name_and_data(formed: Formed) -> (&'static str, Value) {

@@ -13,7 +13,9 @@ pub(crate) async fn run(life: Arc<Life>) {
         end_quiet(&life, trigger).await;
         trigger = CloseTrigger::Idle;
         life.overwrite_freed().await;
+        let changed = life.settings_changed.notified();
         tokio::select! {
+            () = changed => {}
             () = life.clock().sleep(life.settings.scan_every) => {}
             () = life.stopping.cancelled() => return,
         }

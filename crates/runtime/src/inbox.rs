@@ -326,6 +326,11 @@ impl Life {
 }
 
 impl Conversation {
+    /// Lines that were taken and not answered yet.
+    pub(crate) fn waiting(&self) -> usize {
+        self.waiting
+    }
+
     fn is_quiet(&self) -> bool {
         !self.running && self.bursts.is_empty() && self.resumed.is_empty() && self.waiting == 0
     }

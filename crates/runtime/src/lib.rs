@@ -19,6 +19,9 @@ mod entities;
 mod forget;
 mod ledger;
 mod corrections;
+mod model;
+mod versions;
+mod metrics;
 mod life;
 
 pub use broadcast::{Broadcast, Delivery, Subscription};
@@ -28,4 +31,7 @@ pub use events::{Event, Told};
 pub use inbox::{AcceptError, Accepted, Incoming};
 pub use ledger::Ledger;
 pub use life::{Parts, Runtime, RuntimeSettings};
+pub use metrics::{GoingOn, Metrics};
+pub use model::ChangeableModel;
 pub use turn::TurnEvent;
+pub use versions::{CHANGES_MAX, TooManyChanges, Versions};

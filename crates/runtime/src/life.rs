@@ -29,7 +29,9 @@ use crate::changeover::{Changeover, VectorState};
 use crate::events::Event;
 use crate::forget::Forgettings;
 use crate::inbox::{AcceptError, Accepted, Conversation, Incoming};
+use crate::metrics::Metrics;
 use crate::turn::TurnEvent;
+use crate::versions::{TooManyChanges, Versions};
 
 /// How long turns that are under way may take to finish when the program stops.
 const STOP_LIMIT: Duration = Duration::from_secs(20);
@@ -81,7 +83,9 @@ pub struct Parts {
     pub ids: Arc<dyn Ids>,
     /// Who is told.
     pub broadcast: Broadcast,
-    /// What a person can set.
+    /// What is counted.
+    pub metrics: Metrics,
+    /// What a person can set, as it is at the start.
     pub settings: RuntimeSettings,
 }
 
@@ -93,7 +97,7 @@ pub struct Runtime {
 
 pub(crate) struct Life {
     parts: Parts,
-    pub(crate) settings: RuntimeSettings,
+    pub(crate) settings: Versions<RuntimeSettings>,
     conversations: Mutex<HashMap<Scope, Conversation>>,
     known: Mutex<HashSet<Scope>>,
     numbers: AtomicU64,
@@ -106,6 +110,8 @@ pub(crate) struct Life {
     pub(crate) session_ended: Notify,
     /// Messages or nodes were written: there may be vectors to make.
     pub(crate) written: Notify,
+    /// A person has changed the settings: whoever waits by them begins anew.
+    pub(crate) settings_changed: Notify,
     /// The embedding model before the present one, as long as it serves.
     pub(crate) changeover: Changeover,
     /// Acts of forgetting, and what must not outlive them.
@@ -119,7 +125,7 @@ pub(crate) struct Life {
 impl Runtime {
     /// Puts the parts together. Nothing moves before [`Runtime::start`].
     pub fn new(parts: Parts) -> Self {
-        let settings = parts.settings.clone();
+        let settings = Versions::new(parts.settings.clone());
         let life = Life {
             parts,
             settings,
@@ -131,6 +137,7 @@ impl Runtime {
             tasks: TaskTracker::new(),
             session_ended: Notify::new(),
             written: Notify::new(),
+            settings_changed: Notify::new(),
             changeover: Changeover::default(),
             forgettings: Forgettings::default(),
             turns_running: AtomicU64::new(0),
@@ -301,6 +308,39 @@ impl Runtime {
     pub fn settings(&self) -> &RuntimeSettings {
         &self.life.settings
     }
+
+    /// Goes by these settings from now on. The persona, its first name and the zone stay as they were at the start;
+    /// a turn or a session that is under way may end by the settings that it began with.
+    pub fn change_settings(&self, settings: RuntimeSettings) -> Result<(), TooManyChanges> {
+        let present = self.settings();
+        let (persona, persona_name, zone) =
+            (present.persona.clone(), present.persona_name.clone(), present.zone.clone());
+        self.life.settings.change(RuntimeSettings { persona, persona_name, zone, ..settings })?;
+        self.life.settings_changed.notify_waiters();
+        Ok(())
+    }
+
+    /// Tells this user's watchers, and those who see everything, that keys of the configuration have new values.
+    pub fn tell_settings(&self, user: UserId, updated_fields: Vec<String>, restart_required: Vec<String>) {
+        let scope = self.scope(None, user);
+        self.life.tell(&scope, Event::SettingsUpdated { updated_fields, restart_required });
+    }
+
+    /// What is counted.
+    pub fn metrics(&self) -> &Metrics {
+        &self.life.parts.metrics
+    }
+
+    /// Lines that wait for their turn, and turns that run.
+    pub fn load(&self) -> (usize, usize) {
+        let waiting = self.life.conversations().values().map(Conversation::waiting).sum();
+        (waiting, usize::try_from(self.life.turns_running.load(Ordering::Relaxed)).unwrap_or(usize::MAX))
+    }
+
+    /// Bytes that the vectors in memory take, approximately.
+    pub fn index_bytes(&self) -> usize {
+        self.life.index().bytes()
+    }
 }
 
 impl Life {
@@ -326,6 +366,10 @@ impl Life {
 
     pub(crate) fn ids(&self) -> &dyn Ids {
         &*self.parts.ids
+    }
+
+    pub(crate) fn metrics(&self) -> &Metrics {
+        &self.parts.metrics
     }
 
     pub(crate) fn broadcast(&self) -> &Broadcast {

@@ -6,6 +6,7 @@ use std::panic::AssertUnwindSafe;
 use std::pin::Pin;
 use std::sync::Arc;
 use std::sync::atomic::Ordering;
+use std::time::{Duration, Instant};
 
 use futures_util::{FutureExt as _, StreamExt as _};
 use memory::capture::{CaptureError, Line};
@@ -21,6 +22,7 @@ use mind::{
     UncertainPair,
 };
 use tokio::sync::mpsc;
+use tracing::Instrument as _;
 
 use crate::events::Event;
 use crate::forget::ForgottenSoFar;
@@ -83,6 +85,16 @@ enum TurnError {
     Defect,
 }
 
+impl TurnError {
+    /// The same without the words of an endpoint, which may quote what a person said.
+    fn for_the_log(&self) -> String {
+        match self {
+            Self::Model(error) => format!("the language model failed ({})", error.kind()),
+            error => error.to_string(),
+        }
+    }
+}
+
 /// What the model said, and how it ended.
 #[derive(Default)]
 struct Spoken {
@@ -106,15 +118,22 @@ struct Prepared {
 
 /// Takes a turn to its end. Whatever happens, the turn ends answered or failed and everybody is told.
 pub(crate) async fn run(life: &Arc<Life>, turn: ReadyTurn) {
+    let span = tracing::info_span!("turn", id = %turn.turn_id, channel = %turn.channel_id);
+    run_to_its_end(life, &turn).instrument(span).await;
+}
+
+async fn run_to_its_end(life: &Arc<Life>, turn: &ReadyTurn) {
+    let began = Instant::now();
     life.turns_running.fetch_add(1, Ordering::Relaxed);
-    let outcome =
-        AssertUnwindSafe(answer(life, &turn)).catch_unwind().await.unwrap_or(Err(TurnError::Defect));
+    let outcome = AssertUnwindSafe(answer(life, turn)).catch_unwind().await.unwrap_or(Err(TurnError::Defect));
     life.turns_running.fetch_sub(1, Ordering::Relaxed);
     life.forget_stop_of(turn.turn_id);
-    if let Err(error) = outcome
-        && AssertUnwindSafe(fail(life, &turn, error)).catch_unwind().await.is_err()
-    {
-        tracing::error!(turn = %turn.turn_id, "the turn is taken up at the next start");
+    life.metrics().turn_phase("whole", began.elapsed());
+    if let Err(error) = outcome {
+        life.metrics().turn("failed");
+        if AssertUnwindSafe(fail(life, turn, error)).catch_unwind().await.is_err() {
+            tracing::error!(turn = %turn.turn_id, "the turn is taken up at the next start");
+        }
     }
 }
 
@@ -122,13 +141,26 @@ async fn answer(life: &Arc<Life>, turn: &ReadyTurn) -> Result<(), TurnError> {
     tell(life, turn, Event::TypingStarted { turn_id: turn.turn_id, channel_id: turn.channel_id.clone() });
     turn.hear(TurnEvent::Started);
     let mut interrupted = interruption(life, turn);
+    let began = Instant::now();
     let prepared = tokio::select! {
         biased;
         prepared = prepare(life, turn) => prepared?,
         error = &mut interrupted => return Err(error),
     };
+    count_preparation(life, &prepared, began.elapsed());
+    let began = Instant::now();
     let spoken = speak(life, turn, &prepared.prompt, interrupted).await?;
+    life.metrics().turn_phase("speak", began.elapsed());
     deliver(life, turn, prepared, spoken).await
+}
+
+fn count_preparation(life: &Life, prepared: &Prepared, took: Duration) {
+    let metrics = life.metrics();
+    metrics.turn_phase("prepare", took);
+    let elapsed = &prepared.recalled.elapsed;
+    for (phase, ms) in [("embed", elapsed.embed), ("fetch", elapsed.fetch), ("score", elapsed.score)] {
+        metrics.turn_phase(phase, Duration::try_from_secs_f64(ms / 1_000.0).unwrap_or_default());
+    }
 }
 
 /// What ends a turn before its last word: its time, or a person. One limit from the beginning to the end: whatever
@@ -219,6 +251,7 @@ async fn speak(
 ) -> Result<Spoken, TurnError> {
     let mut spoken = Spoken { model: life.mind().reply_model().to_owned(), ..Spoken::default() };
     let mut length = 0;
+    let began = Instant::now();
     let mut stream = tokio::select! {
         biased;
         opened = life.mind().stream_reply(prompt, Some(turn.turn_id)) => opened?,
@@ -233,6 +266,9 @@ async fn speak(
         };
         match event {
             Some(Ok(StreamEvent::Delta(delta))) => {
+                if length == 0 {
+                    life.metrics().turn_phase("first_token", began.elapsed());
+                }
                 let room = MESSAGE_LENGTH_MAX.saturating_sub(length);
                 let whole = delta.chars().count();
                 let delta: String = if whole > room { delta.chars().take(room).collect() } else { delta };
@@ -277,7 +313,7 @@ async fn deliver(
 ) -> Result<(), TurnError> {
     let incomplete = spoken.cut.is_some();
     if let Some(error) = &spoken.cut {
-        tracing::warn!(turn = %turn.turn_id, "the reply was cut off, what was said is kept: {error}");
+        tracing::warn!(turn = %turn.turn_id, "the reply was cut off, what was said is kept: {}", error.for_the_log());
     }
     let receipt = receipt(life, turn, &prepared, &spoken);
     let used: Vec<NodeId> = receipt
@@ -300,8 +336,11 @@ async fn deliver(
         life.broadcast().withdraw(&turn.scope);
         return Err(TurnError::Forgotten);
     }
+    let began = Instant::now();
     let message = life.record(line, Some(receipt)).await?.message;
     drop(nothing_is_forgotten);
+    life.metrics().turn_phase("store", began.elapsed());
+    life.metrics().turn(if incomplete { "incomplete" } else { "answered" });
     tell(
         life,
         turn,
@@ -355,7 +394,7 @@ fn receipt(life: &Arc<Life>, turn: &ReadyTurn, prepared: &Prepared, spoken: &Spo
 
 async fn fail(life: &Arc<Life>, turn: &ReadyTurn, error: TurnError) {
     let reason = error.to_string();
-    tracing::warn!(turn = %turn.turn_id, "the turn has no reply: {reason}");
+    tracing::warn!(turn = %turn.turn_id, "the turn has no reply: {}", error.for_the_log());
     // Both may fail while storage does; the turn then stays pending and is taken up at the next start.
     if let Err(error) = life.store().fail_turn(turn.turn_id, &reason).await {
         tracing::error!(turn = %turn.turn_id, "the failed turn could not be marked: {error}");

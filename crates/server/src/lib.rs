@@ -2,7 +2,8 @@
 //!
 //! [`serve`] takes connections until it is told to stop. [`router`] is the same without a socket, for tests.
 //!
-//! A request passes, from the outside in: security headers, Host, Origin, token, and then one handler. A handler reads
+//! A request passes, from the outside in: security headers, Host, Origin, token and its scope, the record of acts, and then
+//! one handler. A handler reads
 //! its input with `extract`, asks the runtime or the store, and answers JSON; whatever goes wrong is a
 //! `Problem`, in one shape, logged once. Writes run to their end also when the client goes away.
 
@@ -14,10 +15,13 @@ mod chat;
 mod openai;
 mod admin;
 mod ui;
+mod tls;
 mod extract;
 mod problem;
 
-pub use auth::{LoginCode, Random, TokenError, Tokens};
+pub use admin::config::{Changed, Configuration, ConfigurationError};
+pub use auth::{LoginCode, NewToken, NewTokenError, Random, TokenError, Tokens, make_token};
 pub use router::{api_paths, router};
 pub use serve::{ServeError, serve};
 pub use state::{EmbeddingState, LlmState, ModelState, ServerParts, ServerSettings};
+pub use tls::{Tls, TlsError};

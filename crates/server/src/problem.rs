@@ -56,6 +56,13 @@ impl Problem {
         Self::new(StatusCode::CONFLICT, detail)
     }
 
+    /// The client asked more than `limits.requests_per_second` and `limits.burst` allow.
+    pub(crate) fn too_many_requests(wait: std::time::Duration) -> Self {
+        let seconds = wait.as_secs() + u64::from(wait.subsec_nanos() > 0);
+        let detail = "too many requests; nothing was done, come back a little later";
+        Self::new(StatusCode::TOO_MANY_REQUESTS, detail).with_retry_after(seconds.max(1))
+    }
+
     pub(crate) fn unprocessable(detail: impl Into<String>) -> Self {
         Self::new(StatusCode::UNPROCESSABLE_ENTITY, detail)
     }

@@ -17,7 +17,8 @@ use futures_util::StreamExt as _;
 use tokio_util::sync::CancellationToken;
 
 use crate::admin::{
-    corrections, daemon, entities, erase, forget, nodes, persona, recall, sessions, style, timeline,
+    acts, config, corrections, daemon, entities, erase, forget, metrics, nodes, persona, recall, sessions,
+    style, timeline, tokens,
 };
 use crate::auth::{self, host, login, origin};
 use crate::chat::{edit, events, history, send, turns};
@@ -51,6 +52,12 @@ fn api() -> Vec<(&'static str, MethodRouter<App>)> {
         ("/api/admin/status", get(daemon::status)),
         ("/api/admin/stop", post(daemon::stop)),
         ("/api/admin/login-code", post(login::new_code)),
+        ("/api/admin/config", get(config::show).patch(config::change)),
+        ("/api/admin/reload", post(config::reload)),
+        ("/api/admin/tokens", get(tokens::list).post(tokens::make)),
+        ("/api/admin/tokens/{name}", delete(tokens::revoke)),
+        ("/api/admin/audit", get(acts::list)),
+        ("/metrics", get(metrics::metrics)),
         ("/api/admin/persona", get(persona::show).post(persona::edit)),
         ("/api/admin/persona/onboarding", post(persona::onboard)),
         ("/api/admin/persona/style", post(style::edit)),
@@ -101,7 +108,6 @@ pub fn api_paths() -> Vec<&'static str> {
 
 /// The whole server without its socket. Cancels `shutdown` when it is asked to stop the program.
 pub fn router(parts: ServerParts, shutdown: CancellationToken) -> Router {
-    let body_limit = parts.settings.body_limit;
     let app = App::new(parts, shutdown);
     let mut router = Router::new()
         .route("/health", get(daemon::health))
@@ -114,13 +120,14 @@ pub fn router(parts: ServerParts, shutdown: CancellationToken) -> Router {
     router
         .fallback(anything_else)
         .method_not_allowed_fallback(wrong_method)
-        .layer(DefaultBodyLimit::max(body_limit))
+        .layer(from_fn_with_state(app.clone(), acts::record))
         .layer(from_fn_with_state(app.clone(), refuse_large))
         .layer(from_fn_with_state(app.clone(), auth::authorize))
         .layer(from_fn_with_state(app.clone(), origin::check))
         .layer(from_fn_with_state(app.clone(), host::check))
         .layer(from_fn(problem::speak_openai))
         .layer(from_fn(secure))
+        .layer(from_fn_with_state(app.clone(), metrics::count))
         .with_state(app)
 }
 
@@ -137,7 +144,9 @@ async fn wrong_method() -> Problem {
 }
 
 /// A body that says it is too large is refused without being kept.
-async fn refuse_large(State(app): State<App>, request: Request, next: Next) -> Response {
+async fn refuse_large(State(app): State<App>, mut request: Request, next: Next) -> Response {
+    // A body that does not say how large it is is cut off while it is read.
+    DefaultBodyLimit::max(app.parts.settings.body_limit).apply(&mut request);
     let length =
         request.headers().get(CONTENT_LENGTH).and_then(|value| value.to_str().ok()?.parse::<u64>().ok());
     if length.is_some_and(|length| length > app.parts.settings.body_limit as u64) {

@@ -1,23 +1,29 @@
 //! Takes connections, bounds what each may cost, and lets them finish when the program stops.
 
 use std::sync::Arc;
+use std::task::{Context, Poll};
 use std::time::Duration;
 
+use axum::Router;
 use hyper::server::conn::http1;
 use hyper_util::rt::{TokioIo, TokioTimer};
 use hyper_util::server::graceful::GracefulShutdown;
 use hyper_util::service::TowerToHyperService;
 use tokio::net::{TcpListener, TcpStream};
-use tokio::sync::Semaphore;
+use tokio::sync::{OwnedSemaphorePermit, Semaphore};
+use tokio_rustls::server::TlsStream;
 use tokio_util::sync::CancellationToken;
+use tower::Service;
 
+use crate::auth::client::Peer;
 use crate::router::router;
 use crate::state::ServerParts;
+use crate::tls::Tls;
 
 /// Connections at once; further ones wait in the system's backlog.
 const CONNECTIONS_MAX: usize = 4_096;
-/// How long a client may take to send the head of a request; also how long an idle connection is kept.
-const HEAD_TIME_MAX: Duration = Duration::from_secs(15);
+/// How long a client may take to agree on TLS.
+const HANDSHAKE_TIME_MAX: Duration = Duration::from_secs(15);
 /// Largest head of a request, in bytes.
 const HEAD_SIZE_MAX: usize = 32 * 1024;
 /// Most header fields of a request.
@@ -44,7 +50,8 @@ pub async fn serve(
 ) -> Result<(), ServeError> {
     listener.local_addr()?;
     let runtime = parts.runtime.clone();
-    let service = TowerToHyperService::new(router(parts, shutdown.clone()));
+    let (tls, head_time) = (parts.tls.clone(), parts.settings.head_time);
+    let router = router(parts, shutdown.clone());
     let connections = GracefulShutdown::new();
     let room = Arc::new(Semaphore::new(CONNECTIONS_MAX));
     loop {
@@ -52,7 +59,7 @@ pub async fn serve(
             accepted = accept(&listener, &room) => accepted,
             () = shutdown.cancelled() => break,
         };
-        let (stream, permit) = match accepted {
+        let (stream, peer, permit) = match accepted {
             Ok(accepted) => accepted,
             Err(error) => {
                 tracing::warn!("a connection could not be taken: {error}");
@@ -60,19 +67,24 @@ pub async fn serve(
                 continue;
             }
         };
-        let connection = http1::Builder::new()
-            .timer(TokioTimer::new())
-            .header_read_timeout(HEAD_TIME_MAX)
-            .max_header_size(HEAD_SIZE_MAX)
-            .max_headers(HEADERS_MAX)
-            .serve_connection(TokioIo::new(stream), service.clone());
-        let connection = connections.watch(connection);
-        tokio::spawn(async move {
-            if let Err(error) = connection.await {
-                tracing::debug!("a connection ended early: {error}");
+        let service = TowerToHyperService::new(FromPeer { peer, inner: router.clone() });
+        match tls.clone() {
+            None => {
+                let connection =
+                    connections.watch(http(head_time).serve_connection(TokioIo::new(stream), service));
+                tokio::spawn(ended(connection, permit));
             }
-            drop(permit);
-        });
+            Some(tls) => {
+                let watcher = connections.watcher();
+                let shaking_hands = runtime.clock().sleep(HANDSHAKE_TIME_MAX);
+                tokio::spawn(async move {
+                    let Some(stream) = shake_hands(&tls, stream, shaking_hands).await else { return };
+                    let connection =
+                        watcher.watch(http(head_time).serve_connection(TokioIo::new(stream), service));
+                    ended(connection, permit).await;
+                });
+            }
+        }
     }
     tokio::select! {
         () = connections.shutdown() => {}
@@ -83,15 +95,70 @@ pub async fn serve(
     Ok(())
 }
 
+fn http(head_time: Duration) -> http1::Builder {
+    let mut builder = http1::Builder::new();
+    builder
+        .timer(TokioTimer::new())
+        .header_read_timeout(head_time)
+        .max_header_size(HEAD_SIZE_MAX)
+        .max_headers(HEADERS_MAX);
+    builder
+}
+
+async fn ended<E: std::fmt::Display>(
+    connection: impl Future<Output = Result<(), E>>,
+    permit: OwnedSemaphorePermit,
+) {
+    if let Err(error) = connection.await {
+        tracing::debug!("a connection ended early: {error}");
+    }
+    drop(permit);
+}
+
+async fn shake_hands(
+    tls: &Tls,
+    stream: TcpStream,
+    patience: impl Future<Output = ()>,
+) -> Option<TlsStream<TcpStream>> {
+    tokio::select! {
+        shaken = tls.acceptor().accept(stream) => shaken
+            .inspect_err(|error| tracing::debug!("a connection did not agree on TLS: {error}"))
+            .ok(),
+        () = patience => None,
+    }
+}
+
+/// Notes at each request of a connection where it comes from.
+#[derive(Clone)]
+struct FromPeer {
+    peer: Peer,
+    inner: Router,
+}
+
+impl Service<hyper::Request<hyper::body::Incoming>> for FromPeer {
+    type Response = axum::response::Response;
+    type Error = std::convert::Infallible;
+    type Future = <Router as Service<hyper::Request<hyper::body::Incoming>>>::Future;
+
+    fn poll_ready(&mut self, context: &mut Context<'_>) -> Poll<Result<(), Self::Error>> {
+        Service::<hyper::Request<hyper::body::Incoming>>::poll_ready(&mut self.inner, context)
+    }
+
+    fn call(&mut self, mut request: hyper::Request<hyper::body::Incoming>) -> Self::Future {
+        request.extensions_mut().insert(self.peer);
+        self.inner.call(request)
+    }
+}
+
 async fn accept(
     listener: &TcpListener,
     room: &Arc<Semaphore>,
-) -> std::io::Result<(TcpStream, tokio::sync::OwnedSemaphorePermit)> {
+) -> std::io::Result<(TcpStream, Peer, OwnedSemaphorePermit)> {
     let permit = room.clone().acquire_owned().await.map_err(std::io::Error::other)?;
-    let (stream, _) = listener.accept().await?;
+    let (stream, peer) = listener.accept().await?;
     // Tokens are small and must not wait for each other; a connection that can't do so is served all the same.
     if let Err(error) = stream.set_nodelay(true) {
         tracing::debug!("a connection keeps its delay: {error}");
     }
-    Ok((stream, permit))
+    Ok((stream, Peer(peer), permit))
 }

@@ -2,16 +2,20 @@
 
 use std::ops::Deref;
 use std::sync::Arc;
+use std::time::Duration;
 
 use jiff::Timestamp;
+use memory::ports::AccessStore;
 use memory::{PersonaId, Scope, UserId};
-use runtime::Runtime;
+use runtime::{Runtime, Versions};
 use serde::Serialize;
 use tokio::sync::Mutex;
 use tokio_util::sync::CancellationToken;
 
-use crate::auth::{Principal, Tokens};
+use crate::admin::config::Configuration;
+use crate::auth::{Limits, NamedTokens, Principal, Tokens};
 use crate::problem::Problem;
+use crate::tls::Tls;
 
 /// The user that a request means when it names none.
 const OWNER: &str = "self";
@@ -27,6 +31,14 @@ pub struct ServerSettings {
     pub body_limit: usize,
     /// Whether browsers reach the server by TLS only; then the cookie is kept from plain HTTP.
     pub secure_cookie: bool,
+    /// Whether a proxy stands before the server, so that `X-Forwarded-*` is its word and not a client's.
+    pub behind_proxy: bool,
+    /// Requests a second of one token or one address, in the long run; 0 limits nothing.
+    pub requests_per_second: u32,
+    /// Requests at once of one token or one address.
+    pub burst: u32,
+    /// How long a client may take to send the head of a request; also how long an idle connection is kept.
+    pub head_time: Duration,
     /// The program's version.
     pub version: String,
 }
@@ -38,6 +50,10 @@ impl Default for ServerSettings {
             allowed_hosts: Vec::new(),
             body_limit: 1024 * 1024,
             secure_cookie: false,
+            behind_proxy: false,
+            requests_per_second: 50,
+            burst: 200,
+            head_time: Duration::from_secs(15),
             version: env!("CARGO_PKG_VERSION").to_owned(),
         }
     }
@@ -82,8 +98,14 @@ pub struct ServerParts {
     pub runtime: Runtime,
     /// Who may come in. Shared with whoever prints the first login link.
     pub tokens: Arc<Tokens>,
-    /// What a person can set.
-    pub settings: ServerSettings,
+    /// Where named tokens and the record of acts are kept.
+    pub access: Arc<dyn AccessStore>,
+    /// What a person can set; changes while the server runs.
+    pub settings: Arc<Versions<ServerSettings>>,
+    /// Reads and changes the configuration.
+    pub configuration: Arc<dyn Configuration>,
+    /// Speaks TLS to everybody; none for plain HTTP.
+    pub tls: Option<Tls>,
     /// Says which models answer; asked anew for each request that shows it.
     pub models: Box<dyn Fn() -> ModelState + Send + Sync>,
     /// When the program started.
@@ -97,6 +119,8 @@ pub(crate) struct App(Arc<Shared>);
 pub(crate) struct Shared {
     pub(crate) parts: ServerParts,
     pub(crate) shutdown: CancellationToken,
+    pub(crate) named: NamedTokens,
+    pub(crate) limits: Limits,
     /// Held while core blocks are read and written, so that of two edits none is lost.
     pub(crate) persona_edit: Mutex<()>,
 }
@@ -110,7 +134,9 @@ impl Deref for App {
 
 impl App {
     pub(crate) fn new(parts: ServerParts, shutdown: CancellationToken) -> Self {
-        Self(Arc::new(Shared { parts, shutdown, persona_edit: Mutex::default() }))
+        let named = NamedTokens::new(parts.access.clone());
+        let limits = Limits::new(parts.runtime.shared_clock());
+        Self(Arc::new(Shared { parts, shutdown, named, limits, persona_edit: Mutex::default() }))
     }
 
     pub(crate) fn runtime(&self) -> &Runtime {

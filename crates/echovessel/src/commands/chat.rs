@@ -44,7 +44,8 @@ async fn alone(config: &Config, home: &Home, asked: &Chat) -> anyhow::Result<()>
     let _lock = home.lock()?;
     let wired = wire(config, home, Arc::new(SystemClock), Arc::new(SystemIds::default())).await?;
     wired.runtime.start().await?;
-    greet(&wired.model.notice().unwrap_or_else(|| format!("Talking with {}.", wired.model.model)));
+    let model = wired.model_state();
+    greet(&model.notice().unwrap_or_else(|| format!("Talking with {}.", model.model)));
     let scope = wired.runtime.scope(None, UserId::new(asked.user.clone())?);
     let mut lines = lines();
     while let Some(text) = next_line(&mut lines).await? {

@@ -3,19 +3,29 @@
 use std::os::unix::fs::PermissionsExt as _;
 use std::path::Path;
 use std::sync::Arc;
+use std::time::Duration;
 
 use anyhow::bail;
-use memory::ports::StoreError;
+use jiff::{SignedDuration, Timestamp};
+use memory::ports::{Clock as _, SessionFilter, SessionStore as _, StoreError};
 use serde::Serialize;
 use store::{Check, SqliteStore, StoreOptions};
+use tokio::net::{TcpListener, TcpStream};
 
 use crate::cli::Shared;
 use crate::client::Daemon;
 use crate::config::{self, Config};
 use crate::embedding::Embedding;
 use crate::home::Home;
-use crate::wiring::database_path;
+use crate::wiring::{bare_host, connect, database_path};
 use crate::world::SystemClock;
+
+/// Characters of a token that can't be guessed.
+const TOKEN_LENGTH_MIN: usize = 16;
+/// How long a language model may take to accept a connection.
+const REACH_TIME: Duration = Duration::from_secs(5);
+/// How far ahead a message may lie before the clock is to blame.
+const CLOCK_SLACK: SignedDuration = SignedDuration::from_mins(2);
 
 #[derive(Debug, Serialize)]
 struct Finding {
@@ -36,9 +46,14 @@ pub(crate) async fn doctor(shared: &Shared, home: &Home) -> anyhow::Result<()> {
     });
     let config = config.unwrap_or_default();
     findings.push(files(home));
+    findings.push(token(home));
+    findings.push(tls(&config));
     findings.push(embedding(&config, home).await);
-    findings.push(daemon(home));
-    findings.push(database(&config, home).await);
+    findings.push(model(&config).await);
+    let daemon = daemon(home);
+    findings.push(port(&config, daemon.runs).await);
+    findings.push(daemon.finding);
+    findings.extend(database(&config, home).await);
     if shared.json {
         println!("{}", serde_json::to_string_pretty(&findings)?);
     } else {
@@ -97,34 +112,141 @@ async fn embedding(config: &Config, home: &Home) -> Finding {
     }
 }
 
-fn daemon(home: &Home) -> Finding {
-    let said = match Daemon::find(home) {
-        Ok(daemon) => format!("process {} answers at {}", daemon.run.pid, daemon.run.url),
-        Err(_) => "no daemon runs on this home".to_owned(),
+/// Whether the owner's token guards anything.
+fn token(home: &Home) -> Finding {
+    let what = "token";
+    let given = std::env::var("ECHOVESSEL_TOKEN").ok().filter(|token| !token.trim().is_empty());
+    let (from, token) = match (given, home.stored_token()) {
+        (Some(token), _) => ("ECHOVESSEL_TOKEN", token),
+        (None, Ok(Some(token))) => ("the home's own", token),
+        (None, Ok(None)) => {
+            let said = "there is none yet; the first start makes one".to_owned();
+            return Finding { what, ok: true, said };
+        }
+        (None, Err(error)) => return Finding { what, ok: false, said: format!("{error:#}") },
     };
-    Finding { what: "daemon", ok: true, said }
+    let length = token.trim().chars().count();
+    let ok = length >= TOKEN_LENGTH_MIN;
+    let said = match ok {
+        true => format!("{from}, {length} characters long"),
+        false => format!(
+            "{from} has {length} characters and can be guessed; use {TOKEN_LENGTH_MIN} or more, at random (remove the \
+             file `token`, or unset the variable, and the next start makes a good one)"
+        ),
+    };
+    Finding { what, ok, said }
 }
 
-async fn database(config: &Config, home: &Home) -> Finding {
-    let what = "database";
-    let path = database_path(config, home);
-    if !path.exists() {
-        return Finding { what, ok: true, said: format!("{} is not there yet", path.display()) };
+fn tls(config: &Config) -> Finding {
+    let what = "tls";
+    let (certificates, key) = (&config.server.tls_cert, &config.server.tls_key);
+    if certificates.is_empty() {
+        return Finding { what, ok: true, said: "not configured: plain HTTP on this machine".to_owned() };
     }
-    match checked(&path).await {
-        Ok(check) if check.is_whole() => {
-            Finding { what, ok: true, said: "whole, and every row belongs to something".to_owned() }
-        }
-        Ok(check) => Finding { what, ok: false, said: complaints(&check) },
+    match server::Tls::from_files(Path::new(certificates), Path::new(key)) {
+        Ok(_) => Finding { what, ok: true, said: format!("{certificates} and its key fit together") },
         Err(error) => Finding { what, ok: false, said: error.to_string() },
     }
 }
 
-async fn checked(path: &Path) -> Result<Check, StoreError> {
+/// Whether the language model can be reached. Asks it nothing: a question may cost money.
+async fn model(config: &Config) -> Finding {
+    let what = "model";
+    let provider = match connect(config).await {
+        Ok(provider) => provider,
+        Err(error) => return Finding { what, ok: false, said: error.to_string() },
+    };
+    let Some(endpoint) = provider.endpoint() else {
+        let said = "none: replies come offline, from what is remembered, by simple rules".to_owned();
+        return Finding { what, ok: true, said };
+    };
+    let address = if endpoint.contains(':') { endpoint.to_owned() } else { format!("{endpoint}:443") };
+    let reached = tokio::time::timeout(REACH_TIME, TcpStream::connect(&address)).await;
+    let trouble = match reached {
+        Ok(Ok(_)) => {
+            let said = format!("{} at {endpoint} takes connections", provider.name());
+            return Finding { what, ok: true, said };
+        }
+        Ok(Err(error)) => error.to_string(),
+        Err(_) => "no answer in time".to_owned(),
+    };
+    let said = format!(
+        "{endpoint} can't be reached ({trouble}): start it, or mend llm.base_url and the network. What is said meanwhile is \
+         kept and can be asked again"
+    );
+    Finding { what, ok: false, said }
+}
+
+struct FoundDaemon {
+    runs: bool,
+    finding: Finding,
+}
+
+fn daemon(home: &Home) -> FoundDaemon {
+    let found = Daemon::find(home);
+    let said = match &found {
+        Ok(daemon) => format!("process {} answers at {}", daemon.run.pid, daemon.run.url),
+        Err(_) => "no daemon runs on this home".to_owned(),
+    };
+    FoundDaemon { runs: found.is_ok(), finding: Finding { what: "daemon", ok: true, said } }
+}
+
+/// Whether a daemon could listen where the configuration says.
+async fn port(config: &Config, daemon_runs: bool) -> Finding {
+    let what = "port";
+    let (host, port) = (bare_host(&config.server.host), config.server.port);
+    if daemon_runs {
+        return Finding { what, ok: true, said: "in use by the daemon of this home".to_owned() };
+    }
+    match TcpListener::bind((host, port)).await {
+        Ok(_) => Finding { what, ok: true, said: format!("{port} on {host} is free") },
+        Err(error) => {
+            let said = format!(
+                "{port} on {host} can't be had ({error}): end the program that has it, set server.port, or use `run --port 0`"
+            );
+            Finding { what, ok: false, said }
+        }
+    }
+}
+
+/// What is wrong with the database, and with the clock as far as the database knows.
+async fn database(config: &Config, home: &Home) -> Vec<Finding> {
+    let what = "database";
+    let path = database_path(config, home);
+    if !path.exists() {
+        return vec![Finding { what, ok: true, said: format!("{} is not there yet", path.display()) }];
+    }
+    match checked(&path).await {
+        Ok((check, newest)) => {
+            let ok = check.is_whole();
+            let whole = || "whole, and every row belongs to something".to_owned();
+            let said = if ok { whole() } else { complaints(&check) };
+            vec![Finding { what, ok, said }, clock(SystemClock.now(), newest)]
+        }
+        Err(error) => vec![Finding { what, ok: false, said: error.to_string() }],
+    }
+}
+
+/// The check, and the time of the newest session's last message.
+async fn checked(path: &Path) -> Result<(Check, Option<Timestamp>), StoreError> {
     let database = SqliteStore::open(path, StoreOptions::default())?;
     let found = database.check().await?;
+    let newest = database.sessions(SessionFilter { limit: 1, ..SessionFilter::default() }).await?;
     database.close().await?;
-    Ok(found)
+    Ok((found, newest.first().map(|session| session.last_message_at)))
+}
+
+/// Whether time went backwards: what was said last can't lie ahead.
+fn clock(now: Timestamp, newest: Option<Timestamp>) -> Finding {
+    let what = "clock";
+    let ahead = newest.filter(|newest| newest.duration_since(now) > CLOCK_SLACK);
+    let said = match ahead {
+        None => format!("it is {now:.0}, after all that was said"),
+        Some(newest) => format!(
+            "it is {now:.0}, but something was said at {newest:.0}: set the machine's clock, or days and sessions go wrong"
+        ),
+    };
+    Finding { what, ok: ahead.is_none(), said }
 }
 
 fn complaints(check: &Check) -> String {
@@ -138,4 +260,19 @@ fn complaints(check: &Check) -> String {
     let counted =
         counted.iter().filter(|(count, _)| *count > 0).map(|(count, what)| format!("{count} {what}"));
     check.complaints.iter().cloned().chain(counted).collect::<Vec<_>>().join("; ")
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_clock_that_was_set_back_is_found() {
+        let at = |text: &str| text.parse::<Timestamp>().unwrap();
+        let now = at("2026-05-02T19:00:00Z");
+        assert!(clock(now, None).ok);
+        assert!(clock(now, Some(at("2026-05-02T19:01:00Z"))).ok);
+        let behind = clock(now, Some(at("2027-01-01T00:00:00Z")));
+        assert!(!behind.ok && behind.said.contains("2027-01-01T00:00:00Z"), "{}", behind.said);
+    }
 }

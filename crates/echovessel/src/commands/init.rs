@@ -66,7 +66,8 @@ fn explained(config: &Config) -> anyhow::Result<String> {
             write!(text, "\n[{place}]\n")?;
         }
         if let Some(meaning) = meaning(&schema, place, name) {
-            writeln!(text, "# {}", meaning.replace('\n', " "))?;
+            let waits = if config::is_live(key) { "" } else { " Needs a restart." };
+            writeln!(text, "# {}{waits}", meaning.replace('\n', " "))?;
         }
         let value = place.split('.').try_fold(&chosen, |table, part| table.get(part)?.as_table());
         let value = value.and_then(|table| table.get(name)).unwrap_or(default);

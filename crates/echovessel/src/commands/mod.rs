@@ -12,4 +12,5 @@ pub(crate) mod eval;
 pub(crate) mod doctor;
 pub(crate) mod status;
 pub(crate) mod stop;
+pub(crate) mod reload;
 pub(crate) mod token;

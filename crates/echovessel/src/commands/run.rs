@@ -1,20 +1,23 @@
 //! `echovessel run`: config → telemetry → store and migrations → model → runtime → server → ready, and back.
 
-use std::net::IpAddr;
+use std::path::Path;
 use std::sync::Arc;
 
 use anyhow::{Context as _, bail};
-use server::{LlmState, ModelState, ServerParts, ServerSettings, Tokens};
+use runtime::{ChangeableModel, Versions};
+use server::{LlmState, ModelState, ServerParts, Tls, Tokens};
 use tokio::net::TcpListener;
+use tokio::sync::Mutex;
 use tokio::task::JoinHandle;
 use tokio_util::sync::CancellationToken;
 
 use crate::cli::{Run, Shared};
 use crate::client::Daemon;
-use crate::config::{Config, body_limit};
+use crate::config::Config;
+use crate::configuration::{Configured, RunningConfiguration};
 use crate::home::{Home, HomeLock, RunFile};
 use crate::lifecycle;
-use crate::wiring::{Wired, wire};
+use crate::wiring::{Wired, bare_host, server_settings, shown_host, wire};
 use crate::world::{SystemClock, SystemIds, random_bytes};
 
 pub(crate) async fn run(shared: &Shared, config: &Config, home: &Home, asked: &Run) -> anyhow::Result<()> {
@@ -23,10 +26,13 @@ pub(crate) async fn run(shared: &Shared, config: &Config, home: &Home, asked: &R
     let wired = wire(config, home, Arc::new(SystemClock), Arc::new(SystemIds::default())).await?;
     let listener = listen(config, asked).await?;
     let port = listener.local_addr()?.port();
-    let url = format!("http://{}:{port}", shown_host(&config.server.host));
+    let tls = tls(config)?;
+    let scheme = if tls.is_some() { "https" } else { "http" };
+    let url = format!("{scheme}://{}:{port}", shown_host(&config.server.host));
     wired.runtime.start().await?;
     let shutdown = CancellationToken::new();
-    let parts = server_parts(config, &wired, &token, &url)?;
+    let parts = server_parts(config, home, &wired, &token, &url, tls)?;
+    let reloading = tokio::spawn(lifecycle::reload_on_hangup(parts.configuration.clone()));
     let login = parts.tokens.mint_login_code(wired.runtime.clock().now()).link(&url);
     let mut serving = tokio::spawn(server::serve(listener, parts, shutdown.clone()));
     home.write_run_file(&RunFile { pid: std::process::id(), port, url: url.clone() })?;
@@ -43,6 +49,7 @@ pub(crate) async fn run(shared: &Shared, config: &Config, home: &Home, asked: &R
             "part of the background work died of a defect; everything said is safe, start again to go on"
         )),
     };
+    reloading.abort();
     home.remove_run_file();
     shutdown.cancel();
     stop(wired, outcome.is_ok().then_some(serving)).await?;
@@ -90,7 +97,7 @@ impl PrivateDaemon {
         let url = format!("http://127.0.0.1:{port}");
         // Nobody else needs to know how to get in.
         let token: String = random_bytes().iter().map(|byte| format!("{byte:02x}")).collect();
-        let parts = server_parts(config, &wired, &token, &url)?;
+        let parts = server_parts(config, home, &wired, &token, &url, None)?;
         let shutdown = CancellationToken::new();
         let served = server::serve(listener, parts, shutdown.clone());
         // How it ends is seen by whoever asks it something.
@@ -108,48 +115,69 @@ impl PrivateDaemon {
 
 async fn listen(config: &Config, asked: &Run) -> anyhow::Result<TcpListener> {
     let port = asked.port.unwrap_or(config.server.port);
-    let host = config.server.host.trim_start_matches('[').trim_end_matches(']');
+    let host = bare_host(&config.server.host);
     let listener = TcpListener::bind((host, port)).await.with_context(|| {
         format!("port {port} on {host} can't be had; another program has it, or choose one with --port (0 takes any)")
     })?;
-    if !listener.local_addr()?.ip().is_loopback() {
+    let is_open = !listener.local_addr()?.ip().is_loopback();
+    if is_open && config.server.tls_cert.is_empty() && !config.server.behind_proxy {
         tracing::warn!(
-            "listening on {host}, which other machines may reach: put a proxy that encrypts before it, and keep the token secret"
+            "listening on {host}, which other machines may reach, without encryption: whoever is on the way can read the \
+             token and every word. Set server.tls_cert and server.tls_key, or put a proxy that encrypts before it and set \
+             server.behind_proxy"
         );
     }
     Ok(listener)
 }
 
-/// A host as it stands in an address that a browser on this machine can open.
-fn shown_host(host: &str) -> String {
-    match host.trim_start_matches('[').trim_end_matches(']').parse::<IpAddr>() {
-        Ok(address) if address.is_unspecified() => "127.0.0.1".to_owned(),
-        Ok(IpAddr::V6(address)) => format!("[{address}]"),
-        _ => host.to_owned(),
+/// The server's identity, where one is configured.
+fn tls(config: &Config) -> anyhow::Result<Option<Tls>> {
+    let (certificates, key) = (&config.server.tls_cert, &config.server.tls_key);
+    if certificates.is_empty() {
+        return Ok(None);
+    }
+    Ok(Some(Tls::from_files(Path::new(certificates), Path::new(key))?))
+}
+
+fn llm_state(model: &ChangeableModel) -> LlmState {
+    let model = crate::wiring::ModelState::of(model);
+    LlmState {
+        offline: model.is_offline(),
+        notice: model.notice(),
+        provider: model.provider,
+        model: Some(model.model).filter(|model| !model.is_empty()),
     }
 }
 
-fn server_parts(config: &Config, wired: &Wired, token: &str, url: &str) -> anyhow::Result<ServerParts> {
-    let llm = LlmState {
-        provider: wired.model.provider.clone(),
-        model: Some(wired.model.model.clone()).filter(|model| !model.is_empty()),
-        offline: wired.model.is_offline(),
-        notice: wired.model.notice(),
+fn server_parts(
+    config: &Config,
+    home: &Home,
+    wired: &Wired,
+    token: &str,
+    url: &str,
+    tls: Option<Tls>,
+) -> anyhow::Result<ServerParts> {
+    let (model, embedding) = (wired.model.clone(), wired.embedding.clone());
+    let models = move || ModelState { llm: llm_state(&model), embedding: embedding.state() };
+    let started_at = wired.runtime.clock().now();
+    let settings = Arc::new(Versions::new(server_settings(config, url)?));
+    let configuration = RunningConfiguration {
+        home: home.clone(),
+        runtime: wired.runtime.clone(),
+        model: wired.model.clone(),
+        server: settings.clone(),
+        started_at,
+        state: Mutex::new(Configured::new(config.clone())),
     };
-    let embedding = wired.embedding.clone();
-    let models = move || ModelState { llm: llm.clone(), embedding: embedding.state() };
     Ok(ServerParts {
         runtime: wired.runtime.clone(),
         tokens: Arc::new(Tokens::new(token, Box::new(random_bytes))?),
-        settings: ServerSettings {
-            url: url.to_owned(),
-            allowed_hosts: config.server.allowed_hosts.clone(),
-            body_limit: body_limit(&config.limits.body)?,
-            version: env!("CARGO_PKG_VERSION").to_owned(),
-            ..ServerSettings::default()
-        },
+        access: wired.database.clone(),
+        settings,
+        configuration: Arc::new(configuration),
+        tls,
         models: Box::new(models),
-        started_at: wired.runtime.clock().now(),
+        started_at,
     })
 }
 
@@ -158,13 +186,14 @@ fn announce(shared: &Shared, home: &Home, wired: &Wired, url: &str, login: &str)
         println!("{}", serde_json::json!({"url": url, "login": login, "pid": std::process::id()}));
         return;
     }
+    let model = wired.model_state();
     let others = match wired.embedding.host() {
         Some(host) => format!("to {host} for vectors, and to nobody else"),
         None => "and to nobody else".to_owned(),
     };
-    let talks_to = match (&wired.model.endpoint, wired.embedding.host()) {
+    let talks_to = match (&model.endpoint, wired.embedding.host()) {
         (Some(endpoint), _) => {
-            format!("{} ({}) at {endpoint}, {others}", wired.model.provider, wired.model.model)
+            format!("{} ({}) at {endpoint}, {others}", model.provider, model.model)
         }
         (None, Some(_)) => format!("no language model: none is set up; {others}"),
         (None, None) => "nobody: no language model is set up, and nothing leaves this machine".to_owned(),
@@ -172,7 +201,7 @@ fn announce(shared: &Shared, home: &Home, wired: &Wired, url: &str, login: &str)
     println!("EchoVessel {} is up at {url}", env!("CARGO_PKG_VERSION"));
     println!("  memory    {}", home.folder().display());
     println!("  talks to  {talks_to}");
-    if let Some(notice) = wired.model.notice() {
+    if let Some(notice) = model.notice() {
         println!("  model     {notice}");
     }
     if let Some(notice) = wired.embedding.notice() {

@@ -1,30 +1,176 @@
-//! `echovessel token`: the owner's token, or a new one-time link to the page.
+//! `echovessel token`: the owner's token, a new one-time link to the page, and named tokens for others.
 
-use anyhow::Context as _;
+use anyhow::{Context as _, bail};
+use memory::UserId;
+use memory::access::{AccessScope, Act, NamedToken};
+use memory::ports::{AccessStore, Clock as _};
 use reqwest::Method;
+use serde_json::{Value, json};
+use server::{NewToken, make_token};
+use store::SqliteStore;
 
 use crate::cli::{Shared, TokenCommand};
-use crate::client::Daemon;
+use crate::client::{Daemon, NoDaemon};
+use crate::config;
 use crate::home::Home;
-use crate::world::random_bytes;
+use crate::wiring::open_database;
+use crate::world::{SystemClock, random_bytes};
 
 pub(crate) async fn token(shared: &Shared, home: &Home, command: Option<TokenCommand>) -> anyhow::Result<()> {
     match command.unwrap_or(TokenCommand::Show) {
-        TokenCommand::Show => {
-            home.create()?;
-            let token = home.token(random_bytes)?;
-            if shared.json {
-                println!("{}", serde_json::json!({"token": token}))
-            } else {
-                println!("{token}")
-            }
-        }
-        TokenCommand::Link => {
-            let daemon = Daemon::find(home)?;
-            let answer = daemon.ask(Method::POST, "/api/admin/login-code", None).await?;
-            let url = answer["url"].as_str().context("the daemon's answer holds no link")?;
-            if shared.json { println!("{answer}") } else { println!("{url}") }
-        }
+        TokenCommand::Show => show(shared, home),
+        TokenCommand::Link => link(shared, home).await,
+        TokenCommand::Create { scopes, name, user } => create(shared, home, scopes, name, user).await,
+        TokenCommand::List => list(shared, home).await,
+        TokenCommand::Revoke { name } => revoke(shared, home, &name).await,
+    }
+}
+
+fn show(shared: &Shared, home: &Home) -> anyhow::Result<()> {
+    home.create()?;
+    let token = home.token(random_bytes)?;
+    if shared.json {
+        println!("{}", json!({"token": token}));
+    } else {
+        println!("{token}");
     }
     Ok(())
+}
+
+async fn link(shared: &Shared, home: &Home) -> anyhow::Result<()> {
+    let daemon = Daemon::find(home)?;
+    let answer = daemon.ask(Method::POST, "/api/admin/login-code", None).await?;
+    let url = answer["url"].as_str().context("the daemon's answer holds no link")?;
+    if shared.json {
+        println!("{answer}")
+    } else {
+        println!("{url}")
+    }
+    Ok(())
+}
+
+async fn create(
+    shared: &Shared,
+    home: &Home,
+    scopes: Vec<AccessScope>,
+    name: Option<String>,
+    user: Option<String>,
+) -> anyhow::Result<()> {
+    let answer = match running(home)? {
+        Some(daemon) => {
+            let body = json!({"scopes": scopes, "name": name, "user_id": user});
+            daemon.ask(Method::POST, "/api/admin/tokens", Some(body)).await?
+        }
+        None => {
+            let user = user.map(UserId::new).transpose().context("--user")?;
+            let database = Database::of(home)?;
+            let new = NewToken { name, scopes, user };
+            let made = make_token(&database.store, &random_bytes, SystemClock.now(), new).await;
+            let (token, text) = made?;
+            database.note("POST /api/admin/tokens", &token.name, 201).await?;
+            let mut answer = shown(&token);
+            answer["token"] = json!(text);
+            answer
+        }
+    };
+    if shared.json {
+        println!("{answer}");
+    } else {
+        let said = |field: &str| answer[field].as_str().unwrap_or_default().to_owned();
+        println!("{}", said("token"));
+        eprintln!(
+            "This is the token `{}`. It is not shown again; `echovessel token revoke {}` ends it.",
+            said("name"),
+            said("name")
+        );
+    }
+    Ok(())
+}
+
+async fn list(shared: &Shared, home: &Home) -> anyhow::Result<()> {
+    let answer = match running(home)? {
+        Some(daemon) => daemon.ask(Method::GET, "/api/admin/tokens", None).await?,
+        None => {
+            let tokens = Database::of(home)?.store.tokens().await?;
+            json!({"tokens": tokens.iter().map(shown).collect::<Vec<_>>()})
+        }
+    };
+    if shared.json {
+        println!("{answer}");
+        return Ok(());
+    }
+    let tokens = answer["tokens"].as_array().map(Vec::as_slice).unwrap_or_default();
+    if tokens.is_empty() {
+        println!("No tokens but the owner's. `echovessel token create --scope chat` makes one.");
+    }
+    for token in tokens {
+        let text = |field: &str| token[field].as_str().unwrap_or("-").to_owned();
+        let scopes = token["scopes"].as_array().into_iter().flatten().filter_map(Value::as_str);
+        let scopes = scopes.collect::<Vec<_>>().join(",");
+        println!(
+            "{:<24} {}…  {scopes}  user {}  used {}",
+            text("name"),
+            text("prefix"),
+            text("user_id"),
+            text("last_used_at")
+        );
+    }
+    Ok(())
+}
+
+async fn revoke(shared: &Shared, home: &Home, name: &str) -> anyhow::Result<()> {
+    match running(home)? {
+        Some(daemon) => {
+            daemon.ask(Method::DELETE, &format!("/api/admin/tokens/{name}"), None).await?;
+        }
+        None => {
+            let database = Database::of(home)?;
+            if database.store.revoke_token(name).await?.is_none() {
+                bail!("there is no token called `{name}`; `echovessel token list` shows them");
+            }
+            database.note("DELETE /api/admin/tokens/{name}", name, 200).await?;
+        }
+    }
+    if shared.json {
+        println!("{}", json!({"deleted": true, "name": name}));
+    } else {
+        println!("The token `{name}` opens nothing any more.");
+    }
+    Ok(())
+}
+
+/// The daemon of this home; none if none runs.
+fn running(home: &Home) -> anyhow::Result<Option<Daemon>> {
+    match Daemon::find(home) {
+        Ok(daemon) => Ok(Some(daemon)),
+        Err(error) if error.is::<NoDaemon>() => Ok(None),
+        Err(error) => Err(error),
+    }
+}
+
+/// The database of a home that no daemon holds.
+struct Database {
+    store: SqliteStore,
+    _lock: crate::home::HomeLock,
+}
+
+impl Database {
+    fn of(home: &Home) -> anyhow::Result<Self> {
+        let lock = home.lock()?;
+        let config = config::load(&home.config(), std::env::vars())?;
+        Ok(Self { store: open_database(&config, home)?, _lock: lock })
+    }
+
+    async fn note(&self, act: &str, object: &str, status: u16) -> anyhow::Result<()> {
+        let (at, token) = (SystemClock.now(), "owner".to_owned());
+        let act = Act { at, token, act: act.to_owned(), object: format!("token {object}"), status };
+        Ok(self.store.record_act(act).await?)
+    }
+}
+
+fn shown(token: &NamedToken) -> Value {
+    json!({
+        "name": token.name, "prefix": format!("ev_{}", token.prefix), "scopes": token.scopes,
+        "user_id": token.user, "created_at": token.created_at, "last_used_at": token.last_used_at,
+    })
 }

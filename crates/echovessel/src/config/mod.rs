@@ -3,6 +3,10 @@
 mod duration;
 mod read;
 mod sections;
+mod live;
+mod edit;
 
-pub(crate) use read::{ConfigError, body_limit, known_keys, load};
+pub(crate) use edit::{Wish, wishes, with_wishes};
+pub(crate) use live::is_live;
+pub(crate) use read::{ConfigError, body_limit, known_keys, load, overridden_keys, parse};
 pub(crate) use sections::Config;

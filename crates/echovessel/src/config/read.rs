@@ -4,6 +4,7 @@ use std::path::{Path, PathBuf};
 
 use toml::{Table, Value};
 
+use super::edit::line_of;
 use super::sections::Config;
 
 /// Prefix of environment variables that set a key, as `ECHOVESSEL__SESSION__IDLE=5m`.
@@ -52,17 +53,35 @@ pub(crate) fn load(
     path: &Path,
     environment: impl Iterator<Item = (String, String)>,
 ) -> Result<Config, ConfigError> {
-    let mut table = match std::fs::read_to_string(path) {
-        Ok(text) => text
-            .parse::<Table>()
-            .map_err(|error| ConfigError::Malformed { path: path.to_owned(), message: error.to_string() })?,
-        Err(error) if error.kind() == std::io::ErrorKind::NotFound => Table::new(),
-        Err(source) => return Err(ConfigError::Unreadable { path: path.to_owned(), source }),
-    };
+    match std::fs::read_to_string(path) {
+        Ok(text) => parse(&text, path, environment),
+        Err(error) if error.kind() == std::io::ErrorKind::NotFound => parse("", path, environment),
+        Err(source) => Err(ConfigError::Unreadable { path: path.to_owned(), source }),
+    }
+}
+
+/// The configuration that this text would be, if it stood in the file.
+pub(crate) fn parse(
+    text: &str,
+    path: &Path,
+    environment: impl Iterator<Item = (String, String)>,
+) -> Result<Config, ConfigError> {
+    let malformed =
+        |error: toml::de::Error| ConfigError::Malformed { path: path.to_owned(), message: error.to_string() };
+    let mut table = text.parse::<Table>().map_err(malformed)?;
     let known = known_keys()?;
     let origin = path.display().to_string();
+    let at = |key: &str| match line_of(text, key) {
+        Some(line) => format!("{origin}, line {line}"),
+        None => origin.clone(),
+    };
     for key in leaf_keys(&table) {
-        check_key(&origin, &key, &known)?;
+        check_key(&at(&key), &key, &known)?;
+    }
+    // Read by itself first: only the text itself knows its lines.
+    let from_file = toml::from_str::<Config>(text);
+    if let Err(error) = from_file {
+        return Err(ConfigError::BadValue(format!("{origin}: {}", error.to_string().trim_end())));
     }
     let mut overrides: Vec<_> = environment.filter(|(name, _)| name.starts_with(PREFIX)).collect();
     overrides.sort();
@@ -72,8 +91,18 @@ pub(crate) fn load(
     let config: Config = Value::Table(table).try_into().map_err(|error: toml::de::Error| {
         ConfigError::BadValue(format!("{origin}: {}", error.to_string().trim_end()))
     })?;
-    validate(&config)?;
+    validate(&config).map_err(|(key, reason)| ConfigError::BadValue(format!("{}: {reason}", at(key))))?;
     Ok(config)
+}
+
+/// The keys that the environment sets.
+pub(crate) fn overridden_keys(environment: impl Iterator<Item = (String, String)>) -> Vec<String> {
+    let names = environment.filter_map(|(name, _)| name.strip_prefix(PREFIX).map(key_of));
+    names.collect()
+}
+
+fn key_of(name: &str) -> String {
+    name.to_lowercase().replace("__", ".")
 }
 
 /// Every key that can be set, as `section.key`, with its default.
@@ -115,7 +144,7 @@ fn check_key(origin: &str, key: &str, known: &[(String, Value)]) -> Result<(), C
 }
 
 fn apply(table: &mut Table, known: &[(String, Value)], name: &str, value: &str) -> Result<(), ConfigError> {
-    let key = name[PREFIX.len()..].to_lowercase().replace("__", ".");
+    let key = key_of(&name[PREFIX.len()..]);
     let origin = format!("environment variable {name}");
     check_key(&origin, &key, known)?;
     let default = known.iter().find(|(known, _)| *known == key).map(|(_, default)| default);
@@ -144,13 +173,13 @@ fn apply(table: &mut Table, known: &[(String, Value)], name: &str, value: &str) 
     Ok(())
 }
 
-fn validate(config: &Config) -> Result<(), ConfigError> {
-    let one_of = |key: &str, value: &str, allowed: &[&str]| {
+/// What no type can say. The error is the key and what it has to be.
+fn validate(config: &Config) -> Result<(), (&'static str, String)> {
+    let one_of = |key: &'static str, value: &str, allowed: &[&str]| {
         if allowed.contains(&value) {
             return Ok(());
         }
-        let list = allowed.join(", ");
-        Err(ConfigError::BadValue(format!("{key} = \"{value}\": it must be one of {list}")))
+        Err((key, format!("{key} = \"{value}\": it must be one of {}", allowed.join(", "))))
     };
     one_of("llm.provider", &config.llm.provider, &["auto", "openai", "anthropic", "offline"])?;
     one_of("recall.week_start", &config.recall.week_start, &["monday", "sunday"])?;
@@ -158,32 +187,53 @@ fn validate(config: &Config) -> Result<(), ConfigError> {
     if config.embedding.provider == "openai" && config.embedding.model.trim().is_empty() {
         let message =
             "embedding.provider = \"openai\" needs embedding.model, the name of the endpoint's model";
-        return Err(ConfigError::BadValue(message.to_owned()));
+        return Err(("embedding.model", message.to_owned()));
     }
     if config.storage.url != "sqlite" && !config.storage.url.starts_with("sqlite://") {
-        return Err(ConfigError::BadValue(
-            "storage.url must be \"sqlite\" or \"sqlite:///path\"; PostgreSQL is not built in yet".to_owned(),
-        ));
+        let reason = "storage.url must be \"sqlite\" or \"sqlite:///path\"; PostgreSQL is not built in yet";
+        return Err(("storage.url", reason.to_owned()));
     }
     if memory::PersonaId::new(config.persona.id.clone()).is_err() {
-        return Err(ConfigError::BadValue("persona.id needs 1 to 128 characters".to_owned()));
+        return Err(("persona.id", "persona.id needs 1 to 128 characters".to_owned()));
+    }
+    if config.server.tls_cert.is_empty() != config.server.tls_key.is_empty() {
+        let reason = "server.tls_cert and server.tls_key go together: set both or none";
+        return Err(("server.tls_cert", reason.to_owned()));
     }
     let at_least_one = [
         ("session.max_messages", u64::from(config.session.max_messages)),
         ("session.max_tokens", config.session.max_tokens),
         ("recall.k", config.recall.k as u64),
     ];
-    for (key, value) in at_least_one {
-        if value == 0 {
-            return Err(ConfigError::BadValue(format!("{key} must be at least 1")));
-        }
+    if let Some((key, _)) = at_least_one.iter().find(|(_, value)| *value == 0) {
+        return Err((key, format!("{key} must be at least 1")));
     }
-    if config.session.scan_every.0.is_zero() || config.consolidate.poll_every.0.is_zero() {
-        let message = "session.scan_every and consolidate.poll_every must be longer than 0".to_owned();
-        return Err(ConfigError::BadValue(message));
+    let longer_than_nothing = [
+        ("session.scan_every", config.session.scan_every),
+        ("consolidate.poll_every", config.consolidate.poll_every),
+        ("recall.half_life", config.recall.half_life),
+        ("limits.turn_timeout", config.limits.turn_timeout),
+    ];
+    if let Some((key, _)) = longer_than_nothing.iter().find(|(_, period)| period.0.is_zero()) {
+        return Err((key, format!("{key} must be longer than 0")));
     }
-    body_limit(&config.limits.body)?;
-    body_limit(&config.limits.vector_memory)?;
+    let recall = &config.recall;
+    let weights = [
+        ("recall.min_relevance", recall.min_relevance),
+        ("recall.weight_recency", recall.weight_recency),
+        ("recall.weight_relevance", recall.weight_relevance),
+        ("recall.weight_impact", recall.weight_impact),
+        ("recall.weight_relational", recall.weight_relational),
+        ("recall.weight_entity_anchor", recall.weight_entity_anchor),
+    ];
+    if let Some((key, _)) = weights.iter().find(|(_, weight)| !weight.is_finite() || *weight < 0.0) {
+        return Err((key, format!("{key} must be a number from 0 on")));
+    }
+    let sizes =
+        [("limits.body", &config.limits.body), ("limits.vector_memory", &config.limits.vector_memory)];
+    for (key, size) in sizes {
+        body_limit(size).map_err(|error| (key, format!("{key}: {error}")))?;
+    }
     Ok(())
 }
 

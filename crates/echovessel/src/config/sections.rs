@@ -79,12 +79,18 @@ section!(
 section!(
     /// Where the daemon listens.
     Server {
-        /// Address to bind. Anything but loopback needs the token and a proxy that encrypts.
+        /// Address to bind. Beyond loopback use TLS, or a proxy that encrypts and `behind_proxy`.
         host: String = "127.0.0.1".to_owned(),
         /// Port; 0 takes any free one, printed and written to `run.json` in the home.
         port: u16 = 7777,
         /// Host names beside 127.0.0.1, localhost and [::1] that requests may name.
         allowed_hosts: Vec<String> = Vec::new(),
+        /// Certificate chain in PEM; together with `tls_key` it makes the daemon speak TLS.
+        tls_cert: String = String::new(),
+        /// Key of the certificate in PEM.
+        tls_key: String = String::new(),
+        /// Whether a proxy stands before the daemon, so that X-Forwarded-* is believed.
+        behind_proxy: bool = false,
     }
 );
 
@@ -328,9 +334,9 @@ section!(
         vector_memory: String = "256MiB".to_owned(),
         /// Largest upload. Not built yet: read and checked, without effect.
         upload: String = "50MiB".to_owned(),
-        /// Requests a second of one token; the owner's is not limited, and there is no other yet.
+        /// Requests a second of one token or address, in the long run; 0 limits nothing. The owner on this machine is not limited.
         requests_per_second: u32 = 50,
-        /// Requests at once of one token; the owner's is not limited, and there is no other yet.
+        /// Requests at once of one token or address.
         burst: u32 = 200,
     }
 );

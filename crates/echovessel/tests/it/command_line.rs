@@ -45,7 +45,7 @@ async fn help_explains_every_command_and_shows_examples() {
     let help = run(&home, &settings, &["--help"]).await.well();
     let commands = [
         "run", "chat", "demo", "init", "recall", "memory", "model", "config", "eval", "doctor", "status",
-        "stop", "token",
+        "stop", "token", "reload",
     ];
     for name in commands {
         assert!(help.contains(&format!("\n  {name}")), "{name} is missing:\n{help}");
@@ -217,9 +217,22 @@ async fn doctor_finds_a_home_in_order_and_one_that_is_not() {
     let findings = run(&home, &settings, &["doctor", "--json"]).await.json();
     let findings = findings.as_array().unwrap();
     let checked: Vec<&str> = findings.iter().map(|finding| finding["what"].as_str().unwrap()).collect();
-    assert_eq!(checked, ["configuration", "files", "embedding", "daemon", "database"]);
+    let all = [
+        "configuration",
+        "files",
+        "token",
+        "tls",
+        "embedding",
+        "model",
+        "port",
+        "daemon",
+        "database",
+        "clock",
+    ];
+    assert_eq!(checked, all);
     assert!(findings.iter().all(|finding| finding["ok"] == true), "{findings:?}");
     daemon.kill();
+    let settings = settings.key("server.port", 0);
     let well = run(&home, &settings, &["doctor"]).await.well();
     assert!(!well.contains('✗'), "{well}");
 

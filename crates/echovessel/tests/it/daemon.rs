@@ -39,7 +39,8 @@ impl Home {
         self.path().join(name)
     }
 
-    fn log(&self) -> PathBuf {
+    /// What its daemons have written to standard error.
+    pub(crate) fn log(&self) -> PathBuf {
         self.folder.path().join("log")
     }
 }
@@ -63,6 +64,11 @@ impl Settings {
     /// Short waits, words alone, and no model.
     pub(crate) fn offline() -> Self {
         Self::quick().key("llm.provider", "offline")
+    }
+
+    /// Short waits and words alone; the model is the file's.
+    pub(crate) fn quiet() -> Self {
+        Self::quick()
     }
 
     fn quick() -> Self {
@@ -151,6 +157,12 @@ impl Daemon {
     /// Its door, for whoever must not hold the daemon itself.
     pub(crate) fn door(&self) -> Door {
         self.door.clone()
+    }
+
+    /// Sends it a signal by its name, as `HUP`.
+    pub(crate) fn signal(&self, name: &str) {
+        let sent = Command::new("kill").args([&format!("-{name}"), &self.pid().to_string()]).status();
+        assert!(sent.unwrap().success());
     }
 
     /// Kills it at once, as `kill -9` does, and waits until it is gone.

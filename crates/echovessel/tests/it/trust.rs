@@ -7,6 +7,7 @@ use reqwest::Method;
 use reqwest::header::{COOKIE, HOST, LOCATION, ORIGIN, SET_COOKIE};
 use serde_json::json;
 
+use crate::command_line::run;
 use crate::daemon::{Daemon, Home, Settings};
 use crate::door::{answer, completion};
 use crate::watcher::Watcher;
@@ -170,4 +171,26 @@ async fn a_body_that_is_too_large_is_refused() {
 
 fn mode(path: &Path) -> u32 {
     std::fs::metadata(path).unwrap().permissions().mode() & 0o777
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_daemon_with_a_certificate_speaks_tls_and_its_own_commands_find_it() {
+    let home = Home::new();
+    std::fs::create_dir_all(home.path()).unwrap();
+    let made = rcgen::generate_simple_self_signed(vec!["chat.example".to_owned()]).unwrap();
+    let (cert, key) = (home.file("cert.pem"), home.file("key.pem"));
+    std::fs::write(&cert, made.cert.pem()).unwrap();
+    std::fs::write(&key, made.signing_key.serialize_pem()).unwrap();
+    let settings = Settings::offline()
+        .key("server.tls_cert", cert.display())
+        .key("server.tls_key", key.display())
+        .key("server.allowed_hosts", "chat.example");
+    let daemon = Daemon::start(&home, &settings).await;
+    assert!(daemon.url.starts_with("https://127.0.0.1:") && daemon.login.starts_with(&daemon.url));
+    let status = run(&home, &settings, &["status"]).await.well();
+    assert!(status.contains(&daemon.url), "{status}");
+    let refused = answer(daemon.request(Method::GET, "/api/state")).await;
+    assert!(refused.is_err(), "a client that checks certificates does not know this one");
+    let plain = daemon.url.replace("https://", "http://");
+    assert!(reqwest::Client::builder().no_proxy().build().unwrap().get(plain).send().await.is_err());
 }

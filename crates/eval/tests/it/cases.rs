@@ -16,7 +16,7 @@ use memory::recall::RecallSettings;
 use memory::sessions::SessionPolicy;
 use memory::vector_index::VectorIndex;
 use mind::{LanguageMind, Prompts, ReplySampling};
-use runtime::{Broadcast, Ledger, Parts, Runtime, RuntimeSettings};
+use runtime::{Broadcast, Ledger, Metrics, Parts, Runtime, RuntimeSettings};
 use store::{SqliteStore, StoreOptions};
 use testkit::SequentialIds;
 
@@ -64,6 +64,7 @@ async fn stage(folder: &std::path::Path) -> Stage {
         clock: clock.clone(),
         ids: Arc::new(SequentialIds::new(1)),
         broadcast: Broadcast::new("eval".to_owned()),
+        metrics: Metrics::default(),
         settings,
     });
     Stage::new(runtime, clock).await.unwrap()

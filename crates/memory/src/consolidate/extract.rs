@@ -90,7 +90,7 @@ impl Consolidator<'_> {
                     checked
                 }
                 Err(error) => {
-                    tracing::warn!(session = %session.id, "evidence could not be asked for again: {error}");
+                    tracing::warn!(session = %session.id, "evidence could not be asked for again: {}", error.for_the_log());
                     Vec::new()
                 }
             };

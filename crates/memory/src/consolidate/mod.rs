@@ -158,6 +158,14 @@ impl ConsolidateError {
                 | Self::Mind(MindError::Transient(_))
         )
     }
+
+    /// The same without the words of an endpoint, which may quote what a person said; the session keeps those.
+    fn for_the_log(&self) -> String {
+        match self {
+            Self::Mind(error) => error.for_the_log().to_owned(),
+            error => error.to_string(),
+        }
+    }
 }
 
 /// What consolidation needs of the world.
@@ -264,7 +272,7 @@ impl Consolidator<'_> {
         let again = error.is_transient() && attempts <= self.settings.max_retries;
         let wait = RETRY_AFTER * 2u32.saturating_pow(attempts.saturating_sub(1).min(10));
         let retry_at = if again { self.clock.now().checked_add(wait).ok() } else { None };
-        tracing::warn!(session = %session.id, attempts, retry = again, "consolidation failed: {error}");
+        tracing::warn!(session = %session.id, attempts, retry = again, "consolidation failed: {}", error.for_the_log());
         let attempt = FailedAttempt { session_id: session.id, error: error.to_string(), retry_at };
         let recorded = self.store.record_failure(attempt).await?;
         if let Some(failed) = recorded.filter(|_| !again) {

@@ -190,6 +190,16 @@ pub enum MindError {
     Permanent(String),
 }
 
+impl MindError {
+    /// What may stand in a log: not the words of an endpoint, which may quote what a person said.
+    pub fn for_the_log(&self) -> &'static str {
+        match self {
+            Self::Transient(_) => "the language model could not answer for now",
+            Self::Permanent(_) => "the language model's answer can't be used",
+        }
+    }
+}
+
 /// Somebody who can be asked what is worth remembering and what to make of it.
 #[async_trait]
 pub trait Mind: Send + Sync {

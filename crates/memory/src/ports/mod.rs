@@ -7,7 +7,9 @@ mod mind;
 mod store;
 mod vectors;
 mod forget;
+mod access;
 
+pub use access::{ACTS_MAX, AccessStore};
 pub use clock::{Clock, Ids};
 pub use corrections::{CorrectionStore, Edited, MessageEdit, Remembered};
 pub use embedder::{EmbedError, Embedder, Embedding};

@@ -21,7 +21,7 @@ use memory::vector_index::VectorIndex;
 use memory::{PersonaId, Scope, UserId};
 use mind::{LanguageMind, Prompts, ReplySampling};
 use runtime::{
-    AcceptError, Accepted, Broadcast, Delivery, Incoming, Ledger, Parts, Runtime, RuntimeSettings,
+    AcceptError, Accepted, Broadcast, Delivery, Incoming, Ledger, Metrics, Parts, Runtime, RuntimeSettings,
     Subscription, Told,
 };
 use serde_json::{Value, json};
@@ -342,6 +342,7 @@ async fn runtime(
         clock,
         ids: Arc::new(SequentialIds::new(life)),
         broadcast: Broadcast::new(format!("life{life}")),
+        metrics: Metrics::default(),
         settings,
     })
 }

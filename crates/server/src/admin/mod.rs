@@ -11,3 +11,7 @@ pub(crate) mod entities;
 pub(crate) mod sessions;
 pub(crate) mod forget;
 pub(crate) mod erase;
+pub(crate) mod config;
+pub(crate) mod tokens;
+pub(crate) mod acts;
+pub(crate) mod metrics;

@@ -7,6 +7,7 @@ use axum::http::{HeaderMap, StatusCode, Uri};
 use axum::middleware::Next;
 use axum::response::{IntoResponse, Response};
 
+use super::client::forwarded_host;
 use crate::problem::Problem;
 use crate::state::App;
 
@@ -18,9 +19,13 @@ const LOCAL: [&str; 3] = ["127.0.0.1", "localhost", "[::1]"];
 pub(crate) async fn check(State(app): State<App>, request: Request, next: Next) -> Response {
     let allowed = &app.parts.settings.allowed_hosts;
     let named = host_of(request.headers()).is_some_and(|host| is_allowed(host, allowed));
+    // What the browser asked a proxy for is as good as the Host that the proxy sends on.
+    let forwarded = forwarded_host(request.headers(), app.parts.settings.behind_proxy);
+    let named = named && forwarded.is_none_or(|host| is_allowed(host, allowed));
     if named && target_of(request.uri()).is_none_or(|host| is_allowed(host, allowed)) {
         return next.run(request).await;
     }
+    app.runtime().metrics().refused("host");
     let detail =
         "this server does not answer under this host name; add it to server.allowed_hosts if it should";
     Problem::new(StatusCode::MISDIRECTED_REQUEST, detail).into_response()

@@ -2,11 +2,12 @@
 
 use axum::extract::State;
 use axum::http::header::{LOCATION, SET_COOKIE};
-use axum::http::{HeaderValue, StatusCode};
+use axum::http::{HeaderMap, HeaderValue, StatusCode};
 use axum::response::{Html, IntoResponse, Response};
 use serde::{Deserialize, Serialize};
 
 use super::Admin;
+use super::client::is_encrypted;
 use crate::extract::Query;
 use crate::problem::Problem;
 use crate::state::App;
@@ -19,12 +20,18 @@ pub(crate) struct Link {
 }
 
 /// `GET /login?code=…`
-pub(crate) async fn log_in(State(app): State<App>, Query(link): Query<Link>) -> Result<Response, Problem> {
+pub(crate) async fn log_in(
+    State(app): State<App>,
+    headers: HeaderMap,
+    Query(link): Query<Link>,
+) -> Result<Response, Problem> {
     let tokens = &app.parts.tokens;
     if !link.code.is_some_and(|code| tokens.redeem(&code, app.now())) {
         return Ok((StatusCode::UNAUTHORIZED, Html(USED_LINK)).into_response());
     }
-    let cookie = tokens.cookie(app.now(), app.parts.settings.secure_cookie);
+    let settings = &app.parts.settings;
+    let secure = settings.secure_cookie || is_encrypted(&headers, settings.behind_proxy);
+    let cookie = tokens.cookie(app.now(), secure);
     let cookie = HeaderValue::try_from(cookie).map_err(|error| Problem::internal(&error))?;
     let to_the_page = HeaderValue::from_static("/");
     Ok((StatusCode::SEE_OTHER, [(SET_COOKIE, cookie), (LOCATION, to_the_page)]).into_response())

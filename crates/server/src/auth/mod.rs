@@ -1,6 +1,10 @@
-//! Who may come in: the token, the login link, and the checks that keep other sites' pages out.
+//! Who may come in: the owner's token, named tokens and their scopes, the login link, how much each may ask for, and the
+//! checks that keep other sites' pages out.
 
 mod tokens;
+mod named;
+mod limits;
+pub(crate) mod client;
 pub(crate) mod login;
 pub(crate) mod host;
 pub(crate) mod origin;
@@ -9,11 +13,15 @@ use axum::extract::{FromRequestParts, Request, State};
 use axum::http::request::Parts;
 use axum::middleware::Next;
 use axum::response::{IntoResponse, Response};
+use memory::access::AccessScope;
 use memory::{Scope, UserId};
 
 use crate::problem::Problem;
 use crate::state::App;
 
+pub(crate) use limits::{Allowance, Limits};
+pub(crate) use named::{Look, NamedTokens};
+pub use named::{NewToken, NewTokenError, make_token};
 pub use tokens::{LoginCode, Random, TokenError, Tokens};
 
 /// First segments of the paths that need a token. Everything else is the page, which holds no secret.
@@ -22,23 +30,86 @@ const GUARDED: [&str; 4] = ["api", "v1", "mcp", "metrics"];
 /// Who asks, and what they may do. Handlers take it as an argument, so a path that nobody guards answers 401.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) struct Principal {
-    /// Goes into audit rows.
+    /// Goes into the record of acts.
     pub(crate) name: String,
     /// Whether the persona, its memory and the program may be looked into and changed.
     pub(crate) may_admin: bool,
     /// The one user whom the token speaks for; none for one that may speak for all.
     pub(crate) user: Option<UserId>,
+    /// What the token is good for; none for everything.
+    pub(crate) scopes: Option<Vec<AccessScope>>,
+    /// The public part of a named token; none for the owner.
+    pub(crate) prefix: Option<String>,
 }
 
 impl Principal {
     pub(crate) fn owner() -> Self {
-        Self { name: "owner".to_owned(), may_admin: true, user: None }
+        Self { name: "owner".to_owned(), may_admin: true, user: None, scopes: None, prefix: None }
     }
 
     /// Whether what belongs to this memory may be shown.
     pub(crate) fn may_see(&self, scope: &Scope) -> bool {
         self.user.as_ref().is_none_or(|user| *user == scope.user)
     }
+
+    fn is_owner(&self) -> bool {
+        self.scopes.is_none()
+    }
+
+    fn may(&self, needed: &[Needed]) -> bool {
+        let Some(scopes) = &self.scopes else { return true };
+        needed.iter().any(|needed| scopes.iter().any(|scope| needed.is(scope)))
+    }
+}
+
+/// A kind of scope that opens a path.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Needed {
+    Chat,
+    Admin,
+    Openai,
+    Hub,
+}
+
+impl Needed {
+    fn is(self, scope: &AccessScope) -> bool {
+        match self {
+            Self::Chat => *scope == AccessScope::Chat,
+            Self::Admin => *scope == AccessScope::Admin,
+            Self::Openai => *scope == AccessScope::Openai,
+            Self::Hub => matches!(scope, AccessScope::Hub(_)),
+        }
+    }
+
+    fn word(self) -> &'static str {
+        match self {
+            Self::Chat => "chat",
+            Self::Admin => "admin",
+            Self::Openai => "openai",
+            Self::Hub => "hub:INSTANCE",
+        }
+    }
+}
+
+/// Which scopes open the paths below these; any one of them is enough. Longer ones first.
+const OPENED_BY: [(&str, &[Needed]); 6] = [
+    ("/api/chat", &[Needed::Chat]),
+    ("/api/state", &[Needed::Chat, Needed::Admin]),
+    ("/api/hub", &[Needed::Hub]),
+    ("/mcp", &[Needed::Hub]),
+    ("/v1", &[Needed::Openai, Needed::Chat]),
+    // Whatever else there is or will be: /api/admin, /metrics, and paths that nobody has thought of.
+    ("", &[Needed::Admin]),
+];
+
+/// Which scopes open a path.
+fn opened_by(path: &str) -> &'static [Needed] {
+    let path = path.trim_start_matches('/');
+    let below = |root: &str| {
+        let rest = path.strip_prefix(root.trim_start_matches('/'));
+        root.is_empty() || rest.is_some_and(|rest| rest.is_empty() || rest.starts_with('/'))
+    };
+    OPENED_BY.iter().find(|(root, _)| below(root)).map_or(&[Needed::Admin], |(_, needed)| *needed)
 }
 
 impl FromRequestParts<App> for Principal {
@@ -60,7 +131,7 @@ impl FromRequestParts<App> for Admin {
         if principal.may_admin {
             Ok(Self(principal))
         } else {
-            Err(Problem::forbidden("this token may not administer"))
+            Err(Problem::forbidden("this needs a token with the scope admin"))
         }
     }
 }
@@ -71,14 +142,99 @@ pub(crate) fn is_guarded(path: &str) -> bool {
     GUARDED.contains(&first)
 }
 
-/// Finds out who asks. Whoever can't be told is refused, except on open paths.
+/// Finds out who asks, whether the token opens the path, and whether they ask too much. Whoever can't be told is refused,
+/// except on open paths.
 pub(crate) async fn authorize(State(app): State<App>, mut request: Request, next: Next) -> Response {
-    match app.parts.tokens.principal(request.headers(), app.now()) {
-        Some(principal) => {
-            request.extensions_mut().insert(principal);
-        }
-        None if is_guarded(request.uri().path()) => return Problem::unauthorized().into_response(),
-        None => {}
+    match admit(&app, &mut request).await {
+        Ok(()) => next.run(request).await,
+        Err(problem) => problem.into_response(),
     }
-    next.run(request).await
+}
+
+async fn admit(app: &App, request: &mut Request) -> Result<(), Problem> {
+    let now = app.now();
+    let settings = &app.parts.settings;
+    let allowance = Allowance { per_second: settings.requests_per_second, burst: settings.burst };
+    let address = client::address_of(request, settings.behind_proxy);
+    let path = request.uri().path();
+    // Whoever looks whether the program lives must not be told that it is busy.
+    let is_sign_of_life = matches!(path, "/health" | "/ready");
+    let mut principal = app.parts.tokens.principal(request.headers(), now);
+    let bearer = tokens::bearer(request.headers()).map(str::to_owned);
+    let look = match (&principal, &bearer) {
+        (None, Some(bearer)) => app.named.look(bearer, now),
+        _ => Look::Foreign,
+    };
+    if let Look::Known(known) = &look {
+        principal = Some(known.clone());
+    }
+    // Every program of this machine shares the loopback address; there only what costs a hash is counted by it.
+    let is_remote_or_costly = !address.is_loopback() || matches!(look, Look::Unproven(_));
+    let counts_by_address = is_remote_or_costly && !is_sign_of_life;
+    if counts_by_address {
+        app.limits
+            .take_of_address(allowance, client::client_of(address))
+            .map_err(|wait| too_many(app, wait))?;
+    }
+    if let Look::Unproven(bearer) = &look {
+        principal = app.named.prove(bearer, now).await?;
+    }
+    let Some(principal) = principal else {
+        if is_guarded(path) {
+            app.runtime().metrics().refused("token");
+            return Err(Problem::unauthorized());
+        }
+        return Ok(());
+    };
+    if !principal.is_owner() {
+        app.limits.take_of_token(allowance, &principal.name).map_err(|wait| too_many(app, wait))?;
+        bearer.iter().for_each(|bearer| app.named.note_use(bearer, now));
+    }
+    if is_guarded(path) && !principal.may(opened_by(path)) {
+        app.runtime().metrics().refused("scope");
+        return Err(wrong_scope(opened_by(path)));
+    }
+    request.extensions_mut().insert(principal);
+    Ok(())
+}
+
+fn too_many(app: &App, wait: std::time::Duration) -> Problem {
+    app.runtime().metrics().refused("rate");
+    Problem::too_many_requests(wait)
+}
+
+fn wrong_scope(needed: &[Needed]) -> Problem {
+    let words: Vec<&str> = needed.iter().map(|needed| needed.word()).collect();
+    Problem::forbidden(format!("this token is not good for this: it needs the scope {}", words.join(" or ")))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn every_path_has_its_scope_also_those_to_come() {
+        assert_eq!(opened_by("/api/chat/send"), [Needed::Chat]);
+        assert_eq!(opened_by("//api/chat"), [Needed::Chat]);
+        assert_eq!(opened_by("/v1/models"), [Needed::Openai, Needed::Chat]);
+        assert_eq!(opened_by("/mcp"), [Needed::Hub]);
+        assert_eq!(opened_by("/api/hub/versions"), [Needed::Hub]);
+        for path in ["/api/admin/stop", "/metrics", "/api/chatter", "/api/statement", "/api", "/api/new"] {
+            assert_eq!(opened_by(path), [Needed::Admin], "{path}");
+        }
+    }
+
+    #[test]
+    fn a_scope_opens_its_own_paths_and_no_others() {
+        let with = |scopes: &[&str]| Principal {
+            scopes: Some(scopes.iter().map(|scope| scope.parse().unwrap()).collect()),
+            ..Principal::owner()
+        };
+        assert!(with(&["chat"]).may(opened_by("/v1/models")));
+        assert!(!with(&["openai"]).may(opened_by("/api/chat/send")));
+        assert!(!with(&["admin"]).may(opened_by("/api/chat/send")));
+        assert!(!with(&["chat", "openai", "hub:pi"]).may(opened_by("/metrics")));
+        assert!(with(&["hub:pi"]).may(opened_by("/mcp")));
+        assert!(Principal::owner().may(opened_by("/anything")));
+    }
 }

@@ -20,6 +20,7 @@ pub(crate) async fn check(State(app): State<App>, request: Request, next: Next) 
     if safe || is_own(request.headers(), &app.parts.settings.allowed_hosts) {
         return next.run(request).await;
     }
+    app.runtime().metrics().refused("origin");
     Problem::forbidden("a page of another origin sent this; nothing was done").into_response()
 }
 

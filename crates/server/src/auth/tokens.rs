@@ -79,6 +79,11 @@ impl Tokens {
         })
     }
 
+    /// 32 bytes that nobody can guess.
+    pub(crate) fn random(&self) -> &(dyn Fn() -> [u8; 32] + Send + Sync) {
+        &*self.random
+    }
+
     /// A new code for one login within ten minutes of `now`.
     pub fn mint_login_code(&self, now: Timestamp) -> LoginCode {
         let code = LoginCode {
@@ -112,12 +117,10 @@ impl Tokens {
         format!("{name}={claim}.{proof}; HttpOnly; SameSite=Strict; Path=/; Max-Age={age}{secure}")
     }
 
-    /// Who sends these headers. A token that is wrong is not made good by a cookie.
+    /// Whether these headers are the owner's. A token that is wrong is not made good by a cookie.
     pub(crate) fn principal(&self, headers: &HeaderMap, now: Timestamp) -> Option<Principal> {
-        if let Some(value) = headers.get(AUTHORIZATION) {
-            let (scheme, token) = value.to_str().ok()?.trim().split_once(' ')?;
-            let known = scheme.eq_ignore_ascii_case("bearer") && self.is_owner(token.trim());
-            return known.then(Principal::owner);
+        if headers.contains_key(AUTHORIZATION) {
+            return bearer(headers).filter(|token| self.is_owner(token)).map(|_| Principal::owner());
         }
         let pairs = headers.get_all(COOKIE).iter().filter_map(|value| value.to_str().ok());
         let mut pairs = pairs.flat_map(|line| line.split(';')).filter_map(|pair| pair.trim().split_once('='));
@@ -147,6 +150,12 @@ impl Tokens {
     }
 }
 
+/// The token of an `Authorization: Bearer` header.
+pub(super) fn bearer(headers: &HeaderMap) -> Option<&str> {
+    let (scheme, token) = headers.get(AUTHORIZATION)?.to_str().ok()?.trim().split_once(' ')?;
+    scheme.eq_ignore_ascii_case("bearer").then_some(token.trim())
+}
+
 /// HMAC-SHA-256 (RFC 2104).
 fn keyed(key: &[u8; 32], text: &[u8]) -> [u8; 32] {
     let mut block = [0_u8; 64];
@@ -156,7 +165,7 @@ fn keyed(key: &[u8; 32], text: &[u8]) -> [u8; 32] {
     mac.finalize().into_bytes().into()
 }
 
-fn hex(bytes: &[u8]) -> String {
+pub(super) fn hex(bytes: &[u8]) -> String {
     bytes
         .iter()
         .flat_map(|byte| [byte >> 4, byte & 15])

@@ -10,7 +10,7 @@ use axum::http::{HeaderMap, HeaderName, HeaderValue};
 use axum::response::IntoResponse;
 use axum::response::sse::{Event, Sse};
 use futures_util::{Stream, StreamExt, stream};
-use runtime::{Delivery, Subscription};
+use runtime::{Delivery, GoingOn, Subscription};
 use serde::Deserialize;
 use serde_json::{Value, json};
 
@@ -47,8 +47,13 @@ pub(crate) async fn events(
         None => broadcast.subscribe(),
     };
     let ready = frame("chat.connection.ready", &json!({"channel_id": CHANNEL})).id(subscription.place());
+    let going_on = app.runtime().metrics().while_it_lasts("sse_subscribers");
+    let revoked = {
+        let (app, principal) = (app.clone(), principal.clone());
+        Box::pin(async move { app.named.revoked(&principal).await })
+    };
     let heartbeat = app.runtime().clock().sleep(HEARTBEAT);
-    let watcher = Watcher { app, principal, subscription, heartbeat };
+    let watcher = Watcher { app, principal, subscription, heartbeat, revoked, _going_on: going_on };
     let frames = stream::once(async { Ok(ready) }).chain(watcher.frames());
     ([(NO_BUFFERING, HeaderValue::from_static("no"))], Sse::new(frames))
 }
@@ -58,6 +63,9 @@ struct Watcher {
     principal: Principal,
     subscription: Subscription,
     heartbeat: Pin<Box<dyn Future<Output = ()> + Send>>,
+    /// Ends when the token is no more.
+    revoked: Pin<Box<dyn Future<Output = ()> + Send>>,
+    _going_on: GoingOn,
 }
 
 impl Watcher {
@@ -68,7 +76,7 @@ impl Watcher {
         })
     }
 
-    /// The next frame; none when the program stops.
+    /// The next frame; none when the program stops or the token is revoked.
     async fn next(&mut self) -> Option<Event> {
         loop {
             tokio::select! {
@@ -83,6 +91,7 @@ impl Watcher {
                     self.heartbeat = self.app.runtime().clock().sleep(HEARTBEAT);
                     return Some(frame("chat.connection.heartbeat", &json!({})));
                 }
+                () = &mut self.revoked => return None,
                 () = self.app.shutdown.cancelled() => return None,
             }
         }

@@ -24,10 +24,14 @@ struct Frame {
 
 impl Listener {
     async fn connect(home: &Home, path: &str, last_event_id: Option<&str>) -> Self {
+        Self::connect_with(TOKEN, home, path, last_event_id).await
+    }
+
+    async fn connect_with(token: &str, home: &Home, path: &str, last_event_id: Option<&str>) -> Self {
         let mut request = Request::builder()
             .uri(path)
             .header(HOST, HOSTNAME)
-            .header(AUTHORIZATION, format!("Bearer {TOKEN}"));
+            .header(AUTHORIZATION, format!("Bearer {token}"));
         if let Some(id) = last_event_id {
             request = request.header("Last-Event-ID", id);
         }
@@ -157,4 +161,27 @@ async fn the_stream_shows_every_thirty_seconds_that_it_lives_and_ends_with_the_p
     }
     home.shutdown.cancel();
     assert!(listener.next().await.is_none());
+}
+
+#[tokio::test]
+async fn a_token_sees_its_own_user_only_and_ends_with_its_token() {
+    let home = Home::new().await;
+    let token = home.token("ann", &["chat"], Some("ann")).await;
+    let mut ann = Listener::connect_with(&token, &home, "/api/chat/events", None).await;
+    let mut owner = Listener::connect(&home, "/api/chat/events", None).await;
+    home.talk_as("bob", "for bob's eyes only").await;
+    home.talk_as("ann", "for ann").await;
+    let first = ann.next().await.unwrap();
+    assert_eq!(first.data["user_id"], "ann", "{first:?}");
+    let mut users = Vec::new();
+    while users.last() != Some(&json!("ann")) {
+        users.push(owner.next().await.unwrap().data["user_id"].clone());
+    }
+    assert!(users.contains(&json!("bob")), "the owner sees all");
+
+    let revoked = home.ask(axum::http::Method::DELETE, "/api/admin/tokens/ann", None).await;
+    assert_eq!(revoked.status, 200, "{}", revoked.text);
+    while let Some(frame) = ann.next().await {
+        assert_eq!(frame.data["user_id"], "ann", "{frame:?}");
+    }
 }

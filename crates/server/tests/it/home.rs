@@ -5,6 +5,7 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::time::Duration;
 
+use async_trait::async_trait;
 use axum::Router;
 use axum::body::{Body, to_bytes};
 use axum::http::header::{AUTHORIZATION, CONTENT_TYPE, HOST};
@@ -18,9 +19,12 @@ use memory::sessions::SessionPolicy;
 use memory::vector_index::VectorIndex;
 use memory::{PersonaId, Scope, UserId};
 use mind::{CallObserver, LanguageMind, Prompts, ReplySampling};
-use runtime::{Broadcast, Delivery, Parts, Runtime, RuntimeSettings, Subscription, Told};
+use runtime::{Broadcast, Delivery, Metrics, Parts, Runtime, RuntimeSettings, Subscription, Told, Versions};
 use serde_json::Value;
-use server::{EmbeddingState, LlmState, ModelState, ServerParts, ServerSettings, Tokens};
+use server::{
+    Changed, Configuration, ConfigurationError, EmbeddingState, LlmState, ModelState, ServerParts,
+    ServerSettings, Tokens,
+};
 use store::{SqliteStore, StoreOptions};
 use tempfile::TempDir;
 use testkit::{SequentialIds, SimulatedClock};
@@ -40,6 +44,7 @@ pub(crate) struct Home {
     pub(crate) talker: Arc<Talker>,
     pub(crate) runtime: Runtime,
     pub(crate) tokens: Arc<Tokens>,
+    pub(crate) settings: Arc<Versions<ServerSettings>>,
     pub(crate) shutdown: CancellationToken,
     pub(crate) router: Router,
 }
@@ -70,17 +75,39 @@ impl Home {
         let numbers = AtomicU64::new(1);
         let random = move || {
             let mut bytes = [0_u8; 32];
-            bytes[..8].copy_from_slice(&numbers.fetch_add(1, Ordering::Relaxed).to_be_bytes());
+            bytes[..8].copy_from_slice(&numbers.fetch_add(1, Ordering::Relaxed).to_le_bytes());
             bytes
         };
         let tokens = Arc::new(Tokens::new(TOKEN, Box::new(random)).unwrap());
         let shutdown = CancellationToken::new();
-        let router = server::router(parts(&runtime, &tokens), shutdown.clone());
-        Self { _folder: folder, clock, store, talker, runtime, tokens, shutdown, router }
+        let settings = Arc::new(Versions::new(ServerSettings {
+            allowed_hosts: vec!["chat.example".to_owned()],
+            body_limit: BODY_LIMIT,
+            version: "0.0.0".to_owned(),
+            requests_per_second: 0,
+            ..ServerSettings::default()
+        }));
+        let router = server::router(parts(&runtime, &store, &tokens, &settings), shutdown.clone());
+        Self { _folder: folder, clock, store, talker, runtime, tokens, settings, shutdown, router }
     }
 
     pub(crate) fn parts(&self) -> ServerParts {
-        parts(&self.runtime, &self.tokens)
+        parts(&self.runtime, &self.store, &self.tokens, &self.settings)
+    }
+
+    /// Changes what a person can set about the server.
+    pub(crate) fn set(&self, change: impl FnOnce(&mut ServerSettings)) {
+        let mut settings = ServerSettings::clone(&self.settings);
+        change(&mut settings);
+        self.settings.change(settings).unwrap();
+    }
+
+    /// A new named token.
+    pub(crate) async fn token(&self, name: &str, scopes: &[&str], user: Option<&str>) -> String {
+        let body = serde_json::json!({"name": name, "scopes": scopes, "user_id": user});
+        let answer = self.post("/api/admin/tokens", body).await;
+        assert_eq!(answer.status, StatusCode::CREATED, "{}", answer.text);
+        answer.json()["token"].as_str().unwrap().to_owned()
     }
 
     /// Sends a request as it is.
@@ -90,8 +117,19 @@ impl Home {
 
     /// Sends a request with the owner's token.
     pub(crate) async fn ask(&self, method: Method, path: &str, body: Option<Value>) -> Answer {
+        self.ask_with(TOKEN, method, path, body).await
+    }
+
+    /// Sends a request with this token.
+    pub(crate) async fn ask_with(
+        &self,
+        token: &str,
+        method: Method,
+        path: &str,
+        body: Option<Value>,
+    ) -> Answer {
         let mut request = Request::builder().method(method).uri(path).header(HOST, HOSTNAME);
-        request = request.header(AUTHORIZATION, format!("Bearer {TOKEN}"));
+        request = request.header(AUTHORIZATION, format!("Bearer {token}"));
         let body = match body {
             Some(body) => {
                 request = request.header(CONTENT_TYPE, "application/json");
@@ -153,6 +191,7 @@ fn runtime(store: &Arc<SqliteStore>, clock: &SimulatedClock, talker: &Arc<Talker
         clock,
         ids: Arc::new(SequentialIds::new(7)),
         broadcast: Broadcast::new("run"),
+        metrics: Metrics::default(),
         settings: RuntimeSettings {
             persona: PersonaId::new("default").unwrap(),
             persona_name: "Echo".to_owned(),
@@ -171,7 +210,12 @@ fn runtime(store: &Arc<SqliteStore>, clock: &SimulatedClock, talker: &Arc<Talker
     })
 }
 
-fn parts(runtime: &Runtime, tokens: &Arc<Tokens>) -> ServerParts {
+fn parts(
+    runtime: &Runtime,
+    store: &Arc<SqliteStore>,
+    tokens: &Arc<Tokens>,
+    settings: &Arc<Versions<ServerSettings>>,
+) -> ServerParts {
     let models = || ModelState {
         llm: LlmState {
             provider: "talker".to_owned(),
@@ -184,14 +228,38 @@ fn parts(runtime: &Runtime, tokens: &Arc<Tokens>) -> ServerParts {
     ServerParts {
         runtime: runtime.clone(),
         tokens: tokens.clone(),
-        settings: ServerSettings {
-            allowed_hosts: vec!["chat.example".to_owned()],
-            body_limit: BODY_LIMIT,
-            version: "0.0.0".to_owned(),
-            ..ServerSettings::default()
-        },
+        access: store.clone(),
+        settings: settings.clone(),
+        configuration: Arc::new(Shelf),
+        tls: None,
         models: Box::new(models),
         started_at: start(),
+    }
+}
+
+/// A configuration of one key, `recall.k`.
+struct Shelf;
+
+#[async_trait]
+impl Configuration for Shelf {
+    async fn show(&self) -> Result<Value, ConfigurationError> {
+        Ok(serde_json::json!({"settings": {"recall.k": {"value": 10, "default": 10, "live": true}}}))
+    }
+
+    async fn change(&self, wanted: Value) -> Result<Changed, ConfigurationError> {
+        match wanted.pointer("/recall/k").map(Value::as_u64) {
+            None => Err(ConfigurationError::NotAKey("there is no such key".to_owned())),
+            Some(None) => Err(ConfigurationError::BadValue("recall.k is a number".to_owned())),
+            Some(Some(0)) => Err(ConfigurationError::Unwritable("the disk is full".to_owned())),
+            Some(Some(_)) => {
+                let keys = vec!["recall.k".to_owned()];
+                Ok(Changed { updated_fields: keys.clone(), reloaded: keys, ..Changed::default() })
+            }
+        }
+    }
+
+    async fn reload(&self) -> Result<Changed, ConfigurationError> {
+        Ok(Changed { restart_required: vec!["server.port".to_owned()], ..Changed::default() })
     }
 }
 

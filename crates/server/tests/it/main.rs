@@ -11,6 +11,13 @@ mod talker;
 
 mod trust;
 mod login;
+mod tokens;
+mod limits;
+mod acts;
+mod configuration;
+mod metrics;
+mod tls;
+mod foreign_bytes;
 mod chat;
 mod events;
 mod history;

@@ -1,4 +1,5 @@
 use std::net::SocketAddr;
+use std::time::Duration;
 
 use serde_json::{Value, json};
 use tokio::io::{AsyncReadExt, AsyncWriteExt};
@@ -87,6 +88,47 @@ async fn a_head_that_is_too_large_is_refused() {
     assert!(answer.is_empty() || answer.starts_with("HTTP/1.1 4"), "{answer}");
     let alive = Client::send(address, "GET /health", "").await.rest().await;
     assert!(alive.starts_with("HTTP/1.1 200"), "{alive}");
+    home.shutdown.cancel();
+    server.await.unwrap().unwrap();
+}
+
+#[tokio::test]
+async fn a_body_that_does_not_come_is_not_waited_for_for_ever() {
+    let home = Home::new().await;
+    let listener = TcpListener::bind("127.0.0.1:0").await.unwrap();
+    let address = listener.local_addr().unwrap();
+    let server = tokio::spawn(server::serve(listener, home.parts(), home.shutdown.clone()));
+    let mut slow = TcpStream::connect(address).await.unwrap();
+    let head = format!(
+        "POST /api/chat/send HTTP/1.1\r\nHost: {address}\r\nAuthorization: Bearer {TOKEN}\r\n\
+         Content-Type: application/json\r\nContent-Length: 100\r\nConnection: close\r\n\r\n{{\"content"
+    );
+    slow.write_all(head.as_bytes()).await.unwrap();
+    let answer = tokio::spawn(Client(slow).rest());
+    // Time passes until the server has begun to wait and has had enough.
+    while !answer.is_finished() {
+        home.wait(Duration::from_secs(10)).await;
+        tokio::task::yield_now().await;
+    }
+    let answer = answer.await.unwrap();
+    assert!(answer.starts_with("HTTP/1.1 408"), "{answer}");
+    home.shutdown.cancel();
+    server.await.unwrap().unwrap();
+}
+
+#[tokio::test]
+async fn a_head_that_comes_drop_by_drop_is_hung_up_on() {
+    let home = Home::new().await;
+    home.set(|settings| settings.head_time = Duration::from_millis(50));
+    let listener = TcpListener::bind("127.0.0.1:0").await.unwrap();
+    let address = listener.local_addr().unwrap();
+    let server = tokio::spawn(server::serve(listener, home.parts(), home.shutdown.clone()));
+    let mut drops = TcpStream::connect(address).await.unwrap();
+    drops.write_all(format!("GET /health HTTP/1.1\r\nHost: {address}\r\nX-Slow: ").as_bytes()).await.unwrap();
+    let mut answer = Vec::new();
+    let _: std::io::Result<usize> = drops.read_to_end(&mut answer).await;
+    let answer = String::from_utf8_lossy(&answer).into_owned();
+    assert!(answer.is_empty() || answer.starts_with("HTTP/1.1 408"), "{answer}");
     home.shutdown.cancel();
     server.await.unwrap().unwrap();
 }

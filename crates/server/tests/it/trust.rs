@@ -190,3 +190,30 @@ async fn unknown_paths_wrong_methods_and_foreign_bodies_are_told_apart() {
         .unwrap();
     Answer::of(home.raw(form).await).await.is_problem(415);
 }
+
+#[tokio::test]
+async fn no_path_leads_out_of_the_page() {
+    let home = Home::new().await;
+    for path in [
+        "/../../etc/passwd",
+        "/assets/../../../etc/passwd",
+        "/assets/..%2f..%2f..%2fetc%2fpasswd",
+        "/%2e%2e/%2e%2e/etc/passwd",
+        "/assets/%5c..%5c..%5cetc%5cpasswd",
+        "/assets/%00/etc/passwd",
+        "//etc/passwd",
+    ] {
+        let asked = request(&Method::GET, path).body(Body::empty()).unwrap();
+        let answer = Answer::of(home.raw(asked).await).await;
+        assert!(!answer.text.contains("root:"), "{path}: {}", answer.text);
+        let is_the_page = answer.header("content-type").is_some_and(|kind| kind.starts_with("text/html"));
+        assert!(answer.status.is_client_error() || is_the_page, "{path}: {}", answer.status);
+    }
+    for path in ["/api/admin/tokens/..%2f..%2fstop", "/api/chat/../admin/stop", "/api/chat/%2e%2e/admin/stop"]
+    {
+        let chat = home.token(&format!("t{}", path.len()), &["chat"], None).await;
+        let answer = home.ask_with(&chat, Method::POST, path, None).await;
+        assert!(answer.status.is_client_error(), "{path}: {}", answer.status);
+    }
+    assert!(!home.shutdown.is_cancelled());
+}

@@ -40,6 +40,7 @@ pub(super) const MIGRATIONS: &[Migration] = &[
         name: "entity_identity",
         sql: include_str!("../../migrations/sqlite/0005_entity_identity.sql"),
     },
+    Migration { number: 6, name: "access", sql: include_str!("../../migrations/sqlite/0006_access.sql") },
 ];
 
 impl Migration {

@@ -27,6 +27,7 @@ mod history;
 mod undo;
 mod withdraw;
 mod message_edits;
+mod access;
 mod timeline;
 mod forget;
 mod scopes;

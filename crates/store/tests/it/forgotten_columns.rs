@@ -47,8 +47,16 @@ const WRITTEN_BY_PEOPLE: &[&str] = &[
     "users.display_name",
 ];
 
-/// Closed vocabularies, names of models and of channels, ids, days, and receipts of erasures, which hold ids.
+/// Closed vocabularies, names of models, channels, tokens and acts, ids, days, and receipts of erasures, which hold ids.
 const NO_WORDS: &[&str] = &[
+    "access_tokens.hash",
+    "access_tokens.name",
+    "access_tokens.prefix",
+    "access_tokens.scopes",
+    "access_tokens.user_id",
+    "acts.act",
+    "acts.object",
+    "acts.token",
     "concept_nodes.relational_tags",
     "concept_nodes.subject",
     "concept_nodes.type",

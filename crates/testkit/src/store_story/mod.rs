@@ -2,6 +2,7 @@
 //!
 //! A database runs it with [`store_story!`](crate::store_story!) in its tests.
 
+mod access;
 mod capture;
 mod corrections;
 mod entities;
@@ -16,6 +17,7 @@ mod turns;
 mod vectors;
 mod withdrawal;
 
+pub use access::{a_token_is_kept_until_it_is_revoked, acts_are_listed_backwards};
 pub use capture::{
     a_message_comes_back_as_it_was_said, a_reply_goes_where_its_turn_is,
     each_channel_has_its_own_open_session, length_ends_a_session, silence_ends_a_session,
@@ -102,7 +104,8 @@ macro_rules! store_story {
             forgetting_knows_who_is_whom, names_go_with_the_last_text_that_holds_them, a_text_goes_wherever_it_stands,
             only_what_was_shown_is_erased, a_claim_is_lost_when_something_is_forgotten,
             receipts_and_turns_keep_no_words, a_reset_leaves_a_new_persona,
-            an_edit_of_a_core_block_can_be_forgotten
+            an_edit_of_a_core_block_can_be_forgotten,
+            a_token_is_kept_until_it_is_revoked, acts_are_listed_backwards
         }
     };
     ($open:path: $($chapter:ident),+) => {$(

@@ -52,7 +52,7 @@ async fn on_scratch(
 ) -> anyhow::Result<Outcome> {
     let clock = Arc::new(StoryClock::new(START));
     let wired = wire(config, scratch, clock.clone(), Arc::new(SystemIds::default())).await?;
-    if by_model && wired.model.is_offline() {
+    if by_model && wired.model_state().is_offline() {
         bail!(
             "--llm needs a language model, and none is set up: set [llm] provider and base_url in config.toml, or leave --llm out"
         );

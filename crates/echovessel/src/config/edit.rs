@@ -1,0 +1,271 @@
+//! Changes in `config.toml` that leave a person's comments, order and spelling alone.
+
+use serde_json::Value as Json;
+use toml::Value;
+use toml_edit::{Array, DocumentMut, Item, Table, TableLike};
+
+/// Old names of keys, as the scripts of the Python program say them.
+const OLD_NAMES: [(&str, &str); 4] = [
+    ("memory.retrieve_k", "recall.k"),
+    ("memory.recent_window_size", "recall.recent_window"),
+    ("memory.relational_bonus_weight", "recall.weight_relational"),
+    ("llm.timeout_seconds", "llm.timeout"),
+];
+/// Keys of the Python program that no running one could change.
+const NEVER: [&str; 2] = ["runtime.data_dir", "memory.db_path"];
+
+/// A wish of a person.
+#[derive(Clone, Debug, PartialEq)]
+pub(crate) struct Wish {
+    /// The name that it was asked by.
+    pub(crate) asked: String,
+    /// The key.
+    pub(crate) key: String,
+    /// What it shall be; none for its default.
+    pub(crate) value: Option<Value>,
+}
+
+/// Reads `{section: {key: value}}` or `{"section.key": value}`, by our names or the old ones. The error is for a person.
+pub(crate) fn wishes(wanted: &Json, known: &[(String, Value)]) -> Result<Vec<Wish>, String> {
+    let Some(sections) = wanted.as_object().filter(|sections| !sections.is_empty()) else {
+        return Err("the body has to be an object of sections with at least one key in it".to_owned());
+    };
+    let mut leaves = Vec::new();
+    for (name, value) in sections {
+        if !name.contains('.') && !value.is_object() {
+            return Err(format!("{name}: a section has to be an object"));
+        }
+        gather(name, value, &mut leaves);
+    }
+    if leaves.is_empty() {
+        return Err("the body names no key; nothing was changed".to_owned());
+    }
+    if let Some((name, _)) = leaves.iter().find(|(name, _)| NEVER.contains(&name.as_str())) {
+        return Err(format!(
+            "{name} can't be changed while EchoVessel runs, and has no place in its config.toml"
+        ));
+    }
+    let mut wishes: Vec<Wish> =
+        leaves.into_iter().map(|(asked, value)| wish(asked, value, known)).collect::<Result<_, _>>()?;
+    wishes.sort_by(|one, other| one.asked.cmp(&other.asked));
+    Ok(wishes)
+}
+
+fn gather<'a>(path: &str, value: &'a Json, leaves: &mut Vec<(String, &'a Json)>) {
+    match value.as_object() {
+        Some(fields) => {
+            fields.iter().for_each(|(name, value)| gather(&format!("{path}.{name}"), value, leaves));
+        }
+        None => leaves.push((path.to_owned(), value)),
+    }
+}
+
+fn wish(asked: String, value: &Json, known: &[(String, Value)]) -> Result<Wish, String> {
+    let renamed = OLD_NAMES.iter().find(|(old, _)| *old == asked).map(|(_, key)| *key);
+    let key = renamed.unwrap_or(&asked).to_owned();
+    let Some((_, default)) = known.iter().find(|(name, _)| *name == key) else {
+        return Err(format!("there is no key `{asked}`; nothing was changed"));
+    };
+    let value = match (asked.as_str(), value) {
+        (_, Json::Null) => None,
+        ("llm.timeout_seconds", Json::Number(seconds)) => Some(Value::String(format!("{seconds}s"))),
+        ("llm.provider", Json::String(old)) => Some(Value::String(provider(old).to_owned())),
+        _ => Some(as_toml(value, default).ok_or_else(|| format!("{asked}: {value} does not fit this key"))?),
+    };
+    Ok(Wish { asked, key, value })
+}
+
+/// The present name of a provider.
+fn provider(old: &str) -> &str {
+    match old {
+        "openai_compat" => "openai",
+        "stub" => "offline",
+        present => present,
+    }
+}
+
+/// The value in the kind of the key's default, where it can be said in it. What does not fit is refused later, with the
+/// key's own reason.
+fn as_toml(value: &Json, default: &Value) -> Option<Value> {
+    match (value, default) {
+        (Json::Number(number), Value::Float(_)) => number.as_f64().map(Value::Float),
+        (Json::Number(number), _) => {
+            number.as_i64().map(Value::Integer).or_else(|| number.as_f64().map(Value::Float))
+        }
+        (Json::Bool(flag), _) => Some(Value::Boolean(*flag)),
+        (Json::String(text), _) => Some(Value::String(text.clone())),
+        (Json::Array(items), _) => {
+            let texts = items.iter().map(|item| item.as_str().map(|text| Value::String(text.to_owned())));
+            texts.collect::<Option<Vec<_>>>().map(Value::Array)
+        }
+        _ => None,
+    }
+}
+
+/// The text of `config.toml` with the wishes in it. The error says what in the present text is in the way.
+pub(crate) fn with_wishes(text: &str, wishes: &[Wish]) -> Result<String, String> {
+    let mut document: DocumentMut =
+        text.parse().map_err(|error: toml_edit::TomlError| error.to_string().trim_end().to_owned())?;
+    for wish in wishes {
+        let (section, name) = wish.key.rsplit_once('.').unwrap_or(("", &wish.key));
+        let mut place: &mut dyn TableLike = document.as_table_mut();
+        for part in section.split('.').filter(|part| !part.is_empty()) {
+            let entry = place.entry(part).or_insert_with(|| Item::Table(new_section()));
+            place = entry.as_table_like_mut().ok_or_else(|| format!("`{part}` is not a section"))?;
+        }
+        match &wish.value {
+            Some(value) => put(place, name, value),
+            None => {
+                place.remove(name);
+            }
+        }
+    }
+    Ok(document.to_string())
+}
+
+/// Shown only when a key stands in it, not for the sections inside it.
+fn new_section() -> Table {
+    let mut table = Table::new();
+    table.set_implicit(true);
+    table
+}
+
+fn put(place: &mut dyn TableLike, name: &str, value: &Value) {
+    let mut fresh = edited(value);
+    if let Some(present) = place.get(name).and_then(Item::as_value) {
+        // What a person wrote behind the value stays behind it.
+        *fresh.decor_mut() = present.decor().clone();
+    }
+    match place.get_mut(name) {
+        Some(item) => *item = Item::Value(fresh),
+        None => {
+            place.insert(name, Item::Value(fresh));
+        }
+    }
+}
+
+fn edited(value: &Value) -> toml_edit::Value {
+    match value {
+        Value::Integer(number) => (*number).into(),
+        Value::Float(number) => (*number).into(),
+        Value::Boolean(flag) => (*flag).into(),
+        Value::Array(items) => {
+            toml_edit::Value::Array(items.iter().filter_map(Value::as_str).collect::<Array>())
+        }
+        Value::String(text) => text.as_str().into(),
+        other => other.to_string().into(),
+    }
+}
+
+/// The line, from 1, on which a key stands.
+pub(crate) fn line_of(text: &str, key: &str) -> Option<usize> {
+    let document = toml_edit::Document::parse(text).ok()?;
+    let mut item = document.as_item();
+    let mut found = None;
+    for part in key.split('.') {
+        let table = item.as_table_like()?;
+        let (name, next) = table.get_key_value(part)?;
+        found = name.span().or_else(|| next.span());
+        item = next;
+    }
+    let place = found?.start;
+    Some(text.get(..place)?.matches('\n').count() + 1)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::config::known_keys;
+    use serde_json::json;
+
+    const FILE: &str = "# mine\n[session]\nidle = \"5m\"   # short\n\n# how it finds\n[recall]\nk=10 # ten\n\
+                        weight_impact = 2.0\n\n[server]\nport = 7777\n";
+
+    fn changed(wanted: Json) -> String {
+        with_wishes(FILE, &wishes(&wanted, &known_keys().unwrap()).unwrap()).unwrap()
+    }
+
+    #[test]
+    fn comments_and_order_stay_as_they_were() {
+        assert_eq!(changed(json!({"recall": {"k": 7}})), FILE.replace("k=10 #", "k=7 #"));
+        assert_eq!(changed(json!({"session.idle": "9m"})), FILE.replace("\"5m\"", "\"9m\""));
+        assert_eq!(
+            changed(json!({"session": {"idle": null}})),
+            FILE.replace("idle = \"5m\"   # short\n", "")
+        );
+        let added = changed(json!({"llm": {"models": {"small": "tiny"}}}));
+        assert!(added.starts_with(FILE) && added.contains("[llm.models]\nsmall = \"tiny\""), "{added}");
+        assert!(!added.contains("[llm]\n"), "an empty section says nothing: {added}");
+    }
+
+    #[test]
+    fn old_names_mean_our_keys() {
+        let wished = wishes(
+            &json!({"memory": {"retrieve_k": 3, "relational_bonus_weight": 2}, "llm": {"timeout_seconds": 30,
+                "provider": "stub"}}),
+            &known_keys().unwrap(),
+        );
+        let said: Vec<_> =
+            wished.unwrap().into_iter().map(|wish| (wish.asked, wish.key, wish.value)).collect();
+        let wish = |asked: &str, key: &str, value| (asked.to_owned(), key.to_owned(), Some(value));
+        assert_eq!(
+            said,
+            [
+                wish("llm.provider", "llm.provider", Value::String("offline".to_owned())),
+                wish("llm.timeout_seconds", "llm.timeout", Value::String("30s".to_owned())),
+                wish("memory.relational_bonus_weight", "recall.weight_relational", Value::Float(2.0)),
+                wish("memory.retrieve_k", "recall.k", Value::Integer(3)),
+            ]
+        );
+    }
+
+    #[test]
+    fn what_names_no_key_is_refused() {
+        let known = known_keys().unwrap();
+        for wanted in [
+            json!({}),
+            json!([]),
+            json!({"recall": 5}),
+            json!({"recall": {}}),
+            json!({"recall": {"kk": 5}}),
+            json!({"memory": {"db_path": "x"}}),
+            json!({"runtime": {"data_dir": "x"}}),
+            json!({"recall": {"k": [1]}}),
+        ] {
+            assert!(wishes(&wanted, &known).is_err(), "{wanted}");
+        }
+    }
+
+    /// The seeds of the fuzz target `config`: a text, and after a zero byte a change of it.
+    #[test]
+    fn every_seed_is_read_or_refused_and_a_change_leaves_something_readable() {
+        let folder = concat!(env!("CARGO_MANIFEST_DIR"), "/../../fuzz/corpus/config");
+        let (mut refused, mut changed) = (0, 0);
+        for entry in std::fs::read_dir(folder).unwrap() {
+            let bytes = std::fs::read(entry.unwrap().path()).unwrap();
+            let end = bytes.iter().position(|byte| *byte == 0).unwrap_or(bytes.len());
+            let Ok(text) = std::str::from_utf8(&bytes[..end]) else { continue };
+            let path = std::path::Path::new("config.toml");
+            if crate::config::parse(text, path, std::iter::empty()).is_err() {
+                refused += 1;
+                continue;
+            }
+            let change = bytes.get(end + 1..).map_or_else(
+                || json!({"recall": {"k": 3}}),
+                |change| serde_json::from_slice(change).unwrap(),
+            );
+            let after = with_wishes(text, &wishes(&change, &known_keys().unwrap()).unwrap()).unwrap();
+            crate::config::parse(&after, path, std::iter::empty()).unwrap();
+            changed += 1;
+        }
+        assert!(refused >= 6 && changed >= 4, "{refused} refused, {changed} changed");
+    }
+
+    #[test]
+    fn a_key_has_its_line() {
+        assert_eq!(line_of(FILE, "session.idle"), Some(3));
+        assert_eq!(line_of(FILE, "recall.weight_impact"), Some(8));
+        assert_eq!(line_of(FILE, "recall"), Some(6));
+        assert_eq!(line_of(FILE, "llm.model"), None);
+    }
+}

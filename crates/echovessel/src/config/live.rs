@@ -1,0 +1,45 @@
+//! Which keys a running daemon takes up at once. The one table: the schema, the API, `init` and the book go by it.
+
+/// Keys, or whole sections as `recall.*`, whose new values hold at once. All others wait for a restart.
+const LIVE: [&str; 14] = [
+    "persona.display_name",
+    "llm.*",
+    "recall.*",
+    "session.idle",
+    "session.scan_every",
+    "session.max_messages",
+    "session.max_tokens",
+    "consolidate.*",
+    "channels.web.debounce",
+    "limits.turn_timeout",
+    "limits.body",
+    "limits.requests_per_second",
+    "limits.burst",
+    "server.allowed_hosts",
+];
+
+/// Whether a new value of this key holds at once.
+pub(crate) fn is_live(key: &str) -> bool {
+    LIVE.iter().any(|entry| match entry.strip_suffix('*') {
+        Some(section) => key.starts_with(section),
+        None => key == *entry,
+    })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::config::known_keys;
+
+    #[test]
+    fn every_entry_names_keys_that_exist() {
+        let keys: Vec<String> = known_keys().unwrap().into_iter().map(|(key, _)| key).collect();
+        for entry in LIVE {
+            let section = entry.trim_end_matches('*');
+            assert!(keys.iter().any(|key| key.starts_with(section)), "{entry}");
+        }
+        let waiting = ["server.port", "server.host", "storage.url", "persona.id", "embedding.provider"];
+        assert!(waiting.iter().all(|key| !is_live(key)));
+        assert!(is_live("llm.models.small") && is_live("recall.k"));
+    }
+}

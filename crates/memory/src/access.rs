@@ -1,0 +1,132 @@
+//! Who may ask for what: named tokens with their scopes, and the record of what was done with them.
+
+use std::fmt;
+use std::str::FromStr;
+
+use jiff::Timestamp;
+use serde::{Deserialize, Serialize};
+
+use crate::scope::UserId;
+
+/// Longest name of a token, in characters.
+pub const TOKEN_NAME_LENGTH_MAX: usize = 64;
+/// Longest name of a hub instance in a scope, in characters.
+pub const INSTANCE_LENGTH_MAX: usize = 64;
+
+/// What a token is good for.
+#[derive(Clone, Debug, PartialEq, Eq, Hash, PartialOrd, Ord, Serialize, Deserialize)]
+#[serde(try_from = "String", into = "String")]
+pub enum AccessScope {
+    /// Talk: send, watch, read what was said.
+    Chat,
+    /// Look into and change everything.
+    Admin,
+    /// The OpenAI-compatible endpoint.
+    Openai,
+    /// The hub, in the name of this instance.
+    Hub(String),
+}
+
+/// A text that is no scope.
+#[derive(Clone, Debug, thiserror::Error, PartialEq, Eq)]
+#[error("`{0}` is not a scope; it can be chat, admin, openai or hub:INSTANCE")]
+pub struct NotAScope(String);
+
+impl FromStr for AccessScope {
+    type Err = NotAScope;
+
+    fn from_str(text: &str) -> Result<Self, NotAScope> {
+        match text {
+            "chat" => Ok(Self::Chat),
+            "admin" => Ok(Self::Admin),
+            "openai" => Ok(Self::Openai),
+            _ => match text.strip_prefix("hub:") {
+                Some(instance) if is_plain(instance, INSTANCE_LENGTH_MAX) => {
+                    Ok(Self::Hub(instance.to_owned()))
+                }
+                _ => Err(NotAScope(text.to_owned())),
+            },
+        }
+    }
+}
+
+impl fmt::Display for AccessScope {
+    fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::Chat => formatter.write_str("chat"),
+            Self::Admin => formatter.write_str("admin"),
+            Self::Openai => formatter.write_str("openai"),
+            Self::Hub(instance) => write!(formatter, "hub:{instance}"),
+        }
+    }
+}
+
+impl TryFrom<String> for AccessScope {
+    type Error = NotAScope;
+    fn try_from(text: String) -> Result<Self, NotAScope> {
+        text.parse()
+    }
+}
+
+impl From<AccessScope> for String {
+    fn from(scope: AccessScope) -> String {
+        scope.to_string()
+    }
+}
+
+/// Whether a token or an instance can be called that: 1 to `length_max` letters, digits, `.`, `_` and `-`, so that the
+/// name needs no quoting in a path, a log line or a shell.
+pub fn is_plain(name: &str, length_max: usize) -> bool {
+    (1..=length_max).contains(&name.len())
+        && name.bytes().all(|byte| byte.is_ascii_alphanumeric() || b"._-".contains(&byte))
+        && !name.starts_with(['.', '-'])
+}
+
+/// A token as stored. What it is made of is not kept, only a hash that can't be turned back.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct NamedToken {
+    /// How its owner calls it; unique.
+    pub name: String,
+    /// Its public part, by which it is found; unique.
+    pub prefix: String,
+    /// Argon2 hash of the whole token, as a PHC string.
+    pub hash: String,
+    /// What it is good for; never empty.
+    pub scopes: Vec<AccessScope>,
+    /// The one user whom it speaks for; none for all.
+    pub user: Option<UserId>,
+    /// When it was made.
+    pub created_at: Timestamp,
+    /// When it was last used, to the minute.
+    pub last_used_at: Option<Timestamp>,
+}
+
+/// Something that was done with the right to administer. It says what was done to what, never what anybody said.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Act {
+    /// When.
+    pub at: Timestamp,
+    /// With which token: `owner`, or a name.
+    pub token: String,
+    /// What, as method and path: `POST /api/admin/sessions/{id}/close`.
+    pub act: String,
+    /// To what: ids and names of keys, separated by spaces; empty where there is none.
+    pub object: String,
+    /// How it ended, as an HTTP status.
+    pub status: u16,
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn scopes_are_read_as_they_are_written() {
+        for text in ["chat", "admin", "openai", "hub:laptop", "hub:pi.local_2"] {
+            assert_eq!(text.parse::<AccessScope>().unwrap().to_string(), text);
+        }
+        for text in ["", "Chat", "hub", "hub:", "hub:a b", "hub:../x", "owner", "chat,admin"] {
+            assert!(text.parse::<AccessScope>().is_err(), "{text}");
+        }
+    }
+}

@@ -1,0 +1,192 @@
+//! What the program counts of itself, for whoever watches over it. Numbers and the names of things, never words.
+
+use std::sync::Arc;
+use std::time::Duration;
+
+use memory::ledger::ModelCall;
+use prometheus_client::encoding::text;
+use prometheus_client::metrics::counter::Counter;
+use prometheus_client::metrics::family::Family;
+use prometheus_client::metrics::gauge::Gauge;
+use prometheus_client::metrics::histogram::Histogram;
+use prometheus_client::registry::Registry;
+
+/// Upper bounds of the buckets, in seconds: from a recall to the time limit of a turn.
+const SECONDS: [f64; 14] =
+    [0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1.0, 2.5, 10.0, 30.0, 120.0];
+
+type Label = (&'static str, String);
+type ByOne<T> = Family<[Label; 1], T>;
+type Histograms = Family<[Label; 1], Histogram, fn() -> Histogram>;
+
+/// The counters of one run. Cheap to clone: all clones count together.
+#[derive(Clone)]
+pub struct Metrics {
+    counted: Arc<Counted>,
+}
+
+struct Counted {
+    registry: Registry,
+    turns: ByOne<Counter>,
+    turn_phases: Histograms,
+    calls: Family<[Label; 3], Counter>,
+    call_seconds: Histograms,
+    tokens: Family<[Label; 3], Counter>,
+    sessions_formed: ByOne<Counter>,
+    requests: Family<[Label; 2], Counter>,
+    request_seconds: Histograms,
+    refused: ByOne<Counter>,
+    levels: ByOne<Gauge>,
+}
+
+impl Default for Metrics {
+    fn default() -> Self {
+        Self { counted: Arc::new(Counted::new()) }
+    }
+}
+
+fn histograms() -> Histograms {
+    let make: fn() -> Histogram = || Histogram::new(SECONDS);
+    Family::new_with_constructor(make)
+}
+
+impl Counted {
+    fn new() -> Self {
+        let mut registry = Registry::with_prefix("echovessel");
+        let (turns, turn_phases) = (ByOne::<Counter>::default(), histograms());
+        let (calls, call_seconds, tokens) = (Family::default(), histograms(), Family::default());
+        let sessions_formed = ByOne::<Counter>::default();
+        let (requests, request_seconds, refused) =
+            (Family::default(), histograms(), ByOne::<Counter>::default());
+        let levels = ByOne::<Gauge>::default();
+        registry.register("turns", "Turns by how they ended", turns.clone());
+        registry.register("turn_seconds", "Seconds of a turn by phase", turn_phases.clone());
+        registry.register("model_calls", "Calls to language models", calls.clone());
+        registry.register("model_call_seconds", "Seconds of a call by task", call_seconds.clone());
+        registry.register("model_tokens", "Tokens by task, model and direction", tokens.clone());
+        registry.register("sessions_settled", "Sessions by how consolidation ended", sessions_formed.clone());
+        registry.register("http_requests", "HTTP requests by method and status", requests.clone());
+        registry.register(
+            "http_request_seconds",
+            "Seconds to the head of an answer",
+            request_seconds.clone(),
+        );
+        registry.register("http_refused", "Requests refused at the door, by reason", refused.clone());
+        registry.register("live", "What is going on at the moment", levels.clone());
+        Self {
+            registry,
+            turns,
+            turn_phases,
+            calls,
+            call_seconds,
+            tokens,
+            sessions_formed,
+            requests,
+            request_seconds,
+            refused,
+            levels,
+        }
+    }
+}
+
+impl Metrics {
+    /// A turn ended `answered`, `incomplete` or `failed`.
+    pub fn turn(&self, outcome: &'static str) {
+        self.counted.turns.get_or_create(&[("outcome", outcome.to_owned())]).inc();
+    }
+
+    /// A phase of a turn took so long: `prepare`, `embed`, `fetch`, `score`, `first_token`, `speak`, `store`, `whole`.
+    pub fn turn_phase(&self, phase: &'static str, took: Duration) {
+        let histogram = self.counted.turn_phases.get_or_create(&[("phase", phase.to_owned())]);
+        histogram.observe(took.as_secs_f64());
+    }
+
+    /// A language model was asked.
+    pub fn call(&self, call: &ModelCall) {
+        let task = || ("task", call.task.clone());
+        let provider = ("provider", call.provider.clone());
+        self.counted.calls.get_or_create(&[task(), provider, ("outcome", call.outcome.clone())]).inc();
+        let seconds = Duration::from_millis(call.latency_ms).as_secs_f64();
+        self.counted.call_seconds.get_or_create(&[task()]).observe(seconds);
+        let directions =
+            [("input", call.input_tokens), ("output", call.output_tokens), ("cached", call.cached_tokens)];
+        for (direction, tokens) in directions {
+            let labels = [task(), ("model", call.model.clone()), ("direction", direction.to_owned())];
+            self.counted.tokens.get_or_create(&labels).inc_by(tokens);
+        }
+    }
+
+    /// Consolidation settled a session: `closed`, or `failed` for good.
+    pub fn session(&self, outcome: &'static str) {
+        self.counted.sessions_formed.get_or_create(&[("outcome", outcome.to_owned())]).inc();
+    }
+
+    /// An HTTP request was answered.
+    pub fn request(&self, method: &str, status: u16, took: Duration) {
+        let labels = [("method", method.to_owned()), ("status", status.to_string())];
+        self.counted.requests.get_or_create(&labels).inc();
+        let histogram = self.counted.request_seconds.get_or_create(&[("method", method.to_owned())]);
+        histogram.observe(took.as_secs_f64());
+    }
+
+    /// A request was refused at the door: `token`, `scope`, `host`, `origin`, `rate`.
+    pub fn refused(&self, reason: &'static str) {
+        self.counted.refused.get_or_create(&[("reason", reason.to_owned())]).inc();
+    }
+
+    /// Says how much there is of something now.
+    pub fn level(&self, what: &'static str, value: i64) {
+        self.counted.levels.get_or_create(&[("what", what.to_owned())]).set(value);
+    }
+
+    /// Counts something as going on until the guard is dropped.
+    pub fn while_it_lasts(&self, what: &'static str) -> GoingOn {
+        self.counted.levels.get_or_create(&[("what", what.to_owned())]).inc();
+        GoingOn { metrics: self.clone(), what }
+    }
+
+    /// All of it in the text format that Prometheus reads (OpenMetrics 1.0).
+    pub fn text(&self) -> Result<String, std::fmt::Error> {
+        let mut written = String::new();
+        text::encode(&mut written, &self.counted.registry)?;
+        Ok(written)
+    }
+}
+
+/// Something that is going on.
+pub struct GoingOn {
+    metrics: Metrics,
+    what: &'static str,
+}
+
+impl Drop for GoingOn {
+    fn drop(&mut self) {
+        self.metrics.counted.levels.get_or_create(&[("what", self.what.to_owned())]).dec();
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn what_was_counted_is_told() {
+        let metrics = Metrics::default();
+        metrics.turn("answered");
+        metrics.turn_phase("embed", Duration::from_millis(7));
+        metrics.request("GET", 200, Duration::from_millis(1));
+        let watching = metrics.while_it_lasts("sse_subscribers");
+        let told = metrics.text().unwrap();
+        for line in [
+            r#"echovessel_turns_total{outcome="answered"} 1"#,
+            r#"echovessel_turn_seconds_bucket{le="0.01",phase="embed"} 1"#,
+            r#"echovessel_turn_seconds_bucket{le="0.005",phase="embed"} 0"#,
+            r#"echovessel_http_requests_total{method="GET",status="200"} 1"#,
+            r#"echovessel_live{what="sse_subscribers"} 1"#,
+        ] {
+            assert!(told.contains(line), "{line} is not in\n{told}");
+        }
+        drop(watching);
+        assert!(metrics.text().unwrap().contains(r#"echovessel_live{what="sse_subscribers"} 0"#));
+    }
+}

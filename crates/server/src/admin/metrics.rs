@@ -1,0 +1,53 @@
+//! What the program counts, for Prometheus.
+
+use std::time::Instant;
+
+use axum::extract::{Request, State};
+use axum::http::header::CONTENT_TYPE;
+use axum::middleware::Next;
+use axum::response::{IntoResponse, Response};
+
+use crate::auth::Admin;
+use crate::problem::Problem;
+use crate::state::App;
+
+const OPENMETRICS: &str = "application/openmetrics-text; version=1.0.0; charset=utf-8";
+/// Methods that are counted by their name; a client may send any word.
+const METHODS: [&str; 6] = ["GET", "HEAD", "POST", "PUT", "PATCH", "DELETE"];
+
+/// `GET /metrics`
+pub(crate) async fn metrics(State(app): State<App>, Admin(_): Admin) -> Result<Response, Problem> {
+    let runtime = app.runtime();
+    let metrics = runtime.metrics();
+    let whole = |number: usize| i64::try_from(number).unwrap_or(i64::MAX);
+    let [waiting, failed] = runtime.store().work_counts().await?;
+    metrics.level("sessions_waiting", i64::try_from(waiting).unwrap_or(i64::MAX));
+    metrics.level("sessions_failed", i64::try_from(failed).unwrap_or(i64::MAX));
+    let (lines, turns) = runtime.load();
+    metrics.level("lines_waiting", whole(lines));
+    metrics.level("turns_running", whole(turns));
+    metrics.level("vector_index_bytes", whole(runtime.index_bytes()));
+    if let Some(bytes) = resident_bytes() {
+        metrics.level("process_resident_bytes", bytes);
+    }
+    let uptime = app.now().duration_since(app.parts.started_at).as_secs().max(0);
+    metrics.level("uptime_seconds", uptime);
+    let text = metrics.text().map_err(|error| Problem::internal(&error))?;
+    Ok(([(CONTENT_TYPE, OPENMETRICS)], text).into_response())
+}
+
+/// Memory that the process holds, where the system says it in a file.
+fn resident_bytes() -> Option<i64> {
+    let status = std::fs::read_to_string("/proc/self/status").ok()?;
+    let line = status.lines().find_map(|line| line.strip_prefix("VmRSS:"))?;
+    line.trim().strip_suffix("kB")?.trim().parse::<i64>().ok()?.checked_mul(1024)
+}
+
+/// Counts each request and how long its answer took to begin.
+pub(crate) async fn count(State(app): State<App>, request: Request, next: Next) -> Response {
+    let began = Instant::now();
+    let method = METHODS.iter().find(|method| **method == request.method().as_str()).unwrap_or(&"other");
+    let response = next.run(request).await;
+    app.runtime().metrics().request(method, response.status().as_u16(), began.elapsed());
+    response
+}

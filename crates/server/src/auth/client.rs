@@ -1,0 +1,96 @@
+//! From where a request comes.
+
+use std::net::{IpAddr, Ipv4Addr, SocketAddr};
+
+use axum::http::{HeaderMap, Request};
+
+const FORWARDED_FOR: &str = "x-forwarded-for";
+const FORWARDED_PROTO: &str = "x-forwarded-proto";
+const FORWARDED_HOST: &str = "x-forwarded-host";
+
+/// The other end of the connection, noted by whoever accepted it. A request without one comes from this process.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Peer(pub(crate) SocketAddr);
+
+/// The address that asks. Behind a proxy it is the one that the proxy added last; what stands before it was said by the
+/// client and proves nothing.
+pub(crate) fn address_of<B>(request: &Request<B>, behind_proxy: bool) -> IpAddr {
+    let forwarded = behind_proxy.then(|| last_forwarded(request.headers())).flatten();
+    let peer = request.extensions().get::<Peer>().map(|peer| peer.0.ip());
+    forwarded.or(peer).unwrap_or(IpAddr::V4(Ipv4Addr::LOCALHOST)).to_canonical()
+}
+
+/// The address as far as it names one client: a whole IPv6 /64 belongs to one.
+pub(crate) fn client_of(address: IpAddr) -> IpAddr {
+    match address {
+        IpAddr::V4(_) => address,
+        IpAddr::V6(address) => {
+            let [a, b, c, d, ..] = address.segments();
+            IpAddr::from([a, b, c, d, 0, 0, 0, 0])
+        }
+    }
+}
+
+/// Whether the browser speaks TLS with the proxy.
+pub(crate) fn is_encrypted(headers: &HeaderMap, behind_proxy: bool) -> bool {
+    behind_proxy
+        && last_of(headers, FORWARDED_PROTO).is_some_and(|scheme| scheme.eq_ignore_ascii_case("https"))
+}
+
+/// The host that the browser asked the proxy for.
+pub(crate) fn forwarded_host(headers: &HeaderMap, behind_proxy: bool) -> Option<&str> {
+    behind_proxy.then(|| last_of(headers, FORWARDED_HOST)).flatten()
+}
+
+fn last_forwarded(headers: &HeaderMap) -> Option<IpAddr> {
+    let text = last_of(headers, FORWARDED_FOR)?;
+    let bare = text.trim_start_matches('[').trim_end_matches(']');
+    bare.parse().or_else(|_| text.parse::<SocketAddr>().map(|address| address.ip())).ok()
+}
+
+fn last_of<'a>(headers: &'a HeaderMap, name: &str) -> Option<&'a str> {
+    let last = headers.get_all(name).iter().next_back()?.to_str().ok()?;
+    last.rsplit(',').next().map(str::trim).filter(|value| !value.is_empty())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn asked(headers: &[(&str, &str)], behind_proxy: bool) -> String {
+        let mut request = Request::builder();
+        for (name, value) in headers {
+            request = request.header(*name, *value);
+        }
+        let mut request = request.body(()).unwrap();
+        request.extensions_mut().insert(Peer("10.0.0.9:1".parse().unwrap()));
+        address_of(&request, behind_proxy).to_string()
+    }
+
+    #[test]
+    fn only_a_proxy_is_believed_and_only_its_own_word() {
+        let headers = [(FORWARDED_FOR, "127.0.0.1, 192.0.2.7")];
+        assert_eq!(asked(&headers, false), "10.0.0.9");
+        assert_eq!(asked(&headers, true), "192.0.2.7");
+        assert_eq!(asked(&[(FORWARDED_FOR, "127.0.0.1"), (FORWARDED_FOR, "192.0.2.8")], true), "192.0.2.8");
+        assert_eq!(asked(&[(FORWARDED_FOR, "192.0.2.7:80")], true), "192.0.2.7");
+        assert_eq!(asked(&[(FORWARDED_FOR, "[2001:db8::1]")], true), "2001:db8::1");
+        for nonsense in ["unknown", "", ",", "evil, "] {
+            assert_eq!(asked(&[(FORWARDED_FOR, nonsense)], true), "10.0.0.9", "{nonsense}");
+        }
+    }
+
+    #[test]
+    fn a_client_is_an_address_or_a_64() {
+        let client = |text: &str| client_of(text.parse().unwrap()).to_string();
+        assert_eq!(client("192.0.2.7"), "192.0.2.7");
+        assert_eq!(client("2001:db8:1:2:3:4:5:6"), "2001:db8:1:2::");
+    }
+
+    #[test]
+    fn an_address_in_the_form_of_another_is_itself() {
+        let mut request = Request::builder().body(()).unwrap();
+        request.extensions_mut().insert(Peer("[::ffff:127.0.0.1]:1".parse().unwrap()));
+        assert!(address_of(&request, false).is_loopback());
+    }
+}

@@ -1,0 +1,154 @@
+//! How much one token and one address may ask for.
+
+use std::hash::Hash;
+use std::net::IpAddr;
+use std::num::NonZeroU32;
+use std::sync::{Arc, Mutex, PoisonError, RwLock};
+use std::time::Duration;
+
+use governor::clock::Clock as _;
+use governor::middleware::NoOpMiddleware;
+use governor::nanos::Nanos;
+use governor::state::keyed::HashMapStateStore;
+use governor::{Quota, RateLimiter};
+use jiff::Timestamp;
+use memory::ports::Clock;
+
+/// Clients that are counted at once; beyond that those who asked for nothing lately are let go.
+const CLIENTS_MAX: usize = 20_000;
+
+/// What a client may ask for: so many requests a second in the long run, so many at once. Nothing is limited at 0.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) struct Allowance {
+    pub(crate) per_second: u32,
+    pub(crate) burst: u32,
+}
+
+/// Counts what each token and each address asks for. Changes with the settings.
+pub(crate) struct Limits {
+    time: Elapsed,
+    present: RwLock<(Allowance, Option<Arc<Buckets>>)>,
+}
+
+type Bucket<K> = RateLimiter<K, HashMapStateStore<K>, Elapsed, NoOpMiddleware<Nanos>>;
+
+struct Buckets {
+    tokens: Bucket<String>,
+    addresses: Bucket<IpAddr>,
+}
+
+impl Limits {
+    pub(crate) fn new(clock: Arc<dyn Clock>) -> Self {
+        let time = Elapsed(Arc::new(Watch { clock, seen: Mutex::new(None) }));
+        Self { time, present: RwLock::new((Allowance { per_second: 0, burst: 0 }, None)) }
+    }
+
+    /// Takes one request of this address; else says when to come back.
+    pub(crate) fn take_of_address(&self, allowance: Allowance, address: IpAddr) -> Result<(), Duration> {
+        self.buckets(allowance).map_or(Ok(()), |buckets| take(&buckets.addresses, &address, &self.time))
+    }
+
+    /// Takes one request of this token; else says when to come back.
+    pub(crate) fn take_of_token(&self, allowance: Allowance, name: &str) -> Result<(), Duration> {
+        self.buckets(allowance).map_or(Ok(()), |buckets| take(&buckets.tokens, &name.to_owned(), &self.time))
+    }
+
+    fn buckets(&self, allowance: Allowance) -> Option<Arc<Buckets>> {
+        {
+            let present = self.present.read().unwrap_or_else(PoisonError::into_inner);
+            if present.0 == allowance {
+                return present.1.clone();
+            }
+        }
+        let made = self.made(allowance).map(Arc::new);
+        *self.present.write().unwrap_or_else(PoisonError::into_inner) = (allowance, made.clone());
+        made
+    }
+
+    fn made(&self, allowance: Allowance) -> Option<Buckets> {
+        let per_second = NonZeroU32::new(allowance.per_second)?;
+        let burst = NonZeroU32::new(allowance.burst).unwrap_or(NonZeroU32::MIN);
+        let quota = Quota::per_second(per_second).allow_burst(burst);
+        Some(Buckets {
+            tokens: RateLimiter::hashmap_with_clock(quota, self.time.clone()),
+            addresses: RateLimiter::hashmap_with_clock(quota, self.time.clone()),
+        })
+    }
+}
+
+fn take<K: Hash + Eq + Clone>(bucket: &Bucket<K>, client: &K, time: &Elapsed) -> Result<(), Duration> {
+    if bucket.len() > CLIENTS_MAX {
+        bucket.retain_recent();
+    }
+    bucket.check_key(client).map_err(|until| until.wait_time_from(time.now()))
+}
+
+/// Time that has passed, by the clock that everybody goes by. A clock that is set back stands still for a moment instead
+/// of locking everybody out until it has caught up.
+#[derive(Clone)]
+struct Elapsed(Arc<Watch>);
+
+struct Watch {
+    clock: Arc<dyn Clock>,
+    /// When it was last looked at, and what had passed by then.
+    seen: Mutex<Option<(Timestamp, Duration)>>,
+}
+
+/// Where time begins: above zero, so that a bucket's first refill has a past to count from.
+const BEGINNING: Duration = Duration::from_secs(3_600);
+
+impl governor::clock::Clock for Elapsed {
+    type Instant = Nanos;
+
+    fn now(&self) -> Nanos {
+        let now = self.0.clock.now();
+        let mut seen = self.0.seen.lock().unwrap_or_else(PoisonError::into_inner);
+        let (before, elapsed) = seen.unwrap_or((now, BEGINNING));
+        let step = Duration::try_from(now.duration_since(before)).unwrap_or_default();
+        let elapsed = elapsed.saturating_add(step);
+        *seen = Some((now, elapsed));
+        Nanos::from(elapsed)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use testkit::SimulatedClock;
+
+    const ALLOWANCE: Allowance = Allowance { per_second: 2, burst: 3 };
+
+    fn clock() -> SimulatedClock {
+        SimulatedClock::new("2026-05-02T19:04:11Z".parse().unwrap())
+    }
+
+    #[tokio::test]
+    async fn a_burst_is_taken_and_then_so_many_a_second() {
+        let clock = clock();
+        let limits = Limits::new(Arc::new(clock.clone()));
+        let take = || limits.take_of_token(ALLOWANCE, "phone");
+        for _ in 0..3 {
+            assert_eq!(take(), Ok(()));
+        }
+        assert_eq!(take(), Err(Duration::from_millis(500)));
+        assert_eq!(limits.take_of_token(ALLOWANCE, "laptop"), Ok(()), "another token has its own");
+        let address = "192.0.2.7".parse().unwrap();
+        assert_eq!(limits.take_of_address(ALLOWANCE, address), Ok(()));
+        clock.advance(Duration::from_millis(500)).await;
+        assert_eq!(take(), Ok(()));
+        assert!(take().is_err());
+    }
+
+    #[tokio::test]
+    async fn a_change_holds_from_the_next_request_on() {
+        let clock = clock();
+        let limits = Limits::new(Arc::new(clock.clone()));
+        while limits.take_of_token(ALLOWANCE, "phone").is_ok() {}
+        let wide = Allowance { per_second: 100, burst: 100 };
+        assert_eq!(limits.take_of_token(wide, "phone"), Ok(()));
+        let none = Allowance { per_second: 0, burst: 0 };
+        for _ in 0..1_000 {
+            assert_eq!(limits.take_of_token(none, "phone"), Ok(()), "0 limits nothing");
+        }
+    }
+}

@@ -1,0 +1,332 @@
+//! Named tokens: made once, shown once, kept as a hash, and known again without hashing at each request.
+
+use std::collections::{BTreeSet, HashMap};
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+
+use argon2::Argon2;
+use argon2::password_hash::phc::PasswordHash;
+use argon2::password_hash::{PasswordHasher as _, PasswordVerifier as _};
+use jiff::{SignedDuration, Timestamp};
+use memory::UserId;
+use memory::access::{AccessScope, NamedToken, TOKEN_NAME_LENGTH_MAX, is_plain};
+use memory::ports::{AccessStore, StoreError};
+use sha2::{Digest, Sha256};
+use tokio::sync::{Semaphore, watch};
+
+use super::Principal;
+use super::tokens::hex;
+
+/// What every named token begins with, so that people and scanners of leaked secrets know one.
+const MARK: &str = "ev_";
+/// Random bytes of the public part.
+const PREFIX_BYTES: usize = 6;
+/// Tokens that are known again without a hash; beyond that all are proven anew.
+const KNOWN_MAX: usize = 1_024;
+/// How long a known token is believed without looking whether it still stands in the database.
+const BELIEVED_FOR: SignedDuration = SignedDuration::from_secs(10);
+/// How fine the time of the last use is.
+const USE_NOTED_EVERY: SignedDuration = SignedDuration::from_secs(60);
+/// Hashes at once: each takes 19 MiB and a processor.
+const HASHES_AT_ONCE: usize = 2;
+/// What the owner's acts are recorded under.
+const OWNER: &str = "owner";
+
+/// What a new token is to be.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct NewToken {
+    /// Its name; one is made up if there is none.
+    pub name: Option<String>,
+    /// What it is good for.
+    pub scopes: Vec<AccessScope>,
+    /// The one user whom it speaks for; none for all.
+    pub user: Option<UserId>,
+}
+
+/// Why no token was made.
+#[derive(Debug, thiserror::Error, PartialEq, Eq)]
+pub enum NewTokenError {
+    /// What was asked makes no token.
+    #[error("{0}")]
+    Invalid(String),
+    /// There is one of this name.
+    #[error("there is a token called `{0}` already; revoke it first, or choose another name")]
+    Taken(String),
+    /// The database did not take it.
+    #[error(transparent)]
+    Store(#[from] StoreError),
+}
+
+/// Makes a token. The text is the token itself: it is shown once and kept nowhere.
+pub async fn make_token(
+    store: &dyn AccessStore,
+    random: &(dyn Fn() -> [u8; 32] + Send + Sync),
+    now: Timestamp,
+    new: NewToken,
+) -> Result<(NamedToken, String), NewTokenError> {
+    let scopes: BTreeSet<AccessScope> = new.scopes.into_iter().collect();
+    check(new.name.as_deref(), &scopes, new.user.as_ref())?;
+    let secret = random();
+    let (public, private) = secret.split_at(PREFIX_BYTES);
+    let prefix = hex(public);
+    let text = format!("{MARK}{prefix}_{}", hex(private));
+    let name = new.name.unwrap_or_else(|| {
+        let word = scopes.first().map(ToString::to_string).unwrap_or_default().replace(':', "-");
+        format!("{word}-{prefix}")
+    });
+    let salt = random();
+    let hash = hashed(text.clone(), salt).await?;
+    let token = NamedToken {
+        name,
+        prefix,
+        hash,
+        scopes: scopes.into_iter().collect(),
+        user: new.user,
+        created_at: now,
+        last_used_at: None,
+    };
+    if store.add_token(token.clone()).await? {
+        Ok((token, text))
+    } else {
+        Err(NewTokenError::Taken(token.name))
+    }
+}
+
+fn check(
+    name: Option<&str>,
+    scopes: &BTreeSet<AccessScope>,
+    user: Option<&UserId>,
+) -> Result<(), NewTokenError> {
+    let refused = |reason: String| Err(NewTokenError::Invalid(reason));
+    if scopes.is_empty() {
+        return refused("scopes: a token needs at least one of chat, admin, openai, hub:INSTANCE".to_owned());
+    }
+    if user.is_some() && scopes.contains(&AccessScope::Admin) {
+        return refused(
+            "user_id: admin sees everything, so a token with that scope can't be bound to one user"
+                .to_owned(),
+        );
+    }
+    match name {
+        Some(name) if !is_plain(name, TOKEN_NAME_LENGTH_MAX) => refused(format!(
+            "name: 1 to {TOKEN_NAME_LENGTH_MAX} letters, digits, `.`, `_` and `-` make a name"
+        )),
+        Some(name) if name.eq_ignore_ascii_case(OWNER) => {
+            refused("name: `owner` is what the owner's own token is called".to_owned())
+        }
+        _ => Ok(()),
+    }
+}
+
+async fn hashed(text: String, salt: [u8; 32]) -> Result<String, StoreError> {
+    let failed =
+        |error: &dyn std::fmt::Display| StoreError::Failed(format!("the hash was not made: {error}"));
+    let work = move || {
+        let hash: Result<PasswordHash, _> =
+            Argon2::default().hash_password_with_salt(text.as_bytes(), &salt[..16]);
+        hash.map(|hash| hash.to_string())
+    };
+    match tokio::task::spawn_blocking(work).await {
+        Ok(Ok(hash)) => Ok(hash),
+        Ok(Err(error)) => Err(failed(&error)),
+        Err(error) => Err(failed(&error)),
+    }
+}
+
+/// A token that was proven.
+#[derive(Clone, Debug)]
+struct Known {
+    token: Arc<NamedToken>,
+    looked_at: Timestamp,
+    noted_at: Option<Timestamp>,
+}
+
+/// Knows named tokens. What was proven once is remembered by a digest, so that a request costs no hash; it is looked up
+/// again every ten seconds, and forgotten at once when this process revokes it.
+pub(crate) struct NamedTokens {
+    store: Arc<dyn AccessStore>,
+    known: Mutex<HashMap<[u8; 32], Known>>,
+    hashing: Semaphore,
+    revoked: watch::Sender<u64>,
+}
+
+/// What can be said of a token without hashing it.
+pub(crate) enum Look {
+    /// It was proven before.
+    Known(Principal),
+    /// It looks like one and has to be proven.
+    Unproven(String),
+    /// It is none.
+    Foreign,
+}
+
+impl NamedTokens {
+    pub(crate) fn new(store: Arc<dyn AccessStore>) -> Self {
+        Self {
+            store,
+            known: Mutex::default(),
+            hashing: Semaphore::new(HASHES_AT_ONCE),
+            revoked: watch::Sender::new(0),
+        }
+    }
+
+    /// Whether it was proven a moment ago.
+    pub(crate) fn look(&self, text: &str, now: Timestamp) -> Look {
+        if prefix_of(text).is_none() {
+            return Look::Foreign;
+        }
+        let known = self.known().get(&digest(text)).cloned();
+        match known {
+            Some(known) if is_fresh(&known, now) => Look::Known(principal(&known.token)),
+            _ => Look::Unproven(text.to_owned()),
+        }
+    }
+
+    /// Proves a token: one look into the database, and one hash if it was not proven before.
+    pub(crate) async fn prove(&self, text: &str, now: Timestamp) -> Result<Option<Principal>, StoreError> {
+        let Some(prefix) = prefix_of(text) else { return Ok(None) };
+        let digest = digest(text);
+        let Some(stored) = self.store.token_of(prefix).await? else {
+            self.known().remove(&digest);
+            return Ok(None);
+        };
+        let before = self.known().get(&digest).cloned();
+        let proven = before.as_ref().is_some_and(|before| before.token.hash == stored.hash);
+        if !proven && !self.holds(text, &stored.hash).await {
+            return Ok(None);
+        }
+        let noted_at = before.and_then(|before| before.noted_at).max(stored.last_used_at);
+        let known = Known { token: Arc::new(stored), looked_at: now, noted_at };
+        let principal = principal(&known.token);
+        let mut all = self.known();
+        if all.len() >= KNOWN_MAX {
+            all.clear();
+        }
+        all.insert(digest, known);
+        Ok(Some(principal))
+    }
+
+    /// Notes that it was used, at most once a minute, behind the request.
+    pub(crate) fn note_use(&self, text: &str, now: Timestamp) {
+        let prefix = {
+            let mut all = self.known();
+            let Some(known) = all.get_mut(&digest(text)) else { return };
+            let due = known.noted_at.is_none_or(|noted| now.duration_since(noted) >= USE_NOTED_EVERY);
+            if !due {
+                return;
+            }
+            known.noted_at = Some(now);
+            known.token.prefix.clone()
+        };
+        let store = self.store.clone();
+        tokio::spawn(async move {
+            if let Err(error) = store.touch_tokens(vec![(prefix, now)]).await {
+                tracing::warn!("the time of a token's last use was not noted: {error}");
+            }
+        });
+    }
+
+    /// All tokens, by name.
+    pub(crate) async fn all(&self) -> Result<Vec<NamedToken>, StoreError> {
+        self.store.tokens().await
+    }
+
+    pub(crate) fn store(&self) -> &dyn AccessStore {
+        &*self.store
+    }
+
+    /// Ends a token at once, and the event streams that it opened.
+    pub(crate) async fn revoke(&self, name: &str) -> Result<Option<NamedToken>, StoreError> {
+        let revoked = self.store.revoke_token(name).await?;
+        self.known().retain(|_, known| known.token.name != name);
+        self.revoked.send_modify(|count| *count += 1);
+        Ok(revoked)
+    }
+
+    /// Returns when the token of this principal is no more. Never for the owner's.
+    pub(crate) async fn revoked(&self, principal: &Principal) {
+        let Some(prefix) = &principal.prefix else { return std::future::pending().await };
+        let mut revoked = self.revoked.subscribe();
+        loop {
+            // A database that does not answer is no reason to end a stream.
+            if matches!(self.store.token_of(prefix).await, Ok(None)) {
+                return;
+            }
+            if revoked.changed().await.is_err() {
+                return std::future::pending().await;
+            }
+        }
+    }
+
+    async fn holds(&self, text: &str, hash: &str) -> bool {
+        let Ok(_turn) = self.hashing.acquire().await else { return false };
+        let (text, hash) = (text.to_owned(), hash.to_owned());
+        let work = move || {
+            PasswordHash::new(&hash)
+                .is_ok_and(|hash| Argon2::default().verify_password(text.as_bytes(), &hash).is_ok())
+        };
+        tokio::task::spawn_blocking(work).await.unwrap_or(false)
+    }
+
+    fn known(&self) -> MutexGuard<'_, HashMap<[u8; 32], Known>> {
+        // Nothing that holds the lock can leave the map half-changed.
+        self.known.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}
+
+fn is_fresh(known: &Known, now: Timestamp) -> bool {
+    let age = now.duration_since(known.looked_at);
+    !age.is_negative() && age < BELIEVED_FOR
+}
+
+fn principal(token: &NamedToken) -> Principal {
+    Principal {
+        name: token.name.clone(),
+        may_admin: token.scopes.contains(&AccessScope::Admin),
+        user: token.user.clone(),
+        scopes: Some(token.scopes.clone()),
+        prefix: Some(token.prefix.clone()),
+    }
+}
+
+/// The public part of what looks like a named token.
+fn prefix_of(text: &str) -> Option<&str> {
+    let (prefix, secret) = text.strip_prefix(MARK)?.split_once('_')?;
+    let is_hex = |part: &str| part.bytes().all(|byte| byte.is_ascii_hexdigit());
+    let fits = prefix.len() == 2 * PREFIX_BYTES && secret.len() == 2 * (32 - PREFIX_BYTES);
+    (fits && is_hex(prefix) && is_hex(secret)).then_some(prefix)
+}
+
+fn digest(text: &str) -> [u8; 32] {
+    Sha256::digest(text).into()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_token_is_known_by_its_form() {
+        let text = format!("ev_{}_{}", "a1".repeat(6), "0f".repeat(26));
+        assert_eq!(prefix_of(&text), Some("a1a1a1a1a1a1"));
+        let foreign =
+            ["", "ev_", "ev_a1_0f", "ev__", &text[1..], &text[..text.len() - 1], &format!("{text}0")];
+        for foreign in foreign {
+            assert_eq!(prefix_of(foreign), None, "{foreign}");
+        }
+        assert_eq!(prefix_of(&text.replace("a1a1", "../.")), None);
+    }
+
+    #[test]
+    fn what_makes_no_token_is_refused_with_its_reason() {
+        let chat = BTreeSet::from([AccessScope::Chat]);
+        let ann = UserId::new("ann").unwrap();
+        assert_eq!(check(Some("phone"), &chat, Some(&ann)), Ok(()));
+        assert_eq!(check(None, &chat, None), Ok(()));
+        assert!(check(None, &BTreeSet::new(), None).is_err());
+        for name in ["", "Owner", "a b", "../x", "-x", &"x".repeat(65)] {
+            assert!(check(Some(name), &chat, None).is_err(), "{name}");
+        }
+        let admin = BTreeSet::from([AccessScope::Admin]);
+        assert!(check(None, &admin, Some(&ann)).is_err(), "an admin sees every user");
+    }
+}

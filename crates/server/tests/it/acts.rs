@@ -1,0 +1,78 @@
+use axum::http::Method;
+use memory::ports::AccessStore;
+use serde_json::json;
+
+use crate::home::Home;
+
+#[tokio::test]
+async fn what_was_done_is_recorded_with_who_and_to_what() {
+    let home = Home::new().await;
+    home.talk("my cat is called Miso").await;
+    let deputy = home.token("deputy", &["admin"], None).await;
+    let session = home.get("/api/admin/sessions?status=open").await.json()["sessions"][0]["id"].clone();
+    let session = session.as_str().unwrap();
+    let close = format!("/api/admin/sessions/{session}/close");
+    assert_eq!(home.ask_with(&deputy, Method::POST, &close, Some(json!({}))).await.status, 202);
+    home.post("/api/admin/persona", json!({"persona_block": "Echo keeps a diary of storms."})).await;
+    home.ask(Method::POST, "/api/admin/sessions/my%20cat%20died/close", Some(json!({}))).await;
+    home.ask(Method::PATCH, "/api/admin/config", Some(json!({"recall": {"k": 3}}))).await;
+
+    let audit = home.get("/api/admin/audit").await;
+    let body = audit.json();
+    let acts: Vec<(String, String, String, u64)> = body["items"]
+        .as_array()
+        .unwrap()
+        .iter()
+        .map(|item| {
+            let text = |field: &str| item[field].as_str().unwrap().to_owned();
+            (text("token"), text("act"), text("object"), item["status"].as_u64().unwrap())
+        })
+        .collect();
+    let act = |token: &str, act: &str, object: &str, status| {
+        (token.to_owned(), act.to_owned(), object.to_owned(), status)
+    };
+    assert_eq!(
+        acts,
+        [
+            act("owner", "PATCH /api/admin/config", "recall.k", 200),
+            act("owner", "POST /api/admin/sessions/{id}/close", "(no id)", 404),
+            act("owner", "POST /api/admin/persona", "", 200),
+            act("deputy", "POST /api/admin/sessions/{id}/close", session, 202),
+            act("owner", "POST /api/admin/tokens", "token deputy", 201),
+        ]
+    );
+    for words in ["Miso", "storms", "cat", deputy.as_str()] {
+        assert!(!audit.text.contains(words), "{words} is in the record: {}", audit.text);
+    }
+}
+
+#[tokio::test]
+async fn looks_and_refusals_at_the_door_are_no_acts() {
+    let home = Home::new().await;
+    let chat = home.token("chat", &["chat"], None).await;
+    home.get("/api/admin/status").await;
+    home.post("/api/admin/memory/recall", json!({"text": "a secret"})).await;
+    home.ask_with(&chat, Method::POST, "/api/admin/stop", None).await.is_problem(403);
+    home.ask_with("wrong", Method::POST, "/api/admin/stop", None).await.is_problem(401);
+    home.ask(Method::POST, "/api/admin/nothing", None).await.is_problem(404);
+    assert_eq!(home.store.acts(None, 10).await.unwrap().len(), 1, "only the making of the token");
+}
+
+#[tokio::test]
+async fn the_record_is_read_in_pages() {
+    let home = Home::new().await;
+    for _ in 0..5 {
+        home.post("/api/admin/login-code", json!({})).await;
+    }
+    let mut seen = Vec::new();
+    let mut path = "/api/admin/audit?limit=2".to_owned();
+    loop {
+        let page = home.get(&path).await.json();
+        seen.extend(page["items"].as_array().unwrap().iter().map(|item| item["id"].clone()));
+        let Some(next) = page["next_cursor"].as_str() else { break };
+        path = format!("/api/admin/audit?limit=2&cursor={next}");
+    }
+    assert_eq!(seen, [json!("5"), json!("4"), json!("3"), json!("2"), json!("1")]);
+    home.get("/api/admin/audit?limit=0").await.is_problem(422);
+    home.get("/api/admin/audit?cursor=x").await.is_problem(422);
+}
