@@ -7,8 +7,8 @@ use axum::http::{HeaderName, HeaderValue, Method, Request, Uri};
 
 use crate::home::{HOSTNAME, Home, TOKEN};
 
-/// Longest answer that is looked at; an event stream has no end.
-const STREAMS: &str = "/api/chat/events";
+/// An answer without an end.
+const STREAM: &str = "/api/chat/events";
 
 /// A request as a seed writes it: `METHOD PATH`, header lines, an empty line, the body. None if it can't be sent at all.
 fn request_of(bytes: &[u8]) -> Option<Request<Body>> {
@@ -43,7 +43,7 @@ pub(crate) async fn is_answered(home: &Home, bytes: &[u8]) {
     if request.uri().path().starts_with("/api/admin/stop") {
         return;
     }
-    let is_stream = request.uri().path() == STREAMS;
+    let is_stream = request.uri().path() == STREAM;
     let response = home.raw(request).await;
     let status = response.status().as_u16();
     assert!(status < 500 || status == 503, "{status} for {}", String::from_utf8_lossy(bytes));
@@ -100,24 +100,13 @@ async fn every_path_bears_what_does_not_belong_there() {
         for value in odd {
             let path = path.replace("{id}", value).replace("{name}", value).replace("{label}", value);
             let path = path.replace("{append_id}", value);
-            let query = [
-                "limit",
-                "cursor",
-                "before",
-                "offset",
-                "status",
-                "user_id",
-                "since",
-                "choice",
-                "last_event_id",
-            ]
-            .map(|name| format!("{name}={value}"))
-            .join("&");
-            for method in ["GET", "DELETE"] {
-                is_answered(&home, format!("{method} {path}?{query}").as_bytes()).await;
-                for one in query.split('&') {
-                    is_answered(&home, format!("{method} {path}?{one}").as_bytes()).await;
-                }
+            is_answered(&home, format!("DELETE {path}").as_bytes()).await;
+            is_answered(&home, format!("GET {path}").as_bytes()).await;
+        }
+        for value in ["-1", "99999999999999999999", "x%00%ff", "019c0000-0000-7000-8000-000000000000"] {
+            for name in ["limit", "cursor", "before", "offset", "status", "user_id", "since", "last_event_id"]
+            {
+                is_answered(&home, format!("GET {path}?{name}={value}").as_bytes()).await;
             }
         }
         for body in bodies {
