@@ -102,7 +102,9 @@ fn report(
     let last = read_record(&record).filter(|last| last.units == report.units);
     private(&record, true)?.write_all(&serde_json::to_vec(&report)?)?;
     if let Some(path) = &asked.plot {
-        draw(path, &plot::recall(&records(home)?))?;
+        let mut reports = records(home)?;
+        reports.extend((!report.vectors).then(|| report.clone()));
+        draw(path, &plot::recall(&reports))?;
         if asked.absence {
             let stem = path.file_stem().unwrap_or_default().to_string_lossy();
             let beside = path.with_file_name(format!("{stem}-absence.svg"));

@@ -22,6 +22,12 @@ const LINE: SignedDuration = SignedDuration::from_secs(30);
 /// From the last talk to the questions.
 const LATER: SignedDuration = SignedDuration::from_hours(24);
 
+/// How long a model may be silent, in real time, before the clock is moved on.
+const NUDGE_AFTER: Duration = Duration::from_secs(10);
+/// By how much it is moved on then.
+const NUDGE: SignedDuration = SignedDuration::from_secs(5);
+/// Events and moves that are waited through for one session.
+const NUDGES_MAX: u32 = 200;
 /// Waits shorter than this only let others go first.
 const MOMENT: Duration = Duration::from_secs(1);
 
@@ -94,13 +100,20 @@ impl Stage {
         let newest = self.runtime.store().messages_before(&self.scope, None, 1).await?;
         let session = newest.first().context("a talk without a line")?.session_id;
         self.runtime.close_session(session).await?;
-        while let Some(delivery) = self.events.next().await {
-            let Delivery::Event(_, told) = delivery else { continue };
-            if told.name == "chat.session.boundary" && !told.data["closed_session_id"].is_null() {
-                return Ok(());
+        for _ in 0..NUDGES_MAX {
+            match tokio::time::timeout(NUDGE_AFTER, self.events.next()).await {
+                Ok(Some(Delivery::Event(_, told))) => {
+                    if told.name == "chat.session.boundary" && !told.data["closed_session_id"].is_null() {
+                        return Ok(());
+                    }
+                }
+                Ok(Some(_)) => {}
+                Ok(None) => break,
+                // A failed attempt is repeated after a wait, which passes only if the clock does.
+                Err(_) => self.clock.set(self.clock.now() + NUDGE),
             }
         }
-        bail!("the session did not become memory")
+        bail!("the session did not become memory; the model may not be answering as asked")
     }
 
     async fn say(&self, line: &str) -> anyhow::Result<String> {
