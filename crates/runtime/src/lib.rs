@@ -3,8 +3,9 @@
 //!
 //! [`turn`] decides the order of a turn's steps, and no other file does. [`inbox`] makes each line durable before its
 //! sender hears of it and gathers bursts. [`broadcast`] tells what happened without ever slowing it. [`idle`] ends
-//! quiet sessions, [`consolidator`] makes memory of them, [`vectors`] fills in vectors behind the talk, [`entities`] takes
-//! what a person decides about who is whom, [`forget`] takes away without letting what is under way bring it back.
+//! quiet sessions, [`consolidator`] makes memory of them, [`vectors`] fills in vectors behind the talk, [`changeover`] leads
+//! from one embedding model to the next, [`entities`] takes what a person decides about who is whom, [`forget`] takes away
+//! without letting what is under way bring it back.
 
 mod inbox;
 mod turn;
@@ -13,12 +14,14 @@ mod broadcast;
 mod idle;
 mod consolidator;
 mod vectors;
+mod changeover;
 mod entities;
 mod forget;
 mod ledger;
 mod life;
 
 pub use broadcast::{Broadcast, Delivery, Subscription};
+pub use changeover::VectorState;
 pub use events::{Event, Told};
 pub use inbox::{AcceptError, Accepted, Incoming};
 pub use ledger::Ledger;

@@ -4,6 +4,7 @@ mod clock;
 mod embedder;
 mod mind;
 mod store;
+mod vectors;
 mod forget;
 
 pub use clock::{Clock, Ids};
@@ -21,3 +22,4 @@ pub use store::{
     SettledIdentity, Store, StoreError, StoredVector, Supersession, TimelineItem, UnembeddedEntity,
     UserRecord,
 };
+pub use vectors::{EmbeddingModel, VectorCoverage, VectorStore};

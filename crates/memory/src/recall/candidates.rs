@@ -13,7 +13,7 @@ use super::settings::RecallSettings;
 use super::words::{IndexedText, WordStatistics, find_words};
 use crate::entities::Entity;
 use crate::identifiers::EntityId;
-use crate::ports::{Corpus, FillingEdge, IndexedNode, Store, StoreError};
+use crate::ports::{Corpus, FillingEdge, IndexedNode, Store, StoreError, StoredVector};
 use crate::vector_index::VectorIndex;
 
 /// Nodes that are looked at for their words.
@@ -152,15 +152,18 @@ impl Fetch<'_> {
             return Ok(());
         }
         let scope = &self.request.scope;
-        let mut vectors: HashMap<i64, Vec<f32>> = HashMap::new();
+        let mut vectors: HashMap<i64, StoredVector> = HashMap::new();
         if let Some(fingerprint) =
             self.query.fingerprint.as_deref().filter(|_| self.query.vectors().next().is_some())
         {
             let stored = self.store.vectors_numbered(scope, Corpus::Nodes, fingerprint, &seqs).await?;
-            vectors.extend(stored.into_iter().map(|stored| (stored.seq, stored.vector)));
+            vectors.extend(stored.into_iter().map(|stored| (stored.seq, stored)));
         }
-        for indexed in self.store.nodes_numbered(scope, &seqs).await? {
-            let vector = vectors.remove(&indexed.node.seq);
+        for mut indexed in self.store.nodes_numbered(scope, &seqs).await? {
+            let stored = vectors.remove(&indexed.node.seq);
+            // That of the model that is asked, which may not be the one whose vector was written last.
+            indexed.readability = stored.as_ref().map(|stored| stored.readability).or(indexed.readability);
+            let vector = stored.map(|stored| stored.vector);
             let text = IndexedText::new(&indexed.terms);
             let known = Circumstances {
                 vector: text_vector_relevance(self.query, vector.as_deref(), indexed.readability),

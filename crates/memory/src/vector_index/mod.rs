@@ -126,6 +126,11 @@ impl VectorIndex {
         }
     }
 
+    /// Drops the matrices of every other model: another one has taken its place.
+    pub fn keep_only(&self, fingerprint: &str) {
+        self.lock().by_key.retain(|key, _| key.fingerprint == fingerprint);
+    }
+
     /// Drops everything that a persona remembers: part of resetting it.
     pub fn forget_persona(&self, persona: &PersonaId) {
         self.lock().by_key.retain(|key, _| key.scope.persona != *persona);

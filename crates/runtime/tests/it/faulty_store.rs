@@ -19,11 +19,11 @@ use memory::messages::{Message, Turn};
 use memory::mood::Mood;
 use memory::nodes::{NewNode, Node, NodeKind, RejectedMemory, Subject};
 use memory::ports::{
-    AliasHit, AuthoredEntity, Captured, CommitOutcome, Corpus, CorpusSize, Embedding, EntityMentions,
-    EntityStore, EntityVector, Evidential, ExtractionCommit, FailedAttempt, FillingEdge, ForgetStore,
-    IndexedMessage, IndexedNode, LedgerStore, MessageStore, NewMessage, NodeStore, PersonaRecord,
-    PersonaStore, Phrase, PhraseHits, ReflectionCommit, SessionFilter, SessionStore, StoreError,
-    StoredVector, TimelineItem, UnembeddedEntity, UserRecord,
+    AliasHit, AuthoredEntity, Captured, CommitOutcome, Corpus, CorpusSize, Embedding, EmbeddingModel,
+    EntityMentions, EntityStore, EntityVector, Evidential, ExtractionCommit, FailedAttempt, FillingEdge,
+    ForgetStore, IndexedMessage, IndexedNode, LedgerStore, MessageStore, NewMessage, NodeStore,
+    PersonaRecord, PersonaStore, Phrase, PhraseHits, ReflectionCommit, SessionFilter, SessionStore,
+    StoreError, StoredVector, TimelineItem, UnembeddedEntity, UserRecord, VectorCoverage, VectorStore,
 };
 use memory::sessions::{CloseTrigger, Session, SessionPolicy};
 use memory::{PersonaId, Scope, UserId};
@@ -209,6 +209,15 @@ passing_on!(LedgerStore:
     counts(scope: &Scope) -> [u64; 4];
     work_counts() -> [u64; 2];
     settle_rejected(id: RejectedId, approved: Option<NewNode>, at: Timestamp) -> CommitOutcome;
+);
+
+passing_on!(VectorStore:
+    embedding_models() -> Vec<EmbeddingModel>;
+    note_embedding_model(fingerprint: &str, source: Option<&str>) -> ();
+    vector_coverage(fingerprint: &str) -> VectorCoverage;
+    scopes_between_models(fingerprint: &str, previous: &str) -> Vec<Scope>;
+    adopt_vectors(fingerprint: &str, limit: u32) -> u32;
+    remove_other_vectors(fingerprint: &str, limit: u32) -> u32;
 );
 
 passing_on!(ForgetStore:

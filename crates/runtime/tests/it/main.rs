@@ -21,6 +21,7 @@ mod mood;
 mod unbending;
 mod recovery;
 mod vectors;
+mod changeover;
 mod forgetting;
 
 mod world;

@@ -20,6 +20,7 @@ mod entity_changes;
 mod entity_vectors;
 mod words;
 mod vectors;
+mod embedding_models;
 mod ledger;
 mod timeline;
 mod forget;

@@ -133,7 +133,7 @@ impl Life {
                 let id = EntityId(Uuid::from_u128(9_000_000 + u128::from(name.as_bytes()[0])));
                 let kind = EntityKind::Other;
                 if commit.entities.iter().all(|entity| entity.id != id) && !self.knows(id) {
-                    commit.entities.push(NewEntity { id, canonical_name: name.to_owned(), kind });
+                    commit.entities.push(NewEntity::settled(id, name, kind));
                 }
                 commit.links.push((event.id, id));
             }
@@ -255,6 +255,7 @@ fn extraction(session_id: SessionId, scope: &Scope) -> ExtractionCommit {
         entities: Vec::new(),
         aliases: Vec::new(),
         links: Vec::new(),
+        identities: Vec::new(),
         mentions: Vec::new(),
         supersessions: Vec::new(),
         mood: None,
@@ -421,6 +422,7 @@ const FORGOTTEN: &[&str] = &[
     "entities.description",
     "entity_aliases.folded",
     "entity_aliases.name",
+    "entity_changes.before",
     "mention_merges.description",
     "moods.episodic_state",
     "node_evidence.quote",
@@ -459,6 +461,8 @@ const NO_WORDS: &[&str] = &[
     "embedding_models.source",
     "entities.kind",
     "entities.merge_status",
+    "entity_changes.change",
+    "entity_changes.changed_by",
     "erasure_receipts.persona_id",
     "erasure_receipts.receipt",
     "erasure_receipts.user_id",

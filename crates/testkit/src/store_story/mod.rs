@@ -50,7 +50,9 @@ pub use sessions::{
     sessions_are_claimed_once_and_in_order, sessions_are_listed,
 };
 pub use turns::{a_failed_turn_can_be_reopened, a_turn_is_pending_until_its_receipt};
-pub use vectors::{vectors_are_numbered_by_their_writing, vectors_follow_their_rows};
+pub use vectors::{
+    one_model_takes_the_place_of_another, vectors_are_numbered_by_their_writing, vectors_follow_their_rows,
+};
 
 /// What a chapter ends with.
 pub type Outcome = Result<(), Box<dyn std::error::Error>>;
@@ -76,6 +78,7 @@ macro_rules! store_story {
             edges_join_thoughts_and_their_events, the_timeline_is_merged,
             scopes_never_meet, phrases_are_found_where_they_stand, nodes_are_found_by_entity_and_time,
             touching_counts_a_recall, vectors_follow_their_rows, vectors_are_numbered_by_their_writing,
+            one_model_takes_the_place_of_another,
             personas_and_users_are_kept, core_blocks_belong_to_whom_they_should, costs_are_kept,
             a_message_takes_what_rests_on_it, thoughts_go_with_what_they_rest_on, other_words_keep_an_event, a_mention_outlives_the_first_words,
             forgetting_knows_who_is_whom, names_go_with_the_last_text_that_holds_them, a_text_goes_wherever_it_stands,

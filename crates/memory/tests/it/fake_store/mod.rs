@@ -20,11 +20,11 @@ use memory::messages::{Message, Role, Turn};
 use memory::mood::Mood;
 use memory::nodes::{NewNode, Node, NodeKind, RejectedMemory, Subject};
 use memory::ports::{
-    AliasHit, AuthoredEntity, Captured, CommitOutcome, Corpus, CorpusSize, Embedding, EntityMentions,
-    EntityStore, EntityVector, Evidential, ExtractionCommit, FailedAttempt, FillingEdge, IndexedMessage,
-    IndexedNode, LedgerStore, MessageStore, NewMessage, NodeStore, PersonaRecord, PersonaStore, Phrase,
-    PhraseHits, ReflectionCommit, SessionFilter, SessionStore, StoreError, StoredVector, TimelineItem,
-    UnembeddedEntity, UserRecord,
+    AliasHit, AuthoredEntity, Captured, CommitOutcome, Corpus, CorpusSize, Embedding, EmbeddingModel,
+    EntityMentions, EntityStore, EntityVector, Evidential, ExtractionCommit, FailedAttempt, FillingEdge,
+    IndexedMessage, IndexedNode, LedgerStore, MessageStore, NewMessage, NodeStore, PersonaRecord,
+    PersonaStore, Phrase, PhraseHits, ReflectionCommit, SessionFilter, SessionStore, StoreError,
+    StoredVector, TimelineItem, UnembeddedEntity, UserRecord, VectorCoverage, VectorStore,
 };
 use memory::sessions::{CloseTrigger, Session, SessionPolicy};
 use memory::text::index_terms;
