@@ -4,16 +4,18 @@ mod clock;
 mod embedder;
 mod mind;
 mod store;
+mod edge_walk;
 
 pub use clock::{Clock, Ids};
+pub use edge_walk::EdgeWalk;
 pub use embedder::{EmbedError, Embedder, Embedding};
 pub use mind::{
     Clarification, EvidenceFailure, Extraction, ExtractionInput, MentionedEntity, Mind, MindError,
     MoodSignal, ProposedEvent, ProposedQuote, ProposedThought, Reflection, ReflectionInput, RefusedEvent,
 };
 pub use store::{
-    AliasHit, Captured, CommitOutcome, Corpus, CorpusSize, EntityStore, Evidential, ExtractionCommit,
+    About, AliasHit, Captured, CommitOutcome, Corpus, CorpusSize, EdgeReach, EntityStore, Evidential, ExtractionCommit,
     FailedAttempt, FillingEdge, IndexedMessage, IndexedNode, LedgerStore, MentionMerge, MessageStore,
-    NewEntity, NewMessage, NodeStore, PersonaRecord, PersonaStore, Phrase, PhraseHits, ReflectionCommit,
+    NewEntity, NewMessage, NodeOutline, NodeStore, PersonaRecord, PersonaStore, Phrase, PhraseHits, ReflectionCommit,
     SessionFilter, SessionStore, Store, StoreError, StoredVector, Supersession, TimelineItem, UserRecord,
 };

@@ -7,6 +7,7 @@
 mod matrix;
 
 use std::collections::HashMap;
+use std::ops::RangeInclusive;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError, RwLock};
 
 pub use matrix::Matrix;
@@ -94,25 +95,35 @@ impl VectorIndex {
         query: &[f32],
         wanted: usize,
     ) -> Result<Vec<(i64, f32)>, StoreError> {
-        let key = ShardKey { scope: scope.clone(), corpus, fingerprint: fingerprint.to_owned() };
-        let shard = self.used(&key);
-        catch_up(store, &key, &shard).await?;
-        self.keep_budget(&key);
+        let loaded = self.load(store, scope, corpus, fingerprint).await?;
         let mut found = Vec::new();
         for _ in 0..SEARCHES_MAX {
-            let rough = read(&shard).matrix.nearest(query, (wanted * OVERSAMPLING).max(ROUGH_MIN));
+            let rough = loaded.nearest(query, (wanted * OVERSAMPLING).max(ROUGH_MIN));
             let exact = store.vectors_numbered(scope, corpus, fingerprint, &rough).await?;
             found = rescore(&exact, query);
             if found.len() == rough.len() {
                 break;
             }
-            let mut shard = write(&shard);
-            for seq in rough.iter().filter(|&&seq| exact.iter().all(|vector| vector.seq != seq)) {
-                shard.matrix.remove(*seq);
-            }
+            loaded.remove(rough.into_iter().filter(|&seq| exact.iter().all(|vector| vector.seq != seq)));
         }
         found.truncate(wanted);
         Ok(found)
+    }
+
+    /// The vectors of a scope, as they are in the store now: for a caller who compares many and asks the store for exact
+    /// ones where it must.
+    pub async fn load(
+        &self,
+        store: &dyn Store,
+        scope: &Scope,
+        corpus: Corpus,
+        fingerprint: &str,
+    ) -> Result<LoadedVectors, StoreError> {
+        let key = ShardKey { scope: scope.clone(), corpus, fingerprint: fingerprint.to_owned() };
+        let shard = self.used(&key);
+        catch_up(store, &key, &shard).await?;
+        self.keep_budget(&key);
+        Ok(LoadedVectors { shard })
     }
 
     /// Takes rows out of memory at once, whatever the model: part of erasing.
@@ -166,6 +177,33 @@ impl VectorIndex {
                 total -= bytes;
             }
         }
+    }
+}
+
+/// The vectors of one scope, corpus and model, compared by their codes alone. They stay at hand while this is held.
+#[derive(Clone, Debug)]
+pub struct LoadedVectors {
+    shard: Arc<RwLock<Shard>>,
+}
+
+impl LoadedVectors {
+    /// Numbers of the rows nearest to `query` (unit length), best first, ties by the greater number, at most `wanted`.
+    /// The order is that of the codes, which errs by less than a hundredth; a row that the store has meanwhile deleted
+    /// may be among them (see [`Self::remove`]), one whose text the model can't read is not.
+    pub fn nearest(&self, query: &[f32], wanted: usize) -> Vec<i64> {
+        read(&self.shard).matrix.nearest(query, wanted)
+    }
+
+    /// For each row, between which values its cosine with `query` (unit length) lies; none for a row without a vector
+    /// or with one of an unreadable text.
+    pub fn cosines(&self, query: &[f32], seqs: &[i64]) -> Vec<Option<RangeInclusive<f32>>> {
+        read(&self.shard).matrix.products(query, seqs)
+    }
+
+    /// Takes out rows that are no longer in the store.
+    pub fn remove(&self, seqs: impl Iterator<Item = i64>) {
+        let mut shard = write(&self.shard);
+        seqs.for_each(|seq| shard.matrix.remove(seq));
     }
 }
 

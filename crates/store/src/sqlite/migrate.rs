@@ -18,8 +18,14 @@ pub(super) struct Migration {
 }
 
 /// All steps, in order; their numbers count from 1.
-pub(super) const MIGRATIONS: &[Migration] =
-    &[Migration { number: 1, name: "memory", sql: include_str!("../../migrations/sqlite/0001_memory.sql") }];
+pub(super) const MIGRATIONS: &[Migration] = &[
+    Migration { number: 1, name: "memory", sql: include_str!("../../migrations/sqlite/0001_memory.sql") },
+    Migration {
+        number: 2,
+        name: "readability_by_number",
+        sql: include_str!("../../migrations/sqlite/0002_readability_by_number.sql"),
+    },
+];
 
 impl Migration {
     pub(super) fn digest(&self) -> String {

@@ -6,7 +6,7 @@ use std::collections::BTreeSet;
 use jiff::Timestamp;
 use memory::identifiers::{EntityId, NodeId};
 use memory::nodes::{Node, NodeKind, Subject};
-use memory::ports::{Evidential, FillingEdge, IndexedNode};
+use memory::ports::{About, Evidential, FillingEdge, IndexedNode, NodeOutline};
 use rusqlite::{Connection, OptionalExtension, Result, Row, params};
 
 use super::rows::{self, Word, microseconds, node_columns};
@@ -17,7 +17,7 @@ pub(super) fn numbered(connection: &Connection, scope: i64, seqs: &[i64]) -> Res
         "SELECT ",
         node_columns!(),
         ", n.terms, v.readability
-         FROM concept_nodes n LEFT JOIN node_vectors v ON v.seq = n.seq
+         FROM concept_nodes n LEFT JOIN node_vectors v INDEXED BY node_vectors_readability ON v.seq = n.seq
          WHERE n.seq = ?1 AND n.scope = ?2 AND n.deleted_at IS NULL AND n.superseded_by IS NULL"
     ))?;
     let indexed = |row: &Row<'_>| {
@@ -137,6 +137,44 @@ pub(super) fn about(
     nodes.dedup_by_key(|node| node.seq);
     nodes.truncate(count(limit));
     Ok(newest(nodes, limit))
+}
+
+/// What [`about`] gives, as outlines.
+pub(super) fn outlines(connection: &Connection, scope: i64, wanted: &About) -> Result<Vec<NodeOutline>> {
+    let mut pinned = connection.prepare_cached(
+        "SELECT seq, pinned, emotional_impact, event_time_start, event_time_end, created_at FROM concept_nodes
+         WHERE scope = ?1 AND type = ?2 AND subject = ?3 AND pinned = 1
+           AND deleted_at IS NULL AND superseded_by IS NULL
+         ORDER BY seq DESC LIMIT ?4",
+    )?;
+    let mut all = connection.prepare_cached(
+        "SELECT seq, pinned, emotional_impact, event_time_start, event_time_end, created_at FROM concept_nodes
+         WHERE scope = ?1 AND type = ?2 AND subject = ?3 AND deleted_at IS NULL AND superseded_by IS NULL
+         ORDER BY seq DESC LIMIT ?4",
+    )?;
+    let subjects: BTreeSet<Subject> = wanted.subjects.iter().copied().collect();
+    let mut outlines: Vec<NodeOutline> = Vec::new();
+    for subject in subjects {
+        let key = params![scope, wanted.kind.word(), subject.word(), wanted.limit];
+        for outline in pinned.query_map(key, outline)?.chain(all.query_map(key, outline)?) {
+            outlines.push(outline?);
+        }
+    }
+    outlines.sort_by_key(|outline| (Reverse(outline.pinned), Reverse(outline.seq)));
+    outlines.dedup_by_key(|outline| outline.seq);
+    outlines.truncate(count(wanted.limit));
+    outlines.sort_by_key(|outline| Reverse(outline.seq));
+    Ok(outlines)
+}
+
+fn outline(row: &Row<'_>) -> Result<NodeOutline> {
+    Ok(NodeOutline {
+        seq: row.get(0)?,
+        pinned: row.get(1)?,
+        emotional_impact: row.get(2)?,
+        event_time: rows::event_time(row, 3)?,
+        created_at: rows::time(row, 5)?,
+    })
 }
 
 /// Numbers of live, current nodes linked to any of the entities, newest first.

@@ -8,8 +8,8 @@ use memory::Scope;
 use memory::identifiers::{EntityId, NodeId};
 use memory::nodes::{Node, NodeKind, RejectedMemory, Subject};
 use memory::ports::{
-    Corpus, CorpusSize, Embedding, Evidential, FillingEdge, IndexedNode, NodeStore, Phrase, PhraseHits,
-    StoreError, StoredVector, TimelineItem,
+    About, Corpus, CorpusSize, EdgeReach, EdgeWalk, Embedding, Evidential, FillingEdge, IndexedNode,
+    NodeOutline, NodeStore, Phrase, PhraseHits, StoreError, StoredVector, TimelineItem,
 };
 use rusqlite::{OptionalExtension, Result, params};
 
@@ -20,9 +20,7 @@ use super::{SqliteStore, node_queries, scopes, timeline, vectors, words};
 impl NodeStore for SqliteStore {
     async fn corpus_size(&self, scope: &Scope, corpus: Corpus) -> Result<CorpusSize, StoreError> {
         self.read_scope(scope, move |connection, scope| {
-            let (messages, nodes) = scopes::counts(connection, scope)?;
-            let documents = if corpus == Corpus::Messages { messages } else { nodes };
-            Ok(CorpusSize { documents })
+            Ok(scopes::size(connection, scope, corpus)?)
         })
         .await
     }
@@ -37,12 +35,27 @@ impl NodeStore for SqliteStore {
         let (scope, phrases) = (scope.clone(), phrases.to_vec());
         self.read(move |connection| {
             let Some(scope) = scopes::number(connection, &scope)? else {
-                let nowhere = PhraseHits { document_frequency: 0, seqs: Vec::new() };
-                return Ok(vec![nowhere; phrases.len()]);
+                return Ok(vec![words::nowhere(); phrases.len()]);
             };
-            let hits =
-                phrases.iter().map(|phrase| words::phrase_hits(connection, corpus, scope, phrase, limit));
-            Ok(hits.collect::<Result<_>>()?)
+            Ok(words::look_up(connection, corpus, scope, &phrases, limit)?)
+        })
+        .await
+    }
+
+    async fn look_phrases_up(
+        &self,
+        scope: &Scope,
+        corpus: Corpus,
+        phrases: &[Phrase],
+        limit: u32,
+    ) -> Result<(CorpusSize, Vec<PhraseHits>), StoreError> {
+        let (scope, phrases) = (scope.clone(), phrases.to_vec());
+        self.read(move |connection| {
+            let Some(scope) = scopes::number(connection, &scope)? else {
+                return Ok((CorpusSize::default(), vec![words::nowhere(); phrases.len()]));
+            };
+            let hits = words::look_up(connection, corpus, scope, &phrases, limit)?;
+            Ok((scopes::size(connection, scope, corpus)?, hits))
         })
         .await
     }
@@ -97,6 +110,22 @@ impl NodeStore for SqliteStore {
         .await
     }
 
+    async fn outlines_about(
+        &self,
+        scope: &Scope,
+        wanted: &[About],
+    ) -> Result<Vec<Vec<NodeOutline>>, StoreError> {
+        let (scope, wanted) = (scope.clone(), wanted.to_vec());
+        self.read(move |connection| {
+            let Some(scope) = scopes::number(connection, &scope)? else {
+                return Ok(vec![Vec::new(); wanted.len()]);
+            };
+            let outlines = wanted.iter().map(|about| node_queries::outlines(connection, scope, about));
+            Ok(outlines.collect::<Result<_>>()?)
+        })
+        .await
+    }
+
     async fn nodes_linked_to(
         &self,
         scope: &Scope,
@@ -132,6 +161,22 @@ impl NodeStore for SqliteStore {
         let seqs = seqs.to_vec();
         self.read_scope(scope, move |connection, scope| {
             Ok(node_queries::filling_edges(connection, scope, &seqs, limit)?)
+        })
+        .await
+    }
+
+    async fn edges_around(
+        &self,
+        scope: &Scope,
+        seqs: &[i64],
+        reach: EdgeReach,
+    ) -> Result<Vec<FillingEdge>, StoreError> {
+        let mut walk = EdgeWalk::new(seqs, reach);
+        self.read_scope(scope, move |connection, scope| {
+            while let Some(frontier) = walk.next_round() {
+                walk.found(node_queries::filling_edges(connection, scope, &frontier, reach.edges_max)?);
+            }
+            Ok(walk.into_edges())
         })
         .await
     }

@@ -208,9 +208,6 @@ pub(super) use node_columns;
 pub(super) const AFTER_NODE: usize = 17;
 
 pub(super) fn node(row: &Row<'_>) -> Result<Node> {
-    let event_time = optional_time(row, 8)?
-        .map(|start| Ok::<_, Error>(EventTime { start, end: optional_time(row, 9)? }))
-        .transpose()?;
     Ok(Node {
         seq: row.get(0)?,
         id: NodeId(uuid(row, 1)?),
@@ -220,7 +217,7 @@ pub(super) fn node(row: &Row<'_>) -> Result<Node> {
         emotion_tags: list(row, 5)?,
         relational_tags: list::<String>(row, 6)?.iter().filter_map(|tag| RelationalTag::parse(tag)).collect(),
         subject: word(row, 7)?,
-        event_time,
+        event_time: event_time(row, 8)?,
         source_session_id: optional_uuid(row, 10)?.map(SessionId),
         mention_count: row.get(11)?,
         superseded_by: optional_uuid(row, 12)?.map(NodeId),
@@ -229,6 +226,12 @@ pub(super) fn node(row: &Row<'_>) -> Result<Node> {
         last_accessed_at: optional_time(row, 15)?,
         created_at: time(row, 16)?,
     })
+}
+
+/// The start in this column and the end in the next.
+pub(super) fn event_time(row: &Row<'_>, column: usize) -> Result<Option<EventTime>> {
+    let start = optional_time(row, column)?;
+    start.map(|start| Ok(EventTime { start, end: optional_time(row, column + 1)? })).transpose()
 }
 
 /// A JSON list. Most are empty, and need no parser.

@@ -21,8 +21,24 @@ pub(super) fn insert(
     Ok(())
 }
 
+/// Where each of the phrases stands.
+pub(super) fn look_up(
+    connection: &Connection,
+    corpus: Corpus,
+    scope: i64,
+    phrases: &[Phrase],
+    limit: u32,
+) -> Result<Vec<PhraseHits>> {
+    phrases.iter().map(|phrase| phrase_hits(connection, corpus, scope, phrase, limit)).collect()
+}
+
+/// What is said of a phrase that stands nowhere.
+pub(super) fn nowhere() -> PhraseHits {
+    PhraseHits { document_frequency: 0, seqs: Vec::new() }
+}
+
 /// Where the phrase stands: counts up to [`PhraseHits::FREQUENCY_MAX`] and keeps the newest `limit`.
-pub(super) fn phrase_hits(
+fn phrase_hits(
     connection: &Connection,
     corpus: Corpus,
     scope: i64,
@@ -37,7 +53,7 @@ pub(super) fn phrase_hits(
             "SELECT rowid FROM node_words WHERE node_words MATCH ?1 ORDER BY rowid DESC LIMIT ?2"
         }
     };
-    let mut hits = PhraseHits { document_frequency: 0, seqs: Vec::new() };
+    let mut hits = nowhere();
     let Some(query) = query(scope, phrase) else { return Ok(hits) };
     let mut statement = connection.prepare_cached(statement)?;
     let mut rows = statement.query(params![query, PhraseHits::FREQUENCY_MAX])?;
