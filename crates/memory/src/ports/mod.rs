@@ -14,8 +14,9 @@ pub use mind::{
     MoodSignal, ProposedEvent, ProposedQuote, ProposedThought, Reflection, ReflectionInput, RefusedEvent,
 };
 pub use store::{
-    About, AliasHit, Captured, CommitOutcome, Corpus, CorpusSize, EdgeReach, EntityStore, Evidential, ExtractionCommit,
-    FailedAttempt, FillingEdge, IndexedMessage, IndexedNode, LedgerStore, MentionMerge, MessageStore,
-    NewEntity, NewMessage, NodeOutline, NodeStore, PersonaRecord, PersonaStore, Phrase, PhraseHits, ReflectionCommit,
-    SessionFilter, SessionStore, Store, StoreError, StoredVector, Supersession, TimelineItem, UserRecord,
+    About, AliasHit, Captured, CommitOutcome, Corpus, CorpusSize, EdgeReach, EntityStore, Evidential,
+    ExtractionCommit, FailedAttempt, FillingEdge, IndexedMessage, IndexedNode, LedgerStore, MentionMerge,
+    MessageStore, NewEntity, NewMessage, NodeOutline, NodeStore, PersonaRecord, PersonaStore, Phrase,
+    PhraseHits, ReflectionCommit, SessionFilter, SessionStore, Store, StoreError, StoredVector, Supersession,
+    TimelineItem, UserRecord,
 };

@@ -622,6 +622,23 @@ pub trait NodeStore: Send + Sync {
         after: i64,
         limit: u32,
     ) -> Result<Vec<StoredVector>, StoreError>;
+    /// The greatest revision of a vector of this scope, corpus and fingerprint; 0 without one.
+    async fn last_revision(
+        &self,
+        scope: &Scope,
+        corpus: Corpus,
+        fingerprint: &str,
+    ) -> Result<i64, StoreError>;
+    /// Vectors of live rows, the newest rows (not revisions) first, at most `limit`; with `before`, only of rows with
+    /// smaller numbers. How an index of the newest is filled without reading the whole past.
+    async fn newest_vectors(
+        &self,
+        scope: &Scope,
+        corpus: Corpus,
+        fingerprint: &str,
+        before: Option<i64>,
+        limit: u32,
+    ) -> Result<Vec<StoredVector>, StoreError>;
     /// Exact vectors of those of these rows that are live, in no order. A row that is missing from the answer is taken
     /// for deleted, so deleted rows must never be given.
     async fn vectors_numbered(

@@ -20,8 +20,8 @@ use super::select::{Scored, undecided};
 use super::settings::RecallSettings;
 use super::words::{IndexedText, WeighedTerms, WordHits, find_words};
 use crate::entities::Entity;
-use crate::text::fold;
 use crate::ports::{Corpus, EdgeReach, FillingEdge, IndexedNode, Store, StoreError};
+use crate::text::fold;
 use crate::vector_index::{LoadedVectors, VectorIndex};
 
 /// Nodes that are looked at for their words.
@@ -112,9 +112,7 @@ async fn loaded_vectors(
     query: &Query,
 ) -> Result<Option<LoadedVectors>, StoreError> {
     match query.fingerprint.as_deref().filter(|_| query.vectors().next().is_some()) {
-        Some(fingerprint) => {
-            index.load(store, &request.scope, Corpus::Nodes, fingerprint).await.map(Some)
-        }
+        Some(fingerprint) => index.load(store, &request.scope, Corpus::Nodes, fingerprint).await.map(Some),
         None => Ok(None),
     }
 }
@@ -165,10 +163,8 @@ impl Fetch<'_> {
             let seqs = Vec::from_iter(seqs);
             let (wanted, nearness) = self.worth_fetching(&seqs, sure);
             if edges.is_none() {
-                let (rows, found) = try_join!(
-                    self.rows(&wanted),
-                    store.edges_around(scope, &seqs, EDGE_REACH)
-                )?;
+                let (rows, found) =
+                    try_join!(self.rows(&wanted), store.edges_around(scope, &seqs, EDGE_REACH))?;
                 self.take(rows, &nearness);
                 edges = Some(found);
             } else {
@@ -251,7 +247,10 @@ impl Fetch<'_> {
             let words = self.sentences.iter().map(|sentence| sentence.relevance(&text)).fold(0.0, f64::max);
             let vector = f64::midpoint(*nearness.start(), *nearness.end());
             let known = Circumstances { vector, words, ..Circumstances::default() };
-            self.nodes.insert(seq, NodeCandidate { indexed, vector: None, nearness, known, folded: OnceLock::new() });
+            self.nodes.insert(
+                seq,
+                NodeCandidate { indexed, vector: None, nearness, known, folded: OnceLock::new() },
+            );
         }
     }
 
@@ -316,8 +315,7 @@ impl Fetch<'_> {
         for seq in seqs {
             let Some(node) = self.nodes.get_mut(&seq) else { continue };
             node.vector = vectors.remove(&seq);
-            let exact =
-                text_vector_relevance(self.query, node.vector.as_deref(), node.indexed.readability);
+            let exact = text_vector_relevance(self.query, node.vector.as_deref(), node.indexed.readability);
             node.known.vector = exact;
             node.nearness = exact..=exact;
         }

@@ -51,10 +51,8 @@ pub(super) async fn fetch_pinned(
         About { kind: NodeKind::Intention, subjects: everybody.clone(), limit: INTENTIONS },
         About { kind: NodeKind::Expectation, subjects: everybody, limit: EXPECTATIONS_LOOKED_AT },
     ];
-    let (outlines, summaries) = try_join!(
-        store.outlines_about(scope, &wanted),
-        store.summarised_sessions(scope, SUMMARIES)
-    )?;
+    let (outlines, summaries) =
+        try_join!(store.outlines_about(scope, &wanted), store.summarised_sessions(scope, SUMMARIES))?;
     let weight = |outline: &NodeOutline| Some(Weight::new(outline, now, half_life_days));
     let due = |outline: &NodeOutline| Some(due(outline)).filter(|due| *due >= now);
     let newest = |outline: &NodeOutline| Some(Reverse(outline.seq));
@@ -133,7 +131,11 @@ fn first<P: Ord + Copy>(
         outlines.iter().filter_map(|outline| Some((place(outline)?, outline.seq))).collect();
     placed.sort_by_key(|(place, _)| *place);
     let last = placed.get(count.saturating_sub(1)).map(|(place, _)| *place);
-    placed.into_iter().take_while(|(place, _)| last.is_none_or(|last| *place <= last)).map(|(_, seq)| seq).collect()
+    placed
+        .into_iter()
+        .take_while(|(place, _)| last.is_none_or(|last| *place <= last))
+        .map(|(_, seq)| seq)
+        .collect()
 }
 
 /// The first `count` by their place; nodes of the same place by their text.

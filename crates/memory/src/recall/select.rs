@@ -45,7 +45,9 @@ enum Refusal {
 impl Refusal {
     fn reason(self, score: &Score, settings: &RecallSettings) -> String {
         match self {
-            Self::BelowFloor => format!("relevance {:.2} is below {}", score.relevance, settings.min_relevance),
+            Self::BelowFloor => {
+                format!("relevance {:.2} is below {}", score.relevance, settings.min_relevance)
+            }
             Self::BetterFound => format!("{} better ones were found", settings.k),
             Self::SaysTheSame => "says the same as a better one".to_owned(),
             Self::NoRoom => "no room in the token budget".to_owned(),
@@ -82,7 +84,8 @@ pub(super) fn undecided(mut at_most: Vec<(&NodeCandidate, Score)>, settings: &Re
     if at_most[..looked_at].iter().all(|(candidate, _)| candidate.is_exact()) {
         return Vec::new();
     }
-    let inexact = at_most.iter().take(looked_at + LOOKED_AHEAD).filter(|(candidate, _)| !candidate.is_exact());
+    let inexact =
+        at_most.iter().take(looked_at + LOOKED_AHEAD).filter(|(candidate, _)| !candidate.is_exact());
     inexact.map(|(candidate, _)| candidate.indexed.node.seq).collect()
 }
 

@@ -78,8 +78,7 @@ impl Surroundings {
         else {
             return Ok(());
         };
-        let missing: Vec<i64> =
-            seqs.iter().copied().filter(|seq| !self.vectors.contains_key(seq)).collect();
+        let missing: Vec<i64> = seqs.iter().copied().filter(|seq| !self.vectors.contains_key(seq)).collect();
         if missing.is_empty() {
             return Ok(());
         }

@@ -13,7 +13,8 @@ const CODE_MAX: f32 = 127.0;
 /// What the sums of single-precision numbers may be off.
 const ROUNDING: f32 = 1e-5;
 /// Bytes of bookkeeping per row beside its codes: number, scale, loss, place, and the place's share of the map's slack.
-const ROW_OVERHEAD: usize = size_of::<i64>() + 2 * size_of::<f32>() + 2 * (size_of::<i64>() + size_of::<usize>());
+const ROW_OVERHEAD: usize =
+    size_of::<i64>() + 2 * size_of::<f32>() + 2 * (size_of::<i64>() + size_of::<usize>());
 
 /// Vectors of one length, one byte per component, each row with its own scale.
 #[derive(Debug, Default)]

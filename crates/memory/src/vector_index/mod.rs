@@ -207,8 +207,41 @@ impl LoadedVectors {
     }
 }
 
+/// Fills an empty shard of messages with the newest, so that nothing older is read. Says whether it is filled: not where
+/// rows were erased meanwhile, which must not come back.
+async fn fill_with_newest(
+    store: &dyn Store,
+    key: &ShardKey,
+    shard: &RwLock<Shard>,
+) -> Result<bool, StoreError> {
+    let removals = read(shard).removals;
+    let mut newest = Shard {
+        // Asked for first: what is written meanwhile has a greater one, and is taken in afterwards.
+        revision: store.last_revision(&key.scope, key.corpus, &key.fingerprint).await?,
+        removals,
+        matrix: Matrix::default(),
+    };
+    let mut before = None;
+    while newest.matrix.len() < MESSAGES_MAX {
+        let page = store.newest_vectors(&key.scope, key.corpus, &key.fingerprint, before, PAGE).await?;
+        page.iter().for_each(|stored| put(&mut newest.matrix, stored));
+        before = page.last().map(|stored| stored.seq);
+        if page.len() < PAGE as usize {
+            break;
+        }
+    }
+    let mut shard = write(shard);
+    // Another search may have filled it.
+    if shard.removals == removals && shard.revision == 0 {
+        *shard = newest;
+    }
+    Ok(shard.removals == removals)
+}
+
 /// Takes in all vectors that were written since the last time.
 async fn catch_up(store: &dyn Store, key: &ShardKey, shard: &RwLock<Shard>) -> Result<(), StoreError> {
+    let is_new = || key.corpus == Corpus::Messages && read(shard).revision == 0;
+    while is_new() && !fill_with_newest(store, key, shard).await? {}
     loop {
         let (after, removals) = {
             let shard = read(shard);
@@ -235,14 +268,19 @@ async fn catch_up(store: &dyn Store, key: &ShardKey, shard: &RwLock<Shard>) -> R
 impl Shard {
     /// Two searches may read the same page at once; what is already in is passed over.
     fn absorb(&mut self, page: &[StoredVector]) {
-        for stored in page.iter().filter(|stored| stored.revision > self.revision) {
-            if stored.readability < READABILITY_MIN {
-                self.matrix.remove(stored.seq);
-            } else {
-                self.matrix.insert(stored.seq, &stored.vector);
-            }
-        }
+        page.iter()
+            .filter(|stored| stored.revision > self.revision)
+            .for_each(|stored| put(&mut self.matrix, stored));
         self.revision = page.iter().map(|stored| stored.revision).fold(self.revision, i64::max);
+    }
+}
+
+/// A vector of an unreadable text says nothing.
+fn put(matrix: &mut Matrix, stored: &StoredVector) {
+    if stored.readability < READABILITY_MIN {
+        matrix.remove(stored.seq);
+    } else {
+        matrix.insert(stored.seq, &stored.vector);
     }
 }
 

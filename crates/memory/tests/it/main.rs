@@ -10,4 +10,5 @@ mod fake_store;
 mod formula;
 mod passages;
 mod recall;
+mod exactness;
 mod vector_index;

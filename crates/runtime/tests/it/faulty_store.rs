@@ -169,6 +169,8 @@ passing_on!(NodeStore:
     nodes_within(scope: &Scope, start: Timestamp, end: Timestamp, limit: u32) -> Vec<i64>;
     filling_edges(scope: &Scope, seqs: &[i64], limit: u32) -> Vec<FillingEdge>;
     vectors_after(scope: &Scope, corpus: Corpus, fingerprint: &str, after: i64, limit: u32) -> Vec<StoredVector>;
+    last_revision(scope: &Scope, corpus: Corpus, fingerprint: &str) -> i64;
+    newest_vectors(scope: &Scope, corpus: Corpus, fingerprint: &str, before: Option<i64>, limit: u32) -> Vec<StoredVector>;
     vectors_numbered(scope: &Scope, corpus: Corpus, fingerprint: &str, seqs: &[i64]) -> Vec<StoredVector>;
     touch_nodes(ids: &[NodeId], at: Timestamp) -> ();
     nodes_without_vector(fingerprint: &str, limit: u32) -> Vec<Node>;

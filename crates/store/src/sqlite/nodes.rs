@@ -19,10 +19,7 @@ use super::{SqliteStore, node_queries, scopes, timeline, vectors, words};
 #[async_trait]
 impl NodeStore for SqliteStore {
     async fn corpus_size(&self, scope: &Scope, corpus: Corpus) -> Result<CorpusSize, StoreError> {
-        self.read_scope(scope, move |connection, scope| {
-            Ok(scopes::size(connection, scope, corpus)?)
-        })
-        .await
+        self.read_scope(scope, move |connection, scope| Ok(scopes::size(connection, scope, corpus)?)).await
     }
 
     async fn phrase_hits(
@@ -193,6 +190,36 @@ impl NodeStore for SqliteStore {
         self.read_scope(scope, move |connection, scope| {
             let Some(model) = vectors::model(connection, &fingerprint)? else { return Ok(Vec::new()) };
             Ok(vectors::after(connection, corpus, scope, model, after, limit)?)
+        })
+        .await
+    }
+
+    async fn last_revision(
+        &self,
+        scope: &Scope,
+        corpus: Corpus,
+        fingerprint: &str,
+    ) -> Result<i64, StoreError> {
+        let fingerprint = fingerprint.to_owned();
+        self.read_scope(scope, move |connection, scope| {
+            let Some(model) = vectors::model(connection, &fingerprint)? else { return Ok(0) };
+            Ok(vectors::last_revision(connection, corpus, scope, model)?)
+        })
+        .await
+    }
+
+    async fn newest_vectors(
+        &self,
+        scope: &Scope,
+        corpus: Corpus,
+        fingerprint: &str,
+        before: Option<i64>,
+        limit: u32,
+    ) -> Result<Vec<StoredVector>, StoreError> {
+        let fingerprint = fingerprint.to_owned();
+        self.read_scope(scope, move |connection, scope| {
+            let Some(model) = vectors::model(connection, &fingerprint)? else { return Ok(Vec::new()) };
+            Ok(vectors::newest(connection, corpus, scope, model, before, limit)?)
         })
         .await
     }

@@ -168,6 +168,22 @@ impl FakeStore {
         }
     }
 
+    /// Writes the first vectors of many rows, in this order.
+    pub(crate) fn put_vectors(
+        &self,
+        scope: &Scope,
+        corpus: Corpus,
+        seqs: impl Iterator<Item = i64>,
+        vector: &[f32],
+    ) {
+        let mut data = self.data();
+        for seq in seqs {
+            let revision = data.number();
+            let stored = StoredVector { seq, revision, vector: vector.to_vec(), readability: 1.0 };
+            data.vectors.push((scope.clone(), corpus, stored));
+        }
+    }
+
     /// Takes a row and its vector away.
     pub(crate) fn delete(&self, corpus: Corpus, seq: i64) {
         let mut data = self.data();
