@@ -82,9 +82,9 @@ pub(super) async fn fetch_nodes(
     let scope = &request.scope;
     // Of a long message the newest sentence matters most.
     let terms = query.sentences.iter().rev().flat_map(|sentence| &sentence.terms);
-    let (words, vectors, (entities, anchored), timely) = try_join!(
+    let (words, (vectors, near), (entities, anchored), timely) = try_join!(
         find_words(store, scope, Corpus::Nodes, terms, WORD_CANDIDATES),
-        loaded_vectors(store, index, request, query),
+        search_vectors(store, index, request, query),
         named(store, request),
         within_named_times(store, request),
     )?;
@@ -92,10 +92,8 @@ pub(super) async fn fetch_nodes(
     let mut fetch =
         Fetch { store, settings, request, query, words: &words, sentences, vectors, nodes: BTreeMap::new() };
     let sure: HashSet<i64> = anchored.union(&timely).copied().collect();
-    let edges = fetch.look(&sure).await?;
-    fetch.make_exact(fetch.doubtful_hits()).await?;
-    let hits = fetch.hits();
-    let paths = walk(&edges, &hits, request.now, settings.half_life_days);
+    let edges = fetch.look(&sure, near).await?;
+    let paths = fetch.follow(&edges).await?;
     for (seq, node) in &mut fetch.nodes {
         node.known.path = paths.get(seq).copied().unwrap_or(0.0);
         node.known.anchored = anchored.contains(seq);
@@ -105,16 +103,24 @@ pub(super) async fn fetch_nodes(
     Ok(NodeCandidates { nodes, entities })
 }
 
-async fn loaded_vectors(
+/// The vectors of the nodes, and the first search among them: it is done while the store looks words up.
+async fn search_vectors(
     store: &dyn Store,
     index: &VectorIndex,
     request: &RecallRequest,
     query: &Query,
-) -> Result<Option<LoadedVectors>, StoreError> {
-    match query.fingerprint.as_deref().filter(|_| query.vectors().next().is_some()) {
-        Some(fingerprint) => index.load(store, &request.scope, Corpus::Nodes, fingerprint).await.map(Some),
-        None => Ok(None),
-    }
+) -> Result<(Option<LoadedVectors>, HashSet<i64>), StoreError> {
+    let Some(fingerprint) = query.fingerprint.as_deref().filter(|_| query.vectors().next().is_some()) else {
+        return Ok((None, HashSet::new()));
+    };
+    let loaded = index.load(store, &request.scope, Corpus::Nodes, fingerprint).await?;
+    let near = nearest(&loaded, query);
+    Ok((Some(loaded), near))
+}
+
+fn nearest(loaded: &LoadedVectors, query: &Query) -> HashSet<i64> {
+    let vectors: Vec<&[f32]> = query.vectors().collect();
+    loaded.nearest_to_each(&vectors, VECTOR_CANDIDATES).into_iter().flatten().collect()
 }
 
 /// The entities that the text names, and the nodes about them.
@@ -154,11 +160,14 @@ struct Fetch<'a> {
 impl Fetch<'_> {
     /// Fetches what may enter by itself, by its surroundings (`sure`), or along the evidence edges around all of them,
     /// which are given.
-    async fn look(&mut self, sure: &HashSet<i64>) -> Result<Vec<FillingEdge>, StoreError> {
+    async fn look(
+        &mut self,
+        sure: &HashSet<i64>,
+        mut near: HashSet<i64>,
+    ) -> Result<Vec<FillingEdge>, StoreError> {
         let (store, scope) = (self.store, &self.request.scope);
         let mut edges = None;
         for _ in 0..SEARCHES_MAX {
-            let near = self.near();
             let seqs: BTreeSet<i64> = self.words.seqs.iter().chain(sure).chain(&near).copied().collect();
             let seqs = Vec::from_iter(seqs);
             let (wanted, nearness) = self.worth_fetching(&seqs, sure);
@@ -176,10 +185,9 @@ impl Fetch<'_> {
             if !self.forget_deleted(missing.copied().collect()).await? {
                 break;
             }
+            near = self.vectors.as_ref().map(|loaded| nearest(loaded, self.query)).unwrap_or_default();
         }
-        let edges = edges.unwrap_or_default();
-        self.fetch_reached(&edges).await?;
-        Ok(edges)
+        Ok(edges.unwrap_or_default())
     }
 
     /// Many rows are read in two halves, side by side.
@@ -193,11 +201,6 @@ impl Fetch<'_> {
             try_join!(store.nodes_numbered(scope, first), store.nodes_numbered(scope, second))?;
         rows.extend(others);
         Ok(rows)
-    }
-
-    fn near(&self) -> HashSet<i64> {
-        let Some(loaded) = &self.vectors else { return HashSet::new() };
-        self.query.vectors().flat_map(|vector| loaded.nearest(vector, VECTOR_CANDIDATES)).collect()
     }
 
     /// Those of the nodes that may enter, and the best of the others; and between which values V of each lies.
@@ -270,20 +273,25 @@ impl Fetch<'_> {
         Ok(any)
     }
 
-    /// Fetches what a fresh enough evidence path leads to, so that it may enter without relevance of its own.
-    async fn fetch_reached(&mut self, edges: &[FillingEdge]) -> Result<(), StoreError> {
+    /// Gives each node's strongest evidence path, after it has fetched what a fresh enough one leads to, so that it may
+    /// enter without relevance of its own.
+    async fn follow(&mut self, edges: &[FillingEdge]) -> Result<HashMap<i64, f64>, StoreError> {
+        let strongest = |hits: &[i64]| walk(edges, hits, self.request.now, self.settings.half_life_days);
         self.make_exact(self.doubtful_hits()).await?;
-        let reached = walk(edges, &self.hits(), self.request.now, self.settings.half_life_days);
-        let fresh = reached.into_iter().filter(|(_, strength)| *strength >= PATH_WAIVER).map(|(seq, _)| seq);
+        let hits = self.hits();
+        let reached = strongest(&hits);
+        let fresh = reached.iter().filter(|(_, strength)| **strength >= PATH_WAIVER).map(|(seq, _)| *seq);
         let mut seqs: Vec<i64> = fresh.filter(|seq| !self.nodes.contains_key(seq)).collect();
         if seqs.is_empty() {
-            return Ok(());
+            return Ok(reached);
         }
         seqs.sort_unstable();
         let nearness = self.nearness(&seqs);
         let rows = self.store.nodes_numbered(&self.request.scope, &seqs).await?;
         self.take(rows, &nearness);
-        Ok(())
+        self.make_exact(self.doubtful_hits()).await?;
+        let with_reached = self.hits();
+        Ok(if with_reached == hits { reached } else { strongest(&with_reached) })
     }
 
     /// Nodes that the query itself hits or does not, as their exact vectors tell.

@@ -5,6 +5,7 @@ use std::collections::{BTreeMap, BTreeSet, HashMap, HashSet};
 use futures_util::try_join;
 
 use super::query::Query;
+use super::question::Question;
 use super::words::{WordStatistics, find_words};
 use crate::ports::{Corpus, IndexedMessage, Store, StoreError};
 use crate::scope::Scope;
@@ -113,18 +114,26 @@ impl Surroundings {
     }
 }
 
-async fn loaded_vectors(
+/// The vectors of the messages, and the first search among them: it is done while the store looks words up.
+async fn search_vectors(
     store: &dyn Store,
     index: &VectorIndex,
     scope: &Scope,
     query: &Query,
-) -> Result<Option<LoadedVectors>, StoreError> {
+) -> Result<(Option<LoadedVectors>, Vec<i64>), StoreError> {
     let question = &query.question;
     let asked = !question.vectors.is_empty() || question.whole.is_some();
-    match query.fingerprint.as_deref().filter(|_| asked) {
-        Some(fingerprint) => index.load(store, scope, Corpus::Messages, fingerprint).await.map(Some),
-        None => Ok(None),
-    }
+    let Some(fingerprint) = query.fingerprint.as_deref().filter(|_| asked) else {
+        return Ok((None, Vec::new()));
+    };
+    let loaded = index.load(store, scope, Corpus::Messages, fingerprint).await?;
+    let near = nearest(&loaded, question);
+    Ok((Some(loaded), near))
+}
+
+fn nearest(loaded: &LoadedVectors, question: &Question) -> Vec<i64> {
+    let vectors: Vec<&[f32]> = question.vectors.iter().chain(&question.whole).map(Vec::as_slice).collect();
+    loaded.nearest_to_each(&vectors, VECTOR_CANDIDATES).into_iter().flatten().collect()
 }
 
 /// Fetches the messages that words and vectors lead to, and the surroundings of those that `worth` puts first. How much
@@ -139,24 +148,21 @@ pub(super) async fn gather(
 ) -> Result<(Surroundings, WordStatistics), StoreError> {
     let question = &query.question;
     let terms = question.terms.iter().map(|(term, _)| term);
-    let (words, vectors) = try_join!(
+    let (words, (vectors, mut near)) = try_join!(
         find_words(store, scope, Corpus::Messages, terms, WORD_CANDIDATES),
-        loaded_vectors(store, index, scope, query),
+        search_vectors(store, index, scope, query),
     )?;
     let window: HashSet<i64> = window.iter().copied().collect();
     let mut found = Surroundings::default();
     for _ in 0..SEARCHES_MAX {
-        let near = vectors.iter().flat_map(|loaded| {
-            let vectors = question.vectors.iter().chain(&question.whole);
-            vectors.flat_map(|vector| loaded.nearest(vector, VECTOR_CANDIDATES))
-        });
-        let seqs: BTreeSet<i64> = near.chain(words.seqs.iter().copied()).collect();
+        let seqs: BTreeSet<i64> = near.iter().chain(&words.seqs).copied().collect();
         let is_new = |seq: &i64| !window.contains(seq) && !found.messages.contains_key(seq);
         let seqs: Vec<i64> = seqs.into_iter().filter(is_new).collect();
         found.load(store, scope, query, &seqs).await?;
         let mut deleted = seqs.into_iter().filter(|seq| !found.messages.contains_key(seq)).peekable();
         let Some(loaded) = vectors.as_ref().filter(|_| deleted.peek().is_some()) else { break };
         loaded.remove(deleted);
+        near = nearest(loaded, question);
     }
     if found.messages.is_empty() {
         return Ok((found, words.statistics));

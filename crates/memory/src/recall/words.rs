@@ -2,6 +2,8 @@
 
 use std::collections::{BTreeSet, HashMap, HashSet};
 
+use futures_util::try_join;
+
 use crate::ports::{Corpus, Phrase, PhraseHits, Store, StoreError};
 use crate::scope::Scope;
 use crate::text::QueryTerm;
@@ -266,7 +268,17 @@ pub(super) async fn find_words(
     if phrases.is_empty() {
         return Ok(WordHits::default());
     }
-    let (size, hits) = store.look_phrases_up(scope, corpus, &phrases, ROWS_PER_PHRASE).await?;
+    // Those of a long text are looked up in two halves, side by side.
+    let (first, second) = phrases.split_at(phrases.len().min(PHRASES_MAX / 4).max(phrases.len() / 2));
+    let look_up = |phrases| store.look_phrases_up(scope, corpus, phrases, ROWS_PER_PHRASE);
+    let (size, hits) = match second.is_empty() {
+        true => look_up(first).await?,
+        false => {
+            let ((size, mut hits), (_, others)) = try_join!(look_up(first), look_up(second))?;
+            hits.extend(others);
+            (size, hits)
+        }
+    };
     let frequencies = phrases
         .iter()
         .cloned()

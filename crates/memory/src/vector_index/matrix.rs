@@ -103,13 +103,22 @@ impl Matrix {
     /// Numbers of the rows nearest to a unit vector by approximate cosine, best first, ties by the greater number:
     /// the answer does not depend on the order in which rows were put in.
     pub fn nearest(&self, query: &[f32], wanted: usize) -> Vec<i64> {
-        if query.len() != self.dimension || self.dimension == 0 || wanted == 0 {
-            return Vec::new();
+        self.nearest_to_each(&[query], wanted).pop().unwrap_or_default()
+    }
+
+    /// [`Self::nearest`] for each of these vectors, in one pass over the rows.
+    pub fn nearest_to_each(&self, queries: &[&[f32]], wanted: usize) -> Vec<Vec<i64>> {
+        if self.dimension == 0 || wanted == 0 {
+            return vec![Vec::new(); queries.len()];
         }
-        // The query's scale is the same for all rows and does not change their order.
-        let (codes, _) = quantise(query);
-        let query: Vec<i16> = codes.into_iter().map(i16::from).collect();
-        Arch::new().dispatch(Scan { matrix: self, query: &query, wanted }).into_seqs()
+        // A query's scale is the same for all rows and does not change their order.
+        let codes = |query: &&[f32]| -> Vec<i16> {
+            let fits = query.len() == self.dimension;
+            if fits { quantise(query).0.into_iter().map(i16::from).collect() } else { Vec::new() }
+        };
+        let queries: Vec<Vec<i16>> = queries.iter().map(codes).collect();
+        let found = Arch::new().dispatch(Scan { matrix: self, queries: &queries, wanted });
+        found.into_iter().map(Best::into_seqs).collect()
     }
 
     /// For each row, between which values its product with `query` lies; none for a row that is not in. The codes alone
@@ -171,22 +180,25 @@ impl NullaryFnOnce for Product<'_> {
 /// The scan as a whole, so that it is compiled for the vector instructions of the processor at hand.
 struct Scan<'a> {
     matrix: &'a Matrix,
-    query: &'a [i16],
+    /// A query of another length than the rows is empty, and finds nothing.
+    queries: &'a [Vec<i16>],
     wanted: usize,
 }
 
 impl NullaryFnOnce for Scan<'_> {
-    type Output = Best;
+    type Output = Vec<Best>;
 
     #[inline(always)]
-    fn call(self) -> Best {
-        let mut best = Best::new(self.wanted);
+    fn call(self) -> Vec<Best> {
+        let mut found: Vec<Best> = self.queries.iter().map(|_| Best::new(self.wanted)).collect();
         let rows = self.matrix.codes.chunks_exact(self.matrix.dimension);
         for ((row, &scale), &seq) in rows.zip(&self.matrix.scales).zip(&self.matrix.seqs) {
-            // Products stay far below 2^24, so that the sum is exact in f32 too.
-            best.offer(dot(row, self.query) as f32 * scale, seq);
+            for (query, best) in self.queries.iter().zip(&mut found).filter(|(query, _)| !query.is_empty()) {
+                // Products stay far below 2^24, so that the sum is exact in f32 too.
+                best.offer(dot(row, query) as f32 * scale, seq);
+            }
         }
-        best
+        found
     }
 }
 
@@ -311,6 +323,10 @@ mod tests {
             }
             let query = unit(&vector(&query));
             prop_assert_eq!(forward.nearest(&query, wanted), backward.nearest(&query, wanted));
+            let opposite: Vec<f32> = query.iter().map(|component| -component).collect();
+            let together = forward.nearest_to_each(&[&query, &[], &opposite], wanted);
+            let alone = [forward.nearest(&query, wanted), Vec::new(), forward.nearest(&opposite, wanted)];
+            prop_assert_eq!(together, alone);
         }
     }
 }

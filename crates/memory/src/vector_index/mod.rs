@@ -194,6 +194,11 @@ impl LoadedVectors {
         read(&self.shard).matrix.nearest(query, wanted)
     }
 
+    /// [`Self::nearest`] for each of these vectors, which are compared together.
+    pub fn nearest_to_each(&self, queries: &[&[f32]], wanted: usize) -> Vec<Vec<i64>> {
+        read(&self.shard).matrix.nearest_to_each(queries, wanted)
+    }
+
     /// For each row, between which values its cosine with `query` (unit length) lies; none for a row without a vector
     /// or with one of an unreadable text.
     pub fn cosines(&self, query: &[f32], seqs: &[i64]) -> Vec<Option<RangeInclusive<f32>>> {
@@ -215,12 +220,12 @@ async fn fill_with_newest(
     shard: &RwLock<Shard>,
 ) -> Result<bool, StoreError> {
     let removals = read(shard).removals;
-    let mut newest = Shard {
-        // Asked for first: what is written meanwhile has a greater one, and is taken in afterwards.
-        revision: store.last_revision(&key.scope, key.corpus, &key.fingerprint).await?,
-        removals,
-        matrix: Matrix::default(),
-    };
+    // Asked for first: what is written meanwhile has a greater one, and is taken in afterwards.
+    let revision = store.last_revision(&key.scope, key.corpus, &key.fingerprint).await?;
+    if revision == 0 {
+        return Ok(true);
+    }
+    let mut newest = Shard { revision, removals, matrix: Matrix::default() };
     let mut before = None;
     while newest.matrix.len() < MESSAGES_MAX {
         let page = store.newest_vectors(&key.scope, key.corpus, &key.fingerprint, before, PAGE).await?;
@@ -241,7 +246,11 @@ async fn fill_with_newest(
 /// Takes in all vectors that were written since the last time.
 async fn catch_up(store: &dyn Store, key: &ShardKey, shard: &RwLock<Shard>) -> Result<(), StoreError> {
     let is_new = || key.corpus == Corpus::Messages && read(shard).revision == 0;
-    while is_new() && !fill_with_newest(store, key, shard).await? {}
+    while is_new() {
+        if fill_with_newest(store, key, shard).await? && is_new() {
+            return Ok(());
+        }
+    }
     loop {
         let (after, removals) = {
             let shard = read(shard);

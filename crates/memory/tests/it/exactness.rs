@@ -83,7 +83,7 @@ proptest! {
             documents: nodes.len() as u64,
             frequencies: terms.iter().map(|term| (term.phrase.clone(), holds(&term.phrase) as u64)).collect(),
         };
-        let mut expected: Vec<(String, f64)> = Vec::new();
+        let mut expected: Vec<(&Node, f64)> = Vec::new();
         for ((node, vector), text) in nodes.iter().zip(&indexed) {
             let known = Circumstances {
                 vector: vector_relevance(f64::from(cosine(&query, vector))),
@@ -92,11 +92,17 @@ proptest! {
             };
             let score = score_node(node, known, NOW, &settings);
             if score.enters(settings.min_relevance) {
-                expected.push((node.description.clone(), score.total));
+                expected.push((node, score.total));
             }
         }
-        expected.sort_by(|a, b| b.1.total_cmp(&a.1));
-        expected.truncate(settings.k);
+        expected.sort_by(|(a, of_a), (b, of_b)| {
+            of_b.total_cmp(of_a)
+                .then_with(|| b.emotional_impact.unsigned_abs().cmp(&a.emotional_impact.unsigned_abs()))
+                .then_with(|| b.created_at.cmp(&a.created_at))
+                .then_with(|| a.description.cmp(&b.description))
+        });
+        let expected: Vec<(String, f64)> =
+            expected.iter().take(settings.k).map(|(node, total)| (node.description.clone(), *total)).collect();
 
         let recalled = ask(&store, &me, QUESTION, Some(&One(query)));
         let found: Vec<(String, f64)> =

@@ -292,19 +292,18 @@ fn before_number(
 }
 
 fn numbered(connection: &Connection, scope: i64, seqs: &[i64]) -> rusqlite::Result<Vec<IndexedMessage>> {
-    let mut statement = connection.prepare_cached(concat!(
-        "SELECT ",
-        message_columns!(),
-        ", m.terms, v.readability
-         FROM recall_messages m JOIN scopes s ON s.number = m.scope
-             LEFT JOIN message_vectors v INDEXED BY message_vectors_readability ON v.seq = m.seq
-         WHERE m.seq = ?1 AND m.scope = ?2 AND m.deleted_at IS NULL"
-    ))?;
-    let mut found = Vec::with_capacity(seqs.len());
-    for seq in seqs {
-        found.extend(statement.query_row(params![seq, scope], indexed).optional()?);
-    }
-    Ok(found)
+    connection
+        .prepare_cached(concat!(
+            "SELECT ",
+            message_columns!(),
+            ", m.terms, v.readability
+             FROM json_each(?1) j CROSS JOIN recall_messages m ON m.seq = j.value
+                 CROSS JOIN scopes s ON s.number = m.scope
+                 LEFT JOIN message_vectors v INDEXED BY message_vectors_readability ON v.seq = m.seq
+             WHERE m.scope = ?2 AND m.deleted_at IS NULL"
+        ))?
+        .query_map(params![rows::to_json(&seqs)?, scope], indexed)?
+        .collect()
 }
 
 fn neighbours(

@@ -85,7 +85,8 @@ pub(super) fn migrate(
     let written = |failure: rusqlite::Error| Failure::from(failure).of_write();
     let found = version(connection).map_err(written)?;
     for migration in migrations.iter().filter(|migration| migration.number > found) {
-        if migration.number > 1 {
+        // A new database has nothing to keep.
+        if found > 0 {
             back_up(connection, &backup_path(path, migration.number))?;
         }
         apply(connection, migration).map_err(|error| match Failure::from(error).of_write() {
@@ -170,8 +171,14 @@ mod tests {
             .iter()
             .map(|migration| (migration.number, migration.name, migration.digest()))
             .collect();
-        let released =
-            [(1, "memory", "81c6cd33e1b34a15013044bbe5e8e2cc005de91822925ef7bcd08a323406f8a3".to_owned())];
+        let released = [
+            (1, "memory", "81c6cd33e1b34a15013044bbe5e8e2cc005de91822925ef7bcd08a323406f8a3".to_owned()),
+            (
+                2,
+                "readability_by_number",
+                "6a36ec1774ef40dbfa44fb2a72a951610f722e3cbe2f5e106bd5e74302b9598c".to_owned(),
+            ),
+        ];
         assert_eq!(digests, released);
     }
 
@@ -183,6 +190,9 @@ mod tests {
         connection.pragma_update(None, "journal_mode", "WAL").unwrap();
         migrate(&connection, &path, &[FIRST]).unwrap();
         assert_eq!(fs::read_dir(folder.path()).unwrap().count(), 3, "a new database has nothing to keep");
+        let new = folder.path().join("new.db");
+        migrate(&Connection::open(&new).unwrap(), &new, &[FIRST, SECOND]).unwrap();
+        assert!(!backup_path(&new, 2).exists(), "nor has one that is made in two steps");
         connection.execute_batch("INSERT INTO one VALUES ('kept')").unwrap();
 
         check(&connection, &path, &[FIRST, SECOND]).unwrap();

@@ -11,14 +11,15 @@ use rusqlite::{Connection, OptionalExtension, Result, Row, params};
 
 use super::rows::{self, Word, microseconds, node_columns};
 
-/// Live, current nodes by number.
+/// Live, current nodes by number. One statement for all: to begin it anew for each would cost as much again.
 pub(super) fn numbered(connection: &Connection, scope: i64, seqs: &[i64]) -> Result<Vec<IndexedNode>> {
     let mut statement = connection.prepare_cached(concat!(
         "SELECT ",
         node_columns!(),
         ", n.terms, v.readability
-         FROM concept_nodes n LEFT JOIN node_vectors v INDEXED BY node_vectors_readability ON v.seq = n.seq
-         WHERE n.seq = ?1 AND n.scope = ?2 AND n.deleted_at IS NULL AND n.superseded_by IS NULL"
+         FROM json_each(?1) j CROSS JOIN concept_nodes n ON n.seq = j.value
+             LEFT JOIN node_vectors v INDEXED BY node_vectors_readability ON v.seq = n.seq
+         WHERE n.scope = ?2 AND n.deleted_at IS NULL AND n.superseded_by IS NULL"
     ))?;
     let indexed = |row: &Row<'_>| {
         Ok(IndexedNode {
@@ -27,11 +28,7 @@ pub(super) fn numbered(connection: &Connection, scope: i64, seqs: &[i64]) -> Res
             readability: row.get(rows::AFTER_NODE + 1)?,
         })
     };
-    let mut found = Vec::with_capacity(seqs.len());
-    for seq in seqs {
-        found.extend(statement.query_row(params![seq, scope], indexed).optional()?);
-    }
-    Ok(found)
+    statement.query_map(params![rows::to_json(&seqs)?, scope], indexed)?.collect()
 }
 
 /// A live node with what it rests on.
@@ -236,6 +233,36 @@ pub(super) fn filling_edges(
     seqs: &[i64],
     limit: u32,
 ) -> Result<Vec<FillingEdge>> {
+    let mut edges = edges_of_all(connection, scope, seqs, limit)?;
+    edges.sort_unstable_by_key(|edge| (edge.thought_seq, edge.event_seq));
+    edges.dedup();
+    match edges.len() > count(limit) {
+        true => edges_of_each(connection, scope, seqs, limit),
+        false => Ok(edges),
+    }
+}
+
+/// The edges of all these nodes, many of them from either end, in two statements. Where there are more than `limit`,
+/// some more than that.
+fn edges_of_all(connection: &Connection, scope: i64, seqs: &[i64], limit: u32) -> Result<Vec<FillingEdge>> {
+    let mut downwards = connection.prepare_cached(
+        "SELECT f.thought_seq, f.event_seq, f.created_at
+         FROM json_each(?1) j CROSS JOIN concept_node_filling f ON f.thought_seq = j.value
+             CROSS JOIN concept_nodes t ON t.seq = f.thought_seq CROSS JOIN concept_nodes e ON e.seq = f.event_seq
+         WHERE f.orphaned = 0 AND t.scope = ?2 AND t.deleted_at IS NULL AND e.deleted_at IS NULL LIMIT ?3",
+    )?;
+    let mut upwards = connection.prepare_cached(
+        "SELECT f.thought_seq, f.event_seq, f.created_at
+         FROM json_each(?1) j CROSS JOIN concept_node_filling f ON f.event_seq = j.value
+             CROSS JOIN concept_nodes e ON e.seq = f.event_seq CROSS JOIN concept_nodes t ON t.seq = f.thought_seq
+         WHERE f.orphaned = 0 AND e.scope = ?2 AND e.deleted_at IS NULL AND t.deleted_at IS NULL LIMIT ?3",
+    )?;
+    let key = params![rows::to_json(&seqs)?, scope, i64::from(limit) + 1];
+    downwards.query_map(key, edge)?.chain(upwards.query_map(key, edge)?).collect()
+}
+
+/// The edges node by node, of each the newest first, until there are enough.
+fn edges_of_each(connection: &Connection, scope: i64, seqs: &[i64], limit: u32) -> Result<Vec<FillingEdge>> {
     let mut downwards = connection.prepare_cached(
         "SELECT f.thought_seq, f.event_seq, f.created_at FROM concept_node_filling f
              CROSS JOIN concept_nodes t ON t.seq = f.thought_seq CROSS JOIN concept_nodes e ON e.seq = f.event_seq
@@ -250,9 +277,6 @@ pub(super) fn filling_edges(
            AND t.deleted_at IS NULL
          ORDER BY f.thought_seq DESC LIMIT ?3",
     )?;
-    let edge = |row: &Row<'_>| {
-        Ok(FillingEdge { thought_seq: row.get(0)?, event_seq: row.get(1)?, created_at: rows::time(row, 2)? })
-    };
     let (mut edges, mut seen) = (Vec::new(), BTreeSet::new());
     for seq in seqs {
         let key = params![seq, scope, limit];
@@ -264,6 +288,10 @@ pub(super) fn filling_edges(
         }
     }
     Ok(edges)
+}
+
+fn edge(row: &Row<'_>) -> Result<FillingEdge> {
+    Ok(FillingEdge { thought_seq: row.get(0)?, event_seq: row.get(1)?, created_at: rows::time(row, 2)? })
 }
 
 fn newest(mut nodes: Vec<Node>, limit: u32) -> Vec<Node> {

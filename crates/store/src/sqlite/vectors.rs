@@ -115,15 +115,11 @@ pub(super) fn numbered(
     let Tables { rows, vectors } = tables(corpus);
     let select = format!(
         "SELECT v.seq, v.revision, v.readability, v.vector
-         FROM {vectors} v CROSS JOIN {rows} r ON r.seq = v.seq
-         WHERE v.seq = ?1 AND v.scope = ?2 AND v.embedding_model = ?3 AND r.deleted_at IS NULL"
+         FROM json_each(?1) j CROSS JOIN {vectors} v ON v.seq = j.value CROSS JOIN {rows} r ON r.seq = v.seq
+         WHERE v.scope = ?2 AND v.embedding_model = ?3 AND r.deleted_at IS NULL"
     );
-    let mut statement = connection.prepare_cached(&select)?;
-    let mut found = Vec::with_capacity(seqs.len());
-    for seq in seqs {
-        found.extend(statement.query_row(params![seq, scope, model], stored).optional()?);
-    }
-    Ok(found)
+    let seqs = super::rows::to_json(&seqs)?;
+    connection.prepare_cached(&select)?.query_map(params![seqs, scope, model], stored)?.collect()
 }
 
 /// Numbers of live rows without a vector of this model, newest first: those with none and those of other models.
