@@ -5,10 +5,13 @@ mod embedder;
 mod mind;
 mod store;
 mod edge_walk;
+mod vectors;
+mod forget;
 
 pub use clock::{Clock, Ids};
 pub use edge_walk::EdgeWalk;
 pub use embedder::{EmbedError, Embedder, Embedding};
+pub use forget::ForgetStore;
 pub use mind::{
     Clarification, EvidenceFailure, Extraction, ExtractionInput, MentionedEntity, Mind, MindError,
     MoodSignal, ProposedEvent, ProposedQuote, ProposedThought, Reflection, ReflectionInput, RefusedEvent,
@@ -20,3 +23,4 @@ pub use store::{
     PhraseHits, ReflectionCommit, SessionFilter, SessionStore, Store, StoreError, StoredVector, Supersession,
     TimelineItem, UserRecord,
 };
+pub use vectors::{EmbeddingModel, VectorCoverage, VectorStore};

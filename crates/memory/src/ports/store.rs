@@ -11,7 +11,7 @@ use crate::ledger::{ModelCall, Receipt};
 use crate::messages::{Message, Role, Turn};
 use crate::mood::Mood;
 use crate::nodes::{EventTime, Evidence, NewNode, Node, NodeKind, RejectedMemory, Subject};
-use crate::ports::{EdgeWalk, Embedding};
+use crate::ports::{EdgeWalk, Embedding, ForgetStore, VectorStore};
 use crate::scope::{PersonaId, Scope, UserId};
 use crate::sessions::{CloseTrigger, Session, SessionPolicy, SessionStatus};
 
@@ -702,7 +702,19 @@ pub trait LedgerStore: Send + Sync {
 }
 
 /// All that the memory asks of a database.
-pub trait Store: PersonaStore + MessageStore + SessionStore + NodeStore + EntityStore + LedgerStore {}
+pub trait Store:
+    PersonaStore + MessageStore + SessionStore + NodeStore + EntityStore + LedgerStore + ForgetStore + VectorStore
+{
+}
 
-impl<T> Store for T where T: PersonaStore + MessageStore + SessionStore + NodeStore + EntityStore + LedgerStore
-{}
+impl<T> Store for T where
+    T: PersonaStore
+        + MessageStore
+        + SessionStore
+        + NodeStore
+        + EntityStore
+        + LedgerStore
+        + ForgetStore
+        + VectorStore
+{
+}

@@ -20,7 +20,7 @@ use super::select::{Scored, undecided};
 use super::settings::RecallSettings;
 use super::words::{IndexedText, WeighedTerms, WordHits, find_words};
 use crate::entities::Entity;
-use crate::ports::{Corpus, EdgeReach, FillingEdge, IndexedNode, Store, StoreError};
+use crate::ports::{Corpus, EdgeReach, FillingEdge, IndexedNode, Store, StoreError, StoredVector};
 use crate::text::fold;
 use crate::vector_index::{LoadedVectors, VectorIndex};
 
@@ -318,11 +318,15 @@ impl Fetch<'_> {
         };
         let scope = &self.request.scope;
         let stored = self.store.vectors_numbered(scope, Corpus::Nodes, fingerprint, &seqs).await?;
-        let mut vectors: HashMap<i64, Vec<f32>> =
-            stored.into_iter().map(|stored| (stored.seq, stored.vector)).collect();
+        let mut vectors: HashMap<i64, StoredVector> =
+            stored.into_iter().map(|stored| (stored.seq, stored)).collect();
         for seq in seqs {
             let Some(node) = self.nodes.get_mut(&seq) else { continue };
-            node.vector = vectors.remove(&seq);
+            let stored = vectors.remove(&seq);
+            // That of the model that is asked, which may not be the one whose vector was written last.
+            node.indexed.readability =
+                stored.as_ref().map(|stored| stored.readability).or(node.indexed.readability);
+            node.vector = stored.map(|stored| stored.vector);
             let exact = text_vector_relevance(self.query, node.vector.as_deref(), node.indexed.readability);
             node.known.vector = exact;
             node.nearness = exact..=exact;

@@ -32,7 +32,7 @@ const EVENTS_OF_A_THOUGHT: usize = 5;
 /// The newest messages, which have vectors. Twice as many as are compared.
 const WITH_VECTORS: usize = 200_000;
 /// Changes with what is made up, so that files of another making are not taken.
-const MAKING: u32 = 1;
+const MAKING: u32 = 2;
 
 const WORDS: [&str; 40] = [
     "cat", "garden", "sister", "violin", "Lisbon", "coffee", "deadline", "marathon", "pasta", "thunder",

@@ -19,6 +19,8 @@ mod mood;
 mod unbending;
 mod recovery;
 mod vectors;
+mod changeover;
+mod forgetting;
 
 mod world;
 mod workshop;

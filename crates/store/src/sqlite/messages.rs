@@ -299,7 +299,8 @@ fn numbered(connection: &Connection, scope: i64, seqs: &[i64]) -> rusqlite::Resu
             ", m.terms, v.readability
              FROM json_each(?1) j CROSS JOIN recall_messages m ON m.seq = j.value
                  CROSS JOIN scopes s ON s.number = m.scope
-                 LEFT JOIN message_vectors v INDEXED BY message_vectors_readability ON v.seq = m.seq
+                 LEFT JOIN message_vectors v INDEXED BY message_vectors_readability
+                 ON v.seq = m.seq AND v.embedding_model = m.embedding_model
              WHERE m.scope = ?2 AND m.deleted_at IS NULL"
         ))?
         .query_map(params![rows::to_json(&seqs)?, scope], indexed)?
@@ -321,7 +322,8 @@ fn neighbours(
         message_columns!(),
         ", m.terms, v.readability
          FROM recall_messages m JOIN scopes s ON s.number = m.scope
-             LEFT JOIN message_vectors v INDEXED BY message_vectors_readability ON v.seq = m.seq
+             LEFT JOIN message_vectors v INDEXED BY message_vectors_readability
+                 ON v.seq = m.seq AND v.embedding_model = m.embedding_model
          WHERE m.session_id = ?1 AND m.seq <= ?2 AND m.deleted_at IS NULL ORDER BY m.seq DESC LIMIT ?3"
     ))?;
     let mut later = connection.prepare_cached(concat!(
@@ -329,7 +331,8 @@ fn neighbours(
         message_columns!(),
         ", m.terms, v.readability
          FROM recall_messages m JOIN scopes s ON s.number = m.scope
-             LEFT JOIN message_vectors v INDEXED BY message_vectors_readability ON v.seq = m.seq
+             LEFT JOIN message_vectors v INDEXED BY message_vectors_readability
+                 ON v.seq = m.seq AND v.embedding_model = m.embedding_model
          WHERE m.session_id = ?1 AND m.seq > ?2 AND m.deleted_at IS NULL ORDER BY m.seq LIMIT ?3"
     ))?;
     let mut found = Vec::with_capacity(seqs.len());

@@ -18,7 +18,8 @@ pub(super) fn numbered(connection: &Connection, scope: i64, seqs: &[i64]) -> Res
         node_columns!(),
         ", n.terms, v.readability
          FROM json_each(?1) j CROSS JOIN concept_nodes n ON n.seq = j.value
-             LEFT JOIN node_vectors v INDEXED BY node_vectors_readability ON v.seq = n.seq
+             LEFT JOIN node_vectors v INDEXED BY node_vectors_readability
+                 ON v.seq = n.seq AND v.embedding_model = n.embedding_model
          WHERE n.scope = ?2 AND n.deleted_at IS NULL AND n.superseded_by IS NULL"
     ))?;
     let indexed = |row: &Row<'_>| {
