@@ -2,7 +2,18 @@
 
 use std::collections::BTreeSet;
 
-use super::store::{EdgeReach, FillingEdge};
+use super::store::FillingEdge;
+
+/// How far evidence edges are followed.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct EdgeReach {
+    /// Rounds: each follows the edges of what the one before has reached.
+    pub rounds: u32,
+    /// Nodes whose edges are followed in one round, those of the greatest numbers.
+    pub nodes_max: usize,
+    /// Edges that one round gives.
+    pub edges_max: u32,
+}
 
 /// Follows edges from nodes outwards, round by round: the caller asks for the edges of [`Self::next_round`] and tells them to
 /// [`Self::found`].

@@ -4,23 +4,24 @@ mod clock;
 mod embedder;
 mod mind;
 mod store;
+mod recall;
 mod edge_walk;
 mod vectors;
 mod forget;
 
 pub use clock::{Clock, Ids};
-pub use edge_walk::EdgeWalk;
+pub use edge_walk::{EdgeReach, EdgeWalk};
 pub use embedder::{EmbedError, Embedder, Embedding};
 pub use forget::ForgetStore;
 pub use mind::{
     Clarification, EvidenceFailure, Extraction, ExtractionInput, MentionedEntity, Mind, MindError,
     MoodSignal, ProposedEvent, ProposedQuote, ProposedThought, Reflection, ReflectionInput, RefusedEvent,
 };
+pub use recall::{About, NodeOutline, RecallStore};
 pub use store::{
-    About, AliasHit, Captured, CommitOutcome, Corpus, CorpusSize, EdgeReach, EntityStore, Evidential,
-    ExtractionCommit, FailedAttempt, FillingEdge, IndexedMessage, IndexedNode, LedgerStore, MentionMerge,
-    MessageStore, NewEntity, NewMessage, NodeOutline, NodeStore, PersonaRecord, PersonaStore, Phrase,
-    PhraseHits, ReflectionCommit, SessionFilter, SessionStore, Store, StoreError, StoredVector, Supersession,
-    TimelineItem, UserRecord,
+    AliasHit, Captured, CommitOutcome, Corpus, CorpusSize, EntityStore, Evidential, ExtractionCommit,
+    FailedAttempt, FillingEdge, IndexedMessage, IndexedNode, LedgerStore, MentionMerge, MessageStore,
+    NewEntity, NewMessage, NodeStore, PersonaRecord, PersonaStore, Phrase, PhraseHits, ReflectionCommit,
+    SessionFilter, SessionStore, Store, StoreError, StoredVector, Supersession, TimelineItem, UserRecord,
 };
 pub use vectors::{EmbeddingModel, VectorCoverage, VectorStore};

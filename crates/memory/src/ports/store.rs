@@ -10,8 +10,8 @@ use crate::identifiers::{EntityId, MessageId, NodeId, ReflectionId, RejectedId, 
 use crate::ledger::{ModelCall, Receipt};
 use crate::messages::{Message, Role, Turn};
 use crate::mood::Mood;
-use crate::nodes::{EventTime, Evidence, NewNode, Node, NodeKind, RejectedMemory, Subject};
-use crate::ports::{EdgeWalk, Embedding, ForgetStore, VectorStore};
+use crate::nodes::{Evidence, NewNode, Node, NodeKind, RejectedMemory, Subject};
+use crate::ports::{Embedding, ForgetStore, RecallStore, VectorStore};
 use crate::scope::{PersonaId, Scope, UserId};
 use crate::sessions::{CloseTrigger, Session, SessionPolicy, SessionStatus};
 
@@ -219,55 +219,6 @@ pub struct PhraseHits {
 impl PhraseHits {
     /// Where counting may stop.
     pub const FREQUENCY_MAX: u64 = 20_000;
-}
-
-/// How far evidence edges are followed.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct EdgeReach {
-    /// Rounds: each follows the edges of what the one before has reached.
-    pub rounds: u32,
-    /// Nodes whose edges are followed in one round, those of the greatest numbers.
-    pub nodes_max: usize,
-    /// Edges that one round gives.
-    pub edges_max: u32,
-}
-
-/// Which nodes of one kind are asked for by whom they are about.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub struct About {
-    /// The kind.
-    pub kind: NodeKind,
-    /// The subjects.
-    pub subjects: Vec<Subject>,
-    /// At most this many.
-    pub limit: u32,
-}
-
-/// As much of a node as decides whether the rest of it is wanted.
-#[derive(Clone, Copy, Debug, PartialEq)]
-pub struct NodeOutline {
-    /// Its number.
-    pub seq: i64,
-    /// Whether a person wants it always shown.
-    pub pinned: bool,
-    /// −10 to +10.
-    pub emotional_impact: i8,
-    /// When it happened or is due.
-    pub event_time: Option<EventTime>,
-    /// When it was written.
-    pub created_at: Timestamp,
-}
-
-impl From<&Node> for NodeOutline {
-    fn from(node: &Node) -> Self {
-        Self {
-            seq: node.seq,
-            pinned: node.pinned,
-            emotional_impact: node.emotional_impact,
-            event_time: node.event_time,
-            created_at: node.created_at,
-        }
-    }
 }
 
 /// A node with its index terms.
@@ -525,17 +476,6 @@ pub trait NodeStore: Send + Sync {
         phrases: &[Phrase],
         limit: u32,
     ) -> Result<Vec<PhraseHits>, StoreError>;
-    /// [`Self::corpus_size`] and [`Self::phrase_hits`] in one read.
-    async fn look_phrases_up(
-        &self,
-        scope: &Scope,
-        corpus: Corpus,
-        phrases: &[Phrase],
-        limit: u32,
-    ) -> Result<(CorpusSize, Vec<PhraseHits>), StoreError> {
-        let size = self.corpus_size(scope, corpus).await?;
-        Ok((size, self.phrase_hits(scope, corpus, phrases, limit).await?))
-    }
     /// Live, current (not superseded) nodes of the scope by number, in no order.
     async fn nodes_numbered(&self, scope: &Scope, seqs: &[i64]) -> Result<Vec<IndexedNode>, StoreError>;
     /// A live node with its evidence.
@@ -563,19 +503,6 @@ pub trait NodeStore: Send + Sync {
         subjects: &[Subject],
         limit: u32,
     ) -> Result<Vec<Node>, StoreError>;
-    /// [`Self::nodes_about`] for each of these in one read, in order, as outlines.
-    async fn outlines_about(
-        &self,
-        scope: &Scope,
-        wanted: &[About],
-    ) -> Result<Vec<Vec<NodeOutline>>, StoreError> {
-        let mut outlines = Vec::with_capacity(wanted.len());
-        for About { kind, subjects, limit } in wanted {
-            let nodes = self.nodes_about(scope, *kind, subjects, *limit).await?;
-            outlines.push(nodes.iter().map(NodeOutline::from).collect());
-        }
-        Ok(outlines)
-    }
     /// Numbers of live, current nodes linked to any of the entities, newest first.
     async fn nodes_linked_to(
         &self,
@@ -598,19 +525,6 @@ pub trait NodeStore: Send + Sync {
         seqs: &[i64],
         limit: u32,
     ) -> Result<Vec<FillingEdge>, StoreError>;
-    /// Live edges around the nodes, as [`EdgeWalk`] follows them, in one read; each once, by its thought, then its event.
-    async fn edges_around(
-        &self,
-        scope: &Scope,
-        seqs: &[i64],
-        reach: EdgeReach,
-    ) -> Result<Vec<FillingEdge>, StoreError> {
-        let mut walk = EdgeWalk::new(seqs, reach);
-        while let Some(frontier) = walk.next_round() {
-            walk.found(self.filling_edges(scope, &frontier, reach.edges_max).await?);
-        }
-        Ok(walk.into_edges())
-    }
     /// Vectors of live rows whose [`StoredVector::revision`] is above `after` (0 for all), by ascending revision, at
     /// most `limit`; fewer than `limit` means there are no more. How an index is filled and kept in step: it asks
     /// before each search, so the answer "none" must come from an index on (scope, corpus, fingerprint, revision).
@@ -620,23 +534,6 @@ pub trait NodeStore: Send + Sync {
         corpus: Corpus,
         fingerprint: &str,
         after: i64,
-        limit: u32,
-    ) -> Result<Vec<StoredVector>, StoreError>;
-    /// The greatest revision of a vector of this scope, corpus and fingerprint; 0 without one.
-    async fn last_revision(
-        &self,
-        scope: &Scope,
-        corpus: Corpus,
-        fingerprint: &str,
-    ) -> Result<i64, StoreError>;
-    /// Vectors of live rows, the newest rows (not revisions) first, at most `limit`; with `before`, only of rows with
-    /// smaller numbers. How an index of the newest is filled without reading the whole past.
-    async fn newest_vectors(
-        &self,
-        scope: &Scope,
-        corpus: Corpus,
-        fingerprint: &str,
-        before: Option<i64>,
         limit: u32,
     ) -> Result<Vec<StoredVector>, StoreError>;
     /// Exact vectors of those of these rows that are live, in no order. A row that is missing from the answer is taken
@@ -703,7 +600,15 @@ pub trait LedgerStore: Send + Sync {
 
 /// All that the memory asks of a database.
 pub trait Store:
-    PersonaStore + MessageStore + SessionStore + NodeStore + EntityStore + LedgerStore + ForgetStore + VectorStore
+    PersonaStore
+    + MessageStore
+    + SessionStore
+    + NodeStore
+    + RecallStore
+    + EntityStore
+    + LedgerStore
+    + ForgetStore
+    + VectorStore
 {
 }
 
@@ -712,6 +617,7 @@ impl<T> Store for T where
         + MessageStore
         + SessionStore
         + NodeStore
+        + RecallStore
         + EntityStore
         + LedgerStore
         + ForgetStore

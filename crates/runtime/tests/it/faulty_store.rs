@@ -22,8 +22,8 @@ use memory::ports::{
     AliasHit, Captured, CommitOutcome, Corpus, CorpusSize, Embedding, EmbeddingModel, EntityStore,
     Evidential, ExtractionCommit, FailedAttempt, FillingEdge, ForgetStore, IndexedMessage, IndexedNode,
     LedgerStore, MessageStore, NewMessage, NodeStore, PersonaRecord, PersonaStore, Phrase, PhraseHits,
-    ReflectionCommit, SessionFilter, SessionStore, StoreError, StoredVector, TimelineItem, UserRecord,
-    VectorCoverage, VectorStore,
+    RecallStore, ReflectionCommit, SessionFilter, SessionStore, StoreError, StoredVector, TimelineItem,
+    UserRecord, VectorCoverage, VectorStore,
 };
 use memory::sessions::{CloseTrigger, Session, SessionPolicy};
 use memory::{PersonaId, Scope, UserId};
@@ -173,14 +173,17 @@ passing_on!(NodeStore:
     nodes_within(scope: &Scope, start: Timestamp, end: Timestamp, limit: u32) -> Vec<i64>;
     filling_edges(scope: &Scope, seqs: &[i64], limit: u32) -> Vec<FillingEdge>;
     vectors_after(scope: &Scope, corpus: Corpus, fingerprint: &str, after: i64, limit: u32) -> Vec<StoredVector>;
-    last_revision(scope: &Scope, corpus: Corpus, fingerprint: &str) -> i64;
-    newest_vectors(scope: &Scope, corpus: Corpus, fingerprint: &str, before: Option<i64>, limit: u32) -> Vec<StoredVector>;
     vectors_numbered(scope: &Scope, corpus: Corpus, fingerprint: &str, seqs: &[i64]) -> Vec<StoredVector>;
     touch_nodes(ids: &[NodeId], at: Timestamp) -> ();
     nodes_without_vector(fingerprint: &str, limit: u32) -> Vec<Node>;
     put_node_vectors(fingerprint: &str, vectors: Vec<(NodeId, Embedding)>) -> ();
     rejected(scope: &Scope, limit: u32) -> Vec<RejectedMemory>;
     timeline(scope: &Scope, before: Option<Timestamp>, limit: u32) -> Vec<(Timestamp, TimelineItem)>;
+);
+
+passing_on!(RecallStore:
+    last_revision(scope: &Scope, corpus: Corpus, fingerprint: &str) -> i64;
+    newest_vectors(scope: &Scope, corpus: Corpus, fingerprint: &str, before: Option<i64>, limit: u32) -> Vec<StoredVector>;
 );
 
 passing_on!(EntityStore:

@@ -20,9 +20,9 @@ use memory::nodes::{NewNode, Node, NodeKind, RejectedMemory, Subject};
 use memory::ports::{
     AliasHit, Captured, CommitOutcome, Corpus, CorpusSize, Embedding, EmbeddingModel, EntityStore,
     Evidential, ExtractionCommit, FailedAttempt, FillingEdge, IndexedMessage, IndexedNode, LedgerStore,
-    MessageStore, NewMessage, NodeStore, PersonaRecord, PersonaStore, Phrase, PhraseHits, ReflectionCommit,
-    SessionFilter, SessionStore, StoreError, StoredVector, TimelineItem, UserRecord, VectorCoverage,
-    VectorStore,
+    MessageStore, NewMessage, NodeStore, PersonaRecord, PersonaStore, Phrase, PhraseHits, RecallStore,
+    ReflectionCommit, SessionFilter, SessionStore, StoreError, StoredVector, TimelineItem, UserRecord,
+    VectorCoverage, VectorStore,
 };
 use memory::sessions::{CloseTrigger, Session, SessionPolicy};
 use memory::text::index_terms;

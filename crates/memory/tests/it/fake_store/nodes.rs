@@ -124,28 +124,6 @@ impl NodeStore for FakeStore {
         found.sort_unstable_by_key(|stored| stored.revision);
         Ok(found)
     }
-    async fn last_revision(
-        &self,
-        scope: &Scope,
-        corpus: Corpus,
-        fingerprint: &str,
-    ) -> Result<i64, StoreError> {
-        Ok(self.data().vectors(scope, corpus, fingerprint).map(|stored| stored.revision).max().unwrap_or(0))
-    }
-    async fn newest_vectors(
-        &self,
-        scope: &Scope,
-        corpus: Corpus,
-        fingerprint: &str,
-        before: Option<i64>,
-        limit: u32,
-    ) -> Result<Vec<StoredVector>, StoreError> {
-        let data = self.data();
-        let older = |stored: &&StoredVector| before.is_none_or(|before| stored.seq < before);
-        let mut found: Vec<&StoredVector> = data.vectors(scope, corpus, fingerprint).filter(older).collect();
-        found.sort_unstable_by_key(|stored| std::cmp::Reverse(stored.seq));
-        Ok(found.into_iter().take(limit as usize).cloned().collect())
-    }
     async fn vectors_numbered(
         &self,
         scope: &Scope,
@@ -179,5 +157,31 @@ impl NodeStore for FakeStore {
         _limit: u32,
     ) -> Result<Vec<(Timestamp, TimelineItem)>, StoreError> {
         refused()
+    }
+}
+
+#[async_trait]
+impl RecallStore for FakeStore {
+    async fn last_revision(
+        &self,
+        scope: &Scope,
+        corpus: Corpus,
+        fingerprint: &str,
+    ) -> Result<i64, StoreError> {
+        Ok(self.data().vectors(scope, corpus, fingerprint).map(|stored| stored.revision).max().unwrap_or(0))
+    }
+    async fn newest_vectors(
+        &self,
+        scope: &Scope,
+        corpus: Corpus,
+        fingerprint: &str,
+        before: Option<i64>,
+        limit: u32,
+    ) -> Result<Vec<StoredVector>, StoreError> {
+        let data = self.data();
+        let older = |stored: &&StoredVector| before.is_none_or(|before| stored.seq < before);
+        let mut found: Vec<&StoredVector> = data.vectors(scope, corpus, fingerprint).filter(older).collect();
+        found.sort_unstable_by_key(|stored| std::cmp::Reverse(stored.seq));
+        Ok(found.into_iter().take(limit as usize).cloned().collect())
     }
 }
