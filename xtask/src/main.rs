@@ -1,6 +1,7 @@
 //! The project's own automation: `cargo xtask <command>`.
 
 mod tidy;
+mod budgets;
 
 use std::env;
 use std::path::Path;
@@ -12,6 +13,8 @@ const USAGE: &str = "\
 Usage: cargo xtask <command>
 
   tidy                 checks the rules of the house that neither compiler nor clippy knows
+  budgets [FILE]       runs the benches and compares their figures with the budgets (or reads what they printed
+                       into FILE), and draws how recall grows into docs/growth.svg
   release-migrations   records the hash of every migration that is about to be released";
 
 fn main() -> Result<ExitCode> {
@@ -20,6 +23,8 @@ fn main() -> Result<ExitCode> {
         Path::new(env!("CARGO_MANIFEST_DIR")).parent().context("xtask lies in the workspace's root")?;
     match arguments.iter().map(String::as_str).collect::<Vec<_>>()[..] {
         ["tidy"] => tidy::run(root),
+        ["budgets"] => budgets::run(root, None),
+        ["budgets", file] => budgets::run(root, Some(Path::new(file))),
         ["release-migrations"] => tidy::migrations::release(root).map(|()| ExitCode::SUCCESS),
         ["help" | "--help" | "-h"] => {
             println!("{USAGE}");

@@ -12,7 +12,7 @@ use crate::ledger::{ModelCall, Receipt};
 use crate::messages::{Message, Role, Turn};
 use crate::mood::Mood;
 use crate::nodes::{Evidence, NewNode, Node, NodeKind, RejectedMemory, Subject};
-use crate::ports::{CorrectionStore, Embedding, ForgetStore, VectorStore};
+use crate::ports::{CorrectionStore, Embedding, ForgetStore, RecallStore, VectorStore};
 use crate::scope::{PersonaId, Scope, UserId};
 use crate::sessions::{CloseTrigger, Session, SessionPolicy, SessionStatus};
 
@@ -754,6 +754,7 @@ pub trait Store:
     + MessageStore
     + SessionStore
     + NodeStore
+    + RecallStore
     + EntityStore
     + LedgerStore
     + CorrectionStore
@@ -767,6 +768,7 @@ impl<T> Store for T where
         + MessageStore
         + SessionStore
         + NodeStore
+        + RecallStore
         + EntityStore
         + LedgerStore
         + CorrectionStore

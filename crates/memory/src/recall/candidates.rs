@@ -1,20 +1,29 @@
 //! What recall looks at: fetched once, in a bounded number of questions to the store.
+//!
+//! Words and vectors lead to some two hundred and fifty numbers, and most of them fall. So what each node can be worth
+//! at most is told first, without its row: by the phrases that the index named it for, and by the codes of its vector.
+//! Rows are fetched of those that may enter, exact vectors of those that the choice turns on.
 
-use std::collections::{BTreeSet, HashMap, HashSet};
+use std::collections::{BTreeMap, BTreeSet, HashMap, HashSet};
+use std::ops::RangeInclusive;
+use std::sync::OnceLock;
 
+use futures_util::try_join;
 use jiff::Timestamp;
 
 use super::RecallRequest;
 use super::graph::walk;
 use super::named::named_entities;
 use super::query::Query;
-use super::score::{Circumstances, text_vector_relevance, text_word_relevance};
+use super::score::{Circumstances, PATH_WAIVER, score_node, text_vector_relevance, vector_relevance};
+use super::select::{Scored, undecided};
 use super::settings::RecallSettings;
-use super::words::{IndexedText, WordStatistics, find_words};
+use super::words::{IndexedText, WeighedTerms, WordHits, find_words};
 use crate::entities::Entity;
 use crate::identifiers::EntityId;
-use crate::ports::{Corpus, FillingEdge, IndexedNode, Store, StoreError, StoredVector};
-use crate::vector_index::VectorIndex;
+use crate::ports::{Corpus, EdgeReach, FillingEdge, IndexedNode, Store, StoreError, StoredVector};
+use crate::text::fold;
+use crate::vector_index::{LoadedVectors, VectorIndex};
 
 /// Nodes that are looked at for their words.
 const WORD_CANDIDATES: usize = 200;
@@ -28,30 +37,47 @@ const DOUBTS_MAX: u32 = 2;
 const TIME_CANDIDATES: u32 = 100;
 /// Times of one text that are looked up.
 const NAMED_TIMES_MAX: usize = 8;
-/// Evidence edges fetched per round.
-const EDGES_MAX: u32 = 1_000;
-/// Rounds of following edges. A path of three steps has at most six edges; half of them are met from either end.
-const EDGE_ROUNDS: usize = 3;
-/// Nodes whose edges are followed in one round.
-const FRONTIER_MAX: usize = 300;
+/// Nodes that are shown though they can't enter, the best: so that a person sees what fell.
+const FALLEN_SHOWN: usize = 30;
+/// How evidence edges are followed: a path of three steps has at most six edges; half of them are met from either end.
+const EDGE_REACH: EdgeReach = EdgeReach { rounds: 3, nodes_max: 300, edges_max: 1_000 };
+/// Rows from which on they are read in two halves.
+const HALVED_FROM: usize = 64;
+/// How often the search for near vectors is repeated when rows that it found turn out to be deleted.
+const SEARCHES_MAX: usize = 3;
 
 /// A node with all that its score needs.
 #[derive(Clone, Debug)]
 pub(super) struct NodeCandidate {
     pub(super) indexed: IndexedNode,
+    /// Its exact vector; none where it has none, or where nothing turns on it.
     pub(super) vector: Option<Vec<f32>>,
+    /// Between which values V lies; a single one where it is exact.
+    pub(super) nearness: RangeInclusive<f64>,
     pub(super) known: Circumstances,
+    folded: OnceLock<String>,
+}
+
+impl NodeCandidate {
+    /// Its text in the form in which texts are compared.
+    pub(super) fn folded(&self) -> &str {
+        self.folded.get_or_init(|| fold(&self.indexed.node.description))
+    }
+
+    pub(super) fn is_exact(&self) -> bool {
+        self.nearness.start() == self.nearness.end()
+    }
 }
 
 /// All nodes that recall looks at, and whom the text names.
 #[derive(Clone, Debug, Default)]
 pub(super) struct NodeCandidates {
-    pub(super) nodes: Vec<NodeCandidate>,
+    pub(super) nodes: Vec<Scored>,
     pub(super) entities: Vec<Entity>,
     pub(super) in_doubt: Vec<(Entity, Entity)>,
 }
 
-/// Fetches the nodes that words, vectors, entities, times and evidence edges lead to.
+/// Fetches and scores the nodes that words, vectors, entities, times and evidence edges lead to.
 pub(super) async fn fetch_nodes(
     store: &dyn Store,
     index: &VectorIndex,
@@ -63,60 +89,71 @@ pub(super) async fn fetch_nodes(
     let scope = &request.scope;
     // Of a long message the newest sentence matters most.
     let terms = query.sentences.iter().rev().flat_map(|sentence| &sentence.terms);
-    let words = find_words(store, scope, Corpus::Nodes, terms, WORD_CANDIDATES).await?;
-    let near = nearest(store, index, request, query).await?;
-    let entities = named_entities(store, scope, &request.text).await?;
-    let ids: Vec<EntityId> = entities.iter().map(|entity| entity.id).collect();
-    let anchored = linked_to(store, request, &ids).await?;
-    let in_doubt = match ids.as_slice() {
-        [] => Vec::new(),
-        ids => store.entities_in_doubt(scope, Some(ids), DOUBTS_MAX).await?,
-    };
-    let timely = within_named_times(store, request, settings, occasions).await?;
-
-    let seqs: BTreeSet<i64> =
-        words.seqs.iter().chain(&near).chain(&anchored).chain(&timely).copied().collect();
-    let mut fetch = Fetch { store, request, query, statistics: &words.statistics, nodes: HashMap::new() };
-    fetch.load(seqs).await?;
-    let edges = fetch.follow_edges(settings).await?;
-    let hits = fetch.hits(settings);
-    let paths = walk(&edges, &hits, request.now, settings.half_life_days);
-    let mut nodes: Vec<NodeCandidate> = fetch.nodes.into_values().collect();
-    for node in &mut nodes {
-        let seq = node.indexed.node.seq;
-        node.known.path = paths.get(&seq).copied().unwrap_or(0.0);
-        node.known.anchored = anchored.contains(&seq);
-        node.known.time_match = timely.contains(&seq);
+    let (words, (vectors, near), named, timely) = try_join!(
+        find_words(store, scope, Corpus::Nodes, terms, WORD_CANDIDATES),
+        search_vectors(store, index, request, query),
+        named(store, request),
+        within_named_times(store, request, settings, occasions),
+    )?;
+    let Named { entities, anchored, in_doubt } = named;
+    let sentences = query.sentences.iter().map(|sentence| words.statistics.weigh(&sentence.terms)).collect();
+    let mut fetch =
+        Fetch { store, settings, request, query, words: &words, sentences, vectors, nodes: BTreeMap::new() };
+    let sure: HashSet<i64> = anchored.union(&timely).copied().collect();
+    let edges = fetch.look(&sure, near).await?;
+    let paths = fetch.follow(&edges).await?;
+    for (seq, node) in &mut fetch.nodes {
+        node.known.path = paths.get(seq).copied().unwrap_or(0.0);
+        node.known.anchored = anchored.contains(seq);
+        node.known.time_match = timely.contains(seq);
     }
+    let nodes = fetch.decide().await?;
     Ok(NodeCandidates { nodes, entities, in_doubt })
 }
 
-async fn nearest(
+/// The vectors of the nodes, and the first search among them: it is done while the store looks words up.
+async fn search_vectors(
     store: &dyn Store,
     index: &VectorIndex,
     request: &RecallRequest,
     query: &Query,
-) -> Result<HashSet<i64>, StoreError> {
-    let mut near = HashSet::new();
-    let Some(fingerprint) = &query.fingerprint else { return Ok(near) };
-    for vector in query.vectors() {
-        let found = index
-            .nearest(store, &request.scope, Corpus::Nodes, fingerprint, vector, VECTOR_CANDIDATES)
-            .await?;
-        near.extend(found.into_iter().map(|(seq, _)| seq));
-    }
-    Ok(near)
+) -> Result<(Option<LoadedVectors>, HashSet<i64>), StoreError> {
+    let Some(fingerprint) = query.fingerprint.as_deref().filter(|_| query.vectors().next().is_some()) else {
+        return Ok((None, HashSet::new()));
+    };
+    let loaded = index.load(store, &request.scope, Corpus::Nodes, fingerprint).await?;
+    let near = nearest(&loaded, query);
+    Ok((Some(loaded), near))
 }
 
-async fn linked_to(
-    store: &dyn Store,
-    request: &RecallRequest,
-    entities: &[EntityId],
-) -> Result<HashSet<i64>, StoreError> {
-    if entities.is_empty() {
-        return Ok(HashSet::new());
+fn nearest(loaded: &LoadedVectors, query: &Query) -> HashSet<i64> {
+    let vectors: Vec<&[f32]> = query.vectors().collect();
+    loaded.nearest_to_each(&vectors, VECTOR_CANDIDATES).into_iter().flatten().collect()
+}
+
+/// Whom the text names.
+#[derive(Default)]
+struct Named {
+    entities: Vec<Entity>,
+    /// The nodes about them.
+    anchored: HashSet<i64>,
+    /// Of whom it is not known whether they are one.
+    in_doubt: Vec<(Entity, Entity)>,
+}
+
+/// The entities that the text names, and the nodes about them.
+async fn named(store: &dyn Store, request: &RecallRequest) -> Result<Named, StoreError> {
+    let scope = &request.scope;
+    let entities = named_entities(store, scope, &request.text).await?;
+    let ids: Vec<EntityId> = entities.iter().map(|entity| entity.id).collect();
+    if ids.is_empty() {
+        return Ok(Named::default());
     }
-    Ok(store.nodes_linked_to(&request.scope, entities, LINKED_CANDIDATES).await?.into_iter().collect())
+    let (linked, in_doubt) = try_join!(
+        store.nodes_linked_to(scope, &ids, LINKED_CANDIDATES),
+        store.entities_in_doubt(scope, Some(&ids), DOUBTS_MAX),
+    )?;
+    Ok(Named { entities, anchored: linked.into_iter().collect(), in_doubt })
 }
 
 /// Nodes that happened at a time that the text names, or on the day of an occasion that it speaks of.
@@ -135,90 +172,213 @@ async fn within_named_times(
     Ok(timely)
 }
 
-/// The nodes loaded so far.
+/// The nodes fetched so far.
 struct Fetch<'a> {
     store: &'a dyn Store,
+    settings: &'a RecallSettings,
     request: &'a RecallRequest,
     query: &'a Query,
-    statistics: &'a WordStatistics,
-    nodes: HashMap<i64, NodeCandidate>,
+    words: &'a WordHits,
+    sentences: Vec<WeighedTerms<'a>>,
+    vectors: Option<LoadedVectors>,
+    nodes: BTreeMap<i64, NodeCandidate>,
 }
 
 impl Fetch<'_> {
-    /// Loads rows and vectors and computes both relevances.
-    async fn load(&mut self, seqs: BTreeSet<i64>) -> Result<(), StoreError> {
-        let seqs: Vec<i64> = seqs.into_iter().filter(|seq| !self.nodes.contains_key(seq)).collect();
-        if seqs.is_empty() {
-            return Ok(());
+    /// Fetches what may enter by itself, by its surroundings (`sure`), or along the evidence edges around all of them,
+    /// which are given.
+    async fn look(
+        &mut self,
+        sure: &HashSet<i64>,
+        mut near: HashSet<i64>,
+    ) -> Result<Vec<FillingEdge>, StoreError> {
+        let (store, scope) = (self.store, &self.request.scope);
+        let mut edges = None;
+        for _ in 0..SEARCHES_MAX {
+            let seqs: BTreeSet<i64> = self.words.seqs.iter().chain(sure).chain(&near).copied().collect();
+            let seqs = Vec::from_iter(seqs);
+            let (wanted, nearness) = self.worth_fetching(&seqs, sure);
+            if edges.is_none() {
+                let (rows, found) =
+                    try_join!(self.rows(&wanted), store.edges_around(scope, &seqs, EDGE_REACH))?;
+                self.take(rows, &nearness);
+                edges = Some(found);
+            } else {
+                let new: Vec<i64> =
+                    wanted.iter().copied().filter(|seq| !self.nodes.contains_key(seq)).collect();
+                self.take(self.rows(&new).await?, &nearness);
+            }
+            let missing = wanted.iter().filter(|seq| near.contains(seq) && !self.nodes.contains_key(seq));
+            if !self.forget_deleted(missing.copied().collect()).await? {
+                break;
+            }
+            near = self.vectors.as_ref().map(|loaded| nearest(loaded, self.query)).unwrap_or_default();
         }
-        let scope = &self.request.scope;
-        let mut vectors: HashMap<i64, StoredVector> = HashMap::new();
-        if let Some(fingerprint) =
-            self.query.fingerprint.as_deref().filter(|_| self.query.vectors().next().is_some())
-        {
-            let stored = self.store.vectors_numbered(scope, Corpus::Nodes, fingerprint, &seqs).await?;
-            vectors.extend(stored.into_iter().map(|stored| (stored.seq, stored)));
+        Ok(edges.unwrap_or_default())
+    }
+
+    /// Many rows are read in two halves, side by side.
+    async fn rows(&self, seqs: &[i64]) -> Result<Vec<IndexedNode>, StoreError> {
+        let (store, scope) = (self.store, &self.request.scope);
+        if seqs.len() < HALVED_FROM {
+            return store.nodes_numbered(scope, seqs).await;
         }
-        for mut indexed in self.store.nodes_numbered(scope, &seqs).await? {
-            let stored = vectors.remove(&indexed.node.seq);
-            // That of the model that is asked, which may not be the one whose vector was written last.
-            indexed.readability = stored.as_ref().map(|stored| stored.readability).or(indexed.readability);
-            let vector = stored.map(|stored| stored.vector);
+        let (first, second) = seqs.split_at(seqs.len() / 2);
+        let (mut rows, others) =
+            try_join!(store.nodes_numbered(scope, first), store.nodes_numbered(scope, second))?;
+        rows.extend(others);
+        Ok(rows)
+    }
+
+    /// Those of the nodes that may enter, and the best of the others; and between which values V of each lies.
+    fn worth_fetching(
+        &self,
+        seqs: &[i64],
+        sure: &HashSet<i64>,
+    ) -> (Vec<i64>, HashMap<i64, RangeInclusive<f64>>) {
+        let nearness = self.nearness(seqs);
+        let bound = self.words.bound(&self.sentences);
+        let at_most = |seq: &i64| nearness.get(seq).map_or(0.0, |v| *v.end()).max(bound.at_most(*seq));
+        let (mut wanted, mut falling) = (Vec::new(), Vec::new());
+        for seq in seqs {
+            match at_most(seq) {
+                _ if sure.contains(seq) => wanted.push(*seq),
+                relevance if relevance >= self.settings.min_relevance => wanted.push(*seq),
+                relevance => falling.push((relevance, *seq)),
+            }
+        }
+        falling.sort_unstable_by(|a, b| b.0.total_cmp(&a.0).then(b.1.cmp(&a.1)));
+        wanted.extend(falling.into_iter().take(FALLEN_SHOWN).map(|(_, seq)| seq));
+        wanted.sort_unstable();
+        (wanted, nearness)
+    }
+
+    /// Between which values V lies, for the nodes with a vector of a readable text.
+    fn nearness(&self, seqs: &[i64]) -> HashMap<i64, RangeInclusive<f64>> {
+        let mut nearness: HashMap<i64, RangeInclusive<f64>> = HashMap::new();
+        let Some(loaded) = &self.vectors else { return nearness };
+        for vector in self.query.vectors() {
+            for (seq, cosine) in seqs.iter().zip(loaded.cosines(vector, seqs)) {
+                let Some(cosine) = cosine else { continue };
+                let [low, high] =
+                    [cosine.start(), cosine.end()].map(|&cosine| vector_relevance(f64::from(cosine)));
+                let known = nearness.entry(*seq).or_insert(0.0..=0.0);
+                *known = known.start().max(low)..=known.end().max(high);
+            }
+        }
+        nearness
+    }
+
+    fn take(&mut self, rows: Vec<IndexedNode>, nearness: &HashMap<i64, RangeInclusive<f64>>) {
+        for indexed in rows {
+            let seq = indexed.node.seq;
+            let nearness = nearness.get(&seq).cloned().unwrap_or(0.0..=0.0);
             let text = IndexedText::new(&indexed.terms);
-            let known = Circumstances {
-                vector: text_vector_relevance(self.query, vector.as_deref(), indexed.readability),
-                words: text_word_relevance(self.query, self.statistics, &text),
-                ..Circumstances::default()
-            };
-            self.nodes.insert(indexed.node.seq, NodeCandidate { indexed, vector, known });
+            let words = self.sentences.iter().map(|sentence| sentence.relevance(&text)).fold(0.0, f64::max);
+            let vector = f64::midpoint(*nearness.start(), *nearness.end());
+            let known = Circumstances { vector, words, ..Circumstances::default() };
+            self.nodes.insert(
+                seq,
+                NodeCandidate { indexed, vector: None, nearness, known, folded: OnceLock::new() },
+            );
+        }
+    }
+
+    /// Takes deleted nodes out of the vectors at hand; says whether there were any.
+    async fn forget_deleted(&self, missing: Vec<i64>) -> Result<bool, StoreError> {
+        let (Some(loaded), Some(fingerprint), false) =
+            (&self.vectors, &self.query.fingerprint, missing.is_empty())
+        else {
+            return Ok(false);
+        };
+        // What is not there is replaced by something newer, or deleted.
+        let scope = &self.request.scope;
+        let there = self.store.vectors_numbered(scope, Corpus::Nodes, fingerprint, &missing).await?;
+        let there: HashSet<i64> = there.into_iter().map(|stored| stored.seq).collect();
+        let any = there.len() < missing.len();
+        loaded.remove(missing.into_iter().filter(|seq| !there.contains(seq)));
+        Ok(any)
+    }
+
+    /// Gives each node's strongest evidence path, after it has fetched what a fresh enough one leads to, so that it may
+    /// enter without relevance of its own.
+    async fn follow(&mut self, edges: &[FillingEdge]) -> Result<HashMap<i64, f64>, StoreError> {
+        let strongest = |hits: &[i64]| walk(edges, hits, self.request.now, self.settings.half_life_days);
+        self.make_exact(self.doubtful_hits()).await?;
+        let hits = self.hits();
+        let reached = strongest(&hits);
+        let fresh = reached.iter().filter(|(_, strength)| **strength >= PATH_WAIVER).map(|(seq, _)| *seq);
+        let mut seqs: Vec<i64> = fresh.filter(|seq| !self.nodes.contains_key(seq)).collect();
+        if seqs.is_empty() {
+            return Ok(reached);
+        }
+        seqs.sort_unstable();
+        let nearness = self.nearness(&seqs);
+        let rows = self.store.nodes_numbered(&self.request.scope, &seqs).await?;
+        self.take(rows, &nearness);
+        self.make_exact(self.doubtful_hits()).await?;
+        let with_reached = self.hits();
+        Ok(if with_reached == hits { reached } else { strongest(&with_reached) })
+    }
+
+    /// Nodes that the query itself hits or does not, as their exact vectors tell.
+    fn doubtful_hits(&self) -> Vec<i64> {
+        let floor = self.settings.min_relevance;
+        let doubtful = |node: &&NodeCandidate| {
+            node.known.words < floor && *node.nearness.start() < floor && *node.nearness.end() >= floor
+        };
+        let nodes = self.nodes.values().filter(doubtful).filter(|node| !node.is_exact());
+        nodes.map(|node| node.indexed.node.seq).collect()
+    }
+
+    /// Numbers of the nodes that the query itself hits.
+    fn hits(&self) -> Vec<i64> {
+        let relevant =
+            |node: &&NodeCandidate| node.known.vector.max(node.known.words) >= self.settings.min_relevance;
+        self.nodes.values().filter(relevant).map(|node| node.indexed.node.seq).collect()
+    }
+
+    /// Fetches the exact vectors of these nodes.
+    async fn make_exact(&mut self, seqs: Vec<i64>) -> Result<(), StoreError> {
+        let Some(fingerprint) = self.query.fingerprint.as_deref().filter(|_| !seqs.is_empty()) else {
+            return Ok(());
+        };
+        let scope = &self.request.scope;
+        let stored = self.store.vectors_numbered(scope, Corpus::Nodes, fingerprint, &seqs).await?;
+        let mut vectors: HashMap<i64, StoredVector> =
+            stored.into_iter().map(|stored| (stored.seq, stored)).collect();
+        for seq in seqs {
+            let Some(node) = self.nodes.get_mut(&seq) else { continue };
+            let stored = vectors.remove(&seq);
+            // That of the model that is asked, which may not be the one whose vector was written last.
+            node.indexed.readability =
+                stored.as_ref().map(|stored| stored.readability).or(node.indexed.readability);
+            node.vector = stored.map(|stored| stored.vector);
+            let exact = text_vector_relevance(self.query, node.vector.as_deref(), node.indexed.readability);
+            node.known.vector = exact;
+            node.nearness = exact..=exact;
         }
         Ok(())
     }
 
-    /// Numbers of the nodes that the query itself hits.
-    fn hits(&self, settings: &RecallSettings) -> Vec<i64> {
-        let relevant =
-            |node: &&NodeCandidate| node.known.vector.max(node.known.words) >= settings.min_relevance;
-        self.nodes.values().filter(relevant).map(|node| node.indexed.node.seq).collect()
-    }
-
-    /// Fetches the evidence edges around the nodes, and loads what lies one step from a hit.
-    async fn follow_edges(&mut self, settings: &RecallSettings) -> Result<Vec<FillingEdge>, StoreError> {
-        let mut edges: Vec<FillingEdge> = Vec::new();
-        let mut followed: HashSet<i64> = HashSet::new();
-        let mut frontier: Vec<i64> = self.nodes.keys().copied().collect();
-        for _ in 0..EDGE_ROUNDS {
-            frontier.sort_unstable_by(|a, b| b.cmp(a));
-            frontier.truncate(FRONTIER_MAX);
-            if frontier.is_empty() {
+    /// Scores the nodes; those that the choice turns on have their exact vectors then.
+    async fn decide(mut self) -> Result<Vec<Scored>, StoreError> {
+        loop {
+            let at_most = self.nodes.values().map(|node| {
+                let known = Circumstances { vector: *node.nearness.end(), ..node.known };
+                (node, score_node(&node.indexed.node, known, self.request.now, self.settings))
+            });
+            let seqs = undecided(at_most.collect(), self.settings);
+            if seqs.is_empty() {
                 break;
             }
-            followed.extend(&frontier);
-            let found = self.store.filling_edges(&self.request.scope, &frontier, EDGES_MAX).await?;
-            let ends: BTreeSet<i64> =
-                found.iter().flat_map(|edge| [edge.thought_seq, edge.event_seq]).collect();
-            frontier = ends.into_iter().filter(|seq| !followed.contains(seq)).collect();
-            edges.extend(found);
+            self.make_exact(seqs).await?;
         }
-        edges.sort_unstable_by_key(|edge| (edge.thought_seq, edge.event_seq));
-        edges.dedup();
-        let reached = walk_one_step(&edges, &self.hits(settings), self.request.now, settings);
-        self.load(reached).await?;
-        Ok(edges)
+        let (now, settings): (Timestamp, _) = (self.request.now, self.settings);
+        let scored = self.nodes.into_values().map(|candidate| {
+            let score = score_node(&candidate.indexed.node, candidate.known, now, settings);
+            Scored { candidate, score }
+        });
+        Ok(scored.collect())
     }
-}
-
-/// Nodes that a fresh enough evidence path leads to, so that they may enter without relevance of their own.
-fn walk_one_step(
-    edges: &[FillingEdge],
-    hits: &[i64],
-    now: Timestamp,
-    settings: &RecallSettings,
-) -> BTreeSet<i64> {
-    let reached = walk(edges, hits, now, settings.half_life_days);
-    reached
-        .into_iter()
-        .filter(|(_, strength)| *strength >= super::score::PATH_WAIVER)
-        .map(|(seq, _)| seq)
-        .collect()
 }

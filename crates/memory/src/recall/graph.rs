@@ -20,11 +20,11 @@ pub(super) fn decay(at: Timestamp, now: Timestamp, half_life_days: f64) -> f64 {
     (-days.max(0.0) / half_life_days).exp2()
 }
 
-/// A step from one node to another.
+/// A step from one node to another, by their places.
 #[derive(Clone, Copy, Debug)]
 struct Step {
-    from: i64,
-    to: i64,
+    from: usize,
+    to: usize,
     strength: f64,
 }
 
@@ -35,8 +35,9 @@ struct Reach {
     strength: f64,
 }
 
-/// The two strongest paths to a node from different hits: the second serves where the first comes from the node itself.
-type Reached = HashMap<i64, Vec<Reach>>;
+/// The two strongest paths to a node from different hits, the stronger first: the second serves where the first comes
+/// from the node itself.
+type Reached = [Option<Reach>; 2];
 
 /// g of each node: the strength of the strongest evidence path (at most [`STEPS_MAX`] steps) from it to a hit other
 /// than itself. A step is an event and its thought, or two events under one thought, with the strength
@@ -48,57 +49,77 @@ pub(super) fn walk(
     now: Timestamp,
     half_life_days: f64,
 ) -> HashMap<i64, f64> {
-    let steps = steps(edges, now, half_life_days);
-    let mut frontier: Reached = hits.iter().map(|&hit| (hit, vec![Reach { hit, strength: 1.0 }])).collect();
-    let mut strongest: HashMap<i64, f64> = HashMap::new();
+    let mut nodes: Vec<i64> = edges.iter().flat_map(|edge| [edge.thought_seq, edge.event_seq]).collect();
+    nodes.sort_unstable();
+    nodes.dedup();
+    let place = |seq: i64| nodes.binary_search(&seq).ok();
+    let steps = steps(edges, place, now, half_life_days);
+    let mut frontier: Vec<Reached> = vec![[None; 2]; nodes.len()];
+    // A hit without an edge leads nowhere.
+    for (place, &hit) in hits.iter().filter_map(|hit| Some((place(*hit)?, hit))) {
+        frontier[place][0] = Some(Reach { hit, strength: 1.0 });
+    }
+    let mut strongest: Vec<f64> = vec![0.0; nodes.len()];
     for length in 1..=STEPS_MAX {
         let worth = if length == 1 { 1.0 } else { FURTHER_STEP };
-        let mut next: Reached = HashMap::new();
+        let mut next: Vec<Reached> = vec![[None; 2]; nodes.len()];
         for step in &steps {
-            for reach in frontier.get(&step.from).into_iter().flatten() {
-                let reach = Reach { hit: reach.hit, strength: reach.strength * step.strength * worth };
-                keep_two(next.entry(step.to).or_default(), reach);
+            for reach in frontier[step.from].into_iter().flatten() {
+                let strength = reach.strength * step.strength * worth;
+                keep_two(&mut next[step.to], Reach { hit: reach.hit, strength });
             }
         }
-        for (&node, reaches) in &next {
-            for reach in reaches.iter().filter(|reach| reach.hit != node) {
-                let known = strongest.entry(node).or_insert(0.0);
-                *known = known.max(reach.strength);
-            }
+        for ((node, reaches), known) in nodes.iter().zip(&next).zip(&mut strongest) {
+            let others = reaches.iter().flatten().filter(|reach| reach.hit != *node);
+            *known = others.map(|reach| reach.strength).fold(*known, f64::max);
         }
         frontier = next;
     }
-    strongest
+    nodes.into_iter().zip(strongest).filter(|(_, strength)| *strength > 0.0).collect()
 }
 
-fn keep_two(reaches: &mut Vec<Reach>, new: Reach) {
-    match reaches.iter_mut().find(|reach| reach.hit == new.hit) {
-        Some(known) => known.strength = known.strength.max(new.strength),
-        None => reaches.push(new),
-    }
-    reaches.sort_unstable_by(|a, b| b.strength.total_cmp(&a.strength).then(b.hit.cmp(&a.hit)));
-    reaches.truncate(2);
-}
-
-fn steps(edges: &[FillingEdge], now: Timestamp, half_life_days: f64) -> Vec<Step> {
-    let mut by_thought: HashMap<i64, Vec<&FillingEdge>> = HashMap::new();
-    for edge in edges {
-        by_thought.entry(edge.thought_seq).or_default().push(edge);
-    }
-    let mut steps = Vec::new();
-    let mut connect = |a: i64, b: i64, strength: f64| {
-        steps.push(Step { from: a, to: b, strength });
-        steps.push(Step { from: b, to: a, strength });
-    };
-    for (thought, mut events) in by_thought {
-        events.sort_unstable_by_key(|edge| std::cmp::Reverse((edge.created_at, edge.event_seq)));
-        for edge in &events {
-            connect(edge.event_seq, thought, decay(edge.created_at, now, half_life_days));
+/// Stronger paths first, then those from the greater hit.
+fn keep_two(known: &mut Reached, new: Reach) {
+    let stronger = |a: Reach, b: Reach| a.strength.total_cmp(&b.strength).then(a.hit.cmp(&b.hit)).is_gt();
+    let [first, second] = *known;
+    *known = match (first, second) {
+        (Some(first), second) if first.hit == new.hit => {
+            [Some(if stronger(new, first) { new } else { first }), second]
         }
-        for (at, newer) in events.iter().take(SIBLINGS_MAX).enumerate() {
-            for older in events.iter().take(SIBLINGS_MAX).skip(at + 1) {
-                connect(newer.event_seq, older.event_seq, decay(newer.created_at, now, half_life_days));
-            }
+        (Some(first), _) if stronger(new, first) => [Some(new), Some(first)],
+        (Some(first), Some(second)) => [Some(first), Some(if stronger(new, second) { new } else { second })],
+        (Some(first), None) => [Some(first), Some(new)],
+        (None, _) => [Some(new), None],
+    };
+}
+
+fn steps(
+    edges: &[FillingEdge],
+    place: impl Fn(i64) -> Option<usize>,
+    now: Timestamp,
+    half_life_days: f64,
+) -> Vec<Step> {
+    let mut edges: Vec<&FillingEdge> = edges.iter().collect();
+    edges.sort_unstable_by_key(|edge| {
+        (edge.thought_seq, std::cmp::Reverse((edge.created_at, edge.event_seq)))
+    });
+    let mut steps = Vec::new();
+    for events in edges.chunk_by(|a, b| a.thought_seq == b.thought_seq) {
+        let Some(thought) = events.first().and_then(|edge| place(edge.thought_seq)) else { continue };
+        let places: Vec<(usize, f64)> = events
+            .iter()
+            .filter_map(|edge| Some((place(edge.event_seq)?, decay(edge.created_at, now, half_life_days))))
+            .collect();
+        let mut connect = |a: usize, b: usize, strength: f64| {
+            steps.push(Step { from: a, to: b, strength });
+            steps.push(Step { from: b, to: a, strength });
+        };
+        for &(event, strength) in &places {
+            connect(event, thought, strength);
+        }
+        let siblings = &places[..places.len().min(SIBLINGS_MAX)];
+        for (at, &(newer, strength)) in siblings.iter().enumerate() {
+            siblings[at + 1..].iter().for_each(|&(older, _)| connect(newer, older, strength));
         }
     }
     steps

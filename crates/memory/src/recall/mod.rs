@@ -2,7 +2,7 @@
 //!
 //! [`recall`] walks: the message becomes a [`Query`] → candidates are fetched by words, vectors, named entities, named
 //! times and evidence edges → [`score`] gives each its number → the best are selected → verbatim passages are added, and
-//! what is pinned. After the fetch everything is pure.
+//! what is pinned. The store is asked a bounded number of times, whatever the past holds.
 
 mod query;
 mod question;
@@ -122,11 +122,7 @@ pub async fn recall(
     let fetch = milliseconds(started);
 
     let started = Instant::now();
-    let scored = nodes.into_iter().map(|candidate| {
-        let score = score::score_node(&candidate.indexed.node, candidate.known, request.now, settings);
-        select::Scored { candidate, score }
-    });
-    let (nodes, mut candidates) = select::select(scored.collect(), settings);
+    let (nodes, mut candidates) = select::select(nodes, settings);
     let support = absence::support(&candidates, best_message);
     let nothing_found = absence::nothing_found(&query, support, &nodes, settings);
     candidates.extend(messages);

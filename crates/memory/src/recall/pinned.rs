@@ -1,10 +1,14 @@
 //! What is in every prompt, whatever the text.
 
+use std::cmp::{Ordering, Reverse};
+use std::collections::HashMap;
+
+use futures_util::try_join;
 use jiff::Timestamp;
 
 use super::graph::decay;
 use crate::nodes::{IMPACT_MAX, Node, NodeKind, Subject};
-use crate::ports::{Store, StoreError};
+use crate::ports::{About, NodeOutline, Store, StoreError};
 use crate::scope::Scope;
 use crate::sessions::Session;
 
@@ -43,49 +47,114 @@ pub(super) async fn fetch_pinned(
     now: Timestamp,
     half_life_days: f64,
 ) -> Result<Pinned, StoreError> {
-    let everybody = [Subject::User, Subject::Persona, Subject::Shared];
-    let about_user = store
-        .nodes_about(scope, NodeKind::Thought, &[Subject::User, Subject::Shared], THOUGHTS_LOOKED_AT)
-        .await?;
-    let about_self =
-        store.nodes_about(scope, NodeKind::Thought, &[Subject::Persona], THOUGHTS_LOOKED_AT).await?;
-    let intentions = store.nodes_about(scope, NodeKind::Intention, &everybody, INTENTIONS).await?;
-    let expectations =
-        store.nodes_about(scope, NodeKind::Expectation, &everybody, EXPECTATIONS_LOOKED_AT).await?;
-    let mut events = store.nodes_about(scope, NodeKind::Event, &everybody, EVENTS).await?;
-    events.retain(|event| event.pinned);
+    let everybody = vec![Subject::User, Subject::Persona, Subject::Shared];
+    let user = vec![Subject::User, Subject::Shared];
+    let wanted = [
+        About { kind: NodeKind::Thought, subjects: user, limit: THOUGHTS_LOOKED_AT },
+        About { kind: NodeKind::Thought, subjects: vec![Subject::Persona], limit: THOUGHTS_LOOKED_AT },
+        About { kind: NodeKind::Intention, subjects: everybody.clone(), limit: INTENTIONS },
+        About { kind: NodeKind::Expectation, subjects: everybody.clone(), limit: EXPECTATIONS_LOOKED_AT },
+        About { kind: NodeKind::Event, subjects: everybody, limit: EVENTS },
+    ];
+    let (outlines, summaries) =
+        try_join!(store.outlines_about(scope, &wanted), store.summarised_sessions(scope, SUMMARIES))?;
+    let weight = |outline: &NodeOutline| Some(Weight::new(outline, now, half_life_days));
+    let due = |outline: &NodeOutline| Some(due(outline)).filter(|due| *due >= now);
+    let newest = |outline: &NodeOutline| Some(Reverse(outline.seq));
+    let pinned = |outline: &NodeOutline| outline.pinned.then_some(Reverse(outline.seq));
+    let [about_user, about_self, intentions, expectations, events] =
+        <[_; 5]>::try_from(outlines).unwrap_or_default();
+    let chosen = [
+        first(about_user, THOUGHTS_ABOUT_USER, weight),
+        first(about_self, THOUGHTS_ABOUT_SELF, weight),
+        first(intentions, INTENTIONS as usize, newest),
+        first(expectations, EXPECTATIONS, due),
+        first(events, EVENTS as usize, pinned),
+    ];
+    let seqs: Vec<i64> = chosen.iter().flatten().copied().collect();
+    let rows = if seqs.is_empty() { Vec::new() } else { store.nodes_numbered(scope, &seqs).await? };
+    let rows: HashMap<i64, Node> = rows.into_iter().map(|row| (row.node.seq, row.node)).collect();
+    let nodes = |seqs: &[i64]| seqs.iter().filter_map(|seq| rows.get(seq).cloned()).collect::<Vec<_>>();
+    let [about_user, about_self, intentions, expectations, events] = chosen.map(|seqs| nodes(&seqs));
     Ok(Pinned {
         events,
-        about_user: weightiest(about_user, THOUGHTS_ABOUT_USER, now, half_life_days),
-        about_self: weightiest(about_self, THOUGHTS_ABOUT_SELF, now, half_life_days),
+        about_user: in_order(about_user, THOUGHTS_ABOUT_USER, weight),
+        about_self: in_order(about_self, THOUGHTS_ABOUT_SELF, weight),
         intentions,
-        expectations: not_overdue(expectations, now),
-        summaries: store.summarised_sessions(scope, SUMMARIES).await?,
+        expectations: in_order(expectations, EXPECTATIONS, due),
+        summaries,
     })
 }
 
 /// Recency times importance, `2^(−days/14) · (1 + |impact|) / 11`: one is added so that an even-tempered thought is not
-/// worth nothing. What a person pinned comes before all else.
-fn weightiest(mut thoughts: Vec<Node>, count: usize, now: Timestamp, half_life_days: f64) -> Vec<Node> {
-    let weight = |node: &Node| {
-        let importance = f64::from(1 + node.emotional_impact.unsigned_abs()) / f64::from(1 + IMPACT_MAX);
-        decay(node.created_at, now, half_life_days) * importance
-    };
-    thoughts.sort_by(|a, b| {
-        b.pinned
-            .cmp(&a.pinned)
-            .then_with(|| weight(b).total_cmp(&weight(a)))
-            .then_with(|| b.created_at.cmp(&a.created_at))
-            .then_with(|| a.description.cmp(&b.description))
-    });
-    thoughts.truncate(count);
-    thoughts
+/// worth nothing. What a person pinned comes before all else. The weightiest comes first.
+#[derive(Clone, Copy, Debug)]
+struct Weight {
+    pinned: bool,
+    weight: f64,
+    created_at: Timestamp,
 }
 
-fn not_overdue(mut expectations: Vec<Node>, now: Timestamp) -> Vec<Node> {
-    let due = |node: &Node| node.event_time.map_or(Timestamp::MAX, |time| time.end.unwrap_or(time.start));
-    expectations.retain(|node| due(node) >= now);
-    expectations.sort_by(|a, b| due(a).cmp(&due(b)).then_with(|| a.description.cmp(&b.description)));
-    expectations.truncate(EXPECTATIONS);
-    expectations
+impl Weight {
+    fn new(node: &NodeOutline, now: Timestamp, half_life_days: f64) -> Self {
+        let importance = f64::from(1 + node.emotional_impact.unsigned_abs()) / f64::from(1 + IMPACT_MAX);
+        let weight = decay(node.created_at, now, half_life_days) * importance;
+        Self { pinned: node.pinned, weight, created_at: node.created_at }
+    }
+}
+
+impl Ord for Weight {
+    fn cmp(&self, other: &Self) -> Ordering {
+        let pinned = other.pinned.cmp(&self.pinned);
+        let weight = || other.weight.total_cmp(&self.weight);
+        pinned.then_with(weight).then_with(|| other.created_at.cmp(&self.created_at))
+    }
+}
+
+impl PartialOrd for Weight {
+    fn partial_cmp(&self, other: &Self) -> Option<Ordering> {
+        Some(self.cmp(other))
+    }
+}
+
+impl PartialEq for Weight {
+    fn eq(&self, other: &Self) -> bool {
+        self.cmp(other) == Ordering::Equal
+    }
+}
+
+impl Eq for Weight {}
+
+/// When an expectation is due; those without a time come last.
+fn due(node: &NodeOutline) -> Timestamp {
+    node.event_time.map_or(Timestamp::MAX, |time| time.end.unwrap_or(time.start))
+}
+
+/// Numbers of the first `count` by their place, in order, and of those that share the last one's place.
+fn first<P: Ord + Copy>(
+    outlines: Vec<NodeOutline>,
+    count: usize,
+    place: impl Fn(&NodeOutline) -> Option<P>,
+) -> Vec<i64> {
+    let mut placed: Vec<(P, i64)> =
+        outlines.iter().filter_map(|outline| Some((place(outline)?, outline.seq))).collect();
+    placed.sort_by_key(|(place, _)| *place);
+    let last = placed.get(count.saturating_sub(1)).map(|(place, _)| *place);
+    placed
+        .into_iter()
+        .take_while(|(place, _)| last.is_none_or(|last| *place <= last))
+        .map(|(_, seq)| seq)
+        .collect()
+}
+
+/// The first `count` by their place; nodes of the same place by their text.
+fn in_order<P: Ord>(
+    mut nodes: Vec<Node>,
+    count: usize,
+    place: impl Fn(&NodeOutline) -> Option<P>,
+) -> Vec<Node> {
+    let place = |node: &Node| place(&NodeOutline::from(node));
+    nodes.sort_by(|a, b| place(a).cmp(&place(b)).then_with(|| a.description.cmp(&b.description)));
+    nodes.truncate(count);
+    nodes
 }

@@ -9,7 +9,6 @@ use jiff::Timestamp;
 use super::graph::decay;
 use super::query::Query;
 use super::settings::RecallSettings;
-use super::words::{IndexedText, WordStatistics};
 use crate::nodes::{IMPACT_MAX, Node};
 use crate::vector_index::{READABILITY_MIN, cosine};
 
@@ -29,7 +28,7 @@ pub struct Score {
     pub relevance: f64,
     /// V; see [`vector_relevance`].
     pub vector: f64,
-    /// W; see [`WordStatistics::relevance`].
+    /// W; see [`WordStatistics::relevance`](super::WordStatistics::relevance).
     pub words: f64,
     /// `|emotional_impact| / 10`.
     pub impact: f64,
@@ -110,9 +109,4 @@ pub(super) fn text_vector_relevance(query: &Query, vector: Option<&[f32]>, reada
         return 0.0;
     };
     query.vectors().map(|sentence| vector_relevance(f64::from(cosine(sentence, vector)))).fold(0.0, f64::max)
-}
-
-/// W of a text: its best sentence.
-pub(super) fn text_word_relevance(query: &Query, statistics: &WordStatistics, text: &IndexedText<'_>) -> f64 {
-    query.sentences.iter().map(|sentence| statistics.relevance(&sentence.terms, text)).fold(0.0, f64::max)
 }

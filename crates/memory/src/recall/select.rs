@@ -8,7 +8,7 @@ use super::score::Score;
 use super::settings::RecallSettings;
 use super::words::IndexedText;
 use crate::nodes::Node;
-use crate::text::{estimate_tokens, fold};
+use crate::text::estimate_tokens;
 use crate::vector_index::{READABILITY_MIN, cosine};
 
 /// Cosine above which two texts of the same words are one.
@@ -30,49 +30,98 @@ pub struct ScoredNode {
     pub score: Score,
 }
 
+/// Inexact nodes right behind the chosen ones that are made exact with them: their turn often comes.
+const LOOKED_AHEAD: usize = 10;
+
+/// Why a node was not chosen.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Refusal {
+    BelowFloor,
+    BetterFound,
+    SaysTheSame,
+    NoRoom,
+}
+
+impl Refusal {
+    fn reason(self, score: &Score, settings: &RecallSettings) -> String {
+        match self {
+            Self::BelowFloor => {
+                format!("relevance {:.2} is below {}", score.relevance, settings.min_relevance)
+            }
+            Self::BetterFound => format!("{} better ones were found", settings.k),
+            Self::SaysTheSame => "says the same as a better one".to_owned(),
+            Self::NoRoom => "no room in the token budget".to_owned(),
+        }
+    }
+}
+
 /// The best `k` that enter, thinned of near-duplicates and cut to the token budget, best first; and every node that was
 /// looked at, best first, with the reason of its fate.
 pub(super) fn select(
     mut scored: Vec<Scored>,
     settings: &RecallSettings,
 ) -> (Vec<ScoredNode>, Vec<Candidate>) {
-    scored.sort_by(rank);
-    let mut chosen: Vec<&Scored> = Vec::new();
+    scored.sort_by(|a, b| rank((&a.candidate, &a.score), (&b.candidate, &b.score)));
+    let fates = choose(scored.iter().map(|scored| (&scored.candidate, &scored.score)), settings);
+    let mut nodes = Vec::new();
     let mut candidates = Vec::with_capacity(scored.len());
-    let mut tokens_left = settings.node_tokens;
-    for scored in &scored {
-        let node = &scored.candidate.indexed.node;
-        let tokens = estimate_tokens(&node.description);
-        let refusal = if !scored.score.enters(settings.min_relevance) {
-            Some(format!("relevance {:.2} is below {}", scored.score.relevance, settings.min_relevance))
-        } else if chosen.len() >= settings.k {
-            Some(format!("{} better ones were found", settings.k))
-        } else if chosen.iter().any(|better| near_duplicates(&better.candidate, &scored.candidate)) {
-            Some("says the same as a better one".to_owned())
-        } else if tokens > tokens_left {
-            Some("no room in the token budget".to_owned())
-        } else {
-            None
-        };
-        candidates.push(receipt(scored, refusal.as_deref()));
-        if refusal.is_none() {
-            tokens_left -= tokens;
-            chosen.push(scored);
+    for (scored, fate) in scored.into_iter().zip(fates) {
+        candidates.push(receipt(&scored, fate.map(|refusal| refusal.reason(&scored.score, settings))));
+        if fate.is_none() {
+            nodes.push(ScoredNode { node: scored.candidate.indexed.node, score: scored.score });
         }
     }
-    let nodes = chosen
-        .into_iter()
-        .map(|scored| ScoredNode { node: scored.candidate.indexed.node.clone(), score: scored.score })
-        .collect();
     (nodes, candidates)
 }
 
+/// Numbers of the nodes whose exact vectors [`select`] needs before it can choose; none when it can. The scores given
+/// are the greatest that each node can have: what `select` looks at then is exact, so nothing behind it can be better.
+pub(super) fn undecided(mut at_most: Vec<(&NodeCandidate, Score)>, settings: &RecallSettings) -> Vec<i64> {
+    at_most.retain(|(_, score)| score.enters(settings.min_relevance));
+    at_most.sort_by(|a, b| rank((a.0, &a.1), (b.0, &b.1)));
+    let fates = choose(at_most.iter().map(|(candidate, score)| (*candidate, score)), settings);
+    let looked_at = fates.iter().take_while(|fate| **fate != Some(Refusal::BetterFound)).count();
+    if at_most[..looked_at].iter().all(|(candidate, _)| candidate.is_exact()) {
+        return Vec::new();
+    }
+    let inexact =
+        at_most.iter().take(looked_at + LOOKED_AHEAD).filter(|(candidate, _)| !candidate.is_exact());
+    inexact.map(|(candidate, _)| candidate.indexed.node.seq).collect()
+}
+
+/// For each node, best first, why it is not chosen; none where it is.
+fn choose<'a>(
+    ranked: impl Iterator<Item = (&'a NodeCandidate, &'a Score)>,
+    settings: &RecallSettings,
+) -> Vec<Option<Refusal>> {
+    let mut chosen: Vec<&NodeCandidate> = Vec::new();
+    let mut tokens_left = settings.node_tokens;
+    let fate = |(candidate, score): (&'a NodeCandidate, &'a Score)| {
+        if !score.enters(settings.min_relevance) {
+            return Some(Refusal::BelowFloor);
+        }
+        if chosen.len() >= settings.k {
+            return Some(Refusal::BetterFound);
+        }
+        if chosen.iter().any(|better| near_duplicates(better, candidate)) {
+            return Some(Refusal::SaysTheSame);
+        }
+        let tokens = estimate_tokens(&candidate.indexed.node.description);
+        if tokens > tokens_left {
+            return Some(Refusal::NoRoom);
+        }
+        tokens_left -= tokens;
+        chosen.push(candidate);
+        None
+    };
+    ranked.map(fate).collect()
+}
+
 /// Greater totals first; ties by |impact|, then the newer, then the text, never by the order of insertion.
-fn rank(a: &Scored, b: &Scored) -> Ordering {
-    let (first, second) = (&a.candidate.indexed.node, &b.candidate.indexed.node);
-    b.score
-        .total
-        .total_cmp(&a.score.total)
+fn rank(a: (&NodeCandidate, &Score), b: (&NodeCandidate, &Score)) -> Ordering {
+    let (first, second) = (&a.0.indexed.node, &b.0.indexed.node);
+    b.1.total
+        .total_cmp(&a.1.total)
         .then_with(|| second.emotional_impact.unsigned_abs().cmp(&first.emotional_impact.unsigned_abs()))
         .then_with(|| second.created_at.cmp(&first.created_at))
         .then_with(|| first.description.cmp(&second.description))
@@ -80,8 +129,7 @@ fn rank(a: &Scored, b: &Scored) -> Ordering {
 
 /// The same text after folding, or the same words with nearly the same vector, both readable.
 fn near_duplicates(a: &NodeCandidate, b: &NodeCandidate) -> bool {
-    let texts = [a, b].map(|candidate| &candidate.indexed.node.description);
-    if texts[0] == texts[1] || fold(texts[0]) == fold(texts[1]) {
+    if a.folded() == b.folded() {
         return true;
     }
     let readable = [a, b].iter().all(|c| c.indexed.readability.is_some_and(|share| share >= READABILITY_MIN));
@@ -92,7 +140,7 @@ fn near_duplicates(a: &NodeCandidate, b: &NodeCandidate) -> bool {
     readable && close && IndexedText::new(&a.indexed.terms).same_terms(&IndexedText::new(&b.indexed.terms))
 }
 
-fn receipt(scored: &Scored, refusal: Option<&str>) -> Candidate {
+fn receipt(scored: &Scored, refusal: Option<String>) -> Candidate {
     let Scored { candidate, score } = scored;
     let node = &candidate.indexed.node;
     Candidate {
@@ -113,7 +161,7 @@ fn receipt(scored: &Scored, refusal: Option<&str>) -> Candidate {
         entity_anchor: Some(score.entity_anchor),
         parts: None,
         used: refusal.is_none(),
-        reason: refusal.map_or_else(|| used_reason(score), str::to_owned),
+        reason: refusal.unwrap_or_else(|| used_reason(score)),
     }
 }
 

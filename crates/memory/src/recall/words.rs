@@ -1,8 +1,10 @@
 //! Relevance by words: which share of the query's information a text holds.
 
-use std::collections::{HashMap, HashSet};
+use std::collections::{BTreeSet, HashMap, HashSet};
 
-use crate::ports::{Corpus, Phrase, Store, StoreError};
+use futures_util::try_join;
+
+use crate::ports::{Corpus, Phrase, PhraseHits, Store, StoreError};
 use crate::scope::Scope;
 use crate::text::QueryTerm;
 
@@ -16,8 +18,12 @@ const PART_CREDIT: f64 = 0.5;
 /// Bends the share of matched information so that one of three equally informative words just clears the floor of 0.4
 /// ((0.9/3)^0.75 = 0.405) and all of them, said once, are worth 0.92.
 const SHARE_EXPONENT: f64 = 0.75;
-/// Phrases that are looked up for one query; a longer query is cut.
+/// Terms up to which a text is read through for each phrase.
+const READ_THROUGH_MAX: usize = 48;
+/// Phrases that are looked up for one query; a longer query is cut. Each has a bit of a number.
 const PHRASES_MAX: usize = 96;
+/// The bit of a phrase that was not looked up, which every row may hold.
+const NOT_LOOKED_UP: u128 = 1 << 127;
 /// Newest rows that are fetched per phrase, by number only.
 const ROWS_PER_PHRASE: u32 = 500;
 
@@ -50,11 +56,31 @@ impl WordStatistics {
     /// `1 − 0.1/occurrences`, half of that where only a part of a long word is found, else 0. Grows with every match,
     /// saturates with repetition; 0 without content terms.
     pub fn relevance(&self, terms: &[QueryTerm], text: &IndexedText<'_>) -> f64 {
+        self.weigh(terms).relevance(text)
+    }
+
+    /// The terms that count, with what each is worth: for comparing many texts.
+    pub(super) fn weigh<'a>(&self, terms: &'a [QueryTerm]) -> WeighedTerms<'a> {
+        let counting = terms.iter().filter(|term| self.counts(term));
+        WeighedTerms(counting.map(|term| (term, self.information(&term.phrase))).collect())
+    }
+}
+
+/// Content terms of a sentence with their information.
+#[derive(Clone, Debug)]
+pub(super) struct WeighedTerms<'a>(Vec<(&'a QueryTerm, f64)>);
+
+impl WeighedTerms<'_> {
+    /// W of a text; see [`WordStatistics::relevance`].
+    pub(super) fn relevance(&self, text: &IndexedText<'_>) -> f64 {
+        self.share(|term| credit(text.occurrences(term)))
+    }
+
+    fn share(&self, credit: impl Fn(&QueryTerm) -> f64) -> f64 {
         let (mut matched, mut asked) = (0.0, 0.0);
-        for term in terms.iter().filter(|term| self.counts(term)) {
-            let information = self.information(&term.phrase);
+        for (term, information) in &self.0 {
             asked += information;
-            matched += information * credit(text.occurrences(term));
+            matched += information * credit(term);
         }
         if asked > 0.0 { (matched / asked).powf(SHARE_EXPONENT) } else { 0.0 }
     }
@@ -84,18 +110,20 @@ pub enum Occurrences {
 #[derive(Clone, Debug)]
 pub struct IndexedText<'a> {
     terms: Vec<&'a str>,
-    places: HashMap<&'a str, Vec<usize>>,
+    /// Places of the terms in their alphabetical order; empty for a short text, which is faster read through.
+    order: Vec<usize>,
 }
 
 impl<'a> IndexedText<'a> {
     /// Takes apart what [`crate::text::index_terms`] gave.
     pub fn new(terms: &'a str) -> Self {
         let terms: Vec<&str> = terms.split(' ').filter(|term| !term.is_empty()).collect();
-        let mut places: HashMap<&str, Vec<usize>> = HashMap::with_capacity(terms.len());
-        for (place, term) in terms.iter().enumerate() {
-            places.entry(term).or_default().push(place);
+        let mut order = Vec::new();
+        if terms.len() > READ_THROUGH_MAX {
+            order.extend(0..terms.len());
+            order.sort_unstable_by_key(|&place| terms[place]);
         }
-        Self { terms, places }
+        Self { terms, order }
     }
 
     /// Number of terms.
@@ -110,8 +138,8 @@ impl<'a> IndexedText<'a> {
 
     /// Whether two texts have the same terms, whatever their order and number.
     pub fn same_terms(&self, other: &Self) -> bool {
-        self.places.len() == other.places.len()
-            && self.places.keys().all(|term| other.places.contains_key(term))
+        let distinct = |text: &Self| text.terms.iter().copied().collect::<BTreeSet<&str>>();
+        distinct(self) == distinct(other)
     }
 
     /// How often a term stands in the text.
@@ -126,15 +154,17 @@ impl<'a> IndexedText<'a> {
     }
 
     fn count(&self, phrase: &Phrase) -> usize {
-        let Some(places) = phrase.0.first().and_then(|first| self.places.get(first.as_str())) else {
-            return 0;
+        let Some((first, rest)) = phrase.0.split_first() else { return 0 };
+        let followed = |place: usize| {
+            self.terms.get(place + 1..=place + rest.len()).is_some_and(|terms| terms.iter().eq(rest))
         };
-        let stands_at = |&&place: &&usize| {
-            self.terms
-                .get(place..place + phrase.0.len())
-                .is_some_and(|terms| terms.iter().eq(phrase.0.iter()))
-        };
-        places.iter().filter(stands_at).count()
+        if self.order.is_empty() {
+            let places = self.terms.iter().enumerate().filter(|(_, term)| *term == first);
+            return places.filter(|(place, _)| followed(*place)).count();
+        }
+        let from = self.order.partition_point(|&place| self.terms[place] < first.as_str());
+        let places = self.order[from..].iter().take_while(|&&place| self.terms[place] == first.as_str());
+        places.filter(|&&place| followed(place)).count()
     }
 }
 
@@ -144,6 +174,85 @@ pub(super) struct WordHits {
     pub(super) statistics: WordStatistics,
     /// Numbers of the rows that match the most information, best first, ties by the greater number.
     pub(super) seqs: Vec<i64>,
+    listed: Listed,
+}
+
+/// Which rows the index has named for which phrase.
+#[derive(Clone, Debug, Default)]
+struct Listed {
+    /// The bit of each phrase that was looked up.
+    bits: HashMap<Phrase, u128>,
+    /// Every row that was named, with the bits of its phrases, by number.
+    rows: Vec<(i64, u128)>,
+    /// Where only the newest rows were named: the oldest of them, with the phrase's bit.
+    cut: Vec<(i64, u128)>,
+}
+
+impl Listed {
+    fn new(phrases: &[Phrase], hits: &[PhraseHits]) -> Self {
+        let bit = |place: usize| 1u128 << place;
+        let mut named: Vec<(i64, u128)> = Vec::with_capacity(hits.iter().map(|hits| hits.seqs.len()).sum());
+        let mut cut = Vec::new();
+        for (place, hits) in hits.iter().enumerate() {
+            named.extend(hits.seqs.iter().map(|&seq| (seq, bit(place))));
+            if hits.document_frequency > hits.seqs.len() as u64 {
+                cut.push((hits.seqs.last().copied().unwrap_or(i64::MAX), bit(place)));
+            }
+        }
+        named.sort_unstable();
+        named.dedup_by(|next, row| {
+            let same = next.0 == row.0;
+            row.1 |= if same { next.1 } else { 0 };
+            same
+        });
+        let bits = phrases.iter().cloned().enumerate().map(|(place, phrase)| (phrase, bit(place))).collect();
+        Self { bits, rows: named, cut }
+    }
+
+    /// Bits of the phrases that a row may hold, for all that is known.
+    fn possible(&self, seq: i64) -> u128 {
+        let named = self.rows.binary_search_by_key(&seq, |row| row.0).map_or(0, |place| self.rows[place].1);
+        self.cut.iter().filter(|(oldest, _)| seq < *oldest).fold(named, |bits, (_, bit)| bits | bit)
+    }
+}
+
+/// What W of a row can be at most, told without its text.
+pub(super) struct WordBound<'a> {
+    listed: &'a Listed,
+    /// For each sentence its terms: bit of the whole, bits of its parts, information.
+    sentences: Vec<Vec<(u128, u128, f64)>>,
+}
+
+impl WordHits {
+    /// A bound for the best of these sentences.
+    pub(super) fn bound(&self, sentences: &[WeighedTerms<'_>]) -> WordBound<'_> {
+        let bit = |phrase: &Phrase| self.listed.bits.get(phrase).copied().unwrap_or(NOT_LOOKED_UP);
+        let of_term = |(term, information): &(&QueryTerm, f64)| {
+            (bit(&term.phrase), term.parts.iter().map(bit).fold(0, |bits, bit| bits | bit), *information)
+        };
+        let sentences = sentences.iter().map(|sentence| sentence.0.iter().map(of_term).collect()).collect();
+        WordBound { listed: &self.listed, sentences }
+    }
+}
+
+impl WordBound<'_> {
+    /// The most that W of this row can be.
+    pub(super) fn at_most(&self, seq: i64) -> f64 {
+        let possible = self.listed.possible(seq) | NOT_LOOKED_UP;
+        let of_sentence = |terms: &Vec<(u128, u128, f64)>| {
+            let (mut matched, mut asked) = (0.0, 0.0);
+            for (whole, parts, information) in terms {
+                asked += information;
+                if whole & possible != 0 {
+                    matched += information;
+                } else if parts & possible != 0 {
+                    matched += information * PART_CREDIT;
+                }
+            }
+            if asked > 0.0 { (matched / asked).powf(SHARE_EXPONENT) } else { 0.0f64 }
+        };
+        self.sentences.iter().map(of_sentence).fold(0.0, f64::max)
+    }
 }
 
 /// Looks up the phrases of the terms and ranks the rows by the information they match, at most `wanted`. The terms come
@@ -159,25 +268,38 @@ pub(super) async fn find_words(
     if phrases.is_empty() {
         return Ok(WordHits::default());
     }
-    let documents = store.corpus_size(scope, corpus).await?.documents;
-    let hits = store.phrase_hits(scope, corpus, &phrases, ROWS_PER_PHRASE).await?;
+    // Those of a long text are looked up in two halves, side by side.
+    let (first, second) = phrases.split_at(phrases.len().min(PHRASES_MAX / 4).max(phrases.len() / 2));
+    let look_up = |phrases| store.look_phrases_up(scope, corpus, phrases, ROWS_PER_PHRASE);
+    let (size, hits) = match second.is_empty() {
+        true => look_up(first).await?,
+        false => {
+            let ((size, mut hits), (_, others)) = try_join!(look_up(first), look_up(second))?;
+            hits.extend(others);
+            (size, hits)
+        }
+    };
     let frequencies = phrases
         .iter()
         .cloned()
         .zip(hits.iter().map(|hits| hits.document_frequency))
         .collect::<HashMap<_, _>>();
-    let statistics = WordStatistics { documents, frequencies };
-    let mut matched: HashMap<i64, f64> = HashMap::new();
-    for (phrase, hits) in phrases.iter().zip(&hits) {
-        let information = statistics.information(phrase);
-        for &seq in &hits.seqs {
-            *matched.entry(seq).or_default() += information;
-        }
+    let statistics = WordStatistics { documents: size.documents, frequencies };
+    let worth: Vec<f64> = phrases.iter().map(|phrase| statistics.information(phrase)).collect();
+    let listed = Listed::new(&phrases, &hits);
+    let information = |bits: u128| {
+        let held = worth.iter().enumerate().filter(|(place, _)| bits & (1 << place) != 0);
+        held.map(|(_, worth)| worth).sum::<f64>()
+    };
+    let mut ranked: Vec<(f64, i64)> =
+        listed.rows.iter().map(|&(seq, bits)| (information(bits), seq)).collect();
+    let best_first = |a: &(f64, i64), b: &(f64, i64)| b.0.total_cmp(&a.0).then(b.1.cmp(&a.1));
+    if ranked.len() > wanted && wanted > 0 {
+        ranked.select_nth_unstable_by(wanted - 1, best_first);
     }
-    let mut ranked: Vec<(i64, f64)> = matched.into_iter().collect();
-    ranked.sort_unstable_by(|a, b| b.1.total_cmp(&a.1).then(b.0.cmp(&a.0)));
     ranked.truncate(wanted);
-    Ok(WordHits { statistics, seqs: ranked.into_iter().map(|(seq, _)| seq).collect() })
+    ranked.sort_unstable_by(best_first);
+    Ok(WordHits { statistics, seqs: ranked.into_iter().map(|(_, seq)| seq).collect(), listed })
 }
 
 /// The terms' distinct phrases, in order.

@@ -17,6 +17,9 @@ const RUN_LENGTH_MAX: usize = 200;
 
 /// The form in which words are compared: NFKC and lower case, one kind of apostrophe.
 pub fn fold(text: &str) -> String {
+    if text.is_ascii() {
+        return text.to_ascii_lowercase();
+    }
     let lower = text.nfkc().flat_map(char::to_lowercase);
     lower
         .map(|character| if matches!(character, '\u{2019}' | '\u{02bc}') { '\'' } else { character })
@@ -125,6 +128,12 @@ pub(crate) fn is_hangul(character: char) -> bool {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn plain_letters_are_folded_as_all_others() {
+        let plain: String = (0..128u8).map(char::from).collect();
+        assert_eq!(fold(&format!("{plain}\u{e9}")), format!("{}\u{e9}", fold(&plain)));
+    }
 
     #[test]
     fn mixed_text_falls_into_words_and_runs() {

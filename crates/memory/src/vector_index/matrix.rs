@@ -2,13 +2,19 @@
 
 use std::cmp::Ordering;
 use std::collections::HashMap;
+use std::ops::RangeInclusive;
 
 use pulp::{Arch, NullaryFnOnce};
 
+use super::LANES;
+
 /// Largest magnitude of a code.
 const CODE_MAX: f32 = 127.0;
-/// Bytes of bookkeeping per row beside its codes: number, scale, place, and the place's share of the map's slack.
-const ROW_OVERHEAD: usize = size_of::<i64>() + size_of::<f32>() + 2 * (size_of::<i64>() + size_of::<usize>());
+/// What the sums of single-precision numbers may be off.
+const ROUNDING: f32 = 1e-5;
+/// Bytes of bookkeeping per row beside its codes: number, scale, loss, place, and the place's share of the map's slack.
+const ROW_OVERHEAD: usize =
+    size_of::<i64>() + 2 * size_of::<f32>() + 2 * (size_of::<i64>() + size_of::<usize>());
 
 /// Vectors of one length, one byte per component, each row with its own scale.
 #[derive(Debug, Default)]
@@ -16,6 +22,8 @@ pub struct Matrix {
     dimension: usize,
     codes: Vec<i8>,
     scales: Vec<f32>,
+    /// How far each row lies from what its codes stand for.
+    losses: Vec<f32>,
     seqs: Vec<i64>,
     places: HashMap<i64, usize>,
 }
@@ -48,15 +56,18 @@ impl Matrix {
             return;
         }
         let (codes, scale) = quantise(vector);
+        let loss = loss(vector, &codes, scale);
         match self.places.get(&seq) {
             Some(&place) => {
                 self.codes[place * self.dimension..(place + 1) * self.dimension].copy_from_slice(&codes);
                 self.scales[place] = scale;
+                self.losses[place] = loss;
             }
             None => {
                 self.places.insert(seq, self.seqs.len());
                 self.codes.extend_from_slice(&codes);
                 self.scales.push(scale);
+                self.losses.push(loss);
                 self.seqs.push(seq);
             }
         }
@@ -73,6 +84,7 @@ impl Matrix {
         }
         self.seqs.swap_remove(place);
         self.scales.swap_remove(place);
+        self.losses.swap_remove(place);
         self.codes.truncate(last * self.dimension);
     }
 
@@ -91,13 +103,37 @@ impl Matrix {
     /// Numbers of the rows nearest to a unit vector by approximate cosine, best first, ties by the greater number:
     /// the answer does not depend on the order in which rows were put in.
     pub fn nearest(&self, query: &[f32], wanted: usize) -> Vec<i64> {
-        if query.len() != self.dimension || self.dimension == 0 || wanted == 0 {
-            return Vec::new();
+        self.nearest_to_each(&[query], wanted).pop().unwrap_or_default()
+    }
+
+    /// [`Self::nearest`] for each of these vectors, in one pass over the rows.
+    pub fn nearest_to_each(&self, queries: &[&[f32]], wanted: usize) -> Vec<Vec<i64>> {
+        if self.dimension == 0 || wanted == 0 {
+            return vec![Vec::new(); queries.len()];
         }
-        // The query's scale is the same for all rows and does not change their order.
-        let (codes, _) = quantise(query);
-        let query: Vec<i16> = codes.into_iter().map(i16::from).collect();
-        Arch::new().dispatch(Scan { matrix: self, query: &query, wanted }).into_seqs()
+        // A query's scale is the same for all rows and does not change their order.
+        let codes = |query: &&[f32]| -> Vec<i16> {
+            let fits = query.len() == self.dimension;
+            if fits { quantise(query).0.into_iter().map(i16::from).collect() } else { Vec::new() }
+        };
+        let queries: Vec<Vec<i16>> = queries.iter().map(codes).collect();
+        let found = Arch::new().dispatch(Scan { matrix: self, queries: &queries, wanted });
+        found.into_iter().map(Best::into_seqs).collect()
+    }
+
+    /// For each row, between which values its product with `query` lies; none for a row that is not in. The codes alone
+    /// tell, so the answer depends on nothing but the two vectors.
+    pub fn products(&self, query: &[f32], seqs: &[i64]) -> Vec<Option<RangeInclusive<f32>>> {
+        let length = query.iter().map(|component| component * component).sum::<f32>().sqrt();
+        let product = |seq: &i64| {
+            let &place = self.places.get(seq).filter(|_| query.len() == self.dimension)?;
+            let codes = &self.codes[place * self.dimension..(place + 1) * self.dimension];
+            let about = Arch::new().dispatch(Product { codes, query }) * self.scales[place];
+            // By Cauchy and Schwarz.
+            let error = length * (self.losses[place] + ROUNDING);
+            Some(about - error..=about + error)
+        };
+        seqs.iter().map(product).collect()
     }
 }
 
@@ -111,25 +147,58 @@ fn quantise(vector: &[f32]) -> (Vec<i8>, f32) {
     (codes, largest / CODE_MAX)
 }
 
+/// Distance between a vector and what its codes stand for.
+fn loss(vector: &[f32], codes: &[i8], scale: f32) -> f32 {
+    let squares = vector.iter().zip(codes).map(|(component, &code)| component - f32::from(code) * scale);
+    squares.map(|difference| difference * difference).sum::<f32>().sqrt()
+}
+
+/// The product of one row's codes with a vector.
+struct Product<'a> {
+    codes: &'a [i8],
+    query: &'a [f32],
+}
+
+impl NullaryFnOnce for Product<'_> {
+    type Output = f32;
+
+    #[inline(always)]
+    fn call(self) -> f32 {
+        let (codes, codes_rest) = self.codes.as_chunks::<LANES>();
+        let (query, query_rest) = self.query.as_chunks::<LANES>();
+        let mut sums = [0.0f32; LANES];
+        for (codes, query) in codes.iter().zip(query) {
+            for lane in 0..LANES {
+                sums[lane] += f32::from(codes[lane]) * query[lane];
+            }
+        }
+        let rest = codes_rest.iter().zip(query_rest).map(|(&code, component)| f32::from(code) * component);
+        sums.iter().sum::<f32>() + rest.sum::<f32>()
+    }
+}
+
 /// The scan as a whole, so that it is compiled for the vector instructions of the processor at hand.
 struct Scan<'a> {
     matrix: &'a Matrix,
-    query: &'a [i16],
+    /// A query of another length than the rows is empty, and finds nothing.
+    queries: &'a [Vec<i16>],
     wanted: usize,
 }
 
 impl NullaryFnOnce for Scan<'_> {
-    type Output = Best;
+    type Output = Vec<Best>;
 
     #[inline(always)]
-    fn call(self) -> Best {
-        let mut best = Best::new(self.wanted);
+    fn call(self) -> Vec<Best> {
+        let mut found: Vec<Best> = self.queries.iter().map(|_| Best::new(self.wanted)).collect();
         let rows = self.matrix.codes.chunks_exact(self.matrix.dimension);
         for ((row, &scale), &seq) in rows.zip(&self.matrix.scales).zip(&self.matrix.seqs) {
-            // Products stay far below 2^24, so that the sum is exact in f32 too.
-            best.offer(dot(row, self.query) as f32 * scale, seq);
+            for (query, best) in self.queries.iter().zip(&mut found).filter(|(query, _)| !query.is_empty()) {
+                // Products stay far below 2^24, so that the sum is exact in f32 too.
+                best.offer(dot(row, query) as f32 * scale, seq);
+            }
         }
-        best
+        found
     }
 }
 
@@ -223,6 +292,22 @@ mod tests {
 
     proptest! {
         #[test]
+        fn the_exact_cosine_lies_between_the_bounds(
+            row in prop::collection::vec(-1.0f32..1.0, 37),
+            query in prop::collection::vec(-1.0f32..1.0, 37),
+        ) {
+            let mut matrix = Matrix::default();
+            let (row, query) = (unit(&row), unit(&query));
+            matrix.insert(1, &row);
+            let exact = super::super::cosine(&row, &query);
+            let bounds = matrix.products(&query, &[2, 1]);
+            prop_assert_eq!(&bounds[0], &None);
+            let bounds = bounds[1].clone().unwrap();
+            prop_assert!(bounds.contains(&exact), "{exact} is not in {bounds:?}");
+            prop_assert!(bounds.end() - bounds.start() < 0.04, "{bounds:?}");
+        }
+
+        #[test]
         fn order_of_insertion_does_not_show(
             rows in prop::collection::vec(prop::collection::vec(-3i8..3, 4), 1..40),
             query in prop::collection::vec(-3i8..3, 4),
@@ -238,6 +323,10 @@ mod tests {
             }
             let query = unit(&vector(&query));
             prop_assert_eq!(forward.nearest(&query, wanted), backward.nearest(&query, wanted));
+            let opposite: Vec<f32> = query.iter().map(|component| -component).collect();
+            let together = forward.nearest_to_each(&[&query, &[], &opposite], wanted);
+            let alone = [forward.nearest(&query, wanted), Vec::new(), forward.nearest(&opposite, wanted)];
+            prop_assert_eq!(together, alone);
         }
     }
 }

@@ -7,6 +7,7 @@
 mod matrix;
 
 use std::collections::HashMap;
+use std::ops::RangeInclusive;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError, RwLock};
 
 pub use matrix::Matrix;
@@ -94,25 +95,35 @@ impl VectorIndex {
         query: &[f32],
         wanted: usize,
     ) -> Result<Vec<(i64, f32)>, StoreError> {
-        let key = ShardKey { scope: scope.clone(), corpus, fingerprint: fingerprint.to_owned() };
-        let shard = self.used(&key);
-        catch_up(store, &key, &shard).await?;
-        self.keep_budget(&key);
+        let loaded = self.load(store, scope, corpus, fingerprint).await?;
         let mut found = Vec::new();
         for _ in 0..SEARCHES_MAX {
-            let rough = read(&shard).matrix.nearest(query, (wanted * OVERSAMPLING).max(ROUGH_MIN));
+            let rough = loaded.nearest(query, (wanted * OVERSAMPLING).max(ROUGH_MIN));
             let exact = store.vectors_numbered(scope, corpus, fingerprint, &rough).await?;
             found = rescore(&exact, query);
             if found.len() == rough.len() {
                 break;
             }
-            let mut shard = write(&shard);
-            for seq in rough.iter().filter(|&&seq| exact.iter().all(|vector| vector.seq != seq)) {
-                shard.matrix.remove(*seq);
-            }
+            loaded.remove(rough.into_iter().filter(|&seq| exact.iter().all(|vector| vector.seq != seq)));
         }
         found.truncate(wanted);
         Ok(found)
+    }
+
+    /// The vectors of a scope, as they are in the store now: for a caller who compares many and asks the store for exact
+    /// ones where it must.
+    pub async fn load(
+        &self,
+        store: &dyn Store,
+        scope: &Scope,
+        corpus: Corpus,
+        fingerprint: &str,
+    ) -> Result<LoadedVectors, StoreError> {
+        let key = ShardKey { scope: scope.clone(), corpus, fingerprint: fingerprint.to_owned() };
+        let shard = self.used(&key);
+        catch_up(store, &key, &shard).await?;
+        self.keep_budget(&key);
+        Ok(LoadedVectors { shard })
     }
 
     /// Takes rows out of memory at once, whatever the model: part of erasing.
@@ -179,8 +190,77 @@ impl VectorIndex {
     }
 }
 
+/// The vectors of one scope, corpus and model, compared by their codes alone. They stay at hand while this is held.
+#[derive(Clone, Debug)]
+pub struct LoadedVectors {
+    shard: Arc<RwLock<Shard>>,
+}
+
+impl LoadedVectors {
+    /// Numbers of the rows nearest to `query` (unit length), best first, ties by the greater number, at most `wanted`.
+    /// The order is that of the codes, which errs by less than a hundredth; a row that the store has meanwhile deleted
+    /// may be among them (see [`Self::remove`]), one whose text the model can't read is not.
+    pub fn nearest(&self, query: &[f32], wanted: usize) -> Vec<i64> {
+        read(&self.shard).matrix.nearest(query, wanted)
+    }
+
+    /// [`Self::nearest`] for each of these vectors, which are compared together.
+    pub fn nearest_to_each(&self, queries: &[&[f32]], wanted: usize) -> Vec<Vec<i64>> {
+        read(&self.shard).matrix.nearest_to_each(queries, wanted)
+    }
+
+    /// For each row, between which values its cosine with `query` (unit length) lies; none for a row without a vector
+    /// or with one of an unreadable text.
+    pub fn cosines(&self, query: &[f32], seqs: &[i64]) -> Vec<Option<RangeInclusive<f32>>> {
+        read(&self.shard).matrix.products(query, seqs)
+    }
+
+    /// Takes out rows that are no longer in the store.
+    pub fn remove(&self, seqs: impl Iterator<Item = i64>) {
+        let mut shard = write(&self.shard);
+        seqs.for_each(|seq| shard.matrix.remove(seq));
+    }
+}
+
+/// Fills an empty shard of messages with the newest, so that nothing older is read. Says whether it is filled: not where
+/// rows were erased meanwhile, which must not come back.
+async fn fill_with_newest(
+    store: &dyn Store,
+    key: &ShardKey,
+    shard: &RwLock<Shard>,
+) -> Result<bool, StoreError> {
+    let removals = read(shard).removals;
+    // Asked for first: what is written meanwhile has a greater one, and is taken in afterwards.
+    let revision = store.last_revision(&key.scope, key.corpus, &key.fingerprint).await?;
+    if revision == 0 {
+        return Ok(true);
+    }
+    let mut newest = Shard { revision, removals, matrix: Matrix::default() };
+    let mut before = None;
+    while newest.matrix.len() < MESSAGES_MAX {
+        let page = store.newest_vectors(&key.scope, key.corpus, &key.fingerprint, before, PAGE).await?;
+        page.iter().for_each(|stored| put(&mut newest.matrix, stored));
+        before = page.last().map(|stored| stored.seq);
+        if page.len() < PAGE as usize {
+            break;
+        }
+    }
+    let mut shard = write(shard);
+    // Another search may have filled it.
+    if shard.removals == removals && shard.revision == 0 {
+        *shard = newest;
+    }
+    Ok(shard.removals == removals)
+}
+
 /// Takes in all vectors that were written since the last time.
 async fn catch_up(store: &dyn Store, key: &ShardKey, shard: &RwLock<Shard>) -> Result<(), StoreError> {
+    let is_new = || key.corpus == Corpus::Messages && read(shard).revision == 0;
+    while is_new() {
+        if fill_with_newest(store, key, shard).await? && is_new() {
+            return Ok(());
+        }
+    }
     loop {
         let (after, removals) = {
             let shard = read(shard);
@@ -207,14 +287,19 @@ async fn catch_up(store: &dyn Store, key: &ShardKey, shard: &RwLock<Shard>) -> R
 impl Shard {
     /// Two searches may read the same page at once; what is already in is passed over.
     fn absorb(&mut self, page: &[StoredVector]) {
-        for stored in page.iter().filter(|stored| stored.revision > self.revision) {
-            if stored.readability < READABILITY_MIN {
-                self.matrix.remove(stored.seq);
-            } else {
-                self.matrix.insert(stored.seq, &stored.vector);
-            }
-        }
+        page.iter()
+            .filter(|stored| stored.revision > self.revision)
+            .for_each(|stored| put(&mut self.matrix, stored));
         self.revision = page.iter().map(|stored| stored.revision).fold(self.revision, i64::max);
+    }
+}
+
+/// A vector of an unreadable text says nothing.
+fn put(matrix: &mut Matrix, stored: &StoredVector) {
+    if stored.readability < READABILITY_MIN {
+        matrix.remove(stored.seq);
+    } else {
+        matrix.insert(stored.seq, &stored.vector);
     }
 }
 

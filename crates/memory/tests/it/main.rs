@@ -12,4 +12,5 @@ mod formula;
 mod laws;
 mod passages;
 mod recall;
+mod exactness;
 mod vector_index;

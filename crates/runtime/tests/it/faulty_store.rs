@@ -24,9 +24,9 @@ use memory::ports::{
     AliasHit, AuthoredEntity, Captured, CommitOutcome, Corpus, CorpusSize, CorrectionStore, Edited,
     Embedding, EmbeddingModel, EntityMentions, EntityStore, EntityVector, Evidential, ExtractionCommit,
     FailedAttempt, FillingEdge, ForgetStore, IndexedMessage, IndexedNode, LedgerStore, MessageEdit,
-    MessageStore, NewMessage, NodeStore, PersonaRecord, PersonaStore, Phrase, PhraseHits, ReflectionCommit,
-    Remembered, SessionFilter, SessionStore, StoreError, StoredVector, TimelineItem, UnembeddedEntity,
-    UserRecord, VectorCoverage, VectorStore,
+    MessageStore, NewMessage, NodeStore, PersonaRecord, PersonaStore, Phrase, PhraseHits, RecallStore,
+    ReflectionCommit, Remembered, SessionFilter, SessionStore, StoreError, StoredVector, TimelineItem,
+    UnembeddedEntity, UserRecord, VectorCoverage, VectorStore,
 };
 use memory::sessions::{CloseTrigger, Session, SessionPolicy};
 use memory::{PersonaId, Scope, UserId};
@@ -182,6 +182,11 @@ passing_on!(NodeStore:
     put_node_vectors(fingerprint: &str, vectors: Vec<(NodeId, Embedding)>) -> ();
     rejected(scope: &Scope, limit: u32) -> Vec<RejectedMemory>;
     timeline(scope: &Scope, before: Option<Timestamp>, limit: u32) -> Vec<(Timestamp, TimelineItem)>;
+);
+
+passing_on!(RecallStore:
+    last_revision(scope: &Scope, corpus: Corpus, fingerprint: &str) -> i64;
+    newest_vectors(scope: &Scope, corpus: Corpus, fingerprint: &str, before: Option<i64>, limit: u32) -> Vec<StoredVector>;
 );
 
 passing_on!(EntityStore:

@@ -300,19 +300,19 @@ fn before_number(
 }
 
 fn numbered(connection: &Connection, scope: i64, seqs: &[i64]) -> rusqlite::Result<Vec<IndexedMessage>> {
-    let mut statement = connection.prepare_cached(concat!(
-        "SELECT ",
-        message_columns!(),
-        ", m.terms, v.readability
-         FROM recall_messages m JOIN scopes s ON s.number = m.scope
-         LEFT JOIN message_vectors v ON v.seq = m.seq AND v.embedding_model = m.embedding_model
-         WHERE m.seq = ?1 AND m.scope = ?2 AND m.deleted_at IS NULL"
-    ))?;
-    let mut found = Vec::with_capacity(seqs.len());
-    for seq in seqs {
-        found.extend(statement.query_row(params![seq, scope], indexed).optional()?);
-    }
-    Ok(found)
+    connection
+        .prepare_cached(concat!(
+            "SELECT ",
+            message_columns!(),
+            ", m.terms, v.readability
+             FROM json_each(?1) j CROSS JOIN recall_messages m ON m.seq = j.value
+                 CROSS JOIN scopes s ON s.number = m.scope
+                 LEFT JOIN message_vectors v INDEXED BY message_vectors_readability
+                 ON v.seq = m.seq AND v.embedding_model = m.embedding_model
+             WHERE m.scope = ?2 AND m.deleted_at IS NULL"
+        ))?
+        .query_map(params![rows::to_json(&seqs)?, scope], indexed)?
+        .collect()
 }
 
 fn neighbours(
@@ -330,7 +330,8 @@ fn neighbours(
         message_columns!(),
         ", m.terms, v.readability
          FROM recall_messages m JOIN scopes s ON s.number = m.scope
-         LEFT JOIN message_vectors v ON v.seq = m.seq AND v.embedding_model = m.embedding_model
+             LEFT JOIN message_vectors v INDEXED BY message_vectors_readability
+                 ON v.seq = m.seq AND v.embedding_model = m.embedding_model
          WHERE m.session_id = ?1 AND m.seq <= ?2 AND m.deleted_at IS NULL ORDER BY m.seq DESC LIMIT ?3"
     ))?;
     let mut later = connection.prepare_cached(concat!(
@@ -338,7 +339,8 @@ fn neighbours(
         message_columns!(),
         ", m.terms, v.readability
          FROM recall_messages m JOIN scopes s ON s.number = m.scope
-         LEFT JOIN message_vectors v ON v.seq = m.seq AND v.embedding_model = m.embedding_model
+             LEFT JOIN message_vectors v INDEXED BY message_vectors_readability
+                 ON v.seq = m.seq AND v.embedding_model = m.embedding_model
          WHERE m.session_id = ?1 AND m.seq > ?2 AND m.deleted_at IS NULL ORDER BY m.seq LIMIT ?3"
     ))?;
     let mut found = Vec::with_capacity(seqs.len());

@@ -41,6 +41,11 @@ pub(super) const MIGRATIONS: &[Migration] = &[
         sql: include_str!("../../migrations/sqlite/0005_entity_identity.sql"),
     },
     Migration { number: 6, name: "access", sql: include_str!("../../migrations/sqlite/0006_access.sql") },
+    Migration {
+        number: 7,
+        name: "readability_by_number",
+        sql: include_str!("../../migrations/sqlite/0007_readability_by_number.sql"),
+    },
 ];
 
 impl Migration {
@@ -200,6 +205,9 @@ mod tests {
         connection.pragma_update(None, "journal_mode", "WAL").unwrap();
         migrate(&connection, &path, &[FIRST]).unwrap();
         assert_eq!(fs::read_dir(folder.path()).unwrap().count(), 3, "a new database has nothing to keep");
+        let new = folder.path().join("new.db");
+        migrate(&Connection::open(&new).unwrap(), &new, &[FIRST, SECOND]).unwrap();
+        assert!(!backup_path(&new, 2).exists(), "nor has one that is made in two steps");
         connection.execute_batch("INSERT INTO one VALUES ('kept')").unwrap();
 
         check(&connection, &path, &[FIRST, SECOND]).unwrap();

@@ -14,6 +14,7 @@ mod consolidation;
 mod new_nodes;
 mod nodes;
 mod node_queries;
+mod recall;
 mod entities;
 mod entity_queries;
 mod entity_changes;

@@ -6,20 +6,22 @@ use std::collections::BTreeSet;
 use jiff::Timestamp;
 use memory::identifiers::{EntityId, NodeId};
 use memory::nodes::{Node, NodeKind, Subject};
-use memory::ports::{Evidential, FillingEdge, IndexedNode, LINKS_WEIGHED};
+use memory::ports::{About, Evidential, FillingEdge, IndexedNode, LINKS_WEIGHED, NodeOutline};
 use rusqlite::{Connection, OptionalExtension, Result, Row, params};
 
 use super::entity_queries::parts;
 use super::rows::{self, Word, microseconds, node_columns};
 
-/// Live, current nodes by number.
+/// Live, current nodes by number. One statement for all: to begin it anew for each would cost as much again.
 pub(super) fn numbered(connection: &Connection, scope: i64, seqs: &[i64]) -> Result<Vec<IndexedNode>> {
     let mut statement = connection.prepare_cached(concat!(
         "SELECT ",
         node_columns!(),
         ", n.terms, v.readability
-         FROM concept_nodes n LEFT JOIN node_vectors v ON v.seq = n.seq AND v.embedding_model = n.embedding_model
-         WHERE n.seq = ?1 AND n.scope = ?2 AND n.deleted_at IS NULL AND n.superseded_by IS NULL"
+         FROM json_each(?1) j CROSS JOIN concept_nodes n ON n.seq = j.value
+             LEFT JOIN node_vectors v INDEXED BY node_vectors_readability
+                 ON v.seq = n.seq AND v.embedding_model = n.embedding_model
+         WHERE n.scope = ?2 AND n.deleted_at IS NULL AND n.superseded_by IS NULL"
     ))?;
     let indexed = |row: &Row<'_>| {
         Ok(IndexedNode {
@@ -28,11 +30,7 @@ pub(super) fn numbered(connection: &Connection, scope: i64, seqs: &[i64]) -> Res
             readability: row.get(rows::AFTER_NODE + 1)?,
         })
     };
-    let mut found = Vec::with_capacity(seqs.len());
-    for seq in seqs {
-        found.extend(statement.query_row(params![seq, scope], indexed).optional()?);
-    }
-    Ok(found)
+    statement.query_map(params![rows::to_json(&seqs)?, scope], indexed)?.collect()
 }
 
 /// A live node with what it rests on.
@@ -140,6 +138,44 @@ pub(super) fn about(
     Ok(newest(nodes, limit))
 }
 
+/// What [`about`] gives, as outlines.
+pub(super) fn outlines(connection: &Connection, scope: i64, wanted: &About) -> Result<Vec<NodeOutline>> {
+    let mut pinned = connection.prepare_cached(
+        "SELECT seq, pinned, emotional_impact, event_time_start, event_time_end, created_at FROM concept_nodes
+         WHERE scope = ?1 AND type = ?2 AND subject = ?3 AND pinned = 1
+           AND deleted_at IS NULL AND superseded_by IS NULL
+         ORDER BY seq DESC LIMIT ?4",
+    )?;
+    let mut all = connection.prepare_cached(
+        "SELECT seq, pinned, emotional_impact, event_time_start, event_time_end, created_at FROM concept_nodes
+         WHERE scope = ?1 AND type = ?2 AND subject = ?3 AND deleted_at IS NULL AND superseded_by IS NULL
+         ORDER BY seq DESC LIMIT ?4",
+    )?;
+    let subjects: BTreeSet<Subject> = wanted.subjects.iter().copied().collect();
+    let mut outlines: Vec<NodeOutline> = Vec::new();
+    for subject in subjects {
+        let key = params![scope, wanted.kind.word(), subject.word(), wanted.limit];
+        for outline in pinned.query_map(key, outline)?.chain(all.query_map(key, outline)?) {
+            outlines.push(outline?);
+        }
+    }
+    outlines.sort_by_key(|outline| (Reverse(outline.pinned), Reverse(outline.seq)));
+    outlines.dedup_by_key(|outline| outline.seq);
+    outlines.truncate(count(wanted.limit));
+    outlines.sort_by_key(|outline| Reverse(outline.seq));
+    Ok(outlines)
+}
+
+fn outline(row: &Row<'_>) -> Result<NodeOutline> {
+    Ok(NodeOutline {
+        seq: row.get(0)?,
+        pinned: row.get(1)?,
+        emotional_impact: row.get(2)?,
+        event_time: rows::event_time(row, 3)?,
+        created_at: rows::time(row, 5)?,
+    })
+}
+
 /// Numbers of live, current nodes linked to any of the entities or their parts, newest first. Each has an equal share of
 /// `limit`: half for its newest, half for the weightiest of its newest [`LINKS_WEIGHED`].
 pub(super) fn linked_to(
@@ -211,6 +247,36 @@ pub(super) fn filling_edges(
     seqs: &[i64],
     limit: u32,
 ) -> Result<Vec<FillingEdge>> {
+    let mut edges = edges_of_all(connection, scope, seqs, limit)?;
+    edges.sort_unstable_by_key(|edge| (edge.thought_seq, edge.event_seq));
+    edges.dedup();
+    match edges.len() > count(limit) {
+        true => edges_of_each(connection, scope, seqs, limit),
+        false => Ok(edges),
+    }
+}
+
+/// The edges of all these nodes, many of them from either end, in two statements. Where there are more than `limit`,
+/// some more than that.
+fn edges_of_all(connection: &Connection, scope: i64, seqs: &[i64], limit: u32) -> Result<Vec<FillingEdge>> {
+    let mut downwards = connection.prepare_cached(
+        "SELECT f.thought_seq, f.event_seq, f.created_at
+         FROM json_each(?1) j CROSS JOIN concept_node_filling f ON f.thought_seq = j.value
+             CROSS JOIN concept_nodes t ON t.seq = f.thought_seq CROSS JOIN concept_nodes e ON e.seq = f.event_seq
+         WHERE f.orphaned = 0 AND t.scope = ?2 AND t.deleted_at IS NULL AND e.deleted_at IS NULL LIMIT ?3",
+    )?;
+    let mut upwards = connection.prepare_cached(
+        "SELECT f.thought_seq, f.event_seq, f.created_at
+         FROM json_each(?1) j CROSS JOIN concept_node_filling f ON f.event_seq = j.value
+             CROSS JOIN concept_nodes e ON e.seq = f.event_seq CROSS JOIN concept_nodes t ON t.seq = f.thought_seq
+         WHERE f.orphaned = 0 AND e.scope = ?2 AND e.deleted_at IS NULL AND t.deleted_at IS NULL LIMIT ?3",
+    )?;
+    let key = params![rows::to_json(&seqs)?, scope, i64::from(limit) + 1];
+    downwards.query_map(key, edge)?.chain(upwards.query_map(key, edge)?).collect()
+}
+
+/// The edges node by node, of each the newest first, until there are enough.
+fn edges_of_each(connection: &Connection, scope: i64, seqs: &[i64], limit: u32) -> Result<Vec<FillingEdge>> {
     let mut downwards = connection.prepare_cached(
         "SELECT f.thought_seq, f.event_seq, f.created_at FROM concept_node_filling f
              CROSS JOIN concept_nodes t ON t.seq = f.thought_seq CROSS JOIN concept_nodes e ON e.seq = f.event_seq
@@ -225,9 +291,6 @@ pub(super) fn filling_edges(
            AND t.deleted_at IS NULL
          ORDER BY f.thought_seq DESC LIMIT ?3",
     )?;
-    let edge = |row: &Row<'_>| {
-        Ok(FillingEdge { thought_seq: row.get(0)?, event_seq: row.get(1)?, created_at: rows::time(row, 2)? })
-    };
     let (mut edges, mut seen) = (Vec::new(), BTreeSet::new());
     for seq in seqs {
         let key = params![seq, scope, limit];
@@ -239,6 +302,10 @@ pub(super) fn filling_edges(
         }
     }
     Ok(edges)
+}
+
+fn edge(row: &Row<'_>) -> Result<FillingEdge> {
+    Ok(FillingEdge { thought_seq: row.get(0)?, event_seq: row.get(1)?, created_at: rows::time(row, 2)? })
 }
 
 fn newest(mut nodes: Vec<Node>, limit: u32) -> Vec<Node> {

@@ -19,12 +19,7 @@ use super::{SqliteStore, node_queries, scopes, timeline, vectors, words};
 #[async_trait]
 impl NodeStore for SqliteStore {
     async fn corpus_size(&self, scope: &Scope, corpus: Corpus) -> Result<CorpusSize, StoreError> {
-        self.read_scope(scope, move |connection, scope| {
-            let (messages, nodes) = scopes::counts(connection, scope)?;
-            let documents = if corpus == Corpus::Messages { messages } else { nodes };
-            Ok(CorpusSize { documents })
-        })
-        .await
+        self.read_scope(scope, move |connection, scope| Ok(scopes::size(connection, scope, corpus)?)).await
     }
 
     async fn phrase_hits(
@@ -37,12 +32,9 @@ impl NodeStore for SqliteStore {
         let (scope, phrases) = (scope.clone(), phrases.to_vec());
         self.read(move |connection| {
             let Some(scope) = scopes::number(connection, &scope)? else {
-                let nowhere = PhraseHits { document_frequency: 0, seqs: Vec::new() };
-                return Ok(vec![nowhere; phrases.len()]);
+                return Ok(vec![words::nowhere(); phrases.len()]);
             };
-            let hits =
-                phrases.iter().map(|phrase| words::phrase_hits(connection, corpus, scope, phrase, limit));
-            Ok(hits.collect::<Result<_>>()?)
+            Ok(words::look_up(connection, corpus, scope, &phrases, limit)?)
         })
         .await
     }

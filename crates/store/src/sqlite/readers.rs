@@ -4,14 +4,14 @@ use std::sync::{Arc, Mutex, PoisonError};
 use std::thread;
 
 use memory::ports::StoreError;
-use rusqlite::{Connection, TransactionBehavior};
+use rusqlite::Connection;
 use tokio::sync::oneshot;
 
 use super::failure::Failure;
 use super::queue::Queue;
 use super::writer::{closed, no_thread};
 
-type Job = Box<dyn FnOnce(&mut Connection) + Send>;
+type Job = Box<dyn FnOnce(&Connection) + Send>;
 
 pub(super) struct Readers {
     queue: Arc<Queue<Job>>,
@@ -23,14 +23,14 @@ impl Readers {
     pub(super) fn start(connections: Vec<Connection>) -> Result<Self, StoreError> {
         let queue: Arc<Queue<Job>> = Arc::new(Queue::new());
         let mut finished = Vec::with_capacity(connections.len());
-        for (number, mut connection) in connections.into_iter().enumerate() {
+        for (number, connection) in connections.into_iter().enumerate() {
             let work = Arc::clone(&queue);
             let (done, ended) = oneshot::channel();
             finished.push(ended);
             let body = move || {
                 let _guard = work.abandoned_at_end();
                 while let Some(jobs) = work.take(1) {
-                    jobs.into_iter().for_each(|job| job(&mut connection));
+                    jobs.into_iter().for_each(|job| job(&connection));
                 }
                 drop(connection);
                 // Nobody may be waiting for the end.
@@ -48,7 +48,7 @@ impl Readers {
         W: FnOnce(&Connection) -> Result<T, Failure> + Send + 'static,
     {
         let (reply, answer) = oneshot::channel();
-        let job = move |connection: &mut Connection| {
+        let job = move |connection: &Connection| {
             let result = read(connection, work).map_err(Failure::of_read);
             // The caller may have gone.
             let _ = reply.send(result);
@@ -71,10 +71,17 @@ impl Readers {
     }
 }
 
+/// One snapshot for all that the work asks. Its two statements stay prepared, which those of a
+/// [`rusqlite::Transaction`] do not.
 fn read<T>(
-    connection: &mut Connection,
+    connection: &Connection,
     work: impl FnOnce(&Connection) -> Result<T, Failure>,
 ) -> Result<T, Failure> {
-    let snapshot = connection.transaction_with_behavior(TransactionBehavior::Deferred)?;
-    work(&snapshot)
+    connection.prepare_cached("BEGIN DEFERRED")?.execute([])?;
+    let result = work(connection);
+    // After a failing device it is over already.
+    if !connection.is_autocommit() {
+        connection.prepare_cached("ROLLBACK")?.execute([])?;
+    }
+    result
 }

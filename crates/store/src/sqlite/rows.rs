@@ -208,19 +208,16 @@ pub(super) use node_columns;
 pub(super) const AFTER_NODE: usize = 17;
 
 pub(super) fn node(row: &Row<'_>) -> Result<Node> {
-    let event_time = optional_time(row, 8)?
-        .map(|start| Ok::<_, Error>(EventTime { start, end: optional_time(row, 9)? }))
-        .transpose()?;
     Ok(Node {
         seq: row.get(0)?,
         id: NodeId(uuid(row, 1)?),
         kind: word(row, 2)?,
         description: row.get(3)?,
         emotional_impact: row.get(4)?,
-        emotion_tags: list(row, 5)?,
-        relational_tags: list::<String>(row, 6)?.iter().filter_map(|tag| RelationalTag::parse(tag)).collect(),
+        emotion_tags: words(row, 5)?,
+        relational_tags: words(row, 6)?.iter().filter_map(|tag| RelationalTag::parse(tag)).collect(),
         subject: word(row, 7)?,
-        event_time,
+        event_time: event_time(row, 8)?,
         source_session_id: optional_uuid(row, 10)?.map(SessionId),
         mention_count: row.get(11)?,
         superseded_by: optional_uuid(row, 12)?.map(NodeId),
@@ -231,9 +228,25 @@ pub(super) fn node(row: &Row<'_>) -> Result<Node> {
     })
 }
 
-/// A JSON list. Most are empty, and need no parser.
-fn list<T: DeserializeOwned>(row: &Row<'_>, column: usize) -> Result<Vec<T>> {
-    if row.get_ref(column)?.as_str()? == "[]" { Ok(Vec::new()) } else { json(row, column) }
+/// The start in this column and the end in the next.
+pub(super) fn event_time(row: &Row<'_>, column: usize) -> Result<Option<EventTime>> {
+    let start = optional_time(row, column)?;
+    start.map(|start| Ok(EventTime { start, end: optional_time(row, column + 1)? })).transpose()
+}
+
+/// A JSON list of words. Most are empty or hold plain words, and need no parser.
+fn words(row: &Row<'_>, column: usize) -> Result<Vec<String>> {
+    let text = row.get_ref(column)?.as_str()?;
+    if text == "[]" {
+        return Ok(Vec::new());
+    }
+    let plain = text.strip_prefix("[\"").and_then(|text| text.strip_suffix("\"]"));
+    match plain.filter(|words| !words.contains('\\')) {
+        Some(words) if !words.replace("\",\"", "").contains('"') => {
+            Ok(words.split("\",\"").map(str::to_owned).collect())
+        }
+        _ => json(row, column),
+    }
 }
 
 /// Reads `quote, span_start, span_end` and the message's id.
@@ -258,4 +271,26 @@ pub(super) fn rejected_memory(row: &Row<'_>) -> Result<RejectedMemory> {
         created_at: time(row, 6)?,
         proposal: json(row, 7)?,
     })
+}
+
+#[cfg(test)]
+mod tests {
+    use rusqlite::Connection;
+
+    use super::*;
+
+    #[test]
+    fn lists_of_words_come_back_as_they_were() {
+        let connection = Connection::open_in_memory().unwrap();
+        let lists: [&[&str]; 7] =
+            [&[], &["calm"], &["calm", "安心"], &[""], &["a\"b", "c\\d"], &["[", ","], &["\",\"", "x\ny"]];
+        for list in lists {
+            let stored = to_json(&list).unwrap();
+            let read: Vec<String> =
+                connection.query_row("SELECT ?1", [&stored], |row| words(row, 0)).unwrap();
+            assert_eq!(read, list, "{stored}");
+        }
+        let spaced = connection.query_row(r#"SELECT '["a", "b"]'"#, [], |row| words(row, 0)).unwrap();
+        assert_eq!(spaced, ["a", "b"]);
+    }
 }

@@ -1,6 +1,7 @@
 //! The compact numbers of (persona, user), and how much each holds.
 
 use memory::Scope;
+use memory::ports::{Corpus, CorpusSize};
 use rusqlite::{Connection, OptionalExtension, Result, params};
 
 /// The scope's number; none while nothing was ever stored in it.
@@ -47,6 +48,12 @@ pub(super) fn uncount_node(connection: &Connection, scope: i64) -> Result<()> {
         .prepare_cached("UPDATE scopes SET node_count = node_count - 1 WHERE number = ?1")?
         .execute([scope])?;
     Ok(())
+}
+
+/// How many live rows of a corpus there are.
+pub(super) fn size(connection: &Connection, scope: i64, corpus: Corpus) -> Result<CorpusSize> {
+    let (messages, nodes) = counts(connection, scope)?;
+    Ok(CorpusSize { documents: if corpus == Corpus::Messages { messages } else { nodes } })
 }
 
 /// Live messages and live nodes.

@@ -85,6 +85,35 @@ pub(super) fn after(
     connection.prepare_cached(&select)?.query_map(params![scope, model, after, limit], stored)?.collect()
 }
 
+/// The greatest revision; 0 without a vector.
+pub(super) fn last_revision(connection: &Connection, corpus: Corpus, scope: i64, model: i64) -> Result<i64> {
+    let select = format!(
+        "SELECT coalesce(max(revision), 0) FROM {} WHERE scope = ?1 AND embedding_model = ?2",
+        tables(corpus).vectors
+    );
+    connection.prepare_cached(&select)?.query_row(params![scope, model], |row| row.get(0))
+}
+
+/// Vectors of live rows, the newest rows first.
+pub(super) fn newest(
+    connection: &Connection,
+    corpus: Corpus,
+    scope: i64,
+    model: i64,
+    before: Option<i64>,
+    limit: u32,
+) -> Result<Vec<StoredVector>> {
+    let Tables { rows, vectors } = tables(corpus);
+    let select = format!(
+        "SELECT v.seq, v.revision, v.readability, v.vector
+         FROM {rows} r CROSS JOIN {vectors} v ON v.seq = r.seq
+         WHERE r.scope = ?1 AND r.seq < ?3 AND r.deleted_at IS NULL AND v.embedding_model = ?2
+         ORDER BY r.seq DESC LIMIT ?4"
+    );
+    let before = before.unwrap_or(i64::MAX);
+    connection.prepare_cached(&select)?.query_map(params![scope, model, before, limit], stored)?.collect()
+}
+
 /// Vectors of those of the rows that are live and have one of this model.
 pub(super) fn numbered(
     connection: &Connection,
@@ -96,15 +125,11 @@ pub(super) fn numbered(
     let Tables { rows, vectors } = tables(corpus);
     let select = format!(
         "SELECT v.seq, v.revision, v.readability, v.vector
-         FROM {vectors} v CROSS JOIN {rows} r ON r.seq = v.seq
-         WHERE v.seq = ?1 AND v.scope = ?2 AND v.embedding_model = ?3 AND r.deleted_at IS NULL"
+         FROM json_each(?1) j CROSS JOIN {vectors} v ON v.seq = j.value CROSS JOIN {rows} r ON r.seq = v.seq
+         WHERE v.scope = ?2 AND v.embedding_model = ?3 AND r.deleted_at IS NULL"
     );
-    let mut statement = connection.prepare_cached(&select)?;
-    let mut found = Vec::with_capacity(seqs.len());
-    for seq in seqs {
-        found.extend(statement.query_row(params![seq, scope, model], stored).optional()?);
-    }
-    Ok(found)
+    let seqs = super::rows::to_json(&seqs)?;
+    connection.prepare_cached(&select)?.query_map(params![seqs, scope, model], stored)?.collect()
 }
 
 /// Numbers of live rows without a vector of this model, newest first: those with none and those of other models.

@@ -21,6 +21,22 @@ pub(super) fn insert(
     Ok(())
 }
 
+/// Where each of the phrases stands.
+pub(super) fn look_up(
+    connection: &Connection,
+    corpus: Corpus,
+    scope: i64,
+    phrases: &[Phrase],
+    limit: u32,
+) -> Result<Vec<PhraseHits>> {
+    phrases.iter().map(|phrase| phrase_hits(connection, corpus, scope, phrase, limit)).collect()
+}
+
+/// What is said of a phrase that stands nowhere.
+pub(super) fn nowhere() -> PhraseHits {
+    PhraseHits { document_frequency: 0, seqs: Vec::new() }
+}
+
 /// Takes a row's terms out; they must be those that were put in. The index overwrites what it removes.
 pub(super) fn remove(
     connection: &Connection,
@@ -47,25 +63,30 @@ pub(super) fn phrase_hits(
     phrase: &Phrase,
     limit: u32,
 ) -> Result<PhraseHits> {
-    let statement = match corpus {
-        Corpus::Messages => {
-            "SELECT rowid FROM message_words WHERE message_words MATCH ?1 ORDER BY rowid DESC LIMIT ?2"
-        }
-        Corpus::Nodes => {
-            "SELECT rowid FROM node_words WHERE node_words MATCH ?1 ORDER BY rowid DESC LIMIT ?2"
-        }
+    let (newest, all) = match corpus {
+        Corpus::Messages => (
+            "SELECT rowid FROM message_words WHERE message_words MATCH ?1 ORDER BY rowid DESC LIMIT ?2",
+            "SELECT count(*) FROM (SELECT 1 FROM message_words WHERE message_words MATCH ?1 LIMIT ?2)",
+        ),
+        Corpus::Nodes => (
+            "SELECT rowid FROM node_words WHERE node_words MATCH ?1 ORDER BY rowid DESC LIMIT ?2",
+            "SELECT count(*) FROM (SELECT 1 FROM node_words WHERE node_words MATCH ?1 LIMIT ?2)",
+        ),
     };
-    let mut hits = PhraseHits { document_frequency: 0, seqs: Vec::new() };
-    let Some(query) = query(scope, phrase) else { return Ok(hits) };
-    let mut statement = connection.prepare_cached(statement)?;
-    let mut rows = statement.query(params![query, PhraseHits::FREQUENCY_MAX])?;
-    while let Some(row) = rows.next()? {
-        if hits.document_frequency < u64::from(limit) {
-            hits.seqs.push(row.get(0)?);
-        }
-        hits.document_frequency += 1;
-    }
-    Ok(hits)
+    let Some(query) = query(scope, phrase) else { return Ok(nowhere()) };
+    let seqs: Vec<i64> = connection
+        .prepare_cached(newest)?
+        .query_map(params![query, limit], |row| row.get(0))?
+        .collect::<Result<_>>()?;
+    let named = u64::try_from(seqs.len()).unwrap_or(u64::MAX);
+    // Fewer than were asked for are all. Counting inside the database is cheaper than taking each row.
+    let document_frequency = match named < u64::from(limit) {
+        true => named,
+        false => connection
+            .prepare_cached(all)?
+            .query_row(params![query, PhraseHits::FREQUENCY_MAX], |row| row.get(0))?,
+    };
+    Ok(PhraseHits { document_frequency, seqs })
 }
 
 /// The phrase in the query language of the full-text index: a quoted string, inner quotes doubled.

@@ -47,8 +47,8 @@ pub use forgetting::{
 };
 pub use personas::{core_blocks_belong_to_whom_they_should, costs_are_kept, personas_and_users_are_kept};
 pub use recall::{
-    nodes_are_found_by_entity_and_time, phrases_are_found_where_they_stand, scopes_never_meet,
-    touching_counts_a_recall,
+    nodes_are_found_by_entity_and_time, one_read_gives_what_several_do, phrases_are_found_where_they_stand,
+    scopes_never_meet, touching_counts_a_recall,
 };
 pub use reflection::{
     a_reflection_is_written_once, a_reflection_without_thoughts_leaves_only_its_mark,
@@ -60,7 +60,8 @@ pub use sessions::{
 };
 pub use turns::{a_failed_turn_can_be_reopened, a_turn_is_pending_until_its_receipt};
 pub use vectors::{
-    one_model_takes_the_place_of_another, vectors_are_numbered_by_their_writing, vectors_follow_their_rows,
+    one_model_takes_the_place_of_another, the_newest_vectors_come_first,
+    vectors_are_numbered_by_their_writing, vectors_follow_their_rows,
 };
 pub use withdrawal::{
     a_second_reply_takes_the_place_of_the_first, an_edit_takes_the_session_from_its_worker,
@@ -97,6 +98,7 @@ macro_rules! store_story {
             a_reflection_is_written_once, a_reflection_without_thoughts_leaves_only_its_mark,
             edges_join_thoughts_and_their_events, the_timeline_is_merged,
             scopes_never_meet, phrases_are_found_where_they_stand, nodes_are_found_by_entity_and_time,
+            one_read_gives_what_several_do, the_newest_vectors_come_first,
             touching_counts_a_recall, vectors_follow_their_rows, vectors_are_numbered_by_their_writing,
             one_model_takes_the_place_of_another,
             personas_and_users_are_kept, core_blocks_belong_to_whom_they_should, costs_are_kept,

@@ -4,7 +4,7 @@ use std::collections::BTreeSet;
 
 use memory::entities::EntityKind;
 use memory::nodes::{EventTime, NewNode, NodeKind, Subject};
-use memory::ports::{Corpus, NewEntity, NewMessage, Phrase, Store};
+use memory::ports::{About, Corpus, NewEntity, NewMessage, NodeOutline, Phrase, Store};
 
 use super::Outcome;
 use super::stage::{MODEL, Stage, at, phrase};
@@ -138,5 +138,46 @@ pub async fn touching_counts_a_recall(store: &dyn Store) -> Outcome {
     store.touch_nodes(&[event.id, memory::identifiers::NodeId(stage.id())], at(80)).await?;
     let node = store.node(event.id).await?.ok_or("it is there")?.node;
     assert_eq!((node.access_count, node.last_accessed_at, node.created_at), (2, Some(at(80)), at(0)));
+    Ok(())
+}
+
+/// What is asked in one read is what the single questions give.
+pub async fn one_read_gives_what_several_do(store: &dyn Store) -> Outcome {
+    let stage = Stage::set(store).await?;
+    let scope = &stage.scope;
+    let (message, session) = stage.claimed("the cat is at the vet", 0).await?;
+    let time = Some(EventTime { start: at(500), end: Some(at(600)) });
+    let promise = NewNode {
+        kind: NodeKind::Intention,
+        subject: Subject::Persona,
+        event_time: time,
+        ..stage.event("a promise about the cat", &message)
+    };
+    let cat = NewNode { emotional_impact: -4, ..stage.event("the cat is ill", &message) };
+    store.commit_extraction(stage.extraction(&session, 50, vec![cat, promise])).await?;
+
+    let phrases = [phrase("cat"), phrase("dog")];
+    for (corpus, whose) in [(Corpus::Nodes, scope), (Corpus::Messages, scope), (Corpus::Nodes, &stage.other)]
+    {
+        let (size, hits) = store.look_phrases_up(whose, corpus, &phrases, 9).await?;
+        assert_eq!(size, store.corpus_size(whose, corpus).await?);
+        assert_eq!(hits, store.phrase_hits(whose, corpus, &phrases, 9).await?);
+    }
+
+    let about = |kind, subjects: &[Subject], limit| About { kind, subjects: subjects.to_vec(), limit };
+    let wanted = [
+        about(NodeKind::Event, &[Subject::User, Subject::Shared], 9),
+        about(NodeKind::Intention, &[Subject::Persona], 9),
+        about(NodeKind::Event, &[Subject::User], 0),
+        about(NodeKind::Thought, &[Subject::User], 9),
+    ];
+    let outlines = store.outlines_about(scope, &wanted).await?;
+    assert_eq!(outlines.iter().map(Vec::len).collect::<Vec<_>>(), [1, 1, 0, 0]);
+    assert_eq!((outlines[0][0].emotional_impact, outlines[1][0].event_time), (-4, time));
+    for (outlines, About { kind, subjects, limit }) in outlines.iter().zip(&wanted) {
+        let nodes = store.nodes_about(scope, *kind, subjects, *limit).await?;
+        assert_eq!(*outlines, nodes.iter().map(NodeOutline::from).collect::<Vec<_>>());
+    }
+    assert_eq!(store.outlines_about(&stage.other, &wanted).await?, vec![Vec::new(); 4]);
     Ok(())
 }

@@ -3,7 +3,7 @@
 use memory::entities::EntityKind;
 use memory::identifiers::NodeId;
 use memory::mood::Mood;
-use memory::ports::{CommitOutcome, FillingEdge, NewEntity, Store, TimelineItem};
+use memory::ports::{CommitOutcome, EdgeReach, FillingEdge, NewEntity, Store, TimelineItem};
 
 use super::Outcome;
 use super::stage::{Stage, at};
@@ -59,6 +59,14 @@ pub async fn edges_join_thoughts_and_their_events(store: &dyn Store) -> Outcome 
     assert_eq!(all, [edge(one), edge(two)]);
     assert_eq!(store.filling_edges(&stage.scope, &[parent], 1).await?.len(), 1);
     assert!(store.filling_edges(&stage.other, &[parent, one], 9).await?.is_empty());
+
+    let around = async |scope, rounds, nodes_max| {
+        store.edges_around(scope, &[one], EdgeReach { rounds, nodes_max, edges_max: 9 }).await
+    };
+    assert_eq!(around(&stage.scope, 1, 9).await?, [edge(one)]);
+    assert_eq!(around(&stage.scope, 2, 9).await?, [edge(one), edge(two)], "two is found through its thought");
+    assert!(around(&stage.scope, 2, 0).await?.is_empty());
+    assert!(around(&stage.other, 2, 9).await?.is_empty());
     Ok(())
 }
 

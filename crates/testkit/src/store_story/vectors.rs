@@ -89,6 +89,35 @@ pub async fn vectors_are_numbered_by_their_writing(store: &dyn Store) -> Outcome
     Ok(())
 }
 
+/// The newest rows come first, whenever their vectors were written; nothing of another scope or model is among them.
+pub async fn the_newest_vectors_come_first(store: &dyn Store) -> Outcome {
+    let stage = Stage::set(store).await?;
+    let mut said = Vec::new();
+    for number in 0..4 {
+        said.push(stage.say(&format!("line {number}"), number).await?);
+    }
+    let newest = async |before, limit| -> Result<Vec<i64>, memory::ports::StoreError> {
+        let page = store.newest_vectors(&stage.scope, Corpus::Messages, MODEL, before, limit).await?;
+        Ok(page.iter().map(|stored| stored.seq).collect())
+    };
+    let last = async |model: &str| store.last_revision(&stage.scope, Corpus::Messages, model).await;
+    assert_eq!((last(MODEL).await?, newest(None, 9).await?), (0, Vec::new()));
+    for index in [2, 0, 1] {
+        store.put_message_vectors(MODEL, vec![(said[index].id, embedding([1.0, 0.0, 0.0]))]).await?;
+    }
+    store.put_message_vectors("another model", vec![(said[3].id, embedding([1.0; 3]))]).await?;
+    assert_eq!(newest(None, 9).await?, [said[2].seq, said[1].seq, said[0].seq]);
+    assert_eq!(newest(None, 2).await?, [said[2].seq, said[1].seq]);
+    assert_eq!(newest(Some(said[1].seq), 9).await?, [said[0].seq]);
+    let all = store.vectors_after(&stage.scope, Corpus::Messages, MODEL, 0, 9).await?;
+    assert_eq!(Some(last(MODEL).await?), all.last().map(|stored| stored.revision));
+    assert!(last("another model").await? > last(MODEL).await?);
+    assert_eq!(last("a third model").await?, 0);
+    assert!(store.newest_vectors(&stage.other, Corpus::Messages, MODEL, None, 9).await?.is_empty());
+    assert!(store.newest_vectors(&stage.scope, Corpus::Nodes, MODEL, None, 9).await?.is_empty());
+    Ok(())
+}
+
 /// While one model takes another's place, rows have a vector of each; afterwards only the newer ones are left.
 pub async fn one_model_takes_the_place_of_another(store: &dyn Store) -> Outcome {
     const NEXT: &str = "next model";

@@ -25,9 +25,9 @@ use memory::ports::{
     AliasHit, AuthoredEntity, Captured, CommitOutcome, Corpus, CorpusSize, CorrectionStore, Edited,
     Embedding, EmbeddingModel, EntityMentions, EntityStore, EntityVector, Evidential, ExtractionCommit,
     FailedAttempt, FillingEdge, IndexedMessage, IndexedNode, LedgerStore, MessageEdit, MessageStore,
-    NewMessage, NodeStore, PersonaRecord, PersonaStore, Phrase, PhraseHits, ReflectionCommit, Remembered,
-    SessionFilter, SessionStore, StoreError, StoredVector, TimelineItem, UnembeddedEntity, UserRecord,
-    VectorCoverage, VectorStore,
+    NewMessage, NodeStore, PersonaRecord, PersonaStore, Phrase, PhraseHits, RecallStore, ReflectionCommit,
+    Remembered, SessionFilter, SessionStore, StoreError, StoredVector, TimelineItem, UnembeddedEntity,
+    UserRecord, VectorCoverage, VectorStore,
 };
 use memory::sessions::{CloseTrigger, Session, SessionPolicy};
 use memory::text::index_terms;
@@ -174,6 +174,22 @@ impl FakeStore {
                     .filter(|m| m.message.seq == seq)
                     .for_each(|m| m.readability = readability);
             }
+        }
+    }
+
+    /// Writes the first vectors of many rows, in this order.
+    pub(crate) fn put_vectors(
+        &self,
+        scope: &Scope,
+        corpus: Corpus,
+        seqs: impl Iterator<Item = i64>,
+        vector: &[f32],
+    ) {
+        let mut data = self.data();
+        for seq in seqs {
+            let revision = data.number();
+            let stored = StoredVector { seq, revision, vector: vector.to_vec(), readability: 1.0 };
+            data.vectors.push((scope.clone(), corpus, stored));
         }
     }
 

@@ -160,3 +160,29 @@ impl NodeStore for FakeStore {
         refused()
     }
 }
+
+#[async_trait]
+impl RecallStore for FakeStore {
+    async fn last_revision(
+        &self,
+        scope: &Scope,
+        corpus: Corpus,
+        fingerprint: &str,
+    ) -> Result<i64, StoreError> {
+        Ok(self.data().vectors(scope, corpus, fingerprint).map(|stored| stored.revision).max().unwrap_or(0))
+    }
+    async fn newest_vectors(
+        &self,
+        scope: &Scope,
+        corpus: Corpus,
+        fingerprint: &str,
+        before: Option<i64>,
+        limit: u32,
+    ) -> Result<Vec<StoredVector>, StoreError> {
+        let data = self.data();
+        let older = |stored: &&StoredVector| before.is_none_or(|before| stored.seq < before);
+        let mut found: Vec<&StoredVector> = data.vectors(scope, corpus, fingerprint).filter(older).collect();
+        found.sort_unstable_by_key(|stored| std::cmp::Reverse(stored.seq));
+        Ok(found.into_iter().take(limit as usize).cloned().collect())
+    }
+}

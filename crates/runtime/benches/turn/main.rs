@@ -1,0 +1,43 @@
+//! Prints what a turn and a session's consolidation cost beside the model, over real SQLite files:
+//! `cargo bench -p runtime`. Each figure stands beside its aim (design: budgets); `cargo xtask budgets` compares them.
+//! Nothing here passes or fails by the clock. Names after `--` choose what is measured: `-- "1000 nodes" consolidation`.
+//!
+//! The past is made up from a seed, through the product's own commits, once: the files stay in the target folder (some
+//! two gigabytes; the million messages take some minutes).
+
+mod recalling;
+mod consolidating;
+mod measure;
+mod past;
+
+use measure::print_heading;
+use past::Past;
+
+pub(crate) type Failed = Box<dyn std::error::Error>;
+
+fn main() -> Result<(), Failed> {
+    let runtime = tokio::runtime::Builder::new_multi_thread().worker_threads(2).enable_all().build()?;
+    runtime.block_on(async {
+        let asked: Vec<String> = std::env::args().skip(1).filter(|word| !word.starts_with("--")).collect();
+        let wanted = |name: String| asked.is_empty() || asked.contains(&name);
+        print_heading();
+        for (nodes, messages, aim) in [
+            (1_000, 0, "1"),
+            (10_000, 0, "2"),
+            (100_000, 0, "12"),
+            (100_000, 100_000, "15"),
+            (0, 10_000, ""),
+            (0, 100_000, "15"),
+            (0, 1_000_000, "15"),
+        ] {
+            let past = Past { nodes, messages };
+            if wanted(past.name()) {
+                recalling::measure(past, aim).await?;
+            }
+        }
+        if wanted("consolidation".to_owned()) {
+            consolidating::measure(Past { nodes: 100_000, messages: 0 }, "20").await?;
+        }
+        Ok(())
+    })
+}

@@ -1,0 +1,100 @@
+//! Recall with the embedding apart: by words, by vectors, by both.
+
+use std::time::{Duration, Instant};
+
+use async_trait::async_trait;
+use jiff::tz::TimeZone;
+use memory::ports::{Clock, EmbedError, Embedder, Embedding};
+use memory::recall::{RecallRequest, RecallSettings, Recalled, recall};
+use memory::vector_index::VectorIndex;
+
+use crate::Failed;
+use crate::measure::{Figures, processor_time};
+use crate::past::{DIMENSION, Dice, Home, Past};
+
+const ROUNDS: usize = 200;
+const QUESTIONS: [&str; 4] = [
+    "Do you remember what my sister said about the marathon in Lisbon?",
+    "你还记得我妹妹上大学的事吗",
+    "cat",
+    "What was the deadline for the painting, and did the exam go well?",
+];
+/// Nothing that was ever said.
+const UNKNOWN_WORDS: [&str; 1] = ["zzyzx quorble"];
+/// The word of the greatest frequency.
+const COMMONEST_WORD: [&str; 1] = ["cat"];
+
+/// A model that has its answer ready: what is measured is everything else.
+pub(crate) struct Ready(pub(crate) Vec<f32>);
+
+#[async_trait]
+impl Embedder for Ready {
+    fn dimension(&self) -> usize {
+        DIMENSION
+    }
+
+    fn fingerprint(&self) -> &str {
+        "bench"
+    }
+
+    async fn embed(&self, texts: &[String]) -> Result<Vec<Embedding>, EmbedError> {
+        Ok(texts.iter().map(|_| Embedding { vector: self.0.clone(), readability: 1.0 }).collect())
+    }
+}
+
+pub(crate) async fn measure(past: Past, aim: &'static str) -> Result<(), Failed> {
+    let mut bench = Bench { home: Home::open(past).await?, index: VectorIndex::default(), dice: Dice::new() };
+    let name = past.name();
+    bench.report(format!("recall, {name}"), &QUESTIONS, true, aim).await?;
+    bench.report(format!("recall by words alone, {name}"), &QUESTIONS, false, "").await?;
+    bench.report(format!("recall by vectors alone, {name}"), &UNKNOWN_WORDS, true, "").await?;
+    if past.nodes == 0 {
+        bench.report(format!("recall of the commonest word, {name}"), &COMMONEST_WORD, false, aim).await?;
+    }
+    bench.home.close().await
+}
+
+struct Bench {
+    home: Home,
+    index: VectorIndex,
+    dice: Dice,
+}
+
+impl Bench {
+    async fn report(
+        &mut self,
+        what: String,
+        questions: &[&str],
+        with_vectors: bool,
+        aim: &'static str,
+    ) -> Result<(), Failed> {
+        self.index = VectorIndex::default();
+        let started = Instant::now();
+        self.recall(questions[0], with_vectors).await?;
+        let cold = Some(started.elapsed());
+        let mut times: Vec<Duration> = Vec::with_capacity(ROUNDS);
+        let spent = processor_time();
+        for round in 0..ROUNDS {
+            let started = Instant::now();
+            let recalled = self.recall(questions[round % questions.len()], with_vectors).await?;
+            times.push(started.elapsed());
+            assert!(!recalled.candidates.is_empty(), "a recall that finds nothing measures nothing");
+        }
+        let processor = (processor_time() - spent) / u32::try_from(ROUNDS)?;
+        Figures { what, times, processor, cold, aim }.print();
+        Ok(())
+    }
+
+    async fn recall(&mut self, text: &str, with_vectors: bool) -> Result<Recalled, Failed> {
+        let embedder = Ready(self.dice.vector());
+        let request = RecallRequest {
+            scope: self.home.scope.clone(),
+            text: text.to_owned(),
+            now: self.home.clock.now(),
+            zone: TimeZone::UTC,
+            window: Vec::new(),
+        };
+        let embedder = with_vectors.then_some(&embedder as &dyn Embedder);
+        Ok(recall(&self.home.store, &self.index, embedder, &RecallSettings::default(), request).await?)
+    }
+}

@@ -1,0 +1,94 @@
+//! What recall asks on its way, each in one snapshot.
+
+use async_trait::async_trait;
+use memory::Scope;
+use memory::ports::{
+    About, Corpus, CorpusSize, EdgeReach, EdgeWalk, FillingEdge, NodeOutline, Phrase, PhraseHits,
+    RecallStore, StoreError, StoredVector,
+};
+use rusqlite::Result;
+
+use super::{SqliteStore, node_queries, scopes, vectors, words};
+
+#[async_trait]
+impl RecallStore for SqliteStore {
+    async fn look_phrases_up(
+        &self,
+        scope: &Scope,
+        corpus: Corpus,
+        phrases: &[Phrase],
+        limit: u32,
+    ) -> Result<(CorpusSize, Vec<PhraseHits>), StoreError> {
+        let (scope, phrases) = (scope.clone(), phrases.to_vec());
+        self.read(move |connection| {
+            let Some(scope) = scopes::number(connection, &scope)? else {
+                return Ok((CorpusSize::default(), vec![words::nowhere(); phrases.len()]));
+            };
+            let hits = words::look_up(connection, corpus, scope, &phrases, limit)?;
+            Ok((scopes::size(connection, scope, corpus)?, hits))
+        })
+        .await
+    }
+
+    async fn outlines_about(
+        &self,
+        scope: &Scope,
+        wanted: &[About],
+    ) -> Result<Vec<Vec<NodeOutline>>, StoreError> {
+        let (scope, wanted) = (scope.clone(), wanted.to_vec());
+        self.read(move |connection| {
+            let Some(scope) = scopes::number(connection, &scope)? else {
+                return Ok(vec![Vec::new(); wanted.len()]);
+            };
+            let outlines = wanted.iter().map(|about| node_queries::outlines(connection, scope, about));
+            Ok(outlines.collect::<Result<_>>()?)
+        })
+        .await
+    }
+
+    async fn edges_around(
+        &self,
+        scope: &Scope,
+        seqs: &[i64],
+        reach: EdgeReach,
+    ) -> Result<Vec<FillingEdge>, StoreError> {
+        let mut walk = EdgeWalk::new(seqs, reach);
+        self.read_scope(scope, move |connection, scope| {
+            while let Some(frontier) = walk.next_round() {
+                walk.found(node_queries::filling_edges(connection, scope, &frontier, reach.edges_max)?);
+            }
+            Ok(walk.into_edges())
+        })
+        .await
+    }
+
+    async fn last_revision(
+        &self,
+        scope: &Scope,
+        corpus: Corpus,
+        fingerprint: &str,
+    ) -> Result<i64, StoreError> {
+        let fingerprint = fingerprint.to_owned();
+        self.read_scope(scope, move |connection, scope| {
+            let Some(model) = vectors::model(connection, &fingerprint)? else { return Ok(0) };
+            Ok(vectors::last_revision(connection, corpus, scope, model)?)
+        })
+        .await
+    }
+
+    async fn newest_vectors(
+        &self,
+        scope: &Scope,
+        corpus: Corpus,
+        fingerprint: &str,
+        before: Option<i64>,
+        limit: u32,
+    ) -> Result<Vec<StoredVector>, StoreError> {
+        let fingerprint = fingerprint.to_owned();
+        self.read_scope(scope, move |connection, scope| {
+            let Some(model) = vectors::model(connection, &fingerprint)? else { return Ok(Vec::new()) };
+            Ok(vectors::newest(connection, corpus, scope, model, before, limit)?)
+        })
+        .await
+    }
+}

@@ -1,0 +1,85 @@
+//! Compares what the benches print with the budgets that stand beside the figures (design: scale and reliability).
+//! Never part of the tests: times depend on the machine and on who else uses it.
+
+mod figures;
+mod growth;
+
+use std::fs;
+use std::io::{BufRead, BufReader};
+use std::path::Path;
+use std::process::{Command, ExitCode, Stdio};
+
+use anyhow::{Context, Result, bail};
+
+use figures::{Figure, figures};
+
+/// Where the growth of recall is drawn.
+const PLOT: &str = "docs/growth.svg";
+/// The benches whose figures have budgets.
+const BENCHES: [(&str, &str); 2] = [("runtime", "turn"), ("store", "store")];
+
+/// Runs the benches, or reads what they printed, and says which figures exceed their budgets.
+pub(crate) fn run(root: &Path, printed: Option<&Path>) -> Result<ExitCode> {
+    let text = match printed {
+        Some(file) => {
+            fs::read_to_string(file).with_context(|| format!("{} can't be read", file.display()))?
+        }
+        None => {
+            BENCHES.iter().map(|(package, bench)| run_bench(root, package, bench)).collect::<Result<_>>()?
+        }
+    };
+    let figures = figures(&text);
+    if figures.is_empty() {
+        bail!("no figures were found in what the benches printed");
+    }
+    if let Some(plot) = growth::plot(&figures) {
+        fs::write(root.join(PLOT), plot).with_context(|| format!("{PLOT} can't be written"))?;
+        println!("{PLOT} was drawn\n");
+    }
+    let exceeded = print(&figures);
+    Ok(if exceeded == 0 { ExitCode::SUCCESS } else { ExitCode::FAILURE })
+}
+
+/// Runs one bench; what it prints is shown as it comes, and given.
+fn run_bench(root: &Path, package: &str, bench: &str) -> Result<String> {
+    let cargo = std::env::var_os("CARGO").unwrap_or_else(|| "cargo".into());
+    let mut child = Command::new(cargo)
+        .current_dir(root)
+        .args(["bench", "--package", package, "--bench", bench])
+        .stdout(Stdio::piped())
+        .spawn()
+        .with_context(|| format!("the bench of {package} could not be started"))?;
+    let mut text = String::new();
+    let output = child.stdout.take().context("its output is read")?;
+    for line in BufReader::new(output).lines() {
+        let line = line?;
+        println!("{line}");
+        text.push_str(&line);
+        text.push('\n');
+    }
+    if !child.wait()?.success() {
+        bail!("the bench of {package} failed");
+    }
+    Ok(text)
+}
+
+/// Prints every figure that has a budget; gives the number of those that exceed it.
+fn print(figures: &[Figure]) -> usize {
+    let budgeted = figures.iter().filter_map(|figure| Some((figure, figure.budget?)));
+    println!("{:<62} {:>10} {:>10} {:>7}", "what", "measured", "budget", "share");
+    let mut exceeded = 0;
+    for (figure, budget) in budgeted {
+        let share = figure.share(budget);
+        let mark = if share > 1.0 { "  EXCEEDED" } else { "" };
+        exceeded += usize::from(share > 1.0);
+        let unit = figure.unit;
+        println!(
+            "{:<62} {:>7.2} {unit} {budget:>7} {unit} {:>6.0}%{mark}",
+            figure.what,
+            figure.measured,
+            share * 100.0
+        );
+    }
+    println!("\n{exceeded} exceeded");
+    exceeded
+}
