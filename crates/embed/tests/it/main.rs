@@ -13,6 +13,7 @@ mod download;
 mod hub;
 mod local_embedder;
 mod model;
+mod scratch;
 mod model_files;
 mod readability;
 mod tiny_model;

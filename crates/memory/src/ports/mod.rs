@@ -8,6 +8,7 @@ mod store;
 mod recall;
 mod edge_walk;
 mod vectors;
+mod entities;
 mod forget;
 mod access;
 
@@ -16,6 +17,10 @@ pub use clock::{Clock, Ids};
 pub use corrections::{CorrectionStore, Edited, MessageEdit, Remembered};
 pub use edge_walk::{EdgeReach, EdgeWalk};
 pub use embedder::{EmbedError, Embedder, Embedding};
+pub use entities::{
+    AliasHit, AuthoredEntity, EntityMentions, EntityStore, EntityVector, IdentityDoubt, LINKS_WEIGHED,
+    NewEntity, SettledIdentity, UnembeddedEntity,
+};
 pub use forget::ForgetStore;
 pub use mind::{
     Clarification, EvidenceFailure, Extraction, ExtractionInput, MentionedEntity, Mind, MindError,
@@ -23,11 +28,9 @@ pub use mind::{
 };
 pub use recall::{About, NodeOutline, RecallStore};
 pub use store::{
-    AliasHit, AuthoredEntity, Captured, CommitOutcome, Corpus, CorpusSize, EntityMentions, EntityStore,
-    EntityVector, Evidential, ExtractionCommit, FailedAttempt, FillingEdge, IdentityDoubt, IndexedMessage,
-    IndexedNode, LINKS_WEIGHED, LedgerStore, MentionMerge, MessageStore, NewEntity, NewMessage, NodeStore,
-    PersonaRecord, PersonaStore, Phrase, PhraseHits, ReflectionCommit, SessionFilter, SessionStore,
-    SettledIdentity, Store, StoreError, StoredVector, Supersession, TimelineItem, UnembeddedEntity,
-    UserRecord,
+    Captured, CommitOutcome, Corpus, CorpusSize, Evidential, ExtractionCommit, FailedAttempt, FillingEdge,
+    IndexedMessage, IndexedNode, LedgerStore, MentionMerge, MessageStore, NewMessage, NodeStore,
+    PersonaRecord, PersonaStore, Phrase, PhraseHits, ReflectionCommit, SessionFilter, SessionStore, Store,
+    StoreError, StoredVector, Supersession, TimelineItem, UserRecord,
 };
 pub use vectors::{EmbeddingModel, VectorCoverage, VectorStore};

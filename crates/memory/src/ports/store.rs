@@ -5,14 +5,16 @@ use jiff::Timestamp;
 use jiff::civil::Date;
 
 use crate::core_blocks::{CoreBlockLabel, CoreBlocks};
-use crate::entities::{ChangedBy, Entity, EntityChange, EntityChanged, EntityKind, EntityUndone};
+use crate::entities::Entity;
 use crate::forget::Withdrawn;
 use crate::identifiers::{EntityId, MessageId, NodeId, ReflectionId, RejectedId, SessionId, TurnId};
 use crate::ledger::{ModelCall, Receipt};
 use crate::messages::{Message, Role, Turn};
 use crate::mood::Mood;
 use crate::nodes::{Evidence, NewNode, Node, NodeKind, RejectedMemory, Subject};
-use crate::ports::{CorrectionStore, Embedding, ForgetStore, RecallStore, VectorStore};
+use crate::ports::{
+    CorrectionStore, Embedding, EntityStore, ForgetStore, NewEntity, RecallStore, SettledIdentity, VectorStore,
+};
 use crate::scope::{PersonaId, Scope, UserId};
 use crate::sessions::{CloseTrigger, Session, SessionPolicy, SessionStatus};
 
@@ -106,94 +108,6 @@ pub enum CommitOutcome {
     Committed,
     /// It was durable already (a retry after a crash); nothing was written.
     AlreadyCommitted,
-}
-
-/// An entity about to be written.
-#[derive(Clone, Debug, PartialEq)]
-pub struct NewEntity {
-    /// Its id.
-    pub id: EntityId,
-    /// The name to show it by.
-    pub canonical_name: String,
-    /// What it is.
-    pub kind: EntityKind,
-    /// Whether it is a known one under another name.
-    pub doubt: Option<IdentityDoubt>,
-    /// Vector of [`crate::entities::embedded_text`]; its readability is the lesser of the name's and the text's.
-    pub embedding: Option<Embedding>,
-}
-
-impl NewEntity {
-    /// One about whom there is no doubt.
-    pub fn settled(id: EntityId, canonical_name: impl Into<String>, kind: EntityKind) -> Self {
-        Self { id, canonical_name: canonical_name.into(), kind, doubt: None, embedding: None }
-    }
-}
-
-/// A new entity that is, or may be, a known one.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum IdentityDoubt {
-    /// As good as certain: it is written as part of this one, and can be parted again.
-    Same(EntityId),
-    /// It may be this one: it stays uncertain until somebody says.
-    Perhaps(EntityId),
-}
-
-/// What the user said about two entities.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct SettledIdentity {
-    /// One.
-    pub entity: EntityId,
-    /// The other.
-    pub other: EntityId,
-    /// Whether they are one.
-    pub same: bool,
-}
-
-/// An entity that a person writes.
-#[derive(Clone, Debug, PartialEq)]
-pub struct AuthoredEntity {
-    /// Its id.
-    pub id: EntityId,
-    /// The name to show it by.
-    pub canonical_name: String,
-    /// What it is.
-    pub kind: EntityKind,
-    /// What is known of it. One that is not blank is the owner's, and nobody else overwrites it.
-    pub description: Option<String>,
-    /// Other names.
-    pub aliases: Vec<String>,
-}
-
-/// A vector of an entity, or of one that was merged into it.
-#[derive(Clone, Debug, PartialEq)]
-pub struct EntityVector {
-    /// The entity; never one that was merged into another.
-    pub entity_id: EntityId,
-    /// The vector and the lesser readability of name and text.
-    pub embedding: Embedding,
-}
-
-/// An entity that waits for a vector; also one that was merged into another.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub struct UnembeddedEntity {
-    /// Its id.
-    pub id: EntityId,
-    /// Its name.
-    pub canonical_name: String,
-    /// Its own description.
-    pub description: Option<String>,
-}
-
-/// How often an entity was spoken of.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct EntityMentions {
-    /// The entity.
-    pub entity_id: EntityId,
-    /// Live, current events that are linked to it or to what was merged into it.
-    pub events: u64,
-    /// When the newest live, current node of any kind was linked.
-    pub last_at: Option<Timestamp>,
 }
 
 /// A repeated mention of a node that already says the same.
@@ -350,17 +264,6 @@ pub struct FillingEdge {
     pub event_seq: i64,
     /// When the edge was written.
     pub created_at: Timestamp,
-}
-
-/// An alias that stands in a text.
-#[derive(Clone, Debug, PartialEq)]
-pub struct AliasHit {
-    /// The alias in its folded form.
-    pub folded: String,
-    /// Whose name it is; never one that was merged into another.
-    pub entity: Entity,
-    /// Who had the name before any merge; else the entity itself.
-    pub named: EntityId,
 }
 
 /// A node and the words it rests on.
@@ -592,7 +495,7 @@ pub trait NodeStore: Send + Sync {
     ) -> Result<Vec<Node>, StoreError>;
     /// Numbers of live, current nodes linked to any of the entities or to what was merged into them, newest first, at
     /// most `limit`. Each entity has an equal share of it: half for its newest nodes, half for the weightiest (|impact|)
-    /// among its newest [`LINKS_WEIGHED`].
+    /// among its newest [`super::LINKS_WEIGHED`].
     async fn nodes_linked_to(
         &self,
         scope: &Scope,
@@ -653,78 +556,6 @@ pub trait NodeStore: Send + Sync {
         before: Option<Timestamp>,
         limit: u32,
     ) -> Result<Vec<(Timestamp, TimelineItem)>, StoreError>;
-}
-
-/// Newest links of an entity among which the weightiest nodes are looked for.
-pub const LINKS_WEIGHED: u32 = 2_000;
-
-/// L5. An entity that was merged into another is part of it, and is met under its id only where that is said.
-#[async_trait]
-pub trait EntityStore: Send + Sync {
-    /// Entities one of whose folded aliases is in the list. A name may lead to several, of different kinds.
-    async fn entities_named(&self, scope: &Scope, folded: &[String]) -> Result<Vec<AliasHit>, StoreError>;
-    /// Entities, the last changed first.
-    async fn entities(&self, scope: &Scope, limit: u32) -> Result<Vec<Entity>, StoreError>;
-    /// An entity; none if it is not there or was merged into another.
-    async fn entity(&self, scope: &Scope, id: EntityId) -> Result<Option<Entity>, StoreError>;
-    /// Entities that nodes are about.
-    async fn entities_of_nodes(&self, nodes: &[NodeId]) -> Result<Vec<(NodeId, EntityId)>, StoreError>;
-    /// How often each of the entities was spoken of, in the order asked; one that is not there is left out.
-    async fn entity_mentions(
-        &self,
-        scope: &Scope,
-        ids: &[EntityId],
-    ) -> Result<Vec<EntityMentions>, StoreError>;
-    /// Uncertain entities with whom they may be, the last changed first; with `about`, only pairs of which one is
-    /// among these.
-    async fn entities_in_doubt(
-        &self,
-        scope: &Scope,
-        about: Option<&[EntityId]>,
-        limit: u32,
-    ) -> Result<Vec<(Entity, Entity)>, StoreError>;
-    /// The vectors of this model, all of the scope: there are few names in a life.
-    async fn entity_vectors(&self, scope: &Scope, fingerprint: &str)
-    -> Result<Vec<EntityVector>, StoreError>;
-    /// Entities without a vector of this fingerprint.
-    async fn entities_without_vector(
-        &self,
-        fingerprint: &str,
-        limit: u32,
-    ) -> Result<Vec<UnembeddedEntity>, StoreError>;
-    /// Writes entity vectors; one whose name or description is no longer as given is passed over.
-    async fn put_entity_vectors(
-        &self,
-        fingerprint: &str,
-        vectors: Vec<(UnembeddedEntity, Embedding)>,
-    ) -> Result<(), StoreError>;
-    /// Writes an entity that a person describes.
-    async fn create_entity(
-        &self,
-        scope: &Scope,
-        entity: AuthoredEntity,
-        at: Timestamp,
-    ) -> Result<EntityChanged, StoreError>;
-    /// Changes an entity, and keeps what is needed to undo it.
-    async fn change_entity(
-        &self,
-        scope: &Scope,
-        id: EntityId,
-        change: EntityChange,
-        by: ChangedBy,
-        at: Timestamp,
-    ) -> Result<EntityChanged, StoreError>;
-    /// Undoes the last change of an entity, exactly.
-    async fn undo_entity_change(&self, scope: &Scope, id: EntityId) -> Result<EntityUndone, StoreError>;
-    /// Writes what the memory has made of an entity. None, and nothing is written, if it is not there or a person
-    /// has described it.
-    async fn describe_entity(
-        &self,
-        scope: &Scope,
-        id: EntityId,
-        description: &str,
-        at: Timestamp,
-    ) -> Result<Option<Entity>, StoreError>;
 }
 
 /// Costs, receipts, counts.

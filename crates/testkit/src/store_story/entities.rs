@@ -3,6 +3,7 @@
 use memory::entities::{
     ChangedBy, Entity, EntityChange, EntityChanged, EntityKind, EntityUndone, MergeStatus,
 };
+use memory::forget::{Choice, Selection};
 use memory::identifiers::{EntityId, NodeId};
 use memory::nodes::NewNode;
 use memory::ports::{
@@ -10,6 +11,7 @@ use memory::ports::{
 };
 
 use super::Outcome;
+use super::forgetting::{forget, messages, node, talk};
 use super::stage::{MODEL, Stage, at, embedding};
 
 /// Has people named in a session of their own, each with one event that is about them.
@@ -269,5 +271,40 @@ pub async fn of_many_links_the_newest_and_the_weightiest_are_given(store: &dyn S
         expected.push(stage.seq(ids[place]).await?);
     }
     assert_eq!(store.nodes_linked_to(&stage.scope, &[kim_id], 4).await?, expected);
+    Ok(())
+}
+
+/// What was merged into an entity goes with it; with one name only, what goes by another stays.
+pub async fn forgetting_knows_who_is_whom(store: &dyn Store) -> Outcome {
+    let stage = Stage::set(store).await?;
+    let (said, session) = talk(&stage, &["Ines came", "my cousin Nena came", "Tom came"], 0).await?;
+    let [ines, nena] = [stage.entity_id(), stage.entity_id()];
+    let visits = [node(&stage, "Ines came", &[&said[0]]), node(&stage, "Nena came", &[&said[1]])];
+    let mut commit = stage.extraction(&session, 1, visits.to_vec());
+    let new = |id: EntityId, name: &str| NewEntity::settled(id, name, EntityKind::Person);
+    commit.entities = vec![new(ines, "Ines"), new(nena, "Nena")];
+    commit.links = vec![(visits[0].id, ines), (visits[1].id, nena)];
+    store.commit_extraction(commit).await?;
+    store.finish_session(session.id, at(2)).await?;
+    let merge = EntityChange::Merge { other: ines };
+    store.change_entity(&stage.scope, nena, merge, ChangedBy::Owner, at(3)).await?;
+
+    let done = forget(&stage, messages(&[&said[0]]), Choice::Cascade).await?;
+    assert_eq!(done.taken.entities, [ines].into());
+    let left = store.entities(&stage.scope, 5).await?;
+    assert_eq!(left.iter().map(|entity| entity.id).collect::<Vec<_>>(), [nena], "she is spoken of as Nena");
+
+    let tom = stage.entity_id();
+    let (_, session) = talk(&stage, &["Tom came"], 10).await?;
+    let mut commit = stage.extraction(&session, 11, Vec::new());
+    commit.entities = vec![new(tom, "Tom")];
+    store.commit_extraction(commit).await?;
+    store.finish_session(session.id, at(12)).await?;
+    let merge = EntityChange::Merge { other: nena };
+    store.change_entity(&stage.scope, tom, merge, ChangedBy::Owner, at(13)).await?;
+    let both = Selection { entities: [nena].into(), ..Selection::default() };
+    let done = forget(&stage, both, Choice::Cascade).await?;
+    assert_eq!(done.taken.entities, [nena, tom].into());
+    assert_eq!(store.entities(&stage.scope, 5).await?, []);
     Ok(())
 }

@@ -1,7 +1,7 @@
 //! Forgetting: what goes with what, what stays, and that a preview promises no more and no less.
 
 use memory::core_blocks::CoreBlockLabel;
-use memory::entities::{ChangedBy, EntityChange, EntityKind};
+use memory::entities::EntityKind;
 use memory::forget::{Choice, ErasureReceipt, ForgetOutcome, Forgetting, Forgotten, Selection, Taken, Thing};
 use memory::identifiers::{EntityId, ErasureId, RejectedId};
 use memory::messages::{Message, Role, TurnStatus};
@@ -22,7 +22,7 @@ fn act(stage: &Stage<'_>, selection: Selection, thoughts: Choice) -> Forgetting 
     Forgetting { scope: stage.scope.clone(), selection, thoughts, at: at(1_000) }
 }
 
-fn messages(messages: &[&Message]) -> Selection {
+pub(super) fn messages(messages: &[&Message]) -> Selection {
     Selection { messages: messages.iter().map(|message| message.id).collect(), ..Selection::default() }
 }
 
@@ -30,7 +30,7 @@ fn text(text: &str) -> Selection {
     Selection { text: Some(text.to_owned()), ..Selection::default() }
 }
 
-async fn forget(
+pub(super) async fn forget(
     stage: &Stage<'_>,
     selection: Selection,
     thoughts: Choice,
@@ -54,7 +54,7 @@ fn line(stage: &Stage<'_>, content: &str, seconds: i64) -> NewMessage {
 }
 
 /// Lines of one session that is claimed for consolidation.
-async fn talk(
+pub(super) async fn talk(
     stage: &Stage<'_>,
     lines: &[&str],
     seconds: i64,
@@ -68,7 +68,7 @@ async fn talk(
     Ok((said, session))
 }
 
-fn node(stage: &Stage<'_>, description: &str, quotes: &[&Message]) -> NewNode {
+pub(super) fn node(stage: &Stage<'_>, description: &str, quotes: &[&Message]) -> NewNode {
     let mut node = stage.event(description, quotes[0]);
     node.evidence = quotes.iter().map(|message| whole(message)).collect();
     node.terms = index_terms(description);
@@ -239,41 +239,6 @@ pub async fn names_go_with_the_last_text_that_holds_them(store: &dyn Store) -> O
     let done = forget(&stage, about_tom, Choice::Cascade).await?;
     assert_eq!((done.taken.entities, done.taken.events), ([tom].into(), [visit.id].into()));
     assert_eq!(done.taken.left_messages, [said[2].id].into(), "what is left is said");
-    assert_eq!(store.entities(&stage.scope, 5).await?, []);
-    Ok(())
-}
-
-/// What was merged into an entity goes with it; with one name only, what goes by another stays.
-pub async fn forgetting_knows_who_is_whom(store: &dyn Store) -> Outcome {
-    let stage = Stage::set(store).await?;
-    let (said, session) = talk(&stage, &["Ines came", "my cousin Nena came", "Tom came"], 0).await?;
-    let [ines, nena] = [stage.entity_id(), stage.entity_id()];
-    let visits = [node(&stage, "Ines came", &[&said[0]]), node(&stage, "Nena came", &[&said[1]])];
-    let mut commit = stage.extraction(&session, 1, visits.to_vec());
-    let new = |id: EntityId, name: &str| NewEntity::settled(id, name, EntityKind::Person);
-    commit.entities = vec![new(ines, "Ines"), new(nena, "Nena")];
-    commit.links = vec![(visits[0].id, ines), (visits[1].id, nena)];
-    store.commit_extraction(commit).await?;
-    store.finish_session(session.id, at(2)).await?;
-    let merge = EntityChange::Merge { other: ines };
-    store.change_entity(&stage.scope, nena, merge, ChangedBy::Owner, at(3)).await?;
-
-    let done = forget(&stage, messages(&[&said[0]]), Choice::Cascade).await?;
-    assert_eq!(done.taken.entities, [ines].into());
-    let left = store.entities(&stage.scope, 5).await?;
-    assert_eq!(left.iter().map(|entity| entity.id).collect::<Vec<_>>(), [nena], "she is spoken of as Nena");
-
-    let tom = stage.entity_id();
-    let (_, session) = talk(&stage, &["Tom came"], 10).await?;
-    let mut commit = stage.extraction(&session, 11, Vec::new());
-    commit.entities = vec![new(tom, "Tom")];
-    store.commit_extraction(commit).await?;
-    store.finish_session(session.id, at(12)).await?;
-    let merge = EntityChange::Merge { other: nena };
-    store.change_entity(&stage.scope, tom, merge, ChangedBy::Owner, at(13)).await?;
-    let both = Selection { entities: [nena].into(), ..Selection::default() };
-    let done = forget(&stage, both, Choice::Cascade).await?;
-    assert_eq!(done.taken.entities, [nena, tom].into());
     assert_eq!(store.entities(&stage.scope, 5).await?, []);
     Ok(())
 }

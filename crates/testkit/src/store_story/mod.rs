@@ -31,7 +31,8 @@ pub use corrections::{
 pub use entities::{
     a_merge_loses_nothing_and_is_undone_exactly, an_owner_names_and_describes,
     defect_07_merging_two_settled_entities_has_an_effect, doubts_are_settled,
-    entity_vectors_follow_their_text, of_many_links_the_newest_and_the_weightiest_are_given,
+    entity_vectors_follow_their_text, forgetting_knows_who_is_whom,
+    of_many_links_the_newest_and_the_weightiest_are_given,
 };
 pub use extraction::{
     a_merged_mention_is_counted, a_refused_memory_waits_for_a_person, a_superseded_node_stays_in_history,
@@ -41,9 +42,9 @@ pub use extraction::{
 pub use forgetting::{
     a_claim_is_lost_when_something_is_forgotten, a_mention_outlives_the_first_words,
     a_message_takes_what_rests_on_it, a_reset_leaves_a_new_persona, a_text_goes_wherever_it_stands,
-    an_edit_of_a_core_block_can_be_forgotten, forgetting_knows_who_is_whom,
-    names_go_with_the_last_text_that_holds_them, only_what_was_shown_is_erased, other_words_keep_an_event,
-    receipts_and_turns_keep_no_words, thoughts_go_with_what_they_rest_on,
+    an_edit_of_a_core_block_can_be_forgotten, names_go_with_the_last_text_that_holds_them,
+    only_what_was_shown_is_erased, other_words_keep_an_event, receipts_and_turns_keep_no_words,
+    thoughts_go_with_what_they_rest_on,
 };
 pub use personas::{core_blocks_belong_to_whom_they_should, costs_are_kept, personas_and_users_are_kept};
 pub use recall::{
