@@ -13,7 +13,8 @@ use crate::messages::{Message, Role, Turn};
 use crate::mood::Mood;
 use crate::nodes::{Evidence, NewNode, Node, NodeKind, RejectedMemory, Subject};
 use crate::ports::{
-    CorrectionStore, Embedding, EntityStore, ForgetStore, NewEntity, RecallStore, SettledIdentity, VectorStore,
+    CorrectionStore, Embedding, EntityStore, ForgetStore, NewEntity, RecallStore, SettledIdentity,
+    VectorStore,
 };
 use crate::scope::{PersonaId, Scope, UserId};
 use crate::sessions::{CloseTrigger, Session, SessionPolicy, SessionStatus};

@@ -211,10 +211,7 @@ impl Home {
             links: cat.iter().flat_map(|cat| nodes.iter().take(20).map(|node| (node.id, *cat))).collect(),
             nodes,
             rejected: Vec::new(),
-            entities: cat
-                .iter()
-                .map(|&id| NewEntity::settled(id, name.clone(), EntityKind::Pet))
-                .collect(),
+            entities: cat.iter().map(|&id| NewEntity::settled(id, name.clone(), EntityKind::Pet)).collect(),
             aliases: cat.iter().map(|&id| (id, name.clone(), name.clone())).collect(),
             identities: Vec::new(),
             mentions: Vec::new(),
