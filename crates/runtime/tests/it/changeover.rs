@@ -72,7 +72,8 @@ async fn the_model_before_serves_until_the_new_vectors_are_complete() {
             stored(&world).await.iter().all(|(name, count)| (name == "new") == (*count > 0))
         })
         .await;
-    world.until("the end", || async { state(&world).await.serving_meanwhile.is_none() }).await;
+    let ended = |now: &VectorState| now.serving_meanwhile.is_none() && now.failure.is_none();
+    world.until("the end", || async { ended(&state(&world).await) }).await;
     let calls = old.calls().len();
     let recalled = recall(&world, "and the white cat?").await;
     assert!(compared(&recalled));
