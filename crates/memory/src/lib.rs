@@ -16,6 +16,7 @@
 pub mod scope;
 pub mod identifiers;
 pub mod core_blocks;
+pub mod facts;
 pub mod sessions;
 pub mod messages;
 pub mod capture;

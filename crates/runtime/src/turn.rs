@@ -204,6 +204,8 @@ async fn prepare(life: &Arc<Life>, turn: &ReadyTurn) -> Result<Prepared, TurnErr
     let recalled = life.recall(request).await?;
     let persona = life.persona_of(&turn.scope).await?;
     let mut input = ReplyInput::new(persona.display_name, now, zone);
+    input.facts = store.facts(&turn.scope.persona).await?.into();
+    input.user_name = store.ensure_user(&turn.scope.user, now).await?.display_name;
     input.core_blocks = store.core_blocks(&turn.scope).await?;
     input.mood = store.mood(&turn.scope).await?.map(|mood| mood.at(now));
     input.persona_zone = persona.timezone.and_then(|name| jiff::tz::TimeZone::get(&name).ok());

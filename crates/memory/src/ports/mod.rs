@@ -11,6 +11,7 @@ mod vectors;
 mod entities;
 mod forget;
 mod access;
+mod people;
 
 pub use access::{ACTS_MAX, AccessStore};
 pub use clock::{Clock, Ids};
@@ -26,6 +27,7 @@ pub use mind::{
     Clarification, EvidenceFailure, Extraction, ExtractionInput, MentionedEntity, Mind, MindError,
     MoodSignal, ProposedEvent, ProposedQuote, ProposedThought, Reflection, ReflectionInput, RefusedEvent,
 };
+pub use people::{Appearance, Avatar, Bound, ExternalIdentity, KnownUser, PeopleStore};
 pub use recall::{About, NodeOutline, RecallStore};
 pub use store::{
     Captured, CommitOutcome, Corpus, CorpusSize, Evidential, ExtractionCommit, FailedAttempt, FillingEdge,

@@ -13,8 +13,8 @@ use crate::messages::{Message, Role, Turn};
 use crate::mood::Mood;
 use crate::nodes::{Evidence, NewNode, Node, NodeKind, RejectedMemory, Subject};
 use crate::ports::{
-    CorrectionStore, Embedding, EntityStore, ForgetStore, NewEntity, RecallStore, SettledIdentity,
-    VectorStore,
+    CorrectionStore, Embedding, EntityStore, ForgetStore, NewEntity, PeopleStore, RecallStore,
+    SettledIdentity, VectorStore,
 };
 use crate::scope::{PersonaId, Scope, UserId};
 use crate::sessions::{CloseTrigger, Session, SessionPolicy, SessionStatus};
@@ -583,6 +583,7 @@ pub trait LedgerStore: Send + Sync {
 /// All that the memory asks of a database.
 pub trait Store:
     PersonaStore
+    + PeopleStore
     + MessageStore
     + SessionStore
     + NodeStore
@@ -597,6 +598,7 @@ pub trait Store:
 
 impl<T> Store for T where
     T: PersonaStore
+        + PeopleStore
         + MessageStore
         + SessionStore
         + NodeStore

@@ -117,6 +117,27 @@ pub struct PersonaFacts {
     pub health_status: Option<String>,
 }
 
+impl From<memory::facts::Facts> for PersonaFacts {
+    fn from(facts: memory::facts::Facts) -> Self {
+        Self {
+            full_name: facts.full_name,
+            gender: facts.gender,
+            birth_date: facts.birth_date,
+            ethnicity: facts.ethnicity,
+            nationality: facts.nationality,
+            native_language: facts.native_language,
+            locale_region: facts.locale_region,
+            education_level: facts.education_level,
+            occupation: facts.occupation,
+            occupation_field: facts.occupation_field,
+            location: facts.location,
+            relationship_status: facts.relationship_status,
+            life_stage: facts.life_stage,
+            health_status: facts.health_status,
+        }
+    }
+}
+
 /// Two entities that may be one.
 #[derive(Clone, Debug, PartialEq)]
 pub struct UncertainPair {

@@ -11,6 +11,7 @@ use jiff::Timestamp;
 use memory::core_blocks::{CoreBlockLabel, CoreBlocks};
 use memory::corrections::{Approval, Correction, NodeVersion, PendingRejection, Undone};
 use memory::entities::{ChangedBy, Entity, EntityChange, EntityChanged, EntityUndone};
+use memory::facts::{Fact, Facts};
 use memory::forget::{
     CoreBlockAppend, Dependents, ErasureReceipt, ForgetOutcome, Forgetting, ResetCounts, RestingThoughts,
     Taken, Thing, Withdrawn,
@@ -21,12 +22,13 @@ use memory::messages::{Message, Turn};
 use memory::mood::Mood;
 use memory::nodes::{NewNode, Node, NodeKind, RejectedMemory, Subject};
 use memory::ports::{
-    AliasHit, AuthoredEntity, Captured, CommitOutcome, Corpus, CorpusSize, CorrectionStore, Edited,
-    Embedding, EmbeddingModel, EntityMentions, EntityStore, EntityVector, Evidential, ExtractionCommit,
-    FailedAttempt, FillingEdge, ForgetStore, IndexedMessage, IndexedNode, LedgerStore, MessageEdit,
-    MessageStore, NewMessage, NodeStore, PersonaRecord, PersonaStore, Phrase, PhraseHits, RecallStore,
-    ReflectionCommit, Remembered, SessionFilter, SessionStore, StoreError, StoredVector, TimelineItem,
-    UnembeddedEntity, UserRecord, VectorCoverage, VectorStore,
+    AliasHit, Appearance, AuthoredEntity, Avatar, Bound, Captured, CommitOutcome, Corpus, CorpusSize,
+    CorrectionStore, Edited, Embedding, EmbeddingModel, EntityMentions, EntityStore, EntityVector,
+    Evidential, ExternalIdentity, ExtractionCommit, FailedAttempt, FillingEdge, ForgetStore, IndexedMessage,
+    IndexedNode, KnownUser, LedgerStore, MessageEdit, MessageStore, NewMessage, NodeStore, PeopleStore,
+    PersonaRecord, PersonaStore, Phrase, PhraseHits, RecallStore, ReflectionCommit, Remembered,
+    SessionFilter, SessionStore, StoreError, StoredVector, TimelineItem, UnembeddedEntity, UserRecord,
+    VectorCoverage, VectorStore,
 };
 use memory::sessions::{CloseTrigger, Session, SessionPolicy};
 use memory::{PersonaId, Scope, UserId};
@@ -129,6 +131,25 @@ passing_on!(PersonaStore:
     core_blocks(scope: &Scope) -> CoreBlocks;
     write_core_block(scope: &Scope, label: CoreBlockLabel, text: &str, edited_by: &str, at: Timestamp) -> ();
     mood(scope: &Scope) -> Option<Mood>;
+);
+
+passing_on!(PeopleStore:
+    create_persona(id: &PersonaId, name: &str, at: Timestamp) -> bool;
+    facts(id: &PersonaId) -> Facts;
+    write_facts(id: &PersonaId, facts: Vec<(Fact, Option<String>)>) -> bool;
+    appearance(id: &PersonaId) -> Appearance;
+    enable_voice(id: &PersonaId, enabled: bool) -> ();
+    avatar(id: &PersonaId) -> Option<Avatar>;
+    put_avatar(id: &PersonaId, avatar: Avatar, at: Timestamp) -> ();
+    remove_avatar(id: &PersonaId) -> bool;
+    users(after: Option<&UserId>, limit: u32) -> Vec<KnownUser>;
+    user(id: &UserId) -> Option<KnownUser>;
+    create_user(user: KnownUser) -> bool;
+    name_user(id: &UserId, name: Option<String>) -> bool;
+    bind_identity(user: &UserId, identity: ExternalIdentity, at: Timestamp) -> Bound;
+    user_of_identity(identity: &ExternalIdentity) -> Option<UserId>;
+    unbind_identity(user: &UserId, identity: &ExternalIdentity) -> bool;
+    failed_turns(limit: u32) -> Vec<Turn>;
 );
 
 passing_on!(MessageStore:

@@ -7,6 +7,7 @@ mod readers;
 mod queue;
 mod failure;
 mod personas;
+mod people;
 mod messages;
 mod turns;
 mod sessions;

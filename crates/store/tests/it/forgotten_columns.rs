@@ -84,6 +84,8 @@ const NO_WORDS: &[&str] = &[
     "llm_calls.provider",
     "llm_calls.task",
     "llm_calls.tier",
+    "persona_avatars.extension",
+    "persona_avatars.persona_id",
     "recall_messages.channel_id",
     "recall_messages.day",
     "recall_messages.role",

@@ -8,6 +8,7 @@ mod corrections;
 mod entities;
 mod extraction;
 mod forgetting;
+mod people;
 mod personas;
 mod recall;
 mod reflection;
@@ -45,6 +46,10 @@ pub use forgetting::{
     an_edit_of_a_core_block_can_be_forgotten, names_go_with_the_last_text_that_holds_them,
     only_what_was_shown_is_erased, other_words_keep_an_event, receipts_and_turns_keep_no_words,
     thoughts_go_with_what_they_rest_on,
+};
+pub use people::{
+    a_face_and_a_voice_are_kept, a_persona_is_made_once, facts_are_kept_one_by_one,
+    failed_turns_wait_for_a_person, names_elsewhere_belong_to_one_user,
 };
 pub use personas::{core_blocks_belong_to_whom_they_should, costs_are_kept, personas_and_users_are_kept};
 pub use recall::{
@@ -103,6 +108,8 @@ macro_rules! store_story {
             touching_counts_a_recall, vectors_follow_their_rows, vectors_are_numbered_by_their_writing,
             one_model_takes_the_place_of_another,
             personas_and_users_are_kept, core_blocks_belong_to_whom_they_should, costs_are_kept,
+            a_persona_is_made_once, facts_are_kept_one_by_one, a_face_and_a_voice_are_kept,
+            names_elsewhere_belong_to_one_user, failed_turns_wait_for_a_person,
             a_message_takes_what_rests_on_it, thoughts_go_with_what_they_rest_on, other_words_keep_an_event, a_mention_outlives_the_first_words,
             forgetting_knows_who_is_whom, names_go_with_the_last_text_that_holds_them, a_text_goes_wherever_it_stands,
             only_what_was_shown_is_erased, a_claim_is_lost_when_something_is_forgotten,

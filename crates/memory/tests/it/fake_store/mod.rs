@@ -3,6 +3,7 @@
 mod forgetting;
 mod nodes;
 mod people;
+mod users;
 mod talk;
 
 use std::sync::{Mutex, MutexGuard, PoisonError};

@@ -15,7 +15,7 @@ use super::overwrite;
 const FACTS: &str = "full_name = NULL, gender = NULL, birth_date = NULL, ethnicity = NULL, nationality = NULL, \
                      native_language = NULL, locale_region = NULL, education_level = NULL, occupation = NULL, \
                      occupation_field = NULL, location = NULL, timezone = NULL, relationship_status = NULL, \
-                     life_stage = NULL, health_status = NULL";
+                     life_stage = NULL, health_status = NULL, voice_enabled = 0, voice_id = NULL";
 
 /// Takes all scopes of the persona with everything in them, its core blocks and their history, and its facts.
 pub(super) fn reset(
@@ -40,7 +40,7 @@ pub(super) fn reset(
     for scope in scopes {
         clear(unit, scope, at, &mut counts)?;
     }
-    for table in ["core_blocks", "core_block_appends"] {
+    for table in ["core_blocks", "core_block_appends", "persona_avatars"] {
         let statement = format!("DELETE FROM {table} WHERE persona_id = ?1");
         let gone = connection.prepare_cached(&statement)?.execute([persona.as_str()])?;
         if table == "core_blocks" {

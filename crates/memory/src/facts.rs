@@ -1,0 +1,194 @@
+//! The fifteen biographic facts of a persona: a life in headwords, written by people only.
+
+use jiff::civil::Date;
+use jiff::tz::TimeZone;
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
+
+macro_rules! facts {
+    ($($(#[$doc:meta])* $variant:ident = $name:ident [$length:literal] $words:expr;)+) => {
+        /// The facts as stored; an unset one is none.
+        #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+        pub struct Facts {
+            $($(#[$doc])* pub $name: Option<String>,)+
+        }
+
+        /// Names a fact.
+        #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
+        pub enum Fact {
+            $($(#[$doc])* $variant,)+
+        }
+
+        impl Fact {
+            /// All fifteen, in the order in which they are shown.
+            pub const ALL: [Self; 15] = [$(Self::$variant),+];
+
+            /// The name as stored and as on the wire.
+            pub fn as_str(self) -> &'static str {
+                match self { $(Self::$variant => stringify!($name)),+ }
+            }
+
+            /// Longest text, in characters.
+            pub fn length_max(self) -> usize {
+                match self { $(Self::$variant => $length),+ }
+            }
+
+            /// The words that it can be; empty where any text will do.
+            pub fn words(self) -> &'static [&'static str] {
+                match self { $(Self::$variant => &$words),+ }
+            }
+        }
+
+        impl Facts {
+            /// One of them.
+            pub fn get(&self, fact: Fact) -> Option<&str> {
+                match fact { $(Fact::$variant => self.$name.as_deref()),+ }
+            }
+
+            /// Sets one of them.
+            pub fn set(&mut self, fact: Fact, value: Option<String>) {
+                match fact { $(Fact::$variant => self.$name = value),+ }
+            }
+        }
+    };
+}
+
+facts! {
+    /// Full name.
+    FullName = full_name [256] [];
+    /// Gender.
+    Gender = gender [32] ["female", "male", "non_binary"];
+    /// Day of birth, as `1994-03-05`.
+    BirthDate = birth_date [32] [];
+    /// Ethnicity.
+    Ethnicity = ethnicity [128] [];
+    /// Nationality.
+    Nationality = nationality [8] [];
+    /// Native language.
+    NativeLanguage = native_language [32] [];
+    /// Region whose ways it has.
+    LocaleRegion = locale_region [128] [];
+    /// Education.
+    EducationLevel = education_level [32] ["high_school", "bachelor", "master", "phd"];
+    /// Occupation.
+    Occupation = occupation [128] [];
+    /// Field of work.
+    OccupationField = occupation_field [128] [];
+    /// Where it lives.
+    Location = location [128] [];
+    /// IANA name of its time zone.
+    Timezone = timezone [64] [];
+    /// Relationship status.
+    RelationshipStatus = relationship_status [32] ["single", "married", "widowed", "divorced"];
+    /// Stage of life.
+    LifeStage = life_stage [32] ["student", "working", "retired", "new_parent", "between_jobs"];
+    /// Health.
+    HealthStatus = health_status [32] ["healthy", "chronic_illness", "recovering", "serious"];
+}
+
+impl Facts {
+    /// Whether nothing is known.
+    pub fn is_empty(&self) -> bool {
+        *self == Self::default()
+    }
+}
+
+/// A text that can't be the fact.
+#[derive(Clone, Debug, thiserror::Error, PartialEq, Eq)]
+pub enum NotAFact {
+    /// More characters than are kept.
+    #[error("{fact}: at most {length_max} characters fit")]
+    TooLong {
+        /// The fact.
+        fact: &'static str,
+        /// Characters that fit.
+        length_max: usize,
+    },
+    /// No day of the calendar.
+    #[error("birth_date: a day is written like 1994-03-05")]
+    NoDay,
+    /// No zone of the IANA database.
+    #[error("timezone: there is no such zone; it is written like Europe/Lisbon")]
+    NoZone,
+}
+
+impl Fact {
+    /// Reads what a person wrote: blank clears it, a word outside the vocabulary is no answer and clears it too.
+    ///
+    /// # Errors
+    /// [`NotAFact`] for a text that is too long, a day that isn't one, a zone that nobody knows.
+    pub fn read(self, text: &str) -> Result<Option<String>, NotAFact> {
+        let text = text.trim();
+        if text.is_empty() {
+            return Ok(None);
+        }
+        if !self.words().is_empty() {
+            let word = text.to_lowercase();
+            return Ok(self.words().iter().find(|known| **known == word).map(|word| (*word).to_owned()));
+        }
+        if text.chars().count() > self.length_max() {
+            return Err(NotAFact::TooLong { fact: self.as_str(), length_max: self.length_max() });
+        }
+        match self {
+            Self::BirthDate => {
+                let day: Date = text.parse().map_err(|_| NotAFact::NoDay)?;
+                Ok(Some(day.to_string()))
+            }
+            Self::Timezone => known_zone(text).map(Some).ok_or(NotAFact::NoZone),
+            _ => Ok(Some(text.to_owned())),
+        }
+    }
+}
+
+/// The IANA name of a zone as it is spelt there; none for what is no zone.
+pub fn known_zone(name: &str) -> Option<String> {
+    // A zone is looked up in the system's folder of zones, so what is no name must not reach it.
+    let is_name = name.bytes().all(|byte| byte.is_ascii_alphanumeric() || b"/_+-".contains(&byte));
+    if !is_name || name.starts_with('/') {
+        return None;
+    }
+    TimeZone::get(name).ok()?.iana_name().map(str::to_owned)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_fact_is_read_as_a_person_means_it() {
+        let read = |fact: Fact, text: &str| fact.read(text).unwrap();
+        assert_eq!(read(Fact::FullName, "  林小满 ").as_deref(), Some("林小满"));
+        assert_eq!(read(Fact::FullName, "  "), None);
+        assert_eq!(read(Fact::Gender, " Non_Binary "), Some("non_binary".to_owned()));
+        assert_eq!(read(Fact::Gender, "dragon"), None);
+        assert_eq!(read(Fact::BirthDate, "1994-03-05").as_deref(), Some("1994-03-05"));
+        assert_eq!(read(Fact::Timezone, "asia/shanghai").as_deref(), Some("Asia/Shanghai"));
+    }
+
+    #[test]
+    fn what_cannot_be_the_fact_is_refused() {
+        assert_eq!(Fact::BirthDate.read("1994-02-30"), Err(NotAFact::NoDay));
+        assert_eq!(Fact::BirthDate.read("spring"), Err(NotAFact::NoDay));
+        for zone in ["Mars/Olympus", "/etc/passwd", "../../etc/passwd", "CET\u{0}"] {
+            assert_eq!(Fact::Timezone.read(zone), Err(NotAFact::NoZone), "{zone}");
+        }
+        let long = "字".repeat(9);
+        assert_eq!(
+            Fact::Nationality.read(&long),
+            Err(NotAFact::TooLong { fact: "nationality", length_max: 8 })
+        );
+    }
+
+    #[test]
+    fn the_names_on_the_wire_are_the_fields() {
+        let wire = serde_json::to_value(Facts::default()).unwrap();
+        let names: Vec<&str> = wire.as_object().unwrap().keys().map(String::as_str).collect();
+        assert_eq!(names.len(), Fact::ALL.len());
+        for fact in Fact::ALL {
+            let mut facts = Facts::default();
+            facts.set(fact, Some("x".to_owned()));
+            assert_eq!(facts.get(fact), Some("x"));
+            assert!(names.contains(&fact.as_str()) && !facts.is_empty());
+        }
+    }
+}
