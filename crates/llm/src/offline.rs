@@ -1,13 +1,15 @@
 //! The provider without a network: deterministic, and honest about what it is.
 //!
 //! It answers from [`Request::inputs`], never from the prompt's text. `reply` speaks from what was
-//! recalled; `extraction` distils by rules over word lists; `reflection` restates the events it cites.
+//! recalled; `extraction` distils by rules over word lists; `reflection` restates the events it cites; `persona_draft` sorts the
+//! writer's own sentences.
 //! It knows Chinese and English; words in other languages are kept as quotes.
 
 mod reply;
 
 mod extraction;
 mod reflection;
+mod persona_draft;
 
 mod sentences;
 
@@ -82,6 +84,7 @@ fn answer(request: &Request) -> Result<String, LlmError> {
             "salient_questions": [],
             "entity_descriptions": [],
         })),
+        "persona_draft" => written(&persona_draft::draft(&inputs(request)?)),
         other => Err(LlmError::fatal(format!(
             "The offline provider does not know the task {other:?}. Choose a language model under [llm] for it; nothing was changed."
         ))),

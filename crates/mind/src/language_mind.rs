@@ -13,7 +13,7 @@ use crate::contract::{self, ExtractionAnswer, ReflectionAnswer};
 use crate::observer::{CallInFlight, CallObserver, MALFORMED, OK};
 use crate::prompts::{PromptError, PromptName, Prompts};
 use crate::reply::{self, RenderedReply, ReplyBudget, ReplyInput, ReplyStream};
-use crate::{extraction, reflection};
+use crate::{extraction, persona_draft, reflection};
 
 /// Temperature of tasks that copy and judge.
 const EXTRACTION_TEMPERATURE: f32 = 0.2;
@@ -22,6 +22,8 @@ const REFLECTION_TEMPERATURE: f32 = 0.6;
 /// Upper bound on the answers' tokens. Models that think first spend from the same purse.
 const EXTRACTION_TOKENS_MAX: u32 = 4_096;
 const REFLECTION_TOKENS_MAX: u32 = 2_048;
+const DRAFT_TEMPERATURE: f32 = 0.5;
+const DRAFT_TOKENS_MAX: u32 = 4_096;
 
 /// How the conversation is sampled; the model's own ways where empty.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
@@ -216,6 +218,38 @@ impl Mind for LanguageMind {
                 },
                 temperature: Some(REFLECTION_TEMPERATURE),
                 max_tokens: Some(REFLECTION_TOKENS_MAX),
+                inputs: question.data(),
+            })
+        };
+        self.ask(request, |answer| question.read(answer)).await
+    }
+}
+
+impl LanguageMind {
+    /// A first draft of a persona from what somebody wrote. Nothing is stored.
+    ///
+    /// # Errors
+    /// [`MindError`] when the model gives no answer that can be used.
+    pub async fn draft_persona(
+        &self,
+        input: &persona_draft::PersonaDraftInput,
+    ) -> Result<persona_draft::PersonaDraft, MindError> {
+        let question = persona_draft::Question::new(input);
+        let schema = contract::schema::<persona_draft::PersonaDraftAnswer>();
+        let request = |problem: Option<&str>| {
+            let name = PromptName::PersonaDraft;
+            let (system, user) = self
+                .prompts
+                .blocks(name, question.context(problem))
+                .map_err(|error| template_error(&error))?;
+            Ok(Request {
+                task: "persona_draft".to_owned(),
+                tier: self.prompts.tier(name),
+                system,
+                user,
+                answer: AnswerFormat::Json { name: "persona_draft".to_owned(), schema: schema.clone() },
+                temperature: Some(DRAFT_TEMPERATURE),
+                max_tokens: Some(DRAFT_TOKENS_MAX),
                 inputs: question.data(),
             })
         };

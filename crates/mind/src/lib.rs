@@ -15,6 +15,7 @@
 mod extraction;
 mod language_mind;
 mod reflection;
+mod persona_draft;
 pub mod reply;
 
 pub mod answer;
@@ -32,6 +33,7 @@ mod observer;
 pub use language_mind::{LanguageMind, ReplySampling};
 pub use llm::{LlmError, StreamEvent, Usage};
 pub use observer::CallObserver;
+pub use persona_draft::{PersonaDraft, PersonaDraftAnswer, PersonaDraftInput};
 pub use prompts::{PromptError, PromptName, Prompts};
 pub use reply::{
     Passage, PassageLine, PersonaFacts, RenderedReply, ReplyBudget, ReplyInput, ReplyStream, UncertainPair,

@@ -15,3 +15,4 @@ mod prompts;
 mod reflection;
 mod reply;
 mod streaming;
+mod persona_draft;

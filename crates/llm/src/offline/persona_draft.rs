@@ -1,0 +1,135 @@
+//! `persona_draft`: the writer's own sentences, sorted by whom they are about. Nothing is added and no fact is guessed.
+
+use serde::{Deserialize, Serialize};
+use serde_json::{Map, Value};
+
+use super::sentences::{Language, sentences, words};
+
+/// Characters of a draft's blocks.
+const PERSONA_BLOCK_LENGTH: usize = 2_000;
+const USER_BLOCK_LENGTH: usize = 3_000;
+/// Words by which a writer speaks of themselves.
+const FIRST_PERSON_EN: [&str; 11] =
+    ["i", "i'm", "i've", "i'd", "i'll", "my", "me", "mine", "myself", "we", "our"];
+
+#[derive(Deserialize)]
+pub(super) struct DraftInputs {
+    #[serde(default)]
+    text: String,
+    #[serde(default)]
+    persona_name: Option<String>,
+    #[serde(default)]
+    events: Vec<String>,
+}
+
+#[derive(Serialize)]
+pub(super) struct Draft {
+    core_blocks: Blocks,
+    facts: Map<String, Value>,
+    facts_confidence: f64,
+}
+
+#[derive(Serialize)]
+struct Blocks {
+    persona_block: String,
+    user_block: String,
+}
+
+/// What the writer says of themselves goes to the user's block, all else to the persona's.
+pub(super) fn draft(inputs: &DraftInputs) -> Draft {
+    let own = |sentence: &&str| is_about_the_writer(sentence);
+    let (of_writer, of_persona): (Vec<&str>, Vec<&str>) = sentences(&inputs.text)
+        .into_iter()
+        .map(str::trim)
+        .filter(|sentence| !sentence.is_empty())
+        .partition(own);
+    let language = Language::of(&inputs.text).unwrap_or(Language::English);
+    let named = inputs.persona_name.as_deref().map(str::trim).filter(|name| !name.is_empty());
+    let introduction = named
+        .filter(|name| !inputs.text.contains(name))
+        .map(|name| language.pick(format!("你叫{name}。"), format!("You are {name}.")));
+    let of_persona = introduction.as_deref().into_iter().chain(of_persona).collect::<Vec<_>>();
+    let of_writer =
+        of_writer.into_iter().chain(inputs.events.iter().map(|event| event.trim())).collect::<Vec<_>>();
+    Draft {
+        core_blocks: Blocks {
+            persona_block: joined(&of_persona, language, PERSONA_BLOCK_LENGTH),
+            user_block: joined(&of_writer, language, USER_BLOCK_LENGTH),
+        },
+        facts: Map::new(),
+        facts_confidence: 0.0,
+    }
+}
+
+/// As many whole sentences as fit.
+fn joined(sentences: &[&str], language: Language, length: usize) -> String {
+    let between = language.pick("", " ");
+    let mut text = String::new();
+    for sentence in sentences {
+        if text.chars().count() + sentence.chars().count() + between.len() > length {
+            break;
+        }
+        if !text.is_empty() {
+            text.push_str(between);
+        }
+        text.push_str(sentence);
+    }
+    text
+}
+
+fn is_about_the_writer(sentence: &str) -> bool {
+    // "你是我的朋友" speaks of the persona, though it names the writer.
+    let addressed = sentence.starts_with(['你', '您']);
+    let chinese = sentence.contains('我') && !addressed;
+    let words = words(sentence);
+    let begins_with_you = ["you", "you're", "your"].iter().any(|you| words.starts_with(&format!(" {you} ")));
+    chinese || (!begins_with_you && FIRST_PERSON_EN.iter().any(|word| words.contains(&format!(" {word} "))))
+}
+
+#[cfg(test)]
+mod tests {
+    use serde_json::json;
+
+    use super::*;
+
+    fn drafted(text: &str, name: Option<&str>) -> Value {
+        let inputs = serde_json::from_value(json!({"text": text, "persona_name": name})).unwrap();
+        serde_json::to_value(draft(&inputs)).unwrap()
+    }
+
+    #[test]
+    fn the_writers_sentences_are_sorted_by_whom_they_are_about() {
+        let english = drafted(
+            "Mira is a florist in Lisbon. She loves rain. I'm Wen, a night nurse. You are patient with me.",
+            Some("Mira"),
+        );
+        assert_eq!(
+            english["core_blocks"],
+            json!({"persona_block": "Mira is a florist in Lisbon. She loves rain. You are patient with me.",
+                "user_block": "I'm Wen, a night nurse."})
+        );
+        let chinese = drafted("你是小雨,一个花店老板。我是护士,常上夜班。她喜欢下雨天。", Some("小雨"));
+        assert_eq!(
+            chinese["core_blocks"],
+            json!({"persona_block": "你是小雨,一个花店老板。她喜欢下雨天。", "user_block": "我是护士,常上夜班。"})
+        );
+    }
+
+    #[test]
+    fn nothing_is_made_up() {
+        let draft = drafted("我养了一只猫。", Some("阿月"));
+        assert_eq!(
+            draft["core_blocks"],
+            json!({"persona_block": "你叫阿月。", "user_block": "我养了一只猫。"})
+        );
+        assert_eq!((&draft["facts"], &draft["facts_confidence"]), (&json!({}), &json!(0.0)));
+        assert_eq!(drafted("", None)["core_blocks"], json!({"persona_block": "", "user_block": ""}));
+    }
+
+    #[test]
+    fn whole_sentences_are_kept_within_the_bounds() {
+        let draft = drafted(&"She sells flowers by the river. ".repeat(100), None);
+        let block = draft["core_blocks"]["persona_block"].as_str().unwrap();
+        assert!(block.chars().count() <= PERSONA_BLOCK_LENGTH && block.ends_with("river."));
+    }
+}

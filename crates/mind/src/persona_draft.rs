@@ -1,0 +1,192 @@
+//! A first draft of a persona, from what somebody wrote about it. People decide what becomes of it: nothing here writes.
+
+use memory::core_blocks::CoreBlocks;
+use memory::facts::{Fact, Facts};
+use schemars::JsonSchema;
+use serde::Serialize;
+use serde_json::{Map, Value, json};
+
+use crate::answer::{self, Malformed};
+use crate::language_mind::Reading;
+use crate::members::{Notes, bounded, text};
+use crate::quoted::{behind_gutter, one_line};
+
+/// Longest `persona_block` of a draft, in characters.
+pub(crate) const PERSONA_BLOCK_LENGTH_MAX: usize = 2_000;
+/// Longest `user_block` of a draft, in characters.
+pub(crate) const USER_BLOCK_LENGTH_MAX: usize = 3_000;
+/// Most of a description that is read, in characters: what a small model's window holds.
+pub(crate) const DESCRIPTION_READ_MAX: usize = 24_000;
+
+/// What a draft is made from.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub struct PersonaDraftInput {
+    /// How the persona is to be called.
+    pub persona_name: Option<String>,
+    /// The writer's language tag, as `zh-CN`.
+    pub locale: Option<String>,
+    /// What somebody wrote.
+    pub text: String,
+    /// Blocks that were written before.
+    pub existing: CoreBlocks,
+    /// Events of the person's life.
+    pub events: Vec<String>,
+    /// Impressions of the person.
+    pub thoughts: Vec<String>,
+}
+
+/// A draft.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub struct PersonaDraft {
+    /// Who the persona is.
+    pub persona_block: String,
+    /// Who the writer is.
+    pub user_block: String,
+    /// The persona's life in headwords.
+    pub facts: Facts,
+    /// How sure the facts are, 0 to 1.
+    pub facts_confidence: f64,
+    /// What the parser dropped, truncated or clamped.
+    pub notes: Vec<String>,
+}
+
+/// The answer to `persona_draft`.
+#[derive(Clone, Debug, Default, Serialize, JsonSchema)]
+#[schemars(deny_unknown_fields)]
+pub struct PersonaDraftAnswer {
+    /// The two texts.
+    pub core_blocks: BlocksAnswer,
+    /// The companion's life; null for what is not told.
+    pub facts: Facts,
+    /// From 0 to 1, how much of the facts is told word for word.
+    #[schemars(range(min = 0, max = 1))]
+    pub facts_confidence: f64,
+}
+
+/// Two texts.
+#[derive(Clone, Debug, Default, Serialize, JsonSchema)]
+#[schemars(deny_unknown_fields)]
+pub struct BlocksAnswer {
+    /// Who the companion is, in the second person.
+    pub persona_block: String,
+    /// Who the person is, in the third person; empty if nothing is said.
+    pub user_block: String,
+}
+
+/// What the template is rendered from.
+#[derive(Debug, Default, Serialize)]
+pub(crate) struct PersonaDraftContext {
+    persona_name: String,
+    locale: String,
+    persona_block: String,
+    user_block: String,
+    events: Vec<String>,
+    thoughts: Vec<String>,
+    text: String,
+    fact_names: String,
+    problem: String,
+}
+
+impl PersonaDraftContext {
+    /// One of everything, to try a template out.
+    pub(crate) fn rehearsal() -> Self {
+        let text = || "text".to_owned();
+        Self {
+            persona_name: text(),
+            locale: text(),
+            persona_block: text(),
+            user_block: text(),
+            events: vec![text()],
+            thoughts: vec![text()],
+            text: text(),
+            fact_names: text(),
+            problem: text(),
+        }
+    }
+}
+
+/// One draft being asked for.
+pub(crate) struct Question<'a> {
+    input: &'a PersonaDraftInput,
+    text: String,
+    cut: bool,
+}
+
+impl<'a> Question<'a> {
+    pub(crate) fn new(input: &'a PersonaDraftInput) -> Self {
+        let trimmed = input.text.trim();
+        let text: String = trimmed.chars().take(DESCRIPTION_READ_MAX).collect();
+        let cut = text.len() < trimmed.len();
+        Self { input, text, cut }
+    }
+
+    /// What the prompt is rendered from. `problem` says why the last answer was of no use.
+    pub(crate) fn context(&self, problem: Option<&str>) -> PersonaDraftContext {
+        let material = |text: &str| match text.trim() {
+            "" => String::new(),
+            text => behind_gutter(text),
+        };
+        let lines = |texts: &[String]| texts.iter().map(|text| one_line(text)).collect();
+        PersonaDraftContext {
+            persona_name: self.input.persona_name.as_deref().map_or_else(String::new, one_line),
+            locale: self.input.locale.as_deref().map_or_else(String::new, one_line),
+            persona_block: material(&self.input.existing.persona),
+            user_block: material(&self.input.existing.user),
+            events: lines(&self.input.events),
+            thoughts: lines(&self.input.thoughts),
+            text: material(&self.text),
+            fact_names: Fact::ALL.map(|fact| format!("`{}`", fact.as_str())).join(", "),
+            problem: problem.map_or_else(String::new, one_line),
+        }
+    }
+
+    /// The same as data, for a provider that answers without a model.
+    pub(crate) fn data(&self) -> Value {
+        json!({
+            "text": self.text, "persona_name": self.input.persona_name, "persona_block": self.input.existing.persona,
+            "user_block": self.input.existing.user, "events": self.input.events,
+        })
+    }
+
+    /// Reads an answer; a bad fact never costs the blocks.
+    ///
+    /// # Errors
+    /// [`Malformed`] when the blocks or the facts are missing altogether.
+    pub(crate) fn read(&self, answer: &str) -> Result<Reading<PersonaDraft>, Malformed> {
+        let answer = answer::read(answer, &["core_blocks", "facts"])?;
+        let object = |name: &str| match answer.members.get(name) {
+            Some(Value::Object(members)) => Ok(members),
+            _ => Err(Malformed(format!("`{name}` must be an object."))),
+        };
+        let (blocks, facts) = (object("core_blocks")?, object("facts")?);
+        let mut notes = Notes::of(answer.notes.clone());
+        if self.cut {
+            notes.add(format!("only the first {DESCRIPTION_READ_MAX} characters were read"));
+        }
+        let mut block = |name: &str, length| {
+            let text = text(blocks, name).unwrap_or_default();
+            bounded(text, length, name, &mut notes)
+        };
+        let persona_block = block("persona_block", PERSONA_BLOCK_LENGTH_MAX);
+        let user_block = block("user_block", USER_BLOCK_LENGTH_MAX);
+        let facts = facts_of(facts, &mut notes);
+        let told = answer.members.get("facts_confidence").and_then(Value::as_f64).unwrap_or(0.0);
+        let facts_confidence = if facts.is_empty() || !told.is_finite() { 0.0 } else { told.clamp(0.0, 1.0) };
+        let value =
+            PersonaDraft { persona_block, user_block, facts, facts_confidence, notes: notes.into_list() };
+        Ok(Reading { value, whole: answer.whole })
+    }
+}
+
+/// Each fact by itself; what can't be one is left out.
+fn facts_of(members: &Map<String, Value>, notes: &mut Notes) -> Facts {
+    let mut facts = Facts::default();
+    for fact in Fact::ALL {
+        match text(members, fact.as_str()).map(|text| fact.read(&text)) {
+            Some(Ok(value)) => facts.set(fact, value),
+            Some(Err(refused)) => notes.add(refused.to_string()),
+            None => {}
+        }
+    }
+    facts
+}
