@@ -4,6 +4,7 @@ use std::fmt;
 use std::str::FromStr;
 
 use jiff::Timestamp;
+use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 use crate::scope::UserId;
@@ -14,7 +15,7 @@ pub const TOKEN_NAME_LENGTH_MAX: usize = 64;
 pub const INSTANCE_LENGTH_MAX: usize = 64;
 
 /// What a token is good for.
-#[derive(Clone, Debug, PartialEq, Eq, Hash, PartialOrd, Ord, Serialize, Deserialize)]
+#[derive(Clone, Debug, PartialEq, Eq, Hash, PartialOrd, Ord, Serialize, Deserialize, JsonSchema)]
 #[serde(try_from = "String", into = "String")]
 pub enum AccessScope {
     /// Talk: send, watch, read what was said.

@@ -1,12 +1,13 @@
 //! L1: who the persona is, who the user is, how to speak. Written by people only; background code reads it.
 
+use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 /// Longest text of one block, in characters.
 pub const CORE_BLOCK_LENGTH_MAX: usize = 5_000;
 
 /// The three blocks. Older labels are refused.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord, Serialize, Deserialize)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "lowercase")]
 pub enum CoreBlockLabel {
     /// Who the persona is. Shared by all its users.
@@ -32,7 +33,7 @@ impl CoreBlockLabel {
 }
 
 /// The three authored texts as a turn reads them; an unwritten block is empty.
-#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct CoreBlocks {
     /// Who the persona is.
     pub persona: String,

@@ -1,6 +1,7 @@
 //! L5: the people, places, organisations and pets of the user's life, with all the names they go by.
 
 use jiff::Timestamp;
+use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use unicode_normalization::UnicodeNormalization;
 
@@ -8,7 +9,9 @@ use crate::identifiers::EntityId;
 use crate::text::at_word_borders;
 
 /// What an entity is.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash, PartialOrd, Ord, Serialize, Deserialize)]
+#[derive(
+    Clone, Copy, Debug, Default, PartialEq, Eq, Hash, PartialOrd, Ord, Serialize, Deserialize, JsonSchema,
+)]
 #[serde(rename_all = "lowercase")]
 pub enum EntityKind {
     /// A human being.
@@ -46,7 +49,7 @@ impl EntityKind {
 }
 
 /// Whether it is settled who an entity is.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash, Serialize, Deserialize)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "lowercase")]
 pub enum MergeStatus {
     /// Settled.
@@ -178,7 +181,7 @@ pub fn merge_order<'a>(entity: &'a Entity, other: &'a Entity) -> (&'a Entity, &'
 
 /// A stored entity. What was merged into it is part of it: its names are among the aliases, its links among the
 /// entity's, and its description stands where the entity has none.
-#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct Entity {
     /// Its id.
     pub id: EntityId,

@@ -1,13 +1,14 @@
 //! What a model call cost and what a reply rested on.
 
 use jiff::Timestamp;
+use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 use crate::identifiers::{NodeId, TurnId};
 use crate::recall::Candidate;
 
 /// One call to a language model, for the cost ledger.
-#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct ModelCall {
     /// When it began.
     pub at: Timestamp,
@@ -34,7 +35,7 @@ pub struct ModelCall {
 }
 
 /// Tokens of a reply.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct TokenUsage {
     /// Tokens sent.
     pub input_tokens: u64,
@@ -45,7 +46,7 @@ pub struct TokenUsage {
 }
 
 /// Why the persona said that: stored with each reply.
-#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct Receipt {
     /// The turn.
     pub turn_id: TurnId,

@@ -2,6 +2,7 @@
 
 use jiff::Timestamp;
 use jiff::civil::Date;
+use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 use crate::identifiers::{MessageId, SessionId, TurnId};
@@ -11,7 +12,7 @@ use crate::scope::Scope;
 pub const MESSAGE_LENGTH_MAX: usize = 20_000;
 
 /// Who spoke.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord, Serialize, Deserialize)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "lowercase")]
 pub enum Role {
     /// The person.
@@ -21,7 +22,7 @@ pub enum Role {
 }
 
 /// A stored message.
-#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct Message {
     /// Its id.
     pub id: MessageId,
@@ -50,7 +51,7 @@ pub struct Message {
 }
 
 /// How a turn stands.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "lowercase")]
 pub enum TurnStatus {
     /// The user spoke; no reply yet.
@@ -62,7 +63,7 @@ pub enum TurnStatus {
 }
 
 /// A turn as stored: what survives a crash between the user's words and the reply.
-#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct Turn {
     /// Its id, minted by the burst's first message.
     pub id: TurnId,

@@ -1,6 +1,7 @@
 //! L6: how the persona feels right now. Replaced when a session becomes memory, neutral again after 12 hours.
 
 use jiff::{SignedDuration, Timestamp};
+use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 /// Age at which a mood has faded.
@@ -15,7 +16,7 @@ pub const ENERGY_NEUTRAL: u8 = 5;
 pub const NEUTRAL: &str = "neutral";
 
 /// A snapshot of the persona's feeling towards one user.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct Mood {
     /// A word or short phrase.
     pub mood: String,

@@ -1,6 +1,7 @@
 //! Concept nodes: the row that L3 events and L4 thoughts share.
 
 use jiff::Timestamp;
+use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 use crate::identifiers::{MessageId, NodeId, RejectedId, SessionId};
@@ -13,7 +14,7 @@ pub const RELATIONAL_TAGS_MAX: usize = 3;
 pub const DESCRIPTION_LENGTH_MAX: usize = 2_000;
 
 /// What a node is.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord, Serialize, Deserialize)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "lowercase")]
 pub enum NodeKind {
     /// L3: what happened.
@@ -39,7 +40,9 @@ impl NodeKind {
 }
 
 /// Whom a node is about.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash, PartialOrd, Ord, Serialize, Deserialize)]
+#[derive(
+    Clone, Copy, Debug, Default, PartialEq, Eq, Hash, PartialOrd, Ord, Serialize, Deserialize, JsonSchema,
+)]
 #[serde(rename_all = "lowercase")]
 pub enum Subject {
     /// The user, or somebody in the user's life.
@@ -52,7 +55,7 @@ pub enum Subject {
 }
 
 /// The closed vocabulary of relational tags (seed: runtime interactions, section 1).
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord, Serialize, Deserialize)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "kebab-case")]
 pub enum RelationalTag {
     /// A core fact about who the user is.
@@ -99,7 +102,7 @@ impl RelationalTag {
 }
 
 /// When something happened or is due. An open end means the one bound stands for both.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct EventTime {
     /// First moment.
     pub start: Timestamp,
@@ -108,7 +111,7 @@ pub struct EventTime {
 }
 
 /// Words of a message that a node rests on.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct Evidence {
     /// The message.
     pub message_id: MessageId,
@@ -121,7 +124,7 @@ pub struct Evidence {
 }
 
 /// A stored node.
-#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct Node {
     /// Its id.
     pub id: NodeId,
@@ -207,7 +210,7 @@ impl NewNode {
 }
 
 /// What is known of a proposed memory beside its text, its impact and its quotes.
-#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct Proposal {
     /// What it would be.
     #[serde(rename = "type", default = "Proposal::event")]
@@ -245,7 +248,7 @@ impl Default for Proposal {
 }
 
 /// What extraction proposed and the checks refused. It waits for a person.
-#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct RejectedMemory {
     /// Its id.
     pub id: RejectedId,
@@ -267,7 +270,7 @@ pub struct RejectedMemory {
 }
 
 /// A quote that did not hold.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct RejectedQuote {
     /// The message it was said to be in; none when the handle was invented.
     pub message_id: Option<MessageId>,

@@ -1,22 +1,23 @@
 //! Whose memory it is. Everything is scoped by (persona, user) and by nothing else: no channel, ever (D4).
 
+use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 /// Longest persona or user id that is accepted, in characters.
 pub const ID_LENGTH_MAX: usize = 128;
 
 /// Names a persona, as the configuration or an admin call spells it.
-#[derive(Clone, Debug, PartialEq, Eq, Hash, PartialOrd, Ord, Serialize, Deserialize)]
+#[derive(Clone, Debug, PartialEq, Eq, Hash, PartialOrd, Ord, Serialize, Deserialize, JsonSchema)]
 #[serde(try_from = "String", into = "String")]
 pub struct PersonaId(String);
 
 /// Names the person who talks with the persona. `self` is the owner of the home.
-#[derive(Clone, Debug, PartialEq, Eq, Hash, PartialOrd, Ord, Serialize, Deserialize)]
+#[derive(Clone, Debug, PartialEq, Eq, Hash, PartialOrd, Ord, Serialize, Deserialize, JsonSchema)]
 #[serde(try_from = "String", into = "String")]
 pub struct UserId(String);
 
 /// One memory: what one persona and one user share.
-#[derive(Clone, Debug, PartialEq, Eq, Hash, PartialOrd, Ord, Serialize, Deserialize)]
+#[derive(Clone, Debug, PartialEq, Eq, Hash, PartialOrd, Ord, Serialize, Deserialize, JsonSchema)]
 pub struct Scope {
     /// The persona that remembers.
     pub persona: PersonaId,

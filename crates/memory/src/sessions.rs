@@ -3,13 +3,14 @@
 use std::time::Duration;
 
 use jiff::Timestamp;
+use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 use crate::identifiers::SessionId;
 use crate::scope::Scope;
 
 /// Where a session stands on its way from talk to memory.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "lowercase")]
 pub enum SessionStatus {
     /// Takes messages.
@@ -25,7 +26,7 @@ pub enum SessionStatus {
 }
 
 /// Why a session ended.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "snake_case")]
 pub enum CloseTrigger {
     /// Quiet for longer than the policy allows.
@@ -58,7 +59,7 @@ impl Default for SessionPolicy {
 }
 
 /// A session as stored. At most one is open per (persona, user, channel).
-#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct Session {
     /// Its id.
     pub id: SessionId,

@@ -32,6 +32,7 @@ pub use inbox::{AcceptError, Accepted, Incoming};
 pub use ledger::Ledger;
 pub use life::{Parts, Runtime, RuntimeSettings};
 pub use metrics::{GoingOn, Metrics};
+pub use mind::{PersonaDraft, PersonaDraftInput};
 pub use model::ChangeableModel;
 pub use turn::TurnEvent;
 pub use versions::{CHANGES_MAX, TooManyChanges, Versions};

@@ -11,8 +11,9 @@ use axum::http::header::CONTENT_TYPE;
 use axum::http::request::Parts;
 use axum::response::IntoResponse;
 use memory::Scope;
-use serde::Deserialize;
+use schemars::JsonSchema;
 use serde::de::DeserializeOwned;
+use serde::{Deserialize, Serialize};
 
 use crate::auth::Principal;
 use crate::problem::Problem;
@@ -120,7 +121,7 @@ impl<T: FromStr> FromRequestParts<App> for Id<T> {
 /// The memory that `persona_id` and `user_id` of the query mean; the configured persona and `self` by default.
 pub(crate) struct InScope(pub(crate) Scope);
 
-#[derive(Deserialize)]
+#[derive(Deserialize, JsonSchema)]
 struct ScopeQuery {
     persona_id: Option<String>,
     user_id: Option<String>,
@@ -134,6 +135,12 @@ impl FromRequestParts<App> for InScope {
         let Query(query) = Query::<ScopeQuery>::from_request_parts(parts, app).await?;
         app.scope(&principal, query.persona_id, query.user_id).await.map(Self)
     }
+}
+
+/// Something is no more.
+#[derive(Serialize, JsonSchema)]
+pub(crate) struct Deleted {
+    pub(crate) deleted: bool,
 }
 
 /// Refuses a page size that is out of bounds.

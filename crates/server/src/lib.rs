@@ -17,6 +17,7 @@ mod admin;
 mod ui;
 mod tls;
 mod extract;
+mod cursor;
 mod problem;
 
 pub use admin::config::{Changed, Configuration, ConfigurationError};

@@ -17,8 +17,9 @@ use futures_util::StreamExt as _;
 use tokio_util::sync::CancellationToken;
 
 use crate::admin::{
-    acts, config, corrections, daemon, entities, erase, forget, metrics, nodes, persona, recall, sessions,
-    style, timeline, tokens,
+    acts, avatar, channels, config, corrections, daemon, draft, entities, erase, facts, forget, metrics,
+    nodes, not_built, persona, personas, recall, search, sessions, style, timeline, tokens, users, voice,
+    work,
 };
 use crate::auth::{self, host, login, origin};
 use crate::chat::{edit, events, history, send, turns};
@@ -61,6 +62,18 @@ fn api() -> Vec<(&'static str, MethodRouter<App>)> {
         ("/api/admin/persona", get(persona::show).post(persona::edit)),
         ("/api/admin/persona/onboarding", post(persona::onboard)),
         ("/api/admin/persona/style", post(style::edit)),
+        ("/api/admin/persona/facts", patch(facts::edit)),
+        (avatar::PATH, get(avatar::show).post(avatar::upload).delete(avatar::remove)),
+        ("/api/admin/persona/voice-toggle", post(voice::toggle)),
+        ("/api/admin/persona/extract-from-input", post(draft::extract)),
+        ("/api/admin/persona/bootstrap-from-material", post(draft::bootstrap)),
+        ("/api/admin/personas", get(personas::list).post(personas::create)),
+        ("/api/admin/users", get(users::list).post(users::create)),
+        ("/api/admin/users/{id}", get(users::show).patch(users::edit)),
+        ("/api/admin/users/{id}/identities", get(users::identities).post(users::bind).delete(users::unbind)),
+        ("/api/admin/channels", get(channels::list).patch(channels::change)),
+        ("/api/admin/work/failed", get(work::failed)),
+        ("/api/admin/memory/search", get(search::search)),
         ("/api/admin/users/timezone", post(persona::set_timezone)),
         ("/api/admin/memory/recall", post(recall::recall)),
         ("/api/admin/memory/events", get(nodes::events)),
@@ -103,7 +116,7 @@ fn api() -> Vec<(&'static str, MethodRouter<App>)> {
 
 /// Every path that needs a token.
 pub fn api_paths() -> Vec<&'static str> {
-    api().into_iter().map(|(path, _)| path).collect()
+    api().into_iter().chain(not_built::routes()).map(|(path, _)| path).collect()
 }
 
 /// The whole server without its socket. Cancels `shutdown` when it is asked to stop the program.
@@ -113,7 +126,7 @@ pub fn router(parts: ServerParts, shutdown: CancellationToken) -> Router {
         .route("/health", get(daemon::health))
         .route("/ready", get(daemon::ready))
         .route("/login", get(login::log_in).head(login::look));
-    for (path, method) in api() {
+    for (path, method) in api().into_iter().chain(not_built::routes()) {
         router = router.route(path, method);
     }
     // The last layer is the first that a request meets.
@@ -146,10 +159,14 @@ async fn wrong_method() -> Problem {
 /// A body that says it is too large is refused without being kept.
 async fn refuse_large(State(app): State<App>, mut request: Request, next: Next) -> Response {
     // A body that does not say how large it is is cut off while it is read.
-    DefaultBodyLimit::max(app.parts.settings.body_limit).apply(&mut request);
+    let limit = match request.uri().path() {
+        avatar::PATH => app.parts.settings.body_limit.max(avatar::UPLOAD_SIZE_MAX),
+        _ => app.parts.settings.body_limit,
+    };
+    DefaultBodyLimit::max(limit).apply(&mut request);
     let length =
         request.headers().get(CONTENT_LENGTH).and_then(|value| value.to_str().ok()?.parse::<u64>().ok());
-    if length.is_some_and(|length| length > app.parts.settings.body_limit as u64) {
+    if length.is_some_and(|length| length > limit as u64) {
         let refusal = extract::too_large(&app).into_response();
         let waits_for_leave = request.headers().contains_key(EXPECT);
         if !waits_for_leave {

@@ -8,6 +8,7 @@ use jiff::Timestamp;
 use memory::ports::AccessStore;
 use memory::{PersonaId, Scope, UserId};
 use runtime::{Runtime, Versions};
+use schemars::JsonSchema;
 use serde::Serialize;
 use tokio::sync::Mutex;
 use tokio_util::sync::CancellationToken;
@@ -60,7 +61,7 @@ impl Default for ServerSettings {
 }
 
 /// Which models answer at the moment.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, JsonSchema)]
 pub struct ModelState {
     /// The language model.
     pub llm: LlmState,
@@ -69,7 +70,7 @@ pub struct ModelState {
 }
 
 /// Which language model answers.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, JsonSchema)]
 pub struct LlmState {
     /// `openai`, `anthropic` or `offline`.
     pub provider: String,
@@ -82,7 +83,7 @@ pub struct LlmState {
 }
 
 /// Which embedding model answers.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, JsonSchema)]
 pub struct EmbeddingState {
     /// `local` or `openai`.
     pub provider: Option<String>,

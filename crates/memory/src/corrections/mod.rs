@@ -10,6 +10,7 @@ pub use approve::{ApproveError, Edits};
 pub use correct::{CorrectError, Corrector};
 
 use jiff::Timestamp;
+use schemars::JsonSchema;
 use serde::Serialize;
 
 use crate::identifiers::{EntityId, NodeId, RejectedId};
@@ -18,7 +19,7 @@ use crate::ports::Embedding;
 use crate::scope::Scope;
 
 /// Who made a change.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize, JsonSchema)]
 #[serde(rename_all = "lowercase")]
 pub enum Author {
     /// Extraction or reflection, from what was said.
@@ -28,7 +29,7 @@ pub enum Author {
 }
 
 /// How a text came to be part of a memory's history.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize, JsonSchema)]
 #[serde(rename_all = "snake_case")]
 pub enum VersionKind {
     /// The memory was written.
@@ -42,7 +43,7 @@ pub enum VersionKind {
 }
 
 /// One text of a memory's history.
-#[derive(Clone, Debug, PartialEq, Serialize)]
+#[derive(Clone, Debug, PartialEq, Serialize, JsonSchema)]
 pub struct NodeVersion {
     /// The node that said it: another than was asked for where one replaced the other.
     pub node_id: NodeId,
@@ -65,7 +66,7 @@ pub struct NodeVersion {
 }
 
 /// What can be taken back.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize, JsonSchema)]
 #[serde(rename_all = "snake_case")]
 pub enum ChangeKind {
     /// A person's text: the text before it stands again.

@@ -23,6 +23,7 @@ pub use withdraw::{RestingThoughts, Support, SupportingQuote, Withdrawn, still_h
 use std::collections::BTreeSet;
 
 use jiff::Timestamp;
+use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 use crate::core_blocks::CoreBlockLabel;
@@ -31,7 +32,7 @@ use crate::nodes::NodeKind;
 use crate::scope::Scope;
 
 /// What becomes of thoughts that rest on something that goes (seed: the filling chain).
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "lowercase")]
 pub enum Choice {
     /// They stay, and their evidence is marked as gone.
@@ -91,7 +92,7 @@ pub enum Thing {
 }
 
 /// What an act of forgetting took, or would take. Ids and counts, never a word of what was said.
-#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct Taken {
     /// Messages that are gone.
     pub messages: BTreeSet<MessageId>,
@@ -126,7 +127,7 @@ pub struct Taken {
 }
 
 /// Parts of rows that are kept, and rows that have no id of their own.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct Counts {
     /// Quotes that nodes rested on.
     pub quotes: u64,
@@ -204,7 +205,7 @@ pub enum ForgetOutcome {
 }
 
 /// Proof of an erasure, kept for ever. It holds ids and counts, never a word of what was erased.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct ErasureReceipt {
     /// Its id; of a dry run, what [`Confirmations`] ask for.
     pub id: ErasureId,
@@ -223,7 +224,7 @@ pub struct ErasureReceipt {
 }
 
 /// What a reset took.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct ResetCounts {
     /// Users whose memory is gone.
     pub users: u64,
@@ -240,7 +241,7 @@ pub struct ResetCounts {
 }
 
 /// An audit row of a core block.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, JsonSchema)]
 pub struct CoreBlockAppend {
     /// Its number.
     pub id: i64,

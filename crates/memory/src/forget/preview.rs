@@ -1,6 +1,7 @@
 //! What hangs on a node.
 
 use jiff::Timestamp;
+use schemars::JsonSchema;
 use serde::Serialize;
 
 use super::{Choice, Forgetting, Selection, Taken};
@@ -10,7 +11,7 @@ use crate::ports::{ForgetStore, StoreError};
 use crate::scope::Scope;
 
 /// A node that hangs on another, or that another hangs on.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, JsonSchema)]
 pub struct Dependent {
     /// Its id.
     pub id: NodeId,

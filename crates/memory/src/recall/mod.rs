@@ -21,6 +21,8 @@ mod passages;
 mod pinned;
 mod absence;
 mod receipt;
+mod search;
+mod snippet;
 mod settings;
 
 use std::time::Instant;
@@ -37,6 +39,7 @@ pub use query::{Query, Sentence};
 pub use question::Question;
 pub use receipt::{Candidate, CandidateKind, Elapsed};
 pub use score::Score;
+pub use search::{Found, Search, search};
 pub use select::ScoredNode;
 pub use settings::{NodeWeights, RecallSettings, SpeakerNames};
 pub use signals::{MessageWeights, Signal, Signals};

@@ -3,11 +3,12 @@
 use std::collections::BTreeMap;
 
 use jiff::Timestamp;
+use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use uuid::Uuid;
 
 /// What a candidate is a row of.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "lowercase")]
 pub enum CandidateKind {
     /// L3 or L4.
@@ -17,7 +18,7 @@ pub enum CandidateKind {
 }
 
 /// A memory that recall looked at. The fields of a node's score are empty for a message, which has `parts`.
-#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct Candidate {
     /// The row's id.
     pub id: Uuid,
@@ -60,7 +61,7 @@ pub struct Candidate {
 }
 
 /// Where the time went, in milliseconds.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Serialize, Deserialize)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct Elapsed {
     /// Embedding the query.
     pub embed: f64,

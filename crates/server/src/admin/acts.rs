@@ -6,6 +6,7 @@ use axum::http::Method;
 use axum::middleware::Next;
 use axum::response::Response;
 use memory::access::{Act, TOKEN_NAME_LENGTH_MAX, is_plain};
+use schemars::JsonSchema;
 use serde::Deserialize;
 use serde_json::{Value, json};
 
@@ -65,7 +66,7 @@ fn named(part: &str) -> String {
     if is_plain(part, TOKEN_NAME_LENGTH_MAX) { part.to_owned() } else { "(no id)".to_owned() }
 }
 
-#[derive(Deserialize)]
+#[derive(Deserialize, JsonSchema)]
 pub(crate) struct Page {
     limit: Option<u32>,
     cursor: Option<i64>,

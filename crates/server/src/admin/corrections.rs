@@ -5,6 +5,7 @@ use axum::extract::State;
 use memory::Scope;
 use memory::corrections::{ChangeKind, Edits, NodeVersion};
 use memory::identifiers::{NodeId, RejectedId};
+use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use serde_json::{Value, json};
 
@@ -14,7 +15,8 @@ use crate::extract::{self, Id, LIST_LIMIT_MAX, MaybeJson, Query, page_size, to_t
 use crate::problem::Problem;
 use crate::state::App;
 
-#[derive(Deserialize)]
+#[derive(Deserialize, JsonSchema)]
+#[schemars(rename = "NodeChange")]
 pub(crate) struct Change {
     #[serde(alias = "description")]
     text: Option<String>,
@@ -51,12 +53,13 @@ pub(crate) async fn correct(
     Ok(Json(item(app.runtime().store(), node).await?))
 }
 
-#[derive(Deserialize)]
+#[derive(Deserialize, JsonSchema)]
 pub(crate) struct Page {
     limit: Option<u32>,
 }
 
-#[derive(Serialize)]
+#[derive(Serialize, JsonSchema)]
+#[schemars(rename = "NodeHistory")]
 pub(crate) struct History {
     node_id: NodeId,
     versions: Vec<NodeVersion>,
@@ -75,7 +78,8 @@ pub(crate) async fn history(
     Ok(Json(History { node_id: id, versions }))
 }
 
-#[derive(Serialize)]
+#[derive(Serialize, JsonSchema)]
+#[schemars(rename = "NodeUndone")]
 pub(crate) struct TakenBack {
     ok: bool,
     undone: ChangeKind,
@@ -106,7 +110,8 @@ pub(crate) async fn undo(
     Ok(Json(TakenBack { ok: true, undone: undone.kind, node: item(store, undone.node).await?, restored }))
 }
 
-#[derive(Default, Deserialize)]
+#[derive(Default, Deserialize, JsonSchema)]
+#[schemars(rename = "Approval")]
 pub(crate) struct Approved {
     #[serde(alias = "description")]
     text: Option<String>,

@@ -5,6 +5,7 @@ use axum::extract::State;
 use axum::http::StatusCode;
 use serde_json::{Value, json};
 
+use super::channels;
 use crate::auth::Admin;
 use crate::extract::InScope;
 use crate::problem::Problem;
@@ -29,26 +30,21 @@ pub(crate) async fn state(State(app): State<App>, InScope(scope): InScope) -> Re
     let persona = app.runtime().ensure_known(&scope).await?;
     let [core_blocks, messages, events, thoughts] = store.counts(&scope).await?;
     let models = (app.parts.models)();
+    let appearance = store.appearance(&scope.persona).await?;
     Ok(Json(json!({
         "persona": {
             "id": persona.id, "display_name": persona.display_name,
-            "voice_enabled": false, "has_voice_id": false, "has_avatar": false,
+            "voice_enabled": appearance.voice_enabled, "has_voice_id": appearance.voice_id.is_some(),
+            "has_avatar": appearance.has_avatar,
         },
         "onboarding_required": core_blocks == 0,
         "memory_counts": {
             "core_blocks": core_blocks, "messages": messages, "events": events, "thoughts": thoughts,
         },
-        "channels": [
-            channel("web", "Web", true), channel("discord", "Discord", false),
-            channel("imessage", "iMessage", false), channel("openai", "OpenAI API", true),
-        ],
+        "channels": channels::all(),
         "llm": models.llm,
         "embedding": models.embedding,
     })))
-}
-
-fn channel(id: &str, name: &str, here: bool) -> Value {
-    json!({"channel_id": id, "name": name, "enabled": here, "ready": here})
 }
 
 /// `GET /api/admin/status`: what `echovessel status` prints.

@@ -6,6 +6,7 @@ use jiff::Timestamp;
 use memory::Scope;
 use memory::entities::{EntityChange, EntityChanged, EntityKind, EntityUndone, MergeStatus};
 use memory::identifiers::EntityId;
+use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use serde_json::{Value, json};
 
@@ -24,7 +25,8 @@ const DESCRIPTION_LENGTH_MAX: usize = 4_000;
 const ALIASES_MAX: usize = 100;
 
 /// The ENTITY of the compatible interface, without its counts.
-#[derive(Serialize)]
+#[derive(Serialize, JsonSchema)]
+#[schemars(rename = "EntityHead")]
 pub(crate) struct Entity {
     id: EntityId,
     canonical_name: String,
@@ -38,7 +40,8 @@ pub(crate) struct Entity {
     aliases: Vec<String>,
 }
 
-#[derive(Serialize)]
+#[derive(Serialize, JsonSchema)]
+#[schemars(rename = "Entity")]
 pub(crate) struct Counted {
     #[serde(flatten)]
     entity: Entity,
@@ -46,13 +49,14 @@ pub(crate) struct Counted {
     last_mentioned_at: Option<Timestamp>,
 }
 
-#[derive(Deserialize)]
+#[derive(Deserialize, JsonSchema)]
 pub(crate) struct Page {
     limit: Option<u32>,
     cursor: Option<EntityId>,
 }
 
-#[derive(Serialize)]
+#[derive(Serialize, JsonSchema)]
+#[schemars(rename = "EntityList")]
 pub(crate) struct List {
     entities: Vec<Counted>,
     next_cursor: Option<EntityId>,
@@ -94,7 +98,8 @@ pub(crate) async fn entity(
     one(&app, &scope, entity).await
 }
 
-#[derive(Deserialize)]
+#[derive(Deserialize, JsonSchema)]
+#[schemars(rename = "NewEntity")]
 pub(crate) struct New {
     canonical_name: String,
     #[serde(default = "person")]
@@ -129,7 +134,8 @@ pub(crate) async fn create(
     one(&app, &scope, created).await
 }
 
-#[derive(Deserialize)]
+#[derive(Deserialize, JsonSchema)]
+#[schemars(rename = "EntityEdit")]
 pub(crate) struct Edit {
     canonical_name: Option<String>,
     description: Option<String>,
@@ -164,7 +170,7 @@ pub(crate) async fn edit(
     one(&app, &scope, entity).await
 }
 
-#[derive(Deserialize)]
+#[derive(Deserialize, JsonSchema)]
 pub(crate) struct MergeInto {
     target_id: EntityId,
 }
@@ -182,7 +188,7 @@ pub(crate) async fn merge(
     Ok(Json(json!({"ok": true, "merged_into": stays.id})))
 }
 
-#[derive(Deserialize)]
+#[derive(Deserialize, JsonSchema)]
 pub(crate) struct SeparateFrom {
     other_id: EntityId,
 }

@@ -11,6 +11,7 @@ use memory::forget::{
 };
 use memory::identifiers::{EntityId, ErasureId, MessageId, NodeId, SessionId};
 use memory::text;
+use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use serde_json::{Value, json};
 
@@ -23,8 +24,9 @@ const PAGE_DEFAULT: u32 = 50;
 /// Most ids in one request.
 const IDS_MAX: usize = 10_000;
 
-#[derive(Deserialize)]
+#[derive(Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
+#[schemars(rename = "EraseRequest")]
 pub(crate) struct Erase {
     message_ids: Option<BTreeSet<MessageId>>,
     /// Nodes of any kind.
@@ -47,7 +49,8 @@ fn cascade() -> Choice {
     Choice::Cascade
 }
 
-#[derive(Serialize)]
+#[derive(Serialize, JsonSchema)]
+#[schemars(rename = "ErasureAnswer")]
 pub(crate) struct Answer {
     #[serde(flatten)]
     receipt: Receipt,
@@ -57,7 +60,8 @@ pub(crate) struct Answer {
 }
 
 /// A receipt on the wire: never the text.
-#[derive(Serialize)]
+#[derive(Serialize, JsonSchema)]
+#[schemars(rename = "ErasureReceipt")]
 struct Receipt {
     id: ErasureId,
     persona_id: String,
@@ -135,13 +139,14 @@ fn folded(text: &str) -> Result<String, Problem> {
     Ok(folded)
 }
 
-#[derive(Deserialize)]
+#[derive(Deserialize, JsonSchema)]
 pub(crate) struct Page {
     limit: Option<u32>,
     cursor: Option<ErasureId>,
 }
 
-#[derive(Serialize)]
+#[derive(Serialize, JsonSchema)]
+#[schemars(rename = "ErasureReceiptList")]
 pub(crate) struct Receipts {
     receipts: Vec<Receipt>,
     next_cursor: Option<ErasureId>,
@@ -162,8 +167,9 @@ pub(crate) async fn receipts(
     Ok(Json(Receipts { receipts: found.into_iter().map(Receipt::from).collect(), next_cursor }))
 }
 
-#[derive(Deserialize)]
+#[derive(Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
+#[schemars(rename = "ResetRequest")]
 pub(crate) struct Reset {
     persona_id: Option<String>,
     /// The persona's id once more, or `true`.

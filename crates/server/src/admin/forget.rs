@@ -6,6 +6,7 @@ use memory::core_blocks::CoreBlockLabel;
 use memory::forget::{Choice, Dependent, Dependents, Selection, Taken, Thing};
 use memory::identifiers::{MessageId, NodeId, SessionId};
 use memory::nodes::NodeKind;
+use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value, json};
 
@@ -14,12 +15,13 @@ use crate::extract::{self, Id, InScope, LIST_LIMIT_MAX, Query, to_the_end};
 use crate::problem::Problem;
 use crate::state::App;
 
-#[derive(Deserialize)]
+#[derive(Deserialize, JsonSchema)]
+#[schemars(rename = "PreviewRequest")]
 pub(crate) struct Node {
     node_id: NodeId,
 }
 
-#[derive(Deserialize)]
+#[derive(Deserialize, JsonSchema)]
 pub(crate) struct Chosen {
     #[serde(default)]
     choice: Choice,
@@ -51,7 +53,7 @@ pub(crate) async fn preview(
 }
 
 /// TRACENODE of the compatible interface.
-#[derive(Serialize)]
+#[derive(Serialize, JsonSchema)]
 struct TraceNode<'a> {
     id: NodeId,
     node_type: NodeKind,

@@ -7,6 +7,7 @@ use memory::Scope;
 use memory::identifiers::{NodeId, SessionId};
 use memory::nodes::{EventTime, Evidence, Node, NodeKind, RejectedMemory, RelationalTag, Subject};
 use memory::ports::Store;
+use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 use crate::auth::Admin;
@@ -18,7 +19,8 @@ const PAGE_DEFAULT: u32 = 20;
 /// Rows fetched at once while a list is walked.
 const STEP: u32 = 500;
 
-#[derive(Deserialize)]
+#[derive(Deserialize, JsonSchema)]
+#[schemars(rename = "NodePage")]
 pub(crate) struct Page {
     limit: Option<u32>,
     #[serde(default)]
@@ -27,7 +29,8 @@ pub(crate) struct Page {
     subject: Option<Subject>,
 }
 
-#[derive(Serialize)]
+#[derive(Serialize, JsonSchema)]
+#[schemars(rename = "NodeList")]
 pub(crate) struct List {
     node_type: NodeKind,
     limit: u32,
@@ -39,7 +42,8 @@ pub(crate) struct List {
 }
 
 /// The NODE of the compatible interface, and what is known beyond it.
-#[derive(Serialize)]
+#[derive(Serialize, JsonSchema)]
+#[schemars(rename = "Node")]
 pub(crate) struct Item {
     id: NodeId,
     node_type: NodeKind,
@@ -179,12 +183,12 @@ pub(super) async fn item(store: &dyn Store, node: Node) -> Result<Item, Problem>
     })
 }
 
-#[derive(Deserialize)]
+#[derive(Deserialize, JsonSchema)]
 pub(crate) struct RejectedPage {
     limit: Option<u32>,
 }
 
-#[derive(Serialize)]
+#[derive(Serialize, JsonSchema)]
 pub(crate) struct RejectedList {
     rejected: Vec<RejectedMemory>,
 }

@@ -2,14 +2,16 @@
 
 use axum::Json;
 use axum::extract::State;
-use jiff::tz::TimeZone;
-use memory::Scope;
 use memory::core_blocks::{CoreBlockLabel, CoreBlocks, check_length};
+use memory::facts::{Facts, known_zone};
 use memory::mood::Mood;
+use memory::{PersonaId, Scope};
 use runtime::Told;
-use serde::Deserialize;
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value, json};
 
+use super::facts;
 use crate::auth::Admin;
 use crate::extract::{self, InScope, to_the_end};
 use crate::problem::Problem;
@@ -17,46 +19,49 @@ use crate::state::App;
 
 const NAME_LENGTH_MAX: usize = 256;
 const ZONE_LENGTH_MAX: usize = 64;
-/// The biographic facts of the compatible interface. Nothing stores them yet.
-const FACTS: [&str; 15] = [
-    "full_name",
-    "gender",
-    "birth_date",
-    "ethnicity",
-    "nationality",
-    "native_language",
-    "locale_region",
-    "education_level",
-    "occupation",
-    "occupation_field",
-    "location",
-    "timezone",
-    "relationship_status",
-    "life_stage",
-    "health_status",
-];
+/// A persona as it is known.
+#[derive(Serialize, JsonSchema)]
+pub(crate) struct Persona {
+    id: PersonaId,
+    display_name: String,
+    voice_enabled: bool,
+    voice_id: Option<String>,
+    has_avatar: bool,
+    core_blocks: CoreBlocks,
+    facts: Facts,
+    episodic_state: Mood,
+}
 
 /// `GET /api/admin/persona`
 pub(crate) async fn show(
     State(app): State<App>,
     Admin(_): Admin,
     InScope(scope): InScope,
-) -> Result<Json<Value>, Problem> {
-    let store = app.runtime().store();
-    let persona = app.runtime().ensure_known(&scope).await?;
-    let blocks = store.core_blocks(&scope).await?;
-    let now = app.now();
-    let mood = store.mood(&scope).await?.map_or_else(|| Mood::neutral(now), |mood| mood.at(now));
-    let facts: Map<String, Value> = FACTS.iter().map(|name| ((*name).to_owned(), Value::Null)).collect();
-    Ok(Json(json!({
-        "id": persona.id, "display_name": persona.display_name,
-        "voice_enabled": false, "voice_id": null, "has_avatar": false,
-        "core_blocks": blocks, "facts": facts, "episodic_state": mood,
-    })))
+) -> Result<Json<Persona>, Problem> {
+    shown(&app, &scope).await.map(Json)
 }
 
-#[derive(Deserialize)]
+pub(super) async fn shown(app: &App, scope: &Scope) -> Result<Persona, Problem> {
+    let store = app.runtime().store();
+    let persona = app.runtime().ensure_known(scope).await?;
+    let appearance = store.appearance(&scope.persona).await?;
+    let now = app.now();
+    let mood = store.mood(scope).await?.map_or_else(|| Mood::neutral(now), |mood| mood.at(now));
+    Ok(Persona {
+        id: persona.id,
+        display_name: persona.display_name,
+        voice_enabled: appearance.voice_enabled,
+        voice_id: appearance.voice_id,
+        has_avatar: appearance.has_avatar,
+        core_blocks: store.core_blocks(scope).await?,
+        facts: store.facts(&scope.persona).await?,
+        episodic_state: mood,
+    })
+}
+
+#[derive(Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
+#[schemars(rename = "PersonaEdit")]
 pub(crate) struct Edit {
     display_name: Option<String>,
     persona_block: Option<String>,
@@ -82,7 +87,7 @@ pub(crate) async fn edit(
     Ok(Json(json!({"ok": true})))
 }
 
-#[derive(Deserialize)]
+#[derive(Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub(crate) struct Onboarding {
     display_name: String,
@@ -103,22 +108,28 @@ pub(crate) async fn onboard(
         (CoreBlockLabel::Persona, Some(first.persona_block)),
         (CoreBlockLabel::User, Some(first.user_block)),
     ])?;
-    if first.facts.is_some_and(|facts| facts.values().any(|fact| !fact.is_null())) {
-        return Err(Problem::unprocessable("facts can't be kept yet; leave them out. Nothing was written"));
-    }
+    // Facts that are given are all fifteen: what is not named among them is not known.
+    let facts = match &first.facts {
+        Some(facts) => facts::read(Some(facts))?,
+        None => Vec::new(),
+    };
     let persona_id = scope.persona.clone();
     to_the_end(async move {
         let _edit = app.persona_edit.lock().await;
         if app.runtime().store().core_blocks(&scope).await? != CoreBlocks::default() {
-            return Err(Problem::conflict("this persona has been written already; edit it instead"));
+            let detail = "this persona has been written already; edit it instead";
+            return Err(Problem::conflict(detail).with_code("already_onboarded"));
         }
+        app.runtime().ensure_known(&scope).await?;
+        app.runtime().store().write_facts(&scope.persona, facts).await?;
         write(&app, &scope, Some(name), blocks, &editor.name).await
     })
     .await?;
     Ok(Json(json!({"ok": true, "persona_id": persona_id})))
 }
 
-#[derive(Deserialize)]
+#[derive(Deserialize, JsonSchema)]
+#[schemars(rename = "UserZone")]
 pub(crate) struct Zone {
     timezone: String,
     #[serde(default, rename = "override")]
@@ -137,11 +148,7 @@ pub(crate) async fn set_timezone(
     }
     let unknown =
         || Problem::bad_request("timezone: there is no such zone; it is written like Europe/Lisbon");
-    // A zone is looked up in the system's folder of zones, so what is no name must not reach it.
-    let is_name = zone.timezone.bytes().all(|byte| byte.is_ascii_alphanumeric() || b"/_+-".contains(&byte));
-    let found = Some(&zone.timezone).filter(|name| is_name && !name.starts_with('/'));
-    let found = found.and_then(|name| TimeZone::get(name).ok()).ok_or_else(unknown)?;
-    let name = found.iana_name().ok_or_else(unknown)?.to_owned();
+    let name = known_zone(&zone.timezone).ok_or_else(unknown)?;
     let user = app.runtime().store().ensure_user(&scope.user, app.now()).await?;
     if let (Some(kept), false) = (user.timezone, zone.overwrite) {
         return Ok(Json(json!({"ok": true, "timezone": kept, "written": false})));
@@ -150,7 +157,7 @@ pub(crate) async fn set_timezone(
     Ok(Json(json!({"ok": true, "timezone": name, "written": true})))
 }
 
-fn checked_name(name: &str) -> Result<String, Problem> {
+pub(super) fn checked_name(name: &str) -> Result<String, Problem> {
     let name = name.trim();
     if (1..=NAME_LENGTH_MAX).contains(&name.chars().count()) {
         return Ok(name.to_owned());
@@ -188,8 +195,7 @@ async fn write(
     if name != persona.display_name {
         store.rename_persona(&scope.persona, &name).await?;
     }
-    tell_of_change(app, scope, &name);
-    Ok(())
+    tell_of_change(app, scope, &name).await
 }
 
 /// Replaces a block, unless it says the same already. White space alone is no text: it clears the block.
@@ -214,8 +220,10 @@ pub(super) async fn write_block(
 }
 
 /// Tells open pages that the persona is another now.
-pub(super) fn tell_of_change(app: &App, scope: &Scope, display_name: &str) {
-    let data = json!({"voice_enabled": false, "display_name": display_name,
-        "persona_id": scope.persona, "user_id": scope.user});
+pub(super) async fn tell_of_change(app: &App, scope: &Scope, display_name: &str) -> Result<(), Problem> {
+    let appearance = app.runtime().store().appearance(&scope.persona).await?;
+    let data = json!({"voice_enabled": appearance.voice_enabled, "has_avatar": appearance.has_avatar,
+        "display_name": display_name, "persona_id": scope.persona, "user_id": scope.user});
     app.runtime().broadcast().tell(Told { scope: scope.clone(), name: "chat.settings.updated", data });
+    Ok(())
 }

@@ -5,6 +5,7 @@ use axum::extract::State;
 use jiff::Timestamp;
 use memory::capture;
 use memory::recall::{Candidate, Elapsed};
+use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 use super::entities::Entity;
@@ -13,7 +14,8 @@ use crate::extract;
 use crate::problem::Problem;
 use crate::state::App;
 
-#[derive(Deserialize)]
+#[derive(Deserialize, JsonSchema)]
+#[schemars(rename = "RecallQuestion")]
 pub(crate) struct Question {
     text: String,
     user_id: Option<String>,
@@ -21,7 +23,8 @@ pub(crate) struct Question {
     now: Option<Timestamp>,
 }
 
-#[derive(Serialize)]
+#[derive(Serialize, JsonSchema)]
+#[schemars(rename = "Recalled")]
 pub(crate) struct Answer {
     candidates: Vec<Candidate>,
     entities: Vec<Entity>,

@@ -8,6 +8,7 @@ use memory::identifiers::SessionId;
 use memory::ports::SessionFilter;
 use memory::sessions::{CloseTrigger, Session, SessionStatus};
 use memory::{PersonaId, UserId};
+use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use serde_json::{Value, json};
 
@@ -18,20 +19,22 @@ use crate::state::App;
 
 const PAGE_DEFAULT: u32 = 50;
 
-#[derive(Deserialize)]
+#[derive(Deserialize, JsonSchema)]
 pub(crate) struct Page {
     status: Option<SessionStatus>,
     limit: Option<u32>,
     cursor: Option<SessionId>,
 }
 
-#[derive(Serialize)]
+#[derive(Serialize, JsonSchema)]
+#[schemars(rename = "SessionList")]
 pub(crate) struct List {
     sessions: Vec<Item>,
     next_cursor: Option<SessionId>,
 }
 
-#[derive(Serialize)]
+#[derive(Serialize, JsonSchema)]
+#[schemars(rename = "Session")]
 struct Item {
     id: SessionId,
     channel_id: String,

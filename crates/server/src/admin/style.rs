@@ -3,6 +3,7 @@
 use axum::Json;
 use axum::extract::State;
 use memory::core_blocks::{CoreBlockLabel, check_length};
+use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use serde_json::{Value, json};
 
@@ -12,15 +13,17 @@ use crate::extract::{self, InScope, to_the_end};
 use crate::problem::Problem;
 use crate::state::App;
 
-#[derive(Deserialize)]
+#[derive(Deserialize, JsonSchema)]
+#[schemars(rename = "StyleEdit")]
 pub(crate) struct Edit {
     action: Action,
     #[serde(default)]
     text: String,
 }
 
-#[derive(Clone, Copy, Deserialize, Serialize)]
+#[derive(Clone, Copy, Deserialize, Serialize, JsonSchema)]
 #[serde(rename_all = "lowercase")]
+#[schemars(rename = "StyleAction")]
 enum Action {
     Set,
     Append,
@@ -51,8 +54,7 @@ pub(crate) async fn edit(
         };
         check_length(CoreBlockLabel::Style, &text)?;
         write_block(&app, &scope, &stored, CoreBlockLabel::Style, &text, &editor.name).await?;
-        tell_of_change(&app, &scope, &persona.display_name);
-        Ok(())
+        tell_of_change(&app, &scope, &persona.display_name).await
     })
     .await?;
     Ok(Json(json!({"ok": true, "action": action})))

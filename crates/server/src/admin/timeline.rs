@@ -10,6 +10,7 @@ use jiff::tz::TimeZone;
 use jiff::{SignedDuration, Timestamp};
 use memory::nodes::NodeKind;
 use memory::ports::TimelineItem;
+use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use serde_json::{Value, json};
 
@@ -24,14 +25,14 @@ const SAME_MOMENT_MAX: u32 = 100_000;
 /// The store's unit of time.
 const TICK: SignedDuration = SignedDuration::from_micros(1);
 
-#[derive(Deserialize)]
+#[derive(Deserialize, JsonSchema)]
 pub(crate) struct Page {
     limit: Option<u32>,
     since: Option<String>,
     cursor: Option<String>,
 }
 
-#[derive(Serialize)]
+#[derive(Serialize, JsonSchema)]
 pub(crate) struct Timeline {
     items: Vec<Item>,
     oldest_timestamp: Option<Timestamp>,
@@ -39,7 +40,8 @@ pub(crate) struct Timeline {
     next_cursor: Option<String>,
 }
 
-#[derive(Serialize)]
+#[derive(Serialize, JsonSchema)]
+#[schemars(rename = "TimelineEntry")]
 struct Item {
     kind: &'static str,
     timestamp: Timestamp,

@@ -6,6 +6,7 @@ use axum::http::StatusCode;
 use axum::response::{IntoResponse, Response};
 use memory::UserId;
 use memory::access::{AccessScope, NamedToken};
+use schemars::JsonSchema;
 use serde::Deserialize;
 use serde_json::{Value, json};
 
@@ -22,7 +23,8 @@ pub(crate) async fn list(State(app): State<App>, Admin(_): Admin) -> Result<Json
     Ok(Json(json!({"tokens": tokens})))
 }
 
-#[derive(Deserialize)]
+#[derive(Deserialize, JsonSchema)]
+#[schemars(rename = "NewToken")]
 pub(crate) struct Asked {
     name: Option<String>,
     #[serde(default)]

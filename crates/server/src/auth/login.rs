@@ -4,6 +4,7 @@ use axum::extract::State;
 use axum::http::header::{LOCATION, SET_COOKIE};
 use axum::http::{HeaderMap, HeaderValue, StatusCode};
 use axum::response::{Html, IntoResponse, Response};
+use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 use super::Admin;
@@ -14,7 +15,7 @@ use crate::state::App;
 
 const USED_LINK: &str = include_str!("../ui/used_link.html");
 
-#[derive(Deserialize)]
+#[derive(Deserialize, JsonSchema)]
 pub(crate) struct Link {
     code: Option<String>,
 }
@@ -42,7 +43,7 @@ pub(crate) async fn look() -> StatusCode {
     StatusCode::OK
 }
 
-#[derive(Serialize)]
+#[derive(Serialize, JsonSchema)]
 pub(crate) struct NewLink {
     url: String,
     expires_at: jiff::Timestamp,

@@ -6,6 +6,7 @@ use axum::http::StatusCode;
 use memory::Scope;
 use memory::identifiers::{MessageId, NodeId, SessionId, TurnId};
 use memory::messages::{Message, Role};
+use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use serde_json::{Value, json};
 
@@ -15,12 +16,14 @@ use crate::extract::{self, Id, MaybeJson, to_the_end};
 use crate::problem::Problem;
 use crate::state::App;
 
-#[derive(Deserialize)]
+#[derive(Deserialize, JsonSchema)]
+#[schemars(rename = "MessageEdit")]
 pub(crate) struct NewWords {
     content: String,
 }
 
-#[derive(Serialize)]
+#[derive(Serialize, JsonSchema)]
+#[schemars(rename = "MessageEdited")]
 pub(crate) struct Edited {
     ok: bool,
     message: Item,
@@ -51,7 +54,8 @@ pub(crate) async fn edit(
     }))
 }
 
-#[derive(Default, Deserialize)]
+#[derive(Default, Deserialize, JsonSchema)]
+#[schemars(rename = "RegenerateRequest")]
 pub(crate) struct Which {
     turn_id: Option<TurnId>,
     message_id: Option<MessageId>,
@@ -84,7 +88,8 @@ pub(crate) async fn regenerate(
     Ok((StatusCode::ACCEPTED, Json(json!({"ok": true, "turn_id": turn.id}))))
 }
 
-#[derive(Deserialize)]
+#[derive(Deserialize, JsonSchema)]
+#[schemars(rename = "StopRequest")]
 pub(crate) struct Stop {
     turn_id: TurnId,
 }

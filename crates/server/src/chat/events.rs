@@ -11,6 +11,7 @@ use axum::response::IntoResponse;
 use axum::response::sse::{Event, Sse};
 use futures_util::{Stream, StreamExt, stream};
 use runtime::{Delivery, GoingOn, Subscription};
+use schemars::JsonSchema;
 use serde::Deserialize;
 use serde_json::{Value, json};
 
@@ -25,7 +26,7 @@ const LAST_EVENT_ID: HeaderName = HeaderName::from_static("last-event-id");
 /// Asks proxies not to hold events back.
 const NO_BUFFERING: HeaderName = HeaderName::from_static("x-accel-buffering");
 
-#[derive(Deserialize)]
+#[derive(Deserialize, JsonSchema)]
 pub(crate) struct Resume {
     last_event_id: Option<String>,
 }

@@ -8,6 +8,7 @@ use memory::identifiers::{MessageId, SessionId, TurnId};
 use memory::messages::{Message, Role};
 use memory::ports::Store;
 use memory::{PersonaId, UserId};
+use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use uuid::Uuid;
 
@@ -17,14 +18,15 @@ use crate::state::App;
 
 const PAGE_DEFAULT: u32 = 50;
 
-#[derive(Deserialize)]
+#[derive(Deserialize, JsonSchema)]
 pub(crate) struct Page {
     limit: Option<u32>,
     before: Option<String>,
     cursor: Option<String>,
 }
 
-#[derive(Serialize)]
+#[derive(Serialize, JsonSchema)]
+#[schemars(rename = "ChatHistory")]
 pub(crate) struct History {
     messages: Vec<Item>,
     has_more: bool,
@@ -32,7 +34,8 @@ pub(crate) struct History {
     next_cursor: Option<MessageId>,
 }
 
-#[derive(Serialize)]
+#[derive(Serialize, JsonSchema)]
+#[schemars(rename = "ChatMessage")]
 pub(crate) struct Item {
     id: MessageId,
     turn_id: Option<TurnId>,

@@ -5,6 +5,7 @@ use axum::extract::State;
 use axum::http::StatusCode;
 use memory::identifiers::{MessageId, TurnId};
 use runtime::Incoming;
+use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 use super::CHANNEL;
@@ -16,7 +17,8 @@ use crate::state::App;
 /// Longest name that a client may give its own line, in characters.
 const EXTERNAL_REF_LENGTH_MAX: usize = 256;
 
-#[derive(Deserialize)]
+#[derive(Deserialize, JsonSchema)]
+#[schemars(rename = "ChatLine")]
 pub(crate) struct Line {
     content: String,
     user_id: Option<String>,
@@ -24,7 +26,8 @@ pub(crate) struct Line {
     external_ref: Option<String>,
 }
 
-#[derive(Serialize)]
+#[derive(Serialize, JsonSchema)]
+#[schemars(rename = "LineTaken")]
 pub(crate) struct Taken {
     ok: bool,
     accepted: [MessageId; 1],

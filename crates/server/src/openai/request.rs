@@ -1,12 +1,14 @@
 //! What a client of the OpenAI API asks. Fields that steer a model (temperature, tools, …) are not ours to follow and
 //! are passed over.
 
+use schemars::JsonSchema;
 use serde::Deserialize;
 
 use crate::problem::Problem;
 
 /// The body of `POST /v1/chat/completions`.
-#[derive(Deserialize)]
+#[derive(Deserialize, JsonSchema)]
+#[schemars(rename = "ChatCompletionRequest")]
 pub(crate) struct Completion {
     /// The persona; the configured one by default.
     #[serde(default)]
@@ -20,21 +22,24 @@ pub(crate) struct Completion {
     pub(super) user: Option<String>,
 }
 
-#[derive(Deserialize)]
+#[derive(Deserialize, JsonSchema)]
+#[schemars(rename = "ChatCompletionMessage")]
 struct Message {
     role: String,
     #[serde(default)]
     content: Option<Content>,
 }
 
-#[derive(Deserialize)]
+#[derive(Deserialize, JsonSchema)]
 #[serde(untagged)]
+#[schemars(rename = "ChatCompletionContent")]
 enum Content {
     Text(String),
     Parts(Vec<Part>),
 }
 
-#[derive(Deserialize)]
+#[derive(Deserialize, JsonSchema)]
+#[schemars(rename = "ChatCompletionPart")]
 struct Part {
     #[serde(rename = "type")]
     kind: String,
@@ -42,7 +47,7 @@ struct Part {
     text: Option<String>,
 }
 
-#[derive(Deserialize)]
+#[derive(Deserialize, JsonSchema)]
 struct StreamOptions {
     #[serde(default)]
     include_usage: Option<bool>,

@@ -106,7 +106,7 @@ async fn onboarding_happens_once() {
     assert_eq!(home.post(path, first).await.json(), json!({"ok": true, "persona_id": "default"}));
     assert_eq!(home.get("/api/state").await.json()["onboarding_required"], true, "blank words are no words");
     let facts =
-        json!({"display_name": "M", "persona_block": "x", "user_block": "", "facts": {"gender": "female"}});
+        json!({"display_name": "M", "persona_block": "x", "user_block": "", "facts": {"timezone": "Mars"}});
     home.post(path, facts).await.is_problem(422);
     home.post(path, json!({"display_name": "M", "persona_block": "x"})).await.is_problem(422);
     home.post(path, json!({"display_name": "M", "persona_block": "x", "user_block": "", "mood": 1}))

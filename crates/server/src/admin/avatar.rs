@@ -1,0 +1,158 @@
+//! The persona's picture.
+
+use std::path::Path;
+
+use axum::Json;
+use axum::body::Bytes;
+use axum::extract::{FromRequest, Multipart, Request, State};
+use axum::http::StatusCode;
+use axum::http::header::{CACHE_CONTROL, CONTENT_TYPE};
+use axum::response::{IntoResponse, Response};
+use memory::ports::Avatar;
+use schemars::JsonSchema;
+use serde::Serialize;
+
+use super::persona::tell_of_change;
+use crate::auth::Admin;
+use crate::extract::{Deleted, InScope, to_the_end};
+use crate::problem::Problem;
+use crate::state::App;
+
+/// Where it is uploaded: the one path whose body may be larger.
+pub(crate) const PATH: &str = "/api/admin/persona/avatar";
+/// Largest picture, in bytes.
+const IMAGE_SIZE_MAX: usize = 4_194_304;
+/// Largest upload: the picture and the form around it.
+pub(crate) const UPLOAD_SIZE_MAX: usize = IMAGE_SIZE_MAX + 64 * 1024;
+/// How long an upload may take.
+const UPLOAD_TIME_MAX: std::time::Duration = std::time::Duration::from_secs(60);
+/// A picture changes under one address.
+const NEVER_KEPT: &str = "no-cache, no-store, must-revalidate";
+
+#[derive(Serialize, JsonSchema)]
+#[schemars(rename = "AvatarTaken")]
+pub(crate) struct Taken {
+    ok: bool,
+    size_bytes: usize,
+    ext: String,
+}
+
+/// `POST /api/admin/persona/avatar`: a form with the picture as `file`.
+pub(crate) async fn upload(
+    State(app): State<App>,
+    Admin(_): Admin,
+    InScope(scope): InScope,
+    request: Request,
+) -> Result<Json<Taken>, Problem> {
+    let (name, image) = tokio::select! {
+        file = file_of(request, &app) => file?,
+        () = app.runtime().clock().sleep(UPLOAD_TIME_MAX) => {
+            let detail = "the picture did not arrive in time; nothing was written";
+            return Err(Problem::new(StatusCode::REQUEST_TIMEOUT, detail));
+        }
+    };
+    if image.is_empty() {
+        return Err(Problem::bad_request("file: it is empty; nothing was written"));
+    }
+    let extension =
+        extension_of(&name).filter(|extension| begins_like(&image, extension)).ok_or_else(|| {
+            Problem::bad_request("file: a picture is a png, jpg, webp or gif; nothing was written")
+        })?;
+    if image.len() > IMAGE_SIZE_MAX {
+        return Err(too_large());
+    }
+    let taken = Taken { ok: true, size_bytes: image.len(), ext: extension.to_owned() };
+    let avatar = Avatar { extension: extension.to_owned(), image: image.to_vec() };
+    to_the_end(async move {
+        let persona = app.runtime().ensure_known(&scope).await?;
+        app.runtime().store().put_avatar(&scope.persona, avatar, app.now()).await?;
+        tell_of_change(&app, &scope, &persona.display_name).await
+    })
+    .await?;
+    Ok(Json(taken))
+}
+
+/// The name and the bytes of the form's `file`.
+async fn file_of(request: Request, app: &App) -> Result<(String, Bytes), Problem> {
+    let no_form = |_| Problem::unprocessable("send a form (multipart/form-data) with the picture as `file`");
+    let mut form = Multipart::from_request(request, app).await.map_err(no_form)?;
+    loop {
+        let field = form.next_field().await.map_err(|error| unreadable(error.status()))?;
+        let Some(field) = field else {
+            return Err(Problem::unprocessable("file: it is missing; nothing was written"));
+        };
+        if field.name() == Some("file") {
+            let name = field.file_name().unwrap_or_default().to_owned();
+            let bytes = field.bytes().await.map_err(|error| unreadable(error.status()))?;
+            return Ok((name, bytes));
+        }
+    }
+}
+
+fn unreadable(status: StatusCode) -> Problem {
+    if status == StatusCode::PAYLOAD_TOO_LARGE {
+        return too_large();
+    }
+    Problem::bad_request("the form could not be read; nothing was written")
+}
+
+fn too_large() -> Problem {
+    let detail = format!("file: a picture may have {IMAGE_SIZE_MAX} bytes; nothing was written");
+    Problem::new(StatusCode::PAYLOAD_TOO_LARGE, detail)
+}
+
+fn extension_of(name: &str) -> Option<&'static str> {
+    match Path::new(name).extension()?.to_str()?.to_ascii_lowercase().as_str() {
+        "png" => Some("png"),
+        "jpg" | "jpeg" => Some("jpg"),
+        "webp" => Some("webp"),
+        "gif" => Some("gif"),
+        _ => None,
+    }
+}
+
+/// Whether the bytes are what the name says: nothing else is ever given out as a picture.
+fn begins_like(image: &[u8], extension: &str) -> bool {
+    match extension {
+        "png" => image.starts_with(b"\x89PNG\r\n\x1a\n"),
+        "jpg" => image.starts_with(b"\xff\xd8\xff"),
+        "gif" => image.starts_with(b"GIF8"),
+        _ => image.starts_with(b"RIFF") && image.get(8..12) == Some(b"WEBP"),
+    }
+}
+
+/// `GET /api/admin/persona/avatar`
+pub(crate) async fn show(
+    State(app): State<App>,
+    Admin(_): Admin,
+    InScope(scope): InScope,
+) -> Result<Response, Problem> {
+    let avatar = app.runtime().store().avatar(&scope.persona).await?.ok_or_else(none)?;
+    let kind = match avatar.extension.as_str() {
+        "png" => "image/png",
+        "gif" => "image/gif",
+        "webp" => "image/webp",
+        _ => "image/jpeg",
+    };
+    Ok(([(CONTENT_TYPE, kind), (CACHE_CONTROL, NEVER_KEPT)], avatar.image).into_response())
+}
+
+/// `DELETE /api/admin/persona/avatar`
+pub(crate) async fn remove(
+    State(app): State<App>,
+    Admin(_): Admin,
+    InScope(scope): InScope,
+) -> Result<Json<Deleted>, Problem> {
+    let gone = to_the_end(async move {
+        let gone = app.runtime().store().remove_avatar(&scope.persona).await?;
+        let persona = app.runtime().ensure_known(&scope).await?;
+        tell_of_change(&app, &scope, &persona.display_name).await?;
+        Ok(gone)
+    })
+    .await?;
+    if gone { Ok(Json(Deleted { deleted: true })) } else { Err(none()) }
+}
+
+fn none() -> Problem {
+    Problem::not_found("this persona has no picture")
+}

@@ -1,0 +1,116 @@
+//! By which ways words come in.
+
+use axum::Json;
+use axum::extract::State;
+use axum::response::{IntoResponse, Response};
+use schemars::JsonSchema;
+use serde::Serialize;
+use serde_json::{Map, Value, json};
+
+use super::acts::Object;
+use super::not_built;
+use crate::auth::Admin;
+use crate::extract;
+use crate::problem::Problem;
+use crate::state::App;
+
+/// Longest wait for the rest of a burst that the compatible interface can set, in milliseconds.
+const DEBOUNCE_MAX: u64 = 600_000;
+
+#[derive(Serialize, JsonSchema)]
+pub(crate) struct Channel {
+    channel_id: &'static str,
+    name: &'static str,
+    /// Whether it takes words.
+    enabled: bool,
+    ready: bool,
+}
+
+#[derive(Serialize, JsonSchema)]
+#[schemars(rename = "ChannelList")]
+pub(crate) struct List {
+    channels: Vec<Channel>,
+}
+
+/// The channels of this version; the first three in the order of the compatible interface.
+pub(super) fn all() -> Vec<Channel> {
+    let channel = |channel_id, name, here| Channel { channel_id, name, enabled: here, ready: here };
+    vec![
+        channel("web", "Web", true),
+        channel("discord", "Discord", false),
+        channel("imessage", "iMessage", false),
+        channel("openai", "OpenAI API", true),
+    ]
+}
+
+/// `GET /api/admin/channels`
+pub(crate) async fn list(State(_): State<App>, Admin(_): Admin) -> Json<List> {
+    Json(List { channels: all() })
+}
+
+/// `PATCH /api/admin/channels {web: {host?, port?, debounce_ms?}}`: as the compatible interface has it.
+pub(crate) async fn change(
+    State(app): State<App>,
+    Admin(_): Admin,
+    extract::Json(wanted): extract::Json<Value>,
+) -> Result<Response, Problem> {
+    let wishes = wishes(&wanted)?;
+    let names: Map<String, Value> =
+        wishes.iter().map(|(_, key, value)| (key.clone(), value.clone())).collect();
+    let work = async move { Ok(app.parts.configuration.change(Value::Object(names)).await?) };
+    let changed = extract::to_the_end(work).await?;
+    let mut updated: Vec<String> = wishes.into_iter().map(|(asked, ..)| asked).collect();
+    updated.sort();
+    let object = Object(updated.join(" "));
+    let answer = json!({
+        "updated_fields": updated, "reload_triggered": !changed.reloaded.is_empty(),
+        "restart_required": !changed.restart_required.is_empty(),
+    });
+    Ok((axum::Extension(object), Json(answer)).into_response())
+}
+
+/// For each field as asked: our key and its value.
+fn wishes(wanted: &Value) -> Result<Vec<(String, String, Value)>, Problem> {
+    let channels = wanted.as_object().filter(|channels| !channels.is_empty());
+    let channels = channels
+        .ok_or_else(|| Problem::bad_request("send an object of channels, as {\"web\": {\"port\": 7777}}"))?;
+    let mut wishes = Vec::new();
+    for (channel, fields) in channels {
+        match channel.as_str() {
+            "web" => {}
+            "discord" | "imessage" | "telegram" => {
+                return Err(not_built::problem(&format!("channel {channel}"), "talk on the page"));
+            }
+            _ => {
+                return Err(Problem::bad_request(format!(
+                    "there is no channel {channel}; nothing was changed"
+                )));
+            }
+        }
+        let fields = fields.as_object().filter(|fields| !fields.is_empty());
+        let fields = fields.ok_or_else(|| Problem::bad_request("web: send an object of fields"))?;
+        for (field, value) in fields {
+            let (key, value) = wish(field, value)?;
+            wishes.push((format!("channels.web.{field}"), key.to_owned(), value));
+        }
+    }
+    Ok(wishes)
+}
+
+fn wish(field: &str, value: &Value) -> Result<(&'static str, Value), Problem> {
+    match field {
+        "host" => Ok(("server.host", value.clone())),
+        "port" => Ok(("server.port", value.clone())),
+        "debounce_ms" => {
+            let wait = value.as_u64().filter(|wait| *wait <= DEBOUNCE_MAX);
+            let wait = wait.ok_or_else(|| {
+                Problem::unprocessable(format!("debounce_ms: a number from 0 to {DEBOUNCE_MAX}"))
+            })?;
+            Ok(("channels.web.debounce", json!(format!("{wait}ms"))))
+        }
+        "enabled" | "static_dir" => Err(Problem::bad_request(format!(
+            "web.{field}: the page is part of the program and always there"
+        ))),
+        _ => Err(Problem::bad_request(format!("web has no field {field}; nothing was changed"))),
+    }
+}

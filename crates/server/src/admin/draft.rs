@@ -1,0 +1,194 @@
+//! A first draft of a persona, from what its person writes. Nothing is stored: onboarding does that.
+
+use std::collections::BTreeMap;
+
+use axum::Json;
+use axum::extract::State;
+use axum::http::StatusCode;
+use memory::Scope;
+use memory::core_blocks::CoreBlocks;
+use memory::facts::Facts;
+use memory::nodes::RelationalTag;
+use memory::ports::MindError;
+use runtime::{PersonaDraft, PersonaDraftInput};
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
+
+use super::not_built;
+use crate::auth::Admin;
+use crate::extract::{self, InScope};
+use crate::problem::Problem;
+use crate::state::App;
+
+/// Longest text that a draft is made from, in characters.
+const TEXT_LENGTH_MAX: usize = 100_000;
+const ID_LENGTH_MAX: usize = 64;
+const LOCALE_LENGTH_MAX: usize = 16;
+const NAME_LENGTH_MAX: usize = 256;
+
+#[derive(Deserialize, JsonSchema)]
+#[schemars(rename = "ExtractFromInput")]
+pub(crate) struct Asked {
+    input_type: InputType,
+    /// For `blank_write`: who the persona is, and who the person is, in the person's own words.
+    user_input: Option<String>,
+    existing_blocks: Option<BTreeMap<String, String>>,
+    locale: Option<String>,
+    persona_display_name: Option<String>,
+    upload_id: Option<String>,
+    pipeline_id: Option<String>,
+}
+
+#[derive(Clone, Copy, Deserialize, Serialize, JsonSchema)]
+#[serde(rename_all = "snake_case")]
+enum InputType {
+    BlankWrite,
+    ImportUpload,
+}
+
+#[derive(Serialize, JsonSchema)]
+#[schemars(rename = "ExtractedFromInput")]
+pub(crate) struct Extracted {
+    input_type: InputType,
+    core_blocks: Blocks,
+    facts: Facts,
+    /// 0 to 1.
+    facts_confidence: f64,
+    events: Vec<ExtractedEvent>,
+    thoughts: Vec<String>,
+    pipeline_status: Option<String>,
+    /// What was left out of the answer of the language model, or of a long text.
+    notes: Vec<String>,
+}
+
+#[derive(Serialize, JsonSchema)]
+struct Blocks {
+    persona_block: String,
+    user_block: String,
+}
+
+#[derive(Serialize, JsonSchema)]
+struct ExtractedEvent {
+    description: String,
+    emotional_impact: i8,
+    relational_tags: Vec<RelationalTag>,
+}
+
+/// `POST /api/admin/persona/extract-from-input`: blocks and facts to look through. 409 once a persona is written.
+pub(crate) async fn extract(
+    State(app): State<App>,
+    Admin(_): Admin,
+    InScope(scope): InScope,
+    extract::Json(asked): extract::Json<Asked>,
+) -> Result<Json<Extracted>, Problem> {
+    checked("user_input", asked.user_input.as_ref(), 0, TEXT_LENGTH_MAX)?;
+    checked("locale", asked.locale.as_ref(), 0, LOCALE_LENGTH_MAX)?;
+    checked("persona_display_name", asked.persona_display_name.as_ref(), 0, NAME_LENGTH_MAX)?;
+    checked("upload_id", asked.upload_id.as_ref(), 1, ID_LENGTH_MAX)?;
+    checked("pipeline_id", asked.pipeline_id.as_ref(), 1, ID_LENGTH_MAX)?;
+    refuse_written(&app, &scope).await?;
+    if matches!(asked.input_type, InputType::ImportUpload) {
+        if asked.upload_id.is_none() && asked.pipeline_id.is_none() {
+            return Err(Problem::bad_request("give an upload_id or a pipeline_id"));
+        }
+        return Err(not_built::problem("imports", "write or paste the text as user_input with blank_write"));
+    }
+    let text = asked.user_input.unwrap_or_default();
+    if text.trim().is_empty() {
+        return Err(Problem::bad_request("user_input: there is nothing to read"));
+    }
+    let mut blocks = asked.existing_blocks.unwrap_or_default();
+    let mut block = |name: &str| {
+        let long_name = format!("{name}_block");
+        blocks.remove(&long_name).or_else(|| blocks.remove(name)).unwrap_or_default()
+    };
+    let existing = CoreBlocks { persona: block("persona"), user: block("user"), style: String::new() };
+    let (persona_name, locale) = (asked.persona_display_name, asked.locale);
+    let input = PersonaDraftInput { persona_name, locale, text, existing, ..PersonaDraftInput::default() };
+    let draft = drafted(&app, input).await?;
+    Ok(Json(Extracted {
+        input_type: asked.input_type,
+        core_blocks: Blocks { persona_block: draft.persona_block, user_block: draft.user_block },
+        facts: draft.facts,
+        facts_confidence: draft.facts_confidence,
+        events: Vec::new(),
+        thoughts: Vec::new(),
+        pipeline_status: None,
+        notes: draft.notes,
+    }))
+}
+
+#[derive(Deserialize, JsonSchema)]
+#[schemars(rename = "BootstrapFromMaterial")]
+pub(crate) struct Material {
+    upload_id: Option<String>,
+    pipeline_id: Option<String>,
+    /// The material itself.
+    text: Option<String>,
+    persona_display_name: Option<String>,
+}
+
+#[derive(Serialize, JsonSchema)]
+#[schemars(rename = "BootstrappedFromMaterial")]
+pub(crate) struct Bootstrapped {
+    suggested_blocks: Blocks,
+    source_event_count: u32,
+    source_thought_count: u32,
+    /// `success` or `partial_success`.
+    pipeline_status: String,
+}
+
+/// `POST /api/admin/persona/bootstrap-from-material`: answers at once, from `text`.
+pub(crate) async fn bootstrap(
+    State(app): State<App>,
+    Admin(_): Admin,
+    InScope(scope): InScope,
+    extract::Json(material): extract::Json<Material>,
+) -> Result<Json<Bootstrapped>, Problem> {
+    checked("upload_id", material.upload_id.as_ref(), 1, ID_LENGTH_MAX)?;
+    checked("pipeline_id", material.pipeline_id.as_ref(), 1, ID_LENGTH_MAX)?;
+    checked("text", material.text.as_ref(), 0, TEXT_LENGTH_MAX)?;
+    checked("persona_display_name", material.persona_display_name.as_ref(), 0, NAME_LENGTH_MAX)?;
+    let text = material.text.filter(|text| !text.trim().is_empty());
+    let Some(text) = text else {
+        if material.upload_id.is_none() && material.pipeline_id.is_none() {
+            return Err(Problem::bad_request("give an upload_id, a pipeline_id or text"));
+        }
+        return Err(not_built::problem("imports", "send the material itself as text"));
+    };
+    refuse_written(&app, &scope).await?;
+    let persona_name = material.persona_display_name;
+    let input = PersonaDraftInput { persona_name, text, ..PersonaDraftInput::default() };
+    let draft = drafted(&app, input).await?;
+    let pipeline_status = if draft.notes.is_empty() { "success" } else { "partial_success" }.to_owned();
+    Ok(Json(Bootstrapped {
+        suggested_blocks: Blocks { persona_block: draft.persona_block, user_block: draft.user_block },
+        source_event_count: 0,
+        source_thought_count: 0,
+        pipeline_status,
+    }))
+}
+
+async fn drafted(app: &App, input: PersonaDraftInput) -> Result<PersonaDraft, Problem> {
+    app.runtime().draft_persona(&input).await.map_err(|error: MindError| {
+        tracing::warn!("no draft of a persona: {}", error.for_the_log());
+        Problem::new(StatusCode::BAD_GATEWAY, format!("{error}; nothing was written"))
+            .with_code("model_failed")
+    })
+}
+
+async fn refuse_written(app: &App, scope: &Scope) -> Result<(), Problem> {
+    if app.runtime().store().core_blocks(scope).await? == CoreBlocks::default() {
+        return Ok(());
+    }
+    let detail = "this persona has been written already; edit it instead";
+    Err(Problem::conflict(detail).with_code("already_onboarded"))
+}
+
+fn checked(name: &str, text: Option<&String>, least: usize, most: usize) -> Result<(), Problem> {
+    let Some(length) = text.map(|text| text.chars().count()) else { return Ok(()) };
+    if (least..=most).contains(&length) {
+        return Ok(());
+    }
+    Err(Problem::unprocessable(format!("{name}: {least} to {most} characters fit")))
+}

@@ -1,0 +1,77 @@
+//! The persona's life in fifteen headwords.
+
+use axum::Json;
+use axum::extract::State;
+use memory::facts::{Fact, Facts, NotAFact};
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
+use serde_json::{Map, Value};
+
+use super::persona::tell_of_change;
+use crate::auth::Admin;
+use crate::extract::{self, InScope, to_the_end};
+use crate::problem::Problem;
+use crate::state::App;
+
+#[derive(Deserialize, JsonSchema)]
+#[schemars(rename = "FactsEdit")]
+pub(crate) struct Edit {
+    /// The facts to write, by name; null clears one. What is not named stays.
+    #[serde(default)]
+    #[schemars(with = "Map<String, Value>", required)]
+    facts: Value,
+}
+
+#[derive(Serialize, JsonSchema)]
+#[schemars(rename = "FactsWritten")]
+pub(crate) struct Written {
+    ok: bool,
+    facts: Facts,
+}
+
+/// `PATCH /api/admin/persona/facts`: only what is sent is written; null clears.
+pub(crate) async fn edit(
+    State(app): State<App>,
+    Admin(_): Admin,
+    InScope(scope): InScope,
+    extract::Json(edit): extract::Json<Edit>,
+) -> Result<Json<Written>, Problem> {
+    let Value::Object(sent) = edit.facts else {
+        return Err(Problem::bad_request("facts: send an object of facts; nothing was written"));
+    };
+    let changes: Vec<(Fact, Option<String>)> =
+        read(Some(&sent))?.into_iter().filter(|(fact, _)| sent.contains_key(fact.as_str())).collect();
+    let written = to_the_end({
+        let (app, scope) = (app.clone(), scope.clone());
+        async move {
+            let persona = app.runtime().ensure_known(&scope).await?;
+            let known = app.runtime().store().write_facts(&scope.persona, changes).await?;
+            tell_of_change(&app, &scope, &persona.display_name).await?;
+            Ok(known)
+        }
+    })
+    .await?;
+    if !written {
+        return Err(Problem::not_found("there is no persona of this id"));
+    }
+    Ok(Json(Written { ok: true, facts: app.runtime().store().facts(&scope.persona).await? }))
+}
+
+/// All fifteen as sent; what is not sent is none. Unknown names are passed over.
+pub(super) fn read(sent: Option<&Map<String, Value>>) -> Result<Vec<(Fact, Option<String>)>, Problem> {
+    let of = |fact: Fact| match sent.and_then(|sent| sent.get(fact.as_str())) {
+        None | Some(Value::Null) => Ok((fact, None)),
+        Some(Value::String(text)) => Ok((fact, fact.read(text)?)),
+        Some(_) => Err(Problem::unprocessable(format!(
+            "{}: a fact is a text, or null; nothing was written",
+            fact.as_str()
+        ))),
+    };
+    Fact::ALL.into_iter().map(of).collect()
+}
+
+impl From<NotAFact> for Problem {
+    fn from(error: NotAFact) -> Self {
+        Self::unprocessable(format!("{error}; nothing was written"))
+    }
+}

@@ -1,0 +1,136 @@
+//! Several personas in one home.
+
+use axum::Json;
+use axum::extract::State;
+use axum::http::StatusCode;
+use memory::core_blocks::{CoreBlockLabel, CoreBlocks, check_length};
+use memory::{PersonaId, Scope};
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
+use serde_json::{Map, Value};
+
+use super::facts;
+use super::persona::{self, Persona};
+use crate::auth::Admin;
+use crate::extract::{self, InScope, LIST_LIMIT_MAX, Query, page_size, to_the_end};
+use crate::problem::Problem;
+use crate::state::App;
+
+#[derive(Deserialize, JsonSchema)]
+pub(crate) struct Page {
+    limit: Option<u32>,
+    cursor: Option<PersonaId>,
+}
+
+#[derive(Serialize, JsonSchema)]
+#[schemars(rename = "PersonaList")]
+pub(crate) struct List {
+    personas: Vec<Item>,
+    next_cursor: Option<PersonaId>,
+}
+
+#[derive(Serialize, JsonSchema)]
+#[schemars(rename = "PersonaHead")]
+struct Item {
+    id: PersonaId,
+    display_name: String,
+    /// Whether it answers when a request names none.
+    is_default: bool,
+    voice_enabled: bool,
+    has_voice_id: bool,
+    has_avatar: bool,
+    /// Whether no core block is written yet.
+    onboarding_required: bool,
+}
+
+/// `GET /api/admin/personas`: by id.
+pub(crate) async fn list(
+    State(app): State<App>,
+    Admin(_): Admin,
+    InScope(scope): InScope,
+    Query(page): Query<Page>,
+) -> Result<Json<List>, Problem> {
+    let limit = page_size(page.limit, LIST_LIMIT_MAX)? as usize;
+    let store = app.runtime().store();
+    let known = store.personas().await?;
+    let behind = |id: &PersonaId| page.cursor.as_ref().is_none_or(|cursor| id > cursor);
+    let mut rest = known.into_iter().filter(|record| behind(&record.id));
+    let mut personas = Vec::new();
+    for record in rest.by_ref().take(limit) {
+        let appearance = store.appearance(&record.id).await?;
+        let blocks = store.core_blocks(&Scope::new(record.id.clone(), scope.user.clone())).await?;
+        personas.push(Item {
+            is_default: record.id == app.runtime().settings().persona,
+            id: record.id,
+            display_name: record.display_name,
+            voice_enabled: appearance.voice_enabled,
+            has_voice_id: appearance.voice_id.is_some(),
+            has_avatar: appearance.has_avatar,
+            onboarding_required: blocks == CoreBlocks::default(),
+        });
+    }
+    let next_cursor = rest.next().and_then(|_| personas.last().map(|last| last.id.clone()));
+    Ok(Json(List { personas, next_cursor }))
+}
+
+#[derive(Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+#[schemars(rename = "NewPersona")]
+pub(crate) struct New {
+    /// What it is called in requests, as `persona_id` and `model`.
+    id: PersonaId,
+    /// How it is called; its id by default.
+    display_name: Option<String>,
+    persona_block: Option<String>,
+    user_block: Option<String>,
+    style_block: Option<String>,
+    facts: Option<Map<String, Value>>,
+}
+
+/// `POST /api/admin/personas` → 201 with the persona.
+pub(crate) async fn create(
+    State(app): State<App>,
+    Admin(editor): Admin,
+    InScope(scope): InScope,
+    extract::Json(new): extract::Json<New>,
+) -> Result<(StatusCode, Json<Persona>), Problem> {
+    if new.id.as_str().contains(['/', '?', '#', '%']) {
+        return Err(Problem::unprocessable("id: it stands in addresses, so it can't hold / ? # or %"));
+    }
+    let name = new.display_name.unwrap_or_else(|| new.id.to_string());
+    let name = persona::checked_name(&name)?;
+    let facts = facts::read(new.facts.as_ref())?;
+    let blocks = [
+        (CoreBlockLabel::Persona, new.persona_block),
+        (CoreBlockLabel::User, new.user_block),
+        (CoreBlockLabel::Style, new.style_block),
+    ];
+    for (label, text) in &blocks {
+        check_length(*label, text.as_deref().unwrap_or_default())?;
+    }
+    let scope = Scope::new(new.id, scope.user);
+    let shown = scope.clone();
+    let created = to_the_end({
+        let app = app.clone();
+        async move {
+            let _edit = app.persona_edit.lock().await;
+            let store = app.runtime().store();
+            if !store.create_persona(&scope.persona, &name, app.now()).await? {
+                return Ok(false);
+            }
+            app.runtime().ensure_known(&scope).await?;
+            store.write_facts(&scope.persona, facts).await?;
+            let nothing = CoreBlocks::default();
+            for (label, text) in blocks {
+                let text = text.unwrap_or_default();
+                persona::write_block(&app, &scope, &nothing, label, &text, &editor.name).await?;
+            }
+            Ok(true)
+        }
+    })
+    .await?;
+    if !created {
+        return Err(Problem::conflict("there is a persona of this id already").with_code("persona_exists"));
+    }
+    Ok((StatusCode::CREATED, Json(persona::shown(&app, &shown).await?)))
+}

@@ -1,0 +1,286 @@
+//! The people whom the home knows, and who they are on other channels.
+
+use axum::Json;
+use axum::extract::State;
+use axum::http::StatusCode;
+use jiff::Timestamp;
+use memory::UserId;
+use memory::facts::known_zone;
+use memory::ports::{Bound, ExternalIdentity, KnownUser};
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
+
+use crate::auth::{Admin, Principal};
+use crate::extract::{self, Deleted, Id, LIST_LIMIT_MAX, Query, page_size, to_the_end};
+use crate::problem::Problem;
+use crate::state::App;
+
+const NAME_LENGTH_MAX: usize = 256;
+/// Longest id of a channel or of somebody on it, in characters.
+const EXTERNAL_LENGTH_MAX: usize = 256;
+
+#[derive(Serialize, JsonSchema)]
+pub(crate) struct User {
+    id: UserId,
+    display_name: Option<String>,
+    timezone: Option<String>,
+    created_at: Timestamp,
+    identities: Vec<Identity>,
+}
+
+#[derive(Serialize, JsonSchema)]
+pub(crate) struct Identity {
+    channel_id: String,
+    /// Always text: a number of this length loses its last digits in a browser.
+    external_id: String,
+}
+
+#[derive(Deserialize, JsonSchema)]
+pub(crate) struct Page {
+    limit: Option<u32>,
+    cursor: Option<UserId>,
+}
+
+#[derive(Serialize, JsonSchema)]
+#[schemars(rename = "UserList")]
+pub(crate) struct List {
+    users: Vec<User>,
+    next_cursor: Option<UserId>,
+}
+
+/// `GET /api/admin/users`: by id.
+pub(crate) async fn list(
+    State(app): State<App>,
+    Admin(principal): Admin,
+    Query(page): Query<Page>,
+) -> Result<Json<List>, Problem> {
+    let limit = page_size(page.limit, LIST_LIMIT_MAX)?;
+    let store = app.runtime().store();
+    let mut users = match &principal.user {
+        Some(own) => store.user(own).await?.into_iter().collect(),
+        None => store.users(page.cursor.as_ref(), limit + 1).await?,
+    };
+    let has_more = users.len() > limit as usize;
+    users.truncate(limit as usize);
+    let next_cursor = users.last().filter(|_| has_more).map(|last| last.id.clone());
+    Ok(Json(List { users: users.into_iter().map(User::from).collect(), next_cursor }))
+}
+
+#[derive(Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+#[schemars(rename = "NewUser")]
+pub(crate) struct New {
+    #[serde(alias = "user_id")]
+    id: UserId,
+    display_name: Option<String>,
+    timezone: Option<String>,
+}
+
+/// `POST /api/admin/users` → 201 with the user; 409 when the id is taken.
+pub(crate) async fn create(
+    State(app): State<App>,
+    Admin(principal): Admin,
+    extract::Json(new): extract::Json<New>,
+) -> Result<(StatusCode, Json<User>), Problem> {
+    may_speak_for(&principal, &new.id)?;
+    let zone = |name: String| {
+        let unknown = "timezone: there is no such zone; it is written like Europe/Lisbon";
+        known_zone(&name).ok_or_else(|| Problem::unprocessable(unknown))
+    };
+    let user = KnownUser {
+        display_name: new.display_name.map(|name| checked_name(&name)).transpose()?.flatten(),
+        timezone: new.timezone.map(zone).transpose()?,
+        id: new.id,
+        created_at: app.now(),
+        identities: Vec::new(),
+    };
+    let id = user.id.clone();
+    let store_app = app.clone();
+    let made = to_the_end(async move { Ok(store_app.runtime().store().create_user(user).await?) }).await?;
+    if !made {
+        return Err(Problem::conflict("there is a user of this id already").with_code("user_exists"));
+    }
+    Ok((StatusCode::CREATED, Json(known(&app, &id).await?)))
+}
+
+/// `GET /api/admin/users/{id}`
+pub(crate) async fn show(
+    State(app): State<App>,
+    Admin(principal): Admin,
+    Id(id): Id<PathUser>,
+) -> Result<Json<User>, Problem> {
+    visible(&principal, &id.0)?;
+    Ok(Json(known(&app, &id.0).await?))
+}
+
+#[derive(Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+#[schemars(rename = "UserEdit")]
+pub(crate) struct Edit {
+    /// How the person is called; blank or null takes the name away.
+    #[serde(default)]
+    display_name: Option<String>,
+}
+
+/// `PATCH /api/admin/users/{id} {display_name}`
+pub(crate) async fn edit(
+    State(app): State<App>,
+    Admin(principal): Admin,
+    Id(id): Id<PathUser>,
+    extract::Json(edit): extract::Json<Edit>,
+) -> Result<Json<User>, Problem> {
+    visible(&principal, &id.0)?;
+    let name = edit.display_name.map(|name| checked_name(&name)).transpose()?.flatten();
+    let (store_app, named) = (app.clone(), id.0.clone());
+    let is_there =
+        to_the_end(async move { Ok(store_app.runtime().store().name_user(&named, name).await?) }).await?;
+    if is_there { Ok(Json(known(&app, &id.0).await?)) } else { Err(no_user()) }
+}
+
+/// `GET /api/admin/users/{id}/identities`
+pub(crate) async fn identities(
+    State(app): State<App>,
+    Admin(principal): Admin,
+    Id(id): Id<PathUser>,
+) -> Result<Json<Identities>, Problem> {
+    visible(&principal, &id.0)?;
+    let user = known(&app, &id.0).await?;
+    Ok(Json(Identities { user_id: user.id, identities: user.identities }))
+}
+
+#[derive(Serialize, JsonSchema)]
+pub(crate) struct Identities {
+    user_id: UserId,
+    identities: Vec<Identity>,
+}
+
+#[derive(Deserialize, JsonSchema)]
+#[schemars(rename = "ExternalIdentity")]
+pub(crate) struct Named {
+    channel_id: String,
+    /// Text, also where the channel counts its people.
+    external_id: String,
+}
+
+#[derive(Serialize, JsonSchema)]
+#[schemars(rename = "IdentityBound")]
+pub(crate) struct BoundTo {
+    ok: bool,
+    user_id: UserId,
+    channel_id: String,
+    external_id: String,
+    /// False when it was this user's already.
+    written: bool,
+}
+
+/// `POST /api/admin/users/{id}/identities {channel_id, external_id}`: who writes there under that name is this user.
+/// 409 when it is another's.
+pub(crate) async fn bind(
+    State(app): State<App>,
+    Admin(principal): Admin,
+    Id(id): Id<PathUser>,
+    extract::Json(named): extract::Json<Named>,
+) -> Result<Json<BoundTo>, Problem> {
+    visible(&principal, &id.0)?;
+    let identity = identity(named)?;
+    let bound = to_the_end({
+        let (user, identity) = (id.0.clone(), identity.clone());
+        async move { Ok(app.runtime().store().bind_identity(&user, identity, app.now()).await?) }
+    })
+    .await?;
+    let written = match bound {
+        Bound::Now => true,
+        Bound::Before => false,
+        Bound::NoUser => return Err(no_user()),
+        Bound::ToAnother(_) => {
+            let detail = "this identity is another user's; take it from that user first. Nothing was written";
+            return Err(Problem::conflict(detail).with_code("identity_taken"));
+        }
+    };
+    let ExternalIdentity { channel_id, external_id } = identity;
+    Ok(Json(BoundTo { ok: true, user_id: id.0, channel_id, external_id, written }))
+}
+
+/// `DELETE /api/admin/users/{id}/identities?channel_id=&external_id=`
+pub(crate) async fn unbind(
+    State(app): State<App>,
+    Admin(principal): Admin,
+    Id(id): Id<PathUser>,
+    Query(named): Query<Named>,
+) -> Result<Json<Deleted>, Problem> {
+    visible(&principal, &id.0)?;
+    let identity = identity(named)?;
+    let gone =
+        to_the_end(async move { Ok(app.runtime().store().unbind_identity(&id.0, &identity).await?) }).await?;
+    if gone {
+        Ok(Json(Deleted { deleted: true }))
+    } else {
+        Err(Problem::not_found("this user has no such identity"))
+    }
+}
+
+/// A user's id as a path spells it.
+pub(crate) struct PathUser(UserId);
+
+impl std::str::FromStr for PathUser {
+    type Err = memory::scope::InvalidId;
+    fn from_str(text: &str) -> Result<Self, Self::Err> {
+        UserId::new(text).map(Self)
+    }
+}
+
+async fn known(app: &App, id: &UserId) -> Result<User, Problem> {
+    app.runtime().store().user(id).await?.map(User::from).ok_or_else(no_user)
+}
+
+fn no_user() -> Problem {
+    Problem::not_found("there is no user of this id")
+}
+
+fn visible(principal: &Principal, id: &UserId) -> Result<(), Problem> {
+    if principal.user.as_ref().is_none_or(|own| own == id) { Ok(()) } else { Err(no_user()) }
+}
+
+fn may_speak_for(principal: &Principal, id: &UserId) -> Result<(), Problem> {
+    visible(principal, id).map_err(|_| Problem::forbidden("this token speaks for another user"))
+}
+
+fn checked_name(name: &str) -> Result<Option<String>, Problem> {
+    let name = name.trim();
+    if name.chars().count() > NAME_LENGTH_MAX || name.chars().any(char::is_control) {
+        let detail = format!("display_name: at most {NAME_LENGTH_MAX} characters on one line");
+        return Err(Problem::unprocessable(detail));
+    }
+    Ok(Some(name).filter(|name| !name.is_empty()).map(str::to_owned))
+}
+
+fn identity(named: Named) -> Result<ExternalIdentity, Problem> {
+    let checked = |field: &str, text: String| {
+        let text = text.trim();
+        let fits = (1..=EXTERNAL_LENGTH_MAX).contains(&text.chars().count());
+        if fits && !text.chars().any(char::is_control) {
+            return Ok(text.to_owned());
+        }
+        Err(Problem::unprocessable(format!("{field}: it needs 1 to {EXTERNAL_LENGTH_MAX} characters")))
+    };
+    Ok(ExternalIdentity {
+        channel_id: checked("channel_id", named.channel_id)?,
+        external_id: checked("external_id", named.external_id)?,
+    })
+}
+
+impl From<KnownUser> for User {
+    fn from(user: KnownUser) -> Self {
+        let identity = |identity: ExternalIdentity| Identity {
+            channel_id: identity.channel_id,
+            external_id: identity.external_id,
+        };
+        Self {
+            id: user.id,
+            display_name: user.display_name,
+            timezone: user.timezone,
+            created_at: user.created_at,
+            identities: user.identities.into_iter().map(identity).collect(),
+        }
+    }
+}
