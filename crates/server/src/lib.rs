@@ -14,6 +14,7 @@ mod auth;
 mod chat;
 mod openai;
 mod admin;
+mod document;
 mod ui;
 mod tls;
 mod extract;
@@ -22,6 +23,7 @@ mod problem;
 
 pub use admin::config::{Changed, Configuration, ConfigurationError};
 pub use auth::{LoginCode, NewToken, NewTokenError, Random, TokenError, Tokens, make_token};
+pub use document::openapi;
 pub use router::{api_paths, router};
 pub use serve::{ServeError, serve};
 pub use state::{EmbeddingState, LlmState, ModelState, ServerParts, ServerSettings};

@@ -27,11 +27,13 @@ pub(crate) struct Problem {
     /// The word of the OpenAI API for it, where it has one.
     code: Option<&'static str>,
     retry_after_seconds: Option<u64>,
+    /// The field of the OpenAI API that is meant.
+    param: Option<&'static str>,
 }
 
 impl Problem {
     pub(crate) fn new(status: StatusCode, detail: impl Into<String>) -> Self {
-        Self { status, detail: detail.into(), code: None, retry_after_seconds: None }
+        Self { status, detail: detail.into(), code: None, retry_after_seconds: None, param: None }
     }
 
     pub(crate) fn bad_request(detail: impl Into<String>) -> Self {
@@ -83,9 +85,37 @@ impl Problem {
         self
     }
 
+    pub(crate) fn with_param(mut self, param: &'static str) -> Self {
+        self.param = Some(param);
+        self
+    }
+
     fn with_retry_after(mut self, seconds: u64) -> Self {
         self.retry_after_seconds = Some(seconds);
         self
+    }
+
+    /// A word for programs, which stays when the sentence changes.
+    fn stable_code(&self) -> &'static str {
+        self.code.unwrap_or(match self.status.as_u16() {
+            400 => "bad_request",
+            401 => "unauthorized",
+            403 => "forbidden",
+            404 => "not_found",
+            405 => "method_not_allowed",
+            408 => "too_slow",
+            409 => "conflict",
+            413 => "too_large",
+            415 => "wrong_type",
+            421 => "wrong_host",
+            422 => "invalid",
+            429 => "too_many_requests",
+            501 => "not_built",
+            502 => "model_failed",
+            503 => "unavailable",
+            507 => "unwritable",
+            _ => "internal",
+        })
     }
 
     /// The error in the OpenAI API's shape.
@@ -100,14 +130,15 @@ impl Problem {
             StatusCode::TOO_MANY_REQUESTS => Some("rate_limit_exceeded"),
             _ => self.code,
         };
-        json!({"error": {"message": self.detail, "type": kind, "code": code, "param": null}})
+        json!({"error": {"message": self.detail, "type": kind, "code": code, "param": self.param}})
     }
 }
 
 impl IntoResponse for Problem {
     fn into_response(self) -> Response {
         let title = self.status.canonical_reason().unwrap_or("Error");
-        let body = json!({"type": "about:blank", "title": title, "status": self.status.as_u16(), "detail": self.detail});
+        let body = json!({"type": "about:blank", "title": title, "status": self.status.as_u16(),
+            "detail": self.detail, "code": self.stable_code()});
         let mut response = (self.status, Json(body)).into_response();
         let headers = response.headers_mut();
         headers.insert(CONTENT_TYPE, HeaderValue::from_static("application/problem+json"));

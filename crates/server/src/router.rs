@@ -23,6 +23,7 @@ use crate::admin::{
 };
 use crate::auth::{self, host, login, origin};
 use crate::chat::{edit, events, history, send, turns};
+use crate::document;
 use crate::extract;
 use crate::openai::{completions, models};
 use crate::problem::{self, Problem};
@@ -50,6 +51,8 @@ fn api() -> Vec<(&'static str, MethodRouter<App>)> {
         ("/api/chat/turns/{id}/receipt", get(turns::receipt)),
         ("/api/chat/turns/{id}/retry", post(turns::retry)),
         ("/api/state", get(daemon::state)),
+        ("/api/docs", get(document::page)),
+        ("/api/docs/style.css", get(document::style)),
         ("/api/admin/status", get(daemon::status)),
         ("/api/admin/stop", post(daemon::stop)),
         ("/api/admin/login-code", post(login::new_code)),
@@ -125,6 +128,7 @@ pub fn router(parts: ServerParts, shutdown: CancellationToken) -> Router {
     let mut router = Router::new()
         .route("/health", get(daemon::health))
         .route("/ready", get(daemon::ready))
+        .route("/api/openapi.json", get(document::json))
         .route("/login", get(login::log_in).head(login::look));
     for (path, method) in api().into_iter().chain(not_built::routes()) {
         router = router.route(path, method);

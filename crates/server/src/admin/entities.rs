@@ -1,5 +1,7 @@
 //! The people, places and things that the memory knows (L5).
 
+use std::cmp::Reverse;
+
 use axum::Json;
 use axum::extract::State;
 use jiff::Timestamp;
@@ -11,6 +13,7 @@ use serde::{Deserialize, Serialize};
 use serde_json::{Value, json};
 
 use crate::auth::Admin;
+use crate::cursor::Place;
 use crate::extract::{Id, InScope, LIST_LIMIT_MAX, Query, page_size, to_the_end};
 use crate::problem::Problem;
 use crate::state::App;
@@ -52,14 +55,15 @@ pub(crate) struct Counted {
 #[derive(Deserialize, JsonSchema)]
 pub(crate) struct Page {
     limit: Option<u32>,
-    cursor: Option<EntityId>,
+    /// The `next_cursor` of the page before.
+    cursor: Option<String>,
 }
 
 #[derive(Serialize, JsonSchema)]
 #[schemars(rename = "EntityList")]
 pub(crate) struct List {
     entities: Vec<Counted>,
-    next_cursor: Option<EntityId>,
+    next_cursor: Option<String>,
 }
 
 /// `GET /api/admin/memory/entities`: those whose identity is open first, then the last changed first.
@@ -72,19 +76,25 @@ pub(crate) async fn entities(
     let limit = page_size(page.limit, LIST_LIMIT_MAX)? as usize;
     let store = app.runtime().store();
     let mut all = store.entities(&scope, ENTITIES_MAX).await?;
-    all.sort_by_key(|entity| entity.merge_status != MergeStatus::Uncertain);
-    let start = match page.cursor {
-        None => 0,
-        Some(id) => {
-            let place = all.iter().position(|entity| entity.id == id);
-            place.ok_or_else(|| Problem::not_found("cursor: there is no such entity; start again"))? + 1
-        }
-    };
-    let has_more = all.len() > start + limit;
-    let page = all.into_iter().skip(start).take(limit).collect();
+    all.sort_by_key(|entity| Reverse(place_of(entity)));
+    let last = page.cursor.map(|cursor| place_in(&all, &cursor)).transpose()?;
+    let mut rest = all.into_iter().filter(|entity| last.is_none_or(|last| place_of(entity) < last));
+    let page: Vec<memory::entities::Entity> = rest.by_ref().take(limit).collect();
+    let next_cursor = rest.next().and_then(|_| page.last().map(|last| Place(place_of(last)).written()));
     let entities = counted(&app, &scope, page).await?;
-    let next_cursor = entities.last().filter(|_| has_more).map(|counted| counted.entity.id);
     Ok(Json(List { entities, next_cursor }))
+}
+
+/// Where an entity stands in the list, the first the greatest. One that changes meanwhile moves to the front of it.
+fn place_of(entity: &memory::entities::Entity) -> (bool, i64, EntityId) {
+    let is_open = entity.merge_status == MergeStatus::Uncertain;
+    (is_open, entity.updated_at.as_microsecond(), entity.id)
+}
+
+fn place_in(all: &[memory::entities::Entity], cursor: &str) -> Result<(bool, i64, EntityId), Problem> {
+    let Ok(id) = cursor.parse::<EntityId>() else { return Place::read(cursor).map(|Place(place)| place) };
+    let named = all.iter().find(|entity| entity.id == id).map(place_of);
+    named.ok_or_else(|| Problem::not_found("cursor: there is no such entity; start again"))
 }
 
 /// `GET /api/admin/memory/entities/{id}`.

@@ -3,7 +3,7 @@
 use axum::Json;
 use axum::extract::{Path, State};
 use memory::core_blocks::CoreBlockLabel;
-use memory::forget::{Choice, Dependent, Dependents, Selection, Taken, Thing};
+use memory::forget::{Choice, CoreBlockAppend, Dependent, Dependents, Selection, Taken, Thing};
 use memory::identifiers::{MessageId, NodeId, SessionId};
 use memory::nodes::NodeKind;
 use schemars::JsonSchema;
@@ -11,9 +11,13 @@ use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value, json};
 
 use crate::auth::{Admin, Principal};
-use crate::extract::{self, Id, InScope, LIST_LIMIT_MAX, Query, to_the_end};
+use crate::cursor::not_a_cursor;
+use crate::extract::{self, Id, InScope, LIST_LIMIT_MAX, Query, page_size, to_the_end};
 use crate::problem::Problem;
 use crate::state::App;
+
+/// Edits of one block that can be listed.
+const APPENDS_MAX: u32 = 10_000;
 
 #[derive(Deserialize, JsonSchema)]
 #[schemars(rename = "PreviewRequest")]
@@ -194,10 +198,55 @@ pub(crate) async fn appends(
     Admin(_): Admin,
     InScope(scope): InScope,
     Path(label): Path<String>,
-) -> Result<Json<Value>, Problem> {
+    Query(page): Query<AppendsPage>,
+) -> Result<Json<Appends>, Problem> {
     let label = label_of(&label)?;
-    let appends = app.runtime().store().core_block_appends(&scope, label, LIST_LIMIT_MAX).await?;
-    Ok(Json(json!({"label": label, "appends": appends})))
+    let limit = page_size(page.limit, LIST_LIMIT_MAX)? as usize;
+    let last = page.cursor.map(|cursor| cursor.parse::<i64>().map_err(|_| not_a_cursor())).transpose()?;
+    let all = app.runtime().store().core_block_appends(&scope, label, APPENDS_MAX).await?;
+    let mut rest = all.into_iter().filter(|append| last.is_none_or(|last| append.id < last));
+    let appends: Vec<Append> = rest.by_ref().take(limit).map(Append::from).collect();
+    let next_cursor = rest.next().and_then(|_| appends.last().map(|append| append.id.clone()));
+    Ok(Json(Appends { label, appends, next_cursor }))
+}
+
+#[derive(Deserialize, JsonSchema)]
+pub(crate) struct AppendsPage {
+    limit: Option<u32>,
+    cursor: Option<String>,
+}
+
+#[derive(Serialize, JsonSchema)]
+#[schemars(rename = "CoreBlockAppendList")]
+pub(crate) struct Appends {
+    label: CoreBlockLabel,
+    appends: Vec<Append>,
+    next_cursor: Option<String>,
+}
+
+/// A core block as it was after an edit.
+#[derive(Serialize, JsonSchema)]
+#[schemars(rename = "CoreBlockAppend")]
+struct Append {
+    id: String,
+    label: CoreBlockLabel,
+    content: String,
+    version: i64,
+    edited_by: String,
+    created_at: jiff::Timestamp,
+}
+
+impl From<CoreBlockAppend> for Append {
+    fn from(append: CoreBlockAppend) -> Self {
+        Self {
+            id: append.id.to_string(),
+            label: append.label,
+            content: append.content,
+            version: append.version,
+            edited_by: append.edited_by,
+            created_at: append.created_at,
+        }
+    }
 }
 
 /// `DELETE /api/admin/memory/core-blocks/{label}/appends/{append_id}`: takes the audit row; the block stays as it is.
@@ -216,7 +265,7 @@ pub(crate) async fn delete_append(
         )
         .await?;
     match gone {
-        true => Ok(Json(json!({"deleted": true, "append_id": id, "label": label}))),
+        true => Ok(Json(json!({"deleted": true, "append_id": id.to_string(), "label": label}))),
         false => Err(missing()),
     }
 }

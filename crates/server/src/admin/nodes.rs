@@ -4,18 +4,21 @@ use axum::Json;
 use axum::extract::State;
 use jiff::Timestamp;
 use memory::Scope;
-use memory::identifiers::{NodeId, SessionId};
+use memory::identifiers::{NodeId, RejectedId, SessionId};
 use memory::nodes::{EventTime, Evidence, Node, NodeKind, RejectedMemory, RelationalTag, Subject};
 use memory::ports::Store;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 use crate::auth::Admin;
+use crate::cursor::Place;
 use crate::extract::{InScope, LIST_LIMIT_MAX, Query, page_size};
 use crate::problem::Problem;
 use crate::state::App;
 
 const PAGE_DEFAULT: u32 = 20;
+/// Refused memories that can be listed; the oldest fall out.
+const REJECTED_MAX: u32 = 10_000;
 /// Rows fetched at once while a list is walked.
 const STEP: u32 = 500;
 
@@ -25,7 +28,8 @@ pub(crate) struct Page {
     limit: Option<u32>,
     #[serde(default)]
     offset: u32,
-    cursor: Option<NodeId>,
+    /// The `next_cursor` of the page before.
+    cursor: Option<String>,
     subject: Option<Subject>,
 }
 
@@ -38,7 +42,7 @@ pub(crate) struct List {
     total: u64,
     subject: Option<Subject>,
     items: Vec<Item>,
-    next_cursor: Option<NodeId>,
+    next_cursor: Option<String>,
 }
 
 /// The NODE of the compatible interface, and what is known beyond it.
@@ -92,7 +96,7 @@ async fn list(app: &App, scope: &Scope, kind: NodeKind, page: Page) -> Result<Js
     let limit = page_size(page.limit, PAGE_DEFAULT)?;
     let store = app.runtime().store();
     let (below, skip) = match page.cursor {
-        Some(id) => (Some(seq_of(store, scope, id).await?), 0),
+        Some(cursor) => (Some(place_of(store, scope, &cursor).await?), 0),
         None => (None, page.offset),
     };
     // One more than the page shows, to see whether there is more.
@@ -106,11 +110,12 @@ async fn list(app: &App, scope: &Scope, kind: NodeKind, page: Page) -> Result<Js
         }
     };
     let mut rows = rows.into_iter().skip(skip as usize);
-    let mut items = Vec::new();
+    let (mut items, mut last) = (Vec::new(), None);
     for node in rows.by_ref().take(limit as usize) {
+        last = Some(Place(node.seq));
         items.push(item(store, node).await?);
     }
-    let next_cursor = rows.next().and_then(|_| items.last().map(|item: &Item| item.id));
+    let next_cursor = rows.next().and(last).map(|place| place.written());
     let (offset, subject) = (page.offset, page.subject);
     Ok(Json(List { node_type: kind, limit, offset, total, subject, items, next_cursor }))
 }
@@ -139,6 +144,14 @@ async fn about(
         if is_last {
             return Ok((found, total));
         }
+    }
+}
+
+/// The number below which the page begins: of the place where the page before ended, or of the memory that the cursor names.
+async fn place_of(store: &dyn Store, scope: &Scope, cursor: &str) -> Result<i64, Problem> {
+    match cursor.parse() {
+        Ok(id) => seq_of(store, scope, id).await,
+        Err(_) => Place::<i64>::read(cursor).map(|Place(seq)| seq),
     }
 }
 
@@ -186,11 +199,13 @@ pub(super) async fn item(store: &dyn Store, node: Node) -> Result<Item, Problem>
 #[derive(Deserialize, JsonSchema)]
 pub(crate) struct RejectedPage {
     limit: Option<u32>,
+    cursor: Option<String>,
 }
 
 #[derive(Serialize, JsonSchema)]
 pub(crate) struct RejectedList {
     rejected: Vec<RejectedMemory>,
+    next_cursor: Option<String>,
 }
 
 /// `GET /api/admin/memory/rejected`: newest first.
@@ -201,5 +216,12 @@ pub(crate) async fn rejected(
     Query(page): Query<RejectedPage>,
 ) -> Result<Json<RejectedList>, Problem> {
     let limit = page_size(page.limit, LIST_LIMIT_MAX)?;
-    Ok(Json(RejectedList { rejected: app.runtime().store().rejected(&scope, limit).await? }))
+    let last = page.cursor.as_deref().map(Place::<(i64, RejectedId)>::read).transpose()?;
+    let place = |memory: &RejectedMemory| (memory.created_at.as_microsecond(), memory.id);
+    let is_behind = |memory: &RejectedMemory| last.as_ref().is_none_or(|Place(last)| place(memory) < *last);
+    let all = app.runtime().store().rejected(&scope, REJECTED_MAX).await?;
+    let mut rest = all.into_iter().filter(is_behind);
+    let rejected: Vec<RejectedMemory> = rest.by_ref().take(limit as usize).collect();
+    let next_cursor = rest.next().and_then(|_| rejected.last().map(|last| Place(place(last)).written()));
+    Ok(Json(RejectedList { rejected, next_cursor }))
 }

@@ -77,11 +77,31 @@ pub(crate) async fn list(
     Ok(Json(List { sessions: found.into_iter().map(Item::from).collect(), next_cursor }))
 }
 
+#[derive(Deserialize, JsonSchema)]
+pub(crate) struct FailedPage {
+    limit: Option<u32>,
+    cursor: Option<SessionId>,
+}
+
 /// `GET /api/admin/sessions/failed`: of all users, as the compatible interface has it.
-pub(crate) async fn failed(State(app): State<App>, Admin(_): Admin) -> Result<Json<Value>, Problem> {
+pub(crate) async fn failed(
+    State(app): State<App>,
+    Admin(_): Admin,
+    Query(page): Query<FailedPage>,
+) -> Result<Json<Value>, Problem> {
+    let limit = page_size(page.limit, LIST_LIMIT_MAX)?;
+    let store = app.runtime().store();
+    if let Some(cursor) = page.cursor
+        && store.session(cursor).await?.is_none()
+    {
+        return Err(Problem::not_found("cursor: there is no such session; start again from the newest"));
+    }
     let status = Some(SessionStatus::Failed);
-    let filter = SessionFilter { scope: None, status, limit: LIST_LIMIT_MAX, before: None };
-    let found = app.runtime().store().sessions(filter).await?;
+    let filter = SessionFilter { scope: None, status, limit: limit + 1, before: page.cursor };
+    let mut found = store.sessions(filter).await?;
+    let has_more = found.len() > limit as usize;
+    found.truncate(limit as usize);
+    let next_cursor = found.last().filter(|_| has_more).map(|session| session.id);
     let items: Vec<Value> = found
         .into_iter()
         .map(|session| {
@@ -91,7 +111,7 @@ pub(crate) async fn failed(State(app): State<App>, Admin(_): Admin) -> Result<Js
                 "attempts": session.attempts, "last_error": session.last_error})
         })
         .collect();
-    Ok(Json(json!({"count": items.len(), "items": items})))
+    Ok(Json(json!({"count": items.len(), "items": items, "next_cursor": next_cursor})))
 }
 
 /// `POST /api/admin/sessions/{id}/close`: 202 when the session has ended and waits to become memory. One that ended

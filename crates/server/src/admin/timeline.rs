@@ -1,13 +1,13 @@
 //! What became memory, and when.
 
-use std::fmt;
-use std::str::FromStr;
+use std::cmp::Reverse;
 
 use axum::Json;
 use axum::extract::State;
 use jiff::civil::DateTime;
 use jiff::tz::TimeZone;
 use jiff::{SignedDuration, Timestamp};
+use memory::Scope;
 use memory::nodes::NodeKind;
 use memory::ports::TimelineItem;
 use schemars::JsonSchema;
@@ -15,13 +15,14 @@ use serde::{Deserialize, Serialize};
 use serde_json::{Value, json};
 
 use crate::auth::Admin;
+use crate::cursor::{Place, not_a_cursor};
 use crate::extract::{InScope, Query, page_size};
 use crate::problem::Problem;
 use crate::state::App;
 
 const PAGE_DEFAULT: u32 = 50;
 /// Items of one moment that a cursor can step over.
-const SAME_MOMENT_MAX: u32 = 100_000;
+const REACH_MAX: u32 = 100_000;
 /// The store's unit of time.
 const TICK: SignedDuration = SignedDuration::from_micros(1);
 
@@ -48,13 +49,9 @@ struct Item {
     data: Value,
 }
 
-/// Where a page ended: how many items of its oldest moment have been shown. One session becomes memory in one moment,
-/// so a moment alone is no place.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-struct Cursor {
-    at: Timestamp,
-    shown: u32,
-}
+/// Where an item stands: its moment, then its kind, then its number or id, both from the greatest down. One session
+/// becomes memory in one moment, so a moment alone is no place.
+type Standing = (i64, Reverse<u8>, String);
 
 /// `GET /api/admin/memory/timeline`: newest first. `cursor` goes on without loss; `since` (of the compatible
 /// interface: a moment, exclusive, older things follow) passes over what else happened in that very moment.
@@ -65,28 +62,61 @@ pub(crate) async fn timeline(
     Query(page): Query<Page>,
 ) -> Result<Json<Timeline>, Problem> {
     let limit = page_size(page.limit, PAGE_DEFAULT)?;
-    let cursor = page.cursor.as_deref().map(Cursor::from_str).transpose()?;
-    let before = match (cursor, &page.since) {
-        (Some(cursor), _) => Some(cursor.at.saturating_add(TICK).unwrap_or(Timestamp::MAX)),
+    let last = page.cursor.as_deref().map(Place::<Standing>::read).transpose()?.map(|Place(place)| place);
+    let before = match (&last, &page.since) {
+        (Some((at, ..)), _) => Some(Timestamp::from_microsecond(*at).map_err(|_| not_a_cursor())?),
         (None, Some(since)) => Some(moment(since)?),
         (None, None) => None,
     };
-    let shown = cursor.map_or(0, |cursor| cursor.shown);
-    let mut rows = app.runtime().store().timeline(&scope, before, shown + limit + 1).await?;
-    rows.drain(..rows.len().min(shown as usize));
-    let has_more = rows.len() > limit as usize;
-    rows.truncate(limit as usize);
-    let next = rows.last().filter(|_| has_more).map(|(oldest, _)| {
-        let on_page = u32::try_from(rows.iter().filter(|(at, _)| at == oldest).count()).unwrap_or(limit);
-        let earlier = cursor.filter(|cursor| cursor.at == *oldest).map_or(0, |cursor| cursor.shown);
-        Cursor { at: *oldest, shown: earlier + on_page }
+    let before = before.map(|at| match last {
+        Some(_) => at.saturating_add(TICK).unwrap_or(Timestamp::MAX),
+        None => at,
     });
+    let (rows, has_more) = rows_behind(&app, &scope, before, last.as_ref(), limit).await?;
+    let next = rows.last().filter(|_| has_more).map(|(at, item)| Place(standing(*at, item)).written());
     Ok(Json(Timeline {
         oldest_timestamp: rows.last().map(|(at, _)| *at),
         items: rows.into_iter().map(|(timestamp, item)| shape(timestamp, item)).collect(),
         limit,
-        next_cursor: next.map(|cursor| cursor.to_string()),
+        next_cursor: next,
     }))
+}
+
+/// At most `limit` rows behind the last one that was shown, and whether there are more. What came meanwhile within the
+/// same moment may stand before the place, so it is asked for more rows until enough stand behind it.
+async fn rows_behind(
+    app: &App,
+    scope: &Scope,
+    before: Option<Timestamp>,
+    last: Option<&Standing>,
+    limit: u32,
+) -> Result<(Vec<(Timestamp, TimelineItem)>, bool), Problem> {
+    let mut reach = limit + 1;
+    loop {
+        let rows = app.runtime().store().timeline(scope, before, reach).await?;
+        let is_all = rows.len() < reach as usize;
+        let is_behind =
+            |(at, item): &(Timestamp, TimelineItem)| last.is_none_or(|last| standing(*at, item) < *last);
+        let mut behind: Vec<_> = rows.into_iter().filter(is_behind).collect();
+        if is_all || behind.len() > limit as usize || reach >= REACH_MAX {
+            let has_more = behind.len() > limit as usize || !is_all;
+            behind.truncate(limit as usize);
+            return Ok((behind, has_more));
+        }
+        reach = reach.saturating_mul(2);
+    }
+}
+
+/// The place of an item, in the order in which the store gives items.
+fn standing(at: Timestamp, item: &TimelineItem) -> Standing {
+    let (rank, name) = match item {
+        TimelineItem::Node(node) => (0, format!("{:020}", node.seq)),
+        TimelineItem::Entity(entity) => (1, entity.id.to_string()),
+        TimelineItem::EntityDescribed(entity) => (2, entity.id.to_string()),
+        TimelineItem::SessionClosed { session, .. } => (3, session.id.to_string()),
+        TimelineItem::Mood(_) => (4, String::new()),
+    };
+    (at.as_microsecond(), Reverse(rank), name)
 }
 
 fn shape(timestamp: Timestamp, item: TimelineItem) -> Item {
@@ -130,41 +160,9 @@ fn moment(text: &str) -> Result<Timestamp, Problem> {
     found.ok_or_else(|| Problem::unprocessable("since: a moment is written like 2026-05-02T19:04:11Z"))
 }
 
-impl FromStr for Cursor {
-    type Err = Problem;
-
-    fn from_str(text: &str) -> Result<Self, Problem> {
-        let parsed = text.split_once('~').and_then(|(at, shown)| {
-            Some(Self {
-                at: at.parse().ok()?,
-                shown: shown.parse().ok().filter(|shown| *shown <= SAME_MOMENT_MAX)?,
-            })
-        });
-        parsed
-            .ok_or_else(|| Problem::unprocessable("cursor: it has to be the next_cursor of an earlier page"))
-    }
-}
-
-impl fmt::Display for Cursor {
-    fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
-        write!(formatter, "{}~{}", self.at, self.shown)
-    }
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
-
-    #[test]
-    fn a_cursor_survives_its_trip_to_the_client() {
-        let cursor = Cursor { at: "2026-05-02T19:04:11.120003Z".parse().unwrap(), shown: 3 };
-        assert_eq!(cursor.to_string().parse::<Cursor>().ok(), Some(cursor));
-        for bad in
-            ["", "~", "2026-05-02T19:04:11Z", "2026-05-02T19:04:11Z~-1", "2026-05-02T19:04:11Z~4000000000"]
-        {
-            assert!(bad.parse::<Cursor>().is_err(), "{bad}");
-        }
-    }
 
     #[test]
     fn a_moment_may_come_without_its_offset() {

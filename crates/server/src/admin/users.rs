@@ -183,6 +183,7 @@ pub(crate) async fn bind(
 ) -> Result<Json<BoundTo>, Problem> {
     visible(&principal, &id.0)?;
     let identity = identity(named)?;
+    known(&app, &id.0).await?;
     let bound = to_the_end({
         let (user, identity) = (id.0.clone(), identity.clone());
         async move { Ok(app.runtime().store().bind_identity(&user, identity, app.now()).await?) }

@@ -27,6 +27,9 @@ pub use tokens::{LoginCode, Random, TokenError, Tokens};
 /// First segments of the paths that need a token. Everything else is the page, which holds no secret.
 const GUARDED: [&str; 4] = ["api", "v1", "mcp", "metrics"];
 
+/// Describes the interface and holds nothing of anybody.
+const OPEN: &str = "/api/openapi.json";
+
 /// Who asks, and what they may do. Handlers take it as an argument, so a path that nobody guards answers 401.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) struct Principal {
@@ -138,6 +141,9 @@ impl FromRequestParts<App> for Admin {
 
 /// Whether the path needs a token, known or not.
 pub(crate) fn is_guarded(path: &str) -> bool {
+    if path == OPEN {
+        return false;
+    }
     let first = path.trim_start_matches('/').split('/').next().unwrap_or_default();
     GUARDED.contains(&first)
 }

@@ -12,6 +12,7 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use uuid::Uuid;
 
+use crate::cursor::Place;
 use crate::extract::{InScope, Query, page_size};
 use crate::problem::Problem;
 use crate::state::App;
@@ -31,7 +32,7 @@ pub(crate) struct History {
     messages: Vec<Item>,
     has_more: bool,
     oldest_turn_id: Option<Uuid>,
-    next_cursor: Option<MessageId>,
+    next_cursor: Option<String>,
 }
 
 #[derive(Serialize, JsonSchema)]
@@ -52,7 +53,8 @@ pub(crate) struct Item {
 /// `GET /api/chat/history`: a page of at most `limit` messages, over all channels and sessions, in the order in which
 /// they became durable, newest first.
 ///
-/// - `cursor` is the `next_cursor` of the page before: the id of its oldest message. The page holds what is older.
+/// - `cursor` is the `next_cursor` of the page before, or the id of a message. The page holds what is older, also when
+///   the message at its place is gone meanwhile.
 /// - `before` is the `oldest_turn_id` of the page before, or any turn's id: the page holds what is older than that
 ///   turn's first message. A page may end inside a turn, or on a message that belongs to none; then its
 ///   `oldest_turn_id` is the id of its oldest message, and `before` takes that as well: what is older than it.
@@ -67,7 +69,7 @@ pub(crate) async fn history(
     let store = app.runtime().store();
     let before = match (&page.cursor, &page.before) {
         (Some(_), Some(_)) => return Err(Problem::unprocessable("give cursor or before, not both")),
-        (Some(cursor), None) => Some(older_than_message(store, &scope, cursor).await?),
+        (Some(cursor), None) => Some(older_than_place(store, &scope, cursor).await?),
         (None, Some(before)) => Some(older_than_turn(store, &scope, before).await?),
         (None, None) => None,
     };
@@ -75,7 +77,7 @@ pub(crate) async fn history(
     let has_more = messages.len() > limit as usize;
     messages.truncate(limit as usize);
     let (oldest_turn_id, next_cursor) = match messages.last() {
-        Some(oldest) => (Some(place_of(store, oldest).await?), has_more.then_some(oldest.id)),
+        Some(oldest) => (Some(place_of(store, oldest).await?), has_more.then(|| Place(oldest.seq).written())),
         None => (None, None),
     };
     let messages = messages.into_iter().map(Item::from).collect();
@@ -94,6 +96,13 @@ async fn older_than_turn(store: &dyn Store, scope: &Scope, id: &str) -> Result<i
     }
     let message = store.message(MessageId(id)).await?.filter(|message| message.scope == *scope);
     message.map(|message| message.seq).ok_or_else(unknown)
+}
+
+async fn older_than_place(store: &dyn Store, scope: &Scope, cursor: &str) -> Result<i64, Problem> {
+    match Place::<i64>::read(cursor) {
+        Ok(Place(seq)) => Ok(seq),
+        Err(_) => older_than_message(store, scope, cursor).await,
+    }
 }
 
 async fn older_than_message(store: &dyn Store, scope: &Scope, id: &str) -> Result<i64, Problem> {

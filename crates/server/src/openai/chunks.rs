@@ -10,6 +10,7 @@ use serde_json::{Value, json};
 use tokio::sync::mpsc::UnboundedReceiver;
 
 use super::completions::{failed, finish_reason, interrupted, usage_data};
+use super::stop::StopFilter;
 
 /// What all chunks of a reply share.
 pub(super) struct Head {
@@ -23,6 +24,7 @@ struct Reply {
     head: Head,
     events: UnboundedReceiver<TurnEvent>,
     wants_usage: bool,
+    stop: StopFilter,
     /// Whether any of the reply's words went out.
     spoken: bool,
     over: bool,
@@ -36,8 +38,10 @@ pub(super) fn stream(
     first: TurnEvent,
     events: UnboundedReceiver<TurnEvent>,
     wants_usage: bool,
+    stop: StopFilter,
 ) -> Sse<impl Stream<Item = Result<Event, Infallible>> + Send> {
-    let mut reply = Reply { head, events, wants_usage, spoken: false, over: false, frames: VecDeque::new() };
+    let mut reply =
+        Reply { head, events, wants_usage, stop, spoken: false, over: false, frames: VecDeque::new() };
     reply.push_choice(&json!({"role": "assistant", "content": ""}), None);
     reply.take(Some(first));
     Sse::new(stream::unfold(reply, |mut reply| async move {
@@ -63,7 +67,9 @@ impl Reply {
                 if !self.spoken {
                     self.say(&message.content);
                 }
-                self.push_choice(&json!({}), Some(finish_reason(incomplete)));
+                let rest = self.stop.finish();
+                self.push_words(&rest);
+                self.push_choice(&json!({}), Some(finish_reason(incomplete && !self.stop.is_over())));
                 if self.wants_usage {
                     self.push_chunk(&json!([]), &usage_data(usage));
                 }
@@ -82,7 +88,14 @@ impl Reply {
 
     fn say(&mut self, text: &str) {
         self.spoken = true;
-        self.push_choice(&json!({"content": text}), None);
+        let words = self.stop.pass(text);
+        self.push_words(&words);
+    }
+
+    fn push_words(&mut self, words: &str) {
+        if !words.is_empty() {
+            self.push_choice(&json!({"content": words}), None);
+        }
     }
 
     fn end(&mut self) {

@@ -14,6 +14,7 @@ use super::CHANNEL;
 use super::chunks::{self, Head};
 use super::models::no_model;
 use super::request::Completion;
+use super::stop::StopFilter;
 use crate::auth::Principal;
 use crate::extract::{self, to_the_end};
 use crate::problem::Problem;
@@ -25,6 +26,8 @@ pub(crate) async fn complete(
     principal: Principal,
     extract::Json(mut asked): extract::Json<Completion>,
 ) -> Result<Response, Problem> {
+    asked.check()?;
+    let mut stop = StopFilter::new(asked.stops());
     let content = asked.words()?;
     let model = asked.model.take().filter(|model| !model.is_empty());
     let user = asked.user.take().filter(|user| !user.is_empty() && principal.user.is_none());
@@ -45,14 +48,16 @@ pub(crate) async fn complete(
     if asked.stream.unwrap_or(false) {
         // What fails before the first word is an answer with a status of its own, not a stream.
         let first = first_word(&mut events).await?;
-        return Ok(chunks::stream(head, first, events, asked.wants_usage()).into_response());
+        return Ok(chunks::stream(head, first, events, asked.wants_usage(), stop).into_response());
     }
     let (message, usage, incomplete) = whole(&mut events).await?;
-    let finish_reason = finish_reason(incomplete);
+    let mut content = stop.pass(&message.content);
+    content.push_str(&stop.finish());
+    let finish_reason = finish_reason(incomplete && !stop.is_over());
     Ok(Json(json!({
         "id": head.id, "object": "chat.completion", "created": head.created, "model": head.model,
         "choices": [{
-            "index": 0, "message": {"role": "assistant", "content": message.content, "refusal": null},
+            "index": 0, "message": {"role": "assistant", "content": content, "refusal": null},
             "logprobs": null, "finish_reason": finish_reason,
         }],
         "usage": usage_data(usage),

@@ -3,8 +3,9 @@
 
 pub(crate) mod models;
 pub(crate) mod completions;
-mod request;
+pub(crate) mod request;
 mod chunks;
+mod stop;
 
 /// The channel of these programs.
 const CHANNEL: &str = "openai";

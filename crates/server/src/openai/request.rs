@@ -1,8 +1,9 @@
-//! What a client of the OpenAI API asks. Fields that steer a model (temperature, tools, …) are not ours to follow and
-//! are passed over.
+//! What a client of the OpenAI API asks. Fields that steer a model (temperature, penalties, …) are not ours to follow and
+//! are passed over; what would change what the answer *is* is refused.
 
 use schemars::JsonSchema;
 use serde::Deserialize;
+use serde_json::Value;
 
 use crate::problem::Problem;
 
@@ -20,7 +21,29 @@ pub(crate) struct Completion {
     stream_options: Option<StreamOptions>,
     #[serde(default)]
     pub(super) user: Option<String>,
+    /// Texts before which the answer ends.
+    #[serde(default)]
+    stop: Option<Stop>,
+    #[serde(default)]
+    n: Option<u32>,
+    /// A persona uses no tools: only an empty list is taken.
+    #[serde(default)]
+    tools: Option<Vec<Value>>,
+    /// Older than `tools`, and refused like them.
+    #[serde(default)]
+    functions: Option<Vec<Value>>,
 }
+
+#[derive(Deserialize, JsonSchema)]
+#[serde(untagged)]
+#[schemars(rename = "StopSequences")]
+enum Stop {
+    One(String),
+    Several(Vec<String>),
+}
+
+/// Most texts before which an answer ends.
+const STOPS_MAX: usize = 4;
 
 #[derive(Deserialize, JsonSchema)]
 #[schemars(rename = "ChatCompletionMessage")]
@@ -58,23 +81,61 @@ impl Completion {
         self.stream_options.as_ref().and_then(|options| options.include_usage).unwrap_or(false)
     }
 
+    /// Refuses what a persona can't do, before anything is written.
+    pub(super) fn check(&self) -> Result<(), Problem> {
+        let asked = |list: &Option<Vec<Value>>| list.as_ref().is_some_and(|list| !list.is_empty());
+        for (name, list) in [("tools", &self.tools), ("functions", &self.functions)] {
+            if asked(list) {
+                return Err(unsupported(name, "a persona uses no tools; send the request without them"));
+            }
+        }
+        if self.n.is_some_and(|n| n != 1) {
+            return Err(unsupported("n", "a persona answers once"));
+        }
+        if self.stops().len() > STOPS_MAX {
+            let detail = format!("stop: at most {STOPS_MAX} texts; nothing was written");
+            return Err(Problem::bad_request(detail).with_param("stop"));
+        }
+        Ok(())
+    }
+
+    /// The texts before which the answer ends.
+    pub(super) fn stops(&self) -> Vec<String> {
+        let stops = match &self.stop {
+            None => Vec::new(),
+            Some(Stop::One(stop)) => vec![stop.clone()],
+            Some(Stop::Several(stops)) => stops.clone(),
+        };
+        stops.into_iter().filter(|stop| !stop.is_empty()).collect()
+    }
+
     /// The words of the last user message; text parts are joined by line breaks.
     pub(super) fn words(&mut self) -> Result<String, Problem> {
         let last = self.messages.iter_mut().rev().find(|message| message.role == "user");
         let Some(content) = last.and_then(|message| message.content.take()) else {
-            return Err(Problem::bad_request("messages: there is no user message to answer"));
+            let detail = "messages: there is no user message to answer";
+            return Err(Problem::bad_request(detail).with_param("messages"));
         };
         match content {
             Content::Text(text) => Ok(text),
             Content::Parts(parts) => {
-                let text = |part: Part| part.text.filter(|_| part.kind == "text");
-                let texts: Option<Vec<String>> = parts.into_iter().map(text).collect();
-                texts.map(|texts| texts.join("\n")).ok_or_else(|| {
-                    Problem::bad_request("messages: only text can be read here; nothing was written")
-                })
+                if let Some(other) = parts.iter().find(|part| part.kind != "text") {
+                    let detail = format!(
+                        "messages: a persona reads text only, and this is of the type {}; nothing was written",
+                        other.kind
+                    );
+                    let refusal = Problem::bad_request(detail).with_param("messages");
+                    return Err(refusal.with_code("unsupported_content"));
+                }
+                Ok(parts.into_iter().filter_map(|part| part.text).collect::<Vec<_>>().join("\n"))
             }
         }
     }
+}
+
+fn unsupported(param: &'static str, why: &str) -> Problem {
+    let refusal = Problem::bad_request(format!("{param}: {why}; nothing was written"));
+    refusal.with_param(param).with_code("unsupported_parameter")
 }
 
 #[cfg(test)]

@@ -137,7 +137,7 @@ async fn an_edit_of_a_block_is_deleted_by_itself() {
         (listed["appends"][0]["content"].as_str(), listed["appends"][1]["content"].as_str()),
         (Some("second"), Some("first"))
     );
-    let id = listed["appends"][1]["id"].as_i64().unwrap();
+    let id = listed["appends"][1]["id"].as_str().unwrap().to_owned();
     delete(&home, &format!("/api/admin/memory/core-blocks/user/appends/{id}")).await.is_problem(404);
     delete(&home, &format!("/api/admin/memory/core-blocks/self/appends/{id}")).await.is_problem(404);
     let answer = delete(&home, &format!("{path}/{id}")).await.json();

@@ -31,6 +31,7 @@ use testkit::{SequentialIds, SimulatedClock};
 use tokio_util::sync::CancellationToken;
 use tower::ServiceExt;
 
+use crate::conformity;
 use crate::talker::Talker;
 
 pub(crate) const TOKEN: &str = "owner-token-of-the-tests";
@@ -128,6 +129,7 @@ impl Home {
         path: &str,
         body: Option<Value>,
     ) -> Answer {
+        let asked = method.clone();
         let mut request = Request::builder().method(method).uri(path).header(HOST, HOSTNAME);
         request = request.header(AUTHORIZATION, format!("Bearer {token}"));
         let body = match body {
@@ -137,7 +139,9 @@ impl Home {
             }
             None => Body::empty(),
         };
-        Answer::of(self.raw(request.body(body).unwrap()).await).await
+        let answer = Answer::of(self.raw(request.body(body).unwrap()).await).await;
+        conformity::check(&asked, path, &answer);
+        answer
     }
 
     pub(crate) async fn get(&self, path: &str) -> Answer {

@@ -8,6 +8,7 @@
 
 mod home;
 mod talker;
+mod conformity;
 
 mod trust;
 mod login;
@@ -30,4 +31,9 @@ mod entities;
 mod forgetting;
 mod sessions;
 mod daemon;
+mod document;
+mod people;
+mod drafts;
+mod search;
+mod unbuilt;
 mod socket;

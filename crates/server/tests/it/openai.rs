@@ -110,6 +110,14 @@ async fn errors_have_the_shape_that_clients_read() {
             json!({"messages": [{"role": "user", "content": [{"type": "image_url"}]}]}),
         ),
         (404, "invalid_request_error", with(asked("hi"), json!({"model": "gpt-4"}))),
+        (
+            400,
+            "invalid_request_error",
+            with(asked("hi"), json!({"tools": [{"type": "function", "function": {"name": "f"}}]})),
+        ),
+        (400, "invalid_request_error", with(asked("hi"), json!({"functions": [{"name": "f"}]}))),
+        (400, "invalid_request_error", with(asked("hi"), json!({"n": 2}))),
+        (400, "invalid_request_error", with(asked("hi"), json!({"stop": ["a", "b", "c", "d", "e"]}))),
     ];
     for (status, kind, body) in refused {
         let answer = home.post(PATH, body.clone()).await;
@@ -120,6 +128,41 @@ async fn errors_have_the_shape_that_clients_read() {
         assert!(error["message"].is_string() && error.get("code").is_some() && error.get("param").is_some());
     }
     assert!(home.store.messages_before(&scope("self"), None, 10).await.unwrap().is_empty());
+}
+
+#[tokio::test]
+async fn what_a_persona_cannot_do_is_refused_by_its_name() {
+    let home = Home::new().await;
+    let part = json!({"type": "image_url", "image_url": {"url": "data:image/png;base64,"}});
+    let picture = json!({"messages": [{"role": "user", "content": [part]}]});
+    let error = home.post(PATH, picture).await.json()["error"].clone();
+    assert_eq!((&error["param"], &error["code"]), (&json!("messages"), &json!("unsupported_content")));
+    assert!(error["message"].as_str().unwrap().contains("image_url"));
+    let tool = with(asked("hi"), json!({"tools": [{"type": "function"}]}));
+    let error = home.post(PATH, tool).await.json()["error"].clone();
+    assert_eq!((&error["param"], &error["code"]), (&json!("tools"), &json!("unsupported_parameter")));
+    let none = with(asked("hi"), json!({"tools": [], "tool_choice": "none", "n": 1}));
+    assert_eq!(home.post(PATH, none).await.status, 200);
+}
+
+#[tokio::test]
+async fn an_answer_ends_before_a_stop_and_memory_keeps_it_whole() {
+    let home = Home::new().await;
+    for stream in [false, true] {
+        home.talker.next(Reply::Says(vec!["One, tw", "o, three", "."]));
+        let body = with(asked("count"), json!({"stream": stream, "stop": ["two", "four"]}));
+        let answer = home.post(PATH, body).await;
+        let (content, end) = if stream {
+            let chunks = chunks(&answer);
+            (said(&chunks), chunks.last().unwrap()["choices"][0]["finish_reason"].clone())
+        } else {
+            let choice = answer.json()["choices"][0].clone();
+            (choice["message"]["content"].as_str().unwrap().to_owned(), choice["finish_reason"].clone())
+        };
+        assert_eq!((content.as_str(), &end), ("One, ", &json!("stop")));
+        let history = home.get("/api/chat/history?limit=1").await.json();
+        assert_eq!(history["messages"][0]["content"], "One, two, three.");
+    }
 }
 
 #[tokio::test]

@@ -69,7 +69,10 @@ async fn a_session_that_gave_up_is_seen_and_tried_again() {
             break;
         }
     }
-    assert_eq!(home.get("/api/admin/sessions/failed").await.json(), json!({"count": 0, "items": []}));
+    assert_eq!(
+        home.get("/api/admin/sessions/failed").await.json(),
+        json!({"count": 0, "items": [], "next_cursor": null})
+    );
 }
 
 #[tokio::test]

@@ -1,0 +1,162 @@
+//! What is remembered: looking, correcting, forgetting.
+
+use super::operation::{Operation, operation};
+use crate::admin::{corrections, entities, erase, forget, nodes, recall, search, timeline};
+
+const TAG: &str = "memory";
+const ENTITIES: &str = "entities";
+const FORGETTING: &str = "forgetting";
+
+const NODE_GONE: &str = "{deleted: bool, node_id: id, choice: 'orphan'|'cascade', taken: @Taken}";
+
+pub(super) fn operations() -> Vec<Operation> {
+    let mut operations = looking();
+    operations.extend(correcting());
+    operations.extend(entities());
+    operations.extend(forgetting());
+    operations
+}
+
+fn looking() -> Vec<Operation> {
+    let on = |method, path, summary| operation(TAG, method, path, summary);
+    vec![
+        on("post", "/api/admin/memory/recall", "What a text brings to mind, and why the rest does not")
+            .takes::<recall::Question>()
+            .answers::<recall::Answer>()
+            .refuses(&[404]),
+        on("get", "/api/admin/memory/events", "Events, newest first")
+            .asks::<nodes::Page>()
+            .in_scope()
+            .answers::<nodes::List>(),
+        on("get", "/api/admin/memory/thoughts", "Thoughts, newest first")
+            .asks::<nodes::Page>()
+            .in_scope()
+            .answers::<nodes::List>(),
+        on("get", "/api/admin/memory/search", "Memories that hold or mean these words, best first")
+            .asks::<search::Asked>()
+            .in_scope()
+            .answers::<search::Matches>(),
+        on("get", "/api/admin/memory/timeline", "What became memory, newest first")
+            .asks::<timeline::Page>()
+            .in_scope()
+            .answers::<timeline::Timeline>(),
+        on("get", "/api/admin/memory/thoughts/{id}/trace", "What a thought rests on").answers_shape(
+            200,
+            "{thought_id: id, source_events: [object], source_sessions: [id], forgotten_event_ids: [id]}",
+        ),
+        on("get", "/api/admin/memory/events/{id}/dependents", "What rests on an event")
+            .answers_shape(200, "{event_id: id, dependent_thoughts: [object]}"),
+        on("get", "/api/admin/memory/rejected", "What was refused for want of evidence")
+            .asks::<nodes::RejectedPage>()
+            .in_scope()
+            .answers::<nodes::RejectedList>(),
+    ]
+}
+
+fn correcting() -> Vec<Operation> {
+    let on = |method, path, summary| operation(TAG, method, path, summary);
+    vec![
+        on(
+            "patch",
+            "/api/admin/memory/nodes/{id}",
+            "Corrects or pins a memory; the old text stays in its history",
+        )
+        .takes::<corrections::Change>()
+        .answers::<nodes::Item>(),
+        on("get", "/api/admin/memory/nodes/{id}/history", "What a memory said before")
+            .asks::<corrections::Page>()
+            .answers::<corrections::History>(),
+        on("post", "/api/admin/memory/nodes/{id}/undo", "Takes back the last change")
+            .answers::<corrections::TakenBack>()
+            .refuses(&[409]),
+        on("post", "/api/admin/memory/rejected/{id}/approve", "Makes a refused memory a memory")
+            .may_take::<corrections::Approved>()
+            .answers_shape(200, "{ok: bool, id: id, node_id: id, node: @Node}")
+            .refuses(&[409]),
+        on("post", "/api/admin/memory/rejected/{id}/dismiss", "Asks no more about a refused memory")
+            .answers_shape(200, "{ok: bool, id: id}")
+            .refuses(&[409]),
+    ]
+}
+
+fn entities() -> Vec<Operation> {
+    let on = |method, path, summary| operation(ENTITIES, method, path, summary);
+    vec![
+        on("get", "/api/admin/memory/entities", "Open questions first, then the last changed first")
+            .asks::<entities::Page>()
+            .in_scope()
+            .answers::<entities::List>(),
+        on("post", "/api/admin/memory/entities", "One that a person knows of")
+            .in_scope()
+            .takes::<entities::New>()
+            .answers::<entities::Counted>()
+            .refuses(&[409]),
+        on("get", "/api/admin/memory/entities/{id}", "One").in_scope().answers::<entities::Counted>(),
+        on("patch", "/api/admin/memory/entities/{id}", "Names and describes")
+            .in_scope()
+            .takes::<entities::Edit>()
+            .answers::<entities::Counted>()
+            .refuses(&[409]),
+        on("post", "/api/admin/memory/entities/{id}/merge", "Both are one")
+            .in_scope()
+            .takes::<entities::MergeInto>()
+            .answers_shape(200, "{ok: bool, merged_into: id}")
+            .refuses(&[409]),
+        on("post", "/api/admin/memory/entities/{id}/confirm-separate", "They are two")
+            .in_scope()
+            .takes::<entities::SeparateFrom>()
+            .answers_shape(200, "{ok: bool}")
+            .refuses(&[409]),
+        on("post", "/api/admin/memory/entities/{id}/undo", "Takes back the last change")
+            .in_scope()
+            .answers_shape(200, "{ok: bool, undone: any, entities: [@Entity]}")
+            .refuses(&[409]),
+    ]
+}
+
+fn forgetting() -> Vec<Operation> {
+    let on = |method, path, summary| operation(FORGETTING, method, path, summary);
+    let delete =
+        |path, summary| on("delete", path, summary).asks::<forget::Chosen>().answers_shape(200, NODE_GONE);
+    vec![
+        on("post", "/api/admin/memory/preview-delete", "What hangs on a memory; nothing is done")
+            .takes::<forget::Node>()
+            .answers_shape(
+                200,
+                "{target_id: id, dependent_thought_ids: [id], dependent_thought_descriptions: [text], \
+                 has_dependents: bool, node_type: text, description: text, created_at: time, \
+                 source_session_id: id|null, evidence: [object], rests_on: [object], forgotten_event_ids: [id], \
+                 replaced_ids: [id], would_take: object}",
+            )
+            .refuses(&[404]),
+        delete("/api/admin/memory/events/{id}", "Forgets an event or an intention"),
+        delete("/api/admin/memory/thoughts/{id}", "Forgets a thought or an expectation"),
+        delete("/api/admin/memory/intentions/{id}", "Forgets an intention"),
+        delete("/api/admin/memory/expectations/{id}", "Forgets an expectation"),
+        on("delete", "/api/admin/memory/messages/{id}", "Forgets words and what only they proved")
+            .asks::<forget::Chosen>()
+            .answers_shape(200, "{deleted: bool, message_id: id, taken: @Taken}"),
+        on("delete", "/api/admin/memory/sessions/{id}", "Forgets all words of a session")
+            .asks::<forget::Chosen>()
+            .answers_shape(200, "{deleted: bool, session_id: id, messages_deleted: int, taken: @Taken}"),
+        on("get", "/api/admin/memory/core-blocks/{label}/appends", "What a block was at each edit, newest first")
+            .asks::<forget::AppendsPage>()
+            .in_scope()
+            .answers::<forget::Appends>(),
+        on("delete", "/api/admin/memory/core-blocks/{label}/appends/{append_id}", "Forgets one edit")
+            .in_scope()
+            .answers_shape(200, "{deleted: bool, append_id: text, label: text}"),
+        on("post", "/api/admin/memory/erase", "Erases for good, with a receipt")
+            .takes::<erase::Erase>()
+            .answers::<erase::Answer>()
+            .refuses(&[404, 409]),
+        on("get", "/api/admin/memory/receipts", "Receipts of erasures, newest first")
+            .asks::<erase::Page>()
+            .in_scope()
+            .answers::<erase::Receipts>(),
+        on("post", "/api/admin/reset", "The persona as if it were new")
+            .takes::<erase::Reset>()
+            .answers_shape(200, "{ok: bool, persona_id: text, erased: object}")
+            .refuses(&[404]),
+    ]
+}

@@ -1,0 +1,68 @@
+//! Every answer of every test is what the OpenAPI document says.
+
+use std::collections::HashMap;
+use std::sync::{Arc, LazyLock, Mutex};
+
+use axum::http::Method;
+use jsonschema::Validator;
+use serde_json::{Value, json};
+
+use crate::home::Answer;
+
+type Validators = HashMap<(String, String, u16), Arc<Validator>>;
+static VALIDATORS: LazyLock<Mutex<Validators>> = LazyLock::new(Mutex::default);
+
+/// The described path that a path is one of; the one with fewer variable parts first.
+pub(crate) fn described(path: &str) -> Option<&'static str> {
+    let path = path.split('?').next().unwrap_or_default();
+    let parts: Vec<&str> = path.split('/').collect();
+    let fits = |known: &&String| {
+        let known: Vec<&str> = known.split('/').collect();
+        known.len() == parts.len()
+            && known.iter().zip(&parts).all(|(known, part)| known.starts_with('{') || known == part)
+    };
+    let paths = server::openapi()["paths"].as_object().unwrap();
+    paths.keys().filter(fits).min_by_key(|known| known.matches('{').count()).map(String::as_str)
+}
+
+#[track_caller]
+pub(crate) fn check(method: &Method, path: &str, answer: &Answer) {
+    let Some(known) = described(path) else { return };
+    let method = method.as_str().to_lowercase();
+    let operation = &server::openapi()["paths"][known][&method];
+    // An unknown method, and one that every path with another method refuses.
+    if operation.is_null() {
+        return;
+    }
+    let status = answer.status.as_u16();
+    let response = &operation["responses"][status.to_string()];
+    assert!(!response.is_null(), "{method} {known} does not say that it answers {status}: {}", answer.text);
+    let media = answer.header("content-type").unwrap_or_default();
+    let essence = media.split(';').next().unwrap_or_default();
+    let content = response["content"].as_object().cloned().unwrap_or_default();
+    let same = |known: &str| {
+        known.split(';').next() == Some(essence) || (known == "image/*" && essence.starts_with("image/"))
+    };
+    let schema = content.iter().find(|(media, _)| same(media)).map(|(_, content)| content["schema"].clone());
+    let schema =
+        schema.unwrap_or_else(|| panic!("{method} {known} {status} does not say that it is {media}"));
+    if !essence.ends_with("json") {
+        return;
+    }
+    let key = (method.clone(), known.to_owned(), status);
+    let ready = VALIDATORS.lock().unwrap().get(&key).cloned();
+    let validator = ready.unwrap_or_else(|| validator(schema));
+    let body: Value = serde_json::from_str(&answer.text).expect("JSON");
+    if let Err(error) = validator.validate(&body) {
+        panic!("{method} {known} {status}: {error} at {}: {}", error.instance_path, answer.text);
+    }
+    VALIDATORS.lock().unwrap().insert(key, validator);
+}
+
+fn validator(schema: Value) -> Arc<Validator> {
+    let components = &server::openapi()["components"];
+    let whole = json!({"components": components, "allOf": [schema]});
+    Arc::new(
+        jsonschema::draft202012::options().should_validate_formats(true).build(&whole).expect("a schema"),
+    )
+}

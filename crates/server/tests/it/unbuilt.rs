@@ -1,0 +1,67 @@
+use axum::http::Method;
+use serde_json::json;
+
+use crate::home::Home;
+use crate::talker::Reply;
+
+#[tokio::test]
+async fn what_is_not_built_says_so_in_a_sentence() {
+    let home = Home::new().await;
+    for (method, path) in [
+        (Method::GET, "/api/chat/voice/771204.mp3"),
+        (Method::POST, "/api/admin/voice/clone"),
+        (Method::DELETE, "/api/admin/voice/samples/s-1"),
+        (Method::POST, "/api/admin/import/upload_text"),
+        (Method::GET, "/api/admin/import/events"),
+        (Method::POST, "/api/admin/export"),
+        (Method::GET, "/api/admin/backups"),
+        (Method::GET, "/api/admin/proactive/decisions"),
+    ] {
+        let answer = home.ask(method, path, None).await;
+        assert!(answer.is_problem(501).starts_with("this version has no "), "{}", answer.text);
+        assert_eq!(answer.json()["code"], "not_built");
+    }
+}
+
+#[tokio::test]
+async fn channels_are_listed_and_the_page_is_changed_by_the_old_names() {
+    let home = Home::new().await;
+    let listed = home.get("/api/admin/channels").await.json();
+    assert_eq!(listed["channels"], home.get("/api/state").await.json()["channels"]);
+    let ids: Vec<&str> = listed["channels"]
+        .as_array()
+        .unwrap()
+        .iter()
+        .map(|one| one["channel_id"].as_str().unwrap())
+        .collect();
+    assert_eq!(ids, ["web", "discord", "imessage", "openai"]);
+    let patch = async |body| home.ask(Method::PATCH, "/api/admin/channels", Some(body)).await;
+    for body in [
+        json!({}),
+        json!([]),
+        json!({"web": {}}),
+        json!({"web": 7}),
+        json!({"carrier-pigeon": {"enabled": true}}),
+        json!({"web": {"colour": "red"}}),
+        json!({"web": {"enabled": false}}),
+    ] {
+        patch(body).await.is_problem(400);
+    }
+    patch(json!({"web": {"debounce_ms": -1}})).await.is_problem(422);
+    patch(json!({"discord": {"enabled": true}})).await.is_problem(501);
+}
+
+#[tokio::test]
+async fn failed_work_is_listed_with_its_way_back() {
+    let home = Home::new().await;
+    assert_eq!(home.get("/api/admin/work/failed").await.json(), json!({"count": 0, "items": []}));
+    home.talker.next(Reply::Fails { transient: false });
+    assert_eq!(home.talk("hello").await.name, "chat.message.failed");
+    let failed = home.get("/api/admin/work/failed").await.json();
+    assert_eq!((&failed["count"], &failed["items"][0]["kind"]), (&json!(1), &json!("turn")));
+    let mut watcher = home.runtime.broadcast().subscribe();
+    let retry = failed["items"][0]["retry"].as_str().unwrap();
+    assert_eq!(home.ask(Method::POST, retry, None).await.status, 202);
+    crate::home::until(&mut watcher, &["chat.message.done"]).await;
+    assert_eq!(home.get("/api/admin/work/failed").await.json()["count"], 0);
+}
