@@ -37,3 +37,6 @@ mod drafts;
 mod search;
 mod unbuilt;
 mod socket;
+mod paging;
+mod subscribers;
+mod defects;
