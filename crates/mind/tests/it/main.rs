@@ -13,6 +13,7 @@ mod injection;
 mod offline;
 mod prompts;
 mod reflection;
+mod slow_cycle;
 mod reply;
 mod streaming;
 mod persona_draft;

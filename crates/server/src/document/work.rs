@@ -2,11 +2,21 @@
 
 use super::operation::{Operation, operation};
 use crate::admin::not_built;
-use crate::admin::{channels, sessions, work};
+use crate::admin::{channels, cost, sessions, traces, work};
 
 const TAG: &str = "work";
 
 const TAKEN: &str = "{ok: bool, session_id: id, status: text}";
+const CONSOLIDATED: &str = "{session_id: id, finished_at: time|null, phase_a: object|null, phase_b: object|null, \
+    phase_c: object|null, phase_d: object|null, phase_e: object|null, phase_f: object|null, phase_g: object|null, \
+    calls: [object], status: text, last_error: text|null}";
+const TURN: &str = "{turn_id: id, persona_id: text, user_id: text, channel_id: text, started_at: time, \
+    finished_at: time|null, duration_ms: int|null, first_token_ms: int|null, input_tokens: int|null, \
+    output_tokens: int|null, llm_model: text|null, system_prompt: text|null, user_prompt: text|null, retrieval: [object], \
+    pinned_thoughts: object, entity_alias_hits: [object], episodic_state: object|null}";
+const COST: &str = "{range: text, since: time, total_usd: num, total_tokens: int, total_tokens_in: int, \
+    total_tokens_out: int, total_cache_read_input_tokens: int, total_cache_creation_input_tokens: int, by_feature: object, \
+    by_day: [{date: text, usd: num, tokens: int, calls: int}]}";
 const FAILED: &str = "{count: int, next_cursor: id|null, items: [{id: id, channel_id: text, persona_id: text, \
     user_id: text, message_count: int, started_at: time, close_trigger: text|null, attempts: int, last_error: text|null}]}";
 
@@ -25,6 +35,24 @@ pub(super) fn operations() -> Vec<Operation> {
         on("post", "/api/admin/sessions/{id}/retry", "Takes a failed session up again")
             .answers_shape(202, TAKEN)
             .refuses(&[409]),
+        on("get", "/api/admin/sessions/{id}/consolidate-trace", "How a session became memory")
+            .answers_shape(200, CONSOLIDATED),
+        on("get", "/api/admin/turns", "Turns with their times and tokens, newest first")
+            .asks::<traces::Turns>()
+            .answers_shape(200, "{items: [object], limit: int}"),
+        on("get", "/api/admin/turns/{id}", "How a reply came to be").answers_shape(200, TURN),
+        on("get", "/api/admin/slow-tick/transcripts", "Slow cycles, newest first")
+            .asks::<traces::Transcripts>()
+            .answers_shape(200, "{count: int, items: [{cycle_id: text, created_at: time, size_bytes: int}]}"),
+        on("get", "/api/admin/slow-tick/transcripts/{id}", "What was thought between two talks")
+            .answers_shape(200, "object")
+            .refuses(&[400]),
+        on("get", "/api/admin/cost/summary", "What the language models cost")
+            .asks::<cost::Span>()
+            .answers_shape(200, COST),
+        on("get", "/api/admin/cost/recent", "The last calls of language models")
+            .asks::<cost::Recent>()
+            .answers_shape(200, "{limit: int, items: [object]}"),
         on("get", "/api/admin/work/failed", "All work that failed and waits for a person")
             .asks::<work::Page>()
             .answers::<work::Failed>(),

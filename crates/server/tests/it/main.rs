@@ -30,6 +30,7 @@ mod edits;
 mod entities;
 mod forgetting;
 mod sessions;
+mod traces;
 mod daemon;
 mod document;
 mod people;
