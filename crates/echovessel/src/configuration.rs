@@ -7,7 +7,7 @@ use async_trait::async_trait;
 use jiff::Timestamp;
 use memory::UserId;
 use memory::ledger::Prices;
-use memory::ports::Clock as _;
+use memory::ports::{Appearance, Clock as _};
 use runtime::{ChangeableModel, Runtime, Versions};
 use serde_json::{Map, Value as Json, json};
 use server::{Changed, Configuration, ConfigurationError, ServerSettings};
@@ -49,7 +49,10 @@ impl Configured {
 impl Configuration for RunningConfiguration {
     async fn show(&self) -> Result<Json, ConfigurationError> {
         let state = self.state.lock().await;
-        let mut shown = self.compatible(&state.running);
+        let persona = self.runtime.settings().persona.clone();
+        let appearance = self.runtime.store().appearance(&persona).await;
+        let appearance = appearance.map_err(|error| ConfigurationError::Unwritable(error.to_string()))?;
+        let mut shown = self.compatible(&state.running, &appearance);
         let settings = settings(&state.running, &state.wanted)?;
         if let Some(fields) = shown.as_object_mut() {
             fields.insert("settings".to_owned(), Json::Object(settings));
@@ -138,7 +141,7 @@ impl RunningConfiguration {
         if !(live.is_empty() && waiting.is_empty())
             && let Ok(owner) = UserId::new("self")
         {
-            self.runtime.tell_settings(owner, live.clone(), waiting.clone());
+            self.runtime.tell_settings(owner, live.clone(), waiting.clone()).await;
         }
         Ok(Changed { reloaded: live, restart_required: waiting, ..Changed::default() })
     }
@@ -150,7 +153,7 @@ impl RunningConfiguration {
     }
 
     /// The object that clients of the Python program read. What we have no key for stands at that program's default.
-    fn compatible(&self, config: &Config) -> Json {
+    fn compatible(&self, config: &Config, appearance: &Appearance) -> Json {
         let variable = api_key_variable(config);
         let key_present = !variable.is_empty() && std::env::var_os(&variable).is_some();
         let database = database_path(config, &self.home);
@@ -165,7 +168,8 @@ impl RunningConfiguration {
                 "temperature": 0.7, "max_tokens": 1024, "api_key_present": key_present,
             },
             "persona": {
-                "display_name": config.persona.display_name, "voice_enabled": false, "voice_id": null,
+                "display_name": config.persona.display_name, "voice_enabled": appearance.voice_enabled,
+                "voice_id": appearance.voice_id,
             },
             "memory": {
                 "retrieve_k": config.recall.k, "relational_bonus_weight": config.recall.weight_relational,

@@ -101,6 +101,8 @@ pub enum Event {
         updated_fields: Vec<String>,
         /// Keys that wait for a restart.
         restart_required: Vec<String>,
+        /// Whether a person wants to hear the persona.
+        voice_enabled: bool,
     },
     /// Something was remembered.
     Formed(Formed),
@@ -203,10 +205,10 @@ impl Event {
                 }
                 ("chat.session.boundary", data)
             }
-            Self::SettingsUpdated { updated_fields, restart_required } => (
+            Self::SettingsUpdated { updated_fields, restart_required, voice_enabled } => (
                 "chat.settings.updated",
                 json!({"updated_fields": updated_fields, "restart_required": restart_required,
-                    "voice_enabled": false}),
+                    "voice_enabled": voice_enabled}),
             ),
             Self::WorkPaused { reason, resumes_at } => (
                 "work.failed",

@@ -359,9 +359,17 @@ impl Runtime {
     }
 
     /// Tells this user's watchers, and those who see everything, that keys of the configuration have new values.
-    pub fn tell_settings(&self, user: UserId, updated_fields: Vec<String>, restart_required: Vec<String>) {
+    pub async fn tell_settings(
+        &self,
+        user: UserId,
+        updated_fields: Vec<String>,
+        restart_required: Vec<String>,
+    ) {
         let scope = self.scope(None, user);
-        self.life.tell(&scope, Event::SettingsUpdated { updated_fields, restart_required });
+        // What is told must not depend on whether the switch can be read.
+        let appearance = self.store().appearance(&scope.persona).await.unwrap_or_default();
+        let voice_enabled = appearance.voice_enabled;
+        self.life.tell(&scope, Event::SettingsUpdated { updated_fields, restart_required, voice_enabled });
     }
 
     /// What is counted.

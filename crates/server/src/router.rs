@@ -62,22 +62,8 @@ fn api() -> Vec<(&'static str, MethodRouter<App>)> {
         ("/api/admin/tokens/{name}", delete(tokens::revoke)),
         ("/api/admin/audit", get(acts::list)),
         ("/metrics", get(metrics::metrics)),
-        ("/api/admin/persona", get(persona::show).post(persona::edit)),
-        ("/api/admin/persona/onboarding", post(persona::onboard)),
-        ("/api/admin/persona/style", post(style::edit)),
-        ("/api/admin/persona/facts", patch(facts::edit)),
-        (avatar::PATH, get(avatar::show).post(avatar::upload).delete(avatar::remove)),
-        ("/api/admin/persona/voice-toggle", post(voice::toggle)),
-        ("/api/admin/persona/extract-from-input", post(draft::extract)),
-        ("/api/admin/persona/bootstrap-from-material", post(draft::bootstrap)),
-        ("/api/admin/personas", get(personas::list).post(personas::create)),
-        ("/api/admin/users", get(users::list).post(users::create)),
-        ("/api/admin/users/{id}", get(users::show).patch(users::edit)),
-        ("/api/admin/users/{id}/identities", get(users::identities).post(users::bind).delete(users::unbind)),
-        ("/api/admin/channels", get(channels::list).patch(channels::change)),
         ("/api/admin/work/failed", get(work::failed)),
         ("/api/admin/memory/search", get(search::search)),
-        ("/api/admin/users/timezone", post(persona::set_timezone)),
         ("/api/admin/memory/recall", post(recall::recall)),
         ("/api/admin/memory/events", get(nodes::events)),
         ("/api/admin/memory/thoughts", get(nodes::thoughts)),
@@ -124,9 +110,29 @@ fn api() -> Vec<(&'static str, MethodRouter<App>)> {
     ]
 }
 
+/// Those of personas and users.
+fn people() -> Vec<(&'static str, MethodRouter<App>)> {
+    vec![
+        ("/api/admin/persona", get(persona::show).post(persona::edit)),
+        ("/api/admin/persona/onboarding", post(persona::onboard)),
+        ("/api/admin/persona/style", post(style::edit)),
+        ("/api/admin/persona/facts", patch(facts::edit)),
+        (avatar::PATH, get(avatar::show).post(avatar::upload).delete(avatar::remove)),
+        ("/api/admin/persona/voice-toggle", post(voice::toggle)),
+        ("/api/admin/persona/extract-from-input", post(draft::extract)),
+        ("/api/admin/persona/bootstrap-from-material", post(draft::bootstrap)),
+        ("/api/admin/personas", get(personas::list).post(personas::create)),
+        ("/api/admin/users", get(users::list).post(users::create)),
+        ("/api/admin/users/{id}", get(users::show).patch(users::edit)),
+        ("/api/admin/users/{id}/identities", get(users::identities).post(users::bind).delete(users::unbind)),
+        ("/api/admin/channels", get(channels::list).patch(channels::change)),
+        ("/api/admin/users/timezone", post(persona::set_timezone)),
+    ]
+}
+
 /// Every path that needs a token.
 pub fn api_paths() -> Vec<&'static str> {
-    api().into_iter().chain(not_built::routes()).map(|(path, _)| path).collect()
+    api().into_iter().chain(people()).chain(not_built::routes()).map(|(path, _)| path).collect()
 }
 
 /// The whole server without its socket. Cancels `shutdown` when it is asked to stop the program.
@@ -137,7 +143,7 @@ pub fn router(parts: ServerParts, shutdown: CancellationToken) -> Router {
         .route("/ready", get(daemon::ready))
         .route("/api/openapi.json", get(document::json))
         .route("/login", get(login::log_in).head(login::look));
-    for (path, method) in api().into_iter().chain(not_built::routes()) {
+    for (path, method) in api().into_iter().chain(people()).chain(not_built::routes()) {
         router = router.route(path, method);
     }
     // The last layer is the first that a request meets.

@@ -4,7 +4,7 @@ use axum::Json;
 use axum::extract::State;
 use jiff::Timestamp;
 use memory::Scope;
-use memory::identifiers::{NodeId, RejectedId, SessionId};
+use memory::identifiers::{NodeId, RejectedId, SessionId, TurnId};
 use memory::nodes::{EventTime, Evidence, Node, NodeKind, RejectedMemory, RelationalTag, Subject};
 use memory::ports::Store;
 use schemars::JsonSchema;
@@ -56,7 +56,7 @@ pub(crate) struct Item {
     emotion_tags: Vec<String>,
     relational_tags: Vec<RelationalTag>,
     source_session_id: Option<SessionId>,
-    source_turn_id: Option<String>,
+    source_turn_id: Option<TurnId>,
     imported_from: Option<String>,
     source_deleted: bool,
     created_at: Timestamp,
@@ -168,6 +168,11 @@ pub(super) async fn item(store: &dyn Store, node: Node) -> Result<Item, Problem>
         Some(found) => (found.evidence, found.filling),
         None => (Vec::new(), Vec::new()),
     };
+    // The turn of the first words that it rests on.
+    let source_turn_id = match evidence.first() {
+        Some(first) => store.message(first.message_id).await?.and_then(|message| message.turn_id),
+        None => None,
+    };
     let source = (node.kind == NodeKind::Thought)
         .then(|| if node.source_session_id.is_none() { "slow_tick" } else { "reflection" });
     Ok(Item {
@@ -178,7 +183,7 @@ pub(super) async fn item(store: &dyn Store, node: Node) -> Result<Item, Problem>
         emotion_tags: node.emotion_tags,
         relational_tags: node.relational_tags,
         source_session_id: node.source_session_id,
-        source_turn_id: None,
+        source_turn_id,
         imported_from: None,
         source_deleted: false,
         created_at: node.created_at,

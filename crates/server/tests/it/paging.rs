@@ -79,7 +79,7 @@ async fn write(home: &Home, ids: &SequentialIds, count: usize) {
         .collect();
     let entities = nodes.iter().map(|_| {
         let id = EntityId(ids.next(start()));
-        NewEntity::settled(id, &format!("Soot {id}"), EntityKind::Pet)
+        NewEntity::settled(id, format!("Soot {id}"), EntityKind::Pet)
     });
     let entities: Vec<NewEntity> = entities.collect();
     extracted(home, session, |commit| {
