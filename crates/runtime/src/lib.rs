@@ -21,6 +21,7 @@ mod entities;
 mod forget;
 mod ledger;
 mod corrections;
+mod questions;
 mod model;
 mod versions;
 mod metrics;

@@ -14,12 +14,12 @@ use memory::consolidate::ConsolidateSettings;
 use memory::identifiers::{SessionId, TurnId};
 use memory::ledger::Receipt;
 use memory::messages::Turn;
-use memory::ports::{Captured, Clock, Embedder, Ids, MindError, PersonaRecord, Store, StoreError};
+use memory::ports::{Captured, Clock, Embedder, Ids, PersonaRecord, Store, StoreError};
 use memory::recall::{Found, RecallRequest, RecallSettings, Recalled, Search, SpeakerNames, recall, search};
 use memory::sessions::{CloseTrigger, Session, SessionPolicy};
 use memory::vector_index::VectorIndex;
 use memory::{PersonaId, Scope, UserId};
-use mind::{LanguageMind, PersonaDraft, PersonaDraftInput};
+use mind::LanguageMind;
 use tokio::sync::{Notify, mpsc};
 use tokio_util::sync::CancellationToken;
 use tokio_util::task::TaskTracker;
@@ -254,19 +254,6 @@ impl Runtime {
         let zone = self.life.zone_of(&scope.user).await?;
         let now = now.unwrap_or_else(|| self.life.clock().now());
         self.life.recall(RecallRequest { scope, text, now, zone, window: Vec::new() }).await
-    }
-
-    /// The memories that hold or mean a text, for a person who looks for them.
-    pub async fn search(&self, asked: &Search) -> Result<Vec<Found>, StoreError> {
-        let life = &self.life;
-        let meanwhile = life.changeover.serving(&asked.scope);
-        let embedder = meanwhile.as_deref().or(life.embedder());
-        search(life.store(), life.index(), embedder, asked).await
-    }
-
-    /// A first draft of a persona. Nothing is stored.
-    pub async fn draft_persona(&self, input: &PersonaDraftInput) -> Result<PersonaDraft, MindError> {
-        self.mind().draft_persona(input).await
     }
 
     /// The memory of the configured persona and this user.

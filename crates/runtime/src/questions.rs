@@ -1,0 +1,22 @@
+//! What a person asks beside talking: for a memory by its words, for a first draft of a persona.
+
+use memory::ports::{MindError, StoreError};
+use memory::recall::{Found, Search, search};
+use mind::{PersonaDraft, PersonaDraftInput};
+
+use crate::life::Runtime;
+
+impl Runtime {
+    /// The memories that hold or mean a text, for a person who looks for them.
+    pub async fn search(&self, asked: &Search) -> Result<Vec<Found>, StoreError> {
+        let life = &self.life;
+        let meanwhile = life.changeover.serving(&asked.scope);
+        let embedder = meanwhile.as_deref().or(life.embedder());
+        search(life.store(), life.index(), embedder, asked).await
+    }
+
+    /// A first draft of a persona. Nothing is stored.
+    pub async fn draft_persona(&self, input: &PersonaDraftInput) -> Result<PersonaDraft, MindError> {
+        self.mind().draft_persona(input).await
+    }
+}
