@@ -15,7 +15,7 @@ use memory::identifiers::{SessionId, TurnId};
 use memory::ledger::Receipt;
 use memory::messages::Turn;
 use memory::ports::{Captured, Clock, Embedder, Ids, PersonaRecord, Store, StoreError};
-use memory::recall::{Found, RecallRequest, RecallSettings, Recalled, Search, SpeakerNames, recall, search};
+use memory::recall::{RecallRequest, RecallSettings, Recalled, SpeakerNames, recall};
 use memory::sessions::{CloseTrigger, Session, SessionPolicy};
 use memory::vector_index::VectorIndex;
 use memory::{PersonaId, Scope, UserId};
