@@ -55,11 +55,13 @@ async def read_on(reader):
 async def hear(reader, waiting):
     """Tells those who wait of the ends of their turns."""
     while line := await reader.readline():
-        if line.startswith(b"data: ") and b'"in_reply_to_turn_id"' in line or b'"retryable"' in line:
+        if line.startswith(b"data: ") and (b'"in_reply_to_turn_id"' in line or b'"retryable"' in line):
             data = json.loads(line[6:])
             turn = data.get("in_reply_to_turn_id") or data.get("turn_id")
-            if turn in waiting:
-                waiting[turn].set_result((time.monotonic(), data.get("content", "")))
+            # The end of a turn may be heard before the answer to its line is read.
+            future = waiting.setdefault(turn, asyncio.get_running_loop().create_future())
+            if not future.done():
+                future.set_result((time.monotonic(), data.get("content", "")))
 
 
 async def talk(address, user, turns, waiting, overheads):
