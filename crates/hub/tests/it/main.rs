@@ -1,0 +1,1 @@
+//! The hub against its real storage.
