@@ -14,6 +14,7 @@ pub mod documents;
 pub mod port;
 pub mod error;
 pub mod door;
+pub mod graph;
 mod hub;
 
 pub use documents::{Document, Version};

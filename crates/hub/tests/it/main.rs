@@ -1,1 +1,3 @@
 //! The hub against its real storage.
+
+mod graph;

@@ -161,6 +161,7 @@ fn forget(unit: &mut UnitOfWork<'_>, act: &Forgetting) -> Result<Forgotten, Fail
     remove::remove_rows(unit, &going, at, &mut taken)?;
     remove::rewrite(unit, &going, &mut taken)?;
     remove::remove_names(connection, going.scope, &names, at, &mut taken)?;
+    remains::clear_graph(connection, &going, at, &mut taken)?;
     remains::clear_turns(connection, &going, &mut taken)?;
     for turn in &taken.turns {
         remove::bury(connection, "turn", turn.0.into_bytes(), at)?;
