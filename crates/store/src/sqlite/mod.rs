@@ -31,6 +31,7 @@ mod message_edits;
 mod access;
 mod timeline;
 mod forget;
+mod hub;
 mod scopes;
 mod rows;
 mod check;
