@@ -11,11 +11,21 @@
 pub mod names;
 pub mod version_vector;
 pub mod documents;
+pub mod versions;
+pub mod sections;
+pub mod daily;
 pub mod port;
 pub mod error;
 pub mod door;
 pub mod graph;
 mod hub;
+mod writing;
+mod identity;
+mod memories;
+mod snapshots;
+mod conflicts;
+pub mod mirror;
+mod sync;
 
 pub use documents::{Document, Version};
 pub use error::HubError;

@@ -461,6 +461,33 @@ impl MemoryName {
         }
     }
 
+    /// The roll-ups that hold it, the nearest first; none for a year or a significant memory.
+    pub fn roll_ups_above(&self) -> Vec<Self> {
+        let week = match self {
+            Self::Daily(day, _) => match MemoryDate::week_of(*day) {
+                MemoryDate::Week(week) => Some(week),
+                _ => None,
+            },
+            Self::RollUp(_, MemoryDate::Week(week)) => Some(*week),
+            _ => None,
+        };
+        let month = match (self, week) {
+            (_, Some(week)) => Some(MemoryDate::month_of_week(week)),
+            (Self::RollUp(Granularity::Monthly, month), None) => Some(*month),
+            _ => None,
+        };
+        let year = month.map(|month| MemoryDate::Year(month.first_day().first_of_year()));
+        [
+            (Granularity::Weekly, week.map(MemoryDate::Week)),
+            (Granularity::Monthly, month),
+            (Granularity::Yearly, year),
+        ]
+        .into_iter()
+        .filter(|(granularity, _)| *granularity > self.granularity())
+        .filter_map(|(granularity, date)| Some(Self::RollUp(granularity, date?)))
+        .collect()
+    }
+
     /// The id on the wire: granularity and stem, unique within a persona and user.
     pub fn id(&self) -> String {
         format!("{}-{}", self.granularity().word(), self.stem())

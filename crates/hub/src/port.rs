@@ -191,10 +191,14 @@ pub trait HubStore: Send + Sync {
     ) -> Result<Vec<Version>, StoreError>;
     /// Writes all of it, if the hub still stands where it was read. A document that is a core block is written as one.
     async fn commit_hub(&self, scope: &Scope, commit: HubCommit) -> Result<HubCommitOutcome, StoreError>;
+    /// Sets how a prompt calls a document, which need not be there.
+    async fn set_label(&self, scope: &Scope, name: &DocumentName, label: &str) -> Result<(), StoreError>;
+    /// All labels that were set, by kind and stem.
+    async fn labels(&self, scope: &Scope) -> Result<Vec<(DocumentName, String)>, StoreError>;
     /// Conflicts, newest first; only open ones, or all.
     async fn conflicts(&self, scope: &Scope, only_open: bool) -> Result<Vec<Conflict>, StoreError>;
     /// Instances that have spoken with the hub, by id.
-    async fn instances(&self, persona: &PersonaId) -> Result<Vec<Instance>, StoreError>;
+    async fn instances(&self, scope: &Scope) -> Result<Vec<Instance>, StoreError>;
     /// Snapshots, newest first.
     async fn snapshots(&self, scope: &Scope) -> Result<Vec<Snapshot>, StoreError>;
     /// Takes snapshots away that are older than that; says how many.
@@ -215,7 +219,8 @@ pub trait HubStore: Send + Sync {
     ) -> Result<(), StoreError>;
     /// Takes the vectors of all memories of the scope away; says of how many memories.
     async fn purge_chunks(&self, scope: &Scope) -> Result<u64, StoreError>;
-    /// Names of the instance that this hub is: what changes made by the memory itself are written by.
+    /// Says which instance this hub is: it is the author of changes that the memory itself makes. Core blocks that are
+    /// no documents yet become some.
     async fn set_own_instance(&self, instance: &InstanceId) -> Result<(), StoreError>;
     /// Scopes that have documents.
     async fn hub_scopes(&self) -> Result<Vec<Scope>, StoreError>;
@@ -226,6 +231,8 @@ pub trait HubStore: Send + Sync {
         start: Timestamp,
         end: Timestamp,
     ) -> Result<bool, StoreError>;
+    /// Whether any change of this instance was ever seen.
+    async fn knows_instance(&self, persona: &PersonaId, instance: &InstanceId) -> Result<bool, StoreError>;
 }
 
 /// Which memories are linked to the entities that a query names (the graph's part of the score).

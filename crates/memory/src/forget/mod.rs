@@ -127,6 +127,7 @@ pub struct Taken {
 
 /// Parts of rows that are kept, and rows that have no id of their own.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(default)]
 pub struct Counts {
     /// Quotes that nodes rested on.
     pub quotes: u64,
@@ -146,6 +147,8 @@ pub struct Counts {
     pub receipts: u64,
     /// Vectors.
     pub vectors: u64,
+    /// Documents of the hub: diaries that lost lines, roll-ups and memories that are gone.
+    pub documents: u64,
 }
 
 impl Taken {

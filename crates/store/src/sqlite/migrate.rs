@@ -46,6 +46,7 @@ pub(super) const MIGRATIONS: &[Migration] = &[
         name: "readability_by_number",
         sql: include_str!("../../migrations/sqlite/0007_readability_by_number.sql"),
     },
+    Migration { number: 10, name: "hub", sql: include_str!("../../migrations/sqlite/0010_hub.sql") },
     Migration { number: 11, name: "graph", sql: include_str!("../../migrations/sqlite/0011_graph.sql") },
 ];
 

@@ -32,6 +32,7 @@ mod access;
 mod timeline;
 mod forget;
 mod graph;
+mod hub;
 mod scopes;
 mod rows;
 mod check;
