@@ -128,8 +128,7 @@ impl Act<'_> {
         self.commit.documents.extend(stale);
         let store = &self.hub.inner().parts.store;
         let scope = &self.caller.scope;
-        let names: Vec<DocumentName> =
-            self.commit.documents.iter().map(|write| write.name.clone()).collect();
+        let names: Vec<DocumentName> = self.commit.documents.iter().map(|write| write.name.clone()).collect();
         match store.commit_hub(scope, self.commit).await? {
             HubCommitOutcome::Changed => Ok(false),
             HubCommitOutcome::Done(_) => {

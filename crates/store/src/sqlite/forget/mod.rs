@@ -25,9 +25,9 @@ use memory::ports::{ForgetStore, StoreError};
 use memory::{PersonaId, Scope};
 
 use super::failure::Failure;
+use super::hub::{self, HubForgetting};
 use super::rows::microseconds;
 use super::writer::UnitOfWork;
-use super::hub::{self, HubForgetting};
 use super::{SqliteStore, blocking, personas, scopes};
 use going::{Going, Key, column, uuid};
 

@@ -45,17 +45,9 @@ pub(super) fn list(
 fn chunk(row: &Row<'_>) -> Result<Chunk> {
     let vector: Option<Vec<u8>> = row.get(9)?;
     let readability: Option<f32> = row.get(8)?;
-    let embedding = vector.map(|bytes| Embedding {
-        vector: from_bytes(&bytes),
-        readability: readability.unwrap_or(0.0),
-    });
-    Ok(Chunk {
-        index: row.get(4)?,
-        start: row.get(5)?,
-        end: row.get(6)?,
-        terms: row.get(7)?,
-        embedding,
-    })
+    let embedding =
+        vector.map(|bytes| Embedding { vector: from_bytes(&bytes), readability: readability.unwrap_or(0.0) });
+    Ok(Chunk { index: row.get(4)?, start: row.get(5)?, end: row.get(6)?, terms: row.get(7)?, embedding })
 }
 
 pub(super) fn put(

@@ -22,7 +22,9 @@ pub(super) fn commit(
     }
     for line in &commit.lines {
         let is_there: bool = connection
-            .prepare_cached("SELECT EXISTS (SELECT 1 FROM concept_nodes WHERE id = ?1 AND deleted_at IS NULL)")?
+            .prepare_cached(
+                "SELECT EXISTS (SELECT 1 FROM concept_nodes WHERE id = ?1 AND deleted_at IS NULL)",
+            )?
             .query_row([line.node.0.into_bytes()], |row| row.get(0))?;
         // Forgotten since it was read.
         if !is_there {

@@ -13,10 +13,9 @@ use super::documents::{self, version, version_columns};
 /// Opens a conflict between two stored versions, unless the two already have an open one.
 pub(super) fn open(connection: &Connection, scope: &Scope, conflict: &Conflict) -> Result<()> {
     let Some(document) = documents::number(connection, scope, &conflict.name)? else { return Ok(()) };
-    let (Some(kept), Some(shown)) = (
-        number_of(connection, document, &conflict.kept)?,
-        number_of(connection, document, &conflict.shown)?,
-    ) else {
+    let (Some(kept), Some(shown)) =
+        (number_of(connection, document, &conflict.kept)?, number_of(connection, document, &conflict.shown)?)
+    else {
         return Ok(());
     };
     connection
@@ -71,10 +70,9 @@ pub(super) fn list(connection: &Connection, scope: &Scope, only_open: bool) -> R
         let name = DocumentName::parse(row.get_ref(4)?.as_str()?, row.get_ref(5)?.as_str()?)
             .map_err(|error| rows::unreadable(5, error))?;
         let document: i64 = row.get(6)?;
-        let (Some(kept), Some(shown)) = (
-            stored(connection, document, row.get(7)?)?,
-            stored(connection, document, row.get(8)?)?,
-        ) else {
+        let (Some(kept), Some(shown)) =
+            (stored(connection, document, row.get(7)?)?, stored(connection, document, row.get(8)?)?)
+        else {
             continue;
         };
         found.push(Conflict {

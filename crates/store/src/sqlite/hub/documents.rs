@@ -62,11 +62,7 @@ pub(super) fn one(connection: &Connection, scope: &Scope, name: &DocumentName) -
     Ok((!document.heads.is_empty()).then_some(document))
 }
 
-pub(super) fn list(
-    connection: &Connection,
-    scope: &Scope,
-    filter: &DocumentFilter,
-) -> Result<Vec<Document>> {
+pub(super) fn list(connection: &Connection, scope: &Scope, filter: &DocumentFilter) -> Result<Vec<Document>> {
     let labels: HashMap<DocumentName, String> = labels(connection, scope)?.into_iter().collect();
     let mut statement = connection.prepare_cached(concat!(
         "SELECT d.kind, d.stem, d.stale, d.revision, d.created_at, d.number, ",
@@ -75,8 +71,7 @@ pub(super) fn list(
           WHERE d.persona_id = ?1 AND (d.user_id IS NULL OR d.user_id = ?2) AND d.revision > ?3
           ORDER BY d.kind, d.stem, d.number, v.state DESC, v.number"
     ))?;
-    let mut rows =
-        statement.query(params![scope.persona.as_str(), scope.user.as_str(), filter.after])?;
+    let mut rows = statement.query(params![scope.persona.as_str(), scope.user.as_str(), filter.after])?;
     let wanted = |kind: &str| {
         filter.categories.iter().any(|category| category.word() == kind)
             || filter.granularities.iter().any(|granularity| granularity.word() == kind)

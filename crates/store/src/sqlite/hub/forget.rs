@@ -135,9 +135,8 @@ fn lines_of(
 }
 
 fn holds(connection: &Connection, document: i64, act: &HubForgetting<'_>) -> Result<bool> {
-    let mut statement = connection.prepare_cached(
-        "SELECT content FROM hub_versions WHERE document = ?1 AND content IS NOT NULL",
-    )?;
+    let mut statement = connection
+        .prepare_cached("SELECT content FROM hub_versions WHERE document = ?1 AND content IS NOT NULL")?;
     let mut rows = statement.query([document])?;
     while let Some(row) = rows.next()? {
         if act.is_in(row.get_ref(0)?.as_str()?) {
@@ -177,9 +176,7 @@ fn take_lines(
         }
         if left != content {
             connection
-                .prepare_cached(
-                    "UPDATE hub_versions SET content = ?3 WHERE document = ?1 AND number = ?2",
-                )?
+                .prepare_cached("UPDATE hub_versions SET content = ?3 WHERE document = ?1 AND number = ?2")?
                 .execute(params![document, number, left])?;
         }
     }
