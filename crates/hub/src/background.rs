@@ -49,9 +49,10 @@ impl Hub {
 
     /// Works until it is dropped. What fails is logged and tried again.
     pub async fn work(&self, hours: WorkingHours) {
+        let mut last_read = self.now();
         let mut next_roll_up = if hours.catch_up { self.now() } else { self.next(hours.rollup_at).await };
         loop {
-            if let Err(error) = self.work_once(&mut next_roll_up, hours.rollup_at).await {
+            if let Err(error) = self.work_once(&mut next_roll_up, &mut last_read, hours.rollup_at).await {
                 tracing::warn!(%error, "the hub's work is tried again");
             }
             let retry =
@@ -70,9 +71,18 @@ impl Hub {
         self.inner().written.notify_one();
     }
 
-    async fn work_once(&self, next_roll_up: &mut Timestamp, rollup_at: Time) -> Result<(), HubError> {
+    async fn work_once(
+        &self,
+        next_roll_up: &mut Timestamp,
+        last_read: &mut Timestamp,
+        rollup_at: Time,
+    ) -> Result<(), HubError> {
         self.write_diary().await?;
-        self.read_tree().await?;
+        let since = self.now().duration_since(*last_read);
+        if Duration::try_from(since).is_ok_and(|since| since >= READ_EVERY) {
+            self.read_tree().await?;
+            *last_read = self.now();
+        }
         for scope in self.inner().parts.store.hub_scopes().await? {
             while self.embed_some(&scope).await? > 0 {}
         }

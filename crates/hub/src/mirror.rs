@@ -178,6 +178,7 @@ impl Hub {
                         None => heads.clone(),
                     };
                     let mut version = act.successor(&base, Some(file.content.to_owned()));
+                    version.vector = act.by_hand(&base);
                     version.edited_by = FILE_EDITOR.to_owned();
                     version.by_person = true;
                     if let Some(shown) =
