@@ -27,7 +27,8 @@ impl Hub {
         loop {
             let open = self.inner().parts.store.conflicts(&caller.scope, true).await?;
             let Some(conflict) = open.iter().find(|open| open.id.to_string() == input.conflict_id) else {
-                let message = format!("there is no open conflict {}; `conflict_list` names them", input.conflict_id);
+                let message =
+                    format!("there is no open conflict {}; `conflict_list` names them", input.conflict_id);
                 return Ok(Outcome::failed(message));
             };
             let Some(document) = self.document(&caller.scope, &conflict.name).await? else {
@@ -41,7 +42,9 @@ impl Hub {
                 Resolution::Merge => match &input.content {
                     Some(content) => (Some(content.clone()), "merged"),
                     None => {
-                        return Err(HubError::Invalid("`merge` needs the merged text in `content`".to_owned()));
+                        return Err(HubError::Invalid(
+                            "`merge` needs the merged text in `content`".to_owned(),
+                        ));
                     }
                 },
             };
@@ -49,11 +52,10 @@ impl Hub {
             act.check(&conflict.name, content.as_deref())?;
             let others = open.iter().filter(|other| other.name == conflict.name && other.id != conflict.id);
             let waiting: Vec<&Version> = others.map(|other| &other.kept).collect();
-            let (still, seen): (Vec<Version>, Vec<Version>) =
-                document.heads.into_iter().partition(|head| {
-                    head.number != conflict.kept.number
-                        && waiting.iter().any(|waiting| waiting.number == head.number)
-                });
+            let (still, seen): (Vec<Version>, Vec<Version>) = document.heads.into_iter().partition(|head| {
+                head.number != conflict.kept.number
+                    && waiting.iter().any(|waiting| waiting.number == head.number)
+            });
             let mut seen = seen;
             seen.push(conflict.kept.clone());
             let mut heads = vec![act.successor(&seen, content)];

@@ -62,7 +62,8 @@ fn is_title(line: &str) -> bool {
 }
 
 fn tags(text: &str, opening: &str) -> BTreeSet<String> {
-    let inside = text.split(opening).skip(1).filter_map(|rest| rest.split_once(']').map(|(inside, _)| inside));
+    let inside =
+        text.split(opening).skip(1).filter_map(|rest| rest.split_once(']').map(|(inside, _)| inside));
     inside.flat_map(|ids| ids.split(',')).map(|id| id.trim().to_owned()).filter(|id| !id.is_empty()).collect()
 }
 
@@ -88,9 +89,10 @@ impl Said {
     }
 
     fn is_same(&self, other: &Self) -> bool {
-        let meet =
-            |one: &BTreeSet<String>, two: &BTreeSet<String>| one == two || !one.is_disjoint(two);
-        self.words == other.words && meet(&self.chats, &other.chats) && meet(&self.instances, &other.instances)
+        let meet = |one: &BTreeSet<String>, two: &BTreeSet<String>| one == two || !one.is_disjoint(two);
+        self.words == other.words
+            && meet(&self.chats, &other.chats)
+            && meet(&self.instances, &other.instances)
     }
 }
 

@@ -9,12 +9,12 @@ use memory::Scope;
 use memory::ports::{Clock, Embedder, Ids};
 use tokio::sync::{Mutex, Notify};
 
-use crate::door::Outcome;
 use crate::door::archive::{EntityExport, EntityImport, EntityImported};
-use crate::door::memories::{Consolidations, MemoryConsolidate};
 use crate::error::HubError;
 use crate::names::InstanceId;
 use crate::port::{HubStore, MemoryLinks, Summariser};
+use crate::rollup::Failures;
+use crate::search::SearchIndexes;
 
 /// Who asks, and for whose memory.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -75,12 +75,23 @@ pub(crate) struct Inner {
     /// Something was written: there may be pieces to embed, or roll-ups to write.
     pub(crate) written: Notify,
     pub(crate) links: OnceLock<Arc<dyn MemoryLinks>>,
+    pub(crate) indexes: SearchIndexes,
+    pub(crate) failures: Failures,
 }
 
 impl Hub {
     /// Puts the parts together.
     pub fn new(parts: HubParts) -> Self {
-        Self { inner: Arc::new(Inner { parts, writing: Mutex::new(()), written: Notify::new(), links: OnceLock::new() }) }
+        Self {
+            inner: Arc::new(Inner {
+                parts,
+                writing: Mutex::new(()),
+                written: Notify::new(),
+                links: OnceLock::new(),
+                indexes: SearchIndexes::default(),
+                failures: Failures::default(),
+            }),
+        }
     }
 
     /// Lets the graph tell which memories are linked to what a query names. The first call counts.
@@ -100,16 +111,6 @@ impl Hub {
 }
 
 impl Hub {
-    /// Writes roll-ups now.
-    pub async fn memory_consolidate(
-        &self,
-        caller: &Caller,
-        input: MemoryConsolidate,
-    ) -> Result<Consolidations, HubError> {
-        drop(input);
-        pending(caller)
-    }
-
     /// The whole hub in one archive.
     pub async fn entity_export(&self, caller: &Caller) -> Result<EntityExport, HubError> {
         pending(caller)

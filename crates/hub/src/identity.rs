@@ -213,11 +213,11 @@ impl Hub {
         for (name, label) in self.inner().parts.store.labels(&caller.scope).await? {
             meta.insert(name.to_string(), label);
         }
-        let of_category =
-            |key: &str| input.category.is_none_or(|category| key.starts_with(&format!("{}/", category.word())));
-        let of_file = |key: &str| {
-            input.filename.as_ref().is_none_or(|filename| key.ends_with(&format!("/{filename}")))
+        let of_category = |key: &str| {
+            input.category.is_none_or(|category| key.starts_with(&format!("{}/", category.word())))
         };
+        let of_file =
+            |key: &str| input.filename.as_ref().is_none_or(|filename| key.ends_with(&format!("/{filename}")));
         meta.retain(|key, _| of_category(key) && of_file(key));
         Ok(Meta { success: true, meta })
     }
@@ -233,6 +233,12 @@ impl Hub {
         self.mirror_document(&caller.scope, &name).await;
         Ok(Outcome::done(format!("a prompt calls {name} `{}`", input.prompt_label.trim())))
     }
+}
+
+/// The label and the text of a document that says something.
+pub(crate) fn labelled(document: &Document) -> Option<(String, String)> {
+    let content = document.content()?.trim();
+    (!content.is_empty()).then(|| (label_of(document), content.to_owned()))
 }
 
 fn missing(name: &DocumentName) -> String {

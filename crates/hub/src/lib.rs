@@ -26,7 +26,12 @@ mod snapshots;
 mod conflicts;
 pub mod mirror;
 mod sync;
+mod search;
+mod diary;
+pub mod rollup;
+mod background;
 
+pub use background::WorkingHours;
 pub use documents::{Document, Version};
 pub use error::HubError;
 pub use hub::{Caller, Hub, HubParts, HubSettings};

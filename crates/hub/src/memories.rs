@@ -20,7 +20,11 @@ const PREVIEW_LENGTH: usize = 100;
 impl Hub {
     /// Writes a memory. A daily is merged with what is there; another takes the place of what is there, which stays as a
     /// version.
-    pub async fn memory_create(&self, caller: &Caller, input: MemoryCreate) -> Result<MemoryWritten, HubError> {
+    pub async fn memory_create(
+        &self,
+        caller: &Caller,
+        input: MemoryCreate,
+    ) -> Result<MemoryWritten, HubError> {
         let slug = match (input.granularity, input.slug) {
             (Granularity::Significant, None) => Some(slug_of(&input.content)?),
             (_, slug) => slug,
@@ -61,7 +65,11 @@ impl Hub {
     }
 
     /// Corrects a memory; it must be there. Whose it is and what it is called stay.
-    pub async fn memory_update(&self, caller: &Caller, input: MemoryUpdate) -> Result<MemoryWritten, HubError> {
+    pub async fn memory_update(
+        &self,
+        caller: &Caller,
+        input: MemoryUpdate,
+    ) -> Result<MemoryWritten, HubError> {
         let wanted = MemoryRef {
             granularity: input.granularity,
             date: input.date,
@@ -148,15 +156,12 @@ impl Hub {
     /// The memory that a reference means; where it leaves out slug or instance, the only one of that date.
     async fn named(&self, scope: &Scope, wanted: &MemoryRef) -> Result<Result<Document, String>, HubError> {
         if !wanted.date.fits(wanted.granularity) {
-            let what = format!("`{}` can't be the date of a {} memory", wanted.date, wanted.granularity.word());
+            let what =
+                format!("`{}` can't be the date of a {} memory", wanted.date, wanted.granularity.word());
             return Err(HubError::Invalid(what));
         }
-        let exact = MemoryName::new(
-            wanted.granularity,
-            wanted.date,
-            wanted.instance_id.clone(),
-            wanted.slug.clone(),
-        );
+        let exact =
+            MemoryName::new(wanted.granularity, wanted.date, wanted.instance_id.clone(), wanted.slug.clone());
         let not_found = || format!("no {} memory of {}", wanted.granularity.word(), wanted.date);
         if let Ok(name) = exact {
             let document = self.document(scope, &name.into()).await?;
@@ -250,5 +255,6 @@ fn slug_of(content: &str) -> Result<Slug, HubError> {
         }
         slug.push_str(&word.to_lowercase());
     }
-    slug.parse().map_err(|_| HubError::Invalid("a significant memory needs a `slug`; nothing was written".to_owned()))
+    slug.parse()
+        .map_err(|_| HubError::Invalid("a significant memory needs a `slug`; nothing was written".to_owned()))
 }

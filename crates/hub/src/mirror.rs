@@ -68,7 +68,9 @@ impl Hub {
         let document = self.document(scope, name).await?;
         let text = document.as_ref().and_then(file_text);
         blocking(move || match text {
-            _ if !taken && files::read(&path)?.is_some_and(|file| MirroredText::parse(&file).is_edited()) => Ok(false),
+            _ if !taken && files::read(&path)?.is_some_and(|file| MirroredText::parse(&file).is_edited()) => {
+                Ok(false)
+            }
             Some(text) => files::write(&path, &text),
             None => files::remove(&path),
         })
@@ -80,8 +82,7 @@ impl Hub {
         if self.settings().mirror.is_none() {
             return Ok(Reconciled::default());
         }
-        let mut scopes: BTreeSet<Scope> =
-            self.inner().parts.store.hub_scopes().await?.into_iter().collect();
+        let mut scopes: BTreeSet<Scope> = self.inner().parts.store.hub_scopes().await?.into_iter().collect();
         scopes.insert(self.settings().default_scope.clone());
         let mut all = Reconciled::default();
         for scope in scopes {
@@ -128,7 +129,8 @@ impl Hub {
             "yearly" => "2000",
             _ => "x",
         };
-        let kinds = Category::ALL.map(Category::word).into_iter().chain(Granularity::ALL.map(Granularity::word));
+        let kinds =
+            Category::ALL.map(Category::word).into_iter().chain(Granularity::ALL.map(Granularity::word));
         for kind in kinds {
             let name = DocumentName::parse(kind, sample(kind)).ok();
             let path = name.and_then(|name| self.path_of(scope, &name));
@@ -176,9 +178,12 @@ impl Hub {
                         None => heads.clone(),
                     };
                     let mut version = act.successor(&base, Some(file.content.to_owned()));
+                    version.vector = act.by_hand(&base);
                     version.edited_by = FILE_EDITOR.to_owned();
                     version.by_person = true;
-                    if let Some(shown) = heads.first().filter(|_| core_block_of(name, &caller.scope).is_none()) {
+                    if let Some(shown) =
+                        heads.first().filter(|_| core_block_of(name, &caller.scope).is_none())
+                    {
                         version.author = shown.author.clone();
                     }
                     version
@@ -230,4 +235,3 @@ async fn blocking<T: Send + 'static>(
         .and_then(|done| done)
         .map_err(|error| HubError::Mirror(error.to_string()))
 }
-

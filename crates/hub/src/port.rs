@@ -100,6 +100,21 @@ pub struct DiaryLine {
     pub line: String,
 }
 
+/// An event that no diary tells yet.
+#[derive(Clone, Debug, PartialEq)]
+pub struct DiaryEvent {
+    /// Whose memory it is.
+    pub scope: Scope,
+    /// The event.
+    pub node: memory::identifiers::NodeId,
+    /// The session that it was made from.
+    pub session: memory::identifiers::SessionId,
+    /// When the session began.
+    pub at: Timestamp,
+    /// What happened.
+    pub description: String,
+}
+
 /// A copy of an identity document, kept for a while.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Snapshot {
@@ -231,6 +246,8 @@ pub trait HubStore: Send + Sync {
         start: Timestamp,
         end: Timestamp,
     ) -> Result<bool, StoreError>;
+    /// Events of sessions that became memory and that no diary tells yet, the oldest first.
+    async fn events_without_diary(&self, limit: u32) -> Result<Vec<DiaryEvent>, StoreError>;
     /// Whether any change of this instance was ever seen.
     async fn knows_instance(&self, persona: &PersonaId, instance: &InstanceId) -> Result<bool, StoreError>;
 }

@@ -19,8 +19,8 @@ pub fn join(before: &str, after: &str) -> String {
         (true, _) => after.to_owned(),
         (_, true) => before.to_owned(),
         _ => {
-            let lists = before.lines().last().is_some_and(is_bullet)
-                && after.lines().next().is_some_and(is_bullet);
+            let lists =
+                before.lines().last().is_some_and(is_bullet) && after.lines().next().is_some_and(is_bullet);
             format!("{before}{}{after}", if lists { "\n" } else { "\n\n" })
         }
     }

@@ -33,7 +33,8 @@ impl Hub {
 
     /// Lets snapshots go that are older than the retention; says how many went.
     pub async fn prune_snapshots(&self) -> Result<u64, HubError> {
-        let kept = SignedDuration::try_from(self.settings().snapshot_retention).unwrap_or(SignedDuration::MAX);
+        let kept =
+            SignedDuration::try_from(self.settings().snapshot_retention).unwrap_or(SignedDuration::MAX);
         let Ok(before) = self.now().checked_sub(kept) else { return Ok(0) };
         Ok(self.inner().parts.store.prune_snapshots(before).await?)
     }
@@ -45,7 +46,10 @@ impl Hub {
             input.category.is_none_or(|category| category == entry.category)
                 && input.filename.as_ref().is_none_or(|filename| *filename == entry.filename)
         };
-        Ok(Snapshots { success: true, snapshots: snapshots.iter().filter_map(entry).filter(wanted).collect() })
+        Ok(Snapshots {
+            success: true,
+            snapshots: snapshots.iter().filter_map(entry).filter(wanted).collect(),
+        })
     }
 
     /// The text of a snapshot.

@@ -9,9 +9,7 @@ use jiff::Timestamp;
 use memory::Scope;
 use sha2::{Digest, Sha256};
 
-use crate::door::sync::{
-    ConnectedInstance, IdentityItems, SyncPull, SyncPulled, SyncStatus, SyncToken,
-};
+use crate::door::sync::{ConnectedInstance, IdentityItems, SyncPull, SyncPulled, SyncStatus, SyncToken};
 use crate::error::HubError;
 use crate::hub::{Caller, Hub};
 use crate::names::{Category, DocumentName, InstanceId};
@@ -112,11 +110,6 @@ impl Hub {
             digest.update(line.as_bytes());
         }
         let hash = digest.finalize().iter().map(|byte| format!("{byte:02x}")).collect();
-        Ok(SyncToken {
-            server_version: state.revision + 1,
-            timestamp: now,
-            hash,
-            version_vector: state.seen,
-        })
+        Ok(SyncToken { server_version: state.revision + 1, timestamp: now, hash, version_vector: state.seen })
     }
 }

@@ -102,6 +102,20 @@ impl Act<'_> {
         }
     }
 
+    /// What a version by hand has seen: these, and itself. It has a counter of its own, `<instance>.file`: a file does not
+    /// see what the instance wrote after it.
+    pub(crate) fn by_hand(&mut self, heads: &[Version]) -> VersionVector {
+        let name = format!("{}.file", self.hub.settings().instance);
+        let author = name.parse().unwrap_or_else(|_| InstanceId::made_safe("file"));
+        let counter = self.state.counters.get(&author) + 1;
+        self.state.counters.see(&author, counter);
+        let mut vector = VersionVector::default();
+        for head in heads {
+            vector.join(&head.vector);
+        }
+        vector.with(&author, counter)
+    }
+
     /// Adds a document's new state to what is committed; a later one of the same document takes its place.
     pub(crate) fn write(&mut self, name: &DocumentName, heads: Vec<Version>) {
         for head in &heads {
@@ -128,8 +142,7 @@ impl Act<'_> {
         self.commit.documents.extend(stale);
         let store = &self.hub.inner().parts.store;
         let scope = &self.caller.scope;
-        let names: Vec<DocumentName> =
-            self.commit.documents.iter().map(|write| write.name.clone()).collect();
+        let names: Vec<DocumentName> = self.commit.documents.iter().map(|write| write.name.clone()).collect();
         match store.commit_hub(scope, self.commit).await? {
             HubCommitOutcome::Changed => Ok(false),
             HubCommitOutcome::Done(_) => {

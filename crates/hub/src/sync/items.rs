@@ -148,7 +148,11 @@ fn time(
 }
 
 /// The result of an identity item.
-pub(super) fn identity_result(item: &IdentityChange, status: ItemStatus, reason: Option<String>) -> ItemResult {
+pub(super) fn identity_result(
+    item: &IdentityChange,
+    status: ItemStatus,
+    reason: Option<String>,
+) -> ItemResult {
     ItemResult {
         category: Some(item.category.clone()),
         granularity: None,

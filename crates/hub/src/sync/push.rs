@@ -213,9 +213,9 @@ async fn merged(
         DocumentName::Identity(..) => {
             let store = &act.hub.inner().parts.store;
             let versions = store.document_versions(&act.caller.scope, name, VERSIONS_LOOKED_AT).await?;
-            let base = versions.iter().find(|version| {
-                one.vector.covers(&version.vector) && other.vector.covers(&version.vector)
-            });
+            let base = versions
+                .iter()
+                .find(|version| one.vector.covers(&version.vector) && other.vector.covers(&version.vector));
             let base = base.and_then(|base| base.content.as_deref());
             base.and_then(|base| sections::merge_sections(base, text, other_text))
         }

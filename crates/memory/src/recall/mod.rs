@@ -40,7 +40,7 @@ pub use score::Score;
 pub use select::ScoredNode;
 pub use settings::{NodeWeights, RecallSettings, SpeakerNames};
 pub use signals::{MessageWeights, Signal, Signals};
-pub use words::{IndexedText, WordStatistics};
+pub use words::{IndexedText, Occurrences, WordStatistics};
 
 use crate::entities::Entity;
 use crate::ports::{Embedder, Store, StoreError};

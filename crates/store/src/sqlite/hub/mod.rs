@@ -8,12 +8,14 @@ mod snapshots;
 mod chunks;
 mod core_blocks;
 mod forget;
+mod diary;
 
 use async_trait::async_trait;
 use hub::documents::{Conflict, Document, Version};
 use hub::names::{DocumentName, InstanceId};
 use hub::port::{
-    ChunkedMemory, DocumentFilter, HubCommit, HubCommitOutcome, HubState, HubStore, Instance, Snapshot,
+    ChunkedMemory, DiaryEvent, DocumentFilter, HubCommit, HubCommitOutcome, HubState, HubStore, Instance,
+    Snapshot,
 };
 use jiff::Timestamp;
 use memory::ports::StoreError;
@@ -146,6 +148,10 @@ impl HubStore for SqliteStore {
                 .query_row(params![scope, microseconds(start), microseconds(end)], |row| row.get(0))?)
         })
         .await
+    }
+
+    async fn events_without_diary(&self, limit: u32) -> Result<Vec<DiaryEvent>, StoreError> {
+        self.read(move |connection| Ok(diary::events(connection, limit)?)).await
     }
 
     async fn knows_instance(&self, persona: &PersonaId, instance: &InstanceId) -> Result<bool, StoreError> {
