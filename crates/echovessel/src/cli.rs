@@ -71,6 +71,8 @@ pub(crate) enum Command {
     },
     /// Measure memory search on a public data set
     Eval(Eval),
+    /// Serve the hub's tools over standard input and output, for one program that speaks MCP
+    Mcp(Mcp),
     /// Look at the home, the database, the models, and say what is wrong and how to mend it
     Doctor,
     /// How the running daemon is doing
@@ -263,6 +265,21 @@ pub(crate) struct Eval {
     /// Use words alone, without the embedding model
     #[arg(long)]
     pub(crate) words_only: bool,
+}
+
+#[derive(Debug, Args)]
+#[command(after_help = "\
+Examples:
+  echovessel mcp --instance claude-code
+  claude mcp add echovessel -- echovessel mcp --instance claude-code
+
+Any number of programs may start it on one home, also beside the daemon: one process owns the memory, the others pass
+their messages on to it. Standard output carries the protocol and nothing else; what there is to say goes to standard
+error.")]
+pub(crate) struct Mcp {
+    /// The instance that this program is, and speaks for; default: hub.instance, and calls may name another
+    #[arg(long, value_name = "NAME")]
+    pub(crate) instance: Option<String>,
 }
 
 #[derive(Debug, Subcommand)]

@@ -11,6 +11,8 @@ mod world;
 mod wiring;
 mod embedding;
 mod lifecycle;
+mod hub;
+mod relay;
 mod client;
 mod telemetry;
 
@@ -61,6 +63,7 @@ async fn with_config(shared: &Shared, home: &Home, command: Command) -> anyhow::
         Command::Model { command } => commands::model::model(shared, &config, home, command).await,
         Command::Memory { command } => commands::memory::memory(shared, &config, home, &command).await,
         Command::Eval(asked) => commands::eval::eval(shared, &config, home, &asked).await,
+        Command::Mcp(asked) => commands::mcp::mcp(&config, home, &asked).await,
         Command::Run(asked) => commands::run::run(shared, &config, home, &asked).await,
         _ => Ok(()),
     }

@@ -6,6 +6,8 @@ use std::path::PathBuf;
 use std::sync::Arc;
 
 use anyhow::Context as _;
+use hub::Hub;
+use hub::graph::Graph;
 use jiff::civil::Weekday;
 use jiff::tz::TimeZone;
 use llm::{LlmError, Provider, ProviderSettings, TierModels};
@@ -19,7 +21,9 @@ use mind::{LanguageMind, Prompts, ReplySampling};
 use runtime::{Broadcast, ChangeableModel, Ledger, Metrics, Parts, Runtime, RuntimeSettings};
 use secrecy::SecretString;
 use server::ServerSettings;
+use server::mcp::Desk;
 use store::SqliteStore;
+use tokio_util::sync::CancellationToken;
 
 use crate::config::{Config, ConfigError, body_limit};
 use crate::embedding::Embedding;
@@ -33,6 +37,10 @@ const PROMPT_TOKENS: u32 = 8_000;
 pub(crate) struct Wired {
     /// Where memory is kept, as itself: checked, checkpointed and closed by its owner.
     pub(crate) database: Arc<SqliteStore>,
+    /// The shared self: documents.
+    pub(crate) hub: Hub,
+    /// The shared self: people, places, topics.
+    pub(crate) graph: Graph,
     /// The life of the persona.
     pub(crate) runtime: Runtime,
     /// Which model answers.
@@ -45,6 +53,30 @@ impl Wired {
     /// Which model answers now, for people.
     pub(crate) fn model_state(&self) -> ModelState {
         ModelState::of(&*self.model)
+    }
+
+    /// Begins the work behind the talk: the runtime's, and the hub's until `stopping` is cancelled.
+    pub(crate) async fn start(&self, config: &Config, stopping: CancellationToken) -> anyhow::Result<()> {
+        self.runtime.start().await?;
+        self.hub.start().await?;
+        let (hub, hours) = (self.hub.clone(), crate::hub::working_hours(config)?);
+        tokio::spawn(async move {
+            tokio::select! {
+                () = hub.work(hours) => {}
+                () = stopping.cancelled() => {}
+            }
+        });
+        Ok(())
+    }
+
+    /// What the hub's tools work with.
+    pub(crate) fn desk(&self) -> Desk {
+        Desk {
+            hub: self.hub.clone(),
+            graph: self.graph.clone(),
+            runtime: self.runtime.clone(),
+            access: self.database.clone(),
+        }
     }
 }
 
@@ -114,6 +146,8 @@ pub(crate) async fn wire(
     let run: String = random_bytes().iter().take(4).map(|byte| format!("{byte:02x}")).collect();
     let embedding = Embedding::new(config, home, clock.clone())?;
     let previous = embedding.previous(&*store, home).await;
+    let (hub, graph) =
+        crate::hub::open(config, home, &database, embedding.embedder(), clock.clone(), ids.clone())?;
     let parts = Parts {
         store,
         embedder: embedding.embedder(),
@@ -129,7 +163,7 @@ pub(crate) async fn wire(
     if let Some(previous) = previous {
         runtime.serve_meanwhile(previous);
     }
-    Ok(Wired { database, runtime, model, embedding })
+    Ok(Wired { database, hub, graph, runtime, model, embedding })
 }
 
 /// Opens the database of the home, migrated to what this version needs.

@@ -8,6 +8,7 @@
 //! without letting what is under way bring it back.
 
 mod inbox;
+mod remember;
 mod turn;
 mod events;
 mod broadcast;

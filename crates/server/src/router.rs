@@ -12,7 +12,7 @@ use axum::http::header::{
 use axum::http::{HeaderValue, StatusCode};
 use axum::middleware::{Next, from_fn, from_fn_with_state};
 use axum::response::{IntoResponse, Response};
-use axum::routing::{MethodRouter, delete, get, patch, post};
+use axum::routing::{MethodRouter, any, delete, get, patch, post};
 use futures_util::StreamExt as _;
 use tokio_util::sync::CancellationToken;
 
@@ -23,6 +23,7 @@ use crate::admin::{
 use crate::auth::{self, host, login, origin};
 use crate::chat::{edit, events, history, send, turns};
 use crate::extract;
+use crate::mcp;
 use crate::openai::{completions, models};
 use crate::problem::{self, Problem};
 use crate::state::{App, ServerParts};
@@ -95,6 +96,7 @@ fn api() -> Vec<(&'static str, MethodRouter<App>)> {
         ("/api/admin/sessions/failed", get(sessions::failed)),
         ("/api/admin/sessions/{id}/close", post(sessions::close)),
         ("/api/admin/sessions/{id}/retry", post(sessions::retry)),
+        ("/mcp", any(mcp::http::answer)),
         ("/v1/models", get(models::list)),
         ("/v1/models/{id}", get(models::one)),
         ("/v1/chat/completions", post(completions::complete)),
@@ -145,11 +147,15 @@ async fn wrong_method() -> Problem {
 
 /// A body that says it is too large is refused without being kept.
 async fn refuse_large(State(app): State<App>, mut request: Request, next: Next) -> Response {
+    let limit = match request.uri().path() {
+        "/mcp" => mcp::MESSAGE_BYTES_MAX,
+        _ => app.parts.settings.body_limit,
+    };
     // A body that does not say how large it is is cut off while it is read.
-    DefaultBodyLimit::max(app.parts.settings.body_limit).apply(&mut request);
+    DefaultBodyLimit::max(limit).apply(&mut request);
     let length =
         request.headers().get(CONTENT_LENGTH).and_then(|value| value.to_str().ok()?.parse::<u64>().ok());
-    if length.is_some_and(|length| length > app.parts.settings.body_limit as u64) {
+    if length.is_some_and(|length| length > limit as u64) {
         let refusal = extract::too_large(&app).into_response();
         let waits_for_leave = request.headers().contains_key(EXPECT);
         if !waits_for_leave {

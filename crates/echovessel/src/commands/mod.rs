@@ -1,6 +1,7 @@
 //! One file per command; a command reads its arguments, does one thing, and says what happened.
 
 pub(crate) mod run;
+pub(crate) mod mcp;
 pub(crate) mod chat;
 pub(crate) mod demo;
 pub(crate) mod init;

@@ -1,6 +1,4 @@
 //! The hub against its real storage.
-
-mod graph;
 #![expect(
     clippy::unwrap_used,
     clippy::panic,
@@ -15,3 +13,4 @@ mod mirror;
 mod rollups;
 mod search;
 mod laws;
+mod graph;

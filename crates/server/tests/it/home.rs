@@ -8,8 +8,10 @@ use std::time::Duration;
 use async_trait::async_trait;
 use axum::Router;
 use axum::body::{Body, to_bytes};
-use axum::http::header::{AUTHORIZATION, CONTENT_TYPE, HOST};
+use axum::http::header::{ACCEPT, AUTHORIZATION, CONTENT_TYPE, HOST};
 use axum::http::{HeaderMap, Method, Request, Response, StatusCode};
+use hub::graph::Graph;
+use hub::{Hub, HubParts, HubSettings};
 use jiff::Timestamp;
 use jiff::tz::TimeZone;
 use memory::consolidate::ConsolidateSettings;
@@ -128,8 +130,20 @@ impl Home {
         path: &str,
         body: Option<Value>,
     ) -> Answer {
+        self.ask_accepting(token, method, path, body, "*/*").await
+    }
+
+    /// Sends a request with this token, and says which kinds of answers are understood.
+    pub(crate) async fn ask_accepting(
+        &self,
+        token: &str,
+        method: Method,
+        path: &str,
+        body: Option<Value>,
+        kinds: &str,
+    ) -> Answer {
         let mut request = Request::builder().method(method).uri(path).header(HOST, HOSTNAME);
-        request = request.header(AUTHORIZATION, format!("Bearer {token}"));
+        request = request.header(AUTHORIZATION, format!("Bearer {token}")).header(ACCEPT, kinds);
         let body = match body {
             Some(body) => {
                 request = request.header(CONTENT_TYPE, "application/json");
@@ -225,8 +239,29 @@ fn parts(
         },
         embedding: EmbeddingState { provider: None, model: None, words_only: true },
     };
+    let clock = runtime.shared_clock();
+    let graph =
+        Graph::new(store.clone(), store.clone(), None, clock.clone(), Arc::new(SequentialIds::new(8)));
+    let hub = Hub::new(HubParts {
+        store: store.clone(),
+        personas: store.clone(),
+        embedder: None,
+        summariser: None,
+        clock,
+        ids: Arc::new(SequentialIds::new(9)),
+        settings: HubSettings {
+            instance: "home".parse().unwrap(),
+            default_scope: scope("self"),
+            zone: TimeZone::UTC,
+            snapshot_retention: Duration::from_secs(86_400),
+            priority: Vec::new(),
+            mirror: None,
+        },
+    });
     ServerParts {
         runtime: runtime.clone(),
+        hub,
+        graph,
         tokens: tokens.clone(),
         access: store.clone(),
         settings: settings.clone(),

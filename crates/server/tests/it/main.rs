@@ -31,3 +31,4 @@ mod forgetting;
 mod sessions;
 mod daemon;
 mod socket;
+mod mcp;

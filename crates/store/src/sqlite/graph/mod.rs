@@ -21,7 +21,7 @@ use uuid::Uuid;
 
 use super::rows::microseconds;
 use super::{SqliteStore, scopes};
-pub(super) use withdraw::{forget_text, withdraw};
+pub(super) use withdraw::{forget_text, withdraw, withdraw_document};
 
 #[async_trait]
 impl GraphStore for SqliteStore {

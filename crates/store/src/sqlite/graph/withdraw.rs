@@ -1,10 +1,13 @@
 //! What goes from the graph when memories go.
 
+use hub::DocumentName;
 use hub::graph::Withdrawn;
+use memory::Scope;
 use memory::identifiers::EntityId;
 use rusqlite::{Connection, Result, params};
 
 use super::super::entity_queries::parts;
+use super::super::scopes;
 
 type Key = [u8; 16];
 
@@ -39,6 +42,19 @@ pub(in super::super) fn withdraw(
         withdrawn.nodes += u64::from(withdraw_node(connection, node, at)?);
     }
     Ok(withdrawn)
+}
+
+/// Takes away what rests on a document that is gone.
+pub(in super::super) fn withdraw_document(
+    connection: &Connection,
+    scope: &Scope,
+    name: &DocumentName,
+    at: i64,
+) -> Result<Withdrawn> {
+    let (DocumentName::Memory(name), Some(scope)) = (name, scopes::number(connection, scope)?) else {
+        return Ok(Withdrawn::default());
+    };
+    withdraw(connection, scope, &name.id(), at)
 }
 
 fn resting(connection: &Connection, of: &'static str, scope: i64, memory: &str) -> Result<Vec<Key>> {

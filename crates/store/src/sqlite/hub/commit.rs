@@ -7,8 +7,8 @@ use memory::Scope;
 use rusqlite::{Connection, Result, params};
 
 use super::super::failure::Failure;
-use super::super::personas;
 use super::super::rows::{microseconds, to_json};
+use super::super::{graph, personas};
 use super::{conflicts, documents, snapshots, state};
 
 pub(super) fn commit(
@@ -101,6 +101,9 @@ pub(super) fn write_document(
         state::note_seen(connection, scope, &write.name, &head.vector)?;
     }
     connection.prepare_cached("DELETE FROM hub_chunks WHERE document = ?1")?.execute([document])?;
+    if write.heads.first().is_some_and(|shown| shown.content.is_none()) {
+        graph::withdraw_document(connection, scope, &write.name, microseconds(write.at))?;
+    }
     Ok(())
 }
 

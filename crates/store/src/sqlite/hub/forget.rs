@@ -10,6 +10,7 @@ use memory::Scope;
 use memory::text::fold;
 use rusqlite::{Connection, OptionalExtension, Result, params};
 
+use super::super::graph;
 use super::super::rows::{self, to_json};
 use super::state;
 
@@ -65,6 +66,8 @@ pub(in super::super) fn forget(
             }
         }
         take_lines(connection, row.number, &gone, act)?;
+        // Which of its lines a fact of the graph came from can't be told.
+        graph::withdraw_document(connection, scope, &row.name, act.at)?;
         restamp(connection, scope, row)?;
     }
     emptied.extend(
@@ -74,6 +77,7 @@ pub(in super::super) fn forget(
     );
     for row in rows.iter().filter(|row| emptied.contains(&row.number)) {
         bury(connection, scope, row, act.at)?;
+        graph::withdraw_document(connection, scope, &row.name, act.at)?;
     }
     take_beside(connection, scope, act)?;
     let changed = "SELECT count(*) FROM hub_documents WHERE persona_id = ?1 AND revision = -1";
