@@ -6,15 +6,16 @@ use std::path::PathBuf;
 use std::sync::Arc;
 
 use anyhow::Context as _;
+use hub::{Hub, HubParts, HubSettings, InstanceId, WorkingHours};
 use jiff::civil::Weekday;
 use jiff::tz::TimeZone;
 use llm::{LlmError, Provider, ProviderSettings, TierModels};
-use memory::PersonaId;
 use memory::consolidate::ConsolidateSettings;
-use memory::ports::{Clock, Ids, Store};
+use memory::ports::{Clock, Embedder, Ids, Store};
 use memory::recall::{RecallSettings, Signal};
 use memory::sessions::SessionPolicy;
 use memory::vector_index::VectorIndex;
+use memory::{PersonaId, Scope, UserId};
 use mind::{LanguageMind, Prompts, ReplySampling};
 use runtime::{Broadcast, ChangeableModel, Ledger, Metrics, Parts, Runtime, RuntimeSettings};
 use secrecy::SecretString;
@@ -114,11 +115,13 @@ pub(crate) async fn wire(
     let run: String = random_bytes().iter().take(4).map(|byte| format!("{byte:02x}")).collect();
     let embedding = Embedding::new(config, home, clock.clone())?;
     let previous = embedding.previous(&*store, home).await;
+    let mind = Arc::new(mind);
+    let hub = hub(config, home, &database, embedding.embedder(), mind.clone(), clock.clone(), ids.clone())?;
     let parts = Parts {
         store,
         embedder: embedding.embedder(),
         index: Arc::new(VectorIndex::new(body_limit(&config.limits.vector_memory)?)),
-        mind: Arc::new(mind),
+        mind,
         clock,
         ids,
         broadcast: Broadcast::new(run),
@@ -126,10 +129,61 @@ pub(crate) async fn wire(
         settings: runtime_settings(config)?,
     };
     let runtime = Runtime::new(parts);
+    runtime.attach_hub(hub, working_hours(config)?);
     if let Some(previous) = previous {
         runtime.serve_meanwhile(previous);
     }
     Ok(Wired { database, runtime, model, embedding })
+}
+
+/// The shared self on the home's database, with its files in the home.
+fn hub(
+    config: &Config,
+    home: &Home,
+    database: &Arc<SqliteStore>,
+    embedder: Option<Arc<dyn Embedder>>,
+    mind: Arc<LanguageMind>,
+    clock: Arc<dyn Clock>,
+    ids: Arc<dyn Ids>,
+) -> anyhow::Result<Hub> {
+    let persona = PersonaId::new(config.persona.id.clone())?;
+    let priority: Result<Vec<InstanceId>, _> =
+        config.sync.instance_priority.iter().map(|instance| instance.parse()).collect();
+    Ok(Hub::new(HubParts {
+        store: database.clone(),
+        personas: database.clone(),
+        embedder,
+        summariser: Some(mind),
+        clock,
+        ids,
+        settings: HubSettings {
+            instance: own_instance(config)?,
+            default_scope: Scope::new(persona, UserId::new("self")?),
+            zone: TimeZone::system(),
+            snapshot_retention: config.hub.snapshot_retention.0,
+            priority: priority.context("sync.instance_priority")?,
+            mirror: Some(home.folder().to_owned()),
+        },
+    }))
+}
+
+/// The instance that this program is: as configured, else the name of this machine, made safe.
+pub(crate) fn own_instance(config: &Config) -> anyhow::Result<InstanceId> {
+    if config.hub.instance.is_empty() {
+        return Ok(InstanceId::made_safe(&host_name()));
+    }
+    config.hub.instance.parse().context("hub.instance")
+}
+
+fn host_name() -> String {
+    let told = std::fs::read_to_string("/etc/hostname").or_else(|_| std::env::var("HOSTNAME"));
+    told.map(|name| name.trim().to_owned()).unwrap_or_default()
+}
+
+fn working_hours(config: &Config) -> anyhow::Result<WorkingHours> {
+    let rollup_at = jiff::civil::Time::strptime("%H:%M", &config.hub.rollup_at)
+        .with_context(|| format!("hub.rollup_at is a time such as 05:00, not `{}`", config.hub.rollup_at))?;
+    Ok(WorkingHours { rollup_at, catch_up: config.hub.catch_up })
 }
 
 /// Opens the database of the home, migrated to what this version needs.

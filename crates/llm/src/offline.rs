@@ -1,13 +1,15 @@
 //! The provider without a network: deterministic, and honest about what it is.
 //!
 //! It answers from [`Request::inputs`], never from the prompt's text. `reply` speaks from what was
-//! recalled; `extraction` distils by rules over word lists; `reflection` restates the events it cites.
+//! recalled; `extraction` distils by rules over word lists; `reflection` restates the events it cites;
+//! `rollup` copies lines of its sources and says so.
 //! It knows Chinese and English; words in other languages are kept as quotes.
 
 mod reply;
 
 mod extraction;
 mod reflection;
+mod rollup;
 
 mod sentences;
 
@@ -75,6 +77,7 @@ fn answer(request: &Request) -> Result<String, LlmError> {
         "reply" => Ok(reply::reply(&inputs(request)?)),
         "extraction" => written(&extraction::extract(&inputs(request)?)),
         "reflection" => written(&reflection::reflect(&inputs(request)?)),
+        "rollup" => written(&rollup::roll_up(&inputs(request)?)),
         "slow_cycle" => written(&json!({
             "new_thoughts": [],
             "new_expectations": [],

@@ -122,7 +122,7 @@ impl LanguageMind {
 
     /// Asks, and once more with what was wrong when the answer is of the wrong shape or cut. An answer that is
     /// cut twice gives what could be read of it.
-    async fn ask<T>(
+    pub(crate) async fn ask<T>(
         &self,
         request_with: impl Fn(Option<&str>) -> Result<Request, MindError>,
         read: impl Fn(&str) -> Result<Reading<T>, Malformed>,
@@ -239,6 +239,6 @@ fn mind_error(error: &LlmError) -> MindError {
     }
 }
 
-fn template_error(error: &PromptError) -> MindError {
+pub(crate) fn template_error(error: &PromptError) -> MindError {
     MindError::Permanent(error.to_string())
 }

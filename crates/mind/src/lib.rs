@@ -15,6 +15,7 @@
 mod extraction;
 mod language_mind;
 mod reflection;
+mod rollup;
 pub mod reply;
 
 pub mod answer;

@@ -120,7 +120,10 @@ async fn defect_05_an_update_reaches_the_memory_that_it_names() {
     assert!(desk.content.contains("wrote"));
     read.instance_id = Some("phone".parse().unwrap());
     let phone = home.hub.memory_read(&home.caller, read).await.unwrap().memory.unwrap();
-    assert_eq!((phone.content.as_str(), phone.version, phone.edited_by.as_str()), ("corrected\n", 2, "person"));
+    assert_eq!(
+        (phone.content.as_str(), phone.version, phone.edited_by.as_str()),
+        ("corrected\n", 2, "person")
+    );
     assert_eq!(phone.source_instance.as_str(), "phone");
 }
 
@@ -210,7 +213,10 @@ async fn defect_13_nothing_deleted_comes_back() {
     let old = home.push("c", vec![change("trip", Some("to Rome"), "2026-09-03T00:00:00Z", "")]).await;
     assert_eq!(old.results[0].status, ItemStatus::Conflict);
     assert_eq!(home.text("significant", "2026-07-01/trip").await, None);
-    assert_eq!(home.hub.conflict_list(&home.caller, ConflictQuery::default()).await.unwrap().conflicts.len(), 2);
+    assert_eq!(
+        home.hub.conflict_list(&home.caller, ConflictQuery::default()).await.unwrap().conflicts.len(),
+        2
+    );
     // A pull tells of the deletion.
     let since = hub::VersionVector::default().with(&"a".parse::<InstanceId>().unwrap(), 1);
     let pull = SyncPull { instance_id: "a".parse().unwrap(), since: Some(since), last_sync_version: None };
@@ -240,7 +246,9 @@ async fn defect_14_no_name_leaves_its_folder() {
     for name in ["../x", "a/b", "..", ".hidden", "", "a b"] {
         assert!(name.parse::<InstanceId>().is_err(), "{name:?}");
     }
-    for date in ["2026-13-99", "2026-02-30", "2026-W54", "2025-W53", "../2026", "2026-1-1", "0000", "2026-07-01/.."] {
+    for date in
+        ["2026-13-99", "2026-02-30", "2026-W54", "2025-W53", "../2026", "2026-1-1", "0000", "2026-07-01/.."]
+    {
         assert!(date.parse::<MemoryDate>().is_err(), "{date:?}");
     }
     for (kind, stem) in [("daily", "2026-07-01_../x"), ("significant", "2026-07-01_a/b"), ("self", "../x")] {
@@ -290,14 +298,13 @@ async fn defect_15_the_losing_edit_is_kept_until_a_person_decides() {
     assert_eq!(home.text("significant", "2026-07-01/plan").await.unwrap(), "by a");
     let open = home.hub.conflict_list(&home.caller, ConflictQuery::default()).await.unwrap().conflicts;
     assert_eq!(open[0].kept.content.as_deref(), Some("by b"));
-    let resolve = ConflictResolve {
-        conflict_id: open[0].id.clone(),
-        resolution: Resolution::Kept,
-        content: None,
-    };
+    let resolve =
+        ConflictResolve { conflict_id: open[0].id.clone(), resolution: Resolution::Kept, content: None };
     assert!(home.hub.conflict_resolve(&home.person(), resolve).await.unwrap().success);
     assert_eq!(home.text("significant", "2026-07-01/plan").await.unwrap(), "by b");
-    assert!(home.hub.conflict_list(&home.caller, ConflictQuery::default()).await.unwrap().conflicts.is_empty());
+    assert!(
+        home.hub.conflict_list(&home.caller, ConflictQuery::default()).await.unwrap().conflicts.is_empty()
+    );
     let late = home.push("a", vec![change("plan", Some("by a"), "2026-07-04T00:00:00Z", "a:2")]).await;
     assert_eq!(late.results[0].status, ItemStatus::Known, "the decision has seen both");
 }
@@ -321,10 +328,12 @@ async fn defect_16_grep_finds_words_in_every_script() {
 async fn defect_17_a_push_of_what_is_there_makes_nothing_newer() {
     let home = Home::open().await;
     home.push("a", vec![change("note", Some("text"), "2026-07-02T00:00:00Z", "")]).await;
-    let before = home.hub.memory_read(&home.caller, reference("significant", "2026-07-01/note")).await.unwrap();
+    let before =
+        home.hub.memory_read(&home.caller, reference("significant", "2026-07-01/note")).await.unwrap();
     let again = home.push("b", vec![change("note", Some("text"), "2026-08-02T00:00:00Z", "")]).await;
     assert_eq!(again.results[0].status, ItemStatus::Known);
-    let after = home.hub.memory_read(&home.caller, reference("significant", "2026-07-01/note")).await.unwrap();
+    let after =
+        home.hub.memory_read(&home.caller, reference("significant", "2026-07-01/note")).await.unwrap();
     assert_eq!(before, after);
     let unreadable = home.push("b", vec![change("note", Some("other"), "yesterday", "")]).await;
     assert_eq!(unreadable.results[0].status, ItemStatus::Refused);

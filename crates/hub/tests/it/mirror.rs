@@ -47,7 +47,10 @@ async fn when_both_change_both_are_kept() {
     let edited = fs::read_to_string(&path).unwrap().replace("tea", "by hand");
     fs::write(&path, edited).unwrap();
     home.hub.identity_write(&home.caller, identity_text("self", "my_wants.md", "by tool\n")).await.unwrap();
-    assert!(fs::read_to_string(&path).unwrap().contains("by hand"), "an edit that nobody has read is not overwritten");
+    assert!(
+        fs::read_to_string(&path).unwrap().contains("by hand"),
+        "an edit that nobody has read is not overwritten"
+    );
     home.hub.reconcile().await.unwrap();
     let open = home.hub.conflict_list(&home.caller, ConflictQuery::default()).await.unwrap().conflicts;
     assert_eq!(open.len(), 1);
@@ -78,7 +81,8 @@ async fn core_blocks_and_documents_are_one() {
     let scope = home.caller.scope.clone();
     home.store.write_core_block(&scope, CoreBlockLabel::Persona, "I am Luna.", "admin", at).await.unwrap();
     assert_eq!(home.identity("persona.md").await.unwrap(), "I am Luna.");
-    let refused = home.hub.identity_write(&home.caller, identity_text("self", "persona.md", "I am Max.")).await;
+    let refused =
+        home.hub.identity_write(&home.caller, identity_text("self", "persona.md", "I am Max.")).await;
     assert!(matches!(refused, Err(hub::HubError::Refused(_))));
     home.hub.identity_write(&home.person(), identity_text("custom", "style.md", "Be brief.")).await.unwrap();
     let blocks = home.store.core_blocks(&scope).await.unwrap();

@@ -24,7 +24,8 @@ async fn what_does_not_fit_into_a_question_is_told_in_parts() {
     let home = Home::open().await;
     let long = "a long and winding story of that day ".repeat(60);
     for day in 6..12 {
-        home.create("daily", &format!("2026-07-{day:02}"), &format!("- day{day} {long} [chat:c] [via:home]")).await;
+        home.create("daily", &format!("2026-07-{day:02}"), &format!("- day{day} {long} [chat:c] [via:home]"))
+            .await;
     }
     home.hub.roll_up().await.unwrap();
     let asked = home.scribe.asked.lock().unwrap();
