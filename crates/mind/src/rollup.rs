@@ -140,7 +140,8 @@ impl Summariser for LanguageMind {
                 inputs: data(&input),
             })
         };
-        self.ask(request, read).await.map_err(|error| SummaryError(error.to_string()))
+        let answered = self.ask(None, request, read).await;
+        answered.map(|(bullets, _)| bullets).map_err(|error| SummaryError(error.to_string()))
     }
 
     fn source_tokens_max(&self) -> u32 {
