@@ -11,7 +11,6 @@ mod world;
 mod wiring;
 mod embedding;
 mod lifecycle;
-mod hub;
 mod relay;
 mod client;
 mod telemetry;

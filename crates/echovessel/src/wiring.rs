@@ -6,26 +6,28 @@ use std::path::PathBuf;
 use std::sync::Arc;
 
 use anyhow::Context as _;
-use hub::Hub;
 use hub::graph::Graph;
+use hub::{Hub, HubParts, HubSettings, InstanceId, WorkingHours};
 use jiff::civil::Weekday;
 use jiff::tz::TimeZone;
 use llm::{LlmError, Provider, ProviderSettings, TierModels};
-use memory::PersonaId;
-use memory::consolidate::ConsolidateSettings;
-use memory::ports::{Clock, Ids, Store};
+use memory::consolidate::{ConsolidateSettings, SlowCycleSettings};
+use memory::ledger::{Price, Prices};
+use memory::ports::{Clock, Embedder, Ids, Store};
 use memory::recall::{RecallSettings, Signal};
 use memory::sessions::SessionPolicy;
 use memory::vector_index::VectorIndex;
+use memory::{PersonaId, Scope, UserId};
 use mind::{LanguageMind, Prompts, ReplySampling};
-use runtime::{Broadcast, ChangeableModel, Ledger, Metrics, Parts, Runtime, RuntimeSettings};
+use runtime::{
+    Broadcast, ChangeableModel, Ledger, Metrics, Parts, Runtime, RuntimeSettings, TraceSettings, Versions,
+};
 use secrecy::SecretString;
 use server::ServerSettings;
 use server::mcp::Desk;
 use store::SqliteStore;
-use tokio_util::sync::CancellationToken;
 
-use crate::config::{Config, ConfigError, body_limit};
+use crate::config::{Config, ConfigError, LlmPrice, body_limit};
 use crate::embedding::Embedding;
 use crate::home::Home;
 use crate::world::{SystemPauses, random_bytes};
@@ -45,6 +47,8 @@ pub(crate) struct Wired {
     pub(crate) runtime: Runtime,
     /// Which model answers.
     pub(crate) model: Arc<ChangeableModel>,
+    /// What models cost.
+    pub(crate) prices: Arc<Versions<Prices>>,
     /// Who makes vectors.
     pub(crate) embedding: Embedding,
 }
@@ -53,20 +57,6 @@ impl Wired {
     /// Which model answers now, for people.
     pub(crate) fn model_state(&self) -> ModelState {
         ModelState::of(&*self.model)
-    }
-
-    /// Begins the work behind the talk: the runtime's, and the hub's until `stopping` is cancelled.
-    pub(crate) async fn start(&self, config: &Config, stopping: CancellationToken) -> anyhow::Result<()> {
-        self.runtime.start().await?;
-        self.hub.start().await?;
-        let (hub, hours) = (self.hub.clone(), crate::hub::working_hours(config)?);
-        tokio::spawn(async move {
-            tokio::select! {
-                () = hub.work(hours) => {}
-                () = stopping.cancelled() => {}
-            }
-        });
-        Ok(())
     }
 
     /// What the hub's tools work with.
@@ -135,24 +125,27 @@ pub(crate) async fn wire(
     let store: Arc<dyn Store> = database.clone();
     let model = Arc::new(ChangeableModel::new(connect(config).await?));
     let metrics = Metrics::default();
+    let prices = Arc::new(Versions::new(prices_of(config)));
     let prompts = Prompts::load(home.prompts().as_deref())?;
     let mind = LanguageMind::new(
         model.clone(),
         clock.clone(),
-        Ledger::start_counted(store.clone(), metrics.clone()),
+        Ledger::start_counted(store.clone(), prices.clone(), metrics.clone()),
         prompts,
         ReplySampling::default(),
     );
     let run: String = random_bytes().iter().take(4).map(|byte| format!("{byte:02x}")).collect();
     let embedding = Embedding::new(config, home, clock.clone())?;
     let previous = embedding.previous(&*store, home).await;
-    let (hub, graph) =
-        crate::hub::open(config, home, &database, embedding.embedder(), clock.clone(), ids.clone())?;
+    let mind = Arc::new(mind);
+    let hub = hub(config, home, &database, embedding.embedder(), mind.clone(), clock.clone(), ids.clone())?;
+    let graph = graph(&database, embedding.embedder(), clock.clone(), ids.clone());
+    hub.link(Arc::new(graph.clone()));
     let parts = Parts {
         store,
         embedder: embedding.embedder(),
         index: Arc::new(VectorIndex::new(body_limit(&config.limits.vector_memory)?)),
-        mind: Arc::new(mind),
+        mind,
         clock,
         ids,
         broadcast: Broadcast::new(run),
@@ -160,10 +153,71 @@ pub(crate) async fn wire(
         settings: runtime_settings(config)?,
     };
     let runtime = Runtime::new(parts);
+    runtime.attach_hub(hub.clone(), working_hours(config)?);
     if let Some(previous) = previous {
         runtime.serve_meanwhile(previous);
     }
-    Ok(Wired { database, hub, graph, runtime, model, embedding })
+    Ok(Wired { database, hub, graph, runtime, model, prices, embedding })
+}
+
+/// The shared self on the home's database, with its files in the home.
+fn hub(
+    config: &Config,
+    home: &Home,
+    database: &Arc<SqliteStore>,
+    embedder: Option<Arc<dyn Embedder>>,
+    mind: Arc<LanguageMind>,
+    clock: Arc<dyn Clock>,
+    ids: Arc<dyn Ids>,
+) -> anyhow::Result<Hub> {
+    let persona = PersonaId::new(config.persona.id.clone())?;
+    let priority: Result<Vec<InstanceId>, _> =
+        config.sync.instance_priority.iter().map(|instance| instance.parse()).collect();
+    Ok(Hub::new(HubParts {
+        store: database.clone(),
+        personas: database.clone(),
+        embedder,
+        summariser: Some(mind),
+        clock,
+        ids,
+        settings: HubSettings {
+            instance: own_instance(config)?,
+            default_scope: Scope::new(persona, UserId::new("self")?),
+            zone: TimeZone::system(),
+            snapshot_retention: config.hub.snapshot_retention.0,
+            priority: priority.context("sync.instance_priority")?,
+            mirror: Some(home.folder().to_owned()),
+        },
+    }))
+}
+
+/// The graph on the home's database.
+fn graph(
+    database: &Arc<SqliteStore>,
+    embedder: Option<Arc<dyn Embedder>>,
+    clock: Arc<dyn Clock>,
+    ids: Arc<dyn Ids>,
+) -> Graph {
+    Graph::new(database.clone(), database.clone(), embedder, clock, ids)
+}
+
+/// The instance that this program is: as configured, else the name of this machine, made safe.
+pub(crate) fn own_instance(config: &Config) -> anyhow::Result<InstanceId> {
+    if config.hub.instance.is_empty() {
+        return Ok(InstanceId::made_safe(&host_name()));
+    }
+    config.hub.instance.parse().context("hub.instance")
+}
+
+fn host_name() -> String {
+    let told = std::fs::read_to_string("/etc/hostname").or_else(|_| std::env::var("HOSTNAME"));
+    told.map(|name| name.trim().to_owned()).unwrap_or_default()
+}
+
+fn working_hours(config: &Config) -> anyhow::Result<WorkingHours> {
+    let rollup_at = jiff::civil::Time::strptime("%H:%M", &config.hub.rollup_at)
+        .with_context(|| format!("hub.rollup_at is a time such as 05:00, not `{}`", config.hub.rollup_at))?;
+    Ok(WorkingHours { rollup_at, catch_up: config.hub.catch_up })
 }
 
 /// Opens the database of the home, migrated to what this version needs.
@@ -276,6 +330,27 @@ pub(crate) fn recall_settings(config: &Config) -> RecallSettings {
     settings
 }
 
+/// What models cost by the configuration.
+pub(crate) fn prices_of(config: &Config) -> Prices {
+    let price = |price: &LlmPrice| {
+        let (input, cached) = (price.input, price.cached.unwrap_or(price.input));
+        (price.model.clone(), Price { input, output: price.output, cached })
+    };
+    Prices(config.llm.prices.iter().map(price).collect())
+}
+
+fn slow_cycle_settings(config: &Config) -> SlowCycleSettings {
+    let slow_cycle = &config.slow_cycle;
+    SlowCycleSettings {
+        enabled: slow_cycle.enabled,
+        cool_down: slow_cycle.cool_down.0,
+        cycles_per_day: slow_cycle.daily_cycles,
+        input_tokens_per_day: slow_cycle.daily_input_tokens,
+        output_tokens_per_day: slow_cycle.daily_output_tokens,
+        ..SlowCycleSettings::default()
+    }
+}
+
 /// How the persona lives by the configuration.
 pub(crate) fn runtime_settings(config: &Config) -> anyhow::Result<RuntimeSettings> {
     let (session, consolidate) = (&config.session, &config.consolidate);
@@ -297,6 +372,8 @@ pub(crate) fn runtime_settings(config: &Config) -> anyhow::Result<RuntimeSetting
             reflection_hard_gate_24h: consolidate.reflection_hard_gate_24h,
             max_retries: consolidate.max_retries,
             strong_emotion_words: consolidate.strong_emotion_words.clone(),
+            slow_cycle: slow_cycle_settings(config),
+            trace: config.trace.enabled,
         },
         recall: recall_settings(config),
         recent_window: config.recall.recent_window,
@@ -304,5 +381,7 @@ pub(crate) fn runtime_settings(config: &Config) -> anyhow::Result<RuntimeSetting
         prompt_tokens: PROMPT_TOKENS,
         turn_timeout: config.limits.turn_timeout.0,
         answer_within: session.answer_within.0,
+        trace: TraceSettings { enabled: config.trace.enabled, retention: config.trace.retention.0 },
+        daily_spend_cap: Some(config.llm.daily_spend_cap).filter(|cap| *cap > 0.0),
     })
 }

@@ -10,7 +10,7 @@ mod files;
 use std::collections::BTreeSet;
 use std::path::PathBuf;
 
-use memory::Scope;
+use memory::{PersonaId, Scope};
 
 use crate::documents::{Document, Version, core_block_of};
 use crate::error::HubError;
@@ -92,6 +92,43 @@ impl Hub {
             all.passed_over += found.passed_over;
         }
         Ok(all)
+    }
+
+    /// Takes from the tree what forgetting took from the documents, whatever stands in those files now.
+    pub async fn follow_forgetting(&self, scope: &Scope) -> Result<(), HubError> {
+        let _turn = self.turn().await;
+        self.inner().indexes.drop_scope(scope);
+        if self.settings().mirror.is_none() {
+            return Ok(());
+        }
+        let revision = self.inner().parts.store.hub_state(scope).await?.revision;
+        let documents = self.inner().parts.store.documents(scope, DocumentFilter::everything()).await?;
+        for document in documents.iter().filter(|document| document.revision == revision) {
+            self.write_file(scope, &document.name, true).await?;
+        }
+        // Documents of which no trace is left.
+        let known: BTreeSet<&DocumentName> = documents.iter().map(|document| &document.name).collect();
+        for name in self.files_of(scope, &mut Reconciled::default()).await? {
+            let Some(path) = self.path_of(scope, &name).filter(|_| !known.contains(&name)) else { continue };
+            blocking(move || match files::read(&path)? {
+                Some(file) if !MirroredText::parse(&file).is_edited() => files::remove(&path),
+                _ => Ok(false),
+            })
+            .await?;
+        }
+        Ok(())
+    }
+
+    /// Takes all files of a persona away.
+    pub async fn forget_files(&self, persona: &PersonaId) -> Result<(), HubError> {
+        let _turn = self.turn().await;
+        self.inner().indexes.clear();
+        let Some(root) = self.settings().mirror.clone() else { return Ok(()) };
+        let mut folders = vec![root.join("personas").join(encoded(persona.as_str()))];
+        if *persona == self.settings().default_scope.persona {
+            folders.extend([root.join("identity"), root.join("memories")]);
+        }
+        blocking(move || folders.iter().try_for_each(|folder| files::remove_folder(folder))).await
     }
 
     async fn reconcile_scope(&self, scope: &Scope) -> Result<Reconciled, HubError> {

@@ -3,10 +3,11 @@
 use std::collections::{HashMap, HashSet};
 use std::panic::AssertUnwindSafe;
 use std::sync::atomic::{AtomicU64, Ordering};
-use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::sync::{Arc, Mutex, MutexGuard, OnceLock, PoisonError};
 use std::time::Duration;
 
 use futures_util::FutureExt as _;
+use hub::{Hub, WorkingHours};
 use jiff::Timestamp;
 use jiff::tz::TimeZone;
 use memory::capture::{CaptureError, Line, Recorder};
@@ -30,6 +31,7 @@ use crate::events::Event;
 use crate::forget::Forgettings;
 use crate::inbox::{AcceptError, Accepted, Conversation, Incoming};
 use crate::metrics::Metrics;
+use crate::spending::Spending;
 use crate::turn::TurnEvent;
 use crate::versions::{TooManyChanges, Versions};
 
@@ -65,6 +67,25 @@ pub struct RuntimeSettings {
     pub turn_timeout: Duration,
     /// Age up to which a turn that a crash interrupted is still answered.
     pub answer_within: Duration,
+    /// What is kept about how replies and memories came to be.
+    pub trace: TraceSettings,
+    /// US dollars a day from which work behind the talk waits.
+    pub daily_spend_cap: Option<f64>,
+}
+
+/// What is kept about how replies and memories came to be.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct TraceSettings {
+    /// Whether new traces are kept.
+    pub enabled: bool,
+    /// Age at which they are deleted.
+    pub retention: Duration,
+}
+
+impl Default for TraceSettings {
+    fn default() -> Self {
+        Self { enabled: true, retention: Duration::from_secs(14 * 86_400) }
+    }
 }
 
 /// What a life is made of.
@@ -116,6 +137,8 @@ pub(crate) struct Life {
     pub(crate) changeover: Changeover,
     /// Acts of forgetting, and what must not outlive them.
     pub(crate) forgettings: Forgettings,
+    /// The shared self, where there is one, and when it works.
+    pub(crate) hub: OnceLock<(Hub, WorkingHours)>,
     /// One recall at a time may be told apart from background embedding: turns go first.
     pub(crate) turns_running: AtomicU64,
     /// Turns that a person may stop: those that run, and those that shall not even begin.
@@ -140,6 +163,7 @@ impl Runtime {
             settings_changed: Notify::new(),
             changeover: Changeover::default(),
             forgettings: Forgettings::default(),
+            hub: OnceLock::new(),
             turns_running: AtomicU64::new(0),
             stops: Mutex::default(),
         };
@@ -155,10 +179,12 @@ impl Runtime {
         if released > 0 {
             tracing::info!(sessions = released, "sessions that were being consolidated are taken up again");
         }
+        crate::diary::start(life).await?;
         life.recover_turns().await?;
         life.keep_running("idle", crate::idle::run(life.clone()));
         life.keep_running("consolidation", crate::consolidator::run(life.clone()));
         life.keep_running("vectors", crate::vectors::run(life.clone()));
+        life.keep_running("hub", crate::diary::run(life.clone()));
         Ok(())
     }
 
@@ -249,6 +275,11 @@ impl Runtime {
 
     pub(crate) fn life(&self) -> &Life {
         &self.life
+    }
+
+    /// How the spending of the day stands.
+    pub async fn spending(&self) -> Result<Spending, StoreError> {
+        self.life.spending().await
     }
 
     /// Where memory is kept.

@@ -105,16 +105,13 @@ struct Owner {
     wired: Wired,
     serving: std::sync::Mutex<Vec<JoinHandle<()>>>,
     abandon: CancellationToken,
-    /// Ends the work behind the talk.
-    stopping: CancellationToken,
     _lock: HomeLock,
 }
 
 impl Owner {
     async fn open(config: &Config, home: &Home, lock: HomeLock) -> anyhow::Result<Self> {
         let wired = wire(config, home, Arc::new(SystemClock), Arc::new(SystemIds::default())).await?;
-        let stopping = CancellationToken::new();
-        wired.start(config, stopping.clone()).await?;
+        wired.runtime.start().await?;
         let desk = wired.desk();
         let socket = match HubSocket::open(&home.hub_socket(), desk.clone()) {
             Ok(socket) => Some(socket),
@@ -124,7 +121,7 @@ impl Owner {
             }
         };
         let (abandon, serving) = (CancellationToken::new(), std::sync::Mutex::default());
-        Ok(Self { desk: Arc::new(desk), socket, wired, serving, abandon, stopping, _lock: lock })
+        Ok(Self { desk: Arc::new(desk), socket, wired, serving, abandon, _lock: lock })
     }
 
     /// A connection within the process.
@@ -147,7 +144,6 @@ impl Owner {
         if let Some(socket) = self.socket {
             socket.close().await;
         }
-        self.stopping.cancel();
         self.abandon.cancel();
         let serving = self.serving.into_inner().unwrap_or_else(std::sync::PoisonError::into_inner);
         for connection in serving {

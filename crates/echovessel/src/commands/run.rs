@@ -31,7 +31,7 @@ pub(crate) async fn run(shared: &Shared, config: &Config, home: &Home, asked: &R
     let scheme = if tls.is_some() { "https" } else { "http" };
     let url = format!("{scheme}://{}:{port}", shown_host(&config.server.host));
     let shutdown = CancellationToken::new();
-    wired.start(config, shutdown.clone()).await?;
+    wired.runtime.start().await?;
     let socket = open_socket(home, &wired);
     let parts = server_parts(config, home, &wired, &token, &url, tls)?;
     let reloading = tokio::spawn(lifecycle::reload_on_hangup(parts.configuration.clone()));
@@ -181,6 +181,7 @@ fn server_parts(
         home: home.clone(),
         runtime: wired.runtime.clone(),
         model: wired.model.clone(),
+        prices: wired.prices.clone(),
         server: settings.clone(),
         started_at,
         state: Mutex::new(Configured::new(config.clone())),

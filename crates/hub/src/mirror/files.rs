@@ -30,6 +30,14 @@ pub(super) fn remove(path: &Path) -> io::Result<bool> {
     }
 }
 
+/// Removes a folder with all that is in it.
+pub(super) fn remove_folder(folder: &Path) -> io::Result<()> {
+    match fs::remove_dir_all(folder) {
+        Err(error) if error.kind() != ErrorKind::NotFound => Err(error),
+        _ => Ok(()),
+    }
+}
+
 /// The text of a file; none if it is not there.
 pub(super) fn read(path: &Path) -> io::Result<Option<String>> {
     match fs::read_to_string(path) {

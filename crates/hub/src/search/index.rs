@@ -70,7 +70,11 @@ impl SearchIndexes {
         indexes.insert(scope.clone(), index);
     }
 
-    pub(super) fn drop_scope(&self, scope: &Scope) {
+    pub(crate) fn clear(&self) {
+        self.indexes.lock().unwrap_or_else(PoisonError::into_inner).clear();
+    }
+
+    pub(crate) fn drop_scope(&self, scope: &Scope) {
         self.indexes.lock().unwrap_or_else(PoisonError::into_inner).remove(scope);
     }
 }

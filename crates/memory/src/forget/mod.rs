@@ -149,6 +149,9 @@ pub struct Counts {
     pub vectors: u64,
     /// Documents of the hub: diaries that lost lines, roll-ups and memories that are gone.
     pub documents: u64,
+    /// Traces of turns and sessions, and what slow cycles were asked and answered.
+    #[serde(default)]
+    pub traces: u64,
 }
 
 impl Taken {

@@ -13,6 +13,7 @@ use futures_util::try_join;
 use jiff::Timestamp;
 
 use super::RecallRequest;
+use super::expectations::is_overdue;
 use super::graph::walk;
 use super::named::named_entities;
 use super::query::Query;
@@ -22,6 +23,7 @@ use super::settings::RecallSettings;
 use super::words::{WeighedTerms, WordBound, WordHits, find_words};
 use crate::entities::Entity;
 use crate::identifiers::EntityId;
+use crate::nodes::NodeKind;
 use crate::ports::{Corpus, EdgeReach, FillingEdge, IndexedNode, Store, StoreError, StoredVector};
 use crate::text::fold;
 use crate::vector_index::{LoadedVectors, VectorIndex};
@@ -234,7 +236,11 @@ impl Fetch<'_> {
         let parts = seqs.chunks(ROWS_AT_ONCE).map(async |part| {
             let rows = store.nodes_numbered(scope, part).await?;
             let candidate = |row: IndexedNode| (row.node.seq, Box::new(self.candidate(row, nearness)));
-            Ok(rows.into_iter().map(candidate).collect::<Vec<_>>())
+            // What was expected and never came is no memory of anything.
+            let stale = |row: &IndexedNode| {
+                row.node.kind == NodeKind::Expectation && is_overdue(&row.node, self.request.now)
+            };
+            Ok(rows.into_iter().filter(|row| !stale(row)).map(candidate).collect::<Vec<_>>())
         });
         Ok(try_join_all(parts).await?.into_iter().flatten().collect())
     }

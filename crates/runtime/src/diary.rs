@@ -1,0 +1,69 @@
+//! The shared self beside the life: what sessions leave goes into its diary, and what is forgotten goes from its documents.
+
+use std::sync::Arc;
+
+use hub::{Hub, HubError, WorkingHours};
+use memory::ports::StoreError;
+use memory::{PersonaId, Scope};
+
+use crate::life::{Life, Runtime};
+
+/// Lets the database and the tree of documents agree, before anything else moves.
+pub(crate) async fn start(life: &Life) -> Result<(), StoreError> {
+    let Some((hub, _)) = life.hub.get() else { return Ok(()) };
+    match hub.start().await {
+        Ok(()) => Ok(()),
+        Err(HubError::Store(error)) => Err(error),
+        Err(error) => {
+            tracing::warn!(%error, "the documents could not be made ready; they are tried again");
+            Ok(())
+        }
+    }
+}
+
+/// Works until the program stops. What is under way then is done again at the next start.
+pub(crate) async fn run(life: Arc<Life>) {
+    let Some((hub, hours)) = life.hub.get() else { return };
+    tokio::select! {
+        () = hub.work(*hours) => {}
+        () = life.stopping.cancelled() => {}
+    }
+}
+
+impl Life {
+    /// Says that a session has become memory, or that documents have changed.
+    pub(crate) fn wake_hub(&self) {
+        if let Some((hub, _)) = self.hub.get() {
+            hub.wake();
+        }
+    }
+
+    /// Takes from the files what was taken from the documents.
+    pub(crate) async fn forget_in_files(&self, scope: &Scope) {
+        let Some((hub, _)) = self.hub.get() else { return };
+        if let Err(error) = hub.follow_forgetting(scope).await {
+            tracing::error!(%error, "what was forgotten may still stand in files; they follow when the folder can be used");
+        }
+    }
+
+    /// Takes all files of a persona away.
+    pub(crate) async fn forget_files_of(&self, persona: &PersonaId) {
+        let Some((hub, _)) = self.hub.get() else { return };
+        if let Err(error) = hub.forget_files(persona).await {
+            tracing::error!(%error, "files of the persona may still be there; take them away by hand");
+        }
+    }
+}
+
+impl Runtime {
+    /// Gives the life its shared self. To be called before [`Runtime::start`]; the first call counts.
+    pub fn attach_hub(&self, hub: Hub, hours: WorkingHours) {
+        // A second one is passed over, as said.
+        let _ = self.life.hub.set((hub, hours));
+    }
+
+    /// The shared self, where there is one.
+    pub fn hub(&self) -> Option<&Hub> {
+        self.life.hub.get().map(|(hub, _)| hub)
+    }
+}
