@@ -29,8 +29,11 @@ mod search;
 mod diary;
 pub mod rollup;
 mod background;
+mod care;
+mod archive;
 
 pub use background::WorkingHours;
+pub use care::EditOutcome;
 pub use documents::{Document, Version};
 pub use error::HubError;
 pub use hub::{Caller, Hub, HubParts, HubSettings};

@@ -13,4 +13,5 @@ mod sync;
 mod mirror;
 mod rollups;
 mod search;
+mod archive;
 mod laws;
