@@ -31,6 +31,7 @@ pub mod rollup;
 mod background;
 mod care;
 mod archive;
+mod prompt;
 
 pub use background::WorkingHours;
 pub use care::EditOutcome;

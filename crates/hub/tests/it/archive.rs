@@ -42,8 +42,10 @@ async fn defect_02_a_round_trip_loses_no_significant_memory() {
 async fn defect_08_a_manifest_that_lies_changes_nothing() {
     let home = Home::open().await;
     home.create("daily", "2026-07-02", "- swam [chat:c] [via:home]").await;
-    let manifest = r#"{"schema_version":1,"exported_at":"x","counts":{"identity_files":0,"memory_entries":5}}"#;
-    let outside = r#"{"schema_version":1,"exported_at":"x","counts":{"identity_files":1,"memory_entries":0}}"#;
+    let manifest =
+        r#"{"schema_version":1,"exported_at":"x","counts":{"identity_files":0,"memory_entries":5}}"#;
+    let outside =
+        r#"{"schema_version":1,"exported_at":"x","counts":{"identity_files":1,"memory_entries":0}}"#;
     for files in [
         vec![("manifest.json", manifest)],
         vec![("manifest.json", outside), ("entity-core/identity/../../x.md", "escaped")],
