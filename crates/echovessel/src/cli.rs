@@ -77,6 +77,11 @@ pub(crate) enum Command {
     Doctor,
     /// How the running daemon is doing
     Status,
+    /// The shared self: who has spoken with it, what waits for a decision
+    Sync {
+        #[command(subcommand)]
+        command: SyncCommand,
+    },
     /// Stop the running daemon
     Stop,
     /// Make the running daemon read config.toml anew
@@ -153,13 +158,19 @@ pub(crate) enum MemoryCommand {
     Forget(Forget),
 }
 
+#[derive(Debug, Subcommand)]
+pub(crate) enum SyncCommand {
+    /// Where the running daemon's hub stands
+    Status,
+}
+
 #[derive(Debug, Args)]
 #[command(
     after_help = "Examples:\n  echovessel memory list\n  echovessel memory list messages --limit 100 --json"
 )]
 pub(crate) struct List {
     /// What to list
-    #[arg(value_parser = ["events", "thoughts", "entities", "messages", "receipts"], default_value = "events")]
+    #[arg(value_parser = ["events", "thoughts", "entities", "messages", "documents", "receipts"], default_value = "events")]
     pub(crate) what: String,
     /// How many
     #[arg(long, default_value_t = 20)]

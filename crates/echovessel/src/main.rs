@@ -46,6 +46,7 @@ async fn obey(cli: Cli) -> anyhow::Result<()> {
         Command::Init(asked) => commands::init::init(&shared, &home, &asked),
         Command::Config { command } => commands::config::config(&shared, &home, &command),
         Command::Doctor => commands::doctor::doctor(&shared, &home).await,
+        Command::Sync { command } => commands::sync::sync(&shared, &home, &command).await,
         Command::Status => commands::status::status(&shared, &home).await,
         Command::Stop => commands::stop::stop(&shared, &home).await,
         Command::Reload => commands::reload::reload(&shared, &home).await,

@@ -9,8 +9,6 @@ use memory::Scope;
 use memory::ports::{Clock, Embedder, Ids};
 use tokio::sync::{Mutex, Notify};
 
-use crate::door::archive::{EntityExport, EntityImport, EntityImported};
-use crate::error::HubError;
 use crate::names::InstanceId;
 use crate::port::{HubStore, MemoryLinks, Summariser};
 use crate::rollup::Failures;
@@ -108,25 +106,4 @@ impl Hub {
     pub(crate) fn inner(&self) -> &Inner {
         &self.inner
     }
-}
-
-impl Hub {
-    /// The whole hub in one archive.
-    pub async fn entity_export(&self, caller: &Caller) -> Result<EntityExport, HubError> {
-        pending(caller)
-    }
-
-    /// Takes an archive, all of it or nothing.
-    pub async fn entity_import(
-        &self,
-        caller: &Caller,
-        input: EntityImport,
-    ) -> Result<EntityImported, HubError> {
-        drop(input);
-        pending(caller)
-    }
-}
-
-fn pending<T>(caller: &Caller) -> Result<T, HubError> {
-    Err(HubError::Refused(format!("not there yet for {}", caller.instance)))
 }

@@ -30,8 +30,12 @@ mod search;
 mod diary;
 pub mod rollup;
 mod background;
+mod care;
+mod archive;
+mod prompt;
 
 pub use background::WorkingHours;
+pub use care::EditOutcome;
 pub use documents::{Document, Version};
 pub use error::HubError;
 pub use hub::{Caller, Hub, HubParts, HubSettings};

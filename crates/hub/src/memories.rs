@@ -243,7 +243,7 @@ pub(crate) fn memory_entry(document: &Document) -> Option<MemoryEntry> {
 }
 
 /// A slug made of the title.
-fn slug_of(content: &str) -> Result<Slug, HubError> {
+pub(crate) fn slug_of(content: &str) -> Result<Slug, HubError> {
     let title = content.lines().find(|line| !line.trim().is_empty()).unwrap_or_default();
     let mut slug = String::new();
     for word in title.split(|c: char| !c.is_alphanumeric()).filter(|word| !word.is_empty()) {

@@ -17,7 +17,7 @@ use futures_util::StreamExt as _;
 use tokio_util::sync::CancellationToken;
 
 use crate::admin::{
-    acts, config, corrections, cost, daemon, entities, erase, forget, metrics, nodes, persona, recall,
+    acts, config, corrections, cost, daemon, entities, erase, forget, hub, metrics, nodes, persona, recall,
     sessions, style, timeline, tokens, traces,
 };
 use crate::auth::{self, host, login, origin};
@@ -103,6 +103,14 @@ fn api() -> Vec<(&'static str, MethodRouter<App>)> {
         ("/api/admin/slow-tick/transcripts/{id}", get(traces::transcript)),
         ("/api/admin/cost/summary", get(cost::summary)),
         ("/api/admin/cost/recent", get(cost::recent)),
+        ("/api/hub/documents", get(hub::list)),
+        ("/api/hub/documents/{kind}/{filename}", get(hub::read).put(hub::write).delete(hub::remove)),
+        ("/api/hub/documents/{kind}/{filename}/versions", get(hub::versions)),
+        ("/api/hub/documents/{kind}/{filename}/versions/{version}/restore", post(hub::restore)),
+        ("/api/hub/conflicts", get(hub::conflicts)),
+        ("/api/hub/conflicts/{id}", post(hub::resolve)),
+        ("/api/hub/search", get(hub::search)),
+        ("/api/hub/status", get(hub::status)),
         ("/mcp", any(mcp::http::answer)),
         ("/v1/models", get(models::list)),
         ("/v1/models/{id}", get(models::one)),

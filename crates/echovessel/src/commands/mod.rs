@@ -12,6 +12,7 @@ pub(crate) mod config;
 pub(crate) mod eval;
 pub(crate) mod doctor;
 pub(crate) mod status;
+pub(crate) mod sync;
 pub(crate) mod stop;
 pub(crate) mod reload;
 pub(crate) mod token;

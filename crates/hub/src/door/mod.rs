@@ -1,5 +1,6 @@
 //! What goes in and out of the hub's door: the tools' names and fields, as they stand on the wire.
 
+pub mod documents;
 pub mod identity;
 pub mod memories;
 pub mod sync;

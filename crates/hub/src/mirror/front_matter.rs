@@ -47,7 +47,7 @@ pub struct FrontMatter {
 }
 
 impl FrontMatter {
-    pub(super) fn of(document: &Document, shown: &Version) -> Self {
+    pub(crate) fn of(document: &Document, shown: &Version) -> Self {
         Self {
             version: shown.number,
             version_vector: crate::versions::vector_as_shown(&document.heads),

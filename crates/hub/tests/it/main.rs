@@ -12,5 +12,6 @@ mod sync;
 mod mirror;
 mod rollups;
 mod search;
+mod archive;
 mod laws;
 mod graph;

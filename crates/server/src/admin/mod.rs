@@ -17,3 +17,4 @@ pub(crate) mod acts;
 pub(crate) mod metrics;
 pub(crate) mod traces;
 pub(crate) mod cost;
+pub(crate) mod hub;
