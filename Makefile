@@ -49,6 +49,8 @@ web: tools $(PAGE) ## Builds the page.
 bench: tools $(PAGE) ## Runs the benches and prints their figures.
 	@scripts/install-model
 	@cargo bench --workspace --locked
+	@cargo build --release --locked --package echovessel
+	@python3 e2e/mcp/measure.py $(PROGRAM)
 
 KILLS ?= 200
 SEED ?= 1
