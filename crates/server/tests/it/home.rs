@@ -1,6 +1,7 @@
 //! A whole home in a scratch folder: real store, real runtime, scripted model, clock that stands still.
 
 use std::collections::HashMap;
+use std::path::Path;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::time::Duration;
@@ -10,6 +11,7 @@ use axum::Router;
 use axum::body::{Body, to_bytes};
 use axum::http::header::{AUTHORIZATION, CONTENT_TYPE, HOST};
 use axum::http::{HeaderMap, Method, Request, Response, StatusCode};
+use hub::{Hub, HubParts, HubSettings, WorkingHours};
 use jiff::Timestamp;
 use jiff::tz::TimeZone;
 use memory::consolidate::ConsolidateSettings;
@@ -74,6 +76,7 @@ impl Home {
         let clock = SimulatedClock::new(start());
         let talker = Arc::new(Talker::default());
         let runtime = runtime(&store, &clock, &talker);
+        attach_hub(&runtime, &store, &clock, folder.path());
         runtime.start().await.unwrap();
         let numbers = AtomicU64::new(1);
         let random = move || {
@@ -213,6 +216,27 @@ fn runtime(store: &Arc<SqliteStore>, clock: &SimulatedClock, talker: &Arc<Talker
             daily_spend_cap: None,
         },
     })
+}
+
+fn attach_hub(runtime: &Runtime, store: &Arc<SqliteStore>, clock: &SimulatedClock, folder: &Path) {
+    let hub = Hub::new(HubParts {
+        store: store.clone(),
+        personas: store.clone(),
+        embedder: None,
+        summariser: None,
+        clock: Arc::new(clock.clone()),
+        ids: Arc::new(SequentialIds::new(8)),
+        settings: HubSettings {
+            instance: "home".parse().unwrap(),
+            default_scope: scope("self"),
+            zone: TimeZone::UTC,
+            snapshot_retention: Duration::from_secs(30 * 86_400),
+            priority: Vec::new(),
+            mirror: Some(folder.to_owned()),
+        },
+    });
+    let rollup_at = jiff::civil::time(5, 0, 0, 0);
+    runtime.attach_hub(hub, WorkingHours { rollup_at, catch_up: false });
 }
 
 fn parts(
