@@ -10,9 +10,8 @@ use std::time::Duration;
 use anyhow::{Context as _, bail};
 use hub::InstanceId;
 use memory::ports::Clock as _;
-use server::mcp::{Desk, HubSocket, Speaker, greet, serve_stream};
+use server::mcp::{Desk, HubSocket, Speaker, serve_stream};
 use tokio::io::{AsyncRead, AsyncWrite, DuplexStream};
-use tokio::net::UnixStream;
 use tokio::task::JoinHandle;
 use tokio_util::sync::CancellationToken;
 
@@ -82,9 +81,7 @@ async fn join(
             }
             Err(error) if !error.is::<Held>() => return Err(error),
             Err(error) => {
-                if let Ok(mut stream) = UnixStream::connect(home.hub_socket()).await
-                    && greet(&mut stream, instance).await.is_ok()
-                {
+                if let Ok(stream) = server::mcp::join(&home.hub_socket(), instance).await {
                     let (reader, writer) = stream.into_split();
                     return Ok((Box::new(reader), Box::new(writer)));
                 }

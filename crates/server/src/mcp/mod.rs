@@ -16,7 +16,7 @@ mod socket;
 
 pub use desk::Desk;
 pub use handler::serve_stream;
-pub use socket::{HubSocket, SocketError, greet};
+pub use socket::{HubSocket, SocketError, join};
 pub use speaker::Speaker;
 pub use tools::names_that_only_read;
 

@@ -1,6 +1,7 @@
 //! A whole home in a scratch folder: real store, real runtime, scripted model, clock that stands still.
 
 use std::collections::HashMap;
+use std::path::Path;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::time::Duration;
@@ -11,7 +12,7 @@ use axum::body::{Body, to_bytes};
 use axum::http::header::{ACCEPT, AUTHORIZATION, CONTENT_TYPE, HOST};
 use axum::http::{HeaderMap, Method, Request, Response, StatusCode};
 use hub::graph::Graph;
-use hub::{Hub, HubParts, HubSettings};
+use hub::{Hub, HubParts, HubSettings, WorkingHours};
 use jiff::Timestamp;
 use jiff::tz::TimeZone;
 use memory::consolidate::ConsolidateSettings;
@@ -76,6 +77,7 @@ impl Home {
         let clock = SimulatedClock::new(start());
         let talker = Arc::new(Talker::default());
         let runtime = runtime(&store, &clock, &talker);
+        attach_hub(&runtime, &store, &clock, folder.path());
         runtime.start().await.unwrap();
         let numbers = AtomicU64::new(1);
         let random = move || {
@@ -229,6 +231,27 @@ fn runtime(store: &Arc<SqliteStore>, clock: &SimulatedClock, talker: &Arc<Talker
     })
 }
 
+fn attach_hub(runtime: &Runtime, store: &Arc<SqliteStore>, clock: &SimulatedClock, folder: &Path) {
+    let hub = Hub::new(HubParts {
+        store: store.clone(),
+        personas: store.clone(),
+        embedder: None,
+        summariser: None,
+        clock: Arc::new(clock.clone()),
+        ids: Arc::new(SequentialIds::new(8)),
+        settings: HubSettings {
+            instance: "home".parse().unwrap(),
+            default_scope: scope("self"),
+            zone: TimeZone::UTC,
+            snapshot_retention: Duration::from_secs(30 * 86_400),
+            priority: Vec::new(),
+            mirror: Some(folder.to_owned()),
+        },
+    });
+    let rollup_at = jiff::civil::time(5, 0, 0, 0);
+    runtime.attach_hub(hub, WorkingHours { rollup_at, catch_up: false });
+}
+
 fn parts(
     runtime: &Runtime,
     store: &Arc<SqliteStore>,
@@ -247,22 +270,7 @@ fn parts(
     let clock = runtime.shared_clock();
     let graph =
         Graph::new(store.clone(), store.clone(), None, clock.clone(), Arc::new(SequentialIds::new(8)));
-    let hub = Hub::new(HubParts {
-        store: store.clone(),
-        personas: store.clone(),
-        embedder: None,
-        summariser: None,
-        clock,
-        ids: Arc::new(SequentialIds::new(9)),
-        settings: HubSettings {
-            instance: "home".parse().unwrap(),
-            default_scope: scope("self"),
-            zone: TimeZone::UTC,
-            snapshot_retention: Duration::from_secs(86_400),
-            priority: Vec::new(),
-            mirror: None,
-        },
-    });
+    let hub = runtime.hub().unwrap().clone();
     ServerParts {
         runtime: runtime.clone(),
         hub,

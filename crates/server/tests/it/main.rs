@@ -29,6 +29,7 @@ mod edits;
 mod entities;
 mod forgetting;
 mod sessions;
+mod hub_documents;
 mod traces;
 mod daemon;
 mod socket;
