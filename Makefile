@@ -16,6 +16,7 @@ run model: export ECHOVESSEL__EMBEDDING__MODEL_DIR ?= $(ECHOVESSEL_MODEL_DIR)
 PAGE := web/dist/index.html
 PAGE_TOOLS := web/node_modules/.package-lock.json
 BROWSER_TOOLS := e2e/node_modules/.package-lock.json
+CLIENT_TOOLS := e2e/mcp/node_modules/.package-lock.json
 PAGE_SOURCES := $(wildcard web/*.html web/*.json web/*.js web/*.ts) $(shell find web/src web/public -type f 2>/dev/null)
 
 .PHONY: help
@@ -29,7 +30,7 @@ run: tools $(PAGE) ## Fetches the model, builds everything, starts the daemon an
 	@exec $(PROGRAM) run --open
 
 .PHONY: test
-test: tools setup-tests lint $(BROWSER_TOOLS) ## Installs what the tests need, then runs every check and every test.
+test: tools setup-tests lint $(BROWSER_TOOLS) $(CLIENT_TOOLS) ## Installs what the tests need, then runs every check and every test.
 	@scripts/install-model
 	@scripts/run-tests
 
@@ -48,6 +49,8 @@ web: tools $(PAGE) ## Builds the page.
 bench: tools $(PAGE) ## Runs the benches and prints their figures.
 	@scripts/install-model
 	@cargo bench --workspace --locked
+	@cargo build --release --locked --package echovessel
+	@python3 e2e/mcp/measure.py $(PROGRAM)
 
 KILLS ?= 200
 SEED ?= 1

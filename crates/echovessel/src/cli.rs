@@ -71,10 +71,17 @@ pub(crate) enum Command {
     },
     /// Measure memory search on a public data set
     Eval(Eval),
+    /// Serve the hub's tools over standard input and output, for one program that speaks MCP
+    Mcp(Mcp),
     /// Look at the home, the database, the models, and say what is wrong and how to mend it
     Doctor,
     /// How the running daemon is doing
     Status,
+    /// The shared self: who has spoken with it, what waits for a decision
+    Sync {
+        #[command(subcommand)]
+        command: SyncCommand,
+    },
     /// Stop the running daemon
     Stop,
     /// Make the running daemon read config.toml anew
@@ -151,13 +158,19 @@ pub(crate) enum MemoryCommand {
     Forget(Forget),
 }
 
+#[derive(Debug, Subcommand)]
+pub(crate) enum SyncCommand {
+    /// Where the running daemon's hub stands
+    Status,
+}
+
 #[derive(Debug, Args)]
 #[command(
     after_help = "Examples:\n  echovessel memory list\n  echovessel memory list messages --limit 100 --json"
 )]
 pub(crate) struct List {
     /// What to list
-    #[arg(value_parser = ["events", "thoughts", "entities", "messages", "receipts"], default_value = "events")]
+    #[arg(value_parser = ["events", "thoughts", "entities", "messages", "documents", "receipts"], default_value = "events")]
     pub(crate) what: String,
     /// How many
     #[arg(long, default_value_t = 20)]
@@ -263,6 +276,21 @@ pub(crate) struct Eval {
     /// Use words alone, without the embedding model
     #[arg(long)]
     pub(crate) words_only: bool,
+}
+
+#[derive(Debug, Args)]
+#[command(after_help = "\
+Examples:
+  echovessel mcp --instance claude-code
+  claude mcp add echovessel -- echovessel mcp --instance claude-code
+
+Any number of programs may start it on one home, also beside the daemon: one process owns the memory, the others pass
+their messages on to it. Standard output carries the protocol and nothing else; what there is to say goes to standard
+error.")]
+pub(crate) struct Mcp {
+    /// The instance that this program is, and speaks for; default: hub.instance, and calls may name another
+    #[arg(long, value_name = "NAME")]
+    pub(crate) instance: Option<String>,
 }
 
 #[derive(Debug, Subcommand)]

@@ -102,6 +102,11 @@ impl Home {
         self.folder.join("echovessel.db")
     }
 
+    /// Where other processes reach whoever holds the home.
+    pub(crate) fn hub_socket(&self) -> PathBuf {
+        self.folder.join("hub.sock")
+    }
+
     /// The embedding model, unless the configuration or `ECHOVESSEL_MODEL_DIR` names another.
     pub(crate) fn model(&self) -> PathBuf {
         self.folder.join("models").join("all-MiniLM-L6-v2")

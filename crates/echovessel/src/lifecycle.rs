@@ -14,6 +14,11 @@ pub(crate) async fn asked_to_stop(shutdown: CancellationToken) {
     }
 }
 
+/// Returns when a signal asks the program to go.
+pub(crate) async fn asked_to_go() {
+    next_signal().await;
+}
+
 /// Returns at the next signal.
 pub(crate) async fn second_signal() {
     next_signal().await;

@@ -11,6 +11,7 @@ mod world;
 mod wiring;
 mod embedding;
 mod lifecycle;
+mod relay;
 mod client;
 mod telemetry;
 
@@ -45,6 +46,7 @@ async fn obey(cli: Cli) -> anyhow::Result<()> {
         Command::Init(asked) => commands::init::init(&shared, &home, &asked),
         Command::Config { command } => commands::config::config(&shared, &home, &command),
         Command::Doctor => commands::doctor::doctor(&shared, &home).await,
+        Command::Sync { command } => commands::sync::sync(&shared, &home, &command).await,
         Command::Status => commands::status::status(&shared, &home).await,
         Command::Stop => commands::stop::stop(&shared, &home).await,
         Command::Reload => commands::reload::reload(&shared, &home).await,
@@ -61,6 +63,7 @@ async fn with_config(shared: &Shared, home: &Home, command: Command) -> anyhow::
         Command::Model { command } => commands::model::model(shared, &config, home, command).await,
         Command::Memory { command } => commands::memory::memory(shared, &config, home, &command).await,
         Command::Eval(asked) => commands::eval::eval(shared, &config, home, &asked).await,
+        Command::Mcp(asked) => commands::mcp::mcp(&config, home, &asked).await,
         Command::Run(asked) => commands::run::run(shared, &config, home, &asked).await,
         _ => Ok(()),
     }

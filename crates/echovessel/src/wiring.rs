@@ -6,22 +6,25 @@ use std::path::PathBuf;
 use std::sync::Arc;
 
 use anyhow::Context as _;
+use hub::graph::Graph;
+use hub::{Hub, HubParts, HubSettings, InstanceId, WorkingHours};
 use jiff::civil::Weekday;
 use jiff::tz::TimeZone;
 use llm::{LlmError, Provider, ProviderSettings, TierModels};
-use memory::PersonaId;
 use memory::consolidate::{ConsolidateSettings, SlowCycleSettings};
 use memory::ledger::{Price, Prices};
-use memory::ports::{Clock, Ids, Store};
+use memory::ports::{Clock, Embedder, Ids, Store};
 use memory::recall::{RecallSettings, Signal};
 use memory::sessions::SessionPolicy;
 use memory::vector_index::VectorIndex;
+use memory::{PersonaId, Scope, UserId};
 use mind::{LanguageMind, Prompts, ReplySampling};
 use runtime::{
     Broadcast, ChangeableModel, Ledger, Metrics, Parts, Runtime, RuntimeSettings, TraceSettings, Versions,
 };
 use secrecy::SecretString;
 use server::ServerSettings;
+use server::mcp::Desk;
 use store::SqliteStore;
 
 use crate::config::{Config, ConfigError, LlmPrice, body_limit};
@@ -36,6 +39,10 @@ const PROMPT_TOKENS: u32 = 8_000;
 pub(crate) struct Wired {
     /// Where memory is kept, as itself: checked, checkpointed and closed by its owner.
     pub(crate) database: Arc<SqliteStore>,
+    /// The shared self: documents.
+    pub(crate) hub: Hub,
+    /// The shared self: people, places, topics.
+    pub(crate) graph: Graph,
     /// The life of the persona.
     pub(crate) runtime: Runtime,
     /// Which model answers.
@@ -50,6 +57,16 @@ impl Wired {
     /// Which model answers now, for people.
     pub(crate) fn model_state(&self) -> ModelState {
         ModelState::of(&*self.model)
+    }
+
+    /// What the hub's tools work with.
+    pub(crate) fn desk(&self) -> Desk {
+        Desk {
+            hub: self.hub.clone(),
+            graph: self.graph.clone(),
+            runtime: self.runtime.clone(),
+            access: self.database.clone(),
+        }
     }
 }
 
@@ -120,11 +137,15 @@ pub(crate) async fn wire(
     let run: String = random_bytes().iter().take(4).map(|byte| format!("{byte:02x}")).collect();
     let embedding = Embedding::new(config, home, clock.clone())?;
     let previous = embedding.previous(&*store, home).await;
+    let mind = Arc::new(mind);
+    let hub = hub(config, home, &database, embedding.embedder(), mind.clone(), clock.clone(), ids.clone())?;
+    let graph = graph(&database, embedding.embedder(), clock.clone(), ids.clone());
+    hub.link(Arc::new(graph.clone()));
     let parts = Parts {
         store,
         embedder: embedding.embedder(),
         index: Arc::new(VectorIndex::new(body_limit(&config.limits.vector_memory)?)),
-        mind: Arc::new(mind),
+        mind,
         clock,
         ids,
         broadcast: Broadcast::new(run),
@@ -132,10 +153,71 @@ pub(crate) async fn wire(
         settings: runtime_settings(config)?,
     };
     let runtime = Runtime::new(parts);
+    runtime.attach_hub(hub.clone(), working_hours(config)?);
     if let Some(previous) = previous {
         runtime.serve_meanwhile(previous);
     }
-    Ok(Wired { database, runtime, model, prices, embedding })
+    Ok(Wired { database, hub, graph, runtime, model, prices, embedding })
+}
+
+/// The shared self on the home's database, with its files in the home.
+fn hub(
+    config: &Config,
+    home: &Home,
+    database: &Arc<SqliteStore>,
+    embedder: Option<Arc<dyn Embedder>>,
+    mind: Arc<LanguageMind>,
+    clock: Arc<dyn Clock>,
+    ids: Arc<dyn Ids>,
+) -> anyhow::Result<Hub> {
+    let persona = PersonaId::new(config.persona.id.clone())?;
+    let priority: Result<Vec<InstanceId>, _> =
+        config.sync.instance_priority.iter().map(|instance| instance.parse()).collect();
+    Ok(Hub::new(HubParts {
+        store: database.clone(),
+        personas: database.clone(),
+        embedder,
+        summariser: Some(mind),
+        clock,
+        ids,
+        settings: HubSettings {
+            instance: own_instance(config)?,
+            default_scope: Scope::new(persona, UserId::new("self")?),
+            zone: TimeZone::system(),
+            snapshot_retention: config.hub.snapshot_retention.0,
+            priority: priority.context("sync.instance_priority")?,
+            mirror: Some(home.folder().to_owned()),
+        },
+    }))
+}
+
+/// The graph on the home's database.
+fn graph(
+    database: &Arc<SqliteStore>,
+    embedder: Option<Arc<dyn Embedder>>,
+    clock: Arc<dyn Clock>,
+    ids: Arc<dyn Ids>,
+) -> Graph {
+    Graph::new(database.clone(), database.clone(), embedder, clock, ids)
+}
+
+/// The instance that this program is: as configured, else the name of this machine, made safe.
+pub(crate) fn own_instance(config: &Config) -> anyhow::Result<InstanceId> {
+    if config.hub.instance.is_empty() {
+        return Ok(InstanceId::made_safe(&host_name()));
+    }
+    config.hub.instance.parse().context("hub.instance")
+}
+
+fn host_name() -> String {
+    let told = std::fs::read_to_string("/etc/hostname").or_else(|_| std::env::var("HOSTNAME"));
+    told.map(|name| name.trim().to_owned()).unwrap_or_default()
+}
+
+fn working_hours(config: &Config) -> anyhow::Result<WorkingHours> {
+    let rollup_at = jiff::civil::Time::strptime("%H:%M", &config.hub.rollup_at)
+        .with_context(|| format!("hub.rollup_at is a time such as 05:00, not `{}`", config.hub.rollup_at))?;
+    Ok(WorkingHours { rollup_at, catch_up: config.hub.catch_up })
 }
 
 /// Opens the database of the home, migrated to what this version needs.

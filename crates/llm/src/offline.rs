@@ -3,12 +3,14 @@
 //! It answers from [`Request::inputs`], never from the prompt's text. `reply` speaks from what was
 //! recalled; `extraction` distils by rules over word lists; `reflection` and `slow_cycle` restate the events they cite;
 //! `persona_draft` sorts the writer's own sentences.
+//! `rollup` copies lines of its sources and says so.
 //! It knows Chinese and English; words in other languages are kept as quotes.
 
 mod reply;
 
 mod extraction;
 mod reflection;
+mod rollup;
 mod slow_cycle;
 mod persona_draft;
 
@@ -77,6 +79,7 @@ fn answer(request: &Request) -> Result<String, LlmError> {
         "reply" => Ok(reply::reply(&inputs(request)?)),
         "extraction" => written(&extraction::extract(&inputs(request)?)),
         "reflection" => written(&reflection::reflect(&inputs(request)?)),
+        "rollup" => written(&rollup::roll_up(&inputs(request)?)),
         "slow_cycle" => written(&slow_cycle::think(&inputs(request)?)),
         "persona_draft" => written(&persona_draft::draft(&inputs(request)?)),
         other => Err(LlmError::fatal(format!(

@@ -253,6 +253,15 @@ pub struct EntityDescriptionAnswer {
     pub description: String,
 }
 
+/// The answer to `rollup`.
+#[derive(Clone, Debug, Default, Serialize, JsonSchema)]
+#[schemars(deny_unknown_fields)]
+pub struct RollUpAnswer {
+    /// What is remembered of the period, in the first person, each with its `[via:…]` tags.
+    #[schemars(length(min = 1))]
+    pub bullets: Vec<String>,
+}
+
 /// The subject as stored, on the wire and in prompts.
 pub fn subject_word(subject: Subject) -> &'static str {
     match subject {

@@ -141,7 +141,7 @@ impl LanguageMind {
 
     /// Asks, and once more with what was wrong when the answer is of the wrong shape or cut. An answer that is
     /// cut twice gives what could be read of it. Also says what both calls took.
-    async fn ask<T>(
+    pub(crate) async fn ask<T>(
         &self,
         session: Option<SessionId>,
         request_with: impl Fn(Option<&str>) -> Result<Request, MindError>,
@@ -292,6 +292,6 @@ fn mind_error(error: &LlmError) -> MindError {
     }
 }
 
-fn template_error(error: &PromptError) -> MindError {
+pub(crate) fn template_error(error: &PromptError) -> MindError {
     MindError::Permanent(error.to_string())
 }

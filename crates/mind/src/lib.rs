@@ -15,6 +15,7 @@
 mod extraction;
 mod language_mind;
 mod reflection;
+mod rollup;
 mod slow_cycle;
 mod persona_draft;
 pub mod reply;

@@ -14,6 +14,7 @@ use crate::extraction::ExtractionContext;
 use crate::persona_draft::PersonaDraftContext;
 use crate::reflection::ReflectionContext;
 use crate::reply::{SystemContext, UserContext};
+use crate::rollup::RollUpContext;
 use crate::slow_cycle::SlowCycleContext;
 
 /// Why a prompt can't be used.
@@ -50,6 +51,8 @@ pub enum PromptName {
     SlowCycle,
     /// A first draft of a persona.
     PersonaDraft,
+    /// A week, a month or a year, told from its parts.
+    RollUp,
     /// The stable part of the conversation's prompt.
     ReplySystem,
     /// The part that changes with each turn.
@@ -58,11 +61,12 @@ pub enum PromptName {
 
 impl PromptName {
     /// All templates.
-    pub const ALL: [Self; 6] = [
+    pub const ALL: [Self; 7] = [
         Self::Extraction,
         Self::Reflection,
         Self::SlowCycle,
         Self::PersonaDraft,
+        Self::RollUp,
         Self::ReplySystem,
         Self::ReplyUser,
     ];
@@ -74,6 +78,7 @@ impl PromptName {
             Self::Reflection => "reflection",
             Self::SlowCycle => "slow_cycle",
             Self::PersonaDraft => "persona_draft",
+            Self::RollUp => "rollup",
             Self::ReplySystem => "reply_system",
             Self::ReplyUser => "reply_user",
         }
@@ -85,6 +90,7 @@ impl PromptName {
             Self::Reflection => include_str!("../prompts/reflection.md"),
             Self::SlowCycle => include_str!("../prompts/slow_cycle.md"),
             Self::PersonaDraft => include_str!("../prompts/persona_draft.md"),
+            Self::RollUp => include_str!("../prompts/rollup.md"),
             Self::ReplySystem => include_str!("../prompts/reply_system.md"),
             Self::ReplyUser => include_str!("../prompts/reply_user.md"),
         }
@@ -97,6 +103,7 @@ impl PromptName {
             Self::Reflection => "reflection",
             Self::SlowCycle => "slow_cycle",
             Self::PersonaDraft => "persona_draft",
+            Self::RollUp => "rollup",
             Self::ReplySystem | Self::ReplyUser => "reply",
         }
     }
@@ -108,13 +115,17 @@ impl PromptName {
             Self::Reflection => "reflection",
             Self::SlowCycle => "slow_cycle",
             Self::PersonaDraft => "persona_draft",
+            Self::RollUp => "rollup",
             Self::ReplySystem | Self::ReplyUser => "text",
         }
     }
 
     /// Whether it is one text, or a `system` and a `user` block.
     fn has_blocks(self) -> bool {
-        matches!(self, Self::Extraction | Self::Reflection | Self::SlowCycle | Self::PersonaDraft)
+        matches!(
+            self,
+            Self::Extraction | Self::Reflection | Self::SlowCycle | Self::PersonaDraft | Self::RollUp
+        )
     }
 
     /// Inputs that a rehearsal renders it with: everything filled, and everything empty.
@@ -124,6 +135,7 @@ impl PromptName {
             Self::Reflection => pair(ReflectionContext::rehearsal(), ReflectionContext::default()),
             Self::SlowCycle => pair(SlowCycleContext::rehearsal(), SlowCycleContext::default()),
             Self::PersonaDraft => pair(PersonaDraftContext::rehearsal(), PersonaDraftContext::default()),
+            Self::RollUp => pair(RollUpContext::rehearsal(), RollUpContext::default()),
             Self::ReplySystem => pair(SystemContext::rehearsal(), SystemContext::default()),
             Self::ReplyUser => pair(UserContext::rehearsal(), UserContext::default()),
         }

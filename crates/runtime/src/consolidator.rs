@@ -23,7 +23,10 @@ pub(crate) async fn run(life: Arc<Life>) {
             }
             claim_is_held = false;
             match consolidate_next(&life).await {
-                Ok(true) => life.written.notify_one(),
+                Ok(true) => {
+                    life.written.notify_one();
+                    life.wake_hub();
+                }
                 Ok(false) => break,
                 Err(error) => {
                     tracing::error!("consolidation can't go on for now: {error}");

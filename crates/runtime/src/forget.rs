@@ -151,6 +151,7 @@ impl Runtime {
         let _alone = life.forgettings.lock.write().await;
         let taken = life.eraser().forget(act).await?.taken;
         life.forgettings.count(&scope);
+        life.forget_in_files(&scope).await;
         life.tell_forgotten(&scope, None, &taken);
         Ok(taken)
     }
@@ -168,6 +169,7 @@ impl Runtime {
             let _alone = life.forgettings.lock.write().await;
             let receipt = life.eraser().erase(request).await?;
             life.forgettings.count(&scope);
+            life.forget_in_files(&scope).await;
             life.tell_forgotten(&scope, Some(receipt.id), &receipt.taken);
             receipt
         };
@@ -189,6 +191,7 @@ impl Runtime {
             let counts = life.store().reset_persona(persona, name, life.clock().now()).await?;
             life.index().forget_persona(persona);
             life.forgettings.count_persona(persona);
+            life.forget_files_of(persona).await;
             for scope in life.broadcast().withdraw_persona(persona) {
                 life.tell(&scope, Event::Forgotten { receipt: None, taken: Box::default() });
             }

@@ -3,10 +3,11 @@
 use std::collections::{HashMap, HashSet};
 use std::panic::AssertUnwindSafe;
 use std::sync::atomic::{AtomicU64, Ordering};
-use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::sync::{Arc, Mutex, MutexGuard, OnceLock, PoisonError};
 use std::time::Duration;
 
 use futures_util::FutureExt as _;
+use hub::{Hub, WorkingHours};
 use jiff::Timestamp;
 use jiff::tz::TimeZone;
 use memory::capture::{CaptureError, Line, Recorder};
@@ -136,6 +137,8 @@ pub(crate) struct Life {
     pub(crate) changeover: Changeover,
     /// Acts of forgetting, and what must not outlive them.
     pub(crate) forgettings: Forgettings,
+    /// The shared self, where there is one, and when it works.
+    pub(crate) hub: OnceLock<(Hub, WorkingHours)>,
     /// One recall at a time may be told apart from background embedding: turns go first.
     pub(crate) turns_running: AtomicU64,
     /// Turns that a person may stop: those that run, and those that shall not even begin.
@@ -160,6 +163,7 @@ impl Runtime {
             settings_changed: Notify::new(),
             changeover: Changeover::default(),
             forgettings: Forgettings::default(),
+            hub: OnceLock::new(),
             turns_running: AtomicU64::new(0),
             stops: Mutex::default(),
         };
@@ -175,10 +179,12 @@ impl Runtime {
         if released > 0 {
             tracing::info!(sessions = released, "sessions that were being consolidated are taken up again");
         }
+        crate::diary::start(life).await?;
         life.recover_turns().await?;
         life.keep_running("idle", crate::idle::run(life.clone()));
         life.keep_running("consolidation", crate::consolidator::run(life.clone()));
         life.keep_running("vectors", crate::vectors::run(life.clone()));
+        life.keep_running("hub", crate::diary::run(life.clone()));
         Ok(())
     }
 

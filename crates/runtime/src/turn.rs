@@ -225,6 +225,7 @@ async fn prepare(life: &Arc<Life>, turn: &ReadyTurn, record: &mut TurnRecord) ->
     input.window = window;
     input.burst = burst;
     bring_to_mind(&mut input, &recalled);
+    life.bring_documents(&turn.scope, &mut input).await;
     let budget = ReplyBudget { tokens: life.settings.prompt_tokens };
     let prompt = life.mind().render_reply(&input, &budget)?;
     record.prompt(life, &prompt);

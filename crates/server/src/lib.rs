@@ -13,6 +13,7 @@ mod state;
 mod auth;
 mod chat;
 mod openai;
+pub mod mcp;
 mod admin;
 mod document;
 mod ui;

@@ -7,6 +7,7 @@ use axum::http::header::{CONTENT_TYPE, RETRY_AFTER, WWW_AUTHENTICATE};
 use axum::http::{HeaderValue, StatusCode};
 use axum::middleware::Next;
 use axum::response::{IntoResponse, Response};
+use hub::HubError;
 use memory::capture::CaptureError;
 use memory::core_blocks::CoreBlockTooLong;
 use memory::corrections::{ApproveError, CorrectError};
@@ -185,6 +186,17 @@ impl From<StoreError> for Problem {
                 Self::unavailable("the database can't be used; `echovessel doctor` says why")
             }
             StoreError::Failed(_) => Self::internal(&error),
+        }
+    }
+}
+
+impl From<HubError> for Problem {
+    fn from(error: HubError) -> Self {
+        match error {
+            HubError::Invalid(detail) => Self::unprocessable(detail),
+            HubError::Refused(detail) => Self::forbidden(detail),
+            HubError::Store(error) => error.into(),
+            HubError::Mirror(_) => Self::internal(&error),
         }
     }
 }

@@ -12,12 +12,12 @@ use axum::http::header::{
 use axum::http::{HeaderValue, StatusCode};
 use axum::middleware::{Next, from_fn, from_fn_with_state};
 use axum::response::{IntoResponse, Response};
-use axum::routing::{MethodRouter, delete, get, patch, post};
+use axum::routing::{MethodRouter, any, delete, get, patch, post};
 use futures_util::StreamExt as _;
 use tokio_util::sync::CancellationToken;
 
 use crate::admin::{
-    acts, avatar, channels, config, corrections, cost, daemon, draft, entities, erase, facts, forget,
+    acts, avatar, channels, config, corrections, cost, daemon, draft, entities, erase, facts, forget, hub,
     metrics, nodes, not_built, persona, personas, recall, search, sessions, style, timeline, tokens, traces,
     users, voice, work,
 };
@@ -25,6 +25,7 @@ use crate::auth::{self, host, login, origin};
 use crate::chat::{edit, events, history, send, turns};
 use crate::document;
 use crate::extract;
+use crate::mcp;
 use crate::openai::{completions, models};
 use crate::problem::{self, Problem};
 use crate::state::{App, ServerParts};
@@ -104,6 +105,15 @@ fn api() -> Vec<(&'static str, MethodRouter<App>)> {
         ("/api/admin/slow-tick/transcripts/{id}", get(traces::transcript)),
         ("/api/admin/cost/summary", get(cost::summary)),
         ("/api/admin/cost/recent", get(cost::recent)),
+        ("/api/hub/documents", get(hub::list)),
+        ("/api/hub/documents/{kind}/{filename}", get(hub::read).put(hub::write).delete(hub::remove)),
+        ("/api/hub/documents/{kind}/{filename}/versions", get(hub::versions)),
+        ("/api/hub/documents/{kind}/{filename}/versions/{version}/restore", post(hub::restore)),
+        ("/api/hub/conflicts", get(hub::conflicts)),
+        ("/api/hub/conflicts/{id}", post(hub::resolve)),
+        ("/api/hub/search", get(hub::search)),
+        ("/api/hub/status", get(hub::status)),
+        ("/mcp", any(mcp::http::answer)),
         ("/v1/models", get(models::list)),
         ("/v1/models/{id}", get(models::one)),
         ("/v1/chat/completions", post(completions::complete)),
@@ -175,11 +185,12 @@ async fn wrong_method() -> Problem {
 
 /// A body that says it is too large is refused without being kept.
 async fn refuse_large(State(app): State<App>, mut request: Request, next: Next) -> Response {
-    // A body that does not say how large it is is cut off while it is read.
     let limit = match request.uri().path() {
+        "/mcp" => mcp::MESSAGE_BYTES_MAX,
         avatar::PATH => app.parts.settings.body_limit.max(avatar::UPLOAD_SIZE_MAX),
         _ => app.parts.settings.body_limit,
     };
+    // A body that does not say how large it is is cut off while it is read.
     DefaultBodyLimit::max(limit).apply(&mut request);
     let length =
         request.headers().get(CONTENT_LENGTH).and_then(|value| value.to_str().ok()?.parse::<u64>().ok());

@@ -4,6 +4,8 @@ use std::ops::Deref;
 use std::sync::Arc;
 use std::time::Duration;
 
+use hub::Hub;
+use hub::graph::Graph;
 use jiff::Timestamp;
 use memory::ports::AccessStore;
 use memory::{PersonaId, Scope, UserId};
@@ -15,6 +17,7 @@ use tokio_util::sync::CancellationToken;
 
 use crate::admin::config::Configuration;
 use crate::auth::{Limits, NamedTokens, Principal, Tokens};
+use crate::mcp;
 use crate::problem::Problem;
 use crate::tls::Tls;
 
@@ -97,6 +100,10 @@ pub struct EmbeddingState {
 pub struct ServerParts {
     /// The persona's life.
     pub runtime: Runtime,
+    /// The shared self: documents that instances read and write.
+    pub hub: Hub,
+    /// People, places, topics and what joins them.
+    pub graph: Graph,
     /// Who may come in. Shared with whoever prints the first login link.
     pub tokens: Arc<Tokens>,
     /// Where named tokens and the record of acts are kept.
@@ -122,6 +129,8 @@ pub(crate) struct Shared {
     pub(crate) shutdown: CancellationToken,
     pub(crate) named: NamedTokens,
     pub(crate) limits: Limits,
+    /// The hub's tools over HTTP.
+    pub(crate) mcp: mcp::http::Service,
     /// Held while core blocks are read and written, so that of two edits none is lost.
     pub(crate) persona_edit: Mutex<()>,
 }
@@ -137,7 +146,14 @@ impl App {
     pub(crate) fn new(parts: ServerParts, shutdown: CancellationToken) -> Self {
         let named = NamedTokens::new(parts.access.clone());
         let limits = Limits::new(parts.runtime.shared_clock());
-        Self(Arc::new(Shared { parts, shutdown, named, limits, persona_edit: Mutex::default() }))
+        let desk = mcp::Desk {
+            hub: parts.hub.clone(),
+            graph: parts.graph.clone(),
+            runtime: parts.runtime.clone(),
+            access: parts.access.clone(),
+        };
+        let mcp = mcp::http::Service::new(desk, shutdown.clone());
+        Self(Arc::new(Shared { parts, shutdown, named, limits, mcp, persona_edit: Mutex::default() }))
     }
 
     pub(crate) fn runtime(&self) -> &Runtime {

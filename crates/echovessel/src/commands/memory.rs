@@ -45,10 +45,12 @@ async fn list(shared: &Shared, daemon: &Daemon, asked: &List) -> anyhow::Result<
         "events" | "thoughts" => (format!("memory/{}?", asked.what), "items"),
         "entities" => ("memory/entities?".to_owned(), "entities"),
         "receipts" => ("memory/receipts?".to_owned(), "receipts"),
+        "documents" => ("documents".to_owned(), "documents"),
         _ => ("chat".to_owned(), "messages"),
     };
     let user: String = form(&asked.user);
     let path = match path.as_str() {
+        "documents" => format!("/api/hub/documents?user_id={user}"),
         "chat" => format!("/api/chat/history?limit={}&user_id={user}", asked.limit),
         path => format!("/api/admin/{path}limit={}&user_id={user}", asked.limit),
     };
@@ -62,11 +64,13 @@ async fn list(shared: &Shared, daemon: &Daemon, asked: &List) -> anyhow::Result<
         println!("Nothing is there.");
     }
     for row in found {
-        let text = ["description", "content", "canonical_name"].iter().find_map(|name| row[*name].as_str());
+        let text = ["description", "content", "canonical_name", "filename"]
+            .iter()
+            .find_map(|name| row[*name].as_str());
         let counted = || format!("{} messages erased", row["counts"]["messages"]);
         let text = text.map_or_else(counted, |text| shorten(text, LINE_LENGTH));
         let day = row["created_at"].as_str().and_then(|at| at.get(..10)).unwrap_or("          ");
-        println!("{}  {day}  {text}", row["id"].as_str().unwrap_or_default());
+        println!("{}  {day}  {text}", row["id"].as_str().or(row["kind"].as_str()).unwrap_or_default());
     }
     Ok(())
 }

@@ -1,6 +1,7 @@
 //! One file per command; a command reads its arguments, does one thing, and says what happened.
 
 pub(crate) mod run;
+pub(crate) mod mcp;
 pub(crate) mod chat;
 pub(crate) mod demo;
 pub(crate) mod init;
@@ -11,6 +12,7 @@ pub(crate) mod config;
 pub(crate) mod eval;
 pub(crate) mod doctor;
 pub(crate) mod status;
+pub(crate) mod sync;
 pub(crate) mod stop;
 pub(crate) mod reload;
 pub(crate) mod token;

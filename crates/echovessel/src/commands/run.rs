@@ -5,6 +5,7 @@ use std::sync::Arc;
 
 use anyhow::{Context as _, bail};
 use runtime::{ChangeableModel, Versions};
+use server::mcp::HubSocket;
 use server::{LlmState, ModelState, ServerParts, Tls, Tokens};
 use tokio::net::TcpListener;
 use tokio::sync::Mutex;
@@ -29,8 +30,9 @@ pub(crate) async fn run(shared: &Shared, config: &Config, home: &Home, asked: &R
     let tls = tls(config)?;
     let scheme = if tls.is_some() { "https" } else { "http" };
     let url = format!("{scheme}://{}:{port}", shown_host(&config.server.host));
-    wired.runtime.start().await?;
     let shutdown = CancellationToken::new();
+    wired.runtime.start().await?;
+    let socket = open_socket(home, &wired);
     let parts = server_parts(config, home, &wired, &token, &url, tls)?;
     let reloading = tokio::spawn(lifecycle::reload_on_hangup(parts.configuration.clone()));
     let login = parts.tokens.mint_login_code(wired.runtime.clock().now()).link(&url);
@@ -52,8 +54,22 @@ pub(crate) async fn run(shared: &Shared, config: &Config, home: &Home, asked: &R
     reloading.abort();
     home.remove_run_file();
     shutdown.cancel();
+    if let Some(socket) = socket {
+        socket.close().await;
+    }
     stop(wired, outcome.is_ok().then_some(serving)).await?;
     outcome
+}
+
+/// Lets programs that start `echovessel mcp` on this home join. Without it everything else works.
+fn open_socket(home: &Home, wired: &Wired) -> Option<HubSocket> {
+    match HubSocket::open(&home.hub_socket(), wired.desk()) {
+        Ok(socket) => Some(socket),
+        Err(error) => {
+            tracing::error!("{error}");
+            None
+        }
+    }
 }
 
 /// In reverse of the start: no new words, streaming replies finish, work returns to the queue, the log is folded in.
@@ -172,6 +188,8 @@ fn server_parts(
     };
     Ok(ServerParts {
         runtime: wired.runtime.clone(),
+        hub: wired.hub.clone(),
+        graph: wired.graph.clone(),
         tokens: Arc::new(Tokens::new(token, Box::new(random_bytes))?),
         access: wired.database.clone(),
         settings,

@@ -63,7 +63,7 @@ section!(
         recall: Recall = Recall::default(),
         /// Where people talk.
         channels: Channels = Channels::default(),
-        /// The shared self. Not built yet: read and checked, without effect.
+        /// The shared self: documents, diary, roll-ups.
         hub: Hub = Hub::default(),
         /// Exchange with a remote hub. Not built yet: read and checked, without effect.
         sync: Sync = Sync::default(),
@@ -288,7 +288,7 @@ section!(
 );
 
 section!(
-    /// The shared self. Not built yet: read and checked, without effect.
+    /// The shared self: documents, diary, roll-ups.
     Hub {
         /// Name of this instance; empty means the host name, made safe.
         instance: String = String::new(),

@@ -128,6 +128,7 @@ pub struct Taken {
 
 /// Parts of rows that are kept, and rows that have no id of their own.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(default)]
 pub struct Counts {
     /// Quotes that nodes rested on.
     pub quotes: u64,
@@ -147,6 +148,8 @@ pub struct Counts {
     pub receipts: u64,
     /// Vectors.
     pub vectors: u64,
+    /// Documents of the hub: diaries that lost lines, roll-ups and memories that are gone.
+    pub documents: u64,
     /// Traces of turns and sessions, and what slow cycles were asked and answered.
     #[serde(default)]
     pub traces: u64,

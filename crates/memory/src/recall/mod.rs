@@ -44,7 +44,7 @@ pub use search::{Found, Search, search};
 pub use select::ScoredNode;
 pub use settings::{NodeWeights, RecallSettings, SpeakerNames};
 pub use signals::{MessageWeights, Signal, Signals};
-pub use words::{IndexedText, WordStatistics};
+pub use words::{IndexedText, Occurrences, WordStatistics};
 
 use crate::entities::Entity;
 use crate::ports::{Embedder, Store, StoreError};

@@ -9,12 +9,20 @@ pub(crate) struct SystemContext {
     pub(super) persona_block: String,
     pub(super) user_block: String,
     pub(super) style_block: String,
+    pub(super) documents: Vec<LabelledText>,
     pub(super) facts: Vec<FactLine>,
     pub(super) clocks: Vec<String>,
     pub(super) mood: Option<MoodLine>,
     pub(super) entities: Vec<EntityBlock>,
     pub(super) uncertain: Vec<PairLine>,
     pub(super) fulfilled: Vec<String>,
+}
+
+/// A text that others than its reader wrote, and what it is called.
+#[derive(Debug, Serialize)]
+pub(super) struct LabelledText {
+    pub(super) label: String,
+    pub(super) text: String,
 }
 
 #[derive(Debug, Serialize)]
@@ -46,6 +54,7 @@ pub(super) struct PairLine {
 #[derive(Debug, Default, Serialize)]
 pub(crate) struct UserContext {
     pub(super) speaker: String,
+    pub(super) periods: Vec<LabelledText>,
     pub(super) sessions: Vec<String>,
     pub(super) thoughts: Vec<String>,
     pub(super) pinned_thoughts: Vec<String>,
@@ -75,6 +84,7 @@ impl SystemContext {
             persona_block: text(),
             user_block: text(),
             style_block: text(),
+            documents: vec![LabelledText { label: text(), text: text() }],
             facts: vec![FactLine { label: "Name", value: text() }],
             clocks: vec![text()],
             mood: Some(MoodLine { mood: text(), energy: 5, signal: text() }),
@@ -91,6 +101,7 @@ impl UserContext {
         let lines = || vec!["text".to_owned()];
         Self {
             speaker: "text".to_owned(),
+            periods: vec![LabelledText { label: "text".to_owned(), text: "text".to_owned() }],
             sessions: lines(),
             thoughts: lines(),
             pinned_thoughts: lines(),

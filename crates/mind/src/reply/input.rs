@@ -19,6 +19,10 @@ pub struct ReplyInput {
     pub facts: PersonaFacts,
     /// L1, always first in the prompt.
     pub core_blocks: CoreBlocks,
+    /// Identity documents beyond the core blocks: what each is called and what it says.
+    pub documents: Vec<(String, String)>,
+    /// Weeks, months or years that the burst asks about, as the persona told them to itself: which, and the text.
+    pub periods: Vec<(String, String)>,
     /// L6 as stored; faded or neutral it leaves no section.
     pub mood: Option<Mood>,
     /// When the burst's last message was received.
@@ -64,6 +68,8 @@ impl ReplyInput {
             persona_name: persona_name.into(),
             facts: PersonaFacts::default(),
             core_blocks: CoreBlocks::default(),
+            documents: Vec::new(),
+            periods: Vec::new(),
             mood: None,
             now,
             user_zone,

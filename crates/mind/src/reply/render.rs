@@ -6,12 +6,12 @@ use memory::text::estimate_tokens;
 use serde_json::{Value, json};
 
 use super::budget::{self, ReplyBudget};
-use super::context::{DayGroup, FactLine, MoodLine, SystemContext, UserContext};
+use super::context::{DayGroup, FactLine, LabelledText, MoodLine, SystemContext, UserContext};
 use super::input::{PersonaFacts, ReplyInput};
 use super::sections::{Name, Sections, Shown};
 use crate::calendar;
 use crate::prompts::{PromptError, PromptName, Prompts, digest};
-use crate::quoted::{authored, one_line};
+use crate::quoted::{authored, behind_gutter, one_line};
 
 /// A user without a name, or the owner's placeholder.
 const NAMELESS: [&str; 2] = ["", "self"];
@@ -79,6 +79,7 @@ fn system_context(input: &ReplyInput, sections: &Sections) -> SystemContext {
         persona_block: authored(&input.core_blocks.persona),
         user_block: authored(&input.core_blocks.user),
         style_block: authored(&input.core_blocks.style),
+        documents: labelled(&input.documents),
         facts: facts(&input.facts),
         clocks: clocks(input),
         mood: mood(input),
@@ -106,6 +107,7 @@ fn user_context(input: &ReplyInput, sections: &Sections) -> UserContext {
     });
     UserContext {
         speaker: speaker(input),
+        periods: labelled(&input.periods),
         sessions: oldest_first(Name::Sessions),
         thoughts: lines(Name::Thoughts),
         pinned_thoughts: lines(Name::PinnedThoughts),
@@ -118,6 +120,15 @@ fn user_context(input: &ReplyInput, sections: &Sections) -> UserContext {
         conversation: conversation(sections),
         said: oldest_first(Name::Said),
     }
+}
+
+/// Texts that instances and models write too: behind a bar, so that they can't pose as the prompt's own words.
+fn labelled(texts: &[(String, String)]) -> Vec<LabelledText> {
+    let one = |(label, text): &(String, String)| LabelledText {
+        label: one_line(label),
+        text: behind_gutter(text.trim()),
+    };
+    texts.iter().filter(|(_, text)| !text.trim().is_empty()).map(one).collect()
 }
 
 fn conversation(sections: &Sections) -> Vec<DayGroup> {

@@ -5,12 +5,12 @@ use std::collections::BTreeSet;
 use axum::Json;
 use axum::extract::State;
 use jiff::Timestamp;
-use memory::PersonaId;
 use memory::forget::{
     CONFIRM_WITHIN, Choice, EraseError, ErasureReceipt, ErasureRequest, Selection, TEXT_LENGTH_MIN,
 };
 use memory::identifiers::{EntityId, ErasureId, MessageId, NodeId, SessionId};
 use memory::text;
+use memory::{PersonaId, Scope};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use serde_json::{Value, json};
@@ -62,7 +62,7 @@ pub(crate) struct Answer {
 /// A receipt on the wire: never the text.
 #[derive(Serialize, JsonSchema)]
 #[schemars(rename = "ErasureReceipt")]
-struct Receipt {
+pub(crate) struct Receipt {
     id: ErasureId,
     persona_id: String,
     user_id: String,
@@ -85,9 +85,8 @@ pub(crate) async fn erase(
     extract::Json(asked): extract::Json<Erase>,
 ) -> Result<Json<Answer>, Problem> {
     let scope = app.scope(&principal, asked.persona_id.clone(), asked.user_id.clone()).await?;
-    let (dry_run, confirm) = (asked.dry_run, asked.confirm);
-    let (selection, thoughts, selected_by) = selected(asked)?;
-    let request = ErasureRequest { scope, selection, thoughts, selected_by, confirm };
+    let dry_run = asked.dry_run;
+    let request = request(scope, asked).map_err(Problem::unprocessable)?;
     if dry_run {
         let receipt = app.runtime().erase_dry_run(request).await?;
         let confirm_until = receipt.created_at.checked_add(CONFIRM_WITHIN).ok();
@@ -97,7 +96,9 @@ pub(crate) async fn erase(
     Ok(Json(Answer { receipt: receipt.into(), dry_run, confirm_until: None }))
 }
 
-fn selected(asked: Erase) -> Result<(Selection, Choice, Vec<String>), Problem> {
+/// What is to be erased, or why it can't be meant so.
+pub(crate) fn request(scope: Scope, asked: Erase) -> Result<ErasureRequest, String> {
+    let confirm = asked.confirm;
     let mut selected_by = Vec::new();
     let mut named = |name: &str, given: bool| selected_by.extend(given.then(|| name.to_owned()));
     named("message_ids", asked.message_ids.is_some());
@@ -115,26 +116,25 @@ fn selected(asked: Erase) -> Result<(Selection, Choice, Vec<String>), Problem> {
         with_messages: asked.include_messages,
     };
     if selected_by.is_empty() {
-        return Err(Problem::unprocessable(
-            "say what to erase: message_ids, event_ids, session_ids, entity_ids or text; nothing was erased",
-        ));
+        return Err(
+            "say what to erase: message_ids, event_ids, session_ids, entity_ids or text; nothing was erased"
+                .to_owned(),
+        );
     }
     let ids = selection.messages.len()
         + selection.nodes.len()
         + selection.sessions.len()
         + selection.entities.len();
     if ids > IDS_MAX {
-        return Err(Problem::unprocessable(format!("at most {IDS_MAX} ids at once; nothing was erased")));
+        return Err(format!("at most {IDS_MAX} ids at once; nothing was erased"));
     }
-    Ok((selection, asked.choice, selected_by))
+    Ok(ErasureRequest { scope, selection, thoughts: asked.choice, selected_by, confirm })
 }
 
-fn folded(text: &str) -> Result<String, Problem> {
+fn folded(text: &str) -> Result<String, String> {
     let folded = text::fold(text.trim());
     if folded.chars().count() < TEXT_LENGTH_MIN {
-        return Err(Problem::unprocessable(format!(
-            "text: it needs at least {TEXT_LENGTH_MIN} characters; nothing was erased"
-        )));
+        return Err(format!("text: it needs at least {TEXT_LENGTH_MIN} characters; nothing was erased"));
     }
     Ok(folded)
 }

@@ -27,3 +27,4 @@ pub(crate) mod metrics;
 pub(crate) mod traces;
 pub(crate) mod cost;
 pub(crate) mod not_built;
+pub(crate) mod hub;

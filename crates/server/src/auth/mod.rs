@@ -95,13 +95,12 @@ impl Needed {
 }
 
 /// Which scopes open the paths below these; any one of them is enough. Longer ones first.
-const OPENED_BY: [(&str, &[Needed]); 6] = [
+const OPENED_BY: [(&str, &[Needed]); 5] = [
     ("/api/chat", &[Needed::Chat]),
     ("/api/state", &[Needed::Chat, Needed::Admin]),
-    ("/api/hub", &[Needed::Hub]),
     ("/mcp", &[Needed::Hub]),
     ("/v1", &[Needed::Openai, Needed::Chat]),
-    // Whatever else there is or will be: /api/admin, /metrics, and paths that nobody has thought of.
+    // Whatever else there is or will be: /api/admin, /api/hub, /metrics, and paths that nobody has thought of.
     ("", &[Needed::Admin]),
 ];
 
@@ -224,8 +223,15 @@ mod tests {
         assert_eq!(opened_by("//api/chat"), [Needed::Chat]);
         assert_eq!(opened_by("/v1/models"), [Needed::Openai, Needed::Chat]);
         assert_eq!(opened_by("/mcp"), [Needed::Hub]);
-        assert_eq!(opened_by("/api/hub/versions"), [Needed::Hub]);
-        for path in ["/api/admin/stop", "/metrics", "/api/chatter", "/api/statement", "/api", "/api/new"] {
+        for path in [
+            "/api/admin/stop",
+            "/api/hub/conflicts",
+            "/metrics",
+            "/api/chatter",
+            "/api/statement",
+            "/api",
+            "/api/new",
+        ] {
             assert_eq!(opened_by(path), [Needed::Admin], "{path}");
         }
     }

@@ -8,6 +8,7 @@ mod chat;
 mod persona;
 mod memory;
 mod work;
+mod hub;
 mod program;
 mod page;
 
@@ -30,6 +31,7 @@ fn operations() -> Vec<Operation> {
     operations.extend(persona::operations());
     operations.extend(memory::operations());
     operations.extend(work::operations());
+    operations.extend(hub::operations());
     operations.extend(program::operations());
     operations
 }

@@ -21,7 +21,8 @@ fn documented() -> BTreeSet<(String, String)> {
 /// What the router takes, as it says itself when it is asked for what it does not take.
 async fn served(home: &Home) -> BTreeSet<(String, String)> {
     let mut served = BTreeSet::new();
-    for path in server::api_paths().into_iter().chain(OPEN) {
+    // Behind one path stands another protocol, whose tools describe themselves.
+    for path in server::api_paths().into_iter().filter(|path| *path != "/mcp").chain(OPEN) {
         let url = path.replace(['{', '}'], "x");
         let method = Method::from_bytes(b"PURGE").unwrap();
         let request = Request::builder().method(method).uri(url).header(HOST, HOSTNAME);

@@ -1,6 +1,7 @@
 //! A whole home in a scratch folder: real store, real runtime, scripted model, clock that stands still.
 
 use std::collections::HashMap;
+use std::path::Path;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::time::Duration;
@@ -8,8 +9,10 @@ use std::time::Duration;
 use async_trait::async_trait;
 use axum::Router;
 use axum::body::{Body, to_bytes};
-use axum::http::header::{AUTHORIZATION, CONTENT_TYPE, HOST};
+use axum::http::header::{ACCEPT, AUTHORIZATION, CONTENT_TYPE, HOST};
 use axum::http::{HeaderMap, Method, Request, Response, StatusCode};
+use hub::graph::Graph;
+use hub::{Hub, HubParts, HubSettings, WorkingHours};
 use jiff::Timestamp;
 use jiff::tz::TimeZone;
 use memory::consolidate::ConsolidateSettings;
@@ -75,6 +78,7 @@ impl Home {
         let clock = SimulatedClock::new(start());
         let talker = Arc::new(Talker::default());
         let runtime = runtime(&store, &clock, &talker);
+        attach_hub(&runtime, &store, &clock, folder.path());
         runtime.start().await.unwrap();
         let numbers = AtomicU64::new(1);
         let random = move || {
@@ -132,9 +136,21 @@ impl Home {
         path: &str,
         body: Option<Value>,
     ) -> Answer {
+        self.ask_accepting(token, method, path, body, "*/*").await
+    }
+
+    /// Sends a request with this token, and says which kinds of answers are understood.
+    pub(crate) async fn ask_accepting(
+        &self,
+        token: &str,
+        method: Method,
+        path: &str,
+        body: Option<Value>,
+        kinds: &str,
+    ) -> Answer {
         let asked = method.clone();
         let mut request = Request::builder().method(method).uri(path).header(HOST, HOSTNAME);
-        request = request.header(AUTHORIZATION, format!("Bearer {token}"));
+        request = request.header(AUTHORIZATION, format!("Bearer {token}")).header(ACCEPT, kinds);
         let body = match body {
             Some(body) => {
                 request = request.header(CONTENT_TYPE, "application/json");
@@ -219,6 +235,27 @@ fn runtime(store: &Arc<SqliteStore>, clock: &SimulatedClock, talker: &Arc<Talker
     })
 }
 
+fn attach_hub(runtime: &Runtime, store: &Arc<SqliteStore>, clock: &SimulatedClock, folder: &Path) {
+    let hub = Hub::new(HubParts {
+        store: store.clone(),
+        personas: store.clone(),
+        embedder: None,
+        summariser: None,
+        clock: Arc::new(clock.clone()),
+        ids: Arc::new(SequentialIds::new(8)),
+        settings: HubSettings {
+            instance: "home".parse().unwrap(),
+            default_scope: scope("self"),
+            zone: TimeZone::UTC,
+            snapshot_retention: Duration::from_secs(30 * 86_400),
+            priority: Vec::new(),
+            mirror: Some(folder.to_owned()),
+        },
+    });
+    let rollup_at = jiff::civil::time(5, 0, 0, 0);
+    runtime.attach_hub(hub, WorkingHours { rollup_at, catch_up: false });
+}
+
 fn parts(
     runtime: &Runtime,
     store: &Arc<SqliteStore>,
@@ -234,8 +271,14 @@ fn parts(
         },
         embedding: EmbeddingState { provider: None, model: None, words_only: true },
     };
+    let clock = runtime.shared_clock();
+    let graph =
+        Graph::new(store.clone(), store.clone(), None, clock.clone(), Arc::new(SequentialIds::new(8)));
+    let hub = runtime.hub().unwrap().clone();
     ServerParts {
         runtime: runtime.clone(),
+        hub,
+        graph,
         tokens: tokens.clone(),
         access: store.clone(),
         settings: settings.clone(),

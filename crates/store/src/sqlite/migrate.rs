@@ -52,6 +52,8 @@ pub(super) const MIGRATIONS: &[Migration] = &[
         sql: include_str!("../../migrations/sqlite/0008_slow_cycle_and_traces.sql"),
     },
     Migration { number: 9, name: "people", sql: include_str!("../../migrations/sqlite/0009_people.sql") },
+    Migration { number: 10, name: "hub", sql: include_str!("../../migrations/sqlite/0010_hub.sql") },
+    Migration { number: 11, name: "graph", sql: include_str!("../../migrations/sqlite/0011_graph.sql") },
 ];
 
 impl Migration {

@@ -35,6 +35,8 @@ mod expectations;
 mod traces;
 mod timeline;
 mod forget;
+mod graph;
+mod hub;
 mod scopes;
 mod rows;
 mod check;

@@ -98,7 +98,12 @@ impl PersonaStore for SqliteStore {
     ) -> Result<(), StoreError> {
         let edit =
             Edit { scope: scope.clone(), label, text: text.to_owned(), edited_by: edited_by.to_owned(), at };
-        self.write(move |unit| Ok(write_core_block(unit.connection, &edit)?)).await
+        self.write(move |unit| {
+            write_core_block(unit.connection, &edit)?;
+            let Edit { scope, label, text, edited_by, at } = &edit;
+            Ok(super::hub::follow_core_block(unit.connection, scope, *label, text, edited_by, *at)?)
+        })
+        .await
     }
 
     async fn mood(&self, scope: &Scope) -> Result<Option<Mood>, StoreError> {
@@ -143,6 +148,28 @@ pub(super) fn core_blocks(connection: &Connection, scope: &Scope) -> Result<Core
         *block = row.get(1)?;
     }
     Ok(blocks)
+}
+
+/// Writes a block for the hub, whose document it is, if it says something else.
+pub(super) fn put_core_block(
+    connection: &Connection,
+    scope: &Scope,
+    label: CoreBlockLabel,
+    text: &str,
+    edited_by: &str,
+    at: Timestamp,
+) -> Result<()> {
+    let blocks = core_blocks(connection, scope)?;
+    let present = match label {
+        CoreBlockLabel::Persona => &blocks.persona,
+        CoreBlockLabel::User => &blocks.user,
+        CoreBlockLabel::Style => &blocks.style,
+    };
+    if present == text {
+        return Ok(());
+    }
+    let (text, edited_by) = (text.to_owned(), edited_by.to_owned());
+    write_core_block(connection, &Edit { scope: scope.clone(), label, text, edited_by, at })
 }
 
 struct Edit {

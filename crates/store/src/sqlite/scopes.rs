@@ -12,6 +12,13 @@ pub(super) fn number(connection: &Connection, scope: &Scope) -> Result<Option<i6
         .optional()
 }
 
+/// The scope of a number.
+pub(super) fn of_number(connection: &Connection, number: i64) -> Result<Scope> {
+    connection
+        .prepare_cached("SELECT persona_id, user_id FROM scopes WHERE number = ?1")?
+        .query_row([number], |row| super::rows::scope(row, 0))
+}
+
 /// The scope's number; a new one for a scope that has none. The persona and the user must be there.
 pub(super) fn number_or_new(connection: &Connection, scope: &Scope) -> Result<i64> {
     if let Some(number) = number(connection, scope)? {

@@ -9,6 +9,7 @@ use memory::ports::Corpus;
 use rusqlite::{Connection, OptionalExtension, Result, params};
 use uuid::Uuid;
 
+use super::hub::{self, HubForgetting};
 use super::rows::{self, microseconds};
 use super::writer::UnitOfWork;
 use super::{scopes, traces, vectors};
@@ -79,6 +80,9 @@ pub(super) fn withdraw_node(
     let id = Uuid::from_bytes(id);
     unit.unindex_words(Corpus::Nodes, node, scope, &terms);
     vectors::remove(connection, Corpus::Nodes, node)?;
+    let nodes = BTreeSet::from([id.into_bytes()]);
+    let documents = HubForgetting { nodes: &nodes, text: None, at: microseconds(at) };
+    hub::forget(connection, &scopes::of_number(connection, scope)?, &documents)?;
     revive(connection, id, withdrawn)?;
     let entities: Vec<[u8; 16]> = connection
         .prepare_cached("SELECT entity_id FROM concept_node_entities WHERE node_seq = ?1")?

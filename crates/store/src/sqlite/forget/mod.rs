@@ -25,6 +25,7 @@ use memory::ports::{ForgetStore, StoreError};
 use memory::{PersonaId, Scope};
 
 use super::failure::Failure;
+use super::hub::{self, HubForgetting};
 use super::rows::microseconds;
 use super::writer::UnitOfWork;
 use super::{SqliteStore, blocking, personas, scopes};
@@ -161,7 +162,12 @@ fn forget(unit: &mut UnitOfWork<'_>, act: &Forgetting) -> Result<Forgotten, Fail
     remove::remove_rows(unit, &going, at, &mut taken)?;
     remove::rewrite(unit, &going, &mut taken)?;
     remove::remove_names(connection, going.scope, &names, at, &mut taken)?;
+    remains::clear_graph(connection, &going, at, &mut taken)?;
     remains::clear_turns(connection, &going, &mut taken)?;
+    let nodes = going.nodes.values().map(|node| node.id).chain(going.rewritten.values().map(|node| node.id));
+    let nodes = nodes.map(|id| id.0.into_bytes()).collect();
+    let documents = HubForgetting { nodes: &nodes, text: going.text.as_deref(), at };
+    taken.counts.documents = hub::forget(connection, &act.scope, &documents)?;
     for turn in &taken.turns {
         remove::bury(connection, "turn", turn.0.into_bytes(), at)?;
     }

@@ -10,6 +10,7 @@ use memory::nodes::NodeKind;
 use rusqlite::{Connection, Result, params};
 use uuid::Uuid;
 
+use super::super::graph;
 use super::super::rows::{self, to_json};
 use super::going::{Going, Key, uuid};
 
@@ -148,6 +149,22 @@ pub(super) fn clear_turns(connection: &Connection, going: &Going, taken: &mut Ta
             connection.prepare_cached("UPDATE turns SET reason = NULL WHERE id = ?1")?.execute([turn])?;
         }
     }
+    Ok(())
+}
+
+/// Nodes and edges of the graph that rest on what goes, or contain the text. Counted with the names and the links.
+pub(super) fn clear_graph(connection: &Connection, going: &Going, at: i64, taken: &mut Taken) -> Result<()> {
+    let messages = going.messages.values().map(|message| message.id.0);
+    let memories: Vec<Uuid> = messages.chain(going.nodes.values().map(|node| node.id.0)).collect();
+    let mut gone = hub::graph::Withdrawn::default();
+    for memory in memories {
+        gone += graph::withdraw(connection, going.scope, &memory.to_string(), at)?;
+    }
+    if going.text.is_some() {
+        gone += graph::forget_text(connection, going.scope, &|text| going.is_in(text), at)?;
+    }
+    taken.counts.names += gone.nodes;
+    taken.counts.links += gone.edges;
     Ok(())
 }
 

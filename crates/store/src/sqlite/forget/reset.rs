@@ -47,6 +47,7 @@ pub(super) fn reset(
             counts.core_blocks = gone as u64;
         }
     }
+    super::super::hub::forget_persona(connection, persona.as_str())?;
     connection
         .prepare_cached(&format!("UPDATE personas SET display_name = ?2, {FACTS} WHERE id = ?1"))?
         .execute([persona.as_str(), name])?;

@@ -1,0 +1,154 @@
+//! `echovessel mcp`: the hub's tools over standard input and output, for one embodiment.
+//!
+//! Whoever holds the home owns the memory. This process takes it if nobody does, and speaks with the owner over the
+//! home's socket if somebody else does. When the owner goes, the next one takes over, and the client notices nothing but
+//! a moment's wait.
+
+use std::sync::Arc;
+use std::time::Duration;
+
+use anyhow::{Context as _, bail};
+use hub::InstanceId;
+use memory::ports::Clock as _;
+use server::mcp::{Desk, HubSocket, Speaker, serve_stream};
+use tokio::io::{AsyncRead, AsyncWrite, DuplexStream};
+use tokio::task::JoinHandle;
+use tokio_util::sync::CancellationToken;
+
+use crate::cli::Mcp;
+use crate::config::Config;
+use crate::home::{Held, Home, HomeLock};
+use crate::lifecycle;
+use crate::relay::{Client, Ended};
+use crate::wiring::{Wired, wire};
+use crate::world::{SystemClock, SystemIds};
+
+/// How long an owner may take to open its socket, or to go.
+const OWNER_TIME_MAX: Duration = Duration::from_secs(30);
+/// How long to wait before looking again.
+const LOOK_AGAIN: Duration = Duration::from_millis(20);
+/// How much of one message waits on its way within the process.
+const PIPE_BYTES: usize = 256 * 1024;
+
+/// A connection with whoever owns the home.
+type Reader = Box<dyn AsyncRead + Send + Unpin>;
+type Writer = Box<dyn AsyncWrite + Send + Unpin>;
+
+pub(crate) async fn mcp(config: &Config, home: &Home, asked: &Mcp) -> anyhow::Result<()> {
+    let instance: Option<InstanceId> = asked.instance.as_deref().map(str::parse).transpose()?;
+    let mut client = Client::new(tokio::io::stdin(), tokio::io::stdout());
+    let mut owner = None;
+    let outcome = loop {
+        let connected = match &owner {
+            Some(owned) => Ok(Owner::connect(owned, instance.as_ref())),
+            None => join(config, home, instance.as_ref(), &mut owner).await,
+        };
+        let (reader, writer) = match connected {
+            Ok(connection) => connection,
+            Err(error) => break Err(error),
+        };
+        let ended = tokio::select! {
+            ended = client.relay(reader, writer) => ended,
+            () = lifecycle::asked_to_go() => Ok(Ended::Client),
+        };
+        match ended {
+            Ok(Ended::Client) => break Ok(()),
+            Ok(Ended::Owner) if owner.is_none() => tracing::info!("the owner of the home has gone"),
+            Ok(Ended::Owner) => break Err(anyhow::anyhow!("the hub ended by itself")),
+            Err(error) => break Err(error).context("the client can't be reached any more"),
+        }
+    };
+    match owner {
+        Some(owner) => owner.stop().await.and(outcome),
+        None => outcome,
+    }
+}
+
+/// Owns the home if nobody does, else speaks with its owner.
+async fn join(
+    config: &Config,
+    home: &Home,
+    instance: Option<&InstanceId>,
+    owner: &mut Option<Owner>,
+) -> anyhow::Result<(Reader, Writer)> {
+    let clock = SystemClock;
+    let began = clock.now();
+    loop {
+        match home.lock() {
+            Ok(lock) => {
+                let owned = owner.insert(Owner::open(config, home, lock).await?);
+                return Ok(owned.connect(instance));
+            }
+            Err(error) if !error.is::<Held>() => return Err(error),
+            Err(error) => {
+                if let Ok(stream) = server::mcp::join(&home.hub_socket(), instance).await {
+                    let (reader, writer) = stream.into_split();
+                    return Ok((Box::new(reader), Box::new(writer)));
+                }
+                if clock.now().duration_since(began).unsigned_abs() > OWNER_TIME_MAX {
+                    let why = "it holds the home and does not answer on hub.sock";
+                    bail!("{error:#}: {why}; nothing was changed");
+                }
+            }
+        }
+        clock.sleep(LOOK_AGAIN).await;
+    }
+}
+
+/// The home, held by this process.
+struct Owner {
+    desk: Arc<Desk>,
+    socket: Option<HubSocket>,
+    wired: Wired,
+    serving: std::sync::Mutex<Vec<JoinHandle<()>>>,
+    abandon: CancellationToken,
+    _lock: HomeLock,
+}
+
+impl Owner {
+    async fn open(config: &Config, home: &Home, lock: HomeLock) -> anyhow::Result<Self> {
+        let wired = wire(config, home, Arc::new(SystemClock), Arc::new(SystemIds::default())).await?;
+        wired.runtime.start().await?;
+        let desk = wired.desk();
+        let socket = match HubSocket::open(&home.hub_socket(), desk.clone()) {
+            Ok(socket) => Some(socket),
+            Err(error) => {
+                tracing::error!("{error}");
+                None
+            }
+        };
+        let (abandon, serving) = (CancellationToken::new(), std::sync::Mutex::default());
+        Ok(Self { desk: Arc::new(desk), socket, wired, serving, abandon, _lock: lock })
+    }
+
+    /// A connection within the process.
+    fn connect(&self, instance: Option<&InstanceId>) -> (Reader, Writer) {
+        let (ours, theirs): (DuplexStream, DuplexStream) = tokio::io::duplex(PIPE_BYTES);
+        let speaker = match instance {
+            Some(instance) => Speaker::bound(instance.clone()),
+            None => Speaker::owner(self.desk.instance().clone()),
+        };
+        let (reader, writer) = tokio::io::split(theirs);
+        let serving =
+            tokio::spawn(serve_stream(self.desk.clone(), speaker, reader, writer, self.abandon.clone()));
+        self.serving.lock().unwrap_or_else(std::sync::PoisonError::into_inner).push(serving);
+        let (reader, writer) = tokio::io::split(ours);
+        (Box::new(reader), Box::new(writer))
+    }
+
+    /// Lets what was begun end, and closes the home.
+    async fn stop(self) -> anyhow::Result<()> {
+        if let Some(socket) = self.socket {
+            socket.close().await;
+        }
+        self.abandon.cancel();
+        let serving = self.serving.into_inner().unwrap_or_else(std::sync::PoisonError::into_inner);
+        for connection in serving {
+            // A panic in it has been told already and must not keep the database open.
+            let _ = connection.await;
+        }
+        self.wired.runtime.stop().await;
+        let closed = self.wired.database.close().await;
+        closed.context("the database could not be closed in order; nothing is lost")
+    }
+}

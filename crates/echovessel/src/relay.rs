@@ -1,0 +1,279 @@
+//! Lines between a client and whoever owns the home. Owners may change in the middle: the new one is told what the client
+//! had said at the beginning, and calls that were under way are asked again if they only look, and answered with an error
+//! if they may have been done.
+
+use std::collections::BTreeMap;
+
+use serde_json::{Value, json};
+use tokio::io::{AsyncBufReadExt as _, AsyncRead, AsyncWrite, AsyncWriteExt as _, BufReader};
+use tokio::sync::mpsc;
+
+/// Lines of the client that wait for an owner.
+const WAITING_LINES: usize = 64;
+
+/// Who ended a connection.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Ended {
+    /// The client has said all it wanted, and has every answer.
+    Client,
+    /// The owner has gone.
+    Owner,
+}
+
+/// A client that speaks line by line.
+pub(crate) struct Client<W> {
+    lines: mpsc::Receiver<Vec<u8>>,
+    /// Whether nothing more comes from the client.
+    finished: bool,
+    output: W,
+    conversation: Conversation,
+}
+
+impl<W: AsyncWrite + Unpin> Client<W> {
+    /// Begins to read what the client says.
+    pub(crate) fn new<R: AsyncRead + Send + Unpin + 'static>(input: R, output: W) -> Self {
+        let (sender, lines) = mpsc::channel(WAITING_LINES);
+        tokio::spawn(async move {
+            let mut input = BufReader::new(input);
+            loop {
+                let mut line = Vec::new();
+                match input.read_until(b'\n', &mut line).await {
+                    Ok(read) if read > 0 => {}
+                    _ => return,
+                }
+                if sender.send(line).await.is_err() {
+                    return;
+                }
+            }
+        });
+        Self { lines, finished: false, output, conversation: Conversation::default() }
+    }
+
+    /// Carries lines both ways until one side ends.
+    ///
+    /// # Errors
+    /// When the client can't be written to.
+    pub(crate) async fn relay<R, O>(&mut self, reader: R, mut owner: O) -> std::io::Result<Ended>
+    where
+        R: AsyncRead + Unpin,
+        O: AsyncWrite + Unpin,
+    {
+        let (again, unknown) = self.conversation.begin_anew();
+        for answer in unknown {
+            self.write(&answer).await?;
+        }
+        for line in again {
+            if send(&mut owner, &line).await.is_err() {
+                return Ok(Ended::Owner);
+            }
+        }
+        let mut answers = BufReader::new(reader);
+        let mut answer = Vec::new();
+        let mut is_open = true;
+        loop {
+            if self.finished && is_open {
+                // Whoever has nothing more to say still gets its answers.
+                is_open = owner.shutdown().await.is_err();
+                if self.conversation.is_over() {
+                    return Ok(Ended::Client);
+                }
+            }
+            tokio::select! {
+                line = self.lines.recv(), if !self.finished => match line {
+                    None => self.finished = true,
+                    Some(line) => {
+                        let line = terminated(line);
+                        self.conversation.hear_client(&line);
+                        if send(&mut owner, &line).await.is_err() {
+                            return Ok(Ended::Owner);
+                        }
+                    }
+                },
+                read = answers.read_until(b'\n', &mut answer) => {
+                    match read {
+                        Ok(read) if read > 0 && answer.ends_with(b"\n") => {}
+                        _ => return Ok(if self.is_done() { Ended::Client } else { Ended::Owner }),
+                    }
+                    let line = std::mem::take(&mut answer);
+                    if self.conversation.hear_owner(&line) {
+                        self.write(&line).await?;
+                    }
+                    if self.is_done() {
+                        return Ok(Ended::Client);
+                    }
+                }
+            }
+        }
+    }
+
+    fn is_done(&self) -> bool {
+        self.finished && self.conversation.is_over()
+    }
+
+    async fn write(&mut self, line: &[u8]) -> std::io::Result<()> {
+        self.output.write_all(line).await?;
+        self.output.flush().await
+    }
+}
+
+async fn send<O: AsyncWrite + Unpin>(owner: &mut O, line: &[u8]) -> std::io::Result<()> {
+    owner.write_all(line).await?;
+    owner.flush().await
+}
+
+fn terminated(mut line: Vec<u8>) -> Vec<u8> {
+    if !line.ends_with(b"\n") {
+        line.push(b'\n');
+    }
+    line
+}
+
+/// A call that was not answered yet.
+struct Call {
+    line: Vec<u8>,
+    /// What is called, for people.
+    name: String,
+    only_looks: bool,
+}
+
+/// What a new owner has to know of what was said before.
+#[derive(Default)]
+struct Conversation {
+    /// The client's `initialize` and its id.
+    initialize: Option<(String, Vec<u8>)>,
+    /// Whether the client has its answer.
+    is_initialized: bool,
+    /// The client's `notifications/initialized`.
+    initialized: Option<Vec<u8>>,
+    /// The id of an answer that the client has already.
+    swallowed: Option<String>,
+    /// Calls by their id as JSON, in the order of ids.
+    pending: BTreeMap<String, Call>,
+}
+
+impl Conversation {
+    fn is_over(&self) -> bool {
+        self.pending.is_empty()
+    }
+
+    fn hear_client(&mut self, line: &[u8]) {
+        let Ok(message) = serde_json::from_slice::<Value>(line) else { return };
+        let method = message["method"].as_str().unwrap_or_default();
+        let Some(id) = message.get("id").filter(|id| !id.is_null()).map(Value::to_string) else {
+            if method == "notifications/initialized" {
+                self.initialized = Some(line.to_vec());
+            }
+            return;
+        };
+        if method.is_empty() {
+            return;
+        }
+        let name = message["params"]["name"].as_str().filter(|_| method == "tools/call");
+        if method == "initialize" {
+            self.initialize = Some((id.clone(), line.to_vec()));
+        }
+        let only_looks = name.is_none_or(|name| server::mcp::names_that_only_read().contains(&name));
+        let call = Call { line: line.to_vec(), name: name.unwrap_or(method).to_owned(), only_looks };
+        self.pending.insert(id, call);
+    }
+
+    /// Whether the client is to hear it.
+    fn hear_owner(&mut self, line: &[u8]) -> bool {
+        let Ok(message) = serde_json::from_slice::<Value>(line) else { return true };
+        let Some(id) = message.get("id").filter(|_| message.get("method").is_none()) else { return true };
+        let id = id.to_string();
+        if self.swallowed.as_ref() == Some(&id) {
+            self.swallowed = None;
+            return false;
+        }
+        if self.initialize.as_ref().is_some_and(|(asked, _)| *asked == id) {
+            self.is_initialized = true;
+        }
+        self.pending.remove(&id);
+        true
+    }
+
+    /// What a new owner is told, and what the client is told of calls that may have been done.
+    fn begin_anew(&mut self) -> (Vec<Vec<u8>>, Vec<Vec<u8>>) {
+        let mut again = Vec::new();
+        self.swallowed = None;
+        if let Some((id, line)) = self.initialize.as_ref().filter(|_| self.is_initialized) {
+            again.push(line.clone());
+            again.extend(self.initialized.clone());
+            self.swallowed = Some(id.clone());
+        }
+        let (looks, acts): (BTreeMap<_, _>, BTreeMap<_, _>) =
+            std::mem::take(&mut self.pending).into_iter().partition(|(_, call)| call.only_looks);
+        again.extend(looks.values().map(|call| call.line.clone()));
+        self.pending = looks;
+        let unknown = acts.iter().map(|(id, call)| lost(id, &call.name)).collect();
+        (again, unknown)
+    }
+}
+
+/// The answer to a call of which nobody can tell whether it was done.
+fn lost(id: &str, name: &str) -> Vec<u8> {
+    let id: Value = serde_json::from_str(id).unwrap_or_default();
+    let text = format!(
+        "The EchoVessel that held the memory ended before it answered, and whether {name} was done can't be told. Look, and \
+         call it again if it was not; what was answered before is safe."
+    );
+    let result = json!({"content": [{"type": "text", "text": text}], "isError": true});
+    terminated(json!({"jsonrpc": "2.0", "id": id, "result": result}).to_string().into_bytes())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn line(value: Value) -> Vec<u8> {
+        terminated(value.to_string().into_bytes())
+    }
+
+    fn call(id: u32, name: &str) -> Vec<u8> {
+        line(json!({"jsonrpc": "2.0", "id": id, "method": "tools/call", "params": {"name": name}}))
+    }
+
+    #[test]
+    fn a_new_owner_is_told_what_was_said_and_asked_what_only_looks() {
+        let mut conversation = Conversation::default();
+        let initialize = line(json!({"jsonrpc": "2.0", "id": 0, "method": "initialize"}));
+        let initialized = line(json!({"jsonrpc": "2.0", "method": "notifications/initialized"}));
+        conversation.hear_client(&initialize);
+        assert!(conversation.hear_owner(&line(json!({"jsonrpc": "2.0", "id": 0, "result": {}}))));
+        conversation.hear_client(&initialized);
+        for (id, name) in [(1, "memory_search"), (2, "memory_create"), (3, "memory_list")] {
+            conversation.hear_client(&call(id, name));
+        }
+        assert!(conversation.hear_owner(&line(json!({"jsonrpc": "2.0", "id": 3, "result": {}}))));
+        let (again, unknown) = conversation.begin_anew();
+        assert_eq!(again, [initialize.clone(), initialized.clone(), call(1, "memory_search")]);
+        assert_eq!(unknown.len(), 1);
+        let answer: Value = serde_json::from_slice(&unknown[0]).unwrap();
+        assert_eq!((answer["id"].clone(), answer["result"]["isError"].clone()), (json!(2), json!(true)));
+        let second_greeting = line(json!({"jsonrpc": "2.0", "id": 0, "result": {}}));
+        assert!(!conversation.hear_owner(&second_greeting), "the client has it already");
+        assert!(!conversation.is_over());
+        assert!(conversation.hear_owner(&line(json!({"jsonrpc": "2.0", "id": 1, "result": {}}))));
+        assert!(conversation.is_over());
+    }
+
+    #[tokio::test]
+    async fn answers_come_also_when_the_client_has_said_all() {
+        let (mut owner, theirs) = tokio::io::duplex(1_024);
+        let asked = call(7, "memory_search");
+        let mut client = Client::new(std::io::Cursor::new(asked.clone()), Vec::new());
+        let answer = line(json!({"jsonrpc": "2.0", "id": 7, "result": {}}));
+        let (reader, writer) = tokio::io::split(theirs);
+        let owning = async {
+            let mut heard = Vec::new();
+            let mut lines = BufReader::new(&mut owner);
+            lines.read_until(b'\n', &mut heard).await.unwrap();
+            owner.write_all(&answer).await.unwrap();
+            heard
+        };
+        let (ended, heard) = tokio::join!(client.relay(reader, writer), owning);
+        assert_eq!((ended.unwrap(), heard), (Ended::Client, asked));
+        assert_eq!(client.output, answer);
+    }
+}

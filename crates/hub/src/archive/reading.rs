@@ -1,0 +1,158 @@
+//! An archive taken apart: bounded, every name checked, every count compared.
+
+use std::collections::BTreeMap;
+use std::io::{Cursor, Read as _};
+
+use zip::ZipArchive;
+
+use super::{ARCHIVE_BYTES_MAX, Archived, FORMAT, LABELS, MANIFEST, Manifest, SCHEMA_VERSION};
+use crate::documents::CONTENT_BYTES_MAX;
+use crate::door::archive::ArchiveCounts;
+use crate::memories::slug_of;
+use crate::mirror::digest;
+use crate::names::{DocumentName, Granularity, MemoryName};
+
+/// Most files of an archive.
+const FILES_MAX: usize = 100_000;
+/// Most bytes of all files unpacked.
+const UNPACKED_MAX: u64 = 8 * ARCHIVE_BYTES_MAX as u64;
+/// Largest manifest or list of labels.
+const INDEX_BYTES_MAX: u64 = 64 * 1024 * 1024;
+/// Front matter beside the content of a file.
+const FRONT_MATTER_ROOM: u64 = 64 * 1024;
+
+type Read = (Vec<Archived>, BTreeMap<DocumentName, String>, ArchiveCounts);
+
+pub(super) fn read(bytes: Vec<u8>) -> Result<Read, String> {
+    let files = unpack(bytes)?;
+    let manifest = files.get(MANIFEST).ok_or("there is no manifest.json in it")?;
+    let manifest: Manifest =
+        serde_json::from_str(manifest).map_err(|error| format!("its manifest can't be read: {error}"))?;
+    let is_ours = match (manifest.schema_version, manifest.format.as_str()) {
+        (SCHEMA_VERSION, FORMAT) => true,
+        (1, _) => false,
+        (version, _) => return Err(format!("its schema_version {version} is not known here")),
+    };
+    if is_ours {
+        check_digests(&files, &manifest)?;
+    }
+    let mut archived = Vec::new();
+    let mut counts = ArchiveCounts::default();
+    for (path, text) in &files {
+        let Some(inner) = document_path(path, is_ours) else { continue };
+        let name = named(inner, text).map_err(|reason| format!("{path}: {reason}"))?;
+        match name {
+            DocumentName::Identity(..) => counts.identity_files += 1,
+            DocumentName::Memory(_) => counts.memory_entries += 1,
+        }
+        if archived.iter().any(|other: &Archived| other.name == name) {
+            return Err(format!("{path} is there twice"));
+        }
+        archived.push(Archived { name, text: text.clone() });
+    }
+    if counts != manifest.counts {
+        return Err(format!(
+            "its manifest says {} identity files and {} memories, it holds {} and {}",
+            manifest.counts.identity_files,
+            manifest.counts.memory_entries,
+            counts.identity_files,
+            counts.memory_entries
+        ));
+    }
+    Ok((archived, labels(&files, is_ours)?, counts))
+}
+
+/// All files as texts, without the one folder that may wrap them. A graph database is not a text and is passed over.
+fn unpack(bytes: Vec<u8>) -> Result<BTreeMap<String, String>, String> {
+    let mut archive =
+        ZipArchive::new(Cursor::new(bytes)).map_err(|error| format!("it is no archive: {error}"))?;
+    if archive.len() > FILES_MAX {
+        return Err(format!("it holds more than {FILES_MAX} files"));
+    }
+    let mut files = BTreeMap::new();
+    let mut left = UNPACKED_MAX;
+    for index in 0..archive.len() {
+        let file = archive.by_index(index).map_err(|error| format!("it is damaged: {error}"))?;
+        let name = file.name().map_err(|error| format!("a name in it is damaged: {error}"))?;
+        let path = name.replace('\\', "/");
+        if !(path.ends_with(".md") || path.ends_with(".json")) || path.ends_with("graph-export.json") {
+            continue;
+        }
+        let most = match path.ends_with(".json") {
+            true => INDEX_BYTES_MAX,
+            false => CONTENT_BYTES_MAX as u64 + FRONT_MATTER_ROOM,
+        };
+        let mut content = Vec::new();
+        file.take(most.min(left) + 1)
+            .read_to_end(&mut content)
+            .map_err(|error| format!("{path} is damaged: {error}"))?;
+        if content.len() as u64 > most.min(left) {
+            return Err(format!("{path} is too large"));
+        }
+        left -= content.len() as u64;
+        let text = String::from_utf8(content).map_err(|_| format!("{path} is not UTF-8"))?;
+        files.insert(path, text);
+    }
+    Ok(unwrapped(files))
+}
+
+fn unwrapped(files: BTreeMap<String, String>) -> BTreeMap<String, String> {
+    let wrapped = files.keys().find_map(|path| path.strip_suffix(MANIFEST).map(str::to_owned));
+    match wrapped.filter(|prefix| !prefix.is_empty() && prefix.matches('/').count() == 1) {
+        Some(prefix) => files
+            .into_iter()
+            .filter_map(|(path, text)| Some((path.strip_prefix(&prefix)?.to_owned(), text)))
+            .collect(),
+        None => files,
+    }
+}
+
+fn check_digests(files: &BTreeMap<String, String>, manifest: &Manifest) -> Result<(), String> {
+    for (path, expected) in &manifest.files {
+        match files.get(path) {
+            Some(text) if digest(text) == *expected => {}
+            Some(_) => return Err(format!("{path} is not as its manifest says")),
+            None => return Err(format!("{path} is missing")),
+        }
+    }
+    match files.keys().find(|path| *path != MANIFEST && !manifest.files.contains_key(*path)) {
+        Some(path) => Err(format!("{path} is not in its manifest")),
+        None => Ok(()),
+    }
+}
+
+/// `kind/file` of a document's path; none for other files.
+fn document_path(path: &str, is_ours: bool) -> Option<&str> {
+    let path = if is_ours { path } else { path.strip_prefix("entity-core/")? };
+    path.strip_prefix("identity/")
+        .or_else(|| path.strip_prefix("memories/"))
+        .filter(|path| path.ends_with(".md"))
+}
+
+fn named(path: &str, text: &str) -> Result<DocumentName, String> {
+    let (kind, file) = path.split_once('/').ok_or("it lies in no folder of a kind")?;
+    let stem = file.strip_suffix(".md").unwrap_or(file);
+    let parsed = DocumentName::parse(kind, stem);
+    // The compatible export drops slugs: the title stands for them.
+    if parsed.is_err() && kind == "significant" && stem.len() == 10 {
+        let slug = slug_of(text).map_err(|error| error.to_string())?;
+        return MemoryName::parse(Granularity::Significant, &format!("{stem}_{slug}"))
+            .map(DocumentName::Memory)
+            .map_err(|error| error.to_string());
+    }
+    parsed.map_err(|error| error.to_string())
+}
+
+fn labels(files: &BTreeMap<String, String>, is_ours: bool) -> Result<BTreeMap<DocumentName, String>, String> {
+    let path = if is_ours { LABELS.to_owned() } else { format!("entity-core/{LABELS}") };
+    let Some(text) = files.get(&path) else { return Ok(BTreeMap::new()) };
+    let labels: BTreeMap<String, String> =
+        serde_json::from_str(text).map_err(|error| format!("{path} can't be read: {error}"))?;
+    Ok(labels
+        .into_iter()
+        .filter_map(|(name, label)| {
+            let (kind, file) = name.split_once('/')?;
+            Some((DocumentName::parse(kind, file.strip_suffix(".md")?).ok()?, label))
+        })
+        .collect())
+}

@@ -1,0 +1,113 @@
+//! What the hub does by itself: files are read, memories embedded, diaries written, periods told.
+
+use std::time::Duration;
+
+use jiff::civil::Time;
+use jiff::{SignedDuration, Timestamp};
+
+use crate::error::HubError;
+use crate::hub::Hub;
+
+/// How often the tree is looked at for files that a person has edited.
+const READ_EVERY: Duration = Duration::from_secs(30);
+
+/// When the hub works by itself.
+#[derive(Clone, Copy, Debug)]
+pub struct WorkingHours {
+    /// When periods that are over are told, in the persona's zone.
+    pub rollup_at: Time,
+    /// Whether what was missed is told at the start.
+    pub catch_up: bool,
+}
+
+impl Hub {
+    /// Makes the database and the tree agree, and lets old snapshots go. To be called before anything else at the start.
+    ///
+    /// # Errors
+    /// When the database fails; a folder that can't be used is logged, and the database serves alone.
+    pub async fn start(&self) -> Result<(), HubError> {
+        self.inner().parts.store.set_own_instance(&self.settings().instance).await?;
+        self.read_tree().await?;
+        self.prune_snapshots().await?;
+        Ok(())
+    }
+
+    async fn read_tree(&self) -> Result<(), HubError> {
+        match self.reconcile().await {
+            Ok(found) if found.taken > 0 => {
+                tracing::info!(taken = found.taken, "documents that were edited as files are taken");
+                Ok(())
+            }
+            Ok(_) => Ok(()),
+            Err(HubError::Mirror(error)) => {
+                tracing::warn!(%error, "the folder of documents can't be used; the database serves alone");
+                Ok(())
+            }
+            Err(error) => Err(error),
+        }
+    }
+
+    /// Works until it is dropped. What fails is logged and tried again.
+    pub async fn work(&self, hours: WorkingHours) {
+        let mut last_read = self.now();
+        let mut next_roll_up = if hours.catch_up { self.now() } else { self.next(hours.rollup_at).await };
+        loop {
+            if let Err(error) = self.work_once(&mut next_roll_up, &mut last_read, hours.rollup_at).await {
+                tracing::warn!(%error, "the hub's work is tried again");
+            }
+            let retry =
+                self.inner().failures.next().map_or(SignedDuration::MAX, |at| at.duration_since(self.now()));
+            let due = next_roll_up.duration_since(self.now()).min(retry).max(SignedDuration::from_secs(1));
+            let wait = Duration::try_from(due).unwrap_or(READ_EVERY).min(READ_EVERY);
+            tokio::select! {
+                () = self.inner().written.notified() => {}
+                () = self.inner().parts.clock.sleep(wait) => {}
+            }
+        }
+    }
+
+    /// Says that there may be something to do: a session has become memory.
+    pub fn wake(&self) {
+        self.inner().written.notify_one();
+    }
+
+    async fn work_once(
+        &self,
+        next_roll_up: &mut Timestamp,
+        last_read: &mut Timestamp,
+        rollup_at: Time,
+    ) -> Result<(), HubError> {
+        self.write_diary().await?;
+        let since = self.now().duration_since(*last_read);
+        if Duration::try_from(since).is_ok_and(|since| since >= READ_EVERY) {
+            self.read_tree().await?;
+            *last_read = self.now();
+        }
+        for scope in self.inner().parts.store.hub_scopes().await? {
+            while self.embed_some(&scope).await? > 0 {}
+        }
+        let now = self.now();
+        if now >= *next_roll_up {
+            self.prune_snapshots().await?;
+            self.roll_up().await?;
+            *next_roll_up = self.next(rollup_at).await;
+        } else if self.inner().failures.next().is_some_and(|at| at <= now) {
+            self.roll_up().await?;
+        }
+        Ok(())
+    }
+
+    /// The next moment at which it is that time in the persona's zone.
+    async fn next(&self, time: Time) -> Timestamp {
+        let zone =
+            self.zone(&self.settings().default_scope).await.unwrap_or_else(|_| self.settings().zone.clone());
+        let now = self.now().to_zoned(zone.clone());
+        let today = now.date();
+        [today, today.saturating_add(jiff::Span::new().days(1))]
+            .into_iter()
+            .filter_map(|day| day.to_datetime(time).to_zoned(zone.clone()).ok())
+            .map(|moment| moment.timestamp())
+            .find(|moment| *moment > now.timestamp())
+            .unwrap_or_else(|| now.timestamp())
+    }
+}

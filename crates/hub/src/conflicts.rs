@@ -1,0 +1,112 @@
+//! Versions that lost their place, until a person decides.
+
+use crate::documents::{Conflict, Version};
+use crate::door::Outcome;
+use crate::door::conflicts::{
+    ConflictEntry, ConflictQuery, ConflictResolve, ConflictSide, Conflicts, Resolution,
+};
+use crate::error::HubError;
+use crate::hub::{Caller, Hub};
+use crate::names::DocumentName;
+use crate::writing::Act;
+
+impl Hub {
+    /// Conflicts, the newest first.
+    pub async fn conflict_list(&self, caller: &Caller, input: ConflictQuery) -> Result<Conflicts, HubError> {
+        let conflicts = self.inner().parts.store.conflicts(&caller.scope, !input.all).await?;
+        Ok(Conflicts { conflicts: conflicts.iter().map(conflict_entry).collect() })
+    }
+
+    /// Settles a conflict. Whatever is decided has seen both sides, so that they meet nowhere again.
+    pub async fn conflict_resolve(
+        &self,
+        caller: &Caller,
+        input: ConflictResolve,
+    ) -> Result<Outcome, HubError> {
+        let _turn = self.turn().await;
+        loop {
+            let open = self.inner().parts.store.conflicts(&caller.scope, true).await?;
+            let Some(conflict) = open.iter().find(|open| open.id.to_string() == input.conflict_id) else {
+                let message =
+                    format!("there is no open conflict {}; `conflict_list` names them", input.conflict_id);
+                return Ok(Outcome::failed(message));
+            };
+            let Some(document) = self.document(&caller.scope, &conflict.name).await? else {
+                return Ok(Outcome::failed(format!("{} is no more", conflict.name)));
+            };
+            let shown = document.content().map(str::to_owned);
+            let (content, how) = match input.resolution {
+                Resolution::Shown => (shown, "shown"),
+                Resolution::Dismiss => (shown, "dismissed"),
+                Resolution::Kept => (conflict.kept.content.clone(), "kept"),
+                Resolution::Merge => match &input.content {
+                    Some(content) => (Some(content.clone()), "merged"),
+                    None => {
+                        return Err(HubError::Invalid(
+                            "`merge` needs the merged text in `content`".to_owned(),
+                        ));
+                    }
+                },
+            };
+            let mut act = self.begin(caller).await?;
+            act.check(&conflict.name, content.as_deref())?;
+            let others = open.iter().filter(|other| other.name == conflict.name && other.id != conflict.id);
+            let waiting: Vec<&Version> = others.map(|other| &other.kept).collect();
+            let (still, seen): (Vec<Version>, Vec<Version>) = document.heads.into_iter().partition(|head| {
+                head.number != conflict.kept.number
+                    && waiting.iter().any(|waiting| waiting.number == head.number)
+            });
+            let mut seen = seen;
+            seen.push(conflict.kept.clone());
+            let mut heads = vec![act.successor(&seen, content)];
+            heads.extend(still);
+            act.write(&conflict.name, heads);
+            act.commit.settled.push((conflict.id, how.to_owned()));
+            let message = format!("{} settled: {how}", conflict.name);
+            if act.save().await? {
+                return Ok(Outcome::done(message));
+            }
+        }
+    }
+}
+
+/// A conflict as it stands on the wire.
+pub(crate) fn conflict_entry(conflict: &Conflict) -> ConflictEntry {
+    let side = |version: &Version| ConflictSide {
+        content: version.content.clone(),
+        source_instance: version.author.clone(),
+        edited_by: version.edited_by.clone(),
+        updated_at: version.written_at,
+    };
+    ConflictEntry {
+        id: conflict.id.to_string(),
+        kind: conflict.name.kind().to_owned(),
+        filename: format!("{}.md", conflict.name.stem()),
+        shown: side(&conflict.shown),
+        kept: side(&conflict.kept),
+        created_at: conflict.opened_at,
+        open: conflict.settled_at.is_none(),
+        resolution: conflict.settled.clone(),
+    }
+}
+
+impl Act<'_> {
+    /// Opens a conflict for every live version that says something else than the shown one. Gives those opened.
+    pub(crate) fn open_conflicts(&mut self, name: &DocumentName, heads: &[Version]) -> Vec<Conflict> {
+        let Some(shown) = heads.first() else { return Vec::new() };
+        let mut opened = Vec::new();
+        for kept in heads.iter().skip(1).filter(|head| head.content != shown.content) {
+            opened.push(Conflict {
+                id: self.hub.inner().parts.ids.next(self.now),
+                name: name.clone(),
+                kept: kept.clone(),
+                shown: shown.clone(),
+                opened_at: self.now,
+                settled_at: None,
+                settled: None,
+            });
+        }
+        self.commit.opened.extend(opened.iter().cloned());
+        opened
+    }
+}

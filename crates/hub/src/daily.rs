@@ -1,0 +1,129 @@
+//! A day's diary: bullets and paragraphs, each said once.
+
+use std::collections::BTreeSet;
+
+use crate::names::InstanceId;
+use crate::sections::is_bullet;
+
+/// A bullet of a diary.
+pub fn line(text: &str, chat: &str, instance: &InstanceId) -> String {
+    let text = text.split_whitespace().collect::<Vec<_>>().join(" ");
+    format!("- {text} [chat:{chat}] [via:{instance}]")
+}
+
+/// Adds what is not there yet. A bullet or paragraph is there if the same chat and instance has said the same; everything
+/// else is kept, in order.
+pub fn merge(existing: &str, incoming: &str) -> String {
+    let existing = existing.trim_end();
+    if existing.trim().is_empty() {
+        return ended(incoming);
+    }
+    let has_title = existing.lines().any(is_title);
+    let mut known: Vec<Said> = blocks(existing).iter().map(|block| Said::of(block)).collect();
+    let mut merged = existing.to_owned();
+    for block in blocks(incoming) {
+        if has_title && is_title(block) {
+            continue;
+        }
+        let said = Said::of(block);
+        if known.iter().any(|other| other.is_same(&said)) {
+            continue;
+        }
+        let in_list = is_bullet(block) && blocks(&merged).last().is_some_and(|last| is_bullet(last));
+        merged.push_str(if in_list { "\n" } else { "\n\n" });
+        merged.push_str(block);
+        known.push(said);
+    }
+    ended(&merged)
+}
+
+/// Takes a whole line away, with the lines that continue it; says whether it was there.
+pub fn without_line(content: &str, line: &str) -> Option<String> {
+    let kept: Vec<&str> = content.lines().filter(|known| known.trim() != line.trim()).collect();
+    (kept.len() < content.lines().count()).then(|| ended(&kept.join("\n")))
+}
+
+/// The ids of `[chat:…]` tags.
+pub fn chat_ids(content: &str) -> BTreeSet<String> {
+    tags(content, "[chat:")
+}
+
+/// The ids of `[via:…]` tags.
+pub fn instances(content: &str) -> BTreeSet<InstanceId> {
+    tags(content, "[via:").into_iter().filter_map(|id| id.parse().ok()).collect()
+}
+
+fn ended(text: &str) -> String {
+    format!("{}\n", text.trim_end())
+}
+
+fn is_title(line: &str) -> bool {
+    line.starts_with("# ")
+}
+
+fn tags(text: &str, opening: &str) -> BTreeSet<String> {
+    let inside =
+        text.split(opening).skip(1).filter_map(|rest| rest.split_once(']').map(|(inside, _)| inside));
+    inside.flat_map(|ids| ids.split(',')).map(|id| id.trim().to_owned()).filter(|id| !id.is_empty()).collect()
+}
+
+/// What a block says, and who says it.
+struct Said {
+    words: String,
+    chats: BTreeSet<String>,
+    instances: BTreeSet<String>,
+}
+
+impl Said {
+    fn of(block: &str) -> Self {
+        let mut words = String::new();
+        let mut rest = block.trim();
+        rest = rest.strip_prefix("- ").or_else(|| rest.strip_prefix("* ")).unwrap_or(rest);
+        while let Some(at) = ["[chat:", "[via:"].iter().filter_map(|tag| rest.find(tag)).min() {
+            words.push_str(&rest[..at]);
+            rest = rest[at..].split_once(']').map_or("", |(_, after)| after);
+        }
+        words.push_str(rest);
+        let words = words.split_whitespace().collect::<Vec<_>>().join(" ");
+        Self { words, chats: tags(block, "[chat:"), instances: tags(block, "[via:") }
+    }
+
+    fn is_same(&self, other: &Self) -> bool {
+        let meet = |one: &BTreeSet<String>, two: &BTreeSet<String>| one == two || !one.is_disjoint(two);
+        self.words == other.words
+            && meet(&self.chats, &other.chats)
+            && meet(&self.instances, &other.instances)
+    }
+}
+
+/// Bullets with the lines that continue them, and paragraphs; a fenced block is one with its blank lines.
+fn blocks(text: &str) -> Vec<&str> {
+    let mut found: Vec<&str> = Vec::new();
+    let (mut from, mut at, mut is_fenced) = (0, 0, false);
+    for line in text.split_inclusive('\n') {
+        let starts_bullet = line.starts_with("- ") || line.starts_with("* ");
+        let starts = starts_bullet || line.trim().is_empty() || line.starts_with('#');
+        if starts && !is_fenced {
+            push(&text[from..at], &mut found);
+            from = at;
+        }
+        if line.trim_start().starts_with("```") {
+            is_fenced = !is_fenced;
+        }
+        at += line.len();
+        // A heading is a block of its own.
+        if line.starts_with('#') && !is_fenced {
+            push(&text[from..at], &mut found);
+            from = at;
+        }
+    }
+    push(&text[from..], &mut found);
+    found
+}
+
+fn push<'a>(block: &'a str, found: &mut Vec<&'a str>) {
+    let block = block.trim_matches('\n').trim_end();
+    if !block.trim().is_empty() {
+        found.push(block);
+    }
+}

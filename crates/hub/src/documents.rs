@@ -1,0 +1,108 @@
+//! Documents and their versions, as the database keeps them.
+
+use std::collections::BTreeSet;
+
+use jiff::Timestamp;
+use memory::core_blocks::CoreBlockLabel;
+use memory::{Scope, UserId};
+
+use crate::names::{Category, DocumentName, FileName, InstanceId};
+use crate::version_vector::VersionVector;
+
+/// Longest content of one document, in bytes.
+pub const CONTENT_BYTES_MAX: usize = 1024 * 1024;
+
+/// One state of a document. What was written stays as it was; a change is another version.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Version {
+    /// Counts the versions of a document from 1; 0 while it is not stored.
+    pub number: i64,
+    /// The text; none says that the document was deleted.
+    pub content: Option<String>,
+    /// What it has seen, itself included.
+    pub vector: VersionVector,
+    /// Who wrote it.
+    pub author: InstanceId,
+    /// Who decided it, as they call themselves: an instance, `editor:file`, `admin`.
+    pub edited_by: String,
+    /// Whether a person wrote it.
+    pub by_person: bool,
+    /// Talks that it tells of.
+    pub chat_ids: BTreeSet<String>,
+    /// Instances that took part in them.
+    pub participants: BTreeSet<InstanceId>,
+    /// When it was written, by a hybrid logical clock: later than anything that it has seen.
+    pub written_at: Timestamp,
+}
+
+/// A document with its live versions.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Document {
+    /// Its name.
+    pub name: DocumentName,
+    /// How a prompt calls it, where that was set.
+    pub prompt_label: Option<String>,
+    /// Versions that none has replaced, pairwise concurrent; the first is the one that is shown. Never empty.
+    pub heads: Vec<Version>,
+    /// Whether a roll-up's sources have changed since it was written.
+    pub stale: bool,
+    /// When it was first written.
+    pub created_at: Timestamp,
+    /// The hub's revision at its last change.
+    pub revision: i64,
+}
+
+impl Document {
+    /// The version that is shown.
+    pub fn shown(&self) -> Option<&Version> {
+        self.heads.first()
+    }
+
+    /// The text that is shown; none if it was deleted.
+    pub fn content(&self) -> Option<&str> {
+        self.shown().and_then(|version| version.content.as_deref())
+    }
+
+    /// All that its live versions have seen.
+    pub fn seen(&self) -> VersionVector {
+        let mut seen = VersionVector::default();
+        for head in &self.heads {
+            seen.join(&head.vector);
+        }
+        seen
+    }
+}
+
+/// A version that lost its place to a concurrent one, until a person decides.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Conflict {
+    /// Its id.
+    pub id: uuid::Uuid,
+    /// The document.
+    pub name: DocumentName,
+    /// The version that is not shown.
+    pub kept: Version,
+    /// The version that was shown when the conflict was opened.
+    pub shown: Version,
+    /// Since when.
+    pub opened_at: Timestamp,
+    /// When it was settled.
+    pub settled_at: Option<Timestamp>,
+    /// How it was settled: `shown`, `kept`, `merged`, `dismissed`.
+    pub settled: Option<String>,
+}
+
+/// The document that a core block is.
+pub fn core_block_document(label: CoreBlockLabel, user: &UserId) -> DocumentName {
+    let (category, name) = match label {
+        CoreBlockLabel::Persona => (Category::Own, "persona.md".parse()),
+        CoreBlockLabel::User => (Category::User, Ok(FileName::of_user(user))),
+        CoreBlockLabel::Style => (Category::Custom, "style.md".parse()),
+    };
+    DocumentName::Identity(category, name.unwrap_or_else(|_| FileName::of_user(user)))
+}
+
+/// The core block that a document is, in this scope.
+pub fn core_block_of(name: &DocumentName, scope: &Scope) -> Option<CoreBlockLabel> {
+    CoreBlockLabel::ALL.into_iter().find(|label| core_block_document(*label, &scope.user) == *name)
+}

@@ -1,0 +1,30 @@
+//! What goes wrong in the hub.
+
+use memory::ports::StoreError;
+
+use crate::names::InvalidName;
+
+/// Why the hub did not do what was asked. Nothing was half-written.
+#[derive(Clone, Debug, thiserror::Error, PartialEq, Eq)]
+pub enum HubError {
+    /// What was asked for can't be done as it was said; the text says what to change.
+    #[error("{0}")]
+    Invalid(String),
+    /// It may not be done by who asked.
+    #[error("{0}")]
+    Refused(String),
+    /// Storage failed.
+    #[error(transparent)]
+    Store(#[from] StoreError),
+    /// The Markdown tree can't be read or written; the database is as it was.
+    #[error(
+        "the folder of documents can't be used: {0}. The database holds everything; mend the folder and the tree follows"
+    )]
+    Mirror(String),
+}
+
+impl From<InvalidName> for HubError {
+    fn from(name: InvalidName) -> Self {
+        Self::Invalid(name.to_string())
+    }
+}

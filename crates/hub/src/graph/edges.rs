@@ -1,0 +1,226 @@
+//! Edges: create, get, change, delete.
+
+use memory::Scope;
+use memory::ports::StoreError;
+use schemars::JsonSchema;
+use serde::Deserialize;
+use serde_json::{Map, Value};
+use uuid::Uuid;
+
+use super::answers::{Deleted, EdgeAnswer, EdgesAnswer};
+use super::ports::{EdgeChange, EdgeEnd, GraphEdge, GraphWrite, NewEdge};
+use super::service::Graph;
+use super::{LABEL_LENGTH_MAX, PROSE_LENGTH_MAX, fits, properties_fit, time_of};
+
+fn half() -> f64 {
+    0.5
+}
+
+/// `graph_edge_create`.
+#[derive(Clone, Debug, Deserialize, JsonSchema)]
+#[serde(rename_all = "camelCase")]
+pub struct EdgeCreate {
+    /// Where it begins.
+    pub from_id: String,
+    /// Where it ends.
+    pub to_id: String,
+    /// What joins them.
+    #[serde(rename = "type")]
+    pub edge_type: String,
+    /// Who writes.
+    pub instance_id: String,
+    /// Whatever the client keeps with it.
+    #[serde(default)]
+    pub properties: Map<String, Value>,
+    /// How strong it is.
+    #[serde(default = "half")]
+    pub weight: f64,
+    /// What it is known from.
+    #[serde(default)]
+    pub evidence: Option<String>,
+    /// The memory that it rests on.
+    #[serde(default)]
+    pub source_memory_id: Option<String>,
+    /// When what it says happened.
+    #[serde(default)]
+    pub occurred_at: Option<String>,
+    /// Until when it holds.
+    #[serde(default)]
+    pub valid_until: Option<String>,
+}
+
+/// `graph_edge_get`. Without a filter: all edges.
+#[derive(Clone, Debug, Default, Deserialize, JsonSchema)]
+#[serde(rename_all = "camelCase")]
+pub struct EdgeGet {
+    /// This one.
+    #[serde(default)]
+    pub id: Option<String>,
+    /// Those that begin here.
+    #[serde(default)]
+    pub from_id: Option<String>,
+    /// Those that end here.
+    #[serde(default)]
+    pub to_id: Option<String>,
+    /// Those of this type.
+    #[serde(default, rename = "type")]
+    pub edge_type: Option<String>,
+    /// Softly deleted ones too.
+    #[serde(default)]
+    pub include_deleted: bool,
+    /// Only those that hold now.
+    #[serde(default)]
+    pub only_valid: bool,
+}
+
+/// `graph_edge_update`.
+#[derive(Clone, Debug, Deserialize, JsonSchema)]
+#[serde(rename_all = "camelCase")]
+pub struct EdgeUpdate {
+    /// Which.
+    pub id: String,
+    /// What joins the nodes.
+    #[serde(default, rename = "type")]
+    pub edge_type: Option<String>,
+    /// All properties.
+    #[serde(default)]
+    pub properties: Option<Map<String, Value>>,
+    /// How strong it is.
+    #[serde(default)]
+    pub weight: Option<f64>,
+    /// What it is known from.
+    #[serde(default)]
+    pub evidence: Option<String>,
+    /// Until when it holds.
+    #[serde(default)]
+    pub valid_until: Option<String>,
+    /// When it was last found to hold.
+    #[serde(default)]
+    pub last_confirmed_at: Option<String>,
+}
+
+impl Graph {
+    /// Writes an edge between two nodes that are there.
+    pub async fn create_edge(&self, scope: &Scope, asked: EdgeCreate) -> Result<EdgeAnswer, StoreError> {
+        let end = |id: &str| Uuid::parse_str(id).map_or(EdgeEnd::Label(id.to_owned()), EdgeEnd::Id);
+        let (from, to) = (end(&asked.from_id), end(&asked.to_id));
+        for (id, end) in [(&asked.from_id, &from), (&asked.to_id, &to)] {
+            if matches!(end, EdgeEnd::Label(_)) {
+                return Ok(EdgeAnswer::refused(super::nodes::not_found(id)));
+            }
+        }
+        let instance = asked.instance_id.clone();
+        let edge = match self.new_edge(asked, from, to) {
+            Ok(edge) => edge,
+            Err(reason) => return Ok(EdgeAnswer::refused(reason)),
+        };
+        let write = GraphWrite { nodes: Vec::new(), edges: vec![edge], instance, at: self.clock.now() };
+        let written = self.store.write_graph(scope, write).await?;
+        if let Some(unresolved) = written.unresolved.first() {
+            return Ok(EdgeAnswer::refused(super::nodes::not_found(&unresolved.missing.join(", "))));
+        }
+        Ok(match written.edges.into_iter().next() {
+            Some(edge) => {
+                let happened =
+                    if edge.is_new { "Edge created" } else { "Edge already exists, and is confirmed" };
+                let message = format!("{happened}: {}", edge.value.edge_type);
+                EdgeAnswer::of(edge.value, message)
+            }
+            None => EdgeAnswer::refused("the edge was not written"),
+        })
+    }
+
+    /// Edges by id, ends and type.
+    pub async fn edges(&self, scope: &Scope, asked: EdgeGet) -> Result<EdgesAnswer, StoreError> {
+        let now = self.clock.now();
+        let parsed = |id: &Option<String>| id.as_deref().map(|id| Uuid::parse_str(id).unwrap_or(Uuid::nil()));
+        let (id, from, to) = (parsed(&asked.id), parsed(&asked.from_id), parsed(&asked.to_id));
+        let ends: Vec<Uuid> = from.into_iter().chain(to).collect();
+        let mut edges = match ends.as_slice() {
+            [] => self.store.graph_edges(scope).await?,
+            ends => self.store.graph_edges_at(scope, ends).await?,
+        };
+        let wanted = |edge: &GraphEdge| {
+            id.is_none_or(|id| edge.id == id)
+                && from.is_none_or(|from| edge.from_id == from)
+                && to.is_none_or(|to| edge.to_id == to)
+                && asked.edge_type.as_ref().is_none_or(|wanted| *wanted == edge.edge_type)
+                && (asked.include_deleted || !edge.deleted)
+                && (!asked.only_valid || edge.valid_until.is_none_or(|until| now < until))
+        };
+        edges.retain(wanted);
+        Ok(EdgesAnswer { edges })
+    }
+
+    /// Changes an edge.
+    pub async fn update_edge(&self, scope: &Scope, asked: EdgeUpdate) -> Result<EdgeAnswer, StoreError> {
+        let missing = || {
+            EdgeAnswer::refused(format!(
+                "Edge not found: {} (or one of this type joins the same nodes already)",
+                asked.id
+            ))
+        };
+        let Ok(id) = Uuid::parse_str(&asked.id) else { return Ok(missing()) };
+        let change = match edge_change(&asked) {
+            Ok(change) => change,
+            Err(reason) => return Ok(EdgeAnswer::refused(reason)),
+        };
+        let changed = self.store.change_graph_edge(scope, id, change, self.clock.now()).await?;
+        Ok(changed.map_or_else(missing, |edge| {
+            let message = format!("Edge updated: {}", edge.id);
+            EdgeAnswer::of(edge, message)
+        }))
+    }
+
+    /// Deletes an edge softly.
+    pub async fn delete_edge(&self, scope: &Scope, id: &str) -> Result<Deleted, StoreError> {
+        let gone = match Uuid::parse_str(id) {
+            Ok(id) => self.store.delete_graph_edge(scope, id, self.clock.now()).await?,
+            Err(_) => false,
+        };
+        Ok(if gone {
+            Deleted { success: true, message: format!("Edge deleted: {id}") }
+        } else {
+            Deleted { success: false, message: format!("Edge not found: {id}") }
+        })
+    }
+
+    pub(super) fn new_edge(&self, asked: EdgeCreate, from: EdgeEnd, to: EdgeEnd) -> Result<NewEdge, String> {
+        fits("evidence", asked.evidence.as_deref().unwrap_or_default(), PROSE_LENGTH_MAX)?;
+        properties_fit(&asked.properties)?;
+        Ok(NewEdge {
+            id: self.ids.next(self.clock.now()),
+            from,
+            to,
+            edge_type: checked_type(&asked.edge_type)?,
+            properties: asked.properties,
+            weight: asked.weight.clamp(0.0, 1.0),
+            evidence: asked.evidence.filter(|text| !text.trim().is_empty()),
+            source_memory_id: asked.source_memory_id,
+            occurred_at: time_of("occurredAt", asked.occurred_at.as_deref())?,
+            valid_until: time_of("validUntil", asked.valid_until.as_deref())?,
+        })
+    }
+}
+
+fn edge_change(asked: &EdgeUpdate) -> Result<EdgeChange, String> {
+    fits("evidence", asked.evidence.as_deref().unwrap_or_default(), PROSE_LENGTH_MAX)?;
+    asked.properties.as_ref().map_or(Ok(()), properties_fit)?;
+    Ok(EdgeChange {
+        edge_type: asked.edge_type.as_deref().map(checked_type).transpose()?,
+        properties: asked.properties.clone(),
+        weight: asked.weight.map(|weight| weight.clamp(0.0, 1.0)),
+        evidence: asked.evidence.clone(),
+        valid_until: time_of("validUntil", asked.valid_until.as_deref())?,
+        last_confirmed_at: time_of("lastConfirmedAt", asked.last_confirmed_at.as_deref())?,
+    })
+}
+
+fn checked_type(edge_type: &str) -> Result<String, String> {
+    let edge_type = edge_type.trim();
+    if edge_type.is_empty() {
+        return Err("type is blank; nothing was written".to_owned());
+    }
+    fits("type", edge_type, LABEL_LENGTH_MAX)?;
+    Ok(edge_type.to_owned())
+}

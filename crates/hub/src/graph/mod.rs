@@ -1,0 +1,98 @@
+//! The graph: people, places, topics and how they hang together.
+//!
+//! One entity store, two views: what the memory knows as an entity (L5: a person, place, organisation, pet or other named
+//! thing) is a node of the graph under the same id, with the entity's own name, description and identity rules. Nodes of
+//! other types, and all edges, live here alone. Every node and edge keeps the memories it rests on; when the last of them
+//! is deleted, it is withdrawn with it. Nothing else is ever cleaned up.
+
+mod service;
+mod nodes;
+mod edges;
+mod transaction;
+mod walk;
+mod search;
+mod overview;
+mod answers;
+mod ports;
+
+pub use answers::{
+    Deleted, EdgeAnswer, EdgesAnswer, Insight, InsightsAnswer, NodeAnswer, NodeHit, NodeListAnswer,
+    NodeSearchAnswer, StatsAnswer, SubgraphAnswer, TransactionAnswer, TraverseAnswer, Visited,
+};
+pub use edges::{EdgeCreate, EdgeGet, EdgeUpdate};
+pub use nodes::{NodeCreate, NodeDelete, NodeList, NodeUpdate};
+pub use overview::insights;
+pub use ports::{
+    EdgeChange, EdgeEnd, GraphEdge, GraphNode, GraphStore, GraphWrite, GraphWritten, NewEdge, NewNode,
+    NodeChange, NodeChanged, NodeGone, UnembeddedNode, Unresolved, Withdrawn, Written,
+};
+pub use search::NodeSearch;
+pub use service::Graph;
+pub use transaction::{TransactionEdge, TransactionNode, WriteTransaction};
+pub use walk::{Direction, Subgraph, Traverse};
+
+use jiff::Timestamp;
+use jiff::civil::Date;
+use memory::entities::EntityKind;
+
+/// Longest label of a node, in characters.
+pub const LABEL_LENGTH_MAX: usize = 256;
+/// Longest description or evidence, in characters.
+pub const PROSE_LENGTH_MAX: usize = 4_000;
+/// Longest properties of a node or an edge, in bytes of JSON.
+pub const PROPERTIES_BYTES_MAX: usize = 16 * 1024;
+/// Nodes, and edges, that one transaction may write.
+pub const TRANSACTION_MAX: usize = 1_000;
+
+/// The kind of entity that a node type means; none for a type that the memory does not know.
+pub fn entity_kind(node_type: &str) -> Option<EntityKind> {
+    match node_type {
+        "person" => Some(EntityKind::Person),
+        "place" => Some(EntityKind::Place),
+        "org" | "organization" | "organisation" => Some(EntityKind::Org),
+        "pet" => Some(EntityKind::Pet),
+        "other" => Some(EntityKind::Other),
+        _ => None,
+    }
+}
+
+/// A moment as clients write it: RFC 3339, or a day, which begins at midnight UTC.
+pub(crate) fn moment(text: &str) -> Option<Timestamp> {
+    if let Ok(moment) = text.parse::<Timestamp>() {
+        return Some(moment);
+    }
+    let day: Date = text.parse().ok()?;
+    day.to_zoned(jiff::tz::TimeZone::UTC).ok().map(|zoned| zoned.timestamp())
+}
+
+/// Reads the time of a field, or says which field can't be read.
+pub(crate) fn time_of(field: &str, text: Option<&str>) -> Result<Option<Timestamp>, String> {
+    match text {
+        None => Ok(None),
+        Some(text) => moment(text).map(Some).ok_or_else(|| {
+            format!("{field}: {text:?} is not a time; write it as 2026-01-31T08:00:00Z or 2026-01-31")
+        }),
+    }
+}
+
+/// Refuses what is too long for its field.
+pub(crate) fn fits(field: &str, text: &str, length_max: usize) -> Result<(), String> {
+    let length = text.chars().count();
+    if length > length_max {
+        return Err(format!(
+            "{field} has {length} characters and may have {length_max}; nothing was written"
+        ));
+    }
+    Ok(())
+}
+
+/// Refuses properties that are too large.
+pub(crate) fn properties_fit(properties: &serde_json::Map<String, serde_json::Value>) -> Result<(), String> {
+    let bytes = serde_json::to_string(properties).map_or(usize::MAX, |text| text.len());
+    if bytes > PROPERTIES_BYTES_MAX {
+        return Err(format!(
+            "properties take {bytes} bytes and may take {PROPERTIES_BYTES_MAX}; nothing was written"
+        ));
+    }
+    Ok(())
+}

@@ -1,0 +1,286 @@
+//! Nodes: create, get, change, delete, list.
+
+use memory::Scope;
+use memory::ports::StoreError;
+use schemars::JsonSchema;
+use serde::Deserialize;
+use serde_json::{Map, Value};
+use uuid::Uuid;
+
+use super::answers::{Deleted, NodeAnswer, NodeListAnswer};
+use super::ports::{GraphWrite, NewNode, NodeChange, NodeChanged, NodeGone};
+use super::service::Graph;
+use super::{LABEL_LENGTH_MAX, PROSE_LENGTH_MAX, fits, properties_fit, time_of};
+
+/// Nodes in one page of a list.
+const LIST_LIMIT: usize = 100;
+
+fn half() -> f64 {
+    0.5
+}
+
+/// `graph_node_create`.
+#[derive(Clone, Debug, Deserialize, JsonSchema)]
+#[serde(rename_all = "camelCase")]
+pub struct NodeCreate {
+    /// What it is.
+    #[serde(rename = "type")]
+    pub node_type: String,
+    /// What it is called.
+    pub label: String,
+    /// What is known of it.
+    #[serde(default)]
+    pub description: Option<String>,
+    /// Whatever the client keeps with it.
+    #[serde(default)]
+    pub properties: Map<String, Value>,
+    /// Who writes.
+    pub instance_id: String,
+    /// How sure it is.
+    #[serde(default = "half")]
+    pub confidence: f64,
+    /// The memory that it rests on.
+    #[serde(default)]
+    pub source_memory_id: Option<String>,
+    /// When it became known.
+    #[serde(default)]
+    pub first_learned_at: Option<String>,
+    /// A vector of the client's. Its size is checked; our own model embeds the node.
+    #[serde(default)]
+    pub embedding: Option<Vec<f32>>,
+}
+
+/// `graph_node_update`.
+#[derive(Clone, Debug, Deserialize, JsonSchema)]
+#[serde(rename_all = "camelCase")]
+pub struct NodeUpdate {
+    /// Which.
+    pub id: String,
+    /// What it is.
+    #[serde(default, rename = "type")]
+    pub node_type: Option<String>,
+    /// What it is called.
+    #[serde(default)]
+    pub label: Option<String>,
+    /// What is known of it.
+    #[serde(default)]
+    pub description: Option<String>,
+    /// All properties.
+    #[serde(default)]
+    pub properties: Option<Map<String, Value>>,
+    /// How sure it is.
+    #[serde(default)]
+    pub confidence: Option<f64>,
+    /// When it was last found to hold.
+    #[serde(default)]
+    pub last_confirmed_at: Option<String>,
+    /// As in [`NodeCreate`].
+    #[serde(default)]
+    pub embedding: Option<Vec<f32>>,
+}
+
+/// `graph_node_delete`.
+#[derive(Clone, Debug, Deserialize, JsonSchema)]
+pub struct NodeDelete {
+    /// Which.
+    pub id: String,
+    /// For good, not softly.
+    #[serde(default)]
+    pub permanent: bool,
+}
+
+/// `graph_node_list`.
+#[derive(Clone, Debug, Default, Deserialize, JsonSchema)]
+#[serde(rename_all = "camelCase")]
+pub struct NodeList {
+    /// Only this type.
+    #[serde(default, rename = "type")]
+    pub node_type: Option<String>,
+    /// Softly deleted ones too.
+    #[serde(default)]
+    pub include_deleted: bool,
+    /// How many.
+    #[serde(default)]
+    pub limit: Option<usize>,
+    /// How many to pass over.
+    #[serde(default)]
+    pub offset: usize,
+}
+
+impl Graph {
+    /// Writes a node. One of the same type and label is answered as it is, with the memory that this one rests on.
+    pub async fn create_node(&self, scope: &Scope, asked: NodeCreate) -> Result<NodeAnswer, StoreError> {
+        let node = match self.new_node(&asked) {
+            Ok(node) => node,
+            Err(reason) => return Ok(NodeAnswer::refused(reason)),
+        };
+        let write = GraphWrite {
+            nodes: vec![node],
+            edges: Vec::new(),
+            instance: asked.instance_id,
+            at: self.clock.now(),
+        };
+        let written = self.store.write_graph(scope, write).await?;
+        let Some(written) = written.nodes.into_iter().next() else {
+            return Ok(NodeAnswer::refused("the node was not written"));
+        };
+        if written.is_new {
+            self.embed_written(scope, std::slice::from_ref(&written.value)).await?;
+        }
+        let happened = if written.is_new { "Node created" } else { "Node already exists" };
+        let message = format!("{happened}: {} ({})", written.value.label, written.value.node_type);
+        Ok(NodeAnswer::of(written.value, message))
+    }
+
+    /// A node that is there.
+    pub async fn node(&self, scope: &Scope, id: &str) -> Result<NodeAnswer, StoreError> {
+        let found = match Uuid::parse_str(id) {
+            Ok(id) => self.store.graph_nodes_of(scope, &[id]).await?.into_iter().find(|node| !node.deleted),
+            Err(_) => None,
+        };
+        Ok(match found {
+            Some(node) => NodeAnswer { success: true, message: None, node: Some(node) },
+            None => NodeAnswer::refused(not_found(id)),
+        })
+    }
+
+    /// Changes a node.
+    pub async fn update_node(&self, scope: &Scope, asked: NodeUpdate) -> Result<NodeAnswer, StoreError> {
+        let Ok(id) = Uuid::parse_str(&asked.id) else {
+            return Ok(NodeAnswer::refused(not_found(&asked.id)));
+        };
+        let change = match self.node_change(&asked) {
+            Ok(change) => change,
+            Err(reason) => return Ok(NodeAnswer::refused(reason)),
+        };
+        Ok(match self.store.change_graph_node(scope, id, change, self.clock.now()).await? {
+            NodeChanged::Changed(node) => {
+                self.embed_written(scope, std::slice::from_ref(&node)).await?;
+                let message = format!("Node updated: {}", node.label);
+                NodeAnswer::of(*node, message)
+            }
+            NodeChanged::NotThere => NodeAnswer::refused(not_found(&asked.id)),
+            NodeChanged::LabelTaken(other) => NodeAnswer::refused(format!(
+                "Another {} is called {:?} (id {}); nothing was changed. If both are one, merge them in the memory's \
+                 entities",
+                other.node_type, other.label, other.id
+            )),
+            NodeChanged::DescribedByPerson => NodeAnswer::refused(
+                "A person wrote this description, and only a person overwrites it; nothing was changed",
+            ),
+            NodeChanged::TypeIsFixed => NodeAnswer::refused(
+                "An entity of the memory (person, place, org, pet, other) keeps its type, and no other node becomes one; \
+                 nothing was changed. Create a node of the other type instead",
+            ),
+        })
+    }
+
+    /// Deletes a node and its edges.
+    pub async fn delete_node(&self, scope: &Scope, asked: NodeDelete) -> Result<Deleted, StoreError> {
+        let gone = match Uuid::parse_str(&asked.id) {
+            Ok(id) => self.store.delete_graph_node(scope, id, asked.permanent, self.clock.now()).await?,
+            Err(_) => NodeGone::NotThere,
+        };
+        Ok(match gone {
+            NodeGone::Gone { edges } => {
+                let how = if asked.permanent { " for good" } else { "" };
+                let (id, edges) = (&asked.id, edges.to_string());
+                Deleted { success: true, message: format!("Node deleted{how}: {id}, with {edges} edges") }
+            }
+            NodeGone::NotThere => Deleted { success: false, message: not_found(&asked.id) },
+            NodeGone::SpokenOf { memories } => Deleted {
+                success: false,
+                message: format!(
+                    "{memories} memories speak of this entity, so it can't be deleted from under them; nothing was \
+                     deleted. To erase it with them, call forget_preview and then forget with its id as an entity"
+                ),
+            },
+        })
+    }
+
+    /// A page of nodes.
+    pub async fn list_nodes(&self, scope: &Scope, asked: NodeList) -> Result<NodeListAnswer, StoreError> {
+        let mut nodes = self.store.graph_nodes(scope).await?;
+        nodes.retain(|node| {
+            (asked.include_deleted || !node.deleted)
+                && asked.node_type.as_ref().is_none_or(|wanted| *wanted == node.node_type)
+        });
+        let total = nodes.len();
+        let nodes = nodes.into_iter().skip(asked.offset).take(asked.limit.unwrap_or(LIST_LIMIT)).collect();
+        Ok(NodeListAnswer { nodes, total })
+    }
+
+    pub(super) fn new_node(&self, asked: &NodeCreate) -> Result<NewNode, String> {
+        self.check_size(asked.embedding.as_deref())?;
+        let label = checked_label(&asked.label)?;
+        let description = asked.description.clone().unwrap_or_default();
+        fits("description", &description, PROSE_LENGTH_MAX)?;
+        properties_fit(&asked.properties)?;
+        Ok(NewNode {
+            id: self.ids.next(self.clock.now()),
+            node_type: checked_type(&asked.node_type)?,
+            label,
+            description,
+            properties: asked.properties.clone(),
+            confidence: asked.confidence.clamp(0.0, 1.0),
+            source_memory_id: asked.source_memory_id.clone(),
+            first_learned_at: time_of("firstLearnedAt", asked.first_learned_at.as_deref())?,
+        })
+    }
+
+    fn node_change(&self, asked: &NodeUpdate) -> Result<NodeChange, String> {
+        self.check_size(asked.embedding.as_deref())?;
+        fits("description", asked.description.as_deref().unwrap_or_default(), PROSE_LENGTH_MAX)?;
+        asked.properties.as_ref().map_or(Ok(()), properties_fit)?;
+        Ok(NodeChange {
+            node_type: asked.node_type.as_deref().map(checked_type).transpose()?,
+            label: asked.label.as_deref().map(checked_label).transpose()?,
+            description: asked.description.clone(),
+            properties: asked.properties.clone(),
+            confidence: asked.confidence.map(|confidence| confidence.clamp(0.0, 1.0)),
+            last_confirmed_at: time_of("lastConfirmedAt", asked.last_confirmed_at.as_deref())?,
+        })
+    }
+
+    /// A vector of another size was made by another model, and the client should know that before anything is written.
+    pub(super) fn check_size(&self, embedding: Option<&[f32]>) -> Result<(), String> {
+        let (Some(given), Some(ours)) =
+            (embedding, self.embedder.as_ref().map(|model| model.dimension()).filter(|size| *size > 0))
+        else {
+            return Ok(());
+        };
+        if given.len() == ours {
+            return Ok(());
+        }
+        Err(format!(
+            "the embedding has {} components and vectors here have {ours}; nothing was written. Leave it out: nodes are \
+             embedded here",
+            given.len()
+        ))
+    }
+}
+
+pub(super) fn not_found(id: &str) -> String {
+    format!("Node not found: {id}")
+}
+
+pub(super) fn checked_label(label: &str) -> Result<String, String> {
+    let label = label.split_whitespace().collect::<Vec<_>>().join(" ");
+    if label.is_empty() {
+        return Err("label is blank; nothing was written".to_owned());
+    }
+    fits("label", &label, LABEL_LENGTH_MAX)?;
+    Ok(label)
+}
+
+fn checked_type(node_type: &str) -> Result<String, String> {
+    let node_type = node_type.trim();
+    if node_type.is_empty() {
+        return Err("type is blank; nothing was written".to_owned());
+    }
+    fits("type", node_type, LABEL_LENGTH_MAX)?;
+    Ok(match node_type {
+        "organization" | "organisation" => "org".to_owned(),
+        other => other.to_owned(),
+    })
+}

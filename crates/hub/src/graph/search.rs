@@ -1,0 +1,155 @@
+//! Search of nodes, by words and by meaning.
+
+use std::collections::{BTreeSet, HashMap};
+
+use memory::Scope;
+use memory::entities::{fold_name, name_stands_in};
+use memory::ports::{Embedding, StoreError};
+use memory::text::content_terms;
+use schemars::JsonSchema;
+use serde::Deserialize;
+use uuid::Uuid;
+
+use super::answers::{NodeHit, NodeSearchAnswer};
+use super::ports::GraphNode;
+use super::service::Graph;
+
+/// Least share of a text that the model must be able to read, for its vector to be compared.
+const READABILITY_MIN: f32 = 0.5;
+/// Least score, and nodes, of a search that says nothing of it.
+const SCORE_MIN: f64 = 0.3;
+const LIMIT: usize = 10;
+/// Worth of a label that stands in the query, or the query in it.
+const NAMED: f64 = 0.9;
+
+/// `graph_node_search`.
+#[derive(Clone, Debug, Default, Deserialize, JsonSchema)]
+#[serde(rename_all = "camelCase")]
+pub struct NodeSearch {
+    /// What is looked for.
+    #[serde(default)]
+    pub query: Option<String>,
+    /// A vector of the client's, of our model: compared in place of the query's.
+    #[serde(default)]
+    pub query_embedding: Option<Vec<f32>>,
+    /// Only this type.
+    #[serde(default, rename = "type")]
+    pub node_type: Option<String>,
+    /// Least score.
+    #[serde(default)]
+    pub min_score: Option<f64>,
+    /// How many.
+    #[serde(default)]
+    pub limit: Option<usize>,
+}
+
+impl Graph {
+    /// The nodes that fit best. A node scores by its words or by its vector, whichever is more.
+    pub async fn search_nodes(
+        &self,
+        scope: &Scope,
+        asked: NodeSearch,
+    ) -> Result<NodeSearchAnswer, StoreError> {
+        let query = asked.query.as_deref().map(str::trim).filter(|query| !query.is_empty());
+        let looked_for = self.looked_for(query, asked.query_embedding.as_deref()).await;
+        let mut vectors: HashMap<Uuid, Embedding> = HashMap::new();
+        if looked_for.is_some()
+            && let Some(fingerprint) = self.fingerprint().await
+        {
+            self.embed_missing(scope).await?;
+            vectors.extend(self.store.graph_vectors(scope, &fingerprint).await?);
+        }
+        let mut nodes = self.store.graph_nodes(scope).await?;
+        nodes.retain(|node| {
+            !node.deleted && asked.node_type.as_ref().is_none_or(|wanted| *wanted == node.node_type)
+        });
+        let words = query.map(Words::new);
+        let min_score = asked.min_score.unwrap_or(SCORE_MIN);
+        let mut results: Vec<NodeHit> = nodes
+            .into_iter()
+            .map(|node| {
+                let by_words = words.as_ref().map_or(0.0, |words| words.relevance(&node));
+                let vector = vectors.get(&node.id).filter(|found| found.readability >= READABILITY_MIN);
+                let by_meaning = match (&looked_for, vector) {
+                    (Some(query), Some(found)) => cosine(query, &found.vector),
+                    _ => 0.0,
+                };
+                NodeHit { node, score: round(by_words.max(by_meaning)) }
+            })
+            .filter(|hit| hit.score > 0.0 && hit.score >= min_score)
+            .collect();
+        // Equally good ones keep the order of the list: the last changed first.
+        results.sort_by(|a, b| b.score.total_cmp(&a.score));
+        results.truncate(asked.limit.unwrap_or(LIMIT));
+        Ok(NodeSearchAnswer { results, vector_search_used: !vectors.is_empty() })
+    }
+
+    /// Ids of the live nodes whose label or alias a text names.
+    pub async fn nodes_named_in(&self, scope: &Scope, text: &str) -> Result<Vec<GraphNode>, StoreError> {
+        let text = fold_name(text);
+        let mut nodes = self.store.graph_nodes(scope).await?;
+        nodes.retain(|node| {
+            let mut names = node.aliases.iter().chain([&node.label]);
+            !node.deleted && names.any(|name| name_stands_in(&text, &fold_name(name)))
+        });
+        Ok(nodes)
+    }
+
+    /// The vector to compare with: the client's, or one of the query if the model can read that.
+    async fn looked_for(&self, query: Option<&str>, given: Option<&[f32]>) -> Option<Vec<f32>> {
+        let embedder = self.embedder.as_ref()?;
+        if let Some(given) = given {
+            let length = given.iter().map(|part| part * part).sum::<f32>().sqrt();
+            embedder.identify().await.ok()?;
+            return (given.len() == embedder.dimension() && length > 0.0)
+                .then(|| given.iter().map(|part| part / length).collect());
+        }
+        let embedded = embedder.embed_queries(&[query?.to_owned()]).await.ok()?;
+        let embedding = embedded.into_iter().next()?;
+        (embedding.readability >= READABILITY_MIN).then_some(embedding.vector)
+    }
+}
+
+/// What a query says.
+struct Words {
+    folded: String,
+    terms: BTreeSet<String>,
+}
+
+impl Words {
+    fn new(query: &str) -> Self {
+        Self { folded: fold_name(query), terms: content_terms(query) }
+    }
+
+    /// 1 for the label itself, [`NAMED`] where one names the other, else the share of the query's terms that the node
+    /// has.
+    fn relevance(&self, node: &GraphNode) -> f64 {
+        let mut best: f64 = 0.0;
+        for name in node.aliases.iter().chain([&node.label]) {
+            let name = fold_name(name);
+            if name == self.folded {
+                return 1.0;
+            }
+            if name_stands_in(&self.folded, &name) || name_stands_in(&name, &self.folded) {
+                best = NAMED;
+            }
+        }
+        if self.terms.is_empty() {
+            let described = name_stands_in(&fold_name(&node.description), &self.folded);
+            return if described { best.max(0.7) } else { best };
+        }
+        let said = content_terms(&format!("{} {}", node.label, node.description));
+        let shared = self.terms.intersection(&said).count();
+        best.max(shared as f64 / self.terms.len() as f64)
+    }
+}
+
+/// Of unit vectors, clamped to 0..1.
+fn cosine(a: &[f32], b: &[f32]) -> f64 {
+    let product: f32 = a.iter().zip(b).map(|(a, b)| a * b).sum();
+    f64::from(product).clamp(0.0, 1.0)
+}
+
+fn round(score: f64) -> f64 {
+    (score * 1_000.0).round() / 1_000.0
+}

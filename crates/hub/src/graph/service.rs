@@ -1,0 +1,131 @@
+//! The graph's door.
+
+use std::collections::HashMap;
+use std::sync::Arc;
+
+use async_trait::async_trait;
+use memory::Scope;
+use memory::entities::{embedded_text, fold_name};
+use memory::identifiers::EntityId;
+use memory::ports::{Clock, Embedder, Embedding, EntityStore, Ids, StoreError, UnembeddedEntity};
+
+use crate::port::MemoryLinks;
+
+use super::ports::{GraphNode, GraphStore, UnembeddedNode, Withdrawn};
+
+/// Nodes that are embedded in one pass when a search finds them without a vector.
+const EMBEDDED_AT_ONCE: u32 = 256;
+
+/// The graph of every scope.
+#[derive(Clone)]
+pub struct Graph {
+    pub(super) store: Arc<dyn GraphStore>,
+    entities: Arc<dyn EntityStore>,
+    pub(super) embedder: Option<Arc<dyn Embedder>>,
+    pub(super) clock: Arc<dyn Clock>,
+    pub(super) ids: Arc<dyn Ids>,
+}
+
+impl Graph {
+    /// A graph over this storage; without an embedder it is searched by words alone.
+    pub fn new(
+        store: Arc<dyn GraphStore>,
+        entities: Arc<dyn EntityStore>,
+        embedder: Option<Arc<dyn Embedder>>,
+        clock: Arc<dyn Clock>,
+        ids: Arc<dyn Ids>,
+    ) -> Self {
+        Self { store, entities, embedder, clock, ids }
+    }
+
+    /// Takes away what rests on a memory that is deleted.
+    pub async fn withdraw(&self, scope: &Scope, memory_id: &str) -> Result<Withdrawn, StoreError> {
+        self.store.withdraw_from_graph(scope, memory_id, self.clock.now()).await
+    }
+
+    /// Makes all vectors of nodes anew. Gives how many were made, how many failed, and of how many.
+    pub async fn rebuild_vectors(&self, scope: &Scope) -> Result<(u64, u64, u64), StoreError> {
+        self.store.clear_graph_vectors(scope).await?;
+        let nodes = self.store.graph_nodes(scope).await?;
+        let (entities, own): (Vec<_>, Vec<_>) =
+            nodes.into_iter().filter(|node| !node.deleted).partition(|node| node.entity);
+        let total = (entities.len() + own.len()) as u64;
+        self.embed_missing(scope).await?;
+        self.embed_entities(&entities).await?;
+        let Some(fingerprint) = self.fingerprint().await else { return Ok((0, total, total)) };
+        let made = self.store.graph_vectors(scope, &fingerprint).await?;
+        let there = |node: &GraphNode| made.iter().any(|(id, _)| *id == node.id);
+        let rebuilt = entities.iter().chain(&own).filter(|node| there(node)).count() as u64;
+        Ok((rebuilt, total - rebuilt, total))
+    }
+
+    /// Which model makes the vectors; none without one.
+    pub(super) async fn fingerprint(&self) -> Option<String> {
+        self.embedder.as_ref()?.identify().await.ok()
+    }
+
+    /// Embeds nodes that have no vector. Where the model fails, words must do.
+    pub(super) async fn embed_missing(&self, scope: &Scope) -> Result<(), StoreError> {
+        let Some(fingerprint) = self.fingerprint().await else { return Ok(()) };
+        loop {
+            let waiting =
+                self.store.graph_nodes_without_vector(scope, &fingerprint, EMBEDDED_AT_ONCE).await?;
+            if waiting.is_empty() {
+                return Ok(());
+            }
+            let texts = waiting.iter().map(text_of).collect();
+            let Some(embeddings) = self.embed(texts).await else { return Ok(()) };
+            let vectors = waiting.into_iter().zip(embeddings).collect();
+            self.store.put_graph_vectors(&fingerprint, vectors).await?;
+        }
+    }
+
+    /// Embeds what was just written, so that it is found by its meaning at once.
+    pub(super) async fn embed_written(&self, scope: &Scope, nodes: &[GraphNode]) -> Result<(), StoreError> {
+        let entities: Vec<GraphNode> = nodes.iter().filter(|node| node.entity).cloned().collect();
+        self.embed_entities(&entities).await?;
+        self.embed_missing(scope).await
+    }
+
+    async fn embed_entities(&self, nodes: &[GraphNode]) -> Result<(), StoreError> {
+        let Some(fingerprint) = self.fingerprint().await.filter(|_| !nodes.is_empty()) else { return Ok(()) };
+        let described = |node: &GraphNode| Some(node.description.clone()).filter(|text| !text.is_empty());
+        let entities: Vec<UnembeddedEntity> = nodes
+            .iter()
+            .map(|node| UnembeddedEntity {
+                id: EntityId(node.id),
+                canonical_name: node.label.clone(),
+                description: described(node),
+            })
+            .collect();
+        let texts = entities
+            .iter()
+            .map(|entity| embedded_text(&entity.canonical_name, entity.description.as_deref()));
+        let names = entities.iter().map(|entity| entity.canonical_name.clone());
+        let Some(mut embeddings) = self.embed(texts.chain(names).collect()).await else { return Ok(()) };
+        let of_names = embeddings.split_off(entities.len());
+        // A name that the model can't read says nothing by its vector, whatever stands beside it.
+        for (embedding, name) in embeddings.iter_mut().zip(of_names) {
+            embedding.readability = embedding.readability.min(name.readability);
+        }
+        self.entities.put_entity_vectors(&fingerprint, entities.into_iter().zip(embeddings).collect()).await
+    }
+
+    async fn embed(&self, texts: Vec<String>) -> Option<Vec<Embedding>> {
+        let count = texts.len();
+        let embeddings = self.embedder.as_ref()?.embed(&texts).await.ok()?;
+        (embeddings.len() == count).then_some(embeddings)
+    }
+}
+
+#[async_trait]
+impl MemoryLinks for Graph {
+    async fn linked_memories(&self, scope: &Scope, query: &str) -> Result<HashMap<String, u32>, StoreError> {
+        self.store.memories_linked_to(scope, &fold_name(query)).await
+    }
+}
+
+/// What of a node is embedded.
+fn text_of(node: &UnembeddedNode) -> String {
+    embedded_text(&node.label, Some(&node.description))
+}

@@ -1,0 +1,202 @@
+//! Nodes and edges that are written together, all or none.
+
+use memory::Scope;
+use memory::ports::StoreError;
+use schemars::JsonSchema;
+use serde::Deserialize;
+use serde_json::{Map, Value};
+
+use super::TRANSACTION_MAX;
+use super::answers::TransactionAnswer;
+use super::edges::EdgeCreate;
+use super::nodes::{NodeCreate, checked_label};
+use super::ports::{EdgeEnd, GraphWrite, Unresolved};
+use super::service::Graph;
+
+/// A node of a transaction.
+#[derive(Clone, Debug, Deserialize, JsonSchema)]
+#[serde(rename_all = "camelCase")]
+pub struct TransactionNode {
+    /// What it is.
+    #[serde(rename = "type")]
+    pub node_type: String,
+    /// What it is called.
+    pub label: String,
+    /// What is known of it.
+    #[serde(default)]
+    pub description: Option<String>,
+    /// Whatever the client keeps with it.
+    #[serde(default)]
+    pub properties: Map<String, Value>,
+    /// How sure it is.
+    #[serde(default)]
+    pub confidence: Option<f64>,
+    /// The memory that it rests on.
+    #[serde(default)]
+    pub source_memory_id: Option<String>,
+    /// When it became known.
+    #[serde(default)]
+    pub first_learned_at: Option<String>,
+    /// As in [`NodeCreate`].
+    #[serde(default)]
+    pub embedding: Option<Vec<f32>>,
+}
+
+/// An edge of a transaction: its ends are named by label.
+#[derive(Clone, Debug, Deserialize, JsonSchema)]
+#[serde(rename_all = "camelCase")]
+pub struct TransactionEdge {
+    /// Where it begins.
+    pub from_label: String,
+    /// Where it ends.
+    pub to_label: String,
+    /// What joins them.
+    #[serde(rename = "type")]
+    pub edge_type: String,
+    /// Whatever the client keeps with it.
+    #[serde(default)]
+    pub properties: Map<String, Value>,
+    /// How strong it is.
+    #[serde(default)]
+    pub weight: Option<f64>,
+    /// What it is known from.
+    #[serde(default)]
+    pub evidence: Option<String>,
+    /// The memory that it rests on.
+    #[serde(default)]
+    pub source_memory_id: Option<String>,
+    /// When what it says happened.
+    #[serde(default)]
+    pub occurred_at: Option<String>,
+    /// Until when it holds.
+    #[serde(default)]
+    pub valid_until: Option<String>,
+}
+
+/// `graph_write_transaction`.
+#[derive(Clone, Debug, Deserialize, JsonSchema)]
+#[serde(rename_all = "camelCase")]
+pub struct WriteTransaction {
+    /// Nodes.
+    #[serde(default)]
+    pub nodes: Vec<TransactionNode>,
+    /// Edges.
+    #[serde(default)]
+    pub edges: Vec<TransactionEdge>,
+    /// Who writes.
+    pub instance_id: String,
+}
+
+impl Graph {
+    /// Writes all of it in one transaction. Edges an end of which is not there are left out and listed.
+    pub async fn write_transaction(
+        &self,
+        scope: &Scope,
+        asked: WriteTransaction,
+    ) -> Result<TransactionAnswer, StoreError> {
+        let write = match self.write_of(asked) {
+            Ok(write) => write,
+            Err(reason) => return Ok(refused(reason)),
+        };
+        let written = self.store.write_graph(scope, write).await?;
+        let new_nodes = written.nodes.iter().filter(|node| node.is_new).count();
+        let new_edges = written.edges.iter().filter(|edge| edge.is_new).count();
+        let fresh: Vec<_> =
+            written.nodes.iter().filter(|node| node.is_new).map(|node| node.value.clone()).collect();
+        if !fresh.is_empty() {
+            self.embed_written(scope, &fresh).await?;
+        }
+        let (reused_nodes, reused_edges) = (written.nodes.len() - new_nodes, written.edges.len() - new_edges);
+        Ok(TransactionAnswer {
+            success: true,
+            message: message(new_nodes, new_edges, reused_nodes, reused_edges, &written.unresolved),
+            nodes_created: new_nodes,
+            nodes_reused: reused_nodes,
+            edges_created: new_edges,
+            edges_reused: reused_edges,
+            nodes: written.nodes.into_iter().map(|node| node.value).collect(),
+            edges: written.edges.into_iter().map(|edge| edge.value).collect(),
+            unresolved: written.unresolved,
+        })
+    }
+
+    fn write_of(&self, asked: WriteTransaction) -> Result<GraphWrite, String> {
+        let count = asked.nodes.len().max(asked.edges.len());
+        if count > TRANSACTION_MAX {
+            return Err(format!(
+                "a transaction may write {TRANSACTION_MAX} nodes and as many edges, and this one has {count}; nothing was \
+                 written"
+            ));
+        }
+        let instance = asked.instance_id;
+        let mut nodes = Vec::with_capacity(asked.nodes.len());
+        for (index, node) in asked.nodes.into_iter().enumerate() {
+            let node = NodeCreate {
+                node_type: node.node_type,
+                label: node.label,
+                description: node.description,
+                properties: node.properties,
+                instance_id: instance.clone(),
+                confidence: node.confidence.unwrap_or(0.5),
+                source_memory_id: node.source_memory_id,
+                first_learned_at: node.first_learned_at,
+                embedding: node.embedding,
+            };
+            nodes.push(self.new_node(&node).map_err(|reason| format!("nodes[{index}]: {reason}"))?);
+        }
+        let mut edges = Vec::with_capacity(asked.edges.len());
+        for (index, edge) in asked.edges.into_iter().enumerate() {
+            let at = |reason: String| format!("edges[{index}]: {reason}");
+            let from = EdgeEnd::Label(checked_label(&edge.from_label).map_err(at)?);
+            let to = EdgeEnd::Label(checked_label(&edge.to_label).map_err(at)?);
+            let edge = EdgeCreate {
+                from_id: String::new(),
+                to_id: String::new(),
+                edge_type: edge.edge_type,
+                instance_id: instance.clone(),
+                properties: edge.properties,
+                weight: edge.weight.unwrap_or(0.5),
+                evidence: edge.evidence,
+                source_memory_id: edge.source_memory_id,
+                occurred_at: edge.occurred_at,
+                valid_until: edge.valid_until,
+            };
+            edges.push(self.new_edge(edge, from, to).map_err(at)?);
+        }
+        Ok(GraphWrite { nodes, edges, instance, at: self.clock.now() })
+    }
+}
+
+fn message(
+    new_nodes: usize,
+    new_edges: usize,
+    reused_nodes: usize,
+    reused_edges: usize,
+    unresolved: &[Unresolved],
+) -> String {
+    let mut message = format!("Created {new_nodes} nodes and {new_edges} edges");
+    if reused_nodes + reused_edges > 0 {
+        message.push_str(&format!("; {reused_nodes} nodes and {reused_edges} edges were there already"));
+    }
+    if !unresolved.is_empty() {
+        message.push_str(&format!(
+            "; {} edges were left out, because an end of them is not there",
+            unresolved.len()
+        ));
+    }
+    message
+}
+
+fn refused(reason: String) -> TransactionAnswer {
+    TransactionAnswer {
+        success: false,
+        message: reason,
+        nodes_created: 0,
+        nodes_reused: 0,
+        edges_created: 0,
+        edges_reused: 0,
+        nodes: Vec::new(),
+        edges: Vec::new(),
+        unresolved: Vec::new(),
+    }
+}

@@ -1,0 +1,172 @@
+//! Walks along edges that hold, breadth first.
+
+use std::collections::{HashMap, HashSet};
+
+use memory::Scope;
+use memory::ports::StoreError;
+use schemars::JsonSchema;
+use serde::Deserialize;
+use serde_json::json;
+use uuid::Uuid;
+
+use super::answers::{SubgraphAnswer, TraverseAnswer, Visited};
+use super::ports::{GraphEdge, GraphNode};
+use super::service::Graph;
+
+/// Nodes of a subgraph.
+const SUBGRAPH_NODES_MAX: usize = 100;
+/// Depth, and nodes, of a walk that says nothing of it.
+const DEPTH: u32 = 2;
+const VISITED: usize = 50;
+
+/// Along which way of an edge.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Deserialize, JsonSchema)]
+#[serde(rename_all = "lowercase")]
+pub enum Direction {
+    /// From its beginning to its end.
+    #[default]
+    Out,
+    /// From its end to its beginning.
+    In,
+    /// Either.
+    Both,
+}
+
+/// `graph_traverse`.
+#[derive(Clone, Debug, Deserialize, JsonSchema)]
+#[serde(rename_all = "camelCase")]
+pub struct Traverse {
+    /// Where it begins.
+    pub start_node_id: String,
+    /// Along which way.
+    #[serde(default)]
+    pub direction: Direction,
+    /// How far.
+    #[serde(default)]
+    pub max_depth: Option<u32>,
+    /// Only along these.
+    #[serde(default)]
+    pub edge_types: Option<Vec<String>>,
+    /// How many nodes.
+    #[serde(default)]
+    pub limit: Option<usize>,
+}
+
+/// `graph_subgraph`.
+#[derive(Clone, Debug, Deserialize, JsonSchema)]
+#[serde(rename_all = "camelCase")]
+pub struct Subgraph {
+    /// Its middle.
+    pub node_id: String,
+    /// How far.
+    #[serde(default)]
+    pub depth: Option<u32>,
+}
+
+/// A node's place in a walk.
+struct Step {
+    id: Uuid,
+    path: Vec<Uuid>,
+    depth: u32,
+}
+
+impl Graph {
+    /// What is within reach of a node.
+    pub async fn traverse(&self, scope: &Scope, asked: Traverse) -> Result<TraverseAnswer, StoreError> {
+        let start = match Uuid::parse_str(&asked.start_node_id) {
+            Ok(id) => self.store.graph_nodes_of(scope, &[id]).await?.into_iter().find(|node| !node.deleted),
+            Err(_) => None,
+        };
+        let Some(start) = start else {
+            let unknown = json!({"id": asked.start_node_id, "type": "unknown", "label": "Unknown"});
+            return Ok(TraverseAnswer { start_node: unknown, results: Vec::new() });
+        };
+        let limit = asked.limit.unwrap_or(VISITED);
+        let types = asked.edge_types.as_deref();
+        let depth = asked.max_depth.unwrap_or(DEPTH);
+        let (steps, mut nodes) = self.walk(scope, start.id, asked.direction, depth, types, limit).await?;
+        let results = steps
+            .into_iter()
+            .filter_map(|step| {
+                Some(Visited { node: nodes.remove(&step.id)?, path: step.path, depth: step.depth })
+            })
+            .collect();
+        let start_node = serde_json::to_value(&start).unwrap_or_default();
+        Ok(TraverseAnswer { start_node, results })
+    }
+
+    /// A node, what is around it, and all edges among these.
+    pub async fn subgraph(&self, scope: &Scope, asked: Subgraph) -> Result<SubgraphAnswer, StoreError> {
+        let nothing = SubgraphAnswer { nodes: Vec::new(), edges: Vec::new() };
+        let Ok(id) = Uuid::parse_str(&asked.node_id) else { return Ok(nothing) };
+        let found = self.store.graph_nodes_of(scope, &[id]).await?.into_iter().find(|node| !node.deleted);
+        let Some(middle) = found else { return Ok(nothing) };
+        let depth = asked.depth.unwrap_or(DEPTH);
+        let limit = SUBGRAPH_NODES_MAX - 1;
+        let (steps, mut around) = self.walk(scope, middle.id, Direction::Both, depth, None, limit).await?;
+        let mut nodes = vec![middle];
+        nodes.extend(steps.iter().filter_map(|step| around.remove(&step.id)));
+        let ids: Vec<Uuid> = nodes.iter().map(|node| node.id).collect();
+        let inside: HashSet<Uuid> = ids.iter().copied().collect();
+        let now = self.clock.now();
+        let mut edges = self.store.graph_edges_at(scope, &ids).await?;
+        edges.retain(|edge| {
+            edge.holds_at(now) && inside.contains(&edge.from_id) && inside.contains(&edge.to_id)
+        });
+        Ok(SubgraphAnswer { nodes, edges })
+    }
+
+    async fn walk(
+        &self,
+        scope: &Scope,
+        start: Uuid,
+        direction: Direction,
+        depth_max: u32,
+        types: Option<&[String]>,
+        limit: usize,
+    ) -> Result<(Vec<Step>, HashMap<Uuid, GraphNode>), StoreError> {
+        let now = self.clock.now();
+        let mut seen = HashSet::from([start]);
+        let mut frontier: Vec<(Uuid, Vec<Uuid>)> = vec![(start, Vec::new())];
+        let (mut steps, mut nodes) = (Vec::new(), HashMap::new());
+        for depth in 1..=depth_max {
+            let ids: Vec<Uuid> = frontier.iter().map(|(id, _)| *id).collect();
+            if ids.is_empty() || steps.len() >= limit {
+                break;
+            }
+            let mut edges = self.store.graph_edges_at(scope, &ids).await?;
+            edges.retain(|edge| {
+                edge.holds_at(now) && types.is_none_or(|types| types.contains(&edge.edge_type))
+            });
+            let mut reached = Vec::new();
+            for (from, path) in &frontier {
+                for (to, edge) in edges.iter().flat_map(|edge| onward(edge, *from, direction)) {
+                    if seen.insert(to) {
+                        let path: Vec<Uuid> = path.iter().copied().chain([edge]).collect();
+                        reached.push((to, path));
+                    }
+                }
+            }
+            let ids: Vec<Uuid> = reached.iter().map(|(id, _)| *id).collect();
+            let found = self.store.graph_nodes_of(scope, &ids).await?;
+            nodes.extend(found.into_iter().filter(|node| !node.deleted).map(|node| (node.id, node)));
+            reached.retain(|(id, _)| nodes.contains_key(id));
+            reached.truncate(limit - steps.len());
+            steps.extend(reached.iter().map(|(id, path)| Step { id: *id, path: path.clone(), depth }));
+            frontier = reached;
+        }
+        Ok((steps, nodes))
+    }
+}
+
+/// Where an edge leads from a node, if it does.
+fn onward(edge: &GraphEdge, from: Uuid, direction: Direction) -> Vec<(Uuid, Uuid)> {
+    let mut ways = Vec::new();
+    if edge.from_id == from && direction != Direction::In {
+        ways.push((edge.to_id, edge.id));
+    }
+    if edge.to_id == from && direction != Direction::Out {
+        ways.push((edge.from_id, edge.id));
+    }
+    ways
+}

@@ -1,0 +1,262 @@
+//! Identity documents: who the persona is, who the user is, what is between them.
+
+use std::collections::BTreeMap;
+
+use memory::Scope;
+
+use crate::documents::Document;
+use crate::door::Outcome;
+use crate::door::identity::{
+    CustomFile, IdentityAll, IdentityFile, IdentityText, Meta, MetaQuery, MetaText, SectionText, Written,
+};
+use crate::error::HubError;
+use crate::hub::{Caller, Hub};
+use crate::names::{Category, DocumentName, FileName};
+use crate::port::{DocumentFilter, Snapshot};
+use crate::sections;
+use crate::writing::Act;
+
+/// The order of known documents; others follow by name.
+const ORDER: [&str; 14] = [
+    "my_identity",
+    "my_persona",
+    "my_personhood",
+    "my_wants",
+    "my_mechanics",
+    "user_identity",
+    "user_life",
+    "user_beliefs",
+    "user_preferences",
+    "user_patterns",
+    "user_notes",
+    "relationship_dynamics",
+    "relationship_history",
+    "relationship_notes",
+];
+
+/// Where a document stands within its category.
+fn place(name: &FileName) -> (usize, &str) {
+    let stem = name.stem();
+    (ORDER.iter().position(|known| *known == stem).unwrap_or(ORDER.len()), stem)
+}
+
+fn label_of(document: &Document) -> String {
+    document.prompt_label.clone().unwrap_or_else(|| document.name.stem())
+}
+
+impl Hub {
+    /// All identity documents.
+    pub async fn identity_get_all(&self, caller: &Caller) -> Result<IdentityAll, HubError> {
+        let mut all = IdentityAll::default();
+        for document in self.identity_documents(&caller.scope).await? {
+            let DocumentName::Identity(category, filename) = &document.name else { continue };
+            let list = match category {
+                Category::Own => &mut all.own,
+                Category::User => &mut all.user,
+                Category::Relationship => &mut all.relationship,
+                Category::Custom => &mut all.custom,
+            };
+            list.push(IdentityFile {
+                filename: filename.clone(),
+                content: document.content().unwrap_or_default().to_owned(),
+                prompt_label: label_of(&document),
+            });
+        }
+        Ok(all)
+    }
+
+    /// Identity documents in the order of the prompt.
+    pub(crate) async fn identity_documents(&self, scope: &Scope) -> Result<Vec<Document>, HubError> {
+        let mut documents = self.inner().parts.store.documents(scope, DocumentFilter::identity()).await?;
+        documents.sort_by(|one, other| match (&one.name, &other.name) {
+            (DocumentName::Identity(a, one), DocumentName::Identity(b, other)) => {
+                a.cmp(b).then_with(|| place(one).cmp(&place(other)))
+            }
+            _ => one.name.cmp(&other.name),
+        });
+        Ok(documents)
+    }
+
+    /// Writes a document whole. What was there is kept as a version and a snapshot.
+    pub async fn identity_write(&self, caller: &Caller, input: IdentityText) -> Result<Written, HubError> {
+        let name = DocumentName::Identity(input.category, input.filename);
+        self.rewrite_identity(caller, &name, "written", true, |_| Ok(input.content.clone())).await
+    }
+
+    /// Adds a text at the end.
+    pub async fn identity_append(&self, caller: &Caller, input: IdentityText) -> Result<Written, HubError> {
+        let name = DocumentName::Identity(input.category, input.filename);
+        let text = |before: Option<&str>| {
+            Ok(format!("{}\n", sections::join(before.unwrap_or_default(), &input.content)))
+        };
+        self.rewrite_identity(caller, &name, "appended to", false, text).await
+    }
+
+    /// Adds a text at the beginning.
+    pub async fn identity_prepend(&self, caller: &Caller, input: IdentityText) -> Result<Written, HubError> {
+        let name = DocumentName::Identity(input.category, input.filename);
+        let text = |before: Option<&str>| {
+            Ok(format!("{}\n", sections::join(&input.content, before.unwrap_or_default().trim())))
+        };
+        self.rewrite_identity(caller, &name, "prepended to", false, text).await
+    }
+
+    /// Adds a text to a section.
+    pub async fn identity_update_section(
+        &self,
+        caller: &Caller,
+        input: SectionText,
+    ) -> Result<Written, HubError> {
+        let name = DocumentName::Identity(input.category, input.filename);
+        let text = |before: Option<&str>| {
+            let before = before.ok_or_else(|| missing(&name))?;
+            Ok(sections::append_to_section(before, &input.section, &input.content))
+        };
+        self.rewrite_identity(caller, &name, "section updated in", false, text).await
+    }
+
+    /// Replaces the text of a section.
+    pub async fn identity_rewrite_section(
+        &self,
+        caller: &Caller,
+        input: SectionText,
+    ) -> Result<Written, HubError> {
+        let name = DocumentName::Identity(input.category, input.filename);
+        let text = |before: Option<&str>| {
+            let before = before.ok_or_else(|| missing(&name))?;
+            Ok(sections::rewrite_section(before, &input.section, &input.content))
+        };
+        self.rewrite_identity(caller, &name, "section rewritten in", true, text).await
+    }
+
+    async fn rewrite_identity(
+        &self,
+        caller: &Caller,
+        name: &DocumentName,
+        what: &str,
+        with_snapshot: bool,
+        text: impl Fn(Option<&str>) -> Result<String, String>,
+    ) -> Result<Written, HubError> {
+        let _turn = self.turn().await;
+        loop {
+            let mut act = self.begin(caller).await?;
+            let before = self.document(&caller.scope, name).await?;
+            let old = before.as_ref().and_then(Document::content);
+            let content = match text(old) {
+                Ok(content) => content,
+                Err(message) => return Ok(Written { success: false, message, content: None }),
+            };
+            act.check(name, Some(&content))?;
+            let done = |content: String| Written {
+                success: true,
+                message: format!("{what} {name}"),
+                content: Some(content),
+            };
+            if old == Some(content.as_str()) {
+                return Ok(done(content));
+            }
+            if let (true, Some(old)) = (with_snapshot, old.filter(|old| !old.trim().is_empty())) {
+                act.keep_snapshot(name, old, "pre-replace");
+            }
+            let heads = before.map(|document| document.heads).unwrap_or_default();
+            let version = act.successor(&heads, Some(content.clone()));
+            act.write(name, vec![version]);
+            if act.save().await? {
+                return Ok(done(content));
+            }
+        }
+    }
+
+    /// Deletes a custom document. Its versions stay, and so does the mark that it was deleted.
+    pub async fn identity_delete_custom(
+        &self,
+        caller: &Caller,
+        input: CustomFile,
+    ) -> Result<Outcome, HubError> {
+        let name = DocumentName::Identity(Category::Custom, input.filename.clone());
+        match self.delete_document(caller, &name).await? {
+            true => Ok(Outcome::done(format!("deleted {name}; its versions are kept"))),
+            false => Ok(Outcome::failed(format!("Custom file {} not found", input.filename))),
+        }
+    }
+
+    /// Puts a tombstone in a document's place; says whether it was there.
+    pub(crate) async fn delete_document(
+        &self,
+        caller: &Caller,
+        name: &DocumentName,
+    ) -> Result<bool, HubError> {
+        let _turn = self.turn().await;
+        loop {
+            let mut act = self.begin(caller).await?;
+            act.check(name, None)?;
+            let Some(document) = self.document(&caller.scope, name).await? else { return Ok(false) };
+            if document.content().is_none() {
+                return Ok(false);
+            }
+            let tombstone = act.successor(&document.heads, None);
+            act.write(name, vec![tombstone]);
+            if act.save().await? {
+                return Ok(true);
+            }
+        }
+    }
+
+    /// Prompt labels.
+    pub async fn identity_get_meta(&self, caller: &Caller, input: MetaQuery) -> Result<Meta, HubError> {
+        let mut meta = BTreeMap::new();
+        if input.category.is_some() || input.filename.is_some() {
+            for document in self.identity_documents(&caller.scope).await? {
+                meta.insert(document.name.to_string(), label_of(&document));
+            }
+        }
+        for (name, label) in self.inner().parts.store.labels(&caller.scope).await? {
+            meta.insert(name.to_string(), label);
+        }
+        let of_category = |key: &str| {
+            input.category.is_none_or(|category| key.starts_with(&format!("{}/", category.word())))
+        };
+        let of_file =
+            |key: &str| input.filename.as_ref().is_none_or(|filename| key.ends_with(&format!("/{filename}")));
+        meta.retain(|key, _| of_category(key) && of_file(key));
+        Ok(Meta { success: true, meta })
+    }
+
+    /// Sets a prompt label.
+    pub async fn identity_set_meta(&self, caller: &Caller, input: MetaText) -> Result<Outcome, HubError> {
+        let name = DocumentName::Identity(input.category, input.filename);
+        if input.prompt_label.trim().is_empty() {
+            return Err(HubError::Invalid("a label needs a letter; nothing was written".to_owned()));
+        }
+        drop(self.begin(caller).await?);
+        self.inner().parts.store.set_label(&caller.scope, &name, input.prompt_label.trim()).await?;
+        self.mirror_document(&caller.scope, &name).await;
+        Ok(Outcome::done(format!("a prompt calls {name} `{}`", input.prompt_label.trim())))
+    }
+}
+
+/// The label and the text of a document that says something.
+pub(crate) fn labelled(document: &Document) -> Option<(String, String)> {
+    let content = document.content()?.trim();
+    (!content.is_empty()).then(|| (label_of(document), content.to_owned()))
+}
+
+fn missing(name: &DocumentName) -> String {
+    let path = name.to_string();
+    format!("File {path} not found")
+}
+
+impl Act<'_> {
+    /// Keeps a copy of a text with this act.
+    pub(crate) fn keep_snapshot(&mut self, name: &DocumentName, content: &str, reason: &str) {
+        let time = self.now.to_string().replace([':', '.'], "-");
+        self.commit.snapshots.push(Snapshot {
+            id: format!("{}/{}_{time}", name.kind(), name.stem()),
+            name: name.clone(),
+            content: content.to_owned(),
+            created_at: self.now,
+            reason: reason.to_owned(),
+            source: self.caller.instance.to_string(),
+        });
+    }
+}

@@ -1,0 +1,44 @@
+//! The shared self: what a persona is and lived, as documents that many instances read and write.
+//!
+//! **A document is written**: [`Hub`] reads what is there, decides by pure rules
+//! and commits all of it or nothing through [`HubStore`]; then the Markdown mirror follows.
+//!
+//! **Instances meet**: each change carries a [`VersionVector`]; what dominates is applied, what is concurrent is kept
+//! beside it as a conflict until a person decides.
+//!
+//! **Days become years**: the roll-up of weeks, months and years asks a [`Summariser`] once a period is over.
+
+pub mod names;
+pub mod version_vector;
+pub mod documents;
+pub mod versions;
+pub mod sections;
+pub mod daily;
+pub mod port;
+pub mod error;
+pub mod door;
+pub mod graph;
+mod hub;
+mod writing;
+mod identity;
+mod memories;
+mod snapshots;
+mod conflicts;
+pub mod mirror;
+mod sync;
+mod search;
+mod diary;
+pub mod rollup;
+mod background;
+mod care;
+mod archive;
+mod prompt;
+
+pub use background::WorkingHours;
+pub use care::EditOutcome;
+pub use documents::{Document, Version};
+pub use error::HubError;
+pub use hub::{Caller, Hub, HubParts, HubSettings};
+pub use names::{Category, DocumentName, FileName, Granularity, InstanceId, MemoryDate, MemoryName, Slug};
+pub use port::{HubStore, MemoryLinks, Summariser};
+pub use version_vector::VersionVector;

@@ -1,0 +1,260 @@
+//! Memories as documents: written, corrected, read, listed, deleted.
+
+use memory::Scope;
+
+use crate::daily;
+use crate::documents::{Document, Version};
+use crate::door::Outcome;
+use crate::door::memories::{
+    ListedMemory, MemoryCreate, MemoryEntry, MemoryList, MemoryListing, MemoryReadResult, MemoryRef,
+    MemoryUpdate, MemoryWritten,
+};
+use crate::error::HubError;
+use crate::hub::{Caller, Hub};
+use crate::names::{DocumentName, Granularity, InstanceId, MemoryName, NAME_LENGTH_MAX, Slug};
+use crate::port::DocumentFilter;
+
+/// Characters of a memory that a list shows.
+const PREVIEW_LENGTH: usize = 100;
+
+impl Hub {
+    /// Writes a memory. A daily is merged with what is there; another takes the place of what is there, which stays as a
+    /// version.
+    pub async fn memory_create(
+        &self,
+        caller: &Caller,
+        input: MemoryCreate,
+    ) -> Result<MemoryWritten, HubError> {
+        let slug = match (input.granularity, input.slug) {
+            (Granularity::Significant, None) => Some(slug_of(&input.content)?),
+            (_, slug) => slug,
+        };
+        let instance = Some(input.instance_id.clone());
+        let name = MemoryName::new(input.granularity, input.date, instance, slug)?;
+        let id = name.id();
+        let document_name = DocumentName::Memory(name);
+        let _turn = self.turn().await;
+        loop {
+            let mut act = self.begin(caller).await?;
+            let before = self.document(&caller.scope, &document_name).await?;
+            let old = before.as_ref().and_then(Document::content);
+            let content = match (input.granularity, old) {
+                (Granularity::Daily, Some(old)) => daily::merge(old, &input.content),
+                _ => format!("{}\n", input.content.trim_end()),
+            };
+            act.check(&document_name, Some(&content))?;
+            let written = |message: &str| MemoryWritten {
+                success: true,
+                message: format!("{message} {document_name}"),
+                memory_id: Some(id.clone()),
+            };
+            if old == Some(content.as_str()) {
+                return Ok(written("nothing new for"));
+            }
+            let heads = before.map(|document| document.heads).unwrap_or_default();
+            let mut version = act.successor(&heads, Some(content));
+            version.author = input.instance_id.clone();
+            version.edited_by = input.instance_id.to_string();
+            version.chat_ids.extend(input.chat_ids.iter().cloned());
+            version.participants.extend(input.participating_instances.iter().cloned());
+            act.write(&document_name, vec![version]);
+            if act.save().await? {
+                return Ok(written("wrote"));
+            }
+        }
+    }
+
+    /// Corrects a memory; it must be there. Whose it is and what it is called stay.
+    pub async fn memory_update(
+        &self,
+        caller: &Caller,
+        input: MemoryUpdate,
+    ) -> Result<MemoryWritten, HubError> {
+        let wanted = MemoryRef {
+            granularity: input.granularity,
+            date: input.date,
+            slug: input.slug,
+            instance_id: input.instance_id,
+        };
+        let found = self.named(&caller.scope, &wanted).await?;
+        let name = match found {
+            Ok(document) => document.name,
+            Err(message) => return Ok(MemoryWritten { success: false, message, memory_id: None }),
+        };
+        let _turn = self.turn().await;
+        loop {
+            let mut act = self.begin(caller).await?;
+            act.check(&name, Some(&input.content))?;
+            let Some(before) = self.document(&caller.scope, &name).await? else {
+                let message = format!("{name} not found");
+                return Ok(MemoryWritten { success: false, message, memory_id: None });
+            };
+            let content = format!("{}\n", input.content.trim_end());
+            let mut version = act.successor(&before.heads, Some(content));
+            if let Some(shown) = before.shown() {
+                version.author = shown.author.clone();
+            }
+            version.edited_by = input.edited_by.clone().unwrap_or_else(|| caller.instance.to_string());
+            act.write(&name, vec![version]);
+            if act.save().await? {
+                let memory_id = memory_of(&name).map(MemoryName::id);
+                return Ok(MemoryWritten { success: true, message: format!("corrected {name}"), memory_id });
+            }
+        }
+    }
+
+    /// One memory.
+    pub async fn memory_read(&self, caller: &Caller, input: MemoryRef) -> Result<MemoryReadResult, HubError> {
+        Ok(match self.named(&caller.scope, &input).await? {
+            Ok(document) => {
+                let memory = memory_entry(&document);
+                MemoryReadResult { success: memory.is_some(), memory, message: None }
+            }
+            Err(message) => MemoryReadResult { success: false, memory: None, message: Some(message) },
+        })
+    }
+
+    /// Deletes a memory and leaves a tombstone, so that no instance brings it back. Roll-ups that tell of it are redone.
+    pub async fn memory_delete(&self, caller: &Caller, input: MemoryRef) -> Result<Outcome, HubError> {
+        let name = match self.named(&caller.scope, &input).await? {
+            Ok(document) => document.name,
+            Err(message) => return Ok(Outcome::failed(message)),
+        };
+        match self.delete_document(caller, &name).await? {
+            true => Ok(Outcome::done(format!("deleted {name}; roll-ups that tell of it will be redone"))),
+            false => Ok(Outcome::failed(format!("{name} not found"))),
+        }
+    }
+
+    /// Memories, the newest first.
+    pub async fn memory_list(&self, caller: &Caller, input: MemoryList) -> Result<MemoryListing, HubError> {
+        let mut documents = self.memories(&caller.scope).await?;
+        documents.retain(|(name, _)| {
+            let date = name.date();
+            input.granularity.is_none_or(|granularity| granularity == name.granularity())
+                && input.before_date.is_none_or(|before| date.first_day() <= before)
+                && input.after_date.is_none_or(|after| date.last_day() >= after)
+        });
+        documents.sort_by(|(one, _), (other, _)| other.date().cmp(&one.date()).then_with(|| one.cmp(other)));
+        let total = documents.len();
+        let limit = input.limit.unwrap_or(20).clamp(1, 100) as usize;
+        let from = input.offset.unwrap_or(0) as usize;
+        let memories =
+            documents.iter().skip(from).take(limit).map(|(name, document)| listed(name, document)).collect();
+        Ok(MemoryListing { memories, total })
+    }
+
+    /// All memories that are there.
+    pub(crate) async fn memories(&self, scope: &Scope) -> Result<Vec<(MemoryName, Document)>, HubError> {
+        let documents = self.inner().parts.store.documents(scope, DocumentFilter::memories()).await?;
+        Ok(documents
+            .into_iter()
+            .filter_map(|document| Some((memory_of(&document.name)?.clone(), document)))
+            .collect())
+    }
+
+    /// The memory that a reference means; where it leaves out slug or instance, the only one of that date.
+    async fn named(&self, scope: &Scope, wanted: &MemoryRef) -> Result<Result<Document, String>, HubError> {
+        if !wanted.date.fits(wanted.granularity) {
+            let what =
+                format!("`{}` can't be the date of a {} memory", wanted.date, wanted.granularity.word());
+            return Err(HubError::Invalid(what));
+        }
+        let exact =
+            MemoryName::new(wanted.granularity, wanted.date, wanted.instance_id.clone(), wanted.slug.clone());
+        let not_found = || format!("no {} memory of {}", wanted.granularity.word(), wanted.date);
+        if let Ok(name) = exact {
+            let document = self.document(scope, &name.into()).await?;
+            let there = document.filter(|document| document.content().is_some());
+            return Ok(there.ok_or_else(not_found));
+        }
+        let mut found: Vec<(MemoryName, Document)> = self.memories(scope).await?;
+        found.retain(|(name, _)| name.granularity() == wanted.granularity && name.date() == wanted.date);
+        match found.len() {
+            0 => Ok(Err(not_found())),
+            1 => Ok(found.pop().map(|(_, document)| document).ok_or_else(not_found)),
+            _ => {
+                let names: Vec<String> = found.iter().map(|(name, _)| name.stem()).collect();
+                Ok(Err(format!(
+                    "several memories have that date: {}. Say which by `slug` or `instanceId`",
+                    names.join(", ")
+                )))
+            }
+        }
+    }
+}
+
+/// The name of a memory; none for an identity document.
+pub(crate) fn memory_of(name: &DocumentName) -> Option<&MemoryName> {
+    match name {
+        DocumentName::Memory(name) => Some(name),
+        DocumentName::Identity(..) => None,
+    }
+}
+
+/// Who wrote a memory: a daily belongs to its instance.
+pub(crate) fn source_instance(name: &MemoryName, version: &Version) -> InstanceId {
+    name.instance().cloned().unwrap_or_else(|| version.author.clone())
+}
+
+fn is_roll_up(name: &MemoryName) -> bool {
+    matches!(name, MemoryName::RollUp(..))
+}
+
+fn listed(name: &MemoryName, document: &Document) -> ListedMemory {
+    let content = document.content().unwrap_or_default();
+    let mut preview: String = content.chars().take(PREVIEW_LENGTH).collect();
+    if content.chars().count() > PREVIEW_LENGTH {
+        preview.push_str("...");
+    }
+    let date = match name.slug() {
+        Some(slug) => format!("{}_{slug}", name.date()),
+        None => name.date().to_string(),
+    };
+    ListedMemory {
+        id: name.id(),
+        granularity: name.granularity(),
+        date,
+        preview,
+        source_instance: document.shown().map(|shown| source_instance(name, shown)),
+        stale: is_roll_up(name).then_some(document.stale),
+    }
+}
+
+/// A memory as it stands on the wire; none if it was deleted.
+pub(crate) fn memory_entry(document: &Document) -> Option<MemoryEntry> {
+    let name = memory_of(&document.name)?;
+    let shown = document.shown()?;
+    Some(MemoryEntry {
+        id: name.id(),
+        granularity: name.granularity(),
+        date: name.date(),
+        content: shown.content.clone()?,
+        chat_ids: shown.chat_ids.iter().cloned().collect(),
+        source_instance: source_instance(name, shown),
+        participating_instances: shown.participants.iter().cloned().collect(),
+        slug: name.slug().cloned(),
+        version: shown.number,
+        created_at: document.created_at,
+        updated_at: shown.written_at,
+        edited_by: shown.edited_by.clone(),
+        stale: is_roll_up(name).then_some(document.stale),
+    })
+}
+
+/// A slug made of the title.
+pub(crate) fn slug_of(content: &str) -> Result<Slug, HubError> {
+    let title = content.lines().find(|line| !line.trim().is_empty()).unwrap_or_default();
+    let mut slug = String::new();
+    for word in title.split(|c: char| !c.is_alphanumeric()).filter(|word| !word.is_empty()) {
+        if slug.chars().count() + word.chars().count() >= NAME_LENGTH_MAX {
+            break;
+        }
+        if !slug.is_empty() {
+            slug.push('-');
+        }
+        slug.push_str(&word.to_lowercase());
+    }
+    slug.parse()
+        .map_err(|_| HubError::Invalid("a significant memory needs a `slug`; nothing was written".to_owned()))
+}

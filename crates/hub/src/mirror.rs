@@ -1,0 +1,274 @@
+//! The Markdown tree: every document as a file that a person can read and edit.
+//!
+//! A file is written after its commit, whole or not at all. Its front matter says which version it shows and the digest of
+//! its text: a file whose text has another digest was edited by a person, and becomes a version that has seen the one it was
+//! made from.
+
+mod front_matter;
+mod files;
+
+use std::collections::BTreeSet;
+use std::path::PathBuf;
+
+use memory::{PersonaId, Scope};
+
+use crate::documents::{Document, Version, core_block_of};
+use crate::error::HubError;
+use crate::hub::{Caller, Hub};
+use crate::names::{Category, DocumentName, Granularity};
+use crate::port::DocumentFilter;
+use crate::versions::{disagree, meet};
+
+pub use front_matter::{FrontMatter, MirroredText, digest};
+
+/// Who edits a file by hand.
+pub const FILE_EDITOR: &str = "editor:file";
+
+/// What reading the tree found.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Reconciled {
+    /// Files whose text a person had changed, and files that the database did not know.
+    pub taken: usize,
+    /// Files that were written or removed.
+    pub written: usize,
+    /// Files that could not be read or are named in a way that no document is; they are left as they are.
+    pub passed_over: usize,
+}
+
+impl Hub {
+    /// The file of a document; none for a hub without files.
+    pub fn path_of(&self, scope: &Scope, name: &DocumentName) -> Option<PathBuf> {
+        let root = self.settings().mirror.as_ref()?;
+        let default = &self.settings().default_scope;
+        let own = scope.persona == default.persona;
+        let folder = match (own, name.is_of_user()) {
+            (true, false) => root.clone(),
+            (true, true) if scope.user == default.user => root.clone(),
+            (false, false) => root.join("personas").join(encoded(scope.persona.as_str())),
+            (_, true) => root
+                .join("personas")
+                .join(encoded(scope.persona.as_str()))
+                .join("users")
+                .join(encoded(scope.user.as_str())),
+        };
+        Some(folder.join(name.path()))
+    }
+
+    /// Writes or removes the file of one document. What fails is logged: the database holds everything, and the next
+    /// reading of the tree makes up for it.
+    pub async fn mirror_document(&self, scope: &Scope, name: &DocumentName) {
+        if let Err(error) = self.write_file(scope, name, false).await {
+            tracing::warn!(%error, "a document's file was not written; it follows when the tree is read again");
+        }
+    }
+
+    /// Leaves a file alone that a person has edited and nobody has read yet, unless its text was just taken.
+    async fn write_file(&self, scope: &Scope, name: &DocumentName, taken: bool) -> Result<bool, HubError> {
+        let Some(path) = self.path_of(scope, name) else { return Ok(false) };
+        let document = self.document(scope, name).await?;
+        let text = document.as_ref().and_then(file_text);
+        blocking(move || match text {
+            _ if !taken && files::read(&path)?.is_some_and(|file| MirroredText::parse(&file).is_edited()) => {
+                Ok(false)
+            }
+            Some(text) => files::write(&path, &text),
+            None => files::remove(&path),
+        })
+        .await
+    }
+
+    /// Reads the tree of every scope: takes what people have edited, and writes what is missing or old.
+    pub async fn reconcile(&self) -> Result<Reconciled, HubError> {
+        if self.settings().mirror.is_none() {
+            return Ok(Reconciled::default());
+        }
+        let mut scopes: BTreeSet<Scope> = self.inner().parts.store.hub_scopes().await?.into_iter().collect();
+        scopes.insert(self.settings().default_scope.clone());
+        let mut all = Reconciled::default();
+        for scope in scopes {
+            let found = self.reconcile_scope(&scope).await?;
+            all.taken += found.taken;
+            all.written += found.written;
+            all.passed_over += found.passed_over;
+        }
+        Ok(all)
+    }
+
+    /// Takes from the tree what forgetting took from the documents, whatever stands in those files now.
+    pub async fn follow_forgetting(&self, scope: &Scope) -> Result<(), HubError> {
+        let _turn = self.turn().await;
+        self.inner().indexes.drop_scope(scope);
+        if self.settings().mirror.is_none() {
+            return Ok(());
+        }
+        let revision = self.inner().parts.store.hub_state(scope).await?.revision;
+        let documents = self.inner().parts.store.documents(scope, DocumentFilter::everything()).await?;
+        for document in documents.iter().filter(|document| document.revision == revision) {
+            self.write_file(scope, &document.name, true).await?;
+        }
+        // Documents of which no trace is left.
+        let known: BTreeSet<&DocumentName> = documents.iter().map(|document| &document.name).collect();
+        for name in self.files_of(scope, &mut Reconciled::default()).await? {
+            let Some(path) = self.path_of(scope, &name).filter(|_| !known.contains(&name)) else { continue };
+            blocking(move || match files::read(&path)? {
+                Some(file) if !MirroredText::parse(&file).is_edited() => files::remove(&path),
+                _ => Ok(false),
+            })
+            .await?;
+        }
+        Ok(())
+    }
+
+    /// Takes all files of a persona away.
+    pub async fn forget_files(&self, persona: &PersonaId) -> Result<(), HubError> {
+        let _turn = self.turn().await;
+        self.inner().indexes.clear();
+        let Some(root) = self.settings().mirror.clone() else { return Ok(()) };
+        let mut folders = vec![root.join("personas").join(encoded(persona.as_str()))];
+        if *persona == self.settings().default_scope.persona {
+            folders.extend([root.join("identity"), root.join("memories")]);
+        }
+        blocking(move || folders.iter().try_for_each(|folder| files::remove_folder(folder))).await
+    }
+
+    async fn reconcile_scope(&self, scope: &Scope) -> Result<Reconciled, HubError> {
+        let mut found = Reconciled::default();
+        let caller =
+            Caller { scope: scope.clone(), instance: self.settings().instance.clone(), is_person: true };
+        let mut refused = BTreeSet::new();
+        for name in self.files_of(scope, &mut found).await? {
+            match self.take_file(&caller, &name).await {
+                Ok(true) => found.taken += 1,
+                Ok(false) => {}
+                Err(HubError::Store(error)) => return Err(error.into()),
+                Err(error) => {
+                    tracing::warn!(%error, "a file could not be taken; it is left as it is");
+                    found.passed_over += 1;
+                    refused.insert(name);
+                }
+            }
+        }
+        let documents = self.inner().parts.store.documents(scope, DocumentFilter::everything()).await?;
+        for document in documents.iter().filter(|document| !refused.contains(&document.name)) {
+            found.written += usize::from(self.write_file(scope, &document.name, true).await?);
+        }
+        Ok(found)
+    }
+
+    /// Names of the files that lie in the folders of a scope.
+    async fn files_of(&self, scope: &Scope, found: &mut Reconciled) -> Result<Vec<DocumentName>, HubError> {
+        let mut folders: Vec<(&'static str, PathBuf)> = Vec::new();
+        // Any name of a kind tells its folder.
+        let sample = |kind: &str| match kind {
+            "daily" | "significant" => "2000-01-01_x",
+            "weekly" => "2000-W01",
+            "monthly" => "2000-01",
+            "yearly" => "2000",
+            _ => "x",
+        };
+        let kinds =
+            Category::ALL.map(Category::word).into_iter().chain(Granularity::ALL.map(Granularity::word));
+        for kind in kinds {
+            let name = DocumentName::parse(kind, sample(kind)).ok();
+            let path = name.and_then(|name| self.path_of(scope, &name));
+            folders.extend(path.and_then(|path| Some((kind, path.parent()?.to_owned()))));
+        }
+        let stems = blocking(move || {
+            let mut stems = Vec::new();
+            for (kind, folder) in folders {
+                stems.extend(files::stems(&folder)?.into_iter().map(|stem| (kind, stem)));
+            }
+            Ok(stems)
+        })
+        .await?;
+        let mut names = Vec::new();
+        for (kind, stem) in stems {
+            match DocumentName::parse(kind, &stem) {
+                Ok(name) => names.push(name),
+                Err(_) => found.passed_over += 1,
+            }
+        }
+        Ok(names)
+    }
+
+    /// Takes a file that a person has edited, or that the database does not know. Says whether anything was taken.
+    async fn take_file(&self, caller: &Caller, name: &DocumentName) -> Result<bool, HubError> {
+        let Some(path) = self.path_of(&caller.scope, name) else { return Ok(false) };
+        let Some(text) = blocking(move || files::read(&path)).await? else { return Ok(false) };
+        let file = MirroredText::parse(&text);
+        let _turn = self.turn().await;
+        loop {
+            let mut act = self.begin(caller).await?;
+            let document = self.document(&caller.scope, name).await?;
+            let is_edited = file.is_edited();
+            let heads = document.as_ref().map(|document| document.heads.clone()).unwrap_or_default();
+            if heads.first().is_some_and(|shown| shown.content.as_deref() == Some(file.content)) {
+                return Ok(false);
+            }
+            let version = match (&file.front_matter, is_edited) {
+                // As it was written: the database knows it, or was lost.
+                (Some(front), false) if heads.is_empty() => front.version(file.content),
+                (Some(_), false) => return Ok(false),
+                (front, true) => {
+                    let base: Vec<Version> = match front {
+                        Some(front) => vec![front.version(file.content)],
+                        None => heads.clone(),
+                    };
+                    let mut version = act.successor(&base, Some(file.content.to_owned()));
+                    version.vector = act.by_hand(&base);
+                    version.edited_by = FILE_EDITOR.to_owned();
+                    version.by_person = true;
+                    if let Some(shown) =
+                        heads.first().filter(|_| core_block_of(name, &caller.scope).is_none())
+                    {
+                        version.author = shown.author.clone();
+                    }
+                    version
+                }
+                (None, false) => return Ok(false),
+            };
+            act.check(name, Some(file.content))?;
+            let (heads, _) = meet(heads, version, &self.settings().priority);
+            if disagree(&heads) {
+                act.open_conflicts(name, &heads);
+            }
+            act.write(name, heads);
+            if let Some(label) = file.front_matter.as_ref().and_then(|front| front.prompt_label.clone())
+                && let Some(write) = act.commit.documents.last_mut()
+            {
+                write.prompt_label = Some(label);
+            }
+            if act.save().await? {
+                return Ok(true);
+            }
+        }
+    }
+}
+
+/// The file of a document; none if it was deleted.
+fn file_text(document: &Document) -> Option<String> {
+    let shown = document.shown()?;
+    let content = shown.content.as_deref()?;
+    Some(FrontMatter::of(document, shown).file(content))
+}
+
+/// An id as a folder's name: what is not a letter, digit, `-` or `_` as its bytes behind `%`.
+fn encoded(id: &str) -> String {
+    let mut name = String::new();
+    for byte in id.bytes() {
+        match byte {
+            b'a'..=b'z' | b'A'..=b'Z' | b'0'..=b'9' | b'-' | b'_' => name.push(char::from(byte)),
+            _ => name.push_str(&format!("%{byte:02X}")),
+        }
+    }
+    name
+}
+
+async fn blocking<T: Send + 'static>(
+    work: impl FnOnce() -> std::io::Result<T> + Send + 'static,
+) -> Result<T, HubError> {
+    let done = tokio::task::spawn_blocking(work).await;
+    done.map_err(std::io::Error::other)
+        .and_then(|done| done)
+        .map_err(|error| HubError::Mirror(error.to_string()))
+}

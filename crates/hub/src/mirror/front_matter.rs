@@ -1,0 +1,132 @@
+//! What a file says about itself, before its text.
+
+use std::collections::BTreeSet;
+
+use jiff::Timestamp;
+use serde::{Deserialize, Serialize};
+use sha2::{Digest, Sha256};
+
+use crate::documents::{Document, Version};
+use crate::names::InstanceId;
+use crate::version_vector::VersionVector;
+
+const FENCE: &str = "---\n";
+/// The first line of our front matter; a text that begins with any other is a text.
+const FIRST_KEY: &str = "echovessel: 1\n";
+
+/// The metadata of a document, each value as JSON, which YAML reads too.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[serde(rename_all = "camelCase")]
+pub struct FrontMatter {
+    /// Counts the versions of the document.
+    pub version: i64,
+    /// What this version has seen.
+    pub version_vector: VersionVector,
+    /// Who wrote it.
+    pub source_instance: InstanceId,
+    /// Instances that took part.
+    #[serde(default)]
+    pub participating_instances: BTreeSet<InstanceId>,
+    /// Talks that it tells of.
+    #[serde(default)]
+    pub chat_ids: BTreeSet<String>,
+    /// Who decided it.
+    pub edited_by: String,
+    /// Whether a person did.
+    #[serde(default)]
+    pub by_person: bool,
+    /// How a prompt calls the document.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub prompt_label: Option<String>,
+    /// When the document was first written.
+    pub created_at: Timestamp,
+    /// When this version was written.
+    pub updated_at: Timestamp,
+    /// SHA-256 of the text below: another digest means that a person has edited it.
+    pub digest: String,
+}
+
+impl FrontMatter {
+    pub(crate) fn of(document: &Document, shown: &Version) -> Self {
+        Self {
+            version: shown.number,
+            version_vector: crate::versions::vector_as_shown(&document.heads),
+            source_instance: shown.author.clone(),
+            participating_instances: shown.participants.clone(),
+            chat_ids: shown.chat_ids.clone(),
+            edited_by: shown.edited_by.clone(),
+            by_person: shown.by_person,
+            prompt_label: document.prompt_label.clone(),
+            created_at: document.created_at,
+            updated_at: shown.written_at,
+            digest: digest(shown.content.as_deref().unwrap_or_default()),
+        }
+    }
+
+    /// The whole file.
+    pub fn file(&self, content: &str) -> String {
+        let mut file = format!("{FENCE}{FIRST_KEY}");
+        if let Ok(serde_json::Value::Object(values)) = serde_json::to_value(self) {
+            for (key, value) in values {
+                file.push_str(&format!("{key}: {value}\n"));
+            }
+        }
+        file.push_str(FENCE);
+        file.push_str(content);
+        file
+    }
+
+    /// The version that the file was made from, with this text.
+    pub(super) fn version(&self, content: &str) -> Version {
+        Version {
+            number: 0,
+            content: Some(content.to_owned()),
+            vector: self.version_vector.clone(),
+            author: self.source_instance.clone(),
+            edited_by: self.edited_by.clone(),
+            by_person: self.by_person,
+            chat_ids: self.chat_ids.clone(),
+            participants: self.participating_instances.clone(),
+            written_at: self.updated_at,
+        }
+    }
+}
+
+/// A file taken apart.
+#[derive(Clone, Debug, PartialEq)]
+pub struct MirroredText<'a> {
+    /// What it says about itself; none where it says nothing, or nothing that can be read.
+    pub front_matter: Option<FrontMatter>,
+    /// The text.
+    pub content: &'a str,
+}
+
+impl<'a> MirroredText<'a> {
+    /// Reads a file, with or without front matter.
+    pub fn parse(file: &'a str) -> Self {
+        let ours = file.strip_prefix(FENCE).and_then(|rest| rest.strip_prefix(FIRST_KEY));
+        let Some((head, content)) = ours.and_then(|rest| rest.split_once("\n---\n")) else {
+            return Self { front_matter: None, content: file };
+        };
+        let mut values = serde_json::Map::new();
+        for line in head.lines() {
+            if let Some((key, value)) = line.split_once(": ")
+                && let Ok(value) = serde_json::from_str(value)
+            {
+                values.insert(key.to_owned(), value);
+            }
+        }
+        let front_matter = serde_json::from_value(serde_json::Value::Object(values)).ok();
+        Self { front_matter, content }
+    }
+
+    /// Whether the text is another than was written.
+    pub fn is_edited(&self) -> bool {
+        self.front_matter.as_ref().is_none_or(|front| front.digest != digest(self.content))
+    }
+}
+
+/// SHA-256 of a text, in hexadecimal.
+pub fn digest(text: &str) -> String {
+    Sha256::digest(text.as_bytes()).iter().map(|byte| format!("{byte:02x}")).collect()
+}

@@ -1,0 +1,576 @@
+//! Names that a path may be built from. Each is checked when it is made, so nothing else ever reaches the file system.
+
+use std::fmt;
+use std::str::FromStr;
+
+use jiff::civil::{Date, ISOWeekDate, Weekday};
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
+use sha2::{Digest, Sha256};
+use unicode_normalization::UnicodeNormalization as _;
+
+/// Longest slug or instance id, in characters.
+pub const NAME_LENGTH_MAX: usize = 64;
+/// Longest stem of an identity document's file name, in bytes: file systems take 255 with `.md` and a suffix.
+pub const STEM_BYTES_MAX: usize = 200;
+
+/// A name that can't be used, and why.
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+#[error("{0}. Nothing was written")]
+pub struct InvalidName(pub String);
+
+fn invalid<T>(reason: impl Into<String>) -> Result<T, InvalidName> {
+    Err(InvalidName(reason.into()))
+}
+
+macro_rules! string_form {
+    ($name:ident, $pattern:literal) => {
+        impl TryFrom<String> for $name {
+            type Error = InvalidName;
+            fn try_from(text: String) -> Result<Self, InvalidName> {
+                text.parse()
+            }
+        }
+
+        impl From<$name> for String {
+            fn from(name: $name) -> String {
+                name.to_string()
+            }
+        }
+
+        impl JsonSchema for $name {
+            fn schema_name() -> std::borrow::Cow<'static, str> {
+                stringify!($name).into()
+            }
+
+            fn json_schema(_: &mut schemars::SchemaGenerator) -> schemars::Schema {
+                schemars::json_schema!({"type": "string", "pattern": $pattern})
+            }
+
+            fn inline_schema() -> bool {
+                true
+            }
+        }
+    };
+}
+
+macro_rules! text_name {
+    ($name:ident) => {
+        impl $name {
+            /// The name as written.
+            pub fn as_str(&self) -> &str {
+                &self.0
+            }
+        }
+
+        impl fmt::Display for $name {
+            fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
+                formatter.write_str(&self.0)
+            }
+        }
+    };
+}
+
+/// Where an identity document belongs.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "lowercase")]
+#[schemars(inline)]
+pub enum Category {
+    /// Who the persona is.
+    #[serde(rename = "self")]
+    Own,
+    /// Who the user is.
+    User,
+    /// What is between them.
+    Relationship,
+    /// Anything else that a prompt needs.
+    Custom,
+}
+
+impl Category {
+    /// All categories, in the order of the prompt.
+    pub const ALL: [Self; 4] = [Self::Own, Self::User, Self::Relationship, Self::Custom];
+
+    /// The word on the wire, in paths and in the database.
+    pub fn word(self) -> &'static str {
+        match self {
+            Self::Own => "self",
+            Self::User => "user",
+            Self::Relationship => "relationship",
+            Self::Custom => "custom",
+        }
+    }
+
+    /// Whether its documents belong to one user; the others are the persona's own.
+    pub fn is_of_user(self) -> bool {
+        matches!(self, Self::User | Self::Relationship)
+    }
+}
+
+impl FromStr for Category {
+    type Err = InvalidName;
+    fn from_str(text: &str) -> Result<Self, InvalidName> {
+        let found = Self::ALL.into_iter().find(|category| category.word() == text);
+        found.ok_or_else(|| {
+            InvalidName(format!("`{text}` is no category: self, user, relationship or custom"))
+        })
+    }
+}
+
+/// How long a time a memory covers.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "lowercase")]
+#[schemars(inline)]
+pub enum Granularity {
+    /// One day of one instance.
+    Daily,
+    /// One ISO week.
+    Weekly,
+    /// The weeks whose Thursday lies in one month.
+    Monthly,
+    /// One year.
+    Yearly,
+    /// One event, remembered for ever.
+    Significant,
+}
+
+impl Granularity {
+    /// All of them, finest first.
+    pub const ALL: [Self; 5] = [Self::Daily, Self::Weekly, Self::Monthly, Self::Yearly, Self::Significant];
+
+    /// The word on the wire, in paths and in the database.
+    pub fn word(self) -> &'static str {
+        match self {
+            Self::Daily => "daily",
+            Self::Weekly => "weekly",
+            Self::Monthly => "monthly",
+            Self::Yearly => "yearly",
+            Self::Significant => "significant",
+        }
+    }
+}
+
+impl FromStr for Granularity {
+    type Err = InvalidName;
+    fn from_str(text: &str) -> Result<Self, InvalidName> {
+        let found = Self::ALL.into_iter().find(|granularity| granularity.word() == text);
+        let refuse = || {
+            InvalidName(format!("`{text}` is no granularity: daily, weekly, monthly, yearly or significant"))
+        };
+        found.ok_or_else(refuse)
+    }
+}
+
+/// Whether a text is letters and digits of any script, `_` and `-`.
+fn is_plain(text: &str) -> bool {
+    let is_allowed = |character: char| character.is_alphanumeric() || matches!(character, '_' | '-');
+    !text.is_empty() && text.chars().all(is_allowed)
+}
+
+/// The name of an identity document with its `.md`.
+#[derive(Clone, Debug, PartialEq, Eq, Hash, PartialOrd, Ord, Serialize, Deserialize)]
+#[serde(try_from = "String", into = "String")]
+pub struct FileName(String);
+
+text_name!(FileName);
+string_form!(FileName, r"^[\p{L}\p{N}_-]+\.md$");
+
+impl FileName {
+    /// The name without `.md`.
+    pub fn stem(&self) -> &str {
+        self.0.strip_suffix(".md").unwrap_or(&self.0)
+    }
+
+    /// The name of the core block of a user, whose id may hold any character: what is not a letter or digit stands
+    /// as its number.
+    pub fn of_user(user: &memory::UserId) -> Self {
+        let mut stem = String::new();
+        for character in user.as_str().nfc() {
+            if character.is_alphanumeric() || character == '-' {
+                stem.push(character);
+            } else {
+                stem.push_str(&format!("_{:x}_", u32::from(character)));
+            }
+        }
+        if stem.len() > STEM_BYTES_MAX {
+            let digest = Sha256::digest(stem.as_bytes());
+            stem = digest.iter().map(|byte| format!("{byte:02x}")).collect();
+        }
+        Self(format!("{stem}.md"))
+    }
+}
+
+impl FromStr for FileName {
+    type Err = InvalidName;
+    fn from_str(text: &str) -> Result<Self, InvalidName> {
+        let text: String = text.nfc().collect();
+        match text.strip_suffix(".md") {
+            Some(stem) if is_plain(stem) && stem.len() <= STEM_BYTES_MAX => Ok(Self(text)),
+            _ => invalid(format!(
+                "a file name is 1 to {STEM_BYTES_MAX} letters, digits, `_` or `-` and `.md`; `{text}` is not"
+            )),
+        }
+    }
+}
+
+/// What a significant memory is called.
+#[derive(Clone, Debug, PartialEq, Eq, Hash, PartialOrd, Ord, Serialize, Deserialize)]
+#[serde(try_from = "String", into = "String")]
+pub struct Slug(String);
+
+text_name!(Slug);
+string_form!(Slug, r"^[\p{L}\p{N}_-]{1,64}$");
+
+impl FromStr for Slug {
+    type Err = InvalidName;
+    fn from_str(text: &str) -> Result<Self, InvalidName> {
+        let text: String = text.nfc().collect();
+        match is_plain(&text) && text.chars().count() <= NAME_LENGTH_MAX {
+            true => Ok(Self(text)),
+            false => invalid(format!(
+                "a slug is 1 to {NAME_LENGTH_MAX} letters, digits, `_` or `-`; `{text}` is not"
+            )),
+        }
+    }
+}
+
+/// Names an instance: one embodiment of the persona.
+#[derive(Clone, Debug, PartialEq, Eq, Hash, PartialOrd, Ord, Serialize, Deserialize)]
+#[serde(try_from = "String", into = "String")]
+pub struct InstanceId(String);
+
+text_name!(InstanceId);
+string_form!(InstanceId, r"^[A-Za-z0-9_-][A-Za-z0-9._-]{0,63}$");
+
+impl InstanceId {
+    /// Makes an instance id of any text, such as a host name; `home` where nothing of it can be kept.
+    pub fn made_safe(text: &str) -> Self {
+        let kept = |character: char| if character.is_ascii_alphanumeric() { character } else { '-' };
+        let safe: String = text.chars().map(kept).take(NAME_LENGTH_MAX).collect();
+        let safe = safe.trim_matches('-');
+        Self(if safe.is_empty() { "home".to_owned() } else { safe.to_ascii_lowercase() })
+    }
+}
+
+impl FromStr for InstanceId {
+    type Err = InvalidName;
+    fn from_str(text: &str) -> Result<Self, InvalidName> {
+        let is_allowed = |byte: u8| byte.is_ascii_alphanumeric() || b"_-.".contains(&byte);
+        let valid = (1..=NAME_LENGTH_MAX).contains(&text.len())
+            && text.bytes().all(is_allowed)
+            && !text.starts_with('.');
+        match valid {
+            true => Ok(Self(text.to_owned())),
+            false => invalid(format!(
+                "an instance id is 1 to {NAME_LENGTH_MAX} ASCII letters, digits, `_`, `-` or `.`; `{text}` is not"
+            )),
+        }
+    }
+}
+
+/// A day, an ISO week, a month or a year that is in the calendar.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
+#[serde(try_from = "String", into = "String")]
+pub enum MemoryDate {
+    /// `2026-03-09`
+    Day(Date),
+    /// `2026-W11`
+    Week(ISOWeekDate),
+    /// `2026-03`, as its first day.
+    Month(Date),
+    /// `2026`, as its first day.
+    Year(Date),
+}
+
+string_form!(MemoryDate, r"^\d{4}(-W\d{2}|(-\d{2})?(-\d{2})?)$");
+
+impl MemoryDate {
+    /// The ISO week that holds a day.
+    pub fn week_of(day: Date) -> Self {
+        let week = day.iso_week_date();
+        let monday = ISOWeekDate::new(week.year(), week.week(), Weekday::Monday);
+        Self::Week(monday.unwrap_or(week))
+    }
+
+    /// The month that a week belongs to: that of its Thursday.
+    pub fn month_of_week(week: ISOWeekDate) -> Self {
+        let thursday = ISOWeekDate::new(week.year(), week.week(), Weekday::Thursday).unwrap_or(week);
+        Self::Month(thursday.date().first_of_month())
+    }
+
+    /// The first day that it covers; of a month, the first of the calendar month.
+    pub fn first_day(self) -> Date {
+        match self {
+            Self::Day(day) | Self::Month(day) | Self::Year(day) => day,
+            Self::Week(week) => week.date(),
+        }
+    }
+
+    /// The last day that it covers; of a month, the last of the calendar month.
+    pub fn last_day(self) -> Date {
+        match self {
+            Self::Day(day) => day,
+            Self::Week(week) => week.date().saturating_add(jiff::Span::new().days(6)),
+            Self::Month(first) => first.last_of_month(),
+            Self::Year(first) => first.last_of_year(),
+        }
+    }
+
+    /// Whether a memory of this granularity is named so.
+    pub fn fits(self, granularity: Granularity) -> bool {
+        matches!(
+            (self, granularity),
+            (Self::Day(_), Granularity::Daily | Granularity::Significant)
+                | (Self::Week(_), Granularity::Weekly)
+                | (Self::Month(_), Granularity::Monthly)
+                | (Self::Year(_), Granularity::Yearly)
+        )
+    }
+}
+
+impl PartialOrd for MemoryDate {
+    fn partial_cmp(&self, other: &Self) -> Option<std::cmp::Ordering> {
+        Some(self.cmp(other))
+    }
+}
+
+impl Ord for MemoryDate {
+    fn cmp(&self, other: &Self) -> std::cmp::Ordering {
+        self.first_day().cmp(&other.first_day()).then_with(|| self.last_day().cmp(&other.last_day()))
+    }
+}
+
+impl fmt::Display for MemoryDate {
+    fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::Day(day) => write!(formatter, "{day}"),
+            Self::Week(week) => write!(formatter, "{:04}-W{:02}", week.year(), week.week()),
+            Self::Month(first) => write!(formatter, "{:04}-{:02}", first.year(), first.month()),
+            Self::Year(first) => write!(formatter, "{:04}", first.year()),
+        }
+    }
+}
+
+impl FromStr for MemoryDate {
+    type Err = InvalidName;
+    fn from_str(text: &str) -> Result<Self, InvalidName> {
+        parse_date(text).ok_or_else(|| {
+            InvalidName(format!(
+                "`{text}` is no date: YYYY-MM-DD, YYYY-Www, YYYY-MM or YYYY, and in the calendar"
+            ))
+        })
+    }
+}
+
+fn parse_date(text: &str) -> Option<MemoryDate> {
+    let digits = |part: &str, length: usize| -> Option<i16> {
+        let is_number = part.len() == length && part.bytes().all(|byte| byte.is_ascii_digit());
+        is_number.then(|| part.parse().ok()).flatten()
+    };
+    let mut parts = text.split('-');
+    let year = digits(parts.next()?, 4).filter(|year| *year > 0)?;
+    let (second, third, rest) = (parts.next(), parts.next(), parts.next());
+    if rest.is_some() {
+        return None;
+    }
+    let small = |part: &str| digits(part, 2).and_then(|number| i8::try_from(number).ok());
+    match (second, third) {
+        (None, _) => Date::new(year, 1, 1).ok().map(MemoryDate::Year),
+        (Some(second), None) => match second.strip_prefix('W') {
+            Some(week) => ISOWeekDate::new(year, small(week)?, Weekday::Monday).ok().map(MemoryDate::Week),
+            None => Date::new(year, small(second)?, 1).ok().map(MemoryDate::Month),
+        },
+        (Some(month), Some(day)) => Date::new(year, small(month)?, small(day)?).ok().map(MemoryDate::Day),
+    }
+}
+
+/// Names a memory: its granularity, its date, and what tells those of one date apart.
+#[derive(Clone, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
+pub enum MemoryName {
+    /// A day as one instance lived it.
+    Daily(Date, InstanceId),
+    /// A week, month or year.
+    RollUp(Granularity, MemoryDate),
+    /// An event.
+    Significant(Date, Slug),
+}
+
+impl MemoryName {
+    /// Puts a name together; `instance` is for dailies, `slug` for significant ones.
+    pub fn new(
+        granularity: Granularity,
+        date: MemoryDate,
+        instance: Option<InstanceId>,
+        slug: Option<Slug>,
+    ) -> Result<Self, InvalidName> {
+        if !date.fits(granularity) {
+            return invalid(format!("`{date}` can't be the date of a {} memory", granularity.word()));
+        }
+        match (granularity, date) {
+            (Granularity::Daily, MemoryDate::Day(day)) => match instance {
+                Some(instance) => Ok(Self::Daily(day, instance)),
+                None => invalid("a daily memory belongs to an instance: say which by `instanceId`"),
+            },
+            (Granularity::Significant, MemoryDate::Day(day)) => match slug {
+                Some(slug) => Ok(Self::Significant(day, slug)),
+                None => invalid("a significant memory needs a `slug`"),
+            },
+            (granularity, date) => Ok(Self::RollUp(granularity, date)),
+        }
+    }
+
+    /// The granularity.
+    pub fn granularity(&self) -> Granularity {
+        match self {
+            Self::Daily(..) => Granularity::Daily,
+            Self::RollUp(granularity, _) => *granularity,
+            Self::Significant(..) => Granularity::Significant,
+        }
+    }
+
+    /// The date.
+    pub fn date(&self) -> MemoryDate {
+        match self {
+            Self::Daily(day, _) | Self::Significant(day, _) => MemoryDate::Day(*day),
+            Self::RollUp(_, date) => *date,
+        }
+    }
+
+    /// The instance of a daily.
+    pub fn instance(&self) -> Option<&InstanceId> {
+        match self {
+            Self::Daily(_, instance) => Some(instance),
+            _ => None,
+        }
+    }
+
+    /// The slug of a significant memory.
+    pub fn slug(&self) -> Option<&Slug> {
+        match self {
+            Self::Significant(_, slug) => Some(slug),
+            _ => None,
+        }
+    }
+
+    /// The file name without `.md`.
+    pub fn stem(&self) -> String {
+        match self {
+            Self::Daily(day, instance) => format!("{day}_{instance}"),
+            Self::RollUp(_, date) => date.to_string(),
+            Self::Significant(day, slug) => format!("{day}_{slug}"),
+        }
+    }
+
+    /// The roll-ups that hold it, the nearest first; none for a year or a significant memory.
+    pub fn roll_ups_above(&self) -> Vec<Self> {
+        let week = match self {
+            Self::Daily(day, _) => match MemoryDate::week_of(*day) {
+                MemoryDate::Week(week) => Some(week),
+                _ => None,
+            },
+            Self::RollUp(_, MemoryDate::Week(week)) => Some(*week),
+            _ => None,
+        };
+        let month = match (self, week) {
+            (_, Some(week)) => Some(MemoryDate::month_of_week(week)),
+            (Self::RollUp(Granularity::Monthly, month), None) => Some(*month),
+            _ => None,
+        };
+        let year = month.map(|month| MemoryDate::Year(month.first_day().first_of_year()));
+        [
+            (Granularity::Weekly, week.map(MemoryDate::Week)),
+            (Granularity::Monthly, month),
+            (Granularity::Yearly, year),
+        ]
+        .into_iter()
+        .filter(|(granularity, _)| *granularity > self.granularity())
+        .filter_map(|(granularity, date)| Some(Self::RollUp(granularity, date?)))
+        .collect()
+    }
+
+    /// The id on the wire: granularity and stem, unique within a persona and user.
+    pub fn id(&self) -> String {
+        format!("{}-{}", self.granularity().word(), self.stem())
+    }
+
+    /// Reads a stem, as files and the database spell it.
+    pub fn parse(granularity: Granularity, stem: &str) -> Result<Self, InvalidName> {
+        let (date, rest) = match stem.split_once('_') {
+            Some((date, rest)) => (date, Some(rest)),
+            None => (stem, None),
+        };
+        let instance = match (granularity, rest) {
+            (Granularity::Daily, Some(rest)) => Some(rest.parse()?),
+            _ => None,
+        };
+        let slug = match (granularity, rest) {
+            (Granularity::Significant, Some(rest)) => Some(rest.parse()?),
+            (Granularity::Daily | Granularity::Significant, _) | (_, None) => None,
+            _ => return invalid(format!("`{stem}` is no {} memory", granularity.word())),
+        };
+        Self::new(granularity, date.parse()?, instance, slug)
+    }
+}
+
+/// Names a document of the hub.
+#[derive(Clone, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
+pub enum DocumentName {
+    /// Part of who somebody is.
+    Identity(Category, FileName),
+    /// Part of what was lived.
+    Memory(MemoryName),
+}
+
+impl DocumentName {
+    /// Category or granularity, as stored.
+    pub fn kind(&self) -> &'static str {
+        match self {
+            Self::Identity(category, _) => category.word(),
+            Self::Memory(name) => name.granularity().word(),
+        }
+    }
+
+    /// The file name without `.md`.
+    pub fn stem(&self) -> String {
+        match self {
+            Self::Identity(_, name) => name.stem().to_owned(),
+            Self::Memory(name) => name.stem(),
+        }
+    }
+
+    /// Reads what [`Self::kind`] and [`Self::stem`] say.
+    pub fn parse(kind: &str, stem: &str) -> Result<Self, InvalidName> {
+        match kind.parse::<Category>() {
+            Ok(category) => Ok(Self::Identity(category, format!("{stem}.md").parse()?)),
+            Err(_) => Ok(Self::Memory(MemoryName::parse(kind.parse()?, stem)?)),
+        }
+    }
+
+    /// Whether it belongs to one user; the others are the persona's own.
+    pub fn is_of_user(&self) -> bool {
+        match self {
+            Self::Identity(category, _) => category.is_of_user(),
+            Self::Memory(_) => true,
+        }
+    }
+
+    /// Its path below the home of the default persona and user, such as `identity/self/persona.md`.
+    pub fn path(&self) -> String {
+        match self {
+            Self::Identity(category, name) => format!("identity/{}/{name}", category.word()),
+            Self::Memory(name) => format!("memories/{}/{}.md", name.granularity().word(), name.stem()),
+        }
+    }
+}
+
+impl fmt::Display for DocumentName {
+    fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(formatter, "{}/{}.md", self.kind(), self.stem())
+    }
+}
+
+impl From<MemoryName> for DocumentName {
+    fn from(name: MemoryName) -> Self {
+        Self::Memory(name)
+    }
+}

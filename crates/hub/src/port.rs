@@ -1,0 +1,290 @@
+//! What the hub asks of the world.
+
+use std::collections::HashMap;
+
+use async_trait::async_trait;
+use jiff::Timestamp;
+use memory::ports::{Embedding, StoreError};
+use memory::{PersonaId, Scope};
+
+use crate::documents::{Conflict, Document, Version};
+use crate::names::{Category, DocumentName, Granularity, InstanceId};
+use crate::version_vector::VersionVector;
+
+/// Which documents to read.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct DocumentFilter {
+    /// Only identity documents of these categories; empty means none.
+    pub categories: Vec<Category>,
+    /// Only memories of these granularities; empty means none.
+    pub granularities: Vec<Granularity>,
+    /// Whether deleted ones are read too.
+    pub deleted: bool,
+    /// Only those that changed after this revision; 0 for all.
+    pub after: i64,
+}
+
+impl DocumentFilter {
+    /// All identity documents that are there.
+    pub fn identity() -> Self {
+        Self { categories: Category::ALL.to_vec(), ..Self::default() }
+    }
+
+    /// All memories that are there.
+    pub fn memories() -> Self {
+        Self { granularities: Granularity::ALL.to_vec(), ..Self::default() }
+    }
+
+    /// All that is and was there.
+    pub fn everything() -> Self {
+        Self {
+            categories: Category::ALL.to_vec(),
+            granularities: Granularity::ALL.to_vec(),
+            deleted: true,
+            after: 0,
+        }
+    }
+}
+
+/// Where a persona's hub stands.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub struct HubState {
+    /// Rises with every commit.
+    pub revision: i64,
+    /// All changes that were ever seen in this scope.
+    pub seen: VersionVector,
+    /// The counter of each author's last change, in every scope of the persona.
+    pub counters: VersionVector,
+}
+
+/// An instance that has spoken with this hub.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Instance {
+    /// Its id.
+    pub id: InstanceId,
+    /// What it is: `psycheros`, `sillytavern`, …
+    pub kind: String,
+    /// How it is called.
+    pub name: Option<String>,
+    /// When it last pulled or pushed.
+    pub last_sync: Timestamp,
+    /// What it has seen: its last pull and its own pushes since. The base of what it sends without clocks.
+    pub base: VersionVector,
+}
+
+/// The new state of a document.
+#[derive(Clone, Debug, PartialEq)]
+pub struct DocumentWrite {
+    /// Its name.
+    pub name: DocumentName,
+    /// The prompt label from now on; none leaves it.
+    pub prompt_label: Option<String>,
+    /// All live versions, the shown one first. What is live now and not among them becomes a past version.
+    pub heads: Vec<Version>,
+    /// Whether it is out of date.
+    pub stale: bool,
+    /// When.
+    pub at: Timestamp,
+}
+
+/// A line of a diary and the memory that it tells.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct DiaryLine {
+    /// The daily.
+    pub document: DocumentName,
+    /// The event.
+    pub node: memory::identifiers::NodeId,
+    /// The session.
+    pub session: memory::identifiers::SessionId,
+    /// The whole line as written.
+    pub line: String,
+}
+
+/// An event that no diary tells yet.
+#[derive(Clone, Debug, PartialEq)]
+pub struct DiaryEvent {
+    /// Whose memory it is.
+    pub scope: Scope,
+    /// The event.
+    pub node: memory::identifiers::NodeId,
+    /// The session that it was made from.
+    pub session: memory::identifiers::SessionId,
+    /// When the session began.
+    pub at: Timestamp,
+    /// What happened.
+    pub description: String,
+}
+
+/// A copy of an identity document, kept for a while.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Snapshot {
+    /// Its id: `category/stem_time`.
+    pub id: String,
+    /// The document.
+    pub name: DocumentName,
+    /// Its text then.
+    pub content: String,
+    /// When it was made.
+    pub created_at: Timestamp,
+    /// Why: `manual`, `scheduled`, `pre-replace`.
+    pub reason: String,
+    /// By which instance.
+    pub source: String,
+}
+
+/// All that one act changes; committed together or not at all.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub struct HubCommit {
+    /// The revision at which all that led to this was read.
+    pub expected: i64,
+    /// Documents.
+    pub documents: Vec<DocumentWrite>,
+    /// Conflicts that begin; `kept` is one of the heads of its document's write, found by its vector.
+    pub opened: Vec<Conflict>,
+    /// Conflicts that a person settled, and how.
+    pub settled: Vec<(uuid::Uuid, String)>,
+    /// Lines of diaries.
+    pub lines: Vec<DiaryLine>,
+    /// Snapshots.
+    pub snapshots: Vec<Snapshot>,
+    /// An instance that has spoken.
+    pub instance: Option<Instance>,
+    /// When.
+    pub at: Option<Timestamp>,
+}
+
+/// How a commit ended.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum HubCommitOutcome {
+    /// It is durable, and the hub stands at this revision.
+    Done(i64),
+    /// Something was written in between: nothing was done, read again.
+    Changed,
+}
+
+/// A piece of a memory that is searched by itself.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Chunk {
+    /// Which piece, from 0.
+    pub index: u32,
+    /// Where it begins in the content, in bytes.
+    pub start: usize,
+    /// Where it ends.
+    pub end: usize,
+    /// Its index terms.
+    pub terms: String,
+    /// Its vector, when it has one of the asked fingerprint.
+    pub embedding: Option<Embedding>,
+}
+
+/// The pieces of a memory.
+#[derive(Clone, Debug, PartialEq)]
+pub struct ChunkedMemory {
+    /// The memory.
+    pub name: DocumentName,
+    /// The revision of the document that was cut.
+    pub revision: i64,
+    /// Its pieces, in order.
+    pub chunks: Vec<Chunk>,
+}
+
+/// Storage of the hub. Every method that writes is one transaction.
+#[async_trait]
+pub trait HubStore: Send + Sync {
+    /// Where the hub stands.
+    async fn hub_state(&self, scope: &Scope) -> Result<HubState, StoreError>;
+    /// Documents of the scope and the persona's own, by kind and stem.
+    async fn documents(&self, scope: &Scope, filter: DocumentFilter) -> Result<Vec<Document>, StoreError>;
+    /// One document, also a deleted one.
+    async fn document(&self, scope: &Scope, name: &DocumentName) -> Result<Option<Document>, StoreError>;
+    /// Every version of a document that was kept, newest first.
+    async fn document_versions(
+        &self,
+        scope: &Scope,
+        name: &DocumentName,
+        limit: u32,
+    ) -> Result<Vec<Version>, StoreError>;
+    /// Writes all of it, if the hub still stands where it was read. A document that is a core block is written as one.
+    async fn commit_hub(&self, scope: &Scope, commit: HubCommit) -> Result<HubCommitOutcome, StoreError>;
+    /// Sets how a prompt calls a document, which need not be there.
+    async fn set_label(&self, scope: &Scope, name: &DocumentName, label: &str) -> Result<(), StoreError>;
+    /// All labels that were set, by kind and stem.
+    async fn labels(&self, scope: &Scope) -> Result<Vec<(DocumentName, String)>, StoreError>;
+    /// Conflicts, newest first; only open ones, or all.
+    async fn conflicts(&self, scope: &Scope, only_open: bool) -> Result<Vec<Conflict>, StoreError>;
+    /// Instances that have spoken with the hub, by id.
+    async fn instances(&self, scope: &Scope) -> Result<Vec<Instance>, StoreError>;
+    /// Snapshots, newest first.
+    async fn snapshots(&self, scope: &Scope) -> Result<Vec<Snapshot>, StoreError>;
+    /// Takes snapshots away that are older than that; says how many.
+    async fn prune_snapshots(&self, before: Timestamp) -> Result<u64, StoreError>;
+    /// Pieces of memories that changed after the revision, with vectors of this fingerprint.
+    async fn chunked_memories(
+        &self,
+        scope: &Scope,
+        fingerprint: &str,
+        after: i64,
+    ) -> Result<Vec<ChunkedMemory>, StoreError>;
+    /// Puts pieces in the place of those of an earlier revision; passed over if the document has changed meanwhile.
+    async fn put_chunks(
+        &self,
+        scope: &Scope,
+        fingerprint: &str,
+        memories: Vec<ChunkedMemory>,
+    ) -> Result<(), StoreError>;
+    /// Takes the vectors of all memories of the scope away; says of how many memories.
+    async fn purge_chunks(&self, scope: &Scope) -> Result<u64, StoreError>;
+    /// Says which instance this hub is: it is the author of changes that the memory itself makes. Core blocks that are
+    /// no documents yet become some.
+    async fn set_own_instance(&self, instance: &InstanceId) -> Result<(), StoreError>;
+    /// Scopes that have documents.
+    async fn hub_scopes(&self) -> Result<Vec<Scope>, StoreError>;
+    /// Whether sessions that were talked in between these moments are still to be made memory of.
+    async fn has_unfinished_session(
+        &self,
+        scope: &Scope,
+        start: Timestamp,
+        end: Timestamp,
+    ) -> Result<bool, StoreError>;
+    /// Events of sessions that became memory and that no diary tells yet, the oldest first.
+    async fn events_without_diary(&self, limit: u32) -> Result<Vec<DiaryEvent>, StoreError>;
+    /// Whether any change of this instance was ever seen.
+    async fn knows_instance(&self, persona: &PersonaId, instance: &InstanceId) -> Result<bool, StoreError>;
+}
+
+/// Which memories are linked to the entities that a query names (the graph's part of the score).
+#[async_trait]
+pub trait MemoryLinks: Send + Sync {
+    /// How many entities that the query names each memory is linked to, by [`crate::MemoryName::id`].
+    async fn linked_memories(&self, scope: &Scope, query: &str) -> Result<HashMap<String, u32>, StoreError>;
+}
+
+/// What a summariser is given.
+#[derive(Clone, Debug, PartialEq)]
+pub struct SummaryRequest {
+    /// Weekly, monthly or yearly.
+    pub granularity: Granularity,
+    /// The period's name, such as `2026-W11`.
+    pub period: String,
+    /// How the persona is called.
+    pub persona: String,
+    /// Identity documents: label and text.
+    pub identity: Vec<(String, String)>,
+    /// Sources, oldest first: date and text.
+    pub sources: Vec<(String, String)>,
+}
+
+/// A summary that can't be had.
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+#[error("{0}")]
+pub struct SummaryError(pub String);
+
+/// Writes roll-ups.
+#[async_trait]
+pub trait Summariser: Send + Sync {
+    /// Bullets in the first person, without their dash; at least one.
+    async fn summarise(&self, request: SummaryRequest) -> Result<Vec<String>, SummaryError>;
+
+    /// How many tokens of sources fit into one question.
+    fn source_tokens_max(&self) -> u32;
+}

@@ -1,0 +1,253 @@
+//! Days become weeks, weeks months, months years: each period is told once it is over, and again when its sources change.
+
+mod due;
+mod consolidate;
+
+use std::collections::{BTreeMap, BTreeSet};
+use std::sync::{Mutex, PoisonError};
+use std::time::Duration;
+
+use jiff::{SignedDuration, Timestamp};
+use memory::Scope;
+use memory::text::estimate_tokens;
+
+use crate::documents::Document;
+use crate::error::HubError;
+use crate::hub::{Caller, Hub};
+use crate::identity;
+use crate::names::{DocumentName, Granularity, MemoryName};
+use crate::port::{SummaryError, SummaryRequest};
+
+/// Who writes roll-ups, as versions say it.
+pub const ROLL_UP_EDITOR: &str = "rollup";
+
+const WAIT_MIN: Duration = Duration::from_secs(1);
+const WAIT_MAX: Duration = Duration::from_secs(3600);
+
+/// Roll-ups that failed, with how often and when to try again.
+#[derive(Default)]
+pub(crate) struct Failures {
+    waiting: Mutex<BTreeMap<(Scope, MemoryName), (u32, Timestamp)>>,
+}
+
+impl Failures {
+    fn note(&self, scope: &Scope, name: &MemoryName, now: Timestamp) {
+        let mut waiting = self.waiting.lock().unwrap_or_else(PoisonError::into_inner);
+        let entry = waiting.entry((scope.clone(), name.clone())).or_insert((0, now));
+        let wait = WAIT_MIN.saturating_mul(1 << entry.0.min(12)).min(WAIT_MAX);
+        let wait = SignedDuration::try_from(wait).unwrap_or(SignedDuration::ZERO);
+        *entry = (entry.0 + 1, now.checked_add(wait).unwrap_or(now));
+    }
+
+    fn forget(&self, scope: &Scope, name: &MemoryName) {
+        let mut waiting = self.waiting.lock().unwrap_or_else(PoisonError::into_inner);
+        waiting.remove(&(scope.clone(), name.clone()));
+    }
+
+    fn must_wait(&self, scope: &Scope, name: &MemoryName, now: Timestamp) -> bool {
+        let waiting = self.waiting.lock().unwrap_or_else(PoisonError::into_inner);
+        waiting.get(&(scope.clone(), name.clone())).is_some_and(|(_, at)| *at > now)
+    }
+
+    /// When the next one is to be tried again.
+    pub(crate) fn next(&self) -> Option<Timestamp> {
+        let waiting = self.waiting.lock().unwrap_or_else(PoisonError::into_inner);
+        waiting.values().map(|(_, at)| *at).min()
+    }
+}
+
+/// What became of a period.
+pub(crate) type Told = Result<(), String>;
+
+impl Hub {
+    /// Writes every roll-up of every scope that is due; says how many were written and how many failed. What failed is
+    /// tried again after 1 s, 2 s, 4 s, … at most an hour.
+    pub async fn roll_up(&self) -> Result<(usize, usize), HubError> {
+        let (mut written, mut failed) = (0, 0);
+        for scope in self.inner().parts.store.hub_scopes().await? {
+            for granularity in [Granularity::Weekly, Granularity::Monthly, Granularity::Yearly] {
+                for name in self.due(&scope, granularity).await? {
+                    if self.inner().failures.must_wait(&scope, &name, self.now()) {
+                        continue;
+                    }
+                    match self.tell(&scope, &name).await? {
+                        Ok(()) => written += 1,
+                        Err(error) => {
+                            failed += 1;
+                            tracing::warn!(period = %name.date(), "a roll-up failed and is tried again: {error}");
+                        }
+                    }
+                }
+            }
+        }
+        Ok((written, failed))
+    }
+
+    /// Asks for the summary of a period and writes it; a period without sources any more is withdrawn.
+    pub(crate) async fn tell(&self, scope: &Scope, name: &MemoryName) -> Result<Told, HubError> {
+        let sources = self.sources(scope, name).await?;
+        let document_name = DocumentName::Memory(name.clone());
+        let caller =
+            Caller { scope: scope.clone(), instance: self.settings().instance.clone(), is_person: false };
+        let content = if sources.is_empty() {
+            None
+        } else {
+            match self.summary(scope, name, &sources).await? {
+                Ok(bullets) => Some(page(name, &bullets)),
+                Err(SummaryError(error)) => {
+                    self.inner().failures.note(scope, name, self.now());
+                    return Ok(Err(error));
+                }
+            }
+        };
+        let _turn = self.turn().await;
+        let mut act = self.begin(&caller).await?;
+        if revisions(&self.sources(scope, name).await?) != revisions(&sources) {
+            self.inner().failures.note(scope, name, self.now());
+            return Ok(Err("its sources changed while it was written".to_owned()));
+        }
+        let before = self.document(scope, &document_name).await?;
+        if content.is_none() && before.as_ref().is_none_or(|document| document.content().is_none()) {
+            self.inner().failures.forget(scope, name);
+            return Ok(Ok(()));
+        }
+        let heads = before.map(|document| document.heads).unwrap_or_default();
+        let mut version = act.successor(&heads, content);
+        version.edited_by = ROLL_UP_EDITOR.to_owned();
+        act.write(&document_name, vec![version]);
+        match act.save().await? {
+            true => {
+                self.inner().failures.forget(scope, name);
+                Ok(Ok(()))
+            }
+            false => {
+                self.inner().failures.note(scope, name, self.now());
+                Ok(Err("something else was written meanwhile".to_owned()))
+            }
+        }
+    }
+
+    async fn summary(
+        &self,
+        scope: &Scope,
+        name: &MemoryName,
+        sources: &[Document],
+    ) -> Result<Result<Vec<String>, SummaryError>, HubError> {
+        let Some(summariser) = &self.inner().parts.summariser else {
+            return Ok(Err(SummaryError("there is no language model to write it".to_owned())));
+        };
+        let identity = self.identity_documents(scope).await?;
+        let identity = identity.iter().filter_map(identity::labelled).collect();
+        let personas = self.inner().parts.personas.personas().await?;
+        let persona = personas.into_iter().find(|persona| persona.id == scope.persona);
+        let request = SummaryRequest {
+            granularity: name.granularity(),
+            period: name.date().to_string(),
+            persona: persona.map(|persona| persona.display_name).unwrap_or_default(),
+            identity,
+            sources: sources.iter().filter_map(source_text).collect(),
+        };
+        let budget = summariser.source_tokens_max();
+        let mut sources = request.sources.clone();
+        loop {
+            let parts = in_parts(sources, budget);
+            if parts.len() <= 1 {
+                let sources = parts.into_iter().next().unwrap_or_default();
+                return Ok(summariser.summarise(SummaryRequest { sources, ..request }).await);
+            }
+            let mut shorter = Vec::new();
+            let before: u32 = parts.iter().flatten().map(|(_, text)| estimate_tokens(text)).sum();
+            for part in parts {
+                let label = part.first().map(|(date, _)| date.clone()).unwrap_or_default();
+                match summariser.summarise(SummaryRequest { sources: part, ..request.clone() }).await {
+                    Ok(bullets) => shorter.push((label, listed(&bullets))),
+                    Err(error) => return Ok(Err(error)),
+                }
+            }
+            let after: u32 = shorter.iter().map(|(_, text)| estimate_tokens(text)).sum();
+            if after >= before {
+                return Ok(Err(SummaryError(
+                    "its sources don't fit into a question, even in parts".to_owned(),
+                )));
+            }
+            sources = shorter;
+        }
+    }
+}
+
+fn revisions(sources: &[Document]) -> BTreeSet<(DocumentName, i64)> {
+    // A source that only went stale and was redone meanwhile has another text, and another revision.
+    sources.iter().map(|source| (source.name.clone(), source.revision)).collect()
+}
+
+/// The date and the text of a source, without its title, comments and `[chat:…]` tags.
+fn source_text(document: &Document) -> Option<(String, String)> {
+    let DocumentName::Memory(name) = &document.name else { return None };
+    let lines =
+        document.content()?.lines().filter(|line| !line.starts_with("# ") && !line.starts_with("<!--"));
+    let text: Vec<String> = lines.map(without_chats).collect();
+    Some((name.date().to_string(), text.join("\n").trim().to_owned()))
+}
+
+fn without_chats(line: &str) -> String {
+    let mut left = String::new();
+    let mut rest = line;
+    while let Some((before, after)) = rest.split_once("[chat:") {
+        left.push_str(before);
+        rest = after.split_once(']').map_or("", |(_, after)| after.trim_start());
+    }
+    left.push_str(rest);
+    left.trim_end().to_owned()
+}
+
+/// Sources in groups that fit into a question each; a source that does not fit is divided at its lines.
+fn in_parts(sources: Vec<(String, String)>, budget: u32) -> Vec<Vec<(String, String)>> {
+    let mut parts: Vec<Vec<(String, String)>> = Vec::new();
+    let mut used = 0;
+    for (date, text) in sources {
+        for piece in pieces(&text, budget) {
+            let tokens = estimate_tokens(&piece);
+            match parts.last_mut() {
+                Some(part) if used + tokens <= budget => {
+                    part.push((date.clone(), piece));
+                    used += tokens;
+                }
+                _ => {
+                    parts.push(vec![(date.clone(), piece)]);
+                    used = tokens;
+                }
+            }
+        }
+    }
+    parts
+}
+
+fn pieces(text: &str, budget: u32) -> Vec<String> {
+    if estimate_tokens(text) <= budget {
+        return vec![text.to_owned()];
+    }
+    let mut pieces = vec![String::new()];
+    for line in text.lines() {
+        let Some(last) = pieces.last_mut() else { break };
+        if !last.is_empty() && estimate_tokens(last) + estimate_tokens(line) > budget {
+            pieces.push(format!("{line}\n"));
+        } else {
+            last.push_str(line);
+            last.push('\n');
+        }
+    }
+    pieces
+}
+
+fn listed(bullets: &[String]) -> String {
+    bullets.iter().map(|bullet| format!("- {bullet}\n")).collect()
+}
+
+fn page(name: &MemoryName, bullets: &[String]) -> String {
+    let title = match name.granularity() {
+        Granularity::Weekly => "Weekly",
+        Granularity::Monthly => "Monthly",
+        _ => "Yearly",
+    };
+    format!("# {title} Memory - {}\n\n{}", name.date(), listed(bullets))
+}

@@ -1,0 +1,152 @@
+//! Which periods are to be told, and from what.
+
+use std::collections::BTreeSet;
+
+use jiff::civil::{Date, Time};
+use jiff::tz::TimeZone;
+use memory::Scope;
+
+use crate::documents::Document;
+use crate::error::HubError;
+use crate::hub::Hub;
+use crate::memories::memory_of;
+use crate::names::{DocumentName, Granularity, MemoryDate, MemoryName};
+use crate::port::DocumentFilter;
+
+/// The granularity that a roll-up is made of.
+pub(super) fn below(granularity: Granularity) -> Granularity {
+    match granularity {
+        Granularity::Monthly => Granularity::Weekly,
+        Granularity::Yearly => Granularity::Monthly,
+        _ => Granularity::Daily,
+    }
+}
+
+/// The roll-up of this granularity that a memory goes into.
+fn above(name: &MemoryName, granularity: Granularity) -> Option<MemoryName> {
+    name.roll_ups_above().into_iter().find(|above| above.granularity() == granularity)
+}
+
+/// The last day of a period's last week: what it tells is over after it.
+pub(super) fn ends(name: &MemoryName) -> Date {
+    let last = match name.date() {
+        MemoryDate::Month(first) => first.last_of_month(),
+        MemoryDate::Year(first) => first.last_of_year(),
+        date => return date.last_day(),
+    };
+    // The last week whose Thursday lies in it.
+    let back = (last.weekday().to_monday_zero_offset() - 3).rem_euclid(7);
+    let thursday = last.saturating_sub(jiff::Span::new().days(i64::from(back)));
+    thursday.saturating_add(jiff::Span::new().days(3))
+}
+
+/// The Monday of a period's first week.
+fn begins(name: &MemoryName) -> Date {
+    match name.date() {
+        MemoryDate::Month(first) | MemoryDate::Year(first) => {
+            let ahead = (3 - first.weekday().to_monday_zero_offset()).rem_euclid(7);
+            let thursday = first.saturating_add(jiff::Span::new().days(i64::from(ahead)));
+            thursday.saturating_sub(jiff::Span::new().days(3))
+        }
+        date => date.first_day(),
+    }
+}
+
+impl Hub {
+    /// Periods of one granularity that are over, have no unfinished session in them, whose lower tier is written, and that
+    /// are unwritten or stale; the oldest first.
+    pub(super) async fn due(
+        &self,
+        scope: &Scope,
+        granularity: Granularity,
+    ) -> Result<Vec<MemoryName>, HubError> {
+        let filter = DocumentFilter { deleted: true, ..DocumentFilter::memories() };
+        let documents = self.inner().parts.store.documents(scope, filter).await?;
+        let zone = self.zone(scope).await?;
+        let today = self.now().to_zoned(zone.clone()).date();
+        let is_there = |document: &&Document| document.content().is_some();
+        let of = |granularity: Granularity| {
+            documents.iter().filter(move |document| {
+                memory_of(&document.name).is_some_and(|name| name.granularity() == granularity)
+            })
+        };
+        // A deleted roll-up stays deleted, unless it went because something in it was erased.
+        let settled: BTreeSet<&MemoryName> =
+            of(granularity).filter(|document| !document.stale).filter_map(|d| memory_of(&d.name)).collect();
+        let stale = of(granularity).filter(|document| document.stale).filter_map(|d| memory_of(&d.name));
+        let sources = of(below(granularity)).filter(is_there).filter_map(|d| memory_of(&d.name));
+        let mut periods: BTreeSet<MemoryName> =
+            sources.filter_map(|source| above(source, granularity)).collect();
+        periods.extend(stale.cloned());
+        let mut due = Vec::new();
+        for period in periods.into_iter().filter(|period| !settled.contains(period)) {
+            if ends(&period) < today
+                && is_lower_tier_written(&documents, &period)
+                && !self.is_talked_in(scope, &period, &zone).await?
+            {
+                due.push(period);
+            }
+        }
+        due.sort_by_key(MemoryName::date);
+        Ok(due)
+    }
+
+    async fn is_talked_in(
+        &self,
+        scope: &Scope,
+        period: &MemoryName,
+        zone: &TimeZone,
+    ) -> Result<bool, HubError> {
+        let start = begins(period).to_zoned(zone.clone());
+        let end = ends(period).saturating_add(jiff::Span::new().days(1)).to_datetime(Time::midnight());
+        let end = end.to_zoned(zone.clone());
+        let (Ok(start), Ok(end)) = (start, end) else { return Ok(false) };
+        let store = &self.inner().parts.store;
+        Ok(store.has_unfinished_session(scope, start.timestamp(), end.timestamp()).await?)
+    }
+
+    /// What a period is told from, the oldest first.
+    pub(super) async fn sources(
+        &self,
+        scope: &Scope,
+        period: &MemoryName,
+    ) -> Result<Vec<Document>, HubError> {
+        let granularities = vec![below(period.granularity())];
+        let filter = DocumentFilter { granularities, ..DocumentFilter::default() };
+        let mut sources = self.inner().parts.store.documents(scope, filter).await?;
+        sources.retain(|document| {
+            memory_of(&document.name)
+                .and_then(|name| above(name, period.granularity()))
+                .is_some_and(|above| above == *period)
+        });
+        sources.sort_by_key(|document| memory_of(&document.name).map(MemoryName::date));
+        Ok(sources)
+    }
+}
+
+/// Whether every period of the tier below that has something to tell is told, and none of them is out of date.
+fn is_lower_tier_written(documents: &[Document], period: &MemoryName) -> bool {
+    let tier = below(period.granularity());
+    if tier == Granularity::Daily {
+        return true;
+    }
+    let lives: BTreeSet<&MemoryName> = documents
+        .iter()
+        .filter(|document| document.content().is_some())
+        .filter_map(|document| memory_of(&document.name))
+        .collect();
+    let wanted = lives
+        .iter()
+        .filter(|name| name.granularity() < tier)
+        .filter(|name| above(name, period.granularity()).as_ref() == Some(period))
+        .filter_map(|name| above(name, tier));
+    let known = |name: &MemoryName| {
+        let name = DocumentName::Memory(name.clone());
+        documents.iter().find(|document| document.name == name)
+    };
+    let mut wanted: BTreeSet<MemoryName> = wanted.collect();
+    wanted.extend(lives.iter().filter(|name| name.granularity() == tier).filter_map(|name| {
+        (above(name, period.granularity()).as_ref() == Some(period)).then(|| (**name).clone())
+    }));
+    wanted.iter().all(|name| known(name).is_some_and(|document| !document.stale))
+}

@@ -1,0 +1,53 @@
+//! Exact words, in any script.
+
+use memory::text::fold;
+
+use super::index::Entry;
+use crate::door::memories::{GrepResults, GreppedMemory, MemoryGrep};
+use crate::error::HubError;
+use crate::hub::{Caller, Hub};
+
+/// Results where no number is given.
+const RESULTS: u32 = 20;
+/// Characters around the first word.
+const CONTEXT_LENGTH: usize = 300;
+
+impl Hub {
+    /// Memories that hold words of the query, as they are written, whatever their case and width. Words are parted by
+    /// blanks; a script without blanks is looked for as it stands.
+    pub async fn memory_grep(&self, caller: &Caller, input: MemoryGrep) -> Result<GrepResults, HubError> {
+        let index = self.index(&caller.scope).await?;
+        let query = fold(&input.query);
+        let words: Vec<&str> = query.split_whitespace().collect();
+        let mut found: Vec<GreppedMemory> =
+            index.entries().filter_map(|entry| grep(entry, &words, &query)).collect();
+        found.sort_by(|one, other| other.score.total_cmp(&one.score).then_with(|| other.date.cmp(&one.date)));
+        found.truncate(input.max_results.unwrap_or(RESULTS).clamp(1, 50) as usize);
+        Ok(GrepResults { results: found, total_scanned: index.entries().count() })
+    }
+}
+
+fn grep(entry: &Entry, words: &[&str], query: &str) -> Option<GreppedMemory> {
+    let text = fold(&entry.content);
+    let held: Vec<&&str> = words.iter().filter(|word| text.contains(**word)).collect();
+    let first = held.first()?;
+    let place = text.find(query).or_else(|| text.find(**first))?;
+    let title = entry.content.lines().find_map(|line| line.strip_prefix("# ")).map(str::trim);
+    Some(GreppedMemory {
+        granularity: entry.name.granularity(),
+        date: entry.name.date(),
+        slug: entry.name.slug().cloned(),
+        title: title.map_or_else(|| entry.name.date().to_string(), str::to_owned),
+        score: held.len() as f64 / words.len() as f64,
+        context: around(&entry.content, &text, place),
+    })
+}
+
+/// The part of a text around a place in its folded form, which may be longer or shorter: the place is found by its share.
+fn around(text: &str, folded: &str, place: usize) -> String {
+    let before = folded[..place].chars().count();
+    let (all, all_folded) = (text.chars().count(), folded.chars().count().max(1));
+    let middle = before * all / all_folded;
+    let from = middle.saturating_sub(CONTEXT_LENGTH / 3);
+    text.chars().skip(from).take(CONTEXT_LENGTH).collect::<String>().trim().to_owned()
+}

@@ -1,0 +1,164 @@
+//! Sections of a Markdown document: what stands under a `##` or `###` heading.
+
+use std::ops::Range;
+
+/// Adds a text at the end of a section; a section that is missing is added at the end of the document.
+pub fn append_to_section(document: &str, section: &str, text: &str) -> String {
+    edit(document, section, text, |body, text| join(body.trim_end(), text))
+}
+
+/// Replaces the text of a section, its heading stays; a section that is missing is added at the end of the document.
+pub fn rewrite_section(document: &str, section: &str, text: &str) -> String {
+    edit(document, section, text, |_, text| text.to_owned())
+}
+
+/// Puts two texts together with a blank line between, or a line's end between two lines of a list.
+pub fn join(before: &str, after: &str) -> String {
+    let (before, after) = (before.trim_end(), after.trim());
+    match (before.trim().is_empty(), after.is_empty()) {
+        (true, _) => after.to_owned(),
+        (_, true) => before.to_owned(),
+        _ => {
+            let lists =
+                before.lines().last().is_some_and(is_bullet) && after.lines().next().is_some_and(is_bullet);
+            format!("{before}{}{after}", if lists { "\n" } else { "\n\n" })
+        }
+    }
+}
+
+/// Whether a line begins an entry of a list.
+pub fn is_bullet(line: &str) -> bool {
+    let line = line.trim_start();
+    line.starts_with("- ") || line.starts_with("* ")
+}
+
+fn edit(document: &str, section: &str, text: &str, change: impl Fn(&str, &str) -> String) -> String {
+    let text = without_heading(text, section);
+    let Some(place) = find(document, section) else {
+        let heading = format!("## {}\n\n{}", section.trim(), text.trim());
+        return format!("{}\n", join(document, heading.trim_end()));
+    };
+    let body = change(&document[place.body.clone()], text.trim());
+    let mut edited = document[..place.body.start].to_owned();
+    if !edited.ends_with('\n') {
+        edited.push('\n');
+    }
+    let body = body.trim_matches('\n');
+    let rest = &document[place.body.end..];
+    if !body.is_empty() {
+        edited.push_str(if place.has_blank_line { "\n" } else { "" });
+        edited.push_str(body);
+        edited.push('\n');
+    }
+    if !rest.is_empty() {
+        edited.push('\n');
+        edited.push_str(rest);
+    }
+    edited
+}
+
+/// The text without a heading that repeats the section's.
+fn without_heading<'a>(text: &'a str, section: &str) -> &'a str {
+    let trimmed = text.trim_start();
+    let first = trimmed.lines().next().unwrap_or_default();
+    match heading(first) {
+        Some((_, name)) if name == section.trim() => &trimmed[first.len()..],
+        _ => text,
+    }
+}
+
+struct Place {
+    /// From the line after the heading to the next heading of the same rank or a higher one.
+    body: Range<usize>,
+    has_blank_line: bool,
+}
+
+fn find(document: &str, section: &str) -> Option<Place> {
+    let wanted = section.trim();
+    let mut found: Option<(usize, usize)> = None;
+    let mut body = None;
+    for (start, end, rank, name) in headings(document) {
+        match found {
+            None if matches!(rank, 2 | 3) && name == wanted => found = Some((end, rank)),
+            Some((from, own)) if rank <= own => {
+                body = Some(from..start);
+                break;
+            }
+            _ => {}
+        }
+    }
+    let body = body.or_else(|| found.map(|(from, _)| from..document.len()))?;
+    let text = &document[body.clone()];
+    let has_blank_line = text.lines().next().is_none_or(|line| line.trim().is_empty());
+    Some(Place { body, has_blank_line })
+}
+
+/// Headings outside of fenced code: where their line begins, where the next one does, their rank, their name.
+fn headings(document: &str) -> Vec<(usize, usize, usize, &str)> {
+    let mut found = Vec::new();
+    let mut fence: Option<&str> = None;
+    let mut start = 0;
+    for line in document.split_inclusive('\n') {
+        let end = start + line.len();
+        let text = line.trim_end();
+        let opened = ["```", "~~~"].into_iter().find(|mark| text.trim_start().starts_with(mark));
+        match (fence, opened) {
+            (None, Some(mark)) => fence = Some(mark),
+            (Some(open), Some(mark)) if open == mark => fence = None,
+            (None, None) => found.extend(heading(text).map(|(rank, name)| (start, end, rank, name))),
+            _ => {}
+        }
+        start = end;
+    }
+    found
+}
+
+/// The rank and the name of a heading line. `##Name` is one too, as in the layout that is read for compatibility.
+fn heading(line: &str) -> Option<(usize, &str)> {
+    let rank = line.bytes().take_while(|byte| *byte == b'#').count();
+    let name = line[rank..].trim();
+    let is_heading = (1..=6).contains(&rank)
+        && !name.is_empty()
+        && (line[rank..].starts_with([' ', '\t']) || matches!(rank, 2 | 3));
+    is_heading.then_some((rank, name))
+}
+
+/// A document cut at its `##` and `###` headings: the part before the first one has no name.
+fn parts(document: &str) -> Vec<(Option<&str>, &str)> {
+    let mut cuts: Vec<(usize, Option<&str>)> = vec![(0, None)];
+    for (start, _, rank, name) in headings(document) {
+        if matches!(rank, 2 | 3) {
+            cuts.push((start, Some(name)));
+        }
+    }
+    let ends = cuts.iter().skip(1).map(|(start, _)| *start).chain([document.len()]);
+    cuts.iter().zip(ends).map(|((start, name), end)| (*name, &document[*start..end])).collect()
+}
+
+/// Puts two changed versions together where they changed different sections of `base`. None where they touched the same
+/// one, or where sections were added, taken away or moved: then a person decides.
+pub fn merge_sections(base: &str, one: &str, other: &str) -> Option<String> {
+    let (base, one, other) = (parts(base), parts(one), parts(other));
+    let names = |parts: &[(Option<&str>, &str)]| -> Vec<Option<String>> {
+        parts.iter().map(|(name, _)| name.map(str::to_owned)).collect()
+    };
+    if names(&base) != names(&one) || names(&base) != names(&other) {
+        return None;
+    }
+    let mut merged = String::new();
+    for ((base, one), other) in base.iter().zip(&one).zip(&other) {
+        // The end of a section's last line may have come with a neighbour.
+        let same = |a: &str, b: &str| a.trim_end() == b.trim_end();
+        let text = match (same(base.1, one.1), same(base.1, other.1)) {
+            (true, _) => other.1,
+            (false, true) => one.1,
+            (false, false) if same(one.1, other.1) => one.1,
+            _ => return None,
+        };
+        if !merged.is_empty() && !merged.ends_with('\n') {
+            merged.push_str("\n\n");
+        }
+        merged.push_str(text);
+    }
+    Some(merged)
+}

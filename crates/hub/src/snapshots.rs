@@ -1,0 +1,106 @@
+//! Copies of identity documents, kept for a while.
+
+use jiff::SignedDuration;
+use jiff::tz::TimeZone;
+
+use crate::documents::Document;
+use crate::door::Outcome;
+use crate::door::snapshots::{SnapshotEntry, SnapshotQuery, SnapshotRef, SnapshotText, Snapshots};
+use crate::error::HubError;
+use crate::hub::{Caller, Hub};
+use crate::names::DocumentName;
+use crate::port::Snapshot;
+
+impl Hub {
+    /// Keeps a copy of every identity document, and lets those go that are too old.
+    pub async fn snapshot_create(&self, caller: &Caller) -> Result<Snapshots, HubError> {
+        let _turn = self.turn().await;
+        let made = loop {
+            let mut act = self.begin(caller).await?;
+            for document in self.identity_documents(&caller.scope).await? {
+                if let Some(content) = document.content().filter(|content| !content.trim().is_empty()) {
+                    act.keep_snapshot(&document.name, content, "manual");
+                }
+            }
+            let made = act.commit.snapshots.clone();
+            if act.save().await? {
+                break made;
+            }
+        };
+        self.prune_snapshots().await?;
+        Ok(Snapshots { success: true, snapshots: made.iter().filter_map(entry).collect() })
+    }
+
+    /// Lets snapshots go that are older than the retention; says how many went.
+    pub async fn prune_snapshots(&self) -> Result<u64, HubError> {
+        let kept =
+            SignedDuration::try_from(self.settings().snapshot_retention).unwrap_or(SignedDuration::MAX);
+        let Ok(before) = self.now().checked_sub(kept) else { return Ok(0) };
+        Ok(self.inner().parts.store.prune_snapshots(before).await?)
+    }
+
+    /// Snapshots, the newest first.
+    pub async fn snapshot_list(&self, caller: &Caller, input: SnapshotQuery) -> Result<Snapshots, HubError> {
+        let snapshots = self.inner().parts.store.snapshots(&caller.scope).await?;
+        let wanted = |entry: &SnapshotEntry| {
+            input.category.is_none_or(|category| category == entry.category)
+                && input.filename.as_ref().is_none_or(|filename| *filename == entry.filename)
+        };
+        Ok(Snapshots {
+            success: true,
+            snapshots: snapshots.iter().filter_map(entry).filter(wanted).collect(),
+        })
+    }
+
+    /// The text of a snapshot.
+    pub async fn snapshot_get(&self, caller: &Caller, input: SnapshotRef) -> Result<SnapshotText, HubError> {
+        Ok(match self.snapshot(caller, &input.snapshot_id).await? {
+            Some(snapshot) => SnapshotText { success: true, content: Some(snapshot.content), error: None },
+            None => SnapshotText {
+                success: false,
+                content: None,
+                error: Some(format!("Snapshot {} not found", input.snapshot_id)),
+            },
+        })
+    }
+
+    /// Writes a snapshot's text as a new version; what is there now is kept as a snapshot too.
+    pub async fn snapshot_restore(&self, caller: &Caller, input: SnapshotRef) -> Result<Outcome, HubError> {
+        let Some(snapshot) = self.snapshot(caller, &input.snapshot_id).await? else {
+            return Ok(Outcome::failed(format!("Snapshot {} not found", input.snapshot_id)));
+        };
+        let _turn = self.turn().await;
+        loop {
+            let mut act = self.begin(caller).await?;
+            act.check(&snapshot.name, Some(&snapshot.content))?;
+            let before = self.document(&caller.scope, &snapshot.name).await?;
+            if let Some(content) = before.as_ref().and_then(Document::content) {
+                act.keep_snapshot(&snapshot.name, content, "pre-replace");
+            }
+            let heads = before.map(|document| document.heads).unwrap_or_default();
+            let version = act.successor(&heads, Some(snapshot.content.clone()));
+            act.write(&snapshot.name, vec![version]);
+            if act.save().await? {
+                return Ok(Outcome::done(format!("restored {} from {}", snapshot.name, snapshot.id)));
+            }
+        }
+    }
+
+    async fn snapshot(&self, caller: &Caller, id: &str) -> Result<Option<Snapshot>, HubError> {
+        let snapshots = self.inner().parts.store.snapshots(&caller.scope).await?;
+        Ok(snapshots.into_iter().find(|snapshot| snapshot.id == id))
+    }
+}
+
+fn entry(snapshot: &Snapshot) -> Option<SnapshotEntry> {
+    let DocumentName::Identity(category, filename) = &snapshot.name else { return None };
+    Some(SnapshotEntry {
+        id: snapshot.id.clone(),
+        category: *category,
+        filename: filename.clone(),
+        timestamp: snapshot.created_at,
+        date: snapshot.created_at.to_zoned(TimeZone::UTC).date().to_string(),
+        reason: snapshot.reason.clone(),
+        source: snapshot.source.clone(),
+    })
+}

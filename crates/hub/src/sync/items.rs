@@ -1,0 +1,178 @@
+//! Documents as items of a pull, and items of a push as versions.
+
+use std::collections::BTreeSet;
+
+use jiff::Timestamp;
+
+use crate::documents::Document;
+use crate::door::sync::{IdentityChange, IdentityItem, ItemResult, ItemStatus, MemoryChange, MemoryItem};
+use crate::names::{DocumentName, FileName, InstanceId, MemoryDate, MemoryName};
+use crate::version_vector::VersionVector;
+use crate::versions::vector_as_shown;
+
+/// An item of a push, checked.
+#[derive(Clone, Debug)]
+pub(super) struct Pushed {
+    pub(super) name: DocumentName,
+    /// None for a deletion.
+    pub(super) content: Option<String>,
+    pub(super) written_at: Timestamp,
+    /// What the version has seen, itself included; none from a client without clocks.
+    pub(super) vector: Option<VersionVector>,
+    pub(super) author: InstanceId,
+    pub(super) edited_by: String,
+    pub(super) by_person: bool,
+    pub(super) chat_ids: BTreeSet<String>,
+    pub(super) participants: BTreeSet<InstanceId>,
+}
+
+pub(super) fn identity_item(document: &Document) -> Option<IdentityItem> {
+    let DocumentName::Identity(category, filename) = &document.name else { return None };
+    let shown = document.shown()?;
+    let deleted = shown.content.is_none();
+    Some(IdentityItem {
+        category: *category,
+        filename: filename.to_string(),
+        content: shown.content.clone(),
+        prompt_label: document.prompt_label.clone().unwrap_or_else(|| document.name.stem()),
+        version: shown.number,
+        last_modified: shown.written_at,
+        modified_by: shown.edited_by.clone(),
+        source_instance: shown.author.clone(),
+        by_person: shown.by_person,
+        version_vector: vector_as_shown(&document.heads),
+        deleted,
+        deleted_at: deleted.then_some(shown.written_at),
+    })
+}
+
+pub(super) fn memory_item(document: &Document) -> Option<MemoryItem> {
+    let DocumentName::Memory(name) = &document.name else { return None };
+    let shown = document.shown()?;
+    let deleted = shown.content.is_none();
+    Some(MemoryItem {
+        id: name.id(),
+        granularity: name.granularity().word().to_owned(),
+        date: name.date().to_string(),
+        slug: name.slug().map(ToString::to_string),
+        content: shown.content.clone(),
+        chat_ids: shown.chat_ids.iter().cloned().collect(),
+        source_instance: crate::memories::source_instance(name, shown),
+        participating_instances: shown.participants.iter().cloned().collect(),
+        version: shown.number,
+        created_at: document.created_at,
+        updated_at: shown.written_at,
+        edited_by: shown.edited_by.clone(),
+        version_vector: vector_as_shown(&document.heads),
+        deleted,
+        deleted_at: deleted.then_some(shown.written_at),
+    })
+}
+
+/// Reads an identity item; says what is wrong with it.
+pub(super) fn read_identity(
+    item: &IdentityChange,
+    pusher: &InstanceId,
+    now: Timestamp,
+) -> Result<Pushed, String> {
+    let filename: FileName = item.filename.parse().map_err(wrong)?;
+    let category = item.category.parse().map_err(wrong)?;
+    let content = content_of(item.deleted, item.content.as_ref())?;
+    let modified = item.modified_by.clone().unwrap_or_else(|| pusher.to_string());
+    Ok(Pushed {
+        name: DocumentName::Identity(category, filename),
+        written_at: time(item.deleted, &item.deleted_at, &item.last_modified, now)?,
+        vector: item.version_vector.clone(),
+        author: modified.parse().unwrap_or_else(|_| pusher.clone()),
+        edited_by: modified,
+        by_person: item.by_person,
+        chat_ids: BTreeSet::new(),
+        participants: BTreeSet::new(),
+        content,
+    })
+}
+
+/// Reads a memory item; says what is wrong with it.
+pub(super) fn read_memory(
+    item: &MemoryChange,
+    pusher: &InstanceId,
+    now: Timestamp,
+) -> Result<Pushed, String> {
+    let granularity = item.granularity.parse().map_err(wrong)?;
+    let date: MemoryDate = item.date.parse().map_err(wrong)?;
+    let slug = item.slug.as_deref().map(str::parse).transpose().map_err(wrong)?;
+    let author = match item.source_instance.as_deref().filter(|id| !id.is_empty()) {
+        Some(id) => id.parse().map_err(wrong)?,
+        None => pusher.clone(),
+    };
+    let name = MemoryName::new(granularity, date, Some(author.clone()), slug).map_err(wrong)?;
+    let participants: Result<BTreeSet<InstanceId>, _> =
+        item.participating_instances.iter().map(|id| id.parse()).collect();
+    Ok(Pushed {
+        name: DocumentName::Memory(name),
+        content: content_of(item.deleted, item.content.as_ref())?,
+        written_at: time(item.deleted, &item.deleted_at, &item.updated_at, now)?,
+        vector: item.version_vector.clone(),
+        edited_by: item.edited_by.clone().unwrap_or_else(|| author.to_string()),
+        author,
+        by_person: false,
+        chat_ids: item.chat_ids.iter().cloned().collect(),
+        participants: participants.map_err(wrong)?,
+    })
+}
+
+fn wrong(error: crate::names::InvalidName) -> String {
+    error.to_string()
+}
+
+fn content_of(deleted: bool, content: Option<&String>) -> Result<Option<String>, String> {
+    match (deleted, content) {
+        (true, _) => Ok(None),
+        (false, Some(content)) => Ok(Some(content.clone())),
+        (false, None) => Err("`content` is missing; a deletion says `deleted: true`".to_owned()),
+    }
+}
+
+/// When an item was written. A time that can't be read refuses the item: it decides among concurrent versions.
+fn time(
+    deleted: bool,
+    deleted_at: &Option<String>,
+    written_at: &Option<String>,
+    now: Timestamp,
+) -> Result<Timestamp, String> {
+    let given = if deleted { deleted_at.as_ref().or(written_at.as_ref()) } else { written_at.as_ref() };
+    match given {
+        Some(text) => text.parse().map_err(|_| format!("`{text}` is no time (RFC 3339)")),
+        None => Ok(now),
+    }
+}
+
+/// The result of an identity item.
+pub(super) fn identity_result(
+    item: &IdentityChange,
+    status: ItemStatus,
+    reason: Option<String>,
+) -> ItemResult {
+    ItemResult {
+        category: Some(item.category.clone()),
+        granularity: None,
+        filename: Some(item.filename.clone()),
+        date: None,
+        slug: None,
+        status,
+        reason,
+    }
+}
+
+/// The result of a memory item.
+pub(super) fn memory_result(item: &MemoryChange, status: ItemStatus, reason: Option<String>) -> ItemResult {
+    ItemResult {
+        category: None,
+        granularity: Some(item.granularity.clone()),
+        filename: None,
+        date: Some(item.date.clone()),
+        slug: item.slug.clone(),
+        status,
+        reason,
+    }
+}

@@ -1,0 +1,82 @@
+//! Which changes a version has seen.
+
+use std::cmp::Ordering;
+use std::collections::BTreeMap;
+
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
+
+use crate::names::InstanceId;
+
+/// The greatest counter of each author that a version has seen; an author that is missing stands at 0.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(transparent)]
+pub struct VersionVector(BTreeMap<InstanceId, u64>);
+
+impl JsonSchema for VersionVector {
+    fn schema_name() -> std::borrow::Cow<'static, str> {
+        "VersionVector".into()
+    }
+
+    fn json_schema(_: &mut schemars::SchemaGenerator) -> schemars::Schema {
+        schemars::json_schema!({"type": "object", "additionalProperties": {"type": "integer", "minimum": 1}})
+    }
+
+    fn inline_schema() -> bool {
+        true
+    }
+}
+
+impl VersionVector {
+    /// The author's counter, 0 if none was seen.
+    pub fn get(&self, author: &InstanceId) -> u64 {
+        self.0.get(author).copied().unwrap_or(0)
+    }
+
+    /// Whether nothing was seen.
+    pub fn is_empty(&self) -> bool {
+        self.0.values().all(|counter| *counter == 0)
+    }
+
+    /// This vector with one more change seen.
+    pub fn with(mut self, author: &InstanceId, counter: u64) -> Self {
+        self.see(author, counter);
+        self
+    }
+
+    /// Notes a change; an older one than was seen changes nothing.
+    pub fn see(&mut self, author: &InstanceId, counter: u64) {
+        if counter > self.get(author) {
+            self.0.insert(author.clone(), counter);
+        }
+    }
+
+    /// Sees all that the other has seen.
+    pub fn join(&mut self, other: &Self) {
+        for (author, counter) in &other.0 {
+            self.see(author, *counter);
+        }
+    }
+
+    /// Whether this has seen all that the other has.
+    pub fn covers(&self, other: &Self) -> bool {
+        other.0.iter().all(|(author, counter)| self.get(author) >= *counter)
+    }
+
+    /// Authors and counters.
+    pub fn iter(&self) -> impl Iterator<Item = (&InstanceId, u64)> {
+        self.0.iter().map(|(author, counter)| (author, *counter))
+    }
+}
+
+impl PartialOrd for VersionVector {
+    /// None for concurrent ones.
+    fn partial_cmp(&self, other: &Self) -> Option<Ordering> {
+        match (self.covers(other), other.covers(self)) {
+            (true, true) => Some(Ordering::Equal),
+            (true, false) => Some(Ordering::Greater),
+            (false, true) => Some(Ordering::Less),
+            (false, false) => None,
+        }
+    }
+}

@@ -1,0 +1,83 @@
+//! How versions of one document meet: which replaces which, which stand beside each other, and which of them is shown.
+
+use std::cmp::Ordering;
+
+use jiff::Timestamp;
+
+use crate::documents::Version;
+use crate::names::InstanceId;
+use crate::version_vector::VersionVector;
+
+/// What became of an incoming version.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Meeting {
+    /// All that it has seen was seen before: nothing changes.
+    Known,
+    /// It replaces every live version.
+    Applied,
+    /// It stands beside others that have not seen it, nor it them.
+    Beside,
+}
+
+/// Adds a version to the live ones, and drops those that it has seen. The result is pairwise concurrent, and the same
+/// in whatever order and how often versions come.
+pub fn meet(heads: Vec<Version>, incoming: Version, priority: &[InstanceId]) -> (Vec<Version>, Meeting) {
+    let mut seen = VersionVector::default();
+    for head in &heads {
+        seen.join(&head.vector);
+    }
+    if !heads.is_empty() && seen.covers(&incoming.vector) {
+        return (in_order(heads, priority), Meeting::Known);
+    }
+    let mut heads: Vec<Version> =
+        heads.into_iter().filter(|head| !incoming.vector.covers(&head.vector)).collect();
+    let meeting = if heads.is_empty() { Meeting::Applied } else { Meeting::Beside };
+    heads.push(incoming);
+    (in_order(heads, priority), meeting)
+}
+
+/// Sorts live versions, the one that is shown first: a deletion before a text, so that nothing comes back by itself;
+/// then the later one, then by the priority of instances, then by id; at last by the text, so that no two are equal.
+pub fn in_order(mut heads: Vec<Version>, priority: &[InstanceId]) -> Vec<Version> {
+    heads.sort_by(|one, other| order(one, other, priority));
+    heads
+}
+
+fn order(one: &Version, other: &Version, priority: &[InstanceId]) -> Ordering {
+    let rank = |version: &Version| {
+        priority.iter().position(|instance| *instance == version.author).unwrap_or(priority.len())
+    };
+    one.content
+        .is_some()
+        .cmp(&other.content.is_some())
+        .then_with(|| other.written_at.cmp(&one.written_at))
+        .then_with(|| rank(one).cmp(&rank(other)))
+        .then_with(|| one.author.cmp(&other.author))
+        .then_with(|| one.content.cmp(&other.content))
+}
+
+/// The time of a new version: the present, but later than all that it has seen (a hybrid logical clock).
+pub fn written_at(now: Timestamp, seen: &[Version]) -> Timestamp {
+    let latest = seen.iter().map(|version| version.written_at).max();
+    match latest {
+        Some(latest) if latest >= now => {
+            latest.checked_add(jiff::SignedDuration::from_micros(1)).unwrap_or(latest)
+        }
+        _ => now,
+    }
+}
+
+/// What a client that was given the shown version has seen: it, and every other version that says the same.
+pub fn vector_as_shown(heads: &[Version]) -> VersionVector {
+    let mut vector = VersionVector::default();
+    let shown = heads.first().map(|head| &head.content);
+    for head in heads.iter().filter(|head| Some(&head.content) == shown) {
+        vector.join(&head.vector);
+    }
+    vector
+}
+
+/// Whether the live versions say different things.
+pub fn disagree(heads: &[Version]) -> bool {
+    heads.windows(2).any(|pair| pair[0].content != pair[1].content)
+}

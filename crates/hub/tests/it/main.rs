@@ -1,0 +1,17 @@
+//! The hub against its real storage.
+#![expect(
+    clippy::unwrap_used,
+    clippy::panic,
+    reason = "a test ends at the first thing that is not as it should be"
+)]
+
+mod home;
+mod defects;
+mod documents;
+mod sync;
+mod mirror;
+mod rollups;
+mod search;
+mod archive;
+mod laws;
+mod graph;

@@ -1,0 +1,71 @@
+//! Finding memories.
+
+use hub::door::memories::{MemoryList, MemorySearch, SearchMethod};
+
+use crate::home::Home;
+
+fn search(query: &str) -> MemorySearch {
+    MemorySearch {
+        query: query.to_owned(),
+        instance_id: "home".parse().unwrap(),
+        query_embedding: None,
+        min_score: None,
+        max_results: None,
+    }
+}
+
+#[tokio::test]
+async fn the_score_is_the_sum_of_its_parts() {
+    let home = Home::open().await;
+    home.create("daily", "2026-07-05", "- we adopted a white cat [chat:c] [via:home]").await;
+    home.create_as("phone", "daily", "2026-07-14", "- paid the rent [chat:d] [via:phone]").await;
+    home.hub.embed_all(&home.caller.scope).await.unwrap();
+    let found = home.hub.memory_search(&home.caller, search("the white cat")).await.unwrap();
+    assert_eq!(found.search_method, SearchMethod::Vector);
+    let best = &found.results[0];
+    assert_eq!((best.id.as_str(), best.age_days), ("daily-2026-07-05_home", 10));
+    assert!((best.recency_score - 1.0 / 1.07).abs() < 1e-12);
+    let sum = 0.8 * best.vector_score
+        + 0.05 * best.recency_score
+        + 0.05 * best.graph_score
+        + 0.1 * best.instance_score;
+    assert!((best.score - sum).abs() < 1e-12);
+    assert!(best.instance_score == 1.0 && best.vector_score > 0.9);
+}
+
+#[tokio::test]
+async fn chinese_is_found_by_its_words() {
+    let home = Home::open().await;
+    home.create("daily", "2026-07-05", "- 用户养了一只白猫,叫小黑 [chat:c] [via:home]").await;
+    home.create("daily", "2026-07-06", "- 用户换了新的工作 [chat:d] [via:home]").await;
+    let found = home.hub.memory_search(&home.caller, search("你还记得我的猫吗")).await.unwrap();
+    assert_eq!(found.results[0].id, "daily-2026-07-05_home");
+    assert_eq!(found.results.len(), 1);
+}
+
+#[tokio::test]
+async fn a_long_memory_answers_with_the_part_that_fits() {
+    let home = Home::open().await;
+    let filler = "- ordinary matters of no interest [chat:c] [via:home]\n".repeat(120);
+    let text = format!("# A full day\n\n{filler}- the lighthouse keeper sang [chat:z] [via:home]\n{filler}");
+    home.create("weekly", "2026-W20", &text).await;
+    let found = home.hub.memory_search(&home.caller, search("lighthouse keeper")).await.unwrap();
+    let excerpt = &found.results[0].excerpt;
+    assert!(excerpt.contains("lighthouse") && excerpt.starts_with("# A full day"), "{excerpt}");
+    assert!(excerpt.chars().count() <= 2_000);
+}
+
+#[tokio::test]
+async fn lists_keep_to_their_bounds() {
+    let home = Home::open().await;
+    home.create("weekly", "2026-W05", "- week").await;
+    home.create("daily", "2026-01-28", "- day [chat:c] [via:home]").await;
+    home.create("daily", "2026-03-01", "- later [chat:c] [via:home]").await;
+    let before = MemoryList { before_date: Some("2026-02-01".parse().unwrap()), ..MemoryList::default() };
+    let listed = home.hub.memory_list(&home.caller, before).await.unwrap();
+    let dates: Vec<&str> = listed.memories.iter().map(|memory| memory.date.as_str()).collect();
+    assert_eq!(dates, ["2026-01-28", "2026-W05"]);
+    let one = MemoryList { limit: Some(1), offset: Some(1), ..MemoryList::default() };
+    let listed = home.hub.memory_list(&home.caller, one).await.unwrap();
+    assert_eq!((listed.memories.len(), listed.total), (1, 3));
+}

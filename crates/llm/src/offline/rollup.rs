@@ -1,0 +1,85 @@
+//! `rollup`: a period told by rule. It keeps the sources' own lines, the same number of each, and says that it did.
+
+use std::collections::BTreeSet;
+
+use serde::{Deserialize, Serialize};
+
+use super::sentences::Language;
+
+/// Most lines of a roll-up.
+const LINES_MAX: usize = 12;
+
+#[derive(Deserialize)]
+pub(super) struct RollUpInputs {
+    sources: Vec<Source>,
+}
+
+#[derive(Deserialize)]
+struct Source {
+    date: String,
+    text: String,
+}
+
+#[derive(Serialize)]
+pub(super) struct RollUp {
+    bullets: Vec<String>,
+}
+
+/// Lines of every source in turn, in their order, up to a dozen; the first says that no model chose them.
+pub(super) fn roll_up(inputs: &RollUpInputs) -> RollUp {
+    let sources: Vec<(&str, Vec<&str>)> =
+        inputs.sources.iter().map(|source| (source.date.as_str(), lines(&source.text))).collect();
+    let mut chosen: BTreeSet<(usize, usize)> = BTreeSet::new();
+    let longest = sources.iter().map(|(_, lines)| lines.len()).max().unwrap_or(0);
+    for round in 0..longest {
+        for (place, (_, lines)) in sources.iter().enumerate() {
+            if round < lines.len() && chosen.len() < LINES_MAX {
+                chosen.insert((place, round));
+            }
+        }
+    }
+    let all: usize = sources.iter().map(|(_, lines)| lines.len()).sum();
+    let told: Vec<String> = chosen
+        .iter()
+        .map(|(place, line)| {
+            let (date, lines) = &sources[*place];
+            format!("{date}: {}", lines[*line])
+        })
+        .collect();
+    let words = told.join(" ");
+    let said = match Language::of(&words).unwrap_or(Language::English) {
+        Language::Chinese => format!("(没有语言模型:从{all}条记录里按顺序抄下{}条)", told.len()),
+        _ => format!("(no language model: {} of {all} lines, copied in order)", told.len()),
+    };
+    RollUp { bullets: std::iter::once(said).chain(told).collect() }
+}
+
+fn lines(text: &str) -> Vec<&str> {
+    let bullets = text.lines().map(|line| line.trim().trim_start_matches(['-', '*']).trim());
+    bullets
+        .filter(|line| {
+            !line.is_empty() && !line.starts_with("(no language model") && !line.starts_with("(没有语言模型")
+        })
+        .collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn every_source_has_its_share_and_the_rule_is_told() {
+        let source = |date: &str, text: &str| Source { date: date.to_owned(), text: text.to_owned() };
+        let many: String = (0..20).map(|number| format!("- line {number} [via:home]\n")).collect();
+        let told = roll_up(&RollUpInputs {
+            sources: vec![source("2026-03-09", &many), source("2026-03-10", "- rain")],
+        });
+        assert_eq!(told.bullets.len(), LINES_MAX + 1);
+        assert_eq!(told.bullets[0], "(no language model: 12 of 21 lines, copied in order)");
+        assert!(told.bullets.contains(&"2026-03-10: rain".to_owned()));
+        let chinese = roll_up(&RollUpInputs {
+            sources: vec![source("2026-03-09", "- 下雨了,我们在家里看书")],
+        });
+        assert!(chinese.bullets[0].starts_with("(没有语言模型"), "{:?}", chinese.bullets);
+    }
+}

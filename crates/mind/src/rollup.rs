@@ -1,0 +1,150 @@
+//! Roll-ups: a week, a month or a year as the persona tells it to itself.
+
+use async_trait::async_trait;
+use hub::Granularity;
+use hub::port::{Summariser, SummaryError, SummaryRequest};
+use llm::{AnswerFormat, Request};
+use serde::Serialize;
+use serde_json::{Value, json};
+
+use crate::answer::{self, Malformed};
+use crate::contract::{self, RollUpAnswer};
+use crate::language_mind::{LanguageMind, Reading, template_error};
+use crate::members::{Notes, strings};
+use crate::prompts::PromptName;
+use crate::quoted::{behind_gutter, one_line};
+
+const TEMPERATURE: f32 = 0.4;
+const TOKENS_MAX: u32 = 4_096;
+/// Tokens of sources in one question.
+const SOURCE_TOKENS_MAX: u32 = 6_000;
+/// Tokens of the identity in one question.
+const IDENTITY_CHARACTERS_MAX: usize = 8_000;
+
+/// What the template is rendered from.
+#[derive(Debug, Default, Serialize)]
+pub(crate) struct RollUpContext {
+    persona_name: String,
+    period: String,
+    tier_word: String,
+    purpose: String,
+    identity: Vec<DocumentText>,
+    sources: Vec<SourceText>,
+    problem: String,
+}
+
+#[derive(Debug, Serialize)]
+struct DocumentText {
+    label: String,
+    text: String,
+}
+
+#[derive(Debug, Serialize)]
+struct SourceText {
+    date: String,
+    text: String,
+}
+
+impl RollUpContext {
+    /// One of everything, to try a template out.
+    pub(crate) fn rehearsal() -> Self {
+        let text = || "text".to_owned();
+        Self {
+            persona_name: text(),
+            period: text(),
+            tier_word: text(),
+            purpose: text(),
+            identity: vec![DocumentText { label: text(), text: text() }],
+            sources: vec![SourceText { date: text(), text: text() }],
+            problem: text(),
+        }
+    }
+
+    fn of(request: &SummaryRequest, problem: Option<&str>) -> Self {
+        let mut room = IDENTITY_CHARACTERS_MAX;
+        let identity = request.identity.iter().map_while(|(label, text)| {
+            room = room.checked_sub(text.chars().count())?;
+            Some(DocumentText { label: one_line(label), text: behind_gutter(text.trim()) })
+        });
+        let sources = request
+            .sources
+            .iter()
+            .map(|(date, text)| SourceText { date: one_line(date), text: behind_gutter(text.trim()) });
+        Self {
+            persona_name: one_line(&request.persona),
+            period: one_line(&request.period),
+            tier_word: request.granularity.word().to_owned(),
+            purpose: purpose(request.granularity).to_owned(),
+            identity: identity.collect(),
+            sources: sources.collect(),
+            problem: problem.map_or_else(String::new, one_line),
+        }
+    }
+}
+
+fn purpose(granularity: Granularity) -> &'static str {
+    match granularity {
+        Granularity::Monthly => {
+            "The month's great themes, the talks that mattered, what grew between you and the person and what changed in you."
+        }
+        Granularity::Yearly => {
+            "The arc of the year: where it began, what turned it, who you and the person were at its end."
+        }
+        _ => {
+            "The week's themes and what ran through its days: what happened, what was felt, what was promised."
+        }
+    }
+}
+
+fn read(text: &str) -> Result<Reading<Vec<String>>, Malformed> {
+    let answer = answer::read(text, &["bullets"])?;
+    let mut notes = Notes::of(answer.notes);
+    let bullets: Vec<String> = strings(&answer.members, "bullets", &mut notes)
+        .iter()
+        .map(|bullet| one_line(bullet.trim().trim_start_matches(['-', '*']).trim()))
+        .filter(|bullet| !bullet.is_empty())
+        .collect();
+    if bullets.is_empty() {
+        return Err(Malformed("`bullets` must be a list of at least one text.".to_owned()));
+    }
+    Ok(Reading { value: bullets, whole: answer.whole })
+}
+
+/// The same as data, for a provider that answers without a model.
+fn data(request: &SummaryRequest) -> Value {
+    let sources: Vec<Value> =
+        request.sources.iter().map(|(date, text)| json!({"date": date, "text": text})).collect();
+    json!({ "tier": request.granularity.word(), "period": request.period, "sources": sources })
+}
+
+#[async_trait]
+impl Summariser for LanguageMind {
+    async fn summarise(&self, input: SummaryRequest) -> Result<Vec<String>, SummaryError> {
+        let request = |problem: Option<&str>| {
+            let name = PromptName::RollUp;
+            let (system, user) = self
+                .prompts()
+                .blocks(name, RollUpContext::of(&input, problem))
+                .map_err(|error| template_error(&error))?;
+            Ok(Request {
+                task: "rollup".to_owned(),
+                tier: self.prompts().tier(name),
+                system,
+                user,
+                answer: AnswerFormat::Json {
+                    name: "rollup".to_owned(),
+                    schema: contract::schema::<RollUpAnswer>(),
+                },
+                temperature: Some(TEMPERATURE),
+                max_tokens: Some(TOKENS_MAX),
+                inputs: data(&input),
+            })
+        };
+        let answered = self.ask(None, request, read).await;
+        answered.map(|(bullets, _)| bullets).map_err(|error| SummaryError(error.to_string()))
+    }
+
+    fn source_tokens_max(&self) -> u32 {
+        SOURCE_TOKENS_MAX
+    }
+}

@@ -1,0 +1,110 @@
+//! The shared self beside the life: what sessions leave goes into its diary, and what is forgotten goes from its documents.
+
+use std::sync::Arc;
+
+use hub::{Hub, HubError, WorkingHours};
+use jiff::Timestamp;
+use memory::ports::StoreError;
+use memory::text::named_times;
+use memory::{PersonaId, Scope};
+use mind::ReplyInput;
+
+use crate::life::{Life, Runtime};
+
+/// Lets the database and the tree of documents agree, before anything else moves.
+pub(crate) async fn start(life: &Life) -> Result<(), StoreError> {
+    let Some((hub, _)) = life.hub.get() else { return Ok(()) };
+    match hub.start().await {
+        Ok(()) => Ok(()),
+        Err(HubError::Store(error)) => Err(error),
+        Err(error) => {
+            tracing::warn!(%error, "the documents could not be made ready; they are tried again");
+            Ok(())
+        }
+    }
+}
+
+/// Works until the program stops. What is under way then is done again at the next start.
+pub(crate) async fn run(life: Arc<Life>) {
+    let Some((hub, hours)) = life.hub.get() else { return };
+    tokio::select! {
+        () = hub.work(*hours) => {}
+        () = life.stopping.cancelled() => {}
+    }
+}
+
+/// Characters of identity documents beyond the core blocks, and of roll-ups, in one prompt.
+const DOCUMENTS_LENGTH_MAX: usize = 4_000;
+const PERIODS_LENGTH_MAX: usize = 4_000;
+
+impl Life {
+    /// Adds the documents of the shared self, and the weeks, months or years that the burst asks about. A reply is
+    /// possible without them.
+    pub(crate) async fn bring_documents(&self, scope: &Scope, input: &mut ReplyInput) {
+        let Some((hub, _)) = self.hub.get() else { return };
+        match hub.documents_for_prompt(scope).await {
+            Ok(documents) => input.documents = within(documents, DOCUMENTS_LENGTH_MAX),
+            Err(error) => tracing::warn!(%error, "a reply goes without the documents of the shared self"),
+        }
+        let said: Vec<&str> = input.burst.iter().map(|message| message.content.as_str()).collect();
+        let week_start = self.settings.recall.week_start;
+        for (start, end) in named_times(&said.join("\n"), input.now, &input.user_zone, week_start) {
+            let days = |moment: Timestamp| moment.to_zoned(input.user_zone.clone()).date();
+            match hub.periods_for_prompt(scope, days(start), days(end)).await {
+                Ok(periods) => input.periods.extend(periods),
+                Err(error) => tracing::warn!(%error, "a reply goes without a look at the whole period"),
+            }
+        }
+        input.periods.sort();
+        input.periods.dedup();
+        input.periods = within(std::mem::take(&mut input.periods), PERIODS_LENGTH_MAX);
+    }
+
+    /// Says that a session has become memory, or that documents have changed.
+    pub(crate) fn wake_hub(&self) {
+        if let Some((hub, _)) = self.hub.get() {
+            hub.wake();
+        }
+    }
+
+    /// Takes from the files what was taken from the documents.
+    pub(crate) async fn forget_in_files(&self, scope: &Scope) {
+        let Some((hub, _)) = self.hub.get() else { return };
+        if let Err(error) = hub.follow_forgetting(scope).await {
+            tracing::error!(%error, "what was forgotten may still stand in files; they follow when the folder can be used");
+        }
+    }
+
+    /// Takes all files of a persona away.
+    pub(crate) async fn forget_files_of(&self, persona: &PersonaId) {
+        let Some((hub, _)) = self.hub.get() else { return };
+        if let Err(error) = hub.forget_files(persona).await {
+            tracing::error!(%error, "files of the persona may still be there; take them away by hand");
+        }
+    }
+}
+
+/// The texts that fit whole, in their order.
+fn within(texts: Vec<(String, String)>, length: usize) -> Vec<(String, String)> {
+    let mut left = length;
+    let fits = |(_, text): &(String, String)| {
+        let needed = text.chars().count();
+        let fits = needed <= left;
+        left -= if fits { needed } else { 0 };
+        fits
+    };
+    texts.into_iter().filter(fits).collect()
+}
+
+impl Runtime {
+    /// Gives the life its shared self. To be called before [`Runtime::start`]; the first call counts.
+    pub fn attach_hub(&self, hub: Hub, hours: WorkingHours) {
+        // A second one is passed over, as said.
+        let _ = self.life.hub.set((hub, hours));
+    }
+
+    /// The shared self, where there is one.
+    pub fn hub(&self) -> Option<&Hub> {
+        self.life.hub.get().map(|(hub, _)| hub)
+    }
+}

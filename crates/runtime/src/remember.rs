@@ -1,0 +1,29 @@
+//! What was said elsewhere and is remembered here: no turn answers it.
+
+use memory::Scope;
+use memory::capture::{CaptureError, Line};
+use memory::messages::{Message, Role};
+
+use crate::life::Runtime;
+
+impl Runtime {
+    /// Keeps a line to the letter, in the channel's session; returns when it is durable. It becomes memory when the talk
+    /// falls silent.
+    pub async fn remember(
+        &self,
+        scope: Scope,
+        channel_id: &str,
+        role: Role,
+        content: String,
+    ) -> Result<Message, CaptureError> {
+        let line = Line {
+            scope,
+            channel_id: channel_id.to_owned(),
+            turn_id: None,
+            role,
+            content,
+            incomplete: false,
+        };
+        Ok(self.life().record(line, None).await?.message)
+    }
+}

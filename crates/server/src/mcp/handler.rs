@@ -1,0 +1,204 @@
+//! The protocol: initialize, list the tools, call one.
+
+use std::sync::Arc;
+use std::time::Duration;
+
+use axum::http::request::Parts;
+use memory::access::{AccessScope, Act};
+use rmcp::model::{
+    CallToolRequestParams, CallToolResponse, CallToolResult, ContentBlock, Implementation, ListToolsResult,
+    PaginatedRequestParams, ProgressNotificationParam, ServerCapabilities, ServerConfig,
+};
+use rmcp::service::{RequestContext, ServiceExt as _};
+use rmcp::transport::async_rw::AsyncRwTransport;
+use rmcp::{ErrorData, RoleServer, ServerHandler};
+use serde_json::{Map, Value, json};
+use tokio::io::{AsyncRead, AsyncWrite};
+use tokio_util::sync::CancellationToken;
+
+use super::desk::Desk;
+use super::speaker::Speaker;
+use super::tool::{Effect, Tool, ToolError};
+use super::{MESSAGE_BYTES_MAX, check, tools};
+use crate::auth::Principal;
+
+/// How often a client hears that long work goes on.
+const PROGRESS_EVERY: Duration = Duration::from_secs(2);
+
+const INSTRUCTIONS: &str = "\
+The memory of a persona that lives in several programs at once. Each program is an instance with its own name. At the \
+start, read identity_get_all, and recall or memory_search what the talk is about. While talking, note what happened \
+with memory_create (granularity daily: `- ` bullets, each ending with [chat:ID] [via:INSTANCE]), what must never be \
+forgotten with granularity significant, who the persona is with the identity tools, and people, places and topics with \
+the graph tools. Answers with success:false say why nothing was done. Nothing is lost by concurrent writing: versions \
+that can't be reconciled wait in conflict_list for a person.";
+
+/// Answers one connection, or one request over HTTP.
+#[derive(Clone)]
+pub(super) struct Handler {
+    desk: Arc<Desk>,
+    /// Who speaks; none over HTTP, where every request proves it anew.
+    speaker: Option<Speaker>,
+}
+
+/// Answers the messages of a stream until it ends, what was begun included. Gives up what has not ended when `stop` is
+/// cancelled.
+pub async fn serve_stream<R, W>(
+    desk: Arc<Desk>,
+    speaker: Speaker,
+    reader: R,
+    writer: W,
+    stop: CancellationToken,
+) where
+    R: AsyncRead + Send + Unpin + 'static,
+    W: AsyncWrite + Send + Unpin + 'static,
+{
+    let handler = Handler { desk, speaker: Some(speaker) };
+    let transport = AsyncRwTransport::new(reader, writer).with_max_line_length(MESSAGE_BYTES_MAX);
+    match handler.serve_with_ct(transport, stop).await {
+        Ok(running) => {
+            if let Err(error) = running.waiting().await {
+                tracing::warn!("a connection of the hub ended badly: {error}");
+            }
+        }
+        Err(error) => tracing::debug!("a connection of the hub ended before it began: {error}"),
+    }
+}
+
+impl Handler {
+    pub(super) fn over_http(desk: Arc<Desk>) -> Self {
+        Self { desk, speaker: None }
+    }
+
+    fn speaker(&self, context: &RequestContext<RoleServer>) -> Option<Speaker> {
+        if let Some(speaker) = &self.speaker {
+            return Some(speaker.clone());
+        }
+        let principal = context.extensions.get::<Parts>()?.extensions.get::<Principal>()?;
+        let own = self.desk.instance().clone();
+        let Some(scopes) = &principal.scopes else { return Some(Speaker::owner(own)) };
+        let instance = scopes.iter().find_map(|scope| match scope {
+            AccessScope::Hub(instance) => instance.parse().ok(),
+            _ => None,
+        })?;
+        let bound = Speaker::bound(instance);
+        Some(Speaker { user: principal.user.clone(), name: principal.name.clone(), ..bound })
+    }
+
+    /// Runs a tool to its end, also when the client goes away: what it began is not left half-done.
+    async fn run(
+        &self,
+        tool: &'static Tool,
+        speaker: Speaker,
+        arguments: Map<String, Value>,
+    ) -> Result<Value, ToolError> {
+        let desk = self.desk.clone();
+        let work = async move {
+            let mut arguments: Map<String, Value> =
+                arguments.into_iter().filter(|(_, value)| !value.is_null()).collect();
+            let problems = check::problems(&tool.schema, &arguments);
+            if !problems.is_empty() {
+                return Err(ToolError::Invalid(problems.join("; ")));
+            }
+            let caller = speaker.caller(&desk, &mut arguments, tool.instance).await?;
+            let answer = tool.call(desk.clone(), caller, Value::Object(arguments)).await;
+            if tool.effect == Effect::Destroys {
+                record(&desk, &speaker, tool.name, &answer).await;
+            }
+            answer
+        };
+        match tokio::spawn(work).await {
+            Ok(answer) => answer,
+            Err(error) => {
+                tracing::error!("the tool {} died of a defect: {error}", tool.name);
+                Err(ToolError::Failed(
+                    "this tool died of a defect; what was stored before is safe. Please report it".to_owned(),
+                ))
+            }
+        }
+    }
+}
+
+/// Keeps that something was taken away, by whom. Never what it said.
+async fn record(desk: &Desk, speaker: &Speaker, tool: &str, answer: &Result<Value, ToolError>) {
+    let done = answer.as_ref().is_ok_and(|answer| answer["success"] != json!(false));
+    let act = Act {
+        at: desk.runtime.clock().now(),
+        token: speaker.name.clone(),
+        act: format!("MCP {tool}"),
+        object: speaker.instance.to_string(),
+        status: if done { 200 } else { 422 },
+    };
+    if let Err(error) = desk.access.record_act(act).await {
+        tracing::error!("an act is missing in the record: {error}");
+    }
+}
+
+impl ServerHandler for Handler {
+    fn get_info(&self) -> ServerConfig {
+        let capabilities = ServerCapabilities::builder().enable_tools().build();
+        let mut config = ServerConfig::new(capabilities).with_instructions(INSTRUCTIONS);
+        config.server_info = Implementation::new("echovessel", env!("CARGO_PKG_VERSION"));
+        config
+    }
+
+    async fn list_tools(
+        &self,
+        _: Option<PaginatedRequestParams>,
+        _: RequestContext<RoleServer>,
+    ) -> Result<ListToolsResult, ErrorData> {
+        let described = tools::all().iter().map(Tool::described).collect();
+        Ok(ListToolsResult::with_all_items(described))
+    }
+
+    async fn call_tool(
+        &self,
+        request: CallToolRequestParams,
+        context: RequestContext<RoleServer>,
+    ) -> Result<CallToolResponse, ErrorData> {
+        let Some(tool) = tools::all().iter().find(|tool| tool.name == request.name) else {
+            return Ok(failed(format!("MCP error -32602: Tool {} not found", request.name)).into());
+        };
+        let Some(speaker) = self.speaker(&context) else {
+            return Err(ErrorData::invalid_request("this token speaks for no instance of the hub", None));
+        };
+        let arguments = request.arguments.unwrap_or_default();
+        let progress = context.meta.get_progress_token().filter(|_| tool.is_long);
+        let mut running = std::pin::pin!(self.run(tool, speaker, arguments));
+        let Some(token) = progress else { return Ok(answered(tool.name, running.await).into()) };
+        let mut told = 0.0;
+        loop {
+            // Whoever does not want to hear of it still gets the answer.
+            let step = ProgressNotificationParam::new(token.clone(), told).with_message(tool.name);
+            let _ = context.peer.notify_progress(step).await;
+            told += 1.0;
+            tokio::select! {
+                answer = &mut running => return Ok(answered(tool.name, answer).into()),
+                () = self.desk.runtime.clock().sleep(PROGRESS_EVERY) => {}
+            }
+        }
+    }
+}
+
+/// One block of JSON, and the same as structured content.
+fn answered(tool: &str, answer: Result<Value, ToolError>) -> CallToolResult {
+    let value = match answer {
+        Ok(value) => value,
+        Err(ToolError::Refused(message)) => json!({"success": false, "message": message}),
+        Err(ToolError::Invalid(problem)) => {
+            return failed(format!(
+                "MCP error -32602: Input validation error: Invalid arguments for tool {tool}: {problem}"
+            ));
+        }
+        Err(ToolError::Failed(message)) => return failed(message),
+    };
+    let text = serde_json::to_string_pretty(&value).unwrap_or_default();
+    let mut result = CallToolResult::success(vec![ContentBlock::text(text)]);
+    result.is_error = None;
+    result.structured_content = Some(value);
+    result
+}
+
+fn failed(message: String) -> CallToolResult {
+    CallToolResult::error(vec![ContentBlock::text(message)])
+}

@@ -1,0 +1,24 @@
+//! The hub's tools for programs that speak the Model Context Protocol: over streamable HTTP at `/mcp`, over a socket in
+//! the home, over standard input and output.
+//!
+//! A call comes in at the [`handler`], which finds its [`tool`], checks the arguments against the tool's schema
+//! ([`check`]), finds out for whose memory and as which instance it is ([`speaker`]), and hands it to one of [`tools`].
+
+mod handler;
+mod tool;
+mod tools;
+mod check;
+mod schema;
+mod speaker;
+mod desk;
+pub(crate) mod http;
+mod socket;
+
+pub use desk::Desk;
+pub use handler::serve_stream;
+pub use socket::{HubSocket, SocketError, join};
+pub use speaker::Speaker;
+pub use tools::names_that_only_read;
+
+/// Longest message, in bytes, over HTTP as over a stream: an archive of a whole hub fits.
+pub const MESSAGE_BYTES_MAX: usize = 64 * 1024 * 1024;

@@ -1,0 +1,212 @@
+//! The socket in the home, over which other processes reach whoever holds it.
+
+use std::fs::File;
+use std::os::fd::AsRawFd as _;
+use std::os::unix::fs::PermissionsExt as _;
+use std::path::{Path, PathBuf};
+use std::sync::Arc;
+use std::time::Duration;
+
+use hub::InstanceId;
+use serde::{Deserialize, Serialize};
+use tokio::io::{AsyncBufReadExt as _, AsyncReadExt as _, AsyncWriteExt as _, BufReader};
+use tokio::net::{UnixListener, UnixStream};
+use tokio_util::sync::CancellationToken;
+use tokio_util::task::TaskTracker;
+
+use super::desk::Desk;
+use super::handler::serve_stream;
+use super::speaker::Speaker;
+
+/// Longest path in a socket's address, in bytes: Linux takes 107, macOS 103.
+const ADDRESS_BYTES_MAX: usize = 103;
+/// Longest greeting, in bytes.
+const GREETING_BYTES_MAX: u64 = 1_024;
+/// How long a process may take to say who it is.
+const GREETING_TIME_MAX: Duration = Duration::from_secs(5);
+/// How long calls that were begun may take to end when the socket is closed.
+const ENDING_TIME_MAX: Duration = Duration::from_secs(5);
+
+/// The first line that a process says.
+#[derive(Debug, Serialize, Deserialize)]
+struct Greeting {
+    /// The instance that it speaks as, and for no other; none for the hub's own.
+    instance: Option<InstanceId>,
+}
+
+/// The socket can't be had.
+#[derive(Debug, thiserror::Error)]
+#[error(
+    "{path} can't be made: {reason}. Programs that start `echovessel mcp` beside this one will not reach it"
+)]
+pub struct SocketError {
+    path: String,
+    reason: String,
+}
+
+/// Reaches whoever holds the home, and says who is speaking.
+pub async fn join(path: &Path, instance: Option<&InstanceId>) -> std::io::Result<UnixStream> {
+    let (short, _folder) = addressable(path)?;
+    let mut stream = UnixStream::connect(short).await?;
+    let mut line = serde_json::to_vec(&Greeting { instance: instance.cloned() })?;
+    line.push(b'\n');
+    stream.write_all(&line).await?;
+    Ok(stream)
+}
+
+/// A path that fits into a socket's address. A longer one goes by way of its open folder, where the system has a way.
+fn addressable(path: &Path) -> std::io::Result<(PathBuf, Option<File>)> {
+    let (Some(folder), Some(name)) = (path.parent(), path.file_name()) else {
+        return Ok((path.to_owned(), None));
+    };
+    if path.as_os_str().len() <= ADDRESS_BYTES_MAX || !cfg!(target_os = "linux") {
+        return Ok((path.to_owned(), None));
+    }
+    let folder = File::open(folder)?;
+    let short = Path::new("/proc/self/fd").join(folder.as_raw_fd().to_string()).join(name);
+    Ok((short, Some(folder)))
+}
+
+/// A socket that answers until it is closed.
+pub struct HubSocket {
+    path: PathBuf,
+    stop: CancellationToken,
+    abandon: CancellationToken,
+    tasks: TaskTracker,
+    clock: Arc<dyn memory::ports::Clock>,
+}
+
+impl HubSocket {
+    /// Listens there, for its owner only, in the place of a socket that a dead process left. Only whoever holds the home
+    /// may do that.
+    ///
+    /// # Errors
+    /// If the path is too long for a socket, or can't be written.
+    pub fn open(path: &Path, desk: Desk) -> Result<Self, SocketError> {
+        let error = |reason: std::io::Error| SocketError {
+            path: path.display().to_string(),
+            reason: reason.to_string(),
+        };
+        match std::fs::remove_file(path) {
+            Err(reason) if reason.kind() != std::io::ErrorKind::NotFound => return Err(error(reason)),
+            _ => {}
+        }
+        let (short, _folder) = addressable(path).map_err(error)?;
+        let listener = UnixListener::bind(short).map_err(error)?;
+        std::fs::set_permissions(path, std::fs::Permissions::from_mode(0o600)).map_err(error)?;
+        let socket = Self {
+            path: path.to_owned(),
+            stop: CancellationToken::new(),
+            abandon: CancellationToken::new(),
+            tasks: TaskTracker::new(),
+            clock: desk.runtime.shared_clock(),
+        };
+        let (stop, abandon, tasks) = (socket.stop.clone(), socket.abandon.clone(), socket.tasks.clone());
+        socket.tasks.spawn(listen(listener, Arc::new(desk), tasks, stop, abandon));
+        Ok(socket)
+    }
+
+    /// Takes no new calls, lets those that were begun end, and goes.
+    pub async fn close(self) {
+        // It may be gone already; the lock, not this file, says who holds the home.
+        let _ = std::fs::remove_file(&self.path);
+        self.stop.cancel();
+        self.tasks.close();
+        tokio::select! {
+            () = self.tasks.wait() => {}
+            () = self.clock.sleep(ENDING_TIME_MAX) => {
+                self.abandon.cancel();
+                self.tasks.wait().await;
+            }
+        }
+    }
+}
+
+async fn listen(
+    listener: UnixListener,
+    desk: Arc<Desk>,
+    tasks: TaskTracker,
+    stop: CancellationToken,
+    abandon: CancellationToken,
+) {
+    loop {
+        let accepted = tokio::select! {
+            () = stop.cancelled() => return,
+            accepted = listener.accept() => accepted,
+        };
+        match accepted {
+            Ok((stream, _)) => {
+                tasks.spawn(answer(stream, desk.clone(), stop.clone(), abandon.clone()));
+            }
+            Err(error) => {
+                tracing::warn!("a process could not be taken in on the socket: {error}");
+                desk.runtime.clock().sleep(Duration::from_millis(100)).await;
+            }
+        }
+    }
+}
+
+async fn answer(stream: UnixStream, desk: Arc<Desk>, stop: CancellationToken, abandon: CancellationToken) {
+    let (reader, writer) = stream.into_split();
+    let mut reader = BufReader::new(reader);
+    let mut line = Vec::new();
+    let mut limited = (&mut reader).take(GREETING_BYTES_MAX);
+    let greeted = tokio::select! {
+        read = limited.read_until(b'\n', &mut line) => read.is_ok(),
+        () = desk.runtime.clock().sleep(GREETING_TIME_MAX) => false,
+        () = stop.cancelled() => false,
+    };
+    let greeting = serde_json::from_slice::<Greeting>(&line).ok().filter(|_| greeted);
+    let Some(greeting) = greeting else {
+        tracing::debug!("a process on the socket did not say who it is");
+        return;
+    };
+    let speaker = match greeting.instance {
+        Some(instance) => Speaker::bound(instance),
+        None => Speaker::owner(desk.instance().clone()),
+    };
+    serve_stream(
+        desk,
+        speaker,
+        Ending { inner: reader, stop: Box::pin(stop.cancelled_owned()) },
+        writer,
+        abandon,
+    )
+    .await;
+}
+
+/// A reader that ends when the socket is closed, so that nothing new is begun and what was begun can end.
+struct Ending<R> {
+    inner: R,
+    stop: std::pin::Pin<Box<tokio_util::sync::WaitForCancellationFutureOwned>>,
+}
+
+impl<R: tokio::io::AsyncRead + Unpin> tokio::io::AsyncRead for Ending<R> {
+    fn poll_read(
+        mut self: std::pin::Pin<&mut Self>,
+        context: &mut std::task::Context<'_>,
+        buffer: &mut tokio::io::ReadBuf<'_>,
+    ) -> std::task::Poll<std::io::Result<()>> {
+        if std::future::Future::poll(self.stop.as_mut(), context).is_ready() {
+            return std::task::Poll::Ready(Ok(()));
+        }
+        std::pin::Pin::new(&mut self.inner).poll_read(context, buffer)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[tokio::test]
+    async fn a_home_may_lie_deep() {
+        let folder = tempfile::tempdir().unwrap();
+        let deep = folder.path().join("x".repeat(60)).join("y".repeat(60));
+        std::fs::create_dir_all(&deep).unwrap();
+        let path = deep.join("hub.sock");
+        let (short, _folder) = addressable(&path).unwrap();
+        let _listener = UnixListener::bind(short).unwrap();
+        assert!(path.exists());
+        join(&path, None).await.unwrap();
+    }
+}

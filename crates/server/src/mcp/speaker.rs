@@ -1,0 +1,123 @@
+//! Who speaks, and for whose memory.
+
+use hub::{Caller, InstanceId};
+use memory::{PersonaId, UserId};
+use serde_json::{Map, Value};
+
+use super::desk::Desk;
+use super::tool::{InstanceField, ToolError};
+
+/// The user that a call means when it names none.
+const OWNER: &str = "self";
+
+/// Who speaks over a connection.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Speaker {
+    /// The instance; calls that name none are its own.
+    pub instance: InstanceId,
+    /// Whether calls that name another instance are refused.
+    pub bound: bool,
+    /// The one user whom it speaks for; none for all.
+    pub user: Option<UserId>,
+    /// How it is called in the record of acts.
+    pub name: String,
+}
+
+impl Speaker {
+    /// One that has said which instance it is, and speaks for no other.
+    pub fn bound(instance: InstanceId) -> Self {
+        let name = format!("mcp:{instance}");
+        Self { instance, bound: true, user: None, name }
+    }
+
+    /// The owner, who speaks as the hub's own instance and may name another.
+    pub fn owner(instance: InstanceId) -> Self {
+        Self { instance, bound: false, user: None, name: "owner".to_owned() }
+    }
+
+    /// For whom a call is. Takes `persona_id` and `user_id` out of the arguments, and puts `instanceId` in where the call
+    /// has none and means its own.
+    pub(super) async fn caller(
+        &self,
+        desk: &Desk,
+        arguments: &mut Map<String, Value>,
+        field: InstanceField,
+    ) -> Result<Caller, ToolError> {
+        let persona = taken(arguments, "persona_id")?;
+        let user = taken(arguments, "user_id")?;
+        let named = match arguments.get("instanceId") {
+            Some(_) if field == InstanceField::Reference => None,
+            Some(Value::String(named)) => Some(named.clone()),
+            _ => pushing(arguments),
+        };
+        let instance = match named {
+            None => self.instance.clone(),
+            Some(named) if named == self.instance.as_str() => self.instance.clone(),
+            Some(named) if self.bound => {
+                return Err(ToolError::Refused(format!(
+                    "instanceId: this connection speaks as {}, and nobody speaks for another instance; {named} was \
+                     refused, and nothing was done. Leave instanceId out, or use a token for hub:{named}",
+                    self.instance
+                )));
+            }
+            Some(named) => {
+                named.parse().map_err(|error| ToolError::Invalid(format!("instanceId: {error}")))?
+            }
+        };
+        let is_daily = arguments.get("granularity").is_some_and(|granularity| granularity == "daily");
+        let means_own = match field {
+            InstanceField::Speaker => true,
+            // Whoever is bound can't mean the day of another by leaving out whose.
+            InstanceField::Owner => self.bound && is_daily,
+            InstanceField::Absent | InstanceField::Reference => false,
+        };
+        if means_own && !arguments.contains_key("instanceId") {
+            arguments.insert("instanceId".to_owned(), Value::String(instance.to_string()));
+        }
+        let persona = self.persona(desk, persona).await?;
+        let scope = memory::Scope::new(persona, self.user_of(user)?);
+        desk.runtime.ensure_known(&scope).await?;
+        Ok(Caller { scope, instance, is_person: false })
+    }
+
+    fn user_of(&self, asked: Option<String>) -> Result<UserId, ToolError> {
+        match (&self.user, asked) {
+            (Some(own), None) => Ok(own.clone()),
+            (Some(own), Some(asked)) if own.as_str() == asked => Ok(own.clone()),
+            (Some(_), Some(_)) => {
+                Err(ToolError::Refused("user_id: this token speaks for another user".to_owned()))
+            }
+            (None, asked) => UserId::new(asked.unwrap_or_else(|| OWNER.to_owned()))
+                .map_err(|error| ToolError::Invalid(format!("user_id: {error}"))),
+        }
+    }
+
+    /// A persona that is there: a slip of the pen must not make one.
+    async fn persona(&self, desk: &Desk, asked: Option<String>) -> Result<PersonaId, ToolError> {
+        let configured = &desk.runtime.settings().persona;
+        let Some(asked) = asked.filter(|asked| asked != configured.as_str()) else {
+            return Ok(configured.clone());
+        };
+        let persona =
+            PersonaId::new(asked).map_err(|error| ToolError::Invalid(format!("persona_id: {error}")))?;
+        let known = desk.runtime.store().personas().await?;
+        if known.iter().any(|record| record.id == persona) {
+            return Ok(persona);
+        }
+        Err(ToolError::Invalid("persona_id: there is no persona of this id".to_owned()))
+    }
+}
+
+/// Takes a word out of the arguments.
+fn taken(arguments: &mut Map<String, Value>, name: &str) -> Result<Option<String>, ToolError> {
+    match arguments.remove(name) {
+        None | Some(Value::Null) => Ok(None),
+        Some(Value::String(text)) => Ok(Some(text)),
+        Some(_) => Err(ToolError::Invalid(format!("{name}: it is a text"))),
+    }
+}
+
+/// The instance of a push says itself who it is.
+fn pushing(arguments: &Map<String, Value>) -> Option<String> {
+    arguments.get("instance")?.get("id")?.as_str().map(str::to_owned)
+}

@@ -1,0 +1,158 @@
+//! A tool: its name, what it takes, what it does.
+
+use std::future::Future;
+use std::sync::Arc;
+
+use futures_util::future::BoxFuture;
+use hub::{Caller, HubError};
+use memory::ports::StoreError;
+use rmcp::model::ToolAnnotations;
+use schemars::JsonSchema;
+use serde::Serialize;
+use serde::de::DeserializeOwned;
+use serde_json::{Map, Value};
+
+use super::desk::Desk;
+use super::schema;
+
+/// What a tool does to what is there, as clients are told.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Effect {
+    /// It only looks.
+    Reads,
+    /// It adds to what is there.
+    Adds,
+    /// It puts something in the place of what is there; what was there is kept as a version.
+    Changes,
+    /// It takes something away.
+    Destroys,
+}
+
+/// Why a tool did not do what was asked.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(super) enum ToolError {
+    /// The arguments can't be meant so; the text says which and what fits.
+    Invalid(String),
+    /// It may not be done, or there is nothing to do it to.
+    Refused(String),
+    /// It failed; the text says what was kept safe.
+    Failed(String),
+}
+
+impl From<HubError> for ToolError {
+    fn from(error: HubError) -> Self {
+        match error {
+            HubError::Invalid(reason) => Self::Invalid(reason),
+            HubError::Refused(reason) => Self::Refused(reason),
+            HubError::Store(error) => error.into(),
+            HubError::Mirror(_) => Self::Failed(error.to_string()),
+        }
+    }
+}
+
+impl From<StoreError> for ToolError {
+    fn from(error: StoreError) -> Self {
+        Self::Failed(error.to_string())
+    }
+}
+
+type Work = dyn Fn(Arc<Desk>, Caller, Value) -> BoxFuture<'static, Result<Value, ToolError>> + Send + Sync;
+
+/// What `instanceId` means to a tool.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum InstanceField {
+    /// It has no such field.
+    Absent,
+    /// Who speaks.
+    Speaker,
+    /// Whose day is written or deleted: one's own.
+    Owner,
+    /// Whose day is read: anybody's.
+    Reference,
+}
+
+/// A tool.
+pub(super) struct Tool {
+    pub(super) name: &'static str,
+    pub(super) description: &'static str,
+    pub(super) effect: Effect,
+    /// Whether it may take so long that the client should hear of it in between.
+    pub(super) is_long: bool,
+    pub(super) schema: Arc<Map<String, Value>>,
+    pub(super) instance: InstanceField,
+    work: Arc<Work>,
+}
+
+/// A tool that takes `Input`.
+pub(super) fn tool<Input, Output, Failure, Doing>(
+    name: &'static str,
+    effect: Effect,
+    description: &'static str,
+    work: impl Fn(Arc<Desk>, Caller, Input) -> Doing + Send + Sync + 'static,
+) -> Tool
+where
+    Input: DeserializeOwned + JsonSchema + Send + 'static,
+    Output: Serialize,
+    Failure: Into<ToolError>,
+    Doing: Future<Output = Result<Output, Failure>> + Send + 'static,
+{
+    let work = Arc::new(work);
+    let erased = move |desk: Arc<Desk>, caller: Caller, arguments: Value| {
+        let work = work.clone();
+        let called: BoxFuture<'static, Result<Value, ToolError>> = Box::pin(async move {
+            let input = serde_json::from_value::<Input>(arguments)
+                .map_err(|error| ToolError::Invalid(error.to_string()))?;
+            let output = work(desk, caller, input).await.map_err(Into::into)?;
+            serde_json::to_value(output).map_err(|error| ToolError::Failed(error.to_string()))
+        });
+        called
+    };
+    let (schema, requires_instance) = schema::of::<Input>();
+    let has_instance =
+        schema.get("properties").is_some_and(|properties| properties.get("instanceId").is_some());
+    let instance = match (has_instance, requires_instance, effect) {
+        (false, ..) => InstanceField::Absent,
+        (true, true, _) => InstanceField::Speaker,
+        (true, false, Effect::Reads) => InstanceField::Reference,
+        (true, false, _) => InstanceField::Owner,
+    };
+    Tool {
+        name,
+        description,
+        effect,
+        is_long: false,
+        schema: Arc::new(schema),
+        instance,
+        work: Arc::new(erased),
+    }
+}
+
+impl Tool {
+    /// The same, as one that takes its time.
+    pub(super) fn long(self) -> Self {
+        Self { is_long: true, ..self }
+    }
+
+    pub(super) fn call(
+        &self,
+        desk: Arc<Desk>,
+        caller: Caller,
+        arguments: Value,
+    ) -> BoxFuture<'static, Result<Value, ToolError>> {
+        (self.work)(desk, caller, arguments)
+    }
+
+    /// As clients see it.
+    pub(super) fn described(&self) -> rmcp::model::Tool {
+        let annotations = ToolAnnotations::new()
+            .read_only(self.effect == Effect::Reads)
+            .destructive(matches!(self.effect, Effect::Changes | Effect::Destroys))
+            .idempotent(self.effect == Effect::Reads)
+            .open_world(false);
+        rmcp::model::Tool::new(self.name, self.description, self.schema.clone()).with_annotations(annotations)
+    }
+}
+
+/// For tools that take nothing of their own.
+#[derive(serde::Deserialize, JsonSchema)]
+pub(super) struct Nothing {}

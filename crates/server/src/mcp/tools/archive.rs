@@ -1,0 +1,24 @@
+//! The whole hub in one file.
+
+use hub::door::archive::EntityImport;
+
+use super::of_hub;
+use crate::mcp::tool::Tool;
+
+pub(super) fn tools() -> Vec<Tool> {
+    vec![
+        of_hub!(
+            entity_export,
+            Reads,
+            "Everything that the hub keeps of this persona and user, as one zip archive in base64."
+        )
+        .long(),
+        of_hub!(
+            entity_import,
+            Changes,
+            EntityImport,
+            "Takes an archive, all of it or nothing. What it replaces stays as versions."
+        )
+        .long(),
+    ]
+}

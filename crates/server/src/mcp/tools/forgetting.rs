@@ -1,0 +1,104 @@
+//! Forgetting: what would go, and that it goes.
+
+use std::sync::Arc;
+
+use hub::Caller;
+use memory::forget::{CONFIRM_WITHIN, EraseError};
+use schemars::JsonSchema;
+use serde::Deserialize;
+use serde_json::{Value, json};
+
+use crate::admin::erase::{self, Erase, Receipt};
+use crate::mcp::desk::Desk;
+use crate::mcp::tool::{Effect, Tool, ToolError, tool};
+
+pub(super) fn tools() -> Vec<Tool> {
+    vec![
+        tool(
+            "forget_preview",
+            Effect::Reads,
+            "What forgetting would take: messages, and all that was made of them. Changes nothing. Its id confirms the same \
+             call of forget for ten minutes.",
+            preview,
+        ),
+        tool(
+            "forget",
+            Effect::Destroys,
+            "Erases for ever: words, memories, vectors, indexes, and all that was made of them, with a receipt. By text it \
+             needs confirm, the id of a preview. Ask the person first.",
+            forget,
+        ),
+    ]
+}
+
+/// What is to be forgotten. At least one of the first five.
+#[derive(Deserialize, JsonSchema)]
+struct Pointed {
+    /// Messages.
+    message_ids: Option<Vec<String>>,
+    /// Events, thoughts, intentions, expectations.
+    event_ids: Option<Vec<String>>,
+    /// Whole talks.
+    session_ids: Option<Vec<String>>,
+    /// People, places and other entities, with the memories about them.
+    entity_ids: Option<Vec<String>>,
+    /// Everything that contains this text, however it is written.
+    text: Option<String>,
+    /// Also the messages that the memories quote, or that name the entities.
+    #[serde(default)]
+    include_messages: bool,
+    /// Keep thoughts that rest on it, with their evidence marked as gone.
+    #[serde(default)]
+    keep_thoughts: bool,
+    /// The id of a preview.
+    confirm: Option<String>,
+}
+
+impl Pointed {
+    fn asked(self) -> Result<Erase, ToolError> {
+        let choice = if self.keep_thoughts { "orphan" } else { "cascade" };
+        let mut asked = json!({"include_messages": self.include_messages, "choice": choice});
+        for (name, value) in [
+            ("message_ids", json!(self.message_ids)),
+            ("event_ids", json!(self.event_ids)),
+            ("session_ids", json!(self.session_ids)),
+            ("entity_ids", json!(self.entity_ids)),
+            ("text", json!(self.text)),
+            ("confirm", json!(self.confirm)),
+        ] {
+            if !value.is_null() {
+                asked[name] = value;
+            }
+        }
+        serde_json::from_value(asked).map_err(|error| ToolError::Invalid(error.to_string()))
+    }
+}
+
+async fn preview(desk: Arc<Desk>, caller: Caller, pointed: Pointed) -> Result<Value, ToolError> {
+    let request = erase::request(caller.scope, pointed.asked()?).map_err(ToolError::Invalid)?;
+    let receipt = desk.runtime.erase_dry_run(request).await?;
+    let until = receipt.created_at.checked_add(CONFIRM_WITHIN).ok();
+    let mut answer = json!(Receipt::from(receipt));
+    answer["success"] = json!(true);
+    answer["dry_run"] = json!(true);
+    answer["confirm_until"] = json!(until);
+    Ok(answer)
+}
+
+async fn forget(desk: Arc<Desk>, caller: Caller, pointed: Pointed) -> Result<Value, ToolError> {
+    let request = erase::request(caller.scope, pointed.asked()?).map_err(ToolError::Invalid)?;
+    let receipt = desk.runtime.erase(request).await?;
+    let mut answer = json!(Receipt::from(receipt));
+    answer["success"] = json!(true);
+    answer["dry_run"] = json!(false);
+    Ok(answer)
+}
+
+impl From<EraseError> for ToolError {
+    fn from(error: EraseError) -> Self {
+        match error {
+            EraseError::Store(error) => error.into(),
+            other => Self::Refused(other.to_string()),
+        }
+    }
+}

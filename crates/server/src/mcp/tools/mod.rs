@@ -1,0 +1,101 @@
+//! The tools, by what they are about. Names and fields are those that existing clients of the hub use.
+
+mod identity;
+mod memories;
+mod sync;
+mod snapshots;
+mod graph;
+mod archive;
+mod conflicts;
+mod living;
+mod forgetting;
+
+use std::sync::LazyLock;
+
+use super::tool::{Effect, Tool};
+
+static ALL: LazyLock<Vec<Tool>> = LazyLock::new(|| {
+    [
+        identity::tools(),
+        memories::tools(),
+        sync::tools(),
+        snapshots::tools(),
+        graph::tools(),
+        archive::tools(),
+        conflicts::tools(),
+        living::tools(),
+        forgetting::tools(),
+    ]
+    .into_iter()
+    .flatten()
+    .collect()
+});
+
+/// All tools, in the order in which they are listed.
+pub(super) fn all() -> &'static [Tool] {
+    &ALL
+}
+
+/// Names of the tools that may be called again when it is not known whether a call was answered.
+pub fn names_that_only_read() -> Vec<&'static str> {
+    all().iter().filter(|tool| tool.effect == Effect::Reads).map(|tool| tool.name).collect()
+}
+
+/// A tool of the hub's documents: the door's method of the same name.
+macro_rules! of_hub {
+    ($method:ident, $effect:ident, $input:ty, $description:literal) => {
+        $crate::mcp::tool::tool(
+            stringify!($method),
+            $crate::mcp::tool::Effect::$effect,
+            $description,
+            |desk: std::sync::Arc<$crate::mcp::Desk>, caller: hub::Caller, input: $input| async move {
+                desk.hub.$method(&caller, input).await
+            },
+        )
+    };
+    ($method:ident, $effect:ident, $description:literal) => {
+        $crate::mcp::tool::tool(
+            stringify!($method),
+            $crate::mcp::tool::Effect::$effect,
+            $description,
+            |desk: std::sync::Arc<$crate::mcp::Desk>,
+             caller: hub::Caller,
+             _: $crate::mcp::tool::Nothing| async move { desk.hub.$method(&caller).await },
+        )
+    };
+}
+use of_hub;
+
+#[cfg(test)]
+mod tests {
+    use std::collections::BTreeSet;
+
+    use super::*;
+
+    #[test]
+    fn every_tool_of_the_compatibility_list_is_there_once() {
+        let names: Vec<&str> = all().iter().map(|tool| tool.name).collect();
+        let once: BTreeSet<&str> = names.iter().copied().collect();
+        assert_eq!(names.len(), once.len());
+        let count = |prefix: &str| names.iter().filter(|name| name.starts_with(prefix)).count();
+        assert_eq!(count("identity_"), 9);
+        assert_eq!(count("memory_") + count("embedding_"), 11);
+        assert_eq!(count("sync_"), 3);
+        assert_eq!(count("snapshot_"), 4);
+        assert_eq!(count("graph_"), 15);
+        assert_eq!(count("entity_"), 2);
+        let living = ["recall", "remember", "forget_preview", "forget", "conflict_list", "conflict_resolve"];
+        assert!(living.iter().all(|name| once.contains(name)));
+        assert_eq!(names.len(), 50);
+    }
+
+    #[test]
+    fn schemas_name_what_every_tool_takes_and_hold_no_references() {
+        for tool in all() {
+            let schema = serde_json::to_string(&*tool.schema).unwrap();
+            assert!(schema.contains("persona_id") && schema.contains("user_id"), "{}", tool.name);
+            assert!(!schema.contains("$ref") && !schema.contains("null"), "{}: {schema}", tool.name);
+            assert_eq!(tool.schema["type"], "object", "{}", tool.name);
+        }
+    }
+}

@@ -1,0 +1,79 @@
+//! The shared self over HTTP.
+
+use axum::http::{Method, StatusCode};
+use serde_json::json;
+
+use crate::home::Home;
+
+const WANTS: &str = "/api/hub/documents/self/my_wants.md";
+
+#[tokio::test]
+async fn a_document_is_written_compared_restored_and_deleted() {
+    let home = Home::new().await;
+    let put = |body| home.ask(Method::PUT, WANTS, Some(body));
+    let first = put(json!({"content": "tea\n", "prompt_label": "What I want"})).await;
+    assert_eq!((first.status, &first.json()["version"]), (StatusCode::OK, &json!(1)), "{}", first.text);
+    let second = put(json!({"content": "coffee\n", "version": 1})).await.json();
+    assert_eq!((&second["version"], &second["edited_by"]), (&json!(2), &json!("admin")));
+    let late = put(json!({"content": "milk\n", "version": 1})).await;
+    assert_eq!(late.status, StatusCode::CONFLICT, "{}", late.text);
+
+    let versions = home.get(&format!("{WANTS}/versions")).await.json();
+    let texts: Vec<_> =
+        versions["versions"].as_array().unwrap().iter().map(|v| v["content"].clone()).collect();
+    assert_eq!(texts, [json!("coffee\n"), json!("tea\n")]);
+    home.post(&format!("{WANTS}/versions/1/restore"), json!({})).await;
+    let read = home.get(WANTS).await.json();
+    assert_eq!((&read["content"], &read["prompt_label"]), (&json!("tea\n"), &json!("What I want")));
+
+    assert_eq!(home.ask(Method::DELETE, WANTS, None).await.status, StatusCode::OK);
+    assert_eq!(home.get(WANTS).await.status, StatusCode::NOT_FOUND);
+    let listed = home.get("/api/hub/documents?kind=self").await.json();
+    assert_eq!(listed["documents"], json!([]));
+}
+
+#[tokio::test]
+async fn defect_14_no_path_leaves_its_folder() {
+    let home = Home::new().await;
+    for path in [
+        "self/..%2F..%2Fx.md",
+        "self/%2e%2e",
+        "nothing/x.md",
+        "daily/2026-13-99_home.md",
+        "weekly/2026-W99.md",
+    ] {
+        let refused =
+            home.ask(Method::PUT, &format!("/api/hub/documents/{path}"), Some(json!({"content": "x"}))).await;
+        assert!(refused.status.is_client_error(), "{path}: {}", refused.text);
+    }
+}
+
+/// One truth: whichever way a core block is written, both ways read it.
+#[tokio::test]
+async fn a_core_block_is_a_document() {
+    let home = Home::new().await;
+    let written = home.post("/api/admin/persona", json!({"persona_block": "I am Luna."})).await;
+    assert_eq!(written.status, StatusCode::OK, "{}", written.text);
+    let read = home.get("/api/hub/documents/self/persona.md").await.json();
+    assert_eq!((&read["content"], &read["core_block"]), (&json!("I am Luna."), &json!(true)));
+    let edit = json!({"content": "I am Luna Moon."});
+    home.ask(Method::PUT, "/api/hub/documents/self/persona.md", Some(edit)).await;
+    let persona = home.get("/api/admin/persona").await.text;
+    assert!(persona.contains("I am Luna Moon."), "{persona}");
+    let long = home
+        .ask(Method::PUT, "/api/hub/documents/self/persona.md", Some(json!({"content": "x".repeat(5_001)})))
+        .await;
+    assert_eq!(long.status, StatusCode::UNPROCESSABLE_ENTITY);
+    let prompt = home.get("/api/hub/search?q=").await;
+    assert_eq!(prompt.status, StatusCode::UNPROCESSABLE_ENTITY);
+    assert_eq!(home.get("/api/hub/conflicts").await.json(), json!({"conflicts": []}));
+    assert_eq!(home.get("/api/hub/status").await.json()["openConflicts"], json!(0));
+}
+
+#[tokio::test]
+async fn the_hub_needs_an_administrator() {
+    let home = Home::new().await;
+    let token = home.token("pi", &["hub:pi"], None).await;
+    let answer = home.ask_with(&token, Method::GET, "/api/hub/documents", None).await;
+    assert_eq!(answer.status, StatusCode::FORBIDDEN);
+}

@@ -1,0 +1,203 @@
+//! The hub's tools over HTTP.
+
+use axum::http::{Method, StatusCode};
+use serde_json::{Value, json};
+
+use crate::home::{Answer, Home, TOKEN};
+
+/// Says one message of the protocol.
+async fn say(home: &Home, token: &str, message: Value) -> Answer {
+    let kinds = "application/json, text/event-stream";
+    home.ask_accepting(token, Method::POST, "/mcp", Some(message), kinds).await
+}
+
+/// Calls a tool, and gives its result.
+async fn call(home: &Home, token: &str, tool: &str, arguments: Value) -> Value {
+    let params = json!({"name": tool, "arguments": arguments});
+    let message = json!({"jsonrpc": "2.0", "id": 1, "method": "tools/call", "params": params});
+    let answer = say(home, token, message).await;
+    assert_eq!(answer.status, StatusCode::OK, "{}", answer.text);
+    answer.json()["result"].clone()
+}
+
+#[tokio::test]
+async fn a_client_is_greeted_and_shown_the_tools() {
+    let home = Home::new().await;
+    let client = json!({"name": "test", "version": "1"});
+    let params = json!({"protocolVersion": "2025-06-18", "capabilities": {}, "clientInfo": client});
+    let greeting = json!({"jsonrpc": "2.0", "id": 1, "method": "initialize", "params": params});
+    let greeted = say(&home, TOKEN, greeting).await.json();
+    assert_eq!(greeted["result"]["serverInfo"]["name"], "echovessel");
+    assert_eq!(greeted["result"]["protocolVersion"], "2025-06-18");
+    let initialized = json!({"jsonrpc": "2.0", "method": "notifications/initialized"});
+    assert_eq!(say(&home, TOKEN, initialized).await.status, StatusCode::ACCEPTED);
+    let list = json!({"jsonrpc": "2.0", "id": 2, "method": "tools/list"});
+    let tools = say(&home, TOKEN, list).await.json()["result"]["tools"].clone();
+    assert_eq!(tools.as_array().map(Vec::len), Some(50));
+    let hint = |name: &str, hint: &str| {
+        let found = tools.as_array().into_iter().flatten().find(|tool| tool["name"] == name);
+        found.unwrap()["annotations"][hint].clone()
+    };
+    assert_eq!(hint("memory_search", "readOnlyHint"), true);
+    assert_eq!(hint("memory_create", "readOnlyHint"), false);
+    assert_eq!(hint("memory_create", "destructiveHint"), false);
+    assert_eq!(hint("forget", "destructiveHint"), true);
+}
+
+#[tokio::test]
+async fn a_token_speaks_for_its_instance_alone() {
+    let home = Home::new().await;
+    let laptop = home.token("laptop", &["hub:laptop"], None).await;
+    let text = json!({"category": "self", "filename": "my_wants.md", "content": "tea"});
+    let written = call(&home, &laptop, "identity_write", text.clone()).await;
+    assert_eq!(written["structuredContent"]["success"], true, "{written}");
+    let shown = written["content"][0]["text"].as_str().unwrap();
+    assert_eq!(serde_json::from_str::<Value>(shown).unwrap(), written["structuredContent"]);
+    let mut foreign = text.clone();
+    foreign["instanceId"] = json!("phone");
+    let refused = call(&home, &laptop, "identity_write", foreign.clone()).await;
+    assert_eq!(refused["structuredContent"]["success"], false);
+    assert!(refused["isError"].is_null(), "{refused}");
+    let push = json!({"instance": {"id": "phone", "type": "other", "version": 1}});
+    let refused = call(&home, &laptop, "sync_push", push).await;
+    assert_eq!(refused["structuredContent"]["success"], false);
+    let owners = call(&home, TOKEN, "identity_write", foreign).await;
+    assert_eq!(owners["structuredContent"]["success"], true, "{owners}");
+    let chat = home.token("chat", &["chat"], None).await;
+    let list = json!({"jsonrpc": "2.0", "id": 2, "method": "tools/list"});
+    assert_eq!(say(&home, &chat, list.clone()).await.status, StatusCode::FORBIDDEN);
+    assert_eq!(say(&home, "wrong", list).await.status, StatusCode::UNAUTHORIZED);
+    assert_eq!(home.ask(Method::GET, "/mcp", None).await.status, StatusCode::METHOD_NOT_ALLOWED);
+}
+
+#[tokio::test]
+async fn a_user_s_token_stays_in_its_memory() {
+    let home = Home::new().await;
+    let ann = home.token("ann", &["hub:phone"], Some("ann")).await;
+    let said = call(&home, &ann, "remember", json!({"text": "I live in Lisbon."})).await;
+    assert_eq!(said["structuredContent"]["success"], true, "{said}");
+    let foreign = call(&home, &ann, "recall", json!({"text": "Lisbon", "user_id": "self"})).await;
+    assert_eq!(foreign["structuredContent"]["success"], false);
+    let own = call(&home, &ann, "recall", json!({"text": "Who lives in Lisbon?"})).await;
+    assert_eq!(own["structuredContent"]["candidates"][0]["text"], "I live in Lisbon.");
+    let owner = call(&home, TOKEN, "recall", json!({"text": "Who lives in Lisbon?"})).await;
+    assert_eq!(owner["structuredContent"]["candidates"], json!([]));
+}
+
+#[tokio::test]
+async fn arguments_that_do_not_fit_are_told_in_a_way_that_can_be_acted_on() {
+    let home = Home::new().await;
+    let cases = [
+        ("memory_search", json!({}), "query: it is required"),
+        ("identity_write", json!({"category": "me", "filename": "a.md", "content": ""}), "one of self, user"),
+        ("memory_list", json!({"limit": 1_000}), "limit: it must be from 1 to 100"),
+        (
+            "memory_create",
+            json!({"granularity": "daily", "date": "2026-13-99", "content": "x"}),
+            "2026-13-99",
+        ),
+        ("graph_node_create", json!({"type": 3, "label": "x"}), "type: it must be a text"),
+        ("no_such_tool", json!({}), "Tool no_such_tool not found"),
+    ];
+    for (tool, arguments, expected) in cases {
+        let result = call(&home, TOKEN, tool, arguments).await;
+        assert_eq!(result["isError"], true, "{tool}: {result}");
+        let text = result["content"][0]["text"].as_str().unwrap();
+        assert!(text.starts_with("MCP error -32602: ") && text.contains(expected), "{tool}: {text}");
+    }
+}
+
+/// Defect 14: names became paths.
+#[tokio::test]
+async fn defect_14_no_name_leaves_its_folder() {
+    let home = Home::new().await;
+    let cases = [
+        ("identity_write", json!({"category": "custom", "filename": "../../x.md", "content": "x"})),
+        (
+            "memory_create",
+            json!({"granularity": "significant", "date": "2026-05-02", "slug": "../../x", "content": "x"}),
+        ),
+        ("memory_create", json!({"granularity": "daily", "date": "../../x", "content": "x"})),
+        (
+            "memory_create",
+            json!({"granularity": "daily", "date": "2026-05-02", "content": "x", "instanceId": "../x"}),
+        ),
+        (
+            "memory_read",
+            json!({"granularity": "significant", "date": "2026-05-02", "slug": "../../../etc/passwd"}),
+        ),
+        ("memory_delete", json!({"granularity": "daily", "date": "../../x"})),
+        ("snapshot_list", json!({"category": "self", "filename": "../../x.md"})),
+    ];
+    for (tool, arguments) in cases {
+        let result = call(&home, TOKEN, tool, arguments.clone()).await;
+        assert_eq!(result["isError"], true, "{tool} {arguments}: {result}");
+    }
+    let identity = json!({"category": "self", "filename": "../../ESCAPED.sh", "content": "x",
+        "lastModified": "2026-05-02T10:00:00Z", "modifiedBy": "x", "version": 1});
+    let memory = json!({"granularity": "daily", "date": "../../x", "content": "x", "chatIds": [],
+        "sourceInstance": "home", "version": 1});
+    let push = json!({"instance": {"id": "home", "type": "other", "version": 1},
+        "identityChanges": [identity], "memoryChanges": [memory]});
+    let result = call(&home, TOKEN, "sync_push", push).await;
+    let statuses: Vec<&Value> = result["structuredContent"]["results"]
+        .as_array()
+        .unwrap()
+        .iter()
+        .map(|item| &item["status"])
+        .collect();
+    assert_eq!(statuses, ["refused", "refused"], "{result}");
+}
+
+#[tokio::test]
+async fn forgetting_by_text_needs_a_preview_and_is_recorded() {
+    let home = Home::new().await;
+    let laptop = home.token("laptop", &["hub:laptop"], None).await;
+    call(&home, &laptop, "remember", json!({"text": "The blue dolphin is a secret."})).await;
+    let hasty = call(&home, &laptop, "forget", json!({"text": "blue dolphin"})).await;
+    assert_eq!(hasty["structuredContent"]["success"], false);
+    let shown = call(&home, &laptop, "forget_preview", json!({"text": "blue dolphin"})).await;
+    let id = shown["structuredContent"]["id"].clone();
+    assert_eq!(shown["structuredContent"]["counts"]["messages"], 1);
+    let done = call(&home, &laptop, "forget", json!({"text": "blue dolphin", "confirm": id})).await;
+    assert_eq!(done["structuredContent"]["success"], true, "{done}");
+    let acts = home.ask(Method::GET, "/api/admin/audit", None).await.json();
+    let act = &acts["items"][0];
+    assert_eq!((act["act"].as_str(), act["token"].as_str()), (Some("MCP forget"), Some("laptop")));
+    assert!(!acts.to_string().contains("dolphin"));
+}
+
+#[tokio::test]
+async fn the_graph_is_one_with_the_entities() {
+    let home = Home::new().await;
+    let asked = json!({
+        "nodes": [{"type": "person", "label": "Mia"}, {"type": "topic", "label": "chess"}],
+        "edges": [{"fromLabel": "Mia", "toLabel": "chess", "type": "plays"}, {"fromLabel": "Mia", "toLabel": "?", "type": "x"}],
+    });
+    let written = call(&home, TOKEN, "graph_write_transaction", asked).await["structuredContent"].clone();
+    assert_eq!((written["nodesCreated"].clone(), written["edgesCreated"].clone()), (json!(2), json!(1)));
+    assert_eq!(written["unresolved"], json!([{"index": 1, "missing": ["?"]}]));
+    let id = written["nodes"][0]["id"].as_str().unwrap();
+    let entity = home.ask(Method::GET, &format!("/api/admin/memory/entities/{id}"), None).await;
+    assert_eq!(entity.status, StatusCode::OK, "{}", entity.text);
+    let walked = call(&home, TOKEN, "graph_traverse", json!({"startNodeId": id})).await;
+    assert_eq!(walked["structuredContent"]["results"][0]["node"]["label"], "chess");
+    let missing = call(&home, TOKEN, "graph_node_get", json!({"id": "nothing"})).await;
+    assert_eq!(missing["structuredContent"]["success"], false);
+}
+
+/// The first form of defect 1, over the protocol.
+#[tokio::test]
+async fn defect_01_twenty_appends_at_once_are_all_kept() {
+    let home = Home::new().await;
+    let appends = (0..20).map(|number| {
+        let text = json!({"category": "custom", "filename": "list.md", "content": format!("line {number}.")});
+        call(&home, TOKEN, "identity_append", text)
+    });
+    for written in futures_util::future::join_all(appends).await {
+        assert_eq!(written["structuredContent"]["success"], true, "{written}");
+    }
+    let all = call(&home, TOKEN, "identity_get_all", json!({})).await;
+    let content = all["structuredContent"]["custom"][0]["content"].as_str().unwrap();
+    assert!((0..20).all(|number| content.contains(&format!("line {number}."))), "{content}");
+}

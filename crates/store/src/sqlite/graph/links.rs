@@ -1,0 +1,45 @@
+//! Which memories a query's names lead to.
+
+use std::collections::{BTreeSet, HashMap};
+
+use memory::entities::name_stands_in;
+use rusqlite::{Connection, Result};
+
+type Key = [u8; 16];
+
+/// For each memory, how many nodes that the folded text names it is linked to.
+pub(super) fn linked_to(connection: &Connection, scope: i64, folded: &str) -> Result<HashMap<String, u32>> {
+    let mut linked = HashMap::new();
+    let any: bool = connection
+        .prepare_cached("SELECT EXISTS (SELECT 1 FROM graph_sources WHERE scope = ?1 AND memory <> '')")?
+        .query_row([scope], |row| row.get(0))?;
+    if !any {
+        return Ok(linked);
+    }
+    let mut named: BTreeSet<Key> = BTreeSet::new();
+    let mut names = connection.prepare_cached(
+        "SELECT n.id, n.folded FROM graph_nodes n
+         WHERE n.scope = ?1 AND n.deleted_at IS NULL AND n.folded IS NOT NULL
+         UNION ALL
+         SELECT a.entity_id, a.folded FROM entity_aliases a JOIN graph_nodes n ON n.id = a.entity_id
+         WHERE a.scope = ?1 AND n.deleted_at IS NULL",
+    )?;
+    for name in names.query_map([scope], |row| Ok((row.get::<_, Key>(0)?, row.get::<_, String>(1)?)))? {
+        let (id, name) = name?;
+        if name_stands_in(folded, &name) {
+            named.insert(id);
+        }
+    }
+    let mut memories = connection.prepare_cached(
+        "SELECT memory FROM graph_sources WHERE node_id = ?1 AND memory <> ''
+         UNION
+         SELECT s.memory FROM graph_edges e JOIN graph_sources s ON s.edge_id = e.id
+         WHERE (e.from_id = ?1 OR e.to_id = ?1) AND e.deleted_at IS NULL AND s.memory <> ''",
+    )?;
+    for id in named {
+        for memory in memories.query_map([id], |row| row.get::<_, String>(0))? {
+            *linked.entry(memory?).or_default() += 1;
+        }
+    }
+    Ok(linked)
+}

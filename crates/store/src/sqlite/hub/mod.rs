@@ -1,0 +1,166 @@
+//! The hub's documents, as [`HubStore`] promises them.
+
+mod state;
+mod documents;
+mod commit;
+mod conflicts;
+mod snapshots;
+mod chunks;
+mod core_blocks;
+mod forget;
+mod diary;
+
+use async_trait::async_trait;
+use hub::documents::{Conflict, Document, Version};
+use hub::names::{DocumentName, InstanceId};
+use hub::port::{
+    ChunkedMemory, DiaryEvent, DocumentFilter, HubCommit, HubCommitOutcome, HubState, HubStore, Instance,
+    Snapshot,
+};
+use jiff::Timestamp;
+use memory::ports::StoreError;
+use memory::{PersonaId, Scope};
+use rusqlite::params;
+
+use super::SqliteStore;
+use super::rows::microseconds;
+
+pub(super) use core_blocks::follow_core_block;
+pub(super) use forget::{HubForgetting, forget, forget_persona};
+
+#[async_trait]
+impl HubStore for SqliteStore {
+    async fn hub_state(&self, scope: &Scope) -> Result<HubState, StoreError> {
+        let scope = scope.clone();
+        self.read(move |connection| Ok(state::read(connection, &scope)?)).await
+    }
+
+    async fn documents(&self, scope: &Scope, filter: DocumentFilter) -> Result<Vec<Document>, StoreError> {
+        let scope = scope.clone();
+        self.read(move |connection| Ok(documents::list(connection, &scope, &filter)?)).await
+    }
+
+    async fn document(&self, scope: &Scope, name: &DocumentName) -> Result<Option<Document>, StoreError> {
+        let (scope, name) = (scope.clone(), name.clone());
+        self.read(move |connection| Ok(documents::one(connection, &scope, &name)?)).await
+    }
+
+    async fn document_versions(
+        &self,
+        scope: &Scope,
+        name: &DocumentName,
+        limit: u32,
+    ) -> Result<Vec<Version>, StoreError> {
+        let (scope, name) = (scope.clone(), name.clone());
+        self.read(move |connection| Ok(documents::versions(connection, &scope, &name, limit)?)).await
+    }
+
+    async fn commit_hub(&self, scope: &Scope, commit: HubCommit) -> Result<HubCommitOutcome, StoreError> {
+        let scope = scope.clone();
+        self.write(move |unit| commit::commit(unit.connection, &scope, &commit)).await
+    }
+
+    async fn set_label(&self, scope: &Scope, name: &DocumentName, label: &str) -> Result<(), StoreError> {
+        let (scope, name, label) = (scope.clone(), name.clone(), label.to_owned());
+        self.write(move |unit| Ok(documents::set_label(unit.connection, &scope, &name, &label)?)).await
+    }
+
+    async fn labels(&self, scope: &Scope) -> Result<Vec<(DocumentName, String)>, StoreError> {
+        let scope = scope.clone();
+        self.read(move |connection| Ok(documents::labels(connection, &scope)?)).await
+    }
+
+    async fn conflicts(&self, scope: &Scope, only_open: bool) -> Result<Vec<Conflict>, StoreError> {
+        let scope = scope.clone();
+        self.read(move |connection| Ok(conflicts::list(connection, &scope, only_open)?)).await
+    }
+
+    async fn instances(&self, scope: &Scope) -> Result<Vec<Instance>, StoreError> {
+        let scope = scope.clone();
+        self.read(move |connection| Ok(state::instances(connection, &scope)?)).await
+    }
+
+    async fn snapshots(&self, scope: &Scope) -> Result<Vec<Snapshot>, StoreError> {
+        let scope = scope.clone();
+        self.read(move |connection| Ok(snapshots::list(connection, &scope)?)).await
+    }
+
+    async fn prune_snapshots(&self, before: Timestamp) -> Result<u64, StoreError> {
+        self.write(move |unit| {
+            let statement = "DELETE FROM hub_snapshots WHERE created_at < ?1";
+            Ok(unit.connection.prepare_cached(statement)?.execute([microseconds(before)])? as u64)
+        })
+        .await
+    }
+
+    async fn chunked_memories(
+        &self,
+        scope: &Scope,
+        fingerprint: &str,
+        after: i64,
+    ) -> Result<Vec<ChunkedMemory>, StoreError> {
+        let (scope, fingerprint) = (scope.clone(), fingerprint.to_owned());
+        self.read(move |connection| Ok(chunks::list(connection, &scope, &fingerprint, after)?)).await
+    }
+
+    async fn put_chunks(
+        &self,
+        scope: &Scope,
+        fingerprint: &str,
+        memories: Vec<ChunkedMemory>,
+    ) -> Result<(), StoreError> {
+        let (scope, fingerprint) = (scope.clone(), fingerprint.to_owned());
+        self.write(move |unit| Ok(chunks::put(unit.connection, &scope, &fingerprint, &memories)?)).await
+    }
+
+    async fn purge_chunks(&self, scope: &Scope) -> Result<u64, StoreError> {
+        let scope = scope.clone();
+        self.write(move |unit| Ok(chunks::purge(unit.connection, &scope)?)).await
+    }
+
+    async fn set_own_instance(&self, instance: &InstanceId) -> Result<(), StoreError> {
+        let instance = instance.clone();
+        self.write(move |unit| {
+            let statement = "INSERT INTO hub_own_instance (only_row, id) VALUES (1, ?1)
+                             ON CONFLICT (only_row) DO UPDATE SET id = excluded.id WHERE id <> excluded.id";
+            unit.connection.prepare_cached(statement)?.execute([instance.as_str()])?;
+            core_blocks::adopt_all(unit.connection)?;
+            Ok(())
+        })
+        .await
+    }
+
+    async fn hub_scopes(&self) -> Result<Vec<Scope>, StoreError> {
+        self.read(|connection| Ok(state::scopes(connection)?)).await
+    }
+
+    async fn has_unfinished_session(
+        &self,
+        scope: &Scope,
+        start: Timestamp,
+        end: Timestamp,
+    ) -> Result<bool, StoreError> {
+        self.read_scope(scope, move |connection, scope| {
+            let statement = "SELECT EXISTS (SELECT 1 FROM sessions WHERE scope = ?1 AND status <> 'closed'
+                                 AND status <> 'failed' AND first_message_at < ?3 AND last_message_at >= ?2)";
+            Ok(connection
+                .prepare_cached(statement)?
+                .query_row(params![scope, microseconds(start), microseconds(end)], |row| row.get(0))?)
+        })
+        .await
+    }
+
+    async fn events_without_diary(&self, limit: u32) -> Result<Vec<DiaryEvent>, StoreError> {
+        self.read(move |connection| Ok(diary::events(connection, limit)?)).await
+    }
+
+    async fn knows_instance(&self, persona: &PersonaId, instance: &InstanceId) -> Result<bool, StoreError> {
+        let (persona, instance) = (persona.clone(), instance.clone());
+        self.read(move |connection| {
+            let statement = "SELECT EXISTS (SELECT 1 FROM hub_seen WHERE persona_id = ?1 AND author = ?2)";
+            let key = [persona.as_str(), instance.as_str()];
+            Ok(connection.prepare_cached(statement)?.query_row(key, |row| row.get(0))?)
+        })
+        .await
+    }
+}
