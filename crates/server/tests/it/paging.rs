@@ -6,7 +6,7 @@ use axum::http::Method;
 use memory::entities::EntityKind;
 use memory::identifiers::{EntityId, NodeId, SessionId};
 use memory::nodes::NewNode;
-use memory::ports::{Ids, MessageStore, NewEntity};
+use memory::ports::{Ids, MessageStore, NewEntity, SessionStore};
 use proptest::prelude::*;
 use proptest::test_runner::{Config, TestRunner};
 use serde_json::{Value, json};
@@ -87,6 +87,8 @@ async fn write(home: &Home, ids: &SequentialIds, count: usize) {
         commit.entities = entities;
     })
     .await;
+    // A session that is still being worked on would be given back when something is deleted.
+    home.store.finish_session(session, start()).await.unwrap();
 }
 
 async fn names(home: &Home, list: &List) -> BTreeSet<String> {
