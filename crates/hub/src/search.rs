@@ -6,9 +6,9 @@ mod excerpt;
 mod grep;
 
 use std::collections::HashMap;
-use std::sync::Arc;
 
 use memory::Scope;
+use memory::ports::Phrase;
 use memory::recall::{IndexedText, Occurrences, WordStatistics};
 use memory::text::{QueryTerm, query_terms, split_sentences};
 use memory::vector_index::{READABILITY_MIN, cosine};
@@ -55,10 +55,10 @@ impl Hub {
             None => HashMap::new(),
         };
         let today = self.now().to_zoned(self.zone(&caller.scope).await?).date();
-        let statistics = statistics(&index, &sentences);
-        let mut found: Vec<(f64, FoundMemory)> = Vec::new();
+        let wanted = Wanted::new(&index, sentences);
+        let mut found: Vec<(FoundMemory, &Entry, usize)> = Vec::new();
         for entry in index.entries() {
-            let Some((relevance, piece)) = best_piece(entry, &sentences, &statistics) else { continue };
+            let Some((relevance, piece)) = wanted.best_piece(entry) else { continue };
             let age_days = i64::from((today - entry.name.date().last_day()).get_days()).max(0);
             let recency_score = 1.0 / (1.0 + RECENCY_PER_DAY * age_days as f64);
             let graph_score = graph_score(links.get(&entry.name.id()).copied().unwrap_or(0));
@@ -76,7 +76,7 @@ impl Hub {
                 date: entry.name.date(),
                 slug: entry.name.slug().cloned(),
                 score,
-                excerpt: piece.to_string(),
+                excerpt: String::new(),
                 source_instance: entry.source.clone(),
                 tier: entry.name.granularity(),
                 age_days,
@@ -86,11 +86,17 @@ impl Hub {
                 instance_score,
                 method,
             };
-            found.push((score, memory));
+            found.push((memory, entry, piece));
         }
-        found.sort_by(|(one, a), (other, b)| other.total_cmp(one).then_with(|| a.id.cmp(&b.id)));
+        found.sort_by(|(one, ..), (other, ..)| {
+            other.score.total_cmp(&one.score).then_with(|| one.id.cmp(&other.id))
+        });
         found.truncate(input.max_results.unwrap_or(RESULTS).clamp(1, 50) as usize);
-        let results = found.into_iter().map(|(_, memory)| with_excerpt(&index, memory)).collect();
+        let shown = |(memory, entry, piece): (FoundMemory, &Entry, usize)| FoundMemory {
+            excerpt: excerpt::excerpt(entry, piece),
+            ..memory
+        };
+        let results = found.into_iter().map(shown).collect();
         Ok(SearchResults { results, search_method: method, vector_available: has_vectors })
     }
 
@@ -155,58 +161,70 @@ fn graph_score(linked: u32) -> f64 {
     (linked / (linked + 2.0).ln()).min(1.0)
 }
 
-/// The relevance of a memory and the piece that gives it; none where nothing of it is about the query.
-fn best_piece(entry: &Entry, sentences: &[Sentence], statistics: &WordStatistics) -> Option<(f64, usize)> {
-    let mut best: Option<(f64, usize)> = None;
-    for (place, piece) in entry.chunks.iter().enumerate() {
-        let text = IndexedText::new(&piece.terms);
-        let embedding = piece.embedding.as_ref().filter(|embedding| embedding.readability >= READABILITY_MIN);
-        for sentence in sentences {
-            let by_words = statistics.relevance(&sentence.terms, &text);
-            let by_meaning = match (&sentence.vector, embedding) {
-                (Some(asked), Some(embedding)) if asked.len() == embedding.vector.len() => {
-                    f64::from(cosine(asked, &embedding.vector)).clamp(0.0, 1.0)
-                }
-                _ => 0.0,
-            };
-            let relevance = by_words.max(by_meaning);
-            if relevance > 0.0 && best.is_none_or(|(known, _)| relevance > known) {
-                best = Some((relevance, place));
+/// A query made ready for comparing many texts.
+struct Wanted {
+    sentences: Vec<Sentence>,
+    statistics: WordStatistics,
+    /// First words of all phrases: a text that holds none of them need not be taken apart.
+    first_words: Vec<String>,
+}
+
+impl Wanted {
+    /// Counts how many pieces there are, and how many hold each phrase of the query.
+    fn new(index: &SearchIndex, sentences: Vec<Sentence>) -> Self {
+        let phrases = sentences
+            .iter()
+            .flat_map(|sentence| &sentence.terms)
+            .flat_map(|term| std::iter::once(&term.phrase).chain(&term.parts));
+        let alone = |phrase: &Phrase| QueryTerm {
+            phrase: phrase.clone(),
+            parts: Vec::new(),
+            surface: String::new(),
+            guess: false,
+        };
+        let terms: Vec<QueryTerm> = phrases.map(alone).collect();
+        let first_words = terms.iter().filter_map(|term| term.phrase.0.first().cloned()).collect();
+        let mut wanted = Self { sentences, statistics: WordStatistics::default(), first_words };
+        let mut frequencies = vec![0; terms.len()];
+        for piece in index.entries().flat_map(|entry| &entry.chunks) {
+            wanted.statistics.documents += 1;
+            let Some(text) = wanted.text(&piece.terms) else { continue };
+            for (term, frequency) in terms.iter().zip(&mut frequencies) {
+                *frequency += u64::from(!matches!(text.occurrences(term), Occurrences::None));
             }
         }
+        wanted.statistics.frequencies = terms.into_iter().map(|term| term.phrase).zip(frequencies).collect();
+        wanted
     }
-    best
-}
 
-/// How many pieces there are, and how many hold each phrase of the query.
-fn statistics(index: &SearchIndex, sentences: &[Sentence]) -> WordStatistics {
-    let phrases = sentences
-        .iter()
-        .flat_map(|sentence| &sentence.terms)
-        .flat_map(|term| std::iter::once(&term.phrase).chain(&term.parts));
-    let alone = |phrase: &memory::ports::Phrase| QueryTerm {
-        phrase: phrase.clone(),
-        parts: Vec::new(),
-        surface: String::new(),
-        guess: false,
-    };
-    let terms: Vec<QueryTerm> = phrases.map(alone).collect();
-    let mut frequencies = vec![0; terms.len()];
-    let mut statistics = WordStatistics::default();
-    for piece in index.entries().flat_map(|entry| &entry.chunks) {
-        statistics.documents += 1;
-        let text = IndexedText::new(&piece.terms);
-        for (term, frequency) in terms.iter().zip(&mut frequencies) {
-            *frequency += u64::from(!matches!(text.occurrences(term), Occurrences::None));
+    /// A text taken apart; none if it can't hold a word of the query.
+    fn text<'a>(&self, terms: &'a str) -> Option<IndexedText<'a>> {
+        let may_hold = self.first_words.iter().any(|word| terms.contains(word.as_str()));
+        may_hold.then(|| IndexedText::new(terms))
+    }
+
+    /// The relevance of a memory and the piece that gives it; none where nothing of it is about the query.
+    fn best_piece(&self, entry: &Entry) -> Option<(f64, usize)> {
+        let mut best: Option<(f64, usize)> = None;
+        for (place, piece) in entry.chunks.iter().enumerate() {
+            let text = self.text(&piece.terms);
+            let embedding =
+                piece.embedding.as_ref().filter(|embedding| embedding.readability >= READABILITY_MIN);
+            for sentence in &self.sentences {
+                let by_words =
+                    text.as_ref().map_or(0.0, |text| self.statistics.relevance(&sentence.terms, text));
+                let by_meaning = match (&sentence.vector, embedding) {
+                    (Some(asked), Some(embedding)) if asked.len() == embedding.vector.len() => {
+                        f64::from(cosine(asked, &embedding.vector)).clamp(0.0, 1.0)
+                    }
+                    _ => 0.0,
+                };
+                let relevance = by_words.max(by_meaning);
+                if relevance > 0.0 && best.is_none_or(|(known, _)| relevance > known) {
+                    best = Some((relevance, place));
+                }
+            }
         }
+        best
     }
-    statistics.frequencies = terms.into_iter().map(|term| term.phrase).zip(frequencies).collect();
-    statistics
-}
-
-fn with_excerpt(index: &Arc<SearchIndex>, mut memory: FoundMemory) -> FoundMemory {
-    let entry = index.entries().find(|entry| entry.name.id() == memory.id);
-    let piece: usize = memory.excerpt.parse().unwrap_or(0);
-    memory.excerpt = entry.map(|entry| excerpt::excerpt(entry, piece)).unwrap_or_default();
-    memory
 }

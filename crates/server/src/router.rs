@@ -42,6 +42,10 @@ const FORGETTING_TIME_MAX: Duration = Duration::from_secs(2);
 
 /// The paths that need a token.
 fn api() -> Vec<(&'static str, MethodRouter<App>)> {
+    [talk_and_memory(), shared_self()].concat()
+}
+
+fn talk_and_memory() -> Vec<(&'static str, MethodRouter<App>)> {
     vec![
         ("/api/chat/send", post(send::send)),
         ("/api/chat/events", get(events::events)),
@@ -105,6 +109,15 @@ fn api() -> Vec<(&'static str, MethodRouter<App>)> {
         ("/api/admin/slow-tick/transcripts/{id}", get(traces::transcript)),
         ("/api/admin/cost/summary", get(cost::summary)),
         ("/api/admin/cost/recent", get(cost::recent)),
+        ("/mcp", any(mcp::http::answer)),
+        ("/v1/models", get(models::list)),
+        ("/v1/models/{id}", get(models::one)),
+        ("/v1/chat/completions", post(completions::complete)),
+    ]
+}
+
+fn shared_self() -> Vec<(&'static str, MethodRouter<App>)> {
+    vec![
         ("/api/hub/documents", get(hub::list)),
         ("/api/hub/documents/{kind}/{filename}", get(hub::read).put(hub::write).delete(hub::remove)),
         ("/api/hub/documents/{kind}/{filename}/versions", get(hub::versions)),
@@ -113,10 +126,6 @@ fn api() -> Vec<(&'static str, MethodRouter<App>)> {
         ("/api/hub/conflicts/{id}", post(hub::resolve)),
         ("/api/hub/search", get(hub::search)),
         ("/api/hub/status", get(hub::status)),
-        ("/mcp", any(mcp::http::answer)),
-        ("/v1/models", get(models::list)),
-        ("/v1/models/{id}", get(models::one)),
-        ("/v1/chat/completions", post(completions::complete)),
     ]
 }
 

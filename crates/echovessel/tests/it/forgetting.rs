@@ -80,7 +80,7 @@ async fn erase_text(daemon: &Daemon, text: &str) -> Value {
 async fn what_is_erased_is_in_no_file_and_no_answer() {
     let (home, settings, daemon, _model) = told().await;
     let in_diary = || holding(&home, "蓝色海豚").iter().any(|path| path.contains("memories/daily"));
-    eventually("the diary tells it", async || in_diary()).await;
+    eventually("the diary tells it", async || in_diary().then_some(())).await;
     let place = {
         let mut watcher = Watcher::open(&daemon).await;
         let said = daemon.say("self", "嗯嗯").await;

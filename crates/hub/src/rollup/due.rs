@@ -145,8 +145,8 @@ fn is_lower_tier_written(documents: &[Document], period: &MemoryName) -> bool {
         documents.iter().find(|document| document.name == name)
     };
     let mut wanted: BTreeSet<MemoryName> = wanted.collect();
-    wanted.extend(lives.iter().filter(|name| name.granularity() == tier).filter_map(|name| {
-        (above(name, period.granularity()).as_ref() == Some(period)).then(|| (**name).clone())
-    }));
+    let own_tier = lives.iter().filter(|name| name.granularity() == tier);
+    let in_period = own_tier.filter(|name| above(name, period.granularity()).as_ref() == Some(period));
+    wanted.extend(in_period.map(|name| (**name).clone()));
     wanted.iter().all(|name| known(name).is_some_and(|document| !document.stale))
 }

@@ -137,7 +137,7 @@ impl Hub {
         let Some(embedder) = self.inner().parts.embedder.clone() else { return Ok(0) };
         let index = self.index(scope).await?;
         let mut waiting: Vec<&Entry> = index.entries().filter(|entry| !entry.is_embedded()).collect();
-        waiting.sort_by(|one, other| other.name.date().cmp(&one.name.date()));
+        waiting.sort_by_key(|entry| std::cmp::Reverse(entry.name.date()));
         waiting.truncate(MEMORIES_AT_ONCE);
         let texts: Vec<String> = waiting
             .iter()

@@ -181,7 +181,7 @@ async fn defect_11_a_push_with_a_bad_item_takes_the_good_ones() {
 
 #[tokio::test]
 async fn defect_12_search_works_above_4096_memories() {
-    let home = Home::open().await;
+    let home = Home::without_files().await;
     let changes = (0..4_200)
         .map(|number| {
             let text = format!("word{number} and nothing else");

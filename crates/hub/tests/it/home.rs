@@ -60,8 +60,17 @@ impl Home {
         Self::named("home", Arc::new(TempDir::new().unwrap()), "home.db").await
     }
 
+    /// A hub that writes no files.
+    pub(crate) async fn without_files() -> Self {
+        Self::with("home", Arc::new(TempDir::new().unwrap()), "home.db", false).await
+    }
+
     /// A hub of this instance on a database in the folder.
     pub(crate) async fn named(instance: &str, folder: Arc<TempDir>, database: &str) -> Self {
+        Self::with(instance, folder, database, true).await
+    }
+
+    async fn with(instance: &str, folder: Arc<TempDir>, database: &str, files: bool) -> Self {
         let path = folder.path().join(database);
         let store = Arc::new(SqliteStore::open(&path, StoreOptions::default()).unwrap());
         let clock = SimulatedClock::new("2026-07-15T12:00:00Z".parse().unwrap());
@@ -80,7 +89,7 @@ impl Home {
                 zone: TimeZone::UTC,
                 snapshot_retention: Duration::from_secs(30 * 86_400),
                 priority: Vec::new(),
-                mirror: Some(folder.path().to_owned()),
+                mirror: files.then(|| folder.path().to_owned()),
             },
         });
         store.ensure_persona(&scope.persona, "Luna", clock.now()).await.unwrap();

@@ -1,9 +1,6 @@
 //! The hub against its real storage.
-#![expect(
-    clippy::unwrap_used,
-    clippy::panic,
-    reason = "a test ends at the first thing that is not as it should be"
-)]
+
+#![expect(clippy::unwrap_used, reason = "a test ends at the first thing that is not as it should be")]
 
 mod home;
 mod defects;

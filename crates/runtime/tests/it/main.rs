@@ -29,6 +29,7 @@ mod recovery;
 mod vectors;
 mod changeover;
 mod forgetting;
+mod diary;
 
 mod world;
 mod workshop;

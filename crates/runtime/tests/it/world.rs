@@ -52,7 +52,7 @@ pub(crate) struct World {
     pub(crate) store: Arc<FaultyStore>,
     pub(crate) runtime: Runtime,
     pub(crate) watcher: Subscription,
-    path: PathBuf,
+    pub(crate) path: PathBuf,
     settings: RuntimeSettings,
     embedder: Option<Arc<dyn Embedder>>,
     lives: u64,

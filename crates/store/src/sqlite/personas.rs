@@ -241,12 +241,20 @@ pub(super) fn forget_append(
     label: CoreBlockLabel,
     number: i64,
 ) -> Result<bool> {
-    let gone = connection
+    let gone: Option<String> = connection
         .prepare_cached(
-            "DELETE FROM core_block_appends WHERE number = ?1 AND persona_id = ?2 AND user_id IS ?3 AND label = ?4",
+            "DELETE FROM core_block_appends WHERE number = ?1 AND persona_id = ?2 AND user_id IS ?3 AND label = ?4
+             RETURNING content",
         )?
-        .execute(params![number, scope.persona.as_str(), owner_of(scope, label), label.word()])?;
-    Ok(gone > 0)
+        .query_row(
+            params![number, scope.persona.as_str(), owner_of(scope, label), label.word()],
+            |row| row.get(0),
+        )
+        .optional()?;
+    if let Some(content) = &gone {
+        super::hub::forget_core_block_version(connection, scope, label, content)?;
+    }
+    Ok(gone.is_some())
 }
 
 /// The user whom a block belongs to; none for the shared ones.

@@ -47,6 +47,21 @@ pub(in super::super) fn follow_core_block(
     commit::write_document(connection, scope, &write, revision)
 }
 
+/// Takes earlier versions away that say what a forgotten edit said; the present one stays, as the block does.
+pub(in super::super) fn forget_core_block_version(
+    connection: &Connection,
+    scope: &Scope,
+    label: CoreBlockLabel,
+    content: &str,
+) -> Result<()> {
+    let name = core_block_document(label, &scope.user);
+    let Some(document) = documents::number(connection, scope, &name)? else { return Ok(()) };
+    connection
+        .prepare_cached("DELETE FROM hub_versions WHERE document = ?1 AND state = 'past' AND content = ?2")?
+        .execute(rusqlite::params![document, content])?;
+    Ok(())
+}
+
 /// Makes documents of blocks that were written before there were any.
 pub(super) fn adopt_all(connection: &Connection) -> Result<()> {
     let mut statement = connection.prepare_cached(

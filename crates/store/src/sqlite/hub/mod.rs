@@ -25,7 +25,7 @@ use rusqlite::params;
 use super::SqliteStore;
 use super::rows::microseconds;
 
-pub(super) use core_blocks::follow_core_block;
+pub(super) use core_blocks::{follow_core_block, forget_core_block_version};
 pub(super) use forget::{HubForgetting, forget, forget_persona};
 
 #[async_trait]

@@ -1,0 +1,87 @@
+//! What talks leave in the shared self's diary, once, and what forgetting takes from it.
+
+use std::fs;
+use std::sync::Arc;
+use std::time::Duration;
+
+use hub::{Hub, HubParts, HubSettings};
+use jiff::tz::TimeZone;
+use memory::forget::{Choice, Selection};
+use store::{SqliteStore, StoreOptions};
+use testkit::SequentialIds;
+
+use crate::world::{WEB, World, scope};
+
+const CAT: &str = "我养了只白猫,叫小黑";
+
+async fn hub_of(world: &World) -> Hub {
+    let store = Arc::new(SqliteStore::open(&world.path, StoreOptions::default()).unwrap());
+    let hub = Hub::new(HubParts {
+        store: store.clone(),
+        personas: store,
+        embedder: None,
+        summariser: None,
+        clock: Arc::new(world.clock.clone()),
+        ids: Arc::new(SequentialIds::new(9)),
+        settings: HubSettings {
+            instance: "laptop".parse().unwrap(),
+            default_scope: scope("ann"),
+            zone: TimeZone::UTC,
+            snapshot_retention: Duration::from_secs(86_400),
+            priority: Vec::new(),
+            mirror: world.path.parent().map(ToOwned::to_owned),
+        },
+    });
+    hub.start().await.unwrap();
+    hub
+}
+
+/// The texts of all diary files.
+fn diary(world: &World) -> String {
+    let folder = world.path.parent().unwrap().join("memories/daily");
+    let Ok(entries) = fs::read_dir(folder) else { return String::new() };
+    entries.map(|entry| fs::read_to_string(entry.unwrap().path()).unwrap()).collect()
+}
+
+#[tokio::test]
+async fn every_event_has_its_line_once() {
+    let mut world = World::new().await;
+    world.talk(WEB, CAT).await;
+    world.silence().await;
+    let hub = hub_of(&world).await;
+    let events = world.nodes(memory::nodes::NodeKind::Event).await;
+    assert_eq!(hub.write_diary().await.unwrap(), events.len());
+    let session = world.sessions().await[0].id;
+    let line = format!("- {} [chat:{session}] [via:laptop]", events[0].description);
+    assert_eq!(diary(&world).matches(&line).count(), 1, "{}", diary(&world));
+    assert_eq!(hub.write_diary().await.unwrap(), 0);
+    // Another process, after a crash.
+    let again = hub_of(&world).await;
+    assert_eq!(again.write_diary().await.unwrap(), 0);
+    assert_eq!(diary(&world).matches(&line).count(), 1);
+}
+
+#[tokio::test]
+async fn what_is_forgotten_goes_from_every_version_and_file() {
+    let mut world = World::new().await;
+    world.talk(WEB, CAT).await;
+    world.silence().await;
+    let hub = hub_of(&world).await;
+    hub.write_diary().await.unwrap();
+    assert!(diary(&world).contains("小黑"));
+    let messages = world.messages().await;
+    let naming = messages.iter().filter(|message| message.content.contains("小黑"));
+    let selection =
+        Selection { messages: naming.map(|message| message.id).collect(), ..Selection::default() };
+    let taken = world.runtime.delete(scope("ann"), selection, Choice::Cascade).await.unwrap();
+    assert_eq!(taken.counts.documents, 1);
+    hub.follow_forgetting(&scope("ann")).await.unwrap();
+    assert!(!diary(&world).contains("小黑"), "{}", diary(&world));
+    let listed = hub.document_list(&scope("ann")).await.unwrap();
+    let daily = listed.iter().find(|document| document.kind == "daily").unwrap();
+    let name = hub::DocumentName::parse("daily", daily.filename.trim_end_matches(".md")).unwrap();
+    for version in hub.document_history(&scope("ann"), &name).await.unwrap() {
+        assert!(!version.content.unwrap().contains("小黑"));
+    }
+    assert_eq!(hub.write_diary().await.unwrap(), 0);
+}
