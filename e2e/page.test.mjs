@@ -66,7 +66,8 @@ step("words appear at once and a reply streams in", async () => {
     // What the newest reply read like while it was being written.
     globalThis.growth = new Set();
     new MutationObserver(() => {
-      const writing = document.querySelector('article[data-delivery="streaming"] .text');
+      // An offline reply is there almost at once: that it was being written is all that can be seen.
+      const writing = document.querySelector('article[data-delivery="streaming"]');
       if (writing) globalThis.growth.add(writing.textContent);
     }).observe(document.body, { subtree: true, childList: true, characterData: true });
   });
@@ -92,7 +93,7 @@ step("after some quiet the timeline gains a memory of 小黑", async () => {
 step("a question brings it back, and the receipt says so", async () => {
   await say(QUESTION);
   await completeReply(2);
-  const why = replies().nth(1).getByRole("button");
+  const why = replies().nth(1).getByRole("button", { name: "Why?" });
   await why.click();
   const receipt = s.page.getByRole("dialog");
   await receipt.getByTestId("used").filter({ hasText: "小黑" }).first().waitFor();
@@ -114,13 +115,13 @@ step("after a reload everything is still there, once", async () => {
 step("accessible in light and dark, in English and Chinese", async () => {
   await assertAccessible("light, English");
   await s.page.getByRole("button", { name: "中文" }).click();
-  await s.page.getByRole("heading", { name: "记忆" }).waitFor();
+  await s.page.getByRole("heading", { name: "时间线" }).waitFor();
   assert.equal(await s.page.evaluate(() => document.documentElement.lang), "zh-CN");
   await assertAccessible("light, Chinese");
   await s.page.emulateMedia({ colorScheme: "dark" });
   await picture("dark-chinese");
   await assertAccessible("dark, Chinese");
-  await replies().last().getByRole("button").click();
+  await replies().last().locator('[data-act="why"]').click();
   await s.page.getByTestId("used").first().waitFor();
   await picture("receipt-dark");
   await assertAccessible("receipt, dark");
@@ -135,7 +136,7 @@ step("on a phone the timeline is a drawer", async () => {
   await assertAccessible("phone");
   await s.page.emulateMedia({ colorScheme: "light" });
   await picture("phone-light");
-  await s.page.getByRole("button", { name: "记忆" }).click();
+  await s.page.getByRole("button", { name: "时间线" }).click();
   await timeline().filter({ hasText: "小黑" }).waitFor();
   await picture("phone-drawer");
   await assertAccessible("phone drawer");

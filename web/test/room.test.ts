@@ -1,5 +1,5 @@
 import { describe, expect, test } from "vitest";
-import { EMPTY_ROOM, withEvent, withHistoryPage, withPersona, withState, withTimelinePage, type Room } from "../src/room";
+import { EMPTY_ROOM, withEvent, withHistoryPage, withPersona, withState, withTimelinePage, type Room } from "../src/live/room";
 import type { HistoryItem, ServerEvent, TimelineItem } from "../src/wire";
 
 const NOW = "2026-05-02T10:00:00Z";

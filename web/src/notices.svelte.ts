@@ -1,0 +1,85 @@
+// What was just done, for as long as it can be taken back.
+
+import { explain } from "./trouble";
+
+/** How long a thing can be taken back before it is done, or is said to be done. */
+export const UNDO_MS = 7_000;
+
+export interface Notice {
+  key: number;
+  text: string;
+  trouble: boolean;
+  /** Null where there is nothing to take back. */
+  undo: (() => void) | null;
+}
+
+interface Waiting {
+  notice: Notice;
+  /** What happens once it can't be taken back any more. */
+  settle: () => void;
+}
+
+class Notices {
+  list: Notice[] = $state([]);
+  #waiting = new Map<number, Waiting>();
+  #next = 1;
+
+  constructor() {
+    // Leaving the page is no way to take something back.
+    addEventListener("pagehide", () => {
+      for (const key of [...this.#waiting.keys()]) this.#settle(key);
+    });
+  }
+
+  say(text: string, trouble = false): void {
+    this.#show(text, trouble, null, () => undefined);
+  }
+
+  fail(error: unknown): void {
+    this.say(explain(error), true);
+  }
+
+  /** It is done already; `undo` does the opposite. */
+  done(text: string, undo: () => Promise<unknown>): void {
+    this.#show(text, false, () => void undo().catch((error: unknown) => this.fail(error)), () => undefined);
+  }
+
+  /** It is done when the time to take it back is over. `back` restores what the page has hidden meanwhile. */
+  later(text: string, act: () => Promise<unknown>, back: () => void): void {
+    const run = () =>
+      void act().catch((error: unknown) => {
+        back();
+        this.fail(error);
+      });
+    this.#show(text, false, back, run);
+  }
+
+  undo(key: number): void {
+    const waiting = this.#take(key);
+    waiting?.notice.undo?.();
+  }
+
+  dismiss(key: number): void {
+    this.#settle(key);
+  }
+
+  #show(text: string, trouble: boolean, undo: (() => void) | null, settle: () => void): void {
+    const notice = { key: this.#next++, text, trouble, undo };
+    this.#waiting.set(notice.key, { notice, settle });
+    this.list = [...this.list, notice];
+    setTimeout(() => this.#settle(notice.key), UNDO_MS);
+  }
+
+  #settle(key: number): void {
+    this.#take(key)?.settle();
+  }
+
+  #take(key: number): Waiting | undefined {
+    const waiting = this.#waiting.get(key);
+    this.#waiting.delete(key);
+    this.list = this.list.filter((notice) => notice.key !== key);
+    return waiting;
+  }
+}
+
+export const notices = new Notices();
