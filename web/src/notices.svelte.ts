@@ -21,6 +21,8 @@ interface Waiting {
 
 class Notices {
   list: Notice[] = $state([]);
+  /** Grows when a dialog opens or closes: the notices go where they can be reached. */
+  moved = $state(0);
   #waiting = new Map<number, Waiting>();
   #next = 1;
 
