@@ -298,6 +298,15 @@ step("the persona's blocks are replaced, not doubled", async () => {
   assert.equal(await block.inputValue(), "养过一只猫。");
 });
 
+step("there is more to remember", async () => {
+  await screen("Chat");
+  await s.page.locator("#words").waitFor();
+  await talk("昨天我和妹妹去了海边,捡了一大袋贝壳,晚上一起煮了鱼汤,聊到很晚。");
+  await talk("My sister Ines moved to Porto for her new job last week, and I already miss our Sunday breakfasts a lot.");
+  const events = s.page.getByTestId("timeline").locator('li[data-kind="event"]');
+  await events.filter({ hasText: "Porto" }).waitFor({ timeout: MEMORY_MS_MAX });
+});
+
 step("while the daemon restarts the page says so, then catches up", async () => {
   await screen("Chat");
   await s.daemon.restart(async () => {

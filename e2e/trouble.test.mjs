@@ -144,3 +144,43 @@ step("lines and scripts of all sorts keep their shape", async () => {
   assert.ok(overflow <= 0, `the page is ${overflow} px too wide`);
   assert.deepEqual(s.browser.complaints, []);
 });
+
+step("50,000 messages stay fast", async () => {
+  const start = Date.parse("2026-01-01T00:00:00Z");
+  const messages = Array.from({ length: 50_000 }, (_, n) => ({
+    id: `many-${n}`,
+    turn_id: `turn-${n >> 1}`,
+    session_id: `session-${n >> 5}`,
+    source_channel_id: "web",
+    role: n % 2 ? "persona" : "user",
+    content: `message ${n} ` + "说了些话 ".repeat(n % 17),
+    created_at: new Date(start + n * 500_000).toISOString(),
+  })).reverse();
+  await s.page.route("**/api/chat/history*", (route) => {
+    const isFirst = !new URL(route.request().url()).searchParams.has("cursor");
+    const page = isFirst ? messages.slice(0, 50) : messages.slice(50);
+    return route.fulfill({ json: { messages: page, has_more: isFirst, oldest_turn_id: null, next_cursor: isFirst ? "x" : null } });
+  });
+  await s.page.setViewportSize({ width: 1180, height: 800 });
+  await s.page.reload();
+  await articles().filter({ hasText: "message 49999" }).waitFor();
+  assert.ok((await articles().count()) < 40, "only what is near the window is on the page");
+  await scroller().evaluate((e) => (e.scrollTop = 0));
+  await s.page.waitForFunction(() => Number(document.querySelector("li[aria-setsize]")?.ariaSetSize) > 50_000);
+  const longest = () => s.page.evaluate(() => Math.round(Math.max(0, ...globalThis.tasks)));
+  await s.page.evaluate(() => {
+    globalThis.tasks = [];
+    new PerformanceObserver((list) => globalThis.tasks.push(...list.getEntries().map((entry) => entry.duration))).observe({
+      entryTypes: ["longtask"],
+    });
+  });
+  await miss("said meanwhile", "lagged");
+  await s.page.evaluate(() => fetch("/api/chat/send", { method: "POST", body: JSON.stringify({ content: "a word" }) }));
+  await s.page.waitForTimeout(3_000);
+  assert.ok((await rows()) > 50_000, "who reads above keeps what they read");
+  console.log(`50,000 messages: the longest task while a reply streams in took ${await longest()} ms`);
+  await scroller().evaluate((e) => (e.scrollTop = e.scrollHeight / 2));
+  await s.page.waitForFunction(() => /message 2[0-9]{4}/.test(document.querySelector(".scroller article")?.innerText ?? ""));
+  assert.ok((await longest()) < 400, `a task took ${await longest()} ms`);
+  await s.page.unroute("**/api/chat/history*");
+});

@@ -4,6 +4,10 @@ import { explain } from "./trouble";
 
 /** How long a thing can be taken back before it is done, or is said to be done. */
 export const UNDO_MS = 7_000;
+/** How long a notice stands that only says something. */
+const SAID_MS = 4_000;
+/** More would hide the page; the oldest gives way. */
+const NOTICES_MAX = 3;
 
 export interface Notice {
   key: number;
@@ -69,7 +73,9 @@ class Notices {
     const notice = { key: this.#next++, text, trouble, undo };
     this.#waiting.set(notice.key, { notice, settle });
     this.list = [...this.list, notice];
-    setTimeout(() => this.#settle(notice.key), UNDO_MS);
+    const [oldest] = this.list;
+    if (oldest && this.list.length > NOTICES_MAX) this.#settle(oldest.key);
+    setTimeout(() => this.#settle(notice.key), undo || trouble ? UNDO_MS : SAID_MS);
   }
 
   #settle(key: number): void {

@@ -158,8 +158,12 @@ export function withFailure(messages: Messages, data: EventData["chat.message.fa
 /** Takes in a page of history (any order), adopting what is already on the page. */
 export function withHistory(messages: Messages, page: readonly HistoryItem[]): Message[] {
   const held = [...messages];
+  const byId = new Map(held.map((m, index) => [m.id, index]));
+  const byTurn = new Map<string | null, number[]>();
+  held.forEach((m, index) => byTurn.set(m.turnId, [...(byTurn.get(m.turnId) ?? []), index]));
   for (const item of page) {
-    const index = held.findIndex((m) => isSame(m, item));
+    const ofTurn = byTurn.get(item.turn_id) ?? [];
+    const index = byId.get(String(item.id)) ?? ofTurn.find((place) => isSame(held[place], item)) ?? -1;
     const before = held[index];
     if (before) held[index] = { ...before, ...kept(item, before.at) };
     else held.push({ ...draft(item.role, `kept:${item.id}`, item.content, ""), ...kept(item, new Date(0).toISOString()) });
@@ -167,9 +171,9 @@ export function withHistory(messages: Messages, page: readonly HistoryItem[]): M
   return inOrder(unique(held));
 }
 
-function isSame(message: Message, item: HistoryItem): boolean {
-  if (message.id === String(item.id)) return true;
-  if (message.role !== item.role || item.turn_id === null || message.turnId !== item.turn_id) return false;
+/** The same message under another id, or under none yet. */
+function isSame(message: Message | undefined, item: HistoryItem): boolean {
+  if (!message || message.role !== item.role || item.turn_id === null || message.turnId !== item.turn_id) return false;
   if (message.delivery === "streaming") return true;
   // A turn has one reply, whatever its bubble was called; a user may say a thing twice.
   return message.text === item.content && (message.id === null || message.role === "persona");
