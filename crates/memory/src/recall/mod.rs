@@ -20,6 +20,7 @@ mod surroundings;
 mod passages;
 mod pinned;
 mod absence;
+mod expectations;
 mod receipt;
 mod settings;
 
@@ -116,7 +117,7 @@ pub async fn recall(
     let (found, ((passages, messages), best_message), pinned) = try_join!(
         candidates::fetch_nodes(store, index, settings, &request, &query, &occasions),
         passages,
-        pinned::fetch_pinned(store, &request.scope, request.now, settings.half_life_days),
+        pinned::fetch_pinned(store, &request, &query, settings.half_life_days),
     )?;
     let candidates::NodeCandidates { nodes, entities, in_doubt } = found;
     let fetch = milliseconds(started);
@@ -140,6 +141,20 @@ pub async fn recall(
         words_only,
         elapsed,
     })
+}
+
+/// The nodes that fit a text, best first, and nothing else: for looking around among what is known already.
+pub(crate) async fn recall_nodes(
+    store: &dyn Store,
+    index: &VectorIndex,
+    embedder: Option<&dyn Embedder>,
+    settings: &RecallSettings,
+    request: RecallRequest,
+) -> Result<Vec<ScoredNode>, StoreError> {
+    let query = Query::new(&request.text, request.now, &request.zone, settings, embedder).await;
+    let occasions = occasions::days_of_occasions(store, &request).await?;
+    let found = candidates::fetch_nodes(store, index, settings, &request, &query, &occasions).await?;
+    Ok(select::select(found.nodes, settings).0)
 }
 
 fn milliseconds(since: Instant) -> f64 {
