@@ -84,7 +84,7 @@ export const deleteMessage = (id: string, choice: "orphan" | "cascade") =>
   remove<unknown>(`/api/admin/memory/messages/${encodeURIComponent(id)}`, { choice });
 
 /** The persona that the reader chose, for bodies; the daemon's own one needs no word. */
-function persona(): { persona_id?: string } {
+export function persona(): { persona_id?: string } {
   return chosen.personaId === null ? {} : { persona_id: chosen.personaId };
 }
 

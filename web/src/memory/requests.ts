@@ -1,4 +1,4 @@
-import { get, patch, post, remove } from "../api";
+import { get, patch, persona, post, remove } from "../api";
 import type { Id } from "../wire";
 import type {
   DeletePreview,
@@ -28,7 +28,7 @@ export const getRejected = () => get<{ rejected: Rejected[] }>(`${MEMORY}/reject
 export const getReceipts = (cursor: Id | null) =>
   get<{ receipts: ErasureReceipt[]; next_cursor: Id | null }>(`${MEMORY}/receipts`, { limit: PAGE, cursor });
 export const search = (q: string) => get<SearchPage>(`${MEMORY}/search`, { q, limit: PAGE });
-export const recall = (text: string) => post<RecallAnswer>(`${MEMORY}/recall`, { text });
+export const recall = (text: string) => post<RecallAnswer>(`${MEMORY}/recall`, { text, ...persona() });
 
 export const getHistory = (id: Id) => get<{ versions: NodeVersion[] }>(`${MEMORY}/nodes/${of(id)}/history`);
 export const correct = (id: Id, text: string) => patch<MemoryNode>(`${MEMORY}/nodes/${of(id)}`, { text });
@@ -62,7 +62,7 @@ export interface ToErase {
   confirm?: Id;
 }
 
-export const erase = (asked: ToErase) => post<ErasureReceipt>(`${MEMORY}/erase`, asked);
+export const erase = (asked: ToErase) => post<ErasureReceipt>(`${MEMORY}/erase`, { ...asked, ...persona() });
 
 export const approve = (id: Id) => post<{ node_id: Id }>(`${MEMORY}/rejected/${of(id)}/approve`);
 export const dismiss = (id: Id) => post<unknown>(`${MEMORY}/rejected/${of(id)}/dismiss`);
@@ -74,8 +74,10 @@ export const keepApart = (id: Id, other: Id) =>
   post<unknown>(`${MEMORY}/entities/${of(id)}/confirm-separate`, { other_id: other });
 export const undoEntity = (id: Id) => post<unknown>(`${MEMORY}/entities/${of(id)}/undo`);
 
-/** The hub's documents, whatever the list is called. */
-export async function getDocuments(): Promise<HubDocument[]> {
-  const answer = await get<{ documents?: HubDocument[]; items?: HubDocument[] }>("/api/hub/documents");
-  return answer.documents ?? answer.items ?? [];
+/** The hub's documents: diary, roll-ups, what the persona knows of itself. Without their text. */
+export const getDocuments = () =>
+  get<{ documents: HubDocument[] }>("/api/hub/documents").then((answer) => answer.documents);
+
+export function getDocument({ kind, filename }: HubDocument): Promise<{ content: string }> {
+  return get(`/api/hub/documents/${encodeURIComponent(kind)}/${encodeURIComponent(filename)}`);
 }

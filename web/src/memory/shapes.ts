@@ -121,15 +121,13 @@ export interface RecallAnswer {
   elapsed_ms?: Record<string, number>;
 }
 
-/** Documents of the hub: the diary, roll-ups, what the persona knows about itself. */
+/** A document of the hub, without its text. */
 export interface HubDocument {
-  id?: Id;
-  category?: string;
-  name?: string;
-  path?: string;
-  slug?: string;
-  title?: string;
-  content?: string;
-  date?: string;
-  updated_at?: string;
+  /** `daily`, `weekly`, … for the diary, `self`, `user`, … for what is known. */
+  kind: string;
+  filename: string;
+  prompt_label: string | null;
+  version: number;
+  source_instance: string;
+  updated_at: string;
 }

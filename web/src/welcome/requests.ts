@@ -24,12 +24,23 @@ export interface FirstWords {
 
 export const onboard = (words: FirstWords) => post<{ persona_id: string }>("/api/admin/persona/onboarding", words);
 
-/** Another persona beside those there are; the answer holds its id. */
-export async function createPersona(name: string): Promise<string | null> {
-  const answer = await post<{ id?: string; persona_id?: string; persona?: { id?: string } }>("/api/admin/personas", {
-    display_name: name,
-  });
-  return answer.persona_id ?? answer.id ?? answer.persona?.id ?? null;
+/** Another persona beside those there are, still without words of its own. */
+export async function createPersona(name: string): Promise<string> {
+  const id = idFor(name);
+  await post<unknown>("/api/admin/personas", { id, display_name: name });
+  return id;
+}
+
+/** An id that can stand in addresses; a name without Latin letters lends none of its own. */
+export function idFor(name: string): string {
+  const plain = name
+    .normalize("NFKD")
+    .toLowerCase()
+    .replace(/[^a-z0-9]+/g, "-")
+    .replace(/^-+|-+$/g, "")
+    .slice(0, 40);
+  const mark = Array.from(crypto.getRandomValues(new Uint8Array(3)), (byte) => byte.toString(16).padStart(2, "0")).join("");
+  return `${plain || "persona"}-${mark}`;
 }
 
 export const checkModel = () =>
