@@ -208,7 +208,7 @@ class Live {
     for (const event of events) {
       const before = this.room;
       this.room = withEvent(before, event, now());
-      if (this.room !== before) this.#tell(event);
+      if (this.room !== before || event.name === "work.failed") this.#tell(event);
       if (event.name.startsWith("memory.")) this.memoryVersion += 1;
       if (event.name === "work.failed") this.workVersion += 1;
       const closed = event.name === "chat.session.boundary" && event.data.closed_session_id !== null;
@@ -228,6 +228,7 @@ class Live {
       if (!this.atEnd || document.hidden) this.unread += 1;
     }
     if (event.name === "chat.message.failed") this.announcement = `${language.say("failed")} ${event.data.reason}`;
+    if (event.name === "work.failed") notices.say(language.say("workHasFailed"), true);
     if (event.name === "memory.event.created") {
       this.announcement = `${language.say("kindEvent")}: ${event.data.description}`;
     }

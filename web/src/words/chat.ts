@@ -102,6 +102,7 @@ export const en = {
   unreadCountOne: "1 new reply",
   welcomeBegin: "Tell who {name} is",
   persona: "Persona",
+  workHasFailed: "A conversation could not become memory. It is kept; Settings, Work tries again.",
 };
 
 export const zh: typeof en = {
@@ -206,4 +207,5 @@ export const zh: typeof en = {
   unreadCountOne: "1 条新回复",
   welcomeBegin: "说说 {name} 是谁",
   persona: "人格",
+  workHasFailed: "有一段对话没能变成记忆。它还在，可以在“设置”的“后台工作”里重试。",
 };
