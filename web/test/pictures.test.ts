@@ -1,6 +1,6 @@
 import { expect, test } from "vitest";
 import type { Entity, MemoryNode } from "../src/memory/shapes";
-import { graphOf, isNamed, layout } from "../src/pictures/graph";
+import { finder, graphOf, layout } from "../src/pictures/graph";
 import { yearOf } from "../src/pictures/year";
 import { read, written } from "../src/settings/values";
 
@@ -48,10 +48,10 @@ test("names are tied to the memories that say them, thoughts to their events", (
 });
 
 test("a Latin name must be a whole word, a Chinese one may stand anywhere", () => {
-  expect(isNamed(entity("b", "Anna", ["Annie"]), "then annie laughed")).toBe(true);
-  expect(isNamed(entity("b", "Anna"), "annabel laughed")).toBe(false);
-  expect(isNamed(entity("a", "猫"), "我的小猫咪")).toBe(true);
-  expect(isNamed(entity("c", "C++ (club)"), "the c++ (club) met")).toBe(true);
+  expect(finder(entity("b", "Anna", ["Annie"]))("then annie laughed")).toBe(true);
+  expect(finder(entity("b", "Anna"))("annabel laughed")).toBe(false);
+  expect(finder(entity("a", "猫"))("我的小猫咪")).toBe(true);
+  expect(finder(entity("c", "C++ (club)"))("the c++ (club) met")).toBe(true);
 });
 
 test("2,000 dots find a place", () => {

@@ -41,7 +41,11 @@ export function withOlderPage(memories: Memories, items: readonly TimelineItem[]
 export function withFormed(memories: Memories, memory: Memory): Memory[] {
   const before = memories.find((m) => m.key === memory.key);
   const merged = before?.note && !memory.note ? { ...memory, note: before.note } : memory;
-  return placed([{ ...merged, fresh: true }, ...memories.filter((m) => m.key !== memory.key)]);
+  const others = before ? memories.filter((m) => m !== before) : memories;
+  const [newest] = others;
+  const list = [{ ...merged, fresh: true }, ...others];
+  // What forms is nearly always the newest; then the rest stands in order already.
+  return !newest || Date.parse(merged.at) >= Date.parse(newest.at) ? list : placed(list);
 }
 
 /** A memory whose words were corrected, or whose correction was taken back. */

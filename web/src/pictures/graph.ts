@@ -22,42 +22,51 @@ export interface Graph {
   lines: Line[];
 }
 
+/** About 170 steps until it rests. */
+const ALPHA_DECAY = 0.04;
+
 export function graphOf({ nodes, entities }: Gathered): Graph {
   const dots = [...entities.map(entityDot), ...nodes.map(nodeDot)];
   const known = new Set(dots.map((dot) => dot.id));
   const lines: Line[] = [];
+  const names = entities.map((entity) => ({ id: `entity:${entity.id}`, isNamedIn: finder(entity) }));
   for (const node of nodes) {
     for (const event of node.filling_event_ids) {
       if (known.has(`node:${event}`)) lines.push({ source: `node:${node.id}`, target: `node:${event}` });
     }
     if (node.node_type === "thought") continue;
     const text = node.description.toLocaleLowerCase();
-    for (const entity of entities) {
-      if (isNamed(entity, text)) lines.push({ source: `entity:${entity.id}`, target: `node:${node.id}` });
+    for (const { id, isNamedIn } of names) {
+      if (isNamedIn(text)) lines.push({ source: id, target: `node:${node.id}` });
     }
   }
   return { dots, lines };
 }
 
-/** As the daemon links them: the name or an alias stands in the memory's words. A Latin name must be a whole word. */
-export function isNamed(entity: Pick<Entity, "canonical_name" | "aliases">, text: string): boolean {
-  return [entity.canonical_name, ...entity.aliases].some((name) => {
-    const wanted = name.trim().toLocaleLowerCase();
-    if (!wanted) return false;
-    if (!/^[\p{Script=Latin}\d\s.'’-]+$/u.test(wanted)) return text.includes(wanted);
-    const marked = wanted.replace(/[.*+?^${}()|[\]\\]/g, "\\$&");
-    return new RegExp(`(?<![\\p{L}\\d])${marked}(?![\\p{L}\\d])`, "u").test(text);
+/**
+ * Whether a text (in small letters) names an entity. As the daemon links them: the name or an alias stands in the memory's
+ * words; a Latin one must be a whole word.
+ */
+export function finder({ canonical_name, aliases }: Pick<Entity, "canonical_name" | "aliases">): (text: string) => boolean {
+  const names = [...new Set([canonical_name, ...aliases].map((name) => name.trim().toLocaleLowerCase()))].filter(Boolean);
+  const tests = names.map((name) => {
+    if (!/^[\p{Script=Latin}\d\s.'’-]+$/u.test(name)) return (text: string) => text.includes(name);
+    const marked = name.replace(/[.*+?^${}()|[\]\\]/g, "\\$&");
+    const word = new RegExp(`(?<![\\p{L}\\d])${marked}(?![\\p{L}\\d])`, "u");
+    return (text: string) => text.includes(name) && word.test(text);
   });
+  return (text) => tests.some((test) => test(text));
 }
 
 /** The layout, which settles step by step; whoever draws decides when. */
 export function layout({ dots, lines }: Graph): Simulation<Dot, Line> {
   return forceSimulation(dots)
     .force("links", forceLink<Dot, Line>(lines).id((dot) => dot.id).distance(46).strength(0.5))
-    .force("apart", forceManyBody<Dot>().strength(-55).theta(1.1).distanceMax(380))
+    .force("apart", forceManyBody<Dot>().strength(-55).theta(1.5).distanceMax(300))
     .force("room", forceCollide<Dot>((dot) => dot.radius + 2))
     .force("x", forceX<Dot>().strength(0.05))
     .force("y", forceY<Dot>().strength(0.06))
+    .alphaDecay(ALPHA_DECAY)
     .stop();
 }
 
