@@ -14,7 +14,8 @@ export default defineConfig({
     assetsInlineLimit: 0,
     modulePreload: { polyfill: false },
   },
-  server: { proxy: { "/api": daemon, "/login": daemon } },
+  // The daemon takes changes only from the origin that it is asked by, so the host stays as the browser said it.
+  server: { proxy: { "/api": { target: daemon, changeOrigin: false }, "/login": { target: daemon, changeOrigin: false } } },
   // Components are tested as a browser would load them.
   resolve: process.env.VITEST ? { conditions: ["browser"] } : undefined,
   test: { include: ["test/**/*.test.ts"], environment: "node" },
