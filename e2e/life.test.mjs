@@ -208,8 +208,11 @@ step("a search in Chinese finds the memory and shows its evidence", async () => 
   await found.first().waitFor();
   await picture("search-chinese");
   await assertAccessible("search");
-  await found.first().getByRole("button").first().click();
+  // Nothing stands before the picture.
+  for (const said of await s.page.getByTestId("notices").getByRole("button", { name: "Dismiss" }).all()) await said.click();
+  await found.filter({ hasText: "我养了只白猫" }).first().getByRole("button").first().click();
   await dialog().getByText("Evidence").waitFor();
+  await dialog().getByText("taken back").waitFor();
   await picture("memory-detail");
   await assertAccessible("a memory");
 });

@@ -29,6 +29,18 @@ export interface Message {
 
 type Messages = readonly Message[];
 
+/** Reading a time is dear, and a long history is compared again and again. */
+const times = new WeakMap<Message, number>();
+
+/** When it was said, in milliseconds since 1970. */
+export function timeOf(message: Message): number {
+  const known = times.get(message);
+  if (known !== undefined) return known;
+  const time = Date.parse(message.at);
+  times.set(message, time);
+  return time;
+}
+
 /** The user's words, shown at once and greyed until the daemon has kept them. */
 export function withSending(messages: Messages, externalRef: string, text: string, now: string): Message[] {
   const message = draft("user", `ref:${externalRef}`, text, later(messages, now));
@@ -159,8 +171,8 @@ export function withFailure(messages: Messages, data: EventData["chat.message.fa
 export function withHistory(messages: Messages, page: readonly HistoryItem[]): Message[] {
   const held = [...messages];
   const byId = new Map(held.map((m, index) => [m.id, index]));
-  const byTurn = new Map<string | null, number[]>();
-  held.forEach((m, index) => byTurn.set(m.turnId, [...(byTurn.get(m.turnId) ?? []), index]));
+  const byTurn = new Map<string | null, number[]>(page.map((item) => [item.turn_id, []]));
+  held.forEach((m, index) => byTurn.get(m.turnId)?.push(index));
   for (const item of page) {
     const ofTurn = byTurn.get(item.turn_id) ?? [];
     const index = byId.get(String(item.id)) ?? ofTurn.find((place) => isSame(held[place], item)) ?? -1;
@@ -196,13 +208,15 @@ function kept(item: HistoryItem, at: string) {
 function inOrder(messages: Message[]): Message[] {
   const settled = messages.filter((m) => m.delivery === "kept");
   const open = messages.filter((m) => m.delivery !== "kept");
-  const place = new Map(settled.map((m, index) => [m, index]));
-  settled.sort((a, b) => {
-    const byTime = Date.parse(a.at) - Date.parse(b.at);
-    if (byTime) return byTime;
-    if (a.id !== null && b.id !== null && a.id !== b.id) return a.id < b.id ? -1 : 1;
-    return (place.get(a) ?? 0) - (place.get(b) ?? 0);
-  });
+  // A history that was fetched page by page stands in order already, and to sort a long one is dear.
+  const compared = (a: Message, b: Message) => {
+    const byTime = timeOf(a) - timeOf(b);
+    if (byTime || a.id === null || b.id === null || a.id === b.id) return byTime;
+    return a.id < b.id ? -1 : 1;
+  };
+  const isInOrder = settled.every((m, index) => index === 0 || compared(settled[index - 1] ?? m, m) <= 0);
+  // (The sort is stable: what compares as equal stays as it came.)
+  if (!isInOrder) settled.sort(compared);
   return [...settled, ...open];
 }
 

@@ -2,6 +2,7 @@
 
 import type { Cursor } from "../api";
 import {
+  timeOf,
   without,
   withEdited,
   withFailure,
@@ -157,7 +158,7 @@ function stillThere(messages: Message[], page: HistoryPage, asked: ReadonlySet<s
   const oldest = page.messages.at(-1)?.created_at;
   const from = page.has_more ? (oldest ? Date.parse(oldest) : Number.POSITIVE_INFINITY) : Number.NEGATIVE_INFINITY;
   const there = new Set(page.messages.map((item) => String(item.id)));
-  return messages.filter((m) => m.id === null || !asked.has(m.id) || there.has(m.id) || Date.parse(m.at) <= from);
+  return messages.filter((m) => m.id === null || !asked.has(m.id) || there.has(m.id) || timeOf(m) <= from);
 }
 
 export function withTimelinePage(room: Room, page: TimelinePage, older: boolean): Room {
