@@ -274,6 +274,21 @@ step("a setting takes effect at once, another waits for a restart, a wrong one i
   assert.equal(await live.getByRole("textbox").inputValue(), "150");
 });
 
+step("what was forgotten in one click is gone also when the page is left at once", async () => {
+  await screen("Chat");
+  await talk("我昨天在河边看见一只白鹭,它站了很久,我一直看到天黑才回家。");
+  const event = s.page.getByTestId("timeline").locator('li[data-kind="event"]').filter({ hasText: "白鹭" });
+  await event.waitFor({ timeout: MEMORY_MS_MAX });
+  await talk("白鹭后来怎么样了");
+  await replies().last().locator('[data-act="why"]').click();
+  const used = dialog().getByTestId("used").filter({ hasText: "The user said" }).filter({ hasText: "看见一只白鹭" }).first();
+  await button("Forget", used).click();
+  await visit(s.page, s.daemon.url, "/memory/events");
+  await s.page.getByTestId("memories").getByText("白鹭后来怎么样了").or(s.page.getByText("Nothing yet.")).first().waitFor();
+  await s.page.waitForFunction(() => !document.querySelector('[data-testid="memories"]').innerText.includes("看见一只白鹭"));
+  await screen("Settings");
+});
+
 step("a token is shown once and can be revoked", async () => {
   await tab("Tokens");
   await s.page.getByLabel("Name of the token").fill("phone");

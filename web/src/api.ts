@@ -36,7 +36,8 @@ export function patch<Answer>(path: string, body: object): Promise<Answer> {
 }
 
 export function remove<Answer>(path: string, query: Query = {}): Promise<Answer> {
-  return request(path + asked(query), { method: "DELETE" });
+  // What was to be forgotten is forgotten also when the page is left meanwhile.
+  return request(path + asked(query), { method: "DELETE", keepalive: true });
 }
 
 export const getState = () => get<StateAnswer>("/api/state");
