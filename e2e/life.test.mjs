@@ -219,6 +219,7 @@ step("a search in Chinese finds the memory and shows its evidence", async () => 
 
 step("forgetting shows what rests on it; Cancel cancels, and what goes is gone", async () => {
   await s.page.keyboard.press("Escape");
+  await dialog().waitFor({ state: "detached" });
   await s.page.getByRole("searchbox").fill("");
   await tab("Events");
   const event = s.page.getByTestId("memories").locator("[data-memory]").filter({ hasText: "我养了只白猫" });

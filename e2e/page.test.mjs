@@ -125,6 +125,7 @@ step("a memory opens from the timeline", async () => {
   await timeline().getByRole("button", { name: /林月/ }).first().click();
   await s.page.getByRole("dialog").getByText("Evidence").waitFor();
   await s.page.keyboard.press("Escape");
+  await s.page.getByRole("dialog").waitFor({ state: "detached" });
 });
 
 step("after a reload everything is still there, once", async () => {

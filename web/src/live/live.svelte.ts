@@ -66,7 +66,7 @@ class Live {
     take: (events) => this.#take(events),
     changed: (state) => {
       this.connection = state === "open" ? "live" : "lost";
-      if (state === "open") void this.#refresh();
+      if (state === "open") this.#catchUp();
     },
     refused: () => void this.start(),
   });
@@ -218,7 +218,14 @@ class Live {
       if (closed) this.workVersion += 1;
     }
     if (this.atEnd && !document.hidden) this.room = withoutOldest(this.room);
-    if (stale) void this.#refresh();
+    if (stale) this.#catchUp();
+  }
+
+  /** What happened while nobody listened is in the daemon's lists. */
+  #catchUp(): void {
+    this.memoryVersion += 1;
+    this.workVersion += 1;
+    void this.#refresh();
   }
 
   #tell(event: ServerEvent): void {
