@@ -23,12 +23,45 @@ export const DAEMON = process.env.ECHOVESSEL_BIN ?? "../target/debug/echovessel"
 /** Scripted words, for what the offline model never does. */
 export const MOCK = "../web/dev/mock.mjs";
 
-/** `{ url, link, log(), stop() }` once run.json and the login link are there. */
+/** `{ url, link, log(), stop(), restart() }` once run.json and the login link are there. */
 export async function startDaemon(program = DAEMON, settings = {}) {
   const binary = fileURLToPath(new URL(program, import.meta.url));
   if (!existsSync(binary)) throw new Error(`${binary} is missing: build it first (cargo build -p echovessel, after npm run build in web).`);
   const home = mkdtempSync(join(tmpdir(), "echovessel-e2e-"));
-  const child = spawn(binary, ["run", "--port", "0", "--home", home, "--no-open"], {
+  const daemon = { home, run: null };
+  const launch = async (port) => {
+    daemon.run = launched(binary, home, port, settings);
+    const { link, url } = await daemon.run.up();
+    return { link, url: new URL(url).origin };
+  };
+  try {
+    const { link, url } = await launch("0");
+    return {
+      link,
+      url,
+      log: () => daemon.run.log(),
+      stop: async () => {
+        await daemon.run.stop();
+        rmSync(home, { recursive: true, force: true });
+      },
+      /** Stops it, lets the page notice, and starts it again at the same place. */
+      restart: async (between = async () => undefined) => {
+        await daemon.run.stop();
+        await between();
+        await launch(new URL(url).port);
+      },
+    };
+  } catch (error) {
+    await daemon.run?.stop();
+    rmSync(home, { recursive: true, force: true });
+    throw error;
+  }
+}
+
+/** One run of the program. */
+function launched(binary, home, port, settings) {
+  rmSync(join(home, "run.json"), { force: true });
+  const child = spawn(binary, ["run", "--port", port, "--home", home, "--no-open"], {
     env: { ...process.env, ...SETTINGS, ...settings },
     stdio: ["ignore", "pipe", "pipe"],
   });
@@ -41,17 +74,17 @@ export async function startDaemon(program = DAEMON, settings = {}) {
 
   const log = () =>
     [`home: ${home}`, `ended: ${ended ?? "no"}`, "--- stdout", tail(said.stdout), "--- stderr", tail(said.stderr)].join("\n");
-  const stop = () => stopChild(child, () => ended, home);
-  const deadline = Date.now() + START_MS_MAX;
-  while (Date.now() < deadline && ended === null) {
-    const link = /http:\/\/[^\s"']+\/login\?code=[^\s"']+/.exec(said.stdout)?.[0];
-    const run = readRun(join(home, "run.json"));
-    if (link && run) return { url: new URL(run.url).origin, link, log, stop };
-    await pause(50);
-  }
-  const report = log();
-  await stop();
-  throw new Error(`The daemon did not come up (run.json and a login link on standard output were awaited).\n${report}`);
+  const up = async () => {
+    const deadline = Date.now() + START_MS_MAX;
+    while (Date.now() < deadline && ended === null) {
+      const link = /http:\/\/[^\s"']+\/login\?code=[^\s"']+/.exec(said.stdout)?.[0];
+      const run = readRun(join(home, "run.json"));
+      if (link && run) return { link, url: run.url };
+      await pause(50);
+    }
+    throw new Error(`The daemon did not come up (run.json and a login link on standard output were awaited).\n${log()}`);
+  };
+  return { log, up, stop: () => stopChild(child, () => ended) };
 }
 
 function readRun(path) {
@@ -62,13 +95,12 @@ function readRun(path) {
   }
 }
 
-async function stopChild(child, ended, home) {
+async function stopChild(child, ended) {
   if (ended() === null) child.kill("SIGTERM");
   const deadline = Date.now() + STOP_MS_MAX;
   while (ended() === null && Date.now() < deadline) await pause(50);
   const late = ended() === null;
   if (late) child.kill("SIGKILL");
-  rmSync(home, { recursive: true, force: true });
   if (late) throw new Error(`The daemon did not stop within ${STOP_MS_MAX / 1000} s of SIGTERM.`);
 }
 

@@ -24,6 +24,7 @@ export function story(name, start) {
   after(async () => {
     await s.browser?.close();
     await s.daemon?.stop();
+    console.log(`pictures: ${results}`);
   });
 
   /** After the first step that fails the rest are skipped, for they would only repeat it. */

@@ -15,7 +15,7 @@ const DIST = fileURLToPath(new URL("../dist/", import.meta.url));
 const CSP =
   "default-src 'self'; img-src 'self' data:; style-src 'self'; script-src 'self'; connect-src 'self'; " +
   "frame-ancestors 'none'; base-uri 'none'; form-action 'self'";
-const TYPES = { ".html": "text/html; charset=utf-8", ".js": "text/javascript", ".css": "text/css", ".svg": "image/svg+xml" };
+const TYPES = { ".html": "text/html; charset=utf-8", ".js": "text/javascript", ".css": "text/css", ".svg": "image/svg+xml", ".png": "image/png", ".webmanifest": "application/manifest+json" };
 const IDLE_MS = duration(process.env.ECHOVESSEL__SESSION__IDLE ?? "8s");
 const DEBOUNCE_MS = duration(process.env.ECHOVESSEL__CHANNELS__WEB__DEBOUNCE ?? "400ms");
 const TOKEN_MS = 35;

@@ -1,12 +1,15 @@
 // How a list of messages becomes what is read: days, messages, and rules where a session closed.
 
-import type { Message } from "./conversation";
-import type { Closing } from "./room";
+import type { Message } from "./live/conversation";
+import type { Closing } from "./live/room";
 
 export type Line =
   | { kind: "day"; key: string; day: string }
   | { kind: "message"; key: string; message: Message }
   | { kind: "rule"; key: string; closing: Closing | null };
+
+/** Finding the day of a moment is dear, and every token asks for all of them again. */
+const dayOf = new WeakMap<Message, string>();
 
 /** `YYYY-MM-DD` in the reader's zone. */
 export function localDay(at: string, timeZone?: string): string {
@@ -22,7 +25,8 @@ export function lines(
   const result: Line[] = [];
   let day = "";
   messages.forEach((message, index) => {
-    const today = localDay(message.at, timeZone);
+    const today = dayOf.get(message) ?? localDay(message.at, timeZone);
+    dayOf.set(message, today);
     if (today !== day) result.push({ kind: "day", key: `day:${today}:${message.key}`, day: today });
     day = today;
     result.push({ kind: "message", key: message.key, message });

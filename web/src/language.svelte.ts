@@ -1,8 +1,7 @@
 // The language of the interface: the browser's wish, or what the reader chose.
 
-import { phrase, preferredLanguage, type Language, type Word } from "./words";
-
-const REMEMBERED_AS = "echovessel.language";
+import { keep, recalled } from "./kept";
+import { counted, phrase, preferredLanguage, type Counted, type Language, type Word } from "./words";
 
 class InterfaceLanguage {
   current: Language = $state(remembered() ?? preferredLanguage(navigator.languages));
@@ -15,23 +14,28 @@ class InterfaceLanguage {
     return phrase(this.current, word, values);
   }
 
+  /** `3 events`, `1 event`: the form that the number asks for. */
+  count(word: Counted, n: number): string {
+    return counted(this.current, word, n, this.number(n));
+  }
+
+  number(value: number, options?: Intl.NumberFormatOptions): string {
+    return new Intl.NumberFormat(this.locale, options).format(value);
+  }
+
   toggle(): void {
-    this.current = this.current === "en" ? "zh" : "en";
-    try {
-      localStorage.setItem(REMEMBERED_AS, this.current);
-    } catch {
-      // Storage may be forbidden; then the choice lasts as long as the page.
-    }
+    this.choose(this.current === "en" ? "zh" : "en");
+  }
+
+  choose(language: Language): void {
+    this.current = language;
+    keep("language", language);
   }
 }
 
 function remembered(): Language | null {
-  try {
-    const value = localStorage.getItem(REMEMBERED_AS);
-    return value === "en" || value === "zh" ? value : null;
-  } catch {
-    return null;
-  }
+  const value = recalled("language");
+  return value === "en" || value === "zh" ? value : null;
 }
 
 export const language = new InterfaceLanguage();

@@ -34,15 +34,25 @@ export interface EpisodicState {
   updated_at?: string | null;
 }
 
+export const CORE_BLOCKS = ["persona", "user", "style"] as const;
+export type CoreBlock = (typeof CORE_BLOCKS)[number];
+
 export interface PersonaAnswer {
   id: string;
   display_name: string;
+  has_avatar?: boolean;
+  core_blocks?: Record<CoreBlock, string>;
+  facts?: Record<string, string | null>;
   episodic_state?: EpisodicState | null;
 }
 
 export interface StateAnswer {
   persona: { id: string; display_name: string };
+  onboarding_required?: boolean;
+  memory_counts?: Record<"core_blocks" | "messages" | "events" | "thoughts", number>;
+  channels?: { channel_id: string; name: string; enabled: boolean; ready: boolean }[];
   llm?: { provider: string; model: string | null; offline: boolean; notice: string | null };
+  embedding?: { provider: string | null; model: string | null; words_only: boolean };
 }
 
 export interface TimelineItem {
@@ -128,6 +138,8 @@ export interface EventData {
     retryable: boolean;
     user_message_ids?: Id[];
   };
+  "chat.message.edited": Addressed & { message_id: Id; turn_id?: string | null; content: string };
+  "chat.message.deleted": Addressed & { message_id: Id; turn_id?: string | null };
   "chat.mood.update": Addressed & {
     mood_summary: string;
     mood?: string;
@@ -173,7 +185,26 @@ export interface EventData {
     description: string;
     updated_at?: string | null;
   };
-  "memory.forgotten": Addressed;
+  "memory.node.updated": Addressed & {
+    node_id: Id;
+    type: string;
+    description: string;
+    pinned: boolean;
+    superseded_by?: Id | null;
+    change: string;
+  };
+  /** Ids of what went; with `all`, nothing of what was shown holds any more. */
+  "memory.forgotten": Addressed & {
+    message_ids?: Id[];
+    event_ids?: Id[];
+    thought_ids?: Id[];
+    intention_ids?: Id[];
+    expectation_ids?: Id[];
+    node_ids?: Id[];
+    entity_ids?: Id[];
+    all?: boolean;
+  };
+  "work.failed": Addressed & { kind: string; session_id?: Id; reason?: string | null };
   "chat.settings.updated": Addressed;
   "chat.connection.ready": Addressed;
   "chat.connection.heartbeat": Addressed;
@@ -190,13 +221,17 @@ export const EVENT_NAMES: readonly EventName[] = [
   "chat.message.token",
   "chat.message.done",
   "chat.message.failed",
+  "chat.message.edited",
+  "chat.message.deleted",
   "chat.mood.update",
   "chat.session.boundary",
   "memory.event.created",
   "memory.thought.created",
   "memory.entity.confirmed",
   "memory.entity.description_updated",
+  "memory.node.updated",
   "memory.forgotten",
+  "work.failed",
   "chat.settings.updated",
   "chat.connection.ready",
   "chat.connection.heartbeat",

@@ -1,178 +1,33 @@
 // Every word of the interface, in both languages. `{name}` marks what is filled in.
 
+import * as chat from "./words/chat";
+import * as memory from "./words/memory";
+import * as pictures from "./words/pictures";
+import * as settings from "./words/settings";
+import * as welcome from "./words/welcome";
+
 export type Language = "en" | "zh";
 
-const en = {
-  today: "Today",
-  yesterday: "Yesterday",
-  connecting: "Connecting…",
-  live: "Connected",
-  lost: "Reconnecting…",
-  otherLanguage: "中文",
-  switchLanguage: "Switch the interface to Chinese",
-  energy: "energy {n}/10",
-  neutral: "at ease",
-  memory: "Memory",
-  openMemory: "Open the memory timeline",
-  newMemory: "new",
-  close: "Close",
-  conversation: "Conversation",
-  earlier: "Earlier",
-  loadingEarlier: "Looking further back…",
-  welcome: "Say something.",
-  welcomeMore: "Your words are kept as they are, and what matters in them becomes memory.",
-  latest: "Latest",
-  writeTo: "Write to {name}",
-  send: "Send",
-  sendHint: "Enter sends, Shift+Enter starts a new line",
-  isWriting: "{name} is writing",
-  you: "You",
-  said: "{name}: {text}",
-  sending: "sending…",
-  unsent: "Not sent.",
-  tryAgain: "Try again",
-  failed: "No reply came.",
-  failedKept: "Your words are kept.",
-  askAgain: "Ask again",
-  incomplete: "The reply broke off here.",
-  tooMany: "That was a little fast. Try again in {n} s.",
-  unreachable: "The daemon does not answer. Is `echovessel run` still running?",
-  sessionClosed: "the conversation went quiet",
-  sessionRemembered: "the conversation went quiet · remembered: {what}",
-  eventCount: "{n} events",
-  eventCountOne: "1 event",
-  thoughtCount: "{n} thoughts",
-  thoughtCountOne: "1 thought",
-  and: ", ",
-  why: "Why?",
-  whyLabel: "Why this reply?",
-  receiptUsed: "Remembered for this reply",
-  receiptNone: "Nothing from memory went into this reply.",
-  receiptMissing: "No receipt was kept for this reply.",
-  receiptLoading: "Fetching the receipt…",
-  receiptPinned: "always in mind",
-  receiptCut: "Left out for want of room: {what}",
-  receiptTokens: "{input} tokens in, {output} out",
-  receiptPrompt: "prompt {hash}",
-  score: "score {n}",
-  recency: "recency",
-  relevance: "relevance",
-  vectorRelevance: "by meaning",
-  wordRelevance: "by words",
-  impactTerm: "impact",
-  relationalBonus: "closeness",
-  entityAnchor: "named",
-  impactOf: "impact {n} of 10",
-  kindEvent: "Event",
-  kindIntention: "Promise",
-  kindThought: "Thought",
-  kindExpectation: "Expectation",
-  kindMessage: "Words",
-  kindMood: "Mood",
-  kindSession: "Quiet",
-  kindPerson: "Person",
-  kindPlace: "Place",
-  kindOrg: "Organisation",
-  kindPet: "Pet",
-  kindOther: "Name",
-  memoryEmpty: "Nothing yet. Memories form after a conversation goes quiet.",
-  sessionNothing: "nothing new to remember",
-  offline: "No language model is connected: replies come from the offline stand-in.",
-  unauthorizedTitle: "This door needs its key",
-  unauthorized: "Open the link that `echovessel run` printed when it started.",
-  unauthorizedMore: "It works once and for ten minutes. For a new one, run `echovessel token link`.",
-  loadFailed: "Not everything could be loaded: {reason}",
-};
+const en = { ...chat.en, ...memory.en, ...pictures.en, ...settings.en, ...welcome.en };
+const zh: Words = { ...chat.zh, ...memory.zh, ...pictures.zh, ...settings.zh, ...welcome.zh };
 
 export type Words = typeof en;
 export type Word = keyof Words;
-
-const zh: Words = {
-  today: "今天",
-  yesterday: "昨天",
-  connecting: "正在连接…",
-  live: "已连接",
-  lost: "正在重新连接…",
-  otherLanguage: "English",
-  switchLanguage: "把界面切换为英文",
-  energy: "精力 {n}/10",
-  neutral: "平静",
-  memory: "记忆",
-  openMemory: "打开记忆时间线",
-  newMemory: "有新的",
-  close: "关闭",
-  conversation: "对话",
-  earlier: "更早",
-  loadingEarlier: "正在往前翻…",
-  welcome: "说点什么吧。",
-  welcomeMore: "你的话会原样保存，其中要紧的会慢慢变成记忆。",
-  latest: "回到最新",
-  writeTo: "写给 {name}",
-  send: "发送",
-  sendHint: "回车发送，Shift+回车换行",
-  isWriting: "{name} 正在写",
-  you: "你",
-  said: "{name}：{text}",
-  sending: "发送中…",
-  unsent: "没有发出去。",
-  tryAgain: "再试一次",
-  failed: "没有等到回复。",
-  failedKept: "你的话已经保存。",
-  askAgain: "再问一次",
-  incomplete: "回复在这里断了。",
-  tooMany: "有点太快了，{n} 秒后再试。",
-  unreachable: "后台没有回应。`echovessel run` 还在运行吗？",
-  sessionClosed: "对话安静下来了",
-  sessionRemembered: "对话安静下来了 · 记住了 {what}",
-  eventCount: "{n} 件事",
-  eventCountOne: "1 件事",
-  thoughtCount: "{n} 个想法",
-  thoughtCountOne: "1 个想法",
-  and: "、",
-  why: "为什么？",
-  whyLabel: "为什么这样回复？",
-  receiptUsed: "这次回复想起了",
-  receiptNone: "这次回复没有用到记忆。",
-  receiptMissing: "这次回复没有留下凭据。",
-  receiptLoading: "正在取凭据…",
-  receiptPinned: "一直记着",
-  receiptCut: "因篇幅没有放进去：{what}",
-  receiptTokens: "输入 {input} 词元，输出 {output} 词元",
-  receiptPrompt: "提示 {hash}",
-  score: "总分 {n}",
-  recency: "新近",
-  relevance: "相关",
-  vectorRelevance: "按意思",
-  wordRelevance: "按字词",
-  impactTerm: "分量",
-  relationalBonus: "亲近",
-  entityAnchor: "提到名字",
-  impactOf: "分量 {n}，满分 10",
-  kindEvent: "事件",
-  kindIntention: "承诺",
-  kindThought: "想法",
-  kindExpectation: "期待",
-  kindMessage: "原话",
-  kindMood: "心情",
-  kindSession: "安静",
-  kindPerson: "人",
-  kindPlace: "地方",
-  kindOrg: "组织",
-  kindPet: "宠物",
-  kindOther: "名字",
-  memoryEmpty: "还没有。对话安静下来之后，记忆才会形成。",
-  sessionNothing: "没有新的要记",
-  offline: "还没有接上语言模型：现在的回复来自离线的替身。",
-  unauthorizedTitle: "这扇门需要钥匙",
-  unauthorized: "请打开 `echovessel run` 启动时打印的链接。",
-  unauthorizedMore: "链接只能用一次，十分钟内有效。要新的链接，请运行 `echovessel token link`。",
-  loadFailed: "有内容没能加载：{reason}",
-};
+/** Words with a form of their own for one. */
+export type Counted = { [W in Word]: `${W}One` extends Word ? W : never }[Word];
 
 export const DICTIONARY: Record<Language, Words> = { en, zh };
 
 export function phrase(language: Language, word: Word, values: Record<string, string | number> = {}): string {
   return DICTIONARY[language][word].replace(/\{(\w+)\}/g, (mark, name: string) => String(values[name] ?? mark));
+}
+
+const plurals: Record<Language, Intl.PluralRules> = { en: new Intl.PluralRules("en"), zh: new Intl.PluralRules("zh") };
+
+/** `shown` is the number as the reader writes it. */
+export function counted(language: Language, word: Counted, n: number, shown = String(n)): string {
+  const form = plurals[language].select(n) === "one" ? (`${word}One` as Word) : word;
+  return phrase(language, form, { n: shown });
 }
 
 /** The interface language of someone whose browser asks for these, in order. */

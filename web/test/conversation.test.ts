@@ -11,7 +11,7 @@ import {
   withUnsent,
   withUserAppended,
   type Message,
-} from "../src/conversation";
+} from "../src/live/conversation";
 import type { HistoryItem } from "../src/wire";
 
 const NOW = "2026-05-02T10:00:00Z";

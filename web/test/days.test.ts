@@ -1,5 +1,5 @@
 import { expect, test } from "vitest";
-import { withHistory } from "../src/conversation";
+import { withHistory } from "../src/live/conversation";
 import { dayLabel, lines, localDay } from "../src/days";
 import type { HistoryItem } from "../src/wire";
 

@@ -1,6 +1,6 @@
 import { expect, test } from "vitest";
-import { sends } from "../src/composing";
-import { terms } from "../src/receipt";
+import { sends } from "../src/chat/composing";
+import { terms } from "../src/chat/receipt";
 import type { Candidate } from "../src/wire";
 
 const press = (more: object = {}) => sends({ key: "Enter", shiftKey: false, isComposing: false, keyCode: 13, ...more });

@@ -1,5 +1,5 @@
 import { describe, expect, test } from "vitest";
-import { EMPTY_ROOM, withEvent, withHistoryPage, withPersona, withState, withTimelinePage, type Room } from "../src/room";
+import { EMPTY_ROOM, MEMORIES_MAX, MESSAGES_MAX, withEvent, withoutOldest, withHistoryPage, withPersona, withState, withTimelinePage, type Room } from "../src/live/room";
 import type { HistoryItem, ServerEvent, TimelineItem } from "../src/wire";
 
 const NOW = "2026-05-02T10:00:00Z";
@@ -130,4 +130,78 @@ describe("paging", () => {
     expect(refreshed.messages.map((m) => m.text)).toEqual(["90", "91", "92", "93"]);
     expect(refreshed.earlierMessages).toEqual({ name: "before", value: "t90" });
   });
+});
+
+const said = (id: string, role: "user" | "persona", turn_id: string, content: string): HistoryItem => ({
+  id,
+  turn_id,
+  session_id: "s",
+  source_channel_id: "web",
+  role,
+  content,
+  created_at: role === "user" ? "2026-05-02T09:00:00Z" : "2026-05-02T09:00:01Z",
+});
+const pageOf = (...messages: HistoryItem[]) => ({ messages: messages.reverse(), has_more: false, oldest_turn_id: null });
+
+test("a reply that is said anew stands beside the old one until it is whole, then takes its place", () => {
+  let room = withHistoryPage(EMPTY_ROOM, pageOf(said("u", "user", "t", "hi"), said("old", "persona", "t", "one")), false);
+  room = played(room, live("chat.message.typing_started", { turn_id: "t" }), live("chat.message.token", { turn_id: "t", delta: "tw" }));
+  expect(room.messages.map((m) => [m.text, m.delivery])).toEqual([["hi", "kept"], ["one", "kept"], ["tw", "streaming"]]);
+  room = played(
+    room,
+    live("chat.message.deleted", { message_id: "old", turn_id: "t" }),
+    live("chat.message.done", { message_id: "t", stored_message_id: "new", turn_id: "t", content: "two" }),
+  );
+  expect(room.messages.map((m) => [m.id, m.text])).toEqual([["u", "hi"], ["new", "two"]]);
+});
+
+test("tokens of a reply that stands already are told again and change nothing", () => {
+  const room = withHistoryPage(EMPTY_ROOM, pageOf(said("u", "user", "t", "hi"), said("r", "persona", "t", "one")), false);
+  expect(played(room, live("chat.message.token", { turn_id: "t", delta: "one" })).messages).toEqual(room.messages);
+});
+
+test("edited words change where they stand", () => {
+  const room = withHistoryPage(EMPTY_ROOM, pageOf(said("u", "user", "t", "hi")), false);
+  expect(played(room, live("chat.message.edited", { message_id: "u", content: "hello" })).messages[0]?.text).toBe("hello");
+});
+
+test("what was forgotten is gone from the conversation and the timeline at once", () => {
+  let room = withHistoryPage(EMPTY_ROOM, pageOf(said("u", "user", "t", "hi"), said("r", "persona", "t", "one")), false);
+  room = withTimelinePage(room, page([event("e1", NOW), event("e2", NOW)]), false);
+  room = played(room, live("memory.forgotten", { message_ids: ["u"], event_ids: ["e1"], all: false }));
+  expect(room.messages.map((m) => m.id)).toEqual(["r"]);
+  expect(room.memories.map((m) => m.key)).toEqual(["node:e2"]);
+  expect(played(room, live("memory.forgotten", { all: true })).messages).toEqual([]);
+});
+
+test("of what was shown when the newest page was asked for, what it lacks is gone; what came since stays", () => {
+  let room = withHistoryPage(EMPTY_ROOM, pageOf(said("a", "user", "1", "a"), said("b", "user", "2", "b")), false);
+  const asked = new Set(["a", "b"]);
+  room = played(room, live("chat.message.user_appended", { message_id: "c", content: "c", received_at: NOW }));
+  room = withHistoryPage(room, pageOf(said("b", "user", "2", "b")), false, asked);
+  expect(room.messages.map((m) => m.id)).toEqual(["b", "c"]);
+});
+
+test("a corrected memory reads as it was corrected", () => {
+  let room = withTimelinePage(EMPTY_ROOM, page([event("e1", NOW)]), false);
+  room = played(room, live("memory.node.updated", { node_id: "e1", type: "event", description: "right", pinned: false, change: "correction" }));
+  expect(room.memories[0]?.text).toBe("right");
+});
+
+test("10,000 events later the page holds no more than it may, and knows where the rest continues", () => {
+  let room = EMPTY_ROOM;
+  for (let n = 0; n < 5_000; n++) {
+    const at = new Date(Date.parse(NOW) + n * 1_000).toISOString();
+    room = played(
+      room,
+      live("chat.message.user_appended", { message_id: `m${n}`, content: "x", received_at: at }),
+      live("memory.event.created", { event_id: `e${n}`, description: "x", emotional_impact: 1, created_at: at }),
+    );
+    if (n % 16 === 0) room = withoutOldest(room);
+  }
+  room = withoutOldest(room);
+  expect(room.messages.length).toBeLessThanOrEqual(MESSAGES_MAX * 1.5);
+  expect(room.messages.at(-1)?.id).toBe("m4999");
+  expect(room.earlierMessages).toEqual({ name: "before", value: room.messages[0]?.id });
+  expect(room.memories.length).toBeLessThanOrEqual(MEMORIES_MAX);
 });

@@ -1,0 +1,31 @@
+// Every screen of the page, for tests that look at all of them.
+
+export const SCREENS = {
+  chat: "/",
+  timeline: "/memory",
+  events: "/memory/events",
+  thoughts: "/memory/thoughts",
+  people: "/memory/people",
+  diary: "/memory/diary",
+  rejected: "/memory/rejected",
+  forgotten: "/memory/forgotten",
+  graph: "/pictures",
+  year: "/pictures/year",
+  "cost-over-time": "/pictures/cost",
+  appearance: "/settings",
+  persona: "/settings/persona",
+  "all-settings": "/settings/keys",
+  tokens: "/settings/tokens",
+  work: "/settings/work",
+  health: "/settings/health",
+  cost: "/settings/cost",
+  log: "/settings/log",
+  beginning: "/welcome",
+};
+
+/** Goes there as a reader does who knows the address, and waits until nothing is being fetched. */
+export async function visit(page, url, path) {
+  await page.goto(url + path);
+  await page.locator('[data-connection="live"]').waitFor();
+  await page.waitForFunction(() => !/^(Loading…|正在加载…)$/m.test(document.body.innerText));
+}

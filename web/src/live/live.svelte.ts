@@ -1,0 +1,309 @@
+// Keeps the room in step with the daemon: the event stream, what is fetched beside it, and sending.
+
+import {
+  editMessage,
+  getHistory,
+  getPersona,
+  getPersonas,
+  getState,
+  getTimeline,
+  Refused,
+  regenerate,
+  retryTurn,
+  send,
+  stopTurn,
+} from "../api";
+import { language } from "../language.svelte";
+import { notices } from "../notices.svelte";
+import { chosen } from "../persona.svelte";
+import { explain } from "../trouble";
+import type { ServerEvent } from "../wire";
+import { withAccepted, withFailureCleared, withResending, withSending, withUnsent } from "./conversation";
+import {
+  EMPTY_ROOM,
+  withEvent,
+  withHistoryPage,
+  withoutOldest,
+  withPersona,
+  withState,
+  withTimelinePage,
+  type Room,
+} from "./room";
+import { EventStream } from "./stream";
+
+export type Connection = "connecting" | "live" | "lost" | "unauthorized";
+
+/** A page of history while a certain message is looked for. */
+const SEARCH_PAGE = 200;
+/** How far back a message is looked for. */
+const SEARCH_PAGES_MAX = 250;
+
+/** Events after which the daemon's lists are the truth: a gap, or news that do not say all. */
+const STALE_AFTER = new Set(["chat.connection.lagged", "chat.settings.updated"]);
+
+class Live {
+  room: Room = $state.raw(EMPTY_ROOM);
+  connection: Connection = $state("connecting");
+  loaded = $state(false);
+  loadingEarlier = $state(false);
+  /** What the last failed request said; null once one succeeds. */
+  trouble: string | null = $state(null);
+  /** The latest thing a screen reader should say. */
+  announcement = $state("");
+  /** Replies that came while the reader was elsewhere or further up. */
+  unread = $state(0);
+  /** True while the reader sees the end of the conversation. */
+  atEnd = $state(true);
+  /** The message that the reader wants to see. */
+  wanted: string | null = $state(null);
+  /** Grows whenever memory changed; lists that show it fetch anew. */
+  memoryVersion = $state(0);
+  workVersion = $state(0);
+
+  #stream = new EventStream({
+    open: (url) => new EventSource(url),
+    later: (run, ms) => setTimeout(run, ms),
+    take: (events) => this.#take(events),
+    changed: (state) => {
+      this.connection = state === "open" ? "live" : "lost";
+      if (state === "open") this.#catchUp();
+    },
+    refused: () => void this.start(),
+  });
+  #refreshing: Promise<void> | null = null;
+  #refreshAgain = false;
+
+  /** The turn whose reply is being written. */
+  writing = $derived(this.room.messages.findLast((m) => m.delivery === "streaming")?.turnId ?? null);
+
+  async start(): Promise<void> {
+    // A stream that is refused does not say why, so a plain request asks first.
+    this.trouble = null;
+    if (await this.#fetch(getState, withState)) {
+      this.#stream.start();
+      await this.listPersonas();
+    } else if (this.connection !== "unauthorized") {
+      this.connection = "lost";
+      this.#stream.retryLater();
+    }
+  }
+
+  /** Goes to another persona: its own conversation and memory. */
+  async goTo(personaId: string | null): Promise<void> {
+    chosen.choose(personaId);
+    this.room = { ...EMPTY_ROOM, personaId };
+    this.loaded = false;
+    this.unread = 0;
+    this.atEnd = true;
+    this.memoryVersion += 1;
+    await this.#refresh();
+  }
+
+  async listPersonas(): Promise<void> {
+    // A daemon that keeps one persona has no list; then there is nothing to choose from.
+    chosen.all = await getPersonas().catch(() => []);
+  }
+
+  async refresh(): Promise<void> {
+    await this.#refresh();
+  }
+
+  async send(text: string): Promise<void> {
+    const externalRef = reference();
+    this.#setMessages(withSending(this.room.messages, externalRef, text, now()));
+    await this.#deliver(externalRef, text);
+  }
+
+  async sendAgain(externalRef: string, text: string): Promise<void> {
+    this.#setMessages(withResending(this.room.messages, externalRef, now()));
+    await this.#deliver(externalRef, text);
+  }
+
+  /** Asks again for the reply of a turn that failed; what was said is safe either way. */
+  async askAgain(turnId: string): Promise<void> {
+    if (await this.#attempt(() => retryTurn(turnId))) {
+      this.#setMessages(withFailureCleared(this.room.messages, turnId));
+    }
+  }
+
+  async stop(turnId: string): Promise<void> {
+    await this.#attempt(() => stopTurn(turnId));
+  }
+
+  async sayAnew(turnId: string): Promise<void> {
+    await this.#attempt(() => regenerate(turnId));
+  }
+
+  /** True once the daemon has kept the new words. */
+  async edit(id: string, text: string): Promise<boolean> {
+    const kept = await this.#attempt(() => editMessage(id, text));
+    if (kept) this.#setMessages(this.room.messages.map((m) => (m.id === id ? { ...m, text } : m)));
+    return kept;
+  }
+
+  async loadEarlierMessages(): Promise<void> {
+    await this.#loadEarlier(50);
+  }
+
+  async loadEarlierMemories(): Promise<void> {
+    const from = this.room.earlierMemories;
+    if (!from) return;
+    this.trouble = null;
+    await this.#fetch(() => getTimeline(from), (room, page) => withTimelinePage(room, page, true));
+  }
+
+  /** Pages back until the message is there. False when it is not in this conversation, or too far back. */
+  async find(messageId: string): Promise<boolean> {
+    const there = () => this.room.messages.some((m) => m.id === messageId);
+    for (let page = 0; page < SEARCH_PAGES_MAX && !there() && this.room.earlierMessages; page++) {
+      if (!(await this.#loadEarlier(SEARCH_PAGE))) break;
+    }
+    if (there()) this.wanted = messageId;
+    return there();
+  }
+
+  /** The reader has the end of the conversation before their eyes, or not. */
+  looks(atEnd: boolean): void {
+    this.atEnd = atEnd;
+    if (!atEnd || document.hidden) return;
+    this.unread = 0;
+    this.room = withoutOldest(this.room);
+  }
+
+  async #loadEarlier(limit: number): Promise<boolean> {
+    const from = this.room.earlierMessages;
+    if (!from || this.loadingEarlier) return false;
+    this.loadingEarlier = true;
+    this.trouble = null;
+    const came = await this.#fetch(() => getHistory(from, limit), (room, page) => withHistoryPage(room, page, true));
+    this.loadingEarlier = false;
+    return came;
+  }
+
+  async #deliver(externalRef: string, text: string): Promise<void> {
+    try {
+      const answer = await send(text, externalRef);
+      this.#setMessages(withAccepted(this.room.messages, externalRef, answer));
+    } catch (error) {
+      this.#noteRefusal(error);
+      const failure = { reason: explain(error), retryable: true };
+      this.#setMessages(withUnsent(this.room.messages, externalRef, failure));
+      this.announcement = `${language.say("unsent")} ${failure.reason}`;
+    }
+  }
+
+  async #attempt(act: () => Promise<unknown>): Promise<boolean> {
+    try {
+      await act();
+      return true;
+    } catch (error) {
+      this.#noteRefusal(error);
+      notices.fail(error);
+      return false;
+    }
+  }
+
+  #take(events: ServerEvent[]): void {
+    let stale = false;
+    for (const event of events) {
+      const before = this.room;
+      this.room = withEvent(before, event, now());
+      if (this.room !== before || event.name === "work.failed") this.#tell(event);
+      if (event.name.startsWith("memory.")) this.memoryVersion += 1;
+      if (event.name === "work.failed") this.workVersion += 1;
+      const closed = event.name === "chat.session.boundary" && event.data.closed_session_id !== null;
+      const emptied = event.name === "memory.forgotten" && event.data.all === true;
+      // (A closed session: live messages may not know yet which session they belong to.)
+      stale ||= STALE_AFTER.has(event.name) || closed || emptied;
+      if (closed) this.workVersion += 1;
+    }
+    if (this.atEnd && !document.hidden) this.room = withoutOldest(this.room);
+    if (stale) this.#catchUp();
+  }
+
+  /** What happened while nobody listened is in the daemon's lists. */
+  #catchUp(): void {
+    this.memoryVersion += 1;
+    this.workVersion += 1;
+    void this.#refresh();
+  }
+
+  #tell(event: ServerEvent): void {
+    const name = this.room.personaName;
+    if (event.name === "chat.message.done") {
+      this.announcement = language.say("said", { name, text: event.data.content });
+      if (!this.atEnd || document.hidden) this.unread += 1;
+    }
+    if (event.name === "chat.message.failed") this.announcement = `${language.say("failed")} ${event.data.reason}`;
+    if (event.name === "work.failed") notices.say(language.say("workHasFailed"), true);
+    if (event.name === "memory.event.created") {
+      this.announcement = `${language.say("kindEvent")}: ${event.data.description}`;
+    }
+  }
+
+  /** One refresh at a time; a wish that comes meanwhile is granted by one more. */
+  #refresh(): Promise<void> {
+    if (this.#refreshing) {
+      this.#refreshAgain = true;
+      return this.#refreshing;
+    }
+    this.#refreshing = this.#fetchAll().finally(() => {
+      this.#refreshing = null;
+      if (!this.#refreshAgain) return;
+      this.#refreshAgain = false;
+      void this.#refresh();
+    });
+    return this.#refreshing;
+  }
+
+  async #fetchAll(): Promise<void> {
+    this.trouble = null;
+    const asked = new Set(this.room.messages.flatMap((m) => m.id ?? []));
+    await Promise.all([
+      this.#fetch(getState, withState),
+      this.#fetch(getPersona, withPersona),
+      this.#fetch(() => getHistory(null), (room, page) => withHistoryPage(room, page, false, asked)),
+      this.#fetch(() => getTimeline(null), (room, page) => withTimelinePage(room, page, false)),
+    ]);
+    this.loaded = true;
+  }
+
+  /** True when the answer is in the room; otherwise the page says what is wrong. */
+  async #fetch<Answer>(get: () => Promise<Answer>, take: (room: Room, answer: Answer) => Room): Promise<boolean> {
+    const persona = chosen.personaId;
+    try {
+      const answer = await get();
+      if (chosen.personaId !== persona) return false;
+      // The room may have changed while we waited: take the answer into the room of now.
+      this.room = take(this.room, answer);
+      return true;
+    } catch (error) {
+      this.#noteRefusal(error);
+      if (persona !== null && error instanceof Refused && error.status === 404) chosen.choose(null);
+      this.trouble = explain(error);
+      return false;
+    }
+  }
+
+  #noteRefusal(error: unknown): void {
+    if (!(error instanceof Refused) || error.status !== 401) return;
+    this.connection = "unauthorized";
+    this.#stream.stop();
+  }
+
+  #setMessages(messages: Room["messages"]): void {
+    this.room = { ...this.room, messages };
+  }
+}
+
+export const live = new Live();
+
+function now(): string {
+  return new Date().toISOString();
+}
+
+/** `crypto.randomUUID` is missing where the page is served over plain HTTP to another machine. */
+function reference(): string {
+  const bytes = crypto.getRandomValues(new Uint8Array(12));
+  return Array.from(bytes, (byte) => byte.toString(16).padStart(2, "0")).join("");
+}

@@ -1,0 +1,137 @@
+// What has become memory, newest first. Pure, like conversation.ts.
+
+import type { ServerEvent, TimelineItem } from "../wire";
+
+export type MemoryKind = "event" | "thought" | "entity" | "session_close" | "mood";
+
+export interface Memory {
+  key: string;
+  kind: MemoryKind;
+  /** RFC 3339, UTC. */
+  at: string;
+  /** What it says: a description, a name, a mood. */
+  text: string;
+  /** `intention`, `expectation`, … for nodes; `pet`, `person`, … for entities. */
+  type: string | null;
+  /** Signed, -10 to 10. */
+  impact: number | null;
+  energy: number | null;
+  note: string | null;
+  counts: { events: number; thoughts: number } | null;
+  /** It formed while the page was open. */
+  fresh: boolean;
+}
+
+type Memories = readonly Memory[];
+
+/** The newest page: the daemon's word on everything as new as its oldest item. */
+export function withNewestPage(memories: Memories, items: readonly TimelineItem[]): Memory[] {
+  const page = items.map(fromItem).filter((m) => m !== null);
+  const oldest = page.at(-1);
+  const older = oldest ? memories.filter((m) => Date.parse(m.at) < Date.parse(oldest.at)) : [];
+  const fresh = new Set(memories.filter((m) => m.fresh).map((m) => m.key));
+  return placed([...page.map((m) => ({ ...m, fresh: fresh.has(m.key) })), ...older]);
+}
+
+export function withOlderPage(memories: Memories, items: readonly TimelineItem[]): Memory[] {
+  return placed([...memories, ...items.map(fromItem).filter((m) => m !== null)]);
+}
+
+/** One thing that has just formed; the same thing again moves to the top. */
+export function withFormed(memories: Memories, memory: Memory): Memory[] {
+  const before = memories.find((m) => m.key === memory.key);
+  const merged = before?.note && !memory.note ? { ...memory, note: before.note } : memory;
+  const others = before ? memories.filter((m) => m !== before) : memories;
+  const [newest] = others;
+  const list = [{ ...merged, fresh: true }, ...others];
+  // What forms is nearly always the newest; then the rest stands in order already.
+  return !newest || Date.parse(merged.at) >= Date.parse(newest.at) ? list : placed(list);
+}
+
+/** A memory whose words were corrected, or whose correction was taken back. */
+export function withRevised(memories: Memories, nodeId: string, text: string): Memory[] {
+  return memories.map((m) => (m.key === `node:${nodeId}` ? { ...m, text } : m));
+}
+
+/** The memory that an event of the stream announces, if it announces one. */
+export function formed(event: ServerEvent, now: string): Memory | null {
+  switch (event.name) {
+    case "memory.event.created": {
+      const { event_id, description, emotional_impact, created_at, type } = event.data;
+      return memory("event", `node:${event_id}`, created_at ?? now, description, {
+        type: type ?? null,
+        impact: emotional_impact,
+      });
+    }
+    case "memory.thought.created": {
+      const { thought_id, description, emotional_impact, created_at, type } = event.data;
+      return memory("thought", `node:${thought_id}`, created_at ?? now, description, {
+        type: type ?? null,
+        impact: emotional_impact ?? null,
+      });
+    }
+    case "memory.entity.confirmed": {
+      const { entity_id, canonical_name, kind, created_at } = event.data;
+      return memory("entity", `entity:${entity_id}`, created_at ?? now, canonical_name, { type: kind });
+    }
+    case "memory.entity.description_updated": {
+      const { entity_id, canonical_name, kind, description, updated_at } = event.data;
+      return memory("entity", `entity:${entity_id}`, updated_at ?? now, canonical_name, {
+        type: kind,
+        note: description,
+      });
+    }
+    case "chat.mood.update": {
+      const { mood, mood_summary, energy, updated_at } = event.data;
+      return memory("mood", "mood", updated_at ?? now, mood ?? mood_summary, { energy: energy ?? null });
+    }
+    case "chat.session.boundary": {
+      const { closed_session_id, at, events_count, thoughts_count } = event.data;
+      // Told twice: when the conversation goes quiet, and when all of it is remembered.
+      if (closed_session_id === null || events_count === undefined) return null;
+      return memory("session_close", `session:${closed_session_id}`, at ?? now, "", {
+        counts: { events: events_count, thoughts: thoughts_count ?? 0 },
+      });
+    }
+    default:
+      return null;
+  }
+}
+
+/** Null for kinds this page does not know. */
+function fromItem({ kind, timestamp, data }: TimelineItem): Memory | null {
+  const text = (name: string) => (typeof data[name] === "string" ? (data[name] as string) : "");
+  const number = (name: string) => (typeof data[name] === "number" ? (data[name] as number) : null);
+  switch (kind) {
+    case "event":
+    case "thought":
+      return memory(kind, `node:${data.node_id}`, timestamp, text("description"), {
+        type: text("type") || null,
+        impact: number("emotional_impact"),
+      });
+    case "entity":
+    case "entity_description":
+      return memory("entity", `entity:${data.entity_id}`, timestamp, text("canonical_name"), {
+        type: text("kind") || null,
+        note: text("description") || null,
+      });
+    case "mood":
+      return memory("mood", "mood", timestamp, text("mood"), { energy: number("energy") });
+    case "session_close":
+      return memory("session_close", `session:${data.session_id}`, timestamp, "", {
+        counts: { events: number("events_count") ?? 0, thoughts: number("thoughts_count") ?? 0 },
+      });
+    default:
+      return null;
+  }
+}
+
+function placed(memories: Memory[]): Memory[] {
+  const seen = new Set<string>();
+  const once = memories.filter((m) => !seen.has(m.key) && seen.add(m.key));
+  return once.sort((a, b) => Date.parse(b.at) - Date.parse(a.at));
+}
+
+function memory(kind: MemoryKind, key: string, at: string, text: string, more: Partial<Memory>): Memory {
+  return { key, kind, at, text, type: null, impact: null, energy: null, note: null, counts: null, fresh: false, ...more };
+}

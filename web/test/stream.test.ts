@@ -1,0 +1,172 @@
+import { beforeEach, describe, expect, test } from "vitest";
+import { EventStream, EVENTS_WAITING_MAX, type Source, type StreamState } from "../src/live/stream";
+import type { ServerEvent } from "../src/wire";
+
+/** A stream whose connection and clock are the test's. */
+class World {
+  sources: FakeSource[] = [];
+  taken: ServerEvent[] = [];
+  batches: number[] = [];
+  states: StreamState[] = [];
+  refusals = 0;
+  waits: { run: () => void; ms: number }[] = [];
+  stream = new EventStream({
+    open: (url) => {
+      const source = new FakeSource(url);
+      this.sources.push(source);
+      return source;
+    },
+    later: (run, ms) => this.waits.push({ run, ms }),
+    take: (events) => {
+      this.taken.push(...events);
+      this.batches.push(events.length);
+    },
+    changed: (state) => this.states.push(state),
+    refused: () => (this.refusals += 1),
+  });
+
+  get source(): FakeSource {
+    return this.sources[this.sources.length - 1]!;
+  }
+
+  /** Lets all that waits happen, until nothing waits. */
+  settle(): void {
+    while (this.waits.length) this.waits.shift()!.run();
+  }
+
+  get deltas(): string[] {
+    return this.taken.map((event) => (event.name === "chat.message.token" ? event.data.delta : event.name));
+  }
+}
+
+class FakeSource implements Source {
+  readyState = 1;
+  onopen: ((event: Event) => void) | null = null;
+  onerror: ((event: Event) => void) | null = null;
+  closed = false;
+  #listeners = new Map<string, (event: MessageEvent<string>) => void>();
+
+  constructor(readonly url: string) {}
+
+  addEventListener(name: string, listener: (event: MessageEvent<string>) => void): void {
+    this.#listeners.set(name, listener);
+  }
+
+  close(): void {
+    this.closed = true;
+  }
+
+  tell(name: string, data: string, lastEventId = ""): void {
+    this.#listeners.get(name)?.({ data, lastEventId } as MessageEvent<string>);
+  }
+
+  token(delta: string, id: string): void {
+    this.tell("chat.message.token", JSON.stringify({ delta, turn_id: "t" }), id);
+  }
+}
+
+let world: World;
+beforeEach(() => {
+  world = new World();
+  world.stream.start();
+});
+
+describe("the event stream", () => {
+  test("keeps the order, takes the first at once and what follows close upon it in one go", () => {
+    for (let n = 1; n <= 5; n++) world.source.token(`${n}`, `run-${n}`);
+    expect(world.deltas).toEqual(["1"]);
+    world.settle();
+    expect(world.deltas).toEqual(["1", "2", "3", "4", "5"]);
+    expect(world.batches).toEqual([1, 4]);
+  });
+
+  test("takes an event that is told twice only once", () => {
+    for (const id of ["run-1", "run-2", "run-2", "run-1", "run-3"]) world.source.token(id, id);
+    world.settle();
+    expect(world.deltas).toEqual(["run-1", "run-2", "run-3"]);
+  });
+
+  test("comes back to the place where it was, and hears nothing twice", () => {
+    world.source.token("a", "run-7");
+    world.source.readyState = 2;
+    world.source.onerror?.({} as Event);
+    world.settle();
+    expect(world.refusals).toBe(1);
+    world.stream.start();
+    expect(world.source.url).toBe("/api/chat/events?last_event_id=run-7");
+    world.source.token("a", "run-7");
+    world.source.token("b", "run-8");
+    world.settle();
+    expect(world.deltas).toEqual(["a", "b"]);
+  });
+
+  test("takes the place that the first frame names, so that nothing is missed before the first event", () => {
+    world.source.tell("chat.connection.ready", "{}", "run-40");
+    world.stream.start();
+    expect(world.source.url).toContain("last_event_id=run-40");
+    world.source.token("41", "run-41");
+    world.settle();
+    expect(world.deltas).toEqual(["chat.connection.ready", "41"]);
+  });
+
+  test("after a restart of the daemon the numbers begin anew and are heard", () => {
+    world.source.token("old", "first-900");
+    world.source.token("new", "second-1");
+    world.settle();
+    expect(world.deltas).toEqual(["old", "new"]);
+  });
+
+  test("hears that it lagged, and every heartbeat, though they carry no id of their own", () => {
+    world.source.token("a", "run-1");
+    world.source.tell("chat.connection.lagged", "{}", "run-1");
+    world.source.tell("chat.connection.heartbeat", "{}", "run-1");
+    world.source.tell("chat.connection.heartbeat", "{}", "run-1");
+    world.settle();
+    expect(world.deltas.slice(1)).toEqual([
+      "chat.connection.lagged",
+      "chat.connection.heartbeat",
+      "chat.connection.heartbeat",
+    ]);
+  });
+
+  test("a page that sleeps holds a bounded number of events, and is told that it missed some", () => {
+    const count = EVENTS_WAITING_MAX * 2 + 10;
+    for (let n = 1; n <= count; n++) world.source.token(`${n}`, `run-${n}`);
+    world.settle();
+    expect(world.taken.length).toBeLessThanOrEqual(EVENTS_WAITING_MAX + 1);
+    expect(world.deltas).toContain("chat.connection.lagged");
+    expect(world.deltas[world.deltas.length - 1]).toBe(`${count}`);
+  });
+
+  test("one damaged frame does not end the stream", () => {
+    world.source.tell("chat.message.token", "{broken", "run-1");
+    world.source.tell("chat.message.token", "null", "run-2");
+    world.source.token("whole", "run-3");
+    world.settle();
+    expect(world.deltas).toEqual(["whole"]);
+  });
+
+  test("waits longer after each refusal, and starts again from little once it is open", () => {
+    const refuse = () => {
+      world.stream.start();
+      world.source.readyState = 2;
+      world.source.onerror?.({} as Event);
+      return world.waits.pop()!.ms;
+    };
+    expect([refuse(), refuse(), refuse()]).toEqual([1_000, 2_000, 4_000]);
+    for (let tries = 0; tries < 10; tries++) refuse();
+    expect(refuse()).toBe(30_000);
+    world.stream.start();
+    world.source.onopen?.({} as Event);
+    expect(refuse()).toBe(1_000);
+  });
+
+  test("what an abandoned connection still says is not heard", () => {
+    const old = world.source;
+    world.stream.start();
+    old.token("late", "run-1");
+    world.settle();
+    expect(old.closed).toBe(true);
+    expect(world.taken).toEqual([]);
+  });
+});

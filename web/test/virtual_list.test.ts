@@ -1,0 +1,90 @@
+// @vitest-environment happy-dom
+import { createRawSnippet, flushSync, mount, tick, unmount } from "svelte";
+import { afterEach, beforeEach, expect, test } from "vitest";
+import VirtualList from "../src/chat/VirtualList.svelte";
+
+interface Row {
+  key: string;
+  kind: string;
+}
+
+const HEIGHT = 600;
+const rows = (count: number, from = 0): Row[] =>
+  Array.from({ length: count }, (_, n) => ({ key: `row ${n + from}`, kind: "message" }));
+
+/** There is no layout here: the window has a height, the list is as long as its padding says. */
+let resized: (() => void) | undefined;
+beforeEach(() => {
+  globalThis.ResizeObserver = class {
+    constructor(callback: ResizeObserverCallback) {
+      resized = () => callback([], this as unknown as ResizeObserver);
+    }
+    observe() {}
+    unobserve() {}
+    disconnect() {}
+  } as unknown as typeof ResizeObserver;
+  Object.defineProperty(HTMLElement.prototype, "clientHeight", { configurable: true, get: () => HEIGHT });
+  Object.defineProperty(HTMLElement.prototype, "scrollHeight", {
+    configurable: true,
+    get(this: HTMLElement) {
+      const list = this.querySelector("ol");
+      if (!list) return 0;
+      return Number.parseFloat(list.style.paddingTop) + Number.parseFloat(list.style.paddingBottom) + list.children.length * 96;
+    },
+  });
+});
+
+let shown: { props: { rows: Row[]; following: boolean; wanted: string | null }; end: () => void; early: number };
+
+function show(first: Row[]) {
+  const state = { rows: first, following: true, wanted: null as string | null };
+  let early = 0;
+  const props = withParts(state, () => (early += 1));
+  const list = mount(VirtualList, { target: document.body, props: props as never });
+  shown = { props, end: () => void unmount(list), get early() { return early; } };
+  flushSync();
+}
+
+/** The rest of what the list is given. */
+function withParts(state: typeof shown.props, nearStart: () => void) {
+  return Object.assign(state, {
+    row: createRawSnippet((item: () => Row) => ({ render: () => `<p>${item().key}</p>` })),
+    head: createRawSnippet(() => ({ render: () => "<p>head</p>" })),
+    label: "Conversation",
+    nearStart,
+    arrived: () => undefined,
+  });
+}
+
+afterEach(() => {
+  shown.end();
+  document.body.innerHTML = "";
+});
+
+const scroller = () => document.querySelector<HTMLElement>(".scroller")!;
+const texts = () => [...document.querySelectorAll("li")].map((row) => row.textContent?.trim());
+
+test("of 50,000 rows the last ones are there, and few of them", async () => {
+  show(rows(50_000));
+  await tick();
+  expect(texts().length).toBeLessThan(40);
+  expect(texts().at(-1)).toBe("row 49999");
+  expect(document.querySelector("li")?.getAttribute("aria-setsize")).toBe("50000");
+});
+
+test("scrolling shows other rows, and near the start asks for more", async () => {
+  show(rows(1_000));
+  await tick();
+  scroller().scrollTop = 48_000;
+  scroller().dispatchEvent(new Event("scroll"));
+  flushSync();
+  expect(texts()).toContain("row 500");
+  expect(texts()).not.toContain("row 999");
+  expect(shown.early).toBe(0);
+  scroller().scrollTop = 10;
+  scroller().dispatchEvent(new Event("scroll"));
+  flushSync();
+  expect(texts()[0]).toBe("row 0");
+  expect(shown.early).toBe(1);
+  resized?.();
+});
