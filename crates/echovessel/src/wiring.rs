@@ -9,17 +9,18 @@ use embed::LocalEmbedder;
 use jiff::tz::TimeZone;
 use llm::{ProviderSettings, TierModels};
 use memory::PersonaId;
-use memory::consolidate::ConsolidateSettings;
+use memory::consolidate::{ConsolidateSettings, SlowCycleSettings};
+use memory::ledger::{Price, Prices};
 use memory::ports::{Clock, Embedder, Ids, Store};
 use memory::recall::RecallSettings;
 use memory::sessions::SessionPolicy;
 use memory::vector_index::VectorIndex;
 use mind::{LanguageMind, Prompts, ReplySampling};
-use runtime::{Broadcast, Ledger, Parts, Runtime, RuntimeSettings};
+use runtime::{Broadcast, Ledger, Parts, Runtime, RuntimeSettings, TraceSettings};
 use secrecy::SecretString;
 use store::SqliteStore;
 
-use crate::config::Config;
+use crate::config::{Config, LlmPrice};
 use crate::home::Home;
 use crate::world::{SystemPauses, random_bytes};
 
@@ -100,7 +101,7 @@ pub(crate) async fn wire(
     let mind = LanguageMind::new(
         provider,
         clock.clone(),
-        Ledger::start(store.clone()),
+        Ledger::with_prices(store.clone(), prices(config)),
         prompts,
         ReplySampling::default(),
     );
@@ -173,6 +174,26 @@ pub(crate) fn recall_settings(config: &Config) -> RecallSettings {
     settings
 }
 
+fn prices(config: &Config) -> Prices {
+    let price = |price: &LlmPrice| {
+        let (input, cached) = (price.input, price.cached.unwrap_or(price.input));
+        (price.model.clone(), Price { input, output: price.output, cached })
+    };
+    Prices(config.llm.prices.iter().map(price).collect())
+}
+
+fn slow_cycle_settings(config: &Config) -> SlowCycleSettings {
+    let slow_cycle = &config.slow_cycle;
+    SlowCycleSettings {
+        enabled: slow_cycle.enabled,
+        cool_down: slow_cycle.cool_down.0,
+        cycles_per_day: slow_cycle.daily_cycles,
+        input_tokens_per_day: slow_cycle.daily_input_tokens,
+        output_tokens_per_day: slow_cycle.daily_output_tokens,
+        ..SlowCycleSettings::default()
+    }
+}
+
 fn runtime_settings(config: &Config) -> anyhow::Result<RuntimeSettings> {
     let (session, consolidate) = (&config.session, &config.consolidate);
     Ok(RuntimeSettings {
@@ -193,6 +214,8 @@ fn runtime_settings(config: &Config) -> anyhow::Result<RuntimeSettings> {
             reflection_hard_gate_24h: consolidate.reflection_hard_gate_24h,
             max_retries: consolidate.max_retries,
             strong_emotion_words: consolidate.strong_emotion_words.clone(),
+            slow_cycle: slow_cycle_settings(config),
+            trace: config.trace.enabled,
         },
         recall: recall_settings(config),
         recent_window: config.recall.recent_window,
@@ -200,5 +223,7 @@ fn runtime_settings(config: &Config) -> anyhow::Result<RuntimeSettings> {
         prompt_tokens: PROMPT_TOKENS,
         turn_timeout: config.limits.turn_timeout.0,
         answer_within: session.answer_within.0,
+        trace: TraceSettings { enabled: config.trace.enabled, retention: config.trace.retention.0 },
+        daily_spend_cap: Some(config.llm.daily_spend_cap).filter(|cap| *cap > 0.0),
     })
 }

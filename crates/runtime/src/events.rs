@@ -5,7 +5,7 @@ use memory::Scope;
 use memory::consolidate::Formed;
 use memory::identifiers::{MessageId, SessionId, TurnId};
 use memory::mood::Mood;
-use memory::nodes::{NewNode, Subject};
+use memory::nodes::NewNode;
 use serde_json::{Value, json};
 
 /// An event with the memory it belongs to.
@@ -94,6 +94,13 @@ pub enum Event {
     },
     /// Something was remembered.
     Formed(Formed),
+    /// Work behind the talk waits until a moment.
+    WorkPaused {
+        /// Why, for a person.
+        reason: String,
+        /// Until when.
+        resumes_at: Timestamp,
+    },
 }
 
 impl Event {
@@ -143,6 +150,10 @@ impl Event {
                 ("chat.session.boundary", data)
             }
             Self::Formed(formed) => formed_name_and_data(formed),
+            Self::WorkPaused { reason, resumes_at } => (
+                "work.failed",
+                json!({"kind": "spend_cap", "session_id": null, "reason": reason, "resumes_at": resumes_at}),
+            ),
         }
     }
 }
@@ -155,8 +166,14 @@ fn formed_name_and_data(formed: Formed) -> (&'static str, Value) {
                 "emotional_impact": node.emotional_impact, "session_id": session_id, "created_at": at}),
         ),
         Formed::Thought { session_id, node, at, .. } => {
-            ("memory.thought.created", thought(session_id, &node, at))
+            ("memory.thought.created", thought(Some(session_id), &node, at))
         }
+        Formed::SlowThought { node, at, .. } => ("memory.thought.created", thought(None, &node, at)),
+        Formed::Described { entity, .. } => (
+            "memory.entity.description_updated",
+            json!({"entity_id": entity.id, "canonical_name": entity.canonical_name, "kind": entity.kind,
+                "description": entity.description, "source": "slow_tick", "updated_at": entity.updated_at}),
+        ),
         Formed::Entity { entity, .. } => (
             "memory.entity.confirmed",
             json!({"entity_id": entity.id, "canonical_name": entity.canonical_name, "kind": entity.kind,
@@ -176,8 +193,9 @@ fn formed_name_and_data(formed: Formed) -> (&'static str, Value) {
     }
 }
 
-fn thought(session_id: SessionId, node: &NewNode, at: Timestamp) -> Value {
-    let source = if node.subject == Subject::Persona { "slow_tick" } else { "reflection" };
+/// A thought of the slow cycle comes from no session.
+fn thought(session_id: Option<SessionId>, node: &NewNode, at: Timestamp) -> Value {
+    let source = if session_id.is_none() { "slow_tick" } else { "reflection" };
     json!({"thought_id": node.id, "type": node.kind, "subject": node.subject, "description": node.description,
         "emotional_impact": node.emotional_impact, "source": source, "session_id": session_id,
         "filling_event_ids": node.filling, "created_at": at})
@@ -198,7 +216,9 @@ pub(crate) fn scope_of(formed: &Formed) -> Scope {
         Formed::Event { scope, .. }
         | Formed::Entity { scope, .. }
         | Formed::Mood { scope, .. }
-        | Formed::Thought { scope, .. } => scope.clone(),
+        | Formed::Thought { scope, .. }
+        | Formed::SlowThought { scope, .. }
+        | Formed::Described { scope, .. } => scope.clone(),
         Formed::Closed { session, .. } | Formed::Failed { session } => session.scope.clone(),
     }
 }

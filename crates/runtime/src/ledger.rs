@@ -2,7 +2,7 @@
 
 use std::sync::Arc;
 
-use memory::ledger::ModelCall;
+use memory::ledger::{ModelCall, Prices};
 use memory::ports::Store;
 use mind::CallObserver;
 use tokio::sync::mpsc;
@@ -16,11 +16,18 @@ pub struct Ledger {
 }
 
 impl Ledger {
-    /// Begins to write. Ends when the ledger is dropped and all that waits is written.
+    /// Begins to write, with no price known but that of the offline voice. Ends when the ledger is dropped and all
+    /// that waits is written.
     pub fn start(store: Arc<dyn Store>) -> Arc<Self> {
-        let (calls, mut waiting) = mpsc::channel(WAITING_MAX);
+        Self::with_prices(store, Prices::default())
+    }
+
+    /// Like [`Ledger::start`], with what models cost. A call keeps the price of its day.
+    pub fn with_prices(store: Arc<dyn Store>, prices: Prices) -> Arc<Self> {
+        let (calls, mut waiting) = mpsc::channel::<ModelCall>(WAITING_MAX);
         tokio::spawn(async move {
-            while let Some(call) = waiting.recv().await {
+            while let Some(mut call) = waiting.recv().await {
+                call.cost_usd = prices.of(&call.provider, &call.model).map(|price| price.cost(call.usage()));
                 if let Err(error) = store.record_call(call).await {
                     tracing::warn!("a model call is missing in the cost ledger: {error}");
                 }

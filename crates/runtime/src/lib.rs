@@ -4,6 +4,7 @@
 //! [`turn`] decides the order of a turn's steps, and no other file does. [`inbox`] makes each line durable before its
 //! sender hears of it and gathers bursts. [`broadcast`] tells what happened without ever slowing it. [`idle`] ends
 //! quiet sessions, [`consolidator`] makes memory of them, [`vectors`] fills in message vectors behind the talk.
+//! [`turn_trace`] keeps how a turn went, [`housekeeping`] lets it go again, and [`spending`] holds the day's costs.
 
 mod inbox;
 mod turn;
@@ -13,11 +14,15 @@ mod idle;
 mod consolidator;
 mod vectors;
 mod ledger;
+mod spending;
+mod housekeeping;
+mod turn_trace;
 mod life;
 
 pub use broadcast::{Broadcast, Delivery, Subscription};
 pub use events::{Event, Told};
 pub use inbox::{AcceptError, Accepted, Incoming};
 pub use ledger::Ledger;
-pub use life::{Parts, Runtime, RuntimeSettings};
+pub use life::{Parts, Runtime, RuntimeSettings, TraceSettings};
+pub use spending::Spending;
 pub use turn::TurnEvent;

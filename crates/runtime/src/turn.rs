@@ -14,17 +14,19 @@ use memory::identifiers::{MessageId, NodeId};
 use memory::ledger::{Receipt, TokenUsage};
 use memory::messages::{MESSAGE_LENGTH_MAX, Message, Role};
 use memory::nodes::Node;
-use memory::ports::StoreError;
+use memory::ports::{ExpectationOutcome, SettledExpectation, StoreError};
 use memory::recall::{Candidate, CandidateKind, RecallRequest, Recalled};
 use mind::{
     LlmError, Passage, PassageLine, PromptError, RenderedReply, ReplyBudget, ReplyInput, StreamEvent,
     UncertainPair,
 };
+use serde_json::json;
 use tokio::sync::mpsc;
 
 use crate::events::Event;
 use crate::inbox::ReadyTurn;
 use crate::life::Life;
+use crate::turn_trace::TurnRecord;
 
 /// What a channel that replies on the spot hears of its turn.
 #[derive(Clone, Debug)]
@@ -88,14 +90,18 @@ struct Spoken {
 struct Prepared {
     recalled: Recalled,
     prompt: RenderedReply,
+    /// The last message of the burst.
+    said: Option<MessageId>,
 }
 
 /// Takes a turn to its end. Whatever happens, the turn ends answered or failed and everybody is told.
 pub(crate) async fn run(life: &Arc<Life>, turn: ReadyTurn) {
     life.turns_running.fetch_add(1, Ordering::Relaxed);
-    let outcome =
-        AssertUnwindSafe(answer(life, &turn)).catch_unwind().await.unwrap_or(Err(TurnError::Defect));
+    let mut record = TurnRecord::begin(life);
+    let work = AssertUnwindSafe(answer(life, &turn, &mut record)).catch_unwind();
+    let outcome = work.await.unwrap_or(Err(TurnError::Defect));
     life.turns_running.fetch_sub(1, Ordering::Relaxed);
+    record.keep(life, &turn, outcome.as_ref().err().map(ToString::to_string));
     if let Err(error) = outcome
         && AssertUnwindSafe(fail(life, &turn, error)).catch_unwind().await.is_err()
     {
@@ -103,25 +109,26 @@ pub(crate) async fn run(life: &Arc<Life>, turn: ReadyTurn) {
     }
 }
 
-async fn answer(life: &Arc<Life>, turn: &ReadyTurn) -> Result<(), TurnError> {
+async fn answer(life: &Arc<Life>, turn: &ReadyTurn, record: &mut TurnRecord) -> Result<(), TurnError> {
     tell(life, turn, Event::TypingStarted { turn_id: turn.turn_id, channel_id: turn.channel_id.clone() });
     turn.hear(TurnEvent::Started);
     // One limit from here to the last word: whatever hangs, the next turn does not wait for ever.
     let mut out_of_time = life.clock().sleep(life.settings.turn_timeout);
     let prepared = tokio::select! {
         biased;
-        prepared = prepare(life, turn) => prepared?,
+        prepared = prepare(life, turn, record) => prepared?,
         () = &mut out_of_time => return Err(TurnError::OutOfTime),
     };
-    let spoken = speak(life, turn, &prepared.prompt, out_of_time).await?;
-    deliver(life, turn, prepared, spoken).await
+    let spoken = speak(life, turn, &prepared.prompt, out_of_time, record).await?;
+    deliver(life, turn, prepared, spoken, record).await
 }
 
 /// Reads what the reply rests on: window, memories, mood, core blocks; and renders the prompt.
-async fn prepare(life: &Arc<Life>, turn: &ReadyTurn) -> Result<Prepared, TurnError> {
+async fn prepare(life: &Arc<Life>, turn: &ReadyTurn, record: &mut TurnRecord) -> Result<Prepared, TurnError> {
     let store = life.store();
     let burst = store.turn_messages(turn.turn_id).await?;
     let burst: Vec<Message> = burst.into_iter().filter(|message| message.role == Role::User).collect();
+    record.burst(&burst);
     let wide = life.settings.recent_window.saturating_add(u32::try_from(burst.len()).unwrap_or(u32::MAX));
     let mut window = store.messages_before(&turn.scope, None, wide).await?;
     window.reverse();
@@ -136,18 +143,23 @@ async fn prepare(life: &Arc<Life>, turn: &ReadyTurn) -> Result<Prepared, TurnErr
         zone: zone.clone(),
         window: seen,
     };
+    record.step(life, "recent_window", json!({"messages": window.len()}));
     let recalled = life.recall(request).await?;
+    record.recalled(life, &recalled);
     let persona = life.persona_of(&turn.scope).await?;
     let mut input = ReplyInput::new(persona.display_name, now, zone);
     input.core_blocks = store.core_blocks(&turn.scope).await?;
+    record.step(life, "l1_load", json!({}));
     input.mood = store.mood(&turn.scope).await?.map(|mood| mood.at(now));
+    record.mood(life, input.mood.as_ref());
     input.persona_zone = persona.timezone.and_then(|name| jiff::tz::TimeZone::get(&name).ok());
     input.window = window;
     input.burst = burst;
     bring_to_mind(&mut input, &recalled);
     let budget = ReplyBudget { tokens: life.settings.prompt_tokens };
     let prompt = life.mind().render_reply(&input, &budget)?;
-    Ok(Prepared { recalled, prompt })
+    record.prompt(life, &prompt);
+    Ok(Prepared { recalled, prompt, said: input.burst.last().map(|message| message.id) })
 }
 
 fn bring_to_mind(input: &mut ReplyInput, recalled: &Recalled) {
@@ -156,6 +168,7 @@ fn bring_to_mind(input: &mut ReplyInput, recalled: &Recalled) {
     let fresh =
         |nodes: &[Node]| nodes.iter().filter(|node| !chosen.contains(&node.id)).cloned().collect::<Vec<_>>();
     input.recalled = recalled.nodes.iter().map(|scored| scored.node.clone()).collect();
+    input.fulfilled.clone_from(&recalled.pinned.fulfilled);
     input.pinned_thoughts = fresh(&recalled.pinned.about_user);
     input.self_thoughts = fresh(&recalled.pinned.about_self);
     input.intentions = fresh(&recalled.pinned.intentions);
@@ -186,6 +199,7 @@ async fn speak(
     turn: &ReadyTurn,
     prompt: &RenderedReply,
     mut out_of_time: Pin<Box<dyn Future<Output = ()> + Send>>,
+    record: &mut TurnRecord,
 ) -> Result<Spoken, TurnError> {
     let mut spoken = Spoken { model: life.mind().reply_model().to_owned(), ..Spoken::default() };
     let mut length = 0;
@@ -203,6 +217,7 @@ async fn speak(
         };
         match event {
             Some(Ok(StreamEvent::Delta(delta))) => {
+                record.first_word(life);
                 let room = MESSAGE_LENGTH_MAX.saturating_sub(length);
                 let whole = delta.chars().count();
                 let delta: String = if whole > room { delta.chars().take(room).collect() } else { delta };
@@ -231,6 +246,8 @@ async fn speak(
             None => break,
         }
     }
+    let cut = spoken.cut.as_ref().map(ToString::to_string);
+    record.spoken(life, &spoken.model, spoken.usage, cut.as_deref());
     match spoken.cut.take() {
         Some(error) if spoken.text.trim().is_empty() => Err(error),
         None if spoken.text.trim().is_empty() => Err(TurnError::Silent),
@@ -244,6 +261,7 @@ async fn deliver(
     turn: &ReadyTurn,
     prepared: Prepared,
     spoken: Spoken,
+    record: &mut TurnRecord,
 ) -> Result<(), TurnError> {
     let incomplete = spoken.cut.is_some();
     if let Some(error) = &spoken.cut {
@@ -265,6 +283,7 @@ async fn deliver(
         incomplete,
     };
     let message = life.record(line, Some(receipt)).await?.message;
+    record.step(life, "ingest_persona", json!({"message_id": message.id}));
     tell(
         life,
         turn,
@@ -279,8 +298,24 @@ async fn deliver(
     );
     let (usage, model) = (spoken.usage, spoken.model);
     turn.hear(TurnEvent::Done { message: Box::new(message), usage, model, incomplete });
+    settle_expectations(life, turn, &prepared).await;
     count_recalls(life, used);
     Ok(())
+}
+
+/// What the reply was told is fulfilled is expected no more: it shows once. One that the budget cut waits on.
+async fn settle_expectations(life: &Life, turn: &ReadyTurn, prepared: &Prepared) {
+    let shown = |id: &NodeId| prepared.prompt.kept_nodes.contains(id);
+    let fulfilled = prepared.recalled.pinned.fulfilled.iter().map(|node| node.id);
+    let shown: Vec<NodeId> = fulfilled.filter(shown).collect();
+    if shown.is_empty() {
+        return;
+    }
+    let (outcome, at) = (ExpectationOutcome::Fulfilled, life.clock().now());
+    let settled = SettledExpectation { outcome, by: prepared.said, at };
+    if let Err(error) = life.store().settle_expectations(&turn.scope, &shown, settled).await {
+        tracing::warn!("a fulfilled expectation stays pending: {error}");
+    }
 }
 
 /// Off the hot path: a count that fails costs nothing but the count.

@@ -5,4 +5,4 @@ mod read;
 mod sections;
 
 pub(crate) use read::{ConfigError, body_limit, known_keys, load};
-pub(crate) use sections::Config;
+pub(crate) use sections::{Config, LlmPrice};

@@ -5,7 +5,7 @@ use std::collections::BTreeSet;
 use super::evidence::{Checked, check};
 use super::merge::{Mention, says_the_same};
 use super::second_answer::{reconcile, supplement};
-use super::{ConsolidateError, Consolidator, Formed, Parties};
+use super::{ConsolidateError, Consolidator, Formed, Parties, trace};
 use crate::entities::{Entity, EntityKind, MergeStatus, fold_name, name_stands_in};
 use crate::identifiers::{EntityId, NodeId, RejectedId};
 use crate::messages::{Message, Role};
@@ -54,6 +54,18 @@ impl Named {
         let named = self.by_name.iter().find(|(name, e)| folded.contains(name) && kinds_agree(e.kind, kind));
         named.map(|(_, entity)| entity)
     }
+
+    /// Every entity once, with how it was found, for the trace.
+    fn resolved(&self) -> Vec<(Entity, &'static str)> {
+        let mut resolved: Vec<(Entity, &'static str)> = Vec::new();
+        for (_, entity) in &self.by_name {
+            if !resolved.iter().any(|(known, _)| known.id == entity.id) {
+                let is_new = self.new.iter().any(|new| new.id == entity.id);
+                resolved.push((entity.clone(), if is_new { "new" } else { "alias" }));
+            }
+        }
+        resolved
+    }
 }
 
 impl Consolidator<'_> {
@@ -63,11 +75,15 @@ impl Consolidator<'_> {
         messages: Vec<Message>,
         parties: &Parties,
     ) -> Result<(), ConsolidateError> {
+        let started = self.clock.now();
         let known = self.known_nodes(session, &messages, parties).await?;
         let sifted = self.ask(session, messages, parties, known).await?;
         let named = self.name_entities(session, &sifted.answer.mentioned_entities).await?;
+        let notes = sifted.answer.notes.clone();
         let commit = self.compose(session, sifted, &named).await?;
         if self.store.commit_extraction(commit.clone()).await? == CommitOutcome::Committed {
+            let detail = trace::extraction(&commit, &named.resolved(), &notes, started);
+            self.note_phase(session.id, 'b', detail).await;
             self.announce(session, commit, named);
         }
         Ok(())

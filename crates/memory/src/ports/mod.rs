@@ -3,7 +3,9 @@
 mod clock;
 mod embedder;
 mod mind;
+mod slow_cycle;
 mod store;
+mod traces;
 
 pub use clock::{Clock, Ids};
 pub use embedder::{EmbedError, Embedder, Embedding};
@@ -11,9 +13,15 @@ pub use mind::{
     Clarification, EvidenceFailure, Extraction, ExtractionInput, MentionedEntity, Mind, MindError,
     MoodSignal, ProposedEvent, ProposedQuote, ProposedThought, Reflection, ReflectionInput, RefusedEvent,
 };
+pub use slow_cycle::{
+    EntityToDescribe, ExpectationOutcome, ProposedExpectation, ProposedIntention, Reflectable,
+    SettledExpectation, SlowCycle, SlowCycleCommit, SlowCycleInput, SlowCycleStanding, SlowCycleStore,
+    SlowCycleWritten, TranscriptHead,
+};
 pub use store::{
     AliasHit, Captured, CommitOutcome, Corpus, CorpusSize, EntityStore, Evidential, ExtractionCommit,
     FailedAttempt, FillingEdge, IndexedMessage, IndexedNode, LedgerStore, MentionMerge, MessageStore,
     NewEntity, NewMessage, NodeStore, PersonaRecord, PersonaStore, Phrase, PhraseHits, ReflectionCommit,
     SessionFilter, SessionStore, Store, StoreError, StoredVector, Supersession, TimelineItem, UserRecord,
 };
+pub use traces::{PhaseTrace, TraceStore, TurnHead, TurnTrace};

@@ -7,11 +7,11 @@ use jiff::civil::Date;
 use crate::core_blocks::{CoreBlockLabel, CoreBlocks};
 use crate::entities::{Entity, EntityKind};
 use crate::identifiers::{EntityId, MessageId, NodeId, ReflectionId, RejectedId, SessionId, TurnId};
-use crate::ledger::{ModelCall, Receipt};
+use crate::ledger::{CallSum, ModelCall, Receipt};
 use crate::messages::{Message, Role, Turn};
 use crate::mood::Mood;
 use crate::nodes::{Evidence, NewNode, Node, NodeKind, RejectedMemory, Subject};
-use crate::ports::Embedding;
+use crate::ports::{Embedding, SlowCycleStore, TraceStore};
 use crate::scope::{PersonaId, Scope, UserId};
 use crate::sessions::{CloseTrigger, Session, SessionPolicy, SessionStatus};
 
@@ -573,6 +573,14 @@ pub trait EntityStore: Send + Sync {
     async fn entities_named(&self, scope: &Scope, folded: &[String]) -> Result<Vec<AliasHit>, StoreError>;
     /// Entities, the last changed first.
     async fn entities(&self, scope: &Scope, limit: u32) -> Result<Vec<Entity>, StoreError>;
+    /// Describes an entity, unless a person has; gives it as it is then, or none if it was left alone.
+    async fn describe_entity(
+        &self,
+        scope: &Scope,
+        id: EntityId,
+        description: &str,
+        at: Timestamp,
+    ) -> Result<Option<Entity>, StoreError>;
     /// Entities that nodes are about.
     async fn entities_of_nodes(&self, nodes: &[NodeId]) -> Result<Vec<(NodeId, EntityId)>, StoreError>;
 }
@@ -582,6 +590,14 @@ pub trait EntityStore: Send + Sync {
 pub trait LedgerStore: Send + Sync {
     /// Adds a call to the ledger.
     async fn record_call(&self, call: ModelCall) -> Result<(), StoreError>;
+    /// The newest calls with their numbers, newest first.
+    async fn recent_calls(&self, limit: u32) -> Result<Vec<(i64, ModelCall)>, StoreError>;
+    /// The calls that served a session, oldest first.
+    async fn calls_of_session(&self, session: SessionId) -> Result<Vec<ModelCall>, StoreError>;
+    /// Sums of the calls since a moment, by task and quarter of an hour, oldest first.
+    async fn call_sums_since(&self, since: Timestamp) -> Result<Vec<CallSum>, StoreError>;
+    /// US dollars spent since a moment, as far as prices are known.
+    async fn spent_since(&self, since: Timestamp) -> Result<f64, StoreError>;
     /// The receipt of a turn's reply.
     async fn receipt(&self, turn: TurnId) -> Result<Option<Receipt>, StoreError>;
     /// Counts of a scope: (core blocks, messages, events, thoughts).
@@ -599,7 +615,26 @@ pub trait LedgerStore: Send + Sync {
 }
 
 /// All that the memory asks of a database.
-pub trait Store: PersonaStore + MessageStore + SessionStore + NodeStore + EntityStore + LedgerStore {}
+pub trait Store:
+    PersonaStore
+    + MessageStore
+    + SessionStore
+    + NodeStore
+    + EntityStore
+    + LedgerStore
+    + SlowCycleStore
+    + TraceStore
+{
+}
 
-impl<T> Store for T where T: PersonaStore + MessageStore + SessionStore + NodeStore + EntityStore + LedgerStore
-{}
+impl<T> Store for T where
+    T: PersonaStore
+        + MessageStore
+        + SessionStore
+        + NodeStore
+        + EntityStore
+        + LedgerStore
+        + SlowCycleStore
+        + TraceStore
+{
+}

@@ -5,6 +5,7 @@ use std::collections::{BTreeSet, HashMap, HashSet};
 use jiff::Timestamp;
 
 use super::RecallRequest;
+use super::expectations::is_overdue;
 use super::graph::walk;
 use super::named::named_entities;
 use super::query::Query;
@@ -12,6 +13,7 @@ use super::score::{Circumstances, text_vector_relevance, text_word_relevance};
 use super::settings::RecallSettings;
 use super::words::{IndexedText, WordStatistics, find_words};
 use crate::entities::Entity;
+use crate::nodes::NodeKind;
 use crate::ports::{Corpus, FillingEdge, IndexedNode, Store, StoreError};
 use crate::vector_index::VectorIndex;
 
@@ -140,7 +142,12 @@ impl Fetch<'_> {
             let stored = self.store.vectors_numbered(scope, Corpus::Nodes, fingerprint, &seqs).await?;
             vectors.extend(stored.into_iter().map(|stored| (stored.seq, stored.vector)));
         }
-        for indexed in self.store.nodes_numbered(scope, &seqs).await? {
+        let mut nodes = self.store.nodes_numbered(scope, &seqs).await?;
+        // What was expected and never came is no memory of anything.
+        nodes.retain(|indexed| {
+            indexed.node.kind != NodeKind::Expectation || !is_overdue(&indexed.node, self.request.now)
+        });
+        for indexed in nodes {
             let vector = vectors.remove(&indexed.node.seq);
             let text = IndexedText::new(&indexed.terms);
             let known = Circumstances {

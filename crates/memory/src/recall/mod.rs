@@ -17,6 +17,7 @@ mod messages;
 mod surroundings;
 mod passages;
 mod pinned;
+mod expectations;
 mod receipt;
 mod settings;
 
@@ -102,7 +103,7 @@ pub async fn recall(
     let (candidates::NodeCandidates { nodes, entities }, (passages, messages), pinned) = try_join!(
         candidates::fetch_nodes(store, index, settings, &request, &query),
         passages,
-        pinned::fetch_pinned(store, &request.scope, request.now, settings.half_life_days),
+        pinned::fetch_pinned(store, &request, &query, settings.half_life_days),
     )?;
     let fetch = milliseconds(started);
 

@@ -2,19 +2,23 @@
 
 use jiff::Timestamp;
 
+use super::RecallRequest;
+use super::expectations::{fulfilled, is_overdue};
 use super::graph::decay;
+use super::query::Query;
 use crate::nodes::{IMPACT_MAX, Node, NodeKind, Subject};
 use crate::ports::{Store, StoreError};
-use crate::scope::Scope;
 use crate::sessions::Session;
 
 const THOUGHTS_ABOUT_USER: usize = 10;
 const THOUGHTS_ABOUT_SELF: usize = 5;
-const INTENTIONS: u32 = 10;
+const INTENTIONS: usize = 10;
 const EXPECTATIONS: usize = 10;
 const SUMMARIES: u32 = 5;
 /// Newest thoughts among which the weightiest are chosen.
 const THOUGHTS_LOOKED_AT: u32 = 200;
+/// Newest promises among which those still open are chosen.
+const INTENTIONS_LOOKED_AT: u32 = 50;
 /// Newest expectations among which those not overdue are chosen.
 const EXPECTATIONS_LOOKED_AT: u32 = 50;
 
@@ -25,34 +29,44 @@ pub struct Pinned {
     pub about_user: Vec<Node>,
     /// Thoughts about the persona itself, the weightiest first.
     pub about_self: Vec<Node>,
-    /// Promises that are still open, the newest first.
+    /// Promises that are still open and not overdue, the newest first.
     pub intentions: Vec<Node>,
     /// Expectations that are not overdue, the soonest first; those without a time last.
     pub expectations: Vec<Node>,
+    /// Expectations that the message fulfils; they are not among the others.
+    pub fulfilled: Vec<Node>,
     /// The newest sessions with a summary, newest first.
     pub summaries: Vec<Session>,
 }
 
 pub(super) async fn fetch_pinned(
     store: &dyn Store,
-    scope: &Scope,
-    now: Timestamp,
+    request: &RecallRequest,
+    query: &Query,
     half_life_days: f64,
 ) -> Result<Pinned, StoreError> {
+    let (scope, now) = (&request.scope, request.now);
     let everybody = [Subject::User, Subject::Persona, Subject::Shared];
     let about_user = store
         .nodes_about(scope, NodeKind::Thought, &[Subject::User, Subject::Shared], THOUGHTS_LOOKED_AT)
         .await?;
     let about_self =
         store.nodes_about(scope, NodeKind::Thought, &[Subject::Persona], THOUGHTS_LOOKED_AT).await?;
-    let intentions = store.nodes_about(scope, NodeKind::Intention, &everybody, INTENTIONS).await?;
-    let expectations =
+    let mut intentions =
+        store.nodes_about(scope, NodeKind::Intention, &everybody, INTENTIONS_LOOKED_AT).await?;
+    intentions.retain(|node| !is_overdue(node, now));
+    intentions.truncate(INTENTIONS);
+    let mut expectations =
         store.nodes_about(scope, NodeKind::Expectation, &everybody, EXPECTATIONS_LOOKED_AT).await?;
+    expectations.retain(|node| !is_overdue(node, now));
+    let fulfilled = fulfilled(store, request, query, &expectations).await?;
+    expectations.retain(|node| !fulfilled.iter().any(|known| known.id == node.id));
     Ok(Pinned {
         about_user: weightiest(about_user, THOUGHTS_ABOUT_USER, now, half_life_days),
         about_self: weightiest(about_self, THOUGHTS_ABOUT_SELF, now, half_life_days),
         intentions,
-        expectations: not_overdue(expectations, now),
+        expectations: soonest(expectations),
+        fulfilled,
         summaries: store.summarised_sessions(scope, SUMMARIES).await?,
     })
 }
@@ -75,9 +89,8 @@ fn weightiest(mut thoughts: Vec<Node>, count: usize, now: Timestamp, half_life_d
     thoughts
 }
 
-fn not_overdue(mut expectations: Vec<Node>, now: Timestamp) -> Vec<Node> {
+fn soonest(mut expectations: Vec<Node>) -> Vec<Node> {
     let due = |node: &Node| node.event_time.map_or(Timestamp::MAX, |time| time.end.unwrap_or(time.start));
-    expectations.retain(|node| due(node) >= now);
     expectations.sort_by(|a, b| due(a).cmp(&due(b)).then_with(|| a.description.cmp(&b.description)));
     expectations.truncate(EXPECTATIONS);
     expectations

@@ -12,5 +12,6 @@ mod injection;
 mod offline;
 mod prompts;
 mod reflection;
+mod slow_cycle;
 mod reply;
 mod streaming;

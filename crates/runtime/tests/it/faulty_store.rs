@@ -10,19 +10,22 @@ use async_trait::async_trait;
 use jiff::Timestamp;
 use memory::core_blocks::{CoreBlockLabel, CoreBlocks};
 use memory::entities::Entity;
-use memory::identifiers::{EntityId, MessageId, NodeId, RejectedId, SessionId, TurnId};
-use memory::ledger::{ModelCall, Receipt};
+use memory::identifiers::{CycleId, EntityId, MessageId, NodeId, RejectedId, SessionId, TurnId};
+use memory::ledger::{CallSum, ModelCall, Receipt};
 use memory::messages::{Message, Turn};
 use memory::mood::Mood;
 use memory::nodes::{NewNode, Node, NodeKind, RejectedMemory, Subject};
 use memory::ports::{
     AliasHit, Captured, CommitOutcome, Corpus, CorpusSize, Embedding, EntityStore, Evidential,
     ExtractionCommit, FailedAttempt, FillingEdge, IndexedMessage, IndexedNode, LedgerStore, MessageStore,
-    NewMessage, NodeStore, PersonaRecord, PersonaStore, Phrase, PhraseHits, ReflectionCommit, SessionFilter,
-    SessionStore, StoreError, StoredVector, TimelineItem, UserRecord,
+    NewMessage, NodeStore, PersonaRecord, PersonaStore, PhaseTrace, Phrase, PhraseHits, Reflectable,
+    ReflectionCommit, SessionFilter, SessionStore, SettledExpectation, SlowCycleCommit, SlowCycleStanding,
+    SlowCycleStore, SlowCycleWritten, StoreError, StoredVector, TimelineItem, TraceStore, TranscriptHead,
+    TurnHead, TurnTrace, UserRecord,
 };
 use memory::sessions::{CloseTrigger, Session, SessionPolicy};
 use memory::{PersonaId, Scope, UserId};
+use serde_json::Value;
 use store::{SqliteStore, StoreOptions};
 
 /// What happens at the next call of a method.
@@ -180,13 +183,39 @@ passing_on!(NodeStore:
 passing_on!(EntityStore:
     entities_named(scope: &Scope, folded: &[String]) -> Vec<AliasHit>;
     entities(scope: &Scope, limit: u32) -> Vec<Entity>;
+    describe_entity(scope: &Scope, id: EntityId, description: &str, at: Timestamp) -> Option<Entity>;
     entities_of_nodes(nodes: &[NodeId]) -> Vec<(NodeId, EntityId)>;
 );
 
 passing_on!(LedgerStore:
     record_call(call: ModelCall) -> ();
+    recent_calls(limit: u32) -> Vec<(i64, ModelCall)>;
+    calls_of_session(session: SessionId) -> Vec<ModelCall>;
+    call_sums_since(since: Timestamp) -> Vec<CallSum>;
+    spent_since(since: Timestamp) -> f64;
     receipt(turn: TurnId) -> Option<Receipt>;
     counts(scope: &Scope) -> [u64; 4];
     work_counts() -> [u64; 2];
     settle_rejected(id: RejectedId, approved: Option<NewNode>, at: Timestamp) -> CommitOutcome;
+);
+
+passing_on!(SlowCycleStore:
+    slow_cycle_standing(scope: &Scope, since: Timestamp) -> SlowCycleStanding;
+    events_to_reflect_on(scope: &Scope, since: Timestamp, cycles_max: u32, limit: u32) -> Vec<Reflectable>;
+    entities_to_describe(scope: &Scope, nodes: &[NodeId], linked_min: u32) -> Vec<Entity>;
+    commit_slow_cycle(commit: SlowCycleCommit) -> SlowCycleWritten;
+    settle_expectations(scope: &Scope, ids: &[NodeId], settled: SettledExpectation) -> Vec<NodeId>;
+    expire_expectations(now: Timestamp) -> u32;
+    settled_expectation(id: NodeId) -> Option<SettledExpectation>;
+    transcripts(limit: u32) -> Vec<TranscriptHead>;
+    transcript(id: CycleId) -> Option<Value>;
+);
+
+passing_on!(TraceStore:
+    keep_turn_trace(trace: TurnTrace) -> ();
+    turn_traces(limit: u32) -> Vec<TurnHead>;
+    turn_trace(id: TurnId) -> Option<TurnTrace>;
+    keep_phase(session: SessionId, phase: PhaseTrace) -> ();
+    phases(session: SessionId) -> Vec<PhaseTrace>;
+    drop_traces(before: Timestamp) -> u32;
 );

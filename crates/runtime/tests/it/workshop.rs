@@ -12,7 +12,8 @@ use memory::messages::Role;
 use memory::nodes::{Node, NodeKind, RejectedMemory, Subject};
 use memory::ports::{
     Embedder, EntityStore, Extraction, ExtractionInput, MentionedEntity, Mind, NodeStore, PersonaStore,
-    ProposedEvent, ProposedQuote, ProposedThought, Reflection, SessionFilter, SessionStore, StoreError,
+    ProposedEvent, ProposedQuote, ProposedThought, Reflection, SessionFilter, SessionStore, SlowCycle,
+    StoreError,
 };
 use memory::recall::RecallSettings;
 use memory::sessions::{CloseTrigger, Session, SessionPolicy};
@@ -51,6 +52,7 @@ impl Workshop {
         store.ensure_user(&scope.user, start()).await.unwrap();
         let mind = FixedMind::new();
         mind.reflect_with(|_| Ok(Reflection::default()));
+        mind.think_with(|_| Ok(SlowCycle::default()));
         Self {
             clock: SimulatedClock::new(start()),
             store,

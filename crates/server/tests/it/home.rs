@@ -18,7 +18,7 @@ use memory::sessions::SessionPolicy;
 use memory::vector_index::VectorIndex;
 use memory::{PersonaId, Scope, UserId};
 use mind::{CallObserver, LanguageMind, Prompts, ReplySampling};
-use runtime::{Broadcast, Delivery, Parts, Runtime, RuntimeSettings, Subscription, Told};
+use runtime::{Broadcast, Delivery, Parts, Runtime, RuntimeSettings, Subscription, Told, TraceSettings};
 use serde_json::Value;
 use server::{EmbeddingState, LlmState, ModelState, ServerParts, ServerSettings, Tokens};
 use store::{SqliteStore, StoreOptions};
@@ -167,6 +167,8 @@ fn runtime(store: &Arc<SqliteStore>, clock: &SimulatedClock, talker: &Arc<Talker
             prompt_tokens: 8_000,
             turn_timeout: Duration::from_secs(120),
             answer_within: Duration::from_secs(600),
+            trace: TraceSettings::default(),
+            daily_spend_cap: None,
         },
     })
 }

@@ -18,5 +18,6 @@ mod openai;
 mod persona;
 mod memories;
 mod sessions;
+mod traces;
 mod daemon;
 mod socket;

@@ -46,7 +46,7 @@ pub(super) fn commit_extraction(
         entities::link(connection, origin.scope, *node, *entity)?;
     }
     for mention in &commit.mentions {
-        merge_mention(connection, &origin, mention)?;
+        merge_mention(connection, &origin, commit.session_id, mention)?;
     }
     for supersession in &commit.supersessions {
         supersede(connection, origin.scope, supersession)?;
@@ -114,7 +114,7 @@ pub(super) fn settle_rejected(
         .optional()?;
     let Some((scope, session)) = waiting else { return Ok(CommitOutcome::AlreadyCommitted) };
     let session_id = SessionId(uuid::Uuid::from_bytes(session));
-    let origin = Origin { scope, session_id, at, model: None };
+    let origin = Origin { scope, session_id: Some(session_id), at, model: None };
     let node = approved.map(|node| new_nodes::insert_approved(unit, &origin, node)).transpose()?;
     unit.connection
         .prepare_cached("UPDATE rejected_memories SET settled_at = ?2, approved_node = ?3 WHERE id = ?1")?
@@ -142,7 +142,8 @@ fn origin(
     fingerprint: Option<&str>,
 ) -> Result<Origin, Failure> {
     let model = fingerprint.map(|fingerprint| vectors::model_or_new(connection, fingerprint)).transpose()?;
-    Ok(Origin { scope: scopes::number_or_new(connection, scope)?, session_id, at, model })
+    let scope = scopes::number_or_new(connection, scope)?;
+    Ok(Origin { scope, session_id: Some(session_id), at, model })
 }
 
 fn keep_rejected(connection: &Connection, scope: i64, rejected: &RejectedMemory) -> rusqlite::Result<()> {
@@ -166,7 +167,12 @@ fn keep_rejected(connection: &Connection, scope: i64, rejected: &RejectedMemory)
 }
 
 /// Counts a mention, if the words that repeat it and the node they repeat are still there.
-fn merge_mention(connection: &Connection, origin: &Origin, mention: &MentionMerge) -> rusqlite::Result<()> {
+fn merge_mention(
+    connection: &Connection,
+    origin: &Origin,
+    session: SessionId,
+    mention: &MentionMerge,
+) -> rusqlite::Result<()> {
     let Some(node) = new_nodes::number(connection, origin.scope, mention.node_id)? else { return Ok(()) };
     let evidence = new_nodes::living(connection, origin.scope, &mention.evidence)?;
     if evidence.is_empty() {
@@ -182,7 +188,7 @@ fn merge_mention(connection: &Connection, origin: &Origin, mention: &MentionMerg
         )?
         .execute(params![
             node,
-            origin.session_id.0.into_bytes(),
+            session.0.into_bytes(),
             mention.description,
             microseconds(origin.at)
         ])?;

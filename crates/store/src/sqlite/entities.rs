@@ -9,7 +9,7 @@ use memory::ports::{AliasHit, EntityStore, NewEntity, StoreError};
 use rusqlite::{Connection, OptionalExtension, Result, Row, params};
 
 use super::rows::{self, Word, microseconds};
-use super::{SqliteStore, new_nodes};
+use super::{SqliteStore, new_nodes, scopes};
 
 #[async_trait]
 impl EntityStore for SqliteStore {
@@ -20,6 +20,21 @@ impl EntityStore for SqliteStore {
 
     async fn entities(&self, scope: &Scope, limit: u32) -> Result<Vec<Entity>, StoreError> {
         self.read_scope(scope, move |connection, scope| Ok(last_changed(connection, scope, limit)?)).await
+    }
+
+    async fn describe_entity(
+        &self,
+        scope: &Scope,
+        id: EntityId,
+        description: &str,
+        at: Timestamp,
+    ) -> Result<Option<Entity>, StoreError> {
+        let (scope, description) = (scope.clone(), description.to_owned());
+        self.write(move |unit| match scopes::number(unit.connection, &scope)? {
+            Some(scope) => Ok(describe(unit.connection, scope, id, &description, at)?),
+            None => Ok(None),
+        })
+        .await
     }
 
     async fn entities_of_nodes(&self, nodes: &[NodeId]) -> Result<Vec<(NodeId, EntityId)>, StoreError> {
@@ -76,6 +91,29 @@ pub(super) fn add_alias(
             .execute(params![entity.0.into_bytes(), microseconds(at)])?;
     }
     Ok(())
+}
+
+/// Describes the entity, unless a person has; gives it as it is then.
+pub(super) fn describe(
+    connection: &Connection,
+    scope: i64,
+    id: EntityId,
+    description: &str,
+    at: Timestamp,
+) -> Result<Option<Entity>> {
+    let changed = connection
+        .prepare_cached(
+            "UPDATE entities SET description = ?3, updated_at = ?4
+             WHERE id = ?1 AND scope = ?2 AND owner_override = 0",
+        )?
+        .execute(params![id.0.into_bytes(), scope, description, microseconds(at)])?;
+    if changed == 0 {
+        return Ok(None);
+    }
+    connection
+        .prepare_cached(concat!("SELECT ", entity_columns!(), " FROM entities e WHERE e.id = ?1"))?
+        .query_row([id.0.into_bytes()], |row| read(connection, row))
+        .optional()
 }
 
 /// Records that the node is about the entity, if both are there.

@@ -18,8 +18,14 @@ pub(super) struct Migration {
 }
 
 /// All steps, in order; their numbers count from 1.
-pub(super) const MIGRATIONS: &[Migration] =
-    &[Migration { number: 1, name: "memory", sql: include_str!("../../migrations/sqlite/0001_memory.sql") }];
+pub(super) const MIGRATIONS: &[Migration] = &[
+    Migration { number: 1, name: "memory", sql: include_str!("../../migrations/sqlite/0001_memory.sql") },
+    Migration {
+        number: 2,
+        name: "slow_cycle_and_traces",
+        sql: include_str!("../../migrations/sqlite/0002_slow_cycle_and_traces.sql"),
+    },
+];
 
 impl Migration {
     pub(super) fn digest(&self) -> String {
@@ -79,7 +85,8 @@ pub(super) fn migrate(
     let written = |failure: rusqlite::Error| Failure::from(failure).of_write();
     let found = version(connection).map_err(written)?;
     for migration in migrations.iter().filter(|migration| migration.number > found) {
-        if migration.number > 1 {
+        // A database that is being made has nothing to keep.
+        if found > 0 {
             back_up(connection, &backup_path(path, migration.number))?;
         }
         apply(connection, migration).map_err(|error| match Failure::from(error).of_write() {
@@ -166,7 +173,7 @@ mod tests {
             .collect();
         let released =
             [(1, "memory", "81c6cd33e1b34a15013044bbe5e8e2cc005de91822925ef7bcd08a323406f8a3".to_owned())];
-        assert_eq!(digests, released);
+        assert_eq!(digests[..released.len()], released);
     }
 
     #[test]

@@ -11,14 +11,16 @@ use rusqlite::{Connection, OptionalExtension, Result, Row, params};
 
 use super::rows::{self, Word, microseconds, node_columns};
 
-/// Live, current nodes by number.
+/// Live, current nodes by number. An expectation that is settled is history.
 pub(super) fn numbered(connection: &Connection, scope: i64, seqs: &[i64]) -> Result<Vec<IndexedNode>> {
     let mut statement = connection.prepare_cached(concat!(
         "SELECT ",
         node_columns!(),
         ", n.terms, v.readability
          FROM concept_nodes n LEFT JOIN node_vectors v ON v.seq = n.seq
-         WHERE n.seq = ?1 AND n.scope = ?2 AND n.deleted_at IS NULL AND n.superseded_by IS NULL"
+         WHERE n.seq = ?1 AND n.scope = ?2 AND n.deleted_at IS NULL AND n.superseded_by IS NULL
+           AND (n.type <> 'expectation' OR NOT EXISTS
+                (SELECT 1 FROM settled_expectations x WHERE x.node_seq = n.seq))"
     ))?;
     let indexed = |row: &Row<'_>| {
         Ok(IndexedNode {
@@ -105,7 +107,8 @@ pub(super) fn events_since(
     Ok(events)
 }
 
-/// The newest live, current nodes about the subjects. Pinned ones take their places before others do.
+/// The newest live, current nodes about the subjects; of expectations, those that are pending. Pinned ones take their
+/// places before others do.
 pub(super) fn about(
     connection: &Connection,
     scope: i64,
@@ -119,11 +122,15 @@ pub(super) fn about(
         " FROM concept_nodes n
          WHERE n.scope = ?1 AND n.type = ?2 AND n.subject = ?3 AND n.pinned = 1
            AND n.deleted_at IS NULL AND n.superseded_by IS NULL
+           AND (?2 <> 'expectation' OR NOT EXISTS
+                (SELECT 1 FROM settled_expectations x WHERE x.node_seq = n.seq))
          ORDER BY n.seq DESC LIMIT ?4"
     ))?;
     let mut all = connection.prepare_cached(concat!(
         "SELECT ", node_columns!(), " FROM concept_nodes n
          WHERE n.scope = ?1 AND n.type = ?2 AND n.subject = ?3 AND n.deleted_at IS NULL AND n.superseded_by IS NULL
+           AND (?2 <> 'expectation' OR NOT EXISTS
+                (SELECT 1 FROM settled_expectations x WHERE x.node_seq = n.seq))
          ORDER BY n.seq DESC LIMIT ?4"
     ))?;
     let mut nodes = Vec::new();

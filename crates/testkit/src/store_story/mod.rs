@@ -8,7 +8,9 @@ mod personas;
 mod recall;
 mod reflection;
 mod sessions;
+mod slow_cycle;
 mod stage;
+mod traces;
 mod turns;
 mod vectors;
 
@@ -35,6 +37,13 @@ pub use sessions::{
     a_failed_session_can_be_retried, a_person_can_end_a_session, quiet_sessions_end_unless_a_reply_is_due,
     sessions_are_claimed_once_and_in_order, sessions_are_listed,
 };
+pub use slow_cycle::{
+    a_slow_cycle_is_counted, an_expectation_is_settled_once, entities_are_described_by_what_is_told_of_them,
+    transcripts_go_and_counts_stay,
+};
+pub use traces::{
+    costs_are_added_up, traces_of_sessions_are_kept_for_a_while, traces_of_turns_are_kept_for_a_while,
+};
 pub use turns::{a_failed_turn_can_be_reopened, a_turn_is_pending_until_its_receipt};
 pub use vectors::{vectors_are_numbered_by_their_writing, vectors_follow_their_rows};
 
@@ -59,7 +68,10 @@ macro_rules! store_story {
             edges_join_thoughts_and_their_events, the_timeline_is_merged,
             scopes_never_meet, phrases_are_found_where_they_stand, nodes_are_found_by_entity_and_time,
             touching_counts_a_recall, vectors_follow_their_rows, vectors_are_numbered_by_their_writing,
-            personas_and_users_are_kept, core_blocks_belong_to_whom_they_should, costs_are_kept
+            personas_and_users_are_kept, core_blocks_belong_to_whom_they_should, costs_are_kept,
+            a_slow_cycle_is_counted, transcripts_go_and_counts_stay, an_expectation_is_settled_once,
+            entities_are_described_by_what_is_told_of_them, costs_are_added_up,
+            traces_of_turns_are_kept_for_a_while, traces_of_sessions_are_kept_for_a_while
         }
     };
     ($open:path: $($chapter:ident),+) => {$(

@@ -3,6 +3,7 @@
 mod nodes;
 mod people;
 mod talk;
+mod thinking;
 
 use std::sync::{Mutex, MutexGuard, PoisonError};
 
@@ -12,7 +13,7 @@ use jiff::civil::Date;
 use memory::core_blocks::{CoreBlockLabel, CoreBlocks};
 use memory::entities::{Entity, EntityKind, MergeStatus, fold_name};
 use memory::identifiers::{EntityId, MessageId, NodeId, RejectedId, SessionId, TurnId};
-use memory::ledger::{ModelCall, Receipt};
+use memory::ledger::{CallSum, ModelCall, Receipt};
 use memory::messages::{Message, Role, Turn};
 use memory::mood::Mood;
 use memory::nodes::{NewNode, Node, NodeKind, RejectedMemory, Subject};

@@ -58,6 +58,15 @@ impl EntityStore for FakeStore {
     async fn entities(&self, _scope: &Scope, _limit: u32) -> Result<Vec<Entity>, StoreError> {
         refused()
     }
+    async fn describe_entity(
+        &self,
+        _scope: &Scope,
+        _id: EntityId,
+        _description: &str,
+        _at: Timestamp,
+    ) -> Result<Option<Entity>, StoreError> {
+        refused()
+    }
     async fn entities_of_nodes(&self, _nodes: &[NodeId]) -> Result<Vec<(NodeId, EntityId)>, StoreError> {
         refused()
     }
@@ -66,6 +75,18 @@ impl EntityStore for FakeStore {
 #[async_trait]
 impl LedgerStore for FakeStore {
     async fn record_call(&self, _call: ModelCall) -> Result<(), StoreError> {
+        refused()
+    }
+    async fn recent_calls(&self, _limit: u32) -> Result<Vec<(i64, ModelCall)>, StoreError> {
+        refused()
+    }
+    async fn calls_of_session(&self, _session: SessionId) -> Result<Vec<ModelCall>, StoreError> {
+        refused()
+    }
+    async fn call_sums_since(&self, _since: Timestamp) -> Result<Vec<CallSum>, StoreError> {
+        refused()
+    }
+    async fn spent_since(&self, _since: Timestamp) -> Result<f64, StoreError> {
         refused()
     }
     async fn receipt(&self, _turn: TurnId) -> Result<Option<Receipt>, StoreError> {
