@@ -178,7 +178,7 @@ async fn a_wrong_shape_is_asked_for_once_more_and_then_given_up() {
     let good = setting([Ok("I have no thoughts.".to_owned()), Ok(mended.to_owned())]);
     assert_eq!(good.mind.think_slowly(slow_cycle_input()).await.unwrap().salient_questions, ["and now?"]);
     assert!(good.asked()[1].1.contains("Your last answer could not be used"));
-    let calls = good.ledger.0.lock().unwrap();
+    let calls = good.ledger.0.lock().unwrap().clone();
     assert!(calls.iter().all(|call| call.session_id.is_some() && call.prompt_hash.len() == 64));
     assert_ne!(calls[0].prompt_hash, calls[1].prompt_hash);
     assert_eq!((calls[0].task.as_str(), calls[0].tier.as_str()), ("slow_cycle", "medium"));

@@ -66,12 +66,11 @@ async fn a_cycle_thinks_about_what_a_session_left() {
     );
     let expectations = workshop.nodes(NodeKind::Expectation).await;
     assert_eq!(expectations[0].description, "面试 — 她会说起结果");
-    let formed = workshop.formed.lock().unwrap();
+    let formed = workshop.formed.lock().unwrap().clone();
     let closed = formed.iter().position(|formed| matches!(formed, Formed::Closed { .. })).unwrap();
     let slow = formed.iter().position(|formed| matches!(formed, Formed::SlowThought { .. })).unwrap();
     assert!(closed < slow, "the session is closed first");
     assert_eq!(formed.iter().filter(|formed| matches!(formed, Formed::SlowThought { .. })).count(), 3);
-    drop(formed);
     workshop.pass(HOUR).await;
     workshop.mind.think_with(|_| Ok(SlowCycle::default()));
     workshop.remember("我妹妹六岁了,也养猫", 2).await;
