@@ -230,7 +230,7 @@ impl Life {
 
 fn rows(file: &Connection, statement: &str) -> Vec<String> {
     let mut statement = file.prepare(statement).unwrap();
-    let columns: Vec<String> = statement.column_names().into_iter().map(str::to_owned).collect();
+    let columns: Vec<String> = statement.column_names().map(str::to_owned).collect();
     let mut found: Vec<String> = statement
         .query_map([], |row| {
             let shown = columns.iter().enumerate().filter(|(_, name)| *name != "revision");
@@ -382,7 +382,7 @@ async fn no_byte_remembers() {
         secrets.extend((number % 40 == 7).then_some(said.id));
     }
     life.store.checkpoint().await.unwrap();
-    // What was moved before its neighbours were deleted is left in the gaps.
+    // Rows move between pages when their neighbours go.
     for number in (0..400).filter(|number| number % 3 == 0 && number % 40 != 7) {
         life.forget(one(&life.messages[number]), Choice::Orphan).await;
     }
@@ -412,82 +412,86 @@ async fn copies_are_named() {
     assert_eq!(life.store.copies().await.unwrap(), ["backups/monday.ZIP", "home.before-0002.db"]);
 }
 
+/// What the columns hold when something is forgotten: gone with the row, or taken out of it.
+const FORGOTTEN: &[&str] = &[
+    "concept_nodes.description",
+    "concept_nodes.emotion_tags",
+    "concept_nodes.terms",
+    "entities.canonical_name",
+    "entities.description",
+    "entity_aliases.folded",
+    "entity_aliases.name",
+    "mention_merges.description",
+    "moods.episodic_state",
+    "node_evidence.quote",
+    "recall_messages.content",
+    "recall_messages.terms",
+    "rejected_memories.description",
+    "rejected_memories.evidence",
+    "rejected_memories.reason",
+    "sessions.last_error",
+    "sessions.summary",
+    "turn_traces.receipt",
+    "turns.reason",
+];
+
+/// Written by a person about the persona or about themselves; a receipt names the blocks that contain the text.
+const WRITTEN_BY_PEOPLE: &[&str] = &[
+    "core_block_appends.content",
+    "core_block_appends.edited_by",
+    "core_blocks.content",
+    "core_blocks.last_edited_by",
+    "users.display_name",
+];
+
+/// Closed vocabularies, names of models and of channels, ids, days, and receipts of erasures, which hold ids.
+const NO_WORDS: &[&str] = &[
+    "concept_nodes.relational_tags",
+    "concept_nodes.subject",
+    "concept_nodes.type",
+    "core_block_appends.label",
+    "core_block_appends.persona_id",
+    "core_block_appends.user_id",
+    "core_blocks.label",
+    "core_blocks.persona_id",
+    "core_blocks.user_id",
+    "embedding_models.fingerprint",
+    "embedding_models.source",
+    "embedding_models.fingerprint",
+    "entities.kind",
+    "entities.merge_status",
+    "erasure_receipts.persona_id",
+    "erasure_receipts.receipt",
+    "erasure_receipts.user_id",
+    "external_identities.channel_id",
+    "external_identities.external_id",
+    "external_identities.user_id",
+    "forgotten_support.kind",
+    "llm_calls.model",
+    "llm_calls.outcome",
+    "llm_calls.provider",
+    "llm_calls.task",
+    "llm_calls.tier",
+    "recall_messages.channel_id",
+    "recall_messages.day",
+    "recall_messages.role",
+    "schema_migrations.name",
+    "schema_migrations.sha256",
+    "scopes.persona_id",
+    "scopes.user_id",
+    "sessions.channel_id",
+    "sessions.close_trigger",
+    "sessions.status",
+    "tombstones.kind",
+    "turns.channel_id",
+    "turns.status",
+    "users.id",
+    "users.timezone",
+];
+
 /// Every column that can hold words is known to forgetting. Whoever adds one says here what becomes of it, and does it.
 #[tokio::test]
 async fn every_text_column_is_known_to_forgetting() {
-    /// What the columns hold when something is forgotten: gone with the row, or taken out of it.
-    const FORGOTTEN: &[&str] = &[
-        "concept_nodes.description",
-        "concept_nodes.emotion_tags",
-        "concept_nodes.terms",
-        "entities.canonical_name",
-        "entities.description",
-        "entity_aliases.folded",
-        "entity_aliases.name",
-        "mention_merges.description",
-        "moods.episodic_state",
-        "node_evidence.quote",
-        "recall_messages.content",
-        "recall_messages.terms",
-        "rejected_memories.description",
-        "rejected_memories.evidence",
-        "rejected_memories.reason",
-        "sessions.last_error",
-        "sessions.summary",
-        "turn_traces.receipt",
-        "turns.reason",
-    ];
-    /// Written by a person about the persona or about themselves; a receipt names the blocks that contain the text.
-    const WRITTEN_BY_PEOPLE: &[&str] = &[
-        "core_block_appends.content",
-        "core_block_appends.edited_by",
-        "core_blocks.content",
-        "core_blocks.last_edited_by",
-        "users.display_name",
-    ];
-    /// Closed vocabularies, names of models and of channels, ids, days, and receipts of erasures, which hold ids.
-    const NO_WORDS: &[&str] = &[
-        "concept_nodes.relational_tags",
-        "concept_nodes.subject",
-        "concept_nodes.type",
-        "core_block_appends.label",
-        "core_block_appends.persona_id",
-        "core_block_appends.user_id",
-        "core_blocks.label",
-        "core_blocks.persona_id",
-        "core_blocks.user_id",
-        "embedding_models.fingerprint",
-        "embedding_models.source",
-        "entities.kind",
-        "entities.merge_status",
-        "erasure_receipts.persona_id",
-        "erasure_receipts.receipt",
-        "erasure_receipts.user_id",
-        "external_identities.channel_id",
-        "external_identities.external_id",
-        "external_identities.user_id",
-        "forgotten_support.kind",
-        "llm_calls.model",
-        "llm_calls.outcome",
-        "llm_calls.provider",
-        "llm_calls.task",
-        "llm_calls.tier",
-        "recall_messages.channel_id",
-        "recall_messages.day",
-        "recall_messages.role",
-        "schema_migrations.name",
-        "schema_migrations.sha256",
-        "scopes.persona_id",
-        "scopes.user_id",
-        "sessions.channel_id",
-        "sessions.close_trigger",
-        "sessions.status",
-        "tombstones.kind",
-        "turns.channel_id",
-        "turns.status",
-        "users.id",
-        "users.timezone",
-    ];
     let life = Life::lived(&[]).await;
     let file = Connection::open(life.folder.path().join("home.db")).unwrap();
     let columns: BTreeSet<String> = file

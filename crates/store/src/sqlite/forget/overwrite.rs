@@ -1,7 +1,8 @@
 //! What pages and log still hold after rows are gone, and copies that nobody can reach from here.
 //!
-//! `secure_delete` overwrites what is deleted, but rows that moved between pages before may have left their bytes in
-//! the gaps of others. Only writing the whole file anew leaves nothing.
+//! `secure_delete` overwrites what is deleted in the pages themselves; the log keeps older pages until it is emptied.
+//! After an erasure, and when much of the file is free, the whole file is written anew besides, so that nothing depends
+//! on where rows once stood.
 
 use std::fs::{self, File};
 use std::io::Read as _;
@@ -14,9 +15,11 @@ use rusqlite::{Connection, Result, params};
 use super::super::connection::{MAGIC, empty_log};
 use super::super::rows::microseconds;
 
-/// Largest file that is written anew, in bytes: its pages stand in memory meanwhile. In a larger one the freed pages
-/// are overwritten, and gaps may keep pieces until it is compacted by hand.
+/// Largest file that is written anew, in bytes: its pages stand in memory meanwhile. In a larger one deleted rows are
+/// overwritten where they stood.
 const REWRITTEN_MAX: u64 = 1 << 30;
+/// Share of free pages from which the file is written anew also when nothing was erased: one in so many.
+const FREE_SHARE: u64 = 4;
 
 /// Notes that something was forgotten since pages were last overwritten.
 pub(super) fn make_due(connection: &Connection) -> Result<()> {
@@ -32,24 +35,27 @@ pub(super) fn is_due(connection: &Connection) -> Result<bool> {
         .query_row([], |row| row.get(0))
 }
 
-/// Writes the file anew and empties the log. Says whether both succeeded; if not, it stays due.
+/// Empties the log, and writes the file anew where that is called for. Says whether all of it succeeded; if not, it
+/// stays due. A file that is too large to be written anew is done when its log is empty, but its receipts stay open.
 pub(super) fn overwrite(connection: &Connection, at: Timestamp) -> Result<bool> {
     if !is_due(connection)? {
         return Ok(true);
     }
-    let pages: u64 = connection.query_row("PRAGMA page_count", [], |row| row.get(0))?;
-    let page_size: u64 = connection.query_row("PRAGMA page_size", [], |row| row.get(0))?;
-    let whole = pages.saturating_mul(page_size) <= REWRITTEN_MAX;
-    if whole {
+    let number = |pragma: &str| connection.query_row(pragma, [], |row| row.get::<_, u64>(0));
+    let (pages, free) = (number("PRAGMA page_count")?, number("PRAGMA freelist_count")?);
+    let fits = pages.saturating_mul(number("PRAGMA page_size")?) <= REWRITTEN_MAX;
+    let erased = number("SELECT EXISTS (SELECT 1 FROM erasure_receipts WHERE overwritten_at IS NULL)")? > 0;
+    let rewrites = fits && (erased || free * FREE_SHARE >= pages);
+    if rewrites {
         connection.execute_batch("VACUUM")?;
     }
     if !empty_log(connection)? {
         return Ok(false);
     }
     connection.execute_batch("BEGIN IMMEDIATE")?;
-    let noted = note(connection, whole, at);
+    let noted = note(connection, rewrites, at);
     connection.execute_batch(if noted.is_ok() { "COMMIT" } else { "ROLLBACK" })?;
-    noted.map(|()| whole)
+    noted.map(|()| rewrites || !erased)
 }
 
 fn note(connection: &Connection, whole: bool, at: Timestamp) -> Result<()> {

@@ -164,9 +164,10 @@ fn count_parts(connection: &Connection, going: &Going, taken: &mut Taken) -> Res
     let count = |statement: &str, seq: &i64| -> Result<u64> {
         connection.prepare_cached(statement)?.query_row([seq], |row| row.get(0))
     };
-    let mut quoting: Vec<(&str, Vec<i64>)> = Vec::new();
-    quoting.push(("message_seq", going.messages.keys().copied().collect()));
-    quoting.push(("node_seq", going.nodes.keys().copied().collect()));
+    let quoting: [(&str, Vec<i64>); 2] = [
+        ("message_seq", going.messages.keys().copied().collect()),
+        ("node_seq", going.nodes.keys().copied().collect()),
+    ];
     for (column, seqs) in quoting {
         let mut statement = connection.prepare_cached(&format!(
             "SELECT node_seq, message_seq, span_start, span_end FROM node_evidence WHERE {column} = ?1"
