@@ -457,7 +457,6 @@ const NO_WORDS: &[&str] = &[
     "core_blocks.user_id",
     "embedding_models.fingerprint",
     "embedding_models.source",
-    "embedding_models.fingerprint",
     "entities.kind",
     "entities.merge_status",
     "erasure_receipts.persona_id",
