@@ -53,3 +53,7 @@ identifier!(
     /// One run of reflection that stored at least one thought.
     ReflectionId
 );
+identifier!(
+    /// One act of erasing, and its receipt.
+    ErasureId
+);

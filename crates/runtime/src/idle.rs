@@ -1,4 +1,4 @@
-//! Ends sessions that have gone quiet.
+//! Ends sessions that have gone quiet, and overwrites what was forgotten.
 
 use std::sync::Arc;
 
@@ -12,6 +12,7 @@ pub(crate) async fn run(life: Arc<Life>) {
     loop {
         end_quiet(&life, trigger).await;
         trigger = CloseTrigger::Idle;
+        life.overwrite_freed().await;
         tokio::select! {
             () = life.clock().sleep(life.settings.scan_every) => {}
             () = life.stopping.cancelled() => return,

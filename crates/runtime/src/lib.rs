@@ -3,8 +3,8 @@
 //!
 //! [`turn`] decides the order of a turn's steps, and no other file does. [`inbox`] makes each line durable before its
 //! sender hears of it and gathers bursts. [`broadcast`] tells what happened without ever slowing it. [`idle`] ends
-//! quiet sessions, [`consolidator`] makes memory of them, [`vectors`] fills in vectors behind the talk,
-//! and [`changeover`] leads from one embedding model to the next.
+//! quiet sessions, [`consolidator`] makes memory of them, [`vectors`] fills in vectors behind the talk, [`changeover`] leads
+//! from one embedding model to the next, [`forget`] takes away without letting what is under way bring it back.
 
 mod inbox;
 mod turn;
@@ -14,6 +14,7 @@ mod idle;
 mod consolidator;
 mod vectors;
 mod changeover;
+mod forget;
 mod ledger;
 mod life;
 

@@ -27,6 +27,7 @@ use tokio_util::task::TaskTracker;
 use crate::broadcast::Broadcast;
 use crate::changeover::{Changeover, VectorState};
 use crate::events::Event;
+use crate::forget::Forgettings;
 use crate::inbox::{AcceptError, Accepted, Conversation, Incoming};
 use crate::turn::TurnEvent;
 
@@ -87,7 +88,7 @@ pub struct Parts {
 /// A persona's life, seen from outside. Cheap to clone.
 #[derive(Clone)]
 pub struct Runtime {
-    life: Arc<Life>,
+    pub(crate) life: Arc<Life>,
 }
 
 pub(crate) struct Life {
@@ -107,6 +108,8 @@ pub(crate) struct Life {
     pub(crate) written: Notify,
     /// The embedding model before the present one, as long as it serves.
     pub(crate) changeover: Changeover,
+    /// Acts of forgetting, and what must not outlive them.
+    pub(crate) forgettings: Forgettings,
     /// One recall at a time may be told apart from background embedding: turns go first.
     pub(crate) turns_running: AtomicU64,
 }
@@ -127,6 +130,7 @@ impl Runtime {
             session_ended: Notify::new(),
             written: Notify::new(),
             changeover: Changeover::default(),
+            forgettings: Forgettings::default(),
             turns_running: AtomicU64::new(0),
         };
         Self { life: Arc::new(life) }
@@ -315,6 +319,10 @@ impl Life {
 
     pub(crate) fn ids(&self) -> &dyn Ids {
         &*self.parts.ids
+    }
+
+    pub(crate) fn broadcast(&self) -> &Broadcast {
+        &self.parts.broadcast
     }
 
     pub(crate) fn tell(&self, scope: &Scope, event: Event) {

@@ -137,6 +137,7 @@ impl Work<'_> {
     /// Embeds some rows; says whether there were any.
     async fn fill_batch(&self, fingerprint: &str) -> Result<bool, BackfillError> {
         let store = self.life.store();
+        let forgotten = self.life.forgettings.of_all();
         let nodes = store.nodes_without_vector(fingerprint, BATCH as u32).await?;
         let room = BATCH.saturating_sub(nodes.len());
         let messages = store.messages_without_vector(fingerprint, room as u32).await?;
@@ -158,6 +159,11 @@ impl Work<'_> {
             nodes.iter().map(|node| node.id).zip(embeddings.by_ref()).collect();
         let of_messages: Vec<(_, Embedding)> =
             messages.iter().map(|message| message.id).zip(embeddings).collect();
+        let _nothing_is_forgotten = self.life.forgettings.hold().await;
+        if self.life.forgettings.of_all() != forgotten {
+            // A text may have changed meanwhile, and its vector would still say the old one.
+            return Ok(true);
+        }
         if !of_nodes.is_empty() {
             store.put_node_vectors(fingerprint, of_nodes).await?;
         }

@@ -6,11 +6,13 @@ use std::sync::Arc;
 use anyhow::{Context as _, bail};
 use server::{LlmState, ModelState, ServerParts, ServerSettings, Tokens};
 use tokio::net::TcpListener;
+use tokio::task::JoinHandle;
 use tokio_util::sync::CancellationToken;
 
 use crate::cli::{Run, Shared};
+use crate::client::Daemon;
 use crate::config::{Config, body_limit};
-use crate::home::{Home, RunFile};
+use crate::home::{Home, HomeLock, RunFile};
 use crate::lifecycle;
 use crate::wiring::{Wired, wire};
 use crate::world::{SystemClock, SystemIds, random_bytes};
@@ -65,6 +67,42 @@ async fn stop<T: Send + 'static>(
     tokio::select! {
         closed = orderly => closed,
         () = second_signal => bail!("stopped at once on a second signal; everything said is safe"),
+    }
+}
+
+/// A daemon for one command, on a home that no other holds: it answers this process only, and begins no work.
+pub(crate) struct PrivateDaemon {
+    /// How it is spoken with.
+    pub(crate) daemon: Daemon,
+    _lock: HomeLock,
+    wired: Wired,
+    shutdown: CancellationToken,
+    serving: JoinHandle<()>,
+}
+
+impl PrivateDaemon {
+    /// Opens the home.
+    pub(crate) async fn open(config: &Config, home: &Home) -> anyhow::Result<Self> {
+        let lock = home.lock()?;
+        let wired = wire(config, home, Arc::new(SystemClock), Arc::new(SystemIds::default())).await?;
+        let listener = TcpListener::bind(("127.0.0.1", 0)).await.context("no port on loopback is free")?;
+        let port = listener.local_addr()?.port();
+        let url = format!("http://127.0.0.1:{port}");
+        // Nobody else needs to know how to get in.
+        let token: String = random_bytes().iter().map(|byte| format!("{byte:02x}")).collect();
+        let parts = server_parts(config, &wired, &token, &url)?;
+        let shutdown = CancellationToken::new();
+        let served = server::serve(listener, parts, shutdown.clone());
+        // How it ends is seen by whoever asks it something.
+        let serving = tokio::spawn(async move { _ = served.await });
+        let daemon = Daemon::at(RunFile { pid: std::process::id(), port, url }, token)?;
+        Ok(Self { daemon, _lock: lock, wired, shutdown, serving })
+    }
+
+    /// Closes the home in order.
+    pub(crate) async fn close(self) -> anyhow::Result<()> {
+        self.shutdown.cancel();
+        stop(self.wired, Some(self.serving)).await
     }
 }
 

@@ -33,7 +33,7 @@ impl Ran {
         self.out
     }
 
-    fn json(self) -> Value {
+    pub(crate) fn json(self) -> Value {
         let out = self.well();
         serde_json::from_str(&out).unwrap_or_else(|error| panic!("{error}: {out}"))
     }
@@ -44,8 +44,8 @@ async fn help_explains_every_command_and_shows_examples() {
     let (home, settings) = (Home::new(), Settings::none());
     let help = run(&home, &settings, &["--help"]).await.well();
     let commands = [
-        "run", "chat", "demo", "init", "recall", "model", "config", "eval", "doctor", "status", "stop",
-        "token",
+        "run", "chat", "demo", "init", "recall", "memory", "model", "config", "eval", "doctor", "status",
+        "stop", "token",
     ];
     for name in commands {
         assert!(help.contains(&format!("\n  {name}")), "{name} is missing:\n{help}");

@@ -18,3 +18,4 @@ mod crowd;
 mod trust;
 mod command_line;
 mod embedding;
+mod forgetting;

@@ -5,9 +5,11 @@ mod embedder;
 mod mind;
 mod store;
 mod vectors;
+mod forget;
 
 pub use clock::{Clock, Ids};
 pub use embedder::{EmbedError, Embedder, Embedding};
+pub use forget::ForgetStore;
 pub use mind::{
     Clarification, EvidenceFailure, Extraction, ExtractionInput, MentionedEntity, Mind, MindError,
     MoodSignal, ProposedEvent, ProposedQuote, ProposedThought, Reflection, ReflectionInput, RefusedEvent,

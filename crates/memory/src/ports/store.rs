@@ -11,7 +11,7 @@ use crate::ledger::{ModelCall, Receipt};
 use crate::messages::{Message, Role, Turn};
 use crate::mood::Mood;
 use crate::nodes::{Evidence, NewNode, Node, NodeKind, RejectedMemory, Subject};
-use crate::ports::{Embedding, VectorStore};
+use crate::ports::{Embedding, ForgetStore, VectorStore};
 use crate::scope::{PersonaId, Scope, UserId};
 use crate::sessions::{CloseTrigger, Session, SessionPolicy, SessionStatus};
 
@@ -600,11 +600,18 @@ pub trait LedgerStore: Send + Sync {
 
 /// All that the memory asks of a database.
 pub trait Store:
-    PersonaStore + MessageStore + SessionStore + NodeStore + EntityStore + LedgerStore + VectorStore
+    PersonaStore + MessageStore + SessionStore + NodeStore + EntityStore + LedgerStore + ForgetStore + VectorStore
 {
 }
 
 impl<T> Store for T where
-    T: PersonaStore + MessageStore + SessionStore + NodeStore + EntityStore + LedgerStore + VectorStore
+    T: PersonaStore
+        + MessageStore
+        + SessionStore
+        + NodeStore
+        + EntityStore
+        + LedgerStore
+        + ForgetStore
+        + VectorStore
 {
 }

@@ -10,17 +10,20 @@ use async_trait::async_trait;
 use jiff::Timestamp;
 use memory::core_blocks::{CoreBlockLabel, CoreBlocks};
 use memory::entities::Entity;
-use memory::identifiers::{EntityId, MessageId, NodeId, RejectedId, SessionId, TurnId};
+use memory::forget::{
+    CoreBlockAppend, Dependents, ErasureReceipt, ForgetOutcome, Forgetting, ResetCounts, Taken, Thing,
+};
+use memory::identifiers::{EntityId, ErasureId, MessageId, NodeId, RejectedId, SessionId, TurnId};
 use memory::ledger::{ModelCall, Receipt};
 use memory::messages::{Message, Turn};
 use memory::mood::Mood;
 use memory::nodes::{NewNode, Node, NodeKind, RejectedMemory, Subject};
 use memory::ports::{
     AliasHit, Captured, CommitOutcome, Corpus, CorpusSize, Embedding, EmbeddingModel, EntityStore,
-    Evidential, ExtractionCommit, FailedAttempt, FillingEdge, IndexedMessage, IndexedNode, LedgerStore,
-    MessageStore, NewMessage, NodeStore, PersonaRecord, PersonaStore, Phrase, PhraseHits, ReflectionCommit,
-    SessionFilter, SessionStore, StoreError, StoredVector, TimelineItem, UserRecord, VectorCoverage,
-    VectorStore,
+    Evidential, ExtractionCommit, FailedAttempt, FillingEdge, ForgetStore, IndexedMessage, IndexedNode,
+    LedgerStore, MessageStore, NewMessage, NodeStore, PersonaRecord, PersonaStore, Phrase, PhraseHits,
+    ReflectionCommit, SessionFilter, SessionStore, StoreError, StoredVector, TimelineItem, UserRecord,
+    VectorCoverage, VectorStore,
 };
 use memory::sessions::{CloseTrigger, Session, SessionPolicy};
 use memory::{PersonaId, Scope, UserId};
@@ -199,4 +202,18 @@ passing_on!(VectorStore:
     scopes_between_models(fingerprint: &str, previous: &str) -> Vec<Scope>;
     adopt_vectors(fingerprint: &str, limit: u32) -> u32;
     remove_other_vectors(fingerprint: &str, limit: u32) -> u32;
+);
+
+passing_on!(ForgetStore:
+    scope_of(thing: Thing) -> Option<Scope>;
+    dependents(id: NodeId) -> Option<Dependents>;
+    preview_forgetting(act: Forgetting) -> Taken;
+    forget(act: Forgetting, expected: Option<Taken>, receipt: Option<ErasureReceipt>) -> ForgetOutcome;
+    erasure_receipts(scope: &Scope, before: Option<ErasureId>, limit: u32) -> Vec<ErasureReceipt>;
+    erasure_receipt(id: ErasureId) -> Option<ErasureReceipt>;
+    overwrite_freed(at: Timestamp) -> bool;
+    copies() -> Vec<String>;
+    core_block_appends(scope: &Scope, label: CoreBlockLabel, limit: u32) -> Vec<CoreBlockAppend>;
+    forget_core_block_append(scope: &Scope, label: CoreBlockLabel, id: i64) -> bool;
+    reset_persona(persona: &PersonaId, name: &str, at: Timestamp) -> Option<ResetCounts>;
 );

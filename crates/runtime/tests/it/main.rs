@@ -20,6 +20,7 @@ mod unbending;
 mod recovery;
 mod vectors;
 mod changeover;
+mod forgetting;
 
 mod world;
 mod workshop;

@@ -207,9 +207,13 @@ impl World {
     }
 
     async fn next_told(&mut self) -> Arc<Told> {
-        match self.watcher.next().await {
-            Some(Delivery::Event(_, told)) => told,
-            other => panic!("the broadcast gave {other:?}"),
+        loop {
+            match self.watcher.next().await {
+                Some(Delivery::Event(_, told)) => return told,
+                // What was forgotten before it was read is not told any more.
+                Some(Delivery::Lagged) => {}
+                None => panic!("the broadcast ended"),
+            }
         }
     }
 

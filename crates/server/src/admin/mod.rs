@@ -8,3 +8,5 @@ pub(crate) mod nodes;
 pub(crate) mod timeline;
 pub(crate) mod entities;
 pub(crate) mod sessions;
+pub(crate) mod forget;
+pub(crate) mod erase;

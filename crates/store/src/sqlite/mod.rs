@@ -20,6 +20,7 @@ mod vectors;
 mod embedding_models;
 mod ledger;
 mod timeline;
+mod forget;
 mod scopes;
 mod rows;
 mod check;

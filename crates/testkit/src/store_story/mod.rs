@@ -4,6 +4,7 @@
 
 mod capture;
 mod extraction;
+mod forgetting;
 mod personas;
 mod recall;
 mod reflection;
@@ -21,6 +22,13 @@ pub use extraction::{
     a_merged_mention_is_counted, a_refused_memory_waits_for_a_person, a_superseded_node_stays_in_history,
     a_taken_name_stays_where_it_is, an_extraction_is_written_once, an_extraction_needs_a_claim,
     evidence_that_is_gone_is_left_out,
+};
+pub use forgetting::{
+    a_claim_is_lost_when_something_is_forgotten, a_mention_outlives_the_first_words,
+    a_message_takes_what_rests_on_it, a_reset_leaves_a_new_persona, a_text_goes_wherever_it_stands,
+    an_edit_of_a_core_block_can_be_forgotten, names_go_with_the_last_text_that_holds_them,
+    only_what_was_shown_is_erased, other_words_keep_an_event, receipts_and_turns_keep_no_words,
+    thoughts_go_with_what_they_rest_on,
 };
 pub use personas::{core_blocks_belong_to_whom_they_should, costs_are_kept, personas_and_users_are_kept};
 pub use recall::{
@@ -62,7 +70,12 @@ macro_rules! store_story {
             scopes_never_meet, phrases_are_found_where_they_stand, nodes_are_found_by_entity_and_time,
             touching_counts_a_recall, vectors_follow_their_rows, vectors_are_numbered_by_their_writing,
             one_model_takes_the_place_of_another,
-            personas_and_users_are_kept, core_blocks_belong_to_whom_they_should, costs_are_kept
+            personas_and_users_are_kept, core_blocks_belong_to_whom_they_should, costs_are_kept,
+            a_message_takes_what_rests_on_it, thoughts_go_with_what_they_rest_on, other_words_keep_an_event, a_mention_outlives_the_first_words,
+            names_go_with_the_last_text_that_holds_them, a_text_goes_wherever_it_stands,
+            only_what_was_shown_is_erased, a_claim_is_lost_when_something_is_forgotten,
+            receipts_and_turns_keep_no_words, a_reset_leaves_a_new_persona,
+            an_edit_of_a_core_block_can_be_forgotten
         }
     };
     ($open:path: $($chapter:ident),+) => {$(

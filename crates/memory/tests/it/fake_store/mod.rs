@@ -1,5 +1,6 @@
 //! An in-memory store that answers what recall asks, and refuses the rest.
 
+mod forgetting;
 mod nodes;
 mod people;
 mod talk;
