@@ -90,7 +90,7 @@ impl PrivateDaemon {
         let url = format!("http://127.0.0.1:{port}");
         // Nobody else needs to know how to get in.
         let token: String = random_bytes().iter().map(|byte| format!("{byte:02x}")).collect();
-        let parts = server_parts(config, home, &wired, &token, &url)?;
+        let parts = server_parts(config, &wired, &token, &url)?;
         let shutdown = CancellationToken::new();
         let served = server::serve(listener, parts, shutdown.clone());
         // How it ends is seen by whoever asks it something.
