@@ -11,6 +11,7 @@ Examples:
   echovessel chat                     talk in this terminal
   echovessel demo                     watch one sentence become memory, in under a minute
   echovessel recall \"my cat\" --explain   what a text brings to mind, with every score
+  echovessel memory forget --text \"…\"    erase it everywhere, with a receipt
   echovessel config show              every key with its present value
 
 Exit codes: 0 done · 1 it failed, and the message says why · 2 the command line or the configuration is wrong ·
@@ -49,6 +50,11 @@ pub(crate) enum Command {
     Init(Init),
     /// What a text brings to mind
     Recall(Recall),
+    /// What is remembered; see what hangs on it, forget it
+    Memory {
+        #[command(subcommand)]
+        command: MemoryCommand,
+    },
     /// The embedding model
     Model {
         #[command(subcommand)]
@@ -119,6 +125,77 @@ pub(crate) struct Recall {
     /// Show every term of every score, and why candidates fell
     #[arg(long)]
     pub(crate) explain: bool,
+    /// Whose memory
+    #[arg(long, default_value = "self")]
+    pub(crate) user: String,
+}
+
+#[derive(Debug, Subcommand)]
+#[command(after_help = "\
+Examples:
+  echovessel memory list thoughts
+  echovessel memory show 0198a0c2-7d52-7c10-9d0b-5f1c6a3e2b11
+  echovessel memory forget --text \"blue dolphin\" --dry-run")]
+pub(crate) enum MemoryCommand {
+    /// List what is remembered, newest first
+    List(List),
+    /// Show a memory: what proves it, what it rests on, what rests on it
+    Show(Show),
+    /// Erase for ever: from the database, its index and vectors, and from all that was made of it
+    Forget(Forget),
+}
+
+#[derive(Debug, Args)]
+#[command(
+    after_help = "Examples:\n  echovessel memory list\n  echovessel memory list messages --limit 100 --json"
+)]
+pub(crate) struct List {
+    /// What to list
+    #[arg(value_parser = ["events", "thoughts", "entities", "messages", "receipts"], default_value = "events")]
+    pub(crate) what: String,
+    /// How many
+    #[arg(long, default_value_t = 20)]
+    pub(crate) limit: u32,
+    /// Whose memory
+    #[arg(long, default_value = "self")]
+    pub(crate) user: String,
+}
+
+#[derive(Debug, Args)]
+#[command(after_help = "Example:\n  echovessel memory show 0198a0c2-7d52-7c10-9d0b-5f1c6a3e2b11")]
+pub(crate) struct Show {
+    /// Its id, as `list` prints it
+    pub(crate) id: String,
+}
+
+#[derive(Debug, Args)]
+#[command(after_help = "\
+Examples:
+  echovessel memory forget 0198a0c2-7d52-7c10-9d0b-5f1c6a3e2b11
+  echovessel memory forget --text \"blue dolphin\" --dry-run
+  echovessel memory forget --text 蓝色海豚 --yes --json
+
+It shows what would go and asks before it does it. The receipt says what went, and which old backups it could not
+reach; it never holds the text.")]
+pub(crate) struct Forget {
+    /// Ids of messages, memories, entities or sessions
+    #[arg(value_name = "ID", required_unless_present = "text")]
+    pub(crate) ids: Vec<String>,
+    /// Everything that contains this text, however it is written
+    #[arg(long)]
+    pub(crate) text: Option<String>,
+    /// Also the messages that the memories quote, or that name the entities
+    #[arg(long)]
+    pub(crate) with_messages: bool,
+    /// Keep thoughts that rest on it, with their evidence marked as gone
+    #[arg(long)]
+    pub(crate) keep_thoughts: bool,
+    /// Only show what would go
+    #[arg(long)]
+    pub(crate) dry_run: bool,
+    /// Do not ask
+    #[arg(long)]
+    pub(crate) yes: bool,
     /// Whose memory
     #[arg(long, default_value = "self")]
     pub(crate) user: String,

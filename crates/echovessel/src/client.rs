@@ -30,9 +30,14 @@ impl Daemon {
         if home.lock().is_ok() {
             return Err(missing().into());
         }
+        Self::at(run, home.token(random_bytes)?)
+    }
+
+    /// The daemon that answers there.
+    pub(crate) fn at(run: RunFile, token: String) -> anyhow::Result<Self> {
         // No proxy: what is said here never leaves the machine.
         let http = reqwest::Client::builder().no_proxy().build().context("no HTTP client can be made")?;
-        Ok(Self { run, token: home.token(random_bytes)?, http })
+        Ok(Self { run, token, http })
     }
 
     /// Asks, and reads the answer as JSON. What the daemon refuses is an error in its own words.

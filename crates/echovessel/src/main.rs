@@ -8,6 +8,7 @@ mod config;
 mod home;
 mod world;
 mod wiring;
+mod embedding;
 mod lifecycle;
 mod client;
 mod telemetry;
@@ -55,9 +56,8 @@ async fn with_config(shared: &Shared, home: &Home, command: Command) -> anyhow::
     match command {
         Command::Chat(asked) => commands::chat::chat(&config, home, &asked).await,
         Command::Recall(asked) => commands::recall::recall(shared, &config, home, &asked).await,
-        Command::Model { command } => {
-            commands::model::model(shared, &wiring::model_folder(&config, home), command).await
-        }
+        Command::Model { command } => commands::model::model(shared, &config, home, command).await,
+        Command::Memory { command } => commands::memory::memory(shared, &config, home, &command).await,
         Command::Eval(asked) => commands::eval::eval(shared, &config, home, &asked).await,
         Command::Run(asked) => commands::run::run(shared, &config, home, &asked).await,
         _ => Ok(()),

@@ -5,13 +5,12 @@ use std::path::PathBuf;
 use std::sync::Arc;
 
 use anyhow::Context as _;
-use embed::LocalEmbedder;
 use jiff::tz::TimeZone;
 use llm::{ProviderSettings, TierModels};
 use memory::PersonaId;
 use memory::consolidate::{ConsolidateSettings, SlowCycleSettings};
 use memory::ledger::{Price, Prices};
-use memory::ports::{Clock, Embedder, Ids, Store};
+use memory::ports::{Clock, Ids, Store};
 use memory::recall::RecallSettings;
 use memory::sessions::SessionPolicy;
 use memory::vector_index::VectorIndex;
@@ -20,14 +19,13 @@ use runtime::{Broadcast, Ledger, Parts, Runtime, RuntimeSettings, TraceSettings}
 use secrecy::SecretString;
 use store::SqliteStore;
 
-use crate::config::{Config, LlmPrice};
+use crate::config::{Config, LlmPrice, body_limit};
+use crate::embedding::Embedding;
 use crate::home::Home;
 use crate::world::{SystemPauses, random_bytes};
 
 /// Tokens that a reply's prompt may take.
 const PROMPT_TOKENS: u32 = 8_000;
-/// Threads that one text's embedding may use; turns of several users share the processors.
-const EMBEDDING_THREADS: usize = 2;
 
 /// The parts of a running EchoVessel that outlive each other in this order.
 pub(crate) struct Wired {
@@ -37,6 +35,8 @@ pub(crate) struct Wired {
     pub(crate) runtime: Runtime,
     /// Which model answers, for people.
     pub(crate) model: ModelState,
+    /// Who makes vectors.
+    pub(crate) embedding: Embedding,
 }
 
 /// Which model answers.
@@ -64,14 +64,6 @@ impl ModelState {
                 .to_owned()
         })
     }
-}
-
-/// Where the embedding model lies: the configuration's folder, `ECHOVESSEL_MODEL_DIR`, or the home's own.
-pub(crate) fn model_folder(config: &Config, home: &Home) -> PathBuf {
-    if !config.embedding.model_dir.is_empty() {
-        return PathBuf::from(&config.embedding.model_dir);
-    }
-    std::env::var_os("ECHOVESSEL_MODEL_DIR").map_or_else(|| home.model(), PathBuf::from)
 }
 
 /// The database file that the configuration names.
@@ -106,17 +98,23 @@ pub(crate) async fn wire(
         ReplySampling::default(),
     );
     let run: String = random_bytes().iter().take(4).map(|byte| format!("{byte:02x}")).collect();
+    let embedding = Embedding::new(config, home, clock.clone())?;
+    let previous = embedding.previous(&*store, home).await;
     let parts = Parts {
         store,
-        embedder: embedder(config, home),
-        index: Arc::new(VectorIndex::default()),
+        embedder: embedding.embedder(),
+        index: Arc::new(VectorIndex::new(body_limit(&config.limits.vector_memory)?)),
         mind: Arc::new(mind),
         clock,
         ids,
         broadcast: Broadcast::new(run),
         settings: runtime_settings(config)?,
     };
-    Ok(Wired { database, runtime: Runtime::new(parts), model })
+    let runtime = Runtime::new(parts);
+    if let Some(previous) = previous {
+        runtime.serve_meanwhile(previous);
+    }
+    Ok(Wired { database, runtime, model, embedding })
 }
 
 /// Opens the database of the home, migrated to what this version needs.
@@ -124,13 +122,6 @@ pub(crate) fn open_database(config: &Config, home: &Home) -> anyhow::Result<Sqli
     let path = database_path(config, home);
     SqliteStore::open(&path, store::StoreOptions::default())
         .with_context(|| format!("the database {} can't be opened", path.display()))
-}
-
-fn embedder(config: &Config, home: &Home) -> Option<Arc<dyn Embedder>> {
-    if config.embedding.provider == "none" {
-        return None;
-    }
-    Some(Arc::new(LocalEmbedder::new(model_folder(config, home), EMBEDDING_THREADS)))
 }
 
 fn provider_settings(config: &Config) -> ProviderSettings {

@@ -32,10 +32,10 @@ fn main() {
     }
     let mut criterion = Criterion::default().configure_from_args();
     criterion.bench_function("open the model", |bencher| {
-        bencher.iter(|| Model::open(&directory, &ALL_MINILM_L6_V2, 1).unwrap());
+        bencher.iter(|| Model::open(&directory, 1).unwrap());
     });
     for (threads, texts, pieces) in SHAPES {
-        let model = Model::open(&directory, &ALL_MINILM_L6_V2, threads).unwrap();
+        let model = Model::open(&directory, threads).unwrap();
         let text = text_of(pieces);
         let batch = vec![text.as_str(); texts];
         let name = format!("{texts} texts of {pieces} pieces, {threads} threads");
@@ -59,7 +59,7 @@ fn compare(python: &Path, directory: &Path) {
         "threads", "texts", "pieces", "ours", "ONNX Runtime", "ratio"
     );
     for (threads, texts, pieces) in SHAPES {
-        let model = Model::open(directory, &ALL_MINILM_L6_V2, threads).unwrap();
+        let model = Model::open(directory, threads).unwrap();
         let text = text_of(pieces);
         let batch = vec![text.as_str(); texts];
         let ours = median_milliseconds(|| drop(black_box(model.embed(&batch).unwrap())));

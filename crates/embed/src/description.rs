@@ -1,6 +1,4 @@
-use std::ops::RangeInclusive;
-
-/// What must be known of a model beside its files.
+/// A model whose files are known beforehand: it can be fetched, and checked to the last bit.
 #[derive(Debug)]
 pub struct ModelDescription {
     /// Its name, also the name of its folder.
@@ -11,11 +9,13 @@ pub struct ModelDescription {
     pub dimension: usize,
     /// Attention heads, where the folder has no `config.json` to say so.
     pub attention_heads: usize,
+    /// Layers, where the folder has no `config.json` to say so.
+    pub layers: usize,
     /// Word pieces of a text that count, `[CLS]` and `[SEP]` among them; the rest is cut.
     pub max_pieces: usize,
-    /// The letters of the languages that it was trained on. Any other letter is unreadable, even where the vocabulary
-    /// has it: see [`crate::Model::embed`].
-    pub readable_letters: &'static [RangeInclusive<char>],
+    /// The scripts of the languages that it was trained on. A letter of any other is unreadable, even where the
+    /// vocabulary has it: see [`crate::Model::embed`].
+    pub readable_scripts: &'static [&'static str],
     /// Repository on the model hub.
     pub repository: &'static str,
     /// The files it consists of.
@@ -37,6 +37,8 @@ pub struct PinnedFile {
 pub(crate) const WEIGHTS_FILE: &str = "model.safetensors";
 /// Name of the file that holds the vocabulary and how text is split.
 pub(crate) const TOKENIZER_FILE: &str = "tokenizer.json";
+/// Name of the file that holds the sizes.
+pub(crate) const CONFIG_FILE: &str = "config.json";
 
 /// sentence-transformers/all-MiniLM-L6-v2: English, 384 components, 22 million weights.
 pub const ALL_MINILM_L6_V2: ModelDescription = ModelDescription {
@@ -44,8 +46,9 @@ pub const ALL_MINILM_L6_V2: ModelDescription = ModelDescription {
     fingerprint: "all-MiniLM-L6-v2/mean/256",
     dimension: 384,
     attention_heads: 12,
+    layers: 6,
     max_pieces: 256,
-    readable_letters: LATIN,
+    readable_scripts: &["Latin"],
     repository: "sentence-transformers/all-MiniLM-L6-v2",
     files: [
         PinnedFile {
@@ -60,20 +63,3 @@ pub const ALL_MINILM_L6_V2: ModelDescription = ModelDescription {
         },
     ],
 };
-
-/// The Latin letters of Unicode's blocks, full-width forms included.
-const LATIN: &[RangeInclusive<char>] = &[
-    'A'..='Z',
-    'a'..='z',
-    '\u{AA}'..='\u{AA}',
-    '\u{BA}'..='\u{BA}',
-    '\u{C0}'..='\u{24F}',
-    '\u{250}'..='\u{2B8}',
-    '\u{1D00}'..='\u{1D25}',
-    '\u{1E00}'..='\u{1EFF}',
-    '\u{2C60}'..='\u{2C7F}',
-    '\u{A722}'..='\u{A7FF}',
-    '\u{FB00}'..='\u{FB06}',
-    '\u{FF21}'..='\u{FF3A}',
-    '\u{FF41}'..='\u{FF5A}',
-];

@@ -66,12 +66,48 @@ pub(crate) fn softmax(row: &mut [f32], scale: f32) {
     }
 }
 
+/// The function between the two halves of the feed-forward network.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Activation {
+    /// The Gaussian error linear unit.
+    Gelu,
+    /// Its approximation by the hyperbolic tangent (Hendrycks and Gimpel 2016).
+    GeluByTanh,
+    /// `max(x, 0)`.
+    Relu,
+}
+
+impl Activation {
+    /// In place.
+    #[inline(always)]
+    pub(crate) fn apply(self, numbers: &mut [f32]) {
+        match self {
+            Self::Gelu => gelu(numbers),
+            Self::GeluByTanh => gelu_by_tanh(numbers),
+            Self::Relu => numbers.iter_mut().for_each(|number| *number = number.max(0.0)),
+        }
+    }
+}
+
 /// `x · Φ(x) = x/2 · (1 + erf(x/√2))`, the Gaussian error linear unit, in place.
 #[inline(always)]
-pub(crate) fn gelu(numbers: &mut [f32]) {
+fn gelu(numbers: &mut [f32]) {
     for number in numbers {
         let x = *number;
         *number = 0.5 * x * (1.0 + erf(x * std::f32::consts::FRAC_1_SQRT_2));
+    }
+}
+
+/// `x/2 · (1 + tanh y)` with `y = √(2/π) · (x + 0.044715 x³)`, in place. `(1 + tanh y) / 2 = 1 / (1 + e^(−2y))`.
+#[inline(always)]
+fn gelu_by_tanh(numbers: &mut [f32]) {
+    const ROOT_2_OVER_PI: f32 = 0.797_884_6;
+    for number in numbers {
+        let x = *number;
+        let y = ROOT_2_OVER_PI * (x + 0.044_715 * x * x * x);
+        let exponent = -2.0 * y;
+        let bounded = if exponent > 80.0 { 80.0 } else { exponent };
+        *number = x / (1.0 + exp(bounded));
     }
 }
 
@@ -150,6 +186,21 @@ mod tests {
         for (number, expected) in numbers.iter().zip(expected) {
             assert!((number - expected).abs() < 1e-6, "{number} is not {expected}");
         }
+    }
+
+    #[test]
+    fn gelu_by_tanh_agrees_with_its_formula() {
+        for step in -300..=300 {
+            let x = step as f32 / 10.0;
+            let mut numbers = [x];
+            Activation::GeluByTanh.apply(&mut numbers);
+            let y = (2.0 / std::f64::consts::PI).sqrt() * (f64::from(x) + 0.044_715 * f64::from(x).powi(3));
+            let expected = 0.5 * f64::from(x) * (1.0 + y.tanh());
+            assert!((f64::from(numbers[0]) - expected).abs() < 1e-5, "{x}: {} is not {expected}", numbers[0]);
+        }
+        let mut numbers = [-2.0, 0.0, 3.0];
+        Activation::Relu.apply(&mut numbers);
+        assert_eq!(numbers, [0.0, 0.0, 3.0]);
     }
 
     #[test]

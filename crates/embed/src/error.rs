@@ -4,7 +4,11 @@ use std::path::{Path, PathBuf};
 #[derive(Debug, thiserror::Error)]
 pub enum ModelError {
     /// The folder holds no model (yet).
-    #[error("{file} is missing in {}", directory.display())]
+    #[error(
+        "{file} is missing in {}; `echovessel model fetch` brings all-MiniLM-L6-v2, another model's folder needs \
+         config.json, tokenizer.json and model.safetensors",
+        directory.display()
+    )]
     Missing {
         /// Where it was looked for.
         directory: PathBuf,
@@ -42,6 +46,9 @@ pub enum ModelError {
         /// What is wrong with it.
         reason: String,
     },
+    /// What a person has set can't be used.
+    #[error("{0}")]
+    Settings(String),
     /// A text could not be computed.
     #[error("the text could not be embedded: {0}")]
     Failed(String),

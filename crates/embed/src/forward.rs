@@ -5,7 +5,7 @@ use pulp::{Simd, WithSimd};
 
 use crate::ModelError;
 use crate::attention::{Attention, AttentionScratch};
-use crate::elementwise::{add_and_normalize, gelu};
+use crate::elementwise::add_and_normalize;
 use crate::matmul::{Aligned, Product, Rows, on_best_simd};
 use crate::weights::{Dense, Layer, Sizes, Weights};
 
@@ -173,7 +173,7 @@ impl WithSimd for Transform<'_> {
         apply(simd, &layer.attention_output, context, blocks, update);
         add_and_normalize(hidden, update, &layer.attention_norm, sizes.epsilon);
         apply(simd, &layer.intermediate, hidden, blocks, intermediate);
-        gelu(intermediate);
+        sizes.activation.apply(intermediate);
         apply(simd, &layer.output, intermediate, blocks, update);
         add_and_normalize(hidden, update, &layer.output_norm, sizes.epsilon);
     }

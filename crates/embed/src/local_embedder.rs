@@ -1,96 +1,235 @@
 use std::path::PathBuf;
-use std::sync::{Arc, Mutex, PoisonError};
+use std::sync::{Arc, Condvar, Mutex, OnceLock, PoisonError};
 use std::thread::available_parallelism;
+use std::time::Duration;
 
 use async_trait::async_trait;
 use memory::ports::{EmbedError, Embedder, Embedding};
+use serde::{Deserialize, Serialize};
 use tokio::sync::Semaphore;
 
-use crate::{ALL_MINILM_L6_V2, Model, ModelDescription, ModelError};
+use crate::model_folder::{FolderSettings, ModelFolder};
+use crate::{Model, ModelError};
 
-/// The embedder that runs in this process: all-MiniLM-L6-v2.
+/// Tokens of a pass in the background: some ten milliseconds of all-MiniLM-L6-v2, which is the longest that a query and
+/// a pass compete for the processor.
+const BACKGROUND_TOKENS: usize = 128;
+/// Longest that a pass in the background gives way to queries. Without a bound, a daemon that is never silent would
+/// never embed what was said.
+const GIVE_WAY_AT_MOST: Duration = Duration::from_millis(100);
+
+/// The embedder that runs in this process: any model of the BERT family, by default all-MiniLM-L6-v2.
 ///
 /// Making one is cheap. The model is opened by the first text, or by [`LocalEmbedder::load_now`]; while it is missing
 /// each call answers [`EmbedError::Unavailable`] and looks again, so that a model that is fetched later is found.
+///
+/// Queries never wait for texts that are embedded to be found later: these go in small passes, one batch at a time, and
+/// stand aside while a query is computed.
 pub struct LocalEmbedder {
     source: Arc<Source>,
-    /// As many calls compute at the same time as have processors; the others wait their turn.
-    places: Arc<Semaphore>,
+    /// As many queries compute at the same time as have processors; the others wait their turn.
+    query_places: Arc<Semaphore>,
+    /// One batch at a time.
+    passage_place: Arc<Semaphore>,
 }
 
 struct Source {
-    description: &'static ModelDescription,
     directory: PathBuf,
+    settings: FolderSettings,
     threads: usize,
+    folder: OnceLock<ModelFolder>,
     model: Mutex<Option<Arc<Model>>>,
+    queries: Queries,
+}
+
+/// Queries that are being computed, and whoever waits for there to be none.
+#[derive(Default)]
+struct Queries {
+    running: Mutex<usize>,
+    changed: Condvar,
+}
+
+/// How the same model is opened again; see [`Embedder::source`].
+#[derive(Serialize, Deserialize)]
+struct Recorded {
+    model_dir: PathBuf,
+    query_prefix: Option<String>,
+    passage_prefix: Option<String>,
+    #[serde(default)]
+    readable_scripts: Vec<String>,
 }
 
 impl LocalEmbedder {
     /// An embedder of the model in `directory` that gives each call up to `threads` threads.
     pub fn new(directory: impl Into<PathBuf>, threads: usize) -> Self {
+        Self::with_settings(directory, FolderSettings::default(), threads)
+    }
+
+    /// The same, with what a person sets beside the files.
+    pub fn with_settings(directory: impl Into<PathBuf>, settings: FolderSettings, threads: usize) -> Self {
         let threads = threads.max(1);
         let processors = available_parallelism().map_or(1, usize::from);
         let source = Source {
-            description: &ALL_MINILM_L6_V2,
             directory: directory.into(),
+            settings,
             threads,
+            folder: OnceLock::new(),
             model: Mutex::default(),
+            queries: Queries::default(),
         };
-        Self { source: Arc::new(source), places: Arc::new(Semaphore::new((processors / threads).max(1))) }
+        Self {
+            source: Arc::new(source),
+            query_places: Arc::new(Semaphore::new((processors / threads).max(1))),
+            passage_place: Arc::new(Semaphore::new(1)),
+        }
     }
 
-    /// Opens the model, if it is not open yet. Blocks for some tens of milliseconds.
+    /// The embedder that [`Embedder::source`] described; none if that is no description.
+    pub fn from_source(source: &str, threads: usize) -> Option<Self> {
+        let recorded: Recorded = serde_json::from_str(source).ok()?;
+        let settings = FolderSettings {
+            query_prefix: recorded.query_prefix,
+            passage_prefix: recorded.passage_prefix,
+            readable_scripts: recorded.readable_scripts,
+        };
+        Some(Self::with_settings(recorded.model_dir, settings, threads))
+    }
+
+    /// Opens the model, if it is not open yet. Blocks for some tens of milliseconds, for a large model a second.
     ///
     /// # Errors
     /// As [`Model::open`].
     pub fn load_now(&self) -> Result<(), ModelError> {
         self.source.model().map(drop)
     }
+
+    /// Looks at the folder, so that the fingerprint is known, without opening the weights. Blocks for some milliseconds.
+    ///
+    /// # Errors
+    /// As [`ModelFolder::read`].
+    pub fn look_now(&self) -> Result<(), ModelError> {
+        self.source.folder().map(drop)
+    }
 }
 
 impl Source {
+    fn folder(&self) -> Result<&ModelFolder, ModelError> {
+        if let Some(folder) = self.folder.get() {
+            return Ok(folder);
+        }
+        let read = ModelFolder::read(&self.directory, &self.settings)?;
+        Ok(self.folder.get_or_init(|| read))
+    }
+
     fn model(&self) -> Result<Arc<Model>, ModelError> {
         // Held while opening, so that callers who come meanwhile wait for the one model instead of opening another.
         let mut slot = self.model.lock().unwrap_or_else(PoisonError::into_inner);
         if let Some(model) = &*slot {
             return Ok(Arc::clone(model));
         }
-        let model = Arc::new(Model::open(&self.directory, self.description, self.threads)?);
+        let model = Arc::new(Model::open_folder(self.folder()?.clone(), self.threads)?);
         Ok(Arc::clone(slot.insert(model)))
     }
 
-    fn embed(&self, texts: &[String]) -> Result<Vec<Embedding>, EmbedError> {
-        let model = self.model().map_err(|error| match error {
-            ModelError::Missing { .. } => EmbedError::Unavailable(error.to_string()),
-            error => EmbedError::Failed(error.to_string()),
-        })?;
+    fn embed(&self, texts: &[String], purpose: Purpose) -> Result<Vec<Embedding>, EmbedError> {
+        let _query = (purpose == Purpose::Query).then(|| self.queries.begin());
+        let model = self.model().map_err(told)?;
         let texts: Vec<&str> = texts.iter().map(String::as_str).collect();
-        model.embed(&texts).map_err(|error| EmbedError::Failed(error.to_string()))
+        let embedded = match purpose {
+            Purpose::Query => model.embed_queries(&texts),
+            Purpose::Passage => {
+                model.embed_politely(&texts, BACKGROUND_TOKENS, &|| self.queries.wait_for_none())
+            }
+        };
+        embedded.map_err(|error| EmbedError::Failed(error.to_string()))
+    }
+}
+
+fn told(error: ModelError) -> EmbedError {
+    match error {
+        ModelError::Missing { .. } => EmbedError::Unavailable(error.to_string()),
+        error => EmbedError::Failed(error.to_string()),
+    }
+}
+
+impl Queries {
+    fn begin(&self) -> RunningQuery<'_> {
+        *self.running.lock().unwrap_or_else(PoisonError::into_inner) += 1;
+        RunningQuery(self)
+    }
+
+    fn wait_for_none(&self) {
+        let running = self.running.lock().unwrap_or_else(PoisonError::into_inner);
+        // Going on after a timeout or with a poisoned lock is harmless: the pass competes for the processor.
+        drop(self.changed.wait_timeout_while(running, GIVE_WAY_AT_MOST, |running| *running > 0));
+    }
+}
+
+/// Ends with the query, also when it panics.
+struct RunningQuery<'a>(&'a Queries);
+
+impl Drop for RunningQuery<'_> {
+    fn drop(&mut self) {
+        *self.0.running.lock().unwrap_or_else(PoisonError::into_inner) -= 1;
+        self.0.changed.notify_all();
+    }
+}
+
+#[derive(Clone, Copy, PartialEq)]
+enum Purpose {
+    Query,
+    Passage,
+}
+
+impl LocalEmbedder {
+    async fn compute(&self, texts: &[String], purpose: Purpose) -> Result<Vec<Embedding>, EmbedError> {
+        if texts.is_empty() {
+            return Ok(Vec::new());
+        }
+        let places = if purpose == Purpose::Query { &self.query_places } else { &self.passage_place };
+        let failed = |error: &dyn std::error::Error| EmbedError::Failed(error.to_string());
+        let place = Arc::clone(places).acquire_owned().await.map_err(|error| failed(&error))?;
+        let (source, texts) = (Arc::clone(&self.source), texts.to_vec());
+        let computation = tokio::task::spawn_blocking(move || {
+            // Kept until the end of the computation, which goes on when its caller has left.
+            let _place = place;
+            source.embed(&texts, purpose)
+        });
+        computation.await.map_err(|error| failed(&error))?
     }
 }
 
 #[async_trait]
 impl Embedder for LocalEmbedder {
     fn dimension(&self) -> usize {
-        self.source.description.dimension
+        self.source.folder.get().map_or(0, ModelFolder::dimension)
     }
 
     fn fingerprint(&self) -> &str {
-        self.source.description.fingerprint
+        self.source.folder.get().map_or("", ModelFolder::fingerprint)
     }
 
     async fn embed(&self, texts: &[String]) -> Result<Vec<Embedding>, EmbedError> {
-        if texts.is_empty() {
-            return Ok(Vec::new());
-        }
-        let failed = |error: &dyn std::error::Error| EmbedError::Failed(error.to_string());
-        let place = Arc::clone(&self.places).acquire_owned().await.map_err(|error| failed(&error))?;
-        let (source, texts) = (Arc::clone(&self.source), texts.to_vec());
-        let computation = tokio::task::spawn_blocking(move || {
-            // Kept until the end of the computation, which goes on when its caller has left.
-            let _place = place;
-            source.embed(&texts)
+        self.compute(texts, Purpose::Passage).await
+    }
+
+    async fn embed_queries(&self, texts: &[String]) -> Result<Vec<Embedding>, EmbedError> {
+        self.compute(texts, Purpose::Query).await
+    }
+
+    async fn identify(&self) -> Result<String, EmbedError> {
+        let source = Arc::clone(&self.source);
+        let looked = tokio::task::spawn_blocking(move || {
+            source.folder().map(|folder| folder.fingerprint().to_owned()).map_err(told)
         });
-        computation.await.map_err(|error| failed(&error))?
+        looked.await.map_err(|error| EmbedError::Failed(error.to_string()))?
+    }
+
+    fn source(&self) -> Option<String> {
+        let FolderSettings { query_prefix, passage_prefix, readable_scripts } = self.source.settings.clone();
+        // Where it lies, whatever folder the next start works in.
+        let model_dir = std::path::absolute(&self.source.directory).ok()?;
+        let recorded = Recorded { model_dir, query_prefix, passage_prefix, readable_scripts };
+        serde_json::to_string(&recorded).ok()
     }
 }

@@ -2,17 +2,17 @@ use std::path::Path;
 use std::sync::{Mutex, PoisonError};
 
 use memory::ports::Embedding;
-use serde::Deserialize;
 
+use crate::ModelError;
 use crate::description::{TOKENIZER_FILE, WEIGHTS_FILE};
 use crate::forward::{Batch, Workspace, forward};
-use crate::pooling::pool;
+use crate::model_folder::{FolderSettings, ModelFolder};
 use crate::weights::Weights;
 use crate::word_pieces::{Pieces, WordPieces};
-use crate::{ModelDescription, ModelError, model_files};
 
-/// An opened model: about 65 MB of memory, ready to embed.
+/// An opened model, ready to embed: of all-MiniLM-L6-v2 about 65 MB of memory.
 pub struct Model {
+    folder: ModelFolder,
     weights: Weights,
     word_pieces: WordPieces,
     threads: usize,
@@ -23,11 +23,12 @@ pub struct Model {
 /// Tokens of one pass. Beyond it a larger matrix is no faster and its memory no longer fits the caches.
 const MAX_TOKENS_PER_PASS: usize = 512;
 
-/// The part of `config.json` that can't be read from the weights.
-#[derive(Deserialize)]
-struct Config {
-    num_attention_heads: usize,
-    layer_norm_eps: f32,
+/// How a batch goes through the model.
+struct Work<'a> {
+    prefix: &'a str,
+    tokens_per_pass: usize,
+    /// Called before each pass.
+    give_way: &'a dyn Fn(),
 }
 
 impl Model {
@@ -35,24 +36,20 @@ impl Model {
     ///
     /// # Errors
     /// [`ModelError::Missing`] when a file is not there; [`ModelError::Unusable`] when it is no such model.
-    pub fn open(
-        directory: &Path,
-        description: &'static ModelDescription,
-        threads: usize,
-    ) -> Result<Self, ModelError> {
-        model_files::check_present(directory, description)?;
-        let config = read_config(&directory.join("config.json"))?
-            .unwrap_or(Config { num_attention_heads: description.attention_heads, layer_norm_eps: 1e-12 });
-        let weights_path = directory.join(WEIGHTS_FILE);
-        let weights = Weights::open(&weights_path, config.num_attention_heads, config.layer_norm_eps)?;
-        let tokenizer_path = directory.join(TOKENIZER_FILE);
-        let max_pieces = description.max_pieces.min(weights.max_tokens());
-        let word_pieces = WordPieces::open(&tokenizer_path, max_pieces, description.readable_letters)?;
-        if weights.sizes.hidden != description.dimension {
-            let reason = format!("{} components instead of {}", weights.sizes.hidden, description.dimension);
-            return Err(ModelError::unusable(&weights_path, reason));
-        }
-        Ok(Self { weights, word_pieces, threads: threads.max(1), workspaces: Mutex::default() })
+    pub fn open(directory: &Path, threads: usize) -> Result<Self, ModelError> {
+        Self::open_folder(ModelFolder::read(directory, &FolderSettings::default())?, threads)
+    }
+
+    /// Opens the model in a folder that was looked at before.
+    ///
+    /// # Errors
+    /// As [`Model::open`].
+    pub fn open_folder(folder: ModelFolder, threads: usize) -> Result<Self, ModelError> {
+        let weights = Weights::open(&folder.directory.join(WEIGHTS_FILE), &folder.architecture)?;
+        let max_pieces = folder.max_pieces.min(weights.max_tokens());
+        let path = folder.directory.join(TOKENIZER_FILE);
+        let word_pieces = WordPieces::open(&path, max_pieces, folder.scripts.clone(), weights.vocabulary())?;
+        Ok(Self { folder, weights, word_pieces, threads: threads.max(1), workspaces: Mutex::default() })
     }
 
     /// Components of each vector.
@@ -60,7 +57,18 @@ impl Model {
         self.weights.sizes.hidden
     }
 
-    /// One embedding per text, in order. A text's vector is the same whatever texts stand beside it.
+    /// What the folder says of it.
+    pub fn folder(&self) -> &ModelFolder {
+        &self.folder
+    }
+
+    /// Unicode's names of the scripts that it reads.
+    pub fn readable_scripts(&self) -> Vec<String> {
+        self.word_pieces.scripts()
+    }
+
+    /// One embedding per text that is to be found later, in order. A text's vector is the same whatever texts stand
+    /// beside it.
     ///
     /// Text beyond the model's limit of word pieces is not seen. *Readability* is the share of the text's letters (and
     /// of symbols without a word piece) that the model reads. A letter of a script that it was not trained on counts
@@ -70,8 +78,32 @@ impl Model {
     /// # Errors
     /// When the weights can't be read any more, or the tokenizer fails.
     pub fn embed(&self, texts: &[&str]) -> Result<Vec<Embedding>, ModelError> {
+        self.embed_politely(texts, MAX_TOKENS_PER_PASS, &|| ())
+    }
+
+    /// As [`Model::embed`], in passes of at most about `tokens_per_pass` tokens, before each of which `give_way` is
+    /// called. The vectors are the same.
+    pub(crate) fn embed_politely(
+        &self,
+        texts: &[&str],
+        tokens_per_pass: usize,
+        give_way: &dyn Fn(),
+    ) -> Result<Vec<Embedding>, ModelError> {
+        self.run(texts, &Work { prefix: &self.folder.passage_prefix, tokens_per_pass, give_way })
+    }
+
+    /// One embedding per text that is looked for, in order.
+    ///
+    /// # Errors
+    /// As [`Model::embed`].
+    pub fn embed_queries(&self, texts: &[&str]) -> Result<Vec<Embedding>, ModelError> {
+        let prefix = &self.folder.query_prefix;
+        self.run(texts, &Work { prefix, tokens_per_pass: MAX_TOKENS_PER_PASS, give_way: &|| () })
+    }
+
+    fn run(&self, texts: &[&str], work: &Work<'_>) -> Result<Vec<Embedding>, ModelError> {
         let mut workspace = self.lock_workspaces().pop().unwrap_or_default();
-        let result = self.embed_with(texts, &mut workspace);
+        let result = self.embed_with(texts, work, &mut workspace);
         self.lock_workspaces().push(workspace);
         result
     }
@@ -81,21 +113,29 @@ impl Model {
         self.workspaces.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    fn embed_with(&self, texts: &[&str], workspace: &mut Workspace) -> Result<Vec<Embedding>, ModelError> {
+    fn embed_with(
+        &self,
+        texts: &[&str],
+        work: &Work<'_>,
+        workspace: &mut Workspace,
+    ) -> Result<Vec<Embedding>, ModelError> {
         let mut embeddings = Vec::with_capacity(texts.len());
         let mut waiting = Vec::new();
         let mut tokens = 0;
         for text in texts {
-            let pieces =
-                self.word_pieces.split(text).map_err(|error| ModelError::Failed(error.to_string()))?;
-            if tokens + pieces.ids.len() > MAX_TOKENS_PER_PASS {
-                self.embed_pass(&mut waiting, workspace, &mut embeddings)?;
+            let lower = self.folder.lower_case.then(|| text.to_lowercase());
+            let pieces = self
+                .word_pieces
+                .split(work.prefix, lower.as_deref().unwrap_or(text))
+                .map_err(|error| ModelError::Failed(error.to_string()))?;
+            if tokens + pieces.ids.len() > work.tokens_per_pass {
+                self.embed_pass(&mut waiting, work, workspace, &mut embeddings)?;
                 tokens = 0;
             }
             tokens += pieces.ids.len();
             waiting.push(pieces);
         }
-        self.embed_pass(&mut waiting, workspace, &mut embeddings)?;
+        self.embed_pass(&mut waiting, work, workspace, &mut embeddings)?;
         Ok(embeddings)
     }
 
@@ -103,6 +143,7 @@ impl Model {
     fn embed_pass(
         &self,
         waiting: &mut Vec<Pieces>,
+        work: &Work<'_>,
         workspace: &mut Workspace,
         embeddings: &mut Vec<Embedding>,
     ) -> Result<(), ModelError> {
@@ -115,22 +156,13 @@ impl Model {
         if batch.texts.is_empty() {
             return Ok(());
         }
+        (work.give_way)();
         let columns = self.dimension();
         let rows = forward(&self.weights, &batch, self.threads, workspace)?;
         for (pieces, text) in waiting.drain(..).zip(&batch.texts) {
-            let vector = pool(&rows[text.start * columns..text.end * columns], columns);
+            let vector = self.folder.pooling.pool(&rows[text.start * columns..text.end * columns], columns);
             embeddings.push(Embedding { vector, readability: pieces.readability });
         }
         Ok(())
-    }
-}
-
-fn read_config(path: &Path) -> Result<Option<Config>, ModelError> {
-    match std::fs::read(path) {
-        Ok(json) => serde_json::from_slice(&json)
-            .map(Some)
-            .map_err(|error| ModelError::unusable(path, format!("it can't be read: {error}"))),
-        Err(error) if error.kind() == std::io::ErrorKind::NotFound => Ok(None),
-        Err(error) => Err(ModelError::io(path)(error)),
     }
 }

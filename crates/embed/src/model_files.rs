@@ -21,6 +21,25 @@ pub fn check_present(directory: &Path, description: &'static ModelDescription) -
     }
 }
 
+/// Whether the files in `directory` have the pinned sizes and the small ones also the pinned digests: enough to know which
+/// model it is, not whether it is undamaged.
+pub(crate) fn looks_like(
+    directory: &Path,
+    description: &'static ModelDescription,
+) -> Result<bool, ModelError> {
+    const SMALL: u64 = 1 << 20;
+    for file in &description.files {
+        let path = directory.join(file.name);
+        if fs::metadata(&path).map_err(ModelError::io(&path))?.len() != file.bytes {
+            return Ok(false);
+        }
+        if file.bytes < SMALL && verify_file(&path, file, "").is_err() {
+            return Ok(false);
+        }
+    }
+    Ok(true)
+}
+
 /// Whether the files in `directory` are the pinned ones, by their digests. Reads them whole.
 ///
 /// # Errors

@@ -6,10 +6,11 @@ use std::sync::{Mutex, PoisonError};
 use safetensors::tensor::{Dtype, Metadata};
 
 use crate::ModelError;
-use crate::elementwise::Norm;
+use crate::architecture::{Architecture, Family};
+use crate::elementwise::{Activation, Norm};
 use crate::matmul::{Aligned, COLUMN_MULTIPLE, lay_out_panels};
 
-/// Weights of a BERT encoder. The layers are in memory, laid out for [`crate::matmul`]; the word vectors, half of the
+/// Weights of an encoder. The layers are in memory, laid out for [`crate::matmul`]; the word vectors, half of the
 /// file, stay there and are read row by row.
 pub(crate) struct Weights {
     pub(crate) sizes: Sizes,
@@ -31,6 +32,8 @@ pub(crate) struct Sizes {
     pub(crate) heads: usize,
     /// Added to the variance in layer normalisation.
     pub(crate) epsilon: f32,
+    /// Between the two halves of the feed-forward network.
+    pub(crate) activation: Activation,
 }
 
 /// One encoder layer.
@@ -66,45 +69,100 @@ impl Dense {
 }
 
 impl Weights {
-    /// Reads `model.safetensors`. `heads` and `epsilon` can't be seen in the weights.
-    pub(crate) fn open(path: &Path, heads: usize, epsilon: f32) -> Result<Self, ModelError> {
+    /// Reads `model.safetensors`, whose tensors must have the sizes that the architecture says.
+    pub(crate) fn open(path: &Path, architecture: &Architecture) -> Result<Self, ModelError> {
         let mut file = TensorFile::open(path)?;
-        let [vocabulary, hidden] = file.matrix("embeddings.word_embeddings.weight")?;
-        let [position_count, _] = file.matrix("embeddings.position_embeddings.weight")?;
-        let [intermediate, _] = file.matrix("encoder.layer.0.intermediate.dense.weight")?;
-        let head_size = hidden / heads.max(1);
-        if head_size * heads != hidden
-            || !head_size.is_multiple_of(COLUMN_MULTIPLE)
-            || !intermediate.is_multiple_of(COLUMN_MULTIPLE)
-        {
+        let Architecture { family, hidden, .. } = *architecture;
+        let outer = family.outer_name().iter().find(|outer| file.has(&format!("{outer}{WORDS}")));
+        let outer = outer.ok_or_else(|| file.unusable(format!("it has no tensor {WORDS}")))?;
+        let words_name = format!("{outer}{WORDS}");
+        let [vocabulary, columns] = file.matrix(&words_name)?;
+        if columns != hidden {
+            return Err(file.unusable(format!("{words_name} has {columns} components instead of {hidden}")));
+        }
+        let positions = file.positions(outer, architecture)?;
+        let embedding_norm = file.norm(&format!("{outer}embeddings.LayerNorm"), hidden)?;
+        let names = LayerNames::new(family, outer, 0);
+        let [intermediate, _] = file.matrix(&format!("{}.weight", names.intermediate))?;
+        if !intermediate.is_multiple_of(COLUMN_MULTIPLE) {
             return Err(file.unusable(format!(
-                "{hidden} components in {heads} heads, {intermediate} between: heads and layers must be multiples of \
-                 {COLUMN_MULTIPLE}"
+                "{} has {intermediate} columns; they must be a multiple of {COLUMN_MULTIPLE}",
+                names.intermediate
             )));
         }
-        let mut positions = file.read("embeddings.position_embeddings.weight", &[position_count, hidden])?;
-        let [types, _] = file.matrix("embeddings.token_type_embeddings.weight")?;
-        let text_type = file.read("embeddings.token_type_embeddings.weight", &[types, hidden])?;
-        for position in positions.chunks_exact_mut(hidden) {
-            for (number, addend) in position.iter_mut().zip(&text_type) {
-                *number += addend;
-            }
-        }
-        let embedding_norm = file.norm("embeddings", hidden)?;
-        let mut layers = Vec::new();
-        while file.has(&format!("encoder.layer.{}.output.dense.weight", layers.len())) {
-            layers.push(file.layer(layers.len(), hidden, intermediate)?);
-        }
-        let offset = file.place("embeddings.word_embeddings.weight")?;
-        let words =
-            WordVectors { file: Mutex::new(file.file), path: path.to_owned(), offset, hidden, vocabulary };
-        let sizes = Sizes { hidden, intermediate, heads, epsilon };
+        let layers = (0..architecture.layers)
+            .map(|index| file.layer(&LayerNames::new(family, outer, index), hidden, intermediate))
+            .collect::<Result<_, _>>()?;
+        let (offset, number) = file.place(&words_name)?;
+        let words = WordVectors {
+            file: Mutex::new(file.file),
+            path: path.to_owned(),
+            offset,
+            number,
+            hidden,
+            vocabulary,
+        };
+        let sizes = Sizes {
+            hidden,
+            intermediate,
+            heads: architecture.heads,
+            epsilon: architecture.epsilon,
+            activation: architecture.activation,
+        };
         Ok(Self { sizes, words, positions, embedding_norm, layers })
     }
 
     /// Longest text in tokens.
     pub(crate) fn max_tokens(&self) -> usize {
         self.positions.len() / self.sizes.hidden
+    }
+
+    /// Number of word pieces that have a vector.
+    pub(crate) fn vocabulary(&self) -> usize {
+        self.words.vocabulary
+    }
+}
+
+const WORDS: &str = "embeddings.word_embeddings.weight";
+
+/// Names of a layer's tensors, without `.weight` and `.bias`.
+struct LayerNames {
+    query_key_value: [String; 3],
+    attention_output: String,
+    attention_norm: String,
+    intermediate: String,
+    output: String,
+    output_norm: String,
+}
+
+impl LayerNames {
+    fn new(family: Family, outer: &str, index: usize) -> Self {
+        match family {
+            Family::Bert | Family::Roberta => {
+                let layer = format!("{outer}encoder.layer.{index}");
+                Self {
+                    query_key_value: ["query", "key", "value"]
+                        .map(|part| format!("{layer}.attention.self.{part}")),
+                    attention_output: format!("{layer}.attention.output.dense"),
+                    attention_norm: format!("{layer}.attention.output.LayerNorm"),
+                    intermediate: format!("{layer}.intermediate.dense"),
+                    output: format!("{layer}.output.dense"),
+                    output_norm: format!("{layer}.output.LayerNorm"),
+                }
+            }
+            Family::DistilBert => {
+                let layer = format!("{outer}transformer.layer.{index}");
+                Self {
+                    query_key_value: ["q_lin", "k_lin", "v_lin"]
+                        .map(|part| format!("{layer}.attention.{part}")),
+                    attention_output: format!("{layer}.attention.out_lin"),
+                    attention_norm: format!("{layer}.sa_layer_norm"),
+                    intermediate: format!("{layer}.ffn.lin1"),
+                    output: format!("{layer}.ffn.lin2"),
+                    output_norm: format!("{layer}.output_layer_norm"),
+                }
+            }
+        }
     }
 }
 
@@ -114,6 +172,8 @@ pub(crate) struct WordVectors {
     path: PathBuf,
     /// Where the first row begins, in bytes.
     offset: u64,
+    /// How its numbers are written.
+    number: Number,
     hidden: usize,
     /// Number of rows.
     vocabulary: usize,
@@ -122,7 +182,7 @@ pub(crate) struct WordVectors {
 impl WordVectors {
     /// Reads the vectors of `ids`, one row each, into `rows`.
     pub(crate) fn read(&self, ids: &[u32], rows: &mut [f32]) -> Result<(), ModelError> {
-        let mut bytes = vec![0; self.hidden * size_of::<f32>()];
+        let mut bytes = vec![0; self.hidden * self.number.bytes()];
         // A panic elsewhere can't have left the file in a state that matters: every read seeks first.
         let mut file = self.file.lock().unwrap_or_else(PoisonError::into_inner);
         for (id, row) in ids.iter().zip(rows.chunks_exact_mut(self.hidden)) {
@@ -132,17 +192,54 @@ impl WordVectors {
             let at = self.offset + u64::from(*id) * bytes.len() as u64;
             file.seek(SeekFrom::Start(at)).map_err(ModelError::io(&self.path))?;
             file.read_exact(&mut bytes).map_err(ModelError::io(&self.path))?;
-            decode(&bytes, row);
+            self.number.decode(&bytes, row);
         }
         Ok(())
     }
 }
 
-/// Little-endian bytes to numbers.
-fn decode(bytes: &[u8], numbers: &mut [f32]) {
-    for (number, bytes) in numbers.iter_mut().zip(bytes.as_chunks::<4>().0) {
-        *number = f32::from_le_bytes(*bytes);
+/// How numbers are written, little-endian.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Number {
+    /// 32 bits.
+    Single,
+    /// 16 bits of IEEE 754.
+    Half,
+    /// The upper half of 32 bits.
+    Brain,
+}
+
+impl Number {
+    fn bytes(self) -> usize {
+        if self == Self::Single { 4 } else { 2 }
     }
+
+    fn decode(self, bytes: &[u8], numbers: &mut [f32]) {
+        if self == Self::Single {
+            for (number, bytes) in numbers.iter_mut().zip(bytes.as_chunks::<4>().0) {
+                *number = f32::from_le_bytes(*bytes);
+            }
+            return;
+        }
+        for (number, bytes) in numbers.iter_mut().zip(bytes.as_chunks::<2>().0) {
+            let bits = u16::from_le_bytes(*bytes);
+            *number =
+                if self == Self::Half { from_half(bits) } else { f32::from_bits(u32::from(bits) << 16) };
+        }
+    }
+}
+
+/// A number of 1 sign, 5 exponent and 10 fraction bits.
+fn from_half(bits: u16) -> f32 {
+    let exponent = i32::from(bits >> 10 & 0x1f);
+    let fraction = f32::from(bits & 0x3ff);
+    let magnitude = match exponent {
+        0 => fraction * 2.0_f32.powi(-24),
+        31 if fraction == 0.0 => f32::INFINITY,
+        31 => f32::NAN,
+        exponent => (1.0 + fraction / 1024.0) * 2.0_f32.powi(exponent - 15),
+    };
+    if bits >> 15 == 1 { -magnitude } else { magnitude }
 }
 
 /// A safetensors file: eight bytes of header length, a JSON header, the numbers.
@@ -202,34 +299,60 @@ impl TensorFile {
         }
     }
 
-    /// Where a tensor of 32-bit floats begins in the file.
-    fn place(&self, name: &str) -> Result<u64, ModelError> {
+    /// Where a tensor's numbers begin in the file, and how they are written.
+    fn place(&self, name: &str) -> Result<(u64, Number), ModelError> {
         let info =
             self.metadata.info(name).ok_or_else(|| self.unusable(format!("it has no tensor {name}")))?;
-        if info.dtype != Dtype::F32 {
-            return Err(self.unusable(format!("{name} holds {:?} and should hold 32-bit floats", info.dtype)));
-        }
-        Ok(self.data_start + info.data_offsets.0 as u64)
+        let number = match info.dtype {
+            Dtype::F32 => Number::Single,
+            Dtype::F16 => Number::Half,
+            Dtype::BF16 => Number::Brain,
+            other => {
+                return Err(self.unusable(format!("{name} holds {other:?} and should hold F32, F16 or BF16")));
+            }
+        };
+        Ok((self.data_start + info.data_offsets.0 as u64, number))
     }
 
     fn read(&mut self, name: &str, shape: &[usize]) -> Result<Vec<f32>, ModelError> {
-        let place = self.place(name)?;
+        let (place, number) = self.place(name)?;
         if self.metadata.info(name).is_none_or(|info| info.shape != shape) {
             return Err(self.unusable(format!("{name} should have the shape {shape:?}")));
         }
         let count = shape.iter().product();
-        let mut bytes = vec![0; count * size_of::<f32>()];
+        let mut bytes = vec![0; count * number.bytes()];
         self.file.seek(SeekFrom::Start(place)).map_err(ModelError::io(&self.path))?;
         self.file.read_exact(&mut bytes).map_err(ModelError::io(&self.path))?;
         let mut numbers = vec![0.0; count];
-        decode(&bytes, &mut numbers);
+        number.decode(&bytes, &mut numbers);
         Ok(numbers)
     }
 
-    fn norm(&mut self, owner: &str, hidden: usize) -> Result<Norm, ModelError> {
+    /// The position vectors of a text's tokens, in order, with the vector of the one text type already added.
+    fn positions(&mut self, outer: &str, architecture: &Architecture) -> Result<Vec<f32>, ModelError> {
+        let Architecture { family, hidden, first_position, .. } = *architecture;
+        let name = format!("{outer}embeddings.position_embeddings.weight");
+        let [count, _] = self.matrix(&name)?;
+        let mut positions = self.read(&name, &[count, hidden])?;
+        positions.drain(..(first_position * hidden).min(positions.len()));
+        if family == Family::DistilBert {
+            return Ok(positions);
+        }
+        let name = format!("{outer}embeddings.token_type_embeddings.weight");
+        let [types, _] = self.matrix(&name)?;
+        let text_type = self.read(&name, &[types, hidden])?;
+        for position in positions.chunks_exact_mut(hidden) {
+            for (number, addend) in position.iter_mut().zip(&text_type) {
+                *number += addend;
+            }
+        }
+        Ok(positions)
+    }
+
+    fn norm(&mut self, name: &str, hidden: usize) -> Result<Norm, ModelError> {
         Ok(Norm {
-            gain: self.read(&format!("{owner}.LayerNorm.weight"), &[hidden])?,
-            bias: self.read(&format!("{owner}.LayerNorm.bias"), &[hidden])?,
+            gain: self.read(&format!("{name}.weight"), &[hidden])?,
+            bias: self.read(&format!("{name}.bias"), &[hidden])?,
         })
     }
 
@@ -238,21 +361,42 @@ impl TensorFile {
         Ok(Dense::new(&weights, self.read(&format!("{name}.bias"), &[outer])?))
     }
 
-    fn layer(&mut self, index: usize, hidden: usize, intermediate: usize) -> Result<Layer, ModelError> {
-        let prefix = format!("encoder.layer.{index}");
+    fn layer(&mut self, names: &LayerNames, hidden: usize, intermediate: usize) -> Result<Layer, ModelError> {
         let (mut weights, mut bias) = (Vec::new(), Vec::new());
-        for part in ["query", "key", "value"] {
-            let name = format!("{prefix}.attention.self.{part}");
+        for name in &names.query_key_value {
             weights.extend(self.read(&format!("{name}.weight"), &[hidden, hidden])?);
             bias.extend(self.read(&format!("{name}.bias"), &[hidden])?);
         }
         Ok(Layer {
             query_key_value: Dense::new(&weights, bias),
-            attention_output: self.dense(&format!("{prefix}.attention.output.dense"), hidden, hidden)?,
-            attention_norm: self.norm(&format!("{prefix}.attention.output"), hidden)?,
-            intermediate: self.dense(&format!("{prefix}.intermediate.dense"), hidden, intermediate)?,
-            output: self.dense(&format!("{prefix}.output.dense"), intermediate, hidden)?,
-            output_norm: self.norm(&format!("{prefix}.output"), hidden)?,
+            attention_output: self.dense(&names.attention_output, hidden, hidden)?,
+            attention_norm: self.norm(&names.attention_norm, hidden)?,
+            intermediate: self.dense(&names.intermediate, hidden, intermediate)?,
+            output: self.dense(&names.output, intermediate, hidden)?,
+            output_norm: self.norm(&names.output_norm, hidden)?,
         })
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::{Number, from_half};
+
+    #[test]
+    fn half_numbers_are_read() {
+        for (bits, expected) in [
+            (0x3c00, 1.0),
+            (0xc000, -2.0),
+            (0x3555, 0.333_251_95),
+            (0x7bff, 65_504.0),
+            (0x0001, 5.960_464_5e-8),
+            (0x8000, 0.0),
+        ] {
+            assert_eq!(from_half(bits), expected, "{bits:#x}");
+        }
+        assert!(from_half(0x7c00).is_infinite() && from_half(0x7e00).is_nan());
+        let mut numbers = [0.0; 2];
+        Number::Brain.decode(&[0x80, 0x3f, 0x20, 0xc1], &mut numbers);
+        assert_eq!(numbers, [1.0, -10.0]);
     }
 }

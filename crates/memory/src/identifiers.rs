@@ -57,3 +57,7 @@ identifier!(
     /// One run of the slow cycle.
     CycleId
 );
+identifier!(
+    /// One act of erasing, and its receipt.
+    ErasureId
+);

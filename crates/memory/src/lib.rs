@@ -9,6 +9,8 @@
 //! [`ports::Mind`] what is worth remembering, checks every quote against the log, and commits events, entities and
 //! mood in one transaction; then, if the gate allows, thoughts.
 //!
+//! **Forgetting** is a walk back: [`forget`] takes what was said and all that was made of it, physically.
+//!
 //! Nothing here knows SQL, HTTP, a prompt or a model's weights: those stand behind [`ports`].
 
 pub mod scope;
@@ -22,6 +24,7 @@ pub mod entities;
 pub mod mood;
 pub mod recall;
 pub mod consolidate;
+pub mod forget;
 pub mod text;
 pub mod vector_index;
 pub mod ledger;

@@ -3,9 +3,10 @@
 //! The last [`BACKLOG_MAX`] events are kept. A watcher reads from its own place in them; one that falls behind loses
 //! its own backlog only, is told so, and may come back with the id of the last event that it saw.
 
-use std::collections::VecDeque;
+use std::collections::{BTreeSet, VecDeque};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
+use memory::{PersonaId, Scope};
 use tokio::sync::watch;
 
 use crate::events::Told;
@@ -37,7 +38,8 @@ struct Shared {
 struct Backlog {
     /// Number of the first kept event.
     first: u64,
-    kept: VecDeque<Arc<Told>>,
+    /// None where an event was withdrawn.
+    kept: VecDeque<Option<Arc<Told>>>,
 }
 
 impl Broadcast {
@@ -51,7 +53,7 @@ impl Broadcast {
     pub fn tell(&self, told: Told) {
         let newest = {
             let mut backlog = self.shared.lock();
-            backlog.kept.push_back(Arc::new(told));
+            backlog.kept.push_back(Some(Arc::new(told)));
             if backlog.kept.len() > BACKLOG_MAX {
                 backlog.kept.pop_front();
                 backlog.first += 1;
@@ -64,6 +66,27 @@ impl Broadcast {
             *seen = newest.max(*seen);
             later
         });
+    }
+
+    /// Takes back all kept events of a memory: part of forgetting. Whoever has not read them yet is told that events
+    /// were lost.
+    pub fn withdraw(&self, scope: &Scope) {
+        self.withdraw_where(|told| told.scope == *scope);
+    }
+
+    /// Takes back all kept events of a persona, and gives the memories they belonged to.
+    pub fn withdraw_persona(&self, persona: &PersonaId) -> BTreeSet<Scope> {
+        self.withdraw_where(|told| told.scope.persona == *persona)
+    }
+
+    fn withdraw_where(&self, withdrawn: impl Fn(&Told) -> bool) -> BTreeSet<Scope> {
+        let mut scopes = BTreeSet::new();
+        for kept in &mut self.shared.lock().kept {
+            if let Some(told) = kept.take_if(|told| withdrawn(told)) {
+                scopes.insert(told.scope.clone());
+            }
+        }
+        scopes
     }
 
     /// Watches from now on.
@@ -124,7 +147,11 @@ impl Subscription {
             return Some(Delivery::Lagged);
         }
         let place = usize::try_from(self.next - backlog.first).ok()?;
-        let told = backlog.kept.get(place)?.clone();
+        let Some(told) = backlog.kept.get(place)?.clone() else {
+            let withdrawn = backlog.kept.iter().skip(place).take_while(|kept| kept.is_none()).count();
+            self.next += withdrawn as u64;
+            return Some(Delivery::Lagged);
+        };
         let id = format!("{}-{}", self.shared.run, self.next);
         self.next += 1;
         Some(Delivery::Event(id, told))
@@ -141,7 +168,7 @@ impl Shared {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use memory::{PersonaId, Scope, UserId};
+    use memory::UserId;
     use serde_json::json;
 
     fn told(number: u64) -> Told {
@@ -196,6 +223,25 @@ mod tests {
         }
         assert_eq!(slow.next().await, Some(Delivery::Lagged));
         assert_eq!(number(&mut slow).await, Some(1));
+    }
+
+    #[tokio::test]
+    async fn what_is_withdrawn_is_told_to_nobody_any_more() {
+        let broadcast = Broadcast::new("a");
+        let mut watcher = broadcast.subscribe();
+        let place = watcher.place();
+        let other = Scope::new(PersonaId::new("p").unwrap(), UserId::new("other").unwrap());
+        broadcast.tell(told(1));
+        broadcast.tell(told(2));
+        broadcast.tell(Told { scope: other, ..told(3) });
+        broadcast.withdraw(&told(0).scope);
+        for mut reader in [watcher, broadcast.subscribe_after(&place)] {
+            assert_eq!(reader.next().await, Some(Delivery::Lagged));
+            assert_eq!(number(&mut reader).await, Some(3));
+        }
+        watcher = broadcast.subscribe();
+        broadcast.tell(told(4));
+        assert_eq!(number(&mut watcher).await, Some(4), "one that had read them loses nothing");
     }
 
     #[tokio::test]

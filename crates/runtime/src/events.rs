@@ -3,7 +3,8 @@
 use jiff::Timestamp;
 use memory::Scope;
 use memory::consolidate::Formed;
-use memory::identifiers::{MessageId, SessionId, TurnId};
+use memory::forget::Taken;
+use memory::identifiers::{ErasureId, MessageId, SessionId, TurnId};
 use memory::mood::Mood;
 use memory::nodes::NewNode;
 use serde_json::{Value, json};
@@ -101,6 +102,13 @@ pub enum Event {
         /// Until when.
         resumes_at: Timestamp,
     },
+    /// Something was forgotten.
+    Forgotten {
+        /// The receipt, if it was erased.
+        receipt: Option<ErasureId>,
+        /// What went. Nothing named: all of it.
+        taken: Box<Taken>,
+    },
 }
 
 impl Event {
@@ -153,6 +161,14 @@ impl Event {
             Self::WorkPaused { reason, resumes_at } => (
                 "work.failed",
                 json!({"kind": "spend_cap", "session_id": null, "reason": reason, "resumes_at": resumes_at}),
+            ),
+            Self::Forgotten { receipt, taken } => (
+                "memory.forgotten",
+                json!({"receipt_id": receipt, "message_ids": taken.messages, "event_ids": taken.events,
+                    "thought_ids": taken.thoughts, "intention_ids": taken.intentions,
+                    "expectation_ids": taken.expectations, "entity_ids": taken.entities,
+                    "session_ids": taken.sessions, "turn_ids": taken.turns, "rewritten_ids": taken.rewritten,
+                    "all": taken.is_empty()}),
             ),
         }
     }

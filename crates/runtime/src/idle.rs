@@ -1,4 +1,4 @@
-//! Ends sessions that have gone quiet, and looks around once an hour.
+//! Ends sessions that have gone quiet, looks around once an hour, and overwrites what was forgotten.
 
 use std::sync::Arc;
 
@@ -15,6 +15,7 @@ pub(crate) async fn run(life: Arc<Life>) {
         end_quiet(&life, trigger).await;
         housekeeping.look(&life).await;
         trigger = CloseTrigger::Idle;
+        life.overwrite_freed().await;
         tokio::select! {
             () = life.clock().sleep(life.settings.scan_every) => {}
             () = life.stopping.cancelled() => return,

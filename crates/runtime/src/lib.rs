@@ -3,7 +3,8 @@
 //!
 //! [`turn`] decides the order of a turn's steps, and no other file does. [`inbox`] makes each line durable before its
 //! sender hears of it and gathers bursts. [`broadcast`] tells what happened without ever slowing it. [`idle`] ends
-//! quiet sessions, [`consolidator`] makes memory of them, [`vectors`] fills in message vectors behind the talk.
+//! quiet sessions, [`consolidator`] makes memory of them, [`vectors`] fills in vectors behind the talk, [`changeover`] leads
+//! from one embedding model to the next, [`forget`] takes away without letting what is under way bring it back.
 //! [`turn_trace`] keeps how a turn went, [`housekeeping`] lets it go again, and [`spending`] holds the day's costs.
 
 mod inbox;
@@ -13,6 +14,8 @@ mod broadcast;
 mod idle;
 mod consolidator;
 mod vectors;
+mod changeover;
+mod forget;
 mod ledger;
 mod spending;
 mod housekeeping;
@@ -20,6 +23,7 @@ mod turn_trace;
 mod life;
 
 pub use broadcast::{Broadcast, Delivery, Subscription};
+pub use changeover::VectorState;
 pub use events::{Event, Told};
 pub use inbox::{AcceptError, Accepted, Incoming};
 pub use ledger::Ledger;

@@ -25,7 +25,9 @@ use tokio_util::sync::CancellationToken;
 use tokio_util::task::TaskTracker;
 
 use crate::broadcast::Broadcast;
+use crate::changeover::{Changeover, VectorState};
 use crate::events::Event;
+use crate::forget::Forgettings;
 use crate::inbox::{AcceptError, Accepted, Conversation, Incoming};
 use crate::spending::Spending;
 use crate::turn::TurnEvent;
@@ -106,7 +108,7 @@ pub struct Parts {
 /// A persona's life, seen from outside. Cheap to clone.
 #[derive(Clone)]
 pub struct Runtime {
-    life: Arc<Life>,
+    pub(crate) life: Arc<Life>,
 }
 
 pub(crate) struct Life {
@@ -124,6 +126,10 @@ pub(crate) struct Life {
     pub(crate) session_ended: Notify,
     /// Messages or nodes were written: there may be vectors to make.
     pub(crate) written: Notify,
+    /// The embedding model before the present one, as long as it serves.
+    pub(crate) changeover: Changeover,
+    /// Acts of forgetting, and what must not outlive them.
+    pub(crate) forgettings: Forgettings,
     /// One recall at a time may be told apart from background embedding: turns go first.
     pub(crate) turns_running: AtomicU64,
 }
@@ -143,6 +149,8 @@ impl Runtime {
             tasks: TaskTracker::new(),
             session_ended: Notify::new(),
             written: Notify::new(),
+            changeover: Changeover::default(),
+            forgettings: Forgettings::default(),
             turns_running: AtomicU64::new(0),
         };
         Self { life: Arc::new(life) }
@@ -269,6 +277,29 @@ impl Runtime {
         self.life.embedder()
     }
 
+    /// Lets the model before the present one serve until the vectors of the present one are complete. To be called before
+    /// [`Runtime::start`].
+    pub fn serve_meanwhile(&self, previous: Arc<dyn Embedder>) {
+        self.life.changeover.serve_meanwhile(previous);
+    }
+
+    /// How the vectors stand; none where words alone serve by choice.
+    ///
+    /// # Errors
+    /// When the store can't count.
+    pub async fn vector_state(&self) -> Result<Option<VectorState>, StoreError> {
+        let Some(embedder) = self.life.embedder() else { return Ok(None) };
+        let coverage = self.life.store().vector_coverage(embedder.fingerprint()).await?;
+        let previous = self.life.changeover.previous();
+        Ok(Some(VectorState {
+            model: Some(embedder.fingerprint().to_owned()).filter(|fingerprint| !fingerprint.is_empty()),
+            rows: coverage.rows,
+            with_vector: coverage.with_vector,
+            serving_meanwhile: previous.map(|previous| previous.fingerprint().to_owned()),
+            failure: self.life.changeover.failure(),
+        }))
+    }
+
     /// Who is told.
     pub fn broadcast(&self) -> &Broadcast {
         &self.life.parts.broadcast
@@ -313,6 +344,10 @@ impl Life {
 
     pub(crate) fn ids(&self) -> &dyn Ids {
         &*self.parts.ids
+    }
+
+    pub(crate) fn broadcast(&self) -> &Broadcast {
+        &self.parts.broadcast
     }
 
     pub(crate) fn tell(&self, scope: &Scope, event: Event) {
@@ -380,7 +415,9 @@ impl Life {
             persona: vec![persona.display_name],
         };
         let settings = RecallSettings { speaker_names, ..self.settings.recall.clone() };
-        recall(self.store(), self.index(), self.embedder(), &settings, request).await
+        let meanwhile = self.changeover.serving(&request.scope);
+        let embedder = meanwhile.as_deref().or(self.embedder());
+        recall(self.store(), self.index(), embedder, &settings, request).await
     }
 
     pub(crate) async fn ensure_known(&self, scope: &Scope) -> Result<(), StoreError> {

@@ -24,6 +24,7 @@ use serde_json::json;
 use tokio::sync::mpsc;
 
 use crate::events::Event;
+use crate::forget::ForgottenSoFar;
 use crate::inbox::ReadyTurn;
 use crate::life::Life;
 use crate::turn_trace::TurnRecord;
@@ -72,6 +73,12 @@ enum TurnError {
     Store(#[from] StoreError),
     #[error(transparent)]
     Capture(#[from] CaptureError),
+    #[error(
+        "something that this reply may have rested on was forgotten meanwhile, so it was not kept; ask again"
+    )]
+    Forgotten,
+    #[error("what was to be answered here was deleted")]
+    NothingToAnswer,
     #[error("a defect of EchoVessel stopped the turn; what you said is safe, ask again")]
     Defect,
 }
@@ -92,12 +99,14 @@ struct Prepared {
     prompt: RenderedReply,
     /// The last message of the burst.
     said: Option<MessageId>,
+    /// Forgetting up to which it holds.
+    forgotten: ForgottenSoFar,
 }
 
 /// Takes a turn to its end. Whatever happens, the turn ends answered or failed and everybody is told.
 pub(crate) async fn run(life: &Arc<Life>, turn: ReadyTurn) {
     life.turns_running.fetch_add(1, Ordering::Relaxed);
-    let mut record = TurnRecord::begin(life);
+    let mut record = TurnRecord::begin(life, &turn);
     let work = AssertUnwindSafe(answer(life, &turn, &mut record)).catch_unwind();
     let outcome = work.await.unwrap_or(Err(TurnError::Defect));
     life.turns_running.fetch_sub(1, Ordering::Relaxed);
@@ -126,8 +135,12 @@ async fn answer(life: &Arc<Life>, turn: &ReadyTurn, record: &mut TurnRecord) -> 
 /// Reads what the reply rests on: window, memories, mood, core blocks; and renders the prompt.
 async fn prepare(life: &Arc<Life>, turn: &ReadyTurn, record: &mut TurnRecord) -> Result<Prepared, TurnError> {
     let store = life.store();
+    let forgotten = life.forgettings.of(&turn.scope);
     let burst = store.turn_messages(turn.turn_id).await?;
     let burst: Vec<Message> = burst.into_iter().filter(|message| message.role == Role::User).collect();
+    if burst.is_empty() {
+        return Err(TurnError::NothingToAnswer);
+    }
     record.burst(&burst);
     let wide = life.settings.recent_window.saturating_add(u32::try_from(burst.len()).unwrap_or(u32::MAX));
     let mut window = store.messages_before(&turn.scope, None, wide).await?;
@@ -159,7 +172,8 @@ async fn prepare(life: &Arc<Life>, turn: &ReadyTurn, record: &mut TurnRecord) ->
     let budget = ReplyBudget { tokens: life.settings.prompt_tokens };
     let prompt = life.mind().render_reply(&input, &budget)?;
     record.prompt(life, &prompt);
-    Ok(Prepared { recalled, prompt, said: input.burst.last().map(|message| message.id) })
+    let said = input.burst.last().map(|message| message.id);
+    Ok(Prepared { recalled, prompt, said, forgotten })
 }
 
 fn bring_to_mind(input: &mut ReplyInput, recalled: &Recalled) {
@@ -282,7 +296,14 @@ async fn deliver(
         content: spoken.text.clone(),
         incomplete,
     };
+    // What was forgotten while the model spoke must not come back by its words.
+    let nothing_is_forgotten = life.forgettings.hold().await;
+    if life.forgettings.of(&turn.scope) != prepared.forgotten {
+        life.broadcast().withdraw(&turn.scope);
+        return Err(TurnError::Forgotten);
+    }
     let message = life.record(line, Some(receipt)).await?.message;
+    drop(nothing_is_forgotten);
     record.step(life, "ingest_persona", json!({"message_id": message.id}));
     tell(
         life,
@@ -354,16 +375,19 @@ fn receipt(life: &Arc<Life>, turn: &ReadyTurn, prepared: &Prepared, spoken: &Spo
 async fn fail(life: &Arc<Life>, turn: &ReadyTurn, error: TurnError) {
     let reason = error.to_string();
     tracing::warn!(turn = %turn.turn_id, "the turn has no reply: {reason}");
-    let retryable = match &error {
-        TurnError::Model(error) => error.is_transient(),
-        _ => true,
-    };
     // Both may fail while storage does; the turn then stays pending and is taken up at the next start.
     if let Err(error) = life.store().fail_turn(turn.turn_id, &reason).await {
         tracing::error!(turn = %turn.turn_id, "the failed turn could not be marked: {error}");
     }
     let said = life.store().turn_messages(turn.turn_id).await.unwrap_or_default();
-    let user_message_ids = said.iter().filter(|message| message.role == Role::User).map(|m| m.id).collect();
+    let user_message_ids: Vec<MessageId> =
+        said.iter().filter(|message| message.role == Role::User).map(|m| m.id).collect();
+    let retryable = match &error {
+        TurnError::Model(error) => error.is_transient(),
+        TurnError::Forgotten => !user_message_ids.is_empty(),
+        TurnError::NothingToAnswer => false,
+        _ => true,
+    };
     tell(
         life,
         turn,

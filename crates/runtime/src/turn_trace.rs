@@ -13,6 +13,7 @@ use memory::recall::{Candidate, CandidateKind, Recalled};
 use mind::RenderedReply;
 use serde_json::{Map, Value, json};
 
+use crate::forget::ForgottenSoFar;
 use crate::inbox::ReadyTurn;
 use crate::life::Life;
 
@@ -35,11 +36,13 @@ pub(crate) struct TurnRecord {
     model: Option<String>,
     steps: Vec<Value>,
     detail: Map<String, Value>,
+    /// Forgetting up to which it holds.
+    forgotten: ForgottenSoFar,
 }
 
 impl TurnRecord {
     /// The turn is taken up.
-    pub(crate) fn begin(life: &Life) -> Self {
+    pub(crate) fn begin(life: &Life, turn: &ReadyTurn) -> Self {
         let now = life.clock().now();
         Self {
             enabled: life.settings.trace.enabled,
@@ -50,6 +53,7 @@ impl TurnRecord {
             model: None,
             steps: Vec::new(),
             detail: Map::new(),
+            forgotten: life.forgettings.of(&turn.scope),
         }
     }
 
@@ -206,8 +210,13 @@ impl TurnRecord {
             },
             detail: Value::Object(detail),
         };
-        let kept = life.clone();
+        let (kept, scope, forgotten) = (life.clone(), turn.scope.clone(), self.forgotten);
         life.tasks.spawn(async move {
+            // What was forgotten meanwhile must not come back by its prompt.
+            let _nothing_is_forgotten = kept.forgettings.hold().await;
+            if kept.forgettings.of(&scope) != forgotten {
+                return;
+            }
             if let Err(error) = kept.store().keep_turn_trace(trace).await {
                 tracing::warn!("the trace of a turn is missing: {error}");
             }

@@ -1,4 +1,8 @@
-//! Fills in vectors behind the talk: of messages, and of nodes that were written while no model was at hand.
+//! Fills in vectors behind the talk, the newest rows first: of messages, of nodes that were written while no model was at
+//! hand, and of everything when another model has taken the place of the one before.
+//!
+//! The queue is the database itself: a row waits as long as it has no vector of the model. So nothing is held in memory,
+//! and after a crash the work goes on where it was.
 
 use std::sync::Arc;
 use std::sync::atomic::Ordering;
@@ -8,12 +12,18 @@ use memory::ports::{EmbedError, Embedder, Embedding, StoreError};
 
 use crate::life::Life;
 
-/// Texts embedded at once; few, so that a turn never waits long for the model.
-const BATCH: u32 = 16;
+/// Texts embedded at once.
+const BATCH: usize = 32;
 /// How long to leave the model alone after it failed.
 const REST_AFTER_FAILURE: Duration = Duration::from_secs(60);
-/// How long to let a turn have the processor.
+/// How long to let a turn have the processor before looking again.
 const YIELD_TO_TURN: Duration = Duration::from_millis(20);
+/// How often to look before a batch is made all the same: where somebody always talks, vectors come slowly, but they come.
+const YIELDS_MAX: u32 = 250;
+/// Batches after which it is looked which scopes are complete.
+const BATCHES_PER_LOOK: u32 = 32;
+/// Vectors of earlier models that are removed in one transaction, of each corpus.
+const REMOVED_AT_ONCE: u32 = 500;
 
 #[derive(Debug, thiserror::Error)]
 enum BackfillError {
@@ -26,14 +36,15 @@ enum BackfillError {
 /// Works until the program stops; without an embedder there is nothing to do.
 pub(crate) async fn run(life: Arc<Life>) {
     let Some(embedder) = life.embedder() else { return };
+    let mut work = Work { life: &life, embedder, prepared: false, others: false };
     loop {
-        let pause = match fill_all(&life, embedder).await {
-            Ok(()) => None,
-            Err(error) => {
-                tracing::warn!("vectors wait; words still find every message: {error}");
-                Some(REST_AFTER_FAILURE)
-            }
-        };
+        let outcome = work.fill_all().await;
+        let failure = outcome.err().map(|error| error.to_string());
+        if let Some(error) = &failure {
+            tracing::warn!("vectors wait; words still find every message: {error}");
+        }
+        let pause = failure.is_some().then_some(REST_AFTER_FAILURE);
+        life.changeover.note_failure(failure);
         let wait = async {
             match pause {
                 Some(pause) => life.clock().sleep(pause).await,
@@ -47,23 +58,98 @@ pub(crate) async fn run(life: Arc<Life>) {
     }
 }
 
-async fn fill_all(life: &Life, embedder: &dyn Embedder) -> Result<(), BackfillError> {
-    let fingerprint = embedder.fingerprint();
-    while !life.stopping.is_cancelled() {
-        while life.turns_running.load(Ordering::Relaxed) > 0 && !life.stopping.is_cancelled() {
-            life.clock().sleep(YIELD_TO_TURN).await;
+struct Work<'a> {
+    life: &'a Life,
+    embedder: &'a dyn Embedder,
+    /// Whether the model is noted and what it left earlier is taken up.
+    prepared: bool,
+    /// Whether there are vectors of other models.
+    others: bool,
+}
+
+impl Work<'_> {
+    async fn fill_all(&mut self) -> Result<(), BackfillError> {
+        let fingerprint = self.embedder.identify().await?;
+        if !self.prepared {
+            self.prepare(&fingerprint).await?;
+            self.prepared = true;
         }
-        let nodes = life.store().nodes_without_vector(fingerprint, BATCH).await?;
-        let messages = life.store().messages_without_vector(fingerprint, BATCH).await?;
-        if nodes.is_empty() && messages.is_empty() {
+        let mut batches = 0_u32;
+        while !self.life.stopping.is_cancelled() {
+            self.let_turns_go_first().await;
+            if !self.fill_batch(&fingerprint).await? {
+                return self.complete(&fingerprint).await;
+            }
+            batches = batches.wrapping_add(1);
+            if batches.is_multiple_of(BATCHES_PER_LOOK) {
+                self.look_which_wait(&fingerprint).await?;
+            }
+        }
+        Ok(())
+    }
+
+    /// Notes the model, and takes up what is left of it from an earlier time.
+    async fn prepare(&mut self, fingerprint: &str) -> Result<(), StoreError> {
+        let store = self.life.store();
+        let source = self.embedder.source();
+        let known = store.embedding_models().await?;
+        if !known.iter().any(|model| model.fingerprint == fingerprint && model.source == source) {
+            store.note_embedding_model(fingerprint, source.as_deref()).await?;
+        }
+        self.others = known.iter().any(|model| model.fingerprint != fingerprint && model.vectors > 0);
+        if !self.others {
+            self.life.changeover.still_waiting(Vec::new());
             return Ok(());
+        }
+        while store.adopt_vectors(fingerprint, REMOVED_AT_ONCE).await? > 0 {}
+        let coverage = store.vector_coverage(fingerprint).await?;
+        self.look_which_wait(fingerprint).await?;
+        let meanwhile = match self.life.changeover.previous() {
+            Some(_) => "the model before serves until each memory is complete",
+            None => "the model before is not at hand, so words serve where vectors are missing",
+        };
+        tracing::info!(
+            model = fingerprint,
+            rows = coverage.rows,
+            missing = coverage.rows.saturating_sub(coverage.with_vector),
+            "another embedding model: vectors are made anew, the newest first; {meanwhile}"
+        );
+        Ok(())
+    }
+
+    async fn look_which_wait(&self, fingerprint: &str) -> Result<(), StoreError> {
+        let Some(previous) = self.life.changeover.previous() else { return Ok(()) };
+        let waiting = self.life.store().scopes_between_models(fingerprint, previous.fingerprint()).await?;
+        self.life.changeover.still_waiting(waiting);
+        Ok(())
+    }
+
+    /// Nobody waits for vectors, but somebody may wait for a reply.
+    async fn let_turns_go_first(&self) {
+        for _ in 0..YIELDS_MAX {
+            if self.life.turns_running.load(Ordering::Relaxed) == 0 || self.life.stopping.is_cancelled() {
+                return;
+            }
+            self.life.clock().sleep(YIELD_TO_TURN).await;
+        }
+    }
+
+    /// Embeds some rows; says whether there were any.
+    async fn fill_batch(&self, fingerprint: &str) -> Result<bool, BackfillError> {
+        let store = self.life.store();
+        let forgotten = self.life.forgettings.of_all();
+        let nodes = store.nodes_without_vector(fingerprint, BATCH as u32).await?;
+        let room = BATCH.saturating_sub(nodes.len());
+        let messages = store.messages_without_vector(fingerprint, room as u32).await?;
+        if nodes.is_empty() && messages.is_empty() {
+            return Ok(false);
         }
         let texts: Vec<String> = nodes
             .iter()
             .map(|node| node.description.clone())
             .chain(messages.iter().map(|message| message.content.clone()))
             .collect();
-        let embeddings = embedder.embed(&texts).await?;
+        let embeddings = self.embedder.embed(&texts).await?;
         if embeddings.len() != texts.len() {
             let (given, asked) = (embeddings.len(), texts.len());
             return Err(EmbedError::Failed(format!("{given} vectors came for {asked} texts")).into());
@@ -73,8 +159,39 @@ async fn fill_all(life: &Life, embedder: &dyn Embedder) -> Result<(), BackfillEr
             nodes.iter().map(|node| node.id).zip(embeddings.by_ref()).collect();
         let of_messages: Vec<(_, Embedding)> =
             messages.iter().map(|message| message.id).zip(embeddings).collect();
-        life.store().put_node_vectors(fingerprint, of_nodes).await?;
-        life.store().put_message_vectors(fingerprint, of_messages).await?;
+        let _nothing_is_forgotten = self.life.forgettings.hold().await;
+        if self.life.forgettings.of_all() != forgotten {
+            // A text may have changed meanwhile, and its vector would still say the old one.
+            return Ok(true);
+        }
+        if !of_nodes.is_empty() {
+            store.put_node_vectors(fingerprint, of_nodes).await?;
+        }
+        if !of_messages.is_empty() {
+            store.put_message_vectors(fingerprint, of_messages).await?;
+        }
+        Ok(true)
     }
-    Ok(())
+
+    /// Every row has its vector: those of other models are of no more use.
+    async fn complete(&mut self, fingerprint: &str) -> Result<(), BackfillError> {
+        if !self.others {
+            return Ok(());
+        }
+        self.life.changeover.still_waiting(Vec::new());
+        self.life.index().keep_only(fingerprint);
+        let mut removed = 0_u64;
+        while !self.life.stopping.is_cancelled() {
+            self.let_turns_go_first().await;
+            match self.life.store().remove_other_vectors(fingerprint, REMOVED_AT_ONCE).await? {
+                0 => {
+                    self.others = false;
+                    tracing::info!(model = fingerprint, removed, "all vectors are those of the new model");
+                    break;
+                }
+                count => removed += u64::from(count),
+            }
+        }
+        Ok(())
+    }
 }

@@ -12,11 +12,13 @@ use axum::http::header::{
 use axum::http::{HeaderValue, StatusCode};
 use axum::middleware::{Next, from_fn, from_fn_with_state};
 use axum::response::{IntoResponse, Response};
-use axum::routing::{MethodRouter, get, post};
+use axum::routing::{MethodRouter, delete, get, post};
 use futures_util::StreamExt as _;
 use tokio_util::sync::CancellationToken;
 
-use crate::admin::{cost, daemon, entities, nodes, persona, recall, sessions, style, timeline, traces};
+use crate::admin::{
+    cost, daemon, entities, erase, forget, nodes, persona, recall, sessions, style, timeline, traces,
+};
 use crate::auth::{self, host, login, origin};
 use crate::chat::{events, history, send, turns};
 use crate::extract;
@@ -56,6 +58,20 @@ fn api() -> Vec<(&'static str, MethodRouter<App>)> {
         ("/api/admin/memory/rejected", get(nodes::rejected)),
         ("/api/admin/memory/timeline", get(timeline::timeline)),
         ("/api/admin/memory/entities", get(entities::entities)),
+        ("/api/admin/memory/preview-delete", post(forget::preview)),
+        ("/api/admin/memory/events/{id}", delete(forget::delete_event)),
+        ("/api/admin/memory/events/{id}/dependents", get(forget::dependents)),
+        ("/api/admin/memory/thoughts/{id}", delete(forget::delete_thought)),
+        ("/api/admin/memory/thoughts/{id}/trace", get(forget::trace)),
+        ("/api/admin/memory/intentions/{id}", delete(forget::delete_intention)),
+        ("/api/admin/memory/expectations/{id}", delete(forget::delete_expectation)),
+        ("/api/admin/memory/messages/{id}", delete(forget::delete_message)),
+        ("/api/admin/memory/sessions/{id}", delete(forget::delete_session)),
+        ("/api/admin/memory/core-blocks/{label}/appends", get(forget::appends)),
+        ("/api/admin/memory/core-blocks/{label}/appends/{append_id}", delete(forget::delete_append)),
+        ("/api/admin/memory/erase", post(erase::erase)),
+        ("/api/admin/memory/receipts", get(erase::receipts)),
+        ("/api/admin/reset", post(erase::reset)),
         ("/api/admin/sessions", get(sessions::list)),
         ("/api/admin/sessions/failed", get(sessions::failed)),
         ("/api/admin/sessions/{id}/close", post(sessions::close)),
@@ -125,7 +141,7 @@ async fn refuse_large(State(app): State<App>, request: Request, next: Next) -> R
         if !waits_for_leave {
             let patience = app.runtime().clock().sleep(FORGETTING_TIME_MAX);
             tokio::select! {
-                () = forget(request.into_body()) => {}
+                () = pass_over(request.into_body()) => {}
                 () = patience => {}
             }
         }
@@ -136,7 +152,7 @@ async fn refuse_large(State(app): State<App>, request: Request, next: Next) -> R
 
 /// Reads what is on its way and keeps nothing of it. A client that is still sending when its connection closes sees a
 /// broken connection instead of the answer.
-async fn forget(body: Body) {
+async fn pass_over(body: Body) {
     let mut pieces = body.into_data_stream();
     let mut left = FORGOTTEN_MAX;
     while let Some(Ok(piece)) = pieces.next().await {

@@ -92,7 +92,7 @@ impl Embedder for WordHashEmbedder {
     }
 }
 
-fn unit_vector(text: &str) -> Vec<f32> {
+pub(crate) fn unit_vector(text: &str) -> Vec<f32> {
     let mut vector = vec![0.0_f32; DIMENSION];
     for word in words(text) {
         let hash = fnv_1a(&word);

@@ -2,9 +2,9 @@
 
 use std::os::unix::fs::PermissionsExt as _;
 use std::path::Path;
+use std::sync::Arc;
 
 use anyhow::bail;
-use embed::{ALL_MINILM_L6_V2, model_files};
 use memory::ports::StoreError;
 use serde::Serialize;
 use store::{Check, SqliteStore, StoreOptions};
@@ -12,8 +12,10 @@ use store::{Check, SqliteStore, StoreOptions};
 use crate::cli::Shared;
 use crate::client::Daemon;
 use crate::config::{self, Config};
+use crate::embedding::Embedding;
 use crate::home::Home;
-use crate::wiring::{database_path, model_folder};
+use crate::wiring::database_path;
+use crate::world::SystemClock;
 
 #[derive(Debug, Serialize)]
 struct Finding {
@@ -34,7 +36,7 @@ pub(crate) async fn doctor(shared: &Shared, home: &Home) -> anyhow::Result<()> {
     });
     let config = config.unwrap_or_default();
     findings.push(files(home));
-    findings.push(embedding(&config, home));
+    findings.push(embedding(&config, home).await);
     findings.push(daemon(home));
     findings.push(database(&config, home).await);
     if shared.json {
@@ -81,20 +83,17 @@ fn files(home: &Home) -> Finding {
     Finding { what, ok: wrong.is_empty(), said }
 }
 
-fn embedding(config: &Config, home: &Home) -> Finding {
+async fn embedding(config: &Config, home: &Home) -> Finding {
     let what = "embedding";
-    if config.embedding.provider == "none" {
-        return Finding { what, ok: true, said: "switched off: memory works on words alone".to_owned() };
-    }
-    match model_files::verify(&model_folder(config, home), &ALL_MINILM_L6_V2) {
-        Ok(()) => Finding { what, ok: true, said: "the model is there and is the right one".to_owned() },
-        Err(error) => Finding {
-            what,
-            ok: false,
-            said: format!(
-                "{error} (memory works on words alone meanwhile; `echovessel model fetch` mends it)"
-            ),
-        },
+    let examined = match Embedding::new(config, home, Arc::new(SystemClock)) {
+        Ok(embedding) => embedding.examine().await,
+        Err(error) => Err(error),
+    };
+    match examined {
+        Ok(said) => Finding { what, ok: true, said },
+        Err(error) => {
+            Finding { what, ok: false, said: format!("{error:#} (memory works on words alone meanwhile)") }
+        }
     }
 }
 

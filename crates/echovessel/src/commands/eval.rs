@@ -2,23 +2,23 @@
 
 use std::io::IsTerminal as _;
 use std::io::Write as _;
+use std::sync::Arc;
 
 use ::eval::data;
 use ::eval::measure::Ranked;
 use ::eval::replay::Replay;
 use ::eval::report::Report;
 use anyhow::Context as _;
-use embed::LocalEmbedder;
 use indicatif::{ProgressBar, ProgressStyle};
-use memory::ports::Embedder;
 use memory::vector_index::VectorIndex;
 use store::{SqliteStore, StoreOptions};
 
 use crate::cli::{Eval, Shared};
 use crate::config::Config;
+use crate::embedding::Embedding;
 use crate::home::{Home, private};
-use crate::wiring::{model_folder, recall_settings};
-use crate::world::random_bytes;
+use crate::wiring::recall_settings;
+use crate::world::{SystemClock, random_bytes};
 
 pub(crate) async fn eval(shared: &Shared, config: &Config, home: &Home, asked: &Eval) -> anyhow::Result<()> {
     let data = data::read(&asked.set, &asked.data)?;
@@ -58,11 +58,12 @@ async fn measure(
 ) -> anyhow::Result<Vec<Ranked>> {
     let database = SqliteStore::open(&scratch.database(), StoreOptions::default())?;
     let index = VectorIndex::default();
-    let local = LocalEmbedder::new(model_folder(config, home), 2);
-    if !asked.words_only {
-        local.load_now().context("use --words-only to measure without the model")?;
+    let embedding = Embedding::new(config, home, Arc::new(SystemClock))?;
+    let embedder = embedding.embedder().filter(|_| !asked.words_only);
+    if let Some(embedder) = &embedder {
+        embedder.identify().await.context("use --words-only to measure without the model")?;
     }
-    let embedder: Option<&dyn Embedder> = if asked.words_only { None } else { Some(&local) };
+    let embedder = embedder.as_deref();
     let settings = recall_settings(config);
     let replay = Replay { store: &database, index: &index, embedder, settings: &settings };
     let total: usize = data.conversations.iter().map(|c| c.units.len() + c.questions.len()).sum();

@@ -2,30 +2,55 @@
 
 use std::io::IsTerminal as _;
 use std::path::Path;
+use std::sync::Arc;
 
 use embed::download::{MODEL_HUB, Progress, download};
 use embed::{ALL_MINILM_L6_V2, model_files};
 use indicatif::{ProgressBar, ProgressStyle};
 
 use crate::cli::{ModelCommand, Shared};
+use crate::config::Config;
+use crate::embedding::{Embedding, check_fetchable, model_folder};
+use crate::home::Home;
+use crate::world::SystemClock;
 
-pub(crate) async fn model(shared: &Shared, folder: &Path, command: ModelCommand) -> anyhow::Result<()> {
+pub(crate) async fn model(
+    shared: &Shared,
+    config: &Config,
+    home: &Home,
+    command: ModelCommand,
+) -> anyhow::Result<()> {
+    let folder = model_folder(config, home);
     match command {
         ModelCommand::Fetch { from } => {
-            if model_files::verify(folder, &ALL_MINILM_L6_V2).is_ok() {
-                return said(shared, folder, "is there already, and is the right one");
+            check_fetchable(&folder)?;
+            if model_files::verify(&folder, &ALL_MINILM_L6_V2).is_ok() {
+                return said(shared, &folder, "is there already, and is the right one");
             }
             match from {
-                Some(source) => model_files::install_from(&source, folder, &ALL_MINILM_L6_V2)?,
-                None => fetch(folder).await?,
+                Some(source) => model_files::install_from(&source, &folder, &ALL_MINILM_L6_V2)?,
+                None => fetch(&folder).await?,
             }
-            said(shared, folder, "is in place")
+            said(shared, &folder, "is in place")
         }
-        ModelCommand::Verify => {
-            model_files::verify(folder, &ALL_MINILM_L6_V2)?;
-            said(shared, folder, "is the right one")
-        }
+        ModelCommand::Verify => verify(shared, config, home, &folder).await,
     }
+}
+
+async fn verify(shared: &Shared, config: &Config, home: &Home, folder: &Path) -> anyhow::Result<()> {
+    let embedding = Embedding::new(config, home, Arc::new(SystemClock))?;
+    let found = embedding.examine().await?;
+    let is_local = matches!(embedding, Embedding::Local { .. });
+    if is_local && embedding.name() == ALL_MINILM_L6_V2.name {
+        return said(shared, folder, "is the right one");
+    }
+    if shared.json {
+        let folder = is_local.then_some(folder);
+        println!("{}", serde_json::json!({"ok": true, "model_dir": folder, "found": found}));
+    } else {
+        println!("The embedding model: {found}.");
+    }
+    Ok(())
 }
 
 fn said(shared: &Shared, folder: &Path, what: &str) -> anyhow::Result<()> {

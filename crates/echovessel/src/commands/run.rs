@@ -4,15 +4,17 @@ use std::net::IpAddr;
 use std::sync::Arc;
 
 use anyhow::{Context as _, bail};
-use server::{EmbeddingState, LlmState, ModelState, ServerParts, ServerSettings, Tokens};
+use server::{LlmState, ModelState, ServerParts, ServerSettings, Tokens};
 use tokio::net::TcpListener;
+use tokio::task::JoinHandle;
 use tokio_util::sync::CancellationToken;
 
 use crate::cli::{Run, Shared};
+use crate::client::Daemon;
 use crate::config::{Config, body_limit};
-use crate::home::{Home, RunFile};
+use crate::home::{Home, HomeLock, RunFile};
 use crate::lifecycle;
-use crate::wiring::{Wired, model_folder, wire};
+use crate::wiring::{Wired, wire};
 use crate::world::{SystemClock, SystemIds, random_bytes};
 
 pub(crate) async fn run(shared: &Shared, config: &Config, home: &Home, asked: &Run) -> anyhow::Result<()> {
@@ -24,11 +26,11 @@ pub(crate) async fn run(shared: &Shared, config: &Config, home: &Home, asked: &R
     let url = format!("http://{}:{port}", shown_host(&config.server.host));
     wired.runtime.start().await?;
     let shutdown = CancellationToken::new();
-    let parts = server_parts(config, home, &wired, &token, &url)?;
+    let parts = server_parts(config, &wired, &token, &url)?;
     let login = parts.tokens.mint_login_code(wired.runtime.clock().now()).link(&url);
     let mut serving = tokio::spawn(server::serve(listener, parts, shutdown.clone()));
     home.write_run_file(&RunFile { pid: std::process::id(), port, url: url.clone() })?;
-    announce(shared, config, home, &wired, &url, &login)?;
+    announce(shared, home, &wired, &url, &login);
     if asked.open {
         open_page(&login);
     }
@@ -68,6 +70,42 @@ async fn stop<T: Send + 'static>(
     }
 }
 
+/// A daemon for one command, on a home that no other holds: it answers this process only, and begins no work.
+pub(crate) struct PrivateDaemon {
+    /// How it is spoken with.
+    pub(crate) daemon: Daemon,
+    _lock: HomeLock,
+    wired: Wired,
+    shutdown: CancellationToken,
+    serving: JoinHandle<()>,
+}
+
+impl PrivateDaemon {
+    /// Opens the home.
+    pub(crate) async fn open(config: &Config, home: &Home) -> anyhow::Result<Self> {
+        let lock = home.lock()?;
+        let wired = wire(config, home, Arc::new(SystemClock), Arc::new(SystemIds::default())).await?;
+        let listener = TcpListener::bind(("127.0.0.1", 0)).await.context("no port on loopback is free")?;
+        let port = listener.local_addr()?.port();
+        let url = format!("http://127.0.0.1:{port}");
+        // Nobody else needs to know how to get in.
+        let token: String = random_bytes().iter().map(|byte| format!("{byte:02x}")).collect();
+        let parts = server_parts(config, &wired, &token, &url)?;
+        let shutdown = CancellationToken::new();
+        let served = server::serve(listener, parts, shutdown.clone());
+        // How it ends is seen by whoever asks it something.
+        let serving = tokio::spawn(async move { _ = served.await });
+        let daemon = Daemon::at(RunFile { pid: std::process::id(), port, url }, token)?;
+        Ok(Self { daemon, _lock: lock, wired, shutdown, serving })
+    }
+
+    /// Closes the home in order.
+    pub(crate) async fn close(self) -> anyhow::Result<()> {
+        self.shutdown.cancel();
+        stop(self.wired, Some(self.serving)).await
+    }
+}
+
 async fn listen(config: &Config, asked: &Run) -> anyhow::Result<TcpListener> {
     let port = asked.port.unwrap_or(config.server.port);
     let host = config.server.host.trim_start_matches('[').trim_end_matches(']');
@@ -91,30 +129,15 @@ fn shown_host(host: &str) -> String {
     }
 }
 
-fn server_parts(
-    config: &Config,
-    home: &Home,
-    wired: &Wired,
-    token: &str,
-    url: &str,
-) -> anyhow::Result<ServerParts> {
+fn server_parts(config: &Config, wired: &Wired, token: &str, url: &str) -> anyhow::Result<ServerParts> {
     let llm = LlmState {
         provider: wired.model.provider.clone(),
         model: Some(wired.model.model.clone()).filter(|model| !model.is_empty()),
         offline: wired.model.is_offline(),
         notice: wired.model.notice(),
     };
-    let embeds = wired.runtime.embedder().is_some();
-    let folder = model_folder(config, home);
-    let models = move || {
-        let present = embeds && embed::model_files::check_present(&folder, &embed::ALL_MINILM_L6_V2).is_ok();
-        let embedding = EmbeddingState {
-            provider: embeds.then(|| "local".to_owned()),
-            model: present.then(|| "all-MiniLM-L6-v2".to_owned()),
-            words_only: !present,
-        };
-        ModelState { llm: llm.clone(), embedding }
-    };
+    let embedding = wired.embedding.clone();
+    let models = move || ModelState { llm: llm.clone(), embedding: embedding.state() };
     Ok(ServerParts {
         runtime: wired.runtime.clone(),
         tokens: Arc::new(Tokens::new(token, Box::new(random_bytes))?),
@@ -130,23 +153,21 @@ fn server_parts(
     })
 }
 
-fn announce(
-    shared: &Shared,
-    config: &Config,
-    home: &Home,
-    wired: &Wired,
-    url: &str,
-    login: &str,
-) -> anyhow::Result<()> {
+fn announce(shared: &Shared, home: &Home, wired: &Wired, url: &str, login: &str) {
     if shared.json {
         println!("{}", serde_json::json!({"url": url, "login": login, "pid": std::process::id()}));
-        return Ok(());
+        return;
     }
-    let talks_to = match &wired.model.endpoint {
-        Some(endpoint) => {
-            format!("{} ({}) at {endpoint}, and to nobody else", wired.model.provider, wired.model.model)
+    let others = match wired.embedding.host() {
+        Some(host) => format!("to {host} for vectors, and to nobody else"),
+        None => "and to nobody else".to_owned(),
+    };
+    let talks_to = match (&wired.model.endpoint, wired.embedding.host()) {
+        (Some(endpoint), _) => {
+            format!("{} ({}) at {endpoint}, {others}", wired.model.provider, wired.model.model)
         }
-        None => "nobody: no language model is set up, and nothing leaves this machine".to_owned(),
+        (None, Some(_)) => format!("no language model: none is set up; {others}"),
+        (None, None) => "nobody: no language model is set up, and nothing leaves this machine".to_owned(),
     };
     println!("EchoVessel {} is up at {url}", env!("CARGO_PKG_VERSION"));
     println!("  memory    {}", home.folder().display());
@@ -154,20 +175,13 @@ fn announce(
     if let Some(notice) = wired.model.notice() {
         println!("  model     {notice}");
     }
-    if wired.runtime.embedder().is_none() {
-        println!("  vectors   switched off: memory works on words alone");
-    } else if embed::model_files::check_present(&model_folder(config, home), &embed::ALL_MINILM_L6_V2)
-        .is_err()
-    {
-        println!(
-            "  vectors   no embedding model yet: memory works on words alone until `echovessel model fetch`"
-        );
+    if let Some(notice) = wired.embedding.notice() {
+        println!("  vectors   {notice}");
     }
     println!("  page      {login}");
     println!(
         "            (this link opens the page once, within ten minutes; `echovessel token link` makes another)"
     );
-    Ok(())
 }
 
 fn open_page(login: &str) {

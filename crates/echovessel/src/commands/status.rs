@@ -25,6 +25,7 @@ pub(crate) async fn status(shared: &Shared, home: &Home) -> anyhow::Result<()> {
         "  memory    {} messages, {} events, {} thoughts",
         counts["messages"], counts["events"], counts["thoughts"]
     );
+    println!("  vectors   {}", vectors(&status["embedding"], &status["vectors"]));
     println!(
         "  work      {} sessions wait, {} failed",
         text(&status["sessions"]["waiting"]),
@@ -36,4 +37,20 @@ pub(crate) async fn status(shared: &Shared, home: &Home) -> anyhow::Result<()> {
         println!("  paused    {notice}");
     }
     Ok(())
+}
+
+/// Who makes vectors, and how far they are.
+fn vectors(embedding: &Value, vectors: &Value) -> String {
+    let (Some(rows), Some(made)) = (vectors["rows"].as_u64(), vectors["with_vector"].as_u64()) else {
+        return "switched off: memory works on words alone".to_owned();
+    };
+    let model = embedding["model"].as_str().unwrap_or("no model at hand");
+    let mut line = format!("{model}: {made} of {rows} messages and memories");
+    if vectors["serving_meanwhile"].is_string() {
+        line += "; the model before serves until they are complete";
+    }
+    if let Some(failure) = vectors["failure"].as_str() {
+        line = format!("{line}; they wait: {failure}");
+    }
+    line
 }

@@ -153,7 +153,12 @@ fn validate(config: &Config) -> Result<(), ConfigError> {
         Err(ConfigError::BadValue(format!("{key} = \"{value}\": it must be one of {list}")))
     };
     one_of("llm.provider", &config.llm.provider, &["auto", "openai", "anthropic", "offline"])?;
-    one_of("embedding.provider", &config.embedding.provider, &["local", "none"])?;
+    one_of("embedding.provider", &config.embedding.provider, &["local", "openai", "none"])?;
+    if config.embedding.provider == "openai" && config.embedding.model.trim().is_empty() {
+        let message =
+            "embedding.provider = \"openai\" needs embedding.model, the name of the endpoint's model";
+        return Err(ConfigError::BadValue(message.to_owned()));
+    }
     if config.storage.url != "sqlite" && !config.storage.url.starts_with("sqlite://") {
         return Err(ConfigError::BadValue(
             "storage.url must be \"sqlite\" or \"sqlite:///path\"; PostgreSQL is not built in yet".to_owned(),
@@ -177,6 +182,7 @@ fn validate(config: &Config) -> Result<(), ConfigError> {
         return Err(ConfigError::BadValue(message));
     }
     body_limit(&config.limits.body)?;
+    body_limit(&config.limits.vector_memory)?;
     check_prices(config)
 }
 
@@ -265,6 +271,8 @@ mod tests {
             "[session]\nidle = 30",
             "[session]\nmax_messages = 0",
             "[limits]\nbody = \"huge\"",
+            "[limits]\nvector_memory = \"lots\"",
+            "[embedding]\nprovider = \"openai\"",
             "[storage]\nurl = \"postgres://x\"",
             "not toml at all",
             "[llm]\ndaily_spend_cap = 1.5",

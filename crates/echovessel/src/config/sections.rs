@@ -160,16 +160,25 @@ section!(
 section!(
     /// Which model makes vectors.
     Embedding {
-        /// `local` or `none`.
+        /// `local`, `openai` (any OpenAI-compatible endpoint) or `none`: words alone.
         provider: String = "local".to_owned(),
         /// Folder of the local model; empty means `models/all-MiniLM-L6-v2` in the home.
         model_dir: String = String::new(),
-        /// Endpoint for an OpenAI-compatible embedder. Not built yet: read and checked, without effect.
+        /// For `openai`: the endpoint, with `/v1`; empty means OpenAI's own.
         base_url: String = String::new(),
-        /// Model of an OpenAI-compatible embedder. Not built yet: read and checked, without effect.
+        /// For `openai`: the model to ask for.
         model: String = String::new(),
-        /// Environment variable that holds the key of an OpenAI-compatible embedder. Not built yet: read and checked, without effect.
+        /// For `openai`: environment variable that holds the key.
         api_key_env: String = "OPENAI_API_KEY".to_owned(),
+        /// For `openai`: permits plain http to another machine, in a network you trust.
+        allow_insecure_http: bool = false,
+        /// Put before a text that is looked for; `auto` means what the model's folder says, else nothing.
+        query_prefix: String = "auto".to_owned(),
+        /// Put before a text that is to be found; `auto` means what the model's folder says, else nothing.
+        passage_prefix: String = "auto".to_owned(),
+        /// Scripts that the model reads, by Unicode's names (`Latin`, `Han`); empty means what a local model's vocabulary
+        /// says, and every script for an endpoint.
+        readable_scripts: Vec<String> = Vec::new(),
     }
 );
 
@@ -308,6 +317,8 @@ section!(
         turn_timeout: Period = seconds(120),
         /// Largest request body.
         body: String = "1MiB".to_owned(),
+        /// Memory that the vectors of active users may take; those not used for longest give way.
+        vector_memory: String = "256MiB".to_owned(),
         /// Largest upload. Not built yet: read and checked, without effect.
         upload: String = "50MiB".to_owned(),
         /// Requests a second of one token; the owner's is not limited, and there is no other yet.

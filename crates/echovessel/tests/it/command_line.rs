@@ -12,14 +12,14 @@ use crate::scripts;
 use crate::watcher::Watcher;
 
 /// What a command did.
-struct Ran {
-    code: i32,
-    out: String,
-    err: String,
+pub(crate) struct Ran {
+    pub(crate) code: i32,
+    pub(crate) out: String,
+    pub(crate) err: String,
 }
 
 /// Runs a command to its end.
-async fn run(home: &Home, settings: &Settings, arguments: &[&str]) -> Ran {
+pub(crate) async fn run(home: &Home, settings: &Settings, arguments: &[&str]) -> Ran {
     let mut command = command(home, settings, arguments);
     let Output { status, stdout, stderr } =
         tokio::task::spawn_blocking(move || command.output().unwrap()).await.unwrap();
@@ -28,12 +28,12 @@ async fn run(home: &Home, settings: &Settings, arguments: &[&str]) -> Ran {
 }
 
 impl Ran {
-    fn well(self) -> String {
+    pub(crate) fn well(self) -> String {
         assert_eq!(self.code, 0, "{}\n{}", self.out, self.err);
         self.out
     }
 
-    fn json(self) -> Value {
+    pub(crate) fn json(self) -> Value {
         let out = self.well();
         serde_json::from_str(&out).unwrap_or_else(|error| panic!("{error}: {out}"))
     }
@@ -44,8 +44,8 @@ async fn help_explains_every_command_and_shows_examples() {
     let (home, settings) = (Home::new(), Settings::none());
     let help = run(&home, &settings, &["--help"]).await.well();
     let commands = [
-        "run", "chat", "demo", "init", "recall", "model", "config", "eval", "doctor", "status", "stop",
-        "token",
+        "run", "chat", "demo", "init", "recall", "memory", "model", "config", "eval", "doctor", "status",
+        "stop", "token",
     ];
     for name in commands {
         assert!(help.contains(&format!("\n  {name}")), "{name} is missing:\n{help}");

@@ -78,6 +78,11 @@ impl Door {
         answer.body
     }
 
+    /// Whatever comes back from DELETE.
+    pub(crate) async fn try_delete(&self, path: &str) -> Answer {
+        answer(self.request(Method::DELETE, path)).await.unwrap()
+    }
+
     /// Says something on the page's channel; returns with the 202.
     pub(crate) async fn say(&self, user: &str, text: &str) -> Said {
         let body = json!({"content": text, "user_id": user});

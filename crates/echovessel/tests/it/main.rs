@@ -17,3 +17,5 @@ mod crash;
 mod crowd;
 mod trust;
 mod command_line;
+mod embedding;
+mod forgetting;

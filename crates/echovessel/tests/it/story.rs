@@ -102,7 +102,7 @@ async fn the_cat_is_remembered_by_meaning_where_no_word_is_the_same() {
 }
 
 /// With the embedding model that `make model` installs.
-fn with_vectors(model: &ScriptedModel) -> Settings {
+pub(crate) fn with_vectors(model: &ScriptedModel) -> Settings {
     let folder = std::env::var_os("ECHOVESSEL_MODEL_DIR").map_or_else(
         || PathBuf::from(env!("CARGO_MANIFEST_DIR")).join("../../.cache/models").join(ALL_MINILM_L6_V2.name),
         PathBuf::from,

@@ -46,11 +46,14 @@ fn link_model(folder: &Path) {
 fn the_number_of_heads_comes_from_the_configuration_beside_the_weights() {
     let folder = tempfile::tempdir().unwrap();
     link_model(folder.path());
-    let plain = Model::open(folder.path(), &ALL_MINILM_L6_V2, 1).unwrap();
+    let plain = Model::open(folder.path(), 1).unwrap();
     let configure = |heads: u32| {
-        let json = format!(r#"{{"num_attention_heads":{heads},"layer_norm_eps":1e-12,"model_type":"bert"}}"#);
+        let json = format!(
+            r#"{{"num_attention_heads":{heads},"layer_norm_eps":1e-12,"model_type":"bert","hidden_size":384,
+                "num_hidden_layers":6,"max_position_embeddings":512}}"#
+        );
         std::fs::write(folder.path().join("config.json"), json).unwrap();
-        Model::open(folder.path(), &ALL_MINILM_L6_V2, 1)
+        Model::open(folder.path(), 1)
     };
     let texts = ["a white cat"];
     assert_eq!(configure(12).unwrap().embed(&texts).unwrap(), plain.embed(&texts).unwrap());
@@ -81,4 +84,26 @@ async fn a_damaged_model_fails_with_the_file_and_the_reason() {
         panic!("it is damaged")
     };
     assert!(reason.contains("model.safetensors"), "{reason}");
+}
+
+/// A long batch is under way; what a turn asks for comes before it is done.
+#[tokio::test]
+async fn a_query_does_not_wait_behind_a_batch() {
+    let embedder = std::sync::Arc::new(LocalEmbedder::new(model::directory(), 2));
+    embedder.load_now().unwrap();
+    let batch = tokio::spawn({
+        let embedder = embedder.clone();
+        let texts: Vec<String> =
+            (0..24).map(|number| format!("{number} ") + &"a long text ".repeat(80)).collect();
+        async move { embedder.embed(&texts).await }
+    });
+    let asked = ["is it there?".to_owned()];
+    let mut alone = Vec::new();
+    for _ in 0..3 {
+        tokio::task::yield_now().await;
+        alone.push(embedder.embed_queries(&asked).await.unwrap().remove(0));
+    }
+    assert!(!batch.is_finished(), "three queries were answered in the meantime");
+    assert_eq!(batch.await.unwrap().unwrap().len(), 24);
+    assert_eq!(alone[0], embedder.embed(&asked).await.unwrap()[0], "the batch's lane gives the same vector");
 }

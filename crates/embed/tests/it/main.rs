@@ -7,9 +7,12 @@
 )]
 
 mod agreement;
+mod families;
+mod endpoint;
 mod download;
 mod hub;
 mod local_embedder;
 mod model;
 mod model_files;
 mod readability;
+mod tiny_model;

@@ -18,7 +18,7 @@ pub(crate) fn directory() -> PathBuf {
 
 /// The model, opened with so many threads.
 pub(crate) fn open(threads: usize) -> Model {
-    Model::open(&directory(), &ALL_MINILM_L6_V2, threads).unwrap()
+    Model::open(&directory(), threads).unwrap()
 }
 
 /// Cosine of two vectors of unit length.

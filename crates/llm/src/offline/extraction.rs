@@ -1,24 +1,25 @@
 //! `extraction`: from what was said to events, with exact quotes as evidence.
 
+mod drafts;
 #[cfg(test)]
 mod tests;
 
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
 
+use drafts::{Event, Evidence, MOST_EMOTION_TAGS, MOST_RELATIONAL_TAGS, MOST_SENTENCES, gather, merge};
+
 use super::entities::{Kind, Named, mentions, named_things};
 use super::lexicon;
 use super::peaks::peak;
 use super::rewrite::{continued, quoted, third_person};
 use super::self_statements::self_statement;
-use super::sentences::{Clause, Language, clauses, clipped, has_part, has_phrase, sentences, words};
+use super::sentences::{
+    Clause, Language, clauses, clipped, has_part, has_phrase, is_question, seems_to_ask, sentences, words,
+};
 
-/// Most events of one session, as the contract says.
-const MOST_EVENTS: usize = 3;
-/// Most sentences of one description.
-const MOST_SENTENCES: usize = 3;
-const MOST_EMOTION_TAGS: usize = 4;
-const MOST_RELATIONAL_TAGS: usize = 3;
+/// The tag of a core fact about who the user is.
+const IDENTITY_BEARING: &str = "identity-bearing";
 /// An impact this far from zero is a peak.
 const PEAK_IMPACT: i32 = 7;
 /// Most characters of the mood's last signal.
@@ -67,27 +68,6 @@ pub(super) struct Extraction {
 }
 
 #[derive(Serialize)]
-struct Event {
-    #[serde(rename = "type")]
-    kind: &'static str,
-    description: String,
-    emotional_impact: i32,
-    emotion_tags: Vec<&'static str>,
-    relational_tags: Vec<&'static str>,
-    subject: &'static str,
-    event_time: Option<Value>,
-    evidence: Vec<Evidence>,
-    supersedes: Vec<String>,
-    entities: Vec<String>,
-}
-
-#[derive(Serialize)]
-struct Evidence {
-    message: String,
-    quote: String,
-}
-
-#[derive(Serialize)]
 struct MentionedEntity {
     canonical_name: String,
     aliases: Vec<String>,
@@ -122,17 +102,19 @@ pub(super) fn extract(inputs: &ExtractionInputs) -> Extraction {
             }
         }
     }
-    let found = drafts.len();
-    // A stable sort: of two equally heavy events the earlier one stays.
-    drafts.sort_by_key(|event| std::cmp::Reverse(event.emotional_impact.abs()));
-    drafts.truncate(MOST_EVENTS);
+    // A stable sort: of two equally heavy events the one that says who the user is stays, then the earlier one.
+    drafts.sort_by_key(|event| {
+        let identity = event.relational_tags.contains(&IDENTITY_BEARING);
+        (std::cmp::Reverse(event.emotional_impact.abs()), !identity)
+    });
+    let left_out = gather(&mut drafts);
     let language = session_language(&inputs.messages);
     Extraction {
         mentioned_entities: known.mentioned(&drafts),
         entity_clarification: None,
         session_mood_signal: mood(&drafts),
         session_summary: summary(&drafts, language),
-        self_check_notes: self_check(&drafts, found, language),
+        self_check_notes: self_check(&drafts, left_out, language),
         events: drafts,
     }
 }
@@ -178,13 +160,18 @@ impl Known<'_> {
     fn finding(&self, sentence: &str) -> Option<Finding> {
         let clauses = clauses(sentence);
         let names: Vec<&str> = self.names().collect();
+        let cries =
+            clauses.iter().filter_map(|clause| peak(clause, &names)).any(|peak| peak.cries_for_help());
+        if clauses.len() == 1 && !is_question(sentence) && seems_to_ask(sentence) && !cries {
+            return None;
+        }
         let mut finding = Finding::default();
         let mut worth = false;
         for clause in &clauses {
             if let Some(statement) = self_statement(clause) {
                 worth = true;
                 finding.weigh(statement.impact, statement.emotion);
-                finding.relate(statement.identity, "identity-bearing");
+                finding.relate(statement.identity, IDENTITY_BEARING);
             }
             if let Some(peak) = peak(clause, &names) {
                 worth = true;
@@ -295,23 +282,6 @@ impl Known<'_> {
     }
 }
 
-impl Event {
-    fn of_user(kind: &'static str, description: String) -> Event {
-        Event {
-            kind,
-            description,
-            emotional_impact: 0,
-            emotion_tags: Vec::new(),
-            relational_tags: Vec::new(),
-            subject: "user",
-            event_time: None,
-            evidence: Vec::new(),
-            supersedes: Vec::new(),
-            entities: Vec::new(),
-        }
-    }
-}
-
 /// What one sentence weighs and how it is tagged.
 #[derive(Default)]
 struct Finding {
@@ -333,14 +303,6 @@ impl Finding {
     fn relate(&mut self, holds: bool, tag: &'static str) {
         if holds {
             merge(&mut self.relations, vec![tag], MOST_RELATIONAL_TAGS);
-        }
-    }
-}
-
-fn merge<T: PartialEq>(into: &mut Vec<T>, more: Vec<T>, most: usize) {
-    for item in more {
-        if into.len() < most && !into.contains(&item) {
-            into.push(item);
         }
     }
 }
@@ -417,9 +379,8 @@ fn summary(events: &[Event], language: Language) -> Option<String> {
     (!told.is_empty()).then(|| clipped(&told.join(language.pick("", " ")), LONGEST_SUMMARY))
 }
 
-fn self_check(events: &[Event], found: usize, language: Language) -> String {
+fn self_check(events: &[Event], dropped: usize, language: Language) -> String {
     let peaks = events.iter().filter(|event| event.emotional_impact.abs() >= PEAK_IMPACT).count();
-    let dropped = found - events.len();
     match language {
         Language::Chinese => {
             format!(

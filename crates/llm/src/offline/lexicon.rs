@@ -31,6 +31,19 @@ pub(super) const ABBREVIATIONS: Words = Words("Mr|Mrs|Ms|Dr|St|Prof|vs|etc");
 pub(super) const CHINESE_QUESTION_WORDS: Words =
     Words("什么|甚麼|什麼|怎么|怎麼|为什么|谁|誰|哪|多少|几岁|是不是|会不会|能不能|记不记得|有没有");
 
+/// Where a question word asks nothing.
+pub(super) const CHINESE_NO_QUESTION: Words = Words(
+    "不知道|知道|不懂|不明白|明白了|都|也|没什么|没有什么|沒什麼|没怎么|不怎么|什么的|怎么这么|多么|无论|不管|随便|说什么",
+);
+/// A text that ends so asks, with or without a question mark.
+pub(super) const CHINESE_QUESTION_ENDS: Words = Words("吗|嗎|呢|么|几岁|是谁|多少|什么|哪里|哪儿");
+/// A text that begins so asks the persona, with or without a question mark.
+pub(super) const ENGLISH_PLAIN_QUESTIONS: Words = Words(
+    "who|whose|where|why|which|how old|how many|how much|how long|what's|what is|what are|what was|what were|\
+     what did|what do|what does|what kind|what time|what color|what colour|what name|when is|when did|when do|\
+     when was|when will|when am|is my|are my|was my|were my|did i|do i|am i|does my|did my|have i|has my",
+);
+
 /// A sentence that begins so and ends with a question mark asks as a whole.
 pub(super) const ENGLISH_QUESTION_OPENERS: Words = Words(
     "do|does|did|can|could|will|would|should|have|has|are|is|was|were|what|who|where|when|why|\
@@ -201,9 +214,13 @@ pub(super) const LOW_ZH: Words = Words(
 );
 pub(super) const LOW_EN: Words = Words(
     "sad|anxious|insomnia|can't sleep|argued|argument|fight with|stressed|depressed|depression|\
-     lonely|scared|afraid|hospital|sick|hurt me|cried|crying|worried|disappointed|not happy|\
+     lonely|scared|afraid|in hospital|in the hospital|to hospital|to the hospital|from the hospital|hospitalized|\
+     hospitalised|sick|hurt me|cried|crying|worried|disappointed|not happy|\
      unhappy|miserable",
 );
+/// Where a hospital is a place of work.
+pub(super) const NOT_LOW_EN: Words =
+    Words("work at|work in|works at|works in|working at|working in|nurse|job|shift|shifts|volunteer");
 pub(super) const HIGH_ZH: Words = Words("开心|開心|高兴|高興|幸福|兴奋|感动|骄傲|自豪");
 pub(super) const HIGH_EN: Words = Words("happy|excited|proud|grateful|thrilled|overjoyed|delighted|so glad");
 pub(super) const GOOD_WISHES_EN: Words = Words("happy birthday|happy new year|happy to|happy holidays");
@@ -348,7 +365,7 @@ pub(super) const JOB_ZH: Words = Words("工作|上班|就职|入职|跳槽");
 pub(super) const JOB_EN: Words = Words("works at|works for|work at|started working at|new job|is working at");
 
 /// Characters that carry no meaning of their own.
-pub(super) const FUNCTION_ZH: &str = "我你他她它您们的了吗呢吧啊呀是在有不没就都也还记得什么怎样谁哪几多少会能要想这那个一只养叫名字知道过和跟对说去来很最现今明昨天";
+pub(super) const FUNCTION_ZH: &str = "我你他她它您们的了吗呢吧啊呀是在有不没就都也还记得什么怎样谁哪几多少会能要想这那个一只养叫名字知道过和跟对说去来很最现今明昨天做上下里次样好事周";
 pub(super) const FUNCTION_EN: Words = Words(
     "the|and|you|your|are|was|were|for|with|that|this|what|who|where|when|why|how|which|does|did|\
      have|has|had|remember|know|about|tell|can|could|would|will|not|but|any|some|its|his|her|she|\
@@ -360,11 +377,17 @@ pub(super) const HELLO_ZH: Words =
     Words("你好|您好|嗨|哈喽|在吗|早|早安|早上好|晚上好|下午好|中午好|hi|hello");
 pub(super) const HELLO_EN: Words =
     Words("hi|hello|hey|hi there|hey there|hello there|good morning|good evening|good afternoon|yo");
+/// A short text that begins so thanks.
+pub(super) const THANKS_FOR_ZH: Words = Words("谢谢|多谢|感谢你|谢啦");
+pub(super) const THANKS_FOR_EN: Words = Words("thanks for|thank you for|thanks again|thanks so much");
 pub(super) const THANKS_ZH: Words = Words("谢谢|谢谢你|多谢|谢啦|谢了|感谢");
 pub(super) const THANKS_EN: Words = Words("thanks|thank you|thx|thanks a lot|thank you so much|many thanks");
-pub(super) const GOODBYE_ZH: Words = Words("再见|拜拜|晚安|回头见|我先走了|先走了|我走了|我先走了,拜拜");
-pub(super) const GOODBYE_EN: Words =
-    Words("bye|goodbye|bye bye|good night|see you|see you later|talk later|cya");
+pub(super) const GOODBYE_ZH: Words = Words(
+    "再见|拜拜|晚安|回头见|我先走了|先走了|我走了|我先走了,拜拜|下次聊|下次再聊|我们下次聊|改天聊|改天再聊|回头聊|明天聊|明天见|下次见",
+);
+pub(super) const GOODBYE_EN: Words = Words(
+    "bye|goodbye|bye bye|good night|see you|see you later|see you tomorrow|see you soon|talk later|talk to you later|talk soon|cya",
+);
 pub(super) const AGREEING_ZH: Words =
     Words("嗯|嗯嗯|哦|噢|好|好的|好吧|行|对|对的|是|是的|没错|知道了|明白|哈哈|哈哈哈|呵呵|随便");
 pub(super) const AGREEING_EN: Words = Words(
@@ -375,7 +398,16 @@ pub(super) const WHO_EN: Words = Words(
     "who are you|what are you|what's your name|what is your name|are you real|are you a bot|are you human",
 );
 pub(super) const REQUEST_ZH: Words = Words("给我|帮我|请|讲个|讲一|写一|写个|翻译|告诉我|说说");
-pub(super) const REQUEST_EN: Words = Words(
-    "tell me|tell us|write|help me|translate|explain|give me|show me|please|describe|summarize|remind me",
+pub(super) const REQUEST_EN: Words =
+    Words("tell me|tell us|write|help me|translate|explain|give me|show me|describe|summarize|remind me");
+/// How the lines begin that this provider itself says.
+pub(super) const OWN_LINES: Words = Words(
+    "我记得:|我不太确定。|记下了。|这个我不知道。|I remember:|I'm not sure. I remember|I've noted|I don't know that.|\
+     我听见了|听到这个我很难过|真为你高兴!|I hear you|I'm so sorry. I will|I'm so glad for you!",
 );
+/// Asking for one's own name, and saying it.
+pub(super) const OWN_NAME_ASKED_ZH: Words = Words("我叫什么|我的名字|我名字");
+pub(super) const OWN_NAME_ASKED_EN: Words = Words("my name");
+pub(super) const OWN_NAME_SAID: Words =
+    Words("我叫|我的名字是|用户叫|用户的名字是|My name is|my name is|The user's name is");
 pub(super) const REMEMBER_ZH: Words = Words("还记得|记不记得");

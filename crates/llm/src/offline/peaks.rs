@@ -20,6 +20,11 @@ impl Peak {
         Peak { impact, emotion, vulnerable: false }
     }
 
+    /// Whether it may be a cry for help, which is heard however it is put.
+    pub(super) fn cries_for_help(&self) -> bool {
+        matches!(self.emotion, "despair" | "overwhelm")
+    }
+
     const fn vulnerable(self) -> Peak {
         Peak { vulnerable: true, ..self }
     }
@@ -127,7 +132,11 @@ fn feeling(clause: &Clause<'_>) -> Option<Peak> {
     let others = clause.text.contains(['你', '他', '她', '祝']) && !clause.text.contains('我');
     let first_person = has_phrase(&clause.words, lexicon::FIRST_PERSON_EN);
     let wish = has_phrase(&clause.words, lexicon::GOOD_WISHES_EN);
-    let own = |hit: &Hit<'_>| (if hit.chinese { !others } else { first_person && !wish }) && !hit.denied();
+    let at_work = has_phrase(&clause.words, lexicon::NOT_LOW_EN);
+    let own = |hit: &Hit<'_>| {
+        let patient = !(at_work && hit.phrase.contains("hospital"));
+        (if hit.chinese { !others } else { first_person && !wish && patient }) && !hit.denied()
+    };
     if hits(clause, lexicon::LOW_ZH, lexicon::LOW_EN).iter().any(own) {
         return Some(Peak::new(-4, "sadness"));
     }
@@ -335,6 +344,8 @@ mod tests {
             ("I'm so stressed", -4),
             ("I feel happy today", 4),
             ("I'm not happy", -4),
+            ("I work at the children's hospital", 0),
+            ("I'm in the hospital again", -4),
             ("Happy birthday", 0),
             ("我从来没告诉过别人这件事", -2),
         ]);

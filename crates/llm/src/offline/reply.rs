@@ -6,7 +6,7 @@ use super::lexicon::{self, Words};
 use super::peaks::{Peak, peak};
 use super::rewrite::second_person;
 use super::sentences::{
-    Language, clauses, clipped, has_part, has_phrase, is_han, is_question, sentences, words,
+    Language, clauses, clipped, has_part, has_phrase, is_han, seems_to_ask, sentences, words,
 };
 
 /// Most memories and passages that one reply restates.
@@ -60,34 +60,44 @@ pub(super) fn reply(inputs: &ReplyInputs) -> String {
     if let Some(line) = to_small_talk(text, language, inputs.persona_name.as_deref()) {
         return line;
     }
-    if is_question(text) || asks_for_something(text) {
+    if seems_to_ask(text) || asks_for_something(text) {
         return answer(inputs, text, language);
     }
     let noted = language.pick("记下了。", "I've noted that.");
-    match remembered(inputs, text, language).fitting.first() {
-        Some(memory) => language
-            .pick(format!("{noted}我还记得:{memory}。"), format!("{noted} I also remember: {memory}.")),
+    match remembered(inputs, text, language, false).fitting.first() {
+        Some(memory) => {
+            let told = ended(memory, language);
+            language.pick(format!("{noted}我还记得:{told}"), format!("{noted} I also remember: {told}"))
+        }
         None => noted.to_owned(),
     }
 }
 
 fn answer(inputs: &ReplyInputs, text: &str, language: Language) -> String {
-    let remembered = remembered(inputs, text, language);
+    let remembered = remembered(inputs, text, language, true);
     let separator = language.pick(";", "; ");
     if !remembered.fitting.is_empty() {
-        let told = remembered.fitting.join(separator);
-        return language.pick(format!("我记得:{told}。"), format!("I remember: {told}."));
+        let told = ended(&remembered.fitting.join(separator), language);
+        return language.pick(format!("我记得:{told}"), format!("I remember: {told}"));
     }
     if !remembered.others.is_empty() {
-        let told = remembered.others.join(separator);
+        let told = ended(&remembered.others.join(separator), language);
         return language
-            .pick(format!("我不太确定。我记得:{told}。"), format!("I'm not sure. I remember: {told}."));
+            .pick(format!("我不太确定。我记得:{told}"), format!("I'm not sure. I remember: {told}"));
     }
     let unknown = language.pick(
         "这个我不知道。我现在只能凭记得的事回答。",
         "I don't know that. Right now I can only answer from what I remember.",
     );
     unknown.to_owned()
+}
+
+/// With a full stop, unless a quoted sentence at its end has brought its own.
+fn ended(told: &str, language: Language) -> String {
+    let inner = told.trim_end_matches(['」', '"']);
+    let has_own = inner.len() < told.len() && inner.ends_with(['。', '！', '？', '…', '!', '?', '.']);
+    let stop = if has_own { "" } else { language.pick("。", ".") };
+    format!("{told}{stop}")
 }
 
 /// Restated memories, and what was said before: those that share a word with the text, and the others.
@@ -97,8 +107,16 @@ struct Remembered {
     others: Vec<String>,
 }
 
-fn remembered(inputs: &ReplyInputs, text: &str, language: Language) -> Remembered {
-    let asked = terms(text);
+/// `seeks` tells that the text asks for something.
+fn remembered(inputs: &ReplyInputs, text: &str, language: Language, seeks: bool) -> Remembered {
+    let mut asked = terms(text);
+    if !seeks {
+        // Of a mere statement one shared ideograph tells nothing.
+        asked.retain(|term| term.chars().nth(1).is_some());
+    }
+    let own_name = seeks
+        && (has_part(text, lexicon::OWN_NAME_ASKED_ZH)
+            || has_phrase(&words(text), lexicon::OWN_NAME_ASKED_EN));
     // What happened is told before what was made of it; what is only expected has not happened.
     let (thoughts, events): (Vec<&Memory>, Vec<&Memory>) = inputs
         .memories
@@ -114,10 +132,11 @@ fn remembered(inputs: &ReplyInputs, text: &str, language: Language) -> Remembere
     let passages = inputs
         .passages
         .iter()
-        .filter(|passage| passage.text.trim() != text && !is_question(&passage.text))
+        .filter(|passage| passage.text.trim() != text && !seems_to_ask(&passage.text))
+        .filter(|passage| !is_own_line(&passage.text))
         .map(|passage| (passage.text.trim(), told(passage, inputs.persona_name.as_deref(), language), true));
     // The talk of a moment ago was not recalled for this text, so only a shared word makes it an answer.
-    let recent = inputs.recent.iter().filter(|line| line.text.trim() != text && !is_question(&line.text));
+    let recent = inputs.recent.iter().filter(|line| line.text.trim() != text && !seems_to_ask(&line.text));
     let recent =
         recent.map(|line| (line.text.trim(), told(line, inputs.persona_name.as_deref(), language), false));
     let mut found = Remembered::default();
@@ -125,11 +144,12 @@ fn remembered(inputs: &ReplyInputs, text: &str, language: Language) -> Remembere
     for (source, told, recalled) in memories.chain(passages).chain(recent) {
         let about = terms(source);
         // A question without a term of its own ("what do you know about me?") asks for everything.
-        let fits = asked.is_empty() || about.iter().any(|term| asked.contains(term));
-        let repeats = sources.iter().any(|other| {
-            let known = terms(other);
-            source.contains(other) || (!about.is_empty() && about.iter().all(|term| known.contains(term)))
-        });
+        let fits = if own_name {
+            has_part(source, lexicon::OWN_NAME_SAID)
+        } else {
+            (seeks && asked.is_empty()) || asked.iter().any(|term| holds(source, &about, term))
+        };
+        let repeats = sources.iter().any(|other| source.contains(other) || says_the_same(other, &about));
         let list = if fits { &mut found.fitting } else { &mut found.others };
         if (fits || recalled) && !repeats && list.len() < MOST_RESTATED {
             list.push(told);
@@ -137,6 +157,23 @@ fn remembered(inputs: &ReplyInputs, text: &str, language: Language) -> Remembere
         }
     }
     found
+}
+
+/// Whether at least four of five terms are in a text already.
+fn says_the_same(text: &str, about: &[String]) -> bool {
+    let known = terms(text);
+    let held = about.iter().filter(|term| holds(text, &known, term)).count();
+    !about.is_empty() && held * 5 >= about.len() * 4
+}
+
+/// Whether a text is about a term; a Chinese one is found inside longer words.
+fn holds(source: &str, about: &[String], term: &String) -> bool {
+    about.contains(term) || (term.chars().all(is_han) && source.contains(term.as_str()))
+}
+
+/// Whether a line is one of this provider's own, which restates what is remembered anyway.
+fn is_own_line(text: &str) -> bool {
+    lexicon::OWN_LINES.iter().any(|begin| text.starts_with(begin))
 }
 
 /// A verbatim passage with its speaker and its date, so that nobody's words become another's.
@@ -160,17 +197,28 @@ fn told(passage: &Passage, persona_name: Option<&str>, language: Language) -> St
 
 /// What a text is about: words of letters without their endings, and ideographs that carry meaning.
 fn terms(text: &str) -> Vec<String> {
-    let ideographs = text
-        .chars()
-        .filter(|letter| is_han(*letter) && !lexicon::FUNCTION_ZH.contains(*letter))
-        .map(String::from);
     let spelled = words(text);
     let spelled = spelled
         .split_whitespace()
         .map(|word| word.strip_suffix("'s").unwrap_or(word))
         .filter(|word| word.len() > 2 && !lexicon::FUNCTION_EN.holds(word))
         .map(|word| word.strip_suffix('s').filter(|stem| stem.len() > 2).unwrap_or(word).to_owned());
-    ideographs.chain(spelled).collect()
+    ideographs(text).into_iter().chain(spelled).collect()
+}
+
+/// Pairs of neighbouring ideographs that carry meaning; one that stands alone between others counts by itself (我的猫吗
+/// asks about 猫, but 怕做不好 is not about 做什么).
+fn ideographs(text: &str) -> Vec<String> {
+    let carries = |letter: char| is_han(letter) && !lexicon::FUNCTION_ZH.contains(letter);
+    text.split(|letter| !carries(letter))
+        .flat_map(|run| {
+            let letters: Vec<char> = run.chars().collect();
+            match letters.as_slice() {
+                [_, _, ..] => letters.windows(2).map(String::from_iter).collect(),
+                _ => letters.iter().map(char::to_string).collect::<Vec<String>>(),
+            }
+        })
+        .collect()
 }
 
 /// Grief, despair and joy are met before anything is noted.
@@ -178,7 +226,11 @@ fn to_a_peak(text: &str, language: Language) -> Option<&'static str> {
     let heaviest = sentences(text)
         .into_iter()
         .flat_map(|sentence| {
-            clauses(sentence).iter().filter_map(|clause| peak(clause, &[])).collect::<Vec<Peak>>()
+            // What a question mentions is no news.
+            let asks = seems_to_ask(sentence);
+            let heard = |peak: &Peak| !asks || peak.cries_for_help();
+            let peaks = clauses(sentence);
+            peaks.iter().filter_map(|clause| peak(clause, &[])).filter(heard).collect::<Vec<Peak>>()
         })
         .max_by_key(|peak| (peak.impact.abs(), peak.impact < 0))?;
     match (heaviest.emotion, heaviest.impact) {
@@ -211,7 +263,7 @@ fn to_small_talk(text: &str, language: Language, persona_name: Option<&str>) -> 
     }
     let line = if is(lexicon::HELLO_ZH, lexicon::HELLO_EN) {
         language.pick("你好,我在。", "Hello, I'm here.")
-    } else if is(lexicon::THANKS_ZH, lexicon::THANKS_EN) {
+    } else if is(lexicon::THANKS_ZH, lexicon::THANKS_EN) || thanks(text, &spelled) {
         language.pick("不客气。", "You're welcome.")
     } else if is(lexicon::GOODBYE_ZH, lexicon::GOODBYE_EN) {
         language.pick("好,回头见。", "See you.")
@@ -221,6 +273,14 @@ fn to_small_talk(text: &str, language: Language, persona_name: Option<&str>) -> 
         return None;
     };
     Some(line.to_owned())
+}
+
+/// A short text that thanks for something.
+fn thanks(text: &str, spelled: &str) -> bool {
+    const LONGEST: usize = 32;
+    let begins = lexicon::THANKS_FOR_ZH.iter().any(|word| text.starts_with(word))
+        || lexicon::THANKS_FOR_EN.iter().any(|phrase| spelled.starts_with(&format!(" {phrase} ")));
+    begins && text.chars().count() <= LONGEST && sentences(text).len() == 1 && clauses(text).len() == 1
 }
 
 /// A request that is no question in form: "tell me …".
@@ -295,6 +355,36 @@ mod tests {
     }
 
     #[test]
+    fn a_quoted_sentence_brings_its_own_full_stop() {
+        let said = says(json!({"user_text": "What's my dog called?", "passages": [
+            {"speaker": "user", "text": "I have a dog named Bruno."},
+        ]}));
+        assert_eq!(said, "I remember: you said: \"I have a dog named Bruno.\"");
+    }
+
+    #[test]
+    fn a_question_without_its_mark_is_answered_and_one_shared_character_is_no_answer() {
+        let passages = json!([{"speaker": "user", "text": "怕自己做不好一个妻子。"}]);
+        let father = says(json!({"user_text": "我爸爸做什么工作", "recent": passages}));
+        assert!(father.starts_with("这个我不知道"), "{father}");
+        let afraid = json!([{"speaker": "user", "text": "我有点害怕,怕自己做不好。"}]);
+        let why = says(json!({"user_text": "我上次为什么害怕", "recent": afraid}));
+        assert!(why.starts_with("我记得:你说过"), "{why}");
+    }
+
+    #[test]
+    fn ones_own_name_is_found_where_it_was_said() {
+        let recent = json!([
+            {"speaker": "user", "text": "我不喜欢下雨天"},
+            {"speaker": "user", "text": "我叫林晚,在杭州做产品经理。"},
+        ]);
+        for text in ["你记得我的名字吗", "我叫什么"] {
+            let said = says(json!({"user_text": text, "recent": recent}));
+            assert_eq!(said, "我记得:你说过:「我叫林晚,在杭州做产品经理。」");
+        }
+    }
+
+    #[test]
     fn passages_keep_their_speaker_and_date() {
         let inputs = |speaker: &str| {
             json!({"user_text": "小黑怎么样了?", "persona_name": "Echo", "passages": [
@@ -354,7 +444,11 @@ mod tests {
     fn small_talk_is_met_in_its_language() {
         assert_eq!(says(json!({"user_text": "你好!"})), "你好,我在。");
         assert_eq!(says(json!({"user_text": "Hi!"})), "Hello, I'm here.");
-        assert_eq!(says(json!({"user_text": "谢谢"})), "不客气。");
+        for thanks in ["谢谢", "谢谢你听我说"] {
+            assert_eq!(says(json!({"user_text": thanks})), "不客气。");
+        }
+        assert_eq!(says(json!({"user_text": "thanks for listening"})), "You're welcome.");
+        assert_eq!(says(json!({"user_text": "我们下次聊"})), "好,回头见。");
         assert_eq!(says(json!({"user_text": "Good night!"})), "See you.");
         assert_eq!(says(json!({"user_text": "嗯"})), "嗯,我听着呢。");
         assert_eq!(says(json!({"user_text": "Okay."})), "I'm listening.");
@@ -366,7 +460,7 @@ mod tests {
     fn what_was_said_a_moment_ago_is_known() {
         let recent = json!([{"speaker": "user", "text": "我叫小林,在杭州做设计师。"}]);
         let said = says(json!({"user_text": "我叫什么名字?", "recent": recent}));
-        assert_eq!(said, "我记得:你说过:「我叫小林,在杭州做设计师。」。");
+        assert_eq!(said, "我记得:你说过:「我叫小林,在杭州做设计师。」");
         assert!(says(json!({"user_text": "明天会下雨吗?", "recent": recent})).starts_with("这个我不知道"));
     }
 

@@ -177,6 +177,19 @@ pub(super) fn is_question(text: &str) -> bool {
     sentences(text).last().is_some_and(|sentence| clauses(sentence).last().is_some_and(|clause| clause.asks))
 }
 
+/// Whether a text asks although it may bear no question mark, as people type. Looser than [`is_question`]: enough to
+/// answer by, not to take what is said for unsaid.
+pub(super) fn seems_to_ask(text: &str) -> bool {
+    if is_question(text) {
+        return true;
+    }
+    let bare = text.trim_end_matches(is_end_mark);
+    let asks_in_chinese = (has_part(bare, lexicon::CHINESE_QUESTION_WORDS)
+        || lexicon::CHINESE_QUESTION_ENDS.iter().any(|end| bare.ends_with(end)))
+        && !has_part(bare, lexicon::CHINESE_NO_QUESTION);
+    asks_in_chinese || begins_with(&words(bare), lexicon::ENGLISH_PLAIN_QUESTIONS)
+}
+
 fn is_end_mark(letter: char) -> bool {
     letter.is_whitespace() || is_closing(letter)
 }
@@ -258,6 +271,26 @@ mod tests {
         assert_eq!(asks("为什么我的朋友和他玩,而不是我呢?"), [true, true]);
         assert_eq!(asks("do you remember my cat"), [true]);
         assert_eq!(asks("When I was ten, my dog died."), [false, false]);
+    }
+
+    #[test]
+    fn a_question_may_lack_its_mark() {
+        for text in ["我男朋友叫什么名字", "阿哲是谁", "我几岁", "我在哪里上班", "我妈妈怎么样了", "我的猫呢"]
+        {
+            assert!(seems_to_ask(text), "{text}");
+        }
+        for text in ["who is ida", "where do i live", "what's my dog called", "did i tell you about Rome"] {
+            assert!(seems_to_ask(text), "{text}");
+        }
+        for text in [
+            "不知道为什么很难过。",
+            "我什么都不想吃",
+            "没什么",
+            "When I was ten, my dog died.",
+            "What a day!",
+        ] {
+            assert!(!seems_to_ask(text), "{text}");
+        }
     }
 
     #[test]

@@ -263,7 +263,7 @@ impl Consolidator<'_> {
             at: self.clock.now(),
             trivial: true,
             nodes: Vec::new(),
-            fingerprint: self.embedder.map(|embedder| embedder.fingerprint().to_owned()),
+            fingerprint: self.fingerprint(),
             rejected: Vec::new(),
             entities: Vec::new(),
             aliases: Vec::new(),
@@ -298,6 +298,12 @@ impl Consolidator<'_> {
             (self.formed)(Formed::Failed { session: Box::new(failed) });
         }
         Ok(())
+    }
+
+    /// The model that the vectors of a commit are from; none while no model is known.
+    fn fingerprint(&self) -> Option<String> {
+        let fingerprint = self.embedder.map(|embedder| embedder.fingerprint().to_owned());
+        fingerprint.filter(|fingerprint| !fingerprint.is_empty())
     }
 
     /// One embedding per text; none at all when there is no model or it fails, which costs only vectors.

@@ -93,7 +93,7 @@ impl Consolidator<'_> {
             id: ReflectionId(self.ids.next(now)),
             at: self.clock.now(),
             thoughts: thoughts.clone(),
-            fingerprint: self.embedder.map(|embedder| embedder.fingerprint().to_owned()),
+            fingerprint: self.fingerprint(),
         };
         let at = commit.at;
         if self.store.commit_reflection(commit).await? == CommitOutcome::AlreadyCommitted {

@@ -38,6 +38,11 @@ const ENTITIES_MAX: usize = 3;
 /// Memories that a description is made of, the newest.
 const EVENTS_PER_ENTITY: u32 = 6;
 
+/// Outcome of a cycle that was answered.
+const OK: &str = "ok";
+/// Outcome of a cycle that was not; why stands in the session's trace, which can be forgotten.
+const FAILED: &str = "failed";
+
 /// What a person can set about the slow cycle.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct SlowCycleSettings {
@@ -128,6 +133,16 @@ pub fn decide_slow_cycle(
     SlowCycleDecision::Runs
 }
 
+/// A cycle that is being thought.
+#[derive(Clone, Copy)]
+struct Cycle<'a> {
+    session: &'a Session,
+    input: &'a SlowCycleInput,
+    started: Timestamp,
+    /// Things forgotten before it read anything.
+    tombstones: u64,
+}
+
 /// Whether an event waives the rest between two cycles.
 fn is_urgent(event: &Node) -> bool {
     event.emotional_impact.unsigned_abs() >= SHOCK_IMPACT
@@ -167,10 +182,12 @@ impl Consolidator<'_> {
             return Ok(());
         }
         let events = events.into_iter().map(|event| event.node).collect();
+        let tombstones = standing.tombstones;
         let input = self.gather(session, parties, standing, events).await?;
+        let cycle = Cycle { session, input: &input, started, tombstones };
         match self.mind.think_slowly(input.clone()).await {
-            Ok(answer) => self.keep(session, &input, answer, started).await,
-            Err(error) => self.keep_failure(session, &input, &error, started).await,
+            Ok(answer) => self.keep(cycle, answer).await,
+            Err(error) => self.keep_failure(cycle, &error).await,
         }
     }
 
@@ -216,13 +233,8 @@ impl Consolidator<'_> {
         Ok(fit(input, settings.input_tokens_per_cycle))
     }
 
-    async fn keep(
-        &self,
-        session: &Session,
-        input: &SlowCycleInput,
-        answer: SlowCycle,
-        started: Timestamp,
-    ) -> Result<(), StoreError> {
+    async fn keep(&self, cycle: Cycle<'_>, answer: SlowCycle) -> Result<(), StoreError> {
+        let Cycle { session, input, started, .. } = cycle;
         let promises = self
             .store
             .nodes_about(&session.scope, NodeKind::Intention, &[Subject::Persona], STANDING_MAX)
@@ -253,17 +265,22 @@ impl Consolidator<'_> {
         let transcript =
             self.settings.trace.then(|| trace::transcript(&session.scope, input, &sifted, &nodes));
         let Sifted { descriptions, salient_questions, notes, .. } = sifted;
+        let dropped = notes.len();
         let commit = SlowCycleCommit {
             nodes: nodes.clone(),
             descriptions,
             salient_questions,
             usage,
             transcript,
-            ..self.empty_commit(id, session, input, at)
+            ..self.empty_commit(id, cycle, at)
         };
         let written = self.store.commit_slow_cycle(commit).await?;
         let kept: Vec<NewNode> = nodes.into_iter().filter(|node| written.nodes.contains(&node.id)).collect();
-        self.note_phase(session.id, 'g', trace::slow_cycle_ran(id, &kept, &notes, None, started)).await;
+        let error =
+            written.forgotten.then_some("something was forgotten meanwhile, so nothing was kept of it");
+        // What was dropped is told in words in the transcript alone, which is written with what was kept.
+        let detail = trace::slow_cycle_ran(id, &kept, dropped, error, started);
+        self.note_phase(session.id, 'g', detail).await;
         for node in kept {
             (self.formed)(Formed::SlowThought { scope: session.scope.clone(), node: Box::new(node), at });
         }
@@ -274,13 +291,8 @@ impl Consolidator<'_> {
     }
 
     /// A cycle that failed counts like any other, so that a broken model is not asked again and again.
-    async fn keep_failure(
-        &self,
-        session: &Session,
-        input: &SlowCycleInput,
-        error: &MindError,
-        started: Timestamp,
-    ) -> Result<(), StoreError> {
+    async fn keep_failure(&self, cycle: Cycle<'_>, error: &MindError) -> Result<(), StoreError> {
+        let Cycle { session, input, started, .. } = cycle;
         tracing::warn!(session = %session.id, "the slow cycle has no answer: {error}");
         let at = self.clock.now();
         let id = CycleId(self.ids.next(at));
@@ -289,23 +301,18 @@ impl Consolidator<'_> {
             // What was not answered has not been thought about.
             read: Vec::new(),
             usage: TokenUsage { input_tokens, ..TokenUsage::default() },
-            outcome: error.to_string(),
+            outcome: FAILED.to_owned(),
             salient_questions: input.salient_questions.clone(),
-            ..self.empty_commit(id, session, input, at)
+            ..self.empty_commit(id, cycle, at)
         };
         self.store.commit_slow_cycle(commit).await?;
         let error = error.to_string();
-        self.note_phase(session.id, 'g', trace::slow_cycle_ran(id, &[], &[], Some(&error), started)).await;
+        self.note_phase(session.id, 'g', trace::slow_cycle_ran(id, &[], 0, Some(&error), started)).await;
         Ok(())
     }
 
-    fn empty_commit(
-        &self,
-        id: CycleId,
-        session: &Session,
-        input: &SlowCycleInput,
-        at: Timestamp,
-    ) -> SlowCycleCommit {
+    fn empty_commit(&self, id: CycleId, cycle: Cycle<'_>, at: Timestamp) -> SlowCycleCommit {
+        let Cycle { session, input, tombstones, .. } = cycle;
         SlowCycleCommit {
             id,
             scope: session.scope.clone(),
@@ -317,8 +324,9 @@ impl Consolidator<'_> {
             salient_questions: Vec::new(),
             read: input.events.iter().map(|event| event.id).collect(),
             usage: TokenUsage::default(),
-            outcome: "ok".to_owned(),
+            outcome: OK.to_owned(),
             transcript: None,
+            tombstones,
         }
     }
 

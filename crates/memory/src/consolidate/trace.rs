@@ -152,7 +152,7 @@ pub(super) fn slow_cycle_skipped(decision: SlowCycleDecision, started: Timestamp
 pub(super) fn slow_cycle_ran(
     id: CycleId,
     nodes: &[NewNode],
-    notes: &[String],
+    dropped: usize,
     error: Option<&str>,
     started: Timestamp,
 ) -> Value {
@@ -160,7 +160,7 @@ pub(super) fn slow_cycle_ran(
     json!({
         "ran": true, "cool_down_ok": true, "budget_check": "ok", "slow_cycle_prompt": null,
         "slow_cycle_response_raw": null, "nodes_written": written, "self_append_attempted": false,
-        "cycle_id": id, "notes": notes, "error": error, "started_at": started,
+        "cycle_id": id, "dropped": dropped, "error": error, "started_at": started,
     })
 }
 

@@ -15,24 +15,44 @@ pub struct Embedding {
 #[derive(Clone, Debug, thiserror::Error, PartialEq, Eq)]
 pub enum EmbedError {
     /// There is no model to ask.
-    #[error(
-        "no embedding model is at hand: {0}. Memory works on words alone until `echovessel model fetch` has run"
-    )]
+    #[error("no embedding model is at hand: {0}. Memory works on words alone until there is one")]
     Unavailable(String),
     /// The model was asked and failed.
     #[error("the embedding model failed: {0}")]
     Failed(String),
 }
 
-/// A model that embeds text.
+/// A model that embeds text. Texts to be found and texts to look for may be embedded differently: some models were
+/// trained with another prefix for each.
 #[async_trait]
 pub trait Embedder: Send + Sync {
-    /// Number of components of each vector.
+    /// Number of components of each vector; 0 while the model is not known.
     fn dimension(&self) -> usize;
 
-    /// Names the model and its pooling. Vectors with another fingerprint are never compared.
+    /// Names the model, its pooling, its prefixes and its dimension. Vectors with another fingerprint are never compared.
+    /// Empty while the model is not known: it is not there yet, or its endpoint has not answered yet. After a successful
+    /// call of any other method it is known, and stays the same.
     fn fingerprint(&self) -> &str;
 
-    /// One embedding per text, in order.
+    /// One embedding per text that is to be found later, in order. May take its time: a query does not wait for it.
     async fn embed(&self, texts: &[String]) -> Result<Vec<Embedding>, EmbedError>;
+
+    /// One embedding per text that is looked for, in order.
+    async fn embed_queries(&self, texts: &[String]) -> Result<Vec<Embedding>, EmbedError> {
+        self.embed(texts).await
+    }
+
+    /// The fingerprint; opens the model or asks its endpoint where that is needed to know it.
+    async fn identify(&self) -> Result<String, EmbedError> {
+        if self.fingerprint().is_empty() {
+            self.embed(&[String::new()]).await?;
+        }
+        Ok(self.fingerprint().to_owned())
+    }
+
+    /// How the same model can be opened again when another has taken its place, in the words of whoever opens it; none
+    /// for a model that is not on this machine. Never holds a secret.
+    fn source(&self) -> Option<String> {
+        None
+    }
 }

@@ -111,6 +111,8 @@ pub struct SlowCycleStanding {
     pub output_tokens: u64,
     /// What the last cycle wanted to know, unless something that it read has been deleted since.
     pub salient_questions: Vec<String>,
+    /// How many things were ever forgotten on this home.
+    pub tombstones: u64,
 }
 
 /// A memory that a cycle may read.
@@ -145,10 +147,13 @@ pub struct SlowCycleCommit {
     pub read: Vec<NodeId>,
     /// What it took.
     pub usage: TokenUsage,
-    /// `ok`, or why it failed.
+    /// `ok` or `failed`; never words that somebody said.
     pub outcome: String,
     /// What it was asked and what it answered, if traces are kept.
     pub transcript: Option<Value>,
+    /// [`SlowCycleStanding::tombstones`] before it read anything. If there are others now, what it thought may rest on
+    /// what was forgotten meanwhile.
+    pub tombstones: u64,
 }
 
 /// What a commit of a cycle has really written.
@@ -158,6 +163,8 @@ pub struct SlowCycleWritten {
     pub nodes: Vec<NodeId>,
     /// Entities with their new descriptions.
     pub described: Vec<Entity>,
+    /// Whether something was forgotten meanwhile, so that only the counts were kept.
+    pub forgotten: bool,
 }
 
 /// What became of an expectation.
@@ -218,7 +225,7 @@ pub trait SlowCycleStore: Send + Sync {
         nodes: &[NodeId],
         linked_min: u32,
     ) -> Result<Vec<Entity>, StoreError>;
-    /// Writes a cycle. Touches no core block and no message.
+    /// Writes a cycle; only its counts, if something was forgotten since it began. Touches no core block and no message.
     async fn commit_slow_cycle(&self, commit: SlowCycleCommit) -> Result<SlowCycleWritten, StoreError>;
     /// Settles those of these expectations that are pending, for good; gives those. A settled one stays in history and
     /// leaves recall.

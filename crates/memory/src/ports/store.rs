@@ -6,12 +6,12 @@ use jiff::civil::Date;
 
 use crate::core_blocks::{CoreBlockLabel, CoreBlocks};
 use crate::entities::{Entity, EntityKind};
-use crate::identifiers::{EntityId, MessageId, NodeId, ReflectionId, RejectedId, SessionId, TurnId};
-use crate::ledger::{CallSum, ModelCall, Receipt};
+use crate::identifiers::{EntityId, MessageId, NodeId, ReflectionId, SessionId, TurnId};
+use crate::ledger::Receipt;
 use crate::messages::{Message, Role, Turn};
 use crate::mood::Mood;
 use crate::nodes::{Evidence, NewNode, Node, NodeKind, RejectedMemory, Subject};
-use crate::ports::{Embedding, SlowCycleStore, TraceStore};
+use crate::ports::{Embedding, ForgetStore, LedgerStore, SlowCycleStore, TraceStore, VectorStore};
 use crate::scope::{PersonaId, Scope, UserId};
 use crate::sessions::{CloseTrigger, Session, SessionPolicy, SessionStatus};
 
@@ -585,35 +585,6 @@ pub trait EntityStore: Send + Sync {
     async fn entities_of_nodes(&self, nodes: &[NodeId]) -> Result<Vec<(NodeId, EntityId)>, StoreError>;
 }
 
-/// Costs, receipts, counts.
-#[async_trait]
-pub trait LedgerStore: Send + Sync {
-    /// Adds a call to the ledger.
-    async fn record_call(&self, call: ModelCall) -> Result<(), StoreError>;
-    /// The newest calls with their numbers, newest first.
-    async fn recent_calls(&self, limit: u32) -> Result<Vec<(i64, ModelCall)>, StoreError>;
-    /// The calls that served a session, oldest first.
-    async fn calls_of_session(&self, session: SessionId) -> Result<Vec<ModelCall>, StoreError>;
-    /// Sums of the calls since a moment, by task and quarter of an hour, oldest first.
-    async fn call_sums_since(&self, since: Timestamp) -> Result<Vec<CallSum>, StoreError>;
-    /// US dollars spent since a moment, as far as prices are known.
-    async fn spent_since(&self, since: Timestamp) -> Result<f64, StoreError>;
-    /// The receipt of a turn's reply.
-    async fn receipt(&self, turn: TurnId) -> Result<Option<Receipt>, StoreError>;
-    /// Counts of a scope: (core blocks, messages, events, thoughts).
-    async fn counts(&self, scope: &Scope) -> Result<[u64; 4], StoreError>;
-    /// Work that waits or is stuck: (closing or consolidating sessions, failed sessions).
-    async fn work_counts(&self) -> Result<[u64; 2], StoreError>;
-    /// Approves or dismisses a refused memory; approval writes the node with the person's decision as evidence. Its
-    /// vector is written afterwards, with those of all nodes without one.
-    async fn settle_rejected(
-        &self,
-        id: RejectedId,
-        approved: Option<NewNode>,
-        at: Timestamp,
-    ) -> Result<CommitOutcome, StoreError>;
-}
-
 /// All that the memory asks of a database.
 pub trait Store:
     PersonaStore
@@ -624,6 +595,8 @@ pub trait Store:
     + LedgerStore
     + SlowCycleStore
     + TraceStore
+    + ForgetStore
+    + VectorStore
 {
 }
 
@@ -636,5 +609,7 @@ impl<T> Store for T where
         + LedgerStore
         + SlowCycleStore
         + TraceStore
+        + ForgetStore
+        + VectorStore
 {
 }

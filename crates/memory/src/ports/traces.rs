@@ -63,7 +63,8 @@ pub trait TraceStore: Send + Sync {
     async fn turn_traces(&self, limit: u32) -> Result<Vec<TurnHead>, StoreError>;
     /// The trace of a turn.
     async fn turn_trace(&self, id: TurnId) -> Result<Option<TurnTrace>, StoreError>;
-    /// Keeps what a phase did, in place of what an earlier attempt left. One whose session is gone is passed over.
+    /// Keeps what a phase did, in place of what an earlier attempt left. One whose session is gone, or was given back
+    /// because something was forgotten, is passed over.
     async fn keep_phase(&self, session: SessionId, phase: PhaseTrace) -> Result<(), StoreError>;
     /// The phases of a session that are known, in order.
     async fn phases(&self, session: SessionId) -> Result<Vec<PhaseTrace>, StoreError>;

@@ -14,7 +14,7 @@ use super::settings::RecallSettings;
 use super::words::{IndexedText, WordStatistics, find_words};
 use crate::entities::Entity;
 use crate::nodes::NodeKind;
-use crate::ports::{Corpus, FillingEdge, IndexedNode, Store, StoreError};
+use crate::ports::{Corpus, FillingEdge, IndexedNode, Store, StoreError, StoredVector};
 use crate::vector_index::VectorIndex;
 
 /// Nodes that are looked at for their words.
@@ -135,20 +135,23 @@ impl Fetch<'_> {
             return Ok(());
         }
         let scope = &self.request.scope;
-        let mut vectors: HashMap<i64, Vec<f32>> = HashMap::new();
+        let mut vectors: HashMap<i64, StoredVector> = HashMap::new();
         if let Some(fingerprint) =
             self.query.fingerprint.as_deref().filter(|_| self.query.vectors().next().is_some())
         {
             let stored = self.store.vectors_numbered(scope, Corpus::Nodes, fingerprint, &seqs).await?;
-            vectors.extend(stored.into_iter().map(|stored| (stored.seq, stored.vector)));
+            vectors.extend(stored.into_iter().map(|stored| (stored.seq, stored)));
         }
         let mut nodes = self.store.nodes_numbered(scope, &seqs).await?;
         // What was expected and never came is no memory of anything.
         nodes.retain(|indexed| {
             indexed.node.kind != NodeKind::Expectation || !is_overdue(&indexed.node, self.request.now)
         });
-        for indexed in nodes {
-            let vector = vectors.remove(&indexed.node.seq);
+        for mut indexed in nodes {
+            let stored = vectors.remove(&indexed.node.seq);
+            // That of the model that is asked, which may not be the one whose vector was written last.
+            indexed.readability = stored.as_ref().map(|stored| stored.readability).or(indexed.readability);
+            let vector = stored.map(|stored| stored.vector);
             let text = IndexedText::new(&indexed.terms);
             let known = Circumstances {
                 vector: text_vector_relevance(self.query, vector.as_deref(), indexed.readability),

@@ -57,7 +57,7 @@ impl Query {
             return query;
         };
         let wanted = distinct(&texts);
-        match embedder.embed(&wanted).await {
+        match embedder.embed_queries(&wanted).await {
             Ok(embeddings) if embeddings.len() == wanted.len() => {
                 query.fingerprint = Some(embedder.fingerprint().to_owned());
                 query.take_vectors(&texts, &wanted, &embeddings);

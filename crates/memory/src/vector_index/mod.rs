@@ -12,7 +12,7 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError, RwLock};
 pub use matrix::Matrix;
 
 use crate::ports::{Corpus, Store, StoreError, StoredVector};
-use crate::scope::Scope;
+use crate::scope::{PersonaId, Scope};
 
 /// Readability below which a vector says nothing: with an English embedder 用户怀孕了 and 用户离婚了 have cosine 1.
 pub const READABILITY_MIN: f32 = 0.6;
@@ -124,6 +124,16 @@ impl VectorIndex {
             shard.removals += 1;
             seqs.iter().for_each(|&seq| shard.matrix.remove(seq));
         }
+    }
+
+    /// Drops the matrices of every other model: another one has taken its place.
+    pub fn keep_only(&self, fingerprint: &str) {
+        self.lock().by_key.retain(|key, _| key.fingerprint == fingerprint);
+    }
+
+    /// Drops everything that a persona remembers: part of resetting it.
+    pub fn forget_persona(&self, persona: &PersonaId) {
+        self.lock().by_key.retain(|key, _| key.scope.persona != *persona);
     }
 
     /// Approximate memory that the matrices take, in bytes.

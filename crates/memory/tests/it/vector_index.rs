@@ -1,5 +1,7 @@
 //! The vector index over a store that changes under it.
 
+use std::collections::BTreeMap;
+
 use memory::Scope;
 use memory::ports::Corpus;
 use memory::vector_index::{VectorIndex, cosine};
@@ -116,4 +118,123 @@ proptest! {
         let cosines: Vec<f32> = found.into_iter().map(|(_, cosine)| cosine).collect();
         prop_assert_eq!(&cosines[..], &exact[..rows.len().min(5)]);
     }
+}
+
+/// What can happen to the vectors of two users.
+#[derive(Clone, Debug)]
+enum Step {
+    Put { user: usize, seq: i64, vector: Vec<f32>, readable: bool },
+    Delete { seq: i64 },
+    Forget { user: usize, seq: i64 },
+    Search { user: usize },
+}
+
+fn steps() -> impl Strategy<Value = Vec<Step>> {
+    let user = 0usize..3;
+    // Few numbers, so that rows are written again, and numbers of one user only.
+    let seq = |user: usize, number: i64| number * 3 + user as i64;
+    let put = (user.clone(), 0i64..8, prop::collection::vec(-1.0f32..1.0, 4), prop::bool::weighted(0.9))
+        .prop_map(move |(user, number, vector, readable)| Step::Put {
+            user,
+            seq: seq(user, number),
+            vector: unit(&vector),
+            readable,
+        });
+    let delete =
+        (user.clone(), 0i64..8).prop_map(move |(user, number)| Step::Delete { seq: seq(user, number) });
+    let forget =
+        (user.clone(), 0i64..8).prop_map(move |(user, number)| Step::Forget { user, seq: seq(user, number) });
+    let search = user.prop_map(|user| Step::Search { user });
+    prop::collection::vec(prop_oneof![5 => put, 2 => delete, 1 => forget, 2 => search], 1..60)
+}
+
+fn unit(vector: &[f32]) -> Vec<f32> {
+    let length = vector.iter().map(|c| c * c).sum::<f32>().sqrt().max(1e-6);
+    vector.iter().map(|c| c / length).collect()
+}
+
+fn all_of(index: &VectorIndex, store: &FakeStore, scope: &Scope, query: &[f32]) -> Vec<(i64, f32)> {
+    run(index.nearest(store, scope, Corpus::Messages, FINGERPRINT, query, 100)).unwrap()
+}
+
+proptest! {
+    #![proptest_config(ProptestConfig::with_cases(48))]
+
+    /// Whatever was written, deleted and asked in between: an index that has lived through it all, one without any room,
+    /// and one that was made a moment ago give the same, which is the truth.
+    #[test]
+    fn a_life_of_changes_leaves_the_same_answers(steps in steps(), query in prop::collection::vec(-1.0f32..1.0, 4)) {
+        let store = FakeStore::default();
+        let scopes = ["a", "b", "c"].map(scope);
+        let (lived, cramped) = (VectorIndex::default(), VectorIndex::new(0));
+        let query = unit(&query);
+        let mut truth: BTreeMap<i64, (usize, Vec<f32>, bool)> = BTreeMap::new();
+        for step in steps {
+            match step {
+                Step::Put { user, seq, vector, readable } => {
+                    store.put_vector(&scopes[user], Corpus::Messages, seq, &vector, if readable { 1.0 } else { 0.3 });
+                    truth.insert(seq, (user, vector, readable));
+                }
+                Step::Delete { seq } => {
+                    store.delete(Corpus::Messages, seq);
+                    truth.remove(&seq);
+                }
+                // Erasing takes the row out of the store and out of memory.
+                Step::Forget { user, seq } => {
+                    store.delete(Corpus::Messages, seq);
+                    truth.remove(&seq);
+                    lived.forget(&scopes[user], Corpus::Messages, &[seq]);
+                }
+                Step::Search { user } => {
+                    let found = all_of(&lived, &store, &scopes[user], &query);
+                    prop_assert!(found.iter().all(|(seq, _)| truth.contains_key(seq)), "a deleted row came back");
+                    prop_assert_eq!(&found, &all_of(&cramped, &store, &scopes[user], &query));
+                }
+            }
+        }
+        for (user, scope) in scopes.iter().enumerate() {
+            let found = all_of(&lived, &store, scope, &query);
+            prop_assert_eq!(&found, &all_of(&VectorIndex::default(), &store, scope, &query));
+            prop_assert_eq!(&found, &all_of(&cramped, &store, scope, &query));
+            let mut seqs: Vec<i64> = found.iter().map(|(seq, _)| *seq).collect();
+            seqs.sort_unstable();
+            let expected: Vec<i64> =
+                truth.iter().filter(|(_, (of, _, readable))| *of == user && *readable).map(|(seq, _)| *seq).collect();
+            prop_assert_eq!(seqs, expected);
+        }
+    }
+
+    /// The order in which rows got their vectors does not show.
+    #[test]
+    fn the_order_of_writing_does_not_show(
+        rows in prop::collection::vec(prop::collection::vec(-2i8..2, 4), 1..80),
+        query in prop::collection::vec(-1.0f32..1.0, 4),
+        wanted in 1usize..12,
+    ) {
+        let me = scope("me");
+        let vector = |row: &[i8]| unit(&row.iter().map(|c| f32::from(*c) + 0.5).collect::<Vec<f32>>());
+        let (forward, backward) = (FakeStore::default(), FakeStore::default());
+        for (seq, row) in (0i64..).zip(&rows) {
+            put(&forward, &me, seq, &vector(row));
+        }
+        for (seq, row) in (0i64..).zip(&rows).collect::<Vec<_>>().into_iter().rev() {
+            put(&backward, &me, seq, &vector(row));
+        }
+        let query = unit(&query);
+        let found = nearest(&VectorIndex::default(), &forward, &me, &query, wanted);
+        prop_assert_eq!(found, nearest(&VectorIndex::default(), &backward, &me, &query, wanted));
+    }
+}
+
+#[test]
+fn when_one_model_has_taken_the_place_of_another_its_matrices_go() {
+    let (store, index, me) = (FakeStore::default(), VectorIndex::default(), scope("me"));
+    put(&store, &me, 1, &[1.0, 0.0]);
+    nearest(&index, &store, &me, &[1.0, 0.0], 5);
+    assert!(index.bytes() > 0);
+    index.keep_only(FINGERPRINT);
+    assert!(index.bytes() > 0);
+    index.keep_only("the next model");
+    assert_eq!(index.bytes(), 0);
+    assert_eq!(nearest(&index, &store, &me, &[1.0, 0.0], 5), [1]);
 }

@@ -47,6 +47,7 @@ async fn expecting(world: &mut World) -> NodeId {
         usage: TokenUsage::default(),
         outcome: "ok".to_owned(),
         transcript: None,
+        tombstones: 0,
     };
     assert_eq!(world.store.commit_slow_cycle(commit).await.unwrap().nodes, [id]);
     id

@@ -10,18 +10,21 @@ use async_trait::async_trait;
 use jiff::Timestamp;
 use memory::core_blocks::{CoreBlockLabel, CoreBlocks};
 use memory::entities::Entity;
-use memory::identifiers::{CycleId, EntityId, MessageId, NodeId, RejectedId, SessionId, TurnId};
+use memory::forget::{
+    CoreBlockAppend, Dependents, ErasureReceipt, ForgetOutcome, Forgetting, ResetCounts, Taken, Thing,
+};
+use memory::identifiers::{CycleId, EntityId, ErasureId, MessageId, NodeId, RejectedId, SessionId, TurnId};
 use memory::ledger::{CallSum, ModelCall, Receipt};
 use memory::messages::{Message, Turn};
 use memory::mood::Mood;
 use memory::nodes::{NewNode, Node, NodeKind, RejectedMemory, Subject};
 use memory::ports::{
-    AliasHit, Captured, CommitOutcome, Corpus, CorpusSize, Embedding, EntityStore, Evidential,
-    ExtractionCommit, FailedAttempt, FillingEdge, IndexedMessage, IndexedNode, LedgerStore, MessageStore,
-    NewMessage, NodeStore, PersonaRecord, PersonaStore, PhaseTrace, Phrase, PhraseHits, Reflectable,
-    ReflectionCommit, SessionFilter, SessionStore, SettledExpectation, SlowCycleCommit, SlowCycleStanding,
-    SlowCycleStore, SlowCycleWritten, StoreError, StoredVector, TimelineItem, TraceStore, TranscriptHead,
-    TurnHead, TurnTrace, UserRecord,
+    AliasHit, Captured, CommitOutcome, Corpus, CorpusSize, Embedding, EmbeddingModel, EntityStore,
+    Evidential, ExtractionCommit, FailedAttempt, FillingEdge, ForgetStore, IndexedMessage, IndexedNode,
+    LedgerStore, MessageStore, NewMessage, NodeStore, PersonaRecord, PersonaStore, PhaseTrace, Phrase,
+    PhraseHits, Reflectable, ReflectionCommit, SessionFilter, SessionStore, SettledExpectation,
+    SlowCycleCommit, SlowCycleStanding, SlowCycleStore, SlowCycleWritten, StoreError, StoredVector,
+    TimelineItem, TraceStore, TranscriptHead, TurnHead, TurnTrace, UserRecord, VectorCoverage, VectorStore,
 };
 use memory::sessions::{CloseTrigger, Session, SessionPolicy};
 use memory::{PersonaId, Scope, UserId};
@@ -218,4 +221,27 @@ passing_on!(TraceStore:
     keep_phase(session: SessionId, phase: PhaseTrace) -> ();
     phases(session: SessionId) -> Vec<PhaseTrace>;
     drop_traces(before: Timestamp) -> u32;
+);
+
+passing_on!(VectorStore:
+    embedding_models() -> Vec<EmbeddingModel>;
+    note_embedding_model(fingerprint: &str, source: Option<&str>) -> ();
+    vector_coverage(fingerprint: &str) -> VectorCoverage;
+    scopes_between_models(fingerprint: &str, previous: &str) -> Vec<Scope>;
+    adopt_vectors(fingerprint: &str, limit: u32) -> u32;
+    remove_other_vectors(fingerprint: &str, limit: u32) -> u32;
+);
+
+passing_on!(ForgetStore:
+    scope_of(thing: Thing) -> Option<Scope>;
+    dependents(id: NodeId) -> Option<Dependents>;
+    preview_forgetting(act: Forgetting) -> Taken;
+    forget(act: Forgetting, expected: Option<Taken>, receipt: Option<ErasureReceipt>) -> ForgetOutcome;
+    erasure_receipts(scope: &Scope, before: Option<ErasureId>, limit: u32) -> Vec<ErasureReceipt>;
+    erasure_receipt(id: ErasureId) -> Option<ErasureReceipt>;
+    overwrite_freed(at: Timestamp) -> bool;
+    copies() -> Vec<String>;
+    core_block_appends(scope: &Scope, label: CoreBlockLabel, limit: u32) -> Vec<CoreBlockAppend>;
+    forget_core_block_append(scope: &Scope, label: CoreBlockLabel, id: i64) -> bool;
+    reset_persona(persona: &PersonaId, name: &str, at: Timestamp) -> Option<ResetCounts>;
 );

@@ -22,6 +22,8 @@ mod mood;
 mod unbending;
 mod recovery;
 mod vectors;
+mod changeover;
+mod forgetting;
 
 mod world;
 mod workshop;

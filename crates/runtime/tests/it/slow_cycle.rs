@@ -247,9 +247,9 @@ async fn it_keeps_only_promises_that_the_persona_has_voiced() {
     let promises = workshop.nodes(NodeKind::Intention).await;
     let told: Vec<_> = promises.iter().map(|node| (node.subject, node.description.as_str())).collect();
     assert_eq!(told, [(Subject::Persona, "周五一起听那张唱片")], "hers is not the persona's promise");
-    let session = workshop.sessions().await.pop().unwrap();
-    let phases = workshop.store.phases(session.id).await.unwrap();
-    let notes = phases.last().unwrap().detail["notes"].to_string();
+    let transcripts = workshop.store.transcripts(1).await.unwrap();
+    let transcript = workshop.store.transcript(transcripts[0].id).await.unwrap().unwrap();
+    let notes = transcript["output"]["notes"].to_string();
     assert!(notes.contains("no commitment that the persona has voiced"), "{notes}");
 }
 
@@ -272,10 +272,11 @@ async fn each_phase_says_what_it_did_and_why() {
     assert_eq!(detail('d')["timer_due"], true);
     assert_eq!(detail('e')["reflection_gate"], "shock");
     assert_eq!(detail('f')["close_trigger"], "extracted");
-    assert_eq!((&detail('g')["ran"], &detail('g')["notes"][0]), (&true.into(), &"one dropped".into()));
+    assert_eq!((&detail('g')["ran"], &detail('g')["dropped"]), (&true.into(), &1.into()));
     let transcripts = workshop.store.transcripts(10).await.unwrap();
     let transcript = workshop.store.transcript(transcripts[0].id).await.unwrap().unwrap();
     assert_eq!(transcript["input"]["recent_events"][0]["description"], "我爸爸走了,我好难过");
+    assert_eq!(transcript["output"]["notes"][0], "one dropped");
 
     workshop.said("hi").await;
     workshop.consolidate().await;

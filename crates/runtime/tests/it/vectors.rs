@@ -117,3 +117,28 @@ async fn background_work_that_dies_of_a_defect_is_noticed() {
     world.say(WEB, "hello").await;
     soon("the notice", world.runtime.died()).await;
 }
+
+#[tokio::test]
+async fn a_backlog_drains_in_small_batches_the_newest_first() {
+    let embedder = Arc::new(WordHashEmbedder::new());
+    let name = embedder.fingerprint().to_owned();
+    embedder.fail_with(Some(EmbedError::Unavailable("not fetched".to_owned())));
+    let mut world = World::with(settings(), Some(embedder.clone())).await;
+    for number in 0..40 {
+        world.talk(WEB, &format!("line {number}")).await;
+    }
+    assert_eq!(missing(&world, &name).await, (80, 0));
+    embedder.fail_with(None);
+    let before = embedder.calls().len();
+    world
+        .until("the vectors", || async {
+            world.clock.advance(MINUTE).await;
+            missing(&world, &name).await == (0, 0)
+        })
+        .await;
+    let batches: Vec<Vec<String>> = embedder.calls().split_off(before);
+    let sizes: Vec<usize> = batches.iter().map(Vec::len).filter(|size| *size > 1).collect();
+    assert!(sizes.starts_with(&[32, 32, 16]), "{sizes:?}");
+    let newest = world.messages().await.pop().unwrap();
+    assert_eq!(batches[0][0], newest.content);
+}

@@ -138,12 +138,29 @@ impl World {
 
     /// The process dies, if it has not yet, and another one starts on what is on the disk after `away`.
     pub(crate) async fn restart_after(&mut self, away: Duration) {
+        self.live_again(away, None).await;
+    }
+
+    /// The process ends and starts again with another embedding model; the one before may be at hand still.
+    pub(crate) async fn change_embedder(
+        &mut self,
+        embedder: Arc<dyn Embedder>,
+        previous: Option<Arc<dyn Embedder>>,
+    ) {
+        self.embedder = Some(embedder);
+        self.live_again(SECOND, previous).await;
+    }
+
+    async fn live_again(&mut self, away: Duration, previous: Option<Arc<dyn Embedder>>) {
         self.store.die();
         self.clock.advance(away).await;
         self.lives += 1;
         self.store = Arc::new(FaultyStore::open(&self.path));
         let (settings, embedder) = (self.settings.clone(), self.embedder.clone());
         self.runtime = runtime(&self.store, &self.clock, &self.model, embedder, settings, self.lives).await;
+        if let Some(previous) = previous {
+            self.runtime.serve_meanwhile(previous);
+        }
         self.watcher = self.runtime.broadcast().subscribe();
         self.runtime.start().await.unwrap();
     }
@@ -192,9 +209,13 @@ impl World {
     }
 
     async fn next_told(&mut self) -> Arc<Told> {
-        match self.watcher.next().await {
-            Some(Delivery::Event(_, told)) => told,
-            other => panic!("the broadcast gave {other:?}"),
+        loop {
+            match self.watcher.next().await {
+                Some(Delivery::Event(_, told)) => return told,
+                // What was forgotten before it was read is not told any more.
+                Some(Delivery::Lagged) => {}
+                None => panic!("the broadcast ended"),
+            }
         }
     }
 

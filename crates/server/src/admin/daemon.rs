@@ -54,6 +54,12 @@ fn channel(id: &str, name: &str, here: bool) -> Value {
 /// `GET /api/admin/status`: what `echovessel status` prints.
 pub(crate) async fn status(State(app): State<App>, Admin(_): Admin) -> Result<Json<Value>, Problem> {
     let [waiting, failed] = app.runtime().store().work_counts().await?;
+    let vectors = app.runtime().vector_state().await?.map(|state| {
+        json!({
+            "model": state.model, "rows": state.rows, "with_vector": state.with_vector,
+            "serving_meanwhile": state.serving_meanwhile, "failure": state.failure,
+        })
+    });
     let parts = &app.parts;
     let models = (parts.models)();
     let spending = app.runtime().spending().await?;
@@ -65,7 +71,7 @@ pub(crate) async fn status(State(app): State<App>, Admin(_): Admin) -> Result<Js
         "sessions": {"waiting": waiting, "failed": failed},
         "spending": {"today_usd": spending.today_usd, "daily_cap_usd": spending.cap_usd,
             "paused": spending.is_reached(), "notice": spending.notice()},
-        "llm": models.llm, "embedding": models.embedding,
+        "llm": models.llm, "embedding": models.embedding, "vectors": vectors,
         "stopping": app.shutdown.is_cancelled(),
     })))
 }

@@ -8,5 +8,7 @@ pub(crate) mod nodes;
 pub(crate) mod timeline;
 pub(crate) mod entities;
 pub(crate) mod sessions;
+pub(crate) mod forget;
+pub(crate) mod erase;
 pub(crate) mod traces;
 pub(crate) mod cost;

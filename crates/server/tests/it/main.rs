@@ -17,6 +17,7 @@ mod history;
 mod openai;
 mod persona;
 mod memories;
+mod forgetting;
 mod sessions;
 mod traces;
 mod daemon;

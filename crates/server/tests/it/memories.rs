@@ -54,7 +54,7 @@ fn event(ids: &SequentialIds, number: usize, said: &Message) -> NewNode {
 }
 
 /// A session that became `count` events, a thought about the user, one about the persona, an entity, and a refusal.
-async fn remember(home: &Home, count: usize) -> (SessionId, Vec<NodeId>) {
+pub(crate) async fn remember(home: &Home, count: usize) -> (SessionId, Vec<NodeId>) {
     home.talk("my cat is called Soot and she does tricks").await;
     let listed = home.get("/api/admin/sessions").await.json();
     let session_id: SessionId = listed["sessions"][0]["id"].as_str().unwrap().parse().unwrap();

@@ -14,7 +14,7 @@ use super::migrate;
 
 /// `EVsl` in the file's header: says whose database it is.
 const APPLICATION_ID: i32 = 0x4556_736C;
-const MAGIC: &[u8; 16] = b"SQLite format 3\0";
+pub(super) const MAGIC: &[u8; 16] = b"SQLite format 3\0";
 /// Statements that a connection keeps prepared: more than there are in this crate.
 const STATEMENTS_MAX: usize = 256;
 /// Size from which the log is moved into the file, in pages of 4 KiB.

@@ -293,8 +293,11 @@ fn before_number(
 
 fn numbered(connection: &Connection, scope: i64, seqs: &[i64]) -> rusqlite::Result<Vec<IndexedMessage>> {
     let mut statement = connection.prepare_cached(concat!(
-        "SELECT ", message_columns!(), ", m.terms, v.readability
-         FROM recall_messages m JOIN scopes s ON s.number = m.scope LEFT JOIN message_vectors v ON v.seq = m.seq
+        "SELECT ",
+        message_columns!(),
+        ", m.terms, v.readability
+         FROM recall_messages m JOIN scopes s ON s.number = m.scope
+         LEFT JOIN message_vectors v ON v.seq = m.seq AND v.embedding_model = m.embedding_model
          WHERE m.seq = ?1 AND m.scope = ?2 AND m.deleted_at IS NULL"
     ))?;
     let mut found = Vec::with_capacity(seqs.len());
@@ -315,13 +318,19 @@ fn neighbours(
         "SELECT session_id FROM recall_messages WHERE seq = ?1 AND scope = ?2 AND deleted_at IS NULL",
     )?;
     let mut earlier = connection.prepare_cached(concat!(
-        "SELECT ", message_columns!(), ", m.terms, v.readability
-         FROM recall_messages m JOIN scopes s ON s.number = m.scope LEFT JOIN message_vectors v ON v.seq = m.seq
+        "SELECT ",
+        message_columns!(),
+        ", m.terms, v.readability
+         FROM recall_messages m JOIN scopes s ON s.number = m.scope
+         LEFT JOIN message_vectors v ON v.seq = m.seq AND v.embedding_model = m.embedding_model
          WHERE m.session_id = ?1 AND m.seq <= ?2 AND m.deleted_at IS NULL ORDER BY m.seq DESC LIMIT ?3"
     ))?;
     let mut later = connection.prepare_cached(concat!(
-        "SELECT ", message_columns!(), ", m.terms, v.readability
-         FROM recall_messages m JOIN scopes s ON s.number = m.scope LEFT JOIN message_vectors v ON v.seq = m.seq
+        "SELECT ",
+        message_columns!(),
+        ", m.terms, v.readability
+         FROM recall_messages m JOIN scopes s ON s.number = m.scope
+         LEFT JOIN message_vectors v ON v.seq = m.seq AND v.embedding_model = m.embedding_model
          WHERE m.session_id = ?1 AND m.seq > ?2 AND m.deleted_at IS NULL ORDER BY m.seq LIMIT ?3"
     ))?;
     let mut found = Vec::with_capacity(seqs.len());

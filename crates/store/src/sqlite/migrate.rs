@@ -22,8 +22,18 @@ pub(super) const MIGRATIONS: &[Migration] = &[
     Migration { number: 1, name: "memory", sql: include_str!("../../migrations/sqlite/0001_memory.sql") },
     Migration {
         number: 2,
+        name: "forgetting",
+        sql: include_str!("../../migrations/sqlite/0002_forgetting.sql"),
+    },
+    Migration {
+        number: 3,
+        name: "two_models",
+        sql: include_str!("../../migrations/sqlite/0003_two_models.sql"),
+    },
+    Migration {
+        number: 4,
         name: "slow_cycle_and_traces",
-        sql: include_str!("../../migrations/sqlite/0002_slow_cycle_and_traces.sql"),
+        sql: include_str!("../../migrations/sqlite/0004_slow_cycle_and_traces.sql"),
     },
 ];
 
@@ -85,7 +95,7 @@ pub(super) fn migrate(
     let written = |failure: rusqlite::Error| Failure::from(failure).of_write();
     let found = version(connection).map_err(written)?;
     for migration in migrations.iter().filter(|migration| migration.number > found) {
-        // A database that is being made has nothing to keep.
+        // A new database holds nothing to keep.
         if found > 0 {
             back_up(connection, &backup_path(path, migration.number))?;
         }
@@ -209,6 +219,47 @@ mod tests {
             .collect();
         assert_eq!(texts, ["kept"]);
         assert!(!folder.path().join("home.before-0002.partial").exists());
+    }
+
+    /// 0003: vectors keep their numbers, and the next one gets a greater number than any before.
+    #[test]
+    fn vectors_survive_the_room_for_a_second_model() {
+        let folder = tempfile::TempDir::new().unwrap();
+        let path = folder.path().join("home.db");
+        let connection = Connection::open(&path).unwrap();
+        migrate(&connection, &path, &MIGRATIONS[..2]).unwrap();
+        connection
+            .execute_batch(
+                "PRAGMA foreign_keys = OFF;
+                 INSERT INTO scopes (number, persona_id, user_id, message_count) VALUES (1, 'p', 'u', 1);
+                 INSERT INTO embedding_models (number, fingerprint) VALUES (1, 'old');
+                 INSERT INTO recall_messages (seq, id, scope, session_id, channel_id, role, token_count, day,
+                     created_at, incomplete, embedding_model, content, terms)
+                 VALUES (3, zeroblob(16), 1, zeroblob(16), 'web', 'user', 1, '2024-01-01', 0, 0, 1, 'one', 'one');
+                 INSERT INTO message_vectors (revision, seq, scope, embedding_model, readability, vector)
+                 VALUES (7, 3, 1, 1, 0.75, x'0000803f');
+                 PRAGMA foreign_keys = ON;",
+            )
+            .unwrap();
+        migrate(&connection, &path, &MIGRATIONS[..3]).unwrap();
+        connection
+            .execute_batch(
+                "INSERT INTO embedding_models (number, fingerprint, source) VALUES (2, 'new', '{}');
+                 INSERT INTO message_vectors (seq, scope, embedding_model, readability, vector)
+                 VALUES (3, 1, 2, 1.0, x'0000803f');",
+            )
+            .unwrap();
+        let kept: Vec<(i64, i64, f64)> = connection
+            .prepare("SELECT revision, embedding_model, readability FROM message_vectors ORDER BY revision")
+            .unwrap()
+            .query_map([], |row| Ok((row.get(0)?, row.get(1)?, row.get(2)?)))
+            .unwrap()
+            .map(Result::unwrap)
+            .collect();
+        assert_eq!(kept, [(7, 1, 0.75), (8, 2, 1.0)]);
+        let twice = "INSERT INTO message_vectors (seq, scope, embedding_model, readability, vector)
+                     VALUES (3, 1, 2, 1.0, x'0000803f')";
+        assert!(connection.execute_batch(twice).is_err(), "one vector of a model");
     }
 
     #[test]

@@ -17,7 +17,7 @@ pub(super) fn numbered(connection: &Connection, scope: i64, seqs: &[i64]) -> Res
         "SELECT ",
         node_columns!(),
         ", n.terms, v.readability
-         FROM concept_nodes n LEFT JOIN node_vectors v ON v.seq = n.seq
+         FROM concept_nodes n LEFT JOIN node_vectors v ON v.seq = n.seq AND v.embedding_model = n.embedding_model
          WHERE n.seq = ?1 AND n.scope = ?2 AND n.deleted_at IS NULL AND n.superseded_by IS NULL
            AND (n.type <> 'expectation' OR NOT EXISTS
                 (SELECT 1 FROM settled_expectations x WHERE x.node_seq = n.seq))"

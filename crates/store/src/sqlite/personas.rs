@@ -3,6 +3,7 @@
 use async_trait::async_trait;
 use jiff::Timestamp;
 use memory::core_blocks::{CoreBlockLabel, CoreBlocks};
+use memory::forget::CoreBlockAppend;
 use memory::mood::Mood;
 use memory::ports::{PersonaRecord, PersonaStore, StoreError, UserRecord};
 use memory::{PersonaId, Scope, UserId};
@@ -154,7 +155,7 @@ struct Edit {
 
 fn write_core_block(connection: &Connection, edit: &Edit) -> Result<()> {
     let persona = edit.scope.persona.as_str();
-    let user = (edit.label == CoreBlockLabel::User).then_some(edit.scope.user.as_str());
+    let user = owner_of(&edit.scope, edit.label);
     let (label, at) = (edit.label.word(), microseconds(edit.at));
     let version: Option<i64> = connection
         .prepare_cached(
@@ -178,6 +179,52 @@ fn write_core_block(connection: &Connection, edit: &Edit) -> Result<()> {
         )?
         .execute(params![persona, user, label, edit.text, version.unwrap_or(1), edit.edited_by, at])?;
     Ok(())
+}
+
+/// Audit rows of a block, newest first.
+pub(super) fn appends(
+    connection: &Connection,
+    scope: &Scope,
+    label: CoreBlockLabel,
+    limit: u32,
+) -> Result<Vec<CoreBlockAppend>> {
+    let append = |row: &Row<'_>| {
+        Ok(CoreBlockAppend {
+            id: row.get(0)?,
+            label,
+            content: row.get(1)?,
+            version: row.get(2)?,
+            edited_by: row.get(3)?,
+            created_at: rows::time(row, 4)?,
+        })
+    };
+    connection
+        .prepare_cached(
+            "SELECT number, content, version, edited_by, created_at FROM core_block_appends
+             WHERE persona_id = ?1 AND user_id IS ?2 AND label = ?3 ORDER BY number DESC LIMIT ?4",
+        )?
+        .query_map(params![scope.persona.as_str(), owner_of(scope, label), label.word(), limit], append)?
+        .collect()
+}
+
+/// Takes one audit row away; says whether it was there.
+pub(super) fn forget_append(
+    connection: &Connection,
+    scope: &Scope,
+    label: CoreBlockLabel,
+    number: i64,
+) -> Result<bool> {
+    let gone = connection
+        .prepare_cached(
+            "DELETE FROM core_block_appends WHERE number = ?1 AND persona_id = ?2 AND user_id IS ?3 AND label = ?4",
+        )?
+        .execute(params![number, scope.persona.as_str(), owner_of(scope, label), label.word()])?;
+    Ok(gone > 0)
+}
+
+/// The user whom a block belongs to; none for the shared ones.
+fn owner_of(scope: &Scope, label: CoreBlockLabel) -> Option<&str> {
+    (label == CoreBlockLabel::User).then_some(scope.user.as_str())
 }
 
 pub(super) fn mood(connection: &Connection, scope: i64) -> Result<Option<Mood>> {

@@ -129,7 +129,12 @@ fn standing(connection: &Connection, scope: i64, since: Timestamp) -> Result<Slo
         .query_row([scope], |row| Ok((rows::time(row, 0)?, rows::json(row, 1)?)))
         .optional()?;
     let (last_at, salient_questions) = last.map_or((None, Vec::new()), |(at, asked)| (Some(at), asked));
-    Ok(SlowCycleStanding { last_at, cycles, input_tokens, output_tokens, salient_questions })
+    let tombstones = tombstones(connection)?;
+    Ok(SlowCycleStanding { last_at, cycles, input_tokens, output_tokens, salient_questions, tombstones })
+}
+
+fn tombstones(connection: &Connection) -> Result<u64> {
+    connection.prepare_cached("SELECT count(*) FROM tombstones")?.query_row([], |row| row.get(0))
 }
 
 fn to_reflect_on(
@@ -193,6 +198,11 @@ fn write(unit: &mut UnitOfWork<'_>, commit: &SlowCycleCommit) -> Result<SlowCycl
     let scope = scopes::number_or_new(connection, &commit.scope)?;
     let fingerprint = commit.fingerprint.as_deref();
     let model = fingerprint.map(|fingerprint| vectors::model_or_new(connection, fingerprint)).transpose()?;
+    let forgotten = tombstones(connection)? != commit.tombstones;
+    let (asked, told) = match forgotten {
+        true => (&[][..], None),
+        false => (commit.salient_questions.as_slice(), commit.transcript.as_ref()),
+    };
     let whole = |number: u64| i64::try_from(number).unwrap_or(i64::MAX);
     connection
         .prepare_cached(
@@ -208,9 +218,12 @@ fn write(unit: &mut UnitOfWork<'_>, commit: &SlowCycleCommit) -> Result<SlowCycl
             whole(commit.usage.input_tokens),
             whole(commit.usage.output_tokens),
             commit.outcome,
-            to_json(&commit.salient_questions)?,
-            commit.transcript.as_ref().map(to_json).transpose()?,
+            to_json(&asked)?,
+            told.map(to_json).transpose()?,
         ])?;
+    if forgotten {
+        return Ok(SlowCycleWritten { forgotten, ..SlowCycleWritten::default() });
+    }
     let mut read = connection.prepare_cached(
         "INSERT INTO slow_cycle_events (cycle_id, node_seq) VALUES (?1, ?2) ON CONFLICT DO NOTHING",
     )?;

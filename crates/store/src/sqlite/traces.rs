@@ -83,7 +83,8 @@ impl TraceStore for SqliteStore {
             unit.connection
                 .prepare_cached(
                     "INSERT INTO session_traces (session_id, phase, scope, detail, created_at)
-                     SELECT id, ?2, scope, ?3, ?4 FROM sessions WHERE id = ?1
+                     SELECT id, ?2, scope, ?3, ?4 FROM sessions
+                     WHERE id = ?1 AND status IN ('consolidating', 'closed')
                      ON CONFLICT (session_id, phase) DO UPDATE SET
                          detail = excluded.detail, created_at = excluded.created_at",
                 )?

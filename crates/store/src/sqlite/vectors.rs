@@ -4,12 +4,12 @@ use memory::ports::{Corpus, Embedding, StoredVector};
 use rusqlite::{Connection, OptionalExtension, Result, Row, params};
 
 /// The two tables of a corpus.
-struct Tables {
-    rows: &'static str,
-    vectors: &'static str,
+pub(super) struct Tables {
+    pub(super) rows: &'static str,
+    pub(super) vectors: &'static str,
 }
 
-fn tables(corpus: Corpus) -> Tables {
+pub(super) fn tables(corpus: Corpus) -> Tables {
     match corpus {
         Corpus::Messages => Tables { rows: "recall_messages", vectors: "message_vectors" },
         Corpus::Nodes => Tables { rows: "concept_nodes", vectors: "node_vectors" },
@@ -33,7 +33,7 @@ pub(super) fn model_or_new(connection: &Connection, fingerprint: &str) -> Result
         .query_row([fingerprint], |row| row.get(0))
 }
 
-/// Writes the vector of a live row, in place of one it may have, under a new revision.
+/// Writes the vector of a live row, in place of one it may have of the same model, under a new revision.
 pub(super) fn put(
     connection: &Connection,
     corpus: Corpus,
@@ -46,7 +46,8 @@ pub(super) fn put(
     if connection.prepare_cached(&update)?.execute(params![seq, model])? == 0 {
         return Ok(());
     }
-    connection.prepare_cached(&format!("DELETE FROM {vectors} WHERE seq = ?1"))?.execute([seq])?;
+    let delete = format!("DELETE FROM {vectors} WHERE seq = ?1 AND embedding_model = ?2");
+    connection.prepare_cached(&delete)?.execute(params![seq, model])?;
     let insert = format!(
         "INSERT INTO {vectors} (seq, scope, embedding_model, readability, vector)
          SELECT seq, scope, ?2, ?3, ?4 FROM {rows} WHERE seq = ?1"

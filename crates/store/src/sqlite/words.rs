@@ -21,6 +21,24 @@ pub(super) fn insert(
     Ok(())
 }
 
+/// Takes a row's terms out; they must be those that were put in. The index overwrites what it removes.
+pub(super) fn remove(
+    connection: &Connection,
+    corpus: Corpus,
+    seq: i64,
+    scope: i64,
+    terms: &str,
+) -> Result<()> {
+    let statement = match corpus {
+        Corpus::Messages => {
+            "INSERT INTO message_words (message_words, rowid, terms) VALUES ('delete', ?1, ?2)"
+        }
+        Corpus::Nodes => "INSERT INTO node_words (node_words, rowid, terms) VALUES ('delete', ?1, ?2)",
+    };
+    connection.prepare_cached(statement)?.execute(params![seq, with_scope(scope, terms)])?;
+    Ok(())
+}
+
 /// Where the phrase stands: counts up to [`PhraseHits::FREQUENCY_MAX`] and keeps the newest `limit`.
 pub(super) fn phrase_hits(
     connection: &Connection,

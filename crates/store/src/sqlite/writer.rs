@@ -23,6 +23,8 @@ pub(super) struct UnitOfWork<'a> {
 }
 
 struct WordEntry {
+    /// Whether the terms are put in or taken out.
+    goes_in: bool,
     corpus: Corpus,
     seq: i64,
     scope: i64,
@@ -33,13 +35,40 @@ impl UnitOfWork<'_> {
     /// Has the terms of a new row indexed in the same transaction.
     pub(super) fn index_words(&mut self, corpus: Corpus, seq: i64, scope: i64, terms: &str) {
         if !terms.is_empty() {
-            self.words.push(WordEntry { corpus, seq, scope, terms: terms.to_owned() });
+            self.words.push(WordEntry { goes_in: true, corpus, seq, scope, terms: terms.to_owned() });
         }
     }
 
+    /// Has the terms of a row that goes taken out of the index, in the same transaction and in its order.
+    pub(super) fn unindex_words(&mut self, corpus: Corpus, seq: i64, scope: i64, terms: &str) {
+        if !terms.is_empty() {
+            self.words.push(WordEntry { goes_in: false, corpus, seq, scope, terms: terms.to_owned() });
+        }
+    }
+
+    /// Does the work and keeps what it gives, but of what it wrote only what `keeps` says yes to.
+    pub(super) fn attempt<T>(
+        &mut self,
+        work: impl FnOnce(&mut Self) -> Result<T, Failure>,
+        keeps: impl FnOnce(&T) -> bool,
+    ) -> Result<T, Failure> {
+        let words_before = self.words.len();
+        execute(self.connection, "SAVEPOINT attempt")?;
+        let outcome = work(self);
+        // A failure rolls the whole command back, this savepoint with it.
+        let given = outcome?;
+        if !keeps(&given) {
+            execute(self.connection, "ROLLBACK TO attempt")?;
+            self.words.truncate(words_before);
+        }
+        execute(self.connection, "RELEASE attempt")?;
+        Ok(given)
+    }
+
     fn write_words(&self) -> Result<(), Failure> {
-        for entry in &self.words {
-            words::insert(self.connection, entry.corpus, entry.seq, entry.scope, &entry.terms)?;
+        for WordEntry { goes_in, corpus, seq, scope, terms } in &self.words {
+            let write = if *goes_in { words::insert } else { words::remove };
+            write(self.connection, *corpus, *seq, *scope, terms)?;
         }
         Ok(())
     }
@@ -49,6 +78,32 @@ impl UnitOfWork<'_> {
 trait Command: Send {
     fn run(&mut self, unit: &mut UnitOfWork<'_>) -> Result<(), Failure>;
     fn answer(self: Box<Self>, outcome: Result<(), StoreError>);
+
+    /// Whether it must run by itself, outside of any transaction.
+    fn stands_alone(&self) -> bool {
+        false
+    }
+}
+
+/// Work that no transaction can hold, such as rewriting the file.
+struct Alone<T, W>(Pending<T, W>);
+
+impl<T, W> Command for Alone<T, W>
+where
+    T: Send,
+    W: Fn(&mut UnitOfWork<'_>) -> Result<T, Failure> + Send,
+{
+    fn run(&mut self, unit: &mut UnitOfWork<'_>) -> Result<(), Failure> {
+        self.0.run(unit)
+    }
+
+    fn answer(self: Box<Self>, outcome: Result<(), StoreError>) {
+        Box::new(self.0).answer(outcome);
+    }
+
+    fn stands_alone(&self) -> bool {
+        true
+    }
 }
 
 struct Pending<T, W> {
@@ -91,7 +146,7 @@ impl Writer {
         let body = move || {
             let _guard = work.abandoned_at_end();
             while let Some(group) = work.take(GROUP_MAX) {
-                commit_all(&connection, group, &count);
+                take_in_order(&connection, group, &count);
             }
             let emptied = super::connection::empty_log(&connection);
             let closed = connection.close().map_err(|(_, error)| error);
@@ -110,6 +165,18 @@ impl Writer {
     {
         let (reply, answer) = oneshot::channel();
         let command = Box::new(Pending { work, result: None, reply });
+        self.queue.push(command).map_err(|_| closed())?;
+        answer.await.unwrap_or_else(|_| Err(closed()))
+    }
+
+    /// Runs the work on the writing connection outside of any transaction, after what has queued before it.
+    pub(super) async fn run_alone<T, W>(&self, work: W) -> Result<T, StoreError>
+    where
+        T: Send + 'static,
+        W: Fn(&mut UnitOfWork<'_>) -> Result<T, Failure> + Send + 'static,
+    {
+        let (reply, answer) = oneshot::channel();
+        let command = Box::new(Alone(Pending { work, result: None, reply }));
         self.queue.push(command).map_err(|_| closed())?;
         answer.await.unwrap_or_else(|_| Err(closed()))
     }
@@ -140,8 +207,26 @@ pub(super) fn no_thread(error: std::io::Error) -> StoreError {
     StoreError::Failed(format!("no thread could be started: {error}"))
 }
 
+/// Commits what can share a transaction together, and lets what can't run between.
+fn take_in_order(connection: &Connection, commands: Vec<Box<dyn Command>>, commits: &AtomicU64) {
+    let mut group = Vec::new();
+    for mut command in commands {
+        if !command.stands_alone() {
+            group.push(command);
+            continue;
+        }
+        commit_all(connection, std::mem::take(&mut group), commits);
+        let outcome = command.run(&mut UnitOfWork { connection, words: Vec::new() });
+        command.answer(outcome.map_err(Failure::of_write));
+    }
+    commit_all(connection, group, commits);
+}
+
 /// Commits the group, or, if that fails as a whole, each command by itself.
 fn commit_all(connection: &Connection, mut group: Vec<Box<dyn Command>>, commits: &AtomicU64) {
+    if group.is_empty() {
+        return;
+    }
     let outcomes = match commit(connection, &mut group, commits) {
         Ok(outcomes) => outcomes,
         Err(failure) => match failure.of_write() {

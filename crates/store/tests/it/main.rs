@@ -6,3 +6,4 @@ mod files;
 mod group_commit;
 mod home;
 mod story;
+mod forgetting;

@@ -6,6 +6,7 @@ mod serving;
 mod dialect;
 mod http;
 mod canned;
+mod embeddings;
 
 use std::collections::{BTreeSet, HashMap, VecDeque};
 use std::io;
@@ -23,8 +24,14 @@ pub use request::RecordedRequest;
 /// Task of a request that carries no name and is not streamed.
 pub const UNNAMED: &str = "unnamed";
 
-/// An HTTP server on loopback that plays an OpenAI-compatible endpoint (`/v1/chat/completions`, `/v1/models`) and
-/// Anthropic's (`/v1/messages`) from a script, and records what it was asked.
+/// Task of a request for vectors.
+pub const EMBEDDINGS: &str = "embeddings";
+
+/// An HTTP server on loopback that plays an OpenAI-compatible endpoint (`/v1/chat/completions`, `/v1/embeddings`,
+/// `/v1/models`) and Anthropic's (`/v1/messages`) from a script, and records what it was asked.
+///
+/// A request for vectors is the task [`EMBEDDINGS`]; where the script holds no answer for it, it is answered with the
+/// vectors of [`WordHashEmbedder`](crate::WordHashEmbedder). The text of a scripted answer is the whole body.
 ///
 /// A request's task is the name of its JSON schema; else that of the first [`recognise`](Self::recognise) rule that
 /// fits; else `"reply"` when it is streamed, else [`UNNAMED`]. It is answered by the next reply queued for the task,
@@ -189,12 +196,18 @@ impl Shared {
         let function = script.functions.get(&request.task).cloned();
         drop(script);
         let reply = queued.or_else(|| function.map(|answer| answer(&request))).unwrap_or_else(|| {
+            if request.task == EMBEDDINGS {
+                return embeddings::answer(&request);
+            }
             Reply::error(404, format!("the script holds no answer for the task {:?}", request.task))
         });
         (request, reply)
     }
 
     fn task_of(&self, request: &RecordedRequest) -> String {
+        if request.path.ends_with("/embeddings") {
+            return EMBEDDINGS.to_owned();
+        }
         if let Some(name) = request.schema_name() {
             return name.to_owned();
         }

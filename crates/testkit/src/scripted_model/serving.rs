@@ -9,11 +9,11 @@ use tokio::io::{AsyncBufRead, AsyncBufReadExt, AsyncWrite, BufReader};
 use tokio::net::{TcpListener, TcpStream};
 use tokio::task::JoinSet;
 
-use super::Shared;
 use super::dialect::Dialect;
 use super::http::{HttpRequest, HttpResponse, begin_chunked, read_request, write_chunk, write_response};
 use super::reply::{Content, FaultKind, Reply};
 use super::request::RecordedRequest;
+use super::{EMBEDDINGS, Shared};
 
 /// Serves every connection; ends them all when it is dropped.
 pub(super) async fn accept(listener: TcpListener, shared: Arc<Shared>) {
@@ -71,6 +71,7 @@ async fn answer(
     let recorded = RecordedRequest { task: "models".to_owned(), method, path, headers, body };
     let dialect = match (recorded.method.as_str(), recorded.path.as_str()) {
         ("POST", path) if path.ends_with("/chat/completions") => Dialect::OpenAi,
+        ("POST", path) if path.ends_with("/embeddings") => Dialect::OpenAi,
         ("POST", path) if path.ends_with("/messages") => Dialect::Anthropic,
         ("GET", path) if path.ends_with("/models") => {
             shared.change(|script| script.requests.push(recorded));
@@ -99,6 +100,14 @@ async fn answer(
             Ok(After::Keep)
         }
         Content::EndlessLine => write_endlessly(writer, &reply).await,
+        Content::Deltas(deltas) if recorded.task == EMBEDDINGS => {
+            hold_back(&reply).await;
+            let body = deltas.concat().into_bytes();
+            let content_type = "application/json";
+            let response = HttpResponse { status: 200, content_type, retry_after: None, body: &body };
+            write_response(writer, &response, body.len()).await?;
+            Ok(After::Keep)
+        }
         Content::Deltas(deltas) if recorded.streamed() => {
             stream(writer, dialect, &recorded, &reply, deltas).await
         }

@@ -4,6 +4,7 @@
 
 mod capture;
 mod extraction;
+mod forgetting;
 mod personas;
 mod recall;
 mod reflection;
@@ -24,6 +25,13 @@ pub use extraction::{
     a_taken_name_stays_where_it_is, an_extraction_is_written_once, an_extraction_needs_a_claim,
     evidence_that_is_gone_is_left_out,
 };
+pub use forgetting::{
+    a_claim_is_lost_when_something_is_forgotten, a_mention_outlives_the_first_words,
+    a_message_takes_what_rests_on_it, a_reset_leaves_a_new_persona, a_text_goes_wherever_it_stands,
+    an_edit_of_a_core_block_can_be_forgotten, names_go_with_the_last_text_that_holds_them,
+    only_what_was_shown_is_erased, other_words_keep_an_event, receipts_and_turns_keep_no_words,
+    thoughts_go_with_what_they_rest_on,
+};
 pub use personas::{core_blocks_belong_to_whom_they_should, costs_are_kept, personas_and_users_are_kept};
 pub use recall::{
     nodes_are_found_by_entity_and_time, phrases_are_found_where_they_stand, scopes_never_meet,
@@ -39,13 +47,15 @@ pub use sessions::{
 };
 pub use slow_cycle::{
     a_slow_cycle_is_counted, an_expectation_is_settled_once, entities_are_described_by_what_is_told_of_them,
-    transcripts_go_and_counts_stay,
+    transcripts_go_and_counts_stay, what_was_thought_of_what_is_forgotten_goes,
 };
 pub use traces::{
     costs_are_added_up, traces_of_sessions_are_kept_for_a_while, traces_of_turns_are_kept_for_a_while,
 };
 pub use turns::{a_failed_turn_can_be_reopened, a_turn_is_pending_until_its_receipt};
-pub use vectors::{vectors_are_numbered_by_their_writing, vectors_follow_their_rows};
+pub use vectors::{
+    one_model_takes_the_place_of_another, vectors_are_numbered_by_their_writing, vectors_follow_their_rows,
+};
 
 /// What a chapter ends with.
 pub type Outcome = Result<(), Box<dyn std::error::Error>>;
@@ -68,10 +78,17 @@ macro_rules! store_story {
             edges_join_thoughts_and_their_events, the_timeline_is_merged,
             scopes_never_meet, phrases_are_found_where_they_stand, nodes_are_found_by_entity_and_time,
             touching_counts_a_recall, vectors_follow_their_rows, vectors_are_numbered_by_their_writing,
+            one_model_takes_the_place_of_another,
             personas_and_users_are_kept, core_blocks_belong_to_whom_they_should, costs_are_kept,
+            a_message_takes_what_rests_on_it, thoughts_go_with_what_they_rest_on, other_words_keep_an_event, a_mention_outlives_the_first_words,
+            names_go_with_the_last_text_that_holds_them, a_text_goes_wherever_it_stands,
+            only_what_was_shown_is_erased, a_claim_is_lost_when_something_is_forgotten,
+            receipts_and_turns_keep_no_words, a_reset_leaves_a_new_persona,
+            an_edit_of_a_core_block_can_be_forgotten,
             a_slow_cycle_is_counted, transcripts_go_and_counts_stay, an_expectation_is_settled_once,
             entities_are_described_by_what_is_told_of_them, costs_are_added_up,
-            traces_of_turns_are_kept_for_a_while, traces_of_sessions_are_kept_for_a_while
+            traces_of_turns_are_kept_for_a_while, traces_of_sessions_are_kept_for_a_while,
+            what_was_thought_of_what_is_forgotten_goes
         }
     };
     ($open:path: $($chapter:ident),+) => {$(

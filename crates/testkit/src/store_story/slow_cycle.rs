@@ -1,12 +1,15 @@
 //! Phase G, and what becomes of expectations.
 
+use std::collections::BTreeSet;
+
 use jiff::Timestamp;
 use memory::entities::EntityKind;
+use memory::forget::{Choice, ForgetOutcome, Forgetting, Selection};
 use memory::identifiers::{CycleId, NodeId};
 use memory::ledger::TokenUsage;
 use memory::nodes::{EventTime, NewNode, NodeKind, Subject};
 use memory::ports::{
-    ExpectationOutcome, NewEntity, SettledExpectation, SlowCycleCommit, SlowCycleStanding, Store,
+    ExpectationOutcome, NewEntity, PhaseTrace, SettledExpectation, SlowCycleCommit, SlowCycleStanding, Store,
 };
 use serde_json::json;
 
@@ -37,6 +40,7 @@ impl Stage<'_> {
             usage: TokenUsage { input_tokens: 700, output_tokens: 60, cached_tokens: 0 },
             outcome: "ok".to_owned(),
             transcript: Some(json!({"text": "a transcript"})),
+            tombstones: 0,
         })
     }
 
@@ -83,6 +87,7 @@ pub async fn a_slow_cycle_is_counted(store: &dyn Store) -> Outcome {
         input_tokens: 1_400,
         output_tokens: 120,
         salient_questions: vec!["后来呢?".to_owned()],
+        tombstones: 0,
     };
     assert_eq!(store.slow_cycle_standing(&stage.scope, at(200)).await?, standing);
     assert_eq!(store.slow_cycle_standing(&stage.other, at(0)).await?, SlowCycleStanding::default());
@@ -181,5 +186,47 @@ pub async fn entities_are_described_by_what_is_told_of_them(store: &dyn Store) -
     let described = described.ok_or("it was left alone")?;
     assert_eq!((described.description.as_deref(), described.updated_at), (Some("一只爱跳的白猫"), at(200)));
     assert_eq!(store.describe_entity(&stage.other, cat, "else", at(200)).await?, None);
+    Ok(())
+}
+
+/// Forgetting takes what was said about it, and a cycle that was thinking meanwhile keeps only its counts.
+pub async fn what_was_thought_of_what_is_forgotten_goes(store: &dyn Store) -> Outcome {
+    let stage = Stage::set(store).await?;
+    let turn_id = stage.turn_id();
+    let mut line = stage.line("her secret is the sea", 10);
+    line.turn_id = Some(turn_id);
+    let (message, session) = stage.claimed_of(line).await?;
+    let event = stage.event("her secret is the sea", &message);
+    store.commit_extraction(stage.extraction(&session, 10, vec![event.clone()])).await?;
+    store
+        .keep_phase(session.id, PhaseTrace { phase: 'b', detail: json!({"secret": "sea"}), at: at(11) })
+        .await?;
+    store.finish_session(session.id, at(12)).await?;
+    let other = stage.remember("she likes tea", 20).await?;
+    let thought = stage.thought("she keeps the sea to herself", &[event.id]);
+    let kept = stage.cycle(100, &[event.id, other.id], vec![thought.clone()]).await?;
+    store.commit_slow_cycle(kept.clone()).await?;
+    let promise = NewNode { kind: NodeKind::Intention, ..stage.thought("we will have tea", &[other.id]) };
+    let thinking = stage.cycle(200, &[event.id, other.id], vec![promise.clone()]).await?;
+
+    let selection = Selection { messages: BTreeSet::from([message.id]), ..Selection::default() };
+    let act = Forgetting { scope: stage.scope.clone(), selection, thoughts: Choice::Cascade, at: at(1_000) };
+    let ForgetOutcome::Done(forgotten) = store.forget(act, None, None).await? else {
+        return Err("nothing was expected".into());
+    };
+    assert_eq!(forgotten.taken.thoughts, BTreeSet::from([thought.id]));
+    assert!(forgotten.taken.counts.traces >= 1, "{:?}", forgotten.taken.counts);
+    assert_eq!(store.transcript(kept.id).await?, None);
+    assert!(store.phases(session.id).await?.is_empty());
+    assert!(store.slow_cycle_standing(&stage.scope, at(0)).await?.salient_questions.is_empty());
+
+    let written = store.commit_slow_cycle(thinking.clone()).await?;
+    assert!(written.forgotten && written.nodes.is_empty());
+    assert_eq!((store.node(promise.id).await?, store.transcript(thinking.id).await?), (None, None));
+    let standing = store.slow_cycle_standing(&stage.scope, at(0)).await?;
+    assert!(standing.cycles == 2 && standing.salient_questions.is_empty() && standing.tombstones > 0);
+    let next = stage.cycle(300, &[other.id], vec![promise.clone()]).await?;
+    let next = SlowCycleCommit { tombstones: standing.tombstones, ..next };
+    assert_eq!(store.commit_slow_cycle(next).await?.nodes, [promise.id], "the next one is whole again");
     Ok(())
 }

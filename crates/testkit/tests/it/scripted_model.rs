@@ -2,7 +2,7 @@ use std::sync::Arc;
 
 use reqwest::{Client, RequestBuilder, Response};
 use serde_json::{Value, json};
-use testkit::scripted_model::{Pace, UNNAMED, answer_plausibly};
+use testkit::scripted_model::{EMBEDDINGS, Pace, UNNAMED, answer_plausibly};
 use testkit::{Reply, ScriptedModel};
 use tokio::sync::Notify;
 
@@ -323,4 +323,22 @@ async fn the_stand_in_answers_every_task() {
     without_schema["messages"] = json!([{"role": "system", "content": "{\"thoughts\": …}"}]);
     let body = completion(&model, &without_schema).send().await.unwrap().json().await.unwrap();
     assert!(content(body).contains("filling"));
+}
+
+#[tokio::test]
+async fn vectors_are_given_without_a_script_and_by_one() {
+    let model = ScriptedModel::start().await.unwrap();
+    let ask = |input: Value| {
+        let body = json!({"model": "vectors", "input": input});
+        Client::new().post(format!("{}/embeddings", model.base_url())).json(&body)
+    };
+    let answer: Value = ask(json!(["a cat", "a cat", "猫"])).send().await.unwrap().json().await.unwrap();
+    assert_eq!(answer["data"][0]["embedding"], answer["data"][1]["embedding"]);
+    assert_ne!(answer["data"][0]["embedding"], answer["data"][2]["embedding"]);
+    assert_eq!(answer["data"][2]["index"], 2);
+    assert_eq!(status(ask(json!([""]))).await, 400);
+    model.next(EMBEDDINGS, Reply::json(json!({"data": []})));
+    let answer: Value = ask(json!("one")).send().await.unwrap().json().await.unwrap();
+    assert_eq!(answer, json!({"data": []}));
+    assert_eq!(model.requests_for(EMBEDDINGS).len(), 3);
 }

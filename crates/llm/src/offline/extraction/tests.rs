@@ -120,7 +120,10 @@ fn the_three_heaviest_events_are_kept() {
     let impacts: Vec<_> =
         answer["events"].as_array().unwrap().iter().map(|event| event["emotional_impact"].clone()).collect();
     assert_eq!(impacts, [-9, -7, 7]);
-    assert!(answer["self_check_notes"].as_str().unwrap().contains("略去 2 件"));
+    let last = answer["events"][2]["description"].as_str().unwrap();
+    assert!(["升职", "杭州", "咖啡"].iter().all(|word| last.contains(word)), "{last}");
+    let crowd = said(&["我被裁了。我妈妈去世了。我升职了。我喜欢咖啡。我住在杭州。我喜欢茶。"]);
+    assert!(crowd["self_check_notes"].as_str().unwrap().contains("略去 1 件"), "{crowd}");
 }
 
 #[test]
@@ -192,7 +195,7 @@ proptest! {
     ) {
         let answer = said(&[&text]);
         let events = answer["events"].as_array().unwrap();
-        prop_assert!(events.len() <= MOST_EVENTS);
+        prop_assert!(events.len() <= drafts::MOST_EVENTS);
         for event in events {
             prop_assert!((-10..=10).contains(&event["emotional_impact"].as_i64().unwrap()));
             prop_assert!(!event["evidence"].as_array().unwrap().is_empty());
@@ -201,4 +204,43 @@ proptest! {
             }
         }
     }
+}
+
+#[test]
+fn plain_facts_beyond_the_third_are_told_together() {
+    let answer = said(&[
+        "我叫林晚,今年29岁。",
+        "我养了只白猫,叫小黑。",
+        "我和男朋友下个月要结婚了!",
+        "我最近很焦虑",
+        "我对花生过敏",
+    ]);
+    let events = answer["events"].as_array().unwrap();
+    let told: Vec<&str> = events.iter().map(|event| event["description"].as_str().unwrap()).collect();
+    assert_eq!(told.len(), 3);
+    assert!(told[0].contains("结婚") && told[1].contains("焦虑"), "{told:?}");
+    assert!(told[2].contains("小黑") && told[2].contains("林晚") && told[2].contains("过敏"), "{told:?}");
+    assert_eq!(events[2]["evidence"].as_array().unwrap().len(), 3);
+}
+
+#[test]
+fn joy_and_grief_are_never_told_as_one() {
+    let answer = said(&["我奶奶去世了。", "我失业了。", "我分手了。", "我升职了!"]);
+    let impacts: Vec<i64> = answer["events"]
+        .as_array()
+        .unwrap()
+        .iter()
+        .map(|e| e["emotional_impact"].as_i64().unwrap())
+        .collect();
+    assert_eq!(impacts, [-9, -7, -7]);
+}
+
+#[test]
+fn a_question_without_its_mark_is_no_memory() {
+    for text in ["我在哪里上班", "我上次为什么害怕", "where do i work"] {
+        assert_eq!(said(&[text])["events"], json!([]), "{text}");
+    }
+    // What may be a cry for help is heard, however it is put.
+    assert_eq!(said(&["你觉得活着累吗"])["events"][0]["emotional_impact"], json!(-8));
+    assert_eq!(said(&["我怎么这样不想活了"])["events"][0]["emotional_impact"], json!(-10));
 }

@@ -1,5 +1,6 @@
 //! An in-memory store that answers what recall asks, and refuses the rest.
 
+mod forgetting;
 mod nodes;
 mod people;
 mod talk;
@@ -18,10 +19,11 @@ use memory::messages::{Message, Role, Turn};
 use memory::mood::Mood;
 use memory::nodes::{NewNode, Node, NodeKind, RejectedMemory, Subject};
 use memory::ports::{
-    AliasHit, Captured, CommitOutcome, Corpus, CorpusSize, Embedding, EntityStore, Evidential,
-    ExtractionCommit, FailedAttempt, FillingEdge, IndexedMessage, IndexedNode, LedgerStore, MessageStore,
-    NewMessage, NodeStore, PersonaRecord, PersonaStore, Phrase, PhraseHits, ReflectionCommit, SessionFilter,
-    SessionStore, StoreError, StoredVector, TimelineItem, UserRecord,
+    AliasHit, Captured, CommitOutcome, Corpus, CorpusSize, Embedding, EmbeddingModel, EntityStore,
+    Evidential, ExtractionCommit, FailedAttempt, FillingEdge, IndexedMessage, IndexedNode, LedgerStore,
+    MessageStore, NewMessage, NodeStore, PersonaRecord, PersonaStore, Phrase, PhraseHits, ReflectionCommit,
+    SessionFilter, SessionStore, StoreError, StoredVector, TimelineItem, UserRecord, VectorCoverage,
+    VectorStore,
 };
 use memory::sessions::{CloseTrigger, Session, SessionPolicy};
 use memory::text::index_terms;

@@ -107,3 +107,33 @@ impl LedgerStore for FakeStore {
         refused()
     }
 }
+
+#[async_trait]
+impl VectorStore for FakeStore {
+    async fn embedding_models(&self) -> Result<Vec<EmbeddingModel>, StoreError> {
+        refused()
+    }
+    async fn note_embedding_model(
+        &self,
+        _fingerprint: &str,
+        _source: Option<&str>,
+    ) -> Result<(), StoreError> {
+        refused()
+    }
+    async fn vector_coverage(&self, _fingerprint: &str) -> Result<VectorCoverage, StoreError> {
+        refused()
+    }
+    async fn scopes_between_models(
+        &self,
+        _fingerprint: &str,
+        _previous: &str,
+    ) -> Result<Vec<Scope>, StoreError> {
+        refused()
+    }
+    async fn adopt_vectors(&self, _fingerprint: &str, _limit: u32) -> Result<u32, StoreError> {
+        refused()
+    }
+    async fn remove_other_vectors(&self, _fingerprint: &str, _limit: u32) -> Result<u32, StoreError> {
+        refused()
+    }
+}

@@ -1,0 +1,196 @@
+//! `echovessel memory`: what is remembered, what hangs on it, and forgetting it.
+
+use std::io::{IsTerminal as _, Write as _};
+
+use anyhow::{Context as _, bail};
+use reqwest::Method;
+use serde_json::{Value, json};
+
+use super::recall::shorten;
+use super::run::PrivateDaemon;
+use crate::cli::{Forget, List, MemoryCommand, Shared, Show};
+use crate::client::{Daemon, NoDaemon};
+use crate::config::Config;
+use crate::home::Home;
+
+/// Most characters of a memory on one line.
+const LINE_LENGTH: usize = 70;
+
+pub(crate) async fn memory(
+    shared: &Shared,
+    config: &Config,
+    home: &Home,
+    command: &MemoryCommand,
+) -> anyhow::Result<()> {
+    let private = match Daemon::find(home) {
+        Ok(daemon) => return obey(shared, &daemon, command).await,
+        Err(error) if error.is::<NoDaemon>() => PrivateDaemon::open(config, home).await?,
+        Err(error) => return Err(error),
+    };
+    let outcome = obey(shared, &private.daemon, command).await;
+    private.close().await?;
+    outcome
+}
+
+async fn obey(shared: &Shared, daemon: &Daemon, command: &MemoryCommand) -> anyhow::Result<()> {
+    match command {
+        MemoryCommand::List(asked) => list(shared, daemon, asked).await,
+        MemoryCommand::Show(asked) => show(shared, daemon, asked).await,
+        MemoryCommand::Forget(asked) => forget(shared, daemon, asked).await,
+    }
+}
+
+async fn list(shared: &Shared, daemon: &Daemon, asked: &List) -> anyhow::Result<()> {
+    let (path, rows) = match asked.what.as_str() {
+        "events" | "thoughts" => (format!("memory/{}?", asked.what), "items"),
+        "entities" => ("memory/entities?".to_owned(), "entities"),
+        "receipts" => ("memory/receipts?".to_owned(), "receipts"),
+        _ => ("chat".to_owned(), "messages"),
+    };
+    let user: String = form(&asked.user);
+    let path = match path.as_str() {
+        "chat" => format!("/api/chat/history?limit={}&user_id={user}", asked.limit),
+        path => format!("/api/admin/{path}limit={}&user_id={user}", asked.limit),
+    };
+    let answer = daemon.ask(Method::GET, &path, None).await?;
+    if shared.json {
+        println!("{answer}");
+        return Ok(());
+    }
+    let found = answer[rows].as_array().context("the daemon's answer has no list")?;
+    if found.is_empty() {
+        println!("Nothing is there.");
+    }
+    for row in found {
+        let text = ["description", "content", "canonical_name"].iter().find_map(|name| row[*name].as_str());
+        let counted = || format!("{} messages erased", row["counts"]["messages"]);
+        let text = text.map_or_else(counted, |text| shorten(text, LINE_LENGTH));
+        let day = row["created_at"].as_str().and_then(|at| at.get(..10)).unwrap_or("          ");
+        println!("{}  {day}  {text}", row["id"].as_str().unwrap_or_default());
+    }
+    Ok(())
+}
+
+async fn show(shared: &Shared, daemon: &Daemon, asked: &Show) -> anyhow::Result<()> {
+    let body = json!({"node_id": asked.id});
+    let shown = daemon.ask(Method::POST, "/api/admin/memory/preview-delete", Some(body)).await?;
+    if shared.json {
+        println!("{shown}");
+        return Ok(());
+    }
+    println!("{}  {}", shown["node_type"].as_str().unwrap_or_default(), asked.id);
+    println!("  {}", shown["description"].as_str().unwrap_or_default());
+    println!("  written    {}", shown["created_at"].as_str().unwrap_or_default());
+    for evidence in shown["evidence"].as_array().into_iter().flatten() {
+        let (quote, message) = (evidence["quote"].as_str(), evidence["message_id"].as_str());
+        println!("  proven by  “{}” (message {})", quote.unwrap_or_default(), message.unwrap_or_default());
+    }
+    for event in shown["rests_on"].as_array().into_iter().flatten() {
+        println!("  rests on   {}", shorten(event["description"].as_str().unwrap_or_default(), LINE_LENGTH));
+    }
+    let forgotten = shown["forgotten_event_ids"].as_array().map_or(0, Vec::len);
+    if forgotten > 0 {
+        println!("             and on {forgotten} that were forgotten");
+    }
+    for thought in shown["dependent_thought_descriptions"].as_array().into_iter().flatten() {
+        println!("  bears      {}", shorten(thought.as_str().unwrap_or_default(), LINE_LENGTH));
+    }
+    Ok(())
+}
+
+async fn forget(shared: &Shared, daemon: &Daemon, asked: &Forget) -> anyhow::Result<()> {
+    const PATH: &str = "/api/admin/memory/erase";
+    let mut body = json!({
+        "user_id": asked.user, "include_messages": asked.with_messages,
+        "choice": if asked.keep_thoughts { "orphan" } else { "cascade" },
+    });
+    if !asked.ids.is_empty() {
+        // An id says of itself what it names; a kind it does not name passes it over.
+        for kind in ["message_ids", "event_ids", "session_ids", "entity_ids"] {
+            body[kind] = json!(asked.ids);
+        }
+    }
+    if let Some(text) = &asked.text {
+        body["text"] = json!(text);
+    }
+    let mut dry = body.clone();
+    dry["dry_run"] = json!(true);
+    let shown = daemon.ask(Method::POST, PATH, Some(dry)).await?;
+    if asked.dry_run {
+        return say(shared, &shown, "would be erased");
+    }
+    if !shared.json {
+        say(shared, &shown, "would be erased")?;
+    }
+    if !asked.yes && !agrees()? {
+        bail!("nothing was erased");
+    }
+    body["confirm"] = shown["id"].clone();
+    let receipt = daemon.ask(Method::POST, PATH, Some(body)).await?;
+    say(shared, &receipt, "erased, for ever")
+}
+
+/// Asks the person at the terminal; a program has to say `--yes`.
+fn agrees() -> anyhow::Result<bool> {
+    if !std::io::stdin().is_terminal() {
+        bail!("nobody is there to be asked; look at it with --dry-run and say --yes. Nothing was erased");
+    }
+    print!("Erase it for ever? Type yes: ");
+    std::io::stdout().flush()?;
+    let mut line = String::new();
+    std::io::stdin().read_line(&mut line)?;
+    Ok(line.trim().eq_ignore_ascii_case("yes"))
+}
+
+fn say(shared: &Shared, receipt: &Value, done: &str) -> anyhow::Result<()> {
+    if shared.json {
+        println!("{receipt}");
+        return Ok(());
+    }
+    let counts = receipt["counts"].as_object().context("the daemon's answer has no counts")?;
+    let counted: Vec<String> = counts
+        .iter()
+        .filter(|(_, count)| count.as_u64().is_some_and(|count| count > 0))
+        .map(|(kind, count)| format!("{count} {kind}"))
+        .collect();
+    if counted.is_empty() {
+        println!("Nothing of that is there.");
+    } else {
+        println!("{done}: {}", counted.join(", "));
+    }
+    let count = |value: &Value| value.as_array().map_or(0, Vec::len);
+    let rewritten = count(&receipt["rewritten_ids"]);
+    if rewritten > 0 {
+        println!("{rewritten} memories stay, and say only what other words prove");
+    }
+    let left = count(&receipt["left"]["message_ids"]);
+    if left > 0 {
+        println!("{left} messages still say it; --with-messages takes them too");
+    }
+    for missed in receipt["not_reached"].as_array().into_iter().flatten() {
+        let (what, name) = (missed["what"].as_str(), missed["name"].as_str());
+        println!("not reached: {} {}", what.unwrap_or_default(), name.unwrap_or_default());
+    }
+    if receipt["dry_run"] == json!(false) {
+        println!("receipt {}", receipt["id"].as_str().unwrap_or_default());
+    }
+    Ok(())
+}
+
+/// A name as it stands in a query string.
+fn form(text: &str) -> String {
+    let escaped = |byte: u8| match byte {
+        b'a'..=b'z' | b'A'..=b'Z' | b'0'..=b'9' | b'-' | b'_' | b'.' | b'~' => char::from(byte).to_string(),
+        _ => format!("%{byte:02X}"),
+    };
+    text.bytes().map(escaped).collect()
+}
+
+#[cfg(test)]
+mod tests {
+    #[test]
+    fn a_name_is_escaped() {
+        assert_eq!(super::form("self"), "self");
+        assert_eq!(super::form("a b&小"), "a%20b%26%E5%B0%8F");
+    }
+}

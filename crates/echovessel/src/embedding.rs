@@ -1,0 +1,219 @@
+//! The embedding model that the configuration names, and what people are told of it.
+
+use std::path::PathBuf;
+use std::sync::Arc;
+
+use anyhow::{Context as _, bail};
+use embed::{
+    ALL_MINILM_L6_V2, EndpointEmbedder, EndpointSettings, FolderSettings, LocalEmbedder, ModelFolder,
+    model_files,
+};
+use memory::ports::{Clock, Embedder, Store};
+use secrecy::SecretString;
+use server::EmbeddingState;
+
+use crate::config::Config;
+use crate::home::Home;
+
+/// Threads that one text's embedding may use; turns of several users share the processors.
+const THREADS: usize = 2;
+/// A prefix of this name is what the model's own files say.
+const AUTO: &str = "auto";
+
+/// Who makes vectors.
+#[derive(Clone)]
+pub(crate) enum Embedding {
+    /// Nobody, by choice.
+    Off,
+    /// A model in this process.
+    Local {
+        /// The model.
+        embedder: Arc<LocalEmbedder>,
+        /// Its folder.
+        folder: PathBuf,
+        /// What is set beside its files.
+        settings: FolderSettings,
+    },
+    /// An endpoint.
+    Endpoint {
+        /// Who asks it.
+        embedder: Arc<EndpointEmbedder>,
+        /// The model that is asked for.
+        model: String,
+    },
+}
+
+impl Embedding {
+    /// Opens and asks nothing yet.
+    pub(crate) fn new(config: &Config, home: &Home, clock: Arc<dyn Clock>) -> anyhow::Result<Self> {
+        let set = &config.embedding;
+        let prefix = |prefix: &str| (prefix != AUTO).then(|| prefix.to_owned());
+        let (query_prefix, passage_prefix) = (prefix(&set.query_prefix), prefix(&set.passage_prefix));
+        let readable_scripts = set.readable_scripts.clone();
+        match set.provider.as_str() {
+            "none" => Ok(Self::Off),
+            "openai" => {
+                let variable = set.api_key_env.as_str();
+                let key = (!variable.is_empty()).then(|| std::env::var(variable).ok()).flatten();
+                let settings = EndpointSettings {
+                    base_url: set.base_url.clone(),
+                    model: set.model.clone(),
+                    api_key: key.map(SecretString::from),
+                    query_prefix: query_prefix.unwrap_or_default(),
+                    passage_prefix: passage_prefix.unwrap_or_default(),
+                    readable_scripts,
+                    allow_insecure_http: set.allow_insecure_http,
+                    ..EndpointSettings::default()
+                };
+                let embedder = Arc::new(EndpointEmbedder::new(settings, clock)?);
+                Ok(Self::Endpoint { embedder, model: set.model.clone() })
+            }
+            _ => {
+                let settings = FolderSettings { query_prefix, passage_prefix, readable_scripts };
+                let folder = model_folder(config, home);
+                let embedder = LocalEmbedder::with_settings(&folder, settings.clone(), THREADS);
+                Ok(Self::Local { embedder: Arc::new(embedder), folder, settings })
+            }
+        }
+    }
+
+    /// As the memory uses it; none where words must do.
+    pub(crate) fn embedder(&self) -> Option<Arc<dyn Embedder>> {
+        match self {
+            Self::Off => None,
+            Self::Local { embedder, .. } => Some(embedder.clone()),
+            Self::Endpoint { embedder, .. } => Some(embedder.clone()),
+        }
+    }
+
+    /// The model before this one, if vectors of it are stored and its folder is still there. An endpoint is not asked any
+    /// more once it is taken out of the configuration.
+    pub(crate) async fn previous(&self, store: &dyn Store, home: &Home) -> Option<Arc<dyn Embedder>> {
+        let current = self.embedder()?;
+        if let Self::Local { embedder, .. } = self {
+            // Where it is not there (yet), another model may serve meanwhile.
+            let _ = embedder.look_now();
+        }
+        let mut models = store.embedding_models().await.ok()?;
+        models.sort_by_key(|model| std::cmp::Reverse(model.vectors));
+        for model in models {
+            if model.vectors == 0 || model.fingerprint == current.fingerprint() {
+                continue;
+            }
+            let embedder = match &model.source {
+                Some(source) => LocalEmbedder::from_source(source, THREADS),
+                None if model.fingerprint == ALL_MINILM_L6_V2.fingerprint => {
+                    Some(LocalEmbedder::new(home.model(), THREADS))
+                }
+                None => None,
+            };
+            let Some(embedder) = embedder else { continue };
+            if embedder.look_now().is_ok() && embedder.fingerprint() == model.fingerprint {
+                return Some(Arc::new(embedder));
+            }
+        }
+        None
+    }
+
+    /// Which model answers at the moment.
+    pub(crate) fn state(&self) -> EmbeddingState {
+        match self {
+            Self::Off => EmbeddingState { provider: None, model: None, words_only: true },
+            Self::Local { embedder, folder, settings: _ } => {
+                let there = model_files::check_present(folder, &ALL_MINILM_L6_V2).is_ok();
+                let usable = there && embedder.look_now().is_ok();
+                EmbeddingState {
+                    provider: Some("local".to_owned()),
+                    model: usable.then(|| self.name()),
+                    words_only: !usable,
+                }
+            }
+            Self::Endpoint { embedder, .. } => EmbeddingState {
+                provider: Some("openai".to_owned()),
+                model: Some(self.name()),
+                words_only: embedder.trouble().is_some(),
+            },
+        }
+    }
+
+    /// What it is called.
+    pub(crate) fn name(&self) -> String {
+        match self {
+            Self::Off => "none".to_owned(),
+            Self::Local { embedder, folder, .. } => {
+                let is_default = embedder.fingerprint().starts_with(ALL_MINILM_L6_V2.fingerprint);
+                let own = folder.file_name().map(|name| name.to_string_lossy().into_owned());
+                own.filter(|_| !is_default).unwrap_or_else(|| ALL_MINILM_L6_V2.name.to_owned())
+            }
+            Self::Endpoint { model, .. } => model.clone(),
+        }
+    }
+
+    /// Who else hears what is said, for vectors; none where that stays in the process.
+    pub(crate) fn host(&self) -> Option<&str> {
+        match self {
+            Self::Endpoint { embedder, .. } => Some(embedder.host()),
+            _ => None,
+        }
+    }
+
+    /// What a person who starts the program should know; none where all is as usual.
+    pub(crate) fn notice(&self) -> Option<String> {
+        match self {
+            Self::Off => Some("switched off: memory works on words alone".to_owned()),
+            Self::Local { embedder, .. } => {
+                let error = embedder.look_now().err()?;
+                Some(format!("memory works on words alone: {error}"))
+            }
+            Self::Endpoint { embedder, model } => Some(format!("made by {model} at {}", embedder.host())),
+        }
+    }
+
+    /// Looks closely whether it works, and says what it is.
+    pub(crate) async fn examine(&self) -> anyhow::Result<String> {
+        match self {
+            Self::Off => Ok("switched off: memory works on words alone".to_owned()),
+            Self::Local { folder, settings, .. } => {
+                let found = ModelFolder::read(folder, settings)?;
+                if found.is_default() {
+                    model_files::verify(folder, &ALL_MINILM_L6_V2)?;
+                    return Ok("the model is there and is the right one".to_owned());
+                }
+                let model = embed::Model::open_folder(found, THREADS)?;
+                model.embed(&["hello"])?;
+                Ok(format!(
+                    "{} works: {}; it reads {}",
+                    self.name(),
+                    model.folder().summary(),
+                    model.readable_scripts().join(", ")
+                ))
+            }
+            Self::Endpoint { embedder, model } => {
+                let fingerprint = embedder.identify().await.context("the endpoint gave no vector")?;
+                let (dimension, host) = (embedder.dimension(), embedder.host());
+                Ok(format!("{model} at {host} answers with {dimension} components ({fingerprint})"))
+            }
+        }
+    }
+}
+
+/// Refuses to bring the default model into a folder that holds another.
+pub(crate) fn check_fetchable(folder: &std::path::Path) -> anyhow::Result<()> {
+    match ModelFolder::read(folder, &FolderSettings::default()) {
+        Ok(found) if !found.is_default() => bail!(
+            "{} holds another model ({}), which was left as it is. `model fetch` brings all-MiniLM-L6-v2 alone: \
+             empty embedding.model_dir to use that one",
+            folder.display(),
+            found.summary()
+        ),
+        _ => Ok(()),
+    }
+}
+
+/// Where the embedding model lies: the configuration's folder, `ECHOVESSEL_MODEL_DIR`, or the home's own.
+pub(crate) fn model_folder(config: &Config, home: &Home) -> PathBuf {
+    if !config.embedding.model_dir.is_empty() {
+        return PathBuf::from(&config.embedding.model_dir);
+    }
+    std::env::var_os("ECHOVESSEL_MODEL_DIR").map_or_else(|| home.model(), PathBuf::from)
+}

@@ -1,0 +1,310 @@
+//! Vectors from an OpenAI-compatible `/embeddings` endpoint.
+
+mod request;
+
+use std::sync::{Arc, Mutex, OnceLock, PoisonError};
+use std::time::Duration;
+
+use async_trait::async_trait;
+use jiff::Timestamp;
+use memory::ports::{Clock, EmbedError, Embedder, Embedding};
+use secrecy::SecretString;
+use tokio::sync::Semaphore;
+
+use crate::ModelError;
+use crate::model_folder::settings_digest;
+use crate::pooling::normalize;
+use crate::readability::{Scripts, readability};
+use request::{Endpoint, Refusal};
+
+/// Most texts of one request.
+const TEXTS_PER_REQUEST: usize = 64;
+/// Characters of a text that are sent; the models behind such endpoints read some 8,000 tokens.
+const CHARACTERS_MAX: usize = 8_000;
+/// Characters that are tried when a text was refused by itself.
+const CHARACTERS_OF_A_REFUSED_TEXT: usize = 1_000;
+/// What is sent to see whether the endpoint works at all.
+const PROBE: &str = "hello";
+/// How long queries answer at once without asking after the endpoint has failed: a turn waits for it once.
+const REST_AFTER_FAILURE: Duration = Duration::from_secs(30);
+/// The pause before the first retry; it doubles.
+const FIRST_PAUSE: Duration = Duration::from_millis(500);
+/// An endpoint that asks for a longer pause than this is left alone for now.
+const LONGEST_PAUSE: Duration = Duration::from_secs(30);
+
+/// What a person sets about an endpoint.
+#[derive(Clone, Debug)]
+pub struct EndpointSettings {
+    /// Its base, customarily ending in `/v1`; empty: OpenAI's own.
+    pub base_url: String,
+    /// The model to ask for.
+    pub model: String,
+    /// The key, if one is needed.
+    pub api_key: Option<SecretString>,
+    /// Put before a text that is looked for.
+    pub query_prefix: String,
+    /// Put before a text that is to be found.
+    pub passage_prefix: String,
+    /// Unicode's names of the scripts that the model reads; empty: every one.
+    pub readable_scripts: Vec<String>,
+    /// Permits `http://` to another machine.
+    pub allow_insecure_http: bool,
+    /// To open a connection.
+    pub connect_timeout: Duration,
+    /// For the vectors of a query: a turn waits for them.
+    pub query_timeout: Duration,
+    /// For one request in the background.
+    pub passage_timeout: Duration,
+    /// Attempts after the first, in the background, for errors that may pass.
+    pub max_retries: u32,
+}
+
+impl Default for EndpointSettings {
+    fn default() -> Self {
+        Self {
+            base_url: String::new(),
+            model: String::new(),
+            api_key: None,
+            query_prefix: String::new(),
+            passage_prefix: String::new(),
+            readable_scripts: Vec::new(),
+            allow_insecure_http: false,
+            connect_timeout: Duration::from_secs(5),
+            query_timeout: Duration::from_secs(5),
+            passage_timeout: Duration::from_secs(60),
+            max_retries: 3,
+        }
+    }
+}
+
+/// An [`Embedder`] that asks an endpoint. The length of its vectors is learnt from the first answer and must stay.
+///
+/// Queries are asked once, with a short limit; when the endpoint has failed they answer at once for half a minute, so that
+/// a dead endpoint costs one turn its patience and not every turn. Texts to be found later are retried by the kind of
+/// the error. A text that the endpoint refuses, while it takes others, gets a vector of readability 0: words find it,
+/// and it keeps no other from being embedded.
+pub struct EndpointEmbedder {
+    endpoint: Endpoint,
+    settings: EndpointSettings,
+    scripts: Scripts,
+    clock: Arc<dyn Clock>,
+    known: OnceLock<Known>,
+    trouble: Mutex<Option<Trouble>>,
+    /// One batch at a time; queries don't wait for it.
+    passage_place: Semaphore,
+}
+
+/// What the first answer has taught.
+struct Known {
+    dimension: usize,
+    fingerprint: String,
+}
+
+#[derive(Clone)]
+struct Trouble {
+    reason: String,
+    until: Timestamp,
+}
+
+impl EndpointEmbedder {
+    /// Asks nothing yet.
+    ///
+    /// # Errors
+    /// [`ModelError::Settings`] for an address, a model name or a script that can't be used.
+    pub fn new(settings: EndpointSettings, clock: Arc<dyn Clock>) -> Result<Self, ModelError> {
+        if settings.model.trim().is_empty() {
+            return Err(ModelError::Settings(
+                "embedding.model is empty: name the endpoint's model".to_owned(),
+            ));
+        }
+        let scripts = match settings.readable_scripts.as_slice() {
+            [] => Scripts::Every,
+            names => Scripts::configured(names)?,
+        };
+        Ok(Self {
+            endpoint: Endpoint::new(&settings)?,
+            settings,
+            scripts,
+            clock,
+            known: OnceLock::new(),
+            trouble: Mutex::default(),
+            passage_place: Semaphore::new(1),
+        })
+    }
+
+    /// Host and port that are asked, for people.
+    pub fn host(&self) -> &str {
+        self.endpoint.host()
+    }
+
+    /// Why there are no vectors at the moment; none while all is well.
+    pub fn trouble(&self) -> Option<String> {
+        self.lock_trouble().as_ref().map(|trouble| trouble.reason.clone())
+    }
+
+    fn lock_trouble(&self) -> std::sync::MutexGuard<'_, Option<Trouble>> {
+        self.trouble.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    fn failed(&self, refusal: Refusal) -> EmbedError {
+        let reason = refusal.into_message();
+        let now = self.clock.now();
+        let until = now.checked_add(REST_AFTER_FAILURE).unwrap_or(now);
+        *self.lock_trouble() = Some(Trouble { reason: reason.clone(), until });
+        EmbedError::Failed(reason)
+    }
+
+    /// One request. Learns and checks the length of vectors.
+    async fn ask(&self, prefix: &str, texts: &[String], limit: Duration) -> Result<Vec<Vec<f32>>, Refusal> {
+        let inputs: Vec<String> = texts.iter().map(|text| input(prefix, text, CHARACTERS_MAX)).collect();
+        self.ask_for(&inputs, limit).await
+    }
+
+    async fn ask_for(&self, inputs: &[String], limit: Duration) -> Result<Vec<Vec<f32>>, Refusal> {
+        let mut vectors = self.endpoint.ask(inputs, limit).await?;
+        for vector in &mut vectors {
+            let dimension = vector.len();
+            let known = self.known.get_or_init(|| Known { dimension, fingerprint: self.name_it(dimension) });
+            if known.dimension != dimension {
+                return Err(Refusal::Final(format!(
+                    "{} gives vectors of {dimension} components now and gave {} before; start EchoVessel again if the \
+                     model was changed",
+                    self.host(),
+                    known.dimension
+                )));
+            }
+            normalize(vector);
+        }
+        *self.lock_trouble() = None;
+        Ok(vectors)
+    }
+
+    fn name_it(&self, dimension: usize) -> String {
+        let EndpointSettings { model, query_prefix, passage_prefix, readable_scripts, .. } = &self.settings;
+        let settings = settings_digest(query_prefix, passage_prefix, readable_scripts);
+        format!("endpoint/{model}/{dimension}{settings}")
+    }
+
+    /// The vectors of a batch, again after a pause where the error may pass; a refused text is sought out.
+    async fn passages(&self, texts: &[String]) -> Result<Vec<Embedding>, Refusal> {
+        let mut embedded = Vec::with_capacity(texts.len());
+        let mut waiting = vec![texts];
+        while let Some(part) = waiting.pop() {
+            match self.with_retries(&self.inputs(part, CHARACTERS_MAX)).await {
+                Ok(vectors) => {
+                    embedded
+                        .extend(part.iter().zip(vectors).map(|(text, vector)| self.embedding(text, vector)));
+                }
+                Err(Refusal::Text(_)) if part.len() > 1 => {
+                    let (first, second) = part.split_at(part.len() / 2);
+                    waiting.push(second);
+                    waiting.push(first);
+                }
+                Err(Refusal::Text(reason)) => embedded.push(self.refused(&part[0], reason).await?),
+                Err(refusal) => return Err(refusal),
+            }
+        }
+        Ok(embedded)
+    }
+
+    fn inputs(&self, texts: &[String], characters: usize) -> Vec<String> {
+        texts.iter().map(|text| input(&self.settings.passage_prefix, text, characters)).collect()
+    }
+
+    /// A text that was refused by itself: its beginning, or a mark that it can't be compared. If the endpoint refuses
+    /// also what it can't object to, the text is not to blame.
+    async fn refused(&self, text: &String, reason: String) -> Result<Embedding, Refusal> {
+        let beginning = self.inputs(std::slice::from_ref(text), CHARACTERS_OF_A_REFUSED_TEXT);
+        match self.with_retries(&beginning).await {
+            Ok(vectors) => {
+                let vector = vectors.into_iter().next().unwrap_or_default();
+                return Ok(self.embedding(text, vector));
+            }
+            Err(Refusal::Text(_)) => {}
+            Err(refusal) => return Err(refusal),
+        }
+        let probe = self.with_retries(&[PROBE.to_owned()]).await;
+        let mut vector = probe
+            .map_err(|_refused| Refusal::Final(reason.clone()))?
+            .into_iter()
+            .next()
+            .ok_or(Refusal::Final(reason.clone()))?;
+        tracing::warn!(
+            host = self.host(),
+            "a text is found by its words alone, the endpoint refuses it: {reason}"
+        );
+        vector.fill(0.0);
+        vector.iter_mut().take(1).for_each(|component| *component = 1.0);
+        Ok(Embedding { vector, readability: 0.0 })
+    }
+
+    async fn with_retries(&self, inputs: &[String]) -> Result<Vec<Vec<f32>>, Refusal> {
+        let mut pause = FIRST_PAUSE;
+        for _ in 0..self.settings.max_retries {
+            match self.ask_for(inputs, self.settings.passage_timeout).await {
+                Err(Refusal::Passing { retry_after, .. })
+                    if retry_after.is_none_or(|after| after <= LONGEST_PAUSE) =>
+                {
+                    self.clock.sleep(retry_after.unwrap_or_default().max(pause)).await;
+                    pause *= 2;
+                }
+                outcome => return outcome,
+            }
+        }
+        self.ask_for(inputs, self.settings.passage_timeout).await
+    }
+
+    fn embedding(&self, text: &str, vector: Vec<f32>) -> Embedding {
+        Embedding { vector, readability: readability(text, &[], &self.scripts) }
+    }
+}
+
+/// What is sent for a text. Endpoints refuse an empty one; its readability is 0 whatever its vector.
+fn input(prefix: &str, text: &str, characters: usize) -> String {
+    let end = text.char_indices().nth(characters).map_or(text.len(), |(at, _)| at);
+    let text = if text.trim().is_empty() { "-" } else { &text[..end] };
+    format!("{prefix}{text}")
+}
+
+#[async_trait]
+impl Embedder for EndpointEmbedder {
+    fn dimension(&self) -> usize {
+        self.known.get().map_or(0, |known| known.dimension)
+    }
+
+    fn fingerprint(&self) -> &str {
+        self.known.get().map_or("", |known| &known.fingerprint)
+    }
+
+    async fn embed(&self, texts: &[String]) -> Result<Vec<Embedding>, EmbedError> {
+        let closed = |error: tokio::sync::AcquireError| EmbedError::Failed(error.to_string());
+        let _place = self.passage_place.acquire().await.map_err(closed)?;
+        let mut embedded = Vec::with_capacity(texts.len());
+        for part in texts.chunks(TEXTS_PER_REQUEST) {
+            embedded.extend(self.passages(part).await.map_err(|refusal| self.failed(refusal))?);
+        }
+        Ok(embedded)
+    }
+
+    async fn embed_queries(&self, texts: &[String]) -> Result<Vec<Embedding>, EmbedError> {
+        let resting = self.lock_trouble().clone().filter(|trouble| self.clock.now() < trouble.until);
+        if let Some(Trouble { reason, .. }) = resting {
+            return Err(EmbedError::Failed(reason));
+        }
+        if texts.is_empty() {
+            return Ok(Vec::new());
+        }
+        let asked = self.ask(&self.settings.query_prefix, texts, self.settings.query_timeout).await;
+        let vectors = asked.map_err(|refusal| self.failed(refusal))?;
+        Ok(texts.iter().zip(vectors).map(|(text, vector)| self.embedding(text, vector)).collect())
+    }
+
+    async fn identify(&self) -> Result<String, EmbedError> {
+        if self.known.get().is_none() {
+            let probe = [PROBE.to_owned()];
+            let asked = self.ask_for(&probe, self.settings.passage_timeout).await;
+            asked.map_err(|refusal| self.failed(refusal))?;
+        }
+        Ok(self.fingerprint().to_owned())
+    }
+}

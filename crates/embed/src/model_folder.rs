@@ -1,0 +1,300 @@
+//! What a folder says about the model in it, without opening the weights.
+
+use std::fs::{self, File};
+use std::io::{Read, Seek, SeekFrom};
+use std::path::{Path, PathBuf};
+
+use serde::Deserialize;
+use serde::de::DeserializeOwned;
+use serde_json::Value;
+use sha2::{Digest, Sha256};
+
+use crate::architecture::Architecture;
+use crate::description::{CONFIG_FILE, TOKENIZER_FILE, WEIGHTS_FILE};
+use crate::pooling::Pooling;
+use crate::readability::Scripts;
+use crate::{ALL_MINILM_L6_V2, ModelError, model_files};
+
+/// Most word pieces of a text that count, whatever the model allows: attention costs their square.
+const PIECES_MAX: usize = 512;
+/// Largest of the small files that is read.
+const JSON_BYTES_MAX: u64 = 64 * 1024 * 1024;
+/// Places of the weights that are looked at to tell them from others.
+const SAMPLES: u64 = 64;
+/// Bytes that are looked at in each place.
+const SAMPLE_BYTES: u64 = 4096;
+
+/// What a person sets beside the files; by itself nothing is set, and the files decide.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct FolderSettings {
+    /// Put before a text that is looked for.
+    pub query_prefix: Option<String>,
+    /// Put before a text that is to be found.
+    pub passage_prefix: Option<String>,
+    /// Unicode's names of the scripts that the model reads; none where its vocabulary decides.
+    pub readable_scripts: Vec<String>,
+}
+
+/// A folder with an embedding model of the BERT family: `config.json`, `tokenizer.json`, `model.safetensors`, and where
+/// the model comes from sentence-transformers also `modules.json`, `1_Pooling/config.json`, `sentence_bert_config.json`
+/// and `config_sentence_transformers.json`.
+#[derive(Clone, Debug)]
+pub struct ModelFolder {
+    pub(crate) directory: PathBuf,
+    pub(crate) architecture: Architecture,
+    pub(crate) pooling: Pooling,
+    pub(crate) query_prefix: String,
+    pub(crate) passage_prefix: String,
+    pub(crate) max_pieces: usize,
+    /// Whether the model was trained on small letters, which its tokenizer does not make by itself.
+    pub(crate) lower_case: bool,
+    /// None where the vocabulary decides.
+    pub(crate) scripts: Option<Scripts>,
+    fingerprint: String,
+    is_default: bool,
+}
+
+impl ModelFolder {
+    /// Reads the small files, and looks at the weights in a few places to know them again.
+    ///
+    /// # Errors
+    /// [`ModelError::Missing`] for a file that is not there; [`ModelError::Unusable`] with the file, the key and the
+    /// reason for a model that this crate can't compute; [`ModelError::Io`].
+    pub fn read(directory: &Path, settings: &FolderSettings) -> Result<Self, ModelError> {
+        model_files::check_present(directory, &ALL_MINILM_L6_V2)?;
+        let is_default = model_files::looks_like(directory, &ALL_MINILM_L6_V2)?;
+        let config = directory.join(CONFIG_FILE);
+        let architecture = match json::<Value>(&config)? {
+            Some(value) => {
+                Architecture::read(&value).map_err(|reason| ModelError::unusable(&config, reason))?
+            }
+            None if is_default => Architecture::of(&ALL_MINILM_L6_V2),
+            None => return Err(damaged(directory)),
+        };
+        let (pooling, length) = if is_default {
+            (Pooling::Mean, Length { max_pieces: Some(ALL_MINILM_L6_V2.max_pieces), lower_case: false })
+        } else {
+            (read_pooling(directory)?, Length::read(directory)?)
+        };
+        let prompts = if is_default { Prompts::default() } else { Prompts::read(directory)? };
+        let max_pieces = length.max_pieces.unwrap_or(PIECES_MAX).min(architecture.max_tokens).min(PIECES_MAX);
+        if max_pieces < 3 {
+            return Err(ModelError::unusable(&config, "it leaves no room for text"));
+        }
+        let mut folder = Self {
+            scripts: scripts(settings, is_default)?,
+            query_prefix: settings.query_prefix.clone().unwrap_or(prompts.query),
+            passage_prefix: settings.passage_prefix.clone().unwrap_or(prompts.passage),
+            directory: directory.to_owned(),
+            fingerprint: String::new(),
+            architecture,
+            pooling,
+            max_pieces,
+            lower_case: length.lower_case,
+            is_default,
+        };
+        folder.fingerprint = folder.name_it(&settings.readable_scripts)?;
+        Ok(folder)
+    }
+
+    /// Names what a vector depends on; see [`memory::ports::Embedder::fingerprint`]. The folder's own name is not part of
+    /// it: a model that is moved stays the same.
+    pub fn fingerprint(&self) -> &str {
+        &self.fingerprint
+    }
+
+    /// Components of a vector.
+    pub fn dimension(&self) -> usize {
+        self.architecture.hidden
+    }
+
+    /// Whether its files have the sizes and the vocabulary of all-MiniLM-L6-v2.
+    pub fn is_default(&self) -> bool {
+        self.is_default
+    }
+
+    /// The model in a line, for a person.
+    pub fn summary(&self) -> String {
+        let Architecture { family, layers, hidden, .. } = &self.architecture;
+        let prefixes = match (self.query_prefix.as_str(), self.passage_prefix.as_str()) {
+            ("", "") => "no prefixes".to_owned(),
+            (query, passage) => format!("prefixes {query:?} for queries and {passage:?} for passages"),
+        };
+        format!(
+            "{} with {layers} layers, {hidden} components, {} pooling, {} word pieces, {prefixes}",
+            family.name(),
+            self.pooling.name(),
+            self.max_pieces
+        )
+    }
+
+    fn name_it(&self, readable_scripts: &[String]) -> Result<String, ModelError> {
+        let mut name = if self.is_default {
+            ALL_MINILM_L6_V2.fingerprint.to_owned()
+        } else {
+            let digest = self.digest()?;
+            format!(
+                "{}-{digest}/{}/{}{}/{}",
+                self.architecture.family.name(),
+                self.pooling.name(),
+                self.max_pieces,
+                if self.lower_case { "-lower" } else { "" },
+                self.dimension()
+            )
+        };
+        name += &settings_digest(&self.query_prefix, &self.passage_prefix, readable_scripts);
+        Ok(name)
+    }
+
+    /// Tells this model from others: the vocabulary whole, the weights by their size, their header and samples all over
+    /// the file. Training changes every weight, so samples tell as much as the whole, which may be gigabytes.
+    fn digest(&self) -> Result<String, ModelError> {
+        let mut digest = Sha256::new();
+        digest.update(format!("{:?}", self.architecture));
+        let tokenizer = self.directory.join(TOKENIZER_FILE);
+        digest.update(fs::read(&tokenizer).map_err(ModelError::io(&tokenizer))?);
+        let path = self.directory.join(WEIGHTS_FILE);
+        let mut weights = File::open(&path).map_err(ModelError::io(&path))?;
+        let size = weights.metadata().map_err(ModelError::io(&path))?.len();
+        digest.update(size.to_le_bytes());
+        let mut sample = Vec::new();
+        for number in 0..SAMPLES {
+            sample.clear();
+            weights.seek(SeekFrom::Start(size / SAMPLES * number)).map_err(ModelError::io(&path))?;
+            (&weights).take(SAMPLE_BYTES).read_to_end(&mut sample).map_err(ModelError::io(&path))?;
+            digest.update(&sample);
+        }
+        Ok(short(digest.finalize().as_slice()))
+    }
+}
+
+/// A folder of two files that are not those of the default model, and nothing that says what else they are.
+fn damaged(directory: &Path) -> ModelError {
+    ModelError::unusable(
+        &directory.join(WEIGHTS_FILE),
+        format!(
+            "it and {TOKENIZER_FILE} are not those of all-MiniLM-L6-v2 (damaged? `echovessel model fetch` brings them \
+             again), and without {CONFIG_FILE} it can't be another model"
+        ),
+    )
+}
+
+/// Eight bytes of a digest: enough to tell the few models of a home from one another.
+fn short(digest: &[u8]) -> String {
+    digest.iter().take(8).map(|byte| format!("{byte:02x}")).collect()
+}
+
+/// The part of a fingerprint that names what vectors and readabilities depend on beside the model; empty where nothing
+/// is set.
+pub(crate) fn settings_digest(
+    query_prefix: &str,
+    passage_prefix: &str,
+    readable_scripts: &[String],
+) -> String {
+    if query_prefix.is_empty() && passage_prefix.is_empty() && readable_scripts.is_empty() {
+        return String::new();
+    }
+    let all = serde_json::json!([query_prefix, passage_prefix, readable_scripts]).to_string();
+    format!("/set-{}", short(Sha256::digest(all.as_bytes()).as_slice()))
+}
+
+fn scripts(settings: &FolderSettings, is_default: bool) -> Result<Option<Scripts>, ModelError> {
+    if !settings.readable_scripts.is_empty() {
+        return Scripts::configured(&settings.readable_scripts).map(Some);
+    }
+    if is_default {
+        let names = ALL_MINILM_L6_V2.readable_scripts.iter().copied();
+        return Scripts::named(names).map(Some).map_err(ModelError::Settings);
+    }
+    Ok(None)
+}
+
+/// A small JSON file; none if it is not there.
+fn json<T: DeserializeOwned>(path: &Path) -> Result<Option<T>, ModelError> {
+    let mut bytes = Vec::new();
+    match File::open(path) {
+        Ok(file) => file.take(JSON_BYTES_MAX).read_to_end(&mut bytes).map_err(ModelError::io(path))?,
+        Err(error) if error.kind() == std::io::ErrorKind::NotFound => return Ok(None),
+        Err(error) => return Err(ModelError::io(path)(error)),
+    };
+    serde_json::from_slice(&bytes)
+        .map(Some)
+        .map_err(|error| ModelError::unusable(path, format!("it can't be read: {error}")))
+}
+
+/// One step of a sentence-transformers model.
+#[derive(Deserialize)]
+struct Module {
+    #[serde(default)]
+    path: String,
+    #[serde(rename = "type")]
+    kind: String,
+}
+
+/// The pooling that the folder asks for; the mean where it asks for none.
+fn read_pooling(directory: &Path) -> Result<Pooling, ModelError> {
+    let modules_path = directory.join("modules.json");
+    let modules: Option<Vec<Module>> = json(&modules_path)?;
+    let mut folder = "1_Pooling".to_owned();
+    for module in modules.iter().flatten() {
+        match module.kind.rsplit('.').next().unwrap_or_default() {
+            "Transformer" if module.path.is_empty() || module.path == "." => {}
+            "Pooling" => folder.clone_from(&module.path),
+            "Normalize" => {}
+            other => {
+                return Err(ModelError::unusable(
+                    &modules_path,
+                    format!(
+                        "the module {other:?} (path {:?}) is not supported; Transformer, Pooling and Normalize are",
+                        module.path
+                    ),
+                ));
+            }
+        }
+    }
+    let path = directory.join(folder).join(CONFIG_FILE);
+    match json::<Value>(&path)? {
+        Some(config) => Pooling::read(&config).map_err(|reason| ModelError::unusable(&path, reason)),
+        None => Ok(Pooling::Mean),
+    }
+}
+
+/// How much of a text the model was trained to read, and in which letters, where `sentence_bert_config.json` says so.
+struct Length {
+    max_pieces: Option<usize>,
+    lower_case: bool,
+}
+
+impl Length {
+    fn read(directory: &Path) -> Result<Self, ModelError> {
+        let config: Value = json(&directory.join("sentence_bert_config.json"))?.unwrap_or(Value::Null);
+        let said = config["max_seq_length"].as_u64();
+        Ok(Self {
+            max_pieces: said.and_then(|said| usize::try_from(said).ok()),
+            lower_case: config["do_lower_case"].as_bool().unwrap_or(false),
+        })
+    }
+}
+
+/// What the model wants before a text.
+#[derive(Default)]
+struct Prompts {
+    query: String,
+    passage: String,
+}
+
+impl Prompts {
+    /// From `config_sentence_transformers.json`: `prompts.query`, and `prompts.passage` or `prompts.document`; else the
+    /// one that `default_prompt_name` names.
+    fn read(directory: &Path) -> Result<Self, ModelError> {
+        let config: Value =
+            json(&directory.join("config_sentence_transformers.json"))?.unwrap_or(Value::Null);
+        let prompts = &config["prompts"];
+        let usual = config["default_prompt_name"].as_str().and_then(|name| prompts[name].as_str());
+        let named = |names: &[&str]| {
+            let found = names.iter().find_map(|name| prompts[*name].as_str());
+            found.or(usual).unwrap_or_default().to_owned()
+        };
+        Ok(Self { query: named(&["query"]), passage: named(&["passage", "document"]) })
+    }
+}

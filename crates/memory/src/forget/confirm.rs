@@ -1,0 +1,98 @@
+//! Dry runs that wait for a person's word.
+
+use std::collections::VecDeque;
+use std::sync::{Mutex, PoisonError};
+
+use jiff::{SignedDuration, Timestamp};
+
+use super::Taken;
+use crate::identifiers::ErasureId;
+use crate::scope::Scope;
+
+/// How long a dry run can be confirmed.
+pub const CONFIRM_WITHIN: SignedDuration = SignedDuration::from_mins(10);
+/// Dry runs that are remembered at once; the oldest gives way.
+const WAITING_MAX: usize = 64;
+
+/// Remembers what dry runs would have taken. Ids only: the text itself is not kept anywhere.
+#[derive(Debug, Default)]
+pub struct Confirmations {
+    waiting: Mutex<VecDeque<Waiting>>,
+}
+
+#[derive(Clone, Debug)]
+struct Waiting {
+    id: ErasureId,
+    scope: Scope,
+    taken: Taken,
+    until: Timestamp,
+}
+
+impl Confirmations {
+    /// Remembers a dry run; gives the moment until which it can be confirmed.
+    pub fn expect(&self, id: ErasureId, scope: Scope, taken: Taken, now: Timestamp) -> Timestamp {
+        let until = now.checked_add(CONFIRM_WITHIN).unwrap_or(now);
+        let mut waiting = self.lock();
+        waiting.retain(|known| known.until >= now);
+        if waiting.len() >= WAITING_MAX {
+            waiting.pop_front();
+        }
+        waiting.push_back(Waiting { id, scope, taken, until });
+        until
+    }
+
+    /// What was shown under this id in this scope; none if it is unknown or too old.
+    pub fn shown(&self, id: ErasureId, scope: &Scope, now: Timestamp) -> Option<Taken> {
+        let waiting = self.lock();
+        let known = waiting.iter().find(|known| known.id == id && known.scope == *scope);
+        known.filter(|known| known.until >= now).map(|known| known.taken.clone())
+    }
+
+    /// The dry run has served.
+    pub fn settle(&self, id: ErasureId) {
+        self.lock().retain(|known| known.id != id);
+    }
+
+    fn lock(&self) -> std::sync::MutexGuard<'_, VecDeque<Waiting>> {
+        self.waiting.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::scope::{PersonaId, UserId};
+    use uuid::Uuid;
+
+    fn scope(user: &str) -> Scope {
+        Scope::new(PersonaId::new("p").unwrap(), UserId::new(user).unwrap())
+    }
+
+    fn id(number: u128) -> ErasureId {
+        ErasureId(Uuid::from_u128(number))
+    }
+
+    #[test]
+    fn a_dry_run_is_good_for_its_scope_and_for_ten_minutes() {
+        let (confirmations, now) = (Confirmations::default(), Timestamp::UNIX_EPOCH);
+        let until = confirmations.expect(id(1), scope("ann"), Taken::default(), now);
+        assert_eq!(until, now + CONFIRM_WITHIN);
+        assert!(confirmations.shown(id(1), &scope("ann"), until).is_some());
+        assert!(confirmations.shown(id(1), &scope("bob"), now).is_none());
+        assert!(confirmations.shown(id(2), &scope("ann"), now).is_none());
+        let late = until + SignedDuration::from_secs(1);
+        assert!(confirmations.shown(id(1), &scope("ann"), late).is_none());
+        confirmations.settle(id(1));
+        assert!(confirmations.shown(id(1), &scope("ann"), now).is_none());
+    }
+
+    #[test]
+    fn only_so_many_wait() {
+        let (confirmations, now) = (Confirmations::default(), Timestamp::UNIX_EPOCH);
+        for number in 0..=WAITING_MAX as u128 {
+            confirmations.expect(id(number), scope("ann"), Taken::default(), now);
+        }
+        assert!(confirmations.shown(id(0), &scope("ann"), now).is_none());
+        assert!(confirmations.shown(id(1), &scope("ann"), now).is_some());
+    }
+}

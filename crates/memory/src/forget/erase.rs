@@ -1,0 +1,145 @@
+//! Erasing: physical and complete, with a receipt.
+
+use super::{Choice, Confirmations, ErasureReceipt, ForgetOutcome, Forgetting, Forgotten, Selection};
+use crate::identifiers::ErasureId;
+use crate::ports::{Clock, Corpus, Ids, Store, StoreError};
+use crate::scope::Scope;
+use crate::vector_index::VectorIndex;
+
+/// Shortest text that can be erased by, in characters: a single one would take half of what was ever said.
+pub const TEXT_LENGTH_MIN: usize = 2;
+
+/// What is to be erased.
+#[derive(Clone, Debug)]
+pub struct ErasureRequest {
+    /// Whose memory.
+    pub scope: Scope,
+    /// What is to go.
+    pub selection: Selection,
+    /// What becomes of thoughts that rest on it.
+    pub thoughts: Choice,
+    /// How it was selected, in the words of the request.
+    pub selected_by: Vec<String>,
+    /// The dry run that a person has seen.
+    pub confirm: Option<ErasureId>,
+}
+
+/// Why nothing was erased.
+#[derive(Debug, thiserror::Error)]
+pub enum EraseError {
+    /// A text was given without the id of a dry run.
+    #[error(
+        "erasing by text needs `confirm`: ask with `dry_run` first, look at what it would take, and send the id that \
+         it returned; nothing was erased"
+    )]
+    Unconfirmed,
+    /// No dry run of this id in this memory is younger than ten minutes.
+    #[error(
+        "`confirm` names no dry run of the last ten minutes; ask with `dry_run` again, nothing was erased"
+    )]
+    UnknownConfirmation,
+    /// What would go is no longer what was shown.
+    #[error(
+        "what would go has changed since the dry run; ask with `dry_run` again and look at it, nothing was erased"
+    )]
+    Changed,
+    /// Storage refused.
+    #[error(transparent)]
+    Store(#[from] StoreError),
+}
+
+/// What erasing needs of the world.
+#[derive(Clone, Copy)]
+pub struct Eraser<'a> {
+    /// Where memory is kept.
+    pub store: &'a dyn Store,
+    /// The vectors in memory.
+    pub index: &'a VectorIndex,
+    /// Dry runs that wait.
+    pub confirmations: &'a Confirmations,
+    /// The time.
+    pub clock: &'a dyn Clock,
+    /// Ids of receipts.
+    pub ids: &'a dyn Ids,
+}
+
+impl Eraser<'_> {
+    /// What [`Eraser::erase`] would take. Changes nothing; the receipt's id confirms it for ten minutes.
+    pub async fn dry_run(&self, request: ErasureRequest) -> Result<ErasureReceipt, EraseError> {
+        let act = self.act(&request);
+        let mut receipt = self.receipt(&request, &act).await?;
+        receipt.taken = self.store.preview_forgetting(act).await?;
+        let (scope, taken) = (request.scope, receipt.taken.clone());
+        self.confirmations.expect(receipt.id, scope, taken, receipt.created_at);
+        Ok(receipt)
+    }
+
+    /// Erases in one transaction, which the receipt is part of, and takes the vectors out of memory. Overwriting the
+    /// freed pages is a second step, [`crate::ports::ForgetStore::overwrite_freed`].
+    pub async fn erase(&self, request: ErasureRequest) -> Result<ErasureReceipt, EraseError> {
+        let act = self.act(&request);
+        let expected = match request.confirm {
+            Some(id) => {
+                let shown = self.confirmations.shown(id, &request.scope, act.at);
+                Some(shown.ok_or(EraseError::UnknownConfirmation)?)
+            }
+            None if request.selection.text.is_some() => return Err(EraseError::Unconfirmed),
+            None => None,
+        };
+        let receipt = self.receipt(&request, &act).await?;
+        let scope = request.scope.clone();
+        match self.store.forget(act, expected, Some(receipt.clone())).await? {
+            ForgetOutcome::Changed => Err(EraseError::Changed),
+            ForgetOutcome::Done(forgotten) => {
+                if let Some(id) = request.confirm {
+                    self.confirmations.settle(id);
+                }
+                self.drop_vectors(&scope, &forgotten);
+                Ok(ErasureReceipt { taken: forgotten.taken, ..receipt })
+            }
+        }
+    }
+
+    /// Forgets without a receipt: the deletion of one thing.
+    pub async fn forget(&self, act: Forgetting) -> Result<Forgotten, StoreError> {
+        let scope = act.scope.clone();
+        match self.store.forget(act, None, None).await? {
+            ForgetOutcome::Done(forgotten) => {
+                self.drop_vectors(&scope, &forgotten);
+                Ok(*forgotten)
+            }
+            // Nothing was expected, so nothing can differ from it.
+            ForgetOutcome::Changed => Ok(Forgotten::default()),
+        }
+    }
+
+    fn act(&self, request: &ErasureRequest) -> Forgetting {
+        Forgetting {
+            scope: request.scope.clone(),
+            selection: request.selection.clone(),
+            thoughts: request.thoughts,
+            at: self.clock.now(),
+        }
+    }
+
+    async fn receipt(
+        &self,
+        request: &ErasureRequest,
+        act: &Forgetting,
+    ) -> Result<ErasureReceipt, StoreError> {
+        Ok(ErasureReceipt {
+            id: ErasureId(self.ids.next(act.at)),
+            scope: request.scope.clone(),
+            created_at: act.at,
+            selected_by: request.selected_by.clone(),
+            taken: super::Taken::default(),
+            copies: self.store.copies().await?,
+            overwritten_at: None,
+        })
+    }
+
+    fn drop_vectors(&self, scope: &Scope, forgotten: &Forgotten) {
+        self.index.forget(scope, Corpus::Messages, &forgotten.message_seqs);
+        self.index.forget(scope, Corpus::Nodes, &forgotten.node_seqs);
+    }
+}

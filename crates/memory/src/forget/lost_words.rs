@@ -1,0 +1,61 @@
+//! Which words go with a text.
+
+use crate::ports::Phrase;
+use crate::text::query_terms;
+
+/// Whether a text holds a content word that stands in one of the texts that go and in none of those that stay. `gone`
+/// and `left` are index terms ([`crate::text::index_terms`]); function words don't count. A word that no text holds is
+/// the writer's own and is not lost.
+///
+/// Applied one deletion after the other, it finds the same texts in whatever order: a word is lost with the last text
+/// that holds it.
+pub fn holds_lost_words(text: &str, gone: &[&str], left: &[&str]) -> bool {
+    let stands = |texts: &[&str], phrase: &Phrase| texts.iter().any(|terms| stands_in(terms, phrase));
+    query_terms(text).iter().any(|term| {
+        let words = std::iter::once(&term.phrase).chain(&term.parts);
+        words.into_iter().any(|phrase| stands(gone, phrase) && !stands(left, phrase))
+    })
+}
+
+/// Whether the phrase's terms stand one after the other among the terms.
+fn stands_in(terms: &str, phrase: &Phrase) -> bool {
+    let wanted = &phrase.0;
+    if wanted.is_empty() {
+        return false;
+    }
+    let terms: Vec<&str> = terms.split(' ').collect();
+    terms.windows(wanted.len()).any(|window| window == wanted.as_slice())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::text::index_terms;
+
+    fn lost(text: &str, gone: &[&str], left: &[&str]) -> bool {
+        let terms = |texts: &[&str]| texts.iter().map(|text| index_terms(text)).collect::<Vec<_>>();
+        let (gone, left) = (terms(gone), terms(left));
+        let gone: Vec<&str> = gone.iter().map(String::as_str).collect();
+        let left: Vec<&str> = left.iter().map(String::as_str).collect();
+        holds_lost_words(text, &gone, &left)
+    }
+
+    #[test]
+    fn a_name_goes_with_the_only_message_that_said_it() {
+        assert!(lost("用户养了一只猫,叫小黑", &["它叫小黑"], &["我养了一只猫"]));
+        assert!(!lost("用户养了一只猫,叫小黑", &["它叫小黑"], &["我养了一只猫", "小黑睡了"]));
+        assert!(lost("The user has a cat named Coal", &["He is Coal"], &["I have a cat"]));
+        assert!(!lost("The user has a cat named Coal", &["He is Coal"], &["I have a cat, Coal"]));
+    }
+
+    #[test]
+    fn the_writers_own_words_and_function_words_are_not_lost() {
+        assert!(!lost("The user moved house", &["and then you said it"], &["I moved"]));
+        assert!(!lost("用户搬家了", &["嗯嗯"], &["我搬家了"]));
+    }
+
+    #[test]
+    fn a_character_is_not_found_across_a_word_that_stays() {
+        assert!(!lost("用户喜欢黑猫", &["小狗"], &["我喜欢黑猫"]));
+    }
+}

@@ -1,0 +1,258 @@
+//! Forgetting that is complete.
+//!
+//! [`Forgetting`] says what is to go. The store follows it in one transaction ([`crate::ports::ForgetStore`]): from
+//! messages to what rests on their words, from events to the thoughts that cite them, to names, summaries, moods and
+//! receipts. What must stay is decided here, by pure rules: [`holds_lost_words`] and [`Proven`]. A preview is the same
+//! transaction rolled back, so it can't promise anything else. [`erase`] adds the receipt, the confirmation and the
+//! vectors in memory.
+
+mod erase;
+mod confirm;
+mod lost_words;
+mod proven;
+mod preview;
+
+pub use confirm::{CONFIRM_WITHIN, Confirmations};
+pub use erase::{EraseError, Eraser, ErasureRequest, TEXT_LENGTH_MIN};
+pub use lost_words::holds_lost_words;
+pub use preview::{Dependent, Dependents};
+pub use proven::{Mentioned, Proven, Quoted, mention_count};
+
+use std::collections::BTreeSet;
+
+use jiff::Timestamp;
+use serde::{Deserialize, Serialize};
+
+use crate::core_blocks::CoreBlockLabel;
+use crate::identifiers::{EntityId, ErasureId, MessageId, NodeId, RejectedId, SessionId, TurnId};
+use crate::nodes::NodeKind;
+use crate::scope::Scope;
+
+/// What becomes of thoughts that rest on something that goes (seed: the filling chain).
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "lowercase")]
+pub enum Choice {
+    /// They stay, and their evidence is marked as gone.
+    #[default]
+    Orphan,
+    /// They go too.
+    Cascade,
+}
+
+/// What a person points at. All of it is taken together; what is not in the scope is passed over.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Selection {
+    /// Messages.
+    pub messages: BTreeSet<MessageId>,
+    /// Events, thoughts, intentions, expectations.
+    pub nodes: BTreeSet<NodeId>,
+    /// Sessions: all their messages.
+    pub sessions: BTreeSet<SessionId>,
+    /// Entities: with their names, and the nodes about them.
+    pub entities: BTreeSet<EntityId>,
+    /// Folded text ([`crate::text::fold`]): every message, node and name that contains it.
+    pub text: Option<String>,
+    /// Whether the messages that selected nodes quote, or that name selected entities, are selected too.
+    pub with_messages: bool,
+}
+
+impl Selection {
+    /// Whether nothing is pointed at.
+    pub fn is_empty(&self) -> bool {
+        let ids = [self.messages.len(), self.nodes.len(), self.sessions.len(), self.entities.len()];
+        ids.iter().all(|count| *count == 0) && self.text.is_none()
+    }
+}
+
+/// One act of forgetting.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Forgetting {
+    /// Whose memory; nothing outside it is touched.
+    pub scope: Scope,
+    /// What is to go.
+    pub selection: Selection,
+    /// What becomes of thoughts that rest on it.
+    pub thoughts: Choice,
+    /// When.
+    pub at: Timestamp,
+}
+
+/// A message, node or session that a path names by its id alone.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Thing {
+    /// A message.
+    Message(MessageId),
+    /// A node.
+    Node(NodeId),
+    /// A session.
+    Session(SessionId),
+}
+
+/// What an act of forgetting took, or would take. Ids and counts, never a word of what was said.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Taken {
+    /// Messages that are gone.
+    pub messages: BTreeSet<MessageId>,
+    /// Events that are gone.
+    pub events: BTreeSet<NodeId>,
+    /// Thoughts that are gone.
+    pub thoughts: BTreeSet<NodeId>,
+    /// Intentions that are gone.
+    pub intentions: BTreeSet<NodeId>,
+    /// Expectations that are gone.
+    pub expectations: BTreeSet<NodeId>,
+    /// Entities that are gone.
+    pub entities: BTreeSet<EntityId>,
+    /// Refused memories that are gone.
+    pub rejected: BTreeSet<RejectedId>,
+    /// Turns of which nothing is left.
+    pub turns: BTreeSet<TurnId>,
+    /// Sessions that lost messages.
+    pub sessions: BTreeSet<SessionId>,
+    /// Nodes that other words prove: they stay, and say only what these words say.
+    pub rewritten: BTreeSet<NodeId>,
+    /// Thoughts that stay although something they rest on is gone.
+    pub orphaned: BTreeSet<NodeId>,
+    /// Nodes that come back to recall, because what had replaced them is gone.
+    pub revived: BTreeSet<NodeId>,
+    /// Messages that still say what a selected node or entity said.
+    pub left_messages: BTreeSet<MessageId>,
+    /// Core blocks that contain the text: only a person edits them.
+    pub left_core_blocks: Vec<CoreBlockLabel>,
+    /// What went beside these rows.
+    pub counts: Counts,
+}
+
+/// Parts of rows that are kept, and rows that have no id of their own.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Counts {
+    /// Quotes that nodes rested on.
+    pub quotes: u64,
+    /// Edges between thoughts and events, and between nodes and entities.
+    pub links: u64,
+    /// Repeated mentions.
+    pub mentions: u64,
+    /// Names of entities.
+    pub names: u64,
+    /// Descriptions of entities that stay.
+    pub descriptions: u64,
+    /// Summaries of sessions.
+    pub summaries: u64,
+    /// Moods.
+    pub moods: u64,
+    /// Receipts of replies, whole or in part.
+    pub receipts: u64,
+    /// Vectors.
+    pub vectors: u64,
+    /// Traces of turns and sessions, and what slow cycles were asked and answered.
+    #[serde(default)]
+    pub traces: u64,
+}
+
+impl Taken {
+    /// Notes a node that is gone.
+    pub fn add_node(&mut self, kind: NodeKind, id: NodeId) {
+        let ids = match kind {
+            NodeKind::Event => &mut self.events,
+            NodeKind::Thought => &mut self.thoughts,
+            NodeKind::Intention => &mut self.intentions,
+            NodeKind::Expectation => &mut self.expectations,
+        };
+        ids.insert(id);
+    }
+
+    /// All nodes that are gone.
+    pub fn nodes(&self) -> BTreeSet<NodeId> {
+        let kinds = [&self.events, &self.thoughts, &self.intentions, &self.expectations];
+        kinds.into_iter().flatten().copied().collect()
+    }
+
+    /// Whether both name the same things. What is only counted may differ: vectors are written behind the talk.
+    pub fn agrees_with(&self, shown: &Self) -> bool {
+        let uncounted = |taken: &Self| Self { counts: Counts::default(), ..taken.clone() };
+        uncounted(self) == uncounted(shown)
+    }
+
+    /// Whether nothing was there to be forgotten.
+    pub fn is_empty(&self) -> bool {
+        let kept = Self {
+            left_messages: self.left_messages.clone(),
+            left_core_blocks: self.left_core_blocks.clone(),
+            ..Self::default()
+        };
+        *self == kept
+    }
+}
+
+/// What the store did, with the numbers that indexes in memory go by.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Forgotten {
+    /// What went.
+    pub taken: Taken,
+    /// Numbers of the messages that are gone.
+    pub message_seqs: Vec<i64>,
+    /// Numbers of the nodes that are gone or were rewritten.
+    pub node_seqs: Vec<i64>,
+}
+
+/// How an act ended.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum ForgetOutcome {
+    /// It is done, and durable.
+    Done(Box<Forgotten>),
+    /// It would have taken something else than was confirmed; nothing was done.
+    Changed,
+}
+
+/// Proof of an erasure, kept for ever. It holds ids and counts, never a word of what was erased.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct ErasureReceipt {
+    /// Its id; of a dry run, what [`Confirmations`] ask for.
+    pub id: ErasureId,
+    /// Whose memory.
+    pub scope: Scope,
+    /// When.
+    pub created_at: Timestamp,
+    /// How it was selected: `message_ids`, `event_ids`, `session_ids`, `entity_ids`, `text`, `reset`.
+    pub selected_by: Vec<String>,
+    /// What went.
+    pub taken: Taken,
+    /// Copies of the database that were there and were not touched: names of files beside it.
+    pub copies: Vec<String>,
+    /// When the freed pages and the log were overwritten too; none while that waits.
+    pub overwritten_at: Option<Timestamp>,
+}
+
+/// What a reset took.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub struct ResetCounts {
+    /// Users whose memory is gone.
+    pub users: u64,
+    /// Messages.
+    pub messages: u64,
+    /// Events, thoughts, intentions, expectations.
+    pub nodes: u64,
+    /// Entities.
+    pub entities: u64,
+    /// Sessions.
+    pub sessions: u64,
+    /// Core blocks.
+    pub core_blocks: u64,
+}
+
+/// An audit row of a core block.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
+pub struct CoreBlockAppend {
+    /// Its number.
+    pub id: i64,
+    /// Which block.
+    pub label: CoreBlockLabel,
+    /// The block's text after that edit.
+    pub content: String,
+    /// The block's version after that edit.
+    pub version: i64,
+    /// Who edited.
+    pub edited_by: String,
+    /// When.
+    pub created_at: Timestamp,
+}

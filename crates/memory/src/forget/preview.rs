@@ -1,0 +1,58 @@
+//! What hangs on a node.
+
+use jiff::Timestamp;
+use serde::Serialize;
+
+use super::{Choice, Forgetting, Selection, Taken};
+use crate::identifiers::{NodeId, SessionId};
+use crate::nodes::{Evidence, NodeKind};
+use crate::ports::{ForgetStore, StoreError};
+use crate::scope::Scope;
+
+/// A node that hangs on another, or that another hangs on.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
+pub struct Dependent {
+    /// Its id.
+    pub id: NodeId,
+    /// What it is.
+    pub kind: NodeKind,
+    /// What it says.
+    pub description: String,
+    /// When it was written.
+    pub created_at: Timestamp,
+    /// The session it came from.
+    pub source_session_id: Option<SessionId>,
+}
+
+/// A node with what it rests on and what rests on it.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Dependents {
+    /// Whose memory it is in.
+    pub scope: Scope,
+    /// The node.
+    pub node: Dependent,
+    /// Thoughts, intentions and expectations that cite it, the newest first.
+    pub resting_on_it: Vec<Dependent>,
+    /// Events that it cites, the newest first.
+    pub rests_on: Vec<Dependent>,
+    /// Events that it cited and that were forgotten.
+    pub orphaned: Vec<NodeId>,
+    /// Its quotes.
+    pub evidence: Vec<Evidence>,
+    /// Nodes that it replaced.
+    pub replaced: Vec<NodeId>,
+}
+
+impl Dependents {
+    /// What deleting the node would take.
+    pub async fn would_take(
+        &self,
+        store: &dyn ForgetStore,
+        thoughts: Choice,
+        at: Timestamp,
+    ) -> Result<Taken, StoreError> {
+        let selection = Selection { nodes: [self.node.id].into(), ..Selection::default() };
+        let act = Forgetting { scope: self.scope.clone(), selection, thoughts, at };
+        store.preview_forgetting(act).await
+    }
+}

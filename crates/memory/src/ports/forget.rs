@@ -1,0 +1,74 @@
+//! Forgetting, asked of the storage. Each act is one transaction: all of it or nothing, also after a crash.
+
+use async_trait::async_trait;
+use jiff::Timestamp;
+
+use super::StoreError;
+use crate::core_blocks::CoreBlockLabel;
+use crate::forget::{
+    CoreBlockAppend, Dependents, ErasureReceipt, ForgetOutcome, Forgetting, ResetCounts, Taken, Thing,
+};
+use crate::identifiers::{ErasureId, NodeId};
+use crate::scope::{PersonaId, Scope};
+
+/// Takes memory away, physically.
+///
+/// What an act promises: messages of the selection are gone with their words, vectors and quotes; a node whose quotes
+/// were all in them is gone; one that other words prove says only what these say ([`crate::forget::Proven`]) if it
+/// held words that are lost ([`crate::forget::holds_lost_words`]); thoughts on a node that is gone are marked or gone;
+/// names that stand nowhere any more, entities that nothing supports, refused memories, summaries, the mood and the
+/// parts of receipts that were made from it are gone. Sessions that are being consolidated in the scope are given
+/// back, so that nothing that was computed from it can be committed. Ids of what is gone are kept as tombstones.
+#[async_trait]
+pub trait ForgetStore: Send + Sync {
+    /// Whose memory a thing is in; none if it is not there.
+    async fn scope_of(&self, thing: Thing) -> Result<Option<Scope>, StoreError>;
+    /// What hangs on a node; none if it is not there.
+    async fn dependents(&self, id: NodeId) -> Result<Option<Dependents>, StoreError>;
+    /// What the act would take. The act itself, rolled back.
+    async fn preview_forgetting(&self, act: Forgetting) -> Result<Taken, StoreError>;
+    /// Does it. With `expected`, only if it takes exactly that. A receipt is completed with what was taken and kept in
+    /// the same transaction.
+    async fn forget(
+        &self,
+        act: Forgetting,
+        expected: Option<Taken>,
+        receipt: Option<ErasureReceipt>,
+    ) -> Result<ForgetOutcome, StoreError>;
+    /// Receipts of the persona and user, newest first; with `before`, only older ones than that.
+    async fn erasure_receipts(
+        &self,
+        scope: &Scope,
+        before: Option<ErasureId>,
+        limit: u32,
+    ) -> Result<Vec<ErasureReceipt>, StoreError>;
+    /// The receipt of this id.
+    async fn erasure_receipt(&self, id: ErasureId) -> Result<Option<ErasureReceipt>, StoreError>;
+    /// Overwrites what freed pages and the log still hold, if anything was forgotten since the last time. Says whether
+    /// nothing is left to overwrite; if not, it is to be tried again.
+    async fn overwrite_freed(&self, at: Timestamp) -> Result<bool, StoreError>;
+    /// Copies of the database beside it, which forgetting does not reach: names of files.
+    async fn copies(&self) -> Result<Vec<String>, StoreError>;
+    /// Audit rows of a core block, newest first.
+    async fn core_block_appends(
+        &self,
+        scope: &Scope,
+        label: CoreBlockLabel,
+        limit: u32,
+    ) -> Result<Vec<CoreBlockAppend>, StoreError>;
+    /// Takes an audit row away; the block stays as it is. Says whether it was there.
+    async fn forget_core_block_append(
+        &self,
+        scope: &Scope,
+        label: CoreBlockLabel,
+        id: i64,
+    ) -> Result<bool, StoreError>;
+    /// Takes away all that the persona is and remembers, of all users, and leaves it under this name as if it were
+    /// new. None if there is no such persona.
+    async fn reset_persona(
+        &self,
+        persona: &PersonaId,
+        name: &str,
+        at: Timestamp,
+    ) -> Result<Option<ResetCounts>, StoreError>;
+}

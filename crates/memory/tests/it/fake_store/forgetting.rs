@@ -1,0 +1,71 @@
+//! Nothing is forgotten here.
+
+use memory::forget::{
+    CoreBlockAppend, Dependents, ErasureReceipt, ForgetOutcome, Forgetting, ResetCounts, Taken, Thing,
+};
+use memory::identifiers::ErasureId;
+use memory::ports::ForgetStore;
+
+use super::*;
+
+#[async_trait]
+impl ForgetStore for FakeStore {
+    async fn scope_of(&self, _thing: Thing) -> Result<Option<Scope>, StoreError> {
+        refused()
+    }
+    async fn dependents(&self, _id: NodeId) -> Result<Option<Dependents>, StoreError> {
+        refused()
+    }
+    async fn preview_forgetting(&self, _act: Forgetting) -> Result<Taken, StoreError> {
+        refused()
+    }
+    async fn forget(
+        &self,
+        _act: Forgetting,
+        _expected: Option<Taken>,
+        _receipt: Option<ErasureReceipt>,
+    ) -> Result<ForgetOutcome, StoreError> {
+        refused()
+    }
+    async fn erasure_receipts(
+        &self,
+        _scope: &Scope,
+        _before: Option<ErasureId>,
+        _limit: u32,
+    ) -> Result<Vec<ErasureReceipt>, StoreError> {
+        refused()
+    }
+    async fn erasure_receipt(&self, _id: ErasureId) -> Result<Option<ErasureReceipt>, StoreError> {
+        refused()
+    }
+    async fn overwrite_freed(&self, _at: Timestamp) -> Result<bool, StoreError> {
+        refused()
+    }
+    async fn copies(&self) -> Result<Vec<String>, StoreError> {
+        refused()
+    }
+    async fn core_block_appends(
+        &self,
+        _scope: &Scope,
+        _label: CoreBlockLabel,
+        _limit: u32,
+    ) -> Result<Vec<CoreBlockAppend>, StoreError> {
+        refused()
+    }
+    async fn forget_core_block_append(
+        &self,
+        _scope: &Scope,
+        _label: CoreBlockLabel,
+        _id: i64,
+    ) -> Result<bool, StoreError> {
+        refused()
+    }
+    async fn reset_persona(
+        &self,
+        _persona: &PersonaId,
+        _name: &str,
+        _at: Timestamp,
+    ) -> Result<Option<ResetCounts>, StoreError> {
+        refused()
+    }
+}

@@ -1,0 +1,89 @@
+//! From one embedding model to another: whose vectors a scope is searched by until the new ones are complete.
+
+use std::collections::HashSet;
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+
+use memory::Scope;
+use memory::ports::Embedder;
+
+/// How the vectors stand, for people.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct VectorState {
+    /// Fingerprint of the model; none while it is not known.
+    pub model: Option<String>,
+    /// Live messages and nodes.
+    pub rows: u64,
+    /// Those that have a vector of the model.
+    pub with_vector: u64,
+    /// Fingerprint of the model that still serves scopes whose vectors are not complete.
+    pub serving_meanwhile: Option<String>,
+    /// Why vectors wait.
+    pub failure: Option<String>,
+}
+
+/// The model before the present one, as long as it serves.
+#[derive(Default)]
+pub(crate) struct Changeover {
+    state: Mutex<State>,
+}
+
+#[derive(Default)]
+struct State {
+    previous: Option<Arc<dyn Embedder>>,
+    waiting: Waiting,
+    failure: Option<String>,
+}
+
+/// Scopes that the previous model still serves.
+#[derive(Default)]
+enum Waiting {
+    /// It is not known yet which are complete.
+    #[default]
+    All,
+    These(HashSet<Scope>),
+}
+
+impl Changeover {
+    /// From now on `previous` serves, until scopes are known to be complete.
+    pub(crate) fn serve_meanwhile(&self, previous: Arc<dyn Embedder>) {
+        self.lock().previous = Some(previous);
+    }
+
+    /// The model before, as long as it serves at all.
+    pub(crate) fn previous(&self) -> Option<Arc<dyn Embedder>> {
+        self.lock().previous.clone()
+    }
+
+    /// The model before, if it is the one that the scope is to be searched by.
+    pub(crate) fn serving(&self, scope: &Scope) -> Option<Arc<dyn Embedder>> {
+        let state = self.lock();
+        let waits = match &state.waiting {
+            Waiting::All => true,
+            Waiting::These(scopes) => scopes.contains(scope),
+        };
+        state.previous.clone().filter(|_| waits)
+    }
+
+    /// These scopes are not complete, all others are. When none is left, the previous model is let go.
+    pub(crate) fn still_waiting(&self, scopes: Vec<Scope>) {
+        let mut state = self.lock();
+        if scopes.is_empty() {
+            state.previous = None;
+        }
+        state.waiting = Waiting::These(scopes.into_iter().collect());
+    }
+
+    /// Why vectors wait; none when they do not.
+    pub(crate) fn note_failure(&self, failure: Option<String>) {
+        self.lock().failure = failure;
+    }
+
+    pub(crate) fn failure(&self) -> Option<String> {
+        self.lock().failure.clone()
+    }
+
+    fn lock(&self) -> MutexGuard<'_, State> {
+        // Every change is one assignment.
+        self.state.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}

@@ -1,0 +1,152 @@
+//! What an act of forgetting has found so far that must go.
+
+use std::collections::{BTreeMap, BTreeSet};
+
+use memory::forget::Choice;
+use memory::identifiers::{MessageId, NodeId};
+use memory::nodes::NodeKind;
+use memory::text;
+use rusqlite::{Connection, OptionalExtension, Result};
+use uuid::Uuid;
+
+use super::super::rows;
+
+/// The 16 bytes of an id.
+pub(super) type Key = [u8; 16];
+
+/// A message that goes.
+pub(super) struct GoingMessage {
+    pub(super) id: MessageId,
+    pub(super) session: Key,
+    pub(super) turn: Option<Key>,
+    pub(super) content: String,
+    pub(super) terms: String,
+}
+
+/// A node that goes.
+pub(super) struct GoingNode {
+    pub(super) id: NodeId,
+    pub(super) kind: NodeKind,
+    pub(super) session: Option<Key>,
+    pub(super) description: String,
+    pub(super) terms: String,
+}
+
+/// A node that stays and says less.
+pub(super) struct Rewritten {
+    pub(super) id: NodeId,
+    pub(super) before: String,
+    pub(super) terms_before: String,
+    pub(super) after: String,
+    pub(super) terms_after: String,
+}
+
+/// All of it, by the rows' numbers.
+pub(super) struct Going {
+    pub(super) scope: i64,
+    pub(super) thoughts: Choice,
+    /// Folded.
+    pub(super) text: Option<String>,
+    pub(super) messages: BTreeMap<i64, GoingMessage>,
+    pub(super) nodes: BTreeMap<i64, GoingNode>,
+    pub(super) rewritten: BTreeMap<i64, Rewritten>,
+    /// Nodes that stay and lose something that they rested on: (their number, kind of what is gone, its id).
+    pub(super) unsupported: BTreeSet<(i64, &'static str, Key)>,
+    /// Entities that were pointed at.
+    pub(super) entities: BTreeSet<Key>,
+    /// Repeated mentions, by their number.
+    pub(super) mentions: BTreeSet<i64>,
+    /// Nodes that stay and were said less often than before.
+    pub(super) said_less: BTreeSet<i64>,
+    /// Refused memories.
+    pub(super) rejected: BTreeSet<Key>,
+}
+
+impl Going {
+    pub(super) fn new(scope: i64, thoughts: Choice, text: Option<String>) -> Self {
+        Self {
+            scope,
+            thoughts,
+            text,
+            messages: BTreeMap::new(),
+            nodes: BTreeMap::new(),
+            rewritten: BTreeMap::new(),
+            unsupported: BTreeSet::new(),
+            entities: BTreeSet::new(),
+            mentions: BTreeSet::new(),
+            said_less: BTreeSet::new(),
+            rejected: BTreeSet::new(),
+        }
+    }
+
+    /// Whether the text to be forgotten stands in this one.
+    pub(super) fn is_in(&self, text: &str) -> bool {
+        self.text.as_ref().is_some_and(|wanted| text::fold(text).contains(wanted))
+    }
+
+    /// Sessions that lose messages.
+    pub(super) fn sessions(&self) -> BTreeSet<Key> {
+        self.messages.values().map(|message| message.session).collect()
+    }
+
+    pub(super) fn add_message(&mut self, connection: &Connection, seq: i64) -> Result<()> {
+        if self.messages.contains_key(&seq) {
+            return Ok(());
+        }
+        let found = connection
+            .prepare_cached(
+                "SELECT id, session_id, turn_id, content, terms FROM recall_messages WHERE seq = ?1 AND scope = ?2",
+            )?
+            .query_row([seq, self.scope], |row| {
+                Ok(GoingMessage {
+                    id: MessageId(rows::uuid(row, 0)?),
+                    session: row.get(1)?,
+                    turn: row.get(2)?,
+                    content: row.get(3)?,
+                    terms: row.get(4)?,
+                })
+            })
+            .optional()?;
+        self.messages.extend(found.map(|message| (seq, message)));
+        Ok(())
+    }
+
+    /// Says whether the node was not going before.
+    pub(super) fn add_node(&mut self, connection: &Connection, seq: i64) -> Result<bool> {
+        if self.nodes.contains_key(&seq) {
+            return Ok(false);
+        }
+        let found = connection
+            .prepare_cached(
+                "SELECT id, type, source_session_id, description, terms FROM concept_nodes
+                 WHERE seq = ?1 AND scope = ?2",
+            )?
+            .query_row([seq, self.scope], |row| {
+                Ok(GoingNode {
+                    id: NodeId(rows::uuid(row, 0)?),
+                    kind: rows::word(row, 1)?,
+                    session: row.get(2)?,
+                    description: row.get(3)?,
+                    terms: row.get(4)?,
+                })
+            })
+            .optional()?;
+        let is_new = found.is_some();
+        self.nodes.extend(found.map(|node| (seq, node)));
+        self.rewritten.remove(&seq);
+        Ok(is_new)
+    }
+}
+
+/// The numbers or keys that a statement with one parameter gives.
+pub(super) fn column<T: rusqlite::types::FromSql>(
+    connection: &Connection,
+    statement: &str,
+    key: impl rusqlite::ToSql,
+) -> Result<Vec<T>> {
+    connection.prepare_cached(statement)?.query_map([key], |row| row.get(0))?.collect()
+}
+
+pub(super) fn uuid(key: Key) -> Uuid {
+    Uuid::from_bytes(key)
+}

@@ -1,0 +1,527 @@
+//! Laws of forgetting, on a real file: in any order the same is left, a preview promises it, and no byte remembers.
+
+use std::collections::{BTreeMap, BTreeSet};
+use std::fs;
+use std::path::Path;
+
+use jiff::civil::date;
+use memory::entities::EntityKind;
+use memory::forget::{Choice, ForgetOutcome, Forgetting, Selection, Taken};
+use memory::identifiers::{EntityId, MessageId, NodeId, ReflectionId, RejectedId, SessionId, TurnId};
+use memory::messages::{Message, Role};
+use memory::mood::Mood;
+use memory::nodes::{Evidence, NewNode, NodeKind, RejectedMemory, RejectedQuote, Subject};
+use memory::ports::{
+    Embedding, ExtractionCommit, ForgetStore, MentionMerge, MessageStore, NewEntity, NewMessage,
+    PersonaStore, ReflectionCommit, SessionStore, Supersession,
+};
+use memory::sessions::{CloseTrigger, SessionPolicy};
+use memory::text::index_terms;
+use memory::{PersonaId, Scope, UserId};
+use proptest::prelude::*;
+use rusqlite::Connection;
+use store::{SqliteStore, StoreOptions};
+use tempfile::TempDir;
+use uuid::Uuid;
+
+use crate::home::at;
+
+const WORDS: [&str; 8] = ["cat", "Coal", "小黑", "rain", "chess", "Tom", "搬家", "night"];
+
+/// A session: lines as lists of words, and events as lists of the lines they quote, each with the words of all lines.
+#[derive(Clone, Debug)]
+struct Talk {
+    lines: Vec<Vec<usize>>,
+    events: Vec<Vec<usize>>,
+}
+
+fn talk() -> impl Strategy<Value = Talk> {
+    let line = proptest::collection::vec(0..WORDS.len(), 1..4);
+    let quotes = proptest::collection::vec(0usize..4, 1..3);
+    (proptest::collection::vec(line, 1..4), proptest::collection::vec(quotes, 0..3))
+        .prop_map(|(lines, events)| Talk { lines, events })
+}
+
+struct Life {
+    folder: TempDir,
+    store: SqliteStore,
+    scope: Scope,
+    made: u128,
+    messages: Vec<Message>,
+    nodes: Vec<NodeId>,
+}
+
+impl Life {
+    async fn lived(talks: &[Talk]) -> Self {
+        let folder = TempDir::new().unwrap();
+        let store = SqliteStore::open(&folder.path().join("home.db"), StoreOptions::default()).unwrap();
+        let scope = Scope::new(PersonaId::new("luna").unwrap(), UserId::new("self").unwrap());
+        store.ensure_persona(&scope.persona, "Luna", at(0)).await.unwrap();
+        store.ensure_user(&scope.user, at(0)).await.unwrap();
+        let mut life = Self { folder, store, scope, made: 0, messages: Vec::new(), nodes: Vec::new() };
+        for talk in talks {
+            life.live(talk).await;
+        }
+        life
+    }
+
+    fn id(&mut self) -> Uuid {
+        self.made += 1;
+        Uuid::from_u128(self.made)
+    }
+
+    async fn say(&mut self, content: &str, role: Role, turn: TurnId) -> Message {
+        let line = NewMessage {
+            id: MessageId(self.id()),
+            session_id_if_new: SessionId(self.id()),
+            scope: self.scope.clone(),
+            channel_id: "web".to_owned(),
+            turn_id: Some(turn),
+            role,
+            content: content.to_owned(),
+            token_count: 3,
+            terms: index_terms(content),
+            day: date(2024, 10, 4),
+            created_at: at(1),
+            incomplete: false,
+        };
+        let said = self.store.capture(line, SessionPolicy::default(), None).await.unwrap().message;
+        self.messages.push(said.clone());
+        said
+    }
+
+    fn node(&mut self, kind: NodeKind, description: &str) -> NewNode {
+        let node = NewNode {
+            id: NodeId(self.id()),
+            kind,
+            description: description.to_owned(),
+            emotional_impact: 1,
+            emotion_tags: Vec::new(),
+            relational_tags: Vec::new(),
+            subject: Subject::User,
+            event_time: None,
+            evidence: Vec::new(),
+            filling: Vec::new(),
+            terms: index_terms(description),
+            embedding: Some(Embedding { vector: vec![1.0, 0.0], readability: 1.0 }),
+        };
+        self.nodes.push(node.id);
+        node
+    }
+
+    /// A talk and all that can be made of one: events with quotes, names, a mention of an earlier event, a refused
+    /// memory, a summary, a mood, and a thought on the events.
+    async fn live(&mut self, talk: &Talk) {
+        let (mut said, turn) = (Vec::new(), TurnId(self.id()));
+        for (number, line) in talk.lines.iter().enumerate() {
+            let content = line.iter().map(|word| WORDS[*word]).collect::<Vec<_>>().join(" ");
+            let role = if number % 3 == 2 { Role::Persona } else { Role::User };
+            said.push(self.say(&content, role, turn).await);
+        }
+        let session_id = said[0].session_id;
+        self.store.end_session(session_id, CloseTrigger::Explicit).await.unwrap();
+        self.store.claim_closing_session(at(2)).await.unwrap().unwrap();
+        let everything =
+            said.iter().map(|message| message.content.as_str()).collect::<Vec<_>>().join(" and ");
+        let earlier = self.nodes.first().copied();
+        let mut commit = extraction(session_id, &self.scope);
+        for quotes in &talk.events {
+            let mut event = self.node(NodeKind::Event, &format!("The user spoke of {everything}"));
+            let quoted: BTreeSet<usize> = quotes.iter().map(|quote| quote % said.len()).collect();
+            event.evidence = quoted.iter().map(|quote| whole(&said[*quote])).collect();
+            for name in ["Coal", "小黑", "Tom"].into_iter().filter(|name| everything.contains(name)) {
+                let id = EntityId(Uuid::from_u128(9_000_000 + u128::from(name.as_bytes()[0])));
+                let kind = EntityKind::Other;
+                if commit.entities.iter().all(|entity| entity.id != id) && !self.knows(id) {
+                    commit.entities.push(NewEntity { id, canonical_name: name.to_owned(), kind });
+                }
+                commit.links.push((event.id, id));
+            }
+            commit.nodes.push(event);
+        }
+        if let Some(node_id) = earlier {
+            let description = format!("The user spoke again of {everything}");
+            commit.mentions.push(MentionMerge { node_id, evidence: vec![whole(&said[0])], description });
+        }
+        if let (Some(older), Some(newer)) = (earlier, commit.nodes.first()) {
+            commit.supersessions.push(Supersession { older, newer: newer.id });
+        }
+        commit.rejected.push(RejectedMemory {
+            id: RejectedId(self.id()),
+            session_id,
+            description: format!("A dog, {}", said[0].content),
+            emotional_impact: None,
+            evidence: vec![RejectedQuote { message_id: None, quote: "dog".to_owned() }],
+            reason: "nobody said it".to_owned(),
+            created_at: at(3),
+        });
+        commit.summary = Some(everything);
+        commit.mood = Some(Mood::from_signal("calm", 5, Some("at ease"), at(3)));
+        let events: Vec<NodeId> = commit.nodes.iter().map(|node| node.id).collect();
+        self.store.commit_extraction(commit).await.unwrap();
+        let mut thought = self.node(NodeKind::Thought, "The user notices things");
+        thought.filling = events.into_iter().chain(earlier).collect();
+        let reflection = ReflectionCommit {
+            session_id,
+            scope: self.scope.clone(),
+            id: ReflectionId(self.id()),
+            at: at(4),
+            thoughts: vec![thought],
+            fingerprint: Some("two".to_owned()),
+        };
+        self.store.commit_reflection(reflection).await.unwrap();
+        self.store.finish_session(session_id, at(5)).await.unwrap();
+    }
+
+    fn knows(&self, entity: EntityId) -> bool {
+        let file = Connection::open(self.folder.path().join("home.db")).unwrap();
+        file.query_row(
+            "SELECT EXISTS (SELECT 1 FROM entities WHERE id = ?1)",
+            [entity.0.into_bytes()],
+            |row| row.get(0),
+        )
+        .unwrap()
+    }
+
+    fn act(&self, selection: Selection, thoughts: Choice) -> Forgetting {
+        Forgetting { scope: self.scope.clone(), selection, thoughts, at: at(9) }
+    }
+
+    async fn forget(&self, selection: Selection, thoughts: Choice) -> Taken {
+        let act = self.act(selection, thoughts);
+        let promised = self.store.preview_forgetting(act.clone()).await.unwrap();
+        match self.store.forget(act, None, None).await.unwrap() {
+            ForgetOutcome::Done(forgotten) => {
+                assert_eq!(forgotten.taken, promised);
+                forgotten.taken
+            }
+            ForgetOutcome::Changed => panic!("nothing was expected"),
+        }
+    }
+
+    /// Everything that is remembered, as rows of text. Tombstones and the numbers of vectors' writings are not memory.
+    fn state(&self) -> BTreeMap<String, Vec<String>> {
+        let file = Connection::open(self.folder.path().join("home.db")).unwrap();
+        let mut tables: Vec<String> = file
+            .prepare("SELECT name FROM sqlite_master WHERE type = 'table' AND name NOT LIKE 'sqlite%' AND name NOT LIKE '%_words%'")
+            .unwrap()
+            .query_map([], |row| row.get(0))
+            .unwrap()
+            .map(Result::unwrap)
+            .collect();
+        tables.retain(|name| !["tombstones", "erasure_receipts", "overwriting_due"].contains(&name.as_str()));
+        let mut state = BTreeMap::new();
+        for table in tables {
+            state.insert(table.clone(), rows(&file, &format!("SELECT * FROM {table}")));
+        }
+        for words in ["message_words", "node_words"] {
+            file.execute_batch(&format!(
+                "CREATE VIRTUAL TABLE temp.{words}_seen USING fts5vocab (main, {words}, instance)"
+            ))
+            .unwrap();
+            state.insert(
+                words.to_owned(),
+                rows(&file, &format!("SELECT term, doc, offset FROM temp.{words}_seen")),
+            );
+        }
+        state
+    }
+}
+
+fn rows(file: &Connection, statement: &str) -> Vec<String> {
+    let mut statement = file.prepare(statement).unwrap();
+    let columns: Vec<String> = statement.column_names().map(str::to_owned).collect();
+    let mut found: Vec<String> = statement
+        .query_map([], |row| {
+            let shown = columns.iter().enumerate().filter(|(_, name)| *name != "revision");
+            Ok(shown.map(|(place, name)| format!("{name}={:?}", row.get_ref(place).unwrap())).collect())
+        })
+        .unwrap()
+        .map(Result::unwrap)
+        .collect();
+    found.sort();
+    found
+}
+
+fn extraction(session_id: SessionId, scope: &Scope) -> ExtractionCommit {
+    ExtractionCommit {
+        session_id,
+        scope: scope.clone(),
+        at: at(3),
+        trivial: false,
+        nodes: Vec::new(),
+        fingerprint: Some("two".to_owned()),
+        rejected: Vec::new(),
+        entities: Vec::new(),
+        aliases: Vec::new(),
+        links: Vec::new(),
+        mentions: Vec::new(),
+        supersessions: Vec::new(),
+        mood: None,
+        summary: None,
+    }
+}
+
+fn whole(message: &Message) -> Evidence {
+    let end = u32::try_from(message.content.chars().count()).unwrap();
+    Evidence { message_id: message.id, quote: message.content.clone(), start: 0, end }
+}
+
+fn one(message: &Message) -> Selection {
+    Selection { messages: [message.id].into(), ..Selection::default() }
+}
+
+fn run<T>(work: impl Future<Output = T>) -> T {
+    tokio::runtime::Builder::new_current_thread().build().unwrap().block_on(work)
+}
+
+proptest! {
+    #![proptest_config(ProptestConfig { cases: 24, ..ProptestConfig::default() })]
+
+    /// Messages and nodes can be deleted one by one in any order, or messages all at once: the same is left, and the
+    /// database is whole.
+    #[test]
+    fn in_any_order_the_same_is_left(
+        talks in proptest::collection::vec(talk(), 1..4),
+        picks in proptest::collection::vec(0usize..12, 1..6),
+        orphans in any::<bool>(),
+    ) {
+        run(async {
+            let choice = if orphans { Choice::Orphan } else { Choice::Cascade };
+            let mut ends = Vec::new();
+            for order in 0..3 {
+                let life = Life::lived(&talks).await;
+                let mut picked: Vec<usize> = picks.iter().map(|pick| pick % life.messages.len()).collect();
+                match order {
+                    0 => {}
+                    1 => picked.reverse(),
+                    _ => {
+                        let together = picked.iter().map(|pick| life.messages[*pick].id).collect();
+                        life.forget(Selection { messages: together, ..Selection::default() }, choice).await;
+                        picked.clear();
+                    }
+                }
+                for pick in picked {
+                    life.forget(one(&life.messages[pick]), choice).await;
+                }
+                let check = life.store.check().await.unwrap();
+                assert!(check.is_whole(), "{check:?}");
+                ends.push(life.state());
+            }
+            for (table, rows) in &ends[0] {
+                assert_eq!(rows, &ends[1][table], "{table}, backwards");
+                assert_eq!(rows, &ends[2][table], "{table}, at once");
+            }
+        });
+    }
+
+    /// What is erased stays erased: a second time there is nothing to take and nothing changes. Nothing in the whole
+    /// database contains the text any more.
+    #[test]
+    fn erasing_by_text_is_complete_and_idempotent(
+        talks in proptest::collection::vec(talk(), 1..4),
+        word in 0..WORDS.len(),
+    ) {
+        run(async {
+            let life = Life::lived(&talks).await;
+            let folded = memory::text::fold(WORDS[word]);
+            let text = || Selection { text: Some(folded.clone()), ..Selection::default() };
+            life.forget(text(), Choice::Cascade).await;
+            let left = life.state();
+            for (table, rows) in left.iter().filter(|(table, _)| !table.starts_with("personas")) {
+                let holds = rows.iter().find(|row| memory::text::fold(&readable(row)).contains(&folded));
+                assert_eq!(holds, None, "{table} still holds {folded}");
+            }
+            assert!(life.forget(text(), Choice::Cascade).await.is_empty());
+            assert_eq!(life.state(), left);
+            let check = life.store.check().await.unwrap();
+            assert!(check.is_whole(), "{check:?}");
+        });
+    }
+
+    /// Forgetting all that was ever said leaves nothing that was made of it.
+    #[test]
+    fn nothing_is_left_of_nothing(talks in proptest::collection::vec(talk(), 1..3)) {
+        run(async {
+            let life = Life::lived(&talks).await;
+            let everything = life.messages.iter().map(|message| message.id).collect();
+            life.forget(Selection { messages: everything, ..Selection::default() }, Choice::Cascade).await;
+            let left = life.state();
+            for table in ["recall_messages", "concept_nodes", "entities", "entity_aliases", "rejected_memories",
+                "mention_merges", "node_evidence", "moods", "message_words", "node_words", "node_vectors", "turns"] {
+                assert_eq!(left[table], [] as [String; 0], "{table}");
+            }
+        });
+    }
+}
+
+/// `Text([228, 189, …])` of a shown value as the text it is.
+fn readable(row: &str) -> String {
+    let mut text = String::new();
+    for piece in row.split("Text([").skip(1) {
+        let bytes = piece.split("])").next().unwrap_or_default();
+        let bytes: Vec<u8> = bytes.split(", ").filter_map(|byte| byte.parse().ok()).collect();
+        text.push_str(&String::from_utf8_lossy(&bytes));
+        text.push('\n');
+    }
+    text
+}
+
+/// The bytes of the file, its log and its index hold nothing of what was forgotten, although rows have moved between
+/// pages before.
+#[tokio::test]
+async fn no_byte_remembers() {
+    let mut life = Life::lived(&[]).await;
+    let secret = "密码是蓝色海豚 bluedolphin";
+    let mut secrets = Vec::new();
+    for number in 0..400 {
+        let filler = format!("line {number} {}", "of no importance ".repeat(number % 23));
+        let turn = TurnId(life.id());
+        let content = if number % 40 == 7 { format!("{secret} {filler}") } else { filler };
+        let said = life.say(&content, Role::User, turn).await;
+        secrets.extend((number % 40 == 7).then_some(said.id));
+    }
+    life.store.checkpoint().await.unwrap();
+    // Rows move between pages when their neighbours go.
+    for number in (0..400).filter(|number| number % 3 == 0 && number % 40 != 7) {
+        life.forget(one(&life.messages[number]), Choice::Orphan).await;
+    }
+    assert!(holds(life.folder.path(), "蓝色海豚") && holds(life.folder.path(), "bluedolphin"));
+    life.forget(
+        Selection { messages: secrets.into_iter().collect(), ..Selection::default() },
+        Choice::Cascade,
+    )
+    .await;
+    assert!(life.store.overwrite_freed(at(10)).await.unwrap());
+    for piece in ["蓝色海豚", "bluedolphin", "密码"] {
+        assert!(!holds(life.folder.path(), piece), "{piece} is in a file");
+    }
+    assert!(life.store.check().await.unwrap().is_whole());
+    assert!(life.store.overwrite_freed(at(11)).await.unwrap(), "nothing is due any more");
+}
+
+/// Copies beside the database are named; other files are not.
+#[tokio::test]
+async fn copies_are_named() {
+    let life = Life::lived(&[]).await;
+    let folder = life.folder.path();
+    fs::copy(folder.join("home.db"), folder.join("home.before-0002.db")).unwrap();
+    fs::create_dir(folder.join("backups")).unwrap();
+    fs::write(folder.join("backups").join("monday.ZIP"), "PK").unwrap();
+    fs::write(folder.join("notes.txt"), "SQLite format 4").unwrap();
+    assert_eq!(life.store.copies().await.unwrap(), ["backups/monday.ZIP", "home.before-0002.db"]);
+}
+
+/// What the columns hold when something is forgotten: gone with the row, or taken out of it.
+const FORGOTTEN: &[&str] = &[
+    "concept_nodes.description",
+    "concept_nodes.emotion_tags",
+    "concept_nodes.terms",
+    "entities.canonical_name",
+    "entities.description",
+    "entity_aliases.folded",
+    "entity_aliases.name",
+    "mention_merges.description",
+    "moods.episodic_state",
+    "node_evidence.quote",
+    "recall_messages.content",
+    "recall_messages.terms",
+    "rejected_memories.description",
+    "rejected_memories.evidence",
+    "rejected_memories.reason",
+    "session_traces.detail",
+    "sessions.last_error",
+    "sessions.summary",
+    "slow_cycles.salient_questions",
+    "slow_cycles.transcript",
+    "turn_details.detail",
+    "turn_traces.receipt",
+    "turns.reason",
+];
+
+/// Written by a person about the persona or about themselves; a receipt names the blocks that contain the text.
+const WRITTEN_BY_PEOPLE: &[&str] = &[
+    "core_block_appends.content",
+    "core_block_appends.edited_by",
+    "core_blocks.content",
+    "core_blocks.last_edited_by",
+    "users.display_name",
+];
+
+/// Closed vocabularies, names of models and of channels, ids, days, digests of whole prompts, and receipts of erasures,
+/// which hold ids.
+const NO_WORDS: &[&str] = &[
+    "concept_nodes.relational_tags",
+    "concept_nodes.subject",
+    "concept_nodes.type",
+    "core_block_appends.label",
+    "core_block_appends.persona_id",
+    "core_block_appends.user_id",
+    "core_blocks.label",
+    "core_blocks.persona_id",
+    "core_blocks.user_id",
+    "embedding_models.fingerprint",
+    "embedding_models.source",
+    "entities.kind",
+    "entities.merge_status",
+    "erasure_receipts.persona_id",
+    "erasure_receipts.receipt",
+    "erasure_receipts.user_id",
+    "external_identities.channel_id",
+    "external_identities.external_id",
+    "external_identities.user_id",
+    "forgotten_support.kind",
+    "llm_calls.model",
+    "llm_calls.outcome",
+    "llm_calls.prompt_hash",
+    "llm_calls.provider",
+    "llm_calls.task",
+    "llm_calls.tier",
+    "recall_messages.channel_id",
+    "recall_messages.day",
+    "recall_messages.role",
+    "schema_migrations.name",
+    "schema_migrations.sha256",
+    "scopes.persona_id",
+    "scopes.user_id",
+    "session_traces.phase",
+    "sessions.channel_id",
+    "sessions.close_trigger",
+    "sessions.status",
+    "settled_expectations.outcome",
+    "slow_cycles.outcome",
+    "tombstones.kind",
+    "turn_details.model",
+    "turns.channel_id",
+    "turns.status",
+    "users.id",
+    "users.timezone",
+];
+
+/// Every column that can hold words is known to forgetting. Whoever adds one says here what becomes of it, and does it.
+#[tokio::test]
+async fn every_text_column_is_known_to_forgetting() {
+    let life = Life::lived(&[]).await;
+    let file = Connection::open(life.folder.path().join("home.db")).unwrap();
+    let columns: BTreeSet<String> = file
+        .prepare(
+            "SELECT t.name || '.' || c.name FROM sqlite_master t JOIN pragma_table_info(t.name) c
+             WHERE t.type = 'table' AND c.type = 'TEXT' AND t.name <> 'personas' AND t.name NOT LIKE '%_words%'",
+        )
+        .unwrap()
+        .query_map([], |row| row.get(0))
+        .unwrap()
+        .map(Result::unwrap)
+        .collect();
+    let known: BTreeSet<String> =
+        [FORGOTTEN, WRITTEN_BY_PEOPLE, NO_WORDS].concat().into_iter().map(str::to_owned).collect();
+    assert_eq!(columns, known);
+}
+
+/// Whether any file of the folder holds the bytes.
+fn holds(folder: &Path, piece: &str) -> bool {
+    fs::read_dir(folder).unwrap().any(|entry| {
+        let bytes = fs::read(entry.unwrap().path()).unwrap_or_default();
+        bytes.windows(piece.len()).any(|window| window == piece.as_bytes())
+    })
+}
