@@ -6,6 +6,7 @@ use std::sync::Arc;
 use async_trait::async_trait;
 use jiff::Timestamp;
 use memory::UserId;
+use memory::ledger::Prices;
 use memory::ports::Clock as _;
 use runtime::{ChangeableModel, Runtime, Versions};
 use serde_json::{Map, Value as Json, json};
@@ -15,7 +16,7 @@ use toml::{Table, Value};
 
 use crate::config::{self, Config, Wish, is_live, known_keys};
 use crate::home::{Home, replace};
-use crate::wiring::{api_key_variable, connect, database_path, runtime_settings, server_settings};
+use crate::wiring::{api_key_variable, connect, database_path, prices_of, runtime_settings, server_settings};
 use crate::world::SystemClock;
 
 /// The daemon's configuration, and all that goes by it.
@@ -23,6 +24,7 @@ pub(crate) struct RunningConfiguration {
     pub(crate) home: Home,
     pub(crate) runtime: Runtime,
     pub(crate) model: Arc<ChangeableModel>,
+    pub(crate) prices: Arc<Versions<Prices>>,
     pub(crate) server: Arc<Versions<ServerSettings>>,
     pub(crate) started_at: Timestamp,
     /// Held while it changes.
@@ -124,6 +126,9 @@ impl RunningConfiguration {
         };
         if let Some(model) = model {
             in_force(self.model.change(model))?;
+        }
+        if has("llm.prices") {
+            in_force(self.prices.change(prices_of(&running)))?;
         }
         if !live.is_empty() {
             in_force(self.runtime.change_settings(life))?;

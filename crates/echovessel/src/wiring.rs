@@ -10,18 +10,21 @@ use jiff::civil::Weekday;
 use jiff::tz::TimeZone;
 use llm::{LlmError, Provider, ProviderSettings, TierModels};
 use memory::PersonaId;
-use memory::consolidate::ConsolidateSettings;
+use memory::consolidate::{ConsolidateSettings, SlowCycleSettings};
+use memory::ledger::{Price, Prices};
 use memory::ports::{Clock, Ids, Store};
 use memory::recall::{RecallSettings, Signal};
 use memory::sessions::SessionPolicy;
 use memory::vector_index::VectorIndex;
 use mind::{LanguageMind, Prompts, ReplySampling};
-use runtime::{Broadcast, ChangeableModel, Ledger, Metrics, Parts, Runtime, RuntimeSettings};
+use runtime::{
+    Broadcast, ChangeableModel, Ledger, Metrics, Parts, Runtime, RuntimeSettings, TraceSettings, Versions,
+};
 use secrecy::SecretString;
 use server::ServerSettings;
 use store::SqliteStore;
 
-use crate::config::{Config, ConfigError, body_limit};
+use crate::config::{Config, ConfigError, LlmPrice, body_limit};
 use crate::embedding::Embedding;
 use crate::home::Home;
 use crate::world::{SystemPauses, random_bytes};
@@ -37,6 +40,8 @@ pub(crate) struct Wired {
     pub(crate) runtime: Runtime,
     /// Which model answers.
     pub(crate) model: Arc<ChangeableModel>,
+    /// What models cost.
+    pub(crate) prices: Arc<Versions<Prices>>,
     /// Who makes vectors.
     pub(crate) embedding: Embedding,
 }
@@ -103,11 +108,12 @@ pub(crate) async fn wire(
     let store: Arc<dyn Store> = database.clone();
     let model = Arc::new(ChangeableModel::new(connect(config).await?));
     let metrics = Metrics::default();
+    let prices = Arc::new(Versions::new(prices_of(config)));
     let prompts = Prompts::load(home.prompts().as_deref())?;
     let mind = LanguageMind::new(
         model.clone(),
         clock.clone(),
-        Ledger::start_counted(store.clone(), metrics.clone()),
+        Ledger::start_counted(store.clone(), prices.clone(), metrics.clone()),
         prompts,
         ReplySampling::default(),
     );
@@ -129,7 +135,7 @@ pub(crate) async fn wire(
     if let Some(previous) = previous {
         runtime.serve_meanwhile(previous);
     }
-    Ok(Wired { database, runtime, model, embedding })
+    Ok(Wired { database, runtime, model, prices, embedding })
 }
 
 /// Opens the database of the home, migrated to what this version needs.
@@ -242,6 +248,27 @@ pub(crate) fn recall_settings(config: &Config) -> RecallSettings {
     settings
 }
 
+/// What models cost by the configuration.
+pub(crate) fn prices_of(config: &Config) -> Prices {
+    let price = |price: &LlmPrice| {
+        let (input, cached) = (price.input, price.cached.unwrap_or(price.input));
+        (price.model.clone(), Price { input, output: price.output, cached })
+    };
+    Prices(config.llm.prices.iter().map(price).collect())
+}
+
+fn slow_cycle_settings(config: &Config) -> SlowCycleSettings {
+    let slow_cycle = &config.slow_cycle;
+    SlowCycleSettings {
+        enabled: slow_cycle.enabled,
+        cool_down: slow_cycle.cool_down.0,
+        cycles_per_day: slow_cycle.daily_cycles,
+        input_tokens_per_day: slow_cycle.daily_input_tokens,
+        output_tokens_per_day: slow_cycle.daily_output_tokens,
+        ..SlowCycleSettings::default()
+    }
+}
+
 /// How the persona lives by the configuration.
 pub(crate) fn runtime_settings(config: &Config) -> anyhow::Result<RuntimeSettings> {
     let (session, consolidate) = (&config.session, &config.consolidate);
@@ -263,6 +290,8 @@ pub(crate) fn runtime_settings(config: &Config) -> anyhow::Result<RuntimeSetting
             reflection_hard_gate_24h: consolidate.reflection_hard_gate_24h,
             max_retries: consolidate.max_retries,
             strong_emotion_words: consolidate.strong_emotion_words.clone(),
+            slow_cycle: slow_cycle_settings(config),
+            trace: config.trace.enabled,
         },
         recall: recall_settings(config),
         recent_window: config.recall.recent_window,
@@ -270,5 +299,7 @@ pub(crate) fn runtime_settings(config: &Config) -> anyhow::Result<RuntimeSetting
         prompt_tokens: PROMPT_TOKENS,
         turn_timeout: config.limits.turn_timeout.0,
         answer_within: session.answer_within.0,
+        trace: TraceSettings { enabled: config.trace.enabled, retention: config.trace.retention.0 },
+        daily_spend_cap: Some(config.llm.daily_spend_cap).filter(|cap| *cap > 0.0),
     })
 }

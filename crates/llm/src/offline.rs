@@ -1,13 +1,14 @@
 //! The provider without a network: deterministic, and honest about what it is.
 //!
 //! It answers from [`Request::inputs`], never from the prompt's text. `reply` speaks from what was
-//! recalled; `extraction` distils by rules over word lists; `reflection` restates the events it cites.
+//! recalled; `extraction` distils by rules over word lists; `reflection` and `slow_cycle` restate the events they cite.
 //! It knows Chinese and English; words in other languages are kept as quotes.
 
 mod reply;
 
 mod extraction;
 mod reflection;
+mod slow_cycle;
 
 mod sentences;
 
@@ -25,7 +26,6 @@ use async_trait::async_trait;
 use futures_util::StreamExt;
 use futures_util::stream::{self, BoxStream};
 use serde::de::DeserializeOwned;
-use serde_json::json;
 
 use crate::{Completion, LlmError, Provider, Request, StreamEvent, Tier, Usage};
 
@@ -75,13 +75,7 @@ fn answer(request: &Request) -> Result<String, LlmError> {
         "reply" => Ok(reply::reply(&inputs(request)?)),
         "extraction" => written(&extraction::extract(&inputs(request)?)),
         "reflection" => written(&reflection::reflect(&inputs(request)?)),
-        "slow_cycle" => written(&json!({
-            "new_thoughts": [],
-            "new_expectations": [],
-            "new_intentions": [],
-            "salient_questions": [],
-            "entity_descriptions": [],
-        })),
+        "slow_cycle" => written(&slow_cycle::think(&inputs(request)?)),
         other => Err(LlmError::fatal(format!(
             "The offline provider does not know the task {other:?}. Choose a language model under [llm] for it; nothing was changed."
         ))),
@@ -126,7 +120,7 @@ fn deltas(text: &str) -> Vec<String> {
 
 #[cfg(test)]
 mod tests {
-    use serde_json::Value;
+    use serde_json::{Value, json};
 
     use super::*;
     use crate::AnswerFormat;
@@ -165,8 +159,8 @@ mod tests {
     }
 
     #[tokio::test]
-    async fn a_slow_cycle_finds_nothing_new() {
-        let answer = Offline.complete(request("slow_cycle", json!({}))).await.unwrap().text;
+    async fn a_slow_cycle_without_events_finds_nothing_new() {
+        let answer = Offline.complete(request("slow_cycle", json!({"events": []}))).await.unwrap().text;
         let answer: Value = serde_json::from_str(&answer).unwrap();
         assert_eq!(answer["new_thoughts"], json!([]));
         assert_eq!(answer.as_object().unwrap().len(), 5);

@@ -54,6 +54,10 @@ identifier!(
     ReflectionId
 );
 identifier!(
+    /// One run of the slow cycle.
+    CycleId
+);
+identifier!(
     /// One act of erasing, and its receipt.
     ErasureId
 );

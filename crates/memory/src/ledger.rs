@@ -3,8 +3,57 @@
 use jiff::Timestamp;
 use serde::{Deserialize, Serialize};
 
-use crate::identifiers::{NodeId, TurnId};
+use crate::identifiers::{NodeId, SessionId, TurnId};
 use crate::recall::Candidate;
+
+/// Tokens that a price is for.
+const PRICED_TOKENS: f64 = 1_000_000.0;
+
+/// What a model costs, in US dollars per million tokens.
+#[derive(Clone, Copy, Debug, Default, PartialEq)]
+pub struct Price {
+    /// Tokens sent.
+    pub input: f64,
+    /// Tokens received.
+    pub output: f64,
+    /// Tokens sent that the provider had cached.
+    pub cached: f64,
+}
+
+impl Price {
+    /// US dollars for a call: `((input − cached)·input price + cached·cached price + output·output price) / 10⁶`. The
+    /// cached tokens are a part of the input.
+    pub fn cost(&self, usage: TokenUsage) -> f64 {
+        let cached = usage.cached_tokens.min(usage.input_tokens);
+        let fresh = usage.input_tokens - cached;
+        (fresh as f64 * self.input + cached as f64 * self.cached + usage.output_tokens as f64 * self.output)
+            / PRICED_TOKENS
+    }
+}
+
+/// What models cost.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub struct Prices(pub Vec<(String, Price)>);
+
+impl Prices {
+    /// The price of a model: of its name, else of the longest listed name that it begins with, so that a dated release
+    /// (`gpt-x-2026-03-05`) is found by its family. The offline voice costs nothing.
+    pub fn of(&self, provider: &str, model: &str) -> Option<Price> {
+        if provider == "offline" {
+            return Some(Price::default());
+        }
+        let fitting =
+            self.0.iter().filter(|(name, _)| model.strip_prefix(name.as_str()).is_some_and(is_release));
+        fitting.max_by_key(|(name, _)| name.len()).map(|(_, price)| *price)
+    }
+}
+
+/// Whether what follows a family's name dates a release of it, as `-2026-03-05`, `-1106` or `@20260305`. A single digit
+/// is another version.
+fn is_release(rest: &str) -> bool {
+    let date = rest.strip_prefix(['-', '@']).unwrap_or_default();
+    rest.is_empty() || rest == "-latest" || date.bytes().take_while(u8::is_ascii_digit).count() >= 4
+}
 
 /// One call to a language model, for the cost ledger.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
@@ -31,6 +80,40 @@ pub struct ModelCall {
     pub outcome: String,
     /// The turn it served, if any.
     pub turn_id: Option<TurnId>,
+    /// The session it served, if any.
+    pub session_id: Option<SessionId>,
+    /// Digest of the prompt and of the templates it was rendered with.
+    pub prompt_hash: String,
+    /// What it cost in US dollars; none where the model's price is not known.
+    pub cost_usd: Option<f64>,
+}
+
+impl ModelCall {
+    /// What it took.
+    pub fn usage(&self) -> TokenUsage {
+        TokenUsage {
+            input_tokens: self.input_tokens,
+            output_tokens: self.output_tokens,
+            cached_tokens: self.cached_tokens,
+        }
+    }
+}
+
+/// What the calls of one task cost in one quarter of an hour.
+#[derive(Clone, Debug, PartialEq)]
+pub struct CallSum {
+    /// The first moment of the quarter.
+    pub quarter: Timestamp,
+    /// The task.
+    pub task: String,
+    /// Calls.
+    pub calls: u64,
+    /// Calls of models whose price is not known.
+    pub unpriced_calls: u64,
+    /// Tokens sent, received, and sent but cached.
+    pub usage: TokenUsage,
+    /// US dollars, as far as prices are known.
+    pub cost_usd: f64,
 }
 
 /// Tokens of a reply.
@@ -63,4 +146,30 @@ pub struct Receipt {
     pub pinned: Vec<NodeId>,
     /// Sections that the token budget cut or shortened.
     pub cut: Vec<String>,
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_call_costs_by_the_million_and_cached_tokens_cost_their_own() {
+        let price = Price { input: 2.0, output: 8.0, cached: 0.5 };
+        let usage = TokenUsage { input_tokens: 1_000_000, output_tokens: 250_000, cached_tokens: 400_000 };
+        assert!((price.cost(usage) - (1.2 + 0.2 + 2.0)).abs() < 1e-12);
+        let odd = TokenUsage { input_tokens: 10, output_tokens: 0, cached_tokens: 1_000 };
+        assert!((price.cost(odd) - 0.000_005).abs() < 1e-12, "never more cached than sent");
+    }
+
+    #[test]
+    fn a_dated_release_is_found_by_its_family_and_a_namesake_is_not() {
+        let price = |input| Price { input, ..Price::default() };
+        let prices = Prices(vec![("gpt-x".to_owned(), price(2.0)), ("gpt-x-mini".to_owned(), price(1.0))]);
+        assert_eq!(prices.of("openai", "gpt-x-2026-03-05"), Some(price(2.0)));
+        assert_eq!(prices.of("openai", "gpt-x-mini-2026-03-05"), Some(price(1.0)));
+        for namesake in ["gpt-xl", "gpt-x-large", "gpt-x-5"] {
+            assert_eq!(prices.of("openai", namesake), None, "{namesake}");
+        }
+        assert_eq!(prices.of("offline", "offline"), Some(Price::default()));
+    }
 }

@@ -1,7 +1,8 @@
 //! What an answer looks like: the types behind the JSON schemas. The doc comments here travel with the schema,
 //! so they speak to the model.
 //!
-//! Answers are not read through these types: [`crate::extraction`] and [`crate::reflection`] read member by
+//! Answers are not read through these types: [`crate::extraction`], [`crate::reflection`] and
+//! [`crate::slow_cycle`] read member by
 //! member, so that one bad item does not cost the good ones. A test keeps both sides in step.
 
 use memory::entities::EntityKind;
@@ -18,6 +19,14 @@ pub const EMOTION_TAGS_MAX: usize = 4;
 pub const RELATIONAL_TAGS_MAX: usize = 3;
 /// Most thoughts of one reflection.
 pub const THOUGHTS_MAX: usize = 2;
+/// Most thoughts of one slow cycle.
+pub const SLOW_THOUGHTS_MAX: usize = 3;
+/// Most expectations of one slow cycle.
+pub const EXPECTATIONS_MAX: usize = 2;
+/// Most intentions of one slow cycle.
+pub const INTENTIONS_MAX: usize = 2;
+/// Most questions that one slow cycle leaves for the next.
+pub const QUESTIONS_MAX: usize = 3;
 /// Length of a description that is asked for, in characters.
 pub const DESCRIPTION_LENGTH_SOFT: usize = 500;
 /// Impact that a thought rarely exceeds: an impression is processed feeling.
@@ -27,6 +36,9 @@ pub const THOUGHT_IMPACT_SOFT: i8 = 8;
 pub const EVENT_KINDS: [NodeKind; 2] = [NodeKind::Event, NodeKind::Intention];
 /// Whom a memory can be about.
 pub const SUBJECTS: [Subject; 3] = [Subject::User, Subject::Persona, Subject::Shared];
+
+/// Whom a thought of the slow cycle can be about.
+pub const SLOW_SUBJECTS: [Subject; 2] = [Subject::User, Subject::Persona];
 
 /// The answer to `extraction`.
 #[derive(Clone, Debug, Default, Serialize, JsonSchema)]
@@ -163,6 +175,84 @@ pub struct ThoughtAnswer {
     pub filling: Vec<String>,
 }
 
+/// The answer to `slow_cycle`.
+#[derive(Clone, Debug, Default, Serialize, JsonSchema)]
+#[schemars(deny_unknown_fields)]
+pub struct SlowCycleAnswer {
+    /// Impressions that are not there yet; may be empty.
+    #[schemars(length(max = SLOW_THOUGHTS_MAX))]
+    pub new_thoughts: Vec<SlowThoughtAnswer>,
+    /// What will probably come, and by when; may be empty.
+    #[schemars(length(max = EXPECTATIONS_MAX))]
+    pub new_expectations: Vec<ExpectationAnswer>,
+    /// Promises that the persona has already made aloud; mostly empty.
+    #[schemars(length(max = INTENTIONS_MAX))]
+    pub new_intentions: Vec<IntentionAnswer>,
+    /// Short questions to yourself for next time.
+    #[schemars(length(max = QUESTIONS_MAX))]
+    pub salient_questions: Vec<String>,
+    /// Who or what the listed names are.
+    pub entity_descriptions: Vec<EntityDescriptionAnswer>,
+}
+
+/// One impression of the slow cycle.
+#[derive(Clone, Debug, Default, Serialize, JsonSchema)]
+#[schemars(deny_unknown_fields)]
+pub struct SlowThoughtAnswer {
+    /// The impression, in 1 to 3 sentences, in the language of the events.
+    pub description: String,
+    /// The person, or the persona itself.
+    #[schemars(schema_with = "slow_subject_schema")]
+    pub subject: String,
+    /// A whole number from -10 to 10.
+    #[schemars(range(min = -10, max = 10))]
+    pub emotional_impact: i8,
+    /// Handles of the events it rests on; at least one.
+    #[schemars(length(min = 1))]
+    pub filling: Vec<String>,
+}
+
+/// One expectation.
+#[derive(Clone, Debug, Default, Serialize, JsonSchema)]
+#[schemars(deny_unknown_fields)]
+pub struct ExpectationAnswer {
+    /// The matter, in a few words.
+    pub about: String,
+    /// What is expected, in one sentence.
+    pub prediction: String,
+    /// A date to come: 2026-03-05, or 2026-03-05T15:00.
+    pub due: String,
+    /// Handles of the events that give a reason; at least one.
+    #[schemars(length(min = 1))]
+    pub reasoning: Vec<String>,
+    /// A whole number from -10 to 10.
+    #[schemars(range(min = -10, max = 10))]
+    pub emotional_impact: i8,
+}
+
+/// One promise.
+#[derive(Clone, Debug, Default, Serialize, JsonSchema)]
+#[schemars(deny_unknown_fields)]
+pub struct IntentionAnswer {
+    /// What was promised.
+    pub description: String,
+    /// When it is due, if that was said.
+    pub due: Option<String>,
+    /// Handles of the events in which it was promised; at least one.
+    #[schemars(length(min = 1))]
+    pub filling: Vec<String>,
+}
+
+/// What a name stands for.
+#[derive(Clone, Debug, Default, Serialize, JsonSchema)]
+#[schemars(deny_unknown_fields)]
+pub struct EntityDescriptionAnswer {
+    /// Handle of the name.
+    pub entity: String,
+    /// Who or what it is to this person, in 1 or 2 sentences.
+    pub description: String,
+}
+
 /// The subject as stored, on the wire and in prompts.
 pub fn subject_word(subject: Subject) -> &'static str {
     match subject {
@@ -211,6 +301,10 @@ fn relational_tags_schema(_: &mut SchemaGenerator) -> Schema {
 
 fn subject_schema(_: &mut SchemaGenerator) -> Schema {
     json_schema!({"type": "string", "enum": SUBJECTS.map(subject_word)})
+}
+
+fn slow_subject_schema(_: &mut SchemaGenerator) -> Schema {
+    json_schema!({"type": "string", "enum": SLOW_SUBJECTS.map(subject_word)})
 }
 
 fn kind_schema(_: &mut SchemaGenerator) -> Schema {

@@ -4,24 +4,38 @@ use std::sync::Arc;
 
 use async_trait::async_trait;
 use llm::{AnswerFormat, LlmError, Provider, Request};
-use memory::identifiers::TurnId;
-use memory::ports::{Clock, Extraction, ExtractionInput, Mind, MindError, Reflection, ReflectionInput};
+use memory::identifiers::{SessionId, TurnId};
+use memory::ledger::TokenUsage;
+use memory::ports::{
+    Clock, Extraction, ExtractionInput, Mind, MindError, Reflection, ReflectionInput, SlowCycle,
+    SlowCycleInput,
+};
+use serde::Serialize;
 use serde_json::Value;
 
 use crate::answer::Malformed;
-use crate::contract::{self, ExtractionAnswer, ReflectionAnswer};
-use crate::observer::{CallInFlight, CallObserver, MALFORMED, OK};
-use crate::prompts::{PromptError, PromptName, Prompts};
+use crate::contract::{self, ExtractionAnswer, ReflectionAnswer, SlowCycleAnswer};
+use crate::observer::{CallInFlight, CallObserver, MALFORMED, OK, Purpose};
+use crate::prompts::{PromptError, PromptName, Prompts, digest};
 use crate::reply::{self, RenderedReply, ReplyBudget, ReplyInput, ReplyStream};
-use crate::{extraction, reflection};
+use crate::{extraction, reflection, slow_cycle};
 
 /// Temperature of tasks that copy and judge.
 const EXTRACTION_TEMPERATURE: f32 = 0.2;
 /// Temperature of tasks that find words.
 const REFLECTION_TEMPERATURE: f32 = 0.6;
+const SLOW_CYCLE_TEMPERATURE: f32 = 0.5;
 /// Upper bound on the answers' tokens. Models that think first spend from the same purse.
 const EXTRACTION_TOKENS_MAX: u32 = 4_096;
 const REFLECTION_TOKENS_MAX: u32 = 2_048;
+
+/// A question of a task: its system and user texts, and the same as data.
+struct Asked {
+    name: PromptName,
+    system: String,
+    user: String,
+    inputs: Value,
+}
 
 /// How the conversation is sampled; the model's own ways where empty.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
@@ -41,6 +55,7 @@ pub struct LanguageMind {
     sampling: ReplySampling,
     extraction_schema: Value,
     reflection_schema: Value,
+    slow_cycle_schema: Value,
 }
 
 /// An answer as read. When it is not `whole`, more was meant to follow.
@@ -66,6 +81,7 @@ impl LanguageMind {
             sampling,
             extraction_schema: contract::schema::<ExtractionAnswer>(),
             reflection_schema: contract::schema::<ReflectionAnswer>(),
+            slow_cycle_schema: contract::schema::<SlowCycleAnswer>(),
         }
     }
 
@@ -110,7 +126,8 @@ impl LanguageMind {
             max_tokens: self.sampling.max_tokens,
             inputs: prompt.inputs.clone(),
         };
-        let mut call = self.begin(&request, turn_id);
+        let prompt_hash = prompt.prompt_hash.clone();
+        let mut call = self.begin(&request, Purpose { turn_id, prompt_hash, ..Purpose::default() });
         match self.provider.stream(request).await {
             Ok(events) => Ok(ReplyStream::new(events, call)),
             Err(error) => {
@@ -121,21 +138,29 @@ impl LanguageMind {
     }
 
     /// Asks, and once more with what was wrong when the answer is of the wrong shape or cut. An answer that is
-    /// cut twice gives what could be read of it.
+    /// cut twice gives what could be read of it. Also says what both calls took.
     async fn ask<T>(
         &self,
+        session: Option<SessionId>,
         request_with: impl Fn(Option<&str>) -> Result<Request, MindError>,
         read: impl Fn(&str) -> Result<Reading<T>, Malformed>,
-    ) -> Result<T, MindError> {
-        let (problem, cut) = match self.attempt(request_with(None)?, &read).await? {
-            Ok(reading) if reading.whole => return Ok(reading.value),
+    ) -> Result<(T, TokenUsage), MindError> {
+        let (first, used) = self.attempt(session, request_with(None)?, &read).await?;
+        let (problem, cut) = match first {
+            Ok(reading) if reading.whole => return Ok((reading.value, used)),
             Ok(reading) => (Malformed("It ended in the middle. Be shorter.".to_owned()), Some(reading.value)),
             Err(malformed) => (malformed, None),
         };
         tracing::debug!("an answer could not be used; asking once more");
-        match (self.attempt(request_with(Some(&problem.0))?, &read).await?, cut) {
-            (Ok(reading), _) => Ok(reading.value),
-            (Err(_), Some(cut)) => Ok(cut),
+        let (second, again) = self.attempt(session, request_with(Some(&problem.0))?, &read).await?;
+        let used = TokenUsage {
+            input_tokens: used.input_tokens.saturating_add(again.input_tokens),
+            output_tokens: used.output_tokens.saturating_add(again.output_tokens),
+            cached_tokens: used.cached_tokens.saturating_add(again.cached_tokens),
+        };
+        match (second, cut) {
+            (Ok(reading), _) => Ok((reading.value, used)),
+            (Err(_), Some(cut)) => Ok((cut, used)),
             (Err(malformed), None) => Err(MindError::Transient(format!(
                 "it answered twice in a form that can't be read ({malformed}) Nothing was lost: the conversation \
                  is kept and will be asked about again"
@@ -146,16 +171,20 @@ impl LanguageMind {
     /// One call. The outer error is the model's silence, the inner one an answer of the wrong shape.
     async fn attempt<T>(
         &self,
+        session_id: Option<SessionId>,
         request: Request,
         read: &impl Fn(&str) -> Result<Reading<T>, Malformed>,
-    ) -> Result<Result<Reading<T>, Malformed>, MindError> {
-        let mut call = self.begin(&request, None);
+    ) -> Result<(Result<Reading<T>, Malformed>, TokenUsage), MindError> {
+        let template = PromptName::ALL.into_iter().find(|name| name.as_str() == request.task);
+        let template = template.map_or("", |name| self.prompts.hash(name));
+        let prompt_hash = digest(&[template, &request.system, &request.user]);
+        let mut call = self.begin(&request, Purpose { session_id, prompt_hash, turn_id: None });
         match self.provider.complete(request).await {
             Ok(completion) => {
                 call.reported(completion.usage, &completion.model);
-                let reading = read(&completion.text);
+                let (reading, usage) = (read(&completion.text), call.usage());
                 call.end(if reading.is_ok() { OK } else { MALFORMED });
-                Ok(reading)
+                Ok((reading, usage))
             }
             Err(error) => {
                 call.end(error.kind());
@@ -164,9 +193,29 @@ impl LanguageMind {
         }
     }
 
-    fn begin(&self, request: &Request, turn_id: Option<TurnId>) -> CallInFlight {
+    fn begin(&self, request: &Request, purpose: Purpose) -> CallInFlight {
         let (observer, clock) = (Arc::clone(&self.observer), Arc::clone(&self.clock));
-        CallInFlight::begin(observer, clock, self.provider.as_ref(), request, turn_id)
+        CallInFlight::begin(observer, clock, self.provider.as_ref(), request, purpose)
+    }
+
+    /// A request for an answer of a contract.
+    fn structured(&self, asked: Asked, schema: &Value, temperature: f32, max_tokens: u32) -> Request {
+        let task = asked.name.as_str();
+        Request {
+            task: task.to_owned(),
+            tier: self.prompts.tier(asked.name),
+            system: asked.system,
+            user: asked.user,
+            answer: AnswerFormat::Json { name: task.to_owned(), schema: schema.clone() },
+            temperature: Some(temperature),
+            max_tokens: Some(max_tokens),
+            inputs: asked.inputs,
+        }
+    }
+
+    fn asked(&self, name: PromptName, context: impl Serialize, inputs: Value) -> Result<Asked, MindError> {
+        let (system, user) = self.prompts.blocks(name, context).map_err(|error| template_error(&error))?;
+        Ok(Asked { name, system, user, inputs })
     }
 }
 
@@ -175,51 +224,34 @@ impl Mind for LanguageMind {
     async fn extract(&self, input: ExtractionInput) -> Result<Extraction, MindError> {
         let question = extraction::Question::new(&input);
         let request = |problem: Option<&str>| {
-            let name = PromptName::Extraction;
-            let (system, user) = self
-                .prompts
-                .blocks(name, question.context(problem))
-                .map_err(|error| template_error(&error))?;
-            Ok(Request {
-                task: "extraction".to_owned(),
-                tier: self.prompts.tier(name),
-                system,
-                user,
-                answer: AnswerFormat::Json {
-                    name: "extraction".to_owned(),
-                    schema: self.extraction_schema.clone(),
-                },
-                temperature: Some(EXTRACTION_TEMPERATURE),
-                max_tokens: Some(EXTRACTION_TOKENS_MAX),
-                inputs: question.data(),
-            })
+            let asked = self.asked(PromptName::Extraction, question.context(problem), question.data())?;
+            let schema = &self.extraction_schema;
+            Ok(self.structured(asked, schema, EXTRACTION_TEMPERATURE, EXTRACTION_TOKENS_MAX))
         };
-        self.ask(request, |answer| question.read(answer)).await
+        let session = input.messages.first().map(|message| message.session_id);
+        self.ask(session, request, |answer| question.read(answer)).await.map(|(value, _)| value)
     }
 
     async fn reflect(&self, input: ReflectionInput) -> Result<Reflection, MindError> {
         let question = reflection::Question::new(&input);
         let request = |problem: Option<&str>| {
-            let name = PromptName::Reflection;
-            let (system, user) = self
-                .prompts
-                .blocks(name, question.context(problem))
-                .map_err(|error| template_error(&error))?;
-            Ok(Request {
-                task: "reflection".to_owned(),
-                tier: self.prompts.tier(name),
-                system,
-                user,
-                answer: AnswerFormat::Json {
-                    name: "reflection".to_owned(),
-                    schema: self.reflection_schema.clone(),
-                },
-                temperature: Some(REFLECTION_TEMPERATURE),
-                max_tokens: Some(REFLECTION_TOKENS_MAX),
-                inputs: question.data(),
-            })
+            let asked = self.asked(PromptName::Reflection, question.context(problem), question.data())?;
+            let schema = &self.reflection_schema;
+            Ok(self.structured(asked, schema, REFLECTION_TEMPERATURE, REFLECTION_TOKENS_MAX))
         };
-        self.ask(request, |answer| question.read(answer)).await
+        let session = Some(input.session_id);
+        self.ask(session, request, |answer| question.read(answer)).await.map(|(value, _)| value)
+    }
+
+    async fn think_slowly(&self, input: SlowCycleInput) -> Result<SlowCycle, MindError> {
+        let question = slow_cycle::Question::new(&input);
+        let request = |problem: Option<&str>| {
+            let asked = self.asked(PromptName::SlowCycle, question.context(problem), question.data())?;
+            Ok(self.structured(asked, &self.slow_cycle_schema, SLOW_CYCLE_TEMPERATURE, input.answer_tokens))
+        };
+        let session = Some(input.session_id);
+        let (cycle, usage) = self.ask(session, request, |answer| question.read(answer)).await?;
+        Ok(SlowCycle { usage, ..cycle })
     }
 }
 

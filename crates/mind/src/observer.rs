@@ -3,8 +3,8 @@
 use std::sync::Arc;
 
 use llm::{Tier, Usage};
-use memory::identifiers::TurnId;
-use memory::ledger::ModelCall;
+use memory::identifiers::{SessionId, TurnId};
+use memory::ledger::{ModelCall, TokenUsage};
 use memory::ports::Clock;
 
 /// Is told of every call, failed and abandoned ones included. Must not block: it is called between tokens.
@@ -20,6 +20,14 @@ pub(crate) const MALFORMED: &str = "malformed";
 /// Nobody waited for the end.
 pub(crate) const ABANDONED: &str = "abandoned";
 
+/// What a call serves and what it is asked with.
+#[derive(Clone, Debug, Default)]
+pub(crate) struct Purpose {
+    pub(crate) turn_id: Option<TurnId>,
+    pub(crate) session_id: Option<SessionId>,
+    pub(crate) prompt_hash: String,
+}
+
 /// A call in flight. Dropped before [`Self::end`], it is reported as abandoned.
 pub(crate) struct CallInFlight {
     observer: Arc<dyn CallObserver>,
@@ -34,7 +42,7 @@ impl CallInFlight {
         clock: Arc<dyn Clock>,
         provider: &dyn llm::Provider,
         request: &llm::Request,
-        turn_id: Option<TurnId>,
+        purpose: Purpose,
     ) -> Self {
         let tier: Tier = request.tier;
         let call = ModelCall {
@@ -48,7 +56,10 @@ impl CallInFlight {
             cached_tokens: 0,
             latency_ms: 0,
             outcome: String::new(),
-            turn_id,
+            turn_id: purpose.turn_id,
+            session_id: purpose.session_id,
+            prompt_hash: purpose.prompt_hash,
+            cost_usd: None,
         };
         Self { observer, clock, call: Some(call) }
     }
@@ -68,6 +79,11 @@ impl CallInFlight {
             call.cached_tokens = usage.cached_tokens;
             model.clone_into(&mut call.model);
         }
+    }
+
+    /// What it took so far, as reported or estimated.
+    pub(crate) fn usage(&self) -> TokenUsage {
+        self.call.as_ref().map_or_else(TokenUsage::default, ModelCall::usage)
     }
 
     /// Ends the watch and tells the observer; later calls do nothing.

@@ -13,6 +13,7 @@ use sha2::{Digest, Sha256};
 use crate::extraction::ExtractionContext;
 use crate::reflection::ReflectionContext;
 use crate::reply::{SystemContext, UserContext};
+use crate::slow_cycle::SlowCycleContext;
 
 /// Why a prompt can't be used.
 #[derive(Debug, thiserror::Error)]
@@ -44,6 +45,8 @@ pub enum PromptName {
     Extraction,
     /// What to make of recent events.
     Reflection,
+    /// What to think of between two talks.
+    SlowCycle,
     /// The stable part of the conversation's prompt.
     ReplySystem,
     /// The part that changes with each turn.
@@ -52,13 +55,15 @@ pub enum PromptName {
 
 impl PromptName {
     /// All templates.
-    pub const ALL: [Self; 4] = [Self::Extraction, Self::Reflection, Self::ReplySystem, Self::ReplyUser];
+    pub const ALL: [Self; 5] =
+        [Self::Extraction, Self::Reflection, Self::SlowCycle, Self::ReplySystem, Self::ReplyUser];
 
     /// The name of its file, without the ending.
     pub fn as_str(self) -> &'static str {
         match self {
             Self::Extraction => "extraction",
             Self::Reflection => "reflection",
+            Self::SlowCycle => "slow_cycle",
             Self::ReplySystem => "reply_system",
             Self::ReplyUser => "reply_user",
         }
@@ -68,6 +73,7 @@ impl PromptName {
         match self {
             Self::Extraction => include_str!("../prompts/extraction.md"),
             Self::Reflection => include_str!("../prompts/reflection.md"),
+            Self::SlowCycle => include_str!("../prompts/slow_cycle.md"),
             Self::ReplySystem => include_str!("../prompts/reply_system.md"),
             Self::ReplyUser => include_str!("../prompts/reply_user.md"),
         }
@@ -78,6 +84,7 @@ impl PromptName {
         match self {
             Self::Extraction => "extraction",
             Self::Reflection => "reflection",
+            Self::SlowCycle => "slow_cycle",
             Self::ReplySystem | Self::ReplyUser => "reply",
         }
     }
@@ -87,13 +94,14 @@ impl PromptName {
         match self {
             Self::Extraction => "extraction",
             Self::Reflection => "reflection",
+            Self::SlowCycle => "slow_cycle",
             Self::ReplySystem | Self::ReplyUser => "text",
         }
     }
 
     /// Whether it is one text, or a `system` and a `user` block.
     fn has_blocks(self) -> bool {
-        matches!(self, Self::Extraction | Self::Reflection)
+        matches!(self, Self::Extraction | Self::Reflection | Self::SlowCycle)
     }
 
     /// Inputs that a rehearsal renders it with: everything filled, and everything empty.
@@ -101,6 +109,7 @@ impl PromptName {
         match self {
             Self::Extraction => pair(ExtractionContext::rehearsal(), ExtractionContext::default()),
             Self::Reflection => pair(ReflectionContext::rehearsal(), ReflectionContext::default()),
+            Self::SlowCycle => pair(SlowCycleContext::rehearsal(), SlowCycleContext::default()),
             Self::ReplySystem => pair(SystemContext::rehearsal(), SystemContext::default()),
             Self::ReplyUser => pair(UserContext::rehearsal(), UserContext::default()),
         }
@@ -323,7 +332,18 @@ fn tidy(text: &str) -> String {
     tidied
 }
 
+/// SHA-256, in hexadecimal, of the texts that a call is sent and of the templates they were rendered with.
+pub(crate) fn digest(parts: &[&str]) -> String {
+    let mut hasher = Sha256::new();
+    for part in parts {
+        // The length first, so that no two different sequences of parts hash alike.
+        hasher.update((part.len() as u64).to_be_bytes());
+        hasher.update(part.as_bytes());
+    }
+    hexadecimal(&hasher.finalize())
+}
+
 /// The bytes as lower-case hexadecimal digits.
-pub(crate) fn hexadecimal(bytes: &[u8]) -> String {
+fn hexadecimal(bytes: &[u8]) -> String {
     bytes.iter().map(|byte| format!("{byte:02x}")).collect()
 }

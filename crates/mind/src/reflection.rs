@@ -161,7 +161,7 @@ impl<'a> Question<'a> {
 }
 
 /// Clamps and rounds where extraction would refuse: the weight of an impression is no fact about anybody.
-fn settled_impact(value: Option<&Value>, notes: &mut Notes) -> i8 {
+pub(crate) fn settled_impact(value: Option<&Value>, notes: &mut Notes) -> i8 {
     let impact = match impact(value) {
         Impact::Valid(impact) => impact,
         Impact::OutOfRange(number) => {
@@ -189,6 +189,6 @@ fn settled_impact(value: Option<&Value>, notes: &mut Notes) -> i8 {
 }
 
 /// The day it happened on, or else the day it was noted.
-fn when(event: &Node, zone: &TimeZone) -> String {
+pub(crate) fn when(event: &Node, zone: &TimeZone) -> String {
     calendar::day(event.event_time.map_or(event.created_at, |time| time.start), zone)
 }

@@ -5,8 +5,9 @@ use memory::nodes::{NodeKind, RelationalTag, Subject};
 use serde::Serialize;
 
 use crate::contract::{
-    DESCRIPTION_LENGTH_SOFT, EMOTION_TAGS_MAX, EVENT_KINDS, EVENTS_MAX, RELATIONAL_TAGS_MAX, SUBJECTS,
-    THOUGHT_IMPACT_SOFT, THOUGHTS_MAX, subject_word,
+    DESCRIPTION_LENGTH_SOFT, EMOTION_TAGS_MAX, EVENT_KINDS, EVENTS_MAX, EXPECTATIONS_MAX, INTENTIONS_MAX,
+    QUESTIONS_MAX, RELATIONAL_TAGS_MAX, SLOW_THOUGHTS_MAX, SUBJECTS, THOUGHT_IMPACT_SOFT, THOUGHTS_MAX,
+    subject_word,
 };
 
 /// A word of a closed list and what it means.
@@ -25,6 +26,10 @@ pub(crate) struct Vocabulary {
     thoughts_min: usize,
     thoughts_max: usize,
     thought_impact_soft: i8,
+    slow_thoughts_max: usize,
+    expectations_max: usize,
+    intentions_max: usize,
+    questions_max: usize,
     description_soft: usize,
     event_kinds: Vec<Word>,
     subjects: Vec<Word>,
@@ -45,6 +50,10 @@ impl Default for Vocabulary {
             thoughts_min: 1,
             thoughts_max: THOUGHTS_MAX,
             thought_impact_soft: THOUGHT_IMPACT_SOFT,
+            slow_thoughts_max: SLOW_THOUGHTS_MAX,
+            expectations_max: EXPECTATIONS_MAX,
+            intentions_max: INTENTIONS_MAX,
+            questions_max: QUESTIONS_MAX,
             description_soft: DESCRIPTION_LENGTH_SOFT,
             event_kinds: EVENT_KINDS.map(kind).to_vec(),
             subjects: SUBJECTS.map(subject).to_vec(),

@@ -8,7 +8,7 @@ use memory::forget::Taken;
 use memory::identifiers::{EntityId, ErasureId, MessageId, NodeId, SessionId, TurnId};
 use memory::messages::Message;
 use memory::mood::Mood;
-use memory::nodes::{NewNode, Node, Subject};
+use memory::nodes::{NewNode, Node};
 use serde_json::{Value, json};
 
 /// An event with the memory it belongs to.
@@ -141,6 +141,13 @@ pub enum Event {
         /// The entity as it stands.
         entity: Box<Entity>,
     },
+    /// Work behind the talk waits until a moment.
+    WorkPaused {
+        /// Why, for a person.
+        reason: String,
+        /// Until when.
+        resumes_at: Timestamp,
+    },
     /// Something was forgotten.
     Forgotten {
         /// The receipt, if it was erased.
@@ -201,6 +208,10 @@ impl Event {
                 json!({"updated_fields": updated_fields, "restart_required": restart_required,
                     "voice_enabled": false}),
             ),
+            Self::WorkPaused { reason, resumes_at } => (
+                "work.failed",
+                json!({"kind": "spend_cap", "session_id": null, "reason": reason, "resumes_at": resumes_at}),
+            ),
             Self::Formed(formed) => formed_name_and_data(formed),
             Self::NodeUpdated { node, change } => ("memory.node.updated", changed_node(&node, change)),
             Self::Withdrawn { node_ids, entity_ids, message_ids } => (
@@ -251,8 +262,14 @@ fn formed_name_and_data(formed: Formed) -> (&'static str, Value) {
                 "emotional_impact": node.emotional_impact, "session_id": session_id, "created_at": at}),
         ),
         Formed::Thought { session_id, node, at, .. } => {
-            ("memory.thought.created", thought(session_id, &node, at))
+            ("memory.thought.created", thought(Some(session_id), &node, at))
         }
+        Formed::SlowThought { node, at, .. } => ("memory.thought.created", thought(None, &node, at)),
+        Formed::Described { entity, .. } => (
+            "memory.entity.description_updated",
+            json!({"entity_id": entity.id, "canonical_name": entity.canonical_name, "kind": entity.kind,
+                "description": entity.description, "source": "slow_tick", "updated_at": entity.updated_at}),
+        ),
         Formed::Entity { entity, .. } => (
             "memory.entity.confirmed",
             json!({"entity_id": entity.id, "canonical_name": entity.canonical_name, "kind": entity.kind,
@@ -272,8 +289,9 @@ fn formed_name_and_data(formed: Formed) -> (&'static str, Value) {
     }
 }
 
-fn thought(session_id: SessionId, node: &NewNode, at: Timestamp) -> Value {
-    let source = if node.subject == Subject::Persona { "slow_tick" } else { "reflection" };
+/// A thought of the slow cycle comes from no session.
+fn thought(session_id: Option<SessionId>, node: &NewNode, at: Timestamp) -> Value {
+    let source = if session_id.is_none() { "slow_tick" } else { "reflection" };
     json!({"thought_id": node.id, "type": node.kind, "subject": node.subject, "description": node.description,
         "emotional_impact": node.emotional_impact, "source": source, "session_id": session_id,
         "filling_event_ids": node.filling, "created_at": at})
@@ -294,7 +312,9 @@ pub(crate) fn scope_of(formed: &Formed) -> Scope {
         Formed::Event { scope, .. }
         | Formed::Entity { scope, .. }
         | Formed::Mood { scope, .. }
-        | Formed::Thought { scope, .. } => scope.clone(),
+        | Formed::Thought { scope, .. }
+        | Formed::SlowThought { scope, .. }
+        | Formed::Described { scope, .. } => scope.clone(),
         Formed::Closed { session, .. } | Formed::Failed { session } => session.scope.clone(),
     }
 }

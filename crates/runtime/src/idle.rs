@@ -1,16 +1,19 @@
-//! Ends sessions that have gone quiet, and overwrites what was forgotten.
+//! Ends sessions that have gone quiet, looks around once an hour, and overwrites what was forgotten.
 
 use std::sync::Arc;
 
 use memory::sessions::CloseTrigger;
 
+use crate::housekeeping::Housekeeping;
 use crate::life::Life;
 
 /// Looks at once for what went stale while the program was away, then again after each interval.
 pub(crate) async fn run(life: Arc<Life>) {
     let mut trigger = CloseTrigger::Catchup;
+    let mut housekeeping = Housekeeping::default();
     loop {
         end_quiet(&life, trigger).await;
+        housekeeping.look(&life).await;
         trigger = CloseTrigger::Idle;
         life.overwrite_freed().await;
         let changed = life.settings_changed.notified();

@@ -2,12 +2,13 @@
 
 use std::sync::Arc;
 
-use memory::ledger::ModelCall;
+use memory::ledger::{ModelCall, Prices};
 use memory::ports::Store;
 use mind::CallObserver;
 use tokio::sync::mpsc;
 
 use crate::metrics::Metrics;
+use crate::versions::Versions;
 
 /// Calls that may wait to be written; beyond that they are told to the log only.
 const WAITING_MAX: usize = 1_024;
@@ -19,16 +20,22 @@ pub struct Ledger {
 }
 
 impl Ledger {
-    /// Begins to write. Ends when the ledger is dropped and all that waits is written.
+    /// Begins to write, with no price known but that of the offline voice. Ends when the ledger is dropped and all
+    /// that waits is written.
     pub fn start(store: Arc<dyn Store>) -> Arc<Self> {
-        Self::start_counted(store, Metrics::default())
+        Self::start_counted(store, Arc::new(Versions::new(Prices::default())), Metrics::default())
     }
 
-    /// The same, and counts each call.
-    pub fn start_counted(store: Arc<dyn Store>, metrics: Metrics) -> Arc<Self> {
-        let (calls, mut waiting) = mpsc::channel(WAITING_MAX);
+    /// Like [`Ledger::start`], with what models cost, and counts each call. A call keeps the price of its day.
+    pub fn start_counted(
+        store: Arc<dyn Store>,
+        prices: Arc<Versions<Prices>>,
+        metrics: Metrics,
+    ) -> Arc<Self> {
+        let (calls, mut waiting) = mpsc::channel::<ModelCall>(WAITING_MAX);
         tokio::spawn(async move {
-            while let Some(call) = waiting.recv().await {
+            while let Some(mut call) = waiting.recv().await {
+                call.cost_usd = prices.of(&call.provider, &call.model).map(|price| price.cost(call.usage()));
                 if let Err(error) = store.record_call(call).await {
                     tracing::warn!("a model call is missing in the cost ledger: {error}");
                 }

@@ -5,10 +5,12 @@
 //! sender hears of it and gathers bursts. [`broadcast`] tells what happened without ever slowing it. [`idle`] ends
 //! quiet sessions, [`consolidator`] makes memory of them, [`vectors`] fills in vectors behind the talk, [`changeover`] leads
 //! from one embedding model to the next, [`entities`] takes what a person decides about who is whom, [`forget`] takes away
-//! without letting what is under way bring it back.
+//! without letting what is under way bring it back. [`turn_trace`] keeps how a turn went, [`housekeeping`] lets it go
+//! again, and [`spending`] holds the day's costs.
 
 mod inbox;
 mod turn;
+mod afterwards;
 mod events;
 mod broadcast;
 mod idle;
@@ -22,6 +24,9 @@ mod corrections;
 mod model;
 mod versions;
 mod metrics;
+mod spending;
+mod housekeeping;
+mod turn_trace;
 mod life;
 
 pub use broadcast::{Broadcast, Delivery, Subscription};
@@ -30,8 +35,9 @@ pub use corrections::RegenerateError;
 pub use events::{Event, Told};
 pub use inbox::{AcceptError, Accepted, Incoming};
 pub use ledger::Ledger;
-pub use life::{Parts, Runtime, RuntimeSettings};
+pub use life::{Parts, Runtime, RuntimeSettings, TraceSettings};
 pub use metrics::{GoingOn, Metrics};
 pub use model::ChangeableModel;
+pub use spending::Spending;
 pub use turn::TurnEvent;
 pub use versions::{CHANGES_MAX, TooManyChanges, Versions};

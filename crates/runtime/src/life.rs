@@ -30,6 +30,7 @@ use crate::events::Event;
 use crate::forget::Forgettings;
 use crate::inbox::{AcceptError, Accepted, Conversation, Incoming};
 use crate::metrics::Metrics;
+use crate::spending::Spending;
 use crate::turn::TurnEvent;
 use crate::versions::{TooManyChanges, Versions};
 
@@ -65,6 +66,25 @@ pub struct RuntimeSettings {
     pub turn_timeout: Duration,
     /// Age up to which a turn that a crash interrupted is still answered.
     pub answer_within: Duration,
+    /// What is kept about how replies and memories came to be.
+    pub trace: TraceSettings,
+    /// US dollars a day from which work behind the talk waits.
+    pub daily_spend_cap: Option<f64>,
+}
+
+/// What is kept about how replies and memories came to be.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct TraceSettings {
+    /// Whether new traces are kept.
+    pub enabled: bool,
+    /// Age at which they are deleted.
+    pub retention: Duration,
+}
+
+impl Default for TraceSettings {
+    fn default() -> Self {
+        Self { enabled: true, retention: Duration::from_secs(14 * 86_400) }
+    }
 }
 
 /// What a life is made of.
@@ -249,6 +269,11 @@ impl Runtime {
 
     pub(crate) fn life(&self) -> &Life {
         &self.life
+    }
+
+    /// How the spending of the day stands.
+    pub async fn spending(&self) -> Result<Spending, StoreError> {
+        self.life.spending().await
     }
 
     /// Where memory is kept.

@@ -21,13 +21,16 @@ use mind::{
     LlmError, Passage, PassageLine, PromptError, RenderedReply, ReplyBudget, ReplyInput, StreamEvent,
     UncertainPair,
 };
+use serde_json::json;
 use tokio::sync::mpsc;
 use tracing::Instrument as _;
 
+use crate::afterwards;
 use crate::events::Event;
 use crate::forget::ForgottenSoFar;
 use crate::inbox::ReadyTurn;
 use crate::life::Life;
+use crate::turn_trace::TurnRecord;
 
 /// What a channel that replies on the spot hears of its turn.
 #[derive(Clone, Debug)]
@@ -112,6 +115,8 @@ type Interruption = Pin<Box<dyn Future<Output = TurnError> + Send>>;
 struct Prepared {
     recalled: Recalled,
     prompt: RenderedReply,
+    /// The last message of the burst.
+    said: Option<MessageId>,
     /// Forgetting up to which it holds.
     forgotten: ForgottenSoFar,
 }
@@ -125,10 +130,13 @@ pub(crate) async fn run(life: &Arc<Life>, turn: ReadyTurn) {
 async fn run_to_its_end(life: &Arc<Life>, turn: &ReadyTurn) {
     let began = Instant::now();
     life.turns_running.fetch_add(1, Ordering::Relaxed);
-    let outcome = AssertUnwindSafe(answer(life, turn)).catch_unwind().await.unwrap_or(Err(TurnError::Defect));
+    let mut record = TurnRecord::begin(life, turn);
+    let work = AssertUnwindSafe(answer(life, turn, &mut record)).catch_unwind();
+    let outcome = work.await.unwrap_or(Err(TurnError::Defect));
     life.turns_running.fetch_sub(1, Ordering::Relaxed);
     life.forget_stop_of(turn.turn_id);
     life.metrics().turn_phase("whole", began.elapsed());
+    record.keep(life, turn, outcome.as_ref().err().map(ToString::to_string));
     if let Err(error) = outcome {
         life.metrics().turn("failed");
         if AssertUnwindSafe(fail(life, turn, error)).catch_unwind().await.is_err() {
@@ -137,21 +145,21 @@ async fn run_to_its_end(life: &Arc<Life>, turn: &ReadyTurn) {
     }
 }
 
-async fn answer(life: &Arc<Life>, turn: &ReadyTurn) -> Result<(), TurnError> {
+async fn answer(life: &Arc<Life>, turn: &ReadyTurn, record: &mut TurnRecord) -> Result<(), TurnError> {
     tell(life, turn, Event::TypingStarted { turn_id: turn.turn_id, channel_id: turn.channel_id.clone() });
     turn.hear(TurnEvent::Started);
     let mut interrupted = interruption(life, turn);
     let began = Instant::now();
     let prepared = tokio::select! {
         biased;
-        prepared = prepare(life, turn) => prepared?,
+        prepared = prepare(life, turn, record) => prepared?,
         error = &mut interrupted => return Err(error),
     };
     count_preparation(life, &prepared, began.elapsed());
     let began = Instant::now();
-    let spoken = speak(life, turn, &prepared.prompt, interrupted).await?;
+    let spoken = speak(life, turn, &prepared.prompt, interrupted, record).await?;
     life.metrics().turn_phase("speak", began.elapsed());
-    deliver(life, turn, prepared, spoken).await
+    deliver(life, turn, prepared, spoken, record).await
 }
 
 fn count_preparation(life: &Life, prepared: &Prepared, took: Duration) {
@@ -177,7 +185,7 @@ fn interruption(life: &Arc<Life>, turn: &ReadyTurn) -> Interruption {
 }
 
 /// Reads what the reply rests on: window, memories, mood, core blocks; and renders the prompt.
-async fn prepare(life: &Arc<Life>, turn: &ReadyTurn) -> Result<Prepared, TurnError> {
+async fn prepare(life: &Arc<Life>, turn: &ReadyTurn, record: &mut TurnRecord) -> Result<Prepared, TurnError> {
     let store = life.store();
     let forgotten = life.forgettings.of(&turn.scope);
     let burst = store.turn_messages(turn.turn_id).await?;
@@ -185,6 +193,7 @@ async fn prepare(life: &Arc<Life>, turn: &ReadyTurn) -> Result<Prepared, TurnErr
     if burst.is_empty() {
         return Err(TurnError::NothingToAnswer);
     }
+    record.burst(&burst);
     let wide = life.settings.recent_window.saturating_add(u32::try_from(burst.len()).unwrap_or(u32::MAX));
     let mut window = store.messages_before(&turn.scope, None, wide).await?;
     window.reverse();
@@ -201,18 +210,24 @@ async fn prepare(life: &Arc<Life>, turn: &ReadyTurn) -> Result<Prepared, TurnErr
         zone: zone.clone(),
         window: seen,
     };
+    record.step(life, "recent_window", json!({"messages": window.len()}));
     let recalled = life.recall(request).await?;
+    record.recalled(life, &recalled);
     let persona = life.persona_of(&turn.scope).await?;
     let mut input = ReplyInput::new(persona.display_name, now, zone);
     input.core_blocks = store.core_blocks(&turn.scope).await?;
+    record.step(life, "l1_load", json!({}));
     input.mood = store.mood(&turn.scope).await?.map(|mood| mood.at(now));
+    record.mood(life, input.mood.as_ref());
     input.persona_zone = persona.timezone.and_then(|name| jiff::tz::TimeZone::get(&name).ok());
     input.window = window;
     input.burst = burst;
     bring_to_mind(&mut input, &recalled);
     let budget = ReplyBudget { tokens: life.settings.prompt_tokens };
     let prompt = life.mind().render_reply(&input, &budget)?;
-    Ok(Prepared { recalled, prompt, forgotten })
+    record.prompt(life, &prompt);
+    let said = input.burst.last().map(|message| message.id);
+    Ok(Prepared { recalled, prompt, said, forgotten })
 }
 
 fn bring_to_mind(input: &mut ReplyInput, recalled: &Recalled) {
@@ -222,6 +237,7 @@ fn bring_to_mind(input: &mut ReplyInput, recalled: &Recalled) {
         |nodes: &[Node]| nodes.iter().filter(|node| !chosen.contains(&node.id)).cloned().collect::<Vec<_>>();
     input.recalled = recalled.nodes.iter().map(|scored| scored.node.clone()).collect();
     input.recalled.extend(fresh(&recalled.pinned.events));
+    input.fulfilled.clone_from(&recalled.pinned.fulfilled);
     input.pinned_thoughts = fresh(&recalled.pinned.about_user);
     input.self_thoughts = fresh(&recalled.pinned.about_self);
     input.intentions = fresh(&recalled.pinned.intentions);
@@ -248,6 +264,7 @@ async fn speak(
     turn: &ReadyTurn,
     prompt: &RenderedReply,
     mut interrupted: Interruption,
+    record: &mut TurnRecord,
 ) -> Result<Spoken, TurnError> {
     let mut spoken = Spoken { model: life.mind().reply_model().to_owned(), ..Spoken::default() };
     let mut length = 0;
@@ -269,6 +286,7 @@ async fn speak(
                 if length == 0 {
                     life.metrics().turn_phase("first_token", began.elapsed());
                 }
+                record.first_word(life);
                 let room = MESSAGE_LENGTH_MAX.saturating_sub(length);
                 let whole = delta.chars().count();
                 let delta: String = if whole > room { delta.chars().take(room).collect() } else { delta };
@@ -297,6 +315,8 @@ async fn speak(
             None => break,
         }
     }
+    let cut = spoken.cut.as_ref().map(ToString::to_string);
+    record.spoken(life, &spoken.model, spoken.usage, cut.as_deref());
     match spoken.cut.take() {
         Some(error) if spoken.text.trim().is_empty() => Err(error),
         None if spoken.text.trim().is_empty() => Err(TurnError::Silent),
@@ -310,6 +330,7 @@ async fn deliver(
     turn: &ReadyTurn,
     prepared: Prepared,
     spoken: Spoken,
+    record: &mut TurnRecord,
 ) -> Result<(), TurnError> {
     let incomplete = spoken.cut.is_some();
     if let Some(error) = &spoken.cut {
@@ -341,6 +362,7 @@ async fn deliver(
     drop(nothing_is_forgotten);
     life.metrics().turn_phase("store", began.elapsed());
     life.metrics().turn(if incomplete { "incomplete" } else { "answered" });
+    record.step(life, "ingest_persona", json!({"message_id": message.id}));
     tell(
         life,
         turn,
@@ -355,19 +377,11 @@ async fn deliver(
     );
     let (usage, model) = (spoken.usage, spoken.model);
     turn.hear(TurnEvent::Done { message: Box::new(message), usage, model, incomplete });
-    count_recalls(life, used);
+    let fulfilled = prepared.recalled.pinned.fulfilled.iter().map(|node| node.id);
+    let shown: Vec<NodeId> = fulfilled.filter(|id| prepared.prompt.kept_nodes.contains(id)).collect();
+    afterwards::settle_expectations(life, &turn.scope, &shown, prepared.said).await;
+    afterwards::count_recalls(life, used);
     Ok(())
-}
-
-/// Off the hot path: a count that fails costs nothing but the count.
-fn count_recalls(life: &Arc<Life>, used: Vec<NodeId>) {
-    let life_kept = life.clone();
-    life.tasks.spawn(async move {
-        let now = life_kept.clock().now();
-        if let Err(error) = life_kept.store().touch_nodes(&used, now).await {
-            tracing::warn!("recalls were not counted: {error}");
-        }
-    });
 }
 
 /// What was really in the prompt, with its scores.

@@ -17,8 +17,8 @@ use futures_util::StreamExt as _;
 use tokio_util::sync::CancellationToken;
 
 use crate::admin::{
-    acts, config, corrections, daemon, entities, erase, forget, metrics, nodes, persona, recall, sessions,
-    style, timeline, tokens,
+    acts, config, corrections, cost, daemon, entities, erase, forget, metrics, nodes, persona, recall,
+    sessions, style, timeline, tokens, traces,
 };
 use crate::auth::{self, host, login, origin};
 use crate::chat::{edit, events, history, send, turns};
@@ -95,6 +95,13 @@ fn api() -> Vec<(&'static str, MethodRouter<App>)> {
         ("/api/admin/sessions/failed", get(sessions::failed)),
         ("/api/admin/sessions/{id}/close", post(sessions::close)),
         ("/api/admin/sessions/{id}/retry", post(sessions::retry)),
+        ("/api/admin/sessions/{id}/consolidate-trace", get(traces::session)),
+        ("/api/admin/turns", get(traces::turns)),
+        ("/api/admin/turns/{id}", get(traces::turn)),
+        ("/api/admin/slow-tick/transcripts", get(traces::transcripts)),
+        ("/api/admin/slow-tick/transcripts/{id}", get(traces::transcript)),
+        ("/api/admin/cost/summary", get(cost::summary)),
+        ("/api/admin/cost/recent", get(cost::recent)),
         ("/v1/models", get(models::list)),
         ("/v1/models/{id}", get(models::one)),
         ("/v1/chat/completions", post(completions::complete)),

@@ -4,7 +4,9 @@ use std::collections::VecDeque;
 use std::sync::{Mutex, MutexGuard, PoisonError};
 
 use async_trait::async_trait;
-use memory::ports::{Extraction, ExtractionInput, Mind, MindError, Reflection, ReflectionInput};
+use memory::ports::{
+    Extraction, ExtractionInput, Mind, MindError, Reflection, ReflectionInput, SlowCycle, SlowCycleInput,
+};
 
 /// A [`Mind`] with scripted answers. Each question takes the next queued answer; when none is left, the function
 /// answers; without a function the answer is a permanent error that says so, so that no test passes by accident.
@@ -12,6 +14,7 @@ use memory::ports::{Extraction, ExtractionInput, Mind, MindError, Reflection, Re
 pub struct FixedMind {
     extraction: Mutex<Script<ExtractionInput, Extraction>>,
     reflection: Mutex<Script<ReflectionInput, Reflection>>,
+    slow_cycle: Mutex<Script<SlowCycleInput, SlowCycle>>,
 }
 
 type Answering<Question, Answer> = Box<dyn FnMut(&Question) -> Result<Answer, MindError> + Send>;
@@ -55,6 +58,19 @@ impl FixedMind {
         locked(&self.reflection).function = Some(Box::new(function));
     }
 
+    /// Queues the answer to one slow cycle.
+    pub fn think_next(&self, answer: Result<SlowCycle, MindError>) {
+        locked(&self.slow_cycle).queue.push_back(answer);
+    }
+
+    /// Answers every slow cycle for which nothing is queued.
+    pub fn think_with(
+        &self,
+        function: impl FnMut(&SlowCycleInput) -> Result<SlowCycle, MindError> + Send + 'static,
+    ) {
+        locked(&self.slow_cycle).function = Some(Box::new(function));
+    }
+
     /// What extraction was asked, in order.
     #[must_use]
     pub fn extractions(&self) -> Vec<ExtractionInput> {
@@ -66,6 +82,12 @@ impl FixedMind {
     pub fn reflections(&self) -> Vec<ReflectionInput> {
         locked(&self.reflection).asked.clone()
     }
+
+    /// What slow cycles were asked, in order.
+    #[must_use]
+    pub fn slow_cycles(&self) -> Vec<SlowCycleInput> {
+        locked(&self.slow_cycle).asked.clone()
+    }
 }
 
 #[async_trait]
@@ -76,6 +98,10 @@ impl Mind for FixedMind {
 
     async fn reflect(&self, input: ReflectionInput) -> Result<Reflection, MindError> {
         locked(&self.reflection).ask(input, "reflection")
+    }
+
+    async fn think_slowly(&self, input: SlowCycleInput) -> Result<SlowCycle, MindError> {
+        locked(&self.slow_cycle).ask(input, "slow cycle")
     }
 }
 

@@ -165,6 +165,7 @@ fn server_parts(
         home: home.clone(),
         runtime: wired.runtime.clone(),
         model: wired.model.clone(),
+        prices: wired.prices.clone(),
         server: settings.clone(),
         started_at,
         state: Mutex::new(Configured::new(config.clone())),

@@ -2,7 +2,7 @@
 
 use serde_json::Value as Json;
 use toml::Value;
-use toml_edit::{Array, DocumentMut, Item, Table, TableLike};
+use toml_edit::{Array, DocumentMut, InlineTable, Item, Table, TableLike};
 
 /// Old names of keys, as the scripts of the Python program say them.
 const OLD_NAMES: [(&str, &str); 4] = [
@@ -94,9 +94,20 @@ fn as_toml(value: &Json, default: &Value) -> Option<Value> {
         }
         (Json::Bool(flag), _) => Some(Value::Boolean(*flag)),
         (Json::String(text), _) => Some(Value::String(text.clone())),
-        (Json::Array(items), _) => {
-            let texts = items.iter().map(|item| item.as_str().map(|text| Value::String(text.to_owned())));
-            texts.collect::<Option<Vec<_>>>().map(Value::Array)
+        (Json::Array(items), _) => items.iter().map(listed).collect::<Option<Vec<_>>>().map(Value::Array),
+        _ => None,
+    }
+}
+
+/// One of a list: a text, or a table of plain values.
+fn listed(item: &Json) -> Option<Value> {
+    let plain = |value: &Json| as_toml(value, &Value::Boolean(false)).filter(|value| !value.is_array());
+    match item {
+        Json::String(text) => Some(Value::String(text.clone())),
+        Json::Object(fields) => {
+            let fields = fields.iter().filter(|(_, value)| !value.is_null());
+            let table = fields.map(|(name, value)| Some((name.clone(), plain(value)?)));
+            table.collect::<Option<toml::Table>>().map(Value::Table)
         }
         _ => None,
     }
@@ -149,8 +160,10 @@ fn edited(value: &Value) -> toml_edit::Value {
         Value::Integer(number) => (*number).into(),
         Value::Float(number) => (*number).into(),
         Value::Boolean(flag) => (*flag).into(),
-        Value::Array(items) => {
-            toml_edit::Value::Array(items.iter().filter_map(Value::as_str).collect::<Array>())
+        Value::Array(items) => toml_edit::Value::Array(items.iter().map(edited).collect::<Array>()),
+        Value::Table(fields) => {
+            let fields = fields.iter().map(|(name, value)| (name.as_str(), edited(value)));
+            toml_edit::Value::InlineTable(fields.collect::<InlineTable>())
         }
         Value::String(text) => text.as_str().into(),
         other => other.to_string().into(),
@@ -183,6 +196,20 @@ mod tests {
 
     fn changed(wanted: Json) -> String {
         with_wishes(FILE, &wishes(&wanted, &known_keys().unwrap()).unwrap()).unwrap()
+    }
+
+    #[test]
+    fn a_list_of_tables_takes_the_place_of_the_one_before() {
+        let known = known_keys().unwrap();
+        let wanted = json!({"llm": {"prices": [{"model": "m", "input": 2, "output": 0.5, "cached": null}]}});
+        let wishes = wishes(&wanted, &known).unwrap();
+        for before in ["", "[llm]\nmodel = \"m\"\n[[llm.prices]]\nmodel = \"old\"\ninput = 1.0\n"] {
+            let text = with_wishes(before, &wishes).unwrap();
+            let config: toml::Table = text.parse().unwrap();
+            let prices = config["llm"]["prices"].as_array().unwrap();
+            assert_eq!((prices.len(), prices[0]["model"].as_str()), (1, Some("m")), "{text}");
+            assert_eq!(prices[0]["input"].as_integer(), Some(2), "{text}");
+        }
     }
 
     #[test]

@@ -1,7 +1,7 @@
 //! Which keys a running daemon takes up at once. The one table: the schema, the API, `init` and the book go by it.
 
 /// Keys, or whole sections as `recall.*`, whose new values hold at once. All others wait for a restart.
-const LIVE: [&str; 14] = [
+const LIVE: [&str; 16] = [
     "persona.display_name",
     "llm.*",
     "recall.*",
@@ -10,6 +10,8 @@ const LIVE: [&str; 14] = [
     "session.max_messages",
     "session.max_tokens",
     "consolidate.*",
+    "slow_cycle.*",
+    "trace.*",
     "channels.web.debounce",
     "limits.turn_timeout",
     "limits.body",

@@ -234,6 +234,25 @@ fn validate(config: &Config) -> Result<(), (&'static str, String)> {
     for (key, size) in sizes {
         body_limit(size).map_err(|error| (key, format!("{key}: {error}")))?;
     }
+    check_prices(config)
+}
+
+fn check_prices(config: &Config) -> Result<(), (&'static str, String)> {
+    let is_amount = |amount: f64| amount.is_finite() && amount >= 0.0;
+    let (cap, prices) = ("llm.daily_spend_cap", "llm.prices");
+    if !is_amount(config.llm.daily_spend_cap) {
+        return Err((cap, "llm.daily_spend_cap must be 0 (no cap) or more".to_owned()));
+    }
+    for price in &config.llm.prices {
+        let amounts = [price.input, price.output, price.cached.unwrap_or_default()];
+        if price.model.is_empty() || !amounts.into_iter().all(is_amount) {
+            return Err((prices, "each of llm.prices needs `model`, and prices of 0 or more".to_owned()));
+        }
+    }
+    if config.llm.daily_spend_cap > 0.0 && config.llm.prices.is_empty() {
+        let reason = "llm.daily_spend_cap counts what models cost, so llm.prices must name their prices";
+        return Err((cap, reason.to_owned()));
+    }
     Ok(())
 }
 
@@ -307,9 +326,22 @@ mod tests {
             "[embedding]\nprovider = \"openai\"",
             "[storage]\nurl = \"postgres://x\"",
             "not toml at all",
+            "[llm]\ndaily_spend_cap = 1.5",
+            "[llm]\nprices = [{ input = 1.0 }]",
+            "[llm]\nprices = [{ model = \"m\", input = -1.0 }]",
+            "[llm]\nprices = [{ model = \"m\", imput = 1.0 }]",
         ] {
             assert!(with(text, &[]).is_err(), "{text}");
         }
+    }
+
+    #[test]
+    fn prices_are_a_list_of_models() {
+        let text =
+            "[llm]\ndaily_spend_cap = 2.5\n[[llm.prices]]\nmodel = \"gpt-x.1\"\ninput = 0.4\noutput = 1.6\n";
+        let llm = with(text, &[]).unwrap().llm;
+        assert_eq!((llm.prices[0].model.as_str(), llm.prices[0].cached), ("gpt-x.1", None));
+        assert!((llm.prices[0].output - 1.6).abs() < 1e-9 && (llm.daily_spend_cap - 2.5).abs() < 1e-9);
     }
 
     #[test]

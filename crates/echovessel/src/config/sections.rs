@@ -57,7 +57,7 @@ section!(
         session: Session = Session::default(),
         /// How talk becomes memory.
         consolidate: Consolidate = Consolidate::default(),
-        /// Thinking between sessions. Not built yet: read and checked, without effect.
+        /// Thinking between sessions: thoughts, expectations and questions out of what has happened.
         slow_cycle: SlowCycle = SlowCycle::default(),
         /// How memories are found.
         recall: Recall = Recall::default(),
@@ -71,7 +71,7 @@ section!(
         proactive: Proactive = Proactive::default(),
         /// What one client may ask for.
         limits: Limits = Limits::default(),
-        /// What is kept about how a reply came to be. Receipts are always kept; these keys have no effect yet.
+        /// What is kept about how replies and memories came to be. Receipts are always kept.
         trace: Trace = Trace::default(),
     }
 );
@@ -131,6 +131,24 @@ section!(
         first_token_timeout: Period = seconds(30),
         /// Retries of a call that failed for a passing reason.
         max_retries: u32 = 3,
+        /// What models cost in US dollars per million tokens, for the cost ledger: `[{ model = "name", input = 0.4, output = 1.6, cached = 0.1 }]`. A dated release is found by its family's name.
+        prices: Vec<LlmPrice> = Vec::new(),
+        /// US dollars a day from which work behind the talk (memory, thinking) waits for the next day; replies go on. 0 is no cap. Counts calls whose model has a price.
+        daily_spend_cap: f64 = 0.0,
+    }
+);
+
+section!(
+    /// What a model costs, in US dollars per million tokens.
+    LlmPrice {
+        /// The model's name, as the ledger shows it.
+        model: String = String::new(),
+        /// Tokens sent.
+        input: f64 = 0.0,
+        /// Tokens received.
+        output: f64 = 0.0,
+        /// Tokens sent that the provider had cached; without it, as those sent.
+        cached: Option<f64> = None,
     }
 );
 
@@ -208,12 +226,18 @@ section!(
 );
 
 section!(
-    /// Thinking between sessions. Not built yet: read and checked, without effect.
+    /// Thinking between sessions: thoughts, expectations and questions out of what has happened.
     SlowCycle {
         /// Whether it runs.
         enabled: bool = true,
-        /// Rest between two cycles.
+        /// Rest between two cycles; a shock or a correction waives it.
         cool_down: Period = minutes(30),
+        /// Cycles a day, for each persona and user.
+        daily_cycles: u32 = 36,
+        /// Tokens a day that cycles may send, for each persona and user.
+        daily_input_tokens: u64 = 150_000,
+        /// Tokens a day that cycles may receive, for each persona and user.
+        daily_output_tokens: u64 = 30_000,
     }
 );
 
@@ -342,11 +366,11 @@ section!(
 );
 
 section!(
-    /// What is kept about how a reply came to be. Receipts are always kept; these keys have no effect yet.
+    /// What is kept about how replies and memories came to be. Receipts are always kept.
     Trace {
-        /// Whether traces are kept.
+        /// Whether new traces of turns, sessions and slow cycles are kept.
         enabled: bool = true,
-        /// For how long.
+        /// Age at which they are deleted; looked for at start and once an hour.
         retention: Period = days(14),
     }
 );

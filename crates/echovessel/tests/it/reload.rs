@@ -175,10 +175,17 @@ async fn another_model_answers_from_the_next_turn_on() {
     let settings = Settings::quiet();
     let daemon = Daemon::start(&home, &settings).await;
     assert_eq!(daemon.complete("self", "hello").await, scripts::REPLY);
-    let done = patch(&daemon, &json!({"llm": {"base_url": second.base_url(), "model": "two"}})).await;
-    assert_eq!(done.body["reloaded"], json!(["llm.base_url", "llm.model"]), "{}", done.body);
+    let prices = json!([{"model": "two", "input": 1_000.0, "output": 1_000.0}]);
+    let wanted = json!({"llm": {"base_url": second.base_url(), "model": "two", "prices": prices}});
+    let done = patch(&daemon, &wanted).await;
+    assert_eq!(done.body["reloaded"], json!(["llm.base_url", "llm.model", "llm.prices"]), "{}", done.body);
     assert_eq!(daemon.complete("self", "hello again").await, "another voice");
     assert_eq!(daemon.get("/api/state").await["llm"]["model"], "two");
+    eventually("the call costs what was set", async || {
+        let summary = daemon.get("/api/admin/cost/summary?range=today").await;
+        (summary["total_usd"].as_f64().unwrap() > 0.0).then_some(())
+    })
+    .await;
 }
 
 #[tokio::test(flavor = "multi_thread")]

@@ -16,7 +16,7 @@ use memory::recall::RecallSettings;
 use memory::sessions::SessionPolicy;
 use memory::vector_index::VectorIndex;
 use mind::{LanguageMind, Prompts, ReplySampling};
-use runtime::{Broadcast, Ledger, Metrics, Parts, Runtime, RuntimeSettings};
+use runtime::{Broadcast, Ledger, Metrics, Parts, Runtime, RuntimeSettings, TraceSettings};
 use store::{SqliteStore, StoreOptions};
 use testkit::SequentialIds;
 
@@ -55,6 +55,8 @@ async fn stage(folder: &std::path::Path) -> Stage {
         prompt_tokens: 8_000,
         turn_timeout: 2 * minute,
         answer_within: 10 * minute,
+        trace: TraceSettings::default(),
+        daily_spend_cap: None,
     };
     let runtime = Runtime::new(Parts {
         store,

@@ -301,6 +301,24 @@ impl Consolidator<'_> {
 }
 
 impl Named {
+    /// Everybody once, under the id that had the name, with how it was found: by a name that is known, by likeness to
+    /// somebody known, or as somebody new.
+    pub(super) fn resolved(&self) -> Vec<(EntityId, Entity, &'static str)> {
+        let mut resolved: Vec<(EntityId, Entity, &'static str)> = Vec::new();
+        for hit in &self.hits {
+            if resolved.iter().any(|(named, ..)| *named == hit.named) {
+                continue;
+            }
+            let path = match self.new.iter().find(|new| new.id == hit.named).map(|new| new.doubt) {
+                None => "alias",
+                Some(Some(IdentityDoubt::Same(_))) => "embedding",
+                Some(_) => "new",
+            };
+            resolved.push((hit.named, hit.entity.clone(), path));
+        }
+        resolved
+    }
+
     /// Marks a new entity as one that is, or may be, known. What is the same is met under the known one's id; its
     /// names and links stay its own, so that a mistake can be undone.
     fn doubt(&mut self, place: usize, likeness: Likeness, known: Entity) {

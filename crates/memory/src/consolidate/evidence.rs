@@ -8,7 +8,7 @@ use crate::identifiers::MessageId;
 use crate::messages::{Message, Role};
 use crate::nodes::{Evidence, NodeKind, Proposal, RejectedQuote, Subject};
 use crate::ports::{EvidenceFailure, ProposedEvent, ProposedQuote};
-use crate::text::find_quote;
+use crate::text::{find_quote, split_sentences};
 use std::sync::LazyLock;
 
 /// Shortest quote that says anything, in characters without white space. A whole message may be shorter.
@@ -17,6 +17,9 @@ const QUOTE_LENGTH_MIN: usize = 2;
 static COMMITMENT: LazyLock<Patterns> =
     LazyLock::new(|| Patterns::parse(include_str!("words/commitment.txt")));
 static REFUSAL: LazyLock<Patterns> = LazyLock::new(|| Patterns::parse(include_str!("words/refusal.txt")));
+static NO_REFUSAL: LazyLock<Patterns> =
+    LazyLock::new(|| Patterns::parse(include_str!("words/no_refusal.txt")));
+static HEDGE: LazyLock<Patterns> = LazyLock::new(|| Patterns::parse(include_str!("words/hedge.txt")));
 static TIME: LazyLock<Patterns> = LazyLock::new(|| Patterns::parse(include_str!("words/time.txt")));
 
 /// A proposed event after the check.
@@ -110,7 +113,7 @@ fn unfounded(
     evidence: &[Evidence],
     grounds: Grounds<'_>,
 ) -> Result<Option<Evidence>, String> {
-    if let Some(reason) = broken_promise_rule(event, grounds.messages) {
+    if let Some(reason) = broken_promise_rule(event, evidence, grounds.messages) {
         return Err(reason);
     }
     if event.subject != Subject::User {
@@ -201,20 +204,35 @@ fn repeats_others(message: &Message, evidence: &Evidence, grounds: Grounds<'_>) 
     copies(message, start, end) && !before(message.id).any(|other| own(&other))
 }
 
-/// A promise of the persona needs an explicit commitment and a time in the quoted words, and no refusal in the session.
-fn broken_promise_rule(event: &ProposedEvent, messages: &[Message]) -> Option<String> {
+/// A promise of the persona needs an explicit commitment and a time in one quote that holds, and no refusal in the
+/// session. The model's word for the time is not enough: it may have made it up.
+fn broken_promise_rule(event: &ProposedEvent, found: &[Evidence], messages: &[Message]) -> Option<String> {
     if event.kind != NodeKind::Intention || event.subject != Subject::Persona {
         return None;
     }
-    let quotes = || event.evidence.iter().map(|proposed| proposed.quote.as_str());
-    if !quotes().any(|quote| COMMITMENT.occur_as_words(quote)) {
+    let committing = || found.iter().map(|evidence| evidence.quote.as_str()).filter(|quote| commits(quote));
+    if committing().next().is_none() {
         return Some("an intention needs words of commitment that the persona has voiced".to_owned());
     }
-    if event.event_time.is_none() && !quotes().any(|quote| TIME.occur_as_words(quote)) {
-        return Some("an intention needs a time".to_owned());
+    if !committing().any(|quote| TIME.occur_as_words(quote)) {
+        return Some("an intention needs a time in the words of the commitment".to_owned());
     }
-    let refused = messages.iter().any(|m| m.role == Role::Persona && REFUSAL.occur_as_words(&m.content));
+    let refused = messages.iter().any(|m| m.role == Role::Persona && refuses(&m.content));
     refused.then(|| "the persona refused in the same conversation".to_owned())
+}
+
+/// Whether a sentence of the text commits: in words of commitment, without a hedge, and not as a question.
+pub(super) fn commits(text: &str) -> bool {
+    split_sentences(text).iter().any(|sentence| {
+        COMMITMENT.occur_as_words(sentence)
+            && !HEDGE.occur_as_words(sentence)
+            && !sentence.trim_end().ends_with(['?', '？', '吗', '呢'])
+    })
+}
+
+/// Whether the text refuses. "I can't wait" does not.
+fn refuses(text: &str) -> bool {
+    REFUSAL.occur_as_words(&NO_REFUSAL.taken_out_of(text))
 }
 
 #[cfg(test)]
@@ -300,5 +318,49 @@ mod tests {
         assert!(!holds(&vague, std::slice::from_ref(&vague)), "no time");
         assert!(!holds(&wish, std::slice::from_ref(&wish)), "no commitment");
         assert!(!holds(&promise, &[promise.clone(), refusal]), "refused in the same conversation");
+    }
+
+    #[test]
+    fn the_words_of_the_promise_carry_the_rule_in_both_languages() {
+        let holds = |quoted: &str, others: &[&str]| {
+            let said = persona_says(quoted);
+            let others = others.iter().map(|text| persona_says(text));
+            let all: Vec<Message> = std::iter::once(said.clone()).chain(others).collect();
+            let promise = ProposedEvent {
+                kind: NodeKind::Intention,
+                // A time that the model made up is none.
+                event_time: Some(crate::nodes::EventTime { start: jiff::Timestamp::UNIX_EPOCH, end: None }),
+                ..event(Subject::Persona, &[(&said, quoted)])
+            };
+            check(promise, &all).holds_entirely()
+        };
+        for kept in
+            ["我明天会问你,我答应你", "我会下周再问你一次", "I will ask you on Friday", "I promise, tomorrow"]
+        {
+            assert!(holds(kept, &[]), "{kept}");
+            assert!(holds(kept, &["I can't wait!", "我不会忘的"]), "no refusal: {kept}");
+            assert!(!holds(kept, &["恐怕不行"]) && !holds(kept, &["I can't do that"]), "refused: {kept}");
+        }
+        for none in [
+            "我会想你的",
+            "明天天气不错",
+            "也许我会明天问你",
+            "我会明天问你吗?",
+            "I'll be there for you",
+            "Maybe I'll ask you tomorrow",
+        ] {
+            assert!(!holds(none, &[]), "{none}");
+        }
+    }
+
+    #[test]
+    fn words_of_commitment_that_nobody_said_carry_nothing() {
+        let said = persona_says("see you tomorrow");
+        let promise = ProposedEvent {
+            kind: NodeKind::Intention,
+            ..event(Subject::Persona, &[(&said, "I promise, tomorrow"), (&said, "see you tomorrow")])
+        };
+        let checked = check(promise, std::slice::from_ref(&said));
+        assert!(checked.evidence.is_empty() && !checked.failures.is_empty());
     }
 }

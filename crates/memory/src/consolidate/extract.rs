@@ -8,7 +8,7 @@ use super::known::{is_remembered, people_of};
 use super::merge::{Mention, says_the_same};
 use super::second_answer::{reconcile, supplement};
 use super::vocatives::without_vocatives;
-use super::{ConsolidateError, Consolidator, Formed, Parties, event_time};
+use super::{ConsolidateError, Consolidator, Formed, Parties, event_time, trace};
 use crate::entities::{fold_name, name_stands_in};
 use crate::identifiers::{EntityId, NodeId, RejectedId};
 use crate::messages::Message;
@@ -44,11 +44,15 @@ impl Consolidator<'_> {
         messages: Vec<Message>,
         parties: &Parties,
     ) -> Result<(), ConsolidateError> {
+        let started = self.clock.now();
         let known = self.known_nodes(session, &messages, parties).await?;
         let sifted = self.ask(session, messages, parties, known).await?;
         let named = self.name_entities(session, &sifted.answer, &sifted.said).await?;
+        let notes = sifted.answer.notes.clone();
         let commit = self.compose(session, sifted, &named).await?;
         if self.store.commit_extraction(commit.clone()).await? == CommitOutcome::Committed {
+            let detail = trace::extraction(&commit, &named.resolved(), &notes, started);
+            self.note_phase(session.id, 'b', detail).await;
             self.announce(session, commit, named).await?;
         }
         Ok(())

@@ -1,4 +1,4 @@
-//! Messages for the tests of this folder.
+//! Messages and nodes for the tests of this folder.
 
 use std::sync::atomic::{AtomicU64, Ordering};
 
@@ -6,8 +6,9 @@ use jiff::Timestamp;
 use jiff::civil::date;
 use uuid::Uuid;
 
-use crate::identifiers::{MessageId, SessionId};
+use crate::identifiers::{MessageId, NodeId, SessionId};
 use crate::messages::{Message, Role};
+use crate::nodes::{Node, NodeKind, Subject};
 use crate::scope::{PersonaId, Scope, UserId};
 use crate::text::estimate_tokens;
 
@@ -38,5 +39,28 @@ fn message(role: Role, text: &str) -> Message {
         day: date(2026, 1, 1),
         created_at: Timestamp::UNIX_EPOCH,
         incomplete: false,
+    }
+}
+
+/// A node of this kind about the user.
+pub(super) fn node(kind: NodeKind, description: &str) -> Node {
+    let number = NEXT.fetch_add(1, Ordering::Relaxed);
+    Node {
+        id: NodeId(Uuid::from_u128(u128::from(number))),
+        seq: i64::try_from(number).unwrap(),
+        kind,
+        description: description.to_owned(),
+        emotional_impact: 0,
+        emotion_tags: Vec::new(),
+        relational_tags: Vec::new(),
+        subject: Subject::User,
+        event_time: None,
+        source_session_id: None,
+        mention_count: 1,
+        superseded_by: None,
+        pinned: false,
+        access_count: 0,
+        last_accessed_at: None,
+        created_at: Timestamp::UNIX_EPOCH,
     }
 }

@@ -1,4 +1,4 @@
-//! Silence becomes memory: A trivial gate · B extract · C shock · D timer · E reflect · F close.
+//! Silence becomes memory: A trivial gate · B extract · C shock · D timer · E reflect · F close · G slow cycle.
 //!
 //! Each phase commits before the next begins and is safe to repeat: a session that was interrupted is claimed again
 //! and goes on behind its last commit.
@@ -19,12 +19,17 @@ mod merge;
 mod patterns;
 mod reflect;
 mod second_answer;
+mod slow_cycle;
+mod slow_cycle_answer;
+mod slow_cycle_input;
+mod trace;
 
 pub use evidence::quote_of;
 pub use gate::{Worth, weigh};
 pub use merge::{MERGE_COSINE_MIN, Mention, says_the_same};
 pub use patterns::Patterns;
 pub use reflect::{ReflectionDecision, SHOCK_IMPACT, decide};
+pub use slow_cycle::{SlowCycleDecision, SlowCycleSettings, decide_slow_cycle};
 
 use std::future::poll_fn;
 use std::panic::{AssertUnwindSafe, catch_unwind};
@@ -65,6 +70,10 @@ pub struct ConsolidateSettings {
     pub max_retries: u32,
     /// Keywords beside the seed's that override the trivial gate.
     pub strong_emotion_words: Vec<String>,
+    /// Thinking between sessions.
+    pub slow_cycle: SlowCycleSettings,
+    /// Whether it is kept what each phase did.
+    pub trace: bool,
 }
 
 impl Default for ConsolidateSettings {
@@ -76,6 +85,8 @@ impl Default for ConsolidateSettings {
             reflection_hard_gate_24h: 3,
             max_retries: 3,
             strong_emotion_words: Vec::new(),
+            slow_cycle: SlowCycleSettings::default(),
+            trace: true,
         }
     }
 }
@@ -118,6 +129,22 @@ pub enum Formed {
         node: Box<NewNode>,
         /// When.
         at: Timestamp,
+    },
+    /// The slow cycle has written a thought, an expectation or an intention.
+    SlowThought {
+        /// Whose memory.
+        scope: Scope,
+        /// The node.
+        node: Box<NewNode>,
+        /// When.
+        at: Timestamp,
+    },
+    /// The slow cycle has described an entity.
+    Described {
+        /// Whose memory.
+        scope: Scope,
+        /// The entity, with its new description.
+        entity: Box<Entity>,
     },
     /// A session is closed.
     Closed {
@@ -228,7 +255,9 @@ impl Consolidator<'_> {
         let mut trivial = session.trivial;
         if !session.extracted {
             let messages = self.store.session_messages(session.id).await?;
-            trivial = weigh(&messages, self.settings) == Worth::Trivial;
+            let worth = weigh(&messages, self.settings);
+            trivial = worth == Worth::Trivial;
+            self.note_phase(session.id, 'a', trace::gate(worth)).await;
             if trivial {
                 self.store.commit_extraction(self.trivial_commit(session)).await?;
             } else {
@@ -236,7 +265,11 @@ impl Consolidator<'_> {
             }
         }
         let thoughts = if trivial || session.reflected { 0 } else { self.reflect(session, parties).await? };
-        self.close(session, thoughts).await
+        let closed = self.close(session, trivial, thoughts).await?;
+        if closed && !trivial {
+            self.slow_cycle(session, parties).await;
+        }
+        Ok(())
     }
 
     fn trivial_commit(&self, session: &Session) -> ExtractionCommit {
@@ -259,12 +292,15 @@ impl Consolidator<'_> {
         }
     }
 
-    async fn close(&self, session: &Session, thoughts: u32) -> Result<(), ConsolidateError> {
-        if let Some(closed) = self.store.finish_session(session.id, self.clock.now()).await? {
-            let events = closed.extracted_events;
-            (self.formed)(Formed::Closed { session: Box::new(closed), events, thoughts });
-        }
-        Ok(())
+    /// Says whether it was this call that closed it.
+    async fn close(&self, session: &Session, trivial: bool, thoughts: u32) -> Result<bool, ConsolidateError> {
+        let Some(closed) = self.store.finish_session(session.id, self.clock.now()).await? else {
+            return Ok(false);
+        };
+        self.note_phase(session.id, 'f', trace::closed(trivial, closed.closed_at)).await;
+        let events = closed.extracted_events;
+        (self.formed)(Formed::Closed { session: Box::new(closed), events, thoughts });
+        Ok(true)
     }
 
     async fn record_failure(&self, session: &Session, error: &ConsolidateError) -> Result<(), StoreError> {

@@ -30,6 +30,15 @@ impl Patterns {
         self.parts.iter().any(|parts| occurs(&folded, parts, false))
     }
 
+    /// The text, folded, without its words that match a pattern; patterns with a gap are not looked for.
+    pub fn taken_out_of(&self, text: &str) -> String {
+        let simple = self
+            .parts
+            .iter()
+            .filter_map(|parts| if let [part] = parts.as_slice() { Some(part) } else { None });
+        simple.fold(fold(text), |text, part| text.replace(part.as_str(), " "))
+    }
+
     /// Like [`Self::occur_in`], but a Latin pattern must begin and end at a word's border.
     pub fn occur_as_words(&self, text: &str) -> bool {
         let folded = fold(text);

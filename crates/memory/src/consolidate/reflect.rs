@@ -2,7 +2,7 @@
 
 use jiff::{SignedDuration, Timestamp};
 
-use super::{ConsolidateError, Consolidator, Formed, Parties};
+use super::{ConsolidateError, Consolidator, Formed, Parties, trace};
 use crate::identifiers::ReflectionId;
 use crate::nodes::{NewNode, Node, NodeKind};
 use crate::ports::{CommitOutcome, ProposedThought, ReflectionCommit, ReflectionInput};
@@ -54,10 +54,11 @@ pub fn decide(
     if fresh_impacts.iter().any(|impact| impact.unsigned_abs() >= SHOCK_IMPACT) {
         return ReflectionDecision::Shock;
     }
-    match last {
-        Some(last) if now.duration_since(last) <= REFLECTION_WINDOW => ReflectionDecision::NotDue,
-        _ => ReflectionDecision::Timer,
-    }
+    if is_timer_due(now, last) { ReflectionDecision::Timer } else { ReflectionDecision::NotDue }
+}
+
+fn is_timer_due(now: Timestamp, last: Option<Timestamp>) -> bool {
+    last.is_none_or(|last| now.duration_since(last) > REFLECTION_WINDOW)
 }
 
 impl Consolidator<'_> {
@@ -72,15 +73,19 @@ impl Consolidator<'_> {
         let since = now.saturating_sub(REFLECTION_WINDOW).unwrap_or(Timestamp::MIN);
         let mut events = self.store.events_since(&session.scope, since, EVENTS_MAX).await?;
         self.add_own_events(session, &mut events).await?;
-        let fresh = events.iter().filter(|event| event.source_session_id == Some(session.id));
-        let impacts: Vec<i8> = fresh.map(|event| event.emotional_impact).collect();
+        let fresh: Vec<&Node> =
+            events.iter().filter(|event| event.source_session_id == Some(session.id)).collect();
+        let impacts: Vec<i8> = fresh.iter().map(|event| event.emotional_impact).collect();
         let runs = self.store.reflections_since(&session.scope, since).await?;
         let last = self.store.last_reflection(&session.scope).await?;
-        let decision = decide(now, &runs, last, &impacts, self.settings.reflection_hard_gate_24h);
-        let thoughts = if decision.reflects() && !events.is_empty() {
+        let hard_gate = self.settings.reflection_hard_gate_24h;
+        let decision = decide(now, &runs, last, &impacts, hard_gate);
+        self.note_phase(session.id, 'c', trace::shock(&fresh)).await;
+        self.note_phase(session.id, 'd', trace::timer(is_timer_due(now, last), runs.len())).await;
+        let (thoughts, notes) = if decision.reflects() && !events.is_empty() {
             self.ask_for_thoughts(session, parties, events).await?
         } else {
-            Vec::new()
+            (Vec::new(), Vec::new())
         };
         let commit = ReflectionCommit {
             session_id: session.id,
@@ -94,6 +99,8 @@ impl Consolidator<'_> {
         if self.store.commit_reflection(commit).await? == CommitOutcome::AlreadyCommitted {
             return Ok(0);
         }
+        let detail = trace::reflection(decision, &thoughts, &notes, now, at);
+        self.note_phase(session.id, 'e', detail).await;
         let written = u32::try_from(thoughts.len()).unwrap_or(u32::MAX);
         for node in thoughts {
             (self.formed)(Formed::Thought {
@@ -128,9 +135,10 @@ impl Consolidator<'_> {
         session: &Session,
         parties: &Parties,
         events: Vec<Node>,
-    ) -> Result<Vec<NewNode>, ConsolidateError> {
+    ) -> Result<(Vec<NewNode>, Vec<String>), ConsolidateError> {
         let known: Vec<_> = events.iter().map(|event| event.id).collect();
         let input = ReflectionInput {
+            session_id: session.id,
             persona_name: parties.persona_name.clone(),
             core_blocks: self.store.core_blocks(&session.scope).await?,
             events,
@@ -138,6 +146,7 @@ impl Consolidator<'_> {
         };
         let answer = self.mind.reflect(input).await?;
         // The port promises ids of the input only; a thought without evidence must not exist, whoever answers.
+        let notes = answer.notes;
         let valid = |mut thought: ProposedThought| {
             thought.filling.retain(|id| known.contains(id));
             (!thought.filling.is_empty() && !thought.description.trim().is_empty()).then_some(thought)
@@ -160,7 +169,7 @@ impl Consolidator<'_> {
             filling: thought.filling,
             embedding,
         };
-        Ok(thoughts.into_iter().zip(embeddings).map(node).collect())
+        Ok((thoughts.into_iter().zip(embeddings).map(node).collect(), notes))
     }
 }
 

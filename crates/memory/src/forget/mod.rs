@@ -146,6 +146,9 @@ pub struct Counts {
     pub receipts: u64,
     /// Vectors.
     pub vectors: u64,
+    /// Traces of turns and sessions, and what slow cycles were asked and answered.
+    #[serde(default)]
+    pub traces: u64,
 }
 
 impl Taken {

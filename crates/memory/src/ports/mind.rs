@@ -5,9 +5,10 @@ use jiff::tz::TimeZone;
 
 use crate::core_blocks::CoreBlocks;
 use crate::entities::{Entity, EntityKind};
-use crate::identifiers::{MessageId, NodeId};
+use crate::identifiers::{MessageId, NodeId, SessionId};
 use crate::messages::Message;
 use crate::nodes::{EventTime, Node, NodeKind, Proposal, RejectedQuote, RelationalTag, Subject};
+use crate::ports::{SlowCycle, SlowCycleInput};
 
 /// What extraction reads.
 #[derive(Clone, Debug)]
@@ -147,6 +148,8 @@ pub struct Extraction {
 /// What reflection reads.
 #[derive(Clone, Debug)]
 pub struct ReflectionInput {
+    /// The session that led to it.
+    pub session_id: SessionId,
     /// How the persona is called.
     pub persona_name: String,
     /// The authored blocks, for context.
@@ -208,4 +211,7 @@ pub trait Mind: Send + Sync {
 
     /// What to make of recent events.
     async fn reflect(&self, input: ReflectionInput) -> Result<Reflection, MindError>;
+
+    /// What to think, expect and wonder about between sessions.
+    async fn think_slowly(&self, input: SlowCycleInput) -> Result<SlowCycle, MindError>;
 }

@@ -7,14 +7,14 @@ use jiff::civil::Date;
 use crate::core_blocks::{CoreBlockLabel, CoreBlocks};
 use crate::entities::Entity;
 use crate::forget::Withdrawn;
-use crate::identifiers::{EntityId, MessageId, NodeId, ReflectionId, RejectedId, SessionId, TurnId};
-use crate::ledger::{ModelCall, Receipt};
+use crate::identifiers::{EntityId, MessageId, NodeId, ReflectionId, SessionId, TurnId};
+use crate::ledger::Receipt;
 use crate::messages::{Message, Role, Turn};
 use crate::mood::Mood;
 use crate::nodes::{Evidence, NewNode, Node, NodeKind, RejectedMemory, Subject};
 use crate::ports::{
-    CorrectionStore, Embedding, EntityStore, ForgetStore, NewEntity, RecallStore, SettledIdentity,
-    VectorStore,
+    CorrectionStore, Embedding, EntityStore, ForgetStore, LedgerStore, NewEntity, RecallStore,
+    SettledIdentity, SlowCycleStore, TraceStore, VectorStore,
 };
 use crate::scope::{PersonaId, Scope, UserId};
 use crate::sessions::{CloseTrigger, Session, SessionPolicy, SessionStatus};
@@ -559,27 +559,6 @@ pub trait NodeStore: Send + Sync {
     ) -> Result<Vec<(Timestamp, TimelineItem)>, StoreError>;
 }
 
-/// Costs, receipts, counts.
-#[async_trait]
-pub trait LedgerStore: Send + Sync {
-    /// Adds a call to the ledger.
-    async fn record_call(&self, call: ModelCall) -> Result<(), StoreError>;
-    /// The receipt of a turn's reply.
-    async fn receipt(&self, turn: TurnId) -> Result<Option<Receipt>, StoreError>;
-    /// Counts of a scope: (core blocks, messages, events, thoughts).
-    async fn counts(&self, scope: &Scope) -> Result<[u64; 4], StoreError>;
-    /// Work that waits or is stuck: (closing or consolidating sessions, failed sessions).
-    async fn work_counts(&self) -> Result<[u64; 2], StoreError>;
-    /// Approves or dismisses a refused memory; approval writes the node with the person's decision as evidence. Its
-    /// vector is written afterwards, with those of all nodes without one.
-    async fn settle_rejected(
-        &self,
-        id: RejectedId,
-        approved: Option<NewNode>,
-        at: Timestamp,
-    ) -> Result<CommitOutcome, StoreError>;
-}
-
 /// All that the memory asks of a database.
 pub trait Store:
     PersonaStore
@@ -590,6 +569,8 @@ pub trait Store:
     + EntityStore
     + LedgerStore
     + CorrectionStore
+    + SlowCycleStore
+    + TraceStore
     + ForgetStore
     + VectorStore
 {
@@ -604,6 +585,8 @@ impl<T> Store for T where
         + EntityStore
         + LedgerStore
         + CorrectionStore
+        + SlowCycleStore
+        + TraceStore
         + ForgetStore
         + VectorStore
 {

@@ -12,6 +12,7 @@ use futures_util::try_join;
 use jiff::Timestamp;
 
 use super::RecallRequest;
+use super::expectations::is_overdue;
 use super::graph::walk;
 use super::named::named_entities;
 use super::query::Query;
@@ -21,6 +22,7 @@ use super::settings::RecallSettings;
 use super::words::{IndexedText, WeighedTerms, WordHits, find_words};
 use crate::entities::Entity;
 use crate::identifiers::EntityId;
+use crate::nodes::NodeKind;
 use crate::ports::{Corpus, EdgeReach, FillingEdge, IndexedNode, Store, StoreError, StoredVector};
 use crate::text::fold;
 use crate::vector_index::{LoadedVectors, VectorIndex};
@@ -271,6 +273,10 @@ impl Fetch<'_> {
 
     fn take(&mut self, rows: Vec<IndexedNode>, nearness: &HashMap<i64, RangeInclusive<f64>>) {
         for indexed in rows {
+            // What was expected and never came is no memory of anything.
+            if indexed.node.kind == NodeKind::Expectation && is_overdue(&indexed.node, self.request.now) {
+                continue;
+            }
             let seq = indexed.node.seq;
             let nearness = nearness.get(&seq).cloned().unwrap_or(0.0..=0.0);
             let text = IndexedText::new(&indexed.terms);

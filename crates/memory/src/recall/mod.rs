@@ -20,6 +20,7 @@ mod surroundings;
 mod passages;
 mod pinned;
 mod absence;
+mod expectations;
 mod receipt;
 mod settings;
 
@@ -116,7 +117,7 @@ pub async fn recall(
     let (found, ((passages, messages), best_message), pinned) = try_join!(
         candidates::fetch_nodes(store, index, settings, &request, &query, &occasions),
         passages,
-        pinned::fetch_pinned(store, &request.scope, request.now, settings.half_life_days),
+        pinned::fetch_pinned(store, &request, &query, settings.half_life_days),
     )?;
     let candidates::NodeCandidates { nodes, entities, in_doubt } = found;
     let fetch = milliseconds(started);

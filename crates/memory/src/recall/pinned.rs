@@ -6,21 +6,25 @@ use std::collections::HashMap;
 use futures_util::try_join;
 use jiff::Timestamp;
 
+use super::RecallRequest;
+use super::expectations::fulfilled;
 use super::graph::decay;
+use super::query::Query;
 use crate::nodes::{IMPACT_MAX, Node, NodeKind, Subject};
 use crate::ports::{About, NodeOutline, Store, StoreError};
-use crate::scope::Scope;
 use crate::sessions::Session;
 
 const THOUGHTS_ABOUT_USER: usize = 10;
 const THOUGHTS_ABOUT_SELF: usize = 5;
-const INTENTIONS: u32 = 10;
+const INTENTIONS: usize = 10;
 const EXPECTATIONS: usize = 10;
 /// Events that a person pinned.
 const EVENTS: u32 = 10;
 const SUMMARIES: u32 = 5;
 /// Newest thoughts among which the weightiest are chosen.
 const THOUGHTS_LOOKED_AT: u32 = 200;
+/// Newest promises among which those still open are chosen.
+const INTENTIONS_LOOKED_AT: u32 = 50;
 /// Newest expectations among which those not overdue are chosen.
 const EXPECTATIONS_LOOKED_AT: u32 = 50;
 
@@ -31,57 +35,64 @@ pub struct Pinned {
     pub about_user: Vec<Node>,
     /// Thoughts about the persona itself, the weightiest first.
     pub about_self: Vec<Node>,
-    /// Promises that are still open, the newest first.
+    /// Promises that are still open and not overdue, the newest first.
     pub intentions: Vec<Node>,
     /// Expectations that are not overdue, the soonest first; those without a time last.
     pub expectations: Vec<Node>,
     /// Events that a person pinned, the newest first.
     pub events: Vec<Node>,
+    /// Expectations that the message fulfils; they are not among the others.
+    pub fulfilled: Vec<Node>,
     /// The newest sessions with a summary, newest first.
     pub summaries: Vec<Session>,
 }
 
 pub(super) async fn fetch_pinned(
     store: &dyn Store,
-    scope: &Scope,
-    now: Timestamp,
+    request: &RecallRequest,
+    query: &Query,
     half_life_days: f64,
 ) -> Result<Pinned, StoreError> {
+    let (scope, now) = (&request.scope, request.now);
     let everybody = vec![Subject::User, Subject::Persona, Subject::Shared];
     let user = vec![Subject::User, Subject::Shared];
     let wanted = [
         About { kind: NodeKind::Thought, subjects: user, limit: THOUGHTS_LOOKED_AT },
         About { kind: NodeKind::Thought, subjects: vec![Subject::Persona], limit: THOUGHTS_LOOKED_AT },
-        About { kind: NodeKind::Intention, subjects: everybody.clone(), limit: INTENTIONS },
+        About { kind: NodeKind::Intention, subjects: everybody.clone(), limit: INTENTIONS_LOOKED_AT },
         About { kind: NodeKind::Expectation, subjects: everybody.clone(), limit: EXPECTATIONS_LOOKED_AT },
         About { kind: NodeKind::Event, subjects: everybody, limit: EVENTS },
     ];
     let (outlines, summaries) =
         try_join!(store.outlines_about(scope, &wanted), store.summarised_sessions(scope, SUMMARIES))?;
     let weight = |outline: &NodeOutline| Some(Weight::new(outline, now, half_life_days));
-    let due = |outline: &NodeOutline| Some(due(outline)).filter(|due| *due >= now);
-    let newest = |outline: &NodeOutline| Some(Reverse(outline.seq));
+    let pending = |outline: &NodeOutline| Some(due(outline)).filter(|due| *due >= now);
+    let open = |outline: &NodeOutline| pending(outline).map(|_| Reverse(outline.seq));
     let pinned = |outline: &NodeOutline| outline.pinned.then_some(Reverse(outline.seq));
     let [about_user, about_self, intentions, expectations, events] =
         <[_; 5]>::try_from(outlines).unwrap_or_default();
     let chosen = [
         first(about_user, THOUGHTS_ABOUT_USER, weight),
         first(about_self, THOUGHTS_ABOUT_SELF, weight),
-        first(intentions, INTENTIONS as usize, newest),
-        first(expectations, EXPECTATIONS, due),
+        first(intentions, INTENTIONS, open),
+        // All of them: the message may fulfil any.
+        first(expectations, EXPECTATIONS_LOOKED_AT as usize, pending),
         first(events, EVENTS as usize, pinned),
     ];
     let seqs: Vec<i64> = chosen.iter().flatten().copied().collect();
     let rows = if seqs.is_empty() { Vec::new() } else { store.nodes_numbered(scope, &seqs).await? };
     let rows: HashMap<i64, Node> = rows.into_iter().map(|row| (row.node.seq, row.node)).collect();
     let nodes = |seqs: &[i64]| seqs.iter().filter_map(|seq| rows.get(seq).cloned()).collect::<Vec<_>>();
-    let [about_user, about_self, intentions, expectations, events] = chosen.map(|seqs| nodes(&seqs));
+    let [about_user, about_self, intentions, mut expectations, events] = chosen.map(|seqs| nodes(&seqs));
+    let fulfilled = fulfilled(store, request, query, &expectations).await?;
+    expectations.retain(|node| !fulfilled.iter().any(|known| known.id == node.id));
     Ok(Pinned {
         events,
         about_user: in_order(about_user, THOUGHTS_ABOUT_USER, weight),
         about_self: in_order(about_self, THOUGHTS_ABOUT_SELF, weight),
         intentions,
-        expectations: in_order(expectations, EXPECTATIONS, due),
+        expectations: in_order(expectations, EXPECTATIONS, pending),
+        fulfilled,
         summaries,
     })
 }

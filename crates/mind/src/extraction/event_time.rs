@@ -11,7 +11,7 @@ use serde_json::Value;
 ///
 /// # Errors
 /// Why it can't be used; none of it is kept then.
-pub(super) fn read(value: &Value, zone: &TimeZone) -> Result<Option<EventTime>, String> {
+pub(crate) fn read(value: &Value, zone: &TimeZone) -> Result<Option<EventTime>, String> {
     let (start, end) = match value {
         Value::Null => return Ok(None),
         Value::String(_) => (Some(value), None),

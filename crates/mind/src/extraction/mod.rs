@@ -4,7 +4,7 @@ mod context;
 mod events;
 mod read;
 
-mod event_time;
+pub(crate) mod event_time;
 
 pub(crate) use context::ExtractionContext;
 

@@ -23,7 +23,7 @@ impl Default for ReplyBudget {
 /// luxury of each section, then what stands there whatever was said, then what was recalled for this message, and
 /// at the very end the talk itself, all but the last message. The least useful item is the oldest of talk and
 /// sessions and the last of what is ranked.
-const CUTS: [(Name, usize); 22] = [
+const CUTS: [(Name, usize); 23] = [
     (Name::Sessions, 2),
     (Name::SelfThoughts, 1),
     (Name::PinnedThoughts, 3),
@@ -39,6 +39,7 @@ const CUTS: [(Name, usize); 22] = [
     (Name::Thoughts, 0),
     (Name::Uncertain, 0),
     (Name::Expectations, 0),
+    (Name::Fulfilled, 0),
     (Name::Passages, 0),
     (Name::Entities, 0),
     (Name::Promises, 2),

@@ -14,6 +14,7 @@ pub(crate) struct SystemContext {
     pub(super) mood: Option<MoodLine>,
     pub(super) entities: Vec<EntityBlock>,
     pub(super) uncertain: Vec<PairLine>,
+    pub(super) fulfilled: Vec<String>,
 }
 
 #[derive(Debug, Serialize)]
@@ -79,6 +80,7 @@ impl SystemContext {
             mood: Some(MoodLine { mood: text(), energy: 5, signal: text() }),
             entities: vec![EntityBlock { name: text(), description: text() }],
             uncertain: vec![PairLine { a: text(), b: text() }],
+            fulfilled: vec![text()],
         }
     }
 }

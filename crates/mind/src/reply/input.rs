@@ -47,6 +47,8 @@ pub struct ReplyInput {
     pub intentions: Vec<Node>,
     /// Expectations that are still open.
     pub expectations: Vec<Node>,
+    /// Expectations that the burst fulfils.
+    pub fulfilled: Vec<Node>,
     /// The last sessions; those without a summary leave no line.
     pub sessions: Vec<Session>,
     /// The last messages of both sides, the burst's own among them or not.
@@ -76,6 +78,7 @@ impl ReplyInput {
             self_thoughts: Vec::new(),
             intentions: Vec::new(),
             expectations: Vec::new(),
+            fulfilled: Vec::new(),
             sessions: Vec::new(),
             window: Vec::new(),
             burst: Vec::new(),

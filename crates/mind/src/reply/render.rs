@@ -4,14 +4,13 @@ use memory::identifiers::{MessageId, NodeId};
 use memory::messages::{Message, Role};
 use memory::text::estimate_tokens;
 use serde_json::{Value, json};
-use sha2::{Digest, Sha256};
 
 use super::budget::{self, ReplyBudget};
 use super::context::{DayGroup, FactLine, MoodLine, SystemContext, UserContext};
 use super::input::{PersonaFacts, ReplyInput};
 use super::sections::{Name, Sections, Shown};
 use crate::calendar;
-use crate::prompts::{PromptError, PromptName, Prompts, hexadecimal};
+use crate::prompts::{PromptError, PromptName, Prompts, digest};
 use crate::quoted::{authored, one_line};
 
 /// A user without a name, or the owner's placeholder.
@@ -88,6 +87,9 @@ fn system_context(input: &ReplyInput, sections: &Sections) -> SystemContext {
             .collect(),
         uncertain: shown(Name::Uncertain)
             .filter_map(|shown| if let Shown::Pair(pair) = shown { Some(pair) } else { None })
+            .collect(),
+        fulfilled: shown(Name::Fulfilled)
+            .filter_map(|shown| if let Shown::Line(line) = shown { Some(line) } else { None })
             .collect(),
     }
 }
@@ -219,11 +221,5 @@ fn data(input: &ReplyInput, nodes: &[NodeId], messages: &[MessageId]) -> Value {
 }
 
 fn prompt_hash(prompts: &Prompts, system: &str, user: &str) -> String {
-    let mut hasher = Sha256::new();
-    for part in [prompts.hash(PromptName::ReplySystem), prompts.hash(PromptName::ReplyUser), system, user] {
-        // The length first, so that no two different sequences of parts hash alike.
-        hasher.update((part.len() as u64).to_be_bytes());
-        hasher.update(part.as_bytes());
-    }
-    hexadecimal(&hasher.finalize())
+    digest(&[prompts.hash(PromptName::ReplySystem), prompts.hash(PromptName::ReplyUser), system, user])
 }

@@ -21,6 +21,7 @@ const EARLIER_LENGTH_MAX: usize = 2_000;
 pub(super) enum Name {
     Entities,
     Uncertain,
+    Fulfilled,
     Sessions,
     Thoughts,
     PinnedThoughts,
@@ -35,9 +36,10 @@ pub(super) enum Name {
 
 impl Name {
     /// In the order of the prompt.
-    pub(super) const ALL: [Self; 12] = [
+    pub(super) const ALL: [Self; 13] = [
         Self::Entities,
         Self::Uncertain,
+        Self::Fulfilled,
         Self::Sessions,
         Self::Thoughts,
         Self::PinnedThoughts,
@@ -55,6 +57,7 @@ impl Name {
         match self {
             Self::Entities => "About named entities",
             Self::Uncertain => "Entity disambiguation pending",
+            Self::Fulfilled => "Expectation match",
             Self::Sessions => "Recent sessions",
             Self::Thoughts => "Recent thoughts",
             Self::PinnedThoughts => "Pinned thoughts",
@@ -151,6 +154,11 @@ impl Sections {
     /// Each node stands in one place only: where recall put it, or else where it always stands.
     fn add_nodes(&mut self, input: &ReplyInput) {
         let mut seen = BTreeSet::new();
+        for node in &input.fulfilled {
+            if seen.insert(node.id) {
+                self.extend(Name::Fulfilled, [node_item(Name::Fulfilled, node, input)]);
+            }
+        }
         for node in &input.recalled {
             if seen.insert(node.id) {
                 let name = place(node);

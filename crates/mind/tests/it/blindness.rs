@@ -3,7 +3,9 @@
 use memory::ports::{EvidenceFailure, Mind};
 use mind::ReplyBudget;
 
-use crate::support::{answering, extraction_input, full_input, id, reflection_input, rendered};
+use crate::support::{
+    answering, extraction_input, full_input, id, reflection_input, rendered, slow_cycle_input,
+};
 
 /// Words that no prompt of ours may contain, whatever the channel is called.
 const FORBIDDEN: [&str; 18] = [
@@ -41,15 +43,16 @@ fn blind(what: &str, text: &str) {
 }
 
 #[tokio::test]
-async fn extraction_and_reflection_are_blind() {
+async fn every_question_behind_the_talk_is_blind() {
     let mut input = extraction_input();
     input.failures =
         vec![EvidenceFailure { description: "d".to_owned(), quote: "q".to_owned(), reason: "r".to_owned() }];
     let setting = answering(r#"{"events": [], "self_check_notes": ""}"#);
     setting.mind.extract(input).await.unwrap();
     let _ = setting.mind.reflect(reflection_input()).await;
+    let _ = setting.mind.think_slowly(slow_cycle_input()).await;
     let requests = setting.provider.requests.lock().unwrap();
-    assert_eq!(requests.len(), 2);
+    assert_eq!(requests.len(), 3);
     for request in requests.iter() {
         blind(&request.task, &request.system);
         blind(&request.task, &request.user);

@@ -6,7 +6,7 @@ use memory::ports::Mind;
 use mind::answer::{ANSWER_LENGTH_MAX, read};
 use proptest::prelude::*;
 
-use crate::support::{extraction_input, reflection_input, setting};
+use crate::support::{extraction_input, reflection_input, setting, slow_cycle_input};
 
 const REQUIRED: [&str; 2] = ["events", "self_check_notes"];
 
@@ -50,6 +50,9 @@ fn piece() -> impl Strategy<Value = String> {
         "events",
         "\"emotional_impact\"",
         "\"thoughts\"",
+        "\"new_thoughts\"",
+        "\"due\"",
+        "\"reasoning\"",
         "\u{feff}",
         "\u{0}",
         "😀",
@@ -65,12 +68,13 @@ fn piece() -> impl Strategy<Value = String> {
     ]
 }
 
-fn ask_both(answer: &str) {
+fn ask_all(answer: &str) {
     let runtime = tokio::runtime::Builder::new_current_thread().build().unwrap();
     let answers = || setting([Ok(answer.to_owned()), Ok(answer.to_owned())]);
     runtime.block_on(async {
         let _ = answers().mind.extract(extraction_input()).await;
         let _ = answers().mind.reflect(reflection_input()).await;
+        let _ = answers().mind.think_slowly(slow_cycle_input()).await;
     });
 }
 
@@ -102,7 +106,7 @@ proptest! {
         }
         characters.truncate(end);
         let text: String = characters.into_iter().skip(start).collect();
-        ask_both(&text);
+        ask_all(&text);
     }
 
     #[test]

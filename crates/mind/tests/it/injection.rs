@@ -8,7 +8,7 @@ use mind::{Passage, ReplyBudget};
 
 use crate::support::{
     answering, entity, extraction_input, full_input, message, node, passage_line, reflection_input, rendered,
-    session,
+    session, slow_cycle_input,
 };
 
 pub(crate) const INJECTIONS: [&str; 30] = [
@@ -113,6 +113,32 @@ async fn reflection_shows_words_as_data() {
     }
 }
 
+#[tokio::test]
+async fn the_slow_cycle_shows_words_as_data() {
+    let ask = async |text: &str| {
+        let mut input = slow_cycle_input();
+        input.events[1].description = text.to_owned();
+        input.core_blocks.user = text.to_owned();
+        input.thoughts = vec![node(20, NodeKind::Thought, "2026-03-01T09:00:00Z", text)];
+        input.expectations = vec![node(21, NodeKind::Expectation, "2026-03-01T09:00:00Z", text)];
+        input.salient_questions = vec![text.to_owned()];
+        let known = &mut input.entities[0];
+        known.entity.canonical_name = text.to_owned();
+        known.entity.description = Some(text.to_owned());
+        known.events[0].description = text.to_owned();
+        let setting = answering(r#"{"new_thoughts": []}"#);
+        setting.mind.think_slowly(input).await.unwrap();
+        setting.asked().remove(0)
+    };
+    let (clean_system, clean_user) = ask("harmless").await;
+    for injection in INJECTIONS {
+        let (system, user) = ask(injection).await;
+        assert_eq!(system, clean_system);
+        same_frame(&clean_user, &user, injection);
+        no_template_marks(&user);
+    }
+}
+
 #[test]
 fn the_reply_shows_words_as_data() {
     let render = |text: &str| {
@@ -121,7 +147,8 @@ fn the_reply_shows_words_as_data() {
         input.named_entities = vec![entity(70, "Bis", &[], EntityKind::Pet, Some(text))];
         input.uncertain[0].entity = entity(72, "Scott", &[text], EntityKind::Person, None);
         input.mood = Some(memory::mood::Mood::from_signal("calm", 4, Some(text), input.now));
-        for node in input.recalled.iter_mut().chain(&mut input.intentions).chain(&mut input.expectations) {
+        let standing = input.intentions.iter_mut().chain(&mut input.expectations).chain(&mut input.fulfilled);
+        for node in input.recalled.iter_mut().chain(standing) {
             node.description = text.to_owned();
         }
         input.sessions = vec![session(80, "2026-03-02T10:00:00Z", Some(text))];

@@ -13,5 +13,6 @@ mod injection;
 mod offline;
 mod prompts;
 mod reflection;
+mod slow_cycle;
 mod reply;
 mod streaming;

@@ -7,7 +7,7 @@ use memory::ports::{Mind, Reflection, ReflectionInput};
 use mind::contract::{ReflectionAnswer, ThoughtAnswer, schema};
 use serde_json::{Value, json};
 
-use crate::support::{answering, due, id, node, reflection_input, shanghai};
+use crate::support::{answering, due, id, node, reflection_input};
 
 async fn reflect(thoughts: Value) -> Reflection {
     let answer = json!({ "thoughts": thoughts }).to_string();
@@ -135,7 +135,8 @@ async fn the_prompt_in_chinese() {
         node(2, NodeKind::Event, "2026-03-03T16:30:00Z", "用户请了三天假,\n还是照常回了消息。"),
     ];
     let core_blocks = CoreBlocks { persona: "安静的书店店员。".to_owned(), ..CoreBlocks::default() };
-    let input = ReflectionInput { persona_name: "小雨".to_owned(), core_blocks, events, zone: shanghai() };
+    let input =
+        ReflectionInput { persona_name: "小雨".to_owned(), core_blocks, events, ..reflection_input() };
     snapshot("reflection_chinese", input).await;
 }
 

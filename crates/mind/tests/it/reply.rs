@@ -5,7 +5,7 @@ use memory::entities::EntityKind;
 use memory::identifiers::{MessageId, NodeId};
 use memory::messages::Role;
 use memory::mood::Mood;
-use memory::nodes::NodeKind;
+use memory::nodes::{NodeKind, Subject};
 use mind::{Passage, RenderedReply, ReplyBudget, ReplyInput};
 
 use crate::support::{
@@ -40,6 +40,19 @@ fn full_input_chinese() -> ReplyInput {
     input.intentions = vec![due(
         node(17, NodeKind::Intention, "2026-03-01T09:00:00Z", "小雨会问面试的结果。"),
         "2026-03-05T16:00:00Z",
+    )];
+    input.pinned_thoughts =
+        vec![node(14, NodeKind::Thought, "2026-01-10T09:00:00Z", "他对别人比对自己宽容。")];
+    input.self_thoughts =
+        vec![node(15, NodeKind::Thought, "2026-02-01T09:00:00Z", "他问起我的时候,我很高兴。")];
+    input.self_thoughts[0].subject = Subject::Persona;
+    input.expectations = vec![due(
+        node(18, NodeKind::Expectation, "2026-03-01T09:00:00Z", "体检 — 他会说起体检的结果"),
+        "2026-03-10T16:00:00Z",
+    )];
+    input.fulfilled = vec![due(
+        node(19, NodeKind::Expectation, "2026-02-25T09:00:00Z", "猫 — 他会问起小黑"),
+        "2026-03-04T16:00:00Z",
     )];
     input.sessions = vec![session(80, "2026-03-02T10:00:00Z", Some("聊了搬家和猫。"))];
     input.passages = vec![Passage {
@@ -107,6 +120,7 @@ fn sections_stand_in_the_order_of_the_design() {
             "How you feel right now",
             "About Biscuit",
             "Entity disambiguation pending",
+            "Expectation match",
             "Style",
             "Avoid these patterns",
         ]
@@ -144,7 +158,13 @@ fn a_node_stands_in_one_place_only() {
     for once in ["He tells good news in passing.", "I grow quiet when he hurries."] {
         assert_eq!(reply.user.matches(once).count(), 1, "{once}");
     }
-    let nodes: Vec<NodeId> = [11, 14, 13, 15, 10, 12, 17, 16, 18].map(|number| NodeId(id(number))).to_vec();
+    assert!(reply.system.contains("he tells how the nights there are"));
+    assert!(
+        !reply.user.contains("he tells how the nights there are"),
+        "what is fulfilled is expected no more"
+    );
+    let nodes: Vec<NodeId> =
+        [19, 11, 14, 13, 15, 10, 12, 17, 16, 18].map(|number| NodeId(id(number))).to_vec();
     assert_eq!(reply.kept_nodes, nodes);
     assert_eq!(reply.kept_passages, [MessageId(id(30)), MessageId(id(31))]);
     assert_eq!(reply.cut, Vec::<String>::new());

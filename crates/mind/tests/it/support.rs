@@ -18,7 +18,7 @@ use memory::identifiers::{EntityId, MessageId, NodeId, SessionId};
 use memory::ledger::ModelCall;
 use memory::messages::{Message, Role};
 use memory::nodes::{EventTime, Node, NodeKind, Subject};
-use memory::ports::{Clock, ExtractionInput, ReflectionInput};
+use memory::ports::{Clock, EntityToDescribe, ExtractionInput, ReflectionInput, SlowCycleInput};
 use memory::sessions::{CloseTrigger, Session, SessionStatus};
 use memory::{PersonaId, Scope, UserId};
 use mind::{CallObserver, LanguageMind, Prompts, ReplySampling};
@@ -279,12 +279,33 @@ pub(crate) fn extraction_input() -> ExtractionInput {
 /// Three events, e1 to e3.
 pub(crate) fn reflection_input() -> ReflectionInput {
     ReflectionInput {
+        session_id: SessionId(id(9_000)),
         persona_name: "Mira".to_owned(),
         core_blocks: CoreBlocks::default(),
         events: (1..=3)
             .map(|number| node(number, NodeKind::Event, "2026-03-03T12:00:00Z", &format!("Event {number}.")))
             .collect(),
         zone: shanghai(),
+    }
+}
+
+pub(crate) fn slow_cycle_input() -> SlowCycleInput {
+    let reflection = reflection_input();
+    let pet = entity(70, "Biscuit", &["Bis"], EntityKind::Pet, Some("A dog."));
+    let about = node(4, NodeKind::Event, "2026-03-02T12:00:00Z", "Biscuit is afraid of thunder.");
+    SlowCycleInput {
+        session_id: reflection.session_id,
+        persona_name: reflection.persona_name,
+        core_blocks: reflection.core_blocks,
+        now: at("2026-03-03T13:04:00Z"),
+        zone: reflection.zone,
+        elapsed: None,
+        events: reflection.events,
+        thoughts: Vec::new(),
+        expectations: Vec::new(),
+        salient_questions: Vec::new(),
+        entities: vec![EntityToDescribe { entity: pet, events: vec![about] }],
+        answer_tokens: 1_000,
     }
 }
 
@@ -348,6 +369,15 @@ pub(crate) fn full_input() -> mind::ReplyInput {
     input.expectations = vec![due(
         node(18, NodeKind::Expectation, "2026-03-01T09:00:00Z", "He will visit his father before Easter."),
         "2026-04-03T22:00:00Z",
+    )];
+    input.fulfilled = vec![due(
+        node(
+            19,
+            NodeKind::Expectation,
+            "2026-02-20T09:00:00Z",
+            "the flat — he tells how the nights there are",
+        ),
+        "2026-03-08T22:00:00Z",
     )];
     add_talk(&mut input);
     input

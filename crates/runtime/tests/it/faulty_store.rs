@@ -15,8 +15,8 @@ use memory::forget::{
     CoreBlockAppend, Dependents, ErasureReceipt, ForgetOutcome, Forgetting, ResetCounts, RestingThoughts,
     Taken, Thing, Withdrawn,
 };
-use memory::identifiers::{EntityId, ErasureId, MessageId, NodeId, RejectedId, SessionId, TurnId};
-use memory::ledger::{ModelCall, Receipt};
+use memory::identifiers::{CycleId, EntityId, ErasureId, MessageId, NodeId, RejectedId, SessionId, TurnId};
+use memory::ledger::{CallSum, ModelCall, Receipt};
 use memory::messages::{Message, Turn};
 use memory::mood::Mood;
 use memory::nodes::{NewNode, Node, NodeKind, RejectedMemory, Subject};
@@ -24,12 +24,15 @@ use memory::ports::{
     AliasHit, AuthoredEntity, Captured, CommitOutcome, Corpus, CorpusSize, CorrectionStore, Edited,
     Embedding, EmbeddingModel, EntityMentions, EntityStore, EntityVector, Evidential, ExtractionCommit,
     FailedAttempt, FillingEdge, ForgetStore, IndexedMessage, IndexedNode, LedgerStore, MessageEdit,
-    MessageStore, NewMessage, NodeStore, PersonaRecord, PersonaStore, Phrase, PhraseHits, RecallStore,
-    ReflectionCommit, Remembered, SessionFilter, SessionStore, StoreError, StoredVector, TimelineItem,
-    UnembeddedEntity, UserRecord, VectorCoverage, VectorStore,
+    MessageStore, NewMessage, NodeStore, PersonaRecord, PersonaStore, PhaseTrace, Phrase, PhraseHits,
+    RecallStore, Reflectable, ReflectionCommit, Remembered, SessionFilter, SessionStore, SettledExpectation,
+    SlowCycleCommit, SlowCycleStanding, SlowCycleStore, SlowCycleWritten, StoreError, StoredVector,
+    TimelineItem, TraceStore, TranscriptHead, TurnHead, TurnTrace, UnembeddedEntity, UserRecord,
+    VectorCoverage, VectorStore,
 };
 use memory::sessions::{CloseTrigger, Session, SessionPolicy};
 use memory::{PersonaId, Scope, UserId};
+use serde_json::Value;
 use store::{SqliteStore, StoreOptions};
 
 /// What happens at the next call of a method.
@@ -213,6 +216,10 @@ passing_on!(EntityStore:
 
 passing_on!(LedgerStore:
     record_call(call: ModelCall) -> ();
+    recent_calls(limit: u32) -> Vec<(i64, ModelCall)>;
+    calls_of_session(session: SessionId) -> Vec<ModelCall>;
+    call_sums_since(since: Timestamp) -> Vec<CallSum>;
+    spent_since(since: Timestamp) -> f64;
     receipt(turn: TurnId) -> Option<Receipt>;
     counts(scope: &Scope) -> [u64; 4];
     work_counts() -> [u64; 2];
@@ -231,6 +238,27 @@ passing_on!(CorrectionStore:
     edit_message(edit: MessageEdit) -> Option<Edited>;
     withdraw_evidence(messages: &[MessageId], thoughts: RestingThoughts, at: Timestamp) -> Withdrawn;
     ask_again(id: TurnId) -> Option<Turn>;
+);
+
+passing_on!(SlowCycleStore:
+    slow_cycle_standing(scope: &Scope, since: Timestamp) -> SlowCycleStanding;
+    events_to_reflect_on(scope: &Scope, since: Timestamp, cycles_max: u32, limit: u32) -> Vec<Reflectable>;
+    entities_to_describe(scope: &Scope, nodes: &[NodeId], linked_min: u32) -> Vec<Entity>;
+    commit_slow_cycle(commit: SlowCycleCommit) -> SlowCycleWritten;
+    settle_expectations(scope: &Scope, ids: &[NodeId], settled: SettledExpectation) -> Vec<NodeId>;
+    expire_expectations(now: Timestamp) -> u32;
+    settled_expectation(id: NodeId) -> Option<SettledExpectation>;
+    transcripts(limit: u32) -> Vec<TranscriptHead>;
+    transcript(id: CycleId) -> Option<Value>;
+);
+
+passing_on!(TraceStore:
+    keep_turn_trace(trace: TurnTrace) -> ();
+    turn_traces(limit: u32) -> Vec<TurnHead>;
+    turn_trace(id: TurnId) -> Option<TurnTrace>;
+    keep_phase(session: SessionId, phase: PhaseTrace) -> ();
+    phases(session: SessionId) -> Vec<PhaseTrace>;
+    drop_traces(before: Timestamp) -> u32;
 );
 
 passing_on!(VectorStore:

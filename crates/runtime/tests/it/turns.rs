@@ -217,6 +217,6 @@ async fn every_call_is_in_the_cost_ledger() {
     let mut world = World::new().await;
     world.talk(WEB, CAT).await;
     world.silence().await;
-    world.until("three calls", || async { world.store.calls("record_call") == 3 }).await;
-    assert_eq!(world.model.requests().len(), 3, "reply, extraction, reflection");
+    world.until("four calls", || async { world.store.calls("record_call") == 4 }).await;
+    assert_eq!(world.model.requests().len(), 4, "reply, extraction, reflection, slow cycle");
 }

@@ -13,7 +13,7 @@ use memory::nodes::{Node, NodeKind, RejectedMemory, Subject};
 use memory::ports::{
     Clock, Embedder, EntityStore, Extraction, ExtractionInput, MentionedEntity, Mind, NodeStore,
     PersonaStore, ProposedEvent, ProposedQuote, ProposedThought, Reflection, SessionFilter, SessionStore,
-    StoreError,
+    SlowCycle, StoreError,
 };
 use memory::recall::{RecallRequest, RecallSettings, recall};
 use memory::sessions::{CloseTrigger, Session, SessionPolicy};
@@ -52,6 +52,7 @@ impl Workshop {
         store.ensure_user(&scope.user, start()).await.unwrap();
         let mind = FixedMind::new();
         mind.reflect_with(|_| Ok(Reflection::default()));
+        mind.think_with(|_| Ok(SlowCycle::default()));
         Self {
             clock: SimulatedClock::new(start()),
             store,

@@ -22,7 +22,7 @@ use memory::{PersonaId, Scope, UserId};
 use mind::{LanguageMind, Prompts, ReplySampling};
 use runtime::{
     AcceptError, Accepted, Broadcast, Delivery, Incoming, Ledger, Metrics, Parts, Runtime, RuntimeSettings,
-    Subscription, Told,
+    Subscription, Told, TraceSettings,
 };
 use serde_json::{Value, json};
 use tempfile::TempDir;
@@ -94,6 +94,8 @@ pub(crate) fn settings() -> RuntimeSettings {
         prompt_tokens: 8_000,
         turn_timeout: 2 * MINUTE,
         answer_within: 10 * MINUTE,
+        trace: TraceSettings::default(),
+        daily_spend_cap: None,
     }
 }
 

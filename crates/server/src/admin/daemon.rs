@@ -62,12 +62,15 @@ pub(crate) async fn status(State(app): State<App>, Admin(_): Admin) -> Result<Js
     });
     let parts = &app.parts;
     let models = (parts.models)();
+    let spending = app.runtime().spending().await?;
     let uptime = app.now().duration_since(parts.started_at).as_secs().max(0);
     Ok(Json(json!({
         "pid": std::process::id(), "version": parts.settings.version, "url": parts.settings.url,
         "started_at": parts.started_at, "uptime_seconds": uptime,
         "persona_id": app.runtime().settings().persona,
         "sessions": {"waiting": waiting, "failed": failed},
+        "spending": {"today_usd": spending.today_usd, "daily_cap_usd": spending.cap_usd,
+            "paused": spending.is_reached(), "notice": spending.notice()},
         "llm": models.llm, "embedding": models.embedding, "vectors": vectors,
         "stopping": app.shutdown.is_cancelled(),
     })))

@@ -15,3 +15,5 @@ pub(crate) mod config;
 pub(crate) mod tokens;
 pub(crate) mod acts;
 pub(crate) mod metrics;
+pub(crate) mod traces;
+pub(crate) mod cost;

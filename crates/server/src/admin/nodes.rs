@@ -151,10 +151,8 @@ pub(super) async fn item(store: &dyn Store, node: Node) -> Result<Item, Problem>
         Some(found) => (found.evidence, found.filling),
         None => (Vec::new(), Vec::new()),
     };
-    let source = (node.kind == NodeKind::Thought).then(|| {
-        let alone = node.subject == Subject::Persona && node.source_session_id.is_none();
-        if alone { "slow_tick" } else { "reflection" }
-    });
+    let source = (node.kind == NodeKind::Thought)
+        .then(|| if node.source_session_id.is_none() { "slow_tick" } else { "reflection" });
     Ok(Item {
         id: node.id,
         node_type: node.kind,

@@ -19,7 +19,10 @@ use memory::sessions::SessionPolicy;
 use memory::vector_index::VectorIndex;
 use memory::{PersonaId, Scope, UserId};
 use mind::{CallObserver, LanguageMind, Prompts, ReplySampling};
-use runtime::{Broadcast, Delivery, Metrics, Parts, Runtime, RuntimeSettings, Subscription, Told, Versions};
+use runtime::{
+    Broadcast, Delivery, Metrics, Parts, Runtime, RuntimeSettings, Subscription, Told, TraceSettings,
+    Versions,
+};
 use serde_json::Value;
 use server::{
     Changed, Configuration, ConfigurationError, EmbeddingState, LlmState, ModelState, ServerParts,
@@ -206,6 +209,8 @@ fn runtime(store: &Arc<SqliteStore>, clock: &SimulatedClock, talker: &Arc<Talker
             prompt_tokens: 8_000,
             turn_timeout: Duration::from_secs(120),
             answer_within: Duration::from_secs(600),
+            trace: TraceSettings::default(),
+            daily_spend_cap: None,
         },
     })
 }

@@ -29,5 +29,6 @@ mod edits;
 mod entities;
 mod forgetting;
 mod sessions;
+mod traces;
 mod daemon;
 mod socket;

@@ -50,7 +50,7 @@ pub(super) fn commit_extraction(
         settle_identity(connection, origin.scope, settled, commit.at)?;
     }
     for mention in &commit.mentions {
-        merge_mention(connection, &origin, mention)?;
+        merge_mention(connection, &origin, commit.session_id, mention)?;
     }
     for supersession in &commit.supersessions {
         supersede(connection, &origin, supersession)?;
@@ -122,7 +122,7 @@ pub(super) fn settle_rejected(
     let Some((scope, session)) = waiting else { return Ok(CommitOutcome::AlreadyCommitted) };
     let session_id = SessionId(uuid::Uuid::from_bytes(session));
     let insert = |(node, model): (&NewNode, _)| {
-        new_nodes::insert_approved(unit, &Origin { scope, session_id, at, model }, node)
+        new_nodes::insert_approved(unit, &Origin { scope, session_id: Some(session_id), at, model }, node)
     };
     let node = approved.map(insert).transpose()?;
     unit.connection
@@ -151,7 +151,8 @@ fn origin(
     fingerprint: Option<&str>,
 ) -> Result<Origin, Failure> {
     let model = fingerprint.map(|fingerprint| vectors::model_or_new(connection, fingerprint)).transpose()?;
-    Ok(Origin { scope: scopes::number_or_new(connection, scope)?, session_id, at, model })
+    let scope = scopes::number_or_new(connection, scope)?;
+    Ok(Origin { scope, session_id: Some(session_id), at, model })
 }
 
 fn keep_rejected(connection: &Connection, scope: i64, rejected: &RejectedMemory) -> rusqlite::Result<()> {
@@ -191,7 +192,12 @@ fn settle_identity(
 }
 
 /// Counts a mention, if the words that repeat it and the node they repeat are still there.
-fn merge_mention(connection: &Connection, origin: &Origin, mention: &MentionMerge) -> rusqlite::Result<()> {
+fn merge_mention(
+    connection: &Connection,
+    origin: &Origin,
+    session: SessionId,
+    mention: &MentionMerge,
+) -> rusqlite::Result<()> {
     let Some(node) = new_nodes::number(connection, origin.scope, mention.node_id)? else { return Ok(()) };
     let evidence = new_nodes::living(connection, origin.scope, &mention.merged.evidence)?;
     if evidence.is_empty() {
@@ -208,7 +214,7 @@ fn merge_mention(connection: &Connection, origin: &Origin, mention: &MentionMerg
         )?
         .insert(params![
             node,
-            origin.session_id.0.into_bytes(),
+            session.0.into_bytes(),
             mention.merged.description,
             microseconds(origin.at),
             mention.merged.id.0.into_bytes(),

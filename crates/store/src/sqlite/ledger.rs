@@ -3,11 +3,11 @@
 use async_trait::async_trait;
 use jiff::Timestamp;
 use memory::Scope;
-use memory::identifiers::{RejectedId, TurnId};
-use memory::ledger::{ModelCall, Receipt};
+use memory::identifiers::{RejectedId, SessionId, TurnId};
+use memory::ledger::{CallSum, ModelCall, Receipt, TokenUsage};
 use memory::nodes::NewNode;
 use memory::ports::{CommitOutcome, LedgerStore, StoreError};
-use rusqlite::{Connection, OptionalExtension, Result, params};
+use rusqlite::{Connection, OptionalExtension, Result, Row, params};
 
 use super::rows::{self, microseconds, to_json};
 use super::{SqliteStore, consolidation, personas, scopes};
@@ -16,6 +16,46 @@ use super::{SqliteStore, consolidation, personas, scopes};
 impl LedgerStore for SqliteStore {
     async fn record_call(&self, call: ModelCall) -> Result<(), StoreError> {
         self.write(move |unit| Ok(record_call(unit.connection, &call)?)).await
+    }
+
+    async fn recent_calls(&self, limit: u32) -> Result<Vec<(i64, ModelCall)>, StoreError> {
+        self.read(move |connection| {
+            let mut statement = connection.prepare_cached(concat!(
+                "SELECT ",
+                call_columns!(),
+                " FROM llm_calls ORDER BY number DESC LIMIT ?1"
+            ))?;
+            let calls = statement.query_map([limit], call)?.collect::<Result<_>>()?;
+            Ok(calls)
+        })
+        .await
+    }
+
+    async fn calls_of_session(&self, session: SessionId) -> Result<Vec<ModelCall>, StoreError> {
+        self.read(move |connection| {
+            let mut statement = connection.prepare_cached(concat!(
+                "SELECT ",
+                call_columns!(),
+                " FROM llm_calls WHERE session_id = ?1 ORDER BY number"
+            ))?;
+            let calls =
+                statement.query_map([session.0.into_bytes()], |row| call(row).map(|(_, call)| call))?;
+            Ok(calls.collect::<Result<_>>()?)
+        })
+        .await
+    }
+
+    async fn call_sums_since(&self, since: Timestamp) -> Result<Vec<CallSum>, StoreError> {
+        self.read(move |connection| Ok(call_sums(connection, since)?)).await
+    }
+
+    async fn spent_since(&self, since: Timestamp) -> Result<f64, StoreError> {
+        self.read(move |connection| {
+            let mut statement =
+                connection.prepare_cached("SELECT total(cost_usd) FROM llm_calls WHERE at >= ?1")?;
+            Ok(statement.query_row([microseconds(since)], |row| row.get(0))?)
+        })
+        .await
     }
 
     async fn receipt(&self, turn: TurnId) -> Result<Option<Receipt>, StoreError> {
@@ -77,8 +117,8 @@ fn record_call(connection: &Connection, call: &ModelCall) -> Result<()> {
     connection
         .prepare_cached(
             "INSERT INTO llm_calls (at, task, tier, provider, model, input_tokens, output_tokens, cached_tokens,
-                 latency_ms, outcome, turn_id)
-             VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?10, ?11)",
+                 latency_ms, outcome, turn_id, session_id, prompt_hash, cost_usd)
+             VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?10, ?11, ?12, ?13, ?14)",
         )?
         .execute(params![
             microseconds(call.at),
@@ -92,8 +132,66 @@ fn record_call(connection: &Connection, call: &ModelCall) -> Result<()> {
             whole(call.latency_ms),
             call.outcome,
             call.turn_id.map(|turn| turn.0.into_bytes()),
+            call.session_id.map(|session| session.0.into_bytes()),
+            call.prompt_hash,
+            call.cost_usd,
         ])?;
     Ok(())
+}
+
+/// What [`call`] reads.
+macro_rules! call_columns {
+    () => {
+        "number, at, task, tier, provider, model, input_tokens, output_tokens, cached_tokens, latency_ms, outcome, \
+         turn_id, session_id, prompt_hash, cost_usd"
+    };
+}
+use call_columns;
+
+fn call(row: &Row<'_>) -> Result<(i64, ModelCall)> {
+    let call = ModelCall {
+        at: rows::time(row, 1)?,
+        task: row.get(2)?,
+        tier: row.get(3)?,
+        provider: row.get(4)?,
+        model: row.get(5)?,
+        input_tokens: row.get(6)?,
+        output_tokens: row.get(7)?,
+        cached_tokens: row.get(8)?,
+        latency_ms: row.get(9)?,
+        outcome: row.get(10)?,
+        turn_id: rows::optional_uuid(row, 11)?.map(TurnId),
+        session_id: rows::optional_uuid(row, 12)?.map(SessionId),
+        prompt_hash: row.get(13)?,
+        cost_usd: row.get(14)?,
+    };
+    Ok((row.get(0)?, call))
+}
+
+fn call_sums(connection: &Connection, since: Timestamp) -> Result<Vec<CallSum>> {
+    // Tokens are added up as floating-point numbers: their sum may be more than an integer holds.
+    connection
+        .prepare_cached(
+            "SELECT at - at % 900000000 AS quarter, task, count(*), count(*) - count(cost_usd),
+                    CAST(total(input_tokens) AS INTEGER), CAST(total(output_tokens) AS INTEGER),
+                    CAST(total(cached_tokens) AS INTEGER), total(cost_usd)
+             FROM llm_calls WHERE at >= ?1 GROUP BY quarter, task ORDER BY quarter, task",
+        )?
+        .query_map([microseconds(since)], |row| {
+            Ok(CallSum {
+                quarter: rows::time(row, 0)?,
+                task: row.get(1)?,
+                calls: row.get(2)?,
+                unpriced_calls: row.get(3)?,
+                usage: TokenUsage {
+                    input_tokens: row.get(4)?,
+                    output_tokens: row.get(5)?,
+                    cached_tokens: row.get(6)?,
+                },
+                cost_usd: row.get(7)?,
+            })
+        })?
+        .collect()
 }
 
 fn counts(connection: &Connection, scope: &Scope) -> Result<[u64; 4]> {

@@ -46,6 +46,11 @@ pub(super) const MIGRATIONS: &[Migration] = &[
         name: "readability_by_number",
         sql: include_str!("../../migrations/sqlite/0007_readability_by_number.sql"),
     },
+    Migration {
+        number: 8,
+        name: "slow_cycle_and_traces",
+        sql: include_str!("../../migrations/sqlite/0008_slow_cycle_and_traces.sql"),
+    },
 ];
 
 impl Migration {

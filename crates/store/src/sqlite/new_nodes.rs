@@ -13,7 +13,8 @@ use super::{scopes, vectors};
 /// What the nodes of one commit share.
 pub(super) struct Origin {
     pub(super) scope: i64,
-    pub(super) session_id: SessionId,
+    /// The session that the nodes came from; none for what was thought between sessions.
+    pub(super) session_id: Option<SessionId>,
     pub(super) at: Timestamp,
     /// The model of the nodes' vectors.
     pub(super) model: Option<i64>,
@@ -124,7 +125,7 @@ fn insert(unit: &mut UnitOfWork<'_>, origin: &Origin, node: &NewNode) -> Result<
             to_json(&tags)?,
             node.event_time.map(|time| microseconds(time.start)),
             node.event_time.and_then(|time| time.end).map(microseconds),
-            origin.session_id.0.into_bytes(),
+            origin.session_id.map(|session| session.0.into_bytes()),
             microseconds(origin.at),
             node.description,
             node.terms,

@@ -12,7 +12,8 @@ use rusqlite::{Connection, OptionalExtension, Result, Row, params};
 use super::entity_queries::parts;
 use super::rows::{self, Word, microseconds, node_columns};
 
-/// Live, current nodes by number. One statement for all: to begin it anew for each would cost as much again.
+/// Live, current nodes by number; an expectation that is settled is history. One statement for all: to begin it anew for
+/// each would cost as much again.
 pub(super) fn numbered(connection: &Connection, scope: i64, seqs: &[i64]) -> Result<Vec<IndexedNode>> {
     let mut statement = connection.prepare_cached(concat!(
         "SELECT ",
@@ -21,7 +22,9 @@ pub(super) fn numbered(connection: &Connection, scope: i64, seqs: &[i64]) -> Res
          FROM json_each(?1) j CROSS JOIN concept_nodes n ON n.seq = j.value
              LEFT JOIN node_vectors v INDEXED BY node_vectors_readability
                  ON v.seq = n.seq AND v.embedding_model = n.embedding_model
-         WHERE n.scope = ?2 AND n.deleted_at IS NULL AND n.superseded_by IS NULL"
+         WHERE n.scope = ?2 AND n.deleted_at IS NULL AND n.superseded_by IS NULL
+           AND (n.type <> 'expectation' OR NOT EXISTS
+                (SELECT 1 FROM settled_expectations x WHERE x.node_seq = n.seq))"
     ))?;
     let indexed = |row: &Row<'_>| {
         Ok(IndexedNode {
@@ -104,7 +107,8 @@ pub(super) fn events_since(
     Ok(events)
 }
 
-/// The newest live, current nodes about the subjects. Pinned ones take their places before others do.
+/// The newest live, current nodes about the subjects; of expectations, those that are pending. Pinned ones take their
+/// places before others do.
 pub(super) fn about(
     connection: &Connection,
     scope: i64,
@@ -118,11 +122,15 @@ pub(super) fn about(
         " FROM concept_nodes n
          WHERE n.scope = ?1 AND n.type = ?2 AND n.subject = ?3 AND n.pinned = 1
            AND n.deleted_at IS NULL AND n.superseded_by IS NULL
+           AND (?2 <> 'expectation' OR NOT EXISTS
+                (SELECT 1 FROM settled_expectations x WHERE x.node_seq = n.seq))
          ORDER BY n.seq DESC LIMIT ?4"
     ))?;
     let mut all = connection.prepare_cached(concat!(
         "SELECT ", node_columns!(), " FROM concept_nodes n
          WHERE n.scope = ?1 AND n.type = ?2 AND n.subject = ?3 AND n.deleted_at IS NULL AND n.superseded_by IS NULL
+           AND (?2 <> 'expectation' OR NOT EXISTS
+                (SELECT 1 FROM settled_expectations x WHERE x.node_seq = n.seq))
          ORDER BY n.seq DESC LIMIT ?4"
     ))?;
     let mut nodes = Vec::new();
@@ -144,11 +152,15 @@ pub(super) fn outlines(connection: &Connection, scope: i64, wanted: &About) -> R
         "SELECT seq, pinned, emotional_impact, event_time_start, event_time_end, created_at FROM concept_nodes
          WHERE scope = ?1 AND type = ?2 AND subject = ?3 AND pinned = 1
            AND deleted_at IS NULL AND superseded_by IS NULL
+           AND (?2 <> 'expectation' OR NOT EXISTS
+                (SELECT 1 FROM settled_expectations x WHERE x.node_seq = concept_nodes.seq))
          ORDER BY seq DESC LIMIT ?4",
     )?;
     let mut all = connection.prepare_cached(
         "SELECT seq, pinned, emotional_impact, event_time_start, event_time_end, created_at FROM concept_nodes
          WHERE scope = ?1 AND type = ?2 AND subject = ?3 AND deleted_at IS NULL AND superseded_by IS NULL
+           AND (?2 <> 'expectation' OR NOT EXISTS
+                (SELECT 1 FROM settled_expectations x WHERE x.node_seq = concept_nodes.seq))
          ORDER BY seq DESC LIMIT ?4",
     )?;
     let subjects: BTreeSet<Subject> = wanted.subjects.iter().copied().collect();

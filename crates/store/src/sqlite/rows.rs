@@ -7,6 +7,7 @@ use memory::entities::{EntityKind, MergeStatus};
 use memory::identifiers::{MessageId, NodeId, RejectedId, SessionId, TurnId};
 use memory::messages::{Message, Role, Turn, TurnStatus};
 use memory::nodes::{EventTime, Evidence, Node, NodeKind, RejectedMemory, RelationalTag, Subject};
+use memory::ports::ExpectationOutcome;
 use memory::sessions::{CloseTrigger, Session, SessionStatus};
 use memory::{PersonaId, Scope, UserId};
 use rusqlite::types::Type;
@@ -45,6 +46,7 @@ stored_words! {
     Subject { User = "user", Persona = "persona", Shared = "shared" }
     EntityKind { Person = "person", Place = "place", Org = "org", Pet = "pet", Other = "other" }
     MergeStatus { Confirmed = "confirmed", Uncertain = "uncertain", Disambiguated = "disambiguated" }
+    ExpectationOutcome { Fulfilled = "fulfilled", Expired = "expired" }
     CoreBlockLabel { Persona = "persona", User = "user", Style = "style" }
 }
 

@@ -152,7 +152,7 @@ fn split(unit: &mut UnitOfWork<'_>, older: &Node, change: &Change) -> Result<Opt
         filling: Vec::new(),
         embedding: None,
     };
-    let origin = Origin { scope, session_id: session, at: said_at, model: None };
+    let origin = Origin { scope, session_id: Some(session), at: said_at, model: None };
     let Some(seq) = new_nodes::insert_evidenced(unit, &origin, &node)? else { return Ok(None) };
     connection
         .prepare_cached(

@@ -11,7 +11,7 @@ use uuid::Uuid;
 
 use super::rows::{self, microseconds};
 use super::writer::UnitOfWork;
-use super::{scopes, vectors};
+use super::{scopes, traces, vectors};
 
 /// Takes the quotes of these messages from every node, withdraws the nodes that nothing else supports, and whatever
 /// hangs on those. The messages themselves stay.
@@ -31,6 +31,10 @@ pub(super) fn evidence_of(
         )?;
         touched.extend(resting);
         connection.prepare_cached("DELETE FROM node_evidence WHERE message_seq = ?1")?.execute([message])?;
+        // What it was said to fulfil is expected again.
+        connection
+            .prepare_cached("DELETE FROM settled_expectations WHERE message_seq = ?1")?
+            .execute([message])?;
         withdraw_mentions(connection, *message)?;
         withdraw_proposals(connection, *message)?;
     }
@@ -88,6 +92,8 @@ pub(super) fn withdraw_node(
         "DELETE FROM concept_node_filling WHERE thought_seq = ?1",
         "UPDATE concept_node_filling SET orphaned = 1 WHERE event_seq = ?1",
         "UPDATE rejected_memories SET approved_node = NULL WHERE approved_node = ?1",
+        "DELETE FROM settled_expectations WHERE node_seq = ?1",
+        "DELETE FROM slow_cycle_events WHERE node_seq = ?1",
     ] {
         connection.prepare_cached(statement)?.execute([node])?;
     }
@@ -101,6 +107,7 @@ pub(super) fn withdraw_node(
         .execute(params![node, microseconds(at)])?;
     scopes::uncount_node(connection, scope)?;
     forget_in_receipts(connection, scope, id)?;
+    traces::clear(connection, scope)?;
     withdrawn.nodes.push((NodeId(id), node));
     for entity in entities {
         withdraw_entity(connection, entity, withdrawn)?;

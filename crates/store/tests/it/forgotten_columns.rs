@@ -32,8 +32,12 @@ const FORGOTTEN: &[&str] = &[
     "rejected_memories.evidence",
     "rejected_memories.proposal",
     "rejected_memories.reason",
+    "session_traces.detail",
     "sessions.last_error",
     "sessions.summary",
+    "slow_cycles.salient_questions",
+    "slow_cycles.transcript",
+    "turn_details.detail",
     "turn_traces.receipt",
     "turns.reason",
 ];
@@ -47,7 +51,8 @@ const WRITTEN_BY_PEOPLE: &[&str] = &[
     "users.display_name",
 ];
 
-/// Closed vocabularies, names of models, channels, tokens and acts, ids, days, and receipts of erasures, which hold ids.
+/// Closed vocabularies, names of models, channels, tokens and acts, ids, days, digests of whole prompts, and receipts of
+/// erasures, which hold ids.
 const NO_WORDS: &[&str] = &[
     "access_tokens.hash",
     "access_tokens.name",
@@ -81,6 +86,7 @@ const NO_WORDS: &[&str] = &[
     "forgotten_support.kind",
     "llm_calls.model",
     "llm_calls.outcome",
+    "llm_calls.prompt_hash",
     "llm_calls.provider",
     "llm_calls.task",
     "llm_calls.tier",
@@ -91,10 +97,14 @@ const NO_WORDS: &[&str] = &[
     "schema_migrations.sha256",
     "scopes.persona_id",
     "scopes.user_id",
+    "session_traces.phase",
     "sessions.channel_id",
     "sessions.close_trigger",
     "sessions.status",
+    "settled_expectations.outcome",
+    "slow_cycles.outcome",
     "tombstones.kind",
+    "turn_details.model",
     "turns.channel_id",
     "turns.status",
     "users.id",

@@ -21,13 +21,16 @@ const EVENTS_MAX: usize = 3;
 const ECHO_LENGTH_MAX: usize = 80;
 
 /// Makes `model` answer like a dull but well-behaved one: a reply repeats the last line it was told; an extraction
-/// remembers each of the user's messages, up to three, by a verbatim quote; a reflection has one thought, on `e1`.
+/// remembers each of the user's messages, up to three, by a verbatim quote; a reflection has one thought, on `e1`; a slow
+/// cycle finds nothing new.
 pub fn answer_plausibly(model: &ScriptedModel, pace: Pace) {
     let paced = move |reply: Reply| reply.delay(pace.first_token).delay_between_deltas(pace.between_tokens);
     model.recognise("extraction", |request| asks_for(request, "self_check_notes"));
     model.recognise("reflection", |request| asks_for(request, "\"thoughts\""));
     model.on("extraction", move |request| paced(Reply::json(extraction(&request.user()))));
     model.on("reflection", move |_| paced(Reply::json(reflection())));
+    model.recognise("slow_cycle", |request| asks_for(request, "\"salient_questions\""));
+    model.on("slow_cycle", move |_| paced(Reply::json(slow_cycle())));
     model.on("reply", move |request| paced(Reply::text(echo(&request.user()))));
     model.on(UNNAMED, move |request| paced(Reply::text(echo(&request.user()))));
 }
@@ -76,6 +79,13 @@ fn reflection() -> Value {
         "emotional_impact": 2,
         "filling": ["e1"],
     }]})
+}
+
+fn slow_cycle() -> Value {
+    json!({
+        "new_thoughts": [], "new_expectations": [], "new_intentions": [], "salient_questions": [],
+        "entity_descriptions": [],
+    })
 }
 
 /// The user's messages of a transcript: handle and first line. A message begins at the left edge with its handle and

@@ -12,7 +12,9 @@ mod personas;
 mod recall;
 mod reflection;
 mod sessions;
+mod slow_cycle;
 mod stage;
+mod traces;
 mod turns;
 mod vectors;
 mod withdrawal;
@@ -58,6 +60,14 @@ pub use reflection::{
 pub use sessions::{
     a_failed_session_can_be_retried, a_person_can_end_a_session, quiet_sessions_end_unless_a_reply_is_due,
     sessions_are_claimed_once_and_in_order, sessions_are_listed,
+};
+pub use slow_cycle::{
+    a_slow_cycle_is_counted, an_expectation_is_settled_once, entities_are_described_by_what_is_told_of_them,
+    transcripts_go_and_counts_stay, what_was_thought_of_what_is_forgotten_goes,
+    what_was_thought_of_what_is_withdrawn_goes,
+};
+pub use traces::{
+    costs_are_added_up, traces_of_sessions_are_kept_for_a_while, traces_of_turns_are_kept_for_a_while,
 };
 pub use turns::{a_failed_turn_can_be_reopened, a_turn_is_pending_until_its_receipt};
 pub use vectors::{
@@ -108,7 +118,11 @@ macro_rules! store_story {
             only_what_was_shown_is_erased, a_claim_is_lost_when_something_is_forgotten,
             receipts_and_turns_keep_no_words, a_reset_leaves_a_new_persona,
             an_edit_of_a_core_block_can_be_forgotten,
-            a_token_is_kept_until_it_is_revoked, acts_are_listed_backwards
+            a_token_is_kept_until_it_is_revoked, acts_are_listed_backwards,
+            a_slow_cycle_is_counted, transcripts_go_and_counts_stay, an_expectation_is_settled_once,
+            entities_are_described_by_what_is_told_of_them, costs_are_added_up,
+            traces_of_turns_are_kept_for_a_while, traces_of_sessions_are_kept_for_a_while,
+            what_was_thought_of_what_is_forgotten_goes, what_was_thought_of_what_is_withdrawn_goes
         }
     };
     ($open:path: $($chapter:ident),+) => {$(

@@ -73,6 +73,9 @@ pub async fn costs_are_kept(store: &dyn Store) -> Outcome {
             latency_ms: 12,
             outcome: "ok".to_owned(),
             turn_id,
+            session_id: None,
+            prompt_hash: "digest".to_owned(),
+            cost_usd: None,
         };
         store.record_call(call).await?;
     }

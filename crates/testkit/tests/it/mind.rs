@@ -1,5 +1,6 @@
 use jiff::tz::TimeZone;
 use memory::core_blocks::CoreBlocks;
+use memory::identifiers::SessionId;
 use memory::ports::{Extraction, ExtractionInput, Mind, MindError, Reflection, ReflectionInput};
 use testkit::FixedMind;
 
@@ -18,6 +19,7 @@ fn session(persona_name: &str) -> ExtractionInput {
 
 fn events() -> ReflectionInput {
     ReflectionInput {
+        session_id: SessionId(uuid::Uuid::nil()),
         persona_name: "Mira".to_owned(),
         core_blocks: CoreBlocks::default(),
         events: Vec::new(),

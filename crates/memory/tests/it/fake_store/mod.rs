@@ -4,6 +4,7 @@ mod forgetting;
 mod nodes;
 mod people;
 mod talk;
+mod thinking;
 
 use std::sync::{Mutex, MutexGuard, PoisonError};
 
@@ -17,7 +18,7 @@ use memory::entities::{
 };
 use memory::forget::{RestingThoughts, Withdrawn};
 use memory::identifiers::{EntityId, MessageId, NodeId, RejectedId, SessionId, TurnId};
-use memory::ledger::{ModelCall, Receipt};
+use memory::ledger::{CallSum, ModelCall, Receipt};
 use memory::messages::{Message, Role, Turn};
 use memory::mood::Mood;
 use memory::nodes::{NewNode, Node, NodeKind, RejectedMemory, Subject};

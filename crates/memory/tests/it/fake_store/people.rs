@@ -141,6 +141,18 @@ impl LedgerStore for FakeStore {
     async fn record_call(&self, _call: ModelCall) -> Result<(), StoreError> {
         refused()
     }
+    async fn recent_calls(&self, _limit: u32) -> Result<Vec<(i64, ModelCall)>, StoreError> {
+        refused()
+    }
+    async fn calls_of_session(&self, _session: SessionId) -> Result<Vec<ModelCall>, StoreError> {
+        refused()
+    }
+    async fn call_sums_since(&self, _since: Timestamp) -> Result<Vec<CallSum>, StoreError> {
+        refused()
+    }
+    async fn spent_since(&self, _since: Timestamp) -> Result<f64, StoreError> {
+        refused()
+    }
     async fn receipt(&self, _turn: TurnId) -> Result<Option<Receipt>, StoreError> {
         refused()
     }

@@ -165,6 +165,10 @@ fn forget(unit: &mut UnitOfWork<'_>, act: &Forgetting) -> Result<Forgotten, Fail
     for turn in &taken.turns {
         remove::bury(connection, "turn", turn.0.into_bytes(), at)?;
     }
+    remains::clear_traces(connection, &going, &mut taken)?;
+    if taken.counts.traces > 0 {
+        overwrite::make_due(connection)?;
+    }
     if !taken.is_empty() {
         remove::settle_sessions(connection, &going)?;
         overwrite::make_due(connection)?;

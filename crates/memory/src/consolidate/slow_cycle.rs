@@ -1,0 +1,411 @@
+//! Phase G: thinking between sessions. Writes thoughts, expectations, promises that were voiced already, questions for
+//! the next cycle and descriptions of entities. It never writes a core block, never schedules and never acts; whatever
+//! goes wrong in it, the session that led to it stays closed.
+
+use std::time::Duration;
+
+use jiff::{SignedDuration, Timestamp};
+
+use super::slow_cycle_answer::{Sifted, sift};
+use super::slow_cycle_input::fit;
+use super::{Consolidator, Formed, Parties, SHOCK_IMPACT, trace, without_panic};
+use crate::identifiers::{CycleId, SessionId};
+use crate::ledger::TokenUsage;
+use crate::nodes::{NewNode, Node, NodeKind, RelationalTag, Subject};
+use crate::ports::{
+    EntityToDescribe, MindError, Reflectable, SlowCycle, SlowCycleCommit, SlowCycleInput, SlowCycleStanding,
+    StoreError,
+};
+use crate::sessions::Session;
+use crate::text;
+
+/// Questions that one cycle may take: an answer of the wrong shape is asked for once more.
+const CALLS_PER_CYCLE: u64 = 2;
+/// How far a cycle looks back.
+const LOOK_BACK: SignedDuration = SignedDuration::from_hours(7 * 24);
+/// Cycles that may read one event.
+const CYCLES_PER_EVENT: u32 = 3;
+/// Most events that one cycle reads, the newest.
+const EVENTS_MAX: u32 = 30;
+/// Newest thoughts that a cycle reads.
+const THOUGHTS_MAX: u32 = 5;
+/// Pending expectations and open promises that a cycle is shown, so that it does not repeat them.
+const STANDING_MAX: u32 = 10;
+/// Memories that an entity needs before it is described.
+const LINKED_EVENTS_MIN: u32 = 3;
+/// Entities that one cycle may describe.
+const ENTITIES_MAX: usize = 3;
+/// Memories that a description is made of, the newest.
+const EVENTS_PER_ENTITY: u32 = 6;
+
+/// Outcome of a cycle that was answered.
+const OK: &str = "ok";
+/// Outcome of a cycle that was not; why stands in the session's trace, which can be forgotten.
+const FAILED: &str = "failed";
+
+/// What a person can set about the slow cycle.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct SlowCycleSettings {
+    /// Whether it runs.
+    pub enabled: bool,
+    /// Rest between two cycles of a scope; a shock or a correction waives it.
+    pub cool_down: Duration,
+    /// Cycles of a scope in a day.
+    pub cycles_per_day: u32,
+    /// Tokens sent for a scope in a day.
+    pub input_tokens_per_day: u64,
+    /// Tokens received for a scope in a day.
+    pub output_tokens_per_day: u64,
+    /// Tokens sent with one question of a cycle.
+    pub input_tokens_per_cycle: u32,
+    /// Tokens received for one question of a cycle.
+    pub output_tokens_per_cycle: u32,
+}
+
+impl Default for SlowCycleSettings {
+    fn default() -> Self {
+        Self {
+            enabled: true,
+            cool_down: Duration::from_secs(30 * 60),
+            cycles_per_day: 36,
+            input_tokens_per_day: 150_000,
+            output_tokens_per_day: 30_000,
+            input_tokens_per_cycle: 8_000,
+            output_tokens_per_cycle: 1_000,
+        }
+    }
+}
+
+/// Whether a cycle runs, and if not, why.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum SlowCycleDecision {
+    /// It runs.
+    Runs,
+    /// It is switched off.
+    Disabled,
+    /// The last one was a moment ago, and nothing waives the rest.
+    CoolingDown,
+    /// The day's cycles are used up.
+    CyclesSpent,
+    /// The day's tokens to send are used up.
+    InputSpent,
+    /// The day's tokens to receive are used up.
+    OutputSpent,
+    /// Every recent event has been thought about.
+    NothingNew,
+}
+
+/// Decides. `urgent`: a fresh shock or correction waives the rest. `fresh`: some event was read by no cycle yet. A cycle
+/// is held to take all that it may, so that the limits of the day are never passed.
+pub fn decide_slow_cycle(
+    now: Timestamp,
+    standing: &SlowCycleStanding,
+    urgent: bool,
+    fresh: bool,
+    settings: &SlowCycleSettings,
+) -> SlowCycleDecision {
+    if !settings.enabled {
+        return SlowCycleDecision::Disabled;
+    }
+    if !fresh {
+        return SlowCycleDecision::NothingNew;
+    }
+    let rested = standing.last_at.is_none_or(|last| {
+        let since = now.duration_since(last);
+        // A clock that went backwards does not hold it up for long.
+        since.is_negative() || since.unsigned_abs() >= settings.cool_down
+    });
+    if !rested && !urgent {
+        return SlowCycleDecision::CoolingDown;
+    }
+    if standing.cycles >= settings.cycles_per_day {
+        return SlowCycleDecision::CyclesSpent;
+    }
+    let fits = |taken: u64, per_call: u32, limit: u64| {
+        taken.saturating_add(CALLS_PER_CYCLE * u64::from(per_call)) <= limit
+    };
+    if !fits(standing.input_tokens, settings.input_tokens_per_cycle, settings.input_tokens_per_day) {
+        return SlowCycleDecision::InputSpent;
+    }
+    if !fits(standing.output_tokens, settings.output_tokens_per_cycle, settings.output_tokens_per_day) {
+        return SlowCycleDecision::OutputSpent;
+    }
+    SlowCycleDecision::Runs
+}
+
+/// A cycle that is being thought.
+#[derive(Clone, Copy)]
+struct Cycle<'a> {
+    session: &'a Session,
+    input: &'a SlowCycleInput,
+    started: Timestamp,
+    /// Things forgotten before it read anything.
+    tombstones: u64,
+}
+
+/// Whether an event waives the rest between two cycles.
+fn is_urgent(event: &Node) -> bool {
+    event.emotional_impact.unsigned_abs() >= SHOCK_IMPACT
+        || event.relational_tags.contains(&RelationalTag::Correction)
+}
+
+impl Consolidator<'_> {
+    /// Thinks about what a closed session left, if the gates allow. Whatever fails is logged and noted in the trace.
+    pub(super) async fn slow_cycle(&self, session: &Session, parties: &Parties) {
+        let outcome = without_panic(self.try_slow_cycle(session, parties)).await;
+        match outcome {
+            Some(Ok(())) => {}
+            Some(Err(error)) => {
+                tracing::warn!(session = %session.id, "the slow cycle is left out this time: {error}");
+            }
+            None => {
+                tracing::error!(session = %session.id, "a defect ended the slow cycle; the session is closed")
+            }
+        }
+    }
+
+    async fn try_slow_cycle(&self, session: &Session, parties: &Parties) -> Result<(), StoreError> {
+        let started = self.clock.now();
+        let settings = &self.settings.slow_cycle;
+        let midnight = started.to_zoned(parties.zone.clone()).start_of_day();
+        let today = midnight.map_or(started, |midnight| midnight.timestamp());
+        let standing = self.store.slow_cycle_standing(&session.scope, today).await?;
+        let since = started.saturating_sub(LOOK_BACK).unwrap_or(Timestamp::MIN);
+        let events =
+            self.store.events_to_reflect_on(&session.scope, since, CYCLES_PER_EVENT, EVENTS_MAX).await?;
+        let fresh = events.iter().any(|event| event.cycles == 0);
+        let own = |event: &&Reflectable| event.node.source_session_id == Some(session.id);
+        let urgent = events.iter().filter(own).any(|event| is_urgent(&event.node));
+        let decision = decide_slow_cycle(started, &standing, urgent, fresh, settings);
+        if decision != SlowCycleDecision::Runs {
+            self.note_phase(session.id, 'g', trace::slow_cycle_skipped(decision, started)).await;
+            return Ok(());
+        }
+        let events = events.into_iter().map(|event| event.node).collect();
+        let tombstones = standing.tombstones;
+        let input = self.gather(session, parties, standing, events).await?;
+        let cycle = Cycle { session, input: &input, started, tombstones };
+        match self.mind.think_slowly(input.clone()).await {
+            Ok(answer) => self.keep(cycle, answer).await,
+            Err(error) => self.keep_failure(cycle, &error).await,
+        }
+    }
+
+    /// All that the cycle reads, within its tokens.
+    async fn gather(
+        &self,
+        session: &Session,
+        parties: &Parties,
+        standing: SlowCycleStanding,
+        events: Vec<Node>,
+    ) -> Result<SlowCycleInput, StoreError> {
+        let (scope, settings) = (&session.scope, &self.settings.slow_cycle);
+        let now = self.clock.now();
+        let everybody = [Subject::User, Subject::Persona, Subject::Shared];
+        let ids: Vec<_> = events.iter().map(|event| event.id).collect();
+        let mut entities = Vec::new();
+        for entity in self.store.entities_to_describe(scope, &ids, LINKED_EVENTS_MIN).await? {
+            if entities.len() == ENTITIES_MAX {
+                break;
+            }
+            let seqs = self.store.nodes_linked_to(scope, &[entity.id], EVENTS_PER_ENTITY).await?;
+            let linked = self.store.nodes_numbered(scope, &seqs).await?;
+            let events = linked.into_iter().map(|indexed| indexed.node).collect();
+            entities.push(EntityToDescribe { entity, events });
+        }
+        let input = SlowCycleInput {
+            session_id: session.id,
+            persona_name: parties.persona_name.clone(),
+            core_blocks: self.store.core_blocks(scope).await?,
+            now,
+            zone: parties.zone.clone(),
+            elapsed: standing.last_at.map(|last| now.duration_since(last)),
+            events,
+            thoughts: self.store.nodes_about(scope, NodeKind::Thought, &everybody, THOUGHTS_MAX).await?,
+            expectations: self
+                .store
+                .nodes_about(scope, NodeKind::Expectation, &everybody, STANDING_MAX)
+                .await?,
+            salient_questions: standing.salient_questions,
+            entities,
+            answer_tokens: settings.output_tokens_per_cycle,
+        };
+        Ok(fit(input, settings.input_tokens_per_cycle))
+    }
+
+    async fn keep(&self, cycle: Cycle<'_>, answer: SlowCycle) -> Result<(), StoreError> {
+        let Cycle { session, input, started, .. } = cycle;
+        let promises = self
+            .store
+            .nodes_about(&session.scope, NodeKind::Intention, &[Subject::Persona], STANDING_MAX)
+            .await?;
+        let mut voiced = Vec::new();
+        for event in &input.events {
+            if self.is_voiced_commitment(event).await? {
+                voiced.push(event.id);
+            }
+        }
+        let usage = answer.usage;
+        let at = self.clock.now();
+        let sifted = sift(answer, input, &promises, &voiced, at);
+        let texts = sifted.nodes.iter().map(|node| node.description.clone()).collect();
+        let embeddings = self.embed(texts).await;
+        let id = CycleId(self.ids.next(at));
+        let nodes: Vec<NewNode> = sifted
+            .nodes
+            .iter()
+            .zip(embeddings)
+            .map(|(proposed, embedding)| NewNode {
+                id: self.new_node_id(at),
+                terms: text::index_terms(&proposed.description),
+                embedding,
+                ..proposed.clone()
+            })
+            .collect();
+        let transcript =
+            self.settings.trace.then(|| trace::transcript(&session.scope, input, &sifted, &nodes));
+        let Sifted { descriptions, salient_questions, notes, .. } = sifted;
+        let dropped = notes.len();
+        let commit = SlowCycleCommit {
+            nodes: nodes.clone(),
+            descriptions,
+            salient_questions,
+            usage,
+            transcript,
+            ..self.empty_commit(id, cycle, at)
+        };
+        let written = self.store.commit_slow_cycle(commit).await?;
+        let kept: Vec<NewNode> = nodes.into_iter().filter(|node| written.nodes.contains(&node.id)).collect();
+        let error =
+            written.forgotten.then_some("something was forgotten meanwhile, so nothing was kept of it");
+        // What was dropped is told in words in the transcript alone, which is written with what was kept.
+        let detail = trace::slow_cycle_ran(id, &kept, dropped, error, started);
+        self.note_phase(session.id, 'g', detail).await;
+        for node in kept {
+            (self.formed)(Formed::SlowThought { scope: session.scope.clone(), node: Box::new(node), at });
+        }
+        for entity in written.described {
+            (self.formed)(Formed::Described { scope: session.scope.clone(), entity: Box::new(entity) });
+        }
+        Ok(())
+    }
+
+    /// A cycle that failed counts like any other, so that a broken model is not asked again and again.
+    async fn keep_failure(&self, cycle: Cycle<'_>, error: &MindError) -> Result<(), StoreError> {
+        let Cycle { session, input, started, .. } = cycle;
+        tracing::warn!(session = %session.id, "the slow cycle has no answer: {}", error.for_the_log());
+        let at = self.clock.now();
+        let id = CycleId(self.ids.next(at));
+        let input_tokens = u64::from(self.settings.slow_cycle.input_tokens_per_cycle);
+        let commit = SlowCycleCommit {
+            // What was not answered has not been thought about.
+            read: Vec::new(),
+            usage: TokenUsage { input_tokens, ..TokenUsage::default() },
+            outcome: FAILED.to_owned(),
+            salient_questions: input.salient_questions.clone(),
+            ..self.empty_commit(id, cycle, at)
+        };
+        self.store.commit_slow_cycle(commit).await?;
+        let error = error.to_string();
+        self.note_phase(session.id, 'g', trace::slow_cycle_ran(id, &[], 0, Some(&error), started)).await;
+        Ok(())
+    }
+
+    fn empty_commit(&self, id: CycleId, cycle: Cycle<'_>, at: Timestamp) -> SlowCycleCommit {
+        let Cycle { session, input, tombstones, .. } = cycle;
+        SlowCycleCommit {
+            id,
+            scope: session.scope.clone(),
+            session_id: session.id,
+            at,
+            nodes: Vec::new(),
+            fingerprint: self.embedder.map(|embedder| embedder.fingerprint().to_owned()),
+            descriptions: Vec::new(),
+            salient_questions: Vec::new(),
+            read: input.events.iter().map(|event| event.id).collect(),
+            usage: TokenUsage::default(),
+            outcome: OK.to_owned(),
+            transcript: None,
+            tombstones,
+        }
+    }
+
+    /// Whether the persona itself has committed to something in it: a promise of its own, or an event that quotes words
+    /// of commitment from its mouth.
+    async fn is_voiced_commitment(&self, node: &Node) -> Result<bool, StoreError> {
+        if node.kind == NodeKind::Intention {
+            return Ok(node.subject == Subject::Persona);
+        }
+        if !node.relational_tags.contains(&RelationalTag::Commitment) {
+            return Ok(false);
+        }
+        let Some(found) = self.store.node(node.id).await? else { return Ok(false) };
+        for evidence in found.evidence.iter().filter(|evidence| super::evidence::commits(&evidence.quote)) {
+            let message = self.store.message(evidence.message_id).await?;
+            if message.is_some_and(|message| message.role == crate::messages::Role::Persona) {
+                return Ok(true);
+            }
+        }
+        Ok(false)
+    }
+
+    /// Keeps what a phase did, if traces are kept. A trace that can't be written costs nothing but the trace.
+    pub(super) async fn note_phase(&self, session: SessionId, phase: char, detail: serde_json::Value) {
+        if !self.settings.trace {
+            return;
+        }
+        let phase = crate::ports::PhaseTrace { phase, detail, at: self.clock.now() };
+        if let Err(error) = self.store.keep_phase(session, phase).await {
+            tracing::warn!(%session, "the trace of a phase is missing: {error}");
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn at(minutes: i64) -> Timestamp {
+        Timestamp::UNIX_EPOCH + SignedDuration::from_mins(minutes)
+    }
+
+    fn decided(standing: &SlowCycleStanding, urgent: bool) -> SlowCycleDecision {
+        decide_slow_cycle(at(1_000), standing, urgent, true, &SlowCycleSettings::default())
+    }
+
+    #[test]
+    fn it_rests_half_an_hour_and_a_shock_or_a_correction_does_not_wait() {
+        let last = |minutes| SlowCycleStanding { last_at: Some(at(minutes)), ..SlowCycleStanding::default() };
+        assert_eq!(decided(&SlowCycleStanding::default(), false), SlowCycleDecision::Runs);
+        assert_eq!(decided(&last(970), false), SlowCycleDecision::Runs);
+        assert_eq!(decided(&last(971), false), SlowCycleDecision::CoolingDown);
+        assert_eq!(decided(&last(999), true), SlowCycleDecision::Runs);
+        assert_eq!(decided(&last(1_001), false), SlowCycleDecision::Runs, "a clock that went backwards");
+    }
+
+    #[test]
+    fn no_cycle_can_pass_a_limit_of_the_day_not_even_an_urgent_one() {
+        let standing = |cycles, input_tokens, output_tokens| SlowCycleStanding {
+            cycles,
+            input_tokens,
+            output_tokens,
+            ..SlowCycleStanding::default()
+        };
+        assert_eq!(decided(&standing(35, 134_000, 28_000), true), SlowCycleDecision::Runs);
+        assert_eq!(decided(&standing(36, 0, 0), true), SlowCycleDecision::CyclesSpent);
+        assert_eq!(decided(&standing(0, 134_001, 0), true), SlowCycleDecision::InputSpent);
+        assert_eq!(decided(&standing(0, 0, 28_001), true), SlowCycleDecision::OutputSpent);
+    }
+
+    #[test]
+    fn it_can_be_switched_off_and_needs_something_new() {
+        let standing = SlowCycleStanding::default();
+        let settings = SlowCycleSettings { enabled: false, ..SlowCycleSettings::default() };
+        assert_eq!(decide_slow_cycle(at(0), &standing, true, true, &settings), SlowCycleDecision::Disabled);
+        let settings = SlowCycleSettings::default();
+        assert_eq!(
+            decide_slow_cycle(at(0), &standing, true, false, &settings),
+            SlowCycleDecision::NothingNew
+        );
+    }
+}

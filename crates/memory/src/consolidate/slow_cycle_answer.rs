@@ -1,0 +1,323 @@
+//! What of a cycle's answer is kept: only what cites what it was shown, and says something that is not there yet.
+
+use jiff::Timestamp;
+use uuid::Uuid;
+
+use super::merge::shared_words;
+use crate::identifiers::{EntityId, NodeId};
+use crate::nodes::{DESCRIPTION_LENGTH_MAX, EventTime, NewNode, Node, NodeKind, Subject};
+use crate::ports::{ProposedExpectation, ProposedIntention, ProposedThought, SlowCycle, SlowCycleInput};
+
+/// Most thoughts of one cycle.
+const THOUGHTS_MAX: usize = 3;
+/// Most expectations of one cycle.
+const EXPECTATIONS_MAX: usize = 2;
+/// Most intentions of one cycle.
+const INTENTIONS_MAX: usize = 2;
+/// Most questions of one cycle.
+const QUESTIONS_MAX: usize = 3;
+/// Longest question, in characters.
+const QUESTION_LENGTH_MAX: usize = 200;
+/// Longest description of an entity, in characters.
+const ENTITY_DESCRIPTION_LENGTH_MAX: usize = 500;
+/// Share of the content words, of both together, from which one says nothing that the other does not.
+const REPEATED_WORDS_MIN: f64 = 0.75;
+/// The same for promises, which are told in many words.
+const PROMISED_WORDS_MIN: f64 = 0.5;
+
+/// What is kept of an answer. The nodes have neither id, terms nor vector yet.
+pub(super) struct Sifted {
+    pub(super) nodes: Vec<NewNode>,
+    pub(super) descriptions: Vec<(EntityId, String)>,
+    pub(super) salient_questions: Vec<String>,
+    /// The parser's notes and ours: what was dropped, and why.
+    pub(super) notes: Vec<String>,
+}
+
+/// Sifts an answer. `promises` are those that stand already, `voiced` the memories of the input in which the persona
+/// itself commits to something.
+pub(super) fn sift(
+    answer: SlowCycle,
+    input: &SlowCycleInput,
+    promises: &[Node],
+    voiced: &[NodeId],
+    now: Timestamp,
+) -> Sifted {
+    let mut sifting = Sifting { input, now, notes: answer.notes, nodes: Vec::new() };
+    for thought in answer.thoughts {
+        sifting.thought(thought);
+    }
+    for expectation in answer.expectations {
+        sifting.expectation(expectation);
+    }
+    for intention in answer.intentions {
+        sifting.intention(intention, promises, voiced);
+    }
+    let shown = |id: &EntityId| input.entities.iter().any(|shown| shown.entity.id == *id);
+    let mut descriptions: Vec<(EntityId, String)> = Vec::new();
+    for (id, text) in answer.entity_descriptions {
+        let text = cut(&text, ENTITY_DESCRIPTION_LENGTH_MAX);
+        if shown(&id) && !text.is_empty() && !descriptions.iter().any(|(known, _)| *known == id) {
+            descriptions.push((id, text));
+        }
+    }
+    let questions = answer.salient_questions.iter().map(|text| cut(text, QUESTION_LENGTH_MAX));
+    let salient_questions = questions.filter(|text| !text.is_empty()).take(QUESTIONS_MAX).collect();
+    Sifted { nodes: sifting.nodes, descriptions, salient_questions, notes: sifting.notes }
+}
+
+struct Sifting<'a> {
+    input: &'a SlowCycleInput,
+    now: Timestamp,
+    notes: Vec<String>,
+    nodes: Vec<NewNode>,
+}
+
+impl Sifting<'_> {
+    fn thought(&mut self, thought: ProposedThought) {
+        let filling = self.known(thought.filling);
+        let description = cut(&thought.description, DESCRIPTION_LENGTH_MAX);
+        // What is between the two is told as what the persona sees in the user.
+        let subject = if thought.subject == Subject::Persona { Subject::Persona } else { Subject::User };
+        let known = |known: &Node| shared_words(&known.description, &description) >= REPEATED_WORDS_MIN;
+        if filling.is_empty() {
+            self.drop("a thought", "it cites no event", &description);
+        } else if self.input.thoughts.iter().any(known) || self.has(NodeKind::Thought, &description) {
+            self.drop("a thought", "it was thought already", &description);
+        } else if self.count(NodeKind::Thought) == THOUGHTS_MAX {
+            self.drop("a thought", "there are enough", &description);
+        } else {
+            let impact = thought.emotional_impact;
+            self.keep(NodeKind::Thought, description, subject, impact, None, filling);
+        }
+    }
+
+    fn expectation(&mut self, expectation: ProposedExpectation) {
+        let reasoning = self.known(expectation.reasoning);
+        let parts = [expectation.about.trim(), expectation.prediction.trim()];
+        let told: Vec<&str> = parts.into_iter().filter(|part| !part.is_empty()).collect();
+        let description = cut(&told.join(" — "), DESCRIPTION_LENGTH_MAX);
+        let ends = expectation.due.map(last_moment);
+        let known = |known: &Node| shared_words(&known.description, &description) >= REPEATED_WORDS_MIN;
+        if reasoning.is_empty() {
+            self.drop("an expectation", "it is reasoned from no event", &description);
+        } else if expectation.prediction.trim().is_empty() {
+            self.drop("an expectation", "it predicts nothing", &description);
+        } else if ends.is_none_or(|ends| ends <= self.now) {
+            self.drop("an expectation", "it has no time to come", &description);
+        } else if self.input.expectations.iter().any(known) || self.has(NodeKind::Expectation, &description) {
+            self.drop("an expectation", "it is expected already", &description);
+        } else if self.count(NodeKind::Expectation) == EXPECTATIONS_MAX {
+            self.drop("an expectation", "there are enough", &description);
+        } else {
+            let (due, impact) = (expectation.due, expectation.emotional_impact);
+            self.keep(NodeKind::Expectation, description, Subject::User, impact, due, reasoning);
+        }
+    }
+
+    fn intention(&mut self, intention: ProposedIntention, promises: &[Node], voiced: &[NodeId]) {
+        let filling = self.known(intention.filling);
+        let description = cut(&intention.description, DESCRIPTION_LENGTH_MAX);
+        let known = |known: &Node| shared_words(&known.description, &description) >= PROMISED_WORDS_MIN;
+        let shown = self.input.events.iter().filter(|event| event.kind == NodeKind::Intention);
+        if !filling.iter().any(|id| voiced.contains(id)) {
+            self.drop("an intention", "it cites no commitment that the persona has voiced", &description);
+        } else if intention.due.is_some_and(|due| last_moment(due) <= self.now) {
+            self.drop("an intention", "its time has gone by", &description);
+        } else if promises.iter().chain(shown).any(known) || self.has(NodeKind::Intention, &description) {
+            self.drop("an intention", "it is promised already", &description);
+        } else if self.count(NodeKind::Intention) == INTENTIONS_MAX || description.is_empty() {
+            self.drop("an intention", "there are enough, or it says nothing", &description);
+        } else {
+            self.keep(NodeKind::Intention, description, Subject::Persona, 0, intention.due, filling);
+        }
+    }
+
+    /// Those that the cycle was shown; the port promises it, but a thought without evidence must not exist.
+    fn known(&self, ids: Vec<NodeId>) -> Vec<NodeId> {
+        let shown = |id: &NodeId| self.input.events.iter().any(|event| event.id == *id);
+        ids.into_iter().filter(shown).collect()
+    }
+
+    fn has(&self, kind: NodeKind, description: &str) -> bool {
+        description.is_empty()
+            || self.nodes.iter().any(|node| {
+                node.kind == kind && shared_words(&node.description, description) >= REPEATED_WORDS_MIN
+            })
+    }
+
+    fn count(&self, kind: NodeKind) -> usize {
+        self.nodes.iter().filter(|node| node.kind == kind).count()
+    }
+
+    fn drop(&mut self, what: &str, why: &str, description: &str) {
+        self.notes.push(format!("{what} was dropped: {why}: \"{}\"", cut(description, 60)));
+    }
+
+    fn keep(
+        &mut self,
+        kind: NodeKind,
+        description: String,
+        subject: Subject,
+        emotional_impact: i8,
+        event_time: Option<EventTime>,
+        filling: Vec<NodeId>,
+    ) {
+        self.nodes.push(NewNode {
+            id: NodeId(Uuid::nil()),
+            kind,
+            description,
+            emotional_impact,
+            emotion_tags: Vec::new(),
+            relational_tags: Vec::new(),
+            subject,
+            event_time,
+            evidence: Vec::new(),
+            filling,
+            terms: String::new(),
+            embedding: None,
+        });
+    }
+}
+
+fn last_moment(time: EventTime) -> Timestamp {
+    time.end.unwrap_or(time.start)
+}
+
+fn cut(text: &str, length: usize) -> String {
+    text.trim().chars().take(length).collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use jiff::SignedDuration;
+    use jiff::tz::TimeZone;
+
+    use super::super::fixtures::node;
+    use super::*;
+    use crate::core_blocks::CoreBlocks;
+    use crate::identifiers::SessionId;
+
+    fn input(events: Vec<Node>) -> SlowCycleInput {
+        SlowCycleInput {
+            session_id: SessionId(Uuid::nil()),
+            persona_name: "Echo".to_owned(),
+            core_blocks: CoreBlocks::default(),
+            now: Timestamp::UNIX_EPOCH,
+            zone: TimeZone::UTC,
+            elapsed: None,
+            events,
+            thoughts: vec![node(NodeKind::Thought, "她总把难过的事留到深夜才说")],
+            expectations: vec![node(NodeKind::Expectation, "面试 — 她会说起周五的面试结果")],
+            salient_questions: Vec::new(),
+            entities: Vec::new(),
+            answer_tokens: 1_000,
+        }
+    }
+
+    fn thought(description: &str, filling: &[NodeId]) -> ProposedThought {
+        ProposedThought {
+            description: description.to_owned(),
+            subject: Subject::Shared,
+            emotional_impact: 1,
+            filling: filling.to_vec(),
+        }
+    }
+
+    fn expectation(prediction: &str, hours: Option<i64>, reasoning: &[NodeId]) -> ProposedExpectation {
+        let due = hours.map(|hours| EventTime {
+            start: Timestamp::UNIX_EPOCH + SignedDuration::from_hours(hours),
+            end: None,
+        });
+        ProposedExpectation {
+            about: "搬家".to_owned(),
+            prediction: prediction.to_owned(),
+            due,
+            reasoning: reasoning.to_vec(),
+            emotional_impact: 1,
+        }
+    }
+
+    fn kept(sifted: &Sifted) -> Vec<&str> {
+        sifted.nodes.iter().map(|node| node.description.as_str()).collect()
+    }
+
+    #[test]
+    fn a_thought_cites_an_event_it_was_shown_and_says_something_new() {
+        let event = node(NodeKind::Event, "她搬去了杭州");
+        let foreign = node(NodeKind::Event, "别人的事").id;
+        let answer = SlowCycle {
+            thoughts: vec![
+                thought("凭空而来的想法", &[foreign]),
+                thought("她总把难过的事留到深夜才说出来", &[event.id]),
+                thought("换了城市她反而松了口气", &[foreign, event.id]),
+                thought("  ", &[event.id]),
+            ],
+            ..SlowCycle::default()
+        };
+        let sifted = sift(answer, &input(vec![event.clone()]), &[], &[], Timestamp::UNIX_EPOCH);
+        assert_eq!(kept(&sifted), ["换了城市她反而松了口气"]);
+        assert_eq!((sifted.nodes[0].subject, &sifted.nodes[0].filling), (Subject::User, &vec![event.id]));
+        assert_eq!(sifted.notes.len(), 3, "{:?}", sifted.notes);
+    }
+
+    #[test]
+    fn an_expectation_needs_a_reason_and_a_time_to_come() {
+        let event = node(NodeKind::Event, "她下周搬家");
+        let told = [
+            expectation("她会发来新家的照片", Some(24), &[event.id]),
+            expectation("没有理由的预感", Some(24), &[]),
+            expectation("没有期限的事情", None, &[event.id]),
+            expectation("昨天就该发生了", Some(-24), &[event.id]),
+            expectation("", Some(24), &[event.id]),
+        ];
+        let answer = SlowCycle { expectations: told.to_vec(), ..SlowCycle::default() };
+        let sifted = sift(answer, &input(vec![event]), &[], &[], Timestamp::UNIX_EPOCH);
+        assert_eq!(kept(&sifted), ["搬家 — 她会发来新家的照片"]);
+        assert_eq!(sifted.nodes[0].kind, NodeKind::Expectation);
+        let repeated = ProposedExpectation {
+            about: "面试".to_owned(),
+            ..expectation("她会说起周五的面试结果", Some(24), &[])
+        };
+        let event = node(NodeKind::Event, "她周五面试");
+        let repeated = ProposedExpectation { reasoning: vec![event.id], ..repeated };
+        let answer = SlowCycle { expectations: vec![repeated], ..SlowCycle::default() };
+        assert!(sift(answer, &input(vec![event]), &[], &[], Timestamp::UNIX_EPOCH).nodes.is_empty());
+    }
+
+    #[test]
+    fn an_intention_is_only_one_that_was_voiced_and_is_not_kept_yet() {
+        let (event, voiced) =
+            (node(NodeKind::Event, "她要去复查"), node(NodeKind::Event, "约好复查后打电话"));
+        let standing = node(NodeKind::Intention, "明天问问她的猫");
+        let intention =
+            |text: &str, id| ProposedIntention { description: text.to_owned(), due: None, filling: vec![id] };
+        let answer = SlowCycle {
+            intentions: vec![
+                intention("陪她去医院", event.id),
+                intention("复查之后打电话", voiced.id),
+                intention("明天问她的猫", voiced.id),
+            ],
+            ..SlowCycle::default()
+        };
+        let input = input(vec![event, voiced.clone()]);
+        let sifted = sift(answer, &input, &[standing], &[voiced.id], Timestamp::UNIX_EPOCH);
+        assert_eq!(kept(&sifted), ["复查之后打电话"]);
+        assert_eq!(sifted.nodes[0].subject, Subject::Persona);
+    }
+
+    #[test]
+    fn nothing_goes_beyond_its_number_or_length() {
+        let event = node(NodeKind::Event, "她搬家了");
+        let words = ["猫", "海", "书", "雨", "山"];
+        let answer = SlowCycle {
+            thoughts: words.map(|word| thought(&word.repeat(2_100), &[event.id])).to_vec(),
+            salient_questions: words.map(|word| word.repeat(300)).to_vec(),
+            ..SlowCycle::default()
+        };
+        let sifted = sift(answer, &input(vec![event]), &[], &[], Timestamp::UNIX_EPOCH);
+        assert_eq!((sifted.nodes.len(), sifted.salient_questions.len()), (3, 3));
+        assert!(sifted.nodes.iter().all(|node| node.description.chars().count() == 2_000));
+        assert!(sifted.salient_questions.iter().all(|text| text.chars().count() == 200));
+    }
+}

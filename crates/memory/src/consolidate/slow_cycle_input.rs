@@ -1,0 +1,125 @@
+//! What goes into a cycle's question when not all of it has room.
+
+use std::collections::BTreeSet;
+
+use crate::nodes::Node;
+use crate::ports::{EntityToDescribe, SlowCycleInput};
+use crate::text::estimate_tokens;
+
+/// Tokens that the instructions take, with some room.
+const INSTRUCTION_TOKENS: u64 = 2_400;
+/// Tokens of one line beside its text: handle, date, weight.
+const LINE_TOKENS: u64 = 25;
+/// Tokens that one authored block may take; the rest is left out.
+const BLOCK_TOKENS: u32 = 800;
+
+/// Cuts the input to `tokens`: room is given to events first, the newest first, then to thoughts, expectations and
+/// entities. A description is bounded, so one event always fits into a cycle's 8,000 tokens.
+pub(super) fn fit(mut input: SlowCycleInput, tokens: u32) -> SlowCycleInput {
+    let blocks = &mut input.core_blocks;
+    for block in [&mut blocks.persona, &mut blocks.user] {
+        *block = shortened(block, BLOCK_TOKENS);
+    }
+    blocks.style.clear();
+    let mut room = u64::from(tokens).saturating_sub(INSTRUCTION_TOKENS);
+    let fixed = [&blocks.persona, &blocks.user].into_iter().chain(&input.salient_questions);
+    room = room.saturating_sub(fixed.map(|text| cost(text)).sum());
+    input.events.reverse();
+    input.events = taken(std::mem::take(&mut input.events), &mut room, node_cost);
+    input.events.reverse();
+    input.thoughts = taken(std::mem::take(&mut input.thoughts), &mut room, node_cost);
+    input.expectations = taken(std::mem::take(&mut input.expectations), &mut room, node_cost);
+    let told: BTreeSet<_> = input.events.iter().map(|event| event.id).collect();
+    input.entities.retain(|entity| entity.events.iter().any(|event| told.contains(&event.id)));
+    input.entities = taken(std::mem::take(&mut input.entities), &mut room, entity_cost);
+    input
+}
+
+/// The items up to the first that has no room.
+fn taken<T>(items: Vec<T>, room: &mut u64, cost: impl Fn(&T) -> u64) -> Vec<T> {
+    let mut kept = Vec::new();
+    for item in items {
+        let Some(left) = room.checked_sub(cost(&item)) else { break };
+        *room = left;
+        kept.push(item);
+    }
+    kept
+}
+
+fn node_cost(node: &Node) -> u64 {
+    cost(&node.description)
+}
+
+fn entity_cost(entity: &EntityToDescribe) -> u64 {
+    let described = entity.entity.description.as_deref().map_or(0, cost);
+    LINE_TOKENS + described + entity.events.iter().map(node_cost).sum::<u64>()
+}
+
+fn cost(text: &str) -> u64 {
+    u64::from(estimate_tokens(text)) + LINE_TOKENS
+}
+
+fn shortened(text: &str, tokens: u32) -> String {
+    if estimate_tokens(text) <= tokens {
+        return text.to_owned();
+    }
+    let mut length = text.chars().count();
+    loop {
+        length = length * 9 / 10;
+        let cut: String = text.chars().take(length).collect();
+        if length == 0 || estimate_tokens(&cut) <= tokens {
+            return cut;
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use jiff::Timestamp;
+    use jiff::tz::TimeZone;
+
+    use super::super::fixtures::node;
+    use super::*;
+    use crate::core_blocks::CoreBlocks;
+    use crate::identifiers::SessionId;
+    use crate::nodes::NodeKind;
+
+    fn input(events: Vec<Node>) -> SlowCycleInput {
+        SlowCycleInput {
+            session_id: SessionId(uuid::Uuid::nil()),
+            persona_name: "Echo".to_owned(),
+            core_blocks: CoreBlocks { persona: "我".repeat(5_000), ..CoreBlocks::default() },
+            now: Timestamp::UNIX_EPOCH,
+            zone: TimeZone::UTC,
+            elapsed: None,
+            events,
+            thoughts: vec![node(NodeKind::Thought, &"想".repeat(400)); 5],
+            expectations: Vec::new(),
+            salient_questions: Vec::new(),
+            entities: Vec::new(),
+            answer_tokens: 1_000,
+        }
+    }
+
+    #[test]
+    fn the_oldest_events_go_first_and_a_long_block_is_shortened() {
+        let events: Vec<Node> =
+            (1..=9).map(|n| node(NodeKind::Event, &format!("{n}{}", "事".repeat(1_900)))).collect();
+        let fitted = fit(input(events), 8_000);
+        let left: Vec<char> =
+            fitted.events.iter().filter_map(|event| event.description.chars().next()).collect();
+        assert!(!left.is_empty() && left.len() < 9, "{left:?}");
+        assert_eq!(left.last(), Some(&'9'), "the newest stays");
+        assert!(left.is_sorted(), "still oldest first: {left:?}");
+        assert!(estimate_tokens(&fitted.core_blocks.persona) <= BLOCK_TOKENS);
+    }
+
+    #[test]
+    fn all_that_is_left_has_room() {
+        let events: Vec<Node> = (0..30).map(|n| node(NodeKind::Event, &"事".repeat(100 + n * 37))).collect();
+        let fitted = fit(input(events), 8_000);
+        let told = fitted.events.iter().chain(&fitted.thoughts).map(|node| node.description.as_str());
+        let tokens: u32 = told.chain([fitted.core_blocks.persona.as_str()]).map(estimate_tokens).sum();
+        assert!(tokens + 2_400 <= 8_000, "{tokens}");
+    }
+}

@@ -1,0 +1,39 @@
+//! Storage of what calls cost and what replies rested on.
+
+use async_trait::async_trait;
+use jiff::Timestamp;
+
+use super::store::{CommitOutcome, StoreError};
+use crate::identifiers::{RejectedId, SessionId, TurnId};
+use crate::ledger::{CallSum, ModelCall, Receipt};
+use crate::nodes::NewNode;
+use crate::scope::Scope;
+
+/// Costs, receipts, counts.
+#[async_trait]
+pub trait LedgerStore: Send + Sync {
+    /// Adds a call to the ledger.
+    async fn record_call(&self, call: ModelCall) -> Result<(), StoreError>;
+    /// The newest calls with their numbers, newest first.
+    async fn recent_calls(&self, limit: u32) -> Result<Vec<(i64, ModelCall)>, StoreError>;
+    /// The calls that served a session, oldest first.
+    async fn calls_of_session(&self, session: SessionId) -> Result<Vec<ModelCall>, StoreError>;
+    /// Sums of the calls since a moment, by task and quarter of an hour, oldest first.
+    async fn call_sums_since(&self, since: Timestamp) -> Result<Vec<CallSum>, StoreError>;
+    /// US dollars spent since a moment, as far as prices are known.
+    async fn spent_since(&self, since: Timestamp) -> Result<f64, StoreError>;
+    /// The receipt of a turn's reply.
+    async fn receipt(&self, turn: TurnId) -> Result<Option<Receipt>, StoreError>;
+    /// Counts of a scope: (core blocks, messages, events, thoughts).
+    async fn counts(&self, scope: &Scope) -> Result<[u64; 4], StoreError>;
+    /// Work that waits or is stuck: (closing or consolidating sessions, failed sessions).
+    async fn work_counts(&self) -> Result<[u64; 2], StoreError>;
+    /// Approves or dismisses a refused memory; approval writes the node with the person's decision as evidence. Its
+    /// vector is written afterwards, with those of all nodes without one.
+    async fn settle_rejected(
+        &self,
+        id: RejectedId,
+        approved: Option<NewNode>,
+        at: Timestamp,
+    ) -> Result<CommitOutcome, StoreError>;
+}

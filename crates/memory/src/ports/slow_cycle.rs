@@ -1,0 +1,246 @@
+//! What the slow cycle asks of a mind and of storage: thinking between sessions, and what becomes of expectations.
+
+use async_trait::async_trait;
+use jiff::tz::TimeZone;
+use jiff::{SignedDuration, Timestamp};
+use serde::{Deserialize, Serialize};
+use serde_json::Value;
+
+use super::mind::ProposedThought;
+use super::store::StoreError;
+use crate::core_blocks::CoreBlocks;
+use crate::entities::Entity;
+use crate::identifiers::{CycleId, EntityId, MessageId, NodeId, SessionId};
+use crate::ledger::TokenUsage;
+use crate::nodes::{EventTime, NewNode, Node};
+use crate::scope::Scope;
+
+/// What the slow cycle reads.
+#[derive(Clone, Debug)]
+pub struct SlowCycleInput {
+    /// The session that led to it.
+    pub session_id: SessionId,
+    /// How the persona is called.
+    pub persona_name: String,
+    /// The authored blocks, for context.
+    pub core_blocks: CoreBlocks,
+    /// The present moment.
+    pub now: Timestamp,
+    /// The user's zone.
+    pub zone: TimeZone,
+    /// Time since the last cycle; none before the first.
+    pub elapsed: Option<SignedDuration>,
+    /// Recent events and promises of the persona, oldest first.
+    pub events: Vec<Node>,
+    /// The newest thoughts, newest first.
+    pub thoughts: Vec<Node>,
+    /// Expectations that are still open.
+    pub expectations: Vec<Node>,
+    /// What the last cycle wanted to know.
+    pub salient_questions: Vec<String>,
+    /// Entities that are told of often enough to be described.
+    pub entities: Vec<EntityToDescribe>,
+    /// Tokens that the answer may take.
+    pub answer_tokens: u32,
+}
+
+/// An entity with what is remembered of it.
+#[derive(Clone, Debug, PartialEq)]
+pub struct EntityToDescribe {
+    /// The entity.
+    pub entity: Entity,
+    /// The memories that are about it, newest first.
+    pub events: Vec<Node>,
+}
+
+/// What the slow cycle answers; every id is one of the input's.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub struct SlowCycle {
+    /// At most 3, about the user or the persona.
+    pub thoughts: Vec<ProposedThought>,
+    /// At most 2.
+    pub expectations: Vec<ProposedExpectation>,
+    /// At most 2.
+    pub intentions: Vec<ProposedIntention>,
+    /// At most 3, for the next cycle.
+    pub salient_questions: Vec<String>,
+    /// What is known of entities, in prose.
+    pub entity_descriptions: Vec<(EntityId, String)>,
+    /// What the parser dropped, truncated or clamped, for the trace.
+    pub notes: Vec<String>,
+    /// What all calls to the model took together.
+    pub usage: TokenUsage,
+}
+
+/// A prediction as proposed.
+#[derive(Clone, Debug, PartialEq)]
+pub struct ProposedExpectation {
+    /// What it is about.
+    pub about: String,
+    /// What is expected.
+    pub prediction: String,
+    /// By when.
+    pub due: Option<EventTime>,
+    /// The events it is reasoned from.
+    pub reasoning: Vec<NodeId>,
+    /// −10 to +10.
+    pub emotional_impact: i8,
+}
+
+/// A promise as proposed: one that the persona has voiced already.
+#[derive(Clone, Debug, PartialEq)]
+pub struct ProposedIntention {
+    /// The promise.
+    pub description: String,
+    /// When it is due.
+    pub due: Option<EventTime>,
+    /// The events it rests on.
+    pub filling: Vec<NodeId>,
+}
+
+/// How the slow cycle of a scope stands: what its gates go by.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct SlowCycleStanding {
+    /// When the last cycle ran.
+    pub last_at: Option<Timestamp>,
+    /// Cycles of the day.
+    pub cycles: u32,
+    /// Tokens sent by the cycles of the day.
+    pub input_tokens: u64,
+    /// Tokens received by the cycles of the day.
+    pub output_tokens: u64,
+    /// What the last cycle wanted to know, unless something that it read has been deleted since.
+    pub salient_questions: Vec<String>,
+    /// How many things were ever forgotten on this home.
+    pub tombstones: u64,
+}
+
+/// A memory that a cycle may read.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Reflectable {
+    /// The event or promise.
+    pub node: Node,
+    /// How many cycles have read it.
+    pub cycles: u32,
+}
+
+/// All that one cycle writes, in one transaction. A cycle that failed writes its row alone.
+#[derive(Clone, Debug)]
+pub struct SlowCycleCommit {
+    /// The cycle.
+    pub id: CycleId,
+    /// Whose memory.
+    pub scope: Scope,
+    /// The session that led to it.
+    pub session_id: SessionId,
+    /// When.
+    pub at: Timestamp,
+    /// Thoughts, expectations and intentions, each with filling, terms and vector.
+    pub nodes: Vec<NewNode>,
+    /// Names the model of the nodes' vectors; without it they are written afterwards.
+    pub fingerprint: Option<String>,
+    /// New descriptions; one that a person wrote stays.
+    pub descriptions: Vec<(EntityId, String)>,
+    /// For the next cycle.
+    pub salient_questions: Vec<String>,
+    /// The memories that it read.
+    pub read: Vec<NodeId>,
+    /// What it took.
+    pub usage: TokenUsage,
+    /// `ok` or `failed`; never words that somebody said.
+    pub outcome: String,
+    /// What it was asked and what it answered, if traces are kept.
+    pub transcript: Option<Value>,
+    /// [`SlowCycleStanding::tombstones`] before it read anything. If there are others now, what it thought may rest on
+    /// what was forgotten meanwhile.
+    pub tombstones: u64,
+}
+
+/// What a commit of a cycle has really written.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub struct SlowCycleWritten {
+    /// Nodes; those whose events were all deleted meanwhile are left out.
+    pub nodes: Vec<NodeId>,
+    /// Entities with their new descriptions.
+    pub described: Vec<Entity>,
+    /// Whether something was forgotten meanwhile, so that only the counts were kept.
+    pub forgotten: bool,
+}
+
+/// What became of an expectation.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
+#[serde(rename_all = "lowercase")]
+pub enum ExpectationOutcome {
+    /// The user has told of it.
+    Fulfilled,
+    /// Its time went by.
+    Expired,
+}
+
+/// The end of an expectation.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct SettledExpectation {
+    /// What became of it.
+    pub outcome: ExpectationOutcome,
+    /// The message that fulfilled it.
+    pub by: Option<MessageId>,
+    /// When that was noticed.
+    pub at: Timestamp,
+}
+
+/// A kept transcript, without its text.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct TranscriptHead {
+    /// The cycle.
+    pub id: CycleId,
+    /// When it ran.
+    pub at: Timestamp,
+    /// Length of its text, in bytes.
+    pub size: u64,
+}
+
+/// Slow cycles, what they left, and what became of expectations.
+#[async_trait]
+pub trait SlowCycleStore: Send + Sync {
+    /// How the cycle of the scope stands; cycles count for the day from `since` on.
+    async fn slow_cycle_standing(
+        &self,
+        scope: &Scope,
+        since: Timestamp,
+    ) -> Result<SlowCycleStanding, StoreError>;
+    /// Live, current events, and promises of the persona, that were written since `since` and that fewer than
+    /// `cycles_max` cycles have read; the newest `limit`, oldest first.
+    async fn events_to_reflect_on(
+        &self,
+        scope: &Scope,
+        since: Timestamp,
+        cycles_max: u32,
+        limit: u32,
+    ) -> Result<Vec<Reflectable>, StoreError>;
+    /// Entities that any of the nodes is about and that at least `linked_min` live nodes are about, but none that a
+    /// person has described.
+    async fn entities_to_describe(
+        &self,
+        scope: &Scope,
+        nodes: &[NodeId],
+        linked_min: u32,
+    ) -> Result<Vec<Entity>, StoreError>;
+    /// Writes a cycle; only its counts, if something was forgotten since it began. Touches no core block and no message.
+    async fn commit_slow_cycle(&self, commit: SlowCycleCommit) -> Result<SlowCycleWritten, StoreError>;
+    /// Settles those of these expectations that are pending, for good; gives those. A settled one stays in history and
+    /// leaves recall.
+    async fn settle_expectations(
+        &self,
+        scope: &Scope,
+        ids: &[NodeId],
+        settled: SettledExpectation,
+    ) -> Result<Vec<NodeId>, StoreError>;
+    /// Settles every pending expectation of all scopes whose time has gone by as expired; says how many.
+    async fn expire_expectations(&self, now: Timestamp) -> Result<u32, StoreError>;
+    /// What became of an expectation; none while it is pending.
+    async fn settled_expectation(&self, id: NodeId) -> Result<Option<SettledExpectation>, StoreError>;
+    /// Transcripts of the persona's cycles, newest first.
+    async fn transcripts(&self, limit: u32) -> Result<Vec<TranscriptHead>, StoreError>;
+    /// A transcript; none when it was not kept or has been dropped.
+    async fn transcript(&self, id: CycleId) -> Result<Option<Value>, StoreError>;
+}

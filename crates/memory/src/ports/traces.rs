@@ -1,0 +1,74 @@
+//! Traces: how a reply and a memory came to be. They hold words of people, so they belong to their turn or session and
+//! to its scope, and go with them.
+
+use async_trait::async_trait;
+use jiff::Timestamp;
+use serde_json::Value;
+
+use super::store::StoreError;
+use crate::identifiers::{SessionId, TurnId};
+use crate::scope::Scope;
+
+/// How one turn went, without its texts.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct TurnHead {
+    /// The turn.
+    pub turn_id: TurnId,
+    /// Whose memory.
+    pub scope: Scope,
+    /// Where it took place.
+    pub channel_id: String,
+    /// When its first message arrived.
+    pub started_at: Timestamp,
+    /// When it ended.
+    pub finished_at: Option<Timestamp>,
+    /// From the first message to the end, in milliseconds.
+    pub duration_ms: Option<i64>,
+    /// From the question to the first word, in milliseconds.
+    pub first_token_ms: Option<i64>,
+    /// Tokens sent.
+    pub input_tokens: Option<u64>,
+    /// Tokens received.
+    pub output_tokens: Option<u64>,
+    /// Who spoke.
+    pub llm_model: Option<String>,
+}
+
+/// How one turn went.
+#[derive(Clone, Debug, PartialEq)]
+pub struct TurnTrace {
+    /// Without its texts.
+    pub head: TurnHead,
+    /// An object: prompts, memories, steps with their times, and the error if there was one.
+    pub detail: Value,
+}
+
+/// A phase of a session's consolidation.
+#[derive(Clone, Debug, PartialEq)]
+pub struct PhaseTrace {
+    /// `a` to `g`.
+    pub phase: char,
+    /// What it did, as an object.
+    pub detail: Value,
+    /// When it ended.
+    pub at: Timestamp,
+}
+
+/// Traces with a limited life.
+#[async_trait]
+pub trait TraceStore: Send + Sync {
+    /// Keeps the trace of a turn, in place of an earlier one. One whose turn is gone is passed over.
+    async fn keep_turn_trace(&self, trace: TurnTrace) -> Result<(), StoreError>;
+    /// The newest turns that have a trace.
+    async fn turn_traces(&self, limit: u32) -> Result<Vec<TurnHead>, StoreError>;
+    /// The trace of a turn.
+    async fn turn_trace(&self, id: TurnId) -> Result<Option<TurnTrace>, StoreError>;
+    /// Keeps what a phase did, in place of what an earlier attempt left. One whose session is gone, or was given back
+    /// because something was forgotten, is passed over.
+    async fn keep_phase(&self, session: SessionId, phase: PhaseTrace) -> Result<(), StoreError>;
+    /// The phases of a session that are known, in order.
+    async fn phases(&self, session: SessionId) -> Result<Vec<PhaseTrace>, StoreError>;
+    /// Deletes, physically, the traces of turns and sessions and the transcripts that are older than `before`; says how
+    /// many. What counts towards the slow cycle's limits stays.
+    async fn drop_traces(&self, before: Timestamp) -> Result<u32, StoreError>;
+}

@@ -1,0 +1,128 @@
+//! Which expectations a new message fulfils. Nothing is written here: the turn that tells of it settles them.
+
+use std::collections::HashMap;
+
+use jiff::Timestamp;
+
+use super::RecallRequest;
+use super::query::{Query, Sentence};
+use super::words::{IndexedText, Occurrences, WordStatistics, find_words};
+use crate::nodes::{Node, NodeKind};
+use crate::ports::{Corpus, Store, StoreError, StoredVector};
+use crate::text::{QueryTerm, index_terms, query_terms};
+use crate::vector_index::{READABILITY_MIN, cosine};
+
+/// Cosine from which a message tells what was expected, where both can be read.
+const FULFILLED_COSINE_MIN: f32 = 0.7;
+/// Word relevance from which it does where vectors say nothing, in either direction: 0.5 is 44 % of the information of
+/// one side found in the other, each word once.
+const FULFILLED_WORDS_MIN: f64 = 0.5;
+/// Content words that must be common beside that, so that naming a thing is not yet telling of it.
+const FULFILLED_WORDS_COMMON: usize = 2;
+/// Endings of a message that asks.
+const ASKING: [char; 4] = ['?', '？', '吗', '呢'];
+
+/// Whether the time of an expectation or a promise has gone by.
+pub(super) fn is_overdue(node: &Node, now: Timestamp) -> bool {
+    matches!(node.kind, NodeKind::Expectation | NodeKind::Intention)
+        && node.event_time.is_some_and(|time| time.end.unwrap_or(time.start) < now)
+}
+
+/// Those of these pending expectations that the message fulfils. A message that only asks fulfils nothing.
+pub(super) async fn fulfilled(
+    store: &dyn Store,
+    request: &RecallRequest,
+    query: &Query,
+    pending: &[Node],
+) -> Result<Vec<Node>, StoreError> {
+    let asks = request.text.trim_end().ends_with(ASKING);
+    if pending.is_empty() || asks || query.sentences.is_empty() {
+        return Ok(Vec::new());
+    }
+    let seqs: Vec<i64> = pending.iter().map(|node| node.seq).collect();
+    let vectors: HashMap<i64, StoredVector> = match &query.fingerprint {
+        Some(fingerprint) => {
+            let stored = store.vectors_numbered(&request.scope, Corpus::Nodes, fingerprint, &seqs).await?;
+            stored.into_iter().map(|stored| (stored.seq, stored)).collect()
+        }
+        None => HashMap::new(),
+    };
+    let terms = query.sentences.iter().flat_map(|sentence| &sentence.terms);
+    let statistics = find_words(store, &request.scope, Corpus::Nodes, terms, 0).await?.statistics;
+    let told = index_terms(&request.text);
+    let told = IndexedText::new(&told);
+    let fulfils = |node: &&Node| match readable(vectors.get(&node.seq)) {
+        Some(vector) if query.vectors().next().is_some() => {
+            query.vectors().any(|sentence| cosine(sentence, vector) >= FULFILLED_COSINE_MIN)
+        }
+        _ => in_words(&query.sentences, &statistics, &told, &node.description),
+    };
+    Ok(pending.iter().filter(fulfils).cloned().collect())
+}
+
+fn readable(stored: Option<&StoredVector>) -> Option<&[f32]> {
+    let stored = stored.filter(|stored| stored.readability >= READABILITY_MIN)?;
+    Some(&stored.vector)
+}
+
+fn in_words(
+    sentences: &[Sentence],
+    statistics: &WordStatistics,
+    told: &IndexedText<'_>,
+    expected: &str,
+) -> bool {
+    let expected_terms = query_terms(expected);
+    let expected = index_terms(expected);
+    let expected = IndexedText::new(&expected);
+    let forward = |sentence: &Sentence| {
+        statistics.relevance(&sentence.terms, &expected) >= FULFILLED_WORDS_MIN
+            && common(&sentence.terms, &expected) >= FULFILLED_WORDS_COMMON
+    };
+    sentences.iter().any(forward)
+        || (statistics.relevance(&expected_terms, told) >= FULFILLED_WORDS_MIN
+            && common(&expected_terms, told) >= FULFILLED_WORDS_COMMON)
+}
+
+fn common(terms: &[QueryTerm], text: &IndexedText<'_>) -> usize {
+    let whole = |term: &&QueryTerm| !term.guess && matches!(text.occurrences(term), Occurrences::Whole(_));
+    terms.iter().filter(whole).count()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn tells(said: &str, expected: &str) -> bool {
+        let sentences = [Sentence { terms: query_terms(said), vector: None }];
+        let told = index_terms(said);
+        in_words(&sentences, &WordStatistics::default(), &IndexedText::new(&told), expected)
+    }
+
+    #[test]
+    fn what_was_expected_is_told_in_its_words() {
+        for (said, expected) in [
+            ("面试结果出来了,我过了!", "面试 — 她会说起面试的结果"),
+            (
+                "The interview went well, I got the job",
+                "the interview — she tells how the interview for the job went",
+            ),
+        ] {
+            assert!(tells(said, expected), "{said}");
+        }
+    }
+
+    #[test]
+    fn naming_a_thing_is_not_yet_telling_of_it() {
+        for (said, expected) in [
+            ("面试", "面试 — 她会说起面试的结果"),
+            ("明天面试好紧张,衣服还没熨,路也不熟", "面试 — 她会说起面试的结果"),
+            (
+                "I had an interview with my landlord about the noise upstairs",
+                "the interview — she tells how the interview for the job went",
+            ),
+            ("今天天气真好", "面试 — 她会说起面试的结果"),
+        ] {
+            assert!(!tells(said, expected), "{said}");
+        }
+    }
+}

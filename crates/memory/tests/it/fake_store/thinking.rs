@@ -1,0 +1,83 @@
+//! The slow cycle and traces, which recall has no business with.
+
+use memory::identifiers::CycleId;
+use memory::ports::{
+    PhaseTrace, Reflectable, SettledExpectation, SlowCycleCommit, SlowCycleStanding, SlowCycleStore,
+    SlowCycleWritten, TraceStore, TranscriptHead, TurnHead, TurnTrace,
+};
+use serde_json::Value;
+
+use super::*;
+
+#[async_trait]
+impl SlowCycleStore for FakeStore {
+    async fn slow_cycle_standing(
+        &self,
+        _scope: &Scope,
+        _since: Timestamp,
+    ) -> Result<SlowCycleStanding, StoreError> {
+        refused()
+    }
+    async fn events_to_reflect_on(
+        &self,
+        _scope: &Scope,
+        _since: Timestamp,
+        _cycles_max: u32,
+        _limit: u32,
+    ) -> Result<Vec<Reflectable>, StoreError> {
+        refused()
+    }
+    async fn entities_to_describe(
+        &self,
+        _scope: &Scope,
+        _nodes: &[NodeId],
+        _linked_min: u32,
+    ) -> Result<Vec<Entity>, StoreError> {
+        refused()
+    }
+    async fn commit_slow_cycle(&self, _commit: SlowCycleCommit) -> Result<SlowCycleWritten, StoreError> {
+        refused()
+    }
+    async fn settle_expectations(
+        &self,
+        _scope: &Scope,
+        _ids: &[NodeId],
+        _settled: SettledExpectation,
+    ) -> Result<Vec<NodeId>, StoreError> {
+        refused()
+    }
+    async fn expire_expectations(&self, _now: Timestamp) -> Result<u32, StoreError> {
+        refused()
+    }
+    async fn settled_expectation(&self, _id: NodeId) -> Result<Option<SettledExpectation>, StoreError> {
+        refused()
+    }
+    async fn transcripts(&self, _limit: u32) -> Result<Vec<TranscriptHead>, StoreError> {
+        refused()
+    }
+    async fn transcript(&self, _id: CycleId) -> Result<Option<Value>, StoreError> {
+        refused()
+    }
+}
+
+#[async_trait]
+impl TraceStore for FakeStore {
+    async fn keep_turn_trace(&self, _trace: TurnTrace) -> Result<(), StoreError> {
+        refused()
+    }
+    async fn turn_traces(&self, _limit: u32) -> Result<Vec<TurnHead>, StoreError> {
+        refused()
+    }
+    async fn turn_trace(&self, _id: TurnId) -> Result<Option<TurnTrace>, StoreError> {
+        refused()
+    }
+    async fn keep_phase(&self, _session: SessionId, _phase: PhaseTrace) -> Result<(), StoreError> {
+        refused()
+    }
+    async fn phases(&self, _session: SessionId) -> Result<Vec<PhaseTrace>, StoreError> {
+        refused()
+    }
+    async fn drop_traces(&self, _before: Timestamp) -> Result<u32, StoreError> {
+        refused()
+    }
+}

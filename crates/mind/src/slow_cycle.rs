@@ -1,0 +1,333 @@
+//! The slow cycle: what to think, expect and wonder about between two talks.
+
+use jiff::SignedDuration;
+use memory::identifiers::{EntityId, NodeId};
+use memory::nodes::{DESCRIPTION_LENGTH_MAX, EventTime, Node, NodeKind, RelationalTag, Subject};
+use memory::ports::{ProposedExpectation, ProposedIntention, ProposedThought, SlowCycle, SlowCycleInput};
+use serde::Serialize;
+use serde_json::{Map, Value, json};
+
+use crate::answer::{self, Malformed};
+use crate::calendar;
+use crate::contract::{
+    EXPECTATIONS_MAX, INTENTIONS_MAX, QUESTIONS_MAX, SLOW_SUBJECTS, SLOW_THOUGHTS_MAX, subject_word,
+};
+use crate::extraction::event_time;
+use crate::handles::Handles;
+use crate::language_mind::Reading;
+use crate::members::{Notes, bounded, objects, snippet, strings, text};
+use crate::quoted::{behind_gutter, one_line};
+use crate::reflection::{settled_impact, when};
+use crate::vocabulary::Vocabulary;
+
+/// What the slow cycle's template is rendered from.
+#[derive(Debug, Default, Serialize)]
+pub(crate) struct SlowCycleContext {
+    persona_name: String,
+    persona_block: String,
+    user_block: String,
+    now: String,
+    elapsed: String,
+    events: Vec<EventLine>,
+    thoughts: Vec<String>,
+    expectations: Vec<String>,
+    questions: Vec<String>,
+    entities: Vec<EntityLines>,
+    problem: String,
+    vocabulary: Vocabulary,
+}
+
+#[derive(Debug, Serialize)]
+struct EventLine {
+    handle: String,
+    when: String,
+    kind: &'static str,
+    impact: String,
+    tags: String,
+    text: String,
+}
+
+#[derive(Debug, Serialize)]
+struct EntityLines {
+    handle: String,
+    name: String,
+    kind: &'static str,
+    description: String,
+    memories: Vec<String>,
+}
+
+impl SlowCycleContext {
+    /// One of everything, to try a template out.
+    pub(crate) fn rehearsal() -> Self {
+        let text = || "text".to_owned();
+        Self {
+            persona_name: text(),
+            persona_block: text(),
+            user_block: text(),
+            now: text(),
+            elapsed: text(),
+            events: vec![EventLine {
+                handle: text(),
+                when: text(),
+                kind: "event",
+                impact: text(),
+                tags: text(),
+                text: text(),
+            }],
+            thoughts: vec![text()],
+            expectations: vec![text()],
+            questions: vec![text()],
+            entities: vec![EntityLines {
+                handle: text(),
+                name: text(),
+                kind: "person",
+                description: text(),
+                memories: vec![text()],
+            }],
+            problem: text(),
+            vocabulary: Vocabulary::default(),
+        }
+    }
+}
+
+/// One cycle being asked: the input, and the handles that stand for its ids.
+pub(crate) struct Question<'a> {
+    input: &'a SlowCycleInput,
+    events: Handles<NodeId>,
+    entities: Handles<EntityId>,
+}
+
+impl<'a> Question<'a> {
+    pub(crate) fn new(input: &'a SlowCycleInput) -> Self {
+        Self {
+            input,
+            events: Handles::mint('e', input.events.iter().map(|event| event.id)),
+            entities: Handles::mint('t', input.entities.iter().map(|known| known.entity.id)),
+        }
+    }
+
+    /// What the prompt is rendered from. `problem` says why the last answer was of no use.
+    pub(crate) fn context(&self, problem: Option<&str>) -> SlowCycleContext {
+        let input = self.input;
+        let block = |text: &str| {
+            if text.trim().is_empty() { String::new() } else { behind_gutter(text.trim()) }
+        };
+        let event = |(index, event): (usize, &Node)| EventLine {
+            handle: self.events.name(index),
+            when: when(event, &input.zone),
+            kind: if event.kind == NodeKind::Intention { "promise" } else { "event" },
+            impact: format!("{:+}", event.emotional_impact),
+            tags: event.emotion_tags.iter().map(|tag| one_line(tag)).collect::<Vec<_>>().join(", "),
+            text: one_line(&event.description),
+        };
+        let expectation =
+            |node: &Node| one_line(&node.description) + &calendar::time_phrase(node, input.now, &input.zone);
+        let entity = |(index, known): (usize, &memory::ports::EntityToDescribe)| EntityLines {
+            handle: self.entities.name(index),
+            name: one_line(&known.entity.canonical_name),
+            kind: known.entity.kind.as_str(),
+            description: one_line(known.entity.description.as_deref().unwrap_or_default()),
+            memories: known.events.iter().map(|node| one_line(&node.description)).collect(),
+        };
+        SlowCycleContext {
+            persona_name: one_line(&input.persona_name),
+            persona_block: block(&input.core_blocks.persona),
+            user_block: block(&input.core_blocks.user),
+            now: calendar::wall_clock(input.now, &input.zone),
+            elapsed: input.elapsed.map_or_else(String::new, told),
+            events: input.events.iter().enumerate().map(event).collect(),
+            thoughts: input.thoughts.iter().map(|node| one_line(&node.description)).collect(),
+            expectations: input.expectations.iter().map(expectation).collect(),
+            questions: input.salient_questions.iter().map(|question| one_line(question)).collect(),
+            entities: input.entities.iter().enumerate().map(entity).collect(),
+            problem: problem.map_or_else(String::new, one_line),
+            vocabulary: Vocabulary::default(),
+        }
+    }
+
+    /// The same as data, for a provider that answers without a model.
+    pub(crate) fn data(&self) -> Value {
+        let input = self.input;
+        let upcoming = |time: EventTime| time.start > input.now;
+        let events = input.events.iter().enumerate().map(|(index, event)| {
+            let due = event.event_time.filter(|time| upcoming(*time));
+            json!({
+                "handle": self.events.name(index),
+                "text": event.description,
+                "impact": event.emotional_impact,
+                "when": when(event, &input.zone),
+                "due": due.map(|time| calendar::day(time.end.unwrap_or(time.start), &input.zone)),
+                "unresolved": event.relational_tags.contains(&RelationalTag::Unresolved),
+            })
+        });
+        let texts =
+            |nodes: &[Node]| -> Vec<String> { nodes.iter().map(|node| node.description.clone()).collect() };
+        let entities = input.entities.iter().enumerate().map(|(index, known)| {
+            json!({
+                "handle": self.entities.name(index),
+                "name": known.entity.canonical_name,
+                "description": known.entity.description,
+                "events": texts(&known.events),
+            })
+        });
+        json!({
+            "events": events.collect::<Vec<_>>(),
+            "thoughts": texts(&input.thoughts),
+            "expectations": texts(&input.expectations),
+            "entities": entities.collect::<Vec<_>>(),
+        })
+    }
+
+    /// Reads an answer; a bad item never costs the good ones.
+    ///
+    /// # Errors
+    /// [`Malformed`] when there is no object with a list of new thoughts, be it an empty one.
+    pub(crate) fn read(&self, answer: &str) -> Result<Reading<SlowCycle>, Malformed> {
+        let required = [
+            "new_thoughts",
+            "new_expectations",
+            "new_intentions",
+            "salient_questions",
+            "entity_descriptions",
+        ];
+        let answer = answer::read(answer, &required)?;
+        let (members, mut notes) = (&answer.members, Notes::of(answer.notes));
+        let mut cycle = SlowCycle {
+            thoughts: self.items(members, "new_thoughts", &mut notes, Self::thought),
+            expectations: self.items(members, "new_expectations", &mut notes, Self::expectation),
+            intentions: self.items(members, "new_intentions", &mut notes, Self::intention),
+            entity_descriptions: self.items(members, "entity_descriptions", &mut notes, Self::description),
+            salient_questions: strings(members, "salient_questions", &mut notes),
+            ..SlowCycle::default()
+        };
+        shorten(&mut cycle.thoughts, SLOW_THOUGHTS_MAX, "thoughts", &mut notes);
+        shorten(&mut cycle.expectations, EXPECTATIONS_MAX, "expectations", &mut notes);
+        shorten(&mut cycle.intentions, INTENTIONS_MAX, "intentions", &mut notes);
+        shorten(&mut cycle.salient_questions, QUESTIONS_MAX, "questions", &mut notes);
+        cycle.notes = notes.into_list();
+        Ok(Reading { value: cycle, whole: answer.whole })
+    }
+
+    fn items<T>(
+        &self,
+        members: &Map<String, Value>,
+        name: &str,
+        notes: &mut Notes,
+        read: impl Fn(&Self, &Map<String, Value>, &mut Notes) -> Option<T>,
+    ) -> Vec<T> {
+        objects(members, name, notes).into_iter().filter_map(|object| read(self, object, notes)).collect()
+    }
+
+    fn thought(&self, object: &Map<String, Value>, notes: &mut Notes) -> Option<ProposedThought> {
+        let description = self.described(object, "a thought", notes)?;
+        let filling = self.cited(object, "filling", &description, notes)?;
+        let word = text(object, "subject").unwrap_or_default().to_lowercase();
+        let subject = SLOW_SUBJECTS.into_iter().find(|subject| subject_word(*subject) == word);
+        let emotional_impact = settled_impact(object.get("emotional_impact"), notes);
+        Some(ProposedThought {
+            description,
+            subject: subject.unwrap_or(Subject::User),
+            emotional_impact,
+            filling,
+        })
+    }
+
+    fn expectation(&self, object: &Map<String, Value>, notes: &mut Notes) -> Option<ProposedExpectation> {
+        let Some(prediction) = text(object, "prediction") else {
+            notes.add("an expectation without a prediction, dropped");
+            return None;
+        };
+        let reasoning = self.cited(object, "reasoning", &prediction, notes)?;
+        let due = self.due(object, notes);
+        if due.is_none() {
+            notes.add(format!("an expectation without a time, dropped: \"{}\"", snippet(&prediction)));
+            return None;
+        }
+        Some(ProposedExpectation {
+            about: text(object, "about").unwrap_or_default(),
+            prediction,
+            due,
+            reasoning,
+            emotional_impact: settled_impact(object.get("emotional_impact"), notes),
+        })
+    }
+
+    fn intention(&self, object: &Map<String, Value>, notes: &mut Notes) -> Option<ProposedIntention> {
+        let description = self.described(object, "an intention", notes)?;
+        let filling = self.cited(object, "filling", &description, notes)?;
+        Some(ProposedIntention { description, due: self.due(object, notes), filling })
+    }
+
+    fn description(&self, object: &Map<String, Value>, notes: &mut Notes) -> Option<(EntityId, String)> {
+        let handle = text(object, "entity").unwrap_or_default();
+        match (self.entities.id(&handle), text(object, "description")) {
+            (Some(entity), Some(description)) => Some((entity, description)),
+            (None, _) => {
+                notes.add(format!("unknown entity \"{}\" described, dropped", snippet(&handle)));
+                None
+            }
+            (Some(_), None) => None,
+        }
+    }
+
+    fn described(&self, object: &Map<String, Value>, what: &str, notes: &mut Notes) -> Option<String> {
+        match text(object, "description") {
+            Some(description) => Some(bounded(description, DESCRIPTION_LENGTH_MAX, "description", notes)),
+            None => {
+                notes.add(format!("{what} without a description, dropped"));
+                None
+            }
+        }
+    }
+
+    /// The events that an item cites, each once; none, and a note, when there is no valid one.
+    fn cited(
+        &self,
+        object: &Map<String, Value>,
+        name: &str,
+        description: &str,
+        notes: &mut Notes,
+    ) -> Option<Vec<NodeId>> {
+        let mut cited = Vec::new();
+        for handle in strings(object, name, notes) {
+            match self.events.id(&handle) {
+                Some(event) if !cited.contains(&event) => cited.push(event),
+                Some(_) => {}
+                None => notes.add(format!("unknown event \"{}\" in {name}, dropped", snippet(&handle))),
+            }
+        }
+        if cited.is_empty() {
+            notes.add(format!("rests on no event, dropped: \"{}\"", snippet(description)));
+            return None;
+        }
+        Some(cited)
+    }
+
+    fn due(&self, object: &Map<String, Value>, notes: &mut Notes) -> Option<EventTime> {
+        match event_time::read(object.get("due").unwrap_or(&Value::Null), &self.input.zone) {
+            Ok(due) => due,
+            Err(reason) => {
+                notes.add(format!("`due` can't be used: {reason}"));
+                None
+            }
+        }
+    }
+}
+
+fn shorten<T>(items: &mut Vec<T>, most: usize, what: &str, notes: &mut Notes) {
+    if items.len() > most {
+        notes.add(format!("more than {most} {what}, the rest dropped"));
+        items.truncate(most);
+    }
+}
+
+/// `3 days`, `5 hours`, `40 minutes`.
+fn told(elapsed: SignedDuration) -> String {
+    let (days, hours, minutes) = (elapsed.as_hours() / 24, elapsed.as_hours(), elapsed.as_mins());
+    let (count, unit) = match (days, hours) {
+        (1.., _) => (days, "day"),
+        (_, 1..) => (hours, "hour"),
+        _ => (minutes.max(1), "minute"),
+    };
+    if count == 1 { format!("1 {unit}") } else { format!("{count} {unit}s") }
+}

@@ -1,0 +1,37 @@
+//! What is done once an hour behind everything else: traces go when their time is over, and expectations whose time has
+//! gone by are settled.
+
+use jiff::{SignedDuration, Timestamp};
+
+use crate::life::Life;
+
+/// How often there is a look around.
+const EVERY: SignedDuration = SignedDuration::from_hours(1);
+
+/// When the last look around was.
+#[derive(Debug, Default)]
+pub(crate) struct Housekeeping {
+    last: Option<Timestamp>,
+}
+
+impl Housekeeping {
+    /// Looks around, unless that was done within the hour.
+    pub(crate) async fn look(&mut self, life: &Life) {
+        let now = life.clock().now();
+        if self.last.is_some_and(|last| now.duration_since(last).abs() < EVERY) {
+            return;
+        }
+        self.last = Some(now);
+        match life.store().expire_expectations(now).await {
+            Ok(0) => {}
+            Ok(expired) => tracing::debug!(expired, "expectations whose time has gone by"),
+            Err(error) => tracing::warn!("overdue expectations could not be settled: {error}"),
+        }
+        let Ok(before) = now.checked_sub(life.settings.trace.retention) else { return };
+        match life.store().drop_traces(before).await {
+            Ok(0) => {}
+            Ok(dropped) => tracing::info!(dropped, "traces whose time is over were deleted"),
+            Err(error) => tracing::warn!("old traces could not be deleted: {error}"),
+        }
+    }
+}

@@ -1,0 +1,251 @@
+//! How a turn went, kept for the person who asks why: its prompts, its memories, its steps with their times.
+
+use std::sync::Arc;
+
+use jiff::Timestamp;
+use memory::identifiers::{MessageId, NodeId};
+use memory::ledger::TokenUsage;
+use memory::messages::Message;
+use memory::mood::Mood;
+use memory::nodes::Node;
+use memory::ports::{TurnHead, TurnTrace};
+use memory::recall::{Candidate, CandidateKind, Recalled};
+use mind::RenderedReply;
+use serde_json::{Map, Value, json};
+
+use crate::forget::ForgottenSoFar;
+use crate::inbox::ReadyTurn;
+use crate::life::Life;
+
+/// Longest part of a memory's text in a list, in characters.
+const SNIPPET_LENGTH: usize = 80;
+/// Longest part of a pinned thought, in characters.
+const THOUGHT_LENGTH: usize = 120;
+/// Most memories that fell which are listed.
+const FALLEN_MAX: usize = 20;
+
+/// The trace of a turn while it runs.
+pub(crate) struct TurnRecord {
+    enabled: bool,
+    /// The first message, once it is known; until then the moment when the turn was taken up.
+    started_at: Timestamp,
+    /// When the last step ended.
+    last: Timestamp,
+    first_token_ms: Option<i64>,
+    usage: Option<TokenUsage>,
+    model: Option<String>,
+    steps: Vec<Value>,
+    detail: Map<String, Value>,
+    /// Forgetting up to which it holds.
+    forgotten: ForgottenSoFar,
+}
+
+impl TurnRecord {
+    /// The turn is taken up.
+    pub(crate) fn begin(life: &Life, turn: &ReadyTurn) -> Self {
+        let now = life.clock().now();
+        Self {
+            enabled: life.settings.trace.enabled,
+            started_at: now,
+            last: now,
+            first_token_ms: None,
+            usage: None,
+            model: None,
+            steps: Vec::new(),
+            detail: Map::new(),
+            forgotten: life.forgettings.of(&turn.scope),
+        }
+    }
+
+    /// What the burst was and how long it was waited for.
+    pub(crate) fn burst(&mut self, burst: &[Message]) {
+        let Some(first) = burst.first() else { return };
+        let taken_up = self.last;
+        self.started_at = first.created_at.min(taken_up);
+        self.last = self.started_at;
+        let channel = json!({"messages": burst.len()});
+        self.push("debounce", taken_up, channel);
+        let ids: Vec<MessageId> = burst.iter().map(|message| message.id).collect();
+        self.push("ingest_user", taken_up, json!({"message_ids": ids}));
+    }
+
+    /// A step has ended now.
+    pub(crate) fn step(&mut self, life: &Life, stage: &'static str, detail: Value) {
+        self.push(stage, life.clock().now(), detail);
+    }
+
+    fn push(&mut self, stage: &'static str, now: Timestamp, detail: Value) {
+        let t_ms = milliseconds(self.started_at, self.last);
+        let duration_ms = milliseconds(self.last, now);
+        self.steps.push(json!({"stage": stage, "t_ms": t_ms, "duration_ms": duration_ms, "detail": detail}));
+        self.last = now;
+    }
+
+    /// What came to mind.
+    pub(crate) fn recalled(&mut self, life: &Life, recalled: &Recalled) {
+        if !self.enabled {
+            return;
+        }
+        let hits: Vec<Value> = recalled
+            .entities
+            .iter()
+            .map(|entity| {
+                json!({"entity_id": entity.id, "canonical_name": entity.canonical_name, "kind": entity.kind})
+            })
+            .collect();
+        let pinned = &recalled.pinned;
+        let (embed, fetch, score) = (recalled.elapsed.embed, recalled.elapsed.fetch, recalled.elapsed.score);
+        self.step(
+            life,
+            "vector_retrieve",
+            json!({
+                "embed_ms": embed, "fetch_ms": fetch, "score_ms": score,
+                "candidates": recalled.candidates.len(), "chosen": recalled.nodes.len(),
+                "passages": recalled.passages.len(), "words_only": recalled.words_only,
+            }),
+        );
+        // Done within the step before, so they take no time of their own.
+        self.step(life, "l5_alias_scan", json!({"hits": hits.len()}));
+        self.step(
+            life,
+            "pinned_thoughts",
+            json!({
+                "user": pinned.about_user.len(), "persona": pinned.about_self.len(),
+                "intentions": pinned.intentions.len(), "expectations": pinned.expectations.len(),
+                "fulfilled": pinned.fulfilled.len(), "sessions": pinned.summaries.len(),
+            }),
+        );
+        let nodes = || recalled.candidates.iter().filter(|found| found.kind == CandidateKind::Node);
+        let retrieval: Vec<Value> = nodes().filter(|found| found.used).map(retrieved).collect();
+        let fallen: Vec<Value> =
+            nodes().filter(|found| !found.used).take(FALLEN_MAX).map(retrieved).collect();
+        self.put("retrieval", json!(retrieval));
+        self.put("fallen", json!(fallen));
+        self.put(
+            "pinned_thoughts",
+            json!({
+                "user": thoughts(&pinned.about_user), "persona": thoughts(&pinned.about_self),
+            }),
+        );
+        self.put("entity_alias_hits", json!(hits));
+        self.put("expectation_matches", json!(thoughts(&pinned.fulfilled)));
+    }
+
+    /// The mood with which the persona speaks.
+    pub(crate) fn mood(&mut self, life: &Life, mood: Option<&Mood>) {
+        self.step(life, "l6_decay_check", json!({"neutral": mood.is_none_or(Mood::is_neutral)}));
+        self.put("episodic_state", json!(mood));
+    }
+
+    /// The prompt as it will be sent.
+    pub(crate) fn prompt(&mut self, life: &Life, prompt: &RenderedReply) {
+        if !self.enabled {
+            return;
+        }
+        self.step(life, "build_system_prompt", json!({"characters": prompt.system.chars().count()}));
+        self.step(
+            life,
+            "build_user_prompt",
+            json!({
+                "characters": prompt.user.chars().count(), "tokens": prompt.tokens, "cut": prompt.cut,
+                "prompt_hash": prompt.prompt_hash,
+            }),
+        );
+        self.put("system_prompt", json!(prompt.system));
+        self.put("user_prompt", json!(prompt.user));
+        self.put("prompt_hash", json!(prompt.prompt_hash));
+        self.put("cut", json!(prompt.cut));
+    }
+
+    /// The first word came.
+    pub(crate) fn first_word(&mut self, life: &Life) {
+        if self.first_token_ms.is_none() {
+            self.first_token_ms = Some(milliseconds(self.last, life.clock().now()));
+        }
+    }
+
+    /// The model is done, or broke off with `cut`.
+    pub(crate) fn spoken(&mut self, life: &Life, model: &str, usage: TokenUsage, cut: Option<&str>) {
+        self.model = Some(model.to_owned());
+        self.usage = Some(usage);
+        let first_token_ms = self.first_token_ms;
+        self.step(
+            life,
+            "llm_stream",
+            json!({
+                "model": model, "first_token_ms": first_token_ms, "cut_off": cut,
+                "input_tokens": usage.input_tokens, "output_tokens": usage.output_tokens,
+                "cached_tokens": usage.cached_tokens,
+            }),
+        );
+    }
+
+    fn put(&mut self, name: &str, value: Value) {
+        if self.enabled {
+            self.detail.insert(name.to_owned(), value);
+        }
+    }
+
+    /// Writes the trace behind the talk; one that can't be written costs nothing but the trace.
+    pub(crate) fn keep(mut self, life: &Arc<Life>, turn: &ReadyTurn, error: Option<String>) {
+        if !self.enabled {
+            return;
+        }
+        self.step(life, "on_turn_done", json!({"error": error}));
+        let mut detail = std::mem::take(&mut self.detail);
+        detail.insert("steps".to_owned(), Value::Array(self.steps));
+        detail.insert("error".to_owned(), json!(error));
+        let trace = TurnTrace {
+            head: TurnHead {
+                turn_id: turn.turn_id,
+                scope: turn.scope.clone(),
+                channel_id: turn.channel_id.clone(),
+                started_at: self.started_at,
+                finished_at: Some(self.last),
+                duration_ms: Some(milliseconds(self.started_at, self.last)),
+                first_token_ms: self.first_token_ms,
+                input_tokens: self.usage.map(|usage| usage.input_tokens),
+                output_tokens: self.usage.map(|usage| usage.output_tokens),
+                llm_model: self.model,
+            },
+            detail: Value::Object(detail),
+        };
+        let (kept, scope, forgotten) = (life.clone(), turn.scope.clone(), self.forgotten);
+        life.tasks.spawn(async move {
+            // What was forgotten meanwhile must not come back by its prompt.
+            let _nothing_is_forgotten = kept.forgettings.hold().await;
+            if kept.forgettings.of(&scope) != forgotten {
+                return;
+            }
+            if let Err(error) = kept.store().keep_turn_trace(trace).await {
+                tracing::warn!("the trace of a turn is missing: {error}");
+            }
+        });
+    }
+}
+
+fn retrieved(found: &Candidate) -> Value {
+    let rounded = |number: Option<f64>| (number.unwrap_or(0.0) * 10_000.0).round() / 10_000.0;
+    json!({
+        "node_id": NodeId(found.id), "type": found.type_name, "desc_snippet": cut(&found.text, SNIPPET_LENGTH),
+        "recency": rounded(found.recency), "relevance": rounded(found.relevance), "impact": rounded(found.impact),
+        "relational": rounded(found.relational_bonus), "entity_anchor": rounded(found.entity_anchor),
+        "total": rounded(Some(found.total)), "anchored": found.entity_anchor.is_some_and(|anchor| anchor > 0.0),
+        "reason": found.reason,
+    })
+}
+
+fn thoughts(nodes: &[Node]) -> Vec<Value> {
+    nodes
+        .iter()
+        .map(|node| json!({"id": node.id, "description": cut(&node.description, THOUGHT_LENGTH)}))
+        .collect()
+}
+
+fn cut(text: &str, length: usize) -> String {
+    text.chars().take(length).collect()
+}
+
+fn milliseconds(from: Timestamp, to: Timestamp) -> i64 {
+    i64::try_from(to.duration_since(from).as_millis()).unwrap_or(i64::MAX)
+}

@@ -1,0 +1,166 @@
+//! What the language models cost.
+
+use std::collections::BTreeMap;
+
+use axum::Json;
+use axum::extract::State;
+use jiff::ToSpan;
+use jiff::civil::Date;
+use memory::ledger::{CallSum, ModelCall};
+use serde::{Deserialize, Serialize};
+use serde_json::{Value, json};
+
+use crate::auth::Admin;
+use crate::extract::{Query, page_size};
+use crate::problem::Problem;
+use crate::state::App;
+
+const PAGE_DEFAULT: u32 = 50;
+
+/// How far a summary looks back.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Deserialize, Serialize)]
+enum Range {
+    #[serde(rename = "today")]
+    Today,
+    #[serde(rename = "7d")]
+    Week,
+    #[default]
+    #[serde(rename = "30d")]
+    Month,
+}
+
+#[derive(Deserialize)]
+pub(crate) struct Span {
+    #[serde(default)]
+    range: Range,
+}
+
+/// The costs of one task.
+#[derive(Default, Serialize)]
+struct Feature {
+    calls: u64,
+    tokens_in: u64,
+    tokens_out: u64,
+    cost_usd: f64,
+    cache_read_input_tokens: u64,
+    cache_creation_input_tokens: u64,
+}
+
+#[derive(Serialize)]
+struct Day {
+    date: Date,
+    usd: f64,
+    tokens: u64,
+    calls: u64,
+}
+
+/// `GET /api/admin/cost/summary`: days are those of the daemon's zone, today among them.
+pub(crate) async fn summary(
+    State(app): State<App>,
+    Admin(_): Admin,
+    Query(span): Query<Span>,
+) -> Result<Json<Value>, Problem> {
+    let runtime = app.runtime();
+    let zone = runtime.settings().zone.clone();
+    let back = match span.range {
+        Range::Today => 0,
+        Range::Week => 6,
+        Range::Month => 29,
+    };
+    let first = app.now().to_zoned(zone.clone()).start_of_day().and_then(|day| day.checked_sub(back.days()));
+    let since = first.map_err(|error| Problem::internal(&error))?.timestamp();
+    let sums = runtime.store().call_sums_since(since).await?;
+    let spending = runtime.spending().await?;
+    let mut by_feature: BTreeMap<&str, Feature> = BTreeMap::new();
+    let mut by_day: BTreeMap<Date, Day> = BTreeMap::new();
+    for sum in &sums {
+        by_feature.entry(feature_of(&sum.task)).or_default().add(sum);
+        let date = sum.quarter.to_zoned(zone.clone()).date();
+        let day = by_day.entry(date).or_insert(Day { date, usd: 0.0, tokens: 0, calls: 0 });
+        day.usd += sum.cost_usd;
+        day.tokens += sum.usage.input_tokens.saturating_add(sum.usage.output_tokens);
+        day.calls += sum.calls;
+    }
+    let total = |of: fn(&CallSum) -> u64| sums.iter().map(of).fold(0_u64, u64::saturating_add);
+    let (sent, received) = (total(|sum| sum.usage.input_tokens), total(|sum| sum.usage.output_tokens));
+    let days: Vec<Day> = by_day.into_values().collect();
+    Ok(Json(json!({
+        "range": span.range, "since": since,
+        "total_usd": sums.iter().map(|sum| sum.cost_usd).fold(0.0, |total, cost| total + cost),
+        "total_tokens": sent.saturating_add(received), "total_tokens_in": sent, "total_tokens_out": received,
+        "total_cache_read_input_tokens": total(|sum| sum.usage.cached_tokens),
+        "total_cache_creation_input_tokens": 0,
+        "by_feature": by_feature, "by_day": days,
+        "unpriced_calls": total(|sum| sum.unpriced_calls),
+        "today_usd": spending.today_usd, "daily_spend_cap_usd": spending.cap_usd, "notice": spending.notice(),
+    })))
+}
+
+#[derive(Deserialize)]
+pub(crate) struct Recent {
+    limit: Option<u32>,
+}
+
+/// `GET /api/admin/cost/recent`: newest first.
+pub(crate) async fn recent(
+    State(app): State<App>,
+    Admin(_): Admin,
+    Query(page): Query<Recent>,
+) -> Result<Json<Value>, Problem> {
+    let limit = page_size(page.limit, PAGE_DEFAULT)?;
+    let calls = app.runtime().store().recent_calls(limit).await?;
+    let items: Vec<Value> = calls.into_iter().map(|(number, call)| item(number, &call)).collect();
+    Ok(Json(json!({"limit": limit, "items": items})))
+}
+
+fn item(number: i64, call: &ModelCall) -> Value {
+    json!({
+        "id": number, "timestamp": call.at, "provider": call.provider, "model": call.model,
+        "feature": feature_of(&call.task), "tier": compatible_tier(&call.tier),
+        "tokens_in": call.input_tokens, "tokens_out": call.output_tokens,
+        "cost_usd": call.cost_usd.unwrap_or(0.0), "priced": call.cost_usd.is_some(),
+        "cache_read_input_tokens": call.cached_tokens, "cache_creation_input_tokens": 0,
+        "turn_id": call.turn_id, "session_id": call.session_id, "latency_ms": call.latency_ms,
+        "outcome": call.outcome, "prompt_hash": call.prompt_hash,
+    })
+}
+
+/// A call as a session's trace shows it.
+pub(crate) fn traced(call: &ModelCall) -> Value {
+    json!({
+        "task": call.task, "at": call.at, "model": call.model, "outcome": call.outcome,
+        "tokens_in": call.input_tokens, "tokens_out": call.output_tokens, "cost_usd": call.cost_usd,
+        "latency_ms": call.latency_ms, "prompt_hash": call.prompt_hash,
+    })
+}
+
+/// The name of a task in the compatible interface.
+fn feature_of(task: &str) -> &str {
+    match task {
+        "reply" => "chat",
+        "extraction" => "consolidate",
+        "import_extraction" => "import",
+        "persona_draft" => "unknown",
+        known => known,
+    }
+}
+
+/// The name of a tier in the compatible interface.
+fn compatible_tier(tier: &str) -> &str {
+    match tier {
+        "small" => "fast",
+        "medium" => "judge",
+        "large" => "main",
+        other => other,
+    }
+}
+
+impl Feature {
+    fn add(&mut self, sum: &CallSum) {
+        self.calls += sum.calls;
+        self.tokens_in = self.tokens_in.saturating_add(sum.usage.input_tokens);
+        self.tokens_out = self.tokens_out.saturating_add(sum.usage.output_tokens);
+        self.cost_usd += sum.cost_usd;
+        self.cache_read_input_tokens = self.cache_read_input_tokens.saturating_add(sum.usage.cached_tokens);
+    }
+}
