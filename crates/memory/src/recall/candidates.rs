@@ -8,6 +8,7 @@ use std::collections::{BTreeMap, BTreeSet, HashMap, HashSet};
 use std::ops::RangeInclusive;
 use std::sync::OnceLock;
 
+use futures_util::future::try_join_all;
 use futures_util::try_join;
 use jiff::Timestamp;
 
@@ -19,7 +20,7 @@ use super::query::Query;
 use super::score::{Circumstances, PATH_WAIVER, score_node, text_vector_relevance, vector_relevance};
 use super::select::{Scored, undecided};
 use super::settings::RecallSettings;
-use super::words::{IndexedText, WeighedTerms, WordHits, find_words};
+use super::words::{WeighedTerms, WordBound, WordHits, find_words};
 use crate::entities::Entity;
 use crate::identifiers::EntityId;
 use crate::nodes::NodeKind;
@@ -43,8 +44,8 @@ const NAMED_TIMES_MAX: usize = 8;
 const FALLEN_SHOWN: usize = 30;
 /// How evidence edges are followed: a path of three steps has at most six edges; half of them are met from either end.
 const EDGE_REACH: EdgeReach = EdgeReach { rounds: 3, nodes_max: 300, edges_max: 1_000 };
-/// Rows from which on they are read in two halves.
-const HALVED_FROM: usize = 64;
+/// Rows that are read at once: more are read in parts, side by side.
+const ROWS_AT_ONCE: usize = 64;
 /// How often the search for near vectors is repeated when rows that it found turn out to be deleted.
 const SEARCHES_MAX: usize = 3;
 
@@ -98,9 +99,11 @@ pub(super) async fn fetch_nodes(
         within_named_times(store, request, settings, occasions),
     )?;
     let Named { entities, anchored, in_doubt } = named;
-    let sentences = query.sentences.iter().map(|sentence| words.statistics.weigh(&sentence.terms)).collect();
+    let sentences: Vec<WeighedTerms<'_>> =
+        query.sentences.iter().map(|sentence| words.statistics.weigh(&sentence.terms)).collect();
+    let bound = words.bound(&sentences);
     let mut fetch =
-        Fetch { store, settings, request, query, words: &words, sentences, vectors, nodes: BTreeMap::new() };
+        Fetch { store, settings, request, query, words: &words, bound, vectors, nodes: BTreeMap::new() };
     let sure: HashSet<i64> = anchored.union(&timely).copied().collect();
     let edges = fetch.look(&sure, near).await?;
     let paths = fetch.follow(&edges).await?;
@@ -181,9 +184,9 @@ struct Fetch<'a> {
     request: &'a RecallRequest,
     query: &'a Query,
     words: &'a WordHits,
-    sentences: Vec<WeighedTerms<'a>>,
+    bound: WordBound<'a>,
     vectors: Option<LoadedVectors>,
-    nodes: BTreeMap<i64, NodeCandidate>,
+    nodes: BTreeMap<i64, Box<NodeCandidate>>,
 }
 
 impl Fetch<'_> {
@@ -201,14 +204,18 @@ impl Fetch<'_> {
             let seqs = Vec::from_iter(seqs);
             let (wanted, nearness) = self.worth_fetching(&seqs, sure);
             if edges.is_none() {
-                let (rows, found) =
-                    try_join!(self.rows(&wanted), store.edges_around(scope, &seqs, EDGE_REACH))?;
-                self.take(rows, &nearness);
+                // The edges are asked for first: they are the longest single question.
+                let (found, rows) = try_join!(
+                    store.edges_around(scope, &seqs, EDGE_REACH),
+                    self.read_rows(&wanted, &nearness)
+                )?;
+                self.nodes.extend(rows);
                 edges = Some(found);
             } else {
                 let new: Vec<i64> =
                     wanted.iter().copied().filter(|seq| !self.nodes.contains_key(seq)).collect();
-                self.take(self.rows(&new).await?, &nearness);
+                let rows = self.read_rows(&new, &nearness).await?;
+                self.nodes.extend(rows);
             }
             let missing = wanted.iter().filter(|seq| near.contains(seq) && !self.nodes.contains_key(seq));
             if !self.forget_deleted(missing.copied().collect()).await? {
@@ -219,17 +226,32 @@ impl Fetch<'_> {
         Ok(edges.unwrap_or_default())
     }
 
-    /// Many rows are read in two halves, side by side.
-    async fn rows(&self, seqs: &[i64]) -> Result<Vec<IndexedNode>, StoreError> {
+    /// Reads rows, many of them in parts side by side: of each part the words are compared while others are read.
+    async fn read_rows(
+        &self,
+        seqs: &[i64],
+        nearness: &HashMap<i64, RangeInclusive<f64>>,
+    ) -> Result<Vec<(i64, Box<NodeCandidate>)>, StoreError> {
         let (store, scope) = (self.store, &self.request.scope);
-        if seqs.len() < HALVED_FROM {
-            return store.nodes_numbered(scope, seqs).await;
-        }
-        let (first, second) = seqs.split_at(seqs.len() / 2);
-        let (mut rows, others) =
-            try_join!(store.nodes_numbered(scope, first), store.nodes_numbered(scope, second))?;
-        rows.extend(others);
-        Ok(rows)
+        let parts = seqs.chunks(ROWS_AT_ONCE).map(async |part| {
+            let rows = store.nodes_numbered(scope, part).await?;
+            let candidate = |row: IndexedNode| (row.node.seq, Box::new(self.candidate(row, nearness)));
+            // What was expected and never came is no memory of anything.
+            let stale = |row: &IndexedNode| {
+                row.node.kind == NodeKind::Expectation && is_overdue(&row.node, self.request.now)
+            };
+            Ok(rows.into_iter().filter(|row| !stale(row)).map(candidate).collect::<Vec<_>>())
+        });
+        Ok(try_join_all(parts).await?.into_iter().flatten().collect())
+    }
+
+    fn candidate(&self, indexed: IndexedNode, nearness: &HashMap<i64, RangeInclusive<f64>>) -> NodeCandidate {
+        let seq = indexed.node.seq;
+        let nearness = nearness.get(&seq).cloned().unwrap_or(0.0..=0.0);
+        let words = self.bound.relevance(seq, &indexed.terms);
+        let vector = f64::midpoint(*nearness.start(), *nearness.end());
+        let known = Circumstances { vector, words, ..Circumstances::default() };
+        NodeCandidate { indexed, vector: None, nearness, known, folded: OnceLock::new() }
     }
 
     /// Those of the nodes that may enter, and the best of the others; and between which values V of each lies.
@@ -239,8 +261,7 @@ impl Fetch<'_> {
         sure: &HashSet<i64>,
     ) -> (Vec<i64>, HashMap<i64, RangeInclusive<f64>>) {
         let nearness = self.nearness(seqs);
-        let bound = self.words.bound(&self.sentences);
-        let at_most = |seq: &i64| nearness.get(seq).map_or(0.0, |v| *v.end()).max(bound.at_most(*seq));
+        let at_most = |seq: &i64| nearness.get(seq).map_or(0.0, |v| *v.end()).max(self.bound.at_most(*seq));
         let (mut wanted, mut falling) = (Vec::new(), Vec::new());
         for seq in seqs {
             match at_most(seq) {
@@ -269,25 +290,6 @@ impl Fetch<'_> {
             }
         }
         nearness
-    }
-
-    fn take(&mut self, rows: Vec<IndexedNode>, nearness: &HashMap<i64, RangeInclusive<f64>>) {
-        for indexed in rows {
-            // What was expected and never came is no memory of anything.
-            if indexed.node.kind == NodeKind::Expectation && is_overdue(&indexed.node, self.request.now) {
-                continue;
-            }
-            let seq = indexed.node.seq;
-            let nearness = nearness.get(&seq).cloned().unwrap_or(0.0..=0.0);
-            let text = IndexedText::new(&indexed.terms);
-            let words = self.sentences.iter().map(|sentence| sentence.relevance(&text)).fold(0.0, f64::max);
-            let vector = f64::midpoint(*nearness.start(), *nearness.end());
-            let known = Circumstances { vector, words, ..Circumstances::default() };
-            self.nodes.insert(
-                seq,
-                NodeCandidate { indexed, vector: None, nearness, known, folded: OnceLock::new() },
-            );
-        }
     }
 
     /// Takes deleted nodes out of the vectors at hand; says whether there were any.
@@ -320,8 +322,8 @@ impl Fetch<'_> {
         }
         seqs.sort_unstable();
         let nearness = self.nearness(&seqs);
-        let rows = self.store.nodes_numbered(&self.request.scope, &seqs).await?;
-        self.take(rows, &nearness);
+        let rows = self.read_rows(&seqs, &nearness).await?;
+        self.nodes.extend(rows);
         self.make_exact(self.doubtful_hits()).await?;
         let with_reached = self.hits();
         Ok(if with_reached == hits { reached } else { strongest(&with_reached) })
@@ -333,7 +335,7 @@ impl Fetch<'_> {
         let doubtful = |node: &&NodeCandidate| {
             node.known.words < floor && *node.nearness.start() < floor && *node.nearness.end() >= floor
         };
-        let nodes = self.nodes.values().filter(doubtful).filter(|node| !node.is_exact());
+        let nodes = self.nodes.values().map(|node| &**node).filter(doubtful).filter(|node| !node.is_exact());
         nodes.map(|node| node.indexed.node.seq).collect()
     }
 
@@ -341,7 +343,7 @@ impl Fetch<'_> {
     fn hits(&self) -> Vec<i64> {
         let relevant =
             |node: &&NodeCandidate| node.known.vector.max(node.known.words) >= self.settings.min_relevance;
-        self.nodes.values().filter(relevant).map(|node| node.indexed.node.seq).collect()
+        self.nodes.values().map(|node| &**node).filter(relevant).map(|node| node.indexed.node.seq).collect()
     }
 
     /// Fetches the exact vectors of these nodes.
@@ -372,7 +374,7 @@ impl Fetch<'_> {
         loop {
             let at_most = self.nodes.values().map(|node| {
                 let known = Circumstances { vector: *node.nearness.end(), ..node.known };
-                (node, score_node(&node.indexed.node, known, self.request.now, self.settings))
+                (&**node, score_node(&node.indexed.node, known, self.request.now, self.settings))
             });
             let seqs = undecided(at_most.collect(), self.settings);
             if seqs.is_empty() {

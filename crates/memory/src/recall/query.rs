@@ -6,7 +6,7 @@ use jiff::tz::TimeZone;
 use super::question::{Question, Texts};
 use super::settings::RecallSettings;
 use crate::ports::{Embedder, Embedding};
-use crate::text::{QueryTerm, query_terms};
+use crate::text::QueryTerm;
 use crate::vector_index::READABILITY_MIN;
 
 /// A message as recall looks for it.
@@ -42,9 +42,9 @@ impl Query {
         embedder: Option<&dyn Embedder>,
     ) -> Self {
         let (question, texts) = Question::new(text, now, zone, settings);
-        let sentence = |text: &String| Sentence { terms: query_terms(text), vector: None };
+        let sentence = |terms: &Vec<QueryTerm>| Sentence { terms: terms.clone(), vector: None };
         let mut query = Self {
-            sentences: texts.sentences.iter().map(sentence).collect(),
+            sentences: texts.terms.iter().map(sentence).collect(),
             question,
             fingerprint: None,
             words_only: None,

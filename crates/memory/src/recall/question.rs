@@ -52,6 +52,8 @@ pub struct Question {
 pub(super) struct Texts {
     /// The sentences as they stand.
     pub(super) sentences: Vec<String>,
+    /// The content terms of each.
+    pub(super) terms: Vec<Vec<QueryTerm>>,
     /// The same in the first person.
     pub(super) spoken: Vec<String>,
     /// The whole in the first person, where it is not its only sentence.
@@ -72,11 +74,17 @@ impl Question {
         let NamedSpeakers { spoken: whole, speaker } = name_speakers(text.trim(), names);
         let is_whole = sentences.len() <= 1 && estimate_tokens(text.trim()) <= WHOLE_TOKENS_MAX;
         let names = Names::new(names);
+        let terms: Vec<Vec<QueryTerm>> = sentences.iter().map(|sentence| query_terms(sentence)).collect();
+        // A short text is its only sentence and its only part: it is taken apart once.
+        let terms_of = |part: &str| match sentences.iter().position(|sentence| sentence == part) {
+            Some(place) => terms[place].clone(),
+            None => query_terms(part),
+        };
         // What the older lines of a talk tell of times is not what is asked for.
         let newest = text.trim().lines().next_back().unwrap_or_default();
         let question = Self {
-            terms: weighted_terms(text, &names),
-            sentences: sentences.iter().map(|sentence| names.left_out(query_terms(sentence))).collect(),
+            terms: weighted_terms(text, &names, terms_of),
+            sentences: terms.iter().map(|terms| names.left_out(terms.clone())).collect(),
             vectors: Vec::new(),
             whole: None,
             speaker,
@@ -84,7 +92,7 @@ impl Question {
             asks_when: asks_when(newest),
         };
         let whole = (!is_whole).then(|| newest_characters(&whole));
-        (question, Texts { sentences, spoken, whole })
+        (question, Texts { sentences, terms, spoken, whole })
     }
 }
 
@@ -129,11 +137,15 @@ impl Names {
 }
 
 /// The terms of all lines (of one line, of its sentences); a term that stands in several counts by the weightiest.
-fn weighted_terms(text: &str, names: &Names) -> Vec<(QueryTerm, f64)> {
+fn weighted_terms(
+    text: &str,
+    names: &Names,
+    terms_of: impl Fn(&str) -> Vec<QueryTerm>,
+) -> Vec<(QueryTerm, f64)> {
     let mut places: HashMap<Vec<String>, usize> = HashMap::new();
     let mut terms: Vec<(QueryTerm, f64)> = Vec::new();
     for (part, weight) in weighted_parts(text) {
-        for term in names.left_out(query_terms(part)) {
+        for term in names.left_out(terms_of(part)) {
             match places.get(&term.phrase.0) {
                 Some(&place) => terms[place].1 = terms[place].1.max(weight),
                 None if terms.len() < TERMS_MAX => {

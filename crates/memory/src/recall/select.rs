@@ -17,7 +17,8 @@ const DUPLICATE_COSINE: f32 = 0.97;
 /// A node with its score.
 #[derive(Clone, Debug)]
 pub(super) struct Scored {
-    pub(super) candidate: NodeCandidate,
+    /// Boxed: many are sorted.
+    pub(super) candidate: Box<NodeCandidate>,
     pub(super) score: Score,
 }
 
@@ -62,7 +63,7 @@ pub(super) fn select(
     settings: &RecallSettings,
 ) -> (Vec<ScoredNode>, Vec<Candidate>) {
     scored.sort_by(|a, b| rank((&a.candidate, &a.score), (&b.candidate, &b.score)));
-    let fates = choose(scored.iter().map(|scored| (&scored.candidate, &scored.score)), settings);
+    let fates = choose(scored.iter().map(|scored| (&*scored.candidate, &scored.score)), settings);
     let mut nodes = Vec::new();
     let mut candidates = Vec::with_capacity(scored.len());
     for (scored, fate) in scored.into_iter().zip(fates) {
@@ -129,7 +130,10 @@ fn rank(a: (&NodeCandidate, &Score), b: (&NodeCandidate, &Score)) -> Ordering {
 
 /// The same text after folding, or the same words with nearly the same vector, both readable.
 fn near_duplicates(a: &NodeCandidate, b: &NodeCandidate) -> bool {
-    if a.folded() == b.folded() {
+    // Texts that fold alike have the same terms, which are at hand.
+    let (first, second) = (&a.indexed, &b.indexed);
+    let same_terms = first.terms == second.terms || first.node.description == second.node.description;
+    if same_terms && a.folded() == b.folded() {
         return true;
     }
     let readable = [a, b].iter().all(|c| c.indexed.readability.is_some_and(|share| share >= READABILITY_MIN));

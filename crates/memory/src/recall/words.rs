@@ -1,5 +1,6 @@
 //! Relevance by words: which share of the query's information a text holds.
 
+use std::cell::OnceCell;
 use std::collections::{BTreeSet, HashMap, HashSet};
 
 use futures_util::try_join;
@@ -73,17 +74,18 @@ pub(super) struct WeighedTerms<'a>(Vec<(&'a QueryTerm, f64)>);
 impl WeighedTerms<'_> {
     /// W of a text; see [`WordStatistics::relevance`].
     pub(super) fn relevance(&self, text: &IndexedText<'_>) -> f64 {
-        self.share(|term| credit(text.occurrences(term)))
+        share(self.0.iter().map(|(term, information)| (*information, credit(text.occurrences(term)))))
     }
+}
 
-    fn share(&self, credit: impl Fn(&QueryTerm) -> f64) -> f64 {
-        let (mut matched, mut asked) = (0.0, 0.0);
-        for (term, information) in &self.0 {
-            asked += information;
-            matched += information * credit(term);
-        }
-        if asked > 0.0 { (matched / asked).powf(SHARE_EXPONENT) } else { 0.0 }
+/// The share of what was asked that was matched, bent; of each term its information and its credit.
+fn share(terms: impl Iterator<Item = (f64, f64)>) -> f64 {
+    let (mut matched, mut asked) = (0.0, 0.0);
+    for (information, credit) in terms {
+        asked += information;
+        matched += information * credit;
     }
+    if asked > 0.0 && matched > 0.0 { (matched / asked).powf(SHARE_EXPONENT) } else { 0.0 }
 }
 
 fn credit(found: Occurrences) -> f64 {
@@ -216,19 +218,29 @@ impl Listed {
     }
 }
 
-/// What W of a row can be at most, told without its text.
+/// What the index says of the rows' words before their texts are read.
 pub(super) struct WordBound<'a> {
     listed: &'a Listed,
-    /// For each sentence its terms: bit of the whole, bits of its parts, information.
-    sentences: Vec<Vec<(u128, u128, f64)>>,
+    sentences: Vec<Vec<BoundTerm<'a>>>,
+}
+
+/// A content term with the bits of its phrases.
+struct BoundTerm<'a> {
+    term: &'a QueryTerm,
+    whole: u128,
+    parts: u128,
+    information: f64,
 }
 
 impl WordHits {
     /// A bound for the best of these sentences.
-    pub(super) fn bound(&self, sentences: &[WeighedTerms<'_>]) -> WordBound<'_> {
+    pub(super) fn bound<'a>(&'a self, sentences: &[WeighedTerms<'a>]) -> WordBound<'a> {
         let bit = |phrase: &Phrase| self.listed.bits.get(phrase).copied().unwrap_or(NOT_LOOKED_UP);
-        let of_term = |(term, information): &(&QueryTerm, f64)| {
-            (bit(&term.phrase), term.parts.iter().map(bit).fold(0, |bits, bit| bits | bit), *information)
+        let of_term = |&(term, information): &(&'a QueryTerm, f64)| BoundTerm {
+            term,
+            whole: bit(&term.phrase),
+            parts: term.parts.iter().map(bit).fold(0, |bits, bit| bits | bit),
+            information,
         };
         let sentences = sentences.iter().map(|sentence| sentence.0.iter().map(of_term).collect()).collect();
         WordBound { listed: &self.listed, sentences }
@@ -236,20 +248,33 @@ impl WordHits {
 }
 
 impl WordBound<'_> {
-    /// The most that W of this row can be.
+    /// The most that W of this row can be, told without its text.
     pub(super) fn at_most(&self, seq: i64) -> f64 {
-        let possible = self.listed.possible(seq) | NOT_LOOKED_UP;
-        let of_sentence = |terms: &Vec<(u128, u128, f64)>| {
-            let (mut matched, mut asked) = (0.0, 0.0);
-            for (whole, parts, information) in terms {
-                asked += information;
-                if whole & possible != 0 {
-                    matched += information;
-                } else if parts & possible != 0 {
-                    matched += information * PART_CREDIT;
-                }
+        self.best(seq, |term, possible| {
+            if term.whole & possible != 0 {
+                1.0
+            } else if term.parts & possible != 0 {
+                PART_CREDIT
+            } else {
+                0.0
             }
-            if asked > 0.0 { (matched / asked).powf(SHARE_EXPONENT) } else { 0.0f64 }
+        })
+    }
+
+    /// W of this row: its text, as index terms, is read only for the phrases that the index named it for.
+    pub(super) fn relevance(&self, seq: i64, terms: &str) -> f64 {
+        let text = OnceCell::new();
+        self.best(seq, |term, possible| match (term.whole | term.parts) & possible {
+            0 => 0.0,
+            _ => credit(text.get_or_init(|| IndexedText::new(terms)).occurrences(term.term)),
+        })
+    }
+
+    /// The best sentence, each term being credited by what it is and which phrases the row may hold.
+    fn best(&self, seq: i64, credit: impl Fn(&BoundTerm<'_>, u128) -> f64) -> f64 {
+        let possible = self.listed.possible(seq) | NOT_LOOKED_UP;
+        let of_sentence = |terms: &Vec<BoundTerm<'_>>| {
+            share(terms.iter().map(|term| (term.information, credit(term, possible))))
         };
         self.sentences.iter().map(of_sentence).fold(0.0, f64::max)
     }
@@ -384,6 +409,36 @@ mod tests {
             prop_assert!(less <= more && (0.9..=1.0).contains(&more), "{less} {more}");
             let twice = relevance(&statistics, &query, &format!("{query} {query}"));
             prop_assert!(twice >= more, "{twice} {more}");
+        }
+
+        #[test]
+        fn reading_only_for_what_the_index_named_changes_nothing(
+            texts in prop::collection::vec("[a-c]{1,2}( [a-c]{1,2}){0,6}", 1..8),
+            query in "[a-c]{1,2}( [a-c]{1,2}){0,4}",
+            kept in 1usize..8,
+        ) {
+            let terms = query_terms(&query);
+            let asked = phrases(terms.iter());
+            let numbered = || texts.iter().map(|text| index_terms(text)).zip(1i64..);
+            let hits: Vec<PhraseHits> = asked
+                .iter()
+                .map(|phrase| {
+                    let holds = |text: &String| IndexedText::new(text).count(phrase) > 0;
+                    let seqs: Vec<i64> = numbered().filter(|(text, _)| holds(text)).map(|(_, seq)| seq).collect();
+                    let newest = seqs.iter().rev().take(kept).copied().collect();
+                    PhraseHits { document_frequency: seqs.len() as u64, seqs: newest }
+                })
+                .collect();
+            let frequencies = asked.iter().cloned().zip(hits.iter().map(|hits| hits.document_frequency)).collect();
+            let statistics = WordStatistics { documents: texts.len() as u64, frequencies };
+            let words = WordHits { statistics, seqs: Vec::new(), listed: Listed::new(&asked, &hits) };
+            let sentences = [words.statistics.weigh(&terms)];
+            let bound = words.bound(&sentences);
+            for (text, seq) in numbered() {
+                let whole = sentences[0].relevance(&IndexedText::new(&text));
+                prop_assert_eq!(bound.relevance(seq, &text), whole);
+                prop_assert!(whole <= bound.at_most(seq));
+            }
         }
     }
 }
