@@ -170,10 +170,13 @@ impl Consolidator<'_> {
         });
         commit.mood = if self.is_recent(session).await? { mood } else { None };
         commit.summary = sifted.answer.summary.map(|text| text.chars().take(SUMMARY_LENGTH_MAX).collect());
-        for (checked, embedding) in sifted.accepted.into_iter().zip(embeddings) {
+        let near = self.near_events(session, &embeddings).await?;
+        for ((checked, embedding), near) in sifted.accepted.into_iter().zip(embeddings).zip(near) {
             let about = self.entities_of(session, &checked, named).await?;
             let entities = about.iter().map(|hit| hit.entity.id).collect();
-            if let Some(node_id) = self.repeats(session, &checked, embedding.as_ref(), &entities).await? {
+            if let Some(node_id) =
+                self.repeats(session, &checked, embedding.as_ref(), &entities, near).await?
+            {
                 let merged = new_event(self.new_node_id(at), checked, embedding);
                 commit.mentions.push(MentionMerge { node_id, merged });
                 continue;
@@ -189,29 +192,40 @@ impl Consolidator<'_> {
         Ok(commit)
     }
 
-    /// The older event that already says the same, if there is one beyond doubt.
+    /// For each new event the existing nodes nearest to it in meaning, with their cosines; none where it has no vector
+    /// that says anything.
+    async fn near_events(
+        &self,
+        session: &Session,
+        embeddings: &[Option<Embedding>],
+    ) -> Result<Vec<Vec<(i64, f32)>>, ConsolidateError> {
+        let readable = |embedding: &&Embedding| embedding.readability >= super::merge::READABILITY_MIN;
+        let readable: Vec<Option<&Embedding>> =
+            embeddings.iter().map(|embedding| embedding.as_ref().filter(readable)).collect();
+        let vectors: Vec<&[f32]> = readable.iter().flatten().map(|known| known.vector.as_slice()).collect();
+        let Some(embedder) = self.embedder else { return Ok(vec![Vec::new(); embeddings.len()]) };
+        let (scope, fingerprint) = (&session.scope, embedder.fingerprint());
+        let found = self
+            .index
+            .nearest_to_each(self.store, scope, Corpus::Nodes, fingerprint, &vectors, MERGE_CANDIDATES)
+            .await?;
+        let mut found = found.into_iter();
+        Ok(readable.iter().map(|known| known.and_then(|_| found.next()).unwrap_or_default()).collect())
+    }
+
+    /// The older event that already says the same, if there is one beyond doubt, among those that are near.
     async fn repeats(
         &self,
         session: &Session,
         checked: &Checked,
         embedding: Option<&Embedding>,
         entities: &BTreeSet<EntityId>,
+        near: Vec<(i64, f32)>,
     ) -> Result<Option<NodeId>, ConsolidateError> {
-        let (Some(embedder), Some(embedding)) = (self.embedder, embedding) else { return Ok(None) };
-        if embedding.readability < super::merge::READABILITY_MIN || !checked.event.supersedes.is_empty() {
+        let Some(embedding) = embedding.filter(|_| !near.is_empty() && checked.event.supersedes.is_empty())
+        else {
             return Ok(None);
-        }
-        let near = self
-            .index
-            .nearest(
-                self.store,
-                &session.scope,
-                Corpus::Nodes,
-                embedder.fingerprint(),
-                &embedding.vector,
-                MERGE_CANDIDATES,
-            )
-            .await?;
+        };
         let seqs: Vec<i64> = near.iter().map(|hit| hit.0).collect();
         let new = Mention {
             description: &checked.event.description,

@@ -3,6 +3,8 @@
 
 use std::collections::BTreeSet;
 
+use futures_util::future::try_join_all;
+
 use super::evidence::Checked;
 use super::{ConsolidateError, Consolidator, Parties};
 use crate::entities::{EntityKind, fold_name};
@@ -11,7 +13,7 @@ use crate::messages::{Message, Role};
 use crate::mood::MOOD_LIFETIME;
 use crate::nodes::{Node, NodeKind};
 use crate::ports::{Extraction, ExtractionInput, Remembered, StoreError};
-use crate::recall::{CandidateKind, NodeWeights, RecallRequest, RecallSettings, recall};
+use crate::recall::{CandidateKind, NodeWeights, RecallRequest, RecallSettings, recall_nodes};
 use crate::sessions::Session;
 
 /// Existing nodes that the model is shown as what it may replace.
@@ -44,11 +46,10 @@ impl Consolidator<'_> {
             k: 2 * KNOWN_NODES_MAX,
             min_relevance: RELEVANCE_MIN,
             weights: NodeWeights { recency: 0.1, impact: 0.0, relational: 0.0, ..self.recall.weights },
-            passages: 0,
             ..self.recall.clone()
         };
-        let mut found: Vec<Vec<Node>> = Vec::new();
-        for lines in said.rchunks(LINES_PER_LOOK).take(LOOKS_MAX) {
+        let settings = &settings;
+        let looks = said.rchunks(LINES_PER_LOOK).take(LOOKS_MAX).map(async |lines| {
             let request = RecallRequest {
                 scope: session.scope.clone(),
                 text: lines.join("\n"),
@@ -56,12 +57,12 @@ impl Consolidator<'_> {
                 zone: parties.zone.clone(),
                 window: Vec::new(),
             };
-            let recalled = recall(self.store, self.index, self.embedder, &settings, request).await?;
+            let found = recall_nodes(self.store, self.index, self.embedder, settings, request).await?;
             // An impression is not made untrue by an event; the next reflection forms another one.
             let told = |node: &Node| matches!(node.kind, NodeKind::Event | NodeKind::Intention);
-            found.push(recalled.nodes.into_iter().map(|scored| scored.node).filter(told).collect());
-        }
-        Ok(in_turn(found))
+            Ok::<_, StoreError>(found.into_iter().map(|scored| scored.node).filter(told).collect())
+        });
+        Ok(in_turn(try_join_all(looks).await?))
     }
 
     /// The texts that recall put before the persona in these turns, but for what the user had said.

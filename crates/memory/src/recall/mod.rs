@@ -143,6 +143,20 @@ pub async fn recall(
     })
 }
 
+/// The nodes that fit a text, best first, and nothing else: for looking around among what is known already.
+pub(crate) async fn recall_nodes(
+    store: &dyn Store,
+    index: &VectorIndex,
+    embedder: Option<&dyn Embedder>,
+    settings: &RecallSettings,
+    request: RecallRequest,
+) -> Result<Vec<ScoredNode>, StoreError> {
+    let query = Query::new(&request.text, request.now, &request.zone, settings, embedder).await;
+    let occasions = occasions::days_of_occasions(store, &request).await?;
+    let found = candidates::fetch_nodes(store, index, settings, &request, &query, &occasions).await?;
+    Ok(select::select(found.nodes, settings).0)
+}
+
 fn milliseconds(since: Instant) -> f64 {
     since.elapsed().as_secs_f64() * 1_000.0
 }

@@ -6,7 +6,7 @@
 
 mod matrix;
 
-use std::collections::HashMap;
+use std::collections::{BTreeSet, HashMap};
 use std::ops::RangeInclusive;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError, RwLock};
 
@@ -95,18 +95,38 @@ impl VectorIndex {
         query: &[f32],
         wanted: usize,
     ) -> Result<Vec<(i64, f32)>, StoreError> {
+        let found = self.nearest_to_each(store, scope, corpus, fingerprint, &[query], wanted).await?;
+        Ok(found.into_iter().flatten().collect())
+    }
+
+    /// [`Self::nearest`] for each of these vectors, in one pass over the rows.
+    pub async fn nearest_to_each(
+        &self,
+        store: &dyn Store,
+        scope: &Scope,
+        corpus: Corpus,
+        fingerprint: &str,
+        queries: &[&[f32]],
+        wanted: usize,
+    ) -> Result<Vec<Vec<(i64, f32)>>, StoreError> {
+        if queries.is_empty() {
+            return Ok(Vec::new());
+        }
         let loaded = self.load(store, scope, corpus, fingerprint).await?;
         let mut found = Vec::new();
         for _ in 0..SEARCHES_MAX {
-            let rough = loaded.nearest(query, (wanted * OVERSAMPLING).max(ROUGH_MIN));
-            let exact = store.vectors_numbered(scope, corpus, fingerprint, &rough).await?;
-            found = rescore(&exact, query);
-            if found.len() == rough.len() {
+            let rough = loaded.nearest_to_each(queries, (wanted * OVERSAMPLING).max(ROUGH_MIN));
+            let seqs: Vec<i64> = BTreeSet::from_iter(rough.iter().flatten().copied()).into_iter().collect();
+            let exact = store.vectors_numbered(scope, corpus, fingerprint, &seqs).await?;
+            let exact: HashMap<i64, Vec<f32>> =
+                exact.into_iter().map(|stored| (stored.seq, stored.vector)).collect();
+            found = rough.iter().zip(queries).map(|(rough, query)| rescore(rough, &exact, query)).collect();
+            if exact.len() == seqs.len() {
                 break;
             }
-            loaded.remove(rough.into_iter().filter(|&seq| exact.iter().all(|vector| vector.seq != seq)));
+            loaded.remove(seqs.into_iter().filter(|seq| !exact.contains_key(seq)));
         }
-        found.truncate(wanted);
+        found.iter_mut().for_each(|found| found.truncate(wanted));
         Ok(found)
     }
 
@@ -303,9 +323,10 @@ fn put(matrix: &mut Matrix, stored: &StoredVector) {
     }
 }
 
-fn rescore(exact: &[StoredVector], query: &[f32]) -> Vec<(i64, f32)> {
-    let mut found: Vec<(f32, i64)> =
-        exact.iter().map(|stored| (cosine(&stored.vector, query), stored.seq)).collect();
+/// Those of the rows that are there, by their exact cosines.
+fn rescore(rough: &[i64], exact: &HashMap<i64, Vec<f32>>, query: &[f32]) -> Vec<(i64, f32)> {
+    let there = rough.iter().filter_map(|seq| Some((cosine(exact.get(seq)?, query), *seq)));
+    let mut found: Vec<(f32, i64)> = there.collect();
     found.sort_unstable_by(matrix::best_first);
     found.into_iter().map(|(cosine, seq)| (seq, cosine)).collect()
 }
