@@ -29,6 +29,7 @@ mod recovery;
 mod vectors;
 mod changeover;
 mod forgetting;
+mod persona_year;
 
 mod world;
 mod workshop;
