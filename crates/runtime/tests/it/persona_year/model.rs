@@ -112,7 +112,10 @@ impl State {
             let by_user = message["role"] == "user";
             let promises = message["text"].as_str().unwrap_or_default().contains("promise")
                 || message["text"].as_str().unwrap_or_default().contains("答应");
-            if (by_user && self.dice.chance(60)) || (promises && !by_user) || (wrong && self.dice.chance(30))
+            let peak = message["text"].as_str().is_some_and(talk::is_peak);
+            if (by_user && (peak || self.dice.chance(60)))
+                || (promises && !by_user)
+                || (wrong && self.dice.chance(30))
             {
                 events.push(self.event(message, &known, wrong));
             }
@@ -136,7 +139,7 @@ impl State {
     }
 
     fn kind(&mut self) -> &'static str {
-        *self.dice.pick::<&str>(&["person", "pet", "place", "other"])
+        self.dice.pick::<&str>(&["person", "pet", "place", "other"])
     }
 
     fn event(&mut self, message: &Value, known: &[String], wrong: bool) -> Value {
@@ -146,7 +149,10 @@ impl State {
         let mut quote: String = text.lines().next().unwrap_or_default().chars().take(40).collect();
         let mut handle = message["handle"].as_str().unwrap_or("m1").to_owned();
         let mut subject = if by_user { "user" } else { "persona" };
-        let mut impact = i64::try_from(self.dice.below(21)).unwrap_or(0) - 10;
+        let mut impact = i64::try_from(self.dice.below(15)).unwrap_or(0) - 7;
+        if talk::is_peak(text) {
+            impact = if text.contains("married") || text.contains("结婚") { 9 } else { -9 };
+        }
         if wrong {
             match self.dice.below(6) {
                 0 => quote = "words that nobody said".to_owned(),

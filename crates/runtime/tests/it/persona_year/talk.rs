@@ -61,6 +61,17 @@ pub(super) fn line(dice: &mut Dice, mark: &str, number: u32) -> String {
     if dice.chance(2) { vec![line; 60].join(" ") } else { line }
 }
 
+/// A line of a day that is never forgotten.
+pub(super) fn peak(dice: &mut Dice, number: u32) -> String {
+    let template = *dice.pick(&PEAKS);
+    filled(dice, template, number)
+}
+
+/// Whether the line tells of such a day.
+pub(super) fn is_peak(line: &str) -> bool {
+    ["died", "去世", "married", "结婚", "lost my job", "want to die"].iter().any(|word| line.contains(word))
+}
+
 pub(super) fn corrected(dice: &mut Dice, number: u32) -> String {
     let template = *dice.pick(&CORRECTED);
     filled(dice, template, number)
@@ -68,7 +79,7 @@ pub(super) fn corrected(dice: &mut Dice, number: u32) -> String {
 
 /// A name that somebody goes by.
 pub(super) fn name(dice: &mut Dice) -> &'static str {
-    *dice.pick::<&str>(&NAMES)
+    dice.pick::<&str>(&NAMES)
 }
 
 pub(super) fn names() -> &'static [&'static str] {
@@ -77,7 +88,7 @@ pub(super) fn names() -> &'static [&'static str] {
 
 /// A text that a person wants erased.
 pub(super) fn to_erase(dice: &mut Dice) -> &'static str {
-    *dice.pick::<&str>(&["interview", "外婆", "married", "Biscuit", "小黑", "ward", "体检"])
+    dice.pick::<&str>(&["interview", "外婆", "married", "Biscuit", "小黑", "ward", "体检"])
 }
 
 fn filled(dice: &mut Dice, template: &str, number: u32) -> String {

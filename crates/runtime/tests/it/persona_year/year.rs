@@ -121,11 +121,16 @@ impl Year {
         }
         let mood = *self.dice.pick(&[0, 10, 25, 25, 60]);
         self.house.model.err(mood);
-        for _ in 0..=self.dice.below(2) {
+        // On some days everything happens to one person.
+        let heavy = self.dice.chance(8).then(|| self.dice.below(LIVES.len()));
+        let talks = if heavy.is_some() { 7 } else { 1 + self.dice.below(2) };
+        for _ in 0..talks {
             self.something_goes_wrong();
-            self.talk().await;
+            let place = heavy.unwrap_or_else(|| self.dice.below(LIVES.len()));
+            self.talk(place, heavy.is_some()).await;
             self.keep_alive().await;
-            let quiet = Duration::from_secs(60 * (5 + self.dice.below(240) as u64));
+            let minutes = if heavy.is_some() { 45 } else { 5 + self.dice.below(240) as u64 };
+            let quiet = Duration::from_secs(60 * minutes);
             self.house.pass(quiet).await;
             self.keep_alive().await;
             laws::quickly(self).await?;
@@ -216,14 +221,16 @@ impl Year {
     }
 
     /// A burst of lines, and its reply.
-    async fn talk(&mut self) {
-        let place = self.dice.below(LIVES.len());
+    async fn talk(&mut self, place: usize, heavy: bool) {
         let (scope, mark) = (self.scopes[place].clone(), LIVES[place].2);
         self.known.touched.insert(scope.clone());
-        let channel = *self.dice.pick(&CHANNELS);
-        for _ in 0..=self.dice.below(6) {
+        let channel = if heavy { CHANNELS[0] } else { *self.dice.pick(&CHANNELS) };
+        for nth in 0..=self.dice.below(6) {
             self.lines += 1;
-            let content = talk::line(&mut self.dice, mark, self.lines);
+            let content = match heavy && nth == 0 {
+                true => talk::peak(&mut self.dice, self.lines),
+                false => talk::line(&mut self.dice, mark, self.lines),
+            };
             if !self.say(&scope, channel, content).await {
                 return;
             }
