@@ -53,11 +53,13 @@ bench: tools $(PAGE) ## Runs the benches and prints their figures.
 	@python3 e2e/mcp/measure.py $(PROGRAM)
 
 KILLS ?= 200
+YEARS ?= 1000..1020
 SEED ?= 1
 .PHONY: soak
-soak: tools $(PAGE) ## Kills the daemon KILLS times (200) while people talk to it, and counts what is lost.
+soak: tools $(PAGE) ## Kills the daemon KILLS times (200) while people talk to it, and counts what is lost; lives the persona-years YEARS.
 	@cargo build --release --locked --package echovessel --package testkit --bins
 	@python3 scripts/soak.py $(PROGRAM) $(TARGET_DIR)/release/scripted-model --kills $(KILLS) --seed $(SEED)
+	@ECHOVESSEL_YEARS=$(YEARS) cargo test --locked --package runtime --test it -- other_years_keep --nocapture
 
 .PHONY: tools
 tools:

@@ -1,12 +1,17 @@
-//! What a reply leaves to be done when it is out: expectations that it told of are settled, recalls are counted.
+//! What a turn leaves to be done when it is over: expectations that the reply told of are settled, recalls are counted, and
+//! a turn without a reply is marked so.
 
 use std::sync::Arc;
+use std::time::Duration;
 
 use memory::Scope;
-use memory::identifiers::{MessageId, NodeId};
+use memory::identifiers::{MessageId, NodeId, TurnId};
 use memory::ports::{ExpectationOutcome, SettledExpectation};
 
 use crate::life::Life;
+
+/// How long to leave the storage alone after it could not mark a turn.
+const REST_AFTER_FAILURE: Duration = Duration::from_secs(60);
 
 /// What the reply was told is fulfilled is expected no more: it shows once. One that the budget cut waits on.
 pub(crate) async fn settle_expectations(life: &Life, scope: &Scope, shown: &[NodeId], by: Option<MessageId>) {
@@ -26,6 +31,25 @@ pub(crate) fn count_recalls(life: &Arc<Life>, used: Vec<NodeId>) {
         let now = life_kept.clock().now();
         if let Err(error) = life_kept.store().touch_nodes(&used, now).await {
             tracing::warn!("recalls were not counted: {error}");
+        }
+    });
+}
+
+/// Marks the turn as failed. While storage refuses, the turn stays pending, and its session open; so it is tried again
+/// until it is done or the program stops. Then the next start takes the turn up.
+pub(crate) async fn mark_failed(life: &Arc<Life>, turn: TurnId, reason: String) {
+    let Err(error) = life.store().fail_turn(turn, &reason).await else { return };
+    tracing::error!(%turn, "the failed turn could not be marked yet: {error}");
+    let life_kept = life.clone();
+    life.tasks.spawn(async move {
+        loop {
+            tokio::select! {
+                () = life_kept.clock().sleep(REST_AFTER_FAILURE) => {}
+                () = life_kept.stopping.cancelled() => return,
+            }
+            if life_kept.store().fail_turn(turn, &reason).await.is_ok() {
+                return;
+            }
         }
     });
 }

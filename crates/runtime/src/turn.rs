@@ -412,10 +412,7 @@ fn receipt(life: &Arc<Life>, turn: &ReadyTurn, prepared: &Prepared, spoken: &Spo
 async fn fail(life: &Arc<Life>, turn: &ReadyTurn, error: TurnError) {
     let reason = error.to_string();
     tracing::warn!(turn = %turn.turn_id, "the turn has no reply: {}", error.for_the_log());
-    // Both may fail while storage does; the turn then stays pending and is taken up at the next start.
-    if let Err(error) = life.store().fail_turn(turn.turn_id, &reason).await {
-        tracing::error!(turn = %turn.turn_id, "the failed turn could not be marked: {error}");
-    }
+    afterwards::mark_failed(life, turn.turn_id, reason.clone()).await;
     let said = life.store().turn_messages(turn.turn_id).await.unwrap_or_default();
     let user_message_ids: Vec<MessageId> =
         said.iter().filter(|message| message.role == Role::User).map(|m| m.id).collect();

@@ -117,14 +117,19 @@ async fn nobody_else_on_the_machine_can_read_the_home() {
     let mut watcher = Watcher::open(&daemon).await;
     let said = daemon.say("self", "something private").await;
     watcher.done(&said.turn_id).await;
-    assert_eq!(mode(&home.path()), 0o700);
     let expected = ["echovessel.db", "echovessel.db-wal", "token", "lock", "run.json"];
-    let mut found = Vec::new();
-    for entry in std::fs::read_dir(home.path()).unwrap() {
-        let path = entry.unwrap().path();
-        assert!(path.is_file(), "{}", path.display());
-        assert_eq!(mode(&path), 0o600, "{}", path.display());
-        found.push(path.file_name().unwrap().to_str().unwrap().to_owned());
+    let (mut found, mut folders) = (Vec::new(), vec![home.path().to_owned()]);
+    while let Some(folder) = folders.pop() {
+        assert_eq!(mode(&folder), 0o700, "{}", folder.display());
+        for entry in std::fs::read_dir(&folder).unwrap() {
+            let path = entry.unwrap().path();
+            if path.is_dir() {
+                folders.push(path);
+                continue;
+            }
+            assert_eq!(mode(&path), 0o600, "{}", path.display());
+            found.push(path.file_name().unwrap().to_str().unwrap().to_owned());
+        }
     }
     for name in expected {
         assert!(found.iter().any(|file| file == name), "{name} is not among {found:?}");

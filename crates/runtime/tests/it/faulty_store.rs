@@ -49,8 +49,18 @@ pub(crate) enum Fault {
     DeathAfter,
 }
 
+/// What was really committed, whatever its caller heard of it.
+#[derive(Debug, Default)]
+pub(crate) struct Commits {
+    /// The session of each extraction.
+    pub(crate) extractions: Vec<SessionId>,
+    /// Scope and time of each reflection, and whether it left a thought.
+    pub(crate) reflections: Vec<(Scope, Timestamp, bool)>,
+}
+
 pub(crate) struct FaultyStore {
     pub(crate) database: SqliteStore,
+    pub(crate) commits: Mutex<Commits>,
     faults: Mutex<HashMap<&'static str, Vec<Fault>>>,
     calls: Mutex<Vec<&'static str>>,
     dead: AtomicBool,
@@ -59,7 +69,8 @@ pub(crate) struct FaultyStore {
 impl FaultyStore {
     pub(crate) fn open(path: &Path) -> Self {
         let database = SqliteStore::open(path, StoreOptions::default()).unwrap();
-        Self { database, faults: Mutex::default(), calls: Mutex::default(), dead: AtomicBool::new(false) }
+        let (commits, faults) = (Mutex::default(), Mutex::default());
+        Self { database, commits, faults, calls: Mutex::default(), dead: AtomicBool::new(false) }
     }
 
     /// Plans a fault for the next call of the method; several are taken one after the other.
@@ -111,7 +122,7 @@ impl FaultyStore {
 }
 
 macro_rules! passing_on {
-    ($port:ident: $($method:ident($($name:ident: $kind:ty),*) -> $answer:ty;)*) => {
+    ($port:ident: $($method:ident($($name:ident: $kind:ty),*) -> $answer:ty;)* $(+ { $($own:tt)* })?) => {
         #[async_trait]
         impl $port for FaultyStore {
             $(async fn $method(&self, $($name: $kind),*) -> Result<$answer, StoreError> {
@@ -120,6 +131,7 @@ macro_rules! passing_on {
                 self.after(fault).await;
                 answer
             })*
+            $($($own)*)?
         }
     };
 }
@@ -175,8 +187,6 @@ passing_on!(SessionStore:
     end_session(id: SessionId, trigger: CloseTrigger) -> Option<Session>;
     claim_closing_session(now: Timestamp) -> Option<Session>;
     release_claims() -> u32;
-    commit_extraction(commit: ExtractionCommit) -> CommitOutcome;
-    commit_reflection(commit: ReflectionCommit) -> CommitOutcome;
     finish_session(id: SessionId, at: Timestamp) -> Option<Session>;
     record_failure(attempt: FailedAttempt) -> Option<Session>;
     retry_session(id: SessionId) -> Option<Session>;
@@ -185,6 +195,28 @@ passing_on!(SessionStore:
     summarised_sessions(scope: &Scope, limit: u32) -> Vec<Session>;
     reflections_since(scope: &Scope, since: Timestamp) -> Vec<Timestamp>;
     last_reflection(scope: &Scope) -> Option<Timestamp>;
+    + {
+        async fn commit_extraction(&self, commit: ExtractionCommit) -> Result<CommitOutcome, StoreError> {
+            let fault = self.before("commit_extraction").await?;
+            let id = commit.session_id;
+            let answer = self.database.commit_extraction(commit).await;
+            if answer == Ok(CommitOutcome::Committed) {
+                self.commits.lock().unwrap().extractions.push(id);
+            }
+            self.after(fault).await;
+            answer
+        }
+        async fn commit_reflection(&self, commit: ReflectionCommit) -> Result<CommitOutcome, StoreError> {
+            let fault = self.before("commit_reflection").await?;
+            let reflection = (commit.scope.clone(), commit.at, !commit.thoughts.is_empty());
+            let answer = self.database.commit_reflection(commit).await;
+            if answer == Ok(CommitOutcome::Committed) {
+                self.commits.lock().unwrap().reflections.push(reflection);
+            }
+            self.after(fault).await;
+            answer
+        }
+    }
 );
 
 passing_on!(NodeStore:

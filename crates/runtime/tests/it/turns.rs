@@ -7,6 +7,7 @@ use memory::identifiers::NodeId;
 use memory::messages::{Role, TurnStatus};
 use memory::nodes::NodeKind;
 use memory::ports::{LedgerStore, MessageStore, StoreError};
+use memory::sessions::SessionStatus;
 use runtime::TurnEvent;
 use serde_json::{Value, json};
 use testkit::Reply;
@@ -154,6 +155,21 @@ async fn a_panic_in_a_port_fails_the_turn_and_the_next_one_works() {
     world.say("phone", "second").await;
     world.until("the second panic", || async { world.store.calls("fail_turn") == 2 }).await;
     world.talk("phone", "third").await;
+}
+
+#[tokio::test]
+async fn a_failed_turn_that_could_not_be_marked_is_marked_later_and_its_session_ends() {
+    let mut world = World::new().await;
+    world.model.next("reply", Reply::error(400, "no"));
+    world.store.plan("fail_turn", Fault::Error(StoreError::Busy("a backup runs".to_owned())));
+    world.say("phone", "are you there?").await;
+    let failed = world.hear("chat.message.failed").await;
+    assert_eq!(status(&world, &failed).await, TurnStatus::Pending);
+    world.clock.advance(MINUTE).await;
+    world.until("the mark", || async { world.store.calls("fail_turn") == 2 }).await;
+    world.silence().await;
+    assert_eq!(status(&world, &failed).await, TurnStatus::Failed);
+    assert_eq!(world.sessions().await[0].status, SessionStatus::Closed);
 }
 
 #[tokio::test]

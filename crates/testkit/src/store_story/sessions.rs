@@ -1,5 +1,6 @@
 //! Sessions on their way from talk to memory.
 
+use memory::forget::{Choice, Forgetting, Selection};
 use memory::ports::{FailedAttempt, NewMessage, SessionFilter, Store};
 use memory::sessions::{CloseTrigger, SessionStatus};
 
@@ -88,6 +89,12 @@ pub async fn a_failed_session_can_be_retried(store: &dyn Store) -> Outcome {
     assert_eq!(store.record_failure(give_up).await?, None, "nobody holds it any more");
     assert_eq!(store.work_counts().await?, [0, 1]);
     assert_eq!(store.claim_closing_session(at(9_999)).await?, None);
+    let said = store.session_messages(session.id).await?.pop().ok_or("it was said")?;
+    let selection = Selection { messages: [said.id].into(), ..Selection::default() };
+    let act = Forgetting { scope: stage.scope.clone(), selection, thoughts: Choice::Orphan, at: at(9_000) };
+    store.forget(act, None, None).await?;
+    let cause = store.session(session.id).await?.and_then(|session| session.last_error).ok_or("no cause")?;
+    assert!(!cause.contains("no key"), "it may hold words that were forgotten: {cause}");
     let retried = store.retry_session(session.id).await?.ok_or("it had failed")?;
     assert_eq!((retried.status, retried.attempts), (SessionStatus::Closing, 0));
     assert_eq!((retried.last_error, retried.retry_at), (None, None));

@@ -14,6 +14,10 @@ use super::super::graph;
 use super::super::rows::{self, to_json};
 use super::going::{Going, Key, uuid};
 
+/// What a failed session says in place of a cause that may have held lost words.
+const CAUSE_FORGOTTEN: &str =
+    "what it failed of was forgotten with words that stood in it; nothing else was lost, try it again";
+
 /// Takes the summary and the last error of sessions that lose messages or events, and those that contain the text. A
 /// summary was written from the whole talk, in words that nobody said: what of it came from where can't be told.
 pub(super) fn clear_summaries(connection: &Connection, going: &Going, taken: &mut Taken) -> Result<()> {
@@ -22,7 +26,9 @@ pub(super) fn clear_summaries(connection: &Connection, going: &Going, taken: &mu
     let losing: BTreeSet<Key> =
         going.sessions().into_iter().chain(happened.filter_map(|n| n.session)).collect();
     let mut clear =
-        connection.prepare_cached("UPDATE sessions SET summary = NULL, last_error = NULL WHERE id = ?1")?;
+        connection.prepare_cached(
+            "UPDATE sessions SET summary = NULL, last_error = CASE WHEN status = 'failed' THEN ?2 END WHERE id = ?1",
+        )?;
     let mut sessions = connection.prepare_cached(
         "SELECT id, summary, last_error FROM sessions
          WHERE scope = ?1 AND (summary IS NOT NULL OR last_error IS NOT NULL)",
@@ -33,7 +39,7 @@ pub(super) fn clear_summaries(connection: &Connection, going: &Going, taken: &mu
     for (id, summary, error) in found {
         let says_it = |text: &Option<String>| text.as_ref().is_some_and(|text| going.is_in(text));
         if losing.contains(&id) || says_it(&summary) || says_it(&error) {
-            clear.execute([id])?;
+            clear.execute(params![id, CAUSE_FORGOTTEN])?;
             taken.counts.summaries += u64::from(summary.is_some());
         }
     }

@@ -1,0 +1,52 @@
+//! A persona's year from a seed, in seconds: several people and channels, moods, deaths and weddings, silences, crashes,
+//! clocks that jump, a model that errs, people who edit, delete, erase, correct and merge. After each step and on each day
+//! what must hold is looked at.
+
+mod year;
+mod laws;
+mod acts;
+mod talk;
+mod model;
+mod house;
+mod dice;
+
+use year::Year;
+
+const DAYS: u32 = 365;
+async fn live(seed: u64) {
+    let mut year = Year::new(seed).await;
+    for day in 1..=DAYS {
+        if let Err(broken) = year.live_a_day().await {
+            panic!("seed {seed}, day {day}: {broken}");
+        }
+    }
+    if let Err(broken) = year.end().await {
+        panic!("seed {seed}, at the end of the year: {broken}");
+    }
+}
+
+/// Years that are always lived; those that once broke a law stay among them.
+macro_rules! kept {
+    ($($name:ident: $seed:literal;)*) => {$(
+        #[tokio::test]
+        async fn $name() {
+            live($seed).await;
+        }
+    )*};
+}
+
+kept! {
+    a_year_keeps_every_law: 1;
+    another_year_keeps_every_law: 2;
+}
+
+/// More years: `ECHOVESSEL_YEARS=1000..1100`, as `make soak` does.
+#[tokio::test]
+async fn other_years_keep_every_law() {
+    let Ok(years) = std::env::var("ECHOVESSEL_YEARS") else { return };
+    let (first, last) = years.split_once("..").expect("a range of seeds, as 1000..1100");
+    for seed in first.parse().unwrap()..last.parse().unwrap() {
+        live(seed).await;
+        println!("seed {seed}: every law was kept");
+    }
+}

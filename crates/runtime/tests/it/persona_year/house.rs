@@ -1,0 +1,224 @@
+//! The home that a year is lived in: a real database file, a real runtime, a clock that stands still; and its deaths.
+
+use std::cell::Cell;
+use std::collections::HashMap;
+use std::future::Future;
+use std::path::{Path, PathBuf};
+use std::sync::Arc;
+use std::time::Duration;
+
+use jiff::Timestamp;
+use memory::ports::{Clock as _, Embedder, MessageStore as _, PersonaStore as _};
+use memory::sessions::SessionPolicy;
+use memory::vector_index::VectorIndex;
+use mind::{LanguageMind, Prompts, ReplySampling};
+use runtime::{Broadcast, Ledger, Metrics, Parts, Runtime, RuntimeSettings};
+use tempfile::TempDir;
+use testkit::{SequentialIds, SimulatedClock, WordHashEmbedder};
+
+use super::model::UnreliableModel;
+use crate::faulty_store::{Commits, FaultyStore};
+use crate::world::{HOUR, SECOND, settings, soon};
+
+/// Channels; no prompt may name them.
+pub(super) const CHANNELS: [&str; 2] = ["channel-of-amber", "channel-of-teal"];
+/// How often the loops look around. A year has few looks, so silence is noticed late.
+const LOOK: Duration = Duration::from_secs(3 * 3_600);
+const A_MOMENT: Duration = Duration::from_millis(20);
+/// How long it may take to rest, in real time.
+const PATIENCE: Duration = Duration::from_secs(20);
+/// Loops that sleep while nothing happens.
+const LOOPS: usize = 2;
+
+pub(super) struct House {
+    pub(super) clock: SimulatedClock,
+    pub(super) store: Arc<FaultyStore>,
+    pub(super) runtime: Runtime,
+    pub(super) index: Arc<VectorIndex>,
+    pub(super) model: Arc<UnreliableModel>,
+    /// Time that has truly passed since the beginning, whatever the wall clock showed.
+    pub(super) elapsed: Duration,
+    pub(super) lives: u64,
+    embedder: Arc<dyn Embedder>,
+    /// What earlier lives committed.
+    commits: Commits,
+    path: PathBuf,
+    _folder: TempDir,
+}
+
+fn how_to_live() -> RuntimeSettings {
+    RuntimeSettings {
+        session: SessionPolicy { max_messages: 14, ..SessionPolicy::default() },
+        scan_every: LOOK,
+        poll_every: LOOK,
+        debounce: HashMap::from([(CHANNELS[0].to_owned(), 2 * SECOND)]),
+        ..settings()
+    }
+}
+
+/// Where writing costs nothing, if there is such a place: a year flushes often.
+fn folder() -> TempDir {
+    let memory = Path::new("/dev/shm");
+    if memory.is_dir() { tempfile::tempdir_in(memory).unwrap() } else { tempfile::tempdir().unwrap() }
+}
+
+impl House {
+    pub(super) async fn open(model: UnreliableModel, start: Timestamp) -> Self {
+        let folder = folder();
+        let path = folder.path().join("home.db");
+        let (clock, model) = (SimulatedClock::new(start), Arc::new(model));
+        let store = Arc::new(FaultyStore::open(&path));
+        let embedder: Arc<dyn Embedder> = Arc::new(WordHashEmbedder::new());
+        let index = Arc::new(VectorIndex::default());
+        let runtime = live(&store, &clock, &model, &embedder, &index, 1);
+        runtime.start().await.unwrap();
+        let house = Self {
+            clock,
+            store,
+            runtime,
+            index,
+            model,
+            elapsed: Duration::ZERO,
+            lives: 1,
+            embedder,
+            commits: Commits::default(),
+            path,
+            _folder: folder,
+        };
+        house.rest().await;
+        house
+    }
+
+    pub(super) fn now(&self) -> Timestamp {
+        self.clock.now()
+    }
+
+    pub(super) fn fingerprint(&self) -> &str {
+        self.embedder.fingerprint()
+    }
+
+    /// The process dies, if it has not yet, and another one starts on what is on the disk after `away`.
+    pub(super) async fn die_and_live_again(&mut self, away: Duration) {
+        self.store.die();
+        // What was handed to the disk before the death is written; nothing comes after it.
+        self.store.database.personas().await.unwrap();
+        let user = memory::UserId::new("nobody").unwrap();
+        self.store.database.ensure_user(&user, self.now()).await.unwrap();
+        let commits = std::mem::take(&mut *self.store.commits.lock().unwrap());
+        self.commits.extractions.extend(commits.extractions);
+        self.commits.reflections.extend(commits.reflections);
+        // The dead sleep on the old clock, which nobody winds any more.
+        self.clock = SimulatedClock::new(self.now() + away);
+        self.elapsed += away;
+        self.lives += 1;
+        self.store = Arc::new(FaultyStore::open(&self.path));
+        self.index = Arc::new(VectorIndex::default());
+        self.runtime = live(&self.store, &self.clock, &self.model, &self.embedder, &self.index, self.lives);
+        self.runtime.start().await.unwrap();
+        self.rest().await;
+    }
+
+    /// What was committed in all lives.
+    pub(super) fn commits<T>(&self, look: impl Fn(&Commits) -> Vec<T>) -> Vec<T> {
+        let mut found = look(&self.commits);
+        found.extend(look(&self.store.commits.lock().unwrap()));
+        found
+    }
+
+    /// The outcome of a call, or none if the process died in it: then nobody knows what came of it.
+    pub(super) async fn unless_it_dies<T>(&self, work: impl Future<Output = T>) -> Option<T> {
+        let death = async {
+            while !self.store.is_dead() {
+                tokio::task::yield_now().await;
+            }
+        };
+        tokio::select! {
+            biased;
+            done = work => Some(done),
+            () = death => None,
+        }
+    }
+
+    /// Lets time pass. Ends early when the process dies.
+    pub(super) async fn pass(&mut self, duration: Duration) {
+        let mut left = duration;
+        while !left.is_zero() && !self.store.is_dead() {
+            let step = left.min(LOOK);
+            self.clock.advance(step).await;
+            self.elapsed += step;
+            left -= step;
+            self.rest().await;
+        }
+    }
+
+    /// The wall clock jumps; no time passes.
+    pub(super) fn jump(&self, hours: i64) {
+        self.clock.set(self.now() + jiff::SignedDuration::from_hours(hours));
+    }
+
+    /// Waits, without any time passing, until turns and consolidation have done what is due.
+    pub(super) async fn rest(&self) {
+        let state = Cell::new(((0, 0), 0));
+        let work = async {
+            let mut calm = 0;
+            while calm < 2 && !self.store.is_dead() {
+                self.clock.advance(Duration::ZERO).await;
+                state.set((self.runtime.load(), self.clock.sleepers()));
+                let (load, sleepers) = state.get();
+                calm = if load == (0, 0) && sleepers >= LOOPS { calm + 1 } else { 0 };
+            }
+        };
+        if tokio::time::timeout(PATIENCE, work).await.is_err() {
+            panic!("the house never rests; lines and turns, sleepers: {:?}", state.get());
+        }
+    }
+
+    /// Waits, with hardly any time passing, until every row has its vector: the worker that let a turn go first sleeps
+    /// for a moment.
+    pub(super) async fn vectors_are_made(&self) {
+        let work = async {
+            while !self.store.is_dead() && !self.has_vectors().await {
+                self.clock.advance(A_MOMENT).await;
+            }
+        };
+        soon("every row to have its vector", work).await;
+    }
+
+    async fn has_vectors(&self) -> bool {
+        use memory::ports::{NodeStore as _, VectorStore as _};
+        let database = &self.store.database;
+        let coverage = database.vector_coverage(self.fingerprint()).await.unwrap();
+        coverage.rows == coverage.with_vector
+            || (database.messages_without_vector(self.fingerprint(), 1).await.unwrap().is_empty()
+                && database.nodes_without_vector(self.fingerprint(), 1).await.unwrap().is_empty())
+    }
+}
+
+fn live(
+    store: &Arc<FaultyStore>,
+    clock: &SimulatedClock,
+    model: &Arc<UnreliableModel>,
+    embedder: &Arc<dyn Embedder>,
+    index: &Arc<VectorIndex>,
+    life: u64,
+) -> Runtime {
+    let clock = Arc::new(clock.clone());
+    let ledger = Ledger::start(store.clone());
+    let prompts = Prompts::load(None).unwrap();
+    let sampling = ReplySampling::default();
+    let mind = LanguageMind::new(model.clone(), clock.clone(), ledger, prompts, sampling);
+    Runtime::new(Parts {
+        store: store.clone(),
+        embedder: Some(embedder.clone()),
+        index: index.clone(),
+        mind: Arc::new(mind),
+        clock,
+        ids: Arc::new(SequentialIds::new(life)),
+        broadcast: Broadcast::new(format!("life{life}")),
+        metrics: Metrics::default(),
+        settings: how_to_live(),
+    })
+}
+
+/// As long as a look around takes to come.
+pub(super) const UNTIL_NOTICED: Duration = Duration::from_secs(LOOK.as_secs() + HOUR.as_secs());

@@ -1,0 +1,353 @@
+//! What must hold, whatever happens. Each law reads the database beside the process, past its faults.
+
+use std::collections::{BTreeMap, BTreeSet, HashMap};
+use std::time::Duration;
+
+use jiff::SignedDuration;
+use memory::Scope;
+use memory::corrections::Author;
+use memory::identifiers::{MessageId, NodeId, SessionId};
+use memory::messages::{Message, Role};
+use memory::nodes::{Node, NodeKind, Subject};
+use memory::ports::{
+    Corpus, CorrectionStore as _, Evidential, ForgetStore as _, LedgerStore as _, MessageStore as _,
+    NodeStore as _, PersonaStore as _, SessionFilter, SessionStore as _, SlowCycleStore as _,
+};
+use memory::sessions::{Session, SessionStatus};
+
+use super::house::House;
+use super::year::{Said, Year};
+use crate::world::HOUR;
+
+pub(super) const ALL_KINDS: [NodeKind; 4] =
+    [NodeKind::Event, NodeKind::Thought, NodeKind::Intention, NodeKind::Expectation];
+/// More than a year has of anything.
+const ALL: u32 = 1_000_000;
+const REFLECTIONS_A_DAY: usize = 3;
+/// The mood's lifetime, and some time in which it may have been seen late.
+const MOOD_IS_OVER: Duration = Duration::from_secs(16 * 3_600);
+
+type Law = Result<(), String>;
+
+/// The cheap ones.
+pub(super) async fn quickly(year: &mut Year) -> Law {
+    if let Some(seen) = year.house.model.seen().first() {
+        return Err(seen.clone());
+    }
+    reflections_are_rare(year)?;
+    sessions_are_extracted_once(year)?;
+    core_blocks_are_as_written(year).await
+}
+
+/// All of them, for these memories.
+pub(super) async fn all(year: &mut Year, scopes: &BTreeSet<Scope>) -> Law {
+    quickly(year).await?;
+    year.house.vectors_are_made().await;
+    if year.house.store.is_dead() {
+        return Ok(());
+    }
+    for scope in scopes.clone() {
+        words_are_kept(year, &scope).await?;
+        memories_are_founded(year, &scope).await?;
+        mood_wears_off(year, &scope).await?;
+        index_is_the_database(year, &scope).await?;
+    }
+    sessions_get_on(year).await
+}
+
+/// SQLite's own check, and rows, words and vectors that belong to nothing.
+pub(super) async fn database_is_whole(year: &Year) -> Law {
+    let check = year.house.store.database.check().await.unwrap();
+    if !check.is_whole() {
+        return Err(format!("the database is not whole: {check:?}"));
+    }
+    Ok(())
+}
+
+async fn messages(house: &House, scope: &Scope) -> BTreeMap<MessageId, Message> {
+    let messages = house.store.database.messages_before(scope, None, ALL).await.unwrap();
+    messages.into_iter().map(|message| (message.id, message)).collect()
+}
+
+async fn sessions(house: &House) -> Vec<Session> {
+    let filter = SessionFilter { limit: ALL, ..SessionFilter::default() };
+    house.store.database.sessions(filter).await.unwrap()
+}
+
+/// The last two sessions of a memory.
+pub(super) async fn newest_sessions(house: &House, scope: &Scope) -> Vec<SessionId> {
+    let filter = SessionFilter { scope: Some(scope.clone()), limit: 2, ..SessionFilter::default() };
+    let sessions = house.store.database.sessions(filter).await.unwrap();
+    sessions.into_iter().map(|session| session.id).collect()
+}
+
+pub(super) async fn scope_of_node(house: &House, id: NodeId) -> Option<Scope> {
+    house.store.database.scope_of_node(id).await.unwrap()
+}
+
+pub(super) async fn is_settled(house: &House, id: NodeId) -> bool {
+    house.store.database.settled_expectation(id).await.unwrap().is_some()
+}
+
+/// A person tries again what had failed.
+pub(super) async fn retry_failures(year: &mut Year) {
+    for session in sessions(&year.house).await {
+        if session.status == SessionStatus::Failed {
+            year.house.runtime.retry_session(session.id).await.unwrap();
+        }
+    }
+}
+
+/// L1: byte for byte what people wrote.
+async fn core_blocks_are_as_written(year: &Year) -> Law {
+    for scope in &year.scopes {
+        let blocks = year.house.store.database.core_blocks(scope).await.unwrap();
+        let written = year.known.blocks.get(scope).cloned().unwrap_or_default();
+        if blocks != written {
+            return Err(format!("a core block of {scope:?} is {blocks:?}, and people wrote {written:?}"));
+        }
+    }
+    Ok(())
+}
+
+/// L2: what was acknowledged is there, to the letter, once; and nothing else is.
+async fn words_are_kept(year: &mut Year, scope: &Scope) -> Law {
+    let stored = messages(&year.house, scope).await;
+    let counted = year.house.store.database.counts(scope).await.unwrap()[1];
+    if counted != stored.len() as u64 {
+        return Err(format!("{counted} messages are counted and {} are there", stored.len()));
+    }
+    let known = &mut year.known;
+    if known.shaken.remove(scope) {
+        known.said.retain(|_, said| said.scope != *scope);
+        known.unsure.retain(|(of, _)| of != scope);
+        known.said.extend(stored.iter().map(|(id, message)| (*id, said(message))));
+        return Ok(());
+    }
+    let gone = |(id, said): &(MessageId, Said)| {
+        let replaced = said.role == Role::Persona && said.turn.is_some_and(|turn| known.anew.contains(&turn));
+        !stored.contains_key(id) && !replaced
+    };
+    let of_scope: Vec<(MessageId, Said)> = known
+        .said
+        .iter()
+        .filter(|(_, said)| said.scope == *scope)
+        .map(|(id, said)| (*id, said.clone()))
+        .collect();
+    if let Some((_, said)) = of_scope.iter().find(|known| gone(known)) {
+        return Err(format!("an acknowledged message is gone: {:?}", said.content));
+    }
+    for (id, message) in &stored {
+        match known.said.get(id) {
+            Some(said) if said.content == message.content && said.role == message.role => {}
+            Some(said) => {
+                return Err(format!("{:?} was said, and {:?} is kept", said.content, message.content));
+            }
+            None if message.role == Role::Persona => _ = known.said.insert(*id, said(message)),
+            None => {
+                let unheard = |(of, text): &(Scope, String)| of == scope && *text == message.content;
+                let Some(place) = known.unsure.iter().position(unheard) else {
+                    return Err(format!("nobody said this, or said it once: {:?}", message.content));
+                };
+                known.unsure.swap_remove(place);
+                known.said.insert(*id, said(message));
+            }
+        }
+    }
+    known.said.retain(|id, said| said.scope != *scope || stored.contains_key(id));
+    Ok(())
+}
+
+fn said(message: &Message) -> Said {
+    Said {
+        scope: message.scope.clone(),
+        role: message.role,
+        turn: message.turn_id,
+        content: message.content.clone(),
+    }
+}
+
+/// L3 and L4: no event without words, no thought without an event.
+async fn memories_are_founded(year: &Year, scope: &Scope) -> Law {
+    let stored = messages(&year.house, scope).await;
+    let database = &year.house.store.database;
+    let nodes = database.nodes_before(scope, &ALL_KINDS, None, ALL).await.unwrap();
+    for node in &nodes {
+        let Some(Evidential { node, evidence, filling }) = database.node(node.id).await.unwrap() else {
+            return Err(format!("{:?} is listed and not there", node.description));
+        };
+        if node.description.trim().is_empty() {
+            return Err(format!("a {:?} says nothing", node.kind));
+        }
+        for quote in &evidence {
+            let Some(message) = stored.get(&quote.message_id) else {
+                return Err(format!("{:?} quotes a message that is not there", node.description));
+            };
+            let (start, end) = (quote.start as usize, quote.end as usize);
+            let stands: String =
+                message.content.chars().skip(start).take(end.saturating_sub(start)).collect();
+            if stands != quote.quote || stands.is_empty() {
+                return Err(format!(
+                    "{:?} quotes {:?}, and there stands {stands:?}",
+                    node.description, quote.quote
+                ));
+            }
+        }
+        for child in &filling {
+            if scope_of_node(&year.house, *child).await.as_ref() != Some(scope) {
+                return Err(format!("{:?} rests on an event of another memory", node.description));
+            }
+        }
+        let by = |role| evidence.iter().any(|quote| stored[&quote.message_id].role == role);
+        let quoted = match node.subject {
+            Subject::User => by(Role::User),
+            Subject::Persona => by(Role::Persona),
+            Subject::Shared => !evidence.is_empty(),
+        };
+        let thought = matches!(node.kind, NodeKind::Thought | NodeKind::Expectation)
+            || (node.kind == NodeKind::Intention && node.source_session_id.is_none());
+        let founded = if thought { !filling.is_empty() || marked(&year.house, &node).await } else { quoted };
+        if !founded && !vouched_for(&year.house, &node).await {
+            return Err(format!("a {:?} rests on nothing: {:?}, {evidence:?}", node.kind, node.description));
+        }
+    }
+    Ok(())
+}
+
+/// Whether what a thought rested on was forgotten, and it says so.
+async fn marked(house: &House, node: &Node) -> bool {
+    let dependents = house.store.database.dependents(node.id).await.unwrap();
+    dependents.is_some_and(|found| !found.orphaned.is_empty())
+}
+
+/// Whether a person wrote or approved it.
+async fn vouched_for(house: &House, node: &Node) -> bool {
+    let history = house.store.database.node_history(node.id, 100).await.unwrap().unwrap_or_default();
+    history
+        .iter()
+        .any(|version| version.node_id == node.id && version.by == Author::Person && !version.undone)
+}
+
+/// L6.
+async fn mood_wears_off(year: &mut Year, scope: &Scope) -> Law {
+    let Some(mood) = year.house.store.database.mood(scope).await.unwrap() else { return Ok(()) };
+    let elapsed = year.house.elapsed;
+    // A clock that went back shows some of the time twice.
+    let ahead = Duration::try_from(mood.updated_at.duration_since(year.house.now())).unwrap_or_default();
+    let over = elapsed + ahead + MOOD_IS_OVER;
+    let over = *year.known.moods.entry((scope.clone(), mood.updated_at)).or_insert(over);
+    if elapsed > over && !mood.at(year.house.now()).is_neutral() {
+        return Err(format!("a mood of {} still colours {}", mood.updated_at, year.house.now()));
+    }
+    Ok(())
+}
+
+/// The vectors in memory are those in the database, of every row that can be read.
+async fn index_is_the_database(year: &Year, scope: &Scope) -> Law {
+    let (house, fingerprint) = (&year.house, year.house.fingerprint());
+    let database = &house.store.database;
+    for corpus in [Corpus::Messages, Corpus::Nodes] {
+        let stored = database.vectors_after(scope, corpus, fingerprint, 0, ALL).await.unwrap();
+        let readable: BTreeSet<i64> =
+            stored.iter().filter(|vector| vector.readability >= 0.6).map(|vector| vector.seq).collect();
+        let live: BTreeSet<i64> = match corpus {
+            Corpus::Messages => {
+                messages(house, scope).await.into_values().map(|message| message.seq).collect()
+            }
+            Corpus::Nodes => {
+                let nodes = database.nodes_before(scope, &ALL_KINDS, None, ALL).await.unwrap();
+                nodes.into_iter().map(|node| node.seq).collect()
+            }
+        };
+        let with_vector: BTreeSet<i64> = stored.iter().map(|vector| vector.seq).collect();
+        if with_vector != live {
+            let odd: Vec<&i64> = with_vector.symmetric_difference(&live).collect();
+            return Err(format!("rows and vectors of {corpus:?} differ in {odd:?}"));
+        }
+        let loaded = house.index.load(database, scope, corpus, fingerprint).await.unwrap();
+        let Some(first) = stored.first() else { continue };
+        let held: BTreeSet<i64> = loaded.nearest(&first.vector, ALL as usize).into_iter().collect();
+        if held != readable {
+            let odd: Vec<&i64> = held.symmetric_difference(&readable).collect();
+            return Err(format!("the vectors of {corpus:?} in memory differ from the database in {odd:?}"));
+        }
+        for vector in stored.iter().filter(|vector| vector.readability >= 0.6) {
+            let cosines = loaded.cosines(&vector.vector, &[vector.seq]);
+            if !cosines.iter().flatten().any(|cosine| *cosine.end() > 0.97) {
+                return Err(format!("the vector of row {} in memory is another one", vector.seq));
+            }
+        }
+    }
+    Ok(())
+}
+
+/// Never more than three runs with a thought in any 24 hours.
+fn reflections_are_rare(year: &Year) -> Law {
+    for scope in &year.scopes {
+        let mut runs = year.house.commits(|commits| {
+            let with_thought = commits.reflections.iter().filter(|(of, _, thought)| of == scope && *thought);
+            with_thought.map(|(_, at, _)| *at).collect()
+        });
+        runs.sort_unstable();
+        let day = SignedDuration::from_hours(24);
+        let close = runs
+            .windows(REFLECTIONS_A_DAY + 1)
+            .find(|runs| runs[REFLECTIONS_A_DAY].duration_since(runs[0]) < day);
+        if let Some(runs) = close {
+            return Err(format!("{scope:?} reflected at {runs:?}"));
+        }
+    }
+    Ok(())
+}
+
+/// A session is extracted once, and once more for each time its words were changed.
+fn sessions_are_extracted_once(year: &Year) -> Law {
+    let mut counts: HashMap<SessionId, usize> = HashMap::new();
+    for session in year.house.commits(|commits| commits.extractions.clone()) {
+        *counts.entry(session).or_default() += 1;
+    }
+    for (session, count) in counts {
+        let allowed = 1 + year.known.again.get(&session).copied().unwrap_or_default();
+        if count > allowed {
+            return Err(format!("session {session} was extracted {count} times, {allowed} were due"));
+        }
+    }
+    Ok(())
+}
+
+/// Every session is open for a reason, waits for a reason, has failed for a reason, or is closed and extracted.
+async fn sessions_get_on(year: &Year) -> Law {
+    let now = year.house.now();
+    let mut counts: HashMap<SessionId, u32> = HashMap::new();
+    for scope in &year.scopes {
+        for message in messages(&year.house, scope).await.into_values() {
+            *counts.entry(message.session_id).or_default() += 1;
+        }
+    }
+    for session in sessions(&year.house).await {
+        let quiet = now.duration_since(session.last_message_at);
+        let due = session.retry_at.is_none_or(|at| at <= now);
+        let fault = match session.status {
+            SessionStatus::Open if quiet > SignedDuration::try_from(8 * HOUR).unwrap() => "was left open",
+            SessionStatus::Closing | SessionStatus::Consolidating if due => "waits for nothing",
+            SessionStatus::Failed if session.last_error.is_none() => "has failed without a cause",
+            SessionStatus::Closed if !session.extracted => "was closed before it was extracted",
+            _ if session.message_count != counts.get(&session.id).copied().unwrap_or_default() => {
+                "counts its messages wrongly"
+            }
+            _ => continue,
+        };
+        return Err(format!("session {} of {:?} {fault}: {session:?}", session.id, session.scope));
+    }
+    Ok(())
+}
+
+/// At the end every session is closed.
+pub(super) async fn no_session_is_lost(year: &Year) -> Law {
+    for session in sessions(&year.house).await {
+        if session.status != SessionStatus::Closed {
+            return Err(format!("at the end a session is not closed: {session:?}"));
+        }
+    }
+    Ok(())
+}
