@@ -3,10 +3,9 @@
 //!
 //! [`turn`] decides the order of a turn's steps, and no other file does. [`inbox`] makes each line durable before its
 //! sender hears of it and gathers bursts. [`broadcast`] tells what happened without ever slowing it. [`idle`] ends
-//! quiet sessions, [`consolidator`] makes memory of them, [`diary`] tells the shared self of
-//! it, [`vectors`] fills in vectors behind the talk, [`changeover`] leads
-//! from one embedding model to the next, [`entities`] takes what a person decides about who is whom, [`forget`] takes away
-//! without letting what is under way bring it back. [`turn_trace`] keeps how a turn went, [`housekeeping`] lets it go
+//! quiet sessions, [`consolidator`] makes memory of them, [`diary`] tells the shared self of it, [`vectors`] fills in
+//! vectors behind the talk, [`changeover`] leads from one embedding model to the next, [`entities`] takes what a person
+//! decides about who is whom, [`forget`] takes away without letting what is under way bring it back. [`turn_trace`] keeps how a turn went, [`housekeeping`] lets it go
 //! again, and [`spending`] holds the day's costs.
 
 mod inbox;
@@ -32,6 +31,7 @@ mod spending;
 mod housekeeping;
 mod turn_trace;
 mod life;
+mod settings;
 
 pub use broadcast::{Broadcast, Delivery, Subscription};
 pub use changeover::VectorState;
@@ -39,10 +39,11 @@ pub use corrections::RegenerateError;
 pub use events::{Event, Told};
 pub use inbox::{AcceptError, Accepted, Incoming};
 pub use ledger::Ledger;
-pub use life::{Parts, Runtime, RuntimeSettings, TraceSettings};
+pub use life::{Parts, Runtime};
 pub use metrics::{GoingOn, Metrics};
 pub use mind::{PersonaDraft, PersonaDraftInput};
 pub use model::ChangeableModel;
+pub use settings::{RuntimeSettings, TraceSettings};
 pub use spending::Spending;
 pub use turn::TurnEvent;
 pub use versions::{CHANGES_MAX, TooManyChanges, Versions};

@@ -11,13 +11,12 @@ use hub::{Hub, WorkingHours};
 use jiff::Timestamp;
 use jiff::tz::TimeZone;
 use memory::capture::{CaptureError, Line, Recorder};
-use memory::consolidate::ConsolidateSettings;
 use memory::identifiers::{SessionId, TurnId};
 use memory::ledger::Receipt;
 use memory::messages::Turn;
 use memory::ports::{Captured, Clock, Embedder, Ids, PersonaRecord, Store, StoreError};
 use memory::recall::{RecallRequest, RecallSettings, Recalled, SpeakerNames, recall};
-use memory::sessions::{CloseTrigger, Session, SessionPolicy};
+use memory::sessions::{CloseTrigger, Session};
 use memory::vector_index::VectorIndex;
 use memory::{PersonaId, Scope, UserId};
 use mind::LanguageMind;
@@ -31,62 +30,13 @@ use crate::events::Event;
 use crate::forget::Forgettings;
 use crate::inbox::{AcceptError, Accepted, Conversation, Incoming};
 use crate::metrics::Metrics;
+use crate::settings::RuntimeSettings;
 use crate::spending::Spending;
 use crate::turn::TurnEvent;
 use crate::versions::{TooManyChanges, Versions};
 
 /// How long turns that are under way may take to finish when the program stops.
 const STOP_LIMIT: Duration = Duration::from_secs(20);
-
-/// What a person can set about a persona's life.
-#[derive(Clone, Debug)]
-pub struct RuntimeSettings {
-    /// The persona that answers when a request names none.
-    pub persona: PersonaId,
-    /// Its first name; afterwards the store holds it.
-    pub persona_name: String,
-    /// The zone of users who have not told theirs.
-    pub zone: TimeZone,
-    /// When sessions end by themselves.
-    pub session: SessionPolicy,
-    /// How often quiet sessions are looked for.
-    pub scan_every: Duration,
-    /// How often sessions to consolidate are looked for; the end of a session also wakes the worker.
-    pub poll_every: Duration,
-    /// What consolidation goes by.
-    pub consolidate: ConsolidateSettings,
-    /// What recall goes by.
-    pub recall: RecallSettings,
-    /// Messages of the recent window.
-    pub recent_window: u32,
-    /// How long a burst is waited for, by channel; zero for a channel that is not listed.
-    pub debounce: HashMap<String, Duration>,
-    /// Tokens that a reply's prompt may take.
-    pub prompt_tokens: u32,
-    /// How long one turn may take.
-    pub turn_timeout: Duration,
-    /// Age up to which a turn that a crash interrupted is still answered.
-    pub answer_within: Duration,
-    /// What is kept about how replies and memories came to be.
-    pub trace: TraceSettings,
-    /// US dollars a day from which work behind the talk waits.
-    pub daily_spend_cap: Option<f64>,
-}
-
-/// What is kept about how replies and memories came to be.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct TraceSettings {
-    /// Whether new traces are kept.
-    pub enabled: bool,
-    /// Age at which they are deleted.
-    pub retention: Duration,
-}
-
-impl Default for TraceSettings {
-    fn default() -> Self {
-        Self { enabled: true, retention: Duration::from_secs(14 * 86_400) }
-    }
-}
 
 /// What a life is made of.
 pub struct Parts {
