@@ -22,7 +22,7 @@ const ECHO_LENGTH_MAX: usize = 80;
 
 /// Makes `model` answer like a dull but well-behaved one: a reply repeats the last line it was told; an extraction
 /// remembers each of the user's messages, up to three, by a verbatim quote; a reflection has one thought, on `e1`; a slow
-/// cycle finds nothing new.
+/// cycle finds nothing new; a drafted persona is the last line of its description.
 pub fn answer_plausibly(model: &ScriptedModel, pace: Pace) {
     let paced = move |reply: Reply| reply.delay(pace.first_token).delay_between_deltas(pace.between_tokens);
     model.recognise("extraction", |request| asks_for(request, "self_check_notes"));
@@ -31,6 +31,8 @@ pub fn answer_plausibly(model: &ScriptedModel, pace: Pace) {
     model.on("reflection", move |_| paced(Reply::json(reflection())));
     model.recognise("slow_cycle", |request| asks_for(request, "\"salient_questions\""));
     model.on("slow_cycle", move |_| paced(Reply::json(slow_cycle())));
+    model.recognise("persona_draft", |request| asks_for(request, "\"facts_confidence\""));
+    model.on("persona_draft", move |request| paced(Reply::json(persona_draft(&request.user()))));
     model.on("reply", move |request| paced(Reply::text(echo(&request.user()))));
     model.on(UNNAMED, move |request| paced(Reply::text(echo(&request.user()))));
 }
@@ -85,6 +87,16 @@ fn slow_cycle() -> Value {
     json!({
         "new_thoughts": [], "new_expectations": [], "new_intentions": [], "salient_questions": [],
         "entity_descriptions": [],
+    })
+}
+
+/// The last line of the description is the whole persona.
+fn persona_draft(description: &str) -> Value {
+    let last = description.lines().rev().map(words_of).find(|line| line.chars().any(char::is_alphanumeric));
+    json!({
+        "core_blocks": {"persona_block": last.unwrap_or("You are a companion."), "user_block": ""},
+        "facts": {},
+        "facts_confidence": 0.0,
     })
 }
 
