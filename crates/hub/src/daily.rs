@@ -96,13 +96,15 @@ impl Said {
     }
 }
 
-/// Bullets with the lines that continue them, and paragraphs; a fenced block is one with its blank lines.
+/// Bullets with the lines that continue them, and paragraphs; a fenced block is one with its blank lines. A bullet that
+/// ends with its tags is over: only indented lines continue it.
 fn blocks(text: &str) -> Vec<&str> {
     let mut found: Vec<&str> = Vec::new();
     let (mut from, mut at, mut is_fenced) = (0, 0, false);
     for line in text.split_inclusive('\n') {
         let starts_bullet = line.starts_with("- ") || line.starts_with("* ");
-        let starts = starts_bullet || line.trim().is_empty() || line.starts_with('#');
+        let follows_tags = !line.starts_with([' ', '\t']) && is_tagged_bullet(&text[from..at]);
+        let starts = starts_bullet || follows_tags || line.trim().is_empty() || line.starts_with('#');
         if starts && !is_fenced {
             push(&text[from..at], &mut found);
             from = at;
@@ -119,6 +121,11 @@ fn blocks(text: &str) -> Vec<&str> {
     }
     push(&text[from..], &mut found);
     found
+}
+
+fn is_tagged_bullet(block: &str) -> bool {
+    let tags = |block: &str| block.ends_with(']') && (block.contains("[chat:") || block.contains("[via:"));
+    is_bullet(block) && tags(block.trim_end())
 }
 
 fn push<'a>(block: &'a str, found: &mut Vec<&'a str>) {

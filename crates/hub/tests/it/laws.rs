@@ -162,3 +162,12 @@ proptest! {
         }
     }
 }
+
+#[test]
+fn prose_after_a_tagged_bullet_is_a_paragraph_of_its_own() {
+    let day = "# Day\n\n- a cat [chat:1] [via:x]\n- a call\n  from Ann [chat:1] [via:x]\n";
+    let merged = daily::merge(day, "- a cat [chat:1] [via:x]\nIt rained.\n");
+    assert_eq!(merged, format!("{day}\nIt rained.\n"));
+    let longer = daily::merge(day, "- a cat [chat:1] [via:x]\n  white\n");
+    assert_eq!(longer, format!("{day}- a cat [chat:1] [via:x]\n  white\n"), "what is said anew is kept");
+}

@@ -38,6 +38,7 @@ pub(super) fn tools() -> Vec<Tool> {
 #[derive(Deserialize, JsonSchema)]
 struct Question {
     /// What is on the mind.
+    #[serde(alias = "query")]
     #[schemars(length(min = 1))]
     text: String,
     /// Whether what was considered and not chosen is shown too.
@@ -92,6 +93,7 @@ enum Speaking {
 #[derive(Deserialize, JsonSchema)]
 struct Said {
     /// The words, to the letter.
+    #[serde(alias = "content")]
     #[schemars(length(min = 1))]
     text: String,
     /// Who said them.
