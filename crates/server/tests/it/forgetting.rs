@@ -100,7 +100,7 @@ async fn an_event_leaves_orphans_or_takes_them_along() {
 }
 
 #[tokio::test]
-async fn messages_and_sessions_go_with_what_was_made_of_them() {
+async fn defect_06_messages_and_sessions_go_with_what_was_made_of_them() {
     let home = Home::new().await;
     let (session, events) = remember(&home, 1).await;
     let said = home.store.session_messages(session).await.unwrap();
@@ -223,7 +223,7 @@ async fn erasing_by_id_is_idempotent_and_stays_in_its_scope() {
 }
 
 #[tokio::test]
-async fn a_reset_wants_to_be_confirmed_and_leaves_a_new_persona() {
+async fn defect_06_a_reset_wants_to_be_confirmed_and_leaves_a_new_persona() {
     let home = Home::new().await;
     remember(&home, 1).await;
     home.post("/api/admin/persona/style", json!({"action": "set", "text": "short"})).await;

@@ -40,10 +40,12 @@ impl Watcher {
         watcher
     }
 
-    /// Reads until these words have come.
+    /// Reads until these words have come. What was looked through once is not looked through again.
     async fn until(&mut self, words: &str) {
         let mut piece = vec![0_u8; 64 * 1024];
-        while !self.text.contains(words) {
+        let mut looked = 0;
+        while !self.text[self.text.floor_char_boundary(looked)..].contains(words) {
+            looked = self.text.len().saturating_sub(words.len());
             let count = self.stream.read(&mut piece).await.unwrap();
             assert!(count > 0, "the stream ended before {words:?}");
             self.text.push_str(&String::from_utf8_lossy(&piece[..count]));
