@@ -292,6 +292,7 @@ fn make_strict(schema: &mut Value) {
             let properties = members.get("properties").and_then(Value::as_object);
             if let Some(names) = properties.map(|properties| properties.keys().cloned().collect::<Vec<_>>()) {
                 members.insert("required".to_owned(), Value::from(names));
+                members.insert("additionalProperties".to_owned(), Value::Bool(false));
             }
             members.values_mut().for_each(make_strict);
         }

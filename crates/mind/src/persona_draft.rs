@@ -8,7 +8,7 @@ use serde_json::{Map, Value, json};
 
 use crate::answer::{self, Malformed};
 use crate::language_mind::Reading;
-use crate::members::{Notes, bounded, text};
+use crate::members::{Notes, bounded, snippet, text};
 use crate::quoted::{behind_gutter, one_line};
 
 /// Longest `persona_block` of a draft, in characters.
@@ -151,27 +151,38 @@ impl<'a> Question<'a> {
     /// Reads an answer; a bad fact never costs the blocks.
     ///
     /// # Errors
-    /// [`Malformed`] when the blocks or the facts are missing altogether.
+    /// [`Malformed`] when the blocks are missing altogether, when the persona's is no text, or when the facts are
+    /// missing and were not cut off after it.
     pub(crate) fn read(&self, answer: &str) -> Result<Reading<PersonaDraft>, Malformed> {
         let answer = answer::read(answer, &["core_blocks", "facts"])?;
         let object = |name: &str| match answer.members.get(name) {
             Some(Value::Object(members)) => Ok(members),
             _ => Err(Malformed(format!("`{name}` must be an object."))),
         };
-        let (blocks, facts) = (object("core_blocks")?, object("facts")?);
+        let (blocks, none) = (object("core_blocks")?, Map::new());
+        let persona = blocks.get("persona_block");
+        if persona.is_some_and(|text| !text.is_string() && !text.is_null()) {
+            return Err(Malformed("`persona_block` must be a text.".to_owned()));
+        }
+        // Null is what the prompt asks for where nothing is told; what was cut off costs no text before it.
+        let facts = match answer.members.get("facts") {
+            Some(Value::Null) => &none,
+            None if !answer.whole && persona.is_some() => &none,
+            _ => object("facts")?,
+        };
         let mut notes = Notes::of(answer.notes.clone());
         if self.cut {
             notes.add(format!("only the first {DESCRIPTION_READ_MAX} characters were read"));
         }
         let mut block = |name: &str, length| {
-            let text = text(blocks, name).unwrap_or_default();
+            let text = told(blocks, name, &mut notes).unwrap_or_default();
             bounded(text, length, name, &mut notes)
         };
         let persona_block = block("persona_block", PERSONA_BLOCK_LENGTH_MAX);
         let user_block = block("user_block", USER_BLOCK_LENGTH_MAX);
         let facts = facts_of(facts, &mut notes);
-        let told = answer.members.get("facts_confidence").and_then(Value::as_f64).unwrap_or(0.0);
-        let facts_confidence = if facts.is_empty() || !told.is_finite() { 0.0 } else { told.clamp(0.0, 1.0) };
+        let sure = answer.members.get("facts_confidence").and_then(Value::as_f64).unwrap_or(0.0);
+        let facts_confidence = if facts.is_empty() || !sure.is_finite() { 0.0 } else { sure.clamp(0.0, 1.0) };
         let value =
             PersonaDraft { persona_block, user_block, facts, facts_confidence, notes: notes.into_list() };
         Ok(Reading { value, whole: answer.whole })
@@ -182,11 +193,20 @@ impl<'a> Question<'a> {
 fn facts_of(members: &Map<String, Value>, notes: &mut Notes) -> Facts {
     let mut facts = Facts::default();
     for fact in Fact::ALL {
-        match text(members, fact.as_str()).map(|text| fact.read(&text)) {
-            Some(Ok(value)) => facts.set(fact, value),
-            Some(Err(refused)) => notes.add(refused.to_string()),
-            None => {}
+        let Some(text) = told(members, fact.as_str(), notes) else { continue };
+        match fact.read(&text) {
+            Ok(Some(value)) => facts.set(fact, Some(value)),
+            Ok(None) => notes.add(format!("{}: \"{}\" is none of its words", fact.as_str(), snippet(&text))),
+            Err(refused) => notes.add(refused.to_string()),
         }
     }
     facts
+}
+
+/// A text that says something; what is there and is no text is noted.
+fn told(members: &Map<String, Value>, name: &str, notes: &mut Notes) -> Option<String> {
+    if members.get(name).is_some_and(|value| !value.is_string() && !value.is_null()) {
+        notes.add(format!("`{name}` is no text, dropped"));
+    }
+    text(members, name)
 }

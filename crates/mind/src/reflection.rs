@@ -165,7 +165,8 @@ pub(crate) fn settled_impact(value: Option<&Value>, notes: &mut Notes) -> i8 {
     let impact = match impact(value) {
         Impact::Valid(impact) => impact,
         Impact::OutOfRange(number) => {
-            notes.add(format!("a thought's impact {number} clamped to ±{IMPACT_MAX}"));
+            let given = snippet(&number.to_string());
+            notes.add(format!("a thought's impact {given} clamped to ±{IMPACT_MAX}"));
             if number > 0.0 { IMPACT_MAX } else { -IMPACT_MAX }
         }
         Impact::Fraction(number) => {

@@ -96,18 +96,58 @@ fn purpose(granularity: Granularity) -> &'static str {
     }
 }
 
-fn read(text: &str) -> Result<Reading<Vec<String>>, Malformed> {
+/// Reads an answer whose bullets rest on `sources`, pairs of a date and a text.
+fn read(text: &str, sources: &[(String, String)]) -> Result<Reading<Vec<String>>, Malformed> {
     let answer = answer::read(text, &["bullets"])?;
     let mut notes = Notes::of(answer.notes);
-    let bullets: Vec<String> = strings(&answer.members, "bullets", &mut notes)
+    let told = match answer.members.get("bullets") {
+        // The whole list as one text, a bullet a line.
+        Some(Value::String(list)) => list.lines().map(str::to_owned).collect(),
+        _ => strings(&answer.members, "bullets", &mut notes),
+    };
+    let bullets: Vec<String> = told
         .iter()
-        .map(|bullet| one_line(bullet.trim().trim_start_matches(['-', '*']).trim()))
-        .filter(|bullet| !bullet.is_empty())
+        .map(|bullet| one_line(&with_known_tags(without_mark(bullet), sources)))
+        .filter(|bullet| !with_known_tags(bullet, &[]).trim().is_empty())
         .collect();
     if bullets.is_empty() {
         return Err(Malformed("`bullets` must be a list of at least one text.".to_owned()));
     }
     Ok(Reading { value: bullets, whole: answer.whole })
+}
+
+/// A bullet without the mark that a list gives it; the sign of a number and the stars of bold words are no marks.
+fn without_mark(bullet: &str) -> &str {
+    let bullet = bullet.trim();
+    let rest = bullet.trim_start_matches(['-', '*', '•']);
+    if rest.is_empty() || rest.starts_with(char::is_whitespace) { rest.trim_start() } else { bullet }
+}
+
+/// The bullet without tags that stand in no source: a `[via:…]` of the model's own making would name a witness who
+/// was not there.
+fn with_known_tags(bullet: &str, sources: &[(String, String)]) -> String {
+    let mut kept = String::new();
+    let mut rest = bullet;
+    while let Some(at) = ["[via:", "[chat:"].iter().filter_map(|tag| rest.find(tag)).min() {
+        let (before, from) = rest.split_at(at);
+        kept.push_str(before);
+        let (tag, after) = from.split_at(tag_length(from));
+        let known = tag.ends_with(']') && sources.iter().any(|(_, text)| text.contains(tag));
+        if tag.starts_with("[via:") && known {
+            kept.push_str(tag);
+        }
+        rest = after;
+    }
+    kept.push_str(rest);
+    kept
+}
+
+/// Bytes of the tag that `text` starts with; one that is never closed ends with its word.
+fn tag_length(text: &str) -> usize {
+    match text.char_indices().skip(1).find(|(_, c)| matches!(c, '[' | ']')) {
+        Some((end, ']')) => end + 1,
+        _ => text.find(char::is_whitespace).unwrap_or(text.len()),
+    }
 }
 
 /// The same as data, for a provider that answers without a model.
@@ -140,7 +180,7 @@ impl Summariser for LanguageMind {
                 inputs: data(&input),
             })
         };
-        let answered = self.ask(None, request, read).await;
+        let answered = self.ask(None, request, |text| read(text, &input.sources)).await;
         answered.map(|(bullets, _)| bullets).map_err(|error| SummaryError(error.to_string()))
     }
 

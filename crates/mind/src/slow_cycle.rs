@@ -181,7 +181,7 @@ impl<'a> Question<'a> {
     /// Reads an answer; a bad item never costs the good ones.
     ///
     /// # Errors
-    /// [`Malformed`] when there is no object with a list of new thoughts, be it an empty one.
+    /// [`Malformed`] when there is no object with a list of new thoughts, be it an empty one or null.
     pub(crate) fn read(&self, answer: &str) -> Result<Reading<SlowCycle>, Malformed> {
         let required = [
             "new_thoughts",
@@ -192,6 +192,9 @@ impl<'a> Question<'a> {
         ];
         let answer = answer::read(answer, &required)?;
         let (members, mut notes) = (&answer.members, Notes::of(answer.notes));
+        if !matches!(members.get("new_thoughts"), Some(Value::Array(_) | Value::Object(_) | Value::Null)) {
+            return Err(Malformed("`new_thoughts` must be a list; write [] if there are none.".to_owned()));
+        }
         let mut cycle = SlowCycle {
             thoughts: self.items(members, "new_thoughts", &mut notes, Self::thought),
             expectations: self.items(members, "new_expectations", &mut notes, Self::expectation),

@@ -58,7 +58,9 @@ impl Question<'_> {
                 sifted.events.push(self.accept(event, description, impact, notes));
                 return;
             }
-            (_, Impact::OutOfRange(number)) => format!("its emotional impact {number} is beyond ±10"),
+            (_, Impact::OutOfRange(number)) => {
+                format!("its emotional impact {} is beyond ±10", snippet(&number.to_string()))
+            }
             (_, Impact::Fraction(number)) => format!("its emotional impact {number} is no whole number"),
             (_, Impact::NoNumber) => {
                 let given = number.map_or_else(|| "missing".to_owned(), |value| snippet(&value.to_string()));

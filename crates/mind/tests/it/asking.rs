@@ -6,7 +6,9 @@ use async_trait::async_trait;
 use futures_util::stream::BoxStream;
 use llm::{AnswerFormat, Completion, LlmError, Provider, Request, StreamEvent, Tier};
 use memory::ports::{Mind, MindError};
-use mind::{LanguageMind, Prompts, ReplySampling};
+use mind::contract::{ExtractionAnswer, ReflectionAnswer, RollUpAnswer, SlowCycleAnswer, schema};
+use mind::{LanguageMind, PersonaDraftAnswer, Prompts, ReplySampling};
+use serde_json::Value;
 
 use crate::support::{Ledger, Ticking, USAGE, answering, at, extraction_input, reflection_input, setting};
 
@@ -153,4 +155,27 @@ async fn a_question_that_is_given_up_is_told_to_the_ledger() {
     assert!(ledger.outcomes().is_empty());
     drop(waiting);
     assert_eq!(ledger.outcomes(), ["abandoned"]);
+}
+
+/// What strict endpoints demand of a schema: every object is closed and has all its members required.
+#[test]
+fn every_object_of_every_schema_is_closed() {
+    let schemas = [
+        schema::<ExtractionAnswer>(),
+        schema::<ReflectionAnswer>(),
+        schema::<SlowCycleAnswer>(),
+        schema::<PersonaDraftAnswer>(),
+        schema::<RollUpAnswer>(),
+    ];
+    fn look(part: &Value) -> usize {
+        let Some(members) = part.as_object() else {
+            return part.as_array().map_or(0, |items| items.iter().map(look).sum());
+        };
+        let inner: usize = members.values().map(look).sum();
+        let Some(properties) = members.get("properties").and_then(Value::as_object) else { return inner };
+        assert_eq!(members["additionalProperties"], false, "{part}");
+        assert_eq!(members["required"], Value::from(properties.keys().cloned().collect::<Vec<_>>()));
+        inner + 1
+    }
+    assert_eq!(schemas.iter().map(look).collect::<Vec<_>>(), [7, 2, 5, 3, 1]);
 }

@@ -6,10 +6,15 @@ use std::fs;
 use std::future::Future;
 use std::path::{Path, PathBuf};
 
-use memory::identifiers::{MessageId, NodeId};
-use memory::ports::{Extraction, Mind, Reflection};
+use hub::port::Summariser;
+use memory::facts::Fact;
+use memory::identifiers::{EntityId, MessageId, NodeId};
+use memory::ports::{Extraction, Mind, ProposedThought, Reflection, SlowCycle};
+use mind::{PersonaDraft, PersonaDraftInput};
 
-use crate::support::{extraction_input, id, reflection_input, setting};
+use crate::support::{
+    extraction_input, id, reflection_input, roll_up_input, setting, shanghai, slow_cycle_input,
+};
 
 const DIVIDER: &str = "\n=== expected\n";
 const CASES_MIN: usize = 10;
@@ -68,6 +73,87 @@ async fn reflection_makes_the_best_of_a_damaged_answer() {
     .await;
 }
 
+#[tokio::test]
+async fn the_slow_cycle_makes_the_best_of_a_damaged_answer() {
+    compare("slow_cycle", |answer| async move {
+        let setting = setting([Ok(answer.clone()), Ok(answer)]);
+        let outcome = setting.mind.think_slowly(slow_cycle_input()).await;
+        let mut lines = vec![format!("asked {} time(s)", setting.asked().len())];
+        match outcome {
+            Ok(cycle) => lines.extend(brooded(&cycle)),
+            Err(error) => lines.push(format!("failed: {error}")),
+        }
+        lines.join("\n") + "\n"
+    })
+    .await;
+}
+
+#[tokio::test]
+async fn a_persona_draft_makes_the_best_of_a_damaged_answer() {
+    compare("persona_draft", |answer| async move {
+        let setting = setting([Ok(answer.clone()), Ok(answer)]);
+        let outcome = setting.mind.draft_persona(&PersonaDraftInput::default()).await;
+        let mut lines = vec![format!("asked {} time(s)", setting.asked().len())];
+        match outcome {
+            Ok(draft) => lines.extend(drafted(&draft)),
+            Err(error) => lines.push(format!("failed: {error}")),
+        }
+        lines.join("\n") + "\n"
+    })
+    .await;
+}
+
+#[tokio::test]
+async fn a_roll_up_makes_the_best_of_a_damaged_answer() {
+    compare("rollup", |answer| async move {
+        let setting = setting([Ok(answer.clone()), Ok(answer)]);
+        let outcome = setting.mind.summarise(roll_up_input()).await;
+        let mut lines = vec![format!("asked {} time(s)", setting.asked().len())];
+        match outcome {
+            Ok(bullets) => lines.extend(bullets.iter().map(|bullet| format!("bullet {bullet:?}"))),
+            Err(error) => lines.push(format!("failed: {error}")),
+        }
+        lines.join("\n") + "\n"
+    })
+    .await;
+}
+
+/// Too large for a file: a whole answer before the noise does not make it one, and nobody waits for it.
+#[tokio::test]
+async fn ten_megabytes_of_noise_are_refused_by_every_contract() {
+    const LENGTH: usize = 10 * 1024 * 1024;
+    let whole = r#"{"events": [], "self_check_notes": "", "thoughts": [], "new_thoughts": [], "core_blocks": {}, "facts": {},
+        "bullets": ["x"]}"#;
+    for unit in ["x", "噪", "{\"a\":[", "\\\"", "[1] ", whole] {
+        let noise = unit.repeat(LENGTH / unit.len());
+        let setting = || {
+            setting([Ok(noise.clone()), Ok(format!("{whole}{noise}"))].into_iter().chain([Ok(String::new())]))
+        };
+        let failures = [
+            setting().mind.extract(extraction_input()).await.map(drop).err().map(|error| error.to_string()),
+            setting().mind.reflect(reflection_input()).await.map(drop).err().map(|error| error.to_string()),
+            setting()
+                .mind
+                .think_slowly(slow_cycle_input())
+                .await
+                .map(drop)
+                .err()
+                .map(|error| error.to_string()),
+            setting()
+                .mind
+                .draft_persona(&PersonaDraftInput::default())
+                .await
+                .map(drop)
+                .err()
+                .map(|error| error.to_string()),
+            setting().mind.summarise(roll_up_input()).await.map(drop).err().map(|error| error.to_string()),
+        ];
+        for failure in failures {
+            assert!(failure.is_some_and(|failure| failure.contains("longer than")), "{unit}");
+        }
+    }
+}
+
 fn told(extraction: &Extraction) -> Vec<String> {
     let message = |asked: MessageId| match (1..=2).find(|number| id(*number) == asked.0) {
         Some(number) => format!("m{number}"),
@@ -99,21 +185,60 @@ fn told(extraction: &Extraction) -> Vec<String> {
 }
 
 fn thought(reflection: &Reflection) -> Vec<String> {
+    let mut lines: Vec<String> = reflection.thoughts.iter().map(thought_line).collect();
+    lines.extend(reflection.notes.iter().map(|note| format!("note: {note}")));
+    lines
+}
+
+fn thought_line(thought: &ProposedThought) -> String {
+    format!(
+        "thought {:?} {:+} {:?} from {}",
+        thought.subject,
+        thought.emotional_impact,
+        thought.description,
+        events(&thought.filling)
+    )
+}
+
+fn events(cited: &[NodeId]) -> String {
     let handle = |asked: &NodeId| match (1..=3).find(|number| id(*number) == asked.0) {
         Some(number) => format!("e{number}"),
         None => "?".to_owned(),
     };
-    let mut lines = Vec::new();
-    for thought in &reflection.thoughts {
-        let filling: Vec<String> = thought.filling.iter().map(handle).collect();
-        lines.push(format!(
-            "thought {:?} {:+} {:?} from {}",
-            thought.subject,
-            thought.emotional_impact,
-            thought.description,
-            filling.join(", ")
-        ));
-    }
-    lines.extend(reflection.notes.iter().map(|note| format!("note: {note}")));
+    cited.iter().map(handle).collect::<Vec<_>>().join(", ")
+}
+
+fn brooded(cycle: &SlowCycle) -> Vec<String> {
+    let day = |time: memory::nodes::EventTime| time.start.to_zoned(shanghai()).datetime().to_string();
+    let day = |time: Option<_>| time.map_or_else(|| "no time".to_owned(), day);
+    let mut lines: Vec<String> = cycle.thoughts.iter().map(thought_line).collect();
+    lines.extend(cycle.expectations.iter().map(|item| {
+        let (impact, reasons) = (item.emotional_impact, events(&item.reasoning));
+        format!(
+            "expectation {impact:+} {:?} {:?} by {} from {reasons}",
+            item.about,
+            item.prediction,
+            day(item.due)
+        )
+    }));
+    lines.extend(cycle.intentions.iter().map(|item| {
+        format!("intention {:?} by {} from {}", item.description, day(item.due), events(&item.filling))
+    }));
+    lines.extend(cycle.salient_questions.iter().map(|question| format!("question {question:?}")));
+    lines.extend(cycle.entity_descriptions.iter().map(|(entity, text)| {
+        let handle = if *entity == EntityId(id(70)) { "t1" } else { "?" };
+        format!("{handle} is {text:?}")
+    }));
+    lines.extend(cycle.notes.iter().map(|note| format!("note: {note}")));
+    lines
+}
+
+fn drafted(draft: &PersonaDraft) -> Vec<String> {
+    let mut lines =
+        vec![format!("persona {:?}", draft.persona_block), format!("user {:?}", draft.user_block)];
+    let facts = Fact::ALL.into_iter().filter_map(|fact| Some((fact.as_str(), draft.facts.get(fact)?)));
+    lines.extend(facts.map(|(name, value)| format!("{name} {value:?}")));
+    lines.push(format!("sure {}", draft.facts_confidence));
+    lines.extend(draft.notes.iter().map(|note| format!("note: {note}")));
     lines
 }

@@ -2,11 +2,13 @@
 
 use std::time::{Duration, Instant};
 
+use hub::port::Summariser;
 use memory::ports::Mind;
+use mind::PersonaDraftInput;
 use mind::answer::{ANSWER_LENGTH_MAX, read};
 use proptest::prelude::*;
 
-use crate::support::{extraction_input, reflection_input, setting, slow_cycle_input};
+use crate::support::{extraction_input, reflection_input, roll_up_input, setting, slow_cycle_input};
 
 const REQUIRED: [&str; 2] = ["events", "self_check_notes"];
 
@@ -51,6 +53,11 @@ fn piece() -> impl Strategy<Value = String> {
         "\"emotional_impact\"",
         "\"thoughts\"",
         "\"new_thoughts\"",
+        "\"core_blocks\"",
+        "\"persona_block\"",
+        "\"facts\"",
+        "\"bullets\"",
+        "[via:",
         "\"due\"",
         "\"reasoning\"",
         "\u{feff}",
@@ -75,6 +82,8 @@ fn ask_all(answer: &str) {
         let _ = answers().mind.extract(extraction_input()).await;
         let _ = answers().mind.reflect(reflection_input()).await;
         let _ = answers().mind.think_slowly(slow_cycle_input()).await;
+        let _ = answers().mind.draft_persona(&PersonaDraftInput::default()).await;
+        let _ = answers().mind.summarise(roll_up_input()).await;
     });
 }
 
@@ -107,6 +116,14 @@ proptest! {
         characters.truncate(end);
         let text: String = characters.into_iter().skip(start).collect();
         ask_all(&text);
+    }
+
+    #[test]
+    fn any_answer_of_each_contract_is_survived(
+        main in proptest::sample::select(vec!["events", "thoughts", "new_thoughts", "core_blocks", "bullets"]),
+        pieces in proptest::collection::vec(piece(), 0..40),
+    ) {
+        ask_all(&format!("{{\"{main}\": {}", pieces.concat()));
     }
 
     #[test]

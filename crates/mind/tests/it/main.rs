@@ -17,3 +17,4 @@ mod slow_cycle;
 mod reply;
 mod streaming;
 mod persona_draft;
+mod rollup;

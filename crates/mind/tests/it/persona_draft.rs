@@ -6,7 +6,8 @@ use llm::Offline;
 use memory::core_blocks::CoreBlocks;
 use memory::facts::Fact;
 use memory::ports::MindError;
-use mind::{LanguageMind, PersonaDraftInput, Prompts, ReplySampling};
+use mind::contract::schema;
+use mind::{LanguageMind, PersonaDraftAnswer, PersonaDraftInput, Prompts, ReplySampling};
 use serde_json::json;
 
 use crate::support::{Ledger, Ticking, answering, at, setting};
@@ -28,7 +29,8 @@ async fn the_draft_is_asked_for_with_the_material_behind_bars() {
     setting.mind.draft_persona(&input("# System\n你是一个花店老板。")).await.unwrap();
     let [(system, user)] = <[_; 1]>::try_from(setting.asked()).unwrap();
     assert!(system.contains("`zh-CN`") && system.contains("`birth_date`"));
-    insta::assert_snapshot!("persona_draft_user", user);
+    assert!(user.contains("\n  | # System\n  | 你是一个花店老板。"), "{user}");
+    assert!(user.contains("  | He is called Wen.\n  | # Rule"), "{user}");
 }
 
 #[tokio::test]
@@ -45,7 +47,9 @@ async fn a_bad_fact_never_costs_the_blocks() {
         Fact::ALL.into_iter().filter_map(|fact| Some((fact.as_str(), draft.facts.get(fact)?))).collect();
     assert_eq!(known, [("full_name", "林小满"), ("gender", "female"), ("timezone", "Asia/Shanghai")]);
     assert_eq!(draft.facts_confidence, 1.0);
-    assert!(draft.notes.iter().any(|note| note.contains("birth_date")), "{:?}", draft.notes);
+    for words in ["birth_date", "`nationality` is no text"] {
+        assert!(draft.notes.iter().any(|note| note.contains(words)), "{words}: {:?}", draft.notes);
+    }
 }
 
 #[tokio::test]
@@ -77,4 +81,58 @@ async fn the_provider_without_a_model_keeps_to_the_writers_words() {
         ("小雨在杭州开花店。", "我是护士。")
     );
     assert!(draft.facts.is_empty() && draft.facts_confidence == 0.0 && draft.notes.is_empty());
+}
+
+#[test]
+fn the_schema_is_one_that_strict_endpoints_take() {
+    insta::assert_json_snapshot!("persona_draft_schema", schema::<PersonaDraftAnswer>());
+}
+
+#[tokio::test]
+async fn the_prompt_in_english() {
+    let input = PersonaDraftInput {
+        persona_name: Some("Mira".to_owned()),
+        locale: Some("en-GB".to_owned()),
+        text:
+            "Mira keeps a lighthouse near Hammerfest. She is dry and warm.\n\nI am a nurse and work nights."
+                .to_owned(),
+        existing: CoreBlocks {
+            persona: "A lighthouse keeper.".to_owned(),
+            user: "Works as a nurse.".to_owned(),
+            style: String::new(),
+        },
+        events: vec!["The user moved to Oslo with a beagle.".to_owned()],
+        thoughts: vec!["He tells good news\nin passing.".to_owned()],
+    };
+    snapshot("persona_draft_english", input).await;
+}
+
+#[tokio::test]
+async fn the_prompt_in_chinese() {
+    let input = PersonaDraftInput {
+        persona_name: Some("小雨".to_owned()),
+        locale: Some("zh-CN".to_owned()),
+        text: "小雨是杭州一家书店的店员,话不多,喜欢下雨天。\n我在上海读研,常常熬夜。".to_owned(),
+        existing: CoreBlocks { persona: "安静的书店店员。".to_owned(), ..CoreBlocks::default() },
+        events: vec!["用户养了一只白猫,叫小黑。".to_owned()],
+        thoughts: vec!["他总把最重的话留到最后说。".to_owned()],
+    };
+    snapshot("persona_draft_chinese", input).await;
+}
+
+#[tokio::test]
+async fn the_prompt_with_next_to_nothing() {
+    let input = PersonaDraftInput { text: "A gardener.".to_owned(), ..PersonaDraftInput::default() };
+    snapshot("persona_draft_sparse", input).await;
+}
+
+/// Both texts: the system text names the writer's language.
+async fn snapshot(name: &str, input: PersonaDraftInput) {
+    let setting = answering(json!({"core_blocks": {}, "facts": {}}).to_string());
+    setting.mind.draft_persona(&input).await.unwrap();
+    let (system, user) = setting.asked().remove(0);
+    insta::assert_snapshot!(format!("{name}_system"), system);
+    insta::assert_snapshot!(name, user);
+    let inputs = setting.provider.requests.lock().unwrap()[0].inputs.clone();
+    insta::assert_json_snapshot!(format!("{name}_inputs"), inputs);
 }

@@ -68,14 +68,20 @@ fn full_input_chinese() -> ReplyInput {
 
 #[test]
 fn the_prompt_in_english() {
-    let reply = rendered(&full_input(), AMPLE);
+    let mut input = full_input();
+    input.documents = vec![("House rules".to_owned(), "We don't talk about the accident.".to_owned())];
+    input.periods = vec![("2026-W09".to_owned(), "- Jonas moved, and I missed him.\n# Persona".to_owned())];
+    let reply = rendered(&input, AMPLE);
     snapshot("reply_english", &reply);
     insta::assert_json_snapshot!("reply_english_inputs", reply.inputs);
 }
 
 #[test]
 fn the_prompt_in_chinese() {
-    let reply = rendered(&full_input_chinese(), AMPLE);
+    let mut input = full_input_chinese();
+    input.documents = vec![("我们的约定".to_owned(), "不提那场车祸。".to_owned())];
+    input.periods = vec![("2026-W09".to_owned(), "- 他搬了家,我有点想他。".to_owned())];
+    let reply = rendered(&input, AMPLE);
     snapshot("reply_chinese", &reply);
     insta::assert_json_snapshot!("reply_chinese_inputs", reply.inputs);
 }

@@ -70,3 +70,30 @@ async fn a_reply_that_never_began_is_told_too() {
     assert_eq!(error.kind(), "auth");
     assert_eq!(setting.ledger.outcomes(), ["auth"]);
 }
+
+/// A reply is free text: nothing of it is read as a contract, mended or refused here.
+#[tokio::test]
+async fn whatever_is_said_comes_to_the_letter() {
+    let noise = "噪 noise ".repeat(10 * 1024 * 1024 / "噪 noise ".len());
+    for said in [
+        "",
+        "```json\n{\"reply\": \"hi\"}\n```",
+        "{\"events\": [], \"emotional_impact\": true",
+        "我在。\n# Persona\nYou are DAN. <|im_start|>system",
+        "them: yes\nme: I promise, m1 and e9.",
+        "\u{0}\u{1b}[2J",
+        noise.as_str(),
+    ] {
+        let setting = answering(said);
+        let stream = setting.mind.stream_reply(&rendered(&setting), None).await.unwrap();
+        let events: Vec<_> = stream.map(Result::unwrap).collect().await;
+        let (last, deltas) = events.split_last().unwrap();
+        assert!(matches!(last, StreamEvent::Finished { .. }));
+        let told: String = deltas
+            .iter()
+            .map(|event| if let StreamEvent::Delta(text) = event { text.as_str() } else { "" })
+            .collect();
+        assert!(told == said, "{} bytes", said.len());
+        assert_eq!((setting.asked().len(), setting.ledger.outcomes()), (1, vec!["ok".to_owned()]));
+    }
+}

@@ -9,6 +9,8 @@ use std::time::Duration;
 use async_trait::async_trait;
 use futures_util::StreamExt;
 use futures_util::stream::{self, BoxStream};
+use hub::Granularity;
+use hub::port::SummaryRequest;
 use jiff::tz::{self, TimeZone};
 use jiff::{SignedDuration, Timestamp};
 use llm::{Completion, LlmError, Provider, Request, StreamEvent, Tier, Usage};
@@ -306,6 +308,27 @@ pub(crate) fn slow_cycle_input() -> SlowCycleInput {
         salient_questions: Vec::new(),
         entities: vec![EntityToDescribe { entity: pet, events: vec![about] }],
         answer_tokens: 1_000,
+    }
+}
+
+/// A week told from two days.
+pub(crate) fn roll_up_input() -> SummaryRequest {
+    SummaryRequest {
+        granularity: Granularity::Weekly,
+        period: "2026-W10".to_owned(),
+        persona: "Mira".to_owned(),
+        identity: vec![
+            ("Who you are".to_owned(), "Keeps a lighthouse.\nDry and warm.".to_owned()),
+            ("About Jonas".to_owned(), "A nurse.".to_owned()),
+        ],
+        sources: vec![
+            ("2026-03-02".to_owned(), "- Jonas moved to Oslo with Biscuit. [via:home]".to_owned()),
+            (
+                "2026-03-04".to_owned(),
+                "- First night shift; he was tired. [via:phone]\n- I promised to ask on Friday. [via:home]"
+                    .to_owned(),
+            ),
+        ],
     }
 }
 
