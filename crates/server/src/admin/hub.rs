@@ -131,14 +131,19 @@ pub(crate) async fn restore(
     State(app): State<App>,
     Admin(_): Admin,
     InScope(scope): InScope,
-    axum::extract::Path((kind, filename, version)): axum::extract::Path<(String, String, i64)>,
+    axum::extract::Path((kind, filename, version)): axum::extract::Path<(String, String, String)>,
 ) -> Result<Json<DocumentText>, Problem> {
     let (hub, name) = (hub(&app)?, named(&kind, &filename)?);
+    let version = version.parse().map_err(|_| no_such_version())?;
     let outcome = to_the_end(async move {
         let _edit = app.persona_edit.lock().await;
         Ok(hub.document_restore(&person(&hub, scope), &name, EDITOR, version).await?)
     });
     written(outcome.await?)
+}
+
+fn no_such_version() -> Problem {
+    Problem::not_found("there is no such version with a text")
 }
 
 fn written(outcome: EditOutcome) -> Result<Json<DocumentText>, Problem> {
@@ -147,7 +152,7 @@ fn written(outcome: EditOutcome) -> Result<Json<DocumentText>, Problem> {
         EditOutcome::Changed(present) => Err(Problem::conflict(format!(
             "version {present} came meanwhile; nothing was written. Read it, and edit that"
         ))),
-        EditOutcome::Missing => Err(Problem::not_found("there is no such version with a text")),
+        EditOutcome::Missing => Err(no_such_version()),
     }
 }
 

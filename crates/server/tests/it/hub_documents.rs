@@ -23,6 +23,9 @@ async fn a_document_is_written_compared_restored_and_deleted() {
         versions["versions"].as_array().unwrap().iter().map(|v| v["content"].clone()).collect();
     assert_eq!(texts, [json!("coffee\n"), json!("tea\n")]);
     home.post(&format!("{WANTS}/versions/1/restore"), json!({})).await;
+    for version in ["7", "0.1.0", "one"] {
+        home.post(&format!("{WANTS}/versions/{version}/restore"), json!({})).await.is_problem(404);
+    }
     let read = home.get(WANTS).await.json();
     assert_eq!((&read["content"], &read["prompt_label"]), (&json!("tea\n"), &json!("What I want")));
 
