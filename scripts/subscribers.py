@@ -94,7 +94,8 @@ def told(name, overheads, process):
 
 
 async def measure(options, address, process):
-    ear, _ = await subscribe(address)
+    # A writer that nobody holds closes its connection.
+    ear, mouth = await subscribe(address)
     waiting = {}
     listening = asyncio.create_task(hear(ear, waiting))
     alone = []
@@ -105,7 +106,7 @@ async def measure(options, address, process):
         connections.append(await subscribe(address))
     readers = [asyncio.create_task(read_on(reader)) for reader, _ in connections[::2]]
     # Those who never read: nothing is taken from their sockets any more.
-    for _, writer in connections[1::2]:
+    for _reader, writer in connections[1::2]:
         writer.transport.pause_reading()
     watched = []
     await talk(address, "watched", options.turns * 4, waiting, watched)
@@ -116,6 +117,7 @@ async def measure(options, address, process):
     told(f"{options.subscribers} subscribers, {options.users} users", crowd, process)
     for task in [listening, *readers]:
         task.cancel()
+    mouth.close()
 
 
 def main():
