@@ -200,7 +200,7 @@ pub struct CorpusSize {
 }
 
 /// Index terms that must stand in a row, one after the other. A word is a phrase of one term, 小黑 of two.
-#[derive(Clone, Debug, PartialEq, Eq, Hash)]
+#[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct Phrase(pub Vec<String>);
 
 /// Where a phrase stands.
