@@ -59,7 +59,7 @@ pub struct Recorder<'a> {
 
 /// Refuses what can't be captured, before room is reserved or anything is written.
 pub fn check(content: &str) -> Result<(), CaptureError> {
-    if content.trim().is_empty() {
+    if content.chars().all(is_unseen) {
         return Err(CaptureError::Empty);
     }
     let length = content.chars().count();
@@ -67,6 +67,16 @@ pub fn check(content: &str) -> Result<(), CaptureError> {
         return Err(CaptureError::TooLong { length });
     }
     Ok(())
+}
+
+/// White space and characters without a picture of their own: joiners, marks of direction, controls.
+fn is_unseen(character: char) -> bool {
+    character.is_whitespace()
+        || character.is_control()
+        || matches!(
+            character,
+            '\u{ad}' | '\u{200b}'..='\u{200f}' | '\u{202a}'..='\u{202e}' | '\u{2060}'..='\u{206f}' | '\u{feff}'
+        )
 }
 
 impl Recorder<'_> {

@@ -126,7 +126,7 @@ impl Runtime {
         if let Some(Edited { message, withdrawn }) = &edited {
             life.index().forget(&message.scope, Corpus::Messages, &[message.seq]);
             life.tell(&message.scope, Event::MessageEdited { message: Box::new(message.clone()), at });
-            life.tell_withdrawn(message, withdrawn);
+            life.tell_withdrawn(message, withdrawn).await;
             life.written.notify_one();
         }
         Ok(edited)
@@ -193,9 +193,10 @@ impl Life {
     }
 
     /// Tells what went with the old words of a message, and takes it out of memory.
-    pub(crate) fn tell_withdrawn(&self, message: &Message, withdrawn: &Withdrawn) {
+    pub(crate) async fn tell_withdrawn(&self, message: &Message, withdrawn: &Withdrawn) {
         let numbers = |ids: &[(NodeId, i64)]| ids.iter().map(|(_, seq)| *seq).collect::<Vec<_>>();
         self.index().forget(&message.scope, Corpus::Nodes, &numbers(&withdrawn.nodes));
+        self.index().forget(&message.scope, Corpus::Nodes, &numbers(&withdrawn.rewritten));
         let messages: Vec<i64> = withdrawn.messages.iter().map(|(_, seq)| *seq).collect();
         self.index().forget(&message.scope, Corpus::Messages, &messages);
         for (id, _) in &withdrawn.messages {
@@ -208,8 +209,22 @@ impl Life {
             let entity_ids = withdrawn.entities.clone();
             self.tell(&message.scope, Event::Withdrawn { node_ids, entity_ids, message_ids });
         }
+        for (id, _) in &withdrawn.rewritten {
+            // It is committed; whoever is not told reads it at the next look.
+            if let Err(error) = self.tell_reduced(*id).await {
+                tracing::warn!("a memory that says less now could not be told of: {error}");
+            }
+            self.written.notify_one();
+        }
         if !withdrawn.sessions.is_empty() {
             self.session_ended.notify_one();
+        }
+    }
+
+    async fn tell_reduced(&self, id: NodeId) -> Result<(), StoreError> {
+        match self.store().node(id).await? {
+            Some(found) => self.tell_node(&found.node, "withdrawal").await,
+            None => Ok(()),
         }
     }
 }

@@ -110,7 +110,7 @@ pub enum Event {
     NodeUpdated {
         /// As it stands now.
         node: Box<Node>,
-        /// What happened: `correction`, `pin`, `unpin` or `undo`.
+        /// What happened: `correction`, `pin`, `unpin`, `undo`, or `withdrawal` of words that it rested on.
         change: &'static str,
     },
     /// Memories are gone with the words that they rested on.

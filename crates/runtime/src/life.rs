@@ -428,7 +428,7 @@ impl Life {
             self.session_ended.notify_one();
         }
         if let Some(withdrawn) = &captured.replaced {
-            self.tell_withdrawn(&captured.message, withdrawn);
+            self.tell_withdrawn(&captured.message, withdrawn).await;
         }
         self.written.notify_one();
         Ok(captured)

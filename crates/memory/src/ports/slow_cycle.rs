@@ -111,7 +111,7 @@ pub struct SlowCycleStanding {
     pub output_tokens: u64,
     /// What the last cycle wanted to know, unless something that it read has been deleted since.
     pub salient_questions: Vec<String>,
-    /// How many things were ever forgotten on this home.
+    /// How many things were ever forgotten of this memory.
     pub tombstones: u64,
 }
 

@@ -13,8 +13,8 @@ use memory::corrections::{Approval, Correction, NodeVersion, PendingRejection, U
 use memory::entities::{ChangedBy, Entity, EntityChange, EntityChanged, EntityUndone};
 use memory::facts::{Fact, Facts};
 use memory::forget::{
-    CoreBlockAppend, Dependents, ErasureReceipt, ForgetOutcome, Forgetting, ResetCounts, RestingThoughts,
-    Taken, Thing, Withdrawn,
+    CoreBlockAppend, Dependents, ErasureReceipt, ForgetOutcome, Forgetting, ForgottenSpan, ResetCounts,
+    RestingThoughts, Taken, Thing, Withdrawn,
 };
 use memory::identifiers::{CycleId, EntityId, ErasureId, MessageId, NodeId, RejectedId, SessionId, TurnId};
 use memory::ledger::{CallSum, ModelCall, Receipt};
@@ -327,6 +327,7 @@ passing_on!(ForgetStore:
     dependents(id: NodeId) -> Option<Dependents>;
     preview_forgetting(act: Forgetting) -> Taken;
     forget(act: Forgetting, expected: Option<Taken>, receipt: Option<ErasureReceipt>) -> ForgetOutcome;
+    forgotten_spans(session: SessionId) -> Vec<ForgottenSpan>;
     erasure_receipts(scope: &Scope, before: Option<ErasureId>, limit: u32) -> Vec<ErasureReceipt>;
     erasure_receipt(id: ErasureId) -> Option<ErasureReceipt>;
     overwrite_freed(at: Timestamp) -> bool;

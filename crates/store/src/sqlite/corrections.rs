@@ -115,11 +115,12 @@ impl CorrectionStore for SqliteStore {
     ) -> Result<Withdrawn, StoreError> {
         let ids = ids.to_vec();
         self.write(move |unit| {
-            let mut seqs = Vec::new();
+            let mut unsaid = Vec::new();
             for id in &ids {
-                seqs.extend(messages::number(unit.connection, *id)?);
+                let seq = messages::number(unit.connection, *id)?;
+                unsaid.extend(seq.map(|message| withdraw::Unsaid { message, terms_before: None }));
             }
-            Ok(withdraw::evidence_of(unit, &seqs, thoughts, at)?)
+            Ok(withdraw::evidence_of(unit, &unsaid, None, thoughts, at)?)
         })
         .await
     }

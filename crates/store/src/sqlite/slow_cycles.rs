@@ -128,12 +128,15 @@ fn standing(connection: &Connection, scope: i64, since: Timestamp) -> Result<Slo
         .query_row([scope], |row| Ok((rows::time(row, 0)?, rows::json(row, 1)?)))
         .optional()?;
     let (last_at, salient_questions) = last.map_or((None, Vec::new()), |(at, asked)| (Some(at), asked));
-    let tombstones = tombstones(connection)?;
+    let tombstones = tombstones(connection, scope)?;
     Ok(SlowCycleStanding { last_at, cycles, input_tokens, output_tokens, salient_questions, tombstones })
 }
 
-fn tombstones(connection: &Connection) -> Result<u64> {
-    connection.prepare_cached("SELECT count(*) FROM tombstones")?.query_row([], |row| row.get(0))
+/// What was forgotten of a memory until now. It only grows, as long as there is the memory.
+fn tombstones(connection: &Connection, scope: i64) -> Result<u64> {
+    connection
+        .prepare_cached("SELECT count(*) FROM tombstones WHERE scope = ?1")?
+        .query_row([scope], |row| row.get(0))
 }
 
 fn to_reflect_on(
@@ -194,7 +197,7 @@ fn write(unit: &mut UnitOfWork<'_>, commit: &SlowCycleCommit) -> Result<SlowCycl
     let numbers = commit.read.iter().map(|id| new_nodes::number(connection, scope, *id));
     // A memory that lost its words leaves no tombstone, but it is not there any more.
     let withdrawn = numbers.collect::<Result<Vec<_>>>()?.contains(&None);
-    let forgotten = withdrawn || tombstones(connection)? != commit.tombstones;
+    let forgotten = withdrawn || tombstones(connection, scope)? != commit.tombstones;
     let (asked, told) = match forgotten {
         true => (&[][..], None),
         false => (commit.salient_questions.as_slice(), commit.transcript.as_ref()),

@@ -80,9 +80,11 @@ pub use vectors::{
     vectors_are_numbered_by_their_writing, vectors_follow_their_rows,
 };
 pub use withdrawal::{
-    a_second_reply_takes_the_place_of_the_first, an_edit_takes_the_session_from_its_worker,
-    an_edited_message_takes_its_memories_along, erasing_reaches_what_was_said_before_a_change,
-    thoughts_are_orphaned_or_go_along, what_rests_on_other_words_stays,
+    a_second_reply_takes_the_place_of_the_first, a_yes_goes_with_its_question,
+    an_edit_takes_the_session_from_its_worker, an_edited_message_takes_its_memories_along,
+    erasing_reaches_what_was_said_before_a_change, thoughts_are_orphaned_or_go_along,
+    what_is_forgotten_leaves_its_places, what_rests_on_other_words_stays,
+    words_that_were_unsaid_stand_in_no_memory,
 };
 
 /// What a chapter ends with.
@@ -108,6 +110,7 @@ macro_rules! store_story {
             an_edited_message_takes_its_memories_along, an_edit_takes_the_session_from_its_worker,
             what_rests_on_other_words_stays, thoughts_are_orphaned_or_go_along,
             a_second_reply_takes_the_place_of_the_first, erasing_reaches_what_was_said_before_a_change,
+            what_is_forgotten_leaves_its_places, words_that_were_unsaid_stand_in_no_memory, a_yes_goes_with_its_question,
             a_merge_loses_nothing_and_is_undone_exactly, defect_07_merging_two_settled_entities_has_an_effect,
             doubts_are_settled, an_owner_names_and_describes, entity_vectors_follow_their_text,
             of_many_links_the_newest_and_the_weightiest_are_given,

@@ -256,6 +256,8 @@ pub async fn what_was_thought_of_what_is_forgotten_goes(store: &dyn Store) -> Ou
     assert_eq!((store.node(promise.id).await?, store.transcript(thinking.id).await?), (None, None));
     let standing = store.slow_cycle_standing(&stage.scope, at(0)).await?;
     assert!(standing.cycles == 2 && standing.salient_questions.is_empty() && standing.tombstones > 0);
+    let elsewhere = store.slow_cycle_standing(&stage.other, at(0)).await?;
+    assert_eq!(elsewhere.tombstones, 0, "of another memory nothing was forgotten");
     let next = stage.cycle(300, &[other.id], vec![promise.clone()]).await?;
     let next = SlowCycleCommit { tombstones: standing.tombstones, ..next };
     assert_eq!(store.commit_slow_cycle(next).await?.nodes, [promise.id], "the next one is whole again");

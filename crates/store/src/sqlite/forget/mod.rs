@@ -9,6 +9,7 @@ mod names;
 mod remains;
 mod remove;
 mod dependents;
+mod spans;
 mod receipts;
 mod overwrite;
 mod reset;
@@ -17,10 +18,10 @@ use async_trait::async_trait;
 use jiff::Timestamp;
 use memory::core_blocks::CoreBlockLabel;
 use memory::forget::{
-    CoreBlockAppend, Dependents, ErasureReceipt, ForgetOutcome, Forgetting, Forgotten, ResetCounts, Taken,
-    Thing,
+    CoreBlockAppend, Dependents, ErasureReceipt, ForgetOutcome, Forgetting, Forgotten, ForgottenSpan,
+    ResetCounts, Taken, Thing,
 };
-use memory::identifiers::{ErasureId, MessageId, NodeId};
+use memory::identifiers::{ErasureId, MessageId, NodeId, SessionId};
 use memory::ports::{ForgetStore, StoreError};
 use memory::{PersonaId, Scope};
 
@@ -30,6 +31,7 @@ use super::rows::microseconds;
 use super::writer::UnitOfWork;
 use super::{SqliteStore, blocking, personas, scopes};
 use going::{Going, Key, column, uuid};
+pub(super) use spans::follow_edit;
 
 #[async_trait]
 impl ForgetStore for SqliteStore {
@@ -72,6 +74,10 @@ impl ForgetStore for SqliteStore {
             })
         })
         .await
+    }
+
+    async fn forgotten_spans(&self, session: SessionId) -> Result<Vec<ForgottenSpan>, StoreError> {
+        self.read(move |connection| Ok(spans::of_session(connection, session)?)).await
     }
 
     async fn erasure_receipts(
@@ -169,7 +175,7 @@ fn forget(unit: &mut UnitOfWork<'_>, act: &Forgetting) -> Result<Forgotten, Fail
     let documents = HubForgetting { nodes: &nodes, text: going.text.as_deref(), at };
     taken.counts.documents = hub::forget(connection, &act.scope, &documents)?;
     for turn in &taken.turns {
-        remove::bury(connection, "turn", turn.0.into_bytes(), at)?;
+        remove::bury(connection, going.scope, "turn", turn.0.into_bytes(), at)?;
     }
     remains::clear_traces(connection, &going, &mut taken)?;
     if taken.counts.traces > 0 {
