@@ -12,7 +12,7 @@ use tokio::sync::{Mutex, Notify};
 use crate::names::InstanceId;
 use crate::port::{HubStore, MemoryLinks, Summariser};
 use crate::rollup::Failures;
-use crate::search::SearchIndexes;
+use crate::search::{EmbeddedUpTo, PieceVectors};
 
 /// Who asks, and for whose memory.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -73,7 +73,8 @@ pub(crate) struct Inner {
     /// Something was written: there may be pieces to embed, or roll-ups to write.
     pub(crate) written: Notify,
     pub(crate) links: OnceLock<Arc<dyn MemoryLinks>>,
-    pub(crate) indexes: SearchIndexes,
+    pub(crate) vectors: PieceVectors,
+    pub(crate) embedded: EmbeddedUpTo,
     pub(crate) failures: Failures,
 }
 
@@ -86,7 +87,8 @@ impl Hub {
                 writing: Mutex::new(()),
                 written: Notify::new(),
                 links: OnceLock::new(),
-                indexes: SearchIndexes::default(),
+                vectors: PieceVectors::default(),
+                embedded: EmbeddedUpTo::default(),
                 failures: Failures::default(),
             }),
         }

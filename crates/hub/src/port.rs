@@ -4,11 +4,11 @@ use std::collections::HashMap;
 
 use async_trait::async_trait;
 use jiff::Timestamp;
-use memory::ports::{Embedding, StoreError};
+use memory::ports::{Embedding, Phrase, PhraseHits, StoreError};
 use memory::{PersonaId, Scope};
 
 use crate::documents::{Conflict, Document, Version};
-use crate::names::{Category, DocumentName, Granularity, InstanceId};
+use crate::names::{Category, DocumentName, Granularity, InstanceId, MemoryName};
 use crate::version_vector::VersionVector;
 
 /// Which documents to read.
@@ -162,30 +162,72 @@ pub enum HubCommitOutcome {
     Changed,
 }
 
-/// A piece of a memory that is searched by itself.
+/// Where phrases stand in a scope's memories.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct PieceHits {
+    /// Pieces that the scope's memories are cut into.
+    pub pieces: u64,
+    /// One for each phrase: the numbers of the pieces of the newest memories that hold it.
+    pub hits: Vec<PhraseHits>,
+}
+
+/// A piece of a memory, as a search weighs it.
 #[derive(Clone, Debug, PartialEq)]
-pub struct Chunk {
-    /// Which piece, from 0.
-    pub index: u32,
-    /// Where it begins in the content, in bytes.
-    pub start: usize,
-    /// Where it ends.
-    pub end: usize,
+pub struct MemoryPiece {
+    /// Its number: the greater, the newer the memory.
+    pub number: i64,
+    /// The memory.
+    pub name: MemoryName,
+    /// Who wrote the version that is shown.
+    pub author: InstanceId,
+    /// Which piece of it, from 0.
+    pub place: usize,
     /// Its index terms.
     pub terms: String,
     /// Its vector, when it has one of the asked fingerprint.
     pub embedding: Option<Embedding>,
 }
 
-/// The pieces of a memory.
-#[derive(Clone, Debug, PartialEq)]
-pub struct ChunkedMemory {
+/// A piece that has no vector yet.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct UnreadPiece {
+    /// Its number.
+    pub number: i64,
     /// The memory.
-    pub name: DocumentName,
-    /// The revision of the document that was cut.
-    pub revision: i64,
-    /// Its pieces, in order.
-    pub chunks: Vec<Chunk>,
+    pub name: MemoryName,
+    /// Its text.
+    pub text: String,
+}
+
+/// The vector of a piece, as it was stored.
+#[derive(Clone, Debug, PartialEq)]
+pub struct PieceVector {
+    /// Rises with every vector that is stored.
+    pub stored: i64,
+    /// The piece.
+    pub piece: i64,
+    /// The vector.
+    pub vector: Vec<f32>,
+}
+
+/// How many memories of a scope have all their vectors.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct EmbeddedMemories {
+    /// All memories that are there.
+    pub memories: u64,
+    /// Those of which no piece waits for a vector.
+    pub embedded: u64,
+}
+
+/// The text of a memory.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct MemoryText {
+    /// Its document's number.
+    pub number: i64,
+    /// The memory.
+    pub name: MemoryName,
+    /// What is shown.
+    pub content: String,
 }
 
 /// Storage of the hub. Every method that writes is one transaction.
@@ -218,24 +260,59 @@ pub trait HubStore: Send + Sync {
     async fn snapshots(&self, scope: &Scope) -> Result<Vec<Snapshot>, StoreError>;
     /// Takes snapshots away that are older than that; says how many.
     async fn prune_snapshots(&self, before: Timestamp) -> Result<u64, StoreError>;
-    /// Pieces of memories that changed after the revision, with vectors of this fingerprint.
-    async fn chunked_memories(
+    /// Where each of the phrases stands, in at most `limit` pieces each.
+    async fn look_pieces_up(
+        &self,
+        scope: &Scope,
+        phrases: &[Phrase],
+        limit: u32,
+    ) -> Result<PieceHits, StoreError>;
+    /// Pieces of the scope by number, in no order; those that are gone are left out.
+    async fn pieces_numbered(
+        &self,
+        scope: &Scope,
+        fingerprint: &str,
+        numbers: &[i64],
+    ) -> Result<Vec<MemoryPiece>, StoreError>;
+    /// Vectors that were stored after that one, oldest first, of pieces that are readable.
+    async fn piece_vectors(
         &self,
         scope: &Scope,
         fingerprint: &str,
         after: i64,
-    ) -> Result<Vec<ChunkedMemory>, StoreError>;
-    /// Puts pieces in the place of those of an earlier revision; passed over if the document has changed meanwhile.
-    async fn put_chunks(
+        limit: u32,
+    ) -> Result<Vec<PieceVector>, StoreError>;
+    /// Pieces without a vector of this model, of memories that changed after the revision, the newest first.
+    async fn unread_pieces(
         &self,
         scope: &Scope,
         fingerprint: &str,
-        memories: Vec<ChunkedMemory>,
+        after: i64,
+        limit: u32,
+    ) -> Result<Vec<UnreadPiece>, StoreError>;
+    /// Stores vectors; a piece that is gone meanwhile is passed over.
+    async fn put_piece_vectors(
+        &self,
+        fingerprint: &str,
+        vectors: Vec<(i64, Embedding)>,
     ) -> Result<(), StoreError>;
+    /// How many memories have vectors of this model.
+    async fn embedded_memories(
+        &self,
+        scope: &Scope,
+        fingerprint: &str,
+    ) -> Result<EmbeddedMemories, StoreError>;
+    /// Texts of the memories whose documents have greater numbers, in that order.
+    async fn memory_texts(
+        &self,
+        scope: &Scope,
+        after: i64,
+        limit: u32,
+    ) -> Result<Vec<MemoryText>, StoreError>;
     /// Takes the vectors of all memories of the scope away; says of how many memories.
-    async fn purge_chunks(&self, scope: &Scope) -> Result<u64, StoreError>;
+    async fn purge_piece_vectors(&self, scope: &Scope) -> Result<u64, StoreError>;
     /// Says which instance this hub is: it is the author of changes that the memory itself makes. Core blocks that are
-    /// no documents yet become some.
+    /// no documents yet become some, and memories that are not cut into pieces are.
     async fn set_own_instance(&self, instance: &InstanceId) -> Result<(), StoreError>;
     /// Scopes that have documents.
     async fn hub_scopes(&self) -> Result<Vec<Scope>, StoreError>;

@@ -4,12 +4,12 @@ use hub::documents::{Version, core_block_of};
 use hub::names::DocumentName;
 use hub::port::{DocumentWrite, HubCommit, HubCommitOutcome};
 use memory::Scope;
-use rusqlite::{Connection, Result, params};
+use rusqlite::{Connection, OptionalExtension, Result, params};
 
 use super::super::failure::Failure;
 use super::super::rows::{microseconds, to_json};
 use super::super::{graph, personas};
-use super::{conflicts, documents, snapshots, state};
+use super::{chunks, conflicts, documents, snapshots, state};
 
 pub(super) fn commit(
     connection: &Connection,
@@ -83,6 +83,10 @@ pub(super) fn write_document(
     if let Some(label) = &write.prompt_label {
         documents::set_label(connection, scope, &write.name, label)?;
     }
+    let before = connection
+        .prepare_cached("SELECT number FROM hub_versions WHERE document = ?1 AND state = 'shown'")?
+        .query_row([document], |row| row.get::<_, i64>(0))
+        .optional()?;
     connection
         .prepare_cached("UPDATE hub_documents SET revision = ?2, stale = ?3 WHERE number = ?1")?
         .execute(params![document, revision, write.stale])?;
@@ -100,7 +104,9 @@ pub(super) fn write_document(
         }
         state::note_seen(connection, scope, &write.name, &head.vector)?;
     }
-    connection.prepare_cached("DELETE FROM hub_chunks WHERE document = ?1")?.execute([document])?;
+    if write.heads.first().is_none_or(|shown| Some(shown.number) != before) {
+        chunks::follow(connection, scope, &write.name, document)?;
+    }
     if write.heads.first().is_some_and(|shown| shown.content.is_none()) {
         graph::withdraw_document(connection, scope, &write.name, microseconds(write.at))?;
     }

@@ -12,7 +12,7 @@ use rusqlite::{Connection, OptionalExtension, Result, params};
 
 use super::super::graph;
 use super::super::rows::{self, to_json};
-use super::state;
+use super::{chunks, state};
 
 /// What an act of forgetting takes, as far as documents can tell it.
 pub(in super::super) struct HubForgetting<'a> {
@@ -84,6 +84,12 @@ pub(in super::super) fn forget(
     let count: u64 =
         connection.prepare_cached(changed)?.query_row([scope.persona.as_str()], |row| row.get(0))?;
     if count > 0 {
+        let marked = "SELECT EXISTS (SELECT 1 FROM hub_documents WHERE number = ?1 AND revision = -1)";
+        for row in &rows {
+            if connection.prepare_cached(marked)?.query_row([row.number], |found| found.get(0))? {
+                chunks::follow(connection, scope, &row.name, row.number)?;
+            }
+        }
         let revision = state::raise_revision(connection, scope)?;
         connection
             .prepare_cached("UPDATE hub_documents SET revision = ?2 WHERE persona_id = ?1 AND revision = -1")?
