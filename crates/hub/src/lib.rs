@@ -15,6 +15,7 @@ pub mod versions;
 pub mod sections;
 pub mod daily;
 pub mod port;
+pub mod whole;
 pub mod error;
 pub mod door;
 pub mod graph;

@@ -6,10 +6,12 @@ use async_trait::async_trait;
 use jiff::Timestamp;
 use memory::ports::{Embedding, Phrase, PhraseHits, StoreError};
 use memory::{PersonaId, Scope};
+use serde::{Deserialize, Serialize};
 
 use crate::documents::{Conflict, Document, Version};
 use crate::names::{Category, DocumentName, Granularity, InstanceId, MemoryName};
 use crate::version_vector::VersionVector;
+use crate::whole::WholeHub;
 
 /// Which documents to read.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
@@ -58,7 +60,8 @@ pub struct HubState {
 }
 
 /// An instance that has spoken with this hub.
-#[derive(Clone, Debug, PartialEq)]
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[serde(rename_all = "camelCase")]
 pub struct Instance {
     /// Its id.
     pub id: InstanceId,
@@ -149,6 +152,8 @@ pub struct HubCommit {
     pub snapshots: Vec<Snapshot>,
     /// An instance that has spoken.
     pub instance: Option<Instance>,
+    /// What comes from an archive and was never here; what is there is left as it is.
+    pub restored: Option<Box<WholeHub>>,
     /// When.
     pub at: Option<Timestamp>,
 }
@@ -311,6 +316,8 @@ pub trait HubStore: Send + Sync {
     ) -> Result<Vec<MemoryText>, StoreError>;
     /// Takes the vectors of all memories of the scope away; says of how many memories.
     async fn purge_piece_vectors(&self, scope: &Scope) -> Result<u64, StoreError>;
+    /// All of it, as it stands at one moment.
+    async fn whole_hub(&self, scope: &Scope) -> Result<WholeHub, StoreError>;
     /// Says which instance this hub is: it is the author of changes that the memory itself makes. Core blocks that are
     /// no documents yet become some, and memories that are not cut into pieces are.
     async fn set_own_instance(&self, instance: &InstanceId) -> Result<(), StoreError>;

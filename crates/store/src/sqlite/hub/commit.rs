@@ -9,7 +9,7 @@ use rusqlite::{Connection, OptionalExtension, Result, params};
 use super::super::failure::Failure;
 use super::super::rows::{microseconds, to_json};
 use super::super::{graph, personas};
-use super::{chunks, conflicts, documents, snapshots, state};
+use super::{chunks, conflicts, documents, snapshots, state, whole};
 
 pub(super) fn commit(
     connection: &Connection,
@@ -31,8 +31,11 @@ pub(super) fn commit(
             return Ok(HubCommitOutcome::Changed);
         }
     }
-    let revision =
-        if commit.documents.is_empty() { revision } else { state::raise_revision(connection, scope)? };
+    let changes_nothing = commit.documents.is_empty() && commit.restored.is_none();
+    let revision = if changes_nothing { revision } else { state::raise_revision(connection, scope)? };
+    if let Some(restored) = &commit.restored {
+        whole::restore(connection, scope, restored, revision, commit.at.unwrap_or_default())?;
+    }
     for write in &commit.documents {
         write_document(connection, scope, write, revision)?;
         if let Some(label) = core_block_of(&write.name, scope)

@@ -9,6 +9,7 @@ mod chunks;
 mod core_blocks;
 mod forget;
 mod diary;
+mod whole;
 
 use async_trait::async_trait;
 use hub::documents::{Conflict, Document, Version};
@@ -17,6 +18,7 @@ use hub::port::{
     DiaryEvent, DocumentFilter, EmbeddedMemories, HubCommit, HubCommitOutcome, HubState, HubStore, Instance,
     MemoryPiece, MemoryText, PieceHits, PieceVector, Snapshot, UnreadPiece,
 };
+use hub::whole::WholeHub;
 use jiff::Timestamp;
 use memory::ports::{Embedding, Phrase, StoreError};
 use memory::{PersonaId, Scope};
@@ -179,6 +181,11 @@ impl HubStore for SqliteStore {
     ) -> Result<Vec<MemoryText>, StoreError> {
         let scope = scope.clone();
         self.read(move |connection| Ok(chunks::texts(connection, &scope, after, limit)?)).await
+    }
+
+    async fn whole_hub(&self, scope: &Scope) -> Result<WholeHub, StoreError> {
+        let scope = scope.clone();
+        self.read(move |connection| Ok(whole::read(connection, &scope)?)).await
     }
 
     async fn set_own_instance(&self, instance: &InstanceId) -> Result<(), StoreError> {
