@@ -24,7 +24,7 @@ use crate::mirror::{FrontMatter, MirroredText, digest};
 use crate::names::DocumentName;
 use crate::port::{Instance, Snapshot};
 use crate::version_vector::VersionVector;
-use crate::whole::{DocumentHistory, KeptEdge, KeptNode, WholeHub};
+use crate::whole::{DocumentHistory, ErasedName, KeptEdge, KeptNode, WholeHub};
 use crate::writing::Act;
 
 /// Largest archive that is taken, in bytes.
@@ -80,6 +80,8 @@ struct ArchivedState {
     seen_of_persona: VersionVector,
     instances: Vec<Instance>,
     snapshots: Vec<ArchivedSnapshot>,
+    erased: Vec<ErasedName>,
+    erased_of_persona: Vec<ErasedName>,
 }
 
 /// A document of an archive that is shown.
@@ -303,5 +305,7 @@ fn state(whole: &WholeHub) -> ArchivedState {
         seen_of_persona: whole.seen_of_persona.clone(),
         instances: whole.instances.clone(),
         snapshots: whole.snapshots.iter().map(archived).collect(),
+        erased: whole.erased.clone(),
+        erased_of_persona: whole.erased_of_persona.clone(),
     }
 }

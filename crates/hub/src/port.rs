@@ -118,6 +118,17 @@ pub struct DiaryEvent {
     pub description: String,
 }
 
+/// A line of a diary whose event says something else since.
+#[derive(Clone, Debug, PartialEq)]
+pub struct OutdatedLine {
+    /// Whose memory it is.
+    pub scope: Scope,
+    /// The line as it stands.
+    pub line: DiaryLine,
+    /// What the event says now.
+    pub description: String,
+}
+
 /// A copy of an identity document, kept for a while.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Snapshot {
@@ -332,6 +343,8 @@ pub trait HubStore: Send + Sync {
     ) -> Result<bool, StoreError>;
     /// Events of sessions that became memory and that no diary tells yet, the oldest first.
     async fn events_without_diary(&self, limit: u32) -> Result<Vec<DiaryEvent>, StoreError>;
+    /// Lines of diaries whose events were corrected.
+    async fn outdated_lines(&self, limit: u32) -> Result<Vec<OutdatedLine>, StoreError>;
     /// Whether any change of this instance was ever seen.
     async fn knows_instance(&self, persona: &PersonaId, instance: &InstanceId) -> Result<bool, StoreError>;
 }
@@ -341,6 +354,12 @@ pub trait HubStore: Send + Sync {
 pub trait MemoryLinks: Send + Sync {
     /// How many entities that the query names each memory is linked to, by [`crate::MemoryName::id`].
     async fn linked_memories(&self, scope: &Scope, query: &str) -> Result<HashMap<String, u32>, StoreError>;
+}
+
+/// Who is told of conflicts.
+pub trait ConflictListener: Send + Sync {
+    /// Two versions stand beside each other, durably.
+    fn conflict_opened(&self, scope: &Scope, conflict: &Conflict);
 }
 
 /// What a summariser is given.

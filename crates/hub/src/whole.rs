@@ -124,6 +124,20 @@ pub struct KeptEdge {
     pub sources: Vec<KeptSource>,
 }
 
+/// A document that was erased together with its name.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[serde(rename_all = "camelCase")]
+pub struct ErasedName {
+    /// Its category or granularity.
+    pub kind: String,
+    /// SHA-256 of persona, user, kind and name.
+    pub digest: [u8; 32],
+    /// What it had seen, and that it is gone.
+    pub vector: VersionVector,
+    /// When.
+    pub erased_at: Timestamp,
+}
+
 /// All of it.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct WholeHub {
@@ -139,6 +153,10 @@ pub struct WholeHub {
     pub seen: VersionVector,
     /// The same of the persona's own documents.
     pub seen_of_persona: VersionVector,
+    /// Documents of the user that were erased together with their names.
+    pub erased: Vec<ErasedName>,
+    /// The same of the persona's own.
+    pub erased_of_persona: Vec<ErasedName>,
     /// Nodes, by id.
     pub nodes: Vec<KeptNode>,
     /// Edges, by id.

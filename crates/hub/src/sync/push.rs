@@ -156,7 +156,10 @@ impl Push {
                     self.base.join(&vector_as_shown(heads));
                     return None;
                 }
-                if heads.is_empty() && item.content.is_none() {
+                // Its own words again, which wait beside the shown ones already.
+                let is_repeated =
+                    |head: &Version| head.content == item.content && self.base.covers(&head.vector);
+                if heads.iter().any(is_repeated) || heads.is_empty() && item.content.is_none() {
                     return None;
                 }
                 let mut vector = VersionVector::default();

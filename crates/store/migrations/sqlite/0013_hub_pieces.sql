@@ -55,3 +55,18 @@ CREATE TRIGGER hub_chunks_go AFTER DELETE ON hub_chunks BEGIN
     INSERT INTO hub_words (hub_words, rowid, terms) VALUES ('delete', old.number, old.terms);
     UPDATE hub_chunk_counts SET pieces = pieces - 1 WHERE scope = old.scope;
 END;
+
+-- Documents that were erased because their very name held the text: that they are gone is kept, under a digest of the name.
+CREATE TABLE hub_erased_names (
+    persona_id TEXT    NOT NULL REFERENCES personas (id) ON DELETE CASCADE,
+    user_id    TEXT    NOT NULL,
+    kind       TEXT    NOT NULL,
+    digest     BLOB    NOT NULL CHECK (length(digest) = 32),
+    vector     TEXT    NOT NULL CHECK (json_valid(vector)),
+    erased_at  INTEGER NOT NULL,
+    PRIMARY KEY (persona_id, user_id, kind, digest)
+) STRICT, WITHOUT ROWID;
+
+-- A line whose event says something else since: the diary follows.
+ALTER TABLE hub_lines ADD COLUMN outdated INTEGER NOT NULL DEFAULT 0;
+CREATE INDEX hub_lines_outdated ON hub_lines (node_id) WHERE outdated = 1;

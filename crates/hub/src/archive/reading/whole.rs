@@ -41,6 +41,8 @@ pub(super) fn read(
         instances: state.instances,
         seen: state.seen,
         seen_of_persona: state.seen_of_persona,
+        erased: state.erased,
+        erased_of_persona: state.erased_of_persona,
         nodes: graph.nodes,
         edges: graph.edges,
     })

@@ -9,7 +9,7 @@ use rusqlite::{Connection, OptionalExtension, Result, params};
 use super::super::failure::Failure;
 use super::super::rows::{microseconds, to_json};
 use super::super::{graph, personas};
-use super::{chunks, conflicts, documents, snapshots, state, whole};
+use super::{chunks, conflicts, documents, erased_names, snapshots, state, whole};
 
 pub(super) fn commit(
     connection: &Connection,
@@ -56,7 +56,7 @@ pub(super) fn commit(
             connection
                 .prepare_cached(
                     "INSERT INTO hub_lines (document, node_id, session_id, line) VALUES (?1, ?2, ?3, ?4)
-                     ON CONFLICT DO NOTHING",
+                     ON CONFLICT (document, node_id) DO UPDATE SET line = excluded.line, outdated = 0",
                 )?
                 .execute(params![
                     document,
@@ -121,6 +121,7 @@ fn document_or_new(connection: &Connection, scope: &Scope, write: &DocumentWrite
     if let Some(number) = documents::number(connection, scope, name)? {
         return Ok(number);
     }
+    erased_names::drop(connection, scope, name)?;
     let user = name.is_of_user().then_some(scope.user.as_str());
     connection
         .prepare_cached(

@@ -10,13 +10,14 @@ mod core_blocks;
 mod forget;
 mod diary;
 mod whole;
+mod erased_names;
 
 use async_trait::async_trait;
 use hub::documents::{Conflict, Document, Version};
 use hub::names::{DocumentName, InstanceId};
 use hub::port::{
     DiaryEvent, DocumentFilter, EmbeddedMemories, HubCommit, HubCommitOutcome, HubState, HubStore, Instance,
-    MemoryPiece, MemoryText, PieceHits, PieceVector, Snapshot, UnreadPiece,
+    MemoryPiece, MemoryText, OutdatedLine, PieceHits, PieceVector, Snapshot, UnreadPiece,
 };
 use hub::whole::WholeHub;
 use jiff::Timestamp;
@@ -29,6 +30,7 @@ use super::rows::microseconds;
 use super::words;
 
 pub(super) use core_blocks::{follow_core_block, forget_core_block_version};
+pub(super) use diary::outdate;
 pub(super) use forget::{HubForgetting, forget, forget_persona};
 
 #[async_trait]
@@ -223,6 +225,10 @@ impl HubStore for SqliteStore {
 
     async fn events_without_diary(&self, limit: u32) -> Result<Vec<DiaryEvent>, StoreError> {
         self.read(move |connection| Ok(diary::events(connection, limit)?)).await
+    }
+
+    async fn outdated_lines(&self, limit: u32) -> Result<Vec<OutdatedLine>, StoreError> {
+        self.read(move |connection| Ok(diary::outdated(connection, limit)?)).await
     }
 
     async fn knows_instance(&self, persona: &PersonaId, instance: &InstanceId) -> Result<bool, StoreError> {

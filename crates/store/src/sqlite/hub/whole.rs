@@ -13,7 +13,7 @@ use rusqlite::{Connection, Result, params};
 use super::super::rows::{self, microseconds, to_json};
 use super::super::{graph, personas, scopes};
 use super::documents::{self, version, version_columns};
-use super::{chunks, snapshots, state};
+use super::{chunks, erased_names, snapshots, state};
 
 pub(super) fn read(connection: &Connection, scope: &Scope) -> Result<WholeHub> {
     let (nodes, edges) = match scopes::number(connection, scope)? {
@@ -27,6 +27,8 @@ pub(super) fn read(connection: &Connection, scope: &Scope) -> Result<WholeHub> {
         instances: state::instances(connection, scope)?,
         seen: seen(connection, scope, scope.user.as_str())?,
         seen_of_persona: seen(connection, scope, "")?,
+        erased: erased_names::list(connection, scope, scope.user.as_str())?,
+        erased_of_persona: erased_names::list(connection, scope, "")?,
         nodes,
         edges,
     })
@@ -130,6 +132,9 @@ pub(super) fn restore(
         for (author, counter) in seen.iter() {
             state::note_author(connection, scope, user, author, counter)?;
         }
+    }
+    for (user, erased) in [(scope.user.as_str(), &whole.erased), ("", &whole.erased_of_persona)] {
+        erased.iter().try_for_each(|erased| erased_names::put(connection, scope, user, erased))?;
     }
     let number = scopes::number_or_new(connection, scope)?;
     graph::restore(connection, number, &whole.nodes, &whole.edges)
