@@ -129,6 +129,15 @@ fn fields<T: serde::de::DeserializeOwned>(value: serde_json::Value) -> T {
     serde_json::from_value(value).unwrap()
 }
 
+async fn decide(home: &Home) {
+    let open = home.hub.conflict_list(&home.caller, ConflictQuery::default()).await.unwrap();
+    if let Some(conflict) = open.conflicts.first() {
+        let conflict_id = conflict.id.clone();
+        let decision = ConflictResolve { conflict_id, resolution: Resolution::Kept, content: None };
+        home.hub.conflict_resolve(&home.caller, decision).await.unwrap();
+    }
+}
+
 async fn live(home: &Home, graph: &Graph, steps: &[Step]) {
     let scope = &home.caller.scope;
     let kinds = ["person", "topic", "place", "goal", "person", "topic"];
@@ -164,17 +173,7 @@ async fn live(home: &Home, graph: &Graph, steps: &[Step]) {
                 );
                 home.push(&format!("remote{who}"), vec![change]).await;
             }
-            Step::Decide => {
-                let open = home.hub.conflict_list(&home.caller, ConflictQuery::default()).await.unwrap();
-                if let Some(conflict) = open.conflicts.first() {
-                    let decision = ConflictResolve {
-                        conflict_id: conflict.id.clone(),
-                        resolution: Resolution::Kept,
-                        content: None,
-                    };
-                    home.hub.conflict_resolve(&home.caller, decision).await.unwrap();
-                }
-            }
+            Step::Decide => decide(home).await,
             Step::Copy => {
                 home.hub.snapshot_create(&home.caller).await.unwrap();
             }
@@ -270,26 +269,12 @@ fn with_true_digests(files: &mut BTreeMap<String, String>) {
     files.insert("manifest.json".to_owned(), manifest.to_string());
 }
 
-#[tokio::test]
-async fn an_archive_that_lies_about_its_past_changes_nothing() {
-    let old = Home::without_files().await;
-    let steps = [
-        Step::Event(0),
-        Step::Meet(1, 0),
-        Step::Event(0),
-        Step::Day(1),
-        Step::Node(0),
-        Step::Node(1),
-        Step::Edge(0, 1),
-    ];
-    live(&old, &graph(&old), &steps).await;
-    let truth = exported(&old).await;
-    let new = Home::without_files().await;
-    new.create("daily", "2026-07-02", "- kept [chat:c] [via:home]").await;
-    let before = exported(&new).await;
+/// What is wrong with an archive, and how it comes to be.
+type Lie = (&'static str, Box<dyn Fn(&mut BTreeMap<String, String>)>);
+
+fn lies() -> Vec<Lie> {
     let event = "history/significant/2026-07-01_大事0.json";
-    type Lie<'a> = (&'a str, Box<dyn Fn(&mut BTreeMap<String, String>)>);
-    let replaced = |path: &'static str, from: &'static str, to: &'static str| -> Lie<'static> {
+    let replaced = |path: &'static str, from: &'static str, to: &'static str| -> Lie {
         (
             to,
             Box::new(move |files| {
@@ -299,7 +284,7 @@ async fn an_archive_that_lies_about_its_past_changes_nothing() {
             }),
         )
     };
-    let moved = |from: &'static str, to: &'static str| -> Lie<'static> {
+    let moved = |from: &'static str, to: &'static str| -> Lie {
         (
             to,
             Box::new(move |files| {
@@ -308,7 +293,7 @@ async fn an_archive_that_lies_about_its_past_changes_nothing() {
             }),
         )
     };
-    let lies: Vec<Lie<'_>> = vec![
+    vec![
         replaced(event, "\"shown\"", "\"past\""),
         replaced(event, "\"number\": 1", "\"number\": 2"),
         replaced(event, "\"number\": 1", "\"number\": -1"),
@@ -338,8 +323,27 @@ async fn an_archive_that_lies_about_its_past_changes_nothing() {
                 );
             }),
         ),
+    ]
+}
+
+#[tokio::test]
+async fn an_archive_that_lies_about_its_past_changes_nothing() {
+    let old = Home::without_files().await;
+    let steps = [
+        Step::Event(0),
+        Step::Meet(1, 0),
+        Step::Event(0),
+        Step::Day(1),
+        Step::Node(0),
+        Step::Node(1),
+        Step::Edge(0, 1),
     ];
-    for (what, lie) in lies {
+    live(&old, &graph(&old), &steps).await;
+    let truth = exported(&old).await;
+    let new = Home::without_files().await;
+    new.create("daily", "2026-07-02", "- kept [chat:c] [via:home]").await;
+    let before = exported(&new).await;
+    for (what, lie) in lies() {
         let mut files = truth.clone();
         lie(&mut files);
         with_true_digests(&mut files);
