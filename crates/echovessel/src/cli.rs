@@ -159,6 +159,7 @@ pub(crate) enum MemoryCommand {
 }
 
 #[derive(Debug, Subcommand)]
+#[command(after_help = "Examples:\n  echovessel sync status\n  echovessel sync status --json")]
 pub(crate) enum SyncCommand {
     /// Where the running daemon's hub stands
     Status,
@@ -166,7 +167,7 @@ pub(crate) enum SyncCommand {
 
 #[derive(Debug, Args)]
 #[command(
-    after_help = "Examples:\n  echovessel memory list\n  echovessel memory list messages --limit 100 --json"
+    after_help = "Examples:\n  echovessel memory list\n  echovessel memory list messages --limit 100 --json\n  echovessel memory list documents"
 )]
 pub(crate) struct List {
     /// What to list
@@ -181,10 +182,17 @@ pub(crate) struct List {
 }
 
 #[derive(Debug, Args)]
-#[command(after_help = "Example:\n  echovessel memory show 0198a0c2-7d52-7c10-9d0b-5f1c6a3e2b11")]
+#[command(after_help = "\
+Examples:
+  echovessel memory show 0198a0c2-7d52-7c10-9d0b-5f1c6a3e2b11
+  echovessel memory show daily/2026-07-05_laptop.md
+  echovessel memory show self/my_wants.md --json")]
 pub(crate) struct Show {
-    /// Its id, as `list` prints it
+    /// Its id, or a document's name, as `list` prints it
     pub(crate) id: String,
+    /// Whose memory
+    #[arg(long, default_value = "self")]
+    pub(crate) user: String,
 }
 
 #[derive(Debug, Args)]
@@ -193,11 +201,13 @@ Examples:
   echovessel memory forget 0198a0c2-7d52-7c10-9d0b-5f1c6a3e2b11
   echovessel memory forget --text \"blue dolphin\" --dry-run
   echovessel memory forget --text 蓝色海豚 --yes --json
+  echovessel memory forget significant/2026-07-01_wedding.md
 
 It shows what would go and asks before it does it. The receipt says what went, and which old backups it could not
-reach; it never holds the text.")]
+reach; it never holds the text. A document is deleted, and no instance brings it back; its earlier versions stay until
+their text is erased with --text.")]
 pub(crate) struct Forget {
-    /// Ids of messages, memories, entities or sessions
+    /// Ids of messages, memories, entities or sessions, or names of documents
     #[arg(value_name = "ID", required_unless_present = "text")]
     pub(crate) ids: Vec<String>,
     /// Everything that contains this text, however it is written

@@ -43,6 +43,18 @@ pub fn without_line(content: &str, line: &str) -> Option<String> {
     (kept.len() < content.lines().count()).then(|| ended(&kept.join("\n")))
 }
 
+/// Puts a line in the place of another; says whether that was there.
+pub fn with_line_replaced(content: &str, line: &str, by: &str) -> Option<String> {
+    let mut is_there = false;
+    let lines = content.lines().map(|known| {
+        let is_it = known.trim() == line.trim();
+        is_there |= is_it;
+        if is_it { by } else { known }
+    });
+    let replaced = lines.collect::<Vec<_>>().join("\n");
+    is_there.then(|| ended(&replaced))
+}
+
 /// The ids of `[chat:…]` tags.
 pub fn chat_ids(content: &str) -> BTreeSet<String> {
     tags(content, "[chat:")

@@ -38,6 +38,7 @@ impl Runtime {
         let corrected = self.life.forgettings.while_texts_change(corrector.correct(id, text)).await?;
         if let Some(node) = &corrected {
             self.life.tell_node(node, "correction").await?;
+            self.life.wake_hub();
             self.life.written.notify_one();
         }
         Ok(corrected)
@@ -63,6 +64,7 @@ impl Runtime {
             life.index().forget(scope, Corpus::Nodes, &[undone.node.seq]);
         }
         life.tell_node(&undone.node, "undo").await?;
+        life.wake_hub();
         if let (Some(scope), Some(restored)) = (scope, &undone.restored) {
             match (undone.kind, restored.source_session_id) {
                 (ChangeKind::MentionMerge, Some(session_id)) => {

@@ -2,13 +2,16 @@
 
 use std::sync::Arc;
 
-use hub::{Hub, HubError, WorkingHours};
+use hub::documents::Conflict;
+use hub::{ConflictListener, Hub, HubError, WorkingHours};
 use jiff::Timestamp;
 use memory::ports::StoreError;
 use memory::text::named_times;
 use memory::{PersonaId, Scope};
 use mind::ReplyInput;
 
+use crate::broadcast::Broadcast;
+use crate::events::Event;
 use crate::life::{Life, Runtime};
 
 /// Lets the database and the tree of documents agree, before anything else moves.
@@ -96,9 +99,25 @@ fn within(texts: Vec<(String, String)>, length: usize) -> Vec<(String, String)> 
     texts.into_iter().filter(fits).collect()
 }
 
+/// Tells watchers of conflicts.
+struct Telling(Broadcast);
+
+impl ConflictListener for Telling {
+    fn conflict_opened(&self, scope: &Scope, conflict: &Conflict) {
+        let event = Event::ConflictOpened {
+            conflict_id: conflict.id.to_string(),
+            kind: conflict.name.kind(),
+            filename: format!("{}.md", conflict.name.stem()),
+            at: conflict.opened_at,
+        };
+        self.0.tell(event.told(scope.clone()));
+    }
+}
+
 impl Runtime {
     /// Gives the life its shared self. To be called before [`Runtime::start`]; the first call counts.
     pub fn attach_hub(&self, hub: Hub, hours: WorkingHours) {
+        hub.tell_conflicts(Arc::new(Telling(self.life.broadcast().clone())));
         // A second one is passed over, as said.
         let _ = self.life.hub.set((hub, hours));
     }

@@ -157,6 +157,17 @@ pub enum Event {
         /// What went. Nothing named: all of it.
         taken: Box<Taken>,
     },
+    /// Two versions of a document stand beside each other until a person decides.
+    ConflictOpened {
+        /// The conflict.
+        conflict_id: String,
+        /// The document's category or granularity.
+        kind: &'static str,
+        /// Its file.
+        filename: String,
+        /// When.
+        at: Timestamp,
+    },
 }
 
 impl Event {
@@ -237,6 +248,10 @@ impl Event {
                     "source": if entity.owner_override { "owner" } else { "slow_tick" }}),
             ),
             Self::Forgotten { receipt, taken } => ("memory.forgotten", what_went(receipt, &taken)),
+            Self::ConflictOpened { conflict_id, kind, filename, at } => (
+                "sync.conflict",
+                json!({"conflict_id": conflict_id, "kind": kind, "filename": filename, "created_at": at}),
+            ),
         }
     }
 }

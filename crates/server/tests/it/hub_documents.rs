@@ -80,3 +80,28 @@ async fn the_hub_needs_an_administrator() {
     let answer = home.ask_with(&token, Method::GET, "/api/hub/documents", None).await;
     assert_eq!(answer.status, StatusCode::FORBIDDEN);
 }
+
+#[tokio::test]
+async fn a_corrected_event_changes_its_line_in_the_diary() {
+    let home = Home::new().await;
+    let (session, events) = crate::memories::remember(&home, 1).await;
+    let hub = home.runtime.hub().unwrap().clone();
+    // The hub's own work may have been quicker.
+    hub.write_diary().await.unwrap();
+    let listed = home.get("/api/hub/documents?kind=daily").await.json();
+    let path = format!("/api/hub/documents/daily/{}", listed["documents"][0]["filename"].as_str().unwrap());
+    let before = home.get(&path).await.json()["content"].as_str().unwrap().to_owned();
+    assert_eq!(before.matches("Soot did her trick number 0").count(), 1, "{before}");
+    let node = format!("/api/admin/memory/nodes/{}", events[0]);
+    let corrected = home.ask(Method::PATCH, &node, Some(json!({"text": "Soot\nonly sleeps"}))).await;
+    assert_eq!(corrected.status, StatusCode::OK, "{}", corrected.text);
+    hub.correct_diary().await.unwrap();
+    let after = home.get(&path).await.json()["content"].as_str().unwrap().to_owned();
+    let line = format!("- Soot only sleeps [chat:{session}] [via:");
+    assert!(after.contains(&line) && !after.contains("trick number 0"), "{after}");
+    assert_eq!((hub.correct_diary().await.unwrap(), hub.write_diary().await.unwrap()), (0, 0));
+    // What is taken back is put right again; the words between stay as a version.
+    home.post(&format!("{node}/undo"), json!({})).await;
+    hub.correct_diary().await.unwrap();
+    assert_eq!(home.get(&path).await.json()["content"], json!(before));
+}

@@ -16,7 +16,8 @@ use super::failure::Failure;
 use super::rows::{self, microseconds, node_columns, to_json};
 use super::writer::UnitOfWork;
 use super::{
-    SqliteStore, consolidation, entities, history, message_edits, messages, turns, undo, vectors, withdraw,
+    SqliteStore, consolidation, entities, history, hub, message_edits, messages, turns, undo, vectors,
+    withdraw,
 };
 
 #[async_trait]
@@ -215,6 +216,7 @@ fn rewrite(
         )?
         .execute(params![node, text, terms, tags(relational_tags)?])?;
     connection.prepare_cached("DELETE FROM concept_node_entities WHERE node_seq = ?1")?.execute([node])?;
+    hub::outdate(connection, node)?;
     Ok(())
 }
 

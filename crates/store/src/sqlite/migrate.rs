@@ -59,6 +59,11 @@ pub(super) const MIGRATIONS: &[Migration] = &[
         name: "forgotten_spans",
         sql: include_str!("../../migrations/sqlite/0012_forgotten_spans.sql"),
     },
+    Migration {
+        number: 13,
+        name: "hub_pieces",
+        sql: include_str!("../../migrations/sqlite/0013_hub_pieces.sql"),
+    },
 ];
 
 impl Migration {

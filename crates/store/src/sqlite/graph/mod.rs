@@ -6,6 +6,7 @@ mod change;
 mod withdraw;
 mod links;
 mod vectors;
+mod whole;
 
 use std::collections::HashMap;
 
@@ -21,6 +22,7 @@ use uuid::Uuid;
 
 use super::rows::microseconds;
 use super::{SqliteStore, scopes};
+pub(super) use whole::{restore, whole};
 pub(super) use withdraw::{forget_text, withdraw, withdraw_document};
 
 #[async_trait]
