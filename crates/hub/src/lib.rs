@@ -41,4 +41,5 @@ pub use error::HubError;
 pub use hub::{Caller, Hub, HubParts, HubSettings};
 pub use names::{Category, DocumentName, FileName, Granularity, InstanceId, MemoryDate, MemoryName, Slug};
 pub use port::{HubStore, MemoryLinks, Summariser};
+pub use prompt::ForPrompt;
 pub use version_vector::VersionVector;

@@ -8,7 +8,7 @@ use memory::ports::{Embedding, StoreError};
 use memory::{PersonaId, Scope};
 
 use crate::documents::{Conflict, Document, Version};
-use crate::names::{Category, DocumentName, Granularity, InstanceId};
+use crate::names::{Category, DocumentName, Granularity, InstanceId, MemoryName};
 use crate::version_vector::VersionVector;
 
 /// Which documents to read.
@@ -55,6 +55,17 @@ pub struct HubState {
     pub seen: VersionVector,
     /// The counter of each author's last change, in every scope of the persona.
     pub counters: VersionVector,
+}
+
+/// The text of a document, as far as a prompt may need it.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct ShownText {
+    /// Its name.
+    pub name: DocumentName,
+    /// How a prompt calls it, where that was set.
+    pub prompt_label: Option<String>,
+    /// The shown version's text, or its beginning.
+    pub text: String,
 }
 
 /// An instance that has spoken with this hub.
@@ -197,6 +208,14 @@ pub trait HubStore: Send + Sync {
     async fn documents(&self, scope: &Scope, filter: DocumentFilter) -> Result<Vec<Document>, StoreError>;
     /// One document, also a deleted one.
     async fn document(&self, scope: &Scope, name: &DocumentName) -> Result<Option<Document>, StoreError>;
+    /// What stands in identity documents, by kind and stem, and in those of these memories that are there, in the order
+    /// asked: of each text the first `length_max` characters. However long the past is, only what is named is read.
+    async fn shown_texts(
+        &self,
+        scope: &Scope,
+        memories: Vec<MemoryName>,
+        length_max: u32,
+    ) -> Result<Vec<ShownText>, StoreError>;
     /// Every version of a document that was kept, newest first.
     async fn document_versions(
         &self,

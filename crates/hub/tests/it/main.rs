@@ -8,6 +8,7 @@ mod documents;
 mod sync;
 mod mirror;
 mod rollups;
+mod prompt;
 mod search;
 mod archive;
 mod laws;

@@ -2,6 +2,7 @@
 
 mod state;
 mod documents;
+mod shown_texts;
 mod commit;
 mod conflicts;
 mod snapshots;
@@ -12,10 +13,10 @@ mod diary;
 
 use async_trait::async_trait;
 use hub::documents::{Conflict, Document, Version};
-use hub::names::{DocumentName, InstanceId};
+use hub::names::{DocumentName, InstanceId, MemoryName};
 use hub::port::{
     ChunkedMemory, DiaryEvent, DocumentFilter, HubCommit, HubCommitOutcome, HubState, HubStore, Instance,
-    Snapshot,
+    ShownText, Snapshot,
 };
 use jiff::Timestamp;
 use memory::ports::StoreError;
@@ -43,6 +44,16 @@ impl HubStore for SqliteStore {
     async fn document(&self, scope: &Scope, name: &DocumentName) -> Result<Option<Document>, StoreError> {
         let (scope, name) = (scope.clone(), name.clone());
         self.read(move |connection| Ok(documents::one(connection, &scope, &name)?)).await
+    }
+
+    async fn shown_texts(
+        &self,
+        scope: &Scope,
+        memories: Vec<MemoryName>,
+        length_max: u32,
+    ) -> Result<Vec<ShownText>, StoreError> {
+        let scope = scope.clone();
+        self.read(move |connection| Ok(shown_texts::read(connection, &scope, &memories, length_max)?)).await
     }
 
     async fn document_versions(
