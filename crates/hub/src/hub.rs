@@ -9,9 +9,9 @@ use memory::Scope;
 use memory::ports::{Clock, Embedder, Ids};
 use tokio::sync::{Mutex, Notify};
 
-use crate::names::InstanceId;
+use crate::names::{InstanceId, MemoryName};
 use crate::port::{HubStore, MemoryLinks, Summariser};
-use crate::rollup::Failures;
+use crate::retries::Retries;
 use crate::search::SearchIndexes;
 
 /// Who asks, and for whose memory.
@@ -74,7 +74,8 @@ pub(crate) struct Inner {
     pub(crate) written: Notify,
     pub(crate) links: OnceLock<Arc<dyn MemoryLinks>>,
     pub(crate) indexes: SearchIndexes,
-    pub(crate) failures: Failures,
+    /// Roll-ups that failed.
+    pub(crate) failures: Retries<(Scope, MemoryName)>,
 }
 
 impl Hub {
@@ -87,7 +88,7 @@ impl Hub {
                 written: Notify::new(),
                 links: OnceLock::new(),
                 indexes: SearchIndexes::default(),
-                failures: Failures::default(),
+                failures: Retries::default(),
             }),
         }
     }

@@ -29,6 +29,7 @@ mod sync;
 mod search;
 mod diary;
 pub mod rollup;
+mod retries;
 mod background;
 mod care;
 mod archive;

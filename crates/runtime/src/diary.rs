@@ -58,6 +58,7 @@ impl Life {
 
     /// Says that a session has become memory, or that documents have changed.
     pub(crate) fn wake_hub(&self) {
+        self.remembered.notify_one();
         if let Some((hub, _)) = self.hub.get() {
             hub.wake();
         }

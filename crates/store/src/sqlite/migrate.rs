@@ -54,6 +54,11 @@ pub(super) const MIGRATIONS: &[Migration] = &[
     Migration { number: 9, name: "people", sql: include_str!("../../migrations/sqlite/0009_people.sql") },
     Migration { number: 10, name: "hub", sql: include_str!("../../migrations/sqlite/0010_hub.sql") },
     Migration { number: 11, name: "graph", sql: include_str!("../../migrations/sqlite/0011_graph.sql") },
+    Migration {
+        number: 14,
+        name: "graph_facts",
+        sql: include_str!("../../migrations/sqlite/0014_graph_facts.sql"),
+    },
 ];
 
 impl Migration {

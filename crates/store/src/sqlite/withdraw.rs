@@ -12,7 +12,7 @@ use uuid::Uuid;
 use super::hub::{self, HubForgetting};
 use super::rows::{self, microseconds};
 use super::writer::UnitOfWork;
-use super::{scopes, traces, vectors};
+use super::{graph, scopes, traces, vectors};
 
 /// Takes the quotes of these messages from every node, withdraws the nodes that nothing else supports, and whatever
 /// hangs on those. The messages themselves stay.
@@ -83,6 +83,7 @@ pub(super) fn withdraw_node(
     let nodes = BTreeSet::from([id.into_bytes()]);
     let documents = HubForgetting { nodes: &nodes, text: None, at: microseconds(at) };
     hub::forget(connection, &scopes::of_number(connection, scope)?, &documents)?;
+    graph::withdraw(connection, scope, &id.to_string(), microseconds(at))?;
     revive(connection, id, withdrawn)?;
     let entities: Vec<[u8; 16]> = connection
         .prepare_cached("SELECT entity_id FROM concept_node_entities WHERE node_seq = ?1")?
