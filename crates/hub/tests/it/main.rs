@@ -12,4 +12,5 @@ mod prompt;
 mod search;
 mod archive;
 mod laws;
+mod foreign_bytes;
 mod graph;
