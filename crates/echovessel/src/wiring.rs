@@ -154,6 +154,9 @@ pub(crate) async fn wire(
     };
     let runtime = Runtime::new(parts);
     runtime.attach_hub(hub.clone(), working_hours(config)?);
+    if config.hub.graph_facts {
+        runtime.draw_graph(graph.clone());
+    }
     if let Some(previous) = previous {
         runtime.serve_meanwhile(previous);
     }

@@ -10,9 +10,9 @@ use memory::ports::{Clock, Embedder, Ids};
 use tokio::sync::{Mutex, Notify};
 
 use crate::extraction::ExtractionLog;
-use crate::names::InstanceId;
+use crate::names::{InstanceId, MemoryName};
 use crate::port::{ConflictListener, HubStore, MemoryLinks, Summariser};
-use crate::rollup::Failures;
+use crate::retries::Retries;
 use crate::search::{EmbeddedUpTo, PieceVectors};
 
 /// Who asks, and for whose memory.
@@ -78,7 +78,8 @@ pub(crate) struct Inner {
     pub(crate) extraction: ExtractionLog,
     pub(crate) vectors: PieceVectors,
     pub(crate) embedded: EmbeddedUpTo,
-    pub(crate) failures: Failures,
+    /// Roll-ups that failed.
+    pub(crate) failures: Retries<(Scope, MemoryName)>,
 }
 
 impl Hub {
@@ -94,7 +95,7 @@ impl Hub {
                 extraction: ExtractionLog::default(),
                 vectors: PieceVectors::default(),
                 embedded: EmbeddedUpTo::default(),
-                failures: Failures::default(),
+                failures: Retries::default(),
             }),
         }
     }

@@ -1,12 +1,16 @@
 //! What the hub asks of the world.
 
+mod pieces;
+
 use std::collections::HashMap;
 
 use async_trait::async_trait;
 use jiff::Timestamp;
-use memory::ports::{Embedding, Phrase, PhraseHits, StoreError};
+use memory::ports::{Embedding, Phrase, StoreError};
 use memory::{PersonaId, Scope};
 use serde::{Deserialize, Serialize};
+
+pub use pieces::{EmbeddedMemories, MemoryPiece, MemoryText, PieceHits, PieceVector, UnreadPiece};
 
 use crate::documents::{Conflict, Document, Version};
 use crate::names::{Category, DocumentName, Granularity, InstanceId, MemoryName};
@@ -57,6 +61,17 @@ pub struct HubState {
     pub seen: VersionVector,
     /// The counter of each author's last change, in every scope of the persona.
     pub counters: VersionVector,
+}
+
+/// The text of a document, as far as a prompt may need it.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct ShownText {
+    /// Its name.
+    pub name: DocumentName,
+    /// How a prompt calls it, where that was set.
+    pub prompt_label: Option<String>,
+    /// The shown version's text, or its beginning.
+    pub text: String,
 }
 
 /// An instance that has spoken with this hub.
@@ -178,74 +193,6 @@ pub enum HubCommitOutcome {
     Changed,
 }
 
-/// Where phrases stand in a scope's memories.
-#[derive(Clone, Debug, Default, PartialEq, Eq)]
-pub struct PieceHits {
-    /// Pieces that the scope's memories are cut into.
-    pub pieces: u64,
-    /// One for each phrase: the numbers of the pieces of the newest memories that hold it.
-    pub hits: Vec<PhraseHits>,
-}
-
-/// A piece of a memory, as a search weighs it.
-#[derive(Clone, Debug, PartialEq)]
-pub struct MemoryPiece {
-    /// Its number: the greater, the newer the memory.
-    pub number: i64,
-    /// The memory.
-    pub name: MemoryName,
-    /// Who wrote the version that is shown.
-    pub author: InstanceId,
-    /// Which piece of it, from 0.
-    pub place: usize,
-    /// Its index terms.
-    pub terms: String,
-    /// Its vector, when it has one of the asked fingerprint.
-    pub embedding: Option<Embedding>,
-}
-
-/// A piece that has no vector yet.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub struct UnreadPiece {
-    /// Its number.
-    pub number: i64,
-    /// The memory.
-    pub name: MemoryName,
-    /// Its text.
-    pub text: String,
-}
-
-/// The vector of a piece, as it was stored.
-#[derive(Clone, Debug, PartialEq)]
-pub struct PieceVector {
-    /// Rises with every vector that is stored.
-    pub stored: i64,
-    /// The piece.
-    pub piece: i64,
-    /// The vector.
-    pub vector: Vec<f32>,
-}
-
-/// How many memories of a scope have all their vectors.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub struct EmbeddedMemories {
-    /// All memories that are there.
-    pub memories: u64,
-    /// Those of which no piece waits for a vector.
-    pub embedded: u64,
-}
-
-/// The text of a memory.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub struct MemoryText {
-    /// Its document's number.
-    pub number: i64,
-    /// The memory.
-    pub name: MemoryName,
-    /// What is shown.
-    pub content: String,
-}
-
 /// Storage of the hub. Every method that writes is one transaction.
 #[async_trait]
 pub trait HubStore: Send + Sync {
@@ -255,6 +202,14 @@ pub trait HubStore: Send + Sync {
     async fn documents(&self, scope: &Scope, filter: DocumentFilter) -> Result<Vec<Document>, StoreError>;
     /// One document, also a deleted one.
     async fn document(&self, scope: &Scope, name: &DocumentName) -> Result<Option<Document>, StoreError>;
+    /// What stands in identity documents, by kind and stem, and in those of these memories that are there, in the order
+    /// asked: of each text the first `length_max` characters. However long the past is, only what is named is read.
+    async fn shown_texts(
+        &self,
+        scope: &Scope,
+        memories: Vec<MemoryName>,
+        length_max: u32,
+    ) -> Result<Vec<ShownText>, StoreError>;
     /// Every version of a document that was kept, newest first.
     async fn document_versions(
         &self,

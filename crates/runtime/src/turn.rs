@@ -226,6 +226,7 @@ async fn prepare(life: &Arc<Life>, turn: &ReadyTurn, record: &mut TurnRecord) ->
     input.burst = burst;
     bring_to_mind(&mut input, &recalled);
     life.bring_documents(&turn.scope, &mut input).await;
+    record.documents(&input);
     let budget = ReplyBudget { tokens: life.settings.prompt_tokens };
     let prompt = life.mind().render_reply(&input, &budget)?;
     record.prompt(life, &prompt);

@@ -296,6 +296,9 @@ section!(
         rollup_at: String = "05:00".to_owned(),
         /// Whether missed roll-ups are made up for at start.
         catch_up: bool = true,
+        /// Whether the model draws the graph's facts from new memories: one question of the small tier after each talk that
+        /// left any. Without a model nothing is drawn.
+        graph_facts: bool = true,
         /// How long snapshots are kept.
         snapshot_retention: Period = days(30),
     }

@@ -18,6 +18,9 @@ pub(super) struct ReplyInputs {
     user_text: String,
     #[serde(default)]
     language: Option<String>,
+    /// Weeks, months or years that the text asks about, as they were told.
+    #[serde(default)]
+    periods: Vec<Period>,
     /// Most relevant first.
     #[serde(default)]
     memories: Vec<Memory>,
@@ -31,6 +34,11 @@ pub(super) struct ReplyInputs {
     /// Whether memories and passages are merely the nearest, and none is about the text.
     #[serde(default)]
     nothing_found: bool,
+}
+
+#[derive(Deserialize)]
+struct Period {
+    text: String,
 }
 
 #[derive(Deserialize)]
@@ -79,6 +87,11 @@ pub(super) fn reply(inputs: &ReplyInputs) -> String {
 fn answer(inputs: &ReplyInputs, text: &str, language: Language) -> String {
     let remembered = remembered(inputs, text, language, true);
     let separator = language.pick(";", "; ");
+    let told = of_periods(&inputs.periods);
+    if !told.is_empty() {
+        let told = ended(&told.join(separator), language);
+        return language.pick(format!("我记得:{told}"), format!("I remember: {told}"));
+    }
     if !remembered.fitting.is_empty() {
         let told = ended(&remembered.fitting.join(separator), language);
         return language.pick(format!("我记得:{told}"), format!("I remember: {told}"));
@@ -93,6 +106,24 @@ fn answer(inputs: &ReplyInputs, text: &str, language: Language) -> String {
         "I don't know that. Right now I can only answer from what I remember.",
     );
     unknown.to_owned()
+}
+
+/// The first lines of each period in turn: the text asks how it was as a whole.
+fn of_periods(periods: &[Period]) -> Vec<String> {
+    let lines: Vec<Vec<&str>> = periods
+        .iter()
+        .map(|period| {
+            let lines =
+                period.text.lines().map(|line| line.trim().trim_start_matches(['-', '*', '…']).trim());
+            lines.filter(|line| !line.is_empty() && !line.starts_with('(')).collect()
+        })
+        .collect();
+    let longest = lines.iter().map(Vec::len).max().unwrap_or(0);
+    let in_turn = (0..longest).flat_map(|at| lines.iter().filter_map(move |lines| lines.get(at)));
+    in_turn
+        .take(MOST_RESTATED)
+        .map(|line| clipped(line.trim_end_matches(['。', '.']), LONGEST_RESTATED))
+        .collect()
 }
 
 /// With a full stop, unless a quoted sentence at its end has brought its own.
@@ -310,6 +341,20 @@ mod tests {
             {"description": "用户养了只白猫,叫小黑。他超调皮。", "kind": "event", "when": "三天前"},
             {"description": "用户喜欢咖啡", "kind": "event", "when": "昨天"},
         ]}))
+    }
+
+    #[test]
+    fn a_broad_question_is_answered_from_the_period() {
+        let of_a_period = |text: &str, told: &str| {
+            says(json!({"user_text": text, "periods": [
+                {"period": "2025-06", "text": format!("- {told}\n- (no language model: 1 of 2 lines, copied in order)")},
+                {"period": "2025-07", "text": "- July."},
+            ]}))
+        };
+        let english = of_a_period("How was last summer?", "We rowed across the lake.");
+        assert_eq!(english, "I remember: We rowed across the lake; July.");
+        let chinese = of_a_period("去年夏天过得怎么样?", "我们一起去看海。");
+        assert!(chinese.starts_with("我记得:我们一起去看海;"), "{chinese}");
     }
 
     #[test]

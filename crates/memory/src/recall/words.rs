@@ -464,7 +464,7 @@ mod tests {
                 .collect();
             let frequencies = asked.iter().cloned().zip(hits.iter().map(|hits| hits.document_frequency)).collect();
             let statistics = WordStatistics { documents: texts.len() as u64, frequencies };
-            let words = WordHits { statistics, seqs: Vec::new(), listed: Listed::new(&asked, &hits) };
+            let words = WordHits { statistics, seqs: Vec::new(), listed: Listed::new(&asked, &Vec::from_iter(&hits)) };
             let sentences = [words.statistics.weigh(&terms)];
             let bound = words.bound(&sentences);
             for (text, seq) in numbered() {

@@ -64,6 +64,11 @@ pub(super) const MIGRATIONS: &[Migration] = &[
         name: "hub_pieces",
         sql: include_str!("../../migrations/sqlite/0013_hub_pieces.sql"),
     },
+    Migration {
+        number: 14,
+        name: "graph_facts",
+        sql: include_str!("../../migrations/sqlite/0014_graph_facts.sql"),
+    },
 ];
 
 impl Migration {

@@ -13,7 +13,7 @@ use super::hub::{self, HubForgetting};
 use super::resting::{self, Lost, Outcome, Resting, Talk};
 use super::rows::{self, microseconds};
 use super::writer::UnitOfWork;
-use super::{scopes, traces, vectors};
+use super::{graph, scopes, traces, vectors};
 
 /// A message whose words are gone.
 pub(super) struct Unsaid {
@@ -141,7 +141,7 @@ fn keep_node(
     }
     if let Standing::Says(text) = standing {
         resting::reduce(unit, scope, node, &decision.resting.terms, text)?;
-        forget_in_documents(connection, scope, id, at)?;
+        forget_in_hub(connection, scope, id, at)?;
         forget_in_receipts(connection, scope, id)?;
         traces::clear(connection, scope)?;
         withdrawn.rewritten.push((NodeId(id), node));
@@ -152,11 +152,12 @@ fn keep_node(
     Ok(())
 }
 
-/// The hub's documents that tell of a node.
-fn forget_in_documents(connection: &Connection, scope: i64, id: Uuid, at: Timestamp) -> Result<()> {
+/// What the hub tells of a node: lines of documents, and edges of the graph that rest on it.
+fn forget_in_hub(connection: &Connection, scope: i64, id: Uuid, at: Timestamp) -> Result<()> {
     let nodes = BTreeSet::from([id.into_bytes()]);
     let documents = HubForgetting { nodes: &nodes, text: None, at: microseconds(at) };
     hub::forget(connection, &scopes::of_number(connection, scope)?, &documents)?;
+    graph::withdraw(connection, scope, &id.to_string(), microseconds(at))?;
     Ok(())
 }
 
@@ -178,7 +179,7 @@ pub(super) fn withdraw_node(
     let id = Uuid::from_bytes(id);
     unit.unindex_words(Corpus::Nodes, node, scope, &terms);
     vectors::remove(connection, Corpus::Nodes, node)?;
-    forget_in_documents(connection, scope, id, at)?;
+    forget_in_hub(connection, scope, id, at)?;
     revive(connection, id, withdrawn)?;
     let entities: Vec<[u8; 16]> = connection
         .prepare_cached("SELECT entity_id FROM concept_node_entities WHERE node_seq = ?1")?

@@ -8,6 +8,8 @@ mod corrections;
 mod entities;
 mod extraction;
 mod forgetting;
+mod graph;
+mod hub;
 mod people;
 mod personas;
 mod recall;
@@ -48,6 +50,16 @@ pub use forgetting::{
     an_edit_of_a_core_block_can_be_forgotten, names_go_with_the_last_text_that_holds_them,
     only_what_was_shown_is_erased, other_words_keep_an_event, receipts_and_turns_keep_no_words,
     thoughts_go_with_what_they_rest_on,
+};
+pub use graph::{
+    an_edge_is_written_once_and_gains_what_it_rests_on, facts_are_drawn_once_from_new_memories,
+    facts_follow_what_becomes_of_their_memories, names_lead_to_the_diaries_that_tell_of_them,
+    what_rests_on_a_memory_goes_with_it,
+};
+pub use hub::{
+    a_document_keeps_every_version, a_prompt_reads_no_more_than_it_names,
+    an_act_of_the_hub_is_whole_or_not_at_all, conflicts_wait_until_they_are_settled,
+    labels_instances_and_snapshots_are_kept, pieces_follow_their_document, the_diary_tells_every_event_once,
 };
 pub use people::{
     a_face_and_a_voice_are_kept, a_persona_is_made_once, facts_are_kept_one_by_one,
@@ -132,7 +144,13 @@ macro_rules! store_story {
             a_slow_cycle_is_counted, transcripts_go_and_counts_stay, an_expectation_is_settled_once,
             entities_are_described_by_what_is_told_of_them, costs_are_added_up,
             traces_of_turns_are_kept_for_a_while, traces_of_sessions_are_kept_for_a_while,
-            what_was_thought_of_what_is_forgotten_goes, what_was_thought_of_what_is_withdrawn_goes
+            what_was_thought_of_what_is_forgotten_goes, what_was_thought_of_what_is_withdrawn_goes,
+            an_act_of_the_hub_is_whole_or_not_at_all, a_document_keeps_every_version,
+            a_prompt_reads_no_more_than_it_names, conflicts_wait_until_they_are_settled,
+            labels_instances_and_snapshots_are_kept, pieces_follow_their_document, the_diary_tells_every_event_once,
+            an_edge_is_written_once_and_gains_what_it_rests_on, what_rests_on_a_memory_goes_with_it,
+            facts_are_drawn_once_from_new_memories, facts_follow_what_becomes_of_their_memories,
+            names_lead_to_the_diaries_that_tell_of_them
         }
     };
     ($open:path: $($chapter:ident),+) => {$(

@@ -2,6 +2,7 @@
 
 mod state;
 mod documents;
+mod shown_texts;
 mod commit;
 mod conflicts;
 mod snapshots;
@@ -14,10 +15,10 @@ mod erased_names;
 
 use async_trait::async_trait;
 use hub::documents::{Conflict, Document, Version};
-use hub::names::{DocumentName, InstanceId};
+use hub::names::{DocumentName, InstanceId, MemoryName};
 use hub::port::{
     DiaryEvent, DocumentFilter, EmbeddedMemories, HubCommit, HubCommitOutcome, HubState, HubStore, Instance,
-    MemoryPiece, MemoryText, OutdatedLine, PieceHits, PieceVector, Snapshot, UnreadPiece,
+    MemoryPiece, MemoryText, OutdatedLine, PieceHits, PieceVector, ShownText, Snapshot, UnreadPiece,
 };
 use hub::whole::WholeHub;
 use jiff::Timestamp;
@@ -48,6 +49,16 @@ impl HubStore for SqliteStore {
     async fn document(&self, scope: &Scope, name: &DocumentName) -> Result<Option<Document>, StoreError> {
         let (scope, name) = (scope.clone(), name.clone());
         self.read(move |connection| Ok(documents::one(connection, &scope, &name)?)).await
+    }
+
+    async fn shown_texts(
+        &self,
+        scope: &Scope,
+        memories: Vec<MemoryName>,
+        length_max: u32,
+    ) -> Result<Vec<ShownText>, StoreError> {
+        let scope = scope.clone();
+        self.read(move |connection| Ok(shown_texts::read(connection, &scope, &memories, length_max)?)).await
     }
 
     async fn document_versions(
