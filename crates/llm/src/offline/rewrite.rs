@@ -34,8 +34,8 @@ pub(super) fn continued(sentence: &str, language: Language) -> String {
 pub(super) fn quoted(sentence: &str, language: Language, asked: bool) -> String {
     let words = clipped(sentence, LONGEST);
     match (language, asked) {
-        (Language::Chinese, false) => format!("用户说:「{words}」"),
-        (Language::Chinese, true) => format!("用户问:「{words}」"),
+        (Language::Chinese, false) => format!("用户说：「{words}」"),
+        (Language::Chinese, true) => format!("用户问：「{words}」"),
         (Language::English, false) => format!("The user said: \"{}\"", words.replace('"', "'")),
         (Language::English, true) => format!("The user asked: \"{}\"", words.replace('"', "'")),
     }
@@ -199,8 +199,11 @@ fn with_s(verb: &str) -> String {
 pub(super) fn second_person(description: &str) -> String {
     let description = description.trim();
     for (third, second) in [
-        ("用户说:「", "你说过:「"),
-        ("用户问:「", "你问过:「"),
+        ("用户说：「", "你说过：「"),
+        ("用户问：「", "你问过：「"),
+        // As memories were written before.
+        ("用户说:「", "你说过：「"),
+        ("用户问:「", "你问过：「"),
         ("The user said: \"", "you said: \""),
         ("The user asked: \"", "you asked: \""),
     ] {
@@ -252,6 +255,8 @@ fn second_person_en(description: &str) -> String {
         };
         after_and = matches!(word.as_str(), "and" | "but");
         leads &= !close.contains(['.', '!', '?', ';']);
+        let begins = written.last().is_some_and(|before: &String| before.ends_with(['.', '!', '?']));
+        let turned = if begins { capitalised(&turned) } else { turned };
         written.push(format!("{open}{turned}{close}"));
     }
     written.join(" ")
@@ -321,7 +326,7 @@ mod tests {
     #[test]
     fn chinese_sentences_that_would_be_a_guess_are_quoted() {
         for said in ["我喜欢你", "我们分手了", "昨天分手了", "他说“我爱你”"] {
-            assert_eq!(third_person(said, Language::Chinese), format!("用户说:「{said}」"));
+            assert_eq!(third_person(said, Language::Chinese), format!("用户说：「{said}」"));
         }
     }
 
@@ -376,7 +381,9 @@ mod tests {
     fn a_memory_is_told_to_the_user() {
         for (description, told) in [
             ("用户养了只白猫,叫小黑。", "你养了只白猫,叫小黑。"),
-            ("用户说:「我们分手了」", "你说过:「我们分手了」"),
+            ("用户说：「我们分手了」", "你说过：「我们分手了」"),
+            ("用户说:「我们分手了」", "你说过：「我们分手了」"),
+            ("The user has a cat. The user is a nurse", "you have a cat. You are a nurse"),
             ("The user said: \"We broke up\"", "you said: \"We broke up\""),
             ("The user has a white cat named Tom.", "you have a white cat named Tom."),
             ("user has a white cat", "you have a white cat"),
