@@ -32,8 +32,9 @@ impl Words {
 /// A word after which a full stop ends nothing.
 pub(super) const ABBREVIATIONS: Words = Words("Mr|Mrs|Ms|Dr|St|Prof|vs|etc");
 
-pub(super) const CHINESE_QUESTION_WORDS: Words =
-    Words("什么|甚麼|什麼|怎么|怎麼|为什么|谁|誰|哪|多少|几岁|是不是|会不会|能不能|记不记得|有没有");
+pub(super) const CHINESE_QUESTION_WORDS: Words = Words(
+    "什么|甚麼|什麼|怎么|怎麼|为什么|谁|誰|哪|多少|几岁|我多大|你多大|是不是|会不会|能不能|记不记得|有没有",
+);
 
 /// Where a question word asks nothing.
 pub(super) const CHINESE_NO_QUESTION: Words = Words(
@@ -437,7 +438,7 @@ pub(super) const REQUEST_EN: Words =
 /// How the lines begin that this provider itself says.
 pub(super) const OWN_LINES: Words = Words(
     "我记得：|我记得:|我不太确定。|记下了。|这个我不知道。|I remember:|I'm not sure. I remember|I've noted|I don't know that.|\
-     我听见了|听到这个我很难过|真为你高兴|我自己不能删掉记忆|I hear you|I'm so sorry. I will|I'm so glad for you!|\
+     我听见了|听到这个我很难过|真为你高兴|真好！我记下了|我自己不能删掉记忆|I hear you|I'm so sorry. I will|I'm so glad for you!|That's good to hear!|\
      I can't take that out of memory|I'm well, thank you for asking|我挺好的，谢谢你问",
 );
 pub(super) const REMEMBER_ZH: Words = Words("还记得|记不记得");

@@ -269,6 +269,7 @@ fn to_a_peak(text: &str, language: Language) -> Option<&'static str> {
         ("grief", _) => Some(language.pick("听到这个我很难过。我会记住的。", "I'm so sorry. I will remember this.")),
         (_, ..=-4) => Some(language.pick("我听见了，这不容易。记下了。", "I hear you; that is hard. I've noted it.")),
         (_, 7..) => Some(language.pick("真为你高兴！我记下了。", "I'm so glad for you! I've noted it.")),
+        (_, 4..) => Some(language.pick("真好！我记下了。", "That's good to hear! I've noted it.")),
         _ => None,
     }
 }
@@ -454,6 +455,10 @@ mod tests {
         assert_eq!(says(nurse), "我记得：你是护士。");
         let mia =
             json!({"user_text": "What's my name?", "recent": [{"speaker": "user", "text": "Hi! I'm Mia."}]});
+        let dog = json!({"user_text": "What's my name?", "recent": [{"speaker": "user", "text": "My dog is called Bruno."}]});
+        assert!(says(dog).starts_with("I don't know that."));
+        assert!(says(json!({"user_text": "我多大了"})).starts_with("这个我不知道"));
+        assert!(says(json!({"user_text": "I passed my driving test!"})).contains("good to hear"));
         assert_eq!(says(mia), "I remember: you said: \"Hi! I'm Mia.\"");
         let today = json!({"user_text": "我今天做了什么？", "memories": [{"description": "用户去爬山了", "kind": "event"}]});
         assert_eq!(says(today), "我记得：你去爬山了。");

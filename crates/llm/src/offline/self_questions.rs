@@ -59,7 +59,7 @@ const ASKED: [(SelfQuestion, Words, Words); 5] = [
 ];
 /// After a question for everything: it asks for something after all ("what do you know about me and jazz").
 const NAME_SAID: Words = Words::new(
-    "我叫|我的名字是|我名叫|用户叫|用户名叫|用户的名字|My name is|my name is|My name's|my name's|name is|I'm called|is called",
+    "我叫|我的名字是|我名叫|用户叫|用户名叫|用户的名字|My name is|my name is|My name's|my name's|user's name is|I'm called|I am called|user is called|Call me|call me",
 );
 const AGE_SAID: Words = Words::new("岁|今年|出生|年纪|years old|year-old|born");
 const WORK_SAID: Words = Words::new(
