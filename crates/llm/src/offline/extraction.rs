@@ -7,8 +7,7 @@ mod tests;
 use serde::{Deserialize, Serialize};
 
 use drafts::{
-    Event, Evidence, FELT_IMPACT, IDENTITY_BEARING, MOST_EMOTION_TAGS, MOST_RELATIONAL_TAGS, MOST_SENTENCES,
-    gather, merge,
+    Event, Evidence, IDENTITY_BEARING, MOST_EMOTION_TAGS, MOST_RELATIONAL_TAGS, MOST_SENTENCES, gather, merge,
 };
 
 use super::clarification::{Clarification, Doubt, clarification};
@@ -105,11 +104,12 @@ pub(super) fn extract(inputs: &ExtractionInputs) -> Extraction {
             }
         }
     }
-    // A stable sort: who the user is stays before what only colours a day, then the heavier, then the earlier one.
+    // A stable sort: peaks, then who the user is, then what is felt more, then the earlier one.
     drafts.sort_by_key(|event| {
+        let impact = event.emotional_impact.abs();
         let identity = event.relational_tags.contains(&IDENTITY_BEARING);
-        let felt = if event.emotional_impact.abs() >= FELT_IMPACT { event.emotional_impact.abs() } else { 0 };
-        (std::cmp::Reverse(felt), !identity, std::cmp::Reverse(event.emotional_impact.abs()))
+        let peak = if impact >= PEAK_IMPACT { impact } else { 0 };
+        (std::cmp::Reverse(peak), !identity, std::cmp::Reverse(impact))
     });
     let left_out = gather(&mut drafts);
     let language = session_language(&inputs.messages);

@@ -429,7 +429,7 @@ pub(super) const FUNCTION_EN: Words = Words(
     "the|and|you|your|are|was|were|for|with|that|this|what|who|where|when|why|how|which|does|did|\
      have|has|had|remember|know|about|tell|can|could|would|will|not|but|any|some|its|his|her|she|\
      they|them|their|user|said|name|named|called|there|then|than|from|just|like|really|today|\
-     still|ever|been|being|our|out|all",
+     still|ever|been|being|our|out|all|i'm|i've|i'll|i'd|you're|we're|they're|don't|doesn't|didn't|can't|isn't|wasn't|won't|haven't",
 );
 
 pub(super) const REQUEST_ZH: Words = Words("给我|帮我|请|讲个|讲一|写一|写个|翻译|告诉我|说说");

@@ -8,6 +8,7 @@ use super::sentences::{Language, has_part, is_han, sentences, words};
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Part {
     Who,
+    Keep,
     HowAreYou,
     NotWell,
     Night,
@@ -21,8 +22,9 @@ enum Part {
 }
 
 /// What is said for each kind. Of what stands together the first kind here is answered.
-const KINDS: [(Part, Words, Words); 9] = [
+const KINDS: [(Part, Words, Words); 10] = [
     (Part::Who, WHO_ZH, WHO_EN),
+    (Part::Keep, KEEP_ZH, KEEP_EN),
     (Part::HowAreYou, HOW_ARE_YOU_ZH, HOW_ARE_YOU_EN),
     (Part::NotWell, NOT_WELL_ZH, NOT_WELL_EN),
     (Part::Night, NIGHT_ZH, NIGHT_EN),
@@ -110,7 +112,14 @@ const WHO_ZH: Words = Words::new(
 );
 const WHO_EN: Words = Words::new(
     "who are you|what are you|what's your name|what is your name|are you real|are you a bot|are you a robot|are you human|are you an ai|\
-     are you a person|what can you do|what do you do|introduce yourself|tell me about yourself|tell me who you are",
+     are you a person|can you help me|help|what can you do|what do you do|introduce yourself|tell me about yourself|tell me who you are",
+);
+/// Whether the persona will remember.
+const KEEP_ZH: Words = Words::new(
+    "你会忘记我吗|你会忘了我吗|你会忘记吗|你会记得我吗|你会一直记得我吗|你会记住我吗|你会记住吗|你会记得吗|你记住了吗|你能记住吗",
+);
+const KEEP_EN: Words = Words::new(
+    "will you forget me|will you remember me|will you forget|will you remember|will you remember this|will you remember that|do you forget|will you forget this",
 );
 /// At the end of a part they add nothing.
 const TAILS_ZH: Words = Words::new("呀|啊|哦|呢|啦|了|吧|哈|嘛|哟|喽|咯|呐|的|先|今天|再|吗");
@@ -171,6 +180,9 @@ pub(super) fn to_small_talk(text: &str, language: Language, persona_name: Option
                     "I'm {name}. No language model speaks for me at the moment; I answer from memory alone."
                 ),
             ));
+        }
+        Part::Keep => {
+            language.pick("你说过的话我都留着，除非你删掉。", "I keep what you tell me until you delete it.")
         }
         Part::HowAreYou => {
             language.pick("我挺好的，谢谢你问。你呢？", "I'm well, thank you for asking. And you?")
@@ -285,6 +297,8 @@ mod tests {
             ("又见面了", "你好，我在。"),
             ("谢谢，先这样", "不客气，回头见。"),
             ("好，那先这样吧", "好，回头见。"),
+            ("Will you remember this?", "I keep what you tell me until you delete it."),
+            ("你会忘记我吗？", "你说过的话我都留着，除非你删掉。"),
             ("你好吗？", "我挺好的，谢谢你问。你呢？"),
             ("我去睡了，晚安", "晚安，好梦。"),
             ("挺好的", "那就好。"),

@@ -5,9 +5,9 @@
 //! they said it in the question's own words.
 
 use crate::nodes::{Node, RelationalTag, Subject};
-use crate::ports::{Store, StoreError};
+use crate::ports::{Phrase, Store, StoreError};
 use crate::scope::Scope;
-use crate::text::{at_word_borders, fold, split_sentences};
+use crate::text::{QueryTerm, at_word_borders, fold, split_sentences};
 
 /// Memories that are offered: half the newest, half the oldest, for who one is was often told first.
 pub(super) const IDENTITY_CANDIDATES: u32 = 100;
@@ -229,6 +229,17 @@ pub(super) fn asked(text: &str) -> Option<IdentityQuestion> {
         let folded = fold(sentence).replace('\u{2019}', "'");
         let asks = |phrases: &[&str]| phrases.iter().any(|phrase| ends_with_question(&folded, phrase));
         ASKED.into_iter().find_map(|(question, phrases)| asks(phrases).then_some(question))
+    })
+}
+
+/// What a question for the user's name looks for in the log beside its words: 我叫, or 我的名字.
+pub(super) fn name_term(text: &str) -> Option<QueryTerm> {
+    let phrase = |letters: &str| Phrase(letters.chars().map(String::from).collect());
+    asked(text).filter(|question| *question == Name).map(|_| QueryTerm {
+        phrase: phrase("我叫"),
+        parts: vec![phrase("我的名字"), phrase("我姓")],
+        surface: "我叫".to_owned(),
+        guess: true,
     })
 }
 

@@ -149,6 +149,18 @@ fn a_name_that_was_never_said_is_not_known() {
 }
 
 #[test]
+fn a_name_in_the_log_is_found() {
+    let (store, me) = (FakeStore::default(), scope("me"));
+    store.add_message(&me, 1, Role::User, "我叫王小明，今年28岁，是个程序员。", NOW);
+    store.add_message(&me, 1, Role::Persona, "你好呀！", NOW);
+    for question in ["我叫什么？", "我叫什么名字", "你记得我的名字吗"] {
+        let recalled = ask(&store, &me, question, None);
+        assert!(!recalled.nothing_found, "{question}: {}", recalled.support);
+        assert!(recalled.passages.iter().any(|p| format!("{p:?}").contains("王小明")), "{question}");
+    }
+}
+
+#[test]
 fn an_unanswered_question_is_no_evidence_of_its_answer() {
     for (question, answers) in [
         (

@@ -14,7 +14,7 @@ pub(super) const MOST_RELATIONAL_TAGS: usize = 3;
 /// The tag of a core fact about who the user is.
 pub(super) const IDENTITY_BEARING: &str = "identity-bearing";
 /// From this far on, an impact is joy or grief and no mere colour.
-pub(super) const FELT_IMPACT: i32 = 4;
+const FELT_IMPACT: i32 = 4;
 
 #[derive(Serialize)]
 pub(super) struct Event {
