@@ -186,7 +186,7 @@ fn is_asking(sentence: &str) -> bool {
         let mut said = words.iter();
         request.split(' ').all(|word| said.next() == Some(&word))
     };
-    REQUESTS.iter().any(|request| begins(&request)) || opens_question(&words)
+    REQUESTS.iter().any(begins) || opens_question(&words)
 }
 
 /// Whether it begins with a question word, and a question's verb follows: "which dog did I mean".
