@@ -8,6 +8,8 @@
 //! It knows Chinese and English; words in other languages are kept as quotes.
 
 mod reply;
+mod small_talk;
+mod self_questions;
 
 mod extraction;
 mod reflection;
@@ -18,6 +20,7 @@ mod persona_draft;
 mod sentences;
 
 mod entities;
+mod names_beside;
 mod clarification;
 mod peaks;
 mod rewrite;

@@ -15,6 +15,7 @@ use jiff::Timestamp;
 use super::RecallRequest;
 use super::expectations::is_overdue;
 use super::graph::walk;
+use super::identity::identity_nodes;
 use super::named::named_entities;
 use super::query::Query;
 use super::score::{Circumstances, PATH_WAIVER, score_node, text_vector_relevance, vector_relevance};
@@ -133,21 +134,30 @@ pub(super) async fn fetch_nodes(
     occasions: &[(Timestamp, Timestamp)],
     leads: impl Future<Output = Result<Leads, StoreError>> + Send,
 ) -> Result<NodeCandidates, StoreError> {
-    let (Leads { words, vectors, near }, named, timely) =
-        try_join!(leads, named(store, request), within_named_times(store, request, settings, occasions))?;
+    let (Leads { words, vectors, near }, named, timely, identity) = try_join!(
+        leads,
+        named(store, request),
+        within_named_times(store, request, settings, occasions),
+        identity_nodes(store, &request.scope, query.identity),
+    )?;
     let Named { entities, anchored, in_doubt } = named;
     let sentences: Vec<WeighedTerms<'_>> =
         query.sentences.iter().map(|sentence| words.statistics.weigh(&sentence.terms)).collect();
     let bound = words.bound(&sentences);
     let mut fetch =
         Fetch { store, settings, request, query, words: &words, bound, vectors, nodes: BTreeMap::new() };
-    let sure: HashSet<i64> = anchored.union(&timely).copied().collect();
+    let identity: HashSet<i64> = identity.into_iter().collect();
+    let sure: HashSet<i64> = anchored.union(&timely).chain(&identity).copied().collect();
     let edges = fetch.look(&sure, near).await?;
     let paths = fetch.follow(&edges).await?;
     for (seq, node) in &mut fetch.nodes {
         node.known.path = paths.get(seq).copied().unwrap_or(0.0);
         node.known.anchored = anchored.contains(seq);
         node.known.time_match = timely.contains(seq);
+        node.known.identity = identity.contains(seq);
+        if let Some(asked) = query.identity.filter(|_| node.known.identity) {
+            node.known.words = node.known.words.max(asked.relevance(&node.indexed.node));
+        }
     }
     let nodes = fetch.decide().await?;
     Ok(NodeCandidates { nodes, entities, in_doubt })

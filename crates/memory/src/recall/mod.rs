@@ -7,6 +7,7 @@
 mod query;
 mod question;
 mod speakers;
+mod identity;
 mod candidates;
 mod words;
 pub(crate) mod named;
@@ -33,6 +34,7 @@ use futures_util::try_join;
 use jiff::Timestamp;
 use jiff::tz::TimeZone;
 
+pub use identity::IdentityQuestion;
 pub use messages::{RankedMessage, rank_messages};
 pub(crate) use named::named_entities;
 pub use passages::Passage;

@@ -5,7 +5,7 @@ use std::collections::BTreeSet;
 
 use jiff::Timestamp;
 use memory::identifiers::{EntityId, NodeId};
-use memory::nodes::{Node, NodeKind, Subject};
+use memory::nodes::{Node, NodeKind, RelationalTag, Subject};
 use memory::ports::{About, Evidential, FillingEdge, IndexedNode, LINKS_WEIGHED, NodeOutline};
 use rusqlite::{Connection, OptionalExtension, Result, Row, params};
 
@@ -162,6 +162,33 @@ macro_rules! outline_columns {
 pub(super) fn about(connection: &Connection, scope: i64, wanted: &About) -> Result<Vec<Node>> {
     let statements = pinned_and_all!(node_columns!(), wanted.kind);
     newest_about(connection, scope, wanted, statements, rows::node, |node| (node.pinned, node.seq))
+}
+
+/// The newest and the oldest live, current events about a subject with a tag, each once.
+pub(super) fn events_tagged(
+    connection: &Connection,
+    scope: i64,
+    subject: Subject,
+    tag: RelationalTag,
+    limit: u32,
+) -> Result<Vec<i64>> {
+    let mut newest = connection.prepare_cached(
+        "SELECT seq FROM concept_nodes
+         WHERE scope = ?1 AND type = 'event' AND subject = ?2 AND deleted_at IS NULL AND superseded_by IS NULL
+           AND relational_tags <> '[]' AND instr(relational_tags, ?3) > 0 ORDER BY seq DESC LIMIT ?4",
+    )?;
+    let mut oldest = connection.prepare_cached(
+        "SELECT seq FROM concept_nodes
+         WHERE scope = ?1 AND type = 'event' AND subject = ?2 AND deleted_at IS NULL AND superseded_by IS NULL
+           AND relational_tags <> '[]' AND instr(relational_tags, ?3) > 0 ORDER BY seq LIMIT ?4",
+    )?;
+    // Tags are kept as a list in JSON, and no tag holds a quotation mark.
+    let tag = format!("\"{}\"", tag.as_str());
+    let key = params![scope, subject.word(), tag, limit];
+    let seq = |row: &Row<'_>| row.get::<_, i64>(0);
+    let found =
+        newest.query_map(key, seq)?.chain(oldest.query_map(key, seq)?).collect::<Result<BTreeSet<_>>>()?;
+    Ok(found.into_iter().collect())
 }
 
 /// What [`about`] gives, as outlines.
