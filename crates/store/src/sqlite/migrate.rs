@@ -54,6 +54,11 @@ pub(super) const MIGRATIONS: &[Migration] = &[
     Migration { number: 9, name: "people", sql: include_str!("../../migrations/sqlite/0009_people.sql") },
     Migration { number: 10, name: "hub", sql: include_str!("../../migrations/sqlite/0010_hub.sql") },
     Migration { number: 11, name: "graph", sql: include_str!("../../migrations/sqlite/0011_graph.sql") },
+    Migration {
+        number: 16,
+        name: "external_refs",
+        sql: include_str!("../../migrations/sqlite/0016_external_refs.sql"),
+    },
 ];
 
 impl Migration {
