@@ -232,13 +232,7 @@ impl Event {
                 json!({"message_id": turn_id, "turn_id": turn_id, "source_channel_id": channel_id, "error": reason}),
             ),
             Self::SessionBoundary { channel_id, closed, opened, at, formed } => {
-                let mut data = json!({"closed_session_id": closed, "new_session_id": opened, "at": at,
-                    "source_channel_id": channel_id});
-                if let (Some((events, thoughts)), Some(fields)) = (formed, data.as_object_mut()) {
-                    fields.insert("events_count".to_owned(), json!(events));
-                    fields.insert("thoughts_count".to_owned(), json!(thoughts));
-                }
-                ("chat.session.boundary", data)
+                ("chat.session.boundary", boundary(&channel_id, closed, opened, at, formed))
             }
             Self::SettingsUpdated { updated_fields, restart_required, voice_enabled } => (
                 "chat.settings.updated",
@@ -274,6 +268,22 @@ impl Event {
             Self::Forgotten { receipt, taken } => ("memory.forgotten", what_went(receipt, &taken)),
         }
     }
+}
+
+fn boundary(
+    channel_id: &str,
+    closed: Option<SessionId>,
+    opened: Option<SessionId>,
+    at: Timestamp,
+    formed: Option<(u32, u32)>,
+) -> Value {
+    let mut data = json!({"closed_session_id": closed, "new_session_id": opened, "at": at,
+        "source_channel_id": channel_id});
+    if let (Some((events, thoughts)), Some(fields)) = (formed, data.as_object_mut()) {
+        fields.insert("events_count".to_owned(), json!(events));
+        fields.insert("thoughts_count".to_owned(), json!(thoughts));
+    }
+    data
 }
 
 fn changed_node(node: &Node, change: &str) -> Value {
