@@ -2,7 +2,9 @@
 
 use std::path::PathBuf;
 
-use clap::{Args, Parser, Subcommand};
+use clap::error::ErrorKind;
+use clap::{Args, CommandFactory as _, Parser, Subcommand};
+use clap_complete::Shell;
 use memory::access::AccessScope;
 
 const EXAMPLES: &str = "\
@@ -29,6 +31,18 @@ pub(crate) struct Cli {
     pub(crate) shared: Shared,
     #[command(subcommand)]
     pub(crate) command: Option<Command>,
+}
+
+impl Cli {
+    /// The command line of this process. One that can't be meant ends the process with 2 and says why.
+    pub(crate) fn understood() -> Self {
+        let cli = Self::parse();
+        if cli.shared.json && matches!(cli.command, Some(Command::Demo | Command::Completions { .. })) {
+            let reason = "--json: this command prints for people and shells only";
+            Self::command().error(ErrorKind::ArgumentConflict, reason).exit();
+        }
+        cli
+    }
 }
 
 /// Options of every command.
@@ -90,6 +104,16 @@ pub(crate) enum Command {
     Token {
         #[command(subcommand)]
         command: Option<TokenCommand>,
+    },
+    /// Print what makes a shell complete this command line
+    #[command(
+        after_help = "Examples:\n  echovessel completions bash > ~/.local/share/bash-completion/completions/echovessel\n  \
+                      echovessel completions zsh > ~/.zfunc/_echovessel\n  \
+                      echovessel completions fish > ~/.config/fish/completions/echovessel.fish"
+    )]
+    Completions {
+        /// Which shell
+        shell: Shell,
     },
 }
 

@@ -223,5 +223,6 @@ fn line(scope: &Scope, conversation: &Conversation, unit: &Unit) -> Line {
         role: if is_persona { Role::Persona } else { Role::User },
         content: unit.text.clone(),
         incomplete: false,
+        external_ref: None,
     }
 }

@@ -25,6 +25,8 @@ pub struct Line {
     pub content: String,
     /// Whether the model was cut off while saying it.
     pub incomplete: bool,
+    /// The client's own name for it.
+    pub external_ref: Option<String>,
 }
 
 /// Why a line was not captured. Nothing was written.
@@ -106,6 +108,7 @@ impl Recorder<'_> {
             role: line.role,
             content: line.content,
             incomplete: line.incomplete,
+            external_ref: line.external_ref,
         };
         Ok(self.store.capture(message, self.policy, receipt).await?)
     }

@@ -374,7 +374,10 @@ impl Life {
     }
 
     pub(crate) fn tell(&self, scope: &Scope, event: Event) {
-        self.parts.broadcast.tell(event.told(scope.clone()));
+        let compatible = event.compatible();
+        for event in std::iter::once(event).chain(compatible) {
+            self.parts.broadcast.tell(event.told(scope.clone()));
+        }
     }
 
     fn keep_running(self: &Arc<Self>, name: &'static str, work: impl Future<Output = ()> + Send + 'static) {
@@ -426,10 +429,15 @@ impl Life {
         };
         let captured = recorder.capture(line, &zone, receipt).await?;
         if let Some(session) = &captured.opened {
-            let at = session.first_message_at;
             self.tell(
                 &scope,
-                Event::SessionBoundary { closed: None, opened: Some(session.id), at, formed: None },
+                Event::SessionBoundary {
+                    channel_id: session.channel_id.clone(),
+                    closed: None,
+                    opened: Some(session.id),
+                    at: session.first_message_at,
+                    formed: None,
+                },
             );
         }
         if !captured.ended.is_empty() {

@@ -74,9 +74,17 @@ export const keepApart = (id: Id, other: Id) =>
   post<unknown>(`${MEMORY}/entities/${of(id)}/confirm-separate`, { other_id: other });
 export const undoEntity = (id: Id) => post<unknown>(`${MEMORY}/entities/${of(id)}/undo`);
 
-/** The hub's documents: diary, roll-ups, what the persona knows of itself. Without their text. */
-export const getDocuments = () =>
-  get<{ documents: HubDocument[] }>("/api/hub/documents").then((answer) => answer.documents);
+/** The hub's documents: diary, roll-ups, what the persona knows of itself. All of them, without their text. */
+export async function getDocuments(): Promise<HubDocument[]> {
+  const all: HubDocument[] = [];
+  let cursor: Id | null = null;
+  do {
+    const page: { documents: HubDocument[]; next_cursor?: Id | null } = await get("/api/hub/documents", { cursor });
+    all.push(...page.documents);
+    cursor = page.next_cursor ?? null;
+  } while (cursor !== null);
+  return all;
+}
 
 export function getDocument({ kind, filename }: HubDocument): Promise<{ content: string }> {
   return get(`/api/hub/documents/${encodeURIComponent(kind)}/${encodeURIComponent(filename)}`);

@@ -50,7 +50,7 @@ async fn list(shared: &Shared, daemon: &Daemon, asked: &List) -> anyhow::Result<
     };
     let user: String = form(&asked.user);
     let path = match path.as_str() {
-        "documents" => format!("/api/hub/documents?user_id={user}"),
+        "documents" => format!("/api/hub/documents?limit={}&user_id={user}", asked.limit),
         "chat" => format!("/api/chat/history?limit={}&user_id={user}", asked.limit),
         path => format!("/api/admin/{path}limit={}&user_id={user}", asked.limit),
     };
@@ -193,12 +193,22 @@ async fn forget(shared: &Shared, daemon: &Daemon, asked: &Forget) -> anyhow::Res
     if !shared.json {
         say(shared, &shown, "would be erased")?;
     }
+    if has_nothing(&shown) {
+        // Said above; as JSON it is the answer.
+        return if shared.json { say(shared, &shown, "would be erased") } else { Ok(()) };
+    }
     if !asked.yes && !agrees()? {
         bail!("nothing was erased");
     }
     body["confirm"] = shown["id"].clone();
     let receipt = daemon.ask(Method::POST, PATH, Some(body)).await?;
     say(shared, &receipt, "erased, for ever")
+}
+
+/// Whether nothing of what was pointed at is there.
+fn has_nothing(receipt: &Value) -> bool {
+    let is_none = |count: &Value| count.as_u64() == Some(0);
+    receipt["counts"].as_object().is_none_or(|counts| counts.values().all(is_none))
 }
 
 /// Asks the person at the terminal; a program has to say `--yes`.

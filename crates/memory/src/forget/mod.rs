@@ -210,6 +210,8 @@ pub enum ForgetOutcome {
     Done(Box<Forgotten>),
     /// It would have taken something else than was confirmed; nothing was done.
     Changed,
+    /// There was nothing to take, and so there is no receipt. The core blocks that contain the text, if it was one.
+    Nothing(Vec<CoreBlockLabel>),
 }
 
 /// Proof of an erasure, kept for ever. It holds ids and counts, never a word of what was erased.

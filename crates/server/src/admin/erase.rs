@@ -70,6 +70,8 @@ pub(crate) struct Receipt {
     selected_by: Vec<String>,
     erased: Value,
     counts: Value,
+    /// Sessions that lost messages. They stay, with what is left in them.
+    shortened_session_ids: Value,
     rewritten_ids: Value,
     orphaned_ids: Value,
     revived_ids: Value,
@@ -101,10 +103,10 @@ pub(crate) fn request(scope: Scope, asked: Erase) -> Result<ErasureRequest, Stri
     let confirm = asked.confirm;
     let mut selected_by = Vec::new();
     let mut named = |name: &str, given: bool| selected_by.extend(given.then(|| name.to_owned()));
-    named("message_ids", asked.message_ids.is_some());
-    named("event_ids", asked.event_ids.is_some());
-    named("session_ids", asked.session_ids.is_some());
-    named("entity_ids", asked.entity_ids.is_some());
+    named("message_ids", asked.message_ids.as_ref().is_some_and(|ids| !ids.is_empty()));
+    named("event_ids", asked.event_ids.as_ref().is_some_and(|ids| !ids.is_empty()));
+    named("session_ids", asked.session_ids.as_ref().is_some_and(|ids| !ids.is_empty()));
+    named("entity_ids", asked.entity_ids.as_ref().is_some_and(|ids| !ids.is_empty()));
     named("text", asked.text.is_some());
     let text = asked.text.map(|text| folded(&text)).transpose()?;
     let selection = Selection {
@@ -223,7 +225,6 @@ impl From<ErasureReceipt> for Receipt {
                 ("entities", taken.entities.len()),
                 ("rejected", taken.rejected.len()),
                 ("turns", taken.turns.len()),
-                ("sessions", taken.sessions.len()),
             ] {
                 counts.insert(kind.to_owned(), json!(count));
             }
@@ -241,9 +242,10 @@ impl From<ErasureReceipt> for Receipt {
             erased: json!({
                 "messages": taken.messages, "events": taken.events, "thoughts": taken.thoughts,
                 "intentions": taken.intentions, "expectations": taken.expectations, "entities": taken.entities,
-                "rejected": taken.rejected, "turns": taken.turns, "sessions": taken.sessions,
+                "rejected": taken.rejected, "turns": taken.turns,
             }),
             counts,
+            shortened_session_ids: json!(taken.sessions),
             rewritten_ids: json!(taken.rewritten),
             orphaned_ids: json!(taken.orphaned),
             revived_ids: json!(taken.revived),
@@ -259,6 +261,7 @@ impl From<EraseError> for Problem {
         match error {
             EraseError::Unconfirmed => Self::unprocessable(error.to_string()),
             EraseError::UnknownConfirmation | EraseError::Changed => Self::conflict(error.to_string()),
+            EraseError::Nothing(_) => Self::not_found(error.to_string()),
             EraseError::Store(error) => error.into(),
         }
     }

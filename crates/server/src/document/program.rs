@@ -3,6 +3,7 @@
 use super::operation::{Operation, operation};
 use crate::admin::{acts, tokens};
 use crate::auth::login;
+use crate::cursor::Paging;
 
 const TAG: &str = "program";
 
@@ -18,7 +19,7 @@ const CHANGED: &str = "{updated_fields: [text], reload_triggered: bool, reloaded
 const TOKEN: &str = "{name: text, prefix: text, scopes: [text], user_id: text|null, created_at: time, \
     last_used_at: time|null, token: text}";
 const TOKENS: &str = "{tokens: [{name: text, prefix: text, scopes: [text], user_id: text|null, created_at: time, \
-    last_used_at: time|null}]}";
+    last_used_at: time|null}], next_cursor: text|null}";
 const ACTS: &str = "{items: [{id: text, at: time, token: text, act: text, object: text, status: int}], \
     next_cursor: text|null}";
 
@@ -46,7 +47,7 @@ pub(super) fn operations() -> Vec<Operation> {
         on("post", "/api/admin/reload", "Reads the settings anew")
             .answers_shape(200, "{ok: bool, reloaded: [text], restart_required: [text]}")
             .refuses(&[422, 500]),
-        on("get", "/api/admin/tokens", "Named tokens").answers_shape(200, TOKENS),
+        on("get", "/api/admin/tokens", "Named tokens, by name").asks::<Paging>().answers_shape(200, TOKENS),
         on("post", "/api/admin/tokens", "Makes a named token; it is shown once")
             .takes::<tokens::Asked>()
             .answers_shape(201, TOKEN)

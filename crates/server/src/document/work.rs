@@ -3,6 +3,7 @@
 use super::operation::{Operation, operation};
 use crate::admin::not_built;
 use crate::admin::{channels, cost, sessions, traces, work};
+use crate::cursor::Paging;
 
 const TAG: &str = "work";
 
@@ -14,6 +15,8 @@ const TURN: &str = "{turn_id: id, persona_id: text, user_id: text, channel_id: t
     finished_at: time|null, duration_ms: int|null, first_token_ms: int|null, input_tokens: int|null, \
     output_tokens: int|null, llm_model: text|null, system_prompt: text|null, user_prompt: text|null, retrieval: [object], \
     pinned_thoughts: object, entity_alias_hits: [object], episodic_state: object|null}";
+const TRANSCRIPTS: &str = "{count: int, items: [{cycle_id: text, created_at: time, size_bytes: int}], \
+    next_cursor: text|null}";
 const COST: &str = "{range: text, since: time, total_usd: num, total_tokens: int, total_tokens_in: int, \
     total_tokens_out: int, total_cache_read_input_tokens: int, total_cache_creation_input_tokens: int, by_feature: object, \
     by_day: [{date: text, usd: num, tokens: int, calls: int}]}";
@@ -29,6 +32,7 @@ pub(super) fn operations() -> Vec<Operation> {
             .answers::<sessions::List>(),
         on("get", "/api/admin/sessions/failed", "Sessions that did not become memory")
             .asks::<sessions::FailedPage>()
+            .in_scope()
             .answers_shape(200, FAILED)
             .refuses(&[404]),
         on("post", "/api/admin/sessions/{id}/close", "Ends a session now").answers_shape(202, TAKEN),
@@ -39,11 +43,13 @@ pub(super) fn operations() -> Vec<Operation> {
             .answers_shape(200, CONSOLIDATED),
         on("get", "/api/admin/turns", "Turns with their times and tokens, newest first")
             .asks::<traces::Turns>()
-            .answers_shape(200, "{items: [object], limit: int}"),
+            .in_scope()
+            .answers_shape(200, "{items: [object], limit: int, next_cursor: text|null}"),
         on("get", "/api/admin/turns/{id}", "How a reply came to be").answers_shape(200, TURN),
         on("get", "/api/admin/slow-tick/transcripts", "Slow cycles, newest first")
             .asks::<traces::Transcripts>()
-            .answers_shape(200, "{count: int, items: [{cycle_id: text, created_at: time, size_bytes: int}]}"),
+            .in_scope()
+            .answers_shape(200, TRANSCRIPTS),
         on("get", "/api/admin/slow-tick/transcripts/{id}", "What was thought between two talks")
             .answers_shape(200, "object")
             .refuses(&[400]),
@@ -52,9 +58,10 @@ pub(super) fn operations() -> Vec<Operation> {
             .answers_shape(200, COST),
         on("get", "/api/admin/cost/recent", "The last calls of language models")
             .asks::<cost::Recent>()
-            .answers_shape(200, "{limit: int, items: [object]}"),
+            .answers_shape(200, "{limit: int, items: [object], next_cursor: text|null}"),
         on("get", "/api/admin/work/failed", "All work that failed and waits for a person")
-            .asks::<work::Page>()
+            .asks::<Paging>()
+            .in_scope()
             .answers::<work::Failed>(),
         on("get", "/api/admin/channels", "By which ways words come in").answers::<channels::List>(),
         on("patch", "/api/admin/channels", "Changes a channel's settings")

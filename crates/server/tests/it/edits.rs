@@ -105,6 +105,31 @@ async fn a_deleted_memory_does_not_come_back_when_another_line_of_its_talk_is_ed
 }
 
 #[tokio::test]
+async fn a_talker_deletes_messages_of_their_own_memory_only() {
+    let home = Home::new().await;
+    remember(&home, 1).await;
+    home.talk_as("ann", "I am ann").await;
+    let all = history(&home).await;
+    let said = all.last().unwrap()["id"].as_str().unwrap().to_owned();
+    let delete = async |token: &str, id: &str, query: &str| {
+        home.ask_with(token, Method::DELETE, &format!("/api/chat/messages/{id}{query}"), None).await
+    };
+    let ann = home.token("ann-phone", &["chat"], Some("ann")).await;
+    delete(&ann, &said, "").await.is_problem(404);
+    let chat = home.token("phone", &["chat"], None).await;
+    delete(&chat, &said, "?choice=cancel").await.is_problem(422);
+    let gone = delete(&chat, &said, "?choice=cascade").await;
+    assert_eq!(gone.status, 200, "{}", gone.text);
+    let gone = gone.json();
+    assert_eq!((&gone["deleted"], &gone["message_id"]), (&json!(true), &json!(said)));
+    assert_eq!(gone["taken"]["events"].as_array().unwrap().len(), 1, "what only it proved goes too");
+    assert_eq!(history(&home).await.len(), all.len() - 1);
+    delete(&chat, &said, "").await.is_problem(404);
+    let theirs = home.store.messages_before(&crate::home::scope("ann"), None, 9).await.unwrap();
+    assert_eq!(delete(&ann, &theirs[0].id.to_string(), "").await.status, 200, "also what the persona said");
+}
+
+#[tokio::test]
 async fn what_cant_be_edited_is_refused() {
     let home = Home::new().await;
     home.talk("hello").await;

@@ -1,9 +1,11 @@
 //! The hub's tools over HTTP.
 
-use axum::http::{Method, StatusCode};
+use axum::body::Body;
+use axum::http::header::{AUTHORIZATION, HOST};
+use axum::http::{Method, Request, StatusCode};
 use serde_json::{Value, json};
 
-use crate::home::{Answer, Home, TOKEN, until};
+use crate::home::{Answer, HOSTNAME, Home, TOKEN, until};
 
 /// Says one message of the protocol.
 async fn say(home: &Home, token: &str, message: Value) -> Answer {
@@ -42,6 +44,35 @@ async fn a_client_is_greeted_and_shown_the_tools() {
     assert_eq!(hint("memory_create", "readOnlyHint"), false);
     assert_eq!(hint("memory_create", "destructiveHint"), false);
     assert_eq!(hint("forget", "destructiveHint"), true);
+}
+
+#[tokio::test]
+async fn what_is_no_message_is_refused_in_json() {
+    let home = Home::new().await;
+    let send = async |method: Method, kind: &str, body: &str| {
+        let request = Request::builder()
+            .method(method)
+            .uri("/mcp")
+            .header(HOST, HOSTNAME)
+            .header(AUTHORIZATION, format!("Bearer {TOKEN}"))
+            .header("accept", "application/json, text/event-stream")
+            .header("content-type", kind);
+        Answer::of(home.raw(request.body(Body::from(body.to_owned())).unwrap()).await).await
+    };
+    for (body, code) in [("{broken", -32_700), ("", -32_700), ("{\"a\": 1}", -32_600), ("[1]", -32_600)] {
+        let refused = send(Method::POST, "application/json; charset=utf-8", body).await;
+        assert_eq!(refused.status, StatusCode::BAD_REQUEST, "{body}: {}", refused.text);
+        let error = refused.json();
+        assert_eq!(
+            (&error["jsonrpc"], &error["id"], &error["error"]["code"]),
+            (&json!("2.0"), &Value::Null, &json!(code)),
+            "{body}"
+        );
+    }
+    send(Method::POST, "text/plain", "{}").await.is_problem(415);
+    let listening = send(Method::GET, "application/json", "").await;
+    listening.is_problem(405);
+    assert_eq!(listening.header("allow"), Some("POST"));
 }
 
 #[tokio::test]

@@ -69,6 +69,11 @@ pub(super) const MIGRATIONS: &[Migration] = &[
         name: "graph_facts",
         sql: include_str!("../../migrations/sqlite/0014_graph_facts.sql"),
     },
+    Migration {
+        number: 15,
+        name: "external_refs",
+        sql: include_str!("../../migrations/sqlite/0015_external_refs.sql"),
+    },
 ];
 
 impl Migration {

@@ -80,13 +80,25 @@ impl SlowCycleStore for SqliteStore {
         self.read(move |connection| Ok(expectations::settled(connection, id)?)).await
     }
 
-    async fn transcripts(&self, limit: u32) -> Result<Vec<TranscriptHead>, StoreError> {
+    async fn transcripts(
+        &self,
+        scope: Option<&Scope>,
+        before: Option<(Timestamp, CycleId)>,
+        limit: u32,
+    ) -> Result<Vec<TranscriptHead>, StoreError> {
+        let scope = scope.cloned();
         self.read(move |connection| {
+            let (persona, user) = rows::names_of(scope.as_ref());
+            let (at, id) = rows::place_of(before.map(|(at, CycleId(id))| (at, id)));
             let mut statement = connection.prepare_cached(
-                "SELECT id, created_at, length(CAST(transcript AS BLOB)) FROM slow_cycles
-                 WHERE transcript IS NOT NULL ORDER BY created_at DESC, id DESC LIMIT ?1",
+                "SELECT c.id, c.created_at, length(CAST(c.transcript AS BLOB))
+                 FROM slow_cycles c JOIN scopes s ON s.number = c.scope
+                 WHERE c.transcript IS NOT NULL
+                   AND (?1 IS NULL OR (s.persona_id = ?1 AND s.user_id = ?2))
+                   AND (?3 IS NULL OR (c.created_at, c.id) < (?3, ?4))
+                 ORDER BY c.created_at DESC, c.id DESC LIMIT ?5",
             )?;
-            let heads = statement.query_map([limit], |row| {
+            let heads = statement.query_map(params![persona, user, at, id, limit], |row| {
                 Ok(TranscriptHead {
                     id: CycleId(rows::uuid(row, 0)?),
                     at: rows::time(row, 1)?,

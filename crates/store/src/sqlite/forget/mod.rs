@@ -60,7 +60,7 @@ impl ForgetStore for SqliteStore {
             let forgotten = unit.attempt(
                 |unit| {
                     let forgotten = forget(unit, &act)?;
-                    if let Some(receipt) = &receipt {
+                    if let Some(receipt) = receipt.as_ref().filter(|_| !forgotten.taken.is_empty()) {
                         let receipt = ErasureReceipt { taken: forgotten.taken.clone(), ..receipt.clone() };
                         receipts::keep(unit.connection, &receipt)?;
                     }
@@ -68,9 +68,12 @@ impl ForgetStore for SqliteStore {
                 },
                 is_expected,
             )?;
-            Ok(match is_expected(&forgotten) {
-                true => ForgetOutcome::Done(Box::new(forgotten)),
-                false => ForgetOutcome::Changed,
+            Ok(if !is_expected(&forgotten) {
+                ForgetOutcome::Changed
+            } else if receipt.is_some() && forgotten.taken.is_empty() {
+                ForgetOutcome::Nothing(forgotten.taken.left_core_blocks)
+            } else {
+                ForgetOutcome::Done(Box::new(forgotten))
             })
         })
         .await
