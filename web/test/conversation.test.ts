@@ -13,21 +13,13 @@ import {
   type Message,
 } from "../src/live/conversation";
 import type { HistoryItem } from "../src/wire";
+import { historyItem } from "./answers";
 
 const NOW = "2026-05-02T10:00:00Z";
 
 const appended = (more: object = {}) => ({ content: "hello", turn_id: "t1", received_at: "2026-05-02T10:00:01Z", ...more });
 const done = (more: object = {}) => ({ message_id: "p1", content: "Hi there", in_reply_to_turn_id: "t1", turn_id: "t1", ...more });
-const item = (more: Partial<HistoryItem> = {}): HistoryItem => ({
-  id: "m1",
-  turn_id: "t1",
-  session_id: "s1",
-  source_channel_id: "web",
-  role: "user",
-  content: "hello",
-  created_at: "2026-05-02T10:00:01Z",
-  ...more,
-});
+const item = (more: Partial<HistoryItem> = {}) => historyItem(more);
 const brief = (messages: Message[]) => messages.map((m) => `${m.role}:${m.text}:${m.delivery}`);
 
 describe("one's own words", () => {
