@@ -51,6 +51,8 @@ export const remove = <P extends Path<"delete">>(path: P, ...[fields]: Given<P, 
 
 export const getState = () => get("/api/state");
 export const getPersona = () => get("/api/admin/persona");
+/** How many versions wait for a decision. */
+export const getConflictCount = () => get("/api/hub/status").then((answer) => answer.openConflicts);
 export const getPersonas = () => get("/api/admin/personas").then((answer) => answer.personas);
 
 /** Where a list continues: the name of the query parameter and its value. */

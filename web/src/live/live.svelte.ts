@@ -2,6 +2,7 @@
 
 import {
   editMessage,
+  getConflictCount,
   getHistory,
   getPersona,
   getPersonas,
@@ -59,6 +60,8 @@ class Live {
   /** Grows whenever memory changed; lists that show it fetch anew. */
   memoryVersion = $state(0);
   workVersion = $state(0);
+  /** Versions of documents that wait for a decision. */
+  conflicts = $state(0);
 
   #stream = new EventStream({
     open: (url) => new EventSource(url),
@@ -102,6 +105,11 @@ class Live {
   async listPersonas(): Promise<void> {
     // A daemon that keeps one persona has no list; then there is nothing to choose from.
     chosen.all = await getPersonas().catch(() => []);
+  }
+
+  /** Nothing announces a conflict, so it is asked for when the page comes into view and whenever lists are fetched anew. */
+  async countConflicts(): Promise<void> {
+    this.conflicts = await getConflictCount().catch(() => this.conflicts);
   }
 
   async refresh(): Promise<void> {
@@ -259,6 +267,7 @@ class Live {
   async #fetchAll(): Promise<void> {
     this.trouble = null;
     const asked = new Set(this.room.messages.flatMap((m) => m.id ?? []));
+    void this.countConflicts();
     await Promise.all([
       this.#fetch(getState, withState),
       this.#fetch(getPersona, withPersona),

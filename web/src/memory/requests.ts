@@ -1,4 +1,5 @@
 import { get, patch, persona, post, remove } from "../api";
+import type { Body } from "../contract";
 import type { Id } from "../wire";
 import type { Choice, HubDocument, ToErase } from "./shapes";
 
@@ -50,3 +51,9 @@ export const getDocuments = () => get("/api/hub/documents").then((answer) => ans
 
 export const getDocument = ({ kind, filename }: HubDocument) =>
   get("/api/hub/documents/{kind}/{filename}", { kind, filename });
+
+export const getConflicts = (all: boolean) => get("/api/hub/conflicts", { all });
+
+/** `content` takes the place of both versions where they are merged. */
+export const resolveConflict = (id: Id, resolution: Body<"/api/hub/conflicts/{id}", "post">["resolution"], content: string | null) =>
+  post("/api/hub/conflicts/{id}", { resolution, content }, { id });
