@@ -51,6 +51,8 @@ step("a model that does not answer leaves a failed turn; once it does, asking ag
   await button("Ask again", failed).click();
   await s.page.waitForFunction(() => !document.querySelector('article[data-delivery="streaming"]'));
   await failed.getByText("No reply came.").waitFor();
+  await s.page.reload();
+  await failed.getByText("No reply came.").waitFor();
   model.fail(false);
   await button("Ask again", failed).click();
   await replies().filter({ hasText: "Ines moved" }).waitFor();
@@ -76,6 +78,8 @@ step("a reply that did not come waits among the work that failed, too", async ()
 });
 
 step("a talk that could not become memory is kept, shown, and becomes memory when it is tried again", async () => {
+  await say("This spring we planted forty tomato seedlings behind the house, and my father laughed at me the whole time.");
+  await replies().filter({ hasText: "forty tomato" }).waitFor();
   model.fail(true);
   await notice(/could not become memory/).waitFor({ timeout: MEMORY_MS_MAX });
   await screen("Settings");
@@ -92,12 +96,12 @@ step("a talk that could not become memory is kept, shown, and becomes memory whe
   await failed.waitFor({ state: "detached", timeout: MEMORY_MS_MAX });
   await screen("Chat");
   const events = s.page.getByTestId("timeline").locator('li[data-kind="event"]');
-  await events.filter({ hasText: "Ines moved" }).waitFor({ timeout: MEMORY_MS_MAX });
+  await events.filter({ hasText: "forty tomato" }).waitFor({ timeout: MEMORY_MS_MAX });
 });
 
 step("how a reply came to be: its steps with their times, what was recalled, the prompts and their sizes", async () => {
-  await say("Do you remember where Ines moved?");
-  await replies().nth(2).waitFor();
+  await say("Do you remember the tomato seedlings?");
+  await replies().filter({ hasText: "Do you remember" }).waitFor();
   await replies().last().locator('[data-act="why"]').click();
   await dialog().getByText("How this reply came to be").click();
   const trace = dialog().getByTestId("turn-trace");
@@ -110,7 +114,7 @@ step("how a reply came to be: its steps with their times, what was recalled, the
   await picture("turn-trace");
   await trace.getByText(/^The talk's prompt · [\d,]+ characters$/).click();
   const prompt = trace.getByRole("group", { name: "The talk's prompt" });
-  assert.match(await prompt.innerText(), /Do you remember where Ines moved/);
+  assert.match(await prompt.innerText(), /Do you remember the tomato seedlings/);
   await assertAccessible("a turn's trace");
   await prompt.scrollIntoViewIfNeeded();
   await picture("turn-trace-prompt");

@@ -51,6 +51,9 @@ export const remove = <P extends Path<"delete">>(path: P, ...[fields]: Given<P, 
 
 export const getState = () => get("/api/state");
 export const getPersona = () => get("/api/admin/persona");
+/** Turns without a reply, of all users. */
+export const getFailedTurns = () =>
+  get("/api/admin/work/failed", { limit: 50 }).then(({ items }) => items.filter((item) => item.kind === "turn"));
 /** How many versions wait for a decision. */
 export const getConflictCount = () => get("/api/hub/status").then((answer) => answer.openConflicts);
 export const getPersonas = () => get("/api/admin/personas").then((answer) => answer.personas);

@@ -3,6 +3,7 @@ import {
   withAccepted,
   withFailure,
   withHistory,
+  withKnownFailures,
   withReply,
   withResending,
   withSending,
@@ -152,4 +153,13 @@ describe("history", () => {
     const sending = withSending([], "ref", "next", "2026-05-02T09:00:00Z");
     expect(withHistory(sending, [item()]).map((m) => m.text)).toEqual(["hello", "next"]);
   });
+});
+
+test("a turn that the daemon lists as failed says so after a reload, unless a reply stands or is being written", () => {
+  const failed = new Map([["t1", "no model"]]);
+  const said = withHistory([], [item({ id: "a", content: "one" }), item({ id: "b", content: "two", created_at: "2026-05-02T10:00:02Z" })]);
+  expect(withKnownFailures(said, failed).map((m) => m.failure?.reason ?? null)).toEqual([null, "no model"]);
+  expect(withKnownFailures(withTypingStarted(said, "t1", NOW), failed).some((m) => m.failure)).toBe(false);
+  expect(withKnownFailures(withHistory(said, [item({ id: "c", role: "persona" })]), failed).some((m) => m.failure)).toBe(false);
+  expect(withKnownFailures(said, new Map([["t2", "no model"]])).some((m) => m.failure)).toBe(false);
 });

@@ -22,10 +22,6 @@ export const getSessions = (status: SessionRow["status"] | null, cursor: Id | nu
 export const closeSession = (id: Id) => post("/api/admin/sessions/{id}/close", undefined, { id });
 export const retrySession = (id: Id) => post("/api/admin/sessions/{id}/retry", undefined, { id });
 
-/** Turns without a reply, of all users. */
-export const getFailedTurns = () =>
-  get("/api/admin/work/failed", { limit: 50 }).then(({ items }) => items.filter((item) => item.kind === "turn"));
-
 export const getStatus = () => get("/api/admin/status");
 export const getCost = (range: CostRange) => get("/api/admin/cost/summary", { range });
 export const getActs = (cursor: Id | null) =>
