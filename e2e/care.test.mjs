@@ -110,6 +110,8 @@ step("how a reply came to be: its steps with their times, what was recalled, the
   await trace.getByText(/looked at, \d+ chosen/).waitFor();
   await trace.locator("li").filter({ hasText: "shares its words" }).first().waitFor();
   assert.ok((await trace.locator("ol > li").count()) >= 10, "every step has its line");
+  // Nothing stands before the picture.
+  for (const said of await s.page.getByTestId("notices").getByRole("button", { name: "Dismiss" }).all()) await said.click();
   await trace.scrollIntoViewIfNeeded();
   await picture("turn-trace");
   await trace.getByText(/^The talk's prompt · [\d,]+ characters$/).click();
@@ -196,14 +198,14 @@ step("one version is taken, or both are put together; the count goes down and th
   await s.page.getByTestId("conflict-count").waitFor({ state: "detached" });
   assert.equal((await written("tea.md")).content.trim(), "早上喝茶,下午喝咖啡。");
   await s.page.getByLabel("Show settled ones too").check();
-  await conflict("tea.md").getByText("settled: merge").waitFor();
+  await conflict("tea.md").getByText("Settled: both were put together.").waitFor();
   assert.equal(await s.page.getByTestId("conflicts").getByRole("button").count(), 0, "what is decided is not asked again");
 });
 
 step("on a phone the versions stand below each other, in Chinese too", async () => {
   await s.page.setViewportSize({ width: 360, height: 740 });
   await s.page.getByRole("button", { name: "中文" }).click();
-  await s.page.getByText("已决定:merge", { exact: false }).or(s.page.getByText("已决定：merge")).first().waitFor();
+  await s.page.getByText("已决定：合在了一起。").waitFor();
   const over = await s.page.evaluate(() => document.documentElement.scrollWidth - window.innerWidth);
   assert.ok(over <= 0, `${over} px too wide`);
   await picture("conflicts-phone");

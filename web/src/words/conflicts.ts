@@ -16,7 +16,10 @@ export const en = {
   conflictMerged: "The text that takes the place of both",
   conflictTakeMerged: "Take this text",
   conflictSettled: "Decided. The other version stays in the document's history.",
-  conflictClosed: "settled: {how}",
+  conflictClosed: "Settled.",
+  conflictClosedShown: "Settled: the shown version stayed.",
+  conflictClosedKept: "Settled: the other version was taken.",
+  conflictClosedMerged: "Settled: both were put together.",
 };
 
 export const zh: typeof en = {
@@ -34,5 +37,8 @@ export const zh: typeof en = {
   conflictMerged: "代替两者的文字",
   conflictTakeMerged: "采用这段文字",
   conflictSettled: "已决定。另一个版本留在文档的历史里。",
-  conflictClosed: "已决定：{how}",
+  conflictClosed: "已决定。",
+  conflictClosedShown: "已决定：保留了显示的版本。",
+  conflictClosedKept: "已决定：采用了另一个版本。",
+  conflictClosedMerged: "已决定：合在了一起。",
 };
