@@ -2,6 +2,8 @@
 
 import {
   editMessage,
+  getConflictCount,
+  getFailedTurns,
   getHistory,
   getPersona,
   getPersonas,
@@ -18,9 +20,10 @@ import { notices } from "../notices.svelte";
 import { chosen } from "../persona.svelte";
 import { explain } from "../trouble";
 import type { ServerEvent } from "../wire";
-import { withAccepted, withFailureCleared, withResending, withSending, withUnsent } from "./conversation";
+import { withAccepted, withFailure, withFailureCleared, withKnownFailures, withResending, withSending, withUnsent } from "./conversation";
 import {
   EMPTY_ROOM,
+  USER_ID,
   withEvent,
   withHistoryPage,
   withoutOldest,
@@ -59,6 +62,8 @@ class Live {
   /** Grows whenever memory changed; lists that show it fetch anew. */
   memoryVersion = $state(0);
   workVersion = $state(0);
+  /** Versions of documents that wait for a decision. */
+  conflicts = $state(0);
 
   #stream = new EventStream({
     open: (url) => new EventSource(url),
@@ -104,6 +109,11 @@ class Live {
     chosen.all = await getPersonas().catch(() => []);
   }
 
+  /** Nothing announces a conflict, so it is asked for when the page comes into view and whenever lists are fetched anew. */
+  async countConflicts(): Promise<void> {
+    this.conflicts = await getConflictCount().catch(() => this.conflicts);
+  }
+
   async refresh(): Promise<void> {
     await this.#refresh();
   }
@@ -121,9 +131,11 @@ class Live {
 
   /** Asks again for the reply of a turn that failed; what was said is safe either way. */
   async askAgain(turnId: string): Promise<void> {
-    if (await this.#attempt(() => retryTurn(turnId))) {
-      this.#setMessages(withFailureCleared(this.room.messages, turnId));
-    }
+    // It may fail again before the request is answered, so the old failure is gone before it is sent.
+    const failure = this.room.messages.find((m) => m.turnId === turnId && m.failure)?.failure;
+    this.#setMessages(withFailureCleared(this.room.messages, turnId));
+    if (await this.#attempt(() => retryTurn(turnId))) return;
+    if (failure) this.#setMessages(withFailure(this.room.messages, { turn_id: turnId, ...failure }));
   }
 
   async stop(turnId: string): Promise<void> {
@@ -259,6 +271,7 @@ class Live {
   async #fetchAll(): Promise<void> {
     this.trouble = null;
     const asked = new Set(this.room.messages.flatMap((m) => m.id ?? []));
+    void this.countConflicts();
     await Promise.all([
       this.#fetch(getState, withState),
       this.#fetch(getPersona, withPersona),
@@ -266,6 +279,16 @@ class Live {
       this.#fetch(() => getTimeline(null), (room, page) => withTimelinePage(room, page, false)),
     ]);
     this.loaded = true;
+    await this.#markFailures();
+  }
+
+  /** History does not say which turns failed. */
+  async #markFailures(): Promise<void> {
+    const { personaId } = this.room;
+    const items = await getFailedTurns().catch(() => []);
+    const own = items.filter((item) => item.persona_id === personaId && item.user_id === USER_ID);
+    if (own.length === 0 || this.room.personaId !== personaId) return;
+    this.#setMessages(withKnownFailures(this.room.messages, new Map(own.map((item) => [item.id, item.reason ?? ""]))));
   }
 
   /** True when the answer is in the room; otherwise the page says what is wrong. */

@@ -34,7 +34,7 @@ export interface Closing {
 export interface Room {
   personaId: string | null;
   personaName: string;
-  mood: EpisodicState | null;
+  mood: Pick<EpisodicState, "mood" | "updated_at"> & { energy: number | null } | null;
   /** Null while a real model answers. */
   offline: { notice: string | null } | null;
   /** Nothing was said yet about who the persona is. */

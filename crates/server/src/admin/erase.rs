@@ -1,6 +1,6 @@
 //! Erasing, physically and completely, with a receipt; and starting a persona anew.
 
-use std::collections::BTreeSet;
+use std::collections::{BTreeMap, BTreeSet};
 
 use axum::Json;
 use axum::extract::State;
@@ -68,6 +68,7 @@ pub(crate) struct Receipt {
     user_id: String,
     created_at: Timestamp,
     selected_by: Vec<String>,
+    #[schemars(with = "BTreeMap<String, Vec<String>>")]
     erased: Value,
     counts: Value,
     /// Sessions that lost messages. They stay, with what is left in them.
@@ -76,6 +77,7 @@ pub(crate) struct Receipt {
     orphaned_ids: Value,
     revived_ids: Value,
     left: Value,
+    #[schemars(with = "Vec<BTreeMap<String, String>>")]
     not_reached: Vec<Value>,
     overwritten_at: Option<Timestamp>,
 }
