@@ -1,4 +1,5 @@
--- Events that the graph was not drawn from yet: only those that come from now on, and those whose text changes.
+-- Events that the graph was not drawn from yet: only those that come from now on, those whose text changes, and those
+-- that come back.
 CREATE TABLE graph_unread (
     node_seq INTEGER NOT NULL PRIMARY KEY REFERENCES concept_nodes (seq) ON DELETE CASCADE
 ) STRICT;
@@ -17,4 +18,10 @@ END;
 CREATE TRIGGER graph_passes_over_old_events AFTER UPDATE OF deleted_at, superseded_by ON concept_nodes
 WHEN new.deleted_at IS NOT NULL OR new.superseded_by IS NOT NULL BEGIN
     DELETE FROM graph_unread WHERE node_seq = new.seq;
+END;
+
+-- What had replaced it is gone: its ties ended then, and are drawn anew.
+CREATE TRIGGER graph_reads_revived_events AFTER UPDATE OF superseded_by ON concept_nodes
+WHEN new.type = 'event' AND new.deleted_at IS NULL AND new.superseded_by IS NULL AND old.superseded_by IS NOT NULL BEGIN
+    INSERT INTO graph_unread (node_seq) VALUES (new.seq) ON CONFLICT DO NOTHING;
 END;

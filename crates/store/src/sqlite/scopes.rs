@@ -29,6 +29,19 @@ pub(super) fn number_or_new(connection: &Connection, scope: &Scope) -> Result<i6
         .query_row(params![scope.persona.as_str(), scope.user.as_str()], |row| row.get(0))
 }
 
+/// The scope's number, also of one in which nothing was said yet; none if the persona or the user is unknown.
+pub(super) fn number_if_known(connection: &Connection, scope: &Scope) -> Result<Option<i64>> {
+    if let Some(number) = number(connection, scope)? {
+        return Ok(Some(number));
+    }
+    let known: bool = connection
+        .prepare_cached(
+            "SELECT EXISTS (SELECT 1 FROM personas WHERE id = ?1) AND EXISTS (SELECT 1 FROM users WHERE id = ?2)",
+        )?
+        .query_row(params![scope.persona.as_str(), scope.user.as_str()], |row| row.get(0))?;
+    if known { number_or_new(connection, scope).map(Some) } else { Ok(None) }
+}
+
 pub(super) fn count_message(connection: &Connection, scope: i64) -> Result<()> {
     connection
         .prepare_cached("UPDATE scopes SET message_count = message_count + 1 WHERE number = ?1")?

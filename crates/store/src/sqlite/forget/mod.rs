@@ -151,7 +151,10 @@ impl ForgetStore for SqliteStore {
 /// The act itself.
 fn forget(unit: &mut UnitOfWork<'_>, act: &Forgetting) -> Result<Forgotten, Failure> {
     let connection = unit.connection;
-    let Some(scope) = scopes::number(connection, &act.scope)? else { return Ok(Forgotten::default()) };
+    // Where nobody has talked yet there may be documents.
+    let Some(scope) = scopes::number_if_known(connection, &act.scope)? else {
+        return Ok(Forgotten::default());
+    };
     let at = microseconds(act.at);
     let mut going = Going::new(scope, act.thoughts, act.selection.text.clone());
     let mut taken = Taken::default();

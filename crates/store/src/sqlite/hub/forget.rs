@@ -36,7 +36,8 @@ struct Row {
     name: DocumentName,
 }
 
-/// Takes it from the documents of the scope; says how many changed. Core blocks are left: only people write them.
+/// Takes it from the documents of the scope; says how many documents, snapshots and labels changed or went. Core blocks
+/// are left: only people write them.
 pub(in super::super) fn forget(
     connection: &Connection,
     scope: &Scope,
@@ -79,7 +80,7 @@ pub(in super::super) fn forget(
         bury(connection, scope, row, act.at)?;
         graph::withdraw_document(connection, scope, &row.name, act.at)?;
     }
-    take_beside(connection, scope, act)?;
+    let beside = take_beside(connection, scope, act)?;
     let changed = "SELECT count(*) FROM hub_documents WHERE persona_id = ?1 AND revision = -1";
     let count: u64 =
         connection.prepare_cached(changed)?.query_row([scope.persona.as_str()], |row| row.get(0))?;
@@ -95,7 +96,7 @@ pub(in super::super) fn forget(
             .prepare_cached("UPDATE hub_documents SET revision = ?2 WHERE persona_id = ?1 AND revision = -1")?
             .execute(params![scope.persona.as_str(), revision])?;
     }
-    Ok(count)
+    Ok(count + beside)
 }
 
 /// All that a persona's hub holds.
@@ -240,11 +241,12 @@ fn mark_changed(connection: &Connection, document: i64) -> Result<()> {
     Ok(())
 }
 
-/// Snapshots, labels and remembered lines that hold the text.
-fn take_beside(connection: &Connection, scope: &Scope, act: &HubForgetting<'_>) -> Result<()> {
+/// Takes snapshots and labels that hold the text, and documents whose names do; says how many went.
+fn take_beside(connection: &Connection, scope: &Scope, act: &HubForgetting<'_>) -> Result<u64> {
     if act.text.is_none() {
-        return Ok(());
+        return Ok(0);
     }
+    let mut gone = 0;
     let key = [scope.persona.as_str(), scope.user.as_str()];
     let snapshots: Vec<(String, String, String)> = connection
         .prepare_cached(
@@ -254,11 +256,11 @@ fn take_beside(connection: &Connection, scope: &Scope, act: &HubForgetting<'_>) 
         .collect::<Result<_>>()?;
     for (id, user, content) in snapshots {
         if act.is_in(&content) {
-            connection
+            gone += connection
                 .prepare_cached(
                     "DELETE FROM hub_snapshots WHERE persona_id = ?1 AND user_id = ?2 AND id = ?3",
                 )?
-                .execute([scope.persona.as_str(), &user, &id])?;
+                .execute([scope.persona.as_str(), &user, &id])? as u64;
         }
     }
     let labels: Vec<(String, String, String, String)> = connection
@@ -269,19 +271,20 @@ fn take_beside(connection: &Connection, scope: &Scope, act: &HubForgetting<'_>) 
         .collect::<Result<_>>()?;
     for (user, kind, stem, label) in labels {
         if act.is_in(&label) {
-            connection
+            gone += connection
                 .prepare_cached(
                     "DELETE FROM hub_labels WHERE persona_id = ?1 AND user_id = ?2 AND kind = ?3 AND stem = ?4",
                 )?
-                .execute([scope.persona.as_str(), &user, &kind, &stem])?;
+                .execute([scope.persona.as_str(), &user, &kind, &stem])? as u64;
         }
     }
-    take_named(connection, scope, act)
+    Ok(gone + take_named(connection, scope, act)?)
 }
 
 /// Of significant memories and documents whose very name holds the text only a digest of the name is left, so that they
 /// do not come back by themselves.
-fn take_named(connection: &Connection, scope: &Scope, act: &HubForgetting<'_>) -> Result<()> {
+fn take_named(connection: &Connection, scope: &Scope, act: &HubForgetting<'_>) -> Result<u64> {
+    let mut taken = 0;
     for row in rows_of(connection, scope)? {
         let is_significant =
             matches!(&row.name, DocumentName::Memory(name) if name.granularity() == Granularity::Significant);
@@ -299,8 +302,9 @@ fn take_named(connection: &Connection, scope: &Scope, act: &HubForgetting<'_>) -
                 .optional()?;
             if gone.is_some() {
                 state::raise_revision(connection, scope)?;
+                taken += 1;
             }
         }
     }
-    Ok(())
+    Ok(taken)
 }
