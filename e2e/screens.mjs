@@ -14,6 +14,7 @@ export const SCREENS = {
   "cost-over-time": "/pictures/cost",
   appearance: "/settings",
   persona: "/settings/persona",
+  users: "/settings/users",
   "all-settings": "/settings/keys",
   tokens: "/settings/tokens",
   work: "/settings/work",

@@ -35,6 +35,20 @@ export function patch<Answer>(path: string, body: object): Promise<Answer> {
   return request(path + asked({}), { method: "PATCH", body: JSON.stringify(body) });
 }
 
+/** A form with one file. */
+export function upload<Answer>(path: string, file: Blob, name: string): Promise<Answer> {
+  const form = new FormData();
+  form.append("file", file, name);
+  return request(path + asked({}), { method: "POST", body: form });
+}
+
+/** What is no JSON, such as a picture. */
+export const getBytes = (path: string, query: Query = {}): Promise<Blob> =>
+  answered(path + asked(query)).then((response) => response.blob());
+
+/** An address that an element fetches by itself, for the persona that the reader chose. */
+export const addressOf = (path: string, query: Query = {}): string => path + asked(query);
+
 export function remove<Answer>(path: string, query: Query = {}): Promise<Answer> {
   // What was to be forgotten is forgotten also when the page is left meanwhile.
   return request(path + asked(query), { method: "DELETE", keepalive: true });
@@ -94,15 +108,21 @@ function asked(query: Query): string {
   return fields.length ? `?${new URLSearchParams(fields.map(([name, value]) => [name, String(value)]))}` : "";
 }
 
-async function request<Answer>(path: string, init: RequestInit = {}): Promise<Answer> {
+async function answered(path: string, init: RequestInit = {}): Promise<Response> {
   let response: Response;
   try {
-    const headers = init.body ? { "Content-Type": "application/json" } : undefined;
+    // A form names its own type, with the mark between its parts.
+    const headers = typeof init.body === "string" ? { "Content-Type": "application/json" } : undefined;
     response = await fetch(path, { credentials: "same-origin", headers, ...init });
   } catch {
     throw new Unreachable();
   }
   if (!response.ok) throw await refusal(response);
+  return response;
+}
+
+async function request<Answer>(path: string, init: RequestInit = {}): Promise<Answer> {
+  const response = await answered(path, init);
   // An answer that is not JSON comes from something that is not the daemon's API.
   const body: unknown = await response.json().catch(() => {
     throw new Refused(501, `${path.split("?")[0]}: no JSON`, null);

@@ -2,14 +2,15 @@
 
 import * as chat from "./words/chat";
 import * as memory from "./words/memory";
+import * as people from "./words/people";
 import * as pictures from "./words/pictures";
 import * as settings from "./words/settings";
 import * as welcome from "./words/welcome";
 
 export type Language = "en" | "zh";
 
-const en = { ...chat.en, ...memory.en, ...pictures.en, ...settings.en, ...welcome.en };
-const zh: Words = { ...chat.zh, ...memory.zh, ...pictures.zh, ...settings.zh, ...welcome.zh };
+const en = { ...chat.en, ...memory.en, ...people.en, ...pictures.en, ...settings.en, ...welcome.en };
+const zh: Words = { ...chat.zh, ...memory.zh, ...people.zh, ...pictures.zh, ...settings.zh, ...welcome.zh };
 
 export type Words = typeof en;
 export type Word = keyof Words;

@@ -59,6 +59,8 @@ class Live {
   /** Grows whenever memory changed; lists that show it fetch anew. */
   memoryVersion = $state(0);
   workVersion = $state(0);
+  /** Grows whenever the persona's picture may be another one: it keeps its address. */
+  pictureVersion = $state(0);
 
   #stream = new EventStream({
     open: (url) => new EventSource(url),
@@ -211,6 +213,7 @@ class Live {
       if (this.room !== before || event.name === "work.failed") this.#tell(event);
       if (event.name.startsWith("memory.")) this.memoryVersion += 1;
       if (event.name === "work.failed") this.workVersion += 1;
+      if (event.name === "chat.settings.updated") this.pictureVersion += 1;
       const closed = event.name === "chat.session.boundary" && event.data.closed_session_id !== null;
       const emptied = event.name === "memory.forgotten" && event.data.all === true;
       // (A closed session: live messages may not know yet which session they belong to.)

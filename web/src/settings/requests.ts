@@ -1,4 +1,4 @@
-import { get, patch, post, remove } from "../api";
+import { get, getBytes, patch, post, remove, upload } from "../api";
 import type { Id, PersonaAnswer } from "../wire";
 import type { Act, ConfigAnswer, ConfigChange, CostSummary, SessionRow, Status, Token } from "./shapes";
 
@@ -39,3 +39,9 @@ export const saveTimezone = (timezone: string) =>
 
 export const resetPersona = (personaId: string) =>
   post<unknown>(`${ADMIN}/reset`, { persona_id: personaId, confirm: personaId });
+
+const AVATAR = `${ADMIN}/persona/avatar`;
+export const getAvatar = () => getBytes(AVATAR);
+export const removeAvatar = () => remove<unknown>(AVATAR);
+/** Its own name is nobody's business. */
+export const sendAvatar = (image: Blob, extension: string) => upload<unknown>(AVATAR, image, `picture.${extension}`);
