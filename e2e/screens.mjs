@@ -7,6 +7,8 @@ export const SCREENS = {
   thoughts: "/memory/thoughts",
   people: "/memory/people",
   diary: "/memory/diary",
+  weeks: "/memory/weeks",
+  documents: "/memory/documents",
   rejected: "/memory/rejected",
   forgotten: "/memory/forgotten",
   graph: "/pictures",

@@ -35,6 +35,10 @@ export function patch<Answer>(path: string, body: object): Promise<Answer> {
   return request(path + asked({}), { method: "PATCH", body: JSON.stringify(body) });
 }
 
+export function put<Answer>(path: string, body: object): Promise<Answer> {
+  return request(path + asked({}), { method: "PUT", body: JSON.stringify(body) });
+}
+
 /** A form with one file. */
 export function upload<Answer>(path: string, file: Blob, name: string): Promise<Answer> {
   const form = new FormData();

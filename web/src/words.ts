@@ -1,6 +1,7 @@
 // Every word of the interface, in both languages. `{name}` marks what is filled in.
 
 import * as chat from "./words/chat";
+import * as documents from "./words/documents";
 import * as memory from "./words/memory";
 import * as people from "./words/people";
 import * as pictures from "./words/pictures";
@@ -9,8 +10,8 @@ import * as welcome from "./words/welcome";
 
 export type Language = "en" | "zh";
 
-const en = { ...chat.en, ...memory.en, ...people.en, ...pictures.en, ...settings.en, ...welcome.en };
-const zh: Words = { ...chat.zh, ...memory.zh, ...people.zh, ...pictures.zh, ...settings.zh, ...welcome.zh };
+const en = { ...chat.en, ...documents.en, ...memory.en, ...people.en, ...pictures.en, ...settings.en, ...welcome.en };
+const zh: Words = { ...chat.zh, ...documents.zh, ...memory.zh, ...people.zh, ...pictures.zh, ...settings.zh, ...welcome.zh };
 
 export type Words = typeof en;
 export type Word = keyof Words;

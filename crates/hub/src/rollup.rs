@@ -3,6 +3,8 @@
 mod due;
 mod consolidate;
 
+pub use consolidate::Retold;
+
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::{Mutex, PoisonError};
 use std::time::Duration;

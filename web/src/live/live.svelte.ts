@@ -7,6 +7,7 @@ import {
   getPersonas,
   getState,
   getTimeline,
+  PAGE,
   Refused,
   regenerate,
   retryTurn,
@@ -35,6 +36,8 @@ export type Connection = "connecting" | "live" | "lost" | "unauthorized";
 
 /** A page of history while a certain message is looked for. */
 const SEARCH_PAGE = 200;
+/** So many messages above the end, and the pages grow. */
+const FAR_BACK = 250;
 /** How far back a message is looked for. */
 const SEARCH_PAGES_MAX = 250;
 
@@ -72,6 +75,8 @@ class Live {
     },
     refused: () => void this.start(),
   });
+  /** The conversation is on the screen. */
+  #reading = false;
   #refreshing: Promise<void> | null = null;
   #refreshAgain = false;
 
@@ -144,7 +149,8 @@ class Live {
   }
 
   async loadEarlierMessages(): Promise<void> {
-    await this.#loadEarlier(50);
+    // Who goes far back is not kept waiting every few lines.
+    await this.#loadEarlier(this.room.messages.length < FAR_BACK ? PAGE : SEARCH_PAGE);
   }
 
   async loadEarlierMemories(): Promise<void> {
@@ -166,9 +172,16 @@ class Live {
 
   /** The reader has the end of the conversation before their eyes, or not. */
   looks(atEnd: boolean): void {
+    this.#reading = true;
     this.atEnd = atEnd;
     if (!atEnd || document.hidden) return;
     this.unread = 0;
+    this.room = withoutOldest(this.room);
+  }
+
+  /** The reader went to another screen; whoever comes back begins at the end. */
+  leaves(): void {
+    this.#reading = false;
     this.room = withoutOldest(this.room);
   }
 
@@ -220,7 +233,8 @@ class Live {
       stale ||= STALE_AFTER.has(event.name) || closed || emptied;
       if (closed) this.workVersion += 1;
     }
-    if (this.atEnd && !document.hidden) this.room = withoutOldest(this.room);
+    // Who reads further up keeps what they read; a page that nobody looks at does not grow.
+    if (this.atEnd || !this.#reading) this.room = withoutOldest(this.room);
     if (stale) this.#catchUp();
   }
 
@@ -235,7 +249,7 @@ class Live {
     const name = this.room.personaName;
     if (event.name === "chat.message.done") {
       this.announcement = language.say("said", { name, text: event.data.content });
-      if (!this.atEnd || document.hidden) this.unread += 1;
+      if (!this.atEnd || !this.#reading || document.hidden) this.unread += 1;
     }
     if (event.name === "chat.message.failed") this.announcement = `${language.say("failed")} ${event.data.reason}`;
     if (event.name === "work.failed") notices.say(language.say("workHasFailed"), true);

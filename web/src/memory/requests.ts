@@ -5,7 +5,6 @@ import type {
   Entity,
   EntityPage,
   ErasureReceipt,
-  HubDocument,
   MemoryNode,
   NodePage,
   NodeVersion,
@@ -73,11 +72,3 @@ export const mergeEntities = (id: Id, target: Id) => post<unknown>(`${MEMORY}/en
 export const keepApart = (id: Id, other: Id) =>
   post<unknown>(`${MEMORY}/entities/${of(id)}/confirm-separate`, { other_id: other });
 export const undoEntity = (id: Id) => post<unknown>(`${MEMORY}/entities/${of(id)}/undo`);
-
-/** The hub's documents: diary, roll-ups, what the persona knows of itself. Without their text. */
-export const getDocuments = () =>
-  get<{ documents: HubDocument[] }>("/api/hub/documents").then((answer) => answer.documents);
-
-export function getDocument({ kind, filename }: HubDocument): Promise<{ content: string }> {
-  return get(`/api/hub/documents/${encodeURIComponent(kind)}/${encodeURIComponent(filename)}`);
-}

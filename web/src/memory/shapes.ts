@@ -120,14 +120,3 @@ export interface RecallAnswer {
   nothing_found?: boolean;
   elapsed_ms?: Record<string, number>;
 }
-
-/** A document of the hub, without its text. */
-export interface HubDocument {
-  /** `daily`, `weekly`, … for the diary, `self`, `user`, … for what is known. */
-  kind: string;
-  filename: string;
-  prompt_label: string | null;
-  version: number;
-  source_instance: string;
-  updated_at: string;
-}
