@@ -14,9 +14,10 @@ const MESSAGES = 50_000;
 const WRITER = fileURLToPath(new URL(process.env.LONG_TALK_BIN ?? "../target/debug/examples/long_talk", import.meta.url));
 /** Elements of the whole document, the timeline beside the talk included. */
 const ELEMENTS_MAX = 2_500;
-/** On two slow cores that others use too; a person sees no hitch below a tenth of a second. */
-const FRAME_MS_P95_MAX = 100;
-const FRAME_MS_MAX = 1_000;
+/** The page's own work for one frame, on average: processor time, so that a busy machine changes little. */
+const WORK_MS_MAX = 40;
+/** What one sees, on a machine that does much else meanwhile; a calm one stays far below. */
+const FRAME_MS_P95_MAX = 500;
 
 let model;
 const s = story("long_talk", async () => {
@@ -36,6 +37,17 @@ const s = story("long_talk", async () => {
 });
 const { step, picture } = s;
 
+let metrics;
+/** Milliseconds of processor time that the page's main thread has worked. */
+async function work() {
+  if (!metrics) {
+    metrics = await s.browser.context.newCDPSession(s.page);
+    await metrics.send("Performance.enable", { timeDomain: "threadTicks" });
+  }
+  const { metrics: all } = await metrics.send("Performance.getMetrics");
+  return all.find(({ name }) => name === "TaskDuration").value * 1_000;
+}
+
 /** The frames while something is done, in milliseconds, and what stands in the page after it. */
 async function frames(what, act) {
   await s.page.evaluate(() => {
@@ -48,7 +60,9 @@ async function frames(what, act) {
     };
     requestAnimationFrame(look);
   });
+  const before = await work();
   await act();
+  const worked = (await work()) - before;
   const { times, elements } = await s.page.evaluate(() => {
     const times = globalThis.frames;
     globalThis.frames = null;
@@ -57,11 +71,15 @@ async function frames(what, act) {
   const sorted = times.slice(2).sort((a, b) => a - b);
   const at = (share) => sorted[Math.min(sorted.length - 1, Math.floor(sorted.length * share))];
   const [middle, most, longest] = [at(0.5), at(0.95), at(1)].map((ms) => Math.round(ms));
-  console.log(`${what}: ${sorted.length} frames, p50 ${middle} ms, p95 ${most} ms, longest ${longest} ms; ${elements} elements`);
+  const each = worked / sorted.length;
+  console.log(
+    `${what}: ${sorted.length} frames, p50 ${middle} ms, p95 ${most} ms, longest ${longest} ms, ` +
+      `${each.toFixed(1)} ms of work each; ${elements} elements`,
+  );
   assert.ok(sorted.length > 20, `${what}: only ${sorted.length} frames were seen`);
   assert.ok(elements <= ELEMENTS_MAX, `${what}: ${elements} elements stand in the page`);
   assert.ok(most <= FRAME_MS_P95_MAX, `${what}: one frame in twenty takes ${most} ms`);
-  assert.ok(longest <= FRAME_MS_MAX, `${what}: a frame takes ${longest} ms`);
+  assert.ok(each <= WORK_MS_MAX, `${what}: the page works ${each.toFixed(1)} ms for a frame`);
 }
 
 const scroller = () => s.page.locator(".scroller");

@@ -8,9 +8,9 @@ use jiff::tz::TimeZone;
 use jiff::{SignedDuration, Timestamp};
 use memory::capture::{Line, Recorder};
 use memory::identifiers::{SessionId, TurnId};
+use memory::ledger::{Receipt, TokenUsage};
 use memory::messages::Role;
 use memory::ports::{Ids, PersonaStore, SessionStore};
-use memory::ledger::{Receipt, TokenUsage};
 use memory::sessions::{CloseTrigger, SessionPolicy};
 use memory::{PersonaId, Scope, UserId};
 use store::{SqliteStore, StoreOptions};
@@ -77,8 +77,11 @@ impl Talk {
     /// One session, each line half a minute after the one before.
     async fn session(&mut self, first: usize) -> Result<(), Failed> {
         let turns = first..first + TURNS;
-        let named: Vec<(usize, TurnId)> = turns.map(|number| (number, TurnId(self.ids.next(self.now)))).collect();
-        let lines = named.iter().flat_map(|(number, turn)| [(*number, *turn, Role::User), (*number, *turn, Role::Persona)]);
+        let named: Vec<(usize, TurnId)> =
+            turns.map(|number| (number, TurnId(self.ids.next(self.now)))).collect();
+        let lines = named
+            .iter()
+            .flat_map(|(number, turn)| [(*number, *turn, Role::User), (*number, *turn, Role::Persona)]);
         // Together, and in their order, so that they share the disk's flushes.
         let saying = lines.enumerate().map(|(line, (number, turn, role))| {
             let at = self.now + SignedDuration::from_secs(30) * i32::try_from(line).unwrap_or(0);

@@ -120,9 +120,7 @@ impl Hub {
         let error = match self.retell(scope, &name).await? {
             Retold::Written => None,
             Retold::Current => Some("Already consolidated".to_owned()),
-            Retold::NoSources(tier) => {
-                Some(format!("No {} source files found for this period", tier.word()))
-            }
+            Retold::NoSources(tier) => Some(format!("No {} source files found for this period", tier.word())),
             Retold::Failed(error) => Some(error),
         };
         Ok(consolidation(&name, error))

@@ -123,8 +123,7 @@ pub(super) fn untold(documents: &[Document], granularity: Granularity) -> BTreeS
         of(granularity).filter(|document| !document.stale).filter_map(|d| memory_of(&d.name)).collect();
     let stale = of(granularity).filter(|document| document.stale).filter_map(|d| memory_of(&d.name));
     let sources = of(below(granularity)).filter(is_there).filter_map(|d| memory_of(&d.name));
-    let mut periods: BTreeSet<MemoryName> =
-        sources.filter_map(|source| above(source, granularity)).collect();
+    let mut periods: BTreeSet<MemoryName> = sources.filter_map(|source| above(source, granularity)).collect();
     periods.extend(stale.cloned());
     periods.retain(|period| !settled.contains(period));
     periods

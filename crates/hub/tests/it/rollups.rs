@@ -46,7 +46,8 @@ async fn a_period_is_told_when_somebody_asks_for_it() {
     let home = Home::open().await;
     home.create("daily", "2025-11-04", "- long over [chat:c] [via:home]").await;
     let names = |periods: Vec<UntoldPeriod>| -> Vec<String> {
-        let told = |period: UntoldPeriod| format!("{}{}{}", period.filename, due(period.due), stale(period.stale));
+        let told =
+            |period: UntoldPeriod| format!("{}{}{}", period.filename, due(period.due), stale(period.stale));
         periods.into_iter().map(told).collect()
     };
     let untold = || async { names(home.hub.untold_periods(&home.person().scope).await.unwrap()) };

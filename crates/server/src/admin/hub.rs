@@ -2,6 +2,7 @@
 
 use axum::Json;
 use axum::extract::State;
+use axum::http::StatusCode;
 use hub::door::conflicts::{ConflictQuery, ConflictResolve, Conflicts, Resolution};
 use hub::door::documents::{DocumentEdit, DocumentEntry, DocumentText, VersionEntry};
 use hub::door::memories::{MemorySearch, SearchResults, UntoldPeriod};
@@ -9,7 +10,6 @@ use hub::door::sync::SyncStatus;
 use hub::rollup::Retold;
 use hub::{Caller, DocumentName, EditOutcome, Hub, MemoryName};
 use memory::Scope;
-use axum::http::StatusCode;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use serde_json::{Value, json};
