@@ -46,7 +46,7 @@ async function reach(name, key = "Tab") {
 
 /** After what was just done the focus still is somewhere that one can go on from. */
 async function stays(where) {
-  await s.page.waitForTimeout(250);
+  await s.page.waitForTimeout(700);
   assert.notEqual(await focused(), "nothing", `the focus is lost: ${where}`);
 }
 
@@ -109,7 +109,7 @@ step("a setting is saved, and set back", async () => {
   await s.page.keyboard.type("max_messages");
   const row = s.page.locator('[data-setting="session.max_messages"]');
   await row.waitFor();
-  await reach(/session\.max_messages/);
+  await reach("max_messages");
   await press("ControlOrMeta+a");
   await s.page.keyboard.type("150");
   await reach("Save");

@@ -1,6 +1,9 @@
 // The focus is never lost: what had it may rest while it works, or be gone when it has worked, and whoever has no pointer
 // must not begin at the top of the page again.
 
+/** What still rests after this long is not only working for a moment. */
+const REST_MS = 500;
+
 /** Watches from now on; the answer ends it. */
 export function keepFocus(): () => void {
   let held: Element | null = null;
@@ -28,9 +31,17 @@ export function keepFocus(): () => void {
     if (held === null || !isLost()) return;
     if (held.isConnected) {
       if (!rests(held) && held instanceof HTMLElement) held.focus({ preventScroll: true });
+      else setTimeout(() => goOn(), REST_MS);
     } else {
       successor()?.focus({ preventScroll: true });
     }
+  }
+
+  /** What rests on has nothing more to do: a form that was sent is begun anew at its first field. */
+  function goOn() {
+    if (held === null || !isLost() || !held.isConnected || !rests(held)) return;
+    const field = held.closest("form")?.querySelector<HTMLElement>("input:enabled, select:enabled, textarea:enabled");
+    (field ?? successor())?.focus({ preventScroll: true });
   }
 
   /** The nearest part that is still there and can have the focus: an open dialog, a list, the screen. */
