@@ -179,10 +179,12 @@ class Live {
     this.room = withoutOldest(this.room);
   }
 
-  /** The reader went to another screen; whoever comes back begins at the end. */
+  /**
+   * The reader went to another screen; whoever comes back begins at the end. (Nothing else here: this is called while a
+   * component goes, and what is read then is what was before.)
+   */
   leaves(): void {
     this.#reading = false;
-    this.room = withoutOldest(this.room);
   }
 
   async #loadEarlier(limit: number): Promise<boolean> {
