@@ -37,10 +37,7 @@ export async function openBrowser(options = {}) {
   context.on("request", (request) => requests.push(request.url()));
   page.on("console", (message) => {
     if (message.type() !== "error" && message.type() !== "warning") return;
-    const { url } = message.location();
-    // A daemon that keeps one persona has no list of them, and the browser says so by itself.
-    if (message.text().includes("404") && url.endsWith("/api/admin/personas")) return;
-    complaints.push(`${message.text()} ${url}`.trim());
+    complaints.push(`${message.text()} ${message.location().url}`.trim());
   });
   page.on("pageerror", (error) => complaints.push(String(error)));
   const close = async () => {

@@ -23,7 +23,10 @@ export const DAEMON = process.env.ECHOVESSEL_BIN ?? "../target/debug/echovessel"
 /** Scripted words, for what the offline model never does. */
 export const MOCK = "../web/dev/mock.mjs";
 
-/** `{ url, link, log(), stop(), restart() }` once run.json and the login link are there. `prepare` is given the home before. */
+/**
+ * `{ url, link, token(), log(), stop(), restart() }` once run.json and the login link are there. `prepare` is given the home
+ * before.
+ */
 export async function startDaemon(program = DAEMON, settings = {}, prepare = () => undefined) {
   const binary = fileURLToPath(new URL(program, import.meta.url));
   if (!existsSync(binary)) throw new Error(`${binary} is missing: build it first (cargo build -p echovessel, after npm run build in web).`);
@@ -40,6 +43,8 @@ export async function startDaemon(program = DAEMON, settings = {}, prepare = () 
     return {
       link,
       url,
+      /** The owner's token, for what another program does meanwhile. */
+      token: () => readFileSync(join(home, "token"), "utf8").trim(),
       log: () => daemon.run.log(),
       stop: async () => {
         await daemon.run.stop();

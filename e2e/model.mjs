@@ -2,11 +2,12 @@
 
 import { spawn } from "node:child_process";
 import { existsSync } from "node:fs";
+import { createServer, request } from "node:http";
 import { fileURLToPath } from "node:url";
 
 const PROGRAM = process.env.SCRIPTED_MODEL_BIN ?? "../target/debug/scripted-model";
 
-/** `{ settings, stop() }`: what makes a daemon talk to it. */
+/** `{ settings, fail(yes), stop() }`: what makes a daemon talk to it; while it fails it refuses every question. */
 export async function startModel({ firstTokenMs = 150, betweenTokensMs = 30 } = {}) {
   const binary = fileURLToPath(new URL(PROGRAM, import.meta.url));
   if (!existsSync(binary)) throw new Error(`${binary} is missing: build it first (cargo build -p testkit --bins).`);
@@ -21,10 +22,42 @@ export async function startModel({ firstTokenMs = 150, betweenTokensMs = 30 } = 
     child.on("exit", (status) => reject(new Error(`the scripted model ended at once (exit ${status})`)));
     child.on("error", reject);
   });
+  const door = await openDoor(new URL(url));
   const settings = {
     ECHOVESSEL__LLM__PROVIDER: "openai",
-    ECHOVESSEL__LLM__BASE_URL: url,
+    ECHOVESSEL__LLM__BASE_URL: door.url,
     ECHOVESSEL__LLM__MODEL: "scripted",
   };
-  return { settings, stop: () => child.kill("SIGTERM") };
+  const stop = () => {
+    door.close();
+    child.kill("SIGTERM");
+  };
+  return { settings, fail: door.fail, stop };
+}
+
+/** Stands before the model and lets questions through, or not. */
+async function openDoor(model) {
+  let failing = false;
+  const server = createServer((question, answer) => {
+    if (failing) {
+      question.resume();
+      answer.writeHead(400, { "Content-Type": "application/json" });
+      answer.end(JSON.stringify({ error: { message: "the scripted model is told to fail", type: "invalid_request_error" } }));
+      return;
+    }
+    const { method, headers } = question;
+    const passed = request({ host: model.hostname, port: model.port, path: question.url, method, headers }, (given) => {
+      answer.writeHead(given.statusCode, given.headers);
+      given.pipe(answer);
+    });
+    passed.on("error", () => answer.destroy());
+    answer.on("close", () => passed.destroy());
+    question.pipe(passed);
+  });
+  await new Promise((resolve) => server.listen(0, "127.0.0.1", resolve));
+  const close = () => {
+    server.close();
+    server.closeAllConnections();
+  };
+  return { url: `http://127.0.0.1:${server.address().port}${model.pathname}`, fail: (yes) => (failing = yes), close };
 }

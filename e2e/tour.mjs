@@ -6,7 +6,9 @@ import { fileURLToPath } from "node:url";
 const PICTURES = {
   "life/screen-chat-light": "chat",
   "life/receipt": "receipt",
+  "care/turn-trace": "trace",
   "life/memory-detail": "memory",
+  "care/conflicts": "conflicts",
   "page/graph-light": "graph",
   "life/screen-all-settings-light": "settings",
 };

@@ -5,6 +5,7 @@ Usage: measure.py BINARY [--memories 18000]. Never part of the tests.
 
 import argparse
 import datetime
+import itertools
 import json
 import os
 import shutil
@@ -84,11 +85,16 @@ def main():
         start = timed(lambda _: Client(asked.binary, home).close(), 10)
         client = Client(asked.binary, home)
         print(f"start to first answer, and its end      {start:8.1f}   aim 300")
-        write = lambda turn: client.call(
-            "memory_create", granularity="daily", date=f"2026-01-{turn % 28 + 1:02}",
-            content=f"- The {WORDS[turn % len(WORDS)]} of turn {turn} [chat:t{turn}] [via:measure]",
-        )
-        print(f"memory_create                           {timed(write, 100):8.1f}")
+        written = itertools.count()
+
+        def write(_):
+            turn = next(written)
+            client.call(
+                "memory_create", granularity="daily", date=f"2026-01-{turn % 28 + 1:02}",
+                content=f"- The {WORDS[turn % len(WORDS)]} of turn {turn} [chat:t{turn}] [via:measure]",
+            )
+
+        print(f"memory_create                           {timed(write, 100):8.1f}   aim 2")
         for begin in range(0, asked.memories, 500):
             items = [memory(number) for number in range(begin, min(begin + 500, asked.memories))]
             client.call("sync_push", instance={"id": "measure", "type": "other", "version": 1}, memoryChanges=items)
@@ -97,8 +103,10 @@ def main():
         print(f"first memory_search over {asked.memories:6}         {(time.perf_counter() - began) * 1_000:8.1f}")
         search = lambda turn: client.call("memory_search", query=f"the {WORDS[turn % len(WORDS)]} by the sea")
         print(f"memory_search over {asked.memories:6}               {timed(search, 30):8.1f}   aim 10")
-        print(f"memory_create beside {asked.memories:6}             {timed(write, 50):8.1f}")
+        print(f"memory_create beside {asked.memories:6}             {timed(write, 50):8.1f}   aim 2")
         client.close()
+        start = timed(lambda _: Client(asked.binary, home).close(), 5)
+        print(f"start over {asked.memories:6}, and its end          {start:8.1f}   aim 300")
     finally:
         shutil.rmtree(folder, ignore_errors=True)
 

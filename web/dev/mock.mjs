@@ -238,7 +238,7 @@ const server = createServer(async (request, response) => {
     const found = world.receipts.get(receipt);
     return found ? json(response, 200, found) : problem(response, 404, "No receipt of this turn.");
   }
-  const page = { "/api/state": state, "/api/admin/persona": persona, "/api/chat/history": history, "/api/admin/memory/timeline": timeline };
+  const page = { "/api/state": state, "/api/admin/persona": persona, "/api/chat/history": history, "/api/admin/memory/timeline": timeline, "/api/admin/personas": personas, "/api/hub/status": hub, "/api/admin/work/failed": failedWork };
   const handler = page[url.pathname];
   return handler ? json(response, 200, handler(url.searchParams)) : problem(response, 404, "No such path.");
 });
@@ -266,6 +266,12 @@ async function missed(request, response) {
   else for (const stream of subscribers) stream.destroy();
   json(response, 200, {});
 }
+
+const personas = () => ({ personas: [{ id: "default", display_name: "Echo" }], next_cursor: null });
+
+const failedWork = () => ({ count: 0, items: [] });
+
+const hub = () => ({ serverVersion: 1, connectedInstances: [], versionVector: {}, openConflicts: 0 });
 
 function state() {
   return {

@@ -1,7 +1,8 @@
 // Requests to the daemon. Same origin only; the cookie that /login set is the credential.
 
-import { chosen, type PersonaName } from "./persona.svelte";
-import type { HistoryPage, PersonaAnswer, ReceiptAnswer, SendAnswer, StateAnswer, TimelinePage } from "./wire";
+import type { Answer, Body, Given, Path } from "./contract";
+import { chosen } from "./persona.svelte";
+import type { HistoryPage, TimelinePage } from "./wire";
 
 /** The daemon answered, and it was no. */
 export class Refused extends Error {
@@ -23,48 +24,53 @@ export function isNotAvailable(error: unknown): boolean {
   return error instanceof Refused && [404, 405, 501].includes(error.status);
 }
 
-export type Query = Record<string, string | number | null | undefined>;
+export const get = <P extends Path<"get">>(path: P, ...[fields]: Given<P, "get">): Promise<Answer<P, "get">> =>
+  request(addressed(path, fields));
 
-export const get = <Answer>(path: string, query: Query = {}): Promise<Answer> => request(path + asked(query));
+export const post = <P extends Path<"post">>(
+  path: P,
+  body: Body<P, "post">,
+  ...[fields]: Given<P, "post">
+): Promise<Answer<P, "post">> => request(addressed(path, fields), { method: "POST", body: JSON.stringify(body ?? {}) });
 
-export function post<Answer>(path: string, body: object = {}, query: Query = {}): Promise<Answer> {
-  return request(path + asked(query), { method: "POST", body: JSON.stringify(body) });
-}
+export const put = <P extends Path<"put">>(
+  path: P,
+  body: Body<P, "put">,
+  ...[fields]: Given<P, "put">
+): Promise<Answer<P, "put">> => request(addressed(path, fields), { method: "PUT", body: JSON.stringify(body) });
 
-export function patch<Answer>(path: string, body: object): Promise<Answer> {
-  return request(path + asked({}), { method: "PATCH", body: JSON.stringify(body) });
-}
+export const patch = <P extends Path<"patch">>(
+  path: P,
+  body: Body<P, "patch">,
+  ...[fields]: Given<P, "patch">
+): Promise<Answer<P, "patch">> => request(addressed(path, fields), { method: "PATCH", body: JSON.stringify(body) });
 
-export function put<Answer>(path: string, body: object): Promise<Answer> {
-  return request(path + asked({}), { method: "PUT", body: JSON.stringify(body) });
-}
+/** What was to be forgotten is forgotten also when the page is left meanwhile. */
+export const remove = <P extends Path<"delete">>(path: P, ...[fields]: Given<P, "delete">): Promise<Answer<P, "delete">> =>
+  request(addressed(path, fields), { method: "DELETE", keepalive: true });
 
 /** A form with one file. */
-export function upload<Answer>(path: string, file: Blob, name: string): Promise<Answer> {
+export function upload<P extends Path<"post">>(path: P, file: Blob, name: string): Promise<Answer<P, "post">> {
   const form = new FormData();
   form.append("file", file, name);
-  return request(path + asked({}), { method: "POST", body: form });
+  return request(addressed(path), { method: "POST", body: form });
 }
 
 /** What is no JSON, such as a picture. */
-export const getBytes = (path: string, query: Query = {}): Promise<Blob> =>
-  answered(path + asked(query)).then((response) => response.blob());
+export const getBytes = <P extends Path<"get">>(path: P, ...[fields]: Given<P, "get">): Promise<Blob> =>
+  answered(addressed(path, fields)).then((response) => response.blob());
 
-/** An address that an element fetches by itself, for the persona that the reader chose. */
-export const addressOf = (path: string, query: Query = {}): string => path + asked(query);
+/** An address that an element fetches by itself, for the persona that the reader chose; with another `seen`, anew. */
+export const addressOf = (path: Path<"get">, seen: number): string => addressed(path, { seen });
 
-export function remove<Answer>(path: string, query: Query = {}): Promise<Answer> {
-  // What was to be forgotten is forgotten also when the page is left meanwhile.
-  return request(path + asked(query), { method: "DELETE", keepalive: true });
-}
-
-export const getState = () => get<StateAnswer>("/api/state");
-export const getPersona = () => get<PersonaAnswer>("/api/admin/persona");
-
-export async function getPersonas(): Promise<PersonaName[]> {
-  const answer = await get<{ personas?: PersonaName[]; items?: PersonaName[] }>("/api/admin/personas");
-  return answer.personas ?? answer.items ?? [];
-}
+export const getState = () => get("/api/state");
+export const getPersona = () => get("/api/admin/persona");
+/** Turns without a reply, of all users. */
+export const getFailedTurns = () =>
+  get("/api/admin/work/failed", { limit: 50 }).then(({ items }) => items.filter((item) => item.kind === "turn"));
+/** How many versions wait for a decision. */
+export const getConflictCount = () => get("/api/hub/status").then((answer) => answer.openConflicts);
+export const getPersonas = () => get("/api/admin/personas").then((answer) => answer.personas);
 
 /** Where a list continues: the name of the query parameter and its value. */
 export interface Cursor {
@@ -73,6 +79,23 @@ export interface Cursor {
 }
 
 export const PAGE = 50;
+/** More is not answered at once. */
+export const PAGE_MAX = 200;
+
+/** A list from its first page to its last. */
+export async function everyPage<Page extends { next_cursor: string | null }, Row>(
+  fetchPage: (cursor: string | null) => Promise<Page>,
+  rowsOf: (page: Page) => Row[],
+): Promise<Row[]> {
+  const all: Row[] = [];
+  let cursor: string | null = null;
+  do {
+    const page: Page = await fetchPage(cursor);
+    all.push(...rowsOf(page));
+    cursor = page.next_cursor;
+  } while (cursor !== null);
+  return all;
+}
 
 export function getHistory(from: Cursor | null, limit = PAGE): Promise<HistoryPage> {
   return get("/api/chat/history", { limit, ...(from && { [from.name]: from.value }) });
@@ -82,34 +105,40 @@ export function getTimeline(from: Cursor | null): Promise<TimelinePage> {
   return get("/api/admin/memory/timeline", { limit: PAGE, ...(from && { [from.name]: from.value }) });
 }
 
-export const getReceipt = (turnId: string) => get<ReceiptAnswer>(`/api/chat/turns/${encodeURIComponent(turnId)}/receipt`);
+export const getReceipt = (turnId: string) => get("/api/chat/turns/{id}/receipt", { id: turnId });
 
 export const send = (content: string, externalRef: string) =>
-  post<SendAnswer>("/api/chat/send", { content, external_ref: externalRef, ...persona() });
+  post("/api/chat/send", { content, external_ref: externalRef, ...persona() });
 
 /** Asks again for the reply of a turn that failed. */
-export const retryTurn = (turnId: string) => post<unknown>(`/api/chat/turns/${encodeURIComponent(turnId)}/retry`);
+export const retryTurn = (turnId: string) => post("/api/chat/turns/{id}/retry", undefined, { id: turnId });
 
 /** Ends a reply that is being written; what was said is kept. */
-export const stopTurn = (turnId: string) => post<unknown>("/api/chat/stop", { turn_id: turnId });
+export const stopTurn = (turnId: string) => post("/api/chat/stop", { turn_id: turnId });
 
 /** Asks for another reply to the last turn; the old one stands until the new one is there. */
-export const regenerate = (turnId: string) => post<unknown>("/api/chat/regenerate", { turn_id: turnId });
+export const regenerate = (turnId: string) => post("/api/chat/regenerate", { turn_id: turnId });
 
-export const editMessage = (id: string, content: string) =>
-  patch<{ withdrawn: string[]; extracted_again: string | null }>(`/api/chat/messages/${encodeURIComponent(id)}`, { content });
+export const editMessage = (id: string, content: string) => patch("/api/chat/messages/{id}", { content }, { id });
 
 export const deleteMessage = (id: string, choice: "orphan" | "cascade") =>
-  remove<unknown>(`/api/admin/memory/messages/${encodeURIComponent(id)}`, { choice });
+  remove("/api/admin/memory/messages/{id}", { id, choice });
 
 /** The persona that the reader chose, for bodies; the daemon's own one needs no word. */
 export function persona(): { persona_id?: string } {
   return chosen.personaId === null ? {} : { persona_id: chosen.personaId };
 }
 
-function asked(query: Query): string {
-  const fields = Object.entries({ ...persona(), ...query }).filter(([, value]) => value !== null && value !== undefined);
-  return fields.length ? `?${new URLSearchParams(fields.map(([name, value]) => [name, String(value)]))}` : "";
+/** Fields that the path names stand in it, the others after it. */
+function addressed(path: string, fields: object = {}): string {
+  const left = new Map(Object.entries({ ...persona(), ...fields }));
+  const place = path.replace(/\{(\w+)\}/g, (_, name: string) => {
+    const value = left.get(name);
+    left.delete(name);
+    return encodeURIComponent(String(value));
+  });
+  const asked = [...left].filter(([, value]) => value !== null && value !== undefined);
+  return asked.length ? `${place}?${new URLSearchParams(asked.map(([name, value]) => [name, String(value)]))}` : place;
 }
 
 async function answered(path: string, init: RequestInit = {}): Promise<Response> {

@@ -1,11 +1,9 @@
 // Which persona the page is with, of those there are.
 
+import type { Schema } from "./contract";
 import { keep, recalled } from "./kept";
 
-export interface PersonaName {
-  id: string;
-  display_name?: string;
-}
+export type PersonaName = Pick<Schema<"PersonaHead">, "id" | "display_name">;
 
 class ChosenPersona {
   /** Null: the one the daemon is set up for. */

@@ -1,107 +1,26 @@
-// Shapes on the wire. Ids are opaque: strings here, numbers in older daemons.
+// Shapes on the wire. What requests answer is generated from the daemon's own document; the stream's events are written here.
 
-export type Id = string | number;
+import type { Answer, Schema } from "./contract";
 
-export interface HistoryItem {
-  id: Id;
-  turn_id: string | null;
-  session_id: Id;
-  source_channel_id: string;
-  role: "user" | "persona" | "system";
-  content: string;
-  created_at: string | null;
-  incomplete?: boolean;
-}
+/** Opaque. */
+export type Id = string;
 
+export type HistoryItem = Schema<"ChatMessage">;
 /** Newest first. */
-export interface HistoryPage {
-  messages: HistoryItem[];
-  has_more: boolean;
-  oldest_turn_id: string | null;
-  next_cursor?: string | null;
-}
-
-export interface SendAnswer {
-  ok: boolean;
-  accepted?: Id[];
-  turn_id?: string;
-}
-
-export interface EpisodicState {
-  mood: string;
-  energy: number | null;
-  last_user_signal?: string | null;
-  updated_at?: string | null;
-}
-
-export const CORE_BLOCKS = ["persona", "user", "style"] as const;
-export type CoreBlock = (typeof CORE_BLOCKS)[number];
-
-export interface PersonaAnswer {
-  id: string;
-  display_name: string;
-  has_avatar?: boolean;
-  core_blocks?: Record<CoreBlock, string>;
-  facts?: Record<string, string | null>;
-  episodic_state?: EpisodicState | null;
-}
-
-export interface StateAnswer {
-  persona: { id: string; display_name: string };
-  onboarding_required?: boolean;
-  memory_counts?: Record<"core_blocks" | "messages" | "events" | "thoughts", number>;
-  channels?: { channel_id: string; name: string; enabled: boolean; ready: boolean }[];
-  llm?: { provider: string; model: string | null; offline: boolean; notice: string | null };
-  embedding?: { provider: string | null; model: string | null; words_only: boolean };
-}
-
-export interface TimelineItem {
-  kind: string;
-  timestamp: string;
-  data: Record<string, unknown>;
-}
-
+export type HistoryPage = Schema<"ChatHistory">;
+export type SendAnswer = Schema<"LineTaken">;
+export type EpisodicState = Schema<"Mood">;
+export type PersonaAnswer = Schema<"Persona">;
+export type StateAnswer = Answer<"/api/state">;
+export type TimelineItem = Schema<"TimelineEntry">;
 /** Newest first. */
-export interface TimelinePage {
-  items: TimelineItem[];
-  oldest_timestamp: string | null;
-  limit: number;
-  next_cursor?: string | null;
-}
-
+export type TimelinePage = Schema<"Timeline">;
 /** One memory or message that recall looked at; shares are in [0, 1]. */
-export interface Candidate {
-  id: Id;
-  kind: "node" | "message";
-  type: string | null;
-  text: string;
-  created_at: string | null;
-  total: number | null;
-  recency?: number | null;
-  relevance?: number | null;
-  vector_relevance?: number | null;
-  word_relevance?: number | null;
-  readable?: number | null;
-  impact?: number | null;
-  emotional_impact?: number | null;
-  relational_bonus?: number | null;
-  entity_anchor?: number | boolean | null;
-  /** A message is scored by parts of its own. */
-  parts?: Record<string, unknown> | null;
-  used?: boolean;
-  reason?: string | null;
-}
+export type Candidate = Schema<"Candidate">;
+export type ReceiptAnswer = Schema<"Receipt">;
 
-export interface ReceiptAnswer {
-  turn_id: string;
-  created_at: string;
-  model: string | null;
-  usage: { input_tokens: number | null; output_tokens: number | null } | null;
-  prompt_hash: string | null;
-  used: Candidate[];
-  pinned: Id[];
-  cut: string[];
-}
+export const CORE_BLOCKS = ["persona", "user", "style"] as const satisfies readonly Schema<"CoreBlockLabel">[];
+export type CoreBlock = (typeof CORE_BLOCKS)[number];
 
 /** Every event may say whose it is; the owner's token sees those of all users. */
 interface Addressed {
@@ -205,6 +124,8 @@ export interface EventData {
     all?: boolean;
   };
   "work.failed": Addressed & { kind: string; session_id?: Id; reason?: string | null };
+  /** Two versions of a document stand beside each other. */
+  "sync.conflict": Addressed & { conflict_id: Id; kind: string; filename: string; created_at?: string | null };
   "chat.settings.updated": Addressed;
   "chat.connection.ready": Addressed;
   "chat.connection.heartbeat": Addressed;
@@ -232,6 +153,7 @@ export const EVENT_NAMES: readonly EventName[] = [
   "memory.node.updated",
   "memory.forgotten",
   "work.failed",
+  "sync.conflict",
   "chat.settings.updated",
   "chat.connection.ready",
   "chat.connection.heartbeat",

@@ -3,6 +3,7 @@ import {
   withAccepted,
   withFailure,
   withHistory,
+  withKnownFailures,
   withReply,
   withResending,
   withSending,
@@ -13,21 +14,13 @@ import {
   type Message,
 } from "../src/live/conversation";
 import type { HistoryItem } from "../src/wire";
+import { historyItem } from "./answers";
 
 const NOW = "2026-05-02T10:00:00Z";
 
 const appended = (more: object = {}) => ({ content: "hello", turn_id: "t1", received_at: "2026-05-02T10:00:01Z", ...more });
 const done = (more: object = {}) => ({ message_id: "p1", content: "Hi there", in_reply_to_turn_id: "t1", turn_id: "t1", ...more });
-const item = (more: Partial<HistoryItem> = {}): HistoryItem => ({
-  id: "m1",
-  turn_id: "t1",
-  session_id: "s1",
-  source_channel_id: "web",
-  role: "user",
-  content: "hello",
-  created_at: "2026-05-02T10:00:01Z",
-  ...more,
-});
+const item = (more: Partial<HistoryItem> = {}) => historyItem(more);
 const brief = (messages: Message[]) => messages.map((m) => `${m.role}:${m.text}:${m.delivery}`);
 
 describe("one's own words", () => {
@@ -160,4 +153,13 @@ describe("history", () => {
     const sending = withSending([], "ref", "next", "2026-05-02T09:00:00Z");
     expect(withHistory(sending, [item()]).map((m) => m.text)).toEqual(["hello", "next"]);
   });
+});
+
+test("a turn that the daemon lists as failed says so after a reload, unless a reply stands or is being written", () => {
+  const failed = new Map([["t1", "no model"]]);
+  const said = withHistory([], [item({ id: "a", content: "one" }), item({ id: "b", content: "two", created_at: "2026-05-02T10:00:02Z" })]);
+  expect(withKnownFailures(said, failed).map((m) => m.failure?.reason ?? null)).toEqual([null, "no model"]);
+  expect(withKnownFailures(withTypingStarted(said, "t1", NOW), failed).some((m) => m.failure)).toBe(false);
+  expect(withKnownFailures(withHistory(said, [item({ id: "c", role: "persona" })]), failed).some((m) => m.failure)).toBe(false);
+  expect(withKnownFailures(said, new Map([["t2", "no model"]])).some((m) => m.failure)).toBe(false);
 });

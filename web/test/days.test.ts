@@ -2,19 +2,13 @@ import { expect, test } from "vitest";
 import { withHistory } from "../src/live/conversation";
 import { dayLabel, lines, localDay } from "../src/days";
 import type { HistoryItem } from "../src/wire";
+import { historyItem } from "./answers";
 
 const SHANGHAI = "Asia/Shanghai";
 const WORDS = { today: "Today", yesterday: "Yesterday" };
 
-const said = (id: string, created_at: string, session_id: string, source_channel_id = "web"): HistoryItem => ({
-  id,
-  turn_id: id,
-  session_id,
-  source_channel_id,
-  role: "user",
-  content: id,
-  created_at,
-});
+const said = (id: string, created_at: string, session_id: string, source_channel_id = "web") =>
+  historyItem({ id, turn_id: id, session_id, source_channel_id, content: id, created_at });
 const shape = (items: HistoryItem[], closings = new Map()) =>
   lines(withHistory([], items), closings, SHANGHAI).map((line) =>
     line.kind === "day" ? line.day : line.kind === "message" ? line.message.text : line.key,

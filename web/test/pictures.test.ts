@@ -1,34 +1,8 @@
 import { expect, test } from "vitest";
-import type { Entity, MemoryNode } from "../src/memory/shapes";
 import { finder, graphOf, layout } from "../src/pictures/graph";
 import { yearOf } from "../src/pictures/year";
 import { read, written } from "../src/settings/values";
-
-const node = (id: string, more: Partial<MemoryNode> = {}): MemoryNode => ({
-  id,
-  node_type: "event",
-  description: `event ${id}`,
-  emotional_impact: 0,
-  emotion_tags: [],
-  relational_tags: [],
-  source_session_id: null,
-  created_at: "2026-05-02T10:00:00Z",
-  access_count: 0,
-  subject: "user",
-  filling_event_ids: [],
-  ...more,
-});
-const entity = (id: string, name: string, aliases: string[] = []): Entity => ({
-  id,
-  canonical_name: name,
-  kind: "person",
-  description: null,
-  merge_status: "confirmed",
-  merge_target_id: null,
-  created_at: null,
-  updated_at: null,
-  aliases,
-});
+import { entity, memoryNode as node } from "./answers";
 
 test("names are tied to the memories that say them, thoughts to their events", () => {
   const { dots, lines } = graphOf({

@@ -1,7 +1,7 @@
 import { expect, test } from "vitest";
 import { sends } from "../src/chat/composing";
 import { terms } from "../src/chat/receipt";
-import type { Candidate } from "../src/wire";
+import { candidate } from "./answers";
 
 const press = (more: object = {}) => sends({ key: "Enter", shiftKey: false, isComposing: false, keyCode: 13, ...more });
 
@@ -13,10 +13,8 @@ test("Enter sends, Shift+Enter and an input method's Enter do not", () => {
   expect(press({ keyCode: 229 })).toBe(false);
 });
 
-const candidate: Candidate = { id: "n", kind: "node", type: "event", text: "", created_at: null, total: 3 };
-
 test("the terms of a score are shown in the order of the formula, bars never overflow", () => {
-  const shown = terms({ ...candidate, entity_anchor: true, impact: 0.4, recency: 1.2, vector_relevance: -0.1, relevance: null });
+  const shown = terms(candidate({ entity_anchor: 1, impact: 0.4, recency: 1.2, vector_relevance: -0.1, relevance: null }));
   expect(shown.map((t) => [t.name, t.value, t.share, t.part])).toEqual([
     ["recency", 1.2, 1, false],
     ["vector_relevance", -0.1, 0, true],
@@ -26,7 +24,7 @@ test("the terms of a score are shown in the order of the formula, bars never ove
 });
 
 test("a message brings parts of its own, also ones we have no word for", () => {
-  const shown = terms({ ...candidate, kind: "message", recency: null, parts: { word_relevance: 0.7, recency: 0.5, luck: 0.1, note: "x" } });
+  const shown = terms(candidate({ kind: "message", recency: null, parts: { word_relevance: 0.7, recency: 0.5, luck: 0.1 } }));
   expect(shown.map((t) => [t.name, t.word])).toEqual([
     ["word_relevance", "wordRelevance"],
     ["recency", "recency"],

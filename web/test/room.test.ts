@@ -1,6 +1,7 @@
 import { describe, expect, test } from "vitest";
 import { EMPTY_ROOM, MEMORIES_MAX, MESSAGES_MAX, withEvent, withoutOldest, withHistoryPage, withPersona, withState, withTimelinePage, type Room } from "../src/live/room";
 import type { HistoryItem, ServerEvent, TimelineItem } from "../src/wire";
+import { historyItem, historyPage, persona, state, timelinePage as page } from "./answers";
 
 const NOW = "2026-05-02T10:00:00Z";
 
@@ -10,7 +11,6 @@ const event = (id: string, at: string): TimelineItem => ({
   data: { node_id: id, type: "event", description: `event ${id}`, emotional_impact: -3 },
 });
 const live = (name: string, data: object) => ({ name, data }) as ServerEvent;
-const page = (items: TimelineItem[]) => ({ items, oldest_timestamp: items.at(-1)?.timestamp ?? null, limit: 50 });
 const played = (room: Room, ...events: ServerEvent[]) => events.reduce((held, e) => withEvent(held, e, NOW), room);
 
 describe("the timeline", () => {
@@ -80,7 +80,7 @@ test("a session that has gone quiet is ruled off before it is remembered, and co
 });
 
 test("another user's or persona's events are not this room's", () => {
-  const here = withPersona(EMPTY_ROOM, { id: "default", display_name: "Echo" });
+  const here = withPersona(EMPTY_ROOM, persona("default", "Echo"));
   const said = (more: object) => live("chat.message.user_appended", { content: "hi", turn_id: "t", message_id: "m", ...more });
   expect(played(here, said({ user_id: "mei" }))).toBe(here);
   expect(played(here, said({ persona_id: "other", user_id: "self" }))).toBe(here);
@@ -88,25 +88,22 @@ test("another user's or persona's events are not this room's", () => {
 });
 
 test("the offline model is announced, a real one is not", () => {
-  const persona = { id: "default", display_name: "Echo" };
-  const offline = withState(EMPTY_ROOM, { persona, llm: { provider: "offline", model: null, offline: true, notice: null } });
+  const offline = withState(EMPTY_ROOM, state({ provider: "offline", model: null, offline: true }));
   expect(offline.offline).toEqual({ notice: null });
-  expect(withState(offline, { persona, llm: { provider: "openai", model: "m", offline: false, notice: null } }).offline).toBeNull();
-  expect(withState(offline, { persona }).offline).toBeNull();
+  expect(withState(offline, state({})).offline).toBeNull();
 });
 
 describe("paging", () => {
-  const message = (n: number): HistoryItem => ({
-    id: `m${n}`,
-    turn_id: `t${n}`,
-    session_id: "s",
-    source_channel_id: "web",
-    role: "user",
-    content: `${n}`,
-    created_at: new Date(Date.UTC(2026, 4, 1) + n * 1000).toISOString(),
-  });
+  const message = (n: number) =>
+    historyItem({
+      id: `m${n}`,
+      turn_id: `t${n}`,
+      content: `${n}`,
+      created_at: new Date(Date.UTC(2026, 4, 1) + n * 1000).toISOString(),
+    });
   const range = (from: number, to: number) => Array.from({ length: to - from + 1 }, (_, i) => message(to - i));
-  const history = (from: number, to: number, more: boolean) => ({ messages: range(from, to), has_more: more, oldest_turn_id: `t${from}` });
+  const history = (from: number, to: number, more: boolean) =>
+    historyPage(range(from, to), { has_more: more, oldest_turn_id: `t${from}` });
 
   test("goes on from the oldest turn, or from the daemon's cursor", () => {
     const first = withHistoryPage(EMPTY_ROOM, history(5, 8, true), false);
@@ -132,16 +129,9 @@ describe("paging", () => {
   });
 });
 
-const said = (id: string, role: "user" | "persona", turn_id: string, content: string): HistoryItem => ({
-  id,
-  turn_id,
-  session_id: "s",
-  source_channel_id: "web",
-  role,
-  content,
-  created_at: role === "user" ? "2026-05-02T09:00:00Z" : "2026-05-02T09:00:01Z",
-});
-const pageOf = (...messages: HistoryItem[]) => ({ messages: messages.reverse(), has_more: false, oldest_turn_id: null });
+const said = (id: string, role: "user" | "persona", turn_id: string, content: string) =>
+  historyItem({ id, role, turn_id, content, created_at: role === "user" ? "2026-05-02T09:00:00Z" : "2026-05-02T09:00:01Z" });
+const pageOf = (...messages: HistoryItem[]) => historyPage(messages.reverse());
 
 test("a reply that is said anew stands beside the old one until it is whole, then takes its place", () => {
   let room = withHistoryPage(EMPTY_ROOM, pageOf(said("u", "user", "t", "hi"), said("old", "persona", "t", "one")), false);

@@ -2,7 +2,9 @@
 
 use std::path::PathBuf;
 
-use clap::{Args, Parser, Subcommand};
+use clap::error::ErrorKind;
+use clap::{Args, CommandFactory as _, Parser, Subcommand};
+use clap_complete::Shell;
 use memory::access::AccessScope;
 
 const EXAMPLES: &str = "\
@@ -29,6 +31,18 @@ pub(crate) struct Cli {
     pub(crate) shared: Shared,
     #[command(subcommand)]
     pub(crate) command: Option<Command>,
+}
+
+impl Cli {
+    /// The command line of this process. One that can't be meant ends the process with 2 and says why.
+    pub(crate) fn understood() -> Self {
+        let cli = Self::parse();
+        if cli.shared.json && matches!(cli.command, Some(Command::Demo | Command::Completions { .. })) {
+            let reason = "--json: this command prints for people and shells only";
+            Self::command().error(ErrorKind::ArgumentConflict, reason).exit();
+        }
+        cli
+    }
 }
 
 /// Options of every command.
@@ -90,6 +104,16 @@ pub(crate) enum Command {
     Token {
         #[command(subcommand)]
         command: Option<TokenCommand>,
+    },
+    /// Print what makes a shell complete this command line
+    #[command(
+        after_help = "Examples:\n  echovessel completions bash > ~/.local/share/bash-completion/completions/echovessel\n  \
+                      echovessel completions zsh > ~/.zfunc/_echovessel\n  \
+                      echovessel completions fish > ~/.config/fish/completions/echovessel.fish"
+    )]
+    Completions {
+        /// Which shell
+        shell: Shell,
     },
 }
 
@@ -159,6 +183,7 @@ pub(crate) enum MemoryCommand {
 }
 
 #[derive(Debug, Subcommand)]
+#[command(after_help = "Examples:\n  echovessel sync status\n  echovessel sync status --json")]
 pub(crate) enum SyncCommand {
     /// Where the running daemon's hub stands
     Status,
@@ -166,7 +191,7 @@ pub(crate) enum SyncCommand {
 
 #[derive(Debug, Args)]
 #[command(
-    after_help = "Examples:\n  echovessel memory list\n  echovessel memory list messages --limit 100 --json"
+    after_help = "Examples:\n  echovessel memory list\n  echovessel memory list messages --limit 100 --json\n  echovessel memory list documents"
 )]
 pub(crate) struct List {
     /// What to list
@@ -181,10 +206,17 @@ pub(crate) struct List {
 }
 
 #[derive(Debug, Args)]
-#[command(after_help = "Example:\n  echovessel memory show 0198a0c2-7d52-7c10-9d0b-5f1c6a3e2b11")]
+#[command(after_help = "\
+Examples:
+  echovessel memory show 0198a0c2-7d52-7c10-9d0b-5f1c6a3e2b11
+  echovessel memory show daily/2026-07-05_laptop.md
+  echovessel memory show self/my_wants.md --json")]
 pub(crate) struct Show {
-    /// Its id, as `list` prints it
+    /// Its id, or a document's name, as `list` prints it
     pub(crate) id: String,
+    /// Whose memory
+    #[arg(long, default_value = "self")]
+    pub(crate) user: String,
 }
 
 #[derive(Debug, Args)]
@@ -193,11 +225,13 @@ Examples:
   echovessel memory forget 0198a0c2-7d52-7c10-9d0b-5f1c6a3e2b11
   echovessel memory forget --text \"blue dolphin\" --dry-run
   echovessel memory forget --text 蓝色海豚 --yes --json
+  echovessel memory forget significant/2026-07-01_wedding.md
 
 It shows what would go and asks before it does it. The receipt says what went, and which old backups it could not
-reach; it never holds the text.")]
+reach; it never holds the text. A document is deleted, and no instance brings it back; its earlier versions stay until
+their text is erased with --text.")]
 pub(crate) struct Forget {
-    /// Ids of messages, memories, entities or sessions
+    /// Ids of messages, memories, entities or sessions, or names of documents
     #[arg(value_name = "ID", required_unless_present = "text")]
     pub(crate) ids: Vec<String>,
     /// Everything that contains this text, however it is written

@@ -160,12 +160,16 @@ impl RunningConfiguration {
         let bytes = std::fs::metadata(&database).map_or(0, |file| file.len());
         let path = self.home.config();
         let uptime = SystemClock.now().duration_since(self.started_at).as_secs().max(0);
+        // Where it listens; the key may say "any free one", and the command line another.
+        let port = reqwest::Url::parse(&self.server.url).ok().and_then(|url| url.port_or_known_default());
+        let port = port.unwrap_or(config.server.port);
         let debounce = u64::try_from(config.channels.web.debounce.0.as_millis()).unwrap_or(u64::MAX);
         json!({
             "llm": {
                 "provider": config.llm.provider, "model": Some(&config.llm.model).filter(|m| !m.is_empty()),
                 "api_key_env": variable, "timeout_seconds": config.llm.timeout.0.as_secs(),
-                "temperature": 0.7, "max_tokens": 1024, "api_key_present": key_present,
+                "temperature": config.llm.temperature, "max_tokens": config.llm.max_tokens,
+                "api_key_present": key_present,
             },
             "persona": {
                 "display_name": config.persona.display_name, "voice_enabled": appearance.voice_enabled,
@@ -188,7 +192,7 @@ impl RunningConfiguration {
             "channels": {
                 "web": {
                     "enabled": true, "channel_id": "web", "host": config.server.host,
-                    "port": config.server.port, "static_dir": "", "debounce_ms": debounce,
+                    "port": port, "static_dir": "", "debounce_ms": debounce,
                     "ready": true, "registered": true,
                 },
                 "discord": {

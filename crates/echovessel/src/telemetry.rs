@@ -4,9 +4,24 @@ use std::io::IsTerminal as _;
 
 use tracing_subscriber::EnvFilter;
 
+/// Says a few lines of each message at `info`, also of those that nothing is wrong with.
+const TALKATIVE: &str = "rmcp";
+
+/// What is logged, where nobody asked to hear more of a talkative library.
+fn filter(asked: Option<&str>, default_level: &str) -> EnvFilter {
+    let directives = |text: &str| match text.contains(TALKATIVE) {
+        true => text.to_owned(),
+        false => format!("{text},{TALKATIVE}=warn"),
+    };
+    let asked = asked.filter(|text| !text.trim().is_empty());
+    let asked = asked.and_then(|text| EnvFilter::try_new(directives(text)).ok());
+    asked.unwrap_or_else(|| EnvFilter::new(directives(default_level)))
+}
+
 /// Begins to log. `ECHOVESSEL_LOG` sets the level, as `debug` or `runtime=debug`; JSON lines when asked.
 pub(crate) fn start(default_level: &str, json: bool) {
-    let filter = EnvFilter::try_from_env("ECHOVESSEL_LOG").unwrap_or_else(|_| EnvFilter::new(default_level));
+    let asked = std::env::var("ECHOVESSEL_LOG").ok();
+    let filter = filter(asked.as_deref(), default_level);
     let lines = tracing_subscriber::fmt()
         .with_env_filter(filter)
         .with_writer(std::io::stderr)
@@ -14,4 +29,19 @@ pub(crate) fn start(default_level: &str, json: bool) {
         .with_target(false);
     // A second start in one process (tests) keeps the first.
     let _ = if json { lines.json().try_init() } else { lines.compact().try_init() };
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_talkative_library_is_heard_only_when_asked() {
+        let said = |asked| filter(asked, "info").to_string();
+        for asked in [None, Some(""), Some("no such=level=at all")] {
+            assert!(said(asked).contains("rmcp=warn") && said(asked).contains("info"), "{}", said(asked));
+        }
+        assert!(said(Some("debug")).contains("rmcp=warn"));
+        assert!(said(Some("info,rmcp=debug")).contains("rmcp=debug"));
+    }
 }

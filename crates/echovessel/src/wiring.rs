@@ -154,6 +154,9 @@ pub(crate) async fn wire(
     };
     let runtime = Runtime::new(parts);
     runtime.attach_hub(hub.clone(), working_hours(config)?);
+    if config.hub.graph_facts {
+        runtime.draw_graph(graph.clone());
+    }
     if let Some(previous) = previous {
         runtime.serve_meanwhile(previous);
     }
@@ -298,6 +301,8 @@ fn provider_settings(config: &Config) -> ProviderSettings {
         timeout: llm.timeout.0,
         first_token_timeout: llm.first_token_timeout.0,
         max_retries: llm.max_retries,
+        temperature: Some(llm.temperature as f32),
+        max_tokens: Some(llm.max_tokens),
         ..ProviderSettings::default()
     }
 }

@@ -13,14 +13,15 @@ use rand::Rng as _;
 use tokio::sync::watch;
 use uuid::{ContextV7, Uuid};
 
-/// The system's clock.
+/// The system's clock, in the microseconds that storage keeps: a moment reads the same before and after it was stored.
 #[derive(Debug, Default)]
 pub(crate) struct SystemClock;
 
 impl Clock for SystemClock {
     #[expect(clippy::disallowed_methods, reason = "this is the clock that everybody else is passed")]
     fn now(&self) -> Timestamp {
-        Timestamp::now()
+        let now = Timestamp::now();
+        Timestamp::from_microsecond(now.as_microsecond()).unwrap_or(now)
     }
 
     #[expect(clippy::disallowed_methods, reason = "this is the clock that everybody else is passed")]

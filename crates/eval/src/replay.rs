@@ -185,8 +185,7 @@ fn answer(
     units: &HashMap<Uuid, Unit>,
     found: Vec<RankedMessage>,
 ) -> Answered {
-    let relevance = |message: &RankedMessage| message.vector.max(message.words);
-    let support = found.iter().map(relevance).fold(0.0, f64::max);
+    let support = found.iter().map(|message| message.support).fold(0.0, f64::max);
     let ranked = |gold: &[String], ranking: Vec<String>| Ranked {
         id: question.id.clone(),
         conversation: conversation.id.clone(),
@@ -224,5 +223,6 @@ fn line(scope: &Scope, conversation: &Conversation, unit: &Unit) -> Line {
         role: if is_persona { Role::Persona } else { Role::User },
         content: unit.text.clone(),
         incomplete: false,
+        external_ref: None,
     }
 }

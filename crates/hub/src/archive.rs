@@ -1,12 +1,17 @@
-//! The whole hub in one file, and back: all of it or nothing.
+//! The whole hub in one file.
+//!
+//! Every document that is shown is a Markdown file with front matter, as in the tree; beside it `history/` holds every
+//! version, deletion and conflict, `graph.json` nodes and edges, `state.json` who has seen what, and snapshots. A manifest
+//! counts them and holds the digest of every file.
 
 mod reading;
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 use std::io::{Cursor, Write as _};
 
 use base64::Engine as _;
 use base64::engine::general_purpose::STANDARD;
+use jiff::Timestamp;
 use serde::{Deserialize, Serialize};
 use zip::ZipWriter;
 use zip::write::SimpleFileOptions;
@@ -17,16 +22,22 @@ use crate::error::HubError;
 use crate::hub::{Caller, Hub};
 use crate::mirror::{FrontMatter, MirroredText, digest};
 use crate::names::DocumentName;
-use crate::port::DocumentFilter;
+use crate::port::{Instance, Snapshot};
+use crate::version_vector::VersionVector;
+use crate::whole::{DocumentHistory, ErasedName, KeptEdge, KeptNode, WholeHub};
+use crate::writing::Act;
 
 /// Largest archive that is taken, in bytes.
 pub(crate) const ARCHIVE_BYTES_MAX: usize = 50 * 1024 * 1024;
 /// What an archive of ours says it is.
 const FORMAT: &str = "echovessel-hub";
-/// The layout that is written. Version 1 is the compatible one, which is read too.
-const SCHEMA_VERSION: u32 = 2;
+/// The layout that is written. Version 2 had no histories and no graph, version 1 is the compatible one; both are read too.
+const SCHEMA_VERSION: u32 = 3;
 const MANIFEST: &str = "manifest.json";
 const LABELS: &str = "identity-meta.json";
+const GRAPH: &str = "graph.json";
+const STATE: &str = "state.json";
+const HISTORY: &str = "history/";
 
 /// What an archive says that it holds.
 #[derive(Clone, Debug, Default, Serialize, Deserialize)]
@@ -41,122 +52,260 @@ struct Manifest {
     files: BTreeMap<String, String>,
 }
 
-/// A document of an archive.
+/// `graph.json`.
+#[derive(Clone, Debug, Default, Serialize, Deserialize)]
+struct ArchivedGraph {
+    nodes: Vec<KeptNode>,
+    edges: Vec<KeptEdge>,
+}
+
+/// A snapshot in `state.json`.
+#[derive(Clone, Debug, Serialize, Deserialize)]
+#[serde(rename_all = "camelCase")]
+struct ArchivedSnapshot {
+    id: String,
+    kind: String,
+    stem: String,
+    content: String,
+    created_at: Timestamp,
+    reason: String,
+    source: String,
+}
+
+/// `state.json`.
+#[derive(Clone, Debug, Default, Serialize, Deserialize)]
+#[serde(rename_all = "camelCase")]
+struct ArchivedState {
+    seen: VersionVector,
+    seen_of_persona: VersionVector,
+    instances: Vec<Instance>,
+    snapshots: Vec<ArchivedSnapshot>,
+    erased: Vec<ErasedName>,
+    erased_of_persona: Vec<ErasedName>,
+}
+
+/// A document of an archive that is shown.
+#[derive(Clone, Debug)]
 struct Archived {
     name: DocumentName,
     text: String,
 }
 
+/// What was read from an archive.
+#[derive(Clone, Debug, Default)]
+struct Contents {
+    shown: Vec<Archived>,
+    labels: BTreeMap<DocumentName, String>,
+    counts: ArchiveCounts,
+    /// What older layouts don't hold.
+    whole: Option<WholeHub>,
+}
+
 impl Hub {
-    /// The documents that are shown, with their metadata and labels, in one archive.
+    /// All that the hub keeps of the persona and the user, in one archive.
     pub async fn entity_export(&self, caller: &Caller) -> Result<EntityExport, HubError> {
-        let scope = &caller.scope;
-        let filter = DocumentFilter { deleted: false, ..DocumentFilter::everything() };
-        let documents = self.inner().parts.store.documents(scope, filter).await?;
-        let labels = self.inner().parts.store.labels(scope).await?;
-        let labels: BTreeMap<String, String> =
-            labels.into_iter().map(|(name, label)| (name.to_string(), label)).collect();
-        let mut files: BTreeMap<String, String> = BTreeMap::new();
-        let mut counts = ArchiveCounts::default();
-        for document in &documents {
-            let (Some(shown), Some(content)) = (document.shown(), document.content()) else { continue };
-            files.insert(document.name.path(), FrontMatter::of(document, shown).file(content));
-            match document.name {
-                DocumentName::Identity(..) => counts.identity_files += 1,
-                DocumentName::Memory(_) => counts.memory_entries += 1,
-            }
-        }
-        files.insert(LABELS.to_owned(), serde_json::to_string_pretty(&labels).unwrap_or_default());
+        let whole = self.inner().parts.store.whole_hub(&caller.scope).await?;
         let now = self.now();
-        let manifest = Manifest {
-            schema_version: SCHEMA_VERSION,
-            format: FORMAT.to_owned(),
-            exported_at: now.to_string(),
-            counts,
-            files: files.iter().map(|(path, text)| (path.clone(), digest(text))).collect(),
-        };
-        files.insert(MANIFEST.to_owned(), serde_json::to_string_pretty(&manifest).unwrap_or_default());
-        let bytes = packed(files).map_err(|error| HubError::Mirror(error.to_string()))?;
+        let packed = tokio::task::spawn_blocking(move || packed(&whole, now)).await;
+        let packed = packed.map_err(std::io::Error::other).and_then(|packed| packed);
+        let (bytes, counts) = packed.map_err(|error| HubError::Mirror(error.to_string()))?;
         let filename = format!("echovessel-{}.zip", now.strftime("%Y-%m-%d"));
         Ok(EntityExport { success: true, data: STANDARD.encode(bytes), filename, counts })
     }
 
-    /// Takes an archive of ours or of the compatible layout. What it holds takes the place of what is there, which stays
-    /// as versions; what it does not hold stays. If anything in it is not as its manifest says, nothing is taken.
+    /// Takes an archive of ours or of the compatible layout. A document that was never here comes with its history; of
+    /// another the archive's text takes the place of what is there, which stays as versions. What the archive does not
+    /// hold stays. If anything in it is not as its manifest says, nothing is taken.
     pub async fn entity_import(
         &self,
         caller: &Caller,
         input: EntityImport,
     ) -> Result<EntityImported, HubError> {
-        let refused = |message: String| EntityImported {
-            success: false,
-            message: format!("{message}; nothing was taken"),
-            counts: ArchiveCounts::default(),
-        };
         if input.data.len() / 4 * 3 > ARCHIVE_BYTES_MAX {
             return Ok(refused(format!("the archive is larger than {ARCHIVE_BYTES_MAX} bytes")));
         }
         let Ok(bytes) = STANDARD.decode(input.data.trim()) else {
             return Ok(refused("`data` is not base64".to_owned()));
         };
-        let read = tokio::task::spawn_blocking(move || reading::read(bytes)).await;
-        let (archived, labels, counts) = match read {
-            Ok(Ok(read)) => read,
+        let contents = match tokio::task::spawn_blocking(move || reading::read(bytes)).await {
+            Ok(Ok(contents)) => contents,
             Ok(Err(reason)) => return Ok(refused(reason)),
             Err(error) => return Ok(refused(error.to_string())),
         };
         let _turn = self.turn().await;
         loop {
             let mut act = self.begin(caller).await?;
-            let mut left = Vec::new();
-            for archived in &archived {
-                let file = MirroredText::parse(&archived.text);
-                let before = self.document(&caller.scope, &archived.name).await?;
-                let heads = before.map(|document| document.heads).unwrap_or_default();
-                if heads.first().is_some_and(|shown| shown.content.as_deref() == Some(file.content)) {
-                    continue;
-                }
-                if act.check(&archived.name, Some(file.content)).is_err() {
-                    if core_block_of(&archived.name, &caller.scope).is_none() {
-                        return Ok(refused(format!("{} is too long", archived.name)));
-                    }
-                    left.push(archived.name.to_string());
-                    continue;
-                }
-                let mut version = act.successor(&heads, Some(file.content.to_owned()));
-                if let Some(front) = &file.front_matter {
-                    version.author = front.source_instance.clone();
-                    version.chat_ids.extend(front.chat_ids.iter().cloned());
-                    version.participants.extend(front.participating_instances.iter().cloned());
-                }
-                version.edited_by = "import".to_owned();
-                act.write(&archived.name, vec![version]);
-            }
-            for write in &mut act.commit.documents {
-                write.prompt_label = labels.get(&write.name).cloned();
-            }
+            let left = match act.take_archive(&contents).await? {
+                Ok(left) => left,
+                Err(reason) => return Ok(refused(reason)),
+            };
             if act.save().await? {
-                let mut message = format!(
-                    "took {} identity files and {} memories",
-                    counts.identity_files, counts.memory_entries
-                );
-                if !left.is_empty() {
-                    message.push_str(&format!(
-                        "; left as they are, because only people write them: {}",
-                        left.join(", ")
-                    ));
-                }
-                return Ok(EntityImported { success: true, message, counts });
+                return Ok(imported(&contents.counts, &left));
             }
         }
     }
 }
 
-fn packed(files: BTreeMap<String, String>) -> zip::result::ZipResult<Vec<u8>> {
+impl Act<'_> {
+    /// Prepares what an archive changes; says which documents are left, or why nothing may be taken.
+    async fn take_archive(
+        &mut self,
+        contents: &Contents,
+    ) -> Result<Result<BTreeSet<String>, String>, HubError> {
+        let mut left = BTreeSet::new();
+        let mut restored = contents.whole.clone();
+        let mut new = BTreeSet::new();
+        if let Some(whole) = &mut restored {
+            let mut documents = Vec::with_capacity(whole.documents.len());
+            for (name, history) in std::mem::take(&mut whole.documents) {
+                let is_refused = history
+                    .versions
+                    .iter()
+                    .find_map(|kept| self.check(&name, kept.version.content.as_deref()).err());
+                if let Some(error) = is_refused {
+                    if core_block_of(&name, &self.caller.scope).is_none() {
+                        return Ok(Err(error.to_string()));
+                    }
+                } else if self.hub.document(&self.caller.scope, &name).await?.is_none() {
+                    new.insert(name.clone());
+                    documents.push((name, history));
+                }
+            }
+            whole.documents = documents;
+            whole.labels.retain(|(name, _)| core_block_of(name, &self.caller.scope).is_none());
+        }
+        self.commit.restored = restored.map(Box::new);
+        for archived in contents.shown.iter().filter(|archived| !new.contains(&archived.name)) {
+            let file = MirroredText::parse(&archived.text);
+            let before = self.hub.document(&self.caller.scope, &archived.name).await?;
+            let heads = before.map(|document| document.heads).unwrap_or_default();
+            if heads.first().is_some_and(|shown| shown.content.as_deref() == Some(file.content)) {
+                continue;
+            }
+            if self.check(&archived.name, Some(file.content)).is_err() {
+                if core_block_of(&archived.name, &self.caller.scope).is_none() {
+                    return Ok(Err(format!("{} is too long", archived.name)));
+                }
+                left.insert(archived.name.to_string());
+                continue;
+            }
+            let mut version = self.successor(&heads, Some(file.content.to_owned()));
+            if let Some(front) = &file.front_matter {
+                version.author = front.source_instance.clone();
+                version.chat_ids.extend(front.chat_ids.iter().cloned());
+                version.participants.extend(front.participating_instances.iter().cloned());
+            }
+            version.edited_by = "import".to_owned();
+            self.write(&archived.name, vec![version]);
+        }
+        for write in &mut self.commit.documents {
+            write.prompt_label = contents.labels.get(&write.name).cloned();
+        }
+        Ok(Ok(left))
+    }
+}
+
+fn refused(message: String) -> EntityImported {
+    EntityImported {
+        success: false,
+        message: format!("{message}; nothing was taken"),
+        counts: ArchiveCounts::default(),
+    }
+}
+
+fn imported(counts: &ArchiveCounts, left: &BTreeSet<String>) -> EntityImported {
+    let mut message = format!(
+        "took {} identity files, {} memories, {} nodes and {} edges",
+        counts.identity_files, counts.memory_entries, counts.graph_nodes, counts.graph_edges
+    );
+    if !left.is_empty() {
+        let names: Vec<&str> = left.iter().map(String::as_str).collect();
+        message
+            .push_str(&format!("; left as they are, because only people write them: {}", names.join(", ")));
+    }
+    EntityImported { success: true, message, counts: *counts }
+}
+
+/// The archive's bytes and what is in it.
+fn packed(whole: &WholeHub, now: Timestamp) -> std::io::Result<(Vec<u8>, ArchiveCounts)> {
+    let labels: BTreeMap<&DocumentName, &String> =
+        whole.labels.iter().map(|(name, label)| (name, label)).collect();
+    let mut files: BTreeMap<String, String> = BTreeMap::new();
+    for (name, history) in &whole.documents {
+        files.insert(history_path(name), json(history)?);
+        let Some(shown) = history.shown() else { continue };
+        if let Some(content) = &shown.content {
+            let label = labels.get(name).map(|label| (*label).clone());
+            files
+                .insert(name.path(), FrontMatter::of_version(shown, label, history.created_at).file(content));
+        }
+    }
+    let named: BTreeMap<String, &String> =
+        labels.into_iter().map(|(name, label)| (name.to_string(), label)).collect();
+    files.insert(LABELS.to_owned(), json(&named)?);
+    files.insert(
+        GRAPH.to_owned(),
+        json(&ArchivedGraph { nodes: whole.nodes.clone(), edges: whole.edges.clone() })?,
+    );
+    files.insert(STATE.to_owned(), json(&state(whole))?);
+    let counts = counts(whole);
+    let manifest = Manifest {
+        schema_version: SCHEMA_VERSION,
+        format: FORMAT.to_owned(),
+        exported_at: now.to_string(),
+        counts,
+        files: files.iter().map(|(path, text)| (path.clone(), digest(text))).collect(),
+    };
+    files.insert(MANIFEST.to_owned(), json(&manifest)?);
     let mut archive = ZipWriter::new(Cursor::new(Vec::new()));
     for (path, text) in files {
         archive.start_file(path, SimpleFileOptions::default())?;
         archive.write_all(text.as_bytes())?;
     }
-    Ok(archive.finish()?.into_inner())
+    Ok((archive.finish()?.into_inner(), counts))
+}
+
+fn json(value: &impl Serialize) -> std::io::Result<String> {
+    Ok(serde_json::to_string_pretty(value)?)
+}
+
+fn history_path(name: &DocumentName) -> String {
+    format!("{HISTORY}{}/{}.json", name.kind(), name.stem())
+}
+
+fn counts(whole: &WholeHub) -> ArchiveCounts {
+    let is_shown = |history: &&DocumentHistory| history.shown().is_some_and(|shown| shown.content.is_some());
+    let histories = || whole.documents.iter().map(|(_, history)| history);
+    let identity = whole.documents.iter().filter(|(name, _)| matches!(name, DocumentName::Identity(..)));
+    let identity_files = identity.map(|(_, history)| history).filter(is_shown).count();
+    let shown = histories().filter(is_shown).count();
+    ArchiveCounts {
+        identity_files,
+        memory_entries: shown - identity_files,
+        versions: histories().map(|history| history.versions.len()).sum(),
+        deleted: whole.documents.len() - shown,
+        conflicts: histories().map(|history| history.conflicts.len()).sum(),
+        graph_nodes: whole.nodes.len(),
+        graph_edges: whole.edges.len(),
+    }
+}
+
+fn state(whole: &WholeHub) -> ArchivedState {
+    let archived = |snapshot: &Snapshot| ArchivedSnapshot {
+        id: snapshot.id.clone(),
+        kind: snapshot.name.kind().to_owned(),
+        stem: snapshot.name.stem(),
+        content: snapshot.content.clone(),
+        created_at: snapshot.created_at,
+        reason: snapshot.reason.clone(),
+        source: snapshot.source.clone(),
+    };
+    ArchivedState {
+        seen: whole.seen.clone(),
+        seen_of_persona: whole.seen_of_persona.clone(),
+        instances: whole.instances.clone(),
+        snapshots: whole.snapshots.iter().map(archived).collect(),
+        erased: whole.erased.clone(),
+        erased_of_persona: whole.erased_of_persona.clone(),
+    }
 }

@@ -77,6 +77,7 @@ impl Hub {
         last_read: &mut Timestamp,
         rollup_at: Time,
     ) -> Result<(), HubError> {
+        self.correct_diary().await?;
         self.write_diary().await?;
         let since = self.now().duration_since(*last_read);
         if Duration::try_from(since).is_ok_and(|since| since >= READ_EVERY) {

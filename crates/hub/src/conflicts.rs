@@ -1,5 +1,10 @@
 //! Versions that lost their place, until a person decides.
 
+use std::collections::BTreeSet;
+
+use memory::Scope;
+use uuid::Uuid;
+
 use crate::documents::{Conflict, Version};
 use crate::door::Outcome;
 use crate::door::conflicts::{
@@ -15,6 +20,21 @@ impl Hub {
     pub async fn conflict_list(&self, caller: &Caller, input: ConflictQuery) -> Result<Conflicts, HubError> {
         let conflicts = self.inner().parts.store.conflicts(&caller.scope, !input.all).await?;
         Ok(Conflicts { conflicts: conflicts.iter().map(conflict_entry).collect() })
+    }
+
+    /// Tells of those that were kept: two versions have at most one open conflict.
+    pub(crate) async fn tell_opened(&self, scope: &Scope, ids: &BTreeSet<Uuid>) {
+        let Some(listener) = self.inner().conflict_listener.get().filter(|_| !ids.is_empty()) else { return };
+        match self.inner().parts.store.conflicts(scope, true).await {
+            Ok(open) => open
+                .iter()
+                .rev()
+                .filter(|conflict| ids.contains(&conflict.id))
+                .for_each(|conflict| listener.conflict_opened(scope, conflict)),
+            Err(error) => {
+                tracing::warn!(%error, "a conflict was kept that nobody was told of; lists show it")
+            }
+        }
     }
 
     /// Settles a conflict. Whatever is decided has seen both sides, so that they meet nowhere again.

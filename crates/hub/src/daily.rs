@@ -37,10 +37,43 @@ pub fn merge(existing: &str, incoming: &str) -> String {
     ended(&merged)
 }
 
+/// The text without `[chat:…]` and `[via:…]`: a prompt of a reply names no channel and no instance.
+pub fn without_tags(text: &str) -> String {
+    let mut left = String::with_capacity(text.len());
+    let mut rest = text;
+    while let Some(at) = ["[chat:", "[via:"].iter().filter_map(|tag| rest.find(tag)).min() {
+        let (before, tag) = rest.split_at(at);
+        // One that its line does not close is no tag.
+        let Some(end) = tag.find([']', '\n']).filter(|end| tag[*end..].starts_with(']')) else {
+            let (opening, after) = tag.split_at(1);
+            left.push_str(before);
+            left.push_str(opening);
+            rest = after;
+            continue;
+        };
+        left.push_str(before.strip_suffix(' ').unwrap_or(before));
+        rest = &tag[end + 1..];
+    }
+    left.push_str(rest);
+    left
+}
+
 /// Takes a whole line away, with the lines that continue it; says whether it was there.
 pub fn without_line(content: &str, line: &str) -> Option<String> {
     let kept: Vec<&str> = content.lines().filter(|known| known.trim() != line.trim()).collect();
     (kept.len() < content.lines().count()).then(|| ended(&kept.join("\n")))
+}
+
+/// Puts a line in the place of another; says whether that was there.
+pub fn with_line_replaced(content: &str, line: &str, by: &str) -> Option<String> {
+    let mut is_there = false;
+    let lines = content.lines().map(|known| {
+        let is_it = known.trim() == line.trim();
+        is_there |= is_it;
+        if is_it { by } else { known }
+    });
+    let replaced = lines.collect::<Vec<_>>().join("\n");
+    is_there.then(|| ended(&replaced))
 }
 
 /// The ids of `[chat:…]` tags.

@@ -10,7 +10,7 @@ use crate::documents::Document;
 use crate::error::HubError;
 use crate::hub::{Caller, Hub};
 use crate::names::{DocumentName, MemoryName};
-use crate::port::{DiaryEvent, DiaryLine};
+use crate::port::{DiaryEvent, DiaryLine, OutdatedLine};
 
 /// Events that are taken at once.
 const EVENTS_AT_ONCE: u32 = 500;
@@ -35,6 +35,55 @@ impl Hub {
                 return Ok(written);
             }
         }
+    }
+
+    /// Gives lines the words that a person has given their events; says how many. The words before stay as a version. A
+    /// line that a person has changed or taken out is left.
+    pub async fn correct_diary(&self) -> Result<usize, HubError> {
+        let mut corrected = 0;
+        loop {
+            let outdated = self.inner().parts.store.outdated_lines(EVENTS_AT_ONCE).await?;
+            let count = outdated.len();
+            let mut days: BTreeMap<(Scope, DocumentName), Vec<OutdatedLine>> = BTreeMap::new();
+            for line in outdated {
+                days.entry((line.scope.clone(), line.line.document.clone())).or_default().push(line);
+            }
+            for ((scope, name), lines) in days {
+                corrected += self.correct_day(&scope, &name, &lines).await?;
+            }
+            if count < EVENTS_AT_ONCE as usize {
+                return Ok(corrected);
+            }
+        }
+    }
+
+    async fn correct_day(
+        &self,
+        scope: &Scope,
+        name: &DocumentName,
+        lines: &[OutdatedLine],
+    ) -> Result<usize, HubError> {
+        let own = self.settings().instance.clone();
+        let caller = Caller { scope: scope.clone(), instance: own.clone(), is_person: false };
+        let _turn = self.turn().await;
+        let mut act = self.begin(&caller).await?;
+        let Some(before) = self.document(scope, name).await? else { return Ok(0) };
+        let mut content = before.content().map(str::to_owned);
+        for OutdatedLine { line: known, description, .. } in lines {
+            let instance =
+                crate::memories::memory_of(name).and_then(crate::MemoryName::instance).unwrap_or(&own);
+            let line = daily::line(description, &known.session.to_string(), instance);
+            let replaced =
+                content.as_deref().and_then(|text| daily::with_line_replaced(text, &known.line, &line));
+            content = replaced.or(content);
+            act.commit.lines.push(DiaryLine { line, ..known.clone() });
+        }
+        if content.as_deref() != before.content() {
+            let mut version = act.successor(&before.heads, content);
+            version.edited_by = "diary".to_owned();
+            act.write(name, vec![version]);
+        }
+        Ok(if act.save().await? { lines.len() } else { 0 })
     }
 
     async fn write_day(&self, scope: &Scope, day: Date, events: &[DiaryEvent]) -> Result<usize, HubError> {

@@ -5,6 +5,7 @@ use std::collections::BTreeSet;
 use jiff::Timestamp;
 use memory::core_blocks::CoreBlockLabel;
 use memory::{Scope, UserId};
+use serde::{Deserialize, Serialize};
 
 use crate::names::{Category, DocumentName, FileName, InstanceId};
 use crate::version_vector::VersionVector;
@@ -13,7 +14,8 @@ use crate::version_vector::VersionVector;
 pub const CONTENT_BYTES_MAX: usize = 1024 * 1024;
 
 /// One state of a document. What was written stays as it was; a change is another version.
-#[derive(Clone, Debug, PartialEq)]
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[serde(rename_all = "camelCase")]
 pub struct Version {
     /// Counts the versions of a document from 1; 0 while it is not stored.
     pub number: i64,

@@ -9,10 +9,11 @@ use memory::Scope;
 use memory::ports::{Clock, Embedder, Ids};
 use tokio::sync::{Mutex, Notify};
 
-use crate::names::InstanceId;
-use crate::port::{HubStore, MemoryLinks, Summariser};
-use crate::rollup::Failures;
-use crate::search::SearchIndexes;
+use crate::extraction::ExtractionLog;
+use crate::names::{InstanceId, MemoryName};
+use crate::port::{ConflictListener, HubStore, MemoryLinks, Summariser};
+use crate::retries::Retries;
+use crate::search::{EmbeddedUpTo, PieceVectors};
 
 /// Who asks, and for whose memory.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -73,8 +74,12 @@ pub(crate) struct Inner {
     /// Something was written: there may be pieces to embed, or roll-ups to write.
     pub(crate) written: Notify,
     pub(crate) links: OnceLock<Arc<dyn MemoryLinks>>,
-    pub(crate) indexes: SearchIndexes,
-    pub(crate) failures: Failures,
+    pub(crate) conflict_listener: OnceLock<Arc<dyn ConflictListener>>,
+    pub(crate) extraction: ExtractionLog,
+    pub(crate) vectors: PieceVectors,
+    pub(crate) embedded: EmbeddedUpTo,
+    /// Roll-ups that failed.
+    pub(crate) failures: Retries<(Scope, MemoryName)>,
 }
 
 impl Hub {
@@ -86,8 +91,11 @@ impl Hub {
                 writing: Mutex::new(()),
                 written: Notify::new(),
                 links: OnceLock::new(),
-                indexes: SearchIndexes::default(),
-                failures: Failures::default(),
+                conflict_listener: OnceLock::new(),
+                extraction: ExtractionLog::default(),
+                vectors: PieceVectors::default(),
+                embedded: EmbeddedUpTo::default(),
+                failures: Retries::default(),
             }),
         }
     }
@@ -96,6 +104,17 @@ impl Hub {
     pub fn link(&self, links: Arc<dyn MemoryLinks>) {
         // A second one is passed over, as said.
         let _ = self.inner.links.set(links);
+    }
+
+    /// Tells of every conflict that arises. The first call counts.
+    pub fn tell_conflicts(&self, listener: Arc<dyn ConflictListener>) {
+        // A second one is passed over, as said.
+        let _ = self.inner.conflict_listener.set(listener);
+    }
+
+    /// How the drawing of facts from memories fares: whoever draws them notes it here, `sync_status` shows it.
+    pub fn extraction(&self) -> &ExtractionLog {
+        &self.inner.extraction
     }
 
     /// What a person has set.

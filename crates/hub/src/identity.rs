@@ -1,5 +1,6 @@
 //! Identity documents: who the persona is, who the user is, what is between them.
 
+use std::cmp::Ordering;
 use std::collections::BTreeMap;
 
 use memory::Scope;
@@ -40,8 +41,23 @@ fn place(name: &FileName) -> (usize, &str) {
     (ORDER.iter().position(|known| *known == stem).unwrap_or(ORDER.len()), stem)
 }
 
+/// How identity documents follow each other: by category, known ones first.
+pub(crate) fn in_order_of_the_prompt(one: &DocumentName, other: &DocumentName) -> Ordering {
+    match (one, other) {
+        (DocumentName::Identity(a, one), DocumentName::Identity(b, other)) => {
+            a.cmp(b).then_with(|| place(one).cmp(&place(other)))
+        }
+        _ => one.cmp(other),
+    }
+}
+
+/// What a prompt calls a document: its label, or its file name.
+pub(crate) fn label_or_stem(label: Option<&str>, name: &DocumentName) -> String {
+    label.map_or_else(|| name.stem(), str::to_owned)
+}
+
 fn label_of(document: &Document) -> String {
-    document.prompt_label.clone().unwrap_or_else(|| document.name.stem())
+    label_or_stem(document.prompt_label.as_deref(), &document.name)
 }
 
 impl Hub {
@@ -68,12 +84,7 @@ impl Hub {
     /// Identity documents in the order of the prompt.
     pub(crate) async fn identity_documents(&self, scope: &Scope) -> Result<Vec<Document>, HubError> {
         let mut documents = self.inner().parts.store.documents(scope, DocumentFilter::identity()).await?;
-        documents.sort_by(|one, other| match (&one.name, &other.name) {
-            (DocumentName::Identity(a, one), DocumentName::Identity(b, other)) => {
-                a.cmp(b).then_with(|| place(one).cmp(&place(other)))
-            }
-            _ => one.name.cmp(&other.name),
-        });
+        documents.sort_by(|one, other| in_order_of_the_prompt(&one.name, &other.name));
         Ok(documents)
     }
 

@@ -194,7 +194,12 @@ pub(crate) fn memory_of(name: &DocumentName) -> Option<&MemoryName> {
 
 /// Who wrote a memory: a daily belongs to its instance.
 pub(crate) fn source_instance(name: &MemoryName, version: &Version) -> InstanceId {
-    name.instance().cloned().unwrap_or_else(|| version.author.clone())
+    shown_instance(name, &version.author)
+}
+
+/// The instance of a memory whose shown version this author wrote.
+pub(crate) fn shown_instance(name: &MemoryName, author: &InstanceId) -> InstanceId {
+    name.instance().unwrap_or(author).clone()
 }
 
 fn is_roll_up(name: &MemoryName) -> bool {

@@ -430,7 +430,17 @@ impl DocumentName {
     pub fn parse(kind: &str, stem: &str) -> Result<Self, InvalidName> {
         match kind.parse::<Category>() {
             Ok(category) => Ok(Self::Identity(category, format!("{stem}.md").parse()?)),
-            Err(_) => Ok(Self::Memory(MemoryName::parse(kind.parse()?, stem)?)),
+            Err(_) => {
+                let granularity = kind.parse().map_err(|_| {
+                    let categories = Category::ALL.map(Category::word);
+                    let kinds = [&categories[..], &Granularity::ALL.map(Granularity::word)].concat();
+                    InvalidName(format!(
+                        "there is no kind of document `{kind}`: it is one of {}",
+                        kinds.join(", ")
+                    ))
+                })?;
+                Ok(Self::Memory(MemoryName::parse(granularity, stem)?))
+            }
         }
     }
 

@@ -1,15 +1,21 @@
 //! What the hub asks of the world.
 
+mod pieces;
+
 use std::collections::HashMap;
 
 use async_trait::async_trait;
 use jiff::Timestamp;
-use memory::ports::{Embedding, StoreError};
+use memory::ports::{Embedding, Phrase, StoreError};
 use memory::{PersonaId, Scope};
+use serde::{Deserialize, Serialize};
+
+pub use pieces::{EmbeddedMemories, MemoryPiece, MemoryText, PieceHits, PieceVector, UnreadPiece};
 
 use crate::documents::{Conflict, Document, Version};
-use crate::names::{Category, DocumentName, Granularity, InstanceId};
+use crate::names::{Category, DocumentName, Granularity, InstanceId, MemoryName};
 use crate::version_vector::VersionVector;
+use crate::whole::WholeHub;
 
 /// Which documents to read.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
@@ -57,8 +63,20 @@ pub struct HubState {
     pub counters: VersionVector,
 }
 
+/// The text of a document, as far as a prompt may need it.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct ShownText {
+    /// Its name.
+    pub name: DocumentName,
+    /// How a prompt calls it, where that was set.
+    pub prompt_label: Option<String>,
+    /// The shown version's text, or its beginning.
+    pub text: String,
+}
+
 /// An instance that has spoken with this hub.
-#[derive(Clone, Debug, PartialEq)]
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[serde(rename_all = "camelCase")]
 pub struct Instance {
     /// Its id.
     pub id: InstanceId,
@@ -115,6 +133,17 @@ pub struct DiaryEvent {
     pub description: String,
 }
 
+/// A line of a diary whose event says something else since.
+#[derive(Clone, Debug, PartialEq)]
+pub struct OutdatedLine {
+    /// Whose memory it is.
+    pub scope: Scope,
+    /// The line as it stands.
+    pub line: DiaryLine,
+    /// What the event says now.
+    pub description: String,
+}
+
 /// A copy of an identity document, kept for a while.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Snapshot {
@@ -149,6 +178,8 @@ pub struct HubCommit {
     pub snapshots: Vec<Snapshot>,
     /// An instance that has spoken.
     pub instance: Option<Instance>,
+    /// What comes from an archive and was never here; what is there is left as it is.
+    pub restored: Option<Box<WholeHub>>,
     /// When.
     pub at: Option<Timestamp>,
 }
@@ -162,32 +193,6 @@ pub enum HubCommitOutcome {
     Changed,
 }
 
-/// A piece of a memory that is searched by itself.
-#[derive(Clone, Debug, PartialEq)]
-pub struct Chunk {
-    /// Which piece, from 0.
-    pub index: u32,
-    /// Where it begins in the content, in bytes.
-    pub start: usize,
-    /// Where it ends.
-    pub end: usize,
-    /// Its index terms.
-    pub terms: String,
-    /// Its vector, when it has one of the asked fingerprint.
-    pub embedding: Option<Embedding>,
-}
-
-/// The pieces of a memory.
-#[derive(Clone, Debug, PartialEq)]
-pub struct ChunkedMemory {
-    /// The memory.
-    pub name: DocumentName,
-    /// The revision of the document that was cut.
-    pub revision: i64,
-    /// Its pieces, in order.
-    pub chunks: Vec<Chunk>,
-}
-
 /// Storage of the hub. Every method that writes is one transaction.
 #[async_trait]
 pub trait HubStore: Send + Sync {
@@ -197,6 +202,14 @@ pub trait HubStore: Send + Sync {
     async fn documents(&self, scope: &Scope, filter: DocumentFilter) -> Result<Vec<Document>, StoreError>;
     /// One document, also a deleted one.
     async fn document(&self, scope: &Scope, name: &DocumentName) -> Result<Option<Document>, StoreError>;
+    /// What stands in identity documents, by kind and stem, and in those of these memories that are there, in the order
+    /// asked: of each text the first `length_max` characters. However long the past is, only what is named is read.
+    async fn shown_texts(
+        &self,
+        scope: &Scope,
+        memories: Vec<MemoryName>,
+        length_max: u32,
+    ) -> Result<Vec<ShownText>, StoreError>;
     /// Every version of a document that was kept, newest first.
     async fn document_versions(
         &self,
@@ -218,24 +231,61 @@ pub trait HubStore: Send + Sync {
     async fn snapshots(&self, scope: &Scope) -> Result<Vec<Snapshot>, StoreError>;
     /// Takes snapshots away that are older than that; says how many.
     async fn prune_snapshots(&self, before: Timestamp) -> Result<u64, StoreError>;
-    /// Pieces of memories that changed after the revision, with vectors of this fingerprint.
-    async fn chunked_memories(
+    /// Where each of the phrases stands, in at most `limit` pieces each.
+    async fn look_pieces_up(
+        &self,
+        scope: &Scope,
+        phrases: &[Phrase],
+        limit: u32,
+    ) -> Result<PieceHits, StoreError>;
+    /// Pieces of the scope by number, in no order; those that are gone are left out.
+    async fn pieces_numbered(
+        &self,
+        scope: &Scope,
+        fingerprint: &str,
+        numbers: &[i64],
+    ) -> Result<Vec<MemoryPiece>, StoreError>;
+    /// Vectors that were stored after that one, oldest first, of pieces that are readable.
+    async fn piece_vectors(
         &self,
         scope: &Scope,
         fingerprint: &str,
         after: i64,
-    ) -> Result<Vec<ChunkedMemory>, StoreError>;
-    /// Puts pieces in the place of those of an earlier revision; passed over if the document has changed meanwhile.
-    async fn put_chunks(
+        limit: u32,
+    ) -> Result<Vec<PieceVector>, StoreError>;
+    /// Pieces without a vector of this model, of memories that changed after the revision, the newest first.
+    async fn unread_pieces(
         &self,
         scope: &Scope,
         fingerprint: &str,
-        memories: Vec<ChunkedMemory>,
+        after: i64,
+        limit: u32,
+    ) -> Result<Vec<UnreadPiece>, StoreError>;
+    /// Stores vectors; a piece that is gone meanwhile is passed over.
+    async fn put_piece_vectors(
+        &self,
+        fingerprint: &str,
+        vectors: Vec<(i64, Embedding)>,
     ) -> Result<(), StoreError>;
+    /// How many memories have vectors of this model.
+    async fn embedded_memories(
+        &self,
+        scope: &Scope,
+        fingerprint: &str,
+    ) -> Result<EmbeddedMemories, StoreError>;
+    /// Texts of the memories whose documents have greater numbers, in that order.
+    async fn memory_texts(
+        &self,
+        scope: &Scope,
+        after: i64,
+        limit: u32,
+    ) -> Result<Vec<MemoryText>, StoreError>;
     /// Takes the vectors of all memories of the scope away; says of how many memories.
-    async fn purge_chunks(&self, scope: &Scope) -> Result<u64, StoreError>;
+    async fn purge_piece_vectors(&self, scope: &Scope) -> Result<u64, StoreError>;
+    /// All of it, as it stands at one moment.
+    async fn whole_hub(&self, scope: &Scope) -> Result<WholeHub, StoreError>;
     /// Says which instance this hub is: it is the author of changes that the memory itself makes. Core blocks that are
-    /// no documents yet become some.
+    /// no documents yet become some, and memories that are not cut into pieces are.
     async fn set_own_instance(&self, instance: &InstanceId) -> Result<(), StoreError>;
     /// Scopes that have documents.
     async fn hub_scopes(&self) -> Result<Vec<Scope>, StoreError>;
@@ -248,6 +298,8 @@ pub trait HubStore: Send + Sync {
     ) -> Result<bool, StoreError>;
     /// Events of sessions that became memory and that no diary tells yet, the oldest first.
     async fn events_without_diary(&self, limit: u32) -> Result<Vec<DiaryEvent>, StoreError>;
+    /// Lines of diaries whose events were corrected.
+    async fn outdated_lines(&self, limit: u32) -> Result<Vec<OutdatedLine>, StoreError>;
     /// Whether any change of this instance was ever seen.
     async fn knows_instance(&self, persona: &PersonaId, instance: &InstanceId) -> Result<bool, StoreError>;
 }
@@ -257,6 +309,12 @@ pub trait HubStore: Send + Sync {
 pub trait MemoryLinks: Send + Sync {
     /// How many entities that the query names each memory is linked to, by [`crate::MemoryName::id`].
     async fn linked_memories(&self, scope: &Scope, query: &str) -> Result<HashMap<String, u32>, StoreError>;
+}
+
+/// Who is told of conflicts.
+pub trait ConflictListener: Send + Sync {
+    /// Two versions stand beside each other, durably.
+    fn conflict_opened(&self, scope: &Scope, conflict: &Conflict);
 }
 
 /// What a summariser is given.

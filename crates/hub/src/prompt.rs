@@ -1,67 +1,148 @@
 //! What a reply's prompt takes from the shared self.
 
+use std::collections::BTreeSet;
+
+use jiff::ToSpan as _;
 use jiff::civil::Date;
 use memory::Scope;
 
+use crate::daily::without_tags;
 use crate::documents::core_block_of;
 use crate::error::HubError;
 use crate::hub::Hub;
-use crate::identity::labelled;
-use crate::memories::memory_of;
-use crate::names::{Granularity, MemoryDate};
-use crate::port::DocumentFilter;
+use crate::identity::{in_order_of_the_prompt, label_or_stem};
+use crate::names::{DocumentName, Granularity, MemoryDate, MemoryName};
 
-/// A span of so many days or more is asked of the years, the months, the weeks.
+/// A span of so many days or more can be told by years, by months, by weeks.
 const DAYS_OF_YEARS: i32 = 300;
 const DAYS_OF_MONTHS: i32 = 25;
 const DAYS_OF_WEEKS: i32 = 6;
-/// Most periods of one span.
-const PERIODS_MAX: usize = 4;
+/// Most periods that tell one span.
+const PERIODS_MAX: usize = 12;
+/// Spans of one text that are looked up, the first named.
+const SPANS_MAX: usize = 4;
+/// Characters of one text that are read: more than any prompt has room for.
+const LENGTH_MAX: u32 = 20_000;
+
+/// Texts for a prompt, each with what it is called.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct ForPrompt {
+    /// Identity documents beyond the core blocks, in the order of the prompt.
+    pub documents: Vec<(String, String)>,
+    /// Roll-ups of the spans, the oldest first.
+    pub periods: Vec<(String, String)>,
+}
 
 impl Hub {
-    /// Identity documents beyond the core blocks, each with what it is called, in the order of the prompt.
-    pub async fn documents_for_prompt(&self, scope: &Scope) -> Result<Vec<(String, String)>, HubError> {
-        let documents = self.identity_documents(scope).await?;
-        let others = documents.iter().filter(|document| core_block_of(&document.name, scope).is_none());
-        Ok(others.filter_map(labelled).collect())
-    }
-
-    /// The roll-ups that tell a span of days, the coarsest that it can fill; none for less than a week.
-    pub async fn periods_for_prompt(
-        &self,
-        scope: &Scope,
-        first: Date,
-        last: Date,
-    ) -> Result<Vec<(String, String)>, HubError> {
-        let days = (last - first).get_days() + 1;
-        let granularity = match days {
-            DAYS_OF_YEARS.. => Granularity::Yearly,
-            DAYS_OF_MONTHS.. => Granularity::Monthly,
-            DAYS_OF_WEEKS.. => Granularity::Weekly,
-            _ => return Ok(Vec::new()),
-        };
-        let filter = DocumentFilter { granularities: vec![granularity], ..DocumentFilter::default() };
-        let documents = self.inner().parts.store.documents(scope, filter).await?;
-        let mut told: Vec<(MemoryDate, String)> = documents
+    /// Identity documents beyond the core blocks, and for each span of days (first and last) the roll-ups that tell it, by
+    /// the coarsest tier that is written; none for less than a week. One read, whatever the past holds.
+    pub async fn for_prompt(&self, scope: &Scope, spans: &[(Date, Date)]) -> Result<ForPrompt, HubError> {
+        let spans: Vec<Vec<Vec<MemoryName>>> =
+            spans.iter().take(SPANS_MAX).map(|(first, last)| tiers(*first, *last)).collect();
+        let wanted: BTreeSet<MemoryName> = spans.iter().flatten().flatten().cloned().collect();
+        let store = &self.inner().parts.store;
+        let texts = store.shown_texts(scope, wanted.into_iter().collect(), LENGTH_MAX).await?;
+        let mut documents = Vec::new();
+        let mut told: Vec<(MemoryName, String)> = Vec::new();
+        for shown in texts {
+            let text = without_tags(&shown.text).trim().to_owned();
+            match shown.name {
+                DocumentName::Memory(name) => told.push((name, without_title(&text))),
+                name if text.is_empty() || core_block_of(&name, scope).is_some() => {}
+                name => documents.push((name, shown.prompt_label, text)),
+            }
+        }
+        documents.sort_by(|(one, ..), (other, ..)| in_order_of_the_prompt(one, other));
+        let is_told = |name: &MemoryName| told.iter().any(|(known, text)| known == name && !text.is_empty());
+        let chosen: BTreeSet<&MemoryName> = spans
             .iter()
-            .filter_map(|document| Some((memory_of(&document.name)?.date(), document.content()?)))
-            .filter(|(date, _)| is_mostly_within(*date, first, last))
-            .map(|(date, text)| (date, without_title(text)))
+            .filter_map(|tiers| tiers.iter().find(|names| names.iter().any(is_told)))
+            .flatten()
             .collect();
-        told.sort();
-        told.truncate(PERIODS_MAX);
-        Ok(told.into_iter().map(|(date, text)| (date.to_string(), text)).collect())
+        told.retain(|(name, text)| chosen.contains(name) && !text.is_empty());
+        told.sort_by_key(|(name, _)| name.date());
+        Ok(ForPrompt {
+            documents: documents
+                .into_iter()
+                .map(|(name, label, text)| (label_or_stem(label.as_deref(), &name), text))
+                .collect(),
+            periods: told.into_iter().map(|(name, text)| (name.date().to_string(), text)).collect(),
+        })
     }
+}
+
+/// The roll-ups that could tell a span, the coarsest tier first.
+fn tiers(first: Date, last: Date) -> Vec<Vec<MemoryName>> {
+    let days = (last - first).get_days() + 1;
+    let fitting = [
+        (DAYS_OF_YEARS, Granularity::Yearly),
+        (DAYS_OF_MONTHS, Granularity::Monthly),
+        (DAYS_OF_WEEKS, Granularity::Weekly),
+    ];
+    let fitting = fitting.into_iter().filter(|(least, _)| days >= *least);
+    let names = fitting.map(|(_, granularity)| periods_within(granularity, first, last));
+    names.filter(|names| (1..=PERIODS_MAX).contains(&names.len())).collect()
+}
+
+/// The periods that lie mostly in a span, the oldest first; those beyond [`PERIODS_MAX`] by one are not counted.
+fn periods_within(granularity: Granularity, first: Date, last: Date) -> Vec<MemoryName> {
+    let mut names = Vec::new();
+    let mut day = first;
+    while names.len() <= PERIODS_MAX {
+        let date = match granularity {
+            Granularity::Yearly => MemoryDate::Year(day.first_of_year()),
+            Granularity::Monthly => MemoryDate::Month(day.first_of_month()),
+            _ => MemoryDate::week_of(day),
+        };
+        if is_mostly_within(date, first, last) {
+            names.extend(MemoryName::new(granularity, date, None, None));
+        }
+        match date.last_day().checked_add(1.day()) {
+            Ok(next) if next <= last => day = next,
+            _ => break,
+        }
+    }
+    names
 }
 
 /// Whether the middle of a period lies in the span: a month's weeks reach into its neighbours.
 fn is_mostly_within(date: MemoryDate, first: Date, last: Date) -> bool {
     let length = (date.last_day() - date.first_day()).get_days();
-    let middle = date.first_day().saturating_add(jiff::Span::new().days(length / 2));
+    let middle = date.first_day().saturating_add((length / 2).days());
     (first..=last).contains(&middle)
 }
 
+/// A roll-up without its title and without what programs note in it.
 fn without_title(text: &str) -> String {
-    let lines: Vec<&str> = text.lines().filter(|line| !line.starts_with("# ")).collect();
+    let lines: Vec<&str> =
+        text.lines().filter(|line| !line.starts_with("# ") && !line.starts_with("<!--")).collect();
     lines.join("\n").trim().to_owned()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn told(first: &str, last: &str) -> Vec<String> {
+        let tiers = tiers(first.parse().unwrap(), last.parse().unwrap());
+        let names = |names: Vec<MemoryName>| names.iter().map(MemoryName::stem).collect::<Vec<_>>().join(" ");
+        tiers.into_iter().map(names).collect()
+    }
+
+    #[test]
+    fn a_span_is_told_by_the_periods_that_lie_mostly_in_it() {
+        assert_eq!(told("2026-03-09", "2026-03-14"), ["2026-W11"]);
+        assert_eq!(told("2026-03-09", "2026-03-12"), Vec::<String>::new());
+        assert_eq!(
+            told("2025-06-01", "2025-08-31"),
+            ["2025-06 2025-07 2025-08"],
+            "thirteen weeks are more than a prompt has room for"
+        );
+        assert_eq!(told("2026-02-01", "2026-02-28"), ["2026-02", "2026-W06 2026-W07 2026-W08 2026-W09"]);
+        assert_eq!(told("2024-12-01", "2025-02-28"), ["2024-12 2025-01 2025-02"]);
+        let year = told("2025-01-01", "2025-12-31");
+        assert_eq!(year[0], "2025");
+        assert_eq!(year[1].split(' ').count(), 12);
+        assert_eq!(told("1900-01-01", "2100-12-31"), Vec::<String>::new());
+    }
 }

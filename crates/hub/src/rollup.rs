@@ -5,11 +5,8 @@ mod consolidate;
 
 pub use consolidate::Retold;
 
-use std::collections::{BTreeMap, BTreeSet};
-use std::sync::{Mutex, PoisonError};
-use std::time::Duration;
+use std::collections::BTreeSet;
 
-use jiff::{SignedDuration, Timestamp};
 use memory::Scope;
 use memory::text::estimate_tokens;
 
@@ -23,41 +20,6 @@ use crate::port::{SummaryError, SummaryRequest};
 /// Who writes roll-ups, as versions say it.
 pub const ROLL_UP_EDITOR: &str = "rollup";
 
-const WAIT_MIN: Duration = Duration::from_secs(1);
-const WAIT_MAX: Duration = Duration::from_secs(3600);
-
-/// Roll-ups that failed, with how often and when to try again.
-#[derive(Default)]
-pub(crate) struct Failures {
-    waiting: Mutex<BTreeMap<(Scope, MemoryName), (u32, Timestamp)>>,
-}
-
-impl Failures {
-    fn note(&self, scope: &Scope, name: &MemoryName, now: Timestamp) {
-        let mut waiting = self.waiting.lock().unwrap_or_else(PoisonError::into_inner);
-        let entry = waiting.entry((scope.clone(), name.clone())).or_insert((0, now));
-        let wait = WAIT_MIN.saturating_mul(1 << entry.0.min(12)).min(WAIT_MAX);
-        let wait = SignedDuration::try_from(wait).unwrap_or(SignedDuration::ZERO);
-        *entry = (entry.0 + 1, now.checked_add(wait).unwrap_or(now));
-    }
-
-    fn forget(&self, scope: &Scope, name: &MemoryName) {
-        let mut waiting = self.waiting.lock().unwrap_or_else(PoisonError::into_inner);
-        waiting.remove(&(scope.clone(), name.clone()));
-    }
-
-    fn must_wait(&self, scope: &Scope, name: &MemoryName, now: Timestamp) -> bool {
-        let waiting = self.waiting.lock().unwrap_or_else(PoisonError::into_inner);
-        waiting.get(&(scope.clone(), name.clone())).is_some_and(|(_, at)| *at > now)
-    }
-
-    /// When the next one is to be tried again.
-    pub(crate) fn next(&self) -> Option<Timestamp> {
-        let waiting = self.waiting.lock().unwrap_or_else(PoisonError::into_inner);
-        waiting.values().map(|(_, at)| *at).min()
-    }
-}
-
 /// What became of a period.
 pub(crate) type Told = Result<(), String>;
 
@@ -69,7 +31,7 @@ impl Hub {
         for scope in self.inner().parts.store.hub_scopes().await? {
             for granularity in [Granularity::Weekly, Granularity::Monthly, Granularity::Yearly] {
                 for name in self.due(&scope, granularity).await? {
-                    if self.inner().failures.must_wait(&scope, &name, self.now()) {
+                    if self.inner().failures.must_wait(&(scope.clone(), name.clone()), self.now()) {
                         continue;
                     }
                     match self.tell(&scope, &name).await? {
@@ -97,7 +59,7 @@ impl Hub {
             match self.summary(scope, name, &sources).await? {
                 Ok(bullets) => Some(page(name, &bullets)),
                 Err(SummaryError(error)) => {
-                    self.inner().failures.note(scope, name, self.now());
+                    self.inner().failures.note((scope.clone(), name.clone()), self.now());
                     return Ok(Err(error));
                 }
             }
@@ -105,12 +67,12 @@ impl Hub {
         let _turn = self.turn().await;
         let mut act = self.begin(&caller).await?;
         if revisions(&self.sources(scope, name).await?) != revisions(&sources) {
-            self.inner().failures.note(scope, name, self.now());
+            self.inner().failures.note((scope.clone(), name.clone()), self.now());
             return Ok(Err("its sources changed while it was written".to_owned()));
         }
         let before = self.document(scope, &document_name).await?;
         if content.is_none() && before.as_ref().is_none_or(|document| document.content().is_none()) {
-            self.inner().failures.forget(scope, name);
+            self.inner().failures.forget(&(scope.clone(), name.clone()));
             return Ok(Ok(()));
         }
         let heads = before.map(|document| document.heads).unwrap_or_default();
@@ -119,11 +81,11 @@ impl Hub {
         act.write(&document_name, vec![version]);
         match act.save().await? {
             true => {
-                self.inner().failures.forget(scope, name);
+                self.inner().failures.forget(&(scope.clone(), name.clone()));
                 Ok(Ok(()))
             }
             false => {
-                self.inner().failures.note(scope, name, self.now());
+                self.inner().failures.note((scope.clone(), name.clone()), self.now());
                 Ok(Err("something else was written meanwhile".to_owned()))
             }
         }

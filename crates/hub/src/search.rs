@@ -1,24 +1,30 @@
 //! Memories about a text, and memories that hold words.
 
-mod chunks;
-mod index;
+mod candidates;
+mod vectors;
+mod pieces;
+mod embedding;
 mod excerpt;
 mod grep;
 
 use std::collections::HashMap;
 
+use jiff::civil::Date;
+use jiff::tz::TimeZone;
 use memory::Scope;
-use memory::ports::Phrase;
-use memory::recall::{IndexedText, Occurrences, WordStatistics};
 use memory::text::{QueryTerm, query_terms, split_sentences};
-use memory::vector_index::{READABILITY_MIN, cosine};
+use memory::vector_index::READABILITY_MIN;
 
-use crate::door::memories::{FoundMemory, MemorySearch, Purged, Rebuilt, SearchMethod, SearchResults};
+use crate::door::memories::{FoundMemory, MemorySearch, SearchMethod, SearchResults};
 use crate::error::HubError;
 use crate::hub::{Caller, Hub};
+use crate::memories::shown_instance;
+use crate::names::DocumentName;
+use crate::port::MemoryPiece;
 
-pub(crate) use index::SearchIndexes;
-use index::{Entry, SearchIndex};
+pub(crate) use embedding::EmbeddedUpTo;
+pub use pieces::text_pieces;
+pub(crate) use vectors::PieceVectors;
 
 /// Sentences of a query that are looked for apart.
 const SENTENCES_MAX: usize = 5;
@@ -46,7 +52,6 @@ impl Hub {
         caller: &Caller,
         input: MemorySearch,
     ) -> Result<SearchResults, HubError> {
-        let index = self.index(&caller.scope).await?;
         let sentences = self.sentences(&input).await;
         let has_vectors = sentences.iter().any(|sentence| sentence.vector.is_some());
         let method = if has_vectors { SearchMethod::Vector } else { SearchMethod::Text };
@@ -55,49 +60,48 @@ impl Hub {
             None => HashMap::new(),
         };
         let today = self.now().to_zoned(self.zone(&caller.scope).await?).date();
-        let wanted = Wanted::new(&index, sentences);
-        let mut found: Vec<(FoundMemory, &Entry, usize)> = Vec::new();
-        for entry in index.entries() {
-            let Some((relevance, piece)) = wanted.best_piece(entry) else { continue };
-            let age_days = i64::from((today - entry.name.date().last_day()).get_days()).max(0);
-            let recency_score = 1.0 / (1.0 + RECENCY_PER_DAY * age_days as f64);
-            let graph_score = graph_score(links.get(&entry.name.id()).copied().unwrap_or(0));
-            let instance_score = f64::from(entry.source == input.instance_id);
-            let score = WEIGHT_VECTOR * relevance
-                + WEIGHT_RECENCY * recency_score
-                + WEIGHT_GRAPH * graph_score
-                + WEIGHT_INSTANCE * instance_score;
-            if score < input.min_score.unwrap_or(MIN_SCORE) {
-                continue;
+        let candidates = self.candidates(&caller.scope, sentences).await?;
+        let mut best: HashMap<String, (f64, &MemoryPiece)> = HashMap::new();
+        for piece in &candidates.pieces {
+            let relevance = candidates.relevance(piece);
+            let known = best.get(&piece.name.id());
+            let is_better = known.is_none_or(|(known, other)| {
+                (relevance, std::cmp::Reverse(piece.place)) > (*known, std::cmp::Reverse(other.place))
+            });
+            if relevance > 0.0 && is_better {
+                best.insert(piece.name.id(), (relevance, piece));
             }
-            let memory = FoundMemory {
-                id: entry.name.id(),
-                granularity: entry.name.granularity(),
-                date: entry.name.date(),
-                slug: entry.name.slug().cloned(),
-                score,
-                excerpt: String::new(),
-                source_instance: entry.source.clone(),
-                tier: entry.name.granularity(),
-                age_days,
-                vector_score: relevance,
-                recency_score,
-                graph_score,
-                instance_score,
-                method,
-            };
-            found.push((memory, entry, piece));
         }
-        found.sort_by(|(one, ..), (other, ..)| {
+        let mut found: Vec<(FoundMemory, &MemoryPiece)> = Vec::with_capacity(best.len());
+        for (id, (relevance, piece)) in best {
+            let linked = links.get(&id).copied().unwrap_or(0);
+            found.push((found_memory(id, piece, &input, Parts { relevance, linked, today, method }), piece));
+        }
+        found.retain(|(memory, _)| memory.score >= input.min_score.unwrap_or(MIN_SCORE));
+        found.sort_by(|(one, _), (other, _)| {
             other.score.total_cmp(&one.score).then_with(|| one.id.cmp(&other.id))
         });
         found.truncate(input.max_results.unwrap_or(RESULTS).clamp(1, 50) as usize);
-        let shown = |(memory, entry, piece): (FoundMemory, &Entry, usize)| FoundMemory {
-            excerpt: excerpt::excerpt(entry, piece),
-            ..memory
-        };
-        let results = found.into_iter().map(shown).collect();
+        let mut results = Vec::with_capacity(found.len());
+        for (memory, piece) in found {
+            let name = DocumentName::Memory(piece.name.clone());
+            // What was deleted a moment ago is not shown.
+            let Some(document) = self.document(&caller.scope, &name).await? else { continue };
+            let Some(content) = document.content() else { continue };
+            results.push(FoundMemory {
+                excerpt: excerpt::excerpt(memory.granularity, content, piece.place),
+                ..memory
+            });
+        }
         Ok(SearchResults { results, search_method: method, vector_available: has_vectors })
+    }
+
+    /// The zone in which the persona lives.
+    pub(crate) async fn zone(&self, scope: &Scope) -> Result<TimeZone, HubError> {
+        let personas = self.inner().parts.personas.personas().await?;
+        let own = personas.into_iter().find(|persona| persona.id == scope.persona);
+        let zone = own.and_then(|persona| persona.timezone).and_then(|zone| TimeZone::get(&zone).ok());
+        Ok(zone.unwrap_or_else(|| self.settings().zone.clone()))
     }
 
     async fn sentences(&self, input: &MemorySearch) -> Vec<Sentence> {
@@ -124,34 +128,42 @@ impl Hub {
         }
         sentences
     }
+}
 
-    /// Takes the vectors of memories away. They are made anew when they are needed.
-    pub async fn memory_embedding_purge(&self, caller: &Caller) -> Result<Purged, HubError> {
-        let purged = self.inner().parts.store.purge_chunks(&caller.scope).await?;
-        self.inner().indexes.drop_scope(&caller.scope);
-        Ok(Purged { purged, remaining: 0, message: format!("took the vectors of {purged} memories away") })
-    }
+/// What a memory's score is made of beside its own name.
+struct Parts {
+    relevance: f64,
+    linked: u32,
+    today: Date,
+    method: SearchMethod,
+}
 
-    /// Makes the vectors of memories anew.
-    pub async fn memory_embedding_rebuild(&self, caller: &Caller) -> Result<Rebuilt, HubError> {
-        self.inner().parts.store.purge_chunks(&caller.scope).await?;
-        self.inner().indexes.drop_scope(&caller.scope);
-        self.embed_all(&caller.scope).await
-    }
-
-    /// Gives every memory of the scope its vectors.
-    pub async fn embed_all(&self, scope: &Scope) -> Result<Rebuilt, HubError> {
-        if self.inner().parts.embedder.is_none() {
-            let total = self.index(scope).await?.entries().count() as u64;
-            let message = "there is no embedding model: memories are found by words".to_owned();
-            return Ok(Rebuilt { rebuilt: 0, failed: 0, total, message });
-        }
-        while self.embed_some(scope).await? > 0 {}
-        let index = self.index(scope).await?;
-        let total = index.entries().count() as u64;
-        let failed = index.entries().filter(|entry| !entry.is_embedded()).count() as u64;
-        let message = format!("{} of {total} memories have vectors", total - failed);
-        Ok(Rebuilt { rebuilt: total - failed, failed, total, message })
+fn found_memory(id: String, piece: &MemoryPiece, input: &MemorySearch, parts: Parts) -> FoundMemory {
+    let name = &piece.name;
+    let source_instance = shown_instance(name, &piece.author);
+    let age_days = i64::from((parts.today - name.date().last_day()).get_days()).max(0);
+    let recency_score = 1.0 / (1.0 + RECENCY_PER_DAY * age_days as f64);
+    let graph_score = graph_score(parts.linked);
+    let instance_score = f64::from(source_instance == input.instance_id);
+    let score = WEIGHT_VECTOR * parts.relevance
+        + WEIGHT_RECENCY * recency_score
+        + WEIGHT_GRAPH * graph_score
+        + WEIGHT_INSTANCE * instance_score;
+    FoundMemory {
+        id,
+        granularity: name.granularity(),
+        date: name.date(),
+        slug: name.slug().cloned(),
+        score,
+        excerpt: String::new(),
+        source_instance,
+        tier: name.granularity(),
+        age_days,
+        vector_score: parts.relevance,
+        recency_score,
+        graph_score,
+        instance_score,
+        method: parts.method,
     }
 }
 
@@ -159,72 +171,4 @@ impl Hub {
 fn graph_score(linked: u32) -> f64 {
     let linked = f64::from(linked);
     (linked / (linked + 2.0).ln()).min(1.0)
-}
-
-/// A query made ready for comparing many texts.
-struct Wanted {
-    sentences: Vec<Sentence>,
-    statistics: WordStatistics,
-    /// First words of all phrases: a text that holds none of them need not be taken apart.
-    first_words: Vec<String>,
-}
-
-impl Wanted {
-    /// Counts how many pieces there are, and how many hold each phrase of the query.
-    fn new(index: &SearchIndex, sentences: Vec<Sentence>) -> Self {
-        let phrases = sentences
-            .iter()
-            .flat_map(|sentence| &sentence.terms)
-            .flat_map(|term| std::iter::once(&term.phrase).chain(&term.parts));
-        let alone = |phrase: &Phrase| QueryTerm {
-            phrase: phrase.clone(),
-            parts: Vec::new(),
-            surface: String::new(),
-            guess: false,
-        };
-        let terms: Vec<QueryTerm> = phrases.map(alone).collect();
-        let first_words = terms.iter().filter_map(|term| term.phrase.0.first().cloned()).collect();
-        let mut wanted = Self { sentences, statistics: WordStatistics::default(), first_words };
-        let mut frequencies = vec![0; terms.len()];
-        for piece in index.entries().flat_map(|entry| &entry.chunks) {
-            wanted.statistics.documents += 1;
-            let Some(text) = wanted.text(&piece.terms) else { continue };
-            for (term, frequency) in terms.iter().zip(&mut frequencies) {
-                *frequency += u64::from(!matches!(text.occurrences(term), Occurrences::None));
-            }
-        }
-        wanted.statistics.frequencies = terms.into_iter().map(|term| term.phrase).zip(frequencies).collect();
-        wanted
-    }
-
-    /// A text taken apart; none if it can't hold a word of the query.
-    fn text<'a>(&self, terms: &'a str) -> Option<IndexedText<'a>> {
-        let may_hold = self.first_words.iter().any(|word| terms.contains(word.as_str()));
-        may_hold.then(|| IndexedText::new(terms))
-    }
-
-    /// The relevance of a memory and the piece that gives it; none where nothing of it is about the query.
-    fn best_piece(&self, entry: &Entry) -> Option<(f64, usize)> {
-        let mut best: Option<(f64, usize)> = None;
-        for (place, piece) in entry.chunks.iter().enumerate() {
-            let text = self.text(&piece.terms);
-            let embedding =
-                piece.embedding.as_ref().filter(|embedding| embedding.readability >= READABILITY_MIN);
-            for sentence in &self.sentences {
-                let by_words =
-                    text.as_ref().map_or(0.0, |text| self.statistics.relevance(&sentence.terms, text));
-                let by_meaning = match (&sentence.vector, embedding) {
-                    (Some(asked), Some(embedding)) if asked.len() == embedding.vector.len() => {
-                        f64::from(cosine(asked, &embedding.vector)).clamp(0.0, 1.0)
-                    }
-                    _ => 0.0,
-                };
-                let relevance = by_words.max(by_meaning);
-                if relevance > 0.0 && best.is_none_or(|(known, _)| relevance > known) {
-                    best = Some((relevance, place));
-                }
-            }
-        }
-        best
-    }
 }

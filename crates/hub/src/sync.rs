@@ -83,6 +83,7 @@ impl Hub {
             connected_instances: instances.into_iter().map(connected).collect(),
             version_vector: state.seen,
             open_conflicts,
+            extraction: self.extraction().status(),
         })
     }
 

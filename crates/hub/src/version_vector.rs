@@ -8,6 +8,9 @@ use serde::{Deserialize, Serialize};
 
 use crate::names::InstanceId;
 
+/// Greatest counter that is believed.
+pub const COUNTER_MAX: u64 = 1 << 53;
+
 /// The greatest counter of each author that a version has seen; an author that is missing stands at 0.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(transparent)]

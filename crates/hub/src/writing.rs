@@ -142,10 +142,14 @@ impl Act<'_> {
         self.commit.documents.extend(stale);
         let store = &self.hub.inner().parts.store;
         let scope = &self.caller.scope;
-        let names: Vec<DocumentName> = self.commit.documents.iter().map(|write| write.name.clone()).collect();
+        let restored = self.commit.restored.iter().flat_map(|whole| &whole.documents).map(|(name, _)| name);
+        let names: Vec<DocumentName> =
+            self.commit.documents.iter().map(|write| &write.name).chain(restored).cloned().collect();
+        let opened: BTreeSet<uuid::Uuid> = self.commit.opened.iter().map(|conflict| conflict.id).collect();
         match store.commit_hub(scope, self.commit).await? {
             HubCommitOutcome::Changed => Ok(false),
             HubCommitOutcome::Done(_) => {
+                self.hub.tell_opened(scope, &opened).await;
                 for name in &names {
                     self.hub.mirror_document(scope, name).await;
                 }

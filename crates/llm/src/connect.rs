@@ -9,6 +9,7 @@ use secrecy::ExposeSecret;
 use serde::Deserialize;
 use tokio::time::timeout;
 
+use crate::sampled::Sampled;
 use crate::settings::{
     ANTHROPIC_BASE_URL, ANTHROPIC_MODELS, OPENAI_BASE_URL, OPENAI_MODELS, default_models, is_loopback,
 };
@@ -37,6 +38,15 @@ pub async fn connect(
     settings: ProviderSettings,
     pauses: Arc<dyn Pauses>,
 ) -> Result<Arc<dyn Provider>, LlmError> {
+    let (temperature, max_tokens) = (settings.temperature, settings.max_tokens);
+    let provider = choose(settings, pauses).await?;
+    Ok(match (temperature, max_tokens) {
+        (None, None) => provider,
+        _ => Arc::new(Sampled { provider, temperature, max_tokens }),
+    })
+}
+
+async fn choose(settings: ProviderSettings, pauses: Arc<dyn Pauses>) -> Result<Arc<dyn Provider>, LlmError> {
     let mut settings = settings;
     settings.api_key = settings.api_key.filter(|key| !key.expose_secret().trim().is_empty());
     match settings.provider.trim() {

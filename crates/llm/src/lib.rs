@@ -16,6 +16,7 @@
 mod provider;
 
 mod connect;
+mod sampled;
 mod settings;
 
 mod anthropic;

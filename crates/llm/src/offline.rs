@@ -3,10 +3,13 @@
 //! It answers from [`Request::inputs`], never from the prompt's text. `reply` speaks from what was
 //! recalled; `extraction` distils by rules over word lists; `reflection` and `slow_cycle` restate the events they cite;
 //! `persona_draft` sorts the writer's own sentences.
-//! `rollup` copies lines of its sources and says so.
+//! `rollup` copies lines of its sources and says so. `graph` is not among what it can do: ties that rules would guess are
+//! worse than none.
 //! It knows Chinese and English; words in other languages are kept as quotes.
 
 mod reply;
+mod small_talk;
+mod self_questions;
 
 mod extraction;
 mod reflection;
@@ -17,6 +20,7 @@ mod persona_draft;
 mod sentences;
 
 mod entities;
+mod names_beside;
 mod clarification;
 mod peaks;
 mod rewrite;

@@ -32,6 +32,10 @@ pub struct ProviderSettings {
     pub timeout: Duration,
     /// Attempts after the first, for errors that may pass.
     pub max_retries: u32,
+    /// Sampling temperature of requests that name none.
+    pub temperature: Option<f32>,
+    /// Upper bound on the answer's tokens for requests that name none.
+    pub max_tokens: Option<u32>,
     /// Calls in flight at once; further ones wait their turn.
     pub max_in_flight: usize,
     /// Permits `http://` to an address that is not this machine.
@@ -53,6 +57,8 @@ impl Default for ProviderSettings {
             idle_timeout: Duration::from_secs(30),
             timeout: Duration::from_secs(60),
             max_retries: 3,
+            temperature: None,
+            max_tokens: None,
             max_in_flight: 32,
             allow_insecure_http: false,
             local_endpoints: LocalEndpoint::customary(),

@@ -74,7 +74,14 @@ fn formula(criterion: &mut Criterion) {
     let settings = RecallSettings::default();
     let now = jiff::Timestamp::constant(1_700_000_000, 0);
     let node = bench_node(now);
-    let known = Circumstances { vector: 0.5, words: 0.7, path: 0.2, anchored: true, time_match: false };
+    let known = Circumstances {
+        vector: 0.5,
+        words: 0.7,
+        path: 0.2,
+        anchored: true,
+        time_match: false,
+        identity: false,
+    };
     criterion.bench_function("score/300 nodes", |bencher| {
         bencher.iter(|| {
             (0..300).map(|_| score_node(black_box(&node), known, now, &settings).total).sum::<f64>()

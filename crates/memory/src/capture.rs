@@ -25,6 +25,8 @@ pub struct Line {
     pub content: String,
     /// Whether the model was cut off while saying it.
     pub incomplete: bool,
+    /// The client's own name for it.
+    pub external_ref: Option<String>,
 }
 
 /// Why a line was not captured. Nothing was written.
@@ -59,7 +61,7 @@ pub struct Recorder<'a> {
 
 /// Refuses what can't be captured, before room is reserved or anything is written.
 pub fn check(content: &str) -> Result<(), CaptureError> {
-    if content.trim().is_empty() {
+    if content.chars().all(is_unseen) {
         return Err(CaptureError::Empty);
     }
     let length = content.chars().count();
@@ -67,6 +69,16 @@ pub fn check(content: &str) -> Result<(), CaptureError> {
         return Err(CaptureError::TooLong { length });
     }
     Ok(())
+}
+
+/// White space and characters without a picture of their own: joiners, marks of direction, controls.
+fn is_unseen(character: char) -> bool {
+    character.is_whitespace()
+        || character.is_control()
+        || matches!(
+            character,
+            '\u{ad}' | '\u{200b}'..='\u{200f}' | '\u{202a}'..='\u{202e}' | '\u{2060}'..='\u{206f}' | '\u{feff}'
+        )
 }
 
 impl Recorder<'_> {
@@ -96,6 +108,7 @@ impl Recorder<'_> {
             role: line.role,
             content: line.content,
             incomplete: line.incomplete,
+            external_ref: line.external_ref,
         };
         Ok(self.store.capture(message, self.policy, receipt).await?)
     }

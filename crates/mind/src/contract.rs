@@ -27,6 +27,45 @@ pub const EXPECTATIONS_MAX: usize = 2;
 pub const INTENTIONS_MAX: usize = 2;
 /// Most questions that one slow cycle leaves for the next.
 pub const QUESTIONS_MAX: usize = 3;
+/// Most relationships that are drawn from one session.
+pub const RELATIONSHIPS_MAX: usize = 12;
+/// Confidence below which a relationship is not kept.
+pub const CONFIDENCE_MIN: f64 = 0.7;
+/// Longest type of a relationship, in characters.
+pub const RELATION_LENGTH_MAX: usize = 40;
+/// Longest name that the graph takes from a memory's words, in characters.
+pub const TIE_NAME_LENGTH_MAX: usize = 60;
+/// What a name of the graph can be: the kinds of entities, and what is no entity.
+pub const NODE_TYPES: [&str; 11] = [
+    "person",
+    "place",
+    "org",
+    "pet",
+    "other",
+    "topic",
+    "preference",
+    "goal",
+    "health",
+    "boundary",
+    "tradition",
+];
+/// Relations as they are suggested.
+pub const RELATIONS: [&str; 14] = [
+    "lives_in",
+    "works_at",
+    "studies_at",
+    "has_pet",
+    "friend_of",
+    "partner_of",
+    "parent_of",
+    "sibling_of",
+    "member_of",
+    "owns",
+    "likes",
+    "fears",
+    "practises",
+    "works_towards",
+];
 /// Length of a description that is asked for, in characters.
 pub const DESCRIPTION_LENGTH_SOFT: usize = 500;
 /// Impact that a thought rarely exceeds: an impression is processed feeling.
@@ -262,6 +301,47 @@ pub struct RollUpAnswer {
     pub bullets: Vec<String>,
 }
 
+/// The answer to `graph`.
+#[derive(Clone, Debug, Default, Serialize, JsonSchema)]
+#[schemars(deny_unknown_fields)]
+pub struct GraphAnswer {
+    /// What the names are that are not known yet; may be empty.
+    pub entities: Vec<GraphEntityAnswer>,
+    /// Lasting ties; mostly few.
+    #[schemars(length(max = RELATIONSHIPS_MAX))]
+    pub relationships: Vec<RelationshipAnswer>,
+}
+
+/// A name that is not known yet.
+#[derive(Clone, Debug, Default, Serialize, JsonSchema)]
+#[schemars(deny_unknown_fields)]
+pub struct GraphEntityAnswer {
+    /// The name, exactly as it stands in the memory.
+    pub name: String,
+    /// What it is.
+    #[serde(rename = "type")]
+    #[schemars(schema_with = "node_type_schema")]
+    pub node_type: String,
+}
+
+/// One tie.
+#[derive(Clone, Debug, Default, Serialize, JsonSchema)]
+#[schemars(deny_unknown_fields)]
+pub struct RelationshipAnswer {
+    /// `user`, `persona`, a handle of a known name, or a name that stands in the memory.
+    pub from: String,
+    /// The same.
+    pub to: String,
+    /// What joins them, such as lives_in.
+    #[serde(rename = "type")]
+    pub relation: String,
+    /// Handle of the memory that says it.
+    pub memory: String,
+    /// From 0 to 1.
+    #[schemars(range(min = 0, max = 1))]
+    pub confidence: f64,
+}
+
 /// The subject as stored, on the wire and in prompts.
 pub fn subject_word(subject: Subject) -> &'static str {
     match subject {
@@ -319,6 +399,10 @@ fn slow_subject_schema(_: &mut SchemaGenerator) -> Schema {
 
 fn kind_schema(_: &mut SchemaGenerator) -> Schema {
     json_schema!({"type": "string", "enum": EVENT_KINDS.map(NodeKind::as_str)})
+}
+
+fn node_type_schema(_: &mut SchemaGenerator) -> Schema {
+    json_schema!({"type": "string", "enum": NODE_TYPES})
 }
 
 fn entity_kind_schema(_: &mut SchemaGenerator) -> Schema {

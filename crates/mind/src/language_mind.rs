@@ -31,8 +31,11 @@ const REFLECTION_TOKENS_MAX: u32 = 2_048;
 const DRAFT_TEMPERATURE: f32 = 0.5;
 const DRAFT_TOKENS_MAX: u32 = 4_096;
 
+/// What the provider without a model calls itself.
+const OFFLINE: &str = "offline";
+
 /// A question of a task: its system and user texts, and the same as data.
-struct Asked {
+pub(crate) struct Asked {
     name: PromptName,
     system: String,
     user: String,
@@ -95,6 +98,11 @@ impl LanguageMind {
     /// The model that speaks, as it is configured; a finished reply brings the name that the endpoint gives itself.
     pub fn reply_model(&self) -> &str {
         self.provider.model(self.prompts.tier(PromptName::ReplySystem))
+    }
+
+    /// Whether nobody but the offline provider is there to be asked.
+    pub fn is_offline(&self) -> bool {
+        self.provider.name() == OFFLINE
     }
 
     /// Renders the prompt of a reply within `budget`. Pure: nothing is asked.
@@ -201,7 +209,13 @@ impl LanguageMind {
     }
 
     /// A request for an answer of a contract.
-    fn structured(&self, asked: Asked, schema: &Value, temperature: f32, max_tokens: u32) -> Request {
+    pub(crate) fn structured(
+        &self,
+        asked: Asked,
+        schema: &Value,
+        temperature: f32,
+        max_tokens: u32,
+    ) -> Request {
         let task = asked.name.as_str();
         Request {
             task: task.to_owned(),
@@ -215,7 +229,12 @@ impl LanguageMind {
         }
     }
 
-    fn asked(&self, name: PromptName, context: impl Serialize, inputs: Value) -> Result<Asked, MindError> {
+    pub(crate) fn asked(
+        &self,
+        name: PromptName,
+        context: impl Serialize,
+        inputs: Value,
+    ) -> Result<Asked, MindError> {
         let (system, user) = self.prompts.blocks(name, context).map_err(|error| template_error(&error))?;
         Ok(Asked { name, system, user, inputs })
     }

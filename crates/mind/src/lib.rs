@@ -16,6 +16,7 @@ mod extraction;
 mod language_mind;
 mod reflection;
 mod rollup;
+mod graph;
 mod slow_cycle;
 mod persona_draft;
 pub mod reply;

@@ -11,6 +11,7 @@ use serde::Serialize;
 use sha2::{Digest, Sha256};
 
 use crate::extraction::ExtractionContext;
+use crate::graph::GraphContext;
 use crate::persona_draft::PersonaDraftContext;
 use crate::reflection::ReflectionContext;
 use crate::reply::{SystemContext, UserContext};
@@ -53,6 +54,8 @@ pub enum PromptName {
     PersonaDraft,
     /// A week, a month or a year, told from its parts.
     RollUp,
+    /// The ties that new memories tell of.
+    Graph,
     /// The stable part of the conversation's prompt.
     ReplySystem,
     /// The part that changes with each turn.
@@ -61,12 +64,13 @@ pub enum PromptName {
 
 impl PromptName {
     /// All templates.
-    pub const ALL: [Self; 7] = [
+    pub const ALL: [Self; 8] = [
         Self::Extraction,
         Self::Reflection,
         Self::SlowCycle,
         Self::PersonaDraft,
         Self::RollUp,
+        Self::Graph,
         Self::ReplySystem,
         Self::ReplyUser,
     ];
@@ -79,6 +83,7 @@ impl PromptName {
             Self::SlowCycle => "slow_cycle",
             Self::PersonaDraft => "persona_draft",
             Self::RollUp => "rollup",
+            Self::Graph => "graph",
             Self::ReplySystem => "reply_system",
             Self::ReplyUser => "reply_user",
         }
@@ -91,6 +96,7 @@ impl PromptName {
             Self::SlowCycle => include_str!("../prompts/slow_cycle.md"),
             Self::PersonaDraft => include_str!("../prompts/persona_draft.md"),
             Self::RollUp => include_str!("../prompts/rollup.md"),
+            Self::Graph => include_str!("../prompts/graph.md"),
             Self::ReplySystem => include_str!("../prompts/reply_system.md"),
             Self::ReplyUser => include_str!("../prompts/reply_user.md"),
         }
@@ -104,6 +110,7 @@ impl PromptName {
             Self::SlowCycle => "slow_cycle",
             Self::PersonaDraft => "persona_draft",
             Self::RollUp => "rollup",
+            Self::Graph => "graph",
             Self::ReplySystem | Self::ReplyUser => "reply",
         }
     }
@@ -116,6 +123,7 @@ impl PromptName {
             Self::SlowCycle => "slow_cycle",
             Self::PersonaDraft => "persona_draft",
             Self::RollUp => "rollup",
+            Self::Graph => "graph",
             Self::ReplySystem | Self::ReplyUser => "text",
         }
     }
@@ -124,7 +132,12 @@ impl PromptName {
     fn has_blocks(self) -> bool {
         matches!(
             self,
-            Self::Extraction | Self::Reflection | Self::SlowCycle | Self::PersonaDraft | Self::RollUp
+            Self::Extraction
+                | Self::Reflection
+                | Self::SlowCycle
+                | Self::PersonaDraft
+                | Self::RollUp
+                | Self::Graph
         )
     }
 
@@ -136,6 +149,7 @@ impl PromptName {
             Self::SlowCycle => pair(SlowCycleContext::rehearsal(), SlowCycleContext::default()),
             Self::PersonaDraft => pair(PersonaDraftContext::rehearsal(), PersonaDraftContext::default()),
             Self::RollUp => pair(RollUpContext::rehearsal(), RollUpContext::default()),
+            Self::Graph => pair(GraphContext::rehearsal(), GraphContext::default()),
             Self::ReplySystem => pair(SystemContext::rehearsal(), SystemContext::default()),
             Self::ReplyUser => pair(UserContext::rehearsal(), UserContext::default()),
         }

@@ -6,8 +6,8 @@ use serde::Serialize;
 
 use crate::contract::{
     DESCRIPTION_LENGTH_SOFT, EMOTION_TAGS_MAX, EVENT_KINDS, EVENTS_MAX, EXPECTATIONS_MAX, INTENTIONS_MAX,
-    QUESTIONS_MAX, RELATIONAL_TAGS_MAX, SLOW_THOUGHTS_MAX, SUBJECTS, THOUGHT_IMPACT_SOFT, THOUGHTS_MAX,
-    subject_word,
+    NODE_TYPES, QUESTIONS_MAX, RELATIONAL_TAGS_MAX, RELATIONS, RELATIONSHIPS_MAX, SLOW_THOUGHTS_MAX,
+    SUBJECTS, THOUGHT_IMPACT_SOFT, THOUGHTS_MAX, subject_word,
 };
 
 /// A word of a closed list and what it means.
@@ -31,6 +31,9 @@ pub(crate) struct Vocabulary {
     intentions_max: usize,
     questions_max: usize,
     description_soft: usize,
+    relationships_max: usize,
+    node_types: [&'static str; 11],
+    relations: [&'static str; 14],
     event_kinds: Vec<Word>,
     subjects: Vec<Word>,
     relational_tags: Vec<Word>,
@@ -55,6 +58,9 @@ impl Default for Vocabulary {
             intentions_max: INTENTIONS_MAX,
             questions_max: QUESTIONS_MAX,
             description_soft: DESCRIPTION_LENGTH_SOFT,
+            relationships_max: RELATIONSHIPS_MAX,
+            node_types: NODE_TYPES,
+            relations: RELATIONS,
             event_kinds: EVENT_KINDS.map(kind).to_vec(),
             subjects: SUBJECTS.map(subject).to_vec(),
             relational_tags: RelationalTag::ALL.map(tag).to_vec(),

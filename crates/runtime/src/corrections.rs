@@ -38,6 +38,7 @@ impl Runtime {
         let corrected = self.life.forgettings.while_texts_change(corrector.correct(id, text)).await?;
         if let Some(node) = &corrected {
             self.life.tell_node(node, "correction").await?;
+            self.life.wake_hub();
             self.life.written.notify_one();
         }
         Ok(corrected)
@@ -63,6 +64,7 @@ impl Runtime {
             life.index().forget(scope, Corpus::Nodes, &[undone.node.seq]);
         }
         life.tell_node(&undone.node, "undo").await?;
+        life.wake_hub();
         if let (Some(scope), Some(restored)) = (scope, &undone.restored) {
             match (undone.kind, restored.source_session_id) {
                 (ChangeKind::MentionMerge, Some(session_id)) => {
@@ -126,7 +128,7 @@ impl Runtime {
         if let Some(Edited { message, withdrawn }) = &edited {
             life.index().forget(&message.scope, Corpus::Messages, &[message.seq]);
             life.tell(&message.scope, Event::MessageEdited { message: Box::new(message.clone()), at });
-            life.tell_withdrawn(message, withdrawn);
+            life.tell_withdrawn(message, withdrawn).await;
             life.written.notify_one();
         }
         Ok(edited)
@@ -193,9 +195,10 @@ impl Life {
     }
 
     /// Tells what went with the old words of a message, and takes it out of memory.
-    pub(crate) fn tell_withdrawn(&self, message: &Message, withdrawn: &Withdrawn) {
+    pub(crate) async fn tell_withdrawn(&self, message: &Message, withdrawn: &Withdrawn) {
         let numbers = |ids: &[(NodeId, i64)]| ids.iter().map(|(_, seq)| *seq).collect::<Vec<_>>();
         self.index().forget(&message.scope, Corpus::Nodes, &numbers(&withdrawn.nodes));
+        self.index().forget(&message.scope, Corpus::Nodes, &numbers(&withdrawn.rewritten));
         let messages: Vec<i64> = withdrawn.messages.iter().map(|(_, seq)| *seq).collect();
         self.index().forget(&message.scope, Corpus::Messages, &messages);
         for (id, _) in &withdrawn.messages {
@@ -208,8 +211,22 @@ impl Life {
             let entity_ids = withdrawn.entities.clone();
             self.tell(&message.scope, Event::Withdrawn { node_ids, entity_ids, message_ids });
         }
+        for (id, _) in &withdrawn.rewritten {
+            // It is committed; whoever is not told reads it at the next look.
+            if let Err(error) = self.tell_reduced(*id).await {
+                tracing::warn!("a memory that says less now could not be told of: {error}");
+            }
+            self.written.notify_one();
+        }
         if !withdrawn.sessions.is_empty() {
             self.session_ended.notify_one();
+        }
+    }
+
+    async fn tell_reduced(&self, id: NodeId) -> Result<(), StoreError> {
+        match self.store().node(id).await? {
+            Some(found) => self.tell_node(&found.node, "withdrawal").await,
+            None => Ok(()),
         }
     }
 }

@@ -2,13 +2,17 @@
 
 use std::sync::Arc;
 
-use hub::{Hub, HubError, WorkingHours};
+use hub::documents::Conflict;
+use hub::{ConflictListener, Hub, HubError, WorkingHours};
 use jiff::Timestamp;
+use jiff::civil::Date;
 use memory::ports::StoreError;
 use memory::text::named_times;
 use memory::{PersonaId, Scope};
 use mind::ReplyInput;
 
+use crate::broadcast::Broadcast;
+use crate::events::Event;
 use crate::life::{Life, Runtime};
 
 /// Lets the database and the tree of documents agree, before anything else moves.
@@ -33,35 +37,31 @@ pub(crate) async fn run(life: Arc<Life>) {
     }
 }
 
-/// Characters of identity documents beyond the core blocks, and of roll-ups, in one prompt.
-const DOCUMENTS_LENGTH_MAX: usize = 4_000;
-const PERIODS_LENGTH_MAX: usize = 4_000;
-
 impl Life {
     /// Adds the documents of the shared self, and the weeks, months or years that the burst asks about. A reply is
-    /// possible without them.
+    /// possible without them. How much of them is told is the prompt's budget's to say.
     pub(crate) async fn bring_documents(&self, scope: &Scope, input: &mut ReplyInput) {
         let Some((hub, _)) = self.hub.get() else { return };
-        match hub.documents_for_prompt(scope).await {
-            Ok(documents) => input.documents = within(documents, DOCUMENTS_LENGTH_MAX),
-            Err(error) => tracing::warn!(%error, "a reply goes without the documents of the shared self"),
-        }
         let said: Vec<&str> = input.burst.iter().map(|message| message.content.as_str()).collect();
         let week_start = self.settings.recall.week_start;
-        for (start, end) in named_times(&said.join("\n"), input.now, &input.user_zone, week_start) {
-            let days = |moment: Timestamp| moment.to_zoned(input.user_zone.clone()).date();
-            match hub.periods_for_prompt(scope, days(start), days(end)).await {
-                Ok(periods) => input.periods.extend(periods),
-                Err(error) => tracing::warn!(%error, "a reply goes without a look at the whole period"),
+        let day = |moment: Timestamp| moment.to_zoned(input.user_zone.clone()).date();
+        let spans: Vec<(Date, Date)> = named_times(&said.join("\n"), input.now, &input.user_zone, week_start)
+            .into_iter()
+            .map(|(start, end)| (day(start), day(end)))
+            .collect();
+        match hub.for_prompt(scope, &spans).await {
+            Ok(found) => {
+                // Who remembers the whole summer has something to say of it.
+                input.nothing_found &= found.periods.is_empty();
+                (input.documents, input.periods) = (found.documents, found.periods);
             }
+            Err(error) => tracing::warn!(%error, "a reply goes without the documents of the shared self"),
         }
-        input.periods.sort();
-        input.periods.dedup();
-        input.periods = within(std::mem::take(&mut input.periods), PERIODS_LENGTH_MAX);
     }
 
     /// Says that a session has become memory, or that documents have changed.
     pub(crate) fn wake_hub(&self) {
+        self.remembered.notify_one();
         if let Some((hub, _)) = self.hub.get() {
             hub.wake();
         }
@@ -84,21 +84,25 @@ impl Life {
     }
 }
 
-/// The texts that fit whole, in their order.
-fn within(texts: Vec<(String, String)>, length: usize) -> Vec<(String, String)> {
-    let mut left = length;
-    let fits = |(_, text): &(String, String)| {
-        let needed = text.chars().count();
-        let fits = needed <= left;
-        left -= if fits { needed } else { 0 };
-        fits
-    };
-    texts.into_iter().filter(fits).collect()
+/// Tells watchers of conflicts.
+struct Telling(Broadcast);
+
+impl ConflictListener for Telling {
+    fn conflict_opened(&self, scope: &Scope, conflict: &Conflict) {
+        let event = Event::ConflictOpened {
+            conflict_id: conflict.id.to_string(),
+            kind: conflict.name.kind(),
+            filename: format!("{}.md", conflict.name.stem()),
+            at: conflict.opened_at,
+        };
+        self.0.tell(event.told(scope.clone()));
+    }
 }
 
 impl Runtime {
     /// Gives the life its shared self. To be called before [`Runtime::start`]; the first call counts.
     pub fn attach_hub(&self, hub: Hub, hours: WorkingHours) {
+        hub.tell_conflicts(Arc::new(Telling(self.life.broadcast().clone())));
         // A second one is passed over, as said.
         let _ = self.life.hub.set((hub, hours));
     }

@@ -22,6 +22,22 @@ pub struct Told {
     pub data: Value,
 }
 
+impl Told {
+    /// The event with what every event carries: whose memory it is in; and if it is of a talk, where it came from and
+    /// in which turn, null where there is none.
+    pub fn new(scope: Scope, name: &'static str, mut data: Value) -> Self {
+        if let Some(fields) = data.as_object_mut() {
+            fields.insert("persona_id".to_owned(), json!(scope.persona));
+            fields.insert("user_id".to_owned(), json!(scope.user));
+            if name.starts_with("chat.") {
+                fields.entry("source_channel_id").or_insert(Value::Null);
+                fields.entry("turn_id").or_insert(Value::Null);
+            }
+        }
+        Self { scope, name, data }
+    }
+}
+
 /// Something worth telling. It has happened and is durable, except for tokens, which are on their way.
 #[derive(Clone, Debug)]
 pub enum Event {
@@ -84,8 +100,19 @@ pub enum Event {
         /// The user's lines, which are safe.
         user_message_ids: Vec<MessageId>,
     },
+    /// The same for pages made for the Python program: they know no other event that ends a turn without a reply.
+    TurnError {
+        /// The turn.
+        turn_id: TurnId,
+        /// Where its reply would have gone.
+        channel_id: String,
+        /// Why, for a person.
+        reason: String,
+    },
     /// A session began or ended.
     SessionBoundary {
+        /// Where it is held.
+        channel_id: String,
         /// The one that ended.
         closed: Option<SessionId>,
         /// The one that began.
@@ -110,7 +137,7 @@ pub enum Event {
     NodeUpdated {
         /// As it stands now.
         node: Box<Node>,
-        /// What happened: `correction`, `pin`, `unpin` or `undo`.
+        /// What happened: `correction`, `pin`, `unpin`, `undo`, or `withdrawal` of words that it rested on.
         change: &'static str,
     },
     /// Memories are gone with the words that they rested on.
@@ -157,17 +184,30 @@ pub enum Event {
         /// What went. Nothing named: all of it.
         taken: Box<Taken>,
     },
+    /// Two versions of a document stand beside each other until a person decides.
+    ConflictOpened {
+        /// The conflict.
+        conflict_id: String,
+        /// The document's category or granularity.
+        kind: &'static str,
+        /// Its file.
+        filename: String,
+        /// When.
+        at: Timestamp,
+    },
 }
 
 impl Event {
     /// The event as it goes over the wire.
     pub fn told(self, scope: Scope) -> Told {
-        let (name, mut data) = self.name_and_data();
-        if let Some(fields) = data.as_object_mut() {
-            fields.insert("persona_id".to_owned(), json!(scope.persona));
-            fields.insert("user_id".to_owned(), json!(scope.user));
-        }
-        Told { scope, name, data }
+        let (name, data) = self.name_and_data();
+        Told::new(scope, name, data)
+    }
+
+    /// What is told right behind it, for pages that do not know it.
+    pub(crate) fn compatible(&self) -> Option<Self> {
+        let Self::TurnFailed { turn_id, channel_id, reason, .. } = self else { return None };
+        Some(Self::TurnError { turn_id: *turn_id, channel_id: channel_id.clone(), reason: reason.clone() })
     }
 
     fn name_and_data(self) -> (&'static str, Value) {
@@ -197,13 +237,13 @@ impl Event {
                 json!({"turn_id": turn_id, "source_channel_id": channel_id, "reason": reason,
                     "retryable": retryable, "user_message_ids": user_message_ids}),
             ),
-            Self::SessionBoundary { closed, opened, at, formed } => {
-                let mut data = json!({"closed_session_id": closed, "new_session_id": opened, "at": at});
-                if let (Some((events, thoughts)), Some(fields)) = (formed, data.as_object_mut()) {
-                    fields.insert("events_count".to_owned(), json!(events));
-                    fields.insert("thoughts_count".to_owned(), json!(thoughts));
-                }
-                ("chat.session.boundary", data)
+            // The same id as the bubble that typing began.
+            Self::TurnError { turn_id, channel_id, reason } => (
+                "chat.message.error",
+                json!({"message_id": turn_id, "turn_id": turn_id, "source_channel_id": channel_id, "error": reason}),
+            ),
+            Self::SessionBoundary { channel_id, closed, opened, at, formed } => {
+                ("chat.session.boundary", boundary(&channel_id, closed, opened, at, formed))
             }
             Self::SettingsUpdated { updated_fields, restart_required, voice_enabled } => (
                 "chat.settings.updated",
@@ -237,8 +277,28 @@ impl Event {
                     "source": if entity.owner_override { "owner" } else { "slow_tick" }}),
             ),
             Self::Forgotten { receipt, taken } => ("memory.forgotten", what_went(receipt, &taken)),
+            Self::ConflictOpened { conflict_id, kind, filename, at } => (
+                "sync.conflict",
+                json!({"conflict_id": conflict_id, "kind": kind, "filename": filename, "created_at": at}),
+            ),
         }
     }
+}
+
+fn boundary(
+    channel_id: &str,
+    closed: Option<SessionId>,
+    opened: Option<SessionId>,
+    at: Timestamp,
+    formed: Option<(u32, u32)>,
+) -> Value {
+    let mut data = json!({"closed_session_id": closed, "new_session_id": opened, "at": at,
+        "source_channel_id": channel_id});
+    if let (Some((events, thoughts)), Some(fields)) = (formed, data.as_object_mut()) {
+        fields.insert("events_count".to_owned(), json!(events));
+        fields.insert("thoughts_count".to_owned(), json!(thoughts));
+    }
+    data
 }
 
 fn changed_node(node: &Node, change: &str) -> Value {
@@ -252,7 +312,7 @@ fn what_went(receipt: Option<ErasureId>, taken: &Taken) -> Value {
     json!({"receipt_id": receipt, "message_ids": taken.messages, "event_ids": taken.events,
         "thought_ids": taken.thoughts, "intention_ids": taken.intentions,
         "expectation_ids": taken.expectations, "entity_ids": taken.entities,
-        "session_ids": taken.sessions, "turn_ids": taken.turns, "rewritten_ids": taken.rewritten,
+        "shortened_session_ids": taken.sessions, "turn_ids": taken.turns, "rewritten_ids": taken.rewritten,
         "all": taken.is_empty()})
 }
 
@@ -280,8 +340,8 @@ fn formed_name_and_data(formed: Formed) -> (&'static str, Value) {
         Formed::Mood { mood, .. } => ("chat.mood.update", mood_data(&mood)),
         Formed::Closed { session, events, thoughts } => {
             let (closed, at) = (Some(session.id), session.closed_at.unwrap_or(session.last_message_at));
-            Event::SessionBoundary { closed, opened: None, at, formed: Some((events, thoughts)) }
-                .name_and_data()
+            let (channel_id, formed) = (session.channel_id, Some((events, thoughts)));
+            Event::SessionBoundary { channel_id, closed, opened: None, at, formed }.name_and_data()
         }
         Formed::Failed { session } => (
             "work.failed",

@@ -90,7 +90,6 @@ struct Burst {
     generation: u64,
     /// Its waiting is over; it is answered as soon as no turn runs.
     ripe: bool,
-    external_ref: Option<String>,
     watchers: Vec<mpsc::UnboundedSender<TurnEvent>>,
 }
 
@@ -99,7 +98,6 @@ pub(crate) struct ReadyTurn {
     pub(crate) turn_id: TurnId,
     pub(crate) scope: Scope,
     pub(crate) channel_id: String,
-    pub(crate) external_ref: Option<String>,
     pub(crate) watchers: Vec<mpsc::UnboundedSender<TurnEvent>>,
 }
 
@@ -136,6 +134,7 @@ impl Life {
             role: Role::User,
             content: incoming.content.clone(),
             incomplete: false,
+            external_ref: incoming.external_ref.clone(),
         };
         let captured = AssertUnwindSafe(self.record(line, None)).catch_unwind().await;
         let message = match captured.unwrap_or_else(|_| Err(defect())) {
@@ -176,7 +175,6 @@ impl Life {
             in_flight: 0,
             generation: 0,
             ripe: false,
-            external_ref: None,
             watchers: Vec::new(),
         });
         burst.in_flight += 1;
@@ -223,7 +221,6 @@ impl Life {
             burst.lines += 1;
             burst.characters += incoming.content.chars().count();
             burst.generation += 1;
-            burst.external_ref = incoming.external_ref.or(burst.external_ref.take());
             burst.watchers.extend(watcher);
             burst.ripe |= burst.lines >= BURST_LINES_MAX || burst.characters >= BURST_CHARACTERS_MAX;
             (burst.generation, burst.ripe)
@@ -257,8 +254,7 @@ impl Life {
 
     /// Puts a stored turn back to be answered, as after a crash or when a person asks again.
     pub(crate) fn resume(self: &Arc<Self>, scope: Scope, channel_id: String, turn_id: TurnId) {
-        let ready =
-            ReadyTurn { turn_id, scope: scope.clone(), channel_id, external_ref: None, watchers: Vec::new() };
+        let ready = ReadyTurn { turn_id, scope: scope.clone(), channel_id, watchers: Vec::new() };
         self.conversations().entry(scope.clone()).or_default().resumed.push_back(ready);
         self.answer_ripe(&scope);
     }
@@ -303,13 +299,7 @@ impl Life {
         let burst = conversation.bursts.remove(&channel_id)?;
         conversation.running = true;
         conversation.waiting = conversation.waiting.saturating_sub(burst.lines);
-        Some(ReadyTurn {
-            turn_id: burst.turn_id,
-            scope: scope.clone(),
-            channel_id,
-            external_ref: burst.external_ref,
-            watchers: burst.watchers,
-        })
+        Some(ReadyTurn { turn_id: burst.turn_id, scope: scope.clone(), channel_id, watchers: burst.watchers })
     }
 
     fn turn_is_over(&self, scope: &Scope) {

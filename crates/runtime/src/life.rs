@@ -7,6 +7,7 @@ use std::sync::{Arc, Mutex, MutexGuard, OnceLock, PoisonError};
 use std::time::Duration;
 
 use futures_util::FutureExt as _;
+use hub::graph::Graph;
 use hub::{Hub, WorkingHours};
 use jiff::Timestamp;
 use jiff::tz::TimeZone;
@@ -89,6 +90,10 @@ pub(crate) struct Life {
     pub(crate) forgettings: Forgettings,
     /// The shared self, where there is one, and when it works.
     pub(crate) hub: OnceLock<(Hub, WorkingHours)>,
+    /// The graph, where it is drawn from new memories.
+    pub(crate) graph: OnceLock<Graph>,
+    /// A session became memory: there may be facts to draw.
+    pub(crate) remembered: Notify,
     /// One recall at a time may be told apart from background embedding: turns go first.
     pub(crate) turns_running: AtomicU64,
     /// Turns that a person may stop: those that run, and those that shall not even begin.
@@ -114,6 +119,8 @@ impl Runtime {
             changeover: Changeover::default(),
             forgettings: Forgettings::default(),
             hub: OnceLock::new(),
+            graph: OnceLock::new(),
+            remembered: Notify::new(),
             turns_running: AtomicU64::new(0),
             stops: Mutex::default(),
         };
@@ -135,6 +142,7 @@ impl Runtime {
         life.keep_running("consolidation", crate::consolidator::run(life.clone()));
         life.keep_running("vectors", crate::vectors::run(life.clone()));
         life.keep_running("hub", crate::diary::run(life.clone()));
+        life.keep_running("graph", crate::facts::run(life.clone()));
         Ok(())
     }
 
@@ -366,7 +374,10 @@ impl Life {
     }
 
     pub(crate) fn tell(&self, scope: &Scope, event: Event) {
-        self.parts.broadcast.tell(event.told(scope.clone()));
+        let compatible = event.compatible();
+        for event in std::iter::once(event).chain(compatible) {
+            self.parts.broadcast.tell(event.told(scope.clone()));
+        }
     }
 
     fn keep_running(self: &Arc<Self>, name: &'static str, work: impl Future<Output = ()> + Send + 'static) {
@@ -418,17 +429,22 @@ impl Life {
         };
         let captured = recorder.capture(line, &zone, receipt).await?;
         if let Some(session) = &captured.opened {
-            let at = session.first_message_at;
             self.tell(
                 &scope,
-                Event::SessionBoundary { closed: None, opened: Some(session.id), at, formed: None },
+                Event::SessionBoundary {
+                    channel_id: session.channel_id.clone(),
+                    closed: None,
+                    opened: Some(session.id),
+                    at: session.first_message_at,
+                    formed: None,
+                },
             );
         }
         if !captured.ended.is_empty() {
             self.session_ended.notify_one();
         }
         if let Some(withdrawn) = &captured.replaced {
-            self.tell_withdrawn(&captured.message, withdrawn);
+            self.tell_withdrawn(&captured.message, withdrawn).await;
         }
         self.written.notify_one();
         Ok(captured)

@@ -23,6 +23,7 @@ impl Runtime {
             role,
             content,
             incomplete: false,
+            external_ref: None,
         };
         Ok(self.life().record(line, None).await?.message)
     }

@@ -117,6 +117,8 @@ struct Prepared {
     prompt: RenderedReply,
     /// The last message of the burst.
     said: Option<MessageId>,
+    /// The client's name for the last line of the burst.
+    in_reply_to: Option<String>,
     /// Forgetting up to which it holds.
     forgotten: ForgottenSoFar,
 }
@@ -226,11 +228,13 @@ async fn prepare(life: &Arc<Life>, turn: &ReadyTurn, record: &mut TurnRecord) ->
     input.burst = burst;
     bring_to_mind(&mut input, &recalled);
     life.bring_documents(&turn.scope, &mut input).await;
+    record.documents(&input);
     let budget = ReplyBudget { tokens: life.settings.prompt_tokens };
     let prompt = life.mind().render_reply(&input, &budget)?;
     record.prompt(life, &prompt);
     let said = input.burst.last().map(|message| message.id);
-    Ok(Prepared { recalled, prompt, said, forgotten })
+    let in_reply_to = store.turn_external_ref(turn.turn_id).await?;
+    Ok(Prepared { recalled, prompt, said, in_reply_to, forgotten })
 }
 
 fn bring_to_mind(input: &mut ReplyInput, recalled: &Recalled) {
@@ -353,6 +357,7 @@ async fn deliver(
         role: Role::Persona,
         content: spoken.text.clone(),
         incomplete,
+        external_ref: None,
     };
     // What was forgotten while the model spoke must not come back by its words.
     let nothing_is_forgotten = life.forgettings.hold().await;
@@ -374,7 +379,7 @@ async fn deliver(
             turn_id: turn.turn_id,
             channel_id: turn.channel_id.clone(),
             content: message.content.clone(),
-            in_reply_to: turn.external_ref.clone(),
+            in_reply_to: prepared.in_reply_to,
             incomplete,
         },
     );

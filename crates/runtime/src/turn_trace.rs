@@ -10,7 +10,7 @@ use memory::mood::Mood;
 use memory::nodes::Node;
 use memory::ports::{TurnHead, TurnTrace};
 use memory::recall::{Candidate, CandidateKind, Recalled};
-use mind::RenderedReply;
+use mind::{RenderedReply, ReplyInput};
 use serde_json::{Map, Value, json};
 
 use crate::forget::ForgottenSoFar;
@@ -79,6 +79,14 @@ impl TurnRecord {
         let duration_ms = milliseconds(self.last, now);
         self.steps.push(json!({"stage": stage, "t_ms": t_ms, "duration_ms": duration_ms, "detail": detail}));
         self.last = now;
+    }
+
+    /// Which documents of the shared self were at hand, and which periods the burst asks about; not their words.
+    pub(crate) fn documents(&mut self, input: &ReplyInput) {
+        let names =
+            |texts: &[(String, String)]| texts.iter().map(|(name, _)| name.clone()).collect::<Vec<_>>();
+        self.put("documents", json!(names(&input.documents)));
+        self.put("periods", json!(names(&input.periods)));
     }
 
     /// What came to mind.

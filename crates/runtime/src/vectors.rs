@@ -38,12 +38,15 @@ enum BackfillError {
 pub(crate) async fn run(life: Arc<Life>) {
     let Some(embedder) = life.embedder() else { return };
     let mut work = Work { life: &life, embedder, prepared: false, others: false };
+    let mut told = None;
     loop {
         let outcome = work.fill_all().await;
         let failure = outcome.err().map(|error| error.to_string());
-        if let Some(error) = &failure {
+        // Each cause once: it is tried again for as long as it takes, and `status` shows that it waits.
+        if let Some(error) = failure.as_ref().filter(|_| told != failure) {
             tracing::warn!("vectors wait; words still find every message: {error}");
         }
+        told.clone_from(&failure);
         let pause = failure.is_some().then_some(REST_AFTER_FAILURE);
         life.changeover.note_failure(failure);
         let wait = async {

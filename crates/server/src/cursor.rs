@@ -1,8 +1,10 @@
 //! Where a page ended. A cursor names a place in the order of a list, not a row: so it stands when the row is gone.
 
-use serde::Serialize;
+use schemars::JsonSchema;
 use serde::de::DeserializeOwned;
+use serde::{Deserialize, Serialize};
 
+use crate::extract::{LIST_LIMIT_MAX, page_size};
 use crate::problem::Problem;
 
 /// Longest cursor that is read, in bytes.
@@ -27,6 +29,36 @@ impl<T: Serialize + DeserializeOwned> Place<T> {
     }
 }
 
+/// Which page of a list is asked for.
+#[derive(Debug, Default, Deserialize, JsonSchema)]
+pub(crate) struct Paging {
+    limit: Option<u32>,
+    /// The `next_cursor` of the page before.
+    cursor: Option<String>,
+}
+
+impl Paging {
+    /// The page of a list that is at hand as a whole, and the cursor of the next one. The list is put into the order of
+    /// `place`, which tells every two items apart.
+    pub(crate) fn of<T, K>(
+        &self,
+        mut all: Vec<T>,
+        place: impl Fn(&T) -> K,
+    ) -> Result<(Vec<T>, Option<String>), Problem>
+    where
+        K: Ord + Serialize + DeserializeOwned,
+    {
+        let limit = page_size(self.limit, LIST_LIMIT_MAX)? as usize;
+        let last = self.cursor.as_deref().map(Place::<K>::read).transpose()?;
+        all.sort_by_cached_key(&place);
+        let mut rest =
+            all.into_iter().filter(|item| last.as_ref().is_none_or(|Place(last)| place(item) > *last));
+        let page: Vec<T> = rest.by_ref().take(limit).collect();
+        let next = rest.next().and_then(|_| page.last()).map(|last| Place(place(last)).written());
+        Ok((page, next))
+    }
+}
+
 /// The refusal of what no page ended with.
 pub(crate) fn not_a_cursor() -> Problem {
     Problem::unprocessable("cursor: it has to be the next_cursor of an earlier page").with_code("bad_cursor")
@@ -46,6 +78,13 @@ mod tests {
         for place in [(0.1 + 0.2, i64::MAX), (f64::MIN_POSITIVE, -1), (1.0, 0)] {
             assert_eq!(Place::<(f64, i64)>::read(&Place(place).written()).ok(), Some(Place(place)));
         }
+        let page = |limit, cursor: Option<String>| {
+            let paging = Paging { limit: Some(limit), cursor };
+            paging.of(vec![3, 1, 2], |number| std::cmp::Reverse(*number)).unwrap()
+        };
+        let (first, next) = page(2, None);
+        assert_eq!((first, page(2, next)), (vec![3, 2], (vec![1], None)));
+        assert_eq!(page(3, None).1, None, "nothing is behind it");
         for bad in ["", "5", "zz", "猫猫", "5b5d", &"0".repeat(2_000)] {
             assert!(Place::<(f64, i64)>::read(bad).is_err(), "{bad}");
         }

@@ -71,7 +71,8 @@ async fn body(request: Request, app: &App) -> Result<Bytes, Problem> {
     }
 }
 
-fn is_json(content_type: &str) -> bool {
+/// Whether a content type says JSON.
+pub(crate) fn is_json(content_type: &str) -> bool {
     let essence = content_type.split(';').next().unwrap_or_default().trim().to_ascii_lowercase();
     essence == "application/json" || (essence.starts_with("application/") && essence.ends_with("+json"))
 }
@@ -134,6 +135,23 @@ impl FromRequestParts<App> for InScope {
         let principal = Principal::from_request_parts(parts, app).await?;
         let Query(query) = Query::<ScopeQuery>::from_request_parts(parts, app).await?;
         app.scope(&principal, query.persona_id, query.user_id).await.map(Self)
+    }
+}
+
+/// The memory that `persona_id` or `user_id` of the query names, or whose user the token speaks for; none where all are
+/// meant: what the compatible interface lists of all users.
+pub(crate) struct InScopeIfNamed(pub(crate) Option<Scope>);
+
+impl FromRequestParts<App> for InScopeIfNamed {
+    type Rejection = Problem;
+
+    async fn from_request_parts(parts: &mut Parts, app: &App) -> Result<Self, Problem> {
+        let principal = Principal::from_request_parts(parts, app).await?;
+        let Query(query) = Query::<ScopeQuery>::from_request_parts(parts, app).await?;
+        if query.persona_id.is_none() && query.user_id.is_none() && principal.user.is_none() {
+            return Ok(Self(None));
+        }
+        app.scope(&principal, query.persona_id, query.user_id).await.map(|scope| Self(Some(scope)))
     }
 }
 

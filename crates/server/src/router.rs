@@ -50,7 +50,7 @@ fn talk_and_memory() -> Vec<(&'static str, MethodRouter<App>)> {
         ("/api/chat/send", post(send::send)),
         ("/api/chat/events", get(events::events)),
         ("/api/chat/history", get(history::history)),
-        ("/api/chat/messages/{id}", patch(edit::edit)),
+        ("/api/chat/messages/{id}", patch(edit::edit).delete(edit::delete)),
         ("/api/chat/regenerate", post(edit::regenerate)),
         ("/api/chat/stop", post(edit::stop)),
         ("/api/chat/turns/{id}/receipt", get(turns::receipt)),

@@ -134,6 +134,7 @@ impl Bench {
             day: date(2024, 10, 4),
             created_at: at(i64::try_from(number / 10).unwrap_or(0)),
             incomplete: false,
+            external_ref: None,
         }
     }
 

@@ -109,6 +109,7 @@ impl Talk {
             role,
             content: format!("{} ({number})", texts[number % texts.len()]),
             incomplete: false,
+            external_ref: None,
         };
         // The receipt settles the turn.
         let receipt = (role == Role::Persona).then(|| Receipt {

@@ -33,8 +33,8 @@ export function terms(candidate: Candidate): Term[] {
     if (!all.some(([known, held]) => known === name && typeof held === "number")) all.push([name, value]);
   }
   return all.flatMap(([name, raw]) => {
-    const value = typeof raw === "boolean" ? Number(raw) : raw;
-    if (typeof value !== "number" || !Number.isFinite(value)) return [];
+    if (typeof raw !== "number" || !Number.isFinite(raw)) return [];
+    const value = raw;
     const share = Math.min(1, Math.max(0, value));
     return [{ name, word: WORDS[name] ?? null, value, share, part: PARTS_OF_RELEVANCE.has(name) }];
   });

@@ -167,6 +167,17 @@ export function withFailure(messages: Messages, data: EventData["chat.message.fa
   return rest.map((m) => (m === last ? { ...m, failure: { reason: data.reason, retryable: data.retryable } } : m));
 }
 
+/** Turns that the daemon lists as failed, where nothing newer is known of them: what was said, or is being written, stays. */
+export function withKnownFailures(messages: Messages, failed: ReadonlyMap<string, string>): Message[] {
+  const answered = new Set(messages.filter((m) => m.role === "persona").map((m) => m.turnId));
+  const last = new Map(messages.filter((m) => m.role === "user").map((m) => [m.turnId, m]));
+  return messages.map((m) => {
+    const reason = m.turnId === null ? undefined : failed.get(m.turnId);
+    if (reason === undefined || m.failure || m.delivery !== "kept" || answered.has(m.turnId) || last.get(m.turnId) !== m) return m;
+    return { ...m, failure: { reason, retryable: true } };
+  });
+}
+
 /** Takes in a page of history (any order), adopting what is already on the page. */
 export function withHistory(messages: Messages, page: readonly HistoryItem[]): Message[] {
   return withOlder(messages, page) ?? withAny(messages, page);

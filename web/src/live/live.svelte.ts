@@ -2,6 +2,8 @@
 
 import {
   editMessage,
+  getConflictCount,
+  getFailedTurns,
   getHistory,
   getPersona,
   getPersonas,
@@ -19,9 +21,10 @@ import { notices } from "../notices.svelte";
 import { chosen } from "../persona.svelte";
 import { explain } from "../trouble";
 import type { ServerEvent } from "../wire";
-import { withAccepted, withFailureCleared, withResending, withSending, withUnsent } from "./conversation";
+import { withAccepted, withFailure, withFailureCleared, withKnownFailures, withResending, withSending, withUnsent } from "./conversation";
 import {
   EMPTY_ROOM,
+  USER_ID,
   withEvent,
   withHistoryPage,
   withoutOldest,
@@ -64,6 +67,8 @@ class Live {
   workVersion = $state(0);
   /** Grows whenever the persona's picture may be another one: it keeps its address. */
   pictureVersion = $state(0);
+  /** Versions of documents that wait for a decision. */
+  conflicts = $state(0);
 
   #stream = new EventStream({
     open: (url) => new EventSource(url),
@@ -111,6 +116,11 @@ class Live {
     chosen.all = await getPersonas().catch(() => []);
   }
 
+  /** What was decided elsewhere is not announced, so they are counted also whenever lists are fetched anew. */
+  async countConflicts(): Promise<void> {
+    this.conflicts = await getConflictCount().catch(() => this.conflicts);
+  }
+
   async refresh(): Promise<void> {
     await this.#refresh();
   }
@@ -128,9 +138,11 @@ class Live {
 
   /** Asks again for the reply of a turn that failed; what was said is safe either way. */
   async askAgain(turnId: string): Promise<void> {
-    if (await this.#attempt(() => retryTurn(turnId))) {
-      this.#setMessages(withFailureCleared(this.room.messages, turnId));
-    }
+    // It may fail again before the request is answered, so the old failure is gone before it is sent.
+    const failure = this.room.messages.find((m) => m.turnId === turnId && m.failure)?.failure;
+    this.#setMessages(withFailureCleared(this.room.messages, turnId));
+    if (await this.#attempt(() => retryTurn(turnId))) return;
+    if (failure) this.#setMessages(withFailure(this.room.messages, { turn_id: turnId, ...failure }));
   }
 
   async stop(turnId: string): Promise<void> {
@@ -228,6 +240,10 @@ class Live {
       if (this.room !== before || event.name === "work.failed") this.#tell(event);
       if (event.name.startsWith("memory.")) this.memoryVersion += 1;
       if (event.name === "work.failed") this.workVersion += 1;
+      if (event.name === "sync.conflict") {
+        this.memoryVersion += 1;
+        void this.countConflicts();
+      }
       if (event.name === "chat.settings.updated") this.pictureVersion += 1;
       const closed = event.name === "chat.session.boundary" && event.data.closed_session_id !== null;
       const emptied = event.name === "memory.forgotten" && event.data.all === true;
@@ -278,6 +294,7 @@ class Live {
   async #fetchAll(): Promise<void> {
     this.trouble = null;
     const asked = new Set(this.room.messages.flatMap((m) => m.id ?? []));
+    void this.countConflicts();
     await Promise.all([
       this.#fetch(getState, withState),
       this.#fetch(getPersona, withPersona),
@@ -285,6 +302,16 @@ class Live {
       this.#fetch(() => getTimeline(null), (room, page) => withTimelinePage(room, page, false)),
     ]);
     this.loaded = true;
+    await this.#markFailures();
+  }
+
+  /** History does not say which turns failed. */
+  async #markFailures(): Promise<void> {
+    const { personaId } = this.room;
+    const items = await getFailedTurns().catch(() => []);
+    const own = items.filter((item) => item.persona_id === personaId && item.user_id === USER_ID);
+    if (own.length === 0 || this.room.personaId !== personaId) return;
+    this.#setMessages(withKnownFailures(this.room.messages, new Map(own.map((item) => [item.id, item.reason ?? ""]))));
   }
 
   /** True when the answer is in the room; otherwise the page says what is wrong. */

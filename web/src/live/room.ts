@@ -36,7 +36,7 @@ export interface Room {
   personaName: string;
   /** Whether there is a picture of the persona. */
   hasAvatar: boolean;
-  mood: EpisodicState | null;
+  mood: Pick<EpisodicState, "mood" | "updated_at"> & { energy: number | null } | null;
   /** Null while a real model answers. */
   offline: { notice: string | null } | null;
   /** Nothing was said yet about who the persona is. */

@@ -1,74 +1,54 @@
 import { get, patch, persona, post, remove } from "../api";
+import type { Body } from "../contract";
 import type { Id } from "../wire";
-import type {
-  DeletePreview,
-  Entity,
-  EntityPage,
-  ErasureReceipt,
-  MemoryNode,
-  NodePage,
-  NodeVersion,
-  RecallAnswer,
-  Rejected,
-  SearchPage,
-  TraceNode,
-} from "./shapes";
+import type { Choice, ToErase } from "./shapes";
 
-const MEMORY = "/api/admin/memory";
 const PAGE = 50;
-const of = (id: Id) => encodeURIComponent(String(id));
 
 export type NodeList = "events" | "thoughts";
 
 export const getNodes = (list: NodeList, cursor: Id | null, limit = PAGE) =>
-  get<NodePage>(`${MEMORY}/${list}`, { limit, cursor });
-export const getEntities = (cursor: Id | null, limit = PAGE) => get<EntityPage>(`${MEMORY}/entities`, { limit, cursor });
-export const getRejected = () => get<{ rejected: Rejected[] }>(`${MEMORY}/rejected`);
-export const getReceipts = (cursor: Id | null) =>
-  get<{ receipts: ErasureReceipt[]; next_cursor: Id | null }>(`${MEMORY}/receipts`, { limit: PAGE, cursor });
-export const search = (q: string) => get<SearchPage>(`${MEMORY}/search`, { q, limit: PAGE });
-export const recall = (text: string) => post<RecallAnswer>(`${MEMORY}/recall`, { text, ...persona() });
+  get(`/api/admin/memory/${list}`, { limit, cursor });
+export const getEntities = (cursor: Id | null, limit = PAGE) => get("/api/admin/memory/entities", { limit, cursor });
+export const getRejected = () => get("/api/admin/memory/rejected");
+export const getReceipts = (cursor: Id | null) => get("/api/admin/memory/receipts", { limit: PAGE, cursor });
+export const search = (q: string) => get("/api/admin/memory/search", { q, limit: PAGE });
+export const recall = (text: string) => post("/api/admin/memory/recall", { text, ...persona() });
 
-export const getHistory = (id: Id) => get<{ versions: NodeVersion[] }>(`${MEMORY}/nodes/${of(id)}/history`);
-export const correct = (id: Id, text: string) => patch<MemoryNode>(`${MEMORY}/nodes/${of(id)}`, { text });
-export const pin = (id: Id, pinned: boolean) => patch<MemoryNode>(`${MEMORY}/nodes/${of(id)}`, { pinned });
-export const undoCorrection = (id: Id) => post<{ node: MemoryNode }>(`${MEMORY}/nodes/${of(id)}/undo`);
+export const getHistory = (id: Id) => get("/api/admin/memory/nodes/{id}/history", { id });
+export const correct = (id: Id, text: string) => patch("/api/admin/memory/nodes/{id}", { text }, { id });
+export const pin = (id: Id, pinned: boolean) => patch("/api/admin/memory/nodes/{id}", { pinned }, { id });
+export const undoCorrection = (id: Id) => post("/api/admin/memory/nodes/{id}/undo", undefined, { id });
 
 /** What rests on an event, or on what a thought rests. */
 export const getDependents = (id: Id) =>
-  get<{ dependent_thoughts: TraceNode[] }>(`${MEMORY}/events/${of(id)}/dependents`).then((a) => a.dependent_thoughts);
+  get("/api/admin/memory/events/{id}/dependents", { id }).then((answer) => answer.dependent_thoughts);
 export const getSources = (id: Id) =>
-  get<{ source_events: TraceNode[] }>(`${MEMORY}/thoughts/${of(id)}/trace`).then((a) => a.source_events);
+  get("/api/admin/memory/thoughts/{id}/trace", { id }).then((answer) => answer.source_events);
 
-export const previewDelete = (id: Id) => post<DeletePreview>(`${MEMORY}/preview-delete`, { node_id: id });
-
-export type Choice = "orphan" | "cascade";
+export const previewDelete = (id: Id) => post("/api/admin/memory/preview-delete", { node_id: id });
 
 export function deleteNode(id: Id, type: string, choice: Choice): Promise<unknown> {
   const list = type === "thought" || type === "expectation" ? "thoughts" : "events";
-  return remove(`${MEMORY}/${list}/${of(id)}`, { choice });
+  return remove(`/api/admin/memory/${list}/{id}`, { id, choice });
 }
 
-export interface ToErase {
-  message_ids?: Id[];
-  event_ids?: Id[];
-  session_ids?: Id[];
-  entity_ids?: Id[];
-  text?: string;
-  include_messages?: boolean;
-  choice?: Choice;
-  dry_run?: boolean;
-  confirm?: Id;
-}
+export const erase = (asked: ToErase) => post("/api/admin/memory/erase", { ...asked, ...persona() });
 
-export const erase = (asked: ToErase) => post<ErasureReceipt>(`${MEMORY}/erase`, { ...asked, ...persona() });
-
-export const approve = (id: Id) => post<{ node_id: Id }>(`${MEMORY}/rejected/${of(id)}/approve`);
-export const dismiss = (id: Id) => post<unknown>(`${MEMORY}/rejected/${of(id)}/dismiss`);
+export const approve = (id: Id) => post("/api/admin/memory/rejected/{id}/approve", {}, { id });
+export const dismiss = (id: Id) => post("/api/admin/memory/rejected/{id}/dismiss", undefined, { id });
 
 export const describeEntity = (id: Id, description: string) =>
-  patch<Entity>(`${MEMORY}/entities/${of(id)}`, { description });
-export const mergeEntities = (id: Id, target: Id) => post<unknown>(`${MEMORY}/entities/${of(id)}/merge`, { target_id: target });
+  patch("/api/admin/memory/entities/{id}", { description }, { id });
+export const mergeEntities = (id: Id, target: Id) =>
+  post("/api/admin/memory/entities/{id}/merge", { target_id: target }, { id });
 export const keepApart = (id: Id, other: Id) =>
-  post<unknown>(`${MEMORY}/entities/${of(id)}/confirm-separate`, { other_id: other });
-export const undoEntity = (id: Id) => post<unknown>(`${MEMORY}/entities/${of(id)}/undo`);
+  post("/api/admin/memory/entities/{id}/confirm-separate", { other_id: other }, { id });
+export const undoEntity = (id: Id) => post("/api/admin/memory/entities/{id}/undo", undefined, { id });
+
+/** Newest first. */
+export const getConflicts = (all: boolean, cursor: Id | null) => get("/api/hub/conflicts", { all, cursor, limit: PAGE });
+
+/** `content` takes the place of both versions where they are merged. */
+export const resolveConflict = (id: Id, resolution: Body<"/api/hub/conflicts/{id}", "post">["resolution"], content: string | null) =>
+  post("/api/hub/conflicts/{id}", { resolution, content }, { id });

@@ -1,47 +1,44 @@
 import { get, getBytes, patch, post, remove, upload } from "../api";
-import type { Id, PersonaAnswer } from "../wire";
-import type { Act, ConfigAnswer, ConfigChange, CostSummary, SessionRow, Status, Token } from "./shapes";
+import type { Body } from "../contract";
+import type { Id } from "../wire";
+import type { CostRange, SessionRow } from "./shapes";
 
-const ADMIN = "/api/admin";
-
-export const getConfig = () => get<ConfigAnswer>(`${ADMIN}/config`);
+export const getConfig = () => get("/api/admin/config");
 
 /** Null sets the default. */
-export function changeSetting(key: string, value: unknown): Promise<ConfigChange> {
+export function changeSetting(key: string, value: unknown) {
   // A key of two dots (`llm.models.small`) is a table within its section.
   const nested = key.split(".").reduceRight<unknown>((inner, name) => ({ [name]: inner }), value);
-  return patch(`${ADMIN}/config`, nested as object);
+  return patch("/api/admin/config", nested as Body<"/api/admin/config", "patch">);
 }
 
-export const getTokens = () => get<{ tokens: Token[] }>(`${ADMIN}/tokens`);
+export const getTokens = () => get("/api/admin/tokens");
 export const makeToken = (name: string, scopes: string[], user: string) =>
-  post<Token & { token: string }>(`${ADMIN}/tokens`, { name: name || undefined, scopes, user_id: user || undefined });
-export const endToken = (name: string) => remove<unknown>(`${ADMIN}/tokens/${encodeURIComponent(name)}`);
+  post("/api/admin/tokens", { name: name || undefined, scopes, user_id: user || undefined });
+export const endToken = (name: string) => remove("/api/admin/tokens/{name}", { name });
 
-export const getSessions = (status: string | null, cursor: Id | null) =>
-  get<{ sessions: SessionRow[]; next_cursor?: Id | null }>(`${ADMIN}/sessions`, { status, cursor, limit: 50 });
-export const closeSession = (id: Id) => post<unknown>(`${ADMIN}/sessions/${encodeURIComponent(String(id))}/close`);
-export const retrySession = (id: Id) => post<unknown>(`${ADMIN}/sessions/${encodeURIComponent(String(id))}/retry`);
+export const getSessions = (status: SessionRow["status"] | null, cursor: Id | null) =>
+  get("/api/admin/sessions", { status, cursor, limit: 50 });
+export const closeSession = (id: Id) => post("/api/admin/sessions/{id}/close", undefined, { id });
+export const retrySession = (id: Id) => post("/api/admin/sessions/{id}/retry", undefined, { id });
 
-export const getStatus = () => get<Status>(`${ADMIN}/status`);
-export const getCost = (range: string) => get<CostSummary>(`${ADMIN}/cost/summary`, { range });
+export const getStatus = () => get("/api/admin/status");
+export const getCost = (range: CostRange) => get("/api/admin/cost/summary", { range });
 export const getActs = (cursor: Id | null) =>
-  get<{ items: Act[]; next_cursor: Id | null }>(`${ADMIN}/audit`, { cursor, limit: 50 });
+  get("/api/admin/audit", { cursor: cursor === null ? null : Number(cursor), limit: 50 });
 
-export const getPersona = () => get<PersonaAnswer>(`${ADMIN}/persona`);
-export const savePersona = (fields: { display_name?: string; persona_block?: string; user_block?: string }) =>
-  post<unknown>(`${ADMIN}/persona`, fields);
+export const getPersona = () => get("/api/admin/persona");
+export const savePersona = (fields: Body<"/api/admin/persona", "post">) => post("/api/admin/persona", fields);
 export const saveStyle = (text: string) =>
-  post<unknown>(`${ADMIN}/persona/style`, text.trim() ? { action: "set", text } : { action: "clear" });
-export const saveFacts = (facts: Record<string, string | null>) => patch<unknown>(`${ADMIN}/persona/facts`, { facts });
-export const saveTimezone = (timezone: string) =>
-  post<{ timezone: string }>(`${ADMIN}/users/timezone`, { timezone, override: true });
+  post("/api/admin/persona/style", text.trim() ? { action: "set", text } : { action: "clear" });
+export const saveFacts = (facts: Record<string, string | null>) => patch("/api/admin/persona/facts", { facts });
+export const saveTimezone = (timezone: string) => post("/api/admin/users/timezone", { timezone, override: true });
 
 export const resetPersona = (personaId: string) =>
-  post<unknown>(`${ADMIN}/reset`, { persona_id: personaId, confirm: personaId });
+  post("/api/admin/reset", { persona_id: personaId, confirm: personaId });
 
-const AVATAR = `${ADMIN}/persona/avatar`;
+const AVATAR = "/api/admin/persona/avatar";
 export const getAvatar = () => getBytes(AVATAR);
-export const removeAvatar = () => remove<unknown>(AVATAR);
+export const removeAvatar = () => remove(AVATAR);
 /** Its own name is nobody's business. */
-export const sendAvatar = (image: Blob, extension: string) => upload<unknown>(AVATAR, image, `picture.${extension}`);
+export const sendAvatar = (image: Blob, extension: string) => upload(AVATAR, image, `picture.${extension}`);

@@ -1,33 +1,22 @@
 import { get, post } from "../api";
-
-export interface Draft {
-  core_blocks: { persona_block: string; user_block: string };
-  facts?: Record<string, string | null>;
-  facts_confidence?: number;
-}
+import type { Body } from "../contract";
 
 /** A persona out of material that a person gave: a draft, nothing is kept. */
 export const draftFrom = (material: string, name: string, locale: string) =>
-  post<Draft>("/api/admin/persona/extract-from-input", {
+  post("/api/admin/persona/extract-from-input", {
     input_type: "blank_write",
     user_input: material,
     locale,
     persona_display_name: name || undefined,
   });
 
-export interface FirstWords {
-  display_name: string;
-  persona_block: string;
-  user_block: string;
-  facts?: Record<string, string | null>;
-}
-
-export const onboard = (words: FirstWords) => post<{ persona_id: string }>("/api/admin/persona/onboarding", words);
+export const onboard = (words: Body<"/api/admin/persona/onboarding", "post">) =>
+  post("/api/admin/persona/onboarding", words);
 
 /** Another persona beside those there are, still without words of its own. */
 export async function createPersona(name: string): Promise<string> {
   const id = idFor(name);
-  await post<unknown>("/api/admin/personas", { id, display_name: name });
+  await post("/api/admin/personas", { id, display_name: name });
   return id;
 }
 
@@ -43,5 +32,4 @@ export function idFor(name: string): string {
   return `${plain || "persona"}-${mark}`;
 }
 
-export const checkModel = () =>
-  get<{ llm?: { provider: string; model: string | null; offline: boolean; notice: string | null } }>("/api/state");
+export const checkModel = () => get("/api/state");

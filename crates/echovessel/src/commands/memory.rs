@@ -50,7 +50,7 @@ async fn list(shared: &Shared, daemon: &Daemon, asked: &List) -> anyhow::Result<
     };
     let user: String = form(&asked.user);
     let path = match path.as_str() {
-        "documents" => format!("/api/hub/documents?user_id={user}"),
+        "documents" => format!("/api/hub/documents?limit={}&user_id={user}", asked.limit),
         "chat" => format!("/api/chat/history?limit={}&user_id={user}", asked.limit),
         path => format!("/api/admin/{path}limit={}&user_id={user}", asked.limit),
     };
@@ -63,7 +63,12 @@ async fn list(shared: &Shared, daemon: &Daemon, asked: &List) -> anyhow::Result<
     if found.is_empty() {
         println!("Nothing is there.");
     }
-    for row in found {
+    for row in found.iter().take(asked.limit as usize) {
+        if let (Some(kind), Some(filename)) = (row["kind"].as_str(), row["filename"].as_str()) {
+            let day = row["updated_at"].as_str().or(row["updatedAt"].as_str()).and_then(|at| at.get(..10));
+            println!("{}  {kind}/{filename}", day.unwrap_or_default());
+            continue;
+        }
         let text = ["description", "content", "canonical_name", "filename"]
             .iter()
             .find_map(|name| row[*name].as_str());
@@ -75,7 +80,27 @@ async fn list(shared: &Shared, daemon: &Daemon, asked: &List) -> anyhow::Result<
     Ok(())
 }
 
+/// Where a document is asked for; none for what is no document's name.
+fn document_path(name: &str, user: &str) -> Option<String> {
+    let (kind, filename) = name.split_once('/')?;
+    let filename = if filename.ends_with(".md") { filename.to_owned() } else { format!("{filename}.md") };
+    Some(format!("/api/hub/documents/{}/{}?user_id={}", form(kind), form(&filename), form(user)))
+}
+
+async fn show_document(shared: &Shared, daemon: &Daemon, path: &str) -> anyhow::Result<()> {
+    let shown = daemon.ask(Method::GET, path, None).await?;
+    if shared.json {
+        println!("{shown}");
+        return Ok(());
+    }
+    println!("{}", shown["content"].as_str().context("the daemon's answer has no text")?.trim_end());
+    Ok(())
+}
+
 async fn show(shared: &Shared, daemon: &Daemon, asked: &Show) -> anyhow::Result<()> {
+    if let Some(path) = document_path(&asked.id, &asked.user) {
+        return show_document(shared, daemon, &path).await;
+    }
     let body = json!({"node_id": asked.id});
     let shown = daemon.ask(Method::POST, "/api/admin/memory/preview-delete", Some(body)).await?;
     if shared.json {
@@ -102,8 +127,50 @@ async fn show(shared: &Shared, daemon: &Daemon, asked: &Show) -> anyhow::Result<
     Ok(())
 }
 
+/// Deletes documents, and says of each that it is gone.
+async fn forget_documents(
+    shared: &Shared,
+    daemon: &Daemon,
+    asked: &Forget,
+    paths: &[String],
+) -> anyhow::Result<()> {
+    for (name, path) in asked.ids.iter().zip(paths) {
+        let shown = daemon.ask(Method::GET, path, None).await?;
+        if !shared.json {
+            let text = shorten(shown["content"].as_str().unwrap_or_default(), LINE_LENGTH);
+            println!("would be deleted: {name}  {text}");
+        }
+    }
+    if asked.dry_run {
+        if shared.json {
+            println!("{}", json!({"dry_run": true, "deleted": asked.ids}));
+        }
+        return Ok(());
+    }
+    if !asked.yes && !agrees()? {
+        bail!("nothing was deleted");
+    }
+    for path in paths {
+        daemon.ask(Method::DELETE, path, None).await?;
+    }
+    match shared.json {
+        true => println!("{}", json!({"dry_run": false, "deleted": asked.ids})),
+        false => println!("deleted; their earlier versions stay until their text is erased with --text"),
+    }
+    Ok(())
+}
+
 async fn forget(shared: &Shared, daemon: &Daemon, asked: &Forget) -> anyhow::Result<()> {
     const PATH: &str = "/api/admin/memory/erase";
+    let paths: Vec<String> = asked.ids.iter().filter_map(|id| document_path(id, &asked.user)).collect();
+    if !paths.is_empty() {
+        if paths.len() < asked.ids.len() || asked.text.is_some() {
+            bail!(
+                "documents are forgotten by themselves: name either documents, or ids and texts. Nothing was changed"
+            );
+        }
+        return forget_documents(shared, daemon, asked, &paths).await;
+    }
     let mut body = json!({
         "user_id": asked.user, "include_messages": asked.with_messages,
         "choice": if asked.keep_thoughts { "orphan" } else { "cascade" },
@@ -126,12 +193,22 @@ async fn forget(shared: &Shared, daemon: &Daemon, asked: &Forget) -> anyhow::Res
     if !shared.json {
         say(shared, &shown, "would be erased")?;
     }
+    if has_nothing(&shown) {
+        // Said above; as JSON it is the answer.
+        return if shared.json { say(shared, &shown, "would be erased") } else { Ok(()) };
+    }
     if !asked.yes && !agrees()? {
         bail!("nothing was erased");
     }
     body["confirm"] = shown["id"].clone();
     let receipt = daemon.ask(Method::POST, PATH, Some(body)).await?;
     say(shared, &receipt, "erased, for ever")
+}
+
+/// Whether nothing of what was pointed at is there.
+fn has_nothing(receipt: &Value) -> bool {
+    let is_none = |count: &Value| count.as_u64() == Some(0);
+    receipt["counts"].as_object().is_none_or(|counts| counts.values().all(is_none))
 }
 
 /// Asks the person at the terminal; a program has to say `--yes`.
@@ -192,6 +269,17 @@ fn form(text: &str) -> String {
 
 #[cfg(test)]
 mod tests {
+    #[test]
+    fn a_document_is_told_by_its_name() {
+        let path = super::document_path("significant/2026-07-01_大事.md", "a b").unwrap();
+        assert_eq!(path, "/api/hub/documents/significant/2026-07-01_%E5%A4%A7%E4%BA%8B.md?user_id=a%20b");
+        assert_eq!(
+            super::document_path("self/my_wants", "self"),
+            super::document_path("self/my_wants.md", "self")
+        );
+        assert_eq!(super::document_path("0198a0c2-7d52-7c10-9d0b-5f1c6a3e2b11", "self"), None);
+    }
+
     #[test]
     fn a_name_is_escaped() {
         assert_eq!(super::form("self"), "self");

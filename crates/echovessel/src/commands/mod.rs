@@ -16,3 +16,4 @@ pub(crate) mod sync;
 pub(crate) mod stop;
 pub(crate) mod reload;
 pub(crate) mod token;
+pub(crate) mod completions;

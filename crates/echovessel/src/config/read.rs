@@ -85,14 +85,29 @@ pub(crate) fn parse(
     }
     let mut overrides: Vec<_> = environment.filter(|(name, _)| name.starts_with(PREFIX)).collect();
     overrides.sort();
-    for (name, value) in overrides {
-        apply(&mut table, &known, &name, &value)?;
+    for (name, value) in &overrides {
+        apply(&mut table, &known, name, value)?;
+        // The file by itself was right, and every variable before this one.
+        understood(&table)
+            .map_err(|reason| ConfigError::BadValue(format!("{}: {reason}", variable(name))))?;
     }
-    let config: Config = Value::Table(table).try_into().map_err(|error: toml::de::Error| {
-        ConfigError::BadValue(format!("{origin}: {}", error.to_string().trim_end()))
-    })?;
-    validate(&config).map_err(|(key, reason)| ConfigError::BadValue(format!("{}: {reason}", at(key))))?;
+    let config = understood(&table).map_err(|reason| ConfigError::BadValue(format!("{origin}: {reason}")))?;
+    let set_by = |key: &str| {
+        overrides.iter().find(|(name, _)| name.strip_prefix(PREFIX).map(key_of).as_deref() == Some(key))
+    };
+    let blamed = |key: &str| set_by(key).map_or_else(|| at(key), |(name, _)| variable(name));
+    validate(&config).map_err(|(key, reason)| ConfigError::BadValue(format!("{}: {reason}", blamed(key))))?;
     Ok(config)
+}
+
+fn understood(table: &Table) -> Result<Config, String> {
+    let config = Value::Table(table.clone()).try_into();
+    config.map_err(|error: toml::de::Error| error.to_string().trim_end().replace('\n', " "))
+}
+
+/// How a message names what sets a key from outside.
+fn variable(name: &str) -> String {
+    format!("environment variable {name}")
 }
 
 /// The keys that the environment sets.
@@ -145,7 +160,7 @@ fn check_key(origin: &str, key: &str, known: &[(String, Value)]) -> Result<(), C
 
 fn apply(table: &mut Table, known: &[(String, Value)], name: &str, value: &str) -> Result<(), ConfigError> {
     let key = key_of(&name[PREFIX.len()..]);
-    let origin = format!("environment variable {name}");
+    let origin = variable(name);
     check_key(&origin, &key, known)?;
     let default = known.iter().find(|(known, _)| *known == key).map(|(_, default)| default);
     let refused = |kind: &str| ConfigError::BadValue(format!("{origin}: `{value}` is not {kind}"));
@@ -234,7 +249,18 @@ fn validate(config: &Config) -> Result<(), (&'static str, String)> {
     for (key, size) in sizes {
         body_limit(size).map_err(|error| (key, format!("{key}: {error}")))?;
     }
+    check_sampling(config)?;
     check_prices(config)
+}
+
+fn check_sampling(config: &Config) -> Result<(), (&'static str, String)> {
+    if !(0.0..=2.0).contains(&config.llm.temperature) {
+        return Err(("llm.temperature", "llm.temperature must be a number from 0 to 2".to_owned()));
+    }
+    if !(64..=32_000).contains(&config.llm.max_tokens) {
+        return Err(("llm.max_tokens", "llm.max_tokens must be from 64 to 32000".to_owned()));
+    }
+    Ok(())
 }
 
 fn check_prices(config: &Config) -> Result<(), (&'static str, String)> {

@@ -131,6 +131,10 @@ section!(
         first_token_timeout: Period = seconds(30),
         /// Retries of a call that failed for a passing reason.
         max_retries: u32 = 3,
+        /// How freely a reply is worded: 0 to 2. A model that takes none is asked without.
+        temperature: f64 = 0.7,
+        /// Most tokens of a reply, with those that a model thinks in: 64 to 32000.
+        max_tokens: u32 = 4096,
         /// What models cost in US dollars per million tokens, for the cost ledger: `[{ model = "name", input = 0.4, output = 1.6, cached = 0.1 }]`. A dated release is found by its family's name.
         prices: Vec<LlmPrice> = Vec::new(),
         /// US dollars a day from which work behind the talk (memory, thinking) waits for the next day; replies go on. 0 is no cap. Counts calls whose model has a price.
@@ -296,6 +300,9 @@ section!(
         rollup_at: String = "05:00".to_owned(),
         /// Whether missed roll-ups are made up for at start.
         catch_up: bool = true,
+        /// Whether the model draws the graph's facts from new memories: one question of the small tier after each talk that
+        /// left any. Without a model nothing is drawn.
+        graph_facts: bool = true,
         /// How long snapshots are kept.
         snapshot_retention: Period = days(30),
     }

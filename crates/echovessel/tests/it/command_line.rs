@@ -44,8 +44,21 @@ async fn help_explains_every_command_and_shows_examples() {
     let (home, settings) = (Home::new(), Settings::none());
     let help = run(&home, &settings, &["--help"]).await.well();
     let commands = [
-        "run", "chat", "demo", "init", "recall", "memory", "model", "config", "eval", "doctor", "status",
-        "stop", "token", "reload",
+        "run",
+        "chat",
+        "demo",
+        "init",
+        "recall",
+        "memory",
+        "model",
+        "config",
+        "eval",
+        "doctor",
+        "status",
+        "stop",
+        "token",
+        "reload",
+        "completions",
     ];
     for name in commands {
         assert!(help.contains(&format!("\n  {name}")), "{name} is missing:\n{help}");
@@ -61,9 +74,46 @@ async fn help_explains_every_command_and_shows_examples() {
 }
 
 #[tokio::test(flavor = "multi_thread")]
+async fn a_reader_who_went_away_is_no_failure() {
+    let (home, settings) = (Home::new(), Settings::offline());
+    for arguments in [
+        &["config", "show"][..],
+        &["config", "schema"],
+        &["recall", "my cat", "--explain"],
+        &["memory", "list"],
+        &["completions", "bash"],
+        &["--help"],
+    ] {
+        let (reader, writer) = std::io::pipe().unwrap();
+        drop(reader);
+        let mut command = command(&home, &settings, arguments);
+        command.stdout(writer).stderr(std::process::Stdio::piped());
+        let output = tokio::task::spawn_blocking(move || command.output().unwrap()).await.unwrap();
+        let said = String::from_utf8_lossy(&output.stderr);
+        assert_eq!(output.status.code(), Some(0), "{arguments:?}: {said}");
+        assert!(!said.contains("panicked"), "{arguments:?}: {said}");
+    }
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn shells_are_taught_to_complete() {
+    let (home, settings) = (Home::new(), Settings::none());
+    for (shell, mark) in
+        [("bash", "complete -F"), ("zsh", "#compdef echovessel"), ("fish", "complete -c echovessel")]
+    {
+        let script = run(&home, &settings, &["completions", shell]).await.well();
+        assert!(script.contains(mark) && script.contains("recall"), "{shell}: {script}");
+    }
+    assert_eq!(run(&home, &settings, &["completions", "tea"]).await.code, 2);
+    assert!(!home.path().exists());
+}
+
+#[tokio::test(flavor = "multi_thread")]
 async fn a_wrong_command_line_is_refused_with_2() {
     let (home, settings) = (Home::new(), Settings::none());
-    for arguments in [&["remember"][..], &["run", "--prot", "1"], &["recall"], &["config"]] {
+    for arguments in
+        [&["remember"][..], &["run", "--prot", "1"], &["recall"], &["config"], &["demo", "--json"]]
+    {
         let ran = run(&home, &settings, arguments).await;
         assert_eq!(ran.code, 2, "{arguments:?}: {}", ran.err);
         assert!(!ran.err.is_empty());
@@ -121,6 +171,12 @@ async fn a_wrong_configuration_is_refused_with_2_and_names_the_nearest_key() {
     let ran = run(&home, &misspelt, &["config", "check"]).await;
     assert_eq!(ran.code, 2);
     assert!(ran.err.contains("ECHOVESSEL__LLM__MODLE") && ran.err.contains("llm.model"), "{}", ran.err);
+    for (key, value) in [("session.idle", "soon"), ("llm.temperature", "9"), ("llm.provider", "oracle")] {
+        let ran = run(&home, &settings.clone().key(key, value), &["config", "check"]).await;
+        let variable = format!("ECHOVESSEL__{}", key.to_uppercase().replace('.', "__"));
+        assert_eq!(ran.code, 2, "{}", ran.err);
+        assert!(ran.err.contains(&variable) && !ran.err.contains("config.toml"), "{}", ran.err);
+    }
     let ran = run(&home, &settings.key("session.idle", "soon"), &["run", "--port", "0", "--json"]).await;
     assert_eq!(ran.code, 2);
     assert!(serde_json::from_str::<Value>(ran.err.trim()).unwrap()["error"].is_string(), "{}", ran.err);
@@ -250,7 +306,9 @@ async fn doctor_finds_a_home_in_order_and_one_that_is_not() {
 async fn the_demo_lights_up_every_layer_and_remembers_the_cat() {
     let (home, settings) = (Home::new(), Settings::none());
     let began = Instant::now();
-    let shown = run(&home, &settings, &["demo"]).await.well();
+    let ran = run(&home, &settings, &["demo"]).await;
+    assert!(ran.err.matches("vectors wait").count() <= 1, "{}", ran.err);
+    let shown = ran.well();
     assert!(began.elapsed() < Duration::from_secs(60), "{:?}", began.elapsed());
     for layer in ["L1", "L2", "L3", "L4", "L5", "L6"] {
         assert!(shown.contains(&format!("\n{layer} ● ")), "{layer} did not light up:\n{shown}");
@@ -277,6 +335,16 @@ async fn chat_talks_with_the_daemon_and_without_one() {
     assert_eq!(alone.matches(scripts::REPLY).count(), 2, "{alone}");
     let daemon = Daemon::start(&home, &settings).await;
     let with_daemon = chat("still there?\n").await;
+    std::fs::write(&script, "and as JSON?\n").unwrap();
+    let mut as_json = command(&home, &settings, &["chat", "--json", "--user", "ann"]);
+    as_json.stdin(std::fs::File::open(&script).unwrap());
+    let output = tokio::task::spawn_blocking(move || as_json.output().unwrap()).await.unwrap();
+    let lines = String::from_utf8(output.stdout).unwrap();
+    let events: Vec<Value> = lines.lines().map(|line| serde_json::from_str(line).unwrap()).collect();
+    let (done, tokens) = events.split_last().unwrap();
+    assert!(tokens.iter().all(|token| token["event"] == "chat.message.token"), "{events:?}");
+    let told: String = tokens.iter().map(|token| token["delta"].as_str().unwrap()).collect();
+    assert_eq!((&done["event"], &done["content"]), (&"chat.message.done".into(), &told.into()), "{events:?}");
     assert_eq!(with_daemon.matches(scripts::REPLY).count(), 1, "{with_daemon}");
     assert_eq!(daemon.said_by("self", "user").await, ["I have a cat", "are you there?", "still there?"]);
 }

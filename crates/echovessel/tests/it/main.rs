@@ -14,6 +14,7 @@ mod trouble;
 mod unfinished_work;
 mod recovery;
 mod crash;
+mod hub_crash;
 mod crowd;
 mod trust;
 mod command_line;

@@ -42,6 +42,31 @@ async fn setting(daemon: &Daemon, key: &str) -> Value {
 }
 
 #[tokio::test(flavor = "multi_thread")]
+async fn how_replies_are_sampled_can_be_changed_while_it_runs() {
+    let home = Home::new();
+    let model = scripts::model().await;
+    let daemon = Daemon::start(&home, &Settings::talking_to(&model)).await;
+    let shown = daemon.get("/api/admin/config").await["llm"].clone();
+    assert_eq!((&shown["temperature"], &shown["max_tokens"]), (&json!(0.7), &json!(4096)));
+    let asked = async || {
+        daemon.complete("self", "hello").await;
+        let request = model.requests_for("reply").pop().unwrap().body;
+        (request["temperature"].clone(), request["max_tokens"].clone())
+    };
+    let (temperature, most) = asked().await;
+    assert!((temperature.as_f64().unwrap() - 0.7).abs() < 1e-6 && most == 4096, "{temperature} {most}");
+    let done = patch(&daemon, &json!({"llm": {"temperature": 0.25, "max_tokens": 300}})).await;
+    assert_eq!(done.status, 200, "{}", done.body);
+    assert_eq!(done.body["restart_required"], json!([]));
+    assert_eq!(asked().await, (json!(0.25), json!(300)));
+    let shown = daemon.get("/api/admin/config").await["llm"].clone();
+    assert_eq!((&shown["temperature"], &shown["max_tokens"]), (&json!(0.25), &json!(300)));
+    for wrong in [json!({"llm": {"temperature": 2.5}}), json!({"llm": {"max_tokens": 63}})] {
+        assert_eq!(patch(&daemon, &wrong).await.status, 422, "{wrong}");
+    }
+}
+
+#[tokio::test(flavor = "multi_thread")]
 async fn defect_18_a_change_over_http_holds_at_once_and_the_file_keeps_its_comments() {
     let home = Home::new();
     write(&home, FILE);
@@ -69,7 +94,8 @@ async fn defect_18_a_change_over_http_holds_at_once_and_the_file_keeps_its_comme
     );
     let compatible = daemon.get("/api/admin/config").await;
     assert_eq!(compatible["memory"]["retrieve_k"], 4);
-    assert_eq!(compatible["channels"]["web"]["port"], 7777);
+    let port: u64 = daemon.url.rsplit(':').next().unwrap().parse().unwrap();
+    assert_eq!(compatible["channels"]["web"]["port"], port, "where it listens, not what the file wishes");
 
     let text = file(&home);
     for kept in

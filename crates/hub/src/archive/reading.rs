@@ -1,11 +1,13 @@
 //! An archive taken apart: bounded, every name checked, every count compared.
 
+mod whole;
+
 use std::collections::BTreeMap;
 use std::io::{Cursor, Read as _};
 
 use zip::ZipArchive;
 
-use super::{ARCHIVE_BYTES_MAX, Archived, FORMAT, LABELS, MANIFEST, Manifest, SCHEMA_VERSION};
+use super::{ARCHIVE_BYTES_MAX, Archived, Contents, FORMAT, LABELS, MANIFEST, Manifest, SCHEMA_VERSION};
 use crate::documents::CONTENT_BYTES_MAX;
 use crate::door::archive::ArchiveCounts;
 use crate::memories::slug_of;
@@ -21,45 +23,60 @@ const INDEX_BYTES_MAX: u64 = 64 * 1024 * 1024;
 /// Front matter beside the content of a file.
 const FRONT_MATTER_ROOM: u64 = 64 * 1024;
 
-type Read = (Vec<Archived>, BTreeMap<DocumentName, String>, ArchiveCounts);
-
-pub(super) fn read(bytes: Vec<u8>) -> Result<Read, String> {
+pub(super) fn read(bytes: Vec<u8>) -> Result<Contents, String> {
     let files = unpack(bytes)?;
     let manifest = files.get(MANIFEST).ok_or("there is no manifest.json in it")?;
     let manifest: Manifest =
         serde_json::from_str(manifest).map_err(|error| format!("its manifest can't be read: {error}"))?;
     let is_ours = match (manifest.schema_version, manifest.format.as_str()) {
-        (SCHEMA_VERSION, FORMAT) => true,
+        (2 | SCHEMA_VERSION, FORMAT) => true,
         (1, _) => false,
         (version, _) => return Err(format!("its schema_version {version} is not known here")),
     };
     if is_ours {
         check_digests(&files, &manifest)?;
     }
-    let mut archived = Vec::new();
-    let mut counts = ArchiveCounts::default();
-    for (path, text) in &files {
+    let shown = shown(&files, is_ours)?;
+    let identity_files = shown.iter().filter(|one| matches!(one.name, DocumentName::Identity(..))).count();
+    let mut found = ArchiveCounts {
+        identity_files,
+        memory_entries: shown.len() - identity_files,
+        ..ArchiveCounts::default()
+    };
+    let labels = labels(&files, is_ours)?;
+    let whole = match manifest.schema_version {
+        SCHEMA_VERSION => Some(whole::read(&files, &shown, &labels)?),
+        _ => None,
+    };
+    if let Some(whole) = &whole {
+        found = super::counts(whole);
+    }
+    let said = match whole {
+        Some(_) => manifest.counts,
+        // Older layouts count their graph elsewhere, if at all.
+        None => ArchiveCounts {
+            identity_files: manifest.counts.identity_files,
+            memory_entries: manifest.counts.memory_entries,
+            ..ArchiveCounts::default()
+        },
+    };
+    if found != said {
+        return Err(format!("its manifest says {said:?}, it holds {found:?}"));
+    }
+    Ok(Contents { shown, labels, counts: found, whole })
+}
+
+/// The documents that are shown.
+fn shown(files: &BTreeMap<String, String>, is_ours: bool) -> Result<Vec<Archived>, String> {
+    let mut archived = BTreeMap::new();
+    for (path, text) in files {
         let Some(inner) = document_path(path, is_ours) else { continue };
         let name = named(inner, text).map_err(|reason| format!("{path}: {reason}"))?;
-        match name {
-            DocumentName::Identity(..) => counts.identity_files += 1,
-            DocumentName::Memory(_) => counts.memory_entries += 1,
-        }
-        if archived.iter().any(|other: &Archived| other.name == name) {
+        if archived.insert(name.clone(), Archived { name, text: text.clone() }).is_some() {
             return Err(format!("{path} is there twice"));
         }
-        archived.push(Archived { name, text: text.clone() });
     }
-    if counts != manifest.counts {
-        return Err(format!(
-            "its manifest says {} identity files and {} memories, it holds {} and {}",
-            manifest.counts.identity_files,
-            manifest.counts.memory_entries,
-            counts.identity_files,
-            counts.memory_entries
-        ));
-    }
-    Ok((archived, labels(&files, is_ours)?, counts))
+    Ok(archived.into_values().collect())
 }
 
 /// All files as texts, without the one folder that may wrap them. A graph database is not a text and is passed over.

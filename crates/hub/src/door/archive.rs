@@ -30,6 +30,21 @@ pub struct ArchiveCounts {
     pub identity_files: usize,
     /// Memories.
     pub memory_entries: usize,
+    /// Versions of both, with those of what was deleted.
+    #[serde(default)]
+    pub versions: usize,
+    /// Documents of which only their deletion is left.
+    #[serde(default)]
+    pub deleted: usize,
+    /// Conflicts, open and settled ones.
+    #[serde(default)]
+    pub conflicts: usize,
+    /// Nodes of the graph.
+    #[serde(default)]
+    pub graph_nodes: usize,
+    /// Edges of the graph.
+    #[serde(default)]
+    pub graph_edges: usize,
 }
 
 /// `entity_export`.

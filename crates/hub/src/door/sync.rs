@@ -305,6 +305,30 @@ pub struct ConnectedInstance {
     pub last_sync: Timestamp,
 }
 
+/// How the drawing of facts from memories fares, since the start of the program.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, JsonSchema)]
+#[serde(rename_all = "camelCase")]
+pub struct ExtractionStatus {
+    /// Whether there is a model that facts can be asked of.
+    pub llm_available: bool,
+    /// When one was last asked.
+    #[schemars(with = "Option<String>")]
+    pub last_attempt: Option<Timestamp>,
+    /// When that last succeeded.
+    #[schemars(with = "Option<String>")]
+    pub last_success: Option<Timestamp>,
+    /// Why it last failed.
+    pub last_error: Option<String>,
+    /// How often one was asked.
+    pub attempts_total: u64,
+    /// How often that succeeded.
+    pub successes_total: u64,
+    /// Nodes that came of it.
+    pub nodes_created_total: u64,
+    /// Edges that came of it.
+    pub edges_created_total: u64,
+}
+
 /// `sync_status`.
 #[derive(Clone, Debug, PartialEq, Serialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
@@ -317,4 +341,6 @@ pub struct SyncStatus {
     pub version_vector: VersionVector,
     /// Conflicts that wait for a person.
     pub open_conflicts: usize,
+    /// How the drawing of facts fares.
+    pub extraction: ExtractionStatus,
 }

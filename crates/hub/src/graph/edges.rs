@@ -24,11 +24,20 @@ pub struct EdgeCreate {
     pub from_id: String,
     /// Where it ends.
     pub to_id: String,
+    /// The edge.
+    #[serde(flatten)]
+    pub edge: EdgeText,
+    /// Who writes.
+    pub instance_id: String,
+}
+
+/// What is said of an edge that is written, alone or in a transaction.
+#[derive(Clone, Debug, Deserialize, JsonSchema)]
+#[serde(rename_all = "camelCase")]
+pub struct EdgeText {
     /// What joins them.
     #[serde(rename = "type")]
     pub edge_type: String,
-    /// Who writes.
-    pub instance_id: String,
     /// Whatever the client keeps with it.
     #[serde(default)]
     pub properties: Map<String, Value>,
@@ -109,8 +118,8 @@ impl Graph {
                 return Ok(EdgeAnswer::refused(super::nodes::not_found(id)));
             }
         }
-        let instance = asked.instance_id.clone();
-        let edge = match self.new_edge(asked, from, to) {
+        let instance = asked.instance_id;
+        let edge = match self.new_edge(asked.edge, from, to) {
             Ok(edge) => edge,
             Err(reason) => return Ok(EdgeAnswer::refused(reason)),
         };
@@ -185,7 +194,7 @@ impl Graph {
         })
     }
 
-    pub(super) fn new_edge(&self, asked: EdgeCreate, from: EdgeEnd, to: EdgeEnd) -> Result<NewEdge, String> {
+    pub(super) fn new_edge(&self, asked: EdgeText, from: EdgeEnd, to: EdgeEnd) -> Result<NewEdge, String> {
         fits("evidence", asked.evidence.as_deref().unwrap_or_default(), PROSE_LENGTH_MAX)?;
         properties_fit(&asked.properties)?;
         Ok(NewEdge {

@@ -9,6 +9,7 @@ mod service;
 mod nodes;
 mod edges;
 mod transaction;
+mod facts;
 mod walk;
 mod search;
 mod overview;
@@ -19,8 +20,9 @@ pub use answers::{
     Deleted, EdgeAnswer, EdgesAnswer, Insight, InsightsAnswer, NodeAnswer, NodeHit, NodeListAnswer,
     NodeSearchAnswer, StatsAnswer, SubgraphAnswer, TransactionAnswer, TraverseAnswer, Visited,
 };
-pub use edges::{EdgeCreate, EdgeGet, EdgeUpdate};
-pub use nodes::{NodeCreate, NodeDelete, NodeList, NodeUpdate};
+pub use edges::{EdgeCreate, EdgeGet, EdgeText, EdgeUpdate};
+pub use facts::{Drawn, Fact, FactEnd, FactError, FactFinder, KnownEntity, UnreadEvent, UnreadSession};
+pub use nodes::{NodeCreate, NodeDelete, NodeList, NodeText, NodeUpdate};
 pub use overview::insights;
 pub use ports::{
     EdgeChange, EdgeEnd, GraphEdge, GraphNode, GraphStore, GraphWrite, GraphWritten, NewEdge, NewNode,
@@ -28,7 +30,7 @@ pub use ports::{
 };
 pub use search::NodeSearch;
 pub use service::Graph;
-pub use transaction::{TransactionEdge, TransactionNode, WriteTransaction};
+pub use transaction::{TransactionEdge, WriteTransaction};
 pub use walk::{Direction, Subgraph, Traverse};
 
 use jiff::Timestamp;

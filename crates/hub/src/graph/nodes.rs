@@ -23,6 +23,17 @@ fn half() -> f64 {
 #[derive(Clone, Debug, Deserialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
 pub struct NodeCreate {
+    /// The node.
+    #[serde(flatten)]
+    pub node: NodeText,
+    /// Who writes.
+    pub instance_id: String,
+}
+
+/// What is said of a node that is written, alone or in a transaction.
+#[derive(Clone, Debug, Deserialize, JsonSchema)]
+#[serde(rename_all = "camelCase")]
+pub struct NodeText {
     /// What it is.
     #[serde(rename = "type")]
     pub node_type: String,
@@ -34,8 +45,6 @@ pub struct NodeCreate {
     /// Whatever the client keeps with it.
     #[serde(default)]
     pub properties: Map<String, Value>,
-    /// Who writes.
-    pub instance_id: String,
     /// How sure it is.
     #[serde(default = "half")]
     pub confidence: f64,
@@ -74,7 +83,7 @@ pub struct NodeUpdate {
     /// When it was last found to hold.
     #[serde(default)]
     pub last_confirmed_at: Option<String>,
-    /// As in [`NodeCreate`].
+    /// As in [`NodeText`].
     #[serde(default)]
     pub embedding: Option<Vec<f32>>,
 }
@@ -110,7 +119,7 @@ pub struct NodeList {
 impl Graph {
     /// Writes a node. One of the same type and label is answered as it is, with the memory that this one rests on.
     pub async fn create_node(&self, scope: &Scope, asked: NodeCreate) -> Result<NodeAnswer, StoreError> {
-        let node = match self.new_node(&asked) {
+        let node = match self.new_node(asked.node) {
             Ok(node) => node,
             Err(reason) => return Ok(NodeAnswer::refused(reason)),
         };
@@ -210,10 +219,10 @@ impl Graph {
         Ok(NodeListAnswer { nodes, total })
     }
 
-    pub(super) fn new_node(&self, asked: &NodeCreate) -> Result<NewNode, String> {
+    pub(super) fn new_node(&self, asked: NodeText) -> Result<NewNode, String> {
         self.check_size(asked.embedding.as_deref())?;
         let label = checked_label(&asked.label)?;
-        let description = asked.description.clone().unwrap_or_default();
+        let description = asked.description.unwrap_or_default();
         fits("description", &description, PROSE_LENGTH_MAX)?;
         properties_fit(&asked.properties)?;
         Ok(NewNode {
@@ -221,9 +230,9 @@ impl Graph {
             node_type: checked_type(&asked.node_type)?,
             label,
             description,
-            properties: asked.properties.clone(),
+            properties: asked.properties,
             confidence: asked.confidence.clamp(0.0, 1.0),
-            source_memory_id: asked.source_memory_id.clone(),
+            source_memory_id: asked.source_memory_id,
             first_learned_at: time_of("firstLearnedAt", asked.first_learned_at.as_deref())?,
         })
     }

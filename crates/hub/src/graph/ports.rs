@@ -10,6 +10,8 @@ use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value};
 use uuid::Uuid;
 
+use super::facts::UnreadSession;
+
 /// A node, as stored and as on the wire.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]
@@ -329,6 +331,15 @@ pub trait GraphStore: Send + Sync {
     ) -> Result<Option<GraphEdge>, StoreError>;
     /// Deletes an edge softly; false if it is not there.
     async fn delete_graph_edge(&self, scope: &Scope, id: Uuid, at: Timestamp) -> Result<bool, StoreError>;
+    /// Sessions that are over and have events that the graph was not drawn from yet, the oldest first.
+    async fn unread_sessions(&self, limit: u32) -> Result<Vec<UnreadSession>, StoreError>;
+    /// Writes what was drawn from a session and notes that its events were read. What rests on events that these have
+    /// replaced holds no longer. None, and nothing is written, if what was read has changed or is gone.
+    async fn commit_facts(
+        &self,
+        session: &UnreadSession,
+        write: GraphWrite,
+    ) -> Result<Option<GraphWritten>, StoreError>;
     /// Takes away what rests on this memory alone, and its evidence from what rests on others too.
     async fn withdraw_from_graph(
         &self,

@@ -6,10 +6,11 @@ use std::sync::Arc;
 use async_trait::async_trait;
 use memory::Scope;
 use memory::entities::{embedded_text, fold_name};
-use memory::identifiers::EntityId;
+use memory::identifiers::{EntityId, SessionId};
 use memory::ports::{Clock, Embedder, Embedding, EntityStore, Ids, StoreError, UnembeddedEntity};
 
 use crate::port::MemoryLinks;
+use crate::retries::Retries;
 
 use super::ports::{GraphNode, GraphStore, UnembeddedNode, Withdrawn};
 
@@ -24,6 +25,8 @@ pub struct Graph {
     pub(super) embedder: Option<Arc<dyn Embedder>>,
     pub(super) clock: Arc<dyn Clock>,
     pub(super) ids: Arc<dyn Ids>,
+    /// Sessions whose facts could not be drawn.
+    pub(super) retries: Arc<Retries<SessionId>>,
 }
 
 impl Graph {
@@ -35,7 +38,7 @@ impl Graph {
         clock: Arc<dyn Clock>,
         ids: Arc<dyn Ids>,
     ) -> Self {
-        Self { store, entities, embedder, clock, ids }
+        Self { store, entities, embedder, clock, ids, retries: Arc::default() }
     }
 
     /// Takes away what rests on a memory that is deleted.

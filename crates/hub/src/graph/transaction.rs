@@ -4,43 +4,13 @@ use memory::Scope;
 use memory::ports::StoreError;
 use schemars::JsonSchema;
 use serde::Deserialize;
-use serde_json::{Map, Value};
 
 use super::TRANSACTION_MAX;
 use super::answers::TransactionAnswer;
-use super::edges::EdgeCreate;
-use super::nodes::{NodeCreate, checked_label};
+use super::edges::EdgeText;
+use super::nodes::{NodeText, checked_label};
 use super::ports::{EdgeEnd, GraphWrite, Unresolved};
 use super::service::Graph;
-
-/// A node of a transaction.
-#[derive(Clone, Debug, Deserialize, JsonSchema)]
-#[serde(rename_all = "camelCase")]
-pub struct TransactionNode {
-    /// What it is.
-    #[serde(rename = "type")]
-    pub node_type: String,
-    /// What it is called.
-    pub label: String,
-    /// What is known of it.
-    #[serde(default)]
-    pub description: Option<String>,
-    /// Whatever the client keeps with it.
-    #[serde(default)]
-    pub properties: Map<String, Value>,
-    /// How sure it is.
-    #[serde(default)]
-    pub confidence: Option<f64>,
-    /// The memory that it rests on.
-    #[serde(default)]
-    pub source_memory_id: Option<String>,
-    /// When it became known.
-    #[serde(default)]
-    pub first_learned_at: Option<String>,
-    /// As in [`NodeCreate`].
-    #[serde(default)]
-    pub embedding: Option<Vec<f32>>,
-}
 
 /// An edge of a transaction: its ends are named by label.
 #[derive(Clone, Debug, Deserialize, JsonSchema)]
@@ -50,27 +20,9 @@ pub struct TransactionEdge {
     pub from_label: String,
     /// Where it ends.
     pub to_label: String,
-    /// What joins them.
-    #[serde(rename = "type")]
-    pub edge_type: String,
-    /// Whatever the client keeps with it.
-    #[serde(default)]
-    pub properties: Map<String, Value>,
-    /// How strong it is.
-    #[serde(default)]
-    pub weight: Option<f64>,
-    /// What it is known from.
-    #[serde(default)]
-    pub evidence: Option<String>,
-    /// The memory that it rests on.
-    #[serde(default)]
-    pub source_memory_id: Option<String>,
-    /// When what it says happened.
-    #[serde(default)]
-    pub occurred_at: Option<String>,
-    /// Until when it holds.
-    #[serde(default)]
-    pub valid_until: Option<String>,
+    /// The edge.
+    #[serde(flatten)]
+    pub edge: EdgeText,
 }
 
 /// `graph_write_transaction`.
@@ -79,7 +31,7 @@ pub struct TransactionEdge {
 pub struct WriteTransaction {
     /// Nodes.
     #[serde(default)]
-    pub nodes: Vec<TransactionNode>,
+    pub nodes: Vec<NodeText>,
     /// Edges.
     #[serde(default)]
     pub edges: Vec<TransactionEdge>,
@@ -131,37 +83,14 @@ impl Graph {
         let instance = asked.instance_id;
         let mut nodes = Vec::with_capacity(asked.nodes.len());
         for (index, node) in asked.nodes.into_iter().enumerate() {
-            let node = NodeCreate {
-                node_type: node.node_type,
-                label: node.label,
-                description: node.description,
-                properties: node.properties,
-                instance_id: instance.clone(),
-                confidence: node.confidence.unwrap_or(0.5),
-                source_memory_id: node.source_memory_id,
-                first_learned_at: node.first_learned_at,
-                embedding: node.embedding,
-            };
-            nodes.push(self.new_node(&node).map_err(|reason| format!("nodes[{index}]: {reason}"))?);
+            nodes.push(self.new_node(node).map_err(|reason| format!("nodes[{index}]: {reason}"))?);
         }
         let mut edges = Vec::with_capacity(asked.edges.len());
         for (index, edge) in asked.edges.into_iter().enumerate() {
             let at = |reason: String| format!("edges[{index}]: {reason}");
             let from = EdgeEnd::Label(checked_label(&edge.from_label).map_err(at)?);
             let to = EdgeEnd::Label(checked_label(&edge.to_label).map_err(at)?);
-            let edge = EdgeCreate {
-                from_id: String::new(),
-                to_id: String::new(),
-                edge_type: edge.edge_type,
-                instance_id: instance.clone(),
-                properties: edge.properties,
-                weight: edge.weight.unwrap_or(0.5),
-                evidence: edge.evidence,
-                source_memory_id: edge.source_memory_id,
-                occurred_at: edge.occurred_at,
-                valid_until: edge.valid_until,
-            };
-            edges.push(self.new_edge(edge, from, to).map_err(at)?);
+            edges.push(self.new_edge(edge.edge, from, to).map_err(at)?);
         }
         Ok(GraphWrite { nodes, edges, instance, at: self.clock.now() })
     }

@@ -47,6 +47,16 @@ pub(super) fn read(path: &Path) -> io::Result<Option<String>> {
     }
 }
 
+/// Whether a file is other than this text, or is there though there is none.
+pub(super) fn differs(path: &Path, text: Option<&str>) -> io::Result<bool> {
+    match (fs::read(path), text) {
+        (Ok(present), Some(text)) => Ok(present != text.as_bytes()),
+        (Ok(_), None) => Ok(true),
+        (Err(error), _) if error.kind() == ErrorKind::NotFound => Ok(text.is_some()),
+        (Err(error), _) => Err(error),
+    }
+}
+
 /// Names of the Markdown files of a folder, without their ending. Partial files of a crash are removed.
 pub(super) fn stems(folder: &Path) -> io::Result<Vec<String>> {
     let entries = match fs::read_dir(folder) {

@@ -48,16 +48,22 @@ pub struct FrontMatter {
 
 impl FrontMatter {
     pub(crate) fn of(document: &Document, shown: &Version) -> Self {
+        let vector = crate::versions::vector_as_shown(&document.heads);
+        let own = Self::of_version(shown, document.prompt_label.clone(), document.created_at);
+        Self { version_vector: vector, ..own }
+    }
+
+    pub(crate) fn of_version(shown: &Version, prompt_label: Option<String>, created_at: Timestamp) -> Self {
         Self {
             version: shown.number,
-            version_vector: crate::versions::vector_as_shown(&document.heads),
+            version_vector: shown.vector.clone(),
             source_instance: shown.author.clone(),
             participating_instances: shown.participants.clone(),
             chat_ids: shown.chat_ids.clone(),
             edited_by: shown.edited_by.clone(),
             by_person: shown.by_person,
-            prompt_label: document.prompt_label.clone(),
-            created_at: document.created_at,
+            prompt_label,
+            created_at,
             updated_at: shown.written_at,
             digest: digest(shown.content.as_deref().unwrap_or_default()),
         }

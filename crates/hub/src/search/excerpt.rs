@@ -1,6 +1,6 @@
 //! The part of a memory that answers.
 
-use super::index::Entry;
+use super::pieces::text_pieces;
 use crate::names::Granularity;
 
 /// Longest excerpt, and longest memory that is shown whole, in characters.
@@ -10,34 +10,33 @@ const SIGNIFICANT_LENGTH: usize = 10_000;
 
 /// The whole memory if it is short, else the piece that fits best, with the title before it and as much around it as there
 /// is room for.
-pub(super) fn excerpt(entry: &Entry, piece: usize) -> String {
-    let longest = match entry.name.granularity() {
+pub(super) fn excerpt(granularity: Granularity, content: &str, piece: usize) -> String {
+    let longest = match granularity {
         Granularity::Significant => SIGNIFICANT_LENGTH,
         _ => EXCERPT_LENGTH,
     };
-    let content = &entry.content;
     if content.chars().count() <= longest {
         return content.trim_end().to_owned();
     }
-    let Some(best) = entry.chunks.get(piece) else { return shortened(content, longest) };
+    let pieces = text_pieces(content);
+    let Some(best) = pieces.get(piece) else { return shortened(content, longest) };
     let title = content.lines().next().filter(|line| line.starts_with('#') && best.start > 0);
     let title = title.map(|line| format!("{line}\n…\n")).unwrap_or_default();
     let room = longest.saturating_sub(title.chars().count() + 2);
     let (mut first, mut last) = (piece, piece);
     loop {
-        let length =
-            |from: usize, to: usize| content[entry.chunks[from].start..entry.chunks[to].end].chars().count();
+        let length = |from: usize, to: usize| content[pieces[from].start..pieces[to].end].chars().count();
         if first > 0 && length(first - 1, last) <= room {
             first -= 1;
-        } else if last + 1 < entry.chunks.len() && length(first, last + 1) <= room {
+        } else if last + 1 < pieces.len() && length(first, last + 1) <= room {
             last += 1;
         } else {
             break;
         }
     }
-    let part = &content[entry.chunks[first].start..entry.chunks[last].end];
+    let part = &content[pieces[first].start..pieces[last].end];
     let title = if first == 0 { "" } else { &title };
-    let ending = if last + 1 < entry.chunks.len() { "\n…" } else { "" };
+    let ending = if last + 1 < pieces.len() { "\n…" } else { "" };
     format!("{title}{}{ending}", part.trim_end())
 }
 

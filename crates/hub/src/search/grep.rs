@@ -2,13 +2,15 @@
 
 use memory::text::fold;
 
-use super::index::Entry;
 use crate::door::memories::{GrepResults, GreppedMemory, MemoryGrep};
 use crate::error::HubError;
 use crate::hub::{Caller, Hub};
+use crate::port::MemoryText;
 
 /// Results where no number is given.
 const RESULTS: u32 = 20;
+/// Memories that are read at once, so that a long life need not fit into memory.
+const TEXTS_AT_ONCE: u32 = 500;
 /// Characters around the first word.
 const CONTEXT_LENGTH: usize = 300;
 
@@ -16,30 +18,37 @@ impl Hub {
     /// Memories that hold words of the query, as they are written, whatever their case and width. Words are parted by
     /// blanks; a script without blanks is looked for as it stands.
     pub async fn memory_grep(&self, caller: &Caller, input: MemoryGrep) -> Result<GrepResults, HubError> {
-        let index = self.index(&caller.scope).await?;
         let query = fold(&input.query);
         let words: Vec<&str> = query.split_whitespace().collect();
-        let mut found: Vec<GreppedMemory> =
-            index.entries().filter_map(|entry| grep(entry, &words, &query)).collect();
-        found.sort_by(|one, other| other.score.total_cmp(&one.score).then_with(|| other.date.cmp(&one.date)));
-        found.truncate(input.max_results.unwrap_or(RESULTS).clamp(1, 50) as usize);
-        Ok(GrepResults { results: found, total_scanned: index.entries().count() })
+        let wanted = input.max_results.unwrap_or(RESULTS).clamp(1, 50) as usize;
+        let (mut found, mut total_scanned, mut after) = (Vec::new(), 0, 0);
+        loop {
+            let texts = self.inner().parts.store.memory_texts(&caller.scope, after, TEXTS_AT_ONCE).await?;
+            let Some(last) = texts.last() else { break };
+            (after, total_scanned) = (last.number, total_scanned + texts.len());
+            found.extend(texts.iter().filter_map(|text| grep(text, &words, &query)));
+            found.sort_by(|one: &GreppedMemory, other| {
+                other.score.total_cmp(&one.score).then_with(|| other.date.cmp(&one.date))
+            });
+            found.truncate(wanted);
+        }
+        Ok(GrepResults { results: found, total_scanned })
     }
 }
 
-fn grep(entry: &Entry, words: &[&str], query: &str) -> Option<GreppedMemory> {
-    let text = fold(&entry.content);
+fn grep(memory: &MemoryText, words: &[&str], query: &str) -> Option<GreppedMemory> {
+    let text = fold(&memory.content);
     let held: Vec<&&str> = words.iter().filter(|word| text.contains(**word)).collect();
     let first = held.first()?;
     let place = text.find(query).or_else(|| text.find(**first))?;
-    let title = entry.content.lines().find_map(|line| line.strip_prefix("# ")).map(str::trim);
+    let title = memory.content.lines().find_map(|line| line.strip_prefix("# ")).map(str::trim);
     Some(GreppedMemory {
-        granularity: entry.name.granularity(),
-        date: entry.name.date(),
-        slug: entry.name.slug().cloned(),
-        title: title.map_or_else(|| entry.name.date().to_string(), str::to_owned),
+        granularity: memory.name.granularity(),
+        date: memory.name.date(),
+        slug: memory.name.slug().cloned(),
+        title: title.map_or_else(|| memory.name.date().to_string(), str::to_owned),
         score: held.len() as f64 / words.len() as f64,
-        context: around(&entry.content, &text, place),
+        context: around(&memory.content, &text, place),
     })
 }
 

@@ -8,14 +8,12 @@ use crate::hub::{Caller, Hub};
 use crate::names::{DocumentName, Granularity, InstanceId};
 use crate::port::Instance;
 use crate::sections;
-use crate::version_vector::VersionVector;
+use crate::version_vector::{COUNTER_MAX, VersionVector};
 use crate::versions::{Meeting, disagree, meet, vector_as_shown};
 use crate::writing::{Act, check_writable};
 
 use super::items::{self, Pushed};
 
-/// Greatest counter that is believed.
-const COUNTER_MAX: u64 = 1 << 53;
 /// Earlier versions among which the one that two sides have in common is looked for.
 const VERSIONS_LOOKED_AT: u32 = 100;
 
@@ -158,7 +156,10 @@ impl Push {
                     self.base.join(&vector_as_shown(heads));
                     return None;
                 }
-                if heads.is_empty() && item.content.is_none() {
+                // Its own words again, which wait beside the shown ones already.
+                let is_repeated =
+                    |head: &Version| head.content == item.content && self.base.covers(&head.vector);
+                if heads.iter().any(is_repeated) || heads.is_empty() && item.content.is_none() {
                     return None;
                 }
                 let mut vector = VersionVector::default();

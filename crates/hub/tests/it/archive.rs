@@ -1,10 +1,16 @@
 //! Export and import.
 
-use std::io::Write as _;
+use std::collections::BTreeMap;
+use std::io::{Read as _, Write as _};
+use std::sync::Arc;
 
 use base64::Engine as _;
 use base64::engine::general_purpose::STANDARD;
 use hub::door::archive::{EntityImport, ImportMode};
+use hub::door::conflicts::{ConflictQuery, ConflictResolve, Resolution};
+use hub::graph::{Graph, NodeList};
+use proptest::prelude::*;
+use testkit::SequentialIds;
 use zip::write::SimpleFileOptions;
 
 use crate::home::{Home, identity_text};
@@ -80,4 +86,279 @@ async fn the_compatible_layout_is_read() {
     let own = home.hub.identity_get_all(&home.caller).await.unwrap().own;
     assert_eq!(own[0].prompt_label, "Who I am");
     assert!(home.text("significant", "2026-01-02/first-snow").await.is_some());
+}
+
+/// What a life of the hub is made of.
+#[derive(Clone, Debug)]
+enum Step {
+    Day(u8),
+    Event(u8),
+    Identity(u8),
+    Label(u8),
+    Delete(u8),
+    Meet(u8, u8),
+    Decide,
+    Copy,
+    Node(u8),
+    Edge(u8, u8),
+    Withdraw(u8),
+}
+
+fn step() -> impl Strategy<Value = Step> {
+    prop_oneof![
+        (0u8..6).prop_map(Step::Day),
+        (0u8..4).prop_map(Step::Event),
+        (0u8..3).prop_map(Step::Identity),
+        (0u8..3).prop_map(Step::Label),
+        (0u8..4).prop_map(Step::Delete),
+        (0u8..3, 0u8..4).prop_map(|(who, what)| Step::Meet(who, what)),
+        Just(Step::Decide),
+        Just(Step::Copy),
+        (0u8..6).prop_map(Step::Node),
+        (0u8..6, 0u8..6).prop_map(|(from, to)| Step::Edge(from, to)),
+        (0u8..4).prop_map(Step::Withdraw),
+    ]
+}
+
+fn graph(home: &Home) -> Graph {
+    let ids = Arc::new(SequentialIds::new(11));
+    Graph::new(home.store.clone(), home.store.clone(), None, Arc::new(home.clock.clone()), ids)
+}
+
+fn fields<T: serde::de::DeserializeOwned>(value: serde_json::Value) -> T {
+    serde_json::from_value(value).unwrap()
+}
+
+async fn decide(home: &Home) {
+    let open = home.hub.conflict_list(&home.caller, ConflictQuery::default()).await.unwrap();
+    if let Some(conflict) = open.conflicts.first() {
+        let conflict_id = conflict.id.clone();
+        let decision = ConflictResolve { conflict_id, resolution: Resolution::Kept, content: None };
+        home.hub.conflict_resolve(&home.caller, decision).await.unwrap();
+    }
+}
+
+async fn live(home: &Home, graph: &Graph, steps: &[Step]) {
+    let scope = &home.caller.scope;
+    let kinds = ["person", "topic", "place", "goal", "person", "topic"];
+    for (number, step) in steps.iter().enumerate() {
+        match step {
+            Step::Day(day) => {
+                let line = format!("- fact {number} [chat:c{number}] [via:home]");
+                home.create("daily", &format!("2026-07-0{}", day + 1), &line).await;
+            }
+            Step::Event(event) => {
+                home.create("significant", &format!("2026-07-01/大事{event}"), &format!("# {number}")).await;
+            }
+            Step::Identity(name) => {
+                let text = identity_text("self", &format!("wants{name}.md"), &format!("want {number}\n"));
+                home.hub.identity_write(&home.caller, text).await.unwrap();
+            }
+            Step::Label(name) => {
+                let meta = serde_json::json!({"category": "self", "filename": format!("wants{name}.md"),
+                                              "promptLabel": format!("label {number}")});
+                home.hub.identity_set_meta(&home.caller, fields(meta)).await.unwrap();
+            }
+            Step::Delete(event) => {
+                let memory = crate::home::reference("significant", &format!("2026-07-01/大事{event}"));
+                home.hub.memory_delete(&home.caller, memory).await.unwrap();
+            }
+            Step::Meet(who, event) => {
+                let text = (number % 5 > 0).then(|| format!("told by {who}, {number}"));
+                let change = crate::home::change(
+                    &format!("大事{event}"),
+                    text.as_deref(),
+                    &format!("2026-07-1{}T00:00:00Z", number % 5),
+                    &format!("remote{who}:{}", number + 1),
+                );
+                home.push(&format!("remote{who}"), vec![change]).await;
+            }
+            Step::Decide => decide(home).await,
+            Step::Copy => {
+                home.hub.snapshot_create(&home.caller).await.unwrap();
+            }
+            Step::Node(node) => {
+                let node = usize::from(*node);
+                let node = serde_json::json!({"type": kinds[node], "label": format!("node {node}"),
+                    "description": format!("told {number}"), "instanceId": "home", "confidence": 0.75,
+                    "properties": {"at": number}, "sourceMemoryId": format!("significant-2026-07-01_大事{}", node % 4)});
+                graph.create_node(scope, fields(node)).await.unwrap();
+            }
+            Step::Edge(from, to) => {
+                let edge = serde_json::json!({"edges": [{"fromLabel": format!("node {from}"),
+                    "toLabel": format!("node {to}"), "type": "knows", "evidence": format!("told {number}"),
+                    "sourceMemoryId": format!("significant-2026-07-01_大事{}", from % 4)}], "instanceId": "home"});
+                graph.write_transaction(scope, fields(edge)).await.unwrap();
+            }
+            Step::Withdraw(node) => {
+                let nodes = graph.list_nodes(scope, NodeList::default()).await.unwrap().nodes;
+                if let Some(node) = nodes.get(usize::from(*node)) {
+                    let id = node.id.to_string();
+                    graph.delete_node(scope, fields(serde_json::json!({"id": id}))).await.unwrap();
+                }
+            }
+        }
+    }
+}
+
+/// The files of an archive.
+fn unpacked(data: &str) -> BTreeMap<String, String> {
+    let bytes = STANDARD.decode(data).unwrap();
+    let mut archive = zip::ZipArchive::new(std::io::Cursor::new(bytes)).unwrap();
+    (0..archive.len())
+        .map(|index| {
+            let mut file = archive.by_index(index).unwrap();
+            let mut text = String::new();
+            file.read_to_string(&mut text).unwrap();
+            (file.name().unwrap().to_string(), text)
+        })
+        .collect()
+}
+
+async fn exported(home: &Home) -> BTreeMap<String, String> {
+    unpacked(&home.hub.entity_export(&home.caller).await.unwrap().data)
+}
+
+proptest! {
+    #![proptest_config(ProptestConfig { cases: 24, ..ProptestConfig::default() })]
+
+    /// An archive that is taken into an empty home and made anew there is the same archive.
+    #[test]
+    fn what_moves_house_arrives_whole(steps in proptest::collection::vec(step(), 1..40)) {
+        let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build().unwrap();
+        runtime.block_on(async {
+            let old = Home::without_files().await;
+            live(&old, &graph(&old), &steps).await;
+            let archive = old.hub.entity_export(&old.caller).await.unwrap();
+            let new = Home::without_files().await;
+            let import = EntityImport { data: archive.data.clone(), mode: ImportMode::Overwrite };
+            let imported = new.hub.entity_import(&new.caller, import.clone()).await.unwrap();
+            assert!(imported.success, "{}", imported.message);
+            assert_eq!(imported.counts, archive.counts);
+            let (left, right) = (unpacked(&archive.data), exported(&new).await);
+            for (path, text) in &left {
+                assert_eq!(Some(text), right.get(path), "{path}");
+            }
+            assert_eq!(left.len(), right.len());
+            // A second time there is nothing to take, and what comes next is counted on.
+            assert!(new.hub.entity_import(&new.caller, import).await.unwrap().success);
+            assert_eq!(exported(&new).await, left);
+            new.create("daily", "2026-07-20", "- arrived [chat:z] [via:home]").await;
+            let check = new.store.check().await.unwrap();
+            assert!(check.is_whole(), "{check:?}");
+            let found = new.hub.memory_grep(&new.caller, fields(serde_json::json!({"query": "arrived"}))).await.unwrap();
+            assert_eq!(found.results.len(), 1);
+        });
+    }
+}
+
+fn repacked(files: &BTreeMap<String, String>) -> EntityImport {
+    let files: Vec<(&str, &str)> = files.iter().map(|(path, text)| (path.as_str(), text.as_str())).collect();
+    packed(&files)
+}
+
+/// Writes the manifest anew, so that only the lie itself is left to be found.
+fn with_true_digests(files: &mut BTreeMap<String, String>) {
+    let mut manifest: serde_json::Value = serde_json::from_str(&files["manifest.json"]).unwrap();
+    let digests: BTreeMap<&String, String> = files
+        .iter()
+        .filter(|(path, _)| *path != "manifest.json")
+        .map(|(path, text)| (path, hub::mirror::digest(text)))
+        .collect();
+    manifest["files"] = serde_json::to_value(digests).unwrap();
+    files.insert("manifest.json".to_owned(), manifest.to_string());
+}
+
+/// What is wrong with an archive, and how it comes to be.
+type Lie = (&'static str, Box<dyn Fn(&mut BTreeMap<String, String>)>);
+
+fn lies() -> Vec<Lie> {
+    let event = "history/significant/2026-07-01_大事0.json";
+    let replaced = |path: &'static str, from: &'static str, to: &'static str| -> Lie {
+        (
+            to,
+            Box::new(move |files| {
+                let text = files[path].replacen(from, to, 1);
+                assert_ne!(text, files[path], "{path} has no {from}");
+                files.insert(path.to_owned(), text);
+            }),
+        )
+    };
+    let moved = |from: &'static str, to: &'static str| -> Lie {
+        (
+            to,
+            Box::new(move |files| {
+                let text = files.remove(from).unwrap();
+                files.insert(to.to_owned(), text);
+            }),
+        )
+    };
+    vec![
+        replaced(event, "\"shown\"", "\"past\""),
+        replaced(event, "\"number\": 1", "\"number\": 2"),
+        replaced(event, "\"number\": 1", "\"number\": -1"),
+        replaced(event, "\"vector\"", "\"other\""),
+        replaced("graph.json", "\"fromId\": \"", "\"fromId\": \"f"),
+        replaced("graph.json", "\"confidence\": 0.75", "\"confidence\": 7.5"),
+        replaced("state.json", "\"seen\"", "\"unseen\""),
+        moved(event, "history/significant/2026-02-31_x.json"),
+        moved(event, "history/significant/../../2026-07-01_x.json"),
+        moved(event, "history/2026-07-01_x.json"),
+        moved("graph.json", "elsewhere.json"),
+        (
+            "text",
+            Box::new(|files| {
+                let path = files.keys().find(|path| path.starts_with("memories/daily")).unwrap().clone();
+                let text = format!("{}- and more\n", files[&path]);
+                files.insert(path, text);
+            }),
+        ),
+        (
+            "counts",
+            Box::new(|files| {
+                let manifest = files["manifest.json"].replace("\"graphEdges\": 1", "\"graphEdges\": 2");
+                files.insert(
+                    "manifest.json".to_owned(),
+                    manifest.replace("\"graph_edges\": 1", "\"graph_edges\": 2"),
+                );
+            }),
+        ),
+    ]
+}
+
+#[tokio::test]
+async fn an_archive_that_lies_about_its_past_changes_nothing() {
+    let old = Home::without_files().await;
+    let steps = [
+        Step::Event(0),
+        Step::Meet(1, 0),
+        Step::Event(0),
+        Step::Day(1),
+        Step::Node(0),
+        Step::Node(1),
+        Step::Edge(0, 1),
+    ];
+    live(&old, &graph(&old), &steps).await;
+    let truth = exported(&old).await;
+    let new = Home::without_files().await;
+    new.create("daily", "2026-07-02", "- kept [chat:c] [via:home]").await;
+    let before = exported(&new).await;
+    for (what, lie) in lies() {
+        let mut files = truth.clone();
+        lie(&mut files);
+        with_true_digests(&mut files);
+        let imported = new.hub.entity_import(&new.caller, repacked(&files)).await.unwrap();
+        assert!(
+            !imported.success && imported.message.contains("nothing was taken"),
+            "{what}: {}",
+            imported.message
+        );
+        assert_eq!(exported(&new).await, before, "{what}");
+    }
+    let imported = new.hub.entity_import(&new.caller, repacked(&truth)).await.unwrap();
+    assert!(imported.success, "{}", imported.message);
+    // A digest that does not fit is a lie too.
+    let mut files = truth;
+    files.insert("graph.json".to_owned(), "{\"nodes\":[],\"edges\":[]}".to_owned());
+    assert!(!new.hub.entity_import(&new.caller, repacked(&files)).await.unwrap().success);
 }

@@ -69,3 +69,66 @@ async fn lists_keep_to_their_bounds() {
     let listed = home.hub.memory_list(&home.caller, one).await.unwrap();
     assert_eq!((listed.memories.len(), listed.total), (1, 3));
 }
+
+async fn ids(home: &Home, query: &str) -> Vec<String> {
+    let search = MemorySearch { min_score: Some(0.5), ..search(query) };
+    let found = home.hub.memory_search(&home.caller, search).await.unwrap();
+    found.results.into_iter().map(|memory| memory.id).collect()
+}
+
+#[tokio::test]
+async fn what_is_found_follows_what_is_written() {
+    let home = Home::open().await;
+    home.create("weekly", "2026-W20", "- we bought a lantern").await;
+    home.create("weekly", "2026-W21", "- we sold the piano").await;
+    home.hub.embed_all(&home.caller.scope).await.unwrap();
+    assert_eq!(ids(&home, "lantern").await, ["weekly-2026-W20"]);
+    home.create("weekly", "2026-W20", "- we bought a telescope").await;
+    assert_eq!(ids(&home, "lantern").await, [] as [&str; 0]);
+    assert_eq!(ids(&home, "telescope").await, ["weekly-2026-W20"]);
+    home.hub.embed_all(&home.caller.scope).await.unwrap();
+    assert_eq!(ids(&home, "telescope").await, ["weekly-2026-W20"]);
+    home.hub.memory_delete(&home.caller, crate::home::reference("weekly", "2026-W20")).await.unwrap();
+    assert_eq!(ids(&home, "telescope").await, [] as [&str; 0]);
+    let check = home.store.check().await.unwrap();
+    assert!(check.is_whole(), "{check:?}");
+}
+
+/// Vectors that another process has written are found too, and those that are taken away are not.
+#[tokio::test]
+async fn vectors_are_read_again_when_others_have_written_some() {
+    let one = Home::open().await;
+    let other = Home::named("home", one.folder.clone(), "home.db").await;
+    one.create("weekly", "2026-W20", "- we bought a lantern").await;
+    assert_eq!(ids(&one, "lantern").await, ["weekly-2026-W20"]);
+    other.hub.embed_all(&one.caller.scope).await.unwrap();
+    let found = one.hub.memory_search(&one.caller, search("bought a lantern")).await.unwrap();
+    assert_eq!((found.results.len(), found.search_method), (1, SearchMethod::Vector));
+    let purged = other.hub.memory_embedding_purge(&other.caller).await.unwrap();
+    assert_eq!(purged.purged, 1);
+    assert_eq!(ids(&one, "lantern").await, ["weekly-2026-W20"]);
+    let rebuilt = one.hub.memory_embedding_rebuild(&one.caller).await.unwrap();
+    assert_eq!((rebuilt.rebuilt, rebuilt.failed, rebuilt.total), (1, 0, 1));
+}
+
+/// Where more memories hold a word than are looked at, it is the newest of them that are, whenever they were written.
+#[tokio::test]
+async fn of_very_many_the_newest_are_found() {
+    let home = Home::without_files().await;
+    let days = |month: i8| (1..=28).map(move |day| format!("2025-{month:02}-{day:02}"));
+    let mut changes = Vec::new();
+    for (number, date) in (1..=12).rev().flat_map(days).cycle().take(2_600).enumerate() {
+        let mut change = crate::home::change(
+            &format!("m{number}"),
+            Some("a lantern in the window"),
+            "2026-07-02T00:00:00Z",
+            &format!("a:{}", number + 1),
+        );
+        change.date = date;
+        changes.push(change);
+    }
+    home.push("a", changes).await;
+    let found = home.hub.memory_search(&home.caller, search("lantern")).await.unwrap();
+    assert_eq!(found.results.len(), 10);
+    assert!(found.results.iter().all(|memory| memory.date.to_string().as_str() >= "2025-12-27"), "{found:?}");
+}

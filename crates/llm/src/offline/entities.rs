@@ -3,6 +3,7 @@
 use serde::Serialize;
 
 use super::lexicon::{self, Words};
+use super::names_beside::names_beside;
 use super::sentences::{self, Clause, has_part, has_phrase, is_han};
 
 /// A name that a sentence gives to someone or something.
@@ -48,6 +49,7 @@ pub(super) fn named_things(sentence: &str, clauses: &[Clause<'_>]) -> Vec<Named>
     for clause in clauses.iter().filter(|clause| clause.states()) {
         let named = named_zh(clause.text)
             .into_iter()
+            .chain(names_beside(clause.text))
             .chain(named_en(clause.text))
             .map(|(at, name)| Named { kind: kind_near(sentence, clause.start + at, clause.text), name });
         let placed = places_zh(clause.text)
@@ -303,6 +305,8 @@ mod tests {
             ("新娘叫小雨,我们在大学认识的", "小雨", Kind::Person),
             ("同桌叫小雨,我们上同一所大学", "小雨", Kind::Other),
             ("我有一把吉他叫阿木", "阿木", Kind::Other),
+            ("我的猫糯米很调皮", "糯米", Kind::Pet),
+            ("我妹妹小琳在学钢琴", "小琳", Kind::Person),
             ("我住在杭州", "杭州", Kind::Place),
             ("我上个月搬到了新加坡。", "新加坡", Kind::Place),
             ("我在招商银行工作", "招商银行", Kind::Org),

@@ -6,7 +6,9 @@ mod tests;
 
 use serde::{Deserialize, Serialize};
 
-use drafts::{Event, Evidence, MOST_EMOTION_TAGS, MOST_RELATIONAL_TAGS, MOST_SENTENCES, gather, merge};
+use drafts::{
+    Event, Evidence, IDENTITY_BEARING, MOST_EMOTION_TAGS, MOST_RELATIONAL_TAGS, MOST_SENTENCES, gather, merge,
+};
 
 use super::clarification::{Clarification, Doubt, clarification};
 use super::entities::{Kind, Named, mentions, named_things};
@@ -18,8 +20,6 @@ use super::sentences::{
     Clause, Language, clauses, clipped, has_part, has_phrase, is_question, seems_to_ask, sentences, words,
 };
 
-/// The tag of a core fact about who the user is.
-const IDENTITY_BEARING: &str = "identity-bearing";
 /// An impact this far from zero is a peak.
 const PEAK_IMPACT: i32 = 7;
 /// Most characters of the mood's last signal.
@@ -104,10 +104,12 @@ pub(super) fn extract(inputs: &ExtractionInputs) -> Extraction {
             }
         }
     }
-    // A stable sort: of two equally heavy events the one that says who the user is stays, then the earlier one.
+    // A stable sort: peaks, then who the user is, then what is felt more, then the earlier one.
     drafts.sort_by_key(|event| {
+        let impact = event.emotional_impact.abs();
         let identity = event.relational_tags.contains(&IDENTITY_BEARING);
-        (std::cmp::Reverse(event.emotional_impact.abs()), !identity)
+        let peak = if impact >= PEAK_IMPACT { impact } else { 0 };
+        (std::cmp::Reverse(peak), !identity, std::cmp::Reverse(impact))
     });
     let left_out = gather(&mut drafts);
     let language = session_language(&inputs.messages);
@@ -324,7 +326,7 @@ fn intentions_of(message: &Message) -> Vec<Event> {
         if promised && due && !refused && message.role == "persona" {
             let language = Language::of(sentence).unwrap_or(Language::English);
             let description = match language {
-                Language::Chinese => format!("答应过:「{sentence}」"),
+                Language::Chinese => format!("答应过：「{sentence}」"),
                 Language::English => format!("Promised: \"{}\"", sentence.replace('"', "'")),
             };
             let evidence = Evidence { message: message.handle.clone(), quote: sentence.to_owned() };
@@ -389,7 +391,7 @@ fn self_check(events: &[Event], dropped: usize, language: Language) -> String {
     match language {
         Language::Chinese => {
             format!(
-                "只按词表查过失去、危机和人生大事:找到 {peaks} 处情绪高点;因为最多三件,略去 {dropped} 件较轻的。"
+                "只按词表查过失去、危机和人生大事：找到 {peaks} 处情绪高点；因为最多三件，略去 {dropped} 件较轻的。"
             )
         }
         Language::English => format!(

@@ -8,6 +8,10 @@
 pub(super) struct Words(&'static str);
 
 impl Words {
+    pub(super) const fn new(words: &'static str) -> Words {
+        Words(words)
+    }
+
     /// No word.
     pub(super) const NONE: Words = Words("");
     /// 在, before a place of work.
@@ -28,8 +32,9 @@ impl Words {
 /// A word after which a full stop ends nothing.
 pub(super) const ABBREVIATIONS: Words = Words("Mr|Mrs|Ms|Dr|St|Prof|vs|etc");
 
-pub(super) const CHINESE_QUESTION_WORDS: Words =
-    Words("什么|甚麼|什麼|怎么|怎麼|为什么|谁|誰|哪|多少|几岁|是不是|会不会|能不能|记不记得|有没有");
+pub(super) const CHINESE_QUESTION_WORDS: Words = Words(
+    "什么|甚麼|什麼|怎么|怎麼|为什么|谁|誰|哪|多少|几岁|我多大|你多大|是不是|会不会|能不能|记不记得|有没有",
+);
 
 /// Where a question word asks nothing.
 pub(super) const CHINESE_NO_QUESTION: Words = Words(
@@ -131,9 +136,12 @@ pub(super) const NO_NAME_AFTER_NAMED_EN: Words =
     Words("after|by|it|him|her|them|the|a|an|as|in|on|not|so|my|your|what|that|really|very|hard|important");
 
 /// Death, when said of someone; `*_OF_SOMEONE` are said of many things and need a word for someone.
-pub(super) const LOSS_ZH: Words = Words("去世|过世|過世|离世|離世|病逝|葬礼|葬禮|追悼会|死了");
+pub(super) const LOSS_ZH: Words =
+    Words("去世|过世|過世|离世|離世|病逝|逝世|葬礼|葬禮|追悼会|安乐死|没抢救过来|没救回来|没救过来|死了");
 pub(super) const LOSS_OF_SOMEONE_ZH: Words = Words("走了|没了|沒了|不在了");
-pub(super) const LOSS_EN: Words = Words("died|passed away|funeral|has died|passed on|is dead");
+pub(super) const LOSS_EN: Words = Words(
+    "died|passed away|funeral|has died|passed on|is dead|put to sleep|was killed|got killed|were killed|drowned|overdosed|took his own life|took her own life",
+);
 /// What comes before 死了 when nobody dies.
 pub(super) const INTENSIFIED_ZH: Words = Words(
     "累|笑|饿|烦|热|困|气|冷|吓|急|渴|疼|痛|美|爽|丑|闷|馋|晕|忙|羡慕|尴尬|高兴|开心|无聊|讨厌|\
@@ -169,21 +177,49 @@ pub(super) const NOT_CRISIS_EN: Words = Words(
 );
 
 /// Hard turns of a life.
-pub(super) const HARDSHIP_ZH: Words =
-    Words("分手|离婚|離婚|被裁|失业|失業|失恋|失戀|被开除|被辞退|流产|破产|确诊");
+pub(super) const HARDSHIP_ZH: Words = Words(
+    "分手|离婚|離婚|被裁|裁员|失业|失業|失恋|失戀|被开除|被辞退|被解雇|被炒|下岗|丢了工作|没了工作|流产|小产|没保住|早产|难产|破产|确诊|\
+     车祸|病危|病重|重病|抢救|进了ICU|进了重症|瘫痪|瘫了|截肢|失明|植物人|失踪|走丢|失散|被捕|被抓|入狱|坐牢|家暴|霸凌|被打了|被抢|\
+     被骗光|被甩|出轨|手术失败|复发|被退学|退学|欠债|负债|无家可归|房子烧|家里着火|家里失火",
+);
+/// Illnesses that change a life; each needs someone who has it.
+pub(super) const ILLNESS_ZH: Words = Words(
+    "癌|肿瘤|腫瘤|白血病|尿毒症|中风|脑梗|脑溢血|脑出血|心梗|心肌梗|心脏病|老年痴呆|痴呆|阿尔茨海默|帕金森|艾滋|渐冻|肝硬化|肾衰竭",
+);
+/// What tells that somebody has it.
+pub(super) const HAVING_ILLNESS_ZH: Words =
+    Words("得了|得的|患|查出|检查出|诊断|发现|晚期|早期|复发|住院|是|有|长了|犯了|突发|中风|转移|扩散|化疗");
+pub(super) const NOT_ILLNESS_ZH: Words = Words(
+    "痊愈|治好|战胜|康复|良性|防癌|抗癌药|研究|医院工作|科工作|科上班|中心工作|怕得|担心得|没有癌|排除",
+);
+pub(super) const ILLNESS_EN: Words = Words(
+    "cancer|tumor|tumour|leukemia|leukaemia|lymphoma|dementia|alzheimer's|alzheimers|parkinson's|parkinsons|stroke|heart attack|\
+     heart disease|heart failure|kidney failure|multiple sclerosis|als|hiv|cirrhosis|sepsis",
+);
+/// What tells that somebody has it, among the words before.
+pub(super) const HAVING_ILLNESS_EN: Words = Words(
+    "has|have|had|having|got|with|suffered|suffers|battling|fighting|develop|developed|is|terminal|stage",
+);
+pub(super) const NOT_ILLNESS_EN: Words = Words(
+    "cancer free|cancer research|no cancer|about cancer|is a cancer|i'm a cancer|am a cancer|cancer sign|stroke of|breast stroke|beat cancer|survived cancer|\
+     cancer ward|cancer patients|cancer center|benign",
+);
 pub(super) const HARDSHIP_EN: Words = Words(
     "breakup|broke up|break up with|divorce|divorced|got fired|was fired|been fired|were fired|\
      getting fired|fired me|get fired|fired today|fired yesterday|i'm fired|am fired|laid off|lost my job|lost his job|\
      lost her job|miscarriage|bankrupt|dumped me|was diagnosed|got diagnosed|diagnosed with|\
-     heartbroken",
+     heartbroken|broke up with|car accident|car crash|had an accident|in an accident|bad accident|terminally ill|in a coma|life support|intensive care|\
+     the icu|paralyzed|paralysed|burned down|burnt down|robbed|mugged|assaulted|raped|abused|evicted|homeless|was arrested|got arrested|\
+     in prison|in jail|is missing|went missing|gone missing|relapsed|stillborn|lost the baby|lost our baby|lost a baby|lost everything|\
+     cheated on me|cheating on me|left me for|walked out on me|filed for bankruptcy|unemployed|got expelled|was expelled|is dying",
 );
 
-pub(super) const NOT_HARDSHIP_EN: Words = Words("fired up|divorce lawyer");
+pub(super) const NOT_HARDSHIP_EN: Words = Words("fired up|divorce lawyer|dead line");
 
 /// Good turns of a life.
 pub(super) const MILESTONE_ZH: Words = Words(
     "升职|升職|结婚|結婚|订婚|訂婚|求婚|怀孕|懷孕|考上|录取|錄取|拿到offer|毕业了|康复|痊愈|中奖|\
-     中了大奖|获奖|得了冠军|出生了",
+     中了大奖|获奖|得了冠军|出生了|领证|领了证|怀上|有喜|录用|拿到了offer|拿到offer|收到offer|拿到 offer|拿到了 offer|当爸爸了|当妈妈了|升了职|上岸了|手术成功|手术很成功",
 );
 pub(super) const BIRTH_ZH: Words = Words(
     "生了个|生了一个|生了女儿|生了儿子|生了宝宝|生了孩子|生了双胞胎|生了二胎|生了对|老婆生了|\
@@ -194,7 +230,8 @@ pub(super) const MILESTONE_EN: Words = Words(
     "promoted|got a promotion|got the promotion|got engaged|we're engaged|are engaged|\
      i'm engaged|am engaged|is engaged|got married|getting married|get married|just married|\
      gave birth|had a baby|having a baby|pregnant|was born|graduated|got accepted|accepted into|\
-     got into|got the job|got a new job|won the|won a|cancer free|in remission|proposed to me",
+     got into|got the job|got a new job|won the|won a|cancer free|in remission|proposed to me|became a father|became a mother|\
+     became a dad|became a mom|beat cancer|got hired|was hired|job offer|expecting a baby|tied the knot",
 );
 pub(super) const NOT_MILESTONE_EN: Words = Words(
     "engaged in|engaged with|got into a fight|got into an argument|got into trouble|\
@@ -210,19 +247,27 @@ pub(super) const FAILED_EN: Words = Words("rejected|failed|cancelled|canceled|ca
 /// Feelings of an ordinary life.
 pub(super) const LOW_ZH: Words = Words(
     "难过|難過|伤心|傷心|焦虑|失眠|睡不着|吵架|压力很大|压力大|生病|住院|骨折|抑郁|孤独|孤单|\
-     害怕|受伤|被骂|被骗|委屈|哭了|不开心|不高兴",
+     害怕|受伤|被骂|被骗|委屈|哭了|不开心|不高兴|难受|心碎|失落|沮丧|郁闷|迷茫|压抑|被偷|挂科|没考好|考砸|做手术|动手术|要手术|吵了一架|\
+     吵了架|发高烧|想家|绝交|心累|疲惫|无助|内疚|自责",
 );
 pub(super) const LOW_EN: Words = Words(
     "sad|anxious|insomnia|can't sleep|argued|argument|fight with|stressed|depressed|depression|\
      lonely|scared|afraid|in hospital|in the hospital|to hospital|to the hospital|from the hospital|hospitalized|\
      hospitalised|sick|hurt me|cried|crying|worried|disappointed|not happy|\
-     unhappy|miserable",
+     unhappy|miserable|stole my|stolen|lost my wallet|lost my phone|failed my|failed the|homesick|overwhelmed|exhausted|burned out|burnt out|\
+     frustrated|upset|surgery|panic attack|bullied|guilty|ashamed|hopeless|devastated|grieving",
 );
 /// Where a hospital is a place of work.
 pub(super) const NOT_LOW_EN: Words =
     Words("work at|work in|works at|works in|working at|working in|nurse|job|shift|shifts|volunteer");
-pub(super) const HIGH_ZH: Words = Words("开心|開心|高兴|高興|幸福|兴奋|感动|骄傲|自豪");
-pub(super) const HIGH_EN: Words = Words("happy|excited|proud|grateful|thrilled|overjoyed|delighted|so glad");
+pub(super) const HIGH_ZH: Words = Words(
+    "开心|開心|高兴|高興|幸福|兴奋|感动|骄傲|自豪|加薪|涨工资|涨薪|出院了|考过了|通过了|考试过|面试过|得奖|拿了奖|第一名|脱单|买了房|买房了|病好了|满分|\
+     表白成功|和好了",
+);
+pub(super) const HIGH_EN: Words = Words(
+    "happy|excited|proud|grateful|thrilled|overjoyed|delighted|so glad|passed my|passed the exam|passed the test|got a raise|scholarship|\
+     bought a house|bought our first|fell in love|in love with|recovered|made the team|first place|over the moon",
+);
 pub(super) const GOOD_WISHES_EN: Words = Words("happy birthday|happy new year|happy to|happy holidays");
 
 /// Directly before a word, these deny it.
@@ -250,6 +295,15 @@ pub(super) const WHEN_ZH: Words =
 pub(super) const WHEN_EN: Words = Words(
     "tomorrow|tonight|next week|next month|next time|on monday|on tuesday|on wednesday|\
      on thursday|on friday|on saturday|on sunday|later today|in the morning",
+);
+
+/// Times that a question may be about.
+pub(super) const TIMES_ZH: Words = Words(
+    "昨天|前天|今天|今早|今晚|昨晚|上周|上个月|上星期|这周|这个月|去年|今年|前几天|那天|最近|周末|周一|周二|周三|周四|周五|周六|周日|星期|月|以前|小时候",
+);
+pub(super) const TIMES_EN: Words = Words(
+    "yesterday|today|tonight|last|ago|recently|lately|weekend|monday|tuesday|wednesday|thursday|friday|saturday|sunday|\
+     this morning|this week|this month|this year",
 );
 
 pub(super) const CORRECTION_ZH: Words =
@@ -328,6 +382,11 @@ pub(super) const FILLERS_EN: Words = Words(
 pub(super) const UNSURE_ZH: Words = Words("我们|我們|咱们|说:|说：");
 pub(super) const SECOND_PERSON_EN: Words = Words("you|your|yours|yourself|you're|you've|you'll|you'd|u|ur");
 pub(super) const UNSURE_EN: Words = Words("we|us|our|ours|ourselves|we're|we've|we'll|we'd|let's");
+/// After "I'm" with a capital, and no name.
+pub(super) const NO_INTRODUCTION_EN: Words = Words(
+    "sorry|fine|okay|ok|good|great|happy|sad|tired|back|here|not|going|just|so|very|really|still|also|feeling|in|at|on|from|the|a|an|\
+     sure|well|glad|afraid|done|home|about|trying|looking|having|being|getting|thinking|doing|always|never|too|only|that|your|my|out|off|up",
+);
 /// Subjects that are not the user.
 pub(super) const OTHER_SUBJECT_EN: Words = Words(
     "he|she|it|they|him|her|them|his|their|he's|she's|it's|they're|who|that|which|people|someone|everyone",
@@ -370,44 +429,16 @@ pub(super) const FUNCTION_EN: Words = Words(
     "the|and|you|your|are|was|were|for|with|that|this|what|who|where|when|why|how|which|does|did|\
      have|has|had|remember|know|about|tell|can|could|would|will|not|but|any|some|its|his|her|she|\
      they|them|their|user|said|name|named|called|there|then|than|from|just|like|really|today|\
-     still|ever|been|being|our|out|all",
+     still|ever|been|being|our|out|all|i'm|i've|i'll|i'd|you're|we're|they're|don't|doesn't|didn't|can't|isn't|wasn't|won't|haven't",
 );
 
-pub(super) const HELLO_ZH: Words =
-    Words("你好|您好|嗨|哈喽|在吗|早|早安|早上好|晚上好|下午好|中午好|hi|hello");
-pub(super) const HELLO_EN: Words =
-    Words("hi|hello|hey|hi there|hey there|hello there|good morning|good evening|good afternoon|yo");
-/// A short text that begins so thanks.
-pub(super) const THANKS_FOR_ZH: Words = Words("谢谢|多谢|感谢你|谢啦");
-pub(super) const THANKS_FOR_EN: Words = Words("thanks for|thank you for|thanks again|thanks so much");
-pub(super) const THANKS_ZH: Words = Words("谢谢|谢谢你|多谢|谢啦|谢了|感谢");
-pub(super) const THANKS_EN: Words = Words("thanks|thank you|thx|thanks a lot|thank you so much|many thanks");
-pub(super) const GOODBYE_ZH: Words = Words(
-    "再见|拜拜|晚安|回头见|我先走了|先走了|我走了|我先走了,拜拜|下次聊|下次再聊|我们下次聊|改天聊|改天再聊|回头聊|明天聊|明天见|下次见",
-);
-pub(super) const GOODBYE_EN: Words = Words(
-    "bye|goodbye|bye bye|good night|see you|see you later|see you tomorrow|see you soon|talk later|talk to you later|talk soon|cya",
-);
-pub(super) const AGREEING_ZH: Words =
-    Words("嗯|嗯嗯|哦|噢|好|好的|好吧|行|对|对的|是|是的|没错|知道了|明白|哈哈|哈哈哈|呵呵|随便");
-pub(super) const AGREEING_EN: Words = Words(
-    "ok|okay|yes|yeah|yep|yup|sure|right|true|i see|got it|haha|hahaha|lol|hm|hmm|mm|mhm|cool|nice|alright|fine|no|nope",
-);
-pub(super) const WHO_ZH: Words = Words("你是谁|你叫什么|你叫什么名字|你是什么|你是机器人吗|你是真人吗");
-pub(super) const WHO_EN: Words = Words(
-    "who are you|what are you|what's your name|what is your name|are you real|are you a bot|are you human",
-);
 pub(super) const REQUEST_ZH: Words = Words("给我|帮我|请|讲个|讲一|写一|写个|翻译|告诉我|说说");
 pub(super) const REQUEST_EN: Words =
     Words("tell me|tell us|write|help me|translate|explain|give me|show me|describe|summarize|remind me");
 /// How the lines begin that this provider itself says.
 pub(super) const OWN_LINES: Words = Words(
-    "我记得:|我不太确定。|记下了。|这个我不知道。|I remember:|I'm not sure. I remember|I've noted|I don't know that.|\
-     我听见了|听到这个我很难过|真为你高兴!|I hear you|I'm so sorry. I will|I'm so glad for you!",
+    "我记得：|我记得:|我不太确定。|记下了。|这个我不知道。|I remember:|I'm not sure. I remember|I've noted|I don't know that.|\
+     我听见了|听到这个我很难过|真为你高兴|真好！我记下了|我自己不能删掉记忆|I hear you|I'm so sorry. I will|I'm so glad for you!|That's good to hear!|\
+     I can't take that out of memory|I'm well, thank you for asking|我挺好的，谢谢你问",
 );
-/// Asking for one's own name, and saying it.
-pub(super) const OWN_NAME_ASKED_ZH: Words = Words("我叫什么|我的名字|我名字");
-pub(super) const OWN_NAME_ASKED_EN: Words = Words("my name");
-pub(super) const OWN_NAME_SAID: Words =
-    Words("我叫|我的名字是|用户叫|用户的名字是|My name is|my name is|The user's name is");
 pub(super) const REMEMBER_ZH: Words = Words("还记得|记不记得");

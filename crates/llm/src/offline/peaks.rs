@@ -47,7 +47,7 @@ pub(super) fn peak(clause: &Clause<'_>, names: &[&str]) -> Option<Peak> {
     [
         crisis(clause),
         loss(clause, names),
-        hardship(clause),
+        hardship(clause, names),
         milestone(clause),
         untold(clause),
         feeling(clause),
@@ -102,10 +102,34 @@ fn loss(clause: &Clause<'_>, names: &[&str]) -> Option<Peak> {
     (dead || gone || lost).then_some(Peak::new(-9, "grief"))
 }
 
-fn hardship(clause: &Clause<'_>) -> Option<Peak> {
+fn hardship(clause: &Clause<'_>, names: &[&str]) -> Option<Peak> {
     let other = has_phrase(&clause.words, lexicon::NOT_HARDSHIP_EN);
-    (!other && said(clause, lexicon::HARDSHIP_ZH, lexicon::HARDSHIP_EN))
-        .then(|| Peak::new(shared_with(clause, -7), "hardship"))
+    let hard = !other && said(clause, lexicon::HARDSHIP_ZH, lexicon::HARDSHIP_EN);
+    (hard || illness(clause, names)).then(|| Peak::new(shared_with(clause, -7), "hardship"))
+}
+
+/// A grave illness that somebody has, and not only the word for it.
+fn illness(clause: &Clause<'_>, names: &[&str]) -> bool {
+    if has_part(clause.text, lexicon::NOT_ILLNESS_ZH) || has_phrase(&clause.words, lexicon::NOT_ILLNESS_EN) {
+        return false;
+    }
+    let someone = names.iter().any(|name| clause.text.contains(name))
+        || [(lexicon::FAMILY_ZH, lexicon::FAMILY_EN), (lexicon::ACQUAINTANCE_ZH, lexicon::ACQUAINTANCE_EN)]
+            .iter()
+            .chain([&(lexicon::PET_ZH, lexicon::PET_EN)])
+            .any(|(chinese, english)| clause.has(*chinese, *english))
+        || clause.text.contains(['我', '他', '她', '它'])
+        || has_phrase(&clause.words, lexicon::FIRST_PERSON_EN)
+        || has_phrase(&clause.words, lexicon::OTHER_SUBJECT_EN);
+    let has_it = |hit: &Hit<'_>| {
+        if hit.chinese {
+            return has_part(clause.text, lexicon::HAVING_ILLNESS_ZH);
+        }
+        let mut before = hit.before.split_whitespace().rev().take(4);
+        before.any(|word| lexicon::HAVING_ILLNESS_EN.holds(word) || word.ends_with("'s"))
+    };
+    let hits = hits(clause, lexicon::ILLNESS_ZH, lexicon::ILLNESS_EN);
+    someone && hits.iter().any(|hit| !hit.denied() && has_it(hit))
 }
 
 fn milestone(clause: &Clause<'_>) -> Option<Peak> {
@@ -314,6 +338,33 @@ mod tests {
             ("We got married on Sunday", 7),
             ("My sister had a baby", 7),
             ("My friend got promoted", 4),
+        ]);
+    }
+
+    #[test]
+    fn illness_accidents_and_small_joys_are_heard() {
+        check(&[
+            ("My mother has cancer.", -7),
+            ("My dad has stage four lung cancer", -7),
+            ("my grandma had a stroke", -7),
+            ("My sister was in an accident", -7),
+            ("我妈妈得了癌症。", -7),
+            ("我爸查出肺癌晚期", -7),
+            ("我外公中风了", -7),
+            ("我弟弟出了车祸", -7),
+            ("小黑走丢了", -7),
+            ("My cat was put to sleep", -9),
+            ("我奶奶没抢救过来", -9),
+            ("I passed my driving test!", 4),
+            ("我驾照考过了", 4),
+            ("我们今天领证了", 7),
+            ("I read a book about cancer", 0),
+            ("I work in cancer research", 0),
+            ("I'm a Cancer", 0),
+            ("我在肿瘤医院工作", 0),
+            ("这部电影讲癌症", 0),
+            ("医生说不是癌", 0),
+            ("What a stroke of luck", 0),
         ]);
     }
 

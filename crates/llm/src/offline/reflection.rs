@@ -57,7 +57,7 @@ fn thought(events: &[PastEvent], language: Language) -> Option<Thought> {
     chosen.sort_by_key(|(at, _)| *at);
     let told: Vec<String> = chosen.iter().map(|(_, event)| restated(event, language)).collect();
     let description = match language {
-        Language::Chinese => format!("一直放在心上的是:{}。", told.join(";")),
+        Language::Chinese => format!("一直放在心上的是：{}。", told.join("；")),
         Language::English => format!("What stays with me: {}.", told.join("; ")),
     };
     Some(Thought {
@@ -100,7 +100,7 @@ mod tests {
         assert_eq!(
             thoughts,
             json!([{
-                "description": "一直放在心上的是:用户喜欢咖啡;用户的奶奶走了;用户养了只猫,叫小黑。",
+                "description": "一直放在心上的是：用户喜欢咖啡；用户的奶奶走了；用户养了只猫,叫小黑。",
                 "subject": "user",
                 "emotional_impact": -8,
                 "filling": ["e1", "e3", "e4"],

@@ -2,12 +2,14 @@
 
 use serde::Deserialize;
 
-use super::lexicon::{self, Words};
+use super::lexicon;
 use super::peaks::{Peak, peak};
 use super::rewrite::second_person;
+use super::self_questions::SelfQuestion;
 use super::sentences::{
-    Language, clauses, clipped, has_part, has_phrase, is_han, seems_to_ask, sentences, words,
+    Clause, Language, clauses, clipped, has_part, has_phrase, is_han, seems_to_ask, sentences, words,
 };
+use super::small_talk::{to_a_wish, to_small_talk};
 
 /// Most memories and passages that one reply restates.
 const MOST_RESTATED: usize = 3;
@@ -18,6 +20,9 @@ pub(super) struct ReplyInputs {
     user_text: String,
     #[serde(default)]
     language: Option<String>,
+    /// Weeks, months or years that the text asks about, as they were told.
+    #[serde(default)]
+    periods: Vec<Period>,
     /// Most relevant first.
     #[serde(default)]
     memories: Vec<Memory>,
@@ -31,6 +36,11 @@ pub(super) struct ReplyInputs {
     /// Whether memories and passages are merely the nearest, and none is about the text.
     #[serde(default)]
     nothing_found: bool,
+}
+
+#[derive(Deserialize)]
+struct Period {
+    text: String,
 }
 
 #[derive(Deserialize)]
@@ -63,6 +73,9 @@ pub(super) fn reply(inputs: &ReplyInputs) -> String {
     if let Some(line) = to_small_talk(text, language, inputs.persona_name.as_deref()) {
         return line;
     }
+    if let Some(line) = to_a_wish(text, language) {
+        return line.to_owned();
+    }
     if seems_to_ask(text) || asks_for_something(text) {
         return answer(inputs, text, language);
     }
@@ -70,7 +83,7 @@ pub(super) fn reply(inputs: &ReplyInputs) -> String {
     match remembered(inputs, text, language, false).fitting.first() {
         Some(memory) => {
             let told = ended(memory, language);
-            language.pick(format!("{noted}我还记得:{told}"), format!("{noted} I also remember: {told}"))
+            language.pick(format!("{noted}我还记得：{told}"), format!("{noted} I also remember: {told}"))
         }
         None => noted.to_owned(),
     }
@@ -78,21 +91,44 @@ pub(super) fn reply(inputs: &ReplyInputs) -> String {
 
 fn answer(inputs: &ReplyInputs, text: &str, language: Language) -> String {
     let remembered = remembered(inputs, text, language, true);
-    let separator = language.pick(";", "; ");
+    let separator = language.pick("；", "; ");
+    let told = of_periods(&inputs.periods);
+    if !told.is_empty() {
+        let told = ended(&told.join(separator), language);
+        return language.pick(format!("我记得：{told}"), format!("I remember: {told}"));
+    }
     if !remembered.fitting.is_empty() {
         let told = ended(&remembered.fitting.join(separator), language);
-        return language.pick(format!("我记得:{told}"), format!("I remember: {told}"));
+        return language.pick(format!("我记得：{told}"), format!("I remember: {told}"));
     }
     if !remembered.others.is_empty() {
         let told = ended(&remembered.others.join(separator), language);
         return language
-            .pick(format!("我不太确定。我记得:{told}"), format!("I'm not sure. I remember: {told}"));
+            .pick(format!("我不太确定。我记得：{told}"), format!("I'm not sure. I remember: {told}"));
     }
     let unknown = language.pick(
         "这个我不知道。我现在只能凭记得的事回答。",
         "I don't know that. Right now I can only answer from what I remember.",
     );
     unknown.to_owned()
+}
+
+/// The first lines of each period in turn: the text asks how it was as a whole.
+fn of_periods(periods: &[Period]) -> Vec<String> {
+    let lines: Vec<Vec<&str>> = periods
+        .iter()
+        .map(|period| {
+            let lines =
+                period.text.lines().map(|line| line.trim().trim_start_matches(['-', '*', '…']).trim());
+            lines.filter(|line| !line.is_empty() && !line.starts_with('(')).collect()
+        })
+        .collect();
+    let longest = lines.iter().map(Vec::len).max().unwrap_or(0);
+    let in_turn = (0..longest).flat_map(|at| lines.iter().filter_map(move |lines| lines.get(at)));
+    in_turn
+        .take(MOST_RESTATED)
+        .map(|line| clipped(line.trim_end_matches(['。', '.']), LONGEST_RESTATED))
+        .collect()
 }
 
 /// With a full stop, unless a quoted sentence at its end has brought its own.
@@ -117,9 +153,9 @@ fn remembered(inputs: &ReplyInputs, text: &str, language: Language, seeks: bool)
         // Of a mere statement one shared ideograph tells nothing.
         asked.retain(|term| term.chars().nth(1).is_some());
     }
-    let own_name = seeks
-        && (has_part(text, lexicon::OWN_NAME_ASKED_ZH)
-            || has_phrase(&words(text), lexicon::OWN_NAME_ASKED_EN));
+    let of_self = SelfQuestion::of(text).filter(|_| seeks);
+    // A time without another word ("what did I do today?") asks for what happened then.
+    let timely = seeks && asked.is_empty() && of_self.is_none() && clauses(text).iter().any(names_a_time);
     // What happened is told before what was made of it; what is only expected has not happened.
     let (thoughts, events): (Vec<&Memory>, Vec<&Memory>) = inputs
         .memories
@@ -130,28 +166,34 @@ fn remembered(inputs: &ReplyInputs, text: &str, language: Language, seeks: bool)
         let bare = memory.description.trim().trim_end_matches(['。', '.', '!', '！']);
         // A thought may be here whatever was asked, so only a shared word makes it an answer.
         let recalled = !matches!(memory.kind.as_str(), "thought" | "intention");
-        (bare, second_person(&clipped(bare, LONGEST_RESTATED)), recalled)
+        (bare, second_person(&clipped(bare, LONGEST_RESTATED)), recalled, Source::Memory)
     });
     let passages = inputs
         .passages
         .iter()
         .filter(|passage| !inputs.nothing_found && passage.text.trim() != text)
         .filter(|passage| !seems_to_ask(&passage.text) && !is_own_line(&passage.text))
-        .map(|passage| (passage.text.trim(), told(passage, inputs.persona_name.as_deref(), language), true));
+        .map(|passage| {
+            let source =
+                if is_own(passage, inputs.persona_name.as_deref()) { Source::Persona } else { Source::User };
+            (passage.text.trim(), told(passage, inputs.persona_name.as_deref(), language), true, source)
+        });
     // The talk of a moment ago was not recalled for this text, so only a shared word makes it an answer.
     let recent = inputs.recent.iter().filter(|line| line.text.trim() != text && !seems_to_ask(&line.text));
-    let recent =
-        recent.map(|line| (line.text.trim(), told(line, inputs.persona_name.as_deref(), language), false));
+    let recent = recent.map(|line| {
+        (line.text.trim(), told(line, inputs.persona_name.as_deref(), language), false, Source::User)
+    });
     let mut found = Remembered::default();
     let mut sources: Vec<&str> = Vec::new();
-    for (source, told, recalled) in memories.chain(passages).chain(recent) {
+    for (source, told, recalled, by) in memories.chain(passages).chain(recent) {
         let about = terms(source);
-        // A question without a term of its own ("what do you know about me?") asks for everything.
-        let fits = if own_name {
-            has_part(source, lexicon::OWN_NAME_SAID)
-        } else {
-            (seeks && asked.is_empty()) || asked.iter().any(|term| holds(source, &about, term))
+        let fits = match of_self {
+            Some(question) => by != Source::Persona && question.is_told_by(source, by == Source::Memory),
+            None if timely => recalled && by == Source::Memory,
+            None => asked.iter().any(|term| holds(source, &about, term)),
         };
+        // What was found for a question without a word of its own ("why?") is no answer, not even a doubtful one.
+        let recalled = recalled && (!asked.is_empty() || of_self.is_some()) && !about.is_empty();
         let repeats = sources.iter().any(|other| source.contains(other) || says_the_same(other, &about));
         let list = if fits { &mut found.fitting } else { &mut found.others };
         if (fits || recalled) && !repeats && list.len() < MOST_RESTATED {
@@ -179,20 +221,34 @@ fn is_own_line(text: &str) -> bool {
     lexicon::OWN_LINES.iter().any(|begin| text.starts_with(begin))
 }
 
+/// Where something that is told stands.
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum Source {
+    Memory,
+    User,
+    Persona,
+}
+
+fn is_own(passage: &Passage, persona_name: Option<&str>) -> bool {
+    matches!(passage.speaker.as_str(), "persona" | "me") || Some(passage.speaker.as_str()) == persona_name
+}
+
+fn names_a_time(clause: &Clause<'_>) -> bool {
+    clause.has(lexicon::TIMES_ZH, lexicon::TIMES_EN)
+}
+
 /// A verbatim passage with its speaker and its date, so that nobody's words become another's.
 fn told(passage: &Passage, persona_name: Option<&str>, language: Language) -> String {
     let words = clipped(passage.text.trim(), LONGEST_RESTATED);
-    let own = matches!(passage.speaker.as_str(), "persona" | "me")
-        || Some(passage.speaker.as_str()) == persona_name;
     let speaker = match passage.speaker.as_str() {
-        _ if own => language.pick("我", "I"),
+        _ if is_own(passage, persona_name) => language.pick("我", "I"),
         "user" | "them" | "" => language.pick("你", "you"),
         other => other,
     };
     let date = passage.date.as_deref().unwrap_or_default();
     match (language, date) {
-        (Language::Chinese, "") => format!("{speaker}说过:「{words}」"),
-        (Language::Chinese, date) => format!("{speaker}在 {date} 说过:「{words}」"),
+        (Language::Chinese, "") => format!("{speaker}说过：「{words}」"),
+        (Language::Chinese, date) => format!("{speaker}在 {date} 说过：「{words}」"),
         (Language::English, "") => format!("{speaker} said: \"{words}\""),
         (Language::English, date) => format!("on {date} {speaker} said: \"{words}\""),
     }
@@ -238,52 +294,15 @@ fn to_a_peak(text: &str, language: Language) -> Option<&'static str> {
         .max_by_key(|peak| (peak.impact.abs(), peak.impact < 0))?;
     match (heaviest.emotion, heaviest.impact) {
         ("despair" | "overwhelm", _) => Some(language.pick(
-            "我听见了,这很重。我现在只能听、只能记,帮不上更多:请马上找一个你信任的人,或拨打当地的求助电话。",
+            "我听见了，这很重。我现在只能听、只能记，帮不上更多：请马上找一个你信任的人，或拨打当地的求助电话。",
             "I hear you, and this is heavy. Right now I can only listen and remember: please reach someone you trust, or a local crisis line, right away.",
         )),
         ("grief", _) => Some(language.pick("听到这个我很难过。我会记住的。", "I'm so sorry. I will remember this.")),
-        (_, ..=-4) => Some(language.pick("我听见了,这不容易。记下了。", "I hear you; that is hard. I've noted it.")),
-        (_, 7..) => Some(language.pick("真为你高兴!我记下了。", "I'm so glad for you! I've noted it.")),
+        (_, ..=-4) => Some(language.pick("我听见了，这不容易。记下了。", "I hear you; that is hard. I've noted it.")),
+        (_, 7..) => Some(language.pick("真为你高兴！我记下了。", "I'm so glad for you! I've noted it.")),
+        (_, 4..) => Some(language.pick("真好！我记下了。", "That's good to hear! I've noted it.")),
         _ => None,
     }
-}
-
-/// Greetings, thanks, goodbyes and "who are you".
-fn to_small_talk(text: &str, language: Language, persona_name: Option<&str>) -> Option<String> {
-    const LONGEST: usize = 24;
-    let spelled = words(text);
-    let is = |chinese: Words, english: Words| {
-        let bare = text.trim_end_matches(|letter: char| !letter.is_alphanumeric());
-        let bare = bare.trim_end_matches(['呀', '啊', '哦', '呢', '啦']);
-        text.chars().count() <= LONGEST && (chinese.holds(bare) || english.holds(spelled.trim()))
-    };
-    if is(lexicon::WHO_ZH, lexicon::WHO_EN) {
-        let name = persona_name.unwrap_or(language.pick("我", "me"));
-        return Some(language.pick(
-            format!("我是{name}。现在没有语言模型帮我说话,我只凭记忆回答。"),
-            format!("I'm {name}. No language model speaks for me at the moment; I answer from memory alone."),
-        ));
-    }
-    let line = if is(lexicon::HELLO_ZH, lexicon::HELLO_EN) {
-        language.pick("你好,我在。", "Hello, I'm here.")
-    } else if is(lexicon::THANKS_ZH, lexicon::THANKS_EN) || thanks(text, &spelled) {
-        language.pick("不客气。", "You're welcome.")
-    } else if is(lexicon::GOODBYE_ZH, lexicon::GOODBYE_EN) {
-        language.pick("好,回头见。", "See you.")
-    } else if is(lexicon::AGREEING_ZH, lexicon::AGREEING_EN) {
-        language.pick("嗯,我听着呢。", "I'm listening.")
-    } else {
-        return None;
-    };
-    Some(line.to_owned())
-}
-
-/// A short text that thanks for something.
-fn thanks(text: &str, spelled: &str) -> bool {
-    const LONGEST: usize = 32;
-    let begins = lexicon::THANKS_FOR_ZH.iter().any(|word| text.starts_with(word))
-        || lexicon::THANKS_FOR_EN.iter().any(|phrase| spelled.starts_with(&format!(" {phrase} ")));
-    begins && text.chars().count() <= LONGEST && sentences(text).len() == 1 && clauses(text).len() == 1
 }
 
 /// A request that is no question in form: "tell me …".
@@ -313,8 +332,22 @@ mod tests {
     }
 
     #[test]
+    fn a_broad_question_is_answered_from_the_period() {
+        let of_a_period = |text: &str, told: &str| {
+            says(json!({"user_text": text, "periods": [
+                {"period": "2025-06", "text": format!("- {told}\n- (no language model: 1 of 2 lines, copied in order)")},
+                {"period": "2025-07", "text": "- July."},
+            ]}))
+        };
+        let english = of_a_period("How was last summer?", "We rowed across the lake.");
+        assert_eq!(english, "I remember: We rowed across the lake; July.");
+        let chinese = of_a_period("去年夏天过得怎么样?", "我们一起去看海。");
+        assert!(chinese.starts_with("我记得：我们一起去看海；"), "{chinese}");
+    }
+
+    #[test]
     fn a_question_is_answered_from_what_fits() {
-        assert_eq!(cat_zh("你还记得我的猫吗"), "我记得:你养了只白猫,叫小黑。他超调皮。");
+        assert_eq!(cat_zh("你还记得我的猫吗"), "我记得：你养了只白猫,叫小黑。他超调皮。");
         let english = says(json!({"user_text": "Do you remember my cat?", "memories": [
             {"description": "The user loves jazz.", "kind": "event", "when": ""},
             {"description": "The user has a white cat named Tom.", "kind": "event", "when": ""},
@@ -334,7 +367,7 @@ mod tests {
             ),
             "I'm not sure. I remember: you have a dog."
         );
-        assert!(cat_zh("明天会下雨吗?").starts_with("我不太确定。我记得:"));
+        assert!(cat_zh("明天会下雨吗?").starts_with("我不太确定。我记得："));
     }
 
     #[test]
@@ -371,7 +404,7 @@ mod tests {
     fn a_statement_is_noted() {
         assert_eq!(says(json!({"user_text": "我养了只白猫,叫小黑。"})), "记下了。");
         assert_eq!(says(json!({"user_text": "I moved to Lisbon."})), "I've noted that.");
-        assert_eq!(cat_zh("小黑今天很乖"), "记下了。我还记得:你养了只白猫,叫小黑。他超调皮。");
+        assert_eq!(cat_zh("小黑今天很乖"), "记下了。我还记得：你养了只白猫,叫小黑。他超调皮。");
     }
 
     #[test]
@@ -389,7 +422,7 @@ mod tests {
         assert!(father.starts_with("这个我不知道"), "{father}");
         let afraid = json!([{"speaker": "user", "text": "我有点害怕,怕自己做不好。"}]);
         let why = says(json!({"user_text": "我上次为什么害怕", "recent": afraid}));
-        assert!(why.starts_with("我记得:你说过"), "{why}");
+        assert!(why.starts_with("我记得：你说过"), "{why}");
     }
 
     #[test]
@@ -400,7 +433,7 @@ mod tests {
         ]);
         for text in ["你记得我的名字吗", "我叫什么"] {
             let said = says(json!({"user_text": text, "recent": recent}));
-            assert_eq!(said, "我记得:你说过:「我叫林晚,在杭州做产品经理。」");
+            assert_eq!(said, "我记得：你说过：「我叫林晚,在杭州做产品经理。」");
         }
     }
 
@@ -412,9 +445,9 @@ mod tests {
                 {"speaker": speaker, "text": "小黑生病了", "date": "2026-03-02"},
             ]})
         };
-        assert_eq!(says(inputs("user")), "我记得:你在 2026-03-02 说过:「小黑生病了」。");
-        assert_eq!(says(inputs("Echo")), "我记得:我在 2026-03-02 说过:「小黑生病了」。");
-        assert_eq!(says(inputs("阿明")), "我记得:阿明在 2026-03-02 说过:「小黑生病了」。");
+        assert_eq!(says(inputs("user")), "我记得：你在 2026-03-02 说过：「小黑生病了」。");
+        assert_eq!(says(inputs("Echo")), "我记得：我在 2026-03-02 说过：「小黑生病了」。");
+        assert_eq!(says(inputs("阿明")), "我记得：阿明在 2026-03-02 说过：「小黑生病了」。");
     }
 
     #[test]
@@ -424,7 +457,7 @@ mod tests {
             {"description": "一直放在心上的是:用户养了只白猫,叫小黑。", "kind": "thought"},
             {"description": "用户会给猫洗澡", "kind": "expectation"},
         ], "passages": [{"speaker": "user", "text": "我养了只白猫,叫小黑", "date": "2026-03-01"}]}));
-        assert_eq!(said, "我记得:你养了只白猫,叫小黑。");
+        assert_eq!(said, "我记得：你养了只白猫,叫小黑。");
     }
 
     #[test]
@@ -436,11 +469,44 @@ mod tests {
     #[test]
     fn an_open_question_gets_what_is_there() {
         for (text, begin) in
-            [("你还记得我什么?", "我记得:"), ("What do you know about me?", "I remember: you")]
+            [("你还记得我什么?", "我记得："), ("What do you know about me?", "I remember: you")]
         {
             let memories = json!([{"description": "The user loves jazz", "kind": "event"}]);
             assert!(says(json!({"user_text": text, "memories": memories})).starts_with(begin), "{text}");
         }
+    }
+
+    #[test]
+    fn a_question_without_a_word_of_its_own_is_not_answered_with_whatever_is_there() {
+        let inputs = |text: &str| {
+            json!({"user_text": text, "memories": [{"description": "The user loves jazz", "kind": "event"}],
+                "passages": [{"speaker": "user", "text": "ok"}],
+                "recent": [{"speaker": "user", "text": "ok"}, {"speaker": "user", "text": "I have a dog named Bruno."}]})
+        };
+        for text in ["Why?", "What's 2+2?", "Really?"] {
+            assert!(!says(inputs(text)).contains("remember:"), "{text}: {}", says(inputs(text)));
+        }
+        assert!(says(inputs("How are you?")).starts_with("I'm well"));
+        assert!(says(inputs("你好吗？")).starts_with("我挺好的"));
+        for text in ["Tell me about myself", "Who am I?", "你知道我是谁吗", "What have I told you?"] {
+            let said = says(inputs(text));
+            assert!(
+                said.contains("you love jazz") && said.contains("Bruno") && !said.contains("ok"),
+                "{said}"
+            );
+        }
+        let nurse = json!({"user_text": "我是做什么的？", "memories": [
+            {"description": "用户养了只猫", "kind": "event"}, {"description": "用户是护士", "kind": "event"}]});
+        assert_eq!(says(nurse), "我记得：你是护士。");
+        let mia =
+            json!({"user_text": "What's my name?", "recent": [{"speaker": "user", "text": "Hi! I'm Mia."}]});
+        let dog = json!({"user_text": "What's my name?", "recent": [{"speaker": "user", "text": "My dog is called Bruno."}]});
+        assert!(says(dog).starts_with("I don't know that."));
+        assert!(says(json!({"user_text": "我多大了"})).starts_with("这个我不知道"));
+        assert!(says(json!({"user_text": "I passed my driving test!"})).contains("good to hear"));
+        assert_eq!(says(mia), "I remember: you said: \"Hi! I'm Mia.\"");
+        let today = json!({"user_text": "我今天做了什么？", "memories": [{"description": "用户去爬山了", "kind": "event"}]});
+        assert_eq!(says(today), "我记得：你去爬山了。");
     }
 
     #[test]
@@ -462,15 +528,15 @@ mod tests {
 
     #[test]
     fn small_talk_is_met_in_its_language() {
-        assert_eq!(says(json!({"user_text": "你好!"})), "你好,我在。");
+        assert_eq!(says(json!({"user_text": "你好!"})), "你好，我在。");
         assert_eq!(says(json!({"user_text": "Hi!"})), "Hello, I'm here.");
         for thanks in ["谢谢", "谢谢你听我说"] {
             assert_eq!(says(json!({"user_text": thanks})), "不客气。");
         }
         assert_eq!(says(json!({"user_text": "thanks for listening"})), "You're welcome.");
-        assert_eq!(says(json!({"user_text": "我们下次聊"})), "好,回头见。");
-        assert_eq!(says(json!({"user_text": "Good night!"})), "See you.");
-        assert_eq!(says(json!({"user_text": "嗯"})), "嗯,我听着呢。");
+        assert_eq!(says(json!({"user_text": "我们下次聊"})), "好，回头见。");
+        assert_eq!(says(json!({"user_text": "Good night!"})), "Good night, sleep well.");
+        assert_eq!(says(json!({"user_text": "嗯"})), "嗯，我听着呢。");
         assert_eq!(says(json!({"user_text": "Okay."})), "I'm listening.");
         assert!(says(json!({"user_text": "你是谁?", "persona_name": "小夜"})).starts_with("我是小夜。"));
         assert!(says(json!({"user_text": "Who are you?", "persona_name": "Echo"})).contains("from memory"));
@@ -480,7 +546,7 @@ mod tests {
     fn what_was_said_a_moment_ago_is_known() {
         let recent = json!([{"speaker": "user", "text": "我叫小林,在杭州做设计师。"}]);
         let said = says(json!({"user_text": "我叫什么名字?", "recent": recent}));
-        assert_eq!(said, "我记得:你说过:「我叫小林,在杭州做设计师。」");
+        assert_eq!(said, "我记得：你说过：「我叫小林,在杭州做设计师。」");
         assert!(says(json!({"user_text": "明天会下雨吗?", "recent": recent})).starts_with("这个我不知道"));
     }
 
@@ -488,6 +554,6 @@ mod tests {
     fn the_language_is_the_users() {
         assert_eq!(says(json!({"user_text": "🙂", "language": "zh-CN"})), "记下了。");
         assert_eq!(says(json!({"user_text": "🙂"})), "I've noted that.");
-        assert_eq!(says(json!({"user_text": "ok then", "language": "zh"})), "I've noted that.");
+        assert_eq!(says(json!({"user_text": "ok then", "language": "zh"})), "I'm listening.");
     }
 }

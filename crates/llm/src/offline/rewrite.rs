@@ -34,8 +34,8 @@ pub(super) fn continued(sentence: &str, language: Language) -> String {
 pub(super) fn quoted(sentence: &str, language: Language, asked: bool) -> String {
     let words = clipped(sentence, LONGEST);
     match (language, asked) {
-        (Language::Chinese, false) => format!("用户说:「{words}」"),
-        (Language::Chinese, true) => format!("用户问:「{words}」"),
+        (Language::Chinese, false) => format!("用户说：「{words}」"),
+        (Language::Chinese, true) => format!("用户问：「{words}」"),
         (Language::English, false) => format!("The user said: \"{}\"", words.replace('"', "'")),
         (Language::English, true) => format!("The user asked: \"{}\"", words.replace('"', "'")),
     }
@@ -115,6 +115,8 @@ struct Turner {
     after_and: bool,
     /// Anyone beside the user was named, so that "their" would be unclear.
     others: bool,
+    /// Another subject had its verb, so that "and I" begins anew: "My name is Tom and I'm 34".
+    predicate: bool,
     /// The user was named as a subject, so that "their" is clear.
     named: bool,
 }
@@ -130,7 +132,8 @@ impl Turner {
             self.conjugate_after_and = !lexicon::MODAL_EN.holds(word);
             return third_person_verb(word);
         }
-        let plural = after_and && self.others && !self.named;
+        let plural = after_and && self.others && !self.named && !self.predicate;
+        self.predicate |= matches!(word, "is" | "was" | "are" | "were" | "has" | "had");
         match word {
             "i" if plural => return None,
             "i" => self.awaits_verb = true,
@@ -198,20 +201,42 @@ fn with_s(verb: &str) -> String {
 /// A memory's description as it is told to the user.
 pub(super) fn second_person(description: &str) -> String {
     let description = description.trim();
-    for (third, second) in [
-        ("用户说:「", "你说过:「"),
-        ("用户问:「", "你问过:「"),
-        ("The user said: \"", "you said: \""),
-        ("The user asked: \"", "you asked: \""),
-    ] {
-        if let Some(words) = description.strip_prefix(third) {
-            return format!("{second}{words}");
-        }
-    }
     if description.contains("用户") {
-        return description.replace("用户自己", "你自己").replace("用户", "你");
+        let told = [
+            ("用户说：「", "你说过：「"),
+            ("用户问：「", "你问过：「"),
+            ("用户说:「", "你说过：「"),
+            ("用户问:「", "你问过：「"),
+        ];
+        let told =
+            told.iter().fold(description.to_owned(), |text, (third, second)| text.replace(third, second));
+        return told.replace("用户自己", "你自己").replace("用户", "你");
     }
-    second_person_en(description)
+    quoting_second_person_en(description)
+}
+
+/// Sentences and quotes of the user in turn; what stands in quotes stays as it was said.
+fn quoting_second_person_en(description: &str) -> String {
+    let quotes = [("The user said: \"", "you said: \""), ("The user asked: \"", "you asked: \"")];
+    let found =
+        quotes.into_iter().filter_map(|(third, second)| Some((description.find(third)?, third, second)));
+    let Some((at, third, second)) = found.min_by_key(|(at, ..)| *at) else {
+        return second_person_en(description);
+    };
+    let before = second_person_en(&description[..at]);
+    let after = &description[at + third.len()..];
+    let (quote, rest) = match after.find('"') {
+        Some(end) => after.split_at(end + 1),
+        None => (after, ""),
+    };
+    let blank = if before.is_empty() { "" } else { " " };
+    let said = if before.is_empty() { second.to_owned() } else { capitalised(second) };
+    let rest = if rest.trim().is_empty() {
+        rest.to_owned()
+    } else {
+        format!(" {}", capitalised(&quoting_second_person_en(rest.trim())))
+    };
+    format!("{before}{blank}{said}{quote}{rest}")
 }
 
 fn second_person_en(description: &str) -> String {
@@ -252,6 +277,8 @@ fn second_person_en(description: &str) -> String {
         };
         after_and = matches!(word.as_str(), "and" | "but");
         leads &= !close.contains(['.', '!', '?', ';']);
+        let begins = written.last().is_some_and(|before: &String| before.ends_with(['.', '!', '?']));
+        let turned = if begins { capitalised(&turned) } else { turned };
         written.push(format!("{open}{turned}{close}"));
     }
     written.join(" ")
@@ -321,7 +348,7 @@ mod tests {
     #[test]
     fn chinese_sentences_that_would_be_a_guess_are_quoted() {
         for said in ["我喜欢你", "我们分手了", "昨天分手了", "他说“我爱你”"] {
-            assert_eq!(third_person(said, Language::Chinese), format!("用户说:「{said}」"));
+            assert_eq!(third_person(said, Language::Chinese), format!("用户说：「{said}」"));
         }
     }
 
@@ -340,6 +367,7 @@ mod tests {
             ("I just got promoted!", "The user just got promoted!"),
             ("My mom is allergic to peanuts", "The user's mom is allergic to peanuts"),
             ("my sister Anna gave me her piano", "The user's sister Anna gave the user her piano"),
+            ("My name is Tom and I'm 34.", "The user's name is Tom and the user is 34."),
             ("Well, I was born in May", "The user was born in May"),
             ("I love to cook and bake", "The user loves to cook and bake"),
             ("I can't stand cilantro", "The user can't stand cilantro"),
@@ -376,8 +404,15 @@ mod tests {
     fn a_memory_is_told_to_the_user() {
         for (description, told) in [
             ("用户养了只白猫,叫小黑。", "你养了只白猫,叫小黑。"),
-            ("用户说:「我们分手了」", "你说过:「我们分手了」"),
+            ("用户说：「我们分手了」", "你说过：「我们分手了」"),
+            ("用户说:「我们分手了」", "你说过：「我们分手了」"),
+            ("The user has a cat. The user is a nurse", "you have a cat. You are a nurse"),
             ("The user said: \"We broke up\"", "you said: \"We broke up\""),
+            (
+                "The user said: \"We broke up.\" The user is a nurse. The user said: \"ok\"",
+                "you said: \"We broke up.\" You are a nurse. You said: \"ok\"",
+            ),
+            ("用户说：「分手了」用户的妹妹是护士", "你说过：「分手了」你的妹妹是护士"),
             ("The user has a white cat named Tom.", "you have a white cat named Tom."),
             ("user has a white cat", "you have a white cat"),
             ("The user's mom is allergic to peanuts", "your mom is allergic to peanuts"),

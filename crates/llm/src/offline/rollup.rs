@@ -48,7 +48,7 @@ pub(super) fn roll_up(inputs: &RollUpInputs) -> RollUp {
         .collect();
     let words = told.join(" ");
     let said = match Language::of(&words).unwrap_or(Language::English) {
-        Language::Chinese => format!("(没有语言模型:从{all}条记录里按顺序抄下{}条)", told.len()),
+        Language::Chinese => format!("（没有语言模型：从{all}条记录里按顺序抄下{}条）", told.len()),
         _ => format!("(no language model: {} of {all} lines, copied in order)", told.len()),
     };
     RollUp { bullets: std::iter::once(said).chain(told).collect() }
@@ -58,7 +58,10 @@ fn lines(text: &str) -> Vec<&str> {
     let bullets = text.lines().map(|line| line.trim().trim_start_matches(['-', '*']).trim());
     bullets
         .filter(|line| {
-            !line.is_empty() && !line.starts_with("(no language model") && !line.starts_with("(没有语言模型")
+            !line.is_empty()
+                && !line.starts_with("(no language model")
+                && !line.starts_with("（没有语言模型")
+                && !line.starts_with("(没有语言模型")
         })
         .collect()
 }
@@ -80,6 +83,6 @@ mod tests {
         let chinese = roll_up(&RollUpInputs {
             sources: vec![source("2026-03-09", "- 下雨了,我们在家里看书")],
         });
-        assert!(chinese.bullets[0].starts_with("(没有语言模型"), "{:?}", chinese.bullets);
+        assert!(chinese.bullets[0].starts_with("（没有语言模型"), "{:?}", chinese.bullets);
     }
 }

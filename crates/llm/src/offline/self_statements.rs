@@ -12,6 +12,16 @@ pub(super) struct SelfStatement {
     pub(super) identity: bool,
 }
 
+impl SelfStatement {
+    /// Both in one: the weightier feeling, and who the user is if either tells it.
+    fn with(self, other: SelfStatement) -> SelfStatement {
+        let heavier = (other.impact.abs(), other.impact < 0) > (self.impact.abs(), self.impact < 0);
+        let weighty = if heavier { other } else { self };
+        let emotion = weighty.emotion.or(self.emotion).or(other.emotion);
+        SelfStatement { emotion, identity: self.identity || other.identity, ..weighty }
+    }
+}
+
 const fn fact(impact: i32) -> SelfStatement {
     SelfStatement { impact, emotion: None, identity: false }
 }
@@ -27,11 +37,56 @@ pub(super) fn self_statement(clause: &Clause<'_>) -> Option<SelfStatement> {
     if !clause.states() || clause.fiction {
         return None;
     }
-    in_chinese(clause.text).or_else(|| in_english(&clause.words)).map(|statement| {
+    let english = || {
+        let parts = parts_of_their_own(&clause.words);
+        let stated = parts.iter().filter_map(|part| in_english(part)).reduce(SelfStatement::with);
+        stated.or_else(|| introduces(clause.text).then_some(IDENTITY)).map(|statement| SelfStatement {
+            identity: statement.identity || introduces(clause.text),
+            ..statement
+        })
+    };
+    in_chinese(clause.text).or_else(english).map(|statement| {
         let pet =
             clause.has(lexicon::PET_ZH, lexicon::PET_EN) && !statement.identity && statement.impact >= 0;
         if pet { felt(statement.impact.max(2), "fondness") } else { statement }
     })
+}
+
+/// Whether the user says, or a memory tells, their name as people do: "I'm Mia", "The user is Mia".
+pub(super) fn introduces(text: &str) -> bool {
+    const SUBJECTS: [&str; 6] = ["I'm ", "I’m ", "I am ", "The user is ", "the user is ", "i'm "];
+    let stands_alone = |at: usize| !text[..at].ends_with(char::is_alphanumeric);
+    SUBJECTS.iter().any(|subject| {
+        text.match_indices(subject)
+            .any(|(at, _)| stands_alone(at) && begins_with_name(&text[at + subject.len()..]))
+    })
+}
+
+/// A capital and a small letter, and no word that only looks like a name.
+fn begins_with_name(text: &str) -> bool {
+    let end = text.find(|letter: char| !letter.is_alphabetic()).unwrap_or(text.len());
+    let word = &text[..end];
+    let mut letters = word.chars();
+    let name =
+        letters.next().is_some_and(char::is_uppercase) && letters.next().is_some_and(char::is_lowercase);
+    let lower = word.to_lowercase();
+    name && !lexicon::NO_INTRODUCTION_EN.holds(&lower) && !lexicon::NO_NAME_EN.holds(&lower)
+}
+
+/// The parts of a clause that have a subject of their own: "I'm Mia | and I'm a nurse".
+fn parts_of_their_own(words: &str) -> Vec<String> {
+    let mut parts: Vec<Vec<&str>> = vec![Vec::new()];
+    let mut before = "";
+    for word in words.split_whitespace() {
+        if matches!(before, "and" | "but" | "so" | "because") && (Words::I.holds(word) || word == "my") {
+            parts.push(Vec::new());
+        }
+        if let Some(part) = parts.last_mut() {
+            part.push(word);
+        }
+        before = word;
+    }
+    parts.iter().map(|part| format!(" {} ", part.join(" "))).collect()
 }
 
 fn in_chinese(text: &str) -> Option<SelfStatement> {
@@ -172,6 +227,10 @@ mod tests {
             ("My name is Ana", 0, true),
             ("my birthday is in May", 0, false),
             ("I'm currently working at Siemens", 0, true),
+            ("I'm Mia and I'm a nurse in Lisbon.", 0, true),
+            ("I'm Mia", 0, true),
+            ("I love jazz and I'm a nurse", 2, true),
+            ("I'm tired but I have two kids", 0, false),
         ] {
             let statement = stated(text).unwrap_or_else(|| panic!("{text}"));
             assert_eq!((statement.impact, statement.identity), (impact, identity), "{text}");
@@ -206,6 +265,9 @@ mod tests {
             "my god",
             "I'm not sure",
             "I'm sorry",
+            "I'm Sorry",
+            "I'm Not sure",
+            "I'm OK",
         ] {
             assert_eq!(stated(text), None, "{text}");
         }

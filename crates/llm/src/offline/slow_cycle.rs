@@ -107,7 +107,7 @@ fn thought(event: &PastEvent) -> Thought {
     let restated = restated(&event.text, language);
     Thought {
         description: match language {
-            Language::Chinese => format!("我还惦记着:{restated}。"),
+            Language::Chinese => format!("我还惦记着：{restated}。"),
             Language::English => format!("I keep thinking of this: {restated}."),
         },
         subject: "persona",
@@ -131,7 +131,7 @@ fn question(event: &PastEvent) -> String {
     let language = language(&event.text);
     let restated = restated(&event.text, language);
     match language {
-        Language::Chinese => format!("后来怎么样了:{restated}?"),
+        Language::Chinese => format!("后来怎么样了：{restated}？"),
         Language::English => format!("What became of this: {restated}?"),
     }
 }
@@ -141,7 +141,7 @@ fn description(entity: &KnownEntity) -> Option<Description> {
     let newest = entity.events.iter().take(MOST_MEMORIES).rev();
     let memories: Vec<String> = newest.map(|text| restated(text, language(text))).collect();
     let language = language(&memories.concat());
-    let text = clipped(&memories.join(language.pick(";", "; ")), LONGEST_DESCRIPTION);
+    let text = clipped(&memories.join(language.pick("；", "; ")), LONGEST_DESCRIPTION);
     let known = entity.description.as_deref() == Some(text.as_str());
     (!text.is_empty() && !known).then(|| Description { entity: entity.handle.clone(), description: text })
 }
@@ -186,7 +186,7 @@ mod tests {
             answer,
             json!({
                 "new_thoughts": [{
-                    "description": "我还惦记着:用户周五有面试。", "subject": "persona", "emotional_impact": -3,
+                    "description": "我还惦记着：用户周五有面试。", "subject": "persona", "emotional_impact": -3,
                     "filling": ["e2"],
                 }],
                 "new_expectations": [{
@@ -194,9 +194,9 @@ mod tests {
                     "reasoning": ["e2"], "emotional_impact": -3,
                 }],
                 "new_intentions": [],
-                "salient_questions": ["后来怎么样了:用户周五有面试?"],
+                "salient_questions": ["后来怎么样了：用户周五有面试？"],
                 "entity_descriptions": [
-                    {"entity": "t1", "description": "用户养了只猫,叫小黑;小黑半夜跳到脸上"},
+                    {"entity": "t1", "description": "用户养了只猫,叫小黑；小黑半夜跳到脸上"},
                 ],
             })
         );
@@ -211,10 +211,10 @@ mod tests {
     fn what_is_told_already_is_not_told_again_and_labels_are_left_out() {
         let events = json!([{"handle": "e1", "text": "用户有抑郁症。", "impact": -6, "due": "2026-03-06"}]);
         let answer = thought_of(json!({"events": events}));
-        assert_eq!(answer["new_thoughts"][0]["description"], "我还惦记着:用户说起过一件沉重的事。");
+        assert_eq!(answer["new_thoughts"][0]["description"], "我还惦记着：用户说起过一件沉重的事。");
         let events = json!([{"handle": "e1", "text": "用户搬家了。", "impact": 1, "due": "2026-03-06"}]);
         let answer = thought_of(json!({
-            "events": events, "thoughts": ["我还惦记着:用户搬家了。"],
+            "events": events, "thoughts": ["我还惦记着：用户搬家了。"],
             "expectations": ["用户搬家了 — 到时候会再说起"],
             "entities": [{"handle": "t1", "description": "搬家", "events": ["搬家。"]}],
         }));

@@ -10,6 +10,7 @@ use super::second_answer::{reconcile, supplement};
 use super::vocatives::without_vocatives;
 use super::{ConsolidateError, Consolidator, Formed, Parties, event_time, trace};
 use crate::entities::{fold_name, name_stands_in};
+use crate::forget::{are_quotes_forgotten, is_forgotten, without_forgotten};
 use crate::identifiers::{EntityId, NodeId, RejectedId};
 use crate::messages::Message;
 use crate::mood::Mood;
@@ -66,22 +67,24 @@ impl Consolidator<'_> {
         parties: &Parties,
         known_nodes: Vec<Node>,
     ) -> Result<Sifted, ConsolidateError> {
-        let said = messages.iter().map(|message| message.content.as_str()).collect::<Vec<_>>().join("\n");
+        let forgotten = self.store.forgotten_spans(session.id).await?;
+        let shown = without_forgotten(&messages, &forgotten);
+        let said = shown.iter().map(|message| message.content.as_str()).collect::<Vec<_>>().join("\n");
         let KnownEntities { known_entities, entities_in_doubt } = self.known_entities(session, &said).await?;
         let mut input = ExtractionInput {
             persona_name: parties.persona_name.clone(),
             core_blocks: self.store.core_blocks(&session.scope).await?,
-            messages,
+            messages: shown,
             known_entities,
             entities_in_doubt,
             known_nodes,
             zone: parties.zone.clone(),
             failures: Vec::new(),
         };
-        let recalled = self.recalled_in(&input.messages).await?;
+        let recalled = self.recalled_in(&messages).await?;
         let remembered = self.store.remembered_of_session(session.id).await?;
         let mut answer = self.mind.extract(input.clone()).await?;
-        let first = check_all(&mut answer, &input, &recalled);
+        let first = check_all(&mut answer, &input, &messages, &recalled);
         let failures: Vec<EvidenceFailure> = first.iter().flat_map(|c| c.failures.clone()).collect();
         let (mut accepted, failed): (Vec<_>, Vec<_>) = first.into_iter().partition(Checked::holds_entirely);
         let mut lost = Vec::new();
@@ -89,7 +92,7 @@ impl Consolidator<'_> {
             input.failures = failures;
             let second = match self.mind.extract(input.clone()).await {
                 Ok(mut second) => {
-                    let checked = check_all(&mut second, &input, &recalled);
+                    let checked = check_all(&mut second, &input, &messages, &recalled);
                     supplement(&mut answer, second);
                     checked
                 }
@@ -107,14 +110,14 @@ impl Consolidator<'_> {
         let refused = answer.refused.drain(..).map(|refused| self.refusal(session, refused));
         let mut rejected: Vec<RejectedMemory> = refused.collect();
         rejected.extend(lost.iter().map(|checked| self.rejection(session, checked)));
+        rejected.retain(|refused| !are_quotes_forgotten(&refused.evidence, &messages, &forgotten));
         accepted.retain(|checked| !is_remembered(checked, &remembered));
-        name_nobody_called(&mut answer, &input, &accepted);
+        accepted.retain(|checked| !is_forgotten(&checked.evidence, &forgotten));
+        leave_names_out(&mut answer, &input, &messages, &accepted);
         accepted.sort_by_key(|checked| std::cmp::Reverse(checked.event.emotional_impact.unsigned_abs()));
         accepted.truncate(EVENTS_MAX);
         for checked in &mut accepted {
-            if let Some(note) =
-                event_time::mend(checked, &input.messages, &input.zone, self.recall.week_start)
-            {
+            if let Some(note) = event_time::mend(checked, &messages, &input.zone, self.recall.week_start) {
                 tracing::debug!(session = %session.id, "{note}");
             }
         }
@@ -277,9 +280,14 @@ impl Consolidator<'_> {
 }
 
 /// Looks up the quotes of all events. What an event may replace is among what the model was shown, whoever answers.
-fn check_all(answer: &mut Extraction, input: &ExtractionInput, recalled: &[String]) -> Vec<Checked> {
+fn check_all(
+    answer: &mut Extraction,
+    input: &ExtractionInput,
+    messages: &[Message],
+    recalled: &[String],
+) -> Vec<Checked> {
     let people = people_of(answer, input);
-    let grounds = Grounds { messages: &input.messages, recalled, people: &people };
+    let grounds = Grounds { messages, recalled, people: &people };
     let shown = |id: &NodeId| input.known_nodes.iter().any(|node| node.id == *id);
     let event = |mut event: ProposedEvent| {
         event.supersedes.retain(shown);
@@ -288,8 +296,14 @@ fn check_all(answer: &mut Extraction, input: &ExtractionInput, recalled: &[Strin
     answer.events.drain(..).map(event).collect()
 }
 
-/// Leaves out the names that were only called out, unless a memory tells of them.
-fn name_nobody_called(answer: &mut Extraction, input: &ExtractionInput, accepted: &[Checked]) {
+/// Leaves out the names that were only called out, and those that stand in forgotten words alone, unless a memory tells
+/// of them or they are known.
+fn leave_names_out(
+    answer: &mut Extraction,
+    input: &ExtractionInput,
+    messages: &[Message],
+    accepted: &[Checked],
+) {
     let told: Vec<String> = accepted.iter().map(|checked| fold_name(&checked.event.description)).collect();
     let known = |name: &str| {
         let is_name = |known: &String| fold_name(known) == name;
@@ -299,6 +313,15 @@ fn name_nobody_called(answer: &mut Extraction, input: &ExtractionInput, accepted
             .any(|entity| is_name(&entity.canonical_name) || entity.aliases.iter().any(is_name))
     };
     let stays = |name: &str| known(name) || told.iter().any(|text| name_stands_in(text, name));
+    let stands_in = |messages: &[Message], name: &str| {
+        messages.iter().any(|message| name_stands_in(&fold_name(&message.content), name))
+    };
+    answer.mentioned_entities.retain(|entity| {
+        let names = std::iter::once(&entity.canonical_name).chain(&entity.aliases);
+        let names: Vec<String> = names.map(|name| fold_name(name)).collect();
+        let any = |messages| names.iter().any(|name| stands_in(messages, name));
+        names.iter().any(|name| stays(name)) || any(&input.messages) || !any(messages)
+    });
     let mentioned = std::mem::take(&mut answer.mentioned_entities);
     answer.mentioned_entities = without_vocatives(mentioned, &input.messages, &input.persona_name, stays);
 }

@@ -3,8 +3,6 @@
 
 use std::collections::BTreeSet;
 
-use futures_util::future::try_join_all;
-
 use super::evidence::Checked;
 use super::{ConsolidateError, Consolidator, Parties};
 use crate::entities::{EntityKind, fold_name};
@@ -13,7 +11,7 @@ use crate::messages::{Message, Role};
 use crate::mood::MOOD_LIFETIME;
 use crate::nodes::{Node, NodeKind};
 use crate::ports::{Extraction, ExtractionInput, Remembered, StoreError};
-use crate::recall::{CandidateKind, NodeWeights, RecallRequest, RecallSettings, recall_nodes};
+use crate::recall::{CandidateKind, NodeWeights, RecallRequest, RecallSettings, ScoredNode, recall_nodes};
 use crate::sessions::Session;
 
 /// Existing nodes that the model is shown as what it may replace.
@@ -48,21 +46,20 @@ impl Consolidator<'_> {
             weights: NodeWeights { recency: 0.1, impact: 0.0, relational: 0.0, ..self.recall.weights },
             ..self.recall.clone()
         };
-        let settings = &settings;
-        let looks = said.rchunks(LINES_PER_LOOK).take(LOOKS_MAX).map(async |lines| {
-            let request = RecallRequest {
-                scope: session.scope.clone(),
-                text: lines.join("\n"),
-                now: self.clock.now(),
-                zone: parties.zone.clone(),
-                window: Vec::new(),
-            };
-            let found = recall_nodes(self.store, self.index, self.embedder, settings, request).await?;
-            // An impression is not made untrue by an event; the next reflection forms another one.
-            let told = |node: &Node| matches!(node.kind, NodeKind::Event | NodeKind::Intention);
-            Ok::<_, StoreError>(found.into_iter().map(|scored| scored.node).filter(told).collect())
-        });
-        Ok(in_turn(try_join_all(looks).await?))
+        let look = |lines: &[&str]| RecallRequest {
+            scope: session.scope.clone(),
+            text: lines.join("\n"),
+            now: self.clock.now(),
+            zone: parties.zone.clone(),
+            window: Vec::new(),
+        };
+        let looks: Vec<RecallRequest> = said.rchunks(LINES_PER_LOOK).take(LOOKS_MAX).map(look).collect();
+        let found = recall_nodes(self.store, self.index, self.embedder, &settings, looks).await?;
+        // An impression is not made untrue by an event; the next reflection forms another one.
+        let told = |node: &Node| matches!(node.kind, NodeKind::Event | NodeKind::Intention);
+        let nodes =
+            |found: Vec<ScoredNode>| found.into_iter().map(|scored| scored.node).filter(told).collect();
+        Ok(in_turn(found.into_iter().map(nodes).collect()))
     }
 
     /// The texts that recall put before the persona in these turns, but for what the user had said.

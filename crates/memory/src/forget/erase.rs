@@ -1,6 +1,7 @@
 //! Erasing: physical and complete, with a receipt.
 
 use super::{Choice, Confirmations, ErasureReceipt, ForgetOutcome, Forgetting, Forgotten, Selection};
+use crate::core_blocks::CoreBlockLabel;
 use crate::identifiers::ErasureId;
 use crate::ports::{Clock, Corpus, Ids, Store, StoreError};
 use crate::scope::Scope;
@@ -43,9 +44,20 @@ pub enum EraseError {
         "what would go has changed since the dry run; ask with `dry_run` again and look at it, nothing was erased"
     )]
     Changed,
+    /// Nothing of it is in this memory. The core blocks that contain the text, which only a person edits.
+    #[error("nothing of that is in this memory{}; nothing was erased, and there is no receipt", beside(.0))]
+    Nothing(Vec<CoreBlockLabel>),
     /// Storage refused.
     #[error(transparent)]
     Store(#[from] StoreError),
+}
+
+fn beside(blocks: &[CoreBlockLabel]) -> String {
+    let names: Vec<&str> = blocks.iter().map(|label| label.as_str()).collect();
+    if names.is_empty() {
+        return String::new();
+    }
+    format!(" but in the core blocks that people write ({})", names.join(", "))
 }
 
 /// What erasing needs of the world.
@@ -90,6 +102,7 @@ impl Eraser<'_> {
         let scope = request.scope.clone();
         match self.store.forget(act, expected, Some(receipt.clone())).await? {
             ForgetOutcome::Changed => Err(EraseError::Changed),
+            ForgetOutcome::Nothing(blocks) => Err(EraseError::Nothing(blocks)),
             ForgetOutcome::Done(forgotten) => {
                 if let Some(id) = request.confirm {
                     self.confirmations.settle(id);
@@ -108,8 +121,8 @@ impl Eraser<'_> {
                 self.drop_vectors(&scope, &forgotten);
                 Ok(*forgotten)
             }
-            // Nothing was expected, so nothing can differ from it.
-            ForgetOutcome::Changed => Ok(Forgotten::default()),
+            // Nothing was expected, so nothing can differ from it; and without a receipt all is done as it stands.
+            ForgetOutcome::Changed | ForgetOutcome::Nothing(_) => Ok(Forgotten::default()),
         }
     }
 

@@ -2,23 +2,25 @@
 //!
 //! [`Forgetting`] says what is to go. The store follows it in one transaction ([`crate::ports::ForgetStore`]): from
 //! messages to what rests on their words, from events to the thoughts that cite them, to names, summaries, moods and
-//! receipts. What must stay is decided here, by pure rules: [`holds_lost_words`] and [`Proven`]. A preview is the same
+//! receipts. What must stay is decided here, by one pure rule, [`Support::standing`], which editing a message goes by too. A preview is the same
 //! transaction rolled back, so it can't promise anything else. [`erase`] adds the receipt, the confirmation and the
 //! vectors in memory.
 
 mod erase;
 mod confirm;
 mod lost_words;
-mod proven;
+mod support;
 mod preview;
+mod forgotten_spans;
 mod withdraw;
 
 pub use confirm::{CONFIRM_WITHIN, Confirmations};
 pub use erase::{EraseError, Eraser, ErasureRequest, TEXT_LENGTH_MIN};
+pub use forgotten_spans::{ForgottenSpan, are_quotes_forgotten, is_forgotten, without_forgotten};
 pub use lost_words::holds_lost_words;
 pub use preview::{Dependent, Dependents};
-pub use proven::{Mentioned, Proven, Quoted, mention_count};
-pub use withdraw::{RestingThoughts, Support, SupportingQuote, Withdrawn, still_holds};
+pub use support::{Loss, Mentioned, Standing, Support, SupportingQuote, mention_count, proves};
+pub use withdraw::{RestingThoughts, Withdrawn};
 
 use std::collections::BTreeSet;
 
@@ -208,6 +210,8 @@ pub enum ForgetOutcome {
     Done(Box<Forgotten>),
     /// It would have taken something else than was confirmed; nothing was done.
     Changed,
+    /// There was nothing to take, and so there is no receipt. The core blocks that contain the text, if it was one.
+    Nothing(Vec<CoreBlockLabel>),
 }
 
 /// Proof of an erasure, kept for ever. It holds ids and counts, never a word of what was erased.

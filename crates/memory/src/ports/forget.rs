@@ -6,16 +6,17 @@ use jiff::Timestamp;
 use super::StoreError;
 use crate::core_blocks::CoreBlockLabel;
 use crate::forget::{
-    CoreBlockAppend, Dependents, ErasureReceipt, ForgetOutcome, Forgetting, ResetCounts, Taken, Thing,
+    CoreBlockAppend, Dependents, ErasureReceipt, ForgetOutcome, Forgetting, ForgottenSpan, ResetCounts,
+    Taken, Thing,
 };
-use crate::identifiers::{ErasureId, NodeId};
+use crate::identifiers::{ErasureId, NodeId, SessionId};
 use crate::scope::{PersonaId, Scope};
 
 /// Takes memory away, physically.
 ///
-/// What an act promises: messages of the selection are gone with their words, vectors and quotes; a node whose quotes
-/// were all in them is gone; one that other words prove says only what these say ([`crate::forget::Proven`]) if it
-/// held words that are lost ([`crate::forget::holds_lost_words`]); thoughts on a node that is gone are marked or gone;
+/// What an act promises: messages of the selection are gone with their words, vectors and quotes; a node that
+/// is not proven by what is left is gone, and one that held words that are lost says only what is left
+/// ([`crate::forget::Support::standing`]); thoughts on a node that is gone are marked or gone;
 /// names that stand nowhere any more, entities that nothing supports, refused memories, summaries, the mood and the
 /// parts of receipts that were made from it are gone. Sessions that are being consolidated in the scope are given
 /// back, so that nothing that was computed from it can be committed. Ids of what is gone are kept as tombstones.
@@ -35,6 +36,10 @@ pub trait ForgetStore: Send + Sync {
         expected: Option<Taken>,
         receipt: Option<ErasureReceipt>,
     ) -> Result<ForgetOutcome, StoreError>;
+    /// Places in a session's messages on which memories rested that a person had forgotten, and that stay as L2's
+    /// truth: what is extracted from the session again makes no memory of them. A message takes its places along when
+    /// it goes; when it gets new words, they follow those that still stand there ([`ForgottenSpan::moved`]).
+    async fn forgotten_spans(&self, session: SessionId) -> Result<Vec<ForgottenSpan>, StoreError>;
     /// Receipts of the persona and user, newest first; with `before`, only older ones than that.
     async fn erasure_receipts(
         &self,

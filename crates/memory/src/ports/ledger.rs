@@ -14,8 +14,12 @@ use crate::scope::Scope;
 pub trait LedgerStore: Send + Sync {
     /// Adds a call to the ledger.
     async fn record_call(&self, call: ModelCall) -> Result<(), StoreError>;
-    /// The newest calls with their numbers, newest first.
-    async fn recent_calls(&self, limit: u32) -> Result<Vec<(i64, ModelCall)>, StoreError>;
+    /// Calls with their numbers, newest first; with `before`, only those with smaller numbers.
+    async fn recent_calls(
+        &self,
+        before: Option<i64>,
+        limit: u32,
+    ) -> Result<Vec<(i64, ModelCall)>, StoreError>;
     /// The calls that served a session, oldest first.
     async fn calls_of_session(&self, session: SessionId) -> Result<Vec<ModelCall>, StoreError>;
     /// Sums of the calls since a moment, by task and quarter of an hour, oldest first.
@@ -26,6 +30,8 @@ pub trait LedgerStore: Send + Sync {
     async fn receipt(&self, turn: TurnId) -> Result<Option<Receipt>, StoreError>;
     /// Counts of a scope: (core blocks, messages, events, thoughts).
     async fn counts(&self, scope: &Scope) -> Result<[u64; 4], StoreError>;
+    /// The same of all scopes together.
+    async fn total_counts(&self) -> Result<[u64; 4], StoreError>;
     /// Work that waits or is stuck: (closing or consolidating sessions, failed sessions).
     async fn work_counts(&self) -> Result<[u64; 2], StoreError>;
     /// Approves or dismisses a refused memory; approval writes the node with the person's decision as evidence. Its

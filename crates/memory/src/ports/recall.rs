@@ -7,7 +7,7 @@ use super::edge_walk::{EdgeReach, EdgeWalk};
 use super::store::{
     Corpus, CorpusSize, FillingEdge, NodeStore, Phrase, PhraseHits, StoreError, StoredVector,
 };
-use crate::nodes::{EventTime, Node, NodeKind, Subject};
+use crate::nodes::{EventTime, Node, NodeKind, RelationalTag, Subject};
 use crate::scope::Scope;
 
 /// Which nodes of one kind are asked for by whom they are about.
@@ -74,6 +74,25 @@ pub trait RecallStore: NodeStore {
             outlines.push(nodes.iter().map(NodeOutline::from).collect());
         }
         Ok(outlines)
+    }
+    /// Numbers of live, current events about the subject that carry the tag, at most `limit` of the newest and as many of
+    /// the oldest, each once, in no order. A past is searched only when somebody asks who they are.
+    async fn events_tagged(
+        &self,
+        scope: &Scope,
+        subject: Subject,
+        tag: RelationalTag,
+        limit: u32,
+    ) -> Result<Vec<i64>, StoreError> {
+        let events = self.nodes_about(scope, NodeKind::Event, &[subject], u32::MAX).await?;
+        let mut seqs: Vec<i64> =
+            events.iter().filter(|node| node.relational_tags.contains(&tag)).map(|node| node.seq).collect();
+        seqs.sort_unstable();
+        let limit = usize::try_from(limit).unwrap_or(usize::MAX);
+        if seqs.len() > limit.saturating_mul(2) {
+            seqs.drain(limit..seqs.len() - limit);
+        }
+        Ok(seqs)
     }
     /// Live edges around the nodes, as [`EdgeWalk`] follows them, in one read; each once, by its thought, then its event.
     async fn edges_around(

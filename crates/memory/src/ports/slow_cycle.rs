@@ -111,7 +111,7 @@ pub struct SlowCycleStanding {
     pub output_tokens: u64,
     /// What the last cycle wanted to know, unless something that it read has been deleted since.
     pub salient_questions: Vec<String>,
-    /// How many things were ever forgotten on this home.
+    /// How many things were ever forgotten of this memory.
     pub tombstones: u64,
 }
 
@@ -239,8 +239,13 @@ pub trait SlowCycleStore: Send + Sync {
     async fn expire_expectations(&self, now: Timestamp) -> Result<u32, StoreError>;
     /// What became of an expectation; none while it is pending.
     async fn settled_expectation(&self, id: NodeId) -> Result<Option<SettledExpectation>, StoreError>;
-    /// Transcripts of the persona's cycles, newest first.
-    async fn transcripts(&self, limit: u32) -> Result<Vec<TranscriptHead>, StoreError>;
+    /// Transcripts of cycles of a scope, or of all, newest first; with `before`, only those behind that one.
+    async fn transcripts(
+        &self,
+        scope: Option<&Scope>,
+        before: Option<(Timestamp, CycleId)>,
+        limit: u32,
+    ) -> Result<Vec<TranscriptHead>, StoreError>;
     /// A transcript; none when it was not kept or has been dropped.
     async fn transcript(&self, id: CycleId) -> Result<Option<Value>, StoreError>;
 }

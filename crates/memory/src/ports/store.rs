@@ -63,6 +63,8 @@ pub struct NewMessage {
     pub created_at: Timestamp,
     /// Whether the model was cut off.
     pub incomplete: bool,
+    /// The client's own name for it.
+    pub external_ref: Option<String>,
 }
 
 /// What a capture did.
@@ -200,7 +202,7 @@ pub struct CorpusSize {
 }
 
 /// Index terms that must stand in a row, one after the other. A word is a phrase of one term, 小黑 of two.
-#[derive(Clone, Debug, PartialEq, Eq, Hash)]
+#[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct Phrase(pub Vec<String>);
 
 /// Where a phrase stands.
@@ -378,6 +380,8 @@ pub trait MessageStore: Send + Sync {
     async fn turn(&self, id: TurnId) -> Result<Option<Turn>, StoreError>;
     /// Messages of a turn, oldest first.
     async fn turn_messages(&self, id: TurnId) -> Result<Vec<Message>, StoreError>;
+    /// The client's own name for the last line of a turn that has one.
+    async fn turn_external_ref(&self, id: TurnId) -> Result<Option<String>, StoreError>;
     /// The newest messages of the scope, across sessions and channels, newest first; with `before`, only rows with
     /// smaller numbers.
     async fn messages_before(

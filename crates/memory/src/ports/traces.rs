@@ -59,8 +59,14 @@ pub struct PhaseTrace {
 pub trait TraceStore: Send + Sync {
     /// Keeps the trace of a turn, in place of an earlier one. One whose turn is gone is passed over.
     async fn keep_turn_trace(&self, trace: TurnTrace) -> Result<(), StoreError>;
-    /// The newest turns that have a trace.
-    async fn turn_traces(&self, limit: u32) -> Result<Vec<TurnHead>, StoreError>;
+    /// Turns of a scope, or of all, that have a trace, newest first; with `before`, only those that began before that
+    /// one.
+    async fn turn_traces(
+        &self,
+        scope: Option<&Scope>,
+        before: Option<(Timestamp, TurnId)>,
+        limit: u32,
+    ) -> Result<Vec<TurnHead>, StoreError>;
     /// The trace of a turn.
     async fn turn_trace(&self, id: TurnId) -> Result<Option<TurnTrace>, StoreError>;
     /// Keeps what a phase did, in place of what an earlier attempt left. One whose session is gone, or was given back

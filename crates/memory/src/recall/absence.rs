@@ -1,5 +1,6 @@
 //! Honest absence: whether anything that was found is about what was said at all.
 
+use super::identity::IdentityQuestion;
 use super::messages::RankedMessage;
 use super::query::Query;
 use super::receipt::Candidate;
@@ -11,9 +12,9 @@ pub(super) fn support(nodes: &[Candidate], messages: f64) -> f64 {
     nodes.iter().filter_map(|candidate| candidate.relevance).fold(messages, f64::max)
 }
 
-/// The greatest relevance of a message by itself or with the one before it.
+/// The greatest relevance of a message that states something, by itself or with the one before it.
 pub(super) fn best_message(ranked: &[RankedMessage]) -> f64 {
-    ranked.iter().map(|ranked| ranked.vector.max(ranked.words)).fold(0.0, f64::max)
+    ranked.iter().map(|ranked| ranked.support).fold(0.0, f64::max)
 }
 
 /// Whether nothing is about what was said. A text without content words asks for nothing in particular; a named entity or
@@ -24,7 +25,8 @@ pub(super) fn nothing_found(
     chosen: &[ScoredNode],
     settings: &RecallSettings,
 ) -> bool {
-    let asks = query.sentences.iter().any(|sentence| !sentence.terms.is_empty());
+    let asks = query.sentences.iter().any(|sentence| !sentence.terms.is_empty())
+        || query.identity.is_some_and(IdentityQuestion::is_definite);
     let by_meaning = !query.question.vectors.is_empty();
     let bound = if by_meaning { settings.min_support } else { settings.min_relevance };
     let named = chosen.iter().any(|node| node.score.entity_anchor > 0.0 || node.score.time_match > 0.0);

@@ -15,17 +15,19 @@ use jiff::Timestamp;
 use super::RecallRequest;
 use super::expectations::is_overdue;
 use super::graph::walk;
+use super::identity::identity_nodes;
 use super::named::named_entities;
 use super::query::Query;
 use super::score::{Circumstances, PATH_WAIVER, score_node, text_vector_relevance, vector_relevance};
 use super::select::{Scored, undecided};
 use super::settings::RecallSettings;
-use super::words::{WeighedTerms, WordBound, WordHits, find_words};
+use super::words::{WeighedTerms, WordBound, WordHits, find_words, find_words_of_each};
 use crate::entities::Entity;
 use crate::identifiers::EntityId;
 use crate::nodes::NodeKind;
 use crate::ports::{Corpus, EdgeReach, FillingEdge, IndexedNode, Store, StoreError, StoredVector};
-use crate::text::fold;
+use crate::scope::Scope;
+use crate::text::{QueryTerm, fold};
 use crate::vector_index::{LoadedVectors, VectorIndex};
 
 /// Nodes that are looked at for their words.
@@ -80,23 +82,63 @@ pub(super) struct NodeCandidates {
     pub(super) in_doubt: Vec<(Entity, Entity)>,
 }
 
+/// What leads to nodes: the query's words and its vectors.
+pub(super) struct Leads {
+    words: WordHits,
+    vectors: Option<LoadedVectors>,
+    /// Nodes whose vectors are near.
+    near: HashSet<i64>,
+}
+
+/// Looks up what leads from a query to nodes.
+pub(super) async fn leads(
+    store: &dyn Store,
+    index: &VectorIndex,
+    scope: &Scope,
+    query: &Query,
+) -> Result<Leads, StoreError> {
+    let (words, mut near) = try_join!(
+        find_words(store, scope, Corpus::Nodes, newest_terms(query), WORD_CANDIDATES),
+        search_vectors(store, index, scope, std::slice::from_ref(query)),
+    )?;
+    let (vectors, near) = near.pop().unwrap_or_default();
+    Ok(Leads { words, vectors, near })
+}
+
+/// [`leads`] of each of these queries: what they share is looked up once, and the vectors are gone through once.
+pub(super) async fn leads_of_each(
+    store: &dyn Store,
+    index: &VectorIndex,
+    scope: &Scope,
+    queries: &[Query],
+) -> Result<Vec<Leads>, StoreError> {
+    let terms = queries.iter().map(newest_terms);
+    let (words, near) = try_join!(
+        find_words_of_each(store, scope, Corpus::Nodes, terms, WORD_CANDIDATES),
+        search_vectors(store, index, scope, queries),
+    )?;
+    Ok(words.into_iter().zip(near).map(|(words, (vectors, near))| Leads { words, vectors, near }).collect())
+}
+
+/// Of a long message the newest sentence matters most.
+fn newest_terms(query: &Query) -> impl Iterator<Item = &QueryTerm> + Send {
+    query.sentences.iter().rev().flat_map(|sentence| &sentence.terms)
+}
+
 /// Fetches and scores the nodes that words, vectors, entities, times and evidence edges lead to.
 pub(super) async fn fetch_nodes(
     store: &dyn Store,
-    index: &VectorIndex,
     settings: &RecallSettings,
     request: &RecallRequest,
     query: &Query,
     occasions: &[(Timestamp, Timestamp)],
+    leads: impl Future<Output = Result<Leads, StoreError>> + Send,
 ) -> Result<NodeCandidates, StoreError> {
-    let scope = &request.scope;
-    // Of a long message the newest sentence matters most.
-    let terms = query.sentences.iter().rev().flat_map(|sentence| &sentence.terms);
-    let (words, (vectors, near), named, timely) = try_join!(
-        find_words(store, scope, Corpus::Nodes, terms, WORD_CANDIDATES),
-        search_vectors(store, index, request, query),
+    let (Leads { words, vectors, near }, named, timely, identity) = try_join!(
+        leads,
         named(store, request),
         within_named_times(store, request, settings, occasions),
+        identity_nodes(store, &request.scope, query.identity),
     )?;
     let Named { entities, anchored, in_doubt } = named;
     let sentences: Vec<WeighedTerms<'_>> =
@@ -104,31 +146,44 @@ pub(super) async fn fetch_nodes(
     let bound = words.bound(&sentences);
     let mut fetch =
         Fetch { store, settings, request, query, words: &words, bound, vectors, nodes: BTreeMap::new() };
-    let sure: HashSet<i64> = anchored.union(&timely).copied().collect();
+    let identity: HashSet<i64> = identity.into_iter().collect();
+    let sure: HashSet<i64> = anchored.union(&timely).chain(&identity).copied().collect();
     let edges = fetch.look(&sure, near).await?;
     let paths = fetch.follow(&edges).await?;
     for (seq, node) in &mut fetch.nodes {
         node.known.path = paths.get(seq).copied().unwrap_or(0.0);
         node.known.anchored = anchored.contains(seq);
         node.known.time_match = timely.contains(seq);
+        node.known.identity = identity.contains(seq);
+        if let Some(asked) = query.identity.filter(|_| node.known.identity) {
+            node.known.words = node.known.words.max(asked.relevance(&node.indexed.node));
+        }
     }
     let nodes = fetch.decide().await?;
     Ok(NodeCandidates { nodes, entities, in_doubt })
 }
 
-/// The vectors of the nodes, and the first search among them: it is done while the store looks words up.
+/// The vectors of the nodes, and for each query the first search among them: it is done while the store looks words up.
 async fn search_vectors(
     store: &dyn Store,
     index: &VectorIndex,
-    request: &RecallRequest,
-    query: &Query,
-) -> Result<(Option<LoadedVectors>, HashSet<i64>), StoreError> {
-    let Some(fingerprint) = query.fingerprint.as_deref().filter(|_| query.vectors().next().is_some()) else {
-        return Ok((None, HashSet::new()));
+    scope: &Scope,
+    queries: &[Query],
+) -> Result<Vec<(Option<LoadedVectors>, HashSet<i64>)>, StoreError> {
+    let fingerprint = queries
+        .iter()
+        .filter(|query| query.vectors().next().is_some())
+        .find_map(|query| query.fingerprint.as_deref());
+    let Some(fingerprint) = fingerprint else { return Ok(vec![Default::default(); queries.len()]) };
+    let loaded = index.load(store, scope, Corpus::Nodes, fingerprint).await?;
+    let vectors: Vec<&[f32]> = queries.iter().flat_map(Query::vectors).collect();
+    let mut near = loaded.nearest_to_each(&vectors, VECTOR_CANDIDATES).into_iter();
+    let of_query = |query: &Query| {
+        let count = query.vectors().count();
+        let near: HashSet<i64> = near.by_ref().take(count).flatten().collect();
+        ((count > 0).then(|| loaded.clone()), near)
     };
-    let loaded = index.load(store, &request.scope, Corpus::Nodes, fingerprint).await?;
-    let near = nearest(&loaded, query);
-    Ok((Some(loaded), near))
+    Ok(queries.iter().map(of_query).collect())
 }
 
 fn nearest(loaded: &LoadedVectors, query: &Query) -> HashSet<i64> {

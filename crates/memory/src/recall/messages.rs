@@ -28,7 +28,7 @@ use super::words::{IndexedText, Occurrences, WordStatistics};
 use crate::messages::Message;
 use crate::ports::{Store, StoreError};
 use crate::scope::Scope;
-use crate::text::{QueryTerm, content_terms, tells_when};
+use crate::text::{QueryTerm, Stated, content_terms, index_terms, stated, tells_when};
 use crate::vector_index::{VectorIndex, cosine};
 
 /// What the message before counts of the message itself.
@@ -61,6 +61,9 @@ pub struct RankedMessage {
     pub vector: f64,
     /// W of the message together with the one before it, which often holds the question that it answers.
     pub words: f64,
+    /// How well what it states fits, the larger of `vector` and `words`: 0 where it only asks, and where the persona says
+    /// that it does not know. An unanswered question is no evidence of its answer.
+    pub support: f64,
     /// Readability of its text; none without a vector.
     pub readability: Option<f32>,
 }
@@ -180,14 +183,33 @@ impl<'a> Ranking<'a> {
         let context = [before.map_or("", |before| &before.terms), &indexed.terms].join(BORDER);
         let context = IndexedText::new(&context);
         let sentences = self.query.question.sentences.iter();
+        let words = sentences.map(|terms| self.statistics.relevance(terms, &context)).fold(0.0, f64::max);
+        let vector = self.best_sentence(seq).map_or(0.0, vector_relevance);
         RankedMessage {
             message: indexed.message.clone(),
             total: signals.total(weights),
             signals,
             parts,
-            vector: self.best_sentence(seq).map_or(0.0, vector_relevance),
-            words: sentences.map(|terms| self.statistics.relevance(terms, &context)).fold(0.0, f64::max),
+            vector,
+            words,
+            support: self.support(&indexed.message, vector.max(words)),
             readability: indexed.readability,
+        }
+    }
+
+    /// How well what a message states fits; `relevance` is that of all it says. Where the persona says that it does not
+    /// know, the words that it states beside that count, and those that it answers do not.
+    fn support(&self, message: &Message, relevance: f64) -> f64 {
+        let stated = stated(&message.content, message.role);
+        match stated {
+            Stated::Everything => relevance,
+            Stated::Nothing => 0.0,
+            Stated::Only(part) => {
+                let terms = index_terms(&part);
+                let text = IndexedText::new(&terms);
+                let sentences = self.query.question.sentences.iter();
+                sentences.map(|terms| self.statistics.relevance(terms, &text)).fold(0.0, f64::max)
+            }
         }
     }
 

@@ -7,6 +7,7 @@
 mod query;
 mod question;
 mod speakers;
+mod identity;
 mod candidates;
 mod words;
 pub(crate) mod named;
@@ -28,10 +29,12 @@ mod settings;
 
 use std::time::Instant;
 
+use futures_util::future::{join_all, ready, try_join_all};
 use futures_util::try_join;
 use jiff::Timestamp;
 use jiff::tz::TimeZone;
 
+pub use identity::IdentityQuestion;
 pub use messages::{RankedMessage, rank_messages};
 pub(crate) use named::named_entities;
 pub use passages::Passage;
@@ -117,8 +120,9 @@ pub async fn recall(
         let chosen = passages::choose_passages(store, scope, &ranked, window, settings).await?;
         Ok((chosen, best))
     };
+    let leads = candidates::leads(store, index, &request.scope, &query);
     let (found, ((passages, messages), best_message), pinned) = try_join!(
-        candidates::fetch_nodes(store, index, settings, &request, &query, &occasions),
+        candidates::fetch_nodes(store, settings, &request, &query, &occasions, leads),
         passages,
         pinned::fetch_pinned(store, &request, &query, settings.half_life_days),
     )?;
@@ -146,18 +150,29 @@ pub async fn recall(
     })
 }
 
-/// The nodes that fit a text, best first, and nothing else: for looking around among what is known already.
+/// The nodes that fit each of these texts, best first, and nothing else: for looking around among what is known already.
+/// All are of one memory.
 pub(crate) async fn recall_nodes(
     store: &dyn Store,
     index: &VectorIndex,
     embedder: Option<&dyn Embedder>,
     settings: &RecallSettings,
-    request: RecallRequest,
-) -> Result<Vec<ScoredNode>, StoreError> {
-    let query = Query::new(&request.text, request.now, &request.zone, settings, embedder).await;
-    let occasions = occasions::days_of_occasions(store, &request).await?;
-    let found = candidates::fetch_nodes(store, index, settings, &request, &query, &occasions).await?;
-    Ok(select::select(found.nodes, settings).0)
+    requests: Vec<RecallRequest>,
+) -> Result<Vec<Vec<ScoredNode>>, StoreError> {
+    let Some(scope) = requests.first().map(|request| request.scope.clone()) else { return Ok(Vec::new()) };
+    let query = |request: &RecallRequest| {
+        let RecallRequest { text, now, zone, .. } = request.clone();
+        async move { Query::new(&text, now, &zone, settings, embedder).await }
+    };
+    let queries = join_all(requests.iter().map(query)).await;
+    let leads = candidates::leads_of_each(store, index, &scope, &queries).await?;
+    let found = requests.iter().zip(&queries).zip(leads).map(async |((request, query), leads)| {
+        let occasions = occasions::days_of_occasions(store, request).await?;
+        let leads = ready(Ok(leads));
+        let found = candidates::fetch_nodes(store, settings, request, query, &occasions, leads).await?;
+        Ok(select::select(found.nodes, settings).0)
+    });
+    try_join_all(found).await
 }
 
 fn milliseconds(since: Instant) -> f64 {

@@ -3,6 +3,7 @@
 use jiff::Timestamp;
 use jiff::tz::TimeZone;
 
+use super::identity::{self, IdentityQuestion};
 use super::question::{Question, Texts};
 use super::settings::RecallSettings;
 use crate::ports::{Embedder, Embedding};
@@ -16,6 +17,8 @@ pub struct Query {
     pub sentences: Vec<Sentence>,
     /// What messages are looked for by.
     pub question: Question,
+    /// What it asks about who the user is, if it does.
+    pub identity: Option<IdentityQuestion>,
     /// The model that made the vectors; none where words serve alone.
     pub fingerprint: Option<String>,
     /// Why there are no vectors, for a person.
@@ -46,6 +49,7 @@ impl Query {
         let mut query = Self {
             sentences: texts.terms.iter().map(sentence).collect(),
             question,
+            identity: identity::asked(text),
             fingerprint: None,
             words_only: None,
         };

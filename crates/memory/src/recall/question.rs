@@ -5,6 +5,7 @@ use std::collections::HashMap;
 use jiff::Timestamp;
 use jiff::tz::TimeZone;
 
+use super::identity;
 use super::settings::{RecallSettings, SpeakerNames};
 use super::speakers::{NamedSpeakers, name_speakers};
 use crate::messages::Role;
@@ -82,9 +83,18 @@ impl Question {
         };
         // What the older lines of a talk tell of times is not what is asked for.
         let newest = text.trim().lines().next_back().unwrap_or_default();
+        // 我叫林晚 shares no content word with 我叫什么, but these two characters.
+        let named = identity::name_term(text);
+        let sentences_terms = terms.iter().map(|terms| {
+            let mut terms = names.left_out(terms.clone());
+            terms.extend(named.clone());
+            terms
+        });
+        let mut weighted = weighted_terms(text, &names, terms_of);
+        weighted.extend(named.clone().map(|term| (term, 1.0)));
         let question = Self {
-            terms: weighted_terms(text, &names, terms_of),
-            sentences: terms.iter().map(|terms| names.left_out(terms.clone())).collect(),
+            terms: weighted,
+            sentences: sentences_terms.collect(),
             vectors: Vec::new(),
             whole: None,
             speaker,

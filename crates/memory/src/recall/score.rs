@@ -40,15 +40,19 @@ pub struct Score {
     pub entity_anchor: f64,
     /// 1 if its event time meets a time that the text names.
     pub time_match: f64,
+    /// 1 if the text asks who the user is and it says something of that.
+    pub identity: f64,
 }
 
 impl Score {
-    /// Whether the node may enter: relevant by itself, or by an entity, a fresh evidence path, or a named time.
+    /// Whether the node may enter: relevant by itself, or by an entity, a fresh evidence path, a named time, or as
+    /// one of those that say who the user is where that is asked.
     pub fn enters(&self, min_relevance: f64) -> bool {
         self.relevance >= min_relevance
             || self.entity_anchor > 0.0
             || self.path >= PATH_WAIVER
             || self.time_match > 0.0
+            || self.identity > 0.0
     }
 }
 
@@ -65,6 +69,8 @@ pub struct Circumstances {
     pub anchored: bool,
     /// Whether its event time meets a named time.
     pub time_match: bool,
+    /// Whether who the user is is asked, and it says something of that.
+    pub identity: bool,
 }
 
 /// The score of one node.
@@ -93,6 +99,7 @@ pub fn score_node(node: &Node, known: Circumstances, now: Timestamp, settings: &
         relational_bonus,
         entity_anchor,
         time_match: flag(known.time_match),
+        identity: flag(known.identity),
     }
 }
 

@@ -191,7 +191,7 @@ struct Listed {
 }
 
 impl Listed {
-    fn new(phrases: &[Phrase], hits: &[PhraseHits]) -> Self {
+    fn new(phrases: &[Phrase], hits: &[&PhraseHits]) -> Self {
         let bit = |place: usize| 1u128 << place;
         let mut named: Vec<(i64, u128)> = Vec::with_capacity(hits.iter().map(|hits| hits.seqs.len()).sum());
         let mut cut = Vec::new();
@@ -290,28 +290,61 @@ pub(super) async fn find_words(
     wanted: usize,
 ) -> Result<WordHits, StoreError> {
     let phrases = phrases(terms);
+    let (documents, hits) = look_up(store, scope, corpus, &phrases).await?;
+    Ok(ranked(&phrases, &Vec::from_iter(&hits), documents, wanted))
+}
+
+/// [`find_words`] for each of these lists of terms; what several of them hold is looked up once.
+pub(super) async fn find_words_of_each<'a, T>(
+    store: &dyn Store,
+    scope: &Scope,
+    corpus: Corpus,
+    texts: impl Iterator<Item = T> + Send,
+    wanted: usize,
+) -> Result<Vec<WordHits>, StoreError>
+where
+    T: Iterator<Item = &'a QueryTerm>,
+{
+    let texts: Vec<Vec<Phrase>> = texts.map(phrases).collect();
+    let distinct: BTreeSet<&Phrase> = texts.iter().flatten().collect();
+    let distinct: Vec<Phrase> = distinct.into_iter().cloned().collect();
+    let (documents, hits) = look_up(store, scope, corpus, &distinct).await?;
+    let hits: HashMap<&Phrase, &PhraseHits> = distinct.iter().zip(&hits).collect();
+    let of_text = |phrases: &Vec<Phrase>| {
+        let hits: Vec<&PhraseHits> = phrases.iter().filter_map(|phrase| hits.get(phrase).copied()).collect();
+        ranked(phrases, &hits, documents, wanted)
+    };
+    Ok(texts.iter().map(of_text).collect())
+}
+
+/// How many live rows there are, and where each of the phrases stands. Many are looked up in two halves, side by side.
+async fn look_up(
+    store: &dyn Store,
+    scope: &Scope,
+    corpus: Corpus,
+    phrases: &[Phrase],
+) -> Result<(u64, Vec<PhraseHits>), StoreError> {
     if phrases.is_empty() {
-        return Ok(WordHits::default());
+        return Ok((0, Vec::new()));
     }
-    // Those of a long text are looked up in two halves, side by side.
     let (first, second) = phrases.split_at(phrases.len().min(PHRASES_MAX / 4).max(phrases.len() / 2));
     let look_up = |phrases| store.look_phrases_up(scope, corpus, phrases, ROWS_PER_PHRASE);
-    let (size, hits) = match second.is_empty() {
-        true => look_up(first).await?,
-        false => {
-            let ((size, mut hits), (_, others)) = try_join!(look_up(first), look_up(second))?;
-            hits.extend(others);
-            (size, hits)
-        }
-    };
-    let frequencies = phrases
-        .iter()
-        .cloned()
-        .zip(hits.iter().map(|hits| hits.document_frequency))
-        .collect::<HashMap<_, _>>();
-    let statistics = WordStatistics { documents: size.documents, frequencies };
+    if second.is_empty() {
+        let (size, hits) = look_up(first).await?;
+        return Ok((size.documents, hits));
+    }
+    let ((size, mut hits), (_, others)) = try_join!(look_up(first), look_up(second))?;
+    hits.extend(others);
+    Ok((size.documents, hits))
+}
+
+/// Ranks the rows in which the phrases stand.
+fn ranked(phrases: &[Phrase], hits: &[&PhraseHits], documents: u64, wanted: usize) -> WordHits {
+    let of_each = hits.iter().map(|hits| hits.document_frequency);
+    let frequencies = phrases.iter().cloned().zip(of_each).collect::<HashMap<_, _>>();
+    let statistics = WordStatistics { documents, frequencies };
     let worth: Vec<f64> = phrases.iter().map(|phrase| statistics.information(phrase)).collect();
-    let listed = Listed::new(&phrases, &hits);
+    let listed = Listed::new(phrases, hits);
     let information = |bits: u128| {
         let held = worth.iter().enumerate().filter(|(place, _)| bits & (1 << place) != 0);
         held.map(|(_, worth)| worth).sum::<f64>()
@@ -324,7 +357,7 @@ pub(super) async fn find_words(
     }
     ranked.truncate(wanted);
     ranked.sort_unstable_by(best_first);
-    Ok(WordHits { statistics, seqs: ranked.into_iter().map(|(_, seq)| seq).collect(), listed })
+    WordHits { statistics, seqs: ranked.into_iter().map(|(_, seq)| seq).collect(), listed }
 }
 
 /// The terms' distinct phrases, in order.
@@ -431,7 +464,7 @@ mod tests {
                 .collect();
             let frequencies = asked.iter().cloned().zip(hits.iter().map(|hits| hits.document_frequency)).collect();
             let statistics = WordStatistics { documents: texts.len() as u64, frequencies };
-            let words = WordHits { statistics, seqs: Vec::new(), listed: Listed::new(&asked, &hits) };
+            let words = WordHits { statistics, seqs: Vec::new(), listed: Listed::new(&asked, &Vec::from_iter(&hits)) };
             let sentences = [words.statistics.weigh(&terms)];
             let bound = words.bound(&sentences);
             for (text, seq) in numbered() {

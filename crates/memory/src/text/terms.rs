@@ -14,6 +14,8 @@ use crate::ports::Phrase;
 const FUNCTION_SEGMENTS_MAX: usize = 4;
 /// Characters that make a name of the character after them: 小黑, 老王, 阿强.
 const NAME_PREFIXES: [&str; 4] = ["小", "老", "阿", "大"];
+/// What makes a cry of 叫 after it: 尖叫, 大叫.
+const CALLS: [&str; 10] = ["尖", "大", "喊", "吼", "惊", "嚎", "鸣", "呼", "乱", "哭"];
 /// Particles that hang on Korean words.
 const KOREAN_PARTICLES: &str = "은는이가을를에의도와과로";
 /// Shortest Hangul word whose last syllable is taken for a particle: shorter ones (가을) are more often words.
@@ -196,7 +198,7 @@ fn content_words(run: &str) -> Vec<Range<usize>> {
         match function_end {
             Some(end) => at = end,
             None => {
-                let word = without_aspect(run, segments[at].clone());
+                let word = without_call(run, without_aspect(run, segments[at].clone()));
                 if !is_function_compound(&run[word.clone()]) {
                     words.push(word);
                 }
@@ -211,6 +213,16 @@ fn content_words(run: &str) -> Vec<Range<usize>> {
 fn without_aspect(run: &str, segment: Range<usize>) -> Range<usize> {
     match run[segment.clone()].strip_suffix('了') {
         Some(verb) if !verb.is_empty() => segment.start..segment.start + verb.len(),
+        _ => segment,
+    }
+}
+
+/// The segment without 叫: the dictionary takes 猫叫 in 我的猫叫什么 for one word, though it is the cat that is asked for.
+fn without_call(run: &str, segment: Range<usize>) -> Range<usize> {
+    match run[segment.clone()].strip_suffix('叫') {
+        Some(called) if !called.is_empty() && !CALLS.contains(&called) => {
+            segment.start..segment.start + called.len()
+        }
         _ => segment,
     }
 }
@@ -263,6 +275,8 @@ mod tests {
         assert_eq!(surfaces("你还记得我的猫吗"), ["猫"]);
         assert_eq!(surfaces("Do you remember my cat?"), ["cat"]);
         assert_eq!(surfaces("小黑怎么样"), ["小黑"]);
+        assert_eq!(surfaces("我的猫叫什么名字？"), ["猫", "名字"]);
+        assert_eq!(surfaces("谁在尖叫"), ["尖叫"]);
         assert_eq!(surfaces("猫の名前は何ですか"), ["猫", "名前"]);
         for nothing in
             ["嗯", "你好", "ok", "你还记得吗", "What did I tell you?", "还记不记得", "早上好", "🙂", ""]

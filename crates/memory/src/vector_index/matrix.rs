@@ -3,6 +3,8 @@
 use std::cmp::Ordering;
 use std::collections::HashMap;
 use std::ops::RangeInclusive;
+use std::sync::OnceLock;
+use std::thread;
 
 use pulp::{Arch, NullaryFnOnce};
 
@@ -15,6 +17,17 @@ const ROUNDING: f32 = 1e-5;
 /// Bytes of bookkeeping per row beside its codes: number, scale, loss, place, and the place's share of the map's slack.
 const ROW_OVERHEAD: usize =
     size_of::<i64>() + 2 * size_of::<f32>() + 2 * (size_of::<i64>() + size_of::<usize>());
+
+/// Rows times queries from which on another thread is worth its beginning: some two milliseconds of work.
+const PRODUCTS_PER_THREAD: usize = 200_000;
+/// Threads beyond which memory, not arithmetic, is what a scan waits for.
+const THREADS_MAX: usize = 4;
+
+fn threads_max() -> usize {
+    static THREADS: OnceLock<usize> = OnceLock::new();
+    *THREADS
+        .get_or_init(|| thread::available_parallelism().map_or(1, |threads| threads.get().min(THREADS_MAX)))
+}
 
 /// Vectors of one length, one byte per component, each row with its own scale.
 #[derive(Debug, Default)]
@@ -117,8 +130,50 @@ impl Matrix {
             if fits { quantise(query).0.into_iter().map(i16::from).collect() } else { Vec::new() }
         };
         let queries: Vec<Vec<i16>> = queries.iter().map(codes).collect();
-        let found = Arch::new().dispatch(Scan { matrix: self, queries: &queries, wanted });
+        let found = self.scan(&queries, wanted);
         found.into_iter().map(Best::into_seqs).collect()
+    }
+
+    /// The best rows for each query. A long scan is shared among threads.
+    fn scan(&self, queries: &[Vec<i16>], wanted: usize) -> Vec<Best> {
+        let whole = Scan {
+            dimension: self.dimension,
+            rows: &self.codes,
+            scales: &self.scales,
+            seqs: &self.seqs,
+            queries,
+            wanted,
+        };
+        let threads = (self.len() * queries.len() / PRODUCTS_PER_THREAD).clamp(1, threads_max());
+        if threads == 1 {
+            return Arch::new().dispatch(whole);
+        }
+        let share = self.len().div_ceil(threads);
+        let parts = self.codes.chunks(share * self.dimension);
+        let parts = parts.zip(self.scales.chunks(share)).zip(self.seqs.chunks(share));
+        let mut parts = parts.map(|((rows, scales), seqs)| Scan { rows, scales, seqs, ..whole });
+        thread::scope(|scope| {
+            let first = parts.next();
+            let others: Vec<_> = parts
+                .map(|part| {
+                    thread::Builder::new()
+                        .spawn_scoped(scope, move || Arch::new().dispatch(part))
+                        .map_err(|_| part)
+                })
+                .collect();
+            let mut found = first.map(|part| Arch::new().dispatch(part)).unwrap_or_default();
+            for other in others {
+                // Without another thread this one does its part.
+                let other = match other {
+                    Ok(thread) => thread.join().unwrap_or_else(|panic| std::panic::resume_unwind(panic)),
+                    Err(part) => Arch::new().dispatch(part),
+                };
+                for (best, other) in found.iter_mut().zip(other) {
+                    other.kept.into_iter().for_each(|(score, seq)| best.offer(score, seq));
+                }
+            }
+            found
+        })
     }
 
     /// For each row, between which values its product with `query` lies; none for a row that is not in. The codes alone
@@ -178,8 +233,12 @@ impl NullaryFnOnce for Product<'_> {
 }
 
 /// The scan as a whole, so that it is compiled for the vector instructions of the processor at hand.
+#[derive(Clone, Copy)]
 struct Scan<'a> {
-    matrix: &'a Matrix,
+    dimension: usize,
+    rows: &'a [i8],
+    scales: &'a [f32],
+    seqs: &'a [i64],
     /// A query of another length than the rows is empty, and finds nothing.
     queries: &'a [Vec<i16>],
     wanted: usize,
@@ -191,8 +250,8 @@ impl NullaryFnOnce for Scan<'_> {
     #[inline(always)]
     fn call(self) -> Vec<Best> {
         let mut found: Vec<Best> = self.queries.iter().map(|_| Best::new(self.wanted)).collect();
-        let rows = self.matrix.codes.chunks_exact(self.matrix.dimension);
-        for ((row, &scale), &seq) in rows.zip(&self.matrix.scales).zip(&self.matrix.seqs) {
+        let rows = self.rows.chunks_exact(self.dimension);
+        for ((row, &scale), &seq) in rows.zip(self.scales).zip(self.seqs) {
             for (query, best) in self.queries.iter().zip(&mut found).filter(|(query, _)| !query.is_empty()) {
                 // Products stay far below 2^24, so that the sum is exact in f32 too.
                 best.offer(dot(row, query) as f32 * scale, seq);
@@ -288,6 +347,23 @@ mod tests {
         }
         matrix.keep_newest(2);
         assert_eq!(matrix.nearest(&[1.0, 0.0], 9), [5, 4]);
+    }
+
+    #[test]
+    fn a_scan_that_is_shared_among_threads_finds_the_same() {
+        let mut matrix = Matrix::default();
+        let (rows, queries) = (30_000i64, 40usize);
+        let component = |seed: i64| ((seed * 7_919) % 211) as f32 - 105.0;
+        for seq in 0..rows {
+            matrix.insert(seq, &unit(&[component(seq), component(seq + 13), component(seq + 77), 9.0]));
+        }
+        let asked: Vec<Vec<f32>> = (0..queries as i64)
+            .map(|at| unit(&[component(at * 31), component(at * 17), component(at * 5), 1.0]))
+            .collect();
+        assert!(rows as usize * queries > 2 * PRODUCTS_PER_THREAD, "it is long enough to be shared");
+        let together = matrix.nearest_to_each(&asked.iter().map(Vec::as_slice).collect::<Vec<_>>(), 20);
+        let alone: Vec<Vec<i64>> = asked.iter().map(|query| matrix.nearest(query, 20)).collect();
+        assert_eq!(together, alone);
     }
 
     proptest! {

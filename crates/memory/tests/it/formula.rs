@@ -76,7 +76,14 @@ fn a_named_entity_adds_one_and_a_half() {
 
 #[test]
 fn all_terms_together() {
-    let known = Circumstances { vector: 0.7, words: 0.9, path: 1.0, anchored: true, time_match: true };
+    let known = Circumstances {
+        vector: 0.7,
+        words: 0.9,
+        path: 1.0,
+        anchored: true,
+        time_match: true,
+        identity: false,
+    };
     // 0.5·0.5 + 3·0.9 + 2·1 + 1·(0.5 + 0.5) + 1.5
     assert_near(score(&node(14, -10, true), known).total, 7.45);
 }
@@ -129,7 +136,7 @@ proptest! {
         path in 0.0f64..1.0,
         more in 0.0f64..1.0,
     ) {
-        let known = Circumstances { vector, words, path, anchored, time_match: false };
+        let known = Circumstances { vector, words, path, anchored, time_match: false , identity: false};
         let total = |node: &Node, known: Circumstances| score(node, known).total;
         let base = total(&node(days, impact, tagged), known);
         prop_assert!(total(&node(days, impact, true), known) >= base);

@@ -4,7 +4,8 @@ use async_trait::async_trait;
 use jiff::tz::TimeZone;
 use jiff::{SignedDuration, Timestamp};
 use memory::Scope;
-use memory::nodes::{EventTime, Node, NodeKind, Subject};
+use memory::messages::Role;
+use memory::nodes::{EventTime, Node, NodeKind, RelationalTag, Subject};
 use memory::ports::{Corpus, EmbedError, Embedder, Embedding};
 use memory::recall::{RecallRequest, RecallSettings, Recalled, recall};
 use memory::vector_index::VectorIndex;
@@ -95,6 +96,97 @@ fn an_acknowledgement_brings_nothing() {
     for text in ["嗯", "好的", "ok", "", "你还记得吗?"] {
         let recalled = ask(&store, &me, text, None);
         assert!(recalled.nodes.is_empty() && recalled.passages.is_empty(), "{text}");
+    }
+}
+
+/// Who the user is, beside much else.
+fn somebody(identity: &[&str]) -> (FakeStore, Scope) {
+    let (store, me) = (FakeStore::default(), scope("me"));
+    for text in identity {
+        let tags = vec![RelationalTag::IdentityBearing];
+        let node = Node { description: (*text).to_owned(), relational_tags: tags, ..blank_node() };
+        store.add(&me, Node { created_at: NOW - SignedDuration::from_hours(24 * 400), ..node });
+    }
+    UNRELATED.iter().for_each(|text| {
+        event(&store, &me, text);
+    });
+    (store, me)
+}
+
+#[test]
+fn who_the_user_is_comes_to_mind_when_it_is_asked() {
+    let (store, me) = somebody(&["用户叫林晚，住在成都。", "用户是护士"]);
+    for question in ["我叫什么名字？", "我叫什么", "你知道我是谁吗", "What's my name?", "我住在哪里"]
+    {
+        let recalled = ask(&store, &me, question, None);
+        assert_eq!(texts(&recalled).first(), Some(&"用户叫林晚，住在成都。"), "{question}");
+        assert!(!recalled.nothing_found, "{question}");
+    }
+    assert_eq!(texts(&ask(&store, &me, "我做什么工作", None)).first(), Some(&"用户是护士"));
+    let (store, me) = somebody(&["The user is Mia and is a nurse in Lisbon.", "The user is 29 years old"]);
+    for question in ["What's my name?", "我叫什么名字？", "What do I do for a living?"] {
+        let recalled = ask(&store, &me, question, None);
+        assert_eq!(
+            texts(&recalled).first(),
+            Some(&"The user is Mia and is a nurse in Lisbon."),
+            "{question}"
+        );
+    }
+    assert_eq!(texts(&ask(&store, &me, "How old am I?", None)).first(), Some(&"The user is 29 years old"));
+    // Other questions bring none of it.
+    assert!(ask(&store, &me, "嗯", None).nodes.is_empty());
+    assert!(ask(&store, &me, "Who is my dentist?", None).nodes.is_empty());
+}
+
+#[test]
+fn a_name_that_was_never_said_is_not_known() {
+    for identity in [&["用户今年二十九岁"][..], &[]] {
+        let (store, me) = somebody(identity);
+        for question in ["我叫什么", "我叫什么名字？", "What's my name?"] {
+            assert!(ask(&store, &me, question, None).nothing_found, "{question}");
+        }
+    }
+}
+
+#[test]
+fn a_name_in_the_log_is_found() {
+    let (store, me) = (FakeStore::default(), scope("me"));
+    store.add_message(&me, 1, Role::User, "我叫王小明，今年28岁，是个程序员。", NOW);
+    store.add_message(&me, 1, Role::Persona, "你好呀！", NOW);
+    for question in ["我叫什么？", "我叫什么名字", "你记得我的名字吗"] {
+        let recalled = ask(&store, &me, question, None);
+        assert!(!recalled.nothing_found, "{question}: {}", recalled.support);
+        assert!(recalled.passages.iter().any(|p| format!("{p:?}").contains("王小明")), "{question}");
+    }
+}
+
+#[test]
+fn an_unanswered_question_is_no_evidence_of_its_answer() {
+    for (question, answers) in [
+        (
+            "What did I say about my accordion teacher?",
+            [
+                "I don't know that. Right now I can only answer from what I remember.",
+                "I don't think you've told me about an accordion teacher. Would you like to?",
+            ],
+        ),
+        (
+            "我的手风琴老师叫什么名字",
+            ["这个我不知道。我现在只能凭记得的事回答。", "你好像没跟我说过手风琴老师。她是谁呀？"],
+        ),
+    ] {
+        for answer in answers {
+            let (store, me) = (FakeStore::default(), scope("me"));
+            for _ in 0..2 {
+                store.add_message(&me, 1, Role::User, question, NOW);
+                store.add_message(&me, 1, Role::Persona, answer, NOW);
+            }
+            let recalled = ask(&store, &me, question, None);
+            assert!(recalled.nothing_found && recalled.support < 1e-9, "{answer}: {}", recalled.support);
+            store.add_message(&me, 2, Role::Persona, question, NOW);
+            store.add_message(&me, 2, Role::User, "Anna, from Porto", NOW);
+            assert!(!ask(&store, &me, question, None).nothing_found, "what answers it is evidence");
+        }
     }
 }
 

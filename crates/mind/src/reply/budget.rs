@@ -1,6 +1,9 @@
 //! What is left out when a prompt does not fit.
 
-use super::sections::{Name, Sections};
+use memory::text::estimate_tokens;
+
+use super::context::LabelledText;
+use super::sections::{Item, Name, Sections, Shown};
 
 /// Estimated tokens of a prompt when nothing else is configured.
 const TOKENS_DEFAULT: u32 = 8_000;
@@ -19,17 +22,26 @@ impl Default for ReplyBudget {
     }
 }
 
+/// What part of a budget a section of whole texts may take, one in so many, before anything is cut: a prompt needs room
+/// for the talk, however much was written elsewhere.
+const SHARES: [(Name, u64); 2] = [(Name::Documents, 3), (Name::Periods, 4)];
+/// Tokens below which the beginning of a text is not worth its heading.
+const WORTH_TELLING: u64 = 40;
+/// What stands where a text was shortened.
+const GOES_ON: &str = "… (it goes on)";
+
 /// The order of the cuts: from each section its least useful items go, until so many are left. First the
 /// luxury of each section, then what stands there whatever was said, then what was recalled for this message, and
 /// at the very end the talk itself, all but the last message. The least useful item is the oldest of talk and
 /// sessions and the last of what is ranked.
-const CUTS: [(Name, usize); 23] = [
+const CUTS: [(Name, usize); 27] = [
     (Name::Sessions, 2),
     (Name::SelfThoughts, 1),
     (Name::PinnedThoughts, 3),
     (Name::Conversation, 20),
     (Name::Passages, 2),
     (Name::Thoughts, 2),
+    (Name::Documents, 6),
     (Name::Expectations, 2),
     (Name::Events, 5),
     (Name::Conversation, 6),
@@ -40,14 +52,80 @@ const CUTS: [(Name, usize); 23] = [
     (Name::Uncertain, 0),
     (Name::Expectations, 0),
     (Name::Fulfilled, 0),
+    (Name::Documents, 2),
     (Name::Passages, 0),
     (Name::Entities, 0),
     (Name::Promises, 2),
+    (Name::Periods, 0),
     (Name::Events, 0),
+    (Name::Documents, 0),
     (Name::Promises, 0),
     (Name::Conversation, 0),
     (Name::Said, 1),
 ];
+
+/// Shortens the sections of whole texts to their shares, and says which texts lost their ends. The documents' share goes
+/// to the first ones; periods were asked about all alike, so each has its part of theirs, and what one leaves is the
+/// others'. A text is told from its beginning, in whole lines.
+pub(super) fn give_shares(sections: &mut Sections, budget: &ReplyBudget) -> Vec<String> {
+    let mut shortened = 0;
+    for (name, part) in SHARES {
+        let share = u64::from(budget.tokens) / part;
+        let Some(items) = sections.items_mut(name) else { continue };
+        if items.iter().map(|item| item.tokens).sum::<u64>() <= share {
+            continue;
+        }
+        let rooms = rooms(items, share, name == Name::Periods);
+        let whole = std::mem::take(items);
+        for (item, room) in whole.into_iter().zip(rooms) {
+            if item.tokens <= room {
+                items.push(item);
+            } else if let Some(beginning) = beginning(&item, room) {
+                items.push(beginning);
+                shortened += 1;
+            }
+        }
+    }
+    if shortened == 0 { Vec::new() } else { vec![format!("Whole texts: {shortened} shortened")] }
+}
+
+/// How many tokens each item may take.
+fn rooms(items: &[Item], share: u64, alike: bool) -> Vec<u64> {
+    let mut left = share;
+    let mut rooms = vec![0; items.len()];
+    let mut order: Vec<usize> = (0..items.len()).collect();
+    if alike {
+        // The short ones first, so that what they leave reaches the long ones.
+        order.sort_by_key(|at| items[*at].tokens);
+    }
+    for (done, at) in order.into_iter().enumerate() {
+        let others = if alike { (items.len() - done) as u64 } else { 1 };
+        rooms[at] = items[at].tokens.min(left / others);
+        left -= rooms[at];
+    }
+    rooms
+}
+
+/// The lines of a text that fit, with a mark that more follows; none if they are hardly worth it.
+fn beginning(item: &Item, room: u64) -> Option<Item> {
+    let Shown::Text(LabelledText { label, text }) = &item.shown else { return None };
+    let estimate = |text: &str| u64::from(estimate_tokens(text)) + 2;
+    let mut left =
+        room.checked_sub(estimate(label) + estimate(GOES_ON)).filter(|left| *left >= WORTH_TELLING)?;
+    let mut kept: Vec<&str> = Vec::new();
+    for line in text.lines() {
+        let Some(rest) = left.checked_sub(estimate(line)) else { break };
+        left = rest;
+        kept.push(line);
+    }
+    if kept.is_empty() {
+        // One endless line: as many characters as there are tokens are sure to fit, in any script.
+        let end = text.char_indices().nth(usize::try_from(left).ok()?).map_or(text.len(), |(at, _)| at);
+        kept.push(&text[..end]);
+    }
+    let text = format!("{}\n{GOES_ON}", kept.join("\n").trim_end());
+    Some(Item::new(Shown::Text(LabelledText { label: label.clone(), text })))
+}
 
 /// Cuts items worth at least `excess` tokens; false when nothing was left to cut.
 pub(super) fn cut(sections: &mut Sections, excess: u64) -> bool {

@@ -19,7 +19,7 @@ pub(crate) struct SystemContext {
 }
 
 /// A text that others than its reader wrote, and what it is called.
-#[derive(Debug, Serialize)]
+#[derive(Clone, Debug, Serialize)]
 pub(super) struct LabelledText {
     pub(super) label: String,
     pub(super) text: String,

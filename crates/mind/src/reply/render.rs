@@ -48,6 +48,7 @@ pub fn render(
 ) -> Result<RenderedReply, PromptError> {
     let all = Sections::of(input);
     let mut sections = all.clone();
+    let shortened = budget::give_shares(&mut sections, budget);
     let (system, user, tokens) = loop {
         let system = prompts.text(PromptName::ReplySystem, system_context(input, &sections))?;
         let user = prompts.text(PromptName::ReplyUser, user_context(input, &sections))?;
@@ -61,9 +62,9 @@ pub fn render(
     let kept_nodes: Vec<NodeId> = kept().filter_map(|item| item.node).collect();
     let kept_passages: Vec<MessageId> = kept().flat_map(|item| item.messages.clone()).collect();
     Ok(RenderedReply {
-        inputs: data(input, &kept_nodes, &kept_passages),
+        inputs: data(input, &kept_nodes, &kept_passages, &periods(&sections)),
         prompt_hash: prompt_hash(prompts, &system, &user),
-        cut: budget::losses(&all, &sections),
+        cut: budget::losses(&all, &sections).into_iter().chain(shortened).collect(),
         kept_nodes,
         kept_passages,
         system,
@@ -79,7 +80,7 @@ fn system_context(input: &ReplyInput, sections: &Sections) -> SystemContext {
         persona_block: authored(&input.core_blocks.persona),
         user_block: authored(&input.core_blocks.user),
         style_block: authored(&input.core_blocks.style),
-        documents: labelled(&input.documents),
+        documents: labelled(sections, Name::Documents),
         facts: facts(&input.facts),
         clocks: clocks(input),
         mood: mood(input),
@@ -107,7 +108,7 @@ fn user_context(input: &ReplyInput, sections: &Sections) -> UserContext {
     });
     UserContext {
         speaker: speaker(input),
-        periods: labelled(&input.periods),
+        periods: labelled(sections, Name::Periods),
         sessions: oldest_first(Name::Sessions),
         thoughts: lines(Name::Thoughts),
         pinned_thoughts: lines(Name::PinnedThoughts),
@@ -123,12 +124,14 @@ fn user_context(input: &ReplyInput, sections: &Sections) -> UserContext {
 }
 
 /// Texts that instances and models write too: behind a bar, so that they can't pose as the prompt's own words.
-fn labelled(texts: &[(String, String)]) -> Vec<LabelledText> {
-    let one = |(label, text): &(String, String)| LabelledText {
-        label: one_line(label),
-        text: behind_gutter(text.trim()),
+fn labelled(sections: &Sections, name: Name) -> Vec<LabelledText> {
+    let one = |shown: &Shown| match shown {
+        Shown::Text(LabelledText { label, text }) => {
+            Some(LabelledText { label: label.clone(), text: behind_gutter(text) })
+        }
+        _ => None,
     };
-    texts.iter().filter(|(_, text)| !text.trim().is_empty()).map(one).collect()
+    sections.items(name).iter().filter_map(|item| one(&item.shown)).collect()
 }
 
 fn conversation(sections: &Sections) -> Vec<DayGroup> {
@@ -192,9 +195,17 @@ fn mood(input: &ReplyInput) -> Option<MoodLine> {
     })
 }
 
+fn periods(sections: &Sections) -> Vec<Value> {
+    let one = |shown: &Shown| match shown {
+        Shown::Text(period) => Some(json!({"period": period.label, "text": period.text})),
+        _ => None,
+    };
+    sections.items(Name::Periods).iter().filter_map(|item| one(&item.shown)).collect()
+}
+
 /// The prompt as data: what the user said, and the recalled memories and passages that were kept, most relevant
 /// first.
-fn data(input: &ReplyInput, nodes: &[NodeId], messages: &[MessageId]) -> Value {
+fn data(input: &ReplyInput, nodes: &[NodeId], messages: &[MessageId], periods: &[Value]) -> Value {
     let zone = &input.user_zone;
     let recalled = input.recalled.iter().filter(|node| nodes.contains(&node.id));
     let memories = recalled.map(|node| {
@@ -224,6 +235,7 @@ fn data(input: &ReplyInput, nodes: &[NodeId], messages: &[MessageId]) -> Value {
     json!({
         "user_text": said.join("\n"),
         "persona_name": input.persona_name,
+        "periods": periods,
         "memories": memories.collect::<Vec<_>>(),
         "passages": passages.collect::<Vec<_>>(),
         "recent": recent.collect::<Vec<_>>(),

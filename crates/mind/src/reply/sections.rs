@@ -8,20 +8,22 @@ use memory::messages::{Message, Role};
 use memory::nodes::{Node, NodeKind, Subject};
 use memory::text::estimate_tokens;
 
-use super::context::{EntityBlock, PairLine};
+use super::context::{EntityBlock, LabelledText, PairLine};
 use super::input::{Passage, ReplyInput, UncertainPair};
 use crate::calendar::{self, DayBucket};
 use crate::quoted::{after_label, one_line};
 
-/// A part of the prompt that may be cut.
 /// Characters of an earlier message that are told; the message at hand is told whole.
 const EARLIER_LENGTH_MAX: usize = 2_000;
 
+/// A part of the prompt that may be cut.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Name {
+    Documents,
     Entities,
     Uncertain,
     Fulfilled,
+    Periods,
     Sessions,
     Thoughts,
     PinnedThoughts,
@@ -36,10 +38,12 @@ pub(super) enum Name {
 
 impl Name {
     /// In the order of the prompt.
-    pub(super) const ALL: [Self; 13] = [
+    pub(super) const ALL: [Self; 15] = [
+        Self::Documents,
         Self::Entities,
         Self::Uncertain,
         Self::Fulfilled,
+        Self::Periods,
         Self::Sessions,
         Self::Thoughts,
         Self::PinnedThoughts,
@@ -55,9 +59,11 @@ impl Name {
     /// The section as a receipt names it.
     pub(super) fn title(self) -> &'static str {
         match self {
+            Self::Documents => "Identity documents",
             Self::Entities => "About named entities",
             Self::Uncertain => "Entity disambiguation pending",
             Self::Fulfilled => "Expectation match",
+            Self::Periods => "How you remember whole periods",
             Self::Sessions => "Recent sessions",
             Self::Thoughts => "Recent thoughts",
             Self::PinnedThoughts => "Pinned thoughts",
@@ -94,16 +100,21 @@ pub(super) enum Shown {
     Dated(DayBucket, String),
     Entity(EntityBlock),
     Pair(PairLine),
+    /// Its text has no gutter yet: it may be shortened.
+    Text(LabelledText),
 }
 
 impl Item {
-    fn new(shown: Shown) -> Self {
+    pub(super) fn new(shown: Shown) -> Self {
         let estimate = |text: &str| u64::from(estimate_tokens(text)) + 1;
         let tokens = match &shown {
             Shown::Line(line) | Shown::Dated(_, line) => estimate(line),
             Shown::Lines(lines) => lines.iter().map(|line| estimate(line)).sum(),
             Shown::Entity(entity) => estimate(&entity.name) + estimate(&entity.description),
             Shown::Pair(pair) => estimate(&pair.a) + estimate(&pair.b),
+            Shown::Text(document) => {
+                estimate(&document.label) + document.text.lines().map(|line| estimate(line) + 1).sum::<u64>()
+            }
         };
         Self { shown, tokens, node: None, messages: Vec::new(), pinned: false }
     }
@@ -118,6 +129,8 @@ pub(super) struct Sections {
 impl Sections {
     pub(super) fn of(input: &ReplyInput) -> Self {
         let mut sections = Self { items: Name::ALL.map(|name| (name, Vec::new())).to_vec() };
+        sections.extend(Name::Documents, texts(&input.documents));
+        sections.extend(Name::Periods, texts(&input.periods));
         sections.add_entities(input);
         sections.add_nodes(input);
         sections.add_talk(input);
@@ -207,6 +220,13 @@ impl Sections {
         let burst = newest_first(input.burst.iter());
         self.extend(Name::Said, burst.into_iter().map(|message| Item::new(Shown::Line(said(message)))));
     }
+}
+
+fn texts(texts: &[(String, String)]) -> impl Iterator<Item = Item> {
+    let telling = texts.iter().filter(|(_, text)| !text.trim().is_empty());
+    telling.map(|(label, text)| {
+        Item::new(Shown::Text(LabelledText { label: one_line(label), text: text.trim().to_owned() }))
+    })
 }
 
 /// Where a recalled node is told.

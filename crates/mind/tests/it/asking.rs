@@ -6,7 +6,9 @@ use async_trait::async_trait;
 use futures_util::stream::BoxStream;
 use llm::{AnswerFormat, Completion, LlmError, Provider, Request, StreamEvent, Tier};
 use memory::ports::{Mind, MindError};
-use mind::contract::{ExtractionAnswer, ReflectionAnswer, RollUpAnswer, SlowCycleAnswer, schema};
+use mind::contract::{
+    ExtractionAnswer, GraphAnswer, ReflectionAnswer, RollUpAnswer, SlowCycleAnswer, schema,
+};
 use mind::{LanguageMind, PersonaDraftAnswer, Prompts, ReplySampling};
 use serde_json::Value;
 
@@ -166,6 +168,7 @@ fn every_object_of_every_schema_is_closed() {
         schema::<SlowCycleAnswer>(),
         schema::<PersonaDraftAnswer>(),
         schema::<RollUpAnswer>(),
+        schema::<GraphAnswer>(),
     ];
     fn look(part: &Value) -> usize {
         let Some(members) = part.as_object() else {
@@ -177,5 +180,5 @@ fn every_object_of_every_schema_is_closed() {
         assert_eq!(members["required"], Value::from(properties.keys().cloned().collect::<Vec<_>>()));
         inner + 1
     }
-    assert_eq!(schemas.iter().map(look).collect::<Vec<_>>(), [7, 2, 5, 3, 1]);
+    assert_eq!(schemas.iter().map(look).collect::<Vec<_>>(), [7, 2, 5, 3, 1, 3]);
 }

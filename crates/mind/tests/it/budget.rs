@@ -143,3 +143,85 @@ fn one_long_message_does_not_push_the_talk_out() {
     assert!(reply.user.contains("長… (it went on)") || reply.user.contains("長 … (it went on)"));
     assert_eq!(reply.user.matches('長').count(), 2_000);
 }
+
+/// A turn of a persona about whom whole books were written.
+fn well_documented_input() -> ReplyInput {
+    let mut input = full_input();
+    let line = "who I am, what I hold dear and what we have been through since we met\n";
+    input.documents = (0..14)
+        .map(|number| (format!("Document {number}"), format!("begins {number}\n{}", line.repeat(40))))
+        .collect();
+    input.periods = ["2025-06", "2025-07", "2025-08"]
+        .map(|month| {
+            (month.to_owned(), format!("- the heart of {month}\n{}", "- 我们一起去了海边\n".repeat(200)))
+        })
+        .to_vec();
+    input
+}
+
+#[test]
+fn documents_and_periods_leave_room_for_the_talk() {
+    let input = well_documented_input();
+    let reply = within(&input, 8_000);
+    assert!(reply.tokens <= 8_000);
+    assert!(
+        reply.user.contains("Three hours.") && reply.user.contains("# Their own words"),
+        "{:?}",
+        reply.cut
+    );
+    let part = |texts: &str, from: &str, to: &str| {
+        let (_, rest) = texts.split_once(from).unwrap();
+        memory::text::estimate_tokens(rest.split_once(to).unwrap().0)
+    };
+    assert!(part(&reply.system, "# Document 0\n", "# Who you are\n") <= 8_000 / 3);
+    assert!(reply.system.contains("begins 0") && !reply.system.contains("begins 13"), "the first ones stay");
+    for month in ["2025-06", "2025-07", "2025-08"] {
+        assert!(
+            reply.user.contains(&format!("the heart of {month}")),
+            "{month} was asked about like the others"
+        );
+    }
+    assert!(part(&reply.user, "# How you remember 2025-06\n", "# Recent sessions\n") <= 8_000 / 4);
+    assert_eq!(reply.user.matches("… (it goes on)").count(), 3);
+    let lost: Vec<&str> = reply.cut.iter().map(|cut| cut.split(':').next().unwrap()).collect();
+    assert_eq!(lost, ["Identity documents", "Whole texts"], "{:?}", reply.cut);
+    assert_eq!(reply.inputs["periods"].as_array().unwrap().len(), 3);
+}
+
+#[test]
+fn what_is_written_elsewhere_goes_before_the_talk_and_the_promises() {
+    let mut input = well_documented_input();
+    input.documents.truncate(3);
+    input.periods.truncate(1);
+    let bare = within(&input, 0).tokens;
+    let few = within(&input, bare + 150);
+    assert!(!few.system.contains("# Document") && !few.user.contains("# How you remember"), "{:?}", few.cut);
+    assert!(few.user.contains("# Our recent conversation"), "{:?}", few.cut);
+}
+
+#[test]
+fn one_endless_line_is_told_from_its_beginning() {
+    for letter in ["很", "x"] {
+        let mut input = ReplyInput::new("Mira", at("2026-03-03T13:04:00Z"), jiff::tz::TimeZone::UTC);
+        input.documents = vec![("Endless".to_owned(), letter.repeat(50_000))];
+        input.burst = vec![message(99, Role::User, "2026-03-03T13:04:00Z", "now")];
+        let reply = within(&input, 6_000);
+        assert!(reply.tokens <= 6_000 && reply.system.contains("… (it goes on)"), "{:?}", reply.cut);
+        assert!(reply.system.matches(letter).count() > 1_500);
+    }
+}
+
+proptest! {
+    #![proptest_config(ProptestConfig { cases: 24, failure_persistence: None, ..ProptestConfig::default() })]
+
+    #[test]
+    fn a_prompt_with_documents_keeps_its_budget(tokens in 0u32..9_000, documents in 0usize..15, periods in 0usize..4) {
+        let mut input = well_documented_input();
+        input.documents.truncate(documents);
+        input.periods.truncate(periods);
+        let reply = within(&input, tokens);
+        never_cut(&reply);
+        prop_assert!(reply.tokens <= tokens.max(within(&input, 0).tokens));
+        prop_assert_eq!(reply.inputs["periods"].as_array().unwrap().len(), reply.user.matches("# How you remember").count());
+    }
+}

@@ -6,6 +6,7 @@ use std::fs;
 use std::future::Future;
 use std::path::{Path, PathBuf};
 
+use hub::graph::{self, FactEnd, FactFinder};
 use hub::port::Summariser;
 use memory::facts::Fact;
 use memory::identifiers::{EntityId, MessageId, NodeId};
@@ -14,6 +15,7 @@ use mind::{PersonaDraft, PersonaDraftInput};
 
 use crate::support::{
     extraction_input, id, reflection_input, roll_up_input, setting, shanghai, slow_cycle_input,
+    unread_session,
 };
 
 const DIVIDER: &str = "\n=== expected\n";
@@ -101,6 +103,32 @@ async fn a_persona_draft_makes_the_best_of_a_damaged_answer() {
         lines.join("\n") + "\n"
     })
     .await;
+}
+
+#[tokio::test]
+async fn the_graph_makes_the_best_of_a_damaged_answer() {
+    compare("graph", |answer| async move {
+        let setting = setting([Ok(answer.clone()), Ok(answer)]);
+        let outcome = setting.mind.find_facts(&unread_session()).await;
+        let mut lines = vec![format!("asked {} time(s)", setting.asked().len())];
+        match outcome {
+            Ok(facts) => lines.extend(facts.iter().map(tied)),
+            Err(error) => lines.push(format!("failed: {error}")),
+        }
+        lines.join("\n") + "\n"
+    })
+    .await;
+}
+
+fn tied(fact: &graph::Fact) -> String {
+    let end = |end: &FactEnd| match end {
+        FactEnd::User => "user".to_owned(),
+        FactEnd::Persona => "persona".to_owned(),
+        FactEnd::Entity(id) => format!("entity {}", id.0.as_u128()),
+        FactEnd::Named { label, node_type } => format!("{node_type} {label:?}"),
+    };
+    let (from, to, event) = (end(&fact.from), end(&fact.to), fact.event.0.as_u128());
+    format!("{from} {} {to}, by event {event}, {}", fact.relation, fact.confidence)
 }
 
 #[tokio::test]

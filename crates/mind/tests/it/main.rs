@@ -18,3 +18,4 @@ mod reply;
 mod streaming;
 mod persona_draft;
 mod rollup;
+mod graph;

@@ -10,6 +10,7 @@ use async_trait::async_trait;
 use futures_util::StreamExt;
 use futures_util::stream::{self, BoxStream};
 use hub::Granularity;
+use hub::graph::{KnownEntity, UnreadEvent, UnreadSession};
 use hub::port::SummaryRequest;
 use jiff::tz::{self, TimeZone};
 use jiff::{SignedDuration, Timestamp};
@@ -328,6 +329,38 @@ pub(crate) fn roll_up_input() -> SummaryRequest {
                 "- First night shift; he was tired. [via:phone]\n- I promised to ask on Friday. [via:home]"
                     .to_owned(),
             ),
+        ],
+    }
+}
+
+pub(crate) fn unread_session() -> UnreadSession {
+    let known = |number: u128, name: &str, aliases: &[&str], kind| KnownEntity {
+        id: EntityId(Uuid::from_u128(number)),
+        name: name.to_owned(),
+        aliases: aliases.iter().map(|alias| (*alias).to_owned()).collect(),
+        kind,
+    };
+    let event = |number: u128, description: &str, quotes: &[&str]| UnreadEvent {
+        node: NodeId(Uuid::from_u128(number)),
+        description: description.to_owned(),
+        quotes: quotes.iter().map(|quote| (*quote).to_owned()).collect(),
+    };
+    UnreadSession {
+        scope: Scope::new(PersonaId::new("mira").unwrap(), UserId::new("jonas").unwrap()),
+        session: SessionId(Uuid::from_u128(90)),
+        persona: "Mira".to_owned(),
+        user: Some("Jonas".to_owned()),
+        events: vec![
+            event(
+                1,
+                "The user moved to Oslo with their dog Biscuit.",
+                &["I moved to Oslo last week,\nBis came along", "he hates the stairs"],
+            ),
+            event(2, "The user wants to learn Norwegian with Ingrid.", &["Ingrid teaches me Norwegian"]),
+        ],
+        entities: vec![
+            known(50, "Biscuit", &["Bis"], EntityKind::Pet),
+            known(51, "Oslo", &[], EntityKind::Place),
         ],
     }
 }

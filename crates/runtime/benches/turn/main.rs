@@ -13,6 +13,10 @@ mod past;
 use measure::print_heading;
 use past::Past;
 
+/// The program's own.
+#[global_allocator]
+static ALLOCATOR: mimalloc::MiMalloc = mimalloc::MiMalloc;
+
 pub(crate) type Failed = Box<dyn std::error::Error>;
 
 fn main() -> Result<(), Failed> {

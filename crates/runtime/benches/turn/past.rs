@@ -147,6 +147,7 @@ impl Home {
             role,
             content: text.to_owned(),
             incomplete: false,
+            external_ref: None,
         };
         Ok(recorder.capture(line, &TimeZone::UTC, None).await?.message)
     }

@@ -4,13 +4,15 @@ use std::fs;
 use std::sync::Arc;
 use std::time::Duration;
 
-use hub::{Hub, HubParts, HubSettings};
+use hub::door::identity::IdentityText;
+use hub::door::memories::MemoryCreate;
+use hub::{Caller, Hub, HubParts, HubSettings, WorkingHours};
 use jiff::tz::TimeZone;
 use memory::forget::{Choice, Selection};
 use store::{SqliteStore, StoreOptions};
 use testkit::SequentialIds;
 
-use crate::world::{WEB, World, scope};
+use crate::world::{WEB, World, scope, section};
 
 const CAT: &str = "我养了只白猫,叫小黑";
 
@@ -59,6 +61,53 @@ async fn every_event_has_its_line_once() {
     let again = hub_of(&world).await;
     assert_eq!(again.write_diary().await.unwrap(), 0);
     assert_eq!(diary(&world).matches(&line).count(), 1);
+}
+
+#[tokio::test]
+async fn a_broad_question_brings_the_period_that_it_asks_about() {
+    let mut world = World::new().await;
+    let hub = hub_of(&world).await;
+    let hours = WorkingHours { rollup_at: jiff::civil::Time::midnight(), catch_up: false };
+    world.runtime.attach_hub(hub.clone(), hours);
+    world.talk(WEB, "hello").await;
+    let caller = Caller { scope: scope("ann"), instance: "laptop".parse().unwrap(), is_person: false };
+    for (date, text) in
+        [("2025-04", "- 我们种了一棵樱桃树。"), ("2025-07", "- We rowed across the lake. [via:laptop]")]
+    {
+        let input = MemoryCreate {
+            granularity: hub::Granularity::Monthly,
+            date: date.parse().unwrap(),
+            content: text.to_owned(),
+            chat_ids: Vec::new(),
+            instance_id: "laptop".parse().unwrap(),
+            participating_instances: Vec::new(),
+            slug: None,
+        };
+        assert!(hub.memory_create(&caller, input).await.unwrap().success);
+    }
+    let input = IdentityText {
+        category: hub::Category::Relationship,
+        filename: "house_rules.md".parse().unwrap(),
+        content: "We don't talk about the accident.".to_owned(),
+        instance_id: "laptop".parse().unwrap(),
+    };
+    hub.identity_write(&caller, input).await.unwrap();
+    for (asked, month, told) in [
+        ("How was last summer?", "2025-07", "- We rowed across the lake."),
+        ("去年夏天过得怎么样?", "2025-07", "- We rowed across the lake."),
+        ("how was last spring?", "2025-04", "- 我们种了一棵樱桃树。"),
+        ("去年春天我们都做了什么?", "2025-04", "- 我们种了一棵樱桃树。"),
+    ] {
+        world.talk(WEB, asked).await;
+        let prompt = world.last_prompt();
+        let part = section(&prompt, &format!("How you remember {month}"));
+        assert_eq!(part.trim(), format!("| {told}"), "{asked}: {prompt}");
+        assert_eq!(prompt.matches("# How you remember").count(), 1, "{asked}");
+        assert!(!prompt.contains("What you don't remember"), "{asked}");
+        assert_eq!(section(&prompt, "house_rules").trim(), "| We don't talk about the accident.");
+    }
+    world.talk(WEB, "How are you?").await;
+    assert!(!world.last_prompt().contains("# How you remember"));
 }
 
 #[tokio::test]

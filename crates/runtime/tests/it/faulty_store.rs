@@ -13,8 +13,8 @@ use memory::corrections::{Approval, Correction, NodeVersion, PendingRejection, U
 use memory::entities::{ChangedBy, Entity, EntityChange, EntityChanged, EntityUndone};
 use memory::facts::{Fact, Facts};
 use memory::forget::{
-    CoreBlockAppend, Dependents, ErasureReceipt, ForgetOutcome, Forgetting, ResetCounts, RestingThoughts,
-    Taken, Thing, Withdrawn,
+    CoreBlockAppend, Dependents, ErasureReceipt, ForgetOutcome, Forgetting, ForgottenSpan, ResetCounts,
+    RestingThoughts, Taken, Thing, Withdrawn,
 };
 use memory::identifiers::{CycleId, EntityId, ErasureId, MessageId, NodeId, RejectedId, SessionId, TurnId};
 use memory::ledger::{CallSum, ModelCall, Receipt};
@@ -173,6 +173,7 @@ passing_on!(MessageStore:
     pending_turns() -> Vec<Turn>;
     turn(id: TurnId) -> Option<Turn>;
     turn_messages(id: TurnId) -> Vec<Message>;
+    turn_external_ref(id: TurnId) -> Option<String>;
     messages_before(scope: &Scope, before: Option<i64>, limit: u32) -> Vec<Message>;
     session_messages(id: SessionId) -> Vec<Message>;
     message(id: MessageId) -> Option<Message>;
@@ -268,12 +269,13 @@ passing_on!(EntityStore:
 
 passing_on!(LedgerStore:
     record_call(call: ModelCall) -> ();
-    recent_calls(limit: u32) -> Vec<(i64, ModelCall)>;
+    recent_calls(before: Option<i64>, limit: u32) -> Vec<(i64, ModelCall)>;
     calls_of_session(session: SessionId) -> Vec<ModelCall>;
     call_sums_since(since: Timestamp) -> Vec<CallSum>;
     spent_since(since: Timestamp) -> f64;
     receipt(turn: TurnId) -> Option<Receipt>;
     counts(scope: &Scope) -> [u64; 4];
+    total_counts() -> [u64; 4];
     work_counts() -> [u64; 2];
     settle_rejected(id: RejectedId, approved: Option<NewNode>, at: Timestamp) -> CommitOutcome;
 );
@@ -300,13 +302,13 @@ passing_on!(SlowCycleStore:
     settle_expectations(scope: &Scope, ids: &[NodeId], settled: SettledExpectation) -> Vec<NodeId>;
     expire_expectations(now: Timestamp) -> u32;
     settled_expectation(id: NodeId) -> Option<SettledExpectation>;
-    transcripts(limit: u32) -> Vec<TranscriptHead>;
+    transcripts(scope: Option<&Scope>, before: Option<(Timestamp, CycleId)>, limit: u32) -> Vec<TranscriptHead>;
     transcript(id: CycleId) -> Option<Value>;
 );
 
 passing_on!(TraceStore:
     keep_turn_trace(trace: TurnTrace) -> ();
-    turn_traces(limit: u32) -> Vec<TurnHead>;
+    turn_traces(scope: Option<&Scope>, before: Option<(Timestamp, TurnId)>, limit: u32) -> Vec<TurnHead>;
     turn_trace(id: TurnId) -> Option<TurnTrace>;
     keep_phase(session: SessionId, phase: PhaseTrace) -> ();
     phases(session: SessionId) -> Vec<PhaseTrace>;
@@ -327,6 +329,7 @@ passing_on!(ForgetStore:
     dependents(id: NodeId) -> Option<Dependents>;
     preview_forgetting(act: Forgetting) -> Taken;
     forget(act: Forgetting, expected: Option<Taken>, receipt: Option<ErasureReceipt>) -> ForgetOutcome;
+    forgotten_spans(session: SessionId) -> Vec<ForgottenSpan>;
     erasure_receipts(scope: &Scope, before: Option<ErasureId>, limit: u32) -> Vec<ErasureReceipt>;
     erasure_receipt(id: ErasureId) -> Option<ErasureReceipt>;
     overwrite_freed(at: Timestamp) -> bool;

@@ -30,6 +30,7 @@ mod vectors;
 mod changeover;
 mod forgetting;
 mod diary;
+mod facts;
 mod persona_year;
 
 mod world;

@@ -4,11 +4,12 @@ use std::sync::Arc;
 
 use memory::messages::{Role, TurnStatus};
 use memory::ports::MessageStore;
+use runtime::Incoming;
 use serde_json::json;
 use testkit::Reply;
 use tokio::sync::Notify;
 
-use crate::world::{HOUR, MINUTE, SECOND, WEB, World, section};
+use crate::world::{HOUR, MINUTE, SECOND, WEB, World, incoming, scope, section};
 
 #[tokio::test]
 async fn words_without_an_answer_are_answered_at_the_next_start() {
@@ -37,6 +38,22 @@ async fn a_reply_that_a_crash_cut_short_is_asked_for_again() {
     world.hear_until("chat.message.done", |data| data["turn_id"] == json!(accepted.turn_id)).await;
     let roles: Vec<Role> = world.messages().await.into_iter().map(|message| message.role).collect();
     assert_eq!(roles, [Role::User, Role::Persona]);
+}
+
+#[tokio::test]
+async fn a_reply_after_a_crash_names_the_line_that_it_answers() {
+    let mut world = World::new().await;
+    for name in ["c-1", "c-2"] {
+        let line = Incoming { external_ref: Some(name.to_owned()), ..incoming("ann", WEB, "你在吗") };
+        world.runtime.accept(line).await.unwrap();
+    }
+    world.restart_after(MINUTE).await;
+    let done = world.hear("chat.message.done").await;
+    assert_eq!(done["in_reply_to"], "c-2");
+    world.runtime.regenerate(&scope("ann"), None).await.unwrap();
+    let again = world.hear("chat.message.done").await;
+    assert_ne!(again["stored_message_id"], done["stored_message_id"]);
+    assert_eq!(again["in_reply_to"], "c-2", "also when it is said anew");
 }
 
 #[tokio::test]

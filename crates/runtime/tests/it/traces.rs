@@ -13,7 +13,11 @@ const DAY: Duration = Duration::from_secs(86_400);
 const CAT: &str = "我养了只白猫,叫小黑";
 
 async fn kept(world: &World, turns: usize) {
-    world.until("the traces", || async { world.store.turn_traces(10).await.unwrap().len() == turns }).await;
+    world
+        .until("the traces", || async {
+            world.store.turn_traces(None, None, 10).await.unwrap().len() == turns
+        })
+        .await;
 }
 
 #[tokio::test]
@@ -63,11 +67,11 @@ async fn a_turn_tells_what_it_was_made_of_and_goes_after_its_time() {
     assert!(calls.iter().all(|call| call.prompt_hash.len() == 64 && call.cost_usd.is_none()));
 
     world.pass(13 * DAY).await;
-    assert_eq!(world.store.turn_traces(10).await.unwrap().len(), 2);
+    assert_eq!(world.store.turn_traces(None, None, 10).await.unwrap().len(), 2);
     world.pass(2 * DAY).await;
-    assert!(world.store.turn_traces(10).await.unwrap().is_empty());
+    assert!(world.store.turn_traces(None, None, 10).await.unwrap().is_empty());
     assert!(world.store.phases(session.id).await.unwrap().is_empty());
-    assert!(world.store.transcripts(10).await.unwrap().is_empty());
+    assert!(world.store.transcripts(None, None, 10).await.unwrap().is_empty());
     assert!(world.store.receipt(turn).await.unwrap().is_some(), "receipts stay");
 }
 
@@ -79,7 +83,7 @@ async fn a_failed_turn_has_a_trace_and_a_switched_off_one_has_none() {
     world.clock.advance(2 * SECOND).await;
     world.hear("chat.message.failed").await;
     kept(&world, 1).await;
-    let head = world.store.turn_traces(1).await.unwrap().remove(0);
+    let head = world.store.turn_traces(None, None, 1).await.unwrap().remove(0);
     let trace = world.store.turn_trace(head.turn_id).await.unwrap().unwrap();
     assert!(!trace.detail["error"].as_str().unwrap().is_empty());
     assert!(trace.detail["user_prompt"].as_str().unwrap().contains("hello"));
@@ -90,7 +94,7 @@ async fn a_failed_turn_has_a_trace_and_a_switched_off_one_has_none() {
     let mut world = World::with(settings, None).await;
     world.talk(WEB, CAT).await;
     world.silence().await;
-    assert!(world.store.turn_traces(10).await.unwrap().is_empty());
+    assert!(world.store.turn_traces(None, None, 10).await.unwrap().is_empty());
     assert_eq!(world.store.calls("keep_turn_trace") + world.store.calls("keep_phase"), 0);
 }
 

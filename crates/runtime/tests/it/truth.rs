@@ -1,10 +1,12 @@
 //! Whose words count: no echo, no laundering, nobody else's facts, no names that are only called out; and what an
 //! edited message leaves.
 
+use memory::entities::EntityKind;
+use memory::forget::{Choice, Forgetting, Selection};
 use memory::messages::Role;
 use memory::nodes::{NodeKind, RelationalTag};
-use memory::ports::{CorrectionStore, Extraction, MessageEdit, MessageStore, NodeStore};
-use memory::sessions::SessionStatus;
+use memory::ports::{CorrectionStore, Extraction, ForgetStore, MessageEdit, MessageStore, NodeStore};
+use memory::sessions::{Session, SessionStatus};
 use memory::text::{estimate_tokens, index_terms};
 
 use crate::workshop::{Workshop, entity, event};
@@ -151,16 +153,8 @@ async fn an_edited_session_is_extracted_once_more_and_doubles_nothing() {
     workshop.consolidate().await;
     let before = workshop.nodes(NodeKind::Event).await;
     assert_eq!(before.len(), 2);
-    let message = workshop.store.session_messages(session.id).await.unwrap().remove(1);
     for content in ["我住在", "我住在耶拿"] {
-        let edit = MessageEdit {
-            id: message.id,
-            content: content.to_owned(),
-            terms: index_terms(content),
-            token_count: estimate_tokens(content),
-            at: message.created_at,
-        };
-        workshop.store.edit_message(edit).await.unwrap().unwrap();
+        edit(&workshop, &session, 1, content).await;
     }
     assert_eq!(workshop.now_stands(&session).await.summary, None);
     workshop.pass(MINUTE).await;
@@ -173,6 +167,77 @@ async fn an_edited_session_is_extracted_once_more_and_doubles_nothing() {
     let session = workshop.now_stands(&session).await;
     assert_eq!((session.status, session.extracted_events), (SessionStatus::Closed, 2));
     assert_eq!(session.summary.as_deref(), Some("我住在耶拿"));
+}
+
+/// The mind insists on the cat, in the words that a person had forgotten; it is shown none of them.
+#[tokio::test]
+async fn what_was_forgotten_on_purpose_does_not_come_back_with_another_messages_edit() {
+    let workshop = Workshop::new().await;
+    workshop.mind.extract_with(|input| {
+        let told = [
+            ("我养了只白猫,叫小黑", "用户养了一只白猫,叫小黑"),
+            ("它三岁了", "用户的猫三岁了"),
+            ("我住在波恩", "用户住在波恩"),
+            ("我住在耶拿", "用户住在耶拿"),
+        ];
+        let events = told.map(|(quote, description)| event(input, description, quote, 3));
+        Ok(Extraction {
+            events: events.into_iter().filter(|event| !event.description.contains("岁")).collect(),
+            mentioned_entities: vec![entity("小黑", &[], EntityKind::Pet)],
+            summary: Some(input.messages[0].content.clone()),
+            ..Extraction::default()
+        })
+    });
+    let lines = [(Role::User, "我养了只白猫,叫小黑。它三岁了"), (Role::User, "我住在波恩")];
+    let session = workshop.session(&lines).await;
+    workshop.consolidate().await;
+    let cat = workshop.nodes(NodeKind::Event).await.remove(0);
+    assert_eq!(cat.description, "用户养了一只白猫,叫小黑");
+    let name = workshop.entities().await.remove(0);
+    let selection = Selection { entities: [name.id].into(), ..Selection::default() };
+    let act = Forgetting {
+        scope: workshop.scope.clone(),
+        selection,
+        thoughts: Choice::Orphan,
+        at: workshop.clock_now(),
+    };
+    workshop.store.forget(act, None, None).await.unwrap();
+    assert_eq!(workshop.store.node(cat.id).await.unwrap(), None);
+    workshop.pass(MINUTE).await;
+    edit(&workshop, &session, 1, "我住在耶拿").await;
+    workshop.consolidate().await;
+    let told =
+        |nodes: Vec<memory::nodes::Node>| nodes.into_iter().map(|node| node.description).collect::<Vec<_>>();
+    assert_eq!(told(workshop.nodes(NodeKind::Event).await), ["用户住在耶拿"]);
+    assert!(workshop.entities().await.is_empty(), "nor its name");
+    let shown = workshop.mind.extractions().pop().unwrap().messages;
+    assert_eq!(shown[0].content, "[…]。它三岁了");
+    assert_eq!(workshop.now_stands(&session).await.summary.as_deref(), Some("[…]。它三岁了"));
+    let refused = workshop.rejected().await;
+    assert!(refused.iter().all(|refused| !refused.description.contains('猫')), "{refused:?}");
+
+    // Other words of the same message become memory all the same, also when it is the message that is edited.
+    workshop.mind.extract_with(|input| {
+        let told = [("我养了只白猫,叫小黑", "用户养了一只白猫"), ("它四岁了", "用户的猫四岁了")];
+        let events = told.map(|(quote, description)| event(input, description, quote, 3));
+        Ok(Extraction { events: events.to_vec(), ..Extraction::default() })
+    });
+    workshop.pass(MINUTE).await;
+    edit(&workshop, &session, 0, "听着:我养了只白猫,叫小黑。它四岁了").await;
+    workshop.consolidate().await;
+    assert_eq!(told(workshop.nodes(NodeKind::Event).await), ["用户住在耶拿", "用户的猫四岁了"]);
+}
+
+async fn edit(workshop: &Workshop, session: &Session, place: usize, content: &str) {
+    let message = workshop.store.session_messages(session.id).await.unwrap().remove(place);
+    let edit = MessageEdit {
+        id: message.id,
+        content: content.to_owned(),
+        terms: index_terms(content),
+        token_count: estimate_tokens(content),
+        at: message.created_at,
+    };
+    workshop.store.edit_message(edit).await.unwrap().unwrap();
 }
 
 #[tokio::test]

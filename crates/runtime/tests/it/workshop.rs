@@ -79,6 +79,7 @@ impl Workshop {
                 role: *role,
                 content: (*text).to_owned(),
                 incomplete: false,
+                external_ref: None,
             };
             let recorder = Recorder {
                 store: &*self.store,

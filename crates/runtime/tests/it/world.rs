@@ -8,6 +8,7 @@ use std::time::Duration;
 
 use futures_util::FutureExt as _;
 use futures_util::future::{BoxFuture, ready};
+use hub::graph::Graph;
 use jiff::Timestamp;
 use jiff::tz::TimeZone;
 use llm::{Pauses, ProviderSettings};
@@ -25,6 +26,7 @@ use runtime::{
     Subscription, Told, TraceSettings,
 };
 use serde_json::{Value, json};
+use store::{SqliteStore, StoreOptions};
 use tempfile::TempDir;
 use testkit::scripted_model::{Pace, answer_plausibly};
 use testkit::{ScriptedModel, SequentialIds, SimulatedClock};
@@ -56,6 +58,8 @@ pub(crate) struct World {
     settings: RuntimeSettings,
     embedder: Option<Arc<dyn Embedder>>,
     lives: u64,
+    /// Whether the graph is drawn, by a loop of its own.
+    draws_graph: bool,
     _folder: TempDir,
 }
 
@@ -130,10 +134,27 @@ impl World {
             settings,
             embedder,
             lives: 1,
+            draws_graph: false,
             _folder: folder,
         };
         world.settle().await;
         world
+    }
+
+    /// A world in which the graph is drawn from new memories.
+    pub(crate) async fn with_graph(settings: RuntimeSettings) -> Self {
+        let mut world = Self::with(settings, None).await;
+        world.draws_graph = true;
+        world.live_again(SECOND, None).await;
+        world.settle().await;
+        world
+    }
+
+    /// The graph over a connection of its own.
+    pub(crate) fn graph(&self) -> Graph {
+        let store = Arc::new(SqliteStore::open(&self.path, StoreOptions::default()).unwrap());
+        let (clock, ids) = (Arc::new(self.clock.clone()), Arc::new(SequentialIds::new(50 + self.lives)));
+        Graph::new(store.clone(), store, None, clock, ids)
     }
 
     /// The process dies, if it has not yet, and another one starts on what is on the disk after `away`.
@@ -160,6 +181,9 @@ impl World {
         self.runtime = runtime(&self.store, &self.clock, &self.model, embedder, settings, self.lives).await;
         if let Some(previous) = previous {
             self.runtime.serve_meanwhile(previous);
+        }
+        if self.draws_graph {
+            self.runtime.draw_graph(self.graph());
         }
         self.watcher = self.runtime.broadcast().subscribe();
         self.runtime.start().await.unwrap();
@@ -246,7 +270,7 @@ impl World {
         soon("the loops to be at rest", async {
             for _ in 0..2 {
                 self.clock.advance(Duration::ZERO).await;
-                self.clock.asleep(LOOPS).await;
+                self.clock.asleep(LOOPS + usize::from(self.draws_graph)).await;
             }
         })
         .await;

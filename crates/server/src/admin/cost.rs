@@ -12,6 +12,7 @@ use serde::{Deserialize, Serialize};
 use serde_json::{Value, json};
 
 use crate::auth::Admin;
+use crate::cursor::Place;
 use crate::extract::{Query, page_size};
 use crate::problem::Problem;
 use crate::state::App;
@@ -101,6 +102,8 @@ pub(crate) async fn summary(
 #[derive(Deserialize, JsonSchema)]
 pub(crate) struct Recent {
     limit: Option<u32>,
+    /// The `next_cursor` of the page before.
+    cursor: Option<String>,
 }
 
 /// `GET /api/admin/cost/recent`: newest first.
@@ -110,11 +113,16 @@ pub(crate) async fn recent(
     Query(page): Query<Recent>,
 ) -> Result<Json<Value>, Problem> {
     let limit = page_size(page.limit, PAGE_DEFAULT)?;
-    let calls = app.runtime().store().recent_calls(limit).await?;
+    let last = page.cursor.as_deref().map(Place::<i64>::read).transpose()?;
+    let mut calls = app.runtime().store().recent_calls(last.map(|Place(number)| number), limit + 1).await?;
+    let has_more = calls.len() > limit as usize;
+    calls.truncate(limit as usize);
+    let next_cursor = calls.last().filter(|_| has_more).map(|(number, _)| Place(*number).written());
     let items: Vec<Value> = calls.into_iter().map(|(number, call)| item(number, &call)).collect();
-    Ok(Json(json!({"limit": limit, "items": items})))
+    Ok(Json(json!({"limit": limit, "items": items, "next_cursor": next_cursor})))
 }
 
+/// The number stays one: the compatible interface says so, nothing else names a call, and it counts from 1.
 fn item(number: i64, call: &ModelCall) -> Value {
     json!({
         "id": number, "timestamp": call.at, "provider": call.provider, "model": call.model,

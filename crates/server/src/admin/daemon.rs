@@ -7,7 +7,7 @@ use serde_json::{Value, json};
 
 use super::channels;
 use crate::auth::Admin;
-use crate::extract::InScope;
+use crate::extract::{InScope, InScopeIfNamed};
 use crate::problem::Problem;
 use crate::state::App;
 
@@ -24,11 +24,21 @@ pub(crate) async fn ready(State(app): State<App>) -> (StatusCode, Json<Value>) {
     (StatusCode::SERVICE_UNAVAILABLE, Json(json!({"ok": false})))
 }
 
-/// `GET /api/state`: what a page shows first.
-pub(crate) async fn state(State(app): State<App>, InScope(scope): InScope) -> Result<Json<Value>, Problem> {
+/// `GET /api/state`: what a page shows first. It counts the memories of all users, unless the request names one or the
+/// token speaks for one.
+pub(crate) async fn state(
+    State(app): State<App>,
+    InScope(scope): InScope,
+    InScopeIfNamed(counted): InScopeIfNamed,
+) -> Result<Json<Value>, Problem> {
     let store = app.runtime().store();
     let persona = app.runtime().ensure_known(&scope).await?;
-    let [core_blocks, messages, events, thoughts] = store.counts(&scope).await?;
+    let [own_blocks, ..] = store.counts(&scope).await?;
+    let counts = match counted {
+        Some(scope) => store.counts(&scope).await?,
+        None => store.total_counts().await?,
+    };
+    let [core_blocks, messages, events, thoughts] = counts;
     let models = (app.parts.models)();
     let appearance = store.appearance(&scope.persona).await?;
     Ok(Json(json!({
@@ -37,7 +47,7 @@ pub(crate) async fn state(State(app): State<App>, InScope(scope): InScope) -> Re
             "voice_enabled": appearance.voice_enabled, "has_voice_id": appearance.voice_id.is_some(),
             "has_avatar": appearance.has_avatar,
         },
-        "onboarding_required": core_blocks == 0,
+        "onboarding_required": own_blocks == 0,
         "memory_counts": {
             "core_blocks": core_blocks, "messages": messages, "events": events, "thoughts": thoughts,
         },

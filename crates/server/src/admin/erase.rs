@@ -1,6 +1,6 @@
 //! Erasing, physically and completely, with a receipt; and starting a persona anew.
 
-use std::collections::BTreeSet;
+use std::collections::{BTreeMap, BTreeSet};
 
 use axum::Json;
 use axum::extract::State;
@@ -68,12 +68,16 @@ pub(crate) struct Receipt {
     user_id: String,
     created_at: Timestamp,
     selected_by: Vec<String>,
+    #[schemars(with = "BTreeMap<String, Vec<String>>")]
     erased: Value,
     counts: Value,
+    /// Sessions that lost messages. They stay, with what is left in them.
+    shortened_session_ids: Value,
     rewritten_ids: Value,
     orphaned_ids: Value,
     revived_ids: Value,
     left: Value,
+    #[schemars(with = "Vec<BTreeMap<String, String>>")]
     not_reached: Vec<Value>,
     overwritten_at: Option<Timestamp>,
 }
@@ -101,10 +105,10 @@ pub(crate) fn request(scope: Scope, asked: Erase) -> Result<ErasureRequest, Stri
     let confirm = asked.confirm;
     let mut selected_by = Vec::new();
     let mut named = |name: &str, given: bool| selected_by.extend(given.then(|| name.to_owned()));
-    named("message_ids", asked.message_ids.is_some());
-    named("event_ids", asked.event_ids.is_some());
-    named("session_ids", asked.session_ids.is_some());
-    named("entity_ids", asked.entity_ids.is_some());
+    named("message_ids", asked.message_ids.as_ref().is_some_and(|ids| !ids.is_empty()));
+    named("event_ids", asked.event_ids.as_ref().is_some_and(|ids| !ids.is_empty()));
+    named("session_ids", asked.session_ids.as_ref().is_some_and(|ids| !ids.is_empty()));
+    named("entity_ids", asked.entity_ids.as_ref().is_some_and(|ids| !ids.is_empty()));
     named("text", asked.text.is_some());
     let text = asked.text.map(|text| folded(&text)).transpose()?;
     let selection = Selection {
@@ -223,7 +227,6 @@ impl From<ErasureReceipt> for Receipt {
                 ("entities", taken.entities.len()),
                 ("rejected", taken.rejected.len()),
                 ("turns", taken.turns.len()),
-                ("sessions", taken.sessions.len()),
             ] {
                 counts.insert(kind.to_owned(), json!(count));
             }
@@ -241,9 +244,10 @@ impl From<ErasureReceipt> for Receipt {
             erased: json!({
                 "messages": taken.messages, "events": taken.events, "thoughts": taken.thoughts,
                 "intentions": taken.intentions, "expectations": taken.expectations, "entities": taken.entities,
-                "rejected": taken.rejected, "turns": taken.turns, "sessions": taken.sessions,
+                "rejected": taken.rejected, "turns": taken.turns,
             }),
             counts,
+            shortened_session_ids: json!(taken.sessions),
             rewritten_ids: json!(taken.rewritten),
             orphaned_ids: json!(taken.orphaned),
             revived_ids: json!(taken.revived),
@@ -259,6 +263,7 @@ impl From<EraseError> for Problem {
         match error {
             EraseError::Unconfirmed => Self::unprocessable(error.to_string()),
             EraseError::UnknownConfirmation | EraseError::Changed => Self::conflict(error.to_string()),
+            EraseError::Nothing(_) => Self::not_found(error.to_string()),
             EraseError::Store(error) => error.into(),
         }
     }

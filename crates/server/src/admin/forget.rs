@@ -28,7 +28,7 @@ pub(crate) struct Node {
 #[derive(Deserialize, JsonSchema)]
 pub(crate) struct Chosen {
     #[serde(default)]
-    choice: Choice,
+    pub(crate) choice: Choice,
 }
 
 /// `POST /api/admin/memory/preview-delete`: what hangs on a node of any kind, and what each choice would take.
@@ -169,6 +169,16 @@ pub(crate) async fn delete_message(
     Admin(principal): Admin,
     Id(id): Id<MessageId>,
     Query(Chosen { choice }): Query<Chosen>,
+) -> Result<Json<Value>, Problem> {
+    take_message(app, &principal, id, choice).await
+}
+
+/// Deletes a message of a memory that the token may see, and what only it proved.
+pub(crate) async fn take_message(
+    app: App,
+    principal: &Principal,
+    id: MessageId,
+    choice: Choice,
 ) -> Result<Json<Value>, Problem> {
     let scope = app.runtime().scope_of(Thing::Message(id)).await?.filter(|scope| principal.may_see(scope));
     let scope = scope.ok_or_else(|| Problem::not_found("there is no such message"))?;

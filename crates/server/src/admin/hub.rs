@@ -1,9 +1,11 @@
 //! The shared self: its documents, their versions, what waits for a decision.
 
+use std::cmp::Reverse;
+
 use axum::Json;
 use axum::extract::State;
 use axum::http::StatusCode;
-use hub::door::conflicts::{ConflictQuery, ConflictResolve, Conflicts, Resolution};
+use hub::door::conflicts::{ConflictEntry, ConflictQuery, ConflictResolve, Resolution};
 use hub::door::documents::{DocumentEdit, DocumentEntry, DocumentText, VersionEntry};
 use hub::door::memories::{MemorySearch, SearchResults, UntoldPeriod};
 use hub::door::sync::SyncStatus;
@@ -15,6 +17,7 @@ use serde::{Deserialize, Serialize};
 use serde_json::{Value, json};
 
 use crate::auth::Admin;
+use crate::cursor::Paging;
 use crate::extract::{self, InScope, Query, to_the_end};
 use crate::problem::Problem;
 use crate::state::App;
@@ -51,6 +54,7 @@ pub(crate) struct Kind {
 #[schemars(rename = "Documents")]
 pub(crate) struct Listed {
     documents: Vec<DocumentEntry>,
+    next_cursor: Option<String>,
 }
 
 /// `GET /api/hub/documents`
@@ -59,10 +63,13 @@ pub(crate) async fn list(
     Admin(_): Admin,
     InScope(scope): InScope,
     Query(wanted): Query<Kind>,
+    Query(paging): Query<Paging>,
 ) -> Result<Json<Listed>, Problem> {
     let mut documents = hub(&app)?.document_list(&scope).await?;
     documents.retain(|document| wanted.kind.as_ref().is_none_or(|kind| *kind == document.kind));
-    Ok(Json(Listed { documents }))
+    let place = |document: &DocumentEntry| (document.kind.clone(), document.filename.clone());
+    let (documents, next_cursor) = paging.of(documents, place)?;
+    Ok(Json(Listed { documents, next_cursor }))
 }
 
 /// `GET /api/hub/documents/{kind}/{filename}`
@@ -112,6 +119,7 @@ pub(crate) async fn remove(
 #[derive(Serialize, JsonSchema)]
 pub(crate) struct Versions {
     versions: Vec<VersionEntry>,
+    next_cursor: Option<String>,
 }
 
 /// `GET /api/hub/documents/{kind}/{filename}/versions`
@@ -120,12 +128,14 @@ pub(crate) async fn versions(
     Admin(_): Admin,
     InScope(scope): InScope,
     axum::extract::Path((kind, filename)): axum::extract::Path<(String, String)>,
+    Query(paging): Query<Paging>,
 ) -> Result<Json<Versions>, Problem> {
     let versions = hub(&app)?.document_history(&scope, &named(&kind, &filename)?).await?;
     if versions.is_empty() {
         return Err(missing());
     }
-    Ok(Json(Versions { versions }))
+    let (versions, next_cursor) = paging.of(versions, |version| Reverse(version.version))?;
+    Ok(Json(Versions { versions, next_cursor }))
 }
 
 /// `POST /api/hub/documents/{kind}/{filename}/versions/{version}/restore`
@@ -221,15 +231,27 @@ pub(crate) struct Which {
     all: bool,
 }
 
+/// A page of the conflicts, the newest first.
+#[derive(Serialize, JsonSchema)]
+#[schemars(rename = "Conflicts")]
+pub(crate) struct InDoubt {
+    conflicts: Vec<ConflictEntry>,
+    next_cursor: Option<String>,
+}
+
 /// `GET /api/hub/conflicts`
 pub(crate) async fn conflicts(
     State(app): State<App>,
     Admin(_): Admin,
     InScope(scope): InScope,
     Query(which): Query<Which>,
-) -> Result<Json<Conflicts>, Problem> {
+    Query(paging): Query<Paging>,
+) -> Result<Json<InDoubt>, Problem> {
     let hub = hub(&app)?;
-    Ok(Json(hub.conflict_list(&person(&hub, scope), ConflictQuery { all: which.all }).await?))
+    let found = hub.conflict_list(&person(&hub, scope), ConflictQuery { all: which.all }).await?;
+    let place = |conflict: &ConflictEntry| Reverse((conflict.created_at, conflict.id.clone()));
+    let (conflicts, next_cursor) = paging.of(found.conflicts, place)?;
+    Ok(Json(InDoubt { conflicts, next_cursor }))
 }
 
 #[derive(Deserialize, JsonSchema)]

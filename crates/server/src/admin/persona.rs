@@ -223,7 +223,7 @@ pub(super) async fn write_block(
 pub(super) async fn tell_of_change(app: &App, scope: &Scope, display_name: &str) -> Result<(), Problem> {
     let appearance = app.runtime().store().appearance(&scope.persona).await?;
     let data = json!({"voice_enabled": appearance.voice_enabled, "has_avatar": appearance.has_avatar,
-        "display_name": display_name, "persona_id": scope.persona, "user_id": scope.user});
-    app.runtime().broadcast().tell(Told { scope: scope.clone(), name: "chat.settings.updated", data });
+        "display_name": display_name});
+    app.runtime().broadcast().tell(Told::new(scope.clone(), "chat.settings.updated", data));
     Ok(())
 }

@@ -13,7 +13,7 @@ use serde::{Deserialize, Serialize};
 use serde_json::{Value, json};
 
 use crate::auth::Admin;
-use crate::extract::{Id, InScope, LIST_LIMIT_MAX, Query, page_size, to_the_end};
+use crate::extract::{Id, InScope, InScopeIfNamed, LIST_LIMIT_MAX, Query, page_size, to_the_end};
 use crate::problem::Problem;
 use crate::state::App;
 
@@ -83,21 +83,22 @@ pub(crate) struct FailedPage {
     cursor: Option<SessionId>,
 }
 
-/// `GET /api/admin/sessions/failed`: of all users, as the compatible interface has it.
+/// `GET /api/admin/sessions/failed`: of all users, as the compatible interface has it, unless the request names one.
 pub(crate) async fn failed(
     State(app): State<App>,
-    Admin(_): Admin,
+    Admin(principal): Admin,
+    InScopeIfNamed(scope): InScopeIfNamed,
     Query(page): Query<FailedPage>,
 ) -> Result<Json<Value>, Problem> {
     let limit = page_size(page.limit, LIST_LIMIT_MAX)?;
     let store = app.runtime().store();
     if let Some(cursor) = page.cursor
-        && store.session(cursor).await?.is_none()
+        && !store.session(cursor).await?.is_some_and(|session| principal.may_see(&session.scope))
     {
         return Err(Problem::not_found("cursor: there is no such session; start again from the newest"));
     }
     let status = Some(SessionStatus::Failed);
-    let filter = SessionFilter { scope: None, status, limit: limit + 1, before: page.cursor };
+    let filter = SessionFilter { scope, status, limit: limit + 1, before: page.cursor };
     let mut found = store.sessions(filter).await?;
     let has_more = found.len() > limit as usize;
     found.truncate(limit as usize);

@@ -46,6 +46,7 @@ pub(crate) struct Timeline {
 struct Item {
     kind: &'static str,
     timestamp: Timestamp,
+    #[schemars(with = "serde_json::Map<String, Value>")]
     data: Value,
 }
 

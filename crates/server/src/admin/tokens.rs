@@ -12,15 +12,20 @@ use serde_json::{Value, json};
 
 use super::acts::Object;
 use crate::auth::{Admin, NewToken, NewTokenError, make_token};
-use crate::extract;
+use crate::cursor::Paging;
+use crate::extract::{self, Query};
 use crate::problem::Problem;
 use crate::state::App;
 
-/// `GET /api/admin/tokens`: all of them, without what they are made of.
-pub(crate) async fn list(State(app): State<App>, Admin(_): Admin) -> Result<Json<Value>, Problem> {
-    let tokens = app.named.all().await?;
+/// `GET /api/admin/tokens`: by name, without what they are made of.
+pub(crate) async fn list(
+    State(app): State<App>,
+    Admin(_): Admin,
+    Query(paging): Query<Paging>,
+) -> Result<Json<Value>, Problem> {
+    let (tokens, next_cursor) = paging.of(app.named.all().await?, |token| token.name.clone())?;
     let tokens: Vec<Value> = tokens.iter().map(shown).collect();
-    Ok(Json(json!({"tokens": tokens})))
+    Ok(Json(json!({"tokens": tokens, "next_cursor": next_cursor})))
 }
 
 #[derive(Deserialize, JsonSchema)]

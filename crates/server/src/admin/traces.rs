@@ -2,6 +2,7 @@
 
 use axum::Json;
 use axum::extract::{Path, State};
+use jiff::Timestamp;
 use memory::identifiers::{CycleId, SessionId, TurnId};
 use memory::ports::TurnHead;
 use schemars::JsonSchema;
@@ -10,14 +11,13 @@ use serde_json::{Map, Value, json};
 
 use super::cost;
 use crate::auth::Admin;
-use crate::extract::{Id, Query};
+use crate::cursor::Place;
+use crate::extract::{Id, InScope, LIST_LIMIT_MAX, Query, page_size};
 use crate::problem::Problem;
 use crate::state::App;
 
 const TURNS_DEFAULT: u32 = 20;
-const TURNS_MAX: u32 = 100;
 const TRANSCRIPTS_DEFAULT: i64 = 50;
-const TRANSCRIPTS_MAX: i64 = 500;
 /// Fields of a turn's trace that are there even when the turn failed before they were known.
 const TURN_FIELDS: [&str; 6] =
     ["system_prompt", "user_prompt", "retrieval", "pinned_thoughts", "entity_alias_hits", "episodic_state"];
@@ -25,30 +25,37 @@ const TURN_FIELDS: [&str; 6] =
 #[derive(Deserialize, JsonSchema)]
 pub(crate) struct Turns {
     limit: Option<u32>,
+    /// The `next_cursor` of the page before.
+    cursor: Option<String>,
 }
 
 /// `GET /api/admin/turns`: newest first.
 pub(crate) async fn turns(
     State(app): State<App>,
     Admin(_): Admin,
+    InScope(scope): InScope,
     Query(page): Query<Turns>,
 ) -> Result<Json<Value>, Problem> {
-    let limit = page.limit.unwrap_or(TURNS_DEFAULT);
-    if !(1..=TURNS_MAX).contains(&limit) {
-        return Err(Problem::unprocessable(format!("limit: it can be 1 to {TURNS_MAX}")));
-    }
-    let heads = app.runtime().store().turn_traces(limit).await?;
+    let limit = page_size(page.limit, TURNS_DEFAULT)?;
+    let last = page.cursor.as_deref().map(Place::<(Timestamp, TurnId)>::read).transpose()?;
+    let place = last.map(|Place(place)| place);
+    let mut heads = app.runtime().store().turn_traces(Some(&scope), place, limit + 1).await?;
+    let has_more = heads.len() > limit as usize;
+    heads.truncate(limit as usize);
+    let last = heads.last().filter(|_| has_more);
+    let next_cursor = last.map(|head| Place((head.started_at, head.turn_id)).written());
     let items: Vec<Value> = heads.iter().map(|head| Value::Object(fields(head))).collect();
-    Ok(Json(json!({"items": items, "limit": limit})))
+    Ok(Json(json!({"items": items, "limit": limit, "next_cursor": next_cursor})))
 }
 
 /// `GET /api/admin/turns/{turn_id}`
 pub(crate) async fn turn(
     State(app): State<App>,
-    Admin(_): Admin,
+    Admin(principal): Admin,
     Id(id): Id<TurnId>,
 ) -> Result<Json<Value>, Problem> {
     let trace = app.runtime().store().turn_trace(id).await?;
+    let trace = trace.filter(|trace| principal.may_see(&trace.head.scope));
     let trace = trace.ok_or_else(|| Problem::not_found("there is no trace of this turn"))?;
     let mut told = fields(&trace.head);
     for name in TURN_FIELDS {
@@ -75,12 +82,13 @@ fn fields(head: &TurnHead) -> Map<String, Value> {
 /// `GET /api/admin/sessions/{session_id}/consolidate-trace`
 pub(crate) async fn session(
     State(app): State<App>,
-    Admin(_): Admin,
+    Admin(principal): Admin,
     Id(id): Id<SessionId>,
 ) -> Result<Json<Value>, Problem> {
     let store = app.runtime().store();
     let phases = store.phases(id).await?;
     let found = store.session(id).await?.filter(|_| !phases.is_empty());
+    let found = found.filter(|session| principal.may_see(&session.scope));
     let found = found.ok_or_else(|| Problem::not_found("there is no trace of this session"))?;
     let mut told = Map::new();
     told.insert("session_id".to_owned(), json!(id));
@@ -99,22 +107,30 @@ pub(crate) async fn session(
 #[derive(Deserialize, JsonSchema)]
 pub(crate) struct Transcripts {
     limit: Option<i64>,
+    /// The `next_cursor` of the page before.
+    cursor: Option<String>,
 }
 
 /// `GET /api/admin/slow-tick/transcripts`: newest first; a limit out of bounds is taken as the nearest bound.
 pub(crate) async fn transcripts(
     State(app): State<App>,
     Admin(_): Admin,
+    InScope(scope): InScope,
     Query(page): Query<Transcripts>,
 ) -> Result<Json<Value>, Problem> {
-    let limit = page.limit.unwrap_or(TRANSCRIPTS_DEFAULT).clamp(1, TRANSCRIPTS_MAX);
+    let limit = page.limit.unwrap_or(TRANSCRIPTS_DEFAULT).clamp(1, i64::from(LIST_LIMIT_MAX));
     let limit = u32::try_from(limit).unwrap_or(1);
-    let heads = app.runtime().store().transcripts(limit).await?;
+    let last = page.cursor.as_deref().map(Place::<(Timestamp, CycleId)>::read).transpose()?;
+    let place = last.map(|Place(place)| place);
+    let mut heads = app.runtime().store().transcripts(Some(&scope), place, limit + 1).await?;
+    let has_more = heads.len() > limit as usize;
+    heads.truncate(limit as usize);
+    let next_cursor = heads.last().filter(|_| has_more).map(|head| Place((head.at, head.id)).written());
     let items: Vec<Value> = heads
         .iter()
         .map(|head| json!({"cycle_id": head.id, "created_at": head.at, "size_bytes": head.size}))
         .collect();
-    Ok(Json(json!({"count": items.len(), "items": items})))
+    Ok(Json(json!({"count": items.len(), "items": items, "next_cursor": next_cursor})))
 }
 
 /// `GET /api/admin/slow-tick/transcripts/{cycle_id}`

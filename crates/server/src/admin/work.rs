@@ -1,5 +1,7 @@
 //! Work that failed and waits for a person.
 
+use std::cmp::Reverse;
+
 use axum::Json;
 use axum::extract::State;
 use jiff::Timestamp;
@@ -13,20 +15,20 @@ use serde::Serialize;
 use uuid::Uuid;
 
 use crate::auth::Admin;
-use crate::extract::{LIST_LIMIT_MAX, Query, page_size};
+use crate::cursor::Paging;
+use crate::extract::{InScopeIfNamed, Query};
 use crate::problem::Problem;
 use crate::state::App;
 
-#[derive(serde::Deserialize, JsonSchema)]
-pub(crate) struct Page {
-    limit: Option<u32>,
-}
+/// Failed sessions, and failed turns, that can be listed; the oldest fall out.
+const FAILED_MAX: u32 = 10_000;
 
 #[derive(Serialize, JsonSchema)]
 #[schemars(rename = "FailedWork")]
 pub(crate) struct Failed {
     count: usize,
     items: Vec<Item>,
+    next_cursor: Option<String>,
 }
 
 #[derive(Serialize, JsonSchema)]
@@ -59,19 +61,20 @@ enum Kind {
 pub(crate) async fn failed(
     State(app): State<App>,
     Admin(principal): Admin,
-    Query(page): Query<Page>,
+    InScopeIfNamed(scope): InScopeIfNamed,
+    Query(paging): Query<Paging>,
 ) -> Result<Json<Failed>, Problem> {
-    let limit = page_size(page.limit, LIST_LIMIT_MAX)?;
     let store = app.runtime().store();
-    let status = Some(SessionStatus::Failed);
-    let sessions = store.sessions(SessionFilter { scope: None, status, limit: LIST_LIMIT_MAX, before: None });
-    let sessions = sessions.await?.into_iter().filter(|session| principal.may_see(&session.scope));
-    let turns = store.failed_turns(LIST_LIMIT_MAX).await?;
-    let turns = turns.into_iter().filter(|turn| principal.may_see(&turn.scope));
-    let mut items: Vec<Item> = sessions.map(Item::from).chain(turns.map(Item::from)).collect();
-    items.sort_by(|a, b| b.at.cmp(&a.at).then(b.id.cmp(&a.id)));
-    items.truncate(limit as usize);
-    Ok(Json(Failed { count: items.len(), items }))
+    let (status, limit) = (Some(SessionStatus::Failed), FAILED_MAX);
+    let sessions =
+        store.sessions(SessionFilter { scope: scope.clone(), status, limit, before: None }).await?;
+    let sessions = sessions.into_iter().filter(|session| principal.may_see(&session.scope));
+    let turns = store.failed_turns(FAILED_MAX).await?.into_iter();
+    let turns = turns.filter(|turn| scope.as_ref().is_none_or(|scope| turn.scope == *scope));
+    let turns = turns.filter(|turn| principal.may_see(&turn.scope));
+    let items: Vec<Item> = sessions.map(Item::from).chain(turns.map(Item::from)).collect();
+    let (items, next_cursor) = paging.of(items, |item| Reverse((item.at, item.id)))?;
+    Ok(Json(Failed { count: items.len(), items, next_cursor }))
 }
 
 impl From<Session> for Item {

@@ -11,8 +11,9 @@ use serde::{Deserialize, Serialize};
 use serde_json::{Value, json};
 
 use super::history::Item;
+use crate::admin::forget::{self, Chosen};
 use crate::auth::Principal;
-use crate::extract::{self, Id, MaybeJson, to_the_end};
+use crate::extract::{self, Id, MaybeJson, Query, to_the_end};
 use crate::problem::Problem;
 use crate::state::App;
 
@@ -52,6 +53,16 @@ pub(crate) async fn edit(
         withdrawn: edited.withdrawn.nodes.into_iter().map(|(id, _)| id).collect(),
         extracted_again: edited.withdrawn.sessions.into_iter().next(),
     }))
+}
+
+/// `DELETE /api/chat/messages/{id}`: a message of either side, and what only it proved.
+pub(crate) async fn delete(
+    State(app): State<App>,
+    principal: Principal,
+    Id(id): Id<MessageId>,
+    Query(Chosen { choice }): Query<Chosen>,
+) -> Result<Json<Value>, Problem> {
+    forget::take_message(app, &principal, id, choice).await
 }
 
 #[derive(Default, Deserialize, JsonSchema)]

@@ -3,6 +3,7 @@
 use memory::ledger::Receipt;
 
 use super::operation::{Operation, operation};
+use crate::admin::forget::Chosen;
 use crate::chat::{edit, events, history, send};
 use crate::openai::request::Completion;
 
@@ -32,6 +33,9 @@ pub(super) fn operations() -> Vec<Operation> {
             .takes::<edit::NewWords>()
             .answers::<edit::Edited>()
             .refuses(&[409]),
+        chat("delete", "/api/chat/messages/{id}", "Forgets words and what only they proved")
+            .asks::<Chosen>()
+            .answers_shape(200, "{deleted: bool, message_id: id, taken: @Taken}"),
         chat("post", "/api/chat/regenerate", "Has the last reply said anew")
             .may_take::<edit::Which>()
             .answers_shape(202, "{ok: bool, turn_id: id}")

@@ -1,19 +1,22 @@
 //! The shared self: documents, versions, conflicts, search.
 
-use hub::door::conflicts::Conflicts;
 use hub::door::documents::{DocumentEdit, DocumentText};
 use hub::door::memories::SearchResults;
 use hub::door::sync::SyncStatus;
 
 use super::operation::{Operation, operation};
-use crate::admin::hub::{Decision, Kind, Listed, Untold, Versions, Wanted, Which};
+use crate::admin::hub::{Decision, InDoubt, Kind, Listed, Untold, Versions, Wanted, Which};
+use crate::cursor::Paging;
 
 const TAG: &str = "hub";
 
 pub(super) fn operations() -> Vec<Operation> {
     let on = |method, path, summary| operation(TAG, method, path, summary).in_scope();
     vec![
-        on("get", "/api/hub/documents", "Documents of the shared self").asks::<Kind>().answers::<Listed>(),
+        on("get", "/api/hub/documents", "Documents of the shared self")
+            .asks::<Kind>()
+            .asks::<Paging>()
+            .answers::<Listed>(),
         on("get", "/api/hub/documents/{kind}/{filename}", "One, with its text").answers::<DocumentText>(),
         on("put", "/api/hub/documents/{kind}/{filename}", "A person's own version")
             .takes::<DocumentEdit>()
@@ -22,6 +25,7 @@ pub(super) fn operations() -> Vec<Operation> {
         on("delete", "/api/hub/documents/{kind}/{filename}", "Deletes a document; its versions stay")
             .answers_shape(200, "{ok: bool}"),
         on("get", "/api/hub/documents/{kind}/{filename}/versions", "Its versions, newest first")
+            .asks::<Paging>()
             .answers::<Versions>(),
         on(
             "post",
@@ -36,7 +40,8 @@ pub(super) fn operations() -> Vec<Operation> {
             .refuses(&[409, 502]),
         on("get", "/api/hub/conflicts", "Versions that wait for a decision")
             .asks::<Which>()
-            .answers::<Conflicts>(),
+            .asks::<Paging>()
+            .answers::<InDoubt>(),
         on("post", "/api/hub/conflicts/{id}", "Decides")
             .takes::<Decision>()
             .answers_shape(200, "{ok: bool, message: text}"),

@@ -7,6 +7,25 @@ const TAG: &str = "memory";
 const ENTITIES: &str = "entities";
 const FORGETTING: &str = "forgetting";
 
+/// A memory named beside another.
+macro_rules! named {
+    () => {
+        "[{id: id, node_type: @NodeKind, description: text, created_at: time, source_session_id: id|null}]"
+    };
+}
+const TRACE: &str = concat!(
+    "{thought_id: id, source_events: ",
+    named!(),
+    ", source_sessions: [id], forgotten_event_ids: [id]}"
+);
+const DEPENDENTS: &str = concat!("{event_id: id, dependent_thoughts: ", named!(), "}");
+const PREVIEW: &str = concat!(
+    "{target_id: id, dependent_thought_ids: [id], dependent_thought_descriptions: [text], has_dependents: bool, \
+     node_type: @NodeKind, description: text, created_at: time, source_session_id: id|null, evidence: [@Evidence], \
+     rests_on: ",
+    named!(),
+    ", forgotten_event_ids: [id], replaced_ids: [id], would_take: {orphan?: @Taken, cascade?: @Taken}}"
+);
 const NODE_GONE: &str = "{deleted: bool, node_id: id, choice: 'orphan'|'cascade', taken: @Taken}";
 
 pub(super) fn operations() -> Vec<Operation> {
@@ -40,12 +59,10 @@ fn looking() -> Vec<Operation> {
             .asks::<timeline::Page>()
             .in_scope()
             .answers::<timeline::Timeline>(),
-        on("get", "/api/admin/memory/thoughts/{id}/trace", "What a thought rests on").answers_shape(
-            200,
-            "{thought_id: id, source_events: [object], source_sessions: [id], forgotten_event_ids: [id]}",
-        ),
+        on("get", "/api/admin/memory/thoughts/{id}/trace", "What a thought rests on")
+            .answers_shape(200, TRACE),
         on("get", "/api/admin/memory/events/{id}/dependents", "What rests on an event")
-            .answers_shape(200, "{event_id: id, dependent_thoughts: [object]}"),
+            .answers_shape(200, DEPENDENTS),
         on("get", "/api/admin/memory/rejected", "What was refused for want of evidence")
             .asks::<nodes::RejectedPage>()
             .in_scope()
@@ -121,13 +138,7 @@ fn forgetting() -> Vec<Operation> {
     vec![
         on("post", "/api/admin/memory/preview-delete", "What hangs on a memory; nothing is done")
             .takes::<forget::Node>()
-            .answers_shape(
-                200,
-                "{target_id: id, dependent_thought_ids: [id], dependent_thought_descriptions: [text], \
-                 has_dependents: bool, node_type: text, description: text, created_at: time, \
-                 source_session_id: id|null, evidence: [object], rests_on: [object], forgotten_event_ids: [id], \
-                 replaced_ids: [id], would_take: object}",
-            )
+            .answers_shape(200, PREVIEW)
             .refuses(&[404]),
         delete("/api/admin/memory/events/{id}", "Forgets an event or an intention"),
         delete("/api/admin/memory/thoughts/{id}", "Forgets a thought or an expectation"),
@@ -139,10 +150,14 @@ fn forgetting() -> Vec<Operation> {
         on("delete", "/api/admin/memory/sessions/{id}", "Forgets all words of a session")
             .asks::<forget::Chosen>()
             .answers_shape(200, "{deleted: bool, session_id: id, messages_deleted: int, taken: @Taken}"),
-        on("get", "/api/admin/memory/core-blocks/{label}/appends", "What a block was at each edit, newest first")
-            .asks::<forget::AppendsPage>()
-            .in_scope()
-            .answers::<forget::Appends>(),
+        on(
+            "get",
+            "/api/admin/memory/core-blocks/{label}/appends",
+            "What a block was at each edit, newest first",
+        )
+        .asks::<forget::AppendsPage>()
+        .in_scope()
+        .answers::<forget::Appends>(),
         on("delete", "/api/admin/memory/core-blocks/{label}/appends/{append_id}", "Forgets one edit")
             .in_scope()
             .answers_shape(200, "{deleted: bool, append_id: text, label: text}"),

@@ -3,22 +3,27 @@
 use super::operation::{Operation, operation};
 use crate::admin::{acts, tokens};
 use crate::auth::login;
+use crate::cursor::Paging;
 
 const TAG: &str = "program";
 
 const STATE: &str = "{persona: {id: text, display_name: text, voice_enabled: bool, has_voice_id: bool, \
     has_avatar: bool}, onboarding_required: bool, memory_counts: {core_blocks: int, messages: int, events: int, \
-    thoughts: int}, channels: [@Channel], llm: object, embedding: object}";
+    thoughts: int}, channels: [@Channel], llm: {provider: text, model: text|null, offline: bool, notice: text|null}, \
+    embedding: {provider: text|null, model: text|null, words_only: bool}}";
 const STATUS: &str = "{pid: int, version: text, url: text, started_at: time, uptime_seconds: int, persona_id: text, \
-    sessions: {waiting: int, failed: int}, llm: object, embedding: object, vectors: object|null, stopping: bool}";
-const CONFIG: &str = "{llm?: object, persona?: object, memory?: object, consolidate?: object, system?: object, \
-    channels?: object, settings: object}";
+    sessions: {waiting: int, failed: int}, spending: {today_usd: num, daily_cap_usd: num|null, paused: bool, \
+    notice: text|null}, llm: {provider: text, model: text|null, offline: bool, notice: text|null}, \
+    embedding: {provider: text|null, model: text|null, words_only: bool}, vectors: {model: text, rows: int, \
+    with_vector: int, serving_meanwhile: text|null, failure: text|null}|null, stopping: bool}";
+const CONFIG: &str = "{llm?: object, persona?: object, memory?: object, consolidate?: object, \
+    system?: <text|int|null>, channels?: object, settings: <{value: any, default: any, live: bool, pending?: any}>}";
 const CHANGED: &str = "{updated_fields: [text], reload_triggered: bool, reloaded: [text], restart_required: [text], \
     overridden_by_environment: [text]}";
 const TOKEN: &str = "{name: text, prefix: text, scopes: [text], user_id: text|null, created_at: time, \
     last_used_at: time|null, token: text}";
 const TOKENS: &str = "{tokens: [{name: text, prefix: text, scopes: [text], user_id: text|null, created_at: time, \
-    last_used_at: time|null}]}";
+    last_used_at: time|null}], next_cursor: text|null}";
 const ACTS: &str = "{items: [{id: text, at: time, token: text, act: text, object: text, status: int}], \
     next_cursor: text|null}";
 
@@ -46,7 +51,7 @@ pub(super) fn operations() -> Vec<Operation> {
         on("post", "/api/admin/reload", "Reads the settings anew")
             .answers_shape(200, "{ok: bool, reloaded: [text], restart_required: [text]}")
             .refuses(&[422, 500]),
-        on("get", "/api/admin/tokens", "Named tokens").answers_shape(200, TOKENS),
+        on("get", "/api/admin/tokens", "Named tokens, by name").asks::<Paging>().answers_shape(200, TOKENS),
         on("post", "/api/admin/tokens", "Makes a named token; it is shown once")
             .takes::<tokens::Asked>()
             .answers_shape(201, TOKEN)

@@ -1,7 +1,8 @@
 //! Schemas in a line, for answers that handlers put together from several sources: `{ok: bool, turn_id?: id|null}`.
 //!
 //! A type is `bool`, `int`, `num`, `text`, `id`, `time`, `any`, `object`, `binary`, a word in quotes, `@Name` (a type of
-//! the document), `[type]`, `{field: type}`; `|` parts alternatives, `?` marks a field that may be missing.
+//! the document), `[type]`, `{field: type}`, `<type>` (fields of any name); `|` parts alternatives, `?` marks a field that
+//! may be missing.
 
 use serde_json::{Map, Value, json};
 
@@ -39,6 +40,10 @@ impl Reader<'_> {
         if self.take('[') {
             let items = self.alternatives()?;
             return self.take(']').then(|| json!({"type": "array", "items": items}));
+        }
+        if self.take('<') {
+            let values = self.alternatives()?;
+            return self.take('>').then(|| json!({"type": "object", "additionalProperties": values}));
         }
         if self.take('\'') {
             let word = self.word()?;
@@ -118,7 +123,11 @@ mod tests {
                 "node": {"$ref": "#/components/schemas/Node"},
             }})
         );
-        for broken in ["", "{", "{ok}", "[int", "{ok: maybe}", "int int", "{ok: }"] {
+        assert_eq!(
+            schema("<[int]>"),
+            json!({"type": "object", "additionalProperties": {"type": "array", "items": {"type": "integer"}}})
+        );
+        for broken in ["", "{", "<int", "{ok}", "[int", "{ok: maybe}", "int int", "{ok: }"] {
             assert_eq!(schema(broken), Value::Null, "{broken}");
         }
     }

@@ -3,19 +3,48 @@
 use super::operation::{Operation, operation};
 use crate::admin::not_built;
 use crate::admin::{channels, cost, sessions, traces, work};
+use crate::cursor::Paging;
 
 const TAG: &str = "work";
 
 const TAKEN: &str = "{ok: bool, session_id: id, status: text}";
 const CONSOLIDATED: &str = "{session_id: id, finished_at: time|null, phase_a: object|null, phase_b: object|null, \
     phase_c: object|null, phase_d: object|null, phase_e: object|null, phase_f: object|null, phase_g: object|null, \
-    calls: [object], status: text, last_error: text|null}";
-const TURN: &str = "{turn_id: id, persona_id: text, user_id: text, channel_id: text, started_at: time, \
-    finished_at: time|null, duration_ms: int|null, first_token_ms: int|null, input_tokens: int|null, \
-    output_tokens: int|null, llm_model: text|null, system_prompt: text|null, user_prompt: text|null, retrieval: [object], \
-    pinned_thoughts: object, entity_alias_hits: [object], episodic_state: object|null}";
+    calls: [{task: text, at: time, model: text, outcome: text, tokens_in: int, tokens_out: int, cost_usd: num|null, \
+    latency_ms: int, prompt_hash: text}], status: text, last_error: text|null}";
+/// A memory that a turn weighed.
+macro_rules! recalled {
+    () => {
+        "{node_id: id, type: text|null, desc_snippet: text, recency: num, relevance: num, impact: num, \
+         relational: num, entity_anchor: num, total: num, anchored: bool, reason: text|null}"
+    };
+}
+/// What of a turn is listed, without the brace that ends it.
+macro_rules! turn_head {
+    () => {
+        "{turn_id: id, persona_id: text, user_id: text, channel_id: text, started_at: time, finished_at: time|null, \
+         duration_ms: int|null, first_token_ms: int|null, input_tokens: int|null, output_tokens: int|null, \
+         llm_model: text|null"
+    };
+}
+const TURNS: &str = concat!("{items: [", turn_head!(), "}], limit: int, next_cursor: text|null}");
+const TURN: &str = concat!(
+    turn_head!(),
+    ", system_prompt: text|null, user_prompt: text|null, prompt_hash?: text, cut?: [text], error?: text|null, \
+     steps?: [{stage: text, t_ms: int, duration_ms: int, detail: object}], retrieval: [",
+    recalled!(),
+    "], fallen?: [",
+    recalled!(),
+    "], pinned_thoughts: {user?: [{id: id, description: text}], persona?: [{id: id, description: text}]}, \
+     expectation_matches?: [{id: id, description: text}], \
+     entity_alias_hits: [{entity_id: id, canonical_name: text, kind: text}], episodic_state: object|null}"
+);
+const TRANSCRIPTS: &str = "{count: int, items: [{cycle_id: text, created_at: time, size_bytes: int}], \
+    next_cursor: text|null}";
 const COST: &str = "{range: text, since: time, total_usd: num, total_tokens: int, total_tokens_in: int, \
-    total_tokens_out: int, total_cache_read_input_tokens: int, total_cache_creation_input_tokens: int, by_feature: object, \
+    total_tokens_out: int, total_cache_read_input_tokens: int, total_cache_creation_input_tokens: int, unpriced_calls: int, \
+    today_usd: num, daily_spend_cap_usd: num|null, notice: text|null, by_feature: <{calls: int, tokens_in: int, \
+    tokens_out: int, cache_read_input_tokens: int, cache_creation_input_tokens: int, cost_usd: num}>, \
     by_day: [{date: text, usd: num, tokens: int, calls: int}]}";
 const FAILED: &str = "{count: int, next_cursor: id|null, items: [{id: id, channel_id: text, persona_id: text, \
     user_id: text, message_count: int, started_at: time, close_trigger: text|null, attempts: int, last_error: text|null}]}";
@@ -29,6 +58,7 @@ pub(super) fn operations() -> Vec<Operation> {
             .answers::<sessions::List>(),
         on("get", "/api/admin/sessions/failed", "Sessions that did not become memory")
             .asks::<sessions::FailedPage>()
+            .in_scope()
             .answers_shape(200, FAILED)
             .refuses(&[404]),
         on("post", "/api/admin/sessions/{id}/close", "Ends a session now").answers_shape(202, TAKEN),
@@ -39,11 +69,13 @@ pub(super) fn operations() -> Vec<Operation> {
             .answers_shape(200, CONSOLIDATED),
         on("get", "/api/admin/turns", "Turns with their times and tokens, newest first")
             .asks::<traces::Turns>()
-            .answers_shape(200, "{items: [object], limit: int}"),
+            .in_scope()
+            .answers_shape(200, TURNS),
         on("get", "/api/admin/turns/{id}", "How a reply came to be").answers_shape(200, TURN),
         on("get", "/api/admin/slow-tick/transcripts", "Slow cycles, newest first")
             .asks::<traces::Transcripts>()
-            .answers_shape(200, "{count: int, items: [{cycle_id: text, created_at: time, size_bytes: int}]}"),
+            .in_scope()
+            .answers_shape(200, TRANSCRIPTS),
         on("get", "/api/admin/slow-tick/transcripts/{id}", "What was thought between two talks")
             .answers_shape(200, "object")
             .refuses(&[400]),
@@ -52,9 +84,10 @@ pub(super) fn operations() -> Vec<Operation> {
             .answers_shape(200, COST),
         on("get", "/api/admin/cost/recent", "The last calls of language models")
             .asks::<cost::Recent>()
-            .answers_shape(200, "{limit: int, items: [object]}"),
+            .answers_shape(200, "{limit: int, items: [object], next_cursor: text|null}"),
         on("get", "/api/admin/work/failed", "All work that failed and waits for a person")
-            .asks::<work::Page>()
+            .asks::<Paging>()
+            .in_scope()
             .answers::<work::Failed>(),
         on("get", "/api/admin/channels", "By which ways words come in").answers::<channels::List>(),
         on("patch", "/api/admin/channels", "Changes a channel's settings")

@@ -2,17 +2,31 @@
 
 use std::sync::Arc;
 
-use axum::body::Body;
+use axum::Json;
+use axum::body::{Body, to_bytes};
 use axum::extract::{Request, State};
-use axum::response::Response;
+use axum::http::StatusCode;
+use axum::http::header::{ALLOW, CONTENT_TYPE};
+use axum::response::{IntoResponse, Response};
 use rmcp::transport::streamable_http_server::session::never::NeverSessionManager;
 use rmcp::transport::streamable_http_server::{StreamableHttpServerConfig, StreamableHttpService};
+use serde::de::IgnoredAny;
+use serde_json::json;
 use tokio_util::sync::CancellationToken;
 
 use super::MESSAGE_BYTES_MAX;
 use super::desk::Desk;
 use super::handler::Handler;
+use crate::extract::is_json;
+use crate::problem::Problem;
 use crate::state::App;
+
+/// JSON-RPC: not JSON.
+const PARSE_ERROR: i64 = -32_700;
+/// JSON-RPC: JSON, and no message.
+const INVALID_REQUEST: i64 = -32_600;
+/// Most of a refusal's text that is read, in bytes.
+const REFUSAL_BYTES_MAX: usize = 4_096;
 
 /// The service of one server.
 pub(crate) struct Service(StreamableHttpService<Handler, NeverSessionManager>);
@@ -34,5 +48,53 @@ impl Service {
 
 /// `POST /mcp`
 pub(crate) async fn answer(State(app): State<App>, request: Request) -> Response {
-    app.mcp.0.handle(request).await.map(Body::new)
+    let (head, body) = request.into_parts();
+    let Ok(bytes) = to_bytes(body, MESSAGE_BYTES_MAX).await else {
+        return refusal(StatusCode::BAD_REQUEST, PARSE_ERROR, "the message could not be read to its end");
+    };
+    let is_json = head.headers.get(CONTENT_TYPE).is_some_and(|kind| kind.to_str().is_ok_and(is_json));
+    let request = Request::from_parts(head, Body::from(bytes.clone()));
+    let response = app.mcp.0.handle(request).await.map(Body::new);
+    let status = response.status();
+    if !status.is_client_error() || speaks_json(&response) {
+        return response;
+    }
+    if status == StatusCode::UNSUPPORTED_MEDIA_TYPE && is_json {
+        return match serde_json::from_slice::<IgnoredAny>(&bytes) {
+            Err(error) => refusal(StatusCode::BAD_REQUEST, PARSE_ERROR, &format!("this is no JSON: {error}")),
+            Ok(_) => refusal(
+                StatusCode::BAD_REQUEST,
+                INVALID_REQUEST,
+                "this is JSON, but no message of the protocol",
+            ),
+        };
+    }
+    in_words(response).await
+}
+
+fn speaks_json(response: &Response) -> bool {
+    response.headers().get(CONTENT_TYPE).is_some_and(|kind| kind.to_str().is_ok_and(is_json))
+}
+
+/// An error of JSON-RPC that answers no request, because none could be read.
+fn refusal(status: StatusCode, code: i64, message: &str) -> Response {
+    let error = json!({"jsonrpc": "2.0", "id": null, "error": {"code": code, "message": message}});
+    (status, Json(error)).into_response()
+}
+
+/// A refusal in plain text as the problem that every other path answers with.
+async fn in_words(response: Response) -> Response {
+    let (head, body) = response.into_parts();
+    let said = to_bytes(body, REFUSAL_BYTES_MAX).await.unwrap_or_default();
+    let detail = match head.status {
+        StatusCode::METHOD_NOT_ALLOWED => {
+            "/mcp takes POST: every message stands for itself, there is no session to listen to".to_owned()
+        }
+        _ => String::from_utf8_lossy(&said).into_owned(),
+    };
+    let mut problem = Problem::new(head.status, detail).into_response();
+    if let Some(methods) = head.headers.get(ALLOW) {
+        problem.headers_mut().insert(ALLOW, methods.clone());
+    }
+    problem
 }

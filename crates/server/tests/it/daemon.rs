@@ -1,8 +1,24 @@
 use std::time::Duration;
 
+use axum::http::Method;
 use serde_json::json;
 
-use crate::home::Home;
+use crate::home::{Home, TOKEN};
+
+#[tokio::test]
+async fn the_state_counts_all_users_unless_one_is_meant() {
+    let home = Home::new().await;
+    home.talk_as("ann", "hello").await;
+    home.talk_as("bob", "hello").await;
+    let messages = async |token: &str, path: &str| {
+        home.ask_with(token, Method::GET, path, None).await.json()["memory_counts"]["messages"].clone()
+    };
+    assert_eq!(messages(TOKEN, "/api/state").await, 4);
+    assert_eq!(messages(TOKEN, "/api/state?user_id=ann").await, 2);
+    assert_eq!(messages(TOKEN, "/api/state?user_id=self").await, 0);
+    let ann = home.token("ann-phone", &["chat"], Some("ann")).await;
+    assert_eq!(messages(&ann, "/api/state").await, 2, "a token sees its own user's");
+}
 
 #[tokio::test]
 async fn the_state_is_what_a_page_shows_first() {

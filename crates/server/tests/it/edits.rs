@@ -62,6 +62,73 @@ async fn an_edited_line_takes_what_rested_on_it_along() {
     assert_eq!(history(&home).await.last().unwrap()["content"], "my dog is called Rex");
 }
 
+async fn until_closed(watcher: &mut Subscription) {
+    while until(watcher, &["chat.session.boundary"]).await.data["closed_session_id"].is_null() {}
+}
+
+/// The whole way: two lines become memories, one memory is deleted, the other line is edited.
+#[tokio::test]
+async fn a_deleted_memory_does_not_come_back_when_another_line_of_its_talk_is_edited() {
+    let home = Home::new().await;
+    let mut watcher = watch(&home);
+    home.talk("我养了一只白猫,叫小黑").await;
+    home.talk("我住在杭州").await;
+    let line = history(&home).await.into_iter().find(|message| message["content"] == "我住在杭州").unwrap();
+    let open = home.get("/api/admin/sessions?status=open").await.json();
+    let session = open["sessions"][0]["id"].as_str().unwrap().to_owned();
+    home.post(&format!("/api/admin/sessions/{session}/close"), json!({})).await;
+    until_closed(&mut watcher).await;
+    let events = async || {
+        let listed = home.get("/api/admin/memory/events").await.json();
+        let items = listed["items"].as_array().unwrap().clone();
+        items.iter().map(|item| item["description"].as_str().unwrap().to_owned()).collect::<Vec<_>>()
+    };
+    let before = events().await;
+    assert!(before.iter().any(|text| text.contains("小黑")), "{before:?}");
+    for item in home.get("/api/admin/memory/events").await.json()["items"].as_array().unwrap() {
+        if item["description"].as_str().unwrap().contains("小黑") {
+            let path = format!("/api/admin/memory/events/{}", item["id"].as_str().unwrap());
+            assert_eq!(home.ask(Method::DELETE, &path, None).await.status, 200);
+        }
+    }
+    let edited = edit(&home, line["id"].as_str().unwrap(), "我住在苏州").await.json();
+    assert_eq!(edited["extracted_again"], json!(session));
+    until_closed(&mut watcher).await;
+    let after = events().await;
+    assert!(after.iter().any(|text| text.contains("苏州")), "{after:?}");
+    assert!(!after.iter().any(|text| text.contains("小黑") || text.contains("猫")), "{after:?}");
+    let said = history(&home).await;
+    assert!(
+        said.iter().any(|message| message["content"] == "我养了一只白猫,叫小黑"),
+        "the line itself stays"
+    );
+}
+
+#[tokio::test]
+async fn a_talker_deletes_messages_of_their_own_memory_only() {
+    let home = Home::new().await;
+    remember(&home, 1).await;
+    home.talk_as("ann", "I am ann").await;
+    let all = history(&home).await;
+    let said = all.last().unwrap()["id"].as_str().unwrap().to_owned();
+    let delete = async |token: &str, id: &str, query: &str| {
+        home.ask_with(token, Method::DELETE, &format!("/api/chat/messages/{id}{query}"), None).await
+    };
+    let ann = home.token("ann-phone", &["chat"], Some("ann")).await;
+    delete(&ann, &said, "").await.is_problem(404);
+    let chat = home.token("phone", &["chat"], None).await;
+    delete(&chat, &said, "?choice=cancel").await.is_problem(422);
+    let gone = delete(&chat, &said, "?choice=cascade").await;
+    assert_eq!(gone.status, 200, "{}", gone.text);
+    let gone = gone.json();
+    assert_eq!((&gone["deleted"], &gone["message_id"]), (&json!(true), &json!(said)));
+    assert_eq!(gone["taken"]["events"].as_array().unwrap().len(), 1, "what only it proved goes too");
+    assert_eq!(history(&home).await.len(), all.len() - 1);
+    delete(&chat, &said, "").await.is_problem(404);
+    let theirs = home.store.messages_before(&crate::home::scope("ann"), None, 9).await.unwrap();
+    assert_eq!(delete(&ann, &theirs[0].id.to_string(), "").await.status, 200, "also what the persona said");
+}
+
 #[tokio::test]
 async fn what_cant_be_edited_is_refused() {
     let home = Home::new().await;
@@ -69,7 +136,7 @@ async fn what_cant_be_edited_is_refused() {
     let all = history(&home).await;
     let (reply, line) = (all[0]["id"].as_str().unwrap(), all[1]["id"].as_str().unwrap());
     edit(&home, reply, "I said something else").await.is_problem(403);
-    for content in ["", " \n", &"长".repeat(20_001)] {
+    for content in ["", " \n", "\u{feff}\u{200d}\u{202e}\0", &"长".repeat(20_001)] {
         edit(&home, line, content).await.is_problem(422);
     }
     edit(&home, "01980000-0000-7000-8000-000000000000", "x").await.is_problem(404);

@@ -6,7 +6,7 @@ use axum::http::header::{AUTHORIZATION, HOST};
 use futures_util::StreamExt;
 use serde_json::{Value, json};
 
-use crate::home::{HOSTNAME, Home, TOKEN};
+use crate::home::{HOSTNAME, Home, TOKEN, scope};
 use crate::talker::Reply;
 
 /// A client of the event stream.
@@ -104,6 +104,54 @@ async fn a_turn_is_told_in_the_order_of_its_happening() {
     assert_eq!(frames[1].data["message_id"], sent["accepted"][0]);
     assert_eq!(frames[1].data["external_ref"], "c-17");
     assert_eq!(frames[5].data["content"], "How was the train?");
+}
+
+#[tokio::test]
+async fn a_failed_turn_is_told_to_pages_that_know_only_the_older_event() {
+    let home = Home::new().await;
+    let mut listener = Listener::connect(&home, "/api/chat/events", None).await;
+    home.talker.next(Reply::Fails { transient: true });
+    let sent = home.post("/api/chat/send", json!({"content": "are you there?"})).await.json();
+    let frames = listener.until("chat.message.error").await;
+    let [.., failed, error] = &frames[..] else { panic!("too little was told") };
+    assert_eq!(failed.name, "chat.message.failed");
+    let expected = json!({"message_id": sent["turn_id"], "turn_id": sent["turn_id"], "error": failed.data["reason"],
+        "source_channel_id": "web", "persona_id": "default", "user_id": "self"});
+    assert_eq!(error.data, expected);
+    let typing = frames.iter().find(|frame| frame.name == "chat.message.typing_started").unwrap();
+    assert_eq!(typing.data["message_id"], error.data["message_id"], "the page drops this bubble");
+}
+
+#[tokio::test]
+async fn every_event_of_a_talk_carries_the_same_fields() {
+    let home = Home::new().await;
+    let mut listener = Listener::connect(&home, "/api/chat/events", None).await;
+    home.talk("my cat is called Soot and she does tricks").await;
+    let open = home.get("/api/admin/sessions?status=open").await.json();
+    home.post(
+        &format!("/api/admin/sessions/{}/close", open["sessions"][0]["id"].as_str().unwrap()),
+        json!({}),
+    )
+    .await;
+    let mut frames = Vec::new();
+    while !frames.last().is_some_and(|frame: &Frame| frame.data["closed_session_id"].is_string()) {
+        frames.push(listener.next().await.expect("the stream ended early"));
+    }
+    home.post("/api/admin/persona/voice-toggle", json!({"enabled": true})).await;
+    home.runtime.tell_settings(scope("self").user, vec!["recall.k".to_owned()], Vec::new()).await;
+    frames.extend(listener.until("chat.settings.updated").await);
+    frames.extend(listener.until("chat.settings.updated").await);
+    for frame in frames.iter().filter(|frame| frame.name.starts_with("chat.")) {
+        for field in ["source_channel_id", "persona_id", "user_id", "turn_id"] {
+            assert!(frame.data.get(field).is_some(), "{} has no {field}: {}", frame.name, frame.data);
+        }
+    }
+    let of = |name: &str| frames.iter().filter(|frame| frame.name == name).collect::<Vec<_>>();
+    let boundaries = of("chat.session.boundary");
+    assert!(boundaries.iter().all(|frame| frame.data["source_channel_id"] == "web"), "{boundaries:?}");
+    assert!(boundaries.iter().any(|frame| frame.data["closed_session_id"].is_string()));
+    assert_eq!(of("chat.settings.updated").len(), 2);
+    assert_eq!(frames.last().unwrap().data["turn_id"], Value::Null);
 }
 
 #[tokio::test]

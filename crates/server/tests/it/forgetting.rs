@@ -187,27 +187,26 @@ async fn erasing_by_text_wants_to_be_confirmed() {
 }
 
 #[tokio::test]
-async fn erasing_by_id_is_idempotent_and_stays_in_its_scope() {
+async fn erasing_by_id_stays_in_its_scope_and_what_is_gone_leaves_no_second_receipt() {
     const ERASE: &str = "/api/admin/memory/erase";
     let home = Home::new().await;
     let (_, events) = remember(&home, 1).await;
     home.talk_as("ann", "I am ann and this is my secret").await;
     let theirs = home.store.messages_before(&scope("ann"), None, 9).await.unwrap();
     let body = json!({"event_ids": events, "message_ids": [theirs[0].id, NOBODY]});
-    for count in [1, 0] {
-        let answer = home.post(ERASE, body.clone()).await;
-        assert_eq!(answer.status, StatusCode::OK, "{}", answer.text);
-        let receipt = answer.json();
-        assert_eq!(
-            (&receipt["counts"]["events"], &receipt["counts"]["messages"]),
-            (&json!(count), &json!(0))
-        );
-        assert_eq!(
-            receipt["left"]["message_ids"].as_array().unwrap().len(),
-            count,
-            "the message still says it"
-        );
+    let answer = home.post(ERASE, body.clone()).await;
+    assert_eq!(answer.status, StatusCode::OK, "{}", answer.text);
+    let receipt = answer.json();
+    assert_eq!((&receipt["counts"]["events"], &receipt["counts"]["messages"]), (&json!(1), &json!(0)));
+    assert_eq!(receipt["left"]["message_ids"].as_array().unwrap().len(), 1, "the message still says it");
+    home.post(ERASE, body).await.is_problem(404);
+    for nothing in [json!({"event_ids": []}), json!({"event_ids": [], "message_ids": []})] {
+        home.post(ERASE, nothing).await.is_problem(422);
     }
+    home.post(ERASE, json!({"event_ids": [NOBODY]})).await.is_problem(404);
+    let dry = home.post(ERASE, json!({"event_ids": [NOBODY], "dry_run": true})).await;
+    assert_eq!(dry.status, StatusCode::OK, "looking is allowed: {}", dry.text);
+    assert_eq!(home.store.erasure_receipts(&scope("self"), None, 9).await.unwrap().len(), 1);
     assert_eq!(home.store.messages_before(&scope("ann"), None, 9).await.unwrap(), theirs);
     assert!(thoughts(&home).await.is_empty(), "what rested on it goes too");
     let sessions = home.get("/api/admin/sessions").await.json();
@@ -215,10 +214,17 @@ async fn erasing_by_id_is_idempotent_and_stays_in_its_scope() {
         sessions["sessions"].as_array().unwrap().iter().map(|s| s["id"].clone()).collect();
     let answer = home.post(ERASE, json!({"session_ids": sessions})).await.json();
     assert_eq!(answer["counts"]["messages"], 2);
-    assert_eq!(home.store.erasure_receipts(&scope("self"), None, 9).await.unwrap().len(), 3);
-    let pages = home.get("/api/admin/memory/receipts?limit=2").await.json();
+    let stays = (
+        &answer["shortened_session_ids"],
+        answer["erased"].get("sessions"),
+        answer["counts"].get("sessions"),
+    );
+    assert_eq!(stays, (&json!(sessions), None, None), "a session that is still there was not erased");
+    assert_eq!(home.get("/api/admin/sessions").await.json()["sessions"][0]["id"], sessions[0]);
+    assert_eq!(home.store.erasure_receipts(&scope("self"), None, 9).await.unwrap().len(), 2);
+    let pages = home.get("/api/admin/memory/receipts?limit=1").await.json();
     let next = pages["next_cursor"].as_str().unwrap();
-    let rest = home.get(&format!("/api/admin/memory/receipts?limit=2&cursor={next}")).await.json();
+    let rest = home.get(&format!("/api/admin/memory/receipts?limit=1&cursor={next}")).await.json();
     assert_eq!((rest["receipts"].as_array().unwrap().len(), &rest["next_cursor"]), (1, &json!(null)));
 }
 

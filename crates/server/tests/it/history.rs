@@ -35,6 +35,7 @@ async fn fill(home: &Home, seed: u64) -> Vec<String> {
             role,
             content: format!("message {number}"),
             incomplete: false,
+            external_ref: None,
         };
         let captured = recorder.capture(line, &jiff::tz::TimeZone::UTC, None).await.unwrap();
         written.push(captured.message.id.to_string());

@@ -51,6 +51,45 @@ async fn defect_14_no_path_leaves_its_folder() {
     }
 }
 
+#[tokio::test]
+async fn documents_and_versions_are_read_page_by_page() {
+    let home = Home::new().await;
+    for (path, content) in [("custom/b", "1"), ("self/c", "1"), ("custom/a", "1"), ("custom/a", "2")] {
+        let body = json!({"content": content});
+        home.ask(Method::PUT, &format!("/api/hub/documents/{path}.md"), Some(body)).await;
+    }
+    let pages = async |path: &str, rows: &str| {
+        let (mut seen, mut query) = (Vec::new(), "limit=1".to_owned());
+        loop {
+            let page = home.get(&format!("{path}?{query}")).await.json();
+            seen.extend(page[rows].as_array().unwrap().clone());
+            assert!(seen.len() < 9, "{seen:?}");
+            let Some(next) = page["next_cursor"].as_str() else { return seen };
+            query = format!("limit=1&cursor={next}");
+        }
+    };
+    let documents = pages("/api/hub/documents", "documents").await;
+    let names: Vec<_> = documents.iter().map(|document| document["filename"].clone()).collect();
+    assert_eq!(names, ["a.md", "b.md", "c.md"]);
+    let versions = pages("/api/hub/documents/custom/a.md/versions", "versions").await;
+    assert_eq!(versions.iter().map(|version| version["version"].clone()).collect::<Vec<_>>(), [2, 1]);
+    for path in ["documents", "conflicts", "documents/custom/a.md/versions"] {
+        home.get(&format!("/api/hub/{path}?cursor=garbage")).await.is_problem(422);
+        home.get(&format!("/api/hub/{path}?limit=201")).await.is_problem(422);
+    }
+}
+
+#[tokio::test]
+async fn a_wrong_kind_is_told_all_that_there_are() {
+    let home = Home::new().await;
+    let body = json!({"content": "x"});
+    let refused = home.ask(Method::PUT, "/api/hub/documents/nope/a.md", Some(body)).await;
+    let detail = refused.is_problem(422);
+    let kinds =
+        ["self", "user", "relationship", "custom", "daily", "weekly", "monthly", "yearly", "significant"];
+    assert!(kinds.iter().all(|kind| detail.contains(kind)) && detail.contains("`nope`"), "{detail}");
+}
+
 /// One truth: whichever way a core block is written, both ways read it.
 #[tokio::test]
 async fn a_core_block_is_a_document() {
@@ -69,7 +108,7 @@ async fn a_core_block_is_a_document() {
     assert_eq!(long.status, StatusCode::UNPROCESSABLE_ENTITY);
     let prompt = home.get("/api/hub/search?q=").await;
     assert_eq!(prompt.status, StatusCode::UNPROCESSABLE_ENTITY);
-    assert_eq!(home.get("/api/hub/conflicts").await.json(), json!({"conflicts": []}));
+    assert_eq!(home.get("/api/hub/conflicts").await.json(), json!({"conflicts": [], "next_cursor": null}));
     assert_eq!(home.get("/api/hub/status").await.json()["openConflicts"], json!(0));
 }
 
@@ -101,4 +140,29 @@ async fn a_roll_up_that_cannot_be_written_says_why() {
     let by_hand = "/api/hub/documents/weekly/2025-W45.md";
     home.ask(Method::PUT, by_hand, Some(json!({"content": "- a week\n"}))).await;
     home.post("/api/hub/rollups/weekly/2025-W45.md", json!({})).await.is_problem(409);
+}
+
+#[tokio::test]
+async fn a_corrected_event_changes_its_line_in_the_diary() {
+    let home = Home::new().await;
+    let (session, events) = crate::memories::remember(&home, 1).await;
+    let hub = home.runtime.hub().unwrap().clone();
+    // The hub's own work may have been quicker.
+    hub.write_diary().await.unwrap();
+    let listed = home.get("/api/hub/documents?kind=daily").await.json();
+    let path = format!("/api/hub/documents/daily/{}", listed["documents"][0]["filename"].as_str().unwrap());
+    let before = home.get(&path).await.json()["content"].as_str().unwrap().to_owned();
+    assert_eq!(before.matches("Soot did her trick number 0").count(), 1, "{before}");
+    let node = format!("/api/admin/memory/nodes/{}", events[0]);
+    let corrected = home.ask(Method::PATCH, &node, Some(json!({"text": "Soot\nonly sleeps"}))).await;
+    assert_eq!(corrected.status, StatusCode::OK, "{}", corrected.text);
+    hub.correct_diary().await.unwrap();
+    let after = home.get(&path).await.json()["content"].as_str().unwrap().to_owned();
+    let line = format!("- Soot only sleeps [chat:{session}] [via:");
+    assert!(after.contains(&line) && !after.contains("trick number 0"), "{after}");
+    assert_eq!((hub.correct_diary().await.unwrap(), hub.write_diary().await.unwrap()), (0, 0));
+    // What is taken back is put right again; the words between stay as a version.
+    home.post(&format!("{node}/undo"), json!({})).await;
+    hub.correct_diary().await.unwrap();
+    assert_eq!(home.get(&path).await.json()["content"], json!(before));
 }

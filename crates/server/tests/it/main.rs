@@ -19,6 +19,7 @@ mod configuration;
 mod metrics;
 mod tls;
 mod foreign_bytes;
+mod foreign_calls;
 mod chat;
 mod events;
 mod history;

@@ -1,9 +1,11 @@
 //! The hub's tools over HTTP.
 
-use axum::http::{Method, StatusCode};
+use axum::body::Body;
+use axum::http::header::{AUTHORIZATION, HOST};
+use axum::http::{Method, Request, StatusCode};
 use serde_json::{Value, json};
 
-use crate::home::{Answer, Home, TOKEN};
+use crate::home::{Answer, HOSTNAME, Home, TOKEN, until};
 
 /// Says one message of the protocol.
 async fn say(home: &Home, token: &str, message: Value) -> Answer {
@@ -42,6 +44,35 @@ async fn a_client_is_greeted_and_shown_the_tools() {
     assert_eq!(hint("memory_create", "readOnlyHint"), false);
     assert_eq!(hint("memory_create", "destructiveHint"), false);
     assert_eq!(hint("forget", "destructiveHint"), true);
+}
+
+#[tokio::test]
+async fn what_is_no_message_is_refused_in_json() {
+    let home = Home::new().await;
+    let send = async |method: Method, kind: &str, body: &str| {
+        let request = Request::builder()
+            .method(method)
+            .uri("/mcp")
+            .header(HOST, HOSTNAME)
+            .header(AUTHORIZATION, format!("Bearer {TOKEN}"))
+            .header("accept", "application/json, text/event-stream")
+            .header("content-type", kind);
+        Answer::of(home.raw(request.body(Body::from(body.to_owned())).unwrap()).await).await
+    };
+    for (body, code) in [("{broken", -32_700), ("", -32_700), ("{\"a\": 1}", -32_600), ("[1]", -32_600)] {
+        let refused = send(Method::POST, "application/json; charset=utf-8", body).await;
+        assert_eq!(refused.status, StatusCode::BAD_REQUEST, "{body}: {}", refused.text);
+        let error = refused.json();
+        assert_eq!(
+            (&error["jsonrpc"], &error["id"], &error["error"]["code"]),
+            (&json!("2.0"), &Value::Null, &json!(code)),
+            "{body}"
+        );
+    }
+    send(Method::POST, "text/plain", "{}").await.is_problem(415);
+    let listening = send(Method::GET, "application/json", "").await;
+    listening.is_problem(405);
+    assert_eq!(listening.header("allow"), Some("POST"));
 }
 
 #[tokio::test]
@@ -200,4 +231,73 @@ async fn defect_01_twenty_appends_at_once_are_all_kept() {
     let all = call(&home, TOKEN, "identity_get_all", json!({})).await;
     let content = all["structuredContent"]["custom"][0]["content"].as_str().unwrap();
     assert!((0..20).all(|number| content.contains(&format!("line {number}."))), "{content}");
+}
+
+fn event(content: &str, at: &str) -> Value {
+    json!({"granularity": "significant", "date": "2026-07-01", "slug": "blue-dolphin", "content": content,
+        "chatIds": [], "sourceInstance": "laptop", "version": 1, "updatedAt": at})
+}
+
+#[tokio::test]
+async fn watchers_are_told_of_a_conflict_once() {
+    let home = Home::new().await;
+    let mut watcher = home.runtime.broadcast().subscribe();
+    for (who, text) in [("laptop", "it was blue"), ("phone", "it was green"), ("phone", "it was green")] {
+        let push = json!({"instance": {"id": who, "type": "other", "version": 1},
+            "memoryChanges": [event(text, "2026-07-02T00:00:00Z")]});
+        call(&home, TOKEN, "sync_push", push).await;
+    }
+    let told = until(&mut watcher, &["sync.conflict"]).await;
+    let open = call(&home, TOKEN, "conflict_list", json!({})).await["structuredContent"]["conflicts"].clone();
+    assert_eq!(open.as_array().map(Vec::len), Some(1), "{open}");
+    assert_eq!(
+        told.data,
+        json!({"conflict_id": open[0]["id"], "kind": "significant", "filename": "2026-07-01_blue-dolphin.md",
+            "created_at": open[0]["createdAt"], "persona_id": "default", "user_id": "self"})
+    );
+    let deleted = json!({"granularity": "significant", "date": "2026-07-01", "slug": "blue-dolphin"});
+    call(&home, TOKEN, "memory_delete", deleted).await;
+    let push = json!({"instance": {"id": "tablet", "type": "other", "version": 1},
+        "memoryChanges": [event("it was red", "2026-07-03T00:00:00Z")]});
+    call(&home, TOKEN, "sync_push", push).await;
+    let again = until(&mut watcher, &["sync.conflict"]).await;
+    assert_ne!(again.data["conflict_id"], told.data["conflict_id"], "each is told once");
+    let status = call(&home, TOKEN, "sync_status", json!({})).await["structuredContent"].clone();
+    for field in [
+        "llmAvailable",
+        "lastAttempt",
+        "lastSuccess",
+        "lastError",
+        "attemptsTotal",
+        "successesTotal",
+        "nodesCreatedTotal",
+        "edgesCreatedTotal",
+    ] {
+        assert!(status["extraction"].as_object().unwrap().contains_key(field), "{field}: {status}");
+    }
+}
+
+#[tokio::test]
+async fn what_was_erased_by_its_name_does_not_come_back() {
+    let home = Home::new().await;
+    let create = json!({"granularity": "significant", "date": "2026-07-01", "slug": "blue-dolphin",
+        "content": "# Something", "instanceId": "laptop"});
+    call(&home, TOKEN, "memory_create", create.clone()).await;
+    let shown = call(&home, TOKEN, "forget_preview", json!({"text": "blue-dolphin"})).await;
+    let confirm = shown["structuredContent"]["id"].clone();
+    let done = call(&home, TOKEN, "forget", json!({"text": "blue-dolphin", "confirm": confirm})).await;
+    assert_eq!(done["structuredContent"]["success"], true, "{done}");
+    let pulled = call(&home, TOKEN, "sync_pull", json!({"instanceId": "phone", "since": {}})).await;
+    assert!(!pulled.to_string().contains("dolphin"), "{pulled}");
+    // A client that had it pushes it again: a person decides, and until then it is not shown.
+    let push = json!({"instance": {"id": "phone", "type": "other", "version": 1},
+        "memoryChanges": [event("# Something", "2099-01-01T00:00:00Z")]});
+    let pushed = call(&home, TOKEN, "sync_push", push).await;
+    assert_eq!(pushed["structuredContent"]["results"][0]["status"], "conflict", "{pushed}");
+    let read = json!({"granularity": "significant", "date": "2026-07-01", "slug": "blue-dolphin"});
+    let read = call(&home, TOKEN, "memory_read", read).await;
+    assert_eq!(read["structuredContent"]["success"], false, "{read}");
+    // Whoever writes it anew means it.
+    let anew = call(&home, TOKEN, "memory_create", create).await;
+    assert_eq!(anew["structuredContent"]["success"], true, "{anew}");
 }

@@ -57,6 +57,13 @@ async fn a_session_that_gave_up_is_seen_and_tried_again() {
     assert_eq!((&failed["count"], &failed["items"][0]["id"]), (&json!(1), &json!(id)));
     assert!(failed["items"][0]["last_error"].as_str().unwrap().contains("the model is not there"));
     assert_eq!(listed(&home, "?status=failed").await[0]["id"], id.as_str());
+    for (path, rows) in [("/api/admin/sessions/failed", 1), ("/api/admin/work/failed", 1)] {
+        assert_eq!(home.get(path).await.json()["count"], rows, "{path}: of all users");
+        assert_eq!(home.get(&format!("{path}?user_id=self")).await.json()["count"], rows, "{path}");
+        assert_eq!(home.get(&format!("{path}?user_id=ann")).await.json()["count"], 0, "{path}");
+        home.get(&format!("{path}?persona_id=nope")).await.is_problem(404);
+    }
+    home.get("/api/admin/work/failed?cursor=garbage").await.is_problem(422);
     assert_eq!(home.get("/api/admin/status").await.json()["sessions"], json!({"waiting": 0, "failed": 1}));
 
     home.talker.refuses_work.store(false, Ordering::Relaxed);

@@ -38,6 +38,21 @@ async fn a_token_is_shown_once_used_and_revoked() {
 }
 
 #[tokio::test]
+async fn tokens_are_listed_page_by_page() {
+    let home = Home::new().await;
+    for name in ["c", "a", "b"] {
+        home.token(name, &["chat"], None).await;
+    }
+    let first = home.get("/api/admin/tokens?limit=2").await.json();
+    let next = first["next_cursor"].as_str().unwrap();
+    let second = home.get(&format!("/api/admin/tokens?limit=2&cursor={next}")).await.json();
+    let names = [&first["tokens"][0]["name"], &first["tokens"][1]["name"], &second["tokens"][0]["name"]];
+    assert_eq!((names, &second["next_cursor"]), ([&json!("a"), &json!("b"), &json!("c")], &Value::Null));
+    home.get("/api/admin/tokens?cursor=garbage").await.is_problem(422);
+    home.get("/api/admin/tokens?limit=201").await.is_problem(422);
+}
+
+#[tokio::test]
 async fn a_token_that_another_process_revoked_ends_within_seconds() {
     let home = Home::new().await;
     let token = home.token("phone", &["chat"], None).await;

@@ -41,7 +41,7 @@ async fn a_turns_trace_has_the_compatible_fields() {
     let home = Home::new().await;
     let told = home.talk("I have a cat named Tom.").await;
     let turn = told.data["turn_id"].as_str().unwrap();
-    while home.store.turn_traces(1).await.unwrap().is_empty() {
+    while home.store.turn_traces(None, None, 1).await.unwrap().is_empty() {
         tokio::task::yield_now().await;
     }
     let list = home.get("/api/admin/turns").await.json();
@@ -67,9 +67,12 @@ async fn a_turns_trace_has_the_compatible_fields() {
     assert_eq!(trace["steps"][0]["stage"], "debounce");
     home.get(&format!("/api/admin/turns/{UNKNOWN}")).await.is_problem(404);
     home.get("/api/admin/turns/turn-9f0c1d2e3a4b").await.is_problem(404);
-    for limit in ["0", "101", "many"] {
-        home.get(&format!("/api/admin/turns?limit={limit}")).await.is_problem(422);
+    for query in ["limit=0", "limit=201", "limit=many", "cursor=garbage"] {
+        home.get(&format!("/api/admin/turns?{query}")).await.is_problem(422);
     }
+    assert_eq!(home.get("/api/admin/turns?limit=200").await.json()["items"].as_array().unwrap().len(), 1);
+    home.get("/api/admin/turns?persona_id=nope").await.is_problem(404);
+    assert_eq!(home.get("/api/admin/turns?user_id=nobody").await.json()["items"], json!([]));
 }
 
 #[tokio::test]
@@ -111,7 +114,10 @@ async fn a_sessions_trace_names_every_phase() {
 #[tokio::test]
 async fn transcripts_of_slow_cycles_are_listed_and_read() {
     let home = Home::new().await;
-    assert_eq!(home.get("/api/admin/slow-tick/transcripts").await.json(), json!({"count": 0, "items": []}));
+    assert_eq!(
+        home.get("/api/admin/slow-tick/transcripts").await.json(),
+        json!({"count": 0, "items": [], "next_cursor": null})
+    );
     let session = remembered(&home).await;
     phase_g(&home, &session).await;
     // A quiet hour later there is no reflection, and something new to think of.
@@ -125,6 +131,14 @@ async fn transcripts_of_slow_cycles_are_listed_and_read() {
     assert_eq!(trace["phase_g"]["nodes_written"][0]["kind"], "thought");
     let list = home.get("/api/admin/slow-tick/transcripts?limit=100000").await.json();
     assert_eq!(list["count"], 2);
+    let path = "/api/admin/slow-tick/transcripts";
+    let first = home.get(&format!("{path}?limit=1")).await.json();
+    let next = first["next_cursor"].as_str().unwrap();
+    let second = home.get(&format!("{path}?limit=1&cursor={next}")).await.json();
+    assert_eq!(json!([first["items"][0], second["items"][0]]), list["items"]);
+    assert_eq!(second["next_cursor"], Value::Null);
+    assert_eq!(home.get(&format!("{path}?user_id=ann")).await.json()["count"], 0);
+    home.get(&format!("{path}?cursor=garbage")).await.is_problem(422);
     let head = &list["items"][0];
     assert!(head["size_bytes"].as_u64().unwrap() > 100 && head["created_at"].is_string());
     let path = format!("/api/admin/slow-tick/transcripts/{}", head["cycle_id"].as_str().unwrap());
@@ -146,9 +160,35 @@ async fn transcripts_of_slow_cycles_are_listed_and_read() {
 }
 
 #[tokio::test]
-async fn costs_are_summed_by_feature_and_day() {
+async fn turns_and_calls_are_read_page_by_page() {
     let home = Home::new().await;
-    let call = |hours: i64, task: &str, tier: &str, cost_usd: Option<f64>| ModelCall {
+    for line in ["one", "two", "three"] {
+        home.talk(line).await;
+    }
+    while home.store.turn_traces(None, None, 9).await.unwrap().len() < 3 {
+        tokio::task::yield_now().await;
+    }
+    for _ in 0..3 {
+        home.store.record_call(call(0, "reply", "large", None)).await.unwrap();
+    }
+    for (path, id) in [("/api/admin/turns", "turn_id"), ("/api/admin/cost/recent", "id")] {
+        let all = home.get(path).await.json();
+        let all: Vec<Value> = all["items"].as_array().unwrap().iter().map(|item| item[id].clone()).collect();
+        let (mut seen, mut query) = (Vec::new(), "?limit=2".to_owned());
+        loop {
+            let page = home.get(&format!("{path}{query}")).await.json();
+            seen.extend(page["items"].as_array().unwrap().iter().map(|item| item[id].clone()));
+            let Some(next) = page["next_cursor"].as_str() else { break };
+            query = format!("?limit=2&cursor={next}");
+        }
+        assert_eq!(seen, all, "{path}");
+        home.get(&format!("{path}?cursor=garbage")).await.is_problem(422);
+    }
+}
+
+/// A call so many hours ago.
+fn call(hours: i64, task: &str, tier: &str, cost_usd: Option<f64>) -> ModelCall {
+    ModelCall {
         at: start() - jiff::SignedDuration::from_hours(hours),
         task: task.to_owned(),
         tier: tier.to_owned(),
@@ -163,7 +203,12 @@ async fn costs_are_summed_by_feature_and_day() {
         session_id: None,
         prompt_hash: "ab".repeat(32),
         cost_usd,
-    };
+    }
+}
+
+#[tokio::test]
+async fn costs_are_summed_by_feature_and_day() {
+    let home = Home::new().await;
     for call in [
         call(24 * 40, "reply", "large", Some(9.0)),
         call(24 * 8, "reply", "large", Some(4.0)),

@@ -54,7 +54,10 @@ async fn channels_are_listed_and_the_page_is_changed_by_the_old_names() {
 #[tokio::test]
 async fn failed_work_is_listed_with_its_way_back() {
     let home = Home::new().await;
-    assert_eq!(home.get("/api/admin/work/failed").await.json(), json!({"count": 0, "items": []}));
+    assert_eq!(
+        home.get("/api/admin/work/failed").await.json(),
+        json!({"count": 0, "items": [], "next_cursor": null})
+    );
     home.talker.next(Reply::Fails { transient: false });
     assert_eq!(home.talk("hello").await.name, "chat.message.failed");
     let failed = home.get("/api/admin/work/failed").await.json();

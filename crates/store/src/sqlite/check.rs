@@ -84,5 +84,28 @@ fn run(connection: &Connection) -> Result<Check> {
              WHERE r.deleted_at IS NULL AND r.terms <> '' AND w.doc IS NULL"
         ))?;
     }
+    check_pieces(&snapshot, &mut found)?;
     Ok(found)
+}
+
+/// The same of the pieces of the hub's memories.
+fn check_pieces(snapshot: &Connection, found: &mut Check) -> Result<()> {
+    let count = |statement: &str| snapshot.query_row(statement, [], |row| row.get::<_, u64>(0));
+    snapshot.execute_batch(
+        "CREATE VIRTUAL TABLE temp.hub_words_instances USING fts5vocab (main, hub_words, instance);
+         CREATE TEMP TABLE hub_words_rows AS SELECT DISTINCT doc FROM hub_words_instances;
+         CREATE UNIQUE INDEX temp.hub_words_row ON hub_words_rows (doc);",
+    )?;
+    found.orphan_words += count(
+        "SELECT count(*) FROM hub_words_rows w LEFT JOIN hub_chunks c ON c.number = w.doc WHERE c.number IS NULL",
+    )?;
+    found.missing_words += count(
+        "SELECT count(*) FROM hub_chunks c LEFT JOIN hub_words_rows w ON w.doc = c.number
+         WHERE c.terms <> '' AND w.doc IS NULL",
+    )?;
+    found.wrong_counters += count(
+        "SELECT count(*) FROM hub_chunk_counts n
+         WHERE n.pieces <> (SELECT count(*) FROM hub_chunks c WHERE c.scope = n.scope)",
+    )?;
+    Ok(())
 }

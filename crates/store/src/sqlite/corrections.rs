@@ -16,7 +16,8 @@ use super::failure::Failure;
 use super::rows::{self, microseconds, node_columns, to_json};
 use super::writer::UnitOfWork;
 use super::{
-    SqliteStore, consolidation, entities, history, message_edits, messages, turns, undo, vectors, withdraw,
+    SqliteStore, consolidation, entities, graph, history, hub, message_edits, messages, turns, undo, vectors,
+    withdraw,
 };
 
 #[async_trait]
@@ -115,11 +116,12 @@ impl CorrectionStore for SqliteStore {
     ) -> Result<Withdrawn, StoreError> {
         let ids = ids.to_vec();
         self.write(move |unit| {
-            let mut seqs = Vec::new();
+            let mut unsaid = Vec::new();
             for id in &ids {
-                seqs.extend(messages::number(unit.connection, *id)?);
+                let seq = messages::number(unit.connection, *id)?;
+                unsaid.extend(seq.map(|message| withdraw::Unsaid { message, terms_before: None }));
             }
-            Ok(withdraw::evidence_of(unit, &seqs, thoughts, at)?)
+            Ok(withdraw::evidence_of(unit, &unsaid, None, thoughts, at)?)
         })
         .await
     }
@@ -156,7 +158,8 @@ fn correct(unit: &mut UnitOfWork<'_>, correction: &Correction) -> Result<Option<
             tags(&node.relational_tags)?,
             to_json(&linked(connection, node.seq)?)?,
         ])?;
-    rewrite(unit, node.seq, &correction.text, &correction.terms, &correction.relational_tags)?;
+    let at = microseconds(correction.at);
+    rewrite(unit, node.seq, &correction.text, &correction.terms, &correction.relational_tags, at)?;
     link_all(connection, correction.node_id, &correction.entities)?;
     if let Some((fingerprint, embedding)) = &correction.embedding {
         let model = vectors::model_or_new(connection, fingerprint)?;
@@ -185,7 +188,7 @@ pub(super) fn take_back(
         )?
         .execute(params![change, microseconds(at), to_json(&links)?, node])?;
     let old_tags: Vec<RelationalTag> = old_tags.iter().filter_map(|tag| RelationalTag::parse(tag)).collect();
-    rewrite(unit, node, &text, &index_terms(&text), &old_tags)?;
+    rewrite(unit, node, &text, &index_terms(&text), &old_tags, microseconds(at))?;
     let id = connection
         .prepare_cached("SELECT id FROM concept_nodes WHERE seq = ?1")?
         .query_row([node], |row| rows::uuid(row, 0).map(NodeId))?;
@@ -193,18 +196,21 @@ pub(super) fn take_back(
     Ok(())
 }
 
-/// Gives a node another text: words follow, the vector and the links to entities go.
+/// Gives a node another text: words follow; the vector, the links to entities and what the graph knows from it go.
 fn rewrite(
     unit: &mut UnitOfWork<'_>,
     node: i64,
     text: &str,
     terms: &str,
     relational_tags: &[RelationalTag],
+    at: i64,
 ) -> Result<(), Failure> {
     let connection = unit.connection;
-    let (scope, old_terms): (i64, String) = connection
-        .prepare_cached("SELECT scope, terms FROM concept_nodes WHERE seq = ?1")?
-        .query_row([node], |row| Ok((row.get(0)?, row.get(1)?)))?;
+    let (scope, old_terms, id): (i64, String, uuid::Uuid) = connection
+        .prepare_cached("SELECT scope, terms, id FROM concept_nodes WHERE seq = ?1")?
+        .query_row([node], |row| Ok((row.get(0)?, row.get(1)?, rows::uuid(row, 2)?)))?;
+    // What was drawn from the old text is drawn anew from this one.
+    graph::withdraw(connection, scope, &id.to_string(), at)?;
     unit.unindex_words(Corpus::Nodes, node, scope, &old_terms);
     unit.index_words(Corpus::Nodes, node, scope, terms);
     vectors::remove(connection, Corpus::Nodes, node)?;
@@ -214,6 +220,7 @@ fn rewrite(
         )?
         .execute(params![node, text, terms, tags(relational_tags)?])?;
     connection.prepare_cached("DELETE FROM concept_node_entities WHERE node_seq = ?1")?.execute([node])?;
+    hub::outdate(connection, node)?;
     Ok(())
 }
 

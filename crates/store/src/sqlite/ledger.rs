@@ -18,14 +18,19 @@ impl LedgerStore for SqliteStore {
         self.write(move |unit| Ok(record_call(unit.connection, &call)?)).await
     }
 
-    async fn recent_calls(&self, limit: u32) -> Result<Vec<(i64, ModelCall)>, StoreError> {
+    async fn recent_calls(
+        &self,
+        before: Option<i64>,
+        limit: u32,
+    ) -> Result<Vec<(i64, ModelCall)>, StoreError> {
         self.read(move |connection| {
             let mut statement = connection.prepare_cached(concat!(
                 "SELECT ",
                 call_columns!(),
-                " FROM llm_calls ORDER BY number DESC LIMIT ?1"
+                " FROM llm_calls WHERE number < ?1 ORDER BY number DESC LIMIT ?2"
             ))?;
-            let calls = statement.query_map([limit], call)?.collect::<Result<_>>()?;
+            let before = before.unwrap_or(i64::MAX);
+            let calls = statement.query_map(params![before, limit], call)?.collect::<Result<_>>()?;
             Ok(calls)
         })
         .await
@@ -70,6 +75,10 @@ impl LedgerStore for SqliteStore {
     async fn counts(&self, scope: &Scope) -> Result<[u64; 4], StoreError> {
         let scope = scope.clone();
         self.read(move |connection| Ok(counts(connection, &scope)?)).await
+    }
+
+    async fn total_counts(&self) -> Result<[u64; 4], StoreError> {
+        self.read(|connection| Ok(total_counts(connection)?)).await
     }
 
     async fn work_counts(&self) -> Result<[u64; 2], StoreError> {
@@ -206,4 +215,19 @@ fn counts(connection: &Connection, scope: &Scope) -> Result<[u64; 4]> {
     )?;
     let mut count = |kind: &str| of_kind.query_row(params![scope, kind], |row| row.get(0));
     Ok([written, messages, count("event")?, count("thought")?])
+}
+
+/// By scopes, so that their index counts the nodes.
+fn total_counts(connection: &Connection) -> Result<[u64; 4]> {
+    connection
+        .prepare_cached(
+            "SELECT (SELECT count(*) FROM core_blocks WHERE content <> ''),
+                    coalesce(sum(message_count), 0),
+                    coalesce(sum((SELECT count(*) FROM concept_nodes n
+                                  WHERE n.scope = s.number AND n.type = 'event' AND n.deleted_at IS NULL)), 0),
+                    coalesce(sum((SELECT count(*) FROM concept_nodes n
+                                  WHERE n.scope = s.number AND n.type = 'thought' AND n.deleted_at IS NULL)), 0)
+             FROM scopes s",
+        )?
+        .query_row([], |row| Ok([row.get(0)?, row.get(1)?, row.get(2)?, row.get(3)?]))
 }

@@ -9,8 +9,9 @@ use uuid::Uuid;
 
 use super::failure::Failure;
 use super::rows::microseconds;
+use super::withdraw::Unsaid;
 use super::writer::UnitOfWork;
-use super::{messages, scopes, vectors, withdraw};
+use super::{forget, messages, scopes, vectors, withdraw};
 
 /// What the index knows of a message, and where it belongs.
 struct Stored {
@@ -46,7 +47,8 @@ pub(super) fn edit(unit: &mut UnitOfWork<'_>, edit: &MessageEdit) -> Result<Opti
                 "UPDATE sessions SET total_tokens = max(total_tokens - ?2 + ?3, 0) WHERE id = ?1",
             )?
             .execute(params![old.session.0.into_bytes(), old.token_count, edit.token_count])?;
-        withdrawn = withdraw_words(unit, &old, edit.id, edit.at)?;
+        withdrawn = withdraw_words(unit, &old, Some(old.terms.clone()), edit.id, edit.at)?;
+        forget::follow_edit(connection, old.seq, &old.content, &edit.content)?;
     }
     let message = messages::by_id(connection, edit.id)?;
     Ok(message.map(|message| Edited { message, withdrawn }))
@@ -69,7 +71,7 @@ pub(super) fn replace_replies(
     let mut replaced: Option<(SessionId, Withdrawn)> = None;
     for id in replies {
         let Some(old) = stored(unit, id, "persona")? else { continue };
-        let mut withdrawn = withdraw_words(unit, &old, id, at)?;
+        let mut withdrawn = withdraw_words(unit, &old, None, id, at)?;
         unit.unindex_words(Corpus::Messages, old.seq, old.scope, &old.terms);
         unit.connection.prepare_cached("DELETE FROM recall_messages WHERE seq = ?1")?.execute([old.seq])?;
         scopes::uncount_message(unit.connection, old.scope)?;
@@ -85,6 +87,7 @@ pub(super) fn replace_replies(
             Some((_, all)) => {
                 all.nodes.append(&mut withdrawn.nodes);
                 all.messages.append(&mut withdrawn.messages);
+                all.rewritten.append(&mut withdrawn.rewritten);
             }
             None => replaced = Some((old.session, withdrawn)),
         }
@@ -95,10 +98,13 @@ pub(super) fn replace_replies(
 fn withdraw_words(
     unit: &mut UnitOfWork<'_>,
     old: &Stored,
+    terms_before: Option<String>,
     id: MessageId,
     at: Timestamp,
 ) -> Result<Withdrawn, Failure> {
-    let mut withdrawn = withdraw::evidence_of(unit, &[old.seq], RestingThoughts::Recheck, at)?;
+    let unsaid = Unsaid { message: old.seq, terms_before };
+    let again = Some(old.session);
+    let mut withdrawn = withdraw::evidence_of(unit, &[unsaid], again, RestingThoughts::Recheck, at)?;
     withdraw::forget_in_receipts(unit.connection, old.scope, id.0)?;
     if withdraw::extract_again(unit.connection, old.session)? {
         withdrawn.sessions.push(old.session);

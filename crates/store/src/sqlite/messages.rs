@@ -46,6 +46,10 @@ impl MessageStore for SqliteStore {
         self.read(move |connection| Ok(of_turn(connection, id)?)).await
     }
 
+    async fn turn_external_ref(&self, id: TurnId) -> Result<Option<String>, StoreError> {
+        self.read(move |connection| Ok(external_ref_of_turn(connection, id)?)).await
+    }
+
     async fn messages_before(
         &self,
         scope: &Scope,
@@ -202,8 +206,8 @@ fn insert(
     connection
         .prepare_cached(
             "INSERT INTO recall_messages (id, scope, session_id, turn_id, channel_id, role, token_count, day,
-                 created_at, incomplete, content, terms)
-             VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?10, ?11, ?12)",
+                 created_at, incomplete, content, terms, external_ref)
+             VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?10, ?11, ?12, ?13)",
         )?
         .insert(params![
             new.id.0.into_bytes(),
@@ -218,6 +222,7 @@ fn insert(
             new.incomplete,
             new.content,
             new.terms,
+            new.external_ref,
         ])
 }
 
@@ -268,6 +273,16 @@ fn of_turn(connection: &Connection, id: TurnId) -> rusqlite::Result<Vec<Message>
         ))?
         .query_map([id.0.into_bytes()], rows::message)?
         .collect()
+}
+
+fn external_ref_of_turn(connection: &Connection, id: TurnId) -> rusqlite::Result<Option<String>> {
+    connection
+        .prepare_cached(
+            "SELECT external_ref FROM recall_messages
+             WHERE turn_id = ?1 AND external_ref IS NOT NULL AND deleted_at IS NULL ORDER BY seq DESC LIMIT 1",
+        )?
+        .query_row([id.0.into_bytes()], |row| row.get(0))
+        .optional()
 }
 
 fn of_session(connection: &Connection, id: SessionId) -> rusqlite::Result<Vec<Message>> {

@@ -54,6 +54,26 @@ pub(super) const MIGRATIONS: &[Migration] = &[
     Migration { number: 9, name: "people", sql: include_str!("../../migrations/sqlite/0009_people.sql") },
     Migration { number: 10, name: "hub", sql: include_str!("../../migrations/sqlite/0010_hub.sql") },
     Migration { number: 11, name: "graph", sql: include_str!("../../migrations/sqlite/0011_graph.sql") },
+    Migration {
+        number: 12,
+        name: "forgotten_spans",
+        sql: include_str!("../../migrations/sqlite/0012_forgotten_spans.sql"),
+    },
+    Migration {
+        number: 13,
+        name: "hub_pieces",
+        sql: include_str!("../../migrations/sqlite/0013_hub_pieces.sql"),
+    },
+    Migration {
+        number: 14,
+        name: "graph_facts",
+        sql: include_str!("../../migrations/sqlite/0014_graph_facts.sql"),
+    },
+    Migration {
+        number: 15,
+        name: "external_refs",
+        sql: include_str!("../../migrations/sqlite/0015_external_refs.sql"),
+    },
 ];
 
 impl Migration {

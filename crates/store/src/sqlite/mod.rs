@@ -27,6 +27,7 @@ mod ledger;
 mod corrections;
 mod history;
 mod undo;
+mod resting;
 mod withdraw;
 mod message_edits;
 mod access;

@@ -5,7 +5,7 @@ use std::collections::BTreeSet;
 
 use jiff::Timestamp;
 use memory::identifiers::{EntityId, NodeId};
-use memory::nodes::{Node, NodeKind, Subject};
+use memory::nodes::{Node, NodeKind, RelationalTag, Subject};
 use memory::ports::{About, Evidential, FillingEdge, IndexedNode, LINKS_WEIGHED, NodeOutline};
 use rusqlite::{Connection, OptionalExtension, Result, Row, params};
 
@@ -13,7 +13,7 @@ use super::entity_queries::parts;
 use super::rows::{self, Word, microseconds, node_columns};
 
 /// Live, current nodes by number; an expectation that is settled is history. One statement for all: to begin it anew for
-/// each would cost as much again.
+/// each would cost as much again. Which expectations are settled is asked only where there are any.
 pub(super) fn numbered(connection: &Connection, scope: i64, seqs: &[i64]) -> Result<Vec<IndexedNode>> {
     let mut statement = connection.prepare_cached(concat!(
         "SELECT ",
@@ -22,9 +22,7 @@ pub(super) fn numbered(connection: &Connection, scope: i64, seqs: &[i64]) -> Res
          FROM json_each(?1) j CROSS JOIN concept_nodes n ON n.seq = j.value
              LEFT JOIN node_vectors v INDEXED BY node_vectors_readability
                  ON v.seq = n.seq AND v.embedding_model = n.embedding_model
-         WHERE n.scope = ?2 AND n.deleted_at IS NULL AND n.superseded_by IS NULL
-           AND (n.type <> 'expectation' OR NOT EXISTS
-                (SELECT 1 FROM settled_expectations x WHERE x.node_seq = n.seq))"
+         WHERE n.scope = ?2 AND n.deleted_at IS NULL AND n.superseded_by IS NULL"
     ))?;
     let indexed = |row: &Row<'_>| {
         Ok(IndexedNode {
@@ -33,7 +31,20 @@ pub(super) fn numbered(connection: &Connection, scope: i64, seqs: &[i64]) -> Res
             readability: row.get(rows::AFTER_NODE + 1)?,
         })
     };
-    statement.query_map(params![rows::to_json(&seqs)?, scope], indexed)?.collect()
+    let found = statement.query_map(params![rows::to_json(&seqs)?, scope], indexed)?;
+    let mut found: Vec<IndexedNode> = found.collect::<Result<_>>()?;
+    if found.iter().any(|found| found.node.kind == NodeKind::Expectation) {
+        let mut settled = connection
+            .prepare_cached("SELECT EXISTS (SELECT 1 FROM settled_expectations WHERE node_seq = ?1)")?;
+        let mut history = BTreeSet::new();
+        for found in found.iter().filter(|found| found.node.kind == NodeKind::Expectation) {
+            if settled.query_row([found.node.seq], |row| row.get(0))? {
+                history.insert(found.node.seq);
+            }
+        }
+        found.retain(|found| !history.contains(&found.node.seq));
+    }
+    Ok(found)
 }
 
 /// A live node with what it rests on.
@@ -107,75 +118,109 @@ pub(super) fn events_since(
     Ok(events)
 }
 
+/// The newest live, current nodes of a kind about a subject, with a condition beside.
+macro_rules! current {
+    ($columns:expr, $beside:expr) => {
+        concat!(
+            "SELECT ",
+            $columns,
+            " FROM concept_nodes n WHERE n.scope = ?1 AND n.type = ?2 AND n.subject = ?3
+               AND n.deleted_at IS NULL AND n.superseded_by IS NULL",
+            $beside,
+            " ORDER BY n.seq DESC LIMIT ?4"
+        )
+    };
+}
+
+/// The statements for the pinned ones and for all. What is settled is asked of expectations alone: in a statement for
+/// every kind it would cost each of the others too.
+macro_rules! pinned_and_all {
+    ($columns:expr, $kind:expr) => {
+        match $kind {
+            NodeKind::Expectation => {
+                [current!($columns, concat!(" AND n.pinned = 1", pending!())), current!($columns, pending!())]
+            }
+            _ => [current!($columns, " AND n.pinned = 1"), current!($columns, "")],
+        }
+    };
+}
+
+macro_rules! pending {
+    () => {
+        " AND NOT EXISTS (SELECT 1 FROM settled_expectations x WHERE x.node_seq = n.seq)"
+    };
+}
+
+macro_rules! outline_columns {
+    () => {
+        "n.seq, n.pinned, n.emotional_impact, n.event_time_start, n.event_time_end, n.created_at"
+    };
+}
+
 /// The newest live, current nodes about the subjects; of expectations, those that are pending. Pinned ones take their
 /// places before others do.
-pub(super) fn about(
+pub(super) fn about(connection: &Connection, scope: i64, wanted: &About) -> Result<Vec<Node>> {
+    let statements = pinned_and_all!(node_columns!(), wanted.kind);
+    newest_about(connection, scope, wanted, statements, rows::node, |node| (node.pinned, node.seq))
+}
+
+/// The newest and the oldest live, current events about a subject with a tag, each once.
+pub(super) fn events_tagged(
     connection: &Connection,
     scope: i64,
-    kind: NodeKind,
-    subjects: &BTreeSet<Subject>,
+    subject: Subject,
+    tag: RelationalTag,
     limit: u32,
-) -> Result<Vec<Node>> {
-    let mut pinned = connection.prepare_cached(concat!(
-        "SELECT ",
-        node_columns!(),
-        " FROM concept_nodes n
-         WHERE n.scope = ?1 AND n.type = ?2 AND n.subject = ?3 AND n.pinned = 1
-           AND n.deleted_at IS NULL AND n.superseded_by IS NULL
-           AND (?2 <> 'expectation' OR NOT EXISTS
-                (SELECT 1 FROM settled_expectations x WHERE x.node_seq = n.seq))
-         ORDER BY n.seq DESC LIMIT ?4"
-    ))?;
-    let mut all = connection.prepare_cached(concat!(
-        "SELECT ", node_columns!(), " FROM concept_nodes n
-         WHERE n.scope = ?1 AND n.type = ?2 AND n.subject = ?3 AND n.deleted_at IS NULL AND n.superseded_by IS NULL
-           AND (?2 <> 'expectation' OR NOT EXISTS
-                (SELECT 1 FROM settled_expectations x WHERE x.node_seq = n.seq))
-         ORDER BY n.seq DESC LIMIT ?4"
-    ))?;
-    let mut nodes = Vec::new();
-    for subject in subjects {
-        let key = params![scope, kind.word(), subject.word(), limit];
-        for node in pinned.query_map(key, rows::node)?.chain(all.query_map(key, rows::node)?) {
-            nodes.push(node?);
-        }
-    }
-    nodes.sort_by_key(|node| (Reverse(node.pinned), Reverse(node.seq)));
-    nodes.dedup_by_key(|node| node.seq);
-    nodes.truncate(count(limit));
-    Ok(newest(nodes, limit))
+) -> Result<Vec<i64>> {
+    let mut newest = connection.prepare_cached(
+        "SELECT seq FROM concept_nodes
+         WHERE scope = ?1 AND type = 'event' AND subject = ?2 AND deleted_at IS NULL AND superseded_by IS NULL
+           AND relational_tags <> '[]' AND instr(relational_tags, ?3) > 0 ORDER BY seq DESC LIMIT ?4",
+    )?;
+    let mut oldest = connection.prepare_cached(
+        "SELECT seq FROM concept_nodes
+         WHERE scope = ?1 AND type = 'event' AND subject = ?2 AND deleted_at IS NULL AND superseded_by IS NULL
+           AND relational_tags <> '[]' AND instr(relational_tags, ?3) > 0 ORDER BY seq LIMIT ?4",
+    )?;
+    // Tags are kept as a list in JSON, and no tag holds a quotation mark.
+    let tag = format!("\"{}\"", tag.as_str());
+    let key = params![scope, subject.word(), tag, limit];
+    let seq = |row: &Row<'_>| row.get::<_, i64>(0);
+    let found =
+        newest.query_map(key, seq)?.chain(oldest.query_map(key, seq)?).collect::<Result<BTreeSet<_>>>()?;
+    Ok(found.into_iter().collect())
 }
 
 /// What [`about`] gives, as outlines.
 pub(super) fn outlines(connection: &Connection, scope: i64, wanted: &About) -> Result<Vec<NodeOutline>> {
-    let mut pinned = connection.prepare_cached(
-        "SELECT seq, pinned, emotional_impact, event_time_start, event_time_end, created_at FROM concept_nodes
-         WHERE scope = ?1 AND type = ?2 AND subject = ?3 AND pinned = 1
-           AND deleted_at IS NULL AND superseded_by IS NULL
-           AND (?2 <> 'expectation' OR NOT EXISTS
-                (SELECT 1 FROM settled_expectations x WHERE x.node_seq = concept_nodes.seq))
-         ORDER BY seq DESC LIMIT ?4",
-    )?;
-    let mut all = connection.prepare_cached(
-        "SELECT seq, pinned, emotional_impact, event_time_start, event_time_end, created_at FROM concept_nodes
-         WHERE scope = ?1 AND type = ?2 AND subject = ?3 AND deleted_at IS NULL AND superseded_by IS NULL
-           AND (?2 <> 'expectation' OR NOT EXISTS
-                (SELECT 1 FROM settled_expectations x WHERE x.node_seq = concept_nodes.seq))
-         ORDER BY seq DESC LIMIT ?4",
-    )?;
+    let statements = pinned_and_all!(outline_columns!(), wanted.kind);
+    newest_about(connection, scope, wanted, statements, outline, |outline| (outline.pinned, outline.seq))
+}
+
+fn newest_about<T>(
+    connection: &Connection,
+    scope: i64,
+    wanted: &About,
+    statements: [&str; 2],
+    read: fn(&Row<'_>) -> Result<T>,
+    place: fn(&T) -> (bool, i64),
+) -> Result<Vec<T>> {
     let subjects: BTreeSet<Subject> = wanted.subjects.iter().copied().collect();
-    let mut outlines: Vec<NodeOutline> = Vec::new();
-    for subject in subjects {
-        let key = params![scope, wanted.kind.word(), subject.word(), wanted.limit];
-        for outline in pinned.query_map(key, outline)?.chain(all.query_map(key, outline)?) {
-            outlines.push(outline?);
+    let mut found = Vec::new();
+    for statement in statements {
+        let mut statement = connection.prepare_cached(statement)?;
+        for subject in &subjects {
+            let key = params![scope, wanted.kind.word(), subject.word(), wanted.limit];
+            for row in statement.query_map(key, read)? {
+                found.push(row?);
+            }
         }
     }
-    outlines.sort_by_key(|outline| (Reverse(outline.pinned), Reverse(outline.seq)));
-    outlines.dedup_by_key(|outline| outline.seq);
-    outlines.truncate(count(wanted.limit));
-    outlines.sort_by_key(|outline| Reverse(outline.seq));
-    Ok(outlines)
+    found.sort_by_key(|found| Reverse(place(found)));
+    found.dedup_by_key(|found| place(found));
+    found.truncate(count(wanted.limit));
+    found.sort_by_key(|found| Reverse(place(found).1));
+    Ok(found)
 }
 
 fn outline(row: &Row<'_>) -> Result<NodeOutline> {

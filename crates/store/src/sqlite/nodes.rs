@@ -8,8 +8,8 @@ use memory::Scope;
 use memory::identifiers::{EntityId, NodeId};
 use memory::nodes::{Node, NodeKind, RejectedMemory, Subject};
 use memory::ports::{
-    Corpus, CorpusSize, Embedding, Evidential, FillingEdge, IndexedNode, NodeStore, Phrase, PhraseHits,
-    StoreError, StoredVector, TimelineItem,
+    About, Corpus, CorpusSize, Embedding, Evidential, FillingEdge, IndexedNode, NodeStore, Phrase,
+    PhraseHits, StoreError, StoredVector, TimelineItem,
 };
 use rusqlite::{OptionalExtension, Result, params};
 
@@ -82,11 +82,9 @@ impl NodeStore for SqliteStore {
         subjects: &[Subject],
         limit: u32,
     ) -> Result<Vec<Node>, StoreError> {
-        let subjects: BTreeSet<Subject> = subjects.iter().copied().collect();
-        self.read_scope(scope, move |connection, scope| {
-            Ok(node_queries::about(connection, scope, kind, &subjects, limit)?)
-        })
-        .await
+        let wanted = About { kind, subjects: subjects.to_vec(), limit };
+        self.read_scope(scope, move |connection, scope| Ok(node_queries::about(connection, scope, &wanted)?))
+            .await
     }
 
     async fn nodes_linked_to(

@@ -2,6 +2,7 @@
 
 use async_trait::async_trait;
 use memory::Scope;
+use memory::nodes::{RelationalTag, Subject};
 use memory::ports::{
     About, Corpus, CorpusSize, EdgeReach, EdgeWalk, FillingEdge, NodeOutline, Phrase, PhraseHits,
     RecallStore, StoreError, StoredVector,
@@ -42,6 +43,19 @@ impl RecallStore for SqliteStore {
             };
             let outlines = wanted.iter().map(|about| node_queries::outlines(connection, scope, about));
             Ok(outlines.collect::<Result<_>>()?)
+        })
+        .await
+    }
+
+    async fn events_tagged(
+        &self,
+        scope: &Scope,
+        subject: Subject,
+        tag: RelationalTag,
+        limit: u32,
+    ) -> Result<Vec<i64>, StoreError> {
+        self.read_scope(scope, move |connection, scope| {
+            Ok(node_queries::events_tagged(connection, scope, subject, tag, limit)?)
         })
         .await
     }

@@ -123,6 +123,16 @@ pub(super) use message_columns;
 /// Number of the first column after [`message_columns`].
 pub(super) const AFTER_MESSAGE: usize = 13;
 
+/// The two names of a scope as parameters; both NULL where every scope is meant.
+pub(super) fn names_of(scope: Option<&Scope>) -> (Option<&str>, Option<&str>) {
+    (scope.map(|scope| scope.persona.as_str()), scope.map(|scope| scope.user.as_str()))
+}
+
+/// Where a page ended, as parameters; both NULL at the beginning of the list.
+pub(super) fn place_of(place: Option<(Timestamp, Uuid)>) -> (Option<i64>, Option<[u8; 16]>) {
+    (place.map(|(at, _)| microseconds(at)), place.map(|(_, id)| id.into_bytes()))
+}
+
 pub(super) fn message(row: &Row<'_>) -> Result<Message> {
     Ok(Message {
         seq: row.get(0)?,

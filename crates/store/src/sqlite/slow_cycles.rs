@@ -80,13 +80,25 @@ impl SlowCycleStore for SqliteStore {
         self.read(move |connection| Ok(expectations::settled(connection, id)?)).await
     }
 
-    async fn transcripts(&self, limit: u32) -> Result<Vec<TranscriptHead>, StoreError> {
+    async fn transcripts(
+        &self,
+        scope: Option<&Scope>,
+        before: Option<(Timestamp, CycleId)>,
+        limit: u32,
+    ) -> Result<Vec<TranscriptHead>, StoreError> {
+        let scope = scope.cloned();
         self.read(move |connection| {
+            let (persona, user) = rows::names_of(scope.as_ref());
+            let (at, id) = rows::place_of(before.map(|(at, CycleId(id))| (at, id)));
             let mut statement = connection.prepare_cached(
-                "SELECT id, created_at, length(CAST(transcript AS BLOB)) FROM slow_cycles
-                 WHERE transcript IS NOT NULL ORDER BY created_at DESC, id DESC LIMIT ?1",
+                "SELECT c.id, c.created_at, length(CAST(c.transcript AS BLOB))
+                 FROM slow_cycles c JOIN scopes s ON s.number = c.scope
+                 WHERE c.transcript IS NOT NULL
+                   AND (?1 IS NULL OR (s.persona_id = ?1 AND s.user_id = ?2))
+                   AND (?3 IS NULL OR (c.created_at, c.id) < (?3, ?4))
+                 ORDER BY c.created_at DESC, c.id DESC LIMIT ?5",
             )?;
-            let heads = statement.query_map([limit], |row| {
+            let heads = statement.query_map(params![persona, user, at, id, limit], |row| {
                 Ok(TranscriptHead {
                     id: CycleId(rows::uuid(row, 0)?),
                     at: rows::time(row, 1)?,
@@ -128,12 +140,15 @@ fn standing(connection: &Connection, scope: i64, since: Timestamp) -> Result<Slo
         .query_row([scope], |row| Ok((rows::time(row, 0)?, rows::json(row, 1)?)))
         .optional()?;
     let (last_at, salient_questions) = last.map_or((None, Vec::new()), |(at, asked)| (Some(at), asked));
-    let tombstones = tombstones(connection)?;
+    let tombstones = tombstones(connection, scope)?;
     Ok(SlowCycleStanding { last_at, cycles, input_tokens, output_tokens, salient_questions, tombstones })
 }
 
-fn tombstones(connection: &Connection) -> Result<u64> {
-    connection.prepare_cached("SELECT count(*) FROM tombstones")?.query_row([], |row| row.get(0))
+/// What was forgotten of a memory until now. It only grows, as long as there is the memory.
+fn tombstones(connection: &Connection, scope: i64) -> Result<u64> {
+    connection
+        .prepare_cached("SELECT count(*) FROM tombstones WHERE scope = ?1")?
+        .query_row([scope], |row| row.get(0))
 }
 
 fn to_reflect_on(
@@ -194,7 +209,7 @@ fn write(unit: &mut UnitOfWork<'_>, commit: &SlowCycleCommit) -> Result<SlowCycl
     let numbers = commit.read.iter().map(|id| new_nodes::number(connection, scope, *id));
     // A memory that lost its words leaves no tombstone, but it is not there any more.
     let withdrawn = numbers.collect::<Result<Vec<_>>>()?.contains(&None);
-    let forgotten = withdrawn || tombstones(connection)? != commit.tombstones;
+    let forgotten = withdrawn || tombstones(connection, scope)? != commit.tombstones;
     let (asked, told) = match forgotten {
         true => (&[][..], None),
         false => (commit.salient_questions.as_slice(), commit.transcript.as_ref()),

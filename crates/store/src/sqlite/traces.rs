@@ -2,6 +2,7 @@
 
 use async_trait::async_trait;
 use jiff::Timestamp;
+use memory::Scope;
 use memory::identifiers::{SessionId, TurnId};
 use memory::ports::{PhaseTrace, StoreError, TraceStore, TurnHead, TurnTrace};
 use rusqlite::{Connection, OptionalExtension, Result, Row, params};
@@ -50,15 +51,26 @@ impl TraceStore for SqliteStore {
         .await
     }
 
-    async fn turn_traces(&self, limit: u32) -> Result<Vec<TurnHead>, StoreError> {
+    async fn turn_traces(
+        &self,
+        scope: Option<&Scope>,
+        before: Option<(Timestamp, TurnId)>,
+        limit: u32,
+    ) -> Result<Vec<TurnHead>, StoreError> {
+        let scope = scope.cloned();
         self.read(move |connection| {
+            let (persona, user) = rows::names_of(scope.as_ref());
+            let (at, id) = rows::place_of(before.map(|(at, TurnId(id))| (at, id)));
             let mut statement = connection.prepare_cached(concat!(
                 "SELECT ",
                 head_columns!(),
                 " FROM turn_details d JOIN turns t ON t.id = d.turn_id JOIN scopes s ON s.number = d.scope
-                 ORDER BY d.started_at DESC, d.turn_id DESC LIMIT ?1"
+                 WHERE (?1 IS NULL OR (s.persona_id = ?1 AND s.user_id = ?2))
+                   AND (?3 IS NULL OR (d.started_at, d.turn_id) < (?3, ?4))
+                 ORDER BY d.started_at DESC, d.turn_id DESC LIMIT ?5"
             ))?;
-            let heads = statement.query_map([limit], head)?.collect::<Result<_>>()?;
+            let heads =
+                statement.query_map(params![persona, user, at, id, limit], head)?.collect::<Result<_>>()?;
             Ok(heads)
         })
         .await

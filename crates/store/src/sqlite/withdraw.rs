@@ -3,34 +3,39 @@
 use std::collections::BTreeSet;
 
 use jiff::Timestamp;
-use memory::forget::{RestingThoughts, Support, SupportingQuote, Withdrawn, still_holds};
+use memory::forget::{Loss, RestingThoughts, Standing, Withdrawn};
 use memory::identifiers::{EntityId, NodeId, SessionId};
 use memory::ports::Corpus;
 use rusqlite::{Connection, OptionalExtension, Result, params};
 use uuid::Uuid;
 
 use super::hub::{self, HubForgetting};
+use super::resting::{self, Lost, Outcome, Resting, Talk};
 use super::rows::{self, microseconds};
 use super::writer::UnitOfWork;
-use super::{scopes, traces, vectors};
+use super::{graph, scopes, traces, vectors};
 
-/// Takes the quotes of these messages from every node, withdraws the nodes that nothing else supports, and whatever
-/// hangs on those. The messages themselves stay.
+/// A message whose words are gone.
+pub(super) struct Unsaid {
+    /// Its number.
+    pub(super) message: i64,
+    /// Index terms that it had before it was given those that it has now; none if it goes altogether.
+    pub(super) terms_before: Option<String>,
+}
+
+/// Takes the quotes of these messages from every node, and withdraws or rewrites what nothing else supports, by the
+/// rule of [`memory::forget::Support`]; and whatever hangs on that. The messages themselves stay. `again` is the
+/// session that becomes memory again.
 pub(super) fn evidence_of(
     unit: &mut UnitOfWork<'_>,
-    messages: &[i64],
+    unsaid: &[Unsaid],
+    again: Option<SessionId>,
     thoughts: RestingThoughts,
     at: Timestamp,
 ) -> Result<Withdrawn> {
     let connection = unit.connection;
-    let mut touched: BTreeSet<i64> = BTreeSet::new();
-    for message in messages {
-        let resting = numbers(
-            connection,
-            "SELECT DISTINCT node_seq FROM node_evidence WHERE message_seq = ?1",
-            *message,
-        )?;
-        touched.extend(resting);
+    let decided = decide(connection, unsaid, again)?;
+    for Unsaid { message, .. } in unsaid {
         connection.prepare_cached("DELETE FROM node_evidence WHERE message_seq = ?1")?.execute([message])?;
         // What it was said to fulfil is expected again.
         connection
@@ -40,26 +45,120 @@ pub(super) fn evidence_of(
         withdraw_proposals(connection, *message)?;
     }
     let mut withdrawn = Withdrawn::default();
-    for node in touched {
-        let Some(support) = support(connection, node)? else { continue };
-        if still_holds(&support) {
-            if support.quotes.is_empty() {
-                // What it said before a person wrote its text rested on what is gone.
-                connection
-                    .prepare_cached(
-                        "UPDATE node_changes SET description = NULL WHERE node_seq = ?1 AND kind = 'correction'",
-                    )?
-                    .execute([node])?;
-            }
-            withdrawn.kept.push(id_of(connection, node)?);
-        } else {
-            withdraw_node(unit, node, thoughts, at, &mut withdrawn)?;
+    for (node, decision) in decided {
+        match &decision.outcome.standing {
+            Standing::Goes => withdraw_node(unit, node, thoughts, at, &mut withdrawn)?,
+            standing => keep_node(unit, node, &decision, standing, at, &mut withdrawn)?,
         }
     }
     let gone: BTreeSet<NodeId> = withdrawn.nodes.iter().map(|(id, _)| *id).collect();
     withdrawn.kept.retain(|id| !gone.contains(id));
+    withdrawn.rewritten.retain(|(id, _)| !gone.contains(id));
     withdrawn.revived.retain(|id| !gone.contains(id));
     Ok(withdrawn)
+}
+
+/// What becomes of a node that the messages may have left words in.
+struct Decision {
+    resting: Resting,
+    outcome: Outcome,
+    loses_quote: bool,
+    loses_all_quotes: bool,
+}
+
+fn decide(
+    connection: &Connection,
+    unsaid: &[Unsaid],
+    again: Option<SessionId>,
+) -> Result<Vec<(i64, Decision)>> {
+    let messages: Vec<i64> = unsaid.iter().map(|unsaid| unsaid.message).collect();
+    let terms_before = |message: i64| {
+        unsaid.iter().find(|unsaid| unsaid.message == message).and_then(|unsaid| unsaid.terms_before.clone())
+    };
+    let goes = |message: i64| messages.contains(&message) && terms_before(message).is_none();
+    let mut sessions: BTreeSet<[u8; 16]> = BTreeSet::new();
+    let mut talks: Vec<Talk> = Vec::new();
+    for message in &messages {
+        let session: [u8; 16] = connection
+            .prepare_cached("SELECT session_id FROM recall_messages WHERE seq = ?1")?
+            .query_row([message], |row| row.get(0))?;
+        if sessions.insert(session) {
+            talks.push(Talk::read(connection, session, goes)?);
+        }
+        let talk = talks.iter_mut().find(|talk| talk.id == session);
+        talk.into_iter().for_each(|talk| talk.gone.extend(terms_before(*message)));
+    }
+    let lost = Lost {
+        loss: Loss::Unsaid,
+        talks: &talks,
+        messages: &|message| messages.contains(&message),
+        terms_before: &terms_before,
+        mentions: &BTreeSet::new(),
+        again: &|session| again.is_some_and(|again| again.0.into_bytes() == session),
+    };
+    let mut decided = Vec::new();
+    for node in resting::made_from(connection, &sessions, &messages, lost.mentions)? {
+        let resting = Resting::read(connection, node)?;
+        let outcome = resting.outcome(connection, &lost)?;
+        let mut quotes = resting.quotes.iter().map(|quote| messages.contains(&quote.message));
+        let loses_quote = quotes.clone().any(|is_lost| is_lost);
+        let loses_all_quotes = loses_quote && quotes.all(|is_lost| is_lost);
+        decided.push((node, Decision { resting, outcome, loses_quote, loses_all_quotes }));
+    }
+    Ok(decided)
+}
+
+/// A node that stays, as it is or saying less.
+fn keep_node(
+    unit: &mut UnitOfWork<'_>,
+    node: i64,
+    decision: &Decision,
+    standing: &Standing,
+    at: Timestamp,
+    withdrawn: &mut Withdrawn,
+) -> Result<()> {
+    let connection = unit.connection;
+    let scope: Option<i64> = connection
+        .prepare_cached("SELECT scope FROM concept_nodes WHERE seq = ?1 AND deleted_at IS NULL")?
+        .query_row([node], |row| row.get(0))
+        .optional()?;
+    let Some(scope) = scope else { return Ok(()) };
+    let id = Uuid::from_bytes(decision.resting.id);
+    let mentions_lost = &decision.outcome.mentions_lost;
+    for number in mentions_lost {
+        connection.prepare_cached("DELETE FROM mention_merges WHERE number = ?1")?.execute([number])?;
+    }
+    if !mentions_lost.is_empty() {
+        resting::recount_mentions(connection, node)?;
+    }
+    if decision.loses_all_quotes {
+        // What it said before a person wrote its text rested on what is gone.
+        connection
+            .prepare_cached(
+                "UPDATE node_changes SET description = NULL WHERE node_seq = ?1 AND kind = 'correction'",
+            )?
+            .execute([node])?;
+    }
+    if let Standing::Says(text) = standing {
+        resting::reduce(unit, scope, node, &decision.resting.terms, text)?;
+        forget_in_hub(connection, scope, id, at)?;
+        forget_in_receipts(connection, scope, id)?;
+        traces::clear(connection, scope)?;
+        withdrawn.rewritten.push((NodeId(id), node));
+    }
+    if decision.loses_quote || matches!(standing, Standing::Says(_)) {
+        withdrawn.kept.push(NodeId(id));
+    }
+    Ok(())
+}
+
+/// What the hub tells of a node: lines of documents, and edges of the graph that rest on it.
+fn forget_in_hub(connection: &Connection, scope: i64, id: Uuid, at: Timestamp) -> Result<()> {
+    let nodes = BTreeSet::from([id.into_bytes()]);
+    let documents = HubForgetting { nodes: &nodes, text: None, at: microseconds(at) };
+    hub::forget(connection, &scopes::of_number(connection, scope)?, &documents)?;
+    graph::withdraw(connection, scope, &id.to_string(), microseconds(at))?;
+    Ok(())
 }
 
 /// Makes a node a mark without content: its id stays, so that what rested on it can say that it is gone. Its text, its
@@ -80,9 +179,7 @@ pub(super) fn withdraw_node(
     let id = Uuid::from_bytes(id);
     unit.unindex_words(Corpus::Nodes, node, scope, &terms);
     vectors::remove(connection, Corpus::Nodes, node)?;
-    let nodes = BTreeSet::from([id.into_bytes()]);
-    let documents = HubForgetting { nodes: &nodes, text: None, at: microseconds(at) };
-    hub::forget(connection, &scopes::of_number(connection, scope)?, &documents)?;
+    forget_in_hub(connection, scope, id, at)?;
     revive(connection, id, withdrawn)?;
     let entities: Vec<[u8; 16]> = connection
         .prepare_cached("SELECT entity_id FROM concept_node_entities WHERE node_seq = ?1")?
@@ -264,36 +361,6 @@ pub(super) fn extract_again(connection: &Connection, session: SessionId) -> Resu
         )?
         .execute([key])?;
     Ok(changed > 0)
-}
-
-/// What a live node rests on.
-fn support(connection: &Connection, node: i64) -> Result<Option<Support>> {
-    let subject = connection
-        .prepare_cached("SELECT subject FROM concept_nodes WHERE seq = ?1 AND deleted_at IS NULL")?
-        .query_row([node], |row| rows::word(row, 0))
-        .optional()?;
-    let Some(subject) = subject else { return Ok(None) };
-    let quotes = connection
-        .prepare_cached(
-            "SELECT m.role, e.quote FROM node_evidence e JOIN recall_messages m ON m.seq = e.message_seq
-             WHERE e.node_seq = ?1 AND m.deleted_at IS NULL",
-        )?
-        .query_map([node], |row| Ok(SupportingQuote { speaker: rows::word(row, 0)?, quote: row.get(1)? }))?
-        .collect::<Result<_>>()?;
-    let word_of_person = connection
-        .prepare_cached(
-            "SELECT EXISTS (SELECT 1 FROM node_changes
-                            WHERE node_seq = ?1 AND kind = 'correction' AND undone_at IS NULL)
-                 OR EXISTS (SELECT 1 FROM rejected_memories WHERE approved_node = ?1)",
-        )?
-        .query_row([node], |row| row.get(0))?;
-    Ok(Some(Support { subject, quotes, word_of_person }))
-}
-
-fn id_of(connection: &Connection, node: i64) -> Result<NodeId> {
-    connection
-        .prepare_cached("SELECT id FROM concept_nodes WHERE seq = ?1")?
-        .query_row([node], |row| rows::uuid(row, 0).map(NodeId))
 }
 
 fn numbers(connection: &Connection, statement: &str, key: i64) -> Result<Vec<i64>> {

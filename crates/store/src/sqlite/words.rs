@@ -90,12 +90,12 @@ pub(super) fn phrase_hits(
 }
 
 /// The phrase in the query language of the full-text index: a quoted string, inner quotes doubled.
-fn query(scope: i64, phrase: &Phrase) -> Option<String> {
+pub(super) fn query(scope: i64, phrase: &Phrase) -> Option<String> {
     let terms = with_scope(scope, &phrase.0.join(" "));
     (!terms.is_empty()).then(|| format!("\"{}\"", terms.replace('"', "\"\"")))
 }
 
-fn with_scope(scope: i64, terms: &str) -> String {
+pub(super) fn with_scope(scope: i64, terms: &str) -> String {
     let prefix = format!("{scope}x");
     let mut marked = String::with_capacity(terms.len() * 2);
     for term in terms.split_whitespace() {
@@ -108,6 +108,19 @@ fn with_scope(scope: i64, terms: &str) -> String {
     marked
 }
 
+/// Terms as they were before their scope was put in front.
+pub(super) fn without_scope(terms: &str) -> String {
+    let own = |term: &str| term.split_once('x').map_or(0, |(scope, _)| scope.len() + 1);
+    let mut plain = String::with_capacity(terms.len());
+    for term in terms.split(' ') {
+        if !plain.is_empty() {
+            plain.push(' ');
+        }
+        plain.push_str(&term[own(term)..]);
+    }
+    plain
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -116,6 +129,8 @@ mod tests {
     fn each_term_carries_its_scope() {
         assert_eq!(with_scope(17, "小 黑 cat"), "17x小 17x黑 17xcat");
         assert_eq!(with_scope(17, ""), "");
+        assert_eq!(without_scope("17x小 17xxylophone"), "小 xylophone");
+        assert_eq!(without_scope(""), "");
     }
 
     #[test]

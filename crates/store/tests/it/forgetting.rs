@@ -84,6 +84,7 @@ impl Life {
             day: date(2024, 10, 4),
             created_at: at(1),
             incomplete: false,
+            external_ref: None,
         };
         let said = self.store.capture(line, SessionPolicy::default(), None).await.unwrap().message;
         self.messages.push(said.clone());
@@ -199,7 +200,7 @@ impl Life {
                 assert_eq!(forgotten.taken, promised);
                 forgotten.taken
             }
-            ForgetOutcome::Changed => panic!("nothing was expected"),
+            ForgetOutcome::Changed | ForgetOutcome::Nothing(_) => panic!("nothing was expected"),
         }
     }
 
@@ -218,7 +219,7 @@ impl Life {
         for table in tables {
             state.insert(table.clone(), rows(&file, &format!("SELECT * FROM {table}")));
         }
-        for words in ["message_words", "node_words"] {
+        for words in ["message_words", "node_words", "hub_words"] {
             file.execute_batch(&format!(
                 "CREATE VIRTUAL TABLE temp.{words}_seen USING fts5vocab (main, {words}, instance)"
             ))

@@ -45,6 +45,7 @@ const FORGOTTEN: &[&str] = &[
     "node_changes.relational_tags",
     "node_evidence.quote",
     "recall_messages.content",
+    "recall_messages.external_ref",
     "recall_messages.terms",
     "rejected_memories.description",
     "rejected_memories.evidence",

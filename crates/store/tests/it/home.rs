@@ -50,6 +50,7 @@ impl Home {
             day: date(2024, 10, 4),
             created_at: at(1),
             incomplete: false,
+            external_ref: None,
         }
     }
 }

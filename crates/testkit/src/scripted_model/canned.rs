@@ -24,8 +24,8 @@ const ECHO_LENGTH_MAX: usize = 80;
 
 /// Makes `model` answer like a dull but well-behaved one: a reply repeats the last line it was told; an extraction
 /// remembers each of the user's messages, up to three, by a verbatim quote; a reflection has one thought, on `e1`; a slow
-/// cycle finds nothing new; a drafted persona is the last line of its description; a roll-up keeps the first bullets as
-/// they are.
+/// cycle finds nothing new; memories tell of no lasting ties; a drafted persona is the last line of its description; a roll-up
+/// keeps the first bullets as they are.
 pub fn answer_plausibly(model: &ScriptedModel, pace: Pace) {
     let paced = move |reply: Reply| reply.delay(pace.first_token).delay_between_deltas(pace.between_tokens);
     model.recognise("extraction", |request| asks_for(request, "self_check_notes"));
@@ -38,6 +38,8 @@ pub fn answer_plausibly(model: &ScriptedModel, pace: Pace) {
     model.on("persona_draft", move |request| paced(Reply::json(persona_draft(&request.user()))));
     model.recognise("rollup", |request| asks_for(request, "\"bullets\""));
     model.on("rollup", move |request| paced(Reply::json(rollup(&request.user()))));
+    model.recognise("graph", |request| asks_for(request, "\"relationships\""));
+    model.on("graph", move |_| paced(Reply::json(json!({"entities": [], "relationships": []}))));
     model.on("reply", move |request| paced(Reply::text(echo(&request.user()))));
     model.on(UNNAMED, move |request| paced(Reply::text(echo(&request.user()))));
 }

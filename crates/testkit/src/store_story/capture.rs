@@ -105,6 +105,17 @@ pub async fn a_reply_goes_where_its_turn_is(store: &dyn Store) -> Outcome {
     assert_eq!(unasked.message.role, Role::Persona);
     let of_turn: Vec<_> = store.turn_messages(turn_id.ok_or("")?).await?.iter().map(|m| m.id).collect();
     assert_eq!(of_turn, [question.id, late.message.id, later.message.id]);
+    assert_eq!(store.turn_external_ref(turn_id.ok_or("")?).await?, None, "no line of it has a name");
+    let named = |name: Option<&str>, seconds| NewMessage {
+        turn_id,
+        external_ref: name.map(str::to_owned),
+        ..stage.line("named", seconds)
+    };
+    for (name, seconds) in [(Some("c-1"), 10_000), (Some("c-2"), 10_001), (None, 10_002)] {
+        stage.capture(named(name, seconds)).await?;
+    }
+    let last = store.turn_external_ref(turn_id.ok_or("")?).await?;
+    assert_eq!(last.as_deref(), Some("c-2"), "the last that has a name");
     Ok(())
 }
 

@@ -8,6 +8,8 @@ mod corrections;
 mod entities;
 mod extraction;
 mod forgetting;
+mod graph;
+mod hub;
 mod people;
 mod personas;
 mod recall;
@@ -49,14 +51,24 @@ pub use forgetting::{
     only_what_was_shown_is_erased, other_words_keep_an_event, receipts_and_turns_keep_no_words,
     thoughts_go_with_what_they_rest_on,
 };
+pub use graph::{
+    an_edge_is_written_once_and_gains_what_it_rests_on, facts_are_drawn_once_from_new_memories,
+    facts_follow_what_becomes_of_their_memories, names_lead_to_the_diaries_that_tell_of_them,
+    what_rests_on_a_memory_goes_with_it,
+};
+pub use hub::{
+    a_document_keeps_every_version, a_prompt_reads_no_more_than_it_names,
+    an_act_of_the_hub_is_whole_or_not_at_all, conflicts_wait_until_they_are_settled,
+    labels_instances_and_snapshots_are_kept, pieces_follow_their_document, the_diary_tells_every_event_once,
+};
 pub use people::{
     a_face_and_a_voice_are_kept, a_persona_is_made_once, facts_are_kept_one_by_one,
     failed_turns_wait_for_a_person, names_elsewhere_belong_to_one_user,
 };
 pub use personas::{core_blocks_belong_to_whom_they_should, costs_are_kept, personas_and_users_are_kept};
 pub use recall::{
-    nodes_are_found_by_entity_and_time, one_read_gives_what_several_do, phrases_are_found_where_they_stand,
-    scopes_never_meet, touching_counts_a_recall,
+    events_are_found_by_their_tag, nodes_are_found_by_entity_and_time, one_read_gives_what_several_do,
+    phrases_are_found_where_they_stand, scopes_never_meet, touching_counts_a_recall,
 };
 pub use reflection::{
     a_reflection_is_written_once, a_reflection_without_thoughts_leaves_only_its_mark,
@@ -80,9 +92,11 @@ pub use vectors::{
     vectors_are_numbered_by_their_writing, vectors_follow_their_rows,
 };
 pub use withdrawal::{
-    a_second_reply_takes_the_place_of_the_first, an_edit_takes_the_session_from_its_worker,
-    an_edited_message_takes_its_memories_along, erasing_reaches_what_was_said_before_a_change,
-    thoughts_are_orphaned_or_go_along, what_rests_on_other_words_stays,
+    a_second_reply_takes_the_place_of_the_first, a_yes_goes_with_its_question,
+    an_edit_takes_the_session_from_its_worker, an_edited_message_takes_its_memories_along,
+    erasing_reaches_what_was_said_before_a_change, thoughts_are_orphaned_or_go_along,
+    what_is_forgotten_leaves_its_places, what_rests_on_other_words_stays,
+    words_that_were_unsaid_stand_in_no_memory,
 };
 
 /// What a chapter ends with.
@@ -108,13 +122,14 @@ macro_rules! store_story {
             an_edited_message_takes_its_memories_along, an_edit_takes_the_session_from_its_worker,
             what_rests_on_other_words_stays, thoughts_are_orphaned_or_go_along,
             a_second_reply_takes_the_place_of_the_first, erasing_reaches_what_was_said_before_a_change,
+            what_is_forgotten_leaves_its_places, words_that_were_unsaid_stand_in_no_memory, a_yes_goes_with_its_question,
             a_merge_loses_nothing_and_is_undone_exactly, defect_07_merging_two_settled_entities_has_an_effect,
             doubts_are_settled, an_owner_names_and_describes, entity_vectors_follow_their_text,
             of_many_links_the_newest_and_the_weightiest_are_given,
             a_reflection_is_written_once, a_reflection_without_thoughts_leaves_only_its_mark,
             edges_join_thoughts_and_their_events, the_timeline_is_merged,
             scopes_never_meet, phrases_are_found_where_they_stand, nodes_are_found_by_entity_and_time,
-            one_read_gives_what_several_do, the_newest_vectors_come_first,
+            one_read_gives_what_several_do, events_are_found_by_their_tag, the_newest_vectors_come_first,
             touching_counts_a_recall, vectors_follow_their_rows, vectors_are_numbered_by_their_writing,
             one_model_takes_the_place_of_another,
             personas_and_users_are_kept, core_blocks_belong_to_whom_they_should, costs_are_kept,
@@ -129,7 +144,13 @@ macro_rules! store_story {
             a_slow_cycle_is_counted, transcripts_go_and_counts_stay, an_expectation_is_settled_once,
             entities_are_described_by_what_is_told_of_them, costs_are_added_up,
             traces_of_turns_are_kept_for_a_while, traces_of_sessions_are_kept_for_a_while,
-            what_was_thought_of_what_is_forgotten_goes, what_was_thought_of_what_is_withdrawn_goes
+            what_was_thought_of_what_is_forgotten_goes, what_was_thought_of_what_is_withdrawn_goes,
+            an_act_of_the_hub_is_whole_or_not_at_all, a_document_keeps_every_version,
+            a_prompt_reads_no_more_than_it_names, conflicts_wait_until_they_are_settled,
+            labels_instances_and_snapshots_are_kept, pieces_follow_their_document, the_diary_tells_every_event_once,
+            an_edge_is_written_once_and_gains_what_it_rests_on, what_rests_on_a_memory_goes_with_it,
+            facts_are_drawn_once_from_new_memories, facts_follow_what_becomes_of_their_memories,
+            names_lead_to_the_diaries_that_tell_of_them
         }
     };
     ($open:path: $($chapter:ident),+) => {$(

@@ -3,7 +3,7 @@
 use std::collections::BTreeSet;
 
 use memory::entities::EntityKind;
-use memory::nodes::{EventTime, NewNode, NodeKind, Subject};
+use memory::nodes::{EventTime, NewNode, NodeKind, RelationalTag, Subject};
 use memory::ports::{About, Corpus, NewEntity, NewMessage, NodeOutline, Phrase, Store};
 
 use super::Outcome;
@@ -179,5 +179,39 @@ pub async fn one_read_gives_what_several_do(store: &dyn Store) -> Outcome {
         assert_eq!(*outlines, nodes.iter().map(NodeOutline::from).collect::<Vec<_>>());
     }
     assert_eq!(store.outlines_about(&stage.other, &wanted).await?, vec![Vec::new(); 4]);
+    Ok(())
+}
+
+/// Events are found by their tag, the newest and the oldest; nobody else's, and none that was replaced.
+pub async fn events_are_found_by_their_tag(store: &dyn Store) -> Outcome {
+    let stage = Stage::set(store).await?;
+    let identity = RelationalTag::IdentityBearing;
+    let (message, session) = stage.claimed("it is about me", 0).await?;
+    let tagged = |text: &str, relational_tags: &[RelationalTag], subject| NewNode {
+        relational_tags: relational_tags.to_vec(),
+        subject,
+        ..stage.event(text, &message)
+    };
+    let both = [RelationalTag::Commitment, identity];
+    let events = vec![
+        tagged("the user is called Ann", &[identity], Subject::User),
+        tagged("the user is fond of tea", &[RelationalTag::Commitment], Subject::User),
+        tagged("the user is a nurse", &both, Subject::User),
+        tagged("the persona is called Echo", &[identity], Subject::Persona),
+        tagged("the user lives in Rome", &[identity], Subject::User),
+    ];
+    let mut seqs = Vec::new();
+    store.commit_extraction(stage.extraction(&session, 50, events.clone())).await?;
+    for event in &events {
+        seqs.push(stage.seq(event.id).await?);
+    }
+    let found = async |scope, limit| -> Result<Vec<i64>, memory::ports::StoreError> {
+        let mut found = store.events_tagged(scope, Subject::User, identity, limit).await?;
+        found.sort_unstable();
+        Ok(found)
+    };
+    assert_eq!(found(&stage.scope, 9).await?, [seqs[0], seqs[2], seqs[4]]);
+    assert_eq!(found(&stage.scope, 1).await?, [seqs[0], seqs[4]]);
+    assert!(found(&stage.other, 9).await?.is_empty());
     Ok(())
 }

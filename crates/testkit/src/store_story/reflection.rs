@@ -3,7 +3,7 @@
 use memory::entities::EntityKind;
 use memory::identifiers::NodeId;
 use memory::mood::Mood;
-use memory::ports::{CommitOutcome, EdgeReach, FillingEdge, NewEntity, Store, TimelineItem};
+use memory::ports::{CommitOutcome, EdgeReach, FillingEdge, NewEntity, NewMessage, Store, TimelineItem};
 
 use super::Outcome;
 use super::stage::{Stage, at};
@@ -27,6 +27,8 @@ pub async fn a_reflection_is_written_once(store: &dyn Store) -> Outcome {
     assert!(store.reflections_since(&stage.scope, at(21)).await?.is_empty());
     assert_eq!(store.last_reflection(&stage.other).await?, None);
     assert_eq!(store.counts(&stage.scope).await?, [0, 2, 1, 1]);
+    stage.capture(NewMessage { scope: stage.other.clone(), ..stage.line("of another", 1) }).await?;
+    assert_eq!(store.total_counts().await?, [0, 3, 1, 1], "of all users together");
     assert_eq!(store.session(session.id).await?.map(|session| session.reflected), Some(true));
     Ok(())
 }

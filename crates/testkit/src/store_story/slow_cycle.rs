@@ -105,13 +105,16 @@ pub async fn transcripts_go_and_counts_stay(store: &dyn Store) -> Outcome {
     for commit in [&first, &second, &third] {
         store.commit_slow_cycle(commit.clone()).await?;
     }
-    let listed = store.transcripts(10).await?;
+    let listed = store.transcripts(None, None, 10).await?;
     let ids: Vec<_> = listed.iter().map(|head| (head.id, head.at)).collect();
     assert_eq!(ids, [(third.id, at(300)), (first.id, at(100))]);
+    let behind = store.transcripts(Some(&stage.scope), Some((listed[0].at, listed[0].id)), 10).await?;
+    assert_eq!(behind.iter().map(|head| head.id).collect::<Vec<_>>(), [first.id]);
+    assert!(store.transcripts(Some(&stage.other), None, 10).await?.is_empty());
     assert_eq!(listed[0].size, 23, "its text in bytes");
     assert_eq!(store.drop_traces(at(250)).await?, 1);
     assert_eq!(store.transcript(first.id).await?, None);
-    assert_eq!(store.transcripts(10).await?.len(), 1);
+    assert_eq!(store.transcripts(None, None, 10).await?.len(), 1);
     assert_eq!(store.slow_cycle_standing(&stage.scope, at(0)).await?.cycles, 3);
     Ok(())
 }
@@ -256,6 +259,8 @@ pub async fn what_was_thought_of_what_is_forgotten_goes(store: &dyn Store) -> Ou
     assert_eq!((store.node(promise.id).await?, store.transcript(thinking.id).await?), (None, None));
     let standing = store.slow_cycle_standing(&stage.scope, at(0)).await?;
     assert!(standing.cycles == 2 && standing.salient_questions.is_empty() && standing.tombstones > 0);
+    let elsewhere = store.slow_cycle_standing(&stage.other, at(0)).await?;
+    assert_eq!(elsewhere.tombstones, 0, "of another memory nothing was forgotten");
     let next = stage.cycle(300, &[other.id], vec![promise.clone()]).await?;
     let next = SlowCycleCommit { tombstones: standing.tombstones, ..next };
     assert_eq!(store.commit_slow_cycle(next).await?.nodes, [promise.id], "the next one is whole again");

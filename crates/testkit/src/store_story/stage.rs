@@ -76,6 +76,7 @@ impl<'a> Stage<'a> {
             day: date(2024, 10, 4),
             created_at: at(seconds),
             incomplete: false,
+            external_ref: None,
         }
     }
 

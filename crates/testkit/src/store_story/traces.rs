@@ -49,12 +49,15 @@ pub async fn costs_are_added_up(store: &dyn Store) -> Outcome {
     assert_eq!(sums[1].usage, TokenUsage { input_tokens: 2_000, output_tokens: 40, cached_tokens: 800 });
     assert!((store.spent_since(at(20)).await? - 1.25).abs() < 1e-9);
     assert!(store.spent_since(at(5_000)).await?.abs() < 1e-9);
-    let recent = store.recent_calls(2).await?;
+    let recent = store.recent_calls(None, 2).await?;
     assert!(recent[0].0 > recent[1].0, "newest first");
     assert_eq!(
         recent.into_iter().map(|(_, call)| call).collect::<Vec<_>>(),
         [calls[3].clone(), calls[2].clone()]
     );
+    let before = store.recent_calls(None, 2).await?.pop().map(|(number, _)| number);
+    let earlier: Vec<_> = store.recent_calls(before, 1).await?.into_iter().map(|(_, call)| call).collect();
+    assert_eq!(earlier, [calls[1].clone()]);
     assert_eq!(store.calls_of_session(session).await?, [calls[1].clone()]);
     Ok(())
 }
@@ -89,13 +92,19 @@ pub async fn traces_of_turns_are_kept_for_a_while(store: &dyn Store) -> Outcome 
     let unknown = TurnHead { turn_id: stage.turn_id(), ..heads[0].clone() };
     store.keep_turn_trace(TurnTrace { head: unknown, detail: json!({}) }).await?;
     heads.reverse();
-    assert_eq!(store.turn_traces(10).await?, heads);
-    assert_eq!(store.turn_traces(1).await?, [heads[0].clone()]);
+    assert_eq!(store.turn_traces(None, None, 10).await?, heads);
+    assert_eq!(store.turn_traces(None, None, 1).await?, [heads[0].clone()]);
+    let place = Some((heads[0].started_at, heads[0].turn_id));
+    assert_eq!(store.turn_traces(Some(&stage.scope), place, 10).await?, [heads[1].clone()]);
+    assert!(
+        store.turn_traces(Some(&stage.other), None, 10).await?.is_empty(),
+        "another's turns are not ours"
+    );
     let trace = TurnTrace { head: heads[1].clone(), detail: json!({"attempt": 2}) };
     assert_eq!(store.turn_trace(heads[1].turn_id).await?, Some(trace));
     assert_eq!(store.drop_traces(at(15)).await?, 1);
     assert_eq!(store.turn_trace(heads[1].turn_id).await?, None);
-    assert_eq!(store.turn_traces(10).await?.len(), 1);
+    assert_eq!(store.turn_traces(None, None, 10).await?.len(), 1);
     Ok(())
 }
 

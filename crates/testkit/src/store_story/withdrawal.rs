@@ -1,8 +1,8 @@
 //! Words that are taken back, and what goes with them.
 
-use memory::forget::{Choice, Forgetting, RestingThoughts, Selection};
+use memory::forget::{Choice, Forgetting, ForgottenSpan, RestingThoughts, Selection};
 use memory::messages::{Message, TurnStatus};
-use memory::nodes::NewNode;
+use memory::nodes::{Evidence, NewNode};
 use memory::ports::{Corpus, MessageEdit, NewMessage, Store, Supersession};
 use memory::sessions::SessionStatus;
 
@@ -224,5 +224,107 @@ pub async fn erasing_reaches_what_was_said_before_a_change(store: &dyn Store) ->
     };
     store.forget(act, None, None).await?;
     assert_eq!((store.message(said.id).await?, store.node(event.id).await?), (None, None));
+    Ok(())
+}
+
+/// What is forgotten leaves its places in messages that stay, once each; they follow their words through an edit, and
+/// go with their message.
+pub async fn what_is_forgotten_leaves_its_places(store: &dyn Store) -> Outcome {
+    let stage = Stage::set(store).await?;
+    let forget = async |selection| {
+        let act = Forgetting { scope: stage.scope.clone(), selection, thoughts: Choice::Orphan, at: at(25) };
+        store.preview_forgetting(act.clone()).await?;
+        store.forget(act, None, None).await
+    };
+    let (message, session) = stage.claimed("I keep a dog", 0).await?;
+    let dog = stage.event("user keeps a dog", &message);
+    store.commit_extraction(stage.extraction(&session, 1, vec![dog.clone()])).await?;
+    store.finish_session(session.id, at(2)).await?;
+    forget(Selection { nodes: [dog.id].into(), ..Selection::default() }).await?;
+    assert_eq!(store.forgotten_spans(session.id).await?.len(), 1);
+    forget(Selection { messages: [message.id].into(), ..Selection::default() }).await?;
+    assert_eq!(store.forgotten_spans(session.id).await?, []);
+
+    let (message, session) = stage.claimed("I keep a zebra. I like tea", 20).await?;
+    let zebra =
+        NewNode { evidence: vec![part(&message, 0, 14)], ..stage.event("user keeps a zebra", &message) };
+    let again =
+        NewNode { evidence: vec![part(&message, 0, 14)], ..stage.event("user has a zebra", &message) };
+    let tea = NewNode { evidence: vec![part(&message, 16, 26)], ..stage.event("user likes tea", &message) };
+    let nodes = vec![zebra.clone(), again.clone(), tea.clone()];
+    store.commit_extraction(stage.extraction(&session, 21, nodes)).await?;
+    store.finish_session(session.id, at(22)).await?;
+    assert_eq!(store.forgotten_spans(session.id).await?, []);
+    forget(Selection { nodes: [zebra.id, again.id].into(), ..Selection::default() }).await?;
+    let place = |start, end| ForgottenSpan { message_id: message.id, start, end };
+    assert_eq!(store.forgotten_spans(session.id).await?, [place(0, 14)]);
+    store.edit_message(edit(&message, "Well, I keep a zebra. I like coffee", 30)).await?;
+    assert_eq!(store.forgotten_spans(session.id).await?, [place(6, 20)]);
+    store.edit_message(edit(&message, "Well, I keep a horse", 31)).await?;
+    assert_eq!(store.forgotten_spans(session.id).await?, []);
+    Ok(())
+}
+
+fn part(message: &Message, start: u32, end: u32) -> Evidence {
+    let quote = message.content.chars().skip(start as usize).take((end - start) as usize).collect();
+    Evidence { message_id: message.id, quote, start, end }
+}
+
+/// A memory that holds edited words goes where its session becomes memory again, also when it quotes other words; one
+/// that words elsewhere prove says what is left.
+pub async fn words_that_were_unsaid_stand_in_no_memory(store: &dyn Store) -> Outcome {
+    let stage = Stage::set(store).await?;
+    let cat = stage.say("I keep a cat", 0).await?;
+    let (name, session) = stage.claimed("called coal", 1).await?;
+    assert_eq!(cat.session_id, name.session_id);
+    let event = stage.event("user keeps a cat called coal", &cat);
+    store.commit_extraction(stage.extraction(&session, 2, vec![event.clone()])).await?;
+    store.finish_session(session.id, at(3)).await?;
+    let (later, session) = stage.claimed("the cat is old", 10).await?;
+    let old = NewNode {
+        evidence: vec![whole(&name), whole(&later)],
+        ..stage.event("user says coal is old", &later)
+    };
+    store.commit_extraction(stage.extraction(&session, 11, vec![old.clone()])).await?;
+    store.finish_session(session.id, at(12)).await?;
+    let edited = store.edit_message(edit(&name, "called soot", 20)).await?.ok_or("it is there")?;
+    let gone: Vec<_> = edited.withdrawn.nodes.iter().map(|(id, _)| *id).collect();
+    assert_eq!(gone, [event.id], "its session is extracted again");
+    let rewritten: Vec<_> = edited.withdrawn.rewritten.iter().map(|(id, _)| *id).collect();
+    assert_eq!((rewritten.as_slice(), edited.withdrawn.kept.as_slice()), (&[old.id][..], &[old.id][..]));
+    let left = store.node(old.id).await?.ok_or("the other talk proves it")?;
+    assert_eq!(left.node.description, "The user said: “the cat is old”");
+    for (word, stands) in [("coal", false), ("cat", true)] {
+        let hits = store.phrase_hits(&stage.scope, Corpus::Nodes, &[phrase(word)], 5).await?;
+        assert_eq!(!hits[0].seqs.is_empty(), stands, "{word}");
+    }
+    Ok(())
+}
+
+/// A bare yes proves nothing when the question that it answered is deleted, nor the question without the yes.
+pub async fn a_yes_goes_with_its_question(store: &dyn Store) -> Outcome {
+    let stage = Stage::set(store).await?;
+    for (place, deletes_yes) in [(0, true), (1, false)] {
+        let seconds = 100 * place;
+        let question = stage.capture(stage.reply("do you keep a dog?", seconds)).await?.message;
+        let (yes, session) = stage.claimed("yes", seconds + 1).await?;
+        let dog = NewNode {
+            evidence: vec![whole(&question), whole(&yes)],
+            ..stage.event("user keeps a dog", &yes)
+        };
+        store.commit_extraction(stage.extraction(&session, seconds + 2, vec![dog.clone()])).await?;
+        store.finish_session(session.id, at(seconds + 3)).await?;
+        let deleted = if deletes_yes { yes.id } else { question.id };
+        let act = Forgetting {
+            scope: stage.scope.clone(),
+            selection: Selection { messages: [deleted].into(), ..Selection::default() },
+            thoughts: Choice::Orphan,
+            at: at(seconds + 4),
+        };
+        let taken = store.preview_forgetting(act.clone()).await?;
+        assert_eq!(taken.events, [dog.id].into());
+        store.forget(act, None, None).await?;
+        assert_eq!(store.node(dog.id).await?, None);
+    }
     Ok(())
 }

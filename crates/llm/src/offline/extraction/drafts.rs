@@ -11,6 +11,8 @@ pub(super) const MOST_EVENTS: usize = 3;
 pub(super) const MOST_SENTENCES: usize = 3;
 pub(super) const MOST_EMOTION_TAGS: usize = 4;
 pub(super) const MOST_RELATIONAL_TAGS: usize = 3;
+/// The tag of a core fact about who the user is.
+pub(super) const IDENTITY_BEARING: &str = "identity-bearing";
 /// From this far on, an impact is joy or grief and no mere colour.
 const FELT_IMPACT: i32 = 4;
 
@@ -36,14 +38,34 @@ pub(super) struct Evidence {
 }
 
 impl Event {
-    /// Whether both can be told in one breath: plain things about the user, in one language, not joy with grief.
-    fn stands_with(&self, other: &Event) -> bool {
+    /// How much belongs together what both tell; `None` for what must not be told in one breath. Plain things about the
+    /// user in one language do: what is about the same ones most, then who the user is, then what they like or what they
+    /// don't, then the calm facts of a life. Joy and grief stand by themselves, and so does what the user dislikes.
+    fn kinship(&self, other: &Event) -> Option<u8> {
         let plain = |event: &Event| event.kind == "event" && event.subject == "user";
+        let felt = |event: &Event| event.emotional_impact.abs() >= FELT_IMPACT;
         let heavy = self.emotional_impact.abs().min(other.emotional_impact.abs()) >= FELT_IMPACT;
         let opposed = heavy && self.emotional_impact.signum() != other.emotional_impact.signum();
         let sentences = self.evidence.len() + other.evidence.len();
         let one_language = Language::of(&self.description) == Language::of(&other.description);
-        plain(self) && plain(other) && !opposed && one_language && sentences <= MOST_SENTENCES
+        if !plain(self) || !plain(other) || opposed || !one_language || sentences > MOST_SENTENCES {
+            return None;
+        }
+        if self.entities.iter().any(|entity| other.entities.contains(entity)) {
+            return Some(4);
+        }
+        if felt(self) || felt(other) {
+            return None;
+        }
+        let identity = |event: &Event| event.relational_tags.contains(&IDENTITY_BEARING);
+        let calm = |event: &Event| !event.emotion_tags.contains(&"dislike");
+        match (identity(self) && identity(other), calm(self), calm(other)) {
+            (true, true, true) => Some(3),
+            (_, false, false) => Some(2),
+            (_, true, true) if self.emotion_tags == other.emotion_tags => Some(2),
+            (_, true, true) => Some(1),
+            _ => None,
+        }
     }
 
     fn take_in(&mut self, other: Event) {
@@ -80,15 +102,26 @@ impl Event {
     }
 }
 
-/// Makes at most [`MOST_EVENTS`] of the drafts, heaviest first: what exceeds them is told together in the last one, as
-/// far as a description's sentences go. Returns how many were left out.
+/// Makes at most [`MOST_EVENTS`] of the drafts, heaviest first: what exceeds them is told together with what it belongs
+/// to, as far as a description's sentences go, and else the lightest is left out. Returns how many were left out.
 pub(super) fn gather(drafts: &mut Vec<Event>) -> usize {
-    let beyond = drafts.split_off(drafts.len().min(MOST_EVENTS));
     let mut left_out = 0;
-    for event in beyond {
-        match drafts.last_mut() {
-            Some(last) if last.stands_with(&event) => last.take_in(event),
-            _ => left_out += 1,
+    while drafts.len() > MOST_EVENTS {
+        let pairs =
+            (0..drafts.len()).flat_map(|first| (first + 1..drafts.len()).map(move |second| (first, second)));
+        // Of equally near ones the lightest: the weighty keep their own words.
+        let nearest = pairs
+            .filter_map(|(first, second)| Some((drafts[first].kinship(&drafts[second])?, first, second)))
+            .max_by_key(|(kinship, first, second)| (*kinship, *first, *second));
+        match nearest {
+            Some((_, first, second)) => {
+                let taken = drafts.remove(second);
+                drafts[first].take_in(taken);
+            }
+            None => {
+                drafts.pop();
+                left_out += 1;
+            }
         }
     }
     left_out

@@ -62,6 +62,7 @@ pub(super) fn scan(folded: &str, calendar: Calendar) -> Vec<(Range<usize>, Named
 fn phrase(words: &[&str], calendar: Calendar) -> Option<Found> {
     fixed(words, calendar)
         .or_else(|| counted(words, calendar))
+        .or_else(|| part_of_year(words, calendar))
         .or_else(|| beside_present(words, calendar))
         .or_else(|| calendar_date(words, calendar))
         .or_else(|| after_preposition(words, calendar))
@@ -112,6 +113,43 @@ fn counted(words: &[&str], calendar: Calendar) -> Option<Found> {
         (false, None, ["ago", ..]) => Some((Named::sure(calendar.few_ago(unit)?), length + 1)),
         _ => None,
     }
+}
+
+/// In June last year, summer of last year, last year in June: a month or season of a year that is counted from now.
+fn part_of_year(words: &[&str], calendar: Calendar) -> Option<Found> {
+    let offset = |words: &[&str]| match words {
+        ["last", "year", ..] => Some(-1),
+        ["this", "year", ..] => Some(0),
+        ["next", "year", ..] => Some(1),
+        _ => None,
+    };
+    let introduced = |words: &[&str]| match words {
+        ["in", "the", ..] => 2,
+        ["in", ..] => 1,
+        _ => 0,
+    };
+    let days = |name: &str, offset: i16| {
+        let year = calendar.year_number(offset)?;
+        match (month_number(name), season(name)) {
+            (Some(month), _) => month_of(year, month),
+            (None, Some(season)) => season_of(year, season),
+            (None, None) => None,
+        }
+    };
+    if let Some(offset) = offset(words) {
+        let length = 2 + introduced(&words[2..]);
+        let name = words.get(length).filter(|_| length > 2)?;
+        return Some((Named::sure(days(name, offset)?), length + 1));
+    }
+    let start = introduced(words);
+    let (name, rest) = words.get(start..)?.split_first()?;
+    let of = usize::from(rest.first() == Some(&"of"));
+    // "They may this year", "we march next year" are no months.
+    if start + of == 0 && matches!(*name, "may" | "march") {
+        return None;
+    }
+    let offset = offset(&rest[of..])?;
+    Some((Named::sure(days(name, offset)?), start + of + 3))
 }
 
 /// Last, this, next: week, weekend, month, year, weekday, month's name, season, Christmas.

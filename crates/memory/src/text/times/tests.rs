@@ -31,7 +31,7 @@ fn on(day: &str, text: &str) -> Vec<String> {
 
 #[test]
 fn english_times() {
-    let cases: [(&str, &[&str]); 40] = [
+    let cases: [(&str, &[&str]); 46] = [
         ("What did I do yesterday?", &["2024-06-11"]),
         ("the day before yesterday", &["2024-06-10"]),
         ("the day after tomorrow", &["2024-06-14"]),
@@ -72,13 +72,25 @@ fn english_times() {
         ("in June 2022 and in 2021", &["2021-01-01..2021-12-31", "2022-06-01..2022-06-30"]),
         ("on June 13th", &["2023-06-13"]),
         ("the 3rd of June 2023", &["2023-06-03"]),
+        ("what happened in June last year?", &["2023-06-01..2023-06-30"]),
+        ("August of last year", &["2023-08-01..2023-08-31"]),
+        ("last year in August we met", &["2023-08-01..2023-08-31"]),
+        ("in March this year", &["2024-03-01..2024-03-31"]),
+        ("in the summer of next year", &["2025-06-01..2025-08-31"]),
+        ("last year in Ulm", &["2023-01-01..2023-12-31"]),
     ];
     for (text, expected) in cases {
         assert_eq!(spans(text), expected, "{text}");
     }
-    for nothing in
-        ["I may march today", "31 February, or 40 June", "this may help", "this year", "tonight", ""]
-    {
+    for nothing in [
+        "I may march today",
+        "they may this year",
+        "31 February, or 40 June",
+        "this may help",
+        "this year",
+        "tonight",
+        "",
+    ] {
         assert!(spans(nothing).is_empty(), "{nothing}");
     }
 }

@@ -1,7 +1,8 @@
 //! Nothing is forgotten here.
 
 use memory::forget::{
-    CoreBlockAppend, Dependents, ErasureReceipt, ForgetOutcome, Forgetting, ResetCounts, Taken, Thing,
+    CoreBlockAppend, Dependents, ErasureReceipt, ForgetOutcome, Forgetting, ForgottenSpan, ResetCounts,
+    Taken, Thing,
 };
 use memory::identifiers::ErasureId;
 use memory::ports::ForgetStore;
@@ -25,6 +26,9 @@ impl ForgetStore for FakeStore {
         _expected: Option<Taken>,
         _receipt: Option<ErasureReceipt>,
     ) -> Result<ForgetOutcome, StoreError> {
+        refused()
+    }
+    async fn forgotten_spans(&self, _session: SessionId) -> Result<Vec<ForgottenSpan>, StoreError> {
         refused()
     }
     async fn erasure_receipts(

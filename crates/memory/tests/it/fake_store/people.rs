@@ -141,7 +141,11 @@ impl LedgerStore for FakeStore {
     async fn record_call(&self, _call: ModelCall) -> Result<(), StoreError> {
         refused()
     }
-    async fn recent_calls(&self, _limit: u32) -> Result<Vec<(i64, ModelCall)>, StoreError> {
+    async fn recent_calls(
+        &self,
+        _before: Option<i64>,
+        _limit: u32,
+    ) -> Result<Vec<(i64, ModelCall)>, StoreError> {
         refused()
     }
     async fn calls_of_session(&self, _session: SessionId) -> Result<Vec<ModelCall>, StoreError> {
@@ -157,6 +161,9 @@ impl LedgerStore for FakeStore {
         refused()
     }
     async fn counts(&self, _scope: &Scope) -> Result<[u64; 4], StoreError> {
+        refused()
+    }
+    async fn total_counts(&self) -> Result<[u64; 4], StoreError> {
         refused()
     }
     async fn work_counts(&self) -> Result<[u64; 2], StoreError> {

@@ -27,6 +27,9 @@ impl MessageStore for FakeStore {
     async fn turn_messages(&self, _id: TurnId) -> Result<Vec<Message>, StoreError> {
         refused()
     }
+    async fn turn_external_ref(&self, _id: TurnId) -> Result<Option<String>, StoreError> {
+        refused()
+    }
     async fn messages_before(
         &self,
         _scope: &Scope,

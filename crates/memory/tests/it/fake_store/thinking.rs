@@ -52,7 +52,12 @@ impl SlowCycleStore for FakeStore {
     async fn settled_expectation(&self, _id: NodeId) -> Result<Option<SettledExpectation>, StoreError> {
         refused()
     }
-    async fn transcripts(&self, _limit: u32) -> Result<Vec<TranscriptHead>, StoreError> {
+    async fn transcripts(
+        &self,
+        _scope: Option<&Scope>,
+        _before: Option<(Timestamp, CycleId)>,
+        _limit: u32,
+    ) -> Result<Vec<TranscriptHead>, StoreError> {
         refused()
     }
     async fn transcript(&self, _id: CycleId) -> Result<Option<Value>, StoreError> {
@@ -65,7 +70,12 @@ impl TraceStore for FakeStore {
     async fn keep_turn_trace(&self, _trace: TurnTrace) -> Result<(), StoreError> {
         refused()
     }
-    async fn turn_traces(&self, _limit: u32) -> Result<Vec<TurnHead>, StoreError> {
+    async fn turn_traces(
+        &self,
+        _scope: Option<&Scope>,
+        _before: Option<(Timestamp, TurnId)>,
+        _limit: u32,
+    ) -> Result<Vec<TurnHead>, StoreError> {
         refused()
     }
     async fn turn_trace(&self, _id: TurnId) -> Result<Option<TurnTrace>, StoreError> {

@@ -23,7 +23,7 @@ use crate::world::{HOUR, SECOND, settings, soon};
 /// Channels; no prompt may name them.
 pub(super) const CHANNELS: [&str; 2] = ["channel-of-amber", "channel-of-teal"];
 /// How often the loops look around. A year has few looks, so silence is noticed late.
-const LOOK: Duration = Duration::from_secs(3 * 3_600);
+pub(super) const LOOK: Duration = Duration::from_secs(3 * 3_600);
 const A_MOMENT: Duration = Duration::from_millis(20);
 /// How long it may take to rest, in real time.
 const PATIENCE: Duration = Duration::from_secs(20);

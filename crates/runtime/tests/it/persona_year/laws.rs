@@ -15,7 +15,7 @@ use memory::ports::{
 };
 use memory::sessions::{Session, SessionStatus};
 
-use super::house::House;
+use super::house::{House, LOOK};
 use super::year::{Said, Year};
 use crate::world::HOUR;
 
@@ -326,7 +326,8 @@ async fn sessions_get_on(year: &Year) -> Law {
     }
     for session in sessions(&year.house).await {
         let quiet = now.duration_since(session.last_message_at);
-        let due = session.retry_at.is_none_or(|at| at <= now);
+        // What is due is noticed at the next look.
+        let due = session.retry_at.is_none_or(|at| at + LOOK <= now);
         let fault = match session.status {
             SessionStatus::Open if quiet > SignedDuration::try_from(8 * HOUR).unwrap() => "was left open",
             SessionStatus::Closing | SessionStatus::Consolidating if due => "waits for nothing",

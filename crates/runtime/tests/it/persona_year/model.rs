@@ -1,6 +1,8 @@
 //! A language model that errs: it fails, breaks off, talks nonsense, quotes wrongly, invents handles, obeys orders in
 //! what it reads. And it looks at what it is told.
 
+use std::collections::HashMap;
+use std::hash::{DefaultHasher, Hash as _, Hasher as _};
 use std::sync::{Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
 
@@ -26,6 +28,10 @@ pub(super) struct UnreliableModel {
 }
 
 struct State {
+    seed: u64,
+    /// How often each request was made.
+    asked: HashMap<u64, u64>,
+    /// Thrown anew for each request, so that the year does not depend on which of two questions came first.
     dice: Dice,
     /// How often, of 100 answers, something is wrong.
     errs: u64,
@@ -38,8 +44,8 @@ struct State {
 
 impl UnreliableModel {
     pub(super) fn new(seed: u64, marks: Vec<String>, forbidden: Vec<String>) -> Self {
-        let dice = Dice::new(seed);
-        Self { state: Mutex::new(State { dice, errs: 25, marks, forbidden, seen: Vec::new() }) }
+        let (asked, dice) = (HashMap::new(), Dice::new(seed));
+        Self { state: Mutex::new(State { seed, asked, dice, errs: 25, marks, forbidden, seen: Vec::new() }) }
     }
 
     /// From now on so many of 100 answers are wrong.
@@ -69,8 +75,18 @@ impl State {
         }
     }
 
+    fn throw_for(&mut self, request: &Request) {
+        let mut hasher = DefaultHasher::new();
+        (&request.task, &request.system, &request.user).hash(&mut hasher);
+        let request = hasher.finish();
+        let times = self.asked.entry(request).or_default();
+        *times += 1;
+        self.dice = Dice::new(self.seed ^ request.wrapping_add(*times));
+    }
+
     fn answer(&mut self, request: &Request) -> Result<String, LlmError> {
         self.look_at(request);
+        self.throw_for(request);
         let wrong = self.dice.chance(self.errs);
         let whole = match request.task.as_str() {
             "extraction" => self.extraction(&request.inputs, wrong).to_string(),

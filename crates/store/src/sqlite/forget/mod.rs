@@ -9,6 +9,7 @@ mod names;
 mod remains;
 mod remove;
 mod dependents;
+mod spans;
 mod receipts;
 mod overwrite;
 mod reset;
@@ -17,10 +18,10 @@ use async_trait::async_trait;
 use jiff::Timestamp;
 use memory::core_blocks::CoreBlockLabel;
 use memory::forget::{
-    CoreBlockAppend, Dependents, ErasureReceipt, ForgetOutcome, Forgetting, Forgotten, ResetCounts, Taken,
-    Thing,
+    CoreBlockAppend, Dependents, ErasureReceipt, ForgetOutcome, Forgetting, Forgotten, ForgottenSpan,
+    ResetCounts, Taken, Thing,
 };
-use memory::identifiers::{ErasureId, MessageId, NodeId};
+use memory::identifiers::{ErasureId, MessageId, NodeId, SessionId};
 use memory::ports::{ForgetStore, StoreError};
 use memory::{PersonaId, Scope};
 
@@ -30,6 +31,7 @@ use super::rows::microseconds;
 use super::writer::UnitOfWork;
 use super::{SqliteStore, blocking, personas, scopes};
 use going::{Going, Key, column, uuid};
+pub(super) use spans::follow_edit;
 
 #[async_trait]
 impl ForgetStore for SqliteStore {
@@ -58,7 +60,7 @@ impl ForgetStore for SqliteStore {
             let forgotten = unit.attempt(
                 |unit| {
                     let forgotten = forget(unit, &act)?;
-                    if let Some(receipt) = &receipt {
+                    if let Some(receipt) = receipt.as_ref().filter(|_| !forgotten.taken.is_empty()) {
                         let receipt = ErasureReceipt { taken: forgotten.taken.clone(), ..receipt.clone() };
                         receipts::keep(unit.connection, &receipt)?;
                     }
@@ -66,12 +68,19 @@ impl ForgetStore for SqliteStore {
                 },
                 is_expected,
             )?;
-            Ok(match is_expected(&forgotten) {
-                true => ForgetOutcome::Done(Box::new(forgotten)),
-                false => ForgetOutcome::Changed,
+            Ok(if !is_expected(&forgotten) {
+                ForgetOutcome::Changed
+            } else if receipt.is_some() && forgotten.taken.is_empty() {
+                ForgetOutcome::Nothing(forgotten.taken.left_core_blocks)
+            } else {
+                ForgetOutcome::Done(Box::new(forgotten))
             })
         })
         .await
+    }
+
+    async fn forgotten_spans(&self, session: SessionId) -> Result<Vec<ForgottenSpan>, StoreError> {
+        self.read(move |connection| Ok(spans::of_session(connection, session)?)).await
     }
 
     async fn erasure_receipts(
@@ -169,7 +178,7 @@ fn forget(unit: &mut UnitOfWork<'_>, act: &Forgetting) -> Result<Forgotten, Fail
     let documents = HubForgetting { nodes: &nodes, text: going.text.as_deref(), at };
     taken.counts.documents = hub::forget(connection, &act.scope, &documents)?;
     for turn in &taken.turns {
-        remove::bury(connection, "turn", turn.0.into_bytes(), at)?;
+        remove::bury(connection, going.scope, "turn", turn.0.into_bytes(), at)?;
     }
     remains::clear_traces(connection, &going, &mut taken)?;
     if taken.counts.traces > 0 {

@@ -161,7 +161,10 @@ pub(super) fn clear_turns(connection: &Connection, going: &Going, taken: &mut Ta
 /// Nodes and edges of the graph that rest on what goes, or contain the text. Counted with the names and the links.
 pub(super) fn clear_graph(connection: &Connection, going: &Going, at: i64, taken: &mut Taken) -> Result<()> {
     let messages = going.messages.values().map(|message| message.id.0);
-    let memories: Vec<Uuid> = messages.chain(going.nodes.values().map(|node| node.id.0)).collect();
+    let nodes = going.nodes.values().map(|node| node.id.0);
+    // What was drawn from a text that loses words may rest on those.
+    let rewritten = going.rewritten.values().map(|node| node.id.0);
+    let memories: Vec<Uuid> = messages.chain(nodes).chain(rewritten).collect();
     let mut gone = hub::graph::Withdrawn::default();
     for memory in memories {
         gone += graph::withdraw(connection, going.scope, &memory.to_string(), at)?;

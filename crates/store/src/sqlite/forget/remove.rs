@@ -2,15 +2,17 @@
 
 use std::collections::BTreeSet;
 
-use memory::forget::{Taken, mention_count};
+use memory::forget::Taken;
 use memory::identifiers::{EntityId, NodeId, RejectedId, SessionId};
 use memory::ports::Corpus;
 use rusqlite::{Connection, Result, params};
 
 use super::super::entity_vectors;
+use super::super::resting;
 use super::super::writer::UnitOfWork;
 use super::going::{Going, Key, column, uuid};
 use super::names::Names;
+use super::spans;
 
 /// Messages and nodes, with all that hangs on the rows themselves.
 pub(super) fn remove_rows(
@@ -24,23 +26,24 @@ pub(super) fn remove_rows(
     taken.revived = revived(connection, going)?;
     count_parts(connection, going, taken)?;
     mark(connection, going, taken)?;
+    spans::mark(connection, going)?;
     drop_mentions(connection, going, taken)?;
     for (seq, message) in &going.messages {
         unit.unindex_words(Corpus::Messages, *seq, going.scope, &message.terms);
         connection.prepare_cached("DELETE FROM recall_messages WHERE seq = ?1")?.execute([seq])?;
         taken.messages.insert(message.id);
-        bury(connection, "message", message.id.0.into_bytes(), at)?;
+        bury(connection, going.scope, "message", message.id.0.into_bytes(), at)?;
     }
     for (seq, node) in &going.nodes {
         unit.unindex_words(Corpus::Nodes, *seq, going.scope, &node.terms);
         connection.prepare_cached("DELETE FROM concept_nodes WHERE seq = ?1")?.execute([seq])?;
         taken.add_node(node.kind, node.id);
-        bury(connection, "node", node.id.0.into_bytes(), at)?;
+        bury(connection, going.scope, "node", node.id.0.into_bytes(), at)?;
     }
     for id in &going.rejected {
         connection.prepare_cached("DELETE FROM rejected_memories WHERE id = ?1")?.execute([id])?;
         taken.rejected.insert(RejectedId(uuid(*id)));
-        bury(connection, "rejected", *id, at)?;
+        bury(connection, going.scope, "rejected", *id, at)?;
     }
     connection
         .prepare_cached(
@@ -56,23 +59,8 @@ pub(super) fn remove_rows(
 /// Gives rewritten nodes their new text. Their vectors were made from the old one, and are made anew.
 pub(super) fn rewrite(unit: &mut UnitOfWork<'_>, going: &Going, taken: &mut Taken) -> Result<()> {
     for (seq, rewritten) in &going.rewritten {
-        unit.unindex_words(Corpus::Nodes, *seq, going.scope, &rewritten.terms_before);
-        unit.index_words(Corpus::Nodes, *seq, going.scope, &rewritten.terms_after);
-        let connection = unit.connection;
-        connection
-            .prepare_cached(
-                "UPDATE concept_nodes SET description = ?2, terms = ?3, embedding_model = NULL WHERE seq = ?1",
-            )?
-            .execute(params![seq, rewritten.after, rewritten.terms_after])?;
-        let vectors = connection.prepare_cached("DELETE FROM node_vectors WHERE seq = ?1")?.execute([seq])?;
-        taken.counts.vectors += vectors as u64;
-        // What it said before a person changed it may hold what is gone.
-        connection
-            .prepare_cached("UPDATE node_changes SET description = NULL WHERE node_seq = ?1")?
-            .execute([seq])?;
-        connection
-            .prepare_cached("INSERT INTO reduced_nodes (node_seq) VALUES (?1) ON CONFLICT DO NOTHING")?
-            .execute([seq])?;
+        let before = rewritten.terms_before.as_str();
+        taken.counts.vectors += resting::reduce(unit, going.scope, *seq, before, &rewritten.after)?;
         taken.rewritten.insert(rewritten.id);
     }
     recount_mentions(unit.connection, going)
@@ -110,7 +98,7 @@ pub(super) fn remove_names(
             .execute([id])?;
         connection.prepare_cached("DELETE FROM entities WHERE id = ?1")?.execute([id])?;
         taken.entities.insert(EntityId(uuid(*id)));
-        bury(connection, "entity", *id, at)?;
+        bury(connection, scope, "entity", *id, at)?;
     }
     for number in &names.aliases {
         let gone =
@@ -159,12 +147,13 @@ pub(super) fn settle_sessions(connection: &Connection, going: &Going) -> Result<
 }
 
 /// Leaves the id of what is gone.
-pub(super) fn bury(connection: &Connection, kind: &str, id: Key, at: i64) -> Result<()> {
+pub(super) fn bury(connection: &Connection, scope: i64, kind: &str, id: Key, at: i64) -> Result<()> {
     connection
         .prepare_cached(
-            "INSERT INTO tombstones (kind, id, forgotten_at) VALUES (?1, ?2, ?3) ON CONFLICT DO NOTHING",
+            "INSERT INTO tombstones (kind, id, forgotten_at, scope) VALUES (?1, ?2, ?3, ?4)
+             ON CONFLICT DO NOTHING",
         )?
-        .execute(params![kind, id, at])?;
+        .execute(params![kind, id, at, scope])?;
     Ok(())
 }
 
@@ -254,17 +243,7 @@ fn drop_mentions(connection: &Connection, going: &Going, taken: &mut Taken) -> R
 /// How often nodes that lost words were said.
 fn recount_mentions(connection: &Connection, going: &Going) -> Result<()> {
     for seq in going.said_less.iter().filter(|seq| !going.nodes.contains_key(seq)) {
-        let (own, mentions): (bool, usize) = connection
-            .prepare_cached(
-                "SELECT EXISTS (SELECT 1 FROM node_evidence e JOIN recall_messages m ON m.seq = e.message_seq
-                                WHERE e.node_seq = n.seq AND m.session_id = n.source_session_id),
-                        (SELECT count(*) FROM mention_merges g WHERE g.node_seq = n.seq)
-                 FROM concept_nodes n WHERE n.seq = ?1",
-            )?
-            .query_row([seq], |row| Ok((row.get(0)?, row.get(1)?)))?;
-        connection
-            .prepare_cached("UPDATE concept_nodes SET mention_count = ?2 WHERE seq = ?1")?
-            .execute(params![seq, mention_count(own, mentions)])?;
+        resting::recount_mentions(connection, *seq)?;
     }
     Ok(())
 }

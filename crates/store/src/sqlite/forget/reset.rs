@@ -67,8 +67,8 @@ fn clear(unit: &mut UnitOfWork<'_>, scope: i64, at: i64, counts: &mut ResetCount
     ] {
         let buried = connection
             .prepare_cached(&format!(
-                "INSERT INTO tombstones (kind, id, forgotten_at)
-                 SELECT ?2, id, ?3 FROM {table} WHERE scope = ?1 ON CONFLICT DO NOTHING"
+                "INSERT INTO tombstones (kind, id, forgotten_at, scope)
+                 SELECT ?2, id, ?3, ?1 FROM {table} WHERE scope = ?1 ON CONFLICT DO NOTHING"
             ))?
             .execute(params![scope, kind, at])? as u64;
         match table {

@@ -4,6 +4,7 @@ use std::collections::{BTreeSet, HashMap};
 
 use memory::entities::name_stands_in;
 use rusqlite::{Connection, Result};
+use uuid::Uuid;
 
 type Key = [u8; 16];
 
@@ -36,9 +37,24 @@ pub(super) fn linked_to(connection: &Connection, scope: i64, folded: &str) -> Re
          SELECT s.memory FROM graph_edges e JOIN graph_sources s ON s.edge_id = e.id
          WHERE (e.from_id = ?1 OR e.to_id = ?1) AND e.deleted_at IS NULL AND s.memory <> ''",
     )?;
+    let mut told = connection.prepare_cached(
+        "SELECT d.kind || '-' || d.stem FROM hub_lines l JOIN hub_documents d ON d.number = l.document
+         WHERE l.node_id = ?1",
+    )?;
     for id in named {
+        // A node counts once for a memory, however many of its events it is linked to.
+        let mut linked_to: BTreeSet<String> = BTreeSet::new();
         for memory in memories.query_map([id], |row| row.get::<_, String>(0))? {
-            *linked.entry(memory?).or_default() += 1;
+            let memory = memory?;
+            if let Ok(event) = Uuid::parse_str(&memory) {
+                for document in told.query_map([event.into_bytes()], |row| row.get(0))? {
+                    linked_to.insert(document?);
+                }
+            }
+            linked_to.insert(memory);
+        }
+        for memory in linked_to {
+            *linked.entry(memory).or_default() += 1;
         }
     }
     Ok(linked)

@@ -3,16 +3,18 @@
 mod read;
 mod write;
 mod change;
+mod facts;
 mod withdraw;
 mod links;
 mod vectors;
+mod whole;
 
 use std::collections::HashMap;
 
 use async_trait::async_trait;
 use hub::graph::{
     EdgeChange, GraphEdge, GraphNode, GraphStore, GraphWrite, GraphWritten, NodeChange, NodeChanged,
-    NodeGone, UnembeddedNode, Withdrawn,
+    NodeGone, UnembeddedNode, UnreadSession, Withdrawn,
 };
 use jiff::Timestamp;
 use memory::Scope;
@@ -21,6 +23,7 @@ use uuid::Uuid;
 
 use super::rows::microseconds;
 use super::{SqliteStore, scopes};
+pub(super) use whole::{restore, whole};
 pub(super) use withdraw::{forget_text, withdraw, withdraw_document};
 
 #[async_trait]
@@ -58,6 +61,19 @@ impl GraphStore for SqliteStore {
             Ok(write::write(unit.connection, scope, &write)?)
         })
         .await
+    }
+
+    async fn unread_sessions(&self, limit: u32) -> Result<Vec<UnreadSession>, StoreError> {
+        self.read(move |connection| Ok(facts::unread(connection, limit)?)).await
+    }
+
+    async fn commit_facts(
+        &self,
+        session: &UnreadSession,
+        write: GraphWrite,
+    ) -> Result<Option<GraphWritten>, StoreError> {
+        let session = session.clone();
+        self.write(move |unit| Ok(facts::commit(unit.connection, &session, &write)?)).await
     }
 
     async fn change_graph_node(

@@ -143,12 +143,13 @@ pub(super) fn remove_entity(connection: &Connection, id: EntityId, at: i64) -> R
             "UPDATE entities SET merge_target = NULL, merge_status = 'confirmed' WHERE merge_target = ?1",
         )?
         .execute([id])?;
-    connection.prepare_cached("DELETE FROM entities WHERE id = ?1")?.execute([id])?;
     connection
         .prepare_cached(
-            "INSERT INTO tombstones (kind, id, forgotten_at) VALUES ('entity', ?1, ?2) ON CONFLICT DO NOTHING",
+            "INSERT INTO tombstones (kind, id, forgotten_at, scope)
+             SELECT 'entity', id, ?2, scope FROM entities WHERE id = ?1 ON CONFLICT DO NOTHING",
         )?
         .execute(params![id, at])?;
+    connection.prepare_cached("DELETE FROM entities WHERE id = ?1")?.execute([id])?;
     Ok(())
 }
 

@@ -4,12 +4,12 @@ use hub::documents::{Version, core_block_of};
 use hub::names::DocumentName;
 use hub::port::{DocumentWrite, HubCommit, HubCommitOutcome};
 use memory::Scope;
-use rusqlite::{Connection, Result, params};
+use rusqlite::{Connection, OptionalExtension, Result, params};
 
 use super::super::failure::Failure;
 use super::super::rows::{microseconds, to_json};
 use super::super::{graph, personas};
-use super::{conflicts, documents, snapshots, state};
+use super::{chunks, conflicts, documents, erased_names, snapshots, state, whole};
 
 pub(super) fn commit(
     connection: &Connection,
@@ -31,8 +31,11 @@ pub(super) fn commit(
             return Ok(HubCommitOutcome::Changed);
         }
     }
-    let revision =
-        if commit.documents.is_empty() { revision } else { state::raise_revision(connection, scope)? };
+    let changes_nothing = commit.documents.is_empty() && commit.restored.is_none();
+    let revision = if changes_nothing { revision } else { state::raise_revision(connection, scope)? };
+    if let Some(restored) = &commit.restored {
+        whole::restore(connection, scope, restored, revision, commit.at.unwrap_or_default())?;
+    }
     for write in &commit.documents {
         write_document(connection, scope, write, revision)?;
         if let Some(label) = core_block_of(&write.name, scope)
@@ -53,7 +56,7 @@ pub(super) fn commit(
             connection
                 .prepare_cached(
                     "INSERT INTO hub_lines (document, node_id, session_id, line) VALUES (?1, ?2, ?3, ?4)
-                     ON CONFLICT DO NOTHING",
+                     ON CONFLICT (document, node_id) DO UPDATE SET line = excluded.line, outdated = 0",
                 )?
                 .execute(params![
                     document,
@@ -83,6 +86,10 @@ pub(super) fn write_document(
     if let Some(label) = &write.prompt_label {
         documents::set_label(connection, scope, &write.name, label)?;
     }
+    let before = connection
+        .prepare_cached("SELECT number FROM hub_versions WHERE document = ?1 AND state = 'shown'")?
+        .query_row([document], |row| row.get::<_, i64>(0))
+        .optional()?;
     connection
         .prepare_cached("UPDATE hub_documents SET revision = ?2, stale = ?3 WHERE number = ?1")?
         .execute(params![document, revision, write.stale])?;
@@ -100,7 +107,9 @@ pub(super) fn write_document(
         }
         state::note_seen(connection, scope, &write.name, &head.vector)?;
     }
-    connection.prepare_cached("DELETE FROM hub_chunks WHERE document = ?1")?.execute([document])?;
+    if write.heads.first().is_none_or(|shown| Some(shown.number) != before) {
+        chunks::follow(connection, scope, &write.name, document)?;
+    }
     if write.heads.first().is_some_and(|shown| shown.content.is_none()) {
         graph::withdraw_document(connection, scope, &write.name, microseconds(write.at))?;
     }
@@ -112,6 +121,7 @@ fn document_or_new(connection: &Connection, scope: &Scope, write: &DocumentWrite
     if let Some(number) = documents::number(connection, scope, name)? {
         return Ok(number);
     }
+    erased_names::drop(connection, scope, name)?;
     let user = name.is_of_user().then_some(scope.user.as_str());
     connection
         .prepare_cached(

@@ -1,6 +1,7 @@
-//! Events that no diary tells yet.
+//! Events that no diary tells yet, and lines that tell what was corrected since.
 
-use hub::port::DiaryEvent;
+use hub::names::DocumentName;
+use hub::port::{DiaryEvent, DiaryLine, OutdatedLine};
 use memory::identifiers::{NodeId, SessionId};
 use rusqlite::{Connection, Result};
 
@@ -27,4 +28,32 @@ pub(super) fn events(connection: &Connection, limit: u32) -> Result<Vec<DiaryEve
             })
         })?
         .collect()
+}
+
+pub(super) fn outdated(connection: &Connection, limit: u32) -> Result<Vec<OutdatedLine>> {
+    connection
+        .prepare_cached(
+            "SELECT d.persona_id, d.user_id, l.node_id, l.session_id, d.kind, d.stem, l.line, n.description
+             FROM hub_lines l JOIN hub_documents d ON d.number = l.document
+             JOIN concept_nodes n ON n.id = l.node_id AND n.deleted_at IS NULL
+             WHERE l.outdated = 1 ORDER BY d.number, l.node_id LIMIT ?1",
+        )?
+        .query_map([limit], |row| {
+            let document = DocumentName::parse(row.get_ref(4)?.as_str()?, row.get_ref(5)?.as_str()?)
+                .map_err(|error| rows::unreadable(5, error))?;
+            let (node, session) = (NodeId(rows::uuid(row, 2)?), SessionId(rows::uuid(row, 3)?));
+            let line = DiaryLine { document, node, session, line: row.get(6)? };
+            Ok(OutdatedLine { scope: rows::scope(row, 0)?, line, description: row.get(7)? })
+        })?
+        .collect()
+}
+
+/// Marks the lines that tell a node: it says something else now.
+pub(in super::super) fn outdate(connection: &Connection, node: i64) -> Result<()> {
+    connection
+        .prepare_cached(
+            "UPDATE hub_lines SET outdated = 1 WHERE node_id = (SELECT id FROM concept_nodes WHERE seq = ?1)",
+        )?
+        .execute([node])?;
+    Ok(())
 }

@@ -9,6 +9,7 @@ use memory::Scope;
 use rusqlite::{Connection, OptionalExtension, Result, Row, params};
 
 use super::super::rows;
+use super::erased_names;
 use super::state::{instance_id, owner};
 
 /// Columns of a version, from `v`.
@@ -45,7 +46,9 @@ pub(super) fn number(connection: &Connection, scope: &Scope, name: &DocumentName
 }
 
 pub(super) fn one(connection: &Connection, scope: &Scope, name: &DocumentName) -> Result<Option<Document>> {
-    let Some(number) = number(connection, scope, name)? else { return Ok(None) };
+    let Some(number) = number(connection, scope, name)? else {
+        return erased_names::document(connection, scope, name);
+    };
     let heads = connection
         .prepare_cached(concat!(
             "SELECT ",

@@ -12,7 +12,7 @@ use rusqlite::{Connection, OptionalExtension, Result, params};
 
 use super::super::graph;
 use super::super::rows::{self, to_json};
-use super::state;
+use super::{chunks, documents, erased_names, state};
 
 /// What an act of forgetting takes, as far as documents can tell it.
 pub(in super::super) struct HubForgetting<'a> {
@@ -46,7 +46,7 @@ pub(in super::super) fn forget(
     if lines.is_empty() && act.text.is_none() {
         return Ok(0);
     }
-    let rows = documents(connection, scope)?;
+    let rows = rows_of(connection, scope)?;
     let mut emptied: BTreeSet<i64> = BTreeSet::new();
     let mut above = BTreeSet::new();
     for row in &rows {
@@ -84,6 +84,12 @@ pub(in super::super) fn forget(
     let count: u64 =
         connection.prepare_cached(changed)?.query_row([scope.persona.as_str()], |row| row.get(0))?;
     if count > 0 {
+        let marked = "SELECT EXISTS (SELECT 1 FROM hub_documents WHERE number = ?1 AND revision = -1)";
+        for row in &rows {
+            if connection.prepare_cached(marked)?.query_row([row.number], |found| found.get(0))? {
+                chunks::follow(connection, scope, &row.name, row.number)?;
+            }
+        }
         let revision = state::raise_revision(connection, scope)?;
         connection
             .prepare_cached("UPDATE hub_documents SET revision = ?2 WHERE persona_id = ?1 AND revision = -1")?
@@ -94,7 +100,7 @@ pub(in super::super) fn forget(
 
 /// All that a persona's hub holds.
 pub(in super::super) fn forget_persona(connection: &Connection, persona: &str) -> Result<()> {
-    for table in ["hub_documents", "hub_labels", "hub_snapshots", "hub_instances"] {
+    for table in ["hub_documents", "hub_erased_names", "hub_labels", "hub_snapshots", "hub_instances"] {
         let statement = format!("DELETE FROM {table} WHERE persona_id = ?1");
         connection.prepare_cached(&statement)?.execute([persona])?;
     }
@@ -104,7 +110,7 @@ pub(in super::super) fn forget_persona(connection: &Connection, persona: &str) -
     Ok(())
 }
 
-fn documents(connection: &Connection, scope: &Scope) -> Result<Vec<Row>> {
+fn rows_of(connection: &Connection, scope: &Scope) -> Result<Vec<Row>> {
     connection
         .prepare_cached(
             "SELECT number, kind, stem FROM hub_documents
@@ -273,14 +279,20 @@ fn take_beside(connection: &Connection, scope: &Scope, act: &HubForgetting<'_>) 
     take_named(connection, scope, act)
 }
 
-/// Significant memories whose very name holds the text leave no trace, not even that they are gone.
+/// Of significant memories and documents whose very name holds the text only a digest of the name is left, so that they
+/// do not come back by themselves.
 fn take_named(connection: &Connection, scope: &Scope, act: &HubForgetting<'_>) -> Result<()> {
-    for row in documents(connection, scope)? {
+    for row in rows_of(connection, scope)? {
         let is_significant =
             matches!(&row.name, DocumentName::Memory(name) if name.granularity() == Granularity::Significant);
         let is_custom = matches!(&row.name, DocumentName::Identity(hub::Category::Custom, _))
             && core_block_of(&row.name, scope).is_none();
         if (is_significant || is_custom) && act.is_in(&row.name.stem()) {
+            let mut seen = hub::VersionVector::default();
+            for version in documents::versions(connection, scope, &row.name, u32::MAX)? {
+                seen.join(&version.vector);
+            }
+            erased_names::keep(connection, scope, &row.name, seen, act.at)?;
             let gone: Option<i64> = connection
                 .prepare_cached("DELETE FROM hub_documents WHERE number = ?1 RETURNING number")?
                 .query_row([row.number], |row| row.get(0))

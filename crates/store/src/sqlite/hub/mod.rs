@@ -2,6 +2,7 @@
 
 mod state;
 mod documents;
+mod shown_texts;
 mod commit;
 mod conflicts;
 mod snapshots;
@@ -9,23 +10,28 @@ mod chunks;
 mod core_blocks;
 mod forget;
 mod diary;
+mod whole;
+mod erased_names;
 
 use async_trait::async_trait;
 use hub::documents::{Conflict, Document, Version};
-use hub::names::{DocumentName, InstanceId};
+use hub::names::{DocumentName, InstanceId, MemoryName};
 use hub::port::{
-    ChunkedMemory, DiaryEvent, DocumentFilter, HubCommit, HubCommitOutcome, HubState, HubStore, Instance,
-    Snapshot,
+    DiaryEvent, DocumentFilter, EmbeddedMemories, HubCommit, HubCommitOutcome, HubState, HubStore, Instance,
+    MemoryPiece, MemoryText, OutdatedLine, PieceHits, PieceVector, ShownText, Snapshot, UnreadPiece,
 };
+use hub::whole::WholeHub;
 use jiff::Timestamp;
-use memory::ports::StoreError;
+use memory::ports::{Embedding, Phrase, StoreError};
 use memory::{PersonaId, Scope};
 use rusqlite::params;
 
 use super::SqliteStore;
 use super::rows::microseconds;
+use super::words;
 
 pub(super) use core_blocks::{follow_core_block, forget_core_block_version};
+pub(super) use diary::outdate;
 pub(super) use forget::{HubForgetting, forget, forget_persona};
 
 #[async_trait]
@@ -43,6 +49,16 @@ impl HubStore for SqliteStore {
     async fn document(&self, scope: &Scope, name: &DocumentName) -> Result<Option<Document>, StoreError> {
         let (scope, name) = (scope.clone(), name.clone());
         self.read(move |connection| Ok(documents::one(connection, &scope, &name)?)).await
+    }
+
+    async fn shown_texts(
+        &self,
+        scope: &Scope,
+        memories: Vec<MemoryName>,
+        length_max: u32,
+    ) -> Result<Vec<ShownText>, StoreError> {
+        let scope = scope.clone();
+        self.read(move |connection| Ok(shown_texts::read(connection, &scope, &memories, length_max)?)).await
     }
 
     async fn document_versions(
@@ -93,29 +109,96 @@ impl HubStore for SqliteStore {
         .await
     }
 
-    async fn chunked_memories(
+    async fn look_pieces_up(
+        &self,
+        scope: &Scope,
+        phrases: &[Phrase],
+        limit: u32,
+    ) -> Result<PieceHits, StoreError> {
+        let phrases = phrases.to_vec();
+        let asked = phrases.len();
+        let found = self.read_scope(scope, move |connection, scope| {
+            Ok(chunks::look_up(connection, scope, &phrases, limit)?)
+        });
+        let mut found = found.await?;
+        found.hits.resize_with(asked, words::nowhere);
+        Ok(found)
+    }
+
+    async fn pieces_numbered(
+        &self,
+        scope: &Scope,
+        fingerprint: &str,
+        numbers: &[i64],
+    ) -> Result<Vec<MemoryPiece>, StoreError> {
+        let (fingerprint, numbers) = (fingerprint.to_owned(), numbers.to_vec());
+        self.read_scope(scope, move |connection, scope| {
+            Ok(chunks::numbered(connection, scope, &fingerprint, &numbers)?)
+        })
+        .await
+    }
+
+    async fn piece_vectors(
         &self,
         scope: &Scope,
         fingerprint: &str,
         after: i64,
-    ) -> Result<Vec<ChunkedMemory>, StoreError> {
-        let (scope, fingerprint) = (scope.clone(), fingerprint.to_owned());
-        self.read(move |connection| Ok(chunks::list(connection, &scope, &fingerprint, after)?)).await
+        limit: u32,
+    ) -> Result<Vec<PieceVector>, StoreError> {
+        let fingerprint = fingerprint.to_owned();
+        self.read_scope(scope, move |connection, scope| {
+            Ok(chunks::vectors(connection, scope, &fingerprint, after, limit)?)
+        })
+        .await
     }
 
-    async fn put_chunks(
+    async fn unread_pieces(
         &self,
         scope: &Scope,
         fingerprint: &str,
-        memories: Vec<ChunkedMemory>,
-    ) -> Result<(), StoreError> {
+        after: i64,
+        limit: u32,
+    ) -> Result<Vec<UnreadPiece>, StoreError> {
         let (scope, fingerprint) = (scope.clone(), fingerprint.to_owned());
-        self.write(move |unit| Ok(chunks::put(unit.connection, &scope, &fingerprint, &memories)?)).await
+        self.read(move |connection| Ok(chunks::unread(connection, &scope, &fingerprint, after, limit)?)).await
     }
 
-    async fn purge_chunks(&self, scope: &Scope) -> Result<u64, StoreError> {
+    async fn put_piece_vectors(
+        &self,
+        fingerprint: &str,
+        vectors: Vec<(i64, Embedding)>,
+    ) -> Result<(), StoreError> {
+        let fingerprint = fingerprint.to_owned();
+        self.write(move |unit| Ok(chunks::put_vectors(unit.connection, &fingerprint, &vectors)?)).await
+    }
+
+    async fn embedded_memories(
+        &self,
+        scope: &Scope,
+        fingerprint: &str,
+    ) -> Result<EmbeddedMemories, StoreError> {
+        let (scope, fingerprint) = (scope.clone(), fingerprint.to_owned());
+        self.read(move |connection| Ok(chunks::embedded(connection, &scope, &fingerprint)?)).await
+    }
+
+    async fn purge_piece_vectors(&self, scope: &Scope) -> Result<u64, StoreError> {
         let scope = scope.clone();
         self.write(move |unit| Ok(chunks::purge(unit.connection, &scope)?)).await
+    }
+
+    async fn memory_texts(
+        &self,
+        scope: &Scope,
+        after: i64,
+        limit: u32,
+    ) -> Result<Vec<MemoryText>, StoreError> {
+        let scope = scope.clone();
+        self.read(move |connection| Ok(chunks::texts(connection, &scope, after, limit)?)).await
+    }
+
+    async fn whole_hub(&self, scope: &Scope) -> Result<WholeHub, StoreError> {
+        let scope = scope.clone();
+        self.read(move |connection| Ok(whole::read(connection, &scope)?)).await
     }
 
     async fn set_own_instance(&self, instance: &InstanceId) -> Result<(), StoreError> {
@@ -125,6 +208,7 @@ impl HubStore for SqliteStore {
                              ON CONFLICT (only_row) DO UPDATE SET id = excluded.id WHERE id <> excluded.id";
             unit.connection.prepare_cached(statement)?.execute([instance.as_str()])?;
             core_blocks::adopt_all(unit.connection)?;
+            chunks::cut_all(unit.connection)?;
             Ok(())
         })
         .await
@@ -152,6 +236,10 @@ impl HubStore for SqliteStore {
 
     async fn events_without_diary(&self, limit: u32) -> Result<Vec<DiaryEvent>, StoreError> {
         self.read(move |connection| Ok(diary::events(connection, limit)?)).await
+    }
+
+    async fn outdated_lines(&self, limit: u32) -> Result<Vec<OutdatedLine>, StoreError> {
+        self.read(move |connection| Ok(diary::outdated(connection, limit)?)).await
     }
 
     async fn knows_instance(&self, persona: &PersonaId, instance: &InstanceId) -> Result<bool, StoreError> {

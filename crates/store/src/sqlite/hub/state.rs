@@ -54,18 +54,26 @@ pub(super) fn note_seen(
     name: &DocumentName,
     vector: &VersionVector,
 ) -> Result<()> {
-    let mut statement = connection.prepare_cached(
-        "INSERT INTO hub_seen (persona_id, user_id, author, counter) VALUES (?1, ?2, ?3, ?4)
-         ON CONFLICT (persona_id, user_id, author) DO UPDATE SET counter = max(counter, excluded.counter)",
-    )?;
     for (author, counter) in vector.iter() {
-        statement.execute(params![
-            scope.persona.as_str(),
-            owner(scope, name),
-            author.as_str(),
-            counter.cast_signed()
-        ])?;
+        note_author(connection, scope, owner(scope, name), author, counter)?;
     }
+    Ok(())
+}
+
+/// Notes that the changes of an author were seen up to this one.
+pub(super) fn note_author(
+    connection: &Connection,
+    scope: &Scope,
+    user: &str,
+    author: &InstanceId,
+    counter: u64,
+) -> Result<()> {
+    connection
+        .prepare_cached(
+            "INSERT INTO hub_seen (persona_id, user_id, author, counter) VALUES (?1, ?2, ?3, ?4)
+             ON CONFLICT (persona_id, user_id, author) DO UPDATE SET counter = max(counter, excluded.counter)",
+        )?
+        .execute(params![scope.persona.as_str(), user, author.as_str(), counter.cast_signed()])?;
     Ok(())
 }
 

@@ -7,8 +7,9 @@ use crate::names::{Granularity, MemoryDate, MemoryName};
 /// Characters of a piece, about as many as all-MiniLM-L6-v2 reads.
 const PIECE_LENGTH: usize = 900;
 
-/// Cuts a text at the ends of lines; a longer line at the ends of words, else anywhere.
-pub(super) fn cut(content: &str) -> Vec<Range<usize>> {
+/// Cuts a text at the ends of lines; a longer line at the ends of words, else anywhere. Pieces are bytes of the text; blank
+/// ones are left out.
+pub fn text_pieces(content: &str) -> Vec<Range<usize>> {
     let mut pieces = Vec::new();
     let (mut start, mut end, mut length) = (0, 0, 0);
     for line in content.split_inclusive('\n') {

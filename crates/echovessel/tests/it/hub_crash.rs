@@ -1,0 +1,234 @@
+//! `kill -9` in the middle of a thousand writes to the hub: what was acknowledged is there once, database and files agree,
+//! and nothing is half-written.
+//!
+//! `ECHOVESSEL_SOAK_SEED` repeats a run's random choices.
+
+use std::collections::{BTreeMap, BTreeSet, VecDeque};
+use std::io::{BufRead as _, BufReader, Write as _};
+use std::path::Path;
+use std::process::{Child, ChildStdin, Stdio};
+use std::sync::mpsc::{self, Receiver};
+use std::time::Duration;
+
+use rand::rngs::StdRng;
+use rand::{RngExt as _, SeedableRng as _};
+use serde_json::{Value, json};
+
+use crate::daemon::{Home, PATIENCE, Settings, command, pause};
+
+const WRITES: usize = 1_000;
+const KILLS: usize = 10;
+/// Writes that are under way at once.
+const AT_ONCE: usize = 6;
+
+/// A client of `echovessel mcp`. Its process is killed when it is dropped.
+struct Client {
+    process: Child,
+    input: ChildStdin,
+    answers: Receiver<Value>,
+    asked: u64,
+}
+
+impl Client {
+    fn start(home: &Home, settings: &Settings) -> Self {
+        let mut process = command(home, settings, &["mcp"])
+            .stdin(Stdio::piped())
+            .stdout(Stdio::piped())
+            .stderr(Stdio::null())
+            .spawn()
+            .unwrap();
+        let (sender, answers) = mpsc::channel();
+        let output = BufReader::new(process.stdout.take().unwrap());
+        std::thread::spawn(move || {
+            // The last line of one that was killed may be cut off.
+            for line in output.lines().map_while(Result::ok) {
+                if let Ok(answer) = serde_json::from_str(&line) {
+                    let _ = sender.send(answer);
+                }
+            }
+        });
+        let input = process.stdin.take().unwrap();
+        let mut client = Self { process, input, answers, asked: 0 };
+        let hello = json!({"protocolVersion": "2025-06-18", "capabilities": {},
+                           "clientInfo": {"name": "crash", "version": "1"}});
+        client.send("initialize", &hello);
+        client.answers.recv_timeout(PATIENCE).unwrap();
+        client.say(&json!({"jsonrpc": "2.0", "method": "notifications/initialized"}));
+        client
+    }
+
+    fn say(&mut self, message: &Value) {
+        // A process that was killed hears nothing.
+        let _ = writeln!(self.input, "{message}");
+    }
+
+    fn send(&mut self, method: &str, params: &Value) -> u64 {
+        self.asked += 1;
+        self.say(&json!({"jsonrpc": "2.0", "id": self.asked, "method": method, "params": params}));
+        self.asked
+    }
+
+    fn call(&mut self, tool: &str, arguments: &Value) -> Value {
+        let id = self.send("tools/call", &json!({"name": tool, "arguments": arguments}));
+        loop {
+            let answer = self.answers.recv_timeout(PATIENCE).unwrap();
+            if answer["id"] == json!(id) {
+                assert_ne!(answer["result"]["isError"], true, "{answer}");
+                return answer["result"]["structuredContent"].clone();
+            }
+        }
+    }
+
+    fn kill(&mut self) {
+        // It may be gone already, which is what is wanted.
+        let _ = self.process.kill();
+        let _ = self.process.wait();
+    }
+}
+
+impl Drop for Client {
+    fn drop(&mut self) {
+        self.kill();
+    }
+}
+
+/// The writes, each by its number, in turn a line of a day, a line of an identity document and an event.
+fn write(number: usize) -> Value {
+    let (tool, arguments) = match number % 3 {
+        0 => (
+            "memory_create",
+            json!({"granularity": "daily", "date": format!("2026-03-{:02}", number % 28 + 1), "instanceId": "home",
+                   "content": format!("- fact {number} end [chat:c{number}] [via:home]")}),
+        ),
+        1 => (
+            "identity_append",
+            json!({"category": "self", "filename": format!("notes{}.md", number % 5), "instanceId": "home",
+                   "content": format!("- fact {number} end")}),
+        ),
+        _ => (
+            "memory_create",
+            json!({"granularity": "significant", "date": "2026-04-01", "slug": format!("event{number}"),
+                   "instanceId": "home", "content": format!("# An event\n\nfact {number} end\n")}),
+        ),
+    };
+    json!({"name": tool, "arguments": arguments})
+}
+
+/// Writes until so many are acknowledged, then kills the process after a moment. Says which are acknowledged.
+async fn write_until(
+    client: &mut Client,
+    numbers: &mut VecDeque<usize>,
+    enough: usize,
+    moment: Duration,
+) -> BTreeSet<usize> {
+    let mut under_way: BTreeMap<u64, usize> = BTreeMap::new();
+    let mut acknowledged = BTreeSet::new();
+    let take = |answer: &Value, under_way: &mut BTreeMap<u64, usize>, acknowledged: &mut BTreeSet<usize>| {
+        let Some(number) = answer["id"].as_u64().and_then(|id| under_way.remove(&id)) else { return };
+        assert_eq!(answer["result"]["structuredContent"]["success"], true, "{answer}");
+        acknowledged.insert(number);
+    };
+    while acknowledged.len() < enough {
+        while under_way.len() < AT_ONCE
+            && let Some(number) = numbers.pop_front()
+        {
+            under_way.insert(client.send("tools/call", &write(number)), number);
+        }
+        let answer = client.answers.recv_timeout(PATIENCE).unwrap();
+        take(&answer, &mut under_way, &mut acknowledged);
+    }
+    pause(moment).await;
+    client.kill();
+    while let Ok(answer) = client.answers.recv_timeout(PATIENCE) {
+        take(&answer, &mut under_way, &mut acknowledged);
+    }
+    acknowledged
+}
+
+/// Files of the folders below, by their path.
+fn files_below(folder: &Path, found: &mut BTreeMap<String, String>) {
+    let Ok(entries) = std::fs::read_dir(folder) else { return };
+    for entry in entries.map(Result::unwrap) {
+        match entry.file_type().unwrap().is_dir() {
+            true => files_below(&entry.path(), found),
+            false => {
+                let name = format!(
+                    "{}/{}",
+                    folder.file_name().unwrap().to_str().unwrap(),
+                    entry.file_name().to_str().unwrap()
+                );
+                found.insert(name, std::fs::read_to_string(entry.path()).unwrap());
+            }
+        }
+    }
+}
+
+/// All documents as the database tells them, each with its file beside it.
+fn documents(home: &Home, client: &mut Client) -> Vec<String> {
+    let mut files = BTreeMap::new();
+    files_below(&home.file("identity"), &mut files);
+    files_below(&home.file("memories"), &mut files);
+    let pulled = client.call("sync_pull", &json!({"instanceId": "home"}));
+    let mut texts = Vec::new();
+    let mut compare = |path: String, content: &Value| {
+        let content = content.as_str().unwrap();
+        let file = files.remove(&path).unwrap_or_else(|| panic!("{path} has no file"));
+        let (head, text) = file.strip_prefix("---\n").unwrap().split_once("\n---\n").unwrap();
+        assert!(head.contains("digest: "), "{path}: {head}");
+        assert_eq!(text, content, "{path}");
+        texts.push(content.to_owned());
+    };
+    for category in ["self", "user", "relationship", "custom"] {
+        for item in pulled["identityFiles"][category].as_array().unwrap() {
+            compare(format!("{category}/{}", item["filename"].as_str().unwrap()), &item["content"]);
+        }
+    }
+    for item in pulled["memories"].as_array().unwrap() {
+        let (kind, date) = (item["granularity"].as_str().unwrap(), item["date"].as_str().unwrap());
+        let rest = item["slug"].as_str().unwrap_or("home");
+        compare(format!("{kind}/{date}_{rest}.md"), &item["content"]);
+    }
+    assert!(files.is_empty(), "files that no document has: {:?}", files.keys());
+    texts
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_thousand_writes_survive_being_killed() {
+    let home = Home::new();
+    let settings = Settings::offline().key("hub.instance", "home").key("hub.catch_up", false);
+    let seed = std::env::var("ECHOVESSEL_SOAK_SEED").map_or(7, |seed| seed.parse().unwrap());
+    let mut random = StdRng::seed_from_u64(seed);
+    let mut places: Vec<usize> = (0..KILLS).map(|_| random.random_range(1..WRITES)).collect();
+    places.sort_unstable();
+    let mut numbers: VecDeque<usize> = (0..WRITES).collect();
+    let (mut acknowledged, mut places) = (BTreeSet::new(), VecDeque::from(places));
+    while !numbers.is_empty() {
+        let mut client = Client::start(&home, &settings);
+        documents(&home, &mut client);
+        let place = places.pop_front().unwrap_or(usize::MAX);
+        let enough = place.saturating_sub(acknowledged.len()).min(numbers.len());
+        let moment = Duration::from_micros(random.random_range(0..8_000));
+        acknowledged.extend(write_until(&mut client, &mut numbers, enough, moment).await);
+    }
+    println!("seed {seed}: {KILLS} kills, {} of {WRITES} writes acknowledged", acknowledged.len());
+    assert!(acknowledged.len() > WRITES * 9 / 10);
+
+    let mut client = Client::start(&home, &settings);
+    let texts = documents(&home, &mut client).join("\n");
+    let mut times: BTreeMap<usize, usize> = BTreeMap::new();
+    for fact in texts.split("fact ").skip(1) {
+        let (number, rest) = fact.split_once(' ').unwrap();
+        assert!(rest.starts_with("end"), "half of a line: {fact}");
+        *times.entry(number.parse().unwrap()).or_default() += 1;
+    }
+    for number in 0..WRITES {
+        let count = times.get(&number).copied().unwrap_or(0);
+        let is_right = count == 1 || count == 0 && !acknowledged.contains(&number);
+        assert!(is_right, "write {number} is there {count} times");
+    }
+    drop(client);
+    let output = command(&home, &settings, &["doctor", "--json"]).output().unwrap();
+    let findings: Value = serde_json::from_slice(&output.stdout).unwrap();
+    let database = findings.as_array().unwrap().iter().find(|finding| finding["what"] == "database").unwrap();
+    assert_eq!(database["ok"], true, "{findings}");
+}

@@ -1,0 +1,68 @@
+//! How the drawing of facts from memories fares.
+
+use std::sync::{Mutex, PoisonError};
+
+use jiff::Timestamp;
+
+use crate::door::sync::ExtractionStatus;
+
+/// Counts since the start of the program.
+#[derive(Debug, Default)]
+pub struct ExtractionLog {
+    status: Mutex<ExtractionStatus>,
+}
+
+impl ExtractionLog {
+    /// Whether there is a model that facts can be asked of.
+    pub fn set_available(&self, is_available: bool) {
+        self.change(|status| status.llm_available = is_available);
+    }
+
+    /// A model was asked, and so many nodes and edges are new.
+    pub fn succeeded(&self, at: Timestamp, nodes: u64, edges: u64) {
+        self.change(|status| {
+            status.attempts_total += 1;
+            status.successes_total += 1;
+            status.nodes_created_total += nodes;
+            status.edges_created_total += edges;
+            status.last_attempt = Some(at);
+            status.last_success = Some(at);
+        });
+    }
+
+    /// A model was asked in vain. The reason must hold no words of a memory.
+    pub fn failed(&self, at: Timestamp, reason: &str) {
+        self.change(|status| {
+            status.attempts_total += 1;
+            status.last_attempt = Some(at);
+            status.last_error = Some(reason.to_owned());
+        });
+    }
+
+    pub(crate) fn status(&self) -> ExtractionStatus {
+        self.status.lock().unwrap_or_else(PoisonError::into_inner).clone()
+    }
+
+    fn change(&self, change: impl FnOnce(&mut ExtractionStatus)) {
+        change(&mut self.status.lock().unwrap_or_else(PoisonError::into_inner));
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn what_fails_is_counted_and_what_succeeds_too() {
+        let log = ExtractionLog::default();
+        log.set_available(true);
+        log.failed(Timestamp::UNIX_EPOCH, "the model is away");
+        log.succeeded(Timestamp::MAX, 3, 2);
+        let status = log.status();
+        assert_eq!((status.attempts_total, status.successes_total), (2, 1));
+        assert_eq!((status.nodes_created_total, status.edges_created_total), (3, 2));
+        assert_eq!((status.last_attempt, status.last_success), (Some(Timestamp::MAX), Some(Timestamp::MAX)));
+        assert_eq!(status.last_error.as_deref(), Some("the model is away"));
+        assert!(status.llm_available);
+    }
+}

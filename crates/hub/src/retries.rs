@@ -1,0 +1,46 @@
+//! Work that failed, and when it is tried again: after 1 s, 2 s, 4 s, … at most an hour.
+
+use std::collections::BTreeMap;
+use std::sync::{Mutex, PoisonError};
+use std::time::Duration;
+
+use jiff::{SignedDuration, Timestamp};
+
+const WAIT_MIN: Duration = Duration::from_secs(1);
+const WAIT_MAX: Duration = Duration::from_secs(3600);
+
+/// What failed, with how often and when to try again. It is not kept over a restart, which is a try.
+pub(crate) struct Retries<Work> {
+    waiting: Mutex<BTreeMap<Work, (u32, Timestamp)>>,
+}
+
+impl<Work> Default for Retries<Work> {
+    fn default() -> Self {
+        Self { waiting: Mutex::default() }
+    }
+}
+
+impl<Work: Ord> Retries<Work> {
+    pub(crate) fn note(&self, work: Work, now: Timestamp) {
+        let mut waiting = self.waiting.lock().unwrap_or_else(PoisonError::into_inner);
+        let entry = waiting.entry(work).or_insert((0, now));
+        let wait = WAIT_MIN.saturating_mul(1 << entry.0.min(12)).min(WAIT_MAX);
+        let wait = SignedDuration::try_from(wait).unwrap_or(SignedDuration::ZERO);
+        *entry = (entry.0 + 1, now.checked_add(wait).unwrap_or(now));
+    }
+
+    pub(crate) fn forget(&self, work: &Work) {
+        self.waiting.lock().unwrap_or_else(PoisonError::into_inner).remove(work);
+    }
+
+    pub(crate) fn must_wait(&self, work: &Work, now: Timestamp) -> bool {
+        let waiting = self.waiting.lock().unwrap_or_else(PoisonError::into_inner);
+        waiting.get(work).is_some_and(|(_, at)| *at > now)
+    }
+
+    /// When the next one is to be tried again.
+    pub(crate) fn next(&self) -> Option<Timestamp> {
+        let waiting = self.waiting.lock().unwrap_or_else(PoisonError::into_inner);
+        waiting.values().map(|(_, at)| *at).min()
+    }
+}

@@ -1,0 +1,118 @@
+//! Which pieces may answer: those that hold words of the query, and those that mean much the same.
+
+use std::collections::{BTreeSet, HashMap};
+
+use memory::Scope;
+use memory::ports::{Phrase, StoreError};
+use memory::recall::{IndexedText, WordStatistics};
+use memory::text::QueryTerm;
+use memory::vector_index::{READABILITY_MIN, cosine};
+
+use super::Sentence;
+use crate::hub::Hub;
+use crate::port::{MemoryPiece, PieceHits};
+
+/// Phrases of a query that are looked up; those of a longer one are left out.
+const PHRASES_MAX: usize = 96;
+/// Pieces that are named of one phrase, those of the newest memories.
+const PIECES_PER_PHRASE: u32 = 2_000;
+/// Pieces that are read for their words: those that hold the most that is rare, the newest first.
+const WORDS_MAX: usize = 300;
+/// Pieces that are read for their meaning, of each sentence.
+const MEANT_MAX: usize = 100;
+
+/// Pieces that may answer, and what weighs them.
+pub(super) struct Candidates {
+    pub(super) pieces: Vec<MemoryPiece>,
+    sentences: Vec<Sentence>,
+    statistics: WordStatistics,
+}
+
+impl Candidates {
+    /// What of a piece is about the query: the better of its words and its meaning, by the sentence that fits best.
+    pub(super) fn relevance(&self, piece: &MemoryPiece) -> f64 {
+        let text = IndexedText::new(&piece.terms);
+        let embedding = piece.embedding.as_ref().filter(|embedding| embedding.readability >= READABILITY_MIN);
+        let of_sentence = |sentence: &Sentence| {
+            let by_words = self.statistics.relevance(&sentence.terms, &text);
+            let by_meaning = match (&sentence.vector, embedding) {
+                (Some(asked), Some(embedding)) if asked.len() == embedding.vector.len() => {
+                    f64::from(cosine(asked, &embedding.vector)).clamp(0.0, 1.0)
+                }
+                _ => 0.0,
+            };
+            by_words.max(by_meaning)
+        };
+        self.sentences.iter().map(of_sentence).fold(0.0, f64::max)
+    }
+}
+
+impl Hub {
+    /// Looks for pieces of the scope's memories.
+    pub(super) async fn candidates(
+        &self,
+        scope: &Scope,
+        sentences: Vec<Sentence>,
+    ) -> Result<Candidates, StoreError> {
+        let store = &*self.inner().parts.store;
+        let fingerprint = self.fingerprint();
+        let phrases = phrases(sentences.iter().flat_map(|sentence| &sentence.terms));
+        let found = match phrases.is_empty() {
+            true => PieceHits::default(),
+            false => store.look_pieces_up(scope, &phrases, PIECES_PER_PHRASE).await?,
+        };
+        let frequencies = found.hits.iter().map(|hits| hits.document_frequency);
+        let statistics = WordStatistics {
+            documents: found.pieces,
+            frequencies: phrases.iter().cloned().zip(frequencies).collect(),
+        };
+        let mut numbers = most_telling(&phrases, &found, &statistics);
+        let vectors: Vec<&[f32]> =
+            sentences.iter().filter_map(|sentence| sentence.vector.as_deref()).collect();
+        let held = &self.inner().vectors;
+        let mut near = BTreeSet::new();
+        if !vectors.is_empty() {
+            near.extend(held.nearest(store, scope, &fingerprint, &vectors, MEANT_MAX).await?);
+            numbers.extend(&near);
+        }
+        let asked: Vec<i64> = numbers.into_iter().collect();
+        let pieces = match asked.is_empty() {
+            true => Vec::new(),
+            false => store.pieces_numbered(scope, &fingerprint, &asked).await?,
+        };
+        pieces.iter().for_each(|piece| {
+            near.remove(&piece.number);
+        });
+        if !near.is_empty() {
+            held.remove(scope, &fingerprint, near.into_iter());
+        }
+        Ok(Candidates { pieces, sentences, statistics })
+    }
+}
+
+/// Pieces that hold the most information of the query.
+fn most_telling(phrases: &[Phrase], found: &PieceHits, statistics: &WordStatistics) -> BTreeSet<i64> {
+    let mut held: HashMap<i64, f64> = HashMap::new();
+    for (phrase, hits) in phrases.iter().zip(&found.hits) {
+        let information = statistics.information(phrase);
+        for piece in &hits.seqs {
+            *held.entry(*piece).or_default() += information;
+        }
+    }
+    let mut ranked: Vec<(f64, i64)> =
+        held.into_iter().map(|(piece, information)| (information, piece)).collect();
+    let best_first =
+        |one: &(f64, i64), other: &(f64, i64)| other.0.total_cmp(&one.0).then_with(|| other.1.cmp(&one.1));
+    if ranked.len() > WORDS_MAX {
+        ranked.select_nth_unstable_by(WORDS_MAX - 1, best_first);
+        ranked.truncate(WORDS_MAX);
+    }
+    ranked.into_iter().map(|(_, piece)| piece).collect()
+}
+
+/// The terms' distinct phrases, in order.
+fn phrases<'a>(terms: impl Iterator<Item = &'a QueryTerm>) -> Vec<Phrase> {
+    let mut known = BTreeSet::new();
+    let all = terms.flat_map(|term| std::iter::once(&term.phrase).chain(&term.parts));
+    all.filter(|phrase| known.insert(&phrase.0)).take(PHRASES_MAX).cloned().collect()
+}

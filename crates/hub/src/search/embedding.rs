@@ -1,0 +1,142 @@
+//! How memories come by their vectors.
+
+use std::collections::HashMap;
+use std::sync::{Mutex, PoisonError};
+
+use memory::Scope;
+use memory::ports::{Embedder, Embedding, StoreError};
+
+use super::pieces::dated;
+use crate::door::memories::{Purged, Rebuilt};
+use crate::error::HubError;
+use crate::hub::{Caller, Hub};
+use crate::port::UnreadPiece;
+
+/// Pieces that are asked for at once.
+const PIECES_ASKED_FOR: u32 = 256;
+/// Pieces that are embedded at once.
+const PIECES_AT_ONCE: usize = 16;
+
+/// Up to which revision each scope's memories are known to have their vectors, so that not all are looked through after
+/// every write.
+#[derive(Debug, Default)]
+pub(crate) struct EmbeddedUpTo {
+    revisions: Mutex<HashMap<(Scope, String), i64>>,
+}
+
+impl EmbeddedUpTo {
+    fn get(&self, scope: &Scope, fingerprint: &str) -> i64 {
+        let revisions = self.revisions.lock().unwrap_or_else(PoisonError::into_inner);
+        revisions.get(&(scope.clone(), fingerprint.to_owned())).copied().unwrap_or(0)
+    }
+
+    fn set(&self, scope: &Scope, fingerprint: &str, revision: i64) {
+        let mut revisions = self.revisions.lock().unwrap_or_else(PoisonError::into_inner);
+        revisions.insert((scope.clone(), fingerprint.to_owned()), revision);
+    }
+
+    pub(crate) fn drop_scope(&self, scope: &Scope) {
+        let mut revisions = self.revisions.lock().unwrap_or_else(PoisonError::into_inner);
+        revisions.retain(|(known, _), _| known != scope);
+    }
+
+    pub(crate) fn clear(&self) {
+        self.revisions.lock().unwrap_or_else(PoisonError::into_inner).clear();
+    }
+}
+
+impl Hub {
+    /// Takes the vectors of memories away. They are made anew when they are needed.
+    pub async fn memory_embedding_purge(&self, caller: &Caller) -> Result<Purged, HubError> {
+        let purged = self.purge_vectors(&caller.scope).await?;
+        Ok(Purged { purged, remaining: 0, message: format!("took the vectors of {purged} memories away") })
+    }
+
+    /// Makes the vectors of memories anew.
+    pub async fn memory_embedding_rebuild(&self, caller: &Caller) -> Result<Rebuilt, HubError> {
+        self.purge_vectors(&caller.scope).await?;
+        self.embed_all(&caller.scope).await
+    }
+
+    async fn purge_vectors(&self, scope: &Scope) -> Result<u64, HubError> {
+        let purged = self.inner().parts.store.purge_piece_vectors(scope).await?;
+        self.drop_vectors(scope);
+        Ok(purged)
+    }
+
+    /// What is held in memory of a scope's vectors goes; it is read again when it is needed.
+    pub(crate) fn drop_vectors(&self, scope: &Scope) {
+        self.inner().vectors.drop_scope(scope);
+        self.inner().embedded.drop_scope(scope);
+    }
+
+    /// Gives every memory of the scope its vectors.
+    pub async fn embed_all(&self, scope: &Scope) -> Result<Rebuilt, HubError> {
+        let store = &self.inner().parts.store;
+        if self.inner().parts.embedder.is_none() {
+            let total = store.embedded_memories(scope, "").await?.memories;
+            let message = "there is no embedding model: memories are found by words".to_owned();
+            return Ok(Rebuilt { rebuilt: 0, failed: 0, total, message });
+        }
+        while self.embed_some(scope).await? > 0 {}
+        let known = store.embedded_memories(scope, &self.fingerprint()).await?;
+        let (rebuilt, total) = (known.embedded, known.memories);
+        let message = format!("{rebuilt} of {total} memories have vectors");
+        Ok(Rebuilt { rebuilt, failed: total - rebuilt, total, message })
+    }
+
+    pub(super) fn fingerprint(&self) -> String {
+        let embedder = self.inner().parts.embedder.as_ref();
+        embedder.map(|embedder| embedder.fingerprint().to_owned()).unwrap_or_default()
+    }
+
+    /// Embeds some of the pieces that have no vectors yet, the newest first; says how many.
+    ///
+    /// # Errors
+    /// When the store fails. A model that fails gives 0: memories are found by words until it works.
+    pub async fn embed_some(&self, scope: &Scope) -> Result<usize, HubError> {
+        let Some(embedder) = self.inner().parts.embedder.clone() else { return Ok(0) };
+        let store = &self.inner().parts.store;
+        let fingerprint = embedder.fingerprint().to_owned();
+        let known = self.inner().embedded.get(scope, &fingerprint);
+        let revision = store.hub_state(scope).await?.revision;
+        if revision == known {
+            return Ok(0);
+        }
+        // A reset begins to count anew.
+        let after = if revision < known { 0 } else { known };
+        let waiting = store.unread_pieces(scope, &fingerprint, after, PIECES_ASKED_FOR).await?;
+        let Some(embedded) = embedded(&*embedder, &waiting).await else { return Ok(0) };
+        let count = embedded.len();
+        if count > 0 {
+            self.put_vectors(&fingerprint, embedded).await?;
+        }
+        if count < PIECES_ASKED_FOR as usize {
+            self.inner().embedded.set(scope, &fingerprint, revision);
+        }
+        Ok(count)
+    }
+
+    async fn put_vectors(&self, fingerprint: &str, vectors: Vec<(i64, Embedding)>) -> Result<(), StoreError> {
+        self.inner().parts.store.put_piece_vectors(fingerprint, vectors).await
+    }
+}
+
+/// The pieces' vectors; none where the model fails.
+async fn embedded(embedder: &dyn Embedder, waiting: &[UnreadPiece]) -> Option<Vec<(i64, Embedding)>> {
+    let mut vectors = Vec::with_capacity(waiting.len());
+    for some in waiting.chunks(PIECES_AT_ONCE) {
+        let texts: Vec<String> = some.iter().map(|piece| dated(&piece.name, &piece.text)).collect();
+        match embedder.embed(&texts).await {
+            Ok(embeddings) if embeddings.len() == texts.len() => {
+                vectors.extend(some.iter().map(|piece| piece.number).zip(embeddings));
+            }
+            Ok(_) => return None,
+            Err(error) => {
+                tracing::warn!(%error, "memories got no vectors; they are found by words");
+                return None;
+            }
+        }
+    }
+    Some(vectors)
+}

@@ -1,0 +1,115 @@
+//! Vectors of pieces, held in memory as bytes for the scopes that were searched last.
+
+use std::collections::HashMap;
+use std::sync::{Arc, Mutex, PoisonError, RwLock};
+
+use memory::Scope;
+use memory::ports::StoreError;
+use memory::vector_index::Matrix;
+
+use crate::port::HubStore;
+
+/// What all scopes together may take, in bytes: about 150,000 pieces. The scope that was not searched for longest gives
+/// way; one that is larger than all of it is held while it is the last one searched.
+const BYTES_MAX: usize = 64 * 1024 * 1024;
+/// Vectors that are read at once.
+const VECTORS_AT_ONCE: u32 = 2_000;
+
+/// The vectors of one scope by one model.
+#[derive(Debug, Default)]
+struct Held {
+    matrix: Matrix,
+    /// All vectors that were stored up to this one are in.
+    stored: i64,
+}
+
+/// One place on the shelf, and when it was last used.
+#[derive(Debug, Default)]
+struct Shelved {
+    held: Arc<RwLock<Held>>,
+    used: u64,
+}
+
+#[derive(Debug, Default)]
+struct Shelf {
+    by_scope: HashMap<(Scope, String), Shelved>,
+    uses: u64,
+}
+
+/// Vectors by scope and model, read from the store when they are asked for.
+#[derive(Debug, Default)]
+pub(crate) struct PieceVectors {
+    shelf: Mutex<Shelf>,
+}
+
+impl PieceVectors {
+    /// Numbers of the pieces nearest to any of the queries. Some of them may be gone by now.
+    pub(super) async fn nearest(
+        &self,
+        store: &dyn HubStore,
+        scope: &Scope,
+        fingerprint: &str,
+        queries: &[&[f32]],
+        wanted: usize,
+    ) -> Result<Vec<i64>, StoreError> {
+        let held = self.held(scope, fingerprint);
+        loop {
+            let after = held.read().unwrap_or_else(PoisonError::into_inner).stored;
+            let vectors = store.piece_vectors(scope, fingerprint, after, VECTORS_AT_ONCE).await?;
+            let is_last = vectors.len() < VECTORS_AT_ONCE as usize;
+            if !vectors.is_empty() {
+                let mut held = held.write().unwrap_or_else(PoisonError::into_inner);
+                for vector in vectors {
+                    held.matrix.insert(vector.piece, &vector.vector);
+                    held.stored = held.stored.max(vector.stored);
+                }
+            }
+            if is_last {
+                break;
+            }
+        }
+        self.make_room((scope.clone(), fingerprint.to_owned()));
+        let held = held.read().unwrap_or_else(PoisonError::into_inner);
+        Ok(held.matrix.nearest_to_each(queries, wanted).concat())
+    }
+
+    /// Takes pieces out that are gone.
+    pub(super) fn remove(&self, scope: &Scope, fingerprint: &str, pieces: impl Iterator<Item = i64>) {
+        let held = self.held(scope, fingerprint);
+        let mut held = held.write().unwrap_or_else(PoisonError::into_inner);
+        pieces.for_each(|piece| held.matrix.remove(piece));
+    }
+
+    pub(crate) fn clear(&self) {
+        self.shelf.lock().unwrap_or_else(PoisonError::into_inner).by_scope.clear();
+    }
+
+    pub(crate) fn drop_scope(&self, scope: &Scope) {
+        self.shelf
+            .lock()
+            .unwrap_or_else(PoisonError::into_inner)
+            .by_scope
+            .retain(|(held, _), _| held != scope);
+    }
+
+    fn held(&self, scope: &Scope, fingerprint: &str) -> Arc<RwLock<Held>> {
+        let mut shelf = self.shelf.lock().unwrap_or_else(PoisonError::into_inner);
+        shelf.uses += 1;
+        let now = shelf.uses;
+        let shelved = shelf.by_scope.entry((scope.clone(), fingerprint.to_owned())).or_default();
+        shelved.used = now;
+        shelved.held.clone()
+    }
+
+    fn make_room(&self, kept: (Scope, String)) {
+        let mut shelf = self.shelf.lock().unwrap_or_else(PoisonError::into_inner);
+        let bytes =
+            |shelved: &Shelved| shelved.held.read().unwrap_or_else(PoisonError::into_inner).matrix.bytes();
+        while shelf.by_scope.values().map(bytes).sum::<usize>() > BYTES_MAX {
+            let others = shelf.by_scope.iter().filter(|(key, _)| **key != kept);
+            let oldest = others.min_by_key(|(_, shelved)| shelved.used).map(|(key, _)| key.clone());
+            let Some(oldest) = oldest else { return };
+            shelf.by_scope.remove(&oldest);
+        }
+    }
+}

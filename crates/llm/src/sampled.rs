@@ -1,0 +1,52 @@
+//! How an answer is sampled where a request leaves it to the settings.
+
+use std::sync::Arc;
+
+use async_trait::async_trait;
+use futures_util::stream::BoxStream;
+
+use crate::error::LlmError;
+use crate::provider::{Completion, Provider, Request, StreamEvent, Tier};
+
+/// A provider that fills in what a request does not say.
+pub(crate) struct Sampled {
+    pub(crate) provider: Arc<dyn Provider>,
+    pub(crate) temperature: Option<f32>,
+    pub(crate) max_tokens: Option<u32>,
+}
+
+impl Sampled {
+    fn filled(&self, request: Request) -> Request {
+        Request {
+            temperature: request.temperature.or(self.temperature),
+            max_tokens: request.max_tokens.or(self.max_tokens),
+            ..request
+        }
+    }
+}
+
+#[async_trait]
+impl Provider for Sampled {
+    fn name(&self) -> &str {
+        self.provider.name()
+    }
+
+    fn model(&self, tier: Tier) -> &str {
+        self.provider.model(tier)
+    }
+
+    fn endpoint(&self) -> Option<&str> {
+        self.provider.endpoint()
+    }
+
+    async fn complete(&self, request: Request) -> Result<Completion, LlmError> {
+        self.provider.complete(self.filled(request)).await
+    }
+
+    async fn stream(
+        &self,
+        request: Request,
+    ) -> Result<BoxStream<'static, Result<StreamEvent, LlmError>>, LlmError> {
+        self.provider.stream(self.filled(request)).await
+    }
+}

@@ -1,0 +1,167 @@
+//! Words that a person had forgotten while the message that says them stays: they become no memory a second time.
+
+use crate::identifiers::MessageId;
+use crate::messages::Message;
+use crate::nodes::{Evidence, RejectedQuote};
+use crate::text::{content_terms, find_quote};
+
+/// What stands in a transcript in place of words that are forgotten. Its brackets part a name beside it from the
+/// ellipsis, which would look like a pause after somebody was called.
+const GAP: &str = "[…]";
+
+/// A place in a message: words on which a memory rested that a person had forgotten. It holds no word of them.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub struct ForgottenSpan {
+    /// The message.
+    pub message_id: MessageId,
+    /// The first character, counted in characters of the message.
+    pub start: u32,
+    /// Behind the last character.
+    pub end: u32,
+}
+
+impl ForgottenSpan {
+    fn holds(&self, position: u32) -> bool {
+        self.start <= position && position < self.end
+    }
+
+    /// Where these words stand in a message that was given new words; none if they are not there any more. They are
+    /// looked for at their old place, then from the beginning.
+    pub fn moved(&self, before: &str, after: &str) -> Option<Self> {
+        let (start, length) = (self.start as usize, self.end.saturating_sub(self.start) as usize);
+        let words: String = before.chars().skip(start).take(length).collect();
+        if words.is_empty() {
+            return None;
+        }
+        if after.chars().skip(start).take(length).eq(words.chars()) {
+            return Some(*self);
+        }
+        let (start, end) = find_quote(after, &words)?;
+        Some(Self { start: u32::try_from(start).ok()?, end: u32::try_from(end).ok()?, ..*self })
+    }
+}
+
+/// Whether all of this evidence is forgotten: each quote lies in forgotten words, but for white space, punctuation and
+/// function words around them. A quote that only touches them and says more is evidence of its own.
+pub fn is_forgotten(evidence: &[Evidence], spans: &[ForgottenSpan]) -> bool {
+    !evidence.is_empty() && evidence.iter().all(|quote| is_quote_forgotten(quote, spans))
+}
+
+/// The same of a refused memory, whose quotes may stand nowhere: one that can't be found is not forgotten.
+pub fn are_quotes_forgotten(quotes: &[RejectedQuote], messages: &[Message], spans: &[ForgottenSpan]) -> bool {
+    let locate = |quote: &RejectedQuote| {
+        let message = messages.iter().find(|message| Some(message.id) == quote.message_id)?;
+        let (start, end) = find_quote(&message.content, &quote.quote)?;
+        let quote = message.content.chars().skip(start).take(end - start).collect();
+        let (start, end) = (u32::try_from(start).ok()?, u32::try_from(end).ok()?);
+        Some(Evidence { message_id: message.id, quote, start, end })
+    };
+    let located: Option<Vec<Evidence>> = quotes.iter().map(locate).collect();
+    located.is_some_and(|evidence| is_forgotten(&evidence, spans))
+}
+
+/// The messages as they are shown to whoever distils them: forgotten words give way to an ellipsis, so that neither a
+/// summary nor a mood nor a name can be made of them again.
+pub fn without_forgotten(messages: &[Message], spans: &[ForgottenSpan]) -> Vec<Message> {
+    let without = |message: &Message| {
+        let own: Vec<&ForgottenSpan> = spans.iter().filter(|span| span.message_id == message.id).collect();
+        if own.is_empty() {
+            return message.clone();
+        }
+        let mut content = String::with_capacity(message.content.len());
+        for (position, character) in (0_u32..).zip(message.content.chars()) {
+            match own.iter().any(|span| span.holds(position)) {
+                false => content.push(character),
+                true if content.ends_with(GAP) => {}
+                true => content.push_str(GAP),
+            }
+        }
+        Message { content, ..message.clone() }
+    };
+    messages.iter().map(without).collect()
+}
+
+fn is_quote_forgotten(quote: &Evidence, spans: &[ForgottenSpan]) -> bool {
+    let here: Vec<&ForgottenSpan> = spans.iter().filter(|span| span.message_id == quote.message_id).collect();
+    let mut touched = false;
+    let mut rest = String::new();
+    for (position, character) in (quote.start..quote.end).zip(quote.quote.chars()) {
+        let forgotten = here.iter().any(|span| span.holds(position));
+        touched |= forgotten;
+        rest.push(if forgotten { ' ' } else { character });
+    }
+    touched && content_terms(&rest).is_empty()
+}
+
+#[cfg(test)]
+mod tests {
+    use proptest::prelude::*;
+    use uuid::Uuid;
+
+    use super::*;
+
+    const MESSAGE: MessageId = MessageId(Uuid::from_u128(1));
+
+    fn span(start: u32, end: u32) -> ForgottenSpan {
+        ForgottenSpan { message_id: MESSAGE, start, end }
+    }
+
+    fn quote(message: &str, start: u32, end: u32) -> Evidence {
+        let words = message.chars().skip(start as usize).take((end - start) as usize).collect();
+        Evidence { message_id: MESSAGE, quote: words, start, end }
+    }
+
+    #[test]
+    fn words_that_lie_in_what_is_forgotten_prove_nothing_again() {
+        let said = "我养了一只猫,叫小黑。我搬到了杭州";
+        let forgotten = [span(0, 10)];
+        assert!(is_forgotten(&[quote(said, 3, 6)], &forgotten));
+        assert!(is_forgotten(&[quote(said, 0, 11)], &forgotten), "a full stop more is nothing more");
+        assert!(!is_forgotten(&[quote(said, 11, 17)], &forgotten), "other words of the message");
+        assert!(!is_forgotten(&[quote(said, 0, 17)], &forgotten), "more words than those");
+        assert!(!is_forgotten(&[quote(said, 0, 6), quote(said, 11, 17)], &forgotten));
+        assert!(!is_forgotten(&[], &forgotten));
+    }
+
+    #[test]
+    fn a_bare_yes_that_nobody_forgot_is_not_forgotten() {
+        assert!(!is_forgotten(&[quote("嗯", 0, 1)], &[]));
+        let other = ForgottenSpan { message_id: MessageId(Uuid::from_u128(2)), ..span(0, 9) };
+        assert!(!is_forgotten(&[quote("yes", 0, 3)], &[other]));
+    }
+
+    #[test]
+    fn a_place_follows_its_words_through_an_edit() {
+        let before = "I have a dog. I live in Bonn";
+        assert_eq!(span(0, 12).moved(before, "I have a dog. I live in Ulm"), Some(span(0, 12)));
+        assert_eq!(span(0, 12).moved(before, "Well, I have a dog."), Some(span(6, 18)));
+        assert_eq!(span(0, 12).moved(before, "I have a cat. I live in Bonn"), None);
+        assert_eq!(span(9, 9).moved(before, before), None);
+    }
+
+    proptest! {
+        /// More forgotten never brings anything back, and what is shown holds no forgotten character but the gap.
+        #[test]
+        fn forgetting_more_never_brings_back(
+            said in "[a-z猫狗小黑 ,。]{1,24}",
+            one in (0_u32..24, 0_u32..24),
+            other in (0_u32..24, 0_u32..24),
+            quoted in (0_u32..24, 1_u32..24),
+        ) {
+            let span = |(start, length): (u32, u32)| span(start, start + length);
+            let length = u32::try_from(said.chars().count()).unwrap_or(u32::MAX);
+            let start = quoted.0.min(length - 1);
+            let evidence = [quote(&said, start, (start + quoted.1).min(length))];
+            let less = is_forgotten(&evidence, &[span(one)]);
+            prop_assert!(!less || is_forgotten(&evidence, &[span(one), span(other)]));
+        }
+
+        /// An edit that changes nothing leaves every place where it is.
+        #[test]
+        fn an_unchanged_message_keeps_its_places(said in "\\PC{1,20}", start in 0_u32..20, length in 1_u32..20) {
+            let moved = span(start, start + length).moved(&said, &said);
+            let inside = start < u32::try_from(said.chars().count()).unwrap_or(0);
+            prop_assert_eq!(moved.is_some(), inside);
+        }
+    }
+}

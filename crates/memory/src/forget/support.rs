@@ -1,0 +1,168 @@
+//! What becomes of a memory that loses words: the one rule behind editing, regenerating, deleting and erasing.
+
+use std::fmt::Write as _;
+
+use super::lost_words::holds_lost_words;
+use crate::messages::Role;
+use crate::nodes::{DESCRIPTION_LENGTH_MAX, Subject};
+use crate::text::{Language, is_bare_reply, language};
+
+/// Why words are gone.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Loss {
+    /// The message says something else now, or another reply took its place: it was not meant.
+    Unsaid,
+    /// A person had it forgotten: nothing of it may stay.
+    Forgotten,
+}
+
+/// A quote that a memory rests on.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct SupportingQuote<'a> {
+    /// Who said it.
+    pub speaker: Role,
+    /// The words.
+    pub quote: &'a str,
+    /// Index terms of the whole message ([`crate::text::index_terms`]), as they were.
+    pub terms: &'a str,
+    /// Whether the words are still there.
+    pub is_left: bool,
+    /// Whether its session becomes memory again, so that what it proves will be found anew.
+    pub becomes_memory_again: bool,
+}
+
+/// A repeated mention that was merged into a memory.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Mentioned<'a> {
+    /// The text that was merged away.
+    pub description: &'a str,
+    /// Whether the words that it was written from are still there.
+    pub is_left: bool,
+}
+
+/// What a memory rests on when words are lost.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Support<'a> {
+    /// Whom it is about.
+    pub subject: Subject,
+    /// What it says.
+    pub description: &'a str,
+    /// All its quotes, in the order in which they were said.
+    pub quotes: Vec<SupportingQuote<'a>>,
+    /// Its repeated mentions, oldest first.
+    pub mentions: Vec<Mentioned<'a>>,
+    /// Whether a person has vouched for it: approved it, or written its text.
+    pub word_of_person: bool,
+    /// Whether it rests on other memories; then its fate hangs on those.
+    pub cites: bool,
+    /// Whether it has said no more than its words prove since an earlier loss.
+    pub is_reduced: bool,
+    /// Index terms of what goes of the session that it was written from.
+    pub gone: Vec<&'a str>,
+    /// Index terms of what stays of that session.
+    pub left: Vec<&'a str>,
+}
+
+/// What becomes of a memory.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Standing {
+    /// It stays as it is.
+    Stays,
+    /// It stays, and says only this.
+    Says(String),
+    /// It goes.
+    Goes,
+}
+
+impl Support<'_> {
+    /// The rule. A memory goes when the quotes that are left do not prove it ([`proves`]), or when it has none and holds
+    /// words that only the lost ones said ([`holds_lost_words`]). One that is proven but holds such words says what is
+    /// left of it, or goes if that will be found anew. A person's word outweighs what was unsaid, never what was
+    /// forgotten.
+    pub fn standing(&self, loss: Loss) -> Standing {
+        let vouched = self.word_of_person && loss == Loss::Unsaid;
+        if vouched || (self.quotes.is_empty() && self.cites) {
+            return Standing::Stays;
+        }
+        let loses_words = self.loses_words(self.description);
+        if self.quotes.is_empty() {
+            return if loses_words { Standing::Goes } else { Standing::Stays };
+        }
+        let left: Vec<SupportingQuote<'_>> = self.quotes.iter().filter(|q| q.is_left).copied().collect();
+        let holds = if self.word_of_person { !left.is_empty() } else { proves(self.subject, &left) };
+        if left.len() < self.quotes.len() && !holds {
+            return Standing::Goes;
+        }
+        let says_less = loses_words || (self.is_reduced && self.description == self.whole());
+        if !says_less {
+            return Standing::Stays;
+        }
+        if loss == Loss::Unsaid && left.iter().all(|quote| quote.becomes_memory_again) {
+            return Standing::Goes;
+        }
+        let mentions: Vec<Mentioned<'_>> = self.mentions.iter().filter(|m| m.is_left).copied().collect();
+        let says = described(&left, &mentions);
+        if says == self.description { Standing::Stays } else { Standing::Says(says) }
+    }
+
+    /// Whether the text holds words that only the lost ones said: those of its own session, or of messages elsewhere
+    /// that it quotes.
+    fn loses_words(&self, text: &str) -> bool {
+        let quoted = |is_left: bool| {
+            self.quotes.iter().filter(move |quote| quote.is_left == is_left).map(|quote| quote.terms)
+        };
+        let gone: Vec<&str> = self.gone.iter().copied().chain(quoted(false)).collect();
+        let left: Vec<&str> = self.left.iter().copied().chain(quoted(true)).collect();
+        holds_lost_words(text, &gone, &left)
+    }
+
+    /// What it would say if it said no more than it proved before.
+    fn whole(&self) -> String {
+        described(&self.quotes, &self.mentions)
+    }
+}
+
+/// Whether quotes prove a memory about this subject: one of the speaker whom it requires, and a bare yes or no of the
+/// user is none without the question that it answers.
+pub fn proves(subject: Subject, quotes: &[SupportingQuote<'_>]) -> bool {
+    let by = |speaker| quotes.iter().any(move |quote| quote.speaker == speaker);
+    match subject {
+        Subject::Persona => by(Role::Persona),
+        Subject::Shared => !quotes.is_empty(),
+        Subject::User => {
+            let own_words =
+                |quote: &SupportingQuote<'_>| quote.speaker == Role::User && !is_bare_reply(quote.quote);
+            quotes.iter().any(own_words) || (by(Role::User) && by(Role::Persona))
+        }
+    }
+}
+
+/// How often something was said: once where quotes of its own session are left, and once for each mention. Never 0.
+pub fn mention_count(has_own_quotes: bool, mentions: usize) -> u32 {
+    u32::try_from(mentions).unwrap_or(u32::MAX).saturating_add(u32::from(has_own_quotes)).max(1)
+}
+
+/// A description that says nothing but this: the newest mention, which was written from words that are left, else the
+/// quotes themselves with their speaker. Empty without either.
+fn described(quotes: &[SupportingQuote<'_>], mentions: &[Mentioned<'_>]) -> String {
+    if let Some(mention) = mentions.last() {
+        return mention.description.to_owned();
+    }
+    let mut text = String::new();
+    for SupportingQuote { speaker, quote, .. } in quotes {
+        if !text.is_empty() {
+            text.push(' ');
+        }
+        // Writing to a string does not fail.
+        let _ = match (language(quote), speaker) {
+            (Language::Chinese, Role::User) => write!(text, "用户说:「{quote}」"),
+            (Language::Chinese, Role::Persona) => write!(text, "对方说:「{quote}」"),
+            (Language::English, Role::User) => write!(text, "The user said: “{quote}”"),
+            (Language::English, Role::Persona) => write!(text, "The persona said: “{quote}”"),
+        };
+    }
+    text.chars().take(DESCRIPTION_LENGTH_MAX).collect()
+}
+
+#[cfg(test)]
+mod tests;

@@ -1,0 +1,222 @@
+use proptest::prelude::*;
+use proptest::sample::select;
+
+use super::*;
+use crate::text::index_terms;
+
+fn said(speaker: Role, quote: &str) -> SupportingQuote<'_> {
+    SupportingQuote { speaker, quote, terms: "", is_left: true, becomes_memory_again: false }
+}
+
+/// A memory that rests on lines, each its own quote.
+#[derive(Clone, Debug)]
+struct Memory {
+    subject: Subject,
+    description: String,
+    /// Who said it, the line, its terms.
+    lines: Vec<(Role, String, String)>,
+    word_of_person: bool,
+    is_reduced: bool,
+    again: bool,
+}
+
+impl Memory {
+    fn new(subject: Subject, description: &str, lines: &[(Role, &str)]) -> Self {
+        let line = |(role, text): &(Role, &str)| (*role, (*text).to_owned(), index_terms(text));
+        Self {
+            subject,
+            description: description.to_owned(),
+            lines: lines.iter().map(line).collect(),
+            word_of_person: false,
+            is_reduced: false,
+            again: false,
+        }
+    }
+
+    fn support(&self, lost: &[bool]) -> Support<'_> {
+        let is_lost = |place: usize| lost.get(place).copied().unwrap_or_default();
+        let quotes = self.lines.iter().enumerate().map(|(place, (speaker, quote, terms))| SupportingQuote {
+            speaker: *speaker,
+            quote,
+            terms,
+            is_left: !is_lost(place),
+            becomes_memory_again: self.again,
+        });
+        Support {
+            subject: self.subject,
+            description: &self.description,
+            quotes: quotes.collect(),
+            mentions: Vec::new(),
+            word_of_person: self.word_of_person,
+            cites: false,
+            is_reduced: self.is_reduced,
+            gone: Vec::new(),
+            left: Vec::new(),
+        }
+    }
+
+    /// Itself after a loss; none if it went.
+    fn after(&self, lost: &[bool]) -> Option<Self> {
+        let standing = self.support(lost).standing(Loss::Forgotten);
+        let mut memory = self.clone();
+        let mut places = lost.iter();
+        memory.lines.retain(|_| !places.next().copied().unwrap_or_default());
+        match standing {
+            Standing::Goes => None,
+            Standing::Stays => Some(memory),
+            Standing::Says(text) => Some(Self { description: text, is_reduced: true, ..memory }),
+        }
+    }
+}
+
+#[test]
+fn a_memory_about_the_user_needs_the_users_own_words() {
+    assert!(proves(Subject::User, &[said(Role::User, "我养了只白猫")]));
+    assert!(!proves(Subject::User, &[said(Role::Persona, "你养了只白猫")]));
+    assert!(!proves(Subject::User, &[]));
+}
+
+#[test]
+fn a_bare_yes_holds_only_beside_its_question() {
+    let (yes, question) = (said(Role::User, "嗯"), said(Role::Persona, "你是不是养了狗?"));
+    assert!(proves(Subject::User, &[yes, question]));
+    assert!(!proves(Subject::User, &[yes]));
+    assert!(!proves(Subject::User, &[question]));
+    let dog =
+        Memory::new(Subject::User, "用户养了狗", &[(Role::Persona, "你是不是养了狗?"), (Role::User, "嗯")]);
+    for loss in [Loss::Unsaid, Loss::Forgotten] {
+        assert_eq!(dog.support(&[false, true]).standing(loss), Standing::Goes);
+        assert_eq!(dog.support(&[true, false]).standing(loss), Standing::Goes);
+        assert_eq!(dog.support(&[]).standing(loss), Standing::Stays);
+    }
+}
+
+#[test]
+fn the_personas_promise_rests_on_the_personas_words() {
+    assert!(proves(Subject::Persona, &[said(Role::Persona, "I promise")]));
+    assert!(!proves(Subject::Persona, &[said(Role::User, "you promise")]));
+    assert!(proves(Subject::Shared, &[said(Role::Persona, "that was us")]));
+}
+
+#[test]
+fn a_persons_word_outweighs_what_was_unsaid_and_not_what_was_forgotten() {
+    let lines = [(Role::User, "我养了猫"), (Role::User, "叫小黑")];
+    let corrected =
+        Memory { word_of_person: true, ..Memory::new(Subject::User, "用户养了小黑", &lines) };
+    assert_eq!(corrected.support(&[true, true]).standing(Loss::Unsaid), Standing::Stays);
+    assert_eq!(corrected.support(&[true, true]).standing(Loss::Forgotten), Standing::Goes);
+    let says = Standing::Says("用户说:「我养了猫」".to_owned());
+    assert_eq!(corrected.support(&[false, true]).standing(Loss::Forgotten), says);
+}
+
+#[test]
+fn what_is_found_anew_goes_where_it_would_say_what_was_unsaid() {
+    let lines = [(Role::User, "我养了猫"), (Role::User, "叫小黑")];
+    let cat = Memory::new(Subject::User, "用户养了猫,叫小黑", &lines);
+    let says = Standing::Says("用户说:「我养了猫」".to_owned());
+    assert_eq!(cat.support(&[false, true]).standing(Loss::Unsaid), says);
+    let again = Memory { again: true, ..cat };
+    assert_eq!(again.support(&[false, true]).standing(Loss::Unsaid), Standing::Goes);
+    assert_eq!(again.support(&[false, true]).standing(Loss::Forgotten), says);
+    assert_eq!(again.support(&[false, false]).standing(Loss::Unsaid), Standing::Stays);
+}
+
+#[test]
+fn quotes_speak_for_themselves_with_their_speaker() {
+    let quotes = [said(Role::User, "我养了一只猫"), said(Role::Persona, "I will ask about it on Monday")];
+    assert_eq!(
+        described(&quotes, &[]),
+        "用户说:「我养了一只猫」 The persona said: “I will ask about it on Monday”"
+    );
+    assert_eq!(described(&[], &[]), "");
+    let mentions = ["older", "plays chess"].map(|description| Mentioned { description, is_left: true });
+    assert_eq!(described(&quotes, &mentions), "plays chess");
+}
+
+#[test]
+fn what_is_there_was_said_at_least_once() {
+    let counts = [(true, 2), (false, 2), (true, 0), (false, 0)].map(|(own, count)| mention_count(own, count));
+    assert_eq!(counts, [3, 2, 1, 1]);
+}
+
+fn memories() -> impl Strategy<Value = Memory> {
+    let line =
+        (any::<bool>(), select(vec!["嗯", "yes", "我养了狗", "叫小黑", "I ran in Ulm", "a dog named Coal"]));
+    let description = select(vec![
+        "用户养了狗,叫小黑",
+        "The user ran",
+        "The user has a dog, Coal",
+        "用户在 Ulm",
+        "用户很高兴",
+    ]);
+    let subject = select(vec![Subject::User, Subject::Persona, Subject::Shared]);
+    let lines = proptest::collection::vec(line, 0..5);
+    (subject, description, lines, any::<bool>(), any::<bool>()).prop_map(
+        |(subject, description, lines, word_of_person, again)| {
+            let role = |user: bool| if user { Role::User } else { Role::Persona };
+            let lines: Vec<(Role, &str)> = lines.into_iter().map(|(user, text)| (role(user), text)).collect();
+            Memory { word_of_person, again, ..Memory::new(subject, description, &lines) }
+        },
+    )
+}
+
+fn losses() -> impl Strategy<Value = Vec<bool>> {
+    proptest::collection::vec(any::<bool>(), 5)
+}
+
+proptest! {
+    /// Taking quotes away never makes a memory hold that did not.
+    #[test]
+    fn less_never_proves_more(memory in memories(), lost in losses()) {
+        let support = memory.support(&lost);
+        let left: Vec<_> = support.quotes.iter().filter(|quote| quote.is_left).copied().collect();
+        prop_assert!(proves(memory.subject, &support.quotes) || !proves(memory.subject, &left));
+    }
+
+    /// Where nothing is lost, nothing changes.
+    #[test]
+    fn nothing_lost_changes_nothing(memory in memories()) {
+        for loss in [Loss::Unsaid, Loss::Forgotten] {
+            prop_assert_eq!(memory.support(&[]).standing(loss), Standing::Stays);
+        }
+    }
+
+    /// What is left after words were forgotten holds none that only they said, and is proven by what stays.
+    #[test]
+    fn what_stays_says_nothing_that_was_forgotten(memory in memories(), lost in losses()) {
+        let support = memory.support(&lost);
+        let says = match support.standing(Loss::Forgotten) {
+            Standing::Goes => return Ok(()),
+            Standing::Stays => memory.description.clone(),
+            Standing::Says(text) => text,
+        };
+        prop_assert!(!support.loses_words(&says), "{says}");
+        let left: Vec<_> = support.quotes.iter().filter(|quote| quote.is_left).copied().collect();
+        let loses = left.len() < support.quotes.len();
+        prop_assert!(!loses || memory.word_of_person || proves(memory.subject, &left));
+    }
+
+    /// Forgetting is the stricter of the two: what it leaves as it is, an edit leaves as it is.
+    #[test]
+    fn forgetting_is_never_milder_than_unsaying(memory in memories(), lost in losses()) {
+        let support = memory.support(&lost);
+        if support.standing(Loss::Forgotten) == Standing::Stays {
+            prop_assert_eq!(support.standing(Loss::Unsaid), Standing::Stays);
+        }
+    }
+
+    /// One after the other or all at once, in whatever order: the same is left.
+    #[test]
+    fn the_order_of_forgetting_does_not_matter(memory in memories(), first in losses(), then in losses()) {
+        let at_once: Vec<bool> = first.iter().zip(&then).map(|(a, b)| *a || *b).collect();
+        let rest = |lost: &[bool], next: &[bool]| -> Vec<bool> {
+            lost.iter().zip(next).filter(|(gone, _)| !**gone).map(|(_, next)| *next).collect()
+        };
+        let one_way = memory.after(&first).and_then(|left| left.after(&rest(&first, &then)));
+        let other_way = memory.after(&then).and_then(|left| left.after(&rest(&then, &first)));
+        let told = |left: Option<Memory>| left.map(|memory| (memory.description, memory.lines));
+        let at_once = told(memory.after(&at_once));
+        prop_assert_eq!(told(one_way), at_once.clone());
+        prop_assert_eq!(told(other_way), at_once);
+    }
+}

@@ -1,0 +1,369 @@
+//! Questions about who the user is: "what's my name", 我叫什么, 你知道我是谁吗.
+//!
+//! Few of their words stand in the answer (我叫林晚, "I'm Mia", 用户是护士), and some have no content word at all. So the
+//! memories that say who the user is are offered whatever the words, and those that tell what is asked count as if
+//! they said it in the question's own words.
+
+use crate::nodes::{Node, RelationalTag, Subject};
+use crate::ports::{Phrase, Store, StoreError};
+use crate::scope::Scope;
+use crate::text::{QueryTerm, at_word_borders, fold, split_sentences};
+
+/// Memories that are offered: half the newest, half the oldest, for who one is was often told first.
+pub(super) const IDENTITY_CANDIDATES: u32 = 100;
+/// W of a memory that tells what is asked: that of all content words, each said once.
+const TOLD: f64 = 0.92;
+/// W of a memory that may tell it ("the user is …" to a question for a name or a job): above the bound of absence.
+const PERHAPS: f64 = 0.5;
+
+/// What a question wants to know of the user.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum IdentityQuestion {
+    /// Who they are, on the whole.
+    Whole,
+    /// How they are called.
+    Name,
+    /// How old they are.
+    Age,
+    /// What they do.
+    Work,
+    /// Where they live or come from.
+    Home,
+}
+
+use IdentityQuestion::{Age, Home, Name, Whole, Work};
+
+/// Questions; nothing but [`TAILS`] may follow.
+const ASKED: [(IdentityQuestion, &[&str]); 5] = [
+    (
+        Name,
+        &[
+            "我叫什么",
+            "我叫啥",
+            "我叫什么名字",
+            "我姓什么",
+            "我姓啥",
+            "我的名字",
+            "我的全名",
+            "我名字",
+            "怎么称呼我",
+            "叫我什么",
+            "叫我啥",
+            "我的名字是什么",
+            "我的名字叫什么",
+            "my name",
+            "my full name",
+            "my name is",
+            "what am i called",
+            "do you call me",
+            "people call me",
+            "should you call me",
+        ],
+    ),
+    (
+        Age,
+        &[
+            "我几岁",
+            "我多大",
+            "我多少岁",
+            "我今年几岁",
+            "我今年多大",
+            "我今年多少岁",
+            "我的年龄",
+            "我多大年纪",
+            "how old am i",
+            "how old i am",
+            "my age",
+        ],
+    ),
+    (
+        Work,
+        &[
+            "我是做什么的",
+            "我做什么的",
+            "我是干什么的",
+            "我干什么的",
+            "我是干嘛的",
+            "我做什么工作",
+            "我是做什么工作的",
+            "我的工作是什么",
+            "我的职业",
+            "我的职业是什么",
+            "我在哪工作",
+            "我在哪上班",
+            "我在哪里工作",
+            "我在哪里上班",
+            "我在哪儿工作",
+            "我在哪儿上班",
+            "what do i do for a living",
+            "what do i do for work",
+            "what i do for a living",
+            "what i do for work",
+            "what is my job",
+            "what's my job",
+            "what is my profession",
+            "what's my profession",
+            "what is my occupation",
+            "my occupation",
+            "my profession",
+            "where do i work",
+            "where i work",
+        ],
+    ),
+    (
+        Home,
+        &[
+            "我住哪",
+            "我住在哪",
+            "我住在哪个城市",
+            "我在哪住",
+            "我在哪里住",
+            "我家在哪",
+            "我是哪里人",
+            "我是哪儿人",
+            "我来自哪",
+            "我来自什么地方",
+            "where do i live",
+            "where i live",
+            "which city do i live in",
+            "what city do i live in",
+            "where am i from",
+            "where i am from",
+            "where i'm from",
+            "where do i come from",
+        ],
+    ),
+    (
+        Whole,
+        &[
+            "我是谁",
+            "我是什么人",
+            "我是个什么样的人",
+            "我是什么样的人",
+            "我是怎样的人",
+            "了解我",
+            "认识我",
+            "知道我",
+            "关于我",
+            "记得我",
+            "介绍我",
+            "介绍一下我",
+            "说说我",
+            "知道我的",
+            "关于我的",
+            "who am i",
+            "who i am",
+            "know about me",
+            "remember about me",
+            "remember me",
+            "know me",
+            "tell me about me",
+            "tell me about myself",
+            "about myself",
+            "describe me",
+        ],
+    ),
+];
+/// What may follow a question to the end of its sentence, beside signs.
+const TAILS: [&str; 40] = [
+    "来着", "呢", "呀", "啊", "吗", "么", "吧", "了", "哦", "嘛", "名字", "里", "儿", "的", "哪些", "什么",
+    "多少", "一些", "些", "事", "情", "again", "now", "today", "exactly", "please", "then", "really",
+    "actually", "still", "is", "so", "far", "at", "all", "already", "right", "by", "any", "chance",
+];
+
+/// What a memory says that tells it, and what it may tell.
+const TELLS: [(IdentityQuestion, &[&str]); 4] = [
+    (Name, &["叫", "名字", "姓", "name", "called", "用户是小", "用户是阿", "用户是老"]),
+    (
+        Age,
+        &["岁", "今年", "出生", "年纪", "年龄", "years old", "year old", "age", "born", "生日", "birthday"],
+    ),
+    (
+        Work,
+        &[
+            "工作",
+            "职业",
+            "上班",
+            "就职",
+            "入职",
+            "跳槽",
+            "当老师",
+            "works",
+            "working",
+            "work",
+            "job",
+            "teaches",
+            "studies",
+            "studying",
+            "employed",
+            "profession",
+        ],
+    ),
+    (
+        Home,
+        &[
+            "住",
+            "搬",
+            "来自",
+            "家在",
+            "老家",
+            "lives",
+            "living",
+            "moved",
+            "based in",
+            "comes from",
+            "is from",
+            "grew up",
+            "home",
+        ],
+    ),
+];
+/// What a name or a job may stand behind.
+const MAY_TELL: [(IdentityQuestion, &[&str]); 2] =
+    [(Name, &["用户是"]), (Work, &["用户是", "is a", "is an"])];
+
+/// What a text asks about the user, by its newest sentence that does.
+pub(super) fn asked(text: &str) -> Option<IdentityQuestion> {
+    let newest = text.trim().lines().next_back()?;
+    split_sentences(newest).into_iter().rev().find_map(|sentence| {
+        let folded = fold(sentence).replace('\u{2019}', "'");
+        let asks = |phrases: &[&str]| phrases.iter().any(|phrase| ends_with_question(&folded, phrase));
+        ASKED.into_iter().find_map(|(question, phrases)| asks(phrases).then_some(question))
+    })
+}
+
+/// What a question for the user's name looks for in the log beside its words: 我叫, or 我的名字.
+pub(super) fn name_term(text: &str) -> Option<QueryTerm> {
+    let phrase = |letters: &str| Phrase(letters.chars().map(String::from).collect());
+    asked(text).filter(|question| *question == Name).map(|_| QueryTerm {
+        phrase: phrase("我叫"),
+        parts: vec![phrase("我的名字"), phrase("我姓")],
+        surface: "我叫".to_owned(),
+        guess: true,
+    })
+}
+
+/// Whether a phrase stands in a folded sentence, and only what may follow a question follows.
+fn ends_with_question(folded: &str, phrase: &str) -> bool {
+    folded.match_indices(phrase).any(|(at, _)| {
+        let end = at + phrase.len();
+        at_word_borders(folded, at, end) && is_tail(&folded[end..])
+    })
+}
+
+fn is_tail(rest: &str) -> bool {
+    let mut rest = rest.trim_start_matches(|c: char| !c.is_alphanumeric());
+    while !rest.is_empty() {
+        let Some(tail) =
+            TAILS.iter().find(|tail| rest.starts_with(**tail) && at_word_borders(rest, 0, tail.len()))
+        else {
+            return false;
+        };
+        rest = rest[tail.len()..].trim_start_matches(|c: char| !c.is_alphanumeric());
+    }
+    true
+}
+
+impl IdentityQuestion {
+    /// W that a memory of who the user is has for the question.
+    pub(super) fn relevance(self, node: &Node) -> f64 {
+        let folded = fold(&node.description);
+        let says = |phrases: &[&str]| {
+            let stands = |phrase: &str| {
+                folded.match_indices(phrase).any(|(at, _)| at_word_borders(&folded, at, at + phrase.len()))
+            };
+            phrases.iter().any(|phrase| stands(phrase))
+        };
+        match TELLS.into_iter().find(|(question, _)| *question == self) {
+            None => TOLD,
+            Some((_, tells)) if says(tells) => TOLD,
+            Some((Name, _)) if begins_with_name(&node.description) => TOLD,
+            Some(_) if MAY_TELL.into_iter().any(|(question, may)| question == self && says(may)) => PERHAPS,
+            Some(_) => 0.0,
+        }
+    }
+
+    /// Whether it asks for one thing, which memory may hold or not.
+    pub(super) fn is_definite(self) -> bool {
+        self != Whole
+    }
+}
+
+/// Whether a description begins as "The user is Mia" does.
+fn begins_with_name(description: &str) -> bool {
+    let rest =
+        ["The user is ", "the user is ", "User is "].iter().find_map(|start| description.strip_prefix(start));
+    rest.is_some_and(|rest| rest.starts_with(char::is_uppercase))
+}
+
+/// Numbers of the memories that say who the user is; none where that is not asked.
+pub(super) async fn identity_nodes(
+    store: &dyn Store,
+    scope: &Scope,
+    question: Option<IdentityQuestion>,
+) -> Result<Vec<i64>, StoreError> {
+    match question {
+        Some(_) => {
+            store
+                .events_tagged(scope, Subject::User, RelationalTag::IdentityBearing, IDENTITY_CANDIDATES)
+                .await
+        }
+        None => Ok(Vec::new()),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn questions_about_who_one_is_are_known_in_both_languages() {
+        for (text, question) in [
+            ("我叫什么名字？", Name),
+            ("我叫什么", Name),
+            ("你还记得我的名字吗？", Name),
+            ("What's my name?", Name),
+            ("Do you remember what my name is?", Name),
+            ("hey, do you know my name", Name),
+            ("我多大了？", Age),
+            ("How old am I?", Age),
+            ("我做什么工作？", Work),
+            ("我是做什么的？", Work),
+            ("What do I do for a living?", Work),
+            ("我住在哪里？", Home),
+            ("Where do I live now?", Home),
+            ("你知道我是谁吗", Whole),
+            ("Who am I?", Whole),
+            ("你了解我吗？", Whole),
+            ("What do you know about me?", Whole),
+            ("Tell me about myself.", Whole),
+        ] {
+            assert_eq!(asked(text), Some(question), "{text}");
+        }
+    }
+
+    #[test]
+    fn other_questions_are_none() {
+        for text in [
+            "嗯",
+            "我妈妈叫什么",
+            "我叫什么外卖好",
+            "我几岁开始学琴的？",
+            "你认识我妈妈吗",
+            "我叫林晚",
+            "我的名字是王芳",
+            "我的猫叫什么名字？",
+            "你叫什么名字？",
+            "What is my dog's name?",
+            "My name is Ann.",
+            "What do I do?",
+            "How old am I going to get?",
+            "Do you know my sister?",
+            "Where do I live in summer?",
+            "Who am I meeting?",
+            "",
+        ] {
+            assert_eq!(asked(text), None, "{text}");
+        }
+    }
+}

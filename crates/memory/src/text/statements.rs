@@ -1,0 +1,248 @@
+//! What a message states: a question, and an answer that says only that nothing is known, state nothing.
+
+use super::replies::asks;
+use super::segment::fold;
+use super::sentences::split_sentences;
+use crate::messages::Role;
+
+/// First words of a question, with or without its mark.
+const QUESTION_WORDS: [&str; 8] = ["what", "who", "whose", "where", "which", "why", "how", "when"];
+/// Among the words after these, one makes a question of it: "what kind of dog do I have", not "what a day".
+const AUXILIARIES: [&str; 21] = [
+    "is", "are", "was", "were", "am", "do", "does", "did", "have", "has", "had", "can", "could", "will",
+    "would", "should", "isn't", "didn't", "doesn't", "don't", "wasn't",
+];
+/// Words after the question word among which the auxiliary stands.
+const AUXILIARY_WITHIN: usize = 3;
+/// After the question word they begin a clause, not a question: "what I love is jazz".
+const PRONOUNS: [&str; 8] = ["i", "you", "he", "she", "it", "we", "they", "my"];
+/// A sentence that begins so asks for an answer.
+const REQUESTS: [&str; 26] = [
+    "do you",
+    "did you",
+    "have you",
+    "can you",
+    "could you",
+    "would you",
+    "will you",
+    "did i",
+    "do i",
+    "am i",
+    "have i",
+    "does my",
+    "is my",
+    "did my",
+    "tell me",
+    "remind me",
+    "do we",
+    "did we",
+    "what's",
+    "who's",
+    "where's",
+    "how's",
+    "when's",
+    "what about",
+    "how about",
+    "any idea",
+];
+const CHINESE_QUESTION_WORDS: [&str; 18] = [
+    "什么",
+    "甚麼",
+    "什麼",
+    "啥",
+    "谁",
+    "誰",
+    "哪",
+    "几岁",
+    "几点",
+    "几个",
+    "多少",
+    "多大",
+    "多久",
+    "怎么",
+    "怎麼",
+    "怎样",
+    "为何",
+    "记不记得",
+];
+/// Where a question word asks nothing.
+const CHINESE_NO_QUESTION: [&str; 14] = [
+    "不知道",
+    "不懂",
+    "不明白",
+    "都",
+    "也",
+    "没什么",
+    "没有什么",
+    "沒什麼",
+    "没怎么",
+    "不怎么",
+    "什么的",
+    "无论",
+    "不管",
+    "随便",
+];
+const CHINESE_REQUESTS: [&str; 6] = ["告诉我", "说说", "讲讲", "提醒我", "还记得", "你记得"];
+/// Not knowing, as a persona says it.
+const NOT_KNOWING: [&str; 54] = [
+    "不知道",
+    "不记得",
+    "不清楚",
+    "不太确定",
+    "不确定",
+    "不太记得",
+    "没有印象",
+    "没印象",
+    "没什么印象",
+    "没听你",
+    "没有听你",
+    "没跟我说过",
+    "没告诉过我",
+    "没有告诉",
+    "没提过",
+    "没有提过",
+    "没提到",
+    "没有提到",
+    "没说过",
+    "没有说过",
+    "没和我说过",
+    "还没跟我",
+    "想不起来",
+    "记不起来",
+    "记不得",
+    "没有记忆",
+    "没有关于",
+    "没有相关",
+    "don't know",
+    "do not know",
+    "don't remember",
+    "do not remember",
+    "don't recall",
+    "do not recall",
+    "not sure",
+    "unsure",
+    "no memory",
+    "no record",
+    "no idea",
+    "don't have any",
+    "don't have that",
+    "don't have a memory",
+    "haven't told",
+    "haven't mentioned",
+    "haven't shared",
+    "didn't tell me",
+    "didn't mention",
+    "never told",
+    "never mentioned",
+    "can't remember",
+    "cannot remember",
+    "can't recall",
+    "don't think you",
+    "not aware",
+];
+
+/// What of a message may be evidence.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(crate) enum Stated {
+    /// All that it says.
+    Everything,
+    /// Nothing: it only asks, or says only that nothing is known.
+    Nothing,
+    /// Beside a persona's word that it does not know, these sentences.
+    Only(String),
+}
+
+/// What a message states. "I don't know" is the persona's word about its memory; a user says it of the world.
+pub(crate) fn stated(text: &str, speaker: Role) -> Stated {
+    let sentences = split_sentences(text);
+    let stating = sentences.iter().copied().filter(|sentence| !is_asking(sentence));
+    if speaker == Role::User || !sentences.iter().any(|sentence| says_not_knowing(sentence)) {
+        let nothing = !sentences.is_empty() && stating.count() == 0;
+        return if nothing { Stated::Nothing } else { Stated::Everything };
+    }
+    let known: Vec<&str> = stating.filter(|sentence| !says_not_knowing(sentence)).collect();
+    if known.is_empty() { Stated::Nothing } else { Stated::Only(known.join("\n")) }
+}
+
+fn says_not_knowing(sentence: &str) -> bool {
+    let folded = fold(sentence).replace('\u{2019}', "'");
+    NOT_KNOWING.iter().any(|phrase| folded.contains(phrase))
+}
+
+fn is_asking(sentence: &str) -> bool {
+    if asks(sentence) {
+        return true;
+    }
+    let folded = fold(sentence).replace('\u{2019}', "'");
+    let holds = |words: &[&str]| words.iter().any(|word| folded.contains(word));
+    if CHINESE_REQUESTS.iter().any(|request| folded.starts_with(request))
+        || (holds(&CHINESE_QUESTION_WORDS) && !holds(&CHINESE_NO_QUESTION))
+    {
+        return true;
+    }
+    let words: Vec<&str> =
+        folded.split(|c: char| !c.is_alphanumeric() && c != '\'').filter(|w| !w.is_empty()).collect();
+    let begins = |request: &&str| {
+        let mut said = words.iter();
+        request.split(' ').all(|word| said.next() == Some(&word))
+    };
+    REQUESTS.iter().any(begins) || opens_question(&words)
+}
+
+/// Whether it begins with a question word, and a question's verb follows: "which dog did I mean".
+fn opens_question(words: &[&str]) -> bool {
+    let Some((first, rest)) = words.split_first() else { return false };
+    let clause = rest.first().is_none_or(|next| PRONOUNS.contains(next));
+    let within = if *first == "when" { 1 } else { AUXILIARY_WITHIN };
+    QUESTION_WORDS.contains(first)
+        && !clause
+        && rest.iter().take(within).any(|word| AUXILIARIES.contains(word))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn what_only_asks_states_nothing() {
+        for text in [
+            "What did I say about my accordion teacher?",
+            "what did i say about my accordion teacher",
+            "which dog did I mean",
+            "Tell me about my accordion teacher.",
+            "Hm? Who is Ann?",
+            "我的手风琴老师叫什么名字",
+            "关于手风琴老师我说过什么？",
+            "还记得我的手风琴老师",
+        ] {
+            assert_eq!(stated(text, Role::User), Stated::Nothing, "{text}");
+        }
+        for text in [
+            "My accordion teacher is called Ann. Do you remember?",
+            "When I was ten, my dog died.",
+            "What I love is jazz.",
+            "What a day!",
+            "我什么都不想吃",
+            "我不知道为什么很难过。",
+            "我的手风琴老师叫安娜。",
+            "",
+        ] {
+            assert_eq!(stated(text, Role::User), Stated::Everything, "{text}");
+        }
+    }
+
+    #[test]
+    fn a_persona_that_does_not_know_states_only_what_it_adds() {
+        for text in [
+            "I don’t have any memory of that.",
+            "You haven't told me about an accordion teacher yet! Would you like to?",
+            "你好像没跟我说过手风琴老师。",
+        ] {
+            assert_eq!(stated(text, Role::Persona), Stated::Nothing, "{text}");
+            assert_ne!(stated(text, Role::User), Stated::Nothing, "{text}");
+        }
+        let told = stated("这个我不知道。不过你养了只猫。", Role::Persona);
+        assert_eq!(told, Stated::Only("不过你养了只猫。".to_owned()));
+        assert_eq!(stated("You told me about Ann.", Role::Persona), Stated::Everything);
+    }
+}

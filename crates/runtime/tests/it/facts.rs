@@ -1,0 +1,117 @@
+//! The graph that grows with the talk.
+
+use hub::graph::{EdgeGet, GraphEdge};
+use memory::forget::{Choice, Selection};
+use memory::ledger::ModelCall;
+use memory::ports::{Clock as _, LedgerStore as _};
+use serde_json::{Value, json};
+use testkit::Reply;
+
+use crate::world::{HOUR, MINUTE, SECOND, WEB, World, scope, settings};
+
+const CAT: &str = "我养了只白猫,叫小黑";
+
+fn has_a_cat() -> Value {
+    json!({
+        "entities": [{"name": "小黑", "type": "pet"}],
+        "relationships": [
+            {"from": "user", "to": "小黑", "type": "has_pet", "memory": "e1", "confidence": 0.95},
+            {"from": "user", "to": "豆豆", "type": "has_pet", "memory": "e1", "confidence": 0.95},
+        ],
+    })
+}
+
+async fn edges(world: &World) -> Vec<GraphEdge> {
+    world.graph().edges(&scope("ann"), EdgeGet::default()).await.unwrap().edges
+}
+
+fn asked(world: &World) -> usize {
+    world.model.requests_for("graph").len()
+}
+
+#[tokio::test]
+async fn a_talk_becomes_facts_once_and_they_go_with_its_words() {
+    let mut world = World::with_graph(settings()).await;
+    world.model.on("graph", |_| Reply::json(has_a_cat()));
+    world.talk(WEB, CAT).await;
+    world.silence().await;
+    world.until("a fact", || async { !edges(&world).await.is_empty() }).await;
+    let drawn = edges(&world).await;
+    assert_eq!(drawn.len(), 1, "what stands in no memory is no end of a fact: {drawn:?}");
+    let event = world.nodes(memory::nodes::NodeKind::Event).await.remove(0);
+    assert_eq!((drawn[0].edge_type.as_str(), drawn[0].weight), ("has_pet", 0.95));
+    assert_eq!(drawn[0].source_memory_ids, [event.id.to_string()]);
+    assert_eq!(drawn[0].evidence.as_deref(), Some(event.description.as_str()));
+    let question = world.model.requests_for("graph").remove(0);
+    assert!(question.user().contains(&event.description), "{}", question.user());
+    let session = world.sessions().await.remove(0);
+    world
+        .until("the ledger", || async {
+            let calls = world.store.calls_of_session(session.id).await.unwrap();
+            calls.iter().any(|call| call.task == "graph" && call.prompt_hash.len() == 64)
+        })
+        .await;
+
+    world.restart_after(MINUTE).await;
+    world.pass(10 * MINUTE).await;
+    assert_eq!(asked(&world), 1, "what was read is not read again");
+
+    let said = world.messages().await.into_iter().find(|message| message.content == CAT).unwrap();
+    let selection = Selection { messages: [said.id].into(), ..Selection::default() };
+    world.runtime.delete(scope("ann"), selection, Choice::Cascade).await.unwrap();
+    assert_eq!(edges(&world).await, []);
+    let nodes = world.graph().list_nodes(&scope("ann"), Default::default()).await.unwrap();
+    assert_eq!(nodes.total, 0, "{nodes:?}");
+}
+
+#[tokio::test]
+async fn a_failure_is_tried_again_and_a_crash_loses_nothing() {
+    let mut world = World::with_graph(settings()).await;
+    world.model.on("graph", |_| Reply::error(503, "busy"));
+    world.talk(WEB, CAT).await;
+    world.silence().await;
+    world.until("the first try", || async { asked(&world) > 0 }).await;
+    world.pass(10 * MINUTE).await;
+    world.until("another try", || async { asked(&world) > 1 }).await;
+    world.pass(2 * HOUR).await;
+    assert!(asked(&world) < 20, "the waits grow: {}", asked(&world));
+    assert_eq!(edges(&world).await, []);
+    world.model.on("graph", |_| Reply::json(has_a_cat()));
+    world.restart_after(SECOND).await;
+    world.until("a fact", || async { edges(&world).await.len() == 1 }).await;
+}
+
+#[tokio::test]
+async fn facts_wait_at_the_cap_of_the_day() {
+    let mut settings = settings();
+    settings.daily_spend_cap = Some(1.5);
+    let mut world = World::with_graph(settings).await;
+    world.model.on("graph", |_| Reply::error(503, "busy"));
+    world.talk(WEB, CAT).await;
+    world.silence().await;
+    let call = ModelCall {
+        at: world.clock.now(),
+        task: "reply".to_owned(),
+        tier: "large".to_owned(),
+        provider: "openai".to_owned(),
+        model: "dear".to_owned(),
+        input_tokens: 1,
+        output_tokens: 1,
+        cached_tokens: 0,
+        latency_ms: 1,
+        outcome: "ok".to_owned(),
+        turn_id: None,
+        session_id: None,
+        prompt_hash: String::new(),
+        cost_usd: Some(1.5),
+    };
+    world.store.record_call(call).await.unwrap();
+    world.until("the first try", || async { asked(&world) > 0 }).await;
+    let before = asked(&world);
+    world.model.on("graph", |_| Reply::json(has_a_cat()));
+    world.pass(2 * HOUR).await;
+    assert_eq!((asked(&world), edges(&world).await.len()), (before, 0));
+    world.pass(15 * HOUR).await;
+    // A new day, a new purse.
+    world.until("a fact", || async { edges(&world).await.len() == 1 }).await;
+}
