@@ -1,163 +1,26 @@
-//! A scripted provider, a clock that ticks, and short ways to write memory down.
+//! Short ways to write memory down, and whom to ask about it.
 
-use std::collections::VecDeque;
-use std::future::Future;
-use std::pin::Pin;
-use std::sync::{Arc, Mutex};
-use std::time::Duration;
+mod scripted;
 
-use async_trait::async_trait;
-use futures_util::StreamExt;
-use futures_util::stream::{self, BoxStream};
 use hub::Granularity;
 use hub::graph::{KnownEntity, UnreadEvent, UnreadSession};
 use hub::port::SummaryRequest;
+use jiff::Timestamp;
 use jiff::tz::{self, TimeZone};
-use jiff::{SignedDuration, Timestamp};
-use llm::{Completion, LlmError, Provider, Request, StreamEvent, Tier, Usage};
 use memory::core_blocks::CoreBlocks;
 use memory::entities::{Entity, EntityKind, MergeStatus};
 use memory::identifiers::{EntityId, MessageId, NodeId, SessionId};
-use memory::ledger::ModelCall;
 use memory::messages::{Message, Role};
 use memory::nodes::{EventTime, Node, NodeKind, Subject};
-use memory::ports::{Clock, EntityToDescribe, ExtractionInput, ReflectionInput, SlowCycleInput};
+use memory::ports::{EntityToDescribe, ExtractionInput, ReflectionInput, SlowCycleInput};
 use memory::sessions::{CloseTrigger, Session, SessionStatus};
 use memory::{PersonaId, Scope, UserId};
-use mind::{CallObserver, LanguageMind, Prompts, ReplySampling};
 use uuid::Uuid;
+
+pub(crate) use scripted::{Ledger, Setting, Ticking, USAGE, answering, setting};
 
 /// The channel of all messages and sessions here: no prompt may contain it.
 pub(crate) const CHANNEL: &str = "discord:77#web";
-
-pub(crate) const USAGE: Usage =
-    Usage { input_tokens: 900, output_tokens: 80, cached_tokens: 512, reported: true };
-
-/// Answers in turn what it was told to; keeps what it was asked.
-pub(crate) struct Scripted {
-    answers: Mutex<VecDeque<Result<String, LlmError>>>,
-    pub(crate) requests: Mutex<Vec<Request>>,
-}
-
-impl Scripted {
-    fn next(&self, request: Request) -> Result<String, LlmError> {
-        self.requests.lock().unwrap().push(request);
-        let next = self.answers.lock().unwrap().pop_front();
-        next.unwrap_or_else(|| Err(LlmError::Fatal { message: "the script is over".to_owned() }))
-    }
-}
-
-#[async_trait]
-impl Provider for Scripted {
-    fn name(&self) -> &str {
-        "scripted"
-    }
-
-    fn model(&self, tier: Tier) -> &str {
-        match tier {
-            Tier::Small => "tiny",
-            Tier::Medium => "middling",
-            Tier::Large => "grand",
-        }
-    }
-
-    async fn complete(&self, request: Request) -> Result<Completion, LlmError> {
-        let model = self.model(request.tier).to_owned();
-        let text = self.next(request)?;
-        let latency = Duration::from_millis(1);
-        Ok(Completion { text, usage: USAGE, model, provider: "scripted".to_owned(), latency })
-    }
-
-    /// One delta per word. A word `!` breaks the stream off; a word `#` ends it without a report.
-    async fn stream(
-        &self,
-        request: Request,
-    ) -> Result<BoxStream<'static, Result<StreamEvent, LlmError>>, LlmError> {
-        let model = self.model(request.tier).to_owned();
-        let text = self.next(request)?;
-        let mut events = Vec::new();
-        for word in text.split_inclusive(' ') {
-            match word.trim() {
-                "!" => events.push(Err(LlmError::Transient { message: "the line broke".to_owned() })),
-                "#" => return Ok(stream::iter(events).boxed()),
-                _ => events.push(Ok(StreamEvent::Delta(word.to_owned()))),
-            }
-        }
-        if events.last().is_none_or(Result::is_ok) {
-            events.push(Ok(StreamEvent::Finished { usage: USAGE, model }));
-        }
-        Ok(stream::iter(events).boxed())
-    }
-}
-
-/// Every look at it takes 5 ms.
-pub(crate) struct Ticking(Mutex<Timestamp>);
-
-impl From<Timestamp> for Ticking {
-    fn from(start: Timestamp) -> Self {
-        Self(Mutex::new(start))
-    }
-}
-
-impl Clock for Ticking {
-    fn now(&self) -> Timestamp {
-        let mut now = self.0.lock().unwrap();
-        *now += SignedDuration::from_millis(5);
-        *now
-    }
-
-    fn sleep(&self, _: Duration) -> Pin<Box<dyn Future<Output = ()> + Send>> {
-        Box::pin(async {})
-    }
-}
-
-#[derive(Default)]
-pub(crate) struct Ledger(pub(crate) Mutex<Vec<ModelCall>>);
-
-impl CallObserver for Ledger {
-    fn observe(&self, call: ModelCall) {
-        self.0.lock().unwrap().push(call);
-    }
-}
-
-impl Ledger {
-    pub(crate) fn outcomes(&self) -> Vec<String> {
-        self.0.lock().unwrap().iter().map(|call| call.outcome.clone()).collect()
-    }
-}
-
-/// A mind with what it talks to.
-pub(crate) struct Setting {
-    pub(crate) mind: LanguageMind,
-    pub(crate) provider: Arc<Scripted>,
-    pub(crate) ledger: Arc<Ledger>,
-}
-
-impl Setting {
-    /// The texts that the provider was sent, system and user.
-    pub(crate) fn asked(&self) -> Vec<(String, String)> {
-        let requests = self.provider.requests.lock().unwrap();
-        requests.iter().map(|request| (request.system.clone(), request.user.clone())).collect()
-    }
-}
-
-pub(crate) fn setting(answers: impl IntoIterator<Item = Result<String, LlmError>>) -> Setting {
-    let provider =
-        Arc::new(Scripted { answers: Mutex::new(answers.into_iter().collect()), requests: Mutex::default() });
-    let ledger = Arc::new(Ledger::default());
-    let mind = LanguageMind::new(
-        provider.clone(),
-        Arc::new(Ticking::from(at("2026-03-03T13:00:00Z"))),
-        ledger.clone(),
-        Prompts::load(None).unwrap(),
-        ReplySampling::default(),
-    );
-    Setting { mind, provider, ledger }
-}
-
-pub(crate) fn answering(answer: impl Into<String>) -> Setting {
-    setting([Ok(answer.into())])
-}
 
 pub(crate) fn at(text: &str) -> Timestamp {
     text.parse().unwrap()
@@ -367,7 +230,7 @@ pub(crate) fn unread_session() -> UnreadSession {
 
 /// Renders with the built-in templates.
 pub(crate) fn rendered(input: &mind::ReplyInput, budget: mind::ReplyBudget) -> mind::RenderedReply {
-    mind::reply::render(&Prompts::load(None).unwrap(), input, &budget).unwrap()
+    mind::reply::render(&mind::Prompts::load(None).unwrap(), input, &budget).unwrap()
 }
 
 /// A turn with something in every section, in English.
