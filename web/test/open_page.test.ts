@@ -82,6 +82,16 @@ test("nor one that was left for another screen while one read far up", async () 
   expectBounded();
 });
 
+test("a conflict that the daemon tells of is counted at once", async () => {
+  const status = { openConflicts: 2 };
+  vi.stubGlobal("fetch", async () => new Response(JSON.stringify(status)));
+  const before = live.memoryVersion;
+  Source.last.tell(1, "sync.conflict", { conflict_id: "c", kind: "custom", filename: "garden.md" });
+  await vi.advanceTimersByTimeAsync(50);
+  expect(live.conflicts).toBe(2);
+  expect(live.memoryVersion).toBeGreaterThan(before);
+});
+
 test("a reply that comes while one is on another screen is unread until one comes back", async () => {
   const reply = (number: number) =>
     Source.last.tell(number, "chat.message.done", { message_id: `r${number}`, turn_id: `t${number}`, content: "x" });
