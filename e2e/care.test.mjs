@@ -164,11 +164,14 @@ const written = (filename) =>
 step("versions that did not know of each other wait, with a count, both side by side", async () => {
   await disagree("garden.md", "# Garden\nTomatoes by the wall.\nRoses.", "# Garden\nBeans by the wall.\nRoses.");
   await disagree("tea.md", "早上喝茶。", "早上喝咖啡。");
-  await s.page.evaluate(() => globalThis.dispatchEvent(new Event("focus")));
-  const count = s.page.getByTestId("conflict-count");
-  await count.getByText("2", { exact: true }).waitFor();
+  // The daemon tells of them; nobody looked.
+  await s.page.getByTestId("conflict-count").getByText("2", { exact: true }).waitFor();
   await screen("Memory");
-  await tab(/^Conflicts/);
+  await tab("Documents");
+  const mark = s.page.locator('[data-document="custom/garden.md"]').getByRole("link", { name: "two versions wait for a decision" });
+  await mark.waitFor();
+  await assertAccessible("a document in conflict");
+  await mark.click();
   const garden = conflict("garden.md");
   await garden.getByText("Beans by the wall.").waitFor();
   assert.deepEqual(await garden.locator("mark").allInnerTexts(), ["Beans by the wall.", "Tomatoes by the wall."]);

@@ -23,8 +23,11 @@ export const DAEMON = process.env.ECHOVESSEL_BIN ?? "../target/debug/echovessel"
 /** Scripted words, for what the offline model never does. */
 export const MOCK = "../web/dev/mock.mjs";
 
-/** `{ url, link, token(), log(), stop(), restart() }` once run.json and the login link are there. */
-export async function startDaemon(program = DAEMON, settings = {}) {
+/**
+ * `{ url, link, token(), log(), stop(), restart() }` once run.json and the login link are there. `prepare` is given the home
+ * before.
+ */
+export async function startDaemon(program = DAEMON, settings = {}, prepare = () => undefined) {
   const binary = fileURLToPath(new URL(program, import.meta.url));
   if (!existsSync(binary)) throw new Error(`${binary} is missing: build it first (cargo build -p echovessel, after npm run build in web).`);
   const home = mkdtempSync(join(tmpdir(), "echovessel-e2e-"));
@@ -35,6 +38,7 @@ export async function startDaemon(program = DAEMON, settings = {}) {
     return { link, url: new URL(url).origin };
   };
   try {
+    prepare(home);
     const { link, url } = await launch("0");
     return {
       link,

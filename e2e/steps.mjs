@@ -9,7 +9,7 @@ import { openBrowser, violations } from "./browser.mjs";
 /** Starts daemon and browser before the steps and stops them after; pictures go to results/<name>/. */
 export function story(name, start) {
   const results = fileURLToPath(new URL(`results/${name}/`, import.meta.url));
-  const s = { daemon: null, browser: null, page: null, step, picture, assertAccessible };
+  const s = { daemon: null, browser: null, page: null, step, picture, looks, assertAccessible };
   let broken = false;
 
   before(async () => {
@@ -62,6 +62,23 @@ export function story(name, start) {
 
   async function picture(title) {
     await s.page.screenshot({ path: `${results}${title}.png` });
+  }
+
+  /** What is shown now, in light on a desk and in dark on a phone of 360 pixels: nothing hangs over, axe finds nothing. */
+  async function looks(title) {
+    const desk = s.page.viewportSize();
+    const wear = (theme) => s.page.evaluate((name) => void (document.documentElement.dataset.theme = name), theme);
+    await wear("light");
+    await picture(`${title}-light`);
+    await assertAccessible(`${title}, light`);
+    await wear("dark");
+    await s.page.setViewportSize({ width: 360, height: 740 });
+    await picture(`${title}-dark-phone`);
+    const over = await s.page.evaluate(() => document.documentElement.scrollWidth - window.innerWidth);
+    assert.ok(over <= 0, `${title} is ${over} px too wide`);
+    await assertAccessible(`${title}, dark, phone`);
+    await s.page.setViewportSize(desk);
+    await wear("light");
   }
 
   async function assertAccessible(where) {

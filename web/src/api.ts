@@ -49,6 +49,20 @@ export const patch = <P extends Path<"patch">>(
 export const remove = <P extends Path<"delete">>(path: P, ...[fields]: Given<P, "delete">): Promise<Answer<P, "delete">> =>
   request(addressed(path, fields), { method: "DELETE", keepalive: true });
 
+/** A form with one file. */
+export function upload<P extends Path<"post">>(path: P, file: Blob, name: string): Promise<Answer<P, "post">> {
+  const form = new FormData();
+  form.append("file", file, name);
+  return request(addressed(path), { method: "POST", body: form });
+}
+
+/** What is no JSON, such as a picture. */
+export const getBytes = <P extends Path<"get">>(path: P, ...[fields]: Given<P, "get">): Promise<Blob> =>
+  answered(addressed(path, fields)).then((response) => response.blob());
+
+/** An address that an element fetches by itself, for the persona that the reader chose; with another `seen`, anew. */
+export const addressOf = (path: Path<"get">, seen: number): string => addressed(path, { seen });
+
 export const getState = () => get("/api/state");
 export const getPersona = () => get("/api/admin/persona");
 /** Turns without a reply, of all users. */
@@ -65,6 +79,23 @@ export interface Cursor {
 }
 
 export const PAGE = 50;
+/** More is not answered at once. */
+export const PAGE_MAX = 200;
+
+/** A list from its first page to its last. */
+export async function everyPage<Page extends { next_cursor: string | null }, Row>(
+  fetchPage: (cursor: string | null) => Promise<Page>,
+  rowsOf: (page: Page) => Row[],
+): Promise<Row[]> {
+  const all: Row[] = [];
+  let cursor: string | null = null;
+  do {
+    const page: Page = await fetchPage(cursor);
+    all.push(...rowsOf(page));
+    cursor = page.next_cursor;
+  } while (cursor !== null);
+  return all;
+}
 
 export function getHistory(from: Cursor | null, limit = PAGE): Promise<HistoryPage> {
   return get("/api/chat/history", { limit, ...(from && { [from.name]: from.value }) });
@@ -110,15 +141,21 @@ function addressed(path: string, fields: object = {}): string {
   return asked.length ? `${place}?${new URLSearchParams(asked.map(([name, value]) => [name, String(value)]))}` : place;
 }
 
-async function request<Answer>(path: string, init: RequestInit = {}): Promise<Answer> {
+async function answered(path: string, init: RequestInit = {}): Promise<Response> {
   let response: Response;
   try {
-    const headers = init.body ? { "Content-Type": "application/json" } : undefined;
+    // A form names its own type, with the mark between its parts.
+    const headers = typeof init.body === "string" ? { "Content-Type": "application/json" } : undefined;
     response = await fetch(path, { credentials: "same-origin", headers, ...init });
   } catch {
     throw new Unreachable();
   }
   if (!response.ok) throw await refusal(response);
+  return response;
+}
+
+async function request<Answer>(path: string, init: RequestInit = {}): Promise<Answer> {
+  const response = await answered(path, init);
   // An answer that is not JSON comes from something that is not the daemon's API.
   const body: unknown = await response.json().catch(() => {
     throw new Refused(501, `${path.split("?")[0]}: no JSON`, null);

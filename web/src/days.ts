@@ -8,8 +8,8 @@ export type Line =
   | { kind: "message"; key: string; message: Message }
   | { kind: "rule"; key: string; closing: Closing | null };
 
-/** Finding the day of a moment is dear, and every token asks for all of them again. */
-const dayOf = new WeakMap<Message, string>();
+/** Finding the day of a moment is dear, and every token asks for all lines again. */
+const known = new WeakMap<Message, { day: string; line: Line }>();
 
 /** `YYYY-MM-DD` in the reader's zone. */
 export function localDay(at: string, timeZone?: string): string {
@@ -25,17 +25,23 @@ export function lines(
   const result: Line[] = [];
   let day = "";
   messages.forEach((message, index) => {
-    const today = dayOf.get(message) ?? localDay(message.at, timeZone);
-    dayOf.set(message, today);
+    const { day: today, line } = known.get(message) ?? remembered(message, timeZone);
     if (today !== day) result.push({ kind: "day", key: `day:${today}:${message.key}`, day: today });
     day = today;
-    result.push({ kind: "message", key: message.key, message });
+    result.push(line);
     const session = ends.get(index);
     if (session !== undefined) {
       result.push({ kind: "rule", key: `rule:${session}`, closing: closings.get(session) ?? null });
     }
   });
   return result;
+}
+
+function remembered(message: Message, timeZone?: string): { day: string; line: Line } {
+  const line: Line = { kind: "message", key: message.key, message };
+  const entry = { day: localDay(message.at, timeZone), line };
+  known.set(message, entry);
+  return entry;
 }
 
 /**
@@ -47,6 +53,9 @@ function sessionEnds(messages: readonly Message[], closings: ReadonlyMap<string,
   const newest = new Map<string | null, string>();
   messages.forEach((message, index) => {
     if (message.sessionId === null) return;
+    // A session's messages stand together, but for what other channels say between them.
+    const next = messages[index + 1];
+    if (next?.sessionId === message.sessionId && next.channelId === message.channelId) return;
     last.set(message.sessionId, index);
     newest.set(message.channelId, message.sessionId);
   });

@@ -124,6 +124,8 @@ export interface EventData {
     all?: boolean;
   };
   "work.failed": Addressed & { kind: string; session_id?: Id; reason?: string | null };
+  /** Two versions of a document stand beside each other. */
+  "sync.conflict": Addressed & { conflict_id: Id; kind: string; filename: string; created_at?: string | null };
   "chat.settings.updated": Addressed;
   "chat.connection.ready": Addressed;
   "chat.connection.heartbeat": Addressed;
@@ -151,6 +153,7 @@ export const EVENT_NAMES: readonly EventName[] = [
   "memory.node.updated",
   "memory.forgotten",
   "work.failed",
+  "sync.conflict",
   "chat.settings.updated",
   "chat.connection.ready",
   "chat.connection.heartbeat",

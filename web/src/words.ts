@@ -2,7 +2,9 @@
 
 import * as chat from "./words/chat";
 import * as conflicts from "./words/conflicts";
+import * as documents from "./words/documents";
 import * as memory from "./words/memory";
+import * as people from "./words/people";
 import * as pictures from "./words/pictures";
 import * as settings from "./words/settings";
 import * as traces from "./words/traces";
@@ -10,8 +12,28 @@ import * as welcome from "./words/welcome";
 
 export type Language = "en" | "zh";
 
-const en = { ...chat.en, ...conflicts.en, ...memory.en, ...pictures.en, ...settings.en, ...traces.en, ...welcome.en };
-const zh: Words = { ...chat.zh, ...conflicts.zh, ...memory.zh, ...pictures.zh, ...settings.zh, ...traces.zh, ...welcome.zh };
+const en = {
+  ...chat.en,
+  ...conflicts.en,
+  ...documents.en,
+  ...memory.en,
+  ...people.en,
+  ...pictures.en,
+  ...settings.en,
+  ...traces.en,
+  ...welcome.en,
+};
+const zh: Words = {
+  ...chat.zh,
+  ...conflicts.zh,
+  ...documents.zh,
+  ...memory.zh,
+  ...people.zh,
+  ...pictures.zh,
+  ...settings.zh,
+  ...traces.zh,
+  ...welcome.zh,
+};
 
 export type Words = typeof en;
 export type Word = keyof Words;

@@ -195,3 +195,12 @@ test("10,000 events later the page holds no more than it may, and knows where th
   expect(room.earlierMessages).toEqual({ name: "before", value: room.messages[0]?.id });
   expect(room.memories.length).toBeLessThanOrEqual(MEMORIES_MAX);
 });
+
+test("of 5,000 sessions that closed the newest are known", () => {
+  let room = EMPTY_ROOM;
+  for (let n = 0; n < 5_000; n++) {
+    room = played(room, live("chat.session.boundary", { closed_session_id: `s${n}`, new_session_id: null, at: NOW, events_count: 1 }));
+  }
+  expect(room.closings.size).toBeLessThanOrEqual(4_000);
+  expect(room.closings.get("s4999")).toEqual({ events: 1, thoughts: 0 });
+}, 30_000);

@@ -3,6 +3,8 @@
 mod due;
 mod consolidate;
 
+pub use consolidate::Retold;
+
 use std::collections::BTreeSet;
 
 use memory::Scope;

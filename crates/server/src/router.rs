@@ -122,6 +122,8 @@ fn shared_self() -> Vec<(&'static str, MethodRouter<App>)> {
         ("/api/hub/documents/{kind}/{filename}", get(hub::read).put(hub::write).delete(hub::remove)),
         ("/api/hub/documents/{kind}/{filename}/versions", get(hub::versions)),
         ("/api/hub/documents/{kind}/{filename}/versions/{version}/restore", post(hub::restore)),
+        ("/api/hub/rollups", get(hub::untold)),
+        ("/api/hub/rollups/{kind}/{filename}", post(hub::retell)),
         ("/api/hub/conflicts", get(hub::conflicts)),
         ("/api/hub/conflicts/{id}", post(hub::resolve)),
         ("/api/hub/search", get(hub::search)),

@@ -180,6 +180,24 @@ export function withKnownFailures(messages: Messages, failed: ReadonlyMap<string
 
 /** Takes in a page of history (any order), adopting what is already on the page. */
 export function withHistory(messages: Messages, page: readonly HistoryItem[]): Message[] {
+  return withOlder(messages, page) ?? withAny(messages, page);
+}
+
+/** A page that ends before all that is held, as when one scrolls back: nothing in it can be held. Null for any other. */
+function withOlder(messages: Messages, page: readonly HistoryItem[]): Message[] | null {
+  const first = messages[0];
+  if (first?.delivery !== "kept" || first.id === null || page.some((item) => !item.created_at)) return null;
+  const older = inOrder(unique(page.map(fresh)));
+  const newest = older.at(-1);
+  return newest && timeOf(newest) < timeOf(first) ? [...older, ...messages] : null;
+}
+
+const fresh = (item: HistoryItem): Message => ({
+  ...draft(item.role, `kept:${item.id}`, item.content, ""),
+  ...kept(item, new Date(0).toISOString()),
+});
+
+function withAny(messages: Messages, page: readonly HistoryItem[]): Message[] {
   const held = [...messages];
   const byId = new Map(held.map((m, index) => [m.id, index]));
   const byTurn = new Map<string | null, number[]>(page.map((item) => [item.turn_id, []]));
@@ -189,7 +207,7 @@ export function withHistory(messages: Messages, page: readonly HistoryItem[]): M
     const index = byId.get(String(item.id)) ?? ofTurn.find((place) => isSame(held[place], item)) ?? -1;
     const before = held[index];
     if (before) held[index] = { ...before, ...kept(item, before.at) };
-    else held.push({ ...draft(item.role, `kept:${item.id}`, item.content, ""), ...kept(item, new Date(0).toISOString()) });
+    else held.push(fresh(item));
   }
   return inOrder(unique(held));
 }

@@ -9,6 +9,7 @@ import {
   getPersonas,
   getState,
   getTimeline,
+  PAGE,
   Refused,
   regenerate,
   retryTurn,
@@ -38,6 +39,8 @@ export type Connection = "connecting" | "live" | "lost" | "unauthorized";
 
 /** A page of history while a certain message is looked for. */
 const SEARCH_PAGE = 200;
+/** So many messages above the end, and the pages grow. */
+const FAR_BACK = 250;
 /** How far back a message is looked for. */
 const SEARCH_PAGES_MAX = 250;
 
@@ -62,6 +65,8 @@ class Live {
   /** Grows whenever memory changed; lists that show it fetch anew. */
   memoryVersion = $state(0);
   workVersion = $state(0);
+  /** Grows whenever the persona's picture may be another one: it keeps its address. */
+  pictureVersion = $state(0);
   /** Versions of documents that wait for a decision. */
   conflicts = $state(0);
 
@@ -75,6 +80,8 @@ class Live {
     },
     refused: () => void this.start(),
   });
+  /** The conversation is on the screen. */
+  #reading = false;
   #refreshing: Promise<void> | null = null;
   #refreshAgain = false;
 
@@ -109,7 +116,7 @@ class Live {
     chosen.all = await getPersonas().catch(() => []);
   }
 
-  /** Nothing announces a conflict, so it is asked for when the page comes into view and whenever lists are fetched anew. */
+  /** What was decided elsewhere is not announced, so they are counted also whenever lists are fetched anew. */
   async countConflicts(): Promise<void> {
     this.conflicts = await getConflictCount().catch(() => this.conflicts);
   }
@@ -154,7 +161,8 @@ class Live {
   }
 
   async loadEarlierMessages(): Promise<void> {
-    await this.#loadEarlier(50);
+    // Who goes far back is not kept waiting every few lines.
+    await this.#loadEarlier(this.room.messages.length < FAR_BACK ? PAGE : SEARCH_PAGE);
   }
 
   async loadEarlierMemories(): Promise<void> {
@@ -176,10 +184,19 @@ class Live {
 
   /** The reader has the end of the conversation before their eyes, or not. */
   looks(atEnd: boolean): void {
+    this.#reading = true;
     this.atEnd = atEnd;
     if (!atEnd || document.hidden) return;
     this.unread = 0;
     this.room = withoutOldest(this.room);
+  }
+
+  /**
+   * The reader went to another screen; whoever comes back begins at the end. (Nothing else here: this is called while a
+   * component goes, and what is read then is what was before.)
+   */
+  leaves(): void {
+    this.#reading = false;
   }
 
   async #loadEarlier(limit: number): Promise<boolean> {
@@ -223,13 +240,19 @@ class Live {
       if (this.room !== before || event.name === "work.failed") this.#tell(event);
       if (event.name.startsWith("memory.")) this.memoryVersion += 1;
       if (event.name === "work.failed") this.workVersion += 1;
+      if (event.name === "sync.conflict") {
+        this.memoryVersion += 1;
+        void this.countConflicts();
+      }
+      if (event.name === "chat.settings.updated") this.pictureVersion += 1;
       const closed = event.name === "chat.session.boundary" && event.data.closed_session_id !== null;
       const emptied = event.name === "memory.forgotten" && event.data.all === true;
       // (A closed session: live messages may not know yet which session they belong to.)
       stale ||= STALE_AFTER.has(event.name) || closed || emptied;
       if (closed) this.workVersion += 1;
     }
-    if (this.atEnd && !document.hidden) this.room = withoutOldest(this.room);
+    // Who reads further up keeps what they read; a page that nobody looks at does not grow.
+    if (this.atEnd || !this.#reading) this.room = withoutOldest(this.room);
     if (stale) this.#catchUp();
   }
 
@@ -244,7 +267,7 @@ class Live {
     const name = this.room.personaName;
     if (event.name === "chat.message.done") {
       this.announcement = language.say("said", { name, text: event.data.content });
-      if (!this.atEnd || document.hidden) this.unread += 1;
+      if (!this.atEnd || !this.#reading || document.hidden) this.unread += 1;
     }
     if (event.name === "chat.message.failed") this.announcement = `${language.say("failed")} ${event.data.reason}`;
     if (event.name === "work.failed") notices.say(language.say("workHasFailed"), true);

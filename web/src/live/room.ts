@@ -34,6 +34,8 @@ export interface Closing {
 export interface Room {
   personaId: string | null;
   personaName: string;
+  /** Whether there is a picture of the persona. */
+  hasAvatar: boolean;
   mood: Pick<EpisodicState, "mood" | "updated_at"> & { energy: number | null } | null;
   /** Null while a real model answers. */
   offline: { notice: string | null } | null;
@@ -51,6 +53,7 @@ export interface Room {
 export const EMPTY_ROOM: Room = {
   personaId: null,
   personaName: "Echo",
+  hasAvatar: false,
   mood: null,
   offline: null,
   blank: false,
@@ -183,6 +186,7 @@ export function withPersona(room: Room, persona: PersonaAnswer): Room {
     ...room,
     personaId: persona.id,
     personaName: persona.display_name,
+    hasAvatar: persona.has_avatar ?? false,
     mood: persona.episodic_state ?? null,
   };
 }

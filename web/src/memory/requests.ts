@@ -1,7 +1,7 @@
 import { get, patch, persona, post, remove } from "../api";
 import type { Body } from "../contract";
 import type { Id } from "../wire";
-import type { Choice, HubDocument, ToErase } from "./shapes";
+import type { Choice, ToErase } from "./shapes";
 
 const PAGE = 50;
 
@@ -46,22 +46,8 @@ export const keepApart = (id: Id, other: Id) =>
   post("/api/admin/memory/entities/{id}/confirm-separate", { other_id: other }, { id });
 export const undoEntity = (id: Id) => post("/api/admin/memory/entities/{id}/undo", undefined, { id });
 
-/** The hub's documents: diary, roll-ups, what the persona knows of itself. All of them, without their text. */
-export async function getDocuments() {
-  const first = await get("/api/hub/documents");
-  const all = first.documents;
-  for (let cursor = first.next_cursor; cursor; ) {
-    const page = await get("/api/hub/documents", { cursor });
-    all.push(...page.documents);
-    cursor = page.next_cursor;
-  }
-  return all;
-}
-
-export const getDocument = ({ kind, filename }: HubDocument) =>
-  get("/api/hub/documents/{kind}/{filename}", { kind, filename });
-
-export const getConflicts = (all: boolean) => get("/api/hub/conflicts", { all });
+/** Newest first. */
+export const getConflicts = (all: boolean, cursor: Id | null) => get("/api/hub/conflicts", { all, cursor, limit: PAGE });
 
 /** `content` takes the place of both versions where they are merged. */
 export const resolveConflict = (id: Id, resolution: Body<"/api/hub/conflicts/{id}", "post">["resolution"], content: string | null) =>

@@ -17,6 +17,3 @@ export type Choice = Schema<"Choice">;
 /** A memory named beside another. */
 export type TraceNode = Answer<"/api/admin/memory/events/{id}/dependents">["dependent_thoughts"][number];
 export type DeletePreview = Answer<"/api/admin/memory/preview-delete", "post">;
-
-/** A document of the hub, without its text. */
-export type HubDocument = Schema<"DocumentEntry">;

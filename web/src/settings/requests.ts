@@ -1,4 +1,4 @@
-import { get, patch, post, remove } from "../api";
+import { get, getBytes, patch, post, remove, upload } from "../api";
 import type { Body } from "../contract";
 import type { Id } from "../wire";
 import type { CostRange, SessionRow } from "./shapes";
@@ -36,3 +36,9 @@ export const saveTimezone = (timezone: string) => post("/api/admin/users/timezon
 
 export const resetPersona = (personaId: string) =>
   post("/api/admin/reset", { persona_id: personaId, confirm: personaId });
+
+const AVATAR = "/api/admin/persona/avatar";
+export const getAvatar = () => getBytes(AVATAR);
+export const removeAvatar = () => remove(AVATAR);
+/** Its own name is nobody's business. */
+export const sendAvatar = (image: Blob, extension: string) => upload(AVATAR, image, `picture.${extension}`);

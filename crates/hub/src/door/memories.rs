@@ -301,6 +301,19 @@ pub struct MemoryConsolidate {
     pub all: bool,
 }
 
+/// A period that has something to tell and is not told, or not any more as it is.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, JsonSchema)]
+pub struct UntoldPeriod {
+    /// Weekly, monthly or yearly.
+    pub kind: String,
+    /// The file name that its roll-up has or will have.
+    pub filename: String,
+    /// Whether it is over and nothing stands against writing it: it is written by itself soon.
+    pub due: bool,
+    /// Whether it is written, and its sources have changed since.
+    pub stale: bool,
+}
+
 /// What became of one period.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]

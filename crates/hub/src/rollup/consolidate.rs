@@ -2,15 +2,68 @@
 
 use memory::Scope;
 
-use super::due::below;
-use crate::door::memories::{Consolidation, Consolidations, MemoryConsolidate};
+use super::due::{below, untold};
+use crate::door::memories::{Consolidation, Consolidations, MemoryConsolidate, UntoldPeriod};
 use crate::error::HubError;
 use crate::hub::{Caller, Hub};
 use crate::names::{DocumentName, Granularity, MemoryDate, MemoryName};
+use crate::port::DocumentFilter;
 
 const TIERS: [Granularity; 3] = [Granularity::Weekly, Granularity::Monthly, Granularity::Yearly];
 
+/// What came of asking for one period now.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Retold {
+    /// It is written.
+    Written,
+    /// It was written before, and nothing of it has changed since.
+    Current,
+    /// There is nothing of this granularity to tell it from.
+    NoSources(Granularity),
+    /// It could not be written, and why; it is tried again by itself once it is over.
+    Failed(String),
+}
+
 impl Hub {
+    /// Periods that have something to tell and are unwritten or stale, the oldest first, the finer before the coarser.
+    pub async fn untold_periods(&self, scope: &Scope) -> Result<Vec<UntoldPeriod>, HubError> {
+        let filter = DocumentFilter { deleted: true, ..DocumentFilter::memories() };
+        let documents = self.inner().parts.store.documents(scope, filter).await?;
+        let mut periods = Vec::new();
+        for granularity in TIERS {
+            let due = self.due(scope, granularity).await?;
+            let stale = |name: &MemoryName| {
+                let name = DocumentName::Memory(name.clone());
+                documents.iter().any(|document| document.name == name && document.stale)
+            };
+            let mut untold: Vec<MemoryName> = untold(&documents, granularity).into_iter().collect();
+            untold.sort_by_key(MemoryName::date);
+            periods.extend(untold.into_iter().map(|name| UntoldPeriod {
+                kind: granularity.word().to_owned(),
+                filename: format!("{}.md", name.stem()),
+                due: due.contains(&name),
+                stale: stale(&name),
+            }));
+        }
+        Ok(periods)
+    }
+
+    /// Writes one roll-up now, whether or not its period is over.
+    pub async fn retell(&self, scope: &Scope, name: &MemoryName) -> Result<Retold, HubError> {
+        if !TIERS.contains(&name.granularity()) {
+            let word = name.granularity().word();
+            return Err(HubError::Invalid(format!("a {word} memory is no roll-up; nothing was written")));
+        }
+        let document = self.document(scope, &DocumentName::Memory(name.clone())).await?;
+        if document.is_some_and(|document| document.content().is_some() && !document.stale) {
+            return Ok(Retold::Current);
+        }
+        if self.sources(scope, name).await?.is_empty() {
+            return Ok(Retold::NoSources(below(name.granularity())));
+        }
+        Ok(self.tell(scope, name).await?.map_or_else(Retold::Failed, |()| Retold::Written))
+    }
+
     /// Writes roll-ups now: one period, all that is behind at one level, or all that is behind.
     pub async fn memory_consolidate(
         &self,
@@ -64,17 +117,13 @@ impl Hub {
     }
 
     async fn consolidate_one(&self, scope: &Scope, name: MemoryName) -> Result<Consolidation, HubError> {
-        let document = self.document(scope, &DocumentName::Memory(name.clone())).await?;
-        if document.is_some_and(|document| document.content().is_some() && !document.stale) {
-            return Ok(consolidation(&name, Some("Already consolidated".to_owned())));
-        }
-        if self.sources(scope, &name).await?.is_empty() {
-            let tier = below(name.granularity()).word();
-            let error = format!("No {tier} source files found for this period");
-            return Ok(consolidation(&name, Some(error)));
-        }
-        let told = self.tell(scope, &name).await?;
-        Ok(consolidation(&name, told.err()))
+        let error = match self.retell(scope, &name).await? {
+            Retold::Written => None,
+            Retold::Current => Some("Already consolidated".to_owned()),
+            Retold::NoSources(tier) => Some(format!("No {} source files found for this period", tier.word())),
+            Retold::Failed(error) => Some(error),
+        };
+        Ok(consolidation(&name, error))
     }
 }
 

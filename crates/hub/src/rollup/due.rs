@@ -64,22 +64,8 @@ impl Hub {
         let documents = self.inner().parts.store.documents(scope, filter).await?;
         let zone = self.zone(scope).await?;
         let today = self.now().to_zoned(zone.clone()).date();
-        let is_there = |document: &&Document| document.content().is_some();
-        let of = |granularity: Granularity| {
-            documents.iter().filter(move |document| {
-                memory_of(&document.name).is_some_and(|name| name.granularity() == granularity)
-            })
-        };
-        // A deleted roll-up stays deleted, unless it went because something in it was erased.
-        let settled: BTreeSet<&MemoryName> =
-            of(granularity).filter(|document| !document.stale).filter_map(|d| memory_of(&d.name)).collect();
-        let stale = of(granularity).filter(|document| document.stale).filter_map(|d| memory_of(&d.name));
-        let sources = of(below(granularity)).filter(is_there).filter_map(|d| memory_of(&d.name));
-        let mut periods: BTreeSet<MemoryName> =
-            sources.filter_map(|source| above(source, granularity)).collect();
-        periods.extend(stale.cloned());
         let mut due = Vec::new();
-        for period in periods.into_iter().filter(|period| !settled.contains(period)) {
+        for period in untold(&documents, granularity) {
             if ends(&period) < today
                 && is_lower_tier_written(&documents, &period)
                 && !self.is_talked_in(scope, &period, &zone).await?
@@ -122,6 +108,25 @@ impl Hub {
         sources.sort_by_key(|document| memory_of(&document.name).map(MemoryName::date));
         Ok(sources)
     }
+}
+
+/// Periods that have something to tell and are unwritten or stale, over or not.
+pub(super) fn untold(documents: &[Document], granularity: Granularity) -> BTreeSet<MemoryName> {
+    let of = |granularity: Granularity| {
+        documents.iter().filter(move |document| {
+            memory_of(&document.name).is_some_and(|name| name.granularity() == granularity)
+        })
+    };
+    let is_there = |document: &&Document| document.content().is_some();
+    // A deleted roll-up stays deleted, unless it went because something in it was erased.
+    let settled: BTreeSet<&MemoryName> =
+        of(granularity).filter(|document| !document.stale).filter_map(|d| memory_of(&d.name)).collect();
+    let stale = of(granularity).filter(|document| document.stale).filter_map(|d| memory_of(&d.name));
+    let sources = of(below(granularity)).filter(is_there).filter_map(|d| memory_of(&d.name));
+    let mut periods: BTreeSet<MemoryName> = sources.filter_map(|source| above(source, granularity)).collect();
+    periods.extend(stale.cloned());
+    periods.retain(|period| !settled.contains(period));
+    periods
 }
 
 /// Whether every period of the tier below that has something to tell is told, and none of them is out of date.

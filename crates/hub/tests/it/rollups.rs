@@ -1,5 +1,9 @@
 //! Days, weeks, months and years.
 
+use hub::door::memories::UntoldPeriod;
+use hub::rollup::Retold;
+use hub::{Granularity, MemoryName};
+
 use crate::home::Home;
 
 #[tokio::test]
@@ -34,4 +38,39 @@ async fn what_does_not_fit_into_a_question_is_told_in_parts() {
         request.sources.iter().map(|(_, text)| memory::text::estimate_tokens(text)).sum::<u32>()
     });
     assert!(most.max().unwrap() <= 2_000);
+}
+
+/// A person sees what waits, and need not wait until the period is over.
+#[tokio::test]
+async fn a_period_is_told_when_somebody_asks_for_it() {
+    let home = Home::open().await;
+    home.create("daily", "2025-11-04", "- long over [chat:c] [via:home]").await;
+    let names = |periods: Vec<UntoldPeriod>| -> Vec<String> {
+        let told =
+            |period: UntoldPeriod| format!("{}{}{}", period.filename, due(period.due), stale(period.stale));
+        periods.into_iter().map(told).collect()
+    };
+    let untold = || async { names(home.hub.untold_periods(&home.person().scope).await.unwrap()) };
+    // The month waits for its week.
+    assert_eq!(untold().await, ["2025-W45.md due"]);
+    let week: MemoryName = MemoryName::parse(Granularity::Weekly, "2025-W45").unwrap();
+    assert_eq!(home.hub.retell(&home.person().scope, &week).await.unwrap(), Retold::Written);
+    assert_eq!(home.hub.retell(&home.person().scope, &week).await.unwrap(), Retold::Current);
+    assert_eq!(untold().await, ["2025-11.md due"]);
+    home.create("daily", "2025-11-05", "- late [chat:d] [via:home]").await;
+    assert_eq!(untold().await, ["2025-W45.md due stale", "2025-11.md"]);
+
+    let empty = MemoryName::parse(Granularity::Monthly, "2024-02").unwrap();
+    let nothing = home.hub.retell(&home.person().scope, &empty).await.unwrap();
+    assert_eq!(nothing, Retold::NoSources(Granularity::Weekly));
+    let day = MemoryName::parse(Granularity::Daily, "2025-11-05_home").unwrap();
+    assert!(home.hub.retell(&home.person().scope, &day).await.is_err(), "a day is no roll-up");
+}
+
+fn due(is_due: bool) -> &'static str {
+    if is_due { " due" } else { "" }
+}
+
+fn stale(is_stale: bool) -> &'static str {
+    if is_stale { " stale" } else { "" }
 }

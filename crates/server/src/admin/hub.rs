@@ -4,11 +4,13 @@ use std::cmp::Reverse;
 
 use axum::Json;
 use axum::extract::State;
+use axum::http::StatusCode;
 use hub::door::conflicts::{ConflictEntry, ConflictQuery, ConflictResolve, Resolution};
 use hub::door::documents::{DocumentEdit, DocumentEntry, DocumentText, VersionEntry};
-use hub::door::memories::{MemorySearch, SearchResults};
+use hub::door::memories::{MemorySearch, SearchResults, UntoldPeriod};
 use hub::door::sync::SyncStatus;
-use hub::{Caller, DocumentName, EditOutcome, Hub};
+use hub::rollup::Retold;
+use hub::{Caller, DocumentName, EditOutcome, Hub, MemoryName};
 use memory::Scope;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
@@ -163,6 +165,63 @@ fn written(outcome: EditOutcome) -> Result<Json<DocumentText>, Problem> {
             "version {present} came meanwhile; nothing was written. Read it, and edit that"
         ))),
         EditOutcome::Missing => Err(no_such_version()),
+    }
+}
+
+/// Periods that wait for their roll-up, the finer before the coarser.
+#[derive(Serialize, JsonSchema)]
+#[schemars(rename = "UntoldPeriods")]
+pub(crate) struct Untold {
+    periods: Vec<UntoldPeriod>,
+}
+
+/// `GET /api/hub/rollups`
+pub(crate) async fn untold(
+    State(app): State<App>,
+    Admin(_): Admin,
+    InScope(scope): InScope,
+) -> Result<Json<Untold>, Problem> {
+    Ok(Json(Untold { periods: hub(&app)?.untold_periods(&scope).await? }))
+}
+
+/// `POST /api/hub/rollups/{kind}/{filename}`: writes one now, over or not; answers when it is written.
+pub(crate) async fn retell(
+    State(app): State<App>,
+    Admin(_): Admin,
+    InScope(scope): InScope,
+    axum::extract::Path((kind, filename)): axum::extract::Path<(String, String)>,
+) -> Result<Json<DocumentText>, Problem> {
+    let (hub, name) = (hub(&app)?, named(&kind, &filename)?);
+    let DocumentName::Memory(period) = name.clone() else {
+        return Err(Problem::unprocessable("a roll-up is weekly, monthly or yearly; nothing was written"));
+    };
+    to_the_end(async move {
+        retold(hub.retell(&scope, &period).await?, &period)?;
+        hub.document_read(&scope, &name).await?.map(Json).ok_or_else(missing)
+    })
+    .await
+}
+
+fn retold(outcome: Retold, period: &MemoryName) -> Result<(), Problem> {
+    match outcome {
+        Retold::Written => Ok(()),
+        Retold::Current => Err(Problem::conflict(format!(
+            "{} is written already, and nothing of it has changed since",
+            period.date()
+        ))),
+        Retold::NoSources(tier) => Err(Problem::not_found(format!(
+            "there is no {} memory to tell {} from; nothing was written",
+            tier.word(),
+            period.date()
+        ))),
+        Retold::Failed(reason) => Err(Problem::new(
+            StatusCode::BAD_GATEWAY,
+            format!(
+                "{} could not be written: {}. What there was stays as it is",
+                period.date(),
+                reason.trim_end_matches(['.', ' '])
+            ),
+        )),
     }
 }
 

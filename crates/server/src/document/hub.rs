@@ -5,7 +5,7 @@ use hub::door::memories::SearchResults;
 use hub::door::sync::SyncStatus;
 
 use super::operation::{Operation, operation};
-use crate::admin::hub::{Decision, InDoubt, Kind, Listed, Versions, Wanted, Which};
+use crate::admin::hub::{Decision, InDoubt, Kind, Listed, Untold, Versions, Wanted, Which};
 use crate::cursor::Paging;
 
 const TAG: &str = "hub";
@@ -34,6 +34,10 @@ pub(super) fn operations() -> Vec<Operation> {
         )
         .answers::<DocumentText>()
         .refuses(&[409]),
+        on("get", "/api/hub/rollups", "Periods that wait for their roll-up").answers::<Untold>(),
+        on("post", "/api/hub/rollups/{kind}/{filename}", "Writes a roll-up now")
+            .answers::<DocumentText>()
+            .refuses(&[409, 502]),
         on("get", "/api/hub/conflicts", "Versions that wait for a decision")
             .asks::<Which>()
             .asks::<Paging>()

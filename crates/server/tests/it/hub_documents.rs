@@ -121,6 +121,28 @@ async fn the_hub_needs_an_administrator() {
 }
 
 #[tokio::test]
+async fn a_roll_up_that_cannot_be_written_says_why() {
+    let home = Home::new().await;
+    let day = "/api/hub/documents/daily/2025-11-04_home.md";
+    home.ask(Method::PUT, day, Some(json!({"content": "- a day\n"}))).await;
+    let untold = home.get("/api/hub/rollups").await.json();
+    let week = json!({"kind": "weekly", "filename": "2025-W45.md", "due": true, "stale": false});
+    assert_eq!(untold, json!({"periods": [week]}));
+
+    // This home has no language model.
+    let failed = home.post("/api/hub/rollups/weekly/2025-W45.md", json!({})).await;
+    failed.is_problem(502);
+    home.post("/api/hub/rollups/weekly/2025-W44", json!({})).await.is_problem(404);
+    home.post("/api/hub/rollups/daily/2025-11-04_home.md", json!({})).await.is_problem(422);
+    home.post("/api/hub/rollups/self/persona.md", json!({})).await.is_problem(422);
+    home.post("/api/hub/rollups/weekly/2025-W99.md", json!({})).await.is_problem(422);
+
+    let by_hand = "/api/hub/documents/weekly/2025-W45.md";
+    home.ask(Method::PUT, by_hand, Some(json!({"content": "- a week\n"}))).await;
+    home.post("/api/hub/rollups/weekly/2025-W45.md", json!({})).await.is_problem(409);
+}
+
+#[tokio::test]
 async fn a_corrected_event_changes_its_line_in_the_diary() {
     let home = Home::new().await;
     let (session, events) = crate::memories::remember(&home, 1).await;

@@ -17,12 +17,15 @@ pub struct Pace {
 
 /// Most events of one extraction, as the contract has it.
 const EVENTS_MAX: usize = 3;
+/// Most bullets of one roll-up.
+const BULLETS_MAX: usize = 12;
 /// Longest part of a line that a reply says back, in characters.
 const ECHO_LENGTH_MAX: usize = 80;
 
 /// Makes `model` answer like a dull but well-behaved one: a reply repeats the last line it was told; an extraction
 /// remembers each of the user's messages, up to three, by a verbatim quote; a reflection has one thought, on `e1`; a slow
-/// cycle finds nothing new; memories tell of no lasting ties; a drafted persona is the last line of its description.
+/// cycle finds nothing new; memories tell of no lasting ties; a drafted persona is the last line of its description; a roll-up
+/// keeps the first bullets as they are.
 pub fn answer_plausibly(model: &ScriptedModel, pace: Pace) {
     let paced = move |reply: Reply| reply.delay(pace.first_token).delay_between_deltas(pace.between_tokens);
     model.recognise("extraction", |request| asks_for(request, "self_check_notes"));
@@ -33,6 +36,8 @@ pub fn answer_plausibly(model: &ScriptedModel, pace: Pace) {
     model.on("slow_cycle", move |_| paced(Reply::json(slow_cycle())));
     model.recognise("persona_draft", |request| asks_for(request, "\"facts_confidence\""));
     model.on("persona_draft", move |request| paced(Reply::json(persona_draft(&request.user()))));
+    model.recognise("rollup", |request| asks_for(request, "\"bullets\""));
+    model.on("rollup", move |request| paced(Reply::json(rollup(&request.user()))));
     model.recognise("graph", |request| asks_for(request, "\"relationships\""));
     model.on("graph", move |_| paced(Reply::json(json!({"entities": [], "relationships": []}))));
     model.on("reply", move |request| paced(Reply::text(echo(&request.user()))));
@@ -100,6 +105,11 @@ fn persona_draft(description: &str) -> Value {
         "facts": {},
         "facts_confidence": 0.0,
     })
+}
+
+fn rollup(sources: &str) -> Value {
+    let bullets = sources.lines().map(words_of).filter_map(|line| line.strip_prefix("- "));
+    json!({"bullets": bullets.take(BULLETS_MAX).collect::<Vec<_>>()})
 }
 
 /// The user's messages of a transcript: handle and first line. A message begins at the left edge with its handle and

@@ -1,0 +1,228 @@
+// The shared self: documents that are read, changed, compared and restored, and days that become weeks, months and years.
+
+import assert from "node:assert/strict";
+import { DAEMON, startDaemon } from "./daemon.mjs";
+import { startModel } from "./model.mjs";
+import { visit } from "./screens.mjs";
+import { story } from "./steps.mjs";
+
+let model;
+const s = story("documents", async () => {
+  model = await startModel({ firstTokenMs: 400 });
+  const daemon = await startDaemon(DAEMON, model.settings);
+  const stop = daemon.stop;
+  daemon.stop = async () => {
+    await stop();
+    model.stop();
+  };
+  return daemon;
+});
+const { step, looks } = s;
+
+const dialog = () => s.page.getByRole("dialog");
+const notice = (text) => s.page.getByTestId("notices").getByText(text);
+const button = (name, within = s.page) => within.getByRole("button", { name, exact: true });
+const focused = () => s.page.evaluate(() => document.activeElement?.textContent?.trim());
+const row = (name) => s.page.locator(`[data-document="${name}"]`);
+const undo = () => s.page.getByTestId("notices").getByRole("button", { name: "Undo" }).last().click();
+
+/** Writes a document as another page would, meanwhile. */
+async function write(name, content) {
+  const status = await s.page.evaluate(
+    async ([path, text]) =>
+      (
+        await fetch(`/api/hub/documents/${path}`, {
+          method: "PUT",
+          headers: { "Content-Type": "application/json" },
+          body: JSON.stringify({ content: text }),
+        })
+      ).status,
+    [name, content],
+  );
+  assert.equal(status, 200, name);
+}
+
+step("a document is made, and a name is taken once", async () => {
+  await s.page.goto(s.daemon.link);
+  await s.page.locator('[data-connection="live"]').waitFor();
+  await visit(s.page, s.daemon.url, "/memory/documents");
+  await s.page.getByText("There is no document yet.").waitFor();
+  await s.page.getByText("New document").click();
+  const make = async (name, text) => {
+    await s.page.getByLabel("File name").fill(name);
+    await s.page.getByLabel("Text (Markdown)").fill(text);
+    await button("Make it").click();
+  };
+  await make("her wants", "# Wants\n\nTea in the morning. A window to the sea.\n");
+  await notice("her wants is there.").waitFor();
+  await row("self/her_wants.md").waitFor();
+  await make("her wants", "other words");
+  await s.page.getByRole("alert").filter({ hasText: "There is a document of this name already" }).waitFor();
+  await make("../secret", "other words");
+  await s.page.getByRole("alert").filter({ hasText: "a file name is" }).waitFor();
+});
+
+step("it is read and edited; the focus stays where one works", async () => {
+  await button("her_wants").click();
+  await dialog().getByRole("heading", { name: "Wants" }).waitFor();
+  await button("Edit", dialog()).click();
+  assert.match(await s.page.evaluate(() => document.activeElement?.tagName), /TEXTAREA/);
+  await dialog().getByLabel("How the persona calls it").fill("What I want");
+  await dialog().getByLabel("Text (Markdown)").fill("# Wants\n\nCoffee in the morning. A window to the sea.\n");
+  await looks("document-editing");
+  await button("Save", dialog()).click();
+  await notice("Saved.").waitFor();
+  await dialog().getByText("Coffee in the morning").waitFor();
+  assert.equal(await focused(), "Edit");
+  await s.page.keyboard.press("Escape");
+  await button("What I want").waitFor();
+});
+
+step("words that were not saved survive a closed sheet", async () => {
+  await button("What I want").click();
+  await button("Edit", dialog()).click();
+  await dialog().getByLabel("Text (Markdown)").fill("half a thought");
+  await s.page.keyboard.press("Escape");
+  await dialog().waitFor({ state: "detached" });
+  await button("What I want").click();
+  await button("Go on editing", dialog()).click();
+  await dialog().getByText("These words were not saved yet.").waitFor();
+  assert.equal(await dialog().getByLabel("Text (Markdown)").inputValue(), "half a thought");
+  await button("Cancel", dialog()).click();
+  await button("Edit", dialog()).waitFor();
+});
+
+step("what came meanwhile is shown, and written over only when one says so", async () => {
+  await button("Edit", dialog()).click();
+  await dialog().getByLabel("Text (Markdown)").fill("# Wants\n\nCoffee at noon. A window to the sea.\n");
+  await write("self/her_wants.md", "# Wants\n\nCoffee in the morning. A window to the hills.\n");
+  await button("Save", dialog()).click();
+  await dialog().getByText("Somebody wrote another version meanwhile.").waitFor();
+  const compared = dialog().getByTestId("compared");
+  await compared.locator("del").filter({ hasText: "hills" }).waitFor();
+  await compared.locator("ins").filter({ hasText: "noon" }).waitFor();
+  await looks("document-meanwhile");
+  await button("Write mine over it", dialog()).click();
+  await dialog().getByText("Coffee at noon").waitFor();
+});
+
+step("its history says what each version changed, and leads back", async () => {
+  await button("History", dialog()).click();
+  const versions = dialog().getByTestId("versions").locator(":scope > li");
+  await s.page.waitForFunction(() => document.querySelectorAll('[data-testid="versions"] > li').length === 4);
+  const second = versions.filter({ hasText: "Version 2" });
+  await second.getByRole("button", { name: "What it changed" }).click();
+  await second.locator("del").filter({ hasText: "Tea" }).waitFor();
+  await second.locator("ins").filter({ hasText: "Coffee" }).waitFor();
+  await second.getByRole("button", { name: "Against now" }).click();
+  await second.locator("ins").filter({ hasText: "noon" }).waitFor();
+  await looks("document-history");
+  await versions.filter({ hasText: "Version 1" }).getByRole("button", { name: "Restore" }).click();
+  await notice("Version 1 is the text again.").waitFor();
+  await dialog().getByText("Tea in the morning").first().waitFor();
+  await undo();
+  await dialog().getByText("Coffee at noon").first().waitFor();
+});
+
+step("deleting asks; Cancel cancels; what was deleted comes back", async () => {
+  await button("Delete…", dialog()).click();
+  const asked = dialog().filter({ hasText: "Delete What I want?" });
+  await looks("document-deleting");
+  assert.equal(await focused(), "Cancel", "the safe way has the focus");
+  await s.page.keyboard.press("Enter");
+  await asked.waitFor({ state: "detached" });
+  assert.equal(await focused(), "Delete…", "the focus returns");
+  await button("Delete…", dialog()).click();
+  await button("Delete", asked).click();
+  await notice("What I want is deleted.").waitFor();
+  await row("self/her_wants.md").waitFor({ state: "detached" });
+  await undo();
+  await row("self/her_wants.md").waitFor();
+});
+
+step("the three blocks lead to their own editor", async () => {
+  await write("self/persona.md", "小鱼在海边长大。");
+  await visit(s.page, s.daemon.url, "/memory/documents");
+  await looks("documents");
+  await button("Who the persona is").click();
+  await dialog().getByText("one of the three blocks").waitFor();
+  assert.equal(await button("Edit", dialog()).count(), 0);
+  await dialog().getByRole("link", { name: "Edit it under Settings, Persona" }).click();
+  await dialog().waitFor({ state: "detached" });
+  await s.page.waitForFunction(() => document.querySelector("main textarea")?.value === "小鱼在海边长大。");
+});
+
+const DAYS = ["2025-10-28", "2025-11-04", "2025-11-05", "2025-11-12"];
+
+step("days that are over wait to become weeks, and become them when one asks", async () => {
+  for (const day of DAYS) await write(`daily/${day}_home.md`, `- 在海边走了很久，${day}。 [chat:c] [via:home]\n`);
+  await visit(s.page, s.daemon.url, "/memory/diary");
+  await s.page.getByTestId("diary").getByText("4 November 2025").waitFor();
+  await looks("diary-days");
+  await s.page.getByRole("link", { name: "Weeks" }).click();
+  const week = row("weekly/2025-W45.md");
+  await week.locator("p").filter({ hasText: /^Week 45 of 2025 \(3\s*–\s*9 Nov\)$/u }).waitFor();
+  await week.getByText("it is written by itself soon").waitFor();
+  await looks("diary-weeks-unwritten");
+  await week.getByRole("button", { name: "Write it now" }).click();
+  await s.page.getByTestId("telling").getByRole("progressbar").waitFor();
+  await notice("It is written.").waitFor();
+  await week.getByRole("button", { name: "Week 45 of 2025" }).click();
+  await dialog().getByText("Weekly Memory").waitFor();
+  await looks("week");
+  await s.page.keyboard.press("Escape");
+});
+
+step("all that waits is written one after another, and one sees how far it is", async () => {
+  await s.page.getByText("2 wait to be written.").waitFor();
+  await button("Write all").click();
+  await s.page.getByTestId("telling").getByText(/^[01] of 2$/).waitFor();
+  await looks("telling");
+  await notice("2 are written.").waitFor({ timeout: 20_000 });
+  assert.equal(await s.page.getByRole("button", { name: /Write it now/ }).count(), 0);
+  await s.page.getByRole("link", { name: "Months" }).click();
+  await row("monthly/2025-11.md").getByRole("button", { name: "Write it now" }).click();
+  await notice("It is written.").first().waitFor();
+  await row("monthly/2025-11.md").getByRole("button", { name: "November 2025" }).waitFor();
+});
+
+step("a late day puts its week and month out of date, and they can be written anew", async () => {
+  await write("daily/2025-11-06_home.md", "- 妹妹来了，一起包饺子。 [chat:d] [via:home]\n");
+  await visit(s.page, s.daemon.url, "/memory/weeks");
+  const week = row("weekly/2025-W45.md");
+  await week.getByText("out of date").waitFor();
+  await looks("diary-stale");
+  await week.getByRole("button", { name: "Write it now" }).click();
+  await notice("It is written.").waitFor();
+  await week.getByText("out of date").waitFor({ state: "detached" });
+});
+
+step("a model that fails says so, and what there was stays", async () => {
+  await write("daily/2025-11-07_home.md", "- 下雨了。 [chat:e] [via:home]\n");
+  await visit(s.page, s.daemon.url, "/memory/weeks");
+  model.stop();
+  await row("weekly/2025-W45.md").getByRole("button", { name: "Write it now" }).click();
+  const alert = s.page.getByRole("alert").filter({ hasText: "2025-W45 could not be written" });
+  await alert.waitFor({ timeout: 60_000 });
+  assert.match(await alert.innerText(), /What there was stays as it is/);
+  await row("weekly/2025-W45.md").getByText("out of date").waitFor();
+});
+
+step("all of it in Chinese", async () => {
+  await button("中文").click();
+  await button("2025年第45周（11月3日至11月9日）").waitFor();
+  await looks("diary-chinese");
+  await visit(s.page, s.daemon.url, "/memory/documents");
+  await looks("documents-chinese");
+  await button("What I want").click();
+  await button("来历", dialog()).click();
+  await dialog().getByText("现在的样子").waitFor();
+  await looks("document-history-chinese");
+  await s.page.keyboard.press("Escape");
+});
+
+step("nothing left the origin, and the browser had nothing to complain about but what was refused", async () => {
+  const foreign = s.browser.requests.filter((url) => new URL(url).origin !== s.daemon.url && !url.startsWith("data:"));
+  assert.deepEqual(foreign, []);
+  assert.deepEqual(s.browser.complaints.filter((text) => !/ (404|409|422|502) /.test(text)), []);
+});

@@ -1,0 +1,205 @@
+// A newcomer without a pointer: everything is reached by keys, everything has a name, and the focus is never lost.
+
+import assert from "node:assert/strict";
+import { DAEMON, startDaemon } from "./daemon.mjs";
+import { startModel } from "./model.mjs";
+import { story } from "./steps.mjs";
+
+const MEMORY_MS_MAX = 30_000;
+
+let model;
+const s = story("keyboard", async () => {
+  model = await startModel({ firstTokenMs: 50, betweenTokensMs: 5 });
+  const daemon = await startDaemon(DAEMON, model.settings);
+  const stop = daemon.stop;
+  daemon.stop = async () => {
+    await stop();
+    model.stop();
+  };
+  return daemon;
+});
+const { step, assertAccessible } = s;
+
+const dialog = () => s.page.getByRole("dialog");
+const press = (key) => s.page.keyboard.press(key);
+
+/** What has the focus, as a screen reader would name it. */
+const focused = () =>
+  s.page.evaluate(() => {
+    const element = document.activeElement;
+    if (!element || element === document.body) return "nothing";
+    const label = element.getAttribute("aria-label") ?? element.labels?.[0]?.textContent ?? element.textContent ?? "";
+    return label.trim().replaceAll(/\s+/g, " ").slice(0, 80) || element.tagName;
+  });
+
+/** Tab until something of this name has the focus. */
+async function reach(name, key = "Tab") {
+  const seen = [];
+  for (let presses = 0; presses < 120; presses++) {
+    const now = await focused();
+    if (typeof name === "string" ? now === name : name.test(now)) return;
+    seen.push(now);
+    await press(key);
+  }
+  throw new Error(`${key} never reached ${name}; it passed ${[...new Set(seen)].join(" | ")}`);
+}
+
+/** After what was just done the focus still is somewhere that one can go on from. */
+async function stays(where) {
+  await s.page.waitForTimeout(700);
+  assert.notEqual(await focused(), "nothing", `the focus is lost: ${where}`);
+}
+
+const said = (text) => s.page.waitForFunction((words) => document.body.innerText.includes(words), text);
+
+step("the page begins where one writes, and tells its parts", async () => {
+  await s.page.goto(s.daemon.link);
+  await s.page.locator('[data-connection="live"]').waitFor();
+  await s.page.locator("#words").waitFor();
+  assert.equal(await s.page.evaluate(() => document.activeElement?.id), "words");
+  await s.page.getByRole("banner").waitFor();
+  await s.page.getByRole("main", { name: "Conversation" }).waitFor();
+  await s.page.getByRole("navigation", { name: "Screens" }).waitFor();
+  await s.page.getByRole("heading", { level: 1, name: "Echo" }).waitFor();
+  assert.equal(await s.page.getByRole("main").count(), 1);
+});
+
+step("a reply is said, not only shown", async () => {
+  await s.page.keyboard.type("I planted an apple tree with my daughter Mira this morning; she was so proud of it.");
+  await press("Enter");
+  await s.page.locator('article[data-role="persona"][data-delivery="kept"]').waitFor();
+  const live = s.page.locator('div.unseen[aria-live="polite"]');
+  await s.page.waitForFunction(() => document.querySelector('div.unseen[aria-live="polite"]').textContent.startsWith("Echo: "));
+  assert.match(await live.textContent(), /apple tree/);
+  await stays("after a message");
+});
+
+step("to the settings, and a token made and revoked", async () => {
+  await reach("Settings", "Shift+Tab");
+  await press("Enter");
+  await s.page.getByRole("main", { name: "Settings" }).waitFor();
+  await stays("on another screen");
+  await reach("Tokens");
+  await press("Enter");
+  await reach("Name of the token");
+  await s.page.keyboard.type("tablet");
+  await press("Enter");
+  await said("Shown only now:");
+  await stays("after a form was sent");
+  await reach("Revoke");
+  await press("Enter");
+  await dialog().waitFor();
+  assert.equal(await focused(), "Cancel", "the safe way comes first");
+  await assertAccessible("revoking");
+  await press("Escape");
+  await dialog().waitFor({ state: "detached" });
+  assert.equal(await focused(), "Revoke", "the focus returns");
+  await press("Enter");
+  await reach("Revoke");
+  await press("Enter");
+  await said("tablet opens nothing any more.");
+  await dialog().waitFor({ state: "detached" });
+  await stays("when the row is gone");
+});
+
+step("a setting is saved, and set back", async () => {
+  await reach("All settings", "Shift+Tab");
+  await press("Enter");
+  await reach("Find a setting");
+  await s.page.keyboard.type("max_messages");
+  const row = s.page.locator('[data-setting="session.max_messages"]');
+  await row.waitFor();
+  await reach("max_messages");
+  await press("ControlOrMeta+a");
+  await s.page.keyboard.type("150");
+  await reach("Save");
+  await press("Enter");
+  await said("session.max_messages is changed.");
+  await stays("when the Save button is gone");
+});
+
+step("a memory is opened, corrected and forgotten", async () => {
+  await reach("Memory", "Shift+Tab");
+  await press("Enter");
+  await s.page.getByRole("main", { name: "Memory" }).waitFor();
+  await reach("Events");
+  await press("Enter");
+  const memory = s.page.getByTestId("memories").locator("[data-memory]").filter({ hasText: "apple tree" });
+  await memory.waitFor({ timeout: MEMORY_MS_MAX });
+  await reach(/apple tree/);
+  await press("Enter");
+  await dialog().waitFor();
+  await reach("Correct");
+  await press("Enter");
+  await stays("when a text becomes a field");
+  await s.page.waitForFunction(() => document.activeElement?.tagName === "TEXTAREA");
+  await press("ControlOrMeta+a");
+  await s.page.keyboard.type("They planted a pear tree.");
+  await reach("Save");
+  await press("Enter");
+  await said("Corrected.");
+  await stays("when a field becomes a text");
+  await reach("Forget…");
+  await press("Enter");
+  await s.page.getByRole("dialog", { name: "Forget this memory?" }).waitFor();
+  await stays("in a dialog above another");
+  await press("Escape");
+  assert.equal(await focused(), "Forget…", "the focus returns to the dialog below");
+  await press("Enter");
+  await reach(/^Delete$|^Forget the thoughts too$/);
+  await press("Enter");
+  await said("The memory is gone.");
+  await dialog().waitFor({ state: "detached" });
+  await stays("when the memory is gone");
+});
+
+step("words are looked for before they are erased, and Cancel leaves one where one was", async () => {
+  await reach("Forgotten", "Shift+Tab");
+  await press("Enter");
+  await reach("Erase everything that says…");
+  await s.page.keyboard.type("apple");
+  await press("Enter");
+  await said("This would erase");
+  await stays("after a preview");
+  await reach("Cancel");
+  await press("Enter");
+  await stays("when the preview is gone");
+});
+
+step("a document is made, changed and deleted", async () => {
+  await reach("Documents", "Shift+Tab");
+  await press("Enter");
+  await reach("New document");
+  await press("Enter");
+  await reach("File name");
+  await s.page.keyboard.type("garden");
+  await reach("Text (Markdown)");
+  await s.page.keyboard.type("An apple tree.");
+  await reach("Make it");
+  await press("Enter");
+  await said("garden is there.");
+  await stays("when the form is empty again");
+  await reach("garden", "Shift+Tab");
+  await press("Enter");
+  await dialog().waitFor();
+  await reach("Delete…");
+  await press("Enter");
+  await reach("Delete");
+  await press("Enter");
+  await said("garden is deleted.");
+  await dialog().first().waitFor({ state: "detached" });
+  await stays("when the document is gone");
+});
+
+step("the persona's name is saved, and the focus stays at the form", async () => {
+  await reach("Settings", "Shift+Tab");
+  await press("Enter");
+  await reach("Persona");
+  await press("Enter");
+  await reach("Name");
+  await press("ControlOrMeta+a");
+  await s.page.keyboard.type("Iris");
+  await press("Enter");
+  await s.page.getByRole("heading", { level: 1, name: "Iris" }).waitFor();
+  await stays("after the form was saved");
+});

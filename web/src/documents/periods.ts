@@ -1,0 +1,42 @@
+// What a day, week, month or year of the diary is called.
+
+import type { Language } from "../words";
+
+const DAY_MS = 86_400_000;
+
+/** The Monday of an ISO week. */
+export function mondayOf(year: number, week: number): Date {
+  // The fourth of January lies in the first week.
+  const fourth = new Date(Date.UTC(year, 0, 4));
+  const weekday = (fourth.getUTCDay() + 6) % 7;
+  return new Date(fourth.getTime() + ((week - 1) * 7 - weekday) * DAY_MS);
+}
+
+/** `2026-W47.md`, `2026-11.md`, `2026-11-22_home.md` in the reader's words; null for what is no period. */
+export function periodLabel(filename: string, language: Language, locale: string): string | null {
+  const stem = filename.replace(/\.md$/, "");
+  const format = (options: Intl.DateTimeFormatOptions) => new Intl.DateTimeFormat(locale, { timeZone: "UTC", ...options });
+  const week = /^(\d{4})-W(\d{2})$/.exec(stem);
+  if (week) {
+    const [year, number] = [Number(week[1]), Number(week[2])];
+    const monday = mondayOf(year, number);
+    const sunday = new Date(monday.getTime() + 6 * DAY_MS);
+    const days = format({ day: "numeric", month: language === "zh" ? "long" : "short" });
+    // A range of days in Chinese comes out in figures alone.
+    return language === "zh"
+      ? `${year}年第${number}周（${days.format(monday)}至${days.format(sunday)}）`
+      : `Week ${number} of ${year} (${days.formatRange(monday, sunday)})`;
+  }
+  const date = /^(\d{4})(?:-(\d{2}))?(?:-(\d{2}))?(?=_|$)/.exec(stem);
+  if (!date) return null;
+  const [, year, month, day] = date;
+  const moment = new Date(Date.UTC(Number(year), Number(month ?? 1) - 1, Number(day ?? 1)));
+  if (day) return format({ weekday: "long", day: "numeric", month: "long", year: "numeric" }).format(moment);
+  if (month) return format({ month: "long", year: "numeric" }).format(moment);
+  return format({ year: "numeric" }).format(moment);
+}
+
+/** What a file's name says beside its date: the slug of a moment. */
+export function slugOf(filename: string): string {
+  return filename.replace(/\.md$/, "").replace(/^\d{4}-\d{2}-\d{2}_/, "");
+}
