@@ -36,17 +36,29 @@ pub(crate) async fn run(life: Arc<Life>) {
 /// Draws from every session that is ready; says when one that failed is to be tried again.
 async fn draw(life: &Life, graph: &Graph, told_of_cap_until: &mut Option<Timestamp>) -> Option<Timestamp> {
     let mut failures = 0;
+    let hub = life.hub.get().map(|(hub, _)| hub);
+    if let Some(hub) = hub {
+        hub.extraction().set_available(life.mind().can_find_facts());
+    }
+    let instance = hub.map(|hub| hub.settings().instance.to_string()).unwrap_or_default();
     // Without a model nothing is drawn, and what is there waits for one.
     while life.mind().can_find_facts() && failures < FAILURES_MAX && life.may_spend(told_of_cap_until).await {
-        let instance = life.hub.get().map(|(hub, _)| hub.settings().instance.to_string()).unwrap_or_default();
-        match graph.draw_facts(life.mind(), &instance).await {
+        let drawn = graph.draw_facts(life.mind(), &instance).await;
+        let now = life.clock().now();
+        match drawn {
             Ok(Drawn::Nothing { retry_at }) => return retry_at,
-            Ok(Drawn::Read { edges }) => {
+            Ok(Drawn::Read { nodes, edges }) => {
                 failures = 0;
+                if let Some(hub) = hub {
+                    hub.extraction().succeeded(now, nodes as u64, edges as u64);
+                }
                 tracing::debug!(edges, "the graph was drawn from a session");
             }
             Ok(Drawn::Failed { reason }) => {
                 failures += 1;
+                if let Some(hub) = hub {
+                    hub.extraction().failed(now, &reason);
+                }
                 tracing::warn!("the graph could not be drawn from a session and is tried again: {reason}");
             }
             Err(error) => {

@@ -114,9 +114,11 @@ pub enum Drawn {
         /// When what failed is tried again.
         retry_at: Option<Timestamp>,
     },
-    /// A session's events were read, and so many edges came of them.
+    /// A session's events were read, and so much is new.
     Read {
-        /// Edges that are new or confirmed.
+        /// New nodes.
+        nodes: usize,
+        /// New edges.
         edges: usize,
     },
     /// The session is tried again later.
@@ -152,7 +154,7 @@ impl Graph {
         if !fresh.is_empty() {
             self.embed_written(&session.scope, &fresh).await?;
         }
-        Ok(Drawn::Read { edges: written.edges.len() })
+        Ok(Drawn::Read { nodes: fresh.len(), edges: written.edges.iter().filter(|edge| edge.is_new).count() })
     }
 
     fn write_of_facts(&self, session: &UnreadSession, facts: Vec<Fact>, instance: &str) -> GraphWrite {

@@ -16,7 +16,7 @@ use crate::world::{WEB, World, scope, section};
 
 const CAT: &str = "我养了只白猫,叫小黑";
 
-async fn hub_of(world: &World) -> Hub {
+pub(crate) async fn hub_of(world: &World) -> Hub {
     let store = Arc::new(SqliteStore::open(&world.path, StoreOptions::default()).unwrap());
     let hub = Hub::new(HubParts {
         store: store.clone(),

@@ -1,12 +1,14 @@
 //! The graph that grows with the talk.
 
 use hub::graph::{EdgeGet, GraphEdge};
+use hub::{Caller, WorkingHours};
 use memory::forget::{Choice, Selection};
 use memory::ledger::ModelCall;
 use memory::ports::{Clock as _, LedgerStore as _};
 use serde_json::{Value, json};
 use testkit::Reply;
 
+use crate::diary::hub_of;
 use crate::world::{HOUR, MINUTE, SECOND, WEB, World, scope, settings};
 
 const CAT: &str = "我养了只白猫,叫小黑";
@@ -114,4 +116,30 @@ async fn facts_wait_at_the_cap_of_the_day() {
     world.pass(15 * HOUR).await;
     // A new day, a new purse.
     world.until("a fact", || async { edges(&world).await.len() == 1 }).await;
+}
+
+#[tokio::test]
+async fn the_hub_says_how_the_drawing_fares() {
+    let mut world = World::with_graph(settings()).await;
+    let hub = hub_of(&world).await;
+    let hours = WorkingHours { rollup_at: jiff::civil::Time::midnight(), catch_up: false };
+    world.runtime.attach_hub(hub.clone(), hours);
+    let caller = Caller { scope: scope("ann"), instance: "laptop".parse().unwrap(), is_person: false };
+    let status = async || hub.sync_status(&caller).await.unwrap().extraction;
+    world.model.on("graph", |_| Reply::error(503, "busy"));
+    world.talk(WEB, CAT).await;
+    world.silence().await;
+    world.until("a failure", || async { status().await.attempts_total > 0 }).await;
+    let failed = status().await;
+    assert!(
+        failed.llm_available && failed.last_error.is_some() && failed.last_success.is_none(),
+        "{failed:?}"
+    );
+    assert!(!failed.last_error.unwrap().contains("小黑"));
+    world.model.on("graph", |_| Reply::json(has_a_cat()));
+    world.pass(10 * MINUTE).await;
+    world.until("a fact", || async { status().await.successes_total == 1 }).await;
+    let drawn = status().await;
+    assert_eq!((drawn.nodes_created_total, drawn.edges_created_total), (2, 1), "{drawn:?}");
+    assert_eq!(drawn.attempts_total, failed.attempts_total + 1);
 }
