@@ -49,6 +49,8 @@ struct Shard {
     revision: i64,
     /// Counts removals: a page that was read before one is thrown away.
     removals: u64,
+    /// Rows that were taken out: one whose text was changed may have got its new vector before it was taken out.
+    doubtful: BTreeSet<i64>,
 }
 
 #[derive(Debug)]
@@ -151,9 +153,7 @@ impl VectorIndex {
         let shards = self.lock();
         for (_, loaded) in shards.by_key.iter().filter(|(key, _)| key.scope == *scope && key.corpus == corpus)
         {
-            let mut shard = write(&loaded.shard);
-            shard.removals += 1;
-            seqs.iter().for_each(|&seq| shard.matrix.remove(seq));
+            write(&loaded.shard).remove(seqs.iter().copied());
         }
     }
 
@@ -237,8 +237,7 @@ impl LoadedVectors {
 
     /// Takes out rows that are no longer in the store.
     pub fn remove(&self, seqs: impl Iterator<Item = i64>) {
-        let mut shard = write(&self.shard);
-        seqs.for_each(|seq| shard.matrix.remove(seq));
+        write(&self.shard).remove(seqs);
     }
 }
 
@@ -255,7 +254,7 @@ async fn fill_with_newest(
     if revision == 0 {
         return Ok(true);
     }
-    let mut newest = Shard { revision, removals, matrix: Matrix::default() };
+    let mut newest = Shard { revision, removals, ..Shard::default() };
     let mut before = None;
     while newest.matrix.len() < MESSAGES_MAX {
         let page = store.newest_vectors(&key.scope, key.corpus, &key.fingerprint, before, PAGE).await?;
@@ -273,8 +272,28 @@ async fn fill_with_newest(
     Ok(shard.removals == removals)
 }
 
+/// Takes those of the rows in doubt in again that have a vector. Others get theirs later, or are gone.
+async fn settle_doubts(store: &dyn Store, key: &ShardKey, shard: &RwLock<Shard>) -> Result<(), StoreError> {
+    let (doubtful, removals) = {
+        let shard = read(shard);
+        (Vec::from_iter(shard.doubtful.iter().copied()), shard.removals)
+    };
+    if doubtful.is_empty() {
+        return Ok(());
+    }
+    let there = store.vectors_numbered(&key.scope, key.corpus, &key.fingerprint, &doubtful).await?;
+    let mut shard = write(shard);
+    // What was taken out meanwhile must not come back by what was read before.
+    if shard.removals == removals {
+        there.iter().for_each(|stored| put(&mut shard.matrix, stored));
+        shard.doubtful.clear();
+    }
+    Ok(())
+}
+
 /// Takes in all vectors that were written since the last time.
 async fn catch_up(store: &dyn Store, key: &ShardKey, shard: &RwLock<Shard>) -> Result<(), StoreError> {
+    settle_doubts(store, key, shard).await?;
     let is_new = || key.corpus == Corpus::Messages && read(shard).revision == 0;
     while is_new() {
         if fill_with_newest(store, key, shard).await? && is_new() {
@@ -305,6 +324,14 @@ async fn catch_up(store: &dyn Store, key: &ShardKey, shard: &RwLock<Shard>) -> R
 }
 
 impl Shard {
+    fn remove(&mut self, seqs: impl Iterator<Item = i64>) {
+        for seq in seqs {
+            self.removals += 1;
+            self.matrix.remove(seq);
+            self.doubtful.insert(seq);
+        }
+    }
+
     /// Two searches may read the same page at once; what is already in is passed over.
     fn absorb(&mut self, page: &[StoredVector]) {
         page.iter()

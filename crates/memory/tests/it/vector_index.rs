@@ -45,6 +45,18 @@ fn deleted_rows_are_not_found_and_leave_the_memory() {
 }
 
 #[test]
+fn a_row_that_is_taken_out_after_it_got_its_new_vector_is_found_again() {
+    let (index, store, scope) = (VectorIndex::default(), FakeStore::default(), scope("ann"));
+    put(&store, &scope, 1, &[1.0, 0.0, 0.0]);
+    assert_eq!(nearest(&index, &store, &scope, &[1.0, 0.0, 0.0], 5), [1]);
+    // The text is changed and embedded, a search takes the new vector in, and only then the old one is taken out.
+    put(&store, &scope, 1, &[0.0, 1.0, 0.0]);
+    assert_eq!(nearest(&index, &store, &scope, &[0.0, 1.0, 0.0], 5), [1]);
+    index.forget(&scope, Corpus::Messages, &[1]);
+    assert_eq!(nearest(&index, &store, &scope, &[0.0, 1.0, 0.0], 5), [1]);
+}
+
+#[test]
 fn unreadable_and_foreign_vectors_are_left_out() {
     let (store, index, me) = (FakeStore::default(), VectorIndex::default(), scope("me"));
     store.put_vector(&me, Corpus::Messages, 1, &[1.0, 0.0], 0.59);
