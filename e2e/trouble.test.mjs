@@ -145,6 +145,35 @@ step("lines and scripts of all sorts keep their shape", async () => {
   assert.deepEqual(s.browser.complaints, []);
 });
 
+step("who goes up in the moment in which news come stays there", async () => {
+  await s.page.setViewportSize({ width: 1180, height: 800 });
+  await s.page.getByRole("button", { name: /Latest|new repl/ }).click({ timeout: 1_000 }).catch(() => undefined);
+  await s.page.waitForFunction(() => {
+    const e = document.querySelector(".scroller");
+    return e.scrollHeight - e.scrollTop - e.clientHeight <= 1;
+  });
+  // The page learns of the scroll with the next frame; what was fetched is on the page before that.
+  await s.page.evaluate(() => {
+    const real = window.fetch;
+    window.fetch = async (...request) => {
+      const response = await real(...request);
+      if (!String(request[0]?.url ?? request[0]).includes("/api/chat/history")) return response;
+      window.fetch = real;
+      const body = await response.json();
+      response.json = async () => {
+        document.querySelector(".scroller").scrollTop = 700;
+        return body;
+      };
+      return response;
+    };
+  });
+  const before = await rows();
+  await miss("said in that moment", "lagged");
+  await s.page.waitForFunction((count) => Number(document.querySelector("li[aria-setsize]")?.ariaSetSize) > count, before);
+  await s.page.evaluate(() => new Promise((done) => requestAnimationFrame(() => requestAnimationFrame(done))));
+  assert.ok((await fromEnd()) > 200, "the page took the reader back to the end");
+});
+
 step("50,000 messages stay fast", async () => {
   const start = Date.parse("2026-01-01T00:00:00Z");
   const messages = Array.from({ length: 50_000 }, (_, n) => ({
