@@ -36,13 +36,24 @@ pub(super) fn version(row: &Row<'_>, from: usize) -> Result<Version> {
 
 /// The number of a document; none if it was never written.
 pub(super) fn number(connection: &Connection, scope: &Scope, name: &DocumentName) -> Result<Option<i64>> {
-    let user = name.is_of_user().then_some(scope.user.as_str());
-    connection
-        .prepare_cached(
-            "SELECT number FROM hub_documents WHERE persona_id = ?1 AND user_id IS ?2 AND kind = ?3 AND stem = ?4",
-        )?
-        .query_row(params![scope.persona.as_str(), user, name.kind(), name.stem()], |row| row.get(0))
-        .optional()
+    let (persona, kind, stem) = (scope.persona.as_str(), name.kind(), name.stem());
+    // A comparison with NULL or text alike would find neither partial index, and read all documents of the persona.
+    let found = if name.is_of_user() {
+        connection
+            .prepare_cached(
+                "SELECT number FROM hub_documents
+                 WHERE persona_id = ?1 AND user_id = ?2 AND kind = ?3 AND stem = ?4",
+            )?
+            .query_row(params![persona, scope.user.as_str(), kind, stem], |row| row.get(0))
+    } else {
+        connection
+            .prepare_cached(
+                "SELECT number FROM hub_documents
+                 WHERE persona_id = ?1 AND user_id IS NULL AND kind = ?2 AND stem = ?3",
+            )?
+            .query_row(params![persona, kind, stem], |row| row.get(0))
+    };
+    found.optional()
 }
 
 pub(super) fn one(connection: &Connection, scope: &Scope, name: &DocumentName) -> Result<Option<Document>> {
