@@ -124,6 +124,7 @@ step("how a reply came to be: its steps with their times, what was recalled, the
 });
 
 step("traces of the last replies, of a talk that became memory, of what was thought between talks", async () => {
+  await s.page.waitForFunction(async () => (await (await fetch("/api/admin/slow-tick/transcripts")).json()).items.length > 0);
   await screen("Settings");
   await tab("Traces");
   const turns = s.page.getByTestId("turns").locator("li");
