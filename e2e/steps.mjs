@@ -6,9 +6,6 @@ import { fileURLToPath } from "node:url";
 import assert from "node:assert/strict";
 import { openBrowser, violations } from "./browser.mjs";
 
-/** How long anything is waited for, on a machine that does much else meanwhile. */
-const WAIT_MS_MAX = 60_000;
-
 /** Waits until the page has drawn what stands in it now. */
 export const drawn = (page) =>
   page.evaluate(() => new Promise((done) => requestAnimationFrame(() => requestAnimationFrame(done))));
@@ -39,8 +36,6 @@ export function story(name, start) {
     s.daemon = await start();
     s.browser = await openBrowser();
     s.page = s.browser.page;
-    s.page.setDefaultTimeout(WAIT_MS_MAX);
-    s.page.setDefaultNavigationTimeout(WAIT_MS_MAX);
   });
 
   after(async () => {
