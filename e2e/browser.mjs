@@ -18,6 +18,9 @@ const FLAGS = [
   "--disable-sync",
 ];
 
+/** How long anything is waited for, on a machine that does much else meanwhile: a limit, nothing that is asserted. */
+const WAIT_MS_MAX = 180_000;
+
 export async function openBrowser(options = {}) {
   const profile = mkdtempSync(join(tmpdir(), "echovessel-chromium-"));
   const context = await chromium.launchPersistentContext(profile, {
@@ -29,8 +32,11 @@ export async function openBrowser(options = {}) {
     colorScheme: "light",
     // Contrast is measured on what has come to rest.
     reducedMotion: "reduce",
+    timeout: WAIT_MS_MAX,
     ...options,
   });
+  context.setDefaultTimeout(WAIT_MS_MAX);
+  context.setDefaultNavigationTimeout(WAIT_MS_MAX);
   const page = context.pages()[0] ?? (await context.newPage());
   const requests = [];
   const complaints = [];

@@ -7,8 +7,6 @@ import { startModel } from "./model.mjs";
 import { visit } from "./screens.mjs";
 import { story } from "./steps.mjs";
 
-const MEMORY_MS_MAX = 30_000;
-
 let model;
 const s = story("care", async () => {
   model = await startModel({ firstTokenMs: 60, betweenTokensMs: 5 });
@@ -16,7 +14,8 @@ const s = story("care", async () => {
     ...model.settings,
     ECHOVESSEL__LLM__MAX_RETRIES: "0",
     ECHOVESSEL__CONSOLIDATE__MAX_RETRIES: "0",
-    ECHOVESSEL__SESSION__IDLE: "3s",
+    // A talk ends when the test ends it: what was said while the model failed must not fail by itself meanwhile.
+    ECHOVESSEL__SESSION__IDLE: "1h",
   });
   const stop = daemon.stop;
   daemon.stop = async () => {
@@ -25,7 +24,7 @@ const s = story("care", async () => {
   };
   return daemon;
 });
-const { step, picture, assertAccessible } = s;
+const { step, picture, assertAccessible, clearNotices } = s;
 
 const replies = () => s.page.locator('article[data-role="persona"][data-delivery="kept"]');
 const dialog = () => s.page.getByRole("dialog");
@@ -80,10 +79,11 @@ step("a reply that did not come waits among the work that failed, too", async ()
 step("a talk that could not become memory is kept, shown, and becomes memory when it is tried again", async () => {
   await say("This spring we planted forty tomato seedlings behind the house, and my father laughed at me the whole time.");
   await replies().filter({ hasText: "forty tomato" }).waitFor();
-  model.fail(true);
-  await notice(/could not become memory/).waitFor({ timeout: MEMORY_MS_MAX });
   await screen("Settings");
   await tab("Work");
+  model.fail(true);
+  const failure = notice(/could not become memory/).waitFor();
+  await Promise.all([failure, button("End now", s.page.getByTestId("sessions")).click()]);
   await s.page.getByLabel("State").selectOption("failed");
   const failed = s.page.getByTestId("sessions").locator("li");
   await failed.getByText("told to fail").waitFor();
@@ -93,10 +93,10 @@ step("a talk that could not become memory is kept, shown, and becomes memory whe
   model.fail(false);
   await button("Try again", failed).click();
   await notice("It is taken up again.").waitFor();
-  await failed.waitFor({ state: "detached", timeout: MEMORY_MS_MAX });
+  await failed.waitFor({ state: "detached" });
   await screen("Chat");
   const events = s.page.getByTestId("timeline").locator('li[data-kind="event"]');
-  await events.filter({ hasText: "forty tomato" }).waitFor({ timeout: MEMORY_MS_MAX });
+  await events.filter({ hasText: "forty tomato" }).waitFor();
 });
 
 step("how a reply came to be: its steps with their times, what was recalled, the prompts and their sizes", async () => {
@@ -110,8 +110,7 @@ step("how a reply came to be: its steps with their times, what was recalled, the
   await trace.getByText(/looked at, \d+ chosen/).waitFor();
   await trace.locator("li").filter({ hasText: "shares its words" }).first().waitFor();
   assert.ok((await trace.locator("ol > li").count()) >= 10, "every step has its line");
-  // Nothing stands before the picture.
-  for (const said of await s.page.getByTestId("notices").getByRole("button", { name: "Dismiss" }).all()) await said.click();
+  await clearNotices();
   await trace.scrollIntoViewIfNeeded();
   await picture("turn-trace");
   await trace.getByText(/^The talk's prompt · [\d,]+ characters$/).click();
@@ -125,6 +124,7 @@ step("how a reply came to be: its steps with their times, what was recalled, the
 });
 
 step("traces of the last replies, of a talk that became memory, of what was thought between talks", async () => {
+  await s.page.waitForFunction(async () => (await (await fetch("/api/admin/slow-tick/transcripts")).json()).items.length > 0);
   await screen("Settings");
   await tab("Traces");
   const turns = s.page.getByTestId("turns").locator("li");

@@ -7,8 +7,8 @@ import { join } from "node:path";
 import { setTimeout as pause } from "node:timers/promises";
 import { fileURLToPath } from "node:url";
 
-const START_MS_MAX = 60_000;
-const STOP_MS_MAX = 25_000;
+const START_MS_MAX = 120_000;
+const STOP_MS_MAX = 60_000;
 const SETTINGS = {
   ECHOVESSEL__LLM__PROVIDER: "offline",
   ECHOVESSEL__EMBEDDING__PROVIDER: "none",

@@ -9,7 +9,6 @@ import { SCREENS, visit } from "./screens.mjs";
 import { story } from "./steps.mjs";
 
 const CAT = "我养了只白猫,叫小黑。他超调皮,老在半夜跳到我脸上。";
-const MEMORY_MS_MAX = 30_000;
 const SCRIPT_BYTES_MAX = 150_000;
 
 let model;
@@ -23,7 +22,7 @@ const s = story("life", async () => {
   };
   return daemon;
 });
-const { step, picture, assertAccessible } = s;
+const { step, picture, assertAccessible, clearNotices } = s;
 
 const own = () => s.page.locator('article[data-role="user"]');
 const replies = () => s.page.locator('article[data-role="persona"][data-delivery="kept"]');
@@ -46,7 +45,6 @@ async function talk(text) {
       return kept && kept.dataset.message !== id && !document.querySelector('article[data-delivery="streaming"]');
     },
     before,
-    { timeout: 15_000 },
   );
 }
 
@@ -54,6 +52,14 @@ async function talk(text) {
 async function mine(text) {
   const found = own().filter({ hasText: text });
   return s.page.locator(`article[data-message="${await found.getAttribute("data-message")}"]`);
+}
+
+/** Waits until every talk that is over has become memory, and nothing is made of it any more. */
+async function remembered() {
+  await s.page.waitForFunction(async () => {
+    const { sessions } = await (await fetch("/api/admin/sessions?limit=200")).json();
+    return sessions.every(({ status }) => status === "closed");
+  });
 }
 
 const screen = (name) => s.page.getByRole("navigation", { name: "Screens" }).getByRole("link", { name }).click();
@@ -95,21 +101,26 @@ step("a reply streams in, word by word", async () => {
     globalThis.growth = new Set();
     new MutationObserver(() => {
       const writing = document.querySelector('article[data-delivery="streaming"] .text');
-      if (writing) globalThis.growth.add(writing.textContent);
+      if (writing?.textContent.trim()) globalThis.growth.add(writing.textContent);
     }).observe(document.body, { subtree: true, childList: true, characterData: true });
   });
-  await talk(CAT);
-  const growth = await s.page.evaluate(() => [...globalThis.growth]);
-  assert.ok(growth.length >= 3, `it was seen growing ${growth.length} times`);
+  // Each time the page has shown the model's words, a few more are let through.
+  model.hold(4);
+  await say(CAT);
+  for (const times of [1, 2, 3]) {
+    await s.page.waitForFunction((count) => globalThis.growth.size >= count, times);
+    model.hold(times < 3 ? 4 + 2 * times : null);
+  }
+  await replies().filter({ hasText: "小黑" }).waitFor();
   assert.equal(await own().count(), 1);
   assert.equal(await s.page.locator("#words").inputValue(), "");
 });
 
 step("after some quiet the session closes and the timeline moves", async () => {
   const timeline = s.page.getByTestId("timeline");
-  await timeline.locator('li[data-kind="event"]').filter({ hasText: "小黑" }).first().waitFor({ timeout: MEMORY_MS_MAX });
-  await timeline.locator('li[data-kind="session_close"]').first().waitFor({ timeout: MEMORY_MS_MAX });
-  await s.page.locator("li.rule").first().waitFor({ timeout: MEMORY_MS_MAX });
+  await timeline.locator('li[data-kind="event"]').filter({ hasText: "小黑" }).first().waitFor();
+  await timeline.locator('li[data-kind="session_close"]').first().waitFor();
+  await s.page.locator("li.rule").first().waitFor();
 });
 
 step("a draft survives a reload", async () => {
@@ -164,11 +175,13 @@ step("another reply takes the place of the last one", async () => {
 });
 
 step("a reply can be stopped, and what was said of it is kept", async () => {
+  model.hold(6);
   await say("tell me something long: " + "one two three four five six seven eight nine ten ".repeat(2));
-  await s.page.locator('article[data-delivery="streaming"] .text').waitFor();
+  await s.page.locator('article[data-delivery="streaming"] .text').filter({ hasText: "heard" }).waitFor();
   await s.page.locator("#words").fill("");
   await button("Stop the reply").click();
   await s.page.getByText("The reply broke off here.").waitFor();
+  model.hold(null);
 });
 
 step("one's own words can be edited; Escape leaves them", async () => {
@@ -207,8 +220,7 @@ step("a search in Chinese finds the memory and shows its evidence", async () => 
   await found.first().waitFor();
   await picture("search-chinese");
   await assertAccessible("search");
-  // Nothing stands before the picture.
-  for (const said of await s.page.getByTestId("notices").getByRole("button", { name: "Dismiss" }).all()) await said.click();
+  await clearNotices();
   await found.filter({ hasText: "我养了只白猫" }).first().getByRole("button").first().click();
   await dialog().getByText("Evidence").waitFor();
   await dialog().getByText("taken back").waitFor();
@@ -240,13 +252,16 @@ step("forgetting shows what rests on it; Cancel cancels, and what goes is gone",
 
 step("words are erased everywhere, with a receipt that does not hold them", async () => {
   await tab("Forgotten");
+  const receipts = s.page.getByTestId("receipts");
+  await remembered();
+  await s.page.waitForFunction(() => !document.querySelector("main").innerText.includes("Loading…"));
+  const before = await receipts.locator("li").count();
   await s.page.getByLabel("Erase everything that says…").fill("小黑");
   await button("See what would go").click();
   await s.page.getByTestId("erase-preview").getByText("This would erase").waitFor();
   await picture("erase-preview");
   await button("Erase now").click();
-  const receipts = s.page.getByTestId("receipts");
-  await receipts.locator("li").first().waitFor();
+  await receipts.locator("li").nth(before).waitFor();
   assert.ok(!(await receipts.innerText()).includes("小黑"));
   await picture("erase-receipt");
   await screen("Chat");
@@ -278,14 +293,14 @@ step("what was forgotten in one click is gone also when the page is left at once
   await screen("Chat");
   await talk("我昨天在河边看见一只白鹭,它站了很久,我一直看到天黑才回家。");
   const event = s.page.getByTestId("timeline").locator('li[data-kind="event"]').filter({ hasText: "白鹭" });
-  await event.waitFor({ timeout: MEMORY_MS_MAX });
+  await event.waitFor();
   await talk("白鹭后来怎么样了");
   await replies().last().locator('[data-act="why"]').click();
   const used = dialog().getByTestId("used").filter({ hasText: "The user said" }).filter({ hasText: "看见一只白鹭" }).first();
   await button("Forget", used).click();
   await visit(s.page, s.daemon.url, "/memory/events");
   await s.page.getByTestId("memories").getByText("白鹭后来怎么样了").or(s.page.getByText("Nothing yet.")).first().waitFor();
-  await s.page.waitForFunction(() => !document.querySelector('[data-testid="memories"]').innerText.includes("看见一只白鹭"));
+  await s.page.waitForFunction(() => !document.querySelector('[data-testid="memories"]')?.innerText.includes("看见一只白鹭"));
   await screen("Settings");
 });
 
@@ -318,7 +333,7 @@ step("there is more to remember", async () => {
   await talk("昨天我和妹妹去了海边,捡了一大袋贝壳,晚上一起煮了鱼汤,聊到很晚。");
   await talk("My sister Ines moved to Porto for her new job last week, and I already miss our Sunday breakfasts a lot.");
   const events = s.page.getByTestId("timeline").locator('li[data-kind="event"]');
-  await events.filter({ hasText: "Porto" }).waitFor({ timeout: MEMORY_MS_MAX });
+  await events.filter({ hasText: "Porto" }).waitFor();
 });
 
 step("while the daemon restarts the page says so, then catches up", async () => {
@@ -327,7 +342,7 @@ step("while the daemon restarts the page says so, then catches up", async () => 
     await s.page.locator('[data-connection="lost"]').waitFor();
     await picture("reconnecting");
   });
-  await s.page.locator('[data-connection="live"]').waitFor({ timeout: 45_000 });
+  await s.page.locator('[data-connection="live"]').waitFor();
   s.browser.complaints.length = 0; // the browser itself reports the broken stream
   await talk("are you back?");
 });

@@ -7,7 +7,11 @@ import { fileURLToPath } from "node:url";
 
 const PROGRAM = process.env.SCRIPTED_MODEL_BIN ?? "../target/debug/scripted-model";
 
-/** `{ settings, fail(yes), stop() }`: what makes a daemon talk to it; while it fails it refuses every question. */
+/**
+ * `{ settings, fail(yes), hold(pieces), stop() }`: `settings` make a daemon talk to it. While it fails it refuses every
+ * question. Held, it says no more than that many pieces of each answer, and rests until it is held at more or, with null,
+ * let go on.
+ */
 export async function startModel({ firstTokenMs = 150, betweenTokensMs = 30 } = {}) {
   const binary = fileURLToPath(new URL(PROGRAM, import.meta.url));
   if (!existsSync(binary)) throw new Error(`${binary} is missing: build it first (cargo build -p testkit --bins).`);
@@ -32,12 +36,22 @@ export async function startModel({ firstTokenMs = 150, betweenTokensMs = 30 } = 
     door.close();
     child.kill("SIGTERM");
   };
-  return { settings, fail: door.fail, stop };
+  return { settings, fail: door.fail, hold: door.hold, stop };
 }
 
-/** Stands before the model and lets questions through, or not. */
+/** Stands before the model and lets questions and answers through, or not. */
 async function openDoor(model) {
   let failing = false;
+  let most = Number.POSITIVE_INFINITY;
+  const waiting = [];
+  const hold = (pieces) => {
+    most = pieces ?? Number.POSITIVE_INFINITY;
+    for (const goOn of waiting.splice(0)) goOn();
+  };
+  /** Waits until a piece may pass that so many of its answer stand before. */
+  const passes = async (before) => {
+    while (before >= most) await new Promise((goOn) => waiting.push(goOn));
+  };
   const server = createServer((question, answer) => {
     if (failing) {
       question.resume();
@@ -48,7 +62,7 @@ async function openDoor(model) {
     const { method, headers } = question;
     const passed = request({ host: model.hostname, port: model.port, path: question.url, method, headers }, (given) => {
       answer.writeHead(given.statusCode, given.headers);
-      given.pipe(answer);
+      void pass(given, answer, passes);
     });
     passed.on("error", () => answer.destroy());
     answer.on("close", () => passed.destroy());
@@ -59,5 +73,26 @@ async function openDoor(model) {
     server.close();
     server.closeAllConnections();
   };
-  return { url: `http://127.0.0.1:${server.address().port}${model.pathname}`, fail: (yes) => (failing = yes), close };
+  return { url: `http://127.0.0.1:${server.address().port}${model.pathname}`, fail: (yes) => (failing = yes), hold, close };
+}
+
+/** Hands an answer on, a stream event by event, each when it may pass; what is not streamed is one piece. */
+async function pass(given, answer, passes) {
+  const isStream = /event-stream/.test(given.headers["content-type"] ?? "");
+  let rest = "";
+  let pieces = 0;
+  try {
+    for await (const chunk of given.setEncoding("utf8")) {
+      rest += chunk;
+      for (let end = rest.indexOf("\n\n"); isStream && end >= 0; end = rest.indexOf("\n\n")) {
+        await passes(pieces++);
+        answer.write(rest.slice(0, end + 2));
+        rest = rest.slice(end + 2);
+      }
+    }
+    if (rest) await passes(pieces);
+    answer.end(rest);
+  } catch {
+    answer.destroy(); // the model, or whoever asked, has gone
+  }
 }

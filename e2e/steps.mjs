@@ -6,10 +6,28 @@ import { fileURLToPath } from "node:url";
 import assert from "node:assert/strict";
 import { openBrowser, violations } from "./browser.mjs";
 
+/** Waits until the page has drawn what stands in it now. */
+export const drawn = (page) =>
+  page.evaluate(() => new Promise((done) => requestAnimationFrame(() => requestAnimationFrame(done))));
+
+/** Waits until the conversation neither moves nor grows any more. */
+export const rested = (page) =>
+  page.evaluate(async () => {
+    const frame = () => new Promise(requestAnimationFrame);
+    const stands = () => {
+      const { scrollTop, scrollHeight } = document.querySelector(".scroller");
+      return `${scrollTop} ${scrollHeight}`;
+    };
+    for (let still = 0, before = ""; still < 10; before = stands()) {
+      await frame();
+      still = stands() === before ? still + 1 : 0;
+    }
+  });
+
 /** Starts daemon and browser before the steps and stops them after; pictures go to results/<name>/. */
 export function story(name, start) {
   const results = fileURLToPath(new URL(`results/${name}/`, import.meta.url));
-  const s = { daemon: null, browser: null, page: null, step, picture, looks, assertAccessible };
+  const s = { daemon: null, browser: null, page: null, step, picture, looks, assertAccessible, clearNotices };
   let broken = false;
 
   before(async () => {
@@ -18,7 +36,6 @@ export function story(name, start) {
     s.daemon = await start();
     s.browser = await openBrowser();
     s.page = s.browser.page;
-    s.page.setDefaultTimeout(10_000);
   });
 
   after(async () => {
@@ -79,6 +96,13 @@ export function story(name, start) {
     await assertAccessible(`${title}, dark, phone`);
     await s.page.setViewportSize(desk);
     await wear("light");
+  }
+
+  /** Nothing stands before a picture. */
+  async function clearNotices() {
+    const said = s.page.getByTestId("notices").getByRole("button", { name: "Dismiss" });
+    // One may go by itself just before it is pressed.
+    while ((await said.count()) > 0) await said.first().click({ timeout: 1_000 }).catch(() => undefined);
   }
 
   async function assertAccessible(where) {

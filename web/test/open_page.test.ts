@@ -2,6 +2,7 @@
 import { afterEach, beforeEach, expect, test, vi } from "vitest";
 import type { live as Live } from "../src/live/live.svelte";
 import { MEMORIES_MAX, MESSAGES_MAX } from "../src/live/room";
+import { historyItem, historyPage } from "./answers";
 
 /** The daemon's stream, as the browser would give it. */
 class Source {
@@ -105,4 +106,136 @@ test("a reply that comes while one is on another screen is unread until one come
   expect(live.unread).toBe(1);
   live.looks(true);
   expect(live.unread).toBe(0);
+});
+
+/** A daemon whose answers wait until the test gives them. */
+function slowDaemon() {
+  const waiting: { path: string; give: (answer: object) => void }[] = [];
+  vi.stubGlobal("fetch", (path: string) =>
+    new Promise((done) => waiting.push({ path, give: (answer) => done(new Response(JSON.stringify(answer))) })),
+  );
+  const none = { persona: { id: "p", display_name: "Echo" }, items: [], messages: [], has_more: false, openConflicts: 0 };
+  return {
+    /** Answers what was asked of a path, or nothing. */
+    answer: async (path: string, answer: object = none) => {
+      await vi.advanceTimersByTimeAsync(20);
+      const index = waiting.findIndex((request) => request.path.startsWith(path));
+      waiting.splice(index, index < 0 ? 0 : 1)[0]?.give(answer);
+      await vi.advanceTimersByTimeAsync(20);
+      return index >= 0;
+    },
+  };
+}
+
+const HISTORY = "/api/chat/history";
+const line = (n: number, content = `words ${n}`) =>
+  historyItem({ id: `m${n}`, turn_id: `t${n}`, content, created_at: new Date(Date.UTC(2026, 2, 1) + n * 1_000).toISOString() });
+/** Messages from `from` to `to`, the newest first; there are earlier ones. */
+const lines = (from: number, to: number) =>
+  historyPage(Array.from({ length: to - from + 1 }, (_, n) => line(to - n)), { has_more: from > 0, next_cursor: `before ${from}` });
+const held = () => live.room.messages.map((m) => m.id);
+
+/** The page shows these messages at the end of the talk. */
+async function reads(from: number, to: number) {
+  const daemon = slowDaemon();
+  void live.refresh();
+  for (const path of [HISTORY, "/api/state", "/api/admin/persona", "/api/admin/memory/timeline", "/api/hub", "/api/admin/work"]) {
+    await daemon.answer(path, path === HISTORY ? lines(from, to) : undefined);
+  }
+  return daemon;
+}
+
+test("a page of earlier words that comes when all is forgotten brings nothing back", async () => {
+  const { answer } = await reads(100, 150);
+  const asked = live.loadEarlierMessages();
+  Source.last.tell(1, "memory.forgotten", { all: true });
+  await answer(HISTORY, lines(50, 99));
+  expect(held()).toEqual([]);
+  await answer(HISTORY, historyPage([]));
+  await asked;
+  expect(live.loadingEarlier).toBe(false);
+});
+
+test("a page of earlier words that was read before one of them was deleted is asked for anew", async () => {
+  const { answer } = await reads(100, 150);
+  const asked = live.loadEarlierMessages();
+  Source.last.tell(1, "chat.message.deleted", { message_id: "m60" });
+  await answer(HISTORY, lines(50, 99));
+  expect(held()).not.toContain("m60");
+  const after = lines(50, 99);
+  expect(await answer(HISTORY, { ...after, messages: after.messages.filter(({ id }) => id !== "m60") })).toBe(true);
+  await asked;
+  expect(held()).toContain("m61");
+  expect(held()).not.toContain("m60");
+});
+
+test("a page of earlier words leaves no hole where the list was cut meanwhile", async () => {
+  const { answer } = await reads(10_000, 10_050);
+  for (let from = 9_800; from > 6_800; from -= 200) {
+    const asked = live.loadEarlierMessages();
+    await answer(HISTORY, lines(from, from + 199));
+    await asked;
+  }
+  const before = live.room.messages.length;
+  expect(before).toBeGreaterThan(MESSAGES_MAX * 1.5);
+  const asked = live.loadEarlierMessages();
+  live.looks(true);
+  await answer(HISTORY, lines(6_600, 6_799));
+  await asked;
+  expect(live.room.messages.length).toBe(MESSAGES_MAX);
+  expect(live.room.messages[0]?.id).toBe(`m${10_050 - MESSAGES_MAX + 1}`);
+  expect(live.room.earlierMessages).toEqual({ name: "before", value: live.room.messages[0]?.id });
+});
+
+test("a message far back is found, whatever is said meanwhile at the end", async () => {
+  live.looks(true);
+  const { answer } = await reads(10_000, 10_050);
+  const found = live.find("m5001");
+  let from = 9_800;
+  for (; await answer(HISTORY, lines(from, from + 199)); from -= 200) {
+    Source.last.tell(20_000 - from, "chat.message.user_appended", { message_id: `n${from}`, content: "x" });
+  }
+  expect(await found).toBe(true);
+  // The conversation comes on the screen at its end, and goes there.
+  live.looks(true);
+  expect(held()).toContain("m5001");
+  expect(live.wanted).toBe("m5001");
+});
+
+test("words that were taken away while the newest page was on its way stay away", async () => {
+  const { answer } = await reads(0, 5);
+  void live.refresh();
+  await answer("/api/state");
+  Source.last.tell(1, "chat.message.deleted", { message_id: "m3" });
+  Source.last.tell(2, "chat.message.edited", { message_id: "m4", content: "other words" });
+  await answer(HISTORY, lines(0, 5));
+  expect(held()).not.toContain("m3");
+  expect(live.room.messages.find((m) => m.id === "m4")?.text).toBe("other words");
+  for (const path of ["/api/admin/persona", "/api/admin/memory/timeline", "/api/hub", "/api/admin/work"]) await answer(path);
+  const after = [line(5), line(4, "other words"), line(2), line(1), line(0)];
+  expect(await answer(HISTORY, historyPage(after)), "it is asked for once more").toBe(true);
+  expect(held()).toEqual(["m0", "m1", "m2", "m4", "m5"]);
+});
+
+test("what forms while the timeline is on its way is not lost", async () => {
+  const { answer } = await reads(0, 5);
+  void live.refresh();
+  await answer("/api/state");
+  Source.last.tell(1, "memory.event.created", { event_id: "new", description: "x", emotional_impact: 1, created_at: "2026-05-02T10:00:02Z" });
+  const old = { kind: "event", timestamp: "2026-05-02T10:00:01Z", data: { node_id: "old", description: "y" } };
+  await answer("/api/admin/memory/timeline", { items: [old], limit: 50, oldest_timestamp: old.timestamp, next_cursor: null });
+  expect(live.room.memories.map((m) => m.key)).toEqual(["node:new", "node:old"]);
+});
+
+test("who was away asks for the persona's picture anew", async () => {
+  Source.last.onopen?.();
+  const before = live.pictureVersion;
+  Source.last.onopen?.();
+  expect(live.pictureVersion).toBe(before);
+  Source.last.onerror?.();
+  Source.last.onopen?.();
+  expect(live.pictureVersion).toBe(before + 1);
+  Source.last.tell(1, "chat.connection.lagged", {});
+  await vi.advanceTimersByTimeAsync(20);
+  expect(live.pictureVersion).toBe(before + 2);
 });

@@ -47,6 +47,12 @@ const SEARCH_PAGES_MAX = 250;
 /** Events after which the daemon's lists are the truth: a gap, or news that do not say all. */
 const STALE_AFTER = new Set(["chat.connection.lagged", "chat.settings.updated"]);
 
+/** Events after which an answer that was read before them still holds words that are gone, or others by now. */
+const REWORDED_BY = new Set(["chat.message.deleted", "chat.message.edited", "memory.forgotten", "memory.node.updated"]);
+
+/** Events after which other turns have failed, or turns have other traces. */
+const TURN_MOVED_BY = new Set(["chat.message.typing_started", "chat.message.done", "chat.message.failed"]);
+
 class Live {
   room: Room = $state.raw(EMPTY_ROOM);
   connection: Connection = $state("connecting");
@@ -75,13 +81,21 @@ class Live {
     later: (run, ms) => setTimeout(run, ms),
     take: (events) => this.#take(events),
     changed: (state) => {
+      const wasLost = this.connection === "lost";
       this.connection = state === "open" ? "live" : "lost";
-      if (state === "open") this.#catchUp();
+      if (state !== "open") return;
+      if (wasLost) this.pictureVersion += 1;
+      this.#catchUp();
     },
     refused: () => void this.start(),
   });
   /** The conversation is on the screen. */
   #reading = false;
+  /** A message far back is being looked for: what has come in for it stays. */
+  #finding = false;
+  #earlier: Promise<boolean> | null = null;
+  /** How often words were taken away or changed. */
+  #reworded = 0;
   #refreshing: Promise<void> | null = null;
   #refreshAgain = false;
 
@@ -169,16 +183,26 @@ class Live {
     const from = this.room.earlierMemories;
     if (!from) return;
     this.trouble = null;
-    await this.#fetch(() => getTimeline(from), (room, page) => withTimelinePage(room, page, true));
+    const reworded = this.#reworded;
+    await this.#fetch(
+      () => getTimeline(from),
+      (room, page) =>
+        reworded === this.#reworded && room.earlierMemories === from ? withTimelinePage(room, page, true) : room,
+    );
   }
 
   /** Pages back until the message is there. False when it is not in this conversation, or too far back. */
   async find(messageId: string): Promise<boolean> {
     const there = () => this.room.messages.some((m) => m.id === messageId);
-    for (let page = 0; page < SEARCH_PAGES_MAX && !there() && this.room.earlierMessages; page++) {
-      if (!(await this.#loadEarlier(SEARCH_PAGE))) break;
+    this.#finding = true;
+    try {
+      for (let page = 0; page < SEARCH_PAGES_MAX && !there() && this.room.earlierMessages; page++) {
+        if (!(await this.#loadEarlier(SEARCH_PAGE))) break;
+      }
+      if (there()) this.wanted = messageId;
+    } finally {
+      this.#finding = false;
     }
-    if (there()) this.wanted = messageId;
     return there();
   }
 
@@ -188,7 +212,7 @@ class Live {
     this.atEnd = atEnd;
     if (!atEnd || document.hidden) return;
     this.unread = 0;
-    this.room = withoutOldest(this.room);
+    this.#letGo();
   }
 
   /**
@@ -199,13 +223,31 @@ class Live {
     this.#reading = false;
   }
 
-  async #loadEarlier(limit: number): Promise<boolean> {
+  /** One page at a time; true unless it could not be had. */
+  #loadEarlier(limit: number): Promise<boolean> {
+    this.#earlier ??= this.#fetchEarlier(limit).finally(() => {
+      this.#earlier = null;
+      this.loadingEarlier = false;
+    });
+    return this.#earlier;
+  }
+
+  async #fetchEarlier(limit: number): Promise<boolean> {
     const from = this.room.earlierMessages;
-    if (!from || this.loadingEarlier) return false;
+    if (!from) return false;
     this.loadingEarlier = true;
     this.trouble = null;
-    const came = await this.#fetch(() => getHistory(from, limit), (room, page) => withHistoryPage(room, page, true));
-    this.loadingEarlier = false;
+    let reworded: number;
+    let came: boolean;
+    do {
+      reworded = this.#reworded;
+      // Where the list goes on elsewhere by now, the page would leave a hole, or bring back what is gone.
+      const isCurrent = (room: Room) => room.earlierMessages === from && reworded === this.#reworded;
+      came = await this.#fetch(
+        () => getHistory(from, limit),
+        (room, page) => (isCurrent(room) ? withHistoryPage(room, page, true) : room),
+      );
+    } while (came && reworded !== this.#reworded && this.room.earlierMessages === from);
     return came;
   }
 
@@ -239,21 +281,29 @@ class Live {
       this.room = withEvent(before, event, now());
       if (this.room !== before || event.name === "work.failed") this.#tell(event);
       if (event.name.startsWith("memory.")) this.memoryVersion += 1;
-      if (event.name === "work.failed") this.workVersion += 1;
+      if (event.name === "work.failed" || TURN_MOVED_BY.has(event.name)) this.workVersion += 1;
       if (event.name === "sync.conflict") {
         this.memoryVersion += 1;
         void this.countConflicts();
       }
-      if (event.name === "chat.settings.updated") this.pictureVersion += 1;
+      if (STALE_AFTER.has(event.name)) this.pictureVersion += 1;
+      const isReworded = REWORDED_BY.has(event.name);
+      if (isReworded) this.#reworded += 1;
       const closed = event.name === "chat.session.boundary" && event.data.closed_session_id !== null;
       const emptied = event.name === "memory.forgotten" && event.data.all === true;
       // (A closed session: live messages may not know yet which session they belong to.)
-      stale ||= STALE_AFTER.has(event.name) || closed || emptied;
+      stale ||= STALE_AFTER.has(event.name) || closed || emptied || (isReworded && this.#refreshing !== null);
       if (closed) this.workVersion += 1;
     }
     // Who reads further up keeps what they read; a page that nobody looks at does not grow.
-    if (this.atEnd || !this.#reading) this.room = withoutOldest(this.room);
+    if (this.atEnd || !this.#reading) this.#letGo();
     if (stale) this.#catchUp();
+  }
+
+  #letGo(): void {
+    // A message that was found is shown a moment later.
+    const isOnTheWay = this.#finding || (this.wanted !== null && this.room.messages.some((m) => m.id === this.wanted));
+    if (!isOnTheWay) this.room = withoutOldest(this.room);
   }
 
   /** What happened while nobody listened is in the daemon's lists. */
@@ -294,12 +344,22 @@ class Live {
   async #fetchAll(): Promise<void> {
     this.trouble = null;
     const asked = new Set(this.room.messages.flatMap((m) => m.id ?? []));
+    const known = new Set(this.room.memories.map((memory) => memory.key));
+    const reworded = this.#reworded;
+    // (If not, one more refresh is on its way.)
+    const isCurrent = () => reworded === this.#reworded;
     void this.countConflicts();
     await Promise.all([
       this.#fetch(getState, withState),
       this.#fetch(getPersona, withPersona),
-      this.#fetch(() => getHistory(null), (room, page) => withHistoryPage(room, page, false, asked)),
-      this.#fetch(() => getTimeline(null), (room, page) => withTimelinePage(room, page, false)),
+      this.#fetch(
+        () => getHistory(null),
+        (room, page) => (isCurrent() ? withHistoryPage(room, page, false, asked) : room),
+      ),
+      this.#fetch(
+        () => getTimeline(null),
+        (room, page) => (isCurrent() ? withTimelinePage(room, page, false, known) : room),
+      ),
     ]);
     this.loaded = true;
     await this.#markFailures();

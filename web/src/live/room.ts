@@ -164,8 +164,9 @@ function stillThere(messages: Message[], page: HistoryPage, asked: ReadonlySet<s
   return messages.filter((m) => m.id === null || !asked.has(m.id) || there.has(m.id) || timeOf(m) <= from);
 }
 
-export function withTimelinePage(room: Room, page: TimelinePage, older: boolean): Room {
-  const memories = older ? withOlderPage(room.memories, page.items) : withNewestPage(room.memories, page.items);
+/** The newest page, or an older one when `older`. `asked` holds the keys of what was shown when the newest was asked for. */
+export function withTimelinePage(room: Room, page: TimelinePage, older: boolean, asked?: ReadonlySet<string>): Room {
+  const memories = older ? withOlderPage(room.memories, page.items) : withNewestPage(room.memories, page.items, asked);
   const closings = new Map(room.closings);
   for (const memory of memories) {
     if (memory.kind === "session_close" && memory.counts) closings.set(memory.key.slice("session:".length), memory.counts);

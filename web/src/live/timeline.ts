@@ -24,11 +24,19 @@ export interface Memory {
 
 type Memories = readonly Memory[];
 
-/** The newest page: the daemon's word on everything as new as its oldest item. */
-export function withNewestPage(memories: Memories, items: readonly TimelineItem[]): Memory[] {
+/**
+ * The newest page: the daemon's word on everything as new as its oldest item, but for what formed since it was asked for.
+ * `asked` holds the keys that were known then; without it nothing has formed since.
+ */
+export function withNewestPage(
+  memories: Memories,
+  items: readonly TimelineItem[],
+  asked: ReadonlySet<string> = new Set(memories.map((m) => m.key)),
+): Memory[] {
   const page = items.map(fromItem).filter((m) => m !== null);
   const oldest = page.at(-1);
-  const older = oldest ? memories.filter((m) => Date.parse(m.at) < Date.parse(oldest.at)) : [];
+  const isOlder = (m: Memory) => oldest !== undefined && Date.parse(m.at) < Date.parse(oldest.at);
+  const older = memories.filter((m) => isOlder(m) || !asked.has(m.key));
   const fresh = new Set(memories.filter((m) => m.fresh).map((m) => m.key));
   return placed([...page.map((m) => ({ ...m, fresh: fresh.has(m.key) })), ...older]);
 }

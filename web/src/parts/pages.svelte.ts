@@ -18,20 +18,29 @@ export class Pages<Item> {
   trouble = $state("");
   more = $state(false);
   #next: Id | null = null;
+  /** How many pages the reader has asked for. */
+  #wanted = 1;
+  #filter: unknown;
   #asked = 0;
+  #underway: "anew" | "more" | null = null;
   #fetch: (cursor: Id | null) => Promise<Page<Item>>;
 
   constructor(fetch: (cursor: Id | null) => Promise<Page<Item>>) {
     this.#fetch = fetch;
   }
 
-  /** What is shown stays until the new page is there. */
-  async reload(): Promise<void> {
-    await this.#load(null, []);
+  /** What is shown stays until it is there anew, as far back as the reader went; another `filter` begins at the first page. */
+  async reload(filter: unknown = this.#filter): Promise<void> {
+    if (filter !== this.#filter) this.#wanted = 1;
+    this.#filter = filter;
+    await this.#load("anew", [], null, this.#wanted);
   }
 
   async loadMore(): Promise<void> {
-    if (this.#next !== null) await this.#load(this.#next, this.items);
+    if (this.#next === null || this.#underway === "more") return;
+    this.#wanted += 1;
+    if (this.#underway === "anew") await this.reload();
+    else await this.#load("more", this.items, this.#next, 1);
   }
 
   /** An item that changed here, before the daemon is asked again. */
@@ -39,21 +48,31 @@ export class Pages<Item> {
     this.items = items;
   }
 
-  async #load(cursor: Id | null, before: Item[]): Promise<void> {
+  async #load(underway: "anew" | "more", before: Item[], from: Id | null, pages: number): Promise<void> {
     const asked = ++this.#asked;
+    this.#underway = underway;
     // Whoever asks for the list anew when something changes must not be asked by the list itself.
     if (untrack(() => this.items.length) === 0) this.state = "loading";
     try {
-      const page = await this.#fetch(cursor);
-      if (asked !== this.#asked) return;
-      this.items = [...before, ...page.items];
-      this.#next = page.next ?? null;
-      this.more = this.#next !== null;
+      const items = [...before];
+      let next = from;
+      for (let page = 0; page < pages && (page === 0 || next !== null); page++) {
+        const found = await this.#fetch(next);
+        if (asked !== this.#asked) return;
+        items.push(...found.items);
+        next = found.next ?? null;
+      }
+      this.items = items;
+      this.#next = next;
+      this.more = next !== null;
       this.state = "ready";
     } catch (error) {
       if (asked !== this.#asked) return;
+      if (underway === "more") this.#wanted -= 1;
       this.state = isNotAvailable(error) ? "missing" : "trouble";
       this.trouble = explain(error);
+    } finally {
+      if (asked === this.#asked) this.#underway = null;
     }
   }
 }

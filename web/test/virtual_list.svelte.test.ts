@@ -37,7 +37,15 @@ beforeEach(() => {
 let shown: { props: { rows: Row[]; following: boolean; wanted: string | null }; end: () => void; early: number };
 
 function show(first: Row[]) {
-  const state = { rows: first, following: true, wanted: null as string | null };
+  let current = $state.raw(first);
+  let following = $state(true);
+  const state = {
+    get rows() { return current; },
+    set rows(now) { current = now; },
+    get following() { return following; },
+    set following(now) { following = now; },
+    wanted: null as string | null,
+  };
   let early = 0;
   const props = withParts(state, () => (early += 1));
   const list = mount(VirtualList, { target: document.body, props: props as never });
@@ -87,4 +95,71 @@ test("scrolling shows other rows, and near the start asks for more", async () =>
   expect(texts()[0]).toBe("row 0");
   expect(shown.early).toBe(1);
   resized?.();
+});
+
+/** The window moves; the page is told of it with a later frame. */
+const goTo = (place: number) => (scroller().scrollTop = place);
+const told = () => {
+  scroller().dispatchEvent(new Event("scroll"));
+  flushSync();
+};
+const bring = (now: Row[]) => {
+  shown.props.rows = now;
+  flushSync();
+};
+const atEnd = () => scroller().scrollHeight - scroller().scrollTop - HEIGHT;
+
+test("who goes on reading further up is not taken back by news that come before the page is told", async () => {
+  show(rows(1_000));
+  await tick();
+  goTo(48_000);
+  told();
+  goTo(20_000);
+  bring(rows(1_001));
+  expect(scroller().scrollTop).toBe(20_000);
+  told();
+  goTo(10_000);
+  bring(rows(1_050, -49));
+  expect(scroller().scrollTop).toBe(10_000 + 49 * 96);
+});
+
+test("who leaves the end is not taken back by news that come before the page is told, long or short", async () => {
+  for (const more of [1, 40]) {
+    show(rows(1_000));
+    await tick();
+    goTo(50_000);
+    bring(rows(1_000 + more));
+    expect(shown.props.following).toBe(false);
+    expect(scroller().scrollTop).toBe(50_000);
+    shown.end();
+    document.body.innerHTML = "";
+  }
+  show(rows(10));
+});
+
+test("who stays at the end is taken along by long news, also when they are told of a scroll of before", async () => {
+  show(rows(1_000));
+  await tick();
+  goTo(scroller().scrollTop - 50);
+  bring(rows(1_040));
+  expect(shown.props.following).toBe(true);
+  expect(atEnd()).toBeLessThanOrEqual(HEIGHT);
+  const end = scroller().scrollTop;
+  // A row grows before the page is told of its own scroll.
+  document.querySelector("ol")!.style.paddingTop = `${Number.parseFloat(document.querySelector("ol")!.style.paddingTop) + 400}px`;
+  told();
+  expect(scroller().scrollTop).toBe(end);
+  expect(shown.props.following).toBe(true);
+});
+
+test("who asks for the latest gets there, wherever the window was going", async () => {
+  show(rows(1_000));
+  await tick();
+  goTo(48_000);
+  told();
+  goTo(47_000);
+  shown.props.following = true;
+  bring(rows(1_001));
+  expect(shown.props.following).toBe(true);
+  expect(texts()).toContain("row 1000");
 });

@@ -1,0 +1,55 @@
+// What the page costs the processor: its main thread's own time, which is the same however busy the machine is.
+
+/** What a task of the page's main thread is called in a trace, and what stands in the one that makes a frame. */
+const TASK = "RunTask";
+const FRAME = "Commit";
+const CATEGORIES = ["disabled-by-default-devtools.timeline", "devtools.timeline"];
+
+/**
+ * Runs `act` and gives, in milliseconds of processor time, the `tasks` that the page's main thread did meanwhile, and the
+ * work of each of its `frames`: everything since the frame before.
+ */
+export async function processorTime(page, act) {
+  const session = await page.context().newCDPSession(page);
+  const events = [];
+  session.on("Tracing.dataCollected", ({ value }) => events.push(...value));
+  const over = new Promise((resolve) => session.once("Tracing.tracingComplete", resolve));
+  const traceConfig = { recordMode: "recordAsMuchAsPossible", includedCategories: CATEGORIES, excludedCategories: ["*"] };
+  await session.send("Tracing.start", { transferMode: "ReportEvents", traceConfig });
+  try {
+    await act();
+  } finally {
+    await session.send("Tracing.end");
+    await over;
+    await session.detach();
+  }
+  return mainThread(events);
+}
+
+function mainThread(events) {
+  const threads = new Set(
+    events.filter(({ name, args }) => name === "thread_name" && args.name === "CrRendererMain").map(({ pid, tid }) => `${pid} ${tid}`),
+  );
+  const measured = [...threads].map((thread) =>
+    inFrames(events.filter(({ ph, pid, tid }) => ph === "X" && `${pid} ${tid}` === thread)),
+  );
+  // A spare process of the browser makes no frames.
+  return measured.reduce((most, lane) => (lane.frames.length > most.frames.length ? lane : most), { tasks: [], frames: [] });
+}
+
+function inFrames(lane) {
+  const tasks = lane.filter(({ name }) => name === TASK).sort((a, b) => a.ts - b.ts);
+  const drawn = lane.filter(({ name }) => name === FRAME).map(({ ts }) => ts).sort((a, b) => a - b);
+  const frames = [];
+  let work = 0;
+  let next = 0;
+  for (const { ts, dur, tdur } of tasks) {
+    work += tdur / 1_000;
+    const before = next;
+    while (next < drawn.length && drawn[next] <= ts + dur) next += 1;
+    if (next === before) continue;
+    frames.push(work);
+    work = 0;
+  }
+  return { tasks: tasks.map(({ tdur }) => tdur / 1_000), frames };
+}

@@ -1,0 +1,19 @@
+// @vitest-environment happy-dom
+import { createRawSnippet, flushSync, mount, unmount } from "svelte";
+import { expect, test, vi } from "vitest";
+import Sheet from "../src/parts/Sheet.svelte";
+
+test("a sheet is over at once when one leaves it, and only once", () => {
+  const closed = vi.fn();
+  const children = createRawSnippet(() => ({ render: () => "<input type='file'>" }));
+  const sheet = mount(Sheet, { target: document.body, props: { title: "A memory", closed, children } });
+  flushSync();
+  const dialog = document.querySelector("dialog")!;
+  document.querySelector("input")!.dispatchEvent(new Event("cancel", { bubbles: true }));
+  expect(closed).not.toHaveBeenCalled();
+  dialog.dispatchEvent(new Event("cancel", { cancelable: true }));
+  expect(closed).toHaveBeenCalledTimes(1);
+  dialog.dispatchEvent(new Event("close"));
+  expect(closed).toHaveBeenCalledTimes(1);
+  void unmount(sheet);
+});
