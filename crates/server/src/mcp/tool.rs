@@ -78,6 +78,8 @@ pub(super) struct Tool {
     pub(super) effect: Effect,
     /// Whether it may take so long that the client should hear of it in between.
     pub(super) is_long: bool,
+    /// Other names of arguments, each with the one that is meant.
+    also: &'static [(&'static str, &'static str)],
     pub(super) schema: Arc<Map<String, Value>>,
     pub(super) instance: InstanceField,
     work: Arc<Work>,
@@ -121,6 +123,7 @@ where
         description,
         effect,
         is_long: false,
+        also: &[],
         schema: Arc::new(schema),
         instance,
         work: Arc::new(erased),
@@ -131,6 +134,20 @@ impl Tool {
     /// The same, as one that takes its time.
     pub(super) fn long(self) -> Self {
         Self { is_long: true, ..self }
+    }
+
+    /// The same, as one that takes arguments by these other names too: each with the name that the schema lists.
+    pub(super) fn also(self, also: &'static [(&'static str, &'static str)]) -> Self {
+        Self { also, ..self }
+    }
+
+    /// The arguments under the names that the schema lists. Where both names are used, the listed one is meant.
+    pub(super) fn by_listed_names(&self, arguments: &mut Map<String, Value>) {
+        for (other, listed) in self.also {
+            if let Some(value) = arguments.remove(*other) {
+                arguments.entry(*listed).or_insert(value);
+            }
+        }
     }
 
     pub(super) fn call(

@@ -138,6 +138,20 @@ async fn arguments_that_do_not_fit_are_told_in_a_way_that_can_be_acted_on() {
     }
 }
 
+#[tokio::test]
+async fn the_living_memory_takes_the_words_of_the_other_tools_too() {
+    let home = Home::new().await;
+    let kept = call(&home, TOKEN, "remember", json!({"content": "我住在里斯本。"})).await;
+    assert_eq!(kept["structuredContent"]["success"], true, "{kept}");
+    for arguments in [json!({"query": "谁住在里斯本？"}), json!({"text": "谁住在里斯本？", "query": "chess"})] {
+        let recalled = call(&home, TOKEN, "recall", arguments).await;
+        assert_eq!(recalled["structuredContent"]["candidates"][0]["text"], "我住在里斯本。", "{recalled}");
+    }
+    let empty = call(&home, TOKEN, "recall", json!({"query": ""})).await;
+    let told = empty["content"][0]["text"].as_str().unwrap();
+    assert!(told.contains("text: it must not be empty"), "{told}");
+}
+
 /// Defect 14: names became paths.
 #[tokio::test]
 async fn defect_14_no_name_leaves_its_folder() {
