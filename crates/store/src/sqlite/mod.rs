@@ -39,6 +39,7 @@ mod forget;
 mod graph;
 mod hub;
 mod scopes;
+mod ids;
 mod rows;
 mod check;
 
