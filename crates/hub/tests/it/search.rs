@@ -1,6 +1,13 @@
 //! Finding memories.
 
+use std::sync::Arc;
+use std::sync::atomic::{AtomicUsize, Ordering};
+
+use async_trait::async_trait;
 use hub::door::memories::{MemoryList, MemorySearch, SearchMethod};
+use hub::port::HubStore as _;
+use memory::ports::{EmbedError, Embedder, Embedding};
+use testkit::WordHashEmbedder;
 
 use crate::home::Home;
 
@@ -109,6 +116,47 @@ async fn vectors_are_read_again_when_others_have_written_some() {
     assert_eq!(ids(&one, "lantern").await, ["weekly-2026-W20"]);
     let rebuilt = one.hub.memory_embedding_rebuild(&one.caller).await.unwrap();
     assert_eq!((rebuilt.rebuilt, rebuilt.failed, rebuilt.total), (1, 0, 1));
+}
+
+/// A model that does so many batches and then fails.
+struct Tired {
+    model: WordHashEmbedder,
+    left: AtomicUsize,
+}
+
+#[async_trait]
+impl Embedder for Tired {
+    fn dimension(&self) -> usize {
+        self.model.dimension()
+    }
+
+    fn fingerprint(&self) -> &str {
+        self.model.fingerprint()
+    }
+
+    async fn embed(&self, texts: &[String]) -> Result<Vec<Embedding>, EmbedError> {
+        let left = self.left.fetch_update(Ordering::Relaxed, Ordering::Relaxed, |left| left.checked_sub(1));
+        self.model.fail_with(left.is_err().then(|| EmbedError::Unavailable("it is tired".to_owned())));
+        self.model.embed(texts).await
+    }
+}
+
+#[tokio::test]
+async fn what_a_failing_model_has_embedded_is_kept() {
+    let home = Home::without_files().await;
+    for day in 1..=28 {
+        home.create("daily", &format!("2026-06-{day:02}"), "- swam [chat:c] [via:home]").await;
+    }
+    let model = Arc::new(Tired { model: WordHashEmbedder::new(), left: AtomicUsize::new(1) });
+    let hub = home.beside(Arc::new(home.clock.clone()), model.clone());
+    let scope = &home.caller.scope;
+    assert_eq!(hub.embed_some(scope).await.unwrap(), 0, "the rest waits for a model that works");
+    let known = home.store.embedded_memories(scope, model.fingerprint()).await.unwrap();
+    assert_eq!((known.embedded, known.memories), (16, 28));
+    model.left.store(usize::MAX, Ordering::Relaxed);
+    assert_eq!(hub.embed_some(scope).await.unwrap(), 12);
+    let known = home.store.embedded_memories(scope, model.fingerprint()).await.unwrap();
+    assert_eq!(known.embedded, 28);
 }
 
 /// Where more memories hold a word than are looked at, it is the newest of them that are, whenever they were written.
