@@ -47,15 +47,15 @@ pub(super) fn follow(
     Ok(())
 }
 
-/// Cuts memories that were written before there were pieces.
+/// Cuts memories that were written before there were pieces. Only of those that have none the text is looked at.
 pub(super) fn cut_all(connection: &Connection) -> Result<()> {
     let uncut: Vec<(Scope, DocumentName, i64)> = connection
         .prepare_cached(
             "SELECT d.persona_id, d.user_id, d.kind, d.stem, d.number
              FROM hub_documents d JOIN hub_versions v ON v.document = d.number AND v.state = 'shown'
-             WHERE d.user_id IS NOT NULL AND v.content IS NOT NULL AND trim(v.content, char(9, 10, 13, 32)) <> ''
-                 AND d.kind IN ('daily', 'weekly', 'monthly', 'yearly', 'significant')
-                 AND NOT EXISTS (SELECT 1 FROM hub_chunks c WHERE c.document = d.number)",
+             WHERE d.user_id IS NOT NULL AND d.kind IN ('daily', 'weekly', 'monthly', 'yearly', 'significant')
+                 AND CASE WHEN EXISTS (SELECT 1 FROM hub_chunks c WHERE c.document = d.number) THEN 0
+                          ELSE trim(v.content, char(9, 10, 13, 32)) <> '' END",
         )?
         .query_map([], |row| Ok((rows::scope(row, 0)?, name(row, 2)?, row.get(4)?)))?
         .collect::<Result<_>>()?;
