@@ -44,6 +44,15 @@ impl<Work: Ord> Retries<Work> {
         waiting.get(work).is_some_and(|(_, at)| *at > now)
     }
 
+    /// All that must wait.
+    pub(crate) fn waiting(&self, now: Timestamp) -> Vec<Work>
+    where
+        Work: Clone,
+    {
+        let waiting = self.waiting.lock().unwrap_or_else(PoisonError::into_inner);
+        waiting.iter().filter(|(_, (_, at))| *at > now).map(|(work, _)| work.clone()).collect()
+    }
+
     /// When the next one is to be tried again.
     pub(crate) fn next(&self) -> Option<Timestamp> {
         let waiting = self.waiting.lock().unwrap_or_else(PoisonError::into_inner);

@@ -42,6 +42,8 @@ mod scopes;
 mod ids;
 mod rows;
 mod check;
+#[cfg(test)]
+mod plans;
 
 use std::path::{Path, PathBuf};
 use std::time::Duration;
