@@ -8,7 +8,7 @@ use hub::port::{
     Instance, Snapshot,
 };
 use hub::whole::{ErasedName, WholeHub};
-use hub::{DocumentName, InstanceId, VersionVector};
+use hub::{DocumentName, Granularity, InstanceId, MemoryName, VersionVector};
 use memory::Scope;
 use memory::forget::{Choice, Selection};
 use memory::ports::{Phrase, Store};
@@ -104,6 +104,11 @@ pub async fn a_document_keeps_every_version<S: Store + HubStore>(store: &S) -> O
     let week = name("weekly", "2024-W40")?;
     put(store, &stage.scope, &week, "first", 1).await?;
     let first = put(store, &stage.scope, &week, "第二", 2).await?;
+    assert_eq!(
+        store.memory_names(&stage.scope).await?,
+        [MemoryName::parse(Granularity::Weekly, "2024-W40")?]
+    );
+    assert_eq!(store.memory_names(&stage.other).await?, []);
     let gone = Version { content: None, ..version("", 3)? };
     let documents = vec![write(&week, vec![gone])];
     commit(store, &stage.scope, HubCommit { documents, ..HubCommit::default() }).await?;
@@ -111,6 +116,7 @@ pub async fn a_document_keeps_every_version<S: Store + HubStore>(store: &S) -> O
     let told: Vec<_> = kept.iter().map(|kept| (kept.number, kept.content.as_deref())).collect();
     assert_eq!(told, [(3, None), (2, Some("第二")), (1, Some("first"))]);
     assert_eq!(store.document_versions(&stage.scope, &week, 1).await?.len(), 1);
+    assert_eq!(store.memory_names(&stage.scope).await?, []);
     let all = |deleted| DocumentFilter { deleted, ..DocumentFilter::memories() };
     assert_eq!(store.documents(&stage.scope, all(false)).await?, []);
     let deleted = store.documents(&stage.scope, all(true)).await?;

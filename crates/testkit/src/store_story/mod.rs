@@ -58,8 +58,8 @@ pub use graph::{
 };
 pub use hub::{
     a_document_keeps_every_version, a_prompt_reads_no_more_than_it_names,
-    an_act_of_the_hub_is_whole_or_not_at_all, conflicts_wait_until_they_are_settled,
-    an_erasure_is_not_taken_back_by_an_older_one, labels_instances_and_snapshots_are_kept,
+    an_act_of_the_hub_is_whole_or_not_at_all, an_erasure_is_not_taken_back_by_an_older_one,
+    conflicts_wait_until_they_are_settled, labels_instances_and_snapshots_are_kept,
     pieces_follow_their_document, the_diary_tells_every_event_once,
 };
 pub use people::{

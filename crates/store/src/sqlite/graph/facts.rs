@@ -163,6 +163,10 @@ mod tests {
         assert!(events.contains("concept_nodes_of_session (source_session_id=?)"), "{events}");
         let replaced = plan(&connection, END_REPLACED);
         assert!(replaced.contains("graph_sources_of_memory (scope=? AND memory=?)"), "{replaced}");
-        assert_eq!([sessions, events, replaced].concat().matches("SCAN").count(), 1, "only what waits is walked over");
+        assert_eq!(
+            [sessions, events, replaced].concat().matches("SCAN").count(),
+            1,
+            "only what waits is walked over"
+        );
     }
 }

@@ -46,7 +46,9 @@ pub(super) fn put(connection: &Connection, scope: &Scope, user: &str, erased: &E
             "SELECT vector FROM hub_erased_names
              WHERE persona_id = ?1 AND user_id = ?2 AND kind = ?3 AND digest = ?4",
         )?
-        .query_row(params![scope.persona.as_str(), user, erased.kind, erased.digest], |row| rows::json(row, 0))
+        .query_row(params![scope.persona.as_str(), user, erased.kind, erased.digest], |row| {
+            rows::json(row, 0)
+        })
         .optional()?;
     let mut vector = erased.vector.clone();
     vector.join(&known.unwrap_or_default());
