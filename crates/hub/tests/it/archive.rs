@@ -6,9 +6,9 @@ use std::sync::Arc;
 
 use base64::Engine as _;
 use base64::engine::general_purpose::STANDARD;
+use hub::Caller;
 use hub::door::archive::{EntityImport, ImportMode};
 use hub::door::conflicts::{ConflictQuery, ConflictResolve, Resolution};
-use hub::Caller;
 use hub::graph::{EdgeGet, Graph, NodeList};
 use memory::entities::{ChangedBy, EntityChange};
 use memory::identifiers::EntityId;
@@ -72,8 +72,9 @@ async fn defect_08_a_manifest_that_lies_changes_nothing() {
     assert!(home.text("daily", "2026-07-02").await.is_some());
 }
 
+/// Its second half: a damaged graph file is passed over.
 #[tokio::test]
-async fn the_compatible_layout_is_read() {
+async fn defect_08_the_compatible_layout_is_read_without_its_graph() {
     let home = Home::open().await;
     let manifest = r#"{"schema_version":1,"exported_at":"2026-01-01T00:00:00Z","parts":{"entity_core":{}},
         "counts":{"identity_files":1,"memory_entries":2,"graph_nodes":9,"graph_edges":9}}"#;

@@ -75,6 +75,41 @@ async fn what_is_no_message_is_refused_in_json() {
     assert_eq!(listening.header("allow"), Some("POST"));
 }
 
+/// A body that does not say how long it is.
+fn endless(mebibytes: usize) -> Body {
+    let piece = axum::body::Bytes::from(vec![b' '; 1024 * 1024]);
+    Body::from_stream(futures_util::stream::iter(
+        (0..mebibytes).map(move |_| Ok::<_, std::io::Error>(piece.clone())),
+    ))
+}
+
+#[tokio::test]
+async fn a_message_that_is_too_long_is_refused_with_its_own_limit() {
+    let home = Home::new().await;
+    let say = |body: Body, length: Option<usize>| {
+        let mut request = Request::builder()
+            .method(Method::POST)
+            .uri("/mcp")
+            .header(HOST, HOSTNAME)
+            .header(AUTHORIZATION, format!("Bearer {TOKEN}"))
+            .header("accept", "application/json, text/event-stream")
+            .header("content-type", "application/json");
+        if let Some(length) = length {
+            request = request.header("content-length", length);
+        }
+        home.raw(request.body(body).unwrap())
+    };
+    let limit = server::mcp::MESSAGE_BYTES_MAX;
+    for (body, length) in [(endless(70), None), (endless(1), Some(limit + 1))] {
+        let refused = Answer::of(say(body, length).await).await;
+        refused.is_problem(413);
+        assert!(refused.text.contains(&limit.to_string()), "{}", refused.text);
+    }
+    // What is as long as the largest archive in base64 is read to its end.
+    let read = Answer::of(say(endless(67), None).await).await;
+    assert_eq!(read.json()["error"]["code"], -32_700, "{}", read.text);
+}
+
 #[tokio::test]
 async fn a_token_speaks_for_its_instance_alone() {
     let home = Home::new().await;
