@@ -35,10 +35,10 @@ pub struct NodeSearch {
     #[serde(default, rename = "type")]
     pub node_type: Option<String>,
     /// Least score.
-    #[serde(default)]
+    #[schemars(range(min = 0.0, max = 1.0), extend("default" = SCORE_MIN))]
     pub min_score: Option<f64>,
     /// How many.
-    #[serde(default)]
+    #[schemars(range(min = 1, max = 100), extend("default" = LIMIT))]
     pub limit: Option<usize>,
 }
 

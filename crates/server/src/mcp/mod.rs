@@ -18,7 +18,7 @@ pub use desk::Desk;
 pub use handler::serve_stream;
 pub use socket::{HubSocket, SocketError, join};
 pub use speaker::Speaker;
-pub use tools::names_that_only_read;
+pub use tools::names_that_may_be_repeated;
 
 /// Longest message, in bytes, over HTTP as over a stream: the largest archive of a hub fits, which base64 makes a third
 /// longer.

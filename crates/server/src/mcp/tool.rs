@@ -20,12 +20,21 @@ use super::schema;
 pub(super) enum Effect {
     /// It only looks.
     Reads,
+    /// It looks, and keeps that this instance has seen it; asked again, it says and keeps the same.
+    Notes,
     /// It adds to what is there.
     Adds,
     /// It puts something in the place of what is there; what was there is kept as a version.
     Changes,
     /// It takes something away.
     Destroys,
+}
+
+impl Effect {
+    /// Whether a second call does no more than the first.
+    pub(super) fn may_be_repeated(self) -> bool {
+        matches!(self, Self::Reads | Self::Notes)
+    }
 }
 
 /// Why a tool did not do what was asked.
@@ -164,7 +173,7 @@ impl Tool {
         let annotations = ToolAnnotations::new()
             .read_only(self.effect == Effect::Reads)
             .destructive(matches!(self.effect, Effect::Changes | Effect::Destroys))
-            .idempotent(self.effect == Effect::Reads)
+            .idempotent(self.effect.may_be_repeated())
             .open_world(false);
         rmcp::model::Tool::new(self.name, self.description, self.schema.clone()).with_annotations(annotations)
     }

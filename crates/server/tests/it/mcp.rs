@@ -42,7 +42,14 @@ async fn a_client_is_greeted_and_shown_the_tools() {
     };
     assert_eq!(hint("memory_search", "readOnlyHint"), true);
     assert_eq!(hint("memory_create", "readOnlyHint"), false);
-    assert_eq!(hint("memory_create", "destructiveHint"), false);
+    // A summary or an event takes the place of the one before.
+    assert_eq!(hint("memory_create", "destructiveHint"), true);
+    assert_eq!(hint("memory_consolidate", "destructiveHint"), true);
+    assert_eq!(hint("identity_append", "destructiveHint"), false);
+    // What an instance has pulled is what its next push is taken to have seen.
+    assert_eq!(hint("sync_pull", "readOnlyHint"), false);
+    assert_eq!(hint("sync_pull", "destructiveHint"), false);
+    assert_eq!(hint("sync_pull", "idempotentHint"), true);
     assert_eq!(hint("forget", "destructiveHint"), true);
 }
 
@@ -163,6 +170,28 @@ async fn arguments_that_do_not_fit_are_told_in_a_way_that_can_be_acted_on() {
             "2026-13-99",
         ),
         ("graph_node_create", json!({"type": 3, "label": "x"}), "type: it must be a text"),
+        ("graph_node_create", json!({"type": "topic", "label": ""}), "label: it must not be empty"),
+        (
+            "graph_node_create",
+            json!({"type": "topic", "label": "x", "confidence": 7}),
+            "confidence: it must be from 0 to 1",
+        ),
+        (
+            "graph_edge_create",
+            json!({"fromId": "a", "toId": "b", "type": "x", "weight": -0.5}),
+            "weight: it must be from 0 to 1",
+        ),
+        (
+            "graph_write_transaction",
+            json!({"nodes": [{"type": "topic", "label": "x", "confidence": 1.5}]}),
+            "nodes[0].confidence: it must be from 0 to 1",
+        ),
+        ("graph_node_search", json!({"query": "茶", "minScore": 1.1}), "minScore: it must be from 0 to 1"),
+        ("graph_node_search", json!({"query": "tea", "limit": 101}), "limit: it must be from 1 to 100"),
+        ("graph_node_list", json!({"limit": 501}), "limit: it must be from 1 to 500"),
+        ("graph_traverse", json!({"startNodeId": "a", "maxDepth": 6}), "maxDepth: it must be from 1 to 5"),
+        ("graph_traverse", json!({"startNodeId": "a", "limit": 0}), "limit: it must be from 1 to 200"),
+        ("graph_subgraph", json!({"nodeId": "a", "depth": 4}), "depth: it must be from 1 to 3"),
         ("no_such_tool", json!({}), "Tool no_such_tool not found"),
     ];
     for (tool, arguments, expected) in cases {
@@ -178,7 +207,8 @@ async fn the_living_memory_takes_the_words_of_the_other_tools_too() {
     let home = Home::new().await;
     let kept = call(&home, TOKEN, "remember", json!({"content": "我住在里斯本。"})).await;
     assert_eq!(kept["structuredContent"]["success"], true, "{kept}");
-    for arguments in [json!({"query": "谁住在里斯本？"}), json!({"text": "谁住在里斯本？", "query": "chess"})] {
+    for arguments in [json!({"query": "谁住在里斯本？"}), json!({"text": "谁住在里斯本？", "query": "chess"})]
+    {
         let recalled = call(&home, TOKEN, "recall", arguments).await;
         assert_eq!(recalled["structuredContent"]["candidates"][0]["text"], "我住在里斯本。", "{recalled}");
     }
@@ -264,6 +294,13 @@ async fn the_graph_is_one_with_the_entities() {
     assert_eq!(walked["structuredContent"]["results"][0]["node"]["label"], "chess");
     let missing = call(&home, TOKEN, "graph_node_get", json!({"id": "nothing"})).await;
     assert_eq!(missing["structuredContent"]["success"], false);
+    let laptop = home.token("laptop", &["hub:laptop"], None).await;
+    for (instance, done) in [(json!("phone"), false), (json!("laptop"), true), (Value::Null, true)] {
+        let change = json!({"id": id, "properties": {"at": 1}, "confidence": 7, "instanceId": instance});
+        let changed = call(&home, &laptop, "graph_node_update", change).await["structuredContent"].clone();
+        assert_eq!(changed["success"], done, "{changed}");
+        assert!(!done || changed["node"]["confidence"] == 1.0, "{changed}");
+    }
 }
 
 /// The first form of defect 1, over the protocol.
