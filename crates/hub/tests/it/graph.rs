@@ -11,7 +11,7 @@ use jiff::Timestamp;
 use memory::entities::{ChangedBy, EntityChange, EntityKind};
 use memory::forget::{Choice, Forgetting, Selection};
 use memory::identifiers::EntityId;
-use memory::ports::{AuthoredEntity, Embedder as _, EntityStore as _, ForgetStore as _, PersonaStore as _};
+use memory::ports::{AuthoredEntity, EntityStore as _, ForgetStore as _, PersonaStore as _};
 use memory::{PersonaId, Scope, UserId};
 use serde_json::{Value, json};
 use store::{SqliteStore, StoreOptions};
@@ -88,19 +88,6 @@ impl World {
         let found = self.graph.search_nodes(&self.scope, read::<NodeSearch>(fields)).await.unwrap();
         found.results.into_iter().map(|hit| (hit.node.label, hit.score)).collect()
     }
-}
-
-/// The same rule as in recall and in the search of memories.
-#[tokio::test]
-async fn a_vector_of_an_unreadable_text_is_not_compared() {
-    let model = Arc::new(WordHashEmbedder::new().with_readability(0.55));
-    let world = world().await;
-    let (store, clock) = (world.store.clone(), Arc::new(world.clock.clone()));
-    let graph = Graph::new(store.clone(), store, Some(model), clock, Arc::new(SequentialIds::new(8)));
-    let world = World { graph, ..world };
-    world.node(json!({"type": "topic", "label": "chess"})).await;
-    let vector = WordHashEmbedder::new().embed(&["chess".to_owned()]).await.unwrap().remove(0).vector;
-    assert_eq!(world.search(json!({"queryEmbedding": vector})).await, []);
 }
 
 #[tokio::test]

@@ -5,9 +5,11 @@ use std::sync::atomic::{AtomicUsize, Ordering};
 
 use async_trait::async_trait;
 use hub::door::memories::{MemoryList, MemorySearch, SearchMethod};
+use hub::graph::{Graph, NodeSearch};
 use hub::port::HubStore as _;
 use memory::ports::{EmbedError, Embedder, Embedding};
-use testkit::WordHashEmbedder;
+use serde_json::json;
+use testkit::{SequentialIds, WordHashEmbedder};
 
 use crate::home::Home;
 
@@ -179,4 +181,18 @@ async fn of_very_many_the_newest_are_found() {
     let found = home.hub.memory_search(&home.caller, search("lantern")).await.unwrap();
     assert_eq!(found.results.len(), 10);
     assert!(found.results.iter().all(|memory| memory.date.to_string().as_str() >= "2025-12-27"), "{found:?}");
+}
+
+/// In the graph the same rule as in recall.
+#[tokio::test]
+async fn a_node_whose_text_the_model_can_t_read_is_not_compared_by_its_vector() {
+    let home = Home::without_files().await;
+    let model = Arc::new(WordHashEmbedder::new().with_readability(0.55));
+    let (store, clock) = (home.store.clone(), Arc::new(home.clock.clone()));
+    let graph = Graph::new(store.clone(), store, Some(model), clock, Arc::new(SequentialIds::new(8)));
+    let node = json!({"type": "topic", "label": "chess", "instanceId": "laptop"});
+    graph.create_node(&home.caller.scope, serde_json::from_value(node).unwrap()).await.unwrap();
+    let vector = WordHashEmbedder::new().embed(&["chess".to_owned()]).await.unwrap().remove(0).vector;
+    let asked = NodeSearch { query_embedding: Some(vector), ..NodeSearch::default() };
+    assert_eq!(graph.search_nodes(&home.caller.scope, asked).await.unwrap().results.len(), 0);
 }
