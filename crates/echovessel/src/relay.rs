@@ -133,7 +133,7 @@ struct Call {
     line: Vec<u8>,
     /// What is called, for people.
     name: String,
-    only_looks: bool,
+    may_be_repeated: bool,
 }
 
 /// What a new owner has to know of what was said before.
@@ -172,8 +172,9 @@ impl Conversation {
         if method == "initialize" {
             self.initialize = Some((id.clone(), line.to_vec()));
         }
-        let only_looks = name.is_none_or(|name| server::mcp::names_that_only_read().contains(&name));
-        let call = Call { line: line.to_vec(), name: name.unwrap_or(method).to_owned(), only_looks };
+        let may_be_repeated =
+            name.is_none_or(|name| server::mcp::names_that_may_be_repeated().contains(&name));
+        let call = Call { line: line.to_vec(), name: name.unwrap_or(method).to_owned(), may_be_repeated };
         self.pending.insert(id, call);
     }
 
@@ -203,7 +204,7 @@ impl Conversation {
             self.swallowed = Some(id.clone());
         }
         let (looks, acts): (BTreeMap<_, _>, BTreeMap<_, _>) =
-            std::mem::take(&mut self.pending).into_iter().partition(|(_, call)| call.only_looks);
+            std::mem::take(&mut self.pending).into_iter().partition(|(_, call)| call.may_be_repeated);
         again.extend(looks.values().map(|call| call.line.clone()));
         self.pending = looks;
         let unknown = acts.iter().map(|(id, call)| lost(id, &call.name)).collect();

@@ -27,8 +27,8 @@ use crate::version_vector::VersionVector;
 use crate::whole::{DocumentHistory, ErasedName, KeptEdge, KeptNode, WholeHub};
 use crate::writing::Act;
 
-/// Largest archive that is taken, in bytes.
-pub(crate) const ARCHIVE_BYTES_MAX: usize = 50 * 1024 * 1024;
+/// Largest archive that is made and taken, in bytes.
+pub const ARCHIVE_BYTES_MAX: usize = 50 * 1024 * 1024;
 /// What an archive of ours says it is.
 const FORMAT: &str = "echovessel-hub";
 /// The layout that is written. Version 2 had no histories and no graph, version 1 is the compatible one; both are read too.
@@ -103,12 +103,21 @@ struct Contents {
 
 impl Hub {
     /// All that the hub keeps of the persona and the user, in one archive.
+    ///
+    /// # Errors
+    /// When it would be larger than what is taken again, and when the store fails.
     pub async fn entity_export(&self, caller: &Caller) -> Result<EntityExport, HubError> {
         let whole = self.inner().parts.store.whole_hub(&caller.scope).await?;
         let now = self.now();
         let packed = tokio::task::spawn_blocking(move || packed(&whole, now)).await;
         let packed = packed.map_err(std::io::Error::other).and_then(|packed| packed);
-        let (bytes, counts) = packed.map_err(|error| HubError::Mirror(error.to_string()))?;
+        let Packed { bytes, counts, sizes } = packed.map_err(|error| HubError::Mirror(error.to_string()))?;
+        if let Err(reason) = reading::fits(bytes.len(), &sizes) {
+            return Err(HubError::Refused(format!(
+                "the archive would not be taken again, because {reason}; none was made, and everything is kept. To move \
+                 house, end the program and copy the folder of its home: that holds all of it"
+            )));
+        }
         let filename = format!("echovessel-{}.zip", now.strftime("%Y-%m-%d"));
         Ok(EntityExport { success: true, data: STANDARD.encode(bytes), filename, counts })
     }
@@ -226,8 +235,15 @@ fn imported(counts: &ArchiveCounts, left: &BTreeSet<String>) -> EntityImported {
     EntityImported { success: true, message, counts: *counts }
 }
 
-/// The archive's bytes and what is in it.
-fn packed(whole: &WholeHub, now: Timestamp) -> std::io::Result<(Vec<u8>, ArchiveCounts)> {
+/// An archive that is made.
+struct Packed {
+    bytes: Vec<u8>,
+    counts: ArchiveCounts,
+    /// Of each file unpacked, in bytes.
+    sizes: Vec<u64>,
+}
+
+fn packed(whole: &WholeHub, now: Timestamp) -> std::io::Result<Packed> {
     let labels: BTreeMap<&DocumentName, &String> =
         whole.labels.iter().map(|(name, label)| (name, label)).collect();
     let mut files: BTreeMap<String, String> = BTreeMap::new();
@@ -257,12 +273,13 @@ fn packed(whole: &WholeHub, now: Timestamp) -> std::io::Result<(Vec<u8>, Archive
         files: files.iter().map(|(path, text)| (path.clone(), digest(text))).collect(),
     };
     files.insert(MANIFEST.to_owned(), json(&manifest)?);
+    let sizes = files.values().map(|text| text.len() as u64).collect();
     let mut archive = ZipWriter::new(Cursor::new(Vec::new()));
     for (path, text) in files {
         archive.start_file(path, SimpleFileOptions::default())?;
         archive.write_all(text.as_bytes())?;
     }
-    Ok((archive.finish()?.into_inner(), counts))
+    Ok(Packed { bytes: archive.finish()?.into_inner(), counts, sizes })
 }
 
 fn json(value: &impl Serialize) -> std::io::Result<String> {

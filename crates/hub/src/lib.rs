@@ -37,6 +37,7 @@ mod care;
 mod archive;
 mod prompt;
 
+pub use archive::ARCHIVE_BYTES_MAX;
 pub use background::WorkingHours;
 pub use care::EditOutcome;
 pub use documents::{Document, Version};

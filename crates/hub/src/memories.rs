@@ -12,7 +12,6 @@ use crate::door::memories::{
 use crate::error::HubError;
 use crate::hub::{Caller, Hub};
 use crate::names::{DocumentName, Granularity, InstanceId, MemoryName, NAME_LENGTH_MAX, Slug};
-use crate::port::DocumentFilter;
 
 /// Characters of a memory that a list shows.
 const PREVIEW_LENGTH: usize = 100;
@@ -128,29 +127,25 @@ impl Hub {
 
     /// Memories, the newest first.
     pub async fn memory_list(&self, caller: &Caller, input: MemoryList) -> Result<MemoryListing, HubError> {
-        let mut documents = self.memories(&caller.scope).await?;
-        documents.retain(|(name, _)| {
+        let mut names = self.inner().parts.store.memory_names(&caller.scope).await?;
+        names.retain(|name| {
             let date = name.date();
             input.granularity.is_none_or(|granularity| granularity == name.granularity())
                 && input.before_date.is_none_or(|before| date.first_day() <= before)
                 && input.after_date.is_none_or(|after| date.last_day() >= after)
         });
-        documents.sort_by(|(one, _), (other, _)| other.date().cmp(&one.date()).then_with(|| one.cmp(other)));
-        let total = documents.len();
+        names.sort_by(|one, other| other.date().cmp(&one.date()).then_with(|| one.cmp(other)));
+        let total = names.len();
         let limit = input.limit.unwrap_or(20).clamp(1, 100) as usize;
         let from = input.offset.unwrap_or(0) as usize;
-        let memories =
-            documents.iter().skip(from).take(limit).map(|(name, document)| listed(name, document)).collect();
+        let mut memories = Vec::with_capacity(limit.min(total));
+        for name in names.into_iter().skip(from).take(limit) {
+            // What was deleted a moment ago is not shown.
+            let document = self.document(&caller.scope, &name.clone().into()).await?;
+            let there = document.filter(|document| document.content().is_some());
+            memories.extend(there.map(|document| listed(&name, &document)));
+        }
         Ok(MemoryListing { memories, total })
-    }
-
-    /// All memories that are there.
-    pub(crate) async fn memories(&self, scope: &Scope) -> Result<Vec<(MemoryName, Document)>, HubError> {
-        let documents = self.inner().parts.store.documents(scope, DocumentFilter::memories()).await?;
-        Ok(documents
-            .into_iter()
-            .filter_map(|document| Some((memory_of(&document.name)?.clone(), document)))
-            .collect())
     }
 
     /// The memory that a reference means; where it leaves out slug or instance, the only one of that date.
@@ -168,13 +163,17 @@ impl Hub {
             let there = document.filter(|document| document.content().is_some());
             return Ok(there.ok_or_else(not_found));
         }
-        let mut found: Vec<(MemoryName, Document)> = self.memories(scope).await?;
-        found.retain(|(name, _)| name.granularity() == wanted.granularity && name.date() == wanted.date);
-        match found.len() {
-            0 => Ok(Err(not_found())),
-            1 => Ok(found.pop().map(|(_, document)| document).ok_or_else(not_found)),
-            _ => {
-                let names: Vec<String> = found.iter().map(|(name, _)| name.stem()).collect();
+        let mut found = self.inner().parts.store.memory_names(scope).await?;
+        found.retain(|name| name.granularity() == wanted.granularity && name.date() == wanted.date);
+        found.sort();
+        match found.as_slice() {
+            [] => Ok(Err(not_found())),
+            [only] => {
+                let document = self.document(scope, &only.clone().into()).await?;
+                Ok(document.filter(|document| document.content().is_some()).ok_or_else(not_found))
+            }
+            several => {
+                let names: Vec<String> = several.iter().map(MemoryName::stem).collect();
                 Ok(Err(format!(
                     "several memories have that date: {}. Say which by `slug` or `instanceId`",
                     names.join(", ")

@@ -273,6 +273,8 @@ pub trait HubStore: Send + Sync {
         scope: &Scope,
         fingerprint: &str,
     ) -> Result<EmbeddedMemories, StoreError>;
+    /// Names of all memories that are there, in no order. No text is read.
+    async fn memory_names(&self, scope: &Scope) -> Result<Vec<MemoryName>, StoreError>;
     /// Texts of the memories whose documents have greater numbers, in that order.
     async fn memory_texts(
         &self,

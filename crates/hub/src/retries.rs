@@ -24,9 +24,15 @@ impl<Work: Ord> Retries<Work> {
     pub(crate) fn note(&self, work: Work, now: Timestamp) {
         let mut waiting = self.waiting.lock().unwrap_or_else(PoisonError::into_inner);
         let entry = waiting.entry(work).or_insert((0, now));
-        let wait = WAIT_MIN.saturating_mul(1 << entry.0.min(12)).min(WAIT_MAX);
-        let wait = SignedDuration::try_from(wait).unwrap_or(SignedDuration::ZERO);
-        *entry = (entry.0 + 1, now.checked_add(wait).unwrap_or(now));
+        *entry = later(*entry, now);
+    }
+
+    /// Puts off what was to be tried by now and can't be: else it would be the next thing to try for ever.
+    pub(crate) fn put_off(&self, now: Timestamp, can_be_tried: impl Fn(&Work) -> bool) {
+        let mut waiting = self.waiting.lock().unwrap_or_else(PoisonError::into_inner);
+        for (_, entry) in waiting.iter_mut().filter(|(work, (_, at))| *at <= now && !can_be_tried(work)) {
+            *entry = later(*entry, now);
+        }
     }
 
     pub(crate) fn forget(&self, work: &Work) {
@@ -38,9 +44,25 @@ impl<Work: Ord> Retries<Work> {
         waiting.get(work).is_some_and(|(_, at)| *at > now)
     }
 
+    /// All that must wait.
+    pub(crate) fn waiting(&self, now: Timestamp) -> Vec<Work>
+    where
+        Work: Clone,
+    {
+        let waiting = self.waiting.lock().unwrap_or_else(PoisonError::into_inner);
+        waiting.iter().filter(|(_, (_, at))| *at > now).map(|(work, _)| work.clone()).collect()
+    }
+
     /// When the next one is to be tried again.
     pub(crate) fn next(&self) -> Option<Timestamp> {
         let waiting = self.waiting.lock().unwrap_or_else(PoisonError::into_inner);
         waiting.values().map(|(_, at)| *at).min()
     }
+}
+
+/// Each time twice as long as the last.
+fn later((failures, _): (u32, Timestamp), now: Timestamp) -> (u32, Timestamp) {
+    let wait = WAIT_MIN.saturating_mul(1 << failures.min(12)).min(WAIT_MAX);
+    let wait = SignedDuration::try_from(wait).unwrap_or(SignedDuration::ZERO);
+    (failures.saturating_add(1), now.checked_add(wait).unwrap_or(now))
 }

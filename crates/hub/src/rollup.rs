@@ -28,9 +28,11 @@ impl Hub {
     /// tried again after 1 s, 2 s, 4 s, … at most an hour.
     pub async fn roll_up(&self) -> Result<(usize, usize), HubError> {
         let (mut written, mut failed) = (0, 0);
+        let mut due = BTreeSet::new();
         for scope in self.inner().parts.store.hub_scopes().await? {
             for granularity in [Granularity::Weekly, Granularity::Monthly, Granularity::Yearly] {
                 for name in self.due(&scope, granularity).await? {
+                    due.insert((scope.clone(), name.clone()));
                     if self.inner().failures.must_wait(&(scope.clone(), name.clone()), self.now()) {
                         continue;
                     }
@@ -44,6 +46,8 @@ impl Hub {
                 }
             }
         }
+        // Somebody may have asked for a period that is not over yet.
+        self.inner().failures.put_off(self.now(), |period| due.contains(period));
         Ok((written, failed))
     }
 

@@ -79,14 +79,13 @@ pub(crate) fn is_json(content_type: &str) -> bool {
 
 fn unreadable(status: StatusCode, app: &App) -> Problem {
     match status {
-        StatusCode::PAYLOAD_TOO_LARGE => too_large(app),
+        StatusCode::PAYLOAD_TOO_LARGE => too_large(app.parts.settings.body_limit),
         _ => Problem::bad_request("the body could not be read; nothing was done"),
     }
 }
 
-/// The refusal of a body that is over the limit.
-pub(crate) fn too_large(app: &App) -> Problem {
-    let limit = app.parts.settings.body_limit;
+/// The refusal of a body that is over the limit, in bytes.
+pub(crate) fn too_large(limit: usize) -> Problem {
     Problem::new(
         StatusCode::PAYLOAD_TOO_LARGE,
         format!("the body is over the limit of {limit} bytes; nothing was done"),

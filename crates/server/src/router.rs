@@ -206,7 +206,7 @@ async fn refuse_large(State(app): State<App>, mut request: Request, next: Next) 
     let length =
         request.headers().get(CONTENT_LENGTH).and_then(|value| value.to_str().ok()?.parse::<u64>().ok());
     if length.is_some_and(|length| length > limit as u64) {
-        let refusal = extract::too_large(&app).into_response();
+        let refusal = extract::too_large(limit).into_response();
         let waits_for_leave = request.headers().contains_key(EXPECT);
         if !waits_for_leave {
             let patience = app.runtime().clock().sleep(FORGETTING_TIME_MAX);

@@ -15,6 +15,7 @@ mod unfinished_work;
 mod recovery;
 mod crash;
 mod hub_crash;
+mod standard_output;
 mod crowd;
 mod trust;
 mod command_line;

@@ -23,6 +23,21 @@ const INDEX_BYTES_MAX: u64 = 64 * 1024 * 1024;
 /// Front matter beside the content of a file.
 const FRONT_MATTER_ROOM: u64 = 64 * 1024;
 
+/// Whether an archive of so many bytes, with files of these sizes unpacked, is taken; else why not.
+pub(super) fn fits(bytes: usize, sizes: &[u64]) -> Result<(), String> {
+    let (unpacked, largest) = (sizes.iter().sum::<u64>(), sizes.iter().max().copied().unwrap_or(0));
+    let bounds = [
+        ("it has", bytes as u64, "bytes", ARCHIVE_BYTES_MAX as u64),
+        ("it holds", sizes.len() as u64, "files", FILES_MAX as u64),
+        ("its files have", unpacked, "bytes unpacked", UNPACKED_MAX),
+        ("its largest file has", largest, "bytes unpacked", INDEX_BYTES_MAX),
+    ];
+    match bounds.into_iter().find(|(_, found, _, most)| found > most) {
+        None => Ok(()),
+        Some((what, found, unit, most)) => Err(format!("{what} {found} {unit}, and {most} are taken")),
+    }
+}
+
 pub(super) fn read(bytes: Vec<u8>) -> Result<Contents, String> {
     let files = unpack(bytes)?;
     let manifest = files.get(MANIFEST).ok_or("there is no manifest.json in it")?;
@@ -172,4 +187,20 @@ fn labels(files: &BTreeMap<String, String>, is_ours: bool) -> Result<BTreeMap<Do
             Some((DocumentName::parse(kind, file.strip_suffix(".md")?).ok()?, label))
         })
         .collect())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn what_would_not_be_taken_is_not_made() {
+        let most = (ARCHIVE_BYTES_MAX, vec![INDEX_BYTES_MAX; 6]);
+        assert_eq!(fits(most.0, &most.1), Ok(()));
+        let told = |bytes: usize, sizes: &[u64]| fits(bytes, sizes).unwrap_err();
+        assert_eq!(told(most.0 + 1, &most.1), "it has 52428801 bytes, and 52428800 are taken");
+        assert_eq!(told(1, &vec![1; FILES_MAX + 1]), "it holds 100001 files, and 100000 are taken");
+        assert!(told(1, &[INDEX_BYTES_MAX; 7]).starts_with("its files have 469762048 bytes unpacked"));
+        assert!(told(1, &[INDEX_BYTES_MAX + 1]).starts_with("its largest file has"));
+    }
 }

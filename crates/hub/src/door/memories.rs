@@ -126,7 +126,7 @@ pub struct MemoryGrep {
     #[schemars(length(min = 1))]
     pub query: String,
     /// Most results, 20 if not given.
-    #[schemars(range(min = 1, max = 50))]
+    #[schemars(range(min = 1, max = 50), extend("default" = 20))]
     pub max_results: Option<u32>,
 }
 
@@ -165,9 +165,10 @@ pub struct MemoryList {
     /// Only this granularity.
     pub granularity: Option<Granularity>,
     /// Most entries, 20 if not given.
-    #[schemars(range(min = 1, max = 100))]
+    #[schemars(range(min = 1, max = 100), extend("default" = 20))]
     pub limit: Option<u32>,
     /// Entries to pass over.
+    #[schemars(extend("default" = 0))]
     pub offset: Option<u32>,
     /// Only memories that begin on or before this day.
     #[schemars(with = "Option<String>")]

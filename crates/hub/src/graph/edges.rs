@@ -43,6 +43,7 @@ pub struct EdgeText {
     pub properties: Map<String, Value>,
     /// How strong it is.
     #[serde(default = "half")]
+    #[schemars(range(min = 0.0, max = 1.0))]
     pub weight: f64,
     /// What it is known from.
     #[serde(default)]
@@ -106,6 +107,8 @@ pub struct EdgeUpdate {
     /// When it was last found to hold.
     #[serde(default)]
     pub last_confirmed_at: Option<String>,
+    /// Who writes.
+    pub instance_id: String,
 }
 
 impl Graph {

@@ -11,8 +11,6 @@ use serde_json::Map;
 use super::ports::{EdgeEnd, GraphWrite, NewEdge, NewNode};
 use super::service::Graph;
 
-/// Sessions that are looked at for one that need not wait.
-const SESSIONS_AT_ONCE: u32 = 50;
 /// Types and labels of the two who talk. They are no entities: what they are called may change.
 const USER: (&str, &str) = ("user", "user");
 const PERSONA: (&str, &str) = ("self", "me");
@@ -133,8 +131,8 @@ impl Graph {
     /// is asked about again, never twice.
     pub async fn draw_facts(&self, finder: &dyn FactFinder, instance: &str) -> Result<Drawn, StoreError> {
         let now = self.clock.now();
-        let waiting = self.store.unread_sessions(SESSIONS_AT_ONCE).await?;
-        let ready = waiting.into_iter().find(|waiting| !self.retries.must_wait(&waiting.session, now));
+        let waiting = self.retries.waiting(now);
+        let ready = self.store.unread_sessions(&waiting, 1).await?.pop();
         let Some(session) = ready else { return Ok(Drawn::Nothing { retry_at: self.retries.next() }) };
         let facts = match finder.find_facts(&session).await {
             Ok(facts) => facts,

@@ -36,8 +36,10 @@ pub struct NodeCreate {
 pub struct NodeText {
     /// What it is.
     #[serde(rename = "type")]
+    #[schemars(length(min = 1))]
     pub node_type: String,
     /// What it is called.
+    #[schemars(length(min = 1))]
     pub label: String,
     /// What is known of it.
     #[serde(default)]
@@ -47,6 +49,7 @@ pub struct NodeText {
     pub properties: Map<String, Value>,
     /// How sure it is.
     #[serde(default = "half")]
+    #[schemars(range(min = 0.0, max = 1.0))]
     pub confidence: f64,
     /// The memory that it rests on.
     #[serde(default)]
@@ -86,6 +89,8 @@ pub struct NodeUpdate {
     /// As in [`NodeText`].
     #[serde(default)]
     pub embedding: Option<Vec<f32>>,
+    /// Who writes.
+    pub instance_id: String,
 }
 
 /// `graph_node_delete`.
@@ -109,7 +114,7 @@ pub struct NodeList {
     #[serde(default)]
     pub include_deleted: bool,
     /// How many.
-    #[serde(default)]
+    #[schemars(range(min = 1, max = 500), extend("default" = LIST_LIMIT))]
     pub limit: Option<usize>,
     /// How many to pass over.
     #[serde(default)]

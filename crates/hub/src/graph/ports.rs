@@ -5,6 +5,7 @@ use std::collections::HashMap;
 use async_trait::async_trait;
 use jiff::Timestamp;
 use memory::Scope;
+use memory::identifiers::SessionId;
 use memory::ports::{Embedding, StoreError};
 use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value};
@@ -331,8 +332,13 @@ pub trait GraphStore: Send + Sync {
     ) -> Result<Option<GraphEdge>, StoreError>;
     /// Deletes an edge softly; false if it is not there.
     async fn delete_graph_edge(&self, scope: &Scope, id: Uuid, at: Timestamp) -> Result<bool, StoreError>;
-    /// Sessions that are over and have events that the graph was not drawn from yet, the oldest first.
-    async fn unread_sessions(&self, limit: u32) -> Result<Vec<UnreadSession>, StoreError>;
+    /// Sessions that are over and have events that the graph was not drawn from yet, the oldest first, without those that
+    /// are to be passed over.
+    async fn unread_sessions(
+        &self,
+        passed_over: &[SessionId],
+        limit: u32,
+    ) -> Result<Vec<UnreadSession>, StoreError>;
     /// Writes what was drawn from a session and notes that its events were read. What rests on events that these have
     /// replaced holds no longer. None, and nothing is written, if what was read has changed or is gone.
     async fn commit_facts(

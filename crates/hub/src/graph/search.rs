@@ -6,6 +6,7 @@ use memory::Scope;
 use memory::entities::{fold_name, name_stands_in};
 use memory::ports::{Embedding, StoreError};
 use memory::text::content_terms;
+use memory::vector_index::{READABILITY_MIN, cosine};
 use schemars::JsonSchema;
 use serde::Deserialize;
 use uuid::Uuid;
@@ -14,8 +15,6 @@ use super::answers::{NodeHit, NodeSearchAnswer};
 use super::ports::GraphNode;
 use super::service::Graph;
 
-/// Least share of a text that the model must be able to read, for its vector to be compared.
-const READABILITY_MIN: f32 = 0.5;
 /// Least score, and nodes, of a search that says nothing of it.
 const SCORE_MIN: f64 = 0.3;
 const LIMIT: usize = 10;
@@ -36,10 +35,10 @@ pub struct NodeSearch {
     #[serde(default, rename = "type")]
     pub node_type: Option<String>,
     /// Least score.
-    #[serde(default)]
+    #[schemars(range(min = 0.0, max = 1.0), extend("default" = SCORE_MIN))]
     pub min_score: Option<f64>,
     /// How many.
-    #[serde(default)]
+    #[schemars(range(min = 1, max = 100), extend("default" = LIMIT))]
     pub limit: Option<usize>,
 }
 
@@ -71,10 +70,10 @@ impl Graph {
                 let by_words = words.as_ref().map_or(0.0, |words| words.relevance(&node));
                 let vector = vectors.get(&node.id).filter(|found| found.readability >= READABILITY_MIN);
                 let by_meaning = match (&looked_for, vector) {
-                    (Some(query), Some(found)) => cosine(query, &found.vector),
+                    (Some(query), Some(found)) => f64::from(cosine(query, &found.vector)),
                     _ => 0.0,
                 };
-                NodeHit { node, score: round(by_words.max(by_meaning)) }
+                NodeHit { node, score: round(by_words.max(by_meaning).min(1.0)) }
             })
             .filter(|hit| hit.score > 0.0 && hit.score >= min_score)
             .collect();
@@ -142,12 +141,6 @@ impl Words {
         let shared = self.terms.intersection(&said).count();
         best.max(shared as f64 / self.terms.len() as f64)
     }
-}
-
-/// Of unit vectors, clamped to 0..1.
-fn cosine(a: &[f32], b: &[f32]) -> f64 {
-    let product: f32 = a.iter().zip(b).map(|(a, b)| a * b).sum();
-    f64::from(product).clamp(0.0, 1.0)
 }
 
 fn round(score: f64) -> f64 {

@@ -40,15 +40,16 @@ pub struct Traverse {
     pub start_node_id: String,
     /// Along which way.
     #[serde(default)]
+    #[schemars(extend("default" = "out"))]
     pub direction: Direction,
     /// How far.
-    #[serde(default)]
+    #[schemars(range(min = 1, max = 5), extend("default" = DEPTH))]
     pub max_depth: Option<u32>,
     /// Only along these.
     #[serde(default)]
     pub edge_types: Option<Vec<String>>,
     /// How many nodes.
-    #[serde(default)]
+    #[schemars(range(min = 1, max = 200), extend("default" = VISITED))]
     pub limit: Option<usize>,
 }
 
@@ -59,7 +60,7 @@ pub struct Subgraph {
     /// Its middle.
     pub node_id: String,
     /// How far.
-    #[serde(default)]
+    #[schemars(range(min = 1, max = 3), extend("default" = DEPTH))]
     pub depth: Option<u32>,
 }
 

@@ -1,13 +1,15 @@
 //! Roll-ups that somebody asks for.
 
+use std::collections::BTreeSet;
+
 use memory::Scope;
 
 use super::due::{below, untold};
 use crate::door::memories::{Consolidation, Consolidations, MemoryConsolidate, UntoldPeriod};
 use crate::error::HubError;
 use crate::hub::{Caller, Hub};
+use crate::memories::memory_of;
 use crate::names::{DocumentName, Granularity, MemoryDate, MemoryName};
-use crate::port::DocumentFilter;
 
 const TIERS: [Granularity; 3] = [Granularity::Weekly, Granularity::Monthly, Granularity::Yearly];
 
@@ -27,22 +29,19 @@ pub enum Retold {
 impl Hub {
     /// Periods that have something to tell and are unwritten or stale, the oldest first, the finer before the coarser.
     pub async fn untold_periods(&self, scope: &Scope) -> Result<Vec<UntoldPeriod>, HubError> {
-        let filter = DocumentFilter { deleted: true, ..DocumentFilter::memories() };
-        let documents = self.inner().parts.store.documents(scope, filter).await?;
+        let documents = self.told_and_untold(scope).await?;
+        let stale = documents.iter().filter(|document| document.stale);
+        let stale: BTreeSet<&MemoryName> = stale.filter_map(|document| memory_of(&document.name)).collect();
         let mut periods = Vec::new();
         for granularity in TIERS {
-            let due = self.due(scope, granularity).await?;
-            let stale = |name: &MemoryName| {
-                let name = DocumentName::Memory(name.clone());
-                documents.iter().any(|document| document.name == name && document.stale)
-            };
+            let due = self.due_among(&documents, scope, granularity).await?;
             let mut untold: Vec<MemoryName> = untold(&documents, granularity).into_iter().collect();
             untold.sort_by_key(MemoryName::date);
             periods.extend(untold.into_iter().map(|name| UntoldPeriod {
                 kind: granularity.word().to_owned(),
                 filename: format!("{}.md", name.stem()),
                 due: due.contains(&name),
-                stale: stale(&name),
+                stale: stale.contains(&name),
             }));
         }
         Ok(periods)

@@ -60,14 +60,29 @@ impl Hub {
         scope: &Scope,
         granularity: Granularity,
     ) -> Result<Vec<MemoryName>, HubError> {
+        let documents = self.told_and_untold(scope).await?;
+        self.due_among(&documents, scope, granularity).await
+    }
+
+    /// What it takes to know which periods are due: all memories, also deleted ones.
+    pub(super) async fn told_and_untold(&self, scope: &Scope) -> Result<Vec<Document>, HubError> {
         let filter = DocumentFilter { deleted: true, ..DocumentFilter::memories() };
-        let documents = self.inner().parts.store.documents(scope, filter).await?;
+        Ok(self.inner().parts.store.documents(scope, filter).await?)
+    }
+
+    /// The same of memories that are read already.
+    pub(super) async fn due_among(
+        &self,
+        documents: &[Document],
+        scope: &Scope,
+        granularity: Granularity,
+    ) -> Result<Vec<MemoryName>, HubError> {
         let zone = self.zone(scope).await?;
         let today = self.now().to_zoned(zone.clone()).date();
         let mut due = Vec::new();
-        for period in untold(&documents, granularity) {
+        for period in untold(documents, granularity) {
             if ends(&period) < today
-                && is_lower_tier_written(&documents, &period)
+                && is_lower_tier_written(documents, &period)
                 && !self.is_talked_in(scope, &period, &zone).await?
             {
                 due.push(period);

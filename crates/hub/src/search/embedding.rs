@@ -4,7 +4,7 @@ use std::collections::HashMap;
 use std::sync::{Mutex, PoisonError};
 
 use memory::Scope;
-use memory::ports::{Embedder, Embedding, StoreError};
+use memory::ports::{Embedder, Embedding};
 
 use super::pieces::dated;
 use crate::door::memories::{Purged, Rebuilt};
@@ -93,7 +93,8 @@ impl Hub {
     /// Embeds some of the pieces that have no vectors yet, the newest first; says how many.
     ///
     /// # Errors
-    /// When the store fails. A model that fails gives 0: memories are found by words until it works.
+    /// When the store fails. A model that fails gives 0: what it did before is kept, and the rest is found by words until
+    /// it works.
     pub async fn embed_some(&self, scope: &Scope) -> Result<usize, HubError> {
         let Some(embedder) = self.inner().parts.embedder.clone() else { return Ok(0) };
         let store = &self.inner().parts.store;
@@ -106,24 +107,23 @@ impl Hub {
         // A reset begins to count anew.
         let after = if revision < known { 0 } else { known };
         let waiting = store.unread_pieces(scope, &fingerprint, after, PIECES_ASKED_FOR).await?;
-        let Some(embedded) = embedded(&*embedder, &waiting).await else { return Ok(0) };
+        let embedded = embedded(&*embedder, &waiting).await;
         let count = embedded.len();
         if count > 0 {
-            self.put_vectors(&fingerprint, embedded).await?;
+            store.put_piece_vectors(&fingerprint, embedded).await?;
+        }
+        if count < waiting.len() {
+            return Ok(0);
         }
         if count < PIECES_ASKED_FOR as usize {
             self.inner().embedded.set(scope, &fingerprint, revision);
         }
         Ok(count)
     }
-
-    async fn put_vectors(&self, fingerprint: &str, vectors: Vec<(i64, Embedding)>) -> Result<(), StoreError> {
-        self.inner().parts.store.put_piece_vectors(fingerprint, vectors).await
-    }
 }
 
-/// The pieces' vectors; none where the model fails.
-async fn embedded(embedder: &dyn Embedder, waiting: &[UnreadPiece]) -> Option<Vec<(i64, Embedding)>> {
+/// The pieces' vectors, up to where the model fails.
+async fn embedded(embedder: &dyn Embedder, waiting: &[UnreadPiece]) -> Vec<(i64, Embedding)> {
     let mut vectors = Vec::with_capacity(waiting.len());
     for some in waiting.chunks(PIECES_AT_ONCE) {
         let texts: Vec<String> = some.iter().map(|piece| dated(&piece.name, &piece.text)).collect();
@@ -131,12 +131,12 @@ async fn embedded(embedder: &dyn Embedder, waiting: &[UnreadPiece]) -> Option<Ve
             Ok(embeddings) if embeddings.len() == texts.len() => {
                 vectors.extend(some.iter().map(|piece| piece.number).zip(embeddings));
             }
-            Ok(_) => return None,
+            Ok(_) => break,
             Err(error) => {
                 tracing::warn!(%error, "memories got no vectors; they are found by words");
-                return None;
+                break;
             }
         }
     }
-    Some(vectors)
+    vectors
 }

@@ -67,8 +67,9 @@ async fn defect_08_a_manifest_that_lies_changes_nothing() {
     assert!(home.text("daily", "2026-07-02").await.is_some());
 }
 
+/// Its second half: a damaged graph file is passed over.
 #[tokio::test]
-async fn the_compatible_layout_is_read() {
+async fn defect_08_the_compatible_layout_is_read_without_its_graph() {
     let home = Home::open().await;
     let manifest = r#"{"schema_version":1,"exported_at":"2026-01-01T00:00:00Z","parts":{"entity_core":{}},
         "counts":{"identity_files":1,"memory_entries":2,"graph_nodes":9,"graph_edges":9}}"#;
@@ -90,7 +91,7 @@ async fn the_compatible_layout_is_read() {
 
 /// What a life of the hub is made of.
 #[derive(Clone, Debug)]
-enum Step {
+pub(crate) enum Step {
     Day(u8),
     Event(u8),
     Identity(u8),
@@ -120,12 +121,12 @@ fn step() -> impl Strategy<Value = Step> {
     ]
 }
 
-fn graph(home: &Home) -> Graph {
+pub(crate) fn graph(home: &Home) -> Graph {
     let ids = Arc::new(SequentialIds::new(11));
     Graph::new(home.store.clone(), home.store.clone(), None, Arc::new(home.clock.clone()), ids)
 }
 
-fn fields<T: serde::de::DeserializeOwned>(value: serde_json::Value) -> T {
+pub(crate) fn fields<T: serde::de::DeserializeOwned>(value: serde_json::Value) -> T {
     serde_json::from_value(value).unwrap()
 }
 
@@ -138,7 +139,7 @@ async fn decide(home: &Home) {
     }
 }
 
-async fn live(home: &Home, graph: &Graph, steps: &[Step]) {
+pub(crate) async fn live(home: &Home, graph: &Graph, steps: &[Step]) {
     let scope = &home.caller.scope;
     let kinds = ["person", "topic", "place", "goal", "person", "topic"];
     for (number, step) in steps.iter().enumerate() {
@@ -202,7 +203,7 @@ async fn live(home: &Home, graph: &Graph, steps: &[Step]) {
 }
 
 /// The files of an archive.
-fn unpacked(data: &str) -> BTreeMap<String, String> {
+pub(crate) fn unpacked(data: &str) -> BTreeMap<String, String> {
     let bytes = STANDARD.decode(data).unwrap();
     let mut archive = zip::ZipArchive::new(std::io::Cursor::new(bytes)).unwrap();
     (0..archive.len())
@@ -215,7 +216,7 @@ fn unpacked(data: &str) -> BTreeMap<String, String> {
         .collect()
 }
 
-async fn exported(home: &Home) -> BTreeMap<String, String> {
+pub(crate) async fn exported(home: &Home) -> BTreeMap<String, String> {
     unpacked(&home.hub.entity_export(&home.caller).await.unwrap().data)
 }
 

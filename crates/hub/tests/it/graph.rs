@@ -122,13 +122,14 @@ async fn an_entity_and_a_node_are_one() {
     assert_eq!(world.labels().await, ["李小明"], "what the memory knows is in the graph");
     let node = world.node(json!({"type": "person", "label": "小明", "properties": {"age": 7}})).await;
     assert_eq!((node.id, node.label.as_str()), (id.0, "李小明"), "found by another name of his");
-    let fields = json!({"id": id.0, "description": "a friend"});
-    let refused = world.graph.update_node(&world.scope, read::<NodeUpdate>(fields)).await.unwrap();
+    let change = async |mut fields: Value| {
+        (fields["id"], fields["instanceId"]) = (json!(id.0), json!("laptop"));
+        world.graph.update_node(&world.scope, read::<NodeUpdate>(fields)).await.unwrap()
+    };
+    let refused = change(json!({"description": "a friend"})).await;
     assert!(!refused.success, "a person described him: {refused:?}");
-    let fields = json!({"id": id.0, "type": "place"});
-    assert!(!world.graph.update_node(&world.scope, read(fields)).await.unwrap().success);
-    let fields = json!({"id": id.0, "label": "Xiaoming", "properties": {"age": 8}});
-    let renamed = world.graph.update_node(&world.scope, read(fields)).await.unwrap().node.unwrap();
+    assert!(!change(json!({"type": "place"})).await.success);
+    let renamed = change(json!({"label": "Xiaoming", "properties": {"age": 8}})).await.node.unwrap();
     assert_eq!((renamed.label.as_str(), renamed.properties["age"].as_i64()), ("Xiaoming", Some(8)));
     let entity = world.store.entity(&world.scope, id).await.unwrap().unwrap();
     assert_eq!(entity.canonical_name, "Xiaoming", "and in the memory as well");
@@ -185,7 +186,7 @@ async fn an_edge_gains_weight_and_evidence() {
     let missing = world.edge(&ann, &nobody, json!({"type": "likes"})).await;
     assert_eq!(missing["success"], false);
     let id = first["edge"]["id"].as_str().unwrap();
-    let past = json!({"id": id, "validUntil": "2026-05-01", "weight": 0.4});
+    let past = json!({"id": id, "validUntil": "2026-05-01", "weight": 0.4, "instanceId": "laptop"});
     let updated = world.graph.update_edge(&world.scope, read::<EdgeUpdate>(past)).await.unwrap();
     assert_eq!(updated.edge.unwrap().weight, 0.4);
     assert!(world.edges(json!({"onlyValid": true})).await.is_empty());

@@ -11,7 +11,7 @@ use hub::door::sync::{MemoryChange, PushingInstance, SyncPush, SyncPushed};
 use hub::port::{SummaryError, SummaryRequest};
 use hub::{Caller, Hub, HubParts, HubSettings, Summariser};
 use jiff::tz::TimeZone;
-use memory::ports::{Clock as _, PersonaStore as _};
+use memory::ports::{Clock, Embedder, PersonaStore as _};
 use memory::{PersonaId, Scope, UserId};
 use store::{SqliteStore, StoreOptions};
 use tempfile::TempDir;
@@ -97,6 +97,19 @@ impl Home {
         hub.start().await.unwrap();
         let caller = Caller { scope, instance: instance.parse().unwrap(), is_person: false };
         Self { folder, hub, store, clock, scribe, caller }
+    }
+
+    /// Another hub on the same database, with another clock or model.
+    pub(crate) fn beside(&self, clock: Arc<dyn Clock>, embedder: Arc<dyn Embedder>) -> Hub {
+        Hub::new(HubParts {
+            store: self.store.clone(),
+            personas: self.store.clone(),
+            embedder: Some(embedder),
+            summariser: Some(self.scribe.clone()),
+            clock,
+            ids: Arc::new(SequentialIds::new(8)),
+            settings: self.hub.settings().clone(),
+        })
     }
 
     pub(crate) fn person(&self) -> Caller {

@@ -11,6 +11,7 @@ mod rollups;
 mod prompt;
 mod search;
 mod archive;
+mod archive_elsewhere;
 mod laws;
 mod foreign_bytes;
 mod graph;

@@ -1,8 +1,16 @@
 //! Days, weeks, months and years.
 
+use std::pin::Pin;
+use std::sync::Arc;
+use std::sync::atomic::{AtomicUsize, Ordering};
+use std::time::Duration;
+
 use hub::door::memories::UntoldPeriod;
 use hub::rollup::Retold;
-use hub::{Granularity, MemoryName};
+use hub::{Granularity, MemoryName, WorkingHours};
+use jiff::Timestamp;
+use memory::ports::Clock;
+use testkit::{SimulatedClock, WordHashEmbedder};
 
 use crate::home::Home;
 
@@ -65,6 +73,45 @@ async fn a_period_is_told_when_somebody_asks_for_it() {
     assert_eq!(nothing, Retold::NoSources(Granularity::Weekly));
     let day = MemoryName::parse(Granularity::Daily, "2025-11-05_home").unwrap();
     assert!(home.hub.retell(&home.person().scope, &day).await.is_err(), "a day is no roll-up");
+}
+
+/// A clock that counts how often it was asked to wait.
+struct Counting {
+    clock: SimulatedClock,
+    waits: AtomicUsize,
+}
+
+impl Clock for Counting {
+    fn now(&self) -> Timestamp {
+        self.clock.now()
+    }
+
+    fn sleep(&self, duration: Duration) -> Pin<Box<dyn Future<Output = ()> + Send>> {
+        self.waits.fetch_add(1, Ordering::Relaxed);
+        self.clock.sleep(duration)
+    }
+}
+
+#[tokio::test]
+async fn a_period_that_failed_before_it_was_over_does_not_keep_the_hub_awake() {
+    let home = Home::without_files().await;
+    home.create("daily", "2026-07-14", "- swam [chat:c] [via:home]").await;
+    let clock = Arc::new(Counting { clock: home.clock.clone(), waits: AtomicUsize::new(0) });
+    let hub = home.beside(clock.clone(), Arc::new(WordHashEmbedder::new()));
+    *home.scribe.failing.lock().unwrap() = true;
+    let week: MemoryName = MemoryName::parse(Granularity::Weekly, "2026-W29").unwrap();
+    assert!(matches!(hub.retell(&home.caller.scope, &week).await.unwrap(), Retold::Failed(_)));
+    let hours = WorkingHours { rollup_at: jiff::civil::time(5, 0, 0, 0), catch_up: false };
+    let working = tokio::spawn(async move { hub.work(hours).await });
+    for _ in 0..600 {
+        home.clock.asleep(1).await;
+        home.clock.advance(Duration::from_secs(1)).await;
+    }
+    working.abort();
+    // Once every 30 s to read the files, and ever more seldom to see whether the week is over.
+    let waits = clock.waits.load(Ordering::Relaxed);
+    assert!((20..=40).contains(&waits), "{waits}");
+    assert_eq!(home.scribe.asked.lock().unwrap().len(), 1, "nothing is asked before it is over");
 }
 
 fn due(is_due: bool) -> &'static str {

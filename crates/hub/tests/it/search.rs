@@ -1,6 +1,15 @@
 //! Finding memories.
 
+use std::sync::Arc;
+use std::sync::atomic::{AtomicUsize, Ordering};
+
+use async_trait::async_trait;
 use hub::door::memories::{MemoryList, MemorySearch, SearchMethod};
+use hub::graph::{Graph, NodeSearch};
+use hub::port::HubStore as _;
+use memory::ports::{EmbedError, Embedder, Embedding};
+use serde_json::json;
+use testkit::{SequentialIds, WordHashEmbedder};
 
 use crate::home::Home;
 
@@ -111,6 +120,47 @@ async fn vectors_are_read_again_when_others_have_written_some() {
     assert_eq!((rebuilt.rebuilt, rebuilt.failed, rebuilt.total), (1, 0, 1));
 }
 
+/// A model that does so many batches and then fails.
+struct Tired {
+    model: WordHashEmbedder,
+    left: AtomicUsize,
+}
+
+#[async_trait]
+impl Embedder for Tired {
+    fn dimension(&self) -> usize {
+        self.model.dimension()
+    }
+
+    fn fingerprint(&self) -> &str {
+        self.model.fingerprint()
+    }
+
+    async fn embed(&self, texts: &[String]) -> Result<Vec<Embedding>, EmbedError> {
+        let left = self.left.fetch_update(Ordering::Relaxed, Ordering::Relaxed, |left| left.checked_sub(1));
+        self.model.fail_with(left.is_err().then(|| EmbedError::Unavailable("it is tired".to_owned())));
+        self.model.embed(texts).await
+    }
+}
+
+#[tokio::test]
+async fn what_a_failing_model_has_embedded_is_kept() {
+    let home = Home::without_files().await;
+    for day in 1..=28 {
+        home.create("daily", &format!("2026-06-{day:02}"), "- swam [chat:c] [via:home]").await;
+    }
+    let model = Arc::new(Tired { model: WordHashEmbedder::new(), left: AtomicUsize::new(1) });
+    let hub = home.beside(Arc::new(home.clock.clone()), model.clone());
+    let scope = &home.caller.scope;
+    assert_eq!(hub.embed_some(scope).await.unwrap(), 0, "the rest waits for a model that works");
+    let known = home.store.embedded_memories(scope, model.fingerprint()).await.unwrap();
+    assert_eq!((known.embedded, known.memories), (16, 28));
+    model.left.store(usize::MAX, Ordering::Relaxed);
+    assert_eq!(hub.embed_some(scope).await.unwrap(), 12);
+    let known = home.store.embedded_memories(scope, model.fingerprint()).await.unwrap();
+    assert_eq!(known.embedded, 28);
+}
+
 /// Where more memories hold a word than are looked at, it is the newest of them that are, whenever they were written.
 #[tokio::test]
 async fn of_very_many_the_newest_are_found() {
@@ -131,4 +181,18 @@ async fn of_very_many_the_newest_are_found() {
     let found = home.hub.memory_search(&home.caller, search("lantern")).await.unwrap();
     assert_eq!(found.results.len(), 10);
     assert!(found.results.iter().all(|memory| memory.date.to_string().as_str() >= "2025-12-27"), "{found:?}");
+}
+
+/// In the graph the same rule as in recall.
+#[tokio::test]
+async fn a_node_whose_text_the_model_can_t_read_is_not_compared_by_its_vector() {
+    let home = Home::without_files().await;
+    let model = Arc::new(WordHashEmbedder::new().with_readability(0.55));
+    let (store, clock) = (home.store.clone(), Arc::new(home.clock.clone()));
+    let graph = Graph::new(store.clone(), store, Some(model), clock, Arc::new(SequentialIds::new(8)));
+    let node = json!({"type": "topic", "label": "chess", "instanceId": "laptop"});
+    graph.create_node(&home.caller.scope, serde_json::from_value(node).unwrap()).await.unwrap();
+    let vector = WordHashEmbedder::new().embed(&["chess".to_owned()]).await.unwrap().remove(0).vector;
+    let asked = NodeSearch { query_embedding: Some(vector), ..NodeSearch::default() };
+    assert_eq!(graph.search_nodes(&home.caller.scope, asked).await.unwrap().results.len(), 0);
 }

@@ -96,6 +96,7 @@ impl Handler {
         let work = async move {
             let mut arguments: Map<String, Value> =
                 arguments.into_iter().filter(|(_, value)| !value.is_null()).collect();
+            tool.by_listed_names(&mut arguments);
             let problems = check::problems(&tool.schema, &arguments);
             if !problems.is_empty() {
                 return Err(ToolError::Invalid(problems.join("; ")));

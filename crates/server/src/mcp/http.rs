@@ -3,8 +3,8 @@
 use std::sync::Arc;
 
 use axum::Json;
-use axum::body::{Body, to_bytes};
-use axum::extract::{Request, State};
+use axum::body::{Body, Bytes, to_bytes};
+use axum::extract::{FromRequest as _, Request, State};
 use axum::http::StatusCode;
 use axum::http::header::{ALLOW, CONTENT_TYPE};
 use axum::response::{IntoResponse, Response};
@@ -17,7 +17,7 @@ use tokio_util::sync::CancellationToken;
 use super::MESSAGE_BYTES_MAX;
 use super::desk::Desk;
 use super::handler::Handler;
-use crate::extract::is_json;
+use crate::extract::{is_json, too_large};
 use crate::problem::Problem;
 use crate::state::App;
 
@@ -49,8 +49,15 @@ impl Service {
 /// `POST /mcp`
 pub(crate) async fn answer(State(app): State<App>, request: Request) -> Response {
     let (head, body) = request.into_parts();
-    let Ok(bytes) = to_bytes(body, MESSAGE_BYTES_MAX).await else {
-        return refusal(StatusCode::BAD_REQUEST, PARSE_ERROR, "the message could not be read to its end");
+    let mut whole = Request::new(body);
+    // The limit of this path goes along.
+    *whole.extensions_mut() = head.extensions.clone();
+    let bytes = match Bytes::from_request(whole, &app).await.map_err(|error| error.into_response().status()) {
+        Ok(bytes) => bytes,
+        Err(StatusCode::PAYLOAD_TOO_LARGE) => return too_large(MESSAGE_BYTES_MAX).into_response(),
+        Err(_) => {
+            return refusal(StatusCode::BAD_REQUEST, PARSE_ERROR, "the message could not be read to its end");
+        }
     };
     let is_json = head.headers.get(CONTENT_TYPE).is_some_and(|kind| kind.to_str().is_ok_and(is_json));
     let request = Request::from_parts(head, Body::from(bytes.clone()));

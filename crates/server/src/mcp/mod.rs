@@ -18,7 +18,13 @@ pub use desk::Desk;
 pub use handler::serve_stream;
 pub use socket::{HubSocket, SocketError, join};
 pub use speaker::Speaker;
-pub use tools::names_that_only_read;
+pub use tools::names_that_may_be_repeated;
 
-/// Longest message, in bytes, over HTTP as over a stream: an archive of a whole hub fits.
-pub const MESSAGE_BYTES_MAX: usize = 64 * 1024 * 1024;
+/// Longest message, in bytes, over HTTP as over a stream: the largest archive of a hub fits, which base64 makes a third
+/// longer.
+pub const MESSAGE_BYTES_MAX: usize = 68 * 1024 * 1024;
+
+const _: () = assert!(
+    MESSAGE_BYTES_MAX > hub::ARCHIVE_BYTES_MAX.div_ceil(3) * 4 + 64 * 1024,
+    "an archive does not fit into a message"
+);

@@ -20,12 +20,21 @@ use super::schema;
 pub(super) enum Effect {
     /// It only looks.
     Reads,
+    /// It looks, and keeps that this instance has seen it; asked again, it says and keeps the same.
+    Notes,
     /// It adds to what is there.
     Adds,
     /// It puts something in the place of what is there; what was there is kept as a version.
     Changes,
     /// It takes something away.
     Destroys,
+}
+
+impl Effect {
+    /// Whether a second call does no more than the first.
+    pub(super) fn may_be_repeated(self) -> bool {
+        matches!(self, Self::Reads | Self::Notes)
+    }
 }
 
 /// Why a tool did not do what was asked.
@@ -78,6 +87,8 @@ pub(super) struct Tool {
     pub(super) effect: Effect,
     /// Whether it may take so long that the client should hear of it in between.
     pub(super) is_long: bool,
+    /// Other names of arguments, each with the one that is meant.
+    also: &'static [(&'static str, &'static str)],
     pub(super) schema: Arc<Map<String, Value>>,
     pub(super) instance: InstanceField,
     work: Arc<Work>,
@@ -121,6 +132,7 @@ where
         description,
         effect,
         is_long: false,
+        also: &[],
         schema: Arc::new(schema),
         instance,
         work: Arc::new(erased),
@@ -131,6 +143,20 @@ impl Tool {
     /// The same, as one that takes its time.
     pub(super) fn long(self) -> Self {
         Self { is_long: true, ..self }
+    }
+
+    /// The same, as one that takes arguments by these other names too: each with the name that the schema lists.
+    pub(super) fn also(self, also: &'static [(&'static str, &'static str)]) -> Self {
+        Self { also, ..self }
+    }
+
+    /// The arguments under the names that the schema lists. Where both names are used, the listed one is meant.
+    pub(super) fn by_listed_names(&self, arguments: &mut Map<String, Value>) {
+        for (other, listed) in self.also {
+            if let Some(value) = arguments.remove(*other) {
+                arguments.entry(*listed).or_insert(value);
+            }
+        }
     }
 
     pub(super) fn call(
@@ -147,7 +173,7 @@ impl Tool {
         let annotations = ToolAnnotations::new()
             .read_only(self.effect == Effect::Reads)
             .destructive(matches!(self.effect, Effect::Changes | Effect::Destroys))
-            .idempotent(self.effect == Effect::Reads)
+            .idempotent(self.effect.may_be_repeated())
             .open_world(false);
         rmcp::model::Tool::new(self.name, self.description, self.schema.clone()).with_annotations(annotations)
     }

@@ -42,7 +42,14 @@ async fn a_client_is_greeted_and_shown_the_tools() {
     };
     assert_eq!(hint("memory_search", "readOnlyHint"), true);
     assert_eq!(hint("memory_create", "readOnlyHint"), false);
-    assert_eq!(hint("memory_create", "destructiveHint"), false);
+    // A summary or an event takes the place of the one before.
+    assert_eq!(hint("memory_create", "destructiveHint"), true);
+    assert_eq!(hint("memory_consolidate", "destructiveHint"), true);
+    assert_eq!(hint("identity_append", "destructiveHint"), false);
+    // What an instance has pulled is what its next push is taken to have seen.
+    assert_eq!(hint("sync_pull", "readOnlyHint"), false);
+    assert_eq!(hint("sync_pull", "destructiveHint"), false);
+    assert_eq!(hint("sync_pull", "idempotentHint"), true);
     assert_eq!(hint("forget", "destructiveHint"), true);
 }
 
@@ -73,6 +80,41 @@ async fn what_is_no_message_is_refused_in_json() {
     let listening = send(Method::GET, "application/json", "").await;
     listening.is_problem(405);
     assert_eq!(listening.header("allow"), Some("POST"));
+}
+
+/// A body that does not say how long it is.
+fn endless(mebibytes: usize) -> Body {
+    let piece = axum::body::Bytes::from(vec![b' '; 1024 * 1024]);
+    Body::from_stream(futures_util::stream::iter(
+        (0..mebibytes).map(move |_| Ok::<_, std::io::Error>(piece.clone())),
+    ))
+}
+
+#[tokio::test]
+async fn a_message_that_is_too_long_is_refused_with_its_own_limit() {
+    let home = Home::new().await;
+    let say = |body: Body, length: Option<usize>| {
+        let mut request = Request::builder()
+            .method(Method::POST)
+            .uri("/mcp")
+            .header(HOST, HOSTNAME)
+            .header(AUTHORIZATION, format!("Bearer {TOKEN}"))
+            .header("accept", "application/json, text/event-stream")
+            .header("content-type", "application/json");
+        if let Some(length) = length {
+            request = request.header("content-length", length);
+        }
+        home.raw(request.body(body).unwrap())
+    };
+    let limit = server::mcp::MESSAGE_BYTES_MAX;
+    for (body, length) in [(endless(70), None), (endless(1), Some(limit + 1))] {
+        let refused = Answer::of(say(body, length).await).await;
+        refused.is_problem(413);
+        assert!(refused.text.contains(&limit.to_string()), "{}", refused.text);
+    }
+    // What is as long as the largest archive in base64 is read to its end.
+    let read = Answer::of(say(endless(67), None).await).await;
+    assert_eq!(read.json()["error"]["code"], -32_700, "{}", read.text);
 }
 
 #[tokio::test]
@@ -128,6 +170,28 @@ async fn arguments_that_do_not_fit_are_told_in_a_way_that_can_be_acted_on() {
             "2026-13-99",
         ),
         ("graph_node_create", json!({"type": 3, "label": "x"}), "type: it must be a text"),
+        ("graph_node_create", json!({"type": "topic", "label": ""}), "label: it must not be empty"),
+        (
+            "graph_node_create",
+            json!({"type": "topic", "label": "x", "confidence": 7}),
+            "confidence: it must be from 0 to 1",
+        ),
+        (
+            "graph_edge_create",
+            json!({"fromId": "a", "toId": "b", "type": "x", "weight": -0.5}),
+            "weight: it must be from 0 to 1",
+        ),
+        (
+            "graph_write_transaction",
+            json!({"nodes": [{"type": "topic", "label": "x", "confidence": 1.5}]}),
+            "nodes[0].confidence: it must be from 0 to 1",
+        ),
+        ("graph_node_search", json!({"query": "茶", "minScore": 1.1}), "minScore: it must be from 0 to 1"),
+        ("graph_node_search", json!({"query": "tea", "limit": 101}), "limit: it must be from 1 to 100"),
+        ("graph_node_list", json!({"limit": 501}), "limit: it must be from 1 to 500"),
+        ("graph_traverse", json!({"startNodeId": "a", "maxDepth": 6}), "maxDepth: it must be from 1 to 5"),
+        ("graph_traverse", json!({"startNodeId": "a", "limit": 0}), "limit: it must be from 1 to 200"),
+        ("graph_subgraph", json!({"nodeId": "a", "depth": 4}), "depth: it must be from 1 to 3"),
         ("no_such_tool", json!({}), "Tool no_such_tool not found"),
     ];
     for (tool, arguments, expected) in cases {
@@ -136,6 +200,21 @@ async fn arguments_that_do_not_fit_are_told_in_a_way_that_can_be_acted_on() {
         let text = result["content"][0]["text"].as_str().unwrap();
         assert!(text.starts_with("MCP error -32602: ") && text.contains(expected), "{tool}: {text}");
     }
+}
+
+#[tokio::test]
+async fn the_living_memory_takes_the_words_of_the_other_tools_too() {
+    let home = Home::new().await;
+    let kept = call(&home, TOKEN, "remember", json!({"content": "我住在里斯本。"})).await;
+    assert_eq!(kept["structuredContent"]["success"], true, "{kept}");
+    for arguments in [json!({"query": "谁住在里斯本？"}), json!({"text": "谁住在里斯本？", "query": "chess"})]
+    {
+        let recalled = call(&home, TOKEN, "recall", arguments).await;
+        assert_eq!(recalled["structuredContent"]["candidates"][0]["text"], "我住在里斯本。", "{recalled}");
+    }
+    let empty = call(&home, TOKEN, "recall", json!({"query": ""})).await;
+    let told = empty["content"][0]["text"].as_str().unwrap();
+    assert!(told.contains("text: it must not be empty"), "{told}");
 }
 
 /// Defect 14: names became paths.
@@ -215,6 +294,13 @@ async fn the_graph_is_one_with_the_entities() {
     assert_eq!(walked["structuredContent"]["results"][0]["node"]["label"], "chess");
     let missing = call(&home, TOKEN, "graph_node_get", json!({"id": "nothing"})).await;
     assert_eq!(missing["structuredContent"]["success"], false);
+    let laptop = home.token("laptop", &["hub:laptop"], None).await;
+    for (instance, done) in [(json!("phone"), false), (json!("laptop"), true), (Value::Null, true)] {
+        let change = json!({"id": id, "properties": {"at": 1}, "confidence": 7, "instanceId": instance});
+        let changed = call(&home, &laptop, "graph_node_update", change).await["structuredContent"].clone();
+        assert_eq!(changed["success"], done, "{changed}");
+        assert!(!done || changed["node"]["confidence"] == 1.0, "{changed}");
+    }
 }
 
 /// The first form of defect 1, over the protocol.

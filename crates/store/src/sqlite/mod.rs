@@ -39,8 +39,11 @@ mod forget;
 mod graph;
 mod hub;
 mod scopes;
+mod ids;
 mod rows;
 mod check;
+#[cfg(test)]
+mod plans;
 
 use std::path::{Path, PathBuf};
 use std::sync::Arc;

@@ -136,10 +136,11 @@ pub async fn facts_are_drawn_once_from_new_memories<S: Store + GraphStore>(store
     extraction.links = vec![(event.id, kim.id)];
     extraction.entities = vec![kim.clone()];
     store.commit_extraction(extraction).await?;
-    assert_eq!(store.unread_sessions(10).await?, [], "the session is not over");
+    assert_eq!(store.unread_sessions(&[], 10).await?, [], "the session is not over");
     store.finish_session(session.id, at(2)).await?;
-    let unread = store.unread_sessions(10).await?;
+    let unread = store.unread_sessions(&[], 10).await?;
     assert_eq!(unread.len(), 1);
+    assert_eq!(store.unread_sessions(&[session.id], 10).await?, [], "it is to be passed over");
     let read = &unread[0];
     assert_eq!((&read.scope, read.session, read.persona.as_str()), (&stage.scope, session.id, "Luna"));
     assert_eq!(
@@ -165,16 +166,16 @@ pub async fn facts_are_drawn_once_from_new_memories<S: Store + GraphStore>(store
     };
     assert_eq!(store.commit_facts(read, write(4)).await?, None);
     assert_eq!(labels(&stage, store).await?, ["Kim"], "an entity is a node without being asked");
-    let anew = store.unread_sessions(10).await?.remove(0);
+    let anew = store.unread_sessions(&[], 10).await?.remove(0);
     let GraphWritten { edges, .. } = store.commit_facts(&anew, write(5)).await?.ok_or("nothing changed")?;
     assert_eq!((edges.len(), edges[0].value.from_id), (1, kim.id.0));
-    assert_eq!(store.unread_sessions(10).await?, []);
+    assert_eq!(store.unread_sessions(&[], 10).await?, []);
     assert_eq!(store.commit_facts(&anew, write(6)).await?, None, "it is read already");
 
     // Another text takes what was drawn from the old one, and is read.
     store.correct_node(correction("Kim hates tea", 7)).await?;
     assert_eq!(holding(&stage, store, 8).await?, []);
-    assert_eq!(store.unread_sessions(10).await?.len(), 1);
+    assert_eq!(store.unread_sessions(&[], 10).await?.len(), 1);
     Ok(())
 }
 
@@ -186,7 +187,7 @@ async fn draw<S: Store + GraphStore>(
     relation: &str,
     seconds: i64,
 ) -> Outcome {
-    let unread = store.unread_sessions(10).await?.pop().ok_or("a session waits")?;
+    let unread = store.unread_sessions(&[], 10).await?.pop().ok_or("a session waits")?;
     let mut write = stage.likes("Ulm", seconds, Some(&event.to_string()));
     write.edges[0].edge_type = relation.to_owned();
     store.commit_facts(&unread, write).await?.ok_or("nothing changed")?;
@@ -218,7 +219,7 @@ pub async fn facts_follow_what_becomes_of_their_memories<S: Store + GraphStore>(
     assert_eq!(store.graph_edges(&stage.scope).await?.len(), 1);
     forget(&stage, forgotten(older.id), Choice::Cascade).await?;
     assert_eq!(labels(&stage, store).await?, Vec::<String>::new());
-    assert_eq!(store.unread_sessions(10).await?, []);
+    assert_eq!(store.unread_sessions(&[], 10).await?, []);
     Ok(())
 }
 
@@ -228,7 +229,7 @@ pub async fn names_lead_to_the_diaries_that_tell_of_them<S: Store + HubStore + G
 ) -> Outcome {
     let stage = Stage::set(store).await?;
     let event = stage.remember("user loves tea", 0).await?;
-    let session = store.unread_sessions(1).await?.remove(0);
+    let session = store.unread_sessions(&[], 1).await?.remove(0);
     let memory = event.id.to_string();
     let mut drawn = stage.likes("tea", 1, Some(&memory));
     drawn.edges.push(stage.edge("user", "tea", "drinks", Some(&memory)));

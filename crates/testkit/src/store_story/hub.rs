@@ -7,7 +7,8 @@ use hub::port::{
     DiaryLine, DocumentFilter, DocumentWrite, EmbeddedMemories, HubCommit, HubCommitOutcome, HubStore,
     Instance, Snapshot,
 };
-use hub::{Category, DocumentName, InstanceId, VersionVector};
+use hub::whole::{ErasedName, WholeHub};
+use hub::{DocumentName, Granularity, InstanceId, MemoryName, VersionVector};
 use memory::Scope;
 use memory::forget::{Choice, Selection};
 use memory::ports::{Phrase, Store};
@@ -103,6 +104,11 @@ pub async fn a_document_keeps_every_version<S: Store + HubStore>(store: &S) -> O
     let week = name("weekly", "2024-W40")?;
     put(store, &stage.scope, &week, "first", 1).await?;
     let first = put(store, &stage.scope, &week, "第二", 2).await?;
+    assert_eq!(
+        store.memory_names(&stage.scope).await?,
+        [MemoryName::parse(Granularity::Weekly, "2024-W40")?]
+    );
+    assert_eq!(store.memory_names(&stage.other).await?, []);
     let gone = Version { content: None, ..version("", 3)? };
     let documents = vec![write(&week, vec![gone])];
     commit(store, &stage.scope, HubCommit { documents, ..HubCommit::default() }).await?;
@@ -110,6 +116,7 @@ pub async fn a_document_keeps_every_version<S: Store + HubStore>(store: &S) -> O
     let told: Vec<_> = kept.iter().map(|kept| (kept.number, kept.content.as_deref())).collect();
     assert_eq!(told, [(3, None), (2, Some("第二")), (1, Some("first"))]);
     assert_eq!(store.document_versions(&stage.scope, &week, 1).await?.len(), 1);
+    assert_eq!(store.memory_names(&stage.scope).await?, []);
     let all = |deleted| DocumentFilter { deleted, ..DocumentFilter::memories() };
     assert_eq!(store.documents(&stage.scope, all(false)).await?, []);
     let deleted = store.documents(&stage.scope, all(true)).await?;
@@ -330,7 +337,30 @@ pub async fn the_diary_tells_every_event_once<S: Store + HubStore>(store: &S) ->
     let expected = store.hub_state(&stage.scope).await?.revision;
     let outcome = store.commit_hub(&stage.scope, HubCommit { expected, ..late }).await?;
     assert_eq!(outcome, HubCommitOutcome::Changed, "what is forgotten gets no line any more");
-    let identity = DocumentFilter { categories: Category::ALL.to_vec(), ..DocumentFilter::default() };
-    assert!(store.documents(&stage.scope, identity).await?.iter().all(|document| !document.stale));
+    let day = store.document(&stage.scope, &day).await?.ok_or("the day is there")?;
+    assert_eq!((day.content().map(str::trim), day.stale), (Some(line("rain in Ulm").as_str()), false));
+    Ok(())
+}
+
+/// What was erased by its name stays erased as of the latest time, whatever an older archive says of it.
+pub async fn an_erasure_is_not_taken_back_by_an_older_one<S: Store + HubStore>(store: &S) -> Outcome {
+    let stage = Stage::set(store).await?;
+    store.set_own_instance(&laptop()?).await?;
+    let event = name("significant", "2024-10-04_blue-dolphin")?;
+    put(store, &stage.scope, &event, "# Something", 1).await?;
+    let text = Selection { text: Some("blue-dolphin".to_owned()), ..Selection::default() };
+    forget(&stage, text, Choice::Cascade).await?;
+    let known = store.whole_hub(&stage.scope).await?.erased.pop().ok_or("its name is kept as a digest")?;
+    let phone: InstanceId = "phone".parse()?;
+    let older = ErasedName {
+        vector: VersionVector::default().with(&phone, 3),
+        erased_at: at(-1_000),
+        ..known.clone()
+    };
+    let archive = WholeHub { erased: vec![older], ..WholeHub::default() };
+    let restored = Some(Box::new(archive));
+    commit(store, &stage.scope, HubCommit { restored, ..HubCommit::default() }).await?;
+    let both = ErasedName { vector: known.vector.clone().with(&phone, 3), ..known };
+    assert_eq!(store.whole_hub(&stage.scope).await?.erased, [both]);
     Ok(())
 }

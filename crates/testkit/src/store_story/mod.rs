@@ -58,8 +58,9 @@ pub use graph::{
 };
 pub use hub::{
     a_document_keeps_every_version, a_prompt_reads_no_more_than_it_names,
-    an_act_of_the_hub_is_whole_or_not_at_all, conflicts_wait_until_they_are_settled,
-    labels_instances_and_snapshots_are_kept, pieces_follow_their_document, the_diary_tells_every_event_once,
+    an_act_of_the_hub_is_whole_or_not_at_all, an_erasure_is_not_taken_back_by_an_older_one,
+    conflicts_wait_until_they_are_settled, labels_instances_and_snapshots_are_kept,
+    pieces_follow_their_document, the_diary_tells_every_event_once,
 };
 pub use people::{
     a_face_and_a_voice_are_kept, a_persona_is_made_once, facts_are_kept_one_by_one,
@@ -149,6 +150,7 @@ macro_rules! store_story {
             an_act_of_the_hub_is_whole_or_not_at_all, a_document_keeps_every_version,
             a_prompt_reads_no_more_than_it_names, conflicts_wait_until_they_are_settled,
             labels_instances_and_snapshots_are_kept, pieces_follow_their_document, the_diary_tells_every_event_once,
+            an_erasure_is_not_taken_back_by_an_older_one,
             an_edge_is_written_once_and_gains_what_it_rests_on, what_rests_on_a_memory_goes_with_it,
             facts_are_drawn_once_from_new_memories, facts_follow_what_becomes_of_their_memories,
             names_lead_to_the_diaries_that_tell_of_them

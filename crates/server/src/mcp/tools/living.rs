@@ -24,21 +24,22 @@ pub(super) fn tools() -> Vec<Tool> {
             "What a text brings to mind, as the persona would have it in a talk: who it is, its mood, and the events, \
              thoughts, people and earlier words that are about the text, each with every part of its score.",
             recall,
-        ),
+        )
+        .also(&[("query", "text")]),
         tool(
             "remember",
             Effect::Adds,
             "Keeps what was said, to the letter. When the talk falls silent it becomes memory: events with their evidence, \
              people, mood. role says who spoke: user or persona.",
             remember,
-        ),
+        )
+        .also(&[("content", "text")]),
     ]
 }
 
 #[derive(Deserialize, JsonSchema)]
 struct Question {
     /// What is on the mind.
-    #[serde(alias = "query")]
     #[schemars(length(min = 1))]
     text: String,
     /// Whether what was considered and not chosen is shown too.
@@ -93,7 +94,6 @@ enum Speaking {
 #[derive(Deserialize, JsonSchema)]
 struct Said {
     /// The words, to the letter.
-    #[serde(alias = "content")]
     #[schemars(length(min = 1))]
     text: String,
     /// Who said them.

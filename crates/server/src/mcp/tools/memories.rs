@@ -16,7 +16,7 @@ pub(super) fn tools() -> Vec<Tool> {
     vec![
         of_hub!(
             memory_create,
-            Adds,
+            Changes,
             MemoryCreate,
             "Writes a memory. daily (date YYYY-MM-DD): `- ` bullets, each ending with [chat:ID] [via:INSTANCE], are merged \
              into this instance's day; a bullet that the same chat has told already is not repeated. significant (date and \
@@ -58,7 +58,7 @@ pub(super) fn tools() -> Vec<Tool> {
         ),
         of_hub!(
             memory_consolidate,
-            Adds,
+            Changes,
             MemoryConsolidate,
             "Writes weekly, monthly or yearly summaries now: of one period (granularity and targetDate), of all that is \
              behind at a granularity, or of all (all: true)."

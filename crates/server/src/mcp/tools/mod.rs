@@ -12,7 +12,7 @@ mod forgetting;
 
 use std::sync::LazyLock;
 
-use super::tool::{Effect, Tool};
+use super::tool::Tool;
 
 static ALL: LazyLock<Vec<Tool>> = LazyLock::new(|| {
     [
@@ -37,8 +37,8 @@ pub(super) fn all() -> &'static [Tool] {
 }
 
 /// Names of the tools that may be called again when it is not known whether a call was answered.
-pub fn names_that_only_read() -> Vec<&'static str> {
-    all().iter().filter(|tool| tool.effect == Effect::Reads).map(|tool| tool.name).collect()
+pub fn names_that_may_be_repeated() -> Vec<&'static str> {
+    all().iter().filter(|tool| tool.effect.may_be_repeated()).map(|tool| tool.name).collect()
 }
 
 /// A tool of the hub's documents: the door's method of the same name.
@@ -70,6 +70,8 @@ use of_hub;
 mod tests {
     use std::collections::BTreeSet;
 
+    use serde_json::json;
+
     use super::*;
 
     #[test]
@@ -87,6 +89,34 @@ mod tests {
         let living = ["recall", "remember", "forget_preview", "forget", "conflict_list", "conflict_resolve"];
         assert!(living.iter().all(|name| once.contains(name)));
         assert_eq!(names.len(), 50);
+    }
+
+    #[test]
+    fn schemas_say_what_is_meant_where_nothing_is_said() {
+        let field = |tool: &str, field: &str| {
+            let found = all().iter().find(|known| known.name == tool).unwrap();
+            found.schema["properties"][field].clone()
+        };
+        for (tool, name, default) in [
+            ("memory_list", "limit", json!(20)),
+            ("memory_list", "offset", json!(0)),
+            ("memory_grep", "maxResults", json!(20)),
+            ("graph_node_search", "minScore", json!(0.3)),
+            ("graph_node_search", "limit", json!(10)),
+            ("graph_node_list", "limit", json!(100)),
+            ("graph_node_list", "offset", json!(0)),
+            ("graph_node_create", "confidence", json!(0.5)),
+            ("graph_edge_create", "weight", json!(0.5)),
+            ("graph_traverse", "direction", json!("out")),
+            ("graph_traverse", "maxDepth", json!(2)),
+            ("graph_traverse", "limit", json!(50)),
+            ("graph_subgraph", "depth", json!(2)),
+        ] {
+            assert_eq!(field(tool, name)["default"], default, "{tool} {name}");
+        }
+        for tool in ["graph_node_update", "graph_edge_update"] {
+            assert_eq!(field(tool, "instanceId")["type"], "string", "{tool}");
+        }
     }
 
     #[test]

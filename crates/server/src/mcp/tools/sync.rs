@@ -9,7 +9,7 @@ pub(super) fn tools() -> Vec<Tool> {
     vec![
         of_hub!(
             sync_pull,
-            Reads,
+            Notes,
             SyncPull,
             "All identity documents and memories, or with `since` (the versionVector of the last answer's newSyncToken) what \
              is new, deletions too."

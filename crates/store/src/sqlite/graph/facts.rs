@@ -8,20 +8,42 @@ use rusqlite::{Connection, OptionalExtension, Result, params};
 use super::super::rows::{self, microseconds, uuid};
 use super::{scopes, write};
 
-/// The oldest sessions with unread events.
-pub(super) fn unread(connection: &Connection, limit: u32) -> Result<Vec<UnreadSession>> {
-    let sessions: Vec<SessionId> = connection
-        .prepare_cached(
-            "SELECT s.id FROM graph_unread u JOIN concept_nodes n ON n.seq = u.node_seq
-             JOIN sessions s ON s.id = n.source_session_id
-             WHERE s.status IN ('closed', 'failed')
-             GROUP BY s.id ORDER BY min(n.seq) LIMIT ?1",
-        )?
-        .query_map([limit], |row| uuid(row, 0).map(SessionId))?
-        .collect::<Result<_>>()?;
-    let mut found = Vec::with_capacity(sessions.len());
-    for session in sessions {
-        found.extend(session_as_unread(connection, session)?);
+/// From the few events that wait to their sessions, never the other way round.
+const UNREAD_SESSIONS: &str = "
+    SELECT s.id FROM graph_unread u CROSS JOIN concept_nodes n ON n.seq = u.node_seq
+    CROSS JOIN sessions s ON s.id = n.source_session_id
+    WHERE s.status IN ('closed', 'failed')
+    GROUP BY s.id ORDER BY min(n.seq)";
+const UNREAD_EVENTS: &str = "
+    SELECT n.seq, n.id, n.description FROM concept_nodes n CROSS JOIN graph_unread u ON u.node_seq = n.seq
+    WHERE n.source_session_id = ?1 ORDER BY n.seq";
+/// That the memory is named is said twice: the index holds no words of instances, which have no memory.
+const END_REPLACED: &str = "
+    UPDATE graph_edges SET valid_until = ?3, updated_at = ?3, version = version + 1
+    WHERE deleted_at IS NULL AND valid_until IS NULL
+        AND id IN (SELECT edge_id FROM graph_sources WHERE scope = ?1 AND memory = ?2 AND memory <> '')
+        AND NOT EXISTS (
+            SELECT 1 FROM graph_sources s
+            WHERE s.edge_id = graph_edges.id AND NOT EXISTS (
+                SELECT 1 FROM concept_nodes n
+                WHERE n.id = unhex(replace(s.memory, '-', '')) AND n.superseded_by IS NOT NULL))";
+
+/// The oldest sessions with unread events, without those that are to be passed over.
+pub(super) fn unread(
+    connection: &Connection,
+    passed_over: &[SessionId],
+    limit: u32,
+) -> Result<Vec<UnreadSession>> {
+    let mut statement = connection.prepare_cached(UNREAD_SESSIONS)?;
+    let mut sessions = statement.query([])?;
+    let mut found = Vec::new();
+    while found.len() < limit as usize
+        && let Some(row) = sessions.next()?
+    {
+        let session = SessionId(uuid(row, 0)?);
+        if !passed_over.contains(&session) {
+            found.extend(session_as_unread(connection, session)?);
+        }
     }
     Ok(found)
 }
@@ -40,10 +62,7 @@ fn session_as_unread(connection: &Connection, session: SessionId) -> Result<Opti
         .optional()?;
     let Some((scope, persona, user)) = head else { return Ok(None) };
     let unread: Vec<(i64, NodeId, String)> = connection
-        .prepare_cached(
-            "SELECT n.seq, n.id, n.description FROM concept_nodes n JOIN graph_unread u ON u.node_seq = n.seq
-             WHERE n.source_session_id = ?1 ORDER BY n.seq",
-        )?
+        .prepare_cached(UNREAD_EVENTS)?
         .query_map([session.0.into_bytes()], |row| Ok((row.get(0)?, NodeId(uuid(row, 1)?), row.get(2)?)))?
         .collect::<Result<_>>()?;
     let (mut events, mut entities) = (Vec::with_capacity(unread.len()), Vec::new());
@@ -125,18 +144,29 @@ fn end_replaced(connection: &Connection, scope: i64, successor: NodeId, at: i64)
         .query_map([successor.0.into_bytes()], |row| uuid(row, 0).map(NodeId))?
         .collect::<Result<_>>()?;
     for node in replaced {
-        connection
-            .prepare_cached(
-                "UPDATE graph_edges SET valid_until = ?3, updated_at = ?3, version = version + 1
-                 WHERE deleted_at IS NULL AND valid_until IS NULL
-                     AND id IN (SELECT edge_id FROM graph_sources WHERE scope = ?1 AND memory = ?2)
-                     AND NOT EXISTS (
-                         SELECT 1 FROM graph_sources s
-                         WHERE s.edge_id = graph_edges.id AND NOT EXISTS (
-                             SELECT 1 FROM concept_nodes n
-                             WHERE n.id = unhex(replace(s.memory, '-', '')) AND n.superseded_by IS NOT NULL))",
-            )?
-            .execute(params![scope, node.to_string(), at])?;
+        connection.prepare_cached(END_REPLACED)?.execute(params![scope, node.to_string(), at])?;
     }
     Ok(())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::super::super::plans::{empty, plan};
+    use super::*;
+
+    #[test]
+    fn drawing_costs_what_is_new_and_not_what_was() {
+        let connection = empty();
+        let sessions = plan(&connection, UNREAD_SESSIONS);
+        assert!(sessions.starts_with("SCAN u; SEARCH n USING INTEGER PRIMARY KEY"), "{sessions}");
+        let events = plan(&connection, UNREAD_EVENTS);
+        assert!(events.contains("concept_nodes_of_session (source_session_id=?)"), "{events}");
+        let replaced = plan(&connection, END_REPLACED);
+        assert!(replaced.contains("graph_sources_of_memory (scope=? AND memory=?)"), "{replaced}");
+        assert_eq!(
+            [sessions, events, replaced].concat().matches("SCAN").count(),
+            1,
+            "only what waits is walked over"
+        );
+    }
 }

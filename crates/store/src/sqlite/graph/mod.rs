@@ -18,6 +18,7 @@ use hub::graph::{
 };
 use jiff::Timestamp;
 use memory::Scope;
+use memory::identifiers::SessionId;
 use memory::ports::{Embedding, StoreError};
 use uuid::Uuid;
 
@@ -63,8 +64,13 @@ impl GraphStore for SqliteStore {
         .await
     }
 
-    async fn unread_sessions(&self, limit: u32) -> Result<Vec<UnreadSession>, StoreError> {
-        self.read(move |connection| Ok(facts::unread(connection, limit)?)).await
+    async fn unread_sessions(
+        &self,
+        passed_over: &[SessionId],
+        limit: u32,
+    ) -> Result<Vec<UnreadSession>, StoreError> {
+        let passed_over = passed_over.to_vec();
+        self.read(move |connection| Ok(facts::unread(connection, &passed_over, limit)?)).await
     }
 
     async fn commit_facts(

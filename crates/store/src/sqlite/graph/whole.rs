@@ -11,9 +11,10 @@ use memory::ports::NewEntity;
 use rusqlite::{Connection, OptionalExtension, Result, params};
 use uuid::Uuid;
 
+use super::super::ids::id_within;
 use super::super::rows::{self, microseconds, to_json};
 use super::super::{entities, entity_queries};
-use super::read;
+use super::{read, write};
 
 pub(in super::super) fn whole(connection: &Connection, scope: i64) -> Result<(Vec<KeptNode>, Vec<KeptEdge>)> {
     let mut nodes = read::nodes(connection, scope)?.into_iter();
@@ -71,7 +72,7 @@ fn sources(connection: &Connection, of: &'static str, id: Uuid) -> Result<Vec<Ke
         .collect()
 }
 
-/// Puts in what is not there, under the same ids. A node that goes by the name and type of one that is there is that one.
+/// Puts in what is not there, under the same ids where these are free. A node that goes by the name and type of one that is there is that one.
 pub(in super::super) fn restore(
     connection: &Connection,
     scope: i64,
@@ -93,15 +94,12 @@ pub(in super::super) fn restore(
 
 fn restore_node(connection: &Connection, scope: i64, kept: &KeptNode) -> Result<Uuid> {
     let node = &kept.node;
-    if let Some(known) = known_node(connection, scope, kept)? {
+    let is_elsewhere = "SELECT EXISTS (SELECT 1 FROM graph_nodes WHERE id = ?1 AND scope <> ?2
+                                       UNION ALL SELECT 1 FROM entities WHERE id = ?1 AND scope <> ?2)";
+    let id = id_within(connection, is_elsewhere, node.id, scope)?;
+    if let Some(known) = known_node(connection, scope, kept, id)? {
         return Ok(known);
     }
-    // What another persona or user has under this id is not touched.
-    let is_taken = "SELECT EXISTS (SELECT 1 FROM graph_nodes WHERE id = ?1 UNION ALL SELECT 1 FROM entities WHERE id = ?1)";
-    let id = match connection.prepare_cached(is_taken)?.query_row([node.id.into_bytes()], |row| row.get(0))? {
-        true => Uuid::from_u128(node.id.as_u128() ^ u128::from(scope.cast_unsigned()) << 1 ^ 1),
-        false => node.id,
-    };
     let kind = entity_kind(&node.node_type);
     if let Some(kind) = kind {
         let entity = NewEntity::settled(EntityId(id), node.label.clone(), kind);
@@ -154,17 +152,19 @@ fn restore_node(connection: &Connection, scope: i64, kept: &KeptNode) -> Result<
     Ok(id)
 }
 
-/// The node that is there already: under the same id, or by the same name and type.
-fn known_node(connection: &Connection, scope: i64, kept: &KeptNode) -> Result<Option<Uuid>> {
+/// The node that is there already: under this id, or by the same name and type.
+fn known_node(connection: &Connection, scope: i64, kept: &KeptNode, id: Uuid) -> Result<Option<Uuid>> {
     let node = &kept.node;
-    if let Some(known) = read::node(connection, scope, node.id)? {
+    if let Some(known) = read::node(connection, scope, id)? {
+        // An entity may have stayed when what the graph kept beside it went.
+        write::ensure_entity_row(connection, scope, known.id, microseconds(node.updated_at))?;
         return Ok(Some(known.id));
     }
     let folded = fold_name(&node.label);
     if let Some(kind) = entity_kind(&node.node_type) {
         let known = entity_queries::who_goes_by(connection, scope, &folded, kind, None)?;
         if let Some(known) = &known {
-            super::write::ensure_entity_row(connection, scope, known.id.0, microseconds(node.updated_at))?;
+            write::ensure_entity_row(connection, scope, known.id.0, microseconds(node.updated_at))?;
         }
         return Ok(known.map(|known| known.id.0));
     }
@@ -181,6 +181,8 @@ fn known_node(connection: &Connection, scope: i64, kept: &KeptNode) -> Result<Op
 
 fn restore_edge(connection: &Connection, scope: i64, kept: &KeptEdge, from: Uuid, to: Uuid) -> Result<()> {
     let edge: &GraphEdge = &kept.edge;
+    let is_elsewhere = "SELECT EXISTS (SELECT 1 FROM graph_edges WHERE id = ?1 AND scope <> ?2)";
+    let id = id_within(connection, is_elsewhere, edge.id, scope)?;
     let written = connection
         .prepare_cached(
             "INSERT INTO graph_edges (id, scope, from_id, to_id, type, properties, weight, source_instance, created_at,
@@ -188,7 +190,7 @@ fn restore_edge(connection: &Connection, scope: i64, kept: &KeptEdge, from: Uuid
              VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?10, ?11, ?12, ?13, ?14, ?15) ON CONFLICT DO NOTHING",
         )?
         .execute(params![
-            edge.id.into_bytes(),
+            id.into_bytes(),
             scope,
             from.into_bytes(),
             to.into_bytes(),
@@ -206,7 +208,7 @@ fn restore_edge(connection: &Connection, scope: i64, kept: &KeptEdge, from: Uuid
         ])?;
     match written {
         0 => Ok(()),
-        _ => restore_sources(connection, scope, "edge_id", edge.id, &kept.sources),
+        _ => restore_sources(connection, scope, "edge_id", id, &kept.sources),
     }
 }
 

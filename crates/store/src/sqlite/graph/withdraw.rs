@@ -11,6 +11,13 @@ use super::super::scopes;
 
 type Key = [u8; 16];
 
+/// That the memory is named is said twice: the index holds no words of instances, which have no memory.
+const FORGET_SOURCES: &str = "DELETE FROM graph_sources WHERE scope = ?1 AND memory = ?2 AND memory <> ''";
+const RESTING_NODES: &str = "SELECT node_id FROM graph_sources
+                             WHERE scope = ?1 AND memory = ?2 AND memory <> '' AND node_id IS NOT NULL";
+const RESTING_EDGES: &str = "SELECT edge_id FROM graph_sources
+                             WHERE scope = ?1 AND memory = ?2 AND memory <> '' AND edge_id IS NOT NULL";
+
 /// Takes away edges and nodes that rest on this memory alone, and its evidence and description from the others. A node
 /// that edges of other memories still need stays.
 pub(in super::super) fn withdraw(
@@ -22,11 +29,9 @@ pub(in super::super) fn withdraw(
     if memory.is_empty() {
         return Ok(Withdrawn::default());
     }
-    let nodes = resting(connection, "node_id", scope, memory)?;
-    let edges = resting(connection, "edge_id", scope, memory)?;
-    connection
-        .prepare_cached("DELETE FROM graph_sources WHERE scope = ?1 AND memory = ?2")?
-        .execute(params![scope, memory])?;
+    let nodes = resting(connection, RESTING_NODES, scope, memory)?;
+    let edges = resting(connection, RESTING_EDGES, scope, memory)?;
+    connection.prepare_cached(FORGET_SOURCES)?.execute(params![scope, memory])?;
     let mut withdrawn = Withdrawn::default();
     for edge in edges {
         let gone = connection
@@ -37,8 +42,8 @@ pub(in super::super) fn withdraw(
             .execute([edge])?;
         withdrawn.edges += gone as u64;
     }
-    undescribe(connection, scope, memory)?;
     for node in nodes {
+        undescribe(connection, node, memory)?;
         withdrawn.nodes += u64::from(withdraw_node(connection, node, at)?);
     }
     Ok(withdrawn)
@@ -57,41 +62,33 @@ pub(in super::super) fn withdraw_document(
     withdraw(connection, scope, &name.id(), at)
 }
 
-fn resting(connection: &Connection, of: &'static str, scope: i64, memory: &str) -> Result<Vec<Key>> {
-    connection
-        .prepare_cached(&format!(
-            "SELECT {of} FROM graph_sources WHERE scope = ?1 AND memory = ?2 AND {of} IS NOT NULL"
-        ))?
-        .query_map(params![scope, memory], |row| row.get(0))?
-        .collect()
+fn resting(connection: &Connection, statement: &str, scope: i64, memory: &str) -> Result<Vec<Key>> {
+    connection.prepare_cached(statement)?.query_map(params![scope, memory], |row| row.get(0))?.collect()
 }
 
-/// Descriptions that came from the memory.
-fn undescribe(connection: &Connection, scope: i64, memory: &str) -> Result<()> {
-    let described: Vec<Key> = connection
-        .prepare_cached("SELECT id FROM graph_nodes WHERE scope = ?1 AND described_by = ?2")?
-        .query_map(params![scope, memory], |row| row.get(0))?
-        .collect::<Result<_>>()?;
-    for id in described {
+/// Takes a node's description, if it came from the memory. What a memory describes rests on it too.
+fn undescribe(connection: &Connection, id: Key, memory: &str) -> Result<()> {
+    let described = connection
+        .prepare_cached(
+            "UPDATE graph_nodes SET description = '', described_by = NULL, embedding_model = NULL,
+                 readability = NULL, vector = NULL
+             WHERE id = ?1 AND described_by = ?2",
+        )?
+        .execute(params![id, memory])?;
+    if described == 0 {
+        return Ok(());
+    }
+    let undescribed = connection
+        .prepare_cached(
+            "UPDATE entities SET description = NULL, described_at = NULL, embedding_model = NULL
+             WHERE id = ?1 AND owner_override = 0",
+        )?
+        .execute([id])?;
+    if undescribed > 0 {
+        connection.prepare_cached("DELETE FROM entity_vectors WHERE entity_id = ?1")?.execute([id])?;
         connection
-            .prepare_cached(
-                "UPDATE graph_nodes SET description = '', described_by = NULL, embedding_model = NULL,
-                     readability = NULL, vector = NULL
-                 WHERE id = ?1",
-            )?
+            .prepare_cached("DELETE FROM entity_changes WHERE entity_id = ?1 AND change = 'describe'")?
             .execute([id])?;
-        let undescribed = connection
-            .prepare_cached(
-                "UPDATE entities SET description = NULL, described_at = NULL, embedding_model = NULL
-                 WHERE id = ?1 AND owner_override = 0",
-            )?
-            .execute([id])?;
-        if undescribed > 0 {
-            connection.prepare_cached("DELETE FROM entity_vectors WHERE entity_id = ?1")?.execute([id])?;
-            connection
-                .prepare_cached("DELETE FROM entity_changes WHERE entity_id = ?1 AND change = 'describe'")?
-                .execute([id])?;
-        }
     }
     Ok(())
 }
@@ -200,4 +197,20 @@ pub(in super::super) fn forget_text(
 
 fn said(connection: &Connection, statement: &str, scope: i64) -> Result<Vec<(Key, String)>> {
     connection.prepare_cached(statement)?.query_map([scope], |row| Ok((row.get(0)?, row.get(1)?)))?.collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::super::super::plans::{empty, plan};
+    use super::*;
+
+    #[test]
+    fn what_rests_on_a_memory_is_found_by_its_index() {
+        let connection = empty();
+        for statement in [FORGET_SOURCES, RESTING_NODES, RESTING_EDGES] {
+            let plan = plan(&connection, statement);
+            assert!(plan.contains("graph_sources_of_memory (scope=? AND memory=?)"), "{plan}");
+            assert!(!plan.contains("SCAN"), "{plan}");
+        }
+    }
 }

@@ -47,15 +47,15 @@ pub(super) fn follow(
     Ok(())
 }
 
-/// Cuts memories that were written before there were pieces.
+/// Cuts memories that were written before there were pieces. Only of those that have none the text is looked at.
 pub(super) fn cut_all(connection: &Connection) -> Result<()> {
     let uncut: Vec<(Scope, DocumentName, i64)> = connection
         .prepare_cached(
             "SELECT d.persona_id, d.user_id, d.kind, d.stem, d.number
              FROM hub_documents d JOIN hub_versions v ON v.document = d.number AND v.state = 'shown'
-             WHERE d.user_id IS NOT NULL AND v.content IS NOT NULL AND trim(v.content, char(9, 10, 13, 32)) <> ''
-                 AND d.kind IN ('daily', 'weekly', 'monthly', 'yearly', 'significant')
-                 AND NOT EXISTS (SELECT 1 FROM hub_chunks c WHERE c.document = d.number)",
+             WHERE d.user_id IS NOT NULL AND d.kind IN ('daily', 'weekly', 'monthly', 'yearly', 'significant')
+                 AND CASE WHEN EXISTS (SELECT 1 FROM hub_chunks c WHERE c.document = d.number) THEN 0
+                          ELSE trim(v.content, char(9, 10, 13, 32)) <> '' END",
         )?
         .query_map([], |row| Ok((rows::scope(row, 0)?, name(row, 2)?, row.get(4)?)))?
         .collect::<Result<_>>()?;
@@ -244,6 +244,19 @@ pub(super) fn purge(connection: &Connection, scope: &Scope) -> Result<u64> {
     Ok(purged)
 }
 
+/// Names of the memories that are there.
+const NAMES: &str = "
+    SELECT d.kind, d.stem FROM hub_documents d CROSS JOIN hub_versions v
+    WHERE d.persona_id = ?1 AND d.user_id = ?2 AND d.kind IN ('daily', 'weekly', 'monthly', 'yearly', 'significant')
+        AND v.document = d.number AND v.state = 'shown' AND v.content IS NOT NULL";
+
+pub(super) fn names(connection: &Connection, scope: &Scope) -> Result<Vec<MemoryName>> {
+    connection
+        .prepare_cached(NAMES)?
+        .query_map([scope.persona.as_str(), scope.user.as_str()], |row| memory_name(row, 0))?
+        .collect()
+}
+
 pub(super) fn texts(
     connection: &Connection,
     scope: &Scope,
@@ -262,4 +275,17 @@ pub(super) fn texts(
             Ok(MemoryText { number: row.get(0)?, name: memory_name(row, 1)?, content: row.get(3)? })
         })?
         .collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::super::super::plans::{empty, plan};
+    use super::*;
+
+    #[test]
+    fn names_are_read_along_their_index() {
+        let plan = plan(&empty(), NAMES);
+        assert!(plan.contains("hub_documents_of_user (persona_id=? AND user_id=? AND kind=?)"), "{plan}");
+        assert!(plan.contains("hub_versions_shown (document=?)") && !plan.contains("SCAN"), "{plan}");
+    }
 }

@@ -39,19 +39,32 @@ pub(super) fn keep(
     put(connection, scope, owner(scope, name), &kept)
 }
 
+/// Keeps an erasure. Of one that is known it takes nothing away: both are seen, and the later one is the time.
 pub(super) fn put(connection: &Connection, scope: &Scope, user: &str, erased: &ErasedName) -> Result<()> {
+    let known: Option<VersionVector> = connection
+        .prepare_cached(
+            "SELECT vector FROM hub_erased_names
+             WHERE persona_id = ?1 AND user_id = ?2 AND kind = ?3 AND digest = ?4",
+        )?
+        .query_row(params![scope.persona.as_str(), user, erased.kind, erased.digest], |row| {
+            rows::json(row, 0)
+        })
+        .optional()?;
+    let mut vector = erased.vector.clone();
+    vector.join(&known.unwrap_or_default());
     connection
         .prepare_cached(
             "INSERT INTO hub_erased_names (persona_id, user_id, kind, digest, vector, erased_at)
              VALUES (?1, ?2, ?3, ?4, ?5, ?6)
-             ON CONFLICT DO UPDATE SET vector = excluded.vector, erased_at = excluded.erased_at",
+             ON CONFLICT DO UPDATE SET vector = excluded.vector,
+                 erased_at = max(erased_at, excluded.erased_at)",
         )?
         .execute(params![
             scope.persona.as_str(),
             user,
             erased.kind,
             erased.digest,
-            to_json(&erased.vector)?,
+            to_json(&vector)?,
             microseconds(erased.erased_at)
         ])?;
     Ok(())

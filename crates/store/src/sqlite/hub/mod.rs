@@ -186,6 +186,11 @@ impl HubStore for SqliteStore {
         self.write(move |unit| Ok(chunks::purge(unit.connection, &scope)?)).await
     }
 
+    async fn memory_names(&self, scope: &Scope) -> Result<Vec<MemoryName>, StoreError> {
+        let scope = scope.clone();
+        self.read(move |connection| Ok(chunks::names(connection, &scope)?)).await
+    }
+
     async fn memory_texts(
         &self,
         scope: &Scope,

@@ -58,28 +58,12 @@ fn shown(row: &Row<'_>) -> Result<ShownText> {
 
 #[cfg(test)]
 mod tests {
+    use super::super::super::plans::{empty, plan};
     use super::*;
-
-    /// How the database goes about a statement, in one line.
-    fn plan(connection: &Connection, statement: &str) -> String {
-        let mut prepared = connection.prepare(&format!("EXPLAIN QUERY PLAN {statement}")).unwrap();
-        let count = prepared.parameter_count();
-        let blanks = rusqlite::params_from_iter(std::iter::repeat_n("", count));
-        let steps: Vec<String> =
-            prepared.query_map(blanks, |row| row.get(3)).unwrap().collect::<Result<_>>().unwrap();
-        steps.join("; ")
-    }
 
     #[test]
     fn no_statement_walks_over_the_past() {
-        let connection = Connection::open_in_memory().unwrap();
-        connection
-            .execute_batch(
-                "CREATE TABLE personas (id TEXT PRIMARY KEY); CREATE TABLE users (id TEXT PRIMARY KEY);
-                 CREATE TABLE embedding_models (number INTEGER PRIMARY KEY);",
-            )
-            .unwrap();
-        connection.execute_batch(include_str!("../../../migrations/sqlite/0010_hub.sql")).unwrap();
+        let connection = empty();
         let identity = plan(&connection, IDENTITY);
         assert!(identity.contains("hub_documents_of_persona (persona_id=? AND kind=?)"), "{identity}");
         assert!(

@@ -10,6 +10,7 @@ use jiff::Timestamp;
 use memory::Scope;
 use rusqlite::{Connection, Result, params};
 
+use super::super::ids::id_within;
 use super::super::rows::{self, microseconds, to_json};
 use super::super::{graph, personas, scopes};
 use super::documents::{self, version, version_columns};
@@ -181,11 +182,13 @@ fn restore_document(
     }
     let mut insert = connection.prepare_cached(
         "INSERT INTO hub_conflicts (id, document, kept, shown, opened_at, settled_at, settled)
-         VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7) ON CONFLICT DO NOTHING",
+         VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7)",
     )?;
+    let is_elsewhere = "SELECT EXISTS (SELECT 1 FROM hub_conflicts WHERE id = ?1 AND document <> ?2)";
     for conflict in &history.conflicts {
+        let id = id_within(connection, is_elsewhere, conflict.id, document)?;
         insert.execute(params![
-            conflict.id.into_bytes(),
+            id.into_bytes(),
             document,
             conflict.kept,
             conflict.shown,
