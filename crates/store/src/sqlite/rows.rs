@@ -10,8 +10,8 @@ use memory::nodes::{EventTime, Evidence, Node, NodeKind, RejectedMemory, Relatio
 use memory::ports::ExpectationOutcome;
 use memory::sessions::{CloseTrigger, Session, SessionStatus};
 use memory::{PersonaId, Scope, UserId};
-use rusqlite::types::Type;
-use rusqlite::{Error, Result, Row};
+use rusqlite::types::{FromSql, Type};
+use rusqlite::{Connection, Error, Result, Row, ToSql};
 use serde::Serialize;
 use serde::de::DeserializeOwned;
 use uuid::Uuid;
@@ -122,6 +122,15 @@ pub(super) use message_columns;
 
 /// Number of the first column after [`message_columns`].
 pub(super) const AFTER_MESSAGE: usize = 13;
+
+/// The numbers or keys that a statement with one parameter gives.
+pub(super) fn column<T: FromSql>(
+    connection: &Connection,
+    statement: &str,
+    key: impl ToSql,
+) -> Result<Vec<T>> {
+    connection.prepare_cached(statement)?.query_map([key], |row| row.get(0))?.collect()
+}
 
 /// The two names of a scope as parameters; both NULL where every scope is meant.
 pub(super) fn names_of(scope: Option<&Scope>) -> (Option<&str>, Option<&str>) {
@@ -287,8 +296,6 @@ pub(super) fn rejected_memory(row: &Row<'_>) -> Result<RejectedMemory> {
 
 #[cfg(test)]
 mod tests {
-    use rusqlite::Connection;
-
     use super::*;
 
     #[test]
