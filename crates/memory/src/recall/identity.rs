@@ -5,7 +5,7 @@
 //! they said it in the question's own words.
 
 use crate::entities::name_stands_in;
-use crate::nodes::{Node, RelationalTag, Subject};
+use crate::nodes::Node;
 use crate::ports::{Phrase, Store, StoreError};
 use crate::scope::Scope;
 use crate::text::{QueryTerm, at_word_borders, fold, split_sentences};
@@ -291,11 +291,7 @@ pub(super) async fn identity_nodes(
     question: Option<IdentityQuestion>,
 ) -> Result<Vec<i64>, StoreError> {
     match question {
-        Some(_) => {
-            store
-                .events_tagged(scope, Subject::User, RelationalTag::IdentityBearing, IDENTITY_CANDIDATES)
-                .await
-        }
+        Some(_) => store.identity_events(scope, IDENTITY_CANDIDATES).await,
         None => Ok(Vec::new()),
     }
 }

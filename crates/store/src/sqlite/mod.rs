@@ -41,6 +41,8 @@ mod hub;
 mod scopes;
 mod rows;
 mod check;
+#[cfg(test)]
+mod plans;
 
 use std::path::{Path, PathBuf};
 use std::time::Duration;

@@ -132,14 +132,9 @@ pub(super) fn column<T: FromSql>(
     connection.prepare_cached(statement)?.query_map([key], |row| row.get(0))?.collect()
 }
 
-/// The two names of a scope as parameters; both NULL where every scope is meant.
-pub(super) fn names_of(scope: Option<&Scope>) -> (Option<&str>, Option<&str>) {
-    (scope.map(|scope| scope.persona.as_str()), scope.map(|scope| scope.user.as_str()))
-}
-
-/// Where a page ended, as parameters; both NULL at the beginning of the list.
-pub(super) fn place_of(place: Option<(Timestamp, Uuid)>) -> (Option<i64>, Option<[u8; 16]>) {
-    (place.map(|(at, _)| microseconds(at)), place.map(|(_, id)| id.into_bytes()))
+/// Where a page ended, as parameters; at the beginning of the list a place that is newer than every row.
+pub(super) fn place_of(place: Option<(Timestamp, Uuid)>) -> (i64, [u8; 16]) {
+    place.map_or((i64::MAX, [u8::MAX; 16]), |(at, id)| (microseconds(at), id.into_bytes()))
 }
 
 pub(super) fn message(row: &Row<'_>) -> Result<Message> {

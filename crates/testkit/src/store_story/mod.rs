@@ -67,7 +67,7 @@ pub use people::{
 };
 pub use personas::{core_blocks_belong_to_whom_they_should, costs_are_kept, personas_and_users_are_kept};
 pub use recall::{
-    events_are_found_by_their_tag, nodes_are_found_by_entity_and_time, one_read_gives_what_several_do,
+    events_of_identity_are_found, nodes_are_found_by_entity_and_time, one_read_gives_what_several_do,
     phrases_are_found_where_they_stand, scopes_never_meet, touching_counts_a_recall,
 };
 pub use reflection::{
@@ -130,7 +130,7 @@ macro_rules! store_story {
             a_reflection_is_written_once, a_reflection_without_thoughts_leaves_only_its_mark,
             edges_join_thoughts_and_their_events, the_timeline_is_merged,
             scopes_never_meet, phrases_are_found_where_they_stand, nodes_are_found_by_entity_and_time,
-            one_read_gives_what_several_do, events_are_found_by_their_tag, the_newest_vectors_come_first,
+            one_read_gives_what_several_do, events_of_identity_are_found, the_newest_vectors_come_first,
             touching_counts_a_recall, vectors_follow_their_rows, vectors_are_numbered_by_their_writing,
             one_model_takes_the_place_of_another,
             personas_and_users_are_kept, core_blocks_belong_to_whom_they_should, costs_are_kept,

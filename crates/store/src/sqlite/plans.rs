@@ -1,0 +1,33 @@
+//! How the database goes about the questions that must not grow with the past.
+
+use rusqlite::{Connection, Result};
+
+use super::migrate::MIGRATIONS;
+use super::{node_queries, slow_cycles, traces};
+
+fn plan(connection: &Connection, statement: &str) -> String {
+    let mut prepared = connection.prepare(&format!("EXPLAIN QUERY PLAN {statement}")).unwrap();
+    let count = prepared.parameter_count();
+    let blanks = rusqlite::params_from_iter(std::iter::repeat_n("", count));
+    let steps = prepared.query_map(blanks, |row| row.get(3)).unwrap().collect::<Result<Vec<String>>>();
+    steps.unwrap().join("; ")
+}
+
+#[test]
+fn lists_are_read_from_their_index_in_its_order() {
+    let connection = Connection::open_in_memory().unwrap();
+    for migration in MIGRATIONS {
+        connection.execute_batch(migration.sql).unwrap();
+    }
+    let by_place = "(scope=? AND (started_at,turn_id)<(?,?))";
+    for (statement, index) in [
+        (node_queries::IDENTITY_EVENTS[0], "concept_nodes_identity (scope=?)".to_owned()),
+        (node_queries::IDENTITY_EVENTS[1], "concept_nodes_identity (scope=?)".to_owned()),
+        (traces::TURN_TRACES, format!("turn_details_of_scope {by_place}")),
+        (slow_cycles::TRANSCRIPTS, "slow_cycles_told (scope=? AND (created_at,id)<(?,?))".to_owned()),
+    ] {
+        let plan = plan(&connection, statement);
+        assert!(plan.contains(&index), "{index}: {plan}");
+        assert!(!plan.contains("SCAN") && !plan.contains("TEMP B-TREE"), "{plan}");
+    }
+}
