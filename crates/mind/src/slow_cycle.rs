@@ -7,7 +7,7 @@ use memory::ports::{ProposedExpectation, ProposedIntention, ProposedThought, Slo
 use serde::Serialize;
 use serde_json::{Map, Value, json};
 
-use crate::answer::{self, Malformed};
+use crate::answer::{self, Answer, Malformed};
 use crate::calendar;
 use crate::contract::{
     EXPECTATIONS_MAX, INTENTIONS_MAX, QUESTIONS_MAX, SLOW_SUBJECTS, SLOW_THOUGHTS_MAX, subject_word,
@@ -19,6 +19,10 @@ use crate::members::{Notes, bounded, objects, snippet, strings, text};
 use crate::quoted::{behind_gutter, one_line};
 use crate::reflection::{settled_impact, when};
 use crate::vocabulary::Vocabulary;
+
+/// The members of an answer.
+const MEMBERS: [&str; 5] =
+    ["new_thoughts", "new_expectations", "new_intentions", "salient_questions", "entity_descriptions"];
 
 /// What the slow cycle's template is rendered from.
 #[derive(Debug, Default, Serialize)]
@@ -181,18 +185,11 @@ impl<'a> Question<'a> {
     /// Reads an answer; a bad item never costs the good ones.
     ///
     /// # Errors
-    /// [`Malformed`] when there is no object with a list of new thoughts, be it an empty one or null.
+    /// [`Malformed`] when there is no object of this contract, or its new thoughts are no list.
     pub(crate) fn read(&self, answer: &str) -> Result<Reading<SlowCycle>, Malformed> {
-        let required = [
-            "new_thoughts",
-            "new_expectations",
-            "new_intentions",
-            "salient_questions",
-            "entity_descriptions",
-        ];
-        let answer = answer::read(answer, &required)?;
+        let answer = object(answer)?;
         let (members, mut notes) = (&answer.members, Notes::of(answer.notes));
-        if !matches!(members.get("new_thoughts"), Some(Value::Array(_) | Value::Object(_) | Value::Null)) {
+        if matches!(members.get("new_thoughts"), Some(Value::String(_) | Value::Number(_) | Value::Bool(_))) {
             return Err(Malformed("`new_thoughts` must be a list; write [] if there are none.".to_owned()));
         }
         let mut cycle = SlowCycle {
@@ -315,6 +312,26 @@ impl<'a> Question<'a> {
             }
         }
     }
+}
+
+/// The object of an answer. Whoever has nothing to tell may leave any list out, and give an empty object.
+fn object(text: &str) -> Result<Answer, Malformed> {
+    let mut members = MEMBERS;
+    let first = answer::read(text, &members);
+    if first.is_ok() {
+        return first;
+    }
+    for _ in 1..members.len() {
+        members.rotate_left(1);
+        if let Ok(answer) = answer::read(text, &members) {
+            return Ok(answer);
+        }
+    }
+    if answer::is_empty_object(text) {
+        let notes = vec!["the answer was an empty object, taken as nothing new".to_owned()];
+        return Ok(Answer { members: Map::new(), whole: true, notes });
+    }
+    first
 }
 
 fn shorten<T>(items: &mut Vec<T>, most: usize, what: &str, notes: &mut Notes) {

@@ -322,14 +322,16 @@ fn leave_names_out(
             .any(|entity| is_name(&entity.canonical_name) || entity.aliases.iter().any(is_name))
     };
     let stays = |name: &str| known(name) || told.iter().any(|text| name_stands_in(text, name));
-    let stands_in = |messages: &[Message], name: &str| {
-        messages.iter().any(|message| name_stands_in(&fold_name(&message.content), name))
+    let folded = |messages: &[Message]| -> Vec<String> {
+        messages.iter().map(|message| fold_name(&message.content)).collect()
     };
+    let (shown, said) = (folded(&input.messages), folded(messages));
     answer.mentioned_entities.retain(|entity| {
         let names = std::iter::once(&entity.canonical_name).chain(&entity.aliases);
         let names: Vec<String> = names.map(|name| fold_name(name)).collect();
-        let any = |messages| names.iter().any(|name| stands_in(messages, name));
-        names.iter().any(|name| stays(name)) || any(&input.messages) || !any(messages)
+        let stand_in =
+            |texts: &[String]| texts.iter().any(|text| names.iter().any(|name| name_stands_in(text, name)));
+        names.iter().any(|name| stays(name)) || stand_in(&shown) || !stand_in(&said)
     });
     let mentioned = std::mem::take(&mut answer.mentioned_entities);
     answer.mentioned_entities = without_vocatives(mentioned, &input.messages, &input.persona_name, stays);

@@ -1,8 +1,9 @@
 //! Words that a person had forgotten while the message that says them stays: they become no memory a second time.
 
+use crate::consolidate::quote_of;
 use crate::identifiers::MessageId;
 use crate::messages::Message;
-use crate::nodes::{Evidence, RejectedQuote};
+use crate::nodes::{Evidence, RejectedQuote, Subject};
 use crate::text::{content_terms, find_quote};
 
 /// What stands in a transcript in place of words that are forgotten. Its brackets part a name beside it from the
@@ -51,10 +52,7 @@ pub fn is_forgotten(evidence: &[Evidence], spans: &[ForgottenSpan]) -> bool {
 pub fn are_quotes_forgotten(quotes: &[RejectedQuote], messages: &[Message], spans: &[ForgottenSpan]) -> bool {
     let locate = |quote: &RejectedQuote| {
         let message = messages.iter().find(|message| Some(message.id) == quote.message_id)?;
-        let (start, end) = find_quote(&message.content, &quote.quote)?;
-        let quote = message.content.chars().skip(start).take(end - start).collect();
-        let (start, end) = (u32::try_from(start).ok()?, u32::try_from(end).ok()?);
-        Some(Evidence { message_id: message.id, quote, start, end })
+        quote_of(message, &quote.quote, Subject::Shared)
     };
     let located: Option<Vec<Evidence>> = quotes.iter().map(locate).collect();
     located.is_some_and(|evidence| is_forgotten(&evidence, spans))
@@ -95,15 +93,37 @@ fn is_quote_forgotten(quote: &Evidence, spans: &[ForgottenSpan]) -> bool {
 
 #[cfg(test)]
 mod tests {
+    use jiff::Timestamp;
+    use jiff::civil::date;
     use proptest::prelude::*;
     use uuid::Uuid;
 
     use super::*;
+    use crate::identifiers::SessionId;
+    use crate::messages::Role;
+    use crate::scope::{PersonaId, Scope, UserId};
 
     const MESSAGE: MessageId = MessageId(Uuid::from_u128(1));
 
     fn span(start: u32, end: u32) -> ForgottenSpan {
         ForgottenSpan { message_id: MESSAGE, start, end }
+    }
+
+    fn message(said: &str) -> Message {
+        Message {
+            id: MESSAGE,
+            seq: 1,
+            scope: Scope::new(PersonaId::new("p").unwrap(), UserId::new("u").unwrap()),
+            session_id: SessionId(Uuid::nil()),
+            turn_id: None,
+            channel_id: "c".to_owned(),
+            role: Role::User,
+            content: said.to_owned(),
+            token_count: 1,
+            day: date(2026, 1, 1),
+            created_at: Timestamp::UNIX_EPOCH,
+            incomplete: false,
+        }
     }
 
     fn quote(message: &str, start: u32, end: u32) -> Evidence {
@@ -140,7 +160,8 @@ mod tests {
     }
 
     proptest! {
-        /// More forgotten never brings anything back, and what is shown holds no forgotten character but the gap.
+        /// More forgotten never brings anything back. What is shown is the message without its forgotten characters, and
+        /// one gap where some stood.
         #[test]
         fn forgetting_more_never_brings_back(
             said in "[a-z猫狗小黑 ,。]{1,24}",
@@ -152,8 +173,22 @@ mod tests {
             let length = u32::try_from(said.chars().count()).unwrap_or(u32::MAX);
             let start = quoted.0.min(length - 1);
             let evidence = [quote(&said, start, (start + quoted.1).min(length))];
-            let less = is_forgotten(&evidence, &[span(one)]);
-            prop_assert!(!less || is_forgotten(&evidence, &[span(one), span(other)]));
+            let (less, more) = ([span(one)], [span(one), span(other)]);
+            prop_assert!(!is_forgotten(&evidence, &less) || is_forgotten(&evidence, &more));
+            for spans in [&less[..], &more] {
+                let is_left = |position: u32| !spans.iter().any(|span| span.holds(position));
+                let (mut left, mut gaps) = (String::new(), 0);
+                for (position, character) in (0_u32..).zip(said.chars()) {
+                    match is_left(position) {
+                        true => left.push(character),
+                        false if position == 0 || is_left(position - 1) => gaps += 1,
+                        false => {}
+                    }
+                }
+                let shown = without_forgotten(&[message(&said)], spans).remove(0).content;
+                prop_assert_eq!(shown.matches(GAP).count(), gaps);
+                prop_assert_eq!(shown.replace(GAP, ""), left);
+            }
         }
 
         /// An edit that changes nothing leaves every place where it is.

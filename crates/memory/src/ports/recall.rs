@@ -75,18 +75,13 @@ pub trait RecallStore: NodeStore {
         }
         Ok(outlines)
     }
-    /// Numbers of live, current events about the subject that carry the tag, at most `limit` of the newest and as many of
-    /// the oldest, each once, in no order. A past is searched only when somebody asks who they are.
-    async fn events_tagged(
-        &self,
-        scope: &Scope,
-        subject: Subject,
-        tag: RelationalTag,
-        limit: u32,
-    ) -> Result<Vec<i64>, StoreError> {
-        let events = self.nodes_about(scope, NodeKind::Event, &[subject], u32::MAX).await?;
-        let mut seqs: Vec<i64> =
-            events.iter().filter(|node| node.relational_tags.contains(&tag)).map(|node| node.seq).collect();
+
+    /// Numbers of live, current events about the user that are identity-bearing, at most `limit` of the newest and as many
+    /// of the oldest, each once, in no order. A storage answers it at any length of the past alike.
+    async fn identity_events(&self, scope: &Scope, limit: u32) -> Result<Vec<i64>, StoreError> {
+        let events = self.nodes_about(scope, NodeKind::Event, &[Subject::User], u32::MAX).await?;
+        let bearing = |node: &&Node| node.relational_tags.contains(&RelationalTag::IdentityBearing);
+        let mut seqs: Vec<i64> = events.iter().filter(bearing).map(|node| node.seq).collect();
         seqs.sort_unstable();
         let limit = usize::try_from(limit).unwrap_or(usize::MAX);
         if seqs.len() > limit.saturating_mul(2) {

@@ -239,10 +239,10 @@ pub trait SlowCycleStore: Send + Sync {
     async fn expire_expectations(&self, now: Timestamp) -> Result<u32, StoreError>;
     /// What became of an expectation; none while it is pending.
     async fn settled_expectation(&self, id: NodeId) -> Result<Option<SettledExpectation>, StoreError>;
-    /// Transcripts of cycles of a scope, or of all, newest first; with `before`, only those behind that one.
+    /// Transcripts of cycles of a scope, newest first; with `before`, only those behind that one.
     async fn transcripts(
         &self,
-        scope: Option<&Scope>,
+        scope: &Scope,
         before: Option<(Timestamp, CycleId)>,
         limit: u32,
     ) -> Result<Vec<TranscriptHead>, StoreError>;

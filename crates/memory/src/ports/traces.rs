@@ -59,11 +59,10 @@ pub struct PhaseTrace {
 pub trait TraceStore: Send + Sync {
     /// Keeps the trace of a turn, in place of an earlier one. One whose turn is gone is passed over.
     async fn keep_turn_trace(&self, trace: TurnTrace) -> Result<(), StoreError>;
-    /// Turns of a scope, or of all, that have a trace, newest first; with `before`, only those that began before that
-    /// one.
+    /// Turns of a scope that have a trace, newest first; with `before`, only those that began before that one.
     async fn turn_traces(
         &self,
-        scope: Option<&Scope>,
+        scope: &Scope,
         before: Option<(Timestamp, TurnId)>,
         limit: u32,
     ) -> Result<Vec<TurnHead>, StoreError>;

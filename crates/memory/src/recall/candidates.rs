@@ -178,7 +178,7 @@ pub(super) async fn fetch_nodes(
         node.known.time_match = timely.contains(seq);
         node.known.identity = identity.contains(seq);
         if let Some(asked) = query.identity.filter(|_| node.known.identity) {
-            node.known.words = node.known.words.max(asked.relevance(&node.indexed.node));
+            node.known.words = node.known.words.max(asked.relevance(&node.indexed.node, node.folded()));
         }
     }
     let nodes = fetch.decide().await?;

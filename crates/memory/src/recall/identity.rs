@@ -4,12 +4,13 @@
 //! memories that say who the user is are offered whatever the words, and those that tell what is asked count as if
 //! they said it in the question's own words.
 
-use crate::nodes::{Node, RelationalTag, Subject};
+use crate::entities::name_stands_in;
+use crate::nodes::Node;
 use crate::ports::{Phrase, Store, StoreError};
 use crate::scope::Scope;
 use crate::text::{QueryTerm, at_word_borders, fold, split_sentences};
 
-/// Memories that are offered: half the newest, half the oldest, for who one is was often told first.
+/// Memories that are offered from either end, the newest and the oldest, for who one is was often told first.
 pub(super) const IDENTITY_CANDIDATES: u32 = 100;
 /// W of a memory that tells what is asked: that of all content words, each said once.
 const TOLD: f64 = 0.92;
@@ -40,7 +41,6 @@ const ASKED: [(IdentityQuestion, &[&str]); 5] = [
         &[
             "我叫什么",
             "我叫啥",
-            "我叫什么名字",
             "我姓什么",
             "我姓啥",
             "我的名字",
@@ -53,7 +53,6 @@ const ASKED: [(IdentityQuestion, &[&str]); 5] = [
             "我的名字叫什么",
             "my name",
             "my full name",
-            "my name is",
             "what am i called",
             "do you call me",
             "people call me",
@@ -101,9 +100,6 @@ const ASKED: [(IdentityQuestion, &[&str]); 5] = [
             "what i do for work",
             "what is my job",
             "what's my job",
-            "what is my profession",
-            "what's my profession",
-            "what is my occupation",
             "my occupation",
             "my profession",
             "where do i work",
@@ -149,8 +145,6 @@ const ASKED: [(IdentityQuestion, &[&str]); 5] = [
             "介绍我",
             "介绍一下我",
             "说说我",
-            "知道我的",
-            "关于我的",
             "who am i",
             "who i am",
             "know about me",
@@ -158,7 +152,6 @@ const ASKED: [(IdentityQuestion, &[&str]); 5] = [
             "remember me",
             "know me",
             "tell me about me",
-            "tell me about myself",
             "about myself",
             "describe me",
         ],
@@ -226,16 +219,16 @@ const MAY_TELL: [(IdentityQuestion, &[&str]); 2] =
 pub(super) fn asked(text: &str) -> Option<IdentityQuestion> {
     let newest = text.trim().lines().next_back()?;
     split_sentences(newest).into_iter().rev().find_map(|sentence| {
-        let folded = fold(sentence).replace('\u{2019}', "'");
+        let folded = fold(sentence);
         let asks = |phrases: &[&str]| phrases.iter().any(|phrase| ends_with_question(&folded, phrase));
         ASKED.into_iter().find_map(|(question, phrases)| asks(phrases).then_some(question))
     })
 }
 
 /// What a question for the user's name looks for in the log beside its words: 我叫, or 我的名字.
-pub(super) fn name_term(text: &str) -> Option<QueryTerm> {
+pub(super) fn name_term(question: IdentityQuestion) -> Option<QueryTerm> {
     let phrase = |letters: &str| Phrase(letters.chars().map(String::from).collect());
-    asked(text).filter(|question| *question == Name).map(|_| QueryTerm {
+    (question == Name).then(|| QueryTerm {
         phrase: phrase("我叫"),
         parts: vec![phrase("我的名字"), phrase("我姓")],
         surface: "我叫".to_owned(),
@@ -265,15 +258,10 @@ fn is_tail(rest: &str) -> bool {
 }
 
 impl IdentityQuestion {
-    /// W that a memory of who the user is has for the question.
-    pub(super) fn relevance(self, node: &Node) -> f64 {
-        let folded = fold(&node.description);
-        let says = |phrases: &[&str]| {
-            let stands = |phrase: &str| {
-                folded.match_indices(phrase).any(|(at, _)| at_word_borders(&folded, at, at + phrase.len()))
-            };
-            phrases.iter().any(|phrase| stands(phrase))
-        };
+    /// W that a memory of who the user is has for the question; `folded` is its description in the form in which texts
+    /// are compared.
+    pub(super) fn relevance(self, node: &Node, folded: &str) -> f64 {
+        let says = |phrases: &[&str]| phrases.iter().any(|phrase| name_stands_in(folded, phrase));
         match TELLS.into_iter().find(|(question, _)| *question == self) {
             None => TOLD,
             Some((_, tells)) if says(tells) => TOLD,
@@ -303,11 +291,7 @@ pub(super) async fn identity_nodes(
     question: Option<IdentityQuestion>,
 ) -> Result<Vec<i64>, StoreError> {
     match question {
-        Some(_) => {
-            store
-                .events_tagged(scope, Subject::User, RelationalTag::IdentityBearing, IDENTITY_CANDIDATES)
-                .await
-        }
+        Some(_) => store.identity_events(scope, IDENTITY_CANDIDATES).await,
         None => Ok(Vec::new()),
     }
 }
@@ -364,6 +348,29 @@ mod tests {
             "",
         ] {
             assert_eq!(asked(text), None, "{text}");
+        }
+    }
+
+    #[test]
+    fn no_phrase_stands_for_what_another_finds_already() {
+        for (_, phrases) in ASKED {
+            for phrase in phrases {
+                let other =
+                    phrases.iter().find(|other| *other != phrase && ends_with_question(phrase, other));
+                assert_eq!(other, None, "{phrase}");
+            }
+        }
+        for (text, question) in [
+            ("我叫什么名字", Name),
+            ("Do you know what my name is", Name),
+            ("你知道我的什么事", Whole),
+            ("关于我的事", Whole),
+            ("What is my profession?", Work),
+            ("What's my profession?", Work),
+            ("What is my occupation?", Work),
+            ("Tell me about myself", Whole),
+        ] {
+            assert_eq!(asked(text), Some(question), "{text}");
         }
     }
 }

@@ -19,6 +19,8 @@
 
 use std::collections::{BTreeMap, HashMap};
 
+use jiff::Timestamp;
+
 use super::query::Query;
 use super::score::vector_relevance;
 use super::settings::RecallSettings;
@@ -61,8 +63,9 @@ pub struct RankedMessage {
     pub vector: f64,
     /// W of the message together with the one before it, which often holds the question that it answers.
     pub words: f64,
-    /// How well what it states fits, the larger of `vector` and `words`: 0 where it only asks, and where the persona says
-    /// that it does not know. An unanswered question is no evidence of its answer.
+    /// How well what it states fits, the larger of `vector` and `words`: 0 where it only asks, for an unanswered question
+    /// is no evidence of its answer. Where the persona says that it does not know, the words of its other sentences alone
+    /// count, and without them it is 0.
     pub support: f64,
     /// Readability of its text; none without a vector.
     pub readability: Option<f32>,
@@ -90,9 +93,7 @@ pub async fn rank_messages(
     };
     let (found, statistics) = gather(store, index, scope, query, window, worth).await?;
     let ranking = Ranking::new(&found, query, &statistics, found.messages.keys().copied());
-    let mut ranked = ranking.rank(weights);
-    ranked.truncate(limit);
-    Ok(ranked)
+    Ok(ranking.rank(weights, limit))
 }
 
 /// How often each term of the question stands in a message, and how long it is.
@@ -140,7 +141,8 @@ impl<'a> Ranking<'a> {
         ranking
     }
 
-    fn rank(&self, weights: &MessageWeights) -> Vec<RankedMessage> {
+    /// The best messages. What a person sees of them, and how well they fit, is computed for these alone.
+    fn rank(&self, weights: &MessageWeights, limit: usize) -> Vec<RankedMessage> {
         let meaning: HashMap<i64, f64> =
             self.found.messages.keys().filter_map(|&seq| Some((seq, self.meaning(seq)?))).collect();
         // In the order of their numbers: sums of floating-point numbers depend on it.
@@ -149,11 +151,11 @@ impl<'a> Ranking<'a> {
         let unknown = known.sum::<f64>() / meaning.len().max(1) as f64;
         let cosines: HashMap<i64, f64> =
             self.found.messages.keys().filter_map(|&seq| Some((seq, self.cosine_of(seq)?))).collect();
-        let mut ranked: Vec<RankedMessage> = self
+        let mut ranked: Vec<(f64, Timestamp, i64, Signals)> = self
             .found
             .messages
-            .keys()
-            .map(|&seq| {
+            .iter()
+            .map(|(&seq, indexed)| {
                 let around = self.found.around(seq);
                 let nearest = around.iter().filter_map(|seq| cosines.get(seq)).copied().reduce(f64::max);
                 let meaning = meaning.get(&seq).copied().unwrap_or(unknown);
@@ -162,19 +164,15 @@ impl<'a> Ranking<'a> {
                 signals[Signal::Meaning] = meaning;
                 signals[Signal::TopicWords] = self.topic_words(&around);
                 signals[Signal::TopicMeaning] = nearest.unwrap_or(unknown);
-                self.ranked(seq, signals, weights)
+                (signals.total(weights), indexed.message.created_at, seq, signals)
             })
             .collect();
-        ranked.sort_by(|a, b| {
-            b.total
-                .total_cmp(&a.total)
-                .then_with(|| b.message.created_at.cmp(&a.message.created_at))
-                .then_with(|| b.message.seq.cmp(&a.message.seq))
-        });
-        ranked
+        ranked.sort_by(|a, b| b.0.total_cmp(&a.0).then_with(|| (b.1, b.2).cmp(&(a.1, a.2))));
+        ranked.truncate(limit);
+        ranked.into_iter().map(|(total, _, seq, signals)| self.ranked(seq, total, signals, weights)).collect()
     }
 
-    fn ranked(&self, seq: i64, signals: Signals, weights: &MessageWeights) -> RankedMessage {
+    fn ranked(&self, seq: i64, total: f64, signals: Signals, weights: &MessageWeights) -> RankedMessage {
         let indexed = &self.found.messages[&seq];
         let part = |signal: Signal| (signal.name().to_owned(), weights[signal] * signals[signal]);
         let parts: BTreeMap<String, f64> =
@@ -187,7 +185,7 @@ impl<'a> Ranking<'a> {
         let vector = self.best_sentence(seq).map_or(0.0, vector_relevance);
         RankedMessage {
             message: indexed.message.clone(),
-            total: signals.total(weights),
+            total,
             signals,
             parts,
             vector,

@@ -3,7 +3,7 @@
 use jiff::Timestamp;
 use jiff::tz::TimeZone;
 
-use super::identity::{self, IdentityQuestion};
+use super::identity::IdentityQuestion;
 use super::question::{Question, Texts};
 use super::settings::RecallSettings;
 use crate::ports::{Embedder, Embedding};
@@ -49,7 +49,7 @@ impl Query {
         let mut query = Self {
             sentences: texts.terms.iter().map(sentence).collect(),
             question,
-            identity: identity::asked(text),
+            identity: texts.identity,
             fingerprint: None,
             words_only: None,
         };

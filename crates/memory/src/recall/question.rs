@@ -5,7 +5,7 @@ use std::collections::HashMap;
 use jiff::Timestamp;
 use jiff::tz::TimeZone;
 
-use super::identity;
+use super::identity::{self, IdentityQuestion};
 use super::settings::{RecallSettings, SpeakerNames};
 use super::speakers::{NamedSpeakers, name_speakers};
 use crate::messages::Role;
@@ -59,6 +59,8 @@ pub(super) struct Texts {
     pub(super) spoken: Vec<String>,
     /// The whole in the first person, where it is not its only sentence.
     pub(super) whole: Option<String>,
+    /// What it asks about who the user is, if it does.
+    pub(super) identity: Option<IdentityQuestion>,
 }
 
 impl Question {
@@ -84,7 +86,8 @@ impl Question {
         // What the older lines of a talk tell of times is not what is asked for.
         let newest = text.trim().lines().next_back().unwrap_or_default();
         // 我叫林晚 shares no content word with 我叫什么, but these two characters.
-        let named = identity::name_term(text);
+        let asked = identity::asked(text);
+        let named = asked.and_then(identity::name_term);
         let sentences_terms = terms.iter().map(|terms| {
             let mut terms = names.left_out(terms.clone());
             terms.extend(named.clone());
@@ -102,7 +105,7 @@ impl Question {
             asks_when: asks_when(newest),
         };
         let whole = (!is_whole).then(|| newest_characters(&whole));
-        (question, Texts { sentences, terms, spoken, whole })
+        (question, Texts { sentences, terms, spoken, whole, identity: asked })
     }
 }
 

@@ -140,7 +140,11 @@ pub(crate) fn is_bare_denial(text: &str) -> bool {
 
 /// Whether a sentence asks.
 pub(crate) fn asks(sentence: &str) -> bool {
-    let folded = fold(sentence);
+    folded_asks(&fold(sentence))
+}
+
+/// The same of a folded sentence.
+pub(super) fn folded_asks(folded: &str) -> bool {
     let bare = folded.trim_end_matches(|c: char| !c.is_alphanumeric() && c != '?');
     bare.ends_with('?')
         || folded.contains('?')
@@ -162,7 +166,7 @@ enum Reply {
 
 /// What the text says, if it is made of nothing but yes, no and fillers. The first one counts: "no, I don't".
 fn bare(text: &str) -> Option<Reply> {
-    let folded = fold(text).replace('\u{2019}', "'");
+    let folded = fold(text);
     let mut said = None;
     let mut at = 0;
     while let Some(character) = folded[at..].chars().next() {

@@ -1,6 +1,6 @@
 //! What a message states: a question, and an answer that says only that nothing is known, state nothing.
 
-use super::replies::asks;
+use super::replies::folded_asks;
 use super::segment::fold;
 use super::sentences::split_sentences;
 use crate::messages::Role;
@@ -154,26 +154,25 @@ pub(crate) enum Stated {
 
 /// What a message states. "I don't know" is the persona's word about its memory; a user says it of the world.
 pub(crate) fn stated(text: &str, speaker: Role) -> Stated {
-    let sentences = split_sentences(text);
-    let stating = sentences.iter().copied().filter(|sentence| !is_asking(sentence));
-    if speaker == Role::User || !sentences.iter().any(|sentence| says_not_knowing(sentence)) {
-        let nothing = !sentences.is_empty() && stating.count() == 0;
+    let sentences: Vec<(&str, String)> =
+        split_sentences(text).into_iter().map(|sentence| (sentence, fold(sentence))).collect();
+    if speaker == Role::User || !sentences.iter().any(|(_, folded)| says_not_knowing(folded)) {
+        let nothing = !sentences.is_empty() && sentences.iter().all(|(_, folded)| is_asking(folded));
         return if nothing { Stated::Nothing } else { Stated::Everything };
     }
-    let known: Vec<&str> = stating.filter(|sentence| !says_not_knowing(sentence)).collect();
+    let stating = sentences.iter().filter(|(_, folded)| !is_asking(folded) && !says_not_knowing(folded));
+    let known: Vec<&str> = stating.map(|(sentence, _)| *sentence).collect();
     if known.is_empty() { Stated::Nothing } else { Stated::Only(known.join("\n")) }
 }
 
-fn says_not_knowing(sentence: &str) -> bool {
-    let folded = fold(sentence).replace('\u{2019}', "'");
+fn says_not_knowing(folded: &str) -> bool {
     NOT_KNOWING.iter().any(|phrase| folded.contains(phrase))
 }
 
-fn is_asking(sentence: &str) -> bool {
-    if asks(sentence) {
+fn is_asking(folded: &str) -> bool {
+    if folded_asks(folded) {
         return true;
     }
-    let folded = fold(sentence).replace('\u{2019}', "'");
     let holds = |words: &[&str]| words.iter().any(|word| folded.contains(word));
     if CHINESE_REQUESTS.iter().any(|request| folded.starts_with(request))
         || (holds(&CHINESE_QUESTION_WORDS) && !holds(&CHINESE_NO_QUESTION))

@@ -244,3 +244,22 @@ fn a_message_is_found_by_meaning_too() {
     assert_eq!(ranked[0].message.seq, seqs[0]);
     assert!(ranked[0].vector > 0.4 && ranked[1].vector < 0.4);
 }
+
+#[test]
+fn a_limit_leaves_the_best_and_changes_nothing_about_them() {
+    let (store, me) = (FakeStore::default(), scope("me"));
+    let lines =
+        ["my cat sleeps", "the cat's bowl is red", "a cat, a cat", "taxes are due", "where is my cat?"];
+    talk(&store, &me, 1, &lines.map(|line| (User, line)));
+    let settings = RecallSettings::default();
+    let query = run(Query::new("Where does my cat sleep?", NOW, &TimeZone::UTC, &settings, None));
+    let ranked = |limit| {
+        run(rank_messages(&store, &VectorIndex::default(), &me, &query, &[], &settings, limit)).unwrap()
+    };
+    let all = ranked(9);
+    assert_eq!(all.len(), lines.len());
+    assert!(all[0].support > 0.4 && all.is_sorted_by(|a, b| a.total >= b.total));
+    for limit in 0..=all.len() {
+        assert_eq!(ranked(limit), all[..limit]);
+    }
+}

@@ -76,6 +76,19 @@ pub fn read(text: &str, required: &[&str]) -> Result<Answer, Malformed> {
     }
 }
 
+/// Whether an answer holds an empty object and no other: nothing is to be told.
+pub(crate) fn is_empty_object(text: &str) -> bool {
+    if text.len() > ANSWER_LENGTH_MAX {
+        return false;
+    }
+    let mut objects = Objects::of(after_thinking(text));
+    let is_empty = |found: &Found| {
+        found.damage.open_at_end.is_none()
+            && matches!(&found.value, Value::Object(members) if members.is_empty())
+    };
+    objects.next().is_some_and(|found| is_empty(&found)) && objects.next().is_none()
+}
+
 enum Seen {
     Nothing,
     OtherObject,

@@ -3,8 +3,7 @@
 use hub::graph::{EdgeGet, GraphEdge};
 use hub::{Caller, WorkingHours};
 use memory::forget::{Choice, Selection};
-use memory::ledger::ModelCall;
-use memory::ports::{Clock as _, LedgerStore as _};
+use memory::ports::LedgerStore as _;
 use serde_json::{Value, json};
 use testkit::Reply;
 
@@ -91,23 +90,7 @@ async fn facts_wait_at_the_cap_of_the_day() {
     world.model.on("graph", |_| Reply::error(503, "busy"));
     world.talk(WEB, CAT).await;
     world.silence().await;
-    let call = ModelCall {
-        at: world.clock.now(),
-        task: "reply".to_owned(),
-        tier: "large".to_owned(),
-        provider: "openai".to_owned(),
-        model: "dear".to_owned(),
-        input_tokens: 1,
-        output_tokens: 1,
-        cached_tokens: 0,
-        latency_ms: 1,
-        outcome: "ok".to_owned(),
-        turn_id: None,
-        session_id: None,
-        prompt_hash: String::new(),
-        cost_usd: Some(1.5),
-    };
-    world.store.record_call(call).await.unwrap();
+    world.spend(1.5).await;
     world.until("the first try", || async { asked(&world) > 0 }).await;
     let before = asked(&world);
     world.model.on("graph", |_| Reply::json(has_a_cat()));

@@ -302,13 +302,13 @@ passing_on!(SlowCycleStore:
     settle_expectations(scope: &Scope, ids: &[NodeId], settled: SettledExpectation) -> Vec<NodeId>;
     expire_expectations(now: Timestamp) -> u32;
     settled_expectation(id: NodeId) -> Option<SettledExpectation>;
-    transcripts(scope: Option<&Scope>, before: Option<(Timestamp, CycleId)>, limit: u32) -> Vec<TranscriptHead>;
+    transcripts(scope: &Scope, before: Option<(Timestamp, CycleId)>, limit: u32) -> Vec<TranscriptHead>;
     transcript(id: CycleId) -> Option<Value>;
 );
 
 passing_on!(TraceStore:
     keep_turn_trace(trace: TurnTrace) -> ();
-    turn_traces(scope: Option<&Scope>, before: Option<(Timestamp, TurnId)>, limit: u32) -> Vec<TurnHead>;
+    turn_traces(scope: &Scope, before: Option<(Timestamp, TurnId)>, limit: u32) -> Vec<TurnHead>;
     turn_trace(id: TurnId) -> Option<TurnTrace>;
     keep_phase(session: SessionId, phase: PhaseTrace) -> ();
     phases(session: SessionId) -> Vec<PhaseTrace>;

@@ -247,7 +247,7 @@ async fn it_keeps_only_promises_that_the_persona_has_voiced() {
     let promises = workshop.nodes(NodeKind::Intention).await;
     let told: Vec<_> = promises.iter().map(|node| (node.subject, node.description.as_str())).collect();
     assert_eq!(told, [(Subject::Persona, "周五一起听那张唱片")], "hers is not the persona's promise");
-    let transcripts = workshop.store.transcripts(None, None, 1).await.unwrap();
+    let transcripts = workshop.store.transcripts(&workshop.scope, None, 1).await.unwrap();
     let transcript = workshop.store.transcript(transcripts[0].id).await.unwrap().unwrap();
     let notes = transcript["output"]["notes"].to_string();
     assert!(notes.contains("no commitment that the persona has voiced"), "{notes}");
@@ -273,7 +273,7 @@ async fn each_phase_says_what_it_did_and_why() {
     assert_eq!(detail('e')["reflection_gate"], "shock");
     assert_eq!(detail('f')["close_trigger"], "extracted");
     assert_eq!((&detail('g')["ran"], &detail('g')["dropped"]), (&true.into(), &1.into()));
-    let transcripts = workshop.store.transcripts(None, None, 10).await.unwrap();
+    let transcripts = workshop.store.transcripts(&workshop.scope, None, 10).await.unwrap();
     let transcript = workshop.store.transcript(transcripts[0].id).await.unwrap().unwrap();
     assert_eq!(transcript["input"]["recent_events"][0]["description"], "我爸爸走了,我好难过");
     assert_eq!(transcript["output"]["notes"][0], "one dropped");
@@ -289,7 +289,7 @@ async fn each_phase_says_what_it_did_and_why() {
     workshop.remember("我妈妈走了", -9).await;
     let untold = workshop.sessions().await.pop().unwrap();
     assert!(workshop.store.phases(untold.id).await.unwrap().is_empty(), "switched off");
-    assert_eq!(workshop.store.transcripts(None, None, 10).await.unwrap().len(), 1);
+    assert_eq!(workshop.store.transcripts(&workshop.scope, None, 10).await.unwrap().len(), 1);
     assert_eq!(workshop.mind.slow_cycles().len(), 2, "it thinks all the same");
 }
 

@@ -2,12 +2,11 @@
 
 use std::time::Duration;
 
-use memory::ledger::ModelCall;
-use memory::ports::{Clock, LedgerStore, SlowCycleStore, TraceStore};
+use memory::ports::{LedgerStore, SlowCycleStore, TraceStore};
 use memory::sessions::SessionStatus;
 use testkit::Reply;
 
-use crate::world::{HOUR, MINUTE, SECOND, WEB, World, settings};
+use crate::world::{HOUR, MINUTE, SECOND, WEB, World, scope, settings};
 
 const DAY: Duration = Duration::from_secs(86_400);
 const CAT: &str = "我养了只白猫,叫小黑";
@@ -15,7 +14,7 @@ const CAT: &str = "我养了只白猫,叫小黑";
 async fn kept(world: &World, turns: usize) {
     world
         .until("the traces", || async {
-            world.store.turn_traces(None, None, 10).await.unwrap().len() == turns
+            world.store.turn_traces(&scope("ann"), None, 10).await.unwrap().len() == turns
         })
         .await;
 }
@@ -67,11 +66,11 @@ async fn a_turn_tells_what_it_was_made_of_and_goes_after_its_time() {
     assert!(calls.iter().all(|call| call.prompt_hash.len() == 64 && call.cost_usd.is_none()));
 
     world.pass(13 * DAY).await;
-    assert_eq!(world.store.turn_traces(None, None, 10).await.unwrap().len(), 2);
+    assert_eq!(world.store.turn_traces(&scope("ann"), None, 10).await.unwrap().len(), 2);
     world.pass(2 * DAY).await;
-    assert!(world.store.turn_traces(None, None, 10).await.unwrap().is_empty());
+    assert!(world.store.turn_traces(&scope("ann"), None, 10).await.unwrap().is_empty());
     assert!(world.store.phases(session.id).await.unwrap().is_empty());
-    assert!(world.store.transcripts(None, None, 10).await.unwrap().is_empty());
+    assert!(world.store.transcripts(&scope("ann"), None, 10).await.unwrap().is_empty());
     assert!(world.store.receipt(turn).await.unwrap().is_some(), "receipts stay");
 }
 
@@ -83,7 +82,7 @@ async fn a_failed_turn_has_a_trace_and_a_switched_off_one_has_none() {
     world.clock.advance(2 * SECOND).await;
     world.hear("chat.message.failed").await;
     kept(&world, 1).await;
-    let head = world.store.turn_traces(None, None, 1).await.unwrap().remove(0);
+    let head = world.store.turn_traces(&scope("ann"), None, 1).await.unwrap().remove(0);
     let trace = world.store.turn_trace(head.turn_id).await.unwrap().unwrap();
     assert!(!trace.detail["error"].as_str().unwrap().is_empty());
     assert!(trace.detail["user_prompt"].as_str().unwrap().contains("hello"));
@@ -94,7 +93,7 @@ async fn a_failed_turn_has_a_trace_and_a_switched_off_one_has_none() {
     let mut world = World::with(settings, None).await;
     world.talk(WEB, CAT).await;
     world.silence().await;
-    assert!(world.store.turn_traces(None, None, 10).await.unwrap().is_empty());
+    assert!(world.store.turn_traces(&scope("ann"), None, 10).await.unwrap().is_empty());
     assert_eq!(world.store.calls("keep_turn_trace") + world.store.calls("keep_phase"), 0);
 }
 
@@ -103,23 +102,7 @@ async fn work_behind_the_talk_waits_when_the_day_has_cost_enough() {
     let mut settings = settings();
     settings.daily_spend_cap = Some(1.5);
     let mut world = World::with(settings, None).await;
-    let call = ModelCall {
-        at: world.clock.now(),
-        task: "reply".to_owned(),
-        tier: "large".to_owned(),
-        provider: "openai".to_owned(),
-        model: "dear".to_owned(),
-        input_tokens: 1,
-        output_tokens: 1,
-        cached_tokens: 0,
-        latency_ms: 1,
-        outcome: "ok".to_owned(),
-        turn_id: None,
-        session_id: None,
-        prompt_hash: String::new(),
-        cost_usd: Some(1.5),
-    };
-    world.store.record_call(call).await.unwrap();
+    world.spend(1.5).await;
     world.talk(WEB, CAT).await;
     world.pass(HOUR).await;
     assert_eq!(world.sessions().await[0].status, SessionStatus::Closing, "it waits, and nothing is lost");

@@ -13,9 +13,10 @@ use jiff::Timestamp;
 use jiff::tz::TimeZone;
 use llm::{Pauses, ProviderSettings};
 use memory::consolidate::ConsolidateSettings;
+use memory::ledger::ModelCall;
 use memory::messages::Message;
 use memory::nodes::{Node, NodeKind};
-use memory::ports::{Embedder, MessageStore, NodeStore, SessionFilter, SessionStore};
+use memory::ports::{Clock, Embedder, LedgerStore, MessageStore, NodeStore, SessionFilter, SessionStore};
 use memory::recall::RecallSettings;
 use memory::sessions::{Session, SessionPolicy};
 use memory::vector_index::VectorIndex;
@@ -284,6 +285,27 @@ impl World {
             }
         })
         .await;
+    }
+
+    /// A reply that has cost this many US dollars.
+    pub(crate) async fn spend(&self, usd: f64) {
+        let call = ModelCall {
+            at: self.clock.now(),
+            task: "reply".to_owned(),
+            tier: "large".to_owned(),
+            provider: "openai".to_owned(),
+            model: "dear".to_owned(),
+            input_tokens: 1,
+            output_tokens: 1,
+            cached_tokens: 0,
+            latency_ms: 1,
+            outcome: "ok".to_owned(),
+            turn_id: None,
+            session_id: None,
+            prompt_hash: String::new(),
+            cost_usd: Some(usd),
+        };
+        self.store.record_call(call).await.unwrap();
     }
 
     /// Half an hour of silence: open sessions end and become memory.

@@ -39,7 +39,7 @@ pub(crate) async fn turns(
     let limit = page_size(page.limit, TURNS_DEFAULT)?;
     let last = page.cursor.as_deref().map(Place::<(Timestamp, TurnId)>::read).transpose()?;
     let place = last.map(|Place(place)| place);
-    let mut heads = app.runtime().store().turn_traces(Some(&scope), place, limit + 1).await?;
+    let mut heads = app.runtime().store().turn_traces(&scope, place, limit + 1).await?;
     let has_more = heads.len() > limit as usize;
     heads.truncate(limit as usize);
     let last = heads.last().filter(|_| has_more);
@@ -122,7 +122,7 @@ pub(crate) async fn transcripts(
     let limit = u32::try_from(limit).unwrap_or(1);
     let last = page.cursor.as_deref().map(Place::<(Timestamp, CycleId)>::read).transpose()?;
     let place = last.map(|Place(place)| place);
-    let mut heads = app.runtime().store().transcripts(Some(&scope), place, limit + 1).await?;
+    let mut heads = app.runtime().store().transcripts(&scope, place, limit + 1).await?;
     let has_more = heads.len() > limit as usize;
     heads.truncate(limit as usize);
     let next_cursor = heads.last().filter(|_| has_more).map(|head| Place((head.at, head.id)).written());

@@ -2,7 +2,7 @@ use memory::ledger::ModelCall;
 use memory::ports::{LedgerStore, TraceStore};
 use serde_json::{Value, json};
 
-use crate::home::{Home, start, until, without_ids};
+use crate::home::{Home, scope, start, until, without_ids};
 
 const UNKNOWN: &str = "01980000-0000-7000-8000-000000000000";
 
@@ -41,7 +41,7 @@ async fn a_turns_trace_has_the_compatible_fields() {
     let home = Home::new().await;
     let told = home.talk("I have a cat named Tom.").await;
     let turn = told.data["turn_id"].as_str().unwrap();
-    while home.store.turn_traces(None, None, 1).await.unwrap().is_empty() {
+    while home.store.turn_traces(&scope("self"), None, 1).await.unwrap().is_empty() {
         tokio::task::yield_now().await;
     }
     let list = home.get("/api/admin/turns").await.json();
@@ -165,7 +165,7 @@ async fn turns_and_calls_are_read_page_by_page() {
     for line in ["one", "two", "three"] {
         home.talk(line).await;
     }
-    while home.store.turn_traces(None, None, 9).await.unwrap().len() < 3 {
+    while home.store.turn_traces(&scope("self"), None, 9).await.unwrap().len() < 3 {
         tokio::task::yield_now().await;
     }
     for _ in 0..3 {

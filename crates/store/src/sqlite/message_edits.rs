@@ -84,11 +84,7 @@ pub(super) fn replace_replies(
             .execute(params![old.session.0.into_bytes(), old.token_count])?;
         withdrawn.messages.push((id, old.seq));
         match &mut replaced {
-            Some((_, all)) => {
-                all.nodes.append(&mut withdrawn.nodes);
-                all.messages.append(&mut withdrawn.messages);
-                all.rewritten.append(&mut withdrawn.rewritten);
-            }
+            Some((_, all)) => all.append(withdrawn),
             None => replaced = Some((old.session, withdrawn)),
         }
     }

@@ -74,6 +74,11 @@ pub(super) const MIGRATIONS: &[Migration] = &[
         name: "external_refs",
         sql: include_str!("../../migrations/sqlite/0015_external_refs.sql"),
     },
+    Migration {
+        number: 16,
+        name: "identity_and_trace_indexes",
+        sql: include_str!("../../migrations/sqlite/0016_identity_and_trace_indexes.sql"),
+    },
 ];
 
 impl Migration {

@@ -5,7 +5,7 @@ use std::collections::BTreeSet;
 
 use jiff::Timestamp;
 use memory::identifiers::{EntityId, NodeId};
-use memory::nodes::{Node, NodeKind, RelationalTag, Subject};
+use memory::nodes::{Node, NodeKind, Subject};
 use memory::ports::{About, Evidential, FillingEdge, IndexedNode, LINKS_WEIGHED, NodeOutline};
 use rusqlite::{Connection, OptionalExtension, Result, Row, params};
 
@@ -164,30 +164,34 @@ pub(super) fn about(connection: &Connection, scope: i64, wanted: &About) -> Resu
     newest_about(connection, scope, wanted, statements, rows::node, |node| (node.pinned, node.seq))
 }
 
-/// The newest and the oldest live, current events about a subject with a tag, each once.
-pub(super) fn events_tagged(
-    connection: &Connection,
-    scope: i64,
-    subject: Subject,
-    tag: RelationalTag,
-    limit: u32,
-) -> Result<Vec<i64>> {
-    let mut newest = connection.prepare_cached(
-        "SELECT seq FROM concept_nodes
-         WHERE scope = ?1 AND type = 'event' AND subject = ?2 AND deleted_at IS NULL AND superseded_by IS NULL
-           AND relational_tags <> '[]' AND instr(relational_tags, ?3) > 0 ORDER BY seq DESC LIMIT ?4",
-    )?;
-    let mut oldest = connection.prepare_cached(
-        "SELECT seq FROM concept_nodes
-         WHERE scope = ?1 AND type = 'event' AND subject = ?2 AND deleted_at IS NULL AND superseded_by IS NULL
-           AND relational_tags <> '[]' AND instr(relational_tags, ?3) > 0 ORDER BY seq LIMIT ?4",
-    )?;
-    // Tags are kept as a list in JSON, and no tag holds a quotation mark.
-    let tag = format!("\"{}\"", tag.as_str());
-    let key = params![scope, subject.word(), tag, limit];
-    let seq = |row: &Row<'_>| row.get::<_, i64>(0);
-    let found =
-        newest.query_map(key, seq)?.chain(oldest.query_map(key, seq)?).collect::<Result<BTreeSet<_>>>()?;
+/// The condition is that of the index, word by word, so that it serves. It is named because the planner takes one of more
+/// columns for a narrower one.
+macro_rules! identity_events {
+    ($order:literal) => {
+        concat!(
+            "SELECT seq FROM concept_nodes INDEXED BY concept_nodes_identity
+             WHERE scope = ?1 AND type = 'event' AND subject = 'user' AND deleted_at IS NULL AND superseded_by IS NULL
+               AND instr(relational_tags, '\"identity-bearing\"') > 0
+             ORDER BY seq ",
+            $order,
+            " LIMIT ?2"
+        )
+    };
+}
+
+/// Reads the newest events about who the user is, then the oldest.
+pub(super) const IDENTITY_EVENTS: [&str; 2] = [identity_events!("DESC"), identity_events!("ASC")];
+
+/// The newest and the oldest live, current events about who the user is, each once.
+pub(super) fn identity_events(connection: &Connection, scope: i64, limit: u32) -> Result<Vec<i64>> {
+    let mut found = BTreeSet::new();
+    for statement in IDENTITY_EVENTS {
+        for seq in
+            connection.prepare_cached(statement)?.query_map([scope, i64::from(limit)], |row| row.get(0))?
+        {
+            found.insert(seq?);
+        }
+    }
     Ok(found.into_iter().collect())
 }
 

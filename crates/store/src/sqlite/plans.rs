@@ -22,3 +22,21 @@ pub(super) fn plan(connection: &Connection, statement: &str) -> String {
         prepared.query_map(blanks, |row| row.get(3)).unwrap().collect::<Result<_>>().unwrap();
     steps.join("; ")
 }
+
+#[test]
+fn lists_are_read_from_their_index_in_its_order() {
+    use super::{node_queries, slow_cycles, traces};
+
+    let connection = empty();
+    let by_place = "(scope=? AND (started_at,turn_id)<(?,?))";
+    for (statement, index) in [
+        (node_queries::IDENTITY_EVENTS[0], "concept_nodes_identity (scope=?)".to_owned()),
+        (node_queries::IDENTITY_EVENTS[1], "concept_nodes_identity (scope=?)".to_owned()),
+        (traces::TURN_TRACES, format!("turn_details_of_scope {by_place}")),
+        (slow_cycles::TRANSCRIPTS, "slow_cycles_told (scope=? AND (created_at,id)<(?,?))".to_owned()),
+    ] {
+        let plan = plan(&connection, statement);
+        assert!(plan.contains(&index), "{index}: {plan}");
+        assert!(!plan.contains("SCAN") && !plan.contains("TEMP B-TREE"), "{plan}");
+    }
+}

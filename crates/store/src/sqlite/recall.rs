@@ -4,7 +4,6 @@ use std::sync::Arc;
 
 use async_trait::async_trait;
 use memory::Scope;
-use memory::nodes::{RelationalTag, Subject};
 use memory::ports::{
     About, Corpus, CorpusSize, EdgeReach, EdgeWalk, FillingEdge, NodeOutline, Phrase, PhraseHits,
     RecallStore, StoreError, StoredVector,
@@ -51,15 +50,9 @@ impl RecallStore for SqliteStore {
         .await
     }
 
-    async fn events_tagged(
-        &self,
-        scope: &Scope,
-        subject: Subject,
-        tag: RelationalTag,
-        limit: u32,
-    ) -> Result<Vec<i64>, StoreError> {
+    async fn identity_events(&self, scope: &Scope, limit: u32) -> Result<Vec<i64>, StoreError> {
         self.read_scope(scope, move |connection, scope| {
-            Ok(node_queries::events_tagged(connection, scope, subject, tag, limit)?)
+            Ok(node_queries::identity_events(connection, scope, limit)?)
         })
         .await
     }

@@ -10,7 +10,7 @@ use memory::ports::Corpus;
 use memory::text::index_terms;
 use rusqlite::{Connection, Result, Row, params};
 
-use super::rows;
+use super::rows::{self, column};
 use super::writer::UnitOfWork;
 
 /// The 16 bytes of an id.
@@ -76,7 +76,7 @@ pub(super) struct Lost<'a> {
     pub(super) loss: Loss,
     /// Sessions that lose words.
     pub(super) talks: &'a [Talk],
-    /// Whether the quotes of a message go, by its number; where its words were others, their terms.
+    /// Whether the quotes of a message go, by its number.
     pub(super) messages: &'a dyn Fn(i64) -> bool,
     /// Terms that a message had before it was given new words, by its number.
     pub(super) terms_before: &'a dyn Fn(i64) -> Option<String>,
@@ -107,18 +107,19 @@ pub(super) fn made_from(
             "SELECT seq FROM concept_nodes WHERE source_session_id = ?1 AND deleted_at IS NULL",
             "SELECT node_seq FROM mention_merges WHERE session_id = ?1",
         ] {
-            seqs.extend(numbers(connection, statement, session)?);
+            seqs.extend(column::<i64>(connection, statement, session)?);
         }
     }
     for message in messages {
-        seqs.extend(numbers(
+        seqs.extend(column::<i64>(
             connection,
             "SELECT DISTINCT node_seq FROM node_evidence WHERE message_seq = ?1",
             message,
         )?);
     }
     for mention in mentions {
-        seqs.extend(numbers(connection, "SELECT node_seq FROM mention_merges WHERE number = ?1", mention)?);
+        let node = "SELECT node_seq FROM mention_merges WHERE number = ?1";
+        seqs.extend(column::<i64>(connection, node, mention)?);
     }
     Ok(seqs)
 }
@@ -271,10 +272,7 @@ pub(super) fn recount_mentions(connection: &Connection, seq: i64) -> Result<()> 
     Ok(())
 }
 
-fn numbers(connection: &Connection, statement: &str, key: impl rusqlite::ToSql) -> Result<Vec<i64>> {
-    connection.prepare_cached(statement)?.query_map([key], |row| row.get(0))?.collect()
-}
-
-fn borrowed(texts: &[String]) -> Vec<&str> {
+/// The texts as the rules of [`memory::forget`] take them.
+pub(super) fn borrowed(texts: &[String]) -> Vec<&str> {
     texts.iter().map(String::as_str).collect()
 }

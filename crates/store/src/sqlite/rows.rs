@@ -10,8 +10,8 @@ use memory::nodes::{EventTime, Evidence, Node, NodeKind, RejectedMemory, Relatio
 use memory::ports::ExpectationOutcome;
 use memory::sessions::{CloseTrigger, Session, SessionStatus};
 use memory::{PersonaId, Scope, UserId};
-use rusqlite::types::Type;
-use rusqlite::{Error, Result, Row};
+use rusqlite::types::{FromSql, Type};
+use rusqlite::{Connection, Error, Result, Row, ToSql};
 use serde::Serialize;
 use serde::de::DeserializeOwned;
 use uuid::Uuid;
@@ -123,14 +123,18 @@ pub(super) use message_columns;
 /// Number of the first column after [`message_columns`].
 pub(super) const AFTER_MESSAGE: usize = 13;
 
-/// The two names of a scope as parameters; both NULL where every scope is meant.
-pub(super) fn names_of(scope: Option<&Scope>) -> (Option<&str>, Option<&str>) {
-    (scope.map(|scope| scope.persona.as_str()), scope.map(|scope| scope.user.as_str()))
+/// The numbers or keys that a statement with one parameter gives.
+pub(super) fn column<T: FromSql>(
+    connection: &Connection,
+    statement: &str,
+    key: impl ToSql,
+) -> Result<Vec<T>> {
+    connection.prepare_cached(statement)?.query_map([key], |row| row.get(0))?.collect()
 }
 
-/// Where a page ended, as parameters; both NULL at the beginning of the list.
-pub(super) fn place_of(place: Option<(Timestamp, Uuid)>) -> (Option<i64>, Option<[u8; 16]>) {
-    (place.map(|(at, _)| microseconds(at)), place.map(|(_, id)| id.into_bytes()))
+/// Where a page ended, as parameters; at the beginning of the list a place that is newer than every row.
+pub(super) fn place_of(place: Option<(Timestamp, Uuid)>) -> (i64, [u8; 16]) {
+    place.map_or((i64::MAX, [u8::MAX; 16]), |(at, id)| (microseconds(at), id.into_bytes()))
 }
 
 pub(super) fn message(row: &Row<'_>) -> Result<Message> {
@@ -287,8 +291,6 @@ pub(super) fn rejected_memory(row: &Row<'_>) -> Result<RejectedMemory> {
 
 #[cfg(test)]
 mod tests {
-    use rusqlite::Connection;
-
     use super::*;
 
     #[test]

@@ -18,6 +18,12 @@ use super::rows::{self, microseconds, node_columns, to_json};
 use super::writer::UnitOfWork;
 use super::{SqliteStore, entity_changes, entity_queries, expectations, scopes, vectors};
 
+/// The transcripts of a scope, behind a place.
+pub(super) const TRANSCRIPTS: &str =
+    "SELECT id, created_at, length(CAST(transcript AS BLOB)) FROM slow_cycles
+     WHERE scope = ?1 AND transcript IS NOT NULL AND (created_at, id) < (?2, ?3)
+     ORDER BY created_at DESC, id DESC LIMIT ?4";
+
 #[async_trait]
 impl SlowCycleStore for SqliteStore {
     async fn slow_cycle_standing(
@@ -82,23 +88,14 @@ impl SlowCycleStore for SqliteStore {
 
     async fn transcripts(
         &self,
-        scope: Option<&Scope>,
+        scope: &Scope,
         before: Option<(Timestamp, CycleId)>,
         limit: u32,
     ) -> Result<Vec<TranscriptHead>, StoreError> {
-        let scope = scope.cloned();
-        self.read(move |connection| {
-            let (persona, user) = rows::names_of(scope.as_ref());
+        self.read_scope(scope, move |connection, scope| {
             let (at, id) = rows::place_of(before.map(|(at, CycleId(id))| (at, id)));
-            let mut statement = connection.prepare_cached(
-                "SELECT c.id, c.created_at, length(CAST(c.transcript AS BLOB))
-                 FROM slow_cycles c JOIN scopes s ON s.number = c.scope
-                 WHERE c.transcript IS NOT NULL
-                   AND (?1 IS NULL OR (s.persona_id = ?1 AND s.user_id = ?2))
-                   AND (?3 IS NULL OR (c.created_at, c.id) < (?3, ?4))
-                 ORDER BY c.created_at DESC, c.id DESC LIMIT ?5",
-            )?;
-            let heads = statement.query_map(params![persona, user, at, id, limit], |row| {
+            let mut statement = connection.prepare_cached(TRANSCRIPTS)?;
+            let heads = statement.query_map(params![scope, at, id, limit], |row| {
                 Ok(TranscriptHead {
                     id: CycleId(rows::uuid(row, 0)?),
                     at: rows::time(row, 1)?,

@@ -21,6 +21,15 @@ macro_rules! head_columns {
 /// Number of the first column after [`head_columns`].
 const AFTER_HEAD: usize = 10;
 
+/// The turns of a scope that have a trace, behind a place.
+pub(super) const TURN_TRACES: &str = concat!(
+    "SELECT ",
+    head_columns!(),
+    " FROM turn_details d JOIN turns t ON t.id = d.turn_id JOIN scopes s ON s.number = d.scope
+      WHERE d.scope = ?1 AND (d.started_at, d.turn_id) < (?2, ?3)
+      ORDER BY d.started_at DESC, d.turn_id DESC LIMIT ?4"
+);
+
 #[async_trait]
 impl TraceStore for SqliteStore {
     async fn keep_turn_trace(&self, trace: TurnTrace) -> Result<(), StoreError> {
@@ -53,24 +62,14 @@ impl TraceStore for SqliteStore {
 
     async fn turn_traces(
         &self,
-        scope: Option<&Scope>,
+        scope: &Scope,
         before: Option<(Timestamp, TurnId)>,
         limit: u32,
     ) -> Result<Vec<TurnHead>, StoreError> {
-        let scope = scope.cloned();
-        self.read(move |connection| {
-            let (persona, user) = rows::names_of(scope.as_ref());
+        self.read_scope(scope, move |connection, scope| {
             let (at, id) = rows::place_of(before.map(|(at, TurnId(id))| (at, id)));
-            let mut statement = connection.prepare_cached(concat!(
-                "SELECT ",
-                head_columns!(),
-                " FROM turn_details d JOIN turns t ON t.id = d.turn_id JOIN scopes s ON s.number = d.scope
-                 WHERE (?1 IS NULL OR (s.persona_id = ?1 AND s.user_id = ?2))
-                   AND (?3 IS NULL OR (d.started_at, d.turn_id) < (?3, ?4))
-                 ORDER BY d.started_at DESC, d.turn_id DESC LIMIT ?5"
-            ))?;
-            let heads =
-                statement.query_map(params![persona, user, at, id, limit], head)?.collect::<Result<_>>()?;
+            let mut statement = connection.prepare_cached(TURN_TRACES)?;
+            let heads = statement.query_map(params![scope, at, id, limit], head)?.collect::<Result<_>>()?;
             Ok(heads)
         })
         .await

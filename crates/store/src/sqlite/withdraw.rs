@@ -11,7 +11,7 @@ use uuid::Uuid;
 
 use super::hub::{self, HubForgetting};
 use super::resting::{self, Lost, Outcome, Resting, Talk};
-use super::rows::{self, microseconds};
+use super::rows::{self, column, microseconds};
 use super::writer::UnitOfWork;
 use super::{graph, scopes, traces, vectors};
 
@@ -51,10 +51,7 @@ pub(super) fn evidence_of(
             standing => keep_node(unit, node, &decision, standing, at, &mut withdrawn)?,
         }
     }
-    let gone: BTreeSet<NodeId> = withdrawn.nodes.iter().map(|(id, _)| *id).collect();
-    withdrawn.kept.retain(|id| !gone.contains(id));
-    withdrawn.rewritten.retain(|(id, _)| !gone.contains(id));
-    withdrawn.revived.retain(|id| !gone.contains(id));
+    withdrawn.leave_out_gone();
     Ok(withdrawn)
 }
 
@@ -228,8 +225,8 @@ fn follow(
     if thoughts == RestingThoughts::Orphan {
         return Ok(());
     }
-    let resting =
-        numbers(connection, "SELECT thought_seq FROM concept_node_filling WHERE event_seq = ?1", node)?;
+    let resting: Vec<i64> =
+        column(connection, "SELECT thought_seq FROM concept_node_filling WHERE event_seq = ?1", node)?;
     for thought in resting {
         let supported: bool = connection
             .prepare_cached(
@@ -260,7 +257,7 @@ fn revive(connection: &Connection, id: Uuid, withdrawn: &mut Withdrawn) -> Resul
 
 /// Repetitions that stood in the message are no mentions any more.
 fn withdraw_mentions(connection: &Connection, message: i64) -> Result<()> {
-    let merges = numbers(
+    let merges: Vec<i64> = column(
         connection,
         "SELECT DISTINCT merge_number FROM mention_evidence WHERE message_seq = ?1",
         message,
@@ -361,8 +358,4 @@ pub(super) fn extract_again(connection: &Connection, session: SessionId) -> Resu
         )?
         .execute([key])?;
     Ok(changed > 0)
-}
-
-fn numbers(connection: &Connection, statement: &str, key: i64) -> Result<Vec<i64>> {
-    connection.prepare_cached(statement)?.query_map([key], |row| row.get(0))?.collect()
 }

@@ -68,9 +68,9 @@ pub use people::{
 };
 pub use personas::{core_blocks_belong_to_whom_they_should, costs_are_kept, personas_and_users_are_kept};
 pub use recall::{
-    events_are_found_by_their_tag, frequencies_follow_what_comes_and_goes,
-    nodes_are_found_by_entity_and_time, one_read_gives_what_several_do, phrases_are_found_where_they_stand,
-    scopes_never_meet, touching_counts_a_recall,
+    events_of_identity_are_found, frequencies_follow_what_comes_and_goes, nodes_are_found_by_entity_and_time,
+    one_read_gives_what_several_do, phrases_are_found_where_they_stand, scopes_never_meet,
+    touching_counts_a_recall,
 };
 pub use reflection::{
     a_reflection_is_written_once, a_reflection_without_thoughts_leaves_only_its_mark,
@@ -96,8 +96,8 @@ pub use vectors::{
 pub use withdrawal::{
     a_second_reply_takes_the_place_of_the_first, a_yes_goes_with_its_question,
     an_edit_takes_the_session_from_its_worker, an_edited_message_takes_its_memories_along,
-    erasing_reaches_what_was_said_before_a_change, thoughts_are_orphaned_or_go_along,
-    what_is_forgotten_leaves_its_places, what_rests_on_other_words_stays,
+    erasing_reaches_what_was_said_before_a_change, replies_that_give_way_together_take_all_that_is_theirs,
+    thoughts_are_orphaned_or_go_along, what_is_forgotten_leaves_its_places, what_rests_on_other_words_stays,
     words_that_were_unsaid_stand_in_no_memory,
 };
 
@@ -123,7 +123,8 @@ macro_rules! store_story {
             a_supersession_is_taken_back_and_never_goes_in_a_circle, an_approved_memory_is_written_whole,
             an_edited_message_takes_its_memories_along, an_edit_takes_the_session_from_its_worker,
             what_rests_on_other_words_stays, thoughts_are_orphaned_or_go_along,
-            a_second_reply_takes_the_place_of_the_first, erasing_reaches_what_was_said_before_a_change,
+            a_second_reply_takes_the_place_of_the_first, replies_that_give_way_together_take_all_that_is_theirs,
+            erasing_reaches_what_was_said_before_a_change,
             what_is_forgotten_leaves_its_places, words_that_were_unsaid_stand_in_no_memory, a_yes_goes_with_its_question,
             a_merge_loses_nothing_and_is_undone_exactly, defect_07_merging_two_settled_entities_has_an_effect,
             doubts_are_settled, an_owner_names_and_describes, entity_vectors_follow_their_text,
@@ -131,7 +132,7 @@ macro_rules! store_story {
             a_reflection_is_written_once, a_reflection_without_thoughts_leaves_only_its_mark,
             edges_join_thoughts_and_their_events, the_timeline_is_merged,
             scopes_never_meet, phrases_are_found_where_they_stand, frequencies_follow_what_comes_and_goes, nodes_are_found_by_entity_and_time,
-            one_read_gives_what_several_do, events_are_found_by_their_tag, the_newest_vectors_come_first,
+            one_read_gives_what_several_do, events_of_identity_are_found, the_newest_vectors_come_first,
             touching_counts_a_recall, vectors_follow_their_rows, vectors_are_numbered_by_their_writing,
             one_model_takes_the_place_of_another,
             personas_and_users_are_kept, core_blocks_belong_to_whom_they_should, costs_are_kept,

@@ -3,9 +3,10 @@
 use std::collections::BTreeSet;
 
 use memory::entities::EntityKind;
+use memory::forget::{Choice, Forgetting, RestingThoughts, Selection};
 use memory::nodes::{EventTime, NewNode, NodeKind, RelationalTag, Subject};
 use memory::ports::{
-    About, Corpus, MessageEdit, NewEntity, NewMessage, NodeOutline, Phrase, Store, StoreError,
+    About, Corpus, MessageEdit, NewEntity, NewMessage, NodeOutline, Phrase, Store, StoreError, Supersession,
 };
 
 use super::Outcome;
@@ -216,8 +217,8 @@ pub async fn one_read_gives_what_several_do(store: &dyn Store) -> Outcome {
     Ok(())
 }
 
-/// Events are found by their tag, the newest and the oldest; nobody else's, and none that was replaced.
-pub async fn events_are_found_by_their_tag(store: &dyn Store) -> Outcome {
+/// Events about who the user is are found, the newest and the oldest; nobody else's, and none that was replaced or forgotten.
+pub async fn events_of_identity_are_found(store: &dyn Store) -> Outcome {
     let stage = Stage::set(store).await?;
     let identity = RelationalTag::IdentityBearing;
     let (message, session) = stage.claimed("it is about me", 0).await?;
@@ -240,12 +241,34 @@ pub async fn events_are_found_by_their_tag(store: &dyn Store) -> Outcome {
         seqs.push(stage.seq(event.id).await?);
     }
     let found = async |scope, limit| -> Result<Vec<i64>, memory::ports::StoreError> {
-        let mut found = store.events_tagged(scope, Subject::User, identity, limit).await?;
+        let mut found = store.identity_events(scope, limit).await?;
         found.sort_unstable();
         Ok(found)
     };
     assert_eq!(found(&stage.scope, 9).await?, [seqs[0], seqs[2], seqs[4]]);
     assert_eq!(found(&stage.scope, 1).await?, [seqs[0], seqs[4]]);
     assert!(found(&stage.other, 9).await?.is_empty());
+
+    store.finish_session(session.id, at(51)).await?;
+    let (moved, session) = stage.claimed("I moved", 100).await?;
+    let newer = NewNode { relational_tags: vec![identity], ..stage.event("the user lives in Oslo", &moved) };
+    let mut commit = stage.extraction(&session, 150, vec![newer.clone()]);
+    commit.supersessions = vec![Supersession { older: events[4].id, newer: newer.id }];
+    store.commit_extraction(commit).await?;
+    let oslo = stage.seq(newer.id).await?;
+    assert_eq!(found(&stage.scope, 9).await?, [seqs[0], seqs[2], oslo]);
+    assert_eq!(found(&stage.scope, 1).await?, [seqs[0], oslo]);
+    store.finish_session(session.id, at(151)).await?;
+    store.withdraw_evidence(&[moved.id], RestingThoughts::Orphan, at(200)).await?;
+    assert_eq!(
+        found(&stage.scope, 9).await?,
+        [seqs[0], seqs[2], seqs[4]],
+        "what it had replaced is current again"
+    );
+    let ann = Selection { nodes: [events[0].id].into(), ..Selection::default() };
+    let act =
+        Forgetting { scope: stage.scope.clone(), selection: ann, thoughts: Choice::Orphan, at: at(250) };
+    store.forget(act, None, None).await?;
+    assert_eq!(found(&stage.scope, 9).await?, [seqs[2], seqs[4]]);
     Ok(())
 }

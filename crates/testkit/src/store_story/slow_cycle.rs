@@ -105,16 +105,16 @@ pub async fn transcripts_go_and_counts_stay(store: &dyn Store) -> Outcome {
     for commit in [&first, &second, &third] {
         store.commit_slow_cycle(commit.clone()).await?;
     }
-    let listed = store.transcripts(None, None, 10).await?;
+    let listed = store.transcripts(&stage.scope, None, 10).await?;
     let ids: Vec<_> = listed.iter().map(|head| (head.id, head.at)).collect();
     assert_eq!(ids, [(third.id, at(300)), (first.id, at(100))]);
-    let behind = store.transcripts(Some(&stage.scope), Some((listed[0].at, listed[0].id)), 10).await?;
+    let behind = store.transcripts(&stage.scope, Some((listed[0].at, listed[0].id)), 10).await?;
     assert_eq!(behind.iter().map(|head| head.id).collect::<Vec<_>>(), [first.id]);
-    assert!(store.transcripts(Some(&stage.other), None, 10).await?.is_empty());
+    assert!(store.transcripts(&stage.other, None, 10).await?.is_empty());
     assert_eq!(listed[0].size, 23, "its text in bytes");
     assert_eq!(store.drop_traces(at(250)).await?, 1);
     assert_eq!(store.transcript(first.id).await?, None);
-    assert_eq!(store.transcripts(None, None, 10).await?.len(), 1);
+    assert_eq!(store.transcripts(&stage.scope, None, 10).await?.len(), 1);
     assert_eq!(store.slow_cycle_standing(&stage.scope, at(0)).await?.cycles, 3);
     Ok(())
 }

@@ -92,19 +92,16 @@ pub async fn traces_of_turns_are_kept_for_a_while(store: &dyn Store) -> Outcome 
     let unknown = TurnHead { turn_id: stage.turn_id(), ..heads[0].clone() };
     store.keep_turn_trace(TurnTrace { head: unknown, detail: json!({}) }).await?;
     heads.reverse();
-    assert_eq!(store.turn_traces(None, None, 10).await?, heads);
-    assert_eq!(store.turn_traces(None, None, 1).await?, [heads[0].clone()]);
+    assert_eq!(store.turn_traces(&stage.scope, None, 10).await?, heads);
+    assert_eq!(store.turn_traces(&stage.scope, None, 1).await?, [heads[0].clone()]);
     let place = Some((heads[0].started_at, heads[0].turn_id));
-    assert_eq!(store.turn_traces(Some(&stage.scope), place, 10).await?, [heads[1].clone()]);
-    assert!(
-        store.turn_traces(Some(&stage.other), None, 10).await?.is_empty(),
-        "another's turns are not ours"
-    );
+    assert_eq!(store.turn_traces(&stage.scope, place, 10).await?, [heads[1].clone()]);
+    assert!(store.turn_traces(&stage.other, None, 10).await?.is_empty(), "another's turns are not ours");
     let trace = TurnTrace { head: heads[1].clone(), detail: json!({"attempt": 2}) };
     assert_eq!(store.turn_trace(heads[1].turn_id).await?, Some(trace));
     assert_eq!(store.drop_traces(at(15)).await?, 1);
     assert_eq!(store.turn_trace(heads[1].turn_id).await?, None);
-    assert_eq!(store.turn_traces(None, None, 10).await?.len(), 1);
+    assert_eq!(store.turn_traces(&stage.scope, None, 10).await?.len(), 1);
     Ok(())
 }
 

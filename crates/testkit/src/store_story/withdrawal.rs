@@ -1,10 +1,13 @@
 //! Words that are taken back, and what goes with them.
 
+use std::collections::BTreeSet;
+
+use memory::entities::EntityKind;
 use memory::forget::{Choice, Forgetting, ForgottenSpan, RestingThoughts, Selection};
 use memory::messages::{Message, TurnStatus};
 use memory::nodes::{Evidence, NewNode};
-use memory::ports::{Corpus, MessageEdit, NewMessage, Store, Supersession};
-use memory::sessions::SessionStatus;
+use memory::ports::{Corpus, MessageEdit, NewEntity, NewMessage, Store, Supersession};
+use memory::sessions::{CloseTrigger, SessionStatus};
 
 use super::Outcome;
 use super::stage::{Stage, at, phrase, receipt, whole};
@@ -172,7 +175,7 @@ pub async fn a_second_reply_takes_the_place_of_the_first(store: &dyn Store) -> O
     let failed = store.turn(turn).await?.ok_or("it is there")?;
     assert_eq!(failed.status, TurnStatus::Answered, "the reply that it has still stands");
 
-    store.end_session(asked.session_id, memory::sessions::CloseTrigger::Explicit).await?;
+    store.end_session(asked.session_id, CloseTrigger::Explicit).await?;
     let session = store.claim_closing_session(at(5)).await?.ok_or("it has ended")?;
     let promise = NewNode {
         kind: memory::nodes::NodeKind::Intention,
@@ -197,6 +200,39 @@ pub async fn a_second_reply_takes_the_place_of_the_first(store: &dyn Store) -> O
     assert_eq!((session.message_count, session.total_tokens), (2, 20));
     assert_eq!(session.status, SessionStatus::Closing, "it becomes memory again");
     assert_eq!(store.turn(turn).await?.map(|turn| turn.status), Some(TurnStatus::Answered));
+    Ok(())
+}
+
+/// Of all replies that give way at once it is told what goes with them, each thing once.
+pub async fn replies_that_give_way_together_take_all_that_is_theirs(store: &dyn Store) -> Outcome {
+    let stage = Stage::set(store).await?;
+    let turn = stage.turn_id();
+    let said = |line: NewMessage| NewMessage { turn_id: Some(turn), ..line };
+    let asked = stage.capture(said(stage.line("who will come?", 0))).await?.message;
+    let first = stage.capture(said(stage.reply("Ann and Ben will come", 1))).await?.message;
+    let second = stage.capture(said(stage.reply("Cleo and Ben too", 2))).await?.message;
+    store.end_session(asked.session_id, CloseTrigger::Explicit).await?;
+    let session = store.claim_closing_session(at(3)).await?.ok_or("it has ended")?;
+    let people = ["Ann", "Cleo"].map(|name| NewEntity::settled(stage.entity_id(), name, EntityKind::Person));
+    let nodes = vec![
+        stage.event("Ann will come", &first),
+        stage.event("Cleo will come", &second),
+        NewNode { evidence: vec![whole(&first), whole(&second)], ..stage.event("Ben will come", &first) },
+    ];
+    let mut commit = stage.extraction(&session, 4, nodes.clone());
+    commit.links = nodes.iter().zip(&people).map(|(node, person)| (node.id, person.id)).collect();
+    commit.entities = people.to_vec();
+    store.commit_extraction(commit).await?;
+    store.finish_session(session.id, at(5)).await?;
+    store.ask_again(turn).await?;
+    let reply = said(stage.reply("nobody", 10));
+    let replaced = store.capture(reply, stage.policy, Some(receipt(turn, 10))).await?.replaced;
+    let replaced = replaced.ok_or("the replies gave way")?;
+    assert_eq!(replaced.messages, [(first.id, first.seq), (second.id, second.seq)]);
+    let gone: BTreeSet<_> = replaced.nodes.iter().map(|(id, _)| *id).collect();
+    assert_eq!(gone, nodes.iter().map(|node| node.id).collect());
+    assert_eq!(replaced.entities, people.map(|person| person.id));
+    assert_eq!((replaced.kept.as_slice(), replaced.sessions.as_slice()), (&[][..], &[session.id][..]));
     Ok(())
 }
 

@@ -144,8 +144,8 @@ fn part_of_year(words: &[&str], calendar: Calendar) -> Option<Found> {
     let start = introduced(words);
     let (name, rest) = words.get(start..)?.split_first()?;
     let of = usize::from(rest.first() == Some(&"of"));
-    // "They may this year", "we march next year" are no months.
-    if start + of == 0 && matches!(*name, "may" | "march") {
+    // "They may this year", "we march next year", "prices will fall next year" are no months, and no season.
+    if start + of == 0 && matches!(*name, "may" | "march" | "fall") {
         return None;
     }
     let offset = offset(&rest[of..])?;

@@ -31,7 +31,7 @@ fn on(day: &str, text: &str) -> Vec<String> {
 
 #[test]
 fn english_times() {
-    let cases: [(&str, &[&str]); 46] = [
+    let cases: [(&str, &[&str]); 50] = [
         ("What did I do yesterday?", &["2024-06-11"]),
         ("the day before yesterday", &["2024-06-10"]),
         ("the day after tomorrow", &["2024-06-14"]),
@@ -78,6 +78,10 @@ fn english_times() {
         ("in March this year", &["2024-03-01..2024-03-31"]),
         ("in the summer of next year", &["2025-06-01..2025-08-31"]),
         ("last year in Ulm", &["2023-01-01..2023-12-31"]),
+        ("Prices will fall next year", &["2025-01-01..2025-12-31"]),
+        ("in the fall of last year", &["2023-09-01..2023-11-30"]),
+        ("fall of last year", &["2023-09-01..2023-11-30"]),
+        ("in fall next year", &["2025-09-01..2025-11-30"]),
     ];
     for (text, expected) in cases {
         assert_eq!(spans(text), expected, "{text}");

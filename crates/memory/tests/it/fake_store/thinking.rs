@@ -54,7 +54,7 @@ impl SlowCycleStore for FakeStore {
     }
     async fn transcripts(
         &self,
-        _scope: Option<&Scope>,
+        _scope: &Scope,
         _before: Option<(Timestamp, CycleId)>,
         _limit: u32,
     ) -> Result<Vec<TranscriptHead>, StoreError> {
@@ -72,7 +72,7 @@ impl TraceStore for FakeStore {
     }
     async fn turn_traces(
         &self,
-        _scope: Option<&Scope>,
+        _scope: &Scope,
         _before: Option<(Timestamp, TurnId)>,
         _limit: u32,
     ) -> Result<Vec<TurnHead>, StoreError> {

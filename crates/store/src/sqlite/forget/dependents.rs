@@ -5,8 +5,8 @@ use memory::forget::{Dependent, Dependents, Thing};
 use memory::identifiers::{NodeId, SessionId};
 use rusqlite::{Connection, OptionalExtension, Result, Row, params};
 
-use super::super::rows;
-use super::going::{Key, column, uuid};
+use super::super::rows::{self, column};
+use super::going::{Key, uuid};
 
 /// What [`dependent`] reads: `n` is `concept_nodes`.
 macro_rules! dependent_columns {

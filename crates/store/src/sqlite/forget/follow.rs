@@ -8,9 +8,9 @@ use memory::nodes::RejectedQuote;
 use memory::text::index_terms;
 use rusqlite::{Connection, Result};
 
-use super::super::resting::{self, Lost, Outcome, Resting, Talk};
-use super::super::rows;
-use super::going::{Going, Key, Rewritten, column, uuid};
+use super::super::resting::{self, Lost, Outcome, Resting, Talk, borrowed};
+use super::super::rows::{self, column};
+use super::going::{Going, Key, Rewritten, uuid};
 
 /// Follows what goes until nothing more hangs on it.
 pub(super) fn follow(connection: &Connection, going: &mut Going) -> Result<()> {
@@ -163,8 +163,4 @@ fn terms_of_node(connection: &Connection, node: i64) -> Result<String> {
     connection
         .prepare_cached("SELECT terms FROM concept_nodes WHERE seq = ?1")?
         .query_row([node], |row| row.get(0))
-}
-
-fn borrowed(texts: &[String]) -> Vec<&str> {
-    texts.iter().map(String::as_str).collect()
 }

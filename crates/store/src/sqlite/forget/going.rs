@@ -138,15 +138,6 @@ impl Going {
     }
 }
 
-/// The numbers or keys that a statement with one parameter gives.
-pub(super) fn column<T: rusqlite::types::FromSql>(
-    connection: &Connection,
-    statement: &str,
-    key: impl rusqlite::ToSql,
-) -> Result<Vec<T>> {
-    connection.prepare_cached(statement)?.query_map([key], |row| row.get(0))?.collect()
-}
-
 pub(super) fn uuid(key: Key) -> Uuid {
     Uuid::from_bytes(key)
 }

@@ -27,10 +27,10 @@ use memory::{PersonaId, Scope};
 
 use super::failure::Failure;
 use super::hub::{self, HubForgetting};
-use super::rows::microseconds;
+use super::rows::{column, microseconds};
 use super::writer::UnitOfWork;
 use super::{SqliteStore, blocking, personas, scopes};
-use going::{Going, Key, column, uuid};
+use going::{Going, Key, uuid};
 pub(super) use spans::follow_edit;
 
 #[async_trait]

@@ -7,8 +7,9 @@ use memory::ports::{Corpus, Phrase};
 use memory::text::index_terms;
 use rusqlite::{Connection, Result, params};
 
+use super::super::rows::column;
 use super::super::words;
-use super::going::{Going, Key, column};
+use super::going::{Going, Key};
 
 /// What becomes of the scope's entities.
 #[derive(Default)]

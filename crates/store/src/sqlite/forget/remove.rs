@@ -9,8 +9,9 @@ use rusqlite::{Connection, Result, params};
 
 use super::super::entity_vectors;
 use super::super::resting;
+use super::super::rows::column;
 use super::super::writer::UnitOfWork;
-use super::going::{Going, Key, column, uuid};
+use super::going::{Going, Key, uuid};
 use super::names::Names;
 use super::spans;
 

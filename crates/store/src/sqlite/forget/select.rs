@@ -5,7 +5,8 @@ use memory::forget::Selection;
 use rusqlite::{Connection, OptionalExtension, Result, params};
 
 use super::super::entity_queries::parts;
-use super::going::{Going, Key, column};
+use super::super::rows::column;
+use super::going::{Going, Key};
 
 /// Finds the rows of the selection.
 pub(super) fn select(connection: &Connection, going: &mut Going, selection: &Selection) -> Result<()> {
