@@ -10,7 +10,7 @@ use hub::graph::Graph;
 use hub::{Hub, HubParts, HubSettings, InstanceId, WorkingHours};
 use jiff::civil::Weekday;
 use jiff::tz::TimeZone;
-use llm::{LlmError, Provider, ProviderSettings, TierModels};
+use llm::{LlmError, Offline, Provider, ProviderSettings, TierModels};
 use memory::consolidate::{ConsolidateSettings, SlowCycleSettings};
 use memory::ledger::{Price, Prices};
 use memory::ports::{Clock, Embedder, Ids, Store};
@@ -18,7 +18,7 @@ use memory::recall::{RecallSettings, Signal};
 use memory::sessions::SessionPolicy;
 use memory::vector_index::VectorIndex;
 use memory::{PersonaId, Scope, UserId};
-use mind::{LanguageMind, Prompts, ReplySampling};
+use mind::{LanguageMind, Prompts};
 use runtime::{
     Broadcast, ChangeableModel, Ledger, Metrics, Parts, Runtime, RuntimeSettings, TraceSettings, Versions,
 };
@@ -93,7 +93,7 @@ impl ModelState {
 
     /// Whether no language model answers.
     pub(crate) fn is_offline(&self) -> bool {
-        self.provider == "offline"
+        self.provider == Offline::NAME
     }
 
     /// What a person should know about it, in a line.
@@ -132,7 +132,6 @@ pub(crate) async fn wire(
         clock.clone(),
         Ledger::start_counted(store.clone(), prices.clone(), metrics.clone()),
         prompts,
-        ReplySampling::default(),
     );
     let run: String = random_bytes().iter().take(4).map(|byte| format!("{byte:02x}")).collect();
     let embedding = Embedding::new(config, home, clock.clone())?;
