@@ -7,7 +7,7 @@ use std::sync::Arc;
 
 use anyhow::Context as _;
 use hub::graph::Graph;
-use hub::{Hub, HubParts, HubSettings, InstanceId, WorkingHours};
+use hub::{Hub, HubParts, HubSettings, InstanceId, Summariser, WorkingHours};
 use jiff::civil::Weekday;
 use jiff::tz::TimeZone;
 use llm::{LlmError, Offline, Provider, ProviderSettings, TierModels};
@@ -136,22 +136,22 @@ pub(crate) async fn wire(
     let run: String = random_bytes().iter().take(4).map(|byte| format!("{byte:02x}")).collect();
     let embedding = Embedding::new(config, home, clock.clone())?;
     let previous = embedding.previous(&*store, home).await;
-    let mind = Arc::new(mind);
-    let hub = hub(config, home, &database, embedding.embedder(), mind.clone(), clock.clone(), ids.clone())?;
-    let graph = graph(&database, embedding.embedder(), clock.clone(), ids.clone());
-    hub.link(Arc::new(graph.clone()));
     let parts = Parts {
         store,
         embedder: embedding.embedder(),
         index: Arc::new(VectorIndex::new(body_limit(&config.limits.vector_memory)?)),
-        mind,
-        clock,
-        ids,
+        mind: Arc::new(mind),
+        clock: clock.clone(),
+        ids: ids.clone(),
         broadcast: Broadcast::new(run),
         metrics,
         settings: runtime_settings(config)?,
     };
     let runtime = Runtime::new(parts);
+    let hub =
+        hub(config, home, &database, embedding.embedder(), runtime.summariser(), clock.clone(), ids.clone())?;
+    let graph = graph(&database, embedding.embedder(), clock, ids);
+    hub.link(Arc::new(graph.clone()));
     runtime.attach_hub(hub.clone(), working_hours(config)?);
     if config.hub.graph_facts {
         runtime.draw_graph(graph.clone());
@@ -168,7 +168,7 @@ fn hub(
     home: &Home,
     database: &Arc<SqliteStore>,
     embedder: Option<Arc<dyn Embedder>>,
-    mind: Arc<LanguageMind>,
+    summariser: Arc<dyn Summariser>,
     clock: Arc<dyn Clock>,
     ids: Arc<dyn Ids>,
 ) -> anyhow::Result<Hub> {
@@ -179,7 +179,7 @@ fn hub(
         store: database.clone(),
         personas: database.clone(),
         embedder,
-        summariser: Some(mind),
+        summariser: Some(summariser),
         clock,
         ids,
         settings: HubSettings {

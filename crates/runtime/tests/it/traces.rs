@@ -2,12 +2,11 @@
 
 use std::time::Duration;
 
-use memory::ledger::ModelCall;
 use memory::ports::{Clock, LedgerStore, SlowCycleStore, TraceStore};
 use memory::sessions::SessionStatus;
 use testkit::Reply;
 
-use crate::world::{HOUR, MINUTE, SECOND, WEB, World, settings};
+use crate::world::{HOUR, MINUTE, SECOND, WEB, World, paid, settings};
 
 const DAY: Duration = Duration::from_secs(86_400);
 const CAT: &str = "我养了只白猫,叫小黑";
@@ -103,23 +102,7 @@ async fn work_behind_the_talk_waits_when_the_day_has_cost_enough() {
     let mut settings = settings();
     settings.daily_spend_cap = Some(1.5);
     let mut world = World::with(settings, None).await;
-    let call = ModelCall {
-        at: world.clock.now(),
-        task: "reply".to_owned(),
-        tier: "large".to_owned(),
-        provider: "openai".to_owned(),
-        model: "dear".to_owned(),
-        input_tokens: 1,
-        output_tokens: 1,
-        cached_tokens: 0,
-        latency_ms: 1,
-        outcome: "ok".to_owned(),
-        turn_id: None,
-        session_id: None,
-        prompt_hash: String::new(),
-        cost_usd: Some(1.5),
-    };
-    world.store.record_call(call).await.unwrap();
+    world.store.record_call(paid(world.clock.now(), 1.5)).await.unwrap();
     world.talk(WEB, CAT).await;
     world.pass(HOUR).await;
     assert_eq!(world.sessions().await[0].status, SessionStatus::Closing, "it waits, and nothing is lost");

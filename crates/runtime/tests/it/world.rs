@@ -13,6 +13,7 @@ use jiff::Timestamp;
 use jiff::tz::TimeZone;
 use llm::{Pauses, ProviderSettings};
 use memory::consolidate::ConsolidateSettings;
+use memory::ledger::ModelCall;
 use memory::messages::Message;
 use memory::nodes::{Node, NodeKind};
 use memory::ports::{Embedder, MessageStore, NodeStore, SessionFilter, SessionStore};
@@ -322,6 +323,26 @@ impl World {
         let requests = self.model.requests_for("reply");
         let last = requests.last().unwrap();
         format!("{}\n{}", last.system(), last.user())
+    }
+}
+
+/// A call that has cost so many US dollars.
+pub(crate) fn paid(at: Timestamp, usd: f64) -> ModelCall {
+    ModelCall {
+        at,
+        task: "reply".to_owned(),
+        tier: "large".to_owned(),
+        provider: "openai".to_owned(),
+        model: "dear".to_owned(),
+        input_tokens: 1,
+        output_tokens: 1,
+        cached_tokens: 0,
+        latency_ms: 1,
+        outcome: "ok".to_owned(),
+        turn_id: None,
+        session_id: None,
+        prompt_hash: String::new(),
+        cost_usd: Some(usd),
     }
 }
 
