@@ -2,6 +2,7 @@
 
 use std::collections::BTreeSet;
 
+use futures_util::try_join;
 use jiff::Timestamp;
 
 use super::evidence::Checked;
@@ -11,11 +12,12 @@ use crate::entities::{
     Entity, EntityKind, Likeness, MergeStatus, embedded_text, fold_name, kinds_agree, name_stands_in,
 };
 use crate::identifiers::EntityId;
+use crate::messages::Message;
 use crate::ports::{
     AliasHit, Embedding, EntityVector, Extraction, IdentityDoubt, MentionedEntity, NewEntity,
     SettledIdentity, StoreError,
 };
-use crate::recall::named::{named_beside, named_entities};
+use crate::recall::named::{named_beside, named_in_any};
 use crate::sessions::Session;
 use crate::vector_index::cosine;
 
@@ -63,18 +65,22 @@ impl Consolidator<'_> {
     pub(super) async fn known_entities(
         &self,
         session: &Session,
-        said: &str,
+        messages: &[Message],
     ) -> Result<KnownEntities, StoreError> {
         let scope = &session.scope;
-        let mut known = named_entities(self.store, scope, said).await?;
+        let said: Vec<&str> = messages.iter().map(|message| message.content.as_str()).collect();
         let limit = u32::try_from(KNOWN_ENTITIES_MAX).unwrap_or(u32::MAX);
-        for entity in self.store.entities(scope, limit).await? {
+        let (mut known, latest, entities_in_doubt) = try_join!(
+            named_in_any(self.store, scope, &said),
+            self.store.entities(scope, limit),
+            self.store.entities_in_doubt(scope, None, DOUBTS_MAX),
+        )?;
+        for entity in latest {
             if known.iter().all(|other| other.id != entity.id) {
                 known.push(entity);
             }
         }
         known.truncate(KNOWN_ENTITIES_MAX);
-        let entities_in_doubt = self.store.entities_in_doubt(scope, None, DOUBTS_MAX).await?;
         Ok(KnownEntities { known_entities: known, entities_in_doubt })
     }
 

@@ -2,6 +2,8 @@
 
 use std::collections::BTreeSet;
 
+use futures_util::{TryFutureExt, join, try_join};
+
 use super::entities::{KnownEntities, Named};
 use super::evidence::{Checked, Grounds, check};
 use super::known::{is_remembered, people_of};
@@ -14,7 +16,7 @@ use crate::forget::{are_quotes_forgotten, is_forgotten, without_forgotten};
 use crate::identifiers::{EntityId, NodeId, RejectedId};
 use crate::messages::Message;
 use crate::mood::Mood;
-use crate::nodes::{NewNode, Node, RejectedMemory};
+use crate::nodes::{NewNode, RejectedMemory};
 use crate::ports::{
     CommitOutcome, Corpus, Embedding, EvidenceFailure, Extraction, ExtractionCommit, ExtractionInput,
     MentionMerge, ProposedEvent, RefusedEvent, Supersession,
@@ -46,15 +48,15 @@ impl Consolidator<'_> {
         parties: &Parties,
     ) -> Result<(), ConsolidateError> {
         let started = self.clock.now();
-        let known = self.known_nodes(session, &messages, parties).await?;
-        let sifted = self.ask(session, messages, parties, known).await?;
+        let sifted = self.ask(session, messages, parties).await?;
         let named = self.name_entities(session, &sifted.answer, &sifted.said).await?;
         let notes = sifted.answer.notes.clone();
         let commit = self.compose(session, sifted, &named).await?;
         if self.store.commit_extraction(commit.clone()).await? == CommitOutcome::Committed {
             let detail = trace::extraction(&commit, &named.resolved(), &notes, started);
-            self.note_phase(session.id, 'b', detail).await;
-            self.announce(session, commit, named).await?;
+            let noted = self.note_phase(session.id, 'b', detail);
+            let ((), told) = join!(noted, self.announce(session, commit, named));
+            told?;
         }
         Ok(())
     }
@@ -65,15 +67,21 @@ impl Consolidator<'_> {
         session: &Session,
         messages: Vec<Message>,
         parties: &Parties,
-        known_nodes: Vec<Node>,
     ) -> Result<Sifted, ConsolidateError> {
         let forgotten = self.store.forgotten_spans(session.id).await?;
         let shown = without_forgotten(&messages, &forgotten);
         let said = shown.iter().map(|message| message.content.as_str()).collect::<Vec<_>>().join("\n");
-        let KnownEntities { known_entities, entities_in_doubt } = self.known_entities(session, &said).await?;
+        let (known_nodes, entities, core_blocks, recalled, remembered) = try_join!(
+            self.known_nodes(session, &messages, parties),
+            self.known_entities(session, &shown).map_err(ConsolidateError::from),
+            self.store.core_blocks(&session.scope).map_err(ConsolidateError::from),
+            self.recalled_in(&messages).map_err(ConsolidateError::from),
+            self.store.remembered_of_session(session.id).map_err(ConsolidateError::from),
+        )?;
+        let KnownEntities { known_entities, entities_in_doubt } = entities;
         let mut input = ExtractionInput {
             persona_name: parties.persona_name.clone(),
-            core_blocks: self.store.core_blocks(&session.scope).await?,
+            core_blocks,
             messages: shown,
             known_entities,
             entities_in_doubt,
@@ -81,8 +89,6 @@ impl Consolidator<'_> {
             zone: parties.zone.clone(),
             failures: Vec::new(),
         };
-        let recalled = self.recalled_in(&messages).await?;
-        let remembered = self.store.remembered_of_session(session.id).await?;
         let mut answer = self.mind.extract(input.clone()).await?;
         let first = check_all(&mut answer, &input, &messages, &recalled);
         let failures: Vec<EvidenceFailure> = first.iter().flat_map(|c| c.failures.clone()).collect();
@@ -171,9 +177,12 @@ impl Consolidator<'_> {
         let mood = sifted.answer.mood.map(|signal| {
             Mood::from_signal(&signal.mood, signal.energy, signal.last_user_signal.as_deref(), at)
         });
-        commit.mood = if self.is_recent(session).await? { mood } else { None };
+        let (is_recent, near) = try_join!(
+            self.is_recent(session).map_err(ConsolidateError::from),
+            self.near_events(session, &embeddings)
+        )?;
+        commit.mood = mood.filter(|_| is_recent);
         commit.summary = sifted.answer.summary.map(|text| text.chars().take(SUMMARY_LENGTH_MAX).collect());
-        let near = self.near_events(session, &embeddings).await?;
         for ((checked, embedding), near) in sifted.accepted.into_iter().zip(embeddings).zip(near) {
             let about = self.entities_of(session, &checked, named).await?;
             let entities = about.iter().map(|hit| hit.entity.id).collect();

@@ -37,9 +37,11 @@ use std::pin::pin;
 use std::task::Poll;
 use std::time::Duration;
 
+use futures_util::join;
 use jiff::Timestamp;
 use jiff::tz::TimeZone;
 
+use self::reflect::Reflected;
 use crate::entities::Entity;
 use crate::identifiers::{NodeId, SessionId};
 use crate::mood::Mood;
@@ -257,16 +259,26 @@ impl Consolidator<'_> {
             let messages = self.store.session_messages(session.id).await?;
             let worth = weigh(&messages, self.settings);
             trivial = worth == Worth::Trivial;
-            self.note_phase(session.id, 'a', trace::gate(worth)).await;
+            let noted = self.note_phase(session.id, 'a', trace::gate(worth));
             if trivial {
+                noted.await;
                 self.store.commit_extraction(self.trivial_commit(session)).await?;
             } else {
-                self.extract(session, messages, parties).await?;
+                let ((), extracted) = join!(noted, self.extract(session, messages, parties));
+                extracted?;
             }
         }
-        let thoughts = if trivial || session.reflected { 0 } else { self.reflect(session, parties).await? };
-        let closed = self.close(session, trivial, thoughts).await?;
-        if closed && !trivial {
+        let reflected = match trivial || session.reflected {
+            true => Reflected::default(),
+            false => self.reflect(session, parties).await?,
+        };
+        let noted = async {
+            if let Some(detail) = reflected.trace {
+                self.note_phase(session.id, 'e', detail).await;
+            }
+        };
+        let ((), closed) = join!(noted, self.close(session, trivial, reflected.thoughts));
+        if closed? && !trivial {
             self.slow_cycle(session, parties).await;
         }
         Ok(())

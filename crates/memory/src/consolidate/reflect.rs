@@ -1,5 +1,6 @@
 //! Phases C, D and E: whether to reflect, and what came of it.
 
+use futures_util::{join, try_join};
 use jiff::{SignedDuration, Timestamp};
 
 use super::{ConsolidateError, Consolidator, Formed, Parties, trace};
@@ -61,46 +62,47 @@ fn is_timer_due(now: Timestamp, last: Option<Timestamp>) -> bool {
     last.is_none_or(|last| now.duration_since(last) > REFLECTION_WINDOW)
 }
 
+/// What a reflection led to.
+#[derive(Default)]
+pub(super) struct Reflected {
+    /// Thoughts that were written.
+    pub(super) thoughts: u32,
+    /// What is still to be noted of phase E.
+    pub(super) trace: Option<serde_json::Value>,
+}
+
 impl Consolidator<'_> {
-    /// Decides, asks and commits; says how many thoughts were written. The decision itself is committed too, so that
+    /// Decides, asks and commits; says what came of it. The decision itself is committed too, so that
     /// a session is never reflected on twice.
     pub(super) async fn reflect(
         &self,
         session: &Session,
         parties: &Parties,
-    ) -> Result<u32, ConsolidateError> {
+    ) -> Result<Reflected, ConsolidateError> {
         let now = self.clock.now();
         let since = now.saturating_sub(REFLECTION_WINDOW).unwrap_or(Timestamp::MIN);
-        let mut events = self.store.events_since(&session.scope, since, EVENTS_MAX).await?;
+        let (mut events, runs, last) = try_join!(
+            self.store.events_since(&session.scope, since, EVENTS_MAX),
+            self.store.reflections_since(&session.scope, since),
+            self.store.last_reflection(&session.scope),
+        )?;
         self.add_own_events(session, &mut events).await?;
         let fresh: Vec<&Node> =
             events.iter().filter(|event| event.source_session_id == Some(session.id)).collect();
         let impacts: Vec<i8> = fresh.iter().map(|event| event.emotional_impact).collect();
-        let runs = self.store.reflections_since(&session.scope, since).await?;
-        let last = self.store.last_reflection(&session.scope).await?;
         let hard_gate = self.settings.reflection_hard_gate_24h;
         let decision = decide(now, &runs, last, &impacts, hard_gate);
-        self.note_phase(session.id, 'c', trace::shock(&fresh)).await;
-        self.note_phase(session.id, 'd', trace::timer(is_timer_due(now, last), runs.len())).await;
-        let (thoughts, notes) = if decision.reflects() && !events.is_empty() {
-            self.ask_for_thoughts(session, parties, events).await?
-        } else {
-            (Vec::new(), Vec::new())
+        // What decided is noted while what it led to is done: the two share their flush to the disk.
+        let noted = async {
+            join!(
+                self.note_phase(session.id, 'c', trace::shock(&fresh)),
+                self.note_phase(session.id, 'd', trace::timer(is_timer_due(now, last), runs.len())),
+            )
         };
-        let commit = ReflectionCommit {
-            session_id: session.id,
-            scope: session.scope.clone(),
-            id: ReflectionId(self.ids.next(now)),
-            at: self.clock.now(),
-            thoughts: thoughts.clone(),
-            fingerprint: self.fingerprint(),
-        };
-        let at = commit.at;
-        if self.store.commit_reflection(commit).await? == CommitOutcome::AlreadyCommitted {
-            return Ok(0);
-        }
+        let thought = self.think(session, parties, decision, &events);
+        let (_, thought) = join!(noted, thought);
+        let Some((thoughts, notes, at)) = thought? else { return Ok(Reflected::default()) };
         let detail = trace::reflection(decision, &thoughts, &notes, now, at);
-        self.note_phase(session.id, 'e', detail).await;
         let written = u32::try_from(thoughts.len()).unwrap_or(u32::MAX);
         for node in thoughts {
             (self.formed)(Formed::Thought {
@@ -110,7 +112,34 @@ impl Consolidator<'_> {
                 at,
             });
         }
-        Ok(written)
+        Ok(Reflected { thoughts: written, trace: Some(detail) })
+    }
+
+    /// Asks, if it is time, and commits: what was thought, what is to be noted of it, and when. None where somebody else
+    /// has committed it.
+    async fn think(
+        &self,
+        session: &Session,
+        parties: &Parties,
+        decision: ReflectionDecision,
+        events: &[Node],
+    ) -> Result<Option<(Vec<NewNode>, Vec<String>, Timestamp)>, ConsolidateError> {
+        let (thoughts, notes) = if decision.reflects() && !events.is_empty() {
+            self.ask_for_thoughts(session, parties, events.to_vec()).await?
+        } else {
+            (Vec::new(), Vec::new())
+        };
+        let at = self.clock.now();
+        let commit = ReflectionCommit {
+            session_id: session.id,
+            scope: session.scope.clone(),
+            id: ReflectionId(self.ids.next(at)),
+            at,
+            thoughts: thoughts.clone(),
+            fingerprint: self.fingerprint(),
+        };
+        let outcome = self.store.commit_reflection(commit).await?;
+        Ok((outcome == CommitOutcome::Committed).then_some((thoughts, notes, at)))
     }
 
     /// A session whose reflection was held up for more than a day still brings its own events.

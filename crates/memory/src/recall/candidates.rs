@@ -30,10 +30,27 @@ use crate::scope::Scope;
 use crate::text::{QueryTerm, fold};
 use crate::vector_index::{LoadedVectors, VectorIndex};
 
-/// Nodes that are looked at for their words.
-const WORD_CANDIDATES: usize = 200;
-/// Nodes that are looked at for their meaning, per sentence.
-const VECTOR_CANDIDATES: usize = 50;
+/// How far a query looks around.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Breadth {
+    /// Nodes that are looked at for their words.
+    words: usize,
+    /// Nodes that are looked at for their meaning, per sentence.
+    vectors: usize,
+    /// Of the nodes that may enter by their relevance, how many are fetched, the most promising.
+    rows: usize,
+    /// How evidence edges are followed; none for a look at what the text itself is about.
+    edges: Option<EdgeReach>,
+}
+
+impl Breadth {
+    /// For an answer.
+    pub(super) const RECALL: Self =
+        Self { words: 200, vectors: 50, rows: usize::MAX, edges: Some(EDGE_REACH) };
+    /// For a few memories that say nearly the same as the text.
+    pub(super) const NEAREST: Self = Self { words: 100, vectors: 25, rows: 100, edges: None };
+}
+
 /// Nodes that are looked at because of whom they are about, shared by all who are named: the newest and the weightiest.
 const LINKED_CANDIDATES: u32 = 200;
 /// Pairs of entities that the persona may ask about.
@@ -97,25 +114,28 @@ pub(super) async fn leads(
     scope: &Scope,
     query: &Query,
 ) -> Result<Leads, StoreError> {
+    let Breadth { words, vectors, .. } = Breadth::RECALL;
     let (words, mut near) = try_join!(
-        find_words(store, scope, Corpus::Nodes, newest_terms(query), WORD_CANDIDATES),
-        search_vectors(store, index, scope, std::slice::from_ref(query)),
+        find_words(store, scope, Corpus::Nodes, newest_terms(query), words),
+        search_vectors(store, index, scope, std::slice::from_ref(query), vectors),
     )?;
     let (vectors, near) = near.pop().unwrap_or_default();
     Ok(Leads { words, vectors, near })
 }
 
-/// [`leads`] of each of these queries: what they share is looked up once, and the vectors are gone through once.
+/// [`leads`] of each of these queries, to the nearest alone: what they share is looked up once, and the vectors are gone
+/// through once.
 pub(super) async fn leads_of_each(
     store: &dyn Store,
     index: &VectorIndex,
     scope: &Scope,
     queries: &[Query],
 ) -> Result<Vec<Leads>, StoreError> {
+    let Breadth { words, vectors, .. } = Breadth::NEAREST;
     let terms = queries.iter().map(newest_terms);
     let (words, near) = try_join!(
-        find_words_of_each(store, scope, Corpus::Nodes, terms, WORD_CANDIDATES),
-        search_vectors(store, index, scope, queries),
+        find_words_of_each(store, scope, Corpus::Nodes, terms, words),
+        search_vectors(store, index, scope, queries, vectors),
     )?;
     Ok(words.into_iter().zip(near).map(|(words, (vectors, near))| Leads { words, vectors, near }).collect())
 }
@@ -132,6 +152,7 @@ pub(super) async fn fetch_nodes(
     request: &RecallRequest,
     query: &Query,
     occasions: &[(Timestamp, Timestamp)],
+    breadth: Breadth,
     leads: impl Future<Output = Result<Leads, StoreError>> + Send,
 ) -> Result<NodeCandidates, StoreError> {
     let (Leads { words, vectors, near }, named, timely, identity) = try_join!(
@@ -144,8 +165,9 @@ pub(super) async fn fetch_nodes(
     let sentences: Vec<WeighedTerms<'_>> =
         query.sentences.iter().map(|sentence| words.statistics.weigh(&sentence.terms)).collect();
     let bound = words.bound(&sentences);
-    let mut fetch =
-        Fetch { store, settings, request, query, words: &words, bound, vectors, nodes: BTreeMap::new() };
+    let words = &words;
+    let nodes = BTreeMap::new();
+    let mut fetch = Fetch { store, settings, request, query, breadth, words, bound, vectors, nodes };
     let identity: HashSet<i64> = identity.into_iter().collect();
     let sure: HashSet<i64> = anchored.union(&timely).chain(&identity).copied().collect();
     let edges = fetch.look(&sure, near).await?;
@@ -169,6 +191,7 @@ async fn search_vectors(
     index: &VectorIndex,
     scope: &Scope,
     queries: &[Query],
+    wanted: usize,
 ) -> Result<Vec<(Option<LoadedVectors>, HashSet<i64>)>, StoreError> {
     let fingerprint = queries
         .iter()
@@ -177,7 +200,7 @@ async fn search_vectors(
     let Some(fingerprint) = fingerprint else { return Ok(vec![Default::default(); queries.len()]) };
     let loaded = index.load(store, scope, Corpus::Nodes, fingerprint).await?;
     let vectors: Vec<&[f32]> = queries.iter().flat_map(Query::vectors).collect();
-    let mut near = loaded.nearest_to_each(&vectors, VECTOR_CANDIDATES).into_iter();
+    let mut near = loaded.nearest_to_each(&vectors, wanted).into_iter();
     let of_query = |query: &Query| {
         let count = query.vectors().count();
         let near: HashSet<i64> = near.by_ref().take(count).flatten().collect();
@@ -186,9 +209,9 @@ async fn search_vectors(
     Ok(queries.iter().map(of_query).collect())
 }
 
-fn nearest(loaded: &LoadedVectors, query: &Query) -> HashSet<i64> {
+fn nearest(loaded: &LoadedVectors, query: &Query, wanted: usize) -> HashSet<i64> {
     let vectors: Vec<&[f32]> = query.vectors().collect();
-    loaded.nearest_to_each(&vectors, VECTOR_CANDIDATES).into_iter().flatten().collect()
+    loaded.nearest_to_each(&vectors, wanted).into_iter().flatten().collect()
 }
 
 /// Whom the text names.
@@ -238,6 +261,7 @@ struct Fetch<'a> {
     settings: &'a RecallSettings,
     request: &'a RecallRequest,
     query: &'a Query,
+    breadth: Breadth,
     words: &'a WordHits,
     bound: WordBound<'a>,
     vectors: Option<LoadedVectors>,
@@ -260,10 +284,13 @@ impl Fetch<'_> {
             let (wanted, nearness) = self.worth_fetching(&seqs, sure);
             if edges.is_none() {
                 // The edges are asked for first: they are the longest single question.
-                let (found, rows) = try_join!(
-                    store.edges_around(scope, &seqs, EDGE_REACH),
-                    self.read_rows(&wanted, &nearness)
-                )?;
+                let around = async {
+                    match self.breadth.edges {
+                        Some(reach) => store.edges_around(scope, &seqs, reach).await,
+                        None => Ok(Vec::new()),
+                    }
+                };
+                let (found, rows) = try_join!(around, self.read_rows(&wanted, &nearness))?;
                 self.nodes.extend(rows);
                 edges = Some(found);
             } else {
@@ -276,7 +303,8 @@ impl Fetch<'_> {
             if !self.forget_deleted(missing.copied().collect()).await? {
                 break;
             }
-            near = self.vectors.as_ref().map(|loaded| nearest(loaded, self.query)).unwrap_or_default();
+            let nearest = |loaded| nearest(loaded, self.query, self.breadth.vectors);
+            near = self.vectors.as_ref().map(nearest).unwrap_or_default();
         }
         Ok(edges.unwrap_or_default())
     }
@@ -317,16 +345,17 @@ impl Fetch<'_> {
     ) -> (Vec<i64>, HashMap<i64, RangeInclusive<f64>>) {
         let nearness = self.nearness(seqs);
         let at_most = |seq: &i64| nearness.get(seq).map_or(0.0, |v| *v.end()).max(self.bound.at_most(*seq));
-        let (mut wanted, mut falling) = (Vec::new(), Vec::new());
+        let (mut wanted, mut others) = (Vec::new(), Vec::new());
         for seq in seqs {
-            match at_most(seq) {
-                _ if sure.contains(seq) => wanted.push(*seq),
-                relevance if relevance >= self.settings.min_relevance => wanted.push(*seq),
-                relevance => falling.push((relevance, *seq)),
+            match sure.contains(seq) {
+                true => wanted.push(*seq),
+                false => others.push((at_most(seq), *seq)),
             }
         }
-        falling.sort_unstable_by(|a, b| b.0.total_cmp(&a.0).then(b.1.cmp(&a.1)));
-        wanted.extend(falling.into_iter().take(FALLEN_SHOWN).map(|(_, seq)| seq));
+        others.sort_unstable_by(|a, b| b.0.total_cmp(&a.0).then(b.1.cmp(&a.1)));
+        let entering = others.partition_point(|(relevance, _)| *relevance >= self.settings.min_relevance);
+        others.truncate(entering.saturating_add(FALLEN_SHOWN).min(self.breadth.rows));
+        wanted.extend(others.into_iter().map(|(_, seq)| seq));
         wanted.sort_unstable();
         (wanted, nearness)
     }
@@ -366,6 +395,9 @@ impl Fetch<'_> {
     /// Gives each node's strongest evidence path, after it has fetched what a fresh enough one leads to, so that it may
     /// enter without relevance of its own.
     async fn follow(&mut self, edges: &[FillingEdge]) -> Result<HashMap<i64, f64>, StoreError> {
+        if self.breadth.edges.is_none() {
+            return Ok(HashMap::new());
+        }
         let strongest = |hits: &[i64]| walk(edges, hits, self.request.now, self.settings.half_life_days);
         self.make_exact(self.doubtful_hits()).await?;
         let hits = self.hits();

@@ -49,6 +49,7 @@ pub use settings::{NodeWeights, RecallSettings, SpeakerNames};
 pub use signals::{MessageWeights, Signal, Signals};
 pub use words::{IndexedText, Occurrences, WordStatistics};
 
+use self::candidates::Breadth;
 use crate::entities::Entity;
 use crate::ports::{Embedder, Store, StoreError};
 use crate::scope::Scope;
@@ -122,7 +123,7 @@ pub async fn recall(
     };
     let leads = candidates::leads(store, index, &request.scope, &query);
     let (found, ((passages, messages), best_message), pinned) = try_join!(
-        candidates::fetch_nodes(store, settings, &request, &query, &occasions, leads),
+        candidates::fetch_nodes(store, settings, &request, &query, &occasions, Breadth::RECALL, leads),
         passages,
         pinned::fetch_pinned(store, &request, &query, settings.half_life_days),
     )?;
@@ -169,7 +170,9 @@ pub(crate) async fn recall_nodes(
     let found = requests.iter().zip(&queries).zip(leads).map(async |((request, query), leads)| {
         let occasions = occasions::days_of_occasions(store, request).await?;
         let leads = ready(Ok(leads));
-        let found = candidates::fetch_nodes(store, settings, request, query, &occasions, leads).await?;
+        let breadth = Breadth::NEAREST;
+        let found =
+            candidates::fetch_nodes(store, settings, request, query, &occasions, breadth, leads).await?;
         Ok(select::select(found.nodes, settings).0)
     });
     try_join_all(found).await

@@ -12,6 +12,8 @@ use crate::text::{is_function_word, is_unspaced};
 const TOKENS_MAX: usize = 300;
 /// Longest name, in words or characters of an unspaced script.
 const NAME_TOKENS_MAX: usize = 16;
+/// Stands between folded texts; folding leaves none inside of them.
+const BETWEEN_TEXTS: &str = "\n";
 
 /// The entities that the text names, in the order of their first place. Names are compared folded; one in a spaced
 /// script stands between word borders, one in an unspaced script anywhere. Where names overlap, the longest counts. A
@@ -21,7 +23,16 @@ pub(crate) async fn named_entities(
     scope: &Scope,
     text: &str,
 ) -> Result<Vec<Entity>, StoreError> {
-    Ok(named_beside(store, scope, text, &[]).await?.into_iter().map(|hit| hit.entity).collect())
+    named_in_any(store, scope, &[text]).await
+}
+
+/// [`named_entities`] of texts that stand one after the other: no name begins in one and ends in the next.
+pub(crate) async fn named_in_any(
+    store: &dyn Store,
+    scope: &Scope,
+    texts: &[&str],
+) -> Result<Vec<Entity>, StoreError> {
+    Ok(look_up(store, scope, texts, &[]).await?.into_iter().map(|hit| hit.entity).collect())
 }
 
 /// Like [`named_entities`], with names that the store does not know yet, or that lead to these whatever it knows.
@@ -31,8 +42,18 @@ pub(crate) async fn named_beside(
     text: &str,
     own: &[AliasHit],
 ) -> Result<Vec<AliasHit>, StoreError> {
-    let folded = fold_name(text);
-    let places = possible_names(&folded, &written_as_names(text));
+    look_up(store, scope, &[text], own).await
+}
+
+async fn look_up(
+    store: &dyn Store,
+    scope: &Scope,
+    texts: &[&str],
+    own: &[AliasHit],
+) -> Result<Vec<AliasHit>, StoreError> {
+    let folded = texts.iter().map(|text| fold_name(text)).collect::<Vec<_>>().join(BETWEEN_TEXTS);
+    let written = texts.iter().flat_map(|text| written_as_names(text)).collect();
+    let places = possible_names(&folded, &written);
     if places.is_empty() {
         return Ok(Vec::new());
     }
@@ -53,7 +74,8 @@ fn possible_names<'a>(folded: &'a str, written: &HashSet<String>) -> HashMap<&'a
     let tokens = tokens(folded);
     let mut places: HashMap<&str, Vec<Range<usize>>> = HashMap::new();
     for (at, first) in tokens.iter().enumerate() {
-        for last in tokens.iter().skip(at).take(NAME_TOKENS_MAX) {
+        let end = folded[first.start..].find(BETWEEN_TEXTS).map_or(folded.len(), |end| first.start + end);
+        for last in tokens.iter().skip(at).take(NAME_TOKENS_MAX).take_while(|last| last.end <= end) {
             let name = &folded[first.start..last.end];
             if !is_function_word(name) || written.contains(name) {
                 places.entry(name).or_default().push(first.start..last.end);
@@ -150,6 +172,15 @@ mod tests {
         assert!(holds("I met May's brother", "may"));
         assert!(!holds("Will you come? May I?", "will") && !holds("Will you come? May I?", "may"));
         assert!(!holds("so I will", "will") && !holds("so I will", "i"));
+    }
+
+    #[test]
+    fn no_name_begins_in_one_text_and_ends_in_the_next() {
+        let folded = ["i met mary", "poppins came"].join(BETWEEN_TEXTS);
+        let names = possible_names(&folded, &HashSet::new());
+        assert!(names.contains_key("met mary") && names.contains_key("poppins came"));
+        assert!(!names.keys().any(|name| name.contains(BETWEEN_TEXTS)));
+        assert!(holds("I met Mary\nPoppins", "mary poppins"), "a line may break inside of one text");
     }
 
     #[test]

@@ -27,6 +27,8 @@ const PHRASES_MAX: usize = 96;
 const NOT_LOOKED_UP: u128 = 1 << 127;
 /// Newest rows that are fetched per phrase, by number only.
 const ROWS_PER_PHRASE: u32 = 500;
+/// The same where many texts are looked for at once, and only what is nearest is wanted.
+const ROWS_PER_PHRASE_OF_MANY: u32 = 250;
 
 /// What the word index says about a query.
 #[derive(Clone, Debug, Default)]
@@ -290,7 +292,7 @@ pub(super) async fn find_words(
     wanted: usize,
 ) -> Result<WordHits, StoreError> {
     let phrases = phrases(terms);
-    let (documents, hits) = look_up(store, scope, corpus, &phrases).await?;
+    let (documents, hits) = look_up(store, scope, corpus, &phrases, ROWS_PER_PHRASE).await?;
     Ok(ranked(&phrases, &Vec::from_iter(&hits), documents, wanted))
 }
 
@@ -308,7 +310,7 @@ where
     let texts: Vec<Vec<Phrase>> = texts.map(phrases).collect();
     let distinct: BTreeSet<&Phrase> = texts.iter().flatten().collect();
     let distinct: Vec<Phrase> = distinct.into_iter().cloned().collect();
-    let (documents, hits) = look_up(store, scope, corpus, &distinct).await?;
+    let (documents, hits) = look_up(store, scope, corpus, &distinct, ROWS_PER_PHRASE_OF_MANY).await?;
     let hits: HashMap<&Phrase, &PhraseHits> = distinct.iter().zip(&hits).collect();
     let of_text = |phrases: &Vec<Phrase>| {
         let hits: Vec<&PhraseHits> = phrases.iter().filter_map(|phrase| hits.get(phrase).copied()).collect();
@@ -323,12 +325,13 @@ async fn look_up(
     scope: &Scope,
     corpus: Corpus,
     phrases: &[Phrase],
+    rows: u32,
 ) -> Result<(u64, Vec<PhraseHits>), StoreError> {
     if phrases.is_empty() {
         return Ok((0, Vec::new()));
     }
     let (first, second) = phrases.split_at(phrases.len().min(PHRASES_MAX / 4).max(phrases.len() / 2));
-    let look_up = |phrases| store.look_phrases_up(scope, corpus, phrases, ROWS_PER_PHRASE);
+    let look_up = |phrases| store.look_phrases_up(scope, corpus, phrases, rows);
     if second.is_empty() {
         let (size, hits) = look_up(first).await?;
         return Ok((size.documents, hits));
@@ -345,9 +348,13 @@ fn ranked(phrases: &[Phrase], hits: &[&PhraseHits], documents: u64, wanted: usiz
     let statistics = WordStatistics { documents, frequencies };
     let worth: Vec<f64> = phrases.iter().map(|phrase| statistics.information(phrase)).collect();
     let listed = Listed::new(phrases, hits);
-    let information = |bits: u128| {
-        let held = worth.iter().enumerate().filter(|(place, _)| bits & (1 << place) != 0);
-        held.map(|(_, worth)| worth).sum::<f64>()
+    let information = |mut bits: u128| {
+        let mut sum = 0.0;
+        while bits != 0 {
+            sum += worth[bits.trailing_zeros() as usize];
+            bits &= bits - 1;
+        }
+        sum
     };
     let mut ranked: Vec<(f64, i64)> =
         listed.rows.iter().map(|&(seq, bits)| (information(bits), seq)).collect();

@@ -9,6 +9,7 @@ use std::thread;
 use pulp::{Arch, NullaryFnOnce};
 
 use super::LANES;
+use super::registers::{Plain, Registers, product};
 
 /// Largest magnitude of a code.
 const CODE_MAX: f32 = 127.0;
@@ -125,18 +126,25 @@ impl Matrix {
             return vec![Vec::new(); queries.len()];
         }
         // A query's scale is the same for all rows and does not change their order.
-        let codes = |query: &&[f32]| -> Vec<i16> {
+        let codes = |query: &&[f32]| -> Vec<i8> {
             let fits = query.len() == self.dimension;
-            if fits { quantise(query).0.into_iter().map(i16::from).collect() } else { Vec::new() }
+            if fits { quantise(query).0 } else { Vec::new() }
         };
-        let queries: Vec<Vec<i16>> = queries.iter().map(codes).collect();
-        let found = self.scan(&queries, wanted);
+        let queries: Vec<Vec<i8>> = queries.iter().map(codes).collect();
+        let found = match Arch::new() {
+            #[cfg(target_arch = "x86_64")]
+            Arch::V4(level) => self.scan(level, &queries, wanted),
+            #[cfg(target_arch = "x86_64")]
+            Arch::V3(level) => self.scan(level, &queries, wanted),
+            _ => self.scan(Plain, &queries, wanted),
+        };
         found.into_iter().map(Best::into_seqs).collect()
     }
 
     /// The best rows for each query. A long scan is shared among threads.
-    fn scan(&self, queries: &[Vec<i16>], wanted: usize) -> Vec<Best> {
+    fn scan<R: Registers>(&self, registers: R, queries: &[Vec<i8>], wanted: usize) -> Vec<Best> {
         let whole = Scan {
+            registers,
             dimension: self.dimension,
             rows: &self.codes,
             scales: &self.scales,
@@ -146,7 +154,7 @@ impl Matrix {
         };
         let threads = (self.len() * queries.len() / PRODUCTS_PER_THREAD).clamp(1, threads_max());
         if threads == 1 {
-            return Arch::new().dispatch(whole);
+            return registers.run(whole);
         }
         let share = self.len().div_ceil(threads);
         let parts = self.codes.chunks(share * self.dimension);
@@ -156,17 +164,15 @@ impl Matrix {
             let first = parts.next();
             let others: Vec<_> = parts
                 .map(|part| {
-                    thread::Builder::new()
-                        .spawn_scoped(scope, move || Arch::new().dispatch(part))
-                        .map_err(|_| part)
+                    thread::Builder::new().spawn_scoped(scope, move || registers.run(part)).map_err(|_| part)
                 })
                 .collect();
-            let mut found = first.map(|part| Arch::new().dispatch(part)).unwrap_or_default();
+            let mut found = first.map(|part| registers.run(part)).unwrap_or_default();
             for other in others {
                 // Without another thread this one does its part.
                 let other = match other {
                     Ok(thread) => thread.join().unwrap_or_else(|panic| std::panic::resume_unwind(panic)),
-                    Err(part) => Arch::new().dispatch(part),
+                    Err(part) => registers.run(part),
                 };
                 for (best, other) in found.iter_mut().zip(other) {
                     other.kept.into_iter().for_each(|(score, seq)| best.offer(score, seq));
@@ -232,39 +238,39 @@ impl NullaryFnOnce for Product<'_> {
     }
 }
 
-/// The scan as a whole, so that it is compiled for the vector instructions of the processor at hand.
+/// The scan as a whole, so that it is compiled for the registers that it runs on.
 #[derive(Clone, Copy)]
-struct Scan<'a> {
+struct Scan<'a, R> {
+    registers: R,
     dimension: usize,
     rows: &'a [i8],
     scales: &'a [f32],
     seqs: &'a [i64],
     /// A query of another length than the rows is empty, and finds nothing.
-    queries: &'a [Vec<i16>],
+    queries: &'a [Vec<i8>],
     wanted: usize,
 }
 
-impl NullaryFnOnce for Scan<'_> {
+impl<R: Registers> NullaryFnOnce for Scan<'_, R> {
     type Output = Vec<Best>;
 
     #[inline(always)]
     fn call(self) -> Vec<Best> {
+        let registers = self.registers;
+        let queries: Vec<Vec<R::Lanes>> = self.queries.iter().map(|query| registers.lanes(query)).collect();
         let mut found: Vec<Best> = self.queries.iter().map(|_| Best::new(self.wanted)).collect();
+        let mut lanes = registers.lanes(&vec![0; self.dimension]);
         let rows = self.rows.chunks_exact(self.dimension);
         for ((row, &scale), &seq) in rows.zip(self.scales).zip(self.seqs) {
-            for (query, best) in self.queries.iter().zip(&mut found).filter(|(query, _)| !query.is_empty()) {
+            // Once for all queries.
+            registers.replace(&mut lanes, row);
+            for (query, best) in queries.iter().zip(&mut found).filter(|(query, _)| !query.is_empty()) {
                 // Products stay far below 2^24, so that the sum is exact in f32 too.
-                best.offer(dot(row, query) as f32 * scale, seq);
+                best.offer(product(registers, &lanes, query) as f32 * scale, seq);
             }
         }
         found
     }
-}
-
-/// Written so that the compiler turns it into multiply-add instructions on sixteen-bit lanes.
-#[inline(always)]
-fn dot(row: &[i8], query: &[i16]) -> i32 {
-    row.iter().zip(query).map(|(&a, &b)| i32::from(i16::from(a)) * i32::from(b)).sum()
 }
 
 /// The best so far: twice as many as wanted are kept before the worse half is thrown away.

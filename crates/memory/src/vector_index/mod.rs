@@ -5,6 +5,7 @@
 //! store no longer gives their vectors; [`VectorIndex::forget`] takes them out of memory at once.
 
 mod matrix;
+mod registers;
 
 use std::collections::{BTreeSet, HashMap};
 use std::ops::RangeInclusive;

@@ -43,6 +43,7 @@ mod rows;
 mod check;
 
 use std::path::{Path, PathBuf};
+use std::sync::Arc;
 use std::time::Duration;
 
 use memory::Scope;
@@ -52,6 +53,7 @@ use rusqlite::Connection;
 pub use check::Check;
 use failure::Failure;
 use readers::Readers;
+use words::Frequencies;
 use writer::{UnitOfWork, Writer};
 
 /// How a store is opened.
@@ -81,6 +83,7 @@ pub struct SqliteStore {
     options: StoreOptions,
     writer: Writer,
     readers: Readers,
+    frequencies: Arc<Frequencies>,
 }
 
 impl SqliteStore {
@@ -93,7 +96,9 @@ impl SqliteStore {
         let writing = connection::open_for_writing(path, &options)?;
         let reading = (0..options.readers.max(1)).map(|_| connection::open_for_reading(path, &options));
         let readers = Readers::start(reading.collect::<Result<_, _>>()?)?;
-        Ok(Self { path: path.to_owned(), writer: Writer::start(writing)?, readers, options })
+        let frequencies = Arc::new(Frequencies::default());
+        let writer = Writer::start(writing, Arc::clone(&frequencies))?;
+        Ok(Self { path: path.to_owned(), writer, readers, options, frequencies })
     }
 
     /// Looks for damage and for rows that belong to nothing. Reads the whole database.

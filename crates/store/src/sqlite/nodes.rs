@@ -1,6 +1,7 @@
 //! L3 and L4: the questions that recall, consolidation and people ask about nodes.
 
 use std::collections::BTreeSet;
+use std::sync::Arc;
 
 use async_trait::async_trait;
 use jiff::Timestamp;
@@ -30,11 +31,13 @@ impl NodeStore for SqliteStore {
         limit: u32,
     ) -> Result<Vec<PhraseHits>, StoreError> {
         let (scope, phrases) = (scope.clone(), phrases.to_vec());
+        let frequencies = Arc::clone(&self.frequencies);
         self.read(move |connection| {
+            let counting = frequencies.now();
             let Some(scope) = scopes::number(connection, &scope)? else {
                 return Ok(vec![words::nowhere(); phrases.len()]);
             };
-            Ok(words::look_up(connection, corpus, scope, &phrases, limit)?)
+            Ok(words::look_up(connection, corpus, scope, &phrases, limit, &counting)?)
         })
         .await
     }

@@ -1,5 +1,7 @@
 //! What recall asks on its way, each in one snapshot.
 
+use std::sync::Arc;
+
 use async_trait::async_trait;
 use memory::Scope;
 use memory::nodes::{RelationalTag, Subject};
@@ -21,11 +23,13 @@ impl RecallStore for SqliteStore {
         limit: u32,
     ) -> Result<(CorpusSize, Vec<PhraseHits>), StoreError> {
         let (scope, phrases) = (scope.clone(), phrases.to_vec());
+        let frequencies = Arc::clone(&self.frequencies);
         self.read(move |connection| {
+            let counting = frequencies.now();
             let Some(scope) = scopes::number(connection, &scope)? else {
                 return Ok((CorpusSize::default(), vec![words::nowhere(); phrases.len()]));
             };
-            let hits = words::look_up(connection, corpus, scope, &phrases, limit)?;
+            let hits = words::look_up(connection, corpus, scope, &phrases, limit, &counting)?;
             Ok((scopes::size(connection, scope, corpus)?, hits))
         })
         .await

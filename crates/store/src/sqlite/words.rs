@@ -2,8 +2,12 @@
 //! list of rows under a term belongs to one scope: frequencies and hits need no filter, and other people's words
 //! change neither. Ranking is the memory's affair.
 
+mod frequencies;
+
 use memory::ports::{Corpus, Phrase, PhraseHits};
 use rusqlite::{Connection, Result, params};
+
+pub(super) use frequencies::{Counting, Frequencies};
 
 /// Adds a row's terms.
 pub(super) fn insert(
@@ -28,8 +32,12 @@ pub(super) fn look_up(
     scope: i64,
     phrases: &[Phrase],
     limit: u32,
+    counting: &Counting<'_>,
 ) -> Result<Vec<PhraseHits>> {
-    phrases.iter().map(|phrase| phrase_hits(connection, corpus, scope, phrase, limit)).collect()
+    phrases
+        .iter()
+        .map(|phrase| phrase_hits(connection, corpus, scope, phrase, limit, Some(counting)))
+        .collect()
 }
 
 /// What is said of a phrase that stands nowhere.
@@ -55,13 +63,14 @@ pub(super) fn remove(
     Ok(())
 }
 
-/// Where the phrase stands: counts up to [`PhraseHits::FREQUENCY_MAX`] and keeps the newest `limit`.
+/// Where the phrase stands: counts up to [`PhraseHits::FREQUENCY_MAX`], if need be, and keeps the newest `limit`.
 pub(super) fn phrase_hits(
     connection: &Connection,
     corpus: Corpus,
     scope: i64,
     phrase: &Phrase,
     limit: u32,
+    counting: Option<&Counting<'_>>,
 ) -> Result<PhraseHits> {
     let (newest, all) = match corpus {
         Corpus::Messages => (
@@ -79,13 +88,22 @@ pub(super) fn phrase_hits(
         .query_map(params![query, limit], |row| row.get(0))?
         .collect::<Result<_>>()?;
     let named = u64::try_from(seqs.len()).unwrap_or(u64::MAX);
-    // Fewer than were asked for are all. Counting inside the database is cheaper than taking each row.
-    let document_frequency = match named < u64::from(limit) {
-        true => named,
-        false => connection
+    // Fewer than were asked for are all.
+    if named < u64::from(limit) {
+        return Ok(PhraseHits { document_frequency: named, seqs });
+    }
+    // Counting inside the database is cheaper than taking each row.
+    let count = || -> Result<u64> {
+        let counted = connection
             .prepare_cached(all)?
-            .query_row(params![query, PhraseHits::FREQUENCY_MAX], |row| row.get(0))?,
+            .query_row(params![query, PhraseHits::FREQUENCY_MAX], |row| row.get::<_, u64>(0))?;
+        if let (Some(counting), Some(&newest)) = (counting, seqs.first()) {
+            counting.keep(corpus, &query, newest, counted);
+        }
+        Ok(counted)
     };
+    let known = counting.and_then(|counting| counting.known(corpus, &query, &seqs));
+    let document_frequency = known.map_or_else(count, Ok)?.min(PhraseHits::FREQUENCY_MAX);
     Ok(PhraseHits { document_frequency, seqs })
 }
 

@@ -10,7 +10,7 @@ use tokio::sync::oneshot;
 
 use super::failure::Failure;
 use super::queue::Queue;
-use super::words;
+use super::words::{self, Frequencies};
 
 /// Most commands in one transaction: bounds how long the first of them waits for the last.
 const GROUP_MAX: usize = 1_024;
@@ -65,12 +65,13 @@ impl UnitOfWork<'_> {
         Ok(given)
     }
 
-    fn write_words(&self) -> Result<(), Failure> {
+    /// Writes the words; says whether any were taken out.
+    fn write_words(&self) -> Result<bool, Failure> {
         for WordEntry { goes_in, corpus, seq, scope, terms } in &self.words {
             let write = if *goes_in { words::insert } else { words::remove };
             write(self.connection, *corpus, *seq, *scope, terms)?;
         }
-        Ok(())
+        Ok(self.words.iter().any(|entry| !entry.goes_in))
     }
 }
 
@@ -130,17 +131,24 @@ where
     }
 }
 
+/// What the rest of the store is told of commits.
+struct Commits {
+    count: AtomicU64,
+    frequencies: Arc<Frequencies>,
+}
+
 pub(super) struct Writer {
     queue: Arc<Queue<Box<dyn Command>>>,
-    commits: Arc<AtomicU64>,
+    commits: Arc<Commits>,
     finished: Mutex<Option<oneshot::Receiver<Result<(), StoreError>>>>,
 }
 
 impl Writer {
     /// Starts the thread. When the queue closes it writes what is left, empties the log into the file and ends.
-    pub(super) fn start(connection: Connection) -> Result<Self, StoreError> {
+    /// What was counted of words is let go when words are taken out.
+    pub(super) fn start(connection: Connection, frequencies: Arc<Frequencies>) -> Result<Self, StoreError> {
         let queue = Arc::new(Queue::new());
-        let commits = Arc::new(AtomicU64::new(0));
+        let commits = Arc::new(Commits { count: AtomicU64::new(0), frequencies });
         let (done, finished) = oneshot::channel();
         let (work, count) = (Arc::clone(&queue), Arc::clone(&commits));
         let body = move || {
@@ -182,7 +190,7 @@ impl Writer {
     }
 
     pub(super) fn commits(&self) -> u64 {
-        self.commits.load(Ordering::Relaxed)
+        self.commits.count.load(Ordering::Relaxed)
     }
 
     pub(super) fn stop(&self) {
@@ -208,7 +216,7 @@ pub(super) fn no_thread(error: std::io::Error) -> StoreError {
 }
 
 /// Commits what can share a transaction together, and lets what can't run between.
-fn take_in_order(connection: &Connection, commands: Vec<Box<dyn Command>>, commits: &AtomicU64) {
+fn take_in_order(connection: &Connection, commands: Vec<Box<dyn Command>>, commits: &Commits) {
     let mut group = Vec::new();
     for mut command in commands {
         if !command.stands_alone() {
@@ -223,7 +231,7 @@ fn take_in_order(connection: &Connection, commands: Vec<Box<dyn Command>>, commi
 }
 
 /// Commits the group, or, if that fails as a whole, each command by itself.
-fn commit_all(connection: &Connection, mut group: Vec<Box<dyn Command>>, commits: &AtomicU64) {
+fn commit_all(connection: &Connection, mut group: Vec<Box<dyn Command>>, commits: &Commits) {
     if group.is_empty() {
         return;
     }
@@ -246,7 +254,7 @@ fn commit_all(connection: &Connection, mut group: Vec<Box<dyn Command>>, commits
 fn commit_one(
     connection: &Connection,
     command: &mut Box<dyn Command>,
-    commits: &AtomicU64,
+    commits: &Commits,
 ) -> Result<(), StoreError> {
     let outcomes = commit(connection, std::slice::from_mut(command), commits).map_err(Failure::of_write)?;
     outcomes.into_iter().collect()
@@ -256,15 +264,18 @@ fn commit_one(
 fn commit(
     connection: &Connection,
     group: &mut [Box<dyn Command>],
-    commits: &AtomicU64,
+    commits: &Commits,
 ) -> Result<Vec<Result<(), StoreError>>, Failure> {
     execute(connection, "BEGIN IMMEDIATE")?;
-    let outcome = run_all(connection, group).and_then(|outcomes| {
+    let outcome = run_all(connection, group).and_then(|(outcomes, words_went)| {
         execute(connection, "COMMIT")?;
+        if words_went {
+            commits.frequencies.clear();
+        }
         Ok(outcomes)
     });
     match &outcome {
-        Ok(_) => _ = commits.fetch_add(1, Ordering::Relaxed),
+        Ok(_) => _ = commits.count.fetch_add(1, Ordering::Relaxed),
         // SQLite rolls some failures back by itself.
         Err(_) if connection.is_autocommit() => {}
         Err(_) => execute(connection, "ROLLBACK")?,
@@ -272,15 +283,14 @@ fn commit(
     outcome
 }
 
-fn run_all(
-    connection: &Connection,
-    group: &mut [Box<dyn Command>],
-) -> Result<Vec<Result<(), StoreError>>, Failure> {
+/// How each command ended, and whether words were taken out of an index.
+type Outcomes = (Vec<Result<(), StoreError>>, bool);
+
+fn run_all(connection: &Connection, group: &mut [Box<dyn Command>]) -> Result<Outcomes, Failure> {
     let mut unit = UnitOfWork { connection, words: Vec::new() };
     if let [command] = group {
         command.run(&mut unit)?;
-        unit.write_words()?;
-        return Ok(vec![Ok(())]);
+        return Ok((vec![Ok(())], unit.write_words()?));
     }
     let mut outcomes = Vec::with_capacity(group.len());
     for command in group {
@@ -300,8 +310,7 @@ fn run_all(
         }
         execute(connection, "RELEASE command")?;
     }
-    unit.write_words()?;
-    Ok(outcomes)
+    Ok((outcomes, unit.write_words()?))
 }
 
 fn execute(connection: &Connection, statement: &str) -> Result<(), Failure> {

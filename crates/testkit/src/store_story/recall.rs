@@ -4,7 +4,9 @@ use std::collections::BTreeSet;
 
 use memory::entities::EntityKind;
 use memory::nodes::{EventTime, NewNode, NodeKind, RelationalTag, Subject};
-use memory::ports::{About, Corpus, NewEntity, NewMessage, NodeOutline, Phrase, Store};
+use memory::ports::{
+    About, Corpus, MessageEdit, NewEntity, NewMessage, NodeOutline, Phrase, Store, StoreError,
+};
 
 use super::Outcome;
 use super::stage::{MODEL, Stage, at, phrase};
@@ -79,6 +81,38 @@ pub async fn phrases_are_found_where_they_stand(store: &dyn Store) -> Outcome {
     assert_eq!(found, expected);
     let none = store.phrase_hits(&stage.scope, Corpus::Messages, &asked[..1], 0).await?;
     assert_eq!((none[0].document_frequency, none[0].seqs.len()), (2, 0));
+    Ok(())
+}
+
+/// How often a phrase stands somewhere is right whenever it is asked, also where it was counted before: more may have been
+/// said since, and words may have gone.
+pub async fn frequencies_follow_what_comes_and_goes(store: &dyn Store) -> Outcome {
+    let stage = Stage::set(store).await?;
+    let frequency = async |newest: u32| -> Result<u64, StoreError> {
+        let hits = store.phrase_hits(&stage.scope, Corpus::Messages, &[phrase("tea")], newest).await?;
+        Ok(hits[0].document_frequency)
+    };
+    let mut said = Vec::new();
+    for number in 1..=12 {
+        said.push(stage.say("more tea", number).await?);
+        let known = u64::try_from(number)?;
+        assert_eq!((frequency(2).await?, frequency(2).await?, frequency(5).await?), (known, known, known));
+    }
+    for number in 13..=20 {
+        stage.say("and tea again", number).await?;
+    }
+    assert_eq!(frequency(2).await?, 20, "more came since than are named");
+    let coffee = MessageEdit {
+        id: said[3].id,
+        content: "coffee".to_owned(),
+        terms: "coffee".to_owned(),
+        token_count: 1,
+        at: at(30),
+    };
+    store.edit_message(coffee).await?;
+    assert_eq!((frequency(2).await?, frequency(100).await?), (19, 19));
+    stage.say("tea", 40).await?;
+    assert_eq!(frequency(2).await?, 20);
     Ok(())
 }
 
