@@ -55,13 +55,13 @@ impl Daemon {
         bail!("the daemon refused ({status}): {}", said.unwrap_or("without a reason"))
     }
 
-    /// Says something and hands each piece of the reply to `piece`.
+    /// Says something, hands each piece of the reply to `piece`, and tells whether the reply was cut off.
     pub(crate) async fn say(
         &self,
         user: &str,
         text: &str,
         mut piece: impl FnMut(&str),
-    ) -> anyhow::Result<()> {
+    ) -> anyhow::Result<bool> {
         let body = serde_json::json!({
             "model": "default", "stream": true, "user": user, "messages": [{"role": "user", "content": text}],
         });
@@ -71,15 +71,15 @@ impl Daemon {
             bail!("{}", answer["error"]["message"].as_str().unwrap_or("the daemon refused without a reason"));
         }
         let mut bytes = response.bytes_stream();
-        let mut pending = Vec::new();
+        let (mut pending, mut incomplete) = (Vec::new(), false);
         while let Some(chunk) = bytes.next().await {
             pending.extend_from_slice(&chunk.context("the daemon broke off")?);
             while let Some(end) = pending.iter().position(|byte| *byte == b'\n') {
                 let line: Vec<u8> = pending.drain(..=end).collect();
-                read_line(&String::from_utf8_lossy(&line), &mut piece)?;
+                incomplete |= read_line(&String::from_utf8_lossy(&line), &mut piece)?;
             }
         }
-        Ok(())
+        Ok(incomplete)
     }
 
     async fn send(&self, method: Method, path: &str, body: Option<Value>) -> anyhow::Result<Response> {
@@ -92,10 +92,11 @@ impl Daemon {
     }
 }
 
-fn read_line(line: &str, piece: &mut impl FnMut(&str)) -> anyhow::Result<()> {
+/// Reads a line of the event stream; true when it ends a reply that was cut off.
+fn read_line(line: &str, piece: &mut impl FnMut(&str)) -> anyhow::Result<bool> {
     let Some(data) = line.trim_end().strip_prefix("data:").map(str::trim).filter(|data| *data != "[DONE]")
     else {
-        return Ok(());
+        return Ok(false);
     };
     let chunk: Value = serde_json::from_str(data).context("the daemon sent something that is not JSON")?;
     if let Some(message) = chunk["error"]["message"].as_str() {
@@ -104,5 +105,5 @@ fn read_line(line: &str, piece: &mut impl FnMut(&str)) -> anyhow::Result<()> {
     if let Some(delta) = chunk["choices"][0]["delta"]["content"].as_str() {
         piece(delta);
     }
-    Ok(())
+    Ok(chunk["choices"][0]["finish_reason"] == "length")
 }

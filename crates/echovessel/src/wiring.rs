@@ -7,10 +7,10 @@ use std::sync::Arc;
 
 use anyhow::Context as _;
 use hub::graph::Graph;
-use hub::{Hub, HubParts, HubSettings, InstanceId, WorkingHours};
+use hub::{Hub, HubParts, HubSettings, InstanceId, Summariser, WorkingHours};
 use jiff::civil::Weekday;
 use jiff::tz::TimeZone;
-use llm::{LlmError, Provider, ProviderSettings, TierModels};
+use llm::{LlmError, Offline, Provider, ProviderSettings, TierModels};
 use memory::consolidate::{ConsolidateSettings, SlowCycleSettings};
 use memory::ledger::{Price, Prices};
 use memory::ports::{Clock, Embedder, Ids, Store};
@@ -18,7 +18,7 @@ use memory::recall::{RecallSettings, Signal};
 use memory::sessions::SessionPolicy;
 use memory::vector_index::VectorIndex;
 use memory::{PersonaId, Scope, UserId};
-use mind::{LanguageMind, Prompts, ReplySampling};
+use mind::{LanguageMind, Prompts};
 use runtime::{
     Broadcast, ChangeableModel, Ledger, Metrics, Parts, Runtime, RuntimeSettings, TraceSettings, Versions,
 };
@@ -93,7 +93,7 @@ impl ModelState {
 
     /// Whether no language model answers.
     pub(crate) fn is_offline(&self) -> bool {
-        self.provider == "offline"
+        self.provider == Offline::NAME
     }
 
     /// What a person should know about it, in a line.
@@ -132,27 +132,26 @@ pub(crate) async fn wire(
         clock.clone(),
         Ledger::start_counted(store.clone(), prices.clone(), metrics.clone()),
         prompts,
-        ReplySampling::default(),
     );
     let run: String = random_bytes().iter().take(4).map(|byte| format!("{byte:02x}")).collect();
     let embedding = Embedding::new(config, home, clock.clone())?;
     let previous = embedding.previous(&*store, home).await;
-    let mind = Arc::new(mind);
-    let hub = hub(config, home, &database, embedding.embedder(), mind.clone(), clock.clone(), ids.clone())?;
-    let graph = graph(&database, embedding.embedder(), clock.clone(), ids.clone());
-    hub.link(Arc::new(graph.clone()));
     let parts = Parts {
         store,
         embedder: embedding.embedder(),
         index: Arc::new(VectorIndex::new(body_limit(&config.limits.vector_memory)?)),
-        mind,
-        clock,
-        ids,
+        mind: Arc::new(mind),
+        clock: clock.clone(),
+        ids: ids.clone(),
         broadcast: Broadcast::new(run),
         metrics,
         settings: runtime_settings(config)?,
     };
     let runtime = Runtime::new(parts);
+    let hub =
+        hub(config, home, &database, embedding.embedder(), runtime.summariser(), clock.clone(), ids.clone())?;
+    let graph = graph(&database, embedding.embedder(), clock, ids);
+    hub.link(Arc::new(graph.clone()));
     runtime.attach_hub(hub.clone(), working_hours(config)?);
     if config.hub.graph_facts {
         runtime.draw_graph(graph.clone());
@@ -169,7 +168,7 @@ fn hub(
     home: &Home,
     database: &Arc<SqliteStore>,
     embedder: Option<Arc<dyn Embedder>>,
-    mind: Arc<LanguageMind>,
+    summariser: Arc<dyn Summariser>,
     clock: Arc<dyn Clock>,
     ids: Arc<dyn Ids>,
 ) -> anyhow::Result<Hub> {
@@ -180,7 +179,7 @@ fn hub(
         store: database.clone(),
         personas: database.clone(),
         embedder,
-        summariser: Some(mind),
+        summariser: Some(summariser),
         clock,
         ids,
         settings: HubSettings {

@@ -51,7 +51,7 @@ async fn choose(settings: ProviderSettings, pauses: Arc<dyn Pauses>) -> Result<A
     settings.api_key = settings.api_key.filter(|key| !key.expose_secret().trim().is_empty());
     match settings.provider.trim() {
         "" | "auto" => auto(settings, pauses).await,
-        "offline" => Ok(Arc::new(Offline)),
+        Offline::NAME => Ok(Arc::new(Offline)),
         "openai" => openai_compatible(&settings, pauses).await,
         "anthropic" => {
             let base_url = if settings.base_url.is_empty() { ANTHROPIC_BASE_URL } else { &settings.base_url };

@@ -41,7 +41,10 @@ use crate::{Completion, LlmError, Provider, Request, StreamEvent, Tier, Usage};
 #[derive(Debug, Clone, Copy, Default)]
 pub struct Offline;
 
-const NAME: &str = "offline";
+impl Offline {
+    /// What it calls itself, and its model.
+    pub const NAME: &'static str = "offline";
+}
 
 /// Nothing is counted because nothing is spent.
 const NOTHING: Usage = Usage { input_tokens: 0, output_tokens: 0, cached_tokens: 0, reported: true };
@@ -49,11 +52,11 @@ const NOTHING: Usage = Usage { input_tokens: 0, output_tokens: 0, cached_tokens:
 #[async_trait]
 impl Provider for Offline {
     fn name(&self) -> &str {
-        NAME
+        Self::NAME
     }
 
     fn model(&self, _tier: Tier) -> &str {
-        NAME
+        Self::NAME
     }
 
     async fn complete(&self, request: Request) -> Result<Completion, LlmError> {
@@ -61,8 +64,8 @@ impl Provider for Offline {
         Ok(Completion {
             text,
             usage: NOTHING,
-            model: NAME.to_owned(),
-            provider: NAME.to_owned(),
+            model: Self::NAME.to_owned(),
+            provider: Self::NAME.to_owned(),
             latency: Duration::ZERO,
         })
     }
@@ -73,7 +76,7 @@ impl Provider for Offline {
     ) -> Result<BoxStream<'static, Result<StreamEvent, LlmError>>, LlmError> {
         let mut events: Vec<_> =
             deltas(&answer(&request)?).into_iter().map(|text| Ok(StreamEvent::Delta(text))).collect();
-        events.push(Ok(StreamEvent::Finished { usage: NOTHING, model: NAME.to_owned() }));
+        events.push(Ok(StreamEvent::Finished { usage: NOTHING, model: Self::NAME.to_owned() }));
         Ok(stream::iter(events).boxed())
     }
 }

@@ -3,7 +3,7 @@
 use std::sync::Arc;
 
 use async_trait::async_trait;
-use llm::{AnswerFormat, LlmError, Provider, Request};
+use llm::{AnswerFormat, LlmError, Offline, Provider, Request};
 use memory::identifiers::{SessionId, TurnId};
 use memory::ledger::TokenUsage;
 use memory::ports::{
@@ -31,9 +31,6 @@ const REFLECTION_TOKENS_MAX: u32 = 2_048;
 const DRAFT_TEMPERATURE: f32 = 0.5;
 const DRAFT_TOKENS_MAX: u32 = 4_096;
 
-/// What the provider without a model calls itself.
-const OFFLINE: &str = "offline";
-
 /// A question of a task: its system and user texts, and the same as data.
 pub(crate) struct Asked {
     name: PromptName,
@@ -42,22 +39,12 @@ pub(crate) struct Asked {
     inputs: Value,
 }
 
-/// How the conversation is sampled; the model's own ways where empty.
-#[derive(Clone, Copy, Debug, Default, PartialEq)]
-pub struct ReplySampling {
-    /// Sampling temperature.
-    pub temperature: Option<f32>,
-    /// Upper bound on the reply's tokens.
-    pub max_tokens: Option<u32>,
-}
-
 /// Asks a language model: what is worth remembering, what to make of it, what to say.
 pub struct LanguageMind {
     provider: Arc<dyn Provider>,
     clock: Arc<dyn Clock>,
     observer: Arc<dyn CallObserver>,
     prompts: Prompts,
-    sampling: ReplySampling,
     extraction_schema: Value,
     reflection_schema: Value,
     slow_cycle_schema: Value,
@@ -76,14 +63,12 @@ impl LanguageMind {
         clock: Arc<dyn Clock>,
         observer: Arc<dyn CallObserver>,
         prompts: Prompts,
-        sampling: ReplySampling,
     ) -> Self {
         Self {
             provider,
             clock,
             observer,
             prompts,
-            sampling,
             extraction_schema: contract::schema::<ExtractionAnswer>(),
             reflection_schema: contract::schema::<ReflectionAnswer>(),
             slow_cycle_schema: contract::schema::<SlowCycleAnswer>(),
@@ -102,7 +87,7 @@ impl LanguageMind {
 
     /// Whether nobody but the offline provider is there to be asked.
     pub fn is_offline(&self) -> bool {
-        self.provider.name() == OFFLINE
+        self.provider.name() == Offline::NAME
     }
 
     /// Renders the prompt of a reply within `budget`. Pure: nothing is asked.
@@ -132,8 +117,9 @@ impl LanguageMind {
             system: prompt.system.clone(),
             user: prompt.user.clone(),
             answer: AnswerFormat::Text,
-            temperature: self.sampling.temperature,
-            max_tokens: self.sampling.max_tokens,
+            // As the provider is configured.
+            temperature: None,
+            max_tokens: None,
             inputs: prompt.inputs.clone(),
         };
         let prompt_hash = prompt.prompt_hash.clone();
@@ -311,6 +297,6 @@ fn mind_error(error: &LlmError) -> MindError {
     }
 }
 
-pub(crate) fn template_error(error: &PromptError) -> MindError {
+fn template_error(error: &PromptError) -> MindError {
     MindError::Permanent(error.to_string())
 }

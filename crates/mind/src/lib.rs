@@ -33,7 +33,7 @@ mod vocabulary;
 
 mod observer;
 
-pub use language_mind::{LanguageMind, ReplySampling};
+pub use language_mind::LanguageMind;
 pub use llm::{LlmError, StreamEvent, Usage};
 pub use observer::CallObserver;
 pub use persona_draft::{PersonaDraft, PersonaDraftAnswer, PersonaDraftInput};

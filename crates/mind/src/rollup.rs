@@ -3,13 +3,12 @@
 use async_trait::async_trait;
 use hub::Granularity;
 use hub::port::{Summariser, SummaryError, SummaryRequest};
-use llm::{AnswerFormat, Request};
 use serde::Serialize;
 use serde_json::{Value, json};
 
 use crate::answer::{self, Malformed};
 use crate::contract::{self, RollUpAnswer};
-use crate::language_mind::{LanguageMind, Reading, template_error};
+use crate::language_mind::{LanguageMind, Reading};
 use crate::members::{Notes, strings};
 use crate::prompts::PromptName;
 use crate::quoted::{behind_gutter, one_line};
@@ -160,25 +159,10 @@ fn data(request: &SummaryRequest) -> Value {
 #[async_trait]
 impl Summariser for LanguageMind {
     async fn summarise(&self, input: SummaryRequest) -> Result<Vec<String>, SummaryError> {
+        let schema = contract::schema::<RollUpAnswer>();
         let request = |problem: Option<&str>| {
-            let name = PromptName::RollUp;
-            let (system, user) = self
-                .prompts()
-                .blocks(name, RollUpContext::of(&input, problem))
-                .map_err(|error| template_error(&error))?;
-            Ok(Request {
-                task: "rollup".to_owned(),
-                tier: self.prompts().tier(name),
-                system,
-                user,
-                answer: AnswerFormat::Json {
-                    name: "rollup".to_owned(),
-                    schema: contract::schema::<RollUpAnswer>(),
-                },
-                temperature: Some(TEMPERATURE),
-                max_tokens: Some(TOKENS_MAX),
-                inputs: data(&input),
-            })
+            let asked = self.asked(PromptName::RollUp, RollUpContext::of(&input, problem), data(&input))?;
+            Ok(self.structured(asked, &schema, TEMPERATURE, TOKENS_MAX))
         };
         let answered = self.ask(None, request, |text| read(text, &input.sources)).await;
         answered.map(|(bullets, _)| bullets).map_err(|error| SummaryError(error.to_string()))

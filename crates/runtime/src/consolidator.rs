@@ -12,10 +12,9 @@ use crate::life::Life;
 /// Works until the program stops. A session that is under way then is finished or given back, and taken up again.
 pub(crate) async fn run(life: Arc<Life>) {
     let mut claim_is_held = false;
-    let mut told_of_cap_until = None;
     loop {
         while !life.stopping.is_cancelled() {
-            if !life.may_spend(&mut told_of_cap_until).await {
+            if !life.may_spend().await {
                 break;
             }
             if claim_is_held && !gave_back(&life).await {

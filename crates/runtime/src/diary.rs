@@ -3,13 +3,13 @@
 use std::sync::Arc;
 
 use hub::documents::Conflict;
-use hub::{ConflictListener, Hub, HubError, WorkingHours};
+use hub::{ConflictListener, ForPrompt, Hub, HubError, WorkingHours};
 use jiff::Timestamp;
 use jiff::civil::Date;
+use jiff::tz::TimeZone;
 use memory::ports::StoreError;
 use memory::text::named_times;
 use memory::{PersonaId, Scope};
-use mind::ReplyInput;
 
 use crate::broadcast::Broadcast;
 use crate::events::Event;
@@ -38,25 +38,26 @@ pub(crate) async fn run(life: Arc<Life>) {
 }
 
 impl Life {
-    /// Adds the documents of the shared self, and the weeks, months or years that the burst asks about. A reply is
+    /// The documents of the shared self, and the weeks, months or years that what was `said` asks about. A reply is
     /// possible without them. How much of them is told is the prompt's budget's to say.
-    pub(crate) async fn bring_documents(&self, scope: &Scope, input: &mut ReplyInput) {
-        let Some((hub, _)) = self.hub.get() else { return };
-        let said: Vec<&str> = input.burst.iter().map(|message| message.content.as_str()).collect();
+    pub(crate) async fn shared_self(
+        &self,
+        scope: &Scope,
+        said: &str,
+        now: Timestamp,
+        zone: &TimeZone,
+    ) -> ForPrompt {
+        let Some((hub, _)) = self.hub.get() else { return ForPrompt::default() };
         let week_start = self.settings.recall.week_start;
-        let day = |moment: Timestamp| moment.to_zoned(input.user_zone.clone()).date();
-        let spans: Vec<(Date, Date)> = named_times(&said.join("\n"), input.now, &input.user_zone, week_start)
+        let day = |moment: Timestamp| moment.to_zoned(zone.clone()).date();
+        let spans: Vec<(Date, Date)> = named_times(said, now, zone, week_start)
             .into_iter()
             .map(|(start, end)| (day(start), day(end)))
             .collect();
-        match hub.for_prompt(scope, &spans).await {
-            Ok(found) => {
-                // Who remembers the whole summer has something to say of it.
-                input.nothing_found &= found.periods.is_empty();
-                (input.documents, input.periods) = (found.documents, found.periods);
-            }
-            Err(error) => tracing::warn!(%error, "a reply goes without the documents of the shared self"),
-        }
+        hub.for_prompt(scope, &spans).await.unwrap_or_else(|error| {
+            tracing::warn!(%error, "a reply goes without the documents of the shared self");
+            ForPrompt::default()
+        })
     }
 
     /// Says that a session has become memory, or that documents have changed.

@@ -8,66 +8,87 @@ use jiff::Timestamp;
 
 use crate::life::{Life, Runtime};
 
-/// Failures in a row after which the model is left alone until the first of them is due again.
+/// Failures in a row after which the model is left alone for a while, whichever talks they were about.
 const FAILURES_MAX: u32 = 3;
+/// How long it is left alone then, and one talk is tried; each further failure doubles it.
+const REST_MIN: Duration = Duration::from_secs(30);
+const REST_MAX: Duration = Duration::from_secs(3_600);
+
+/// When there is something to do again.
+enum Next {
+    /// When a session is remembered, or one that failed is due, if there is one.
+    Session(Option<Timestamp>),
+    /// When the model has been left alone for so long.
+    AfterRest(Duration),
+}
 
 /// Works until the program stops. What is under way then is asked about again at the next start.
 pub(crate) async fn run(life: Arc<Life>) {
     let Some(graph) = life.graph.get() else { return };
-    let mut told_of_cap_until = None;
+    let mut failures = 0;
     loop {
-        let retry_at = tokio::select! {
-            retry_at = draw(&life, graph, &mut told_of_cap_until) => retry_at,
+        // Before the work, so that a change during it is heard too.
+        let changed = life.settings_changed.notified();
+        let next = tokio::select! {
+            next = draw(&life, graph, &mut failures) => next,
             () = life.stopping.cancelled() => return,
         };
-        let until_retry =
-            retry_at.and_then(|at| Duration::try_from(at.duration_since(life.clock().now())).ok());
-        let wait = until_retry.map_or(life.settings.poll_every, |wait| wait.min(life.settings.poll_every));
-        let changed = life.settings_changed.notified();
+        let (wait, rests) = match next {
+            Next::Session(due) => (until(&life, due).min(life.settings.poll_every), false),
+            Next::AfterRest(rest) => (rest, true),
+        };
         tokio::select! {
-            () = changed => {}
-            () = life.remembered.notified() => {}
+            // Another model may have been chosen.
+            () = changed => failures = 0,
+            () = life.remembered.notified(), if !rests => {}
             () = life.clock().sleep(wait.max(Duration::from_secs(1))) => {}
             () = life.stopping.cancelled() => return,
         }
     }
 }
 
-/// Draws from every session that is ready; says when one that failed is to be tried again.
-async fn draw(life: &Life, graph: &Graph, told_of_cap_until: &mut Option<Timestamp>) -> Option<Timestamp> {
-    let mut failures = 0;
+fn until(life: &Life, due: Option<Timestamp>) -> Duration {
+    let wait = due.and_then(|due| Duration::try_from(due.duration_since(life.clock().now())).ok());
+    wait.unwrap_or(Duration::MAX)
+}
+
+/// Draws from every session that is ready, until `failures` in a row are too many.
+async fn draw(life: &Life, graph: &Graph, failures: &mut u32) -> Next {
     let hub = life.hub.get().map(|(hub, _)| hub);
     if let Some(hub) = hub {
         hub.extraction().set_available(life.mind().can_find_facts());
     }
     let instance = hub.map(|hub| hub.settings().instance.to_string()).unwrap_or_default();
     // Without a model nothing is drawn, and what is there waits for one.
-    while life.mind().can_find_facts() && failures < FAILURES_MAX && life.may_spend(told_of_cap_until).await {
+    while life.mind().can_find_facts() && life.may_spend().await {
         let drawn = graph.draw_facts(life.mind(), &instance).await;
         let now = life.clock().now();
         match drawn {
-            Ok(Drawn::Nothing { retry_at }) => return retry_at,
+            Ok(Drawn::Nothing { retry_at }) => return Next::Session(retry_at),
             Ok(Drawn::Read { nodes, edges }) => {
-                failures = 0;
+                *failures = 0;
                 if let Some(hub) = hub {
                     hub.extraction().succeeded(now, nodes as u64, edges as u64);
                 }
                 tracing::debug!(edges, "the graph was drawn from a session");
             }
             Ok(Drawn::Failed { reason }) => {
-                failures += 1;
+                *failures = failures.saturating_add(1);
                 if let Some(hub) = hub {
                     hub.extraction().failed(now, &reason);
                 }
                 tracing::warn!("the graph could not be drawn from a session and is tried again: {reason}");
+                if let Some(more) = failures.checked_sub(FAILURES_MAX) {
+                    return Next::AfterRest(REST_MIN.saturating_mul(1 << more.min(16)).min(REST_MAX));
+                }
             }
             Err(error) => {
                 tracing::warn!("the graph can't be drawn for now: {error}");
-                return None;
+                return Next::Session(None);
             }
         }
     }
-    None
+    Next::Session(None)
 }
 
 impl Runtime {

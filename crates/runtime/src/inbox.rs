@@ -267,7 +267,10 @@ impl Life {
         self.tasks.spawn(async move {
             let mut next = Some(ready);
             while let Some(ready) = next {
-                turn::run(&life, ready).await;
+                // Whatever a defect breaks, the next turn is not kept waiting.
+                if AssertUnwindSafe(turn::run(&life, ready)).catch_unwind().await.is_err() {
+                    tracing::error!("a turn broke off by a defect; it is taken up at the next start");
+                }
                 life.turn_is_over(&scope);
                 next = life.take_ripe(&scope);
             }
@@ -275,12 +278,13 @@ impl Life {
     }
 
     fn take_ripe(&self, scope: &Scope) -> Option<ReadyTurn> {
-        if self.stopping.is_cancelled() {
-            // The lines are durable and their turn is pending: the next start takes it up.
-            return None;
-        }
         let mut conversations = self.conversations();
         let conversation = conversations.get_mut(scope)?;
+        if self.stopping.is_cancelled() {
+            // The lines are durable and their turn is pending: the next start takes it up. Nobody is to wait for it here.
+            conversation.bursts.values_mut().for_each(|burst| burst.watchers.clear());
+            return None;
+        }
         if conversation.running {
             return None;
         }

@@ -11,6 +11,7 @@
 mod inbox;
 mod remember;
 mod turn;
+mod recall;
 mod afterwards;
 mod events;
 mod broadcast;

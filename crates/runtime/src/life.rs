@@ -15,8 +15,7 @@ use memory::capture::{CaptureError, Line, Recorder};
 use memory::identifiers::{SessionId, TurnId};
 use memory::ledger::Receipt;
 use memory::messages::Turn;
-use memory::ports::{Captured, Clock, Embedder, Ids, PersonaRecord, Store, StoreError};
-use memory::recall::{RecallRequest, RecallSettings, Recalled, SpeakerNames, recall};
+use memory::ports::{Captured, Clock, Embedder, Ids, PersonaRecord, Store, StoreError, UserRecord};
 use memory::sessions::{CloseTrigger, Session};
 use memory::vector_index::VectorIndex;
 use memory::{PersonaId, Scope, UserId};
@@ -96,6 +95,8 @@ pub(crate) struct Life {
     pub(crate) remembered: Notify,
     /// One recall at a time may be told apart from background embedding: turns go first.
     pub(crate) turns_running: AtomicU64,
+    /// Up to when it has been told that work behind the talk waits at the daily spend cap.
+    pub(crate) told_of_cap_until: Mutex<Option<Timestamp>>,
     /// Turns that a person may stop: those that run, and those that shall not even begin.
     stops: Mutex<HashMap<TurnId, CancellationToken>>,
 }
@@ -122,6 +123,7 @@ impl Runtime {
             graph: OnceLock::new(),
             remembered: Notify::new(),
             turns_running: AtomicU64::new(0),
+            told_of_cap_until: Mutex::default(),
             stops: Mutex::default(),
         };
         Self { life: Arc::new(life) }
@@ -205,19 +207,6 @@ impl Runtime {
             self.life.session_ended.notify_one();
         }
         Ok(retried)
-    }
-
-    /// What a text brings to mind, as a turn would see it at `now` (default: the present), with an empty recent window.
-    pub async fn recall(
-        &self,
-        scope: Scope,
-        text: String,
-        now: Option<Timestamp>,
-    ) -> Result<Recalled, StoreError> {
-        self.life.ensure_known(&scope).await?;
-        let zone = self.life.zone_of(&scope.user).await?;
-        let now = now.unwrap_or_else(|| self.life.clock().now());
-        self.life.recall(RecallRequest { scope, text, now, zone, window: Vec::new() }).await
     }
 
     /// The memory of the configured persona and this user.
@@ -450,19 +439,6 @@ impl Life {
         Ok(captured)
     }
 
-    pub(crate) async fn recall(&self, request: RecallRequest) -> Result<Recalled, StoreError> {
-        let persona = self.persona_of(&request.scope).await?;
-        let user = self.store().ensure_user(&request.scope.user, request.now).await?;
-        let speaker_names = SpeakerNames {
-            user: user.display_name.into_iter().collect(),
-            persona: vec![persona.display_name],
-        };
-        let settings = RecallSettings { speaker_names, ..self.settings.recall.clone() };
-        let meanwhile = self.changeover.serving(&request.scope);
-        let embedder = meanwhile.as_deref().or(self.embedder());
-        recall(self.store(), self.index(), embedder, &settings, request).await
-    }
-
     pub(crate) async fn ensure_known(&self, scope: &Scope) -> Result<(), StoreError> {
         let known = |life: &Self| life.known.lock().unwrap_or_else(PoisonError::into_inner).contains(scope);
         if known(self) {
@@ -482,9 +458,13 @@ impl Life {
 
     /// The user's zone, or the daemon's where it is not known or no longer exists.
     pub(crate) async fn zone_of(&self, user: &UserId) -> Result<TimeZone, StoreError> {
-        let record = self.store().ensure_user(user, self.clock().now()).await?;
-        let zone = record.timezone.and_then(|name| TimeZone::get(&name).ok());
-        Ok(zone.unwrap_or_else(|| self.settings.zone.clone()))
+        Ok(self.zone_in(&self.store().ensure_user(user, self.clock().now()).await?))
+    }
+
+    /// The same of a user who is at hand.
+    pub(crate) fn zone_in(&self, user: &UserRecord) -> TimeZone {
+        let zone = user.timezone.as_deref().and_then(|name| TimeZone::get(name).ok());
+        zone.unwrap_or_else(|| self.settings.zone.clone())
     }
 
     /// Answers what a crash left unanswered, unless it is so old that a reply would come out of nowhere.

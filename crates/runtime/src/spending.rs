@@ -1,11 +1,16 @@
 //! The daily spend cap: what the models have cost since midnight, and whether work behind the talk waits.
 
+use std::sync::{Arc, PoisonError, Weak};
+
+use async_trait::async_trait;
+use hub::Summariser;
+use hub::port::{SummaryError, SummaryRequest};
 use jiff::Timestamp;
 use memory::ports::StoreError;
 use memory::{Scope, UserId};
 
 use crate::events::Event;
-use crate::life::Life;
+use crate::life::{Life, Runtime};
 
 /// Whom the owner's watchers are told as about.
 const OWNER: &str = "self";
@@ -52,8 +57,9 @@ impl Life {
         })
     }
 
-    /// Whether work behind the talk may spend. The first refusal of a day is told. Without a cap nobody is asked.
-    pub(crate) async fn may_spend(&self, told_until: &mut Option<Timestamp>) -> bool {
+    /// Whether work behind the talk may spend. The first refusal of a day is told, whoever asked. Without a cap the store
+    /// is not asked.
+    pub(crate) async fn may_spend(&self) -> bool {
         if self.settings.daily_spend_cap.is_none() {
             return true;
         }
@@ -65,8 +71,12 @@ impl Life {
             }
         };
         let Some(reason) = spending.notice() else { return true };
-        if *told_until != Some(spending.resumes_at) {
-            *told_until = Some(spending.resumes_at);
+        let told = self
+            .told_of_cap_until
+            .lock()
+            .unwrap_or_else(PoisonError::into_inner)
+            .replace(spending.resumes_at);
+        if told != Some(spending.resumes_at) {
             tracing::warn!("{reason}");
             if let Ok(owner) = UserId::new(OWNER) {
                 let scope = Scope::new(self.settings.persona.clone(), owner);
@@ -74,5 +84,34 @@ impl Life {
             }
         }
         false
+    }
+}
+
+/// Lets the mind tell weeks, months and years as long as the day's cap allows it.
+struct WithinTheCap(Weak<Life>);
+
+#[async_trait]
+impl Summariser for WithinTheCap {
+    async fn summarise(&self, request: SummaryRequest) -> Result<Vec<String>, SummaryError> {
+        let Some(life) = self.0.upgrade() else {
+            return Err(SummaryError("EchoVessel is stopping".to_owned()));
+        };
+        if !life.may_spend().await {
+            let reason = "what was spent today is not known, or has reached the cap (llm.daily_spend_cap)";
+            return Err(SummaryError(reason.to_owned()));
+        }
+        life.mind().summarise(request).await
+    }
+
+    fn source_tokens_max(&self) -> u32 {
+        self.0.upgrade().map_or(0, |life| life.mind().source_tokens_max())
+    }
+}
+
+impl Runtime {
+    /// Who tells periods for the hub of this life: its mind, while the day's spend cap allows it.
+    pub fn summariser(&self) -> Arc<dyn Summariser> {
+        // The hub is part of the life: it must not keep it alive.
+        Arc::new(WithinTheCap(Arc::downgrade(&self.life)))
     }
 }

@@ -10,17 +10,12 @@ use std::time::{Duration, Instant};
 
 use futures_util::{FutureExt as _, StreamExt as _};
 use memory::capture::{CaptureError, Line};
-use memory::entities::Entity;
 use memory::identifiers::{MessageId, NodeId};
 use memory::ledger::{Receipt, TokenUsage};
 use memory::messages::{MESSAGE_LENGTH_MAX, Message, Role};
-use memory::nodes::Node;
 use memory::ports::StoreError;
 use memory::recall::{Candidate, CandidateKind, RecallRequest, Recalled};
-use mind::{
-    LlmError, Passage, PassageLine, PromptError, RenderedReply, ReplyBudget, ReplyInput, StreamEvent,
-    UncertainPair,
-};
+use mind::{LlmError, PromptError, RenderedReply, ReplyBudget, ReplyInput, StreamEvent};
 use serde_json::json;
 use tokio::sync::mpsc;
 use tracing::Instrument as _;
@@ -30,6 +25,7 @@ use crate::events::Event;
 use crate::forget::ForgottenSoFar;
 use crate::inbox::ReadyTurn;
 use crate::life::Life;
+use crate::recall::bring_to_mind;
 use crate::turn_trace::TurnRecord;
 
 /// What a channel that replies on the spot hears of its turn.
@@ -117,8 +113,6 @@ struct Prepared {
     prompt: RenderedReply,
     /// The last message of the burst.
     said: Option<MessageId>,
-    /// The client's name for the last line of the burst.
-    in_reply_to: Option<String>,
     /// Forgetting up to which it holds.
     forgotten: ForgottenSoFar,
 }
@@ -188,81 +182,60 @@ fn interruption(life: &Arc<Life>, turn: &ReadyTurn) -> Interruption {
 
 /// Reads what the reply rests on: window, memories, mood, core blocks; and renders the prompt.
 async fn prepare(life: &Arc<Life>, turn: &ReadyTurn, record: &mut TurnRecord) -> Result<Prepared, TurnError> {
-    let store = life.store();
-    let forgotten = life.forgettings.of(&turn.scope);
-    let burst = store.turn_messages(turn.turn_id).await?;
+    let (store, scope) = (life.store(), &turn.scope);
+    let forgotten = life.forgettings.of(scope);
+    let now = life.clock().now();
+    let (burst, persona, user) = tokio::try_join!(
+        store.turn_messages(turn.turn_id),
+        life.persona_of(scope),
+        store.ensure_user(&scope.user, now),
+    )?;
     let burst: Vec<Message> = burst.into_iter().filter(|message| message.role == Role::User).collect();
     if burst.is_empty() {
         return Err(TurnError::NothingToAnswer);
     }
     record.burst(&burst);
     let wide = life.settings.recent_window.saturating_add(u32::try_from(burst.len()).unwrap_or(u32::MAX));
-    let mut window = store.messages_before(&turn.scope, None, wide).await?;
+    let mut window = store.messages_before(scope, None, wide).await?;
     window.reverse();
-    let zone = life.zone_of(&turn.scope.user).await?;
-    let now = life.clock().now();
+    let zone = life.zone_in(&user);
     let mut seen: Vec<i64> = window.iter().map(|message| message.seq).collect();
     seen.extend(burst.iter().map(|message| message.seq).filter(|seq| !window.iter().any(|m| m.seq == *seq)));
     // A reply that shall be replaced was never said.
     window.retain(|message| message.role == Role::User || message.turn_id != Some(turn.turn_id));
-    let request = RecallRequest {
-        scope: turn.scope.clone(),
-        text: burst.iter().map(|message| message.content.as_str()).collect::<Vec<_>>().join("\n"),
-        now,
-        zone: zone.clone(),
-        window: seen,
-    };
+    let text = burst.iter().map(|message| message.content.as_str()).collect::<Vec<_>>().join("\n");
+    let request =
+        RecallRequest { scope: scope.clone(), text: text.clone(), now, zone: zone.clone(), window: seen };
     record.step(life, "recent_window", json!({"messages": window.len()}));
-    let recalled = life.recall(request).await?;
+    // What doesn't go by what comes to mind is read beside it.
+    let (recalled, facts, core_blocks, mood, shared_self) = tokio::try_join!(
+        life.recall_between(&persona, &user, request),
+        store.facts(&scope.persona),
+        store.core_blocks(scope),
+        store.mood(scope),
+        life.shared_self(scope, &text, now, &zone).map(Ok),
+    )?;
     record.recalled(life, &recalled);
-    let persona = life.persona_of(&turn.scope).await?;
-    let mut input = ReplyInput::new(persona.display_name, now, zone);
-    input.facts = store.facts(&turn.scope.persona).await?.into();
-    input.user_name = store.ensure_user(&turn.scope.user, now).await?.display_name;
-    input.core_blocks = store.core_blocks(&turn.scope).await?;
     record.step(life, "l1_load", json!({}));
-    input.mood = store.mood(&turn.scope).await?.map(|mood| mood.at(now));
+    let mut input = ReplyInput::new(persona.display_name, now, zone);
+    input.facts = facts.into();
+    input.user_name = user.display_name;
+    input.core_blocks = core_blocks;
+    input.mood = mood.map(|mood| mood.at(now));
     record.mood(life, input.mood.as_ref());
     input.persona_zone = persona.timezone.and_then(|name| jiff::tz::TimeZone::get(&name).ok());
     input.window = window;
     input.burst = burst;
     bring_to_mind(&mut input, &recalled);
-    life.bring_documents(&turn.scope, &mut input).await;
+    // Who remembers the whole summer has something to say of it.
+    input.nothing_found &= shared_self.periods.is_empty();
+    (input.documents, input.periods) = (shared_self.documents, shared_self.periods);
     record.documents(&input);
     let budget = ReplyBudget { tokens: life.settings.prompt_tokens };
     let prompt = life.mind().render_reply(&input, &budget)?;
     record.prompt(life, &prompt);
     let said = input.burst.last().map(|message| message.id);
-    let in_reply_to = store.turn_external_ref(turn.turn_id).await?;
-    Ok(Prepared { recalled, prompt, said, in_reply_to, forgotten })
-}
-
-fn bring_to_mind(input: &mut ReplyInput, recalled: &Recalled) {
-    let chosen: HashSet<NodeId> = recalled.nodes.iter().map(|scored| scored.node.id).collect();
-    // A thought that the text itself brought up is not told twice.
-    let fresh =
-        |nodes: &[Node]| nodes.iter().filter(|node| !chosen.contains(&node.id)).cloned().collect::<Vec<_>>();
-    input.recalled = recalled.nodes.iter().map(|scored| scored.node.clone()).collect();
-    input.recalled.extend(fresh(&recalled.pinned.events));
-    input.fulfilled.clone_from(&recalled.pinned.fulfilled);
-    input.pinned_thoughts = fresh(&recalled.pinned.about_user);
-    input.self_thoughts = fresh(&recalled.pinned.about_self);
-    input.intentions = fresh(&recalled.pinned.intentions);
-    input.expectations = fresh(&recalled.pinned.expectations);
-    input.sessions.clone_from(&recalled.pinned.summaries);
-    let line = |message: &Message| PassageLine {
-        message_id: message.id,
-        speaker: message.role,
-        at: message.created_at,
-        text: message.content.clone(),
-    };
-    let passage = |lines: &[Message]| Passage { lines: lines.iter().map(line).collect() };
-    input.passages = recalled.passages.iter().map(|found| passage(&found.messages)).collect();
-    input.nothing_found = recalled.nothing_found;
-    input.named_entities.clone_from(&recalled.entities);
-    let pair =
-        |(entity, other): &(Entity, Entity)| UncertainPair { entity: entity.clone(), other: other.clone() };
-    input.uncertain = recalled.in_doubt.iter().map(pair).collect();
+    Ok(Prepared { recalled, prompt, said, forgotten })
 }
 
 /// Streams the reply to everybody who listens. An end before the first word is an error; a later one keeps what was said.
@@ -359,7 +332,8 @@ async fn deliver(
         incomplete,
         external_ref: None,
     };
-    // What was forgotten while the model spoke must not come back by its words.
+    let in_reply_to = in_reply_to(life, turn).await;
+    // What was forgotten while the model spoke must not come back by its words, nor by an event that is told too late.
     let nothing_is_forgotten = life.forgettings.hold().await;
     if life.forgettings.of(&turn.scope) != prepared.forgotten {
         life.broadcast().withdraw(&turn.scope);
@@ -367,7 +341,6 @@ async fn deliver(
     }
     let began = Instant::now();
     let message = life.record(line, Some(receipt)).await?.message;
-    drop(nothing_is_forgotten);
     life.metrics().turn_phase("store", began.elapsed());
     life.metrics().turn(if incomplete { "incomplete" } else { "answered" });
     record.step(life, "ingest_persona", json!({"message_id": message.id}));
@@ -379,10 +352,11 @@ async fn deliver(
             turn_id: turn.turn_id,
             channel_id: turn.channel_id.clone(),
             content: message.content.clone(),
-            in_reply_to: prepared.in_reply_to,
+            in_reply_to,
             incomplete,
         },
     );
+    drop(nothing_is_forgotten);
     let (usage, model) = (spoken.usage, spoken.model);
     turn.hear(TurnEvent::Done { message: Box::new(message), usage, model, incomplete });
     let fulfilled = prepared.recalled.pinned.fulfilled.iter().map(|node| node.id);
@@ -390,6 +364,14 @@ async fn deliver(
     afterwards::settle_expectations(life, &turn.scope, &shown, prepared.said).await;
     afterwards::count_recalls(life, used);
     Ok(())
+}
+
+/// The client's name for the last line of the burst. A reply is told without it sooner than not at all.
+async fn in_reply_to(life: &Life, turn: &ReadyTurn) -> Option<String> {
+    life.store().turn_external_ref(turn.turn_id).await.unwrap_or_else(|error| {
+        tracing::warn!(turn = %turn.turn_id, "the reply doesn't name what it answers: {error}");
+        None
+    })
 }
 
 /// What was really in the prompt, with its scores.
@@ -417,7 +399,11 @@ fn receipt(life: &Arc<Life>, turn: &ReadyTurn, prepared: &Prepared, spoken: &Spo
 async fn fail(life: &Arc<Life>, turn: &ReadyTurn, error: TurnError) {
     let reason = error.to_string();
     tracing::warn!(turn = %turn.turn_id, "the turn has no reply: {}", error.for_the_log());
-    afterwards::mark_failed(life, turn.turn_id, reason.clone()).await;
+    let marked = AssertUnwindSafe(afterwards::mark_failed(life, turn.turn_id, reason.clone())).catch_unwind();
+    if marked.await.is_err() {
+        // Whoever waits is told all the same.
+        tracing::error!(turn = %turn.turn_id, "the failed turn can't be marked; it is taken up at the next start");
+    }
     let said = life.store().turn_messages(turn.turn_id).await.unwrap_or_default();
     let user_message_ids: Vec<MessageId> =
         said.iter().filter(|message| message.role == Role::User).map(|m| m.id).collect();

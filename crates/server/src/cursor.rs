@@ -59,6 +59,18 @@ impl Paging {
     }
 }
 
+/// The page of `limit` out of what was found when one more was asked for, and where it ended if more follows.
+pub(crate) fn page_of<T, K>(
+    mut found: Vec<T>,
+    limit: u32,
+    place: impl FnOnce(&T) -> K,
+) -> (Vec<T>, Option<K>) {
+    let has_more = found.len() > limit as usize;
+    found.truncate(limit as usize);
+    let next = found.last().filter(|_| has_more).map(place);
+    (found, next)
+}
+
 /// The refusal of what no page ended with.
 pub(crate) fn not_a_cursor() -> Problem {
     Problem::unprocessable("cursor: it has to be the next_cursor of an earlier page").with_code("bad_cursor")
@@ -85,6 +97,8 @@ mod tests {
         let (first, next) = page(2, None);
         assert_eq!((first, page(2, next)), (vec![3, 2], (vec![1], None)));
         assert_eq!(page(3, None).1, None, "nothing is behind it");
+        assert_eq!(page_of(vec![3, 2, 1], 2, |number| *number), (vec![3, 2], Some(2)));
+        assert_eq!(page_of(vec![3, 2], 2, |number| *number), (vec![3, 2], None));
         for bad in ["", "5", "zz", "猫猫", "5b5d", &"0".repeat(2_000)] {
             assert!(Place::<(f64, i64)>::read(bad).is_err(), "{bad}");
         }

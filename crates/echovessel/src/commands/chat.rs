@@ -48,7 +48,7 @@ async fn with_daemon(daemon: &Daemon, asked: &Chat, listener: Listener) -> anyho
         });
         // One failed reply does not end the talk: the words are safe and the next may work.
         match said.await {
-            Ok(()) => listener.done(&whole, false),
+            Ok(incomplete) => listener.done(&whole, incomplete),
             Err(error) => listener.failed(&error),
         }
     }

@@ -63,9 +63,9 @@ async fn list(shared: &Shared, daemon: &Daemon, asked: &List) -> anyhow::Result<
     if found.is_empty() {
         println!("Nothing is there.");
     }
-    for row in found.iter().take(asked.limit as usize) {
+    for row in found {
         if let (Some(kind), Some(filename)) = (row["kind"].as_str(), row["filename"].as_str()) {
-            let day = row["updated_at"].as_str().or(row["updatedAt"].as_str()).and_then(|at| at.get(..10));
+            let day = row["updated_at"].as_str().and_then(|at| at.get(..10));
             println!("{}  {kind}/{filename}", day.unwrap_or_default());
             continue;
         }

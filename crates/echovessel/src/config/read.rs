@@ -188,14 +188,15 @@ fn apply(table: &mut Table, known: &[(String, Value)], name: &str, value: &str) 
     Ok(())
 }
 
+fn one_of(key: &'static str, value: &str, allowed: &[&str]) -> Result<(), (&'static str, String)> {
+    if allowed.contains(&value) {
+        return Ok(());
+    }
+    Err((key, format!("{key} = \"{value}\": it must be one of {}", allowed.join(", "))))
+}
+
 /// What no type can say. The error is the key and what it has to be.
 fn validate(config: &Config) -> Result<(), (&'static str, String)> {
-    let one_of = |key: &'static str, value: &str, allowed: &[&str]| {
-        if allowed.contains(&value) {
-            return Ok(());
-        }
-        Err((key, format!("{key} = \"{value}\": it must be one of {}", allowed.join(", "))))
-    };
     one_of("llm.provider", &config.llm.provider, &["auto", "openai", "anthropic", "offline"])?;
     one_of("recall.week_start", &config.recall.week_start, &["monday", "sunday"])?;
     one_of("embedding.provider", &config.embedding.provider, &["local", "openai", "none"])?;
@@ -250,7 +251,39 @@ fn validate(config: &Config) -> Result<(), (&'static str, String)> {
         body_limit(size).map_err(|error| (key, format!("{key}: {error}")))?;
     }
     check_sampling(config)?;
+    check_voice_and_channels(config)?;
     check_prices(config)
+}
+
+/// What is not built yet is checked as it will be, so that nothing that stands here is refused later.
+fn check_voice_and_channels(config: &Config) -> Result<(), (&'static str, String)> {
+    let (voice, discord, telegram) = (&config.voice, &config.channels.discord, &config.channels.telegram);
+    one_of("voice.tts_provider", &voice.tts_provider, &["fishaudio", "stub"])?;
+    one_of("voice.stt_provider", &voice.stt_provider, &["whisper_api", "stub"])?;
+    one_of("voice.default_audio_format", &voice.default_audio_format, &["mp3", "wav", "pcm16"])?;
+    let variables = [
+        ("voice.tts_api_key_env", &voice.tts_api_key_env),
+        ("voice.stt_api_key_env", &voice.stt_api_key_env),
+        ("channels.discord.token_env", &discord.token_env),
+        ("channels.telegram.token_env", &telegram.token_env),
+    ];
+    let is_name = |name: &str| {
+        name.starts_with(|first: char| first.is_ascii_alphabetic() || first == '_')
+            && name.chars().all(|letter| letter.is_ascii_alphanumeric() || letter == '_')
+    };
+    if let Some((key, _)) = variables.into_iter().find(|(_, name)| !is_name(name)) {
+        // Not what stands there: it may be the secret itself.
+        return Err((key, format!("{key} is the name of an environment variable, not a secret itself")));
+    }
+    let allowed = [
+        ("channels.discord.allowed_user_ids", &discord.allowed_user_ids),
+        ("channels.telegram.allowed_user_ids", &telegram.allowed_user_ids),
+    ];
+    let is_id = |id: &String| !id.is_empty() && id.bytes().all(|digit| digit.is_ascii_digit());
+    match allowed.into_iter().find(|(_, ids)| !ids.iter().all(is_id)) {
+        Some((key, _)) => Err((key, format!("{key}: an id is written in digits, as \"123456789012345678\""))),
+        None => Ok(()),
+    }
 }
 
 fn check_sampling(config: &Config) -> Result<(), (&'static str, String)> {
@@ -356,9 +389,28 @@ mod tests {
             "[llm]\nprices = [{ input = 1.0 }]",
             "[llm]\nprices = [{ model = \"m\", input = -1.0 }]",
             "[llm]\nprices = [{ model = \"m\", imput = 1.0 }]",
+            "[voice]\ntts_provider = \"nobody\"",
+            "[voice]\nstt_provider = \"nobody\"",
+            "[voice]\ndefault_audio_format = \"gif\"",
+            "[channels.discord]\nallowed_user_ids = [123456789012345678]",
+            "[channels.discord]\nallowed_user_ids = [\"ann\"]",
+            "[channels.telegram]\ntoken = \"x\"",
         ] {
             assert!(with(text, &[]).is_err(), "{text}");
         }
+    }
+
+    #[test]
+    fn sections_of_what_is_not_built_are_read_and_checked() {
+        let text = "[voice]\nenabled = true\n[channels.discord]\nenabled = true\ntoken_env = \"BOT\"\n\
+                    allowed_user_ids = [\"123456789012345678\"]\n[channels.telegram]\ndebounce = \"1s\"\n";
+        let config = with(text, &[("ECHOVESSEL__CHANNELS__TELEGRAM__ENABLED", "true")]).unwrap();
+        assert!(config.voice.enabled && config.channels.discord.enabled && config.channels.telegram.enabled);
+        assert_eq!(config.channels.telegram.debounce.to_string(), "1s");
+        let secret = "12345:AbCdEf";
+        let refused = with(&format!("[channels.telegram]\ntoken_env = \"{secret}\""), &[]).unwrap_err();
+        let refused = refused.to_string();
+        assert!(refused.contains("environment variable") && !refused.contains(secret), "{refused}");
     }
 
     #[test]

@@ -67,6 +67,8 @@ section!(
         hub: Hub = Hub::default(),
         /// Exchange with a remote hub. Not built yet: read and checked, without effect.
         sync: Sync = Sync::default(),
+        /// Hearing and speaking. Not built yet: read and checked, without effect.
+        voice: Voice = Voice::default(),
         /// Messages of the persona's own accord. Not built yet: read and checked, without effect.
         proactive: Proactive = Proactive::default(),
         /// What one client may ask for.
@@ -137,7 +139,7 @@ section!(
         max_tokens: u32 = 4096,
         /// What models cost in US dollars per million tokens, for the cost ledger: `[{ model = "name", input = 0.4, output = 1.6, cached = 0.1 }]`. A dated release is found by its family's name.
         prices: Vec<LlmPrice> = Vec::new(),
-        /// US dollars a day from which work behind the talk (memory, thinking) waits for the next day; replies go on. 0 is no cap. Counts calls whose model has a price.
+        /// US dollars a day from which work behind the talk (memory, thinking, roll-ups) waits for the next day; replies go on. 0 is no cap. Counts calls whose model has a price.
         daily_spend_cap: f64 = 0.0,
     }
 );
@@ -280,6 +282,10 @@ section!(
     Channels {
         /// The web page.
         web: WebChannel = WebChannel::default(),
+        /// Direct messages on Discord. Not built yet: read and checked, without effect.
+        discord: DiscordChannel = DiscordChannel::default(),
+        /// Messages on Telegram. Not built yet: read and checked, without effect.
+        telegram: TelegramChannel = TelegramChannel::default(),
     }
 );
 
@@ -288,6 +294,52 @@ section!(
     WebChannel {
         /// How long a burst of messages is waited for before it is answered.
         debounce: Period = ms(2_000),
+    }
+);
+
+section!(
+    /// Direct messages on Discord. Not built yet: read and checked, without effect.
+    DiscordChannel {
+        /// Whether the persona talks there.
+        enabled: bool = false,
+        /// Environment variable that holds the bot's token.
+        token_env: String = "ECHOVESSEL_DISCORD_TOKEN".to_owned(),
+        /// Ids of those who may write, as texts: a number of that length loses digits.
+        allowed_user_ids: Vec<String> = Vec::new(),
+        /// How long a burst of messages is waited for before it is answered.
+        debounce: Period = ms(2_000),
+    }
+);
+
+section!(
+    /// Messages on Telegram. Not built yet: read and checked, without effect.
+    TelegramChannel {
+        /// Whether the persona talks there.
+        enabled: bool = false,
+        /// Environment variable that holds the bot's token.
+        token_env: String = "ECHOVESSEL_TELEGRAM_TOKEN".to_owned(),
+        /// Ids of those who may write, as texts.
+        allowed_user_ids: Vec<String> = Vec::new(),
+        /// How long a burst of messages is waited for before it is answered.
+        debounce: Period = ms(2_000),
+    }
+);
+
+section!(
+    /// Hearing and speaking. Not built yet: read and checked, without effect.
+    Voice {
+        /// Whether replies are spoken too.
+        enabled: bool = false,
+        /// Who speaks: `fishaudio` or `stub`.
+        tts_provider: String = "fishaudio".to_owned(),
+        /// Environment variable that holds the key of who speaks.
+        tts_api_key_env: String = "FISH_API_KEY".to_owned(),
+        /// Who writes down what is said: `whisper_api` or `stub`.
+        stt_provider: String = "whisper_api".to_owned(),
+        /// Environment variable that holds the key of who writes down.
+        stt_api_key_env: String = "OPENAI_API_KEY".to_owned(),
+        /// How speech is kept: `mp3`, `wav` or `pcm16`.
+        default_audio_format: String = "mp3".to_owned(),
     }
 );
 

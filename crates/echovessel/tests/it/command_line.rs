@@ -5,6 +5,7 @@ use std::time::{Duration, Instant};
 
 use reqwest::Method;
 use serde_json::Value;
+use testkit::Reply;
 
 use crate::daemon::{Daemon, Home, Settings, command};
 use crate::door::answer;
@@ -335,17 +336,26 @@ async fn chat_talks_with_the_daemon_and_without_one() {
     assert_eq!(alone.matches(scripts::REPLY).count(), 2, "{alone}");
     let daemon = Daemon::start(&home, &settings).await;
     let with_daemon = chat("still there?\n").await;
-    std::fs::write(&script, "and as JSON?\n").unwrap();
-    let mut as_json = command(&home, &settings, &["chat", "--json", "--user", "ann"]);
-    as_json.stdin(std::fs::File::open(&script).unwrap());
-    let output = tokio::task::spawn_blocking(move || as_json.output().unwrap()).await.unwrap();
-    let lines = String::from_utf8(output.stdout).unwrap();
+    let as_json = async |lines: &str| {
+        std::fs::write(&script, lines).unwrap();
+        let mut as_json = command(&home, &settings, &["chat", "--json", "--user", "ann"]);
+        as_json.stdin(std::fs::File::open(&script).unwrap());
+        let output = tokio::task::spawn_blocking(move || as_json.output().unwrap()).await.unwrap();
+        String::from_utf8(output.stdout).unwrap()
+    };
+    let lines = as_json("and as JSON?\n").await;
     let events: Vec<Value> = lines.lines().map(|line| serde_json::from_str(line).unwrap()).collect();
     let (done, tokens) = events.split_last().unwrap();
     assert!(tokens.iter().all(|token| token["event"] == "chat.message.token"), "{events:?}");
     let told: String = tokens.iter().map(|token| token["delta"].as_str().unwrap()).collect();
     assert_eq!((&done["event"], &done["content"]), (&"chat.message.done".into(), &told.into()), "{events:?}");
+    assert_eq!(done["incomplete"], false, "{done}");
     assert_eq!(with_daemon.matches(scripts::REPLY).count(), 1, "{with_daemon}");
+    model.next("reply", Reply::deltas(["I remember", " it all"]).cut_after(1));
+    let lines = as_json("and in half?\n").await;
+    let done: Value = serde_json::from_str(lines.lines().last().unwrap()).unwrap();
+    let (said, incomplete) = (&done["content"], &done["incomplete"]);
+    assert_eq!((said, incomplete), (&"I remember".into(), &true.into()), "what was said is kept, and marked");
     assert_eq!(daemon.said_by("self", "user").await, ["I have a cat", "are you there?", "still there?"]);
 }
 

@@ -15,7 +15,7 @@ use memory::consolidate::ConsolidateSettings;
 use memory::recall::RecallSettings;
 use memory::sessions::SessionPolicy;
 use memory::vector_index::VectorIndex;
-use mind::{LanguageMind, Prompts, ReplySampling};
+use mind::{LanguageMind, Prompts};
 use runtime::{Broadcast, Ledger, Metrics, Parts, Runtime, RuntimeSettings, TraceSettings};
 use store::{SqliteStore, StoreOptions};
 use testkit::SequentialIds;
@@ -39,7 +39,7 @@ async fn stage(folder: &std::path::Path) -> Stage {
     let provider = llm::connect(provider, Arc::new(NoPauses)).await.unwrap();
     let ledger = Ledger::start(store.clone());
     let prompts = Prompts::load(None).unwrap();
-    let mind = LanguageMind::new(provider, clock.clone(), ledger, prompts, ReplySampling::default());
+    let mind = LanguageMind::new(provider, clock.clone(), ledger, prompts);
     let minute = Duration::from_secs(60);
     let settings = RuntimeSettings {
         persona: PersonaId::new("echo").unwrap(),

@@ -214,7 +214,7 @@ pub(super) const HARDSHIP_EN: Words = Words(
      cheated on me|cheating on me|left me for|walked out on me|filed for bankruptcy|unemployed|got expelled|was expelled|is dying",
 );
 
-pub(super) const NOT_HARDSHIP_EN: Words = Words("fired up|divorce lawyer|dead line");
+pub(super) const NOT_HARDSHIP_EN: Words = Words("fired up|divorce lawyer");
 
 /// Good turns of a life.
 pub(super) const MILESTONE_ZH: Words = Words(

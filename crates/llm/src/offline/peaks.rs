@@ -382,6 +382,7 @@ mod tests {
             ("I wasn't promoted", -4),
             ("She is engaged in the project", 0),
             ("I'm fired up for the game", 0),
+            ("I got fired for one dead line", -7),
         ]);
     }
 

@@ -5,6 +5,7 @@ use serde::Deserialize;
 use super::lexicon;
 use super::peaks::{Peak, peak};
 use super::rewrite::second_person;
+use super::rollup;
 use super::self_questions::SelfQuestion;
 use super::sentences::{
     Clause, Language, clauses, clipped, has_part, has_phrase, is_han, seems_to_ask, sentences, words,
@@ -14,6 +15,8 @@ use super::small_talk::{to_a_wish, to_small_talk};
 /// Most memories and passages that one reply restates.
 const MOST_RESTATED: usize = 3;
 const LONGEST_RESTATED: usize = 160;
+/// The line that stands where a period was shortened for the prompt.
+const SHORTENED: &str = "… (it goes on)";
 
 #[derive(Default, Deserialize)]
 pub(super) struct ReplyInputs {
@@ -90,13 +93,13 @@ pub(super) fn reply(inputs: &ReplyInputs) -> String {
 }
 
 fn answer(inputs: &ReplyInputs, text: &str, language: Language) -> String {
-    let remembered = remembered(inputs, text, language, true);
     let separator = language.pick("；", "; ");
     let told = of_periods(&inputs.periods);
     if !told.is_empty() {
         let told = ended(&told.join(separator), language);
         return language.pick(format!("我记得：{told}"), format!("I remember: {told}"));
     }
+    let remembered = remembered(inputs, text, language, true);
     if !remembered.fitting.is_empty() {
         let told = ended(&remembered.fitting.join(separator), language);
         return language.pick(format!("我记得：{told}"), format!("I remember: {told}"));
@@ -115,14 +118,9 @@ fn answer(inputs: &ReplyInputs, text: &str, language: Language) -> String {
 
 /// The first lines of each period in turn: the text asks how it was as a whole.
 fn of_periods(periods: &[Period]) -> Vec<String> {
-    let lines: Vec<Vec<&str>> = periods
-        .iter()
-        .map(|period| {
-            let lines =
-                period.text.lines().map(|line| line.trim().trim_start_matches(['-', '*', '…']).trim());
-            lines.filter(|line| !line.is_empty() && !line.starts_with('(')).collect()
-        })
-        .collect();
+    let lines = periods.iter().map(|period| rollup::lines(&period.text).into_iter());
+    let lines: Vec<Vec<&str>> =
+        lines.map(|lines| lines.filter(|line| *line != SHORTENED).collect()).collect();
     let longest = lines.iter().map(Vec::len).max().unwrap_or(0);
     let in_turn = (0..longest).flat_map(|at| lines.iter().filter_map(move |lines| lines.get(at)));
     in_turn
@@ -333,16 +331,19 @@ mod tests {
 
     #[test]
     fn a_broad_question_is_answered_from_the_period() {
-        let of_a_period = |text: &str, told: &str| {
+        let of_two = |text: &str, said: &str, first: &str, second: &str| {
             says(json!({"user_text": text, "periods": [
-                {"period": "2025-06", "text": format!("- {told}\n- (no language model: 1 of 2 lines, copied in order)")},
-                {"period": "2025-07", "text": "- July."},
+                {"period": "2025-06", "text": format!("- {said}\n- {first}\n… (it goes on)")},
+                {"period": "2025-07", "text": format!("- {said}\n- {second}")},
             ]}))
         };
-        let english = of_a_period("How was last summer?", "We rowed across the lake.");
-        assert_eq!(english, "I remember: We rowed across the lake; July.");
-        let chinese = of_a_period("去年夏天过得怎么样?", "我们一起去看海。");
-        assert!(chinese.starts_with("我记得：我们一起去看海；"), "{chinese}");
+        let said = "(no language model: 1 of 2 lines, copied in order)";
+        let english =
+            of_two("How was last summer?", said, "We rowed across the lake.", "(Saturday) we swam.");
+        assert_eq!(english, "I remember: We rowed across the lake; (Saturday) we swam.");
+        let said = "（没有语言模型：从2条记录里按顺序抄下1条）";
+        let chinese = of_two("去年夏天过得怎么样？", said, "我们一起去看海。", "（周六）我们游泳了。");
+        assert_eq!(chinese, "我记得：我们一起去看海；（周六）我们游泳了。");
     }
 
     #[test]

@@ -54,7 +54,8 @@ pub(super) fn roll_up(inputs: &RollUpInputs) -> RollUp {
     RollUp { bullets: std::iter::once(said).chain(told).collect() }
 }
 
-fn lines(text: &str) -> Vec<&str> {
+/// The lines of a period or a day, without their marks and without what an earlier roll-up said of itself.
+pub(super) fn lines(text: &str) -> Vec<&str> {
     let bullets = text.lines().map(|line| line.trim().trim_start_matches(['-', '*']).trim());
     bullets
         .filter(|line| {

@@ -57,7 +57,7 @@ const ASKED: [(SelfQuestion, Words, Words); 5] = [
         ),
     ),
 ];
-/// After a question for everything: it asks for something after all ("what do you know about me and jazz").
+/// What tells it, in the user's own words or in a memory of the user.
 const NAME_SAID: Words = Words::new(
     "我叫|我的名字是|我名叫|用户叫|用户名叫|用户的名字|My name is|my name is|My name's|my name's|user's name is|I'm called|I am called|user is called|Call me|call me",
 );
@@ -77,7 +77,7 @@ impl SelfQuestion {
         ASKED.into_iter().find(asked).map(|(question, ..)| question)
     }
 
-    /// Whether a memory or the user's own line tells it; `recalled` ones are about the text already.
+    /// Whether a memory, or else a line of the user, tells it. Any memory is an answer to who asks for everything.
     pub(super) fn is_told_by(self, source: &str, is_memory: bool) -> bool {
         let of_user = || {
             let clauses = clauses(source);

@@ -143,10 +143,10 @@ const FORGET_EN: Words = Words::new(
      delete what|delete that|delete my|delete everything|delete this|erase|don't remember that|don't remember what|\
      stop remembering|remove what|remove that|unremember",
 );
-/// Before it one only asks politely.
-const POLITE_EN: Words = Words::new(
-    "please|can you|could you|would you|can you please|could you please|would you please|i want you to|ok|now",
-);
+/// Before it one only asks politely, with several of them too.
+const POLITE_EN: Words = Words::new("please|can you|could you|would you|i want you to|ok|now");
+const POLITE_ZH: Words =
+    Words::new("你能不能|能不能|你可不可以|可不可以|你能否|能否|你可否|可否|麻烦你|麻烦您|麻烦|请问");
 /// To speak up by itself.
 const SPEAK_UP_ZH: Words = Words::new(
     "你答应我|答应我|提醒我|记得问我|记得问问我|到时候问我|到时候问问我|你要问我|来问我|问问我|记得叫我|叫醒我|喊我",
@@ -257,7 +257,8 @@ pub(super) fn to_a_wish(text: &str, language: Language) -> Option<&'static str> 
 
 fn wants_forgotten(sentence: &str) -> bool {
     let kept = has_part(sentence, NOT_FORGET_ZH);
-    let bare = sentence.trim_start_matches(['请', '你', '帮', '我', '能', '可', '以', '，', ',', ' ']);
+    let polite = without_politeness(sentence, POLITE_ZH, "");
+    let bare = polite.trim_start_matches(['请', '你', '帮', '我', '能', '可', '以', '，', ',', ' ']);
     let asked = FORGET_ZH.iter().any(|begin| bare.starts_with(begin) || sentence.starts_with(begin));
     if asked && !kept && has_part(sentence, FORGET_HOW_ZH) {
         return true;
@@ -265,13 +266,22 @@ fn wants_forgotten(sentence: &str) -> bool {
     asks_politely(sentence, FORGET_EN)
 }
 
-/// Whether a sentence begins with one of these, or with a "please" and then one of them.
+/// Whether a sentence begins with one of these, or asks politely and then begins with one of them.
 fn asks_politely(sentence: &str, phrases: Words) -> bool {
     let spelled = words(sentence);
-    let rest = POLITE_EN.iter().fold(spelled.trim_start(), |rest, polite| {
-        rest.strip_prefix(polite).and_then(|rest| rest.strip_prefix(' ')).unwrap_or(rest)
-    });
+    let rest = without_politeness(spelled.trim_start(), POLITE_EN, " ");
     phrases.iter().any(|begin| rest.starts_with(&format!("{begin} ")))
+}
+
+/// A sentence behind all the polite words that it begins with, in whatever order they stand.
+fn without_politeness<'a>(sentence: &'a str, polite: Words, blank: &str) -> &'a str {
+    let shorter = |rest: &&'a str| {
+        polite
+            .iter()
+            .find_map(|word| rest.strip_prefix(word)?.strip_prefix(blank))
+            .filter(|rest| !rest.is_empty())
+    };
+    std::iter::successors(Some(sentence), shorter).last().unwrap_or(sentence)
 }
 
 #[cfg(test)]
@@ -328,18 +338,33 @@ mod tests {
 
     #[test]
     fn wishes_that_cannot_be_met_are_explained() {
-        for text in ["Forget what I said about my boss.", "Please forget that.", "Can you delete my address?"]
-        {
+        for text in [
+            "Forget what I said about my boss.",
+            "Please forget that.",
+            "Can you delete my address?",
+            "Can you please delete my address?",
+            "Please, could you forget that?",
+            "Ok now would you please forget what I told you",
+        ] {
             assert!(
                 to_a_wish(text, Language::English).is_some_and(|line| line.contains("memory forget")),
                 "{text}"
             );
         }
-        for text in ["忘掉我说的老板的事。", "请忘记我说过的话", "把我说的地址删掉"]
-        {
+        for text in [
+            "忘掉我说的老板的事。",
+            "请忘记我说过的话",
+            "把我说的地址删掉",
+            "能不能请你删掉我的地址？",
+            "麻烦你把我说的地址删掉",
+        ] {
             assert!(to_a_wish(text, Language::Chinese).is_some_and(|line| line.contains("忘记")), "{text}");
         }
-        for text in ["Remind me to call Ann tomorrow.", "Promise me you'll ask how it went."] {
+        for text in [
+            "Remind me to call Ann tomorrow.",
+            "Promise me you'll ask how it went.",
+            "Could you please remind me to call Ann?",
+        ] {
             assert!(
                 to_a_wish(text, Language::English).is_some_and(|line| line.contains("by myself")),
                 "{text}"
@@ -353,6 +378,8 @@ mod tests {
             "我忘记带伞了",
             "别忘了我的生日",
             "我妈妈提醒我吃药",
+            "我能不能忘掉他呢",
+            "Can you please tell me about jazz?",
         ] {
             assert_eq!(to_a_wish(text, Language::of(text).unwrap()), None, "{text}");
         }

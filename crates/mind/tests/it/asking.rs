@@ -9,7 +9,7 @@ use memory::ports::{Mind, MindError};
 use mind::contract::{
     ExtractionAnswer, GraphAnswer, ReflectionAnswer, RollUpAnswer, SlowCycleAnswer, schema,
 };
-use mind::{LanguageMind, PersonaDraftAnswer, Prompts, ReplySampling};
+use mind::{LanguageMind, PersonaDraftAnswer, Prompts};
 use serde_json::Value;
 
 use crate::support::{Ledger, Ticking, USAGE, answering, at, extraction_input, reflection_input, setting};
@@ -151,7 +151,7 @@ async fn a_question_that_is_given_up_is_told_to_the_ledger() {
     let ledger = Arc::new(Ledger::default());
     let clock = Arc::new(Ticking::from(at("2026-03-03T13:00:00Z")));
     let prompts = Prompts::load(None).unwrap();
-    let mind = LanguageMind::new(Arc::new(Hanging), clock, ledger.clone(), prompts, ReplySampling::default());
+    let mind = LanguageMind::new(Arc::new(Hanging), clock, ledger.clone(), prompts);
     let mut waiting = mind.extract(extraction_input());
     assert!(futures_util::poll!(&mut waiting).is_pending());
     assert!(ledger.outcomes().is_empty());

@@ -6,23 +6,28 @@ use std::time::Duration;
 
 use hub::door::identity::IdentityText;
 use hub::door::memories::MemoryCreate;
-use hub::{Caller, Hub, HubParts, HubSettings, WorkingHours};
+use hub::{Caller, Hub, HubParts, HubSettings, Summariser, WorkingHours};
 use jiff::tz::TimeZone;
 use memory::forget::{Choice, Selection};
+use serde_json::json;
 use store::{SqliteStore, StoreOptions};
-use testkit::SequentialIds;
+use testkit::{Reply, SequentialIds};
 
-use crate::world::{WEB, World, scope, section};
+use crate::world::{HOUR, WEB, World, scope, section, settings};
 
 const CAT: &str = "我养了只白猫,叫小黑";
 
 pub(crate) async fn hub_of(world: &World) -> Hub {
+    hub_with(world, None).await
+}
+
+async fn hub_with(world: &World, summariser: Option<Arc<dyn Summariser>>) -> Hub {
     let store = Arc::new(SqliteStore::open(&world.path, StoreOptions::default()).unwrap());
     let hub = Hub::new(HubParts {
         store: store.clone(),
         personas: store,
         embedder: None,
-        summariser: None,
+        summariser,
         clock: Arc::new(world.clock.clone()),
         ids: Arc::new(SequentialIds::new(9)),
         settings: HubSettings {
@@ -108,6 +113,33 @@ async fn a_broad_question_brings_the_period_that_it_asks_about() {
     }
     world.talk(WEB, "How are you?").await;
     assert!(!world.last_prompt().contains("# How you remember"));
+}
+
+#[tokio::test]
+async fn weeks_wait_to_be_told_at_the_cap_of_the_day() {
+    let mut settings = settings();
+    settings.daily_spend_cap = Some(1.5);
+    let mut world = World::with(settings, None).await;
+    world.model.on("rollup", |_| Reply::json(json!({"bullets": ["We rowed."]})));
+    let hub = hub_with(&world, Some(world.runtime.summariser())).await;
+    let caller = Caller { scope: scope("ann"), instance: "laptop".parse().unwrap(), is_person: false };
+    let input = MemoryCreate {
+        granularity: hub::Granularity::Daily,
+        date: "2026-02-04".parse().unwrap(),
+        content: "- We rowed across the lake.".to_owned(),
+        chat_ids: Vec::new(),
+        instance_id: "laptop".parse().unwrap(),
+        participating_instances: Vec::new(),
+        slug: None,
+    };
+    assert!(hub.memory_create(&caller, input).await.unwrap().success);
+    world.spend(1.5).await;
+    assert_eq!(hub.roll_up().await.unwrap(), (0, 1));
+    assert_eq!(world.model.requests_for("rollup").len(), 0);
+    assert!(world.told().await.contains(&"work.failed"));
+    world.clock.advance(16 * HOUR).await;
+    let (written, failed) = hub.roll_up().await.unwrap();
+    assert!(written > 0 && failed == 0, "a new day, a new purse: {written}, {failed}");
 }
 
 #[tokio::test]

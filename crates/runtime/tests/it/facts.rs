@@ -83,6 +83,28 @@ async fn a_failure_is_tried_again_and_a_crash_loses_nothing() {
 }
 
 #[tokio::test]
+async fn a_dead_endpoint_is_left_alone_however_many_talks_wait() {
+    let mut settings = settings();
+    settings.poll_every = 5 * SECOND;
+    let mut world = World::with_graph(settings).await;
+    world.model.on("graph", |_| Reply::error(503, "busy"));
+    for user in ["ann", "bo", "cy", "di", "ed", "flo"] {
+        world.talk_as(user, WEB, CAT).await;
+    }
+    world.silence().await;
+    world.until("the first tries", || async { asked(&world) >= 3 }).await;
+    world.pass(2 * HOUR).await;
+    assert!(asked(&world) <= 12, "one try after each rest: {}", asked(&world));
+    world.model.on("graph", |_| Reply::json(has_a_cat()));
+    world.pass(HOUR).await;
+    world.until("all of them", || async { edges(&world).await.len() == 1 }).await;
+    for user in ["bo", "cy", "di", "ed", "flo"] {
+        let drawn = world.graph().edges(&scope(user), EdgeGet::default()).await.unwrap().edges;
+        assert_eq!(drawn.len(), 1, "{user}");
+    }
+}
+
+#[tokio::test]
 async fn facts_wait_at_the_cap_of_the_day() {
     let mut settings = settings();
     settings.daily_spend_cap = Some(1.5);
@@ -97,6 +119,9 @@ async fn facts_wait_at_the_cap_of_the_day() {
     world.pass(2 * HOUR).await;
     assert_eq!((asked(&world), edges(&world).await.len()), (before, 0));
     world.pass(15 * HOUR).await;
+    let told = world.told().await;
+    let of_the_cap = told.iter().filter(|name| **name == "work.failed").count();
+    assert_eq!(of_the_cap, 1, "whoever waits at it, it is told once a day: {told:?}");
     // A new day, a new purse.
     world.until("a fact", || async { edges(&world).await.len() == 1 }).await;
 }

@@ -8,7 +8,7 @@ use memory::messages::{Role, TurnStatus};
 use memory::nodes::NodeKind;
 use memory::ports::{LedgerStore, MessageStore, StoreError};
 use memory::sessions::SessionStatus;
-use runtime::TurnEvent;
+use runtime::{Incoming, TurnEvent};
 use serde_json::{Value, json};
 use testkit::Reply;
 use tokio::sync::Notify;
@@ -153,7 +153,8 @@ async fn a_panic_in_a_port_fails_the_turn_and_the_next_one_works() {
     world.store.plan("messages_before", Fault::Panic);
     world.store.plan("fail_turn", Fault::Panic);
     world.say("phone", "second").await;
-    world.until("the second panic", || async { world.store.calls("fail_turn") == 2 }).await;
+    world.hear("chat.message.failed").await;
+    assert_eq!(world.store.calls("fail_turn"), 2, "whoever waits is told, marked or not");
     world.talk("phone", "third").await;
 }
 
@@ -207,6 +208,27 @@ async fn a_watcher_hears_its_turn_and_one_that_leaves_changes_nothing() {
     let done = world.hear("chat.message.done").await;
     assert_eq!(done["turn_id"], json!(accepted.turn_id));
     assert_eq!(world.messages().await.len(), 4);
+}
+
+#[tokio::test]
+async fn a_watcher_of_a_turn_that_the_stop_leaves_for_later_does_not_wait() {
+    let world = World::new().await;
+    let (_, mut watching) = world.runtime.accept_and_watch(incoming("ann", WEB, "one")).await.unwrap();
+    world.runtime.stop().await;
+    assert!(soon("the end of the waiting", watching.recv()).await.is_none());
+    assert_eq!(world.store.pending_turns().await.unwrap().len(), 1, "the next start answers it");
+}
+
+#[tokio::test]
+async fn a_reply_whose_question_has_no_name_to_be_read_is_told_all_the_same() {
+    let mut world = World::new().await;
+    let line = Incoming { external_ref: Some("c1".to_owned()), ..incoming("ann", "phone", "one") };
+    world.runtime.accept(line).await.unwrap();
+    assert_eq!(world.hear("chat.message.done").await["in_reply_to"], json!("c1"));
+    world.store.plan("turn_external_ref", Fault::Error(StoreError::Busy("a backup runs".to_owned())));
+    let line = Incoming { external_ref: Some("c2".to_owned()), ..incoming("ann", "phone", "two") };
+    world.runtime.accept(line).await.unwrap();
+    assert_eq!(world.hear("chat.message.done").await["in_reply_to"], Value::Null);
 }
 
 #[tokio::test]

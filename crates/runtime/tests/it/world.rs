@@ -21,7 +21,7 @@ use memory::recall::RecallSettings;
 use memory::sessions::{Session, SessionPolicy};
 use memory::vector_index::VectorIndex;
 use memory::{PersonaId, Scope, UserId};
-use mind::{LanguageMind, Prompts, ReplySampling};
+use mind::{LanguageMind, Prompts};
 use runtime::{
     AcceptError, Accepted, Broadcast, Delivery, Incoming, Ledger, Metrics, Parts, Runtime, RuntimeSettings,
     Subscription, Told, TraceSettings,
@@ -381,7 +381,7 @@ async fn runtime(
     let clock = Arc::new(clock.clone());
     let ledger = Ledger::start(store.clone());
     let prompts = Prompts::load(None).unwrap();
-    let mind = LanguageMind::new(provider, clock.clone(), ledger, prompts, ReplySampling::default());
+    let mind = LanguageMind::new(provider, clock.clone(), ledger, prompts);
     Runtime::new(Parts {
         store: store.clone(),
         embedder,

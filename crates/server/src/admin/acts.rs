@@ -11,6 +11,7 @@ use serde::Deserialize;
 use serde_json::{Value, json};
 
 use crate::auth::{Admin, Principal};
+use crate::cursor::page_of;
 use crate::extract::{Query, page_size};
 use crate::problem::Problem;
 use crate::state::App;
@@ -79,10 +80,8 @@ pub(crate) async fn list(
     Query(page): Query<Page>,
 ) -> Result<Json<Value>, Problem> {
     let limit = page_size(page.limit, PAGE_DEFAULT)?;
-    let mut acts = app.parts.access.acts(page.cursor, limit + 1).await?;
-    let more = acts.len() > limit as usize;
-    acts.truncate(limit as usize);
-    let next_cursor = acts.last().filter(|_| more).map(|(number, _)| number.to_string());
+    let acts = app.parts.access.acts(page.cursor, limit + 1).await?;
+    let (acts, next_cursor) = page_of(acts, limit, |(number, _)| number.to_string());
     let items: Vec<Value> = acts
         .iter()
         .map(|(number, act)| {

@@ -12,7 +12,7 @@ use serde::{Deserialize, Serialize};
 use serde_json::{Value, json};
 
 use crate::auth::Admin;
-use crate::cursor::Place;
+use crate::cursor::{Place, page_of};
 use crate::extract::{Query, page_size};
 use crate::problem::Problem;
 use crate::state::App;
@@ -114,10 +114,8 @@ pub(crate) async fn recent(
 ) -> Result<Json<Value>, Problem> {
     let limit = page_size(page.limit, PAGE_DEFAULT)?;
     let last = page.cursor.as_deref().map(Place::<i64>::read).transpose()?;
-    let mut calls = app.runtime().store().recent_calls(last.map(|Place(number)| number), limit + 1).await?;
-    let has_more = calls.len() > limit as usize;
-    calls.truncate(limit as usize);
-    let next_cursor = calls.last().filter(|_| has_more).map(|(number, _)| Place(*number).written());
+    let calls = app.runtime().store().recent_calls(last.map(|Place(number)| number), limit + 1).await?;
+    let (calls, next_cursor) = page_of(calls, limit, |(number, _)| Place(*number).written());
     let items: Vec<Value> = calls.into_iter().map(|(number, call)| item(number, &call)).collect();
     Ok(Json(json!({"limit": limit, "items": items, "next_cursor": next_cursor})))
 }

@@ -29,16 +29,14 @@ pub(crate) async fn ready(State(app): State<App>) -> (StatusCode, Json<Value>) {
 pub(crate) async fn state(
     State(app): State<App>,
     InScope(scope): InScope,
-    InScopeIfNamed(counted): InScopeIfNamed,
+    InScopeIfNamed(named): InScopeIfNamed,
 ) -> Result<Json<Value>, Problem> {
     let store = app.runtime().store();
     let persona = app.runtime().ensure_known(&scope).await?;
-    let [own_blocks, ..] = store.counts(&scope).await?;
-    let counts = match counted {
-        Some(scope) => store.counts(&scope).await?,
-        None => store.total_counts().await?,
-    };
-    let [core_blocks, messages, events, thoughts] = counts;
+    let own = store.counts(&scope).await?;
+    // Whoever names a memory means the same one.
+    let counts = if named.is_some() { own } else { store.total_counts().await? };
+    let ([own_blocks, ..], [core_blocks, messages, events, thoughts]) = (own, counts);
     let models = (app.parts.models)();
     let appearance = store.appearance(&scope.persona).await?;
     Ok(Json(json!({

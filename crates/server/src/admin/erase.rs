@@ -16,6 +16,7 @@ use serde::{Deserialize, Serialize};
 use serde_json::{Value, json};
 
 use crate::auth::Admin;
+use crate::cursor::page_of;
 use crate::extract::{self, InScope, Query, page_size, to_the_end};
 use crate::problem::Problem;
 use crate::state::App;
@@ -164,10 +165,8 @@ pub(crate) async fn receipts(
     Query(page): Query<Page>,
 ) -> Result<Json<Receipts>, Problem> {
     let limit = page_size(page.limit, PAGE_DEFAULT)?;
-    let mut found = app.runtime().store().erasure_receipts(&scope, page.cursor, limit + 1).await?;
-    let has_more = found.len() > limit as usize;
-    found.truncate(limit as usize);
-    let next_cursor = found.last().filter(|_| has_more).map(|receipt| receipt.id);
+    let found = app.runtime().store().erasure_receipts(&scope, page.cursor, limit + 1).await?;
+    let (found, next_cursor) = page_of(found, limit, |receipt| receipt.id);
     Ok(Json(Receipts { receipts: found.into_iter().map(Receipt::from).collect(), next_cursor }))
 }
 

@@ -1,18 +1,20 @@
 //! Events (L3), thoughts (L4), and what was refused for want of evidence.
 
+use std::cmp::Reverse;
+
 use axum::Json;
 use axum::extract::State;
 use jiff::Timestamp;
 use memory::Scope;
-use memory::identifiers::{NodeId, RejectedId, SessionId, TurnId};
+use memory::identifiers::{NodeId, SessionId, TurnId};
 use memory::nodes::{EventTime, Evidence, Node, NodeKind, RejectedMemory, RelationalTag, Subject};
 use memory::ports::Store;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 use crate::auth::Admin;
-use crate::cursor::Place;
-use crate::extract::{InScope, LIST_LIMIT_MAX, Query, page_size};
+use crate::cursor::{Paging, Place};
+use crate::extract::{InScope, Query, page_size};
 use crate::problem::Problem;
 use crate::state::App;
 
@@ -199,12 +201,6 @@ pub(super) async fn item(store: &dyn Store, node: Node) -> Result<Item, Problem>
     })
 }
 
-#[derive(Deserialize, JsonSchema)]
-pub(crate) struct RejectedPage {
-    limit: Option<u32>,
-    cursor: Option<String>,
-}
-
 #[derive(Serialize, JsonSchema)]
 pub(crate) struct RejectedList {
     rejected: Vec<RejectedMemory>,
@@ -216,15 +212,10 @@ pub(crate) async fn rejected(
     State(app): State<App>,
     Admin(_): Admin,
     InScope(scope): InScope,
-    Query(page): Query<RejectedPage>,
+    Query(page): Query<Paging>,
 ) -> Result<Json<RejectedList>, Problem> {
-    let limit = page_size(page.limit, LIST_LIMIT_MAX)?;
-    let last = page.cursor.as_deref().map(Place::<(i64, RejectedId)>::read).transpose()?;
-    let place = |memory: &RejectedMemory| (memory.created_at.as_microsecond(), memory.id);
-    let is_behind = |memory: &RejectedMemory| last.as_ref().is_none_or(|Place(last)| place(memory) < *last);
     let all = app.runtime().store().rejected(&scope, REJECTED_MAX).await?;
-    let mut rest = all.into_iter().filter(is_behind);
-    let rejected: Vec<RejectedMemory> = rest.by_ref().take(limit as usize).collect();
-    let next_cursor = rest.next().and_then(|_| rejected.last().map(|last| Place(place(last)).written()));
+    let place = |memory: &RejectedMemory| Reverse((memory.created_at.as_microsecond(), memory.id));
+    let (rejected, next_cursor) = page.of(all, place)?;
     Ok(Json(RejectedList { rejected, next_cursor }))
 }

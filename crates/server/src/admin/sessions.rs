@@ -13,6 +13,7 @@ use serde::{Deserialize, Serialize};
 use serde_json::{Value, json};
 
 use crate::auth::Admin;
+use crate::cursor::page_of;
 use crate::extract::{Id, InScope, InScopeIfNamed, LIST_LIMIT_MAX, Query, page_size, to_the_end};
 use crate::problem::Problem;
 use crate::state::App;
@@ -70,10 +71,7 @@ pub(crate) async fn list(
     }
     let filter =
         SessionFilter { scope: Some(scope), status: page.status, limit: limit + 1, before: page.cursor };
-    let mut found = store.sessions(filter).await?;
-    let has_more = found.len() > limit as usize;
-    found.truncate(limit as usize);
-    let next_cursor = found.last().filter(|_| has_more).map(|session| session.id);
+    let (found, next_cursor) = page_of(store.sessions(filter).await?, limit, |session| session.id);
     Ok(Json(List { sessions: found.into_iter().map(Item::from).collect(), next_cursor }))
 }
 
@@ -99,10 +97,7 @@ pub(crate) async fn failed(
     }
     let status = Some(SessionStatus::Failed);
     let filter = SessionFilter { scope, status, limit: limit + 1, before: page.cursor };
-    let mut found = store.sessions(filter).await?;
-    let has_more = found.len() > limit as usize;
-    found.truncate(limit as usize);
-    let next_cursor = found.last().filter(|_| has_more).map(|session| session.id);
+    let (found, next_cursor) = page_of(store.sessions(filter).await?, limit, |session| session.id);
     let items: Vec<Value> = found
         .into_iter()
         .map(|session| {

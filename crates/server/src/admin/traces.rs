@@ -11,7 +11,7 @@ use serde_json::{Map, Value, json};
 
 use super::cost;
 use crate::auth::Admin;
-use crate::cursor::Place;
+use crate::cursor::{Place, page_of};
 use crate::extract::{Id, InScope, LIST_LIMIT_MAX, Query, page_size};
 use crate::problem::Problem;
 use crate::state::App;
@@ -39,11 +39,8 @@ pub(crate) async fn turns(
     let limit = page_size(page.limit, TURNS_DEFAULT)?;
     let last = page.cursor.as_deref().map(Place::<(Timestamp, TurnId)>::read).transpose()?;
     let place = last.map(|Place(place)| place);
-    let mut heads = app.runtime().store().turn_traces(&scope, place, limit + 1).await?;
-    let has_more = heads.len() > limit as usize;
-    heads.truncate(limit as usize);
-    let last = heads.last().filter(|_| has_more);
-    let next_cursor = last.map(|head| Place((head.started_at, head.turn_id)).written());
+    let heads = app.runtime().store().turn_traces(&scope, place, limit + 1).await?;
+    let (heads, next_cursor) = page_of(heads, limit, |head| Place((head.started_at, head.turn_id)).written());
     let items: Vec<Value> = heads.iter().map(|head| Value::Object(fields(head))).collect();
     Ok(Json(json!({"items": items, "limit": limit, "next_cursor": next_cursor})))
 }
@@ -122,10 +119,8 @@ pub(crate) async fn transcripts(
     let limit = u32::try_from(limit).unwrap_or(1);
     let last = page.cursor.as_deref().map(Place::<(Timestamp, CycleId)>::read).transpose()?;
     let place = last.map(|Place(place)| place);
-    let mut heads = app.runtime().store().transcripts(&scope, place, limit + 1).await?;
-    let has_more = heads.len() > limit as usize;
-    heads.truncate(limit as usize);
-    let next_cursor = heads.last().filter(|_| has_more).map(|head| Place((head.at, head.id)).written());
+    let heads = app.runtime().store().transcripts(&scope, place, limit + 1).await?;
+    let (heads, next_cursor) = page_of(heads, limit, |head| Place((head.at, head.id)).written());
     let items: Vec<Value> = heads
         .iter()
         .map(|head| json!({"cycle_id": head.id, "created_at": head.at, "size_bytes": head.size}))

@@ -11,6 +11,7 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 use crate::auth::{Admin, Principal};
+use crate::cursor::page_of;
 use crate::extract::{self, Deleted, Id, LIST_LIMIT_MAX, Query, page_size, to_the_end};
 use crate::problem::Problem;
 use crate::state::App;
@@ -56,13 +57,11 @@ pub(crate) async fn list(
 ) -> Result<Json<List>, Problem> {
     let limit = page_size(page.limit, LIST_LIMIT_MAX)?;
     let store = app.runtime().store();
-    let mut users = match &principal.user {
+    let users = match &principal.user {
         Some(own) => store.user(own).await?.into_iter().collect(),
         None => store.users(page.cursor.as_ref(), limit + 1).await?,
     };
-    let has_more = users.len() > limit as usize;
-    users.truncate(limit as usize);
-    let next_cursor = users.last().filter(|_| has_more).map(|last| last.id.clone());
+    let (users, next_cursor) = page_of(users, limit, |last| last.id.clone());
     Ok(Json(List { users: users.into_iter().map(User::from).collect(), next_cursor }))
 }
 

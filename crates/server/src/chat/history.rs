@@ -12,7 +12,7 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use uuid::Uuid;
 
-use crate::cursor::Place;
+use crate::cursor::{Place, page_of};
 use crate::extract::{InScope, Query, page_size};
 use crate::problem::Problem;
 use crate::state::App;
@@ -73,13 +73,13 @@ pub(crate) async fn history(
         (None, Some(before)) => Some(older_than_turn(store, &scope, before).await?),
         (None, None) => None,
     };
-    let mut messages = store.messages_before(&scope, before, limit + 1).await?;
-    let has_more = messages.len() > limit as usize;
-    messages.truncate(limit as usize);
-    let (oldest_turn_id, next_cursor) = match messages.last() {
-        Some(oldest) => (Some(place_of(store, oldest).await?), has_more.then(|| Place(oldest.seq).written())),
-        None => (None, None),
+    let messages = store.messages_before(&scope, before, limit + 1).await?;
+    let (messages, next_cursor) = page_of(messages, limit, |oldest| Place(oldest.seq).written());
+    let oldest_turn_id = match messages.last() {
+        Some(oldest) => Some(place_of(store, oldest).await?),
+        None => None,
     };
+    let has_more = next_cursor.is_some();
     let messages = messages.into_iter().map(Item::from).collect();
     Ok(Json(History { messages, has_more, oldest_turn_id, next_cursor }))
 }

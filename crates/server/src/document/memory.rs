@@ -2,6 +2,7 @@
 
 use super::operation::{Operation, operation};
 use crate::admin::{corrections, entities, erase, forget, nodes, recall, search, timeline};
+use crate::cursor::Paging;
 
 const TAG: &str = "memory";
 const ENTITIES: &str = "entities";
@@ -64,7 +65,7 @@ fn looking() -> Vec<Operation> {
         on("get", "/api/admin/memory/events/{id}/dependents", "What rests on an event")
             .answers_shape(200, DEPENDENTS),
         on("get", "/api/admin/memory/rejected", "What was refused for want of evidence")
-            .asks::<nodes::RejectedPage>()
+            .asks::<Paging>()
             .in_scope()
             .answers::<nodes::RejectedList>(),
     ]

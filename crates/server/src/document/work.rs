@@ -36,7 +36,7 @@ const TURN: &str = concat!(
     "], fallen?: [",
     recalled!(),
     "], pinned_thoughts: {user?: [{id: id, description: text}], persona?: [{id: id, description: text}]}, \
-     expectation_matches?: [{id: id, description: text}], \
+     expectation_matches?: [{id: id, description: text}], documents?: [text], periods?: [text], \
      entity_alias_hits: [{entity_id: id, canonical_name: text, kind: text}], episodic_state: object|null}"
 );
 const TRANSCRIPTS: &str = "{count: int, items: [{cycle_id: text, created_at: time, size_bytes: int}], \

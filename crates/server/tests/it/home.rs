@@ -21,7 +21,7 @@ use memory::recall::RecallSettings;
 use memory::sessions::SessionPolicy;
 use memory::vector_index::VectorIndex;
 use memory::{PersonaId, Scope, UserId};
-use mind::{CallObserver, LanguageMind, Prompts, ReplySampling};
+use mind::{CallObserver, LanguageMind, Prompts};
 use runtime::{
     Broadcast, Delivery, Metrics, Parts, Runtime, RuntimeSettings, Subscription, Told, TraceSettings,
     Versions,
@@ -204,8 +204,7 @@ pub(crate) async fn until(watcher: &mut Subscription, names: &[&str]) -> Arc<Tol
 fn runtime(store: &Arc<SqliteStore>, clock: &SimulatedClock, talker: &Arc<Talker>) -> Runtime {
     let clock = Arc::new(clock.clone());
     let prompts = Prompts::load(None).unwrap();
-    let mind =
-        LanguageMind::new(talker.clone(), clock.clone(), Arc::new(Deaf), prompts, ReplySampling::default());
+    let mind = LanguageMind::new(talker.clone(), clock.clone(), Arc::new(Deaf), prompts);
     Runtime::new(Parts {
         store: store.clone(),
         embedder: None,

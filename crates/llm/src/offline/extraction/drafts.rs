@@ -38,17 +38,17 @@ pub(super) struct Evidence {
 }
 
 impl Event {
-    /// How much belongs together what both tell; `None` for what must not be told in one breath. Plain things about the
-    /// user in one language do: what is about the same ones most, then who the user is, then what they like or what they
-    /// don't, then the calm facts of a life. Joy and grief stand by themselves, and so does what the user dislikes.
+    /// How much belongs together what both tell, if it is told in one language; `None` for what must not be told in one
+    /// breath. Plain things about the user do: what is about the same ones most, then who the user is, then what they
+    /// like or what they don't, then the calm facts of a life. Joy and grief stand by themselves, and so does what the
+    /// user dislikes.
     fn kinship(&self, other: &Event) -> Option<u8> {
         let plain = |event: &Event| event.kind == "event" && event.subject == "user";
         let felt = |event: &Event| event.emotional_impact.abs() >= FELT_IMPACT;
         let heavy = self.emotional_impact.abs().min(other.emotional_impact.abs()) >= FELT_IMPACT;
         let opposed = heavy && self.emotional_impact.signum() != other.emotional_impact.signum();
         let sentences = self.evidence.len() + other.evidence.len();
-        let one_language = Language::of(&self.description) == Language::of(&other.description);
-        if !plain(self) || !plain(other) || opposed || !one_language || sentences > MOST_SENTENCES {
+        if sentences > MOST_SENTENCES || opposed || !plain(self) || !plain(other) {
             return None;
         }
         if self.entities.iter().any(|entity| other.entities.contains(entity)) {
@@ -105,32 +105,179 @@ impl Event {
 /// Makes at most [`MOST_EVENTS`] of the drafts, heaviest first: what exceeds them is told together with what it belongs
 /// to, as far as a description's sentences go, and else the lightest is left out. Returns how many were left out.
 pub(super) fn gather(drafts: &mut Vec<Event>) -> usize {
-    let mut left_out = 0;
-    while drafts.len() > MOST_EVENTS {
-        let pairs =
-            (0..drafts.len()).flat_map(|first| (first + 1..drafts.len()).map(move |second| (first, second)));
-        // Of equally near ones the lightest: the weighty keep their own words.
-        let nearest = pairs
-            .filter_map(|(first, second)| Some((drafts[first].kinship(&drafts[second])?, first, second)))
-            .max_by_key(|(kinship, first, second)| (*kinship, *first, *second));
-        match nearest {
-            Some((_, first, second)) => {
-                let taken = drafts.remove(second);
-                drafts[first].take_in(taken);
+    if drafts.len() <= MOST_EVENTS {
+        return 0;
+    }
+    let mut gathering = Gathering::of(std::mem::take(drafts));
+    while gathering.waiting > MOST_EVENTS && gathering.join_nearest() {}
+    drafts.extend(gathering.drafts.into_iter().flatten().map(|(event, _)| event));
+    // Nothing is akin any more.
+    let left_out = drafts.len().saturating_sub(MOST_EVENTS);
+    drafts.truncate(MOST_EVENTS);
+    left_out
+}
+
+/// The highest kinship there is.
+const KINSHIP_MAX: u8 = 4;
+
+/// Drafts on their way into one another. Whom each belongs to is looked up once and again only where it has changed: a long
+/// talk has thousands of them.
+struct Gathering {
+    /// In their order, with their language; one that was taken in leaves its place empty.
+    drafts: Vec<Option<(Event, Option<Language>)>>,
+    /// For each one the nearest behind it, with their kinship. Of equally near ones the lightest: the weighty keep their own
+    /// words.
+    nearest: Vec<Option<(u8, usize)>>,
+    /// How many there are.
+    waiting: usize,
+}
+
+impl Gathering {
+    fn of(drafts: Vec<Event>) -> Self {
+        let with_language = |event: Event| {
+            let language = Language::of(&event.description);
+            Some((event, language))
+        };
+        let drafts: Vec<_> = drafts.into_iter().map(with_language).collect();
+        let waiting = drafts.len();
+        let mut gathering = Self { drafts, nearest: Vec::new(), waiting };
+        gathering.nearest =
+            (0..waiting).map(|first| gathering.look_behind(first, waiting, KINSHIP_MAX)).collect();
+        gathering
+    }
+
+    /// Tells the two nearest as one; false when none belong together.
+    fn join_nearest(&mut self) -> bool {
+        let pairs = self.nearest.iter().enumerate();
+        let nearest =
+            pairs.filter_map(|(first, found)| found.map(|(kinship, second)| (kinship, first, second)));
+        let Some((_, first, second)) = nearest.max() else { return false };
+        let Some((taken, _)) = self.drafts[second].take() else { return false };
+        self.nearest[second] = None;
+        self.waiting -= 1;
+        if let Some((event, language)) = &mut self.drafts[first] {
+            event.take_in(taken);
+            *language = Language::of(&event.description);
+        }
+        self.nearest[first] = self.look_behind(first, self.drafts.len(), KINSHIP_MAX);
+        for place in 0..second {
+            let Some((kinship, partner)) = self.nearest[place] else {
+                // What nobody was akin to may be akin to what has grown.
+                if place < first {
+                    self.nearest[place] = self.kinship(place, first).map(|kinship| (kinship, first));
+                }
+                continue;
+            };
+            if place != first && (partner == first || partner == second) {
+                self.nearest[place] = self.look_again(place, kinship, partner);
             }
-            None => {
-                drafts.pop();
-                left_out += 1;
+            if place < first {
+                let grown = self.kinship(place, first).map(|kinship| (kinship, first));
+                self.nearest[place] = self.nearest[place].max(grown);
             }
         }
+        true
     }
-    left_out
+
+    /// The nearest one behind, after `partner`, of that kinship, is another or none: those behind it were less akin.
+    fn look_again(&self, first: usize, kinship: u8, partner: usize) -> Option<(u8, usize)> {
+        match self.look_behind(first, partner, kinship) {
+            Some(found) if found.0 >= kinship => Some(found),
+            _ => self.look_behind(first, self.drafts.len(), kinship - 1),
+        }
+    }
+
+    /// The nearest one between `first` and `end`; the search ends at the lightest that is at least `enough` akin.
+    fn look_behind(&self, first: usize, end: usize, enough: u8) -> Option<(u8, usize)> {
+        let mut nearest: Option<(u8, usize)> = None;
+        for second in (first + 1..end).rev() {
+            let Some(kinship) = self.kinship(first, second) else { continue };
+            if nearest.is_none_or(|(known, _)| kinship > known) {
+                nearest = Some((kinship, second));
+            }
+            if kinship >= enough {
+                break;
+            }
+        }
+        nearest
+    }
+
+    fn kinship(&self, first: usize, second: usize) -> Option<u8> {
+        let ((one, language), (other, its_language)) =
+            (self.drafts[first].as_ref()?, self.drafts[second].as_ref()?);
+        one.kinship(other).filter(|_| language == its_language)
+    }
 }
 
 pub(super) fn merge<T: PartialEq>(into: &mut Vec<T>, more: Vec<T>, most: usize) {
     for item in more {
         if into.len() < most && !into.contains(&item) {
             into.push(item);
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use proptest::prelude::*;
+
+    use super::*;
+
+    /// The same by the rule's own words: the nearest two of all, again and again.
+    fn gather_by_the_rule(drafts: &mut Vec<Event>) -> usize {
+        let mut left_out = 0;
+        while drafts.len() > MOST_EVENTS {
+            let pairs = (0..drafts.len())
+                .flat_map(|first| (first + 1..drafts.len()).map(move |second| (first, second)));
+            let language = |at: usize| Language::of(&drafts[at].description);
+            let nearest = pairs
+                .filter(|(first, second)| language(*first) == language(*second))
+                .filter_map(|(first, second)| Some((drafts[first].kinship(&drafts[second])?, first, second)))
+                .max();
+            match nearest {
+                Some((_, first, second)) => {
+                    let taken = drafts.remove(second);
+                    drafts[first].take_in(taken);
+                }
+                None => {
+                    drafts.pop();
+                    left_out += 1;
+                }
+            }
+        }
+        left_out
+    }
+
+    /// What a draft is made of: impact, sentences, whether it is who the user is, disliked, an intention, and its entity.
+    type Made = (i32, usize, bool, bool, bool, u8);
+
+    fn draft(at: usize, (impact, sentences, identity, disliked, intended, entity): Made) -> Event {
+        let chinese = at % 7 == 3;
+        let told =
+            if chinese { format!("用户说了第{at}件事") } else { format!("The user told thing {at}") };
+        let mut event = Event::of_user(if intended { "intention" } else { "event" }, told);
+        event.emotional_impact = impact;
+        let quote = |number| Evidence { message: format!("m{at}"), quote: format!("{at}/{number}") };
+        event.evidence = (0..sentences).map(quote).collect();
+        event.relational_tags = if identity { vec![IDENTITY_BEARING] } else { Vec::new() };
+        event.emotion_tags = if disliked { vec!["dislike"] } else { Vec::new() };
+        event.entities = if entity < 4 { vec![format!("E{entity}")] } else { Vec::new() };
+        event
+    }
+
+    proptest! {
+        #[test]
+        fn what_is_kept_in_mind_is_what_the_rule_says(
+            made in proptest::collection::vec(
+                (-9..10_i32, 1..4_usize, any::<bool>(), any::<bool>(), proptest::bool::weighted(0.1), 0..12_u8),
+                0..24,
+            ),
+        ) {
+            let drafts = || made.iter().enumerate().map(|(at, made)| draft(at, *made)).collect::<Vec<Event>>();
+            let (mut quickly, mut slowly) = (drafts(), drafts());
+            prop_assert_eq!(gather(&mut quickly), gather_by_the_rule(&mut slowly));
+            let written = |events: &[Event]| serde_json::to_value(events).unwrap();
+            prop_assert_eq!(written(&quickly), written(&slowly));
         }
     }
 }

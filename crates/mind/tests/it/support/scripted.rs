@@ -13,7 +13,7 @@ use jiff::{SignedDuration, Timestamp};
 use llm::{Completion, LlmError, Provider, Request, StreamEvent, Tier, Usage};
 use memory::ledger::ModelCall;
 use memory::ports::Clock;
-use mind::{CallObserver, LanguageMind, Prompts, ReplySampling};
+use mind::{CallObserver, LanguageMind, Prompts};
 
 use super::at;
 
@@ -137,7 +137,6 @@ pub(crate) fn setting(answers: impl IntoIterator<Item = Result<String, LlmError>
         Arc::new(Ticking::from(at("2026-03-03T13:00:00Z"))),
         ledger.clone(),
         Prompts::load(None).unwrap(),
-        ReplySampling::default(),
     );
     Setting { mind, provider, ledger }
 }

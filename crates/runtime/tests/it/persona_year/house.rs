@@ -11,7 +11,7 @@ use jiff::Timestamp;
 use memory::ports::{Clock as _, Embedder, MessageStore as _, PersonaStore as _};
 use memory::sessions::SessionPolicy;
 use memory::vector_index::VectorIndex;
-use mind::{LanguageMind, Prompts, ReplySampling};
+use mind::{LanguageMind, Prompts};
 use runtime::{Broadcast, Ledger, Metrics, Parts, Runtime, RuntimeSettings};
 use tempfile::TempDir;
 use testkit::{SequentialIds, SimulatedClock, WordHashEmbedder};
@@ -205,8 +205,7 @@ fn live(
     let clock = Arc::new(clock.clone());
     let ledger = Ledger::start(store.clone());
     let prompts = Prompts::load(None).unwrap();
-    let sampling = ReplySampling::default();
-    let mind = LanguageMind::new(model.clone(), clock.clone(), ledger, prompts, sampling);
+    let mind = LanguageMind::new(model.clone(), clock.clone(), ledger, prompts);
     Runtime::new(Parts {
         store: store.clone(),
         embedder: Some(embedder.clone()),
