@@ -19,6 +19,7 @@ mod standard_output;
 mod crowd;
 mod trust;
 mod command_line;
+mod eval;
 mod tokens;
 mod reload;
 mod secrets;
