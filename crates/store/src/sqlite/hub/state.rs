@@ -133,11 +133,13 @@ pub(super) fn write_instance(connection: &Connection, scope: &Scope, instance: &
     Ok(())
 }
 
-/// Scopes that have memories or whose persona has documents.
+/// Scopes that have memories, or in which something was said. Asked after each act: it looks for one document of each
+/// scope, not at all of them.
 pub(super) fn scopes(connection: &Connection) -> Result<Vec<Scope>> {
     connection
         .prepare_cached(
-            "SELECT persona_id, user_id FROM hub_documents WHERE user_id IS NOT NULL
+            "SELECT p.id, u.id FROM personas p CROSS JOIN users u
+             WHERE EXISTS (SELECT 1 FROM hub_documents d WHERE d.persona_id = p.id AND d.user_id = u.id)
              UNION SELECT persona_id, user_id FROM scopes ORDER BY 1, 2",
         )?
         .query_map([], |row| rows::scope(row, 0))?
