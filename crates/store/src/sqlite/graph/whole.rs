@@ -72,7 +72,8 @@ fn sources(connection: &Connection, of: &'static str, id: Uuid) -> Result<Vec<Ke
         .collect()
 }
 
-/// Puts in what is not there, under the same ids where these are free. A node that goes by the name and type of one that is there is that one.
+/// Puts in what is not there, under the same ids where these are free. A node that goes by the name and type of one that
+/// is there is that one.
 pub(in super::super) fn restore(
     connection: &Connection,
     scope: i64,
