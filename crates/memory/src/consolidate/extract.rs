@@ -1,13 +1,15 @@
 //! Phase B: what is worth remembering, proven by the user's own words, in one transaction.
 
+use std::cell::LazyCell;
 use std::collections::BTreeSet;
 
-use futures_util::{TryFutureExt, join, try_join};
+use futures_util::future::try_join_all;
+use futures_util::{TryFutureExt, try_join};
 
 use super::entities::{KnownEntities, Named};
 use super::evidence::{Checked, Grounds, check};
 use super::known::{is_remembered, people_of};
-use super::merge::{Mention, says_the_same};
+use super::merge::{MERGE_COSINE_MIN, Mention, says_the_same};
 use super::second_answer::{reconcile, supplement};
 use super::vocatives::without_vocatives;
 use super::{ConsolidateError, Consolidator, Formed, Parties, event_time, trace};
@@ -41,24 +43,24 @@ struct Sifted {
 }
 
 impl Consolidator<'_> {
+    /// Commits what the session leaves; says what is to be noted of it, nothing where somebody else has committed.
     pub(super) async fn extract(
         &self,
         session: &Session,
         messages: Vec<Message>,
         parties: &Parties,
-    ) -> Result<(), ConsolidateError> {
+    ) -> Result<Option<serde_json::Value>, ConsolidateError> {
         let started = self.clock.now();
         let sifted = self.ask(session, messages, parties).await?;
         let named = self.name_entities(session, &sifted.answer, &sifted.said).await?;
         let notes = sifted.answer.notes.clone();
         let commit = self.compose(session, sifted, &named).await?;
-        if self.store.commit_extraction(commit.clone()).await? == CommitOutcome::Committed {
-            let detail = trace::extraction(&commit, &named.resolved(), &notes, started);
-            let noted = self.note_phase(session.id, 'b', detail);
-            let ((), told) = join!(noted, self.announce(session, commit, named));
-            told?;
+        if self.store.commit_extraction(commit.clone()).await? != CommitOutcome::Committed {
+            return Ok(None);
         }
-        Ok(())
+        let detail = trace::extraction(&commit, &named.resolved(), &notes, started);
+        self.announce(session, commit, named).await?;
+        Ok(Some(detail))
     }
 
     /// Asks, checks every quote, and asks once more about what failed.
@@ -177,14 +179,16 @@ impl Consolidator<'_> {
         let mood = sifted.answer.mood.map(|signal| {
             Mood::from_signal(&signal.mood, signal.energy, signal.last_user_signal.as_deref(), at)
         });
-        let (is_recent, near) = try_join!(
+        let about = sifted.accepted.iter().map(|checked| self.entities_of(session, checked, named));
+        let (near, about, is_recent) = try_join!(
+            self.near_events(session, &embeddings),
+            try_join_all(about).map_err(ConsolidateError::from),
             self.is_recent(session).map_err(ConsolidateError::from),
-            self.near_events(session, &embeddings)
         )?;
         commit.mood = mood.filter(|_| is_recent);
         commit.summary = sifted.answer.summary.map(|text| text.chars().take(SUMMARY_LENGTH_MAX).collect());
-        for ((checked, embedding), near) in sifted.accepted.into_iter().zip(embeddings).zip(near) {
-            let about = self.entities_of(session, &checked, named).await?;
+        let found = near.into_iter().zip(about);
+        for ((checked, embedding), (near, about)) in sifted.accepted.into_iter().zip(embeddings).zip(found) {
             let entities = about.iter().map(|hit| hit.entity.id).collect();
             if let Some(node_id) =
                 self.repeats(session, &checked, embedding.as_ref(), &entities, near).await?
@@ -204,8 +208,8 @@ impl Consolidator<'_> {
         Ok(commit)
     }
 
-    /// For each new event the existing nodes nearest to it in meaning, with their cosines; none where it has no vector
-    /// that says anything.
+    /// For each new event the existing nodes that are so near to it in meaning that they may say the same, with their
+    /// cosines; none where it has no vector that says anything.
     async fn near_events(
         &self,
         session: &Session,
@@ -216,11 +220,12 @@ impl Consolidator<'_> {
             embeddings.iter().map(|embedding| embedding.as_ref().filter(readable)).collect();
         let vectors: Vec<&[f32]> = readable.iter().flatten().map(|known| known.vector.as_slice()).collect();
         let Some(embedder) = self.embedder else { return Ok(vec![Vec::new(); embeddings.len()]) };
-        let (scope, fingerprint) = (&session.scope, embedder.fingerprint());
-        let found = self
-            .index
-            .nearest_to_each(self.store, scope, Corpus::Nodes, fingerprint, &vectors, MERGE_CANDIDATES)
-            .await?;
+        if vectors.is_empty() {
+            return Ok(vec![Vec::new(); embeddings.len()]);
+        }
+        let loaded =
+            self.index.load(self.store, &session.scope, Corpus::Nodes, embedder.fingerprint()).await?;
+        let found = loaded.exactly_nearest(self.store, &vectors, MERGE_COSINE_MIN, MERGE_CANDIDATES).await?;
         let mut found = found.into_iter();
         Ok(readable.iter().map(|known| known.and_then(|_| found.next()).unwrap_or_default()).collect())
     }
@@ -325,7 +330,8 @@ fn leave_names_out(
     let folded = |messages: &[Message]| -> Vec<String> {
         messages.iter().map(|message| fold_name(&message.content)).collect()
     };
-    let (shown, said) = (folded(&input.messages), folded(messages));
+    let shown = LazyCell::new(|| folded(&input.messages));
+    let said = LazyCell::new(|| folded(messages));
     answer.mentioned_entities.retain(|entity| {
         let names = std::iter::once(&entity.canonical_name).chain(&entity.aliases);
         let names: Vec<String> = names.map(|name| fold_name(name)).collect();

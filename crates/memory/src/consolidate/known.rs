@@ -16,6 +16,8 @@ use crate::sessions::Session;
 
 /// Existing nodes that the model is shown as what it may replace.
 const KNOWN_NODES_MAX: usize = 12;
+/// Existing nodes that each look gives at least.
+const KNOWN_NODES_PER_LOOK_MIN: usize = 8;
 /// Lines of the user that existing nodes are looked for by at once: recall itself goes by the last few sentences.
 const LINES_PER_LOOK: usize = 4;
 /// How often existing nodes are looked for, from the newest lines backwards.
@@ -39,9 +41,10 @@ impl Consolidator<'_> {
     ) -> Result<Vec<Node>, ConsolidateError> {
         let said: Vec<&str> =
             messages.iter().filter(|m| m.role == Role::User).map(|m| m.content.as_str()).collect();
+        let looks = said.len().div_ceil(LINES_PER_LOOK).clamp(1, LOOKS_MAX);
         let settings = RecallSettings {
-            // Impressions take some of the places.
-            k: 2 * KNOWN_NODES_MAX,
+            // Impressions take some of the places, and so does what several looks find.
+            k: (2 * KNOWN_NODES_MAX / looks).max(KNOWN_NODES_PER_LOOK_MIN),
             min_relevance: RELEVANCE_MIN,
             weights: NodeWeights { recency: 0.1, impact: 0.0, relational: 0.0, ..self.recall.weights },
             ..self.recall.clone()

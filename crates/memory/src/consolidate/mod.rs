@@ -255,6 +255,7 @@ impl Consolidator<'_> {
     /// Takes a claimed session through its phases.
     pub async fn consolidate(&self, session: &Session, parties: &Parties) -> Result<(), ConsolidateError> {
         let mut trivial = session.trivial;
+        let mut extraction = None;
         if !session.extracted {
             let messages = self.store.session_messages(session.id).await?;
             let worth = weigh(&messages, self.settings);
@@ -265,23 +266,34 @@ impl Consolidator<'_> {
                 self.store.commit_extraction(self.trivial_commit(session)).await?;
             } else {
                 let ((), extracted) = join!(noted, self.extract(session, messages, parties));
-                extracted?;
+                extraction = extracted?;
             }
         }
-        let reflected = match trivial || session.reflected {
-            true => Reflected::default(),
-            false => self.reflect(session, parties).await?,
-        };
-        let noted = async {
-            if let Some(detail) = reflected.trace {
-                self.note_phase(session.id, 'e', detail).await;
+        // What a phase did is noted while the next one works: the two share their flush to the disk.
+        let reflected = async {
+            match trivial || session.reflected {
+                true => Ok(Reflected::default()),
+                false => self.reflect(session, parties).await,
             }
         };
-        let ((), closed) = join!(noted, self.close(session, trivial, reflected.thoughts));
-        if closed? && !trivial {
-            self.slow_cycle(session, parties).await;
-        }
+        let ((), reflected) = join!(self.note_if_any(session.id, 'b', extraction), reflected);
+        let Reflected { thoughts, trace: reflection } = reflected?;
+        let closed = self.close(session, trivial, thoughts);
+        let ((), closed) = join!(self.note_if_any(session.id, 'e', reflection), closed);
+        let Some(closed) = closed? else { return Ok(()) };
+        let slow_cycle = async {
+            if !trivial {
+                self.slow_cycle(session, parties).await;
+            }
+        };
+        join!(self.note_phase(session.id, 'f', closed), slow_cycle);
         Ok(())
+    }
+
+    async fn note_if_any(&self, session: SessionId, phase: char, detail: Option<serde_json::Value>) {
+        if let Some(detail) = detail {
+            self.note_phase(session, phase, detail).await;
+        }
     }
 
     fn trivial_commit(&self, session: &Session) -> ExtractionCommit {
@@ -304,15 +316,19 @@ impl Consolidator<'_> {
         }
     }
 
-    /// Says whether it was this call that closed it.
-    async fn close(&self, session: &Session, trivial: bool, thoughts: u32) -> Result<bool, ConsolidateError> {
+    /// Says what is to be noted of it; nothing where it was not this call that closed it.
+    async fn close(
+        &self,
+        session: &Session,
+        trivial: bool,
+        thoughts: u32,
+    ) -> Result<Option<serde_json::Value>, ConsolidateError> {
         let Some(closed) = self.store.finish_session(session.id, self.clock.now()).await? else {
-            return Ok(false);
+            return Ok(None);
         };
-        self.note_phase(session.id, 'f', trace::closed(trivial, closed.closed_at)).await;
-        let events = closed.extracted_events;
+        let (detail, events) = (trace::closed(trivial, closed.closed_at), closed.extracted_events);
         (self.formed)(Formed::Closed { session: Box::new(closed), events, thoughts });
-        Ok(true)
+        Ok(Some(detail))
     }
 
     async fn record_failure(&self, session: &Session, error: &ConsolidateError) -> Result<(), StoreError> {

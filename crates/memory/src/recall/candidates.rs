@@ -15,54 +15,20 @@ use jiff::Timestamp;
 use super::RecallRequest;
 use super::expectations::is_overdue;
 use super::graph::walk;
-use super::identity::identity_nodes;
-use super::named::named_entities;
+use super::leads::{Breadth, Leads, Named, Surroundings, nearest};
 use super::query::Query;
 use super::score::{Circumstances, PATH_WAIVER, score_node, text_vector_relevance, vector_relevance};
 use super::select::{Scored, undecided};
 use super::settings::RecallSettings;
-use super::words::{WeighedTerms, WordBound, WordHits, find_words, find_words_of_each};
+use super::words::{WeighedTerms, WordBound, WordHits};
 use crate::entities::Entity;
-use crate::identifiers::EntityId;
 use crate::nodes::NodeKind;
-use crate::ports::{Corpus, EdgeReach, FillingEdge, IndexedNode, Store, StoreError, StoredVector};
-use crate::scope::Scope;
-use crate::text::{QueryTerm, fold};
-use crate::vector_index::{LoadedVectors, VectorIndex};
+use crate::ports::{Corpus, FillingEdge, IndexedNode, Store, StoreError, StoredVector};
+use crate::text::fold;
+use crate::vector_index::LoadedVectors;
 
-/// How far a query looks around.
-#[derive(Clone, Copy, Debug)]
-pub(super) struct Breadth {
-    /// Nodes that are looked at for their words.
-    words: usize,
-    /// Nodes that are looked at for their meaning, per sentence.
-    vectors: usize,
-    /// Of the nodes that may enter by their relevance, how many are fetched, the most promising.
-    rows: usize,
-    /// How evidence edges are followed; none for a look at what the text itself is about.
-    edges: Option<EdgeReach>,
-}
-
-impl Breadth {
-    /// For an answer.
-    pub(super) const RECALL: Self =
-        Self { words: 200, vectors: 50, rows: usize::MAX, edges: Some(EDGE_REACH) };
-    /// For a few memories that say nearly the same as the text.
-    pub(super) const NEAREST: Self = Self { words: 100, vectors: 25, rows: 100, edges: None };
-}
-
-/// Nodes that are looked at because of whom they are about, shared by all who are named: the newest and the weightiest.
-const LINKED_CANDIDATES: u32 = 200;
-/// Pairs of entities that the persona may ask about.
-const DOUBTS_MAX: u32 = 2;
-/// Nodes that are looked at because of when they happened.
-const TIME_CANDIDATES: u32 = 100;
-/// Times of one text that are looked up.
-const NAMED_TIMES_MAX: usize = 8;
 /// Nodes that are shown though they can't enter, the best: so that a person sees what fell.
 const FALLEN_SHOWN: usize = 30;
-/// How evidence edges are followed: a path of three steps has at most six edges; half of them are met from either end.
-const EDGE_REACH: EdgeReach = EdgeReach { rounds: 3, nodes_max: 300, edges_max: 1_000 };
 /// Rows that are read at once: more are read in parts, side by side.
 const ROWS_AT_ONCE: usize = 64;
 /// How often the search for near vectors is repeated when rows that it found turn out to be deleted.
@@ -99,76 +65,23 @@ pub(super) struct NodeCandidates {
     pub(super) in_doubt: Vec<(Entity, Entity)>,
 }
 
-/// What leads to nodes: the query's words and its vectors.
-pub(super) struct Leads {
-    words: WordHits,
-    vectors: Option<LoadedVectors>,
-    /// Nodes whose vectors are near.
-    near: HashSet<i64>,
-}
-
-/// Looks up what leads from a query to nodes.
-pub(super) async fn leads(
-    store: &dyn Store,
-    index: &VectorIndex,
-    scope: &Scope,
-    query: &Query,
-) -> Result<Leads, StoreError> {
-    let Breadth { words, vectors, .. } = Breadth::RECALL;
-    let (words, mut near) = try_join!(
-        find_words(store, scope, Corpus::Nodes, newest_terms(query), words),
-        search_vectors(store, index, scope, std::slice::from_ref(query), vectors),
-    )?;
-    let (vectors, near) = near.pop().unwrap_or_default();
-    Ok(Leads { words, vectors, near })
-}
-
-/// [`leads`] of each of these queries, to the nearest alone: what they share is looked up once, and the vectors are gone
-/// through once.
-pub(super) async fn leads_of_each(
-    store: &dyn Store,
-    index: &VectorIndex,
-    scope: &Scope,
-    queries: &[Query],
-) -> Result<Vec<Leads>, StoreError> {
-    let Breadth { words, vectors, .. } = Breadth::NEAREST;
-    let terms = queries.iter().map(newest_terms);
-    let (words, near) = try_join!(
-        find_words_of_each(store, scope, Corpus::Nodes, terms, words),
-        search_vectors(store, index, scope, queries, vectors),
-    )?;
-    Ok(words.into_iter().zip(near).map(|(words, (vectors, near))| Leads { words, vectors, near }).collect())
-}
-
-/// Of a long message the newest sentence matters most.
-fn newest_terms(query: &Query) -> impl Iterator<Item = &QueryTerm> + Send {
-    query.sentences.iter().rev().flat_map(|sentence| &sentence.terms)
-}
-
 /// Fetches and scores the nodes that words, vectors, entities, times and evidence edges lead to.
 pub(super) async fn fetch_nodes(
     store: &dyn Store,
     settings: &RecallSettings,
     request: &RecallRequest,
     query: &Query,
-    occasions: &[(Timestamp, Timestamp)],
     breadth: Breadth,
-    leads: impl Future<Output = Result<Leads, StoreError>> + Send,
+    (leads, surroundings): (Leads, Surroundings),
 ) -> Result<NodeCandidates, StoreError> {
-    let (Leads { words, vectors, near }, named, timely, identity) = try_join!(
-        leads,
-        named(store, request),
-        within_named_times(store, request, settings, occasions),
-        identity_nodes(store, &request.scope, query.identity),
-    )?;
-    let Named { entities, anchored, in_doubt } = named;
+    let Leads { words, vectors, near } = leads;
+    let Surroundings { named: Named { entities, anchored, in_doubt }, timely, identity } = surroundings;
     let sentences: Vec<WeighedTerms<'_>> =
         query.sentences.iter().map(|sentence| words.statistics.weigh(&sentence.terms)).collect();
     let bound = words.bound(&sentences);
     let words = &words;
     let nodes = BTreeMap::new();
     let mut fetch = Fetch { store, settings, request, query, breadth, words, bound, vectors, nodes };
-    let identity: HashSet<i64> = identity.into_iter().collect();
     let sure: HashSet<i64> = anchored.union(&timely).chain(&identity).copied().collect();
     let edges = fetch.look(&sure, near).await?;
     let paths = fetch.follow(&edges).await?;
@@ -183,76 +96,6 @@ pub(super) async fn fetch_nodes(
     }
     let nodes = fetch.decide().await?;
     Ok(NodeCandidates { nodes, entities, in_doubt })
-}
-
-/// The vectors of the nodes, and for each query the first search among them: it is done while the store looks words up.
-async fn search_vectors(
-    store: &dyn Store,
-    index: &VectorIndex,
-    scope: &Scope,
-    queries: &[Query],
-    wanted: usize,
-) -> Result<Vec<(Option<LoadedVectors>, HashSet<i64>)>, StoreError> {
-    let fingerprint = queries
-        .iter()
-        .filter(|query| query.vectors().next().is_some())
-        .find_map(|query| query.fingerprint.as_deref());
-    let Some(fingerprint) = fingerprint else { return Ok(vec![Default::default(); queries.len()]) };
-    let loaded = index.load(store, scope, Corpus::Nodes, fingerprint).await?;
-    let vectors: Vec<&[f32]> = queries.iter().flat_map(Query::vectors).collect();
-    let mut near = loaded.nearest_to_each(&vectors, wanted).into_iter();
-    let of_query = |query: &Query| {
-        let count = query.vectors().count();
-        let near: HashSet<i64> = near.by_ref().take(count).flatten().collect();
-        ((count > 0).then(|| loaded.clone()), near)
-    };
-    Ok(queries.iter().map(of_query).collect())
-}
-
-fn nearest(loaded: &LoadedVectors, query: &Query, wanted: usize) -> HashSet<i64> {
-    let vectors: Vec<&[f32]> = query.vectors().collect();
-    loaded.nearest_to_each(&vectors, wanted).into_iter().flatten().collect()
-}
-
-/// Whom the text names.
-#[derive(Default)]
-struct Named {
-    entities: Vec<Entity>,
-    /// The nodes about them.
-    anchored: HashSet<i64>,
-    /// Of whom it is not known whether they are one.
-    in_doubt: Vec<(Entity, Entity)>,
-}
-
-/// The entities that the text names, and the nodes about them.
-async fn named(store: &dyn Store, request: &RecallRequest) -> Result<Named, StoreError> {
-    let scope = &request.scope;
-    let entities = named_entities(store, scope, &request.text).await?;
-    let ids: Vec<EntityId> = entities.iter().map(|entity| entity.id).collect();
-    if ids.is_empty() {
-        return Ok(Named::default());
-    }
-    let (linked, in_doubt) = try_join!(
-        store.nodes_linked_to(scope, &ids, LINKED_CANDIDATES),
-        store.entities_in_doubt(scope, Some(&ids), DOUBTS_MAX),
-    )?;
-    Ok(Named { entities, anchored: linked.into_iter().collect(), in_doubt })
-}
-
-/// Nodes that happened at a time that the text names, or on the day of an occasion that it speaks of.
-async fn within_named_times(
-    store: &dyn Store,
-    request: &RecallRequest,
-    settings: &RecallSettings,
-    occasions: &[(Timestamp, Timestamp)],
-) -> Result<HashSet<i64>, StoreError> {
-    let RecallRequest { text, now, zone, .. } = request;
-    let mut timely = HashSet::new();
-    let named = crate::text::named_times(text, *now, zone, settings.week_start);
-    for (start, end) in named.into_iter().chain(occasions.iter().copied()).take(NAMED_TIMES_MAX) {
-        timely.extend(store.nodes_within(&request.scope, start, end, TIME_CANDIDATES).await?);
-    }
-    Ok(timely)
 }
 
 /// The nodes fetched so far.

@@ -8,6 +8,7 @@ mod query;
 mod question;
 mod speakers;
 mod identity;
+mod leads;
 mod candidates;
 mod words;
 pub(crate) mod named;
@@ -29,7 +30,7 @@ mod settings;
 
 use std::time::Instant;
 
-use futures_util::future::{join_all, ready, try_join_all};
+use futures_util::future::{join_all, try_join_all};
 use futures_util::try_join;
 use jiff::Timestamp;
 use jiff::tz::TimeZone;
@@ -49,7 +50,7 @@ pub use settings::{NodeWeights, RecallSettings, SpeakerNames};
 pub use signals::{MessageWeights, Signal, Signals};
 pub use words::{IndexedText, Occurrences, WordStatistics};
 
-use self::candidates::Breadth;
+use self::leads::Breadth;
 use crate::entities::Entity;
 use crate::ports::{Embedder, Store, StoreError};
 use crate::scope::Scope;
@@ -121,12 +122,15 @@ pub async fn recall(
         let chosen = passages::choose_passages(store, scope, &ranked, window, settings).await?;
         Ok((chosen, best))
     };
-    let leads = candidates::leads(store, index, &request.scope, &query);
-    let (found, ((passages, messages), best_message), pinned) = try_join!(
-        candidates::fetch_nodes(store, settings, &request, &query, &occasions, Breadth::RECALL, leads),
-        passages,
-        pinned::fetch_pinned(store, &request, &query, settings.half_life_days),
-    )?;
+    let nodes = async {
+        let found = try_join!(
+            leads::leads(store, index, &request.scope, &query),
+            leads::surroundings(store, settings, &request, &query, &occasions),
+        )?;
+        candidates::fetch_nodes(store, settings, &request, &query, Breadth::RECALL, found).await
+    };
+    let (found, ((passages, messages), best_message), pinned) =
+        try_join!(nodes, passages, pinned::fetch_pinned(store, &request, &query, settings.half_life_days),)?;
     let candidates::NodeCandidates { nodes, entities, in_doubt } = found;
     let fetch = milliseconds(started);
 
@@ -166,13 +170,16 @@ pub(crate) async fn recall_nodes(
         async move { Query::new(&text, now, &zone, settings, embedder).await }
     };
     let queries = join_all(requests.iter().map(query)).await;
-    let leads = candidates::leads_of_each(store, index, &scope, &queries).await?;
-    let found = requests.iter().zip(&queries).zip(leads).map(async |((request, query), leads)| {
+    let surroundings = requests.iter().zip(&queries).map(async |(request, query)| {
         let occasions = occasions::days_of_occasions(store, request).await?;
-        let leads = ready(Ok(leads));
-        let breadth = Breadth::NEAREST;
-        let found =
-            candidates::fetch_nodes(store, settings, request, query, &occasions, breadth, leads).await?;
+        leads::surroundings(store, settings, request, query, &occasions).await
+    });
+    let (leads, surroundings) =
+        try_join!(leads::leads_of_each(store, index, &scope, &queries), try_join_all(surroundings))?;
+    let breadth = Breadth::nearest(queries.len());
+    let each = requests.iter().zip(&queries).zip(leads.into_iter().zip(surroundings));
+    let found = each.map(async |((request, query), found)| {
+        let found = candidates::fetch_nodes(store, settings, request, query, breadth, found).await?;
         Ok(select::select(found.nodes, settings).0)
     });
     try_join_all(found).await

@@ -28,7 +28,7 @@ const NOT_LOOKED_UP: u128 = 1 << 127;
 /// Newest rows that are fetched per phrase, by number only.
 const ROWS_PER_PHRASE: u32 = 500;
 /// The same where many texts are looked for at once, and only what is nearest is wanted.
-const ROWS_PER_PHRASE_OF_MANY: u32 = 250;
+const ROWS_PER_PHRASE_OF_MANY: u32 = 100;
 
 /// What the word index says about a query.
 #[derive(Clone, Debug, Default)]

@@ -9,7 +9,7 @@ use std::thread;
 use pulp::{Arch, NullaryFnOnce};
 
 use super::LANES;
-use super::registers::{Plain, Registers, product};
+use super::registers::{Plain, ROWS, Registers, no_rows, products, put_row, query_lanes};
 
 /// Largest magnitude of a code.
 const CODE_MAX: f32 = 127.0;
@@ -19,8 +19,8 @@ const ROUNDING: f32 = 1e-5;
 const ROW_OVERHEAD: usize =
     size_of::<i64>() + 2 * size_of::<f32>() + 2 * (size_of::<i64>() + size_of::<usize>());
 
-/// Rows times queries from which on another thread is worth its beginning: some two milliseconds of work.
-const PRODUCTS_PER_THREAD: usize = 200_000;
+/// Rows times queries from which on another thread is worth its beginning: some half a millisecond of work.
+const PRODUCTS_PER_THREAD: usize = 100_000;
 /// Threads beyond which memory, not arithmetic, is what a scan waits for.
 const THREADS_MAX: usize = 4;
 
@@ -175,7 +175,7 @@ impl Matrix {
                     Err(part) => registers.run(part),
                 };
                 for (best, other) in found.iter_mut().zip(other) {
-                    other.kept.into_iter().for_each(|(score, seq)| best.offer(score, seq));
+                    other.kept.into_iter().for_each(|(score, seq)| best.keep(score, seq));
                 }
             }
             found
@@ -257,16 +257,20 @@ impl<R: Registers> NullaryFnOnce for Scan<'_, R> {
     #[inline(always)]
     fn call(self) -> Vec<Best> {
         let registers = self.registers;
-        let queries: Vec<Vec<R::Lanes>> = self.queries.iter().map(|query| registers.lanes(query)).collect();
+        let queries: Vec<Vec<R::Lanes>> =
+            self.queries.iter().map(|query| query_lanes(registers, query)).collect();
         let mut found: Vec<Best> = self.queries.iter().map(|_| Best::new(self.wanted)).collect();
-        let mut lanes = registers.lanes(&vec![0; self.dimension]);
-        let rows = self.rows.chunks_exact(self.dimension);
-        for ((row, &scale), &seq) in rows.zip(self.scales).zip(self.seqs) {
-            // Once for all queries.
-            registers.replace(&mut lanes, row);
+        let mut lanes = no_rows(registers, self.dimension);
+        let rows = self.rows.chunks(ROWS * self.dimension);
+        for ((rows, scales), seqs) in rows.zip(self.scales.chunks(ROWS)).zip(self.seqs.chunks(ROWS)) {
+            // Once for all queries. Places that stay as they were at the end belong to no number.
+            for (place, row) in rows.chunks(self.dimension).enumerate() {
+                put_row(registers, &mut lanes, place, row);
+            }
             for (query, best) in queries.iter().zip(&mut found).filter(|(query, _)| !query.is_empty()) {
                 // Products stay far below 2^24, so that the sum is exact in f32 too.
-                best.offer(product(registers, &lanes, query) as f32 * scale, seq);
+                let products = products(registers, &lanes, query).map(|product| product as f32);
+                best.offer(products, scales, seqs);
             }
         }
         found
@@ -285,8 +289,22 @@ impl Best {
         Self { wanted, kept: Vec::with_capacity(2 * wanted), threshold: f32::NEG_INFINITY }
     }
 
+    /// Takes in those of some rows that are good enough.
     #[inline(always)]
-    fn offer(&mut self, score: f32, seq: i64) {
+    fn offer(&mut self, products: [f32; ROWS], scales: &[f32], seqs: &[i64]) {
+        let mut scores = [f32::NEG_INFINITY; ROWS];
+        scores
+            .iter_mut()
+            .zip(products)
+            .zip(scales)
+            .for_each(|((score, product), scale)| *score = product * scale);
+        // Of a long scan hardly any are.
+        if scores.iter().fold(false, |any, &score| any | (score >= self.threshold)) {
+            scores.into_iter().zip(seqs).for_each(|(score, &seq)| self.keep(score, seq));
+        }
+    }
+
+    fn keep(&mut self, score: f32, seq: i64) {
         if score < self.threshold {
             return;
         }

@@ -98,39 +98,9 @@ impl VectorIndex {
         query: &[f32],
         wanted: usize,
     ) -> Result<Vec<(i64, f32)>, StoreError> {
-        let found = self.nearest_to_each(store, scope, corpus, fingerprint, &[query], wanted).await?;
-        Ok(found.into_iter().flatten().collect())
-    }
-
-    /// [`Self::nearest`] for each of these vectors, in one pass over the rows.
-    pub async fn nearest_to_each(
-        &self,
-        store: &dyn Store,
-        scope: &Scope,
-        corpus: Corpus,
-        fingerprint: &str,
-        queries: &[&[f32]],
-        wanted: usize,
-    ) -> Result<Vec<Vec<(i64, f32)>>, StoreError> {
-        if queries.is_empty() {
-            return Ok(Vec::new());
-        }
         let loaded = self.load(store, scope, corpus, fingerprint).await?;
-        let mut found = Vec::new();
-        for _ in 0..SEARCHES_MAX {
-            let rough = loaded.nearest_to_each(queries, (wanted * OVERSAMPLING).max(ROUGH_MIN));
-            let seqs: Vec<i64> = BTreeSet::from_iter(rough.iter().flatten().copied()).into_iter().collect();
-            let exact = store.vectors_numbered(scope, corpus, fingerprint, &seqs).await?;
-            let exact: HashMap<i64, Vec<f32>> =
-                exact.into_iter().map(|stored| (stored.seq, stored.vector)).collect();
-            found = rough.iter().zip(queries).map(|(rough, query)| rescore(rough, &exact, query)).collect();
-            if exact.len() == seqs.len() {
-                break;
-            }
-            loaded.remove(seqs.into_iter().filter(|seq| !exact.contains_key(seq)));
-        }
-        found.iter_mut().for_each(|found| found.truncate(wanted));
-        Ok(found)
+        let found = loaded.exactly_nearest(store, &[query], f32::NEG_INFINITY, wanted).await?;
+        Ok(found.into_iter().flatten().collect())
     }
 
     /// The vectors of a scope, as they are in the store now: for a caller who compares many and asks the store for exact
@@ -146,7 +116,7 @@ impl VectorIndex {
         let shard = self.used(&key);
         catch_up(store, &key, &shard).await?;
         self.keep_budget(&key);
-        Ok(LoadedVectors { shard })
+        Ok(LoadedVectors { key: Arc::new(key), shard })
     }
 
     /// Takes rows out of memory at once, whatever the model: part of erasing.
@@ -214,6 +184,7 @@ impl VectorIndex {
 /// The vectors of one scope, corpus and model, compared by their codes alone. They stay at hand while this is held.
 #[derive(Clone, Debug)]
 pub struct LoadedVectors {
+    key: Arc<ShardKey>,
     shard: Arc<RwLock<Shard>>,
 }
 
@@ -228,6 +199,43 @@ impl LoadedVectors {
     /// [`Self::nearest`] for each of these vectors, which are compared together.
     pub fn nearest_to_each(&self, queries: &[&[f32]], wanted: usize) -> Vec<Vec<i64>> {
         read(&self.shard).matrix.nearest_to_each(queries, wanted)
+    }
+
+    /// For each of `queries` (unit length) the live rows nearest to it, as (number, exact cosine), best first, ties by
+    /// the greater number, at most `wanted`; those below `cosine_min` may be left out, and where their codes tell that
+    /// they are, the store is not asked for their vectors.
+    pub async fn exactly_nearest(
+        &self,
+        store: &dyn Store,
+        queries: &[&[f32]],
+        cosine_min: f32,
+        wanted: usize,
+    ) -> Result<Vec<Vec<(i64, f32)>>, StoreError> {
+        let ShardKey { scope, corpus, fingerprint } = &*self.key;
+        let mut found = Vec::new();
+        for _ in 0..SEARCHES_MAX {
+            let mut rough = self.nearest_to_each(queries, (wanted * OVERSAMPLING).max(ROUGH_MIN));
+            for (rough, query) in rough.iter_mut().zip(queries) {
+                let reaches =
+                    |cosine: Option<RangeInclusive<f32>>| cosine.is_some_and(|it| *it.end() >= cosine_min);
+                let mut reaching = self.cosines(query, rough).into_iter().map(reaches);
+                rough.retain(|_| reaching.next().unwrap_or(false));
+            }
+            let seqs: Vec<i64> = BTreeSet::from_iter(rough.iter().flatten().copied()).into_iter().collect();
+            if seqs.is_empty() {
+                return Ok(rough.into_iter().map(|_| Vec::new()).collect());
+            }
+            let exact = store.vectors_numbered(scope, *corpus, fingerprint, &seqs).await?;
+            let exact: HashMap<i64, Vec<f32>> =
+                exact.into_iter().map(|stored| (stored.seq, stored.vector)).collect();
+            found = rough.iter().zip(queries).map(|(rough, query)| rescore(rough, &exact, query)).collect();
+            if exact.len() == seqs.len() {
+                break;
+            }
+            self.remove(seqs.into_iter().filter(|seq| !exact.contains_key(seq)));
+        }
+        found.iter_mut().for_each(|found| found.truncate(wanted));
+        Ok(found)
     }
 
     /// For each row, between which values its cosine with `query` (unit length) lies; none for a row without a vector

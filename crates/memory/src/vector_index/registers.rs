@@ -3,41 +3,64 @@
 
 use pulp::{Arch, NullaryFnOnce};
 
+/// Rows that are multiplied with a query at once: one alone spends as long on adding up its lanes as on multiplying.
+pub(super) const ROWS: usize = 4;
+
 /// Sixteen-bit lanes, and what multiplies them in pairs and adds the products up.
 pub(super) trait Registers: Copy + Send + Sync {
     /// Some lanes of a row or a query.
     type Lanes: Copy + Send + Sync;
     /// Sums that grow.
     type Sums: Copy;
+    /// Codes that fit in [`Self::Lanes`].
+    const WIDTH: usize;
 
-    /// Codes as lanes; where they end, zeros.
-    fn lanes(self, codes: &[i8]) -> Vec<Self::Lanes>;
-    /// [`Self::lanes`] in the place of those that are there, one for one.
-    fn replace(self, lanes: &mut [Self::Lanes], codes: &[i8]);
+    /// At most [`Self::WIDTH`] codes as lanes; where they end, zeros.
+    fn lanes(self, codes: &[i8]) -> Self::Lanes;
     /// Sums of nothing.
     fn none(self) -> Self::Sums;
     /// Adds products.
     fn add(self, sums: Self::Sums, a: Self::Lanes, b: Self::Lanes) -> Self::Sums;
-    /// All sums in one. Products of a few thousand codes stay far below 2^31.
-    fn total(self, sums: Self::Sums) -> i32;
+    /// The sums of each row in one. Products of a few thousand codes stay far below 2^31.
+    fn totals(self, sums: [Self::Sums; ROWS]) -> [i32; ROWS];
     /// Runs what is compiled for these registers.
     fn run<Work: NullaryFnOnce>(self, work: Work) -> Work::Output;
 }
 
-/// The product of a row with a query of the same lanes.
+/// A query as lanes.
 #[inline(always)]
-pub(super) fn product<R: Registers>(registers: R, row: &[R::Lanes], query: &[R::Lanes]) -> i32 {
-    let (row, row_rest) = row.as_chunks::<2>();
-    let (query, query_rest) = query.as_chunks::<2>();
-    let (mut even, mut odd) = (registers.none(), registers.none());
-    for (row, query) in row.iter().zip(query) {
-        even = registers.add(even, row[0], query[0]);
-        odd = registers.add(odd, row[1], query[1]);
+pub(super) fn query_lanes<R: Registers>(registers: R, codes: &[i8]) -> Vec<R::Lanes> {
+    codes.chunks(R::WIDTH).map(|codes| registers.lanes(codes)).collect()
+}
+
+/// Rows of nothing, for [`put_row`].
+#[inline(always)]
+pub(super) fn no_rows<R: Registers>(registers: R, dimension: usize) -> Vec<[R::Lanes; ROWS]> {
+    vec![[registers.lanes(&[]); ROWS]; dimension.div_ceil(R::WIDTH)]
+}
+
+/// Puts a row in the place of the one that is there.
+#[inline(always)]
+pub(super) fn put_row<R: Registers>(registers: R, rows: &mut [[R::Lanes; ROWS]], place: usize, codes: &[i8]) {
+    for (rows, codes) in rows.iter_mut().zip(codes.chunks(R::WIDTH)) {
+        rows[place] = registers.lanes(codes);
     }
-    for (&row, &query) in row_rest.iter().zip(query_rest) {
-        even = registers.add(even, row, query);
+}
+
+/// The products of the rows with a query of the same lanes.
+#[inline(always)]
+pub(super) fn products<R: Registers>(
+    registers: R,
+    rows: &[[R::Lanes; ROWS]],
+    query: &[R::Lanes],
+) -> [i32; ROWS] {
+    let mut sums = [registers.none(); ROWS];
+    for (rows, &query) in rows.iter().zip(query) {
+        for (sums, &row) in sums.iter_mut().zip(rows) {
+            *sums = registers.add(*sums, row, query);
+        }
     }
-    registers.total(even) + registers.total(odd)
+    registers.totals(sums)
 }
 
 /// What any processor can do.
@@ -47,21 +70,13 @@ pub(super) struct Plain;
 impl Registers for Plain {
     type Lanes = [i16; 8];
     type Sums = [i32; 4];
+    const WIDTH: usize = 8;
 
     #[inline(always)]
-    fn lanes(self, codes: &[i8]) -> Vec<[i16; 8]> {
-        let mut lanes = vec![[0; 8]; codes.len().div_ceil(8)];
-        self.replace(&mut lanes, codes);
+    fn lanes(self, codes: &[i8]) -> [i16; 8] {
+        let mut lanes = [0; 8];
+        lanes.iter_mut().zip(codes).for_each(|(lane, &code)| *lane = i16::from(code));
         lanes
-    }
-
-    #[inline(always)]
-    fn replace(self, lanes: &mut [[i16; 8]], codes: &[i8]) {
-        for (lanes, codes) in lanes.iter_mut().zip(codes.chunks(8)) {
-            for (lane, &code) in lanes.iter_mut().zip(codes) {
-                *lane = i16::from(code);
-            }
-        }
     }
 
     #[inline(always)]
@@ -79,8 +94,8 @@ impl Registers for Plain {
     }
 
     #[inline(always)]
-    fn total(self, sums: [i32; 4]) -> i32 {
-        sums.iter().sum()
+    fn totals(self, sums: [[i32; 4]; ROWS]) -> [i32; ROWS] {
+        sums.map(|sums| sums.iter().sum())
     }
 
     fn run<Work: NullaryFnOnce>(self, work: Work) -> Work::Output {
@@ -95,32 +110,23 @@ mod x86 {
     use pulp::x86::{V3, V4};
     use pulp::{NullaryFnOnce, cast};
 
-    use super::Registers;
+    use super::{ROWS, Registers};
 
     macro_rules! registers {
-        ($level:ty, $register:ty, $lanes:literal, $zero:expr, $widen:expr, $add:expr) => {
+        ($level:ty, $register:ty, $lanes:literal, $zero:expr, $widen:expr, $add:expr, $totals:expr) => {
             impl Registers for $level {
                 type Lanes = $register;
                 type Sums = $register;
+                const WIDTH: usize = $lanes;
 
                 #[inline(always)]
-                fn lanes(self, codes: &[i8]) -> Vec<$register> {
-                    let mut lanes = vec![self.none(); codes.len().div_ceil($lanes)];
-                    self.replace(&mut lanes, codes);
-                    lanes
-                }
-
-                #[inline(always)]
-                fn replace(self, lanes: &mut [$register], codes: &[i8]) {
-                    let (whole, rest) = codes.as_chunks::<$lanes>();
-                    for (lanes, codes) in lanes.iter_mut().zip(whole) {
-                        *lanes = $widen(self, *codes);
+                fn lanes(self, codes: &[i8]) -> $register {
+                    if let Some(whole) = codes.first_chunk::<$lanes>() {
+                        return $widen(self, *whole);
                     }
-                    if let (Some(last), false) = (lanes.get_mut(whole.len()), rest.is_empty()) {
-                        let mut codes = [0; $lanes];
-                        codes[..rest.len()].copy_from_slice(rest);
-                        *last = $widen(self, codes);
-                    }
+                    let mut padded = [0; $lanes];
+                    padded[..codes.len()].copy_from_slice(codes);
+                    $widen(self, padded)
                 }
 
                 #[inline(always)]
@@ -134,9 +140,14 @@ mod x86 {
                 }
 
                 #[inline(always)]
-                fn total(self, sums: $register) -> i32 {
-                    let sums: [i32; $lanes / 2] = cast(sums);
-                    sums.iter().sum()
+                fn totals(self, sums: [$register; ROWS]) -> [i32; ROWS] {
+                    // Each four lanes hold a sum of each row.
+                    let parts: [[i32; ROWS]; $lanes / 2 / ROWS] = cast($totals(self, sums));
+                    let mut totals = [0; ROWS];
+                    for part in parts {
+                        totals.iter_mut().zip(part).for_each(|(total, part)| *total += part);
+                    }
+                    totals
                 }
 
                 #[inline(always)]
@@ -153,7 +164,11 @@ mod x86 {
         16,
         |level: V3| level.avx._mm256_setzero_si256(),
         |level: V3, codes: [i8; 16]| level.avx2._mm256_cvtepi8_epi16(cast(codes)),
-        |level: V3, sums, a, b| level.avx2._mm256_add_epi32(sums, level.avx2._mm256_madd_epi16(a, b))
+        |level: V3, sums, a, b| level.avx2._mm256_add_epi32(sums, level.avx2._mm256_madd_epi16(a, b)),
+        |level: V3, [a, b, c, d]: [__m256i; 4]| {
+            let pair = |a, b| level.avx2._mm256_hadd_epi32(a, b);
+            pair(pair(a, b), pair(c, d))
+        }
     );
     registers!(
         V4,
@@ -161,7 +176,14 @@ mod x86 {
         32,
         |level: V4| level.avx512f._mm512_setzero_si512(),
         |level: V4, codes: [i8; 32]| level.avx512bw._mm512_cvtepi8_epi16(cast(codes)),
-        |level: V4, sums, a, b| level.avx512f._mm512_add_epi32(sums, level.avx512bw._mm512_madd_epi16(a, b))
+        |level: V4, sums, a, b| level.avx512f._mm512_add_epi32(sums, level.avx512bw._mm512_madd_epi16(a, b)),
+        |level: V4, [a, b, c, d]: [__m512i; 4]| {
+            let f = level.avx512f;
+            let pair =
+                |a, b| f._mm512_add_epi32(f._mm512_unpacklo_epi32(a, b), f._mm512_unpackhi_epi32(a, b));
+            let (a, b) = (pair(a, b), pair(c, d));
+            f._mm512_add_epi32(f._mm512_unpacklo_epi64(a, b), f._mm512_unpackhi_epi64(a, b))
+        }
     );
 }
 
@@ -171,23 +193,29 @@ mod tests {
 
     use super::*;
 
-    fn of<R: Registers>(registers: R, row: &[i8], query: &[i8]) -> i32 {
-        product(registers, &registers.lanes(row), &registers.lanes(query))
+    fn of<R: Registers>(registers: R, rows: &[Vec<i8>; ROWS], query: &[i8]) -> [i32; ROWS] {
+        let mut lanes = no_rows(registers, query.len());
+        for (place, row) in rows.iter().enumerate() {
+            put_row(registers, &mut lanes, place, row);
+        }
+        products(registers, &lanes, &query_lanes(registers, query))
     }
 
     proptest! {
         #[test]
-        fn all_registers_give_the_same(pairs in prop::collection::vec((any::<i8>(), any::<i8>()), 0..200)) {
-            let (row, query): (Vec<i8>, Vec<i8>) = pairs.into_iter().unzip();
-            let sum: i32 = row.iter().zip(&query).map(|(&a, &b)| i32::from(a) * i32::from(b)).sum();
-            prop_assert_eq!(of(Plain, &row, &query), sum);
+        fn all_registers_give_the_same(codes in prop::collection::vec(any::<[i8; ROWS + 1]>(), 0..200)) {
+            let column = |place: usize| codes.iter().map(|codes| codes[place]).collect::<Vec<i8>>();
+            let (rows, query) = ([0, 1, 2, 3].map(column), column(ROWS));
+            let product = |row: &Vec<i8>| row.iter().zip(&query).map(|(&a, &b)| i32::from(a) * i32::from(b)).sum();
+            let sums: [i32; ROWS] = rows.each_ref().map(product);
+            prop_assert_eq!(of(Plain, &rows, &query), sums);
             #[cfg(target_arch = "x86_64")]
             {
                 if let Some(level) = pulp::x86::V3::try_new() {
-                    prop_assert_eq!(of(level, &row, &query), sum);
+                    prop_assert_eq!(of(level, &rows, &query), sums);
                 }
                 if let Some(level) = pulp::x86::V4::try_new() {
-                    prop_assert_eq!(of(level, &row, &query), sum);
+                    prop_assert_eq!(of(level, &rows, &query), sums);
                 }
             }
         }

@@ -149,6 +149,16 @@ proptest! {
         let found = run(index.nearest(&store, &me, Corpus::Messages, FINGERPRINT, &query, 5)).unwrap();
         let cosines: Vec<f32> = found.into_iter().map(|(_, cosine)| cosine).collect();
         prop_assert_eq!(&cosines[..], &exact[..rows.len().min(5)]);
+
+        // With a floor, none that reaches it is missed.
+        let floor = exact[exact.len() / 4];
+        let loaded = run(index.load(&store, &me, Corpus::Messages, FINGERPRINT)).unwrap();
+        let found = run(loaded.exactly_nearest(&store, &[&query, &[]], floor, 5)).unwrap();
+        let reaching = |found: &Vec<(i64, f32)>| -> Vec<f32> {
+            found.iter().map(|(_, cosine)| *cosine).filter(|cosine| *cosine >= floor).collect()
+        };
+        let wanted: Vec<f32> = exact.iter().copied().filter(|cosine| *cosine >= floor).take(5).collect();
+        prop_assert_eq!(found.iter().map(reaching).collect::<Vec<_>>(), [wanted, Vec::new()]);
     }
 }
 
