@@ -84,8 +84,11 @@ impl Hub {
             self.read_tree().await?;
             *last_read = self.now();
         }
-        for scope in self.inner().parts.store.hub_scopes().await? {
-            while self.embed_some(&scope).await? > 0 {}
+        // A model that is not there would have all memories looked through after every write.
+        if !self.inner().embedded.rests(self.now()) {
+            for scope in self.inner().parts.store.hub_scopes().await? {
+                while self.embed_some(&scope).await? > 0 {}
+            }
         }
         let now = self.now();
         if now >= *next_roll_up {

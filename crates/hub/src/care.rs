@@ -53,9 +53,8 @@ impl Hub {
     ) -> Result<EditOutcome, HubError> {
         let _turn = self.turn().await;
         loop {
-            let mut act = self.begin(caller).await?;
+            let (mut act, before) = self.begin_with(caller, name).await?;
             act.check(name, Some(&edit.content))?;
-            let before = self.document(&caller.scope, name).await?;
             let present = before.as_ref().and_then(Document::shown).map_or(0, |shown| shown.number);
             if edit.version.is_some_and(|version| version != present) {
                 return Ok(EditOutcome::Changed(present));

@@ -150,8 +150,7 @@ impl Hub {
     ) -> Result<Written, HubError> {
         let _turn = self.turn().await;
         loop {
-            let mut act = self.begin(caller).await?;
-            let before = self.document(&caller.scope, name).await?;
+            let (mut act, before) = self.begin_with(caller, name).await?;
             let old = before.as_ref().and_then(Document::content);
             let content = match text(old) {
                 Ok(content) => content,
@@ -199,9 +198,9 @@ impl Hub {
     ) -> Result<bool, HubError> {
         let _turn = self.turn().await;
         loop {
-            let mut act = self.begin(caller).await?;
+            let (mut act, document) = self.begin_with(caller, name).await?;
             act.check(name, None)?;
-            let Some(document) = self.document(&caller.scope, name).await? else { return Ok(false) };
+            let Some(document) = document else { return Ok(false) };
             if document.content().is_none() {
                 return Ok(false);
             }

@@ -34,8 +34,7 @@ impl Hub {
         let document_name = DocumentName::Memory(name);
         let _turn = self.turn().await;
         loop {
-            let mut act = self.begin(caller).await?;
-            let before = self.document(&caller.scope, &document_name).await?;
+            let (mut act, before) = self.begin_with(caller, &document_name).await?;
             let old = before.as_ref().and_then(Document::content);
             let content = match (input.granularity, old) {
                 (Granularity::Daily, Some(old)) => daily::merge(old, &input.content),
@@ -82,9 +81,9 @@ impl Hub {
         };
         let _turn = self.turn().await;
         loop {
-            let mut act = self.begin(caller).await?;
+            let (mut act, before) = self.begin_with(caller, &name).await?;
             act.check(&name, Some(&input.content))?;
-            let Some(before) = self.document(&caller.scope, &name).await? else {
+            let Some(before) = before else {
                 let message = format!("{name} not found");
                 return Ok(MemoryWritten { success: false, message, memory_id: None });
             };

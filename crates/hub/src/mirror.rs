@@ -224,8 +224,7 @@ impl Hub {
         let file = MirroredText::parse(&text);
         let _turn = self.turn().await;
         loop {
-            let mut act = self.begin(caller).await?;
-            let document = self.document(&caller.scope, name).await?;
+            let (mut act, document) = self.begin_with(caller, name).await?;
             let is_edited = file.is_edited();
             let heads = document.as_ref().map(|document| document.heads.clone()).unwrap_or_default();
             if heads.first().is_some_and(|shown| shown.content.as_deref() == Some(file.content)) {

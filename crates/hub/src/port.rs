@@ -198,6 +198,12 @@ pub enum HubCommitOutcome {
 pub trait HubStore: Send + Sync {
     /// Where the hub stands.
     async fn hub_state(&self, scope: &Scope) -> Result<HubState, StoreError>;
+    /// Where the hub stands and these documents, also deleted ones, as of one moment.
+    async fn hub_state_with(
+        &self,
+        scope: &Scope,
+        names: &[DocumentName],
+    ) -> Result<(HubState, Vec<Option<Document>>), StoreError>;
     /// Documents of the scope and the persona's own, by kind and stem.
     async fn documents(&self, scope: &Scope, filter: DocumentFilter) -> Result<Vec<Document>, StoreError>;
     /// One document, also a deleted one.

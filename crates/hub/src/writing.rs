@@ -1,6 +1,6 @@
 //! How every act of the hub is written: read, decide, commit if nothing changed meanwhile, then the files follow.
 
-use std::collections::BTreeSet;
+use std::collections::{BTreeMap, BTreeSet};
 
 use jiff::Timestamp;
 use memory::Scope;
@@ -10,7 +10,7 @@ use tokio::sync::MutexGuard;
 use crate::daily;
 use crate::documents::{CONTENT_BYTES_MAX, Document, Version, core_block_of};
 use crate::error::HubError;
-use crate::hub::{Caller, Hub};
+use crate::hub::{Caller, Hub, HubParts};
 use crate::names::{DocumentName, InstanceId};
 use crate::port::{DocumentWrite, HubCommit, HubCommitOutcome, HubState};
 use crate::version_vector::VersionVector;
@@ -23,6 +23,8 @@ pub(crate) struct Act<'a> {
     pub(crate) state: HubState,
     pub(crate) now: Timestamp,
     pub(crate) commit: HubCommit,
+    /// Documents as they stood then, with those that are not there.
+    known: BTreeMap<DocumentName, Option<Document>>,
     next: u64,
 }
 
@@ -34,23 +36,41 @@ impl Hub {
 
     /// Begins an act. To be called again when [`Act::save`] says no.
     pub(crate) async fn begin<'a>(&'a self, caller: &'a Caller) -> Result<Act<'a>, HubError> {
-        self.ensure_known(&caller.scope).await?;
-        let state = self.inner().parts.store.hub_state(&caller.scope).await?;
-        let now = self.now();
+        self.begin_knowing(caller, &[]).await
+    }
+
+    /// [`Self::begin`] with the document that the act is about, as it stood then. All that it takes is asked for at once.
+    pub(crate) async fn begin_with<'a>(
+        &'a self,
+        caller: &'a Caller,
+        name: &DocumentName,
+    ) -> Result<(Act<'a>, Option<Document>), HubError> {
+        let names: Vec<DocumentName> = std::iter::once(name.clone()).chain(roll_ups_above(name)).collect();
+        let mut act = self.begin_knowing(caller, &names).await?;
+        let document = act.known.remove(name).flatten();
+        Ok((act, document))
+    }
+
+    async fn begin_knowing<'a>(
+        &'a self,
+        caller: &'a Caller,
+        names: &[DocumentName],
+    ) -> Result<Act<'a>, HubError> {
+        let HubParts { personas, store, .. } = &self.inner().parts;
+        let (scope, now) = (&caller.scope, self.now());
+        let ((state, documents), ..) = tokio::try_join!(
+            store.hub_state_with(scope, names),
+            personas.ensure_persona(&scope.persona, scope.persona.as_str(), now),
+            personas.ensure_user(&scope.user, now),
+        )?;
         let next = state.counters.get(&self.settings().instance) + 1;
         let commit = HubCommit { expected: state.revision, at: Some(now), ..HubCommit::default() };
-        Ok(Act { hub: self, caller, state, now, commit, next })
+        let known = names.iter().cloned().zip(documents).collect();
+        Ok(Act { hub: self, caller, state, now, commit, known, next })
     }
 
     pub(crate) fn now(&self) -> Timestamp {
         self.inner().parts.clock.now()
-    }
-
-    async fn ensure_known(&self, scope: &Scope) -> Result<(), HubError> {
-        let personas = &self.inner().parts.personas;
-        personas.ensure_persona(&scope.persona, scope.persona.as_str(), self.now()).await?;
-        personas.ensure_user(&scope.user, self.now()).await?;
-        Ok(())
     }
 
     pub(crate) async fn document(
@@ -163,21 +183,30 @@ impl Act<'_> {
     async fn roll_ups_that_go_stale(&self) -> Result<Vec<DocumentWrite>, HubError> {
         let written: BTreeSet<&DocumentName> =
             self.commit.documents.iter().map(|write| &write.name).collect();
-        let mut above = BTreeSet::new();
-        for name in &written {
-            if let DocumentName::Memory(memory) = name {
-                above.extend(memory.roll_ups_above().into_iter().map(DocumentName::Memory));
-            }
-        }
+        let above: BTreeSet<DocumentName> = written.iter().copied().flat_map(roll_ups_above).collect();
         let mut stale = Vec::new();
         for name in above.into_iter().filter(|name| !written.contains(name)) {
-            let Some(document) = self.hub.document(&self.caller.scope, &name).await? else { continue };
+            let document = match self.known.get(&name) {
+                Some(known) => known.clone(),
+                None => self.hub.document(&self.caller.scope, &name).await?,
+            };
+            let Some(document) = document else { continue };
             if document.content().is_some() && !document.stale {
                 let (heads, at) = (document.heads, self.now);
                 stale.push(DocumentWrite { name, prompt_label: None, heads, stale: true, at });
             }
         }
         Ok(stale)
+    }
+}
+
+/// The roll-ups that tell of a memory.
+fn roll_ups_above(name: &DocumentName) -> Vec<DocumentName> {
+    match name {
+        DocumentName::Memory(memory) => {
+            memory.roll_ups_above().into_iter().map(DocumentName::Memory).collect()
+        }
+        DocumentName::Identity(..) => Vec::new(),
     }
 }
 

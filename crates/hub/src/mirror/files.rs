@@ -1,11 +1,12 @@
 //! Files that are whole or not there.
 
 use std::fs::{self, File};
-use std::io::{self, ErrorKind, Write as _};
+use std::io::{self, ErrorKind, Read as _, Write as _};
 use std::path::Path;
 
 /// Writes a file beside its place and renames it, so that a crash leaves the old or the new one. Says whether it was
-/// different before.
+/// different before. The folder is not flushed: after a loss of power the old file, or none, is found to be other than the
+/// document, and is written again.
 pub(super) fn write(path: &Path, text: &str) -> io::Result<bool> {
     if fs::read(path).is_ok_and(|present| present == text.as_bytes()) {
         return Ok(false);
@@ -17,14 +18,19 @@ pub(super) fn write(path: &Path, text: &str) -> io::Result<bool> {
     file.write_all(text.as_bytes())?;
     file.sync_all()?;
     fs::rename(&partial, path)?;
-    File::open(folder)?.sync_all()?;
     Ok(true)
 }
 
-/// Removes a file; says whether it was there.
+/// Removes a file; says whether it was there. No loss of power brings it back: of a document that was erased without a
+/// trace, it would be taken for one that the database has lost.
 pub(super) fn remove(path: &Path) -> io::Result<bool> {
     match fs::remove_file(path) {
-        Ok(()) => Ok(true),
+        Ok(()) => {
+            if let Some(folder) = path.parent() {
+                File::open(folder)?.sync_all()?;
+            }
+            Ok(true)
+        }
         Err(error) if error.kind() == ErrorKind::NotFound => Ok(false),
         Err(error) => Err(error),
     }
@@ -49,12 +55,17 @@ pub(super) fn read(path: &Path) -> io::Result<Option<String>> {
 
 /// Whether a file is other than this text, or is there though there is none.
 pub(super) fn differs(path: &Path, text: Option<&str>) -> io::Result<bool> {
-    match (fs::read(path), text) {
-        (Ok(present), Some(text)) => Ok(present != text.as_bytes()),
-        (Ok(_), None) => Ok(true),
-        (Err(error), _) if error.kind() == ErrorKind::NotFound => Ok(text.is_some()),
-        (Err(error), _) => Err(error),
-    }
+    let file = match (File::open(path), text) {
+        (Ok(file), Some(_)) => file,
+        (Ok(_), None) => return Ok(true),
+        (Err(error), _) if error.kind() == ErrorKind::NotFound => return Ok(text.is_some()),
+        (Err(error), _) => return Err(error),
+    };
+    let text = text.unwrap_or_default().as_bytes();
+    // One byte more than the text has, in one reading: at the start this is done for every document that there is.
+    let mut present = Vec::with_capacity(text.len() + 1);
+    file.take(text.len() as u64 + 1).read_to_end(&mut present)?;
+    Ok(present != text)
 }
 
 /// Names of the Markdown files of a folder, without their ending. Partial files of a crash are removed.

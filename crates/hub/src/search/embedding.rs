@@ -3,6 +3,7 @@
 use std::collections::HashMap;
 use std::sync::{Mutex, PoisonError};
 
+use jiff::{SignedDuration, Timestamp};
 use memory::Scope;
 use memory::ports::{Embedder, Embedding};
 
@@ -14,6 +15,8 @@ use crate::port::UnreadPiece;
 
 /// Pieces that are asked for at once.
 const PIECES_ASKED_FOR: u32 = 256;
+/// How long a model that failed is let rest, unless somebody asks for vectors.
+const MODEL_RESTS: SignedDuration = SignedDuration::from_secs(30);
 /// Pieces that are embedded at once.
 const PIECES_AT_ONCE: usize = 16;
 
@@ -22,6 +25,8 @@ const PIECES_AT_ONCE: usize = 16;
 #[derive(Debug, Default)]
 pub(crate) struct EmbeddedUpTo {
     revisions: Mutex<HashMap<(Scope, String), i64>>,
+    /// Until when a model that failed is let rest; none while it works.
+    rests_until: Mutex<Option<Timestamp>>,
 }
 
 impl EmbeddedUpTo {
@@ -33,6 +38,20 @@ impl EmbeddedUpTo {
     fn set(&self, scope: &Scope, fingerprint: &str, revision: i64) {
         let mut revisions = self.revisions.lock().unwrap_or_else(PoisonError::into_inner);
         revisions.insert((scope.clone(), fingerprint.to_owned()), revision);
+    }
+
+    /// Whether the model has failed a moment ago.
+    pub(crate) fn rests(&self, now: Timestamp) -> bool {
+        let until = *self.rests_until.lock().unwrap_or_else(PoisonError::into_inner);
+        until.is_some_and(|until| now < until)
+    }
+
+    /// Notes how the model fared; says whether it fares otherwise than before.
+    fn fared(&self, failed: bool, now: Timestamp) -> bool {
+        let until = failed.then(|| now.saturating_add(MODEL_RESTS).unwrap_or(now));
+        let before =
+            std::mem::replace(&mut *self.rests_until.lock().unwrap_or_else(PoisonError::into_inner), until);
+        before.is_some() != failed
     }
 
     pub(crate) fn drop_scope(&self, scope: &Scope) {
@@ -107,7 +126,13 @@ impl Hub {
         // A reset begins to count anew.
         let after = if revision < known { 0 } else { known };
         let waiting = store.unread_pieces(scope, &fingerprint, after, PIECES_ASKED_FOR).await?;
-        let embedded = embedded(&*embedder, &waiting).await;
+        let (embedded, failure) = embedded(&*embedder, &waiting).await;
+        if !waiting.is_empty() && self.inner().embedded.fared(failure.is_some(), self.now()) {
+            match &failure {
+                Some(error) => tracing::warn!(%error, "memories got no vectors; they are found by words"),
+                None => tracing::info!("memories get vectors again"),
+            }
+        }
         let count = embedded.len();
         if count > 0 {
             store.put_piece_vectors(&fingerprint, embedded).await?;
@@ -122,8 +147,11 @@ impl Hub {
     }
 }
 
-/// The pieces' vectors, up to where the model fails.
-async fn embedded(embedder: &dyn Embedder, waiting: &[UnreadPiece]) -> Vec<(i64, Embedding)> {
+/// The pieces' vectors, up to where the model fails; and why it does.
+async fn embedded(
+    embedder: &dyn Embedder,
+    waiting: &[UnreadPiece],
+) -> (Vec<(i64, Embedding)>, Option<String>) {
     let mut vectors = Vec::with_capacity(waiting.len());
     for some in waiting.chunks(PIECES_AT_ONCE) {
         let texts: Vec<String> = some.iter().map(|piece| dated(&piece.name, &piece.text)).collect();
@@ -131,12 +159,9 @@ async fn embedded(embedder: &dyn Embedder, waiting: &[UnreadPiece]) -> Vec<(i64,
             Ok(embeddings) if embeddings.len() == texts.len() => {
                 vectors.extend(some.iter().map(|piece| piece.number).zip(embeddings));
             }
-            Ok(_) => break,
-            Err(error) => {
-                tracing::warn!(%error, "memories got no vectors; they are found by words");
-                break;
-            }
+            Ok(_) => return (vectors, Some("the embedding model left a text out".to_owned())),
+            Err(error) => return (vectors, Some(error.to_string())),
         }
     }
-    vectors
+    (vectors, None)
 }

@@ -41,6 +41,19 @@ impl HubStore for SqliteStore {
         self.read(move |connection| Ok(state::read(connection, &scope)?)).await
     }
 
+    async fn hub_state_with(
+        &self,
+        scope: &Scope,
+        names: &[DocumentName],
+    ) -> Result<(HubState, Vec<Option<Document>>), StoreError> {
+        let (scope, names) = (scope.clone(), names.to_vec());
+        self.read(move |connection| {
+            let documents = names.iter().map(|name| documents::one(connection, &scope, name));
+            Ok((state::read(connection, &scope)?, documents.collect::<rusqlite::Result<_>>()?))
+        })
+        .await
+    }
+
     async fn documents(&self, scope: &Scope, filter: DocumentFilter) -> Result<Vec<Document>, StoreError> {
         let scope = scope.clone();
         self.read(move |connection| Ok(documents::list(connection, &scope, &filter)?)).await
