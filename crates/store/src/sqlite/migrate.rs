@@ -79,6 +79,11 @@ pub(super) const MIGRATIONS: &[Migration] = &[
         name: "identity_and_trace_indexes",
         sql: include_str!("../../migrations/sqlite/0016_identity_and_trace_indexes.sql"),
     },
+    Migration {
+        number: 17,
+        name: "untold_events",
+        sql: include_str!("../../migrations/sqlite/0017_untold_events.sql"),
+    },
 ];
 
 impl Migration {

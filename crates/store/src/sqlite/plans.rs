@@ -40,3 +40,10 @@ fn lists_are_read_from_their_index_in_its_order() {
         assert!(!plan.contains("SCAN") && !plan.contains("TEMP B-TREE"), "{plan}");
     }
 }
+
+#[test]
+fn the_diary_looks_at_what_it_has_not_told_alone() {
+    let plan = plan(&empty(), super::hub::UNTOLD);
+    assert!(plan.starts_with("SCAN u; SEARCH n USING INTEGER PRIMARY KEY (rowid=?)"), "{plan}");
+    assert_eq!(plan.matches("SCAN").count(), 1, "{plan}");
+}

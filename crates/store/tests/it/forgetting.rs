@@ -207,6 +207,12 @@ impl Life {
     /// Everything that is remembered, as rows of text. Tombstones and the numbers of vectors' writings are not memory.
     fn state(&self) -> BTreeMap<String, Vec<String>> {
         let file = Connection::open(self.folder.path().join("home.db")).unwrap();
+        // The diary has still to tell what no line of it tells.
+        let untold = "SELECT node_seq AS seq FROM hub_untold ORDER BY seq";
+        let without_line = "SELECT seq FROM concept_nodes n WHERE type = 'event' AND deleted_at IS NULL
+            AND source_session_id IS NOT NULL AND NOT EXISTS (SELECT 1 FROM hub_lines l WHERE l.node_id = n.id)
+            ORDER BY seq";
+        assert_eq!(rows(&file, untold), rows(&file, without_line));
         let mut tables: Vec<String> = file
             .prepare("SELECT name FROM sqlite_master WHERE type = 'table' AND name NOT LIKE 'sqlite%' AND name NOT LIKE '%_words%'")
             .unwrap()

@@ -7,17 +7,17 @@ use rusqlite::{Connection, Result};
 
 use super::super::rows;
 
+/// From the list of those that are to be told, so that nothing else is looked at.
+pub(in super::super) const UNTOLD: &str =
+    "SELECT c.persona_id, c.user_id, n.id, s.id, s.first_message_at, n.description
+     FROM hub_untold u CROSS JOIN concept_nodes n ON n.seq = u.node_seq
+     JOIN sessions s ON s.id = n.source_session_id AND s.status = 'closed'
+     JOIN scopes c ON c.number = n.scope
+     ORDER BY s.first_message_at, n.seq LIMIT ?1";
+
 pub(super) fn events(connection: &Connection, limit: u32) -> Result<Vec<DiaryEvent>> {
     connection
-        .prepare_cached(
-            "SELECT c.persona_id, c.user_id, n.id, s.id, s.first_message_at, n.description
-             FROM concept_nodes n
-             JOIN sessions s ON s.id = n.source_session_id AND s.status = 'closed'
-             JOIN scopes c ON c.number = n.scope
-             WHERE n.type = 'event' AND n.deleted_at IS NULL
-                 AND NOT EXISTS (SELECT 1 FROM hub_lines l WHERE l.node_id = n.id)
-             ORDER BY s.first_message_at, n.seq LIMIT ?1",
-        )?
+        .prepare_cached(UNTOLD)?
         .query_map([limit], |row| {
             Ok(DiaryEvent {
                 scope: rows::scope(row, 0)?,

@@ -31,6 +31,8 @@ use super::rows::microseconds;
 use super::words;
 
 pub(super) use core_blocks::{follow_core_block, forget_core_block_version};
+#[cfg(test)]
+pub(super) use diary::UNTOLD;
 pub(super) use diary::outdate;
 pub(super) use forget::{HubForgetting, forget, forget_persona};
 
