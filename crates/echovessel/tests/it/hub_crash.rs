@@ -4,10 +4,7 @@
 //! `ECHOVESSEL_SOAK_SEED` repeats a run's random choices.
 
 use std::collections::{BTreeMap, BTreeSet, VecDeque};
-use std::io::{BufRead as _, BufReader, Write as _};
 use std::path::Path;
-use std::process::{Child, ChildStdin, Stdio};
-use std::sync::mpsc::{self, Receiver};
 use std::time::Duration;
 
 use rand::rngs::StdRng;
@@ -15,82 +12,12 @@ use rand::{RngExt as _, SeedableRng as _};
 use serde_json::{Value, json};
 
 use crate::daemon::{Home, PATIENCE, Settings, command, pause};
+use crate::program::Program as Client;
 
 const WRITES: usize = 1_000;
 const KILLS: usize = 10;
 /// Writes that are under way at once.
 const AT_ONCE: usize = 6;
-
-/// A client of `echovessel mcp`. Its process is killed when it is dropped.
-struct Client {
-    process: Child,
-    input: ChildStdin,
-    answers: Receiver<Value>,
-    asked: u64,
-}
-
-impl Client {
-    fn start(home: &Home, settings: &Settings) -> Self {
-        let mut process = command(home, settings, &["mcp"])
-            .stdin(Stdio::piped())
-            .stdout(Stdio::piped())
-            .stderr(Stdio::null())
-            .spawn()
-            .unwrap();
-        let (sender, answers) = mpsc::channel();
-        let output = BufReader::new(process.stdout.take().unwrap());
-        std::thread::spawn(move || {
-            // The last line of one that was killed may be cut off.
-            for line in output.lines().map_while(Result::ok) {
-                if let Ok(answer) = serde_json::from_str(&line) {
-                    let _ = sender.send(answer);
-                }
-            }
-        });
-        let input = process.stdin.take().unwrap();
-        let mut client = Self { process, input, answers, asked: 0 };
-        let hello = json!({"protocolVersion": "2025-06-18", "capabilities": {},
-                           "clientInfo": {"name": "crash", "version": "1"}});
-        client.send("initialize", &hello);
-        client.answers.recv_timeout(PATIENCE).unwrap();
-        client.say(&json!({"jsonrpc": "2.0", "method": "notifications/initialized"}));
-        client
-    }
-
-    fn say(&mut self, message: &Value) {
-        // A process that was killed hears nothing.
-        let _ = writeln!(self.input, "{message}");
-    }
-
-    fn send(&mut self, method: &str, params: &Value) -> u64 {
-        self.asked += 1;
-        self.say(&json!({"jsonrpc": "2.0", "id": self.asked, "method": method, "params": params}));
-        self.asked
-    }
-
-    fn call(&mut self, tool: &str, arguments: &Value) -> Value {
-        let id = self.send("tools/call", &json!({"name": tool, "arguments": arguments}));
-        loop {
-            let answer = self.answers.recv_timeout(PATIENCE).unwrap();
-            if answer["id"] == json!(id) {
-                assert_ne!(answer["result"]["isError"], true, "{answer}");
-                return answer["result"]["structuredContent"].clone();
-            }
-        }
-    }
-
-    fn kill(&mut self) {
-        // It may be gone already, which is what is wanted.
-        let _ = self.process.kill();
-        let _ = self.process.wait();
-    }
-}
-
-impl Drop for Client {
-    fn drop(&mut self) {
-        self.kill();
-    }
-}
 
 /// The writes, each by its number, in turn a line of a day, a line of an identity document and an event.
 fn write(number: usize) -> Value {

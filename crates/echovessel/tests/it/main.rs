@@ -14,6 +14,7 @@ mod trouble;
 mod unfinished_work;
 mod recovery;
 mod crash;
+mod program;
 mod hub_crash;
 mod standard_output;
 mod crowd;

@@ -55,7 +55,8 @@ pub async fn serve_stream<R, W>(
 {
     let handler = Handler { desk, speaker: Some(speaker) };
     let transport = AsyncRwTransport::new(reader, writer).with_max_line_length(MESSAGE_BYTES_MAX);
-    match handler.serve_with_ct(transport, stop).await {
+    // A connection that ends cancels the token that it was given: its own, so that the others go on.
+    match handler.serve_with_ct(transport, stop.child_token()).await {
         Ok(running) => {
             if let Err(error) = running.waiting().await {
                 tracing::warn!("a connection of the hub ended badly: {error}");
