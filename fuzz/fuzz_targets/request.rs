@@ -3,6 +3,8 @@
 #![no_main]
 #![allow(dead_code, reason = "the tests' home offers more than is needed here")]
 
+#[path = "../../crates/server/tests/it/conformity.rs"]
+mod conformity;
 #[path = "../../crates/server/tests/it/foreign_bytes.rs"]
 mod foreign_bytes;
 #[path = "../../crates/server/tests/it/home.rs"]

@@ -2,6 +2,8 @@
 #![no_main]
 #![allow(dead_code, reason = "the tests' home offers more than is needed here")]
 
+#[path = "../../crates/server/tests/it/conformity.rs"]
+mod conformity;
 #[path = "../../crates/server/tests/it/foreign_calls.rs"]
 mod foreign_calls;
 #[path = "../../crates/server/tests/it/home.rs"]

@@ -109,8 +109,20 @@ impl Completion {
         stops.into_iter().filter(|stop| !stop.is_empty()).collect()
     }
 
-    /// The words of the last user message; text parts are joined by line breaks.
+    /// The words of the last user message; text parts are joined by line breaks. What a program says in the place of its
+    /// person is refused: memory would hold it for the person's own words.
     pub(super) fn words(&mut self) -> Result<String, Problem> {
+        let words = self.last_words()?;
+        if is_of_the_program(&words) {
+            let detail = "messages: this is a task that the program sets by itself (a title, tags, suggestions, or documents \
+                          around somebody's words), not what a person says; nothing was written. Switch it off there, or \
+                          give such tasks a model of their own";
+            return Err(Problem::bad_request(detail).with_param("messages").with_code("unsupported_content"));
+        }
+        Ok(words)
+    }
+
+    fn last_words(&mut self) -> Result<String, Problem> {
         let last = self.messages.iter_mut().rev().find(|message| message.role == "user");
         let Some(content) = last.and_then(|message| message.content.take()) else {
             let detail = "messages: there is no user message to answer";
@@ -131,6 +143,15 @@ impl Completion {
             }
         }
     }
+}
+
+/// Whether a text is one of the tasks that Open WebUI gives a model in a user's name: each begins and ends alike, around
+/// the conversation so far or around documents.
+fn is_of_the_program(text: &str) -> bool {
+    let around = |tag: &str| text.contains(&format!("<{tag}>")) && text.contains(&format!("</{tag}>"));
+    text.starts_with("### Task:")
+        && text.contains("### Output:")
+        && (around("chat_history") || around("context"))
 }
 
 fn unsupported(param: &'static str, why: &str) -> Problem {
@@ -155,6 +176,19 @@ mod tests {
             {"role": "assistant", "content": "prefill"},
         ]);
         assert_eq!(words(messages).as_deref(), Some("second"));
+    }
+
+    #[test]
+    fn a_task_of_the_program_is_nobodys_words() {
+        let task = |around: &str, inside: &str| {
+            let text = format!("### Task:\nDo it.\n### Output:\nJSON.\n<{around}>\n{inside}\n</{around}>\n");
+            words(serde_json::json!([{"role": "user", "content": text}]))
+        };
+        assert_eq!(task("chat_history", "USER: I went to the river."), None);
+        assert_eq!(task("context", "a document"), None);
+        assert!(task("b", "bold").is_some());
+        let told = "### Task:\nI have to mow the lawn.";
+        assert_eq!(words(serde_json::json!([{"role": "user", "content": told}])).as_deref(), Some(told));
     }
 
     #[test]

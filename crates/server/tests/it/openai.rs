@@ -141,6 +141,10 @@ async fn what_a_persona_cannot_do_is_refused_by_its_name() {
     let tool = with(asked("hi"), json!({"tools": [{"type": "function"}]}));
     let error = home.post(PATH, tool).await.json()["error"].clone();
     assert_eq!((&error["param"], &error["code"]), (&json!("tools"), &json!("unsupported_parameter")));
+    let task = "### Task:\nName this talk.\n### Output:\nJSON.\n<chat_history>\nUSER: hello\n</chat_history>";
+    let error = home.post(PATH, asked(task)).await.json()["error"].clone();
+    assert_eq!((&error["param"], &error["code"]), (&json!("messages"), &json!("unsupported_content")));
+    assert_eq!(home.get("/api/chat/history?limit=9").await.json()["messages"], json!([]));
     let none = with(asked("hi"), json!({"tools": [], "tool_choice": "none", "n": 1}));
     assert_eq!(home.post(PATH, none).await.status, 200);
 }
