@@ -1,9 +1,10 @@
 //! An int8 matrix that is scanned whole. Approximate indexes were slower below 100,000 rows or lost recall.
 
-use std::cmp::Ordering;
+use std::cmp;
 use std::collections::HashMap;
 use std::ops::RangeInclusive;
 use std::sync::OnceLock;
+use std::sync::atomic::{AtomicUsize, Ordering};
 use std::thread;
 
 use pulp::{Arch, NullaryFnOnce};
@@ -21,6 +22,8 @@ const ROW_OVERHEAD: usize =
 
 /// Rows times queries from which on another thread is worth its beginning: some half a millisecond of work.
 const PRODUCTS_PER_THREAD: usize = 100_000;
+/// Rows that a thread takes at once.
+const ROWS_TAKEN: usize = 1_024;
 /// Threads beyond which memory, not arithmetic, is what a scan waits for.
 const THREADS_MAX: usize = 4;
 
@@ -141,39 +144,22 @@ impl Matrix {
         found.into_iter().map(Best::into_seqs).collect()
     }
 
-    /// The best rows for each query. A long scan is shared among threads.
+    /// The best rows for each query. A long scan is shared among threads, each of which takes some rows whenever it is
+    /// done with others: one that is kept waiting for a processor keeps nobody.
     fn scan<R: Registers>(&self, registers: R, queries: &[Vec<i8>], wanted: usize) -> Vec<Best> {
-        let whole = Scan {
-            registers,
-            dimension: self.dimension,
-            rows: &self.codes,
-            scales: &self.scales,
-            seqs: &self.seqs,
-            queries,
-            wanted,
-        };
+        let next = AtomicUsize::new(0);
+        let scan = Scan { registers, matrix: self, next: &next, queries, wanted };
         let threads = (self.len() * queries.len() / PRODUCTS_PER_THREAD).clamp(1, threads_max());
         if threads == 1 {
-            return registers.run(whole);
+            return registers.run(scan);
         }
-        let share = self.len().div_ceil(threads);
-        let parts = self.codes.chunks(share * self.dimension);
-        let parts = parts.zip(self.scales.chunks(share)).zip(self.seqs.chunks(share));
-        let mut parts = parts.map(|((rows, scales), seqs)| Scan { rows, scales, seqs, ..whole });
         thread::scope(|scope| {
-            let first = parts.next();
-            let others: Vec<_> = parts
-                .map(|part| {
-                    thread::Builder::new().spawn_scoped(scope, move || registers.run(part)).map_err(|_| part)
-                })
-                .collect();
-            let mut found = first.map(|part| registers.run(part)).unwrap_or_default();
+            let begin = || thread::Builder::new().spawn_scoped(scope, move || registers.run(scan));
+            // What no other thread can be had for, this one does too.
+            let others: Vec<_> = (1..threads).filter_map(|_| begin().ok()).collect();
+            let mut found = registers.run(scan);
             for other in others {
-                // Without another thread this one does its part.
-                let other = match other {
-                    Ok(thread) => thread.join().unwrap_or_else(|panic| std::panic::resume_unwind(panic)),
-                    Err(part) => registers.run(part),
-                };
+                let other = other.join().unwrap_or_else(|panic| std::panic::resume_unwind(panic));
                 for (best, other) in found.iter_mut().zip(other) {
                     other.kept.into_iter().for_each(|(score, seq)| best.keep(score, seq));
                 }
@@ -242,10 +228,9 @@ impl NullaryFnOnce for Product<'_> {
 #[derive(Clone, Copy)]
 struct Scan<'a, R> {
     registers: R,
-    dimension: usize,
-    rows: &'a [i8],
-    scales: &'a [f32],
-    seqs: &'a [i64],
+    matrix: &'a Matrix,
+    /// The first row that nobody has taken yet.
+    next: &'a AtomicUsize,
     /// A query of another length than the rows is empty, and finds nothing.
     queries: &'a [Vec<i8>],
     wanted: usize,
@@ -256,24 +241,31 @@ impl<R: Registers> NullaryFnOnce for Scan<'_, R> {
 
     #[inline(always)]
     fn call(self) -> Vec<Best> {
-        let registers = self.registers;
+        let (registers, Matrix { dimension, codes, scales, seqs, .. }) = (self.registers, self.matrix);
         let queries: Vec<Vec<R::Lanes>> =
             self.queries.iter().map(|query| query_lanes(registers, query)).collect();
         let mut found: Vec<Best> = self.queries.iter().map(|_| Best::new(self.wanted)).collect();
-        let mut lanes = no_rows(registers, self.dimension);
-        let rows = self.rows.chunks(ROWS * self.dimension);
-        for ((rows, scales), seqs) in rows.zip(self.scales.chunks(ROWS)).zip(self.seqs.chunks(ROWS)) {
-            // Once for all queries. Places that stay as they were at the end belong to no number.
-            for (place, row) in rows.chunks(self.dimension).enumerate() {
-                put_row(registers, &mut lanes, place, row);
+        let mut lanes = no_rows(registers, *dimension);
+        loop {
+            let first = self.next.fetch_add(ROWS_TAKEN, Ordering::Relaxed).min(seqs.len());
+            let taken = first..(first + ROWS_TAKEN).min(seqs.len());
+            if taken.is_empty() {
+                return found;
             }
-            for (query, best) in queries.iter().zip(&mut found).filter(|(query, _)| !query.is_empty()) {
-                // Products stay far below 2^24, so that the sum is exact in f32 too.
-                let products = products(registers, &lanes, query).map(|product| product as f32);
-                best.offer(products, scales, seqs);
+            let rows = codes[taken.start * dimension..taken.end * dimension].chunks(ROWS * dimension);
+            let scales = scales[taken.clone()].chunks(ROWS);
+            for ((rows, scales), seqs) in rows.zip(scales).zip(seqs[taken].chunks(ROWS)) {
+                // Once for all queries. Places that stay as they were at the end belong to no number.
+                for (place, row) in rows.chunks(*dimension).enumerate() {
+                    put_row(registers, &mut lanes, place, row);
+                }
+                for (query, best) in queries.iter().zip(&mut found).filter(|(query, _)| !query.is_empty()) {
+                    // Products stay far below 2^24, so that the sum is exact in f32 too.
+                    let products = products(registers, &lanes, query).map(|product| product as f32);
+                    best.offer(products, scales, seqs);
+                }
             }
         }
-        found
     }
 }
 
@@ -324,7 +316,7 @@ impl Best {
 }
 
 /// Greater scores first, then greater numbers.
-pub(super) fn best_first(a: &(f32, i64), b: &(f32, i64)) -> Ordering {
+pub(super) fn best_first(a: &(f32, i64), b: &(f32, i64)) -> cmp::Ordering {
     b.0.total_cmp(&a.0).then(b.1.cmp(&a.1))
 }
 
