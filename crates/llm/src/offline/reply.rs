@@ -170,16 +170,19 @@ fn remembered(inputs: &ReplyInputs, text: &str, language: Language, seeks: bool)
         .passages
         .iter()
         .filter(|passage| !inputs.nothing_found && passage.text.trim() != text)
-        .filter(|passage| !seems_to_ask(&passage.text) && !is_own_line(&passage.text))
-        .map(|passage| {
+        .filter(|passage| !is_own_line(&passage.text))
+        .filter_map(|passage| {
             let source =
                 if is_own(passage, inputs.persona_name.as_deref()) { Source::Persona } else { Source::User };
-            (passage.text.trim(), told(passage, inputs.persona_name.as_deref(), language), true, source)
+            let stated = stated(&passage.text)?;
+            // What stands beside a question was said for its sake: only a shared word makes it an answer.
+            let recalled = stated == passage.text.trim();
+            Some((stated, told(passage, stated, inputs.persona_name.as_deref(), language), recalled, source))
         });
     // The talk of a moment ago was not recalled for this text, so only a shared word makes it an answer.
-    let recent = inputs.recent.iter().filter(|line| line.text.trim() != text && !seems_to_ask(&line.text));
-    let recent = recent.map(|line| {
-        (line.text.trim(), told(line, inputs.persona_name.as_deref(), language), false, Source::User)
+    let recent = inputs.recent.iter().filter(|line| line.text.trim() != text).filter_map(|line| {
+        let stated = stated(&line.text)?;
+        Some((stated, told(line, stated, inputs.persona_name.as_deref(), language), false, Source::User))
     });
     let mut found = Remembered::default();
     let mut sources: Vec<&str> = Vec::new();
@@ -235,9 +238,26 @@ fn names_a_time(clause: &Clause<'_>) -> bool {
     clause.has(lexicon::TIMES_ZH, lexicon::TIMES_EN)
 }
 
-/// A verbatim passage with its speaker and its date, so that nobody's words become another's.
-fn told(passage: &Passage, persona_name: Option<&str>, language: Language) -> String {
-    let words = clipped(passage.text.trim(), LONGEST_RESTATED);
+/// What a text states: all of it, or of one that also asks the first sentences in a row that do not. None where it only
+/// asks.
+fn stated(text: &str) -> Option<&str> {
+    if !seems_to_ask(text) {
+        return Some(text.trim());
+    }
+    let sentences = sentences(text);
+    let mut stating =
+        sentences.into_iter().skip_while(|one| seems_to_ask(one)).take_while(|one| !seems_to_ask(one));
+    let first = stating.next()?;
+    let from = text.find(first)?;
+    let end = stating
+        .last()
+        .map_or(Some(from + first.len()), |last| Some(from + text[from..].find(last)? + last.len()))?;
+    Some(&text[from..end])
+}
+
+/// Words of a verbatim passage with its speaker and its date, so that nobody's words become another's.
+fn told(passage: &Passage, words: &str, persona_name: Option<&str>, language: Language) -> String {
+    let words = clipped(words, LONGEST_RESTATED);
     let speaker = match passage.speaker.as_str() {
         _ if is_own(passage, persona_name) => language.pick("我", "I"),
         "user" | "them" | "" => language.pick("你", "you"),
@@ -369,6 +389,24 @@ mod tests {
             "I'm not sure. I remember: you have a dog."
         );
         assert!(cat_zh("明天会下雨吗?").starts_with("我不太确定。我记得："));
+    }
+
+    #[test]
+    fn what_was_said_beside_a_question_is_an_answer_where_it_fits() {
+        let said = |text: &str, before: &str| {
+            says(json!({"user_text": text, "passages": [{"speaker": "user", "text": before}]}))
+        };
+        assert_eq!(
+            said("What is my cat called?", "My cat is called Mimi. Isn't that sweet?"),
+            "I remember: you said: \"My cat is called Mimi.\""
+        );
+        assert_eq!(
+            said("我的猫叫什么?", "你好吗?我的猫叫糯米。它很乖。你喜欢吗?"),
+            "我记得：你说过：「我的猫叫糯米。它很乖。」"
+        );
+        let unknown = "I don't know that. Right now I can only answer from what I remember.";
+        assert_eq!(said("What is my cat called?", "I forgot it. So what was its name?"), unknown);
+        assert_eq!(said("What is my cat called?", "What is my cat called?"), unknown);
     }
 
     #[test]
