@@ -188,7 +188,9 @@ fn nothing_is_orphaned(home: &Home, settings: &Settings) {
     let findings: Value = serde_json::from_slice(&output.stdout).unwrap();
     let database = findings.as_array().unwrap().iter().find(|finding| finding["what"] == "database").unwrap();
     assert_eq!(database["ok"], true, "{findings}");
-    assert!(output.status.success(), "{findings}");
+    // Another daemon of whoever runs this may have the usual port.
+    let mut others = findings.as_array().unwrap().iter().filter(|finding| finding["what"] != "port");
+    assert!(others.all(|finding| finding["ok"] == true), "{findings}");
 }
 
 fn variable(name: &str) -> Option<u64> {
