@@ -45,6 +45,8 @@ impl Hub {
     ) -> Result<Outcome, HubError> {
         let _turn = self.turn().await;
         loop {
+            // Begun before anything is read: what is written meanwhile, be it that words are erased, has the act begun anew.
+            let mut act = self.begin(caller).await?;
             let open = self.inner().parts.store.conflicts(&caller.scope, true).await?;
             let Some(conflict) = open.iter().find(|open| open.id.to_string() == input.conflict_id) else {
                 let message =
@@ -68,7 +70,6 @@ impl Hub {
                     }
                 },
             };
-            let mut act = self.begin(caller).await?;
             act.check(&conflict.name, content.as_deref())?;
             let others = open.iter().filter(|other| other.name == conflict.name && other.id != conflict.id);
             let waiting: Vec<&Version> = others.map(|other| &other.kept).collect();
