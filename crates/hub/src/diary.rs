@@ -66,8 +66,8 @@ impl Hub {
         let own = self.settings().instance.clone();
         let caller = Caller { scope: scope.clone(), instance: own.clone(), is_person: false };
         let _turn = self.turn().await;
-        let mut act = self.begin(&caller).await?;
-        let Some(before) = self.document(scope, name).await? else { return Ok(0) };
+        let (mut act, before) = self.begin_with(&caller, name).await?;
+        let Some(before) = before else { return Ok(0) };
         let mut content = before.content().map(str::to_owned);
         for OutdatedLine { line: known, description, .. } in lines {
             let instance =
@@ -91,8 +91,7 @@ impl Hub {
         let caller = Caller { scope: scope.clone(), instance: instance.clone(), is_person: false };
         let name = DocumentName::Memory(MemoryName::Daily(day, instance.clone()));
         let _turn = self.turn().await;
-        let mut act = self.begin(&caller).await?;
-        let before = self.document(scope, &name).await?;
+        let (mut act, before) = self.begin_with(&caller, &name).await?;
         let mut content = match before.as_ref().and_then(Document::content) {
             Some(content) => content.to_owned(),
             None => format!("# Daily Memory - {day}\n"),

@@ -197,7 +197,9 @@ pub enum HubCommitOutcome {
 #[async_trait]
 pub trait HubStore: Send + Sync {
     /// Where the hub stands.
-    async fn hub_state(&self, scope: &Scope) -> Result<HubState, StoreError>;
+    async fn hub_state(&self, scope: &Scope) -> Result<HubState, StoreError> {
+        Ok(self.hub_state_with(scope, &[]).await?.0)
+    }
     /// Where the hub stands and these documents, also deleted ones, as of one moment.
     async fn hub_state_with(
         &self,

@@ -71,9 +71,8 @@ impl Hub {
         };
         let _turn = self.turn().await;
         loop {
-            let mut act = self.begin(caller).await?;
+            let (mut act, before) = self.begin_with(caller, &snapshot.name).await?;
             act.check(&snapshot.name, Some(&snapshot.content))?;
-            let before = self.document(&caller.scope, &snapshot.name).await?;
             if let Some(content) = before.as_ref().and_then(Document::content) {
                 act.keep_snapshot(&snapshot.name, content, "pre-replace");
             }

@@ -12,7 +12,7 @@ use rand::{RngExt as _, SeedableRng as _};
 use serde_json::{Value, json};
 
 use crate::daemon::{Home, PATIENCE, Settings, command, pause};
-use crate::program::Program as Client;
+use crate::program::Program;
 
 const WRITES: usize = 1_000;
 const KILLS: usize = 10;
@@ -43,7 +43,7 @@ fn write(number: usize) -> Value {
 
 /// Writes until so many are acknowledged, then kills the process after a moment. Says which are acknowledged.
 async fn write_until(
-    client: &mut Client,
+    program: &mut Program,
     numbers: &mut VecDeque<usize>,
     enough: usize,
     moment: Duration,
@@ -59,14 +59,14 @@ async fn write_until(
         while under_way.len() < AT_ONCE
             && let Some(number) = numbers.pop_front()
         {
-            under_way.insert(client.send("tools/call", &write(number)), number);
+            under_way.insert(program.send("tools/call", &write(number)), number);
         }
-        let answer = client.answers.recv_timeout(PATIENCE).unwrap();
+        let answer = program.answers.recv_timeout(PATIENCE).unwrap();
         take(&answer, &mut under_way, &mut acknowledged);
     }
     pause(moment).await;
-    client.kill();
-    while let Ok(answer) = client.answers.recv_timeout(PATIENCE) {
+    program.kill();
+    while let Ok(answer) = program.answers.recv_timeout(PATIENCE) {
         take(&answer, &mut under_way, &mut acknowledged);
     }
     acknowledged
@@ -91,11 +91,11 @@ fn files_below(folder: &Path, found: &mut BTreeMap<String, String>) {
 }
 
 /// All documents as the database tells them, each with its file beside it.
-fn documents(home: &Home, client: &mut Client) -> Vec<String> {
+fn documents(home: &Home, program: &mut Program) -> Vec<String> {
     let mut files = BTreeMap::new();
     files_below(&home.file("identity"), &mut files);
     files_below(&home.file("memories"), &mut files);
-    let pulled = client.call("sync_pull", &json!({"instanceId": "home"}));
+    let pulled = program.call("sync_pull", &json!({"instanceId": "home"}));
     let mut texts = Vec::new();
     let mut compare = |path: String, content: &Value| {
         let content = content.as_str().unwrap();
@@ -130,18 +130,18 @@ async fn a_thousand_writes_survive_being_killed() {
     let mut numbers: VecDeque<usize> = (0..WRITES).collect();
     let (mut acknowledged, mut places) = (BTreeSet::new(), VecDeque::from(places));
     while !numbers.is_empty() {
-        let mut client = Client::start(&home, &settings);
-        documents(&home, &mut client);
+        let mut program = Program::start(&home, &settings);
+        documents(&home, &mut program);
         let place = places.pop_front().unwrap_or(usize::MAX);
         let enough = place.saturating_sub(acknowledged.len()).min(numbers.len());
         let moment = Duration::from_micros(random.random_range(0..8_000));
-        acknowledged.extend(write_until(&mut client, &mut numbers, enough, moment).await);
+        acknowledged.extend(write_until(&mut program, &mut numbers, enough, moment).await);
     }
     println!("seed {seed}: {KILLS} kills, {} of {WRITES} writes acknowledged", acknowledged.len());
     assert!(acknowledged.len() > WRITES * 9 / 10);
 
-    let mut client = Client::start(&home, &settings);
-    let texts = documents(&home, &mut client).join("\n");
+    let mut program = Program::start(&home, &settings);
+    let texts = documents(&home, &mut program).join("\n");
     let mut times: BTreeMap<usize, usize> = BTreeMap::new();
     for fact in texts.split("fact ").skip(1) {
         let (number, rest) = fact.split_once(' ').unwrap();
@@ -153,7 +153,7 @@ async fn a_thousand_writes_survive_being_killed() {
         let is_right = count == 1 || count == 0 && !acknowledged.contains(&number);
         assert!(is_right, "write {number} is there {count} times");
     }
-    drop(client);
+    drop(program);
     let output = command(&home, &settings, &["doctor", "--json"]).output().unwrap();
     let findings: Value = serde_json::from_slice(&output.stdout).unwrap();
     let database = findings.as_array().unwrap().iter().find(|finding| finding["what"] == "database").unwrap();

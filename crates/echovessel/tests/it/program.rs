@@ -37,7 +37,7 @@ impl Program {
         let input = process.stdin.take().unwrap();
         let mut program = Self { process, input, answers, asked: 0 };
         let hello = json!({"protocolVersion": "2025-06-18", "capabilities": {},
-                           "clientInfo": {"name": "crash", "version": "1"}});
+                           "clientInfo": {"name": "program", "version": "1"}});
         program.send("initialize", &hello);
         program.answers.recv_timeout(PATIENCE).unwrap();
         program.say(&json!({"jsonrpc": "2.0", "method": "notifications/initialized"}));

@@ -1,7 +1,7 @@
 //! Files that are whole or not there.
 
 use std::fs::{self, File};
-use std::io::{self, ErrorKind, Read as _, Write as _};
+use std::io::{self, ErrorKind, Write as _};
 use std::path::Path;
 
 /// Writes a file beside its place and renames it, so that a crash leaves the old or the new one. Says whether it was
@@ -55,17 +55,12 @@ pub(super) fn read(path: &Path) -> io::Result<Option<String>> {
 
 /// Whether a file is other than this text, or is there though there is none.
 pub(super) fn differs(path: &Path, text: Option<&str>) -> io::Result<bool> {
-    let file = match (File::open(path), text) {
-        (Ok(file), Some(_)) => file,
-        (Ok(_), None) => return Ok(true),
-        (Err(error), _) if error.kind() == ErrorKind::NotFound => return Ok(text.is_some()),
-        (Err(error), _) => return Err(error),
-    };
-    let text = text.unwrap_or_default().as_bytes();
-    // One byte more than the text has, in one reading: at the start this is done for every document that there is.
-    let mut present = Vec::with_capacity(text.len() + 1);
-    file.take(text.len() as u64 + 1).read_to_end(&mut present)?;
-    Ok(present != text)
+    match (fs::read(path), text) {
+        (Ok(present), Some(text)) => Ok(present != text.as_bytes()),
+        (Ok(_), None) => Ok(true),
+        (Err(error), _) if error.kind() == ErrorKind::NotFound => Ok(text.is_some()),
+        (Err(error), _) => Err(error),
+    }
 }
 
 /// Names of the Markdown files of a folder, without their ending. Partial files of a crash are removed.

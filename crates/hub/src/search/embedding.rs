@@ -20,8 +20,8 @@ const MODEL_RESTS: SignedDuration = SignedDuration::from_secs(30);
 /// Pieces that are embedded at once.
 const PIECES_AT_ONCE: usize = 16;
 
-/// Up to which revision each scope's memories are known to have their vectors, so that not all are looked through after
-/// every write.
+/// Up to which revision each scope's memories are known to have their vectors, and whether the model rests: so that not
+/// all are looked through after every write.
 #[derive(Debug, Default)]
 pub(crate) struct EmbeddedUpTo {
     revisions: Mutex<HashMap<(Scope, String), i64>>,

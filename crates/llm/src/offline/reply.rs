@@ -1,5 +1,7 @@
 //! `reply`: speaking from what was recalled.
 
+use std::ops::Range;
+
 use serde::Deserialize;
 
 use super::lexicon;
@@ -244,15 +246,16 @@ fn stated(text: &str) -> Option<&str> {
     if !seems_to_ask(text) {
         return Some(text.trim());
     }
-    let sentences = sentences(text);
-    let mut stating =
-        sentences.into_iter().skip_while(|one| seems_to_ask(one)).take_while(|one| !seems_to_ask(one));
-    let first = stating.next()?;
-    let from = text.find(first)?;
-    let end = stating
-        .last()
-        .map_or(Some(from + first.len()), |last| Some(from + text[from..].find(last)? + last.len()))?;
-    Some(&text[from..end])
+    let mut end = 0;
+    let places = sentences(text).into_iter().filter_map(|sentence| {
+        let start = end + text[end..].find(sentence)?;
+        end = start + sentence.len();
+        Some(start..end)
+    });
+    let asks = |place: &Range<usize>| seems_to_ask(&text[place.clone()]);
+    let stating = places.skip_while(asks).take_while(|place| !asks(place));
+    let stated = stating.reduce(|first, next| first.start..next.end)?;
+    Some(&text[stated])
 }
 
 /// Words of a verbatim passage with its speaker and its date, so that nobody's words become another's.
@@ -403,6 +406,10 @@ mod tests {
         assert_eq!(
             said("我的猫叫什么?", "你好吗?我的猫叫糯米。它很乖。你喜欢吗?"),
             "我记得：你说过：「我的猫叫糯米。它很乖。」"
+        );
+        assert_eq!(
+            said("Who is Mimi?", "Mimi? Mimi is my cat. Isn't she sweet?"),
+            "I remember: you said: \"Mimi is my cat.\""
         );
         let unknown = "I don't know that. Right now I can only answer from what I remember.";
         assert_eq!(said("What is my cat called?", "I forgot it. So what was its name?"), unknown);

@@ -41,14 +41,6 @@ impl Consolidator<'_> {
     ) -> Result<Vec<Node>, ConsolidateError> {
         let said: Vec<&str> =
             messages.iter().filter(|m| m.role == Role::User).map(|m| m.content.as_str()).collect();
-        let looks = said.len().div_ceil(LINES_PER_LOOK).clamp(1, LOOKS_MAX);
-        let settings = RecallSettings {
-            // Impressions take some of the places, and so does what several looks find.
-            k: (2 * KNOWN_NODES_MAX / looks).max(KNOWN_NODES_PER_LOOK_MIN),
-            min_relevance: RELEVANCE_MIN,
-            weights: NodeWeights { recency: 0.1, impact: 0.0, relational: 0.0, ..self.recall.weights },
-            ..self.recall.clone()
-        };
         let look = |lines: &[&str]| RecallRequest {
             scope: session.scope.clone(),
             text: lines.join("\n"),
@@ -57,6 +49,13 @@ impl Consolidator<'_> {
             window: Vec::new(),
         };
         let looks: Vec<RecallRequest> = said.rchunks(LINES_PER_LOOK).take(LOOKS_MAX).map(look).collect();
+        let settings = RecallSettings {
+            // Impressions take some of the places, and so does what several looks find.
+            k: (2 * KNOWN_NODES_MAX / looks.len().max(1)).max(KNOWN_NODES_PER_LOOK_MIN),
+            min_relevance: RELEVANCE_MIN,
+            weights: NodeWeights { recency: 0.1, impact: 0.0, relational: 0.0, ..self.recall.weights },
+            ..self.recall.clone()
+        };
         let found = recall_nodes(self.store, self.index, self.embedder, &settings, looks).await?;
         // An impression is not made untrue by an event; the next reflection forms another one.
         let told = |node: &Node| matches!(node.kind, NodeKind::Event | NodeKind::Intention);

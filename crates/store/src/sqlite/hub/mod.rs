@@ -38,11 +38,6 @@ pub(super) use forget::{HubForgetting, forget, forget_persona};
 
 #[async_trait]
 impl HubStore for SqliteStore {
-    async fn hub_state(&self, scope: &Scope) -> Result<HubState, StoreError> {
-        let scope = scope.clone();
-        self.read(move |connection| Ok(state::read(connection, &scope)?)).await
-    }
-
     async fn hub_state_with(
         &self,
         scope: &Scope,
