@@ -20,11 +20,11 @@ const s = story("documents", async () => {
 const { step, looks } = s;
 
 const dialog = () => s.page.getByRole("dialog");
-const notice = (text) => s.page.getByTestId("notices").getByText(text);
+const notice = (text) => s.page.getByTestId("toasts").getByText(text);
 const button = (name, within = s.page) => within.getByRole("button", { name, exact: true });
 const focused = () => s.page.evaluate(() => document.activeElement?.textContent?.trim());
 const row = (name) => s.page.locator(`[data-document="${name}"]`);
-const undo = () => s.page.getByTestId("notices").getByRole("button", { name: "Undo" }).last().click();
+const undo = () => s.page.getByTestId("toasts").getByRole("button", { name: "Undo" }).last().click();
 
 /** Writes a document as another page would, meanwhile. */
 async function write(name, content) {
@@ -166,7 +166,7 @@ step("days that are over wait to become weeks, and become them when one asks", a
   await looks("diary-weeks-unwritten");
   model.hold(0);
   await week.getByRole("button", { name: "Write it now" }).click();
-  await s.page.getByTestId("telling").getByRole("progressbar").waitFor();
+  await s.page.getByTestId("rollup-progress").getByRole("progressbar").waitFor();
   model.hold(null);
   await notice("It is written.").waitFor();
   await week.getByRole("button", { name: "Week 45 of 2025" }).click();
@@ -179,7 +179,7 @@ step("all that waits is written one after another, and one sees how far it is", 
   await s.page.getByText("2 wait to be written.").waitFor();
   model.hold(0);
   await button("Write all").click();
-  await s.page.getByTestId("telling").getByText("0 of 2", { exact: true }).waitFor();
+  await s.page.getByTestId("rollup-progress").getByText("0 of 2", { exact: true }).waitFor();
   await looks("telling");
   model.hold(null);
   await notice("2 are written.").waitFor();

@@ -77,7 +77,7 @@ step("the page begins where one writes, and tells its parts", async () => {
 step("a reply is said, not only shown", async () => {
   // What is said next takes the place of it.
   await s.page.evaluate(() => {
-    const region = document.querySelector('div.unseen[aria-live="polite"]');
+    const region = document.querySelector('div.visually-hidden[aria-live="polite"]');
     globalThis.announced = [];
     new MutationObserver(() => globalThis.announced.push(region.textContent)).observe(region, {
       subtree: true,

@@ -12,9 +12,9 @@ export const SCREENS = {
   conflicts: "/memory/conflicts",
   rejected: "/memory/rejected",
   forgotten: "/memory/forgotten",
-  graph: "/pictures",
-  year: "/pictures/year",
-  "cost-over-time": "/pictures/cost",
+  graph: "/insights",
+  year: "/insights/year",
+  "cost-over-time": "/insights/cost",
   appearance: "/settings",
   persona: "/settings/persona",
   users: "/settings/users",
@@ -25,7 +25,7 @@ export const SCREENS = {
   health: "/settings/health",
   cost: "/settings/cost",
   log: "/settings/log",
-  beginning: "/welcome",
+  beginning: "/onboarding",
 };
 
 /** Goes there as a reader does who knows the address, and waits until nothing is being fetched. */

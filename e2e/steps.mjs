@@ -100,7 +100,7 @@ export function story(name, start) {
 
   /** Nothing stands before a picture. */
   async function clearNotices() {
-    const said = s.page.getByTestId("notices").getByRole("button", { name: "Dismiss" });
+    const said = s.page.getByTestId("toasts").getByRole("button", { name: "Dismiss" });
     // One may go by itself just before it is pressed.
     while ((await said.count()) > 0) await said.first().click({ timeout: 1_000 }).catch(() => undefined);
   }

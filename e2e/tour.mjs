@@ -4,13 +4,13 @@ import { copyFileSync, mkdirSync } from "node:fs";
 import { fileURLToPath } from "node:url";
 
 const PICTURES = {
-  "life/screen-chat-light": "chat",
-  "life/receipt": "receipt",
-  "care/turn-trace": "trace",
-  "life/memory-detail": "memory",
-  "care/conflicts": "conflicts",
-  "page/graph-light": "graph",
-  "life/screen-all-settings-light": "settings",
+  "chat/screen-chat-light": "chat",
+  "chat/receipt": "receipt",
+  "operations/turn-trace": "trace",
+  "chat/memory-detail": "memory",
+  "operations/conflicts": "conflicts",
+  "first_visit/graph-light": "graph",
+  "chat/screen-all-settings-light": "settings",
 };
 
 const at = (path) => fileURLToPath(new URL(path, import.meta.url));

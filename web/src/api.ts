@@ -1,11 +1,11 @@
 // Requests to the daemon. Same origin only; the cookie that /login set is the credential.
 
-import type { Answer, Body, Given, Path } from "./contract";
-import { chosen } from "./persona.svelte";
+import type { ResponseBody, RequestBody, ParamsArgument, Path } from "./api_types";
+import { personas } from "./persona.svelte";
 import type { HistoryPage, TimelinePage } from "./wire";
 
-/** The daemon answered, and it was no. */
-export class Refused extends Error {
+/** The daemon fetchOk, and it was no. */
+export class ApiError extends Error {
   constructor(
     readonly status: number,
     /** Written for a person, by the daemon. */
@@ -17,51 +17,51 @@ export class Refused extends Error {
 }
 
 /** The daemon did not answer. */
-export class Unreachable extends Error {}
+export class NetworkError extends Error {}
 
 /** This daemon does not know the path, or does not do it yet. */
 export function isNotAvailable(error: unknown): boolean {
-  return error instanceof Refused && [404, 405, 501].includes(error.status);
+  return error instanceof ApiError && [404, 405, 501].includes(error.status);
 }
 
-export const get = <P extends Path<"get">>(path: P, ...[fields]: Given<P, "get">): Promise<Answer<P, "get">> =>
-  request(addressed(path, fields));
+export const get = <P extends Path<"get">>(path: P, ...[fields]: ParamsArgument<P, "get">): Promise<ResponseBody<P, "get">> =>
+  request(urlOf(path, fields));
 
 export const post = <P extends Path<"post">>(
   path: P,
-  body: Body<P, "post">,
-  ...[fields]: Given<P, "post">
-): Promise<Answer<P, "post">> => request(addressed(path, fields), { method: "POST", body: JSON.stringify(body ?? {}) });
+  body: RequestBody<P, "post">,
+  ...[fields]: ParamsArgument<P, "post">
+): Promise<ResponseBody<P, "post">> => request(urlOf(path, fields), { method: "POST", body: JSON.stringify(body ?? {}) });
 
 export const put = <P extends Path<"put">>(
   path: P,
-  body: Body<P, "put">,
-  ...[fields]: Given<P, "put">
-): Promise<Answer<P, "put">> => request(addressed(path, fields), { method: "PUT", body: JSON.stringify(body) });
+  body: RequestBody<P, "put">,
+  ...[fields]: ParamsArgument<P, "put">
+): Promise<ResponseBody<P, "put">> => request(urlOf(path, fields), { method: "PUT", body: JSON.stringify(body) });
 
 export const patch = <P extends Path<"patch">>(
   path: P,
-  body: Body<P, "patch">,
-  ...[fields]: Given<P, "patch">
-): Promise<Answer<P, "patch">> => request(addressed(path, fields), { method: "PATCH", body: JSON.stringify(body) });
+  body: RequestBody<P, "patch">,
+  ...[fields]: ParamsArgument<P, "patch">
+): Promise<ResponseBody<P, "patch">> => request(urlOf(path, fields), { method: "PATCH", body: JSON.stringify(body) });
 
 /** What was to be forgotten is forgotten also when the page is left meanwhile. */
-export const remove = <P extends Path<"delete">>(path: P, ...[fields]: Given<P, "delete">): Promise<Answer<P, "delete">> =>
-  request(addressed(path, fields), { method: "DELETE", keepalive: true });
+export const remove = <P extends Path<"delete">>(path: P, ...[fields]: ParamsArgument<P, "delete">): Promise<ResponseBody<P, "delete">> =>
+  request(urlOf(path, fields), { method: "DELETE", keepalive: true });
 
 /** A form with one file. */
-export function upload<P extends Path<"post">>(path: P, file: Blob, name: string): Promise<Answer<P, "post">> {
+export function upload<P extends Path<"post">>(path: P, file: Blob, name: string): Promise<ResponseBody<P, "post">> {
   const form = new FormData();
   form.append("file", file, name);
-  return request(addressed(path), { method: "POST", body: form });
+  return request(urlOf(path), { method: "POST", body: form });
 }
 
 /** What is no JSON, such as a picture. */
-export const getBytes = <P extends Path<"get">>(path: P, ...[fields]: Given<P, "get">): Promise<Blob> =>
-  answered(addressed(path, fields)).then((response) => response.blob());
+export const getBytes = <P extends Path<"get">>(path: P, ...[fields]: ParamsArgument<P, "get">): Promise<Blob> =>
+  fetchOk(urlOf(path, fields)).then((response) => response.blob());
 
 /** An address that an element fetches by itself, for the persona that the reader chose; with another `seen`, anew. */
-export const addressOf = (path: Path<"get">, seen: number): string => addressed(path, { seen });
+export const urlFor = (path: Path<"get">, seen: number): string => urlOf(path, { seen });
 
 export const getState = () => get("/api/state");
 export const getPersona = () => get("/api/admin/persona");
@@ -78,12 +78,12 @@ export interface Cursor {
   value: string;
 }
 
-export const PAGE = 50;
-/** More is not answered at once. */
-export const PAGE_MAX = 200;
+export const PAGE_SIZE = 50;
+/** More is not fetchOk at once. */
+export const PAGE_SIZE_MAX = 200;
 
 /** A list from its first page to its last. */
-export async function everyPage<Page extends { next_cursor: string | null }, Row>(
+export async function fetchAllPages<Page extends { next_cursor: string | null }, Row>(
   fetchPage: (cursor: string | null) => Promise<Page>,
   rowsOf: (page: Page) => Row[],
 ): Promise<Row[]> {
@@ -97,12 +97,12 @@ export async function everyPage<Page extends { next_cursor: string | null }, Row
   return all;
 }
 
-export function getHistory(from: Cursor | null, limit = PAGE): Promise<HistoryPage> {
+export function getHistory(from: Cursor | null, limit = PAGE_SIZE): Promise<HistoryPage> {
   return get("/api/chat/history", { limit, ...(from && { [from.name]: from.value }) });
 }
 
 export function getTimeline(from: Cursor | null): Promise<TimelinePage> {
-  return get("/api/admin/memory/timeline", { limit: PAGE, ...(from && { [from.name]: from.value }) });
+  return get("/api/admin/memory/timeline", { limit: PAGE_SIZE, ...(from && { [from.name]: from.value }) });
 }
 
 export const getReceipt = (turnId: string) => get("/api/chat/turns/{id}/receipt", { id: turnId });
@@ -126,11 +126,11 @@ export const deleteMessage = (id: string, choice: "orphan" | "cascade") =>
 
 /** The persona that the reader chose, for bodies; the daemon's own one needs no word. */
 export function persona(): { persona_id?: string } {
-  return chosen.personaId === null ? {} : { persona_id: chosen.personaId };
+  return personas.selectedId === null ? {} : { persona_id: personas.selectedId };
 }
 
-/** Fields that the path names stand in it, the others after it. */
-function addressed(path: string, fields: object = {}): string {
+/** Params that the path names stand in it, the others after it. */
+function urlOf(path: string, fields: object = {}): string {
   const left = new Map(Object.entries({ ...persona(), ...fields }));
   const place = path.replace(/\{(\w+)\}/g, (_, name: string) => {
     const value = left.get(name);
@@ -141,33 +141,33 @@ function addressed(path: string, fields: object = {}): string {
   return asked.length ? `${place}?${new URLSearchParams(asked.map(([name, value]) => [name, String(value)]))}` : place;
 }
 
-async function answered(path: string, init: RequestInit = {}): Promise<Response> {
+async function fetchOk(path: string, init: RequestInit = {}): Promise<Response> {
   let response: Response;
   try {
     // A form names its own type, with the mark between its parts.
     const headers = typeof init.body === "string" ? { "Content-Type": "application/json" } : undefined;
     response = await fetch(path, { credentials: "same-origin", headers, ...init });
   } catch {
-    throw new Unreachable();
+    throw new NetworkError();
   }
-  if (!response.ok) throw await refusal(response);
+  if (!response.ok) throw await toApiError(response);
   return response;
 }
 
-async function request<Answer>(path: string, init: RequestInit = {}): Promise<Answer> {
-  const response = await answered(path, init);
+async function request<ResponseBody>(path: string, init: RequestInit = {}): Promise<ResponseBody> {
+  const response = await fetchOk(path, init);
   // An answer that is not JSON comes from something that is not the daemon's API.
   const body: unknown = await response.json().catch(() => {
-    throw new Refused(501, `${path.split("?")[0]}: no JSON`, null);
+    throw new ApiError(501, `${path.split("?")[0]}: no JSON`, null);
   });
-  return body as Answer;
+  return body as ResponseBody;
 }
 
-async function refusal(response: Response): Promise<Refused> {
+async function toApiError(response: Response): Promise<ApiError> {
   const body: unknown = await response.json().catch(() => null);
   const detail = (body as { detail?: unknown } | null)?.detail;
   const retryAfter = Number.parseInt(response.headers.get("Retry-After") ?? "", 10);
-  return new Refused(
+  return new ApiError(
     response.status,
     typeof detail === "string" ? detail : `${response.status} ${response.statusText}`.trim(),
     Number.isNaN(retryAfter) ? null : retryAfter,

@@ -1,7 +1,7 @@
 // The language of the interface: the browser's wish, or what the reader chose.
 
-import { keep, recalled } from "./kept";
-import { counted, phrase, preferredLanguage, type Counted, type Language, type Word } from "./words";
+import { readItem, writeItem } from "./storage";
+import { translateCount, translate, preferredLanguage, type PluralKey, type Language, type MessageKey } from "./i18n";
 
 class InterfaceLanguage {
   current: Language = $state(remembered() ?? preferredLanguage(navigator.languages));
@@ -10,13 +10,13 @@ class InterfaceLanguage {
     navigator.languages.find((tag) => tag.startsWith(this.current)) ?? (this.current === "zh" ? "zh-CN" : "en"),
   );
 
-  say(word: Word, values?: Record<string, string | number>): string {
-    return phrase(this.current, word, values);
+  t(key: MessageKey, values?: Record<string, string | number>): string {
+    return translate(this.current, key, values);
   }
 
   /** `3 events`, `1 event`: the form that the number asks for. */
-  count(word: Counted, n: number): string {
-    return counted(this.current, word, n, this.number(n));
+  count(word: PluralKey, n: number): string {
+    return translateCount(this.current, word, n, this.number(n));
   }
 
   number(value: number, options?: Intl.NumberFormatOptions): string {
@@ -29,12 +29,12 @@ class InterfaceLanguage {
 
   choose(language: Language): void {
     this.current = language;
-    keep("language", language);
+    writeItem("language", language);
   }
 }
 
 function remembered(): Language | null {
-  const value = recalled("language");
+  const value = readItem("language");
   return value === "en" || value === "zh" ? value : null;
 }
 

@@ -1,6 +1,6 @@
 import { mount } from "svelte";
 import App from "./App.svelte";
-import "./page.css";
+import "./app.css";
 
 const target = document.getElementById("app");
 if (target) mount(App, { target });

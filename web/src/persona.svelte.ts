@@ -1,20 +1,20 @@
 // Which persona the page is with, of those there are.
 
-import type { Schema } from "./contract";
-import { keep, recalled } from "./kept";
+import type { Schema } from "./api_types";
+import { readItem, writeItem } from "./storage";
 
 export type PersonaName = Pick<Schema<"PersonaHead">, "id" | "display_name">;
 
-class ChosenPersona {
+class Personas {
   /** Null: the one the daemon is set up for. */
-  personaId: string | null = $state(recalled("persona"));
+  selectedId: string | null = $state(readItem("persona"));
   /** Empty while they are not known, and with a daemon that keeps only one. */
   all: PersonaName[] = $state.raw([]);
 
-  choose(id: string | null): void {
-    this.personaId = id;
-    keep("persona", id);
+  select(id: string | null): void {
+    this.selectedId = id;
+    writeItem("persona", id);
   }
 }
 
-export const chosen = new ChosenPersona();
+export const personas = new Personas();

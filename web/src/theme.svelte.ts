@@ -1,22 +1,22 @@
 // Light, dark, or as the system has it.
 
-import { keep, recalled } from "./kept";
+import { readItem, writeItem } from "./storage";
 
 export const THEMES = ["system", "light", "dark"] as const;
 export type Theme = (typeof THEMES)[number];
 
-class ChosenTheme {
+class ThemeChoice {
   current: Theme = $state(remembered());
 
   choose(theme: Theme): void {
     this.current = theme;
-    keep("theme", theme === "system" ? null : theme);
+    writeItem("theme", theme === "system" ? null : theme);
   }
 }
 
 function remembered(): Theme {
-  const value = recalled("theme");
+  const value = readItem("theme");
   return value === "light" || value === "dark" ? value : "system";
 }
 
-export const theme = new ChosenTheme();
+export const theme = new ThemeChoice();

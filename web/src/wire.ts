@@ -1,6 +1,6 @@
 // Shapes on the wire. What requests answer is generated from the daemon's own document; the stream's events are written here.
 
-import type { Answer, Schema } from "./contract";
+import type { ResponseBody, Schema } from "./api_types";
 
 /** Opaque. */
 export type Id = string;
@@ -8,16 +8,16 @@ export type Id = string;
 export type HistoryItem = Schema<"ChatMessage">;
 /** Newest first. */
 export type HistoryPage = Schema<"ChatHistory">;
-export type SendAnswer = Schema<"LineTaken">;
+export type SendResponse = Schema<"LineTaken">;
 export type EpisodicState = Schema<"Mood">;
-export type PersonaAnswer = Schema<"Persona">;
-export type StateAnswer = Answer<"/api/state">;
+export type PersonaResponse = Schema<"Persona">;
+export type StateResponse = ResponseBody<"/api/state">;
 export type TimelineItem = Schema<"TimelineEntry">;
 /** Newest first. */
 export type TimelinePage = Schema<"Timeline">;
 /** One memory or message that recall looked at; shares are in [0, 1]. */
 export type Candidate = Schema<"Candidate">;
-export type ReceiptAnswer = Schema<"Receipt">;
+export type ReplyReceiptBody = Schema<"Receipt">;
 
 export const CORE_BLOCKS = ["persona", "user", "style"] as const satisfies readonly Schema<"CoreBlockLabel">[];
 export type CoreBlock = (typeof CORE_BLOCKS)[number];

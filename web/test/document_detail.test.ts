@@ -1,7 +1,7 @@
 // @vitest-environment happy-dom
 import { flushSync, mount, unmount } from "svelte";
 import { afterEach, beforeEach, expect, test, vi } from "vitest";
-import DiaryPart from "../src/documents/DiaryPart.svelte";
+import DiaryList from "../src/documents/DiaryList.svelte";
 import DocumentDetail from "../src/documents/DocumentDetail.svelte";
 import { DIARY } from "../src/documents/diary";
 import { live } from "../src/live/live.svelte";
@@ -46,7 +46,7 @@ const text = (content: string, version: number) => ({
 
 test("an answer that was asked for before is no news to a document", async () => {
   const name = { kind: "custom", filename: "garden.md" };
-  const props = { name, title: "garden", changed: () => undefined, closed: () => undefined };
+  const props = { name, title: "garden", changed: () => undefined, onclose: () => undefined };
   const detail = mount(DocumentDetail, { target: document.body, props });
   end = () => void unmount(detail);
   flushSync();
@@ -62,7 +62,7 @@ test("an answer that was asked for before is no news to a document", async () =>
 
 test("nor to what waits to be written in the diary", async () => {
   const tier = DIARY.find(({ kind }) => kind === "weekly")!;
-  const diary = mount(DiaryPart, { target: document.body, props: { tier } });
+  const diary = mount(DiaryList, { target: document.body, props: { tier } });
   end = () => void unmount(diary);
   flushSync();
   live.memoryVersion += 1;

@@ -1,5 +1,5 @@
 import { expect, test } from "vitest";
-import { abridged, compared } from "../src/documents/compare";
+import { shortenDiff, diffText } from "../src/documents/text_diff";
 import { DIARY } from "../src/documents/diary";
 import { mondayOf, periodLabel, slugOf } from "../src/documents/periods";
 
@@ -24,12 +24,12 @@ test("a week begins on the Monday of the ISO calendar, also at the edges of year
 });
 
 test("the granularities stand at addresses of their own", () => {
-  expect(new Set(DIARY.map(({ part }) => part)).size).toBe(5);
+  expect(new Set(DIARY.map(({ tab }) => tab)).size).toBe(5);
   expect(DIARY.map(({ kind }) => kind)).toEqual(["daily", "weekly", "monthly", "yearly", "significant"]);
 });
 
 const before = "Tea in the morning. A window to the sea.";
-const changes = (one: string, other: string) => compared(one, other).filter(({ change }) => change !== "same");
+const changes = (one: string, other: string) => diffText(one, other).filter(({ change }) => change !== "same");
 
 test("what differs between two texts is named by words, also in Chinese", () => {
   expect(changes(before, "Coffee in the morning. A window to the sea.")).toEqual([
@@ -45,16 +45,16 @@ test("what differs between two texts is named by words, also in Chinese", () => 
 
 test("both texts can be read out of a comparison", () => {
   const after = "A window to the sea!\n\n- tea";
-  const pieces = compared(before, after);
+  const pieces = diffText(before, after);
   const without = (change: string) => pieces.filter((piece) => piece.change !== change).map(({ text }) => text).join("");
   expect(without("added")).toBe(before);
   expect(without("removed")).toBe(after);
 });
 
-test("a long text is compared in time, and its unchanged stretches are shortened", () => {
+test("a long text is diffText in time, and its unchanged stretches are shortened", () => {
   const lines = Array.from({ length: 20_000 }, (_, n) => `- line ${n}`);
   const long = lines.join("\n");
-  const pieces = abridged(compared(long, long.replace("line 10000\n", "another line\n")));
+  const pieces = shortenDiff(diffText(long, long.replace("line 10000\n", "another line\n")));
   expect(pieces.filter(({ change }) => change !== "same").map(({ text }) => text)).toEqual(["- line 10000\n", "- another line\n"]);
   expect(pieces.map(({ text }) => text).join("").length).toBeLessThan(1_000);
 });

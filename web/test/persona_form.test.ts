@@ -4,7 +4,7 @@ import { afterEach, beforeEach, expect, test, vi } from "vitest";
 import PersonaForm from "../src/settings/PersonaForm.svelte";
 import FailedTurnList from "../src/settings/FailedTurnList.svelte";
 import { live } from "../src/live/live.svelte";
-import { persona } from "./answers";
+import { persona } from "./fixtures";
 
 let asked: string[];
 let end: () => void;
@@ -16,7 +16,7 @@ beforeEach(() => {
     asked.push(path);
     return new Response(JSON.stringify({ ...persona("default", "Echo"), items: [], facts: {} }));
   });
-  live.room = { ...live.room, personaId: "default", personaName: "Echo" };
+  live.chat = { ...live.chat, personaId: "default", personaName: "Echo" };
 });
 
 afterEach(() => {
@@ -27,7 +27,7 @@ afterEach(() => {
 
 const news = async () => {
   for (let n = 0; n < 5; n++) {
-    live.room = { ...live.room, messages: [...live.room.messages] };
+    live.chat = { ...live.chat, messages: [...live.chat.messages] };
     flushSync();
     await settled();
   }

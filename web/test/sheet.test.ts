@@ -1,12 +1,12 @@
 // @vitest-environment happy-dom
 import { createRawSnippet, flushSync, mount, unmount } from "svelte";
 import { expect, test, vi } from "vitest";
-import Sheet from "../src/parts/Sheet.svelte";
+import Sheet from "../src/components/Sheet.svelte";
 
 test("a sheet is over at once when one leaves it, and only once", () => {
   const closed = vi.fn();
   const children = createRawSnippet(() => ({ render: () => "<input type='file'>" }));
-  const sheet = mount(Sheet, { target: document.body, props: { title: "A memory", closed, children } });
+  const sheet = mount(Sheet, { target: document.body, props: { title: "A memory", onclose: closed, children } });
   flushSync();
   const dialog = document.querySelector("dialog")!;
   document.querySelector("input")!.dispatchEvent(new Event("cancel", { bubbles: true }));

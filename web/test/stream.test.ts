@@ -1,5 +1,5 @@
 import { beforeEach, describe, expect, test } from "vitest";
-import { EventStream, EVENTS_WAITING_MAX, type Source, type StreamState } from "../src/live/stream";
+import { EventStream, EVENTS_WAITING_MAX, type EventSourceLike, type StreamState } from "../src/live/stream";
 import type { ServerEvent } from "../src/wire";
 
 /** A stream whose connection and clock are the test's. */
@@ -16,13 +16,13 @@ class World {
       this.sources.push(source);
       return source;
     },
-    later: (run, ms) => this.waits.push({ run, ms }),
-    take: (events) => {
+    setTimer: (run, ms) => this.waits.push({ run, ms }),
+    onEvents: (events) => {
       this.taken.push(...events);
       this.batches.push(events.length);
     },
-    changed: (state) => this.states.push(state),
-    refused: () => (this.refusals += 1),
+    onStateChange: (state) => this.states.push(state),
+    onRejected: () => (this.refusals += 1),
   });
 
   get source(): FakeSource {
@@ -39,7 +39,7 @@ class World {
   }
 }
 
-class FakeSource implements Source {
+class FakeSource implements EventSourceLike {
   readyState = 1;
   onopen: ((event: Event) => void) | null = null;
   onerror: ((event: Event) => void) | null = null;
@@ -146,7 +146,7 @@ describe("the event stream", () => {
     expect(world.deltas).toEqual(["whole"]);
   });
 
-  test("waits longer after each refusal, and starts again from little once it is open", () => {
+  test("waits longer after each toApiError, and starts again from little once it is open", () => {
     const refuse = () => {
       world.stream.start();
       world.source.readyState = 2;

@@ -2,35 +2,35 @@
 import { expect, test } from "vitest";
 import { language } from "../src/language.svelte";
 import type { Step } from "../src/traces/requests";
-import { detailsOf, duration, nameOf } from "../src/traces/steps";
+import { stepDetails, formatDuration, stepName } from "../src/traces/trace_steps";
 
 const step = (stage: string, detail: Record<string, unknown> = {}): Step => ({ stage, t_ms: 0, duration_ms: 1, detail });
 const recall = step("vector_retrieve", { candidates: 1_200, chosen: 3, embed_ms: 0.56, fetch_ms: 12.4, score_ms: 0, words_only: "no model" });
 
 test("a step says in the reader's language what it worked on", () => {
   language.choose("en");
-  expect(nameOf(recall)).toBe("Recall");
-  expect(detailsOf(recall)).toEqual([
+  expect(stepName(recall)).toBe("Recall");
+  expect(stepDetails(recall)).toEqual([
     "1,200 looked at, 3 chosen",
     "embedding 0.6 ms, fetching 12 ms, scoring 0 ms",
     "by words alone",
   ]);
-  expect(detailsOf(step("pinned_thoughts", { user: 1, persona: 1, intentions: 0 }))).toEqual(["2 thoughts"]);
-  expect(detailsOf(step("build_user_prompt", { characters: 814, tokens: 816 }))).toEqual(["814 characters", "about 816 tokens"]);
+  expect(stepDetails(step("pinned_thoughts", { user: 1, persona: 1, intentions: 0 }))).toEqual(["2 thoughts"]);
+  expect(stepDetails(step("build_user_prompt", { characters: 814, tokens: 816 }))).toEqual(["814 characters", "about 816 tokens"]);
   language.choose("zh");
-  expect(nameOf(recall)).toBe("回想");
-  expect(detailsOf(recall)[0]).toBe("看了 1,200 条，选了 3 条");
+  expect(stepName(recall)).toBe("回想");
+  expect(stepDetails(recall)[0]).toBe("看了 1,200 条，选了 3 条");
 });
 
 test("a step that is new to the page keeps its name, and what it lacks is not made up", () => {
-  expect(nameOf(step("warm_up"))).toBe("warm_up");
-  expect(detailsOf(step("warm_up", { messages: 3 }))).toEqual([]);
-  expect(detailsOf(step("debounce"))).toEqual([]);
-  expect(detailsOf(step("llm_stream", { first_token_ms: null, cut_off: "the model broke off" }))).toEqual(["the model broke off"]);
+  expect(stepName(step("warm_up"))).toBe("warm_up");
+  expect(stepDetails(step("warm_up", { messages: 3 }))).toEqual([]);
+  expect(stepDetails(step("debounce"))).toEqual([]);
+  expect(stepDetails(step("llm_stream", { first_token_ms: null, cut_off: "the model broke off" }))).toEqual(["the model broke off"]);
 });
 
 test("a time is read in the unit that fits it", () => {
   language.choose("en");
-  expect([0, 0.56, 9.94, 41, 999].map(duration)).toEqual(["0 ms", "0.6 ms", "9.9 ms", "41 ms", "999 ms"]);
-  expect(duration(1_540)).toMatch(/^1\.5 s/);
+  expect([0, 0.56, 9.94, 41, 999].map(formatDuration)).toEqual(["0 ms", "0.6 ms", "9.9 ms", "41 ms", "999 ms"]);
+  expect(formatDuration(1_540)).toMatch(/^1\.5 s/);
 });

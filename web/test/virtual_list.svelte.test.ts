@@ -34,7 +34,7 @@ beforeEach(() => {
   });
 });
 
-let shown: { props: { rows: Row[]; following: boolean; wanted: string | null }; end: () => void; early: number };
+let shown: { props: { rows: Row[]; following: boolean; scrollTarget: string | null }; end: () => void; early: number };
 
 function show(first: Row[]) {
   let current = $state.raw(first);
@@ -44,7 +44,7 @@ function show(first: Row[]) {
     set rows(now) { current = now; },
     get following() { return following; },
     set following(now) { following = now; },
-    wanted: null as string | null,
+    scrollTarget: null as string | null,
   };
   let early = 0;
   const props = withParts(state, () => (early += 1));

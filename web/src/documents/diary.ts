@@ -1,21 +1,21 @@
 // The five granularities of what was lived.
 
-import type { Word } from "../words";
+import type { MessageKey } from "../i18n";
 
 export interface DiaryTier {
   /** Where it stands in the page's address. */
-  part: string;
+  tab: string;
   /** Its name on the wire. */
   kind: string;
-  word: Word;
-  empty: Word;
+  word: MessageKey;
+  empty: MessageKey;
 }
 
 /** Finest first. */
 export const DIARY: readonly [DiaryTier, ...DiaryTier[]] = [
-  { part: "diary", kind: "daily", word: "tierDays", empty: "diaryEmpty" },
-  { part: "weeks", kind: "weekly", word: "tierWeeks", empty: "tierWeeksEmpty" },
-  { part: "months", kind: "monthly", word: "tierMonths", empty: "tierMonthsEmpty" },
-  { part: "years", kind: "yearly", word: "tierYears", empty: "tierYearsEmpty" },
-  { part: "moments", kind: "significant", word: "tierMoments", empty: "tierMomentsEmpty" },
+  { tab: "diary", kind: "daily", word: "tierDays", empty: "diaryEmpty" },
+  { tab: "weeks", kind: "weekly", word: "tierWeeks", empty: "tierWeeksEmpty" },
+  { tab: "months", kind: "monthly", word: "tierMonths", empty: "tierMonthsEmpty" },
+  { tab: "years", kind: "yearly", word: "tierYears", empty: "tierYearsEmpty" },
+  { tab: "moments", kind: "significant", word: "tierMoments", empty: "tierMomentsEmpty" },
 ];

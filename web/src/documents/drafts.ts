@@ -1,6 +1,6 @@
 // Words that were typed and not saved: closing a sheet by mistake does not lose them.
 
-import type { DocumentName } from "./shapes";
+import type { DocumentName } from "./types";
 
 interface Draft {
   content: string;

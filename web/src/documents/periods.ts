@@ -1,6 +1,6 @@
 // What a day, week, month or year of the diary is called.
 
-import type { Language } from "../words";
+import type { Language } from "../i18n";
 
 const DAY_MS = 86_400_000;
 

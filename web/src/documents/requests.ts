@@ -1,6 +1,6 @@
-import { everyPage, get, PAGE_MAX, post, put, remove } from "../api";
-import type { Body } from "../contract";
-import type { DocumentName } from "./shapes";
+import { fetchAllPages, get, PAGE_SIZE_MAX, post, put, remove } from "../api";
+import type { RequestBody } from "../api_types";
+import type { DocumentName } from "./types";
 
 const DOCUMENT = "/api/hub/documents/{kind}/{filename}";
 /** Only what names it: a whole document may be given. */
@@ -8,25 +8,25 @@ const at = ({ kind, filename }: DocumentName) => ({ kind, filename });
 
 /** All of them, without their texts. */
 export const getDocuments = () =>
-  everyPage(
-    (cursor) => get("/api/hub/documents", { cursor, limit: PAGE_MAX }),
+  fetchAllPages(
+    (cursor) => get("/api/hub/documents", { cursor, limit: PAGE_SIZE_MAX }),
     ({ documents }) => documents,
   );
 export const getDocument = (name: DocumentName) => get(DOCUMENT, at(name));
 
 /** `version` is the one that was edited, 0 for a new document; null writes whatever came meanwhile. */
-export const writeDocument = (name: DocumentName, edit: Body<typeof DOCUMENT, "put">) => put(DOCUMENT, edit, at(name));
+export const writeDocument = (name: DocumentName, edit: RequestBody<typeof DOCUMENT, "put">) => put(DOCUMENT, edit, at(name));
 export const deleteDocument = (name: DocumentName) => remove(DOCUMENT, at(name));
 
 /** All of them, the newest first. */
 export const getVersions = (name: DocumentName) =>
-  everyPage(
-    (cursor) => get(`${DOCUMENT}/versions`, { ...at(name), cursor, limit: PAGE_MAX }),
+  fetchAllPages(
+    (cursor) => get(`${DOCUMENT}/versions`, { ...at(name), cursor, limit: PAGE_SIZE_MAX }),
     ({ versions }) => versions,
   );
 export const restoreVersion = (name: DocumentName, version: number) =>
   post(`${DOCUMENT}/versions/{version}/restore`, undefined, { ...at(name), version: String(version) });
 
-export const getUntold = () => get("/api/hub/rollups").then(({ periods }) => periods);
+export const getPendingPeriods = () => get("/api/hub/rollups").then(({ periods }) => periods);
 /** Takes as long as the language model does. */
-export const tellNow = (name: DocumentName) => post("/api/hub/rollups/{kind}/{filename}", undefined, at(name));
+export const writeRollup = (name: DocumentName) => post("/api/hub/rollups/{kind}/{filename}", undefined, at(name));

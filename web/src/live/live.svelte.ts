@@ -1,4 +1,4 @@
-// Keeps the room in step with the daemon: the event stream, what is fetched beside it, and sending.
+// Keeps the chat in step with the daemon: the event stream, what is fetched beside it, and sending.
 
 import {
   editMessage,
@@ -9,21 +9,21 @@ import {
   getPersonas,
   getState,
   getTimeline,
-  PAGE,
-  Refused,
+  PAGE_SIZE,
+  ApiError,
   regenerate,
   retryTurn,
   send,
   stopTurn,
 } from "../api";
 import { language } from "../language.svelte";
-import { notices } from "../notices.svelte";
-import { chosen } from "../persona.svelte";
-import { explain } from "../trouble";
+import { toasts } from "../toasts.svelte";
+import { personas } from "../persona.svelte";
+import { errorMessage } from "../errors";
 import type { ServerEvent } from "../wire";
-import { withAccepted, withFailure, withFailureCleared, withKnownFailures, withResending, withSending, withUnsent } from "./conversation";
+import { withAccepted, withFailure, withFailureCleared, withKnownFailures, withResending, withSending, withUnsent } from "./messages";
 import {
-  EMPTY_ROOM,
+  EMPTY_CHAT_STATE,
   USER_ID,
   withEvent,
   withHistoryPage,
@@ -31,8 +31,8 @@ import {
   withPersona,
   withState,
   withTimelinePage,
-  type Room,
-} from "./room";
+  type ChatState,
+} from "./chat_state";
 import { EventStream } from "./stream";
 
 export type Connection = "connecting" | "live" | "lost" | "unauthorized";
@@ -48,18 +48,18 @@ const SEARCH_PAGES_MAX = 250;
 const STALE_AFTER = new Set(["chat.connection.lagged", "chat.settings.updated"]);
 
 /** Events after which an answer that was read before them still holds words that are gone, or others by now. */
-const REWORDED_BY = new Set(["chat.message.deleted", "chat.message.edited", "memory.forgotten", "memory.node.updated"]);
+const TEXT_CHANGED_BY = new Set(["chat.message.deleted", "chat.message.edited", "memory.forgotten", "memory.node.updated"]);
 
 /** Events after which other turns have failed, or turns have other traces. */
-const TURN_MOVED_BY = new Set(["chat.message.typing_started", "chat.message.done", "chat.message.failed"]);
+const TURN_CHANGED_BY = new Set(["chat.message.typing_started", "chat.message.done", "chat.message.failed"]);
 
 class Live {
-  room: Room = $state.raw(EMPTY_ROOM);
+  chat: ChatState = $state.raw(EMPTY_CHAT_STATE);
   connection: Connection = $state("connecting");
   loaded = $state(false);
   loadingEarlier = $state(false);
   /** What the last failed request said; null once one succeeds. */
-  trouble: string | null = $state(null);
+  errorText: string | null = $state(null);
   /** The latest thing a screen reader should say. */
   announcement = $state("");
   /** Replies that came while the reader was elsewhere or further up. */
@@ -67,44 +67,44 @@ class Live {
   /** True while the reader sees the end of the conversation. */
   atEnd = $state(true);
   /** The message that the reader wants to see. */
-  wanted: string | null = $state(null);
+  scrollTarget: string | null = $state(null);
   /** Grows whenever memory changed; lists that show it fetch anew. */
   memoryVersion = $state(0);
   workVersion = $state(0);
   /** Grows whenever the persona's picture may be another one: it keeps its address. */
-  pictureVersion = $state(0);
+  avatarVersion = $state(0);
   /** Versions of documents that wait for a decision. */
   conflicts = $state(0);
 
   #stream = new EventStream({
     open: (url) => new EventSource(url),
-    later: (run, ms) => setTimeout(run, ms),
-    take: (events) => this.#take(events),
-    changed: (state) => {
+    setTimer: (run, ms) => setTimeout(run, ms),
+    onEvents: (events) => this.#apply(events),
+    onStateChange: (state) => {
       const wasLost = this.connection === "lost";
       this.connection = state === "open" ? "live" : "lost";
       if (state !== "open") return;
-      if (wasLost) this.pictureVersion += 1;
-      this.#catchUp();
+      if (wasLost) this.avatarVersion += 1;
+      this.#refetch();
     },
-    refused: () => void this.start(),
+    onRejected: () => void this.start(),
   });
   /** The conversation is on the screen. */
   #reading = false;
   /** A message far back is being looked for: what has come in for it stays. */
-  #finding = false;
+  #searching = false;
   #earlier: Promise<boolean> | null = null;
   /** How often words were taken away or changed. */
-  #reworded = 0;
+  #textVersion = 0;
   #refreshing: Promise<void> | null = null;
   #refreshAgain = false;
 
   /** The turn whose reply is being written. */
-  writing = $derived(this.room.messages.findLast((m) => m.delivery === "streaming")?.turnId ?? null);
+  writing = $derived(this.chat.messages.findLast((m) => m.delivery === "streaming")?.turnId ?? null);
 
   async start(): Promise<void> {
     // A stream that is refused does not say why, so a plain request asks first.
-    this.trouble = null;
+    this.errorText = null;
     if (await this.#fetch(getState, withState)) {
       this.#stream.start();
       await this.listPersonas();
@@ -115,9 +115,9 @@ class Live {
   }
 
   /** Goes to another persona: its own conversation and memory. */
-  async goTo(personaId: string | null): Promise<void> {
-    chosen.choose(personaId);
-    this.room = { ...EMPTY_ROOM, personaId };
+  async selectPersona(personaId: string | null): Promise<void> {
+    personas.select(personaId);
+    this.chat = { ...EMPTY_CHAT_STATE, personaId };
     this.loaded = false;
     this.unread = 0;
     this.atEnd = true;
@@ -127,7 +127,7 @@ class Live {
 
   async listPersonas(): Promise<void> {
     // A daemon that keeps one persona has no list; then there is nothing to choose from.
-    chosen.all = await getPersonas().catch(() => []);
+    personas.all = await getPersonas().catch(() => []);
   }
 
   /** What was decided elsewhere is not announced, so they are counted also whenever lists are fetched anew. */
@@ -141,85 +141,85 @@ class Live {
 
   async send(text: string): Promise<void> {
     const externalRef = reference();
-    this.#setMessages(withSending(this.room.messages, externalRef, text, now()));
+    this.#setMessages(withSending(this.chat.messages, externalRef, text, now()));
     await this.#deliver(externalRef, text);
   }
 
   async sendAgain(externalRef: string, text: string): Promise<void> {
-    this.#setMessages(withResending(this.room.messages, externalRef, now()));
+    this.#setMessages(withResending(this.chat.messages, externalRef, now()));
     await this.#deliver(externalRef, text);
   }
 
   /** Asks again for the reply of a turn that failed; what was said is safe either way. */
-  async askAgain(turnId: string): Promise<void> {
+  async retryReply(turnId: string): Promise<void> {
     // It may fail again before the request is answered, so the old failure is gone before it is sent.
-    const failure = this.room.messages.find((m) => m.turnId === turnId && m.failure)?.failure;
-    this.#setMessages(withFailureCleared(this.room.messages, turnId));
+    const failure = this.chat.messages.find((m) => m.turnId === turnId && m.failure)?.failure;
+    this.#setMessages(withFailureCleared(this.chat.messages, turnId));
     if (await this.#attempt(() => retryTurn(turnId))) return;
-    if (failure) this.#setMessages(withFailure(this.room.messages, { turn_id: turnId, ...failure }));
+    if (failure) this.#setMessages(withFailure(this.chat.messages, { turn_id: turnId, ...failure }));
   }
 
   async stop(turnId: string): Promise<void> {
     await this.#attempt(() => stopTurn(turnId));
   }
 
-  async sayAnew(turnId: string): Promise<void> {
+  async regenerate(turnId: string): Promise<void> {
     await this.#attempt(() => regenerate(turnId));
   }
 
   /** True once the daemon has kept the new words. */
   async edit(id: string, text: string): Promise<boolean> {
     const kept = await this.#attempt(() => editMessage(id, text));
-    if (kept) this.#setMessages(this.room.messages.map((m) => (m.id === id ? { ...m, text } : m)));
+    if (kept) this.#setMessages(this.chat.messages.map((m) => (m.id === id ? { ...m, text } : m)));
     return kept;
   }
 
   async loadEarlierMessages(): Promise<void> {
     // Who goes far back is not kept waiting every few lines.
-    await this.#loadEarlier(this.room.messages.length < FAR_BACK ? PAGE : SEARCH_PAGE);
+    await this.#loadEarlier(this.chat.messages.length < FAR_BACK ? PAGE_SIZE : SEARCH_PAGE);
   }
 
   async loadEarlierMemories(): Promise<void> {
-    const from = this.room.earlierMemories;
+    const from = this.chat.earlierMemories;
     if (!from) return;
-    this.trouble = null;
-    const reworded = this.#reworded;
+    this.errorText = null;
+    const textVersion = this.#textVersion;
     await this.#fetch(
       () => getTimeline(from),
-      (room, page) =>
-        reworded === this.#reworded && room.earlierMemories === from ? withTimelinePage(room, page, true) : room,
+      (chat, page) =>
+        textVersion === this.#textVersion && chat.earlierMemories === from ? withTimelinePage(chat, page, true) : chat,
     );
   }
 
-  /** Pages back until the message is there. False when it is not in this conversation, or too far back. */
-  async find(messageId: string): Promise<boolean> {
-    const there = () => this.room.messages.some((m) => m.id === messageId);
-    this.#finding = true;
+  /** ListLoader back until the message is there. False when it is not in this conversation, or too far back. */
+  async scrollToMessage(messageId: string): Promise<boolean> {
+    const there = () => this.chat.messages.some((m) => m.id === messageId);
+    this.#searching = true;
     try {
-      for (let page = 0; page < SEARCH_PAGES_MAX && !there() && this.room.earlierMessages; page++) {
+      for (let page = 0; page < SEARCH_PAGES_MAX && !there() && this.chat.earlierMessages; page++) {
         if (!(await this.#loadEarlier(SEARCH_PAGE))) break;
       }
-      if (there()) this.wanted = messageId;
+      if (there()) this.scrollTarget = messageId;
     } finally {
-      this.#finding = false;
+      this.#searching = false;
     }
     return there();
   }
 
   /** The reader has the end of the conversation before their eyes, or not. */
-  looks(atEnd: boolean): void {
+  setAtEnd(atEnd: boolean): void {
     this.#reading = true;
     this.atEnd = atEnd;
     if (!atEnd || document.hidden) return;
     this.unread = 0;
-    this.#letGo();
+    this.#trim();
   }
 
   /**
    * The reader went to another screen; whoever comes back begins at the end. (Nothing else here: this is called while a
    * component goes, and what is read then is what was before.)
    */
-  leaves(): void {
+  stopReading(): void {
     this.#reading = false;
   }
 
@@ -233,33 +233,33 @@ class Live {
   }
 
   async #fetchEarlier(limit: number): Promise<boolean> {
-    const from = this.room.earlierMessages;
+    const from = this.chat.earlierMessages;
     if (!from) return false;
     this.loadingEarlier = true;
-    this.trouble = null;
-    let reworded: number;
+    this.errorText = null;
+    let textVersion: number;
     let came: boolean;
     do {
-      reworded = this.#reworded;
+      textVersion = this.#textVersion;
       // Where the list goes on elsewhere by now, the page would leave a hole, or bring back what is gone.
-      const isCurrent = (room: Room) => room.earlierMessages === from && reworded === this.#reworded;
+      const isCurrent = (chat: ChatState) => chat.earlierMessages === from && textVersion === this.#textVersion;
       came = await this.#fetch(
         () => getHistory(from, limit),
-        (room, page) => (isCurrent(room) ? withHistoryPage(room, page, true) : room),
+        (chat, page) => (isCurrent(chat) ? withHistoryPage(chat, page, true) : chat),
       );
-    } while (came && reworded !== this.#reworded && this.room.earlierMessages === from);
+    } while (came && textVersion !== this.#textVersion && this.chat.earlierMessages === from);
     return came;
   }
 
   async #deliver(externalRef: string, text: string): Promise<void> {
     try {
       const answer = await send(text, externalRef);
-      this.#setMessages(withAccepted(this.room.messages, externalRef, answer));
+      this.#setMessages(withAccepted(this.chat.messages, externalRef, answer));
     } catch (error) {
-      this.#noteRefusal(error);
-      const failure = { reason: explain(error), retryable: true };
-      this.#setMessages(withUnsent(this.room.messages, externalRef, failure));
-      this.announcement = `${language.say("unsent")} ${failure.reason}`;
+      this.#checkSignedIn(error);
+      const failure = { reason: errorMessage(error), retryable: true };
+      this.#setMessages(withUnsent(this.chat.messages, externalRef, failure));
+      this.announcement = `${language.t("unsent")} ${failure.reason}`;
     }
   }
 
@@ -268,61 +268,61 @@ class Live {
       await act();
       return true;
     } catch (error) {
-      this.#noteRefusal(error);
-      notices.fail(error);
+      this.#checkSignedIn(error);
+      toasts.showError(error);
       return false;
     }
   }
 
-  #take(events: ServerEvent[]): void {
+  #apply(events: ServerEvent[]): void {
     let stale = false;
     for (const event of events) {
-      const before = this.room;
-      this.room = withEvent(before, event, now());
-      if (this.room !== before || event.name === "work.failed") this.#tell(event);
+      const before = this.chat;
+      this.chat = withEvent(before, event, now());
+      if (this.chat !== before || event.name === "work.failed") this.#announce(event);
       if (event.name.startsWith("memory.")) this.memoryVersion += 1;
-      if (event.name === "work.failed" || TURN_MOVED_BY.has(event.name)) this.workVersion += 1;
+      if (event.name === "work.failed" || TURN_CHANGED_BY.has(event.name)) this.workVersion += 1;
       if (event.name === "sync.conflict") {
         this.memoryVersion += 1;
         void this.countConflicts();
       }
-      if (STALE_AFTER.has(event.name)) this.pictureVersion += 1;
-      const isReworded = REWORDED_BY.has(event.name);
-      if (isReworded) this.#reworded += 1;
+      if (STALE_AFTER.has(event.name)) this.avatarVersion += 1;
+      const textChanged = TEXT_CHANGED_BY.has(event.name);
+      if (textChanged) this.#textVersion += 1;
       const closed = event.name === "chat.session.boundary" && event.data.closed_session_id !== null;
       const emptied = event.name === "memory.forgotten" && event.data.all === true;
       // (A closed session: live messages may not know yet which session they belong to.)
-      stale ||= STALE_AFTER.has(event.name) || closed || emptied || (isReworded && this.#refreshing !== null);
+      stale ||= STALE_AFTER.has(event.name) || closed || emptied || (textChanged && this.#refreshing !== null);
       if (closed) this.workVersion += 1;
     }
     // Who reads further up keeps what they read; a page that nobody looks at does not grow.
-    if (this.atEnd || !this.#reading) this.#letGo();
-    if (stale) this.#catchUp();
+    if (this.atEnd || !this.#reading) this.#trim();
+    if (stale) this.#refetch();
   }
 
-  #letGo(): void {
+  #trim(): void {
     // A message that was found is shown a moment later.
-    const isOnTheWay = this.#finding || (this.wanted !== null && this.room.messages.some((m) => m.id === this.wanted));
-    if (!isOnTheWay) this.room = withoutOldest(this.room);
+    const isOnTheWay = this.#searching || (this.scrollTarget !== null && this.chat.messages.some((m) => m.id === this.scrollTarget));
+    if (!isOnTheWay) this.chat = withoutOldest(this.chat);
   }
 
   /** What happened while nobody listened is in the daemon's lists. */
-  #catchUp(): void {
+  #refetch(): void {
     this.memoryVersion += 1;
     this.workVersion += 1;
     void this.#refresh();
   }
 
-  #tell(event: ServerEvent): void {
-    const name = this.room.personaName;
+  #announce(event: ServerEvent): void {
+    const name = this.chat.personaName;
     if (event.name === "chat.message.done") {
-      this.announcement = language.say("said", { name, text: event.data.content });
+      this.announcement = language.t("said", { name, text: event.data.content });
       if (!this.atEnd || !this.#reading || document.hidden) this.unread += 1;
     }
-    if (event.name === "chat.message.failed") this.announcement = `${language.say("failed")} ${event.data.reason}`;
-    if (event.name === "work.failed") notices.say(language.say("workHasFailed"), true);
+    if (event.name === "chat.message.failed") this.announcement = `${language.t("failed")} ${event.data.reason}`;
+    if (event.name === "work.failed") toasts.show(language.t("workHasFailed"), true);
     if (event.name === "memory.event.created") {
-      this.announcement = `${language.say("kindEvent")}: ${event.data.description}`;
+      this.announcement = `${language.t("kindEvent")}: ${event.data.description}`;
     }
   }
 
@@ -342,23 +342,23 @@ class Live {
   }
 
   async #fetchAll(): Promise<void> {
-    this.trouble = null;
-    const asked = new Set(this.room.messages.flatMap((m) => m.id ?? []));
-    const known = new Set(this.room.memories.map((memory) => memory.key));
-    const reworded = this.#reworded;
+    this.errorText = null;
+    const asked = new Set(this.chat.messages.flatMap((m) => m.id ?? []));
+    const known = new Set(this.chat.memories.map((memory) => memory.key));
+    const textVersion = this.#textVersion;
     // (If not, one more refresh is on its way.)
-    const isCurrent = () => reworded === this.#reworded;
+    const isCurrent = () => textVersion === this.#textVersion;
     void this.countConflicts();
     await Promise.all([
       this.#fetch(getState, withState),
       this.#fetch(getPersona, withPersona),
       this.#fetch(
         () => getHistory(null),
-        (room, page) => (isCurrent() ? withHistoryPage(room, page, false, asked) : room),
+        (chat, page) => (isCurrent() ? withHistoryPage(chat, page, false, asked) : chat),
       ),
       this.#fetch(
         () => getTimeline(null),
-        (room, page) => (isCurrent() ? withTimelinePage(room, page, false, known) : room),
+        (chat, page) => (isCurrent() ? withTimelinePage(chat, page, false, known) : chat),
       ),
     ]);
     this.loaded = true;
@@ -367,38 +367,38 @@ class Live {
 
   /** History does not say which turns failed. */
   async #markFailures(): Promise<void> {
-    const { personaId } = this.room;
+    const { personaId } = this.chat;
     const items = await getFailedTurns().catch(() => []);
     const own = items.filter((item) => item.persona_id === personaId && item.user_id === USER_ID);
-    if (own.length === 0 || this.room.personaId !== personaId) return;
-    this.#setMessages(withKnownFailures(this.room.messages, new Map(own.map((item) => [item.id, item.reason ?? ""]))));
+    if (own.length === 0 || this.chat.personaId !== personaId) return;
+    this.#setMessages(withKnownFailures(this.chat.messages, new Map(own.map((item) => [item.id, item.reason ?? ""]))));
   }
 
-  /** True when the answer is in the room; otherwise the page says what is wrong. */
-  async #fetch<Answer>(get: () => Promise<Answer>, take: (room: Room, answer: Answer) => Room): Promise<boolean> {
-    const persona = chosen.personaId;
+  /** True when the answer is in the chat; otherwise the page says what is wrong. */
+  async #fetch<Response>(get: () => Promise<Response>, take: (chat: ChatState, answer: Response) => ChatState): Promise<boolean> {
+    const persona = personas.selectedId;
     try {
       const answer = await get();
-      if (chosen.personaId !== persona) return false;
-      // The room may have changed while we waited: take the answer into the room of now.
-      this.room = take(this.room, answer);
+      if (personas.selectedId !== persona) return false;
+      // The chat may have changed while we waited: take the answer into the chat of now.
+      this.chat = take(this.chat, answer);
       return true;
     } catch (error) {
-      this.#noteRefusal(error);
-      if (persona !== null && error instanceof Refused && error.status === 404) chosen.choose(null);
-      this.trouble = explain(error);
+      this.#checkSignedIn(error);
+      if (persona !== null && error instanceof ApiError && error.status === 404) personas.select(null);
+      this.errorText = errorMessage(error);
       return false;
     }
   }
 
-  #noteRefusal(error: unknown): void {
-    if (!(error instanceof Refused) || error.status !== 401) return;
+  #checkSignedIn(error: unknown): void {
+    if (!(error instanceof ApiError) || error.status !== 401) return;
     this.connection = "unauthorized";
     this.#stream.stop();
   }
 
-  #setMessages(messages: Room["messages"]): void {
-    this.room = { ...this.room, messages };
+  #setMessages(messages: ChatState["messages"]): void {
+    this.chat = { ...this.chat, messages };
   }
 }
 

@@ -13,7 +13,7 @@ const RECONNECT_MS_MAX = 30_000;
 export type StreamState = "open" | "lost";
 
 /** The part of the browser's EventSource that is used here. */
-export interface Source {
+export interface EventSourceLike {
   readonly readyState: number;
   onopen: ((event: Event) => void) | null;
   onerror: ((event: Event) => void) | null;
@@ -22,18 +22,18 @@ export interface Source {
 }
 
 export interface StreamParts {
-  open(url: string): Source;
-  later(run: () => void, ms: number): unknown;
+  open(url: string): EventSourceLike;
+  setTimer(run: () => void, ms: number): unknown;
   /** Events in the order of the daemon, each once. */
-  take(events: ServerEvent[]): void;
-  changed(state: StreamState): void;
+  onEvents(events: ServerEvent[]): void;
+  onStateChange(state: StreamState): void;
   /** The stream was refused or broken for good: the owner asks why and starts it again. */
-  refused(): void;
+  onRejected(): void;
 }
 
 export class EventStream {
   #parts: StreamParts;
-  #source: Source | null = null;
+  #source: EventSourceLike | null = null;
   #waiting: ServerEvent[] = [];
   #gathering = false;
   #place: { run: string; number: number } | null = null;
@@ -52,11 +52,11 @@ export class EventStream {
     this.#source = source;
     source.onopen = () => {
       this.#reconnectMs = RECONNECT_MS_MIN;
-      this.#parts.changed("open");
+      this.#parts.onStateChange("open");
     };
     source.onerror = () => {
       if (this.#source !== source) return;
-      this.#parts.changed("lost");
+      this.#parts.onStateChange("lost");
       // The browser reconnects by itself, with Last-Event-ID, unless the answer was not a stream.
       if (source.readyState === EVENT_SOURCE_CLOSED) this.retryLater();
     };
@@ -75,7 +75,7 @@ export class EventStream {
   /** Waits longer each time, up to half a minute. */
   retryLater(): void {
     this.stop();
-    this.#parts.later(() => this.#parts.refused(), this.#reconnectMs);
+    this.#parts.setTimer(() => this.#parts.onRejected(), this.#reconnectMs);
     this.#reconnectMs = Math.min(this.#reconnectMs * 2, RECONNECT_MS_MAX);
   }
 
@@ -96,8 +96,8 @@ export class EventStream {
     this.#waiting = [];
     this.#gathering = events.length > 0;
     if (!this.#gathering) return;
-    this.#parts.later(() => this.#flush(), GATHER_MS);
-    this.#parts.take(events);
+    this.#parts.setTimer(() => this.#flush(), GATHER_MS);
+    this.#parts.onEvents(events);
   }
 
   /** Ids are `<run>-<number>`: within a run they only grow; another run starts anew. */

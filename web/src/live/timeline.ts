@@ -18,15 +18,15 @@ export interface Memory {
   energy: number | null;
   note: string | null;
   counts: { events: number; thoughts: number } | null;
-  /** It formed while the page was open. */
+  /** It memoryFromEvent while the page was open. */
   fresh: boolean;
 }
 
 type Memories = readonly Memory[];
 
 /**
- * The newest page: the daemon's word on everything as new as its oldest item, but for what formed since it was asked for.
- * `asked` holds the keys that were known then; without it nothing has formed since.
+ * The newest page: the daemon's word on everything as new as its oldest item, but for what memoryFromEvent since it was asked for.
+ * `asked` holds the keys that were known then; without it nothing has memoryFromEvent since.
  */
 export function withNewestPage(
   memories: Memories,
@@ -38,31 +38,31 @@ export function withNewestPage(
   const isOlder = (m: Memory) => oldest !== undefined && Date.parse(m.at) < Date.parse(oldest.at);
   const older = memories.filter((m) => isOlder(m) || !asked.has(m.key));
   const fresh = new Set(memories.filter((m) => m.fresh).map((m) => m.key));
-  return placed([...page.map((m) => ({ ...m, fresh: fresh.has(m.key) })), ...older]);
+  return sortedUnique([...page.map((m) => ({ ...m, fresh: fresh.has(m.key) })), ...older]);
 }
 
 export function withOlderPage(memories: Memories, items: readonly TimelineItem[]): Memory[] {
-  return placed([...memories, ...items.map(fromItem).filter((m) => m !== null)]);
+  return sortedUnique([...memories, ...items.map(fromItem).filter((m) => m !== null)]);
 }
 
-/** One thing that has just formed; the same thing again moves to the top. */
-export function withFormed(memories: Memories, memory: Memory): Memory[] {
+/** One thing that has just memoryFromEvent; the same thing again moves to the top. */
+export function withNewMemory(memories: Memories, memory: Memory): Memory[] {
   const before = memories.find((m) => m.key === memory.key);
   const merged = before?.note && !memory.note ? { ...memory, note: before.note } : memory;
   const others = before ? memories.filter((m) => m !== before) : memories;
   const [newest] = others;
   const list = [{ ...merged, fresh: true }, ...others];
   // What forms is nearly always the newest; then the rest stands in order already.
-  return !newest || Date.parse(merged.at) >= Date.parse(newest.at) ? list : placed(list);
+  return !newest || Date.parse(merged.at) >= Date.parse(newest.at) ? list : sortedUnique(list);
 }
 
 /** A memory whose words were corrected, or whose correction was taken back. */
-export function withRevised(memories: Memories, nodeId: string, text: string): Memory[] {
+export function withCorrection(memories: Memories, nodeId: string, text: string): Memory[] {
   return memories.map((m) => (m.key === `node:${nodeId}` ? { ...m, text } : m));
 }
 
 /** The memory that an event of the stream announces, if it announces one. */
-export function formed(event: ServerEvent, now: string): Memory | null {
+export function memoryFromEvent(event: ServerEvent, now: string): Memory | null {
   switch (event.name) {
     case "memory.event.created": {
       const { event_id, description, emotional_impact, created_at, type } = event.data;
@@ -134,7 +134,7 @@ function fromItem({ kind, timestamp, data }: TimelineItem): Memory | null {
   }
 }
 
-function placed(memories: Memory[]): Memory[] {
+function sortedUnique(memories: Memory[]): Memory[] {
   const seen = new Set<string>();
   const once = memories.filter((m) => !seen.has(m.key) && seen.add(m.key));
   return once.sort((a, b) => Date.parse(b.at) - Date.parse(a.at));

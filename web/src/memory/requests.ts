@@ -1,18 +1,18 @@
 import { get, patch, persona, post, remove } from "../api";
-import type { Body } from "../contract";
+import type { RequestBody } from "../api_types";
 import type { Id } from "../wire";
-import type { Choice, ToErase } from "./shapes";
+import type { Choice, ToErase } from "./types";
 
-const PAGE = 50;
+const PAGE_SIZE = 50;
 
 export type NodeList = "events" | "thoughts";
 
-export const getNodes = (list: NodeList, cursor: Id | null, limit = PAGE) =>
+export const getNodes = (list: NodeList, cursor: Id | null, limit = PAGE_SIZE) =>
   get(`/api/admin/memory/${list}`, { limit, cursor });
-export const getEntities = (cursor: Id | null, limit = PAGE) => get("/api/admin/memory/entities", { limit, cursor });
+export const getEntities = (cursor: Id | null, limit = PAGE_SIZE) => get("/api/admin/memory/entities", { limit, cursor });
 export const getRejected = () => get("/api/admin/memory/rejected");
-export const getReceipts = (cursor: Id | null) => get("/api/admin/memory/receipts", { limit: PAGE, cursor });
-export const search = (q: string) => get("/api/admin/memory/search", { q, limit: PAGE });
+export const getReceipts = (cursor: Id | null) => get("/api/admin/memory/receipts", { limit: PAGE_SIZE, cursor });
+export const search = (q: string) => get("/api/admin/memory/search", { q, limit: PAGE_SIZE });
 export const recall = (text: string) => post("/api/admin/memory/recall", { text, ...persona() });
 
 export const getHistory = (id: Id) => get("/api/admin/memory/nodes/{id}/history", { id });
@@ -47,8 +47,8 @@ export const keepApart = (id: Id, other: Id) =>
 export const undoEntity = (id: Id) => post("/api/admin/memory/entities/{id}/undo", undefined, { id });
 
 /** Newest first. */
-export const getConflicts = (all: boolean, cursor: Id | null) => get("/api/hub/conflicts", { all, cursor, limit: PAGE });
+export const getConflicts = (all: boolean, cursor: Id | null) => get("/api/hub/conflicts", { all, cursor, limit: PAGE_SIZE });
 
 /** `content` takes the place of both versions where they are merged. */
-export const resolveConflict = (id: Id, resolution: Body<"/api/hub/conflicts/{id}", "post">["resolution"], content: string | null) =>
+export const resolveConflict = (id: Id, resolution: RequestBody<"/api/hub/conflicts/{id}", "post">["resolution"], content: string | null) =>
   post("/api/hub/conflicts/{id}", { resolution, content }, { id });

@@ -1,7 +1,7 @@
 import { get, getBytes, patch, post, remove, upload } from "../api";
-import type { Body } from "../contract";
+import type { RequestBody } from "../api_types";
 import type { Id } from "../wire";
-import type { CostRange, SessionRow } from "./shapes";
+import type { CostRange, SessionRow } from "./types";
 
 export const getConfig = () => get("/api/admin/config");
 
@@ -9,7 +9,7 @@ export const getConfig = () => get("/api/admin/config");
 export function changeSetting(key: string, value: unknown) {
   // A key of two dots (`llm.models.small`) is a table within its section.
   const nested = key.split(".").reduceRight<unknown>((inner, name) => ({ [name]: inner }), value);
-  return patch("/api/admin/config", nested as Body<"/api/admin/config", "patch">);
+  return patch("/api/admin/config", nested as RequestBody<"/api/admin/config", "patch">);
 }
 
 export const getTokens = () => get("/api/admin/tokens");
@@ -24,11 +24,11 @@ export const retrySession = (id: Id) => post("/api/admin/sessions/{id}/retry", u
 
 export const getStatus = () => get("/api/admin/status");
 export const getCost = (range: CostRange) => get("/api/admin/cost/summary", { range });
-export const getActs = (cursor: Id | null) =>
+export const getAuditEntries = (cursor: Id | null) =>
   get("/api/admin/audit", { cursor: cursor === null ? null : Number(cursor), limit: 50 });
 
 export const getPersona = () => get("/api/admin/persona");
-export const savePersona = (fields: Body<"/api/admin/persona", "post">) => post("/api/admin/persona", fields);
+export const savePersona = (fields: RequestBody<"/api/admin/persona", "post">) => post("/api/admin/persona", fields);
 export const saveStyle = (text: string) =>
   post("/api/admin/persona/style", text.trim() ? { action: "set", text } : { action: "clear" });
 export const saveFacts = (facts: Record<string, string | null>) => patch("/api/admin/persona/facts", { facts });

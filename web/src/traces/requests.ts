@@ -1,11 +1,11 @@
 import { get } from "../api";
-import type { Answer } from "../contract";
+import type { ResponseBody } from "../api_types";
 
-export type TurnHead = Answer<"/api/admin/turns">["items"][number];
-export type TurnTrace = Answer<"/api/admin/turns/{id}">;
+export type TurnHead = ResponseBody<"/api/admin/turns">["items"][number];
+export type TurnTrace = ResponseBody<"/api/admin/turns/{id}">;
 export type Step = NonNullable<TurnTrace["steps"]>[number];
-export type SessionTrace = Answer<"/api/admin/sessions/{id}/consolidate-trace">;
-export type CycleHead = Answer<"/api/admin/slow-tick/transcripts">["items"][number];
+export type SessionTrace = ResponseBody<"/api/admin/sessions/{id}/consolidate-trace">;
+export type CycleHead = ResponseBody<"/api/admin/slow-tick/transcripts">["items"][number];
 
 const LISTED = 50;
 

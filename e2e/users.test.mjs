@@ -1,0 +1,183 @@
+// Who is who: the persona's picture, the people who talk with it, and their names on other channels.
+
+import assert from "node:assert/strict";
+import { deflateSync, crc32 } from "node:zlib";
+import { startDaemon } from "./daemon.mjs";
+import { visit } from "./screens.mjs";
+import { story } from "./steps.mjs";
+
+const s = story("users", () => startDaemon());
+const { step, looks } = s;
+
+const dialog = () => s.page.getByRole("dialog");
+const notice = (text) => s.page.getByTestId("toasts").getByText(text);
+const button = (name, within = s.page) => within.getByRole("button", { name, exact: true });
+const avatar = (where) => s.page.locator(`${where} [data-avatar]`).first();
+const drawnAt = (where) => avatar(where).getAttribute("data-avatar");
+/** Waits until a picture is shown there, and decoded. */
+const pictured = (where) =>
+  s.page.waitForFunction((at) => document.querySelector(`${at} img[data-avatar]`)?.naturalWidth > 0, where);
+
+/** A picture of two colours, of a given size; `noise` bytes make it as heavy as a camera's. */
+function png(side, noise = 0) {
+  const rows = Buffer.alloc(side * (side * 3 + 1));
+  for (let y = 0; y < side; y++) {
+    for (let x = 0; x < side; x++) rows.set(x > y ? [216, 160, 90] : [55, 97, 79], y * (side * 3 + 1) + 1 + x * 3);
+  }
+  const head = Buffer.alloc(13);
+  head.writeUInt32BE(side, 0);
+  head.writeUInt32BE(side, 4);
+  head.set([8, 2, 0, 0, 0], 8);
+  const chunk = (type, data) => {
+    const body = Buffer.concat([Buffer.from(type), data]);
+    const framed = Buffer.alloc(body.length + 8);
+    framed.writeUInt32BE(data.length, 0);
+    body.copy(framed, 4);
+    framed.writeUInt32BE(sum(body), body.length + 4);
+    return framed;
+  };
+  const signature = Buffer.from([0x89, 0x50, 0x4e, 0x47, 0x0d, 0x0a, 0x1a, 0x0a]);
+  const ballast = noise ? [chunk("teXt", Buffer.alloc(noise, 97))] : [];
+  return Buffer.concat([signature, chunk("IHDR", head), ...ballast, chunk("IDAT", deflateSync(rows)), chunk("IEND", Buffer.alloc(0))]);
+}
+
+/** CRC-32 as PNG asks for it; older versions of Node have none. */
+function sum(bytes) {
+  if (crc32) return crc32(bytes);
+  let rest = 0xffffffff;
+  for (const byte of bytes) {
+    rest ^= byte;
+    for (let bit = 0; bit < 8; bit++) rest = rest & 1 ? (rest >>> 1) ^ 0xedb88320 : rest >>> 1;
+  }
+  return (rest ^ 0xffffffff) >>> 0;
+}
+
+step("without a picture a letter is drawn, in the header and beside replies", async () => {
+  await s.page.goto(s.daemon.link);
+  await s.page.locator('[data-connection="live"]').waitFor();
+  assert.equal(await drawnAt("header"), "letter");
+  assert.equal((await avatar("header").textContent()).trim(), "E");
+  await s.page.locator("#words").fill("hello there");
+  await s.page.keyboard.press("Enter");
+  await s.page.locator('article[data-role="persona"][data-delivery="kept"]').waitFor();
+  assert.equal(await drawnAt('article[data-role="persona"]'), "letter");
+  await looks("chat-letter");
+});
+
+step("a picture is chosen, and shown wherever the persona is", async () => {
+  await visit(s.page, s.daemon.url, "/settings/persona");
+  const choice = s.page.waitForEvent("filechooser");
+  await button("Choose a picture").click();
+  // Its name says another type: the bytes count.
+  await (await choice).setFiles({ name: "portrait.jpeg", mimeType: "image/jpeg", buffer: png(64) });
+  await notice("The picture is kept.").waitFor();
+  await pictured("header");
+  await pictured("main");
+  await looks("persona-picture");
+  await s.page.getByRole("link", { name: "Chat" }).click();
+  await pictured('article[data-role="persona"]');
+  await looks("chat-picture");
+});
+
+step("another tab sees it without a reload", async () => {
+  const other = await s.browser.context.newPage();
+  await other.goto(s.daemon.url);
+  await other.waitForFunction(() => document.querySelector("header img[data-avatar]")?.naturalWidth === 64);
+  await visit(s.page, s.daemon.url, "/settings/persona");
+  await s.page.locator('main input[type="file"]').setInputFiles({ name: "b.png", mimeType: "image/png", buffer: png(48) });
+  await other.waitForFunction(() => document.querySelector("header img[data-avatar]")?.naturalWidth === 48);
+  await other.close();
+});
+
+step("what is no picture is refused in a sentence; what is too heavy is made smaller", async () => {
+  const choose = (name, mimeType, buffer) =>
+    s.page.locator('main input[type="file"]').setInputFiles({ name, mimeType, buffer });
+  await choose("page.png", "image/png", Buffer.from("<html>no picture</html>"));
+  await notice("This is no picture that can be shown").waitFor();
+  await choose("camera.png", "image/png", png(1_500, 5_000_000));
+  await s.page.waitForFunction(() => document.querySelector("header img[data-avatar]")?.naturalWidth === 1_024);
+});
+
+step("a picture is removed, and comes back when that is taken back", async () => {
+  await button("Remove").click();
+  await notice("The picture is removed.").waitFor();
+  await s.page.locator('header [data-avatar="letter"]').waitFor();
+  assert.equal(await s.page.evaluate(() => document.activeElement?.textContent), "Choose a picture", "the focus stays near");
+  await s.page.getByTestId("toasts").getByRole("button", { name: "Undo" }).click();
+  await pictured("header");
+});
+
+const users = () => s.page.getByTestId("users").locator("li");
+
+step("the owner is there from the beginning, and gets a name and a time zone", async () => {
+  await visit(s.page, s.daemon.url, "/settings/users");
+  assert.match(await users().first().innerText(), /self.*you/s);
+  await button("self").click();
+  await dialog().getByLabel("Name", { exact: true }).fill("林");
+  await dialog().getByLabel("Time zone").fill("Mars/Base");
+  await button("Save", dialog()).click();
+  await dialog().getByRole("alert").filter({ hasText: "there is no such zone" }).waitFor();
+  await dialog().getByLabel("Time zone").fill("Asia/Shanghai");
+  await button("Save", dialog()).click();
+  await notice("Saved.").first().waitFor();
+  await s.page.keyboard.press("Escape");
+  await users().filter({ hasText: "林" }).filter({ hasText: "Asia/Shanghai" }).waitFor();
+  assert.equal(await s.page.evaluate(() => document.activeElement?.textContent), "林", "the focus returns");
+});
+
+step("somebody new is made, and nobody twice", async () => {
+  const make = async (id) => {
+    await s.page.getByLabel("Id", { exact: true }).fill(id);
+    await s.page.getByLabel("Name", { exact: true }).fill("Mira");
+    await button("Add").click();
+  };
+  await make("mira");
+  await notice("Mira is known now.").waitFor();
+  await users().filter({ hasText: "Mira" }).waitFor();
+  await make("mira");
+  await s.page.getByRole("alert").filter({ hasText: "there is a user of this id already" }).waitFor();
+  await looks("users");
+});
+
+step("a name on a channel is linked, to one person only, and unlinked", async () => {
+  const link = async (number) => {
+    await dialog().getByLabel("Channel").fill("discord");
+    await dialog().getByLabel("Name or number there").fill(number);
+    await button("Link", dialog()).click();
+  };
+  await button("Mira").click();
+  // More digits than a browser's number holds.
+  await link("123456789012345678901");
+  const linked = dialog().getByRole("button", { name: "Unlink discord: 123456789012345678901" });
+  await linked.waitFor();
+  await looks("user");
+  await s.page.keyboard.press("Escape");
+  await button("林").click();
+  await link("123456789012345678901");
+  await dialog().getByRole("alert").filter({ hasText: "another user's" }).waitFor();
+  await s.page.keyboard.press("Escape");
+  await button("Mira").click();
+  await linked.click();
+  await linked.waitFor({ state: "detached" });
+  await s.page.getByTestId("toasts").getByRole("button", { name: "Undo" }).last().click();
+  await linked.waitFor();
+  await s.page.keyboard.press("Escape");
+});
+
+step("all of it in Chinese", async () => {
+  await button("中文").click();
+  await s.page.getByText("和人格说话的人").waitFor();
+  await looks("users-chinese");
+  await button("Mira").click();
+  await dialog().getByText("在别处").waitFor();
+  await looks("user-chinese");
+  await s.page.keyboard.press("Escape");
+  await visit(s.page, s.daemon.url, "/settings/persona");
+  await looks("persona-chinese");
+});
+
+step("nothing left the origin, and the browser had nothing to complain about but what was refused", async () => {
+  const foreign = s.browser.requests.filter((url) => new URL(url).origin !== s.daemon.url && !url.startsWith("data:"));
+  assert.deepEqual(foreign, []);
+  assert.deepEqual(s.browser.complaints.filter((text) => !/ (400|404|409|422) /.test(text)), []);
+});

@@ -1,7 +1,0 @@
-/** What a key press means in the composer, as far as sending is concerned. */
-export function sends(event: Pick<KeyboardEvent, "key" | "shiftKey" | "isComposing" | "keyCode">): boolean {
-  if (event.key !== "Enter" || event.shiftKey) return false;
-  // Enter that picks a candidate of an input method must not send. Safari has ended the
-  // composition by then; only the key code 229 still tells.
-  return !event.isComposing && event.keyCode !== 229;
-}

@@ -1,0 +1,69 @@
+// Every word of the interface, in both languages. `{name}` marks what is filled in.
+
+import * as chat from "./i18n/chat";
+import * as conflicts from "./i18n/conflicts";
+import * as documents from "./i18n/documents";
+import * as memory from "./i18n/memory";
+import * as users from "./i18n/users";
+import * as insights from "./i18n/insights";
+import * as settings from "./i18n/settings";
+import * as traces from "./i18n/traces";
+import * as onboarding from "./i18n/onboarding";
+
+export type Language = "en" | "zh";
+
+const en = {
+  ...chat.en,
+  ...conflicts.en,
+  ...documents.en,
+  ...memory.en,
+  ...users.en,
+  ...insights.en,
+  ...settings.en,
+  ...traces.en,
+  ...onboarding.en,
+};
+const zh: Messages = {
+  ...chat.zh,
+  ...conflicts.zh,
+  ...documents.zh,
+  ...memory.zh,
+  ...users.zh,
+  ...insights.zh,
+  ...settings.zh,
+  ...traces.zh,
+  ...onboarding.zh,
+};
+
+export type Messages = typeof en;
+export type MessageKey = keyof Messages;
+/** Messages with a form of their own for one. */
+export type PluralKey = { [W in MessageKey]: `${W}One` extends MessageKey ? W : never }[MessageKey];
+
+export const TRANSLATIONS: Record<Language, Messages> = { en, zh };
+
+export function translate(language: Language, word: MessageKey, values: Record<string, string | number> = {}): string {
+  return TRANSLATIONS[language][word].replace(/\{(\w+)\}/g, (mark, name: string) => String(values[name] ?? mark));
+}
+
+const plurals: Record<Language, Intl.PluralRules> = { en: new Intl.PluralRules("en"), zh: new Intl.PluralRules("zh") };
+
+/** `shown` is the number as the reader writes it. */
+export function translateCount(language: Language, word: PluralKey, n: number, shown = String(n)): string {
+  const form = plurals[language].select(n) === "one" ? (`${word}One` as MessageKey) : word;
+  return translate(language, form, { n: shown });
+}
+
+/** The interface language of someone whose browser asks for these, in order. */
+export function preferredLanguage(wanted: readonly string[]): Language {
+  const first = wanted.find((tag) => /^(en|zh)\b/i.test(tag));
+  return first && /^zh\b/i.test(first) ? "zh" : "en";
+}
+
+/** The `lang` of a text, so that its glyphs and its voice are right; undefined = the page's own. */
+export function detectLanguage(text: string): string | undefined {
+  if (/[\p{Script=Hiragana}\p{Script=Katakana}]/u.test(text)) return "ja";
+  if (/\p{Script=Hangul}/u.test(text)) return "ko";
+  if (/\p{Script=Han}/u.test(text)) return "zh-Hans";
+  return undefined;
+}

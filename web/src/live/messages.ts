@@ -1,0 +1,308 @@
+// The messages of one conversation, oldest first, and how each piece of news changes them.
+// Pure: every function takes a list and returns a new one.
+
+import type { EventData, HistoryItem, Id, SendResponse } from "../wire";
+
+export type Delivery = "sending" | "kept" | "streaming" | "unsent";
+
+export interface Failure {
+  reason: string;
+  retryable: boolean;
+}
+
+export interface Message {
+  /** Stable for as long as the page lives, also while ids become known. */
+  key: string;
+  id: string | null;
+  turnId: string | null;
+  sessionId: string | null;
+  channelId: string | null;
+  role: "user" | "persona" | "system";
+  text: string;
+  /** RFC 3339, UTC. */
+  at: string;
+  externalRef: string | null;
+  delivery: Delivery;
+  incomplete: boolean;
+  failure: Failure | null;
+}
+
+type Messages = readonly Message[];
+
+/** Reading a time is dear, and a long history is compared again and again. */
+const times = new WeakMap<Message, number>();
+
+/** When it was said, in milliseconds since 1970. */
+export function timeOf(message: Message): number {
+  const known = times.get(message);
+  if (known !== undefined) return known;
+  const time = Date.parse(message.at);
+  times.set(message, time);
+  return time;
+}
+
+/** The user's words, shown at once and greyed until the daemon has kept them. */
+export function withSending(messages: Messages, externalRef: string, text: string, now: string): Message[] {
+  const message = draft("user", `ref:${externalRef}`, text, later(messages, now));
+  return [...messages, { ...message, externalRef, channelId: "web", delivery: "sending" }];
+}
+
+/** An unsent message goes out again. */
+export function withResending(messages: Messages, externalRef: string, now: string): Message[] {
+  const message = messages.find((m) => m.externalRef === externalRef);
+  if (!message) return [...messages];
+  const others = messages.filter((m) => m !== message);
+  return [...others, { ...message, at: later(others, now), delivery: "sending", failure: null }];
+}
+
+export function withAccepted(messages: Messages, externalRef: string, answer: SendResponse): Message[] {
+  return changed(messages, (m) => m.externalRef === externalRef, (m) => ({
+    ...m,
+    id: idOf(answer.accepted?.[0]) ?? m.id,
+    turnId: answer.turn_id ?? m.turnId,
+    delivery: "kept",
+    failure: m.delivery === "unsent" ? null : m.failure,
+  }));
+}
+
+export function withUnsent(messages: Messages, externalRef: string, failure: Failure): Message[] {
+  // The request may fail after the daemon has already announced the message: then it is safe.
+  return changed(messages, (m) => m.externalRef === externalRef && m.delivery === "sending", (m) => ({
+    ...m,
+    delivery: "unsent",
+    failure,
+  }));
+}
+
+export function withUserAppended(
+  messages: Messages,
+  data: EventData["chat.message.user_appended"],
+  now: string,
+): Message[] {
+  const id = idOf(data.message_id);
+  const byRef = (m: Message) => !!data.external_ref && m.externalRef === data.external_ref;
+  const byId = (m: Message) => id !== null && m.id === id;
+  // A daemon that gives neither: the same words in the same turn are the same message.
+  const byWords = (m: Message) =>
+    m.role === "user" && !!data.turn_id && m.turnId === data.turn_id && m.text === data.content &&
+    (id === null || m.id === null) && (!data.external_ref || m.externalRef === null);
+  const known = [byRef, byId, byWords].find((test) => messages.some(test));
+  const fill = (m: Message): Message => ({
+    ...m,
+    id: id ?? m.id,
+    turnId: data.turn_id ?? m.turnId,
+    sessionId: idOf(data.session_id) ?? m.sessionId,
+    channelId: data.source_channel_id ?? m.channelId,
+    at: data.received_at ?? m.at,
+    delivery: "kept",
+  });
+  if (known) return changed(messages, known, fill);
+  const at = later(messages, now);
+  const key = id ?? data.external_ref ?? `${data.turn_id ?? ""}:${at}:${messages.length}`;
+  const fresh = draft("user", `live:${key}`, data.content, at);
+  return beforeStreaming(messages, { ...fill(fresh), externalRef: data.external_ref ?? null });
+}
+
+/** A reply is begun; where one stands already, it is being said anew and the old one stands meanwhile. */
+export function withTypingStarted(messages: Messages, turnId: string, now: string): Message[] {
+  if (isBeingWritten(messages, turnId)) return [...messages];
+  const answered = withFailureCleared(messages, turnId);
+  const before = answered.filter((m) => m.role === "persona" && m.turnId === turnId).length;
+  const key = before ? `reply:${turnId}:${before}:${now}` : `reply:${turnId}`;
+  return [...answered, { ...draft("persona", key, "", later(messages, now)), turnId, delivery: "streaming" }];
+}
+
+export function withToken(messages: Messages, turnId: string, delta: string, now: string): Message[] {
+  const known = messages.findLast((m) => m.role === "persona" && m.turnId === turnId);
+  const started = known ? messages : withTypingStarted(messages, turnId, now);
+  // A reply that is complete already (history came first) takes no more tokens.
+  return changed(started, (m) => m.turnId === turnId && m.delivery === "streaming", (m) => ({
+    ...m,
+    text: m.text + delta,
+  }));
+}
+
+export function withReply(messages: Messages, data: EventData["chat.message.done"], now: string): Message[] {
+  const id = String(data.stored_message_id ?? data.message_id);
+  const turnId = data.turn_id ?? data.in_reply_to_turn_id ?? null;
+  const known = (m: Message) =>
+    m.role === "persona" &&
+    (m.id === id || (turnId !== null && m.turnId === turnId && (m.delivery === "streaming" || m.text === data.content)));
+  const fill = (m: Message): Message => ({
+    ...m,
+    id,
+    turnId: turnId ?? m.turnId,
+    sessionId: idOf(data.session_id) ?? m.sessionId,
+    channelId: data.source_channel_id ?? m.channelId,
+    text: data.content,
+    at: data.created_at ?? (m.delivery === "streaming" ? later(messages, now) : m.at),
+    delivery: "kept",
+    incomplete: data.incomplete ?? false,
+  });
+  const answered = turnId === null ? messages : withFailureCleared(messages, turnId);
+  if (answered.some(known)) return changed(answered, known, fill);
+  return [...answered, fill(draft("persona", `live:${id}`, data.content, later(messages, now)))];
+}
+
+/** The user's own message has new words. */
+export function withEdited(messages: Messages, id: string, text: string): Message[] {
+  return changed(messages, (m) => m.id === id, (m) => ({ ...m, text }));
+}
+
+/** Messages that are no more: deleted, erased, or replaced by another reply. */
+export function without(messages: Messages, ids: ReadonlySet<string>): Message[] {
+  return messages.filter((m) => m.id === null || !ids.has(m.id));
+}
+
+export function isBeingWritten(messages: Messages, turnId: string): boolean {
+  return messages.some((m) => m.delivery === "streaming" && m.turnId === turnId);
+}
+
+export function withFailure(messages: Messages, data: EventData["chat.message.failed"]): Message[] {
+  const ids = new Set((data.user_message_ids ?? []).map(String));
+  const rest = messages.filter((m) => !(m.delivery === "streaming" && m.turnId === data.turn_id));
+  const last = rest.findLast(
+    (m) => m.role === "user" && (m.turnId === data.turn_id || (m.id !== null && ids.has(m.id))),
+  );
+  return rest.map((m) => (m === last ? { ...m, failure: { reason: data.reason, retryable: data.retryable } } : m));
+}
+
+/** Turns that the daemon lists as failed, where nothing newer is known of them: what was said, or is being written, stays. */
+export function withKnownFailures(messages: Messages, failed: ReadonlyMap<string, string>): Message[] {
+  const answered = new Set(messages.filter((m) => m.role === "persona").map((m) => m.turnId));
+  const last = new Map(messages.filter((m) => m.role === "user").map((m) => [m.turnId, m]));
+  return messages.map((m) => {
+    const reason = m.turnId === null ? undefined : failed.get(m.turnId);
+    if (reason === undefined || m.failure || m.delivery !== "kept" || answered.has(m.turnId) || last.get(m.turnId) !== m) return m;
+    return { ...m, failure: { reason, retryable: true } };
+  });
+}
+
+/** Takes in a page of history (any order), adopting what is already on the page. */
+export function withHistory(messages: Messages, page: readonly HistoryItem[]): Message[] {
+  return withOlder(messages, page) ?? withAny(messages, page);
+}
+
+/** A page that ends before all that is held, as when one scrolls back: nothing in it can be held. Null for any other. */
+function withOlder(messages: Messages, page: readonly HistoryItem[]): Message[] | null {
+  const first = messages[0];
+  if (first?.delivery !== "kept" || first.id === null || page.some((item) => !item.created_at)) return null;
+  const older = inOrder(unique(page.map(fresh)));
+  const newest = older.at(-1);
+  return newest && timeOf(newest) < timeOf(first) ? [...older, ...messages] : null;
+}
+
+const fresh = (item: HistoryItem): Message => ({
+  ...draft(item.role, `kept:${item.id}`, item.content, ""),
+  ...kept(item, new Date(0).toISOString()),
+});
+
+function withAny(messages: Messages, page: readonly HistoryItem[]): Message[] {
+  const held = [...messages];
+  const byId = new Map(held.map((m, index) => [m.id, index]));
+  const byTurn = new Map<string | null, number[]>(page.map((item) => [item.turn_id, []]));
+  held.forEach((m, index) => byTurn.get(m.turnId)?.push(index));
+  for (const item of page) {
+    const ofTurn = byTurn.get(item.turn_id) ?? [];
+    const index = byId.get(String(item.id)) ?? ofTurn.find((place) => isSame(held[place], item)) ?? -1;
+    const before = held[index];
+    if (before) held[index] = { ...before, ...kept(item, before.at) };
+    else held.push(fresh(item));
+  }
+  return inOrder(unique(held));
+}
+
+/** The same message under another id, or under none yet. */
+function isSame(message: Message | undefined, item: HistoryItem): boolean {
+  if (!message || message.role !== item.role || item.turn_id === null || message.turnId !== item.turn_id) return false;
+  if (message.delivery === "streaming") return true;
+  // A turn has one reply, whatever its bubble was called; a user may say a thing twice.
+  return message.text === item.content && (message.id === null || message.role === "persona");
+}
+
+function kept(item: HistoryItem, at: string) {
+  return {
+    id: String(item.id),
+    turnId: item.turn_id,
+    sessionId: idOf(item.session_id),
+    channelId: item.source_channel_id,
+    text: item.content,
+    at: item.created_at ?? at,
+    delivery: "kept" as const,
+    incomplete: item.incomplete ?? false,
+  };
+}
+
+/** Kept messages by time; what is still on its way stays at the end, as it came. */
+function inOrder(messages: Message[]): Message[] {
+  const settled = messages.filter((m) => m.delivery === "kept");
+  const open = messages.filter((m) => m.delivery !== "kept");
+  // A history that was fetched page by page stands in order already, and to sort a long one is dear.
+  const compared = (a: Message, b: Message) => {
+    const byTime = timeOf(a) - timeOf(b);
+    if (byTime || a.id === null || b.id === null || a.id === b.id) return byTime;
+    return a.id < b.id ? -1 : 1;
+  };
+  const isInOrder = settled.every((m, index) => index === 0 || compared(settled[index - 1] ?? m, m) <= 0);
+  // (The sort is stable: what compares as equal stays as it came.)
+  if (!isInOrder) settled.sort(compared);
+  return [...settled, ...open];
+}
+
+function beforeStreaming(messages: Messages, message: Message): Message[] {
+  const streaming = messages.findIndex((m) => m.delivery === "streaming" && m.turnId === message.turnId);
+  return streaming < 0 ? [...messages, message] : messages.toSpliced(streaming, 0, message);
+}
+
+function changed(messages: Messages, wanted: (m: Message) => boolean, change: (m: Message) => Message): Message[] {
+  const index = messages.findLastIndex(wanted);
+  const message = messages[index];
+  if (!message) return [...messages];
+  const next = change(message);
+  const list = messages.with(index, next);
+  // Looking for doubles is dear in a long list, and only a new id can make one.
+  return next.id === message.id ? list : unique(list);
+}
+
+/** History and live news can bring the same message twice before its id is known. */
+function unique(messages: Message[]): Message[] {
+  const seen = new Set<string>();
+  return messages.filter((m) => {
+    if (m.id === null) return true;
+    if (seen.has(m.id)) return false;
+    seen.add(m.id);
+    return true;
+  });
+}
+
+/** A turn whose reply is on its way again has not failed. */
+export function withFailureCleared(messages: Messages, turnId: string): Message[] {
+  return messages.map((m) => (m.turnId === turnId && m.failure && m.delivery === "kept" ? { ...m, failure: null } : m));
+}
+
+/** The clock here and the daemon's may differ: new news is never older than what stands above it. */
+function later(messages: Messages, now: string): string {
+  const last = messages.at(-1)?.at;
+  return last && Date.parse(last) > Date.parse(now) ? last : now;
+}
+
+function idOf(id: Id | null | undefined): string | null {
+  return id === null || id === undefined ? null : String(id);
+}
+
+function draft(role: Message["role"], key: string, text: string, at: string): Message {
+  return {
+    key,
+    id: null,
+    turnId: null,
+    sessionId: null,
+    channelId: null,
+    role,
+    text,
+    at,
+    externalRef: null,
+    delivery: "kept",
+    incomplete: false,
+    failure: null,
+  };
+}

@@ -1,0 +1,32 @@
+// The little that is known of a memory wherever it is named; its detail asks for the rest.
+
+import type { Memory } from "../live/timeline";
+import type { Id } from "../wire";
+import type { MemoryNode } from "./types";
+
+export interface MemorySummary {
+  id: Id;
+  type: string;
+  text: string;
+  at: string | null;
+  impact: number | null;
+  pinned: boolean | null;
+}
+
+export function summaryOfNode(node: MemoryNode): MemorySummary {
+  return {
+    id: node.id,
+    type: node.node_type,
+    text: node.description,
+    at: node.created_at,
+    impact: node.emotional_impact,
+    pinned: node.pinned ?? null,
+  };
+}
+
+/** Null for what is no node. */
+export function summaryOfMemory(memory: Memory): MemorySummary | null {
+  if (!memory.key.startsWith("node:")) return null;
+  const { type, kind, text, at, impact } = memory;
+  return { id: memory.key.slice("node:".length), type: type ?? kind, text, at, impact, pinned: null };
+}

@@ -1,0 +1,35 @@
+import { get, post } from "../api";
+import type { RequestBody } from "../api_types";
+
+/** A persona out of material that a person gave: a draft, nothing is kept. */
+export const draftFrom = (material: string, name: string, locale: string) =>
+  post("/api/admin/persona/extract-from-input", {
+    input_type: "blank_write",
+    user_input: material,
+    locale,
+    persona_display_name: name || undefined,
+  });
+
+export const onboard = (words: RequestBody<"/api/admin/persona/onboarding", "post">) =>
+  post("/api/admin/persona/onboarding", words);
+
+/** Another persona beside those there are, still without words of its own. */
+export async function createPersona(name: string): Promise<string> {
+  const id = idFor(name);
+  await post("/api/admin/personas", { id, display_name: name });
+  return id;
+}
+
+/** An id that can stand in addresses; a name without Latin letters lends none of its own. */
+export function idFor(name: string): string {
+  const plain = name
+    .normalize("NFKD")
+    .toLowerCase()
+    .replace(/[^a-z0-9]+/g, "-")
+    .replace(/^-+|-+$/g, "")
+    .slice(0, 40);
+  const mark = Array.from(crypto.getRandomValues(new Uint8Array(3)), (byte) => byte.toString(16).padStart(2, "0")).join("");
+  return `${plain || "persona"}-${mark}`;
+}
+
+export const checkModel = () => get("/api/state");

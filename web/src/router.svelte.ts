@@ -1,0 +1,41 @@
+// Where in the page the reader is: the address says it, so that it can be kept, shared and gone back from.
+
+export const SCREENS = ["chat", "memory", "insights", "settings", "onboarding"] as const;
+export type Screen = (typeof SCREENS)[number];
+
+class Router {
+  screen: Screen = $state("chat");
+  /** What of the screen: a tab. Empty for the first one. */
+  tab = $state("");
+
+  constructor() {
+    this.#read();
+    addEventListener("popstate", () => this.#read());
+  }
+
+  go(screen: Screen, tab = ""): void {
+    const path = pathTo(screen, tab);
+    if (path !== location.pathname) history.pushState(null, "", path);
+    this.#read();
+  }
+
+  #read(): void {
+    const [, first = "", second = ""] = location.pathname.split("/");
+    this.screen = SCREENS.find((screen) => screen === first) ?? "chat";
+    this.tab = decodeURIComponent(second);
+  }
+}
+
+export function pathTo(screen: Screen, tab = ""): string {
+  if (screen === "chat") return "/";
+  return tab ? `/${screen}/${encodeURIComponent(tab)}` : `/${screen}`;
+}
+
+/** A link that the page follows itself, unless the reader wants another tab. */
+export function followLink(event: MouseEvent, screen: Screen, tab = ""): void {
+  if (event.metaKey || event.ctrlKey || event.shiftKey || event.button !== 0) return;
+  event.preventDefault();
+  router.go(screen, tab);
+}
+
+export const router = new Router();

@@ -1,0 +1,43 @@
+// A picture before it is sent: what it is by its bytes, and small enough.
+
+/** As the daemon takes it. */
+export const PICTURE_BYTES_MAX = 4_194_304;
+/** The longer side of a picture that had to be made smaller. */
+const SIDE_MAX = 1_024;
+
+export type Extension = "png" | "jpg" | "gif" | "webp";
+
+/** What the bytes say, whatever the file is called. */
+export function imageExtension(bytes: Uint8Array): Extension | null {
+  const begins = (at: number, mark: string) => [...mark].every((sign, index) => bytes[at + index] === sign.charCodeAt(0));
+  if (begins(0, "\x89PNG\r\n\x1a\n")) return "png";
+  if (begins(0, "\xff\xd8\xff")) return "jpg";
+  if (begins(0, "GIF8")) return "gif";
+  if (begins(0, "RIFF") && begins(8, "WEBP")) return "webp";
+  return null;
+}
+
+/** The size that a picture gets when it is made smaller: in proportion, never larger. */
+export function fitSize(width: number, height: number, max = SIDE_MAX): { width: number; height: number } {
+  const share = Math.min(1, max / Math.max(width, height));
+  return { width: Math.max(1, Math.round(width * share)), height: Math.max(1, Math.round(height * share)) };
+}
+
+export interface AvatarImage {
+  image: Blob;
+  extension: Extension;
+}
+
+/** Null when it is no picture that the daemon takes. A camera's picture is drawn smaller rather than refused. */
+export async function prepareImage(file: Blob): Promise<AvatarImage | null> {
+  const extension = imageExtension(new Uint8Array(await file.slice(0, 16).arrayBuffer()));
+  if (extension === null) return null;
+  if (file.size <= PICTURE_BYTES_MAX) return { image: file, extension };
+  const whole = await createImageBitmap(file).catch(() => null);
+  if (whole === null) return null;
+  const { width, height } = fitSize(whole.width, whole.height);
+  const canvas = new OffscreenCanvas(width, height);
+  canvas.getContext("2d")?.drawImage(whole, 0, 0, width, height);
+  whole.close();
+  return { image: await canvas.convertToBlob({ type: "image/jpeg", quality: 0.9 }), extension: "jpg" };
+}

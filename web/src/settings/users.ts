@@ -1,0 +1,51 @@
+// Requests about users and who they are on other channels.
+
+import { get, patch, post, ApiError, remove } from "../api";
+import type { Schema } from "../api_types";
+import { USER_ID } from "../live/chat_state";
+
+export type Identity = Schema<"Identity">;
+/** `created_at` is null for one who has not said anything yet. */
+export type User = Omit<Schema<"User">, "created_at"> & { created_at: string | null };
+
+/** By id; the owner, who may not have said anything yet, is there from the beginning. */
+export async function getUsers(cursor: string | null): Promise<{ users: User[]; next_cursor: string | null }> {
+  const page = await get("/api/admin/users", { limit: 50, cursor });
+  if (cursor !== null) return page;
+  const owner = page.users.find((user) => user.id === USER_ID) ?? (await getUser(USER_ID));
+  return { ...page, users: [owner, ...page.users.filter((user) => user.id !== USER_ID)] };
+}
+
+async function getUser(id: string): Promise<User> {
+  try {
+    return await get("/api/admin/users/{id}", { id });
+  } catch (error) {
+    if (!isNobody(error)) throw error;
+    return { id, display_name: null, timezone: null, created_at: null, identities: [] };
+  }
+}
+
+const isNobody = (error: unknown) => error instanceof ApiError && error.status === 404;
+
+export const makeUser = (id: string, name: string, timezone: string) =>
+  post("/api/admin/users", { id, display_name: name || undefined, timezone: timezone || undefined });
+
+/** One who is not kept yet is made by being named. */
+async function ensured<ResponseBody>(user: User, run: () => Promise<ResponseBody>): Promise<ResponseBody> {
+  if (user.created_at === null) await makeUser(user.id, "", "").catch(() => undefined);
+  return run();
+}
+
+export const nameUser = (user: User, name: string) =>
+  ensured(user, () => patch("/api/admin/users/{id}", { display_name: name || null }, { id: user.id }));
+
+export const setUserZone = (user: User, timezone: string) =>
+  post("/api/admin/users/timezone", { timezone, override: true }, { user_id: user.id });
+
+export const linkIdentity = (user: User, identity: Identity) =>
+  ensured(user, () => post("/api/admin/users/{id}/identities", identity, { id: user.id }));
+
+export const unlinkIdentity = (user: User, { channel_id, external_id }: Identity) =>
+  remove("/api/admin/users/{id}/identities", { id: user.id, channel_id, external_id });
+
+export const getChannels = () => get("/api/admin/channels").then(({ channels }) => channels);

@@ -1,0 +1,34 @@
+import { expect, test } from "vitest";
+import { initialOf, tintOf, TINTS } from "../src/components/initial";
+import { imageExtension, fitSize } from "../src/settings/avatar_image";
+
+const bytes = (text: string) => Uint8Array.from(text, (sign) => sign.charCodeAt(0));
+
+test("a name is drawn by its first sign", () => {
+  expect(initialOf("echo")).toBe("E");
+  expect(initialOf(" 小鱼")).toBe("小");
+  expect(initialOf("👩‍🚀 Sally")).toBe("👩‍🚀");
+  expect(initialOf("  ")).toBe("?");
+});
+
+test("a persona keeps its colour, and personas differ", () => {
+  expect(tintOf("default")).toBe(tintOf("default"));
+  const seen = new Set(Array.from({ length: 40 }, (_, n) => tintOf(`persona-${n}`)));
+  expect(seen.size).toBe(TINTS.length);
+});
+
+test("a picture is what its bytes say", () => {
+  expect(imageExtension(bytes("\x89PNG\r\n\x1a\n...."))).toBe("png");
+  expect(imageExtension(bytes("\xff\xd8\xff\xe0"))).toBe("jpg");
+  expect(imageExtension(bytes("GIF89a"))).toBe("gif");
+  expect(imageExtension(bytes("RIFF\x00\x00\x00\x00WEBPVP8 "))).toBe("webp");
+  expect(imageExtension(bytes("RIFF\x00\x00\x00\x00WAVE"))).toBeNull();
+  expect(imageExtension(bytes("<svg onload=…>"))).toBeNull();
+  expect(imageExtension(bytes(""))).toBeNull();
+});
+
+test("a picture is made smaller in proportion, never larger", () => {
+  expect(fitSize(4_000, 3_000)).toEqual({ width: 1_024, height: 768 });
+  expect(fitSize(100, 50)).toEqual({ width: 100, height: 50 });
+  expect(fitSize(10_000, 1)).toEqual({ width: 1_024, height: 1 });
+});

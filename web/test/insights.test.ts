@@ -1,0 +1,64 @@
+import { expect, test } from "vitest";
+import { nameMatcher, graphOf, layout } from "../src/insights/graph";
+import { yearOf } from "../src/insights/year";
+import { parseSetting, formatSetting } from "../src/settings/setting_value";
+import { entity, memoryNode as node } from "./fixtures";
+
+test("names are tied to the memories that say them, thoughts to their events", () => {
+  const { dots, lines } = graphOf({
+    nodes: [
+      node("e1", { description: "小黑跳到脸上" }),
+      node("e2", { description: "Annabel came" }),
+      node("t1", { node_type: "thought", filling_event_ids: ["e1", "gone"] }),
+    ],
+    entities: [entity("a", "小黑"), entity("b", "Anna", ["Annie"])],
+    cut: false,
+  });
+  expect(dots.map((dot) => dot.id)).toEqual(["entity:a", "entity:b", "node:e1", "node:e2", "node:t1"]);
+  expect(lines).toEqual([
+    { source: "entity:a", target: "node:e1" },
+    { source: "node:t1", target: "node:e1" },
+  ]);
+});
+
+test("a Latin name must be a whole word, a Chinese one may stand anywhere", () => {
+  expect(nameMatcher(entity("b", "Anna", ["Annie"]))("then annie laughed")).toBe(true);
+  expect(nameMatcher(entity("b", "Anna"))("annabel laughed")).toBe(false);
+  expect(nameMatcher(entity("a", "猫"))("我的小猫咪")).toBe(true);
+  expect(nameMatcher(entity("c", "C++ (club)"))("the c++ (club) met")).toBe(true);
+});
+
+test("2,000 dots find a place", () => {
+  const nodes = Array.from({ length: 2_000 }, (_, n) => node(`n${n}`, { filling_event_ids: n ? [`n${n - 1}`] : [] }));
+  const graph = graphOf({ nodes, entities: [], cut: false });
+  layout(graph).tick(3);
+  expect(graph.lines).toHaveLength(1_999);
+  expect(graph.dots.every((dot) => Number.isFinite(dot.x) && Number.isFinite(dot.y))).toBe(true);
+});
+
+test("a year ends today, begins a year before, and knows the mean of a day", () => {
+  const weeks = yearOf(
+    [
+      node("a", { emotional_impact: 8 }),
+      node("b", { emotional_impact: -2 }),
+      node("long ago", { emotional_impact: 5, created_at: "2020-01-01T00:00:00Z" }),
+      node("no event", { node_type: "thought", emotional_impact: -9 }),
+    ],
+    "2026-05-03",
+    "UTC",
+  );
+  const days = weeks.flatMap((week) => week.days).filter((day) => day !== null);
+  expect(days).toHaveLength(365);
+  expect([days[0]?.day, days.at(-1)?.day]).toEqual(["2025-05-04", "2026-05-03"]);
+  expect(weeks[0]?.days[0]).toBeNull();
+  expect(days.filter((day) => day.impact !== null).map((day) => [day.day, day.impact])).toEqual([["2026-05-02", 3]]);
+  expect(weeks.at(-1)?.impact).toBe(3);
+});
+
+test("a setting is formatSetting and parseSetting as what it is", () => {
+  expect(formatSetting(["monday", "tuesday"])).toBe("monday, tuesday");
+  expect(parseSetting("a，b、c, ", [])).toEqual(["a", "b", "c"]);
+  expect(parseSetting("0.5", 1)).toBe(0.5);
+  expect(parseSetting("many", 1)).toBe("many");
+  expect(parseSetting(" 30m ", "")).toBe("30m");
+});

@@ -1,0 +1,165 @@
+import { describe, expect, test } from "vitest";
+import {
+  withAccepted,
+  withFailure,
+  withHistory,
+  withKnownFailures,
+  withReply,
+  withResending,
+  withSending,
+  withToken,
+  withTypingStarted,
+  withUnsent,
+  withUserAppended,
+  type Message,
+} from "../src/live/messages";
+import type { HistoryItem } from "../src/wire";
+import { historyItem } from "./fixtures";
+
+const NOW = "2026-05-02T10:00:00Z";
+
+const appended = (more: object = {}) => ({ content: "hello", turn_id: "t1", received_at: "2026-05-02T10:00:01Z", ...more });
+const done = (more: object = {}) => ({ message_id: "p1", content: "Hi there", in_reply_to_turn_id: "t1", turn_id: "t1", ...more });
+const item = (more: Partial<HistoryItem> = {}) => historyItem(more);
+const brief = (messages: Message[]) => messages.map((m) => `${m.role}:${m.text}:${m.delivery}`);
+
+describe("one's own words", () => {
+  test("stand there at once and become kept, whichever news comes first", () => {
+    const sending = withSending([], "ref", "hello", NOW);
+    expect(brief(sending)).toEqual(["user:hello:sending"]);
+    const news = (m: Message[]) => withUserAppended(m, appended({ external_ref: "ref", message_id: "m1" }), NOW);
+    const answer = (m: Message[]) => withAccepted(m, "ref", { ok: true, accepted: ["m1"], turn_id: "t1" });
+    for (const kept of [answer(news(sending)), news(answer(sending))]) {
+      expect(kept).toHaveLength(1);
+      expect(kept[0]).toMatchObject({ id: "m1", turnId: "t1", delivery: "kept", key: "ref:ref" });
+    }
+  });
+
+  test("are not doubled when history tells of them before the answer does", () => {
+    const sending = withSending([], "ref", "hello", NOW);
+    const both = withHistory(sending, [item()]);
+    const kept = withAccepted(both, "ref", { ok: true, accepted: ["m1"], turn_id: "t1" });
+    expect(kept.map((m) => m.id)).toEqual(["m1"]);
+  });
+
+  test("said twice in one turn stay two", () => {
+    let messages = withSending(withSending([], "a", "hello", NOW), "b", "hello", NOW);
+    messages = withUserAppended(messages, appended({ external_ref: "a" }), NOW);
+    messages = withUserAppended(messages, appended({ external_ref: "b" }), NOW);
+    expect(brief(messages)).toEqual(["user:hello:kept", "user:hello:kept"]);
+  });
+
+  test("that did not go out say why and can go out again", () => {
+    const unsent = withUnsent(withSending([], "ref", "hello", NOW), "ref", { reason: "too fast", retryable: true });
+    expect(unsent[0]).toMatchObject({ delivery: "unsent", failure: { reason: "too fast" } });
+    expect(withResending(unsent, "ref", NOW)[0]).toMatchObject({ delivery: "sending", failure: null });
+  });
+
+  test("that the daemon has announced are safe even if the request then failed", () => {
+    const announced = withUserAppended(withSending([], "ref", "hello", NOW), appended({ external_ref: "ref" }), NOW);
+    expect(withUnsent(announced, "ref", { reason: "lost", retryable: true })[0]).toMatchObject({ delivery: "kept", failure: null });
+  });
+
+  test("from another channel appear once, also when told twice", () => {
+    const once = withUserAppended([], appended({ source_channel_id: "discord", message_id: "m9" }), NOW);
+    expect(withUserAppended(once, appended({ source_channel_id: "discord", message_id: "m9" }), NOW)).toHaveLength(1);
+    expect(once[0]).toMatchObject({ channelId: "discord", at: "2026-05-02T10:00:01Z" });
+  });
+});
+
+describe("a reply", () => {
+  test("grows by tokens and is replaced by its final words", () => {
+    let messages = withTypingStarted([], "t1", NOW);
+    expect(brief(messages)).toEqual(["persona::streaming"]);
+    messages = withToken(withToken(messages, "t1", "Hi ", NOW), "t1", "ther", NOW);
+    expect(brief(messages)).toEqual(["persona:Hi ther:streaming"]);
+    messages = withReply(messages, done(), NOW);
+    expect(brief(messages)).toEqual(["persona:Hi there:kept"]);
+    expect(messages[0]).toMatchObject({ id: "p1", key: "reply:t1", incomplete: false });
+  });
+
+  test("that is complete takes no late tokens", () => {
+    const messages = withReply([], done(), NOW);
+    expect(brief(withToken(messages, "t1", "Hi", NOW))).toEqual(["persona:Hi there:kept"]);
+  });
+
+  test("that broke off is marked", () => {
+    expect(withReply([], done({ incomplete: true }), NOW)[0]?.incomplete).toBe(true);
+  });
+
+  test("out of the blue has no turn and stands alone", () => {
+    const messages = withReply(withReply([], done(), NOW), done({ message_id: "p2", in_reply_to_turn_id: null, turn_id: null }), NOW);
+    expect(messages.map((m) => m.id)).toEqual(["p1", "p2"]);
+  });
+
+  test("is never older than what it answers, though clocks differ", () => {
+    const ahead = withUserAppended([], appended({ received_at: "2026-05-02T10:05:00Z" }), NOW);
+    expect(withReply(ahead, done(), NOW).at(-1)?.at).toBe("2026-05-02T10:05:00Z");
+  });
+});
+
+describe("a turn that failed", () => {
+  const failed = { turn_id: "t1", reason: "no answer", retryable: true, user_message_ids: ["m1"] };
+
+  test("leaves no half bubble and marks the words it failed", () => {
+    const messages = withToken(withHistory([], [item()]), "t1", "Hi", NOW);
+    const after = withFailure(messages, failed);
+    expect(brief(after)).toEqual(["user:hello:kept"]);
+    expect(after[0]?.failure).toEqual({ reason: "no answer", retryable: true });
+  });
+
+  test("is forgiven when it is answered after all", () => {
+    const messages = withReply(withFailure(withHistory([], [item()]), failed), done(), NOW);
+    expect(messages[0]?.failure).toBeNull();
+  });
+});
+
+describe("history", () => {
+  test("comes newest first and is read oldest first", () => {
+    const page = [
+      item({ id: "p1", role: "persona", content: "Hi there", created_at: "2026-05-02T10:00:05Z" }),
+      item(),
+    ];
+    expect(withHistory([], page).map((m) => m.id)).toEqual(["m1", "p1"]);
+  });
+
+  test("adopts a live reply, keeps its place on the page and ends its streaming", () => {
+    const streaming = withToken(withHistory([], [item()]), "t1", "Hi", NOW);
+    const page = [item({ id: "p1", role: "persona", content: "Hi there", created_at: "2026-05-02T10:00:05Z" }), item()];
+    const after = withHistory(streaming, page);
+    expect(brief(after)).toEqual(["user:hello:kept", "persona:Hi there:kept"]);
+    expect(after[1]?.key).toBe("reply:t1");
+  });
+
+  test("knows a reply by its turn when the stream named it otherwise", () => {
+    const page = [item({ id: "m7", role: "persona", content: "Hi there" })];
+    const stored = withHistory(withReply([], done({ message_id: "t1", stored_message_id: "m7" }), NOW), page);
+    expect(stored.map((m) => m.id)).toEqual(["m7"]);
+    const hashed = withHistory(withReply([], done({ message_id: 771204 }), NOW), page);
+    expect(hashed.map((m) => m.id)).toEqual(["m7"]);
+  });
+
+  test("the same words said twice in a turn are two messages", () => {
+    const page = [item({ id: "m2" }), item({ id: "m1" })];
+    expect(withHistory(withHistory([], page), page)).toHaveLength(2);
+  });
+
+  test("twice the same page changes nothing", () => {
+    const once = withHistory([], [item(), item({ id: "m0", created_at: "2026-05-02T09:00:00Z" })]);
+    expect(withHistory(once, [item()])).toEqual(once);
+  });
+
+  test("keeps what is on its way at the end", () => {
+    const sending = withSending([], "ref", "next", "2026-05-02T09:00:00Z");
+    expect(withHistory(sending, [item()]).map((m) => m.text)).toEqual(["hello", "next"]);
+  });
+});
+
+test("a turn that the daemon lists as failed says so after a reload, unless a reply stands or is being written", () => {
+  const failed = new Map([["t1", "no model"]]);
+  const said = withHistory([], [item({ id: "a", content: "one" }), item({ id: "b", content: "two", created_at: "2026-05-02T10:00:02Z" })]);
+  expect(withKnownFailures(said, failed).map((m) => m.failure?.reason ?? null)).toEqual([null, "no model"]);
+  expect(withKnownFailures(withTypingStarted(said, "t1", NOW), failed).some((m) => m.failure)).toBe(false);
+  expect(withKnownFailures(withHistory(said, [item({ id: "c", role: "persona" })]), failed).some((m) => m.failure)).toBe(false);
+  expect(withKnownFailures(said, new Map([["t2", "no model"]])).some((m) => m.failure)).toBe(false);
+});
