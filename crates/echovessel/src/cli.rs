@@ -35,7 +35,7 @@ pub(crate) struct Cli {
 
 impl Cli {
     /// The command line of this process. One that can't be meant ends the process with 2 and says why.
-    pub(crate) fn understood() -> Self {
+    pub(crate) fn parse_or_exit() -> Self {
         let cli = Self::parse();
         if cli.shared.json && matches!(cli.command, Some(Command::Demo | Command::Completions { .. })) {
             let reason = "--json: this command prints for people and shells only";

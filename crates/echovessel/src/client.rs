@@ -6,7 +6,7 @@ use reqwest::{Method, Response};
 use serde_json::Value;
 
 use crate::home::{Home, RunFile};
-use crate::world::random_bytes;
+use crate::system::random_bytes;
 
 /// No daemon answers.
 #[derive(Debug, thiserror::Error)]

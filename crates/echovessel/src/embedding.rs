@@ -22,7 +22,7 @@ const AUTO: &str = "auto";
 
 /// Who makes vectors.
 #[derive(Clone)]
-pub(crate) enum Embedding {
+pub(crate) enum EmbeddingSetup {
     /// Nobody, by choice.
     Off,
     /// A model in this process.
@@ -43,7 +43,7 @@ pub(crate) enum Embedding {
     },
 }
 
-impl Embedding {
+impl EmbeddingSetup {
     /// Opens and asks nothing yet.
     pub(crate) fn new(config: &Config, home: &Home, clock: Arc<dyn Clock>) -> anyhow::Result<Self> {
         let set = &config.embedding;

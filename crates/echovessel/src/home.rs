@@ -34,7 +34,7 @@ pub(crate) struct HomeLock {
 /// Another process owns the home.
 #[derive(Debug, thiserror::Error)]
 #[error("another EchoVessel{} holds {folder}; stop it with `echovessel stop`, or use another --home", pid_hint(.pid.as_deref()))]
-pub(crate) struct Held {
+pub(crate) struct HomeInUse {
     folder: String,
     pid: Option<String>,
 }
@@ -80,7 +80,7 @@ impl Home {
             let mut pid = String::new();
             let read = file.read_to_string(&mut pid).is_ok();
             let pid = (read && !pid.trim().is_empty()).then(|| pid.trim().to_owned());
-            return Err(Held { folder: self.folder.display().to_string(), pid }.into());
+            return Err(HomeInUse { folder: self.folder.display().to_string(), pid }.into());
         }
         file.set_len(0)?;
         write!(file, "{}", std::process::id())?;

@@ -7,9 +7,9 @@ mod output;
 mod cli;
 mod commands;
 mod config;
-mod configuration;
+mod live_config;
 mod home;
-mod world;
+mod system;
 mod wiring;
 mod embedding;
 mod lifecycle;
@@ -21,28 +21,28 @@ use std::process::ExitCode;
 
 use cli::{Cli, Command, Run, Shared};
 use config::ConfigError;
-use home::{Held, Home};
+use home::{Home, HomeInUse};
 
 /// Recall makes and drops thousands of small rows on several threads; the system's allocator took a tenth of its time.
 #[global_allocator]
 static ALLOCATOR: mimalloc::MiMalloc = mimalloc::MiMalloc;
 
 fn main() -> ExitCode {
-    let cli = Cli::understood();
+    let cli = Cli::parse_or_exit();
     let level = if matches!(cli.command, None | Some(Command::Run(_))) { "info" } else { "warn" };
     telemetry::start(level, cli.shared.json);
     let runtime = match tokio::runtime::Builder::new_multi_thread().enable_all().build() {
         Ok(runtime) => runtime,
-        Err(error) => return told(&anyhow::anyhow!("the system gives no threads: {error}"), false),
+        Err(error) => return report_error(&anyhow::anyhow!("the system gives no threads: {error}"), false),
     };
     let json = cli.shared.json;
-    match runtime.block_on(obey(cli)) {
+    match runtime.block_on(dispatch(cli)) {
         Ok(()) => ExitCode::SUCCESS,
-        Err(error) => told(&error, json),
+        Err(error) => report_error(&error, json),
     }
 }
 
-async fn obey(cli: Cli) -> anyhow::Result<()> {
+async fn dispatch(cli: Cli) -> anyhow::Result<()> {
     let Cli { shared, command } = cli;
     let home = Home::locate(shared.home.clone())?;
     match command.unwrap_or(Command::Run(Run::default())) {
@@ -78,7 +78,7 @@ async fn with_config(shared: &Shared, home: &Home, command: Command) -> anyhow::
 }
 
 /// Says what went wrong, once, in words or as JSON, with the exit code that `--help` documents.
-fn told(error: &anyhow::Error, json: bool) -> ExitCode {
+fn report_error(error: &anyhow::Error, json: bool) -> ExitCode {
     if json {
         eprintln!("{}", serde_json::json!({"error": format!("{error:#}")}));
     } else {
@@ -86,7 +86,7 @@ fn told(error: &anyhow::Error, json: bool) -> ExitCode {
     }
     if error.is::<ConfigError>() {
         ExitCode::from(2)
-    } else if error.is::<Held>() {
+    } else if error.is::<HomeInUse>() {
         ExitCode::from(3)
     } else if error.is::<client::NoDaemon>() {
         ExitCode::from(4)

@@ -26,7 +26,7 @@ pub(crate) struct Client<W> {
     /// Whether nothing more comes from the client.
     finished: bool,
     output: W,
-    conversation: Conversation,
+    conversation: ReplayState,
 }
 
 impl<W: AsyncWrite + Unpin> Client<W> {
@@ -46,7 +46,7 @@ impl<W: AsyncWrite + Unpin> Client<W> {
                 }
             }
         });
-        Self { lines, finished: false, output, conversation: Conversation::default() }
+        Self { lines, finished: false, output, conversation: ReplayState::default() }
     }
 
     /// Carries lines both ways until one side ends.
@@ -58,7 +58,7 @@ impl<W: AsyncWrite + Unpin> Client<W> {
         R: AsyncRead + Unpin,
         O: AsyncWrite + Unpin,
     {
-        let (again, unknown) = self.conversation.begin_anew();
+        let (again, unknown) = self.conversation.resume_on_new_host();
         for answer in unknown {
             self.write(&answer).await?;
         }
@@ -95,7 +95,7 @@ impl<W: AsyncWrite + Unpin> Client<W> {
                         _ => return Ok(if self.is_done() { Ended::Client } else { Ended::Owner }),
                     }
                     let line = std::mem::take(&mut answer);
-                    if self.conversation.hear_owner(&line) {
+                    if self.conversation.on_host_line(&line) {
                         self.write(&line).await?;
                     }
                     if self.is_done() {
@@ -138,7 +138,7 @@ struct Call {
 
 /// What a new owner has to know of what was said before.
 #[derive(Default)]
-struct Conversation {
+struct ReplayState {
     /// The client's `initialize` and its id.
     initialize: Option<(String, Vec<u8>)>,
     /// Whether the client has its answer.
@@ -151,7 +151,7 @@ struct Conversation {
     pending: BTreeMap<String, Call>,
 }
 
-impl Conversation {
+impl ReplayState {
     fn is_over(&self) -> bool {
         self.pending.is_empty()
     }
@@ -179,7 +179,7 @@ impl Conversation {
     }
 
     /// Whether the client is to hear it.
-    fn hear_owner(&mut self, line: &[u8]) -> bool {
+    fn on_host_line(&mut self, line: &[u8]) -> bool {
         let Ok(message) = serde_json::from_slice::<Value>(line) else { return true };
         let Some(id) = message.get("id").filter(|_| message.get("method").is_none()) else { return true };
         let id = id.to_string();
@@ -195,7 +195,7 @@ impl Conversation {
     }
 
     /// What a new owner is told, and what the client is told of calls that may have been done.
-    fn begin_anew(&mut self) -> (Vec<Vec<u8>>, Vec<Vec<u8>>) {
+    fn resume_on_new_host(&mut self) -> (Vec<Vec<u8>>, Vec<Vec<u8>>) {
         let mut again = Vec::new();
         self.swallowed = None;
         if let Some((id, line)) = self.initialize.as_ref().filter(|_| self.is_initialized) {
@@ -237,25 +237,25 @@ mod tests {
 
     #[test]
     fn a_new_owner_is_told_what_was_said_and_asked_what_only_looks() {
-        let mut conversation = Conversation::default();
+        let mut conversation = ReplayState::default();
         let initialize = line(json!({"jsonrpc": "2.0", "id": 0, "method": "initialize"}));
         let initialized = line(json!({"jsonrpc": "2.0", "method": "notifications/initialized"}));
         conversation.hear_client(&initialize);
-        assert!(conversation.hear_owner(&line(json!({"jsonrpc": "2.0", "id": 0, "result": {}}))));
+        assert!(conversation.on_host_line(&line(json!({"jsonrpc": "2.0", "id": 0, "result": {}}))));
         conversation.hear_client(&initialized);
         for (id, name) in [(1, "memory_search"), (2, "memory_create"), (3, "memory_list")] {
             conversation.hear_client(&call(id, name));
         }
-        assert!(conversation.hear_owner(&line(json!({"jsonrpc": "2.0", "id": 3, "result": {}}))));
-        let (again, unknown) = conversation.begin_anew();
+        assert!(conversation.on_host_line(&line(json!({"jsonrpc": "2.0", "id": 3, "result": {}}))));
+        let (again, unknown) = conversation.resume_on_new_host();
         assert_eq!(again, [initialize.clone(), initialized.clone(), call(1, "memory_search")]);
         assert_eq!(unknown.len(), 1);
         let answer: Value = serde_json::from_slice(&unknown[0]).unwrap();
         assert_eq!((answer["id"].clone(), answer["result"]["isError"].clone()), (json!(2), json!(true)));
         let second_greeting = line(json!({"jsonrpc": "2.0", "id": 0, "result": {}}));
-        assert!(!conversation.hear_owner(&second_greeting), "the client has it already");
+        assert!(!conversation.on_host_line(&second_greeting), "the client has it already");
         assert!(!conversation.is_over());
-        assert!(conversation.hear_owner(&line(json!({"jsonrpc": "2.0", "id": 1, "result": {}}))));
+        assert!(conversation.on_host_line(&line(json!({"jsonrpc": "2.0", "id": 1, "result": {}}))));
         assert!(conversation.is_over());
     }
 

@@ -13,30 +13,31 @@ use jiff::tz::TimeZone;
 use llm::{LlmError, Offline, Provider, ProviderSettings, TierModels};
 use memory::consolidate::{ConsolidateSettings, SlowCycleSettings};
 use memory::ledger::{Price, Prices};
-use memory::ports::{Clock, Embedder, Ids, Store};
+use memory::ports::{Clock, Embedder, IdGenerator, Store};
 use memory::recall::{RecallSettings, Signal};
 use memory::sessions::SessionPolicy;
 use memory::vector_index::VectorIndex;
 use memory::{PersonaId, Scope, UserId};
 use mind::{LanguageMind, Prompts};
 use runtime::{
-    Broadcast, ChangeableModel, Ledger, Metrics, Parts, Runtime, RuntimeSettings, TraceSettings, Versions,
+    Broadcast, Ledger, Metrics, Reloadable, ReloadableModel, Runtime, RuntimeParts, RuntimeSettings,
+    TraceSettings,
 };
 use secrecy::SecretString;
 use server::ServerSettings;
-use server::mcp::Desk;
+use server::mcp::ToolContext;
 use store::SqliteStore;
 
 use crate::config::{Config, ConfigError, LlmPrice, body_limit};
-use crate::embedding::Embedding;
+use crate::embedding::EmbeddingSetup;
 use crate::home::Home;
-use crate::world::{SystemPauses, random_bytes};
+use crate::system::{SystemRetryTimer, random_bytes};
 
 /// Tokens that a reply's prompt may take.
 const PROMPT_TOKENS: u32 = 8_000;
 
 /// The parts of a running EchoVessel that outlive each other in this order.
-pub(crate) struct Wired {
+pub(crate) struct Services {
     /// Where memory is kept, as itself: checked, checkpointed and closed by its owner.
     pub(crate) database: Arc<SqliteStore>,
     /// The shared self: documents.
@@ -46,22 +47,22 @@ pub(crate) struct Wired {
     /// The life of the persona.
     pub(crate) runtime: Runtime,
     /// Which model answers.
-    pub(crate) model: Arc<ChangeableModel>,
+    pub(crate) model: Arc<ReloadableModel>,
     /// What models cost.
-    pub(crate) prices: Arc<Versions<Prices>>,
+    pub(crate) prices: Arc<Reloadable<Prices>>,
     /// Who makes vectors.
-    pub(crate) embedding: Embedding,
+    pub(crate) embedding: EmbeddingSetup,
 }
 
-impl Wired {
+impl Services {
     /// Which model answers now, for people.
-    pub(crate) fn model_state(&self) -> ModelState {
-        ModelState::of(&*self.model)
+    pub(crate) fn model_state(&self) -> LlmSummary {
+        LlmSummary::of(&*self.model)
     }
 
     /// What the hub's tools work with.
-    pub(crate) fn desk(&self) -> Desk {
-        Desk {
+    pub(crate) fn desk(&self) -> ToolContext {
+        ToolContext {
             hub: self.hub.clone(),
             graph: self.graph.clone(),
             runtime: self.runtime.clone(),
@@ -72,7 +73,7 @@ impl Wired {
 
 /// Which model answers.
 #[derive(Clone, Debug)]
-pub(crate) struct ModelState {
+pub(crate) struct LlmSummary {
     /// `openai`, `anthropic` or `offline`.
     pub(crate) provider: String,
     /// The model of the conversation.
@@ -81,7 +82,7 @@ pub(crate) struct ModelState {
     pub(crate) endpoint: Option<String>,
 }
 
-impl ModelState {
+impl LlmSummary {
     /// Which model answers now.
     pub(crate) fn of(provider: &dyn Provider) -> Self {
         Self {
@@ -119,13 +120,13 @@ pub(crate) async fn wire(
     config: &Config,
     home: &Home,
     clock: Arc<dyn Clock>,
-    ids: Arc<dyn Ids>,
-) -> anyhow::Result<Wired> {
+    ids: Arc<dyn IdGenerator>,
+) -> anyhow::Result<Services> {
     let database = Arc::new(open_database(config, home)?);
     let store: Arc<dyn Store> = database.clone();
-    let model = Arc::new(ChangeableModel::new(connect(config).await?));
+    let model = Arc::new(ReloadableModel::new(connect(config).await?));
     let metrics = Metrics::default();
-    let prices = Arc::new(Versions::new(prices_of(config)));
+    let prices = Arc::new(Reloadable::new(prices_of(config)));
     let prompts = Prompts::load(home.prompts().as_deref())?;
     let mind = LanguageMind::new(
         model.clone(),
@@ -134,9 +135,9 @@ pub(crate) async fn wire(
         prompts,
     );
     let run: String = random_bytes().iter().take(4).map(|byte| format!("{byte:02x}")).collect();
-    let embedding = Embedding::new(config, home, clock.clone())?;
+    let embedding = EmbeddingSetup::new(config, home, clock.clone())?;
     let previous = embedding.previous(&*store, home).await;
-    let parts = Parts {
+    let parts = RuntimeParts {
         store,
         embedder: embedding.embedder(),
         index: Arc::new(VectorIndex::new(body_limit(&config.limits.vector_memory)?)),
@@ -159,7 +160,7 @@ pub(crate) async fn wire(
     if let Some(previous) = previous {
         runtime.serve_meanwhile(previous);
     }
-    Ok(Wired { database, hub, graph, runtime, model, prices, embedding })
+    Ok(Services { database, hub, graph, runtime, model, prices, embedding })
 }
 
 /// The shared self on the home's database, with its files in the home.
@@ -170,7 +171,7 @@ fn hub(
     embedder: Option<Arc<dyn Embedder>>,
     summariser: Arc<dyn Summariser>,
     clock: Arc<dyn Clock>,
-    ids: Arc<dyn Ids>,
+    ids: Arc<dyn IdGenerator>,
 ) -> anyhow::Result<Hub> {
     let persona = PersonaId::new(config.persona.id.clone())?;
     let priority: Result<Vec<InstanceId>, _> =
@@ -198,7 +199,7 @@ fn graph(
     database: &Arc<SqliteStore>,
     embedder: Option<Arc<dyn Embedder>>,
     clock: Arc<dyn Clock>,
-    ids: Arc<dyn Ids>,
+    ids: Arc<dyn IdGenerator>,
 ) -> Graph {
     Graph::new(database.clone(), database.clone(), embedder, clock, ids)
 }
@@ -231,7 +232,7 @@ pub(crate) fn open_database(config: &Config, home: &Home) -> anyhow::Result<Sqli
 
 /// The language model that the configuration names.
 pub(crate) async fn connect(config: &Config) -> Result<Arc<dyn Provider>, LlmError> {
-    llm::connect(provider_settings(config), Arc::new(SystemPauses)).await
+    llm::connect(provider_settings(config), Arc::new(SystemRetryTimer)).await
 }
 
 /// The environment variable that holds the language model's key; empty where none is needed.

@@ -89,7 +89,7 @@ pub struct EndpointEmbedder {
     scripts: Scripts,
     clock: Arc<dyn Clock>,
     known: OnceLock<Known>,
-    trouble: Mutex<Option<Trouble>>,
+    trouble: Mutex<Option<FailureState>>,
     /// One batch at a time; queries don't wait for it.
     passage_place: Semaphore,
 }
@@ -101,7 +101,7 @@ struct Known {
 }
 
 #[derive(Clone)]
-struct Trouble {
+struct FailureState {
     reason: String,
     until: Timestamp,
 }
@@ -142,7 +142,7 @@ impl EndpointEmbedder {
         self.lock_trouble().as_ref().map(|trouble| trouble.reason.clone())
     }
 
-    fn lock_trouble(&self) -> std::sync::MutexGuard<'_, Option<Trouble>> {
+    fn lock_trouble(&self) -> std::sync::MutexGuard<'_, Option<FailureState>> {
         self.trouble.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
@@ -150,7 +150,7 @@ impl EndpointEmbedder {
         let reason = refusal.into_message();
         let now = self.clock.now();
         let until = now.checked_add(REST_AFTER_FAILURE).unwrap_or(now);
-        *self.lock_trouble() = Some(Trouble { reason: reason.clone(), until });
+        *self.lock_trouble() = Some(FailureState { reason: reason.clone(), until });
         EmbedError::Failed(reason)
     }
 
@@ -288,7 +288,7 @@ impl Embedder for EndpointEmbedder {
 
     async fn embed_queries(&self, texts: &[String]) -> Result<Vec<Embedding>, EmbedError> {
         let resting = self.lock_trouble().clone().filter(|trouble| self.clock.now() < trouble.until);
-        if let Some(Trouble { reason, .. }) = resting {
+        if let Some(FailureState { reason, .. }) = resting {
             return Err(EmbedError::Failed(reason));
         }
         if texts.is_empty() {

@@ -138,7 +138,7 @@ impl Source {
         let embedded = match purpose {
             Purpose::Query => model.embed_queries(&texts),
             Purpose::Passage => {
-                model.embed_politely(&texts, BACKGROUND_TOKENS, &|| self.queries.wait_for_none())
+                model.embed_yielding(&texts, BACKGROUND_TOKENS, &|| self.queries.wait_for_none())
             }
         };
         embedded.map_err(|error| EmbedError::Failed(error.to_string()))

@@ -78,12 +78,12 @@ impl Model {
     /// # Errors
     /// When the weights can't be read any more, or the tokenizer fails.
     pub fn embed(&self, texts: &[&str]) -> Result<Vec<Embedding>, ModelError> {
-        self.embed_politely(texts, MAX_TOKENS_PER_PASS, &|| ())
+        self.embed_yielding(texts, MAX_TOKENS_PER_PASS, &|| ())
     }
 
     /// As [`Model::embed`], in passes of at most about `tokens_per_pass` tokens, before each of which `give_way` is
     /// called. The vectors are the same.
-    pub(crate) fn embed_politely(
+    pub(crate) fn embed_yielding(
         &self,
         texts: &[&str],
         tokens_per_pass: usize,

@@ -24,7 +24,7 @@ pub struct Case {
     pub language: String,
     /// The talks, in order.
     #[serde(default)]
-    pub talk: Vec<Talk>,
+    pub talk: Vec<CaseSession>,
     /// What must hold when all talks have become memory.
     pub expect: Vec<Expectation>,
 }
@@ -32,7 +32,7 @@ pub struct Case {
 /// One session.
 #[derive(Clone, Debug, Deserialize)]
 #[serde(deny_unknown_fields)]
-pub struct Talk {
+pub struct CaseSession {
     /// When it begins, RFC 3339.
     pub at: jiff::Timestamp,
     /// What the user says, one turn a line; each is answered.

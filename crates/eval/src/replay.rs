@@ -10,9 +10,9 @@ use std::time::Duration;
 use anyhow::Context as _;
 use jiff::Timestamp;
 use jiff::tz::TimeZone;
-use memory::capture::{Line, Recorder};
+use memory::capture::{MessageInput, Recorder};
 use memory::messages::Role;
-use memory::ports::{Clock, Embedder, Embedding, Ids, Store};
+use memory::ports::{Clock, Embedder, Embedding, IdGenerator, Store};
 use memory::recall::{Query, RankedMessage, RecallSettings, Signals, SpeakerNames, rank_messages};
 use memory::sessions::{CloseTrigger, SessionPolicy};
 use memory::vector_index::VectorIndex;
@@ -61,7 +61,7 @@ impl Clock for ReplayClock {
 /// Ids by number, so that a run can be repeated to the letter.
 struct ReplayIds(Mutex<u128>);
 
-impl Ids for ReplayIds {
+impl IdGenerator for ReplayIds {
     fn next(&self, at: Timestamp) -> Uuid {
         let mut number = self.0.lock().unwrap_or_else(PoisonError::into_inner);
         *number += 1;
@@ -214,9 +214,9 @@ fn answer(
     }
 }
 
-fn line(scope: &Scope, conversation: &Conversation, unit: &Unit) -> Line {
+fn line(scope: &Scope, conversation: &Conversation, unit: &Unit) -> MessageInput {
     let is_persona = !conversation.persona.is_empty() && unit.speaker == conversation.persona;
-    Line {
+    MessageInput {
         scope: scope.clone(),
         channel_id: CHANNEL.to_owned(),
         turn_id: None,

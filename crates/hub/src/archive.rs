@@ -16,16 +16,16 @@ use serde::{Deserialize, Serialize};
 use zip::ZipWriter;
 use zip::write::SimpleFileOptions;
 
+use crate::api::archive::{ArchiveCounts, EntityExport, EntityImport, EntityImported};
 use crate::documents::core_block_of;
-use crate::door::archive::{ArchiveCounts, EntityExport, EntityImport, EntityImported};
 use crate::error::HubError;
-use crate::hub::{Caller, Hub};
+use crate::export::{DocumentHistory, ErasedName, ExportedEdge, ExportedNode, HubExport};
 use crate::mirror::{FrontMatter, MirroredText, digest};
 use crate::names::DocumentName;
-use crate::port::{Instance, Snapshot};
+use crate::ports::{Instance, Snapshot};
+use crate::service::{Caller, Hub};
+use crate::transaction::HubTransaction;
 use crate::version_vector::VersionVector;
-use crate::whole::{DocumentHistory, ErasedName, KeptEdge, KeptNode, WholeHub};
-use crate::writing::Act;
 
 /// Largest archive that is made and taken, in bytes.
 pub const ARCHIVE_BYTES_MAX: usize = 50 * 1024 * 1024;
@@ -55,8 +55,8 @@ struct Manifest {
 /// `graph.json`.
 #[derive(Clone, Debug, Default, Serialize, Deserialize)]
 struct ArchivedGraph {
-    nodes: Vec<KeptNode>,
-    edges: Vec<KeptEdge>,
+    nodes: Vec<ExportedNode>,
+    edges: Vec<ExportedEdge>,
 }
 
 /// A snapshot in `state.json`.
@@ -98,7 +98,7 @@ struct Contents {
     labels: BTreeMap<DocumentName, String>,
     counts: ArchiveCounts,
     /// What older layouts don't hold.
-    whole: Option<WholeHub>,
+    whole: Option<HubExport>,
 }
 
 impl Hub {
@@ -107,7 +107,7 @@ impl Hub {
     /// # Errors
     /// When it would be larger than what is taken again, and when the store fails.
     pub async fn entity_export(&self, caller: &Caller) -> Result<EntityExport, HubError> {
-        let whole = self.inner().parts.store.whole_hub(&caller.scope).await?;
+        let whole = self.inner().parts.store.export_hub(&caller.scope).await?;
         let now = self.now();
         let packed = tokio::task::spawn_blocking(move || packed(&whole, now)).await;
         let packed = packed.map_err(std::io::Error::other).and_then(|packed| packed);
@@ -141,7 +141,7 @@ impl Hub {
             Ok(Err(reason)) => return Ok(refused(reason)),
             Err(error) => return Ok(refused(error.to_string())),
         };
-        let _turn = self.turn().await;
+        let _turn = self.lock_writes().await;
         loop {
             let mut act = self.begin(caller).await?;
             let left = match act.take_archive(&contents).await? {
@@ -155,7 +155,7 @@ impl Hub {
     }
 }
 
-impl Act<'_> {
+impl HubTransaction<'_> {
     /// Prepares what an archive changes; says which documents are left, or why nothing may be taken.
     async fn take_archive(
         &mut self,
@@ -243,7 +243,7 @@ struct Packed {
     sizes: Vec<u64>,
 }
 
-fn packed(whole: &WholeHub, now: Timestamp) -> std::io::Result<Packed> {
+fn packed(whole: &HubExport, now: Timestamp) -> std::io::Result<Packed> {
     let labels: BTreeMap<&DocumentName, &String> =
         whole.labels.iter().map(|(name, label)| (name, label)).collect();
     let mut files: BTreeMap<String, String> = BTreeMap::new();
@@ -290,7 +290,7 @@ fn history_path(name: &DocumentName) -> String {
     format!("{HISTORY}{}/{}.json", name.kind(), name.stem())
 }
 
-fn counts(whole: &WholeHub) -> ArchiveCounts {
+fn counts(whole: &HubExport) -> ArchiveCounts {
     let is_shown = |history: &&DocumentHistory| history.shown().is_some_and(|shown| shown.content.is_some());
     let histories = || whole.documents.iter().map(|(_, history)| history);
     let identity = whole.documents.iter().filter(|(name, _)| matches!(name, DocumentName::Identity(..)));
@@ -307,7 +307,7 @@ fn counts(whole: &WholeHub) -> ArchiveCounts {
     }
 }
 
-fn state(whole: &WholeHub) -> ArchivedState {
+fn state(whole: &HubExport) -> ArchivedState {
     let archived = |snapshot: &Snapshot| ArchivedSnapshot {
         id: snapshot.id.clone(),
         kind: snapshot.name.kind().to_owned(),

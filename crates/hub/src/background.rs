@@ -6,7 +6,7 @@ use jiff::civil::Time;
 use jiff::{SignedDuration, Timestamp};
 
 use crate::error::HubError;
-use crate::hub::Hub;
+use crate::service::Hub;
 
 /// How often the tree is looked at for files that a person has edited.
 const READ_EVERY: Duration = Duration::from_secs(30);

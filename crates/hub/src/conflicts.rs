@@ -5,15 +5,15 @@ use std::collections::BTreeSet;
 use memory::Scope;
 use uuid::Uuid;
 
-use crate::documents::{Conflict, Version};
-use crate::door::Outcome;
-use crate::door::conflicts::{
+use crate::api::Outcome;
+use crate::api::conflicts::{
     ConflictEntry, ConflictQuery, ConflictResolve, ConflictSide, Conflicts, Resolution,
 };
+use crate::documents::{Conflict, Version};
 use crate::error::HubError;
-use crate::hub::{Caller, Hub};
 use crate::names::DocumentName;
-use crate::writing::Act;
+use crate::service::{Caller, Hub};
+use crate::transaction::HubTransaction;
 
 impl Hub {
     /// Conflicts, the newest first.
@@ -23,7 +23,7 @@ impl Hub {
     }
 
     /// Tells of those that were kept: two versions have at most one open conflict.
-    pub(crate) async fn tell_opened(&self, scope: &Scope, ids: &BTreeSet<Uuid>) {
+    pub(crate) async fn publish_opened(&self, scope: &Scope, ids: &BTreeSet<Uuid>) {
         let Some(listener) = self.inner().conflict_listener.get().filter(|_| !ids.is_empty()) else { return };
         match self.inner().parts.store.conflicts(scope, true).await {
             Ok(open) => open
@@ -43,7 +43,7 @@ impl Hub {
         caller: &Caller,
         input: ConflictResolve,
     ) -> Result<Outcome, HubError> {
-        let _turn = self.turn().await;
+        let _turn = self.lock_writes().await;
         loop {
             // Begun before anything is read: what is written meanwhile, be it that words are erased, has the act begun anew.
             let mut act = self.begin(caller).await?;
@@ -111,7 +111,7 @@ pub(crate) fn conflict_entry(conflict: &Conflict) -> ConflictEntry {
     }
 }
 
-impl Act<'_> {
+impl HubTransaction<'_> {
     /// Opens a conflict for every live version that says something else than the shown one. Gives those opened.
     pub(crate) fn open_conflicts(&mut self, name: &DocumentName, heads: &[Version]) -> Vec<Conflict> {
         let Some(shown) = heads.first() else { return Vec::new() };

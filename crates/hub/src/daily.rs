@@ -19,13 +19,13 @@ pub fn merge(existing: &str, incoming: &str) -> String {
         return ended(incoming);
     }
     let has_title = existing.lines().any(is_title);
-    let mut known: Vec<Said> = blocks(existing).iter().map(|block| Said::of(block)).collect();
+    let mut known: Vec<DailyBlock> = blocks(existing).iter().map(|block| DailyBlock::of(block)).collect();
     let mut merged = existing.to_owned();
     for block in blocks(incoming) {
         if has_title && is_title(block) {
             continue;
         }
-        let said = Said::of(block);
+        let said = DailyBlock::of(block);
         if known.iter().any(|other| other.is_same(&said)) {
             continue;
         }
@@ -101,13 +101,13 @@ fn tags(text: &str, opening: &str) -> BTreeSet<String> {
 }
 
 /// What a block says, and who says it.
-struct Said {
+struct DailyBlock {
     words: String,
     chats: BTreeSet<String>,
     instances: BTreeSet<String>,
 }
 
-impl Said {
+impl DailyBlock {
     fn of(block: &str) -> Self {
         let mut words = String::new();
         let mut rest = block.trim();

@@ -8,9 +8,9 @@ use memory::Scope;
 use crate::daily;
 use crate::documents::Document;
 use crate::error::HubError;
-use crate::hub::{Caller, Hub};
-use crate::names::{DocumentName, MemoryName};
-use crate::port::{DiaryEvent, DiaryLine, OutdatedLine};
+use crate::names::{DiaryName, DocumentName};
+use crate::ports::{DiaryEvent, DiaryLine, OutdatedLine};
+use crate::service::{Caller, Hub};
 
 /// Events that are taken at once.
 const EVENTS_AT_ONCE: u32 = 500;
@@ -65,13 +65,13 @@ impl Hub {
     ) -> Result<usize, HubError> {
         let own = self.settings().instance.clone();
         let caller = Caller { scope: scope.clone(), instance: own.clone(), is_person: false };
-        let _turn = self.turn().await;
+        let _turn = self.lock_writes().await;
         let (mut act, before) = self.begin_with(&caller, name).await?;
         let Some(before) = before else { return Ok(0) };
         let mut content = before.content().map(str::to_owned);
         for OutdatedLine { line: known, description, .. } in lines {
             let instance =
-                crate::memories::memory_of(name).and_then(crate::MemoryName::instance).unwrap_or(&own);
+                crate::memories::memory_of(name).and_then(crate::DiaryName::instance).unwrap_or(&own);
             let line = daily::line(description, &known.session.to_string(), instance);
             let replaced =
                 content.as_deref().and_then(|text| daily::with_line_replaced(text, &known.line, &line));
@@ -89,8 +89,8 @@ impl Hub {
     async fn write_day(&self, scope: &Scope, day: Date, events: &[DiaryEvent]) -> Result<usize, HubError> {
         let instance = self.settings().instance.clone();
         let caller = Caller { scope: scope.clone(), instance: instance.clone(), is_person: false };
-        let name = DocumentName::Memory(MemoryName::Daily(day, instance.clone()));
-        let _turn = self.turn().await;
+        let name = DocumentName::Diary(DiaryName::Daily(day, instance.clone()));
+        let _turn = self.lock_writes().await;
         let (mut act, before) = self.begin_with(&caller, &name).await?;
         let mut content = match before.as_ref().and_then(Document::content) {
             Some(content) => content.to_owned(),

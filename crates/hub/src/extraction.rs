@@ -4,7 +4,7 @@ use std::sync::{Mutex, PoisonError};
 
 use jiff::Timestamp;
 
-use crate::door::sync::ExtractionStatus;
+use crate::api::sync::ExtractionStatus;
 
 /// Counts since the start of the program.
 #[derive(Debug, Default)]

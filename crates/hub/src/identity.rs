@@ -5,17 +5,17 @@ use std::collections::BTreeMap;
 
 use memory::Scope;
 
-use crate::documents::Document;
-use crate::door::Outcome;
-use crate::door::identity::{
+use crate::api::Outcome;
+use crate::api::identity::{
     CustomFile, IdentityAll, IdentityFile, IdentityText, Meta, MetaQuery, MetaText, SectionText, Written,
 };
+use crate::documents::Document;
 use crate::error::HubError;
-use crate::hub::{Caller, Hub};
 use crate::names::{Category, DocumentName, FileName};
-use crate::port::{DocumentFilter, Snapshot};
+use crate::ports::{DocumentFilter, Snapshot};
 use crate::sections;
-use crate::writing::Act;
+use crate::service::{Caller, Hub};
+use crate::transaction::HubTransaction;
 
 /// The order of known documents; others follow by name.
 const ORDER: [&str; 14] = [
@@ -148,7 +148,7 @@ impl Hub {
         with_snapshot: bool,
         text: impl Fn(Option<&str>) -> Result<String, String>,
     ) -> Result<Written, HubError> {
-        let _turn = self.turn().await;
+        let _turn = self.lock_writes().await;
         loop {
             let (mut act, before) = self.begin_with(caller, name).await?;
             let old = before.as_ref().and_then(Document::content);
@@ -196,7 +196,7 @@ impl Hub {
         caller: &Caller,
         name: &DocumentName,
     ) -> Result<bool, HubError> {
-        let _turn = self.turn().await;
+        let _turn = self.lock_writes().await;
         loop {
             let (mut act, document) = self.begin_with(caller, name).await?;
             act.check(name, None)?;
@@ -224,7 +224,7 @@ impl Hub {
             meta.insert(name.to_string(), label);
         }
         let of_category = |key: &str| {
-            input.category.is_none_or(|category| key.starts_with(&format!("{}/", category.word())))
+            input.category.is_none_or(|category| key.starts_with(&format!("{}/", category.as_str())))
         };
         let of_file =
             |key: &str| input.filename.as_ref().is_none_or(|filename| key.ends_with(&format!("/{filename}")));
@@ -256,7 +256,7 @@ fn missing(name: &DocumentName) -> String {
     format!("File {path} not found")
 }
 
-impl Act<'_> {
+impl HubTransaction<'_> {
     /// Keeps a copy of a text with this act.
     pub(crate) fn keep_snapshot(&mut self, name: &DocumentName, content: &str, reason: &str) {
         let time = self.now.to_string().replace([':', '.'], "-");

@@ -2,16 +2,16 @@
 
 use memory::Scope;
 
-use crate::daily;
-use crate::documents::{Document, Version};
-use crate::door::Outcome;
-use crate::door::memories::{
+use crate::api::Outcome;
+use crate::api::memories::{
     ListedMemory, MemoryCreate, MemoryEntry, MemoryList, MemoryListing, MemoryReadResult, MemoryRef,
     MemoryUpdate, MemoryWritten,
 };
+use crate::daily;
+use crate::documents::{Document, Version};
 use crate::error::HubError;
-use crate::hub::{Caller, Hub};
-use crate::names::{DocumentName, Granularity, InstanceId, MemoryName, NAME_LENGTH_MAX, Slug};
+use crate::names::{DiaryName, DocumentName, Granularity, InstanceId, NAME_LENGTH_MAX, Slug};
+use crate::service::{Caller, Hub};
 
 /// Characters of a memory that a list shows.
 const PREVIEW_LENGTH: usize = 100;
@@ -29,10 +29,10 @@ impl Hub {
             (_, slug) => slug,
         };
         let instance = Some(input.instance_id.clone());
-        let name = MemoryName::new(input.granularity, input.date, instance, slug)?;
+        let name = DiaryName::new(input.granularity, input.date, instance, slug)?;
         let id = name.id();
-        let document_name = DocumentName::Memory(name);
-        let _turn = self.turn().await;
+        let document_name = DocumentName::Diary(name);
+        let _turn = self.lock_writes().await;
         loop {
             let (mut act, before) = self.begin_with(caller, &document_name).await?;
             let old = before.as_ref().and_then(Document::content);
@@ -79,7 +79,7 @@ impl Hub {
             Ok(document) => document.name,
             Err(message) => return Ok(MemoryWritten { success: false, message, memory_id: None }),
         };
-        let _turn = self.turn().await;
+        let _turn = self.lock_writes().await;
         loop {
             let (mut act, before) = self.begin_with(caller, &name).await?;
             act.check(&name, Some(&input.content))?;
@@ -95,7 +95,7 @@ impl Hub {
             version.edited_by = input.edited_by.clone().unwrap_or_else(|| caller.instance.to_string());
             act.write(&name, vec![version]);
             if act.save().await? {
-                let memory_id = memory_of(&name).map(MemoryName::id);
+                let memory_id = memory_of(&name).map(DiaryName::id);
                 return Ok(MemoryWritten { success: true, message: format!("corrected {name}"), memory_id });
             }
         }
@@ -151,12 +151,12 @@ impl Hub {
     async fn named(&self, scope: &Scope, wanted: &MemoryRef) -> Result<Result<Document, String>, HubError> {
         if !wanted.date.fits(wanted.granularity) {
             let what =
-                format!("`{}` can't be the date of a {} memory", wanted.date, wanted.granularity.word());
+                format!("`{}` can't be the date of a {} memory", wanted.date, wanted.granularity.as_str());
             return Err(HubError::Invalid(what));
         }
         let exact =
-            MemoryName::new(wanted.granularity, wanted.date, wanted.instance_id.clone(), wanted.slug.clone());
-        let not_found = || format!("no {} memory of {}", wanted.granularity.word(), wanted.date);
+            DiaryName::new(wanted.granularity, wanted.date, wanted.instance_id.clone(), wanted.slug.clone());
+        let not_found = || format!("no {} memory of {}", wanted.granularity.as_str(), wanted.date);
         if let Ok(name) = exact {
             let document = self.document(scope, &name.into()).await?;
             let there = document.filter(|document| document.content().is_some());
@@ -172,7 +172,7 @@ impl Hub {
                 Ok(document.filter(|document| document.content().is_some()).ok_or_else(not_found))
             }
             several => {
-                let names: Vec<String> = several.iter().map(MemoryName::stem).collect();
+                let names: Vec<String> = several.iter().map(DiaryName::stem).collect();
                 Ok(Err(format!(
                     "several memories have that date: {}. Say which by `slug` or `instanceId`",
                     names.join(", ")
@@ -183,28 +183,28 @@ impl Hub {
 }
 
 /// The name of a memory; none for an identity document.
-pub(crate) fn memory_of(name: &DocumentName) -> Option<&MemoryName> {
+pub(crate) fn memory_of(name: &DocumentName) -> Option<&DiaryName> {
     match name {
-        DocumentName::Memory(name) => Some(name),
+        DocumentName::Diary(name) => Some(name),
         DocumentName::Identity(..) => None,
     }
 }
 
 /// Who wrote a memory: a daily belongs to its instance.
-pub(crate) fn source_instance(name: &MemoryName, version: &Version) -> InstanceId {
+pub(crate) fn source_instance(name: &DiaryName, version: &Version) -> InstanceId {
     shown_instance(name, &version.author)
 }
 
 /// The instance of a memory whose shown version this author wrote.
-pub(crate) fn shown_instance(name: &MemoryName, author: &InstanceId) -> InstanceId {
+pub(crate) fn shown_instance(name: &DiaryName, author: &InstanceId) -> InstanceId {
     name.instance().unwrap_or(author).clone()
 }
 
-fn is_roll_up(name: &MemoryName) -> bool {
-    matches!(name, MemoryName::RollUp(..))
+fn is_roll_up(name: &DiaryName) -> bool {
+    matches!(name, DiaryName::RollUp(..))
 }
 
-fn listed(name: &MemoryName, document: &Document) -> ListedMemory {
+fn listed(name: &DiaryName, document: &Document) -> ListedMemory {
     let content = document.content().unwrap_or_default();
     let mut preview: String = content.chars().take(PREVIEW_LENGTH).collect();
     if content.chars().count() > PREVIEW_LENGTH {

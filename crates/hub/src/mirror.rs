@@ -14,10 +14,10 @@ use memory::{PersonaId, Scope};
 
 use crate::documents::{Document, Version, core_block_of};
 use crate::error::HubError;
-use crate::hub::{Caller, Hub};
 use crate::names::{Category, DocumentName, Granularity};
-use crate::port::DocumentFilter;
-use crate::versions::{disagree, meet};
+use crate::ports::DocumentFilter;
+use crate::service::{Caller, Hub};
+use crate::versions::{differ, merge_version};
 
 pub use front_matter::{FrontMatter, MirroredText, digest};
 
@@ -96,7 +96,7 @@ impl Hub {
 
     /// Takes from the tree what forgetting took from the documents, whatever stands in those files now.
     pub async fn follow_forgetting(&self, scope: &Scope) -> Result<(), HubError> {
-        let _turn = self.turn().await;
+        let _turn = self.lock_writes().await;
         self.drop_vectors(scope);
         if self.settings().mirror.is_none() {
             return Ok(());
@@ -121,7 +121,7 @@ impl Hub {
 
     /// Takes all files of a persona away.
     pub async fn forget_files(&self, persona: &PersonaId) -> Result<(), HubError> {
-        let _turn = self.turn().await;
+        let _turn = self.lock_writes().await;
         self.inner().vectors.clear();
         self.inner().embedded.clear();
         let Some(root) = self.settings().mirror.clone() else { return Ok(()) };
@@ -193,7 +193,7 @@ impl Hub {
             _ => "x",
         };
         let kinds =
-            Category::ALL.map(Category::word).into_iter().chain(Granularity::ALL.map(Granularity::word));
+            Category::ALL.map(Category::as_str).into_iter().chain(Granularity::ALL.map(Granularity::as_str));
         for kind in kinds {
             let name = DocumentName::parse(kind, sample(kind)).ok();
             let path = name.and_then(|name| self.path_of(scope, &name));
@@ -222,7 +222,7 @@ impl Hub {
         let Some(path) = self.path_of(&caller.scope, name) else { return Ok(false) };
         let Some(text) = blocking(move || files::read(&path)).await? else { return Ok(false) };
         let file = MirroredText::parse(&text);
-        let _turn = self.turn().await;
+        let _turn = self.lock_writes().await;
         loop {
             let (mut act, document) = self.begin_with(caller, name).await?;
             let is_edited = file.is_edited();
@@ -253,8 +253,8 @@ impl Hub {
                 (None, false) => return Ok(false),
             };
             act.check(name, Some(file.content))?;
-            let (heads, _) = meet(heads, version, &self.settings().priority);
-            if disagree(&heads) {
+            let (heads, _) = merge_version(heads, version, &self.settings().priority);
+            if differ(&heads) {
                 act.open_conflicts(name, &heads);
             }
             act.write(name, heads);

@@ -73,7 +73,7 @@ macro_rules! text_name {
 
 mod date;
 
-pub use date::MemoryDate;
+pub use date::DiaryDate;
 
 /// Where an identity document belongs.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord, Serialize, Deserialize, JsonSchema)]
@@ -96,7 +96,7 @@ impl Category {
     pub const ALL: [Self; 4] = [Self::Own, Self::User, Self::Relationship, Self::Custom];
 
     /// The word on the wire, in paths and in the database.
-    pub fn word(self) -> &'static str {
+    pub fn as_str(self) -> &'static str {
         match self {
             Self::Own => "self",
             Self::User => "user",
@@ -114,7 +114,7 @@ impl Category {
 impl FromStr for Category {
     type Err = InvalidName;
     fn from_str(text: &str) -> Result<Self, InvalidName> {
-        let found = Self::ALL.into_iter().find(|category| category.word() == text);
+        let found = Self::ALL.into_iter().find(|category| category.as_str() == text);
         found.ok_or_else(|| {
             InvalidName(format!("`{text}` is no category: self, user, relationship or custom"))
         })
@@ -143,7 +143,7 @@ impl Granularity {
     pub const ALL: [Self; 5] = [Self::Daily, Self::Weekly, Self::Monthly, Self::Yearly, Self::Significant];
 
     /// The word on the wire, in paths and in the database.
-    pub fn word(self) -> &'static str {
+    pub fn as_str(self) -> &'static str {
         match self {
             Self::Daily => "daily",
             Self::Weekly => "weekly",
@@ -157,7 +157,7 @@ impl Granularity {
 impl FromStr for Granularity {
     type Err = InvalidName;
     fn from_str(text: &str) -> Result<Self, InvalidName> {
-        let found = Self::ALL.into_iter().find(|granularity| granularity.word() == text);
+        let found = Self::ALL.into_iter().find(|granularity| granularity.as_str() == text);
         let refuse = || {
             InvalidName(format!("`{text}` is no granularity: daily, weekly, monthly, yearly or significant"))
         };
@@ -274,32 +274,32 @@ impl FromStr for InstanceId {
 
 /// Names a memory: its granularity, its date, and what tells those of one date apart.
 #[derive(Clone, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
-pub enum MemoryName {
+pub enum DiaryName {
     /// A day as one instance lived it.
     Daily(Date, InstanceId),
     /// A week, month or year.
-    RollUp(Granularity, MemoryDate),
+    RollUp(Granularity, DiaryDate),
     /// An event.
     Significant(Date, Slug),
 }
 
-impl MemoryName {
+impl DiaryName {
     /// Puts a name together; `instance` is for dailies, `slug` for significant ones.
     pub fn new(
         granularity: Granularity,
-        date: MemoryDate,
+        date: DiaryDate,
         instance: Option<InstanceId>,
         slug: Option<Slug>,
     ) -> Result<Self, InvalidName> {
         if !date.fits(granularity) {
-            return invalid(format!("`{date}` can't be the date of a {} memory", granularity.word()));
+            return invalid(format!("`{date}` can't be the date of a {} memory", granularity.as_str()));
         }
         match (granularity, date) {
-            (Granularity::Daily, MemoryDate::Day(day)) => match instance {
+            (Granularity::Daily, DiaryDate::Day(day)) => match instance {
                 Some(instance) => Ok(Self::Daily(day, instance)),
                 None => invalid("a daily memory belongs to an instance: say which by `instanceId`"),
             },
-            (Granularity::Significant, MemoryDate::Day(day)) => match slug {
+            (Granularity::Significant, DiaryDate::Day(day)) => match slug {
                 Some(slug) => Ok(Self::Significant(day, slug)),
                 None => invalid("a significant memory needs a `slug`"),
             },
@@ -317,9 +317,9 @@ impl MemoryName {
     }
 
     /// The date.
-    pub fn date(&self) -> MemoryDate {
+    pub fn date(&self) -> DiaryDate {
         match self {
-            Self::Daily(day, _) | Self::Significant(day, _) => MemoryDate::Day(*day),
+            Self::Daily(day, _) | Self::Significant(day, _) => DiaryDate::Day(*day),
             Self::RollUp(_, date) => *date,
         }
     }
@@ -352,21 +352,21 @@ impl MemoryName {
     /// The roll-ups that hold it, the nearest first; none for a year or a significant memory.
     pub fn roll_ups_above(&self) -> Vec<Self> {
         let week = match self {
-            Self::Daily(day, _) => match MemoryDate::week_of(*day) {
-                MemoryDate::Week(week) => Some(week),
+            Self::Daily(day, _) => match DiaryDate::week_of(*day) {
+                DiaryDate::Week(week) => Some(week),
                 _ => None,
             },
-            Self::RollUp(_, MemoryDate::Week(week)) => Some(*week),
+            Self::RollUp(_, DiaryDate::Week(week)) => Some(*week),
             _ => None,
         };
         let month = match (self, week) {
-            (_, Some(week)) => Some(MemoryDate::month_of_week(week)),
+            (_, Some(week)) => Some(DiaryDate::month_of_week(week)),
             (Self::RollUp(Granularity::Monthly, month), None) => Some(*month),
             _ => None,
         };
-        let year = month.map(|month| MemoryDate::Year(month.first_day().first_of_year()));
+        let year = month.map(|month| DiaryDate::Year(month.first_day().first_of_year()));
         [
-            (Granularity::Weekly, week.map(MemoryDate::Week)),
+            (Granularity::Weekly, week.map(DiaryDate::Week)),
             (Granularity::Monthly, month),
             (Granularity::Yearly, year),
         ]
@@ -378,7 +378,7 @@ impl MemoryName {
 
     /// The id on the wire: granularity and stem, unique within a persona and user.
     pub fn id(&self) -> String {
-        format!("{}-{}", self.granularity().word(), self.stem())
+        format!("{}-{}", self.granularity().as_str(), self.stem())
     }
 
     /// Reads a stem, as files and the database spell it.
@@ -394,7 +394,7 @@ impl MemoryName {
         let slug = match (granularity, rest) {
             (Granularity::Significant, Some(rest)) => Some(rest.parse()?),
             (Granularity::Daily | Granularity::Significant, _) | (_, None) => None,
-            _ => return invalid(format!("`{stem}` is no {} memory", granularity.word())),
+            _ => return invalid(format!("`{stem}` is no {} memory", granularity.as_str())),
         };
         Self::new(granularity, date.parse()?, instance, slug)
     }
@@ -406,15 +406,15 @@ pub enum DocumentName {
     /// Part of who somebody is.
     Identity(Category, FileName),
     /// Part of what was lived.
-    Memory(MemoryName),
+    Diary(DiaryName),
 }
 
 impl DocumentName {
     /// Category or granularity, as stored.
     pub fn kind(&self) -> &'static str {
         match self {
-            Self::Identity(category, _) => category.word(),
-            Self::Memory(name) => name.granularity().word(),
+            Self::Identity(category, _) => category.as_str(),
+            Self::Diary(name) => name.granularity().as_str(),
         }
     }
 
@@ -422,7 +422,7 @@ impl DocumentName {
     pub fn stem(&self) -> String {
         match self {
             Self::Identity(_, name) => name.stem().to_owned(),
-            Self::Memory(name) => name.stem(),
+            Self::Diary(name) => name.stem(),
         }
     }
 
@@ -432,14 +432,14 @@ impl DocumentName {
             Ok(category) => Ok(Self::Identity(category, format!("{stem}.md").parse()?)),
             Err(_) => {
                 let granularity = kind.parse().map_err(|_| {
-                    let categories = Category::ALL.map(Category::word);
-                    let kinds = [&categories[..], &Granularity::ALL.map(Granularity::word)].concat();
+                    let categories = Category::ALL.map(Category::as_str);
+                    let kinds = [&categories[..], &Granularity::ALL.map(Granularity::as_str)].concat();
                     InvalidName(format!(
                         "there is no kind of document `{kind}`: it is one of {}",
                         kinds.join(", ")
                     ))
                 })?;
-                Ok(Self::Memory(MemoryName::parse(granularity, stem)?))
+                Ok(Self::Diary(DiaryName::parse(granularity, stem)?))
             }
         }
     }
@@ -448,15 +448,15 @@ impl DocumentName {
     pub fn is_of_user(&self) -> bool {
         match self {
             Self::Identity(category, _) => category.is_of_user(),
-            Self::Memory(_) => true,
+            Self::Diary(_) => true,
         }
     }
 
     /// Its path below the home of the default persona and user, such as `identity/self/persona.md`.
     pub fn path(&self) -> String {
         match self {
-            Self::Identity(category, name) => format!("identity/{}/{name}", category.word()),
-            Self::Memory(name) => format!("memories/{}/{}.md", name.granularity().word(), name.stem()),
+            Self::Identity(category, name) => format!("identity/{}/{name}", category.as_str()),
+            Self::Diary(name) => format!("memories/{}/{}.md", name.granularity().as_str(), name.stem()),
         }
     }
 }
@@ -467,8 +467,8 @@ impl fmt::Display for DocumentName {
     }
 }
 
-impl From<MemoryName> for DocumentName {
-    fn from(name: MemoryName) -> Self {
-        Self::Memory(name)
+impl From<DiaryName> for DocumentName {
+    fn from(name: DiaryName) -> Self {
+        Self::Diary(name)
     }
 }

@@ -9,9 +9,9 @@ use memory::Scope;
 use crate::daily::without_tags;
 use crate::documents::core_block_of;
 use crate::error::HubError;
-use crate::hub::Hub;
 use crate::identity::{in_order_of_the_prompt, label_or_stem};
-use crate::names::{DocumentName, Granularity, MemoryDate, MemoryName};
+use crate::names::{DiaryDate, DiaryName, DocumentName, Granularity};
+use crate::service::Hub;
 
 /// A span of so many days or more can be told by years, by months, by weeks.
 const DAYS_OF_YEARS: i32 = 300;
@@ -26,7 +26,7 @@ const LENGTH_MAX: u32 = 20_000;
 
 /// Texts for a prompt, each with what it is called.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
-pub struct ForPrompt {
+pub struct PromptDocuments {
     /// Identity documents beyond the core blocks, in the order of the prompt.
     pub documents: Vec<(String, String)>,
     /// Roll-ups of the spans, the oldest first.
@@ -36,32 +36,36 @@ pub struct ForPrompt {
 impl Hub {
     /// Identity documents beyond the core blocks, and for each span of days (first and last) the roll-ups that tell it, by
     /// the coarsest tier that is written; none for less than a week. One read, whatever the past holds.
-    pub async fn for_prompt(&self, scope: &Scope, spans: &[(Date, Date)]) -> Result<ForPrompt, HubError> {
-        let spans: Vec<Vec<Vec<MemoryName>>> =
+    pub async fn for_prompt(
+        &self,
+        scope: &Scope,
+        spans: &[(Date, Date)],
+    ) -> Result<PromptDocuments, HubError> {
+        let spans: Vec<Vec<Vec<DiaryName>>> =
             spans.iter().take(SPANS_MAX).map(|(first, last)| tiers(*first, *last)).collect();
-        let wanted: BTreeSet<MemoryName> = spans.iter().flatten().flatten().cloned().collect();
+        let wanted: BTreeSet<DiaryName> = spans.iter().flatten().flatten().cloned().collect();
         let store = &self.inner().parts.store;
         let texts = store.shown_texts(scope, wanted.into_iter().collect(), LENGTH_MAX).await?;
         let mut documents = Vec::new();
-        let mut told: Vec<(MemoryName, String)> = Vec::new();
+        let mut told: Vec<(DiaryName, String)> = Vec::new();
         for shown in texts {
             let text = without_tags(&shown.text).trim().to_owned();
             match shown.name {
-                DocumentName::Memory(name) => told.push((name, without_title(&text))),
+                DocumentName::Diary(name) => told.push((name, without_title(&text))),
                 name if text.is_empty() || core_block_of(&name, scope).is_some() => {}
                 name => documents.push((name, shown.prompt_label, text)),
             }
         }
         documents.sort_by(|(one, ..), (other, ..)| in_order_of_the_prompt(one, other));
-        let is_told = |name: &MemoryName| told.iter().any(|(known, text)| known == name && !text.is_empty());
-        let chosen: BTreeSet<&MemoryName> = spans
+        let is_told = |name: &DiaryName| told.iter().any(|(known, text)| known == name && !text.is_empty());
+        let chosen: BTreeSet<&DiaryName> = spans
             .iter()
             .filter_map(|tiers| tiers.iter().find(|names| names.iter().any(is_told)))
             .flatten()
             .collect();
         told.retain(|(name, text)| chosen.contains(name) && !text.is_empty());
         told.sort_by_key(|(name, _)| name.date());
-        Ok(ForPrompt {
+        Ok(PromptDocuments {
             documents: documents
                 .into_iter()
                 .map(|(name, label, text)| (label_or_stem(label.as_deref(), &name), text))
@@ -72,7 +76,7 @@ impl Hub {
 }
 
 /// The roll-ups that could tell a span, the coarsest tier first.
-fn tiers(first: Date, last: Date) -> Vec<Vec<MemoryName>> {
+fn tiers(first: Date, last: Date) -> Vec<Vec<DiaryName>> {
     let days = (last - first).get_days() + 1;
     let fitting = [
         (DAYS_OF_YEARS, Granularity::Yearly),
@@ -85,17 +89,17 @@ fn tiers(first: Date, last: Date) -> Vec<Vec<MemoryName>> {
 }
 
 /// The periods that lie mostly in a span, the oldest first; those beyond [`PERIODS_MAX`] by one are not counted.
-fn periods_within(granularity: Granularity, first: Date, last: Date) -> Vec<MemoryName> {
+fn periods_within(granularity: Granularity, first: Date, last: Date) -> Vec<DiaryName> {
     let mut names = Vec::new();
     let mut day = first;
     while names.len() <= PERIODS_MAX {
         let date = match granularity {
-            Granularity::Yearly => MemoryDate::Year(day.first_of_year()),
-            Granularity::Monthly => MemoryDate::Month(day.first_of_month()),
-            _ => MemoryDate::week_of(day),
+            Granularity::Yearly => DiaryDate::Year(day.first_of_year()),
+            Granularity::Monthly => DiaryDate::Month(day.first_of_month()),
+            _ => DiaryDate::week_of(day),
         };
         if is_mostly_within(date, first, last) {
-            names.extend(MemoryName::new(granularity, date, None, None));
+            names.extend(DiaryName::new(granularity, date, None, None));
         }
         match date.last_day().checked_add(1.day()) {
             Ok(next) if next <= last => day = next,
@@ -106,7 +110,7 @@ fn periods_within(granularity: Granularity, first: Date, last: Date) -> Vec<Memo
 }
 
 /// Whether the middle of a period lies in the span: a month's weeks reach into its neighbours.
-fn is_mostly_within(date: MemoryDate, first: Date, last: Date) -> bool {
+fn is_mostly_within(date: DiaryDate, first: Date, last: Date) -> bool {
     let length = (date.last_day() - date.first_day()).get_days();
     let middle = date.first_day().saturating_add((length / 2).days());
     (first..=last).contains(&middle)
@@ -125,7 +129,7 @@ mod tests {
 
     fn told(first: &str, last: &str) -> Vec<String> {
         let tiers = tiers(first.parse().unwrap(), last.parse().unwrap());
-        let names = |names: Vec<MemoryName>| names.iter().map(MemoryName::stem).collect::<Vec<_>>().join(" ");
+        let names = |names: Vec<DiaryName>| names.iter().map(DiaryName::stem).collect::<Vec<_>>().join(" ");
         tiers.into_iter().map(names).collect()
     }
 

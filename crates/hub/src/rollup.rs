@@ -3,7 +3,7 @@
 mod due;
 mod consolidate;
 
-pub use consolidate::Retold;
+pub use consolidate::RollupOutcome;
 
 use std::collections::BTreeSet;
 
@@ -12,16 +12,16 @@ use memory::text::estimate_tokens;
 
 use crate::documents::Document;
 use crate::error::HubError;
-use crate::hub::{Caller, Hub};
 use crate::identity;
-use crate::names::{DocumentName, Granularity, MemoryName};
-use crate::port::{SummaryError, SummaryRequest};
+use crate::names::{DiaryName, DocumentName, Granularity};
+use crate::ports::{SummaryError, SummaryRequest};
+use crate::service::{Caller, Hub};
 
 /// Who writes roll-ups, as versions say it.
 pub const ROLL_UP_EDITOR: &str = "rollup";
 
 /// What became of a period.
-pub(crate) type Told = Result<(), String>;
+pub(crate) type RollupResult = Result<(), String>;
 
 impl Hub {
     /// Writes every roll-up of every scope that is due; says how many were written and how many failed. What failed is
@@ -36,7 +36,7 @@ impl Hub {
                     if self.inner().failures.must_wait(&(scope.clone(), name.clone()), self.now()) {
                         continue;
                     }
-                    match self.tell(&scope, &name).await? {
+                    match self.write_rollup(&scope, &name).await? {
                         Ok(()) => written += 1,
                         Err(error) => {
                             failed += 1;
@@ -52,9 +52,13 @@ impl Hub {
     }
 
     /// Asks for the summary of a period and writes it; a period without sources any more is withdrawn.
-    pub(crate) async fn tell(&self, scope: &Scope, name: &MemoryName) -> Result<Told, HubError> {
+    pub(crate) async fn write_rollup(
+        &self,
+        scope: &Scope,
+        name: &DiaryName,
+    ) -> Result<RollupResult, HubError> {
         let sources = self.sources(scope, name).await?;
-        let document_name = DocumentName::Memory(name.clone());
+        let document_name = DocumentName::Diary(name.clone());
         let caller =
             Caller { scope: scope.clone(), instance: self.settings().instance.clone(), is_person: false };
         let content = if sources.is_empty() {
@@ -68,7 +72,7 @@ impl Hub {
                 }
             }
         };
-        let _turn = self.turn().await;
+        let _turn = self.lock_writes().await;
         let mut act = self.begin(&caller).await?;
         if revisions(&self.sources(scope, name).await?) != revisions(&sources) {
             self.inner().failures.note((scope.clone(), name.clone()), self.now());
@@ -98,7 +102,7 @@ impl Hub {
     async fn summary(
         &self,
         scope: &Scope,
-        name: &MemoryName,
+        name: &DiaryName,
         sources: &[Document],
     ) -> Result<Result<Vec<String>, SummaryError>, HubError> {
         let Some(summariser) = &self.inner().parts.summariser else {
@@ -150,7 +154,7 @@ fn revisions(sources: &[Document]) -> BTreeSet<(DocumentName, i64)> {
 
 /// The date and the text of a source, without its title, comments and `[chat:…]` tags.
 fn source_text(document: &Document) -> Option<(String, String)> {
-    let DocumentName::Memory(name) = &document.name else { return None };
+    let DocumentName::Diary(name) = &document.name else { return None };
     let lines =
         document.content()?.lines().filter(|line| !line.starts_with("# ") && !line.starts_with("<!--"));
     let text: Vec<String> = lines.map(without_chats).collect();
@@ -211,7 +215,7 @@ fn listed(bullets: &[String]) -> String {
     bullets.iter().map(|bullet| format!("- {bullet}\n")).collect()
 }
 
-fn page(name: &MemoryName, bullets: &[String]) -> String {
+fn page(name: &DiaryName, bullets: &[String]) -> String {
     let title = match name.granularity() {
         Granularity::Weekly => "Weekly",
         Granularity::Monthly => "Monthly",

@@ -2,7 +2,7 @@
 
 mod candidates;
 mod vectors;
-mod pieces;
+mod chunks;
 mod embedding;
 mod excerpt;
 mod grep;
@@ -15,16 +15,16 @@ use memory::Scope;
 use memory::text::{QueryTerm, query_terms, split_sentences};
 use memory::vector_index::READABILITY_MIN;
 
-use crate::door::memories::{FoundMemory, MemorySearch, SearchMethod, SearchResults};
+use crate::api::memories::{FoundMemory, MemorySearch, SearchMethod, SearchResults};
 use crate::error::HubError;
-use crate::hub::{Caller, Hub};
 use crate::memories::shown_instance;
 use crate::names::DocumentName;
-use crate::port::MemoryPiece;
+use crate::ports::DiaryChunk;
+use crate::service::{Caller, Hub};
 
-pub(crate) use embedding::EmbeddedUpTo;
-pub use pieces::text_pieces;
-pub(crate) use vectors::PieceVectors;
+pub use chunks::split_into_chunks;
+pub(crate) use embedding::EmbeddingWatermark;
+pub(crate) use vectors::ChunkVectorCache;
 
 /// Sentences of a query that are looked for apart.
 const SENTENCES_MAX: usize = 5;
@@ -61,7 +61,7 @@ impl Hub {
         };
         let today = self.now().to_zoned(self.zone(&caller.scope).await?).date();
         let candidates = self.candidates(&caller.scope, sentences).await?;
-        let mut best: HashMap<String, (f64, &MemoryPiece)> = HashMap::new();
+        let mut best: HashMap<String, (f64, &DiaryChunk)> = HashMap::new();
         for piece in &candidates.pieces {
             let relevance = candidates.relevance(piece);
             let known = best.get(&piece.name.id());
@@ -72,7 +72,7 @@ impl Hub {
                 best.insert(piece.name.id(), (relevance, piece));
             }
         }
-        let mut found: Vec<(FoundMemory, &MemoryPiece)> = Vec::with_capacity(best.len());
+        let mut found: Vec<(FoundMemory, &DiaryChunk)> = Vec::with_capacity(best.len());
         for (id, (relevance, piece)) in best {
             let linked = links.get(&id).copied().unwrap_or(0);
             found.push((found_memory(id, piece, &input, Parts { relevance, linked, today, method }), piece));
@@ -84,7 +84,7 @@ impl Hub {
         found.truncate(input.max_results.unwrap_or(RESULTS).clamp(1, 50) as usize);
         let mut results = Vec::with_capacity(found.len());
         for (memory, piece) in found {
-            let name = DocumentName::Memory(piece.name.clone());
+            let name = DocumentName::Diary(piece.name.clone());
             // What was deleted a moment ago is not shown.
             let Some(document) = self.document(&caller.scope, &name).await? else { continue };
             let Some(content) = document.content() else { continue };
@@ -138,7 +138,7 @@ struct Parts {
     method: SearchMethod,
 }
 
-fn found_memory(id: String, piece: &MemoryPiece, input: &MemorySearch, parts: Parts) -> FoundMemory {
+fn found_memory(id: String, piece: &DiaryChunk, input: &MemorySearch, parts: Parts) -> FoundMemory {
     let name = &piece.name;
     let source_instance = shown_instance(name, &piece.author);
     let age_days = i64::from((parts.today - name.date().last_day()).get_days()).max(0);

@@ -3,18 +3,18 @@
 use jiff::SignedDuration;
 use jiff::tz::TimeZone;
 
+use crate::api::Outcome;
+use crate::api::snapshots::{SnapshotEntry, SnapshotQuery, SnapshotRef, SnapshotText, Snapshots};
 use crate::documents::Document;
-use crate::door::Outcome;
-use crate::door::snapshots::{SnapshotEntry, SnapshotQuery, SnapshotRef, SnapshotText, Snapshots};
 use crate::error::HubError;
-use crate::hub::{Caller, Hub};
 use crate::names::DocumentName;
-use crate::port::Snapshot;
+use crate::ports::Snapshot;
+use crate::service::{Caller, Hub};
 
 impl Hub {
     /// Keeps a copy of every identity document, and lets those go that are too old.
     pub async fn snapshot_create(&self, caller: &Caller) -> Result<Snapshots, HubError> {
-        let _turn = self.turn().await;
+        let _turn = self.lock_writes().await;
         let made = loop {
             let mut act = self.begin(caller).await?;
             for document in self.identity_documents(&caller.scope).await? {
@@ -69,7 +69,7 @@ impl Hub {
         let Some(snapshot) = self.snapshot(caller, &input.snapshot_id).await? else {
             return Ok(Outcome::failed(format!("Snapshot {} not found", input.snapshot_id)));
         };
-        let _turn = self.turn().await;
+        let _turn = self.lock_writes().await;
         loop {
             let (mut act, before) = self.begin_with(caller, &snapshot.name).await?;
             act.check(&snapshot.name, Some(&snapshot.content))?;

@@ -9,17 +9,17 @@ use jiff::Timestamp;
 use memory::Scope;
 use sha2::{Digest, Sha256};
 
-use crate::door::sync::{ConnectedInstance, IdentityItems, SyncPull, SyncPulled, SyncStatus, SyncToken};
+use crate::api::sync::{ConnectedInstance, IdentityItems, SyncPull, SyncPulled, SyncStatus, SyncToken};
 use crate::error::HubError;
-use crate::hub::{Caller, Hub};
 use crate::names::{Category, DocumentName, InstanceId};
-use crate::port::{DocumentFilter, Instance};
+use crate::ports::{DocumentFilter, Instance};
+use crate::service::{Caller, Hub};
 use crate::version_vector::VersionVector;
 
 impl Hub {
     /// What an instance has not seen; everything without `since`. From then on that is its base.
     pub async fn sync_pull(&self, caller: &Caller, input: SyncPull) -> Result<SyncPulled, HubError> {
-        let _turn = self.turn().await;
+        let _turn = self.lock_writes().await;
         loop {
             let mut act = self.begin(caller).await?;
             let documents =
@@ -43,7 +43,7 @@ impl Hub {
                         };
                         list.extend(items::identity_item(document));
                     }
-                    DocumentName::Memory(_) => memories.extend(items::memory_item(document)),
+                    DocumentName::Diary(_) => memories.extend(items::memory_item(document)),
                 }
             }
             // It has seen what is shown, not what waits beside it for a person.

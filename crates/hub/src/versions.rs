@@ -10,28 +10,32 @@ use crate::version_vector::VersionVector;
 
 /// What became of an incoming version.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Meeting {
+pub enum MergeOutcome {
     /// All that it has seen was seen before: nothing changes.
-    Known,
+    AlreadySeen,
     /// It replaces every live version.
-    Applied,
+    Replaced,
     /// It stands beside others that have not seen it, nor it them.
-    Beside,
+    Concurrent,
 }
 
 /// Adds a version to the live ones, and drops those that it has seen. The result is pairwise concurrent, and the same
 /// in whatever order and how often versions come.
-pub fn meet(heads: Vec<Version>, incoming: Version, priority: &[InstanceId]) -> (Vec<Version>, Meeting) {
+pub fn merge_version(
+    heads: Vec<Version>,
+    incoming: Version,
+    priority: &[InstanceId],
+) -> (Vec<Version>, MergeOutcome) {
     let mut seen = VersionVector::default();
     for head in &heads {
         seen.join(&head.vector);
     }
     if !heads.is_empty() && seen.covers(&incoming.vector) {
-        return (in_order(heads, priority), Meeting::Known);
+        return (in_order(heads, priority), MergeOutcome::AlreadySeen);
     }
     let mut heads: Vec<Version> =
         heads.into_iter().filter(|head| !incoming.vector.covers(&head.vector)).collect();
-    let meeting = if heads.is_empty() { Meeting::Applied } else { Meeting::Beside };
+    let meeting = if heads.is_empty() { MergeOutcome::Replaced } else { MergeOutcome::Concurrent };
     heads.push(incoming);
     (in_order(heads, priority), meeting)
 }
@@ -78,6 +82,6 @@ pub fn vector_as_shown(heads: &[Version]) -> VersionVector {
 }
 
 /// Whether the live versions say different things.
-pub fn disagree(heads: &[Version]) -> bool {
+pub fn differ(heads: &[Version]) -> bool {
     heads.windows(2).any(|pair| pair[0].content != pair[1].content)
 }

@@ -9,10 +9,11 @@ use serde::{Deserialize, Serialize};
 use serde_json::Value;
 
 use crate::http::{
-    self, Accepts, Complaint, Event, HttpProvider, JsonMode, LimitField, Progress, Protocol, Step, Whole,
+    self, Capabilities, ErrorBody, HttpProvider, JsonMode, LimitField, ParsedAnswer, Progress, Protocol,
+    SseEvent, StreamItem,
 };
 use crate::openai::below;
-use crate::{AnswerFormat, LlmError, Pauses, Provider, ProviderSettings, Request, TierModels, Usage};
+use crate::{AnswerFormat, LlmError, Provider, ProviderSettings, Request, RetryTimer, TierModels, Usage};
 
 const VERSION: &str = "2023-06-01";
 
@@ -24,7 +25,7 @@ pub(crate) fn provider(
     base_url: &Url,
     models: TierModels,
     settings: &ProviderSettings,
-    pauses: Arc<dyn Pauses>,
+    pauses: Arc<dyn RetryTimer>,
 ) -> Result<Arc<dyn Provider>, LlmError> {
     let mut root = base_url.clone();
     root.set_path(base_url.path().trim_end_matches('/').trim_end_matches("/v1"));
@@ -66,8 +67,8 @@ impl Protocol for Messages {
         key.chain([(HeaderName::from_static("anthropic-version"), version)]).collect()
     }
 
-    fn assumed(&self) -> Accepts {
-        Accepts {
+    fn assumed(&self) -> Capabilities {
+        Capabilities {
             json: JsonMode::Instructions,
             limit: LimitField::Required,
             stream_usage: true,
@@ -79,7 +80,7 @@ impl Protocol for Messages {
         &self,
         request: &Request,
         model: &str,
-        accepts: Accepts,
+        accepts: Capabilities,
         streaming: bool,
     ) -> Result<Vec<u8>, LlmError> {
         let mut system = request.system.clone();
@@ -99,16 +100,16 @@ impl Protocol for Messages {
             .map_err(|error| LlmError::fatal(format!("The request could not be written ({error}).")))
     }
 
-    fn whole(&self, body: &[u8]) -> Result<Whole, LlmError> {
+    fn parse_answer(&self, body: &[u8]) -> Result<ParsedAnswer, LlmError> {
         let value = self.read(body)?;
         let answer: Answer = serde_json::from_value(value).map_err(|_other_shape| self.unreadable())?;
         self.refuse(answer.stop_reason.as_deref())?;
         let blocks = answer.content.ok_or_else(|| self.unreadable())?;
         let text = blocks.into_iter().filter_map(|block| block.text).collect();
-        Ok(Whole { text, usage: answer.usage.map(Into::into), model: answer.model })
+        Ok(ParsedAnswer { text, usage: answer.usage.map(Into::into), model: answer.model })
     }
 
-    fn step(&self, event: &Event, progress: &mut Progress) -> Result<Step, LlmError> {
+    fn step(&self, event: &SseEvent, progress: &mut Progress) -> Result<StreamItem, LlmError> {
         let value = self.read(event.data.as_bytes())?;
         let event: MessageEvent = serde_json::from_value(value).map_err(|_other_shape| self.unreadable())?;
         match event.kind.as_deref() {
@@ -116,11 +117,11 @@ impl Protocol for Messages {
                 let message = event.message.unwrap_or_default();
                 progress.model = message.model;
                 progress.usage = message.usage.map(Into::into);
-                Ok(Step::Nothing)
+                Ok(StreamItem::Nothing)
             }
             Some("content_block_delta") => {
                 let text = event.delta.and_then(|delta| delta.text);
-                Ok(text.filter(|text| !text.is_empty()).map_or(Step::Thought, Step::Text))
+                Ok(text.filter(|text| !text.is_empty()).map_or(StreamItem::Thought, StreamItem::Text))
             }
             Some("message_delta") => {
                 self.refuse(event.delta.and_then(|delta| delta.stop_reason).as_deref())?;
@@ -128,10 +129,10 @@ impl Protocol for Messages {
                 if let (Some(known), Some(usage)) = (&mut progress.usage, event.usage) {
                     known.output_tokens = usage.output_tokens.unwrap_or(known.output_tokens);
                 }
-                Ok(Step::Nothing)
+                Ok(StreamItem::Nothing)
             }
-            Some("message_stop") => Ok(Step::End),
-            _ => Ok(Step::Nothing),
+            Some("message_stop") => Ok(StreamItem::End),
+            _ => Ok(StreamItem::Nothing),
         }
     }
 }
@@ -139,7 +140,7 @@ impl Protocol for Messages {
 impl Messages {
     fn read(&self, json: &[u8]) -> Result<Value, LlmError> {
         let value: Value = serde_json::from_slice(json).map_err(|_garbage| self.unreadable())?;
-        match Complaint::find(&value) {
+        match ErrorBody::find(&value) {
             Some(complaint) => Err(http::in_stream(&self.host, &complaint)),
             None => Ok(value),
         }

@@ -14,7 +14,8 @@ use crate::settings::{
     ANTHROPIC_BASE_URL, ANTHROPIC_MODELS, OPENAI_BASE_URL, OPENAI_MODELS, default_models, is_loopback,
 };
 use crate::{
-    LlmError, LocalEndpoint, Offline, Pauses, Provider, ProviderSettings, TierModels, anthropic, http, openai,
+    LlmError, LocalEndpoint, Offline, Provider, ProviderSettings, RetryTimer, TierModels, anthropic, http,
+    openai,
 };
 
 /// How long a model server on this machine may take to say which models it has.
@@ -36,7 +37,7 @@ const NOT_FOR_CHAT: &[&str] = &["embed", "bge-", "minilm", "rerank", "whisper"];
 /// [`LlmError::Fatal`] for settings that cannot work, [`LlmError::Auth`] for a missing key.
 pub async fn connect(
     settings: ProviderSettings,
-    pauses: Arc<dyn Pauses>,
+    pauses: Arc<dyn RetryTimer>,
 ) -> Result<Arc<dyn Provider>, LlmError> {
     let (temperature, max_tokens) = (settings.temperature, settings.max_tokens);
     let provider = choose(settings, pauses).await?;
@@ -46,7 +47,10 @@ pub async fn connect(
     })
 }
 
-async fn choose(settings: ProviderSettings, pauses: Arc<dyn Pauses>) -> Result<Arc<dyn Provider>, LlmError> {
+async fn choose(
+    settings: ProviderSettings,
+    pauses: Arc<dyn RetryTimer>,
+) -> Result<Arc<dyn Provider>, LlmError> {
     let mut settings = settings;
     settings.api_key = settings.api_key.filter(|key| !key.expose_secret().trim().is_empty());
     match settings.provider.trim() {
@@ -68,7 +72,7 @@ async fn choose(settings: ProviderSettings, pauses: Arc<dyn Pauses>) -> Result<A
 
 async fn auto(
     mut settings: ProviderSettings,
-    pauses: Arc<dyn Pauses>,
+    pauses: Arc<dyn RetryTimer>,
 ) -> Result<Arc<dyn Provider>, LlmError> {
     settings.api_key = None;
     let mut candidates = Vec::new();
@@ -101,7 +105,7 @@ async fn auto(
 
 async fn openai_compatible(
     settings: &ProviderSettings,
-    pauses: Arc<dyn Pauses>,
+    pauses: Arc<dyn RetryTimer>,
 ) -> Result<Arc<dyn Provider>, LlmError> {
     let own = settings.base_url.is_empty();
     let url = settings.checked_url(if own { OPENAI_BASE_URL } else { &settings.base_url })?;

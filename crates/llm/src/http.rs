@@ -11,11 +11,11 @@ mod retry;
 mod streaming;
 
 pub(crate) use attempt::HttpProvider;
-pub(crate) use events::Event;
+pub(crate) use events::SseEvent;
 pub(crate) use protocol::{
-    Accepts, JsonMode, LimitField, Progress, Protocol, Step, Whole, schema_instructions,
+    Capabilities, JsonMode, LimitField, ParsedAnswer, Progress, Protocol, StreamItem, schema_instructions,
 };
-pub(crate) use refusal::{Complaint, in_stream};
+pub(crate) use refusal::{ErrorBody, in_stream};
 
 use std::time::Duration;
 

@@ -30,5 +30,5 @@ pub use connect::connect;
 pub use error::LlmError;
 pub use http::{MAX_ANSWER_BYTES, MAX_EVENT_BYTES};
 pub use offline::Offline;
-pub use provider::{AnswerFormat, Completion, Pauses, Provider, Request, StreamEvent, Tier, Usage};
+pub use provider::{AnswerFormat, Completion, Provider, Request, RetryTimer, StreamEvent, Tier, Usage};
 pub use settings::{LocalEndpoint, ProviderSettings, TierModels};

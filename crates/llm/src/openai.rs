@@ -9,16 +9,17 @@ use serde::{Deserialize, Serialize};
 use serde_json::{Value, json};
 
 use crate::http::{
-    self, Accepts, Complaint, Event, HttpProvider, JsonMode, LimitField, Progress, Protocol, Step, Whole,
+    self, Capabilities, ErrorBody, HttpProvider, JsonMode, LimitField, ParsedAnswer, Progress, Protocol,
+    SseEvent, StreamItem,
 };
-use crate::{AnswerFormat, LlmError, Pauses, Provider, ProviderSettings, Request, TierModels, Usage};
+use crate::{AnswerFormat, LlmError, Provider, ProviderSettings, Request, RetryTimer, TierModels, Usage};
 
 /// A provider for the endpoint at `base_url`.
 pub(crate) fn provider(
     base_url: Url,
     models: TierModels,
     settings: &ProviderSettings,
-    pauses: Arc<dyn Pauses>,
+    pauses: Arc<dyn RetryTimer>,
 ) -> Result<Arc<dyn Provider>, LlmError> {
     let authorization = settings.api_key.as_ref().map(bearer).transpose()?;
     let protocol = ChatCompletions {
@@ -70,8 +71,8 @@ impl Protocol for ChatCompletions {
         self.authorization.iter().map(|value| (AUTHORIZATION, value.clone())).collect()
     }
 
-    fn assumed(&self) -> Accepts {
-        Accepts {
+    fn assumed(&self) -> Capabilities {
+        Capabilities {
             json: JsonMode::Schema,
             limit: LimitField::MaxTokens,
             stream_usage: true,
@@ -83,7 +84,7 @@ impl Protocol for ChatCompletions {
         &self,
         request: &Request,
         model: &str,
-        accepts: Accepts,
+        accepts: Capabilities,
         streaming: bool,
     ) -> Result<Vec<u8>, LlmError> {
         let mut system = request.system.clone();
@@ -114,18 +115,18 @@ impl Protocol for ChatCompletions {
             .map_err(|error| LlmError::fatal(format!("The request could not be written ({error}).")))
     }
 
-    fn whole(&self, body: &[u8]) -> Result<Whole, LlmError> {
+    fn parse_answer(&self, body: &[u8]) -> Result<ParsedAnswer, LlmError> {
         let chat = self.read(body)?;
         let Some(choice) = chat.choices.into_iter().flatten().next() else { return Err(self.unreadable()) };
         let message = choice.message.unwrap_or_default();
         self.refuse(message.refusal.as_deref(), choice.finish_reason.as_deref())?;
         let text = message.content.ok_or_else(|| self.unreadable())?;
-        Ok(Whole { text, usage: chat.usage.map(Into::into), model: chat.model })
+        Ok(ParsedAnswer { text, usage: chat.usage.map(Into::into), model: chat.model })
     }
 
-    fn step(&self, event: &Event, progress: &mut Progress) -> Result<Step, LlmError> {
+    fn step(&self, event: &SseEvent, progress: &mut Progress) -> Result<StreamItem, LlmError> {
         if event.data.trim() == "[DONE]" {
-            return Ok(Step::End);
+            return Ok(StreamItem::End);
         }
         let chat = self.read(event.data.as_bytes())?;
         if let Some(usage) = chat.usage {
@@ -134,13 +135,13 @@ impl Protocol for ChatCompletions {
         if progress.model.is_none() {
             progress.model = chat.model.filter(|model| !model.is_empty());
         }
-        let Some(choice) = chat.choices.into_iter().flatten().next() else { return Ok(Step::Nothing) };
+        let Some(choice) = chat.choices.into_iter().flatten().next() else { return Ok(StreamItem::Nothing) };
         let delta = choice.delta.unwrap_or_default();
         self.refuse(delta.refusal.as_deref(), choice.finish_reason.as_deref())?;
         Ok(match delta.content.filter(|content| !content.is_empty()) {
-            Some(content) => Step::Text(content),
-            None if delta.reasoning_content.is_some() || delta.reasoning.is_some() => Step::Thought,
-            None => Step::Nothing,
+            Some(content) => StreamItem::Text(content),
+            None if delta.reasoning_content.is_some() || delta.reasoning.is_some() => StreamItem::Thought,
+            None => StreamItem::Nothing,
         })
     }
 }
@@ -148,7 +149,7 @@ impl Protocol for ChatCompletions {
 impl ChatCompletions {
     fn read(&self, json: &[u8]) -> Result<Chat, LlmError> {
         let value: Value = serde_json::from_slice(json).map_err(|_garbage| self.unreadable())?;
-        if let Some(complaint) = Complaint::find(&value) {
+        if let Some(complaint) = ErrorBody::find(&value) {
             return Err(http::in_stream(&self.host, &complaint));
         }
         serde_json::from_value(value).map_err(|_other_shape| self.unreadable())
@@ -224,13 +225,13 @@ struct Chat {
 
 #[derive(Deserialize)]
 struct Choice {
-    message: Option<Said>,
-    delta: Option<Said>,
+    message: Option<ChatAnswer>,
+    delta: Option<ChatAnswer>,
     finish_reason: Option<String>,
 }
 
 #[derive(Default, Deserialize)]
-struct Said {
+struct ChatAnswer {
     content: Option<String>,
     refusal: Option<String>,
     /// A reasoning model's thinking, under the two customary names.

@@ -147,7 +147,7 @@ pub enum StreamEvent {
 }
 
 /// Waits and randomness, passed in so that a test or a simulated year needs no real time.
-pub trait Pauses: Send + Sync {
+pub trait RetryTimer: Send + Sync {
     /// Completes after this much time.
     fn pause(&self, duration: Duration) -> BoxFuture<'static, ()>;
 

@@ -6,7 +6,7 @@ use std::process::Command;
 use std::time::Instant;
 
 use criterion::{BenchmarkId, Criterion, criterion_group};
-use memory::recall::score::{Circumstances, score_node};
+use memory::recall::score::{ScoreInputs, score_node};
 use memory::recall::{IndexedText, RecallSettings, WordStatistics};
 use memory::text::{index_terms, query_terms};
 use memory::vector_index::Matrix;
@@ -74,7 +74,7 @@ fn formula(criterion: &mut Criterion) {
     let settings = RecallSettings::default();
     let now = jiff::Timestamp::constant(1_700_000_000, 0);
     let node = bench_node(now);
-    let known = Circumstances {
+    let known = ScoreInputs {
         vector: 0.5,
         words: 0.7,
         path: 0.2,

@@ -31,12 +31,12 @@ pub enum AccessScope {
 /// A text that is no scope.
 #[derive(Clone, Debug, thiserror::Error, PartialEq, Eq)]
 #[error("`{0}` is not a scope; it can be chat, admin, openai or hub:INSTANCE")]
-pub struct NotAScope(String);
+pub struct InvalidAccessScope(String);
 
 impl FromStr for AccessScope {
-    type Err = NotAScope;
+    type Err = InvalidAccessScope;
 
-    fn from_str(text: &str) -> Result<Self, NotAScope> {
+    fn from_str(text: &str) -> Result<Self, InvalidAccessScope> {
         match text {
             "chat" => Ok(Self::Chat),
             "admin" => Ok(Self::Admin),
@@ -45,7 +45,7 @@ impl FromStr for AccessScope {
                 Some(instance) if is_plain(instance, INSTANCE_LENGTH_MAX) => {
                     Ok(Self::Hub(instance.to_owned()))
                 }
-                _ => Err(NotAScope(text.to_owned())),
+                _ => Err(InvalidAccessScope(text.to_owned())),
             },
         }
     }
@@ -63,8 +63,8 @@ impl fmt::Display for AccessScope {
 }
 
 impl TryFrom<String> for AccessScope {
-    type Error = NotAScope;
-    fn try_from(text: String) -> Result<Self, NotAScope> {
+    type Error = InvalidAccessScope;
+    fn try_from(text: String) -> Result<Self, InvalidAccessScope> {
         text.parse()
     }
 }
@@ -104,7 +104,7 @@ pub struct NamedToken {
 
 /// Something that was done with the right to administer. It says what was done to what, never what anybody said.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Act {
+pub struct AuditEntry {
     /// When.
     pub at: Timestamp,
     /// With which token: `owner`, or a name.

@@ -3,16 +3,16 @@
 use jiff::tz::TimeZone;
 
 use crate::identifiers::{MessageId, SessionId, TurnId};
-use crate::ledger::Receipt;
+use crate::ledger::ReplyReceipt;
 use crate::messages::{MESSAGE_LENGTH_MAX, Role};
-use crate::ports::{Captured, Clock, Ids, NewMessage, Store, StoreError};
+use crate::ports::{CapturedMessage, Clock, IdGenerator, NewMessage, Store, StoreError};
 use crate::scope::Scope;
 use crate::sessions::SessionPolicy;
 use crate::text;
 
 /// One line of talk, as it arrived.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Line {
+pub struct MessageInput {
     /// Whose talk it is.
     pub scope: Scope,
     /// Where it was said.
@@ -54,7 +54,7 @@ pub struct Recorder<'a> {
     /// The time.
     pub clock: &'a dyn Clock,
     /// Its ids.
-    pub ids: &'a dyn Ids,
+    pub ids: &'a dyn IdGenerator,
     /// When sessions end by themselves.
     pub policy: SessionPolicy,
 }
@@ -86,10 +86,10 @@ impl Recorder<'_> {
     /// is durable. `zone` is the user's: it decides the day. A reply brings its receipt, which settles the turn.
     pub async fn capture(
         &self,
-        line: Line,
+        line: MessageInput,
         zone: &TimeZone,
-        receipt: Option<Receipt>,
-    ) -> Result<Captured, CaptureError> {
+        receipt: Option<ReplyReceipt>,
+    ) -> Result<CapturedMessage, CaptureError> {
         // A reply may be longer than what a person may send; it was already spoken, so all of it is kept.
         if line.role == Role::User {
             check(&line.content)?;

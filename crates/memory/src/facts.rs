@@ -95,7 +95,7 @@ impl Facts {
 
 /// A text that can't be the fact.
 #[derive(Clone, Debug, thiserror::Error, PartialEq, Eq)]
-pub enum NotAFact {
+pub enum InvalidFact {
     /// More characters than are kept.
     #[error("{fact}: at most {length_max} characters fit")]
     TooLong {
@@ -116,8 +116,8 @@ impl Fact {
     /// Reads what a person wrote: blank clears it, a word outside the vocabulary is no answer and clears it too.
     ///
     /// # Errors
-    /// [`NotAFact`] for a text that is too long, a day that isn't one, a zone that nobody knows.
-    pub fn read(self, text: &str) -> Result<Option<String>, NotAFact> {
+    /// [`InvalidFact`] for a text that is too long, a day that isn't one, a zone that nobody knows.
+    pub fn read(self, text: &str) -> Result<Option<String>, InvalidFact> {
         let text = text.trim();
         if text.is_empty() {
             return Ok(None);
@@ -127,14 +127,14 @@ impl Fact {
             return Ok(self.words().iter().find(|known| **known == word).map(|word| (*word).to_owned()));
         }
         if text.chars().count() > self.length_max() {
-            return Err(NotAFact::TooLong { fact: self.as_str(), length_max: self.length_max() });
+            return Err(InvalidFact::TooLong { fact: self.as_str(), length_max: self.length_max() });
         }
         match self {
             Self::BirthDate => {
-                let day: Date = text.parse().map_err(|_| NotAFact::NoDay)?;
+                let day: Date = text.parse().map_err(|_| InvalidFact::NoDay)?;
                 Ok(Some(day.to_string()))
             }
-            Self::Timezone => known_zone(text).map(Some).ok_or(NotAFact::NoZone),
+            Self::Timezone => known_zone(text).map(Some).ok_or(InvalidFact::NoZone),
             _ => Ok(Some(text.to_owned())),
         }
     }
@@ -167,15 +167,15 @@ mod tests {
 
     #[test]
     fn what_cannot_be_the_fact_is_refused() {
-        assert_eq!(Fact::BirthDate.read("1994-02-30"), Err(NotAFact::NoDay));
-        assert_eq!(Fact::BirthDate.read("spring"), Err(NotAFact::NoDay));
+        assert_eq!(Fact::BirthDate.read("1994-02-30"), Err(InvalidFact::NoDay));
+        assert_eq!(Fact::BirthDate.read("spring"), Err(InvalidFact::NoDay));
         for zone in ["Mars/Olympus", "/etc/passwd", "../../etc/passwd", "CET\u{0}"] {
-            assert_eq!(Fact::Timezone.read(zone), Err(NotAFact::NoZone), "{zone}");
+            assert_eq!(Fact::Timezone.read(zone), Err(InvalidFact::NoZone), "{zone}");
         }
         let long = "字".repeat(9);
         assert_eq!(
             Fact::Nationality.read(&long),
-            Err(NotAFact::TooLong { fact: "nationality", length_max: 8 })
+            Err(InvalidFact::TooLong { fact: "nationality", length_max: 8 })
         );
     }
 

@@ -130,7 +130,7 @@ pub struct TokenUsage {
 
 /// Why the persona said that: stored with each reply.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
-pub struct Receipt {
+pub struct ReplyReceipt {
     /// The turn.
     pub turn_id: TurnId,
     /// When the reply was stored.

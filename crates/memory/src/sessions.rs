@@ -111,7 +111,7 @@ pub enum Placement {
 }
 
 /// Decides where a user's message of time `now` goes. A clock that went backwards keeps the session open.
-pub fn place(open: Option<&Session>, now: Timestamp, policy: &SessionPolicy) -> Placement {
+pub fn choose_session(open: Option<&Session>, now: Timestamp, policy: &SessionPolicy) -> Placement {
     let Some(session) = open else { return Placement::Open };
     if is_idle(session.last_message_at, now, policy) {
         return Placement::CloseThenOpen(CloseTrigger::Idle);

@@ -32,7 +32,7 @@ const DRAFT_TEMPERATURE: f32 = 0.5;
 const DRAFT_TOKENS_MAX: u32 = 4_096;
 
 /// A question of a task: its system and user texts, and the same as data.
-pub(crate) struct Asked {
+pub(crate) struct TaskPrompt {
     name: PromptName,
     system: String,
     user: String,
@@ -51,7 +51,7 @@ pub struct LanguageMind {
 }
 
 /// An answer as read. When it is not `whole`, more was meant to follow.
-pub(crate) struct Reading<T> {
+pub(crate) struct Parsed<T> {
     pub(crate) value: T,
     pub(crate) whole: bool,
 }
@@ -139,7 +139,7 @@ impl LanguageMind {
         &self,
         session: Option<SessionId>,
         request_with: impl Fn(Option<&str>) -> Result<Request, MindError>,
-        read: impl Fn(&str) -> Result<Reading<T>, Malformed>,
+        read: impl Fn(&str) -> Result<Parsed<T>, Malformed>,
     ) -> Result<(T, TokenUsage), MindError> {
         let (first, used) = self.attempt(session, request_with(None)?, &read).await?;
         let (problem, cut) = match first {
@@ -169,8 +169,8 @@ impl LanguageMind {
         &self,
         session_id: Option<SessionId>,
         request: Request,
-        read: &impl Fn(&str) -> Result<Reading<T>, Malformed>,
-    ) -> Result<(Result<Reading<T>, Malformed>, TokenUsage), MindError> {
+        read: &impl Fn(&str) -> Result<Parsed<T>, Malformed>,
+    ) -> Result<(Result<Parsed<T>, Malformed>, TokenUsage), MindError> {
         let template = PromptName::ALL.into_iter().find(|name| name.as_str() == request.task);
         let template = template.map_or("", |name| self.prompts.hash(name));
         let prompt_hash = digest(&[template, &request.system, &request.user]);
@@ -197,7 +197,7 @@ impl LanguageMind {
     /// A request for an answer of a contract.
     pub(crate) fn structured(
         &self,
-        asked: Asked,
+        asked: TaskPrompt,
         schema: &Value,
         temperature: f32,
         max_tokens: u32,
@@ -220,16 +220,16 @@ impl LanguageMind {
         name: PromptName,
         context: impl Serialize,
         inputs: Value,
-    ) -> Result<Asked, MindError> {
+    ) -> Result<TaskPrompt, MindError> {
         let (system, user) = self.prompts.blocks(name, context).map_err(|error| template_error(&error))?;
-        Ok(Asked { name, system, user, inputs })
+        Ok(TaskPrompt { name, system, user, inputs })
     }
 }
 
 #[async_trait]
 impl Mind for LanguageMind {
     async fn extract(&self, input: ExtractionInput) -> Result<Extraction, MindError> {
-        let question = extraction::Question::new(&input);
+        let question = extraction::ExtractionTask::new(&input);
         let request = |problem: Option<&str>| {
             let asked = self.asked(PromptName::Extraction, question.context(problem), question.data())?;
             let schema = &self.extraction_schema;
@@ -240,7 +240,7 @@ impl Mind for LanguageMind {
     }
 
     async fn reflect(&self, input: ReflectionInput) -> Result<Reflection, MindError> {
-        let question = reflection::Question::new(&input);
+        let question = reflection::ReflectionTask::new(&input);
         let request = |problem: Option<&str>| {
             let asked = self.asked(PromptName::Reflection, question.context(problem), question.data())?;
             let schema = &self.reflection_schema;
@@ -251,7 +251,7 @@ impl Mind for LanguageMind {
     }
 
     async fn think_slowly(&self, input: SlowCycleInput) -> Result<SlowCycle, MindError> {
-        let question = slow_cycle::Question::new(&input);
+        let question = slow_cycle::SlowCycleTask::new(&input);
         let request = |problem: Option<&str>| {
             let asked = self.asked(PromptName::SlowCycle, question.context(problem), question.data())?;
             Ok(self.structured(asked, &self.slow_cycle_schema, SLOW_CYCLE_TEMPERATURE, input.answer_tokens))
@@ -271,7 +271,7 @@ impl LanguageMind {
         &self,
         input: &persona_draft::PersonaDraftInput,
     ) -> Result<persona_draft::PersonaDraft, MindError> {
-        let question = persona_draft::Question::new(input);
+        let question = persona_draft::PersonaDraftTask::new(input);
         let schema = contract::schema::<persona_draft::PersonaDraftAnswer>();
         let request = |problem: Option<&str>| {
             let asked = self.asked(PromptName::PersonaDraft, question.context(problem), question.data())?;

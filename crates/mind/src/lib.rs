@@ -16,7 +16,7 @@ mod extraction;
 mod language_mind;
 mod reflection;
 mod rollup;
-mod graph;
+mod relations;
 mod slow_cycle;
 mod persona_draft;
 pub mod reply;
@@ -24,7 +24,7 @@ pub mod reply;
 pub mod answer;
 pub mod contract;
 mod handles;
-mod members;
+mod fields;
 
 mod calendar;
 mod prompts;

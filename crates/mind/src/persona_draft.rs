@@ -7,8 +7,8 @@ use serde::Serialize;
 use serde_json::{Map, Value, json};
 
 use crate::answer::{self, Malformed};
-use crate::language_mind::Reading;
-use crate::members::{Notes, bounded, snippet, text};
+use crate::fields::{Notes, bounded, snippet, text};
+use crate::language_mind::Parsed;
 use crate::quoted::{behind_gutter, one_line};
 
 /// Longest `persona_block` of a draft, in characters.
@@ -106,13 +106,13 @@ impl PersonaDraftContext {
 }
 
 /// One draft being asked for.
-pub(crate) struct Question<'a> {
+pub(crate) struct PersonaDraftTask<'a> {
     input: &'a PersonaDraftInput,
     text: String,
     cut: bool,
 }
 
-impl<'a> Question<'a> {
+impl<'a> PersonaDraftTask<'a> {
     pub(crate) fn new(input: &'a PersonaDraftInput) -> Self {
         let trimmed = input.text.trim();
         let text: String = trimmed.chars().take(DESCRIPTION_READ_MAX).collect();
@@ -153,7 +153,7 @@ impl<'a> Question<'a> {
     /// # Errors
     /// [`Malformed`] when the blocks are missing altogether, when the persona's is no text, or when the facts are
     /// missing and were not cut off after it.
-    pub(crate) fn read(&self, answer: &str) -> Result<Reading<PersonaDraft>, Malformed> {
+    pub(crate) fn read(&self, answer: &str) -> Result<Parsed<PersonaDraft>, Malformed> {
         let answer = answer::read(answer, &["core_blocks", "facts"])?;
         let object = |name: &str| match answer.members.get(name) {
             Some(Value::Object(members)) => Ok(members),
@@ -185,7 +185,7 @@ impl<'a> Question<'a> {
         let facts_confidence = if facts.is_empty() || !sure.is_finite() { 0.0 } else { sure.clamp(0.0, 1.0) };
         let value =
             PersonaDraft { persona_block, user_block, facts, facts_confidence, notes: notes.into_list() };
-        Ok(Reading { value, whole: answer.whole })
+        Ok(Parsed { value, whole: answer.whole })
     }
 }
 

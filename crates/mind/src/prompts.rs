@@ -11,9 +11,9 @@ use serde::Serialize;
 use sha2::{Digest, Sha256};
 
 use crate::extraction::ExtractionContext;
-use crate::graph::GraphContext;
 use crate::persona_draft::PersonaDraftContext;
 use crate::reflection::ReflectionContext;
+use crate::relations::RelationContext;
 use crate::reply::{SystemContext, UserContext};
 use crate::rollup::RollUpContext;
 use crate::slow_cycle::SlowCycleContext;
@@ -142,14 +142,14 @@ impl PromptName {
     }
 
     /// Inputs that a rehearsal renders it with: everything filled, and everything empty.
-    fn rehearsals(self) -> [Value; 2] {
+    fn sample_inputs(self) -> [Value; 2] {
         match self {
-            Self::Extraction => pair(ExtractionContext::rehearsal(), ExtractionContext::default()),
+            Self::Extraction => pair(ExtractionContext::sample_input(), ExtractionContext::default()),
             Self::Reflection => pair(ReflectionContext::rehearsal(), ReflectionContext::default()),
             Self::SlowCycle => pair(SlowCycleContext::rehearsal(), SlowCycleContext::default()),
             Self::PersonaDraft => pair(PersonaDraftContext::rehearsal(), PersonaDraftContext::default()),
             Self::RollUp => pair(RollUpContext::rehearsal(), RollUpContext::default()),
-            Self::Graph => pair(GraphContext::rehearsal(), GraphContext::default()),
+            Self::Graph => pair(RelationContext::rehearsal(), RelationContext::default()),
             Self::ReplySystem => pair(SystemContext::rehearsal(), SystemContext::default()),
             Self::ReplyUser => pair(UserContext::rehearsal(), UserContext::default()),
         }
@@ -237,7 +237,7 @@ impl Prompts {
             .add_template_owned(name.as_str(), body)
             .map_err(|error| self.broken(name, &error))?;
         self.check_inputs(name, &source)?;
-        for context in name.rehearsals() {
+        for context in name.sample_inputs() {
             if name.has_blocks() {
                 self.render_blocks(name, context)?;
             } else {
@@ -250,7 +250,7 @@ impl Prompts {
     /// What the template uses must be announced in its front matter, and what is announced must exist.
     fn check_inputs(&self, name: PromptName, source: &str) -> Result<(), PromptError> {
         let Some(entry) = self.entry(name) else { return Ok(()) };
-        let [full, _] = name.rehearsals();
+        let [full, _] = name.sample_inputs();
         let existing: BTreeSet<String> =
             full.try_iter().map(|keys| keys.map(|key| key.to_string()).collect()).unwrap_or_default();
         let wrong = |word: &str, reason: String| {

@@ -10,9 +10,9 @@ use serde_json::{Map, Value, json};
 use crate::answer::{self, Malformed};
 use crate::calendar;
 use crate::contract::{DESCRIPTION_LENGTH_SOFT, SUBJECTS, THOUGHT_IMPACT_SOFT, THOUGHTS_MAX, subject_word};
+use crate::fields::{Impact, Notes, bounded, impact, objects, snippet, strings, text};
 use crate::handles::Handles;
-use crate::language_mind::Reading;
-use crate::members::{Impact, Notes, bounded, impact, objects, snippet, strings, text};
+use crate::language_mind::Parsed;
 use crate::quoted::{behind_gutter, one_line};
 use crate::vocabulary::Vocabulary;
 
@@ -58,12 +58,12 @@ impl ReflectionContext {
 }
 
 /// One reflection being asked: the input, and the handles that stand for its ids.
-pub(crate) struct Question<'a> {
+pub(crate) struct ReflectionTask<'a> {
     input: &'a ReflectionInput,
     events: Handles<NodeId>,
 }
 
-impl<'a> Question<'a> {
+impl<'a> ReflectionTask<'a> {
     pub(crate) fn new(input: &'a ReflectionInput) -> Self {
         Self { input, events: Handles::mint('e', input.events.iter().map(|event| event.id)) }
     }
@@ -107,7 +107,7 @@ impl<'a> Question<'a> {
     ///
     /// # Errors
     /// [`Malformed`] when there is no object with a list of thoughts at all.
-    pub(crate) fn read(&self, answer: &str) -> Result<Reading<Reflection>, Malformed> {
+    pub(crate) fn read(&self, answer: &str) -> Result<Parsed<Reflection>, Malformed> {
         let answer = answer::read(answer, &["thoughts"])?;
         let mut notes = Notes::of(answer.notes);
         if !answer.members.get("thoughts").is_some_and(|thoughts| thoughts.is_array() || thoughts.is_object())
@@ -126,7 +126,7 @@ impl<'a> Question<'a> {
                 thoughts.push(thought);
             }
         }
-        Ok(Reading { value: Reflection { thoughts, notes: notes.into_list() }, whole: answer.whole })
+        Ok(Parsed { value: Reflection { thoughts, notes: notes.into_list() }, whole: answer.whole })
     }
 
     fn thought(&self, object: &Map<String, Value>, notes: &mut Notes) -> Option<ProposedThought> {

@@ -2,14 +2,14 @@
 
 use async_trait::async_trait;
 use hub::Granularity;
-use hub::port::{Summariser, SummaryError, SummaryRequest};
+use hub::ports::{Summariser, SummaryError, SummaryRequest};
 use serde::Serialize;
 use serde_json::{Value, json};
 
 use crate::answer::{self, Malformed};
 use crate::contract::{self, RollUpAnswer};
-use crate::language_mind::{LanguageMind, Reading};
-use crate::members::{Notes, strings};
+use crate::fields::{Notes, strings};
+use crate::language_mind::{LanguageMind, Parsed};
 use crate::prompts::PromptName;
 use crate::quoted::{behind_gutter, one_line};
 
@@ -72,7 +72,7 @@ impl RollUpContext {
         Self {
             persona_name: one_line(&request.persona),
             period: one_line(&request.period),
-            tier_word: request.granularity.word().to_owned(),
+            tier_word: request.granularity.as_str().to_owned(),
             purpose: purpose(request.granularity).to_owned(),
             identity: identity.collect(),
             sources: sources.collect(),
@@ -96,7 +96,7 @@ fn purpose(granularity: Granularity) -> &'static str {
 }
 
 /// Reads an answer whose bullets rest on `sources`, pairs of a date and a text.
-fn read(text: &str, sources: &[(String, String)]) -> Result<Reading<Vec<String>>, Malformed> {
+fn read(text: &str, sources: &[(String, String)]) -> Result<Parsed<Vec<String>>, Malformed> {
     let answer = answer::read(text, &["bullets"])?;
     let mut notes = Notes::of(answer.notes);
     let told = match answer.members.get("bullets") {
@@ -112,7 +112,7 @@ fn read(text: &str, sources: &[(String, String)]) -> Result<Reading<Vec<String>>
     if bullets.is_empty() {
         return Err(Malformed("`bullets` must be a list of at least one text.".to_owned()));
     }
-    Ok(Reading { value: bullets, whole: answer.whole })
+    Ok(Parsed { value: bullets, whole: answer.whole })
 }
 
 /// A bullet without the mark that a list gives it; the sign of a number and the stars of bold words are no marks.
@@ -153,7 +153,7 @@ fn tag_length(text: &str) -> usize {
 fn data(request: &SummaryRequest) -> Value {
     let sources: Vec<Value> =
         request.sources.iter().map(|(date, text)| json!({"date": date, "text": text})).collect();
-    json!({ "tier": request.granularity.word(), "period": request.period, "sources": sources })
+    json!({ "tier": request.granularity.as_str(), "period": request.period, "sources": sources })
 }
 
 #[async_trait]

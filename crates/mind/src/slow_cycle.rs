@@ -13,9 +13,9 @@ use crate::contract::{
     EXPECTATIONS_MAX, INTENTIONS_MAX, QUESTIONS_MAX, SLOW_SUBJECTS, SLOW_THOUGHTS_MAX, subject_word,
 };
 use crate::extraction::event_time;
+use crate::fields::{Notes, bounded, objects, snippet, strings, text};
 use crate::handles::Handles;
-use crate::language_mind::Reading;
-use crate::members::{Notes, bounded, objects, snippet, strings, text};
+use crate::language_mind::Parsed;
 use crate::quoted::{behind_gutter, one_line};
 use crate::reflection::{settled_impact, when};
 use crate::vocabulary::Vocabulary;
@@ -95,13 +95,13 @@ impl SlowCycleContext {
 }
 
 /// One cycle being asked: the input, and the handles that stand for its ids.
-pub(crate) struct Question<'a> {
+pub(crate) struct SlowCycleTask<'a> {
     input: &'a SlowCycleInput,
     events: Handles<NodeId>,
     entities: Handles<EntityId>,
 }
 
-impl<'a> Question<'a> {
+impl<'a> SlowCycleTask<'a> {
     pub(crate) fn new(input: &'a SlowCycleInput) -> Self {
         Self {
             input,
@@ -186,7 +186,7 @@ impl<'a> Question<'a> {
     ///
     /// # Errors
     /// [`Malformed`] when there is no object of this contract, or its new thoughts are no list.
-    pub(crate) fn read(&self, answer: &str) -> Result<Reading<SlowCycle>, Malformed> {
+    pub(crate) fn read(&self, answer: &str) -> Result<Parsed<SlowCycle>, Malformed> {
         let answer = object(answer)?;
         let (members, mut notes) = (&answer.members, Notes::of(answer.notes));
         if matches!(members.get("new_thoughts"), Some(Value::String(_) | Value::Number(_) | Value::Bool(_))) {
@@ -205,7 +205,7 @@ impl<'a> Question<'a> {
         shorten(&mut cycle.intentions, INTENTIONS_MAX, "intentions", &mut notes);
         shorten(&mut cycle.salient_questions, QUESTIONS_MAX, "questions", &mut notes);
         cycle.notes = notes.into_list();
-        Ok(Reading { value: cycle, whole: answer.whole })
+        Ok(Parsed { value: cycle, whole: answer.whole })
     }
 
     fn items<T>(

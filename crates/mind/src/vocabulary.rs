@@ -12,7 +12,7 @@ use crate::contract::{
 
 /// A word of a closed list and what it means.
 #[derive(Clone, Copy, Debug, Serialize)]
-pub(crate) struct Word {
+pub(crate) struct VocabularyTerm {
     name: &'static str,
     meaning: &'static str,
 }
@@ -34,18 +34,19 @@ pub(crate) struct Vocabulary {
     relationships_max: usize,
     node_types: [&'static str; 11],
     relations: [&'static str; 14],
-    event_kinds: Vec<Word>,
-    subjects: Vec<Word>,
-    relational_tags: Vec<Word>,
-    entity_kinds: Vec<Word>,
+    event_kinds: Vec<VocabularyTerm>,
+    subjects: Vec<VocabularyTerm>,
+    relational_tags: Vec<VocabularyTerm>,
+    entity_kinds: Vec<VocabularyTerm>,
 }
 
 impl Default for Vocabulary {
     fn default() -> Self {
-        let kind = |kind: NodeKind| Word { name: kind.as_str(), meaning: kind_meaning(kind) };
-        let subject = |subject| Word { name: subject_word(subject), meaning: subject_meaning(subject) };
-        let tag = |tag: RelationalTag| Word { name: tag.as_str(), meaning: tag_meaning(tag) };
-        let entity = |kind: EntityKind| Word { name: kind.as_str(), meaning: entity_meaning(kind) };
+        let kind = |kind: NodeKind| VocabularyTerm { name: kind.as_str(), meaning: kind_meaning(kind) };
+        let subject =
+            |subject| VocabularyTerm { name: subject_word(subject), meaning: subject_meaning(subject) };
+        let tag = |tag: RelationalTag| VocabularyTerm { name: tag.as_str(), meaning: tag_meaning(tag) };
+        let entity = |kind: EntityKind| VocabularyTerm { name: kind.as_str(), meaning: entity_meaning(kind) };
         Self {
             events_max: EVENTS_MAX,
             emotion_tags_max: EMOTION_TAGS_MAX,

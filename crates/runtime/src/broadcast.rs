@@ -9,7 +9,7 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use memory::{PersonaId, Scope};
 use tokio::sync::watch;
 
-use crate::events::Told;
+use crate::events::WireEvent;
 
 /// Events kept for watchers that come back.
 pub(crate) const BACKLOG_MAX: usize = 4_096;
@@ -18,7 +18,7 @@ pub(crate) const BACKLOG_MAX: usize = 4_096;
 #[derive(Clone, Debug, PartialEq)]
 pub enum Delivery {
     /// An event with its id, as `<run>-<number>`.
-    Event(String, Arc<Told>),
+    Event(String, Arc<WireEvent>),
     /// Events were lost; refetch what is shown.
     Lagged,
 }
@@ -39,7 +39,7 @@ struct Backlog {
     /// Number of the first kept event.
     first: u64,
     /// None where an event was withdrawn.
-    kept: VecDeque<Option<Arc<Told>>>,
+    kept: VecDeque<Option<Arc<WireEvent>>>,
 }
 
 impl Broadcast {
@@ -50,7 +50,7 @@ impl Broadcast {
     }
 
     /// Tells all watchers. Never waits, never fails.
-    pub fn tell(&self, told: Told) {
+    pub fn publish(&self, told: WireEvent) {
         let newest = {
             let mut backlog = self.shared.lock();
             backlog.kept.push_back(Some(Arc::new(told)));
@@ -79,7 +79,7 @@ impl Broadcast {
         self.withdraw_where(|told| told.scope.persona == *persona)
     }
 
-    fn withdraw_where(&self, withdrawn: impl Fn(&Told) -> bool) -> BTreeSet<Scope> {
+    fn withdraw_where(&self, withdrawn: impl Fn(&WireEvent) -> bool) -> BTreeSet<Scope> {
         let mut scopes = BTreeSet::new();
         for kept in &mut self.shared.lock().kept {
             if let Some(told) = kept.take_if(|told| withdrawn(told)) {
@@ -171,9 +171,9 @@ mod tests {
     use memory::UserId;
     use serde_json::json;
 
-    fn told(number: u64) -> Told {
+    fn told(number: u64) -> WireEvent {
         let scope = Scope::new(PersonaId::new("p").unwrap(), UserId::new("u").unwrap());
-        Told { scope, name: "chat.message.token", data: json!({ "n": number }) }
+        WireEvent { scope, name: "chat.message.token", data: json!({ "n": number }) }
     }
 
     async fn number(subscription: &mut Subscription) -> Option<u64> {
@@ -186,22 +186,22 @@ mod tests {
     #[tokio::test]
     async fn a_watcher_hears_what_comes_after_it_in_order() {
         let broadcast = Broadcast::new("a");
-        broadcast.tell(told(1));
-        let mut watcher = broadcast.subscribe();
-        broadcast.tell(told(2));
-        broadcast.tell(told(3));
-        assert_eq!(number(&mut watcher).await, Some(2));
-        assert_eq!(number(&mut watcher).await, Some(3));
+        broadcast.publish(told(1));
+        let mut subscriber = broadcast.subscribe();
+        broadcast.publish(told(2));
+        broadcast.publish(told(3));
+        assert_eq!(number(&mut subscriber).await, Some(2));
+        assert_eq!(number(&mut subscriber).await, Some(3));
     }
 
     #[tokio::test]
     async fn one_that_comes_back_goes_on_where_it_was() {
         let broadcast = Broadcast::new("a");
-        let mut watcher = broadcast.subscribe();
-        broadcast.tell(told(1));
-        let Some(Delivery::Event(id, _)) = watcher.next().await else { panic!("an event was due") };
-        drop(watcher);
-        broadcast.tell(told(2));
+        let mut subscriber = broadcast.subscribe();
+        broadcast.publish(told(1));
+        let Some(Delivery::Event(id, _)) = subscriber.next().await else { panic!("an event was due") };
+        drop(subscriber);
+        broadcast.publish(told(2));
         let mut back = broadcast.subscribe_after(&id);
         assert_eq!(number(&mut back).await, Some(2));
     }
@@ -210,7 +210,7 @@ mod tests {
     async fn one_that_saw_nothing_yet_has_a_place_too() {
         let broadcast = Broadcast::new("a");
         let place = broadcast.subscribe().place();
-        broadcast.tell(told(1));
+        broadcast.publish(told(1));
         assert_eq!(number(&mut broadcast.subscribe_after(&place)).await, Some(1));
     }
 
@@ -219,7 +219,7 @@ mod tests {
         let broadcast = Broadcast::new("a");
         let mut slow = broadcast.subscribe();
         for n in 0..=BACKLOG_MAX as u64 {
-            broadcast.tell(told(n));
+            broadcast.publish(told(n));
         }
         assert_eq!(slow.next().await, Some(Delivery::Lagged));
         assert_eq!(number(&mut slow).await, Some(1));
@@ -228,26 +228,26 @@ mod tests {
     #[tokio::test]
     async fn what_is_withdrawn_is_told_to_nobody_any_more() {
         let broadcast = Broadcast::new("a");
-        let mut watcher = broadcast.subscribe();
-        let place = watcher.place();
+        let mut subscriber = broadcast.subscribe();
+        let place = subscriber.place();
         let other = Scope::new(PersonaId::new("p").unwrap(), UserId::new("other").unwrap());
-        broadcast.tell(told(1));
-        broadcast.tell(told(2));
-        broadcast.tell(Told { scope: other, ..told(3) });
+        broadcast.publish(told(1));
+        broadcast.publish(told(2));
+        broadcast.publish(WireEvent { scope: other, ..told(3) });
         broadcast.withdraw(&told(0).scope);
-        for mut reader in [watcher, broadcast.subscribe_after(&place)] {
+        for mut reader in [subscriber, broadcast.subscribe_after(&place)] {
             assert_eq!(reader.next().await, Some(Delivery::Lagged));
             assert_eq!(number(&mut reader).await, Some(3));
         }
-        watcher = broadcast.subscribe();
-        broadcast.tell(told(4));
-        assert_eq!(number(&mut watcher).await, Some(4), "one that had read them loses nothing");
+        subscriber = broadcast.subscribe();
+        broadcast.publish(told(4));
+        assert_eq!(number(&mut subscriber).await, Some(4), "one that had read them loses nothing");
     }
 
     #[tokio::test]
     async fn an_id_of_another_run_is_not_a_place_in_this_one() {
         let broadcast = Broadcast::new("b");
-        broadcast.tell(told(1));
+        broadcast.publish(told(1));
         assert_eq!(broadcast.subscribe_after("a-1").next().await, Some(Delivery::Lagged));
         assert_eq!(broadcast.subscribe_after("nonsense").next().await, Some(Delivery::Lagged));
     }

@@ -3,85 +3,85 @@
 use std::sync::Arc;
 
 use memory::Scope;
-use memory::consolidate::{Consolidator, Formed, Parties};
+use memory::consolidate::{ConsolidationEvent, Consolidator, Participants};
 use memory::ports::StoreError;
 
-use crate::events::{Event, scope_of};
-use crate::life::Life;
+use crate::events::{ServerEvent, scope_of};
+use crate::runtime::RuntimeInner;
 
 /// Works until the program stops. A session that is under way then is finished or given back, and taken up again.
-pub(crate) async fn run(life: Arc<Life>) {
+pub(crate) async fn run(runtime: Arc<RuntimeInner>) {
     let mut claim_is_held = false;
     loop {
-        while !life.stopping.is_cancelled() {
-            if !life.may_spend().await {
+        while !runtime.stopping.is_cancelled() {
+            if !runtime.may_spend().await {
                 break;
             }
-            if claim_is_held && !gave_back(&life).await {
+            if claim_is_held && !was_released(&runtime).await {
                 break;
             }
             claim_is_held = false;
-            match consolidate_next(&life).await {
+            match consolidate_next(&runtime).await {
                 Ok(true) => {
-                    life.written.notify_one();
-                    life.wake_hub();
+                    runtime.written.notify_one();
+                    runtime.wake_hub();
                 }
                 Ok(false) => break,
                 Err(error) => {
                     tracing::error!("consolidation can't go on for now: {error}");
-                    claim_is_held = !gave_back(&life).await;
+                    claim_is_held = !was_released(&runtime).await;
                     break;
                 }
             }
         }
-        let changed = life.settings_changed.notified();
+        let changed = runtime.settings_changed.notified();
         tokio::select! {
             () = changed => {}
-            () = life.session_ended.notified() => {}
-            () = life.clock().sleep(life.settings.poll_every) => {}
-            () = life.stopping.cancelled() => return,
+            () = runtime.session_ended.notified() => {}
+            () = runtime.clock().sleep(runtime.settings.poll_every) => {}
+            () = runtime.stopping.cancelled() => return,
         }
     }
 }
 
-async fn consolidate_next(life: &Arc<Life>) -> Result<bool, StoreError> {
-    let formed = |formed: Formed| {
+async fn consolidate_next(runtime: &Arc<RuntimeInner>) -> Result<bool, StoreError> {
+    let formed = |formed: ConsolidationEvent| {
         match &formed {
-            Formed::Closed { .. } => life.metrics().session("closed"),
-            Formed::Failed { .. } => life.metrics().session("failed"),
+            ConsolidationEvent::Closed { .. } => runtime.metrics().session("closed"),
+            ConsolidationEvent::Failed { .. } => runtime.metrics().session("failed"),
             _ => {}
         }
         let scope = scope_of(&formed);
-        life.tell(&scope, Event::Formed(formed));
+        runtime.publish(&scope, ServerEvent::Formed(formed));
     };
     let consolidator = Consolidator {
-        store: life.store(),
-        mind: life.mind(),
-        embedder: life.embedder(),
-        index: life.index(),
-        clock: life.clock(),
-        ids: life.ids(),
-        settings: &life.settings.consolidate,
-        recall: &life.settings.recall,
+        store: runtime.store(),
+        mind: runtime.mind(),
+        embedder: runtime.embedder(),
+        index: runtime.index(),
+        clock: runtime.clock(),
+        ids: runtime.ids(),
+        settings: &runtime.settings.consolidate,
+        recall: &runtime.settings.recall,
         formed: &formed,
     };
-    let work = consolidator.consolidate_next(|scope| parties(life, scope));
+    let work = consolidator.consolidate_next(|scope| parties(runtime, scope));
     tokio::select! {
         outcome = work => outcome,
         // What was committed stays; the claim is released at the next start.
-        () = life.stopping.cancelled() => Ok(false),
+        () = runtime.stopping.cancelled() => Ok(false),
     }
 }
 
-async fn parties(life: &Arc<Life>, scope: Scope) -> Result<Parties, StoreError> {
-    let persona = life.persona_of(&scope).await?;
-    Ok(Parties { persona_name: persona.display_name, zone: life.zone_of(&scope.user).await? })
+async fn parties(runtime: &Arc<RuntimeInner>, scope: Scope) -> Result<Participants, StoreError> {
+    let persona = runtime.persona_of(&scope).await?;
+    Ok(Participants { persona_name: persona.display_name, zone: runtime.zone_of(&scope.user).await? })
 }
 
 /// Whether a session that could not be settled waits again. This worker is the only one on this home, so any claim is
 /// its own.
-async fn gave_back(life: &Life) -> bool {
-    match life.store().release_claims().await {
+async fn was_released(runtime: &RuntimeInner) -> bool {
+    match runtime.store().release_claims().await {
         Ok(_) => true,
         Err(error) => {
             tracing::error!("an interrupted session can't be given back yet: {error}");

@@ -2,17 +2,17 @@
 
 use memory::Scope;
 use memory::capture::{self, CaptureError};
-use memory::consolidate::Formed;
-use memory::corrections::{ApproveError, ChangeKind, CorrectError, Corrector, Edits, Undone};
-use memory::forget::Withdrawn;
+use memory::consolidate::ConsolidationEvent;
+use memory::corrections::{ApproveError, ChangeKind, CorrectError, Corrector, Edits, UndoneChange};
+use memory::forget::Withdrawal;
 use memory::identifiers::{MessageId, NodeId, RejectedId, TurnId};
 use memory::messages::{Message, Role, Turn, TurnStatus};
 use memory::nodes::{NewNode, Node};
-use memory::ports::{CommitOutcome, Corpus, Edited, MessageEdit, StoreError};
+use memory::ports::{CommitOutcome, Corpus, MessageEdit, MessageEditResult, StoreError};
 use memory::text;
 
-use crate::events::Event;
-use crate::life::{Life, Runtime};
+use crate::events::ServerEvent;
+use crate::runtime::{Runtime, RuntimeInner};
 
 /// Why a reply can't be replaced. Nothing was changed.
 #[derive(Debug, thiserror::Error)]
@@ -34,50 +34,55 @@ pub enum RegenerateError {
 impl Runtime {
     /// Gives a memory the text that a person wrote. None if there is no such memory.
     pub async fn correct_node(&self, id: NodeId, text: &str) -> Result<Option<Node>, CorrectError> {
-        let corrector = self.life.corrector();
-        let corrected = self.life.forgettings.while_texts_change(corrector.correct(id, text)).await?;
+        let corrector = self.runtime.corrector();
+        let corrected = self.runtime.forget_epochs.run_exclusive(corrector.correct(id, text)).await?;
         if let Some(node) = &corrected {
-            self.life.tell_node(node, "correction").await?;
-            self.life.wake_hub();
-            self.life.written.notify_one();
+            self.runtime.publish_node(node, "correction").await?;
+            self.runtime.wake_hub();
+            self.runtime.written.notify_one();
         }
         Ok(corrected)
     }
 
     /// Pins a memory, so that it is in every prompt, or takes the pin away. None if there is no such memory.
     pub async fn pin_node(&self, id: NodeId, pinned: bool) -> Result<Option<Node>, StoreError> {
-        let node = self.life.store().pin_node(id, pinned).await?;
+        let node = self.runtime.store().pin_node(id, pinned).await?;
         if let Some(node) = &node {
-            self.life.tell_node(node, if pinned { "pin" } else { "unpin" }).await?;
+            self.runtime.publish_node(node, if pinned { "pin" } else { "unpin" }).await?;
         }
         Ok(node)
     }
 
     /// Takes back the last correction, supersession or mention merge of a memory. None when there is none.
-    pub async fn undo_node(&self, id: NodeId) -> Result<Option<Undone>, StoreError> {
-        let life = &self.life;
-        let undoing = life.store().undo_last_change(id, life.clock().now());
-        let undone = life.forgettings.while_texts_change(undoing).await?;
+    pub async fn undo_node(&self, id: NodeId) -> Result<Option<UndoneChange>, StoreError> {
+        let runtime = &self.runtime;
+        let undoing = runtime.store().undo_last_change(id, runtime.clock().now());
+        let undone = runtime.forget_epochs.run_exclusive(undoing).await?;
         let Some(undone) = undone else { return Ok(None) };
-        let scope = life.store().scope_of_node(id).await?;
+        let scope = runtime.store().scope_of_node(id).await?;
         if let (Some(scope), ChangeKind::Correction) = (&scope, undone.kind) {
-            life.index().forget(scope, Corpus::Nodes, &[undone.node.seq]);
+            runtime.index().forget(scope, Corpus::Nodes, &[undone.node.seq]);
         }
-        life.tell_node(&undone.node, "undo").await?;
-        life.wake_hub();
+        runtime.publish_node(&undone.node, "undo").await?;
+        runtime.wake_hub();
         if let (Some(scope), Some(restored)) = (scope, &undone.restored) {
             match (undone.kind, restored.source_session_id) {
                 (ChangeKind::MentionMerge, Some(session_id)) => {
                     let (node, at) = (Box::new(NewNode::of(restored)), restored.created_at);
-                    life.tell(
+                    runtime.publish(
                         &scope,
-                        Event::Formed(Formed::Event { scope: scope.clone(), session_id, node, at }),
+                        ServerEvent::Formed(ConsolidationEvent::Event {
+                            scope: scope.clone(),
+                            session_id,
+                            node,
+                            at,
+                        }),
                     );
                 }
-                _ => life.tell_node(restored, "undo").await?,
+                _ => runtime.publish_node(restored, "undo").await?,
             }
         }
-        life.written.notify_one();
+        runtime.written.notify_one();
         Ok(Some(undone))
     }
 
@@ -88,48 +93,55 @@ impl Runtime {
         id: RejectedId,
         edits: Edits,
     ) -> Result<Option<NewNode>, ApproveError> {
-        let life = &self.life;
-        let pending = life.store().rejected_memory(id).await?;
-        let approved = life.corrector().approve(scope, id, edits).await?;
+        let runtime = &self.runtime;
+        let pending = runtime.store().rejected_memory(id).await?;
+        let approved = runtime.corrector().approve(scope, id, edits).await?;
         if let (Some(node), Some(pending)) = (&approved, pending) {
-            let formed = Formed::Event {
+            let formed = ConsolidationEvent::Event {
                 scope: scope.clone(),
                 session_id: pending.memory.session_id,
                 node: Box::new(node.clone()),
-                at: life.clock().now(),
+                at: runtime.clock().now(),
             };
-            life.tell(scope, Event::Formed(formed));
-            life.written.notify_one();
+            runtime.publish(scope, ServerEvent::Formed(formed));
+            runtime.written.notify_one();
         }
         Ok(approved)
     }
 
     /// Lays a refused memory aside for good. Says whether it waited.
     pub async fn dismiss_rejected(&self, id: RejectedId) -> Result<bool, StoreError> {
-        let life = &self.life;
-        let outcome = life.store().settle_rejected(id, None, life.clock().now()).await?;
+        let runtime = &self.runtime;
+        let outcome = runtime.store().settle_rejected(id, None, runtime.clock().now()).await?;
         Ok(outcome == CommitOutcome::Committed)
     }
 
     /// Gives a message of the user new words; what rested on the old ones is withdrawn. None if the user has said no
     /// such message.
-    pub async fn edit_message(&self, id: MessageId, content: &str) -> Result<Option<Edited>, CaptureError> {
+    pub async fn edit_message(
+        &self,
+        id: MessageId,
+        content: &str,
+    ) -> Result<Option<MessageEditResult>, CaptureError> {
         capture::check(content)?;
-        let life = &self.life;
+        let runtime = &self.runtime;
         let edit = MessageEdit {
             id,
             content: content.to_owned(),
             terms: text::index_terms(content),
             token_count: text::estimate_tokens(content),
-            at: life.clock().now(),
+            at: runtime.clock().now(),
         };
         let at = edit.at;
-        let edited = life.forgettings.while_texts_change(life.store().edit_message(edit)).await?;
-        if let Some(Edited { message, withdrawn }) = &edited {
-            life.index().forget(&message.scope, Corpus::Messages, &[message.seq]);
-            life.tell(&message.scope, Event::MessageEdited { message: Box::new(message.clone()), at });
-            life.tell_withdrawn(message, withdrawn).await;
-            life.written.notify_one();
+        let edited = runtime.forget_epochs.run_exclusive(runtime.store().edit_message(edit)).await?;
+        if let Some(MessageEditResult { message, withdrawn }) = &edited {
+            runtime.index().forget(&message.scope, Corpus::Messages, &[message.seq]);
+            runtime.publish(
+                &message.scope,
+                ServerEvent::MessageEdited { message: Box::new(message.clone()), at },
+            );
+            runtime.publish_withdrawn(message, withdrawn).await;
+            runtime.written.notify_one();
         }
         Ok(edited)
     }
@@ -137,7 +149,7 @@ impl Runtime {
     /// Has the last reply of the scope said anew: that of the turn, or of the turn of the message, or the last one. The
     /// earlier reply stays until the new one is there. A turn without a reply is asked again.
     pub async fn regenerate(&self, scope: &Scope, turn: Option<TurnId>) -> Result<Turn, RegenerateError> {
-        let store = self.life.store();
+        let store = self.runtime.store();
         let newest = store.messages_before(scope, None, 1).await?.pop().ok_or(RegenerateError::Unknown)?;
         let last = newest.turn_id;
         let id = turn.or(last).ok_or(RegenerateError::Unknown)?;
@@ -147,36 +159,36 @@ impl Runtime {
             return Err(RegenerateError::NotTheLast);
         }
         let again = match known.status {
-            TurnStatus::Answered => store.ask_again(id).await?,
+            TurnStatus::Answered => store.reopen_answered_turn(id).await?,
             TurnStatus::Failed => store.reopen_turn(id).await?,
             TurnStatus::Pending => None,
         };
         let again = again.ok_or(RegenerateError::BeingAnswered)?;
-        self.life.resume(again.scope.clone(), again.channel_id.clone(), again.id);
+        self.runtime.resume(again.scope.clone(), again.channel_id.clone(), again.id);
         Ok(again)
     }
 
     /// Stops a turn: what was said so far is kept, marked incomplete; one that has said nothing fails and can be asked
     /// again. Says whether it was being answered.
     pub async fn stop_turn(&self, id: TurnId) -> Result<bool, StoreError> {
-        let life = &self.life;
+        let runtime = &self.runtime;
         let is_pending = async || {
-            let turn = life.store().turn(id).await?;
+            let turn = runtime.store().turn(id).await?;
             Ok::<_, StoreError>(turn.is_some_and(|turn| turn.status == TurnStatus::Pending))
         };
         if !is_pending().await? {
             return Ok(false);
         }
-        life.stop_of(id).cancel();
+        runtime.stop_of(id).cancel();
         if !is_pending().await? {
             // It ended by itself meanwhile; a later turn of this id must not be stopped for it.
-            life.forget_stop_of(id);
+            runtime.forget_stop_of(id);
         }
         Ok(true)
     }
 }
 
-impl Life {
+impl RuntimeInner {
     fn corrector(&self) -> Corrector<'_> {
         Corrector {
             store: self.store(),
@@ -187,15 +199,15 @@ impl Life {
         }
     }
 
-    async fn tell_node(&self, node: &Node, change: &'static str) -> Result<(), StoreError> {
+    async fn publish_node(&self, node: &Node, change: &'static str) -> Result<(), StoreError> {
         if let Some(scope) = self.store().scope_of_node(node.id).await? {
-            self.tell(&scope, Event::NodeUpdated { node: Box::new(node.clone()), change });
+            self.publish(&scope, ServerEvent::NodeUpdated { node: Box::new(node.clone()), change });
         }
         Ok(())
     }
 
     /// Tells what went with the old words of a message, and takes it out of memory.
-    pub(crate) async fn tell_withdrawn(&self, message: &Message, withdrawn: &Withdrawn) {
+    pub(crate) async fn publish_withdrawn(&self, message: &Message, withdrawn: &Withdrawal) {
         let numbers = |ids: &[(NodeId, i64)]| ids.iter().map(|(_, seq)| *seq).collect::<Vec<_>>();
         self.index().forget(&message.scope, Corpus::Nodes, &numbers(&withdrawn.nodes));
         self.index().forget(&message.scope, Corpus::Nodes, &numbers(&withdrawn.rewritten));
@@ -203,17 +215,20 @@ impl Life {
         self.index().forget(&message.scope, Corpus::Messages, &messages);
         for (id, _) in &withdrawn.messages {
             let (turn_id, channel_id) = (message.turn_id, message.channel_id.clone());
-            self.tell(&message.scope, Event::MessageDeleted { message_id: *id, turn_id, channel_id });
+            self.publish(
+                &message.scope,
+                ServerEvent::MessageDeleted { message_id: *id, turn_id, channel_id },
+            );
         }
         if !withdrawn.nodes.is_empty() {
             let node_ids = withdrawn.nodes.iter().map(|(id, _)| *id).collect();
             let message_ids = if message.role == Role::User { vec![message.id] } else { Vec::new() };
             let entity_ids = withdrawn.entities.clone();
-            self.tell(&message.scope, Event::Withdrawn { node_ids, entity_ids, message_ids });
+            self.publish(&message.scope, ServerEvent::Withdrawn { node_ids, entity_ids, message_ids });
         }
         for (id, _) in &withdrawn.rewritten {
             // It is committed; whoever is not told reads it at the next look.
-            if let Err(error) = self.tell_reduced(*id).await {
+            if let Err(error) = self.publish_reduced(*id).await {
                 tracing::warn!("a memory that says less now could not be told of: {error}");
             }
             self.written.notify_one();
@@ -223,9 +238,9 @@ impl Life {
         }
     }
 
-    async fn tell_reduced(&self, id: NodeId) -> Result<(), StoreError> {
+    async fn publish_reduced(&self, id: NodeId) -> Result<(), StoreError> {
         match self.store().node(id).await? {
-            Some(found) => self.tell_node(&found.node, "withdrawal").await,
+            Some(found) => self.publish_node(&found.node, "withdrawal").await,
             None => Ok(()),
         }
     }

@@ -3,7 +3,7 @@
 use std::sync::Arc;
 
 use hub::documents::Conflict;
-use hub::{ConflictListener, ForPrompt, Hub, HubError, WorkingHours};
+use hub::{ConflictListener, Hub, HubError, PromptDocuments, WorkingHours};
 use jiff::Timestamp;
 use jiff::civil::Date;
 use jiff::tz::TimeZone;
@@ -12,12 +12,12 @@ use memory::text::named_times;
 use memory::{PersonaId, Scope};
 
 use crate::broadcast::Broadcast;
-use crate::events::Event;
-use crate::life::{Life, Runtime};
+use crate::events::ServerEvent;
+use crate::runtime::{Runtime, RuntimeInner};
 
 /// Lets the database and the tree of documents agree, before anything else moves.
-pub(crate) async fn start(life: &Life) -> Result<(), StoreError> {
-    let Some((hub, _)) = life.hub.get() else { return Ok(()) };
+pub(crate) async fn start(runtime: &RuntimeInner) -> Result<(), StoreError> {
+    let Some((hub, _)) = runtime.hub.get() else { return Ok(()) };
     match hub.start().await {
         Ok(()) => Ok(()),
         Err(HubError::Store(error)) => Err(error),
@@ -29,15 +29,15 @@ pub(crate) async fn start(life: &Life) -> Result<(), StoreError> {
 }
 
 /// Works until the program stops. What is under way then is done again at the next start.
-pub(crate) async fn run(life: Arc<Life>) {
-    let Some((hub, hours)) = life.hub.get() else { return };
+pub(crate) async fn run(runtime: Arc<RuntimeInner>) {
+    let Some((hub, hours)) = runtime.hub.get() else { return };
     tokio::select! {
         () = hub.work(*hours) => {}
-        () = life.stopping.cancelled() => {}
+        () = runtime.stopping.cancelled() => {}
     }
 }
 
-impl Life {
+impl RuntimeInner {
     /// The documents of the shared self, and the weeks, months or years that what was `said` asks about. A reply is
     /// possible without them. How much of them is told is the prompt's budget's to say.
     pub(crate) async fn shared_self(
@@ -46,8 +46,8 @@ impl Life {
         said: &str,
         now: Timestamp,
         zone: &TimeZone,
-    ) -> ForPrompt {
-        let Some((hub, _)) = self.hub.get() else { return ForPrompt::default() };
+    ) -> PromptDocuments {
+        let Some((hub, _)) = self.hub.get() else { return PromptDocuments::default() };
         let week_start = self.settings.recall.week_start;
         let day = |moment: Timestamp| moment.to_zoned(zone.clone()).date();
         let spans: Vec<(Date, Date)> = named_times(said, now, zone, week_start)
@@ -56,7 +56,7 @@ impl Life {
             .collect();
         hub.for_prompt(scope, &spans).await.unwrap_or_else(|error| {
             tracing::warn!(%error, "a reply goes without the documents of the shared self");
-            ForPrompt::default()
+            PromptDocuments::default()
         })
     }
 
@@ -86,30 +86,30 @@ impl Life {
 }
 
 /// Tells watchers of conflicts.
-struct Telling(Broadcast);
+struct ConflictPublisher(Broadcast);
 
-impl ConflictListener for Telling {
+impl ConflictListener for ConflictPublisher {
     fn conflict_opened(&self, scope: &Scope, conflict: &Conflict) {
-        let event = Event::ConflictOpened {
+        let event = ServerEvent::ConflictOpened {
             conflict_id: conflict.id.to_string(),
             kind: conflict.name.kind(),
             filename: format!("{}.md", conflict.name.stem()),
             at: conflict.opened_at,
         };
-        self.0.tell(event.told(scope.clone()));
+        self.0.publish(event.into_wire(scope.clone()));
     }
 }
 
 impl Runtime {
     /// Gives the life its shared self. To be called before [`Runtime::start`]; the first call counts.
     pub fn attach_hub(&self, hub: Hub, hours: WorkingHours) {
-        hub.tell_conflicts(Arc::new(Telling(self.life.broadcast().clone())));
+        hub.publish_conflicts_to(Arc::new(ConflictPublisher(self.runtime.broadcast().clone())));
         // A second one is passed over, as said.
-        let _ = self.life.hub.set((hub, hours));
+        let _ = self.runtime.hub.set((hub, hours));
     }
 
     /// The shared self, where there is one.
     pub fn hub(&self) -> Option<&Hub> {
-        self.life.hub.get().map(|(hub, _)| hub)
+        self.runtime.hub.get().map(|(hub, _)| hub)
     }
 }

@@ -1,15 +1,15 @@
 //! What a person does with the people, places and things of a memory: written, then told.
 
 use memory::Scope;
-use memory::consolidate::Formed;
+use memory::consolidate::ConsolidationEvent;
 use memory::entities::{
     ChangedBy, Entity, EntityChange, EntityChanged, EntityKind, EntityUndone, MergeStatus,
 };
 use memory::identifiers::EntityId;
 use memory::ports::{AuthoredEntity, StoreError};
 
-use crate::events::Event;
-use crate::life::Runtime;
+use crate::events::ServerEvent;
+use crate::runtime::Runtime;
 
 impl Runtime {
     /// Writes an entity that a person knows of. A description that is not blank is the owner's.
@@ -23,10 +23,10 @@ impl Runtime {
     ) -> Result<EntityChanged, StoreError> {
         self.ensure_known(scope).await?;
         let at = self.clock().now();
-        let id = EntityId(self.life().ids().next(at));
+        let id = EntityId(self.runtime().ids().next(at));
         let entity = AuthoredEntity { id, canonical_name, kind, description, aliases };
         let outcome = self.store().create_entity(scope, entity, at).await?;
-        self.life().written.notify_one();
+        self.runtime().written.notify_one();
         Ok(outcome)
     }
 
@@ -46,11 +46,12 @@ impl Runtime {
         let at = self.clock().now();
         let outcome = self.store().change_entity(scope, id, change, ChangedBy::Owner, at).await?;
         if let EntityChanged::Changed(entities) = &outcome {
-            self.life().written.notify_one();
+            self.runtime().written.notify_one();
             let stays = entities.first().filter(|_| settles);
-            stays.into_iter().for_each(|entity| self.tell_settled(scope, entity));
+            stays.into_iter().for_each(|entity| self.publish_settled(scope, entity));
             for entity in entities.iter().filter(|_| describes) {
-                self.life().tell(scope, Event::EntityDescribed { entity: Box::new(entity.clone()) });
+                self.runtime()
+                    .publish(scope, ServerEvent::EntityDescribed { entity: Box::new(entity.clone()) });
             }
         }
         Ok(outcome)
@@ -60,13 +61,16 @@ impl Runtime {
     pub async fn undo_entity_change(&self, scope: &Scope, id: EntityId) -> Result<EntityUndone, StoreError> {
         let outcome = self.store().undo_entity_change(scope, id).await?;
         if let EntityUndone::Undone { change, entities } = &outcome {
-            self.life().written.notify_one();
+            self.runtime().written.notify_one();
             for entity in entities {
                 match *change {
                     "describe" => {
-                        self.life().tell(scope, Event::EntityDescribed { entity: Box::new(entity.clone()) });
+                        self.runtime().publish(
+                            scope,
+                            ServerEvent::EntityDescribed { entity: Box::new(entity.clone()) },
+                        );
                     }
-                    "merge" => self.tell_settled(scope, entity),
+                    "merge" => self.publish_settled(scope, entity),
                     _ => {}
                 }
             }
@@ -74,10 +78,11 @@ impl Runtime {
         Ok(outcome)
     }
 
-    fn tell_settled(&self, scope: &Scope, entity: &Entity) {
+    fn publish_settled(&self, scope: &Scope, entity: &Entity) {
         if entity.merge_status != MergeStatus::Uncertain {
-            let formed = Formed::Entity { scope: scope.clone(), entity: Box::new(entity.clone()) };
-            self.life().tell(scope, Event::Formed(formed));
+            let formed =
+                ConsolidationEvent::Entity { scope: scope.clone(), entity: Box::new(entity.clone()) };
+            self.runtime().publish(scope, ServerEvent::Formed(formed));
         }
     }
 }

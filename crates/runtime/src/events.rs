@@ -2,9 +2,9 @@
 
 use jiff::Timestamp;
 use memory::Scope;
-use memory::consolidate::Formed;
+use memory::consolidate::ConsolidationEvent;
 use memory::entities::Entity;
-use memory::forget::Taken;
+use memory::forget::ForgetSummary;
 use memory::identifiers::{EntityId, ErasureId, MessageId, NodeId, SessionId, TurnId};
 use memory::messages::Message;
 use memory::mood::Mood;
@@ -13,7 +13,7 @@ use serde_json::{Value, json};
 
 /// An event with the memory it belongs to.
 #[derive(Clone, Debug, PartialEq)]
-pub struct Told {
+pub struct WireEvent {
     /// Whose memory; only those who may see it are told.
     pub scope: Scope,
     /// Name on the wire, as `chat.message.done`.
@@ -22,7 +22,7 @@ pub struct Told {
     pub data: Value,
 }
 
-impl Told {
+impl WireEvent {
     /// The event with what every event carries: whose memory it is in; and if it is of a talk, where it came from and
     /// in which turn, null where there is none.
     pub fn new(scope: Scope, name: &'static str, mut data: Value) -> Self {
@@ -40,7 +40,7 @@ impl Told {
 
 /// Something worth telling. It has happened and is durable, except for tokens, which are on their way.
 #[derive(Clone, Debug)]
-pub enum Event {
+pub enum ServerEvent {
     /// The user's line is durable.
     UserAppended {
         /// The message.
@@ -132,7 +132,7 @@ pub enum Event {
         voice_enabled: bool,
     },
     /// Something was remembered.
-    Formed(Formed),
+    Formed(ConsolidationEvent),
     /// A memory was put right, pinned, or is current again.
     NodeUpdated {
         /// As it stands now.
@@ -182,7 +182,7 @@ pub enum Event {
         /// The receipt, if it was erased.
         receipt: Option<ErasureId>,
         /// What went. Nothing named: all of it.
-        taken: Box<Taken>,
+        taken: Box<ForgetSummary>,
     },
     /// Two versions of a document stand beside each other until a person decides.
     ConflictOpened {
@@ -197,15 +197,15 @@ pub enum Event {
     },
 }
 
-impl Event {
+impl ServerEvent {
     /// The event as it goes over the wire.
-    pub fn told(self, scope: Scope) -> Told {
+    pub fn into_wire(self, scope: Scope) -> WireEvent {
         let (name, data) = self.name_and_data();
-        Told::new(scope, name, data)
+        WireEvent::new(scope, name, data)
     }
 
     /// What is told right behind it, for pages that do not know it.
-    pub(crate) fn compatible(&self) -> Option<Self> {
+    pub(crate) fn legacy_event(&self) -> Option<Self> {
         let Self::TurnFailed { turn_id, channel_id, reason, .. } = self else { return None };
         Some(Self::TurnError { turn_id: *turn_id, channel_id: channel_id.clone(), reason: reason.clone() })
     }
@@ -308,7 +308,7 @@ fn changed_node(node: &Node, change: &str) -> Value {
         "change": change})
 }
 
-fn what_went(receipt: Option<ErasureId>, taken: &Taken) -> Value {
+fn what_went(receipt: Option<ErasureId>, taken: &ForgetSummary) -> Value {
     json!({"receipt_id": receipt, "message_ids": taken.messages, "event_ids": taken.events,
         "thought_ids": taken.thoughts, "intention_ids": taken.intentions,
         "expectation_ids": taken.expectations, "entity_ids": taken.entities,
@@ -316,34 +316,36 @@ fn what_went(receipt: Option<ErasureId>, taken: &Taken) -> Value {
         "all": taken.is_empty()})
 }
 
-fn formed_name_and_data(formed: Formed) -> (&'static str, Value) {
+fn formed_name_and_data(formed: ConsolidationEvent) -> (&'static str, Value) {
     match formed {
-        Formed::Event { session_id, node, at, .. } => (
+        ConsolidationEvent::Event { session_id, node, at, .. } => (
             "memory.event.created",
             json!({"event_id": node.id, "type": node.kind, "description": node.description,
                 "emotional_impact": node.emotional_impact, "session_id": session_id, "created_at": at}),
         ),
-        Formed::Thought { session_id, node, at, .. } => {
+        ConsolidationEvent::Thought { session_id, node, at, .. } => {
             ("memory.thought.created", thought(Some(session_id), &node, at))
         }
-        Formed::SlowThought { node, at, .. } => ("memory.thought.created", thought(None, &node, at)),
-        Formed::Described { entity, .. } => (
+        ConsolidationEvent::SlowThought { node, at, .. } => {
+            ("memory.thought.created", thought(None, &node, at))
+        }
+        ConsolidationEvent::Described { entity, .. } => (
             "memory.entity.description_updated",
             json!({"entity_id": entity.id, "canonical_name": entity.canonical_name, "kind": entity.kind,
                 "description": entity.description, "source": "slow_tick", "updated_at": entity.updated_at}),
         ),
-        Formed::Entity { entity, .. } => (
+        ConsolidationEvent::Entity { entity, .. } => (
             "memory.entity.confirmed",
             json!({"entity_id": entity.id, "canonical_name": entity.canonical_name, "kind": entity.kind,
                 "merge_status": entity.merge_status, "created_at": entity.created_at}),
         ),
-        Formed::Mood { mood, .. } => ("chat.mood.update", mood_data(&mood)),
-        Formed::Closed { session, events, thoughts } => {
+        ConsolidationEvent::Mood { mood, .. } => ("chat.mood.update", mood_data(&mood)),
+        ConsolidationEvent::Closed { session, events, thoughts } => {
             let (closed, at) = (Some(session.id), session.closed_at.unwrap_or(session.last_message_at));
             let (channel_id, formed) = (session.channel_id, Some((events, thoughts)));
-            Event::SessionBoundary { channel_id, closed, opened: None, at, formed }.name_and_data()
+            ServerEvent::SessionBoundary { channel_id, closed, opened: None, at, formed }.name_and_data()
         }
-        Formed::Failed { session } => (
+        ConsolidationEvent::Failed { session } => (
             "work.failed",
             json!({"kind": "session", "session_id": session.id, "attempts": session.attempts,
                 "reason": session.last_error}),
@@ -369,14 +371,16 @@ fn mood_data(mood: &Mood) -> Value {
 }
 
 /// The memory that something formed in.
-pub(crate) fn scope_of(formed: &Formed) -> Scope {
+pub(crate) fn scope_of(formed: &ConsolidationEvent) -> Scope {
     match formed {
-        Formed::Event { scope, .. }
-        | Formed::Entity { scope, .. }
-        | Formed::Mood { scope, .. }
-        | Formed::Thought { scope, .. }
-        | Formed::SlowThought { scope, .. }
-        | Formed::Described { scope, .. } => scope.clone(),
-        Formed::Closed { session, .. } | Formed::Failed { session } => session.scope.clone(),
+        ConsolidationEvent::Event { scope, .. }
+        | ConsolidationEvent::Entity { scope, .. }
+        | ConsolidationEvent::Mood { scope, .. }
+        | ConsolidationEvent::Thought { scope, .. }
+        | ConsolidationEvent::SlowThought { scope, .. }
+        | ConsolidationEvent::Described { scope, .. } => scope.clone(),
+        ConsolidationEvent::Closed { session, .. } | ConsolidationEvent::Failed { session } => {
+            session.scope.clone()
+        }
     }
 }

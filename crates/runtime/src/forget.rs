@@ -8,20 +8,20 @@ use std::collections::HashMap;
 use std::sync::{Mutex, PoisonError};
 
 use memory::forget::{
-    Choice, Confirmations, Dependents, EraseError, Eraser, ErasureReceipt, ErasureRequest, Forgetting,
-    ResetCounts, Selection, Taken, Thing,
+    Confirmations, Dependents, EraseError, Eraser, ErasureReceipt, ErasureRequest, ForgetMode, ForgetRequest,
+    ForgetSummary, ForgetTarget, ResetCounts, Selection,
 };
 use memory::identifiers::{ErasureId, NodeId};
 use memory::ports::StoreError;
 use memory::{PersonaId, Scope};
 use tokio::sync::{RwLock, RwLockReadGuard};
 
-use crate::events::Event;
-use crate::life::{Life, Runtime};
+use crate::events::ServerEvent;
+use crate::runtime::{Runtime, RuntimeInner};
 
 /// What life knows of forgetting.
 #[derive(Default)]
-pub(crate) struct Forgettings {
+pub(crate) struct ForgetEpochs {
     /// Held by whoever forgets, and shared by whoever commits what was begun before.
     lock: RwLock<()>,
     counts: Mutex<Counted>,
@@ -37,28 +37,28 @@ struct Counted {
 
 /// Where a memory stood with forgetting when something was begun.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) struct ForgottenSoFar(u64);
+pub(crate) struct ForgetEpoch(u64);
 
-impl Forgettings {
+impl ForgetEpochs {
     /// Acts of forgetting in this memory until now.
-    pub(crate) fn of(&self, scope: &Scope) -> ForgottenSoFar {
+    pub(crate) fn of(&self, scope: &Scope) -> ForgetEpoch {
         let counted = self.counted();
         let of_scope = counted.by_scope.get(scope).copied().unwrap_or_default();
-        ForgottenSoFar(of_scope + counted.by_persona.get(&scope.persona).copied().unwrap_or_default())
+        ForgetEpoch(of_scope + counted.by_persona.get(&scope.persona).copied().unwrap_or_default())
     }
 
     /// Acts of forgetting in all memories until now.
-    pub(crate) fn of_all(&self) -> ForgottenSoFar {
-        ForgottenSoFar(self.counted().all)
+    pub(crate) fn of_all(&self) -> ForgetEpoch {
+        ForgetEpoch(self.counted().all)
     }
 
     /// While this is held, nothing is forgotten.
-    pub(crate) async fn hold(&self) -> RwLockReadGuard<'_, ()> {
+    pub(crate) async fn block_forgetting(&self) -> RwLockReadGuard<'_, ()> {
         self.lock.read().await
     }
 
     /// Does work that gives stored texts other words: a vector that was begun before it must not be kept.
-    pub(crate) async fn while_texts_change<T>(&self, work: impl Future<Output = T>) -> T {
+    pub(crate) async fn run_exclusive<T>(&self, work: impl Future<Output = T>) -> T {
         let _alone = self.lock.write().await;
         let done = work.await;
         self.counted().all += 1;
@@ -82,12 +82,12 @@ impl Forgettings {
     }
 }
 
-impl Life {
+impl RuntimeInner {
     fn eraser(&self) -> Eraser<'_> {
         Eraser {
             store: self.store(),
             index: self.index(),
-            confirmations: &self.forgettings.confirmations,
+            confirmations: &self.forget_epochs.confirmations,
             clock: self.clock(),
             ids: self.ids(),
         }
@@ -108,10 +108,10 @@ impl Life {
     }
 
     /// Tells what was forgotten, by its ids, and takes back what watchers could still be told again.
-    fn tell_forgotten(&self, scope: &Scope, receipt: Option<ErasureId>, taken: &Taken) {
+    fn publish_forgotten(&self, scope: &Scope, receipt: Option<ErasureId>, taken: &ForgetSummary) {
         self.broadcast().withdraw(scope);
         if !taken.is_empty() {
-            self.tell(scope, Event::Forgotten { receipt, taken: Box::new(taken.clone()) });
+            self.publish(scope, ServerEvent::Forgotten { receipt, taken: Box::new(taken.clone()) });
         }
         // Rewritten nodes wait for their vectors.
         self.written.notify_one();
@@ -122,20 +122,20 @@ impl Life {
 
 impl Runtime {
     /// Whose memory a thing is in; none if it is not there.
-    pub async fn scope_of(&self, thing: Thing) -> Result<Option<Scope>, StoreError> {
-        self.life.store().scope_of(thing).await
+    pub async fn scope_of(&self, thing: ForgetTarget) -> Result<Option<Scope>, StoreError> {
+        self.runtime.store().scope_of(thing).await
     }
 
     /// What hangs on a node, and what deleting it would take with either choice.
     pub async fn preview_delete(
         &self,
         id: NodeId,
-    ) -> Result<Option<(Dependents, [(Choice, Taken); 2])>, StoreError> {
-        let (store, now) = (self.life.store(), self.life.clock().now());
+    ) -> Result<Option<(Dependents, [(ForgetMode, ForgetSummary); 2])>, StoreError> {
+        let (store, now) = (self.runtime.store(), self.runtime.clock().now());
         let Some(found) = store.dependents(id).await? else { return Ok(None) };
-        let orphan = found.would_take(store, Choice::Orphan, now).await?;
-        let cascade = found.would_take(store, Choice::Cascade, now).await?;
-        Ok(Some((found, [(Choice::Orphan, orphan), (Choice::Cascade, cascade)])))
+        let orphan = found.would_take(store, ForgetMode::Orphan, now).await?;
+        let cascade = found.would_take(store, ForgetMode::Cascade, now).await?;
+        Ok(Some((found, [(ForgetMode::Orphan, orphan), (ForgetMode::Cascade, cascade)])))
     }
 
     /// Deletes what a person pointed at: gone at once, and freed pages are overwritten within a minute. Returns what
@@ -144,60 +144,60 @@ impl Runtime {
         &self,
         scope: Scope,
         selection: Selection,
-        thoughts: Choice,
-    ) -> Result<Taken, StoreError> {
-        let life = &self.life;
-        let act = Forgetting { scope: scope.clone(), selection, thoughts, at: life.clock().now() };
-        let _alone = life.forgettings.lock.write().await;
-        let taken = life.eraser().forget(act).await?.taken;
-        life.forgettings.count(&scope);
-        life.forget_in_files(&scope).await;
-        life.tell_forgotten(&scope, None, &taken);
+        thoughts: ForgetMode,
+    ) -> Result<ForgetSummary, StoreError> {
+        let runtime = &self.runtime;
+        let act = ForgetRequest { scope: scope.clone(), selection, thoughts, at: runtime.clock().now() };
+        let _alone = runtime.forget_epochs.lock.write().await;
+        let taken = runtime.eraser().forget(act).await?.taken;
+        runtime.forget_epochs.count(&scope);
+        runtime.forget_in_files(&scope).await;
+        runtime.publish_forgotten(&scope, None, &taken);
         Ok(taken)
     }
 
     /// What erasing would take. The receipt's id confirms it for ten minutes.
     pub async fn erase_dry_run(&self, request: ErasureRequest) -> Result<ErasureReceipt, EraseError> {
-        self.life.eraser().dry_run(request).await
+        self.runtime.eraser().dry_run(request).await
     }
 
     /// Erases: physically, completely, with a receipt. Returns when freed pages and the log are overwritten too, or
     /// when that has to wait; then the receipt says so.
     pub async fn erase(&self, request: ErasureRequest) -> Result<ErasureReceipt, EraseError> {
-        let (life, scope) = (&self.life, request.scope.clone());
+        let (runtime, scope) = (&self.runtime, request.scope.clone());
         let receipt = {
-            let _alone = life.forgettings.lock.write().await;
-            let receipt = life.eraser().erase(request).await?;
-            life.forgettings.count(&scope);
-            life.forget_in_files(&scope).await;
-            life.tell_forgotten(&scope, Some(receipt.id), &receipt.taken);
+            let _alone = runtime.forget_epochs.lock.write().await;
+            let receipt = runtime.eraser().erase(request).await?;
+            runtime.forget_epochs.count(&scope);
+            runtime.forget_in_files(&scope).await;
+            runtime.publish_forgotten(&scope, Some(receipt.id), &receipt.taken);
             receipt
         };
-        if life.overwrite_freed().await && !receipt.taken.is_empty() {
+        if runtime.overwrite_freed().await && !receipt.taken.is_empty() {
             // What was committed just before may have been told just after.
-            life.broadcast().withdraw(&scope);
+            runtime.broadcast().withdraw(&scope);
         }
-        Ok(life.store().erasure_receipt(receipt.id).await?.unwrap_or(receipt))
+        Ok(runtime.store().erasure_receipt(receipt.id).await?.unwrap_or(receipt))
     }
 
     /// Leaves a persona as if it were new: all that it is and remembers is gone, of all users. None if there is none.
     pub async fn reset_persona(&self, persona: &PersonaId) -> Result<Option<ResetCounts>, StoreError> {
-        let life = &self.life;
-        let settings = &life.settings;
+        let runtime = &self.runtime;
+        let settings = &runtime.settings;
         let name =
             if *persona == settings.persona { settings.persona_name.as_str() } else { persona.as_str() };
         let counts = {
-            let _alone = life.forgettings.lock.write().await;
-            let counts = life.store().reset_persona(persona, name, life.clock().now()).await?;
-            life.index().forget_persona(persona);
-            life.forgettings.count_persona(persona);
-            life.forget_files_of(persona).await;
-            for scope in life.broadcast().withdraw_persona(persona) {
-                life.tell(&scope, Event::Forgotten { receipt: None, taken: Box::default() });
+            let _alone = runtime.forget_epochs.lock.write().await;
+            let counts = runtime.store().reset_persona(persona, name, runtime.clock().now()).await?;
+            runtime.index().forget_persona(persona);
+            runtime.forget_epochs.count_persona(persona);
+            runtime.forget_files_of(persona).await;
+            for scope in runtime.broadcast().withdraw_persona(persona) {
+                runtime.publish(&scope, ServerEvent::Forgotten { receipt: None, taken: Box::default() });
             }
             counts
         };
-        life.overwrite_freed().await;
+        runtime.overwrite_freed().await;
         Ok(counts)
     }
 }

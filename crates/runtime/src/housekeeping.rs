@@ -3,7 +3,7 @@
 
 use jiff::{SignedDuration, Timestamp};
 
-use crate::life::Life;
+use crate::runtime::RuntimeInner;
 
 /// How often there is a look around.
 const EVERY: SignedDuration = SignedDuration::from_hours(1);
@@ -16,19 +16,19 @@ pub(crate) struct Housekeeping {
 
 impl Housekeeping {
     /// Looks around, unless that was done within the hour.
-    pub(crate) async fn look(&mut self, life: &Life) {
-        let now = life.clock().now();
+    pub(crate) async fn look(&mut self, runtime: &RuntimeInner) {
+        let now = runtime.clock().now();
         if self.last.is_some_and(|last| now.duration_since(last).abs() < EVERY) {
             return;
         }
         self.last = Some(now);
-        match life.store().expire_expectations(now).await {
+        match runtime.store().expire_expectations(now).await {
             Ok(0) => {}
             Ok(expired) => tracing::debug!(expired, "expectations whose time has gone by"),
             Err(error) => tracing::warn!("overdue expectations could not be settled: {error}"),
         }
-        let Ok(before) = now.checked_sub(life.settings.trace.retention) else { return };
-        match life.store().drop_traces(before).await {
+        let Ok(before) = now.checked_sub(runtime.settings.trace.retention) else { return };
+        match runtime.store().drop_traces(before).await {
             Ok(0) => {}
             Ok(dropped) => tracing::info!(dropped, "traces whose time is over were deleted"),
             Err(error) => tracing::warn!("old traces could not be deleted: {error}"),

@@ -8,14 +8,14 @@ use std::time::Duration;
 use futures_util::FutureExt as _;
 use jiff::Timestamp;
 use memory::Scope;
-use memory::capture::{self, CaptureError, Line};
+use memory::capture::{self, CaptureError, MessageInput};
 use memory::identifiers::{MessageId, TurnId};
 use memory::messages::Role;
 use memory::ports::StoreError;
 use tokio::sync::mpsc;
 
-use crate::events::Event;
-use crate::life::Life;
+use crate::events::ServerEvent;
+use crate::runtime::RuntimeInner;
 use crate::turn::{self, TurnEvent};
 
 /// Lines of one (persona, user) that may wait for their turn.
@@ -29,7 +29,7 @@ const RETRY_AFTER: Duration = Duration::from_secs(5);
 
 /// A line as a channel brings it.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Incoming {
+pub struct IncomingMessage {
     /// Whose talk it is.
     pub scope: Scope,
     /// Which channel brings it and gets the reply.
@@ -42,7 +42,7 @@ pub struct Incoming {
 
 /// A line that is durable.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Accepted {
+pub struct AcceptedMessage {
     /// The stored message.
     pub message_id: MessageId,
     /// The turn that will answer it.
@@ -68,7 +68,7 @@ pub enum AcceptError {
 
 /// What waits to be said in one (persona, user): bursts by channel, stored turns, and whether a turn runs.
 #[derive(Default)]
-pub(crate) struct Conversation {
+pub(crate) struct ScopeQueue {
     bursts: HashMap<String, Burst>,
     /// Stored turns that are taken up again, oldest first; they go before the bursts.
     resumed: VecDeque<ReadyTurn>,
@@ -90,7 +90,7 @@ struct Burst {
     generation: u64,
     /// Its waiting is over; it is answered as soon as no turn runs.
     ripe: bool,
-    watchers: Vec<mpsc::UnboundedSender<TurnEvent>>,
+    subscribers: Vec<mpsc::UnboundedSender<TurnEvent>>,
 }
 
 /// A burst that is ready to be answered.
@@ -98,36 +98,36 @@ pub(crate) struct ReadyTurn {
     pub(crate) turn_id: TurnId,
     pub(crate) scope: Scope,
     pub(crate) channel_id: String,
-    pub(crate) watchers: Vec<mpsc::UnboundedSender<TurnEvent>>,
+    pub(crate) subscribers: Vec<mpsc::UnboundedSender<TurnEvent>>,
 }
 
-impl Life {
+impl RuntimeInner {
     /// Takes a line: reserves room, makes it durable, and answers its burst after the debounce. Returns when the line
     /// is durable. `watcher` hears of its turn.
     pub(crate) async fn accept(
         self: &Arc<Self>,
-        incoming: Incoming,
-        watcher: Option<mpsc::UnboundedSender<TurnEvent>>,
-    ) -> Result<Accepted, AcceptError> {
+        incoming: IncomingMessage,
+        subscriber: Option<mpsc::UnboundedSender<TurnEvent>>,
+    ) -> Result<AcceptedMessage, AcceptError> {
         if self.stopping.is_cancelled() {
             return Err(AcceptError::Stopping);
         }
         capture::check(&incoming.content)?;
         let turn_id = self.reserve(&incoming)?;
         // In a task of its own: a caller who goes away must not leave a burst that waits for its line for ever.
-        let life = self.clone();
-        let taking = self.tasks.spawn(async move { life.take(incoming, turn_id, watcher).await });
+        let runtime = self.clone();
+        let taking = self.tasks.spawn(async move { runtime.take(incoming, turn_id, subscriber).await });
         taking.await.unwrap_or_else(|_| Err(defect().into()))
     }
 
     /// Makes the line durable, tells of it and counts it in; or gives its room back.
     async fn take(
         self: &Arc<Self>,
-        incoming: Incoming,
+        incoming: IncomingMessage,
         turn_id: TurnId,
-        watcher: Option<mpsc::UnboundedSender<TurnEvent>>,
-    ) -> Result<Accepted, AcceptError> {
-        let line = Line {
+        subscriber: Option<mpsc::UnboundedSender<TurnEvent>>,
+    ) -> Result<AcceptedMessage, AcceptError> {
+        let line = MessageInput {
             scope: incoming.scope.clone(),
             channel_id: incoming.channel_id.clone(),
             turn_id: Some(turn_id),
@@ -144,9 +144,9 @@ impl Life {
                 return Err(error.into());
             }
         };
-        self.tell(
+        self.publish(
             &incoming.scope,
-            Event::UserAppended {
+            ServerEvent::UserAppended {
                 message_id: message.id,
                 turn_id,
                 channel_id: incoming.channel_id.clone(),
@@ -155,11 +155,11 @@ impl Life {
                 external_ref: incoming.external_ref.clone(),
             },
         );
-        self.arm(incoming, turn_id, watcher);
-        Ok(Accepted { message_id: message.id, turn_id })
+        self.start_debounce(incoming, turn_id, subscriber);
+        Ok(AcceptedMessage { message_id: message.id, turn_id })
     }
 
-    fn reserve(&self, incoming: &Incoming) -> Result<TurnId, AcceptError> {
+    fn reserve(&self, incoming: &IncomingMessage) -> Result<TurnId, AcceptError> {
         let now = self.clock().now();
         let mut conversations = self.conversations();
         let conversation = conversations.entry(incoming.scope.clone()).or_default();
@@ -175,14 +175,14 @@ impl Life {
             in_flight: 0,
             generation: 0,
             ripe: false,
-            watchers: Vec::new(),
+            subscribers: Vec::new(),
         });
         burst.in_flight += 1;
         Ok(burst.turn_id)
     }
 
     /// Gives back the room of a line that could not be captured.
-    fn release(self: &Arc<Self>, incoming: &Incoming, turn_id: TurnId) {
+    fn release(self: &Arc<Self>, incoming: &IncomingMessage, turn_id: TurnId) {
         {
             let mut conversations = self.conversations();
             let Some(conversation) = conversations.get_mut(&incoming.scope) else { return };
@@ -200,15 +200,15 @@ impl Life {
             }
         }
         // The burst's timer may have gone by while the failed capture was under way.
-        self.answer_ripe(&incoming.scope);
+        self.start_next_turn(&incoming.scope);
     }
 
     /// Counts the durable line and starts its burst's wait anew.
-    fn arm(
+    fn start_debounce(
         self: &Arc<Self>,
-        incoming: Incoming,
+        incoming: IncomingMessage,
         turn_id: TurnId,
-        watcher: Option<mpsc::UnboundedSender<TurnEvent>>,
+        subscriber: Option<mpsc::UnboundedSender<TurnEvent>>,
     ) {
         let (generation, ripe) = {
             let mut conversations = self.conversations();
@@ -221,30 +221,30 @@ impl Life {
             burst.lines += 1;
             burst.characters += incoming.content.chars().count();
             burst.generation += 1;
-            burst.watchers.extend(watcher);
+            burst.subscribers.extend(subscriber);
             burst.ripe |= burst.lines >= BURST_LINES_MAX || burst.characters >= BURST_CHARACTERS_MAX;
             (burst.generation, burst.ripe)
         };
         if ripe {
-            self.answer_ripe(&incoming.scope);
+            self.start_next_turn(&incoming.scope);
             return;
         }
         let debounce = self.debounce(&incoming.channel_id);
-        let life = self.clone();
+        let runtime = self.clone();
         let (scope, channel_id) = (incoming.scope, incoming.channel_id);
         self.tasks.spawn(async move {
             if !debounce.is_zero() {
                 tokio::select! {
-                    () = life.clock().sleep(debounce) => {}
-                    () = life.stopping.cancelled() => {}
+                    () = runtime.clock().sleep(debounce) => {}
+                    () = runtime.stopping.cancelled() => {}
                 }
             }
-            life.ripen(&scope, &channel_id, generation);
-            life.answer_ripe(&scope);
+            runtime.mark_ready(&scope, &channel_id, generation);
+            runtime.start_next_turn(&scope);
         });
     }
 
-    fn ripen(&self, scope: &Scope, channel_id: &str, generation: u64) {
+    fn mark_ready(&self, scope: &Scope, channel_id: &str, generation: u64) {
         let mut conversations = self.conversations();
         let burst = conversations.get_mut(scope).and_then(|c| c.bursts.get_mut(channel_id));
         if let Some(burst) = burst.filter(|burst| burst.generation == generation) {
@@ -254,25 +254,25 @@ impl Life {
 
     /// Puts a stored turn back to be answered, as after a crash or when a person asks again.
     pub(crate) fn resume(self: &Arc<Self>, scope: Scope, channel_id: String, turn_id: TurnId) {
-        let ready = ReadyTurn { turn_id, scope: scope.clone(), channel_id, watchers: Vec::new() };
+        let ready = ReadyTurn { turn_id, scope: scope.clone(), channel_id, subscribers: Vec::new() };
         self.conversations().entry(scope.clone()).or_default().resumed.push_back(ready);
-        self.answer_ripe(&scope);
+        self.start_next_turn(&scope);
     }
 
     /// Starts the next turn of the conversation that is ready, unless a turn runs: one turn at a time per (persona, user).
-    pub(crate) fn answer_ripe(self: &Arc<Self>, scope: &Scope) {
+    pub(crate) fn start_next_turn(self: &Arc<Self>, scope: &Scope) {
         let Some(ready) = self.take_ripe(scope) else { return };
-        let life = self.clone();
+        let runtime = self.clone();
         let scope = scope.clone();
         self.tasks.spawn(async move {
             let mut next = Some(ready);
             while let Some(ready) = next {
                 // Whatever a defect breaks, the next turn is not kept waiting.
-                if AssertUnwindSafe(turn::run(&life, ready)).catch_unwind().await.is_err() {
+                if AssertUnwindSafe(turn::run(&runtime, ready)).catch_unwind().await.is_err() {
                     tracing::error!("a turn broke off by a defect; it is taken up at the next start");
                 }
-                life.turn_is_over(&scope);
-                next = life.take_ripe(&scope);
+                runtime.turn_is_over(&scope);
+                next = runtime.take_ripe(&scope);
             }
         });
     }
@@ -282,7 +282,7 @@ impl Life {
         let conversation = conversations.get_mut(scope)?;
         if self.stopping.is_cancelled() {
             // The lines are durable and their turn is pending: the next start takes it up. Nobody is to wait for it here.
-            conversation.bursts.values_mut().for_each(|burst| burst.watchers.clear());
+            conversation.bursts.values_mut().for_each(|burst| burst.subscribers.clear());
             return None;
         }
         if conversation.running {
@@ -303,7 +303,12 @@ impl Life {
         let burst = conversation.bursts.remove(&channel_id)?;
         conversation.running = true;
         conversation.waiting = conversation.waiting.saturating_sub(burst.lines);
-        Some(ReadyTurn { turn_id: burst.turn_id, scope: scope.clone(), channel_id, watchers: burst.watchers })
+        Some(ReadyTurn {
+            turn_id: burst.turn_id,
+            scope: scope.clone(),
+            channel_id,
+            subscribers: burst.subscribers,
+        })
     }
 
     fn turn_is_over(&self, scope: &Scope) {
@@ -319,7 +324,7 @@ impl Life {
     }
 }
 
-impl Conversation {
+impl ScopeQueue {
     /// Lines that were taken and not answered yet.
     pub(crate) fn waiting(&self) -> usize {
         self.waiting

@@ -8,7 +8,7 @@ use mind::CallObserver;
 use tokio::sync::mpsc;
 
 use crate::metrics::Metrics;
-use crate::versions::Versions;
+use crate::reloadable::Reloadable;
 
 /// Calls that may wait to be written; beyond that they are told to the log only.
 const WAITING_MAX: usize = 1_024;
@@ -23,13 +23,13 @@ impl Ledger {
     /// Begins to write, with no price known but that of the offline voice. Ends when the ledger is dropped and all
     /// that waits is written.
     pub fn start(store: Arc<dyn Store>) -> Arc<Self> {
-        Self::start_counted(store, Arc::new(Versions::new(Prices::default())), Metrics::default())
+        Self::start_counted(store, Arc::new(Reloadable::new(Prices::default())), Metrics::default())
     }
 
     /// Like [`Ledger::start`], with what models cost, and counts each call. A call keeps the price of its day.
     pub fn start_counted(
         store: Arc<dyn Store>,
-        prices: Arc<Versions<Prices>>,
+        prices: Arc<Reloadable<Prices>>,
         metrics: Metrics,
     ) -> Arc<Self> {
         let (calls, mut waiting) = mpsc::channel::<ModelCall>(WAITING_MAX);

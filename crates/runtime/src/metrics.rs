@@ -140,9 +140,9 @@ impl Metrics {
     }
 
     /// Counts something as going on until the guard is dropped.
-    pub fn while_it_lasts(&self, what: &'static str) -> GoingOn {
+    pub fn while_it_lasts(&self, what: &'static str) -> GaugeGuard {
         self.counted.levels.get_or_create(&[("what", what.to_owned())]).inc();
-        GoingOn { metrics: self.clone(), what }
+        GaugeGuard { metrics: self.clone(), what }
     }
 
     /// All of it in the text format that Prometheus reads (OpenMetrics 1.0).
@@ -154,12 +154,12 @@ impl Metrics {
 }
 
 /// Something that is going on.
-pub struct GoingOn {
+pub struct GaugeGuard {
     metrics: Metrics,
     what: &'static str,
 }
 
-impl Drop for GoingOn {
+impl Drop for GaugeGuard {
     fn drop(&mut self) {
         self.metrics.counted.levels.get_or_create(&[("what", self.what.to_owned())]).dec();
     }

@@ -6,27 +6,27 @@ use async_trait::async_trait;
 use futures_util::stream::BoxStream;
 use llm::{Completion, LlmError, Provider, Request, StreamEvent, Tier};
 
-use crate::versions::{TooManyChanges, Versions};
+use crate::reloadable::{Reloadable, TooManyReloads};
 
 /// Asks whichever model is the present one. A call that is under way ends with the one that it began with.
-pub struct ChangeableModel {
-    present: Versions<Arc<dyn Provider>>,
+pub struct ReloadableModel {
+    present: Reloadable<Arc<dyn Provider>>,
 }
 
-impl ChangeableModel {
+impl ReloadableModel {
     /// Begins with this model.
     pub fn new(provider: Arc<dyn Provider>) -> Self {
-        Self { present: Versions::new(provider) }
+        Self { present: Reloadable::new(provider) }
     }
 
     /// Asks this one from now on.
-    pub fn change(&self, provider: Arc<dyn Provider>) -> Result<(), TooManyChanges> {
+    pub fn change(&self, provider: Arc<dyn Provider>) -> Result<(), TooManyReloads> {
         self.present.change(provider)
     }
 }
 
 #[async_trait]
-impl Provider for ChangeableModel {
+impl Provider for ReloadableModel {
     fn name(&self) -> &str {
         self.present.name()
     }

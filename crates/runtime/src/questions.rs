@@ -1,18 +1,18 @@
 //! What a person asks beside talking: for a memory by its words, for a first draft of a persona.
 
 use memory::ports::{MindError, StoreError};
-use memory::recall::{Found, Search, search};
+use memory::recall::{SearchHit, SearchQuery, search};
 use mind::{PersonaDraft, PersonaDraftInput};
 
-use crate::life::Runtime;
+use crate::runtime::Runtime;
 
 impl Runtime {
     /// The memories that hold or mean a text, for a person who looks for them.
-    pub async fn search(&self, asked: &Search) -> Result<Vec<Found>, StoreError> {
-        let life = &self.life;
-        let meanwhile = life.changeover.serving(&asked.scope);
-        let embedder = meanwhile.as_deref().or(life.embedder());
-        search(life.store(), life.index(), embedder, asked).await
+    pub async fn search(&self, asked: &SearchQuery) -> Result<Vec<SearchHit>, StoreError> {
+        let runtime = &self.runtime;
+        let meanwhile = runtime.changeover.serving(&asked.scope);
+        let embedder = meanwhile.as_deref().or(runtime.embedder());
+        search(runtime.store(), runtime.index(), embedder, asked).await
     }
 
     /// A first draft of a persona. Nothing is stored.

@@ -9,10 +9,10 @@ use memory::identifiers::NodeId;
 use memory::messages::Message;
 use memory::nodes::Node;
 use memory::ports::{PersonaRecord, StoreError, UserRecord};
-use memory::recall::{RecallRequest, RecallSettings, Recalled, SpeakerNames, recall};
+use memory::recall::{RecallRequest, RecallResult, RecallSettings, SpeakerNames, recall};
 use mind::{Passage, PassageLine, ReplyInput, UncertainPair};
 
-use crate::life::{Life, Runtime};
+use crate::runtime::{Runtime, RuntimeInner};
 
 impl Runtime {
     /// What a text brings to mind, as a turn would see it at `now` (default: the present), with an empty recent window.
@@ -21,16 +21,16 @@ impl Runtime {
         scope: Scope,
         text: String,
         now: Option<Timestamp>,
-    ) -> Result<Recalled, StoreError> {
-        self.life.ensure_known(&scope).await?;
-        let zone = self.life.zone_of(&scope.user).await?;
-        let now = now.unwrap_or_else(|| self.life.clock().now());
-        self.life.recall(RecallRequest { scope, text, now, zone, window: Vec::new() }).await
+    ) -> Result<RecallResult, StoreError> {
+        self.runtime.ensure_known(&scope).await?;
+        let zone = self.runtime.zone_of(&scope.user).await?;
+        let now = now.unwrap_or_else(|| self.runtime.clock().now());
+        self.runtime.recall(RecallRequest { scope, text, now, zone, window: Vec::new() }).await
     }
 }
 
-impl Life {
-    pub(crate) async fn recall(&self, request: RecallRequest) -> Result<Recalled, StoreError> {
+impl RuntimeInner {
+    pub(crate) async fn recall(&self, request: RecallRequest) -> Result<RecallResult, StoreError> {
         let (persona, user) = tokio::try_join!(
             self.persona_of(&request.scope),
             self.store().ensure_user(&request.scope.user, request.now),
@@ -44,7 +44,7 @@ impl Life {
         persona: &PersonaRecord,
         user: &UserRecord,
         request: RecallRequest,
-    ) -> Result<Recalled, StoreError> {
+    ) -> Result<RecallResult, StoreError> {
         let speaker_names = SpeakerNames {
             user: user.display_name.clone().into_iter().collect(),
             persona: vec![persona.display_name.clone()],
@@ -57,7 +57,7 @@ impl Life {
 }
 
 /// Tells the reply what came to mind.
-pub(crate) fn bring_to_mind(input: &mut ReplyInput, recalled: &Recalled) {
+pub(crate) fn add_recalled(input: &mut ReplyInput, recalled: &RecallResult) {
     let chosen: HashSet<NodeId> = recalled.nodes.iter().map(|scored| scored.node.id).collect();
     // A thought that the text itself brought up is not told twice.
     let fresh =

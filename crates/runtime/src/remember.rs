@@ -1,10 +1,10 @@
 //! What was said elsewhere and is remembered here: no turn answers it.
 
 use memory::Scope;
-use memory::capture::{CaptureError, Line};
+use memory::capture::{CaptureError, MessageInput};
 use memory::messages::{Message, Role};
 
-use crate::life::Runtime;
+use crate::runtime::Runtime;
 
 impl Runtime {
     /// Keeps a line to the letter, in the channel's session; returns when it is durable. It becomes memory when the talk
@@ -16,7 +16,7 @@ impl Runtime {
         role: Role,
         content: String,
     ) -> Result<Message, CaptureError> {
-        let line = Line {
+        let line = MessageInput {
             scope,
             channel_id: channel_id.to_owned(),
             turn_id: None,
@@ -25,6 +25,6 @@ impl Runtime {
             incomplete: false,
             external_ref: None,
         };
-        Ok(self.life().record(line, None).await?.message)
+        Ok(self.runtime().record(line, None).await?.message)
     }
 }

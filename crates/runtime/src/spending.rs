@@ -4,13 +4,13 @@ use std::sync::{Arc, PoisonError, Weak};
 
 use async_trait::async_trait;
 use hub::Summariser;
-use hub::port::{SummaryError, SummaryRequest};
+use hub::ports::{SummaryError, SummaryRequest};
 use jiff::Timestamp;
 use memory::ports::StoreError;
 use memory::{Scope, UserId};
 
-use crate::events::Event;
-use crate::life::{Life, Runtime};
+use crate::events::ServerEvent;
+use crate::runtime::{Runtime, RuntimeInner};
 
 /// Whom the owner's watchers are told as about.
 const OWNER: &str = "self";
@@ -43,7 +43,7 @@ impl Spending {
     }
 }
 
-impl Life {
+impl RuntimeInner {
     /// How the spending stands now.
     pub(crate) async fn spending(&self) -> Result<Spending, StoreError> {
         let now = self.clock().now();
@@ -80,7 +80,7 @@ impl Life {
             tracing::warn!("{reason}");
             if let Ok(owner) = UserId::new(OWNER) {
                 let scope = Scope::new(self.settings.persona.clone(), owner);
-                self.tell(&scope, Event::WorkPaused { reason, resumes_at: spending.resumes_at });
+                self.publish(&scope, ServerEvent::WorkPaused { reason, resumes_at: spending.resumes_at });
             }
         }
         false
@@ -88,23 +88,23 @@ impl Life {
 }
 
 /// Lets the mind tell weeks, months and years as long as the day's cap allows it.
-struct WithinTheCap(Weak<Life>);
+struct CappedSummariser(Weak<RuntimeInner>);
 
 #[async_trait]
-impl Summariser for WithinTheCap {
+impl Summariser for CappedSummariser {
     async fn summarise(&self, request: SummaryRequest) -> Result<Vec<String>, SummaryError> {
-        let Some(life) = self.0.upgrade() else {
+        let Some(runtime) = self.0.upgrade() else {
             return Err(SummaryError("EchoVessel is stopping".to_owned()));
         };
-        if !life.may_spend().await {
+        if !runtime.may_spend().await {
             let reason = "what was spent today is not known, or has reached the cap (llm.daily_spend_cap)";
             return Err(SummaryError(reason.to_owned()));
         }
-        life.mind().summarise(request).await
+        runtime.mind().summarise(request).await
     }
 
     fn source_tokens_max(&self) -> u32 {
-        self.0.upgrade().map_or(0, |life| life.mind().source_tokens_max())
+        self.0.upgrade().map_or(0, |runtime| runtime.mind().source_tokens_max())
     }
 }
 
@@ -112,6 +112,6 @@ impl Runtime {
     /// Who tells periods for the hub of this life: its mind, while the day's spend cap allows it.
     pub fn summariser(&self) -> Arc<dyn Summariser> {
         // The hub is part of the life: it must not keep it alive.
-        Arc::new(WithinTheCap(Arc::downgrade(&self.life)))
+        Arc::new(CappedSummariser(Arc::downgrade(&self.runtime)))
     }
 }

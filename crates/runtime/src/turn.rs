@@ -9,23 +9,23 @@ use std::sync::atomic::Ordering;
 use std::time::{Duration, Instant};
 
 use futures_util::{FutureExt as _, StreamExt as _};
-use memory::capture::{CaptureError, Line};
+use memory::capture::{CaptureError, MessageInput};
 use memory::identifiers::{MessageId, NodeId};
-use memory::ledger::{Receipt, TokenUsage};
+use memory::ledger::{ReplyReceipt, TokenUsage};
 use memory::messages::{MESSAGE_LENGTH_MAX, Message, Role};
 use memory::ports::StoreError;
-use memory::recall::{Candidate, CandidateKind, RecallRequest, Recalled};
+use memory::recall::{Candidate, CandidateKind, RecallRequest, RecallResult};
 use mind::{LlmError, PromptError, RenderedReply, ReplyBudget, ReplyInput, StreamEvent};
 use serde_json::json;
 use tokio::sync::mpsc;
 use tracing::Instrument as _;
 
-use crate::afterwards;
-use crate::events::Event;
-use crate::forget::ForgottenSoFar;
+use crate::after_turn;
+use crate::events::ServerEvent;
+use crate::forget::ForgetEpoch;
 use crate::inbox::ReadyTurn;
-use crate::life::Life;
-use crate::recall::bring_to_mind;
+use crate::recall::add_recalled;
+use crate::runtime::RuntimeInner;
 use crate::turn_trace::TurnRecord;
 
 /// What a channel that replies on the spot hears of its turn.
@@ -96,7 +96,7 @@ impl TurnError {
 
 /// What the model said, and how it ended.
 #[derive(Default)]
-struct Spoken {
+struct StreamedReply {
     text: String,
     usage: TokenUsage,
     model: String,
@@ -109,57 +109,64 @@ type Interruption = Pin<Box<dyn Future<Output = TurnError> + Send>>;
 
 /// What the turn is about to say it from.
 struct Prepared {
-    recalled: Recalled,
+    recalled: RecallResult,
     prompt: RenderedReply,
     /// The last message of the burst.
     said: Option<MessageId>,
     /// Forgetting up to which it holds.
-    forgotten: ForgottenSoFar,
+    forgotten: ForgetEpoch,
 }
 
 /// Takes a turn to its end. Whatever happens, the turn ends answered or failed and everybody is told.
-pub(crate) async fn run(life: &Arc<Life>, turn: ReadyTurn) {
+pub(crate) async fn run(runtime: &Arc<RuntimeInner>, turn: ReadyTurn) {
     let span = tracing::info_span!("turn", id = %turn.turn_id, channel = %turn.channel_id);
-    run_to_its_end(life, &turn).instrument(span).await;
+    run_to_its_end(runtime, &turn).instrument(span).await;
 }
 
-async fn run_to_its_end(life: &Arc<Life>, turn: &ReadyTurn) {
+async fn run_to_its_end(runtime: &Arc<RuntimeInner>, turn: &ReadyTurn) {
     let began = Instant::now();
-    life.turns_running.fetch_add(1, Ordering::Relaxed);
-    let mut record = TurnRecord::begin(life, turn);
-    let work = AssertUnwindSafe(answer(life, turn, &mut record)).catch_unwind();
+    runtime.turns_running.fetch_add(1, Ordering::Relaxed);
+    let mut record = TurnRecord::begin(runtime, turn);
+    let work = AssertUnwindSafe(answer(runtime, turn, &mut record)).catch_unwind();
     let outcome = work.await.unwrap_or(Err(TurnError::Defect));
-    life.turns_running.fetch_sub(1, Ordering::Relaxed);
-    life.forget_stop_of(turn.turn_id);
-    life.metrics().turn_phase("whole", began.elapsed());
-    record.keep(life, turn, outcome.as_ref().err().map(ToString::to_string));
+    runtime.turns_running.fetch_sub(1, Ordering::Relaxed);
+    runtime.forget_stop_of(turn.turn_id);
+    runtime.metrics().turn_phase("whole", began.elapsed());
+    record.keep(runtime, turn, outcome.as_ref().err().map(ToString::to_string));
     if let Err(error) = outcome {
-        life.metrics().turn("failed");
-        if AssertUnwindSafe(fail(life, turn, error)).catch_unwind().await.is_err() {
+        runtime.metrics().turn("failed");
+        if AssertUnwindSafe(fail(runtime, turn, error)).catch_unwind().await.is_err() {
             tracing::error!(turn = %turn.turn_id, "the turn is taken up at the next start");
         }
     }
 }
 
-async fn answer(life: &Arc<Life>, turn: &ReadyTurn, record: &mut TurnRecord) -> Result<(), TurnError> {
-    tell(life, turn, Event::TypingStarted { turn_id: turn.turn_id, channel_id: turn.channel_id.clone() });
-    turn.hear(TurnEvent::Started);
-    let mut interrupted = interruption(life, turn);
+async fn answer(
+    runtime: &Arc<RuntimeInner>,
+    turn: &ReadyTurn,
+    record: &mut TurnRecord,
+) -> Result<(), TurnError> {
+    runtime.publish(
+        &turn.scope,
+        ServerEvent::TypingStarted { turn_id: turn.turn_id, channel_id: turn.channel_id.clone() },
+    );
+    turn.notify_channel(TurnEvent::Started);
+    let mut interrupted = interruption(runtime, turn);
     let began = Instant::now();
     let prepared = tokio::select! {
         biased;
-        prepared = prepare(life, turn, record) => prepared?,
+        prepared = prepare(runtime, turn, record) => prepared?,
         error = &mut interrupted => return Err(error),
     };
-    count_preparation(life, &prepared, began.elapsed());
+    count_preparation(runtime, &prepared, began.elapsed());
     let began = Instant::now();
-    let spoken = speak(life, turn, &prepared.prompt, interrupted, record).await?;
-    life.metrics().turn_phase("speak", began.elapsed());
-    deliver(life, turn, prepared, spoken, record).await
+    let spoken = generate_reply(runtime, turn, &prepared.prompt, interrupted, record).await?;
+    runtime.metrics().turn_phase("speak", began.elapsed());
+    deliver(runtime, turn, prepared, spoken, record).await
 }
 
-fn count_preparation(life: &Life, prepared: &Prepared, took: Duration) {
-    let metrics = life.metrics();
+fn count_preparation(runtime: &RuntimeInner, prepared: &Prepared, took: Duration) {
+    let metrics = runtime.metrics();
     metrics.turn_phase("prepare", took);
     let elapsed = &prepared.recalled.elapsed;
     for (phase, ms) in [("embed", elapsed.embed), ("fetch", elapsed.fetch), ("score", elapsed.score)] {
@@ -169,9 +176,9 @@ fn count_preparation(life: &Life, prepared: &Prepared, took: Duration) {
 
 /// What ends a turn before its last word: its time, or a person. One limit from the beginning to the end: whatever
 /// hangs, the next turn does not wait for ever.
-fn interruption(life: &Arc<Life>, turn: &ReadyTurn) -> Interruption {
-    let out_of_time = life.clock().sleep(life.settings.turn_timeout);
-    let stop = life.stop_of(turn.turn_id);
+fn interruption(runtime: &Arc<RuntimeInner>, turn: &ReadyTurn) -> Interruption {
+    let out_of_time = runtime.clock().sleep(runtime.settings.turn_timeout);
+    let stop = runtime.stop_of(turn.turn_id);
     Box::pin(async move {
         tokio::select! {
             () = stop.cancelled() => TurnError::Stopped,
@@ -181,13 +188,17 @@ fn interruption(life: &Arc<Life>, turn: &ReadyTurn) -> Interruption {
 }
 
 /// Reads what the reply rests on: window, memories, mood, core blocks; and renders the prompt.
-async fn prepare(life: &Arc<Life>, turn: &ReadyTurn, record: &mut TurnRecord) -> Result<Prepared, TurnError> {
-    let (store, scope) = (life.store(), &turn.scope);
-    let forgotten = life.forgettings.of(scope);
-    let now = life.clock().now();
+async fn prepare(
+    runtime: &Arc<RuntimeInner>,
+    turn: &ReadyTurn,
+    record: &mut TurnRecord,
+) -> Result<Prepared, TurnError> {
+    let (store, scope) = (runtime.store(), &turn.scope);
+    let forgotten = runtime.forget_epochs.of(scope);
+    let now = runtime.clock().now();
     let (burst, persona, user) = tokio::try_join!(
         store.turn_messages(turn.turn_id),
-        life.persona_of(scope),
+        runtime.persona_of(scope),
         store.ensure_user(&scope.user, now),
     )?;
     let burst: Vec<Message> = burst.into_iter().filter(|message| message.role == Role::User).collect();
@@ -195,10 +206,10 @@ async fn prepare(life: &Arc<Life>, turn: &ReadyTurn, record: &mut TurnRecord) ->
         return Err(TurnError::NothingToAnswer);
     }
     record.burst(&burst);
-    let wide = life.settings.recent_window.saturating_add(u32::try_from(burst.len()).unwrap_or(u32::MAX));
+    let wide = runtime.settings.recent_window.saturating_add(u32::try_from(burst.len()).unwrap_or(u32::MAX));
     let mut window = store.messages_before(scope, None, wide).await?;
     window.reverse();
-    let zone = life.zone_in(&user);
+    let zone = runtime.zone_in(&user);
     let mut seen: Vec<i64> = window.iter().map(|message| message.seq).collect();
     seen.extend(burst.iter().map(|message| message.seq).filter(|seq| !window.iter().any(|m| m.seq == *seq)));
     // A reply that shall be replaced was never said.
@@ -206,52 +217,53 @@ async fn prepare(life: &Arc<Life>, turn: &ReadyTurn, record: &mut TurnRecord) ->
     let text = burst.iter().map(|message| message.content.as_str()).collect::<Vec<_>>().join("\n");
     let request =
         RecallRequest { scope: scope.clone(), text: text.clone(), now, zone: zone.clone(), window: seen };
-    record.step(life, "recent_window", json!({"messages": window.len()}));
+    record.step(runtime, "recent_window", json!({"messages": window.len()}));
     // What doesn't go by what comes to mind is read beside it.
     let (recalled, facts, core_blocks, mood, shared_self) = tokio::try_join!(
-        life.recall_between(&persona, &user, request),
+        runtime.recall_between(&persona, &user, request),
         store.facts(&scope.persona),
         store.core_blocks(scope),
         store.mood(scope),
-        life.shared_self(scope, &text, now, &zone).map(Ok),
+        runtime.shared_self(scope, &text, now, &zone).map(Ok),
     )?;
-    record.recalled(life, &recalled);
-    record.step(life, "l1_load", json!({}));
+    record.recalled(runtime, &recalled);
+    record.step(runtime, "l1_load", json!({}));
     let mut input = ReplyInput::new(persona.display_name, now, zone);
     input.facts = facts.into();
     input.user_name = user.display_name;
     input.core_blocks = core_blocks;
     input.mood = mood.map(|mood| mood.at(now));
-    record.mood(life, input.mood.as_ref());
+    record.mood(runtime, input.mood.as_ref());
     input.persona_zone = persona.timezone.and_then(|name| jiff::tz::TimeZone::get(&name).ok());
     input.window = window;
     input.burst = burst;
-    bring_to_mind(&mut input, &recalled);
+    add_recalled(&mut input, &recalled);
     // Who remembers the whole summer has something to say of it.
     input.nothing_found &= shared_self.periods.is_empty();
     (input.documents, input.periods) = (shared_self.documents, shared_self.periods);
     record.documents(&input);
-    let budget = ReplyBudget { tokens: life.settings.prompt_tokens };
-    let prompt = life.mind().render_reply(&input, &budget)?;
-    record.prompt(life, &prompt);
+    let budget = ReplyBudget { tokens: runtime.settings.prompt_tokens };
+    let prompt = runtime.mind().render_reply(&input, &budget)?;
+    record.prompt(runtime, &prompt);
     let said = input.burst.last().map(|message| message.id);
     Ok(Prepared { recalled, prompt, said, forgotten })
 }
 
 /// Streams the reply to everybody who listens. An end before the first word is an error; a later one keeps what was said.
-async fn speak(
-    life: &Arc<Life>,
+async fn generate_reply(
+    runtime: &Arc<RuntimeInner>,
     turn: &ReadyTurn,
     prompt: &RenderedReply,
     mut interrupted: Interruption,
     record: &mut TurnRecord,
-) -> Result<Spoken, TurnError> {
-    let mut spoken = Spoken { model: life.mind().reply_model().to_owned(), ..Spoken::default() };
+) -> Result<StreamedReply, TurnError> {
+    let mut spoken =
+        StreamedReply { model: runtime.mind().reply_model().to_owned(), ..StreamedReply::default() };
     let mut length = 0;
     let began = Instant::now();
     let mut stream = tokio::select! {
         biased;
-        opened = life.mind().stream_reply(prompt, Some(turn.turn_id)) => opened?,
+        opened = runtime.mind().stream_reply(prompt, Some(turn.turn_id)) => opened?,
         error = &mut interrupted => return Err(error),
     };
     loop {
@@ -264,17 +276,18 @@ async fn speak(
         match event {
             Some(Ok(StreamEvent::Delta(delta))) => {
                 if length == 0 {
-                    life.metrics().turn_phase("first_token", began.elapsed());
+                    runtime.metrics().turn_phase("first_token", began.elapsed());
                 }
-                record.first_word(life);
+                record.first_word(runtime);
                 let room = MESSAGE_LENGTH_MAX.saturating_sub(length);
                 let whole = delta.chars().count();
                 let delta: String = if whole > room { delta.chars().take(room).collect() } else { delta };
                 length += whole;
                 spoken.text.push_str(&delta);
                 let (turn_id, channel_id) = (turn.turn_id, turn.channel_id.clone());
-                tell(life, turn, Event::Token { turn_id, channel_id, delta: delta.clone() });
-                turn.hear(TurnEvent::Delta(delta));
+                runtime
+                    .publish(&turn.scope, ServerEvent::Token { turn_id, channel_id, delta: delta.clone() });
+                turn.notify_channel(TurnEvent::Delta(delta));
                 if whole > room {
                     spoken.cut = Some(TurnError::Endless);
                     break;
@@ -296,34 +309,34 @@ async fn speak(
         }
     }
     let cut = spoken.cut.as_ref().map(ToString::to_string);
-    record.spoken(life, &spoken.model, spoken.usage, cut.as_deref());
+    record.spoken(runtime, &spoken.model, spoken.usage, cut.as_deref());
     match spoken.cut.take() {
         Some(error) if spoken.text.trim().is_empty() => Err(error),
         None if spoken.text.trim().is_empty() => Err(TurnError::Silent),
-        cut => Ok(Spoken { cut, ..spoken }),
+        cut => Ok(StreamedReply { cut, ..spoken }),
     }
 }
 
 /// Makes the reply durable, then tells that it is done: nothing is said that is not remembered.
 async fn deliver(
-    life: &Arc<Life>,
+    runtime: &Arc<RuntimeInner>,
     turn: &ReadyTurn,
     prepared: Prepared,
-    spoken: Spoken,
+    spoken: StreamedReply,
     record: &mut TurnRecord,
 ) -> Result<(), TurnError> {
     let incomplete = spoken.cut.is_some();
     if let Some(error) = &spoken.cut {
         tracing::warn!(turn = %turn.turn_id, "the reply was cut off, what was said is kept: {}", error.for_the_log());
     }
-    let receipt = receipt(life, turn, &prepared, &spoken);
+    let receipt = receipt(runtime, turn, &prepared, &spoken);
     let used: Vec<NodeId> = receipt
         .used
         .iter()
         .filter(|candidate| candidate.kind == CandidateKind::Node)
         .map(|candidate| NodeId(candidate.id))
         .collect();
-    let line = Line {
+    let line = MessageInput {
         scope: turn.scope.clone(),
         channel_id: turn.channel_id.clone(),
         turn_id: Some(turn.turn_id),
@@ -332,22 +345,21 @@ async fn deliver(
         incomplete,
         external_ref: None,
     };
-    let in_reply_to = in_reply_to(life, turn).await;
+    let in_reply_to = in_reply_to(runtime, turn).await;
     // What was forgotten while the model spoke must not come back by its words, nor by an event that is told too late.
-    let nothing_is_forgotten = life.forgettings.hold().await;
-    if life.forgettings.of(&turn.scope) != prepared.forgotten {
-        life.broadcast().withdraw(&turn.scope);
+    let nothing_is_forgotten = runtime.forget_epochs.block_forgetting().await;
+    if runtime.forget_epochs.of(&turn.scope) != prepared.forgotten {
+        runtime.broadcast().withdraw(&turn.scope);
         return Err(TurnError::Forgotten);
     }
     let began = Instant::now();
-    let message = life.record(line, Some(receipt)).await?.message;
-    life.metrics().turn_phase("store", began.elapsed());
-    life.metrics().turn(if incomplete { "incomplete" } else { "answered" });
-    record.step(life, "ingest_persona", json!({"message_id": message.id}));
-    tell(
-        life,
-        turn,
-        Event::Done {
+    let message = runtime.record(line, Some(receipt)).await?.message;
+    runtime.metrics().turn_phase("store", began.elapsed());
+    runtime.metrics().turn(if incomplete { "incomplete" } else { "answered" });
+    record.step(runtime, "ingest_persona", json!({"message_id": message.id}));
+    runtime.publish(
+        &turn.scope,
+        ServerEvent::Done {
             message_id: message.id,
             turn_id: turn.turn_id,
             channel_id: turn.channel_id.clone(),
@@ -358,24 +370,29 @@ async fn deliver(
     );
     drop(nothing_is_forgotten);
     let (usage, model) = (spoken.usage, spoken.model);
-    turn.hear(TurnEvent::Done { message: Box::new(message), usage, model, incomplete });
+    turn.notify_channel(TurnEvent::Done { message: Box::new(message), usage, model, incomplete });
     let fulfilled = prepared.recalled.pinned.fulfilled.iter().map(|node| node.id);
     let shown: Vec<NodeId> = fulfilled.filter(|id| prepared.prompt.kept_nodes.contains(id)).collect();
-    afterwards::settle_expectations(life, &turn.scope, &shown, prepared.said).await;
-    afterwards::count_recalls(life, used);
+    after_turn::settle_expectations(runtime, &turn.scope, &shown, prepared.said).await;
+    after_turn::count_recalls(runtime, used);
     Ok(())
 }
 
 /// The client's name for the last line of the burst. A reply is told without it sooner than not at all.
-async fn in_reply_to(life: &Life, turn: &ReadyTurn) -> Option<String> {
-    life.store().turn_external_ref(turn.turn_id).await.unwrap_or_else(|error| {
+async fn in_reply_to(runtime: &RuntimeInner, turn: &ReadyTurn) -> Option<String> {
+    runtime.store().turn_external_ref(turn.turn_id).await.unwrap_or_else(|error| {
         tracing::warn!(turn = %turn.turn_id, "the reply doesn't name what it answers: {error}");
         None
     })
 }
 
 /// What was really in the prompt, with its scores.
-fn receipt(life: &Arc<Life>, turn: &ReadyTurn, prepared: &Prepared, spoken: &Spoken) -> Receipt {
+fn receipt(
+    runtime: &Arc<RuntimeInner>,
+    turn: &ReadyTurn,
+    prepared: &Prepared,
+    spoken: &StreamedReply,
+) -> ReplyReceipt {
     let nodes: HashSet<NodeId> = prepared.prompt.kept_nodes.iter().copied().collect();
     let messages: HashSet<MessageId> = prepared.prompt.kept_passages.iter().copied().collect();
     let kept = |candidate: &&Candidate| match candidate.kind {
@@ -384,9 +401,9 @@ fn receipt(life: &Arc<Life>, turn: &ReadyTurn, prepared: &Prepared, spoken: &Spo
     };
     let used: Vec<Candidate> = prepared.recalled.candidates.iter().filter(kept).cloned().collect();
     let scored: HashSet<NodeId> = used.iter().map(|candidate| NodeId(candidate.id)).collect();
-    Receipt {
+    ReplyReceipt {
         turn_id: turn.turn_id,
-        created_at: life.clock().now(),
+        created_at: runtime.clock().now(),
         model: spoken.model.clone(),
         usage: spoken.usage,
         prompt_hash: prepared.prompt.prompt_hash.clone(),
@@ -396,15 +413,16 @@ fn receipt(life: &Arc<Life>, turn: &ReadyTurn, prepared: &Prepared, spoken: &Spo
     }
 }
 
-async fn fail(life: &Arc<Life>, turn: &ReadyTurn, error: TurnError) {
+async fn fail(runtime: &Arc<RuntimeInner>, turn: &ReadyTurn, error: TurnError) {
     let reason = error.to_string();
     tracing::warn!(turn = %turn.turn_id, "the turn has no reply: {}", error.for_the_log());
-    let marked = AssertUnwindSafe(afterwards::mark_failed(life, turn.turn_id, reason.clone())).catch_unwind();
+    let marked =
+        AssertUnwindSafe(after_turn::mark_failed(runtime, turn.turn_id, reason.clone())).catch_unwind();
     if marked.await.is_err() {
         // Whoever waits is told all the same.
         tracing::error!(turn = %turn.turn_id, "the failed turn can't be marked; it is taken up at the next start");
     }
-    let said = life.store().turn_messages(turn.turn_id).await.unwrap_or_default();
+    let said = runtime.store().turn_messages(turn.turn_id).await.unwrap_or_default();
     let user_message_ids: Vec<MessageId> =
         said.iter().filter(|message| message.role == Role::User).map(|m| m.id).collect();
     let retryable = match &error {
@@ -413,10 +431,9 @@ async fn fail(life: &Arc<Life>, turn: &ReadyTurn, error: TurnError) {
         TurnError::NothingToAnswer => false,
         _ => true,
     };
-    tell(
-        life,
-        turn,
-        Event::TurnFailed {
+    runtime.publish(
+        &turn.scope,
+        ServerEvent::TurnFailed {
             turn_id: turn.turn_id,
             channel_id: turn.channel_id.clone(),
             reason: reason.clone(),
@@ -424,18 +441,14 @@ async fn fail(life: &Arc<Life>, turn: &ReadyTurn, error: TurnError) {
             user_message_ids,
         },
     );
-    turn.hear(TurnEvent::Failed { reason, retryable });
-}
-
-fn tell(life: &Arc<Life>, turn: &ReadyTurn, event: Event) {
-    life.tell(&turn.scope, event);
+    turn.notify_channel(TurnEvent::Failed { reason, retryable });
 }
 
 impl ReadyTurn {
     /// Tells the channels that wait for this turn; one that has gone away does not matter.
-    fn hear(&self, event: TurnEvent) {
-        for watcher in &self.watchers {
-            let _: Result<(), mpsc::error::SendError<TurnEvent>> = watcher.send(event.clone());
+    fn notify_channel(&self, event: TurnEvent) {
+        for subscriber in &self.subscribers {
+            let _: Result<(), mpsc::error::SendError<TurnEvent>> = subscriber.send(event.clone());
         }
     }
 }

@@ -8,14 +8,14 @@ use memory::ledger::TokenUsage;
 use memory::messages::Message;
 use memory::mood::Mood;
 use memory::nodes::Node;
-use memory::ports::{TurnHead, TurnTrace};
-use memory::recall::{Candidate, CandidateKind, Recalled};
+use memory::ports::{TurnSummary, TurnTrace};
+use memory::recall::{Candidate, CandidateKind, RecallResult};
 use mind::{RenderedReply, ReplyInput};
 use serde_json::{Map, Value, json};
 
-use crate::forget::ForgottenSoFar;
+use crate::forget::ForgetEpoch;
 use crate::inbox::ReadyTurn;
-use crate::life::Life;
+use crate::runtime::RuntimeInner;
 
 /// Longest part of a memory's text in a list, in characters.
 const SNIPPET_LENGTH: usize = 80;
@@ -37,15 +37,15 @@ pub(crate) struct TurnRecord {
     steps: Vec<Value>,
     detail: Map<String, Value>,
     /// Forgetting up to which it holds.
-    forgotten: ForgottenSoFar,
+    forgotten: ForgetEpoch,
 }
 
 impl TurnRecord {
     /// The turn is taken up.
-    pub(crate) fn begin(life: &Life, turn: &ReadyTurn) -> Self {
-        let now = life.clock().now();
+    pub(crate) fn begin(runtime: &RuntimeInner, turn: &ReadyTurn) -> Self {
+        let now = runtime.clock().now();
         Self {
-            enabled: life.settings.trace.enabled,
+            enabled: runtime.settings.trace.enabled,
             started_at: now,
             last: now,
             first_token_ms: None,
@@ -53,7 +53,7 @@ impl TurnRecord {
             model: None,
             steps: Vec::new(),
             detail: Map::new(),
-            forgotten: life.forgettings.of(&turn.scope),
+            forgotten: runtime.forget_epochs.of(&turn.scope),
         }
     }
 
@@ -70,8 +70,8 @@ impl TurnRecord {
     }
 
     /// A step has ended now.
-    pub(crate) fn step(&mut self, life: &Life, stage: &'static str, detail: Value) {
-        self.push(stage, life.clock().now(), detail);
+    pub(crate) fn step(&mut self, runtime: &RuntimeInner, stage: &'static str, detail: Value) {
+        self.push(stage, runtime.clock().now(), detail);
     }
 
     fn push(&mut self, stage: &'static str, now: Timestamp, detail: Value) {
@@ -90,7 +90,7 @@ impl TurnRecord {
     }
 
     /// What came to mind.
-    pub(crate) fn recalled(&mut self, life: &Life, recalled: &Recalled) {
+    pub(crate) fn recalled(&mut self, runtime: &RuntimeInner, recalled: &RecallResult) {
         if !self.enabled {
             return;
         }
@@ -104,7 +104,7 @@ impl TurnRecord {
         let pinned = &recalled.pinned;
         let (embed, fetch, score) = (recalled.elapsed.embed, recalled.elapsed.fetch, recalled.elapsed.score);
         self.step(
-            life,
+            runtime,
             "vector_retrieve",
             json!({
                 "embed_ms": embed, "fetch_ms": fetch, "score_ms": score,
@@ -113,9 +113,9 @@ impl TurnRecord {
             }),
         );
         // Done within the step before, so they take no time of their own.
-        self.step(life, "l5_alias_scan", json!({"hits": hits.len()}));
+        self.step(runtime, "l5_alias_scan", json!({"hits": hits.len()}));
         self.step(
-            life,
+            runtime,
             "pinned_thoughts",
             json!({
                 "user": pinned.about_user.len(), "persona": pinned.about_self.len(),
@@ -140,19 +140,19 @@ impl TurnRecord {
     }
 
     /// The mood with which the persona speaks.
-    pub(crate) fn mood(&mut self, life: &Life, mood: Option<&Mood>) {
-        self.step(life, "l6_decay_check", json!({"neutral": mood.is_none_or(Mood::is_neutral)}));
+    pub(crate) fn mood(&mut self, runtime: &RuntimeInner, mood: Option<&Mood>) {
+        self.step(runtime, "l6_decay_check", json!({"neutral": mood.is_none_or(Mood::is_neutral)}));
         self.put("episodic_state", json!(mood));
     }
 
     /// The prompt as it will be sent.
-    pub(crate) fn prompt(&mut self, life: &Life, prompt: &RenderedReply) {
+    pub(crate) fn prompt(&mut self, runtime: &RuntimeInner, prompt: &RenderedReply) {
         if !self.enabled {
             return;
         }
-        self.step(life, "build_system_prompt", json!({"characters": prompt.system.chars().count()}));
+        self.step(runtime, "build_system_prompt", json!({"characters": prompt.system.chars().count()}));
         self.step(
-            life,
+            runtime,
             "build_user_prompt",
             json!({
                 "characters": prompt.user.chars().count(), "tokens": prompt.tokens, "cut": prompt.cut,
@@ -166,19 +166,25 @@ impl TurnRecord {
     }
 
     /// The first word came.
-    pub(crate) fn first_word(&mut self, life: &Life) {
+    pub(crate) fn first_word(&mut self, runtime: &RuntimeInner) {
         if self.first_token_ms.is_none() {
-            self.first_token_ms = Some(milliseconds(self.last, life.clock().now()));
+            self.first_token_ms = Some(milliseconds(self.last, runtime.clock().now()));
         }
     }
 
     /// The model is done, or broke off with `cut`.
-    pub(crate) fn spoken(&mut self, life: &Life, model: &str, usage: TokenUsage, cut: Option<&str>) {
+    pub(crate) fn spoken(
+        &mut self,
+        runtime: &RuntimeInner,
+        model: &str,
+        usage: TokenUsage,
+        cut: Option<&str>,
+    ) {
         self.model = Some(model.to_owned());
         self.usage = Some(usage);
         let first_token_ms = self.first_token_ms;
         self.step(
-            life,
+            runtime,
             "llm_stream",
             json!({
                 "model": model, "first_token_ms": first_token_ms, "cut_off": cut,
@@ -195,16 +201,16 @@ impl TurnRecord {
     }
 
     /// Writes the trace behind the talk; one that can't be written costs nothing but the trace.
-    pub(crate) fn keep(mut self, life: &Arc<Life>, turn: &ReadyTurn, error: Option<String>) {
+    pub(crate) fn keep(mut self, runtime: &Arc<RuntimeInner>, turn: &ReadyTurn, error: Option<String>) {
         if !self.enabled {
             return;
         }
-        self.step(life, "on_turn_done", json!({"error": error}));
+        self.step(runtime, "on_turn_done", json!({"error": error}));
         let mut detail = std::mem::take(&mut self.detail);
         detail.insert("steps".to_owned(), Value::Array(self.steps));
         detail.insert("error".to_owned(), json!(error));
         let trace = TurnTrace {
-            head: TurnHead {
+            head: TurnSummary {
                 turn_id: turn.turn_id,
                 scope: turn.scope.clone(),
                 channel_id: turn.channel_id.clone(),
@@ -218,11 +224,11 @@ impl TurnRecord {
             },
             detail: Value::Object(detail),
         };
-        let (kept, scope, forgotten) = (life.clone(), turn.scope.clone(), self.forgotten);
-        life.tasks.spawn(async move {
+        let (kept, scope, forgotten) = (runtime.clone(), turn.scope.clone(), self.forgotten);
+        runtime.tasks.spawn(async move {
             // What was forgotten meanwhile must not come back by its prompt.
-            let _nothing_is_forgotten = kept.forgettings.hold().await;
-            if kept.forgettings.of(&scope) != forgotten {
+            let _nothing_is_forgotten = kept.forget_epochs.block_forgetting().await;
+            if kept.forget_epochs.of(&scope) != forgotten {
                 return;
             }
             if let Err(error) = kept.store().keep_turn_trace(trace).await {

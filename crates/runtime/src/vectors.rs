@@ -11,7 +11,7 @@ use std::time::Duration;
 use memory::entities::embedded_text;
 use memory::ports::{EmbedError, Embedder, Embedding, StoreError, UnembeddedEntity};
 
-use crate::life::Life;
+use crate::runtime::RuntimeInner;
 
 /// Texts embedded at once.
 const BATCH: usize = 32;
@@ -35,9 +35,9 @@ enum BackfillError {
 }
 
 /// Works until the program stops; without an embedder there is nothing to do.
-pub(crate) async fn run(life: Arc<Life>) {
-    let Some(embedder) = life.embedder() else { return };
-    let mut work = Work { life: &life, embedder, prepared: false, others: false };
+pub(crate) async fn run(runtime: Arc<RuntimeInner>) {
+    let Some(embedder) = runtime.embedder() else { return };
+    let mut work = Work { runtime: &runtime, embedder, prepared: false, others: false };
     let mut told = None;
     loop {
         let outcome = work.fill_all().await;
@@ -48,22 +48,22 @@ pub(crate) async fn run(life: Arc<Life>) {
         }
         told.clone_from(&failure);
         let pause = failure.is_some().then_some(REST_AFTER_FAILURE);
-        life.changeover.note_failure(failure);
+        runtime.changeover.note_failure(failure);
         let wait = async {
             match pause {
-                Some(pause) => life.clock().sleep(pause).await,
-                None => life.written.notified().await,
+                Some(pause) => runtime.clock().sleep(pause).await,
+                None => runtime.written.notified().await,
             }
         };
         tokio::select! {
             () = wait => {}
-            () = life.stopping.cancelled() => return,
+            () = runtime.stopping.cancelled() => return,
         }
     }
 }
 
 struct Work<'a> {
-    life: &'a Life,
+    runtime: &'a RuntimeInner,
     embedder: &'a dyn Embedder,
     /// Whether the model is noted and what it left earlier is taken up.
     prepared: bool,
@@ -79,7 +79,7 @@ impl Work<'_> {
             self.prepared = true;
         }
         let mut batches = 0_u32;
-        while !self.life.stopping.is_cancelled() {
+        while !self.runtime.stopping.is_cancelled() {
             self.let_turns_go_first().await;
             if !self.fill_batch(&fingerprint).await? {
                 return self.complete(&fingerprint).await;
@@ -94,7 +94,7 @@ impl Work<'_> {
 
     /// Notes the model, and takes up what is left of it from an earlier time.
     async fn prepare(&mut self, fingerprint: &str) -> Result<(), StoreError> {
-        let store = self.life.store();
+        let store = self.runtime.store();
         let source = self.embedder.source();
         let known = store.embedding_models().await?;
         if !known.iter().any(|model| model.fingerprint == fingerprint && model.source == source) {
@@ -102,13 +102,13 @@ impl Work<'_> {
         }
         self.others = known.iter().any(|model| model.fingerprint != fingerprint && model.vectors > 0);
         if !self.others {
-            self.life.changeover.still_waiting(Vec::new());
+            self.runtime.changeover.still_waiting(Vec::new());
             return Ok(());
         }
         while store.adopt_vectors(fingerprint, REMOVED_AT_ONCE).await? > 0 {}
         let coverage = store.vector_coverage(fingerprint).await?;
         self.look_which_wait(fingerprint).await?;
-        let meanwhile = match self.life.changeover.previous() {
+        let meanwhile = match self.runtime.changeover.previous() {
             Some(_) => "the model before serves until each memory is complete",
             None => "the model before is not at hand, so words serve where vectors are missing",
         };
@@ -122,27 +122,28 @@ impl Work<'_> {
     }
 
     async fn look_which_wait(&self, fingerprint: &str) -> Result<(), StoreError> {
-        let Some(previous) = self.life.changeover.previous() else { return Ok(()) };
-        let waiting = self.life.store().scopes_between_models(fingerprint, previous.fingerprint()).await?;
-        self.life.changeover.still_waiting(waiting);
+        let Some(previous) = self.runtime.changeover.previous() else { return Ok(()) };
+        let waiting = self.runtime.store().scopes_between_models(fingerprint, previous.fingerprint()).await?;
+        self.runtime.changeover.still_waiting(waiting);
         Ok(())
     }
 
     /// Nobody waits for vectors, but somebody may wait for a reply.
     async fn let_turns_go_first(&self) {
         for _ in 0..YIELDS_MAX {
-            if self.life.turns_running.load(Ordering::Relaxed) == 0 || self.life.stopping.is_cancelled() {
+            if self.runtime.turns_running.load(Ordering::Relaxed) == 0 || self.runtime.stopping.is_cancelled()
+            {
                 return;
             }
-            self.life.clock().sleep(YIELD_TO_TURN).await;
+            self.runtime.clock().sleep(YIELD_TO_TURN).await;
         }
     }
 
     /// Vectors of entities that were named or described while no model was at hand, or whose description has changed. A
     /// name that the model can't read makes the whole unreadable, whatever the description says.
     async fn fill_entities(&self, fingerprint: &str) -> Result<(), BackfillError> {
-        let store = self.life.store();
-        while !self.life.stopping.is_cancelled() {
+        let store = self.runtime.store();
+        while !self.runtime.stopping.is_cancelled() {
             let entities = store.entities_without_vector(fingerprint, BATCH as u32).await?;
             if entities.is_empty() {
                 break;
@@ -177,8 +178,8 @@ impl Work<'_> {
     /// Embeds some rows; says whether there were any.
     async fn fill_batch(&self, fingerprint: &str) -> Result<bool, BackfillError> {
         self.fill_entities(fingerprint).await?;
-        let store = self.life.store();
-        let forgotten = self.life.forgettings.of_all();
+        let store = self.runtime.store();
+        let forgotten = self.runtime.forget_epochs.of_all();
         let nodes = store.nodes_without_vector(fingerprint, BATCH as u32).await?;
         let room = BATCH.saturating_sub(nodes.len());
         let messages = store.messages_without_vector(fingerprint, room as u32).await?;
@@ -195,8 +196,8 @@ impl Work<'_> {
             nodes.iter().map(|node| node.id).zip(embeddings.by_ref()).collect();
         let of_messages: Vec<(_, Embedding)> =
             messages.iter().map(|message| message.id).zip(embeddings).collect();
-        let _nothing_is_forgotten = self.life.forgettings.hold().await;
-        if self.life.forgettings.of_all() != forgotten {
+        let _nothing_is_forgotten = self.runtime.forget_epochs.block_forgetting().await;
+        if self.runtime.forget_epochs.of_all() != forgotten {
             // A text may have changed meanwhile, and its vector would still say the old one.
             return Ok(true);
         }
@@ -214,12 +215,12 @@ impl Work<'_> {
         if !self.others {
             return Ok(());
         }
-        self.life.changeover.still_waiting(Vec::new());
-        self.life.index().keep_only(fingerprint);
+        self.runtime.changeover.still_waiting(Vec::new());
+        self.runtime.index().keep_only(fingerprint);
         let mut removed = 0_u64;
-        while !self.life.stopping.is_cancelled() {
+        while !self.runtime.stopping.is_cancelled() {
             self.let_turns_go_first().await;
-            match self.life.store().remove_other_vectors(fingerprint, REMOVED_AT_ONCE).await? {
+            match self.runtime.store().remove_other_vectors(fingerprint, REMOVED_AT_ONCE).await? {
                 0 => {
                     self.others = false;
                     tracing::info!(model = fingerprint, removed, "all vectors are those of the new model");

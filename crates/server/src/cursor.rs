@@ -12,9 +12,9 @@ const LENGTH_MAX: usize = 1_024;
 
 /// A place, opaque on the wire: JSON in hexadecimal.
 #[derive(Clone, Debug, PartialEq)]
-pub(crate) struct Place<T>(pub(crate) T);
+pub(crate) struct Cursor<T>(pub(crate) T);
 
-impl<T: Serialize + DeserializeOwned> Place<T> {
+impl<T: Serialize + DeserializeOwned> Cursor<T> {
     /// Reads what [`Place::written`] wrote.
     pub(crate) fn read(text: &str) -> Result<Self, Problem> {
         let place = (text.len() <= LENGTH_MAX && text.len().is_multiple_of(2)).then(|| bytes(text)).flatten();
@@ -31,13 +31,13 @@ impl<T: Serialize + DeserializeOwned> Place<T> {
 
 /// Which page of a list is asked for.
 #[derive(Debug, Default, Deserialize, JsonSchema)]
-pub(crate) struct Paging {
+pub(crate) struct PageQuery {
     limit: Option<u32>,
     /// The `next_cursor` of the page before.
     cursor: Option<String>,
 }
 
-impl Paging {
+impl PageQuery {
     /// The page of a list that is at hand as a whole, and the cursor of the next one. The list is put into the order of
     /// `place`, which tells every two items apart.
     pub(crate) fn of<T, K>(
@@ -49,12 +49,12 @@ impl Paging {
         K: Ord + Serialize + DeserializeOwned,
     {
         let limit = page_size(self.limit, LIST_LIMIT_MAX)? as usize;
-        let last = self.cursor.as_deref().map(Place::<K>::read).transpose()?;
+        let last = self.cursor.as_deref().map(Cursor::<K>::read).transpose()?;
         all.sort_by_cached_key(&place);
         let mut rest =
-            all.into_iter().filter(|item| last.as_ref().is_none_or(|Place(last)| place(item) > *last));
+            all.into_iter().filter(|item| last.as_ref().is_none_or(|Cursor(last)| place(item) > *last));
         let page: Vec<T> = rest.by_ref().take(limit).collect();
-        let next = rest.next().and_then(|_| page.last()).map(|last| Place(place(last)).written());
+        let next = rest.next().and_then(|_| page.last()).map(|last| Cursor(place(last)).written());
         Ok((page, next))
     }
 }
@@ -88,10 +88,10 @@ mod tests {
     #[test]
     fn a_place_survives_its_trip() {
         for place in [(0.1 + 0.2, i64::MAX), (f64::MIN_POSITIVE, -1), (1.0, 0)] {
-            assert_eq!(Place::<(f64, i64)>::read(&Place(place).written()).ok(), Some(Place(place)));
+            assert_eq!(Cursor::<(f64, i64)>::read(&Cursor(place).written()).ok(), Some(Cursor(place)));
         }
         let page = |limit, cursor: Option<String>| {
-            let paging = Paging { limit: Some(limit), cursor };
+            let paging = PageQuery { limit: Some(limit), cursor };
             paging.of(vec![3, 1, 2], |number| std::cmp::Reverse(*number)).unwrap()
         };
         let (first, next) = page(2, None);
@@ -100,7 +100,7 @@ mod tests {
         assert_eq!(page_of(vec![3, 2, 1], 2, |number| *number), (vec![3, 2], Some(2)));
         assert_eq!(page_of(vec![3, 2], 2, |number| *number), (vec![3, 2], None));
         for bad in ["", "5", "zz", "猫猫", "5b5d", &"0".repeat(2_000)] {
-            assert!(Place::<(f64, i64)>::read(bad).is_err(), "{bad}");
+            assert!(Cursor::<(f64, i64)>::read(bad).is_err(), "{bad}");
         }
     }
 }

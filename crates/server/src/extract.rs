@@ -37,9 +37,9 @@ impl<T: DeserializeOwned> FromRequest<App> for Json<T> {
 }
 
 /// A JSON body that may be left out.
-pub(crate) struct MaybeJson<T>(pub(crate) T);
+pub(crate) struct OptionalJson<T>(pub(crate) T);
 
-impl<T: DeserializeOwned + Default> FromRequest<App> for MaybeJson<T> {
+impl<T: DeserializeOwned + Default> FromRequest<App> for OptionalJson<T> {
     type Rejection = Problem;
 
     async fn from_request(request: Request, app: &App) -> Result<Self, Problem> {
@@ -119,7 +119,7 @@ impl<T: FromStr> FromRequestParts<App> for Id<T> {
 }
 
 /// The memory that `persona_id` and `user_id` of the query mean; the configured persona and `self` by default.
-pub(crate) struct InScope(pub(crate) Scope);
+pub(crate) struct ScopeParam(pub(crate) Scope);
 
 #[derive(Deserialize, JsonSchema)]
 struct ScopeQuery {
@@ -127,7 +127,7 @@ struct ScopeQuery {
     user_id: Option<String>,
 }
 
-impl FromRequestParts<App> for InScope {
+impl FromRequestParts<App> for ScopeParam {
     type Rejection = Problem;
 
     async fn from_request_parts(parts: &mut Parts, app: &App) -> Result<Self, Problem> {
@@ -139,9 +139,9 @@ impl FromRequestParts<App> for InScope {
 
 /// The memory that `persona_id` or `user_id` of the query names, or whose user the token speaks for; none where all are
 /// meant: what the compatible interface lists of all users.
-pub(crate) struct InScopeIfNamed(pub(crate) Option<Scope>);
+pub(crate) struct OptionalScope(pub(crate) Option<Scope>);
 
-impl FromRequestParts<App> for InScopeIfNamed {
+impl FromRequestParts<App> for OptionalScope {
     type Rejection = Problem;
 
     async fn from_request_parts(parts: &mut Parts, app: &App) -> Result<Self, Problem> {
@@ -170,7 +170,7 @@ pub(crate) fn page_size(asked: Option<u32>, default: u32) -> Result<u32, Problem
 }
 
 /// Does the work to its end, also when the client goes away meanwhile: a line must not stay half-taken.
-pub(crate) async fn to_the_end<T: Send + 'static>(
+pub(crate) async fn run_detached<T: Send + 'static>(
     work: impl Future<Output = Result<T, Problem>> + Send + 'static,
 ) -> Result<T, Problem> {
     tokio::spawn(work).await.unwrap_or_else(|error| Err(Problem::internal(&error)))

@@ -17,13 +17,13 @@ use futures_util::StreamExt as _;
 use tokio_util::sync::CancellationToken;
 
 use crate::admin::{
-    acts, avatar, channels, config, corrections, cost, daemon, draft, entities, erase, facts, forget, hub,
-    metrics, nodes, not_built, persona, personas, recall, search, sessions, style, timeline, tokens, traces,
-    users, voice, work,
+    audit, avatar, channels, config, corrections, cost, daemon, draft, entities, erase, facts, failed_work,
+    forget, hub, metrics, nodes, not_implemented, persona, personas, recall, search, sessions, style,
+    timeline, tokens, traces, users, voice,
 };
+use crate::api_docs;
 use crate::auth::{self, host, login, origin};
 use crate::chat::{edit, events, history, send, turns};
-use crate::document;
 use crate::extract;
 use crate::mcp;
 use crate::openai::{completions, models};
@@ -56,8 +56,8 @@ fn talk_and_memory() -> Vec<(&'static str, MethodRouter<App>)> {
         ("/api/chat/turns/{id}/receipt", get(turns::receipt)),
         ("/api/chat/turns/{id}/retry", post(turns::retry)),
         ("/api/state", get(daemon::state)),
-        ("/api/docs", get(document::page)),
-        ("/api/docs/style.css", get(document::style)),
+        ("/api/docs", get(api_docs::page)),
+        ("/api/docs/style.css", get(api_docs::style)),
         ("/api/admin/status", get(daemon::status)),
         ("/api/admin/stop", post(daemon::stop)),
         ("/api/admin/login-code", post(login::new_code)),
@@ -65,9 +65,9 @@ fn talk_and_memory() -> Vec<(&'static str, MethodRouter<App>)> {
         ("/api/admin/reload", post(config::reload)),
         ("/api/admin/tokens", get(tokens::list).post(tokens::make)),
         ("/api/admin/tokens/{name}", delete(tokens::revoke)),
-        ("/api/admin/audit", get(acts::list)),
+        ("/api/admin/audit", get(audit::list)),
         ("/metrics", get(metrics::metrics)),
-        ("/api/admin/work/failed", get(work::failed)),
+        ("/api/admin/work/failed", get(failed_work::failed)),
         ("/api/admin/memory/search", get(search::search)),
         ("/api/admin/memory/recall", post(recall::recall)),
         ("/api/admin/memory/events", get(nodes::events)),
@@ -122,8 +122,8 @@ fn shared_self() -> Vec<(&'static str, MethodRouter<App>)> {
         ("/api/hub/documents/{kind}/{filename}", get(hub::read).put(hub::write).delete(hub::remove)),
         ("/api/hub/documents/{kind}/{filename}/versions", get(hub::versions)),
         ("/api/hub/documents/{kind}/{filename}/versions/{version}/restore", post(hub::restore)),
-        ("/api/hub/rollups", get(hub::untold)),
-        ("/api/hub/rollups/{kind}/{filename}", post(hub::retell)),
+        ("/api/hub/rollups", get(hub::pending_periods)),
+        ("/api/hub/rollups/{kind}/{filename}", post(hub::rewrite_rollup)),
         ("/api/hub/conflicts", get(hub::conflicts)),
         ("/api/hub/conflicts/{id}", post(hub::resolve)),
         ("/api/hub/search", get(hub::search)),
@@ -153,7 +153,7 @@ fn people() -> Vec<(&'static str, MethodRouter<App>)> {
 
 /// Every path that needs a token.
 pub fn api_paths() -> Vec<&'static str> {
-    api().into_iter().chain(people()).chain(not_built::routes()).map(|(path, _)| path).collect()
+    api().into_iter().chain(people()).chain(not_implemented::routes()).map(|(path, _)| path).collect()
 }
 
 /// The whole server without its socket. Cancels `shutdown` when it is asked to stop the program.
@@ -162,16 +162,16 @@ pub fn router(parts: ServerParts, shutdown: CancellationToken) -> Router {
     let mut router = Router::new()
         .route("/health", get(daemon::health))
         .route("/ready", get(daemon::ready))
-        .route("/api/openapi.json", get(document::json))
+        .route("/api/openapi.json", get(api_docs::json))
         .route("/login", get(login::log_in).head(login::look));
-    for (path, method) in api().into_iter().chain(people()).chain(not_built::routes()) {
+    for (path, method) in api().into_iter().chain(people()).chain(not_implemented::routes()) {
         router = router.route(path, method);
     }
     // The last layer is the first that a request meets.
     router
         .fallback(anything_else)
         .method_not_allowed_fallback(wrong_method)
-        .layer(from_fn_with_state(app.clone(), acts::record))
+        .layer(from_fn_with_state(app.clone(), audit::record))
         .layer(from_fn_with_state(app.clone(), refuse_large))
         .layer(from_fn_with_state(app.clone(), auth::authorize))
         .layer(from_fn_with_state(app.clone(), origin::check))

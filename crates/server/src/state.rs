@@ -9,7 +9,7 @@ use hub::graph::Graph;
 use jiff::Timestamp;
 use memory::ports::AccessStore;
 use memory::{PersonaId, Scope, UserId};
-use runtime::{Runtime, Versions};
+use runtime::{Reloadable, Runtime};
 use schemars::JsonSchema;
 use serde::Serialize;
 use tokio::sync::Mutex;
@@ -65,7 +65,7 @@ impl Default for ServerSettings {
 
 /// Which models answer at the moment.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, JsonSchema)]
-pub struct ModelState {
+pub struct ActiveModels {
     /// The language model.
     pub llm: LlmState,
     /// The embedding model.
@@ -109,13 +109,13 @@ pub struct ServerParts {
     /// Where named tokens and the record of acts are kept.
     pub access: Arc<dyn AccessStore>,
     /// What a person can set; changes while the server runs.
-    pub settings: Arc<Versions<ServerSettings>>,
+    pub settings: Arc<Reloadable<ServerSettings>>,
     /// Reads and changes the configuration.
     pub configuration: Arc<dyn Configuration>,
     /// Speaks TLS to everybody; none for plain HTTP.
     pub tls: Option<Tls>,
     /// Says which models answer; asked anew for each request that shows it.
-    pub models: Box<dyn Fn() -> ModelState + Send + Sync>,
+    pub models: Box<dyn Fn() -> ActiveModels + Send + Sync>,
     /// When the program started.
     pub started_at: Timestamp,
 }
@@ -146,7 +146,7 @@ impl App {
     pub(crate) fn new(parts: ServerParts, shutdown: CancellationToken) -> Self {
         let named = NamedTokens::new(parts.access.clone());
         let limits = Limits::new(parts.runtime.shared_clock());
-        let desk = mcp::Desk {
+        let desk = mcp::ToolContext {
             hub: parts.hub.clone(),
             graph: parts.graph.clone(),
             runtime: parts.runtime.clone(),

@@ -15,7 +15,7 @@ const HASHED: &str = "assets/";
 #[derive(RustEmbed)]
 #[folder = "../../web/dist"]
 #[allow_missing = true]
-struct Page;
+struct WebAssets;
 
 /// A file of the page; for a path that is no file, the page itself, which knows its own places.
 pub(crate) fn page(method: &Method, path: &str, headers: &HeaderMap) -> Response {
@@ -24,13 +24,13 @@ pub(crate) fn page(method: &Method, path: &str, headers: &HeaderMap) -> Response
         return ([(ALLOW, HeaderValue::from_static("GET,HEAD"))], problem).into_response();
     }
     let name = path.trim_start_matches('/');
-    if let Some(file) = Some(name).filter(|name| !name.is_empty()).and_then(Page::get) {
+    if let Some(file) = Some(name).filter(|name| !name.is_empty()).and_then(WebAssets::get) {
         return served(name, &file, headers);
     }
     if name.starts_with(HASHED) {
         return Problem::not_found("there is no such file").into_response();
     }
-    match Page::get("index.html") {
+    match WebAssets::get("index.html") {
         Some(index) => served("index.html", &index, headers),
         None => Html(NO_PAGE).into_response(),
     }

@@ -6,11 +6,11 @@ use std::path::Path;
 use futures_util::future::try_join_all;
 use jiff::tz::TimeZone;
 use jiff::{SignedDuration, Timestamp};
-use memory::capture::{Line, Recorder};
+use memory::capture::{MessageInput, Recorder};
 use memory::identifiers::{SessionId, TurnId};
-use memory::ledger::{Receipt, TokenUsage};
+use memory::ledger::{ReplyReceipt, TokenUsage};
 use memory::messages::Role;
-use memory::ports::{Ids, PersonaStore, SessionStore};
+use memory::ports::{IdGenerator, PersonaStore, SessionStore};
 use memory::sessions::{CloseTrigger, SessionPolicy};
 use memory::{PersonaId, Scope, UserId};
 use store::{SqliteStore, StoreOptions};
@@ -102,7 +102,7 @@ impl Talk {
         let policy = SessionPolicy { max_tokens: u64::MAX, ..SessionPolicy::default() };
         let recorder = Recorder { store: &self.store, clock: &clock, ids: &self.ids, policy };
         let texts = if role == Role::User { SAID } else { ANSWERED };
-        let line = Line {
+        let line = MessageInput {
             scope: self.scope.clone(),
             channel_id: "web".to_owned(),
             turn_id: Some(turn),
@@ -112,7 +112,7 @@ impl Talk {
             external_ref: None,
         };
         // The receipt settles the turn.
-        let receipt = (role == Role::Persona).then(|| Receipt {
+        let receipt = (role == Role::Persona).then(|| ReplyReceipt {
             turn_id: turn,
             created_at: at,
             model: "none".to_owned(),

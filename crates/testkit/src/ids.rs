@@ -3,7 +3,7 @@
 use std::sync::{Mutex, PoisonError};
 
 use jiff::Timestamp;
-use memory::ports::Ids;
+use memory::ports::IdGenerator;
 use uuid::Uuid;
 
 /// UUIDv7-shaped identifiers from a seed and a counter. They sort in the order of their making, also when the clock
@@ -26,7 +26,7 @@ impl SequentialIds {
     }
 }
 
-impl Ids for SequentialIds {
+impl IdGenerator for SequentialIds {
     fn next(&self, at: Timestamp) -> Uuid {
         let mut last = self.last.lock().unwrap_or_else(PoisonError::into_inner);
         let milliseconds = u64::try_from(at.as_millisecond()).unwrap_or(0);

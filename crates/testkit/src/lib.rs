@@ -6,7 +6,7 @@ mod ids;
 mod embedder;
 mod mind;
 pub mod scripted_model;
-pub mod store_story;
+pub mod store_suite;
 
 pub use clock::SimulatedClock;
 pub use embedder::WordHashEmbedder;

@@ -1,6 +1,6 @@
 //! Checks of the whole project. Each takes what it needs and returns what it found; none changes anything.
 
-mod walls;
+mod boundaries;
 mod sizes;
 mod names;
 pub(crate) mod migrations;
@@ -54,7 +54,7 @@ impl fmt::Display for Finding {
 pub(crate) fn run(root: &Path) -> Result<ExitCode> {
     let project = Project::read(root)?;
     let mut findings: Vec<Finding> = [
-        walls::findings(&project.members),
+        boundaries::findings(&project.members),
         sizes::findings(&project.files),
         names::findings(&project.files),
         migrations::findings(&project.files),

@@ -5,7 +5,7 @@ use std::sync::Arc;
 
 use anyhow::{Context as _, bail};
 use memory::{Scope, UserId};
-use runtime::{Incoming, Runtime, TurnEvent};
+use runtime::{IncomingMessage, Runtime, TurnEvent};
 use serde_json::json;
 use tokio::io::{AsyncBufReadExt as _, BufReader, Lines, Stdin};
 
@@ -13,8 +13,8 @@ use crate::cli::{Chat, Shared};
 use crate::client::{Daemon, NoDaemon};
 use crate::config::Config;
 use crate::home::Home;
+use crate::system::{SystemClock, SystemIdGenerator};
 use crate::wiring::wire;
-use crate::world::{SystemClock, SystemIds};
 
 /// The channel of a terminal that holds the home itself.
 const CHANNEL: &str = "terminal";
@@ -57,7 +57,7 @@ async fn with_daemon(daemon: &Daemon, asked: &Chat, listener: Listener) -> anyho
 
 async fn alone(config: &Config, home: &Home, asked: &Chat, listener: Listener) -> anyhow::Result<()> {
     let _lock = home.lock()?;
-    let wired = wire(config, home, Arc::new(SystemClock), Arc::new(SystemIds::default())).await?;
+    let wired = wire(config, home, Arc::new(SystemClock), Arc::new(SystemIdGenerator::default())).await?;
     wired.runtime.start().await?;
     let model = wired.model_state();
     listener.greet(&model.notice().unwrap_or_else(|| format!("Talking with {}.", model.model)));
@@ -73,9 +73,13 @@ async fn alone(config: &Config, home: &Home, asked: &Chat, listener: Listener) -
 }
 
 async fn one_turn(runtime: &Runtime, scope: &Scope, text: String, listener: Listener) -> anyhow::Result<()> {
-    let incoming =
-        Incoming { scope: scope.clone(), channel_id: CHANNEL.to_owned(), content: text, external_ref: None };
-    let (_, mut turn) = runtime.accept_and_watch(incoming).await?;
+    let incoming = IncomingMessage {
+        scope: scope.clone(),
+        channel_id: CHANNEL.to_owned(),
+        content: text,
+        external_ref: None,
+    };
+    let (_, mut turn) = runtime.accept_and_subscribe(incoming).await?;
     while let Some(event) = turn.recv().await {
         match event {
             TurnEvent::Started => {}

@@ -12,13 +12,13 @@ use memory::messages::Role;
 use memory::nodes::NodeKind;
 use memory::ports::{Clock as _, Store};
 use memory::{Scope, UserId};
-use runtime::{Delivery, Incoming, Runtime, Subscription, TurnEvent};
+use runtime::{Delivery, IncomingMessage, Runtime, Subscription, TurnEvent};
 
 use super::recall;
 use crate::config::Config;
 use crate::home::Home;
+use crate::system::{SkippableClock, SystemIdGenerator, random_bytes};
 use crate::wiring::wire;
-use crate::world::{LeapingClock, SystemIds, random_bytes};
 
 const SENTENCE: &str = "我养了只白猫,叫小黑。他超调皮,老在半夜跳到我脸上。";
 const QUESTION: &str = "你还记得我的猫吗";
@@ -42,7 +42,7 @@ const PATIENCE: Duration = Duration::from_secs(20);
 
 struct Story {
     runtime: Runtime,
-    clock: Arc<LeapingClock>,
+    clock: Arc<SkippableClock>,
     scope: Scope,
     events: Subscription,
 }
@@ -62,8 +62,8 @@ async fn on(folder: PathBuf) -> anyhow::Result<()> {
     let mut config = Config::default();
     config.llm.provider = "offline".to_owned();
     config.channels.web.debounce.0 = Duration::ZERO;
-    let clock = Arc::new(LeapingClock::new());
-    let wired = wire(&config, &home, clock.clone(), Arc::new(SystemIds::default())).await?;
+    let clock = Arc::new(SkippableClock::new());
+    let wired = wire(&config, &home, clock.clone(), Arc::new(SystemIdGenerator::default())).await?;
     wired.runtime.start().await?;
     let scope = wired.runtime.scope(None, UserId::new("self")?);
     wired.runtime.ensure_known(&scope).await?;
@@ -178,13 +178,13 @@ impl Story {
     }
 
     async fn say(&self, channel: &str, text: &str) -> anyhow::Result<(TurnId, String)> {
-        let incoming = Incoming {
+        let incoming = IncomingMessage {
             scope: self.scope.clone(),
             channel_id: channel.to_owned(),
             content: text.to_owned(),
             external_ref: None,
         };
-        let (accepted, mut turn) = self.runtime.accept_and_watch(incoming).await?;
+        let (accepted, mut turn) = self.runtime.accept_and_subscribe(incoming).await?;
         while let Some(event) = turn.recv().await {
             match event {
                 TurnEvent::Done { message, .. } => return Ok((accepted.turn_id, message.content)),

@@ -15,10 +15,10 @@ use tokio::net::{TcpListener, TcpStream};
 use crate::cli::Shared;
 use crate::client::Daemon;
 use crate::config::{self, Config};
-use crate::embedding::Embedding;
+use crate::embedding::EmbeddingSetup;
 use crate::home::Home;
+use crate::system::SystemClock;
 use crate::wiring::{bare_host, connect, database_path};
-use crate::world::SystemClock;
 
 /// Characters of a token that can't be guessed.
 const TOKEN_LENGTH_MIN: usize = 16;
@@ -100,7 +100,7 @@ fn files(home: &Home) -> Finding {
 
 async fn embedding(config: &Config, home: &Home) -> Finding {
     let what = "embedding";
-    let examined = match Embedding::new(config, home, Arc::new(SystemClock)) {
+    let examined = match EmbeddingSetup::new(config, home, Arc::new(SystemClock)) {
         Ok(embedding) => embedding.examine().await,
         Err(error) => Err(error),
     };

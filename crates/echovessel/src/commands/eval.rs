@@ -18,10 +18,10 @@ use store::{SqliteStore, StoreOptions};
 
 use crate::cli::{Eval, Shared};
 use crate::config::Config;
-use crate::embedding::Embedding;
+use crate::embedding::EmbeddingSetup;
 use crate::home::{Home, private};
+use crate::system::{SystemClock, random_bytes};
 use crate::wiring::recall_settings;
-use crate::world::{SystemClock, random_bytes};
 
 /// Beginning of the names under which the last runs are kept in the home.
 const RECORD: &str = "eval-";
@@ -147,7 +147,7 @@ async fn measure(
 ) -> anyhow::Result<Vec<Answered>> {
     let database = SqliteStore::open(&scratch.database(), StoreOptions::default())?;
     let index = VectorIndex::default();
-    let embedding = Embedding::new(config, home, Arc::new(SystemClock))?;
+    let embedding = EmbeddingSetup::new(config, home, Arc::new(SystemClock))?;
     let embedder = embedding.embedder().filter(|_| !asked.words_only);
     if let Some(embedder) = &embedder {
         embedder.identify().await.context("use --words-only to measure without the model")?;

@@ -8,7 +8,7 @@ use anyhow::{Context as _, bail};
 use crate::cli::{Init, Shared};
 use crate::config::{self, Config};
 use crate::home::{Home, private};
-use crate::world::random_bytes;
+use crate::system::random_bytes;
 
 pub(crate) fn init(shared: &Shared, home: &Home, asked: &Init) -> anyhow::Result<()> {
     home.create()?;

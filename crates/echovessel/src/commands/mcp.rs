@@ -10,18 +10,18 @@ use std::time::Duration;
 use anyhow::{Context as _, bail};
 use hub::InstanceId;
 use memory::ports::Clock as _;
-use server::mcp::{Desk, HubSocket, Speaker, serve_stream};
+use server::mcp::{HubSocket, Speaker, ToolContext, serve_stream};
 use tokio::io::{AsyncRead, AsyncWrite, DuplexStream};
 use tokio::task::JoinHandle;
 use tokio_util::sync::CancellationToken;
 
 use crate::cli::Mcp;
 use crate::config::Config;
-use crate::home::{Held, Home, HomeLock};
+use crate::home::{Home, HomeInUse, HomeLock};
 use crate::lifecycle;
 use crate::relay::{Client, Ended};
-use crate::wiring::{Wired, wire};
-use crate::world::{SystemClock, SystemIds};
+use crate::system::{SystemClock, SystemIdGenerator};
+use crate::wiring::{Services, wire};
 
 /// How long an owner may take to open its socket, or to go.
 const OWNER_TIME_MAX: Duration = Duration::from_secs(30);
@@ -40,7 +40,7 @@ pub(crate) async fn mcp(config: &Config, home: &Home, asked: &Mcp) -> anyhow::Re
     let mut owner = None;
     let outcome = loop {
         let connected = match &owner {
-            Some(owned) => Ok(Owner::connect(owned, instance.as_ref())),
+            Some(owned) => Ok(HostHome::connect(owned, instance.as_ref())),
             None => join(config, home, instance.as_ref(), &mut owner).await,
         };
         let (reader, writer) = match connected {
@@ -69,17 +69,17 @@ async fn join(
     config: &Config,
     home: &Home,
     instance: Option<&InstanceId>,
-    owner: &mut Option<Owner>,
+    owner: &mut Option<HostHome>,
 ) -> anyhow::Result<(Reader, Writer)> {
     let clock = SystemClock;
     let began = clock.now();
     loop {
         match home.lock() {
             Ok(lock) => {
-                let owned = owner.insert(Owner::open(config, home, lock).await?);
+                let owned = owner.insert(HostHome::open(config, home, lock).await?);
                 return Ok(owned.connect(instance));
             }
-            Err(error) if !error.is::<Held>() => return Err(error),
+            Err(error) if !error.is::<HomeInUse>() => return Err(error),
             Err(error) => {
                 if let Ok(stream) = server::mcp::join(&home.hub_socket(), instance).await {
                     let (reader, writer) = stream.into_split();
@@ -96,18 +96,18 @@ async fn join(
 }
 
 /// The home, held by this process.
-struct Owner {
-    desk: Arc<Desk>,
+struct HostHome {
+    desk: Arc<ToolContext>,
     socket: Option<HubSocket>,
-    wired: Wired,
+    wired: Services,
     serving: std::sync::Mutex<Vec<JoinHandle<()>>>,
     abandon: CancellationToken,
     _lock: HomeLock,
 }
 
-impl Owner {
+impl HostHome {
     async fn open(config: &Config, home: &Home, lock: HomeLock) -> anyhow::Result<Self> {
-        let wired = wire(config, home, Arc::new(SystemClock), Arc::new(SystemIds::default())).await?;
+        let wired = wire(config, home, Arc::new(SystemClock), Arc::new(SystemIdGenerator::default())).await?;
         wired.runtime.start().await?;
         let desk = wired.desk();
         let socket = match HubSocket::open(&home.hub_socket(), desk.clone()) {

@@ -23,16 +23,16 @@ pub(crate) async fn memory(
     command: &MemoryCommand,
 ) -> anyhow::Result<()> {
     let private = match Daemon::find(home) {
-        Ok(daemon) => return obey(shared, &daemon, command).await,
+        Ok(daemon) => return dispatch(shared, &daemon, command).await,
         Err(error) if error.is::<NoDaemon>() => PrivateDaemon::open(config, home).await?,
         Err(error) => return Err(error),
     };
-    let outcome = obey(shared, &private.daemon, command).await;
+    let outcome = dispatch(shared, &private.daemon, command).await;
     private.close().await?;
     outcome
 }
 
-async fn obey(shared: &Shared, daemon: &Daemon, command: &MemoryCommand) -> anyhow::Result<()> {
+async fn dispatch(shared: &Shared, daemon: &Daemon, command: &MemoryCommand) -> anyhow::Result<()> {
     match command {
         MemoryCommand::List(asked) => list(shared, daemon, asked).await,
         MemoryCommand::Show(asked) => show(shared, daemon, asked).await,

@@ -10,9 +10,9 @@ use indicatif::{ProgressBar, ProgressStyle};
 
 use crate::cli::{ModelCommand, Shared};
 use crate::config::Config;
-use crate::embedding::{Embedding, check_fetchable, model_folder};
+use crate::embedding::{EmbeddingSetup, check_fetchable, model_folder};
 use crate::home::Home;
-use crate::world::SystemClock;
+use crate::system::SystemClock;
 
 pub(crate) async fn model(
     shared: &Shared,
@@ -38,9 +38,9 @@ pub(crate) async fn model(
 }
 
 async fn verify(shared: &Shared, config: &Config, home: &Home, folder: &Path) -> anyhow::Result<()> {
-    let embedding = Embedding::new(config, home, Arc::new(SystemClock))?;
+    let embedding = EmbeddingSetup::new(config, home, Arc::new(SystemClock))?;
     let found = embedding.examine().await?;
-    let is_local = matches!(embedding, Embedding::Local { .. });
+    let is_local = matches!(embedding, EmbeddingSetup::Local { .. });
     if is_local && embedding.name() == ALL_MINILM_L6_V2.name {
         return said(shared, folder, "is the right one");
     }

@@ -11,8 +11,8 @@ use crate::cli::{Recall, Shared};
 use crate::client::{Daemon, NoDaemon};
 use crate::config::Config;
 use crate::home::Home;
+use crate::system::{SystemClock, SystemIdGenerator};
 use crate::wiring::wire;
-use crate::world::{SystemClock, SystemIds};
 
 pub(crate) async fn recall(
     shared: &Shared,
@@ -49,7 +49,7 @@ pub(crate) async fn recall(
 
 async fn alone(config: &Config, home: &Home, asked: &Recall) -> anyhow::Result<Value> {
     let _lock = home.lock()?;
-    let wired = wire(config, home, Arc::new(SystemClock), Arc::new(SystemIds::default())).await?;
+    let wired = wire(config, home, Arc::new(SystemClock), Arc::new(SystemIdGenerator::default())).await?;
     let scope = wired.runtime.scope(None, UserId::new(asked.user.clone())?);
     let recalled = wired.runtime.recall(scope, asked.text.clone(), None).await?;
     wired.database.close().await?;

@@ -4,9 +4,9 @@ use std::path::Path;
 use std::sync::Arc;
 
 use anyhow::{Context as _, bail};
-use runtime::{ChangeableModel, Versions};
+use runtime::{Reloadable, ReloadableModel};
 use server::mcp::HubSocket;
-use server::{LlmState, ModelState, ServerParts, Tls, Tokens};
+use server::{ActiveModels, LlmState, ServerParts, Tls, Tokens};
 use tokio::net::TcpListener;
 use tokio::sync::Mutex;
 use tokio::task::JoinHandle;
@@ -15,16 +15,16 @@ use tokio_util::sync::CancellationToken;
 use crate::cli::{Run, Shared};
 use crate::client::Daemon;
 use crate::config::Config;
-use crate::configuration::{Configured, RunningConfiguration};
 use crate::home::{Home, HomeLock, RunFile};
 use crate::lifecycle;
-use crate::wiring::{Wired, bare_host, server_settings, shown_host, wire};
-use crate::world::{SystemClock, SystemIds, random_bytes};
+use crate::live_config::{Configured, LiveConfig};
+use crate::system::{SystemClock, SystemIdGenerator, random_bytes};
+use crate::wiring::{Services, bare_host, server_settings, shown_host, wire};
 
 pub(crate) async fn run(shared: &Shared, config: &Config, home: &Home, asked: &Run) -> anyhow::Result<()> {
     let _lock = home.lock()?;
     let token = home.token(random_bytes)?;
-    let wired = wire(config, home, Arc::new(SystemClock), Arc::new(SystemIds::default())).await?;
+    let wired = wire(config, home, Arc::new(SystemClock), Arc::new(SystemIdGenerator::default())).await?;
     let listener = listen(config, asked).await?;
     let port = listener.local_addr()?.port();
     let tls = tls(config)?;
@@ -47,7 +47,7 @@ pub(crate) async fn run(shared: &Shared, config: &Config, home: &Home, asked: &R
         biased;
         () = lifecycle::asked_to_stop(shutdown.clone()) => Ok(()),
         ended = &mut serving => Err(anyhow::anyhow!("the server ended by itself: {ended:?}")),
-        () = wired.runtime.died() => Err(anyhow::anyhow!(
+        () = wired.runtime.background_failed() => Err(anyhow::anyhow!(
             "part of the background work died of a defect; everything said is safe, start again to go on"
         )),
     };
@@ -62,7 +62,7 @@ pub(crate) async fn run(shared: &Shared, config: &Config, home: &Home, asked: &R
 }
 
 /// Lets programs that start `echovessel mcp` on this home join. Without it everything else works.
-fn open_socket(home: &Home, wired: &Wired) -> Option<HubSocket> {
+fn open_socket(home: &Home, wired: &Services) -> Option<HubSocket> {
     match HubSocket::open(&home.hub_socket(), wired.desk()) {
         Ok(socket) => Some(socket),
         Err(error) => {
@@ -75,7 +75,7 @@ fn open_socket(home: &Home, wired: &Wired) -> Option<HubSocket> {
 /// In reverse of the start: no new words, streaming replies finish, work returns to the queue, the log is folded in.
 /// `serving` is none when the server has ended already.
 async fn stop<T: Send + 'static>(
-    wired: Wired,
+    wired: Services,
     serving: Option<tokio::task::JoinHandle<T>>,
 ) -> anyhow::Result<()> {
     let second_signal = lifecycle::second_signal();
@@ -98,7 +98,7 @@ pub(crate) struct PrivateDaemon {
     /// How it is spoken with.
     pub(crate) daemon: Daemon,
     _lock: HomeLock,
-    wired: Wired,
+    wired: Services,
     shutdown: CancellationToken,
     serving: JoinHandle<()>,
 }
@@ -107,7 +107,7 @@ impl PrivateDaemon {
     /// Opens the home.
     pub(crate) async fn open(config: &Config, home: &Home) -> anyhow::Result<Self> {
         let lock = home.lock()?;
-        let wired = wire(config, home, Arc::new(SystemClock), Arc::new(SystemIds::default())).await?;
+        let wired = wire(config, home, Arc::new(SystemClock), Arc::new(SystemIdGenerator::default())).await?;
         let listener = TcpListener::bind(("127.0.0.1", 0)).await.context("no port on loopback is free")?;
         let port = listener.local_addr()?.port();
         let url = format!("http://127.0.0.1:{port}");
@@ -155,8 +155,8 @@ fn tls(config: &Config) -> anyhow::Result<Option<Tls>> {
     Ok(Some(Tls::from_files(Path::new(certificates), Path::new(key))?))
 }
 
-fn llm_state(model: &ChangeableModel) -> LlmState {
-    let model = crate::wiring::ModelState::of(model);
+fn llm_state(model: &ReloadableModel) -> LlmState {
+    let model = crate::wiring::LlmSummary::of(model);
     LlmState {
         offline: model.is_offline(),
         notice: model.notice(),
@@ -168,16 +168,16 @@ fn llm_state(model: &ChangeableModel) -> LlmState {
 fn server_parts(
     config: &Config,
     home: &Home,
-    wired: &Wired,
+    wired: &Services,
     token: &str,
     url: &str,
     tls: Option<Tls>,
 ) -> anyhow::Result<ServerParts> {
     let (model, embedding) = (wired.model.clone(), wired.embedding.clone());
-    let models = move || ModelState { llm: llm_state(&model), embedding: embedding.state() };
+    let models = move || ActiveModels { llm: llm_state(&model), embedding: embedding.state() };
     let started_at = wired.runtime.clock().now();
-    let settings = Arc::new(Versions::new(server_settings(config, url)?));
-    let configuration = RunningConfiguration {
+    let settings = Arc::new(Reloadable::new(server_settings(config, url)?));
+    let configuration = LiveConfig {
         home: home.clone(),
         runtime: wired.runtime.clone(),
         model: wired.model.clone(),
@@ -200,7 +200,7 @@ fn server_parts(
     })
 }
 
-fn announce(shared: &Shared, home: &Home, wired: &Wired, url: &str, login: &str) {
+fn announce(shared: &Shared, home: &Home, wired: &Services, url: &str, login: &str) {
     if shared.json {
         println!("{}", serde_json::json!({"url": url, "login": login, "pid": std::process::id()}));
         return;

@@ -9,7 +9,7 @@ use reqwest::Method;
 use crate::cli::Shared;
 use crate::client::Daemon;
 use crate::home::Home;
-use crate::world::SystemClock;
+use crate::system::SystemClock;
 
 /// How long a daemon may take: streaming replies get 20 seconds, the rest is quick.
 const PATIENCE: Duration = Duration::from_secs(30);

@@ -2,7 +2,7 @@
 
 use anyhow::{Context as _, bail};
 use memory::UserId;
-use memory::access::{AccessScope, Act, NamedToken};
+use memory::access::{AccessScope, AuditEntry, NamedToken};
 use memory::ports::{AccessStore, Clock as _};
 use reqwest::Method;
 use serde_json::{Value, json};
@@ -13,8 +13,8 @@ use crate::cli::{Shared, TokenCommand};
 use crate::client::{Daemon, NoDaemon};
 use crate::config;
 use crate::home::Home;
+use crate::system::{SystemClock, random_bytes};
 use crate::wiring::open_database;
-use crate::world::{SystemClock, random_bytes};
 
 pub(crate) async fn token(shared: &Shared, home: &Home, command: Option<TokenCommand>) -> anyhow::Result<()> {
     match command.unwrap_or(TokenCommand::Show) {
@@ -163,7 +163,7 @@ impl Database {
 
     async fn note(&self, act: &str, object: &str, status: u16) -> anyhow::Result<()> {
         let (at, token) = (SystemClock.now(), "owner".to_owned());
-        let act = Act { at, token, act: act.to_owned(), object: format!("token {object}"), status };
+        let act = AuditEntry { at, token, act: act.to_owned(), object: format!("token {object}"), status };
         Ok(self.store.record_act(act).await?)
     }
 }

@@ -10,22 +10,22 @@ use serde::{Deserialize, Serialize};
 /// A length of time.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(try_from = "String", into = "String")]
-pub(crate) struct Period(pub(crate) Duration);
+pub(crate) struct ConfigDuration(pub(crate) Duration);
 
 /// A text that is no length of time.
 #[derive(Debug, thiserror::Error, PartialEq, Eq)]
 #[error(
     "`{0}` is not a duration; write a whole number and a unit, as \"500ms\", \"2s\", \"30m\", \"12h\" or \"14d\""
 )]
-pub(crate) struct NotADuration(String);
+pub(crate) struct InvalidDuration(String);
 
 const UNITS: [(&str, u64); 5] = [("ms", 1), ("s", 1_000), ("m", 60_000), ("h", 3_600_000), ("d", 86_400_000)];
 
-impl FromStr for Period {
-    type Err = NotADuration;
+impl FromStr for ConfigDuration {
+    type Err = InvalidDuration;
 
-    fn from_str(text: &str) -> Result<Self, NotADuration> {
-        let refused = || NotADuration(text.to_owned());
+    fn from_str(text: &str) -> Result<Self, InvalidDuration> {
+        let refused = || InvalidDuration(text.to_owned());
         let trimmed = text.trim();
         let digits = trimmed.find(|c: char| !c.is_ascii_digit()).ok_or_else(refused)?;
         let (number, unit) = trimmed.split_at(digits);
@@ -35,7 +35,7 @@ impl FromStr for Period {
     }
 }
 
-impl fmt::Display for Period {
+impl fmt::Display for ConfigDuration {
     fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
         let ms = u64::try_from(self.0.as_millis()).unwrap_or(u64::MAX);
         let whole = UNITS.iter().rev().find(|(_, factor)| ms >= *factor && ms.is_multiple_of(*factor));
@@ -46,20 +46,20 @@ impl fmt::Display for Period {
     }
 }
 
-impl TryFrom<String> for Period {
-    type Error = NotADuration;
-    fn try_from(text: String) -> Result<Self, NotADuration> {
+impl TryFrom<String> for ConfigDuration {
+    type Error = InvalidDuration;
+    fn try_from(text: String) -> Result<Self, InvalidDuration> {
         text.parse()
     }
 }
 
-impl From<Period> for String {
-    fn from(period: Period) -> String {
+impl From<ConfigDuration> for String {
+    fn from(period: ConfigDuration) -> String {
         period.to_string()
     }
 }
 
-impl JsonSchema for Period {
+impl JsonSchema for ConfigDuration {
     fn schema_name() -> std::borrow::Cow<'static, str> {
         "Period".into()
     }
@@ -76,15 +76,15 @@ mod tests {
     #[test]
     fn what_is_written_is_what_is_shown() {
         for text in ["500ms", "2s", "30m", "12h", "14d", "0ms"] {
-            assert_eq!(text.parse::<Period>().unwrap().to_string(), text);
+            assert_eq!(text.parse::<ConfigDuration>().unwrap().to_string(), text);
         }
-        assert_eq!("90s".parse::<Period>().unwrap().to_string(), "90s");
+        assert_eq!("90s".parse::<ConfigDuration>().unwrap().to_string(), "90s");
     }
 
     #[test]
     fn a_number_alone_and_a_huge_one_are_refused() {
         for text in ["", "5", "five minutes", "-3s", "3 fortnights", "99999999999999999999d"] {
-            assert!(text.parse::<Period>().is_err(), "{text}");
+            assert!(text.parse::<ConfigDuration>().is_err(), "{text}");
         }
     }
 }

@@ -16,7 +16,7 @@ const NEVER: [&str; 2] = ["runtime.data_dir", "memory.db_path"];
 
 /// A wish of a person.
 #[derive(Clone, Debug, PartialEq)]
-pub(crate) struct Wish {
+pub(crate) struct ConfigChange {
     /// The name that it was asked by.
     pub(crate) asked: String,
     /// The key.
@@ -26,7 +26,7 @@ pub(crate) struct Wish {
 }
 
 /// Reads `{section: {key: value}}` or `{"section.key": value}`, by our names or the old ones. The error is for a person.
-pub(crate) fn wishes(wanted: &Json, known: &[(String, Value)]) -> Result<Vec<Wish>, String> {
+pub(crate) fn wishes(wanted: &Json, known: &[(String, Value)]) -> Result<Vec<ConfigChange>, String> {
     let Some(sections) = wanted.as_object().filter(|sections| !sections.is_empty()) else {
         return Err("the body has to be an object of sections with at least one key in it".to_owned());
     };
@@ -45,7 +45,7 @@ pub(crate) fn wishes(wanted: &Json, known: &[(String, Value)]) -> Result<Vec<Wis
             "{name} can't be changed while EchoVessel runs, and has no place in its config.toml"
         ));
     }
-    let mut wishes: Vec<Wish> =
+    let mut wishes: Vec<ConfigChange> =
         leaves.into_iter().map(|(asked, value)| wish(asked, value, known)).collect::<Result<_, _>>()?;
     wishes.sort_by(|one, other| one.asked.cmp(&other.asked));
     Ok(wishes)
@@ -60,7 +60,7 @@ fn gather<'a>(path: &str, value: &'a Json, leaves: &mut Vec<(String, &'a Json)>)
     }
 }
 
-fn wish(asked: String, value: &Json, known: &[(String, Value)]) -> Result<Wish, String> {
+fn wish(asked: String, value: &Json, known: &[(String, Value)]) -> Result<ConfigChange, String> {
     let renamed = OLD_NAMES.iter().find(|(old, _)| *old == asked).map(|(_, key)| *key);
     let key = renamed.unwrap_or(&asked).to_owned();
     let Some((_, default)) = known.iter().find(|(name, _)| *name == key) else {
@@ -72,7 +72,7 @@ fn wish(asked: String, value: &Json, known: &[(String, Value)]) -> Result<Wish, 
         ("llm.provider", Json::String(old)) => Some(Value::String(provider(old).to_owned())),
         _ => Some(as_toml(value, default).ok_or_else(|| format!("{asked}: {value} does not fit this key"))?),
     };
-    Ok(Wish { asked, key, value })
+    Ok(ConfigChange { asked, key, value })
 }
 
 /// The present name of a provider.
@@ -114,7 +114,7 @@ fn listed(item: &Json) -> Option<Value> {
 }
 
 /// The text of `config.toml` with the wishes in it. The error says what in the present text is in the way.
-pub(crate) fn with_wishes(text: &str, wishes: &[Wish]) -> Result<String, String> {
+pub(crate) fn with_wishes(text: &str, wishes: &[ConfigChange]) -> Result<String, String> {
     let mut document: DocumentMut =
         text.parse().map_err(|error: toml_edit::TomlError| error.to_string().trim_end().to_owned())?;
     for wish in wishes {

@@ -6,22 +6,22 @@ use memory::recall::{RecallSettings, Signal};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-use super::duration::Period;
+use super::duration::ConfigDuration;
 
-const fn ms(number: u64) -> Period {
-    Period(Duration::from_millis(number))
+const fn ms(number: u64) -> ConfigDuration {
+    ConfigDuration(Duration::from_millis(number))
 }
 
-const fn seconds(number: u64) -> Period {
-    Period(Duration::from_secs(number))
+const fn seconds(number: u64) -> ConfigDuration {
+    ConfigDuration(Duration::from_secs(number))
 }
 
-const fn minutes(number: u64) -> Period {
-    Period(Duration::from_secs(number * 60))
+const fn minutes(number: u64) -> ConfigDuration {
+    ConfigDuration(Duration::from_secs(number * 60))
 }
 
-const fn days(number: u64) -> Period {
-    Period(Duration::from_secs(number * 86_400))
+const fn days(number: u64) -> ConfigDuration {
+    ConfigDuration(Duration::from_secs(number * 86_400))
 }
 
 /// Declares a section: its keys, their types, their defaults and what they mean, in one place.
@@ -128,9 +128,9 @@ section!(
         /// A model for each tier.
         models: LlmModels = LlmModels::default(),
         /// Time limit of a whole call.
-        timeout: Period = seconds(60),
+        timeout: ConfigDuration = seconds(60),
         /// Time limit up to the first token of a reply.
-        first_token_timeout: Period = seconds(30),
+        first_token_timeout: ConfigDuration = seconds(30),
         /// Retries of a call that failed for a passing reason.
         max_retries: u32 = 3,
         /// How freely a reply is worded: 0 to 2. A model that takes none is asked without.
@@ -199,15 +199,15 @@ section!(
     /// When a stretch of talk is over.
     Session {
         /// Silence after which it is over.
-        idle: Period = minutes(30),
+        idle: ConfigDuration = minutes(30),
         /// How often quiet sessions are looked for.
-        scan_every: Period = seconds(60),
+        scan_every: ConfigDuration = seconds(60),
         /// Messages at which it is over.
         max_messages: u32 = 200,
         /// Tokens at which it is over.
         max_tokens: u64 = 20_000,
         /// Age up to which a turn that a crash interrupted is still answered.
-        answer_within: Period = minutes(10),
+        answer_within: ConfigDuration = minutes(10),
     }
 );
 
@@ -215,7 +215,7 @@ section!(
     /// How talk becomes memory.
     Consolidate {
         /// How often ended sessions are looked for; the end of a session also wakes the worker.
-        poll_every: Period = seconds(5),
+        poll_every: ConfigDuration = seconds(5),
         /// Retries of a session before it is `failed`.
         max_retries: u32 = 3,
         /// Fewer messages than this make a session short.
@@ -237,7 +237,7 @@ section!(
         /// Whether it runs.
         enabled: bool = true,
         /// Rest between two cycles; a shock or a correction waives it.
-        cool_down: Period = minutes(30),
+        cool_down: ConfigDuration = minutes(30),
         /// Cycles a day, for each persona and user.
         daily_cycles: u32 = 36,
         /// Tokens a day that cycles may send, for each persona and user.
@@ -267,7 +267,7 @@ section!(
         /// Weight of a named entity.
         weight_entity_anchor: f64 = 1.5,
         /// Age at which recency has halved.
-        half_life: Period = days(14),
+        half_life: ConfigDuration = days(14),
         /// How well the best memory must fit; below it the reply is told that nothing in memory is about what was said.
         min_support: f64 = RecallSettings::default().min_support,
         /// What each signal is worth by which earlier messages are ranked; `echovessel eval tune` fits them on data.
@@ -293,7 +293,7 @@ section!(
     /// The web page.
     WebChannel {
         /// How long a burst of messages is waited for before it is answered.
-        debounce: Period = ms(2_000),
+        debounce: ConfigDuration = ms(2_000),
     }
 );
 
@@ -307,7 +307,7 @@ section!(
         /// Ids of those who may write, as texts: a number of that length loses digits.
         allowed_user_ids: Vec<String> = Vec::new(),
         /// How long a burst of messages is waited for before it is answered.
-        debounce: Period = ms(2_000),
+        debounce: ConfigDuration = ms(2_000),
     }
 );
 
@@ -321,7 +321,7 @@ section!(
         /// Ids of those who may write, as texts.
         allowed_user_ids: Vec<String> = Vec::new(),
         /// How long a burst of messages is waited for before it is answered.
-        debounce: Period = ms(2_000),
+        debounce: ConfigDuration = ms(2_000),
     }
 );
 
@@ -356,7 +356,7 @@ section!(
         /// left any. Without a model nothing is drawn.
         graph_facts: bool = true,
         /// How long snapshots are kept.
-        snapshot_retention: Period = days(30),
+        snapshot_retention: ConfigDuration = days(30),
     }
 );
 
@@ -368,7 +368,7 @@ section!(
         /// Environment variable that holds its token.
         token_env: String = "ECHOVESSEL_HUB_TOKEN".to_owned(),
         /// How often changes are sent.
-        push_every: Period = minutes(5),
+        push_every: ConfigDuration = minutes(5),
         /// Instances whose version is shown first among concurrent ones.
         instance_priority: Vec<String> = Vec::new(),
     }
@@ -410,7 +410,7 @@ section!(
     /// What one client may ask for.
     Limits {
         /// How long one turn may take.
-        turn_timeout: Period = seconds(120),
+        turn_timeout: ConfigDuration = seconds(120),
         /// Largest request body.
         body: String = "1MiB".to_owned(),
         /// Memory that the vectors of active users may take; those not used for longest give way.
@@ -430,6 +430,6 @@ section!(
         /// Whether new traces of turns, sessions and slow cycles are kept.
         enabled: bool = true,
         /// Age at which they are deleted; looked for at start and once an hour.
-        retention: Period = days(14),
+        retention: ConfigDuration = days(14),
     }
 );

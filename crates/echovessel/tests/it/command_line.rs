@@ -8,7 +8,7 @@ use serde_json::Value;
 use testkit::Reply;
 
 use crate::daemon::{Daemon, Home, Settings, command};
-use crate::door::answer;
+use crate::owner_api::answer;
 use crate::scripts;
 use crate::watcher::Watcher;
 

@@ -16,7 +16,7 @@ use tokio::task::JoinHandle;
 use tokio_util::sync::CancellationToken;
 
 use crate::daemon::{Daemon, Home, Settings, command, pause, within};
-use crate::door::{Door, answer, completion};
+use crate::owner_api::{Door, answer, completion};
 use crate::scripts;
 
 /// How long the killing goes on when no number of rounds is asked for.

@@ -9,7 +9,7 @@ use testkit::Reply;
 use tokio::sync::Notify;
 
 use crate::daemon::{Daemon, Home, Settings};
-use crate::door::said;
+use crate::owner_api::said;
 use crate::scripts;
 use crate::watcher::Watcher;
 

@@ -12,7 +12,7 @@ use serde_json::Value;
 use tempfile::TempDir;
 use testkit::ScriptedModel;
 
-use crate::door::Door;
+use crate::owner_api::Door;
 
 /// How long anything may take that takes a moment on an idle machine.
 pub(crate) const PATIENCE: Duration = Duration::from_secs(30);

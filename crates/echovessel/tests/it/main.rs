@@ -2,15 +2,15 @@
 #![expect(clippy::unwrap_used, clippy::panic, reason = "a step that fails is a test that fails")]
 
 mod daemon;
-mod door;
+mod owner_api;
 mod watcher;
 mod scripts;
 
 mod story;
-mod unbending;
+mod invariants;
 mod durability;
 mod evidence;
-mod trouble;
+mod model_failures;
 mod unfinished_work;
 mod recovery;
 mod crash;

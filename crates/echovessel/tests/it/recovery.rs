@@ -8,7 +8,7 @@ use testkit::{Reply, ScriptedModel};
 use tokio::sync::Notify;
 
 use crate::daemon::{Daemon, Home, Settings, eventually};
-use crate::door::{Door, Said};
+use crate::owner_api::{Door, Said};
 use crate::scripts;
 use crate::watcher::Watcher;
 

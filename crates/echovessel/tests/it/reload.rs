@@ -7,7 +7,7 @@ use testkit::Reply;
 
 use crate::command_line::run;
 use crate::daemon::{Daemon, Home, Settings, eventually};
-use crate::door::{Answer, answer};
+use crate::owner_api::{Answer, answer};
 use crate::scripts;
 use crate::watcher::Watcher;
 

@@ -7,7 +7,7 @@ use testkit::Reply;
 
 use crate::command_line::run;
 use crate::daemon::{Daemon, Home, Settings};
-use crate::door::{answer, completion};
+use crate::owner_api::{answer, completion};
 use crate::scripts;
 use crate::watcher::Watcher;
 

@@ -28,7 +28,7 @@ async fn a_stop_in_the_middle_of_many_talks_loses_no_word_and_doubles_none() {
                     let content = format!("line {line} of {talker}");
                     let body = json!({"content": content, "user_id": format!("user{talker}")});
                     let request = door.request(reqwest::Method::POST, "/api/chat/send").json(&body);
-                    match crate::door::answer(request).await {
+                    match crate::owner_api::answer(request).await {
                         Ok(answer) if answer.status == 202 => told.send((talker, content)).unwrap(),
                         Ok(answer) if answer.status == 429 => tokio::task::yield_now().await,
                         // Refused or cut off: nothing was promised.

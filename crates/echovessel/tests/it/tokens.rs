@@ -5,7 +5,7 @@ use serde_json::Value;
 
 use crate::command_line::run;
 use crate::daemon::{Daemon, Home, Settings};
-use crate::door::answer;
+use crate::owner_api::answer;
 
 #[tokio::test(flavor = "multi_thread")]
 async fn a_token_is_made_used_listed_and_revoked_while_the_daemon_runs() {

@@ -9,7 +9,7 @@ use serde_json::json;
 
 use crate::command_line::run;
 use crate::daemon::{Daemon, Home, Settings};
-use crate::door::{answer, completion};
+use crate::owner_api::{answer, completion};
 use crate::watcher::Watcher;
 
 const SOME_ID: &str = "019c0000-0000-7000-8000-000000000000";

@@ -8,7 +8,7 @@ use tokio::task::JoinHandle;
 use tokio::time::timeout;
 
 use crate::daemon::PATIENCE;
-use crate::door::Door;
+use crate::owner_api::Door;
 
 /// One event as it came over the wire.
 #[derive(Clone, Debug)]

@@ -10,10 +10,10 @@ use memory::messages::Role;
 use memory::nodes::{Node, NodeKind};
 use memory::ports::Clock;
 use memory::{Scope, UserId};
-use runtime::{Delivery, Incoming, Runtime, Subscription, TurnEvent};
+use runtime::{Delivery, IncomingMessage, Runtime, Subscription, TurnEvent};
 use tokio::sync::watch;
 
-use super::{Expectation, Talk};
+use super::{CaseSession, Expectation};
 
 /// Events that are looked at, the newest.
 const EVENTS_MAX: u32 = 50;
@@ -91,7 +91,7 @@ impl Stage {
         self.runtime.stop().await;
     }
 
-    pub(super) async fn talk(&mut self, talk: &Talk) -> anyhow::Result<()> {
+    pub(super) async fn talk(&mut self, talk: &CaseSession) -> anyhow::Result<()> {
         self.clock.set(talk.at);
         for line in &talk.says {
             self.say(line).await?;
@@ -117,13 +117,13 @@ impl Stage {
     }
 
     async fn say(&self, line: &str) -> anyhow::Result<String> {
-        let incoming = Incoming {
+        let incoming = IncomingMessage {
             scope: self.scope.clone(),
             channel_id: "eval".to_owned(),
             content: line.to_owned(),
             external_ref: None,
         };
-        let (_, mut turn) = self.runtime.accept_and_watch(incoming).await?;
+        let (_, mut turn) = self.runtime.accept_and_subscribe(incoming).await?;
         while let Some(event) = turn.recv().await {
             match event {
                 TurnEvent::Done { message, .. } => return Ok(message.content),

@@ -9,20 +9,20 @@ use futures_util::FutureExt as _;
 use futures_util::future::{BoxFuture, ready};
 use jiff::Timestamp;
 use jiff::tz::TimeZone;
-use llm::{Pauses, ProviderSettings};
+use llm::{ProviderSettings, RetryTimer};
 use memory::PersonaId;
 use memory::consolidate::ConsolidateSettings;
 use memory::recall::RecallSettings;
 use memory::sessions::SessionPolicy;
 use memory::vector_index::VectorIndex;
 use mind::{LanguageMind, Prompts};
-use runtime::{Broadcast, Ledger, Metrics, Parts, Runtime, RuntimeSettings, TraceSettings};
+use runtime::{Broadcast, Ledger, Metrics, Runtime, RuntimeParts, RuntimeSettings, TraceSettings};
 use store::{SqliteStore, StoreOptions};
 use testkit::SequentialIds;
 
 struct NoPauses;
 
-impl Pauses for NoPauses {
+impl RetryTimer for NoPauses {
     fn pause(&self, _: Duration) -> BoxFuture<'static, ()> {
         ready(()).boxed()
     }
@@ -58,7 +58,7 @@ async fn stage(folder: &std::path::Path) -> Stage {
         trace: TraceSettings::default(),
         daily_spend_cap: None,
     };
-    let runtime = Runtime::new(Parts {
+    let runtime = Runtime::new(RuntimeParts {
         store,
         embedder: None,
         index: Arc::new(VectorIndex::default()),

@@ -1,6 +1,6 @@
 //! An archive taken apart: bounded, every name checked, every count compared.
 
-mod whole;
+mod export;
 
 use std::collections::BTreeMap;
 use std::io::{Cursor, Read as _};
@@ -8,11 +8,11 @@ use std::io::{Cursor, Read as _};
 use zip::ZipArchive;
 
 use super::{ARCHIVE_BYTES_MAX, Archived, Contents, FORMAT, LABELS, MANIFEST, Manifest, SCHEMA_VERSION};
+use crate::api::archive::ArchiveCounts;
 use crate::documents::CONTENT_BYTES_MAX;
-use crate::door::archive::ArchiveCounts;
 use crate::memories::slug_of;
 use crate::mirror::digest;
-use crate::names::{DocumentName, Granularity, MemoryName};
+use crate::names::{DiaryName, DocumentName, Granularity};
 
 /// Most files of an archive.
 const FILES_MAX: usize = 100_000;
@@ -60,7 +60,7 @@ pub(super) fn read(bytes: Vec<u8>) -> Result<Contents, String> {
     };
     let labels = labels(&files, is_ours)?;
     let whole = match manifest.schema_version {
-        SCHEMA_VERSION => Some(whole::read(&files, &shown, &labels)?),
+        SCHEMA_VERSION => Some(export::read(&files, &shown, &labels)?),
         _ => None,
     };
     if let Some(whole) = &whole {
@@ -168,8 +168,8 @@ fn named(path: &str, text: &str) -> Result<DocumentName, String> {
     // The compatible export drops slugs: the title stands for them.
     if parsed.is_err() && kind == "significant" && stem.len() == 10 {
         let slug = slug_of(text).map_err(|error| error.to_string())?;
-        return MemoryName::parse(Granularity::Significant, &format!("{stem}_{slug}"))
-            .map(DocumentName::Memory)
+        return DiaryName::parse(Granularity::Significant, &format!("{stem}_{slug}"))
+            .map(DocumentName::Diary)
             .map_err(|error| error.to_string());
     }
     parsed.map_err(|error| error.to_string())

@@ -7,8 +7,8 @@ use serde::Deserialize;
 use serde_json::{Map, Value};
 use uuid::Uuid;
 
-use super::answers::{Deleted, EdgeAnswer, EdgesAnswer};
-use super::ports::{EdgeChange, EdgeEnd, GraphEdge, GraphWrite, NewEdge};
+use super::ports::{EdgeChange, EdgeEnd, GraphEdge, GraphWrite, NewGraphEdge};
+use super::responses::{Deleted, EdgeResponse, EdgesResponse};
 use super::service::Graph;
 use super::{LABEL_LENGTH_MAX, PROSE_LENGTH_MAX, fits, properties_fit, time_of};
 
@@ -113,37 +113,37 @@ pub struct EdgeUpdate {
 
 impl Graph {
     /// Writes an edge between two nodes that are there.
-    pub async fn create_edge(&self, scope: &Scope, asked: EdgeCreate) -> Result<EdgeAnswer, StoreError> {
+    pub async fn create_edge(&self, scope: &Scope, asked: EdgeCreate) -> Result<EdgeResponse, StoreError> {
         let end = |id: &str| Uuid::parse_str(id).map_or(EdgeEnd::Label(id.to_owned()), EdgeEnd::Id);
         let (from, to) = (end(&asked.from_id), end(&asked.to_id));
         for (id, end) in [(&asked.from_id, &from), (&asked.to_id, &to)] {
             if matches!(end, EdgeEnd::Label(_)) {
-                return Ok(EdgeAnswer::refused(super::nodes::not_found(id)));
+                return Ok(EdgeResponse::refused(super::nodes::not_found(id)));
             }
         }
         let instance = asked.instance_id;
         let edge = match self.new_edge(asked.edge, from, to) {
             Ok(edge) => edge,
-            Err(reason) => return Ok(EdgeAnswer::refused(reason)),
+            Err(reason) => return Ok(EdgeResponse::refused(reason)),
         };
         let write = GraphWrite { nodes: Vec::new(), edges: vec![edge], instance, at: self.clock.now() };
         let written = self.store.write_graph(scope, write).await?;
         if let Some(unresolved) = written.unresolved.first() {
-            return Ok(EdgeAnswer::refused(super::nodes::not_found(&unresolved.missing.join(", "))));
+            return Ok(EdgeResponse::refused(super::nodes::not_found(&unresolved.missing.join(", "))));
         }
         Ok(match written.edges.into_iter().next() {
             Some(edge) => {
                 let happened =
                     if edge.is_new { "Edge created" } else { "Edge already exists, and is confirmed" };
                 let message = format!("{happened}: {}", edge.value.edge_type);
-                EdgeAnswer::of(edge.value, message)
+                EdgeResponse::of(edge.value, message)
             }
-            None => EdgeAnswer::refused("the edge was not written"),
+            None => EdgeResponse::refused("the edge was not written"),
         })
     }
 
     /// Edges by id, ends and type.
-    pub async fn edges(&self, scope: &Scope, asked: EdgeGet) -> Result<EdgesAnswer, StoreError> {
+    pub async fn edges(&self, scope: &Scope, asked: EdgeGet) -> Result<EdgesResponse, StoreError> {
         let now = self.clock.now();
         let parsed = |id: &Option<String>| id.as_deref().map(|id| Uuid::parse_str(id).unwrap_or(Uuid::nil()));
         let (id, from, to) = (parsed(&asked.id), parsed(&asked.from_id), parsed(&asked.to_id));
@@ -161,13 +161,13 @@ impl Graph {
                 && (!asked.only_valid || edge.valid_until.is_none_or(|until| now < until))
         };
         edges.retain(wanted);
-        Ok(EdgesAnswer { edges })
+        Ok(EdgesResponse { edges })
     }
 
     /// Changes an edge.
-    pub async fn update_edge(&self, scope: &Scope, asked: EdgeUpdate) -> Result<EdgeAnswer, StoreError> {
+    pub async fn update_edge(&self, scope: &Scope, asked: EdgeUpdate) -> Result<EdgeResponse, StoreError> {
         let missing = || {
-            EdgeAnswer::refused(format!(
+            EdgeResponse::refused(format!(
                 "Edge not found: {} (or one of this type joins the same nodes already)",
                 asked.id
             ))
@@ -175,12 +175,12 @@ impl Graph {
         let Ok(id) = Uuid::parse_str(&asked.id) else { return Ok(missing()) };
         let change = match edge_change(&asked) {
             Ok(change) => change,
-            Err(reason) => return Ok(EdgeAnswer::refused(reason)),
+            Err(reason) => return Ok(EdgeResponse::refused(reason)),
         };
         let changed = self.store.change_graph_edge(scope, id, change, self.clock.now()).await?;
         Ok(changed.map_or_else(missing, |edge| {
             let message = format!("Edge updated: {}", edge.id);
-            EdgeAnswer::of(edge, message)
+            EdgeResponse::of(edge, message)
         }))
     }
 
@@ -197,10 +197,15 @@ impl Graph {
         })
     }
 
-    pub(super) fn new_edge(&self, asked: EdgeText, from: EdgeEnd, to: EdgeEnd) -> Result<NewEdge, String> {
+    pub(super) fn new_edge(
+        &self,
+        asked: EdgeText,
+        from: EdgeEnd,
+        to: EdgeEnd,
+    ) -> Result<NewGraphEdge, String> {
         fits("evidence", asked.evidence.as_deref().unwrap_or_default(), PROSE_LENGTH_MAX)?;
         properties_fit(&asked.properties)?;
-        Ok(NewEdge {
+        Ok(NewGraphEdge {
             id: self.ids.next(self.clock.now()),
             from,
             to,

@@ -9,24 +9,28 @@ mod service;
 mod nodes;
 mod edges;
 mod transaction;
-mod facts;
+mod relations;
 mod walk;
 mod search;
 mod overview;
-mod answers;
+mod responses;
 mod ports;
 
-pub use answers::{
-    Deleted, EdgeAnswer, EdgesAnswer, Insight, InsightsAnswer, NodeAnswer, NodeHit, NodeListAnswer,
-    NodeSearchAnswer, StatsAnswer, SubgraphAnswer, TransactionAnswer, TraverseAnswer, Visited,
-};
 pub use edges::{EdgeCreate, EdgeGet, EdgeText, EdgeUpdate};
-pub use facts::{Drawn, Fact, FactEnd, FactError, FactFinder, KnownEntity, UnreadEvent, UnreadSession};
 pub use nodes::{NodeCreate, NodeDelete, NodeList, NodeText, NodeUpdate};
 pub use overview::insights;
 pub use ports::{
-    EdgeChange, EdgeEnd, GraphEdge, GraphNode, GraphStore, GraphWrite, GraphWritten, NewEdge, NewNode,
-    NodeChange, NodeChanged, NodeGone, UnembeddedNode, Unresolved, Withdrawn, Written,
+    EdgeChange, EdgeEnd, GraphEdge, GraphNode, GraphStore, GraphWithdrawal, GraphWrite, GraphWritten,
+    NewGraphEdge, NewGraphNode, NodeChange, NodeDeleteOutcome, NodeUpdateOutcome, UnembeddedNode, Unresolved,
+    Written,
+};
+pub use relations::{
+    ExtractionStep, KnownEntity, Relation, RelationEnd, RelationError, RelationExtractor, UnreadEvent,
+    UnreadSession,
+};
+pub use responses::{
+    Deleted, EdgeResponse, EdgesResponse, Insight, InsightsResponse, NodeHit, NodeListResponse, NodeResponse,
+    NodeSearchResponse, StatsResponse, SubgraphResponse, TransactionResponse, TraverseResponse, Visited,
 };
 pub use search::NodeSearch;
 pub use service::Graph;

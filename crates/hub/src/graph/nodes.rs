@@ -7,8 +7,8 @@ use serde::Deserialize;
 use serde_json::{Map, Value};
 use uuid::Uuid;
 
-use super::answers::{Deleted, NodeAnswer, NodeListAnswer};
-use super::ports::{GraphWrite, NewNode, NodeChange, NodeChanged, NodeGone};
+use super::ports::{GraphWrite, NewGraphNode, NodeChange, NodeDeleteOutcome, NodeUpdateOutcome};
+use super::responses::{Deleted, NodeListResponse, NodeResponse};
 use super::service::Graph;
 use super::{LABEL_LENGTH_MAX, PROSE_LENGTH_MAX, fits, properties_fit, time_of};
 
@@ -123,10 +123,10 @@ pub struct NodeList {
 
 impl Graph {
     /// Writes a node. One of the same type and label is answered as it is, with the memory that this one rests on.
-    pub async fn create_node(&self, scope: &Scope, asked: NodeCreate) -> Result<NodeAnswer, StoreError> {
+    pub async fn create_node(&self, scope: &Scope, asked: NodeCreate) -> Result<NodeResponse, StoreError> {
         let node = match self.new_node(asked.node) {
             Ok(node) => node,
-            Err(reason) => return Ok(NodeAnswer::refused(reason)),
+            Err(reason) => return Ok(NodeResponse::refused(reason)),
         };
         let write = GraphWrite {
             nodes: vec![node],
@@ -136,53 +136,53 @@ impl Graph {
         };
         let written = self.store.write_graph(scope, write).await?;
         let Some(written) = written.nodes.into_iter().next() else {
-            return Ok(NodeAnswer::refused("the node was not written"));
+            return Ok(NodeResponse::refused("the node was not written"));
         };
         if written.is_new {
             self.embed_written(scope, std::slice::from_ref(&written.value)).await?;
         }
         let happened = if written.is_new { "Node created" } else { "Node already exists" };
         let message = format!("{happened}: {} ({})", written.value.label, written.value.node_type);
-        Ok(NodeAnswer::of(written.value, message))
+        Ok(NodeResponse::of(written.value, message))
     }
 
     /// A node that is there.
-    pub async fn node(&self, scope: &Scope, id: &str) -> Result<NodeAnswer, StoreError> {
+    pub async fn node(&self, scope: &Scope, id: &str) -> Result<NodeResponse, StoreError> {
         let found = match Uuid::parse_str(id) {
             Ok(id) => self.store.graph_nodes_of(scope, &[id]).await?.into_iter().find(|node| !node.deleted),
             Err(_) => None,
         };
         Ok(match found {
-            Some(node) => NodeAnswer { success: true, message: None, node: Some(node) },
-            None => NodeAnswer::refused(not_found(id)),
+            Some(node) => NodeResponse { success: true, message: None, node: Some(node) },
+            None => NodeResponse::refused(not_found(id)),
         })
     }
 
     /// Changes a node.
-    pub async fn update_node(&self, scope: &Scope, asked: NodeUpdate) -> Result<NodeAnswer, StoreError> {
+    pub async fn update_node(&self, scope: &Scope, asked: NodeUpdate) -> Result<NodeResponse, StoreError> {
         let Ok(id) = Uuid::parse_str(&asked.id) else {
-            return Ok(NodeAnswer::refused(not_found(&asked.id)));
+            return Ok(NodeResponse::refused(not_found(&asked.id)));
         };
         let change = match self.node_change(&asked) {
             Ok(change) => change,
-            Err(reason) => return Ok(NodeAnswer::refused(reason)),
+            Err(reason) => return Ok(NodeResponse::refused(reason)),
         };
         Ok(match self.store.change_graph_node(scope, id, change, self.clock.now()).await? {
-            NodeChanged::Changed(node) => {
+            NodeUpdateOutcome::Changed(node) => {
                 self.embed_written(scope, std::slice::from_ref(&node)).await?;
                 let message = format!("Node updated: {}", node.label);
-                NodeAnswer::of(*node, message)
+                NodeResponse::of(*node, message)
             }
-            NodeChanged::NotThere => NodeAnswer::refused(not_found(&asked.id)),
-            NodeChanged::LabelTaken(other) => NodeAnswer::refused(format!(
+            NodeUpdateOutcome::NotThere => NodeResponse::refused(not_found(&asked.id)),
+            NodeUpdateOutcome::LabelTaken(other) => NodeResponse::refused(format!(
                 "Another {} is called {:?} (id {}); nothing was changed. If both are one, merge them in the memory's \
                  entities",
                 other.node_type, other.label, other.id
             )),
-            NodeChanged::DescribedByPerson => NodeAnswer::refused(
+            NodeUpdateOutcome::DescribedByPerson => NodeResponse::refused(
                 "A person wrote this description, and only a person overwrites it; nothing was changed",
             ),
-            NodeChanged::TypeIsFixed => NodeAnswer::refused(
+            NodeUpdateOutcome::TypeIsFixed => NodeResponse::refused(
                 "An entity of the memory (person, place, org, pet, other) keeps its type, and no other node becomes one; \
                  nothing was changed. Create a node of the other type instead",
             ),
@@ -193,16 +193,16 @@ impl Graph {
     pub async fn delete_node(&self, scope: &Scope, asked: NodeDelete) -> Result<Deleted, StoreError> {
         let gone = match Uuid::parse_str(&asked.id) {
             Ok(id) => self.store.delete_graph_node(scope, id, asked.permanent, self.clock.now()).await?,
-            Err(_) => NodeGone::NotThere,
+            Err(_) => NodeDeleteOutcome::NotThere,
         };
         Ok(match gone {
-            NodeGone::Gone { edges } => {
+            NodeDeleteOutcome::Gone { edges } => {
                 let how = if asked.permanent { " for good" } else { "" };
                 let (id, edges) = (&asked.id, edges.to_string());
                 Deleted { success: true, message: format!("Node deleted{how}: {id}, with {edges} edges") }
             }
-            NodeGone::NotThere => Deleted { success: false, message: not_found(&asked.id) },
-            NodeGone::SpokenOf { memories } => Deleted {
+            NodeDeleteOutcome::NotThere => Deleted { success: false, message: not_found(&asked.id) },
+            NodeDeleteOutcome::SpokenOf { memories } => Deleted {
                 success: false,
                 message: format!(
                     "{memories} memories speak of this entity, so it can't be deleted from under them; nothing was \
@@ -213,7 +213,7 @@ impl Graph {
     }
 
     /// A page of nodes.
-    pub async fn list_nodes(&self, scope: &Scope, asked: NodeList) -> Result<NodeListAnswer, StoreError> {
+    pub async fn list_nodes(&self, scope: &Scope, asked: NodeList) -> Result<NodeListResponse, StoreError> {
         let mut nodes = self.store.graph_nodes(scope).await?;
         nodes.retain(|node| {
             (asked.include_deleted || !node.deleted)
@@ -221,16 +221,16 @@ impl Graph {
         });
         let total = nodes.len();
         let nodes = nodes.into_iter().skip(asked.offset).take(asked.limit.unwrap_or(LIST_LIMIT)).collect();
-        Ok(NodeListAnswer { nodes, total })
+        Ok(NodeListResponse { nodes, total })
     }
 
-    pub(super) fn new_node(&self, asked: NodeText) -> Result<NewNode, String> {
+    pub(super) fn new_node(&self, asked: NodeText) -> Result<NewGraphNode, String> {
         self.check_size(asked.embedding.as_deref())?;
         let label = checked_label(&asked.label)?;
         let description = asked.description.unwrap_or_default();
         fits("description", &description, PROSE_LENGTH_MAX)?;
         properties_fit(&asked.properties)?;
-        Ok(NewNode {
+        Ok(NewGraphNode {
             id: self.ids.next(self.clock.now()),
             node_type: checked_type(&asked.node_type)?,
             label,

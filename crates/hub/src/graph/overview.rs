@@ -6,8 +6,8 @@ use memory::Scope;
 use memory::ports::StoreError;
 use uuid::Uuid;
 
-use super::answers::{Insight, InsightsAnswer, StatsAnswer};
 use super::ports::{GraphEdge, GraphNode};
+use super::responses::{Insight, InsightsResponse, StatsResponse};
 use super::service::Graph;
 
 /// Links from which a node joins others, and nodes of this kind that are named.
@@ -19,17 +19,17 @@ const CLUSTER_CONFIDENCE: f64 = 0.7;
 
 impl Graph {
     /// Nodes that join many others, and types with many nodes.
-    pub async fn insights(&self, scope: &Scope) -> Result<InsightsAnswer, StoreError> {
+    pub async fn insights(&self, scope: &Scope) -> Result<InsightsResponse, StoreError> {
         let now = self.clock.now();
         let mut nodes = self.store.graph_nodes(scope).await?;
         nodes.retain(|node| !node.deleted);
         let mut edges = self.store.graph_edges(scope).await?;
         edges.retain(|edge| edge.holds_at(now));
-        Ok(InsightsAnswer { insights: insights(&nodes, &edges) })
+        Ok(InsightsResponse { insights: insights(&nodes, &edges) })
     }
 
     /// How much there is.
-    pub async fn stats(&self, scope: &Scope) -> Result<StatsAnswer, StoreError> {
+    pub async fn stats(&self, scope: &Scope) -> Result<StatsResponse, StoreError> {
         let (nodes, deleted_nodes): (Vec<_>, Vec<_>) =
             self.store.graph_nodes(scope).await?.into_iter().partition(|node| !node.deleted);
         let (edges, deleted_edges): (Vec<_>, Vec<_>) =
@@ -40,7 +40,7 @@ impl Graph {
                 counts
             })
         };
-        Ok(StatsAnswer {
+        Ok(StatsResponse {
             total_nodes: nodes.len(),
             total_edges: edges.len(),
             nodes_by_type: count(nodes.iter().map(|node| &node.node_type).collect()),

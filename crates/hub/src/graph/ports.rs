@@ -11,7 +11,7 @@ use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value};
 use uuid::Uuid;
 
-use super::facts::UnreadSession;
+use super::relations::UnreadSession;
 
 /// A node, as stored and as on the wire.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
@@ -101,7 +101,7 @@ impl GraphEdge {
 
 /// A node about to be written.
 #[derive(Clone, Debug, PartialEq)]
-pub struct NewNode {
+pub struct NewGraphNode {
     /// Its id, unless one of this type and label is there.
     pub id: Uuid,
     /// What it is.
@@ -131,7 +131,7 @@ pub enum EdgeEnd {
 
 /// An edge about to be written.
 #[derive(Clone, Debug, PartialEq)]
-pub struct NewEdge {
+pub struct NewGraphEdge {
     /// Its id, unless there is one of this type between the same nodes.
     pub id: Uuid,
     /// Where it begins.
@@ -158,9 +158,9 @@ pub struct NewEdge {
 #[derive(Clone, Debug, PartialEq)]
 pub struct GraphWrite {
     /// Nodes, written before the edges.
-    pub nodes: Vec<NewNode>,
+    pub nodes: Vec<NewGraphNode>,
     /// Edges.
-    pub edges: Vec<NewEdge>,
+    pub edges: Vec<NewGraphEdge>,
     /// Who writes.
     pub instance: String,
     /// When.
@@ -216,7 +216,7 @@ pub struct NodeChange {
 
 /// What a change of a node came to. In all cases but the first nothing was changed.
 #[derive(Clone, Debug, PartialEq)]
-pub enum NodeChanged {
+pub enum NodeUpdateOutcome {
     /// It is done.
     Changed(Box<GraphNode>),
     /// There is no such node.
@@ -231,7 +231,7 @@ pub enum NodeChanged {
 
 /// What became of a deletion.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum NodeGone {
+pub enum NodeDeleteOutcome {
     /// It is deleted, with so many edges.
     Gone {
         /// Edges that went with it.
@@ -276,14 +276,14 @@ pub struct UnembeddedNode {
 
 /// What was withdrawn with the memories that it rested on.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub struct Withdrawn {
+pub struct GraphWithdrawal {
     /// Nodes.
     pub nodes: u64,
     /// Edges.
     pub edges: u64,
 }
 
-impl std::ops::AddAssign for Withdrawn {
+impl std::ops::AddAssign for GraphWithdrawal {
     fn add_assign(&mut self, more: Self) {
         self.nodes += more.nodes;
         self.edges += more.edges;
@@ -313,7 +313,7 @@ pub trait GraphStore: Send + Sync {
         id: Uuid,
         change: NodeChange,
         at: Timestamp,
-    ) -> Result<NodeChanged, StoreError>;
+    ) -> Result<NodeUpdateOutcome, StoreError>;
     /// Deletes a node with its edges, softly or for good.
     async fn delete_graph_node(
         &self,
@@ -321,7 +321,7 @@ pub trait GraphStore: Send + Sync {
         id: Uuid,
         permanent: bool,
         at: Timestamp,
-    ) -> Result<NodeGone, StoreError>;
+    ) -> Result<NodeDeleteOutcome, StoreError>;
     /// Changes an edge that is there; none if it is not, or if one of the new type joins the same nodes.
     async fn change_graph_edge(
         &self,
@@ -352,7 +352,7 @@ pub trait GraphStore: Send + Sync {
         scope: &Scope,
         memory_id: &str,
         at: Timestamp,
-    ) -> Result<Withdrawn, StoreError>;
+    ) -> Result<GraphWithdrawal, StoreError>;
     /// How many nodes that a folded text names each memory is linked to, by itself or by an edge.
     async fn memories_linked_to(
         &self,

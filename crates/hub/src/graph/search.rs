@@ -11,8 +11,8 @@ use schemars::JsonSchema;
 use serde::Deserialize;
 use uuid::Uuid;
 
-use super::answers::{NodeHit, NodeSearchAnswer};
 use super::ports::GraphNode;
+use super::responses::{NodeHit, NodeSearchResponse};
 use super::service::Graph;
 
 /// Least score, and nodes, of a search that says nothing of it.
@@ -48,7 +48,7 @@ impl Graph {
         &self,
         scope: &Scope,
         asked: NodeSearch,
-    ) -> Result<NodeSearchAnswer, StoreError> {
+    ) -> Result<NodeSearchResponse, StoreError> {
         let query = asked.query.as_deref().map(str::trim).filter(|query| !query.is_empty());
         let looked_for = self.looked_for(query, asked.query_embedding.as_deref()).await;
         let mut vectors: HashMap<Uuid, Embedding> = HashMap::new();
@@ -80,7 +80,7 @@ impl Graph {
         // Equally good ones keep the order of the list: the last changed first.
         results.sort_by(|a, b| b.score.total_cmp(&a.score));
         results.truncate(asked.limit.unwrap_or(LIMIT));
-        Ok(NodeSearchAnswer { results, vector_search_used: !vectors.is_empty() })
+        Ok(NodeSearchResponse { results, vector_search_used: !vectors.is_empty() })
     }
 
     /// Ids of the live nodes whose label or alias a text names.

@@ -7,12 +7,12 @@ use async_trait::async_trait;
 use memory::Scope;
 use memory::entities::{embedded_text, fold_name};
 use memory::identifiers::{EntityId, SessionId};
-use memory::ports::{Clock, Embedder, Embedding, EntityStore, Ids, StoreError, UnembeddedEntity};
+use memory::ports::{Clock, Embedder, Embedding, EntityStore, IdGenerator, StoreError, UnembeddedEntity};
 
-use crate::port::MemoryLinks;
+use crate::ports::DiaryLinks;
 use crate::retries::Retries;
 
-use super::ports::{GraphNode, GraphStore, UnembeddedNode, Withdrawn};
+use super::ports::{GraphNode, GraphStore, GraphWithdrawal, UnembeddedNode};
 
 /// Nodes that are embedded in one pass when a search finds them without a vector.
 const EMBEDDED_AT_ONCE: u32 = 256;
@@ -24,7 +24,7 @@ pub struct Graph {
     entities: Arc<dyn EntityStore>,
     pub(super) embedder: Option<Arc<dyn Embedder>>,
     pub(super) clock: Arc<dyn Clock>,
-    pub(super) ids: Arc<dyn Ids>,
+    pub(super) ids: Arc<dyn IdGenerator>,
     /// Sessions whose facts could not be drawn.
     pub(super) retries: Arc<Retries<SessionId>>,
 }
@@ -36,13 +36,13 @@ impl Graph {
         entities: Arc<dyn EntityStore>,
         embedder: Option<Arc<dyn Embedder>>,
         clock: Arc<dyn Clock>,
-        ids: Arc<dyn Ids>,
+        ids: Arc<dyn IdGenerator>,
     ) -> Self {
         Self { store, entities, embedder, clock, ids, retries: Arc::default() }
     }
 
     /// Takes away what rests on a memory that is deleted.
-    pub async fn withdraw(&self, scope: &Scope, memory_id: &str) -> Result<Withdrawn, StoreError> {
+    pub async fn withdraw(&self, scope: &Scope, memory_id: &str) -> Result<GraphWithdrawal, StoreError> {
         self.store.withdraw_from_graph(scope, memory_id, self.clock.now()).await
     }
 
@@ -122,7 +122,7 @@ impl Graph {
 }
 
 #[async_trait]
-impl MemoryLinks for Graph {
+impl DiaryLinks for Graph {
     async fn linked_memories(&self, scope: &Scope, query: &str) -> Result<HashMap<String, u32>, StoreError> {
         self.store.memories_linked_to(scope, &fold_name(query)).await
     }

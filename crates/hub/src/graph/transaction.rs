@@ -6,10 +6,10 @@ use schemars::JsonSchema;
 use serde::Deserialize;
 
 use super::TRANSACTION_MAX;
-use super::answers::TransactionAnswer;
 use super::edges::EdgeText;
 use super::nodes::{NodeText, checked_label};
 use super::ports::{EdgeEnd, GraphWrite, Unresolved};
+use super::responses::TransactionResponse;
 use super::service::Graph;
 
 /// An edge of a transaction: its ends are named by label.
@@ -45,7 +45,7 @@ impl Graph {
         &self,
         scope: &Scope,
         asked: WriteTransaction,
-    ) -> Result<TransactionAnswer, StoreError> {
+    ) -> Result<TransactionResponse, StoreError> {
         let write = match self.write_of(asked) {
             Ok(write) => write,
             Err(reason) => return Ok(refused(reason)),
@@ -59,7 +59,7 @@ impl Graph {
             self.embed_written(scope, &fresh).await?;
         }
         let (reused_nodes, reused_edges) = (written.nodes.len() - new_nodes, written.edges.len() - new_edges);
-        Ok(TransactionAnswer {
+        Ok(TransactionResponse {
             success: true,
             message: message(new_nodes, new_edges, reused_nodes, reused_edges, &written.unresolved),
             nodes_created: new_nodes,
@@ -116,8 +116,8 @@ fn message(
     message
 }
 
-fn refused(reason: String) -> TransactionAnswer {
-    TransactionAnswer {
+fn refused(reason: String) -> TransactionResponse {
+    TransactionResponse {
         success: false,
         message: reason,
         nodes_created: 0,

@@ -9,8 +9,8 @@ use serde::Deserialize;
 use serde_json::json;
 use uuid::Uuid;
 
-use super::answers::{SubgraphAnswer, TraverseAnswer, Visited};
 use super::ports::{GraphEdge, GraphNode};
+use super::responses::{SubgraphResponse, TraverseResponse, Visited};
 use super::service::Graph;
 
 /// Nodes of a subgraph.
@@ -73,14 +73,14 @@ struct Step {
 
 impl Graph {
     /// What is within reach of a node.
-    pub async fn traverse(&self, scope: &Scope, asked: Traverse) -> Result<TraverseAnswer, StoreError> {
+    pub async fn traverse(&self, scope: &Scope, asked: Traverse) -> Result<TraverseResponse, StoreError> {
         let start = match Uuid::parse_str(&asked.start_node_id) {
             Ok(id) => self.store.graph_nodes_of(scope, &[id]).await?.into_iter().find(|node| !node.deleted),
             Err(_) => None,
         };
         let Some(start) = start else {
             let unknown = json!({"id": asked.start_node_id, "type": "unknown", "label": "Unknown"});
-            return Ok(TraverseAnswer { start_node: unknown, results: Vec::new() });
+            return Ok(TraverseResponse { start_node: unknown, results: Vec::new() });
         };
         let limit = asked.limit.unwrap_or(VISITED);
         let types = asked.edge_types.as_deref();
@@ -93,12 +93,12 @@ impl Graph {
             })
             .collect();
         let start_node = serde_json::to_value(&start).unwrap_or_default();
-        Ok(TraverseAnswer { start_node, results })
+        Ok(TraverseResponse { start_node, results })
     }
 
     /// A node, what is around it, and all edges among these.
-    pub async fn subgraph(&self, scope: &Scope, asked: Subgraph) -> Result<SubgraphAnswer, StoreError> {
-        let nothing = SubgraphAnswer { nodes: Vec::new(), edges: Vec::new() };
+    pub async fn subgraph(&self, scope: &Scope, asked: Subgraph) -> Result<SubgraphResponse, StoreError> {
+        let nothing = SubgraphResponse { nodes: Vec::new(), edges: Vec::new() };
         let Ok(id) = Uuid::parse_str(&asked.node_id) else { return Ok(nothing) };
         let found = self.store.graph_nodes_of(scope, &[id]).await?.into_iter().find(|node| !node.deleted);
         let Some(middle) = found else { return Ok(nothing) };
@@ -114,7 +114,7 @@ impl Graph {
         edges.retain(|edge| {
             edge.holds_at(now) && inside.contains(&edge.from_id) && inside.contains(&edge.to_id)
         });
-        Ok(SubgraphAnswer { nodes, edges })
+        Ok(SubgraphResponse { nodes, edges })
     }
 
     async fn walk(

@@ -12,7 +12,7 @@ use super::{Granularity, InvalidName};
 /// A day, an ISO week, a month or a year that is in the calendar.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
 #[serde(try_from = "String", into = "String")]
-pub enum MemoryDate {
+pub enum DiaryDate {
     /// `2026-03-09`
     Day(Date),
     /// `2026-W11`
@@ -23,9 +23,9 @@ pub enum MemoryDate {
     Year(Date),
 }
 
-string_form!(MemoryDate, r"^\d{4}(-W\d{2}|(-\d{2})?(-\d{2})?)$");
+string_form!(DiaryDate, r"^\d{4}(-W\d{2}|(-\d{2})?(-\d{2})?)$");
 
-impl MemoryDate {
+impl DiaryDate {
     /// The ISO week that holds a day.
     pub fn week_of(day: Date) -> Self {
         let week = day.iso_week_date();
@@ -69,19 +69,19 @@ impl MemoryDate {
     }
 }
 
-impl PartialOrd for MemoryDate {
+impl PartialOrd for DiaryDate {
     fn partial_cmp(&self, other: &Self) -> Option<std::cmp::Ordering> {
         Some(self.cmp(other))
     }
 }
 
-impl Ord for MemoryDate {
+impl Ord for DiaryDate {
     fn cmp(&self, other: &Self) -> std::cmp::Ordering {
         self.first_day().cmp(&other.first_day()).then_with(|| self.last_day().cmp(&other.last_day()))
     }
 }
 
-impl fmt::Display for MemoryDate {
+impl fmt::Display for DiaryDate {
     fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
             Self::Day(day) => write!(formatter, "{day}"),
@@ -92,7 +92,7 @@ impl fmt::Display for MemoryDate {
     }
 }
 
-impl FromStr for MemoryDate {
+impl FromStr for DiaryDate {
     type Err = InvalidName;
     fn from_str(text: &str) -> Result<Self, InvalidName> {
         parse_date(text).ok_or_else(|| {
@@ -103,7 +103,7 @@ impl FromStr for MemoryDate {
     }
 }
 
-fn parse_date(text: &str) -> Option<MemoryDate> {
+fn parse_date(text: &str) -> Option<DiaryDate> {
     let digits = |part: &str, length: usize| -> Option<i16> {
         let is_number = part.len() == length && part.bytes().all(|byte| byte.is_ascii_digit());
         is_number.then(|| part.parse().ok()).flatten()
@@ -116,11 +116,11 @@ fn parse_date(text: &str) -> Option<MemoryDate> {
     }
     let small = |part: &str| digits(part, 2).and_then(|number| i8::try_from(number).ok());
     match (second, third) {
-        (None, _) => Date::new(year, 1, 1).ok().map(MemoryDate::Year),
+        (None, _) => Date::new(year, 1, 1).ok().map(DiaryDate::Year),
         (Some(second), None) => match second.strip_prefix('W') {
-            Some(week) => ISOWeekDate::new(year, small(week)?, Weekday::Monday).ok().map(MemoryDate::Week),
-            None => Date::new(year, small(second)?, 1).ok().map(MemoryDate::Month),
+            Some(week) => ISOWeekDate::new(year, small(week)?, Weekday::Monday).ok().map(DiaryDate::Week),
+            None => Date::new(year, small(second)?, 1).ok().map(DiaryDate::Month),
         },
-        (Some(month), Some(day)) => Date::new(year, small(month)?, small(day)?).ok().map(MemoryDate::Day),
+        (Some(month), Some(day)) => Date::new(year, small(month)?, small(day)?).ok().map(DiaryDate::Day),
     }
 }

@@ -4,18 +4,18 @@ use std::collections::BTreeSet;
 
 use memory::Scope;
 
-use super::due::{below, untold};
-use crate::door::memories::{Consolidation, Consolidations, MemoryConsolidate, UntoldPeriod};
+use super::due::{below, pending};
+use crate::api::memories::{Consolidation, Consolidations, MemoryConsolidate, PendingPeriod};
 use crate::error::HubError;
-use crate::hub::{Caller, Hub};
 use crate::memories::memory_of;
-use crate::names::{DocumentName, Granularity, MemoryDate, MemoryName};
+use crate::names::{DiaryDate, DiaryName, DocumentName, Granularity};
+use crate::service::{Caller, Hub};
 
 const TIERS: [Granularity; 3] = [Granularity::Weekly, Granularity::Monthly, Granularity::Yearly];
 
 /// What came of asking for one period now.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub enum Retold {
+pub enum RollupOutcome {
     /// It is written.
     Written,
     /// It was written before, and nothing of it has changed since.
@@ -28,17 +28,17 @@ pub enum Retold {
 
 impl Hub {
     /// Periods that have something to tell and are unwritten or stale, the oldest first, the finer before the coarser.
-    pub async fn untold_periods(&self, scope: &Scope) -> Result<Vec<UntoldPeriod>, HubError> {
+    pub async fn pending_periods(&self, scope: &Scope) -> Result<Vec<PendingPeriod>, HubError> {
         let documents = self.told_and_untold(scope).await?;
         let stale = documents.iter().filter(|document| document.stale);
-        let stale: BTreeSet<&MemoryName> = stale.filter_map(|document| memory_of(&document.name)).collect();
+        let stale: BTreeSet<&DiaryName> = stale.filter_map(|document| memory_of(&document.name)).collect();
         let mut periods = Vec::new();
         for granularity in TIERS {
             let due = self.due_among(&documents, scope, granularity).await?;
-            let mut untold: Vec<MemoryName> = untold(&documents, granularity).into_iter().collect();
-            untold.sort_by_key(MemoryName::date);
-            periods.extend(untold.into_iter().map(|name| UntoldPeriod {
-                kind: granularity.word().to_owned(),
+            let mut untold: Vec<DiaryName> = pending(&documents, granularity).into_iter().collect();
+            untold.sort_by_key(DiaryName::date);
+            periods.extend(untold.into_iter().map(|name| PendingPeriod {
+                kind: granularity.as_str().to_owned(),
                 filename: format!("{}.md", name.stem()),
                 due: due.contains(&name),
                 stale: stale.contains(&name),
@@ -48,19 +48,22 @@ impl Hub {
     }
 
     /// Writes one roll-up now, whether or not its period is over.
-    pub async fn retell(&self, scope: &Scope, name: &MemoryName) -> Result<Retold, HubError> {
+    pub async fn rewrite_rollup(&self, scope: &Scope, name: &DiaryName) -> Result<RollupOutcome, HubError> {
         if !TIERS.contains(&name.granularity()) {
-            let word = name.granularity().word();
+            let word = name.granularity().as_str();
             return Err(HubError::Invalid(format!("a {word} memory is no roll-up; nothing was written")));
         }
-        let document = self.document(scope, &DocumentName::Memory(name.clone())).await?;
+        let document = self.document(scope, &DocumentName::Diary(name.clone())).await?;
         if document.is_some_and(|document| document.content().is_some() && !document.stale) {
-            return Ok(Retold::Current);
+            return Ok(RollupOutcome::Current);
         }
         if self.sources(scope, name).await?.is_empty() {
-            return Ok(Retold::NoSources(below(name.granularity())));
+            return Ok(RollupOutcome::NoSources(below(name.granularity())));
         }
-        Ok(self.tell(scope, name).await?.map_or_else(Retold::Failed, |()| Retold::Written))
+        Ok(self
+            .write_rollup(scope, name)
+            .await?
+            .map_or_else(RollupOutcome::Failed, |()| RollupOutcome::Written))
     }
 
     /// Writes roll-ups now: one period, all that is behind at one level, or all that is behind.
@@ -109,24 +112,26 @@ impl Hub {
         consolidations: &mut Vec<Consolidation>,
     ) -> Result<(), HubError> {
         for name in self.due(scope, granularity).await? {
-            let told = self.tell(scope, &name).await?;
+            let told = self.write_rollup(scope, &name).await?;
             consolidations.push(consolidation(&name, told.err()));
         }
         Ok(())
     }
 
-    async fn consolidate_one(&self, scope: &Scope, name: MemoryName) -> Result<Consolidation, HubError> {
-        let error = match self.retell(scope, &name).await? {
-            Retold::Written => None,
-            Retold::Current => Some("Already consolidated".to_owned()),
-            Retold::NoSources(tier) => Some(format!("No {} source files found for this period", tier.word())),
-            Retold::Failed(error) => Some(error),
+    async fn consolidate_one(&self, scope: &Scope, name: DiaryName) -> Result<Consolidation, HubError> {
+        let error = match self.rewrite_rollup(scope, &name).await? {
+            RollupOutcome::Written => None,
+            RollupOutcome::Current => Some("Already consolidated".to_owned()),
+            RollupOutcome::NoSources(tier) => {
+                Some(format!("No {} source files found for this period", tier.as_str()))
+            }
+            RollupOutcome::Failed(error) => Some(error),
         };
         Ok(consolidation(&name, error))
     }
 }
 
-fn consolidation(name: &MemoryName, error: Option<String>) -> Consolidation {
+fn consolidation(name: &DiaryName, error: Option<String>) -> Consolidation {
     Consolidation {
         granularity: name.granularity(),
         date_str: name.date().to_string(),
@@ -136,25 +141,25 @@ fn consolidation(name: &MemoryName, error: Option<String>) -> Consolidation {
 }
 
 /// The period that a date names or lies in.
-fn period(granularity: Granularity, date: MemoryDate) -> Result<MemoryName, HubError> {
+fn period(granularity: Granularity, date: DiaryDate) -> Result<DiaryName, HubError> {
     if date.fits(granularity) {
-        return Ok(MemoryName::new(granularity, date, None, None)?);
+        return Ok(DiaryName::new(granularity, date, None, None)?);
     }
     let date = match (granularity, date) {
-        (Granularity::Weekly, MemoryDate::Day(day)) => MemoryDate::week_of(day),
-        (Granularity::Monthly, MemoryDate::Week(week)) => MemoryDate::month_of_week(week),
-        (Granularity::Monthly, MemoryDate::Day(day)) => MemoryDate::Month(day.first_of_month()),
-        (Granularity::Yearly, MemoryDate::Day(day) | MemoryDate::Month(day)) => {
-            MemoryDate::Year(day.first_of_year())
+        (Granularity::Weekly, DiaryDate::Day(day)) => DiaryDate::week_of(day),
+        (Granularity::Monthly, DiaryDate::Week(week)) => DiaryDate::month_of_week(week),
+        (Granularity::Monthly, DiaryDate::Day(day)) => DiaryDate::Month(day.first_of_month()),
+        (Granularity::Yearly, DiaryDate::Day(day) | DiaryDate::Month(day)) => {
+            DiaryDate::Year(day.first_of_year())
         }
-        (Granularity::Yearly, MemoryDate::Week(week)) => match MemoryDate::month_of_week(week) {
-            MemoryDate::Month(first) => MemoryDate::Year(first.first_of_year()),
+        (Granularity::Yearly, DiaryDate::Week(week)) => match DiaryDate::month_of_week(week) {
+            DiaryDate::Month(first) => DiaryDate::Year(first.first_of_year()),
             other => other,
         },
         (granularity, date) => {
-            let word = granularity.word();
+            let word = granularity.as_str();
             return Err(HubError::Invalid(format!("`{date}` holds several {word} periods: name one")));
         }
     };
-    Ok(MemoryName::new(granularity, date, None, None)?)
+    Ok(DiaryName::new(granularity, date, None, None)?)
 }

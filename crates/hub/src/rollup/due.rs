@@ -8,10 +8,10 @@ use memory::Scope;
 
 use crate::documents::Document;
 use crate::error::HubError;
-use crate::hub::Hub;
 use crate::memories::memory_of;
-use crate::names::{DocumentName, Granularity, MemoryDate, MemoryName};
-use crate::port::DocumentFilter;
+use crate::names::{DiaryDate, DiaryName, DocumentName, Granularity};
+use crate::ports::DocumentFilter;
+use crate::service::Hub;
 
 /// The granularity that a roll-up is made of.
 pub(super) fn below(granularity: Granularity) -> Granularity {
@@ -23,15 +23,15 @@ pub(super) fn below(granularity: Granularity) -> Granularity {
 }
 
 /// The roll-up of this granularity that a memory goes into.
-fn above(name: &MemoryName, granularity: Granularity) -> Option<MemoryName> {
+fn above(name: &DiaryName, granularity: Granularity) -> Option<DiaryName> {
     name.roll_ups_above().into_iter().find(|above| above.granularity() == granularity)
 }
 
 /// The last day of a period's last week: what it tells is over after it.
-pub(super) fn ends(name: &MemoryName) -> Date {
+pub(super) fn ends(name: &DiaryName) -> Date {
     let last = match name.date() {
-        MemoryDate::Month(first) => first.last_of_month(),
-        MemoryDate::Year(first) => first.last_of_year(),
+        DiaryDate::Month(first) => first.last_of_month(),
+        DiaryDate::Year(first) => first.last_of_year(),
         date => return date.last_day(),
     };
     // The last week whose Thursday lies in it.
@@ -41,9 +41,9 @@ pub(super) fn ends(name: &MemoryName) -> Date {
 }
 
 /// The Monday of a period's first week.
-fn begins(name: &MemoryName) -> Date {
+fn begins(name: &DiaryName) -> Date {
     match name.date() {
-        MemoryDate::Month(first) | MemoryDate::Year(first) => {
+        DiaryDate::Month(first) | DiaryDate::Year(first) => {
             let ahead = (3 - first.weekday().to_monday_zero_offset()).rem_euclid(7);
             let thursday = first.saturating_add(jiff::Span::new().days(i64::from(ahead)));
             thursday.saturating_sub(jiff::Span::new().days(3))
@@ -59,7 +59,7 @@ impl Hub {
         &self,
         scope: &Scope,
         granularity: Granularity,
-    ) -> Result<Vec<MemoryName>, HubError> {
+    ) -> Result<Vec<DiaryName>, HubError> {
         let documents = self.told_and_untold(scope).await?;
         self.due_among(&documents, scope, granularity).await
     }
@@ -76,26 +76,26 @@ impl Hub {
         documents: &[Document],
         scope: &Scope,
         granularity: Granularity,
-    ) -> Result<Vec<MemoryName>, HubError> {
+    ) -> Result<Vec<DiaryName>, HubError> {
         let zone = self.zone(scope).await?;
         let today = self.now().to_zoned(zone.clone()).date();
         let mut due = Vec::new();
-        for period in untold(documents, granularity) {
+        for period in pending(documents, granularity) {
             if ends(&period) < today
                 && is_lower_tier_written(documents, &period)
-                && !self.is_talked_in(scope, &period, &zone).await?
+                && !self.has_open_session(scope, &period, &zone).await?
             {
                 due.push(period);
             }
         }
-        due.sort_by_key(MemoryName::date);
+        due.sort_by_key(DiaryName::date);
         Ok(due)
     }
 
-    async fn is_talked_in(
+    async fn has_open_session(
         &self,
         scope: &Scope,
-        period: &MemoryName,
+        period: &DiaryName,
         zone: &TimeZone,
     ) -> Result<bool, HubError> {
         let start = begins(period).to_zoned(zone.clone());
@@ -107,11 +107,7 @@ impl Hub {
     }
 
     /// What a period is told from, the oldest first.
-    pub(super) async fn sources(
-        &self,
-        scope: &Scope,
-        period: &MemoryName,
-    ) -> Result<Vec<Document>, HubError> {
+    pub(super) async fn sources(&self, scope: &Scope, period: &DiaryName) -> Result<Vec<Document>, HubError> {
         let granularities = vec![below(period.granularity())];
         let filter = DocumentFilter { granularities, ..DocumentFilter::default() };
         let mut sources = self.inner().parts.store.documents(scope, filter).await?;
@@ -120,13 +116,13 @@ impl Hub {
                 .and_then(|name| above(name, period.granularity()))
                 .is_some_and(|above| above == *period)
         });
-        sources.sort_by_key(|document| memory_of(&document.name).map(MemoryName::date));
+        sources.sort_by_key(|document| memory_of(&document.name).map(DiaryName::date));
         Ok(sources)
     }
 }
 
 /// Periods that have something to tell and are unwritten or stale, over or not.
-pub(super) fn untold(documents: &[Document], granularity: Granularity) -> BTreeSet<MemoryName> {
+pub(super) fn pending(documents: &[Document], granularity: Granularity) -> BTreeSet<DiaryName> {
     let of = |granularity: Granularity| {
         documents.iter().filter(move |document| {
             memory_of(&document.name).is_some_and(|name| name.granularity() == granularity)
@@ -134,23 +130,23 @@ pub(super) fn untold(documents: &[Document], granularity: Granularity) -> BTreeS
     };
     let is_there = |document: &&Document| document.content().is_some();
     // A deleted roll-up stays deleted, unless it went because something in it was erased.
-    let settled: BTreeSet<&MemoryName> =
+    let settled: BTreeSet<&DiaryName> =
         of(granularity).filter(|document| !document.stale).filter_map(|d| memory_of(&d.name)).collect();
     let stale = of(granularity).filter(|document| document.stale).filter_map(|d| memory_of(&d.name));
     let sources = of(below(granularity)).filter(is_there).filter_map(|d| memory_of(&d.name));
-    let mut periods: BTreeSet<MemoryName> = sources.filter_map(|source| above(source, granularity)).collect();
+    let mut periods: BTreeSet<DiaryName> = sources.filter_map(|source| above(source, granularity)).collect();
     periods.extend(stale.cloned());
     periods.retain(|period| !settled.contains(period));
     periods
 }
 
 /// Whether every period of the tier below that has something to tell is told, and none of them is out of date.
-fn is_lower_tier_written(documents: &[Document], period: &MemoryName) -> bool {
+fn is_lower_tier_written(documents: &[Document], period: &DiaryName) -> bool {
     let tier = below(period.granularity());
     if tier == Granularity::Daily {
         return true;
     }
-    let lives: BTreeSet<&MemoryName> = documents
+    let lives: BTreeSet<&DiaryName> = documents
         .iter()
         .filter(|document| document.content().is_some())
         .filter_map(|document| memory_of(&document.name))
@@ -160,11 +156,11 @@ fn is_lower_tier_written(documents: &[Document], period: &MemoryName) -> bool {
         .filter(|name| name.granularity() < tier)
         .filter(|name| above(name, period.granularity()).as_ref() == Some(period))
         .filter_map(|name| above(name, tier));
-    let known = |name: &MemoryName| {
-        let name = DocumentName::Memory(name.clone());
+    let known = |name: &DiaryName| {
+        let name = DocumentName::Diary(name.clone());
         documents.iter().find(|document| document.name == name)
     };
-    let mut wanted: BTreeSet<MemoryName> = wanted.collect();
+    let mut wanted: BTreeSet<DiaryName> = wanted.collect();
     let own_tier = lives.iter().filter(|name| name.granularity() == tier);
     let in_period = own_tier.filter(|name| above(name, period.granularity()).as_ref() == Some(period));
     wanted.extend(in_period.map(|name| (**name).clone()));

@@ -9,8 +9,8 @@ use memory::text::QueryTerm;
 use memory::vector_index::{READABILITY_MIN, cosine};
 
 use super::Sentence;
-use crate::hub::Hub;
-use crate::port::{MemoryPiece, PieceHits};
+use crate::ports::{ChunkHits, DiaryChunk};
+use crate::service::Hub;
 
 /// Phrases of a query that are looked up; those of a longer one are left out.
 const PHRASES_MAX: usize = 96;
@@ -23,14 +23,14 @@ const MEANT_MAX: usize = 100;
 
 /// Pieces that may answer, and what weighs them.
 pub(super) struct Candidates {
-    pub(super) pieces: Vec<MemoryPiece>,
+    pub(super) pieces: Vec<DiaryChunk>,
     sentences: Vec<Sentence>,
     statistics: WordStatistics,
 }
 
 impl Candidates {
     /// What of a piece is about the query: the better of its words and its meaning, by the sentence that fits best.
-    pub(super) fn relevance(&self, piece: &MemoryPiece) -> f64 {
+    pub(super) fn relevance(&self, piece: &DiaryChunk) -> f64 {
         let text = IndexedText::new(&piece.terms);
         let embedding = piece.embedding.as_ref().filter(|embedding| embedding.readability >= READABILITY_MIN);
         let of_sentence = |sentence: &Sentence| {
@@ -58,8 +58,8 @@ impl Hub {
         let fingerprint = self.fingerprint();
         let phrases = phrases(sentences.iter().flat_map(|sentence| &sentence.terms));
         let found = match phrases.is_empty() {
-            true => PieceHits::default(),
-            false => store.look_pieces_up(scope, &phrases, PIECES_PER_PHRASE).await?,
+            true => ChunkHits::default(),
+            false => store.search_chunks(scope, &phrases, PIECES_PER_PHRASE).await?,
         };
         let frequencies = found.hits.iter().map(|hits| hits.document_frequency);
         let statistics = WordStatistics {
@@ -78,7 +78,7 @@ impl Hub {
         let asked: Vec<i64> = numbers.into_iter().collect();
         let pieces = match asked.is_empty() {
             true => Vec::new(),
-            false => store.pieces_numbered(scope, &fingerprint, &asked).await?,
+            false => store.chunks_numbered(scope, &fingerprint, &asked).await?,
         };
         pieces.iter().for_each(|piece| {
             near.remove(&piece.number);
@@ -91,7 +91,7 @@ impl Hub {
 }
 
 /// Pieces that hold the most information of the query.
-fn most_telling(phrases: &[Phrase], found: &PieceHits, statistics: &WordStatistics) -> BTreeSet<i64> {
+fn most_telling(phrases: &[Phrase], found: &ChunkHits, statistics: &WordStatistics) -> BTreeSet<i64> {
     let mut held: HashMap<i64, f64> = HashMap::new();
     for (phrase, hits) in phrases.iter().zip(&found.hits) {
         let information = statistics.information(phrase);

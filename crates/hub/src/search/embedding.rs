@@ -7,11 +7,11 @@ use jiff::{SignedDuration, Timestamp};
 use memory::Scope;
 use memory::ports::{Embedder, Embedding};
 
-use super::pieces::dated;
-use crate::door::memories::{Purged, Rebuilt};
+use super::chunks::dated;
+use crate::api::memories::{Purged, Rebuilt};
 use crate::error::HubError;
-use crate::hub::{Caller, Hub};
-use crate::port::UnreadPiece;
+use crate::ports::UnembeddedChunk;
+use crate::service::{Caller, Hub};
 
 /// Pieces that are asked for at once.
 const PIECES_ASKED_FOR: u32 = 256;
@@ -23,13 +23,13 @@ const PIECES_AT_ONCE: usize = 16;
 /// Up to which revision each scope's memories are known to have their vectors, and whether the model rests: so that not
 /// all are looked through after every write.
 #[derive(Debug, Default)]
-pub(crate) struct EmbeddedUpTo {
+pub(crate) struct EmbeddingWatermark {
     revisions: Mutex<HashMap<(Scope, String), i64>>,
     /// Until when a model that failed is let rest; none while it works.
     rests_until: Mutex<Option<Timestamp>>,
 }
 
-impl EmbeddedUpTo {
+impl EmbeddingWatermark {
     fn get(&self, scope: &Scope, fingerprint: &str) -> i64 {
         let revisions = self.revisions.lock().unwrap_or_else(PoisonError::into_inner);
         revisions.get(&(scope.clone(), fingerprint.to_owned())).copied().unwrap_or(0)
@@ -78,7 +78,7 @@ impl Hub {
     }
 
     async fn purge_vectors(&self, scope: &Scope) -> Result<u64, HubError> {
-        let purged = self.inner().parts.store.purge_piece_vectors(scope).await?;
+        let purged = self.inner().parts.store.purge_chunk_vectors(scope).await?;
         self.drop_vectors(scope);
         Ok(purged)
     }
@@ -125,7 +125,7 @@ impl Hub {
         }
         // A reset begins to count anew.
         let after = if revision < known { 0 } else { known };
-        let waiting = store.unread_pieces(scope, &fingerprint, after, PIECES_ASKED_FOR).await?;
+        let waiting = store.unembedded_chunks(scope, &fingerprint, after, PIECES_ASKED_FOR).await?;
         let (embedded, failure) = embedded(&*embedder, &waiting).await;
         if !waiting.is_empty() && self.inner().embedded.fared(failure.is_some(), self.now()) {
             match &failure {
@@ -135,7 +135,7 @@ impl Hub {
         }
         let count = embedded.len();
         if count > 0 {
-            store.put_piece_vectors(&fingerprint, embedded).await?;
+            store.put_chunk_vectors(&fingerprint, embedded).await?;
         }
         if count < waiting.len() {
             return Ok(0);
@@ -150,7 +150,7 @@ impl Hub {
 /// The pieces' vectors, up to where the model fails; and why it does.
 async fn embedded(
     embedder: &dyn Embedder,
-    waiting: &[UnreadPiece],
+    waiting: &[UnembeddedChunk],
 ) -> (Vec<(i64, Embedding)>, Option<String>) {
     let mut vectors = Vec::with_capacity(waiting.len());
     for some in waiting.chunks(PIECES_AT_ONCE) {

@@ -1,6 +1,6 @@
 //! The part of a memory that answers.
 
-use super::pieces::text_pieces;
+use super::chunks::split_into_chunks;
 use crate::names::Granularity;
 
 /// Longest excerpt, and longest memory that is shown whole, in characters.
@@ -18,7 +18,7 @@ pub(super) fn excerpt(granularity: Granularity, content: &str, piece: usize) -> 
     if content.chars().count() <= longest {
         return content.trim_end().to_owned();
     }
-    let pieces = text_pieces(content);
+    let pieces = split_into_chunks(content);
     let Some(best) = pieces.get(piece) else { return shortened(content, longest) };
     let title = content.lines().next().filter(|line| line.starts_with('#') && best.start > 0);
     let title = title.map(|line| format!("{line}\n…\n")).unwrap_or_default();

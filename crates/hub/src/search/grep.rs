@@ -2,10 +2,10 @@
 
 use memory::text::fold;
 
-use crate::door::memories::{GrepResults, GreppedMemory, MemoryGrep};
+use crate::api::memories::{GrepResults, GreppedMemory, MemoryGrep};
 use crate::error::HubError;
-use crate::hub::{Caller, Hub};
-use crate::port::MemoryText;
+use crate::ports::DiaryText;
+use crate::service::{Caller, Hub};
 
 /// Results where no number is given.
 const RESULTS: u32 = 20;
@@ -36,7 +36,7 @@ impl Hub {
     }
 }
 
-fn grep(memory: &MemoryText, words: &[&str], query: &str) -> Option<GreppedMemory> {
+fn grep(memory: &DiaryText, words: &[&str], query: &str) -> Option<GreppedMemory> {
     let text = fold(&memory.content);
     let held: Vec<&&str> = words.iter().filter(|word| text.contains(**word)).collect();
     let first = held.first()?;

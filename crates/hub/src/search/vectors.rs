@@ -7,7 +7,7 @@ use memory::Scope;
 use memory::ports::StoreError;
 use memory::vector_index::Matrix;
 
-use crate::port::HubStore;
+use crate::ports::HubStore;
 
 /// What all scopes together may take, in bytes: about 150,000 pieces. The scope that was not searched for longest gives
 /// way; one that is larger than all of it is held while it is the last one searched.
@@ -17,7 +17,7 @@ const VECTORS_AT_ONCE: u32 = 2_000;
 
 /// The vectors of one scope by one model.
 #[derive(Debug, Default)]
-struct Held {
+struct ScopeVectors {
     matrix: Matrix,
     /// All vectors that were stored up to this one are in.
     stored: i64,
@@ -25,24 +25,24 @@ struct Held {
 
 /// One place on the shelf, and when it was last used.
 #[derive(Debug, Default)]
-struct Shelved {
-    held: Arc<RwLock<Held>>,
+struct CacheEntry {
+    held: Arc<RwLock<ScopeVectors>>,
     used: u64,
 }
 
 #[derive(Debug, Default)]
-struct Shelf {
-    by_scope: HashMap<(Scope, String), Shelved>,
+struct VectorCache {
+    by_scope: HashMap<(Scope, String), CacheEntry>,
     uses: u64,
 }
 
 /// Vectors by scope and model, read from the store when they are asked for.
 #[derive(Debug, Default)]
-pub(crate) struct PieceVectors {
-    shelf: Mutex<Shelf>,
+pub(crate) struct ChunkVectorCache {
+    shelf: Mutex<VectorCache>,
 }
 
-impl PieceVectors {
+impl ChunkVectorCache {
     /// Numbers of the pieces nearest to any of the queries. Some of them may be gone by now.
     pub(super) async fn nearest(
         &self,
@@ -55,7 +55,7 @@ impl PieceVectors {
         let held = self.held(scope, fingerprint);
         loop {
             let after = held.read().unwrap_or_else(PoisonError::into_inner).stored;
-            let vectors = store.piece_vectors(scope, fingerprint, after, VECTORS_AT_ONCE).await?;
+            let vectors = store.chunk_vectors(scope, fingerprint, after, VECTORS_AT_ONCE).await?;
             let is_last = vectors.len() < VECTORS_AT_ONCE as usize;
             if !vectors.is_empty() {
                 let mut held = held.write().unwrap_or_else(PoisonError::into_inner);
@@ -92,7 +92,7 @@ impl PieceVectors {
             .retain(|(held, _), _| held != scope);
     }
 
-    fn held(&self, scope: &Scope, fingerprint: &str) -> Arc<RwLock<Held>> {
+    fn held(&self, scope: &Scope, fingerprint: &str) -> Arc<RwLock<ScopeVectors>> {
         let mut shelf = self.shelf.lock().unwrap_or_else(PoisonError::into_inner);
         shelf.uses += 1;
         let now = shelf.uses;
@@ -104,7 +104,7 @@ impl PieceVectors {
     fn make_room(&self, kept: (Scope, String)) {
         let mut shelf = self.shelf.lock().unwrap_or_else(PoisonError::into_inner);
         let bytes =
-            |shelved: &Shelved| shelved.held.read().unwrap_or_else(PoisonError::into_inner).matrix.bytes();
+            |shelved: &CacheEntry| shelved.held.read().unwrap_or_else(PoisonError::into_inner).matrix.bytes();
         while shelf.by_scope.values().map(bytes).sum::<usize>() > BYTES_MAX {
             let others = shelf.by_scope.iter().filter(|(key, _)| **key != kept);
             let oldest = others.min_by_key(|(_, shelved)| shelved.used).map(|(key, _)| key.clone());

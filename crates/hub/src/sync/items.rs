@@ -4,9 +4,9 @@ use std::collections::BTreeSet;
 
 use jiff::Timestamp;
 
+use crate::api::sync::{IdentityChange, IdentityItem, ItemResult, ItemStatus, MemoryChange, MemoryItem};
 use crate::documents::Document;
-use crate::door::sync::{IdentityChange, IdentityItem, ItemResult, ItemStatus, MemoryChange, MemoryItem};
-use crate::names::{DocumentName, FileName, InstanceId, MemoryDate, MemoryName};
+use crate::names::{DiaryDate, DiaryName, DocumentName, FileName, InstanceId};
 use crate::version_vector::VersionVector;
 use crate::versions::vector_as_shown;
 
@@ -47,12 +47,12 @@ pub(super) fn identity_item(document: &Document) -> Option<IdentityItem> {
 }
 
 pub(super) fn memory_item(document: &Document) -> Option<MemoryItem> {
-    let DocumentName::Memory(name) = &document.name else { return None };
+    let DocumentName::Diary(name) = &document.name else { return None };
     let shown = document.shown()?;
     let deleted = shown.content.is_none();
     Some(MemoryItem {
         id: name.id(),
-        granularity: name.granularity().word().to_owned(),
+        granularity: name.granularity().as_str().to_owned(),
         date: name.date().to_string(),
         slug: name.slug().map(ToString::to_string),
         content: shown.content.clone(),
@@ -99,17 +99,17 @@ pub(super) fn read_memory(
     now: Timestamp,
 ) -> Result<Pushed, String> {
     let granularity = item.granularity.parse().map_err(wrong)?;
-    let date: MemoryDate = item.date.parse().map_err(wrong)?;
+    let date: DiaryDate = item.date.parse().map_err(wrong)?;
     let slug = item.slug.as_deref().map(str::parse).transpose().map_err(wrong)?;
     let author = match item.source_instance.as_deref().filter(|id| !id.is_empty()) {
         Some(id) => id.parse().map_err(wrong)?,
         None => pusher.clone(),
     };
-    let name = MemoryName::new(granularity, date, Some(author.clone()), slug).map_err(wrong)?;
+    let name = DiaryName::new(granularity, date, Some(author.clone()), slug).map_err(wrong)?;
     let participants: Result<BTreeSet<InstanceId>, _> =
         item.participating_instances.iter().map(|id| id.parse()).collect();
     Ok(Pushed {
-        name: DocumentName::Memory(name),
+        name: DocumentName::Diary(name),
         content: content_of(item.deleted, item.content.as_ref())?,
         written_at: time(item.deleted, &item.deleted_at, &item.updated_at, now)?,
         vector: item.version_vector.clone(),

@@ -1,16 +1,16 @@
 //! What an instance has changed: every item judged by itself, all of it committed together.
 
+use crate::api::sync::{ItemStatus, SyncPush, SyncPushed};
 use crate::daily;
 use crate::documents::Version;
-use crate::door::sync::{ItemStatus, SyncPush, SyncPushed};
 use crate::error::HubError;
-use crate::hub::{Caller, Hub};
 use crate::names::{DocumentName, Granularity, InstanceId};
-use crate::port::Instance;
+use crate::ports::Instance;
 use crate::sections;
+use crate::service::{Caller, Hub};
+use crate::transaction::{HubTransaction, check_writable};
 use crate::version_vector::{COUNTER_MAX, VersionVector};
-use crate::versions::{Meeting, disagree, meet, vector_as_shown};
-use crate::writing::{Act, check_writable};
+use crate::versions::{MergeOutcome, differ, merge_version, vector_as_shown};
 
 use super::items::{self, Pushed};
 
@@ -21,7 +21,7 @@ impl Hub {
     /// Takes the changes of an instance, in one transaction.
     pub async fn sync_push(&self, caller: &Caller, input: SyncPush) -> Result<SyncPushed, HubError> {
         let pusher = input.instance.id.clone();
-        let _turn = self.turn().await;
+        let _turn = self.lock_writes().await;
         loop {
             let mut act = self.begin(caller).await?;
             let known = self.instance(&caller.scope, &pusher).await?;
@@ -79,7 +79,7 @@ struct Push {
 impl Push {
     async fn take(
         &mut self,
-        act: &mut Act<'_>,
+        act: &mut HubTransaction<'_>,
         read: Result<Pushed, String>,
     ) -> Result<(ItemStatus, Option<String>), HubError> {
         let item = match read.and_then(|item| self.check(act, item)) {
@@ -106,17 +106,17 @@ impl Push {
         let Some(incoming) = self.version(act, &item, &heads) else { return Ok((ItemStatus::Known, None)) };
         self.base.join(&incoming.vector);
         let vector = incoming.vector.clone();
-        let (mut met, meeting) = meet(heads, incoming, &act.hub.settings().priority);
-        if meeting == Meeting::Known {
+        let (mut met, meeting) = merge_version(heads, incoming, &act.hub.settings().priority);
+        if meeting == MergeOutcome::AlreadySeen {
             return Ok((ItemStatus::Known, None));
         }
-        if meeting == Meeting::Beside
+        if meeting == MergeOutcome::Concurrent
             && let Some(merged) = merged(act, &item.name, &met).await?
         {
             met = vec![merged];
         }
         let is_applied = met.first().is_some_and(|shown| shown.vector.covers(&vector));
-        let conflict = disagree(&met);
+        let conflict = differ(&met);
         act.write(&item.name, met);
         if conflict {
             self.touched.push(item.name.clone());
@@ -127,7 +127,7 @@ impl Push {
     }
 
     /// Refuses clocks that can't be.
-    fn check(&self, act: &Act<'_>, item: Pushed) -> Result<Pushed, String> {
+    fn check(&self, act: &HubTransaction<'_>, item: Pushed) -> Result<Pushed, String> {
         let Some(vector) = &item.vector else { return Ok(item) };
         let own = &act.hub.settings().instance;
         if vector.is_empty() || vector.iter().any(|(_, counter)| counter > COUNTER_MAX) {
@@ -140,7 +140,7 @@ impl Push {
     }
 
     /// The version that an item brings; none where it says only what is shown already.
-    fn version(&mut self, act: &mut Act<'_>, item: &Pushed, heads: &[Version]) -> Option<Version> {
+    fn version(&mut self, act: &mut HubTransaction<'_>, item: &Pushed, heads: &[Version]) -> Option<Version> {
         let vector = match &item.vector {
             Some(vector) => {
                 let mut vector = vector.clone();
@@ -199,7 +199,7 @@ fn seen_by(heads: &[Version]) -> VersionVector {
 
 /// Two versions put together, where nothing of either is lost by it: the bullets of a day, different sections.
 async fn merged(
-    act: &mut Act<'_>,
+    act: &mut HubTransaction<'_>,
     name: &DocumentName,
     heads: &[Version],
 ) -> Result<Option<Version>, HubError> {
@@ -209,12 +209,12 @@ async fn merged(
         return Ok(None);
     }
     let together = match name {
-        DocumentName::Memory(memory) if memory.granularity() == Granularity::Daily => {
+        DocumentName::Diary(memory) if memory.granularity() == Granularity::Daily => {
             let (first, second) =
                 if one.written_at <= other.written_at { (text, other_text) } else { (other_text, text) };
             Some(daily::merge(first, second))
         }
-        DocumentName::Memory(_) => None,
+        DocumentName::Diary(_) => None,
         DocumentName::Identity(..) => {
             let store = &act.hub.inner().parts.store;
             let versions = store.document_versions(&act.caller.scope, name, VERSIONS_LOOKED_AT).await?;

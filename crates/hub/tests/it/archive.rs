@@ -6,8 +6,8 @@ use std::sync::Arc;
 
 use base64::Engine as _;
 use base64::engine::general_purpose::STANDARD;
-use hub::door::archive::{EntityImport, ImportMode};
-use hub::door::conflicts::{ConflictQuery, ConflictResolve, Resolution};
+use hub::api::archive::{EntityImport, ImportMode};
+use hub::api::conflicts::{ConflictQuery, ConflictResolve, Resolution};
 use hub::graph::{Graph, NodeList};
 use proptest::prelude::*;
 use testkit::SequentialIds;

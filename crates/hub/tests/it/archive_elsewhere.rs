@@ -3,7 +3,7 @@
 use std::collections::{BTreeMap, BTreeSet};
 
 use hub::Caller;
-use hub::door::archive::{EntityImport, ImportMode};
+use hub::api::archive::{EntityImport, ImportMode};
 use hub::graph::{EdgeGet, NodeList};
 use memory::entities::{ChangedBy, EntityChange};
 use memory::identifiers::EntityId;

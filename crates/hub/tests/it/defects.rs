@@ -1,11 +1,11 @@
 //! Defects of the program before, each by its number.
 
-use hub::door::conflicts::{ConflictQuery, ConflictResolve, Resolution};
-use hub::door::identity::SectionText;
-use hub::door::memories::{MemoryConsolidate, MemoryGrep, MemorySearch, MemoryUpdate};
-use hub::door::snapshots::SnapshotQuery;
-use hub::door::sync::{IdentityChange, ItemStatus, PushingInstance, SyncPull, SyncPush};
-use hub::{DocumentName, FileName, InstanceId, MemoryDate, Slug};
+use hub::api::conflicts::{ConflictQuery, ConflictResolve, Resolution};
+use hub::api::identity::SectionText;
+use hub::api::memories::{MemoryConsolidate, MemoryGrep, MemorySearch, MemoryUpdate};
+use hub::api::snapshots::SnapshotQuery;
+use hub::api::sync::{IdentityChange, ItemStatus, PushingInstance, SyncPull, SyncPush};
+use hub::{DiaryDate, DocumentName, FileName, InstanceId, Slug};
 
 use crate::home::{Home, change, identity_text, reference};
 
@@ -17,7 +17,7 @@ async fn defect_01_parallel_writers_lose_nothing() {
         tokio::spawn(async move {
             let text = identity_text("self", "my_wants.md", &format!("- wish {number} end"));
             hub.identity_append(&caller, text).await.unwrap();
-            let daily = hub::door::memories::MemoryCreate {
+            let daily = hub::api::memories::MemoryCreate {
                 granularity: "daily".parse().unwrap(),
                 date: "2026-07-14".parse().unwrap(),
                 content: format!("- fact {number} end [chat:c] [via:home]"),
@@ -249,7 +249,7 @@ async fn defect_14_no_name_leaves_its_folder() {
     for date in
         ["2026-13-99", "2026-02-30", "2026-W54", "2025-W53", "../2026", "2026-1-1", "0000", "2026-07-01/.."]
     {
-        assert!(date.parse::<MemoryDate>().is_err(), "{date:?}");
+        assert!(date.parse::<DiaryDate>().is_err(), "{date:?}");
     }
     for (kind, stem) in [("daily", "2026-07-01_../x"), ("significant", "2026-07-01_a/b"), ("self", "../x")] {
         assert!(DocumentName::parse(kind, stem).is_err(), "{stem:?}");

@@ -1,7 +1,7 @@
 //! Identity documents, their labels and snapshots.
 
-use hub::door::identity::{CustomFile, MetaQuery, MetaText};
-use hub::door::snapshots::{SnapshotQuery, SnapshotRef};
+use hub::api::identity::{CustomFile, MetaQuery, MetaText};
+use hub::api::snapshots::{SnapshotQuery, SnapshotRef};
 
 use crate::home::{Home, identity_text};
 

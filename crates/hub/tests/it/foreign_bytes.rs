@@ -6,9 +6,9 @@ use std::io::Write as _;
 
 use base64::Engine as _;
 use base64::engine::general_purpose::STANDARD;
-use hub::door::archive::{EntityImport, ImportMode};
+use hub::api::archive::{EntityImport, ImportMode};
 use hub::mirror::{MirroredText, digest};
-use hub::port::HubStore as _;
+use hub::ports::HubStore as _;
 use proptest::prelude::*;
 use serde_json::json;
 use zip::write::SimpleFileOptions;

@@ -4,12 +4,12 @@ use std::sync::Arc;
 
 use hub::graph::{
     EdgeCreate, EdgeGet, EdgeUpdate, Graph, GraphNode, NodeCreate, NodeDelete, NodeList, NodeSearch,
-    NodeUpdate, Subgraph, TransactionAnswer, Traverse, WriteTransaction,
+    NodeUpdate, Subgraph, TransactionResponse, Traverse, WriteTransaction,
 };
-use hub::port::MemoryLinks as _;
+use hub::ports::DiaryLinks as _;
 use jiff::Timestamp;
 use memory::entities::{ChangedBy, EntityChange, EntityKind};
-use memory::forget::{Choice, Forgetting, Selection};
+use memory::forget::{ForgetMode, ForgetRequest, Selection};
 use memory::identifiers::EntityId;
 use memory::ports::{AuthoredEntity, EntityStore as _, ForgetStore as _, PersonaStore as _};
 use memory::{PersonaId, Scope, UserId};
@@ -79,7 +79,7 @@ impl World {
         labels
     }
 
-    async fn write(&self, mut fields: Value) -> TransactionAnswer {
+    async fn write(&self, mut fields: Value) -> TransactionResponse {
         fields["instanceId"] = json!("laptop");
         self.graph.write_transaction(&self.scope, read::<WriteTransaction>(fields)).await.unwrap()
     }
@@ -372,10 +372,10 @@ async fn an_erasure_by_text_reaches_the_graph() {
     world.edge(&ann, &sea, json!({"type": "likes"})).await;
     world.edge(&ann, &fine, json!({"type": "likes", "evidence": "talked of the blue dolphin"})).await;
     let text = Some(memory::text::fold("dolphin"));
-    let act = Forgetting {
+    let act = ForgetRequest {
         scope: world.scope.clone(),
         selection: Selection { text, ..Selection::default() },
-        thoughts: Choice::Cascade,
+        thoughts: ForgetMode::Cascade,
         at: now(),
     };
     world.store.forget(act, None, None).await.unwrap();

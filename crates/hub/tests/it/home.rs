@@ -5,10 +5,10 @@ use std::sync::{Arc, Mutex};
 use std::time::Duration;
 
 use async_trait::async_trait;
-use hub::door::identity::IdentityText;
-use hub::door::memories::{MemoryCreate, MemoryRef};
-use hub::door::sync::{MemoryChange, PushingInstance, SyncPush, SyncPushed};
-use hub::port::{SummaryError, SummaryRequest};
+use hub::api::identity::IdentityText;
+use hub::api::memories::{MemoryCreate, MemoryRef};
+use hub::api::sync::{MemoryChange, PushingInstance, SyncPush, SyncPushed};
+use hub::ports::{SummaryError, SummaryRequest};
 use hub::{Caller, Hub, HubParts, HubSettings, Summariser};
 use jiff::tz::TimeZone;
 use memory::ports::{Clock, Embedder, PersonaStore as _};

@@ -5,7 +5,7 @@ use std::collections::BTreeSet;
 use hub::documents::Version;
 use hub::mirror::{FrontMatter, MirroredText, digest};
 use hub::sections::{append_to_section, rewrite_section};
-use hub::versions::{Meeting, meet};
+use hub::versions::{MergeOutcome, merge_version};
 use hub::{VersionVector, daily};
 use jiff::Timestamp;
 use proptest::prelude::*;
@@ -35,7 +35,7 @@ fn history() -> impl Strategy<Value = Vec<Version>> {
         for (number, (who, from, takes, at)) in steps.into_iter().enumerate() {
             if takes && who != from {
                 for head in replicas[from].clone() {
-                    replicas[who] = meet(std::mem::take(&mut replicas[who]), head, &[]).0;
+                    replicas[who] = merge_version(std::mem::take(&mut replicas[who]), head, &[]).0;
                 }
                 continue;
             }
@@ -47,7 +47,7 @@ fn history() -> impl Strategy<Value = Vec<Version>> {
             let vector = seen.with(&AUTHORS[who].parse().unwrap(), counters[who]);
             let content = (at % 7 != 0).then(|| format!("text {number}"));
             let written = version(content, vector, AUTHORS[who], at);
-            replicas[who] = meet(std::mem::take(&mut replicas[who]), written.clone(), &[]).0;
+            replicas[who] = merge_version(std::mem::take(&mut replicas[who]), written.clone(), &[]).0;
             all.push(written);
         }
         all
@@ -55,7 +55,7 @@ fn history() -> impl Strategy<Value = Vec<Version>> {
 }
 
 fn met(versions: &[Version]) -> Vec<Version> {
-    versions.iter().fold(Vec::new(), |heads, version| meet(heads, version.clone(), &[]).0)
+    versions.iter().fold(Vec::new(), |heads, version| merge_version(heads, version.clone(), &[]).0)
 }
 
 proptest! {
@@ -69,8 +69,8 @@ proptest! {
         });
         prop_assert_eq!(met(&shuffled), expected.clone());
         for version in &versions {
-            let (after, meeting) = meet(expected.clone(), version.clone(), &[]);
-            prop_assert_eq!(meeting, Meeting::Known);
+            let (after, meeting) = merge_version(expected.clone(), version.clone(), &[]);
+            prop_assert_eq!(meeting, MergeOutcome::AlreadySeen);
             prop_assert_eq!(&after, &expected);
         }
     }
@@ -80,7 +80,7 @@ proptest! {
     fn meeting_is_associative(versions in history(), at in 0usize..24) {
         let at = at.min(versions.len());
         let (one, other) = (met(&versions[..at]), met(&versions[at..]));
-        let joined = other.iter().fold(one, |heads, version| meet(heads, version.clone(), &[]).0);
+        let joined = other.iter().fold(one, |heads, version| merge_version(heads, version.clone(), &[]).0);
         prop_assert_eq!(joined, met(&versions));
     }
 

@@ -2,7 +2,7 @@
 
 use std::fs;
 
-use hub::door::conflicts::ConflictQuery;
+use hub::api::conflicts::ConflictQuery;
 use hub::mirror::MirroredText;
 use memory::core_blocks::CoreBlockLabel;
 use memory::ports::PersonaStore;

@@ -1,6 +1,6 @@
 //! What a reply is told of documents and of whole periods.
 
-use hub::door::identity::MetaText;
+use hub::api::identity::MetaText;
 use jiff::civil::Date;
 use memory::{Scope, UserId};
 
@@ -31,7 +31,7 @@ async fn documents_come_under_their_labels_in_their_order_and_without_core_block
     };
     home.hub.identity_set_meta(&home.caller, label).await.unwrap();
     // A core block is told as one, not twice.
-    let edit = hub::door::documents::DocumentEdit {
+    let edit = hub::api::documents::DocumentEdit {
         content: "Persona block.".to_owned(),
         version: None,
         prompt_label: None,

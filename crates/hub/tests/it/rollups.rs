@@ -5,9 +5,9 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::time::Duration;
 
-use hub::door::memories::UntoldPeriod;
-use hub::rollup::Retold;
-use hub::{Granularity, MemoryName, WorkingHours};
+use hub::api::memories::PendingPeriod;
+use hub::rollup::RollupOutcome;
+use hub::{DiaryName, Granularity, WorkingHours};
 use jiff::Timestamp;
 use memory::ports::Clock;
 use testkit::{SimulatedClock, WordHashEmbedder};
@@ -53,26 +53,26 @@ async fn what_does_not_fit_into_a_question_is_told_in_parts() {
 async fn a_period_is_told_when_somebody_asks_for_it() {
     let home = Home::open().await;
     home.create("daily", "2025-11-04", "- long over [chat:c] [via:home]").await;
-    let names = |periods: Vec<UntoldPeriod>| -> Vec<String> {
+    let names = |periods: Vec<PendingPeriod>| -> Vec<String> {
         let told =
-            |period: UntoldPeriod| format!("{}{}{}", period.filename, due(period.due), stale(period.stale));
+            |period: PendingPeriod| format!("{}{}{}", period.filename, due(period.due), stale(period.stale));
         periods.into_iter().map(told).collect()
     };
-    let untold = || async { names(home.hub.untold_periods(&home.person().scope).await.unwrap()) };
+    let untold = || async { names(home.hub.pending_periods(&home.person().scope).await.unwrap()) };
     // The month waits for its week.
     assert_eq!(untold().await, ["2025-W45.md due"]);
-    let week: MemoryName = MemoryName::parse(Granularity::Weekly, "2025-W45").unwrap();
-    assert_eq!(home.hub.retell(&home.person().scope, &week).await.unwrap(), Retold::Written);
-    assert_eq!(home.hub.retell(&home.person().scope, &week).await.unwrap(), Retold::Current);
+    let week: DiaryName = DiaryName::parse(Granularity::Weekly, "2025-W45").unwrap();
+    assert_eq!(home.hub.rewrite_rollup(&home.person().scope, &week).await.unwrap(), RollupOutcome::Written);
+    assert_eq!(home.hub.rewrite_rollup(&home.person().scope, &week).await.unwrap(), RollupOutcome::Current);
     assert_eq!(untold().await, ["2025-11.md due"]);
     home.create("daily", "2025-11-05", "- late [chat:d] [via:home]").await;
     assert_eq!(untold().await, ["2025-W45.md due stale", "2025-11.md"]);
 
-    let empty = MemoryName::parse(Granularity::Monthly, "2024-02").unwrap();
-    let nothing = home.hub.retell(&home.person().scope, &empty).await.unwrap();
-    assert_eq!(nothing, Retold::NoSources(Granularity::Weekly));
-    let day = MemoryName::parse(Granularity::Daily, "2025-11-05_home").unwrap();
-    assert!(home.hub.retell(&home.person().scope, &day).await.is_err(), "a day is no roll-up");
+    let empty = DiaryName::parse(Granularity::Monthly, "2024-02").unwrap();
+    let nothing = home.hub.rewrite_rollup(&home.person().scope, &empty).await.unwrap();
+    assert_eq!(nothing, RollupOutcome::NoSources(Granularity::Weekly));
+    let day = DiaryName::parse(Granularity::Daily, "2025-11-05_home").unwrap();
+    assert!(home.hub.rewrite_rollup(&home.person().scope, &day).await.is_err(), "a day is no roll-up");
 }
 
 /// A clock that counts how often it was asked to wait.
@@ -99,8 +99,8 @@ async fn a_period_that_failed_before_it_was_over_does_not_keep_the_hub_awake() {
     let clock = Arc::new(Counting { clock: home.clock.clone(), waits: AtomicUsize::new(0) });
     let hub = home.beside(clock.clone(), Arc::new(WordHashEmbedder::new()));
     *home.scribe.failing.lock().unwrap() = true;
-    let week: MemoryName = MemoryName::parse(Granularity::Weekly, "2026-W29").unwrap();
-    assert!(matches!(hub.retell(&home.caller.scope, &week).await.unwrap(), Retold::Failed(_)));
+    let week: DiaryName = DiaryName::parse(Granularity::Weekly, "2026-W29").unwrap();
+    assert!(matches!(hub.rewrite_rollup(&home.caller.scope, &week).await.unwrap(), RollupOutcome::Failed(_)));
     let hours = WorkingHours { rollup_at: jiff::civil::time(5, 0, 0, 0), catch_up: false };
     let working = tokio::spawn(async move { hub.work(hours).await });
     for _ in 0..600 {

@@ -4,9 +4,9 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering};
 
 use async_trait::async_trait;
-use hub::door::memories::{MemoryList, MemorySearch, SearchMethod};
+use hub::api::memories::{MemoryList, MemorySearch, SearchMethod};
 use hub::graph::{Graph, NodeSearch};
-use hub::port::HubStore as _;
+use hub::ports::HubStore as _;
 use memory::ports::{EmbedError, Embedder, Embedding};
 use serde_json::json;
 use testkit::{SequentialIds, WordHashEmbedder};

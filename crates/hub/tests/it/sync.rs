@@ -1,6 +1,6 @@
 //! Instances that pull and push.
 
-use hub::door::sync::{ItemStatus, SyncPull};
+use hub::api::sync::{ItemStatus, SyncPull};
 
 use crate::home::{Home, change};
 

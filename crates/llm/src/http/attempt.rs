@@ -13,12 +13,13 @@ use tokio::sync::{OwnedSemaphorePermit, Semaphore};
 use tokio::time::Instant;
 
 use super::deadline::Deadline;
-use super::refusal::{self, Complaint};
+use super::refusal::{self, ErrorBody};
 use super::streaming::{StreamedAnswer, into_stream};
-use super::{Accepts, MAX_ANSWER_BYTES, MAX_BODY_BYTES, MAX_ERROR_BYTES, Protocol, Whole, retry};
+use super::{Capabilities, MAX_ANSWER_BYTES, MAX_BODY_BYTES, MAX_ERROR_BYTES, ParsedAnswer, Protocol, retry};
 use crate::settings::is_loopback;
 use crate::{
-    Completion, LlmError, Pauses, Provider, ProviderSettings, Request, StreamEvent, Tier, TierModels, Usage,
+    Completion, LlmError, Provider, ProviderSettings, Request, RetryTimer, StreamEvent, Tier, TierModels,
+    Usage,
 };
 
 /// A [`Provider`] that speaks a [`Protocol`]. Cheap to clone.
@@ -33,9 +34,9 @@ pub(super) struct Shared<P> {
     secret: Option<SecretString>,
     limits: Limits,
     in_flight: Arc<Semaphore>,
-    pauses: Arc<dyn Pauses>,
+    pauses: Arc<dyn RetryTimer>,
     /// By model: one address may serve models with different abilities.
-    accepted: Mutex<HashMap<String, Accepts>>,
+    accepted: Mutex<HashMap<String, Capabilities>>,
 }
 
 /// The time limits of one attempt.
@@ -52,7 +53,7 @@ impl<P: Protocol> HttpProvider<P> {
         protocol: P,
         models: TierModels,
         settings: &ProviderSettings,
-        pauses: Arc<dyn Pauses>,
+        pauses: Arc<dyn RetryTimer>,
     ) -> Result<HttpProvider<P>, LlmError> {
         let client = super::client(is_loopback(protocol.url()), settings.connect_timeout)?;
         let shared = Shared {
@@ -123,13 +124,13 @@ impl<P: Protocol> Provider for HttpProvider<P> {
 
 impl<P: Protocol> Shared<P> {
     /// One attempt at a whole answer.
-    async fn ask(&self, request: &Request) -> Result<Whole, LlmError> {
+    async fn ask(&self, request: &Request) -> Result<ParsedAnswer, LlmError> {
         let _permit = self.permit().await?;
         let deadline = Deadline::new(Instant::now(), self.limits.whole, "finish its answer");
         let mut response = self.send(request, false, deadline).await?;
         let body = deadline.limit(self.protocol.host(), self.read(&mut response, MAX_BODY_BYTES)).await??;
         let body = body.ok_or_else(|| self.too_large())?;
-        let answer = self.protocol.whole(&body)?;
+        let answer = self.protocol.parse_answer(&body)?;
         if answer.text.len() > MAX_ANSWER_BYTES {
             return Err(self.too_large());
         }
@@ -174,11 +175,11 @@ impl<P: Protocol> Shared<P> {
                 return Ok(response);
             }
             let body = by.limit(self.protocol.host(), self.read(&mut response, MAX_ERROR_BYTES)).await?;
-            let complaint = Complaint::read(&body.ok().flatten().unwrap_or_default());
+            let complaint = ErrorBody::read(&body.ok().flatten().unwrap_or_default());
             let error = refusal::of_status(self.protocol.host(), status, response.headers(), &complaint);
             let about_form = matches!(status, StatusCode::BAD_REQUEST | StatusCode::UNPROCESSABLE_ENTITY)
                 && error.kind() == "fatal";
-            match accepts.without(&complaint.message, request, streaming).filter(|_| about_form) {
+            match accepts.fallback(&complaint.message, request, streaming).filter(|_| about_form) {
                 Some(next) => {
                     tracing::debug!(
                         host = self.protocol.host(),
@@ -204,7 +205,7 @@ impl<P: Protocol> Shared<P> {
         let host = self.protocol.host();
         let body = by.limit(host, self.read(response, MAX_ERROR_BYTES)).await??.unwrap_or_default();
         let document = serde_json::from_slice(&body).unwrap_or_default();
-        Err(match Complaint::find(&document) {
+        Err(match ErrorBody::find(&document) {
             Some(complaint) => refusal::in_stream(host, &complaint),
             None => LlmError::fatal(format!(
                 "The language model at {host} did not answer as a stream but with a document ({content_type}). Check llm.base_url."
@@ -260,12 +261,12 @@ impl<P: Protocol> Shared<P> {
             .map_err(|_closed| LlmError::transient("The program is stopping; nothing was asked."))
     }
 
-    fn accepted(&self, model: &str) -> Accepts {
+    fn accepted(&self, model: &str) -> Capabilities {
         let accepted = self.accepted.lock().unwrap_or_else(PoisonError::into_inner);
         accepted.get(model).copied().unwrap_or_else(|| self.protocol.assumed())
     }
 
-    fn remember(&self, model: &str, accepts: Accepts) {
+    fn remember(&self, model: &str, accepts: Capabilities) {
         self.accepted.lock().unwrap_or_else(PoisonError::into_inner).insert(model.to_owned(), accepts);
     }
 

@@ -8,7 +8,7 @@ use super::MAX_EVENT_BYTES;
 
 /// One server-sent event.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
-pub(crate) struct Event {
+pub(crate) struct SseEvent {
     /// Its `data:` lines, joined by line feeds.
     pub(crate) data: String,
 }
@@ -28,7 +28,7 @@ pub(super) struct EventDecoder {
     line: Vec<u8>,
     after_carriage_return: bool,
     first_line_seen: bool,
-    event: Event,
+    event: SseEvent,
     has_data: bool,
 }
 
@@ -37,7 +37,11 @@ impl EventDecoder {
     ///
     /// # Errors
     /// After an error the decoder is of no further use.
-    pub(super) fn push(&mut self, chunk: &[u8], mut completed: impl FnMut(Event)) -> Result<(), EventError> {
+    pub(super) fn push(
+        &mut self,
+        chunk: &[u8],
+        mut completed: impl FnMut(SseEvent),
+    ) -> Result<(), EventError> {
         let mut rest = chunk;
         if self.after_carriage_return && rest.first() == Some(&b'\n') {
             rest = &rest[1..];
@@ -72,7 +76,7 @@ impl EventDecoder {
         Ok(())
     }
 
-    fn end_line(&mut self) -> Result<Option<Event>, EventError> {
+    fn end_line(&mut self) -> Result<Option<SseEvent>, EventError> {
         let line = std::mem::take(&mut self.line);
         let line = std::str::from_utf8(&line).map_err(|_invalid| EventError::Unreadable)?;
         let line = if self.first_line_seen { line } else { line.trim_start_matches('\u{feff}') };
@@ -100,7 +104,7 @@ mod tests {
 
     use super::*;
 
-    fn decode<'a>(chunks: impl IntoIterator<Item = &'a [u8]>) -> Result<Vec<Event>, EventError> {
+    fn decode<'a>(chunks: impl IntoIterator<Item = &'a [u8]>) -> Result<Vec<SseEvent>, EventError> {
         let mut decoder = EventDecoder::default();
         let mut events = Vec::new();
         for chunk in chunks {
@@ -109,8 +113,8 @@ mod tests {
         Ok(events)
     }
 
-    fn event(data: &str) -> Event {
-        Event { data: data.to_owned() }
+    fn event(data: &str) -> SseEvent {
+        SseEvent { data: data.to_owned() }
     }
 
     #[test]

@@ -3,7 +3,7 @@
 use reqwest::Url;
 use reqwest::header::HeaderMap;
 
-use super::Event;
+use super::SseEvent;
 use crate::{AnswerFormat, LlmError, Request, Usage};
 
 /// A way of asking over HTTP. Pure: it writes bodies and reads answers, and does no input or output.
@@ -20,26 +20,26 @@ pub(crate) trait Protocol: Send + Sync + 'static {
     fn headers(&self) -> HeaderMap;
 
     /// What is assumed of an endpoint that has not answered yet.
-    fn assumed(&self) -> Accepts;
+    fn assumed(&self) -> Capabilities;
 
     fn body(
         &self,
         request: &Request,
         model: &str,
-        accepts: Accepts,
+        accepts: Capabilities,
         streaming: bool,
     ) -> Result<Vec<u8>, LlmError>;
 
     /// Reads a whole answer.
-    fn whole(&self, body: &[u8]) -> Result<Whole, LlmError>;
+    fn parse_answer(&self, body: &[u8]) -> Result<ParsedAnswer, LlmError>;
 
     /// Reads one event of a streamed answer.
-    fn step(&self, event: &Event, progress: &mut Progress) -> Result<Step, LlmError>;
+    fn step(&self, event: &SseEvent, progress: &mut Progress) -> Result<StreamItem, LlmError>;
 }
 
 /// A whole answer as the protocol gives it.
 #[derive(Debug, Default)]
-pub(crate) struct Whole {
+pub(crate) struct ParsedAnswer {
     pub(crate) text: String,
     pub(crate) usage: Option<Usage>,
     pub(crate) model: Option<String>,
@@ -54,7 +54,7 @@ pub(crate) struct Progress {
 
 /// What one event means.
 #[derive(Debug, PartialEq, Eq)]
-pub(crate) enum Step {
+pub(crate) enum StreamItem {
     /// The model said this.
     Text(String),
     /// The model is at work and said nothing yet; it is alive.
@@ -67,7 +67,7 @@ pub(crate) enum Step {
 
 /// What an endpoint accepts, learned from its refusals and kept for the life of the provider.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(crate) struct Accepts {
+pub(crate) struct Capabilities {
     pub(crate) json: JsonMode,
     pub(crate) limit: LimitField,
     pub(crate) stream_usage: bool,
@@ -98,34 +98,43 @@ pub(crate) enum LimitField {
     None,
 }
 
-impl Accepts {
+impl Capabilities {
     /// The next thing to try after the endpoint refused this request with `complaint` (its own words),
     /// or `None` when nothing that we sent can be left out.
     ///
     /// A parameter that the complaint names is left out first; a JSON request that is refused without
     /// a name falls back to the next way of asking for JSON.
-    pub(crate) fn without(self, complaint: &str, request: &Request, streaming: bool) -> Option<Accepts> {
+    pub(crate) fn fallback(
+        self,
+        complaint: &str,
+        request: &Request,
+        streaming: bool,
+    ) -> Option<Capabilities> {
         let complaint = complaint.to_lowercase();
         let names = |word: &str| complaint.contains(word);
         if streaming && self.stream_usage && (names("stream_options") || names("include_usage")) {
-            return Some(Accepts { stream_usage: false, ..self });
+            return Some(Capabilities { stream_usage: false, ..self });
         }
         if self.temperature && request.temperature.is_some() && names("temperature") {
-            return Some(Accepts { temperature: false, ..self });
+            return Some(Capabilities { temperature: false, ..self });
         }
         if request.max_tokens.is_some() && (names("max_tokens") || names("max_completion_tokens")) {
             match self.limit {
                 LimitField::MaxTokens => {
-                    return Some(Accepts { limit: LimitField::MaxCompletionTokens, ..self });
+                    return Some(Capabilities { limit: LimitField::MaxCompletionTokens, ..self });
                 }
-                LimitField::MaxCompletionTokens => return Some(Accepts { limit: LimitField::None, ..self }),
+                LimitField::MaxCompletionTokens => {
+                    return Some(Capabilities { limit: LimitField::None, ..self });
+                }
                 LimitField::Required | LimitField::None => {}
             }
         }
         match (&request.answer, self.json) {
-            (AnswerFormat::Json { .. }, JsonMode::Schema) => Some(Accepts { json: JsonMode::Object, ..self }),
+            (AnswerFormat::Json { .. }, JsonMode::Schema) => {
+                Some(Capabilities { json: JsonMode::Object, ..self })
+            }
             (AnswerFormat::Json { .. }, JsonMode::Object) => {
-                Some(Accepts { json: JsonMode::Instructions, ..self })
+                Some(Capabilities { json: JsonMode::Instructions, ..self })
             }
             _ => None,
         }
@@ -144,7 +153,7 @@ mod tests {
     use super::*;
     use crate::Tier;
 
-    const FRESH: Accepts = Accepts {
+    const FRESH: Capabilities = Capabilities {
         json: JsonMode::Schema,
         limit: LimitField::MaxTokens,
         stream_usage: true,
@@ -170,32 +179,32 @@ mod tests {
 
     #[test]
     fn json_falls_back_in_two_steps_and_then_gives_up() {
-        let object = FRESH.without("unknown field", &request(json()), false).unwrap();
+        let object = FRESH.fallback("unknown field", &request(json()), false).unwrap();
         assert_eq!(object.json, JsonMode::Object);
-        let text = object.without("unknown field", &request(json()), false).unwrap();
+        let text = object.fallback("unknown field", &request(json()), false).unwrap();
         assert_eq!(text.json, JsonMode::Instructions);
-        assert_eq!(text.without("unknown field", &request(json()), false), None);
+        assert_eq!(text.fallback("unknown field", &request(json()), false), None);
     }
 
     #[test]
     fn a_named_parameter_is_left_out_before_anything_else() {
         let asked = request(json());
-        let cold = FRESH.without("Unsupported value: 'temperature'", &asked, false).unwrap();
+        let cold = FRESH.fallback("Unsupported value: 'temperature'", &asked, false).unwrap();
         assert!(!cold.temperature && cold.json == JsonMode::Schema);
-        let renamed = FRESH.without("Unsupported parameter: 'max_tokens'", &asked, false).unwrap();
+        let renamed = FRESH.fallback("Unsupported parameter: 'max_tokens'", &asked, false).unwrap();
         assert_eq!(renamed.limit, LimitField::MaxCompletionTokens);
-        let counted = FRESH.without("stream_options is not permitted", &asked, true).unwrap();
+        let counted = FRESH.fallback("stream_options is not permitted", &asked, true).unwrap();
         assert!(!counted.stream_usage);
     }
 
     #[test]
     fn a_text_request_has_nothing_more_to_give_up() {
-        assert_eq!(FRESH.without("no such model", &request(AnswerFormat::Text), true), None);
+        assert_eq!(FRESH.fallback("no such model", &request(AnswerFormat::Text), true), None);
     }
 
     #[test]
     fn a_required_limit_stays() {
-        let claude = Accepts { limit: LimitField::Required, json: JsonMode::Instructions, ..FRESH };
-        assert_eq!(claude.without("max_tokens: 9 is too many", &request(json()), false), None);
+        let claude = Capabilities { limit: LimitField::Required, json: JsonMode::Instructions, ..FRESH };
+        assert_eq!(claude.fallback("max_tokens: 9 is too many", &request(json()), false), None);
     }
 }

@@ -33,7 +33,7 @@ const PASSING_PHRASES: &[&str] = &["overloaded", "server_error", "api_error", "t
 
 /// An endpoint's own account of what went wrong, in any of the customary shapes.
 #[derive(Debug, Default, PartialEq, Eq)]
-pub(crate) struct Complaint {
+pub(crate) struct ErrorBody {
     /// Its sentence for a person.
     pub(crate) message: String,
     /// Its `type` and `code`, where they are words.
@@ -42,23 +42,23 @@ pub(crate) struct Complaint {
     status: Option<u16>,
 }
 
-impl Complaint {
+impl ErrorBody {
     /// Reads an error body: JSON when it is, else its text.
-    pub(crate) fn read(body: &[u8]) -> Complaint {
+    pub(crate) fn read(body: &[u8]) -> ErrorBody {
         match serde_json::from_slice::<Value>(body) {
-            Ok(value) => Complaint::find(&value).unwrap_or_else(|| Complaint::of(&value)),
+            Ok(value) => ErrorBody::find(&value).unwrap_or_else(|| ErrorBody::of(&value)),
             Err(_not_json) => {
-                Complaint { message: String::from_utf8_lossy(body).into_owned(), ..Complaint::default() }
+                ErrorBody { message: String::from_utf8_lossy(body).into_owned(), ..ErrorBody::default() }
             }
         }
     }
 
     /// The complaint inside an otherwise successful answer or event, if there is one.
-    pub(crate) fn find(value: &Value) -> Option<Complaint> {
-        value.get("error").filter(|error| !error.is_null()).map(Complaint::of)
+    pub(crate) fn find(value: &Value) -> Option<ErrorBody> {
+        value.get("error").filter(|error| !error.is_null()).map(ErrorBody::of)
     }
 
-    fn of(error: &Value) -> Complaint {
+    fn of(error: &Value) -> ErrorBody {
         let text = |name: &str| error.get(name).and_then(Value::as_str).unwrap_or_default();
         let message = [error.as_str().unwrap_or_default(), text("message"), text("detail")]
             .into_iter()
@@ -69,7 +69,7 @@ impl Complaint {
             .and_then(|code| code.as_u64().or_else(|| code.as_str()?.parse().ok()))
             .and_then(|code| u16::try_from(code).ok())
             .filter(|code| (400..600).contains(code));
-        Complaint { message: message.to_owned(), code: format!("{} {}", text("type"), text("code")), status }
+        ErrorBody { message: message.to_owned(), code: format!("{} {}", text("type"), text("code")), status }
     }
 
     /// Whether its words name any of these.
@@ -95,7 +95,7 @@ pub(super) fn of_status(
     host: &str,
     status: StatusCode,
     headers: &HeaderMap,
-    complaint: &Complaint,
+    complaint: &ErrorBody,
 ) -> LlmError {
     if status.is_redirection() {
         return LlmError::fatal(format!(
@@ -106,7 +106,7 @@ pub(super) fn of_status(
 }
 
 /// The error for a complaint inside an answer that began well.
-pub(crate) fn in_stream(host: &str, complaint: &Complaint) -> LlmError {
+pub(crate) fn in_stream(host: &str, complaint: &ErrorBody) -> LlmError {
     classify(host, complaint.status, None, complaint)
 }
 
@@ -114,7 +114,7 @@ fn classify(
     host: &str,
     status: Option<u16>,
     retry_after: Option<Duration>,
-    complaint: &Complaint,
+    complaint: &ErrorBody,
 ) -> LlmError {
     let code = status.unwrap_or(0);
     let shown = status.map_or(String::new(), |status| format!(" ({status})"));
@@ -208,7 +208,7 @@ mod tests {
 
     fn kind(status: u16, body: &str) -> &'static str {
         let status = StatusCode::from_u16(status).unwrap();
-        of_status("a.test", status, &HeaderMap::new(), &Complaint::read(body.as_bytes())).kind()
+        of_status("a.test", status, &HeaderMap::new(), &ErrorBody::read(body.as_bytes())).kind()
     }
 
     #[test]
@@ -245,9 +245,9 @@ mod tests {
             (r#"{"error":{"type":"invalid_request_error","code":401}}"#, "auth"),
             (r#"{"error":"something"}"#, "transient"),
         ] {
-            assert_eq!(in_stream("a.test", &Complaint::read(body.as_bytes())).kind(), expected, "{body}");
+            assert_eq!(in_stream("a.test", &ErrorBody::read(body.as_bytes())).kind(), expected, "{body}");
         }
-        assert_eq!(Complaint::find(&serde_json::json!({"error": null, "choices": []})), None);
+        assert_eq!(ErrorBody::find(&serde_json::json!({"error": null, "choices": []})), None);
     }
 
     #[test]
@@ -275,7 +275,7 @@ mod tests {
 
     #[test]
     fn an_endpoints_words_are_bounded_and_on_one_line() {
-        let complaint = Complaint::read(format!("a\n\u{7}b{}", "猫".repeat(5000)).as_bytes());
+        let complaint = ErrorBody::read(format!("a\n\u{7}b{}", "猫".repeat(5000)).as_bytes());
         let quoted = complaint.quoted();
         assert!(quoted.chars().count() < MAX_QUOTED_CHARS + 20 && quoted.starts_with(" It said: a b猫"));
     }

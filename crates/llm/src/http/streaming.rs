@@ -11,8 +11,8 @@ use tokio::time::Instant;
 
 use super::attempt::{Shared, estimate, estimated_tokens};
 use super::deadline::Deadline;
-use super::events::{Event, EventDecoder, EventError};
-use super::{MAX_ANSWER_BYTES, Progress, Protocol, Step, refusal};
+use super::events::{EventDecoder, EventError, SseEvent};
+use super::{MAX_ANSWER_BYTES, Progress, Protocol, StreamItem, refusal};
 use crate::{LlmError, Request, StreamEvent, Usage};
 
 /// An answer that is being said. Dropping it closes the connection and frees its place in flight.
@@ -21,7 +21,7 @@ pub(super) struct StreamedAnswer<P> {
     response: Response,
     decoder: EventDecoder,
     /// Events read and not looked at yet.
-    events: VecDeque<Event>,
+    events: VecDeque<SseEvent>,
     progress: Progress,
     asked_model: String,
     /// What was said so far, in bytes and in estimated tokens.
@@ -66,8 +66,8 @@ impl<P: Protocol> StreamedAnswer<P> {
         loop {
             let event = self.next_event().await?;
             match self.shared.protocol.step(&event, &mut self.progress)? {
-                Step::Text(text) if text.is_empty() => {}
-                Step::Text(text) => {
+                StreamItem::Text(text) if text.is_empty() => {}
+                StreamItem::Text(text) => {
                     self.token_arrived();
                     self.said_bytes += text.len();
                     self.estimate.output_tokens += estimated_tokens(&text);
@@ -76,9 +76,9 @@ impl<P: Protocol> StreamedAnswer<P> {
                     }
                     return Ok(StreamEvent::Delta(text));
                 }
-                Step::Thought => self.token_arrived(),
-                Step::Nothing => {}
-                Step::End => {
+                StreamItem::Thought => self.token_arrived(),
+                StreamItem::Nothing => {}
+                StreamItem::End => {
                     let usage = self.progress.usage.unwrap_or(self.estimate);
                     let model = self.progress.model.take().unwrap_or_else(|| self.asked_model.clone());
                     return Ok(StreamEvent::Finished { usage, model });
@@ -92,7 +92,7 @@ impl<P: Protocol> StreamedAnswer<P> {
         self.next_token = idle.earlier(self.whole);
     }
 
-    async fn next_event(&mut self) -> Result<Event, LlmError> {
+    async fn next_event(&mut self) -> Result<SseEvent, LlmError> {
         loop {
             if let Some(event) = self.events.pop_front() {
                 return Ok(event);

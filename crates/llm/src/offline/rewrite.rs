@@ -92,7 +92,7 @@ fn third_person_en(sentence: &str) -> Option<String> {
         return None;
     }
     let start = words.iter().position(|word| !lexicon::FILLERS_EN.holds(word))?;
-    let mut turner = Turner::default();
+    let mut turner = PersonRewriter::default();
     for (at, (token, word)) in sentence.split_whitespace().zip(&words).enumerate().skip(start) {
         let (open, core, close) = split_punctuation(token);
         let turned = turner.turn(core, word, words.get(at + 1).map_or("", String::as_str))?;
@@ -106,7 +106,7 @@ fn third_person_en(sentence: &str) -> Option<String> {
 
 /// What has been turned so far, word by word.
 #[derive(Default)]
-struct Turner {
+struct PersonRewriter {
     written: Vec<String>,
     /// "I" was written and its verb has not come yet.
     awaits_verb: bool,
@@ -121,7 +121,7 @@ struct Turner {
     named: bool,
 }
 
-impl Turner {
+impl PersonRewriter {
     fn turn(&mut self, core: &str, word: &str, next: &str) -> Option<String> {
         let after_and = std::mem::take(&mut self.after_and);
         if self.awaits_verb {

@@ -15,7 +15,7 @@ use std::time::Duration;
 
 use futures_util::StreamExt;
 use futures_util::future::{BoxFuture, FutureExt, ready};
-use llm::{AnswerFormat, LlmError, Pauses, Provider, ProviderSettings, Request, StreamEvent, Tier};
+use llm::{AnswerFormat, LlmError, Provider, ProviderSettings, Request, RetryTimer, StreamEvent, Tier};
 use serde_json::{Value, json};
 
 /// Pauses that take no time and are remembered.
@@ -30,7 +30,7 @@ impl NoPauses {
     }
 }
 
-impl Pauses for NoPauses {
+impl RetryTimer for NoPauses {
     fn pause(&self, duration: Duration) -> BoxFuture<'static, ()> {
         self.asked.lock().unwrap().push(duration);
         ready(()).boxed()

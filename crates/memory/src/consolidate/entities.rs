@@ -5,7 +5,7 @@ use std::collections::BTreeSet;
 use futures_util::try_join;
 use jiff::Timestamp;
 
-use super::evidence::Checked;
+use super::evidence::CheckedEvent;
 use super::merge::READABILITY_MIN;
 use super::{ConsolidateError, Consolidator};
 use crate::entities::{
@@ -266,7 +266,7 @@ impl Consolidator<'_> {
     pub(super) async fn entities_of(
         &self,
         session: &Session,
-        checked: &Checked,
+        checked: &CheckedEvent,
         named: &Named,
     ) -> Result<Vec<AliasHit>, StoreError> {
         let mut text = checked.event.description.clone();

@@ -4,7 +4,7 @@ use jiff::civil::Weekday;
 use jiff::tz::TimeZone;
 use jiff::{SignedDuration, Timestamp};
 
-use super::evidence::Checked;
+use super::evidence::CheckedEvent;
 use crate::messages::Message;
 use crate::nodes::{EventTime, Evidence};
 use crate::text::{TimePhrase, fold, tells_when, time_phrases};
@@ -16,13 +16,13 @@ const NIGHT_ENDS: i8 = 5;
 /// meant: the quotes hold one time that counts from the moment of their saying, nothing else that tells a time, and
 /// what was answered does not even touch it. Everything is reckoned from the message in which it was said, in the
 /// user's zone. Says what was changed.
-pub(super) fn mend(
-    checked: &mut Checked,
+pub(super) fn correct_event_time(
+    checked: &mut CheckedEvent,
     messages: &[Message],
     zone: &TimeZone,
     week_start: Weekday,
 ) -> Option<String> {
-    let named: Vec<Said> =
+    let named: Vec<NamedTime> =
         checked.evidence.iter().flat_map(|evidence| said(evidence, messages, zone, week_start)).collect();
     let answered = checked.event.event_time;
     if answered.is_some_and(|time| named.iter().any(|said| said.touches(time))) {
@@ -44,7 +44,7 @@ pub(super) fn mend(
 }
 
 /// A time that a quote names.
-struct Said {
+struct NamedTime {
     phrase: TimePhrase,
     time: EventTime,
     slack: SignedDuration,
@@ -52,7 +52,7 @@ struct Said {
     tells_more: bool,
 }
 
-impl Said {
+impl NamedTime {
     /// Whether a time meets what was said, as far as speakers agree on it.
     fn touches(&self, time: EventTime) -> bool {
         let widened = |at: Timestamp, by: SignedDuration| at.checked_add(by).unwrap_or(at);
@@ -61,7 +61,7 @@ impl Said {
     }
 }
 
-fn said(evidence: &Evidence, messages: &[Message], zone: &TimeZone, week_start: Weekday) -> Vec<Said> {
+fn said(evidence: &Evidence, messages: &[Message], zone: &TimeZone, week_start: Weekday) -> Vec<NamedTime> {
     let Some(message) = messages.iter().find(|message| message.id == evidence.message_id) else {
         return Vec::new();
     };
@@ -85,14 +85,14 @@ fn said(evidence: &Evidence, messages: &[Message], zone: &TimeZone, week_start: 
             Some(moment) => EventTime { start: moment, end: None },
             None => EventTime { start: phrase.start, end: Some(phrase.end) },
         };
-        Said { slack: SignedDuration::from_hours(24 * days), time, tells_more, phrase }
+        NamedTime { slack: SignedDuration::from_hours(24 * days), time, tells_more, phrase }
     };
     phrases.into_iter().map(said).collect()
 }
 
 #[cfg(test)]
 mod tests {
-    use super::super::evidence::{Grounds, check};
+    use super::super::evidence::{EvidenceSources, check};
     use super::super::fixtures::user_says;
     use super::*;
     use crate::nodes::{NodeKind, Subject};
@@ -123,9 +123,11 @@ mod tests {
             supersedes: Vec::new(),
             entities: Vec::new(),
         };
-        let mut checked =
-            check(event, Grounds { messages: std::slice::from_ref(&message), recalled: &[], people: &[] });
-        mend(&mut checked, std::slice::from_ref(&message), &zone(), Weekday::Monday);
+        let mut checked = check(
+            event,
+            EvidenceSources { messages: std::slice::from_ref(&message), recalled: &[], people: &[] },
+        );
+        correct_event_time(&mut checked, std::slice::from_ref(&message), &zone(), Weekday::Monday);
         let civil = |at: Timestamp| at.to_zoned(zone()).strftime("%Y-%m-%d %H:%M").to_string();
         checked.event.event_time.map(|time| (civil(time.start), civil(time.end.unwrap_or(time.start))))
     }

@@ -24,7 +24,7 @@ static TIME: LazyLock<Patterns> = LazyLock::new(|| Patterns::parse(include_str!(
 
 /// A proposed event after the check.
 #[derive(Clone, Debug, PartialEq)]
-pub(super) struct Checked {
+pub(super) struct CheckedEvent {
     /// The event.
     pub(super) event: ProposedEvent,
     /// Quotes that hold.
@@ -33,7 +33,7 @@ pub(super) struct Checked {
     pub(super) failures: Vec<EvidenceFailure>,
 }
 
-impl Checked {
+impl CheckedEvent {
     /// Whether each of its quotes holds, and there is one.
     pub(super) fn holds_entirely(&self) -> bool {
         self.failures.is_empty() && !self.evidence.is_empty()
@@ -68,7 +68,7 @@ impl Checked {
 
 /// What quotes are looked up in.
 #[derive(Clone, Copy, Debug)]
-pub(super) struct Grounds<'a> {
+pub(super) struct EvidenceSources<'a> {
     /// The session's messages, oldest first.
     pub(super) messages: &'a [Message],
     /// What memory put before the persona in this session: the user's copy of it proves nothing.
@@ -79,7 +79,7 @@ pub(super) struct Grounds<'a> {
 
 /// Looks every quote of the event up. A quote that stands in another message of the same speaker is accepted from
 /// there: the words are what counts.
-pub(super) fn check(event: ProposedEvent, grounds: Grounds<'_>) -> Checked {
+pub(super) fn check(event: ProposedEvent, grounds: EvidenceSources<'_>) -> CheckedEvent {
     let mut evidence: Vec<Evidence> = Vec::new();
     let mut failures = Vec::new();
     let failure = |quote: &str, reason: String| EvidenceFailure {
@@ -104,14 +104,14 @@ pub(super) fn check(event: ProposedEvent, grounds: Grounds<'_>) -> Checked {
             failures.push(failure("", reason));
         }
     }
-    Checked { event, evidence, failures }
+    CheckedEvent { event, evidence, failures }
 }
 
 /// Whether quotes that hold one by one bear the event out together; gives the question that a bare yes needs beside it.
 fn unfounded(
     event: &ProposedEvent,
     evidence: &[Evidence],
-    grounds: Grounds<'_>,
+    grounds: EvidenceSources<'_>,
 ) -> Result<Option<Evidence>, String> {
     if let Some(reason) = broken_promise_rule(event, evidence, grounds.messages) {
         return Err(reason);
@@ -154,7 +154,11 @@ fn may_say(role: Role, subject: Subject) -> bool {
     }
 }
 
-fn locate(proposed: &ProposedQuote, event: &ProposedEvent, grounds: Grounds<'_>) -> Result<Evidence, String> {
+fn locate(
+    proposed: &ProposedQuote,
+    event: &ProposedEvent,
+    grounds: EvidenceSources<'_>,
+) -> Result<Evidence, String> {
     let messages = grounds.messages;
     let named = messages.iter().find(|message| message.id == proposed.message_id);
     let whole = named.is_some_and(|message| message.content.trim() == proposed.quote.trim());
@@ -187,7 +191,7 @@ fn locate(proposed: &ProposedQuote, event: &ProposedEvent, grounds: Grounds<'_>)
 
 /// Whether the user's words only copy what the persona said before, or a memory that was put before the persona, and
 /// the user had not said so before of their own accord.
-fn repeats_others(message: &Message, evidence: &Evidence, grounds: Grounds<'_>) -> bool {
+fn repeats_others(message: &Message, evidence: &Evidence, grounds: EvidenceSources<'_>) -> bool {
     let (start, end) = (evidence.start as usize, evidence.end as usize);
     let before = |id: MessageId| grounds.messages.iter().take_while(move |other| other.id != id);
     let copies = |message: &Message, start, end| {
@@ -240,8 +244,8 @@ mod tests {
     use super::super::fixtures::{persona_says, user_says};
     use super::*;
 
-    fn check(event: ProposedEvent, messages: &[Message]) -> Checked {
-        super::check(event, Grounds { messages, recalled: &[], people: &[] })
+    fn check(event: ProposedEvent, messages: &[Message]) -> CheckedEvent {
+        super::check(event, EvidenceSources { messages, recalled: &[], people: &[] })
     }
 
     fn event(subject: Subject, quotes: &[(&Message, &str)]) -> ProposedEvent {

@@ -7,12 +7,12 @@ use futures_util::future::try_join_all;
 use futures_util::{TryFutureExt, try_join};
 
 use super::entities::{KnownEntities, Named};
-use super::evidence::{Checked, Grounds, check};
+use super::evidence::{CheckedEvent, EvidenceSources, check};
 use super::known::{is_remembered, people_of};
 use super::merge::{MERGE_COSINE_MIN, Mention, says_the_same};
-use super::second_answer::{reconcile, supplement};
+use super::reask::{reconcile, supplement};
 use super::vocatives::without_vocatives;
-use super::{ConsolidateError, Consolidator, Formed, Parties, event_time, trace};
+use super::{ConsolidateError, ConsolidationEvent, Consolidator, Participants, event_time, trace};
 use crate::entities::{fold_name, name_stands_in};
 use crate::forget::{are_quotes_forgotten, is_forgotten, without_forgotten};
 use crate::identifiers::{EntityId, NodeId, RejectedId};
@@ -34,8 +34,8 @@ const MERGE_CANDIDATES: usize = 3;
 const SUMMARY_LENGTH_MAX: usize = 400;
 
 /// What passed the checks and what did not.
-struct Sifted {
-    accepted: Vec<Checked>,
+struct CheckedExtraction {
+    accepted: Vec<CheckedEvent>,
     rejected: Vec<RejectedMemory>,
     answer: Extraction,
     /// All that was said in the session.
@@ -48,7 +48,7 @@ impl Consolidator<'_> {
         &self,
         session: &Session,
         messages: Vec<Message>,
-        parties: &Parties,
+        parties: &Participants,
     ) -> Result<Option<serde_json::Value>, ConsolidateError> {
         let started = self.clock.now();
         let sifted = self.ask(session, messages, parties).await?;
@@ -68,8 +68,8 @@ impl Consolidator<'_> {
         &self,
         session: &Session,
         messages: Vec<Message>,
-        parties: &Parties,
-    ) -> Result<Sifted, ConsolidateError> {
+        parties: &Participants,
+    ) -> Result<CheckedExtraction, ConsolidateError> {
         let forgotten = self.store.forgotten_spans(session.id).await?;
         let shown = without_forgotten(&messages, &forgotten);
         let said = shown.iter().map(|message| message.content.as_str()).collect::<Vec<_>>().join("\n");
@@ -94,7 +94,8 @@ impl Consolidator<'_> {
         let mut answer = self.mind.extract(input.clone()).await?;
         let first = check_all(&mut answer, &input, &messages, &recalled);
         let failures: Vec<EvidenceFailure> = first.iter().flat_map(|c| c.failures.clone()).collect();
-        let (mut accepted, failed): (Vec<_>, Vec<_>) = first.into_iter().partition(Checked::holds_entirely);
+        let (mut accepted, failed): (Vec<_>, Vec<_>) =
+            first.into_iter().partition(CheckedEvent::holds_entirely);
         let mut lost = Vec::new();
         if !failures.is_empty() {
             input.failures = failures;
@@ -125,14 +126,16 @@ impl Consolidator<'_> {
         accepted.sort_by_key(|checked| std::cmp::Reverse(checked.event.emotional_impact.unsigned_abs()));
         accepted.truncate(EVENTS_MAX);
         for checked in &mut accepted {
-            if let Some(note) = event_time::mend(checked, &messages, &input.zone, self.recall.week_start) {
+            if let Some(note) =
+                event_time::correct_event_time(checked, &messages, &input.zone, self.recall.week_start)
+            {
                 tracing::debug!(session = %session.id, "{note}");
             }
         }
-        Ok(Sifted { accepted, rejected, answer, said })
+        Ok(CheckedExtraction { accepted, rejected, answer, said })
     }
 
-    fn rejection(&self, session: &Session, checked: &Checked) -> RejectedMemory {
+    fn rejection(&self, session: &Session, checked: &CheckedEvent) -> RejectedMemory {
         let at = self.clock.now();
         RejectedMemory {
             id: RejectedId(self.ids.next(at)),
@@ -163,7 +166,7 @@ impl Consolidator<'_> {
     async fn compose(
         &self,
         session: &Session,
-        sifted: Sifted,
+        sifted: CheckedExtraction,
         named: &Named,
     ) -> Result<ExtractionCommit, ConsolidateError> {
         let at = self.clock.now();
@@ -234,7 +237,7 @@ impl Consolidator<'_> {
     async fn repeats(
         &self,
         session: &Session,
-        checked: &Checked,
+        checked: &CheckedEvent,
         embedding: Option<&Embedding>,
         entities: &BTreeSet<EntityId>,
         near: Vec<(i64, f32)>,
@@ -276,7 +279,7 @@ impl Consolidator<'_> {
     ) -> Result<(), ConsolidateError> {
         let scope = &session.scope;
         for node in commit.nodes {
-            (self.formed)(Formed::Event {
+            (self.formed)(ConsolidationEvent::Event {
                 scope: scope.clone(),
                 session_id: session.id,
                 node: Box::new(node),
@@ -284,10 +287,10 @@ impl Consolidator<'_> {
             });
         }
         for entity in self.settled_entities(session, named).await? {
-            (self.formed)(Formed::Entity { scope: scope.clone(), entity: Box::new(entity) });
+            (self.formed)(ConsolidationEvent::Entity { scope: scope.clone(), entity: Box::new(entity) });
         }
         if let Some(mood) = commit.mood {
-            (self.formed)(Formed::Mood { scope: scope.clone(), mood });
+            (self.formed)(ConsolidationEvent::Mood { scope: scope.clone(), mood });
         }
         Ok(())
     }
@@ -299,9 +302,9 @@ fn check_all(
     input: &ExtractionInput,
     messages: &[Message],
     recalled: &[String],
-) -> Vec<Checked> {
+) -> Vec<CheckedEvent> {
     let people = people_of(answer, input);
-    let grounds = Grounds { messages, recalled, people: &people };
+    let grounds = EvidenceSources { messages, recalled, people: &people };
     let shown = |id: &NodeId| input.known_nodes.iter().any(|node| node.id == *id);
     let event = |mut event: ProposedEvent| {
         event.supersedes.retain(shown);
@@ -316,7 +319,7 @@ fn leave_names_out(
     answer: &mut Extraction,
     input: &ExtractionInput,
     messages: &[Message],
-    accepted: &[Checked],
+    accepted: &[CheckedEvent],
 ) {
     let told: Vec<String> = accepted.iter().map(|checked| fold_name(&checked.event.description)).collect();
     let known = |name: &str| {
@@ -343,8 +346,8 @@ fn leave_names_out(
     answer.mentioned_entities = without_vocatives(mentioned, &input.messages, &input.persona_name, stays);
 }
 
-fn new_event(id: NodeId, checked: Checked, embedding: Option<Embedding>) -> NewNode {
-    let Checked { event, evidence, .. } = checked;
+fn new_event(id: NodeId, checked: CheckedEvent, embedding: Option<Embedding>) -> NewNode {
+    let CheckedEvent { event, evidence, .. } = checked;
     NewNode {
         id,
         kind: event.kind,

@@ -14,7 +14,7 @@ static SUBSTANCE: LazyLock<Patterns> = LazyLock::new(|| Patterns::parse(include_
 
 /// Why a session goes to the model, or does not.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Worth {
+pub enum GateDecision {
     /// Short, and nothing in it speaks for more.
     Trivial,
     /// Long enough.
@@ -27,20 +27,24 @@ pub enum Worth {
 
 /// Weighs a session. Short means fewer messages **or** fewer tokens than the settings ask; a short one still counts
 /// when a strong-emotion keyword stands in it (seed, algorithm B) or the user said something of substance.
-pub fn weigh(messages: &[Message], settings: &ConsolidateSettings) -> Worth {
+pub fn weigh(messages: &[Message], settings: &ConsolidateSettings) -> GateDecision {
     if !messages.iter().any(|message| message.role == Role::User) {
-        return Worth::Trivial;
+        return GateDecision::Trivial;
     }
     let tokens: u64 = messages.iter().map(|message| u64::from(message.token_count)).sum();
     let short = messages.len() < settings.trivial_message_count || tokens < settings.trivial_token_count;
     if !short {
-        return Worth::LongEnough;
+        return GateDecision::LongEnough;
     }
     let extended = Patterns::default().extended(&settings.strong_emotion_words);
     if messages.iter().any(|m| STRONG_EMOTION.occur_in(&m.content) || extended.occur_in(&m.content)) {
-        return Worth::StrongEmotion;
+        return GateDecision::StrongEmotion;
     }
-    if has_substance(messages, settings.trivial_user_terms) { Worth::Substance } else { Worth::Trivial }
+    if has_substance(messages, settings.trivial_user_terms) {
+        GateDecision::Substance
+    } else {
+        GateDecision::Trivial
+    }
 }
 
 fn has_substance(messages: &[Message], terms_min: usize) -> bool {
@@ -57,14 +61,14 @@ mod tests {
     use super::super::fixtures::{persona_says, user_says};
     use super::*;
 
-    fn weighed(messages: &[Message]) -> Worth {
+    fn weighed(messages: &[Message]) -> GateDecision {
         weigh(messages, &ConsolidateSettings::default())
     }
 
     #[test]
     fn greetings_are_trivial_in_both_languages() {
         for text in ["hi", "hey, how's it going?", "在吗", "早上好呀", "哈哈哈", "ok thanks"] {
-            assert_eq!(weighed(&[user_says(text), persona_says("嗯")]), Worth::Trivial, "{text}");
+            assert_eq!(weighed(&[user_says(text), persona_says("嗯")]), GateDecision::Trivial, "{text}");
         }
     }
 
@@ -72,44 +76,47 @@ mod tests {
     fn one_short_line_of_loss_is_never_trivial() {
         for text in ["奶奶走了", "My dad PASSED AWAY", "我撑不住了", "he got Fired", "我们离婚了"]
         {
-            assert_eq!(weighed(&[user_says(text)]), Worth::StrongEmotion, "{text}");
+            assert_eq!(weighed(&[user_says(text)]), GateDecision::StrongEmotion, "{text}");
         }
     }
 
     #[test]
     fn the_seeds_own_story_is_remembered_although_it_is_short() {
         let story = "我养了只白猫,叫小黑。他超调皮,老在半夜跳到我脸上。";
-        assert_eq!(weighed(&[user_says(story), persona_says("小黑听起来很可爱呢")]), Worth::Substance);
+        assert_eq!(weighed(&[user_says(story), persona_says("小黑听起来很可爱呢")]), GateDecision::Substance);
         for text in ["I have a cat named Tom", "my little sister is six", "我对花生过敏", "call me Max"]
         {
-            assert_eq!(weighed(&[user_says(text)]), Worth::Substance, "{text}");
+            assert_eq!(weighed(&[user_says(text)]), GateDecision::Substance, "{text}");
         }
     }
 
     #[test]
     fn only_the_user_can_say_something_of_substance() {
-        assert_eq!(weighed(&[user_says("hi"), persona_says("I have a cat named Tom")]), Worth::Trivial);
-        assert_eq!(weighed(&[persona_says("奶奶走了")]), Worth::Trivial, "nobody talked with it");
+        assert_eq!(
+            weighed(&[user_says("hi"), persona_says("I have a cat named Tom")]),
+            GateDecision::Trivial
+        );
+        assert_eq!(weighed(&[persona_says("奶奶走了")]), GateDecision::Trivial, "nobody talked with it");
     }
 
     #[test]
     fn many_content_words_count_without_any_pattern() {
         let text =
             "concert downtown violin orchestra rain umbrella taxi midnight pizza friends balcony sunrise";
-        assert_eq!(weighed(&[user_says(text)]), Worth::Substance);
-        assert_eq!(weighed(&[user_says("concert downtown violin")]), Worth::Trivial);
+        assert_eq!(weighed(&[user_says(text)]), GateDecision::Substance);
+        assert_eq!(weighed(&[user_says("concert downtown violin")]), GateDecision::Trivial);
     }
 
     #[test]
     fn both_thresholds_must_be_reached_to_be_long() {
         let long = "x ".repeat(1_000);
-        assert_eq!(weighed(&[user_says(&long), persona_says("a"), user_says("b")]), Worth::LongEnough);
+        assert_eq!(weighed(&[user_says(&long), persona_says("a"), user_says("b")]), GateDecision::LongEnough);
         assert_eq!(
             weighed(&[user_says("a"), persona_says("b"), user_says("c")]),
-            Worth::Trivial,
+            GateDecision::Trivial,
             "tokens are few"
         );
-        assert_eq!(weighed(&[user_says(&"ha ".repeat(1_000))]), Worth::Trivial, "messages are few");
+        assert_eq!(weighed(&[user_says(&"ha ".repeat(1_000))]), GateDecision::Trivial, "messages are few");
     }
 
     #[test]
@@ -118,6 +125,6 @@ mod tests {
             strong_emotion_words: vec!["搬家".to_owned()],
             ..ConsolidateSettings::default()
         };
-        assert_eq!(weigh(&[user_says("下周搬家")], &settings), Worth::StrongEmotion);
+        assert_eq!(weigh(&[user_says("下周搬家")], &settings), GateDecision::StrongEmotion);
     }
 }

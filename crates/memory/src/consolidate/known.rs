@@ -3,14 +3,14 @@
 
 use std::collections::BTreeSet;
 
-use super::evidence::Checked;
-use super::{ConsolidateError, Consolidator, Parties};
+use super::evidence::CheckedEvent;
+use super::{ConsolidateError, Consolidator, Participants};
 use crate::entities::{EntityKind, fold_name};
 use crate::identifiers::{MessageId, NodeId, TurnId};
 use crate::messages::{Message, Role};
 use crate::mood::MOOD_LIFETIME;
 use crate::nodes::{Node, NodeKind};
-use crate::ports::{Extraction, ExtractionInput, Remembered, StoreError};
+use crate::ports::{Extraction, ExtractionInput, StoreError, UsedQuote};
 use crate::recall::{CandidateKind, NodeWeights, RecallRequest, RecallSettings, ScoredNode, recall_nodes};
 use crate::sessions::Session;
 
@@ -37,7 +37,7 @@ impl Consolidator<'_> {
         &self,
         session: &Session,
         messages: &[Message],
-        parties: &Parties,
+        parties: &Participants,
     ) -> Result<Vec<Node>, ConsolidateError> {
         let said: Vec<&str> =
             messages.iter().filter(|m| m.role == Role::User).map(|m| m.content.as_str()).collect();
@@ -132,7 +132,7 @@ pub(super) fn people_of(answer: &Extraction, input: &ExtractionInput) -> Vec<Str
 
 /// Whether a session that is extracted again has left this memory before: it says the same, or all its words are those
 /// of one memory, be it that a person took that one away.
-pub(super) fn is_remembered(checked: &Checked, remembered: &[Remembered]) -> bool {
+pub(super) fn is_remembered(checked: &CheckedEvent, remembered: &[UsedQuote]) -> bool {
     if remembered.iter().any(|known| known.description == checked.event.description) {
         return true;
     }

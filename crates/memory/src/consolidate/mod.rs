@@ -18,14 +18,14 @@ mod gate;
 mod merge;
 mod patterns;
 mod reflect;
-mod second_answer;
+mod reask;
 mod slow_cycle;
 mod slow_cycle_answer;
 mod slow_cycle_input;
 mod trace;
 
 pub use evidence::quote_of;
-pub use gate::{Worth, weigh};
+pub use gate::{GateDecision, weigh};
 pub use merge::{MERGE_COSINE_MIN, Mention, says_the_same};
 pub use patterns::Patterns;
 pub use reflect::{ReflectionDecision, SHOCK_IMPACT, decide};
@@ -47,7 +47,8 @@ use crate::identifiers::{NodeId, SessionId};
 use crate::mood::Mood;
 use crate::nodes::NewNode;
 use crate::ports::{
-    Clock, Embedder, Embedding, ExtractionCommit, FailedAttempt, Ids, Mind, MindError, Store, StoreError,
+    Clock, Embedder, Embedding, ExtractionCommit, FailedAttempt, IdGenerator, Mind, MindError, Store,
+    StoreError,
 };
 use crate::recall::RecallSettings;
 use crate::scope::Scope;
@@ -95,7 +96,7 @@ impl Default for ConsolidateSettings {
 
 /// Something that has become memory. Told only after its commit.
 #[derive(Clone, Debug)]
-pub enum Formed {
+pub enum ConsolidationEvent {
     /// An event or intention was written.
     Event {
         /// Whose memory.
@@ -211,18 +212,18 @@ pub struct Consolidator<'a> {
     /// The time.
     pub clock: &'a dyn Clock,
     /// Ids of what is written.
-    pub ids: &'a dyn Ids,
+    pub ids: &'a dyn IdGenerator,
     /// What a person can set.
     pub settings: &'a ConsolidateSettings,
     /// How existing memories are found that a session may repeat or replace.
     pub recall: &'a RecallSettings,
     /// Told of everything that is committed.
-    pub formed: &'a (dyn Fn(Formed) + Send + Sync),
+    pub formed: &'a (dyn Fn(ConsolidationEvent) + Send + Sync),
 }
 
 /// Who takes part, as the prompts name them.
 #[derive(Clone, Debug)]
-pub struct Parties {
+pub struct Participants {
     /// How the persona is called.
     pub persona_name: String,
     /// The user's zone.
@@ -235,7 +236,7 @@ impl Consolidator<'_> {
     pub async fn consolidate_next<F, P>(&self, parties: F) -> Result<bool, StoreError>
     where
         F: FnOnce(Scope) -> P + Send,
-        P: Future<Output = Result<Parties, StoreError>> + Send,
+        P: Future<Output = Result<Participants, StoreError>> + Send,
     {
         let Some(session) = self.store.claim_closing_session(self.clock.now()).await? else {
             return Ok(false);
@@ -253,13 +254,17 @@ impl Consolidator<'_> {
     }
 
     /// Takes a claimed session through its phases.
-    pub async fn consolidate(&self, session: &Session, parties: &Parties) -> Result<(), ConsolidateError> {
+    pub async fn consolidate(
+        &self,
+        session: &Session,
+        parties: &Participants,
+    ) -> Result<(), ConsolidateError> {
         let mut trivial = session.trivial;
         let mut extraction = None;
         if !session.extracted {
             let messages = self.store.session_messages(session.id).await?;
             let worth = weigh(&messages, self.settings);
-            trivial = worth == Worth::Trivial;
+            trivial = worth == GateDecision::Trivial;
             let noted = self.note_phase(session.id, 'a', trace::gate(worth));
             if trivial {
                 noted.await;
@@ -327,7 +332,7 @@ impl Consolidator<'_> {
             return Ok(None);
         };
         let (detail, events) = (trace::closed(trivial, closed.closed_at), closed.extracted_events);
-        (self.formed)(Formed::Closed { session: Box::new(closed), events, thoughts });
+        (self.formed)(ConsolidationEvent::Closed { session: Box::new(closed), events, thoughts });
         Ok(Some(detail))
     }
 
@@ -340,7 +345,7 @@ impl Consolidator<'_> {
         let attempt = FailedAttempt { session_id: session.id, error: error.to_string(), retry_at };
         let recorded = self.store.record_failure(attempt).await?;
         if let Some(failed) = recorded.filter(|_| !again) {
-            (self.formed)(Formed::Failed { session: Box::new(failed) });
+            (self.formed)(ConsolidationEvent::Failed { session: Box::new(failed) });
         }
         Ok(())
     }

@@ -3,7 +3,7 @@
 use futures_util::{join, try_join};
 use jiff::{SignedDuration, Timestamp};
 
-use super::{ConsolidateError, Consolidator, Formed, Parties, trace};
+use super::{ConsolidateError, ConsolidationEvent, Consolidator, Participants, trace};
 use crate::identifiers::ReflectionId;
 use crate::nodes::{NewNode, Node, NodeKind};
 use crate::ports::{CommitOutcome, ProposedThought, ReflectionCommit, ReflectionInput};
@@ -77,7 +77,7 @@ impl Consolidator<'_> {
     pub(super) async fn reflect(
         &self,
         session: &Session,
-        parties: &Parties,
+        parties: &Participants,
     ) -> Result<Reflected, ConsolidateError> {
         let now = self.clock.now();
         let since = now.saturating_sub(REFLECTION_WINDOW).unwrap_or(Timestamp::MIN);
@@ -105,7 +105,7 @@ impl Consolidator<'_> {
         let detail = trace::reflection(decision, &thoughts, &notes, now, at);
         let written = u32::try_from(thoughts.len()).unwrap_or(u32::MAX);
         for node in thoughts {
-            (self.formed)(Formed::Thought {
+            (self.formed)(ConsolidationEvent::Thought {
                 scope: session.scope.clone(),
                 session_id: session.id,
                 node: Box::new(node),
@@ -120,7 +120,7 @@ impl Consolidator<'_> {
     async fn think(
         &self,
         session: &Session,
-        parties: &Parties,
+        parties: &Participants,
         decision: ReflectionDecision,
         events: &[Node],
     ) -> Result<Option<(Vec<NewNode>, Vec<String>, Timestamp)>, ConsolidateError> {
@@ -162,7 +162,7 @@ impl Consolidator<'_> {
     async fn ask_for_thoughts(
         &self,
         session: &Session,
-        parties: &Parties,
+        parties: &Participants,
         events: Vec<Node>,
     ) -> Result<(Vec<NewNode>, Vec<String>), ConsolidateError> {
         let known: Vec<_> = events.iter().map(|event| event.id).collect();

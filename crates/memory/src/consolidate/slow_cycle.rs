@@ -6,15 +6,15 @@ use std::time::Duration;
 
 use jiff::{SignedDuration, Timestamp};
 
-use super::slow_cycle_answer::{Sifted, sift};
+use super::slow_cycle_answer::{CheckedCycle, sift};
 use super::slow_cycle_input::fit;
-use super::{Consolidator, Formed, Parties, SHOCK_IMPACT, trace, without_panic};
+use super::{ConsolidationEvent, Consolidator, Participants, SHOCK_IMPACT, trace, without_panic};
 use crate::identifiers::{CycleId, SessionId};
 use crate::ledger::TokenUsage;
 use crate::nodes::{NewNode, Node, NodeKind, RelationalTag, Subject};
 use crate::ports::{
-    EntityToDescribe, MindError, Reflectable, SlowCycle, SlowCycleCommit, SlowCycleInput, SlowCycleStanding,
-    StoreError,
+    EntityToDescribe, MindError, ReflectionCandidate, SlowCycle, SlowCycleCommit, SlowCycleInput,
+    SlowCycleState, StoreError,
 };
 use crate::sessions::Session;
 use crate::text;
@@ -99,7 +99,7 @@ pub enum SlowCycleDecision {
 /// is held to take all that it may, so that the limits of the day are never passed.
 pub fn decide_slow_cycle(
     now: Timestamp,
-    standing: &SlowCycleStanding,
+    standing: &SlowCycleState,
     urgent: bool,
     fresh: bool,
     settings: &SlowCycleSettings,
@@ -151,7 +151,7 @@ fn is_urgent(event: &Node) -> bool {
 
 impl Consolidator<'_> {
     /// Thinks about what a closed session left, if the gates allow. Whatever fails is logged and noted in the trace.
-    pub(super) async fn slow_cycle(&self, session: &Session, parties: &Parties) {
+    pub(super) async fn slow_cycle(&self, session: &Session, parties: &Participants) {
         let outcome = without_panic(self.try_slow_cycle(session, parties)).await;
         match outcome {
             Some(Ok(())) => {}
@@ -164,7 +164,7 @@ impl Consolidator<'_> {
         }
     }
 
-    async fn try_slow_cycle(&self, session: &Session, parties: &Parties) -> Result<(), StoreError> {
+    async fn try_slow_cycle(&self, session: &Session, parties: &Participants) -> Result<(), StoreError> {
         let started = self.clock.now();
         let settings = &self.settings.slow_cycle;
         let midnight = started.to_zoned(parties.zone.clone()).start_of_day();
@@ -174,7 +174,7 @@ impl Consolidator<'_> {
         let events =
             self.store.events_to_reflect_on(&session.scope, since, CYCLES_PER_EVENT, EVENTS_MAX).await?;
         let fresh = events.iter().any(|event| event.cycles == 0);
-        let own = |event: &&Reflectable| event.node.source_session_id == Some(session.id);
+        let own = |event: &&ReflectionCandidate| event.node.source_session_id == Some(session.id);
         let urgent = events.iter().filter(own).any(|event| is_urgent(&event.node));
         let decision = decide_slow_cycle(started, &standing, urgent, fresh, settings);
         if decision != SlowCycleDecision::Runs {
@@ -195,8 +195,8 @@ impl Consolidator<'_> {
     async fn gather(
         &self,
         session: &Session,
-        parties: &Parties,
-        standing: SlowCycleStanding,
+        parties: &Participants,
+        standing: SlowCycleState,
         events: Vec<Node>,
     ) -> Result<SlowCycleInput, StoreError> {
         let (scope, settings) = (&session.scope, &self.settings.slow_cycle);
@@ -264,7 +264,7 @@ impl Consolidator<'_> {
             .collect();
         let transcript =
             self.settings.trace.then(|| trace::transcript(&session.scope, input, &sifted, &nodes));
-        let Sifted { descriptions, salient_questions, notes, .. } = sifted;
+        let CheckedCycle { descriptions, salient_questions, notes, .. } = sifted;
         let dropped = notes.len();
         let commit = SlowCycleCommit {
             nodes: nodes.clone(),
@@ -282,10 +282,17 @@ impl Consolidator<'_> {
         let detail = trace::slow_cycle_ran(id, &kept, dropped, error, started);
         self.note_phase(session.id, 'g', detail).await;
         for node in kept {
-            (self.formed)(Formed::SlowThought { scope: session.scope.clone(), node: Box::new(node), at });
+            (self.formed)(ConsolidationEvent::SlowThought {
+                scope: session.scope.clone(),
+                node: Box::new(node),
+                at,
+            });
         }
         for entity in written.described {
-            (self.formed)(Formed::Described { scope: session.scope.clone(), entity: Box::new(entity) });
+            (self.formed)(ConsolidationEvent::Described {
+                scope: session.scope.clone(),
+                entity: Box::new(entity),
+            });
         }
         Ok(())
     }
@@ -369,14 +376,14 @@ mod tests {
         Timestamp::UNIX_EPOCH + SignedDuration::from_mins(minutes)
     }
 
-    fn decided(standing: &SlowCycleStanding, urgent: bool) -> SlowCycleDecision {
+    fn decided(standing: &SlowCycleState, urgent: bool) -> SlowCycleDecision {
         decide_slow_cycle(at(1_000), standing, urgent, true, &SlowCycleSettings::default())
     }
 
     #[test]
     fn it_rests_half_an_hour_and_a_shock_or_a_correction_does_not_wait() {
-        let last = |minutes| SlowCycleStanding { last_at: Some(at(minutes)), ..SlowCycleStanding::default() };
-        assert_eq!(decided(&SlowCycleStanding::default(), false), SlowCycleDecision::Runs);
+        let last = |minutes| SlowCycleState { last_at: Some(at(minutes)), ..SlowCycleState::default() };
+        assert_eq!(decided(&SlowCycleState::default(), false), SlowCycleDecision::Runs);
         assert_eq!(decided(&last(970), false), SlowCycleDecision::Runs);
         assert_eq!(decided(&last(971), false), SlowCycleDecision::CoolingDown);
         assert_eq!(decided(&last(999), true), SlowCycleDecision::Runs);
@@ -385,11 +392,11 @@ mod tests {
 
     #[test]
     fn no_cycle_can_pass_a_limit_of_the_day_not_even_an_urgent_one() {
-        let standing = |cycles, input_tokens, output_tokens| SlowCycleStanding {
+        let standing = |cycles, input_tokens, output_tokens| SlowCycleState {
             cycles,
             input_tokens,
             output_tokens,
-            ..SlowCycleStanding::default()
+            ..SlowCycleState::default()
         };
         assert_eq!(decided(&standing(35, 134_000, 28_000), true), SlowCycleDecision::Runs);
         assert_eq!(decided(&standing(36, 0, 0), true), SlowCycleDecision::CyclesSpent);
@@ -399,7 +406,7 @@ mod tests {
 
     #[test]
     fn it_can_be_switched_off_and_needs_something_new() {
-        let standing = SlowCycleStanding::default();
+        let standing = SlowCycleState::default();
         let settings = SlowCycleSettings { enabled: false, ..SlowCycleSettings::default() };
         assert_eq!(decide_slow_cycle(at(0), &standing, true, true, &settings), SlowCycleDecision::Disabled);
         let settings = SlowCycleSettings::default();

@@ -26,7 +26,7 @@ const REPEATED_WORDS_MIN: f64 = 0.75;
 const PROMISED_WORDS_MIN: f64 = 0.5;
 
 /// What is kept of an answer. The nodes have neither id, terms nor vector yet.
-pub(super) struct Sifted {
+pub(super) struct CheckedCycle {
     pub(super) nodes: Vec<NewNode>,
     pub(super) descriptions: Vec<(EntityId, String)>,
     pub(super) salient_questions: Vec<String>,
@@ -42,7 +42,7 @@ pub(super) fn sift(
     promises: &[Node],
     voiced: &[NodeId],
     now: Timestamp,
-) -> Sifted {
+) -> CheckedCycle {
     let mut sifting = Sifting { input, now, notes: answer.notes, nodes: Vec::new() };
     for thought in answer.thoughts {
         sifting.thought(thought);
@@ -63,7 +63,7 @@ pub(super) fn sift(
     }
     let questions = answer.salient_questions.iter().map(|text| cut(text, QUESTION_LENGTH_MAX));
     let salient_questions = questions.filter(|text| !text.is_empty()).take(QUESTIONS_MAX).collect();
-    Sifted { nodes: sifting.nodes, descriptions, salient_questions, notes: sifting.notes }
+    CheckedCycle { nodes: sifting.nodes, descriptions, salient_questions, notes: sifting.notes }
 }
 
 struct Sifting<'a> {
@@ -238,7 +238,7 @@ mod tests {
         }
     }
 
-    fn kept(sifted: &Sifted) -> Vec<&str> {
+    fn kept(sifted: &CheckedCycle) -> Vec<&str> {
         sifted.nodes.iter().map(|node| node.description.as_str()).collect()
     }
 

@@ -5,8 +5,8 @@ use serde_json::{Value, json};
 
 use super::reflect::ReflectionDecision;
 use super::slow_cycle::SlowCycleDecision;
-use super::slow_cycle_answer::Sifted;
-use super::{NewNode, Worth};
+use super::slow_cycle_answer::CheckedCycle;
+use super::{GateDecision, NewNode};
 use crate::entities::Entity;
 use crate::identifiers::{CycleId, EntityId};
 use crate::nodes::{Node, NodeKind, RejectedMemory};
@@ -14,14 +14,14 @@ use crate::ports::{ExtractionCommit, SlowCycleInput};
 use crate::scope::Scope;
 
 /// Phase A.
-pub(super) fn gate(worth: Worth) -> Value {
+pub(super) fn gate(worth: GateDecision) -> Value {
     let reason = match worth {
-        Worth::Trivial => "short, and nothing in it speaks for more",
-        Worth::LongEnough => "long enough",
-        Worth::StrongEmotion => "short, but a word of loss, crisis or a milestone stands in it",
-        Worth::Substance => "short, but the user told something",
+        GateDecision::Trivial => "short, and nothing in it speaks for more",
+        GateDecision::LongEnough => "long enough",
+        GateDecision::StrongEmotion => "short, but a word of loss, crisis or a milestone stands in it",
+        GateDecision::Substance => "short, but the user told something",
     };
-    json!({"is_trivial": worth == Worth::Trivial, "reason": reason})
+    json!({"is_trivial": worth == GateDecision::Trivial, "reason": reason})
 }
 
 /// Phase B. `entities` come under the ids that nodes are linked to, with how each was resolved.
@@ -165,7 +165,12 @@ pub(super) fn slow_cycle_ran(
 }
 
 /// What a cycle was asked and what it answered.
-pub(super) fn transcript(scope: &Scope, input: &SlowCycleInput, sifted: &Sifted, nodes: &[NewNode]) -> Value {
+pub(super) fn transcript(
+    scope: &Scope,
+    input: &SlowCycleInput,
+    sifted: &CheckedCycle,
+    nodes: &[NewNode],
+) -> Value {
     let told = |node: &Node| {
         json!({"id": node.id, "type": node.kind, "description": node.description,
             "emotional_impact": node.emotional_impact, "created_at": node.created_at})

@@ -3,7 +3,7 @@
 use super::Correction;
 use crate::identifiers::{EntityId, NodeId};
 use crate::nodes::{DESCRIPTION_LENGTH_MAX, Node, RELATIONAL_TAGS_MAX, RelationalTag};
-use crate::ports::{Clock, Embedder, Embedding, Ids, Store, StoreError};
+use crate::ports::{Clock, Embedder, Embedding, IdGenerator, Store, StoreError};
 use crate::recall::named_entities;
 use crate::scope::Scope;
 use crate::text;
@@ -38,7 +38,7 @@ pub struct Corrector<'a> {
     /// The time.
     pub clock: &'a dyn Clock,
     /// Ids of what is written.
-    pub ids: &'a dyn Ids,
+    pub ids: &'a dyn IdGenerator,
 }
 
 impl Corrector<'_> {

@@ -79,7 +79,7 @@ pub enum ChangeKind {
 
 /// A change that was taken back.
 #[derive(Clone, Debug, PartialEq)]
-pub struct Undone {
+pub struct UndoneChange {
     /// What was taken back.
     pub kind: ChangeKind,
     /// The node that was asked for, as it stands now.

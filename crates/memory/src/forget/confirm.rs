@@ -5,7 +5,7 @@ use std::sync::{Mutex, PoisonError};
 
 use jiff::{SignedDuration, Timestamp};
 
-use super::Taken;
+use super::ForgetSummary;
 use crate::identifiers::ErasureId;
 use crate::scope::Scope;
 
@@ -24,13 +24,13 @@ pub struct Confirmations {
 struct Waiting {
     id: ErasureId,
     scope: Scope,
-    taken: Taken,
+    taken: ForgetSummary,
     until: Timestamp,
 }
 
 impl Confirmations {
     /// Remembers a dry run; gives the moment until which it can be confirmed.
-    pub fn expect(&self, id: ErasureId, scope: Scope, taken: Taken, now: Timestamp) -> Timestamp {
+    pub fn expect(&self, id: ErasureId, scope: Scope, taken: ForgetSummary, now: Timestamp) -> Timestamp {
         let until = now.checked_add(CONFIRM_WITHIN).unwrap_or(now);
         let mut waiting = self.lock();
         waiting.retain(|known| known.until >= now);
@@ -42,7 +42,7 @@ impl Confirmations {
     }
 
     /// What was shown under this id in this scope; none if it is unknown or too old.
-    pub fn shown(&self, id: ErasureId, scope: &Scope, now: Timestamp) -> Option<Taken> {
+    pub fn shown(&self, id: ErasureId, scope: &Scope, now: Timestamp) -> Option<ForgetSummary> {
         let waiting = self.lock();
         let known = waiting.iter().find(|known| known.id == id && known.scope == *scope);
         known.filter(|known| known.until >= now).map(|known| known.taken.clone())
@@ -75,7 +75,7 @@ mod tests {
     #[test]
     fn a_dry_run_is_good_for_its_scope_and_for_ten_minutes() {
         let (confirmations, now) = (Confirmations::default(), Timestamp::UNIX_EPOCH);
-        let until = confirmations.expect(id(1), scope("ann"), Taken::default(), now);
+        let until = confirmations.expect(id(1), scope("ann"), ForgetSummary::default(), now);
         assert_eq!(until, now + CONFIRM_WITHIN);
         assert!(confirmations.shown(id(1), &scope("ann"), until).is_some());
         assert!(confirmations.shown(id(1), &scope("bob"), now).is_none());
@@ -90,7 +90,7 @@ mod tests {
     fn only_so_many_wait() {
         let (confirmations, now) = (Confirmations::default(), Timestamp::UNIX_EPOCH);
         for number in 0..=WAITING_MAX as u128 {
-            confirmations.expect(id(number), scope("ann"), Taken::default(), now);
+            confirmations.expect(id(number), scope("ann"), ForgetSummary::default(), now);
         }
         assert!(confirmations.shown(id(0), &scope("ann"), now).is_none());
         assert!(confirmations.shown(id(1), &scope("ann"), now).is_some());

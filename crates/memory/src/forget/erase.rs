@@ -1,9 +1,11 @@
 //! Erasing: physical and complete, with a receipt.
 
-use super::{Choice, Confirmations, ErasureReceipt, ForgetOutcome, Forgetting, Forgotten, Selection};
+use super::{
+    Confirmations, ErasureReceipt, ForgetMode, ForgetOutcome, ForgetRequest, ForgetResult, Selection,
+};
 use crate::core_blocks::CoreBlockLabel;
 use crate::identifiers::ErasureId;
-use crate::ports::{Clock, Corpus, Ids, Store, StoreError};
+use crate::ports::{Clock, Corpus, IdGenerator, Store, StoreError};
 use crate::scope::Scope;
 use crate::vector_index::VectorIndex;
 
@@ -18,7 +20,7 @@ pub struct ErasureRequest {
     /// What is to go.
     pub selection: Selection,
     /// What becomes of thoughts that rest on it.
-    pub thoughts: Choice,
+    pub thoughts: ForgetMode,
     /// How it was selected, in the words of the request.
     pub selected_by: Vec<String>,
     /// The dry run that a person has seen.
@@ -72,7 +74,7 @@ pub struct Eraser<'a> {
     /// The time.
     pub clock: &'a dyn Clock,
     /// Ids of receipts.
-    pub ids: &'a dyn Ids,
+    pub ids: &'a dyn IdGenerator,
 }
 
 impl Eraser<'_> {
@@ -114,7 +116,7 @@ impl Eraser<'_> {
     }
 
     /// Forgets without a receipt: the deletion of one thing.
-    pub async fn forget(&self, act: Forgetting) -> Result<Forgotten, StoreError> {
+    pub async fn forget(&self, act: ForgetRequest) -> Result<ForgetResult, StoreError> {
         let scope = act.scope.clone();
         match self.store.forget(act, None, None).await? {
             ForgetOutcome::Done(forgotten) => {
@@ -122,12 +124,12 @@ impl Eraser<'_> {
                 Ok(*forgotten)
             }
             // Nothing was expected, so nothing can differ from it; and without a receipt all is done as it stands.
-            ForgetOutcome::Changed | ForgetOutcome::Nothing(_) => Ok(Forgotten::default()),
+            ForgetOutcome::Changed | ForgetOutcome::Nothing(_) => Ok(ForgetResult::default()),
         }
     }
 
-    fn act(&self, request: &ErasureRequest) -> Forgetting {
-        Forgetting {
+    fn act(&self, request: &ErasureRequest) -> ForgetRequest {
+        ForgetRequest {
             scope: request.scope.clone(),
             selection: request.selection.clone(),
             thoughts: request.thoughts,
@@ -138,20 +140,20 @@ impl Eraser<'_> {
     async fn receipt(
         &self,
         request: &ErasureRequest,
-        act: &Forgetting,
+        act: &ForgetRequest,
     ) -> Result<ErasureReceipt, StoreError> {
         Ok(ErasureReceipt {
             id: ErasureId(self.ids.next(act.at)),
             scope: request.scope.clone(),
             created_at: act.at,
             selected_by: request.selected_by.clone(),
-            taken: super::Taken::default(),
+            taken: super::ForgetSummary::default(),
             copies: self.store.copies().await?,
             overwritten_at: None,
         })
     }
 
-    fn drop_vectors(&self, scope: &Scope, forgotten: &Forgotten) {
+    fn drop_vectors(&self, scope: &Scope, forgotten: &ForgetResult) {
         self.index.forget(scope, Corpus::Messages, &forgotten.message_seqs);
         self.index.forget(scope, Corpus::Nodes, &forgotten.node_seqs);
     }

@@ -19,8 +19,8 @@ pub use erase::{EraseError, Eraser, ErasureRequest, TEXT_LENGTH_MIN};
 pub use forgotten_spans::{ForgottenSpan, are_quotes_forgotten, is_forgotten, without_forgotten};
 pub use lost_words::holds_lost_words;
 pub use preview::{Dependent, Dependents};
-pub use support::{Loss, Mentioned, Standing, Support, SupportingQuote, mention_count, proves};
-pub use withdraw::{RestingThoughts, Withdrawn};
+pub use support::{LossReason, Support, SupportingMention, SupportingQuote, Verdict, mention_count, proves};
+pub use withdraw::{ThoughtPolicy, Withdrawal};
 
 use std::collections::BTreeSet;
 
@@ -36,7 +36,7 @@ use crate::scope::Scope;
 /// What becomes of thoughts that rest on something that goes (seed: the filling chain).
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "lowercase")]
-pub enum Choice {
+pub enum ForgetMode {
     /// They stay, and their evidence is marked as gone.
     #[default]
     Orphan,
@@ -71,20 +71,20 @@ impl Selection {
 
 /// One act of forgetting.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Forgetting {
+pub struct ForgetRequest {
     /// Whose memory; nothing outside it is touched.
     pub scope: Scope,
     /// What is to go.
     pub selection: Selection,
     /// What becomes of thoughts that rest on it.
-    pub thoughts: Choice,
+    pub thoughts: ForgetMode,
     /// When.
     pub at: Timestamp,
 }
 
 /// A message, node or session that a path names by its id alone.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Thing {
+pub enum ForgetTarget {
     /// A message.
     Message(MessageId),
     /// A node.
@@ -95,7 +95,7 @@ pub enum Thing {
 
 /// What an act of forgetting took, or would take. Ids and counts, never a word of what was said.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
-pub struct Taken {
+pub struct ForgetSummary {
     /// Messages that are gone.
     pub messages: BTreeSet<MessageId>,
     /// Events that are gone.
@@ -157,7 +157,7 @@ pub struct Counts {
     pub traces: u64,
 }
 
-impl Taken {
+impl ForgetSummary {
     /// Notes a node that is gone.
     pub fn add_node(&mut self, kind: NodeKind, id: NodeId) {
         let ids = match kind {
@@ -194,9 +194,9 @@ impl Taken {
 
 /// What the store did, with the numbers that indexes in memory go by.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
-pub struct Forgotten {
+pub struct ForgetResult {
     /// What went.
-    pub taken: Taken,
+    pub taken: ForgetSummary,
     /// Numbers of the messages that are gone.
     pub message_seqs: Vec<i64>,
     /// Numbers of the nodes that are gone or were rewritten.
@@ -207,7 +207,7 @@ pub struct Forgotten {
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum ForgetOutcome {
     /// It is done, and durable.
-    Done(Box<Forgotten>),
+    Done(Box<ForgetResult>),
     /// It would have taken something else than was confirmed; nothing was done.
     Changed,
     /// There was nothing to take, and so there is no receipt. The core blocks that contain the text, if it was one.
@@ -226,7 +226,7 @@ pub struct ErasureReceipt {
     /// How it was selected: `message_ids`, `event_ids`, `session_ids`, `entity_ids`, `text`, `reset`.
     pub selected_by: Vec<String>,
     /// What went.
-    pub taken: Taken,
+    pub taken: ForgetSummary,
     /// Copies of the database that were there and were not touched: names of files beside it.
     pub copies: Vec<String>,
     /// When the freed pages and the log were overwritten too; none while that waits.

@@ -4,7 +4,7 @@ use jiff::Timestamp;
 use schemars::JsonSchema;
 use serde::Serialize;
 
-use super::{Choice, Forgetting, Selection, Taken};
+use super::{ForgetMode, ForgetRequest, ForgetSummary, Selection};
 use crate::identifiers::{NodeId, SessionId};
 use crate::nodes::{Evidence, NodeKind};
 use crate::ports::{ForgetStore, StoreError};
@@ -49,11 +49,11 @@ impl Dependents {
     pub async fn would_take(
         &self,
         store: &dyn ForgetStore,
-        thoughts: Choice,
+        thoughts: ForgetMode,
         at: Timestamp,
-    ) -> Result<Taken, StoreError> {
+    ) -> Result<ForgetSummary, StoreError> {
         let selection = Selection { nodes: [self.node.id].into(), ..Selection::default() };
-        let act = Forgetting { scope: self.scope.clone(), selection, thoughts, at };
+        let act = ForgetRequest { scope: self.scope.clone(), selection, thoughts, at };
         store.preview_forgetting(act).await
     }
 }

@@ -9,9 +9,9 @@ use crate::text::{Language, is_bare_reply, language};
 
 /// Why words are gone.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Loss {
+pub enum LossReason {
     /// The message says something else now, or another reply took its place: it was not meant.
-    Unsaid,
+    Edited,
     /// A person had it forgotten: nothing of it may stay.
     Forgotten,
 }
@@ -33,7 +33,7 @@ pub struct SupportingQuote<'a> {
 
 /// A repeated mention that was merged into a memory.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Mentioned<'a> {
+pub struct SupportingMention<'a> {
     /// The text that was merged away.
     pub description: &'a str,
     /// Whether the words that it was written from are still there.
@@ -50,7 +50,7 @@ pub struct Support<'a> {
     /// All its quotes, in the order in which they were said.
     pub quotes: Vec<SupportingQuote<'a>>,
     /// Its repeated mentions, oldest first.
-    pub mentions: Vec<Mentioned<'a>>,
+    pub mentions: Vec<SupportingMention<'a>>,
     /// Whether a person has vouched for it: approved it, or written its text.
     pub word_of_person: bool,
     /// Whether it rests on other memories; then its fate hangs on those.
@@ -65,13 +65,13 @@ pub struct Support<'a> {
 
 /// What becomes of a memory.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub enum Standing {
+pub enum Verdict {
     /// It stays as it is.
-    Stays,
+    Keep,
     /// It stays, and says only this.
-    Says(String),
+    Rewrite(String),
     /// It goes.
-    Goes,
+    Remove,
 }
 
 impl Support<'_> {
@@ -79,30 +79,31 @@ impl Support<'_> {
     /// words that only the lost ones said ([`holds_lost_words`]). One that is proven but holds such words says what is
     /// left of it, or goes if that will be found anew. A person's word outweighs what was unsaid, never what was
     /// forgotten.
-    pub fn standing(&self, loss: Loss) -> Standing {
-        let vouched = self.word_of_person && loss == Loss::Unsaid;
+    pub fn verdict(&self, loss: LossReason) -> Verdict {
+        let vouched = self.word_of_person && loss == LossReason::Edited;
         if vouched || (self.quotes.is_empty() && self.cites) {
-            return Standing::Stays;
+            return Verdict::Keep;
         }
         let loses_words = self.loses_words(self.description);
         if self.quotes.is_empty() {
-            return if loses_words { Standing::Goes } else { Standing::Stays };
+            return if loses_words { Verdict::Remove } else { Verdict::Keep };
         }
         let left: Vec<SupportingQuote<'_>> = self.quotes.iter().filter(|q| q.is_left).copied().collect();
         let holds = if self.word_of_person { !left.is_empty() } else { proves(self.subject, &left) };
         if left.len() < self.quotes.len() && !holds {
-            return Standing::Goes;
+            return Verdict::Remove;
         }
         let says_less = loses_words || (self.is_reduced && self.description == self.whole());
         if !says_less {
-            return Standing::Stays;
+            return Verdict::Keep;
         }
-        if loss == Loss::Unsaid && left.iter().all(|quote| quote.becomes_memory_again) {
-            return Standing::Goes;
+        if loss == LossReason::Edited && left.iter().all(|quote| quote.becomes_memory_again) {
+            return Verdict::Remove;
         }
-        let mentions: Vec<Mentioned<'_>> = self.mentions.iter().filter(|m| m.is_left).copied().collect();
+        let mentions: Vec<SupportingMention<'_>> =
+            self.mentions.iter().filter(|m| m.is_left).copied().collect();
         let says = described(&left, &mentions);
-        if says == self.description { Standing::Stays } else { Standing::Says(says) }
+        if says == self.description { Verdict::Keep } else { Verdict::Rewrite(says) }
     }
 
     /// Whether the text holds words that only the lost ones said: those of its own session, or of messages elsewhere
@@ -144,7 +145,7 @@ pub fn mention_count(has_own_quotes: bool, mentions: usize) -> u32 {
 
 /// A description that says nothing but this: the newest mention, which was written from words that are left, else the
 /// quotes themselves with their speaker. Empty without either.
-fn described(quotes: &[SupportingQuote<'_>], mentions: &[Mentioned<'_>]) -> String {
+fn described(quotes: &[SupportingQuote<'_>], mentions: &[SupportingMention<'_>]) -> String {
     if let Some(mention) = mentions.last() {
         return mention.description.to_owned();
     }

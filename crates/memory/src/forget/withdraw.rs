@@ -6,7 +6,7 @@ use crate::identifiers::{EntityId, MessageId, NodeId, SessionId};
 
 /// What becomes of thoughts whose events go.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub enum RestingThoughts {
+pub enum ThoughtPolicy {
     /// They stay; the edge says that the event is gone.
     #[default]
     Orphan,
@@ -18,7 +18,7 @@ pub enum RestingThoughts {
 
 /// What was withdrawn.
 #[derive(Clone, Debug, Default, PartialEq)]
-pub struct Withdrawn {
+pub struct Withdrawal {
     /// Memories that are gone, each with its number.
     pub nodes: Vec<(NodeId, i64)>,
     /// Memories that had been replaced by one of those and are current again.
@@ -35,7 +35,7 @@ pub struct Withdrawn {
     pub messages: Vec<(MessageId, i64)>,
 }
 
-impl Withdrawn {
+impl Withdrawal {
     /// Adds what was withdrawn after this. Each thing is told once.
     pub fn append(&mut self, later: Self) {
         let Self { nodes, revived, kept, rewritten, entities, sessions, messages } = later;
@@ -77,23 +77,23 @@ mod tests {
     fn what_goes_later_was_not_kept_and_all_is_told_once() {
         let node = |number| NodeId(Uuid::from_u128(number));
         let (session, entity) = (SessionId(Uuid::from_u128(9)), EntityId(Uuid::from_u128(8)));
-        let mut withdrawn = Withdrawn {
+        let mut withdrawn = Withdrawal {
             revived: vec![node(1)],
             kept: vec![node(2), node(3)],
             rewritten: vec![(node(2), 2), (node(3), 3)],
             sessions: vec![session],
-            ..Withdrawn::default()
+            ..Withdrawal::default()
         };
-        let later = Withdrawn {
+        let later = Withdrawal {
             nodes: vec![(node(1), 1), (node(2), 2)],
             kept: vec![node(3)],
             rewritten: vec![(node(3), 3)],
             entities: vec![entity],
             sessions: vec![session],
-            ..Withdrawn::default()
+            ..Withdrawal::default()
         };
         withdrawn.append(later.clone());
-        let told = Withdrawn { revived: Vec::new(), ..later };
+        let told = Withdrawal { revived: Vec::new(), ..later };
         assert_eq!(withdrawn, told);
     }
 }

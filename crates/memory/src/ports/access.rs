@@ -4,7 +4,7 @@ use async_trait::async_trait;
 use jiff::Timestamp;
 
 use super::StoreError;
-use crate::access::{Act, NamedToken};
+use crate::access::{AuditEntry, NamedToken};
 
 /// Acts that are kept; older ones give way.
 pub const ACTS_MAX: i64 = 100_000;
@@ -23,7 +23,7 @@ pub trait AccessStore: Send + Sync {
     /// Notes that tokens were used, by prefix; earlier times than the stored ones change nothing.
     async fn touch_tokens(&self, used: Vec<(String, Timestamp)>) -> Result<(), StoreError>;
     /// Adds an act to the record, which holds the last [`ACTS_MAX`].
-    async fn record_act(&self, act: Act) -> Result<(), StoreError>;
+    async fn record_act(&self, act: AuditEntry) -> Result<(), StoreError>;
     /// Acts with their numbers, newest first; with `before`, only those with smaller numbers.
-    async fn acts(&self, before: Option<i64>, limit: u32) -> Result<Vec<(i64, Act)>, StoreError>;
+    async fn acts(&self, before: Option<i64>, limit: u32) -> Result<Vec<(i64, AuditEntry)>, StoreError>;
 }

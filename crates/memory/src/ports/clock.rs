@@ -17,7 +17,7 @@ pub trait Clock: Send + Sync {
 }
 
 /// The one source of identifiers.
-pub trait Ids: Send + Sync {
+pub trait IdGenerator: Send + Sync {
     /// A new UUIDv7 of time `at`. Those of one source sort in the order of their making.
     fn next(&self, at: Timestamp) -> Uuid;
 }

@@ -3,8 +3,8 @@
 use async_trait::async_trait;
 use jiff::Timestamp;
 
-use crate::corrections::{Approval, Correction, NodeVersion, PendingRejection, Undone};
-use crate::forget::{RestingThoughts, Withdrawn};
+use crate::corrections::{Approval, Correction, NodeVersion, PendingRejection, UndoneChange};
+use crate::forget::{ThoughtPolicy, Withdrawal};
 use crate::identifiers::{MessageId, NodeId, RejectedId, SessionId, TurnId};
 use crate::messages::{Message, Turn};
 use crate::nodes::{Evidence, Node};
@@ -28,16 +28,16 @@ pub struct MessageEdit {
 
 /// What an edit did.
 #[derive(Clone, Debug, PartialEq)]
-pub struct Edited {
+pub struct MessageEditResult {
     /// The message as it stands now.
     pub message: Message,
     /// What rested on its old words.
-    pub withdrawn: Withdrawn,
+    pub withdrawn: Withdrawal,
 }
 
 /// A quote that was ever taken from a session, whatever became of the memory that rests on it.
 #[derive(Clone, Debug, PartialEq)]
-pub struct Remembered {
+pub struct UsedQuote {
     /// The node.
     pub node_id: NodeId,
     /// What it says.
@@ -61,25 +61,25 @@ pub trait CorrectionStore: Send + Sync {
     async fn node_history(&self, id: NodeId, limit: u32) -> Result<Option<Vec<NodeVersion>>, StoreError>;
     /// Takes back the last correction, supersession or mention merge that the node had a part in. None when there is
     /// nothing to take back.
-    async fn undo_last_change(&self, id: NodeId, at: Timestamp) -> Result<Option<Undone>, StoreError>;
+    async fn undo_last_change(&self, id: NodeId, at: Timestamp) -> Result<Option<UndoneChange>, StoreError>;
     /// A refused memory, decided or not.
     async fn rejected_memory(&self, id: RejectedId) -> Result<Option<PendingRejection>, StoreError>;
     /// Writes what a person approved of a refused memory: node, words, links and vector in one transaction.
     async fn approve_rejected(&self, approval: Approval) -> Result<CommitOutcome, StoreError>;
     /// Quotes of a session's messages that memories rest on, those of deleted memories too: what a person took away
     /// does not come back when the session is extracted again.
-    async fn remembered_of_session(&self, id: SessionId) -> Result<Vec<Remembered>, StoreError>;
+    async fn remembered_of_session(&self, id: SessionId) -> Result<Vec<UsedQuote>, StoreError>;
     /// Gives a live message of the user new words and withdraws what rested on the old ones; a session that has ended
     /// becomes memory again. The old words are kept and found by nobody. None if there is no such message.
-    async fn edit_message(&self, edit: MessageEdit) -> Result<Option<Edited>, StoreError>;
+    async fn edit_message(&self, edit: MessageEdit) -> Result<Option<MessageEditResult>, StoreError>;
     /// Withdraws what rests on the words of these messages, which stay as they are: their quotes go, and with them
     /// every memory that nothing else supports (see [`crate::forget::Support::standing`]).
     async fn withdraw_evidence(
         &self,
         messages: &[MessageId],
-        thoughts: RestingThoughts,
+        thoughts: ThoughtPolicy,
         at: Timestamp,
-    ) -> Result<Withdrawn, StoreError>;
+    ) -> Result<Withdrawal, StoreError>;
     /// Makes an answered turn pending again. Its reply stays until the next one takes its place.
-    async fn ask_again(&self, id: TurnId) -> Result<Option<Turn>, StoreError>;
+    async fn reopen_answered_turn(&self, id: TurnId) -> Result<Option<Turn>, StoreError>;
 }

@@ -6,8 +6,8 @@ use jiff::Timestamp;
 use super::StoreError;
 use crate::core_blocks::CoreBlockLabel;
 use crate::forget::{
-    CoreBlockAppend, Dependents, ErasureReceipt, ForgetOutcome, Forgetting, ForgottenSpan, ResetCounts,
-    Taken, Thing,
+    CoreBlockAppend, Dependents, ErasureReceipt, ForgetOutcome, ForgetRequest, ForgetSummary, ForgetTarget,
+    ForgottenSpan, ResetCounts,
 };
 use crate::identifiers::{ErasureId, NodeId, SessionId};
 use crate::scope::{PersonaId, Scope};
@@ -23,17 +23,17 @@ use crate::scope::{PersonaId, Scope};
 #[async_trait]
 pub trait ForgetStore: Send + Sync {
     /// Whose memory a thing is in; none if it is not there.
-    async fn scope_of(&self, thing: Thing) -> Result<Option<Scope>, StoreError>;
+    async fn scope_of(&self, thing: ForgetTarget) -> Result<Option<Scope>, StoreError>;
     /// What hangs on a node; none if it is not there.
     async fn dependents(&self, id: NodeId) -> Result<Option<Dependents>, StoreError>;
     /// What the act would take. The act itself, rolled back.
-    async fn preview_forgetting(&self, act: Forgetting) -> Result<Taken, StoreError>;
+    async fn preview_forgetting(&self, act: ForgetRequest) -> Result<ForgetSummary, StoreError>;
     /// Does it. With `expected`, only if it takes exactly that. A receipt is completed with what was taken and kept in
     /// the same transaction.
     async fn forget(
         &self,
-        act: Forgetting,
-        expected: Option<Taken>,
+        act: ForgetRequest,
+        expected: Option<ForgetSummary>,
         receipt: Option<ErasureReceipt>,
     ) -> Result<ForgetOutcome, StoreError>;
     /// Places in a session's messages on which memories rested that a person had forgotten, and that stay as L2's

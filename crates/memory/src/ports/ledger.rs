@@ -5,7 +5,7 @@ use jiff::Timestamp;
 
 use super::store::{CommitOutcome, StoreError};
 use crate::identifiers::{RejectedId, SessionId, TurnId};
-use crate::ledger::{CallSum, ModelCall, Receipt};
+use crate::ledger::{CallSum, ModelCall, ReplyReceipt};
 use crate::nodes::NewNode;
 use crate::scope::Scope;
 
@@ -27,7 +27,7 @@ pub trait LedgerStore: Send + Sync {
     /// US dollars spent since a moment, as far as prices are known.
     async fn spent_since(&self, since: Timestamp) -> Result<f64, StoreError>;
     /// The receipt of a turn's reply.
-    async fn receipt(&self, turn: TurnId) -> Result<Option<Receipt>, StoreError>;
+    async fn receipt(&self, turn: TurnId) -> Result<Option<ReplyReceipt>, StoreError>;
     /// Counts of a scope: (core blocks, messages, events, thoughts).
     async fn counts(&self, scope: &Scope) -> Result<[u64; 4], StoreError>;
     /// The same of all scopes together.

@@ -17,8 +17,8 @@ mod access;
 mod people;
 
 pub use access::{ACTS_MAX, AccessStore};
-pub use clock::{Clock, Ids};
-pub use corrections::{CorrectionStore, Edited, MessageEdit, Remembered};
+pub use clock::{Clock, IdGenerator};
+pub use corrections::{CorrectionStore, MessageEdit, MessageEditResult, UsedQuote};
 pub use edge_walk::{EdgeReach, EdgeWalk};
 pub use embedder::{EmbedError, Embedder, Embedding};
 pub use entities::{
@@ -31,18 +31,18 @@ pub use mind::{
     Clarification, EvidenceFailure, Extraction, ExtractionInput, MentionedEntity, Mind, MindError,
     MoodSignal, ProposedEvent, ProposedQuote, ProposedThought, Reflection, ReflectionInput, RefusedEvent,
 };
-pub use people::{Appearance, Avatar, Bound, ExternalIdentity, KnownUser, PeopleStore};
-pub use recall::{About, NodeOutline, RecallStore};
+pub use people::{Appearance, Avatar, BindOutcome, ExternalIdentity, KnownUser, PeopleStore};
+pub use recall::{NodeOutline, NodeQuery, RecallStore};
 pub use slow_cycle::{
-    EntityToDescribe, ExpectationOutcome, ProposedExpectation, ProposedIntention, Reflectable,
-    SettledExpectation, SlowCycle, SlowCycleCommit, SlowCycleInput, SlowCycleStanding, SlowCycleStore,
-    SlowCycleWritten, TranscriptHead,
+    EntityToDescribe, ExpectationOutcome, ProposedExpectation, ProposedIntention, ReflectionCandidate,
+    SettledExpectation, SlowCycle, SlowCycleCommit, SlowCycleInput, SlowCycleReport, SlowCycleState,
+    SlowCycleStore, TranscriptSummary,
 };
 pub use store::{
-    Captured, CommitOutcome, Corpus, CorpusSize, Evidential, ExtractionCommit, FailedAttempt, FillingEdge,
-    IndexedMessage, IndexedNode, MentionMerge, MessageStore, NewMessage, NodeStore, PersonaRecord,
-    PersonaStore, Phrase, PhraseHits, ReflectionCommit, SessionFilter, SessionStore, Store, StoreError,
-    StoredVector, Supersession, TimelineItem, UserRecord,
+    CapturedMessage, CommitOutcome, Corpus, CorpusSize, EvidencedNode, ExtractionCommit, FailedAttempt,
+    FillingEdge, IndexedMessage, IndexedNode, MentionMerge, MessageStore, NewMessage, NodeStore,
+    PersonaRecord, PersonaStore, Phrase, PhraseHits, ReflectionCommit, SessionFilter, SessionStore, Store,
+    StoreError, StoredVector, Supersession, TimelineItem, UserRecord,
 };
-pub use traces::{PhaseTrace, TraceStore, TurnHead, TurnTrace};
+pub use traces::{PhaseTrace, TraceStore, TurnSummary, TurnTrace};
 pub use vectors::{EmbeddingModel, VectorCoverage, VectorStore};

@@ -54,7 +54,7 @@ pub struct ExternalIdentity {
 
 /// What became of binding an identity.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub enum Bound {
+pub enum BindOutcome {
     /// It is this user's now.
     Now,
     /// It was already.
@@ -102,7 +102,7 @@ pub trait PeopleStore: Send + Sync {
         user: &UserId,
         identity: ExternalIdentity,
         at: Timestamp,
-    ) -> Result<Bound, StoreError>;
+    ) -> Result<BindOutcome, StoreError>;
     /// The user whose identity this is.
     async fn user_of_identity(&self, identity: &ExternalIdentity) -> Result<Option<UserId>, StoreError>;
     /// Takes an identity from the user; false if it was not the user's.

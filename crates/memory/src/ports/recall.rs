@@ -12,7 +12,7 @@ use crate::scope::Scope;
 
 /// Which nodes of one kind are asked for by whom they are about.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct About {
+pub struct NodeQuery {
     /// The kind.
     pub kind: NodeKind,
     /// The subjects.
@@ -66,10 +66,10 @@ pub trait RecallStore: NodeStore {
     async fn outlines_about(
         &self,
         scope: &Scope,
-        wanted: &[About],
+        wanted: &[NodeQuery],
     ) -> Result<Vec<Vec<NodeOutline>>, StoreError> {
         let mut outlines = Vec::with_capacity(wanted.len());
-        for About { kind, subjects, limit } in wanted {
+        for NodeQuery { kind, subjects, limit } in wanted {
             let nodes = self.nodes_about(scope, *kind, subjects, *limit).await?;
             outlines.push(nodes.iter().map(NodeOutline::from).collect());
         }

@@ -100,7 +100,7 @@ pub struct ProposedIntention {
 
 /// How the slow cycle of a scope stands: what its gates go by.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
-pub struct SlowCycleStanding {
+pub struct SlowCycleState {
     /// When the last cycle ran.
     pub last_at: Option<Timestamp>,
     /// Cycles of the day.
@@ -117,7 +117,7 @@ pub struct SlowCycleStanding {
 
 /// A memory that a cycle may read.
 #[derive(Clone, Debug, PartialEq)]
-pub struct Reflectable {
+pub struct ReflectionCandidate {
     /// The event or promise.
     pub node: Node,
     /// How many cycles have read it.
@@ -158,7 +158,7 @@ pub struct SlowCycleCommit {
 
 /// What a commit of a cycle has really written.
 #[derive(Clone, Debug, Default, PartialEq)]
-pub struct SlowCycleWritten {
+pub struct SlowCycleReport {
     /// Nodes; those whose events were all deleted meanwhile are left out.
     pub nodes: Vec<NodeId>,
     /// Entities with their new descriptions.
@@ -190,7 +190,7 @@ pub struct SettledExpectation {
 
 /// A kept transcript, without its text.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct TranscriptHead {
+pub struct TranscriptSummary {
     /// The cycle.
     pub id: CycleId,
     /// When it ran.
@@ -207,7 +207,7 @@ pub trait SlowCycleStore: Send + Sync {
         &self,
         scope: &Scope,
         since: Timestamp,
-    ) -> Result<SlowCycleStanding, StoreError>;
+    ) -> Result<SlowCycleState, StoreError>;
     /// Live, current events, and promises of the persona, that were written since `since` and that fewer than
     /// `cycles_max` cycles have read; the newest `limit`, oldest first.
     async fn events_to_reflect_on(
@@ -216,7 +216,7 @@ pub trait SlowCycleStore: Send + Sync {
         since: Timestamp,
         cycles_max: u32,
         limit: u32,
-    ) -> Result<Vec<Reflectable>, StoreError>;
+    ) -> Result<Vec<ReflectionCandidate>, StoreError>;
     /// Entities that any of the nodes is about and that at least `linked_min` live nodes are about, but none that a
     /// person has described.
     async fn entities_to_describe(
@@ -226,7 +226,7 @@ pub trait SlowCycleStore: Send + Sync {
         linked_min: u32,
     ) -> Result<Vec<Entity>, StoreError>;
     /// Writes a cycle; only its counts, if something was forgotten since it began. Touches no core block and no message.
-    async fn commit_slow_cycle(&self, commit: SlowCycleCommit) -> Result<SlowCycleWritten, StoreError>;
+    async fn commit_slow_cycle(&self, commit: SlowCycleCommit) -> Result<SlowCycleReport, StoreError>;
     /// Settles those of these expectations that are pending, for good; gives those. A settled one stays in history and
     /// leaves recall.
     async fn settle_expectations(
@@ -245,7 +245,7 @@ pub trait SlowCycleStore: Send + Sync {
         scope: &Scope,
         before: Option<(Timestamp, CycleId)>,
         limit: u32,
-    ) -> Result<Vec<TranscriptHead>, StoreError>;
+    ) -> Result<Vec<TranscriptSummary>, StoreError>;
     /// A transcript; none when it was not kept or has been dropped.
     async fn transcript(&self, id: CycleId) -> Result<Option<Value>, StoreError>;
 }

@@ -6,9 +6,9 @@ use jiff::civil::Date;
 
 use crate::core_blocks::{CoreBlockLabel, CoreBlocks};
 use crate::entities::Entity;
-use crate::forget::Withdrawn;
+use crate::forget::Withdrawal;
 use crate::identifiers::{EntityId, MessageId, NodeId, ReflectionId, SessionId, TurnId};
-use crate::ledger::Receipt;
+use crate::ledger::ReplyReceipt;
 use crate::messages::{Message, Role, Turn};
 use crate::mood::Mood;
 use crate::nodes::{Evidence, NewNode, Node, NodeKind, RejectedMemory, Subject};
@@ -69,7 +69,7 @@ pub struct NewMessage {
 
 /// What a capture did.
 #[derive(Clone, Debug, PartialEq)]
-pub struct Captured {
+pub struct CapturedMessage {
     /// The message as stored.
     pub message: Message,
     /// The session that it opened.
@@ -77,7 +77,7 @@ pub struct Captured {
     /// The sessions that it ended; now `closing`.
     pub ended: Vec<Session>,
     /// The turn's earlier reply, which this one took the place of, and what had rested on it.
-    pub replaced: Option<Withdrawn>,
+    pub replaced: Option<Withdrawal>,
 }
 
 /// Which sessions to list.
@@ -271,7 +271,7 @@ pub struct FillingEdge {
 
 /// A node and the words it rests on.
 #[derive(Clone, Debug, PartialEq)]
-pub struct Evidential {
+pub struct EvidencedNode {
     /// The node.
     pub node: Node,
     /// Its quotes.
@@ -368,8 +368,8 @@ pub trait MessageStore: Send + Sync {
         &self,
         message: NewMessage,
         policy: SessionPolicy,
-        receipt: Option<Receipt>,
-    ) -> Result<Captured, StoreError>;
+        receipt: Option<ReplyReceipt>,
+    ) -> Result<CapturedMessage, StoreError>;
     /// Marks a pending turn as failed.
     async fn fail_turn(&self, id: TurnId, reason: &str) -> Result<(), StoreError>;
     /// Makes a failed turn pending again.
@@ -474,7 +474,7 @@ pub trait NodeStore: Send + Sync {
     /// Live, current (not superseded) nodes of the scope by number, in no order.
     async fn nodes_numbered(&self, scope: &Scope, seqs: &[i64]) -> Result<Vec<IndexedNode>, StoreError>;
     /// A live node with its evidence.
-    async fn node(&self, id: NodeId) -> Result<Option<Evidential>, StoreError>;
+    async fn node(&self, id: NodeId) -> Result<Option<EvidencedNode>, StoreError>;
     /// Live nodes of these kinds, newest first; with `before`, only rows with smaller numbers.
     async fn nodes_before(
         &self,

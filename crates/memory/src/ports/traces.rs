@@ -11,7 +11,7 @@ use crate::scope::Scope;
 
 /// How one turn went, without its texts.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct TurnHead {
+pub struct TurnSummary {
     /// The turn.
     pub turn_id: TurnId,
     /// Whose memory.
@@ -38,7 +38,7 @@ pub struct TurnHead {
 #[derive(Clone, Debug, PartialEq)]
 pub struct TurnTrace {
     /// Without its texts.
-    pub head: TurnHead,
+    pub head: TurnSummary,
     /// An object: prompts, memories, steps with their times, and the error if there was one.
     pub detail: Value,
 }
@@ -65,7 +65,7 @@ pub trait TraceStore: Send + Sync {
         scope: &Scope,
         before: Option<(Timestamp, TurnId)>,
         limit: u32,
-    ) -> Result<Vec<TurnHead>, StoreError>;
+    ) -> Result<Vec<TurnSummary>, StoreError>;
     /// The trace of a turn.
     async fn turn_trace(&self, id: TurnId) -> Result<Option<TurnTrace>, StoreError>;
     /// Keeps what a phase did, in place of what an earlier attempt left. One whose session is gone, or was given back

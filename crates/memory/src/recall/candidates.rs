@@ -13,11 +13,11 @@ use futures_util::try_join;
 use jiff::Timestamp;
 
 use super::RecallRequest;
+use super::candidate_sources::{Breadth, CandidateSources, NamedEntities, QueryContext, nearest};
 use super::expectations::is_overdue;
 use super::graph::walk;
-use super::leads::{Breadth, Leads, Named, Surroundings, nearest};
 use super::query::Query;
-use super::score::{Circumstances, PATH_WAIVER, score_node, text_vector_relevance, vector_relevance};
+use super::score::{PATH_WAIVER, ScoreInputs, score_node, text_vector_relevance, vector_relevance};
 use super::select::{Scored, undecided};
 use super::settings::RecallSettings;
 use super::words::{WeighedTerms, WordBound, WordHits};
@@ -42,7 +42,7 @@ pub(super) struct NodeCandidate {
     pub(super) vector: Option<Vec<f32>>,
     /// Between which values V lies; a single one where it is exact.
     pub(super) nearness: RangeInclusive<f64>,
-    pub(super) known: Circumstances,
+    pub(super) known: ScoreInputs,
     folded: OnceLock<String>,
 }
 
@@ -72,10 +72,11 @@ pub(super) async fn fetch_nodes(
     request: &RecallRequest,
     query: &Query,
     breadth: Breadth,
-    (leads, surroundings): (Leads, Surroundings),
+    (leads, surroundings): (CandidateSources, QueryContext),
 ) -> Result<NodeCandidates, StoreError> {
-    let Leads { words, vectors, near } = leads;
-    let Surroundings { named: Named { entities, anchored, in_doubt }, timely, identity } = surroundings;
+    let CandidateSources { words, vectors, near } = leads;
+    let QueryContext { named: NamedEntities { entities, anchored, in_doubt }, timely, identity } =
+        surroundings;
     let sentences: Vec<WeighedTerms<'_>> =
         query.sentences.iter().map(|sentence| words.statistics.weigh(&sentence.terms)).collect();
     let bound = words.bound(&sentences);
@@ -176,7 +177,7 @@ impl Fetch<'_> {
         let nearness = nearness.get(&seq).cloned().unwrap_or(0.0..=0.0);
         let words = self.bound.relevance(seq, &indexed.terms);
         let vector = f64::midpoint(*nearness.start(), *nearness.end());
-        let known = Circumstances { vector, words, ..Circumstances::default() };
+        let known = ScoreInputs { vector, words, ..ScoreInputs::default() };
         NodeCandidate { indexed, vector: None, nearness, known, folded: OnceLock::new() }
     }
 
@@ -303,7 +304,7 @@ impl Fetch<'_> {
     async fn decide(mut self) -> Result<Vec<Scored>, StoreError> {
         loop {
             let at_most = self.nodes.values().map(|node| {
-                let known = Circumstances { vector: *node.nearness.end(), ..node.known };
+                let known = ScoreInputs { vector: *node.nearness.end(), ..node.known };
                 (&**node, score_node(&node.indexed.node, known, self.request.now, self.settings))
             });
             let seqs = undecided(at_most.collect(), self.settings);

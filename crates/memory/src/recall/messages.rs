@@ -21,11 +21,11 @@ use std::collections::{BTreeMap, HashMap};
 
 use jiff::Timestamp;
 
+use super::message_neighbours::{MessageNeighbours, gather};
 use super::query::Query;
 use super::score::vector_relevance;
 use super::settings::RecallSettings;
 use super::signals::{MessageWeights, Signal, Signals};
-use super::surroundings::{Surroundings, gather};
 use super::words::{IndexedText, Occurrences, WordStatistics};
 use crate::messages::Message;
 use crate::ports::{Store, StoreError};
@@ -83,7 +83,7 @@ pub async fn rank_messages(
     limit: usize,
 ) -> Result<Vec<RankedMessage>, StoreError> {
     let weights = &settings.message_weights;
-    let worth = |found: &Surroundings, statistics: &WordStatistics, seq: i64| {
+    let worth = |found: &MessageNeighbours, statistics: &WordStatistics, seq: i64| {
         let ranking = Ranking::new(found, query, statistics, std::iter::once(seq));
         let words =
             (weights[Signal::Words] + weights[Signal::TopicWords]) * ranking.words(seq, &[(seq, 1.0)]);
@@ -104,7 +104,7 @@ struct Counts {
 
 /// Everything that the signals are computed from.
 struct Ranking<'a> {
-    found: &'a Surroundings,
+    found: &'a MessageNeighbours,
     query: &'a Query,
     statistics: &'a WordStatistics,
     /// The question's terms that were looked up, with weight · information.
@@ -117,7 +117,7 @@ struct Ranking<'a> {
 
 impl<'a> Ranking<'a> {
     fn new(
-        found: &'a Surroundings,
+        found: &'a MessageNeighbours,
         query: &'a Query,
         statistics: &'a WordStatistics,
         seqs: impl Iterator<Item = i64>,

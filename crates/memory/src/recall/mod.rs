@@ -5,10 +5,10 @@
 //! what is pinned. The store is asked a bounded number of times, whatever the past holds.
 
 mod query;
-mod question;
+mod message_query;
 mod speakers;
 mod identity;
-mod leads;
+mod candidate_sources;
 mod candidates;
 mod words;
 pub(crate) mod named;
@@ -18,7 +18,7 @@ pub mod score;
 mod select;
 mod messages;
 mod signals;
-mod surroundings;
+mod message_neighbours;
 mod passages;
 mod pinned;
 mod absence;
@@ -36,21 +36,21 @@ use jiff::Timestamp;
 use jiff::tz::TimeZone;
 
 pub use identity::IdentityQuestion;
+pub use message_query::MessageQuery;
 pub use messages::{RankedMessage, rank_messages};
 pub(crate) use named::named_entities;
 pub use passages::Passage;
 pub use pinned::Pinned;
 pub use query::{Query, Sentence};
-pub use question::Question;
-pub use receipt::{Candidate, CandidateKind, Elapsed};
+pub use receipt::{Candidate, CandidateKind, RecallTimings};
 pub use score::Score;
-pub use search::{Found, Search, search};
+pub use search::{SearchHit, SearchQuery, search};
 pub use select::ScoredNode;
 pub use settings::{NodeWeights, RecallSettings, SpeakerNames};
 pub use signals::{MessageWeights, Signal, Signals};
 pub use words::{IndexedText, Occurrences, WordStatistics};
 
-use self::leads::Breadth;
+use self::candidate_sources::Breadth;
 use crate::entities::Entity;
 use crate::ports::{Embedder, Store, StoreError};
 use crate::scope::Scope;
@@ -76,7 +76,7 @@ pub struct RecallRequest {
 
 /// What came to mind.
 #[derive(Clone, Debug, Default)]
-pub struct Recalled {
+pub struct RecallResult {
     /// The chosen nodes, best first.
     pub nodes: Vec<ScoredNode>,
     /// The chosen passages, best first.
@@ -96,7 +96,7 @@ pub struct Recalled {
     /// Why there was no search by meaning, for a person; none when there was.
     pub words_only: Option<String>,
     /// Where the time went.
-    pub elapsed: Elapsed,
+    pub elapsed: RecallTimings,
 }
 
 /// Recalls what fits a message. A failing embedder leaves words alone and is noted; a failing store is an error.
@@ -106,7 +106,7 @@ pub async fn recall(
     embedder: Option<&dyn Embedder>,
     settings: &RecallSettings,
     request: RecallRequest,
-) -> Result<Recalled, StoreError> {
+) -> Result<RecallResult, StoreError> {
     let started = Instant::now();
     let mut query = Query::new(&request.text, request.now, &request.zone, settings, embedder).await;
     let embed = milliseconds(started);
@@ -124,8 +124,8 @@ pub async fn recall(
     };
     let nodes = async {
         let found = try_join!(
-            leads::leads(store, index, &request.scope, &query),
-            leads::surroundings(store, settings, &request, &query, &occasions),
+            candidate_sources::leads(store, index, &request.scope, &query),
+            candidate_sources::surroundings(store, settings, &request, &query, &occasions),
         )?;
         candidates::fetch_nodes(store, settings, &request, &query, Breadth::RECALL, found).await
     };
@@ -139,9 +139,9 @@ pub async fn recall(
     let support = absence::support(&candidates, best_message);
     let nothing_found = absence::nothing_found(&query, support, &nodes, settings);
     candidates.extend(messages);
-    let elapsed = Elapsed { embed, fetch, score: milliseconds(started) };
+    let elapsed = RecallTimings { embed, fetch, score: milliseconds(started) };
     let words_only = query.words_only;
-    Ok(Recalled {
+    Ok(RecallResult {
         nodes,
         passages,
         entities,
@@ -172,10 +172,12 @@ pub(crate) async fn recall_nodes(
     let queries = join_all(requests.iter().map(query)).await;
     let surroundings = requests.iter().zip(&queries).map(async |(request, query)| {
         let occasions = occasions::days_of_occasions(store, request).await?;
-        leads::surroundings(store, settings, request, query, &occasions).await
+        candidate_sources::surroundings(store, settings, request, query, &occasions).await
     });
-    let (leads, surroundings) =
-        try_join!(leads::leads_of_each(store, index, &scope, &queries), try_join_all(surroundings))?;
+    let (leads, surroundings) = try_join!(
+        candidate_sources::leads_of_each(store, index, &scope, &queries),
+        try_join_all(surroundings)
+    )?;
     let breadth = Breadth::nearest(queries.len());
     let each = requests.iter().zip(&queries).zip(leads.into_iter().zip(surroundings));
     let found = each.map(async |((request, query), found)| {

@@ -11,7 +11,7 @@ use super::expectations::fulfilled;
 use super::graph::decay;
 use super::query::Query;
 use crate::nodes::{IMPACT_MAX, Node, NodeKind, Subject};
-use crate::ports::{About, NodeOutline, Store, StoreError};
+use crate::ports::{NodeOutline, NodeQuery, Store, StoreError};
 use crate::sessions::Session;
 
 const THOUGHTS_ABOUT_USER: usize = 10;
@@ -57,11 +57,11 @@ pub(super) async fn fetch_pinned(
     let everybody = vec![Subject::User, Subject::Persona, Subject::Shared];
     let user = vec![Subject::User, Subject::Shared];
     let wanted = [
-        About { kind: NodeKind::Thought, subjects: user, limit: THOUGHTS_LOOKED_AT },
-        About { kind: NodeKind::Thought, subjects: vec![Subject::Persona], limit: THOUGHTS_LOOKED_AT },
-        About { kind: NodeKind::Intention, subjects: everybody.clone(), limit: INTENTIONS_LOOKED_AT },
-        About { kind: NodeKind::Expectation, subjects: everybody.clone(), limit: EXPECTATIONS_LOOKED_AT },
-        About { kind: NodeKind::Event, subjects: everybody, limit: EVENTS },
+        NodeQuery { kind: NodeKind::Thought, subjects: user, limit: THOUGHTS_LOOKED_AT },
+        NodeQuery { kind: NodeKind::Thought, subjects: vec![Subject::Persona], limit: THOUGHTS_LOOKED_AT },
+        NodeQuery { kind: NodeKind::Intention, subjects: everybody.clone(), limit: INTENTIONS_LOOKED_AT },
+        NodeQuery { kind: NodeKind::Expectation, subjects: everybody.clone(), limit: EXPECTATIONS_LOOKED_AT },
+        NodeQuery { kind: NodeKind::Event, subjects: everybody, limit: EVENTS },
     ];
     let (outlines, summaries) =
         try_join!(store.outlines_about(scope, &wanted), store.summarised_sessions(scope, SUMMARIES))?;

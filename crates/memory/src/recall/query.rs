@@ -4,7 +4,7 @@ use jiff::Timestamp;
 use jiff::tz::TimeZone;
 
 use super::identity::IdentityQuestion;
-use super::question::{Question, Texts};
+use super::message_query::{MessageQuery, Texts};
 use super::settings::RecallSettings;
 use crate::ports::{Embedder, Embedding};
 use crate::text::QueryTerm;
@@ -16,7 +16,7 @@ pub struct Query {
     /// The whole message, or the last sentences of a long one: what nodes are looked for by.
     pub sentences: Vec<Sentence>,
     /// What messages are looked for by.
-    pub question: Question,
+    pub question: MessageQuery,
     /// What it asks about who the user is, if it does.
     pub identity: Option<IdentityQuestion>,
     /// The model that made the vectors; none where words serve alone.
@@ -44,7 +44,7 @@ impl Query {
         settings: &RecallSettings,
         embedder: Option<&dyn Embedder>,
     ) -> Self {
-        let (question, texts) = Question::new(text, now, zone, settings);
+        let (question, texts) = MessageQuery::new(text, now, zone, settings);
         let sentence = |terms: &Vec<QueryTerm>| Sentence { terms: terms.clone(), vector: None };
         let mut query = Self {
             sentences: texts.terms.iter().map(sentence).collect(),

@@ -62,7 +62,7 @@ pub struct Candidate {
 
 /// Where the time went, in milliseconds.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
-pub struct Elapsed {
+pub struct RecallTimings {
     /// Embedding the query.
     pub embed: f64,
     /// Fetching candidates.

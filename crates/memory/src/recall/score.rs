@@ -58,7 +58,7 @@ impl Score {
 
 /// What is known of a node beside its row.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
-pub struct Circumstances {
+pub struct ScoreInputs {
     /// V.
     pub vector: f64,
     /// W.
@@ -74,7 +74,7 @@ pub struct Circumstances {
 }
 
 /// The score of one node.
-pub fn score_node(node: &Node, known: Circumstances, now: Timestamp, settings: &RecallSettings) -> Score {
+pub fn score_node(node: &Node, known: ScoreInputs, now: Timestamp, settings: &RecallSettings) -> Score {
     let weights = &settings.weights;
     let flag = |is: bool| if is { 1.0 } else { 0.0 };
     let recency = decay(node.created_at, now, settings.half_life_days);

@@ -23,7 +23,7 @@ const READ_THROUGH_MAX: u32 = 5_000;
 
 /// What to look for.
 #[derive(Clone, Debug)]
-pub struct Search {
+pub struct SearchQuery {
     /// Whose memory.
     pub scope: Scope,
     /// The words.
@@ -36,7 +36,7 @@ pub struct Search {
 
 /// A memory that was found.
 #[derive(Clone, Debug, PartialEq)]
-pub struct Found {
+pub struct SearchHit {
     /// The memory.
     pub node: Node,
     /// How well it matches, 0 to 1.
@@ -51,8 +51,8 @@ pub async fn search(
     store: &dyn Store,
     index: &VectorIndex,
     embedder: Option<&dyn Embedder>,
-    asked: &Search,
-) -> Result<Vec<Found>, StoreError> {
+    asked: &SearchQuery,
+) -> Result<Vec<SearchHit>, StoreError> {
     if asked.text.trim().is_empty() {
         return Ok(Vec::new());
     }
@@ -66,7 +66,7 @@ pub async fn search(
     let marks = Marks::of(&terms, &asked.text);
     let found = found.into_iter().map(|(node, score)| {
         let snippet = snippet(&node.description, &marks);
-        Found { node, score, snippet }
+        SearchHit { node, score, snippet }
     });
     Ok(found.collect())
 }
@@ -76,7 +76,7 @@ async fn matching(
     store: &dyn Store,
     index: &VectorIndex,
     embedder: Option<&dyn Embedder>,
-    asked: &Search,
+    asked: &SearchQuery,
     terms: &[QueryTerm],
 ) -> Result<Vec<(Node, f64)>, StoreError> {
     let near = meant(store, index, embedder, asked).await?;
@@ -101,7 +101,7 @@ async fn meant(
     store: &dyn Store,
     index: &VectorIndex,
     embedder: Option<&dyn Embedder>,
-    asked: &Search,
+    asked: &SearchQuery,
 ) -> Result<Vec<(i64, f64)>, StoreError> {
     let Some(embedder) = embedder else { return Ok(Vec::new()) };
     let Ok(embedded) = embedder.embed_queries(std::slice::from_ref(&asked.text)).await else {
@@ -118,14 +118,14 @@ async fn meant(
 }
 
 /// The newest memories that hold the text to the letter: for what is no indexed word, as "the" or "?!".
-async fn holding(store: &dyn Store, asked: &Search) -> Result<Vec<(Node, f64)>, StoreError> {
+async fn holding(store: &dyn Store, asked: &SearchQuery) -> Result<Vec<(Node, f64)>, StoreError> {
     let wanted = fold(asked.text.trim());
     let rows = store.nodes_before(&asked.scope, &asked.kinds, None, READ_THROUGH_MAX).await?;
     let held = rows.into_iter().filter(|node| fold(&node.description).contains(&wanted));
     Ok(held.map(|node| (node, 1.0)).collect())
 }
 
-fn is_wanted(node: &Node, asked: &Search) -> bool {
+fn is_wanted(node: &Node, asked: &SearchQuery) -> bool {
     let tagged = asked.tag.as_deref().is_none_or(|tag| {
         node.emotion_tags.iter().any(|own| own == tag)
             || node.relational_tags.iter().any(|own| own.as_str() == tag)

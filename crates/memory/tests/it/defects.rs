@@ -4,7 +4,7 @@ use std::sync::atomic::Ordering;
 
 use memory::nodes::{Node, NodeKind};
 use memory::recall::RecallSettings;
-use memory::recall::score::{Circumstances, score_node, vector_relevance};
+use memory::recall::score::{ScoreInputs, score_node, vector_relevance};
 
 use crate::fake_store::{FakeStore, blank_node, scope};
 use crate::recall::{NOW, ask};
@@ -33,7 +33,7 @@ fn defect_09_age_counts_from_the_writing_in_utc() {
         last_accessed_at: Some(now),
         ..blank_node()
     };
-    let known = Circumstances { words: 0.6, ..Default::default() };
+    let known = ScoreInputs { words: 0.6, ..Default::default() };
     let score = score_node(&node, known, now, &RecallSettings::default());
     assert!((score.recency - 0.5).abs() < 1e-9, "{}", score.recency);
 }

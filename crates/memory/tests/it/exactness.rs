@@ -5,7 +5,7 @@ use async_trait::async_trait;
 use jiff::SignedDuration;
 use memory::nodes::{Node, NodeKind};
 use memory::ports::{Corpus, EmbedError, Embedder, Embedding, Phrase};
-use memory::recall::score::{Circumstances, score_node, vector_relevance};
+use memory::recall::score::{ScoreInputs, score_node, vector_relevance};
 use memory::recall::{IndexedText, RecallSettings, WordStatistics};
 use memory::text::{index_terms, query_terms};
 use memory::vector_index::cosine;
@@ -85,10 +85,10 @@ proptest! {
         };
         let mut expected: Vec<(&Node, f64)> = Vec::new();
         for ((node, vector), text) in nodes.iter().zip(&indexed) {
-            let known = Circumstances {
+            let known = ScoreInputs {
                 vector: vector_relevance(f64::from(cosine(&query, vector))),
                 words: statistics.relevance(&terms, &IndexedText::new(text)),
-                ..Circumstances::default()
+                ..ScoreInputs::default()
             };
             let score = score_node(node, known, NOW, &settings);
             if score.enters(settings.min_relevance) {

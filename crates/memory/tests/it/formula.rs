@@ -3,7 +3,7 @@
 use jiff::{SignedDuration, Timestamp};
 use memory::nodes::{Node, RelationalTag};
 use memory::recall::RecallSettings;
-use memory::recall::score::{Circumstances, Score, score_node, vector_relevance};
+use memory::recall::score::{Score, ScoreInputs, score_node, vector_relevance};
 use proptest::prelude::*;
 
 use crate::fake_store::blank_node;
@@ -16,7 +16,7 @@ fn node(days_old: i64, emotional_impact: i8, tagged: bool) -> Node {
     Node { created_at, emotional_impact, relational_tags, ..blank_node() }
 }
 
-fn score(node: &Node, known: Circumstances) -> Score {
+fn score(node: &Node, known: ScoreInputs) -> Score {
     score_node(node, known, NOW, &RecallSettings::default())
 }
 
@@ -27,20 +27,20 @@ fn assert_near(actual: f64, expected: f64) {
 #[test]
 fn a_fresh_indifferent_memory_scores_by_relevance() {
     // 0.5·1 + 3·0.6
-    assert_near(score(&node(0, 0, false), Circumstances { words: 0.6, ..Default::default() }).total, 2.3);
+    assert_near(score(&node(0, 0, false), ScoreInputs { words: 0.6, ..Default::default() }).total, 2.3);
 }
 
 #[test]
 fn recency_halves_in_fourteen_days() {
     // 0.5·0.5 + 3·0.6
-    assert_near(score(&node(14, 0, false), Circumstances { words: 0.6, ..Default::default() }).total, 2.05);
+    assert_near(score(&node(14, 0, false), ScoreInputs { words: 0.6, ..Default::default() }).total, 2.05);
     // 0.5·0.25 + 3·0.6
-    assert_near(score(&node(28, 0, false), Circumstances { words: 0.6, ..Default::default() }).total, 1.925);
+    assert_near(score(&node(28, 0, false), ScoreInputs { words: 0.6, ..Default::default() }).total, 1.925);
 }
 
 #[test]
 fn the_sign_of_an_impact_does_not_matter() {
-    let known = Circumstances { words: 0.5, ..Default::default() };
+    let known = ScoreInputs { words: 0.5, ..Default::default() };
     // 0.5 + 1.5 + 2·0.8
     assert_near(score(&node(0, -8, false), known).total, 3.6);
     assert_near(score(&node(0, 8, false), known).total, 3.6);
@@ -48,7 +48,7 @@ fn the_sign_of_an_impact_does_not_matter() {
 
 #[test]
 fn a_tag_is_worth_half_a_point_however_many_there_are() {
-    let known = Circumstances { words: 0.5, ..Default::default() };
+    let known = ScoreInputs { words: 0.5, ..Default::default() };
     let mut tagged = node(0, 0, true);
     // 0.5 + 1.5 + 0.5
     assert_near(score(&tagged, known).total, 2.5);
@@ -58,7 +58,7 @@ fn a_tag_is_worth_half_a_point_however_many_there_are() {
 
 #[test]
 fn an_evidence_path_adds_half_its_strength() {
-    let known = Circumstances { words: 0.5, path: 0.5, ..Default::default() };
+    let known = ScoreInputs { words: 0.5, path: 0.5, ..Default::default() };
     // 0.5 + 1.5 + 1·(0.5 + 0.25)
     assert_near(score(&node(0, 0, true), known).total, 2.75);
     // 0.5 + 1.5 + 1·0.25
@@ -67,7 +67,7 @@ fn an_evidence_path_adds_half_its_strength() {
 
 #[test]
 fn a_named_entity_adds_one_and_a_half() {
-    let known = Circumstances { words: 0.2, anchored: true, ..Default::default() };
+    let known = ScoreInputs { words: 0.2, anchored: true, ..Default::default() };
     let score = score(&node(0, 0, false), known);
     // 0.5 + 0.6 + 1.5
     assert_near(score.total, 2.6);
@@ -76,21 +76,15 @@ fn a_named_entity_adds_one_and_a_half() {
 
 #[test]
 fn all_terms_together() {
-    let known = Circumstances {
-        vector: 0.7,
-        words: 0.9,
-        path: 1.0,
-        anchored: true,
-        time_match: true,
-        identity: false,
-    };
+    let known =
+        ScoreInputs { vector: 0.7, words: 0.9, path: 1.0, anchored: true, time_match: true, identity: false };
     // 0.5·0.5 + 3·0.9 + 2·1 + 1·(0.5 + 0.5) + 1.5
     assert_near(score(&node(14, -10, true), known).total, 7.45);
 }
 
 #[test]
 fn relevance_is_the_larger_of_the_two() {
-    let score = score(&node(0, 0, false), Circumstances { vector: 0.55, words: 0.3, ..Default::default() });
+    let score = score(&node(0, 0, false), ScoreInputs { vector: 0.55, words: 0.3, ..Default::default() });
     assert_near(score.relevance, 0.55);
     // 0.5 + 3·0.55
     assert_near(score.total, 2.15);
@@ -110,18 +104,18 @@ fn vector_relevance_is_of_the_euclidean_distance() {
 
 #[test]
 fn the_floor_is_waived_by_entity_path_and_time_only() {
-    let low = |known: Circumstances| score(&node(0, -9, true), known).enters(0.4);
-    assert!(!low(Circumstances { vector: 0.293, ..Default::default() }), "feeling alone lets nothing in");
-    assert!(!low(Circumstances { path: 0.49, ..Default::default() }));
-    assert!(low(Circumstances { path: 0.5, ..Default::default() }));
-    assert!(low(Circumstances { anchored: true, ..Default::default() }));
-    assert!(low(Circumstances { time_match: true, ..Default::default() }));
-    assert!(low(Circumstances { words: 0.4, ..Default::default() }));
+    let low = |known: ScoreInputs| score(&node(0, -9, true), known).enters(0.4);
+    assert!(!low(ScoreInputs { vector: 0.293, ..Default::default() }), "feeling alone lets nothing in");
+    assert!(!low(ScoreInputs { path: 0.49, ..Default::default() }));
+    assert!(low(ScoreInputs { path: 0.5, ..Default::default() }));
+    assert!(low(ScoreInputs { anchored: true, ..Default::default() }));
+    assert!(low(ScoreInputs { time_match: true, ..Default::default() }));
+    assert!(low(ScoreInputs { words: 0.4, ..Default::default() }));
 }
 
 #[test]
 fn a_memory_from_the_future_is_as_fresh_as_can_be() {
-    assert_near(score(&node(-3, 0, false), Circumstances::default()).recency, 1.0);
+    assert_near(score(&node(-3, 0, false), ScoreInputs::default()).recency, 1.0);
 }
 
 proptest! {
@@ -136,18 +130,18 @@ proptest! {
         path in 0.0f64..1.0,
         more in 0.0f64..1.0,
     ) {
-        let known = Circumstances { vector, words, path, anchored, time_match: false , identity: false};
-        let total = |node: &Node, known: Circumstances| score(node, known).total;
+        let known = ScoreInputs { vector, words, path, anchored, time_match: false , identity: false};
+        let total = |node: &Node, known: ScoreInputs| score(node, known).total;
         let base = total(&node(days, impact, tagged), known);
         prop_assert!(total(&node(days, impact, true), known) >= base);
         prop_assert!(total(&node(days + 1, impact, tagged), known) <= base);
         let stronger = if impact < 0 { impact.max(-9) - 1 } else { impact.min(9) + 1 };
         prop_assert!(total(&node(days, stronger, tagged), known) >= base);
         let greater = [
-            Circumstances { vector: vector + more, ..known },
-            Circumstances { words: words + more, ..known },
-            Circumstances { path: path + more, ..known },
-            Circumstances { anchored: true, ..known },
+            ScoreInputs { vector: vector + more, ..known },
+            ScoreInputs { words: words + more, ..known },
+            ScoreInputs { path: path + more, ..known },
+            ScoreInputs { anchored: true, ..known },
         ];
         for known in greater {
             prop_assert!(total(&node(days, impact, tagged), known) >= base);

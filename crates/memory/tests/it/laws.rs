@@ -5,7 +5,7 @@ use jiff::{SignedDuration, Timestamp};
 use memory::Scope;
 use memory::messages::Role;
 use memory::nodes::NodeKind;
-use memory::recall::{MessageWeights, RecallRequest, RecallSettings, Recalled, Signal, Signals, recall};
+use memory::recall::{MessageWeights, RecallRequest, RecallResult, RecallSettings, Signal, Signals, recall};
 use memory::vector_index::VectorIndex;
 use proptest::prelude::*;
 
@@ -53,7 +53,7 @@ fn remember(store: &FakeStore, scope: &Scope, memories: &[Memory]) {
     }
 }
 
-fn ask(store: &FakeStore, scope: &Scope, words: &[usize]) -> Recalled {
+fn ask(store: &FakeStore, scope: &Scope, words: &[usize]) -> RecallResult {
     let request = RecallRequest {
         scope: scope.clone(),
         text: text(words),
@@ -68,7 +68,7 @@ fn ask(store: &FakeStore, scope: &Scope, words: &[usize]) -> Recalled {
 type SeenCandidate = (String, Timestamp, String, bool);
 
 /// All that can be seen of a recall but the ids, which are numbered in the order of writing.
-fn seen(recalled: &Recalled) -> (Vec<SeenCandidate>, bool, String) {
+fn seen(recalled: &RecallResult) -> (Vec<SeenCandidate>, bool, String) {
     let candidates = recalled.candidates.iter();
     let rows =
         candidates.map(|c| (c.text.clone(), c.created_at, format!("{:.9} {}", c.total, c.type_name), c.used));

@@ -7,7 +7,9 @@ use jiff::{SignedDuration, Timestamp};
 use memory::Scope;
 use memory::messages::Role::{self, Persona, User};
 use memory::ports::{Corpus, EmbedError, Embedder, Embedding};
-use memory::recall::{Query, RecallRequest, RecallSettings, Recalled, SpeakerNames, rank_messages, recall};
+use memory::recall::{
+    Query, RecallRequest, RecallResult, RecallSettings, SpeakerNames, rank_messages, recall,
+};
 use memory::vector_index::VectorIndex;
 
 use crate::fake_store::{FakeStore, run, scope};
@@ -23,7 +25,7 @@ fn talk(store: &FakeStore, scope: &Scope, session: u128, lines: &[(Role, &str)])
         .collect()
 }
 
-fn ask(store: &FakeStore, scope: &Scope, text: &str, window: Vec<i64>) -> Recalled {
+fn ask(store: &FakeStore, scope: &Scope, text: &str, window: Vec<i64>) -> RecallResult {
     let request =
         RecallRequest { scope: scope.clone(), text: text.to_owned(), now: NOW, zone: TimeZone::UTC, window };
     run(recall(store, &VectorIndex::default(), None, &RecallSettings::default(), request)).unwrap()

@@ -7,7 +7,7 @@ use memory::Scope;
 use memory::messages::Role;
 use memory::nodes::{EventTime, Node, NodeKind, RelationalTag, Subject};
 use memory::ports::{Corpus, EmbedError, Embedder, Embedding};
-use memory::recall::{RecallRequest, RecallSettings, Recalled, recall};
+use memory::recall::{RecallRequest, RecallResult, RecallSettings, recall};
 use memory::vector_index::VectorIndex;
 use proptest::prelude::*;
 
@@ -52,7 +52,12 @@ impl Embedder for FixedEmbedder {
     }
 }
 
-pub(crate) fn ask(store: &FakeStore, scope: &Scope, text: &str, embedder: Option<&dyn Embedder>) -> Recalled {
+pub(crate) fn ask(
+    store: &FakeStore,
+    scope: &Scope,
+    text: &str,
+    embedder: Option<&dyn Embedder>,
+) -> RecallResult {
     let request = RecallRequest {
         scope: scope.clone(),
         text: text.to_owned(),
@@ -63,7 +68,7 @@ pub(crate) fn ask(store: &FakeStore, scope: &Scope, text: &str, embedder: Option
     run(recall(store, &VectorIndex::default(), embedder, &RecallSettings::default(), request)).unwrap()
 }
 
-fn texts(recalled: &Recalled) -> Vec<&str> {
+fn texts(recalled: &RecallResult) -> Vec<&str> {
     recalled.nodes.iter().map(|scored| scored.node.description.as_str()).collect()
 }
 

@@ -6,7 +6,7 @@ use serde_json::{Map, Number, Value};
 const DEPTH_MAX: usize = 64;
 
 /// A value and how it was read.
-pub(super) struct Reading {
+pub(super) struct ParsedText {
     pub(super) value: Value,
     /// Bytes that it took.
     pub(super) length: usize,
@@ -18,10 +18,10 @@ pub(super) struct Reading {
 pub(super) struct Unreadable;
 
 /// Reads the object or list that `text` starts with.
-pub(super) fn read(text: &str) -> Result<Reading, Unreadable> {
+pub(super) fn read(text: &str) -> Result<ParsedText, Unreadable> {
     let mut reader = Reader { text, at: 0, open: 0, open_at_end: None };
     match reader.value()? {
-        Some(value) => Ok(Reading { value, length: reader.at, open_at_end: reader.open_at_end }),
+        Some(value) => Ok(ParsedText { value, length: reader.at, open_at_end: reader.open_at_end }),
         None => Err(Unreadable),
     }
 }

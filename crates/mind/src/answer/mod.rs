@@ -177,7 +177,7 @@ impl Iterator for Objects<'_> {
                 return Some(Found { value, damage: Damage::default() });
             }
             match lenient::read(rest) {
-                Ok(lenient::Reading { value, length, open_at_end }) => {
+                Ok(lenient::ParsedText { value, length, open_at_end }) => {
                     self.text = &rest[length..];
                     return Some(Found { value, damage: Damage { repaired: true, open_at_end } });
                 }

@@ -3,7 +3,7 @@
 use memory::entities::Entity;
 use serde::Serialize;
 
-use super::{Question, speaker};
+use super::{ExtractionTask, speaker};
 use crate::calendar;
 use crate::quoted::{behind_gutter, one_line};
 use crate::vocabulary::Vocabulary;
@@ -60,7 +60,7 @@ struct FailureLine {
 }
 
 impl ExtractionContext {
-    pub(super) fn new(question: &Question<'_>, problem: Option<&str>) -> Self {
+    pub(super) fn new(question: &ExtractionTask<'_>, problem: Option<&str>) -> Self {
         let input = question.input;
         let zone = question.zone();
         let messages = input.messages.iter().enumerate().map(|(index, message)| MessageLine {
@@ -104,7 +104,7 @@ impl ExtractionContext {
     }
 
     /// One of everything, to try a template out.
-    pub(crate) fn rehearsal() -> Self {
+    pub(crate) fn sample_input() -> Self {
         let text = || "text".to_owned();
         Self {
             persona_name: text(),

@@ -6,12 +6,12 @@ use memory::ports::{ProposedEvent, ProposedQuote, RefusedEvent};
 use serde_json::{Map, Value};
 
 use super::read::names;
-use super::{Question, event_time};
+use super::{ExtractionTask, event_time};
 use crate::contract::{
     DESCRIPTION_LENGTH_SOFT, EMOTION_TAGS_MAX, EVENT_KINDS, EVENTS_MAX, RELATIONAL_TAGS_MAX, SUBJECTS,
     subject_word,
 };
-use crate::members::{Impact, Notes, bounded, impact, objects, snippet, strings, text};
+use crate::fields::{Impact, Notes, bounded, impact, objects, snippet, strings, text};
 use crate::quoted::as_written;
 
 /// Most proposed events that are looked at.
@@ -27,14 +27,14 @@ const EVENT_ENTITIES_MAX: usize = 20;
 
 /// The events that keep the contract, and those that broke it.
 #[derive(Default)]
-pub(super) struct Sifted {
+pub(super) struct ParsedEvents {
     pub(super) events: Vec<ProposedEvent>,
     pub(super) refused: Vec<RefusedEvent>,
 }
 
-impl Question<'_> {
-    pub(super) fn sift_events(&self, proposed: &[Value], notes: &mut Notes) -> Sifted {
-        let mut sifted = Sifted::default();
+impl ExtractionTask<'_> {
+    pub(super) fn sift_events(&self, proposed: &[Value], notes: &mut Notes) -> ParsedEvents {
+        let mut sifted = ParsedEvents::default();
         for value in proposed.iter().take(PROPOSALS_MAX) {
             match value.as_object() {
                 Some(event) => self.sift(event, &mut sifted, notes),
@@ -48,7 +48,7 @@ impl Question<'_> {
         sifted
     }
 
-    fn sift(&self, event: &Map<String, Value>, sifted: &mut Sifted, notes: &mut Notes) {
+    fn sift(&self, event: &Map<String, Value>, sifted: &mut ParsedEvents, notes: &mut Notes) {
         let description = text(event, "description");
         let number = event.get("emotional_impact");
         let reason = match (&description, impact(number)) {

@@ -19,13 +19,13 @@ use crate::calendar;
 use crate::handles::Handles;
 
 /// One extraction being asked: the input, and the handles that stand for its ids.
-pub(crate) struct Question<'a> {
+pub(crate) struct ExtractionTask<'a> {
     input: &'a ExtractionInput,
     messages: Handles<MessageId>,
     nodes: Handles<NodeId>,
 }
 
-impl<'a> Question<'a> {
+impl<'a> ExtractionTask<'a> {
     pub(crate) fn new(input: &'a ExtractionInput) -> Self {
         Self {
             input,

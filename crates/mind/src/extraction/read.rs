@@ -4,10 +4,10 @@ use memory::entities::EntityKind;
 use memory::ports::{Clarification, Extraction, MentionedEntity, MoodSignal};
 use serde_json::{Map, Value};
 
-use super::Question;
+use super::ExtractionTask;
 use crate::answer::{self, Malformed};
-use crate::language_mind::Reading;
-use crate::members::{Notes, bounded, objects, snippet, strings, text};
+use crate::fields::{Notes, bounded, objects, snippet, strings, text};
+use crate::language_mind::Parsed;
 
 /// Members without which an answer is of the wrong shape or cut, the decisive one first.
 const REQUIRED: [&str; 2] = ["events", "self_check_notes"];
@@ -22,12 +22,12 @@ const PROSE_LENGTH_MAX: usize = 2_000;
 /// Energy when the answer gives none.
 const ENERGY_DEFAULT: i64 = memory::mood::ENERGY_NEUTRAL as i64;
 
-impl Question<'_> {
+impl ExtractionTask<'_> {
     /// Reads an answer; one bad item never costs the good ones.
     ///
     /// # Errors
     /// [`Malformed`] when there is no object with a list of events at all.
-    pub(crate) fn read(&self, answer: &str) -> Result<Reading<Extraction>, Malformed> {
+    pub(crate) fn read(&self, answer: &str) -> Result<Parsed<Extraction>, Malformed> {
         let answer = answer::read(answer, &REQUIRED)?;
         let members = &answer.members;
         let mut notes = Notes::of(answer.notes);
@@ -51,7 +51,7 @@ impl Question<'_> {
             self_check_notes: prose("self_check_notes", &mut notes).unwrap_or_default(),
             notes: notes.into_list(),
         };
-        Ok(Reading { value, whole: answer.whole })
+        Ok(Parsed { value, whole: answer.whole })
     }
 }
 

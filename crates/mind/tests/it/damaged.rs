@@ -6,8 +6,8 @@ use std::fs;
 use std::future::Future;
 use std::path::{Path, PathBuf};
 
-use hub::graph::{self, FactEnd, FactFinder};
-use hub::port::Summariser;
+use hub::graph::{self, RelationEnd, RelationExtractor};
+use hub::ports::Summariser;
 use memory::facts::Fact;
 use memory::identifiers::{EntityId, MessageId, NodeId};
 use memory::ports::{Extraction, Mind, ProposedThought, Reflection, SlowCycle};
@@ -109,7 +109,7 @@ async fn a_persona_draft_makes_the_best_of_a_damaged_answer() {
 async fn the_graph_makes_the_best_of_a_damaged_answer() {
     compare("graph", |answer| async move {
         let setting = setting([Ok(answer.clone()), Ok(answer)]);
-        let outcome = setting.mind.find_facts(&unread_session()).await;
+        let outcome = setting.mind.extract_relations(&unread_session()).await;
         let mut lines = vec![format!("asked {} time(s)", setting.asked().len())];
         match outcome {
             Ok(facts) => lines.extend(facts.iter().map(tied)),
@@ -120,12 +120,12 @@ async fn the_graph_makes_the_best_of_a_damaged_answer() {
     .await;
 }
 
-fn tied(fact: &graph::Fact) -> String {
-    let end = |end: &FactEnd| match end {
-        FactEnd::User => "user".to_owned(),
-        FactEnd::Persona => "persona".to_owned(),
-        FactEnd::Entity(id) => format!("entity {}", id.0.as_u128()),
-        FactEnd::Named { label, node_type } => format!("{node_type} {label:?}"),
+fn tied(fact: &graph::Relation) -> String {
+    let end = |end: &RelationEnd| match end {
+        RelationEnd::User => "user".to_owned(),
+        RelationEnd::Persona => "persona".to_owned(),
+        RelationEnd::Entity(id) => format!("entity {}", id.0.as_u128()),
+        RelationEnd::Named { label, node_type } => format!("{node_type} {label:?}"),
     };
     let (from, to, event) = (end(&fact.from), end(&fact.to), fact.event.0.as_u128());
     format!("{from} {} {to}, by event {event}, {}", fact.relation, fact.confidence)

@@ -2,7 +2,7 @@
 
 use std::time::{Duration, Instant};
 
-use hub::port::Summariser;
+use hub::ports::Summariser;
 use memory::ports::Mind;
 use mind::PersonaDraftInput;
 use mind::answer::{ANSWER_LENGTH_MAX, read};

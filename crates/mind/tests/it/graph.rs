@@ -1,6 +1,6 @@
 //! What is asked about the ties that memories tell of, and how each breach of the contract is met.
 
-use hub::graph::{Fact, FactEnd, FactFinder, KnownEntity, UnreadEvent, UnreadSession};
+use hub::graph::{KnownEntity, Relation, RelationEnd, RelationExtractor, UnreadEvent, UnreadSession};
 use memory::entities::EntityKind;
 use memory::identifiers::{EntityId, NodeId};
 use mind::contract::{GraphAnswer, schema};
@@ -10,9 +10,9 @@ use uuid::Uuid;
 use crate::injection::INJECTIONS;
 use crate::support::{answering, setting, unread_session};
 
-async fn found(relationships: Value) -> Vec<Fact> {
+async fn found(relationships: Value) -> Vec<Relation> {
     let answer = json!({"entities": [{"name": "Norwegian", "type": "goal"}], "relationships": relationships});
-    answering(answer.to_string()).mind.find_facts(&unread_session()).await.unwrap()
+    answering(answer.to_string()).mind.extract_relations(&unread_session()).await.unwrap()
 }
 
 fn tie(from: &str, to: &str) -> Value {
@@ -21,9 +21,9 @@ fn tie(from: &str, to: &str) -> Value {
 
 #[tokio::test]
 async fn an_end_is_who_talks_a_known_name_or_one_that_stands_in_the_memory() {
-    let (user, persona) = (FactEnd::User, FactEnd::Persona);
-    let dog = FactEnd::Entity(EntityId(Uuid::from_u128(50)));
-    let named = |label: &str, node_type: &str| FactEnd::Named {
+    let (user, persona) = (RelationEnd::User, RelationEnd::Persona);
+    let dog = RelationEnd::Entity(EntityId(Uuid::from_u128(50)));
+    let named = |label: &str, node_type: &str| RelationEnd::Named {
         label: label.to_owned(),
         node_type: node_type.to_owned(),
     };
@@ -44,9 +44,11 @@ async fn an_end_is_who_talks_a_known_name_or_one_that_stands_in_the_memory() {
         ("e1", None),
         ("", None),
     ] {
-        let expected: Vec<(FactEnd, FactEnd)> = end.into_iter().map(|end| (user.clone(), end)).collect();
+        let expected: Vec<(RelationEnd, RelationEnd)> =
+            end.into_iter().map(|end| (user.clone(), end)).collect();
         let facts = found(json!([tie("Jonas", told)])).await;
-        let ends: Vec<(FactEnd, FactEnd)> = facts.into_iter().map(|fact| (fact.from, fact.to)).collect();
+        let ends: Vec<(RelationEnd, RelationEnd)> =
+            facts.into_iter().map(|fact| (fact.from, fact.to)).collect();
         assert_eq!(ends, expected, "{told}");
     }
     assert_eq!(found(json!([tie("user", "jonas")])).await, [], "nobody is tied to themselves");
@@ -84,9 +86,9 @@ async fn what_is_unsure_invented_or_told_twice_is_dropped_and_costs_nothing_else
 async fn an_answer_of_the_wrong_shape_is_asked_for_once_more() {
     let wrong = || Ok(json!({"relationships": "none"}).to_string());
     let again = setting([wrong(), Ok(json!({"entities": [], "relationships": []}).to_string())]);
-    assert_eq!(again.mind.find_facts(&unread_session()).await.unwrap(), []);
+    assert_eq!(again.mind.extract_relations(&unread_session()).await.unwrap(), []);
     assert!(again.asked()[1].1.contains("# Your last answer could not be used"));
-    let error = setting([wrong(), wrong()]).mind.find_facts(&unread_session()).await.unwrap_err();
+    let error = setting([wrong(), wrong()]).mind.extract_relations(&unread_session()).await.unwrap_err();
     assert!(!error.0.contains("none"), "{error}");
 }
 
@@ -100,7 +102,7 @@ async fn what_was_said_never_starts_a_line() {
         session.entities[0].aliases = vec![injection.to_owned()];
         session.user = Some(injection.to_owned());
         let setting = answering(r#"{"entities": [], "relationships": []}"#);
-        setting.mind.find_facts(&session).await.unwrap();
+        setting.mind.extract_relations(&session).await.unwrap();
         let (_, user) = setting.asked().remove(0);
         let own: Vec<&str> =
             user.lines().filter(|line| !line.starts_with("  |") && !line.is_empty()).collect();
@@ -158,7 +160,7 @@ async fn the_prompt_with_next_to_nothing() {
 
 async fn snapshot(name: &str, session: UnreadSession) {
     let setting = answering(r#"{"entities": [], "relationships": []}"#);
-    setting.mind.find_facts(&session).await.unwrap();
+    setting.mind.extract_relations(&session).await.unwrap();
     let (system, user) = setting.asked().remove(0);
     insta::assert_snapshot!("graph_system", system.replace(&session.persona, "NAME"));
     insta::assert_snapshot!(name, user);

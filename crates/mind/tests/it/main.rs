@@ -4,7 +4,7 @@
 mod support;
 
 mod asking;
-mod blindness;
+mod no_channels;
 mod budget;
 mod damaged;
 mod extraction;

@@ -1,7 +1,7 @@
 //! What a roll-up asks, and how each breach of its contract is met.
 
 use hub::Granularity;
-use hub::port::{Summariser, SummaryRequest};
+use hub::ports::{Summariser, SummaryRequest};
 use mind::contract::{RollUpAnswer, schema};
 use serde_json::json;
 

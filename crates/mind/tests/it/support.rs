@@ -4,7 +4,7 @@ mod scripted;
 
 use hub::Granularity;
 use hub::graph::{KnownEntity, UnreadEvent, UnreadSession};
-use hub::port::SummaryRequest;
+use hub::ports::SummaryRequest;
 use jiff::Timestamp;
 use jiff::tz::{self, TimeZone};
 use memory::core_blocks::CoreBlocks;

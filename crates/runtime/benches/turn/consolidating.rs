@@ -3,7 +3,7 @@
 use std::time::{Duration, Instant};
 
 use jiff::tz::TimeZone;
-use memory::consolidate::{ConsolidateSettings, Consolidator, Parties};
+use memory::consolidate::{ConsolidateSettings, Consolidator, Participants};
 use memory::entities::EntityKind;
 use memory::messages::Role;
 use memory::nodes::{NodeKind, Subject};
@@ -46,7 +46,7 @@ pub(crate) async fn measure(past: Past, aim: &'static str) -> Result<(), Failed>
             recall: &RecallSettings::default(),
             formed: &|_| (),
         };
-        let parties = |_| async { Ok(Parties { persona_name: "Echo".to_owned(), zone: TimeZone::UTC }) };
+        let parties = |_| async { Ok(Participants { persona_name: "Echo".to_owned(), zone: TimeZone::UTC }) };
         let (before, started) = (processor_time(), Instant::now());
         assert!(consolidator.consolidate_next(parties).await?, "a session waits");
         match round {

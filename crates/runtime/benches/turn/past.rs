@@ -6,13 +6,13 @@ use std::path::{Path, PathBuf};
 
 use jiff::tz::TimeZone;
 use jiff::{SignedDuration, Timestamp};
-use memory::capture::{Line, Recorder};
+use memory::capture::{MessageInput, Recorder};
 use memory::entities::EntityKind;
 use memory::identifiers::{EntityId, NodeId, ReflectionId, SessionId, TurnId};
 use memory::messages::{Message, Role};
 use memory::nodes::{Evidence, NewNode, NodeKind, RelationalTag, Subject};
 use memory::ports::{
-    Clock, Embedding, ExtractionCommit, Ids, MessageStore, NewEntity, PersonaStore, ReflectionCommit,
+    Clock, Embedding, ExtractionCommit, IdGenerator, MessageStore, NewEntity, PersonaStore, ReflectionCommit,
     SessionStore,
 };
 use memory::sessions::{CloseTrigger, SessionPolicy};
@@ -140,7 +140,7 @@ impl Home {
     pub(crate) async fn say(&self, role: Role, text: &str) -> Result<Message, Failed> {
         let policy = SessionPolicy { max_tokens: u64::MAX, ..SessionPolicy::default() };
         let recorder = Recorder { store: &self.store, clock: &self.clock, ids: &self.ids, policy };
-        let line = Line {
+        let line = MessageInput {
             scope: self.scope.clone(),
             channel_id: "bench".to_owned(),
             turn_id: Some(TurnId(self.ids.next(self.clock.now()))),

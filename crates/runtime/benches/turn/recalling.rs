@@ -5,7 +5,7 @@ use std::time::{Duration, Instant};
 use async_trait::async_trait;
 use jiff::tz::TimeZone;
 use memory::ports::{Clock, EmbedError, Embedder, Embedding};
-use memory::recall::{RecallRequest, RecallSettings, Recalled, recall};
+use memory::recall::{RecallRequest, RecallResult, RecallSettings, recall};
 use memory::vector_index::VectorIndex;
 
 use crate::Failed;
@@ -85,7 +85,7 @@ impl Bench {
         Ok(())
     }
 
-    async fn recall(&mut self, text: &str, with_vectors: bool) -> Result<Recalled, Failed> {
+    async fn recall(&mut self, text: &str, with_vectors: bool) -> Result<RecallResult, Failed> {
         let embedder = Ready(self.dice.vector());
         let request = RecallRequest {
             scope: self.home.scope.clone(),

@@ -3,7 +3,7 @@
 use std::sync::Arc;
 
 use memory::ports::{EmbedError, Embedder, Embedding, MessageStore, NodeStore, VectorStore};
-use memory::recall::{Candidate, Recalled};
+use memory::recall::{Candidate, RecallResult};
 use runtime::VectorState;
 use testkit::WordHashEmbedder;
 
@@ -34,12 +34,12 @@ async fn with_another_model(new: &Arc<WordHashEmbedder>, previous: Option<&Arc<W
     world
 }
 
-async fn recall(world: &World, text: &str) -> Recalled {
+async fn recall(world: &World, text: &str) -> RecallResult {
     world.runtime.recall(scope("ann"), text.to_owned(), None).await.unwrap()
 }
 
 /// Whether something was found near in meaning.
-fn compared(recalled: &Recalled) -> bool {
+fn compared(recalled: &RecallResult) -> bool {
     let meaning = |candidate: &Candidate| candidate.parts.as_ref()?.get("meaning").copied();
     recalled.candidates.iter().filter_map(meaning).any(|part| part > 0.0)
 }

@@ -4,11 +4,11 @@ use std::fs;
 use std::sync::Arc;
 use std::time::Duration;
 
-use hub::door::identity::IdentityText;
-use hub::door::memories::MemoryCreate;
+use hub::api::identity::IdentityText;
+use hub::api::memories::MemoryCreate;
 use hub::{Caller, Hub, HubParts, HubSettings, Summariser, WorkingHours};
 use jiff::tz::TimeZone;
-use memory::forget::{Choice, Selection};
+use memory::forget::{ForgetMode, Selection};
 use serde_json::json;
 use store::{SqliteStore, StoreOptions};
 use testkit::{Reply, SequentialIds};
@@ -154,7 +154,7 @@ async fn what_is_forgotten_goes_from_every_version_and_file() {
     let naming = messages.iter().filter(|message| message.content.contains("小黑"));
     let selection =
         Selection { messages: naming.map(|message| message.id).collect(), ..Selection::default() };
-    let taken = world.runtime.delete(scope("ann"), selection, Choice::Cascade).await.unwrap();
+    let taken = world.runtime.delete(scope("ann"), selection, ForgetMode::Cascade).await.unwrap();
     assert_eq!(taken.counts.documents, 1);
     hub.follow_forgetting(&scope("ann")).await.unwrap();
     assert!(!diary(&world).contains("小黑"), "{}", diary(&world));

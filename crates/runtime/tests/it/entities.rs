@@ -2,7 +2,7 @@
 
 use std::sync::{Arc, Mutex};
 
-use memory::consolidate::Formed;
+use memory::consolidate::ConsolidationEvent;
 use memory::entities::EntityKind;
 use memory::nodes::NodeKind;
 use memory::ports::{EntityStore, Extraction, MentionedEntity};
@@ -82,7 +82,11 @@ async fn two_namesakes_of_one_session_are_two() {
     let kinds: Vec<_> = workshop.entities().await.into_iter().map(|entity| entity.kind).collect();
     assert_eq!(kinds, [EntityKind::Person, EntityKind::Pet]);
     let told = workshop.formed.lock().unwrap();
-    assert_eq!(told.iter().filter(|formed| matches!(formed, Formed::Entity { .. })).count(), 2, "{told:?}");
+    assert_eq!(
+        told.iter().filter(|formed| matches!(formed, ConsolidationEvent::Entity { .. })).count(),
+        2,
+        "{told:?}"
+    );
 }
 
 #[tokio::test]

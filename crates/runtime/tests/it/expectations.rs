@@ -4,7 +4,7 @@ use jiff::SignedDuration;
 use memory::identifiers::{CycleId, NodeId};
 use memory::ledger::TokenUsage;
 use memory::nodes::{EventTime, NewNode, NodeKind, Subject};
-use memory::ports::{Clock, ExpectationOutcome, Ids, SlowCycleCommit, SlowCycleStore};
+use memory::ports::{Clock, ExpectationOutcome, IdGenerator, SlowCycleCommit, SlowCycleStore};
 use memory::text::index_terms;
 use testkit::SequentialIds;
 

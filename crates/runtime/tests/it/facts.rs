@@ -2,7 +2,7 @@
 
 use hub::graph::{EdgeGet, GraphEdge};
 use hub::{Caller, WorkingHours};
-use memory::forget::{Choice, Selection};
+use memory::forget::{ForgetMode, Selection};
 use memory::ports::LedgerStore as _;
 use serde_json::{Value, json};
 use testkit::Reply;
@@ -59,7 +59,7 @@ async fn a_talk_becomes_facts_once_and_they_go_with_its_words() {
 
     let said = world.messages().await.into_iter().find(|message| message.content == CAT).unwrap();
     let selection = Selection { messages: [said.id].into(), ..Selection::default() };
-    world.runtime.delete(scope("ann"), selection, Choice::Cascade).await.unwrap();
+    world.runtime.delete(scope("ann"), selection, ForgetMode::Cascade).await.unwrap();
     assert_eq!(edges(&world).await, []);
     let nodes = world.graph().list_nodes(&scope("ann"), Default::default()).await.unwrap();
     assert_eq!(nodes.total, 0, "{nodes:?}");

@@ -9,27 +9,28 @@ use std::sync::{Mutex, PoisonError};
 use async_trait::async_trait;
 use jiff::Timestamp;
 use memory::core_blocks::{CoreBlockLabel, CoreBlocks};
-use memory::corrections::{Approval, Correction, NodeVersion, PendingRejection, Undone};
+use memory::corrections::{Approval, Correction, NodeVersion, PendingRejection, UndoneChange};
 use memory::entities::{ChangedBy, Entity, EntityChange, EntityChanged, EntityUndone};
 use memory::facts::{Fact, Facts};
 use memory::forget::{
-    CoreBlockAppend, Dependents, ErasureReceipt, ForgetOutcome, Forgetting, ForgottenSpan, ResetCounts,
-    RestingThoughts, Taken, Thing, Withdrawn,
+    CoreBlockAppend, Dependents, ErasureReceipt, ForgetOutcome, ForgetRequest, ForgetSummary, ForgetTarget,
+    ForgottenSpan, ResetCounts, ThoughtPolicy, Withdrawal,
 };
 use memory::identifiers::{CycleId, EntityId, ErasureId, MessageId, NodeId, RejectedId, SessionId, TurnId};
-use memory::ledger::{CallSum, ModelCall, Receipt};
+use memory::ledger::{CallSum, ModelCall, ReplyReceipt};
 use memory::messages::{Message, Turn};
 use memory::mood::Mood;
 use memory::nodes::{NewNode, Node, NodeKind, RejectedMemory, Subject};
 use memory::ports::{
-    AliasHit, Appearance, AuthoredEntity, Avatar, Bound, Captured, CommitOutcome, Corpus, CorpusSize,
-    CorrectionStore, Edited, Embedding, EmbeddingModel, EntityMentions, EntityStore, EntityVector,
-    Evidential, ExternalIdentity, ExtractionCommit, FailedAttempt, FillingEdge, ForgetStore, IndexedMessage,
-    IndexedNode, KnownUser, LedgerStore, MessageEdit, MessageStore, NewMessage, NodeStore, PeopleStore,
-    PersonaRecord, PersonaStore, PhaseTrace, Phrase, PhraseHits, RecallStore, Reflectable, ReflectionCommit,
-    Remembered, SessionFilter, SessionStore, SettledExpectation, SlowCycleCommit, SlowCycleStanding,
-    SlowCycleStore, SlowCycleWritten, StoreError, StoredVector, TimelineItem, TraceStore, TranscriptHead,
-    TurnHead, TurnTrace, UnembeddedEntity, UserRecord, VectorCoverage, VectorStore,
+    AliasHit, Appearance, AuthoredEntity, Avatar, BindOutcome, CapturedMessage, CommitOutcome, Corpus,
+    CorpusSize, CorrectionStore, Embedding, EmbeddingModel, EntityMentions, EntityStore, EntityVector,
+    EvidencedNode, ExternalIdentity, ExtractionCommit, FailedAttempt, FillingEdge, ForgetStore,
+    IndexedMessage, IndexedNode, KnownUser, LedgerStore, MessageEdit, MessageEditResult, MessageStore,
+    NewMessage, NodeStore, PeopleStore, PersonaRecord, PersonaStore, PhaseTrace, Phrase, PhraseHits,
+    RecallStore, ReflectionCandidate, ReflectionCommit, SessionFilter, SessionStore, SettledExpectation,
+    SlowCycleCommit, SlowCycleReport, SlowCycleState, SlowCycleStore, StoreError, StoredVector, TimelineItem,
+    TraceStore, TranscriptSummary, TurnSummary, TurnTrace, UnembeddedEntity, UsedQuote, UserRecord,
+    VectorCoverage, VectorStore,
 };
 use memory::sessions::{CloseTrigger, Session, SessionPolicy};
 use memory::{PersonaId, Scope, UserId};
@@ -160,14 +161,14 @@ passing_on!(PeopleStore:
     user(id: &UserId) -> Option<KnownUser>;
     create_user(user: KnownUser) -> bool;
     name_user(id: &UserId, name: Option<String>) -> bool;
-    bind_identity(user: &UserId, identity: ExternalIdentity, at: Timestamp) -> Bound;
+    bind_identity(user: &UserId, identity: ExternalIdentity, at: Timestamp) -> BindOutcome;
     user_of_identity(identity: &ExternalIdentity) -> Option<UserId>;
     unbind_identity(user: &UserId, identity: &ExternalIdentity) -> bool;
     failed_turns(limit: u32) -> Vec<Turn>;
 );
 
 passing_on!(MessageStore:
-    capture(message: NewMessage, policy: SessionPolicy, receipt: Option<Receipt>) -> Captured;
+    capture(message: NewMessage, policy: SessionPolicy, receipt: Option<ReplyReceipt>) -> CapturedMessage;
     fail_turn(id: TurnId, reason: &str) -> ();
     reopen_turn(id: TurnId) -> Option<Turn>;
     pending_turns() -> Vec<Turn>;
@@ -224,7 +225,7 @@ passing_on!(NodeStore:
     corpus_size(scope: &Scope, corpus: Corpus) -> CorpusSize;
     phrase_hits(scope: &Scope, corpus: Corpus, phrases: &[Phrase], limit: u32) -> Vec<PhraseHits>;
     nodes_numbered(scope: &Scope, seqs: &[i64]) -> Vec<IndexedNode>;
-    node(id: NodeId) -> Option<Evidential>;
+    node(id: NodeId) -> Option<EvidencedNode>;
     nodes_before(scope: &Scope, kinds: &[NodeKind], before: Option<i64>, limit: u32) -> Vec<Node>;
     events_since(scope: &Scope, since: Timestamp, limit: u32) -> Vec<Node>;
     nodes_about(scope: &Scope, kind: NodeKind, subjects: &[Subject], limit: u32) -> Vec<Node>;
@@ -273,7 +274,7 @@ passing_on!(LedgerStore:
     calls_of_session(session: SessionId) -> Vec<ModelCall>;
     call_sums_since(since: Timestamp) -> Vec<CallSum>;
     spent_since(since: Timestamp) -> f64;
-    receipt(turn: TurnId) -> Option<Receipt>;
+    receipt(turn: TurnId) -> Option<ReplyReceipt>;
     counts(scope: &Scope) -> [u64; 4];
     total_counts() -> [u64; 4];
     work_counts() -> [u64; 2];
@@ -285,30 +286,30 @@ passing_on!(CorrectionStore:
     correct_node(correction: Correction) -> Option<Node>;
     pin_node(id: NodeId, pinned: bool) -> Option<Node>;
     node_history(id: NodeId, limit: u32) -> Option<Vec<NodeVersion>>;
-    undo_last_change(id: NodeId, at: Timestamp) -> Option<Undone>;
+    undo_last_change(id: NodeId, at: Timestamp) -> Option<UndoneChange>;
     rejected_memory(id: RejectedId) -> Option<PendingRejection>;
     approve_rejected(approval: Approval) -> CommitOutcome;
-    remembered_of_session(id: SessionId) -> Vec<Remembered>;
-    edit_message(edit: MessageEdit) -> Option<Edited>;
-    withdraw_evidence(messages: &[MessageId], thoughts: RestingThoughts, at: Timestamp) -> Withdrawn;
-    ask_again(id: TurnId) -> Option<Turn>;
+    remembered_of_session(id: SessionId) -> Vec<UsedQuote>;
+    edit_message(edit: MessageEdit) -> Option<MessageEditResult>;
+    withdraw_evidence(messages: &[MessageId], thoughts: ThoughtPolicy, at: Timestamp) -> Withdrawal;
+    reopen_answered_turn(id: TurnId) -> Option<Turn>;
 );
 
 passing_on!(SlowCycleStore:
-    slow_cycle_standing(scope: &Scope, since: Timestamp) -> SlowCycleStanding;
-    events_to_reflect_on(scope: &Scope, since: Timestamp, cycles_max: u32, limit: u32) -> Vec<Reflectable>;
+    slow_cycle_standing(scope: &Scope, since: Timestamp) -> SlowCycleState;
+    events_to_reflect_on(scope: &Scope, since: Timestamp, cycles_max: u32, limit: u32) -> Vec<ReflectionCandidate>;
     entities_to_describe(scope: &Scope, nodes: &[NodeId], linked_min: u32) -> Vec<Entity>;
-    commit_slow_cycle(commit: SlowCycleCommit) -> SlowCycleWritten;
+    commit_slow_cycle(commit: SlowCycleCommit) -> SlowCycleReport;
     settle_expectations(scope: &Scope, ids: &[NodeId], settled: SettledExpectation) -> Vec<NodeId>;
     expire_expectations(now: Timestamp) -> u32;
     settled_expectation(id: NodeId) -> Option<SettledExpectation>;
-    transcripts(scope: &Scope, before: Option<(Timestamp, CycleId)>, limit: u32) -> Vec<TranscriptHead>;
+    transcripts(scope: &Scope, before: Option<(Timestamp, CycleId)>, limit: u32) -> Vec<TranscriptSummary>;
     transcript(id: CycleId) -> Option<Value>;
 );
 
 passing_on!(TraceStore:
     keep_turn_trace(trace: TurnTrace) -> ();
-    turn_traces(scope: &Scope, before: Option<(Timestamp, TurnId)>, limit: u32) -> Vec<TurnHead>;
+    turn_traces(scope: &Scope, before: Option<(Timestamp, TurnId)>, limit: u32) -> Vec<TurnSummary>;
     turn_trace(id: TurnId) -> Option<TurnTrace>;
     keep_phase(session: SessionId, phase: PhaseTrace) -> ();
     phases(session: SessionId) -> Vec<PhaseTrace>;
@@ -325,10 +326,10 @@ passing_on!(VectorStore:
 );
 
 passing_on!(ForgetStore:
-    scope_of(thing: Thing) -> Option<Scope>;
+    scope_of(thing: ForgetTarget) -> Option<Scope>;
     dependents(id: NodeId) -> Option<Dependents>;
-    preview_forgetting(act: Forgetting) -> Taken;
-    forget(act: Forgetting, expected: Option<Taken>, receipt: Option<ErasureReceipt>) -> ForgetOutcome;
+    preview_forgetting(act: ForgetRequest) -> ForgetSummary;
+    forget(act: ForgetRequest, expected: Option<ForgetSummary>, receipt: Option<ErasureReceipt>) -> ForgetOutcome;
     forgotten_spans(session: SessionId) -> Vec<ForgottenSpan>;
     erasure_receipts(scope: &Scope, before: Option<ErasureId>, limit: u32) -> Vec<ErasureReceipt>;
     erasure_receipt(id: ErasureId) -> Option<ErasureReceipt>;

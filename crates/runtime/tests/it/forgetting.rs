@@ -2,7 +2,7 @@
 
 use std::sync::Arc;
 
-use memory::forget::{Choice, EraseError, ErasureReceipt, ErasureRequest, Selection};
+use memory::forget::{EraseError, ErasureReceipt, ErasureRequest, ForgetMode, Selection};
 use memory::identifiers::{MessageId, TurnId};
 use memory::messages::{Role, TurnStatus};
 use memory::nodes::NodeKind;
@@ -23,7 +23,7 @@ fn request(selection: Selection) -> ErasureRequest {
     ErasureRequest {
         scope: scope("ann"),
         selection,
-        thoughts: Choice::Cascade,
+        thoughts: ForgetMode::Cascade,
         selected_by: vec!["message_ids".to_owned()],
         confirm: None,
     }
@@ -90,7 +90,7 @@ async fn a_thought_on_a_deleted_event_is_not_committed() {
     soon("the question", world.model.asked("reflection", 1)).await;
     let event = world.nodes(NodeKind::Event).await.remove(0);
     let selection = Selection { nodes: [event.id].into(), ..Selection::default() };
-    world.runtime.delete(scope("ann"), selection, Choice::Orphan).await.unwrap();
+    world.runtime.delete(scope("ann"), selection, ForgetMode::Orphan).await.unwrap();
     gate.notify_one();
     world.until("the session", || async { world.sessions().await[0].status == SessionStatus::Closed }).await;
     assert!(world.nodes(NodeKind::Thought).await.is_empty());
@@ -141,7 +141,8 @@ async fn another_users_reply_is_not_disturbed() {
 async fn a_line_that_is_deleted_before_its_turn_is_not_answered() {
     let mut world = World::new().await;
     let accepted = world.say(WEB, "that was a slip").await;
-    let taken = world.runtime.delete(scope("ann"), one(accepted.message_id), Choice::Orphan).await.unwrap();
+    let taken =
+        world.runtime.delete(scope("ann"), one(accepted.message_id), ForgetMode::Orphan).await.unwrap();
     assert_eq!(taken.turns, [accepted.turn_id].into());
     world.clock.advance(2 * SECOND).await;
     let failed = world.hear("chat.message.failed").await;
@@ -173,7 +174,7 @@ async fn a_session_that_lost_all_its_words_closes_in_silence() {
     world.talk(WEB, CAT).await;
     let session = world.sessions().await.remove(0);
     let selection = Selection { sessions: [session.id].into(), ..Selection::default() };
-    let taken = world.runtime.delete(scope("ann"), selection, Choice::Orphan).await.unwrap();
+    let taken = world.runtime.delete(scope("ann"), selection, ForgetMode::Orphan).await.unwrap();
     assert_eq!(taken.messages.len(), 2);
     world.silence().await;
     let session = world.sessions().await.remove(0);

@@ -3,7 +3,7 @@
 use std::sync::Arc;
 
 use async_trait::async_trait;
-use memory::consolidate::Formed;
+use memory::consolidate::ConsolidationEvent;
 use memory::entities::MergeStatus::{self, Confirmed, Disambiguated, Uncertain};
 use memory::entities::{ChangedBy, EntityChange, EntityKind, EntityUndone};
 use memory::messages::Role;
@@ -117,7 +117,7 @@ async fn a_new_name_is_the_same_uncertain_or_new_by_its_likeness() {
         .unwrap()
         .iter()
         .filter_map(|formed| match formed {
-            Formed::Entity { entity, .. } => Some(entity.canonical_name.clone()),
+            ConsolidationEvent::Entity { entity, .. } => Some(entity.canonical_name.clone()),
             _ => None,
         })
         .collect::<Vec<_>>();

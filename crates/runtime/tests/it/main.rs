@@ -24,7 +24,7 @@ mod entities;
 mod identity;
 mod zones;
 mod mood;
-mod unbending;
+mod invariants;
 mod recovery;
 mod vectors;
 mod changeover;

@@ -4,7 +4,7 @@ use std::sync::Arc;
 
 use memory::messages::{Role, TurnStatus};
 use memory::ports::MessageStore;
-use runtime::Incoming;
+use runtime::IncomingMessage;
 use serde_json::json;
 use testkit::Reply;
 use tokio::sync::Notify;
@@ -44,7 +44,8 @@ async fn a_reply_that_a_crash_cut_short_is_asked_for_again() {
 async fn a_reply_after_a_crash_names_the_line_that_it_answers() {
     let mut world = World::new().await;
     for name in ["c-1", "c-2"] {
-        let line = Incoming { external_ref: Some(name.to_owned()), ..incoming("ann", WEB, "你在吗") };
+        let line =
+            IncomingMessage { external_ref: Some(name.to_owned()), ..incoming("ann", WEB, "你在吗") };
         world.runtime.accept(line).await.unwrap();
     }
     world.restart_after(MINUTE).await;

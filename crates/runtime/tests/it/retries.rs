@@ -1,6 +1,6 @@
 //! Consolidation that fails: waits, gives up, says why, and never stands in the way of others.
 
-use memory::consolidate::Formed;
+use memory::consolidate::ConsolidationEvent;
 use memory::nodes::NodeKind;
 use memory::ports::{Extraction, MindError, SessionStore, StoreError};
 use memory::sessions::SessionStatus;
@@ -48,7 +48,7 @@ async fn it_waits_two_four_and_eight_seconds_and_then_gives_up_with_the_cause() 
     assert!(!workshop.consolidate_one().await.unwrap(), "it is not taken up by itself");
     assert_eq!(workshop.mind.extractions().len(), 4);
     let formed = workshop.formed.lock().unwrap();
-    assert!(matches!(&formed[..], [Formed::Failed { .. }]), "{formed:?}");
+    assert!(matches!(&formed[..], [ConsolidationEvent::Failed { .. }]), "{formed:?}");
 }
 
 #[tokio::test]
@@ -113,7 +113,13 @@ async fn an_extraction_that_cannot_be_written_is_tried_again_and_told_only_once(
     workshop.pass(2 * SECOND).await;
     workshop.consolidate().await;
     let formed = workshop.formed.lock().unwrap();
-    assert!(matches!(&formed[..], [Formed::Event { .. }, Formed::Closed { events: 1, .. }]), "{formed:?}");
+    assert!(
+        matches!(
+            &formed[..],
+            [ConsolidationEvent::Event { .. }, ConsolidationEvent::Closed { events: 1, .. }]
+        ),
+        "{formed:?}"
+    );
 }
 
 #[tokio::test]

@@ -1,7 +1,7 @@
 //! Thinking between sessions: when it happens, what it may write, and what it never touches.
 
 use jiff::SignedDuration;
-use memory::consolidate::Formed;
+use memory::consolidate::ConsolidationEvent;
 use memory::core_blocks::CoreBlockLabel;
 use memory::ledger::TokenUsage;
 use memory::messages::Role;
@@ -67,10 +67,15 @@ async fn a_cycle_thinks_about_what_a_session_left() {
     let expectations = workshop.nodes(NodeKind::Expectation).await;
     assert_eq!(expectations[0].description, "面试 — 她会说起结果");
     let formed = workshop.formed.lock().unwrap().clone();
-    let closed = formed.iter().position(|formed| matches!(formed, Formed::Closed { .. })).unwrap();
-    let slow = formed.iter().position(|formed| matches!(formed, Formed::SlowThought { .. })).unwrap();
+    let closed =
+        formed.iter().position(|formed| matches!(formed, ConsolidationEvent::Closed { .. })).unwrap();
+    let slow =
+        formed.iter().position(|formed| matches!(formed, ConsolidationEvent::SlowThought { .. })).unwrap();
     assert!(closed < slow, "the session is closed first");
-    assert_eq!(formed.iter().filter(|formed| matches!(formed, Formed::SlowThought { .. })).count(), 3);
+    assert_eq!(
+        formed.iter().filter(|formed| matches!(formed, ConsolidationEvent::SlowThought { .. })).count(),
+        3
+    );
     workshop.pass(HOUR).await;
     workshop.mind.think_with(|_| Ok(SlowCycle::default()));
     workshop.remember("我妹妹六岁了,也养猫", 2).await;
@@ -177,7 +182,14 @@ async fn its_failure_never_touches_the_closed_session() {
     for session in workshop.sessions().await {
         assert_eq!((session.status, session.attempts, session.last_error), (SessionStatus::Closed, 0, None));
     }
-    assert!(!workshop.formed.lock().unwrap().iter().any(|formed| matches!(formed, Formed::Failed { .. })));
+    assert!(
+        !workshop
+            .formed
+            .lock()
+            .unwrap()
+            .iter()
+            .any(|formed| matches!(formed, ConsolidationEvent::Failed { .. }))
+    );
     let standing = workshop.store.slow_cycle_standing(&workshop.scope, crate::world::start()).await.unwrap();
     assert_eq!(standing.cycles, 3, "two that failed count, those that could not be written do not");
     assert!(standing.input_tokens >= 16_000, "what failed counts in full");

@@ -2,7 +2,7 @@
 //! edited message leaves.
 
 use memory::entities::EntityKind;
-use memory::forget::{Choice, Forgetting, Selection};
+use memory::forget::{ForgetMode, ForgetRequest, Selection};
 use memory::messages::Role;
 use memory::nodes::{NodeKind, RelationalTag};
 use memory::ports::{CorrectionStore, Extraction, ForgetStore, MessageEdit, MessageStore, NodeStore};
@@ -195,10 +195,10 @@ async fn what_was_forgotten_on_purpose_does_not_come_back_with_another_messages_
     assert_eq!(cat.description, "用户养了一只白猫,叫小黑");
     let name = workshop.entities().await.remove(0);
     let selection = Selection { entities: [name.id].into(), ..Selection::default() };
-    let act = Forgetting {
+    let act = ForgetRequest {
         scope: workshop.scope.clone(),
         selection,
-        thoughts: Choice::Orphan,
+        thoughts: ForgetMode::Orphan,
         at: workshop.clock_now(),
     };
     workshop.store.forget(act, None, None).await.unwrap();

@@ -8,7 +8,7 @@ use memory::messages::{Role, TurnStatus};
 use memory::nodes::NodeKind;
 use memory::ports::{LedgerStore, MessageStore, StoreError};
 use memory::sessions::SessionStatus;
-use runtime::{Incoming, TurnEvent};
+use runtime::{IncomingMessage, TurnEvent};
 use serde_json::{Value, json};
 use testkit::Reply;
 use tokio::sync::Notify;
@@ -188,7 +188,8 @@ async fn a_reply_that_cannot_be_stored_is_not_called_done() {
 #[tokio::test]
 async fn a_watcher_hears_its_turn_and_one_that_leaves_changes_nothing() {
     let mut world = World::new().await;
-    let (_, mut watching) = world.runtime.accept_and_watch(incoming("ann", "phone", "one")).await.unwrap();
+    let (_, mut watching) =
+        world.runtime.accept_and_subscribe(incoming("ann", "phone", "one")).await.unwrap();
     let mut heard = String::new();
     loop {
         match soon("the turn", watching.recv()).await.unwrap() {
@@ -203,7 +204,8 @@ async fn a_watcher_hears_its_turn_and_one_that_leaves_changes_nothing() {
         }
     }
     world.hear("chat.message.done").await;
-    let (accepted, leaving) = world.runtime.accept_and_watch(incoming("ann", "phone", "two")).await.unwrap();
+    let (accepted, leaving) =
+        world.runtime.accept_and_subscribe(incoming("ann", "phone", "two")).await.unwrap();
     drop(leaving);
     let done = world.hear("chat.message.done").await;
     assert_eq!(done["turn_id"], json!(accepted.turn_id));
@@ -213,7 +215,7 @@ async fn a_watcher_hears_its_turn_and_one_that_leaves_changes_nothing() {
 #[tokio::test]
 async fn a_watcher_of_a_turn_that_the_stop_leaves_for_later_does_not_wait() {
     let world = World::new().await;
-    let (_, mut watching) = world.runtime.accept_and_watch(incoming("ann", WEB, "one")).await.unwrap();
+    let (_, mut watching) = world.runtime.accept_and_subscribe(incoming("ann", WEB, "one")).await.unwrap();
     world.runtime.stop().await;
     assert!(soon("the end of the waiting", watching.recv()).await.is_none());
     assert_eq!(world.store.pending_turns().await.unwrap().len(), 1, "the next start answers it");
@@ -222,11 +224,11 @@ async fn a_watcher_of_a_turn_that_the_stop_leaves_for_later_does_not_wait() {
 #[tokio::test]
 async fn a_reply_whose_question_has_no_name_to_be_read_is_told_all_the_same() {
     let mut world = World::new().await;
-    let line = Incoming { external_ref: Some("c1".to_owned()), ..incoming("ann", "phone", "one") };
+    let line = IncomingMessage { external_ref: Some("c1".to_owned()), ..incoming("ann", "phone", "one") };
     world.runtime.accept(line).await.unwrap();
     assert_eq!(world.hear("chat.message.done").await["in_reply_to"], json!("c1"));
     world.store.plan("turn_external_ref", Fault::Error(StoreError::Busy("a backup runs".to_owned())));
-    let line = Incoming { external_ref: Some("c2".to_owned()), ..incoming("ann", "phone", "two") };
+    let line = IncomingMessage { external_ref: Some("c2".to_owned()), ..incoming("ann", "phone", "two") };
     world.runtime.accept(line).await.unwrap();
     assert_eq!(world.hear("chat.message.done").await["in_reply_to"], Value::Null);
 }

@@ -5,8 +5,8 @@ use std::time::Duration;
 
 use jiff::tz::TimeZone;
 use memory::Scope;
-use memory::capture::{Line, Recorder};
-use memory::consolidate::{ConsolidateSettings, Consolidator, Formed, Parties};
+use memory::capture::{MessageInput, Recorder};
+use memory::consolidate::{ConsolidateSettings, ConsolidationEvent, Consolidator, Participants};
 use memory::entities::{Entity, EntityKind};
 use memory::messages::Role;
 use memory::nodes::{Node, NodeKind, RejectedMemory, Subject};
@@ -30,7 +30,7 @@ pub(crate) struct Workshop {
     pub(crate) mind: FixedMind,
     pub(crate) settings: ConsolidateSettings,
     pub(crate) scope: Scope,
-    pub(crate) formed: Arc<Mutex<Vec<Formed>>>,
+    pub(crate) formed: Arc<Mutex<Vec<ConsolidationEvent>>>,
     embedder: Option<Arc<dyn Embedder>>,
     index: VectorIndex,
     ids: SequentialIds,
@@ -72,7 +72,7 @@ impl Workshop {
     pub(crate) async fn session(&self, lines: &[(Role, &str)]) -> Session {
         let mut id = None;
         for (role, text) in lines {
-            let line = Line {
+            let line = MessageInput {
                 scope: self.scope.clone(),
                 channel_id: "web".to_owned(),
                 turn_id: None,
@@ -104,7 +104,7 @@ impl Workshop {
     }
 
     pub(crate) async fn consolidate_with(&self, mind: &dyn Mind) -> Result<bool, StoreError> {
-        let formed = |formed: Formed| self.formed.lock().unwrap().push(formed);
+        let formed = |formed: ConsolidationEvent| self.formed.lock().unwrap().push(formed);
         let consolidator = Consolidator {
             store: &*self.store,
             mind,
@@ -116,7 +116,7 @@ impl Workshop {
             recall: &self.recall,
             formed: &formed,
         };
-        let parties = |_| async { Ok(Parties { persona_name: "Echo".to_owned(), zone: TimeZone::UTC }) };
+        let parties = |_| async { Ok(Participants { persona_name: "Echo".to_owned(), zone: TimeZone::UTC }) };
         consolidator.consolidate_next(parties).await
     }
 

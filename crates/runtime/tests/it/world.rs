@@ -11,7 +11,7 @@ use futures_util::future::{BoxFuture, ready};
 use hub::graph::Graph;
 use jiff::Timestamp;
 use jiff::tz::TimeZone;
-use llm::{Pauses, ProviderSettings};
+use llm::{ProviderSettings, RetryTimer};
 use memory::consolidate::ConsolidateSettings;
 use memory::ledger::ModelCall;
 use memory::messages::Message;
@@ -23,8 +23,8 @@ use memory::vector_index::VectorIndex;
 use memory::{PersonaId, Scope, UserId};
 use mind::{LanguageMind, Prompts};
 use runtime::{
-    AcceptError, Accepted, Broadcast, Delivery, Incoming, Ledger, Metrics, Parts, Runtime, RuntimeSettings,
-    Subscription, Told, TraceSettings,
+    AcceptError, AcceptedMessage, Broadcast, Delivery, IncomingMessage, Ledger, Metrics, Runtime,
+    RuntimeParts, RuntimeSettings, Subscription, TraceSettings, WireEvent,
 };
 use serde_json::{Value, json};
 use store::{SqliteStore, StoreOptions};
@@ -66,7 +66,7 @@ pub(crate) struct World {
 
 struct NoPauses;
 
-impl Pauses for NoPauses {
+impl RetryTimer for NoPauses {
     fn pause(&self, _: Duration) -> BoxFuture<'static, ()> {
         ready(()).boxed()
     }
@@ -195,12 +195,12 @@ impl World {
         user: &str,
         channel: &str,
         text: &str,
-    ) -> Result<Accepted, AcceptError> {
+    ) -> Result<AcceptedMessage, AcceptError> {
         self.runtime.accept(incoming(user, channel, text)).await
     }
 
     /// The owner says a line on a channel; returns when it is durable.
-    pub(crate) async fn say(&self, channel: &str, text: &str) -> Accepted {
+    pub(crate) async fn say(&self, channel: &str, text: &str) -> AcceptedMessage {
         self.accept("ann", channel, text).await.unwrap()
     }
 
@@ -233,7 +233,7 @@ impl World {
         .await
     }
 
-    async fn next_told(&mut self) -> Arc<Told> {
+    async fn next_told(&mut self) -> Arc<WireEvent> {
         loop {
             match self.watcher.next().await {
                 Some(Delivery::Event(_, told)) => return told,
@@ -347,8 +347,8 @@ impl World {
     }
 }
 
-pub(crate) fn incoming(user: &str, channel: &str, text: &str) -> Incoming {
-    Incoming {
+pub(crate) fn incoming(user: &str, channel: &str, text: &str) -> IncomingMessage {
+    IncomingMessage {
         scope: scope(user),
         channel_id: channel.to_owned(),
         content: text.to_owned(),
@@ -382,7 +382,7 @@ async fn runtime(
     let ledger = Ledger::start(store.clone());
     let prompts = Prompts::load(None).unwrap();
     let mind = LanguageMind::new(provider, clock.clone(), ledger, prompts);
-    Runtime::new(Parts {
+    Runtime::new(RuntimeParts {
         store: store.clone(),
         embedder,
         index: Arc::new(VectorIndex::default()),

@@ -12,9 +12,9 @@ use memory::ports::Avatar;
 use schemars::JsonSchema;
 use serde::Serialize;
 
-use super::persona::tell_of_change;
+use super::persona::publish_change;
 use crate::auth::Admin;
-use crate::extract::{Deleted, InScope, to_the_end};
+use crate::extract::{Deleted, ScopeParam, run_detached};
 use crate::problem::Problem;
 use crate::state::App;
 
@@ -31,7 +31,7 @@ const NEVER_KEPT: &str = "no-cache, no-store, must-revalidate";
 
 #[derive(Serialize, JsonSchema)]
 #[schemars(rename = "AvatarTaken")]
-pub(crate) struct Taken {
+pub(crate) struct AvatarUploaded {
     ok: bool,
     size_bytes: usize,
     ext: String,
@@ -41,9 +41,9 @@ pub(crate) struct Taken {
 pub(crate) async fn upload(
     State(app): State<App>,
     Admin(_): Admin,
-    InScope(scope): InScope,
+    ScopeParam(scope): ScopeParam,
     request: Request,
-) -> Result<Json<Taken>, Problem> {
+) -> Result<Json<AvatarUploaded>, Problem> {
     let (name, image) = tokio::select! {
         file = file_of(request, &app) => file?,
         () = app.runtime().clock().sleep(UPLOAD_TIME_MAX) => {
@@ -61,12 +61,12 @@ pub(crate) async fn upload(
     if image.len() > IMAGE_SIZE_MAX {
         return Err(too_large());
     }
-    let taken = Taken { ok: true, size_bytes: image.len(), ext: extension.to_owned() };
+    let taken = AvatarUploaded { ok: true, size_bytes: image.len(), ext: extension.to_owned() };
     let avatar = Avatar { extension: extension.to_owned(), image: image.to_vec() };
-    to_the_end(async move {
+    run_detached(async move {
         let persona = app.runtime().ensure_known(&scope).await?;
         app.runtime().store().put_avatar(&scope.persona, avatar, app.now()).await?;
-        tell_of_change(&app, &scope, &persona.display_name).await
+        publish_change(&app, &scope, &persona.display_name).await
     })
     .await?;
     Ok(Json(taken))
@@ -125,7 +125,7 @@ fn begins_like(image: &[u8], extension: &str) -> bool {
 pub(crate) async fn show(
     State(app): State<App>,
     Admin(_): Admin,
-    InScope(scope): InScope,
+    ScopeParam(scope): ScopeParam,
 ) -> Result<Response, Problem> {
     let avatar = app.runtime().store().avatar(&scope.persona).await?.ok_or_else(none)?;
     let kind = match avatar.extension.as_str() {
@@ -141,12 +141,12 @@ pub(crate) async fn show(
 pub(crate) async fn remove(
     State(app): State<App>,
     Admin(_): Admin,
-    InScope(scope): InScope,
+    ScopeParam(scope): ScopeParam,
 ) -> Result<Json<Deleted>, Problem> {
-    let gone = to_the_end(async move {
+    let gone = run_detached(async move {
         let gone = app.runtime().store().remove_avatar(&scope.persona).await?;
         let persona = app.runtime().ensure_known(&scope).await?;
-        tell_of_change(&app, &scope, &persona.display_name).await?;
+        publish_change(&app, &scope, &persona.display_name).await?;
         Ok(gone)
     })
     .await?;

@@ -7,8 +7,8 @@ use schemars::JsonSchema;
 use serde::Serialize;
 use serde_json::{Map, Value, json};
 
-use super::acts::Object;
-use super::not_built;
+use super::audit::AuditObject;
+use super::not_implemented;
 use crate::auth::Admin;
 use crate::extract;
 use crate::problem::Problem;
@@ -28,7 +28,7 @@ pub(crate) struct Channel {
 
 #[derive(Serialize, JsonSchema)]
 #[schemars(rename = "ChannelList")]
-pub(crate) struct List {
+pub(crate) struct ChannelList {
     channels: Vec<Channel>,
 }
 
@@ -44,8 +44,8 @@ pub(super) fn all() -> Vec<Channel> {
 }
 
 /// `GET /api/admin/channels`
-pub(crate) async fn list(State(_): State<App>, Admin(_): Admin) -> Json<List> {
-    Json(List { channels: all() })
+pub(crate) async fn list(State(_): State<App>, Admin(_): Admin) -> Json<ChannelList> {
+    Json(ChannelList { channels: all() })
 }
 
 /// `PATCH /api/admin/channels {web: {host?, port?, debounce_ms?}}`: as the compatible interface has it.
@@ -58,10 +58,10 @@ pub(crate) async fn change(
     let names: Map<String, Value> =
         wishes.iter().map(|(_, key, value)| (key.clone(), value.clone())).collect();
     let work = async move { Ok(app.parts.configuration.change(Value::Object(names)).await?) };
-    let changed = extract::to_the_end(work).await?;
+    let changed = extract::run_detached(work).await?;
     let mut updated: Vec<String> = wishes.into_iter().map(|(asked, ..)| asked).collect();
     updated.sort();
-    let object = Object(updated.join(" "));
+    let object = AuditObject(updated.join(" "));
     let answer = json!({
         "updated_fields": updated, "reload_triggered": !changed.reloaded.is_empty(),
         "restart_required": !changed.restart_required.is_empty(),
@@ -79,7 +79,7 @@ fn wishes(wanted: &Value) -> Result<Vec<(String, String, Value)>, Problem> {
         match channel.as_str() {
             "web" => {}
             "discord" | "imessage" | "telegram" => {
-                return Err(not_built::problem(&format!("channel {channel}"), "talk on the page"));
+                return Err(not_implemented::problem(&format!("channel {channel}"), "talk on the page"));
             }
             _ => {
                 return Err(Problem::bad_request(format!(

@@ -6,7 +6,7 @@ use axum::extract::State;
 use axum::response::{IntoResponse, Response};
 use serde_json::{Value, json};
 
-use super::acts::Object;
+use super::audit::AuditObject;
 use crate::auth::Admin;
 use crate::extract;
 use crate::problem::Problem;
@@ -19,14 +19,14 @@ pub trait Configuration: Send + Sync {
     async fn show(&self) -> Result<Value, ConfigurationError>;
     /// Sets keys, given as `{section: {key: value}}` or `{"section.key": value}`: in the file, and for the running
     /// program where it can.
-    async fn change(&self, wanted: Value) -> Result<Changed, ConfigurationError>;
+    async fn change(&self, wanted: Value) -> Result<ConfigUpdate, ConfigurationError>;
     /// Reads the file anew.
-    async fn reload(&self) -> Result<Changed, ConfigurationError>;
+    async fn reload(&self) -> Result<ConfigUpdate, ConfigurationError>;
 }
 
 /// What a change or a reload did.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
-pub struct Changed {
+pub struct ConfigUpdate {
     /// The keys that were asked for, by the names that they were asked by; sorted.
     pub updated_fields: Vec<String>,
     /// Keys whose new values hold now; sorted.
@@ -63,8 +63,8 @@ pub(crate) async fn change(
     extract::Json(wanted): extract::Json<Value>,
 ) -> Result<Response, Problem> {
     let work = async move { Ok(app.parts.configuration.change(wanted).await?) };
-    let changed = extract::to_the_end(work).await?;
-    let object = Object(changed.updated_fields.join(" "));
+    let changed = extract::run_detached(work).await?;
+    let object = AuditObject(changed.updated_fields.join(" "));
     let answer = json!({
         "updated_fields": changed.updated_fields, "reload_triggered": true, "reloaded": changed.reloaded,
         "restart_required": changed.restart_required, "overridden_by_environment": changed.overridden,
@@ -75,8 +75,8 @@ pub(crate) async fn change(
 /// `POST /api/admin/reload`
 pub(crate) async fn reload(State(app): State<App>, Admin(_): Admin) -> Result<Response, Problem> {
     let work = async move { Ok(app.parts.configuration.reload().await?) };
-    let changed = extract::to_the_end(work).await?;
-    let object = Object(changed.reloaded.join(" "));
+    let changed = extract::run_detached(work).await?;
+    let object = AuditObject(changed.reloaded.join(" "));
     let answer = json!({
         "ok": true, "reloaded": changed.reloaded, "restart_required": changed.restart_required,
     });

@@ -9,15 +9,15 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use serde_json::{Value, json};
 
-use super::nodes::{Item, item};
+use super::nodes::{NodeBody, item};
 use crate::auth::{Admin, Principal};
-use crate::extract::{self, Id, LIST_LIMIT_MAX, MaybeJson, Query, page_size, to_the_end};
+use crate::extract::{self, Id, LIST_LIMIT_MAX, OptionalJson, Query, page_size, run_detached};
 use crate::problem::Problem;
 use crate::state::App;
 
 #[derive(Deserialize, JsonSchema)]
 #[schemars(rename = "NodeChange")]
-pub(crate) struct Change {
+pub(crate) struct NodeChange {
     #[serde(alias = "description")]
     text: Option<String>,
     pinned: Option<bool>,
@@ -29,13 +29,13 @@ pub(crate) async fn correct(
     State(app): State<App>,
     Admin(principal): Admin,
     Id(id): Id<NodeId>,
-    extract::Json(change): extract::Json<Change>,
-) -> Result<Json<Item>, Problem> {
+    extract::Json(change): extract::Json<NodeChange>,
+) -> Result<Json<NodeBody>, Problem> {
     if change.text.is_none() && change.pinned.is_none() {
         return Err(Problem::unprocessable("give text, pinned or both; nothing was changed"));
     }
     visible(&app, &principal, id).await?;
-    let node = to_the_end({
+    let node = run_detached({
         let app = app.clone();
         async move {
             let runtime = app.runtime();
@@ -54,13 +54,13 @@ pub(crate) async fn correct(
 }
 
 #[derive(Deserialize, JsonSchema)]
-pub(crate) struct Page {
+pub(crate) struct HistoryQuery {
     limit: Option<u32>,
 }
 
 #[derive(Serialize, JsonSchema)]
 #[schemars(rename = "NodeHistory")]
-pub(crate) struct History {
+pub(crate) struct NodeHistory {
     node_id: NodeId,
     versions: Vec<NodeVersion>,
 }
@@ -70,21 +70,21 @@ pub(crate) async fn history(
     State(app): State<App>,
     Admin(principal): Admin,
     Id(id): Id<NodeId>,
-    Query(page): Query<Page>,
-) -> Result<Json<History>, Problem> {
+    Query(page): Query<HistoryQuery>,
+) -> Result<Json<NodeHistory>, Problem> {
     let limit = page_size(page.limit, LIST_LIMIT_MAX)?;
     visible(&app, &principal, id).await?;
     let versions = app.runtime().store().node_history(id, limit).await?.ok_or_else(no_node)?;
-    Ok(Json(History { node_id: id, versions }))
+    Ok(Json(NodeHistory { node_id: id, versions }))
 }
 
 #[derive(Serialize, JsonSchema)]
 #[schemars(rename = "NodeUndone")]
-pub(crate) struct TakenBack {
+pub(crate) struct NodeUndone {
     ok: bool,
     undone: ChangeKind,
-    node: Item,
-    restored: Option<Item>,
+    node: NodeBody,
+    restored: Option<NodeBody>,
 }
 
 /// `POST /api/admin/memory/nodes/{id}/undo`: takes back the last correction, supersession or mention merge; 409 when
@@ -93,9 +93,9 @@ pub(crate) async fn undo(
     State(app): State<App>,
     Admin(principal): Admin,
     Id(id): Id<NodeId>,
-) -> Result<Json<TakenBack>, Problem> {
+) -> Result<Json<NodeUndone>, Problem> {
     visible(&app, &principal, id).await?;
-    let undone = to_the_end({
+    let undone = run_detached({
         let app = app.clone();
         async move { Ok(app.runtime().undo_node(id).await?) }
     })
@@ -107,12 +107,12 @@ pub(crate) async fn undo(
         Some(node) => Some(item(store, node).await?),
         None => None,
     };
-    Ok(Json(TakenBack { ok: true, undone: undone.kind, node: item(store, undone.node).await?, restored }))
+    Ok(Json(NodeUndone { ok: true, undone: undone.kind, node: item(store, undone.node).await?, restored }))
 }
 
 #[derive(Default, Deserialize, JsonSchema)]
 #[schemars(rename = "Approval")]
-pub(crate) struct Approved {
+pub(crate) struct ApprovalBody {
     #[serde(alias = "description")]
     text: Option<String>,
     #[serde(alias = "impact")]
@@ -125,11 +125,11 @@ pub(crate) async fn approve(
     State(app): State<App>,
     Admin(principal): Admin,
     Id(id): Id<RejectedId>,
-    MaybeJson(approved): MaybeJson<Approved>,
+    OptionalJson(approved): OptionalJson<ApprovalBody>,
 ) -> Result<Json<Value>, Problem> {
     let scope = waiting(&app, &principal, id).await?;
     let edits = Edits { text: approved.text, emotional_impact: approved.emotional_impact };
-    let node = to_the_end({
+    let node = run_detached({
         let app = app.clone();
         async move { Ok(app.runtime().approve_rejected(&scope, id, edits).await?) }
     })
@@ -147,7 +147,7 @@ pub(crate) async fn dismiss(
     Id(id): Id<RejectedId>,
 ) -> Result<Json<Value>, Problem> {
     waiting(&app, &principal, id).await?;
-    let waited = to_the_end(async move { Ok(app.runtime().dismiss_rejected(id).await?) }).await?;
+    let waited = run_detached(async move { Ok(app.runtime().dismiss_rejected(id).await?) }).await?;
     if waited { Ok(Json(json!({"ok": true, "id": id}))) } else { Err(decided()) }
 }
 

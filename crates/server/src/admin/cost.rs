@@ -12,7 +12,7 @@ use serde::{Deserialize, Serialize};
 use serde_json::{Value, json};
 
 use crate::auth::Admin;
-use crate::cursor::{Place, page_of};
+use crate::cursor::{Cursor, page_of};
 use crate::extract::{Query, page_size};
 use crate::problem::Problem;
 use crate::state::App;
@@ -22,7 +22,7 @@ const PAGE_DEFAULT: u32 = 50;
 /// How far a summary looks back.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Deserialize, Serialize, JsonSchema)]
 #[schemars(rename = "CostRange")]
-enum Range {
+enum CostRange {
     #[serde(rename = "today")]
     Today,
     #[serde(rename = "7d")]
@@ -33,14 +33,14 @@ enum Range {
 }
 
 #[derive(Deserialize, JsonSchema)]
-pub(crate) struct Span {
+pub(crate) struct CostQuery {
     #[serde(default)]
-    range: Range,
+    range: CostRange,
 }
 
 /// The costs of one task.
 #[derive(Default, Serialize)]
-struct Feature {
+struct FeatureCost {
     calls: u64,
     tokens_in: u64,
     tokens_out: u64,
@@ -50,7 +50,7 @@ struct Feature {
 }
 
 #[derive(Serialize)]
-struct Day {
+struct DayCost {
     date: Date,
     usd: f64,
     tokens: u64,
@@ -61,32 +61,32 @@ struct Day {
 pub(crate) async fn summary(
     State(app): State<App>,
     Admin(_): Admin,
-    Query(span): Query<Span>,
+    Query(span): Query<CostQuery>,
 ) -> Result<Json<Value>, Problem> {
     let runtime = app.runtime();
     let zone = runtime.settings().zone.clone();
     let back = match span.range {
-        Range::Today => 0,
-        Range::Week => 6,
-        Range::Month => 29,
+        CostRange::Today => 0,
+        CostRange::Week => 6,
+        CostRange::Month => 29,
     };
     let first = app.now().to_zoned(zone.clone()).start_of_day().and_then(|day| day.checked_sub(back.days()));
     let since = first.map_err(|error| Problem::internal(&error))?.timestamp();
     let sums = runtime.store().call_sums_since(since).await?;
     let spending = runtime.spending().await?;
-    let mut by_feature: BTreeMap<&str, Feature> = BTreeMap::new();
-    let mut by_day: BTreeMap<Date, Day> = BTreeMap::new();
+    let mut by_feature: BTreeMap<&str, FeatureCost> = BTreeMap::new();
+    let mut by_day: BTreeMap<Date, DayCost> = BTreeMap::new();
     for sum in &sums {
         by_feature.entry(feature_of(&sum.task)).or_default().add(sum);
         let date = sum.quarter.to_zoned(zone.clone()).date();
-        let day = by_day.entry(date).or_insert(Day { date, usd: 0.0, tokens: 0, calls: 0 });
+        let day = by_day.entry(date).or_insert(DayCost { date, usd: 0.0, tokens: 0, calls: 0 });
         day.usd += sum.cost_usd;
         day.tokens += sum.usage.input_tokens.saturating_add(sum.usage.output_tokens);
         day.calls += sum.calls;
     }
     let total = |of: fn(&CallSum) -> u64| sums.iter().map(of).fold(0_u64, u64::saturating_add);
     let (sent, received) = (total(|sum| sum.usage.input_tokens), total(|sum| sum.usage.output_tokens));
-    let days: Vec<Day> = by_day.into_values().collect();
+    let days: Vec<DayCost> = by_day.into_values().collect();
     Ok(Json(json!({
         "range": span.range, "since": since,
         "total_usd": sums.iter().map(|sum| sum.cost_usd).fold(0.0, |total, cost| total + cost),
@@ -100,7 +100,7 @@ pub(crate) async fn summary(
 }
 
 #[derive(Deserialize, JsonSchema)]
-pub(crate) struct Recent {
+pub(crate) struct RecentCallsQuery {
     limit: Option<u32>,
     /// The `next_cursor` of the page before.
     cursor: Option<String>,
@@ -110,12 +110,12 @@ pub(crate) struct Recent {
 pub(crate) async fn recent(
     State(app): State<App>,
     Admin(_): Admin,
-    Query(page): Query<Recent>,
+    Query(page): Query<RecentCallsQuery>,
 ) -> Result<Json<Value>, Problem> {
     let limit = page_size(page.limit, PAGE_DEFAULT)?;
-    let last = page.cursor.as_deref().map(Place::<i64>::read).transpose()?;
-    let calls = app.runtime().store().recent_calls(last.map(|Place(number)| number), limit + 1).await?;
-    let (calls, next_cursor) = page_of(calls, limit, |(number, _)| Place(*number).written());
+    let last = page.cursor.as_deref().map(Cursor::<i64>::read).transpose()?;
+    let calls = app.runtime().store().recent_calls(last.map(|Cursor(number)| number), limit + 1).await?;
+    let (calls, next_cursor) = page_of(calls, limit, |(number, _)| Cursor(*number).written());
     let items: Vec<Value> = calls.into_iter().map(|(number, call)| item(number, &call)).collect();
     Ok(Json(json!({"limit": limit, "items": items, "next_cursor": next_cursor})))
 }
@@ -124,7 +124,7 @@ pub(crate) async fn recent(
 fn item(number: i64, call: &ModelCall) -> Value {
     json!({
         "id": number, "timestamp": call.at, "provider": call.provider, "model": call.model,
-        "feature": feature_of(&call.task), "tier": compatible_tier(&call.tier),
+        "feature": feature_of(&call.task), "tier": legacy_tier(&call.tier),
         "tokens_in": call.input_tokens, "tokens_out": call.output_tokens,
         "cost_usd": call.cost_usd.unwrap_or(0.0), "priced": call.cost_usd.is_some(),
         "cache_read_input_tokens": call.cached_tokens, "cache_creation_input_tokens": 0,
@@ -154,7 +154,7 @@ fn feature_of(task: &str) -> &str {
 }
 
 /// The name of a tier in the compatible interface.
-fn compatible_tier(tier: &str) -> &str {
+fn legacy_tier(tier: &str) -> &str {
     match tier {
         "small" => "fast",
         "medium" => "judge",
@@ -163,7 +163,7 @@ fn compatible_tier(tier: &str) -> &str {
     }
 }
 
-impl Feature {
+impl FeatureCost {
     fn add(&mut self, sum: &CallSum) {
         self.calls += sum.calls;
         self.tokens_in = self.tokens_in.saturating_add(sum.usage.input_tokens);

@@ -7,7 +7,7 @@ use serde_json::{Value, json};
 
 use super::channels;
 use crate::auth::Admin;
-use crate::extract::{InScope, InScopeIfNamed};
+use crate::extract::{OptionalScope, ScopeParam};
 use crate::problem::Problem;
 use crate::state::App;
 
@@ -28,8 +28,8 @@ pub(crate) async fn ready(State(app): State<App>) -> (StatusCode, Json<Value>) {
 /// token speaks for one.
 pub(crate) async fn state(
     State(app): State<App>,
-    InScope(scope): InScope,
-    InScopeIfNamed(named): InScopeIfNamed,
+    ScopeParam(scope): ScopeParam,
+    OptionalScope(named): OptionalScope,
 ) -> Result<Json<Value>, Problem> {
     let store = app.runtime().store();
     let persona = app.runtime().ensure_known(&scope).await?;

@@ -14,9 +14,9 @@ use runtime::{PersonaDraft, PersonaDraftInput};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-use super::not_built;
+use super::not_implemented;
 use crate::auth::Admin;
-use crate::extract::{self, InScope};
+use crate::extract::{self, ScopeParam};
 use crate::problem::Problem;
 use crate::state::App;
 
@@ -28,7 +28,7 @@ const NAME_LENGTH_MAX: usize = 256;
 
 #[derive(Deserialize, JsonSchema)]
 #[schemars(rename = "ExtractFromInput")]
-pub(crate) struct Asked {
+pub(crate) struct ExtractRequest {
     input_type: InputType,
     /// For `blank_write`: who the persona is, and who the person is, in the person's own words.
     user_input: Option<String>,
@@ -48,7 +48,7 @@ enum InputType {
 
 #[derive(Serialize, JsonSchema)]
 #[schemars(rename = "ExtractedFromInput")]
-pub(crate) struct Extracted {
+pub(crate) struct ExtractResponse {
     input_type: InputType,
     core_blocks: Blocks,
     facts: Facts,
@@ -78,9 +78,9 @@ struct ExtractedEvent {
 pub(crate) async fn extract(
     State(app): State<App>,
     Admin(_): Admin,
-    InScope(scope): InScope,
-    extract::Json(asked): extract::Json<Asked>,
-) -> Result<Json<Extracted>, Problem> {
+    ScopeParam(scope): ScopeParam,
+    extract::Json(asked): extract::Json<ExtractRequest>,
+) -> Result<Json<ExtractResponse>, Problem> {
     checked("user_input", asked.user_input.as_ref(), 0, TEXT_LENGTH_MAX)?;
     checked("locale", asked.locale.as_ref(), 0, LOCALE_LENGTH_MAX)?;
     checked("persona_display_name", asked.persona_display_name.as_ref(), 0, NAME_LENGTH_MAX)?;
@@ -91,7 +91,10 @@ pub(crate) async fn extract(
         if asked.upload_id.is_none() && asked.pipeline_id.is_none() {
             return Err(Problem::bad_request("give an upload_id or a pipeline_id"));
         }
-        return Err(not_built::problem("imports", "write or paste the text as user_input with blank_write"));
+        return Err(not_implemented::problem(
+            "imports",
+            "write or paste the text as user_input with blank_write",
+        ));
     }
     let text = asked.user_input.unwrap_or_default();
     if text.trim().is_empty() {
@@ -106,7 +109,7 @@ pub(crate) async fn extract(
     let (persona_name, locale) = (asked.persona_display_name, asked.locale);
     let input = PersonaDraftInput { persona_name, locale, text, existing, ..PersonaDraftInput::default() };
     let draft = drafted(&app, input).await?;
-    Ok(Json(Extracted {
+    Ok(Json(ExtractResponse {
         input_type: asked.input_type,
         core_blocks: Blocks { persona_block: draft.persona_block, user_block: draft.user_block },
         facts: draft.facts,
@@ -120,7 +123,7 @@ pub(crate) async fn extract(
 
 #[derive(Deserialize, JsonSchema)]
 #[schemars(rename = "BootstrapFromMaterial")]
-pub(crate) struct Material {
+pub(crate) struct BootstrapRequest {
     upload_id: Option<String>,
     pipeline_id: Option<String>,
     /// The material itself.
@@ -130,7 +133,7 @@ pub(crate) struct Material {
 
 #[derive(Serialize, JsonSchema)]
 #[schemars(rename = "BootstrappedFromMaterial")]
-pub(crate) struct Bootstrapped {
+pub(crate) struct BootstrapResponse {
     suggested_blocks: Blocks,
     source_event_count: u32,
     source_thought_count: u32,
@@ -142,9 +145,9 @@ pub(crate) struct Bootstrapped {
 pub(crate) async fn bootstrap(
     State(app): State<App>,
     Admin(_): Admin,
-    InScope(scope): InScope,
-    extract::Json(material): extract::Json<Material>,
-) -> Result<Json<Bootstrapped>, Problem> {
+    ScopeParam(scope): ScopeParam,
+    extract::Json(material): extract::Json<BootstrapRequest>,
+) -> Result<Json<BootstrapResponse>, Problem> {
     checked("upload_id", material.upload_id.as_ref(), 1, ID_LENGTH_MAX)?;
     checked("pipeline_id", material.pipeline_id.as_ref(), 1, ID_LENGTH_MAX)?;
     checked("text", material.text.as_ref(), 0, TEXT_LENGTH_MAX)?;
@@ -154,14 +157,14 @@ pub(crate) async fn bootstrap(
         if material.upload_id.is_none() && material.pipeline_id.is_none() {
             return Err(Problem::bad_request("give an upload_id, a pipeline_id or text"));
         }
-        return Err(not_built::problem("imports", "send the material itself as text"));
+        return Err(not_implemented::problem("imports", "send the material itself as text"));
     };
     refuse_written(&app, &scope).await?;
     let persona_name = material.persona_display_name;
     let input = PersonaDraftInput { persona_name, text, ..PersonaDraftInput::default() };
     let draft = drafted(&app, input).await?;
     let pipeline_status = if draft.notes.is_empty() { "success" } else { "partial_success" }.to_owned();
-    Ok(Json(Bootstrapped {
+    Ok(Json(BootstrapResponse {
         suggested_blocks: Blocks { persona_block: draft.persona_block, user_block: draft.user_block },
         source_event_count: 0,
         source_thought_count: 0,

@@ -13,8 +13,8 @@ use serde::{Deserialize, Serialize};
 use serde_json::{Value, json};
 
 use crate::auth::Admin;
-use crate::cursor::Place;
-use crate::extract::{Id, InScope, LIST_LIMIT_MAX, Query, page_size, to_the_end};
+use crate::cursor::Cursor;
+use crate::extract::{Id, LIST_LIMIT_MAX, Query, ScopeParam, page_size, run_detached};
 use crate::problem::Problem;
 use crate::state::App;
 
@@ -30,7 +30,7 @@ const ALIASES_MAX: usize = 100;
 /// The ENTITY of the compatible interface, without its counts.
 #[derive(Serialize, JsonSchema)]
 #[schemars(rename = "EntityHead")]
-pub(crate) struct Entity {
+pub(crate) struct EntitySummary {
     id: EntityId,
     canonical_name: String,
     kind: EntityKind,
@@ -45,15 +45,15 @@ pub(crate) struct Entity {
 
 #[derive(Serialize, JsonSchema)]
 #[schemars(rename = "Entity")]
-pub(crate) struct Counted {
+pub(crate) struct EntityDetail {
     #[serde(flatten)]
-    entity: Entity,
+    entity: EntitySummary,
     linked_events_count: u64,
     last_mentioned_at: Option<Timestamp>,
 }
 
 #[derive(Deserialize, JsonSchema)]
-pub(crate) struct Page {
+pub(crate) struct EntityQuery {
     limit: Option<u32>,
     /// The `next_cursor` of the page before.
     cursor: Option<String>,
@@ -61,8 +61,8 @@ pub(crate) struct Page {
 
 #[derive(Serialize, JsonSchema)]
 #[schemars(rename = "EntityList")]
-pub(crate) struct List {
-    entities: Vec<Counted>,
+pub(crate) struct EntityList {
+    entities: Vec<EntityDetail>,
     next_cursor: Option<String>,
 }
 
@@ -70,9 +70,9 @@ pub(crate) struct List {
 pub(crate) async fn entities(
     State(app): State<App>,
     Admin(_): Admin,
-    InScope(scope): InScope,
-    Query(page): Query<Page>,
-) -> Result<Json<List>, Problem> {
+    ScopeParam(scope): ScopeParam,
+    Query(page): Query<EntityQuery>,
+) -> Result<Json<EntityList>, Problem> {
     let limit = page_size(page.limit, LIST_LIMIT_MAX)? as usize;
     let store = app.runtime().store();
     let mut all = store.entities(&scope, ENTITIES_MAX).await?;
@@ -80,9 +80,9 @@ pub(crate) async fn entities(
     let last = page.cursor.map(|cursor| place_in(&all, &cursor)).transpose()?;
     let mut rest = all.into_iter().filter(|entity| last.is_none_or(|last| place_of(entity) < last));
     let page: Vec<memory::entities::Entity> = rest.by_ref().take(limit).collect();
-    let next_cursor = rest.next().and_then(|_| page.last().map(|last| Place(place_of(last)).written()));
+    let next_cursor = rest.next().and_then(|_| page.last().map(|last| Cursor(place_of(last)).written()));
     let entities = counted(&app, &scope, page).await?;
-    Ok(Json(List { entities, next_cursor }))
+    Ok(Json(EntityList { entities, next_cursor }))
 }
 
 /// Where an entity stands in the list, the first the greatest. One that changes meanwhile moves to the front of it.
@@ -92,7 +92,7 @@ fn place_of(entity: &memory::entities::Entity) -> (bool, i64, EntityId) {
 }
 
 fn place_in(all: &[memory::entities::Entity], cursor: &str) -> Result<(bool, i64, EntityId), Problem> {
-    let Ok(id) = cursor.parse::<EntityId>() else { return Place::read(cursor).map(|Place(place)| place) };
+    let Ok(id) = cursor.parse::<EntityId>() else { return Cursor::read(cursor).map(|Cursor(place)| place) };
     let named = all.iter().find(|entity| entity.id == id).map(place_of);
     named.ok_or_else(|| Problem::not_found("cursor: there is no such entity; start again"))
 }
@@ -101,16 +101,16 @@ fn place_in(all: &[memory::entities::Entity], cursor: &str) -> Result<(bool, i64
 pub(crate) async fn entity(
     State(app): State<App>,
     Admin(_): Admin,
-    InScope(scope): InScope,
+    ScopeParam(scope): ScopeParam,
     Id(id): Id<EntityId>,
-) -> Result<Json<Counted>, Problem> {
+) -> Result<Json<EntityDetail>, Problem> {
     let entity = app.runtime().store().entity(&scope, id).await?.ok_or_else(no_entity)?;
     one(&app, &scope, entity).await
 }
 
 #[derive(Deserialize, JsonSchema)]
 #[schemars(rename = "NewEntity")]
-pub(crate) struct New {
+pub(crate) struct NewEntityRequest {
     canonical_name: String,
     #[serde(default = "person")]
     kind: EntityKind,
@@ -126,9 +126,9 @@ fn person() -> EntityKind {
 pub(crate) async fn create(
     State(app): State<App>,
     Admin(_): Admin,
-    InScope(scope): InScope,
-    crate::extract::Json(new): crate::extract::Json<New>,
-) -> Result<Json<Counted>, Problem> {
+    ScopeParam(scope): ScopeParam,
+    crate::extract::Json(new): crate::extract::Json<NewEntityRequest>,
+) -> Result<Json<EntityDetail>, Problem> {
     let canonical_name = checked_name("canonical_name", new.canonical_name)?;
     let description = new.description.map(checked_description).transpose()?;
     let aliases = new.aliases.unwrap_or_default();
@@ -140,13 +140,13 @@ pub(crate) async fn create(
     let (runtime, of) = (app.runtime().clone(), scope.clone());
     let work =
         async move { Ok(runtime.create_entity(&of, canonical_name, new.kind, description, aliases).await?) };
-    let created = changed(to_the_end(work).await?)?;
+    let created = changed(run_detached(work).await?)?;
     one(&app, &scope, created).await
 }
 
 #[derive(Deserialize, JsonSchema)]
 #[schemars(rename = "EntityEdit")]
-pub(crate) struct Edit {
+pub(crate) struct EntityEdit {
     canonical_name: Option<String>,
     description: Option<String>,
 }
@@ -156,10 +156,10 @@ pub(crate) struct Edit {
 pub(crate) async fn edit(
     State(app): State<App>,
     Admin(_): Admin,
-    InScope(scope): InScope,
+    ScopeParam(scope): ScopeParam,
     Id(id): Id<EntityId>,
-    crate::extract::Json(edit): crate::extract::Json<Edit>,
-) -> Result<Json<Counted>, Problem> {
+    crate::extract::Json(edit): crate::extract::Json<EntityEdit>,
+) -> Result<Json<EntityDetail>, Problem> {
     let name = edit.canonical_name.map(|name| checked_name("canonical_name", name)).transpose()?;
     let description = edit.description.map(checked_description).transpose()?;
     let rename = name.map(|name| EntityChange::Rename { name });
@@ -176,12 +176,12 @@ pub(crate) async fn edit(
         }
         entity.ok_or_else(no_entity)
     };
-    let entity = to_the_end(work).await?;
+    let entity = run_detached(work).await?;
     one(&app, &scope, entity).await
 }
 
 #[derive(Deserialize, JsonSchema)]
-pub(crate) struct MergeInto {
+pub(crate) struct MergeRequest {
     target_id: EntityId,
 }
 
@@ -190,16 +190,16 @@ pub(crate) struct MergeInto {
 pub(crate) async fn merge(
     State(app): State<App>,
     Admin(_): Admin,
-    InScope(scope): InScope,
+    ScopeParam(scope): ScopeParam,
     Id(id): Id<EntityId>,
-    crate::extract::Json(MergeInto { target_id }): crate::extract::Json<MergeInto>,
+    crate::extract::Json(MergeRequest { target_id }): crate::extract::Json<MergeRequest>,
 ) -> Result<Json<Value>, Problem> {
     let stays = settle(&app, scope, id, target_id, EntityChange::Merge { other: target_id }).await?;
     Ok(Json(json!({"ok": true, "merged_into": stays.id})))
 }
 
 #[derive(Deserialize, JsonSchema)]
-pub(crate) struct SeparateFrom {
+pub(crate) struct SeparateRequest {
     other_id: EntityId,
 }
 
@@ -207,9 +207,9 @@ pub(crate) struct SeparateFrom {
 pub(crate) async fn confirm_separate(
     State(app): State<App>,
     Admin(_): Admin,
-    InScope(scope): InScope,
+    ScopeParam(scope): ScopeParam,
     Id(id): Id<EntityId>,
-    crate::extract::Json(SeparateFrom { other_id }): crate::extract::Json<SeparateFrom>,
+    crate::extract::Json(SeparateRequest { other_id }): crate::extract::Json<SeparateRequest>,
 ) -> Result<Json<Value>, Problem> {
     settle(&app, scope, id, other_id, EntityChange::Separate { other: other_id }).await?;
     Ok(Json(json!({"ok": true})))
@@ -231,18 +231,18 @@ async fn settle(
     }
     let runtime = app.runtime().clone();
     let work = async move { changed(runtime.change_entity(&scope, id, change).await?) };
-    to_the_end(work).await
+    run_detached(work).await
 }
 
 /// `POST /api/admin/memory/entities/{id}/undo`: the last merge, separation, name or description is taken back.
 pub(crate) async fn undo(
     State(app): State<App>,
     Admin(_): Admin,
-    InScope(scope): InScope,
+    ScopeParam(scope): ScopeParam,
     Id(id): Id<EntityId>,
 ) -> Result<Json<Value>, Problem> {
     let (runtime, of) = (app.runtime().clone(), scope.clone());
-    let outcome = to_the_end(async move { Ok(runtime.undo_entity_change(&of, id).await?) }).await?;
+    let outcome = run_detached(async move { Ok(runtime.undo_entity_change(&of, id).await?) }).await?;
     match outcome {
         EntityUndone::Undone { change, entities } => {
             let entities = counted(&app, &scope, entities).await?;
@@ -288,7 +288,11 @@ fn checked_description(text: String) -> Result<String, Problem> {
     Err(Problem::unprocessable(format!("description: at most {DESCRIPTION_LENGTH_MAX} characters")))
 }
 
-async fn one(app: &App, scope: &Scope, entity: memory::entities::Entity) -> Result<Json<Counted>, Problem> {
+async fn one(
+    app: &App,
+    scope: &Scope,
+    entity: memory::entities::Entity,
+) -> Result<Json<EntityDetail>, Problem> {
     let entity = counted(app, scope, vec![entity]).await?.into_iter().next();
     entity.map(Json).ok_or_else(no_entity)
 }
@@ -298,12 +302,12 @@ async fn counted(
     app: &App,
     scope: &Scope,
     entities: Vec<memory::entities::Entity>,
-) -> Result<Vec<Counted>, Problem> {
+) -> Result<Vec<EntityDetail>, Problem> {
     let ids: Vec<EntityId> = entities.iter().map(|entity| entity.id).collect();
     let mentions = app.runtime().store().entity_mentions(scope, &ids).await?;
     let counted = entities.into_iter().map(|entity| {
         let spoken_of = mentions.iter().find(|mentions| mentions.entity_id == entity.id);
-        Counted {
+        EntityDetail {
             linked_events_count: spoken_of.map_or(0, |mentions| mentions.events),
             last_mentioned_at: spoken_of.and_then(|mentions| mentions.last_at),
             entity: entity.into(),
@@ -312,7 +316,7 @@ async fn counted(
     Ok(counted.collect())
 }
 
-impl From<memory::entities::Entity> for Entity {
+impl From<memory::entities::Entity> for EntitySummary {
     fn from(entity: memory::entities::Entity) -> Self {
         let mut aliases = entity.aliases;
         aliases.sort();

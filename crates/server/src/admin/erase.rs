@@ -6,7 +6,7 @@ use axum::Json;
 use axum::extract::State;
 use jiff::Timestamp;
 use memory::forget::{
-    CONFIRM_WITHIN, Choice, EraseError, ErasureReceipt, ErasureRequest, Selection, TEXT_LENGTH_MIN,
+    CONFIRM_WITHIN, EraseError, ErasureReceipt, ErasureRequest, ForgetMode, Selection, TEXT_LENGTH_MIN,
 };
 use memory::identifiers::{EntityId, ErasureId, MessageId, NodeId, SessionId};
 use memory::text;
@@ -17,7 +17,7 @@ use serde_json::{Value, json};
 
 use crate::auth::Admin;
 use crate::cursor::page_of;
-use crate::extract::{self, InScope, Query, page_size, to_the_end};
+use crate::extract::{self, Query, ScopeParam, page_size, run_detached};
 use crate::problem::Problem;
 use crate::state::App;
 
@@ -28,7 +28,7 @@ const IDS_MAX: usize = 10_000;
 #[derive(Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 #[schemars(rename = "EraseRequest")]
-pub(crate) struct Erase {
+pub(crate) struct EraseRequest {
     message_ids: Option<BTreeSet<MessageId>>,
     /// Nodes of any kind.
     event_ids: Option<BTreeSet<NodeId>>,
@@ -38,7 +38,7 @@ pub(crate) struct Erase {
     #[serde(default)]
     include_messages: bool,
     #[serde(default = "cascade")]
-    choice: Choice,
+    choice: ForgetMode,
     #[serde(default)]
     dry_run: bool,
     confirm: Option<ErasureId>,
@@ -46,15 +46,15 @@ pub(crate) struct Erase {
     persona_id: Option<String>,
 }
 
-fn cascade() -> Choice {
-    Choice::Cascade
+fn cascade() -> ForgetMode {
+    ForgetMode::Cascade
 }
 
 #[derive(Serialize, JsonSchema)]
 #[schemars(rename = "ErasureAnswer")]
-pub(crate) struct Answer {
+pub(crate) struct EraseResponse {
     #[serde(flatten)]
-    receipt: Receipt,
+    receipt: ErasureReceiptBody,
     dry_run: bool,
     /// Until when a dry run can be confirmed by its id.
     confirm_until: Option<Timestamp>,
@@ -63,7 +63,7 @@ pub(crate) struct Answer {
 /// A receipt on the wire: never the text.
 #[derive(Serialize, JsonSchema)]
 #[schemars(rename = "ErasureReceipt")]
-pub(crate) struct Receipt {
+pub(crate) struct ErasureReceiptBody {
     id: ErasureId,
     persona_id: String,
     user_id: String,
@@ -87,22 +87,22 @@ pub(crate) struct Receipt {
 pub(crate) async fn erase(
     State(app): State<App>,
     Admin(principal): Admin,
-    extract::Json(asked): extract::Json<Erase>,
-) -> Result<Json<Answer>, Problem> {
+    extract::Json(asked): extract::Json<EraseRequest>,
+) -> Result<Json<EraseResponse>, Problem> {
     let scope = app.scope(&principal, asked.persona_id.clone(), asked.user_id.clone()).await?;
     let dry_run = asked.dry_run;
     let request = request(scope, asked).map_err(Problem::unprocessable)?;
     if dry_run {
         let receipt = app.runtime().erase_dry_run(request).await?;
         let confirm_until = receipt.created_at.checked_add(CONFIRM_WITHIN).ok();
-        return Ok(Json(Answer { receipt: receipt.into(), dry_run, confirm_until }));
+        return Ok(Json(EraseResponse { receipt: receipt.into(), dry_run, confirm_until }));
     }
-    let receipt = to_the_end(async move { Ok(app.runtime().erase(request).await?) }).await?;
-    Ok(Json(Answer { receipt: receipt.into(), dry_run, confirm_until: None }))
+    let receipt = run_detached(async move { Ok(app.runtime().erase(request).await?) }).await?;
+    Ok(Json(EraseResponse { receipt: receipt.into(), dry_run, confirm_until: None }))
 }
 
 /// What is to be erased, or why it can't be meant so.
-pub(crate) fn request(scope: Scope, asked: Erase) -> Result<ErasureRequest, String> {
+pub(crate) fn request(scope: Scope, asked: EraseRequest) -> Result<ErasureRequest, String> {
     let confirm = asked.confirm;
     let mut selected_by = Vec::new();
     let mut named = |name: &str, given: bool| selected_by.extend(given.then(|| name.to_owned()));
@@ -145,15 +145,15 @@ fn folded(text: &str) -> Result<String, String> {
 }
 
 #[derive(Deserialize, JsonSchema)]
-pub(crate) struct Page {
+pub(crate) struct ReceiptQuery {
     limit: Option<u32>,
     cursor: Option<ErasureId>,
 }
 
 #[derive(Serialize, JsonSchema)]
 #[schemars(rename = "ErasureReceiptList")]
-pub(crate) struct Receipts {
-    receipts: Vec<Receipt>,
+pub(crate) struct ErasureReceiptList {
+    receipts: Vec<ErasureReceiptBody>,
     next_cursor: Option<ErasureId>,
 }
 
@@ -161,19 +161,22 @@ pub(crate) struct Receipts {
 pub(crate) async fn receipts(
     State(app): State<App>,
     Admin(_): Admin,
-    InScope(scope): InScope,
-    Query(page): Query<Page>,
-) -> Result<Json<Receipts>, Problem> {
+    ScopeParam(scope): ScopeParam,
+    Query(page): Query<ReceiptQuery>,
+) -> Result<Json<ErasureReceiptList>, Problem> {
     let limit = page_size(page.limit, PAGE_DEFAULT)?;
     let found = app.runtime().store().erasure_receipts(&scope, page.cursor, limit + 1).await?;
     let (found, next_cursor) = page_of(found, limit, |receipt| receipt.id);
-    Ok(Json(Receipts { receipts: found.into_iter().map(Receipt::from).collect(), next_cursor }))
+    Ok(Json(ErasureReceiptList {
+        receipts: found.into_iter().map(ErasureReceiptBody::from).collect(),
+        next_cursor,
+    }))
 }
 
 #[derive(Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 #[schemars(rename = "ResetRequest")]
-pub(crate) struct Reset {
+pub(crate) struct ResetRequest {
     persona_id: Option<String>,
     /// The persona's id once more, or `true`.
     confirm: Option<Value>,
@@ -183,7 +186,7 @@ pub(crate) struct Reset {
 pub(crate) async fn reset(
     State(app): State<App>,
     Admin(principal): Admin,
-    extract::Json(asked): extract::Json<Reset>,
+    extract::Json(asked): extract::Json<ResetRequest>,
 ) -> Result<Json<Value>, Problem> {
     if principal.user.is_some() {
         return Err(Problem::forbidden("this token speaks for one user; a reset takes the memory of all"));
@@ -203,7 +206,7 @@ pub(crate) async fn reset(
         ));
     }
     let edited = persona.clone();
-    let counts = to_the_end(async move {
+    let counts = run_detached(async move {
         let _one_edit_at_a_time = app.persona_edit.lock().await;
         Ok(app.runtime().reset_persona(&edited).await?)
     })
@@ -212,7 +215,7 @@ pub(crate) async fn reset(
     Ok(Json(json!({"ok": true, "persona_id": persona, "erased": counts})))
 }
 
-impl From<ErasureReceipt> for Receipt {
+impl From<ErasureReceipt> for ErasureReceiptBody {
     fn from(receipt: ErasureReceipt) -> Self {
         let taken = receipt.taken;
         let mut counts = json!(taken.counts);

@@ -2,20 +2,20 @@
 
 use axum::Json;
 use axum::extract::State;
-use memory::facts::{Fact, Facts, NotAFact};
+use memory::facts::{Fact, Facts, InvalidFact};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value};
 
-use super::persona::tell_of_change;
+use super::persona::publish_change;
 use crate::auth::Admin;
-use crate::extract::{self, InScope, to_the_end};
+use crate::extract::{self, ScopeParam, run_detached};
 use crate::problem::Problem;
 use crate::state::App;
 
 #[derive(Deserialize, JsonSchema)]
 #[schemars(rename = "FactsEdit")]
-pub(crate) struct Edit {
+pub(crate) struct FactsEdit {
     /// The facts to write, by name; null clears one. What is not named stays.
     #[serde(default)]
     #[schemars(with = "Map<String, Value>", required)]
@@ -24,7 +24,7 @@ pub(crate) struct Edit {
 
 #[derive(Serialize, JsonSchema)]
 #[schemars(rename = "FactsWritten")]
-pub(crate) struct Written {
+pub(crate) struct FactsResponse {
     ok: bool,
     facts: Facts,
 }
@@ -33,20 +33,20 @@ pub(crate) struct Written {
 pub(crate) async fn edit(
     State(app): State<App>,
     Admin(_): Admin,
-    InScope(scope): InScope,
-    extract::Json(edit): extract::Json<Edit>,
-) -> Result<Json<Written>, Problem> {
+    ScopeParam(scope): ScopeParam,
+    extract::Json(edit): extract::Json<FactsEdit>,
+) -> Result<Json<FactsResponse>, Problem> {
     let Value::Object(sent) = edit.facts else {
         return Err(Problem::bad_request("facts: send an object of facts; nothing was written"));
     };
     let changes: Vec<(Fact, Option<String>)> =
         read(Some(&sent))?.into_iter().filter(|(fact, _)| sent.contains_key(fact.as_str())).collect();
-    let written = to_the_end({
+    let written = run_detached({
         let (app, scope) = (app.clone(), scope.clone());
         async move {
             let persona = app.runtime().ensure_known(&scope).await?;
             let known = app.runtime().store().write_facts(&scope.persona, changes).await?;
-            tell_of_change(&app, &scope, &persona.display_name).await?;
+            publish_change(&app, &scope, &persona.display_name).await?;
             Ok(known)
         }
     })
@@ -54,7 +54,7 @@ pub(crate) async fn edit(
     if !written {
         return Err(Problem::not_found("there is no persona of this id"));
     }
-    Ok(Json(Written { ok: true, facts: app.runtime().store().facts(&scope.persona).await? }))
+    Ok(Json(FactsResponse { ok: true, facts: app.runtime().store().facts(&scope.persona).await? }))
 }
 
 /// All fifteen as sent; what is not sent is none. Unknown names are passed over.
@@ -70,8 +70,8 @@ pub(super) fn read(sent: Option<&Map<String, Value>>) -> Result<Vec<(Fact, Optio
     Fact::ALL.into_iter().map(of).collect()
 }
 
-impl From<NotAFact> for Problem {
-    fn from(error: NotAFact) -> Self {
+impl From<InvalidFact> for Problem {
+    fn from(error: InvalidFact) -> Self {
         Self::unprocessable(format!("{error}; nothing was written"))
     }
 }

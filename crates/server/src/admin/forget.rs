@@ -3,7 +3,9 @@
 use axum::Json;
 use axum::extract::{Path, State};
 use memory::core_blocks::CoreBlockLabel;
-use memory::forget::{Choice, CoreBlockAppend, Dependent, Dependents, Selection, Taken, Thing};
+use memory::forget::{
+    CoreBlockAppend, Dependent, Dependents, ForgetMode, ForgetSummary, ForgetTarget, Selection,
+};
 use memory::identifiers::{MessageId, NodeId, SessionId};
 use memory::nodes::NodeKind;
 use schemars::JsonSchema;
@@ -12,7 +14,7 @@ use serde_json::{Map, Value, json};
 
 use crate::auth::{Admin, Principal};
 use crate::cursor::not_a_cursor;
-use crate::extract::{self, Id, InScope, LIST_LIMIT_MAX, Query, page_size, to_the_end};
+use crate::extract::{self, Id, LIST_LIMIT_MAX, Query, ScopeParam, page_size, run_detached};
 use crate::problem::Problem;
 use crate::state::App;
 
@@ -21,21 +23,21 @@ const APPENDS_MAX: u32 = 10_000;
 
 #[derive(Deserialize, JsonSchema)]
 #[schemars(rename = "PreviewRequest")]
-pub(crate) struct Node {
+pub(crate) struct PreviewRequest {
     node_id: NodeId,
 }
 
 #[derive(Deserialize, JsonSchema)]
-pub(crate) struct Chosen {
+pub(crate) struct ForgetModeQuery {
     #[serde(default)]
-    pub(crate) choice: Choice,
+    pub(crate) choice: ForgetMode,
 }
 
 /// `POST /api/admin/memory/preview-delete`: what hangs on a node of any kind, and what each choice would take.
 pub(crate) async fn preview(
     State(app): State<App>,
     Admin(principal): Admin,
-    extract::Json(asked): extract::Json<Node>,
+    extract::Json(asked): extract::Json<PreviewRequest>,
 ) -> Result<Json<Value>, Problem> {
     let found = app.runtime().preview_delete(asked.node_id).await?;
     let (found, choices) =
@@ -114,7 +116,7 @@ pub(crate) async fn delete_event(
     app: State<App>,
     admin: Admin,
     id: Id<NodeId>,
-    choice: Query<Chosen>,
+    choice: Query<ForgetModeQuery>,
 ) -> Result<Json<Value>, Problem> {
     delete_node(app, admin, id, choice, &[NodeKind::Event, NodeKind::Intention]).await
 }
@@ -124,7 +126,7 @@ pub(crate) async fn delete_thought(
     app: State<App>,
     admin: Admin,
     id: Id<NodeId>,
-    choice: Query<Chosen>,
+    choice: Query<ForgetModeQuery>,
 ) -> Result<Json<Value>, Problem> {
     delete_node(app, admin, id, choice, &[NodeKind::Thought, NodeKind::Expectation]).await
 }
@@ -134,7 +136,7 @@ pub(crate) async fn delete_intention(
     app: State<App>,
     admin: Admin,
     id: Id<NodeId>,
-    choice: Query<Chosen>,
+    choice: Query<ForgetModeQuery>,
 ) -> Result<Json<Value>, Problem> {
     delete_node(app, admin, id, choice, &[NodeKind::Intention]).await
 }
@@ -144,7 +146,7 @@ pub(crate) async fn delete_expectation(
     app: State<App>,
     admin: Admin,
     id: Id<NodeId>,
-    choice: Query<Chosen>,
+    choice: Query<ForgetModeQuery>,
 ) -> Result<Json<Value>, Problem> {
     delete_node(app, admin, id, choice, &[NodeKind::Expectation]).await
 }
@@ -153,13 +155,13 @@ async fn delete_node(
     State(app): State<App>,
     Admin(principal): Admin,
     Id(id): Id<NodeId>,
-    Query(Chosen { choice }): Query<Chosen>,
+    Query(ForgetModeQuery { choice }): Query<ForgetModeQuery>,
     kinds: &[NodeKind],
 ) -> Result<Json<Value>, Problem> {
     let found = visible(&app, &principal, id, kinds).await?;
     let selection = Selection { nodes: [id].into(), ..Selection::default() };
     let taken =
-        to_the_end(async move { Ok(app.runtime().delete(found.scope, selection, choice).await?) }).await?;
+        run_detached(async move { Ok(app.runtime().delete(found.scope, selection, choice).await?) }).await?;
     Ok(Json(with_taken(json!({"deleted": true, "node_id": id, "choice": choice}), &taken)))
 }
 
@@ -168,7 +170,7 @@ pub(crate) async fn delete_message(
     State(app): State<App>,
     Admin(principal): Admin,
     Id(id): Id<MessageId>,
-    Query(Chosen { choice }): Query<Chosen>,
+    Query(ForgetModeQuery { choice }): Query<ForgetModeQuery>,
 ) -> Result<Json<Value>, Problem> {
     take_message(app, &principal, id, choice).await
 }
@@ -178,12 +180,14 @@ pub(crate) async fn take_message(
     app: App,
     principal: &Principal,
     id: MessageId,
-    choice: Choice,
+    choice: ForgetMode,
 ) -> Result<Json<Value>, Problem> {
-    let scope = app.runtime().scope_of(Thing::Message(id)).await?.filter(|scope| principal.may_see(scope));
+    let scope =
+        app.runtime().scope_of(ForgetTarget::Message(id)).await?.filter(|scope| principal.may_see(scope));
     let scope = scope.ok_or_else(|| Problem::not_found("there is no such message"))?;
     let selection = Selection { messages: [id].into(), ..Selection::default() };
-    let taken = to_the_end(async move { Ok(app.runtime().delete(scope, selection, choice).await?) }).await?;
+    let taken =
+        run_detached(async move { Ok(app.runtime().delete(scope, selection, choice).await?) }).await?;
     Ok(Json(with_taken(json!({"deleted": true, "message_id": id}), &taken)))
 }
 
@@ -192,12 +196,14 @@ pub(crate) async fn delete_session(
     State(app): State<App>,
     Admin(principal): Admin,
     Id(id): Id<SessionId>,
-    Query(Chosen { choice }): Query<Chosen>,
+    Query(ForgetModeQuery { choice }): Query<ForgetModeQuery>,
 ) -> Result<Json<Value>, Problem> {
-    let scope = app.runtime().scope_of(Thing::Session(id)).await?.filter(|scope| principal.may_see(scope));
+    let scope =
+        app.runtime().scope_of(ForgetTarget::Session(id)).await?.filter(|scope| principal.may_see(scope));
     let scope = scope.ok_or_else(|| Problem::not_found("there is no such session"))?;
     let selection = Selection { sessions: [id].into(), ..Selection::default() };
-    let taken = to_the_end(async move { Ok(app.runtime().delete(scope, selection, choice).await?) }).await?;
+    let taken =
+        run_detached(async move { Ok(app.runtime().delete(scope, selection, choice).await?) }).await?;
     let body = json!({"deleted": true, "session_id": id, "messages_deleted": taken.messages.len()});
     Ok(Json(with_taken(body, &taken)))
 }
@@ -206,38 +212,38 @@ pub(crate) async fn delete_session(
 pub(crate) async fn appends(
     State(app): State<App>,
     Admin(_): Admin,
-    InScope(scope): InScope,
+    ScopeParam(scope): ScopeParam,
     Path(label): Path<String>,
-    Query(page): Query<AppendsPage>,
-) -> Result<Json<Appends>, Problem> {
+    Query(page): Query<AppendQuery>,
+) -> Result<Json<AppendList>, Problem> {
     let label = label_of(&label)?;
     let limit = page_size(page.limit, LIST_LIMIT_MAX)? as usize;
     let last = page.cursor.map(|cursor| cursor.parse::<i64>().map_err(|_| not_a_cursor())).transpose()?;
     let all = app.runtime().store().core_block_appends(&scope, label, APPENDS_MAX).await?;
     let mut rest = all.into_iter().filter(|append| last.is_none_or(|last| append.id < last));
-    let appends: Vec<Append> = rest.by_ref().take(limit).map(Append::from).collect();
+    let appends: Vec<AppendBody> = rest.by_ref().take(limit).map(AppendBody::from).collect();
     let next_cursor = rest.next().and_then(|_| appends.last().map(|append| append.id.clone()));
-    Ok(Json(Appends { label, appends, next_cursor }))
+    Ok(Json(AppendList { label, appends, next_cursor }))
 }
 
 #[derive(Deserialize, JsonSchema)]
-pub(crate) struct AppendsPage {
+pub(crate) struct AppendQuery {
     limit: Option<u32>,
     cursor: Option<String>,
 }
 
 #[derive(Serialize, JsonSchema)]
 #[schemars(rename = "CoreBlockAppendList")]
-pub(crate) struct Appends {
+pub(crate) struct AppendList {
     label: CoreBlockLabel,
-    appends: Vec<Append>,
+    appends: Vec<AppendBody>,
     next_cursor: Option<String>,
 }
 
 /// A core block as it was after an edit.
 #[derive(Serialize, JsonSchema)]
 #[schemars(rename = "CoreBlockAppend")]
-struct Append {
+struct AppendBody {
     id: String,
     label: CoreBlockLabel,
     content: String,
@@ -246,7 +252,7 @@ struct Append {
     created_at: jiff::Timestamp,
 }
 
-impl From<CoreBlockAppend> for Append {
+impl From<CoreBlockAppend> for AppendBody {
     fn from(append: CoreBlockAppend) -> Self {
         Self {
             id: append.id.to_string(),
@@ -263,14 +269,14 @@ impl From<CoreBlockAppend> for Append {
 pub(crate) async fn delete_append(
     State(app): State<App>,
     Admin(_): Admin,
-    InScope(scope): InScope,
+    ScopeParam(scope): ScopeParam,
     Path((label, id)): Path<(String, String)>,
 ) -> Result<Json<Value>, Problem> {
     let label = label_of(&label)?;
     let missing = || Problem::not_found("there is no such edit of this block");
     let id: i64 = id.parse().map_err(|_| missing())?;
     let gone =
-        to_the_end(
+        run_detached(
             async move { Ok(app.runtime().store().forget_core_block_append(&scope, label, id).await?) },
         )
         .await?;
@@ -299,7 +305,7 @@ async fn visible(
 }
 
 /// The compatible answer, and what went beside it.
-fn with_taken(mut body: Value, taken: &Taken) -> Value {
+fn with_taken(mut body: Value, taken: &ForgetSummary) -> Value {
     if let Some(fields) = body.as_object_mut() {
         fields.insert("taken".to_owned(), json!(taken));
     }

@@ -5,20 +5,20 @@ use std::cmp::Reverse;
 use axum::Json;
 use axum::extract::State;
 use axum::http::StatusCode;
-use hub::door::conflicts::{ConflictEntry, ConflictQuery, ConflictResolve, Resolution};
-use hub::door::documents::{DocumentEdit, DocumentEntry, DocumentText, VersionEntry};
-use hub::door::memories::{MemorySearch, SearchResults, UntoldPeriod};
-use hub::door::sync::SyncStatus;
-use hub::rollup::Retold;
-use hub::{Caller, DocumentName, EditOutcome, Hub, MemoryName};
+use hub::api::conflicts::{ConflictEntry, ConflictQuery, ConflictResolve, Resolution};
+use hub::api::documents::{DocumentEdit, DocumentEntry, DocumentText, VersionEntry};
+use hub::api::memories::{MemorySearch, PendingPeriod, SearchResults};
+use hub::api::sync::SyncStatus;
+use hub::rollup::RollupOutcome;
+use hub::{Caller, DiaryName, DocumentName, EditOutcome, Hub};
 use memory::Scope;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use serde_json::{Value, json};
 
 use crate::auth::Admin;
-use crate::cursor::Paging;
-use crate::extract::{self, InScope, Query, to_the_end};
+use crate::cursor::PageQuery;
+use crate::extract::{self, Query, ScopeParam, run_detached};
 use crate::problem::Problem;
 use crate::state::App;
 
@@ -45,14 +45,14 @@ fn missing() -> Problem {
 
 #[derive(Deserialize, JsonSchema)]
 #[schemars(rename = "DocumentKind")]
-pub(crate) struct Kind {
+pub(crate) struct DocumentKindQuery {
     kind: Option<String>,
 }
 
 /// Documents without their texts.
 #[derive(Serialize, JsonSchema)]
 #[schemars(rename = "Documents")]
-pub(crate) struct Listed {
+pub(crate) struct DocumentList {
     documents: Vec<DocumentEntry>,
     next_cursor: Option<String>,
 }
@@ -61,22 +61,22 @@ pub(crate) struct Listed {
 pub(crate) async fn list(
     State(app): State<App>,
     Admin(_): Admin,
-    InScope(scope): InScope,
-    Query(wanted): Query<Kind>,
-    Query(paging): Query<Paging>,
-) -> Result<Json<Listed>, Problem> {
+    ScopeParam(scope): ScopeParam,
+    Query(wanted): Query<DocumentKindQuery>,
+    Query(paging): Query<PageQuery>,
+) -> Result<Json<DocumentList>, Problem> {
     let mut documents = hub(&app)?.document_list(&scope).await?;
     documents.retain(|document| wanted.kind.as_ref().is_none_or(|kind| *kind == document.kind));
     let place = |document: &DocumentEntry| (document.kind.clone(), document.filename.clone());
     let (documents, next_cursor) = paging.of(documents, place)?;
-    Ok(Json(Listed { documents, next_cursor }))
+    Ok(Json(DocumentList { documents, next_cursor }))
 }
 
 /// `GET /api/hub/documents/{kind}/{filename}`
 pub(crate) async fn read(
     State(app): State<App>,
     Admin(_): Admin,
-    InScope(scope): InScope,
+    ScopeParam(scope): ScopeParam,
     axum::extract::Path((kind, filename)): axum::extract::Path<(String, String)>,
 ) -> Result<Json<DocumentText>, Problem> {
     let document = hub(&app)?.document_read(&scope, &named(&kind, &filename)?).await?;
@@ -87,12 +87,12 @@ pub(crate) async fn read(
 pub(crate) async fn write(
     State(app): State<App>,
     Admin(_): Admin,
-    InScope(scope): InScope,
+    ScopeParam(scope): ScopeParam,
     axum::extract::Path((kind, filename)): axum::extract::Path<(String, String)>,
     extract::Json(edit): extract::Json<DocumentEdit>,
 ) -> Result<Json<DocumentText>, Problem> {
     let (hub, name) = (hub(&app)?, named(&kind, &filename)?);
-    let outcome = to_the_end(async move {
+    let outcome = run_detached(async move {
         // With the handlers that write core blocks by themselves.
         let _edit = app.persona_edit.lock().await;
         Ok(hub.document_write(&person(&hub, scope), &name, EDITOR, &edit).await?)
@@ -104,11 +104,11 @@ pub(crate) async fn write(
 pub(crate) async fn remove(
     State(app): State<App>,
     Admin(_): Admin,
-    InScope(scope): InScope,
+    ScopeParam(scope): ScopeParam,
     axum::extract::Path((kind, filename)): axum::extract::Path<(String, String)>,
 ) -> Result<Json<Value>, Problem> {
     let (hub, name) = (hub(&app)?, named(&kind, &filename)?);
-    let removed = to_the_end(async move { Ok(hub.document_delete(&person(&hub, scope), &name).await?) });
+    let removed = run_detached(async move { Ok(hub.document_delete(&person(&hub, scope), &name).await?) });
     match removed.await? {
         true => Ok(Json(json!({"ok": true}))),
         false => Err(missing()),
@@ -117,7 +117,7 @@ pub(crate) async fn remove(
 
 /// Versions of a document, the newest first.
 #[derive(Serialize, JsonSchema)]
-pub(crate) struct Versions {
+pub(crate) struct VersionList {
     versions: Vec<VersionEntry>,
     next_cursor: Option<String>,
 }
@@ -126,28 +126,28 @@ pub(crate) struct Versions {
 pub(crate) async fn versions(
     State(app): State<App>,
     Admin(_): Admin,
-    InScope(scope): InScope,
+    ScopeParam(scope): ScopeParam,
     axum::extract::Path((kind, filename)): axum::extract::Path<(String, String)>,
-    Query(paging): Query<Paging>,
-) -> Result<Json<Versions>, Problem> {
+    Query(paging): Query<PageQuery>,
+) -> Result<Json<VersionList>, Problem> {
     let versions = hub(&app)?.document_history(&scope, &named(&kind, &filename)?).await?;
     if versions.is_empty() {
         return Err(missing());
     }
     let (versions, next_cursor) = paging.of(versions, |version| Reverse(version.version))?;
-    Ok(Json(Versions { versions, next_cursor }))
+    Ok(Json(VersionList { versions, next_cursor }))
 }
 
 /// `POST /api/hub/documents/{kind}/{filename}/versions/{version}/restore`
 pub(crate) async fn restore(
     State(app): State<App>,
     Admin(_): Admin,
-    InScope(scope): InScope,
+    ScopeParam(scope): ScopeParam,
     axum::extract::Path((kind, filename, version)): axum::extract::Path<(String, String, String)>,
 ) -> Result<Json<DocumentText>, Problem> {
     let (hub, name) = (hub(&app)?, named(&kind, &filename)?);
     let version = version.parse().map_err(|_| no_such_version())?;
-    let outcome = to_the_end(async move {
+    let outcome = run_detached(async move {
         let _edit = app.persona_edit.lock().await;
         Ok(hub.document_restore(&person(&hub, scope), &name, EDITOR, version).await?)
     });
@@ -171,50 +171,50 @@ fn written(outcome: EditOutcome) -> Result<Json<DocumentText>, Problem> {
 /// Periods that wait for their roll-up, the finer before the coarser.
 #[derive(Serialize, JsonSchema)]
 #[schemars(rename = "UntoldPeriods")]
-pub(crate) struct Untold {
-    periods: Vec<UntoldPeriod>,
+pub(crate) struct PendingPeriodList {
+    periods: Vec<PendingPeriod>,
 }
 
 /// `GET /api/hub/rollups`
-pub(crate) async fn untold(
+pub(crate) async fn pending_periods(
     State(app): State<App>,
     Admin(_): Admin,
-    InScope(scope): InScope,
-) -> Result<Json<Untold>, Problem> {
-    Ok(Json(Untold { periods: hub(&app)?.untold_periods(&scope).await? }))
+    ScopeParam(scope): ScopeParam,
+) -> Result<Json<PendingPeriodList>, Problem> {
+    Ok(Json(PendingPeriodList { periods: hub(&app)?.pending_periods(&scope).await? }))
 }
 
 /// `POST /api/hub/rollups/{kind}/{filename}`: writes one now, over or not; answers when it is written.
-pub(crate) async fn retell(
+pub(crate) async fn rewrite_rollup(
     State(app): State<App>,
     Admin(_): Admin,
-    InScope(scope): InScope,
+    ScopeParam(scope): ScopeParam,
     axum::extract::Path((kind, filename)): axum::extract::Path<(String, String)>,
 ) -> Result<Json<DocumentText>, Problem> {
     let (hub, name) = (hub(&app)?, named(&kind, &filename)?);
-    let DocumentName::Memory(period) = name.clone() else {
+    let DocumentName::Diary(period) = name.clone() else {
         return Err(Problem::unprocessable("a roll-up is weekly, monthly or yearly; nothing was written"));
     };
-    to_the_end(async move {
-        retold(hub.retell(&scope, &period).await?, &period)?;
+    run_detached(async move {
+        check_outcome(hub.rewrite_rollup(&scope, &period).await?, &period)?;
         hub.document_read(&scope, &name).await?.map(Json).ok_or_else(missing)
     })
     .await
 }
 
-fn retold(outcome: Retold, period: &MemoryName) -> Result<(), Problem> {
+fn check_outcome(outcome: RollupOutcome, period: &DiaryName) -> Result<(), Problem> {
     match outcome {
-        Retold::Written => Ok(()),
-        Retold::Current => Err(Problem::conflict(format!(
+        RollupOutcome::Written => Ok(()),
+        RollupOutcome::Current => Err(Problem::conflict(format!(
             "{} is written already, and nothing of it has changed since",
             period.date()
         ))),
-        Retold::NoSources(tier) => Err(Problem::not_found(format!(
+        RollupOutcome::NoSources(tier) => Err(Problem::not_found(format!(
             "there is no {} memory to tell {} from; nothing was written",
-            tier.word(),
+            tier.as_str(),
             period.date()
         ))),
-        Retold::Failed(reason) => Err(Problem::new(
+        RollupOutcome::Failed(reason) => Err(Problem::new(
             StatusCode::BAD_GATEWAY,
             format!(
                 "{} could not be written: {}. What there was stays as it is",
@@ -226,7 +226,7 @@ fn retold(outcome: Retold, period: &MemoryName) -> Result<(), Problem> {
 }
 
 #[derive(Deserialize, JsonSchema)]
-pub(crate) struct Which {
+pub(crate) struct ConflictListQuery {
     #[serde(default)]
     all: bool,
 }
@@ -234,7 +234,7 @@ pub(crate) struct Which {
 /// A page of the conflicts, the newest first.
 #[derive(Serialize, JsonSchema)]
 #[schemars(rename = "Conflicts")]
-pub(crate) struct InDoubt {
+pub(crate) struct ConflictList {
     conflicts: Vec<ConflictEntry>,
     next_cursor: Option<String>,
 }
@@ -243,19 +243,19 @@ pub(crate) struct InDoubt {
 pub(crate) async fn conflicts(
     State(app): State<App>,
     Admin(_): Admin,
-    InScope(scope): InScope,
-    Query(which): Query<Which>,
-    Query(paging): Query<Paging>,
-) -> Result<Json<InDoubt>, Problem> {
+    ScopeParam(scope): ScopeParam,
+    Query(which): Query<ConflictListQuery>,
+    Query(paging): Query<PageQuery>,
+) -> Result<Json<ConflictList>, Problem> {
     let hub = hub(&app)?;
     let found = hub.conflict_list(&person(&hub, scope), ConflictQuery { all: which.all }).await?;
     let place = |conflict: &ConflictEntry| Reverse((conflict.created_at, conflict.id.clone()));
     let (conflicts, next_cursor) = paging.of(found.conflicts, place)?;
-    Ok(Json(InDoubt { conflicts, next_cursor }))
+    Ok(Json(ConflictList { conflicts, next_cursor }))
 }
 
 #[derive(Deserialize, JsonSchema)]
-pub(crate) struct Decision {
+pub(crate) struct ConflictDecision {
     resolution: Resolution,
     content: Option<String>,
 }
@@ -264,15 +264,15 @@ pub(crate) struct Decision {
 pub(crate) async fn resolve(
     State(app): State<App>,
     Admin(_): Admin,
-    InScope(scope): InScope,
+    ScopeParam(scope): ScopeParam,
     axum::extract::Path(conflict_id): axum::extract::Path<String>,
-    extract::Json(decision): extract::Json<Decision>,
+    extract::Json(decision): extract::Json<ConflictDecision>,
 ) -> Result<Json<Value>, Problem> {
     let hub = hub(&app)?;
-    let Decision { resolution, content } = decision;
+    let ConflictDecision { resolution, content } = decision;
     let input = ConflictResolve { conflict_id, resolution, content };
     let outcome =
-        to_the_end(async move { Ok(hub.conflict_resolve(&person(&hub, scope), input).await?) }).await?;
+        run_detached(async move { Ok(hub.conflict_resolve(&person(&hub, scope), input).await?) }).await?;
     match outcome.success {
         true => Ok(Json(json!({"ok": true, "message": outcome.message}))),
         false => Err(Problem::not_found(outcome.message)),
@@ -280,7 +280,7 @@ pub(crate) async fn resolve(
 }
 
 #[derive(Deserialize, JsonSchema)]
-pub(crate) struct Wanted {
+pub(crate) struct DocumentSearchQuery {
     q: String,
     min_score: Option<f64>,
     max_results: Option<u32>,
@@ -290,8 +290,8 @@ pub(crate) struct Wanted {
 pub(crate) async fn search(
     State(app): State<App>,
     Admin(_): Admin,
-    InScope(scope): InScope,
-    Query(wanted): Query<Wanted>,
+    ScopeParam(scope): ScopeParam,
+    Query(wanted): Query<DocumentSearchQuery>,
 ) -> Result<Json<SearchResults>, Problem> {
     if wanted.q.trim().is_empty() {
         return Err(Problem::unprocessable("q: say what is looked for"));
@@ -311,7 +311,7 @@ pub(crate) async fn search(
 pub(crate) async fn status(
     State(app): State<App>,
     Admin(_): Admin,
-    InScope(scope): InScope,
+    ScopeParam(scope): ScopeParam,
 ) -> Result<Json<SyncStatus>, Problem> {
     let hub = hub(&app)?;
     Ok(Json(hub.sync_status(&person(&hub, scope)).await?))

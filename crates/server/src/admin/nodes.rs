@@ -13,8 +13,8 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 use crate::auth::Admin;
-use crate::cursor::{Paging, Place};
-use crate::extract::{InScope, Query, page_size};
+use crate::cursor::{Cursor, PageQuery};
+use crate::extract::{Query, ScopeParam, page_size};
 use crate::problem::Problem;
 use crate::state::App;
 
@@ -26,7 +26,7 @@ const STEP: u32 = 500;
 
 #[derive(Deserialize, JsonSchema)]
 #[schemars(rename = "NodePage")]
-pub(crate) struct Page {
+pub(crate) struct NodePageQuery {
     limit: Option<u32>,
     #[serde(default)]
     offset: u32,
@@ -37,20 +37,20 @@ pub(crate) struct Page {
 
 #[derive(Serialize, JsonSchema)]
 #[schemars(rename = "NodeList")]
-pub(crate) struct List {
+pub(crate) struct NodeList {
     node_type: NodeKind,
     limit: u32,
     offset: u32,
     total: u64,
     subject: Option<Subject>,
-    items: Vec<Item>,
+    items: Vec<NodeBody>,
     next_cursor: Option<String>,
 }
 
 /// The NODE of the compatible interface, and what is known beyond it.
 #[derive(Serialize, JsonSchema)]
 #[schemars(rename = "Node")]
-pub(crate) struct Item {
+pub(crate) struct NodeBody {
     id: NodeId,
     node_type: NodeKind,
     description: String,
@@ -77,24 +77,29 @@ pub(crate) struct Item {
 pub(crate) async fn events(
     State(app): State<App>,
     Admin(_): Admin,
-    InScope(scope): InScope,
-    Query(page): Query<Page>,
-) -> Result<Json<List>, Problem> {
-    list(&app, &scope, NodeKind::Event, Page { subject: None, ..page }).await
+    ScopeParam(scope): ScopeParam,
+    Query(page): Query<NodePageQuery>,
+) -> Result<Json<NodeList>, Problem> {
+    list(&app, &scope, NodeKind::Event, NodePageQuery { subject: None, ..page }).await
 }
 
 /// `GET /api/admin/memory/thoughts`
 pub(crate) async fn thoughts(
     State(app): State<App>,
     Admin(_): Admin,
-    InScope(scope): InScope,
-    Query(page): Query<Page>,
-) -> Result<Json<List>, Problem> {
+    ScopeParam(scope): ScopeParam,
+    Query(page): Query<NodePageQuery>,
+) -> Result<Json<NodeList>, Problem> {
     list(&app, &scope, NodeKind::Thought, page).await
 }
 
 /// A page of one kind, newest first, from behind `cursor` or from `offset`.
-async fn list(app: &App, scope: &Scope, kind: NodeKind, page: Page) -> Result<Json<List>, Problem> {
+async fn list(
+    app: &App,
+    scope: &Scope,
+    kind: NodeKind,
+    page: NodePageQuery,
+) -> Result<Json<NodeList>, Problem> {
     let limit = page_size(page.limit, PAGE_DEFAULT)?;
     let store = app.runtime().store();
     let (below, skip) = match page.cursor {
@@ -114,12 +119,12 @@ async fn list(app: &App, scope: &Scope, kind: NodeKind, page: Page) -> Result<Js
     let mut rows = rows.into_iter().skip(skip as usize);
     let (mut items, mut last) = (Vec::new(), None);
     for node in rows.by_ref().take(limit as usize) {
-        last = Some(Place(node.seq));
+        last = Some(Cursor(node.seq));
         items.push(item(store, node).await?);
     }
     let next_cursor = rows.next().and(last).map(|place| place.written());
     let (offset, subject) = (page.offset, page.subject);
-    Ok(Json(List { node_type: kind, limit, offset, total, subject, items, next_cursor }))
+    Ok(Json(NodeList { node_type: kind, limit, offset, total, subject, items, next_cursor }))
 }
 
 /// The newest nodes about a subject below a number, at most `reach`, and how many there are in all. The store lists by
@@ -153,7 +158,7 @@ async fn about(
 async fn place_of(store: &dyn Store, scope: &Scope, cursor: &str) -> Result<i64, Problem> {
     match cursor.parse() {
         Ok(id) => seq_of(store, scope, id).await,
-        Err(_) => Place::<i64>::read(cursor).map(|Place(seq)| seq),
+        Err(_) => Cursor::<i64>::read(cursor).map(|Cursor(seq)| seq),
     }
 }
 
@@ -165,7 +170,7 @@ async fn seq_of(store: &dyn Store, scope: &Scope, id: NodeId) -> Result<i64, Pro
     own.first().filter(|node| node.id == id).map(|node| node.seq).ok_or_else(unknown)
 }
 
-pub(super) async fn item(store: &dyn Store, node: Node) -> Result<Item, Problem> {
+pub(super) async fn item(store: &dyn Store, node: Node) -> Result<NodeBody, Problem> {
     let (evidence, filling) = match store.node(node.id).await? {
         Some(found) => (found.evidence, found.filling),
         None => (Vec::new(), Vec::new()),
@@ -177,7 +182,7 @@ pub(super) async fn item(store: &dyn Store, node: Node) -> Result<Item, Problem>
     };
     let source = (node.kind == NodeKind::Thought)
         .then(|| if node.source_session_id.is_none() { "slow_tick" } else { "reflection" });
-    Ok(Item {
+    Ok(NodeBody {
         id: node.id,
         node_type: node.kind,
         description: node.description,
@@ -211,8 +216,8 @@ pub(crate) struct RejectedList {
 pub(crate) async fn rejected(
     State(app): State<App>,
     Admin(_): Admin,
-    InScope(scope): InScope,
-    Query(page): Query<Paging>,
+    ScopeParam(scope): ScopeParam,
+    Query(page): Query<PageQuery>,
 ) -> Result<Json<RejectedList>, Problem> {
     let all = app.runtime().store().rejected(&scope, REJECTED_MAX).await?;
     let place = |memory: &RejectedMemory| Reverse((memory.created_at.as_microsecond(), memory.id));

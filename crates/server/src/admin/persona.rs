@@ -6,14 +6,14 @@ use memory::core_blocks::{CoreBlockLabel, CoreBlocks, check_length};
 use memory::facts::{Facts, known_zone};
 use memory::mood::Mood;
 use memory::{PersonaId, Scope};
-use runtime::Told;
+use runtime::WireEvent;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value, json};
 
 use super::facts;
 use crate::auth::Admin;
-use crate::extract::{self, InScope, to_the_end};
+use crate::extract::{self, ScopeParam, run_detached};
 use crate::problem::Problem;
 use crate::state::App;
 
@@ -21,7 +21,7 @@ const NAME_LENGTH_MAX: usize = 256;
 const ZONE_LENGTH_MAX: usize = 64;
 /// A persona as it is known.
 #[derive(Serialize, JsonSchema)]
-pub(crate) struct Persona {
+pub(crate) struct PersonaBody {
     id: PersonaId,
     display_name: String,
     voice_enabled: bool,
@@ -36,18 +36,18 @@ pub(crate) struct Persona {
 pub(crate) async fn show(
     State(app): State<App>,
     Admin(_): Admin,
-    InScope(scope): InScope,
-) -> Result<Json<Persona>, Problem> {
+    ScopeParam(scope): ScopeParam,
+) -> Result<Json<PersonaBody>, Problem> {
     shown(&app, &scope).await.map(Json)
 }
 
-pub(super) async fn shown(app: &App, scope: &Scope) -> Result<Persona, Problem> {
+pub(super) async fn shown(app: &App, scope: &Scope) -> Result<PersonaBody, Problem> {
     let store = app.runtime().store();
     let persona = app.runtime().ensure_known(scope).await?;
     let appearance = store.appearance(&scope.persona).await?;
     let now = app.now();
     let mood = store.mood(scope).await?.map_or_else(|| Mood::neutral(now), |mood| mood.at(now));
-    Ok(Persona {
+    Ok(PersonaBody {
         id: persona.id,
         display_name: persona.display_name,
         voice_enabled: appearance.voice_enabled,
@@ -62,7 +62,7 @@ pub(super) async fn shown(app: &App, scope: &Scope) -> Result<Persona, Problem> 
 #[derive(Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 #[schemars(rename = "PersonaEdit")]
-pub(crate) struct Edit {
+pub(crate) struct PersonaEdit {
     display_name: Option<String>,
     persona_block: Option<String>,
     user_block: Option<String>,
@@ -73,13 +73,13 @@ pub(crate) struct Edit {
 pub(crate) async fn edit(
     State(app): State<App>,
     Admin(editor): Admin,
-    InScope(scope): InScope,
-    extract::Json(edit): extract::Json<Edit>,
+    ScopeParam(scope): ScopeParam,
+    extract::Json(edit): extract::Json<PersonaEdit>,
 ) -> Result<Json<Value>, Problem> {
     let name = edit.display_name.map(|name| checked_name(&name)).transpose()?;
     let blocks = [(CoreBlockLabel::Persona, edit.persona_block), (CoreBlockLabel::User, edit.user_block)];
     let blocks = given(blocks)?;
-    to_the_end(async move {
+    run_detached(async move {
         let _edit = app.persona_edit.lock().await;
         write(&app, &scope, name, blocks, &editor.name).await
     })
@@ -100,7 +100,7 @@ pub(crate) struct Onboarding {
 pub(crate) async fn onboard(
     State(app): State<App>,
     Admin(editor): Admin,
-    InScope(scope): InScope,
+    ScopeParam(scope): ScopeParam,
     extract::Json(first): extract::Json<Onboarding>,
 ) -> Result<Json<Value>, Problem> {
     let name = checked_name(&first.display_name)?;
@@ -114,7 +114,7 @@ pub(crate) async fn onboard(
         None => Vec::new(),
     };
     let persona_id = scope.persona.clone();
-    to_the_end(async move {
+    run_detached(async move {
         let _edit = app.persona_edit.lock().await;
         if app.runtime().store().core_blocks(&scope).await? != CoreBlocks::default() {
             let detail = "this persona has been written already; edit it instead";
@@ -130,7 +130,7 @@ pub(crate) async fn onboard(
 
 #[derive(Deserialize, JsonSchema)]
 #[schemars(rename = "UserZone")]
-pub(crate) struct Zone {
+pub(crate) struct ZoneRequest {
     timezone: String,
     #[serde(default, rename = "override")]
     overwrite: bool,
@@ -140,8 +140,8 @@ pub(crate) struct Zone {
 pub(crate) async fn set_timezone(
     State(app): State<App>,
     Admin(_): Admin,
-    InScope(scope): InScope,
-    extract::Json(zone): extract::Json<Zone>,
+    ScopeParam(scope): ScopeParam,
+    extract::Json(zone): extract::Json<ZoneRequest>,
 ) -> Result<Json<Value>, Problem> {
     if !(1..=ZONE_LENGTH_MAX).contains(&zone.timezone.chars().count()) {
         return Err(Problem::unprocessable(format!("timezone: it needs 1 to {ZONE_LENGTH_MAX} characters")));
@@ -195,7 +195,7 @@ async fn write(
     if name != persona.display_name {
         store.rename_persona(&scope.persona, &name).await?;
     }
-    tell_of_change(app, scope, &name).await
+    publish_change(app, scope, &name).await
 }
 
 /// Replaces a block, unless it says the same already. White space alone is no text: it clears the block.
@@ -220,10 +220,10 @@ pub(super) async fn write_block(
 }
 
 /// Tells open pages that the persona is another now.
-pub(super) async fn tell_of_change(app: &App, scope: &Scope, display_name: &str) -> Result<(), Problem> {
+pub(super) async fn publish_change(app: &App, scope: &Scope, display_name: &str) -> Result<(), Problem> {
     let appearance = app.runtime().store().appearance(&scope.persona).await?;
     let data = json!({"voice_enabled": appearance.voice_enabled, "has_avatar": appearance.has_avatar,
         "display_name": display_name});
-    app.runtime().broadcast().tell(Told::new(scope.clone(), "chat.settings.updated", data));
+    app.runtime().broadcast().publish(WireEvent::new(scope.clone(), "chat.settings.updated", data));
     Ok(())
 }

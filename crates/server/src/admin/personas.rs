@@ -10,28 +10,28 @@ use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value};
 
 use super::facts;
-use super::persona::{self, Persona};
+use super::persona::{self, PersonaBody};
 use crate::auth::Admin;
-use crate::extract::{self, InScope, LIST_LIMIT_MAX, Query, page_size, to_the_end};
+use crate::extract::{self, LIST_LIMIT_MAX, Query, ScopeParam, page_size, run_detached};
 use crate::problem::Problem;
 use crate::state::App;
 
 #[derive(Deserialize, JsonSchema)]
-pub(crate) struct Page {
+pub(crate) struct PersonaQuery {
     limit: Option<u32>,
     cursor: Option<PersonaId>,
 }
 
 #[derive(Serialize, JsonSchema)]
 #[schemars(rename = "PersonaList")]
-pub(crate) struct List {
-    personas: Vec<Item>,
+pub(crate) struct PersonaList {
+    personas: Vec<PersonaSummary>,
     next_cursor: Option<PersonaId>,
 }
 
 #[derive(Serialize, JsonSchema)]
 #[schemars(rename = "PersonaHead")]
-struct Item {
+struct PersonaSummary {
     id: PersonaId,
     display_name: String,
     /// Whether it answers when a request names none.
@@ -47,9 +47,9 @@ struct Item {
 pub(crate) async fn list(
     State(app): State<App>,
     Admin(_): Admin,
-    InScope(scope): InScope,
-    Query(page): Query<Page>,
-) -> Result<Json<List>, Problem> {
+    ScopeParam(scope): ScopeParam,
+    Query(page): Query<PersonaQuery>,
+) -> Result<Json<PersonaList>, Problem> {
     let limit = page_size(page.limit, LIST_LIMIT_MAX)? as usize;
     let store = app.runtime().store();
     let known = store.personas().await?;
@@ -59,7 +59,7 @@ pub(crate) async fn list(
     for record in rest.by_ref().take(limit) {
         let appearance = store.appearance(&record.id).await?;
         let blocks = store.core_blocks(&Scope::new(record.id.clone(), scope.user.clone())).await?;
-        personas.push(Item {
+        personas.push(PersonaSummary {
             is_default: record.id == app.runtime().settings().persona,
             id: record.id,
             display_name: record.display_name,
@@ -70,13 +70,13 @@ pub(crate) async fn list(
         });
     }
     let next_cursor = rest.next().and_then(|_| personas.last().map(|last| last.id.clone()));
-    Ok(Json(List { personas, next_cursor }))
+    Ok(Json(PersonaList { personas, next_cursor }))
 }
 
 #[derive(Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 #[schemars(rename = "NewPersona")]
-pub(crate) struct New {
+pub(crate) struct NewPersonaRequest {
     /// What it is called in requests, as `persona_id` and `model`.
     id: PersonaId,
     /// How it is called; its id by default.
@@ -91,9 +91,9 @@ pub(crate) struct New {
 pub(crate) async fn create(
     State(app): State<App>,
     Admin(editor): Admin,
-    InScope(scope): InScope,
-    extract::Json(new): extract::Json<New>,
-) -> Result<(StatusCode, Json<Persona>), Problem> {
+    ScopeParam(scope): ScopeParam,
+    extract::Json(new): extract::Json<NewPersonaRequest>,
+) -> Result<(StatusCode, Json<PersonaBody>), Problem> {
     if new.id.as_str().contains(['/', '?', '#', '%']) {
         return Err(Problem::unprocessable("id: it stands in addresses, so it can't hold / ? # or %"));
     }
@@ -110,7 +110,7 @@ pub(crate) async fn create(
     }
     let scope = Scope::new(new.id, scope.user);
     let shown = scope.clone();
-    let created = to_the_end({
+    let created = run_detached({
         let app = app.clone();
         async move {
             let _edit = app.persona_edit.lock().await;

@@ -4,11 +4,11 @@ use axum::Json;
 use axum::extract::State;
 use jiff::Timestamp;
 use memory::capture;
-use memory::recall::{Candidate, Elapsed};
+use memory::recall::{Candidate, RecallTimings};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-use super::entities::Entity;
+use super::entities::EntitySummary;
 use crate::auth::Admin;
 use crate::extract;
 use crate::problem::Problem;
@@ -16,7 +16,7 @@ use crate::state::App;
 
 #[derive(Deserialize, JsonSchema)]
 #[schemars(rename = "RecallQuestion")]
-pub(crate) struct Question {
+pub(crate) struct RecallRequest {
     text: String,
     user_id: Option<String>,
     persona_id: Option<String>,
@@ -25,22 +25,22 @@ pub(crate) struct Question {
 
 #[derive(Serialize, JsonSchema)]
 #[schemars(rename = "Recalled")]
-pub(crate) struct Answer {
+pub(crate) struct RecallResponse {
     candidates: Vec<Candidate>,
-    entities: Vec<Entity>,
+    entities: Vec<EntitySummary>,
     /// How well the best memory fits, 0 to 1.
     support: f64,
     /// Whether nothing in memory is about the text.
     nothing_found: bool,
-    elapsed_ms: Elapsed,
+    elapsed_ms: RecallTimings,
 }
 
 /// `POST /api/admin/memory/recall`
 pub(crate) async fn recall(
     State(app): State<App>,
     Admin(principal): Admin,
-    extract::Json(question): extract::Json<Question>,
-) -> Result<Json<Answer>, Problem> {
+    extract::Json(question): extract::Json<RecallRequest>,
+) -> Result<Json<RecallResponse>, Problem> {
     if capture::check(&question.text).is_err() {
         return Err(Problem::unprocessable(
             "text: it needs to be as long as a message may be, and not empty",
@@ -48,8 +48,8 @@ pub(crate) async fn recall(
     }
     let scope = app.scope(&principal, question.persona_id, question.user_id).await?;
     let recalled = app.runtime().recall(scope, question.text, question.now).await?;
-    let entities = recalled.entities.into_iter().map(Entity::from).collect();
-    Ok(Json(Answer {
+    let entities = recalled.entities.into_iter().map(EntitySummary::from).collect();
+    Ok(Json(RecallResponse {
         candidates: recalled.candidates,
         entities,
         support: recalled.support,

@@ -4,14 +4,14 @@ use axum::Json;
 use axum::extract::State;
 use memory::identifiers::NodeId;
 use memory::nodes::NodeKind;
-use memory::recall::Search;
+use memory::recall::SearchQuery;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-use super::nodes::{Item, item};
+use super::nodes::{NodeBody, item};
 use crate::auth::Admin;
-use crate::cursor::Place;
-use crate::extract::{InScope, Query, page_size};
+use crate::cursor::Cursor;
+use crate::extract::{Query, ScopeParam, page_size};
 use crate::problem::Problem;
 use crate::state::App;
 
@@ -20,11 +20,11 @@ const TEXT_LENGTH_MAX: usize = 256;
 const TAG_LENGTH_MAX: usize = 64;
 
 #[derive(Deserialize, JsonSchema)]
-pub(crate) struct Asked {
+pub(crate) struct SearchRequest {
     /// 1 to 256 characters.
     q: String,
     #[serde(default, rename = "type")]
-    kind: Kind,
+    kind: SearchKind,
     tag: Option<String>,
     limit: Option<u32>,
     #[serde(default)]
@@ -36,7 +36,7 @@ pub(crate) struct Asked {
 #[derive(Clone, Copy, Default, Deserialize, Serialize, JsonSchema)]
 #[serde(rename_all = "lowercase")]
 #[schemars(rename = "SearchKind")]
-enum Kind {
+enum SearchKind {
     Events,
     Thoughts,
     #[default]
@@ -45,15 +45,15 @@ enum Kind {
 
 #[derive(Serialize, JsonSchema)]
 #[schemars(rename = "SearchResult")]
-pub(crate) struct Matches {
+pub(crate) struct SearchResponse {
     q: String,
-    r#type: Kind,
+    r#type: SearchKind,
     tag: Option<String>,
     limit: u32,
     offset: u32,
     /// How many match in all.
     total: usize,
-    items: Vec<Item>,
+    items: Vec<NodeBody>,
     matched_snippets: Vec<Snippet>,
     next_cursor: Option<String>,
 }
@@ -70,9 +70,9 @@ struct Snippet {
 pub(crate) async fn search(
     State(app): State<App>,
     Admin(_): Admin,
-    InScope(scope): InScope,
-    Query(asked): Query<Asked>,
-) -> Result<Json<Matches>, Problem> {
+    ScopeParam(scope): ScopeParam,
+    Query(asked): Query<SearchRequest>,
+) -> Result<Json<SearchResponse>, Problem> {
     let limit = page_size(asked.limit, PAGE_DEFAULT)?;
     if !(1..=TEXT_LENGTH_MAX).contains(&asked.q.chars().count()) {
         return Err(Problem::unprocessable(format!("q: it needs 1 to {TEXT_LENGTH_MAX} characters")));
@@ -80,19 +80,19 @@ pub(crate) async fn search(
     if asked.tag.as_ref().is_some_and(|tag| tag.chars().count() > TAG_LENGTH_MAX) {
         return Err(Problem::unprocessable(format!("tag: at most {TAG_LENGTH_MAX} characters")));
     }
-    let cursor = asked.cursor.as_deref().map(Place::<(f64, i64)>::read).transpose()?;
+    let cursor = asked.cursor.as_deref().map(Cursor::<(f64, i64)>::read).transpose()?;
     let kinds = match asked.kind {
-        Kind::Events => vec![NodeKind::Event],
-        Kind::Thoughts => vec![NodeKind::Thought],
-        Kind::All => {
+        SearchKind::Events => vec![NodeKind::Event],
+        SearchKind::Thoughts => vec![NodeKind::Thought],
+        SearchKind::All => {
             vec![NodeKind::Event, NodeKind::Thought, NodeKind::Intention, NodeKind::Expectation]
         }
     };
-    let wanted = Search { scope, text: asked.q.clone(), kinds, tag: asked.tag.clone() };
+    let wanted = SearchQuery { scope, text: asked.q.clone(), kinds, tag: asked.tag.clone() };
     let found = app.runtime().search(&wanted).await?;
     let total = found.len();
     let is_behind = |score: f64, seq: i64| {
-        cursor.as_ref().is_none_or(|Place((last_score, last_seq))| {
+        cursor.as_ref().is_none_or(|Cursor((last_score, last_seq))| {
             last_score.total_cmp(&score).then(last_seq.cmp(&seq)).is_gt()
         })
     };
@@ -101,13 +101,13 @@ pub(crate) async fn search(
         found.into_iter().filter(|found| is_behind(found.score, found.node.seq)).skip(skipped).peekable();
     let (mut items, mut matched_snippets, mut last) = (Vec::new(), Vec::new(), None);
     for found in rest.by_ref().take(limit as usize) {
-        last = Some(Place((found.score, found.node.seq)));
+        last = Some(Cursor((found.score, found.node.seq)));
         matched_snippets.push(Snippet { node_id: found.node.id, snippet: found.snippet });
         items.push(item(app.runtime().store(), found.node).await?);
     }
     let next_cursor = last.filter(|_| rest.peek().is_some()).map(|place| place.written());
     let (q, tag, offset) = (asked.q, asked.tag, asked.offset);
-    Ok(Json(Matches {
+    Ok(Json(SearchResponse {
         q,
         r#type: asked.kind,
         tag,

@@ -14,14 +14,14 @@ use serde_json::{Value, json};
 
 use crate::auth::Admin;
 use crate::cursor::page_of;
-use crate::extract::{Id, InScope, InScopeIfNamed, LIST_LIMIT_MAX, Query, page_size, to_the_end};
+use crate::extract::{Id, LIST_LIMIT_MAX, OptionalScope, Query, ScopeParam, page_size, run_detached};
 use crate::problem::Problem;
 use crate::state::App;
 
 const PAGE_DEFAULT: u32 = 50;
 
 #[derive(Deserialize, JsonSchema)]
-pub(crate) struct Page {
+pub(crate) struct SessionQuery {
     status: Option<SessionStatus>,
     limit: Option<u32>,
     cursor: Option<SessionId>,
@@ -29,14 +29,14 @@ pub(crate) struct Page {
 
 #[derive(Serialize, JsonSchema)]
 #[schemars(rename = "SessionList")]
-pub(crate) struct List {
-    sessions: Vec<Item>,
+pub(crate) struct SessionList {
+    sessions: Vec<SessionBody>,
     next_cursor: Option<SessionId>,
 }
 
 #[derive(Serialize, JsonSchema)]
 #[schemars(rename = "Session")]
-struct Item {
+struct SessionBody {
     id: SessionId,
     channel_id: String,
     persona_id: PersonaId,
@@ -58,9 +58,9 @@ struct Item {
 pub(crate) async fn list(
     State(app): State<App>,
     Admin(_): Admin,
-    InScope(scope): InScope,
-    Query(page): Query<Page>,
-) -> Result<Json<List>, Problem> {
+    ScopeParam(scope): ScopeParam,
+    Query(page): Query<SessionQuery>,
+) -> Result<Json<SessionList>, Problem> {
     let limit = page_size(page.limit, PAGE_DEFAULT)?;
     let store = app.runtime().store();
     if let Some(cursor) = page.cursor {
@@ -72,11 +72,11 @@ pub(crate) async fn list(
     let filter =
         SessionFilter { scope: Some(scope), status: page.status, limit: limit + 1, before: page.cursor };
     let (found, next_cursor) = page_of(store.sessions(filter).await?, limit, |session| session.id);
-    Ok(Json(List { sessions: found.into_iter().map(Item::from).collect(), next_cursor }))
+    Ok(Json(SessionList { sessions: found.into_iter().map(SessionBody::from).collect(), next_cursor }))
 }
 
 #[derive(Deserialize, JsonSchema)]
-pub(crate) struct FailedPage {
+pub(crate) struct FailedSessionQuery {
     limit: Option<u32>,
     cursor: Option<SessionId>,
 }
@@ -85,8 +85,8 @@ pub(crate) struct FailedPage {
 pub(crate) async fn failed(
     State(app): State<App>,
     Admin(principal): Admin,
-    InScopeIfNamed(scope): InScopeIfNamed,
-    Query(page): Query<FailedPage>,
+    OptionalScope(scope): OptionalScope,
+    Query(page): Query<FailedSessionQuery>,
 ) -> Result<Json<Value>, Problem> {
     let limit = page_size(page.limit, LIST_LIMIT_MAX)?;
     let store = app.runtime().store();
@@ -117,7 +117,7 @@ pub(crate) async fn close(
     Admin(_): Admin,
     Id(id): Id<SessionId>,
 ) -> Result<(StatusCode, Json<Value>), Problem> {
-    let session = to_the_end(async move {
+    let session = run_detached(async move {
         match app.runtime().close_session(id).await? {
             Some(ended) => Ok(Some(ended)),
             None => Ok(app.runtime().store().session(id).await?),
@@ -134,7 +134,7 @@ pub(crate) async fn retry(
     Id(id): Id<SessionId>,
 ) -> Result<(StatusCode, Json<Value>), Problem> {
     app.runtime().store().session(id).await?.ok_or_else(no_session)?;
-    let retried = to_the_end(async move { Ok(app.runtime().retry_session(id).await?) }).await?;
+    let retried = run_detached(async move { Ok(app.runtime().retry_session(id).await?) }).await?;
     taken(
         retried
             .ok_or_else(|| Problem::conflict("this session has not failed, so there is nothing to retry"))?,
@@ -150,7 +150,7 @@ fn taken(session: Session) -> Result<(StatusCode, Json<Value>), Problem> {
     Ok((StatusCode::ACCEPTED, Json(body)))
 }
 
-impl From<Session> for Item {
+impl From<Session> for SessionBody {
     fn from(session: Session) -> Self {
         Self {
             id: session.id,

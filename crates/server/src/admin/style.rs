@@ -7,16 +7,16 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use serde_json::{Value, json};
 
-use super::persona::{tell_of_change, write_block};
+use super::persona::{publish_change, write_block};
 use crate::auth::Admin;
-use crate::extract::{self, InScope, to_the_end};
+use crate::extract::{self, ScopeParam, run_detached};
 use crate::problem::Problem;
 use crate::state::App;
 
 #[derive(Deserialize, JsonSchema)]
 #[schemars(rename = "StyleEdit")]
-pub(crate) struct Edit {
-    action: Action,
+pub(crate) struct StyleEdit {
+    action: StyleAction,
     #[serde(default)]
     text: String,
 }
@@ -24,7 +24,7 @@ pub(crate) struct Edit {
 #[derive(Clone, Copy, Deserialize, Serialize, JsonSchema)]
 #[serde(rename_all = "lowercase")]
 #[schemars(rename = "StyleAction")]
-enum Action {
+enum StyleAction {
     Set,
     Append,
     Clear,
@@ -34,27 +34,27 @@ enum Action {
 pub(crate) async fn edit(
     State(app): State<App>,
     Admin(editor): Admin,
-    InScope(scope): InScope,
-    extract::Json(edit): extract::Json<Edit>,
+    ScopeParam(scope): ScopeParam,
+    extract::Json(edit): extract::Json<StyleEdit>,
 ) -> Result<Json<Value>, Problem> {
     let action = edit.action;
-    if !matches!(action, Action::Clear) && edit.text.trim().is_empty() {
+    if !matches!(action, StyleAction::Clear) && edit.text.trim().is_empty() {
         return Err(Problem::bad_request(
             "text: there is nothing to write; use the action clear to clear the style",
         ));
     }
-    to_the_end(async move {
+    run_detached(async move {
         let _edit = app.persona_edit.lock().await;
         let persona = app.runtime().ensure_known(&scope).await?;
         let stored = app.runtime().store().core_blocks(&scope).await?;
         let text = match action {
-            Action::Clear => String::new(),
-            Action::Append if !stored.style.is_empty() => format!("{}\n{}", stored.style, edit.text),
-            Action::Set | Action::Append => edit.text,
+            StyleAction::Clear => String::new(),
+            StyleAction::Append if !stored.style.is_empty() => format!("{}\n{}", stored.style, edit.text),
+            StyleAction::Set | StyleAction::Append => edit.text,
         };
         check_length(CoreBlockLabel::Style, &text)?;
         write_block(&app, &scope, &stored, CoreBlockLabel::Style, &text, &editor.name).await?;
-        tell_of_change(&app, &scope, &persona.display_name).await
+        publish_change(&app, &scope, &persona.display_name).await
     })
     .await?;
     Ok(Json(json!({"ok": true, "action": action})))

@@ -15,8 +15,8 @@ use serde::{Deserialize, Serialize};
 use serde_json::{Value, json};
 
 use crate::auth::Admin;
-use crate::cursor::{Place, not_a_cursor};
-use crate::extract::{InScope, Query, page_size};
+use crate::cursor::{Cursor, not_a_cursor};
+use crate::extract::{Query, ScopeParam, page_size};
 use crate::problem::Problem;
 use crate::state::App;
 
@@ -27,7 +27,7 @@ const REACH_MAX: u32 = 100_000;
 const TICK: SignedDuration = SignedDuration::from_micros(1);
 
 #[derive(Deserialize, JsonSchema)]
-pub(crate) struct Page {
+pub(crate) struct TimelineQuery {
     limit: Option<u32>,
     since: Option<String>,
     cursor: Option<String>,
@@ -35,7 +35,7 @@ pub(crate) struct Page {
 
 #[derive(Serialize, JsonSchema)]
 pub(crate) struct Timeline {
-    items: Vec<Item>,
+    items: Vec<TimelineEntry>,
     oldest_timestamp: Option<Timestamp>,
     limit: u32,
     next_cursor: Option<String>,
@@ -43,7 +43,7 @@ pub(crate) struct Timeline {
 
 #[derive(Serialize, JsonSchema)]
 #[schemars(rename = "TimelineEntry")]
-struct Item {
+struct TimelineEntry {
     kind: &'static str,
     timestamp: Timestamp,
     #[schemars(with = "serde_json::Map<String, Value>")]
@@ -52,18 +52,18 @@ struct Item {
 
 /// Where an item stands: its moment, then its kind, then its number or id, both from the greatest down. One session
 /// becomes memory in one moment, so a moment alone is no place.
-type Standing = (i64, Reverse<u8>, String);
+type SortKey = (i64, Reverse<u8>, String);
 
 /// `GET /api/admin/memory/timeline`: newest first. `cursor` goes on without loss; `since` (of the compatible
 /// interface: a moment, exclusive, older things follow) passes over what else happened in that very moment.
 pub(crate) async fn timeline(
     State(app): State<App>,
     Admin(_): Admin,
-    InScope(scope): InScope,
-    Query(page): Query<Page>,
+    ScopeParam(scope): ScopeParam,
+    Query(page): Query<TimelineQuery>,
 ) -> Result<Json<Timeline>, Problem> {
     let limit = page_size(page.limit, PAGE_DEFAULT)?;
-    let last = page.cursor.as_deref().map(Place::<Standing>::read).transpose()?.map(|Place(place)| place);
+    let last = page.cursor.as_deref().map(Cursor::<SortKey>::read).transpose()?.map(|Cursor(place)| place);
     let before = match (&last, &page.since) {
         (Some((at, ..)), _) => Some(Timestamp::from_microsecond(*at).map_err(|_| not_a_cursor())?),
         (None, Some(since)) => Some(moment(since)?),
@@ -74,7 +74,7 @@ pub(crate) async fn timeline(
         None => at,
     });
     let (rows, has_more) = rows_behind(&app, &scope, before, last.as_ref(), limit).await?;
-    let next = rows.last().filter(|_| has_more).map(|(at, item)| Place(standing(*at, item)).written());
+    let next = rows.last().filter(|_| has_more).map(|(at, item)| Cursor(sort_key(*at, item)).written());
     Ok(Json(Timeline {
         oldest_timestamp: rows.last().map(|(at, _)| *at),
         items: rows.into_iter().map(|(timestamp, item)| shape(timestamp, item)).collect(),
@@ -89,7 +89,7 @@ async fn rows_behind(
     app: &App,
     scope: &Scope,
     before: Option<Timestamp>,
-    last: Option<&Standing>,
+    last: Option<&SortKey>,
     limit: u32,
 ) -> Result<(Vec<(Timestamp, TimelineItem)>, bool), Problem> {
     let mut reach = limit + 1;
@@ -97,7 +97,7 @@ async fn rows_behind(
         let rows = app.runtime().store().timeline(scope, before, reach).await?;
         let is_all = rows.len() < reach as usize;
         let is_behind =
-            |(at, item): &(Timestamp, TimelineItem)| last.is_none_or(|last| standing(*at, item) < *last);
+            |(at, item): &(Timestamp, TimelineItem)| last.is_none_or(|last| sort_key(*at, item) < *last);
         let mut behind: Vec<_> = rows.into_iter().filter(is_behind).collect();
         if is_all || behind.len() > limit as usize || reach >= REACH_MAX {
             let has_more = behind.len() > limit as usize || !is_all;
@@ -109,7 +109,7 @@ async fn rows_behind(
 }
 
 /// The place of an item, in the order in which the store gives items.
-fn standing(at: Timestamp, item: &TimelineItem) -> Standing {
+fn sort_key(at: Timestamp, item: &TimelineItem) -> SortKey {
     let (rank, name) = match item {
         TimelineItem::Node(node) => (0, format!("{:020}", node.seq)),
         TimelineItem::Entity(entity) => (1, entity.id.to_string()),
@@ -120,7 +120,7 @@ fn standing(at: Timestamp, item: &TimelineItem) -> Standing {
     (at.as_microsecond(), Reverse(rank), name)
 }
 
-fn shape(timestamp: Timestamp, item: TimelineItem) -> Item {
+fn shape(timestamp: Timestamp, item: TimelineItem) -> TimelineEntry {
     let (kind, data) = match item {
         TimelineItem::Node(node) => (
             if node.kind == NodeKind::Event { "event" } else { "thought" },
@@ -151,7 +151,7 @@ fn shape(timestamp: Timestamp, item: TimelineItem) -> Item {
             json!({"mood": mood.mood, "energy": mood.energy, "last_user_signal": mood.last_user_signal}),
         ),
     };
-    Item { kind, timestamp, data }
+    TimelineEntry { kind, timestamp, data }
 }
 
 /// A moment with its offset, or without one: then it is UTC, as the compatible interface wrote it.

@@ -10,9 +10,9 @@ use schemars::JsonSchema;
 use serde::Deserialize;
 use serde_json::{Value, json};
 
-use super::acts::Object;
+use super::audit::AuditObject;
 use crate::auth::{Admin, NewToken, NewTokenError, make_token};
-use crate::cursor::Paging;
+use crate::cursor::PageQuery;
 use crate::extract::{self, Query};
 use crate::problem::Problem;
 use crate::state::App;
@@ -21,7 +21,7 @@ use crate::state::App;
 pub(crate) async fn list(
     State(app): State<App>,
     Admin(_): Admin,
-    Query(paging): Query<Paging>,
+    Query(paging): Query<PageQuery>,
 ) -> Result<Json<Value>, Problem> {
     let (tokens, next_cursor) = paging.of(app.named.all().await?, |token| token.name.clone())?;
     let tokens: Vec<Value> = tokens.iter().map(shown).collect();
@@ -30,7 +30,7 @@ pub(crate) async fn list(
 
 #[derive(Deserialize, JsonSchema)]
 #[schemars(rename = "NewToken")]
-pub(crate) struct Asked {
+pub(crate) struct NewTokenRequest {
     name: Option<String>,
     #[serde(default)]
     scopes: Vec<String>,
@@ -41,7 +41,7 @@ pub(crate) struct Asked {
 pub(crate) async fn make(
     State(app): State<App>,
     Admin(_): Admin,
-    extract::Json(asked): extract::Json<Asked>,
+    extract::Json(asked): extract::Json<NewTokenRequest>,
 ) -> Result<Response, Problem> {
     let scopes: Result<Vec<AccessScope>, _> = asked.scopes.iter().map(|scope| scope.parse()).collect();
     let scopes = scopes.map_err(|error| Problem::unprocessable(format!("scopes: {error}")))?;
@@ -53,7 +53,7 @@ pub(crate) async fn make(
     if let Some(fields) = answer.as_object_mut() {
         fields.insert("token".to_owned(), json!(text));
     }
-    let object = Object(format!("token {}", token.name));
+    let object = AuditObject(format!("token {}", token.name));
     Ok((StatusCode::CREATED, axum::Extension(object), Json(answer)).into_response())
 }
 

@@ -4,15 +4,15 @@ use axum::Json;
 use axum::extract::{Path, State};
 use jiff::Timestamp;
 use memory::identifiers::{CycleId, SessionId, TurnId};
-use memory::ports::TurnHead;
+use memory::ports::TurnSummary;
 use schemars::JsonSchema;
 use serde::Deserialize;
 use serde_json::{Map, Value, json};
 
 use super::cost;
 use crate::auth::Admin;
-use crate::cursor::{Place, page_of};
-use crate::extract::{Id, InScope, LIST_LIMIT_MAX, Query, page_size};
+use crate::cursor::{Cursor, page_of};
+use crate::extract::{Id, LIST_LIMIT_MAX, Query, ScopeParam, page_size};
 use crate::problem::Problem;
 use crate::state::App;
 
@@ -23,7 +23,7 @@ const TURN_FIELDS: [&str; 6] =
     ["system_prompt", "user_prompt", "retrieval", "pinned_thoughts", "entity_alias_hits", "episodic_state"];
 
 #[derive(Deserialize, JsonSchema)]
-pub(crate) struct Turns {
+pub(crate) struct TurnTraceList {
     limit: Option<u32>,
     /// The `next_cursor` of the page before.
     cursor: Option<String>,
@@ -33,14 +33,15 @@ pub(crate) struct Turns {
 pub(crate) async fn turns(
     State(app): State<App>,
     Admin(_): Admin,
-    InScope(scope): InScope,
-    Query(page): Query<Turns>,
+    ScopeParam(scope): ScopeParam,
+    Query(page): Query<TurnTraceList>,
 ) -> Result<Json<Value>, Problem> {
     let limit = page_size(page.limit, TURNS_DEFAULT)?;
-    let last = page.cursor.as_deref().map(Place::<(Timestamp, TurnId)>::read).transpose()?;
-    let place = last.map(|Place(place)| place);
+    let last = page.cursor.as_deref().map(Cursor::<(Timestamp, TurnId)>::read).transpose()?;
+    let place = last.map(|Cursor(place)| place);
     let heads = app.runtime().store().turn_traces(&scope, place, limit + 1).await?;
-    let (heads, next_cursor) = page_of(heads, limit, |head| Place((head.started_at, head.turn_id)).written());
+    let (heads, next_cursor) =
+        page_of(heads, limit, |head| Cursor((head.started_at, head.turn_id)).written());
     let items: Vec<Value> = heads.iter().map(|head| Value::Object(fields(head))).collect();
     Ok(Json(json!({"items": items, "limit": limit, "next_cursor": next_cursor})))
 }
@@ -66,7 +67,7 @@ pub(crate) async fn turn(
     Ok(Json(Value::Object(told)))
 }
 
-fn fields(head: &TurnHead) -> Map<String, Value> {
+fn fields(head: &TurnSummary) -> Map<String, Value> {
     let told = json!({
         "turn_id": head.turn_id, "persona_id": head.scope.persona, "user_id": head.scope.user,
         "channel_id": head.channel_id, "started_at": head.started_at, "finished_at": head.finished_at,
@@ -102,7 +103,7 @@ pub(crate) async fn session(
 }
 
 #[derive(Deserialize, JsonSchema)]
-pub(crate) struct Transcripts {
+pub(crate) struct TranscriptList {
     limit: Option<i64>,
     /// The `next_cursor` of the page before.
     cursor: Option<String>,
@@ -112,15 +113,15 @@ pub(crate) struct Transcripts {
 pub(crate) async fn transcripts(
     State(app): State<App>,
     Admin(_): Admin,
-    InScope(scope): InScope,
-    Query(page): Query<Transcripts>,
+    ScopeParam(scope): ScopeParam,
+    Query(page): Query<TranscriptList>,
 ) -> Result<Json<Value>, Problem> {
     let limit = page.limit.unwrap_or(TRANSCRIPTS_DEFAULT).clamp(1, i64::from(LIST_LIMIT_MAX));
     let limit = u32::try_from(limit).unwrap_or(1);
-    let last = page.cursor.as_deref().map(Place::<(Timestamp, CycleId)>::read).transpose()?;
-    let place = last.map(|Place(place)| place);
+    let last = page.cursor.as_deref().map(Cursor::<(Timestamp, CycleId)>::read).transpose()?;
+    let place = last.map(|Cursor(place)| place);
     let heads = app.runtime().store().transcripts(&scope, place, limit + 1).await?;
-    let (heads, next_cursor) = page_of(heads, limit, |head| Place((head.at, head.id)).written());
+    let (heads, next_cursor) = page_of(heads, limit, |head| Cursor((head.at, head.id)).written());
     let items: Vec<Value> = heads
         .iter()
         .map(|head| json!({"cycle_id": head.id, "created_at": head.at, "size_bytes": head.size}))

@@ -6,13 +6,13 @@ use axum::http::StatusCode;
 use jiff::Timestamp;
 use memory::UserId;
 use memory::facts::known_zone;
-use memory::ports::{Bound, ExternalIdentity, KnownUser};
+use memory::ports::{BindOutcome, ExternalIdentity, KnownUser};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 use crate::auth::{Admin, Principal};
 use crate::cursor::page_of;
-use crate::extract::{self, Deleted, Id, LIST_LIMIT_MAX, Query, page_size, to_the_end};
+use crate::extract::{self, Deleted, Id, LIST_LIMIT_MAX, Query, page_size, run_detached};
 use crate::problem::Problem;
 use crate::state::App;
 
@@ -21,7 +21,7 @@ const NAME_LENGTH_MAX: usize = 256;
 const EXTERNAL_LENGTH_MAX: usize = 256;
 
 #[derive(Serialize, JsonSchema)]
-pub(crate) struct User {
+pub(crate) struct UserBody {
     id: UserId,
     display_name: Option<String>,
     timezone: Option<String>,
@@ -37,15 +37,15 @@ pub(crate) struct Identity {
 }
 
 #[derive(Deserialize, JsonSchema)]
-pub(crate) struct Page {
+pub(crate) struct UserQuery {
     limit: Option<u32>,
     cursor: Option<UserId>,
 }
 
 #[derive(Serialize, JsonSchema)]
 #[schemars(rename = "UserList")]
-pub(crate) struct List {
-    users: Vec<User>,
+pub(crate) struct UserList {
+    users: Vec<UserBody>,
     next_cursor: Option<UserId>,
 }
 
@@ -53,8 +53,8 @@ pub(crate) struct List {
 pub(crate) async fn list(
     State(app): State<App>,
     Admin(principal): Admin,
-    Query(page): Query<Page>,
-) -> Result<Json<List>, Problem> {
+    Query(page): Query<UserQuery>,
+) -> Result<Json<UserList>, Problem> {
     let limit = page_size(page.limit, LIST_LIMIT_MAX)?;
     let store = app.runtime().store();
     let users = match &principal.user {
@@ -62,13 +62,13 @@ pub(crate) async fn list(
         None => store.users(page.cursor.as_ref(), limit + 1).await?,
     };
     let (users, next_cursor) = page_of(users, limit, |last| last.id.clone());
-    Ok(Json(List { users: users.into_iter().map(User::from).collect(), next_cursor }))
+    Ok(Json(UserList { users: users.into_iter().map(UserBody::from).collect(), next_cursor }))
 }
 
 #[derive(Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 #[schemars(rename = "NewUser")]
-pub(crate) struct New {
+pub(crate) struct NewUserRequest {
     #[serde(alias = "user_id")]
     id: UserId,
     display_name: Option<String>,
@@ -79,8 +79,8 @@ pub(crate) struct New {
 pub(crate) async fn create(
     State(app): State<App>,
     Admin(principal): Admin,
-    extract::Json(new): extract::Json<New>,
-) -> Result<(StatusCode, Json<User>), Problem> {
+    extract::Json(new): extract::Json<NewUserRequest>,
+) -> Result<(StatusCode, Json<UserBody>), Problem> {
     may_speak_for(&principal, &new.id)?;
     let zone = |name: String| {
         let unknown = "timezone: there is no such zone; it is written like Europe/Lisbon";
@@ -95,7 +95,7 @@ pub(crate) async fn create(
     };
     let id = user.id.clone();
     let store_app = app.clone();
-    let made = to_the_end(async move { Ok(store_app.runtime().store().create_user(user).await?) }).await?;
+    let made = run_detached(async move { Ok(store_app.runtime().store().create_user(user).await?) }).await?;
     if !made {
         return Err(Problem::conflict("there is a user of this id already").with_code("user_exists"));
     }
@@ -107,7 +107,7 @@ pub(crate) async fn show(
     State(app): State<App>,
     Admin(principal): Admin,
     Id(id): Id<PathUser>,
-) -> Result<Json<User>, Problem> {
+) -> Result<Json<UserBody>, Problem> {
     visible(&principal, &id.0)?;
     Ok(Json(known(&app, &id.0).await?))
 }
@@ -115,7 +115,7 @@ pub(crate) async fn show(
 #[derive(Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 #[schemars(rename = "UserEdit")]
-pub(crate) struct Edit {
+pub(crate) struct UserEdit {
     /// How the person is called; blank or null takes the name away.
     #[serde(default)]
     display_name: Option<String>,
@@ -126,13 +126,13 @@ pub(crate) async fn edit(
     State(app): State<App>,
     Admin(principal): Admin,
     Id(id): Id<PathUser>,
-    extract::Json(edit): extract::Json<Edit>,
-) -> Result<Json<User>, Problem> {
+    extract::Json(edit): extract::Json<UserEdit>,
+) -> Result<Json<UserBody>, Problem> {
     visible(&principal, &id.0)?;
     let name = edit.display_name.map(|name| checked_name(&name)).transpose()?.flatten();
     let (store_app, named) = (app.clone(), id.0.clone());
     let is_there =
-        to_the_end(async move { Ok(store_app.runtime().store().name_user(&named, name).await?) }).await?;
+        run_detached(async move { Ok(store_app.runtime().store().name_user(&named, name).await?) }).await?;
     if is_there { Ok(Json(known(&app, &id.0).await?)) } else { Err(no_user()) }
 }
 
@@ -141,21 +141,21 @@ pub(crate) async fn identities(
     State(app): State<App>,
     Admin(principal): Admin,
     Id(id): Id<PathUser>,
-) -> Result<Json<Identities>, Problem> {
+) -> Result<Json<IdentityList>, Problem> {
     visible(&principal, &id.0)?;
     let user = known(&app, &id.0).await?;
-    Ok(Json(Identities { user_id: user.id, identities: user.identities }))
+    Ok(Json(IdentityList { user_id: user.id, identities: user.identities }))
 }
 
 #[derive(Serialize, JsonSchema)]
-pub(crate) struct Identities {
+pub(crate) struct IdentityList {
     user_id: UserId,
     identities: Vec<Identity>,
 }
 
 #[derive(Deserialize, JsonSchema)]
 #[schemars(rename = "ExternalIdentity")]
-pub(crate) struct Named {
+pub(crate) struct ExternalIdentityBody {
     channel_id: String,
     /// Text, also where the channel counts its people.
     external_id: String,
@@ -163,7 +163,7 @@ pub(crate) struct Named {
 
 #[derive(Serialize, JsonSchema)]
 #[schemars(rename = "IdentityBound")]
-pub(crate) struct BoundTo {
+pub(crate) struct IdentityBound {
     ok: bool,
     user_id: UserId,
     channel_id: String,
@@ -178,27 +178,27 @@ pub(crate) async fn bind(
     State(app): State<App>,
     Admin(principal): Admin,
     Id(id): Id<PathUser>,
-    extract::Json(named): extract::Json<Named>,
-) -> Result<Json<BoundTo>, Problem> {
+    extract::Json(named): extract::Json<ExternalIdentityBody>,
+) -> Result<Json<IdentityBound>, Problem> {
     visible(&principal, &id.0)?;
     let identity = identity(named)?;
     known(&app, &id.0).await?;
-    let bound = to_the_end({
+    let bound = run_detached({
         let (user, identity) = (id.0.clone(), identity.clone());
         async move { Ok(app.runtime().store().bind_identity(&user, identity, app.now()).await?) }
     })
     .await?;
     let written = match bound {
-        Bound::Now => true,
-        Bound::Before => false,
-        Bound::NoUser => return Err(no_user()),
-        Bound::ToAnother(_) => {
+        BindOutcome::Now => true,
+        BindOutcome::Before => false,
+        BindOutcome::NoUser => return Err(no_user()),
+        BindOutcome::ToAnother(_) => {
             let detail = "this identity is another user's; take it from that user first. Nothing was written";
             return Err(Problem::conflict(detail).with_code("identity_taken"));
         }
     };
     let ExternalIdentity { channel_id, external_id } = identity;
-    Ok(Json(BoundTo { ok: true, user_id: id.0, channel_id, external_id, written }))
+    Ok(Json(IdentityBound { ok: true, user_id: id.0, channel_id, external_id, written }))
 }
 
 /// `DELETE /api/admin/users/{id}/identities?channel_id=&external_id=`
@@ -206,12 +206,13 @@ pub(crate) async fn unbind(
     State(app): State<App>,
     Admin(principal): Admin,
     Id(id): Id<PathUser>,
-    Query(named): Query<Named>,
+    Query(named): Query<ExternalIdentityBody>,
 ) -> Result<Json<Deleted>, Problem> {
     visible(&principal, &id.0)?;
     let identity = identity(named)?;
     let gone =
-        to_the_end(async move { Ok(app.runtime().store().unbind_identity(&id.0, &identity).await?) }).await?;
+        run_detached(async move { Ok(app.runtime().store().unbind_identity(&id.0, &identity).await?) })
+            .await?;
     if gone {
         Ok(Json(Deleted { deleted: true }))
     } else {
@@ -229,8 +230,8 @@ impl std::str::FromStr for PathUser {
     }
 }
 
-async fn known(app: &App, id: &UserId) -> Result<User, Problem> {
-    app.runtime().store().user(id).await?.map(User::from).ok_or_else(no_user)
+async fn known(app: &App, id: &UserId) -> Result<UserBody, Problem> {
+    app.runtime().store().user(id).await?.map(UserBody::from).ok_or_else(no_user)
 }
 
 fn no_user() -> Problem {
@@ -254,7 +255,7 @@ fn checked_name(name: &str) -> Result<Option<String>, Problem> {
     Ok(Some(name).filter(|name| !name.is_empty()).map(str::to_owned))
 }
 
-fn identity(named: Named) -> Result<ExternalIdentity, Problem> {
+fn identity(named: ExternalIdentityBody) -> Result<ExternalIdentity, Problem> {
     let checked = |field: &str, text: String| {
         let text = text.trim();
         let fits = (1..=EXTERNAL_LENGTH_MAX).contains(&text.chars().count());
@@ -269,7 +270,7 @@ fn identity(named: Named) -> Result<ExternalIdentity, Problem> {
     })
 }
 
-impl From<KnownUser> for User {
+impl From<KnownUser> for UserBody {
     fn from(user: KnownUser) -> Self {
         let identity = |identity: ExternalIdentity| Identity {
             channel_id: identity.channel_id,

@@ -5,21 +5,21 @@ use axum::extract::State;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-use super::persona::tell_of_change;
+use super::persona::publish_change;
 use crate::auth::Admin;
-use crate::extract::{self, InScope, to_the_end};
+use crate::extract::{self, ScopeParam, run_detached};
 use crate::problem::Problem;
 use crate::state::App;
 
 #[derive(Deserialize, JsonSchema)]
 #[schemars(rename = "VoiceWish")]
-pub(crate) struct Wish {
+pub(crate) struct VoiceRequest {
     enabled: bool,
 }
 
 #[derive(Serialize, JsonSchema)]
 #[schemars(rename = "VoiceSet")]
-pub(crate) struct Set {
+pub(crate) struct VoiceResponse {
     ok: bool,
     voice_enabled: bool,
 }
@@ -28,14 +28,14 @@ pub(crate) struct Set {
 pub(crate) async fn toggle(
     State(app): State<App>,
     Admin(_): Admin,
-    InScope(scope): InScope,
-    extract::Json(wish): extract::Json<Wish>,
-) -> Result<Json<Set>, Problem> {
-    to_the_end(async move {
+    ScopeParam(scope): ScopeParam,
+    extract::Json(wish): extract::Json<VoiceRequest>,
+) -> Result<Json<VoiceResponse>, Problem> {
+    run_detached(async move {
         let persona = app.runtime().ensure_known(&scope).await?;
         app.runtime().store().enable_voice(&scope.persona, wish.enabled).await?;
-        tell_of_change(&app, &scope, &persona.display_name).await
+        publish_change(&app, &scope, &persona.display_name).await
     })
     .await?;
-    Ok(Json(Set { ok: true, voice_enabled: wish.enabled }))
+    Ok(Json(VoiceResponse { ok: true, voice_enabled: wish.enabled }))
 }

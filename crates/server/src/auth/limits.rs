@@ -26,11 +26,11 @@ pub(crate) struct Allowance {
 
 /// Counts what each token and each address asks for. Changes with the settings.
 pub(crate) struct Limits {
-    time: Elapsed,
+    time: MonotonicClock,
     present: RwLock<(Allowance, Option<Arc<Buckets>>)>,
 }
 
-type Bucket<K> = RateLimiter<K, HashMapStateStore<K>, Elapsed, NoOpMiddleware<Nanos>>;
+type Bucket<K> = RateLimiter<K, HashMapStateStore<K>, MonotonicClock, NoOpMiddleware<Nanos>>;
 
 struct Buckets {
     tokens: Bucket<String>,
@@ -39,7 +39,7 @@ struct Buckets {
 
 impl Limits {
     pub(crate) fn new(clock: Arc<dyn Clock>) -> Self {
-        let time = Elapsed(Arc::new(Watch { clock, seen: Mutex::new(None) }));
+        let time = MonotonicClock(Arc::new(Watch { clock, seen: Mutex::new(None) }));
         Self { time, present: RwLock::new((Allowance { per_second: 0, burst: 0 }, None)) }
     }
 
@@ -76,7 +76,7 @@ impl Limits {
     }
 }
 
-fn take<K: Hash + Eq + Clone>(bucket: &Bucket<K>, client: &K, time: &Elapsed) -> Result<(), Duration> {
+fn take<K: Hash + Eq + Clone>(bucket: &Bucket<K>, client: &K, time: &MonotonicClock) -> Result<(), Duration> {
     if bucket.len() > CLIENTS_MAX {
         bucket.retain_recent();
     }
@@ -86,7 +86,7 @@ fn take<K: Hash + Eq + Clone>(bucket: &Bucket<K>, client: &K, time: &Elapsed) ->
 /// Time that has passed, by the clock that everybody goes by. A clock that is set back stands still for a moment instead
 /// of locking everybody out until it has caught up.
 #[derive(Clone)]
-struct Elapsed(Arc<Watch>);
+struct MonotonicClock(Arc<Watch>);
 
 struct Watch {
     clock: Arc<dyn Clock>,
@@ -97,7 +97,7 @@ struct Watch {
 /// Where time begins: above zero, so that a bucket's first refill has a past to count from.
 const BEGINNING: Duration = Duration::from_secs(3_600);
 
-impl governor::clock::Clock for Elapsed {
+impl governor::clock::Clock for MonotonicClock {
     type Instant = Nanos;
 
     fn now(&self) -> Nanos {

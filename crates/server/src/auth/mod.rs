@@ -20,7 +20,7 @@ use crate::problem::Problem;
 use crate::state::App;
 
 pub(crate) use limits::{Allowance, Limits};
-pub(crate) use named::{Look, NamedTokens};
+pub(crate) use named::{NamedTokens, TokenLookup};
 pub use named::{NewToken, NewTokenError, make_token};
 pub use tokens::{LoginCode, Random, TokenError, Tokens};
 
@@ -59,7 +59,7 @@ impl Principal {
         self.scopes.is_none()
     }
 
-    fn may(&self, needed: &[Needed]) -> bool {
+    fn may(&self, needed: &[RequiredScope]) -> bool {
         let Some(scopes) = &self.scopes else { return true };
         needed.iter().any(|needed| scopes.iter().any(|scope| needed.is(scope)))
     }
@@ -67,14 +67,14 @@ impl Principal {
 
 /// A kind of scope that opens a path.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-enum Needed {
+enum RequiredScope {
     Chat,
     Admin,
     Openai,
     Hub,
 }
 
-impl Needed {
+impl RequiredScope {
     fn is(self, scope: &AccessScope) -> bool {
         match self {
             Self::Chat => *scope == AccessScope::Chat,
@@ -84,7 +84,7 @@ impl Needed {
         }
     }
 
-    fn word(self) -> &'static str {
+    fn as_str(self) -> &'static str {
         match self {
             Self::Chat => "chat",
             Self::Admin => "admin",
@@ -95,23 +95,23 @@ impl Needed {
 }
 
 /// Which scopes open the paths below these; any one of them is enough. Longer ones first.
-const OPENED_BY: [(&str, &[Needed]); 5] = [
-    ("/api/chat", &[Needed::Chat]),
-    ("/api/state", &[Needed::Chat, Needed::Admin]),
-    ("/mcp", &[Needed::Hub]),
-    ("/v1", &[Needed::Openai, Needed::Chat]),
+const OPENED_BY: [(&str, &[RequiredScope]); 5] = [
+    ("/api/chat", &[RequiredScope::Chat]),
+    ("/api/state", &[RequiredScope::Chat, RequiredScope::Admin]),
+    ("/mcp", &[RequiredScope::Hub]),
+    ("/v1", &[RequiredScope::Openai, RequiredScope::Chat]),
     // Whatever else there is or will be: /api/admin, /api/hub, /metrics, and paths that nobody has thought of.
-    ("", &[Needed::Admin]),
+    ("", &[RequiredScope::Admin]),
 ];
 
 /// Which scopes open a path.
-fn opened_by(path: &str) -> &'static [Needed] {
+fn opened_by(path: &str) -> &'static [RequiredScope] {
     let path = path.trim_start_matches('/');
     let below = |root: &str| {
         let rest = path.strip_prefix(root.trim_start_matches('/'));
         root.is_empty() || rest.is_some_and(|rest| rest.is_empty() || rest.starts_with('/'))
     };
-    OPENED_BY.iter().find(|(root, _)| below(root)).map_or(&[Needed::Admin], |(_, needed)| *needed)
+    OPENED_BY.iter().find(|(root, _)| below(root)).map_or(&[RequiredScope::Admin], |(_, needed)| *needed)
 }
 
 impl FromRequestParts<App> for Principal {
@@ -168,20 +168,20 @@ async fn admit(app: &App, request: &mut Request) -> Result<(), Problem> {
     let bearer = tokens::bearer(request.headers()).map(str::to_owned);
     let look = match (&principal, &bearer) {
         (None, Some(bearer)) => app.named.look(bearer, now),
-        _ => Look::Foreign,
+        _ => TokenLookup::Foreign,
     };
-    if let Look::Known(known) = &look {
+    if let TokenLookup::Known(known) = &look {
         principal = Some(known.clone());
     }
     // Every program of this machine shares the loopback address; there only what costs a hash is counted by it.
-    let is_remote_or_costly = !address.is_loopback() || matches!(look, Look::Unproven(_));
+    let is_remote_or_costly = !address.is_loopback() || matches!(look, TokenLookup::Unproven(_));
     let counts_by_address = is_remote_or_costly && !is_sign_of_life;
     if counts_by_address {
         app.limits
             .take_of_address(allowance, client::client_of(address))
             .map_err(|wait| too_many(app, wait))?;
     }
-    if let Look::Unproven(bearer) = &look {
+    if let TokenLookup::Unproven(bearer) = &look {
         principal = app.named.prove(bearer, now).await?;
     }
     let Some(principal) = principal else {
@@ -208,8 +208,8 @@ fn too_many(app: &App, wait: std::time::Duration) -> Problem {
     Problem::too_many_requests(wait)
 }
 
-fn wrong_scope(needed: &[Needed]) -> Problem {
-    let words: Vec<&str> = needed.iter().map(|needed| needed.word()).collect();
+fn wrong_scope(needed: &[RequiredScope]) -> Problem {
+    let words: Vec<&str> = needed.iter().map(|needed| needed.as_str()).collect();
     Problem::forbidden(format!("this token is not good for this: it needs the scope {}", words.join(" or ")))
 }
 
@@ -219,10 +219,10 @@ mod tests {
 
     #[test]
     fn every_path_has_its_scope_also_those_to_come() {
-        assert_eq!(opened_by("/api/chat/send"), [Needed::Chat]);
-        assert_eq!(opened_by("//api/chat"), [Needed::Chat]);
-        assert_eq!(opened_by("/v1/models"), [Needed::Openai, Needed::Chat]);
-        assert_eq!(opened_by("/mcp"), [Needed::Hub]);
+        assert_eq!(opened_by("/api/chat/send"), [RequiredScope::Chat]);
+        assert_eq!(opened_by("//api/chat"), [RequiredScope::Chat]);
+        assert_eq!(opened_by("/v1/models"), [RequiredScope::Openai, RequiredScope::Chat]);
+        assert_eq!(opened_by("/mcp"), [RequiredScope::Hub]);
         for path in [
             "/api/admin/stop",
             "/api/hub/conflicts",
@@ -232,7 +232,7 @@ mod tests {
             "/api",
             "/api/new",
         ] {
-            assert_eq!(opened_by(path), [Needed::Admin], "{path}");
+            assert_eq!(opened_by(path), [RequiredScope::Admin], "{path}");
         }
     }
 

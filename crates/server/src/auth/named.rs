@@ -150,7 +150,7 @@ pub(crate) struct NamedTokens {
 }
 
 /// What can be said of a token without hashing it.
-pub(crate) enum Look {
+pub(crate) enum TokenLookup {
     /// It was proven before.
     Known(Principal),
     /// It looks like one and has to be proven.
@@ -170,14 +170,14 @@ impl NamedTokens {
     }
 
     /// Whether it was proven a moment ago.
-    pub(crate) fn look(&self, text: &str, now: Timestamp) -> Look {
+    pub(crate) fn look(&self, text: &str, now: Timestamp) -> TokenLookup {
         if prefix_of(text).is_none() {
-            return Look::Foreign;
+            return TokenLookup::Foreign;
         }
         let known = self.known().get(&digest(text)).cloned();
         match known {
-            Some(known) if is_fresh(&known, now) => Look::Known(principal(&known.token)),
-            _ => Look::Unproven(text.to_owned()),
+            Some(known) if is_fresh(&known, now) => TokenLookup::Known(principal(&known.token)),
+            _ => TokenLookup::Unproven(text.to_owned()),
         }
     }
 

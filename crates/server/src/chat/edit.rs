@@ -10,24 +10,24 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use serde_json::{Value, json};
 
-use super::history::Item;
-use crate::admin::forget::{self, Chosen};
+use super::history::MessageBody;
+use crate::admin::forget::{self, ForgetModeQuery};
 use crate::auth::Principal;
-use crate::extract::{self, Id, MaybeJson, Query, to_the_end};
+use crate::extract::{self, Id, OptionalJson, Query, run_detached};
 use crate::problem::Problem;
 use crate::state::App;
 
 #[derive(Deserialize, JsonSchema)]
 #[schemars(rename = "MessageEdit")]
-pub(crate) struct NewWords {
+pub(crate) struct EditMessageRequest {
     content: String,
 }
 
 #[derive(Serialize, JsonSchema)]
 #[schemars(rename = "MessageEdited")]
-pub(crate) struct Edited {
+pub(crate) struct EditMessageResponse {
     ok: bool,
-    message: Item,
+    message: MessageBody,
     /// Memories that rested on the old words and are gone.
     withdrawn: Vec<NodeId>,
     /// The session, if it becomes memory again.
@@ -39,15 +39,16 @@ pub(crate) async fn edit(
     State(app): State<App>,
     principal: Principal,
     Id(id): Id<MessageId>,
-    extract::Json(words): extract::Json<NewWords>,
-) -> Result<Json<Edited>, Problem> {
+    extract::Json(words): extract::Json<EditMessageRequest>,
+) -> Result<Json<EditMessageResponse>, Problem> {
     let message = visible(&app, &principal, id).await?;
     if message.role != Role::User {
         return Err(Problem::forbidden("only the user's own words can be edited; a reply can be said anew"));
     }
-    let edited = to_the_end(async move { Ok(app.runtime().edit_message(id, &words.content).await?) }).await?;
+    let edited =
+        run_detached(async move { Ok(app.runtime().edit_message(id, &words.content).await?) }).await?;
     let edited = edited.ok_or_else(no_message)?;
-    Ok(Json(Edited {
+    Ok(Json(EditMessageResponse {
         ok: true,
         message: edited.message.into(),
         withdrawn: edited.withdrawn.nodes.into_iter().map(|(id, _)| id).collect(),
@@ -60,14 +61,14 @@ pub(crate) async fn delete(
     State(app): State<App>,
     principal: Principal,
     Id(id): Id<MessageId>,
-    Query(Chosen { choice }): Query<Chosen>,
+    Query(ForgetModeQuery { choice }): Query<ForgetModeQuery>,
 ) -> Result<Json<Value>, Problem> {
     forget::take_message(app, &principal, id, choice).await
 }
 
 #[derive(Default, Deserialize, JsonSchema)]
 #[schemars(rename = "RegenerateRequest")]
-pub(crate) struct Which {
+pub(crate) struct RegenerateRequest {
     turn_id: Option<TurnId>,
     message_id: Option<MessageId>,
     user_id: Option<String>,
@@ -79,7 +80,7 @@ pub(crate) struct Which {
 pub(crate) async fn regenerate(
     State(app): State<App>,
     principal: Principal,
-    MaybeJson(which): MaybeJson<Which>,
+    OptionalJson(which): OptionalJson<RegenerateRequest>,
 ) -> Result<(StatusCode, Json<Value>), Problem> {
     let named = match (which.turn_id, which.message_id) {
         (Some(_), Some(_)) => return Err(Problem::unprocessable("give turn_id or message_id, not both")),
@@ -95,13 +96,13 @@ pub(crate) async fn regenerate(
         Some((turn, scope)) => (Some(turn), scope),
         None => (None, app.scope(&principal, which.persona_id, which.user_id).await?),
     };
-    let turn = to_the_end(async move { Ok(app.runtime().regenerate(&scope, turn).await?) }).await?;
+    let turn = run_detached(async move { Ok(app.runtime().regenerate(&scope, turn).await?) }).await?;
     Ok((StatusCode::ACCEPTED, Json(json!({"ok": true, "turn_id": turn.id}))))
 }
 
 #[derive(Deserialize, JsonSchema)]
 #[schemars(rename = "StopRequest")]
-pub(crate) struct Stop {
+pub(crate) struct StopRequest {
     turn_id: TurnId,
 }
 
@@ -109,7 +110,7 @@ pub(crate) struct Stop {
 pub(crate) async fn stop(
     State(app): State<App>,
     principal: Principal,
-    extract::Json(stop): extract::Json<Stop>,
+    extract::Json(stop): extract::Json<StopRequest>,
 ) -> Result<(StatusCode, Json<Value>), Problem> {
     scope_of_turn(&app, &principal, stop.turn_id).await?;
     if app.runtime().stop_turn(stop.turn_id).await? {

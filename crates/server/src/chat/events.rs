@@ -10,7 +10,7 @@ use axum::http::{HeaderMap, HeaderName, HeaderValue};
 use axum::response::IntoResponse;
 use axum::response::sse::{Event, Sse};
 use futures_util::{Stream, StreamExt, stream};
-use runtime::{Delivery, GoingOn, Subscription};
+use runtime::{Delivery, GaugeGuard, Subscription};
 use schemars::JsonSchema;
 use serde::Deserialize;
 use serde_json::{Value, json};
@@ -54,22 +54,22 @@ pub(crate) async fn events(
         Box::pin(async move { app.named.revoked(&principal).await })
     };
     let heartbeat = app.runtime().clock().sleep(HEARTBEAT);
-    let watcher = Watcher { app, principal, subscription, heartbeat, revoked, _going_on: going_on };
+    let watcher = Subscriber { app, principal, subscription, heartbeat, revoked, _going_on: going_on };
     let frames = stream::once(async { Ok(ready) }).chain(watcher.frames());
     ([(NO_BUFFERING, HeaderValue::from_static("no"))], Sse::new(frames))
 }
 
-struct Watcher {
+struct Subscriber {
     app: App,
     principal: Principal,
     subscription: Subscription,
     heartbeat: Pin<Box<dyn Future<Output = ()> + Send>>,
     /// Ends when the token is no more.
     revoked: Pin<Box<dyn Future<Output = ()> + Send>>,
-    _going_on: GoingOn,
+    _going_on: GaugeGuard,
 }
 
-impl Watcher {
+impl Subscriber {
     fn frames(self) -> impl Stream<Item = Result<Event, Infallible>> + Send {
         stream::unfold(self, |mut watcher| async move {
             let event = watcher.next().await?;

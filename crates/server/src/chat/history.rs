@@ -12,15 +12,15 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use uuid::Uuid;
 
-use crate::cursor::{Place, page_of};
-use crate::extract::{InScope, Query, page_size};
+use crate::cursor::{Cursor, page_of};
+use crate::extract::{Query, ScopeParam, page_size};
 use crate::problem::Problem;
 use crate::state::App;
 
 const PAGE_DEFAULT: u32 = 50;
 
 #[derive(Deserialize, JsonSchema)]
-pub(crate) struct Page {
+pub(crate) struct HistoryQuery {
     limit: Option<u32>,
     before: Option<String>,
     cursor: Option<String>,
@@ -28,8 +28,8 @@ pub(crate) struct Page {
 
 #[derive(Serialize, JsonSchema)]
 #[schemars(rename = "ChatHistory")]
-pub(crate) struct History {
-    messages: Vec<Item>,
+pub(crate) struct ChatHistory {
+    messages: Vec<MessageBody>,
     has_more: bool,
     oldest_turn_id: Option<Uuid>,
     next_cursor: Option<String>,
@@ -37,7 +37,7 @@ pub(crate) struct History {
 
 #[derive(Serialize, JsonSchema)]
 #[schemars(rename = "ChatMessage")]
-pub(crate) struct Item {
+pub(crate) struct MessageBody {
     id: MessageId,
     turn_id: Option<TurnId>,
     session_id: SessionId,
@@ -62,9 +62,9 @@ pub(crate) struct Item {
 /// Either way each message comes on exactly one page, whatever the page size.
 pub(crate) async fn history(
     State(app): State<App>,
-    InScope(scope): InScope,
-    Query(page): Query<Page>,
-) -> Result<Json<History>, Problem> {
+    ScopeParam(scope): ScopeParam,
+    Query(page): Query<HistoryQuery>,
+) -> Result<Json<ChatHistory>, Problem> {
     let limit = page_size(page.limit, PAGE_DEFAULT)?;
     let store = app.runtime().store();
     let before = match (&page.cursor, &page.before) {
@@ -74,14 +74,14 @@ pub(crate) async fn history(
         (None, None) => None,
     };
     let messages = store.messages_before(&scope, before, limit + 1).await?;
-    let (messages, next_cursor) = page_of(messages, limit, |oldest| Place(oldest.seq).written());
+    let (messages, next_cursor) = page_of(messages, limit, |oldest| Cursor(oldest.seq).written());
     let oldest_turn_id = match messages.last() {
         Some(oldest) => Some(place_of(store, oldest).await?),
         None => None,
     };
     let has_more = next_cursor.is_some();
-    let messages = messages.into_iter().map(Item::from).collect();
-    Ok(Json(History { messages, has_more, oldest_turn_id, next_cursor }))
+    let messages = messages.into_iter().map(MessageBody::from).collect();
+    Ok(Json(ChatHistory { messages, has_more, oldest_turn_id, next_cursor }))
 }
 
 /// The number below which a page that follows this turn, or this message, begins.
@@ -99,8 +99,8 @@ async fn older_than_turn(store: &dyn Store, scope: &Scope, id: &str) -> Result<i
 }
 
 async fn older_than_place(store: &dyn Store, scope: &Scope, cursor: &str) -> Result<i64, Problem> {
-    match Place::<i64>::read(cursor) {
-        Ok(Place(seq)) => Ok(seq),
+    match Cursor::<i64>::read(cursor) {
+        Ok(Cursor(seq)) => Ok(seq),
         Err(_) => older_than_message(store, scope, cursor).await,
     }
 }
@@ -121,7 +121,7 @@ async fn place_of(store: &dyn Store, oldest: &Message) -> Result<Uuid, Problem> 
     Ok(if is_first { turn_id.0 } else { oldest.id.0 })
 }
 
-impl From<Message> for Item {
+impl From<Message> for MessageBody {
     fn from(message: Message) -> Self {
         Self {
             id: message.id,

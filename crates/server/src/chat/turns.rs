@@ -4,12 +4,12 @@ use axum::Json;
 use axum::extract::State;
 use axum::http::StatusCode;
 use memory::identifiers::TurnId;
-use memory::ledger::Receipt;
+use memory::ledger::ReplyReceipt;
 use memory::messages::{Turn, TurnStatus};
 use serde_json::{Value, json};
 
 use crate::auth::Principal;
-use crate::extract::{Id, to_the_end};
+use crate::extract::{Id, run_detached};
 use crate::problem::Problem;
 use crate::state::App;
 
@@ -18,7 +18,7 @@ pub(crate) async fn receipt(
     State(app): State<App>,
     principal: Principal,
     Id(id): Id<TurnId>,
-) -> Result<Json<Receipt>, Problem> {
+) -> Result<Json<ReplyReceipt>, Problem> {
     visible(&app, &principal, id).await?;
     let receipt = app.runtime().store().receipt(id).await?;
     receipt.map(Json).ok_or_else(|| Problem::not_found("this turn has no reply yet, so there is no receipt"))
@@ -31,7 +31,7 @@ pub(crate) async fn retry(
     Id(id): Id<TurnId>,
 ) -> Result<(StatusCode, Json<Value>), Problem> {
     let turn = visible(&app, &principal, id).await?;
-    let retried = to_the_end(async move { Ok(app.runtime().retry_turn(id).await?) }).await?;
+    let retried = run_detached(async move { Ok(app.runtime().retry_turn(id).await?) }).await?;
     match (retried, turn.status) {
         (Some(turn), _) => Ok((StatusCode::ACCEPTED, Json(json!({"ok": true, "turn_id": turn.id})))),
         (None, TurnStatus::Answered) => Err(Problem::conflict("this turn has its reply already")),

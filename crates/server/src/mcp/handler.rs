@@ -4,7 +4,7 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use axum::http::request::Parts;
-use memory::access::{AccessScope, Act};
+use memory::access::{AccessScope, AuditEntry};
 use rmcp::model::{
     CallToolRequestParams, CallToolResponse, CallToolResult, ContentBlock, Implementation, ListToolsResult,
     PaginatedRequestParams, ProgressNotificationParam, ServerCapabilities, ServerConfig,
@@ -16,7 +16,7 @@ use serde_json::{Map, Value, json};
 use tokio::io::{AsyncRead, AsyncWrite};
 use tokio_util::sync::CancellationToken;
 
-use super::desk::Desk;
+use super::context::ToolContext;
 use super::speaker::Speaker;
 use super::tool::{Effect, Tool, ToolError};
 use super::{MESSAGE_BYTES_MAX, check, tools};
@@ -36,7 +36,7 @@ that can't be reconciled wait in conflict_list for a person.";
 /// Answers one connection, or one request over HTTP.
 #[derive(Clone)]
 pub(super) struct Handler {
-    desk: Arc<Desk>,
+    context: Arc<ToolContext>,
     /// Who speaks; none over HTTP, where every request proves it anew.
     speaker: Option<Speaker>,
 }
@@ -44,7 +44,7 @@ pub(super) struct Handler {
 /// Answers the messages of a stream until it ends, what was begun included. Gives up what has not ended when `stop` is
 /// cancelled.
 pub async fn serve_stream<R, W>(
-    desk: Arc<Desk>,
+    context: Arc<ToolContext>,
     speaker: Speaker,
     reader: R,
     writer: W,
@@ -53,7 +53,7 @@ pub async fn serve_stream<R, W>(
     R: AsyncRead + Send + Unpin + 'static,
     W: AsyncWrite + Send + Unpin + 'static,
 {
-    let handler = Handler { desk, speaker: Some(speaker) };
+    let handler = Handler { context, speaker: Some(speaker) };
     let transport = AsyncRwTransport::new(reader, writer).with_max_line_length(MESSAGE_BYTES_MAX);
     // A connection that ends cancels the token that it was given: its own, so that the others go on.
     match handler.serve_with_ct(transport, stop.child_token()).await {
@@ -67,8 +67,8 @@ pub async fn serve_stream<R, W>(
 }
 
 impl Handler {
-    pub(super) fn over_http(desk: Arc<Desk>) -> Self {
-        Self { desk, speaker: None }
+    pub(super) fn over_http(context: Arc<ToolContext>) -> Self {
+        Self { context, speaker: None }
     }
 
     fn speaker(&self, context: &RequestContext<RoleServer>) -> Option<Speaker> {
@@ -76,7 +76,7 @@ impl Handler {
             return Some(speaker.clone());
         }
         let principal = context.extensions.get::<Parts>()?.extensions.get::<Principal>()?;
-        let own = self.desk.instance().clone();
+        let own = self.context.instance().clone();
         let Some(scopes) = &principal.scopes else { return Some(Speaker::owner(own)) };
         let instance = scopes.iter().find_map(|scope| match scope {
             AccessScope::Hub(instance) => instance.parse().ok(),
@@ -93,7 +93,7 @@ impl Handler {
         speaker: Speaker,
         arguments: Map<String, Value>,
     ) -> Result<Value, ToolError> {
-        let desk = self.desk.clone();
+        let context = self.context.clone();
         let work = async move {
             let mut arguments: Map<String, Value> =
                 arguments.into_iter().filter(|(_, value)| !value.is_null()).collect();
@@ -102,10 +102,10 @@ impl Handler {
             if !problems.is_empty() {
                 return Err(ToolError::Invalid(problems.join("; ")));
             }
-            let caller = speaker.caller(&desk, &mut arguments, tool.instance).await?;
-            let answer = tool.call(desk.clone(), caller, Value::Object(arguments)).await;
+            let caller = speaker.caller(&context, &mut arguments, tool.instance).await?;
+            let answer = tool.call(context.clone(), caller, Value::Object(arguments)).await;
             if tool.effect == Effect::Destroys {
-                record(&desk, &speaker, tool.name, &answer).await;
+                record(&context, &speaker, tool.name, &answer).await;
             }
             answer
         };
@@ -122,16 +122,16 @@ impl Handler {
 }
 
 /// Keeps that something was taken away, by whom. Never what it said.
-async fn record(desk: &Desk, speaker: &Speaker, tool: &str, answer: &Result<Value, ToolError>) {
+async fn record(context: &ToolContext, speaker: &Speaker, tool: &str, answer: &Result<Value, ToolError>) {
     let done = answer.as_ref().is_ok_and(|answer| answer["success"] != json!(false));
-    let act = Act {
-        at: desk.runtime.clock().now(),
+    let act = AuditEntry {
+        at: context.runtime.clock().now(),
         token: speaker.name.clone(),
         act: format!("MCP {tool}"),
         object: speaker.instance.to_string(),
         status: if done { 200 } else { 422 },
     };
-    if let Err(error) = desk.access.record_act(act).await {
+    if let Err(error) = context.access.record_act(act).await {
         tracing::error!("an act is missing in the record: {error}");
     }
 }
@@ -176,7 +176,7 @@ impl ServerHandler for Handler {
             told += 1.0;
             tokio::select! {
                 answer = &mut running => return Ok(answered(tool.name, answer).into()),
-                () = self.desk.runtime.clock().sleep(PROGRESS_EVERY) => {}
+                () = self.context.runtime.clock().sleep(PROGRESS_EVERY) => {}
             }
         }
     }

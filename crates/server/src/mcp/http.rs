@@ -15,7 +15,7 @@ use serde_json::json;
 use tokio_util::sync::CancellationToken;
 
 use super::MESSAGE_BYTES_MAX;
-use super::desk::Desk;
+use super::context::ToolContext;
 use super::handler::Handler;
 use crate::extract::{is_json, too_large};
 use crate::problem::Problem;
@@ -32,8 +32,8 @@ const REFUSAL_BYTES_MAX: usize = 4_096;
 pub(crate) struct Service(StreamableHttpService<Handler, NeverSessionManager>);
 
 impl Service {
-    pub(crate) fn new(desk: Desk, stop: CancellationToken) -> Self {
-        let desk = Arc::new(desk);
+    pub(crate) fn new(context: ToolContext, stop: CancellationToken) -> Self {
+        let context = Arc::new(context);
         // Host and Origin are checked before a request comes here.
         let config = StreamableHttpServerConfig::default()
             .disable_allowed_hosts()
@@ -41,7 +41,7 @@ impl Service {
             .with_json_response(true)
             .with_max_request_body_bytes(MESSAGE_BYTES_MAX)
             .with_cancellation_token(stop);
-        let handler = move || Ok(Handler::over_http(desk.clone()));
+        let handler = move || Ok(Handler::over_http(context.clone()));
         Self(StreamableHttpService::new(handler, Arc::new(NeverSessionManager::default()), config))
     }
 }

@@ -10,11 +10,11 @@ mod tools;
 mod check;
 mod schema;
 mod speaker;
-mod desk;
+mod context;
 pub(crate) mod http;
 mod socket;
 
-pub use desk::Desk;
+pub use context::ToolContext;
 pub use handler::serve_stream;
 pub use socket::{HubSocket, SocketError, join};
 pub use speaker::Speaker;

@@ -14,7 +14,7 @@ use tokio::net::{UnixListener, UnixStream};
 use tokio_util::sync::CancellationToken;
 use tokio_util::task::TaskTracker;
 
-use super::desk::Desk;
+use super::context::ToolContext;
 use super::handler::serve_stream;
 use super::speaker::Speaker;
 
@@ -82,7 +82,7 @@ impl HubSocket {
     ///
     /// # Errors
     /// If the path is too long for a socket, or can't be written.
-    pub fn open(path: &Path, desk: Desk) -> Result<Self, SocketError> {
+    pub fn open(path: &Path, context: ToolContext) -> Result<Self, SocketError> {
         let error = |reason: std::io::Error| SocketError {
             path: path.display().to_string(),
             reason: reason.to_string(),
@@ -99,10 +99,10 @@ impl HubSocket {
             stop: CancellationToken::new(),
             abandon: CancellationToken::new(),
             tasks: TaskTracker::new(),
-            clock: desk.runtime.shared_clock(),
+            clock: context.runtime.shared_clock(),
         };
         let (stop, abandon, tasks) = (socket.stop.clone(), socket.abandon.clone(), socket.tasks.clone());
-        socket.tasks.spawn(listen(listener, Arc::new(desk), tasks, stop, abandon));
+        socket.tasks.spawn(listen(listener, Arc::new(context), tasks, stop, abandon));
         Ok(socket)
     }
 
@@ -124,7 +124,7 @@ impl HubSocket {
 
 async fn listen(
     listener: UnixListener,
-    desk: Arc<Desk>,
+    context: Arc<ToolContext>,
     tasks: TaskTracker,
     stop: CancellationToken,
     abandon: CancellationToken,
@@ -136,24 +136,29 @@ async fn listen(
         };
         match accepted {
             Ok((stream, _)) => {
-                tasks.spawn(answer(stream, desk.clone(), stop.clone(), abandon.clone()));
+                tasks.spawn(answer(stream, context.clone(), stop.clone(), abandon.clone()));
             }
             Err(error) => {
                 tracing::warn!("a process could not be taken in on the socket: {error}");
-                desk.runtime.clock().sleep(Duration::from_millis(100)).await;
+                context.runtime.clock().sleep(Duration::from_millis(100)).await;
             }
         }
     }
 }
 
-async fn answer(stream: UnixStream, desk: Arc<Desk>, stop: CancellationToken, abandon: CancellationToken) {
+async fn answer(
+    stream: UnixStream,
+    context: Arc<ToolContext>,
+    stop: CancellationToken,
+    abandon: CancellationToken,
+) {
     let (reader, writer) = stream.into_split();
     let mut reader = BufReader::new(reader);
     let mut line = Vec::new();
     let mut limited = (&mut reader).take(GREETING_BYTES_MAX);
     let greeted = tokio::select! {
         read = limited.read_until(b'\n', &mut line) => read.is_ok(),
-        () = desk.runtime.clock().sleep(GREETING_TIME_MAX) => false,
+        () = context.runtime.clock().sleep(GREETING_TIME_MAX) => false,
         () = stop.cancelled() => false,
     };
     let greeting = serde_json::from_slice::<Greeting>(&line).ok().filter(|_| greeted);
@@ -163,10 +168,10 @@ async fn answer(stream: UnixStream, desk: Arc<Desk>, stop: CancellationToken, ab
     };
     let speaker = match greeting.instance {
         Some(instance) => Speaker::bound(instance),
-        None => Speaker::owner(desk.instance().clone()),
+        None => Speaker::owner(context.instance().clone()),
     };
     serve_stream(
-        desk,
+        context,
         speaker,
         Ending { inner: reader, stop: Box::pin(stop.cancelled_owned()) },
         writer,

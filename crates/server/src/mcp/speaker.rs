@@ -4,7 +4,7 @@ use hub::{Caller, InstanceId};
 use memory::{PersonaId, UserId};
 use serde_json::{Map, Value};
 
-use super::desk::Desk;
+use super::context::ToolContext;
 use super::tool::{InstanceField, ToolError};
 
 /// The user that a call means when it names none.
@@ -39,7 +39,7 @@ impl Speaker {
     /// has none and means its own.
     pub(super) async fn caller(
         &self,
-        desk: &Desk,
+        context: &ToolContext,
         arguments: &mut Map<String, Value>,
         field: InstanceField,
     ) -> Result<Caller, ToolError> {
@@ -74,9 +74,9 @@ impl Speaker {
         if means_own && !arguments.contains_key("instanceId") {
             arguments.insert("instanceId".to_owned(), Value::String(instance.to_string()));
         }
-        let persona = self.persona(desk, persona).await?;
+        let persona = self.persona(context, persona).await?;
         let scope = memory::Scope::new(persona, self.user_of(user)?);
-        desk.runtime.ensure_known(&scope).await?;
+        context.runtime.ensure_known(&scope).await?;
         Ok(Caller { scope, instance, is_person: false })
     }
 
@@ -93,14 +93,14 @@ impl Speaker {
     }
 
     /// A persona that is there: a slip of the pen must not make one.
-    async fn persona(&self, desk: &Desk, asked: Option<String>) -> Result<PersonaId, ToolError> {
-        let configured = &desk.runtime.settings().persona;
+    async fn persona(&self, context: &ToolContext, asked: Option<String>) -> Result<PersonaId, ToolError> {
+        let configured = &context.runtime.settings().persona;
         let Some(asked) = asked.filter(|asked| asked != configured.as_str()) else {
             return Ok(configured.clone());
         };
         let persona =
             PersonaId::new(asked).map_err(|error| ToolError::Invalid(format!("persona_id: {error}")))?;
-        let known = desk.runtime.store().personas().await?;
+        let known = context.runtime.store().personas().await?;
         if known.iter().any(|record| record.id == persona) {
             return Ok(persona);
         }

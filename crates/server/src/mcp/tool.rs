@@ -12,7 +12,7 @@ use serde::Serialize;
 use serde::de::DeserializeOwned;
 use serde_json::{Map, Value};
 
-use super::desk::Desk;
+use super::context::ToolContext;
 use super::schema;
 
 /// What a tool does to what is there, as clients are told.
@@ -65,7 +65,8 @@ impl From<StoreError> for ToolError {
     }
 }
 
-type Work = dyn Fn(Arc<Desk>, Caller, Value) -> BoxFuture<'static, Result<Value, ToolError>> + Send + Sync;
+type Work =
+    dyn Fn(Arc<ToolContext>, Caller, Value) -> BoxFuture<'static, Result<Value, ToolError>> + Send + Sync;
 
 /// What `instanceId` means to a tool.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -99,7 +100,7 @@ pub(super) fn tool<Input, Output, Failure, Doing>(
     name: &'static str,
     effect: Effect,
     description: &'static str,
-    work: impl Fn(Arc<Desk>, Caller, Input) -> Doing + Send + Sync + 'static,
+    work: impl Fn(Arc<ToolContext>, Caller, Input) -> Doing + Send + Sync + 'static,
 ) -> Tool
 where
     Input: DeserializeOwned + JsonSchema + Send + 'static,
@@ -108,12 +109,12 @@ where
     Doing: Future<Output = Result<Output, Failure>> + Send + 'static,
 {
     let work = Arc::new(work);
-    let erased = move |desk: Arc<Desk>, caller: Caller, arguments: Value| {
+    let erased = move |context: Arc<ToolContext>, caller: Caller, arguments: Value| {
         let work = work.clone();
         let called: BoxFuture<'static, Result<Value, ToolError>> = Box::pin(async move {
             let input = serde_json::from_value::<Input>(arguments)
                 .map_err(|error| ToolError::Invalid(error.to_string()))?;
-            let output = work(desk, caller, input).await.map_err(Into::into)?;
+            let output = work(context, caller, input).await.map_err(Into::into)?;
             serde_json::to_value(output).map_err(|error| ToolError::Failed(error.to_string()))
         });
         called
@@ -161,11 +162,11 @@ impl Tool {
 
     pub(super) fn call(
         &self,
-        desk: Arc<Desk>,
+        context: Arc<ToolContext>,
         caller: Caller,
         arguments: Value,
     ) -> BoxFuture<'static, Result<Value, ToolError>> {
-        (self.work)(desk, caller, arguments)
+        (self.work)(context, caller, arguments)
     }
 
     /// As clients see it.
@@ -181,4 +182,4 @@ impl Tool {
 
 /// For tools that take nothing of their own.
 #[derive(serde::Deserialize, JsonSchema)]
-pub(super) struct Nothing {}
+pub(super) struct NoArgs {}

@@ -13,15 +13,15 @@ use super::completions::{failed, finish_reason, interrupted, usage_data};
 use super::stop::StopFilter;
 
 /// What all chunks of a reply share.
-pub(super) struct Head {
+pub(super) struct ChunkHeader {
     pub(super) id: String,
     /// Seconds since 1970.
     pub(super) created: i64,
     pub(super) model: String,
 }
 
-struct Reply {
-    head: Head,
+struct ChunkStream {
+    head: ChunkHeader,
     events: UnboundedReceiver<TurnEvent>,
     wants_usage: bool,
     stop: StopFilter,
@@ -34,14 +34,14 @@ struct Reply {
 /// The reply from its first word on: chunks, the last one with the reason of its end, the usage if it was asked for,
 /// `[DONE]`. A turn that fails after its first word ends the stream with an error object.
 pub(super) fn stream(
-    head: Head,
+    head: ChunkHeader,
     first: TurnEvent,
     events: UnboundedReceiver<TurnEvent>,
     wants_usage: bool,
     stop: StopFilter,
 ) -> Sse<impl Stream<Item = Result<Event, Infallible>> + Send> {
     let mut reply =
-        Reply { head, events, wants_usage, stop, spoken: false, over: false, frames: VecDeque::new() };
+        ChunkStream { head, events, wants_usage, stop, spoken: false, over: false, frames: VecDeque::new() };
     reply.push_choice(&json!({"role": "assistant", "content": ""}), None);
     reply.take(Some(first));
     Sse::new(stream::unfold(reply, |mut reply| async move {
@@ -50,7 +50,7 @@ pub(super) fn stream(
     }))
 }
 
-impl Reply {
+impl ChunkStream {
     async fn next(&mut self) -> Option<Event> {
         while self.frames.is_empty() && !self.over {
             let event = self.events.recv().await;

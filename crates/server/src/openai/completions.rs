@@ -6,17 +6,17 @@ use axum::http::StatusCode;
 use axum::response::{IntoResponse, Response};
 use memory::ledger::TokenUsage;
 use memory::messages::Message;
-use runtime::{Incoming, TurnEvent};
+use runtime::{IncomingMessage, TurnEvent};
 use serde_json::{Value, json};
 use tokio::sync::mpsc::UnboundedReceiver;
 
 use super::CHANNEL;
-use super::chunks::{self, Head};
+use super::chunks::{self, ChunkHeader};
 use super::models::no_model;
-use super::request::Completion;
+use super::request::CompletionRequest;
 use super::stop::StopFilter;
 use crate::auth::Principal;
-use crate::extract::{self, to_the_end};
+use crate::extract::{self, run_detached};
 use crate::problem::Problem;
 use crate::state::App;
 
@@ -24,7 +24,7 @@ use crate::state::App;
 pub(crate) async fn complete(
     State(app): State<App>,
     principal: Principal,
-    extract::Json(mut asked): extract::Json<Completion>,
+    extract::Json(mut asked): extract::Json<CompletionRequest>,
 ) -> Result<Response, Problem> {
     asked.check()?;
     let mut stop = StopFilter::new(asked.stops());
@@ -40,11 +40,11 @@ pub(crate) async fn complete(
     }
     let scope = app.scope(&principal, model, user).await?;
     let persona = scope.persona.to_string();
-    let incoming = Incoming { scope, channel_id: CHANNEL.to_owned(), content, external_ref: None };
+    let incoming = IncomingMessage { scope, channel_id: CHANNEL.to_owned(), content, external_ref: None };
     let created = app.now().as_second();
     let (accepted, mut events) =
-        to_the_end(async move { Ok(app.runtime().accept_and_watch(incoming).await?) }).await?;
-    let head = Head { id: format!("chatcmpl-{}", accepted.turn_id), created, model: persona };
+        run_detached(async move { Ok(app.runtime().accept_and_subscribe(incoming).await?) }).await?;
+    let head = ChunkHeader { id: format!("chatcmpl-{}", accepted.turn_id), created, model: persona };
     if asked.stream.unwrap_or(false) {
         // What fails before the first word is an answer with a status of its own, not a stream.
         let first = first_word(&mut events).await?;

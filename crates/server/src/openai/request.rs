@@ -10,11 +10,11 @@ use crate::problem::Problem;
 /// The body of `POST /v1/chat/completions`.
 #[derive(Deserialize, JsonSchema)]
 #[schemars(rename = "ChatCompletionRequest")]
-pub(crate) struct Completion {
+pub(crate) struct CompletionRequest {
     /// The persona; the configured one by default.
     #[serde(default)]
     pub(super) model: Option<String>,
-    messages: Vec<Message>,
+    messages: Vec<CompletionMessage>,
     #[serde(default)]
     pub(super) stream: Option<bool>,
     #[serde(default)]
@@ -23,7 +23,7 @@ pub(crate) struct Completion {
     pub(super) user: Option<String>,
     /// Texts before which the answer ends.
     #[serde(default)]
-    stop: Option<Stop>,
+    stop: Option<StopSequences>,
     #[serde(default)]
     n: Option<u32>,
     /// A persona uses no tools: only an empty list is taken.
@@ -37,7 +37,7 @@ pub(crate) struct Completion {
 #[derive(Deserialize, JsonSchema)]
 #[serde(untagged)]
 #[schemars(rename = "StopSequences")]
-enum Stop {
+enum StopSequences {
     One(String),
     Several(Vec<String>),
 }
@@ -47,23 +47,23 @@ const STOPS_MAX: usize = 4;
 
 #[derive(Deserialize, JsonSchema)]
 #[schemars(rename = "ChatCompletionMessage")]
-struct Message {
+struct CompletionMessage {
     role: String,
     #[serde(default)]
-    content: Option<Content>,
+    content: Option<MessageContent>,
 }
 
 #[derive(Deserialize, JsonSchema)]
 #[serde(untagged)]
 #[schemars(rename = "ChatCompletionContent")]
-enum Content {
+enum MessageContent {
     Text(String),
-    Parts(Vec<Part>),
+    Parts(Vec<ContentPart>),
 }
 
 #[derive(Deserialize, JsonSchema)]
 #[schemars(rename = "ChatCompletionPart")]
-struct Part {
+struct ContentPart {
     #[serde(rename = "type")]
     kind: String,
     #[serde(default)]
@@ -76,7 +76,7 @@ struct StreamOptions {
     include_usage: Option<bool>,
 }
 
-impl Completion {
+impl CompletionRequest {
     pub(super) fn wants_usage(&self) -> bool {
         self.stream_options.as_ref().and_then(|options| options.include_usage).unwrap_or(false)
     }
@@ -103,8 +103,8 @@ impl Completion {
     pub(super) fn stops(&self) -> Vec<String> {
         let stops = match &self.stop {
             None => Vec::new(),
-            Some(Stop::One(stop)) => vec![stop.clone()],
-            Some(Stop::Several(stops)) => stops.clone(),
+            Some(StopSequences::One(stop)) => vec![stop.clone()],
+            Some(StopSequences::Several(stops)) => stops.clone(),
         };
         stops.into_iter().filter(|stop| !stop.is_empty()).collect()
     }
@@ -129,8 +129,8 @@ impl Completion {
             return Err(Problem::bad_request(detail).with_param("messages"));
         };
         match content {
-            Content::Text(text) => Ok(text),
-            Content::Parts(parts) => {
+            MessageContent::Text(text) => Ok(text),
+            MessageContent::Parts(parts) => {
                 if let Some(other) = parts.iter().find(|part| part.kind != "text") {
                     let detail = format!(
                         "messages: a persona reads text only, and this is of the type {}; nothing was written",
@@ -165,7 +165,7 @@ mod tests {
 
     fn words(messages: serde_json::Value) -> Option<String> {
         let body = serde_json::json!({"messages": messages, "temperature": 0.2, "tools": []});
-        serde_json::from_value::<Completion>(body).unwrap().words().ok()
+        serde_json::from_value::<CompletionRequest>(body).unwrap().words().ok()
     }
 
     #[test]

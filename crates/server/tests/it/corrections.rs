@@ -3,8 +3,8 @@
 use axum::http::Method;
 use memory::identifiers::{NodeId, RejectedId, SessionId};
 use memory::nodes::{NodeKind, Proposal, RejectedMemory, RejectedQuote, Subject};
-use memory::ports::{Ids, MentionMerge, MessageStore, NodeStore, Supersession};
-use runtime::Told;
+use memory::ports::{IdGenerator, MentionMerge, MessageStore, NodeStore, Supersession};
+use runtime::WireEvent;
 use serde_json::{Value, json};
 use std::sync::Arc;
 use testkit::SequentialIds;
@@ -159,7 +159,7 @@ async fn supersessions_and_merges_are_taken_back() {
         (&undone["node"]["mention_count"], &undone["restored"]["mention_count"]),
         (&json!(1), &json!(1))
     );
-    let told: Arc<Told> = until(&mut watcher, &["memory.event.created"]).await;
+    let told: Arc<WireEvent> = until(&mut watcher, &["memory.event.created"]).await;
     assert_eq!(told.data["event_id"], json!(merged_id));
     undo(&home, events[1]).await.is_problem(409);
     undo(&home, newer_id).await.is_problem(409);

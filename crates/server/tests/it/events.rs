@@ -138,7 +138,7 @@ async fn every_event_of_a_talk_carries_the_same_fields() {
         frames.push(listener.next().await.expect("the stream ended early"));
     }
     home.post("/api/admin/persona/voice-toggle", json!({"enabled": true})).await;
-    home.runtime.tell_settings(scope("self").user, vec!["recall.k".to_owned()], Vec::new()).await;
+    home.runtime.publish_settings(scope("self").user, vec!["recall.k".to_owned()], Vec::new()).await;
     frames.extend(listener.until("chat.settings.updated").await);
     frames.extend(listener.until("chat.settings.updated").await);
     for frame in frames.iter().filter(|frame| frame.name.starts_with("chat.")) {

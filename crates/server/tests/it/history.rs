@@ -1,8 +1,8 @@
 use axum::http::StatusCode;
-use memory::capture::{Line, Recorder};
+use memory::capture::{MessageInput, Recorder};
 use memory::identifiers::TurnId;
 use memory::messages::Role;
-use memory::ports::{Ids, PersonaStore};
+use memory::ports::{IdGenerator, PersonaStore};
 use memory::sessions::SessionPolicy;
 use serde_json::Value;
 use testkit::SequentialIds;
@@ -28,7 +28,7 @@ async fn fill(home: &Home, seed: u64) -> Vec<String> {
             1 => (open[channel].take().or_else(|| Some(TurnId(ids.next(start())))), Role::Persona),
             _ => (Some(*open[channel].get_or_insert_with(|| TurnId(ids.next(start())))), Role::User),
         };
-        let line = Line {
+        let line = MessageInput {
             scope: scope("self"),
             channel_id: ["web", "openai"][channel].to_owned(),
             turn_id,

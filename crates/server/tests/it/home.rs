@@ -23,12 +23,12 @@ use memory::vector_index::VectorIndex;
 use memory::{PersonaId, Scope, UserId};
 use mind::{CallObserver, LanguageMind, Prompts};
 use runtime::{
-    Broadcast, Delivery, Metrics, Parts, Runtime, RuntimeSettings, Subscription, Told, TraceSettings,
-    Versions,
+    Broadcast, Delivery, Metrics, Reloadable, Runtime, RuntimeParts, RuntimeSettings, Subscription,
+    TraceSettings, WireEvent,
 };
 use serde_json::Value;
 use server::{
-    Changed, Configuration, ConfigurationError, EmbeddingState, LlmState, ModelState, ServerParts,
+    ActiveModels, ConfigUpdate, Configuration, ConfigurationError, EmbeddingState, LlmState, ServerParts,
     ServerSettings, Tokens,
 };
 use store::{SqliteStore, StoreOptions};
@@ -51,7 +51,7 @@ pub(crate) struct Home {
     pub(crate) talker: Arc<Talker>,
     pub(crate) runtime: Runtime,
     pub(crate) tokens: Arc<Tokens>,
-    pub(crate) settings: Arc<Versions<ServerSettings>>,
+    pub(crate) settings: Arc<Reloadable<ServerSettings>>,
     pub(crate) shutdown: CancellationToken,
     pub(crate) router: Router,
 }
@@ -88,7 +88,7 @@ impl Home {
         };
         let tokens = Arc::new(Tokens::new(TOKEN, Box::new(random)).unwrap());
         let shutdown = CancellationToken::new();
-        let settings = Arc::new(Versions::new(ServerSettings {
+        let settings = Arc::new(Reloadable::new(ServerSettings {
             allowed_hosts: vec!["chat.example".to_owned()],
             body_limit: BODY_LIMIT,
             version: "0.0.0".to_owned(),
@@ -172,11 +172,11 @@ impl Home {
     }
 
     /// Sends a line and waits for the end of its turn.
-    pub(crate) async fn talk(&self, content: &str) -> Arc<Told> {
+    pub(crate) async fn talk(&self, content: &str) -> Arc<WireEvent> {
         self.talk_as("self", content).await
     }
 
-    pub(crate) async fn talk_as(&self, user: &str, content: &str) -> Arc<Told> {
+    pub(crate) async fn talk_as(&self, user: &str, content: &str) -> Arc<WireEvent> {
         let mut watcher = self.runtime.broadcast().subscribe();
         let sent =
             self.post("/api/chat/send", serde_json::json!({"content": content, "user_id": user})).await;
@@ -191,7 +191,7 @@ impl Home {
 }
 
 /// Waits for an event of one of these names.
-pub(crate) async fn until(watcher: &mut Subscription, names: &[&str]) -> Arc<Told> {
+pub(crate) async fn until(watcher: &mut Subscription, names: &[&str]) -> Arc<WireEvent> {
     loop {
         match watcher.next().await {
             Some(Delivery::Event(_, told)) if names.contains(&told.name) => return told,
@@ -205,7 +205,7 @@ fn runtime(store: &Arc<SqliteStore>, clock: &SimulatedClock, talker: &Arc<Talker
     let clock = Arc::new(clock.clone());
     let prompts = Prompts::load(None).unwrap();
     let mind = LanguageMind::new(talker.clone(), clock.clone(), Arc::new(Deaf), prompts);
-    Runtime::new(Parts {
+    Runtime::new(RuntimeParts {
         store: store.clone(),
         embedder: None,
         index: Arc::new(VectorIndex::default()),
@@ -259,9 +259,9 @@ fn parts(
     runtime: &Runtime,
     store: &Arc<SqliteStore>,
     tokens: &Arc<Tokens>,
-    settings: &Arc<Versions<ServerSettings>>,
+    settings: &Arc<Reloadable<ServerSettings>>,
 ) -> ServerParts {
-    let models = || ModelState {
+    let models = || ActiveModels {
         llm: LlmState {
             provider: "talker".to_owned(),
             model: Some("talker-1".to_owned()),
@@ -297,20 +297,20 @@ impl Configuration for Shelf {
         Ok(serde_json::json!({"settings": {"recall.k": {"value": 10, "default": 10, "live": true}}}))
     }
 
-    async fn change(&self, wanted: Value) -> Result<Changed, ConfigurationError> {
+    async fn change(&self, wanted: Value) -> Result<ConfigUpdate, ConfigurationError> {
         match wanted.pointer("/recall/k").map(Value::as_u64) {
             None => Err(ConfigurationError::NotAKey("there is no such key".to_owned())),
             Some(None) => Err(ConfigurationError::BadValue("recall.k is a number".to_owned())),
             Some(Some(0)) => Err(ConfigurationError::Unwritable("the disk is full".to_owned())),
             Some(Some(_)) => {
                 let keys = vec!["recall.k".to_owned()];
-                Ok(Changed { updated_fields: keys.clone(), reloaded: keys, ..Changed::default() })
+                Ok(ConfigUpdate { updated_fields: keys.clone(), reloaded: keys, ..ConfigUpdate::default() })
             }
         }
     }
 
-    async fn reload(&self) -> Result<Changed, ConfigurationError> {
-        Ok(Changed { restart_required: vec!["server.port".to_owned()], ..Changed::default() })
+    async fn reload(&self) -> Result<ConfigUpdate, ConfigurationError> {
+        Ok(ConfigUpdate { restart_required: vec!["server.port".to_owned()], ..ConfigUpdate::default() })
     }
 }
 

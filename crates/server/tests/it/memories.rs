@@ -5,7 +5,7 @@ use memory::messages::Message;
 use memory::nodes::{
     Evidence, NewNode, NodeKind, Proposal, RejectedMemory, RejectedQuote, RelationalTag, Subject,
 };
-use memory::ports::{ExtractionCommit, Ids, MessageStore, NewEntity, ReflectionCommit, SessionStore};
+use memory::ports::{ExtractionCommit, IdGenerator, MessageStore, NewEntity, ReflectionCommit, SessionStore};
 use memory::sessions::CloseTrigger;
 use serde_json::{Value, json};
 use testkit::SequentialIds;

@@ -4,7 +4,7 @@ use std::net::SocketAddr;
 use std::time::Duration;
 
 use futures_util::future::join_all;
-use runtime::Told;
+use runtime::WireEvent;
 use serde_json::{Value, json};
 use tokio::io::{AsyncReadExt, AsyncWriteExt};
 use tokio::net::{TcpListener, TcpStream};
@@ -83,7 +83,7 @@ async fn a_thousand_watch_and_half_of_them_never_read() {
         assert_eq!(home.talk(&format!("line {number}")).await.name, "chat.message.done");
     }
     let last = home.runtime.broadcast().subscribe().place();
-    home.runtime.broadcast().tell(marker("the end", 0));
+    home.runtime.broadcast().publish(marker("the end", 0));
     join_all(reading.iter_mut().map(|watcher| watcher.until("the end"))).await;
     let told = reading[0].numbers();
     assert!(told.windows(2).all(|pair| pair[0] < pair[1]), "in the order of the commits: {told:?}");
@@ -95,9 +95,9 @@ async fn a_thousand_watch_and_half_of_them_never_read() {
     home.shutdown.cancel();
 }
 
-fn marker(text: &str, bytes: usize) -> Told {
+fn marker(text: &str, bytes: usize) -> WireEvent {
     let data = json!({"text": text, "padding": "x".repeat(bytes)});
-    Told { scope: scope("self"), name: "memory.node.updated", data }
+    WireEvent { scope: scope("self"), name: "memory.node.updated", data }
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
@@ -107,12 +107,12 @@ async fn one_that_falls_behind_is_told_so_and_goes_on() {
     let mut slow = Watcher::open(address, None).await;
     // More than the sockets between and the kept events together hold.
     for number in 0..12_000 {
-        home.runtime.broadcast().tell(marker(&format!("event {number}."), 4_000));
+        home.runtime.broadcast().publish(marker(&format!("event {number}."), 4_000));
         if number % 500 == 0 {
             tokio::task::yield_now().await;
         }
     }
-    home.runtime.broadcast().tell(marker("the end", 0));
+    home.runtime.broadcast().publish(marker("the end", 0));
     slow.until("the end").await;
     assert!(slow.text.contains("event: chat.connection.lagged"));
     let numbers = slow.numbers();
@@ -120,7 +120,7 @@ async fn one_that_falls_behind_is_told_so_and_goes_on() {
     assert!(numbers.len() < 12_000, "some were lost");
     // Whoever comes back with the last id that was seen goes on behind it.
     let seen = slow.text.lines().rev().find_map(|line| line.strip_prefix("id: ")).unwrap().trim().to_owned();
-    home.runtime.broadcast().tell(marker("after the end", 0));
+    home.runtime.broadcast().publish(marker("after the end", 0));
     let mut back = Watcher::open(address, Some(&seen)).await;
     back.until("after the end").await;
     assert!(!back.text.contains("\"the end\"") && !back.text.contains("lagged"));

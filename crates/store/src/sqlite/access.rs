@@ -3,7 +3,7 @@
 use async_trait::async_trait;
 use jiff::Timestamp;
 use memory::UserId;
-use memory::access::{Act, NamedToken};
+use memory::access::{AuditEntry, NamedToken};
 use memory::ports::{ACTS_MAX, AccessStore, StoreError};
 use rusqlite::{Connection, OptionalExtension, Result, Row, params};
 
@@ -59,11 +59,11 @@ impl AccessStore for SqliteStore {
         .await
     }
 
-    async fn record_act(&self, act: Act) -> Result<(), StoreError> {
+    async fn record_act(&self, act: AuditEntry) -> Result<(), StoreError> {
         self.write(move |unit| Ok(record_act(unit.connection, &act)?)).await
     }
 
-    async fn acts(&self, before: Option<i64>, limit: u32) -> Result<Vec<(i64, Act)>, StoreError> {
+    async fn acts(&self, before: Option<i64>, limit: u32) -> Result<Vec<(i64, AuditEntry)>, StoreError> {
         self.read(move |connection| {
             let mut statement = connection.prepare_cached(
                 "SELECT number, at, token, act, object, status FROM acts WHERE number < ?1
@@ -94,7 +94,7 @@ fn add_token(connection: &Connection, token: &NamedToken) -> Result<bool> {
     Ok(written == 1)
 }
 
-fn record_act(connection: &Connection, act: &Act) -> Result<()> {
+fn record_act(connection: &Connection, act: &AuditEntry) -> Result<()> {
     connection
         .prepare_cached("INSERT INTO acts (at, token, act, object, status) VALUES (?1, ?2, ?3, ?4, ?5)")?
         .execute(params![microseconds(act.at), act.token, act.act, act.object, act.status])?;
@@ -117,8 +117,8 @@ fn token(row: &Row<'_>) -> Result<NamedToken> {
     })
 }
 
-fn act(row: &Row<'_>) -> Result<(i64, Act)> {
-    let act = Act {
+fn act(row: &Row<'_>) -> Result<(i64, AuditEntry)> {
+    let act = AuditEntry {
         at: rows::time(row, 1)?,
         token: row.get(2)?,
         act: row.get(3)?,

@@ -3,12 +3,14 @@
 use async_trait::async_trait;
 use jiff::Timestamp;
 use memory::Scope;
-use memory::corrections::{Approval, Correction, NodeVersion, PendingRejection, Undone};
-use memory::forget::{RestingThoughts, Withdrawn};
+use memory::corrections::{Approval, Correction, NodeVersion, PendingRejection, UndoneChange};
+use memory::forget::{ThoughtPolicy, Withdrawal};
 use memory::identifiers::{EntityId, MessageId, NodeId, RejectedId, SessionId, TurnId};
 use memory::messages::Turn;
 use memory::nodes::{Node, RelationalTag};
-use memory::ports::{CommitOutcome, Corpus, CorrectionStore, Edited, MessageEdit, Remembered, StoreError};
+use memory::ports::{
+    CommitOutcome, Corpus, CorrectionStore, MessageEdit, MessageEditResult, StoreError, UsedQuote,
+};
 use memory::text::index_terms;
 use rusqlite::{Connection, OptionalExtension, Result, params};
 
@@ -51,7 +53,7 @@ impl CorrectionStore for SqliteStore {
         self.read(move |connection| Ok(history::of(connection, id, limit)?)).await
     }
 
-    async fn undo_last_change(&self, id: NodeId, at: Timestamp) -> Result<Option<Undone>, StoreError> {
+    async fn undo_last_change(&self, id: NodeId, at: Timestamp) -> Result<Option<UndoneChange>, StoreError> {
         self.write(move |unit| undo::undo_last(unit, id, at)).await
     }
 
@@ -87,7 +89,7 @@ impl CorrectionStore for SqliteStore {
         .await
     }
 
-    async fn remembered_of_session(&self, id: SessionId) -> Result<Vec<Remembered>, StoreError> {
+    async fn remembered_of_session(&self, id: SessionId) -> Result<Vec<UsedQuote>, StoreError> {
         self.read(move |connection| {
             let mut statement = connection.prepare_cached(
                 "SELECT e.quote, e.span_start, e.span_end, m.id, n.id, n.description
@@ -97,36 +99,36 @@ impl CorrectionStore for SqliteStore {
             )?;
             let remembered = statement.query_map([id.0.into_bytes()], |row| {
                 let (node_id, description) = (NodeId(rows::uuid(row, 4)?), row.get(5)?);
-                Ok(Remembered { node_id, description, evidence: rows::evidence(row)? })
+                Ok(UsedQuote { node_id, description, evidence: rows::evidence(row)? })
             })?;
             Ok(remembered.collect::<Result<_>>()?)
         })
         .await
     }
 
-    async fn edit_message(&self, edit: MessageEdit) -> Result<Option<Edited>, StoreError> {
+    async fn edit_message(&self, edit: MessageEdit) -> Result<Option<MessageEditResult>, StoreError> {
         self.write(move |unit| message_edits::edit(unit, &edit)).await
     }
 
     async fn withdraw_evidence(
         &self,
         ids: &[MessageId],
-        thoughts: RestingThoughts,
+        thoughts: ThoughtPolicy,
         at: Timestamp,
-    ) -> Result<Withdrawn, StoreError> {
+    ) -> Result<Withdrawal, StoreError> {
         let ids = ids.to_vec();
         self.write(move |unit| {
             let mut unsaid = Vec::new();
             for id in &ids {
                 let seq = messages::number(unit.connection, *id)?;
-                unsaid.extend(seq.map(|message| withdraw::Unsaid { message, terms_before: None }));
+                unsaid.extend(seq.map(|message| withdraw::ChangedMessage { message, terms_before: None }));
             }
             Ok(withdraw::evidence_of(unit, &unsaid, None, thoughts, at)?)
         })
         .await
     }
 
-    async fn ask_again(&self, id: TurnId) -> Result<Option<Turn>, StoreError> {
+    async fn reopen_answered_turn(&self, id: TurnId) -> Result<Option<Turn>, StoreError> {
         self.write(move |unit| Ok(turns::ask_again(unit.connection, id)?)).await
     }
 }

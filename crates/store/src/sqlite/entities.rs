@@ -11,7 +11,7 @@ use memory::ports::{
 };
 use rusqlite::{Connection, Result, params};
 
-use super::rows::{Word, microseconds};
+use super::rows::microseconds;
 use super::{SqliteStore, entity_changes, entity_queries, entity_vectors, new_nodes, scopes};
 
 #[async_trait]
@@ -176,7 +176,7 @@ pub(super) fn insert(
             entity.id.0.into_bytes(),
             scope,
             entity.canonical_name,
-            entity.kind.word(),
+            entity.kind.as_str(),
             if known.is_some() { "uncertain" } else { "confirmed" },
             known.map(|other| other.0.into_bytes()),
             microseconds(at)

@@ -12,7 +12,7 @@ use uuid::Uuid;
 
 use super::entity_queries::{self, by_id, goes_by, is_uncertain};
 use super::failure::Failure;
-use super::rows::{self, Word, microseconds};
+use super::rows::{self, StoredEnum, microseconds};
 use super::{entities, entity_vectors};
 
 /// What a change overwrote; only what it did is there.
@@ -231,7 +231,7 @@ impl Work<'_> {
     fn set_status(&self, id: EntityId, status: MergeStatus, target: Option<EntityId>) -> Result<()> {
         self.connection
             .prepare_cached("UPDATE entities SET merge_status = ?2, merge_target = ?3 WHERE id = ?1")?
-            .execute(params![id.0.into_bytes(), status.word(), target.map(|id| id.0.into_bytes())])?;
+            .execute(params![id.0.into_bytes(), status.as_str(), target.map(|id| id.0.into_bytes())])?;
         Ok(())
     }
 

@@ -37,10 +37,10 @@ pub(super) fn read(connection: &Connection, row: &Row<'_>) -> Result<Entity> {
     let mut entity = Entity {
         id,
         canonical_name: row.get(1)?,
-        kind: rows::word(row, 2)?,
+        kind: rows::read_enum(row, 2)?,
         description: row.get(3)?,
         owner_override: row.get(4)?,
-        merge_status: rows::word(row, 5)?,
+        merge_status: rows::read_enum(row, 5)?,
         merge_target: rows::optional_uuid(row, 6)?.map(EntityId),
         aliases: aliases(connection, id)?,
         created_at: rows::time(row, 7)?,
@@ -123,7 +123,7 @@ fn rooted(connection: &Connection, id: EntityId) -> Result<Option<EntityId>> {
 pub(super) fn kind(connection: &Connection, scope: i64, id: EntityId) -> Result<Option<EntityKind>> {
     connection
         .prepare_cached("SELECT kind FROM entities WHERE id = ?1 AND scope = ?2")?
-        .query_row(params![id.0.into_bytes(), scope], |row| rows::word(row, 0))
+        .query_row(params![id.0.into_bytes(), scope], |row| rows::read_enum(row, 0))
         .optional()
 }
 

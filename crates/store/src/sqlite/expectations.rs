@@ -6,7 +6,7 @@ use memory::ports::SettledExpectation;
 use rusqlite::{Connection, OptionalExtension, Result, params};
 
 use super::new_nodes;
-use super::rows::{self, Word, microseconds};
+use super::rows::{self, StoredEnum, microseconds};
 
 /// Settles the pending ones, for good.
 pub(super) fn settle(
@@ -25,7 +25,7 @@ pub(super) fn settle(
     let mut done = Vec::new();
     for id in ids {
         let Some(seq) = new_nodes::number(connection, scope, *id)? else { continue };
-        let row = params![seq, settled.outcome.word(), by, microseconds(settled.at), scope];
+        let row = params![seq, settled.outcome.as_str(), by, microseconds(settled.at), scope];
         if statement.execute(row)? > 0 {
             done.push(*id);
         }
@@ -57,7 +57,7 @@ pub(super) fn settled(connection: &Connection, id: NodeId) -> Result<Option<Sett
         )?
         .query_row([id.0.into_bytes()], |row| {
             Ok(SettledExpectation {
-                outcome: rows::word(row, 0)?,
+                outcome: rows::read_enum(row, 0)?,
                 by: rows::optional_uuid(row, 1)?.map(MessageId),
                 at: rows::time(row, 2)?,
             })

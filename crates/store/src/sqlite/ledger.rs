@@ -4,7 +4,7 @@ use async_trait::async_trait;
 use jiff::Timestamp;
 use memory::Scope;
 use memory::identifiers::{RejectedId, SessionId, TurnId};
-use memory::ledger::{CallSum, ModelCall, Receipt, TokenUsage};
+use memory::ledger::{CallSum, ModelCall, ReplyReceipt, TokenUsage};
 use memory::nodes::NewNode;
 use memory::ports::{CommitOutcome, LedgerStore, StoreError};
 use rusqlite::{Connection, OptionalExtension, Result, Row, params};
@@ -63,7 +63,7 @@ impl LedgerStore for SqliteStore {
         .await
     }
 
-    async fn receipt(&self, turn: TurnId) -> Result<Option<Receipt>, StoreError> {
+    async fn receipt(&self, turn: TurnId) -> Result<Option<ReplyReceipt>, StoreError> {
         self.read(move |connection| {
             let mut statement =
                 connection.prepare_cached("SELECT receipt FROM turn_traces WHERE turn_id = ?1")?;
@@ -106,7 +106,7 @@ impl LedgerStore for SqliteStore {
 }
 
 /// Keeps the receipt of a turn's reply, in place of that of an earlier one.
-pub(super) fn keep_receipt(connection: &Connection, scope: i64, receipt: &Receipt) -> Result<()> {
+pub(super) fn keep_receipt(connection: &Connection, scope: i64, receipt: &ReplyReceipt) -> Result<()> {
     connection
         .prepare_cached(
             "INSERT INTO turn_traces (turn_id, scope, receipt, created_at) VALUES (?1, ?2, ?3, ?4)

@@ -1,15 +1,15 @@
 //! A message of the user gets new words; a reply gives way to another one.
 
 use jiff::Timestamp;
-use memory::forget::{RestingThoughts, Withdrawn};
+use memory::forget::{ThoughtPolicy, Withdrawal};
 use memory::identifiers::{MessageId, SessionId, TurnId};
-use memory::ports::{Corpus, Edited, MessageEdit};
+use memory::ports::{Corpus, MessageEdit, MessageEditResult};
 use rusqlite::{OptionalExtension, params};
 use uuid::Uuid;
 
 use super::failure::Failure;
 use super::rows::microseconds;
-use super::withdraw::Unsaid;
+use super::withdraw::ChangedMessage;
 use super::writer::UnitOfWork;
 use super::{forget, messages, scopes, vectors, withdraw};
 
@@ -24,10 +24,13 @@ struct Stored {
 }
 
 /// Gives a live message of the user new words. The same words again change nothing.
-pub(super) fn edit(unit: &mut UnitOfWork<'_>, edit: &MessageEdit) -> Result<Option<Edited>, Failure> {
+pub(super) fn edit(
+    unit: &mut UnitOfWork<'_>,
+    edit: &MessageEdit,
+) -> Result<Option<MessageEditResult>, Failure> {
     let connection = unit.connection;
     let Some(old) = stored(unit, edit.id, "user")? else { return Ok(None) };
-    let mut withdrawn = Withdrawn::default();
+    let mut withdrawn = Withdrawal::default();
     if old.content != edit.content {
         connection
             .prepare_cached(
@@ -51,7 +54,7 @@ pub(super) fn edit(unit: &mut UnitOfWork<'_>, edit: &MessageEdit) -> Result<Opti
         forget::follow_edit(connection, old.seq, &old.content, &edit.content)?;
     }
     let message = messages::by_id(connection, edit.id)?;
-    Ok(message.map(|message| Edited { message, withdrawn }))
+    Ok(message.map(|message| MessageEditResult { message, withdrawn }))
 }
 
 /// Takes the replies of a turn away, with what rested on them, to make room for another one. Gives the session that
@@ -60,7 +63,7 @@ pub(super) fn replace_replies(
     unit: &mut UnitOfWork<'_>,
     turn: TurnId,
     at: Timestamp,
-) -> Result<Option<(SessionId, Withdrawn)>, Failure> {
+) -> Result<Option<(SessionId, Withdrawal)>, Failure> {
     let replies: Vec<MessageId> = unit
         .connection
         .prepare_cached(
@@ -68,7 +71,7 @@ pub(super) fn replace_replies(
         )?
         .query_map([turn.0.into_bytes()], |row| super::rows::uuid(row, 0).map(MessageId))?
         .collect::<Result<_, _>>()?;
-    let mut replaced: Option<(SessionId, Withdrawn)> = None;
+    let mut replaced: Option<(SessionId, Withdrawal)> = None;
     for id in replies {
         let Some(old) = stored(unit, id, "persona")? else { continue };
         let mut withdrawn = withdraw_words(unit, &old, None, id, at)?;
@@ -97,10 +100,10 @@ fn withdraw_words(
     terms_before: Option<String>,
     id: MessageId,
     at: Timestamp,
-) -> Result<Withdrawn, Failure> {
-    let unsaid = Unsaid { message: old.seq, terms_before };
+) -> Result<Withdrawal, Failure> {
+    let unsaid = ChangedMessage { message: old.seq, terms_before };
     let again = Some(old.session);
-    let mut withdrawn = withdraw::evidence_of(unit, &[unsaid], again, RestingThoughts::Recheck, at)?;
+    let mut withdrawn = withdraw::evidence_of(unit, &[unsaid], again, ThoughtPolicy::Recheck, at)?;
     withdraw::forget_in_receipts(unit.connection, old.scope, id.0)?;
     if withdraw::extract_again(unit.connection, old.session)? {
         withdrawn.sessions.push(old.session);

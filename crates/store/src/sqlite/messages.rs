@@ -3,14 +3,18 @@
 use async_trait::async_trait;
 use memory::Scope;
 use memory::identifiers::{MessageId, SessionId, TurnId};
-use memory::ledger::Receipt;
+use memory::ledger::ReplyReceipt;
 use memory::messages::{Message, Role, Turn};
-use memory::ports::{Captured, Corpus, Embedding, IndexedMessage, MessageStore, NewMessage, StoreError};
-use memory::sessions::{CloseTrigger, Placement, Session, SessionPolicy, SessionStatus, is_full, place};
+use memory::ports::{
+    CapturedMessage, Corpus, Embedding, IndexedMessage, MessageStore, NewMessage, StoreError,
+};
+use memory::sessions::{
+    CloseTrigger, Placement, Session, SessionPolicy, SessionStatus, choose_session, is_full,
+};
 use rusqlite::{Connection, OptionalExtension, Row, params};
 
 use super::failure::Failure;
-use super::rows::{self, Word, as_stored, message_columns, microseconds};
+use super::rows::{self, StoredEnum, as_stored, message_columns, microseconds};
 use super::writer::UnitOfWork;
 use super::{SqliteStore, ledger, message_edits, scopes, sessions, turns, vectors};
 
@@ -20,8 +24,8 @@ impl MessageStore for SqliteStore {
         &self,
         message: NewMessage,
         policy: SessionPolicy,
-        receipt: Option<Receipt>,
-    ) -> Result<Captured, StoreError> {
+        receipt: Option<ReplyReceipt>,
+    ) -> Result<CapturedMessage, StoreError> {
         self.write(move |unit| capture(unit, &message, &policy, receipt.as_ref())).await
     }
 
@@ -123,8 +127,8 @@ fn capture(
     unit: &mut UnitOfWork<'_>,
     new: &NewMessage,
     policy: &SessionPolicy,
-    receipt: Option<&Receipt>,
-) -> Result<Captured, Failure> {
+    receipt: Option<&ReplyReceipt>,
+) -> Result<CapturedMessage, Failure> {
     let connection = unit.connection;
     let scope = scopes::number_or_new(connection, &new.scope)?;
     let mut ended = Vec::new();
@@ -161,7 +165,7 @@ fn capture(
     }
     let message = stored(new, seq, session.id);
     let replaced = replaced.map(|(_, withdrawn)| withdrawn);
-    Ok(Captured { message, opened: is_new.then_some(session), ended, replaced })
+    Ok(CapturedMessage { message, opened: is_new.then_some(session), ended, replaced })
 }
 
 /// The open session that takes the user's message, after one that is over was ended.
@@ -173,7 +177,7 @@ fn session_for_user(
     ended: &mut Vec<Session>,
 ) -> Result<Option<Session>, Failure> {
     let open = sessions::open(connection, scope, &new.channel_id)?;
-    match (place(open.as_ref(), new.created_at, policy), open) {
+    match (choose_session(open.as_ref(), new.created_at, policy), open) {
         (Placement::Continue, open) => Ok(open),
         (Placement::CloseThenOpen(trigger), Some(open)) => {
             ended.push(sessions::end(connection, open, trigger)?);
@@ -215,7 +219,7 @@ fn insert(
             session.0.into_bytes(),
             new.turn_id.map(|turn| turn.0.into_bytes()),
             new.channel_id,
-            new.role.word(),
+            new.role.as_str(),
             new.token_count,
             new.day.to_string(),
             microseconds(new.created_at),

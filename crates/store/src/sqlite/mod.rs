@@ -27,7 +27,7 @@ mod ledger;
 mod corrections;
 mod history;
 mod undo;
-mod resting;
+mod support;
 mod withdraw;
 mod message_edits;
 mod access;

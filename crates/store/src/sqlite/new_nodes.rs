@@ -6,7 +6,7 @@ use memory::nodes::{Evidence, NewNode, RelationalTag};
 use memory::ports::Corpus;
 use rusqlite::{Connection, OptionalExtension, Result, params};
 
-use super::rows::{Word, microseconds, to_json};
+use super::rows::{StoredEnum, microseconds, to_json};
 use super::writer::UnitOfWork;
 use super::{scopes, vectors};
 
@@ -118,8 +118,8 @@ fn insert(unit: &mut UnitOfWork<'_>, origin: &Origin, node: &NewNode) -> Result<
         .insert(params![
             node.id.0.into_bytes(),
             origin.scope,
-            node.kind.word(),
-            node.subject.word(),
+            node.kind.as_str(),
+            node.subject.as_str(),
             node.emotional_impact,
             to_json(&node.emotion_tags)?,
             to_json(&tags)?,

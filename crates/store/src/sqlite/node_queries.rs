@@ -6,11 +6,11 @@ use std::collections::BTreeSet;
 use jiff::Timestamp;
 use memory::identifiers::{EntityId, NodeId};
 use memory::nodes::{Node, NodeKind, Subject};
-use memory::ports::{About, Evidential, FillingEdge, IndexedNode, LINKS_WEIGHED, NodeOutline};
+use memory::ports::{EvidencedNode, FillingEdge, IndexedNode, LINKS_WEIGHED, NodeOutline, NodeQuery};
 use rusqlite::{Connection, OptionalExtension, Result, Row, params};
 
 use super::entity_queries::parts;
-use super::rows::{self, Word, microseconds, node_columns};
+use super::rows::{self, StoredEnum, microseconds, node_columns};
 
 /// Live, current nodes by number; an expectation that is settled is history. One statement for all: to begin it anew for
 /// each would cost as much again. Which expectations are settled is asked only where there are any.
@@ -48,7 +48,7 @@ pub(super) fn numbered(connection: &Connection, scope: i64, seqs: &[i64]) -> Res
 }
 
 /// A live node with what it rests on.
-pub(super) fn by_id(connection: &Connection, id: NodeId) -> Result<Option<Evidential>> {
+pub(super) fn by_id(connection: &Connection, id: NodeId) -> Result<Option<EvidencedNode>> {
     let found = connection
         .prepare_cached(concat!(
             "SELECT ",
@@ -73,7 +73,7 @@ pub(super) fn by_id(connection: &Connection, id: NodeId) -> Result<Option<Eviden
         )?
         .query_map([node.seq], |row| rows::uuid(row, 0).map(NodeId))?
         .collect::<Result<_>>()?;
-    Ok(Some(Evidential { node, evidence, filling }))
+    Ok(Some(EvidencedNode { node, evidence, filling }))
 }
 
 /// Live nodes of the kinds, superseded ones too, newest first.
@@ -91,7 +91,7 @@ pub(super) fn before_number(
     let mut nodes = Vec::new();
     for kind in kinds {
         let before = before.unwrap_or(i64::MAX);
-        for node in statement.query_map(params![scope, kind.word(), before, limit], rows::node)? {
+        for node in statement.query_map(params![scope, kind.as_str(), before, limit], rows::node)? {
             nodes.push(node?);
         }
     }
@@ -159,7 +159,7 @@ macro_rules! outline_columns {
 
 /// The newest live, current nodes about the subjects; of expectations, those that are pending. Pinned ones take their
 /// places before others do.
-pub(super) fn about(connection: &Connection, scope: i64, wanted: &About) -> Result<Vec<Node>> {
+pub(super) fn about(connection: &Connection, scope: i64, wanted: &NodeQuery) -> Result<Vec<Node>> {
     let statements = pinned_and_all!(node_columns!(), wanted.kind);
     newest_about(connection, scope, wanted, statements, rows::node, |node| (node.pinned, node.seq))
 }
@@ -196,7 +196,7 @@ pub(super) fn identity_events(connection: &Connection, scope: i64, limit: u32) -
 }
 
 /// What [`about`] gives, as outlines.
-pub(super) fn outlines(connection: &Connection, scope: i64, wanted: &About) -> Result<Vec<NodeOutline>> {
+pub(super) fn outlines(connection: &Connection, scope: i64, wanted: &NodeQuery) -> Result<Vec<NodeOutline>> {
     let statements = pinned_and_all!(outline_columns!(), wanted.kind);
     newest_about(connection, scope, wanted, statements, outline, |outline| (outline.pinned, outline.seq))
 }
@@ -204,7 +204,7 @@ pub(super) fn outlines(connection: &Connection, scope: i64, wanted: &About) -> R
 fn newest_about<T>(
     connection: &Connection,
     scope: i64,
-    wanted: &About,
+    wanted: &NodeQuery,
     statements: [&str; 2],
     read: fn(&Row<'_>) -> Result<T>,
     place: fn(&T) -> (bool, i64),
@@ -214,7 +214,7 @@ fn newest_about<T>(
     for statement in statements {
         let mut statement = connection.prepare_cached(statement)?;
         for subject in &subjects {
-            let key = params![scope, wanted.kind.word(), subject.word(), wanted.limit];
+            let key = params![scope, wanted.kind.as_str(), subject.as_str(), wanted.limit];
             for row in statement.query_map(key, read)? {
                 found.push(row?);
             }

@@ -9,7 +9,7 @@ use memory::Scope;
 use memory::identifiers::{EntityId, NodeId};
 use memory::nodes::{Node, NodeKind, RejectedMemory, Subject};
 use memory::ports::{
-    About, Corpus, CorpusSize, Embedding, Evidential, FillingEdge, IndexedNode, NodeStore, Phrase,
+    Corpus, CorpusSize, Embedding, EvidencedNode, FillingEdge, IndexedNode, NodeQuery, NodeStore, Phrase,
     PhraseHits, StoreError, StoredVector, TimelineItem,
 };
 use rusqlite::{OptionalExtension, Result, params};
@@ -48,7 +48,7 @@ impl NodeStore for SqliteStore {
             .await
     }
 
-    async fn node(&self, id: NodeId) -> Result<Option<Evidential>, StoreError> {
+    async fn node(&self, id: NodeId) -> Result<Option<EvidencedNode>, StoreError> {
         self.read(move |connection| Ok(node_queries::by_id(connection, id)?)).await
     }
 
@@ -85,7 +85,7 @@ impl NodeStore for SqliteStore {
         subjects: &[Subject],
         limit: u32,
     ) -> Result<Vec<Node>, StoreError> {
-        let wanted = About { kind, subjects: subjects.to_vec(), limit };
+        let wanted = NodeQuery { kind, subjects: subjects.to_vec(), limit };
         self.read_scope(scope, move |connection, scope| Ok(node_queries::about(connection, scope, &wanted)?))
             .await
     }

@@ -4,7 +4,7 @@ use async_trait::async_trait;
 use jiff::Timestamp;
 use memory::facts::{Fact, Facts};
 use memory::messages::Turn;
-use memory::ports::{Appearance, Avatar, Bound, ExternalIdentity, KnownUser, PeopleStore, StoreError};
+use memory::ports::{Appearance, Avatar, BindOutcome, ExternalIdentity, KnownUser, PeopleStore, StoreError};
 use memory::{PersonaId, UserId};
 use rusqlite::{Connection, OptionalExtension, Result, Row, params};
 
@@ -179,7 +179,7 @@ impl PeopleStore for SqliteStore {
         user: &UserId,
         identity: ExternalIdentity,
         at: Timestamp,
-    ) -> Result<Bound, StoreError> {
+    ) -> Result<BindOutcome, StoreError> {
         let user = user.clone();
         self.write(move |unit| Ok(bind(unit.connection, &user, &identity, at)?)).await
     }
@@ -260,10 +260,15 @@ fn owner_of(connection: &Connection, identity: &ExternalIdentity) -> Result<Opti
         .optional()
 }
 
-fn bind(connection: &Connection, user: &UserId, identity: &ExternalIdentity, at: Timestamp) -> Result<Bound> {
+fn bind(
+    connection: &Connection,
+    user: &UserId,
+    identity: &ExternalIdentity,
+    at: Timestamp,
+) -> Result<BindOutcome> {
     match owner_of(connection, identity)? {
-        Some(owner) if owner == *user => return Ok(Bound::Before),
-        Some(owner) => return Ok(Bound::ToAnother(owner)),
+        Some(owner) if owner == *user => return Ok(BindOutcome::Before),
+        Some(owner) => return Ok(BindOutcome::ToAnother(owner)),
         None => {}
     }
     let bound = connection
@@ -272,5 +277,5 @@ fn bind(connection: &Connection, user: &UserId, identity: &ExternalIdentity, at:
              SELECT ?1, ?2, id, ?4 FROM users WHERE id = ?3",
         )?
         .execute(params![identity.channel_id, identity.external_id, user.as_str(), microseconds(at)])?;
-    Ok(if bound > 0 { Bound::Now } else { Bound::NoUser })
+    Ok(if bound > 0 { BindOutcome::Now } else { BindOutcome::NoUser })
 }

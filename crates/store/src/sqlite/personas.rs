@@ -10,7 +10,7 @@ use memory::{PersonaId, Scope, UserId};
 use rusqlite::{Connection, OptionalExtension, Result, Row, params};
 
 use super::SqliteStore;
-use super::rows::{self, Word, microseconds, to_json};
+use super::rows::{self, microseconds, to_json};
 
 #[async_trait]
 impl PersonaStore for SqliteStore {
@@ -140,7 +140,7 @@ pub(super) fn core_blocks(connection: &Connection, scope: &Scope) -> Result<Core
     let mut rows = statement.query([scope.persona.as_str(), scope.user.as_str()])?;
     let mut blocks = CoreBlocks::default();
     while let Some(row) = rows.next()? {
-        let block = match rows::word(row, 0)? {
+        let block = match rows::read_enum(row, 0)? {
             CoreBlockLabel::Persona => &mut blocks.persona,
             CoreBlockLabel::User => &mut blocks.user,
             CoreBlockLabel::Style => &mut blocks.style,
@@ -183,7 +183,7 @@ struct Edit {
 fn write_core_block(connection: &Connection, edit: &Edit) -> Result<()> {
     let persona = edit.scope.persona.as_str();
     let user = owner_of(&edit.scope, edit.label);
-    let (label, at) = (edit.label.word(), microseconds(edit.at));
+    let (label, at) = (edit.label.as_str(), microseconds(edit.at));
     let version: Option<i64> = connection
         .prepare_cached(
             "UPDATE core_blocks SET content = ?4, version = version + 1, last_edited_by = ?5, updated_at = ?6
@@ -230,7 +230,7 @@ pub(super) fn appends(
             "SELECT number, content, version, edited_by, created_at FROM core_block_appends
              WHERE persona_id = ?1 AND user_id IS ?2 AND label = ?3 ORDER BY number DESC LIMIT ?4",
         )?
-        .query_map(params![scope.persona.as_str(), owner_of(scope, label), label.word(), limit], append)?
+        .query_map(params![scope.persona.as_str(), owner_of(scope, label), label.as_str(), limit], append)?
         .collect()
 }
 
@@ -247,7 +247,7 @@ pub(super) fn forget_append(
              RETURNING content",
         )?
         .query_row(
-            params![number, scope.persona.as_str(), owner_of(scope, label), label.word()],
+            params![number, scope.persona.as_str(), owner_of(scope, label), label.as_str()],
             |row| row.get(0),
         )
         .optional()?;

@@ -5,7 +5,7 @@ use std::sync::Arc;
 use async_trait::async_trait;
 use memory::Scope;
 use memory::ports::{
-    About, Corpus, CorpusSize, EdgeReach, EdgeWalk, FillingEdge, NodeOutline, Phrase, PhraseHits,
+    Corpus, CorpusSize, EdgeReach, EdgeWalk, FillingEdge, NodeOutline, NodeQuery, Phrase, PhraseHits,
     RecallStore, StoreError, StoredVector,
 };
 use rusqlite::Result;
@@ -37,7 +37,7 @@ impl RecallStore for SqliteStore {
     async fn outlines_about(
         &self,
         scope: &Scope,
-        wanted: &[About],
+        wanted: &[NodeQuery],
     ) -> Result<Vec<Vec<NodeOutline>>, StoreError> {
         let (scope, wanted) = (scope.clone(), wanted.to_vec());
         self.read(move |connection| {

@@ -17,16 +17,16 @@ use serde::de::DeserializeOwned;
 use uuid::Uuid;
 
 /// A closed vocabulary, stored as its words.
-pub(super) trait Word: Copy + 'static {
+pub(super) trait StoredEnum: Copy + 'static {
     const ALL: &'static [Self];
-    fn word(self) -> &'static str;
+    fn as_str(self) -> &'static str;
 }
 
 macro_rules! stored_words {
     ($($name:ident { $($variant:ident = $word:literal),+ })+) => {$(
-        impl Word for $name {
+        impl StoredEnum for $name {
             const ALL: &'static [Self] = &[$(Self::$variant),+];
-            fn word(self) -> &'static str {
+            fn as_str(self) -> &'static str {
                 match self { $(Self::$variant => $word),+ }
             }
         }
@@ -77,17 +77,17 @@ pub(super) fn optional_uuid(row: &Row<'_>, column: usize) -> Result<Option<Uuid>
     Ok(row.get::<_, Option<[u8; 16]>>(column)?.map(Uuid::from_bytes))
 }
 
-pub(super) fn word<T: Word>(row: &Row<'_>, column: usize) -> Result<T> {
+pub(super) fn read_enum<T: StoredEnum>(row: &Row<'_>, column: usize) -> Result<T> {
     let text = row.get_ref(column)?.as_str()?;
     known(text).ok_or_else(|| unreadable(column, format!("{text:?} is not a word of this column")))
 }
 
-fn known<T: Word>(text: &str) -> Option<T> {
-    T::ALL.iter().copied().find(|word| word.word() == text)
+fn known<T: StoredEnum>(text: &str) -> Option<T> {
+    T::ALL.iter().copied().find(|word| word.as_str() == text)
 }
 
-fn optional_word<T: Word>(row: &Row<'_>, column: usize) -> Result<Option<T>> {
-    row.get_ref(column)?.as_str_or_null()?.map(|_| word(row, column)).transpose()
+fn optional_word<T: StoredEnum>(row: &Row<'_>, column: usize) -> Result<Option<T>> {
+    row.get_ref(column)?.as_str_or_null()?.map(|_| read_enum(row, column)).transpose()
 }
 
 pub(super) fn json<T: DeserializeOwned>(row: &Row<'_>, column: usize) -> Result<T> {
@@ -144,7 +144,7 @@ pub(super) fn message(row: &Row<'_>) -> Result<Message> {
         session_id: SessionId(uuid(row, 2)?),
         turn_id: optional_uuid(row, 3)?.map(TurnId),
         channel_id: row.get(4)?,
-        role: word(row, 5)?,
+        role: read_enum(row, 5)?,
         content: row.get(6)?,
         token_count: row.get(7)?,
         day: row.get_ref(8)?.as_str()?.parse::<Date>().map_err(|error| unreadable(8, error))?,
@@ -166,7 +166,7 @@ pub(super) fn turn(row: &Row<'_>) -> Result<Turn> {
     Ok(Turn {
         id: TurnId(uuid(row, 0)?),
         channel_id: row.get(1)?,
-        status: word(row, 2)?,
+        status: read_enum(row, 2)?,
         started_at: time(row, 3)?,
         last_message_at: time(row, 4)?,
         reason: row.get(5)?,
@@ -191,7 +191,7 @@ pub(super) fn session(row: &Row<'_>) -> Result<Session> {
     Ok(Session {
         id: SessionId(uuid(row, 0)?),
         channel_id: row.get(1)?,
-        status: word(row, 2)?,
+        status: read_enum(row, 2)?,
         message_count: row.get(3)?,
         total_tokens: row.get(4)?,
         first_message_at: time(row, 5)?,
@@ -227,12 +227,12 @@ pub(super) fn node(row: &Row<'_>) -> Result<Node> {
     Ok(Node {
         seq: row.get(0)?,
         id: NodeId(uuid(row, 1)?),
-        kind: word(row, 2)?,
+        kind: read_enum(row, 2)?,
         description: row.get(3)?,
         emotional_impact: row.get(4)?,
         emotion_tags: words(row, 5)?,
         relational_tags: words(row, 6)?.iter().filter_map(|tag| RelationalTag::parse(tag)).collect(),
-        subject: word(row, 7)?,
+        subject: read_enum(row, 7)?,
         event_time: event_time(row, 8)?,
         source_session_id: optional_uuid(row, 10)?.map(SessionId),
         mention_count: row.get(11)?,

@@ -11,7 +11,7 @@ use memory::ports::{
 use memory::sessions::{CloseTrigger, Session, SessionStatus};
 use rusqlite::{Connection, OptionalExtension, Result, Row, params};
 
-use super::rows::{self, Word, as_stored, microseconds, session_columns};
+use super::rows::{self, StoredEnum, as_stored, microseconds, session_columns};
 use super::{SqliteStore, consolidation, scopes};
 
 #[async_trait]
@@ -214,7 +214,7 @@ pub(super) fn extend(
 pub(super) fn end(connection: &Connection, session: Session, trigger: CloseTrigger) -> Result<Session> {
     connection
         .prepare_cached("UPDATE sessions SET status = 'closing', close_trigger = ?2 WHERE id = ?1")?
-        .execute(params![session.id.0.into_bytes(), trigger.word()])?;
+        .execute(params![session.id.0.into_bytes(), trigger.as_str()])?;
     Ok(Session { status: SessionStatus::Closing, close_trigger: Some(trigger), ..session })
 }
 
@@ -256,7 +256,7 @@ fn record_failure(connection: &Connection, attempt: &FailedAttempt) -> Result<Op
         )?
         .execute(params![
             attempt.session_id.0.into_bytes(),
-            status.word(),
+            status.as_str(),
             attempt.error,
             attempt.retry_at.map(microseconds),
         ])?;
@@ -271,7 +271,7 @@ fn list(connection: &Connection, filter: &SessionFilter) -> Result<Vec<Session>>
         },
         None => (i64::MAX, [u8::MAX; 16]),
     };
-    let status = filter.status.map(Word::word);
+    let status = filter.status.map(StoredEnum::as_str);
     let session = |row: &Row<'_>| rows::session(row);
     if let Some(scope) = &filter.scope {
         let Some(scope) = scopes::number(connection, scope)? else { return Ok(Vec::new()) };

@@ -6,8 +6,8 @@ use memory::Scope;
 use memory::entities::Entity;
 use memory::identifiers::{CycleId, NodeId};
 use memory::ports::{
-    Reflectable, SettledExpectation, SlowCycleCommit, SlowCycleStanding, SlowCycleStore, SlowCycleWritten,
-    StoreError, TranscriptHead,
+    ReflectionCandidate, SettledExpectation, SlowCycleCommit, SlowCycleReport, SlowCycleState,
+    SlowCycleStore, StoreError, TranscriptSummary,
 };
 use rusqlite::{Connection, OptionalExtension, Result, params};
 use serde_json::Value;
@@ -30,7 +30,7 @@ impl SlowCycleStore for SqliteStore {
         &self,
         scope: &Scope,
         since: Timestamp,
-    ) -> Result<SlowCycleStanding, StoreError> {
+    ) -> Result<SlowCycleState, StoreError> {
         self.read_scope(scope, move |connection, scope| Ok(standing(connection, scope, since)?)).await
     }
 
@@ -40,7 +40,7 @@ impl SlowCycleStore for SqliteStore {
         since: Timestamp,
         cycles_max: u32,
         limit: u32,
-    ) -> Result<Vec<Reflectable>, StoreError> {
+    ) -> Result<Vec<ReflectionCandidate>, StoreError> {
         self.read_scope(scope, move |connection, scope| {
             Ok(to_reflect_on(connection, scope, since, cycles_max, limit)?)
         })
@@ -60,7 +60,7 @@ impl SlowCycleStore for SqliteStore {
         .await
     }
 
-    async fn commit_slow_cycle(&self, commit: SlowCycleCommit) -> Result<SlowCycleWritten, StoreError> {
+    async fn commit_slow_cycle(&self, commit: SlowCycleCommit) -> Result<SlowCycleReport, StoreError> {
         self.write(move |unit| write(unit, &commit)).await
     }
 
@@ -91,12 +91,12 @@ impl SlowCycleStore for SqliteStore {
         scope: &Scope,
         before: Option<(Timestamp, CycleId)>,
         limit: u32,
-    ) -> Result<Vec<TranscriptHead>, StoreError> {
+    ) -> Result<Vec<TranscriptSummary>, StoreError> {
         self.read_scope(scope, move |connection, scope| {
             let (at, id) = rows::place_of(before.map(|(at, CycleId(id))| (at, id)));
             let mut statement = connection.prepare_cached(TRANSCRIPTS)?;
             let heads = statement.query_map(params![scope, at, id, limit], |row| {
-                Ok(TranscriptHead {
+                Ok(TranscriptSummary {
                     id: CycleId(rows::uuid(row, 0)?),
                     at: rows::time(row, 1)?,
                     size: row.get(2)?,
@@ -118,7 +118,7 @@ impl SlowCycleStore for SqliteStore {
     }
 }
 
-fn standing(connection: &Connection, scope: i64, since: Timestamp) -> Result<SlowCycleStanding> {
+fn standing(connection: &Connection, scope: i64, since: Timestamp) -> Result<SlowCycleState> {
     let (cycles, input_tokens, output_tokens) = connection
         .prepare_cached(
             "SELECT count(*), CAST(total(input_tokens) AS INTEGER), CAST(total(output_tokens) AS INTEGER)
@@ -138,7 +138,7 @@ fn standing(connection: &Connection, scope: i64, since: Timestamp) -> Result<Slo
         .optional()?;
     let (last_at, salient_questions) = last.map_or((None, Vec::new()), |(at, asked)| (Some(at), asked));
     let tombstones = tombstones(connection, scope)?;
-    Ok(SlowCycleStanding { last_at, cycles, input_tokens, output_tokens, salient_questions, tombstones })
+    Ok(SlowCycleState { last_at, cycles, input_tokens, output_tokens, salient_questions, tombstones })
 }
 
 /// What was forgotten of a memory until now. It only grows, as long as there is the memory.
@@ -154,7 +154,7 @@ fn to_reflect_on(
     since: Timestamp,
     cycles_max: u32,
     limit: u32,
-) -> Result<Vec<Reflectable>> {
+) -> Result<Vec<ReflectionCandidate>> {
     let mut statement = connection.prepare_cached(concat!(
         "SELECT ",
         node_columns!(),
@@ -167,9 +167,9 @@ fn to_reflect_on(
     ))?;
     let newest_first = statement
         .query_map(params![scope, microseconds(since), cycles_max, limit], |row| {
-            Ok(Reflectable { node: rows::node(row)?, cycles: row.get(rows::AFTER_NODE)? })
+            Ok(ReflectionCandidate { node: rows::node(row)?, cycles: row.get(rows::AFTER_NODE)? })
         })?;
-    let mut found: Vec<Reflectable> = newest_first.collect::<Result<_>>()?;
+    let mut found: Vec<ReflectionCandidate> = newest_first.collect::<Result<_>>()?;
     found.reverse();
     Ok(found)
 }
@@ -198,7 +198,7 @@ fn to_describe(
 }
 
 /// Writes a cycle. What rests on nothing that lives is left out.
-fn write(unit: &mut UnitOfWork<'_>, commit: &SlowCycleCommit) -> Result<SlowCycleWritten, Failure> {
+fn write(unit: &mut UnitOfWork<'_>, commit: &SlowCycleCommit) -> Result<SlowCycleReport, Failure> {
     let connection = unit.connection;
     let scope = scopes::number_or_new(connection, &commit.scope)?;
     let fingerprint = commit.fingerprint.as_deref();
@@ -230,7 +230,7 @@ fn write(unit: &mut UnitOfWork<'_>, commit: &SlowCycleCommit) -> Result<SlowCycl
             told.map(to_json).transpose()?,
         ])?;
     if forgotten {
-        return Ok(SlowCycleWritten { forgotten, ..SlowCycleWritten::default() });
+        return Ok(SlowCycleReport { forgotten, ..SlowCycleReport::default() });
     }
     let mut read = connection.prepare_cached(
         "INSERT INTO slow_cycle_events (cycle_id, node_seq) VALUES (?1, ?2) ON CONFLICT DO NOTHING",
@@ -242,7 +242,7 @@ fn write(unit: &mut UnitOfWork<'_>, commit: &SlowCycleCommit) -> Result<SlowCycl
     }
     drop(read);
     let origin = Origin { scope, session_id: None, at: commit.at, model };
-    let mut written = SlowCycleWritten::default();
+    let mut written = SlowCycleReport::default();
     for node in &commit.nodes {
         if new_nodes::insert_filled(unit, &origin, node)?.is_some() {
             written.nodes.push(node.id);

@@ -4,7 +4,7 @@ use async_trait::async_trait;
 use jiff::Timestamp;
 use memory::Scope;
 use memory::identifiers::{SessionId, TurnId};
-use memory::ports::{PhaseTrace, StoreError, TraceStore, TurnHead, TurnTrace};
+use memory::ports::{PhaseTrace, StoreError, TraceStore, TurnSummary, TurnTrace};
 use rusqlite::{Connection, OptionalExtension, Result, Row, params};
 
 use super::SqliteStore;
@@ -65,7 +65,7 @@ impl TraceStore for SqliteStore {
         scope: &Scope,
         before: Option<(Timestamp, TurnId)>,
         limit: u32,
-    ) -> Result<Vec<TurnHead>, StoreError> {
+    ) -> Result<Vec<TurnSummary>, StoreError> {
         self.read_scope(scope, move |connection, scope| {
             let (at, id) = rows::place_of(before.map(|(at, TurnId(id))| (at, id)));
             let mut statement = connection.prepare_cached(TURN_TRACES)?;
@@ -155,10 +155,10 @@ pub(super) fn clear(connection: &Connection, scope: i64) -> Result<()> {
     Ok(())
 }
 
-fn head(row: &Row<'_>) -> Result<TurnHead> {
+fn head(row: &Row<'_>) -> Result<TurnSummary> {
     let (started_at, finished_at) = (rows::time(row, 2)?, rows::optional_time(row, 3)?);
     let duration = finished_at.map(|finished| finished.duration_since(started_at).as_millis());
-    Ok(TurnHead {
+    Ok(TurnSummary {
         turn_id: TurnId(rows::uuid(row, 0)?),
         channel_id: row.get(1)?,
         started_at,

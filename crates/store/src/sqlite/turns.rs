@@ -5,7 +5,7 @@ use memory::messages::{Turn, TurnStatus};
 use memory::ports::NewMessage;
 use rusqlite::{Connection, OptionalExtension, Result, params};
 
-use super::rows::{self, Word, microseconds, turn_columns};
+use super::rows::{self, StoredEnum, microseconds, turn_columns};
 
 /// Makes the turn of a user's message pending, whatever it was before.
 pub(super) fn await_reply(
@@ -28,7 +28,7 @@ pub(super) fn await_reply(
             scope,
             session.0.into_bytes(),
             new.channel_id,
-            TurnStatus::Pending.word(),
+            TurnStatus::Pending.as_str(),
             microseconds(new.created_at),
         ])?;
     Ok(())

@@ -1,7 +1,7 @@
 //! Taking back the last change of a node.
 
 use jiff::Timestamp;
-use memory::corrections::{ChangeKind, Undone};
+use memory::corrections::{ChangeKind, UndoneChange};
 use memory::identifiers::{MessageId, NodeId, SessionId};
 use memory::nodes::{Evidence, NewNode, Node, Proposal};
 use memory::text::index_terms;
@@ -51,7 +51,7 @@ pub(super) fn undo_last(
     unit: &mut UnitOfWork<'_>,
     id: NodeId,
     at: Timestamp,
-) -> Result<Option<Undone>, Failure> {
+) -> Result<Option<UndoneChange>, Failure> {
     let connection = unit.connection;
     let Some(asked) = corrections::live(connection, id)? else { return Ok(None) };
     let Some(change) = last_change(connection, asked.seq)? else { return Ok(None) };
@@ -70,7 +70,7 @@ pub(super) fn undo_last(
         _ => (ChangeKind::MentionMerge, split(unit, &asked, &change)?),
     };
     let node = corrections::live(connection, id)?;
-    Ok(node.map(|node| Undone { kind, node, restored }))
+    Ok(node.map(|node| UndoneChange { kind, node, restored }))
 }
 
 fn last_change(connection: &Connection, node: i64) -> rusqlite::Result<Option<Change>> {

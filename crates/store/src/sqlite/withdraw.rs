@@ -3,20 +3,20 @@
 use std::collections::BTreeSet;
 
 use jiff::Timestamp;
-use memory::forget::{Loss, RestingThoughts, Standing, Withdrawn};
+use memory::forget::{LossReason, ThoughtPolicy, Verdict, Withdrawal};
 use memory::identifiers::{EntityId, NodeId, SessionId};
 use memory::ports::Corpus;
 use rusqlite::{Connection, OptionalExtension, Result, params};
 use uuid::Uuid;
 
 use super::hub::{self, HubForgetting};
-use super::resting::{self, Lost, Outcome, Resting, Talk};
 use super::rows::{self, column, microseconds};
+use super::support::{self, Lost, SessionTerms, StoredSupport, SupportOutcome};
 use super::writer::UnitOfWork;
 use super::{graph, scopes, traces, vectors};
 
 /// A message whose words are gone.
-pub(super) struct Unsaid {
+pub(super) struct ChangedMessage {
     /// Its number.
     pub(super) message: i64,
     /// Index terms that it had before it was given those that it has now; none if it goes altogether.
@@ -28,14 +28,14 @@ pub(super) struct Unsaid {
 /// session that becomes memory again.
 pub(super) fn evidence_of(
     unit: &mut UnitOfWork<'_>,
-    unsaid: &[Unsaid],
+    unsaid: &[ChangedMessage],
     again: Option<SessionId>,
-    thoughts: RestingThoughts,
+    thoughts: ThoughtPolicy,
     at: Timestamp,
-) -> Result<Withdrawn> {
+) -> Result<Withdrawal> {
     let connection = unit.connection;
     let decided = decide(connection, unsaid, again)?;
-    for Unsaid { message, .. } in unsaid {
+    for ChangedMessage { message, .. } in unsaid {
         connection.prepare_cached("DELETE FROM node_evidence WHERE message_seq = ?1")?.execute([message])?;
         // What it was said to fulfil is expected again.
         connection
@@ -44,10 +44,10 @@ pub(super) fn evidence_of(
         withdraw_mentions(connection, *message)?;
         withdraw_proposals(connection, *message)?;
     }
-    let mut withdrawn = Withdrawn::default();
+    let mut withdrawn = Withdrawal::default();
     for (node, decision) in decided {
         match &decision.outcome.standing {
-            Standing::Goes => withdraw_node(unit, node, thoughts, at, &mut withdrawn)?,
+            Verdict::Remove => withdraw_node(unit, node, thoughts, at, &mut withdrawn)?,
             standing => keep_node(unit, node, &decision, standing, at, &mut withdrawn)?,
         }
     }
@@ -57,15 +57,15 @@ pub(super) fn evidence_of(
 
 /// What becomes of a node that the messages may have left words in.
 struct Decision {
-    resting: Resting,
-    outcome: Outcome,
+    resting: StoredSupport,
+    outcome: SupportOutcome,
     loses_quote: bool,
     loses_all_quotes: bool,
 }
 
 fn decide(
     connection: &Connection,
-    unsaid: &[Unsaid],
+    unsaid: &[ChangedMessage],
     again: Option<SessionId>,
 ) -> Result<Vec<(i64, Decision)>> {
     let messages: Vec<i64> = unsaid.iter().map(|unsaid| unsaid.message).collect();
@@ -74,19 +74,19 @@ fn decide(
     };
     let goes = |message: i64| messages.contains(&message) && terms_before(message).is_none();
     let mut sessions: BTreeSet<[u8; 16]> = BTreeSet::new();
-    let mut talks: Vec<Talk> = Vec::new();
+    let mut talks: Vec<SessionTerms> = Vec::new();
     for message in &messages {
         let session: [u8; 16] = connection
             .prepare_cached("SELECT session_id FROM recall_messages WHERE seq = ?1")?
             .query_row([message], |row| row.get(0))?;
         if sessions.insert(session) {
-            talks.push(Talk::read(connection, session, goes)?);
+            talks.push(SessionTerms::read(connection, session, goes)?);
         }
         let talk = talks.iter_mut().find(|talk| talk.id == session);
         talk.into_iter().for_each(|talk| talk.gone.extend(terms_before(*message)));
     }
     let lost = Lost {
-        loss: Loss::Unsaid,
+        loss: LossReason::Edited,
         talks: &talks,
         messages: &|message| messages.contains(&message),
         terms_before: &terms_before,
@@ -94,8 +94,8 @@ fn decide(
         again: &|session| again.is_some_and(|again| again.0.into_bytes() == session),
     };
     let mut decided = Vec::new();
-    for node in resting::made_from(connection, &sessions, &messages, lost.mentions)? {
-        let resting = Resting::read(connection, node)?;
+    for node in support::made_from(connection, &sessions, &messages, lost.mentions)? {
+        let resting = StoredSupport::read(connection, node)?;
         let outcome = resting.outcome(connection, &lost)?;
         let mut quotes = resting.quotes.iter().map(|quote| messages.contains(&quote.message));
         let loses_quote = quotes.clone().any(|is_lost| is_lost);
@@ -110,9 +110,9 @@ fn keep_node(
     unit: &mut UnitOfWork<'_>,
     node: i64,
     decision: &Decision,
-    standing: &Standing,
+    standing: &Verdict,
     at: Timestamp,
-    withdrawn: &mut Withdrawn,
+    withdrawn: &mut Withdrawal,
 ) -> Result<()> {
     let connection = unit.connection;
     let scope: Option<i64> = connection
@@ -126,7 +126,7 @@ fn keep_node(
         connection.prepare_cached("DELETE FROM mention_merges WHERE number = ?1")?.execute([number])?;
     }
     if !mentions_lost.is_empty() {
-        resting::recount_mentions(connection, node)?;
+        support::recount_mentions(connection, node)?;
     }
     if decision.loses_all_quotes {
         // What it said before a person wrote its text rested on what is gone.
@@ -136,14 +136,14 @@ fn keep_node(
             )?
             .execute([node])?;
     }
-    if let Standing::Says(text) = standing {
-        resting::reduce(unit, scope, node, &decision.resting.terms, text)?;
+    if let Verdict::Rewrite(text) = standing {
+        support::reduce(unit, scope, node, &decision.resting.terms, text)?;
         forget_in_hub(connection, scope, id, at)?;
         forget_in_receipts(connection, scope, id)?;
         traces::clear(connection, scope)?;
         withdrawn.rewritten.push((NodeId(id), node));
     }
-    if decision.loses_quote || matches!(standing, Standing::Says(_)) {
+    if decision.loses_quote || matches!(standing, Verdict::Rewrite(_)) {
         withdrawn.kept.push(NodeId(id));
     }
     Ok(())
@@ -163,9 +163,9 @@ fn forget_in_hub(connection: &Connection, scope: i64, id: Uuid, at: Timestamp) -
 pub(super) fn withdraw_node(
     unit: &mut UnitOfWork<'_>,
     node: i64,
-    thoughts: RestingThoughts,
+    thoughts: ThoughtPolicy,
     at: Timestamp,
-    withdrawn: &mut Withdrawn,
+    withdrawn: &mut Withdrawal,
 ) -> Result<()> {
     let connection = unit.connection;
     let live: Option<(i64, [u8; 16], String)> = connection
@@ -217,12 +217,12 @@ pub(super) fn withdraw_node(
 fn follow(
     unit: &mut UnitOfWork<'_>,
     node: i64,
-    thoughts: RestingThoughts,
+    thoughts: ThoughtPolicy,
     at: Timestamp,
-    withdrawn: &mut Withdrawn,
+    withdrawn: &mut Withdrawal,
 ) -> Result<()> {
     let connection = unit.connection;
-    if thoughts == RestingThoughts::Orphan {
+    if thoughts == ThoughtPolicy::Orphan {
         return Ok(());
     }
     let resting: Vec<i64> =
@@ -235,7 +235,7 @@ fn follow(
                                 WHERE node_seq = ?1 AND kind = 'correction' AND undone_at IS NULL)",
             )?
             .query_row([thought], |row| row.get(0))?;
-        if thoughts == RestingThoughts::Cascade || !supported {
+        if thoughts == ThoughtPolicy::Cascade || !supported {
             withdraw_node(unit, thought, thoughts, at, withdrawn)?;
         }
     }
@@ -243,7 +243,7 @@ fn follow(
 }
 
 /// Memories that the node had replaced are current again.
-fn revive(connection: &Connection, id: Uuid, withdrawn: &mut Withdrawn) -> Result<()> {
+fn revive(connection: &Connection, id: Uuid, withdrawn: &mut Withdrawal) -> Result<()> {
     let older: Vec<Uuid> = connection
         .prepare_cached(
             "UPDATE concept_nodes SET superseded_by = NULL
@@ -300,7 +300,7 @@ fn withdraw_proposals(connection: &Connection, message: i64) -> Result<()> {
 }
 
 /// A named thing that no memory is about any more goes, unless a person has written about it.
-fn withdraw_entity(connection: &Connection, entity: [u8; 16], withdrawn: &mut Withdrawn) -> Result<()> {
+fn withdraw_entity(connection: &Connection, entity: [u8; 16], withdrawn: &mut Withdrawal) -> Result<()> {
     let gone = connection
         .prepare_cached(
             "DELETE FROM entities WHERE id = ?1 AND owner_override = 0

@@ -7,7 +7,7 @@ use memory::identifiers::{NodeId, SessionId};
 use memory::messages::Message;
 use memory::nodes::{Evidence, NewNode, NodeKind, Subject};
 use memory::ports::{
-    CorrectionStore, Embedding, Evidential, ExtractionCommit, MentionMerge, MessageStore, NodeStore,
+    CorrectionStore, Embedding, EvidencedNode, ExtractionCommit, MentionMerge, MessageStore, NodeStore,
     SessionStore, Supersession,
 };
 use memory::sessions::{CloseTrigger, SessionPolicy};
@@ -160,7 +160,7 @@ impl Life {
         }
     }
 
-    async fn state(&self) -> BTreeMap<NodeId, Evidential> {
+    async fn state(&self) -> BTreeMap<NodeId, EvidencedNode> {
         let mut state = BTreeMap::new();
         for id in &self.nodes {
             state.insert(*id, self.home.store.node(*id).await.unwrap().unwrap());

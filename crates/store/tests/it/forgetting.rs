@@ -6,7 +6,7 @@ use std::path::Path;
 
 use jiff::civil::date;
 use memory::entities::EntityKind;
-use memory::forget::{Choice, ForgetOutcome, Forgetting, Selection, Taken};
+use memory::forget::{ForgetMode, ForgetOutcome, ForgetRequest, ForgetSummary, Selection};
 use memory::identifiers::{EntityId, MessageId, NodeId, ReflectionId, RejectedId, SessionId, TurnId};
 use memory::messages::{Message, Role};
 use memory::mood::Mood;
@@ -188,11 +188,11 @@ impl Life {
         .unwrap()
     }
 
-    fn act(&self, selection: Selection, thoughts: Choice) -> Forgetting {
-        Forgetting { scope: self.scope.clone(), selection, thoughts, at: at(9) }
+    fn act(&self, selection: Selection, thoughts: ForgetMode) -> ForgetRequest {
+        ForgetRequest { scope: self.scope.clone(), selection, thoughts, at: at(9) }
     }
 
-    async fn forget(&self, selection: Selection, thoughts: Choice) -> Taken {
+    async fn forget(&self, selection: Selection, thoughts: ForgetMode) -> ForgetSummary {
         let act = self.act(selection, thoughts);
         let promised = self.store.preview_forgetting(act.clone()).await.unwrap();
         match self.store.forget(act, None, None).await.unwrap() {
@@ -299,7 +299,7 @@ proptest! {
         orphans in any::<bool>(),
     ) {
         run(async {
-            let choice = if orphans { Choice::Orphan } else { Choice::Cascade };
+            let choice = if orphans { ForgetMode::Orphan } else { ForgetMode::Cascade };
             let mut ends = Vec::new();
             for order in 0..3 {
                 let life = Life::lived(&talks).await;
@@ -338,13 +338,13 @@ proptest! {
             let life = Life::lived(&talks).await;
             let folded = memory::text::fold(WORDS[word]);
             let text = || Selection { text: Some(folded.clone()), ..Selection::default() };
-            life.forget(text(), Choice::Cascade).await;
+            life.forget(text(), ForgetMode::Cascade).await;
             let left = life.state();
             for (table, rows) in left.iter().filter(|(table, _)| !table.starts_with("personas")) {
                 let holds = rows.iter().find(|row| memory::text::fold(&readable(row)).contains(&folded));
                 assert_eq!(holds, None, "{table} still holds {folded}");
             }
-            assert!(life.forget(text(), Choice::Cascade).await.is_empty());
+            assert!(life.forget(text(), ForgetMode::Cascade).await.is_empty());
             assert_eq!(life.state(), left);
             let check = life.store.check().await.unwrap();
             assert!(check.is_whole(), "{check:?}");
@@ -357,7 +357,7 @@ proptest! {
         run(async {
             let life = Life::lived(&talks).await;
             let everything = life.messages.iter().map(|message| message.id).collect();
-            life.forget(Selection { messages: everything, ..Selection::default() }, Choice::Cascade).await;
+            life.forget(Selection { messages: everything, ..Selection::default() }, ForgetMode::Cascade).await;
             let left = life.state();
             for table in ["recall_messages", "concept_nodes", "entities", "entity_aliases", "rejected_memories",
                 "mention_merges", "node_evidence", "moods", "message_words", "node_words", "node_vectors", "turns"] {
@@ -396,12 +396,12 @@ async fn no_byte_remembers() {
     life.store.checkpoint().await.unwrap();
     // Rows move between pages when their neighbours go.
     for number in (0..400).filter(|number| number % 3 == 0 && number % 40 != 7) {
-        life.forget(one(&life.messages[number]), Choice::Orphan).await;
+        life.forget(one(&life.messages[number]), ForgetMode::Orphan).await;
     }
     assert!(holds(life.folder.path(), "蓝色海豚") && holds(life.folder.path(), "bluedolphin"));
     life.forget(
         Selection { messages: secrets.into_iter().collect(), ..Selection::default() },
-        Choice::Cascade,
+        ForgetMode::Cascade,
     )
     .await;
     assert!(life.store.overwrite_freed(at(10)).await.unwrap());

@@ -6,7 +6,7 @@ mod faults;
 mod files;
 mod group_commit;
 mod home;
-mod story;
+mod suite;
 mod corrections;
 mod forgetting;
 mod forgotten_columns;

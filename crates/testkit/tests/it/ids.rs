@@ -1,5 +1,5 @@
 use jiff::{SignedDuration, Timestamp};
-use memory::ports::Ids;
+use memory::ports::IdGenerator;
 use testkit::SequentialIds;
 use uuid::{Uuid, Variant};
 

@@ -10,8 +10,8 @@ use super::scratch_home;
 use crate::cli::{Eval, Shared};
 use crate::config::Config;
 use crate::home::Home;
+use crate::system::SystemIdGenerator;
 use crate::wiring::wire;
-use crate::world::SystemIds;
 
 /// Where each case's clock stands before its first talk.
 const START: Timestamp = Timestamp::UNIX_EPOCH;
@@ -51,7 +51,7 @@ async fn on_scratch(
     case: &::eval::cases::Case,
 ) -> anyhow::Result<Outcome> {
     let clock = Arc::new(StoryClock::new(START));
-    let wired = wire(config, scratch, clock.clone(), Arc::new(SystemIds::default())).await?;
+    let wired = wire(config, scratch, clock.clone(), Arc::new(SystemIdGenerator::default())).await?;
     if by_model && wired.model_state().is_offline() {
         bail!(
             "--llm needs a language model, and none is set up: set [llm] provider and base_url in config.toml, or leave --llm out"

@@ -57,14 +57,14 @@ impl Memory {
 
     /// Itself after a loss; none if it went.
     fn after(&self, lost: &[bool]) -> Option<Self> {
-        let standing = self.support(lost).standing(Loss::Forgotten);
+        let standing = self.support(lost).verdict(LossReason::Forgotten);
         let mut memory = self.clone();
         let mut places = lost.iter();
         memory.lines.retain(|_| !places.next().copied().unwrap_or_default());
         match standing {
-            Standing::Goes => None,
-            Standing::Stays => Some(memory),
-            Standing::Says(text) => Some(Self { description: text, is_reduced: true, ..memory }),
+            Verdict::Remove => None,
+            Verdict::Keep => Some(memory),
+            Verdict::Rewrite(text) => Some(Self { description: text, is_reduced: true, ..memory }),
         }
     }
 }
@@ -84,10 +84,10 @@ fn a_bare_yes_holds_only_beside_its_question() {
     assert!(!proves(Subject::User, &[question]));
     let dog =
         Memory::new(Subject::User, "用户养了狗", &[(Role::Persona, "你是不是养了狗?"), (Role::User, "嗯")]);
-    for loss in [Loss::Unsaid, Loss::Forgotten] {
-        assert_eq!(dog.support(&[false, true]).standing(loss), Standing::Goes);
-        assert_eq!(dog.support(&[true, false]).standing(loss), Standing::Goes);
-        assert_eq!(dog.support(&[]).standing(loss), Standing::Stays);
+    for loss in [LossReason::Edited, LossReason::Forgotten] {
+        assert_eq!(dog.support(&[false, true]).verdict(loss), Verdict::Remove);
+        assert_eq!(dog.support(&[true, false]).verdict(loss), Verdict::Remove);
+        assert_eq!(dog.support(&[]).verdict(loss), Verdict::Keep);
     }
 }
 
@@ -103,22 +103,22 @@ fn a_persons_word_outweighs_what_was_unsaid_and_not_what_was_forgotten() {
     let lines = [(Role::User, "我养了猫"), (Role::User, "叫小黑")];
     let corrected =
         Memory { word_of_person: true, ..Memory::new(Subject::User, "用户养了小黑", &lines) };
-    assert_eq!(corrected.support(&[true, true]).standing(Loss::Unsaid), Standing::Stays);
-    assert_eq!(corrected.support(&[true, true]).standing(Loss::Forgotten), Standing::Goes);
-    let says = Standing::Says("用户说:「我养了猫」".to_owned());
-    assert_eq!(corrected.support(&[false, true]).standing(Loss::Forgotten), says);
+    assert_eq!(corrected.support(&[true, true]).verdict(LossReason::Edited), Verdict::Keep);
+    assert_eq!(corrected.support(&[true, true]).verdict(LossReason::Forgotten), Verdict::Remove);
+    let says = Verdict::Rewrite("用户说:「我养了猫」".to_owned());
+    assert_eq!(corrected.support(&[false, true]).verdict(LossReason::Forgotten), says);
 }
 
 #[test]
 fn what_is_found_anew_goes_where_it_would_say_what_was_unsaid() {
     let lines = [(Role::User, "我养了猫"), (Role::User, "叫小黑")];
     let cat = Memory::new(Subject::User, "用户养了猫,叫小黑", &lines);
-    let says = Standing::Says("用户说:「我养了猫」".to_owned());
-    assert_eq!(cat.support(&[false, true]).standing(Loss::Unsaid), says);
+    let says = Verdict::Rewrite("用户说:「我养了猫」".to_owned());
+    assert_eq!(cat.support(&[false, true]).verdict(LossReason::Edited), says);
     let again = Memory { again: true, ..cat };
-    assert_eq!(again.support(&[false, true]).standing(Loss::Unsaid), Standing::Goes);
-    assert_eq!(again.support(&[false, true]).standing(Loss::Forgotten), says);
-    assert_eq!(again.support(&[false, false]).standing(Loss::Unsaid), Standing::Stays);
+    assert_eq!(again.support(&[false, true]).verdict(LossReason::Edited), Verdict::Remove);
+    assert_eq!(again.support(&[false, true]).verdict(LossReason::Forgotten), says);
+    assert_eq!(again.support(&[false, false]).verdict(LossReason::Edited), Verdict::Keep);
 }
 
 #[test]
@@ -129,7 +129,8 @@ fn quotes_speak_for_themselves_with_their_speaker() {
         "用户说:「我养了一只猫」 The persona said: “I will ask about it on Monday”"
     );
     assert_eq!(described(&[], &[]), "");
-    let mentions = ["older", "plays chess"].map(|description| Mentioned { description, is_left: true });
+    let mentions =
+        ["older", "plays chess"].map(|description| SupportingMention { description, is_left: true });
     assert_eq!(described(&quotes, &mentions), "plays chess");
 }
 
@@ -176,8 +177,8 @@ proptest! {
     /// Where nothing is lost, nothing changes.
     #[test]
     fn nothing_lost_changes_nothing(memory in memories()) {
-        for loss in [Loss::Unsaid, Loss::Forgotten] {
-            prop_assert_eq!(memory.support(&[]).standing(loss), Standing::Stays);
+        for loss in [LossReason::Edited, LossReason::Forgotten] {
+            prop_assert_eq!(memory.support(&[]).verdict(loss), Verdict::Keep);
         }
     }
 
@@ -185,10 +186,10 @@ proptest! {
     #[test]
     fn what_stays_says_nothing_that_was_forgotten(memory in memories(), lost in losses()) {
         let support = memory.support(&lost);
-        let says = match support.standing(Loss::Forgotten) {
-            Standing::Goes => return Ok(()),
-            Standing::Stays => memory.description.clone(),
-            Standing::Says(text) => text,
+        let says = match support.verdict(LossReason::Forgotten) {
+            Verdict::Remove => return Ok(()),
+            Verdict::Keep => memory.description.clone(),
+            Verdict::Rewrite(text) => text,
         };
         prop_assert!(!support.loses_words(&says), "{says}");
         let left: Vec<_> = support.quotes.iter().filter(|quote| quote.is_left).copied().collect();
@@ -200,8 +201,8 @@ proptest! {
     #[test]
     fn forgetting_is_never_milder_than_unsaying(memory in memories(), lost in losses()) {
         let support = memory.support(&lost);
-        if support.standing(Loss::Forgotten) == Standing::Stays {
-            prop_assert_eq!(support.standing(Loss::Unsaid), Standing::Stays);
+        if support.verdict(LossReason::Forgotten) == Verdict::Keep {
+            prop_assert_eq!(support.verdict(LossReason::Edited), Verdict::Keep);
         }
     }
 

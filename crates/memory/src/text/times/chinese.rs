@@ -4,7 +4,7 @@ use std::ops::Range;
 
 use jiff::civil::Weekday;
 
-use super::Named;
+use super::NamedPeriod;
 use super::calendar::{Calendar, Days, Season, Unit, YEARS, month_of, one_day, season_of, year_of};
 
 const DIGITS: &str = "一二三四五六七八九";
@@ -49,7 +49,7 @@ const NOT_BEFORE: &str = "亮球经饼轻龄级";
 const FEW_DAYS_MOST: i64 = 10;
 
 /// The times of a folded text, each with its place.
-pub(super) fn scan(folded: &str, calendar: Calendar) -> Vec<(Range<usize>, Named)> {
+pub(super) fn scan(folded: &str, calendar: Calendar) -> Vec<(Range<usize>, NamedPeriod)> {
     let (mut at, mut found) = (0, Vec::new());
     while let Some(character) = folded[at..].chars().next() {
         let before = folded[..at].chars().next_back();
@@ -65,7 +65,7 @@ pub(super) fn scan(folded: &str, calendar: Calendar) -> Vec<(Range<usize>, Named
 }
 
 /// The time that a text begins with, if it is one, and how many bytes it takes.
-fn phrase(text: &str, before: Option<char>, calendar: Calendar) -> Option<(Option<Named>, usize)> {
+fn phrase(text: &str, before: Option<char>, calendar: Calendar) -> Option<(Option<NamedPeriod>, usize)> {
     let named = || {
         day_name(text, calendar)
             .or_else(|| in_year(text, calendar))
@@ -90,14 +90,14 @@ fn is_end_of_word(before: char, text: &str) -> bool {
     others.contains(before)
 }
 
-fn day_name(text: &str, calendar: Calendar) -> Option<(Option<Named>, usize)> {
+fn day_name(text: &str, calendar: Calendar) -> Option<(Option<NamedPeriod>, usize)> {
     let (name, offset) = DAYS.into_iter().find(|(name, _)| text.starts_with(name))?;
-    let named = if offset == 0 { Named::present } else { Named::sure };
+    let named = if offset == 0 { NamedPeriod::present } else { NamedPeriod::sure };
     Some((calendar.day(offset).map(named), name.len()))
 }
 
 /// 上周, 上周三, 这个星期天, 下下周, 上周末; 周三 alone.
-fn in_week(text: &str, calendar: Calendar) -> Option<(Option<Named>, usize)> {
+fn in_week(text: &str, calendar: Calendar) -> Option<(Option<NamedPeriod>, usize)> {
     let (offset, length) =
         offset_of(text, &[("上上", -2), ("下下", 2), ("上", -1), ("下", 1), ("这", 0), ("本", 0)]);
     let rest = &text[length..];
@@ -109,26 +109,28 @@ fn in_week(text: &str, calendar: Calendar) -> Option<(Option<Named>, usize)> {
     if letter == Some('末') {
         let rest = &rest['末'.len_utf8()..];
         let days = calendar.weekend(offset.unwrap_or(0));
-        let named = if offset.is_some() { Named::sure } else { Named::unsure };
+        let named = if offset.is_some() { NamedPeriod::sure } else { NamedPeriod::unsure };
         return Some((days.map(|days| named(days).within(1)), taken(rest)));
     }
     let weekday = letter.and_then(weekday).filter(|_| !rest.starts_with("一个") && !rest.starts_with("天气"));
     let rest = if weekday.is_some() { &rest[letter.map_or(0, char::len_utf8)..] } else { rest };
     match (offset, weekday) {
         (Some(offset), Some(weekday)) => {
-            Some((calendar.weekday_of_week(weekday, offset).map(Named::sure), taken(rest)))
+            Some((calendar.weekday_of_week(weekday, offset).map(NamedPeriod::sure), taken(rest)))
         }
         (Some(offset), None) => {
-            Some((calendar.week(offset).map(|days| Named::sure(days).within(1)), taken(rest)))
+            Some((calendar.week(offset).map(|days| NamedPeriod::sure(days).within(1)), taken(rest)))
         }
         // By itself it may be past or ahead; a question is mostly about the past.
-        (None, Some(weekday)) => Some((calendar.latest_weekday(weekday).map(Named::unsure), taken(rest))),
+        (None, Some(weekday)) => {
+            Some((calendar.latest_weekday(weekday).map(NamedPeriod::unsure), taken(rest)))
+        }
         (None, None) => None,
     }
 }
 
 /// 上个月, 上个月底, 下月3号, 本月.
-fn in_month(text: &str, calendar: Calendar) -> Option<(Option<Named>, usize)> {
+fn in_month(text: &str, calendar: Calendar) -> Option<(Option<NamedPeriod>, usize)> {
     let words = [("上上", -2), ("下下", 2), ("上", -1), ("下", 1), ("这", 0), ("本", 0)];
     let (offset, length) = offset_of(text, &words);
     let offset = offset?;
@@ -151,11 +153,11 @@ fn in_month(text: &str, calendar: Calendar) -> Option<(Option<Named>, usize)> {
     } else {
         (Some((first, last)), rest)
     };
-    Some((days.map(Named::sure), text.len() - rest.len()))
+    Some((days.map(NamedPeriod::sure), text.len() - rest.len()))
 }
 
 /// 去年, 去年六月, 前年夏天, 去年今天, 明年年底.
-fn in_year(text: &str, calendar: Calendar) -> Option<(Option<Named>, usize)> {
+fn in_year(text: &str, calendar: Calendar) -> Option<(Option<NamedPeriod>, usize)> {
     let words = [("大前年", -3), ("前年", -2), ("去年", -1), ("今年", 0), ("明年", 1), ("后年", 2)];
     let (offset, length) = offset_of(text, &words);
     let offset = offset?;
@@ -166,14 +168,14 @@ fn in_year(text: &str, calendar: Calendar) -> Option<(Option<Named>, usize)> {
     let year = calendar.year_number(i16::try_from(offset).ok()?)?;
     if rest.starts_with("今天") || rest.starts_with("的今天") {
         let more = if rest.starts_with('的') { "的今天".len() } else { "今天".len() };
-        return Some((calendar.same_day(offset).map(Named::sure), length + more));
+        return Some((calendar.same_day(offset).map(NamedPeriod::sure), length + more));
     }
     if let Some((days, more)) = part_of_year(rest, year) {
-        return Some((days.map(Named::sure), length + more));
+        return Some((days.map(NamedPeriod::sure), length + more));
     }
     let days = year_of(year);
     // "This year" alone asks for nothing.
-    Some((days.map(if offset == 0 { Named::present } else { Named::sure }), length))
+    Some((days.map(if offset == 0 { NamedPeriod::present } else { NamedPeriod::sure }), length))
 }
 
 /// 六月, 六月三日, 夏天, 年初, 年底, of a year; with the bytes taken.
@@ -198,16 +200,16 @@ fn part_of_year(text: &str, year: i16) -> Option<(Option<Days>, usize)> {
 }
 
 /// 前几天, 几天前, 半年前, 半个月前, 两三天前.
-fn few(text: &str, calendar: Calendar) -> Option<(Option<Named>, usize)> {
+fn few(text: &str, calendar: Calendar) -> Option<(Option<NamedPeriod>, usize)> {
     if text.starts_with("前几天") {
-        return Some((calendar.days(-FEW_DAYS_MOST, -2).map(Named::unsure), "前几天".len()));
+        return Some((calendar.days(-FEW_DAYS_MOST, -2).map(NamedPeriod::unsure), "前几天".len()));
     }
     let month = 30;
     for (word, days) in [("半个月前", 15), ("半个月以前", 15), ("半年前", 6 * month), ("半年以前", 6 * month)]
     {
         if text.starts_with(word) {
             let slack = days / 4;
-            return Some((calendar.days(-days - slack, -days + slack).map(Named::sure), word.len()));
+            return Some((calendar.days(-days - slack, -days + slack).map(NamedPeriod::sure), word.len()));
         }
     }
     let (fewest, most, length) = if text.starts_with('几') {
@@ -221,11 +223,11 @@ fn few(text: &str, calendar: Calendar) -> Option<(Option<Named>, usize)> {
     let (unit, more) = unit_after(&text[length..])?;
     let end = length + more;
     let ago = ["前", "之前", "以前"].into_iter().find(|ago| text[end..].starts_with(ago))?;
-    Some((calendar.between_ago(fewest, most, unit).map(Named::sure), end + ago.len()))
+    Some((calendar.between_ago(fewest, most, unit).map(NamedPeriod::sure), end + ago.len()))
 }
 
 /// 三天前, 两周后, 2023年, 2023年6月, 六月, 6月3日, 二〇二三年.
-fn number_phrase(text: &str, calendar: Calendar) -> Option<(Option<Named>, usize)> {
+fn number_phrase(text: &str, calendar: Calendar) -> Option<(Option<NamedPeriod>, usize)> {
     if let Some((year, length)) = spelled_year(text) {
         return Some(of_year(&text[length..], year, length));
     }
@@ -235,12 +237,12 @@ fn number_phrase(text: &str, calendar: Calendar) -> Option<(Option<Named>, usize
         let end = length + more;
         let ago = ["前", "之前", "以前"].into_iter().find(|ago| text[end..].starts_with(ago));
         if let Some(ago) = ago {
-            return Some((calendar.ago(number, unit).map(Named::sure), end + ago.len()));
+            return Some((calendar.ago(number, unit).map(NamedPeriod::sure), end + ago.len()));
         }
         // 三天后 may count from anything that was told before.
         let later = ["后", "之后", "以后"].into_iter().find(|later| text[end..].starts_with(later));
         if let Some(later) = later {
-            return Some((calendar.ago(-number, unit).map(Named::unsure), end + later.len()));
+            return Some((calendar.ago(-number, unit).map(NamedPeriod::unsure), end + later.len()));
         }
     }
     if let Some(after) = rest.strip_prefix('年') {
@@ -255,13 +257,13 @@ fn number_phrase(text: &str, calendar: Calendar) -> Option<(Option<Named>, usize
         Some((day, more)) => (calendar.latest_day(month, day), length + more),
         None => (calendar.latest_month(month, true), length),
     };
-    Some((days.0.map(Named::unsure), days.1))
+    Some((days.0.map(NamedPeriod::unsure), days.1))
 }
 
-fn of_year(rest: &str, year: i16, length: usize) -> (Option<Named>, usize) {
+fn of_year(rest: &str, year: i16, length: usize) -> (Option<NamedPeriod>, usize) {
     match part_of_year(rest, year) {
-        Some((days, more)) => (days.map(Named::unsure), length + more),
-        None => (year_of(year).map(Named::unsure), length),
+        Some((days, more)) => (days.map(NamedPeriod::unsure), length + more),
+        None => (year_of(year).map(NamedPeriod::unsure), length),
     }
 }
 

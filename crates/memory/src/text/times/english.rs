@@ -4,7 +4,7 @@ use std::ops::Range;
 
 use jiff::civil::Weekday;
 
-use super::Named;
+use super::NamedPeriod;
 use super::calendar::{Calendar, Days, Season, Unit, YEARS, month_of, one_day, season_of, year_of};
 use crate::text::segment::{Piece, pieces};
 
@@ -32,10 +32,10 @@ const MONTH_SLACK: i64 = 366;
 /// "The other day": from two to ten days ago.
 const OTHER_DAY: (i64, i64) = (-10, -2);
 
-type Found = (Named, usize);
+type Found = (NamedPeriod, usize);
 
 /// The times of a folded text, each with its place.
-pub(super) fn scan(folded: &str, calendar: Calendar) -> Vec<(Range<usize>, Named)> {
+pub(super) fn scan(folded: &str, calendar: Calendar) -> Vec<(Range<usize>, NamedPeriod)> {
     let mut places: Vec<Range<usize>> = Vec::new();
     let mut from = 0;
     for piece in pieces(folded) {
@@ -69,7 +69,7 @@ fn phrase(words: &[&str], calendar: Calendar) -> Option<Found> {
 }
 
 fn fixed(words: &[&str], calendar: Calendar) -> Option<Found> {
-    let day = |offset| calendar.day(offset).map(Named::sure);
+    let day = |offset| calendar.day(offset).map(NamedPeriod::sure);
     Some(match words {
         ["the", "day", "before", "yesterday", ..] => (day(-2)?, 4),
         ["day", "before", "yesterday", ..] => (day(-2)?, 3),
@@ -78,10 +78,10 @@ fn fixed(words: &[&str], calendar: Calendar) -> Option<Found> {
         ["yesterday", ..] => (day(-1)?, 1),
         ["last", "night", ..] => (day(-1)?, 2),
         ["tomorrow", ..] => (day(1)?, 1),
-        ["today" | "tonight", ..] => (Named::present(calendar.day(0)?), 1),
-        ["this", "morning" | "afternoon" | "evening", ..] => (Named::present(calendar.day(0)?), 2),
-        ["the", "other", "day", ..] => (Named::unsure(calendar.days(OTHER_DAY.0, OTHER_DAY.1)?), 3),
-        ["a", "fortnight", "ago", ..] => (Named::sure(calendar.ago(2, Unit::Week)?), 3),
+        ["today" | "tonight", ..] => (NamedPeriod::present(calendar.day(0)?), 1),
+        ["this", "morning" | "afternoon" | "evening", ..] => (NamedPeriod::present(calendar.day(0)?), 2),
+        ["the", "other", "day", ..] => (NamedPeriod::unsure(calendar.days(OTHER_DAY.0, OTHER_DAY.1)?), 3),
+        ["a", "fortnight", "ago", ..] => (NamedPeriod::sure(calendar.ago(2, Unit::Week)?), 3),
         _ => return None,
     })
 }
@@ -102,15 +102,17 @@ fn counted(words: &[&str], calendar: Calendar) -> Option<Found> {
     let length = length + 1 + usize::from(ahead);
     match (ahead, count, rest) {
         // "In two days" is also how long something took.
-        (true, Some(count), _) => Some((Named::unsure(calendar.ago(-count, unit)?), length)),
+        (true, Some(count), _) => Some((NamedPeriod::unsure(calendar.ago(-count, unit)?), length)),
         (false, Some(count), ["from", "now", ..]) => {
-            Some((Named::sure(calendar.ago(-count, unit)?), length + 2))
+            Some((NamedPeriod::sure(calendar.ago(-count, unit)?), length + 2))
         }
         (false, Some(count), ["ago", "today", ..]) if unit == Unit::Year => {
-            Some((Named::sure(calendar.same_day(-count)?), length + 2))
+            Some((NamedPeriod::sure(calendar.same_day(-count)?), length + 2))
         }
-        (false, Some(count), ["ago", ..]) => Some((Named::sure(calendar.ago(count, unit)?), length + 1)),
-        (false, None, ["ago", ..]) => Some((Named::sure(calendar.few_ago(unit)?), length + 1)),
+        (false, Some(count), ["ago", ..]) => {
+            Some((NamedPeriod::sure(calendar.ago(count, unit)?), length + 1))
+        }
+        (false, None, ["ago", ..]) => Some((NamedPeriod::sure(calendar.few_ago(unit)?), length + 1)),
         _ => None,
     }
 }
@@ -139,7 +141,7 @@ fn part_of_year(words: &[&str], calendar: Calendar) -> Option<Found> {
     if let Some(offset) = offset(words) {
         let length = 2 + introduced(&words[2..]);
         let name = words.get(length).filter(|_| length > 2)?;
-        return Some((Named::sure(days(name, offset)?), length + 1));
+        return Some((NamedPeriod::sure(days(name, offset)?), length + 1));
     }
     let start = introduced(words);
     let (name, rest) = words.get(start..)?.split_first()?;
@@ -149,7 +151,7 @@ fn part_of_year(words: &[&str], calendar: Calendar) -> Option<Found> {
         return None;
     }
     let offset = offset(&rest[of..])?;
-    Some((Named::sure(days(name, offset)?), start + of + 3))
+    Some((NamedPeriod::sure(days(name, offset)?), start + of + 3))
 }
 
 /// Last, this, next: week, weekend, month, year, weekday, month's name, season, Christmas.
@@ -169,7 +171,7 @@ fn beside_present(words: &[&str], calendar: Calendar) -> Option<Found> {
             0 => calendar.weekday_of_week(weekday, 0),
             _ => calendar.next_weekday(weekday),
         };
-        return Some((Named::sure(days?).within(WEEKDAY_SLACK), 2));
+        return Some((NamedPeriod::sure(days?).within(WEEKDAY_SLACK), 2));
     }
     // "This may …" is seldom a month.
     if let Some(month) = month_number(what).filter(|_| (offset, what) != (0, "may")) {
@@ -178,7 +180,7 @@ fn beside_present(words: &[&str], calendar: Calendar) -> Option<Found> {
             0 => month_of(calendar.today.year(), month),
             _ => calendar.next_month_named(month),
         };
-        return Some((Named::sure(days?).within(MONTH_SLACK), 2));
+        return Some((NamedPeriod::sure(days?).within(MONTH_SLACK), 2));
     }
     let days_of_year: Box<dyn Fn(i16) -> Option<Days>> = match (season(what), what) {
         (Some(season), _) => Box::new(move |year| season_of(year, season)),
@@ -191,14 +193,14 @@ fn beside_present(words: &[&str], calendar: Calendar) -> Option<Found> {
         0 => years.find(|days| days.1 >= calendar.today),
         _ => years.find(|days| days.0 > calendar.today),
     };
-    Some((Named::unsure(days?), 2))
+    Some((NamedPeriod::unsure(days?), 2))
 }
 
-fn beside_present_unit(offset: i64, what: &str, calendar: Calendar) -> Option<Named> {
+fn beside_present_unit(offset: i64, what: &str, calendar: Calendar) -> Option<NamedPeriod> {
     let near = |days: Days| match offset {
         // "This year" asks for nothing.
-        0 if what == "year" => Named::present(days),
-        _ => Named::sure(days),
+        0 if what == "year" => NamedPeriod::present(days),
+        _ => NamedPeriod::sure(days),
     };
     Some(match what {
         "week" => near(calendar.week(offset)?).within(1),
@@ -215,7 +217,7 @@ fn calendar_date(words: &[&str], calendar: Calendar) -> Option<Found> {
         && let (Some(year), Ok(month), Ok(day)) = (calendar_year(year), month.parse(), day.parse())
         && month_and_day_have_two_digits(words)
     {
-        return Some((Named::unsure(one_day(year, month, day)?), 3));
+        return Some((NamedPeriod::unsure(one_day(year, month, day)?), 3));
     }
     let (month, day, length) = match words {
         [month, number, ..] if month_number(month).is_some() && month_day(number).is_some() => {
@@ -228,13 +230,13 @@ fn calendar_date(words: &[&str], calendar: Calendar) -> Option<Found> {
             (month_number(month)?, month_day(number)?, 2)
         }
         [month, year, ..] => {
-            return Some((Named::unsure(month_of(calendar_year(year)?, month_number(month)?)?), 2));
+            return Some((NamedPeriod::unsure(month_of(calendar_year(year)?, month_number(month)?)?), 2));
         }
         _ => return None,
     };
     match words.get(length).and_then(|year| calendar_year(year)) {
-        Some(year) => Some((Named::unsure(one_day(year, month, day)?), length + 1)),
-        None => Some((Named::unsure(calendar.latest_day(month, day)?), length)),
+        Some(year) => Some((NamedPeriod::unsure(one_day(year, month, day)?), length + 1)),
+        None => Some((NamedPeriod::unsure(calendar.latest_day(month, day)?), length)),
     }
 }
 
@@ -246,7 +248,7 @@ fn month_and_day_have_two_digits(words: &[&str]) -> bool {
 fn after_preposition(words: &[&str], calendar: Calendar) -> Option<Found> {
     let days = match words {
         ["in", name, year, ..] if month_number(name).is_some() && calendar_year(year).is_some() => {
-            return Some((Named::unsure(month_of(calendar_year(year)?, month_number(name)?)?), 3));
+            return Some((NamedPeriod::unsure(month_of(calendar_year(year)?, month_number(name)?)?), 3));
         }
         ["in", name, ..] => match calendar_year(name) {
             Some(number) => year_of(number),
@@ -256,7 +258,7 @@ fn after_preposition(words: &[&str], calendar: Calendar) -> Option<Found> {
         ["on" | "at", "christmas", ..] => calendar.latest_day(12, 25),
         _ => return None,
     };
-    Some((Named::unsure(days?), 2))
+    Some((NamedPeriod::unsure(days?), 2))
 }
 
 fn unit(word: &str) -> Option<Unit> {

@@ -39,14 +39,14 @@ pub struct TimePhrase {
 
 /// What the tables know of a phrase.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-struct Named {
+struct NamedPeriod {
     days: (Date, Date),
     slack_days: i64,
     sure: bool,
     present: bool,
 }
 
-impl Named {
+impl NamedPeriod {
     fn sure(days: (Date, Date)) -> Self {
         Self { days, slack_days: 0, sure: true, present: false }
     }
@@ -77,7 +77,7 @@ pub fn time_phrases(text: &str, now: Timestamp, zone: &TimeZone, week_start: Wee
         .into_iter()
         .filter_map(|(place, named)| {
             let (start, end) = moments(named.days, zone)?;
-            let Named { slack_days, sure, present, .. } = named;
+            let NamedPeriod { slack_days, sure, present, .. } = named;
             Some(TimePhrase { start, end, moment: None, slack_days, sure, present, place })
         })
         .collect();

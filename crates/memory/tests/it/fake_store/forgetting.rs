@@ -1,8 +1,8 @@
 //! Nothing is forgotten here.
 
 use memory::forget::{
-    CoreBlockAppend, Dependents, ErasureReceipt, ForgetOutcome, Forgetting, ForgottenSpan, ResetCounts,
-    Taken, Thing,
+    CoreBlockAppend, Dependents, ErasureReceipt, ForgetOutcome, ForgetRequest, ForgetSummary, ForgetTarget,
+    ForgottenSpan, ResetCounts,
 };
 use memory::identifiers::ErasureId;
 use memory::ports::ForgetStore;
@@ -11,19 +11,19 @@ use super::*;
 
 #[async_trait]
 impl ForgetStore for FakeStore {
-    async fn scope_of(&self, _thing: Thing) -> Result<Option<Scope>, StoreError> {
+    async fn scope_of(&self, _thing: ForgetTarget) -> Result<Option<Scope>, StoreError> {
         refused()
     }
     async fn dependents(&self, _id: NodeId) -> Result<Option<Dependents>, StoreError> {
         refused()
     }
-    async fn preview_forgetting(&self, _act: Forgetting) -> Result<Taken, StoreError> {
+    async fn preview_forgetting(&self, _act: ForgetRequest) -> Result<ForgetSummary, StoreError> {
         refused()
     }
     async fn forget(
         &self,
-        _act: Forgetting,
-        _expected: Option<Taken>,
+        _act: ForgetRequest,
+        _expected: Option<ForgetSummary>,
         _receipt: Option<ErasureReceipt>,
     ) -> Result<ForgetOutcome, StoreError> {
         refused()

@@ -13,23 +13,23 @@ use async_trait::async_trait;
 use jiff::Timestamp;
 use jiff::civil::Date;
 use memory::core_blocks::{CoreBlockLabel, CoreBlocks};
-use memory::corrections::{Approval, Correction, NodeVersion, PendingRejection, Undone};
+use memory::corrections::{Approval, Correction, NodeVersion, PendingRejection, UndoneChange};
 use memory::entities::{
     ChangedBy, Entity, EntityChange, EntityChanged, EntityKind, EntityUndone, MergeStatus, fold_name,
 };
-use memory::forget::{RestingThoughts, Withdrawn};
+use memory::forget::{ThoughtPolicy, Withdrawal};
 use memory::identifiers::{EntityId, MessageId, NodeId, RejectedId, SessionId, TurnId};
-use memory::ledger::{CallSum, ModelCall, Receipt};
+use memory::ledger::{CallSum, ModelCall, ReplyReceipt};
 use memory::messages::{Message, Role, Turn};
 use memory::mood::Mood;
 use memory::nodes::{NewNode, Node, NodeKind, RejectedMemory, Subject};
 use memory::ports::{
-    AliasHit, AuthoredEntity, Captured, CommitOutcome, Corpus, CorpusSize, CorrectionStore, Edited,
-    Embedding, EmbeddingModel, EntityMentions, EntityStore, EntityVector, Evidential, ExtractionCommit,
-    FailedAttempt, FillingEdge, IndexedMessage, IndexedNode, LedgerStore, MessageEdit, MessageStore,
-    NewMessage, NodeStore, PersonaRecord, PersonaStore, Phrase, PhraseHits, RecallStore, ReflectionCommit,
-    Remembered, SessionFilter, SessionStore, StoreError, StoredVector, TimelineItem, UnembeddedEntity,
-    UserRecord, VectorCoverage, VectorStore,
+    AliasHit, AuthoredEntity, CapturedMessage, CommitOutcome, Corpus, CorpusSize, CorrectionStore, Embedding,
+    EmbeddingModel, EntityMentions, EntityStore, EntityVector, EvidencedNode, ExtractionCommit,
+    FailedAttempt, FillingEdge, IndexedMessage, IndexedNode, LedgerStore, MessageEdit, MessageEditResult,
+    MessageStore, NewMessage, NodeStore, PersonaRecord, PersonaStore, Phrase, PhraseHits, RecallStore,
+    ReflectionCommit, SessionFilter, SessionStore, StoreError, StoredVector, TimelineItem, UnembeddedEntity,
+    UsedQuote, UserRecord, VectorCoverage, VectorStore,
 };
 use memory::sessions::{CloseTrigger, Session, SessionPolicy};
 use memory::text::index_terms;

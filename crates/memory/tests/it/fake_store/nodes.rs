@@ -37,7 +37,7 @@ impl NodeStore for FakeStore {
         };
         Ok(data.nodes.iter().filter(live).map(|(_, n)| n.clone()).collect())
     }
-    async fn node(&self, _id: NodeId) -> Result<Option<Evidential>, StoreError> {
+    async fn node(&self, _id: NodeId) -> Result<Option<EvidencedNode>, StoreError> {
         refused()
     }
     async fn nodes_before(

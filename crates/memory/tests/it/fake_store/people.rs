@@ -157,7 +157,7 @@ impl LedgerStore for FakeStore {
     async fn spent_since(&self, _since: Timestamp) -> Result<f64, StoreError> {
         refused()
     }
-    async fn receipt(&self, _turn: TurnId) -> Result<Option<Receipt>, StoreError> {
+    async fn receipt(&self, _turn: TurnId) -> Result<Option<ReplyReceipt>, StoreError> {
         refused()
     }
     async fn counts(&self, _scope: &Scope) -> Result<[u64; 4], StoreError> {
@@ -193,7 +193,11 @@ impl CorrectionStore for FakeStore {
     async fn node_history(&self, _id: NodeId, _limit: u32) -> Result<Option<Vec<NodeVersion>>, StoreError> {
         refused()
     }
-    async fn undo_last_change(&self, _id: NodeId, _at: Timestamp) -> Result<Option<Undone>, StoreError> {
+    async fn undo_last_change(
+        &self,
+        _id: NodeId,
+        _at: Timestamp,
+    ) -> Result<Option<UndoneChange>, StoreError> {
         refused()
     }
     async fn rejected_memory(&self, _id: RejectedId) -> Result<Option<PendingRejection>, StoreError> {
@@ -202,21 +206,21 @@ impl CorrectionStore for FakeStore {
     async fn approve_rejected(&self, _approval: Approval) -> Result<CommitOutcome, StoreError> {
         refused()
     }
-    async fn remembered_of_session(&self, _id: SessionId) -> Result<Vec<Remembered>, StoreError> {
+    async fn remembered_of_session(&self, _id: SessionId) -> Result<Vec<UsedQuote>, StoreError> {
         refused()
     }
-    async fn edit_message(&self, _edit: MessageEdit) -> Result<Option<Edited>, StoreError> {
+    async fn edit_message(&self, _edit: MessageEdit) -> Result<Option<MessageEditResult>, StoreError> {
         refused()
     }
     async fn withdraw_evidence(
         &self,
         _messages: &[MessageId],
-        _thoughts: RestingThoughts,
+        _thoughts: ThoughtPolicy,
         _at: Timestamp,
-    ) -> Result<Withdrawn, StoreError> {
+    ) -> Result<Withdrawal, StoreError> {
         refused()
     }
-    async fn ask_again(&self, _id: TurnId) -> Result<Option<Turn>, StoreError> {
+    async fn reopen_answered_turn(&self, _id: TurnId) -> Result<Option<Turn>, StoreError> {
         refused()
     }
 }

@@ -8,8 +8,8 @@ impl MessageStore for FakeStore {
         &self,
         _message: NewMessage,
         _policy: SessionPolicy,
-        _receipt: Option<Receipt>,
-    ) -> Result<Captured, StoreError> {
+        _receipt: Option<ReplyReceipt>,
+    ) -> Result<CapturedMessage, StoreError> {
         refused()
     }
     async fn fail_turn(&self, _id: TurnId, _reason: &str) -> Result<(), StoreError> {

@@ -2,8 +2,8 @@
 
 use memory::identifiers::CycleId;
 use memory::ports::{
-    PhaseTrace, Reflectable, SettledExpectation, SlowCycleCommit, SlowCycleStanding, SlowCycleStore,
-    SlowCycleWritten, TraceStore, TranscriptHead, TurnHead, TurnTrace,
+    PhaseTrace, ReflectionCandidate, SettledExpectation, SlowCycleCommit, SlowCycleReport, SlowCycleState,
+    SlowCycleStore, TraceStore, TranscriptSummary, TurnSummary, TurnTrace,
 };
 use serde_json::Value;
 
@@ -15,7 +15,7 @@ impl SlowCycleStore for FakeStore {
         &self,
         _scope: &Scope,
         _since: Timestamp,
-    ) -> Result<SlowCycleStanding, StoreError> {
+    ) -> Result<SlowCycleState, StoreError> {
         refused()
     }
     async fn events_to_reflect_on(
@@ -24,7 +24,7 @@ impl SlowCycleStore for FakeStore {
         _since: Timestamp,
         _cycles_max: u32,
         _limit: u32,
-    ) -> Result<Vec<Reflectable>, StoreError> {
+    ) -> Result<Vec<ReflectionCandidate>, StoreError> {
         refused()
     }
     async fn entities_to_describe(
@@ -35,7 +35,7 @@ impl SlowCycleStore for FakeStore {
     ) -> Result<Vec<Entity>, StoreError> {
         refused()
     }
-    async fn commit_slow_cycle(&self, _commit: SlowCycleCommit) -> Result<SlowCycleWritten, StoreError> {
+    async fn commit_slow_cycle(&self, _commit: SlowCycleCommit) -> Result<SlowCycleReport, StoreError> {
         refused()
     }
     async fn settle_expectations(
@@ -57,7 +57,7 @@ impl SlowCycleStore for FakeStore {
         _scope: &Scope,
         _before: Option<(Timestamp, CycleId)>,
         _limit: u32,
-    ) -> Result<Vec<TranscriptHead>, StoreError> {
+    ) -> Result<Vec<TranscriptSummary>, StoreError> {
         refused()
     }
     async fn transcript(&self, _id: CycleId) -> Result<Option<Value>, StoreError> {
@@ -75,7 +75,7 @@ impl TraceStore for FakeStore {
         _scope: &Scope,
         _before: Option<(Timestamp, TurnId)>,
         _limit: u32,
-    ) -> Result<Vec<TurnHead>, StoreError> {
+    ) -> Result<Vec<TurnSummary>, StoreError> {
         refused()
     }
     async fn turn_trace(&self, _id: TurnId) -> Result<Option<TurnTrace>, StoreError> {

@@ -1,7 +1,7 @@
 //! What recall never asks about people.
 
 use memory::facts::{Fact, Facts};
-use memory::ports::{Appearance, Avatar, Bound, ExternalIdentity, KnownUser, PeopleStore};
+use memory::ports::{Appearance, Avatar, BindOutcome, ExternalIdentity, KnownUser, PeopleStore};
 
 use super::*;
 
@@ -52,7 +52,7 @@ impl PeopleStore for FakeStore {
         _user: &UserId,
         _identity: ExternalIdentity,
         _at: Timestamp,
-    ) -> Result<Bound, StoreError> {
+    ) -> Result<BindOutcome, StoreError> {
         refused()
     }
     async fn user_of_identity(&self, _identity: &ExternalIdentity) -> Result<Option<UserId>, StoreError> {

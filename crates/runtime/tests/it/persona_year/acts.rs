@@ -4,7 +4,7 @@ use memory::Scope;
 use memory::core_blocks::CoreBlockLabel;
 use memory::corrections::Edits;
 use memory::entities::{Entity, EntityChange, EntityKind};
-use memory::forget::{Choice, ErasureRequest, Selection, Taken};
+use memory::forget::{ErasureRequest, ForgetMode, ForgetSummary, Selection};
 use memory::identifiers::NodeId;
 use memory::messages::{Message, Role};
 use memory::nodes::NodeKind;
@@ -64,8 +64,8 @@ impl Year {
         }
     }
 
-    fn choice(&mut self) -> Choice {
-        *self.dice.pick(&[Choice::Orphan, Choice::Cascade])
+    fn choice(&mut self) -> ForgetMode {
+        *self.dice.pick(&[ForgetMode::Orphan, ForgetMode::Cascade])
     }
 
     async fn delete(&mut self, scope: &Scope, selection: Selection) {
@@ -78,7 +78,7 @@ impl Year {
         }
     }
 
-    fn gone(&mut self, taken: &Taken) {
+    fn gone(&mut self, taken: &ForgetSummary) {
         for message in &taken.messages {
             self.known.said.remove(message);
         }

@@ -12,7 +12,7 @@ use memory::ports::{Clock as _, Embedder, MessageStore as _, PersonaStore as _};
 use memory::sessions::SessionPolicy;
 use memory::vector_index::VectorIndex;
 use mind::{LanguageMind, Prompts};
-use runtime::{Broadcast, Ledger, Metrics, Parts, Runtime, RuntimeSettings};
+use runtime::{Broadcast, Ledger, Metrics, Runtime, RuntimeParts, RuntimeSettings};
 use tempfile::TempDir;
 use testkit::{SequentialIds, SimulatedClock, WordHashEmbedder};
 
@@ -206,7 +206,7 @@ fn live(
     let ledger = Ledger::start(store.clone());
     let prompts = Prompts::load(None).unwrap();
     let mind = LanguageMind::new(model.clone(), clock.clone(), ledger, prompts);
-    Runtime::new(Parts {
+    Runtime::new(RuntimeParts {
         store: store.clone(),
         embedder: Some(embedder.clone()),
         index: index.clone(),

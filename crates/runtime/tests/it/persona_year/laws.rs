@@ -10,7 +10,7 @@ use memory::identifiers::{MessageId, NodeId, SessionId};
 use memory::messages::{Message, Role};
 use memory::nodes::{Node, NodeKind, Subject};
 use memory::ports::{
-    Corpus, CorrectionStore as _, Evidential, ForgetStore as _, LedgerStore as _, MessageStore as _,
+    Corpus, CorrectionStore as _, EvidencedNode, ForgetStore as _, LedgerStore as _, MessageStore as _,
     NodeStore as _, PersonaStore as _, SessionFilter, SessionStore as _, SlowCycleStore as _,
 };
 use memory::sessions::{Session, SessionStatus};
@@ -173,7 +173,7 @@ async fn memories_are_founded(year: &Year, scope: &Scope) -> Law {
     let database = &year.house.store.database;
     let nodes = database.nodes_before(scope, &ALL_KINDS, None, ALL).await.unwrap();
     for node in &nodes {
-        let Some(Evidential { node, evidence, filling }) = database.node(node.id).await.unwrap() else {
+        let Some(EvidencedNode { node, evidence, filling }) = database.node(node.id).await.unwrap() else {
             return Err(format!("{:?} is listed and not there", node.description));
         };
         if node.description.trim().is_empty() {

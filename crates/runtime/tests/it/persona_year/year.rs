@@ -9,7 +9,7 @@ use memory::identifiers::{MessageId, SessionId, TurnId};
 use memory::messages::Role;
 use memory::ports::{PersonaStore as _, StoreError};
 use memory::{PersonaId, Scope, UserId};
-use runtime::Incoming;
+use runtime::IncomingMessage;
 
 use super::dice::Dice;
 use super::house::{CHANNELS, House, UNTIL_NOTICED};
@@ -246,7 +246,7 @@ impl Year {
 
     /// Says a line. False if the process died of it.
     async fn say(&mut self, scope: &Scope, channel: &str, content: String) -> bool {
-        let incoming = Incoming {
+        let incoming = IncomingMessage {
             scope: scope.clone(),
             channel_id: channel.to_owned(),
             content: content.clone(),

@@ -1,6 +1,6 @@
 //! The whole hub in one file.
 
-use hub::door::archive::EntityImport;
+use hub::api::archive::EntityImport;
 
 use super::of_hub;
 use crate::mcp::tool::Tool;

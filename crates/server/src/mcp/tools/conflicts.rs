@@ -1,6 +1,6 @@
 //! Versions that wait for a person's choice.
 
-use hub::door::conflicts::{ConflictQuery, ConflictResolve};
+use hub::api::conflicts::{ConflictQuery, ConflictResolve};
 
 use super::of_hub;
 use crate::mcp::tool::Tool;

@@ -8,8 +8,8 @@ use schemars::JsonSchema;
 use serde::Deserialize;
 use serde_json::{Value, json};
 
-use crate::admin::erase::{self, Erase, Receipt};
-use crate::mcp::desk::Desk;
+use crate::admin::erase::{self, EraseRequest, ErasureReceiptBody};
+use crate::mcp::context::ToolContext;
 use crate::mcp::tool::{Effect, Tool, ToolError, tool};
 
 pub(super) fn tools() -> Vec<Tool> {
@@ -33,7 +33,7 @@ pub(super) fn tools() -> Vec<Tool> {
 
 /// What is to be forgotten. At least one of the first five.
 #[derive(Deserialize, JsonSchema)]
-struct Pointed {
+struct ForgetArgs {
     /// Messages.
     message_ids: Option<Vec<String>>,
     /// Events, thoughts, intentions, expectations.
@@ -54,8 +54,8 @@ struct Pointed {
     confirm: Option<String>,
 }
 
-impl Pointed {
-    fn asked(self) -> Result<Erase, ToolError> {
+impl ForgetArgs {
+    fn asked(self) -> Result<EraseRequest, ToolError> {
         let choice = if self.keep_thoughts { "orphan" } else { "cascade" };
         let mut asked = json!({"include_messages": self.include_messages, "choice": choice});
         for (name, value) in [
@@ -74,21 +74,21 @@ impl Pointed {
     }
 }
 
-async fn preview(desk: Arc<Desk>, caller: Caller, pointed: Pointed) -> Result<Value, ToolError> {
+async fn preview(context: Arc<ToolContext>, caller: Caller, pointed: ForgetArgs) -> Result<Value, ToolError> {
     let request = erase::request(caller.scope, pointed.asked()?).map_err(ToolError::Invalid)?;
-    let receipt = desk.runtime.erase_dry_run(request).await?;
+    let receipt = context.runtime.erase_dry_run(request).await?;
     let until = receipt.created_at.checked_add(CONFIRM_WITHIN).ok();
-    let mut answer = json!(Receipt::from(receipt));
+    let mut answer = json!(ErasureReceiptBody::from(receipt));
     answer["success"] = json!(true);
     answer["dry_run"] = json!(true);
     answer["confirm_until"] = json!(until);
     Ok(answer)
 }
 
-async fn forget(desk: Arc<Desk>, caller: Caller, pointed: Pointed) -> Result<Value, ToolError> {
+async fn forget(context: Arc<ToolContext>, caller: Caller, pointed: ForgetArgs) -> Result<Value, ToolError> {
     let request = erase::request(caller.scope, pointed.asked()?).map_err(ToolError::Invalid)?;
-    let receipt = desk.runtime.erase(request).await?;
-    let mut answer = json!(Receipt::from(receipt));
+    let receipt = context.runtime.erase(request).await?;
+    let mut answer = json!(ErasureReceiptBody::from(receipt));
     answer["success"] = json!(true);
     answer["dry_run"] = json!(false);
     Ok(answer)

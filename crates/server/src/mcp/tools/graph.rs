@@ -7,11 +7,11 @@ use hub::graph::{
 use schemars::JsonSchema;
 use serde::Deserialize;
 
-use crate::mcp::tool::{Effect, Nothing, Tool, tool};
+use crate::mcp::tool::{Effect, NoArgs, Tool, tool};
 
 /// A node or an edge.
 #[derive(Deserialize, JsonSchema)]
-struct ById {
+struct NodeIdArgs {
     /// Its id.
     id: String,
 }
@@ -23,8 +23,8 @@ macro_rules! of_graph {
             $name,
             Effect::$effect,
             $description,
-            |desk: std::sync::Arc<crate::mcp::Desk>, caller: hub::Caller, input: $input| async move {
-                desk.graph.$method(&caller.scope, input).await
+            |context: std::sync::Arc<crate::mcp::ToolContext>, caller: hub::Caller, input: $input| async move {
+                context.graph.$method(&caller.scope, input).await
             },
         )
     };
@@ -37,8 +37,8 @@ macro_rules! of_whole_graph {
             $name,
             Effect::Reads,
             $description,
-            |desk: std::sync::Arc<crate::mcp::Desk>, caller: hub::Caller, _: Nothing| async move {
-                desk.graph.$method(&caller.scope).await
+            |context: std::sync::Arc<crate::mcp::ToolContext>, caller: hub::Caller, _: NoArgs| async move {
+                context.graph.$method(&caller.scope).await
             },
         )
     };
@@ -51,8 +51,8 @@ macro_rules! of_one {
             $name,
             Effect::$effect,
             $description,
-            |desk: std::sync::Arc<crate::mcp::Desk>, caller: hub::Caller, input: ById| async move {
-                desk.graph.$method(&caller.scope, &input.id).await
+            |context: std::sync::Arc<crate::mcp::ToolContext>, caller: hub::Caller, input: NodeIdArgs| async move {
+                context.graph.$method(&caller.scope, &input.id).await
             },
         )
     };

@@ -1,6 +1,6 @@
 //! Who the persona is.
 
-use hub::door::identity::{CustomFile, IdentityText, MetaQuery, MetaText, SectionText};
+use hub::api::identity::{CustomFile, IdentityText, MetaQuery, MetaText, SectionText};
 
 use super::of_hub;
 use crate::mcp::tool::Tool;

@@ -2,15 +2,15 @@
 
 use std::sync::Arc;
 
-use hub::door::memories::{
+use hub::api::memories::{
     MemoryConsolidate, MemoryCreate, MemoryGrep, MemoryList, MemoryRef, MemorySearch, MemoryUpdate,
 };
 use hub::{Caller, HubError};
 use serde::Serialize;
 
 use super::of_hub;
-use crate::mcp::desk::Desk;
-use crate::mcp::tool::{Effect, Nothing, Tool, tool};
+use crate::mcp::context::ToolContext;
+use crate::mcp::tool::{Effect, NoArgs, Tool, tool};
 
 pub(super) fn tools() -> Vec<Tool> {
     vec![
@@ -98,9 +98,9 @@ struct AllRebuilt {
     message: String,
 }
 
-async fn rebuild_all(desk: Arc<Desk>, caller: Caller, _: Nothing) -> Result<AllRebuilt, HubError> {
-    let memories = desk.hub.memory_embedding_rebuild(&caller).await?;
-    let (nodes_rebuilt, nodes_failed, nodes_total) = desk.graph.rebuild_vectors(&caller.scope).await?;
+async fn rebuild_all(context: Arc<ToolContext>, caller: Caller, _: NoArgs) -> Result<AllRebuilt, HubError> {
+    let memories = context.hub.memory_embedding_rebuild(&caller).await?;
+    let (nodes_rebuilt, nodes_failed, nodes_total) = context.graph.rebuild_vectors(&caller.scope).await?;
     Ok(AllRebuilt {
         success: memories.failed + nodes_failed == 0,
         memories_rebuilt: memories.rebuilt,

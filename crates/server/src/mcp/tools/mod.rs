@@ -7,7 +7,7 @@ mod snapshots;
 mod graph;
 mod archive;
 mod conflicts;
-mod living;
+mod recall;
 mod forgetting;
 
 use std::sync::LazyLock;
@@ -23,7 +23,7 @@ static ALL: LazyLock<Vec<Tool>> = LazyLock::new(|| {
         graph::tools(),
         archive::tools(),
         conflicts::tools(),
-        living::tools(),
+        recall::tools(),
         forgetting::tools(),
     ]
     .into_iter()
@@ -48,8 +48,8 @@ macro_rules! of_hub {
             stringify!($method),
             $crate::mcp::tool::Effect::$effect,
             $description,
-            |desk: std::sync::Arc<$crate::mcp::Desk>, caller: hub::Caller, input: $input| async move {
-                desk.hub.$method(&caller, input).await
+            |context: std::sync::Arc<$crate::mcp::ToolContext>, caller: hub::Caller, input: $input| async move {
+                context.hub.$method(&caller, input).await
             },
         )
     };
@@ -58,9 +58,9 @@ macro_rules! of_hub {
             stringify!($method),
             $crate::mcp::tool::Effect::$effect,
             $description,
-            |desk: std::sync::Arc<$crate::mcp::Desk>,
+            |context: std::sync::Arc<$crate::mcp::ToolContext>,
              caller: hub::Caller,
-             _: $crate::mcp::tool::Nothing| async move { desk.hub.$method(&caller).await },
+             _: $crate::mcp::tool::NoArgs| async move { context.hub.$method(&caller).await },
         )
     };
 }

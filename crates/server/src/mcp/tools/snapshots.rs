@@ -1,6 +1,6 @@
 //! Snapshots of identity documents.
 
-use hub::door::snapshots::{SnapshotQuery, SnapshotRef};
+use hub::api::snapshots::{SnapshotQuery, SnapshotRef};
 
 use super::of_hub;
 use crate::mcp::tool::Tool;

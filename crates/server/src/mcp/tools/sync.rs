@@ -1,6 +1,6 @@
 //! Instances that bring together what each has written.
 
-use hub::door::sync::{SyncPull, SyncPush};
+use hub::api::sync::{SyncPull, SyncPush};
 
 use super::of_hub;
 use crate::mcp::tool::Tool;

@@ -1,12 +1,12 @@
 //! What hangs on a node.
 
 use memory::Scope;
-use memory::forget::{Dependent, Dependents, Thing};
+use memory::forget::{Dependent, Dependents, ForgetTarget};
 use memory::identifiers::{NodeId, SessionId};
 use rusqlite::{Connection, OptionalExtension, Result, Row, params};
 
 use super::super::rows::{self, column};
-use super::going::{Key, uuid};
+use super::removal::{RowKey, uuid};
 
 /// What [`dependent`] reads: `n` is `concept_nodes`.
 macro_rules! dependent_columns {
@@ -15,11 +15,11 @@ macro_rules! dependent_columns {
     };
 }
 
-pub(super) fn scope_of(connection: &Connection, thing: Thing) -> Result<Option<Scope>> {
+pub(super) fn scope_of(connection: &Connection, thing: ForgetTarget) -> Result<Option<Scope>> {
     let (table, id) = match thing {
-        Thing::Message(id) => ("recall_messages", id.0),
-        Thing::Node(id) => ("concept_nodes", id.0),
-        Thing::Session(id) => ("sessions", id.0),
+        ForgetTarget::Message(id) => ("recall_messages", id.0),
+        ForgetTarget::Node(id) => ("concept_nodes", id.0),
+        ForgetTarget::Session(id) => ("sessions", id.0),
     };
     connection
         .prepare_cached(&format!(
@@ -30,7 +30,7 @@ pub(super) fn scope_of(connection: &Connection, thing: Thing) -> Result<Option<S
 }
 
 pub(super) fn dependents(connection: &Connection, id: NodeId) -> Result<Option<Dependents>> {
-    let Some(scope) = scope_of(connection, Thing::Node(id))? else { return Ok(None) };
+    let Some(scope) = scope_of(connection, ForgetTarget::Node(id))? else { return Ok(None) };
     let (seq, node): (i64, Dependent) = connection
         .prepare_cached(concat!(
             "SELECT ",
@@ -67,7 +67,7 @@ pub(super) fn dependents(connection: &Connection, id: NodeId) -> Result<Option<D
         )?
         .query_map([seq], rows::evidence)?
         .collect::<Result<_>>()?;
-    let replaced: Vec<Key> = column(
+    let replaced: Vec<RowKey> = column(
         connection,
         "SELECT id FROM concept_nodes WHERE superseded_by = ?1 ORDER BY seq",
         id.0.into_bytes(),
@@ -90,13 +90,13 @@ fn list(connection: &Connection, statement: &str, seq: i64) -> Result<Vec<Depend
 fn dependent(row: &Row<'_>) -> Result<Dependent> {
     Ok(Dependent {
         id: NodeId(rows::uuid(row, 0)?),
-        kind: rows::word(row, 1)?,
+        kind: rows::read_enum(row, 1)?,
         description: row.get(2)?,
         created_at: rows::time(row, 3)?,
         source_session_id: rows::optional_uuid(row, 4)?.map(SessionId),
     })
 }
 
-fn ids(keys: Vec<Key>) -> Vec<NodeId> {
+fn ids(keys: Vec<RowKey>) -> Vec<NodeId> {
     keys.into_iter().map(|key| NodeId(uuid(key))).collect()
 }

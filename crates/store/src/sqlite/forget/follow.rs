@@ -2,24 +2,27 @@
 
 use std::collections::BTreeSet;
 
-use memory::forget::{Choice, Loss, Standing, holds_lost_words};
+use memory::forget::{ForgetMode, LossReason, Verdict, holds_lost_words};
 use memory::identifiers::NodeId;
 use memory::nodes::RejectedQuote;
 use memory::text::index_terms;
 use rusqlite::{Connection, Result};
 
-use super::super::resting::{self, Lost, Outcome, Resting, Talk, borrowed};
 use super::super::rows::{self, column};
-use super::going::{Going, Key, Rewritten, uuid};
+use super::super::support::{self, Lost, SessionTerms, StoredSupport, SupportOutcome, borrowed};
+use super::removal::{RemovalSet, Rewritten, RowKey, uuid};
 
 /// Follows what goes until nothing more hangs on it.
-pub(super) fn follow(connection: &Connection, going: &mut Going) -> Result<()> {
+pub(super) fn follow(connection: &Connection, going: &mut RemovalSet) -> Result<()> {
     let goes = |message: i64| going.messages.contains_key(&message);
-    let sessions: Vec<Talk> =
-        going.sessions().into_iter().map(|id| Talk::read(connection, id, goes)).collect::<Result<_>>()?;
+    let sessions: Vec<SessionTerms> = going
+        .sessions()
+        .into_iter()
+        .map(|id| SessionTerms::read(connection, id, goes))
+        .collect::<Result<_>>()?;
     reject(connection, going, &sessions)?;
     let messages: Vec<i64> = going.messages.keys().copied().collect();
-    for seq in resting::made_from(connection, &going.sessions(), &messages, &going.mentions)? {
+    for seq in support::made_from(connection, &going.sessions(), &messages, &going.mentions)? {
         if !going.nodes.contains_key(&seq) {
             check(connection, going, &sessions, seq)?;
         }
@@ -27,23 +30,23 @@ pub(super) fn follow(connection: &Connection, going: &mut Going) -> Result<()> {
     let mut to_follow: Vec<i64> = going.nodes.keys().copied().collect();
     while let Some(node) = to_follow.pop() {
         for thought in citing(connection, node)? {
-            if going.thoughts == Choice::Cascade && going.add_node(connection, thought)? {
+            if going.thoughts == ForgetMode::Cascade && going.add_node(connection, thought)? {
                 to_follow.push(thought);
             }
         }
     }
-    if going.thoughts == Choice::Cascade {
+    if going.thoughts == ForgetMode::Cascade {
         thoughts_on_rewritten(connection, going)?;
     }
     for seq in going.nodes.keys().copied().collect::<Vec<_>>() {
         let refused = "SELECT id FROM rejected_memories WHERE approved_node = ?1";
-        going.rejected.extend(column::<Key>(connection, refused, seq)?);
+        going.rejected.extend(column::<RowKey>(connection, refused, seq)?);
     }
     mark_unsupported(connection, going)
 }
 
 /// Refused memories that quote what goes, or say words that only it said; and nodes that a person approved from them.
-fn reject(connection: &Connection, going: &mut Going, sessions: &[Talk]) -> Result<()> {
+fn reject(connection: &Connection, going: &mut RemovalSet, sessions: &[SessionTerms]) -> Result<()> {
     let gone: BTreeSet<_> = going.messages.values().map(|message| message.id).collect();
     let mut statement = connection.prepare_cached(
         "SELECT id, description, evidence, reason FROM rejected_memories WHERE session_id = ?1",
@@ -77,18 +80,18 @@ fn reject(connection: &Connection, going: &mut Going, sessions: &[Talk]) -> Resu
 }
 
 /// Whether the node goes, stays, or stays and says less.
-fn check(connection: &Connection, going: &mut Going, sessions: &[Talk], seq: i64) -> Result<()> {
-    let node = Resting::read(connection, seq)?;
+fn check(connection: &Connection, going: &mut RemovalSet, sessions: &[SessionTerms], seq: i64) -> Result<()> {
+    let node = StoredSupport::read(connection, seq)?;
     let lost = Lost {
-        loss: Loss::Forgotten,
+        loss: LossReason::Forgotten,
         talks: sessions,
         messages: &|message| going.messages.contains_key(&message),
         terms_before: &|_| None,
         mentions: &going.mentions,
         again: &|_| false,
     };
-    let Outcome { standing, mentions_lost } = node.outcome(connection, &lost)?;
-    if standing == Standing::Goes {
+    let SupportOutcome { standing, mentions_lost } = node.outcome(connection, &lost)?;
+    if standing == Verdict::Remove {
         going.add_node(connection, seq)?;
         return Ok(());
     }
@@ -99,7 +102,7 @@ fn check(connection: &Connection, going: &mut Going, sessions: &[Talk], seq: i64
     }
     going.mentions.extend(mentions_lost);
     going.unsupported.extend(marks);
-    if let Standing::Says(after) = standing {
+    if let Verdict::Rewrite(after) = standing {
         let rewritten = Rewritten {
             id: NodeId(uuid(node.id)),
             terms_after: index_terms(&after),
@@ -113,7 +116,7 @@ fn check(connection: &Connection, going: &mut Going, sessions: &[Talk], seq: i64
 }
 
 /// Thoughts that cite a rewritten node go if they hold words that it lost and nothing else that they cite says.
-fn thoughts_on_rewritten(connection: &Connection, going: &mut Going) -> Result<()> {
+fn thoughts_on_rewritten(connection: &Connection, going: &mut RemovalSet) -> Result<()> {
     let changed: Vec<i64> = going.rewritten.keys().copied().collect();
     for node in changed {
         let Some(gone) = going.rewritten.get(&node).map(|r| r.terms_before.clone()) else { continue };
@@ -141,7 +144,7 @@ fn thoughts_on_rewritten(connection: &Connection, going: &mut Going) -> Result<(
 }
 
 /// Notes which living nodes lose something that they cite.
-fn mark_unsupported(connection: &Connection, going: &mut Going) -> Result<()> {
+fn mark_unsupported(connection: &Connection, going: &mut RemovalSet) -> Result<()> {
     let mut marks = Vec::new();
     for (seq, node) in &going.nodes {
         for thought in citing(connection, *seq)? {

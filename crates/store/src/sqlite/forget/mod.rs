@@ -4,7 +4,7 @@
 
 mod select;
 mod follow;
-mod going;
+mod removal;
 mod names;
 mod remains;
 mod remove;
@@ -18,8 +18,8 @@ use async_trait::async_trait;
 use jiff::Timestamp;
 use memory::core_blocks::CoreBlockLabel;
 use memory::forget::{
-    CoreBlockAppend, Dependents, ErasureReceipt, ForgetOutcome, Forgetting, Forgotten, ForgottenSpan,
-    ResetCounts, Taken, Thing,
+    CoreBlockAppend, Dependents, ErasureReceipt, ForgetOutcome, ForgetRequest, ForgetResult, ForgetSummary,
+    ForgetTarget, ForgottenSpan, ResetCounts,
 };
 use memory::identifiers::{ErasureId, MessageId, NodeId, SessionId};
 use memory::ports::{ForgetStore, StoreError};
@@ -30,12 +30,12 @@ use super::hub::{self, HubForgetting};
 use super::rows::{column, microseconds};
 use super::writer::UnitOfWork;
 use super::{SqliteStore, blocking, personas, scopes};
-use going::{Going, Key, uuid};
+use removal::{RemovalSet, RowKey, uuid};
 pub(super) use spans::follow_edit;
 
 #[async_trait]
 impl ForgetStore for SqliteStore {
-    async fn scope_of(&self, thing: Thing) -> Result<Option<Scope>, StoreError> {
+    async fn scope_of(&self, thing: ForgetTarget) -> Result<Option<Scope>, StoreError> {
         self.read(move |connection| Ok(dependents::scope_of(connection, thing)?)).await
     }
 
@@ -43,20 +43,21 @@ impl ForgetStore for SqliteStore {
         self.read(move |connection| Ok(dependents::dependents(connection, id)?)).await
     }
 
-    async fn preview_forgetting(&self, act: Forgetting) -> Result<Taken, StoreError> {
+    async fn preview_forgetting(&self, act: ForgetRequest) -> Result<ForgetSummary, StoreError> {
         let forgotten = self.write(move |unit| unit.attempt(|unit| forget(unit, &act), |_| false)).await?;
         Ok(forgotten.taken)
     }
 
     async fn forget(
         &self,
-        act: Forgetting,
-        expected: Option<Taken>,
+        act: ForgetRequest,
+        expected: Option<ForgetSummary>,
         receipt: Option<ErasureReceipt>,
     ) -> Result<ForgetOutcome, StoreError> {
         self.write(move |unit| {
-            let is_expected =
-                |done: &Forgotten| expected.as_ref().is_none_or(|expected| done.taken.agrees_with(expected));
+            let is_expected = |done: &ForgetResult| {
+                expected.as_ref().is_none_or(|expected| done.taken.agrees_with(expected))
+            };
             let forgotten = unit.attempt(
                 |unit| {
                     let forgotten = forget(unit, &act)?;
@@ -149,22 +150,22 @@ impl ForgetStore for SqliteStore {
 }
 
 /// The act itself.
-fn forget(unit: &mut UnitOfWork<'_>, act: &Forgetting) -> Result<Forgotten, Failure> {
+fn forget(unit: &mut UnitOfWork<'_>, act: &ForgetRequest) -> Result<ForgetResult, Failure> {
     let connection = unit.connection;
     // Where nobody has talked yet there may be documents.
     let Some(scope) = scopes::number_if_known(connection, &act.scope)? else {
-        return Ok(Forgotten::default());
+        return Ok(ForgetResult::default());
     };
     let at = microseconds(act.at);
-    let mut going = Going::new(scope, act.thoughts, act.selection.text.clone());
-    let mut taken = Taken::default();
+    let mut going = RemovalSet::new(scope, act.thoughts, act.selection.text.clone());
+    let mut taken = ForgetSummary::default();
     select::select(connection, &mut going, &act.selection)?;
     let saying_the_same = select::saying_the_same(connection, &going)?;
     follow::follow(connection, &mut going)?;
     let names = names::names(connection, &going)?;
     for seq in saying_the_same.into_iter().filter(|seq| !going.messages.contains_key(seq)) {
         let id = "SELECT id FROM recall_messages WHERE seq = ?1";
-        let ids = column::<Key>(connection, id, seq)?;
+        let ids = column::<RowKey>(connection, id, seq)?;
         taken.left_messages.extend(ids.into_iter().map(|id| MessageId(uuid(id))));
     }
     taken.left_core_blocks = remains::left_core_blocks(connection, &going)?;
@@ -181,7 +182,7 @@ fn forget(unit: &mut UnitOfWork<'_>, act: &Forgetting) -> Result<Forgotten, Fail
     let documents = HubForgetting { nodes: &nodes, text: going.text.as_deref(), at };
     taken.counts.documents = hub::forget(connection, &act.scope, &documents)?;
     for turn in &taken.turns {
-        remove::bury(connection, going.scope, "turn", turn.0.into_bytes(), at)?;
+        remove::insert_tombstone(connection, going.scope, "turn", turn.0.into_bytes(), at)?;
     }
     remains::clear_traces(connection, &going, &mut taken)?;
     if taken.counts.traces > 0 {
@@ -193,5 +194,5 @@ fn forget(unit: &mut UnitOfWork<'_>, act: &Forgetting) -> Result<Forgotten, Fail
     }
     let message_seqs = going.messages.keys().copied().collect();
     let node_seqs = going.nodes.keys().chain(going.rewritten.keys()).copied().collect();
-    Ok(Forgotten { taken, message_seqs, node_seqs })
+    Ok(ForgetResult { taken, message_seqs, node_seqs })
 }

@@ -9,23 +9,23 @@ use rusqlite::{Connection, Result, params};
 
 use super::super::rows::column;
 use super::super::words;
-use super::going::{Going, Key};
+use super::removal::{RemovalSet, RowKey};
 
 /// What becomes of the scope's entities.
 #[derive(Default)]
 pub(super) struct Names {
     /// Entities that go.
-    pub(super) entities: BTreeSet<Key>,
+    pub(super) entities: BTreeSet<RowKey>,
     /// Names that go, of entities that stay, by their number.
     pub(super) aliases: BTreeSet<i64>,
     /// Entities that are called otherwise from now on.
-    pub(super) renamed: Vec<(Key, String)>,
+    pub(super) renamed: Vec<(RowKey, String)>,
     /// Entities that stay without their description: it was written from what goes.
-    pub(super) undescribed: BTreeSet<Key>,
+    pub(super) undescribed: BTreeSet<RowKey>,
 }
 
 struct Entity {
-    id: Key,
+    id: RowKey,
     canonical_name: String,
     description: Option<String>,
     /// A person wrote of it.
@@ -38,7 +38,7 @@ struct Entity {
 }
 
 /// Looks at every entity of the scope.
-pub(super) fn names(connection: &Connection, going: &Going) -> Result<Names> {
+pub(super) fn names(connection: &Connection, going: &RemovalSet) -> Result<Names> {
     let said = said(going);
     let mut names = Names { entities: going.entities.clone(), ..Names::default() };
     for entity in entities(connection, going)? {
@@ -51,7 +51,7 @@ pub(super) fn names(connection: &Connection, going: &Going) -> Result<Names> {
 
 fn decide(
     connection: &Connection,
-    going: &Going,
+    going: &RemovalSet,
     said: &[String],
     entity: &Entity,
     names: &mut Names,
@@ -95,7 +95,7 @@ fn decide(
 }
 
 /// All that was said by what goes, folded as names are.
-fn said(going: &Going) -> Vec<String> {
+fn said(going: &RemovalSet) -> Vec<String> {
     let messages = going.messages.values().map(|message| &message.content);
     let nodes = going.nodes.values().map(|node| &node.description);
     let rewritten = going.rewritten.values().map(|rewritten| &rewritten.before);
@@ -103,7 +103,7 @@ fn said(going: &Going) -> Vec<String> {
 }
 
 /// Whether a message or node that stays holds the name.
-fn still_stands(connection: &Connection, going: &Going, name: &str) -> Result<bool> {
+fn still_stands(connection: &Connection, going: &RemovalSet, name: &str) -> Result<bool> {
     let phrase = Phrase(index_terms(name).split_whitespace().map(str::to_owned).collect());
     if phrase.0.is_empty() {
         return stands_as_written(connection, going, name);
@@ -124,7 +124,7 @@ fn still_stands(connection: &Connection, going: &Going, name: &str) -> Result<bo
 }
 
 /// For names without a letter or digit, which no index holds.
-fn stands_as_written(connection: &Connection, going: &Going, name: &str) -> Result<bool> {
+fn stands_as_written(connection: &Connection, going: &RemovalSet, name: &str) -> Result<bool> {
     let mut statement = connection
         .prepare_cached("SELECT seq FROM recall_messages WHERE scope = ?1 AND instr(content, ?2) > 0")?;
     for seq in statement.query_map(params![going.scope, name], |row| row.get::<_, i64>(0))? {
@@ -143,7 +143,7 @@ fn stands_as_written(connection: &Connection, going: &Going, name: &str) -> Resu
     Ok(going.rewritten.values().any(|rewritten| rewritten.after.contains(name)))
 }
 
-fn entities(connection: &Connection, going: &Going) -> Result<Vec<Entity>> {
+fn entities(connection: &Connection, going: &RemovalSet) -> Result<Vec<Entity>> {
     let mut entities: Vec<Entity> = connection
         .prepare_cached(
             "SELECT id, canonical_name, description, owner_override FROM entities WHERE scope = ?1",

@@ -3,16 +3,16 @@
 use std::collections::BTreeSet;
 
 use memory::core_blocks::CoreBlockLabel;
-use memory::forget::Taken;
+use memory::forget::ForgetSummary;
 use memory::identifiers::{NodeId, TurnId};
-use memory::ledger::Receipt;
+use memory::ledger::ReplyReceipt;
 use memory::nodes::NodeKind;
 use rusqlite::{Connection, Result, params};
 use uuid::Uuid;
 
 use super::super::graph;
 use super::super::rows::{self, to_json};
-use super::going::{Going, Key, uuid};
+use super::removal::{RemovalSet, RowKey, uuid};
 
 /// What a failed session says in place of a cause that may have held lost words.
 const CAUSE_FORGOTTEN: &str =
@@ -20,10 +20,14 @@ const CAUSE_FORGOTTEN: &str =
 
 /// Takes the summary and the last error of sessions that lose messages or events, and those that contain the text. A
 /// summary was written from the whole talk, in words that nobody said: what of it came from where can't be told.
-pub(super) fn clear_summaries(connection: &Connection, going: &Going, taken: &mut Taken) -> Result<()> {
+pub(super) fn clear_summaries(
+    connection: &Connection,
+    going: &RemovalSet,
+    taken: &mut ForgetSummary,
+) -> Result<()> {
     let happened =
         going.nodes.values().filter(|node| matches!(node.kind, NodeKind::Event | NodeKind::Intention));
-    let losing: BTreeSet<Key> =
+    let losing: BTreeSet<RowKey> =
         going.sessions().into_iter().chain(happened.filter_map(|n| n.session)).collect();
     let mut clear =
         connection.prepare_cached(
@@ -33,7 +37,7 @@ pub(super) fn clear_summaries(connection: &Connection, going: &Going, taken: &mu
         "SELECT id, summary, last_error FROM sessions
          WHERE scope = ?1 AND (summary IS NOT NULL OR last_error IS NOT NULL)",
     )?;
-    let found: Vec<(Key, Option<String>, Option<String>)> = sessions
+    let found: Vec<(RowKey, Option<String>, Option<String>)> = sessions
         .query_map([going.scope], |row| Ok((row.get(0)?, row.get(1)?, row.get(2)?)))?
         .collect::<Result<_>>()?;
     for (id, summary, error) in found {
@@ -48,7 +52,11 @@ pub(super) fn clear_summaries(connection: &Connection, going: &Going, taken: &mu
 
 /// Takes the mood if a talk that led to one loses messages, or if it contains the text. Which talk it was from is not
 /// known; it would fade within twelve hours anyhow.
-pub(super) fn clear_mood(connection: &Connection, going: &Going, taken: &mut Taken) -> Result<()> {
+pub(super) fn clear_mood(
+    connection: &Connection,
+    going: &RemovalSet,
+    taken: &mut ForgetSummary,
+) -> Result<()> {
     let mut felt = false;
     for session in going.sessions() {
         felt |= connection
@@ -71,8 +79,12 @@ pub(super) fn clear_mood(connection: &Connection, going: &Going, taken: &mut Tak
 
 /// Takes the receipts of turns that lose messages, and from all others what goes; what is rewritten is rewritten there
 /// too.
-pub(super) fn clear_receipts(connection: &Connection, going: &Going, taken: &mut Taken) -> Result<()> {
-    let turns: BTreeSet<Key> = going.messages.values().filter_map(|message| message.turn).collect();
+pub(super) fn clear_receipts(
+    connection: &Connection,
+    going: &RemovalSet,
+    taken: &mut ForgetSummary,
+) -> Result<()> {
+    let turns: BTreeSet<RowKey> = going.messages.values().filter_map(|message| message.turn).collect();
     let gone: BTreeSet<Uuid> = going.messages.values().map(|message| message.id.0).collect();
     let gone: BTreeSet<Uuid> = gone.into_iter().chain(going.nodes.values().map(|node| node.id.0)).collect();
     let rewritten: BTreeSet<Uuid> = going.rewritten.values().map(|rewritten| rewritten.id.0).collect();
@@ -83,7 +95,7 @@ pub(super) fn clear_receipts(connection: &Connection, going: &Going, taken: &mut
             taken.counts.receipts += delete.execute([turn])? as u64;
             continue;
         }
-        let mut receipt: Receipt = connection
+        let mut receipt: ReplyReceipt = connection
             .prepare_cached("SELECT receipt FROM turn_traces WHERE turn_id = ?1")?
             .query_row([turn], |row| rows::json(row, 0))?;
         let before = receipt.clone();
@@ -106,17 +118,17 @@ pub(super) fn clear_receipts(connection: &Connection, going: &Going, taken: &mut
 /// Turns whose receipts may hold something: found by the ids in them and by the text, without reading each as JSON.
 fn receipts_to_read(
     connection: &Connection,
-    going: &Going,
+    going: &RemovalSet,
     gone: &BTreeSet<Uuid>,
     rewritten: &BTreeSet<Uuid>,
-) -> Result<Vec<Key>> {
-    let turns: BTreeSet<Key> = going.messages.values().filter_map(|message| message.turn).collect();
+) -> Result<Vec<RowKey>> {
+    let turns: BTreeSet<RowKey> = going.messages.values().filter_map(|message| message.turn).collect();
     let mut statement =
         connection.prepare_cached("SELECT turn_id, receipt FROM turn_traces WHERE scope = ?1")?;
     let mut found = Vec::new();
     let mut rows = statement.query([going.scope])?;
     while let Some(row) = rows.next()? {
-        let (turn, receipt): (Key, _) = (row.get(0)?, row.get_ref(1)?.as_str()?);
+        let (turn, receipt): (RowKey, _) = (row.get(0)?, row.get_ref(1)?.as_str()?);
         let named = |id: Uuid| gone.contains(&id) || rewritten.contains(&id);
         // In JSON a quotation mark in the text stands behind a backslash; the parsed candidates are compared instead.
         let may_hold_text =
@@ -135,8 +147,12 @@ fn ids_in(json: &str) -> impl Iterator<Item = Uuid> + '_ {
 
 /// Removes turns of which no message is left, and those that wait for a reply to nothing; forgets why others failed
 /// where that contains the text.
-pub(super) fn clear_turns(connection: &Connection, going: &Going, taken: &mut Taken) -> Result<()> {
-    let turns: BTreeSet<Key> = going.messages.values().filter_map(|message| message.turn).collect();
+pub(super) fn clear_turns(
+    connection: &Connection,
+    going: &RemovalSet,
+    taken: &mut ForgetSummary,
+) -> Result<()> {
+    let turns: BTreeSet<RowKey> = going.messages.values().filter_map(|message| message.turn).collect();
     let mut delete = connection.prepare_cached(
         "DELETE FROM turns WHERE id = ?1 AND NOT EXISTS
              (SELECT 1 FROM recall_messages m WHERE m.turn_id = ?1 AND (turns.status <> 'pending' OR m.role = 'user'))",
@@ -149,7 +165,7 @@ pub(super) fn clear_turns(connection: &Connection, going: &Going, taken: &mut Ta
     if going.text.is_some() {
         let mut reasons = connection
             .prepare_cached("SELECT id, reason FROM turns WHERE scope = ?1 AND reason IS NOT NULL")?;
-        let found: Vec<(Key, String)> =
+        let found: Vec<(RowKey, String)> =
             reasons.query_map([going.scope], |row| Ok((row.get(0)?, row.get(1)?)))?.collect::<Result<_>>()?;
         for (turn, _) in found.iter().filter(|(_, reason)| going.is_in(reason)) {
             connection.prepare_cached("UPDATE turns SET reason = NULL WHERE id = ?1")?.execute([turn])?;
@@ -159,13 +175,18 @@ pub(super) fn clear_turns(connection: &Connection, going: &Going, taken: &mut Ta
 }
 
 /// Nodes and edges of the graph that rest on what goes, or contain the text. Counted with the names and the links.
-pub(super) fn clear_graph(connection: &Connection, going: &Going, at: i64, taken: &mut Taken) -> Result<()> {
+pub(super) fn clear_graph(
+    connection: &Connection,
+    going: &RemovalSet,
+    at: i64,
+    taken: &mut ForgetSummary,
+) -> Result<()> {
     let messages = going.messages.values().map(|message| message.id.0);
     let nodes = going.nodes.values().map(|node| node.id.0);
     // What was drawn from a text that loses words may rest on those.
     let rewritten = going.rewritten.values().map(|node| node.id.0);
     let memories: Vec<Uuid> = messages.chain(nodes).chain(rewritten).collect();
-    let mut gone = hub::graph::Withdrawn::default();
+    let mut gone = hub::graph::GraphWithdrawal::default();
     for memory in memories {
         gone += graph::withdraw(connection, going.scope, &memory.to_string(), at)?;
     }
@@ -180,7 +201,11 @@ pub(super) fn clear_graph(connection: &Connection, going: &Going, at: i64, taken
 /// Takes the traces of the scope, the transcripts of its slow cycles and the questions that these left. A prompt holds
 /// words of other turns and talks: what of it came from where can't be told. If nothing else goes, only those that
 /// contain the text.
-pub(super) fn clear_traces(connection: &Connection, going: &Going, taken: &mut Taken) -> Result<()> {
+pub(super) fn clear_traces(
+    connection: &Connection,
+    going: &RemovalSet,
+    taken: &mut ForgetSummary,
+) -> Result<()> {
     let all = !taken.is_empty();
     for (select, clear) in [
         (
@@ -197,7 +222,7 @@ pub(super) fn clear_traces(connection: &Connection, going: &Going, taken: &mut T
             "UPDATE slow_cycles SET transcript = NULL, salient_questions = '[]' WHERE id = ?1",
         ),
     ] {
-        let kept: Vec<(Key, String)> = connection
+        let kept: Vec<(RowKey, String)> = connection
             .prepare_cached(select)?
             .query_map([going.scope], |row| Ok((row.get(0)?, row.get(1)?)))?
             .collect::<Result<_>>()?;
@@ -211,7 +236,7 @@ pub(super) fn clear_traces(connection: &Connection, going: &Going, taken: &mut T
 }
 
 /// Core blocks of the scope that contain the text. They stay: only a person edits them.
-pub(super) fn left_core_blocks(connection: &Connection, going: &Going) -> Result<Vec<CoreBlockLabel>> {
+pub(super) fn left_core_blocks(connection: &Connection, going: &RemovalSet) -> Result<Vec<CoreBlockLabel>> {
     let mut labels = BTreeSet::new();
     if going.text.is_some() {
         for table in ["core_blocks", "core_block_appends"] {
@@ -223,7 +248,7 @@ pub(super) fn left_core_blocks(connection: &Connection, going: &Going) -> Result
             let mut rows = statement.query([going.scope])?;
             while let Some(row) = rows.next()? {
                 if going.is_in(&row.get::<_, String>(1)?) {
-                    labels.insert(rows::word::<CoreBlockLabel>(row, 0)?);
+                    labels.insert(rows::read_enum::<CoreBlockLabel>(row, 0)?);
                 }
             }
         }

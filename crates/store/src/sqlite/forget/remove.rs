@@ -2,25 +2,25 @@
 
 use std::collections::BTreeSet;
 
-use memory::forget::Taken;
+use memory::forget::ForgetSummary;
 use memory::identifiers::{EntityId, NodeId, RejectedId, SessionId};
 use memory::ports::Corpus;
 use rusqlite::{Connection, Result, params};
 
 use super::super::entity_vectors;
-use super::super::resting;
 use super::super::rows::column;
+use super::super::support;
 use super::super::writer::UnitOfWork;
-use super::going::{Going, Key, uuid};
 use super::names::Names;
+use super::removal::{RemovalSet, RowKey, uuid};
 use super::spans;
 
 /// Messages and nodes, with all that hangs on the rows themselves.
 pub(super) fn remove_rows(
     unit: &mut UnitOfWork<'_>,
-    going: &Going,
+    going: &RemovalSet,
     at: i64,
-    taken: &mut Taken,
+    taken: &mut ForgetSummary,
 ) -> Result<()> {
     let connection = unit.connection;
     taken.sessions = going.sessions().into_iter().map(|id| SessionId(uuid(id))).collect();
@@ -33,18 +33,18 @@ pub(super) fn remove_rows(
         unit.unindex_words(Corpus::Messages, *seq, going.scope, &message.terms);
         connection.prepare_cached("DELETE FROM recall_messages WHERE seq = ?1")?.execute([seq])?;
         taken.messages.insert(message.id);
-        bury(connection, going.scope, "message", message.id.0.into_bytes(), at)?;
+        insert_tombstone(connection, going.scope, "message", message.id.0.into_bytes(), at)?;
     }
     for (seq, node) in &going.nodes {
         unit.unindex_words(Corpus::Nodes, *seq, going.scope, &node.terms);
         connection.prepare_cached("DELETE FROM concept_nodes WHERE seq = ?1")?.execute([seq])?;
         taken.add_node(node.kind, node.id);
-        bury(connection, going.scope, "node", node.id.0.into_bytes(), at)?;
+        insert_tombstone(connection, going.scope, "node", node.id.0.into_bytes(), at)?;
     }
     for id in &going.rejected {
         connection.prepare_cached("DELETE FROM rejected_memories WHERE id = ?1")?.execute([id])?;
         taken.rejected.insert(RejectedId(uuid(*id)));
-        bury(connection, going.scope, "rejected", *id, at)?;
+        insert_tombstone(connection, going.scope, "rejected", *id, at)?;
     }
     connection
         .prepare_cached(
@@ -58,10 +58,14 @@ pub(super) fn remove_rows(
 }
 
 /// Gives rewritten nodes their new text. Their vectors were made from the old one, and are made anew.
-pub(super) fn rewrite(unit: &mut UnitOfWork<'_>, going: &Going, taken: &mut Taken) -> Result<()> {
+pub(super) fn rewrite(
+    unit: &mut UnitOfWork<'_>,
+    going: &RemovalSet,
+    taken: &mut ForgetSummary,
+) -> Result<()> {
     for (seq, rewritten) in &going.rewritten {
         let before = rewritten.terms_before.as_str();
-        taken.counts.vectors += resting::reduce(unit, going.scope, *seq, before, &rewritten.after)?;
+        taken.counts.vectors += support::reduce(unit, going.scope, *seq, before, &rewritten.after)?;
         taken.rewritten.insert(rewritten.id);
     }
     recount_mentions(unit.connection, going)
@@ -74,7 +78,7 @@ pub(super) fn remove_names(
     scope: i64,
     names: &Names,
     at: i64,
-    taken: &mut Taken,
+    taken: &mut ForgetSummary,
 ) -> Result<()> {
     connection
         .prepare_cached("DELETE FROM entity_changes WHERE scope = ?1 AND change IN ('rename', 'describe')")?
@@ -99,7 +103,7 @@ pub(super) fn remove_names(
             .execute([id])?;
         connection.prepare_cached("DELETE FROM entities WHERE id = ?1")?.execute([id])?;
         taken.entities.insert(EntityId(uuid(*id)));
-        bury(connection, scope, "entity", *id, at)?;
+        insert_tombstone(connection, scope, "entity", *id, at)?;
     }
     for number in &names.aliases {
         let gone =
@@ -124,9 +128,9 @@ pub(super) fn remove_names(
 
 /// Counts the sessions' messages and events anew, and gives back those of the scope that are being consolidated: what
 /// is computed from what was there before can't be committed any more.
-pub(super) fn settle_sessions(connection: &Connection, going: &Going) -> Result<()> {
+pub(super) fn settle_sessions(connection: &Connection, going: &RemovalSet) -> Result<()> {
     let from_nodes = going.nodes.values().filter_map(|node| node.session);
-    let sessions: BTreeSet<Key> = going.sessions().into_iter().chain(from_nodes).collect();
+    let sessions: BTreeSet<RowKey> = going.sessions().into_iter().chain(from_nodes).collect();
     for session in sessions {
         connection
             .prepare_cached(
@@ -148,7 +152,13 @@ pub(super) fn settle_sessions(connection: &Connection, going: &Going) -> Result<
 }
 
 /// Leaves the id of what is gone.
-pub(super) fn bury(connection: &Connection, scope: i64, kind: &str, id: Key, at: i64) -> Result<()> {
+pub(super) fn insert_tombstone(
+    connection: &Connection,
+    scope: i64,
+    kind: &str,
+    id: RowKey,
+    at: i64,
+) -> Result<()> {
     connection
         .prepare_cached(
             "INSERT INTO tombstones (kind, id, forgotten_at, scope) VALUES (?1, ?2, ?3, ?4)
@@ -159,14 +169,14 @@ pub(super) fn bury(connection: &Connection, scope: i64, kind: &str, id: Key, at:
 }
 
 /// Nodes that stay and that were replaced by one that goes.
-fn revived(connection: &Connection, going: &Going) -> Result<BTreeSet<NodeId>> {
+fn revived(connection: &Connection, going: &RemovalSet) -> Result<BTreeSet<NodeId>> {
     let mut revived = BTreeSet::new();
     for node in going.nodes.values() {
         let replaced = "SELECT seq FROM concept_nodes WHERE superseded_by = ?1";
         for seq in column::<i64>(connection, replaced, node.id.0.into_bytes())? {
             if !going.nodes.contains_key(&seq) {
                 let id = "SELECT id FROM concept_nodes WHERE seq = ?1";
-                revived.extend(column::<Key>(connection, id, seq)?.into_iter().map(|id| NodeId(uuid(id))));
+                revived.extend(column::<RowKey>(connection, id, seq)?.into_iter().map(|id| NodeId(uuid(id))));
             }
         }
     }
@@ -174,7 +184,7 @@ fn revived(connection: &Connection, going: &Going) -> Result<BTreeSet<NodeId>> {
 }
 
 /// Counts what the rows take with them.
-fn count_parts(connection: &Connection, going: &Going, taken: &mut Taken) -> Result<()> {
+fn count_parts(connection: &Connection, going: &RemovalSet, taken: &mut ForgetSummary) -> Result<()> {
     let mut quotes = BTreeSet::new();
     let quote = |row: &rusqlite::Row<'_>| Ok((row.get(0)?, row.get(1)?, row.get(2)?, row.get(3)?));
     let count = |statement: &str, seq: &i64| -> Result<u64> {
@@ -216,7 +226,7 @@ fn count_parts(connection: &Connection, going: &Going, taken: &mut Taken) -> Res
 }
 
 /// Marks what living nodes rested on and is about to go.
-fn mark(connection: &Connection, going: &Going, taken: &mut Taken) -> Result<()> {
+fn mark(connection: &Connection, going: &RemovalSet, taken: &mut ForgetSummary) -> Result<()> {
     for (seq, kind, id) in &going.unsupported {
         connection
             .prepare_cached(
@@ -224,7 +234,7 @@ fn mark(connection: &Connection, going: &Going, taken: &mut Taken) -> Result<()>
             )?
             .execute(params![seq, kind, id])?;
         if *kind == "node" {
-            let own = column::<Key>(connection, "SELECT id FROM concept_nodes WHERE seq = ?1", seq)?;
+            let own = column::<RowKey>(connection, "SELECT id FROM concept_nodes WHERE seq = ?1", seq)?;
             taken.orphaned.extend(own.into_iter().map(|id| NodeId(uuid(id))));
         }
     }
@@ -232,7 +242,7 @@ fn mark(connection: &Connection, going: &Going, taken: &mut Taken) -> Result<()>
 }
 
 /// Repeated mentions whose words are gone. Those of nodes that go, go with them.
-fn drop_mentions(connection: &Connection, going: &Going, taken: &mut Taken) -> Result<()> {
+fn drop_mentions(connection: &Connection, going: &RemovalSet, taken: &mut ForgetSummary) -> Result<()> {
     for number in &going.mentions {
         let gone =
             connection.prepare_cached("DELETE FROM mention_merges WHERE number = ?1")?.execute([number])?;
@@ -242,9 +252,9 @@ fn drop_mentions(connection: &Connection, going: &Going, taken: &mut Taken) -> R
 }
 
 /// How often nodes that lost words were said.
-fn recount_mentions(connection: &Connection, going: &Going) -> Result<()> {
+fn recount_mentions(connection: &Connection, going: &RemovalSet) -> Result<()> {
     for seq in going.said_less.iter().filter(|seq| !going.nodes.contains_key(seq)) {
-        resting::recount_mentions(connection, *seq)?;
+        support::recount_mentions(connection, *seq)?;
     }
     Ok(())
 }

@@ -6,10 +6,10 @@ use rusqlite::{Connection, OptionalExtension, Result, params};
 
 use super::super::entity_queries::parts;
 use super::super::rows::column;
-use super::going::{Going, Key};
+use super::removal::{RemovalSet, RowKey};
 
 /// Finds the rows of the selection.
-pub(super) fn select(connection: &Connection, going: &mut Going, selection: &Selection) -> Result<()> {
+pub(super) fn select(connection: &Connection, going: &mut RemovalSet, selection: &Selection) -> Result<()> {
     for id in &selection.messages {
         let found = number(connection, "recall_messages", going.scope, id.0.into_bytes())?;
         found.map_or(Ok(()), |seq| going.add_message(connection, seq))?;
@@ -27,14 +27,14 @@ pub(super) fn select(connection: &Connection, going: &mut Going, selection: &Sel
     }
     for id in &selection.entities {
         let key = id.0.into_bytes();
-        let known: Option<Key> = connection
+        let known: Option<RowKey> = connection
             .prepare_cached("SELECT id FROM entities WHERE id = ?1 AND scope = ?2")?
             .query_row(params![key, going.scope], |row| row.get(0))
             .optional()?;
         // What was found to be the same is the same, also for forgetting.
         if let Some(key) = known {
             let parts = concat!(parts!(), " SELECT id FROM parts");
-            going.entities.extend(column::<Key>(connection, parts, key)?);
+            going.entities.extend(column::<RowKey>(connection, parts, key)?);
         }
     }
     nodes_about_entities(connection, going)?;
@@ -50,7 +50,7 @@ pub(super) fn select(connection: &Connection, going: &mut Going, selection: &Sel
 }
 
 /// Messages that still say what a selected node or entity says: those that it quotes, and those that name it.
-pub(super) fn saying_the_same(connection: &Connection, going: &Going) -> Result<Vec<i64>> {
+pub(super) fn saying_the_same(connection: &Connection, going: &RemovalSet) -> Result<Vec<i64>> {
     let mut seqs = Vec::new();
     for node in going.nodes.keys() {
         let quoted = "SELECT message_seq FROM node_evidence WHERE node_seq = ?1";
@@ -71,7 +71,7 @@ pub(super) fn saying_the_same(connection: &Connection, going: &Going) -> Result<
     Ok(seqs)
 }
 
-fn number(connection: &Connection, table: &str, scope: i64, id: Key) -> Result<Option<i64>> {
+fn number(connection: &Connection, table: &str, scope: i64, id: RowKey) -> Result<Option<i64>> {
     connection
         .prepare_cached(&format!("SELECT seq FROM {table} WHERE id = ?1 AND scope = ?2"))?
         .query_row(params![id, scope], |row| row.get(0))
@@ -79,7 +79,7 @@ fn number(connection: &Connection, table: &str, scope: i64, id: Key) -> Result<O
 }
 
 /// Nodes that are linked to a selected entity, and those that name it.
-fn nodes_about_entities(connection: &Connection, going: &mut Going) -> Result<()> {
+fn nodes_about_entities(connection: &Connection, going: &mut RemovalSet) -> Result<()> {
     if going.entities.is_empty() {
         return Ok(());
     }
@@ -100,7 +100,7 @@ fn nodes_about_entities(connection: &Connection, going: &mut Going) -> Result<()
 }
 
 /// Folded names of the selected entities.
-fn names_of(connection: &Connection, going: &Going) -> Result<Vec<String>> {
+fn names_of(connection: &Connection, going: &RemovalSet) -> Result<Vec<String>> {
     let mut names = Vec::new();
     for entity in &going.entities {
         let aliases = "SELECT name FROM entity_aliases WHERE entity_id = ?1";
@@ -113,7 +113,7 @@ fn names_of(connection: &Connection, going: &Going) -> Result<Vec<String>> {
 
 /// Messages, nodes, repeated mentions and refused memories that contain the text. Names are looked through with the
 /// entities.
-fn by_text(connection: &Connection, going: &mut Going) -> Result<()> {
+fn by_text(connection: &Connection, going: &mut RemovalSet) -> Result<()> {
     for (seq, content) in texts(connection, "recall_messages", "content", going.scope)? {
         if going.is_in(&content) {
             going.add_message(connection, seq)?;
@@ -152,7 +152,7 @@ fn by_text(connection: &Connection, going: &mut Going) -> Result<()> {
 }
 
 /// Messages and nodes that said the text before they were changed.
-fn by_earlier_text(connection: &Connection, going: &mut Going) -> Result<()> {
+fn by_earlier_text(connection: &Connection, going: &mut RemovalSet) -> Result<()> {
     let messages = "SELECT v.message_seq, v.content FROM message_versions v
          JOIN recall_messages m ON m.seq = v.message_seq WHERE m.scope = ?1";
     for (seq, content) in earlier(connection, messages, going.scope)? {

@@ -5,10 +5,10 @@ use memory::identifiers::{MessageId, SessionId};
 use rusqlite::{Connection, Result, Row, params};
 
 use super::super::rows;
-use super::going::Going;
+use super::removal::RemovalSet;
 
 /// Marks what the nodes that go rested on in messages that stay.
-pub(super) fn mark(connection: &Connection, going: &Going) -> Result<()> {
+pub(super) fn mark(connection: &Connection, going: &RemovalSet) -> Result<()> {
     let mut resting = connection
         .prepare_cached("SELECT message_seq, span_start, span_end FROM node_evidence WHERE node_seq = ?1")?;
     for node in going.nodes.keys() {

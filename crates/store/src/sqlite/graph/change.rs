@@ -1,6 +1,8 @@
 //! Changing and deleting nodes and edges.
 
-use hub::graph::{EdgeChange, GraphEdge, GraphNode, NodeChange, NodeChanged, NodeGone, entity_kind};
+use hub::graph::{
+    EdgeChange, GraphEdge, GraphNode, NodeChange, NodeDeleteOutcome, NodeUpdateOutcome, entity_kind,
+};
 use jiff::Timestamp;
 use memory::entities::{ChangedBy, EntityChange, EntityChanged, fold_name};
 use memory::identifiers::EntityId;
@@ -18,9 +20,9 @@ pub(super) fn node(
     id: Uuid,
     change: &NodeChange,
     at: Timestamp,
-) -> Result<NodeChanged> {
+) -> Result<NodeUpdateOutcome> {
     let Some(node) = read::node(connection, scope, id)?.filter(|node| !node.deleted) else {
-        return Ok(NodeChanged::NotThere);
+        return Ok(NodeUpdateOutcome::NotThere);
     };
     let refused = if node.entity {
         change_entity(connection, scope, &node, change, at)?
@@ -46,7 +48,7 @@ pub(super) fn node(
             microseconds(at),
         ])?;
     let changed = read::node(connection, scope, node.id)?;
-    Ok(changed.map_or(NodeChanged::NotThere, |node| NodeChanged::Changed(Box::new(node))))
+    Ok(changed.map_or(NodeUpdateOutcome::NotThere, |node| NodeUpdateOutcome::Changed(Box::new(node))))
 }
 
 /// Name and description are the memory's, and change by its rules. Gives why nothing was changed.
@@ -56,26 +58,26 @@ fn change_entity(
     node: &GraphNode,
     change: &NodeChange,
     at: Timestamp,
-) -> Result<Option<NodeChanged>> {
+) -> Result<Option<NodeUpdateOutcome>> {
     if change.node_type.as_ref().is_some_and(|wanted| *wanted != node.node_type) {
-        return Ok(Some(NodeChanged::TypeIsFixed));
+        return Ok(Some(NodeUpdateOutcome::TypeIsFixed));
     }
     let id = EntityId(node.id);
     let description = change.description.as_ref().filter(|text| **text != node.description);
     let by_person = entity_queries::by_id(connection, scope, id)?.is_some_and(|entity| entity.owner_override);
     if description.is_some() && by_person {
-        return Ok(Some(NodeChanged::DescribedByPerson));
+        return Ok(Some(NodeUpdateOutcome::DescribedByPerson));
     }
     if let Some(name) = change.label.as_ref().filter(|label| **label != node.label) {
         let rename = EntityChange::Rename { name: name.clone() };
         match entity_changes::change(connection, scope, id, &rename, ChangedBy::Conversation, at)? {
             EntityChanged::NameTaken(other) => {
                 let other = read::node(connection, scope, other.id.0)?;
-                return Ok(Some(
-                    other.map_or(NodeChanged::NotThere, |other| NodeChanged::LabelTaken(Box::new(other))),
-                ));
+                return Ok(Some(other.map_or(NodeUpdateOutcome::NotThere, |other| {
+                    NodeUpdateOutcome::LabelTaken(Box::new(other))
+                })));
             }
-            EntityChanged::NotThere => return Ok(Some(NodeChanged::NotThere)),
+            EntityChanged::NotThere => return Ok(Some(NodeUpdateOutcome::NotThere)),
             EntityChanged::Changed(_) => {}
         }
     }
@@ -93,10 +95,10 @@ fn change_own(
     scope: i64,
     node: &GraphNode,
     change: &NodeChange,
-) -> Result<Option<NodeChanged>> {
+) -> Result<Option<NodeUpdateOutcome>> {
     let node_type = change.node_type.as_deref().unwrap_or(&node.node_type);
     if entity_kind(node_type).is_some() {
-        return Ok(Some(NodeChanged::TypeIsFixed));
+        return Ok(Some(NodeUpdateOutcome::TypeIsFixed));
     }
     let label = change.label.as_deref().unwrap_or(&node.label);
     let folded = fold_name(label);
@@ -110,7 +112,7 @@ fn change_own(
         .optional()?;
     if let Some(taken) = taken {
         let other = read::node(connection, scope, taken)?;
-        return Ok(other.map(|other| NodeChanged::LabelTaken(Box::new(other))));
+        return Ok(other.map(|other| NodeUpdateOutcome::LabelTaken(Box::new(other))));
     }
     let description = change.description.as_deref().unwrap_or(&node.description);
     // A vector stands for the words that it was made of.
@@ -132,9 +134,9 @@ pub(super) fn delete_node(
     id: Uuid,
     permanent: bool,
     at: Timestamp,
-) -> Result<NodeGone> {
+) -> Result<NodeDeleteOutcome> {
     let found = read::node(connection, scope, id)?.filter(|node| permanent || !node.deleted);
-    let Some(node) = found else { return Ok(NodeGone::NotThere) };
+    let Some(node) = found else { return Ok(NodeDeleteOutcome::NotThere) };
     let edges = read::edges_at(connection, scope, &[node.id])?;
     let live = edges.iter().filter(|edge| !edge.deleted).count() as u64;
     if !permanent {
@@ -147,12 +149,12 @@ pub(super) fn delete_node(
                 "UPDATE graph_nodes SET deleted_at = ?2, updated_at = ?2, version = version + 1 WHERE id = ?1",
             )?
             .execute(params![node.id.into_bytes(), microseconds(at)])?;
-        return Ok(NodeGone::Gone { edges: live });
+        return Ok(NodeDeleteOutcome::Gone { edges: live });
     }
     if node.entity {
         let memories = withdraw::memories_about(connection, EntityId(node.id))?;
         if memories > 0 {
-            return Ok(NodeGone::SpokenOf { memories });
+            return Ok(NodeDeleteOutcome::SpokenOf { memories });
         }
         withdraw::remove_entity(connection, EntityId(node.id), microseconds(at))?;
         entity_vectors::clear(connection, EntityId(node.id))?;
@@ -163,7 +165,7 @@ pub(super) fn delete_node(
             .execute([edge.id.into_bytes()])?;
     }
     connection.prepare_cached("DELETE FROM graph_nodes WHERE id = ?1")?.execute([node.id.into_bytes()])?;
-    Ok(NodeGone::Gone { edges: live })
+    Ok(NodeDeleteOutcome::Gone { edges: live })
 }
 
 /// Changes an edge that is there.

@@ -6,7 +6,7 @@ use memory::entities::name_stands_in;
 use rusqlite::{Connection, Result};
 use uuid::Uuid;
 
-type Key = [u8; 16];
+type RowKey = [u8; 16];
 
 /// For each memory, how many nodes that the folded text names it is linked to.
 pub(super) fn linked_to(connection: &Connection, scope: i64, folded: &str) -> Result<HashMap<String, u32>> {
@@ -17,7 +17,7 @@ pub(super) fn linked_to(connection: &Connection, scope: i64, folded: &str) -> Re
     if !any {
         return Ok(linked);
     }
-    let mut named: BTreeSet<Key> = BTreeSet::new();
+    let mut named: BTreeSet<RowKey> = BTreeSet::new();
     let mut names = connection.prepare_cached(
         "SELECT n.id, n.folded FROM graph_nodes n
          WHERE n.scope = ?1 AND n.deleted_at IS NULL AND n.folded IS NOT NULL
@@ -25,7 +25,7 @@ pub(super) fn linked_to(connection: &Connection, scope: i64, folded: &str) -> Re
          SELECT a.entity_id, a.folded FROM entity_aliases a JOIN graph_nodes n ON n.id = a.entity_id
          WHERE a.scope = ?1 AND n.deleted_at IS NULL",
     )?;
-    for name in names.query_map([scope], |row| Ok((row.get::<_, Key>(0)?, row.get::<_, String>(1)?)))? {
+    for name in names.query_map([scope], |row| Ok((row.get::<_, RowKey>(0)?, row.get::<_, String>(1)?)))? {
         let (id, name) = name?;
         if name_stands_in(folded, &name) {
             named.insert(id);

@@ -3,18 +3,18 @@
 mod read;
 mod write;
 mod change;
-mod facts;
+mod relations;
 mod withdraw;
 mod links;
 mod vectors;
-mod whole;
+mod export;
 
 use std::collections::HashMap;
 
 use async_trait::async_trait;
 use hub::graph::{
-    EdgeChange, GraphEdge, GraphNode, GraphStore, GraphWrite, GraphWritten, NodeChange, NodeChanged,
-    NodeGone, UnembeddedNode, UnreadSession, Withdrawn,
+    EdgeChange, GraphEdge, GraphNode, GraphStore, GraphWithdrawal, GraphWrite, GraphWritten, NodeChange,
+    NodeDeleteOutcome, NodeUpdateOutcome, UnembeddedNode, UnreadSession,
 };
 use jiff::Timestamp;
 use memory::Scope;
@@ -24,7 +24,7 @@ use uuid::Uuid;
 
 use super::rows::microseconds;
 use super::{SqliteStore, scopes};
-pub(super) use whole::{restore, whole};
+pub(super) use export::{restore, whole};
 pub(super) use withdraw::{forget_text, withdraw, withdraw_document};
 
 #[async_trait]
@@ -70,7 +70,7 @@ impl GraphStore for SqliteStore {
         limit: u32,
     ) -> Result<Vec<UnreadSession>, StoreError> {
         let passed_over = passed_over.to_vec();
-        self.read(move |connection| Ok(facts::unread(connection, &passed_over, limit)?)).await
+        self.read(move |connection| Ok(relations::unread(connection, &passed_over, limit)?)).await
     }
 
     async fn commit_facts(
@@ -79,7 +79,7 @@ impl GraphStore for SqliteStore {
         write: GraphWrite,
     ) -> Result<Option<GraphWritten>, StoreError> {
         let session = session.clone();
-        self.write(move |unit| Ok(facts::commit(unit.connection, &session, &write)?)).await
+        self.write(move |unit| Ok(relations::commit(unit.connection, &session, &write)?)).await
     }
 
     async fn change_graph_node(
@@ -88,11 +88,11 @@ impl GraphStore for SqliteStore {
         id: Uuid,
         change: NodeChange,
         at: Timestamp,
-    ) -> Result<NodeChanged, StoreError> {
+    ) -> Result<NodeUpdateOutcome, StoreError> {
         let scope = scope.clone();
         self.write(move |unit| match scopes::number(unit.connection, &scope)? {
             Some(scope) => Ok(change::node(unit.connection, scope, id, &change, at)?),
-            None => Ok(NodeChanged::NotThere),
+            None => Ok(NodeUpdateOutcome::NotThere),
         })
         .await
     }
@@ -103,11 +103,11 @@ impl GraphStore for SqliteStore {
         id: Uuid,
         permanent: bool,
         at: Timestamp,
-    ) -> Result<NodeGone, StoreError> {
+    ) -> Result<NodeDeleteOutcome, StoreError> {
         let scope = scope.clone();
         self.write(move |unit| match scopes::number(unit.connection, &scope)? {
             Some(scope) => Ok(change::delete_node(unit.connection, scope, id, permanent, at)?),
-            None => Ok(NodeGone::NotThere),
+            None => Ok(NodeDeleteOutcome::NotThere),
         })
         .await
     }
@@ -141,11 +141,11 @@ impl GraphStore for SqliteStore {
         scope: &Scope,
         memory_id: &str,
         at: Timestamp,
-    ) -> Result<Withdrawn, StoreError> {
+    ) -> Result<GraphWithdrawal, StoreError> {
         let (scope, memory_id) = (scope.clone(), memory_id.to_owned());
         self.write(move |unit| match scopes::number(unit.connection, &scope)? {
             Some(scope) => Ok(withdraw(unit.connection, scope, &memory_id, microseconds(at))?),
-            None => Ok(Withdrawn::default()),
+            None => Ok(GraphWithdrawal::default()),
         })
         .await
     }

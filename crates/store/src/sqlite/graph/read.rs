@@ -8,7 +8,7 @@ use serde_json::{Map, Value};
 use uuid::Uuid;
 
 use super::super::entity_queries::{self, entity_columns, parts};
-use super::super::rows::{self, Word};
+use super::super::rows;
 
 /// How sure an entity is of which the graph says nothing.
 const SETTLED: f64 = 1.0;
@@ -80,7 +80,7 @@ fn entity_node(connection: &Connection, row: &Row<'_>) -> Result<GraphNode> {
     let updated_at = rows::optional_time(row, 13)?.map_or(entity.updated_at, |at| at.max(entity.updated_at));
     Ok(GraphNode {
         id,
-        node_type: entity.kind.word().to_owned(),
+        node_type: entity.kind.as_str().to_owned(),
         aliases: entity.aliases.into_iter().filter(|alias| *alias != entity.canonical_name).collect(),
         label: entity.canonical_name,
         description: entity.description.unwrap_or_default(),

@@ -1,7 +1,7 @@
 //! What goes from the graph when memories go.
 
 use hub::DocumentName;
-use hub::graph::Withdrawn;
+use hub::graph::GraphWithdrawal;
 use memory::Scope;
 use memory::identifiers::EntityId;
 use rusqlite::{Connection, Result, params};
@@ -9,7 +9,7 @@ use rusqlite::{Connection, Result, params};
 use super::super::entity_queries::parts;
 use super::super::scopes;
 
-type Key = [u8; 16];
+type RowKey = [u8; 16];
 
 /// That the memory is named is said twice: the index holds no words of instances, which have no memory.
 const FORGET_SOURCES: &str = "DELETE FROM graph_sources WHERE scope = ?1 AND memory = ?2 AND memory <> ''";
@@ -25,14 +25,14 @@ pub(in super::super) fn withdraw(
     scope: i64,
     memory: &str,
     at: i64,
-) -> Result<Withdrawn> {
+) -> Result<GraphWithdrawal> {
     if memory.is_empty() {
-        return Ok(Withdrawn::default());
+        return Ok(GraphWithdrawal::default());
     }
     let nodes = resting(connection, RESTING_NODES, scope, memory)?;
     let edges = resting(connection, RESTING_EDGES, scope, memory)?;
     connection.prepare_cached(FORGET_SOURCES)?.execute(params![scope, memory])?;
-    let mut withdrawn = Withdrawn::default();
+    let mut withdrawn = GraphWithdrawal::default();
     for edge in edges {
         let gone = connection
             .prepare_cached(
@@ -55,19 +55,19 @@ pub(in super::super) fn withdraw_document(
     scope: &Scope,
     name: &DocumentName,
     at: i64,
-) -> Result<Withdrawn> {
-    let (DocumentName::Memory(name), Some(scope)) = (name, scopes::number(connection, scope)?) else {
-        return Ok(Withdrawn::default());
+) -> Result<GraphWithdrawal> {
+    let (DocumentName::Diary(name), Some(scope)) = (name, scopes::number(connection, scope)?) else {
+        return Ok(GraphWithdrawal::default());
     };
     withdraw(connection, scope, &name.id(), at)
 }
 
-fn resting(connection: &Connection, statement: &str, scope: i64, memory: &str) -> Result<Vec<Key>> {
+fn resting(connection: &Connection, statement: &str, scope: i64, memory: &str) -> Result<Vec<RowKey>> {
     connection.prepare_cached(statement)?.query_map(params![scope, memory], |row| row.get(0))?.collect()
 }
 
 /// Takes a node's description, if it came from the memory. What a memory describes rests on it too.
-fn undescribe(connection: &Connection, id: Key, memory: &str) -> Result<()> {
+fn undescribe(connection: &Connection, id: RowKey, memory: &str) -> Result<()> {
     let described = connection
         .prepare_cached(
             "UPDATE graph_nodes SET description = '', described_by = NULL, embedding_model = NULL,
@@ -93,7 +93,7 @@ fn undescribe(connection: &Connection, id: Key, memory: &str) -> Result<()> {
     Ok(())
 }
 
-fn withdraw_node(connection: &Connection, id: Key, at: i64) -> Result<bool> {
+fn withdraw_node(connection: &Connection, id: RowKey, at: i64) -> Result<bool> {
     let needed: bool = connection
         .prepare_cached(
             "SELECT EXISTS (SELECT 1 FROM graph_sources WHERE node_id = ?1)
@@ -116,7 +116,7 @@ fn withdraw_node(connection: &Connection, id: Key, at: i64) -> Result<bool> {
     Ok(gone > 0)
 }
 
-fn is_of_person(connection: &Connection, id: Key) -> Result<bool> {
+fn is_of_person(connection: &Connection, id: RowKey) -> Result<bool> {
     connection
         .prepare_cached("SELECT EXISTS (SELECT 1 FROM entities WHERE id = ?1 AND owner_override = 1)")?
         .query_row([id], |row| row.get(0))
@@ -157,8 +157,8 @@ pub(in super::super) fn forget_text(
     scope: i64,
     is_in: &dyn Fn(&str) -> bool,
     at: i64,
-) -> Result<Withdrawn> {
-    let mut withdrawn = Withdrawn::default();
+) -> Result<GraphWithdrawal> {
+    let mut withdrawn = GraphWithdrawal::default();
     let memories: Vec<String> = connection
         .prepare_cached("SELECT DISTINCT memory FROM graph_sources WHERE scope = ?1")?
         .query_map([scope], |row| row.get(0))?
@@ -195,7 +195,7 @@ pub(in super::super) fn forget_text(
     Ok(withdrawn)
 }
 
-fn said(connection: &Connection, statement: &str, scope: i64) -> Result<Vec<(Key, String)>> {
+fn said(connection: &Connection, statement: &str, scope: i64) -> Result<Vec<(RowKey, String)>> {
     connection.prepare_cached(statement)?.query_map([scope], |row| Ok((row.get(0)?, row.get(1)?)))?.collect()
 }
 

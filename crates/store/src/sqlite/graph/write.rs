@@ -1,7 +1,7 @@
 //! Writing nodes and edges, in one transaction.
 
 use hub::graph::{
-    EdgeEnd, GraphEdge, GraphNode, GraphWrite, GraphWritten, NewEdge, NewNode, Unresolved, Written,
+    EdgeEnd, GraphEdge, GraphNode, GraphWrite, GraphWritten, NewGraphEdge, NewGraphNode, Unresolved, Written,
     entity_kind,
 };
 use jiff::Timestamp;
@@ -55,18 +55,24 @@ pub(super) fn write(connection: &Connection, scope: i64, asked: &GraphWrite) -> 
 }
 
 impl Work<'_> {
-    fn write_node(&self, node: &NewNode) -> Result<Option<Written<GraphNode>>> {
+    fn write_node(&self, node: &NewGraphNode) -> Result<Option<Written<GraphNode>>> {
         let (id, is_new) = match entity_kind(&node.node_type) {
             Some(kind) => self.write_entity(node, kind)?,
             None => self.write_own(node)?,
         };
-        add_source(self.connection, self.scope, Rests::Node(id), node.source_memory_id.as_deref(), None)?;
+        add_source(
+            self.connection,
+            self.scope,
+            SourceOwner::Node(id),
+            node.source_memory_id.as_deref(),
+            None,
+        )?;
         let value = read::node(self.connection, self.scope, id)?;
         Ok(value.map(|value| Written { value, is_new }))
     }
 
     /// A node that is an entity: the memory's own rules say whether it is known already.
-    fn write_entity(&self, node: &NewNode, kind: EntityKind) -> Result<(Uuid, bool)> {
+    fn write_entity(&self, node: &NewGraphNode, kind: EntityKind) -> Result<(Uuid, bool)> {
         let folded = fold_name(&node.label);
         let known = entity_queries::who_goes_by(self.connection, self.scope, &folded, kind, None)?;
         if let Some(known) = known {
@@ -99,7 +105,7 @@ impl Work<'_> {
         Ok((node.id, true))
     }
 
-    fn write_own(&self, node: &NewNode) -> Result<(Uuid, bool)> {
+    fn write_own(&self, node: &NewGraphNode) -> Result<(Uuid, bool)> {
         let folded = fold_name(&node.label);
         let known = self
             .connection
@@ -180,7 +186,7 @@ impl Work<'_> {
         Ok(nodes.into_iter().max_by_key(|node| (node.updated_at, node.id)).map(|node| node.id))
     }
 
-    fn write_edge(&self, edge: &NewEdge, from: Uuid, to: Uuid) -> Result<Option<Written<GraphEdge>>> {
+    fn write_edge(&self, edge: &NewGraphEdge, from: Uuid, to: Uuid) -> Result<Option<Written<GraphEdge>>> {
         for end in [from, to] {
             self.ensure_entity_row(end)?;
         }
@@ -235,7 +241,7 @@ impl Work<'_> {
                 ])?;
         }
         let memory = edge.source_memory_id.as_deref();
-        add_source(self.connection, self.scope, Rests::Edge(id), memory, edge.evidence.as_deref())?;
+        add_source(self.connection, self.scope, SourceOwner::Edge(id), memory, edge.evidence.as_deref())?;
         let value = read::edge(self.connection, self.scope, id)?;
         Ok(value.map(|value| Written { value, is_new: known.is_none() }))
     }
@@ -256,7 +262,7 @@ pub(super) fn ensure_entity_row(connection: &Connection, scope: i64, id: Uuid, a
 
 /// What rests on a memory.
 #[derive(Clone, Copy)]
-pub(super) enum Rests {
+pub(super) enum SourceOwner {
     Node(Uuid),
     Edge(Uuid),
 }
@@ -266,13 +272,13 @@ pub(super) enum Rests {
 pub(super) fn add_source(
     connection: &Connection,
     scope: i64,
-    what: Rests,
+    what: SourceOwner,
     memory: Option<&str>,
     evidence: Option<&str>,
 ) -> Result<()> {
     let (column, id) = match what {
-        Rests::Node(id) => ("node_id", id.into_bytes()),
-        Rests::Edge(id) => ("edge_id", id.into_bytes()),
+        SourceOwner::Node(id) => ("node_id", id.into_bytes()),
+        SourceOwner::Edge(id) => ("edge_id", id.into_bytes()),
     };
     let memory = memory.unwrap_or_default();
     let before: Option<Option<String>> = connection

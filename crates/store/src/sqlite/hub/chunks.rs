@@ -1,8 +1,8 @@
 //! Pieces of memories: cut with the write of a document, found by their words, read with their vectors.
 
-use hub::names::{DocumentName, MemoryName};
-use hub::port::{EmbeddedMemories, MemoryPiece, MemoryText, PieceHits, PieceVector, UnreadPiece};
-use hub::text_pieces;
+use hub::names::{DiaryName, DocumentName};
+use hub::ports::{ChunkHits, ChunkVector, DiaryChunk, DiaryCoverage, DiaryText, UnembeddedChunk};
+use hub::split_into_chunks;
 use memory::ports::{Embedding, Phrase, PhraseHits};
 use memory::vector_index::READABILITY_MIN;
 use memory::{Scope, text::index_terms};
@@ -23,7 +23,7 @@ pub(super) fn follow(
     name: &DocumentName,
     document: i64,
 ) -> Result<()> {
-    let DocumentName::Memory(name) = name else { return Ok(()) };
+    let DocumentName::Diary(name) = name else { return Ok(()) };
     connection.prepare_cached("DELETE FROM hub_chunks WHERE document = ?1")?.execute([document])?;
     let content: Option<String> = connection
         .prepare_cached("SELECT content FROM hub_versions WHERE document = ?1 AND state = 'shown'")?
@@ -39,7 +39,7 @@ pub(super) fn follow(
         "INSERT INTO hub_chunks (number, document, scope, piece, starts_at, ends_at, terms)
          VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7)",
     )?;
-    for (place, piece) in text_pieces(&content).into_iter().enumerate() {
+    for (place, piece) in split_into_chunks(&content).into_iter().enumerate() {
         let terms = words::with_scope(scope, &index_terms(&content[piece.clone()]));
         let number = day * DAY + count.query_row([], |row| row.get::<_, i64>(0))? % DAY;
         insert.execute(params![number, document, scope, place, piece.start, piece.end, terms])?;
@@ -67,9 +67,9 @@ fn name(row: &Row<'_>, from: usize) -> Result<DocumentName> {
         .map_err(|error| rows::unreadable(from + 1, error))
 }
 
-fn memory_name(row: &Row<'_>, from: usize) -> Result<MemoryName> {
+fn memory_name(row: &Row<'_>, from: usize) -> Result<DiaryName> {
     match name(row, from)? {
-        DocumentName::Memory(name) => Ok(name),
+        DocumentName::Diary(name) => Ok(name),
         DocumentName::Identity(..) => {
             let reason = hub::names::InvalidName("an identity document is no memory".to_owned());
             Err(rows::unreadable(from, reason))
@@ -82,14 +82,14 @@ pub(super) fn look_up(
     scope: i64,
     phrases: &[Phrase],
     limit: u32,
-) -> Result<PieceHits> {
+) -> Result<ChunkHits> {
     let pieces = connection
         .prepare_cached("SELECT pieces FROM hub_chunk_counts WHERE scope = ?1")?
         .query_row([scope], |row| row.get(0))
         .optional()?
         .unwrap_or(0);
     let hits = phrases.iter().map(|phrase| hits(connection, scope, phrase, limit));
-    Ok(PieceHits { pieces, hits: hits.collect::<Result<_>>()? })
+    Ok(ChunkHits { pieces, hits: hits.collect::<Result<_>>()? })
 }
 
 fn hits(connection: &Connection, scope: i64, phrase: &Phrase, limit: u32) -> Result<PhraseHits> {
@@ -114,7 +114,7 @@ pub(super) fn numbered(
     scope: i64,
     fingerprint: &str,
     numbers: &[i64],
-) -> Result<Vec<MemoryPiece>> {
+) -> Result<Vec<DiaryChunk>> {
     let model = model(connection, fingerprint)?.unwrap_or(0);
     connection
         .prepare_cached(
@@ -131,7 +131,7 @@ pub(super) fn numbered(
             let embedding = vector
                 .zip(readability)
                 .map(|(bytes, readability)| Embedding { vector: from_bytes(&bytes), readability });
-            Ok(MemoryPiece {
+            Ok(DiaryChunk {
                 number: row.get(0)?,
                 name: memory_name(row, 1)?,
                 author: instance_id(row, 3)?,
@@ -149,7 +149,7 @@ pub(super) fn vectors(
     fingerprint: &str,
     after: i64,
     limit: u32,
-) -> Result<Vec<PieceVector>> {
+) -> Result<Vec<ChunkVector>> {
     let Some(model) = model(connection, fingerprint)? else { return Ok(Vec::new()) };
     connection
         .prepare_cached(
@@ -159,7 +159,7 @@ pub(super) fn vectors(
         )?
         .query_map(params![scope, model, after, READABILITY_MIN, limit], |row| {
             let vector = from_bytes(row.get_ref(2)?.as_blob()?);
-            Ok(PieceVector { stored: row.get(0)?, piece: row.get(1)?, vector })
+            Ok(ChunkVector { stored: row.get(0)?, piece: row.get(1)?, vector })
         })?
         .collect()
 }
@@ -170,10 +170,10 @@ pub(super) fn unread(
     fingerprint: &str,
     after: i64,
     limit: u32,
-) -> Result<Vec<UnreadPiece>> {
+) -> Result<Vec<UnembeddedChunk>> {
     let model = model(connection, fingerprint)?.unwrap_or(0);
     let key = params![scope.persona.as_str(), scope.user.as_str(), after, model, limit];
-    let found: Vec<Option<UnreadPiece>> = connection
+    let found: Vec<Option<UnembeddedChunk>> = connection
         .prepare_cached(
             "SELECT c.number, d.kind, d.stem, c.starts_at, c.ends_at, v.content
              FROM hub_documents d JOIN hub_chunks c ON c.document = d.number
@@ -187,7 +187,7 @@ pub(super) fn unread(
             let content: Option<String> = row.get(5)?;
             let text = content.as_deref().and_then(|content| content.get(start..end));
             let (number, name) = (row.get(0)?, memory_name(row, 1)?);
-            Ok(text.map(|text| UnreadPiece { number, name, text: text.to_owned() }))
+            Ok(text.map(|text| UnembeddedChunk { number, name, text: text.to_owned() }))
         })?
         .collect::<Result<_>>()?;
     Ok(found.into_iter().flatten().collect())
@@ -211,11 +211,7 @@ pub(super) fn put_vectors(
     Ok(())
 }
 
-pub(super) fn embedded(
-    connection: &Connection,
-    scope: &Scope,
-    fingerprint: &str,
-) -> Result<EmbeddedMemories> {
+pub(super) fn embedded(connection: &Connection, scope: &Scope, fingerprint: &str) -> Result<DiaryCoverage> {
     let model = model(connection, fingerprint)?.unwrap_or(0);
     connection
         .prepare_cached(
@@ -227,7 +223,7 @@ pub(super) fn embedded(
                  AND d.kind IN ('daily', 'weekly', 'monthly', 'yearly', 'significant')",
         )?
         .query_row(params![scope.persona.as_str(), scope.user.as_str(), model], |row| {
-            Ok(EmbeddedMemories { memories: row.get(0)?, embedded: row.get(1)? })
+            Ok(DiaryCoverage { memories: row.get(0)?, embedded: row.get(1)? })
         })
 }
 
@@ -250,7 +246,7 @@ const NAMES: &str = "
     WHERE d.persona_id = ?1 AND d.user_id = ?2 AND d.kind IN ('daily', 'weekly', 'monthly', 'yearly', 'significant')
         AND v.document = d.number AND v.state = 'shown' AND v.content IS NOT NULL";
 
-pub(super) fn names(connection: &Connection, scope: &Scope) -> Result<Vec<MemoryName>> {
+pub(super) fn names(connection: &Connection, scope: &Scope) -> Result<Vec<DiaryName>> {
     connection
         .prepare_cached(NAMES)?
         .query_map([scope.persona.as_str(), scope.user.as_str()], |row| memory_name(row, 0))?
@@ -262,7 +258,7 @@ pub(super) fn texts(
     scope: &Scope,
     after: i64,
     limit: u32,
-) -> Result<Vec<MemoryText>> {
+) -> Result<Vec<DiaryText>> {
     connection
         .prepare_cached(
             "SELECT d.number, d.kind, d.stem, v.content
@@ -272,7 +268,7 @@ pub(super) fn texts(
              ORDER BY d.number LIMIT ?4",
         )?
         .query_map(params![scope.persona.as_str(), scope.user.as_str(), after, limit], |row| {
-            Ok(MemoryText { number: row.get(0)?, name: memory_name(row, 1)?, content: row.get(3)? })
+            Ok(DiaryText { number: row.get(0)?, name: memory_name(row, 1)?, content: row.get(3)? })
         })?
         .collect()
 }

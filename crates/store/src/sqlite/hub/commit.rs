@@ -2,14 +2,14 @@
 
 use hub::documents::{Version, core_block_of};
 use hub::names::DocumentName;
-use hub::port::{DocumentWrite, HubCommit, HubCommitOutcome};
+use hub::ports::{DocumentWrite, HubCommit, HubCommitOutcome};
 use memory::Scope;
 use rusqlite::{Connection, OptionalExtension, Result, params};
 
 use super::super::failure::Failure;
 use super::super::rows::{microseconds, to_json};
 use super::super::{graph, personas};
-use super::{chunks, conflicts, documents, erased_names, snapshots, state, whole};
+use super::{chunks, conflicts, documents, erased_names, export, snapshots, state};
 
 pub(super) fn commit(
     connection: &Connection,
@@ -34,7 +34,7 @@ pub(super) fn commit(
     let changes_nothing = commit.documents.is_empty() && commit.restored.is_none();
     let revision = if changes_nothing { revision } else { state::raise_revision(connection, scope)? };
     if let Some(restored) = &commit.restored {
-        whole::restore(connection, scope, restored, revision, commit.at.unwrap_or_default())?;
+        export::restore(connection, scope, restored, revision, commit.at.unwrap_or_default())?;
     }
     for write in &commit.documents {
         write_document(connection, scope, write, revision)?;

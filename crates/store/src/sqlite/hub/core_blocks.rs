@@ -1,7 +1,7 @@
 //! Core blocks are documents too. Whichever way one is written, both rows change in one transaction.
 
 use hub::documents::{Version, core_block_document};
-use hub::port::DocumentWrite;
+use hub::ports::DocumentWrite;
 use hub::versions::written_at;
 use jiff::Timestamp;
 use memory::core_blocks::CoreBlockLabel;
@@ -99,7 +99,7 @@ fn block(row: &Row<'_>) -> Result<Block> {
     let user = UserId::new(user.unwrap_or_else(|| "self".to_owned()));
     Ok(Block {
         scope: Scope::new(persona, user.map_err(|error| rows::unreadable(1, error))?),
-        label: rows::word(row, 2)?,
+        label: rows::read_enum(row, 2)?,
         content: row.get(3)?,
         edited_by: row.get(4)?,
         at: rows::time(row, 5)?,

@@ -1,7 +1,7 @@
 //! Events that no diary tells yet, and lines that tell what was corrected since.
 
 use hub::names::DocumentName;
-use hub::port::{DiaryEvent, DiaryLine, OutdatedLine};
+use hub::ports::{DiaryEvent, DiaryLine, OutdatedLine};
 use memory::identifiers::{NodeId, SessionId};
 use rusqlite::{Connection, Result};
 

@@ -4,7 +4,7 @@ use std::collections::HashMap;
 
 use hub::documents::{Document, Version};
 use hub::names::DocumentName;
-use hub::port::DocumentFilter;
+use hub::ports::DocumentFilter;
 use memory::Scope;
 use rusqlite::{Connection, OptionalExtension, Result, Row, params};
 
@@ -87,8 +87,8 @@ pub(super) fn list(connection: &Connection, scope: &Scope, filter: &DocumentFilt
     ))?;
     let mut rows = statement.query(params![scope.persona.as_str(), scope.user.as_str(), filter.after])?;
     let wanted = |kind: &str| {
-        filter.categories.iter().any(|category| category.word() == kind)
-            || filter.granularities.iter().any(|granularity| granularity.word() == kind)
+        filter.categories.iter().any(|category| category.as_str() == kind)
+            || filter.granularities.iter().any(|granularity| granularity.as_str() == kind)
     };
     let mut found: Vec<(i64, Document)> = Vec::new();
     while let Some(row) = rows.next()? {

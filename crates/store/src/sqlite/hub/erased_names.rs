@@ -3,9 +3,9 @@
 use std::collections::BTreeSet;
 
 use hub::documents::{Document, Version};
+use hub::export::ErasedName;
 use hub::names::DocumentName;
 use hub::version_vector::VersionVector;
-use hub::whole::ErasedName;
 use jiff::Timestamp;
 use memory::Scope;
 use rusqlite::{Connection, OptionalExtension, Result, params};

@@ -59,7 +59,7 @@ pub(in super::super) fn forget(
         if gone.is_empty() && !holds_text {
             continue;
         }
-        if let DocumentName::Memory(name) = &row.name {
+        if let DocumentName::Diary(name) = &row.name {
             above.extend(name.roll_ups_above());
             if name.granularity() != Granularity::Daily {
                 emptied.insert(row.number);
@@ -73,11 +73,11 @@ pub(in super::super) fn forget(
     }
     emptied.extend(
         rows.iter()
-            .filter(|row| matches!(&row.name, DocumentName::Memory(name) if above.contains(name)))
+            .filter(|row| matches!(&row.name, DocumentName::Diary(name) if above.contains(name)))
             .map(|row| row.number),
     );
     for row in rows.iter().filter(|row| emptied.contains(&row.number)) {
-        bury(connection, scope, row, act.at)?;
+        insert_tombstone(connection, scope, row, act.at)?;
         graph::withdraw_document(connection, scope, &row.name, act.at)?;
     }
     let beside = take_beside(connection, scope, act)?;
@@ -212,7 +212,7 @@ fn restamp(connection: &Connection, scope: &Scope, row: &Row) -> Result<()> {
 }
 
 /// Leaves nothing of a document but that it is gone. A roll-up is to be written anew.
-fn bury(connection: &Connection, scope: &Scope, row: &Row, at: i64) -> Result<()> {
+fn insert_tombstone(connection: &Connection, scope: &Scope, row: &Row, at: i64) -> Result<()> {
     restamp(connection, scope, row)?;
     connection.prepare_cached("DELETE FROM hub_conflicts WHERE document = ?1")?.execute([row.number])?;
     connection.prepare_cached("DELETE FROM hub_lines WHERE document = ?1")?.execute([row.number])?;
@@ -226,7 +226,7 @@ fn bury(connection: &Connection, scope: &Scope, row: &Row, at: i64) -> Result<()
         )?
         .execute([row.number, at])?;
     let is_roll_up =
-        matches!(&row.name, DocumentName::Memory(name) if name.granularity() != Granularity::Significant);
+        matches!(&row.name, DocumentName::Diary(name) if name.granularity() != Granularity::Significant);
     connection
         .prepare_cached("UPDATE hub_documents SET stale = ?2 WHERE number = ?1")?
         .execute(params![row.number, is_roll_up])?;
@@ -287,7 +287,7 @@ fn take_named(connection: &Connection, scope: &Scope, act: &HubForgetting<'_>) -
     let mut taken = 0;
     for row in rows_of(connection, scope)? {
         let is_significant =
-            matches!(&row.name, DocumentName::Memory(name) if name.granularity() == Granularity::Significant);
+            matches!(&row.name, DocumentName::Diary(name) if name.granularity() == Granularity::Significant);
         let is_custom = matches!(&row.name, DocumentName::Identity(hub::Category::Custom, _))
             && core_block_of(&row.name, scope).is_none();
         if (is_significant || is_custom) && act.is_in(&row.name.stem()) {

@@ -10,17 +10,17 @@ mod chunks;
 mod core_blocks;
 mod forget;
 mod diary;
-mod whole;
+mod export;
 mod erased_names;
 
 use async_trait::async_trait;
 use hub::documents::{Conflict, Document, Version};
-use hub::names::{DocumentName, InstanceId, MemoryName};
-use hub::port::{
-    DiaryEvent, DocumentFilter, EmbeddedMemories, HubCommit, HubCommitOutcome, HubState, HubStore, Instance,
-    MemoryPiece, MemoryText, OutdatedLine, PieceHits, PieceVector, ShownText, Snapshot, UnreadPiece,
+use hub::export::HubExport;
+use hub::names::{DiaryName, DocumentName, InstanceId};
+use hub::ports::{
+    ChunkHits, ChunkVector, DiaryChunk, DiaryCoverage, DiaryEvent, DiaryText, DocumentFilter, HubCommit,
+    HubCommitOutcome, HubState, HubStore, Instance, OutdatedLine, ShownText, Snapshot, UnembeddedChunk,
 };
-use hub::whole::WholeHub;
 use jiff::Timestamp;
 use memory::ports::{Embedding, Phrase, StoreError};
 use memory::{PersonaId, Scope};
@@ -64,7 +64,7 @@ impl HubStore for SqliteStore {
     async fn shown_texts(
         &self,
         scope: &Scope,
-        memories: Vec<MemoryName>,
+        memories: Vec<DiaryName>,
         length_max: u32,
     ) -> Result<Vec<ShownText>, StoreError> {
         let scope = scope.clone();
@@ -119,12 +119,12 @@ impl HubStore for SqliteStore {
         .await
     }
 
-    async fn look_pieces_up(
+    async fn search_chunks(
         &self,
         scope: &Scope,
         phrases: &[Phrase],
         limit: u32,
-    ) -> Result<PieceHits, StoreError> {
+    ) -> Result<ChunkHits, StoreError> {
         let phrases = phrases.to_vec();
         let asked = phrases.len();
         let found = self.read_scope(scope, move |connection, scope| {
@@ -135,12 +135,12 @@ impl HubStore for SqliteStore {
         Ok(found)
     }
 
-    async fn pieces_numbered(
+    async fn chunks_numbered(
         &self,
         scope: &Scope,
         fingerprint: &str,
         numbers: &[i64],
-    ) -> Result<Vec<MemoryPiece>, StoreError> {
+    ) -> Result<Vec<DiaryChunk>, StoreError> {
         let (fingerprint, numbers) = (fingerprint.to_owned(), numbers.to_vec());
         self.read_scope(scope, move |connection, scope| {
             Ok(chunks::numbered(connection, scope, &fingerprint, &numbers)?)
@@ -148,13 +148,13 @@ impl HubStore for SqliteStore {
         .await
     }
 
-    async fn piece_vectors(
+    async fn chunk_vectors(
         &self,
         scope: &Scope,
         fingerprint: &str,
         after: i64,
         limit: u32,
-    ) -> Result<Vec<PieceVector>, StoreError> {
+    ) -> Result<Vec<ChunkVector>, StoreError> {
         let fingerprint = fingerprint.to_owned();
         self.read_scope(scope, move |connection, scope| {
             Ok(chunks::vectors(connection, scope, &fingerprint, after, limit)?)
@@ -162,18 +162,18 @@ impl HubStore for SqliteStore {
         .await
     }
 
-    async fn unread_pieces(
+    async fn unembedded_chunks(
         &self,
         scope: &Scope,
         fingerprint: &str,
         after: i64,
         limit: u32,
-    ) -> Result<Vec<UnreadPiece>, StoreError> {
+    ) -> Result<Vec<UnembeddedChunk>, StoreError> {
         let (scope, fingerprint) = (scope.clone(), fingerprint.to_owned());
         self.read(move |connection| Ok(chunks::unread(connection, &scope, &fingerprint, after, limit)?)).await
     }
 
-    async fn put_piece_vectors(
+    async fn put_chunk_vectors(
         &self,
         fingerprint: &str,
         vectors: Vec<(i64, Embedding)>,
@@ -182,21 +182,17 @@ impl HubStore for SqliteStore {
         self.write(move |unit| Ok(chunks::put_vectors(unit.connection, &fingerprint, &vectors)?)).await
     }
 
-    async fn embedded_memories(
-        &self,
-        scope: &Scope,
-        fingerprint: &str,
-    ) -> Result<EmbeddedMemories, StoreError> {
+    async fn embedded_memories(&self, scope: &Scope, fingerprint: &str) -> Result<DiaryCoverage, StoreError> {
         let (scope, fingerprint) = (scope.clone(), fingerprint.to_owned());
         self.read(move |connection| Ok(chunks::embedded(connection, &scope, &fingerprint)?)).await
     }
 
-    async fn purge_piece_vectors(&self, scope: &Scope) -> Result<u64, StoreError> {
+    async fn purge_chunk_vectors(&self, scope: &Scope) -> Result<u64, StoreError> {
         let scope = scope.clone();
         self.write(move |unit| Ok(chunks::purge(unit.connection, &scope)?)).await
     }
 
-    async fn memory_names(&self, scope: &Scope) -> Result<Vec<MemoryName>, StoreError> {
+    async fn memory_names(&self, scope: &Scope) -> Result<Vec<DiaryName>, StoreError> {
         let scope = scope.clone();
         self.read(move |connection| Ok(chunks::names(connection, &scope)?)).await
     }
@@ -206,14 +202,14 @@ impl HubStore for SqliteStore {
         scope: &Scope,
         after: i64,
         limit: u32,
-    ) -> Result<Vec<MemoryText>, StoreError> {
+    ) -> Result<Vec<DiaryText>, StoreError> {
         let scope = scope.clone();
         self.read(move |connection| Ok(chunks::texts(connection, &scope, after, limit)?)).await
     }
 
-    async fn whole_hub(&self, scope: &Scope) -> Result<WholeHub, StoreError> {
+    async fn export_hub(&self, scope: &Scope) -> Result<HubExport, StoreError> {
         let scope = scope.clone();
-        self.read(move |connection| Ok(whole::read(connection, &scope)?)).await
+        self.read(move |connection| Ok(export::read(connection, &scope)?)).await
     }
 
     async fn set_own_instance(&self, instance: &InstanceId) -> Result<(), StoreError> {

@@ -1,7 +1,7 @@
 //! What a prompt takes from documents: read by name, so that it costs the same after a week and after ten years.
 
-use hub::names::{DocumentName, MemoryName};
-use hub::port::ShownText;
+use hub::names::{DiaryName, DocumentName};
+use hub::ports::ShownText;
 use memory::Scope;
 use rusqlite::{Connection, OptionalExtension, Result, Row, params};
 
@@ -31,7 +31,7 @@ const MEMORY: &str = "
 pub(super) fn read(
     connection: &Connection,
     scope: &Scope,
-    memories: &[MemoryName],
+    memories: &[DiaryName],
     length_max: u32,
 ) -> Result<Vec<ShownText>> {
     let (persona, user) = (scope.persona.as_str(), scope.user.as_str());
@@ -42,7 +42,7 @@ pub(super) fn read(
     texts.sort_by(|one, other| one.name.cmp(&other.name));
     let mut statement = connection.prepare_cached(MEMORY)?;
     for name in memories {
-        let kind = name.granularity().word();
+        let kind = name.granularity().as_str();
         let found =
             statement.query_row(params![persona, user, length_max, kind, name.stem()], shown).optional()?;
         texts.extend(found);

@@ -1,7 +1,7 @@
 //! Snapshots of identity documents.
 
 use hub::names::DocumentName;
-use hub::port::Snapshot;
+use hub::ports::Snapshot;
 use memory::Scope;
 use rusqlite::{Connection, Result, params};
 

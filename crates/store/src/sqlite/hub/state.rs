@@ -1,7 +1,7 @@
 //! Where the hub stands: its revision, what was seen, who has spoken.
 
 use hub::names::{DocumentName, InstanceId};
-use hub::port::{HubState, Instance};
+use hub::ports::{HubState, Instance};
 use hub::version_vector::VersionVector;
 use memory::Scope;
 use rusqlite::{Connection, OptionalExtension, Result, Row, params};

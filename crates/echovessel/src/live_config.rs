@@ -1,0 +1,308 @@
+//! The configuration of a daemon that runs: shown, changed and read anew by one path, whoever asks for it.
+
+use std::path::Path;
+use std::sync::Arc;
+
+use async_trait::async_trait;
+use jiff::Timestamp;
+use memory::UserId;
+use memory::ledger::Prices;
+use memory::ports::{Appearance, Clock as _};
+use runtime::{Reloadable, ReloadableModel, Runtime};
+use serde_json::{Map, Value as Json, json};
+use server::{ConfigUpdate, Configuration, ConfigurationError, ServerSettings};
+use tokio::sync::Mutex;
+use toml::{Table, Value};
+
+use crate::config::{self, Config, ConfigChange, is_live, known_keys};
+use crate::home::{Home, replace};
+use crate::system::SystemClock;
+use crate::wiring::{api_key_variable, connect, database_path, prices_of, runtime_settings, server_settings};
+
+/// The daemon's configuration, and all that goes by it.
+pub(crate) struct LiveConfig {
+    pub(crate) home: Home,
+    pub(crate) runtime: Runtime,
+    pub(crate) model: Arc<ReloadableModel>,
+    pub(crate) prices: Arc<Reloadable<Prices>>,
+    pub(crate) server: Arc<Reloadable<ServerSettings>>,
+    pub(crate) started_at: Timestamp,
+    /// Held while it changes.
+    pub(crate) state: Mutex<Configured>,
+}
+
+/// What holds, and what the file says.
+pub(crate) struct Configured {
+    /// What the daemon goes by now.
+    running: Config,
+    /// What it would go by after a restart.
+    wanted: Config,
+}
+
+impl Configured {
+    pub(crate) fn new(config: Config) -> Self {
+        Self { running: config.clone(), wanted: config }
+    }
+}
+
+#[async_trait]
+impl Configuration for LiveConfig {
+    async fn show(&self) -> Result<Json, ConfigurationError> {
+        let state = self.state.lock().await;
+        let persona = self.runtime.settings().persona.clone();
+        let appearance = self.runtime.store().appearance(&persona).await;
+        let appearance = appearance.map_err(|error| ConfigurationError::Unwritable(error.to_string()))?;
+        let mut shown = self.legacy_view(&state.running, &appearance);
+        let settings = settings(&state.running, &state.wanted)?;
+        if let Some(fields) = shown.as_object_mut() {
+            fields.insert("settings".to_owned(), Json::Object(settings));
+        }
+        Ok(shown)
+    }
+
+    async fn change(&self, wanted: Json) -> Result<ConfigUpdate, ConfigurationError> {
+        let mut state = self.state.lock().await;
+        let wishes = config::wishes(&wanted, &known()?).map_err(ConfigurationError::NotAKey)?;
+        let path = self.home.config();
+        let text = read(&path)?;
+        let text = config::with_wishes(&text, &wishes)
+            .map_err(|reason| ConfigurationError::BadValue(format!("{}: {reason}", path.display())))?;
+        let config = config::parse(&text, &path, std::env::vars())
+            .map_err(|error| ConfigurationError::BadValue(format!("{error}; nothing was changed")))?;
+        let mut changed = self.take_up(&mut state, config, Some(&text)).await?;
+        let touched = |key: &String| wishes.iter().any(|wish: &ConfigChange| wish.key == *key);
+        changed.restart_required.retain(touched);
+        changed.overridden = config::overridden_keys(std::env::vars()).into_iter().filter(touched).collect();
+        changed.overridden.sort();
+        changed.updated_fields = wishes.into_iter().map(|wish| wish.asked).collect();
+        Ok(changed)
+    }
+
+    async fn reload(&self) -> Result<ConfigUpdate, ConfigurationError> {
+        let mut state = self.state.lock().await;
+        let config = config::load(&self.home.config(), std::env::vars())
+            .map_err(|error| ConfigurationError::BadValue(format!("{error}; nothing was changed")))?;
+        let changed = self.take_up(&mut state, config, None).await?;
+        tracing::info!(
+            reloaded = changed.reloaded.join(" "),
+            restart_required = changed.restart_required.join(" "),
+            "the configuration was read anew"
+        );
+        Ok(changed)
+    }
+}
+
+impl LiveConfig {
+    /// Makes this the configuration: what can fail comes first, then the file is written, then all is put into force.
+    async fn take_up(
+        &self,
+        state: &mut Configured,
+        wanted: Config,
+        text: Option<&str>,
+    ) -> Result<ConfigUpdate, ConfigurationError> {
+        let differing = differing(&state.running, &wanted)?;
+        let (live, waiting): (Vec<String>, Vec<String>) = differing.into_iter().partition(|key| is_live(key));
+        let running = with_keys_of(&state.running, &wanted, &live)?;
+        let has = |section: &str| live.iter().any(|key| key.starts_with(section));
+        let refused = |error: &dyn std::fmt::Display| {
+            ConfigurationError::BadValue(format!("{error}; nothing was changed"))
+        };
+        let life = runtime_settings(&running).map_err(|error| refused(&error))?;
+        let server = server_settings(&running, &self.server.url).map_err(|error| refused(&error))?;
+        let model = match has("llm.") {
+            true => Some(connect(&running).await.map_err(|error| refused(&error))?),
+            false => None,
+        };
+        if let Some(text) = text {
+            replace(&self.home.config(), text.as_bytes()).map_err(|error| {
+                ConfigurationError::Unwritable(format!(
+                    "{} can't be written: {error}; nothing was changed",
+                    self.home.config().display()
+                ))
+            })?;
+        }
+        if has("persona.display_name") {
+            self.rename(&running.persona.display_name).await?;
+        }
+        let in_force = |outcome: Result<(), runtime::TooManyReloads>| {
+            outcome.map_err(|error| ConfigurationError::Unwritable(error.to_string()))
+        };
+        if let Some(model) = model {
+            in_force(self.model.change(model))?;
+        }
+        if has("llm.prices") {
+            in_force(self.prices.change(prices_of(&running)))?;
+        }
+        if !live.is_empty() {
+            in_force(self.runtime.change_settings(life))?;
+            in_force(self.server.change(server))?;
+        }
+        *state = Configured { running, wanted };
+        if !(live.is_empty() && waiting.is_empty())
+            && let Ok(owner) = UserId::new("self")
+        {
+            self.runtime.publish_settings(owner, live.clone(), waiting.clone()).await;
+        }
+        Ok(ConfigUpdate { reloaded: live, restart_required: waiting, ..ConfigUpdate::default() })
+    }
+
+    async fn rename(&self, name: &str) -> Result<(), ConfigurationError> {
+        let persona = self.runtime.settings().persona.clone();
+        let renamed = self.runtime.store().rename_persona(&persona, name).await;
+        renamed.map_err(|error| ConfigurationError::Unwritable(error.to_string()))
+    }
+
+    /// The object that clients of the Python program read. What we have no key for stands at that program's default.
+    fn legacy_view(&self, config: &Config, appearance: &Appearance) -> Json {
+        let variable = api_key_variable(config);
+        let key_present = !variable.is_empty() && std::env::var_os(&variable).is_some();
+        let database = database_path(config, &self.home);
+        let bytes = std::fs::metadata(&database).map_or(0, |file| file.len());
+        let path = self.home.config();
+        let uptime = SystemClock.now().duration_since(self.started_at).as_secs().max(0);
+        // Where it listens; the key may say "any free one", and the command line another.
+        let port = reqwest::Url::parse(&self.server.url).ok().and_then(|url| url.port_or_known_default());
+        let port = port.unwrap_or(config.server.port);
+        let debounce = u64::try_from(config.channels.web.debounce.0.as_millis()).unwrap_or(u64::MAX);
+        json!({
+            "llm": {
+                "provider": config.llm.provider, "model": Some(&config.llm.model).filter(|m| !m.is_empty()),
+                "api_key_env": variable, "timeout_seconds": config.llm.timeout.0.as_secs(),
+                "temperature": config.llm.temperature, "max_tokens": config.llm.max_tokens,
+                "api_key_present": key_present,
+            },
+            "persona": {
+                "display_name": config.persona.display_name, "voice_enabled": appearance.voice_enabled,
+                "voice_id": appearance.voice_id,
+            },
+            "memory": {
+                "retrieve_k": config.recall.k, "relational_bonus_weight": config.recall.weight_relational,
+                "recent_window_size": config.recall.recent_window,
+            },
+            "consolidate": {
+                "trivial_message_count": config.consolidate.trivial_message_count,
+                "trivial_token_count": config.consolidate.trivial_token_count,
+                "reflection_hard_gate_24h": config.consolidate.reflection_hard_gate_24h,
+            },
+            "system": {
+                "data_dir": self.home.folder(), "db_path": database, "version": env!("CARGO_PKG_VERSION"),
+                "uptime_seconds": uptime, "db_size_bytes": bytes,
+                "config_path": Some(&path).filter(|path| path.exists()),
+            },
+            "channels": {
+                "web": {
+                    "enabled": true, "channel_id": "web", "host": config.server.host,
+                    "port": port, "static_dir": "", "debounce_ms": debounce,
+                    "ready": true, "registered": true,
+                },
+                "discord": {
+                    "enabled": false, "channel_id": "discord", "token_env": "", "token_loaded": false,
+                    "allowed_user_ids": [], "debounce_ms": debounce, "ready": false, "registered": false,
+                },
+                "imessage": {
+                    "enabled": false, "channel_id": "imessage", "persona_apple_id": "", "cli_path": "",
+                    "db_path": "", "allowed_handles": [], "default_service": "", "region": "",
+                    "debounce_ms": debounce, "ready": false, "registered": false,
+                },
+            },
+        })
+    }
+}
+
+fn read(path: &Path) -> Result<String, ConfigurationError> {
+    match std::fs::read_to_string(path) {
+        Ok(text) => Ok(text),
+        Err(error) if error.kind() == std::io::ErrorKind::NotFound => Ok(String::new()),
+        Err(error) => {
+            Err(ConfigurationError::Unwritable(format!("{} can't be read: {error}", path.display())))
+        }
+    }
+}
+
+fn defect(error: &dyn std::fmt::Display) -> ConfigurationError {
+    ConfigurationError::Unwritable(format!("the configuration can't be shown: {error}"))
+}
+
+fn known() -> Result<Vec<(String, Value)>, ConfigurationError> {
+    known_keys().map_err(|error| defect(&error))
+}
+
+fn table_of(config: &Config) -> Result<Table, ConfigurationError> {
+    Table::try_from(config).map_err(|error| defect(&error))
+}
+
+fn value_of<'a>(table: &'a Table, key: &str) -> Option<&'a Value> {
+    let (sections, name) = key.rsplit_once('.')?;
+    sections.split('.').try_fold(table, |table, part| table.get(part)?.as_table())?.get(name)
+}
+
+/// Keys whose values are not the same, sorted.
+fn differing(one: &Config, other: &Config) -> Result<Vec<String>, ConfigurationError> {
+    let (one, other) = (table_of(one)?, table_of(other)?);
+    let mut keys: Vec<String> = known()?.into_iter().map(|(key, _)| key).collect();
+    keys.retain(|key| value_of(&one, key) != value_of(&other, key));
+    keys.sort();
+    Ok(keys)
+}
+
+/// The configuration with these keys from another.
+fn with_keys_of(config: &Config, other: &Config, keys: &[String]) -> Result<Config, ConfigurationError> {
+    let (mut table, other) = (table_of(config)?, table_of(other)?);
+    for key in keys {
+        let Some(value) = value_of(&other, key) else { continue };
+        let mut place = &mut table;
+        let mut parts = key.split('.').peekable();
+        while let Some(part) = parts.next() {
+            if parts.peek().is_none() {
+                place.insert(part.to_owned(), value.clone());
+                break;
+            }
+            match place.get_mut(part) {
+                Some(Value::Table(inner)) => place = inner,
+                _ => break,
+            }
+        }
+    }
+    Value::Table(table).try_into().map_err(|error: toml::de::Error| defect(&error))
+}
+
+/// Every key with what holds, its default, and whether a change holds at once; `pending` waits for a restart.
+fn settings(running: &Config, wanted: &Config) -> Result<Map<String, Json>, ConfigurationError> {
+    let (running, wanted) = (table_of(running)?, table_of(wanted)?);
+    let mut settings = Map::new();
+    for (key, default) in known()? {
+        let (value, pending) = (value_of(&running, &key), value_of(&wanted, &key));
+        let mut setting = json!({"value": value, "default": default, "live": is_live(&key)});
+        if value != pending
+            && let Some(fields) = setting.as_object_mut()
+        {
+            fields.insert("pending".to_owned(), json!(pending));
+        }
+        settings.insert(key, setting);
+    }
+    Ok(settings)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn only_what_was_changed_differs_and_is_taken_over() {
+        let old = Config::default();
+        let mut new = Config::default();
+        new.recall.k = 3;
+        new.server.port = 1;
+        new.llm.models.small = "tiny".to_owned();
+        assert_eq!(differing(&old, &new).unwrap(), ["llm.models.small", "recall.k", "server.port"]);
+        let taken =
+            with_keys_of(&old, &new, &["recall.k".to_owned(), "llm.models.small".to_owned()]).unwrap();
+        assert_eq!((taken.recall.k, taken.server.port, taken.llm.models.small.as_str()), (3, 7777, "tiny"));
+        let shown = settings(&taken, &new).unwrap();
+        assert_eq!(shown["recall.k"], json!({"value": 3, "default": 10, "live": true}));
+        assert_eq!(
+            shown["server.port"],
+            json!({"value": 7777, "default": 7777, "live": false, "pending": 1})
+        );
+    }
+}

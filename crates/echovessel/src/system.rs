@@ -1,0 +1,141 @@
+//! The real world behind the ports: the system's clock, identifiers and randomness. The only place that reads them.
+
+use std::future::Future;
+use std::pin::Pin;
+use std::sync::{Mutex, PoisonError};
+use std::time::Duration;
+
+use futures_util::FutureExt as _;
+use futures_util::future::BoxFuture;
+use jiff::Timestamp;
+use memory::ports::{Clock, IdGenerator};
+use rand::Rng as _;
+use tokio::sync::watch;
+use uuid::{ContextV7, Uuid};
+
+/// The system's clock, in the microseconds that storage keeps: a moment reads the same before and after it was stored.
+#[derive(Debug, Default)]
+pub(crate) struct SystemClock;
+
+impl Clock for SystemClock {
+    #[expect(clippy::disallowed_methods, reason = "this is the clock that everybody else is passed")]
+    fn now(&self) -> Timestamp {
+        let now = Timestamp::now();
+        Timestamp::from_microsecond(now.as_microsecond()).unwrap_or(now)
+    }
+
+    #[expect(clippy::disallowed_methods, reason = "this is the clock that everybody else is passed")]
+    fn sleep(&self, duration: Duration) -> Pin<Box<dyn Future<Output = ()> + Send>> {
+        Box::pin(tokio::time::sleep(duration))
+    }
+}
+
+/// A clock that runs with the system's and can leap ahead: half an hour of silence passes in an instant.
+#[derive(Debug)]
+pub(crate) struct SkippableClock {
+    ahead: watch::Sender<Duration>,
+}
+
+impl SkippableClock {
+    /// Starts level with the system.
+    pub(crate) fn new() -> Self {
+        Self { ahead: watch::Sender::new(Duration::ZERO) }
+    }
+
+    /// Lets time pass at once, for everybody who waits too.
+    pub(crate) fn leap(&self, by: Duration) {
+        self.ahead.send_modify(|ahead| *ahead += by);
+    }
+}
+
+impl Clock for SkippableClock {
+    fn now(&self) -> Timestamp {
+        let ahead = *self.ahead.borrow();
+        let now = SystemClock.now();
+        now.checked_add(ahead).unwrap_or(now)
+    }
+
+    fn sleep(&self, duration: Duration) -> Pin<Box<dyn Future<Output = ()> + Send>> {
+        let mut ahead = self.ahead.subscribe();
+        let start = *ahead.borrow_and_update();
+        Box::pin(async move {
+            let mut left = duration;
+            let mut seen = start;
+            loop {
+                let began = SystemClock.now();
+                tokio::select! {
+                    () = SystemClock.sleep(left) => return,
+                    changed = ahead.changed() => {
+                        if changed.is_err() {
+                            return;
+                        }
+                        let now = *ahead.borrow_and_update();
+                        let passed = SystemClock.now().duration_since(began).unsigned_abs() + (now - seen);
+                        seen = now;
+                        left = left.saturating_sub(passed);
+                    }
+                }
+            }
+        })
+    }
+}
+
+/// UUIDv7 with a counter, so that ids of one process sort in the order of their making.
+#[derive(Default)]
+pub(crate) struct SystemIdGenerator {
+    context: Mutex<ContextV7>,
+}
+
+impl IdGenerator for SystemIdGenerator {
+    fn next(&self, at: Timestamp) -> Uuid {
+        let context = self.context.lock().unwrap_or_else(PoisonError::into_inner);
+        let seconds = u64::try_from(at.as_second()).unwrap_or_default();
+        let nanoseconds = u32::try_from(at.subsec_nanosecond()).unwrap_or_default();
+        Uuid::new_v7(uuid::Timestamp::from_unix(&*context, seconds, nanoseconds))
+    }
+}
+
+/// 32 bytes that nobody can guess.
+#[expect(clippy::disallowed_methods, reason = "this is the randomness that everybody else is passed")]
+pub(crate) fn random_bytes() -> [u8; 32] {
+    let mut bytes = [0; 32];
+    rand::rng().fill_bytes(&mut bytes);
+    bytes
+}
+
+/// Waits and spreads retries of model calls.
+pub(crate) struct SystemRetryTimer;
+
+impl llm::RetryTimer for SystemRetryTimer {
+    fn pause(&self, duration: Duration) -> BoxFuture<'static, ()> {
+        SystemClock.sleep(duration).boxed()
+    }
+
+    fn jitter(&self) -> f64 {
+        let bytes = random_bytes();
+        f64::from(u32::from_le_bytes([bytes[0], bytes[1], bytes[2], bytes[3]])) / (f64::from(u32::MAX) + 1.0)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn ids_sort_in_the_order_of_their_making() {
+        let (ids, at) = (SystemIdGenerator::default(), SystemClock.now());
+        let made: Vec<Uuid> = (0..2_000).map(|_| ids.next(at)).collect();
+        assert!(made.is_sorted_by(|a, b| a < b));
+    }
+
+    #[tokio::test]
+    async fn a_leap_wakes_whoever_waits() {
+        let clock = SkippableClock::new();
+        let before = clock.now();
+        let waiting = clock.sleep(Duration::from_secs(3_600));
+        clock.leap(Duration::from_secs(1_800));
+        clock.leap(Duration::from_secs(1_801));
+        waiting.await;
+        assert!(clock.now().duration_since(before).as_secs() >= 3_600);
+    }
+}

@@ -1,0 +1,366 @@
+//! Dailies, roll-ups and significant memories.
+
+use jiff::Timestamp;
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
+
+use crate::names::{DiaryDate, Granularity, InstanceId, Slug};
+
+/// `memory_create`. A daily is merged into what is there; another replaces what is there, and that stays as a version.
+#[derive(Clone, Debug, PartialEq, Eq, Deserialize, JsonSchema)]
+#[serde(rename_all = "camelCase")]
+pub struct MemoryCreate {
+    /// The granularity.
+    pub granularity: Granularity,
+    /// The date, in the granularity's form.
+    pub date: DiaryDate,
+    /// Markdown.
+    #[schemars(length(min = 1))]
+    pub content: String,
+    /// Talks that it tells of.
+    #[serde(default)]
+    pub chat_ids: Vec<String>,
+    /// Who writes; a daily belongs to it.
+    pub instance_id: InstanceId,
+    /// Other instances that took part.
+    #[serde(default)]
+    pub participating_instances: Vec<InstanceId>,
+    /// For significant memories: what it is called. Made of the title where it is missing.
+    pub slug: Option<Slug>,
+}
+
+/// What became of a memory.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, JsonSchema)]
+#[serde(rename_all = "camelCase")]
+pub struct MemoryWritten {
+    /// Whether it was written.
+    pub success: bool,
+    /// What happened.
+    pub message: String,
+    /// Its id.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub memory_id: Option<String>,
+}
+
+/// `memory_search`.
+#[derive(Clone, Debug, PartialEq, Deserialize, JsonSchema)]
+#[serde(rename_all = "camelCase")]
+pub struct MemorySearch {
+    /// What is looked for.
+    #[schemars(length(min = 1))]
+    pub query: String,
+    /// Who asks.
+    pub instance_id: InstanceId,
+    /// The query's vector by the hub's own model, instead of embedding it.
+    pub query_embedding: Option<Vec<f32>>,
+    /// Least final score, 0.2 if not given.
+    #[schemars(range(min = 0.0, max = 1.0))]
+    pub min_score: Option<f64>,
+    /// Most results, 10 if not given.
+    #[schemars(range(min = 1, max = 50))]
+    pub max_results: Option<u32>,
+}
+
+/// How a memory was found.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, JsonSchema)]
+#[serde(rename_all = "lowercase")]
+pub enum SearchMethod {
+    /// By meaning and words.
+    Vector,
+    /// By words alone.
+    Text,
+}
+
+/// A memory that was found.
+#[derive(Clone, Debug, PartialEq, Serialize, JsonSchema)]
+#[serde(rename_all = "camelCase")]
+pub struct FoundMemory {
+    /// Its id.
+    pub id: String,
+    /// The granularity.
+    pub granularity: Granularity,
+    /// The date.
+    pub date: DiaryDate,
+    /// The slug of a significant memory.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub slug: Option<Slug>,
+    /// 0.8·vector + 0.05·recency + 0.05·graph + 0.1·instance.
+    pub score: f64,
+    /// The whole memory, or the part that fits best.
+    pub excerpt: String,
+    /// Who wrote it.
+    pub source_instance: InstanceId,
+    /// Same as the granularity.
+    pub tier: Granularity,
+    /// Whole days since its last day.
+    pub age_days: i64,
+    /// Relevance: clamped cosine, or that of the words where it is higher.
+    pub vector_score: f64,
+    /// 1 / (1 + 0.007·age in days).
+    pub recency_score: f64,
+    /// How well it is linked to entities that the query names.
+    pub graph_score: f64,
+    /// 1 if the asking instance wrote it.
+    pub instance_score: f64,
+    /// How it was found.
+    pub method: SearchMethod,
+}
+
+/// What a search found.
+#[derive(Clone, Debug, PartialEq, Serialize, JsonSchema)]
+#[serde(rename_all = "camelCase")]
+pub struct SearchResults {
+    /// The best first.
+    pub results: Vec<FoundMemory>,
+    /// How was searched.
+    pub search_method: SearchMethod,
+    /// Whether vectors could be compared.
+    pub vector_available: bool,
+}
+
+/// `memory_grep`.
+#[derive(Clone, Debug, PartialEq, Eq, Deserialize, JsonSchema)]
+#[serde(rename_all = "camelCase")]
+pub struct MemoryGrep {
+    /// Words in any script; all that are found count.
+    #[schemars(length(min = 1))]
+    pub query: String,
+    /// Most results, 20 if not given.
+    #[schemars(range(min = 1, max = 50), extend("default" = 20))]
+    pub max_results: Option<u32>,
+}
+
+/// A memory that holds the words.
+#[derive(Clone, Debug, PartialEq, Serialize, JsonSchema)]
+pub struct GreppedMemory {
+    /// The granularity.
+    pub granularity: Granularity,
+    /// The date.
+    pub date: DiaryDate,
+    /// The slug of a significant memory.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub slug: Option<Slug>,
+    /// Its title, or its date.
+    pub title: String,
+    /// Share of the query's words that it holds.
+    pub score: f64,
+    /// The words around the first one.
+    pub context: String,
+}
+
+/// What a grep found.
+#[derive(Clone, Debug, PartialEq, Serialize, JsonSchema)]
+#[serde(rename_all = "camelCase")]
+pub struct GrepResults {
+    /// The best first.
+    pub results: Vec<GreppedMemory>,
+    /// Memories that were read.
+    pub total_scanned: usize,
+}
+
+/// `memory_list`.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Deserialize, JsonSchema)]
+#[serde(rename_all = "camelCase")]
+pub struct MemoryList {
+    /// Only this granularity.
+    pub granularity: Option<Granularity>,
+    /// Most entries, 20 if not given.
+    #[schemars(range(min = 1, max = 100), extend("default" = 20))]
+    pub limit: Option<u32>,
+    /// Entries to pass over.
+    #[schemars(extend("default" = 0))]
+    pub offset: Option<u32>,
+    /// Only memories that begin on or before this day.
+    #[schemars(with = "Option<String>")]
+    pub before_date: Option<jiff::civil::Date>,
+    /// Only memories that end on or after this day.
+    #[schemars(with = "Option<String>")]
+    pub after_date: Option<jiff::civil::Date>,
+}
+
+/// An entry of a list.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, JsonSchema)]
+#[serde(rename_all = "camelCase")]
+pub struct ListedMemory {
+    /// Its id.
+    pub id: String,
+    /// The granularity.
+    pub granularity: Granularity,
+    /// The date; of a significant memory with its slug.
+    pub date: String,
+    /// The first 100 characters.
+    pub preview: String,
+    /// Who wrote it.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub source_instance: Option<InstanceId>,
+    /// Of a roll-up: whether its sources changed since.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub stale: Option<bool>,
+}
+
+/// A list of memories.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, JsonSchema)]
+pub struct MemoryListing {
+    /// The newest first.
+    pub memories: Vec<ListedMemory>,
+    /// How many there are in all.
+    pub total: usize,
+}
+
+/// `memory_read`, `memory_delete`.
+#[derive(Clone, Debug, PartialEq, Eq, Deserialize, JsonSchema)]
+#[serde(rename_all = "camelCase")]
+pub struct MemoryRef {
+    /// The granularity.
+    pub granularity: Granularity,
+    /// The date.
+    pub date: DiaryDate,
+    /// Which significant memory of that date; may be left out where there is one.
+    pub slug: Option<Slug>,
+    /// Whose daily; may be left out where there is one.
+    pub instance_id: Option<InstanceId>,
+}
+
+/// A memory as it is read.
+#[derive(Clone, Debug, PartialEq, Serialize, JsonSchema)]
+#[serde(rename_all = "camelCase")]
+pub struct MemoryEntry {
+    /// Its id.
+    pub id: String,
+    /// The granularity.
+    pub granularity: Granularity,
+    /// The date.
+    pub date: DiaryDate,
+    /// Markdown.
+    pub content: String,
+    /// Talks that it tells of.
+    pub chat_ids: Vec<String>,
+    /// Who wrote it.
+    pub source_instance: InstanceId,
+    /// Other instances that took part.
+    pub participating_instances: Vec<InstanceId>,
+    /// The slug of a significant memory.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub slug: Option<Slug>,
+    /// Counts its versions from 1.
+    pub version: i64,
+    /// When it was first written.
+    #[schemars(with = "String")]
+    pub created_at: Timestamp,
+    /// When this version was written.
+    #[schemars(with = "String")]
+    pub updated_at: Timestamp,
+    /// Who wrote this version.
+    pub edited_by: String,
+    /// Of a roll-up: whether its sources changed since.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub stale: Option<bool>,
+}
+
+/// What `memory_read` found.
+#[derive(Clone, Debug, PartialEq, Serialize, JsonSchema)]
+pub struct MemoryReadResult {
+    /// Whether it is there.
+    pub success: bool,
+    /// The memory.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub memory: Option<MemoryEntry>,
+    /// Why not.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub message: Option<String>,
+}
+
+/// `memory_update`: a correction by a person; the text before stays as a version.
+#[derive(Clone, Debug, PartialEq, Eq, Deserialize, JsonSchema)]
+#[serde(rename_all = "camelCase")]
+pub struct MemoryUpdate {
+    /// The granularity.
+    pub granularity: Granularity,
+    /// The date.
+    pub date: DiaryDate,
+    /// The whole new text.
+    #[schemars(length(min = 1))]
+    pub content: String,
+    /// Who corrects.
+    pub edited_by: Option<String>,
+    /// Which significant memory of that date.
+    pub slug: Option<Slug>,
+    /// Whose daily.
+    pub instance_id: Option<InstanceId>,
+}
+
+/// `memory_consolidate`.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Deserialize, JsonSchema)]
+#[serde(rename_all = "camelCase")]
+pub struct MemoryConsolidate {
+    /// Weekly, monthly or yearly; with no `targetDate`, everything that is behind at that level.
+    pub granularity: Option<Granularity>,
+    /// One period: its own name or any date in it. It is written even if it is not over.
+    pub target_date: Option<DiaryDate>,
+    /// Everything that is behind.
+    #[serde(default)]
+    pub all: bool,
+}
+
+/// A period that has something to tell and is not told, or not any more as it is.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, JsonSchema)]
+pub struct PendingPeriod {
+    /// Weekly, monthly or yearly.
+    pub kind: String,
+    /// The file name that its roll-up has or will have.
+    pub filename: String,
+    /// Whether it is over and nothing stands against writing it: it is written by itself soon.
+    pub due: bool,
+    /// Whether it is written, and its sources have changed since.
+    pub stale: bool,
+}
+
+/// What became of one period.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, JsonSchema)]
+#[serde(rename_all = "camelCase")]
+pub struct Consolidation {
+    /// Weekly, monthly or yearly.
+    pub granularity: Granularity,
+    /// The period.
+    pub date_str: String,
+    /// Whether it was written.
+    pub success: bool,
+    /// Why not.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub error: Option<String>,
+}
+
+/// What a consolidation did.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, JsonSchema)]
+pub struct Consolidations {
+    /// Whether none failed.
+    pub success: bool,
+    /// One for each period.
+    pub consolidations: Vec<Consolidation>,
+    /// What happened.
+    pub message: String,
+}
+
+/// `memory_embedding_purge`.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, JsonSchema)]
+pub struct Purged {
+    /// Memories whose vectors were taken away.
+    pub purged: u64,
+    /// Memories that still have vectors.
+    pub remaining: u64,
+    /// What happened.
+    pub message: String,
+}
+
+/// `memory_embedding_rebuild`.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, JsonSchema)]
+pub struct Rebuilt {
+    /// Memories that have vectors now.
+    pub rebuilt: u64,
+    /// Memories that could not be embedded.
+    pub failed: u64,
+    /// All memories.
+    pub total: u64,
+    /// What happened.
+    pub message: String,
+}

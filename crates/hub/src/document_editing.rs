@@ -1,0 +1,149 @@
+//! How a person looks after documents: list, read, edit, compare, restore, delete.
+
+use memory::Scope;
+
+use crate::api::documents::{DocumentEdit, DocumentEntry, DocumentText, VersionEntry};
+use crate::documents::{Document, Version, core_block_of};
+use crate::error::HubError;
+use crate::names::DocumentName;
+use crate::ports::DocumentFilter;
+use crate::service::{Caller, Hub};
+use crate::versions::{differ, vector_as_shown};
+
+/// Versions that a list shows.
+const VERSIONS_MAX: u32 = 200;
+
+/// How an edit ended.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum EditOutcome {
+    /// It is written.
+    Written(Box<DocumentText>),
+    /// Another version came meanwhile: this one.
+    Changed(i64),
+    /// There is no such document or version.
+    Missing,
+}
+
+impl Hub {
+    /// Documents that are there, identity first, each kind by name.
+    pub async fn document_list(&self, scope: &Scope) -> Result<Vec<DocumentEntry>, HubError> {
+        let mut documents = self.identity_documents(scope).await?;
+        let mut memories = self.inner().parts.store.documents(scope, DocumentFilter::memories()).await?;
+        memories.sort_by(|one, other| other.name.cmp(&one.name));
+        documents.extend(memories);
+        Ok(documents.iter().filter_map(|document| entry(document, scope)).collect())
+    }
+
+    /// A document; none if it is not there.
+    pub async fn document_read(
+        &self,
+        scope: &Scope,
+        name: &DocumentName,
+    ) -> Result<Option<DocumentText>, HubError> {
+        Ok(self.document(scope, name).await?.as_ref().and_then(|document| text(document, scope)))
+    }
+
+    /// Writes a document whole, as a person. It is made if it is not there.
+    pub async fn document_write(
+        &self,
+        caller: &Caller,
+        name: &DocumentName,
+        edited_by: &str,
+        edit: &DocumentEdit,
+    ) -> Result<EditOutcome, HubError> {
+        let _turn = self.lock_writes().await;
+        loop {
+            let (mut act, before) = self.begin_with(caller, name).await?;
+            act.check(name, Some(&edit.content))?;
+            let present = before.as_ref().and_then(Document::shown).map_or(0, |shown| shown.number);
+            if edit.version.is_some_and(|version| version != present) {
+                return Ok(EditOutcome::Changed(present));
+            }
+            let heads = before.map(|document| document.heads).unwrap_or_default();
+            let mut version = act.successor(&heads[..heads.len().min(1)], Some(edit.content.clone()));
+            version.edited_by = edited_by.to_owned();
+            if let (DocumentName::Diary(_), Some(shown)) = (name, heads.first()) {
+                version.author = shown.author.clone();
+            }
+            let (heads, _) = crate::versions::merge_version(heads, version, &self.settings().priority);
+            act.write(name, heads);
+            if let (Some(label), Some(write)) = (&edit.prompt_label, act.commit.documents.last_mut()) {
+                write.prompt_label = Some(label.trim().to_owned()).filter(|label| !label.is_empty());
+            }
+            if act.save().await? {
+                let written = self.document_read(&caller.scope, name).await?;
+                return Ok(written.map_or(EditOutcome::Missing, |text| EditOutcome::Written(Box::new(text))));
+            }
+        }
+    }
+
+    /// Deletes a document, as a person; its versions stay. Says whether it was there.
+    pub async fn document_delete(&self, caller: &Caller, name: &DocumentName) -> Result<bool, HubError> {
+        self.delete_document(caller, name).await
+    }
+
+    /// The versions of a document, the newest first.
+    pub async fn document_history(
+        &self,
+        scope: &Scope,
+        name: &DocumentName,
+    ) -> Result<Vec<VersionEntry>, HubError> {
+        let versions = self.inner().parts.store.document_versions(scope, name, VERSIONS_MAX).await?;
+        Ok(versions.iter().map(version_entry).collect())
+    }
+
+    /// Writes the text of an earlier version as a new one.
+    pub async fn document_restore(
+        &self,
+        caller: &Caller,
+        name: &DocumentName,
+        edited_by: &str,
+        number: i64,
+    ) -> Result<EditOutcome, HubError> {
+        let versions = self.document_history(&caller.scope, name).await?;
+        let earlier = versions.into_iter().find(|version| version.version == number);
+        let Some(content) = earlier.and_then(|version| version.content) else {
+            return Ok(EditOutcome::Missing);
+        };
+        let edit = DocumentEdit { content, version: None, prompt_label: None };
+        self.document_write(caller, name, edited_by, &edit).await
+    }
+}
+
+fn entry(document: &Document, scope: &Scope) -> Option<DocumentEntry> {
+    let shown = document.shown()?;
+    shown.content.as_ref()?;
+    Some(DocumentEntry {
+        kind: document.name.kind().to_owned(),
+        filename: format!("{}.md", document.name.stem()),
+        prompt_label: document.prompt_label.clone(),
+        version: shown.number,
+        source_instance: shown.author.clone(),
+        edited_by: shown.edited_by.clone(),
+        created_at: document.created_at,
+        updated_at: shown.written_at,
+        stale: document.stale,
+        in_conflict: differ(&document.heads),
+        core_block: core_block_of(&document.name, scope).is_some(),
+    })
+}
+
+fn text(document: &Document, scope: &Scope) -> Option<DocumentText> {
+    Some(DocumentText {
+        entry: entry(document, scope)?,
+        content: document.content()?.to_owned(),
+        version_vector: vector_as_shown(&document.heads),
+    })
+}
+
+fn version_entry(version: &Version) -> VersionEntry {
+    VersionEntry {
+        version: version.number,
+        content: version.content.clone(),
+        source_instance: version.author.clone(),
+        edited_by: version.edited_by.clone(),
+        by_person: version.by_person,
+        updated_at: version.written_at,
+        version_vector: version.vector.clone(),
+    }
+}

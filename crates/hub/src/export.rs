@@ -1,0 +1,165 @@
+//! All that a hub holds of a persona and a user, for moving house.
+
+use jiff::Timestamp;
+use serde::{Deserialize, Serialize};
+use uuid::Uuid;
+
+use crate::documents::Version;
+use crate::graph::{GraphEdge, GraphNode};
+use crate::names::DocumentName;
+use crate::ports::{Instance, Snapshot};
+use crate::version_vector::VersionVector;
+
+/// Where a version stands among those of its document.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "lowercase")]
+pub enum VersionState {
+    /// It is the one that is shown.
+    Shown,
+    /// Neither it nor the shown one has seen the other.
+    #[serde(rename = "beside")]
+    Concurrent,
+    /// Another has replaced it.
+    Past,
+}
+
+impl VersionState {
+    /// The word in the database and in archives.
+    pub fn as_str(self) -> &'static str {
+        match self {
+            Self::Shown => "shown",
+            Self::Concurrent => "beside",
+            Self::Past => "past",
+        }
+    }
+}
+
+/// A version with its place.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct ExportedVersion {
+    /// Its place.
+    pub state: VersionState,
+    /// The version; without content it is a deletion.
+    #[serde(flatten)]
+    pub version: Version,
+}
+
+/// A conflict, its versions by their numbers.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[serde(rename_all = "camelCase")]
+pub struct ExportedConflict {
+    /// Its id.
+    pub id: Uuid,
+    /// The version that lost its place.
+    pub kept: i64,
+    /// The version that was shown then.
+    pub shown: i64,
+    /// Since when.
+    pub opened_at: Timestamp,
+    /// When it was settled.
+    pub settled_at: Option<Timestamp>,
+    /// How.
+    pub settled: Option<String>,
+}
+
+/// What a document was and is; also of one that was deleted.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[serde(rename_all = "camelCase")]
+pub struct DocumentHistory {
+    /// Whether a roll-up's sources have changed since it was written.
+    pub stale: bool,
+    /// When it was first written.
+    pub created_at: Timestamp,
+    /// Every version, the first one first. Exactly one is shown.
+    pub versions: Vec<ExportedVersion>,
+    /// Every conflict, the first one first.
+    pub conflicts: Vec<ExportedConflict>,
+}
+
+impl DocumentHistory {
+    /// The version that is shown.
+    pub fn shown(&self) -> Option<&Version> {
+        let shown = self.versions.iter().find(|kept| kept.state == VersionState::Shown);
+        shown.map(|kept| &kept.version)
+    }
+}
+
+/// What a node or an edge rests on.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct ExportedSource {
+    /// The memory's id; empty for the word of an instance.
+    pub memory: String,
+    /// What an edge is known from.
+    pub evidence: Option<String>,
+}
+
+/// A node with what the wire does not show of it.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[serde(rename_all = "camelCase")]
+pub struct ExportedNode {
+    /// The node.
+    #[serde(flatten)]
+    pub node: GraphNode,
+    /// Whether a person described it.
+    pub described_by_person: bool,
+    /// The memory that the description came from.
+    pub described_by: Option<String>,
+    /// Of an entity: whether it came into being in the graph.
+    pub made_here: bool,
+    /// When it was deleted softly.
+    pub deleted_at: Option<Timestamp>,
+    /// What it rests on, the oldest first.
+    pub sources: Vec<ExportedSource>,
+}
+
+/// An edge with what the wire does not show of it.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[serde(rename_all = "camelCase")]
+pub struct ExportedEdge {
+    /// The edge.
+    #[serde(flatten)]
+    pub edge: GraphEdge,
+    /// When it was deleted softly.
+    pub deleted_at: Option<Timestamp>,
+    /// What it rests on, the oldest first.
+    pub sources: Vec<ExportedSource>,
+}
+
+/// A document that was erased together with its name.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[serde(rename_all = "camelCase")]
+pub struct ErasedName {
+    /// Its category or granularity.
+    pub kind: String,
+    /// SHA-256 of persona, user, kind and name.
+    pub digest: [u8; 32],
+    /// What it had seen, and that it is gone.
+    pub vector: VersionVector,
+    /// When.
+    pub erased_at: Timestamp,
+}
+
+/// All of it.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub struct HubExport {
+    /// Every document with its history, also those that were deleted.
+    pub documents: Vec<(DocumentName, DocumentHistory)>,
+    /// How prompts call documents, where that was set.
+    pub labels: Vec<(DocumentName, String)>,
+    /// Copies of identity documents.
+    pub snapshots: Vec<Snapshot>,
+    /// Who has spoken with the hub.
+    pub instances: Vec<Instance>,
+    /// What was seen of the user's documents, and of the persona's own.
+    pub seen: VersionVector,
+    /// The same of the persona's own documents.
+    pub seen_of_persona: VersionVector,
+    /// Documents of the user that were erased together with their names.
+    pub erased: Vec<ErasedName>,
+    /// The same of the persona's own.
+    pub erased_of_persona: Vec<ErasedName>,
+    /// Nodes, by id.
+    pub nodes: Vec<ExportedNode>,
+    /// Edges, by id.
+    pub edges: Vec<ExportedEdge>,
+}

@@ -1,0 +1,214 @@
+//! Facts that new memories bring: who is joined with what. A finder draws them, and each rests on the event that tells it.
+
+use async_trait::async_trait;
+use jiff::Timestamp;
+use memory::Scope;
+use memory::entities::EntityKind;
+use memory::identifiers::{EntityId, NodeId, SessionId};
+use memory::ports::StoreError;
+use serde_json::Map;
+
+use super::ports::{EdgeEnd, GraphWrite, NewGraphEdge, NewGraphNode};
+use super::service::Graph;
+
+/// Types and labels of the two who talk. They are no entities: what they are called may change.
+const USER: (&str, &str) = ("user", "user");
+const PERSONA: (&str, &str) = ("self", "me");
+
+/// An entity that an event is about.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct KnownEntity {
+    /// Its id.
+    pub id: EntityId,
+    /// Its canonical name.
+    pub name: String,
+    /// Its other names.
+    pub aliases: Vec<String>,
+    /// What it is.
+    pub kind: EntityKind,
+}
+
+/// An event that the graph was not drawn from yet.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct UnreadEvent {
+    /// The event.
+    pub node: NodeId,
+    /// What happened.
+    pub description: String,
+    /// Verbatim words that it rests on.
+    pub quotes: Vec<String>,
+}
+
+/// A session whose events the graph was not drawn from yet.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct UnreadSession {
+    /// Whose memory it is.
+    pub scope: Scope,
+    /// The session.
+    pub session: SessionId,
+    /// How the persona is called.
+    pub persona: String,
+    /// How the user is called, when that is known.
+    pub user: Option<String>,
+    /// Its unread events, the oldest first.
+    pub events: Vec<UnreadEvent>,
+    /// Entities that these are about.
+    pub entities: Vec<KnownEntity>,
+}
+
+/// One end of a fact.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum RelationEnd {
+    /// The person who talks with the persona.
+    User,
+    /// The persona.
+    Persona,
+    /// An entity that the memory knows.
+    Entity(EntityId),
+    /// Something that the event's words name.
+    Named {
+        /// Its name, as it stands there.
+        label: String,
+        /// What it is, as nodes of the graph are typed.
+        node_type: String,
+    },
+}
+
+/// Who is joined with what, as an event tells it.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Relation {
+    /// Where the edge begins.
+    pub from: RelationEnd,
+    /// Where it ends.
+    pub to: RelationEnd,
+    /// What joins them, such as `lives_in`.
+    pub relation: String,
+    /// The event that it rests on.
+    pub event: NodeId,
+    /// How sure it is, 0 to 1.
+    pub confidence: f64,
+}
+
+/// Facts that can't be had for now.
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+#[error("{0}")]
+pub struct RelationError(pub String);
+
+/// Draws facts from events.
+#[async_trait]
+pub trait RelationExtractor: Send + Sync {
+    /// Facts whose ends are known or stand in the words of their event; may be none.
+    async fn extract_relations(&self, session: &UnreadSession) -> Result<Vec<Relation>, RelationError>;
+
+    /// Whether it can find any; where it can't, nothing is asked, and the events wait for one that can.
+    fn can_find_facts(&self) -> bool;
+}
+
+/// What a step of drawing came to.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum ExtractionStep {
+    /// There is nothing to do until then, or until there are new events.
+    Nothing {
+        /// When what failed is tried again.
+        retry_at: Option<Timestamp>,
+    },
+    /// A session's events were read, and so much is new.
+    Read {
+        /// New nodes.
+        nodes: usize,
+        /// New edges.
+        edges: usize,
+    },
+    /// The session is tried again later.
+    Failed {
+        /// Why.
+        reason: String,
+    },
+}
+
+impl Graph {
+    /// Draws the facts of the next session that waits, in one transaction with the note that it was read: after a crash it
+    /// is asked about again, never twice.
+    pub async fn extract_next(
+        &self,
+        finder: &dyn RelationExtractor,
+        instance: &str,
+    ) -> Result<ExtractionStep, StoreError> {
+        let now = self.clock.now();
+        let waiting = self.retries.waiting(now);
+        let ready = self.store.unread_sessions(&waiting, 1).await?.pop();
+        let Some(session) = ready else {
+            return Ok(ExtractionStep::Nothing { retry_at: self.retries.next() });
+        };
+        let facts = match finder.extract_relations(&session).await {
+            Ok(facts) => facts,
+            Err(RelationError(reason)) => {
+                self.retries.note(session.session, self.clock.now());
+                return Ok(ExtractionStep::Failed { reason });
+            }
+        };
+        let write = self.write_of_facts(&session, facts, instance);
+        let Some(written) = self.store.commit_facts(&session, write).await? else {
+            self.retries.note(session.session, self.clock.now());
+            return Ok(ExtractionStep::Failed {
+                reason: "its memories changed while they were read".to_owned(),
+            });
+        };
+        self.retries.forget(&session.session);
+        let fresh: Vec<_> =
+            written.nodes.into_iter().filter(|node| node.is_new).map(|node| node.value).collect();
+        if !fresh.is_empty() {
+            self.embed_written(&session.scope, &fresh).await?;
+        }
+        Ok(ExtractionStep::Read {
+            nodes: fresh.len(),
+            edges: written.edges.iter().filter(|edge| edge.is_new).count(),
+        })
+    }
+
+    fn write_of_facts(&self, session: &UnreadSession, facts: Vec<Relation>, instance: &str) -> GraphWrite {
+        let now = self.clock.now();
+        let mut write =
+            GraphWrite { nodes: Vec::new(), edges: Vec::new(), instance: instance.to_owned(), at: now };
+        for fact in facts.into_iter().filter(|fact| fact.from != fact.to) {
+            let Some(event) = session.events.iter().find(|event| event.node == fact.event) else { continue };
+            let memory = event.node.to_string();
+            let from = self.end(fact.from, &memory, fact.confidence, &mut write);
+            let to = self.end(fact.to, &memory, fact.confidence, &mut write);
+            write.edges.push(NewGraphEdge {
+                id: self.ids.next(now),
+                from,
+                to,
+                edge_type: fact.relation,
+                properties: Map::new(),
+                weight: fact.confidence.clamp(0.0, 1.0),
+                evidence: Some(event.description.clone()),
+                source_memory_id: Some(memory),
+                occurred_at: None,
+                valid_until: None,
+            });
+        }
+        write
+    }
+
+    /// The end of an edge; one that is no entity of the memory is written too, resting on the same event.
+    fn end(&self, end: RelationEnd, memory: &str, confidence: f64, write: &mut GraphWrite) -> EdgeEnd {
+        let (node_type, label) = match end {
+            RelationEnd::Entity(id) => return EdgeEnd::Id(id.0),
+            RelationEnd::User => (USER.0.to_owned(), USER.1.to_owned()),
+            RelationEnd::Persona => (PERSONA.0.to_owned(), PERSONA.1.to_owned()),
+            RelationEnd::Named { label, node_type } => (node_type, label),
+        };
+        write.nodes.push(NewGraphNode {
+            id: self.ids.next(write.at),
+            node_type,
+            label: label.clone(),
+            description: String::new(),
+            properties: Map::new(),
+            confidence: confidence.clamp(0.0, 1.0),
+            source_memory_id: Some(memory.to_owned()),
+            first_learned_at: None,
+        });
+        EdgeEnd::Label(label)
+    }
+}

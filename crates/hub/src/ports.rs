@@ -1,0 +1,350 @@
+//! What the hub asks of the world.
+
+mod chunks;
+
+use std::collections::HashMap;
+
+use async_trait::async_trait;
+use jiff::Timestamp;
+use memory::ports::{Embedding, Phrase, StoreError};
+use memory::{PersonaId, Scope};
+use serde::{Deserialize, Serialize};
+
+pub use chunks::{ChunkHits, ChunkVector, DiaryChunk, DiaryCoverage, DiaryText, UnembeddedChunk};
+
+use crate::documents::{Conflict, Document, Version};
+use crate::export::HubExport;
+use crate::names::{Category, DiaryName, DocumentName, Granularity, InstanceId};
+use crate::version_vector::VersionVector;
+
+/// Which documents to read.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct DocumentFilter {
+    /// Only identity documents of these categories; empty means none.
+    pub categories: Vec<Category>,
+    /// Only memories of these granularities; empty means none.
+    pub granularities: Vec<Granularity>,
+    /// Whether deleted ones are read too.
+    pub deleted: bool,
+    /// Only those that changed after this revision; 0 for all.
+    pub after: i64,
+}
+
+impl DocumentFilter {
+    /// All identity documents that are there.
+    pub fn identity() -> Self {
+        Self { categories: Category::ALL.to_vec(), ..Self::default() }
+    }
+
+    /// All memories that are there.
+    pub fn memories() -> Self {
+        Self { granularities: Granularity::ALL.to_vec(), ..Self::default() }
+    }
+
+    /// All that is and was there.
+    pub fn everything() -> Self {
+        Self {
+            categories: Category::ALL.to_vec(),
+            granularities: Granularity::ALL.to_vec(),
+            deleted: true,
+            after: 0,
+        }
+    }
+}
+
+/// Where a persona's hub stands.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub struct HubState {
+    /// Rises with every commit.
+    pub revision: i64,
+    /// All changes that were ever seen in this scope.
+    pub seen: VersionVector,
+    /// The counter of each author's last change, in every scope of the persona.
+    pub counters: VersionVector,
+}
+
+/// The text of a document, as far as a prompt may need it.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct ShownText {
+    /// Its name.
+    pub name: DocumentName,
+    /// How a prompt calls it, where that was set.
+    pub prompt_label: Option<String>,
+    /// The shown version's text, or its beginning.
+    pub text: String,
+}
+
+/// An instance that has spoken with this hub.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[serde(rename_all = "camelCase")]
+pub struct Instance {
+    /// Its id.
+    pub id: InstanceId,
+    /// What it is: `psycheros`, `sillytavern`, …
+    pub kind: String,
+    /// How it is called.
+    pub name: Option<String>,
+    /// When it last pulled or pushed.
+    pub last_sync: Timestamp,
+    /// What it has seen: its last pull and its own pushes since. The base of what it sends without clocks.
+    pub base: VersionVector,
+}
+
+/// The new state of a document.
+#[derive(Clone, Debug, PartialEq)]
+pub struct DocumentWrite {
+    /// Its name.
+    pub name: DocumentName,
+    /// The prompt label from now on; none leaves it.
+    pub prompt_label: Option<String>,
+    /// All live versions, the shown one first. What is live now and not among them becomes a past version.
+    pub heads: Vec<Version>,
+    /// Whether it is out of date.
+    pub stale: bool,
+    /// When.
+    pub at: Timestamp,
+}
+
+/// A line of a diary and the memory that it tells.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct DiaryLine {
+    /// The daily.
+    pub document: DocumentName,
+    /// The event.
+    pub node: memory::identifiers::NodeId,
+    /// The session.
+    pub session: memory::identifiers::SessionId,
+    /// The whole line as written.
+    pub line: String,
+}
+
+/// An event that no diary tells yet.
+#[derive(Clone, Debug, PartialEq)]
+pub struct DiaryEvent {
+    /// Whose memory it is.
+    pub scope: Scope,
+    /// The event.
+    pub node: memory::identifiers::NodeId,
+    /// The session that it was made from.
+    pub session: memory::identifiers::SessionId,
+    /// When the session began.
+    pub at: Timestamp,
+    /// What happened.
+    pub description: String,
+}
+
+/// A line of a diary whose event says something else since.
+#[derive(Clone, Debug, PartialEq)]
+pub struct OutdatedLine {
+    /// Whose memory it is.
+    pub scope: Scope,
+    /// The line as it stands.
+    pub line: DiaryLine,
+    /// What the event says now.
+    pub description: String,
+}
+
+/// A copy of an identity document, kept for a while.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Snapshot {
+    /// Its id: `category/stem_time`.
+    pub id: String,
+    /// The document.
+    pub name: DocumentName,
+    /// Its text then.
+    pub content: String,
+    /// When it was made.
+    pub created_at: Timestamp,
+    /// Why: `manual`, `scheduled`, `pre-replace`.
+    pub reason: String,
+    /// By which instance.
+    pub source: String,
+}
+
+/// All that one act changes; committed together or not at all.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub struct HubCommit {
+    /// The revision at which all that led to this was read.
+    pub expected: i64,
+    /// Documents.
+    pub documents: Vec<DocumentWrite>,
+    /// Conflicts that begin; `kept` is one of the heads of its document's write, found by its vector.
+    pub opened: Vec<Conflict>,
+    /// Conflicts that a person settled, and how.
+    pub settled: Vec<(uuid::Uuid, String)>,
+    /// Lines of diaries.
+    pub lines: Vec<DiaryLine>,
+    /// Snapshots.
+    pub snapshots: Vec<Snapshot>,
+    /// An instance that has spoken.
+    pub instance: Option<Instance>,
+    /// What comes from an archive and was never here; what is there is left as it is.
+    pub restored: Option<Box<HubExport>>,
+    /// When.
+    pub at: Option<Timestamp>,
+}
+
+/// How a commit ended.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum HubCommitOutcome {
+    /// It is durable, and the hub stands at this revision.
+    Done(i64),
+    /// Something was written in between: nothing was done, read again.
+    Changed,
+}
+
+/// Storage of the hub. Every method that writes is one transaction.
+#[async_trait]
+pub trait HubStore: Send + Sync {
+    /// Where the hub stands.
+    async fn hub_state(&self, scope: &Scope) -> Result<HubState, StoreError> {
+        Ok(self.hub_state_with(scope, &[]).await?.0)
+    }
+    /// Where the hub stands and these documents, also deleted ones, as of one moment.
+    async fn hub_state_with(
+        &self,
+        scope: &Scope,
+        names: &[DocumentName],
+    ) -> Result<(HubState, Vec<Option<Document>>), StoreError>;
+    /// Documents of the scope and the persona's own, by kind and stem.
+    async fn documents(&self, scope: &Scope, filter: DocumentFilter) -> Result<Vec<Document>, StoreError>;
+    /// One document, also a deleted one.
+    async fn document(&self, scope: &Scope, name: &DocumentName) -> Result<Option<Document>, StoreError>;
+    /// What stands in identity documents, by kind and stem, and in those of these memories that are there, in the order
+    /// asked: of each text the first `length_max` characters. However long the past is, only what is named is read.
+    async fn shown_texts(
+        &self,
+        scope: &Scope,
+        memories: Vec<DiaryName>,
+        length_max: u32,
+    ) -> Result<Vec<ShownText>, StoreError>;
+    /// Every version of a document that was kept, newest first.
+    async fn document_versions(
+        &self,
+        scope: &Scope,
+        name: &DocumentName,
+        limit: u32,
+    ) -> Result<Vec<Version>, StoreError>;
+    /// Writes all of it, if the hub still stands where it was read. A document that is a core block is written as one.
+    async fn commit_hub(&self, scope: &Scope, commit: HubCommit) -> Result<HubCommitOutcome, StoreError>;
+    /// Sets how a prompt calls a document, which need not be there.
+    async fn set_label(&self, scope: &Scope, name: &DocumentName, label: &str) -> Result<(), StoreError>;
+    /// All labels that were set, by kind and stem.
+    async fn labels(&self, scope: &Scope) -> Result<Vec<(DocumentName, String)>, StoreError>;
+    /// Conflicts, newest first; only open ones, or all.
+    async fn conflicts(&self, scope: &Scope, only_open: bool) -> Result<Vec<Conflict>, StoreError>;
+    /// Instances that have spoken with the hub, by id.
+    async fn instances(&self, scope: &Scope) -> Result<Vec<Instance>, StoreError>;
+    /// Snapshots, newest first.
+    async fn snapshots(&self, scope: &Scope) -> Result<Vec<Snapshot>, StoreError>;
+    /// Takes snapshots away that are older than that; says how many.
+    async fn prune_snapshots(&self, before: Timestamp) -> Result<u64, StoreError>;
+    /// Where each of the phrases stands, in at most `limit` pieces each.
+    async fn search_chunks(
+        &self,
+        scope: &Scope,
+        phrases: &[Phrase],
+        limit: u32,
+    ) -> Result<ChunkHits, StoreError>;
+    /// Pieces of the scope by number, in no order; those that are gone are left out.
+    async fn chunks_numbered(
+        &self,
+        scope: &Scope,
+        fingerprint: &str,
+        numbers: &[i64],
+    ) -> Result<Vec<DiaryChunk>, StoreError>;
+    /// Vectors that were stored after that one, oldest first, of pieces that are readable.
+    async fn chunk_vectors(
+        &self,
+        scope: &Scope,
+        fingerprint: &str,
+        after: i64,
+        limit: u32,
+    ) -> Result<Vec<ChunkVector>, StoreError>;
+    /// Pieces without a vector of this model, of memories that changed after the revision, the newest first.
+    async fn unembedded_chunks(
+        &self,
+        scope: &Scope,
+        fingerprint: &str,
+        after: i64,
+        limit: u32,
+    ) -> Result<Vec<UnembeddedChunk>, StoreError>;
+    /// Stores vectors; a piece that is gone meanwhile is passed over.
+    async fn put_chunk_vectors(
+        &self,
+        fingerprint: &str,
+        vectors: Vec<(i64, Embedding)>,
+    ) -> Result<(), StoreError>;
+    /// How many memories have vectors of this model.
+    async fn embedded_memories(&self, scope: &Scope, fingerprint: &str) -> Result<DiaryCoverage, StoreError>;
+    /// Names of all memories that are there, in no order. No text is read.
+    async fn memory_names(&self, scope: &Scope) -> Result<Vec<DiaryName>, StoreError>;
+    /// Texts of the memories whose documents have greater numbers, in that order.
+    async fn memory_texts(&self, scope: &Scope, after: i64, limit: u32)
+    -> Result<Vec<DiaryText>, StoreError>;
+    /// Takes the vectors of all memories of the scope away; says of how many memories.
+    async fn purge_chunk_vectors(&self, scope: &Scope) -> Result<u64, StoreError>;
+    /// All of it, as it stands at one moment.
+    async fn export_hub(&self, scope: &Scope) -> Result<HubExport, StoreError>;
+    /// Says which instance this hub is: it is the author of changes that the memory itself makes. Core blocks that are
+    /// no documents yet become some, and memories that are not cut into pieces are.
+    async fn set_own_instance(&self, instance: &InstanceId) -> Result<(), StoreError>;
+    /// Scopes that have documents.
+    async fn hub_scopes(&self) -> Result<Vec<Scope>, StoreError>;
+    /// Whether sessions that were talked in between these moments are still to be made memory of.
+    async fn has_unfinished_session(
+        &self,
+        scope: &Scope,
+        start: Timestamp,
+        end: Timestamp,
+    ) -> Result<bool, StoreError>;
+    /// Events of sessions that became memory and that no diary tells yet, the oldest first.
+    async fn events_without_diary(&self, limit: u32) -> Result<Vec<DiaryEvent>, StoreError>;
+    /// Lines of diaries whose events were corrected.
+    async fn outdated_lines(&self, limit: u32) -> Result<Vec<OutdatedLine>, StoreError>;
+    /// Whether any change of this instance was ever seen.
+    async fn knows_instance(&self, persona: &PersonaId, instance: &InstanceId) -> Result<bool, StoreError>;
+}
+
+/// Which memories are linked to the entities that a query names (the graph's part of the score).
+#[async_trait]
+pub trait DiaryLinks: Send + Sync {
+    /// How many entities that the query names each memory is linked to, by [`crate::MemoryName::id`].
+    async fn linked_memories(&self, scope: &Scope, query: &str) -> Result<HashMap<String, u32>, StoreError>;
+}
+
+/// Who is told of conflicts.
+pub trait ConflictListener: Send + Sync {
+    /// Two versions stand beside each other, durably.
+    fn conflict_opened(&self, scope: &Scope, conflict: &Conflict);
+}
+
+/// What a summariser is given.
+#[derive(Clone, Debug, PartialEq)]
+pub struct SummaryRequest {
+    /// Weekly, monthly or yearly.
+    pub granularity: Granularity,
+    /// The period's name, such as `2026-W11`.
+    pub period: String,
+    /// How the persona is called.
+    pub persona: String,
+    /// Identity documents: label and text.
+    pub identity: Vec<(String, String)>,
+    /// Sources, oldest first: date and text.
+    pub sources: Vec<(String, String)>,
+}
+
+/// A summary that can't be had.
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+#[error("{0}")]
+pub struct SummaryError(pub String);
+
+/// Writes roll-ups.
+#[async_trait]
+pub trait Summariser: Send + Sync {
+    /// Bullets in the first person, without their dash; at least one.
+    async fn summarise(&self, request: SummaryRequest) -> Result<Vec<String>, SummaryError>;
+
+    /// How many tokens of sources fit into one question.
+    fn source_tokens_max(&self) -> u32;
+}

@@ -1,0 +1,73 @@
+//! Memories as a search reads them: cut into pieces, with words and vectors.
+
+use memory::ports::{Embedding, PhraseHits};
+
+use crate::names::{DiaryName, InstanceId};
+
+/// Where phrases stand in a scope's memories.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct ChunkHits {
+    /// Pieces that the scope's memories are cut into.
+    pub pieces: u64,
+    /// One for each phrase: the numbers of the pieces of the newest memories that hold it.
+    pub hits: Vec<PhraseHits>,
+}
+
+/// A piece of a memory, as a search weighs it.
+#[derive(Clone, Debug, PartialEq)]
+pub struct DiaryChunk {
+    /// Its number: the greater, the newer the memory.
+    pub number: i64,
+    /// The memory.
+    pub name: DiaryName,
+    /// Who wrote the version that is shown.
+    pub author: InstanceId,
+    /// Which piece of it, from 0.
+    pub place: usize,
+    /// Its index terms.
+    pub terms: String,
+    /// Its vector, when it has one of the asked fingerprint.
+    pub embedding: Option<Embedding>,
+}
+
+/// A piece that has no vector yet.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct UnembeddedChunk {
+    /// Its number.
+    pub number: i64,
+    /// The memory.
+    pub name: DiaryName,
+    /// Its text.
+    pub text: String,
+}
+
+/// The vector of a piece, as it was stored.
+#[derive(Clone, Debug, PartialEq)]
+pub struct ChunkVector {
+    /// Rises with every vector that is stored.
+    pub stored: i64,
+    /// The piece.
+    pub piece: i64,
+    /// The vector.
+    pub vector: Vec<f32>,
+}
+
+/// How many memories of a scope have all their vectors.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct DiaryCoverage {
+    /// All memories that are there.
+    pub memories: u64,
+    /// Those of which no piece waits for a vector.
+    pub embedded: u64,
+}
+
+/// The text of a memory.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct DiaryText {
+    /// Its document's number.
+    pub number: i64,
+    /// The memory.
+    pub name: DiaryName,
+    /// What is shown.
+    pub content: String,
+}

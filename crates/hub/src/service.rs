@@ -1,0 +1,128 @@
+//! The door.
+
+use std::path::PathBuf;
+use std::sync::{Arc, OnceLock};
+use std::time::Duration;
+
+use jiff::tz::TimeZone;
+use memory::Scope;
+use memory::ports::{Clock, Embedder, IdGenerator};
+use tokio::sync::{Mutex, Notify};
+
+use crate::extraction::ExtractionLog;
+use crate::names::{DiaryName, InstanceId};
+use crate::ports::{ConflictListener, DiaryLinks, HubStore, Summariser};
+use crate::retries::Retries;
+use crate::search::{ChunkVectorCache, EmbeddingWatermark};
+
+/// Who asks, and for whose memory.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Caller {
+    /// The persona and the user.
+    pub scope: Scope,
+    /// The instance that speaks.
+    pub instance: InstanceId,
+    /// Whether it is a person's own act: only people write core blocks.
+    pub is_person: bool,
+}
+
+/// What a person can set.
+#[derive(Clone, Debug)]
+pub struct HubSettings {
+    /// The instance that this hub is.
+    pub instance: InstanceId,
+    /// The persona and user whose documents lie directly in the home's folders.
+    pub default_scope: Scope,
+    /// The zone where a persona or user has told none.
+    pub zone: TimeZone,
+    /// How long snapshots are kept.
+    pub snapshot_retention: Duration,
+    /// Instances whose version is shown among equally late ones, the first before the others.
+    pub priority: Vec<InstanceId>,
+    /// The folder that `identity` and `memories` lie in; none for a hub without files.
+    pub mirror: Option<PathBuf>,
+}
+
+/// What a hub is made of.
+pub struct HubParts {
+    /// Where documents are kept.
+    pub store: Arc<dyn HubStore>,
+    /// Who knows personas and users.
+    pub personas: Arc<dyn memory::ports::PersonaStore>,
+    /// Who makes vectors; none where words must do.
+    pub embedder: Option<Arc<dyn Embedder>>,
+    /// Who writes roll-ups.
+    pub summariser: Option<Arc<dyn Summariser>>,
+    /// The time.
+    pub clock: Arc<dyn Clock>,
+    /// Ids of what is written.
+    pub ids: Arc<dyn IdGenerator>,
+    /// What a person can set.
+    pub settings: HubSettings,
+}
+
+/// The shared self, seen from outside. Cheap to clone.
+#[derive(Clone)]
+pub struct Hub {
+    inner: Arc<Inner>,
+}
+
+pub(crate) struct Inner {
+    pub(crate) parts: HubParts,
+    /// Writers come one after the other, so that none has to begin anew; the store checks it too.
+    pub(crate) writing: Mutex<()>,
+    /// Something was written: there may be pieces to embed, or roll-ups to write.
+    pub(crate) written: Notify,
+    pub(crate) links: OnceLock<Arc<dyn DiaryLinks>>,
+    pub(crate) conflict_listener: OnceLock<Arc<dyn ConflictListener>>,
+    pub(crate) extraction: ExtractionLog,
+    pub(crate) vectors: ChunkVectorCache,
+    pub(crate) embedded: EmbeddingWatermark,
+    /// Roll-ups that failed.
+    pub(crate) failures: Retries<(Scope, DiaryName)>,
+}
+
+impl Hub {
+    /// Puts the parts together.
+    pub fn new(parts: HubParts) -> Self {
+        Self {
+            inner: Arc::new(Inner {
+                parts,
+                writing: Mutex::new(()),
+                written: Notify::new(),
+                links: OnceLock::new(),
+                conflict_listener: OnceLock::new(),
+                extraction: ExtractionLog::default(),
+                vectors: ChunkVectorCache::default(),
+                embedded: EmbeddingWatermark::default(),
+                failures: Retries::default(),
+            }),
+        }
+    }
+
+    /// Lets the graph tell which memories are linked to what a query names. The first call counts.
+    pub fn link(&self, links: Arc<dyn DiaryLinks>) {
+        // A second one is passed over, as said.
+        let _ = self.inner.links.set(links);
+    }
+
+    /// Tells of every conflict that arises. The first call counts.
+    pub fn publish_conflicts_to(&self, listener: Arc<dyn ConflictListener>) {
+        // A second one is passed over, as said.
+        let _ = self.inner.conflict_listener.set(listener);
+    }
+
+    /// How the drawing of facts from memories fares: whoever draws them notes it here, `sync_status` shows it.
+    pub fn extraction(&self) -> &ExtractionLog {
+        &self.inner.extraction
+    }
+
+    /// What a person has set.
+    pub fn settings(&self) -> &HubSettings {
+        &self.inner.parts.settings
+    }
+
+    pub(crate) fn inner(&self) -> &Inner {
+        &self.inner
+    }
+}

@@ -1,0 +1,234 @@
+//! How every act of the hub is written: read, decide, commit if nothing changed meanwhile, then the files follow.
+
+use std::collections::{BTreeMap, BTreeSet};
+
+use jiff::Timestamp;
+use memory::Scope;
+use memory::core_blocks::{CORE_BLOCK_LENGTH_MAX, check_length};
+use tokio::sync::MutexGuard;
+
+use crate::daily;
+use crate::documents::{CONTENT_BYTES_MAX, Document, Version, core_block_of};
+use crate::error::HubError;
+use crate::names::{DocumentName, InstanceId};
+use crate::ports::{DocumentWrite, HubCommit, HubCommitOutcome, HubState};
+use crate::service::{Caller, Hub, HubParts};
+use crate::version_vector::VersionVector;
+use crate::versions::written_at;
+
+/// What one act goes by: where the hub stood when it began, and the counters that it has taken since.
+pub(crate) struct HubTransaction<'a> {
+    pub(crate) hub: &'a Hub,
+    pub(crate) caller: &'a Caller,
+    pub(crate) state: HubState,
+    pub(crate) now: Timestamp,
+    pub(crate) commit: HubCommit,
+    /// Documents as they stood then, with those that are not there.
+    known: BTreeMap<DocumentName, Option<Document>>,
+    next: u64,
+}
+
+impl Hub {
+    /// Waits until no other act is being written.
+    pub(crate) async fn lock_writes(&self) -> MutexGuard<'_, ()> {
+        self.inner().writing.lock().await
+    }
+
+    /// Begins an act. To be called again when [`Act::save`] says no.
+    pub(crate) async fn begin<'a>(&'a self, caller: &'a Caller) -> Result<HubTransaction<'a>, HubError> {
+        self.begin_knowing(caller, &[]).await
+    }
+
+    /// [`Self::begin`] with the document that the act is about, as it stood then. All that it takes is asked for at once.
+    pub(crate) async fn begin_with<'a>(
+        &'a self,
+        caller: &'a Caller,
+        name: &DocumentName,
+    ) -> Result<(HubTransaction<'a>, Option<Document>), HubError> {
+        let names: Vec<DocumentName> = std::iter::once(name.clone()).chain(roll_ups_above(name)).collect();
+        let mut act = self.begin_knowing(caller, &names).await?;
+        let document = act.known.remove(name).flatten();
+        Ok((act, document))
+    }
+
+    async fn begin_knowing<'a>(
+        &'a self,
+        caller: &'a Caller,
+        names: &[DocumentName],
+    ) -> Result<HubTransaction<'a>, HubError> {
+        let HubParts { personas, store, .. } = &self.inner().parts;
+        let (scope, now) = (&caller.scope, self.now());
+        let ((state, documents), ..) = tokio::try_join!(
+            store.hub_state_with(scope, names),
+            personas.ensure_persona(&scope.persona, scope.persona.as_str(), now),
+            personas.ensure_user(&scope.user, now),
+        )?;
+        let next = state.counters.get(&self.settings().instance) + 1;
+        let commit = HubCommit { expected: state.revision, at: Some(now), ..HubCommit::default() };
+        let known = names.iter().cloned().zip(documents).collect();
+        Ok(HubTransaction { hub: self, caller, state, now, commit, known, next })
+    }
+
+    pub(crate) fn now(&self) -> Timestamp {
+        self.inner().parts.clock.now()
+    }
+
+    pub(crate) async fn document(
+        &self,
+        scope: &Scope,
+        name: &DocumentName,
+    ) -> Result<Option<Document>, HubError> {
+        Ok(self.inner().parts.store.document(scope, name).await?)
+    }
+}
+
+impl HubTransaction<'_> {
+    /// The next counter of this hub's own changes.
+    pub(crate) fn stamp(&mut self) -> (InstanceId, u64) {
+        let counter = self.next;
+        self.next += 1;
+        (self.hub.settings().instance.clone(), counter)
+    }
+
+    /// A version that has seen all of these.
+    pub(crate) fn successor(&mut self, heads: &[Version], content: Option<String>) -> Version {
+        let (own, counter) = self.stamp();
+        let mut vector = VersionVector::default();
+        for head in heads {
+            vector.join(&head.vector);
+        }
+        let (chat_ids, participants) = match (&content, heads.first()) {
+            (Some(content), before) => {
+                let mut chats = daily::chat_ids(content);
+                let mut participants = daily::instances(content);
+                if let Some(before) = before {
+                    chats.extend(before.chat_ids.iter().cloned());
+                    participants.extend(before.participants.iter().cloned());
+                }
+                (chats, participants)
+            }
+            (None, _) => (BTreeSet::new(), BTreeSet::new()),
+        };
+        Version {
+            number: 0,
+            content,
+            vector: vector.with(&own, counter),
+            author: self.caller.instance.clone(),
+            edited_by: self.caller.instance.to_string(),
+            by_person: self.caller.is_person,
+            chat_ids,
+            participants,
+            written_at: written_at(self.now, heads),
+        }
+    }
+
+    /// What a version by hand has seen: these, and itself. It has a counter of its own, `<instance>.file`: a file does not
+    /// see what the instance wrote after it.
+    pub(crate) fn by_hand(&mut self, heads: &[Version]) -> VersionVector {
+        let name = format!("{}.file", self.hub.settings().instance);
+        let author = name.parse().unwrap_or_else(|_| InstanceId::made_safe("file"));
+        let counter = self.state.counters.get(&author) + 1;
+        self.state.counters.see(&author, counter);
+        let mut vector = VersionVector::default();
+        for head in heads {
+            vector.join(&head.vector);
+        }
+        vector.with(&author, counter)
+    }
+
+    /// Adds a document's new state to what is committed; a later one of the same document takes its place.
+    pub(crate) fn write(&mut self, name: &DocumentName, heads: Vec<Version>) {
+        for head in &heads {
+            self.state.seen.join(&head.vector);
+        }
+        self.commit.documents.retain(|write| write.name != *name);
+        self.commit.documents.push(DocumentWrite {
+            name: name.clone(),
+            prompt_label: None,
+            heads,
+            stale: false,
+            at: self.now,
+        });
+    }
+
+    /// Refuses a core block to everybody but people, and a text that is too long.
+    pub(crate) fn check(&self, name: &DocumentName, content: Option<&str>) -> Result<(), HubError> {
+        check_writable(self.caller, name, content)
+    }
+
+    /// Commits. False if something was written in between: then the act is to be begun anew.
+    pub(crate) async fn save(mut self) -> Result<bool, HubError> {
+        let stale = self.roll_ups_that_go_stale().await?;
+        self.commit.documents.extend(stale);
+        let store = &self.hub.inner().parts.store;
+        let scope = &self.caller.scope;
+        let restored = self.commit.restored.iter().flat_map(|whole| &whole.documents).map(|(name, _)| name);
+        let names: Vec<DocumentName> =
+            self.commit.documents.iter().map(|write| &write.name).chain(restored).cloned().collect();
+        let opened: BTreeSet<uuid::Uuid> = self.commit.opened.iter().map(|conflict| conflict.id).collect();
+        match store.commit_hub(scope, self.commit).await? {
+            HubCommitOutcome::Changed => Ok(false),
+            HubCommitOutcome::Done(_) => {
+                self.hub.publish_opened(scope, &opened).await;
+                for name in &names {
+                    self.hub.mirror_document(scope, name).await;
+                }
+                self.hub.inner().written.notify_one();
+                Ok(true)
+            }
+        }
+    }
+
+    /// Roll-ups above the memories that this act writes.
+    async fn roll_ups_that_go_stale(&self) -> Result<Vec<DocumentWrite>, HubError> {
+        let written: BTreeSet<&DocumentName> =
+            self.commit.documents.iter().map(|write| &write.name).collect();
+        let above: BTreeSet<DocumentName> = written.iter().copied().flat_map(roll_ups_above).collect();
+        let mut stale = Vec::new();
+        for name in above.into_iter().filter(|name| !written.contains(name)) {
+            let document = match self.known.get(&name) {
+                Some(known) => known.clone(),
+                None => self.hub.document(&self.caller.scope, &name).await?,
+            };
+            let Some(document) = document else { continue };
+            if document.content().is_some() && !document.stale {
+                let (heads, at) = (document.heads, self.now);
+                stale.push(DocumentWrite { name, prompt_label: None, heads, stale: true, at });
+            }
+        }
+        Ok(stale)
+    }
+}
+
+/// The roll-ups that tell of a memory.
+fn roll_ups_above(name: &DocumentName) -> Vec<DocumentName> {
+    match name {
+        DocumentName::Diary(memory) => memory.roll_ups_above().into_iter().map(DocumentName::Diary).collect(),
+        DocumentName::Identity(..) => Vec::new(),
+    }
+}
+
+/// What may be written by whom, and how long it may be.
+pub(crate) fn check_writable(
+    caller: &Caller,
+    name: &DocumentName,
+    content: Option<&str>,
+) -> Result<(), HubError> {
+    if content.is_some_and(|content| content.len() > CONTENT_BYTES_MAX) {
+        return Err(HubError::Invalid(format!(
+            "{name} would be longer than {CONTENT_BYTES_MAX} bytes; nothing was written. Divide it"
+        )));
+    }
+    let Some(label) = core_block_of(name, &caller.scope) else { return Ok(()) };
+    if !caller.is_person {
+        return Err(HubError::Refused(format!(
+            "{name} is the core block `{}`: only people write it, by the admin page or in the file. Nothing was written",
+            label.as_str()
+        )));
+    }
+    check_length(label, content.unwrap_or_default()).map_err(|_| {
+        HubError::Invalid(format!(
+            "{name} is a core block: at most {CORE_BLOCK_LENGTH_MAX} characters fit; nothing was written"
+        ))
+    })
+}

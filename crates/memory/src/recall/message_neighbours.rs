@@ -1,0 +1,178 @@
+//! The messages that are looked at, and what stands around each.
+
+use std::collections::{BTreeMap, BTreeSet, HashMap, HashSet};
+
+use futures_util::try_join;
+
+use super::message_query::MessageQuery;
+use super::query::Query;
+use super::words::{WordStatistics, find_words};
+use crate::ports::{Corpus, IndexedMessage, Store, StoreError};
+use crate::scope::Scope;
+use crate::vector_index::{LoadedVectors, READABILITY_MIN, VectorIndex};
+
+/// Messages that are looked at for their words.
+const WORD_CANDIDATES: usize = 60;
+/// Messages that are looked at for their meaning, per vector of the question.
+const VECTOR_CANDIDATES: usize = 60;
+/// Best messages by themselves whose surroundings are looked at too.
+const SURROUNDED: usize = 30;
+/// Messages on each side that a message is understood by.
+pub(super) const REACH: usize = 3;
+/// How often the search for near vectors is repeated when messages that it found turn out to be deleted.
+const SEARCHES_MAX: usize = 3;
+/// Longest silence between two messages of one talk, in seconds: what was said before it is no context.
+const SILENCE_MAX: i64 = 3_600;
+
+/// Messages by number, each with its vector where the model can read it, and who stands next to whom.
+#[derive(Debug, Default)]
+pub(super) struct MessageNeighbours {
+    pub(super) messages: BTreeMap<i64, IndexedMessage>,
+    pub(super) vectors: HashMap<i64, Vec<f32>>,
+    before: HashMap<i64, i64>,
+    after: HashMap<i64, i64>,
+}
+
+impl MessageNeighbours {
+    /// The number of the message right before, in the same talk.
+    pub(super) fn before(&self, seq: i64) -> Option<i64> {
+        self.before.get(&seq).copied()
+    }
+
+    /// The number of the message right after, in the same talk.
+    pub(super) fn after(&self, seq: i64) -> Option<i64> {
+        self.after.get(&seq).copied()
+    }
+
+    /// The message and up to [`REACH`] others on each side.
+    pub(super) fn around(&self, seq: i64) -> Vec<i64> {
+        let earlier = std::iter::successors(self.before(seq), |&seq| self.before(seq)).take(REACH);
+        let later = std::iter::successors(self.after(seq), |&seq| self.after(seq)).take(REACH);
+        std::iter::once(seq).chain(earlier).chain(later).collect()
+    }
+
+    /// Messages and their vectors.
+    async fn load(
+        &mut self,
+        store: &dyn Store,
+        scope: &Scope,
+        query: &Query,
+        seqs: &[i64],
+    ) -> Result<(), StoreError> {
+        if seqs.is_empty() {
+            return Ok(());
+        }
+        let (messages, ()) =
+            try_join!(store.messages_numbered(scope, seqs), self.load_vectors(store, scope, query, seqs))?;
+        self.messages.extend(messages.into_iter().map(|indexed| (indexed.message.seq, indexed)));
+        Ok(())
+    }
+
+    async fn load_vectors(
+        &mut self,
+        store: &dyn Store,
+        scope: &Scope,
+        query: &Query,
+        seqs: &[i64],
+    ) -> Result<(), StoreError> {
+        let Some(fingerprint) = query.fingerprint.as_deref().filter(|_| !query.question.vectors.is_empty())
+        else {
+            return Ok(());
+        };
+        let missing: Vec<i64> = seqs.iter().copied().filter(|seq| !self.vectors.contains_key(seq)).collect();
+        if missing.is_empty() {
+            return Ok(());
+        }
+        let stored = store.vectors_numbered(scope, Corpus::Messages, fingerprint, &missing).await?;
+        let readable = stored.into_iter().filter(|stored| stored.readability >= READABILITY_MIN);
+        self.vectors.extend(readable.map(|stored| (stored.seq, stored.vector)));
+        Ok(())
+    }
+
+    async fn load_around(
+        &mut self,
+        store: &dyn Store,
+        scope: &Scope,
+        seqs: &[i64],
+        window: &HashSet<i64>,
+    ) -> Result<(), StoreError> {
+        for (_, talk) in store.neighbours(scope, seqs, REACH as u32, REACH as u32).await? {
+            for pair in talk.windows(2) {
+                let [earlier, later] = pair else { continue };
+                let silence = later.message.created_at.duration_since(earlier.message.created_at).as_secs();
+                let shown = [earlier, later].iter().any(|indexed| window.contains(&indexed.message.seq));
+                if silence <= SILENCE_MAX && !shown {
+                    self.before.insert(later.message.seq, earlier.message.seq);
+                    self.after.insert(earlier.message.seq, later.message.seq);
+                }
+            }
+            for indexed in talk.into_iter().filter(|indexed| !window.contains(&indexed.message.seq)) {
+                self.messages.entry(indexed.message.seq).or_insert(indexed);
+            }
+        }
+        Ok(())
+    }
+}
+
+/// The vectors of the messages, and the first search among them: it is done while the store looks words up.
+async fn search_vectors(
+    store: &dyn Store,
+    index: &VectorIndex,
+    scope: &Scope,
+    query: &Query,
+) -> Result<(Option<LoadedVectors>, Vec<i64>), StoreError> {
+    let question = &query.question;
+    let asked = !question.vectors.is_empty() || question.whole.is_some();
+    let Some(fingerprint) = query.fingerprint.as_deref().filter(|_| asked) else {
+        return Ok((None, Vec::new()));
+    };
+    let loaded = index.load(store, scope, Corpus::Messages, fingerprint).await?;
+    let near = nearest(&loaded, question);
+    Ok((Some(loaded), near))
+}
+
+fn nearest(loaded: &LoadedVectors, question: &MessageQuery) -> Vec<i64> {
+    let vectors: Vec<&[f32]> = question.vectors.iter().chain(&question.whole).map(Vec::as_slice).collect();
+    loaded.nearest_to_each(&vectors, VECTOR_CANDIDATES).into_iter().flatten().collect()
+}
+
+/// Fetches the messages that words and vectors lead to, and the surroundings of those that `worth` puts first. How much
+/// is fetched does not grow with the log. Nothing of `window` is among it.
+pub(super) async fn gather(
+    store: &dyn Store,
+    index: &VectorIndex,
+    scope: &Scope,
+    query: &Query,
+    window: &[i64],
+    worth: impl Fn(&MessageNeighbours, &WordStatistics, i64) -> f64 + Send,
+) -> Result<(MessageNeighbours, WordStatistics), StoreError> {
+    let question = &query.question;
+    let terms = question.terms.iter().map(|(term, _)| term);
+    let (words, (vectors, mut near)) = try_join!(
+        find_words(store, scope, Corpus::Messages, terms, WORD_CANDIDATES),
+        search_vectors(store, index, scope, query),
+    )?;
+    let window: HashSet<i64> = window.iter().copied().collect();
+    let mut found = MessageNeighbours::default();
+    for _ in 0..SEARCHES_MAX {
+        let seqs: BTreeSet<i64> = near.iter().chain(&words.seqs).copied().collect();
+        let is_new = |seq: &i64| !window.contains(seq) && !found.messages.contains_key(seq);
+        let seqs: Vec<i64> = seqs.into_iter().filter(is_new).collect();
+        found.load(store, scope, query, &seqs).await?;
+        let mut deleted = seqs.into_iter().filter(|seq| !found.messages.contains_key(seq)).peekable();
+        let Some(loaded) = vectors.as_ref().filter(|_| deleted.peek().is_some()) else { break };
+        loaded.remove(deleted);
+        near = nearest(loaded, question);
+    }
+    if found.messages.is_empty() {
+        return Ok((found, words.statistics));
+    }
+    let mut best: Vec<(f64, i64)> =
+        found.messages.keys().map(|&seq| (worth(&found, &words.statistics, seq), seq)).collect();
+    best.sort_unstable_by(|a, b| b.0.total_cmp(&a.0).then(b.1.cmp(&a.1)));
+    let best: Vec<i64> = best.into_iter().take(SURROUNDED).map(|(_, seq)| seq).collect();
+    found.load_around(store, scope, &best, &window).await?;
+    let seqs: Vec<i64> = found.messages.keys().copied().collect();
+    found.load_vectors(store, scope, query, &seqs).await?;
+    Ok((found, words.statistics))
+}

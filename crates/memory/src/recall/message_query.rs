@@ -1,0 +1,257 @@
+//! What a text asks of the log: its words by weight, its vectors in the first person, whom and when it names.
+
+use std::collections::HashMap;
+
+use jiff::Timestamp;
+use jiff::tz::TimeZone;
+
+use super::identity::{self, IdentityQuestion};
+use super::settings::{RecallSettings, SpeakerNames};
+use super::speakers::{NamedSpeakers, name_speakers};
+use crate::messages::Role;
+use crate::text::{
+    QueryTerm, asks_when, estimate_tokens, index_terms, named_times, query_terms, split_sentences,
+};
+
+/// Tokens up to which a message is looked for as one. The embedder blurs what is longer, and the words of a long text
+/// ask for too much at once.
+const WHOLE_TOKENS_MAX: u32 = 24;
+/// Sentences of a long message that are looked for by themselves; the newest stay.
+const SENTENCES_MAX: usize = 5;
+/// Characters of a long message that are embedded as a whole, the newest: the model reads no more at once.
+const WHOLE_LENGTH_MAX: usize = 1_000;
+/// What a line or sentence weighs of the one after it: the newest words are the point, the older ones how it came.
+const OLDER_LINE: f64 = 0.9;
+/// What the line of another speaker weighs in a dialogue: it is the asker's matter that is looked for.
+const OTHERS_LINE: f64 = 0.3;
+/// Longest label of a dialogue's line ("Ann: …"), in characters.
+const LABEL_LENGTH_MAX: usize = 20;
+/// Terms that are looked for, the newest.
+const TERMS_MAX: usize = 96;
+
+/// What is asked of the log. The names of those who talk are not among its terms, nor in its vectors: people seldom say
+/// their own name, and whose message it is, is known.
+#[derive(Clone, Debug, Default)]
+pub struct MessageQuery {
+    /// Distinct content terms with their weights (0 to 1), the newest first.
+    pub terms: Vec<(QueryTerm, f64)>,
+    /// The content terms of each sentence that is looked for by itself.
+    pub sentences: Vec<Vec<QueryTerm>>,
+    /// Vectors of these sentences in the first person, where the model can read them.
+    pub vectors: Vec<Vec<f32>>,
+    /// Vector of the whole text, where it is more than one sentence.
+    pub whole: Option<Vec<f32>>,
+    /// Whose words are asked for: set where the text names exactly one of the two.
+    pub speaker: Option<Role>,
+    /// The times that it names.
+    pub times: Vec<(Timestamp, Timestamp)>,
+    /// Whether it asks when something was.
+    pub asks_when: bool,
+}
+
+/// The texts that a question embeds, beside its terms.
+pub(super) struct Texts {
+    /// The sentences as they stand.
+    pub(super) sentences: Vec<String>,
+    /// The content terms of each.
+    pub(super) terms: Vec<Vec<QueryTerm>>,
+    /// The same in the first person.
+    pub(super) spoken: Vec<String>,
+    /// The whole in the first person, where it is not its only sentence.
+    pub(super) whole: Option<String>,
+    /// What it asks about who the user is, if it does.
+    pub(super) identity: Option<IdentityQuestion>,
+}
+
+impl MessageQuery {
+    /// Takes a text apart; vectors come later.
+    pub(super) fn new(
+        text: &str,
+        now: Timestamp,
+        zone: &TimeZone,
+        settings: &RecallSettings,
+    ) -> (Self, Texts) {
+        let RecallSettings { speaker_names: names, week_start, .. } = settings;
+        let sentences = sentences(text);
+        let spoken = sentences.iter().map(|sentence| name_speakers(sentence, names).spoken).collect();
+        let NamedSpeakers { spoken: whole, speaker } = name_speakers(text.trim(), names);
+        let is_whole = sentences.len() <= 1 && estimate_tokens(text.trim()) <= WHOLE_TOKENS_MAX;
+        let names = Names::new(names);
+        let terms: Vec<Vec<QueryTerm>> = sentences.iter().map(|sentence| query_terms(sentence)).collect();
+        // A short text is its only sentence and its only part: it is taken apart once.
+        let terms_of = |part: &str| match sentences.iter().position(|sentence| sentence == part) {
+            Some(place) => terms[place].clone(),
+            None => query_terms(part),
+        };
+        // What the older lines of a talk tell of times is not what is asked for.
+        let newest = text.trim().lines().next_back().unwrap_or_default();
+        // 我叫林晚 shares no content word with 我叫什么, but these two characters.
+        let asked = identity::asked(text);
+        let named = asked.and_then(identity::name_term);
+        let sentences_terms = terms.iter().map(|terms| {
+            let mut terms = names.left_out(terms.clone());
+            terms.extend(named.clone());
+            terms
+        });
+        let mut weighted = weighted_terms(text, &names, terms_of);
+        weighted.extend(named.clone().map(|term| (term, 1.0)));
+        let question = Self {
+            terms: weighted,
+            sentences: sentences_terms.collect(),
+            vectors: Vec::new(),
+            whole: None,
+            speaker,
+            times: named_times(newest, now, zone, *week_start),
+            asks_when: asks_when(newest),
+        };
+        let whole = (!is_whole).then(|| newest_characters(&whole));
+        (question, Texts { sentences, terms, spoken, whole, identity: asked })
+    }
+}
+
+fn sentences(text: &str) -> Vec<String> {
+    let whole = text.trim();
+    if whole.is_empty() {
+        return Vec::new();
+    }
+    if estimate_tokens(whole) <= WHOLE_TOKENS_MAX {
+        return vec![whole.to_owned()];
+    }
+    let sentences = split_sentences(whole);
+    sentences[sentences.len().saturating_sub(SENTENCES_MAX)..]
+        .iter()
+        .map(|&sentence| sentence.to_owned())
+        .collect()
+}
+
+fn newest_characters(text: &str) -> String {
+    let from = text.char_indices().rev().nth(WHOLE_LENGTH_MAX - 1).map_or(0, |(at, _)| at);
+    text[from..].to_owned()
+}
+
+/// The index terms of the speakers' names.
+struct Names(Vec<Vec<String>>);
+
+impl Names {
+    fn new(names: &SpeakerNames) -> Self {
+        let terms = |name: &String| index_terms(name).split(' ').map(str::to_owned).collect();
+        Self(names.user.iter().chain(&names.persona).map(terms).collect())
+    }
+
+    /// The terms that are neither a name nor a word of one.
+    fn left_out(&self, mut terms: Vec<QueryTerm>) -> Vec<QueryTerm> {
+        let word_of = |term: &QueryTerm, name: &[String]| match term.phrase.0.as_slice() {
+            [word] => word.chars().count() > 1 && name.contains(word),
+            _ => false,
+        };
+        terms.retain(|term| !self.0.iter().any(|name| *name == term.phrase.0 || word_of(term, name)));
+        terms
+    }
+}
+
+/// The terms of all lines (of one line, of its sentences); a term that stands in several counts by the weightiest.
+fn weighted_terms(
+    text: &str,
+    names: &Names,
+    terms_of: impl Fn(&str) -> Vec<QueryTerm>,
+) -> Vec<(QueryTerm, f64)> {
+    let mut places: HashMap<Vec<String>, usize> = HashMap::new();
+    let mut terms: Vec<(QueryTerm, f64)> = Vec::new();
+    for (part, weight) in weighted_parts(text) {
+        for term in names.left_out(terms_of(part)) {
+            match places.get(&term.phrase.0) {
+                Some(&place) => terms[place].1 = terms[place].1.max(weight),
+                None if terms.len() < TERMS_MAX => {
+                    places.insert(term.phrase.0.clone(), terms.len());
+                    terms.push((term, weight));
+                }
+                None => {}
+            }
+        }
+    }
+    terms
+}
+
+/// Lines of a dialogue, else lines, else sentences, with their weights, the newest first.
+fn weighted_parts(text: &str) -> Vec<(&str, f64)> {
+    let whole = text.trim();
+    let lines: Vec<&str> = whole.lines().map(str::trim).filter(|line| !line.is_empty()).collect();
+    let labels: Vec<Option<&str>> = lines.iter().map(|line| label(line)).collect();
+    let asker = labels.iter().copied().flatten().next();
+    let is_dialogue = labels.iter().flatten().count() > 1;
+    let older = |age: usize| OLDER_LINE.powf(age as f64);
+    if lines.len() > 1 && is_dialogue {
+        let weight = |label: Option<&str>| {
+            if label.is_none_or(|name| Some(name) == asker) { 1.0 } else { OTHERS_LINE }
+        };
+        let newest_first = lines.into_iter().zip(labels).rev().enumerate();
+        return newest_first.map(|(age, (line, label))| (line, older(age) * weight(label))).collect();
+    }
+    let parts = match lines.as_slice() {
+        [_, _, ..] => lines,
+        _ if estimate_tokens(whole) <= WHOLE_TOKENS_MAX => vec![whole],
+        _ => split_sentences(whole),
+    };
+    parts.into_iter().rev().enumerate().map(|(age, part)| (part, older(age))).collect()
+}
+
+/// The name that a line of a dialogue begins with.
+fn label(line: &str) -> Option<&str> {
+    let parted = line.split_once([':', '\u{ff1a}']);
+    let named = parted.filter(|(name, words)| {
+        let short = name.chars().count() <= LABEL_LENGTH_MAX && name.split_whitespace().count() <= 3;
+        short && name.chars().any(char::is_alphabetic) && !words.starts_with("//")
+    });
+    named.map(|(name, _)| name.trim())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn weights(text: &str) -> Vec<(&str, f64)> {
+        weighted_parts(text)
+            .into_iter()
+            .map(|(part, weight)| (part, (weight * 100.0).round() / 100.0))
+            .collect()
+    }
+
+    fn question(text: &str, names: &SpeakerNames) -> (MessageQuery, Texts) {
+        let settings = RecallSettings { speaker_names: names.clone(), ..RecallSettings::default() };
+        MessageQuery::new(text, Timestamp::UNIX_EPOCH, &TimeZone::UTC, &settings)
+    }
+
+    #[test]
+    fn a_short_message_stays_whole_and_of_a_long_one_the_newest_sentences_count() {
+        assert_eq!(sentences(" Hi. How is my cat? "), ["Hi. How is my cat?"]);
+        let long: Vec<String> =
+            (0..8).map(|n| format!("This is the sentence number {n} of a long story.")).collect();
+        assert_eq!(sentences(&long.join(" ")), long[3..]);
+        assert!(sentences(" \n").is_empty());
+    }
+
+    #[test]
+    fn the_newest_line_weighs_most_and_in_a_dialogue_those_of_the_asker() {
+        let dialogue = "Bart: 我的小企鹅\nAssistant: 真的吗\nBart\u{ff1a}在公园丢的";
+        assert_eq!(
+            weights(dialogue),
+            [("Bart\u{ff1a}在公园丢的", 1.0), ("Assistant: 真的吗", 0.27), ("Bart: 我的小企鹅", 0.81)]
+        );
+        assert_eq!(weights("my cat\nis ill"), [("is ill", 1.0), ("my cat", 0.9)]);
+        assert_eq!(weights("at 10:30 my cat came"), [("at 10:30 my cat came", 1.0)]);
+    }
+
+    #[test]
+    fn names_of_the_speakers_are_no_terms() {
+        let names = SpeakerNames { user: vec!["Mary Ann".to_owned()], persona: vec!["小黑".to_owned()] };
+        let (asked, texts) = question("What did Mary Ann cook?", &names);
+        let surfaces: Vec<&str> = asked.terms.iter().map(|(term, _)| term.surface.as_str()).collect();
+        assert_eq!(surfaces, ["cook"]);
+        assert_eq!((asked.speaker, texts.spoken), (Some(Role::User), vec!["What did I cook?".to_owned()]));
+        assert!(texts.whole.is_none());
+        let (asked, _) = question("小黑喜欢黑咖啡吗", &names);
+        assert!(asked.terms.iter().any(|(term, _)| term.surface == "咖啡"));
+        assert!(asked.terms.iter().all(|(term, _)| term.surface != "小黑"));
+        assert_eq!(asked.speaker, Some(Role::Persona));
+    }
+}

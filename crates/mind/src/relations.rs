@@ -1,0 +1,276 @@
+//! Facts of the graph: the lasting ties that new memories tell of.
+
+use async_trait::async_trait;
+use hub::graph::{
+    KnownEntity, Relation, RelationEnd, RelationError, RelationExtractor, UnreadEvent, UnreadSession,
+};
+use memory::entities::{fold_name, name_stands_in};
+use memory::identifiers::NodeId;
+use memory::ports::MindError;
+use serde::Serialize;
+use serde_json::{Map, Value, json};
+
+use crate::answer::{self, Malformed};
+use crate::contract::{
+    self, CONFIDENCE_MIN, GraphAnswer, NODE_TYPES, RELATION_LENGTH_MAX, RELATIONSHIPS_MAX,
+    TIE_NAME_LENGTH_MAX,
+};
+use crate::fields::{Notes, objects, snippet, text};
+use crate::handles::Handles;
+use crate::language_mind::{LanguageMind, Parsed};
+use crate::prompts::PromptName;
+use crate::quoted::{behind_gutter, one_line};
+use crate::vocabulary::Vocabulary;
+
+const TEMPERATURE: f32 = 0.2;
+const TOKENS_MAX: u32 = 2_048;
+/// What a name is whose type the answer does not tell.
+const TYPE_DEFAULT: &str = "topic";
+
+/// What the template is rendered from.
+#[derive(Debug, Default, Serialize)]
+pub(crate) struct RelationContext {
+    persona_name: String,
+    user_name: String,
+    events: Vec<EventLines>,
+    known: Vec<NameLine>,
+    problem: String,
+    vocabulary: Vocabulary,
+}
+
+#[derive(Debug, Serialize)]
+struct EventLines {
+    handle: String,
+    text: String,
+    quotes: Vec<String>,
+}
+
+#[derive(Debug, Serialize)]
+struct NameLine {
+    handle: String,
+    name: String,
+    kind: &'static str,
+    aliases: String,
+}
+
+impl RelationContext {
+    /// One of everything, to try a template out.
+    pub(crate) fn rehearsal() -> Self {
+        let text = || "text".to_owned();
+        Self {
+            persona_name: text(),
+            user_name: text(),
+            events: vec![EventLines { handle: text(), text: text(), quotes: vec![text()] }],
+            known: vec![NameLine { handle: text(), name: text(), kind: "person", aliases: text() }],
+            problem: text(),
+            vocabulary: Vocabulary::default(),
+        }
+    }
+}
+
+/// One session being asked about.
+struct RelationTask<'a> {
+    session: &'a UnreadSession,
+    events: Handles<NodeId>,
+    names: Handles<usize>,
+}
+
+impl<'a> RelationTask<'a> {
+    fn new(session: &'a UnreadSession) -> Self {
+        Self {
+            session,
+            events: Handles::mint('e', session.events.iter().map(|event| event.node)),
+            names: Handles::mint('t', 0..session.entities.len()),
+        }
+    }
+
+    fn context(&self, problem: Option<&str>) -> RelationContext {
+        let event = |(index, event): (usize, &UnreadEvent)| EventLines {
+            handle: self.events.name(index),
+            text: one_line(&event.description),
+            quotes: event.quotes.iter().map(|quote| behind_gutter(quote)).collect(),
+        };
+        let name = |(index, known): (usize, &KnownEntity)| NameLine {
+            handle: self.names.name(index),
+            name: one_line(&known.name),
+            kind: known.kind.as_str(),
+            aliases: known.aliases.iter().map(|alias| one_line(alias)).collect::<Vec<_>>().join(", "),
+        };
+        RelationContext {
+            persona_name: one_line(&self.session.persona),
+            user_name: one_line(self.user_name()),
+            events: self.session.events.iter().enumerate().map(event).collect(),
+            known: self.session.entities.iter().enumerate().map(name).collect(),
+            problem: problem.map_or_else(String::new, one_line),
+            vocabulary: Vocabulary::default(),
+        }
+    }
+
+    /// The user's name; the owner's placeholder is none.
+    fn user_name(&self) -> &str {
+        self.session.user.as_deref().filter(|name| *name != "self").unwrap_or_default()
+    }
+
+    /// The same as data, for a provider that answers without a model.
+    fn data(&self) -> Value {
+        let events = self.session.events.iter().enumerate().map(|(index, event)| {
+            json!({"handle": self.events.name(index), "text": event.description, "quotes": event.quotes})
+        });
+        let names = self.session.entities.iter().enumerate().map(|(index, known)| {
+            json!({"handle": self.names.name(index), "name": known.name, "kind": known.kind.as_str()})
+        });
+        json!({"events": events.collect::<Vec<_>>(), "known": names.collect::<Vec<_>>()})
+    }
+
+    /// Reads an answer; a tie that breaks the contract is dropped, and costs nothing else.
+    fn read(&self, answer: &str) -> Result<Parsed<Vec<Relation>>, Malformed> {
+        let answer = answer::read(answer, &["entities", "relationships"])?;
+        let (members, mut notes) = (&answer.members, Notes::of(answer.notes));
+        if !matches!(members.get("relationships"), Some(Value::Array(_) | Value::Object(_) | Value::Null)) {
+            return Err(Malformed("`relationships` must be a list; write [] if there are none.".to_owned()));
+        }
+        let types: Vec<(String, String)> = objects(members, "entities", &mut notes)
+            .into_iter()
+            .filter_map(|entity| Some((fold_name(&text(entity, "name")?), text(entity, "type")?)))
+            .collect();
+        let mut facts: Vec<Relation> = Vec::new();
+        for object in objects(members, "relationships", &mut notes) {
+            match self.fact(object, &types) {
+                Ok(fact) if is_new(&facts, &fact) => facts.push(fact),
+                Ok(_) => notes.add("a relationship that stands there already, dropped"),
+                Err(reason) => notes.add(reason),
+            }
+        }
+        if facts.len() > RELATIONSHIPS_MAX {
+            notes.add(format!("more than {RELATIONSHIPS_MAX} relationships, the rest dropped"));
+            facts.truncate(RELATIONSHIPS_MAX);
+        }
+        for note in notes.into_list() {
+            // No words of the answer: it may quote a person.
+            tracing::debug!(length = note.len(), "part of an answer about the graph was not kept");
+        }
+        Ok(Parsed { value: facts, whole: answer.whole })
+    }
+
+    fn fact(&self, object: &Map<String, Value>, types: &[(String, String)]) -> Result<Relation, String> {
+        let confidence = object.get("confidence").and_then(Value::as_f64).unwrap_or(0.0);
+        if !(CONFIDENCE_MIN..=1.0).contains(&confidence) {
+            return Err(format!("a relationship of confidence {confidence}, dropped"));
+        }
+        let handle = text(object, "memory").unwrap_or_default();
+        let event = self.events.id(&handle).ok_or_else(|| {
+            format!("a relationship that rests on the unknown memory \"{}\", dropped", snippet(&handle))
+        })?;
+        let relation = text(object, "type").unwrap_or_default();
+        let relation = relation_word(&relation)
+            .ok_or_else(|| format!("a relationship of the type \"{}\", dropped", snippet(&relation)))?;
+        let (from, to) = (self.end(object, "from", event, types)?, self.end(object, "to", event, types)?);
+        if from == to {
+            return Err("a relationship of something with itself, dropped".to_owned());
+        }
+        Ok(Relation { from, to, relation, event, confidence })
+    }
+
+    /// Who or what a word means: one of the two who talk, a known name, or a name that stands in the memory.
+    fn end(
+        &self,
+        object: &Map<String, Value>,
+        member: &str,
+        event: NodeId,
+        types: &[(String, String)],
+    ) -> Result<RelationEnd, String> {
+        let word = text(object, member).unwrap_or_default();
+        let folded = fold_name(&word);
+        let is = |name: &str| !name.is_empty() && fold_name(name) == folded;
+        if is("user") || is(self.user_name()) {
+            return Ok(RelationEnd::User);
+        }
+        if is("persona") || is(&self.session.persona) {
+            return Ok(RelationEnd::Persona);
+        }
+        let by_handle = self.names.id(&word).and_then(|index| self.session.entities.get(index));
+        let goes_by = |known: &&KnownEntity| is(&known.name) || known.aliases.iter().any(|alias| is(alias));
+        if let Some(known) = by_handle.or_else(|| self.session.entities.iter().find(goes_by)) {
+            return Ok(RelationEnd::Entity(known.id));
+        }
+        let fits = (1..=TIE_NAME_LENGTH_MAX).contains(&word.chars().count());
+        let stands_there = self.session.events.iter().filter(|known| known.node == event).any(|event| {
+            let texts = event.quotes.iter().chain([&event.description]);
+            texts.into_iter().any(|text| name_stands_in(&fold_name(text), &folded))
+        });
+        if !fits || !stands_there {
+            return Err(format!("\"{}\" is no known name and stands in no words, dropped", snippet(&word)));
+        }
+        let told =
+            types.iter().find(|(name, _)| *name == folded).map(|(_, node_type)| node_type.to_lowercase());
+        let node_type = told.filter(|told| NODE_TYPES.contains(&told.as_str()));
+        Ok(RelationEnd::Named {
+            label: word,
+            node_type: node_type.unwrap_or_else(|| TYPE_DEFAULT.to_owned()),
+        })
+    }
+}
+
+fn is_new(facts: &[Relation], fact: &Relation) -> bool {
+    !facts
+        .iter()
+        .any(|known| (&known.from, &known.to, &known.relation) == (&fact.from, &fact.to, &fact.relation))
+}
+
+/// `lives_in` of "Lives in" or "lives-in"; none for what is no few English words.
+fn relation_word(told: &str) -> Option<String> {
+    let spaced: String = told
+        .trim()
+        .to_lowercase()
+        .chars()
+        .map(|letter| if letter == '-' || letter == '_' || letter.is_whitespace() { ' ' } else { letter })
+        .collect();
+    let word = spaced.split_whitespace().collect::<Vec<_>>().join("_");
+    let fits = (2..=RELATION_LENGTH_MAX).contains(&word.len())
+        && word.starts_with(|letter: char| letter.is_ascii_lowercase())
+        && word.chars().all(|letter| letter.is_ascii_lowercase() || letter.is_ascii_digit() || letter == '_');
+    fits.then_some(word)
+}
+
+#[async_trait]
+impl RelationExtractor for LanguageMind {
+    async fn extract_relations(&self, session: &UnreadSession) -> Result<Vec<Relation>, RelationError> {
+        let question = RelationTask::new(session);
+        let schema = contract::schema::<GraphAnswer>();
+        let request = |problem: Option<&str>| {
+            let asked = self.asked(PromptName::Graph, question.context(problem), question.data())?;
+            Ok(self.structured(asked, &schema, TEMPERATURE, TOKENS_MAX))
+        };
+        let answered = self.ask(Some(session.session), request, |text| question.read(text)).await;
+        answered
+            .map(|(facts, _)| facts)
+            .map_err(|error: MindError| RelationError(error.for_the_log().to_owned()))
+    }
+
+    fn can_find_facts(&self) -> bool {
+        !self.is_offline()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_relation_is_a_few_english_words() {
+        for (told, word) in [
+            ("lives_in", Some("lives_in")),
+            (" Lives In ", Some("lives_in")),
+            ("works-at", Some("works_at")),
+            ("sister  of", Some("sister_of")),
+            ("住在", None),
+            ("", None),
+            ("x", None),
+            ("<script>", None),
+            ("7th_of", None),
+        ] {
+            assert_eq!(relation_word(told).as_deref(), word, "{told}");
+        }
+        assert_eq!(relation_word(&"a".repeat(RELATION_LENGTH_MAX + 1)), None);
+    }
+}

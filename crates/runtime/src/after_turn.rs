@@ -1,0 +1,61 @@
+//! What a turn leaves to be done when it is over: expectations that the reply told of are settled, recalls are counted, and
+//! a turn without a reply is marked so.
+
+use std::sync::Arc;
+use std::time::Duration;
+
+use memory::Scope;
+use memory::identifiers::{MessageId, NodeId, TurnId};
+use memory::ports::{ExpectationOutcome, SettledExpectation};
+
+use crate::runtime::RuntimeInner;
+
+/// How long to leave the storage alone after it could not mark a turn.
+const REST_AFTER_FAILURE: Duration = Duration::from_secs(60);
+
+/// What the reply was told is fulfilled is expected no more: it shows once. One that the budget cut waits on.
+pub(crate) async fn settle_expectations(
+    runtime: &RuntimeInner,
+    scope: &Scope,
+    shown: &[NodeId],
+    by: Option<MessageId>,
+) {
+    if shown.is_empty() {
+        return;
+    }
+    let settled =
+        SettledExpectation { outcome: ExpectationOutcome::Fulfilled, by, at: runtime.clock().now() };
+    if let Err(error) = runtime.store().settle_expectations(scope, shown, settled).await {
+        tracing::warn!("a fulfilled expectation stays pending: {error}");
+    }
+}
+
+/// Off the hot path: a count that fails costs nothing but the count.
+pub(crate) fn count_recalls(runtime: &Arc<RuntimeInner>, used: Vec<NodeId>) {
+    let life_kept = runtime.clone();
+    runtime.tasks.spawn(async move {
+        let now = life_kept.clock().now();
+        if let Err(error) = life_kept.store().touch_nodes(&used, now).await {
+            tracing::warn!("recalls were not counted: {error}");
+        }
+    });
+}
+
+/// Marks the turn as failed. While storage refuses, the turn stays pending, and its session open; so it is tried again
+/// until it is done or the program stops. Then the next start takes the turn up.
+pub(crate) async fn mark_failed(runtime: &Arc<RuntimeInner>, turn: TurnId, reason: String) {
+    let Err(error) = runtime.store().fail_turn(turn, &reason).await else { return };
+    tracing::error!(%turn, "the failed turn could not be marked yet: {error}");
+    let life_kept = runtime.clone();
+    runtime.tasks.spawn(async move {
+        loop {
+            tokio::select! {
+                () = life_kept.clock().sleep(REST_AFTER_FAILURE) => {}
+                () = life_kept.stopping.cancelled() => return,
+            }
+            if life_kept.store().fail_turn(turn, &reason).await.is_ok() {
+                return;
+            }
+        }
+    });
+}

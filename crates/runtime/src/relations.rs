@@ -1,0 +1,100 @@
+//! The worker that draws the graph from new memories, a session at a time, behind the talk.
+
+use std::sync::Arc;
+use std::time::Duration;
+
+use hub::graph::{ExtractionStep, Graph, RelationExtractor as _};
+use jiff::Timestamp;
+
+use crate::runtime::{Runtime, RuntimeInner};
+
+/// Failures in a row after which the model is left alone for a while, whichever talks they were about.
+const FAILURES_MAX: u32 = 3;
+/// How long it is left alone then, and one talk is tried; each further failure doubles it.
+const REST_MIN: Duration = Duration::from_secs(30);
+const REST_MAX: Duration = Duration::from_secs(3_600);
+
+/// When there is something to do again.
+enum Next {
+    /// When a session is remembered, or one that failed is due, if there is one.
+    Session(Option<Timestamp>),
+    /// When the model has been left alone for so long.
+    AfterRest(Duration),
+}
+
+/// Works until the program stops. What is under way then is asked about again at the next start.
+pub(crate) async fn run(runtime: Arc<RuntimeInner>) {
+    let Some(graph) = runtime.graph.get() else { return };
+    let mut failures = 0;
+    loop {
+        // Before the work, so that a change during it is heard too.
+        let changed = runtime.settings_changed.notified();
+        let next = tokio::select! {
+            next = draw(&runtime, graph, &mut failures) => next,
+            () = runtime.stopping.cancelled() => return,
+        };
+        let (wait, rests) = match next {
+            Next::Session(due) => (until(&runtime, due).min(runtime.settings.poll_every), false),
+            Next::AfterRest(rest) => (rest, true),
+        };
+        tokio::select! {
+            // Another model may have been chosen.
+            () = changed => failures = 0,
+            () = runtime.remembered.notified(), if !rests => {}
+            () = runtime.clock().sleep(wait.max(Duration::from_secs(1))) => {}
+            () = runtime.stopping.cancelled() => return,
+        }
+    }
+}
+
+fn until(runtime: &RuntimeInner, due: Option<Timestamp>) -> Duration {
+    let wait = due.and_then(|due| Duration::try_from(due.duration_since(runtime.clock().now())).ok());
+    wait.unwrap_or(Duration::MAX)
+}
+
+/// Draws from every session that is ready, until `failures` in a row are too many.
+async fn draw(runtime: &RuntimeInner, graph: &Graph, failures: &mut u32) -> Next {
+    let hub = runtime.hub.get().map(|(hub, _)| hub);
+    if let Some(hub) = hub {
+        hub.extraction().set_available(runtime.mind().can_find_facts());
+    }
+    let instance = hub.map(|hub| hub.settings().instance.to_string()).unwrap_or_default();
+    // Without a model nothing is drawn, and what is there waits for one.
+    while runtime.mind().can_find_facts() && runtime.may_spend().await {
+        let drawn = graph.extract_next(runtime.mind(), &instance).await;
+        let now = runtime.clock().now();
+        match drawn {
+            Ok(ExtractionStep::Nothing { retry_at }) => return Next::Session(retry_at),
+            Ok(ExtractionStep::Read { nodes, edges }) => {
+                *failures = 0;
+                if let Some(hub) = hub {
+                    hub.extraction().succeeded(now, nodes as u64, edges as u64);
+                }
+                tracing::debug!(edges, "the graph was drawn from a session");
+            }
+            Ok(ExtractionStep::Failed { reason }) => {
+                *failures = failures.saturating_add(1);
+                if let Some(hub) = hub {
+                    hub.extraction().failed(now, &reason);
+                }
+                tracing::warn!("the graph could not be drawn from a session and is tried again: {reason}");
+                if let Some(more) = failures.checked_sub(FAILURES_MAX) {
+                    return Next::AfterRest(REST_MIN.saturating_mul(1 << more.min(16)).min(REST_MAX));
+                }
+            }
+            Err(error) => {
+                tracing::warn!("the graph can't be drawn for now: {error}");
+                return Next::Session(None);
+            }
+        }
+    }
+    Next::Session(None)
+}
+
+impl Runtime {
+    /// Lets the graph be drawn from new memories. To be called before [`Runtime::start`]; the first call counts.
+    pub fn draw_graph(&self, graph: Graph) {
+        // A second one is passed over, as said.
+        let _ = self.runtime.graph.set(graph);
+    }
+}

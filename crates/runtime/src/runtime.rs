@@ -1,0 +1,502 @@
+//! A persona's life as one thing: its parts, its start, its end, and the door that channels and pages use.
+
+use std::collections::{HashMap, HashSet};
+use std::panic::AssertUnwindSafe;
+use std::sync::atomic::{AtomicU64, Ordering};
+use std::sync::{Arc, Mutex, MutexGuard, OnceLock, PoisonError};
+use std::time::Duration;
+
+use futures_util::FutureExt as _;
+use hub::graph::Graph;
+use hub::{Hub, WorkingHours};
+use jiff::Timestamp;
+use jiff::tz::TimeZone;
+use memory::capture::{CaptureError, MessageInput, Recorder};
+use memory::identifiers::{SessionId, TurnId};
+use memory::ledger::ReplyReceipt;
+use memory::messages::Turn;
+use memory::ports::{
+    CapturedMessage, Clock, Embedder, IdGenerator, PersonaRecord, Store, StoreError, UserRecord,
+};
+use memory::sessions::{CloseTrigger, Session};
+use memory::vector_index::VectorIndex;
+use memory::{PersonaId, Scope, UserId};
+use mind::LanguageMind;
+use tokio::sync::{Notify, mpsc};
+use tokio_util::sync::CancellationToken;
+use tokio_util::task::TaskTracker;
+
+use crate::broadcast::Broadcast;
+use crate::changeover::{Changeover, VectorState};
+use crate::events::ServerEvent;
+use crate::forget::ForgetEpochs;
+use crate::inbox::{AcceptError, AcceptedMessage, IncomingMessage, ScopeQueue};
+use crate::metrics::Metrics;
+use crate::reloadable::{Reloadable, TooManyReloads};
+use crate::settings::RuntimeSettings;
+use crate::spending::Spending;
+use crate::turn::TurnEvent;
+
+/// How long turns that are under way may take to finish when the program stops.
+const STOP_LIMIT: Duration = Duration::from_secs(20);
+
+/// What a life is made of.
+pub struct RuntimeParts {
+    /// Where memory is kept.
+    pub store: Arc<dyn Store>,
+    /// Who makes vectors; none where words must do.
+    pub embedder: Option<Arc<dyn Embedder>>,
+    /// Vectors of active scopes.
+    pub index: Arc<VectorIndex>,
+    /// Who is asked.
+    pub mind: Arc<LanguageMind>,
+    /// The time.
+    pub clock: Arc<dyn Clock>,
+    /// Ids of what is written.
+    pub ids: Arc<dyn IdGenerator>,
+    /// Who is told.
+    pub broadcast: Broadcast,
+    /// What is counted.
+    pub metrics: Metrics,
+    /// What a person can set, as it is at the start.
+    pub settings: RuntimeSettings,
+}
+
+/// A persona's life, seen from outside. Cheap to clone.
+#[derive(Clone)]
+pub struct Runtime {
+    pub(crate) runtime: Arc<RuntimeInner>,
+}
+
+pub(crate) struct RuntimeInner {
+    parts: RuntimeParts,
+    pub(crate) settings: Reloadable<RuntimeSettings>,
+    conversations: Mutex<HashMap<Scope, ScopeQueue>>,
+    known: Mutex<HashSet<Scope>>,
+    numbers: AtomicU64,
+    /// No new turns.
+    pub(crate) stopping: CancellationToken,
+    /// Part of the background work is no more.
+    died: CancellationToken,
+    pub(crate) tasks: TaskTracker,
+    /// A session ended: there may be work for the consolidation worker.
+    pub(crate) session_ended: Notify,
+    /// Messages or nodes were written: there may be vectors to make.
+    pub(crate) written: Notify,
+    /// A person has changed the settings: whoever waits by them begins anew.
+    pub(crate) settings_changed: Notify,
+    /// The embedding model before the present one, as long as it serves.
+    pub(crate) changeover: Changeover,
+    /// Acts of forgetting, and what must not outlive them.
+    pub(crate) forget_epochs: ForgetEpochs,
+    /// The shared self, where there is one, and when it works.
+    pub(crate) hub: OnceLock<(Hub, WorkingHours)>,
+    /// The graph, where it is drawn from new memories.
+    pub(crate) graph: OnceLock<Graph>,
+    /// A session became memory: there may be facts to draw.
+    pub(crate) remembered: Notify,
+    /// One recall at a time may be told apart from background embedding: turns go first.
+    pub(crate) turns_running: AtomicU64,
+    /// Up to when it has been told that work behind the talk waits at the daily spend cap.
+    pub(crate) told_of_cap_until: Mutex<Option<Timestamp>>,
+    /// Turns that a person may stop: those that run, and those that shall not even begin.
+    stops: Mutex<HashMap<TurnId, CancellationToken>>,
+}
+
+impl Runtime {
+    /// Puts the parts together. Nothing moves before [`Runtime::start`].
+    pub fn new(parts: RuntimeParts) -> Self {
+        let settings = Reloadable::new(parts.settings.clone());
+        let runtime = RuntimeInner {
+            parts,
+            settings,
+            conversations: Mutex::default(),
+            known: Mutex::default(),
+            numbers: AtomicU64::new(0),
+            stopping: CancellationToken::new(),
+            died: CancellationToken::new(),
+            tasks: TaskTracker::new(),
+            session_ended: Notify::new(),
+            written: Notify::new(),
+            settings_changed: Notify::new(),
+            changeover: Changeover::default(),
+            forget_epochs: ForgetEpochs::default(),
+            hub: OnceLock::new(),
+            graph: OnceLock::new(),
+            remembered: Notify::new(),
+            turns_running: AtomicU64::new(0),
+            told_of_cap_until: Mutex::default(),
+            stops: Mutex::default(),
+        };
+        Self { runtime: Arc::new(runtime) }
+    }
+
+    /// Takes up what a crash or a stop left, then begins the background work.
+    pub async fn start(&self) -> Result<(), StoreError> {
+        let runtime = &self.runtime;
+        let settings = &runtime.settings;
+        runtime
+            .store()
+            .ensure_persona(&settings.persona, &settings.persona_name, runtime.clock().now())
+            .await?;
+        let released = runtime.store().release_claims().await?;
+        if released > 0 {
+            tracing::info!(sessions = released, "sessions that were being consolidated are taken up again");
+        }
+        crate::diary::start(runtime).await?;
+        runtime.recover_turns().await?;
+        runtime.keep_running("idle", crate::idle::run(runtime.clone()));
+        runtime.keep_running("consolidation", crate::consolidator::run(runtime.clone()));
+        runtime.keep_running("vectors", crate::vectors::run(runtime.clone()));
+        runtime.keep_running("hub", crate::diary::run(runtime.clone()));
+        runtime.keep_running("graph", crate::relations::run(runtime.clone()));
+        Ok(())
+    }
+
+    /// Returns when part of the background work has died of a defect. Turns may go on, but silence no longer becomes
+    /// memory: the program should end with an error. What was said is safe.
+    pub async fn background_failed(&self) {
+        self.runtime.died.cancelled().await;
+    }
+
+    /// Takes no new words, lets turns that are under way finish, up to 20 s, and ends the background work. What is
+    /// not finished is durable and is taken up at the next start.
+    pub async fn stop(&self) {
+        self.runtime.stopping.cancel();
+        self.runtime.tasks.close();
+        tokio::select! {
+            () = self.runtime.tasks.wait() => {}
+            () = self.runtime.clock().sleep(STOP_LIMIT) => {
+                tracing::warn!("a turn did not finish in time; it is taken up at the next start");
+            }
+        }
+    }
+
+    /// Takes a line of the user; returns when it is durable.
+    pub async fn accept(&self, incoming: IncomingMessage) -> Result<AcceptedMessage, AcceptError> {
+        self.runtime.clone().accept(incoming, None).await
+    }
+
+    /// Like [`Runtime::accept`], and hears of the turn that answers it: for channels that reply on the spot.
+    pub async fn accept_and_subscribe(
+        &self,
+        incoming: IncomingMessage,
+    ) -> Result<(AcceptedMessage, mpsc::UnboundedReceiver<TurnEvent>), AcceptError> {
+        let (sender, receiver) = mpsc::unbounded_channel();
+        let accepted = self.runtime.clone().accept(incoming, Some(sender)).await?;
+        Ok((accepted, receiver))
+    }
+
+    /// Asks again for the reply of a failed turn. None if there is no such failed turn.
+    pub async fn retry_turn(&self, id: TurnId) -> Result<Option<Turn>, StoreError> {
+        let reopened = self.runtime.store().reopen_turn(id).await?;
+        if let Some(turn) = &reopened {
+            self.runtime.resume(turn.scope.clone(), turn.channel_id.clone(), turn.id);
+        }
+        Ok(reopened)
+    }
+
+    /// Ends a session now; its consolidation follows. None if it is not open.
+    pub async fn close_session(&self, id: SessionId) -> Result<Option<Session>, StoreError> {
+        let ended = self.runtime.store().end_session(id, CloseTrigger::Explicit).await?;
+        if ended.is_some() {
+            self.runtime.session_ended.notify_one();
+        }
+        Ok(ended)
+    }
+
+    /// Takes a failed session up again. None if it has not failed.
+    pub async fn retry_session(&self, id: SessionId) -> Result<Option<Session>, StoreError> {
+        let retried = self.runtime.store().retry_session(id).await?;
+        if retried.is_some() {
+            self.runtime.session_ended.notify_one();
+        }
+        Ok(retried)
+    }
+
+    /// The memory of the configured persona and this user.
+    pub fn scope(&self, persona: Option<PersonaId>, user: UserId) -> Scope {
+        Scope::new(persona.unwrap_or_else(|| self.runtime.settings.persona.clone()), user)
+    }
+
+    /// Makes sure that the persona and the user of the scope exist, and gives the persona.
+    pub async fn ensure_known(&self, scope: &Scope) -> Result<PersonaRecord, StoreError> {
+        self.runtime.ensure_known(scope).await?;
+        self.runtime.persona_of(scope).await
+    }
+
+    pub(crate) fn runtime(&self) -> &RuntimeInner {
+        &self.runtime
+    }
+
+    /// How the spending of the day stands.
+    pub async fn spending(&self) -> Result<Spending, StoreError> {
+        self.runtime.spending().await
+    }
+
+    /// Where memory is kept.
+    pub fn store(&self) -> &dyn Store {
+        self.runtime.store()
+    }
+
+    /// Who is asked.
+    pub fn mind(&self) -> &LanguageMind {
+        &self.runtime.parts.mind
+    }
+
+    /// Whether there are vectors, or words alone.
+    pub fn embedder(&self) -> Option<&dyn Embedder> {
+        self.runtime.embedder()
+    }
+
+    /// Lets the model before the present one serve until the vectors of the present one are complete. To be called before
+    /// [`Runtime::start`].
+    pub fn serve_meanwhile(&self, previous: Arc<dyn Embedder>) {
+        self.runtime.changeover.serve_meanwhile(previous);
+    }
+
+    /// How the vectors stand; none where words alone serve by choice.
+    ///
+    /// # Errors
+    /// When the store can't count.
+    pub async fn vector_state(&self) -> Result<Option<VectorState>, StoreError> {
+        let Some(embedder) = self.runtime.embedder() else { return Ok(None) };
+        let coverage = self.runtime.store().vector_coverage(embedder.fingerprint()).await?;
+        let previous = self.runtime.changeover.previous();
+        Ok(Some(VectorState {
+            model: Some(embedder.fingerprint().to_owned()).filter(|fingerprint| !fingerprint.is_empty()),
+            rows: coverage.rows,
+            with_vector: coverage.with_vector,
+            serving_meanwhile: previous.map(|previous| previous.fingerprint().to_owned()),
+            failure: self.runtime.changeover.failure(),
+        }))
+    }
+
+    /// Who is told.
+    pub fn broadcast(&self) -> &Broadcast {
+        &self.runtime.parts.broadcast
+    }
+
+    /// The time.
+    pub fn clock(&self) -> &dyn Clock {
+        self.runtime.clock()
+    }
+
+    /// The time, to keep.
+    pub fn shared_clock(&self) -> Arc<dyn Clock> {
+        self.runtime.parts.clock.clone()
+    }
+
+    /// What a person has set.
+    pub fn settings(&self) -> &RuntimeSettings {
+        &self.runtime.settings
+    }
+
+    /// Goes by these settings from now on. The persona, its first name and the zone stay as they were at the start;
+    /// a turn or a session that is under way may end by the settings that it began with.
+    pub fn change_settings(&self, settings: RuntimeSettings) -> Result<(), TooManyReloads> {
+        let present = self.settings();
+        let (persona, persona_name, zone) =
+            (present.persona.clone(), present.persona_name.clone(), present.zone.clone());
+        self.runtime.settings.change(RuntimeSettings { persona, persona_name, zone, ..settings })?;
+        self.runtime.settings_changed.notify_waiters();
+        Ok(())
+    }
+
+    /// Tells this user's watchers, and those who see everything, that keys of the configuration have new values.
+    pub async fn publish_settings(
+        &self,
+        user: UserId,
+        updated_fields: Vec<String>,
+        restart_required: Vec<String>,
+    ) {
+        let scope = self.scope(None, user);
+        // What is told must not depend on whether the switch can be read.
+        let appearance = self.store().appearance(&scope.persona).await.unwrap_or_default();
+        let voice_enabled = appearance.voice_enabled;
+        self.runtime.publish(
+            &scope,
+            ServerEvent::SettingsUpdated { updated_fields, restart_required, voice_enabled },
+        );
+    }
+
+    /// What is counted.
+    pub fn metrics(&self) -> &Metrics {
+        &self.runtime.parts.metrics
+    }
+
+    /// Lines that wait for their turn, and turns that run.
+    pub fn load(&self) -> (usize, usize) {
+        let waiting = self.runtime.conversations().values().map(ScopeQueue::waiting).sum();
+        (waiting, usize::try_from(self.runtime.turns_running.load(Ordering::Relaxed)).unwrap_or(usize::MAX))
+    }
+
+    /// Bytes that the vectors in memory take, approximately.
+    pub fn index_bytes(&self) -> usize {
+        self.runtime.index().bytes()
+    }
+}
+
+impl RuntimeInner {
+    pub(crate) fn store(&self) -> &dyn Store {
+        &*self.parts.store
+    }
+
+    pub(crate) fn embedder(&self) -> Option<&dyn Embedder> {
+        self.parts.embedder.as_deref()
+    }
+
+    pub(crate) fn index(&self) -> &VectorIndex {
+        &self.parts.index
+    }
+
+    pub(crate) fn mind(&self) -> &LanguageMind {
+        &self.parts.mind
+    }
+
+    pub(crate) fn clock(&self) -> &dyn Clock {
+        &*self.parts.clock
+    }
+
+    pub(crate) fn ids(&self) -> &dyn IdGenerator {
+        &*self.parts.ids
+    }
+
+    pub(crate) fn metrics(&self) -> &Metrics {
+        &self.parts.metrics
+    }
+
+    pub(crate) fn broadcast(&self) -> &Broadcast {
+        &self.parts.broadcast
+    }
+
+    pub(crate) fn publish(&self, scope: &Scope, event: ServerEvent) {
+        let compatible = event.legacy_event();
+        for event in std::iter::once(event).chain(compatible) {
+            self.parts.broadcast.publish(event.into_wire(scope.clone()));
+        }
+    }
+
+    fn keep_running(self: &Arc<Self>, name: &'static str, work: impl Future<Output = ()> + Send + 'static) {
+        let runtime = self.clone();
+        self.tasks.spawn(async move {
+            if AssertUnwindSafe(work).catch_unwind().await.is_err() {
+                tracing::error!("the background work `{name}` died of a defect; what was said is safe");
+                runtime.died.cancel();
+            }
+        });
+    }
+
+    /// What ends a turn when a person wants it to end.
+    pub(crate) fn stop_of(&self, turn: TurnId) -> CancellationToken {
+        self.stops.lock().unwrap_or_else(PoisonError::into_inner).entry(turn).or_default().clone()
+    }
+
+    pub(crate) fn forget_stop_of(&self, turn: TurnId) {
+        self.stops.lock().unwrap_or_else(PoisonError::into_inner).remove(&turn);
+    }
+
+    pub(crate) fn next_number(&self) -> u64 {
+        self.numbers.fetch_add(1, Ordering::Relaxed)
+    }
+
+    pub(crate) fn conversations(&self) -> MutexGuard<'_, HashMap<Scope, ScopeQueue>> {
+        // Nothing that holds the lock can leave it half-changed: the counters are set before anything that may panic.
+        self.conversations.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    pub(crate) fn debounce(&self, channel_id: &str) -> Duration {
+        self.settings.debounce.get(channel_id).copied().unwrap_or_default()
+    }
+
+    /// Makes a line durable and tells of the sessions that it began or ended.
+    pub(crate) async fn record(
+        &self,
+        line: MessageInput,
+        receipt: Option<ReplyReceipt>,
+    ) -> Result<CapturedMessage, CaptureError> {
+        let scope = line.scope.clone();
+        self.ensure_known(&scope).await?;
+        let zone = self.zone_of(&scope.user).await?;
+        let recorder = Recorder {
+            store: self.store(),
+            clock: self.clock(),
+            ids: self.ids(),
+            policy: self.settings.session,
+        };
+        let captured = recorder.capture(line, &zone, receipt).await?;
+        if let Some(session) = &captured.opened {
+            self.publish(
+                &scope,
+                ServerEvent::SessionBoundary {
+                    channel_id: session.channel_id.clone(),
+                    closed: None,
+                    opened: Some(session.id),
+                    at: session.first_message_at,
+                    formed: None,
+                },
+            );
+        }
+        if !captured.ended.is_empty() {
+            self.session_ended.notify_one();
+        }
+        if let Some(withdrawn) = &captured.replaced {
+            self.publish_withdrawn(&captured.message, withdrawn).await;
+        }
+        self.written.notify_one();
+        Ok(captured)
+    }
+
+    pub(crate) async fn ensure_known(&self, scope: &Scope) -> Result<(), StoreError> {
+        let known =
+            |runtime: &Self| runtime.known.lock().unwrap_or_else(PoisonError::into_inner).contains(scope);
+        if known(self) {
+            return Ok(());
+        }
+        let now = self.clock().now();
+        self.store().ensure_persona(&scope.persona, &self.settings.persona_name, now).await?;
+        self.store().ensure_user(&scope.user, now).await?;
+        self.known.lock().unwrap_or_else(PoisonError::into_inner).insert(scope.clone());
+        Ok(())
+    }
+
+    pub(crate) async fn persona_of(&self, scope: &Scope) -> Result<PersonaRecord, StoreError> {
+        let now = self.clock().now();
+        self.store().ensure_persona(&scope.persona, &self.settings.persona_name, now).await
+    }
+
+    /// The user's zone, or the daemon's where it is not known or no longer exists.
+    pub(crate) async fn zone_of(&self, user: &UserId) -> Result<TimeZone, StoreError> {
+        Ok(self.zone_in(&self.store().ensure_user(user, self.clock().now()).await?))
+    }
+
+    /// The same of a user who is at hand.
+    pub(crate) fn zone_in(&self, user: &UserRecord) -> TimeZone {
+        let zone = user.timezone.as_deref().and_then(|name| TimeZone::get(name).ok());
+        zone.unwrap_or_else(|| self.settings.zone.clone())
+    }
+
+    /// Answers what a crash left unanswered, unless it is so old that a reply would come out of nowhere.
+    async fn recover_turns(self: &Arc<Self>) -> Result<(), StoreError> {
+        for turn in self.store().pending_turns().await? {
+            if self.is_fresh(turn.last_message_at) {
+                self.resume(turn.scope, turn.channel_id, turn.id);
+                continue;
+            }
+            let reason = "EchoVessel was away when this was said; ask again for an answer";
+            self.store().fail_turn(turn.id, reason).await?;
+            let messages = self.store().turn_messages(turn.id).await?;
+            self.publish(
+                &turn.scope,
+                ServerEvent::TurnFailed {
+                    turn_id: turn.id,
+                    channel_id: turn.channel_id,
+                    reason: reason.to_owned(),
+                    retryable: true,
+                    user_message_ids: messages.into_iter().map(|message| message.id).collect(),
+                },
+            );
+        }
+        Ok(())
+    }
+}

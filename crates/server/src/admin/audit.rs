@@ -1,0 +1,117 @@
+//! The record of acts: who did what with the right to administer, when, to what. Never what anybody said.
+
+use axum::Json;
+use axum::extract::{FromRequestParts as _, MatchedPath, RawPathParams, Request, State};
+use axum::http::Method;
+use axum::middleware::Next;
+use axum::response::Response;
+use memory::access::{AuditEntry, TOKEN_NAME_LENGTH_MAX, is_plain};
+use schemars::JsonSchema;
+use serde::Deserialize;
+use serde_json::{Value, json};
+
+use crate::auth::{Admin, Principal};
+use crate::cursor::page_of;
+use crate::extract::{Query, page_size};
+use crate::problem::Problem;
+use crate::state::App;
+
+const PAGE_DEFAULT: u32 = 50;
+/// What is asked by POST and changes nothing.
+const ONLY_LOOKS: [&str; 3] =
+    ["/api/admin/memory/recall", "/api/admin/memory/preview-delete", "/api/admin/import/estimate"];
+/// Longest object that is kept, in characters.
+const OBJECT_LENGTH_MAX: usize = 500;
+
+/// What an act was done to, where the path does not say it. Ids and names of keys only.
+#[derive(Clone, Debug)]
+pub(crate) struct AuditObject(pub(crate) String);
+
+/// Records every act that reached its handler, however it ended, before its answer goes out.
+pub(crate) async fn record(
+    State(app): State<App>,
+    matched: Option<MatchedPath>,
+    request: Request,
+    next: Next,
+) -> Response {
+    let act = matched.and_then(|path| action_name(request.method(), path.as_str()));
+    let principal = request.extensions().get::<Principal>().cloned();
+    let (Some(act), Some(principal)) = (act, principal) else { return next.run(request).await };
+    let (mut parts, body) = request.into_parts();
+    let ids: Vec<String> = match RawPathParams::from_request_parts(&mut parts, &()).await {
+        Ok(ids) => ids.iter().map(|(_, value)| named(value)).collect(),
+        Err(_) => Vec::new(),
+    };
+    let response = next.run(Request::from_parts(parts, body)).await;
+    let said = response.extensions().get::<AuditObject>().map(|object| object.0.clone());
+    let object = said.unwrap_or_else(|| ids.join(" "));
+    let object: String = object.chars().take(OBJECT_LENGTH_MAX).collect();
+    let status = response.status().as_u16();
+    tracing::info!(token = principal.name, act, object, status, "an act of administration");
+    let act = AuditEntry { at: app.now(), token: principal.name, act, object, status };
+    if let Err(error) = app.parts.access.record_act(act).await {
+        tracing::error!("an act of administration is missing in its record: {error}");
+    }
+    response
+}
+
+/// What is recorded: every change below /api/admin and /api/hub.
+fn action_name(method: &Method, path: &str) -> Option<String> {
+    let changes = !matches!(*method, Method::GET | Method::HEAD | Method::OPTIONS);
+    let administers = path.starts_with("/api/admin/") || path.starts_with("/api/hub/");
+    (changes && administers && !ONLY_LOOKS.contains(&path)).then(|| format!("{method} {path}"))
+}
+
+/// A part of a path as far as it can be an id or a name; anything else may be something that somebody wrote.
+fn named(part: &str) -> String {
+    if is_plain(part, TOKEN_NAME_LENGTH_MAX) { part.to_owned() } else { "(no id)".to_owned() }
+}
+
+#[derive(Deserialize, JsonSchema)]
+pub(crate) struct AuditQuery {
+    limit: Option<u32>,
+    cursor: Option<i64>,
+}
+
+/// `GET /api/admin/audit`: newest first.
+pub(crate) async fn list(
+    State(app): State<App>,
+    Admin(_): Admin,
+    Query(page): Query<AuditQuery>,
+) -> Result<Json<Value>, Problem> {
+    let limit = page_size(page.limit, PAGE_DEFAULT)?;
+    let acts = app.parts.access.acts(page.cursor, limit + 1).await?;
+    let (acts, next_cursor) = page_of(acts, limit, |(number, _)| number.to_string());
+    let items: Vec<Value> = acts
+        .iter()
+        .map(|(number, act)| {
+            json!({"id": number.to_string(), "at": act.at, "token": act.token, "act": act.act,
+                "object": act.object, "status": act.status})
+        })
+        .collect();
+    Ok(Json(json!({"items": items, "next_cursor": next_cursor})))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn changes_are_acts_and_looks_are_not() {
+        let act = |method: Method, path| action_name(&method, path);
+        let stop = act(Method::POST, "/api/admin/stop");
+        assert_eq!(stop.as_deref(), Some("POST /api/admin/stop"));
+        assert!(act(Method::DELETE, "/api/admin/memory/events/{id}").is_some());
+        assert!(act(Method::GET, "/api/admin/tokens").is_none());
+        assert!(act(Method::POST, "/api/admin/memory/recall").is_none());
+        assert!(act(Method::POST, "/api/chat/send").is_none());
+    }
+
+    #[test]
+    fn words_in_a_path_are_not_kept() {
+        assert_eq!(named("019c0000-0000-7000-8000-000000000000"), "019c0000-0000-7000-8000-000000000000");
+        for words in ["my cat died", "我的猫", "", &"x".repeat(65)] {
+            assert_eq!(named(words), "(no id)");
+        }
+    }
+}

@@ -1,0 +1,28 @@
+//! What the tools reach.
+
+use std::sync::Arc;
+
+use hub::graph::Graph;
+use hub::{Hub, InstanceId};
+use memory::ports::AccessStore;
+use runtime::Runtime;
+
+/// What the tools work with. Cheap to share.
+#[derive(Clone)]
+pub struct ToolContext {
+    /// Documents: identity, memories, snapshots, sync.
+    pub hub: Hub,
+    /// People, places, topics and what joins them.
+    pub graph: Graph,
+    /// The living memory.
+    pub runtime: Runtime,
+    /// Where acts are recorded.
+    pub access: Arc<dyn AccessStore>,
+}
+
+impl ToolContext {
+    /// The instance that this hub is: as it speaks whoever names no other.
+    pub fn instance(&self) -> &InstanceId {
+        &self.hub.settings().instance
+    }
+}

@@ -1,0 +1,137 @@
+//! The living memory: what a text brings to mind, and what was said.
+
+use std::sync::Arc;
+
+use hub::Caller;
+use memory::capture::{self, CaptureError};
+use memory::messages::Role;
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
+use serde_json::{Value, json};
+
+use crate::admin::entities::EntitySummary;
+use crate::mcp::context::ToolContext;
+use crate::mcp::tool::{Effect, Tool, ToolError, tool};
+
+/// Where what is remembered by a tool was said.
+const CHANNEL: &str = "mcp";
+
+pub(super) fn tools() -> Vec<Tool> {
+    vec![
+        tool(
+            "recall",
+            Effect::Reads,
+            "What a text brings to mind, as the persona would have it in a talk: who it is, its mood, and the events, \
+             thoughts, people and earlier words that are about the text, each with every part of its score.",
+            recall,
+        )
+        .also(&[("query", "text")]),
+        tool(
+            "remember",
+            Effect::Adds,
+            "Keeps what was said, to the letter. When the talk falls silent it becomes memory: events with their evidence, \
+             people, mood. role says who spoke: user or persona.",
+            remember,
+        )
+        .also(&[("content", "text")]),
+    ]
+}
+
+#[derive(Deserialize, JsonSchema)]
+struct RecallArgs {
+    /// What is on the mind.
+    #[schemars(length(min = 1))]
+    text: String,
+    /// Whether what was considered and not chosen is shown too.
+    #[serde(default)]
+    explain: bool,
+}
+
+#[derive(Serialize)]
+struct RecallOutput {
+    success: bool,
+    core_blocks: Value,
+    mood: Value,
+    candidates: Vec<memory::recall::Candidate>,
+    entities: Vec<EntitySummary>,
+    support: f64,
+    nothing_found: bool,
+    elapsed_ms: memory::recall::RecallTimings,
+}
+
+async fn recall(
+    context: Arc<ToolContext>,
+    caller: Caller,
+    question: RecallArgs,
+) -> Result<RecallOutput, ToolError> {
+    capture::check(&question.text).map_err(|error| ToolError::Invalid(format!("text: {error}")))?;
+    let store = context.runtime.store();
+    let blocks = store.core_blocks(&caller.scope).await?;
+    let mood = store.mood(&caller.scope).await?;
+    let recalled = context.runtime.recall(caller.scope, question.text, None).await?;
+    let mut candidates = recalled.candidates;
+    if !question.explain {
+        candidates.retain(|candidate| candidate.used);
+    }
+    Ok(RecallOutput {
+        success: true,
+        core_blocks: json!({"persona": blocks.persona, "user": blocks.user, "style": blocks.style}),
+        mood: json!(mood),
+        candidates,
+        entities: recalled.entities.into_iter().map(EntitySummary::from).collect(),
+        support: recalled.support,
+        nothing_found: recalled.nothing_found,
+        elapsed_ms: recalled.elapsed,
+    })
+}
+
+#[derive(Clone, Copy, Default, Deserialize, JsonSchema)]
+#[serde(rename_all = "lowercase")]
+enum Speaker {
+    /// The user.
+    #[default]
+    User,
+    /// The persona.
+    Persona,
+}
+
+#[derive(Deserialize, JsonSchema)]
+struct RememberArgs {
+    /// The words, to the letter.
+    #[schemars(length(min = 1))]
+    text: String,
+    /// Who said them.
+    #[serde(default)]
+    role: Speaker,
+}
+
+#[derive(Serialize)]
+struct RememberOutput {
+    success: bool,
+    message: String,
+    message_id: String,
+    session_id: String,
+}
+
+async fn remember(
+    context: Arc<ToolContext>,
+    caller: Caller,
+    said: RememberArgs,
+) -> Result<RememberOutput, ToolError> {
+    let role = match said.role {
+        Speaker::User => Role::User,
+        Speaker::Persona => Role::Persona,
+    };
+    capture::check(&said.text).map_err(|error| ToolError::Invalid(format!("text: {error}")))?;
+    let captured = context.runtime.remember(caller.scope, CHANNEL, role, said.text).await;
+    let message = captured.map_err(|error| match error {
+        CaptureError::Store(error) => ToolError::from(error),
+        other => ToolError::Invalid(format!("text: {other}")),
+    })?;
+    Ok(RememberOutput {
+        success: true,
+        message: "Kept. It becomes memory when the talk falls silent".to_owned(),
+        message_id: message.id.to_string(),
+        session_id: message.session_id.to_string(),
+    })
+}

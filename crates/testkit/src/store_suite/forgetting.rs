@@ -1,0 +1,445 @@
+//! Forgetting: what goes with what, what stays, and that a preview promises no more and no less.
+
+use memory::core_blocks::CoreBlockLabel;
+use memory::entities::EntityKind;
+use memory::forget::{
+    ErasureReceipt, ForgetMode, ForgetOutcome, ForgetRequest, ForgetResult, ForgetSummary, ForgetTarget,
+    Selection,
+};
+use memory::identifiers::{EntityId, ErasureId, RejectedId};
+use memory::messages::{Message, Role, TurnStatus};
+use memory::mood::Mood;
+use memory::nodes::{NewNode, NodeKind, Proposal, RejectedMemory, RejectedQuote};
+use memory::ports::{
+    CommitOutcome, Corpus, MentionMerge, NewEntity, NewMessage, Store, StoreError, Supersession,
+};
+use memory::recall::{Candidate, CandidateKind};
+use memory::sessions::{CloseTrigger, Session, SessionStatus};
+use memory::text::index_terms;
+
+use super::Outcome;
+use super::stage::{MODEL, Stage, at, embedding, phrase, receipt, whole};
+
+/// An act in the stage's scope.
+fn act(stage: &Stage<'_>, selection: Selection, thoughts: ForgetMode) -> ForgetRequest {
+    ForgetRequest { scope: stage.scope.clone(), selection, thoughts, at: at(1_000) }
+}
+
+pub(super) fn messages(messages: &[&Message]) -> Selection {
+    Selection { messages: messages.iter().map(|message| message.id).collect(), ..Selection::default() }
+}
+
+fn text(text: &str) -> Selection {
+    Selection { text: Some(text.to_owned()), ..Selection::default() }
+}
+
+pub(super) async fn forget(
+    stage: &Stage<'_>,
+    selection: Selection,
+    thoughts: ForgetMode,
+) -> Result<ForgetResult, Box<dyn std::error::Error>> {
+    let act = act(stage, selection, thoughts);
+    let promised = stage.store.preview_forgetting(act.clone()).await?;
+    let again = stage.store.preview_forgetting(act.clone()).await?;
+    assert_eq!(promised, again, "a preview changes nothing");
+    match stage.store.forget(act, None, None).await? {
+        ForgetOutcome::Done(forgotten) => {
+            assert_eq!(forgotten.taken, promised, "a preview promises what is done");
+            Ok(*forgotten)
+        }
+        ForgetOutcome::Changed | ForgetOutcome::Nothing(_) => Err("nothing was expected".into()),
+    }
+}
+
+/// A line with the terms that a real one has.
+fn line(stage: &Stage<'_>, content: &str, seconds: i64) -> NewMessage {
+    NewMessage { terms: index_terms(content), ..stage.line(content, seconds) }
+}
+
+/// Lines of one session that is claimed for consolidation.
+pub(super) async fn talk(
+    stage: &Stage<'_>,
+    lines: &[&str],
+    seconds: i64,
+) -> Result<(Vec<Message>, Session), Box<dyn std::error::Error>> {
+    let mut said = Vec::new();
+    for content in lines {
+        said.push(stage.capture(line(stage, content, seconds)).await?.message);
+    }
+    stage.store.end_session(said[0].session_id, CloseTrigger::Explicit).await?;
+    let session = stage.store.claim_closing_session(at(seconds)).await?.ok_or("nothing could be claimed")?;
+    Ok((said, session))
+}
+
+pub(super) fn node(stage: &Stage<'_>, description: &str, quotes: &[&Message]) -> NewNode {
+    let mut node = stage.event(description, quotes[0]);
+    node.evidence = quotes.iter().map(|message| whole(message)).collect();
+    node.terms = index_terms(description);
+    node
+}
+
+/// What rested on a message alone goes with it; a thought about that stays, marked.
+pub async fn a_message_takes_what_rests_on_it(store: &dyn Store) -> Outcome {
+    a_message_goes(store, ForgetMode::Orphan).await
+}
+
+/// What rested on a message alone goes with it, and every thought about that too.
+pub async fn thoughts_go_with_what_they_rest_on(store: &dyn Store) -> Outcome {
+    a_message_goes(store, ForgetMode::Cascade).await
+}
+
+async fn a_message_goes(store: &dyn Store, choice: ForgetMode) -> Outcome {
+    let stage = Stage::set(store).await?;
+    let (said, session) = talk(&stage, &["my cat is Coal", "it rains"], 0).await?;
+    let [event, rain] = [node(&stage, "a cat, Coal", &[&said[0]]), node(&stage, "rain", &[&said[1]])];
+    let mut commit = stage.extraction(&session, 1, vec![event.clone(), rain.clone()]);
+    commit.summary = Some("about a cat".to_owned());
+    commit.mood = Some(Mood::from_signal("warm", 6, Some("fond of the cat"), at(1)));
+    store.commit_extraction(commit).await?;
+    let thought = stage.thought("fond of animals", &[event.id]);
+    let on_both = stage.thought("notices small things", &[event.id, rain.id]);
+    let thoughts = vec![thought.clone(), on_both.clone()];
+    store.commit_reflection(stage.reflection(&session, 2, thoughts)).await?;
+    store.finish_session(session.id, at(3)).await?;
+    store.put_message_vectors(MODEL, vec![(said[0].id, embedding([0.0, 1.0, 0.0]))]).await?;
+    let (seq, before) = (stage.seq(event.id).await?, store.dependents(event.id).await?.ok_or("there")?);
+    assert_eq!((before.scope.clone(), before.resting_on_it.len()), (stage.scope.clone(), 2));
+    assert_eq!(before.evidence, [whole(&said[0])]);
+
+    let done = forget(&stage, messages(&[&said[0]]), choice).await?;
+    assert_eq!(done.taken.messages, [said[0].id].into());
+    assert_eq!(done.taken.events, [event.id].into());
+    assert_eq!((done.message_seqs.clone(), done.node_seqs.contains(&seq)), (vec![said[0].seq], true));
+    assert_eq!((done.taken.counts.summaries, done.taken.counts.moods), (1, 1));
+    assert_eq!(store.message(said[0].id).await?, None);
+    assert_eq!(store.node(event.id).await?, None);
+    assert_eq!(store.dependents(event.id).await?, None);
+    assert!(store.node(rain.id).await?.is_some());
+    let stays = choice == ForgetMode::Orphan;
+    for id in [thought.id, on_both.id] {
+        assert_eq!(store.node(id).await?.is_some(), stays, "{choice:?}");
+        assert_eq!(done.taken.orphaned.contains(&id), stays);
+        assert_eq!(done.taken.thoughts.contains(&id), !stays);
+        if let Some(orphan) = store.dependents(id).await? {
+            assert_eq!(orphan.orphaned, [event.id], "the link stays, marked");
+        }
+    }
+    let nothing = |hits: Vec<memory::ports::PhraseHits>| hits.iter().all(|hits| hits.seqs.is_empty());
+    for corpus in [Corpus::Messages, Corpus::Nodes] {
+        assert!(nothing(store.phrase_hits(&stage.scope, corpus, &[phrase("coal")], 5).await?));
+    }
+    assert!(store.vectors_numbered(&stage.scope, Corpus::Nodes, MODEL, &[seq]).await?.is_empty());
+    assert!(store.vectors_after(&stage.scope, Corpus::Messages, MODEL, 0, 5).await?.is_empty());
+    let session = store.session(session.id).await?.ok_or("its row stays")?;
+    assert_eq!((session.summary, session.message_count, session.extracted_events), (None, 1, 1));
+    assert_eq!(store.mood(&stage.scope).await?, None);
+    assert_eq!(store.corpus_size(&stage.scope, Corpus::Messages).await?.documents, 1);
+
+    let twice = forget(&stage, messages(&[&said[0]]), choice).await?;
+    assert!(twice.taken.is_empty(), "what is gone can be forgotten again");
+    forget(&stage, Selection { sessions: [session.id].into(), ..Selection::default() }, ForgetMode::Cascade)
+        .await?;
+    assert_eq!(store.corpus_size(&stage.scope, Corpus::Messages).await?.documents, 0);
+    assert_eq!(store.scope_of(ForgetTarget::Session(session.id)).await?, Some(stage.scope.clone()));
+    Ok(())
+}
+
+/// An event that other words prove stays without the quote. What it said in the words that are gone is gone.
+pub async fn other_words_keep_an_event(store: &dyn Store) -> Outcome {
+    let stage = Stage::set(store).await?;
+    let (said, session) = talk(&stage, &["我养了一只猫", "它叫小黑", "猫很乖"], 0).await?;
+    let named = node(&stage, "用户养了一只猫,叫小黑", &[&said[0], &said[1]]);
+    let unquoted = node(&stage, "用户的小黑是猫", &[&said[0]]);
+    let unchanged = node(&stage, "用户养猫", &[&said[0], &said[1]]);
+    store
+        .commit_extraction(stage.extraction(
+            &session,
+            1,
+            vec![named.clone(), unquoted.clone(), unchanged.clone()],
+        ))
+        .await?;
+    store.finish_session(session.id, at(2)).await?;
+
+    let done = forget(&stage, messages(&[&said[1]]), ForgetMode::Orphan).await?;
+    assert_eq!(done.taken.rewritten, [named.id, unquoted.id].into());
+    for (id, description) in [
+        (named.id, "用户说:「我养了一只猫」"),
+        (unquoted.id, "用户说:「我养了一只猫」"),
+        (unchanged.id, "用户养猫"),
+    ] {
+        let found = store.node(id).await?.ok_or("it is still proven")?;
+        assert_eq!(
+            (found.node.description.as_str(), found.evidence.as_slice()),
+            (description, &[whole(&said[0])][..])
+        );
+    }
+    let hits = store.phrase_hits(&stage.scope, Corpus::Nodes, &[phrase("小 黑"), phrase("养 了")], 5).await?;
+    assert_eq!(hits.iter().map(|hits| hits.seqs.len()).collect::<Vec<_>>(), [0, 2]);
+    let waiting: Vec<_> = store.nodes_without_vector(MODEL, 5).await?.iter().map(|node| node.id).collect();
+    assert!(waiting.contains(&named.id), "its vector said the old text");
+
+    forget(&stage, messages(&[&said[0]]), ForgetMode::Orphan).await?;
+    assert_eq!(store.corpus_size(&stage.scope, Corpus::Nodes).await?.documents, 0);
+    Ok(())
+}
+
+/// A repeated mention keeps a memory alive when its first words are gone, in the mention's own words.
+pub async fn a_mention_outlives_the_first_words(store: &dyn Store) -> Outcome {
+    let stage = Stage::set(store).await?;
+    let (first, session) = talk(&stage, &["I play chess with Ines"], 0).await?;
+    let event = node(&stage, "The user plays chess with Ines", &[&first[0]]);
+    store.commit_extraction(stage.extraction(&session, 1, vec![event.clone()])).await?;
+    store.finish_session(session.id, at(1)).await?;
+    let (again, session) = talk(&stage, &["chess again today"], 10).await?;
+    let mut commit = stage.extraction(&session, 11, Vec::new());
+    let description = "The user plays chess".to_owned();
+    let merged = node(&stage, &description, &[&again[0]]);
+    commit.mentions = vec![MentionMerge { node_id: event.id, merged }];
+    store.commit_extraction(commit).await?;
+    store.finish_session(session.id, at(12)).await?;
+    assert_eq!(store.node(event.id).await?.map(|found| found.node.mention_count), Some(2));
+
+    forget(&stage, messages(&[&first[0]]), ForgetMode::Cascade).await?;
+    let found = store.node(event.id).await?.ok_or("it was said twice")?;
+    assert_eq!((found.node.description.as_str(), found.node.mention_count), ("The user plays chess", 1));
+    forget(&stage, messages(&[&again[0]]), ForgetMode::Cascade).await?;
+    assert_eq!(store.node(event.id).await?, None);
+    Ok(())
+}
+
+/// A name goes with the last text that holds it, an entity with the last of its names.
+pub async fn names_go_with_the_last_text_that_holds_them(store: &dyn Store) -> Outcome {
+    let stage = Stage::set(store).await?;
+    let (said, session) =
+        talk(&stage, &["my cat Coal", "小黑 is what I call Coal", "Tom came by"], 0).await?;
+    let (cat, tom) = (stage.entity_id(), stage.entity_id());
+    let [event, visit] = [node(&stage, "a cat, Coal", &[&said[0]]), node(&stage, "Tom came", &[&said[2]])];
+    let mut commit = stage.extraction(&session, 1, vec![event.clone(), visit.clone()]);
+    let new = |id: EntityId, name: &str, kind| NewEntity::settled(id, name, kind);
+    commit.entities = vec![new(cat, "小黑", EntityKind::Pet), new(tom, "Tom", EntityKind::Person)];
+    commit.aliases = vec![(cat, "Coal".to_owned(), "coal".to_owned())];
+    commit.links = vec![(event.id, cat), (visit.id, tom)];
+    store.commit_extraction(commit).await?;
+    store.finish_session(session.id, at(2)).await?;
+
+    let done = forget(&stage, messages(&[&said[1]]), ForgetMode::Orphan).await?;
+    assert_eq!((done.taken.counts.names, done.taken.entities.len()), (1, 0));
+    let known = store.entities(&stage.scope, 5).await?;
+    let entity = known.iter().find(|entity| entity.id == cat).ok_or("Coal is still spoken of")?;
+    assert_eq!(
+        (entity.canonical_name.as_str(), entity.aliases.as_slice()),
+        ("Coal", &["Coal".to_owned()][..])
+    );
+    forget(&stage, Selection { nodes: [event.id].into(), ..Selection::default() }, ForgetMode::Orphan)
+        .await?;
+    assert!(
+        store.entities(&stage.scope, 5).await?.iter().any(|entity| entity.id == cat),
+        "a message names it"
+    );
+    let done = forget(&stage, messages(&[&said[0]]), ForgetMode::Orphan).await?;
+    assert_eq!(done.taken.entities, [cat].into());
+
+    let about_tom = Selection { entities: [tom].into(), ..Selection::default() };
+    let done = forget(&stage, about_tom, ForgetMode::Cascade).await?;
+    assert_eq!((done.taken.entities, done.taken.events), ([tom].into(), [visit.id].into()));
+    assert_eq!(done.taken.left_messages, [said[2].id].into(), "what is left is said");
+    assert_eq!(store.entities(&stage.scope, 5).await?, []);
+    Ok(())
+}
+
+/// By text goes everything in the scope that contains it, however it is written, and nothing of anybody else's.
+pub async fn a_text_goes_wherever_it_stands(store: &dyn Store) -> Outcome {
+    let stage = Stage::set(store).await?;
+    let theirs = NewMessage { scope: stage.other.clone(), ..line(&stage, "my ZEBRA too", 0) };
+    let theirs = stage.capture(theirs).await?.message;
+    let (said, session) = talk(&stage, &["I saw a Ｚｅｂｒａ", "and a horse"], 1).await?;
+    let [seen, horse] = [node(&stage, "a zebra was seen", &[&said[1]]), node(&stage, "a horse", &[&said[1]])];
+    let mut commit = stage.extraction(&session, 2, vec![seen.clone(), horse.clone()]);
+    commit.summary = Some("zebras".to_owned());
+    commit.rejected = vec![RejectedMemory {
+        id: RejectedId(stage.id()),
+        session_id: session.id,
+        description: "The user owns a zebra".to_owned(),
+        emotional_impact: None,
+        evidence: vec![RejectedQuote { message_id: None, quote: "mine".to_owned() }],
+        reason: "not said".to_owned(),
+        created_at: at(2),
+        proposal: Proposal::default(),
+    }];
+    store.commit_extraction(commit).await?;
+    let replaced = Supersession { older: horse.id, newer: seen.id };
+    store.finish_session(session.id, at(3)).await?;
+    let (_, second) = talk(&stage, &["nothing new"], 5).await?;
+    let mut commit = stage.extraction(&second, 6, Vec::new());
+    commit.supersessions = vec![replaced];
+    store.commit_extraction(commit).await?;
+    store.finish_session(second.id, at(7)).await?;
+    store.write_core_block(&stage.scope, CoreBlockLabel::User, "likes zebras", "owner", at(8)).await?;
+
+    let done = forget(&stage, text("zebra"), ForgetMode::Cascade).await?;
+    assert_eq!(done.taken.messages, [said[0].id].into());
+    assert_eq!((done.taken.events.clone(), done.taken.rejected.len()), ([seen.id].into(), 1));
+    assert_eq!(done.taken.revived, [horse.id].into(), "what it had replaced is current again");
+    assert_eq!(done.taken.left_core_blocks, [CoreBlockLabel::User]);
+    assert_eq!(store.core_blocks(&stage.scope).await?.user, "likes zebras", "a person's own words");
+    assert_eq!(store.node(horse.id).await?.and_then(|found| found.node.superseded_by), None);
+    assert!(store.rejected(&stage.scope, 5).await?.is_empty());
+    assert_eq!(store.session(session.id).await?.and_then(|session| session.summary), None);
+    assert_eq!(store.message(theirs.id).await?, Some(theirs), "other people's memory is not touched");
+    assert!(forget(&stage, text("zebra"), ForgetMode::Cascade).await?.taken.is_empty());
+    Ok(())
+}
+
+/// A confirmed act that would take something else than was shown does nothing; a receipt is part of the act.
+pub async fn only_what_was_shown_is_erased(store: &dyn Store) -> Outcome {
+    let stage = Stage::set(store).await?;
+    stage.say("first zebra", 0).await?;
+    let shown = store.preview_forgetting(act(&stage, text("zebra"), ForgetMode::Cascade)).await?;
+    let second = stage.say("second zebra", 1).await?;
+    let proof = |number: u128| ErasureReceipt {
+        id: ErasureId(uuid::Uuid::from_u128(number)),
+        scope: stage.scope.clone(),
+        created_at: at(1_000),
+        selected_by: vec!["text".to_owned()],
+        taken: ForgetSummary::default(),
+        copies: vec!["old.db".to_owned()],
+        overwritten_at: None,
+    };
+    let wanted = act(&stage, text("zebra"), ForgetMode::Cascade);
+    let outcome = store.forget(wanted.clone(), Some(shown), Some(proof(1))).await?;
+    assert_eq!(outcome, ForgetOutcome::Changed);
+    assert!(store.message(second.id).await?.is_some());
+    assert_eq!(store.erasure_receipts(&stage.scope, None, 5).await?, []);
+
+    let shown = store.preview_forgetting(wanted.clone()).await?;
+    assert!(matches!(
+        store.forget(wanted.clone(), Some(shown), Some(proof(2))).await?,
+        ForgetOutcome::Done(_)
+    ));
+    let nothing = store.forget(wanted.clone(), None, Some(proof(9))).await?;
+    assert_eq!(nothing, ForgetOutcome::Nothing(Vec::new()), "nothing went, so nothing is proven");
+    stage.say("third zebra", 2).await?;
+    store.forget(wanted, None, Some(proof(3))).await?;
+    let receipts = store.erasure_receipts(&stage.scope, None, 5).await?;
+    assert_eq!(receipts.iter().map(|receipt| receipt.id).collect::<Vec<_>>(), [proof(3).id, proof(2).id]);
+    assert_eq!((receipts[0].taken.messages.len(), receipts[1].taken.messages.len()), (1, 2));
+    assert_eq!(store.erasure_receipts(&stage.scope, Some(proof(3).id), 5).await?, [receipts[1].clone()]);
+    assert_eq!(store.erasure_receipts(&stage.other, None, 5).await?, []);
+
+    assert!(store.overwrite_freed(at(2_000)).await?);
+    let receipt = store.erasure_receipt(proof(2).id).await?.ok_or("it is kept")?;
+    assert_eq!(receipt.overwritten_at, Some(at(2_000)));
+    Ok(())
+}
+
+/// What was computed before an act of forgetting is not committed after it; the session is taken up again.
+pub async fn a_claim_is_lost_when_something_is_forgotten(store: &dyn Store) -> Outcome {
+    let stage = Stage::set(store).await?;
+    let (said, session) = talk(&stage, &["my secret", "my cat"], 0).await?;
+    let stale = stage.extraction(&session, 1, vec![node(&stage, "a cat and a secret", &[&said[1]])]);
+    forget(&stage, messages(&[&said[0]]), ForgetMode::Orphan).await?;
+    let refused = store.commit_extraction(stale).await;
+    assert!(matches!(refused, Err(StoreError::Failed(_))), "{refused:?}");
+    assert_eq!(store.counts(&stage.scope).await?, [0, 1, 0, 0]);
+
+    let again = store.claim_closing_session(at(2)).await?.ok_or("it waits again")?;
+    assert_eq!((again.id, again.attempts, again.status), (session.id, 0, SessionStatus::Consolidating));
+    assert_eq!(store.session_messages(session.id).await?, [said[1].clone()]);
+    let fresh = stage.extraction(&again, 3, vec![node(&stage, "a cat", &[&said[1]])]);
+    assert_eq!(store.commit_extraction(fresh).await?, CommitOutcome::Committed);
+    store.finish_session(session.id, at(4)).await?;
+    Ok(())
+}
+
+/// A turn goes with its last message, a receipt with any of its turn's; from others the words are taken.
+pub async fn receipts_and_turns_keep_no_words(store: &dyn Store) -> Outcome {
+    let stage = Stage::set(store).await?;
+    let secret = stage.say("my secret", 0).await?;
+    let (turn, unanswered) = (stage.turn_id(), stage.turn_id());
+    let asked = NewMessage { turn_id: Some(turn), ..stage.line("what do you know?", 1) };
+    let asked = stage.capture(asked).await?.message;
+    let candidate = Candidate {
+        id: secret.id.0,
+        kind: CandidateKind::Message,
+        type_name: "user".to_owned(),
+        text: "my secret".to_owned(),
+        created_at: at(0),
+        total: 1.0,
+        recency: None,
+        relevance: None,
+        vector_relevance: None,
+        word_relevance: None,
+        readable: None,
+        impact: None,
+        emotional_impact: None,
+        relational_bonus: None,
+        entity_anchor: None,
+        parts: None,
+        used: true,
+        reason: "words".to_owned(),
+    };
+    let other = Candidate { id: stage.id(), text: "harmless".to_owned(), ..candidate.clone() };
+    let mut proof = receipt(turn, 2);
+    proof.used = vec![candidate, other.clone()];
+    let reply = NewMessage { role: Role::Persona, turn_id: Some(turn), ..stage.line("a lot", 2) };
+    let reply = store.capture(reply, stage.policy, Some(proof)).await?.message;
+    let waiting = NewMessage { turn_id: Some(unanswered), ..stage.line("hello?", 3) };
+    let waiting = stage.capture(waiting).await?.message;
+
+    forget(&stage, messages(&[&secret]), ForgetMode::Orphan).await?;
+    assert_eq!(store.receipt(turn).await?.map(|receipt| receipt.used), Some(vec![other]));
+    forget(&stage, messages(&[&asked]), ForgetMode::Orphan).await?;
+    assert_eq!(store.receipt(turn).await?, None);
+    assert_eq!(store.turn(turn).await?.map(|turn| turn.status), Some(TurnStatus::Answered));
+    let done = forget(&stage, messages(&[&reply, &waiting]), ForgetMode::Orphan).await?;
+    assert_eq!(done.taken.turns, [turn, unanswered].into());
+    assert_eq!(store.pending_turns().await?, []);
+    Ok(())
+}
+
+/// Everything of one persona goes, of all its users; another persona keeps all.
+pub async fn a_reset_leaves_a_new_persona(store: &dyn Store) -> Outcome {
+    let stage = Stage::set(store).await?;
+    let event = stage.remember("user has a cat", 0).await?;
+    store.write_core_block(&stage.scope, CoreBlockLabel::Persona, "I am Luna", "owner", at(1)).await?;
+    let line = NewMessage { scope: stage.other.clone(), ..stage.line("I am bob", 2) };
+    stage.capture(line).await?;
+    let sol = memory::Scope::new(memory::PersonaId::new("sol")?, stage.scope.user.clone());
+    store.ensure_persona(&sol.persona, "Sol", at(0)).await?;
+    let kept = stage.capture(NewMessage { scope: sol.clone(), ..stage.line("to sol", 3) }).await?.message;
+
+    let counts = store.reset_persona(&stage.scope.persona, "Luna", at(9)).await?.ok_or("it is there")?;
+    assert_eq!((counts.users, counts.messages, counts.nodes, counts.core_blocks), (2, 2, 1, 1));
+    for scope in [&stage.scope, &stage.other] {
+        assert_eq!(store.counts(scope).await?, [0, 0, 0, 0]);
+        assert!(store.timeline(scope, None, 5).await?.is_empty());
+        let hits = store.phrase_hits(scope, Corpus::Nodes, &[phrase("cat")], 5).await?;
+        assert!(hits[0].seqs.is_empty());
+    }
+    assert_eq!(store.node(event.id).await?, None);
+    assert_eq!(store.message(kept.id).await?, Some(kept));
+    assert_eq!(store.reset_persona(&memory::PersonaId::new("nobody")?, "Nobody", at(9)).await?, None);
+    stage.remember("user has a dog", 20).await?;
+    assert_eq!(store.counts(&stage.scope).await?, [0, 1, 1, 0], "life goes on");
+    Ok(())
+}
+
+/// An edit of a core block can be forgotten; the block stays as it is.
+pub async fn an_edit_of_a_core_block_can_be_forgotten(store: &dyn Store) -> Outcome {
+    let stage = Stage::set(store).await?;
+    for (text, seconds) in [("too much", 1), ("enough", 2)] {
+        store.write_core_block(&stage.scope, CoreBlockLabel::User, text, "owner", at(seconds)).await?;
+    }
+    let edits = store.core_block_appends(&stage.scope, CoreBlockLabel::User, 5).await?;
+    assert_eq!(edits.iter().map(|edit| edit.content.as_str()).collect::<Vec<_>>(), ["enough", "too much"]);
+    let first = edits[1].id;
+    assert!(!store.forget_core_block_append(&stage.scope, CoreBlockLabel::Style, first).await?);
+    assert!(!store.forget_core_block_append(&stage.other, CoreBlockLabel::User, first).await?);
+    assert!(store.forget_core_block_append(&stage.scope, CoreBlockLabel::User, first).await?);
+    assert!(!store.forget_core_block_append(&stage.scope, CoreBlockLabel::User, first).await?);
+    assert_eq!(store.core_block_appends(&stage.scope, CoreBlockLabel::User, 5).await?, edits[..1]);
+    assert_eq!(store.core_blocks(&stage.scope).await?.user, "enough");
+    let kinds = [NodeKind::Event, NodeKind::Thought];
+    assert!(store.nodes_before(&stage.scope, &kinds, None, 5).await?.is_empty());
+    Ok(())
+}

@@ -1,0 +1,363 @@
+//! Documents of the shared self: versions, conflicts, labels, pieces that are searched, and the diary's lines.
+
+use std::collections::BTreeSet;
+
+use hub::documents::{Conflict, Version};
+use hub::export::{ErasedName, HubExport};
+use hub::ports::{
+    DiaryCoverage, DiaryLine, DocumentFilter, DocumentWrite, HubCommit, HubCommitOutcome, HubStore, Instance,
+    Snapshot,
+};
+use hub::{DiaryName, DocumentName, Granularity, InstanceId, VersionVector};
+use memory::Scope;
+use memory::forget::{ForgetMode, Selection};
+use memory::ports::{Phrase, Store};
+
+use super::Outcome;
+use super::forgetting::forget;
+use super::stage::{MODEL, Stage, at, embedding};
+
+fn name(kind: &str, stem: &str) -> Result<DocumentName, Box<dyn std::error::Error>> {
+    Ok(DocumentName::parse(kind, stem)?)
+}
+
+fn laptop() -> Result<InstanceId, Box<dyn std::error::Error>> {
+    Ok("laptop".parse()?)
+}
+
+/// A version of the laptop's, its so many-th change.
+fn version(content: &str, counter: u64) -> Result<Version, Box<dyn std::error::Error>> {
+    let author = laptop()?;
+    Ok(Version {
+        number: 0,
+        content: Some(content.to_owned()),
+        vector: VersionVector::default().with(&author, counter),
+        author,
+        edited_by: "laptop".to_owned(),
+        by_person: false,
+        chat_ids: BTreeSet::new(),
+        participants: BTreeSet::new(),
+        written_at: at(counter.try_into()?),
+    })
+}
+
+pub(super) fn write(name: &DocumentName, heads: Vec<Version>) -> DocumentWrite {
+    DocumentWrite { name: name.clone(), prompt_label: None, heads, stale: false, at: at(1) }
+}
+
+/// Commits at the present revision, and says at which the hub stands then.
+pub(super) async fn commit(
+    store: &dyn HubStore,
+    scope: &Scope,
+    commit: HubCommit,
+) -> Result<i64, Box<dyn std::error::Error>> {
+    let expected = store.hub_state(scope).await?.revision;
+    match store.commit_hub(scope, HubCommit { expected, at: Some(at(1)), ..commit }).await? {
+        HubCommitOutcome::Done(revision) => Ok(revision),
+        HubCommitOutcome::Changed => Err("nobody else writes".into()),
+    }
+}
+
+/// One version of a document.
+pub(super) async fn put(
+    store: &dyn HubStore,
+    scope: &Scope,
+    name: &DocumentName,
+    content: &str,
+    counter: u64,
+) -> Result<i64, Box<dyn std::error::Error>> {
+    let documents = vec![write(name, vec![version(content, counter)?])];
+    commit(store, scope, HubCommit { documents, ..HubCommit::default() }).await
+}
+
+/// Whoever decided by what is no longer there has decided nothing, and half an act is never there.
+pub async fn an_act_of_the_hub_is_whole_or_not_at_all<S: Store + HubStore>(store: &S) -> Outcome {
+    let stage = Stage::set(store).await?;
+    let (day, notes) = (name("daily", "2024-10-04_laptop")?, name("custom", "notes")?);
+    let documents = vec![write(&day, vec![version("- a", 1)?]), write(&notes, vec![version("b", 2)?])];
+    let act = HubCommit { expected: 0, documents, at: Some(at(1)), ..HubCommit::default() };
+    let HubCommitOutcome::Done(revision) = store.commit_hub(&stage.scope, act.clone()).await? else {
+        return Err("it is the first".into());
+    };
+    assert_eq!(store.commit_hub(&stage.scope, act).await?, HubCommitOutcome::Changed);
+    let state = store.hub_state(&stage.scope).await?;
+    assert_eq!((state.revision, state.seen.get(&laptop()?)), (revision, 2));
+    let all = store.documents(&stage.scope, DocumentFilter::everything()).await?;
+    assert_eq!(
+        all.iter().map(|document| document.name.to_string()).collect::<Vec<_>>(),
+        [notes.to_string(), day.to_string()]
+    );
+    assert!(all.iter().all(|document| document.heads.len() == 1 && document.revision == revision));
+    // What is the persona's own is everybody's; what was lived with one user is theirs.
+    let others = store.documents(&stage.other, DocumentFilter::everything()).await?;
+    assert_eq!(others.iter().map(|document| &document.name).collect::<Vec<_>>(), [&notes]);
+    assert_eq!(store.document(&stage.other, &day).await?, None);
+    assert_eq!(store.hub_scopes().await?.as_slice(), std::slice::from_ref(&stage.scope));
+    assert!(store.knows_instance(&stage.scope.persona, &laptop()?).await?);
+    assert!(!store.knows_instance(&stage.scope.persona, &"phone".parse()?).await?);
+    Ok(())
+}
+
+/// A version that was replaced can be read; a deletion is a version too.
+pub async fn a_document_keeps_every_version<S: Store + HubStore>(store: &S) -> Outcome {
+    let stage = Stage::set(store).await?;
+    let week = name("weekly", "2024-W40")?;
+    put(store, &stage.scope, &week, "first", 1).await?;
+    let first = put(store, &stage.scope, &week, "第二", 2).await?;
+    assert_eq!(store.memory_names(&stage.scope).await?, [DiaryName::parse(Granularity::Weekly, "2024-W40")?]);
+    assert_eq!(store.memory_names(&stage.other).await?, []);
+    let gone = Version { content: None, ..version("", 3)? };
+    let documents = vec![write(&week, vec![gone])];
+    commit(store, &stage.scope, HubCommit { documents, ..HubCommit::default() }).await?;
+    let kept = store.document_versions(&stage.scope, &week, 10).await?;
+    let told: Vec<_> = kept.iter().map(|kept| (kept.number, kept.content.as_deref())).collect();
+    assert_eq!(told, [(3, None), (2, Some("第二")), (1, Some("first"))]);
+    assert_eq!(store.document_versions(&stage.scope, &week, 1).await?.len(), 1);
+    assert_eq!(store.memory_names(&stage.scope).await?, []);
+    let all = |deleted| DocumentFilter { deleted, ..DocumentFilter::memories() };
+    assert_eq!(store.documents(&stage.scope, all(false)).await?, []);
+    let deleted = store.documents(&stage.scope, all(true)).await?;
+    assert_eq!((deleted.len(), deleted[0].content()), (1, None));
+    let since = DocumentFilter { after: first, ..all(true) };
+    assert_eq!(store.documents(&stage.scope, since).await?.len(), 1);
+    let since = DocumentFilter { after: deleted[0].revision, ..all(true) };
+    assert_eq!(store.documents(&stage.scope, since).await?, []);
+    Ok(())
+}
+
+/// A prompt is given identity and the memories that it names: what is shown of them, from its beginning.
+pub async fn a_prompt_reads_no_more_than_it_names<S: Store + HubStore>(store: &S) -> Outcome {
+    let stage = Stage::set(store).await?;
+    for (counter, (kind, stem, content)) in (1..).zip([
+        ("self", "my_wants", "the sea"),
+        ("custom", "rules", "我们的约定"),
+        ("user", "user_life", "night shifts"),
+        ("monthly", "2024-09", "September"),
+        ("monthly", "2024-10", "October"),
+        ("daily", "2024-10-04_laptop", "a day"),
+    ]) {
+        put(store, &stage.scope, &name(kind, stem)?, content, counter).await?;
+    }
+    put(store, &stage.scope, &name("self", "my_wants")?, "the mountains", 9).await?;
+    store.set_label(&stage.scope, &name("custom", "rules")?, "Promises").await?;
+    let gone = Version { content: None, ..version("", 10)? };
+    let documents = vec![write(&name("monthly", "2024-09")?, vec![gone])];
+    commit(store, &stage.scope, HubCommit { documents, ..HubCommit::default() }).await?;
+    let months = ["2024-10", "2024-09", "2024-08"];
+    let mut asked = Vec::new();
+    for month in months {
+        let DocumentName::Diary(month) = name("monthly", month)? else { return Err("a month".into()) };
+        asked.push(month);
+    }
+    let shown = store.shown_texts(&stage.scope, asked.clone(), 4).await?;
+    let told: Vec<_> = shown
+        .iter()
+        .map(|shown| (shown.name.to_string(), shown.prompt_label.as_deref(), shown.text.as_str()))
+        .collect();
+    let path = |kind: &str, stem: &str| name(kind, stem).map(|name| name.to_string());
+    assert_eq!(
+        told,
+        [
+            (path("self", "my_wants")?, None, "the "),
+            (path("user", "user_life")?, None, "nigh"),
+            (path("custom", "rules")?, Some("Promises"), "我们的约"),
+            (path("monthly", "2024-10")?, None, "Octo"),
+        ]
+    );
+    let others = store.shown_texts(&stage.other, asked, 100).await?;
+    assert_eq!(
+        others.iter().map(|shown| shown.text.as_str()).collect::<Vec<_>>(),
+        ["the mountains", "我们的约定"]
+    );
+    Ok(())
+}
+
+/// What lost its place to a concurrent version stands beside it, and is told of until somebody decides.
+pub async fn conflicts_wait_until_they_are_settled<S: Store + HubStore>(store: &S) -> Outcome {
+    let stage = Stage::set(store).await?;
+    let wants = name("self", "my_wants")?;
+    let phone: InstanceId = "phone".parse()?;
+    let ours = version("the sea", 1)?;
+    let theirs = Version {
+        vector: VersionVector::default().with(&phone, 1),
+        author: phone,
+        ..version("the hills", 2)?
+    };
+    let conflict = Conflict {
+        id: stage.id(),
+        name: wants.clone(),
+        kept: ours.clone(),
+        shown: theirs.clone(),
+        opened_at: at(2),
+        settled_at: None,
+        settled: None,
+    };
+    let documents = vec![write(&wants, vec![theirs, ours])];
+    commit(
+        store,
+        &stage.scope,
+        HubCommit { documents, opened: vec![conflict.clone()], ..HubCommit::default() },
+    )
+    .await?;
+    let document = store.document(&stage.scope, &wants).await?.ok_or("it is there")?;
+    let told: Vec<_> = document.heads.iter().filter_map(|head| head.content.as_deref()).collect();
+    assert_eq!((document.content(), told), (Some("the hills"), vec!["the hills", "the sea"]));
+    let open = store.conflicts(&stage.scope, true).await?;
+    assert_eq!(open.len(), 1);
+    assert_eq!(
+        (open[0].kept.content.as_deref(), open[0].shown.content.as_deref()),
+        (Some("the sea"), Some("the hills"))
+    );
+    let settled = vec![(conflict.id, "dismissed".to_owned())];
+    commit(store, &stage.scope, HubCommit { settled, ..HubCommit::default() }).await?;
+    assert_eq!(store.conflicts(&stage.scope, true).await?, []);
+    let all = store.conflicts(&stage.scope, false).await?;
+    assert_eq!(all[0].settled.as_deref(), Some("dismissed"));
+    assert!(all[0].settled_at.is_some());
+    Ok(())
+}
+
+/// Labels need no document, an instance's last word counts, and old snapshots go.
+pub async fn labels_instances_and_snapshots_are_kept<S: Store + HubStore>(store: &S) -> Outcome {
+    let stage = Stage::set(store).await?;
+    let (wants, life) = (name("self", "my_wants")?, name("user", "user_life")?);
+    store.set_label(&stage.scope, &wants, "Wants").await?;
+    store.set_label(&stage.scope, &wants, "What I want").await?;
+    store.set_label(&stage.scope, &life, "About Ann").await?;
+    let labels = store.labels(&stage.scope).await?;
+    assert_eq!(labels, [(wants.clone(), "What I want".to_owned()), (life, "About Ann".to_owned())]);
+    assert_eq!(store.labels(&stage.other).await?.len(), 1, "of what is the persona's own");
+
+    let phone = |seconds, counter| -> Result<Instance, Box<dyn std::error::Error>> {
+        let base = VersionVector::default().with(&laptop()?, counter);
+        Ok(Instance {
+            id: "phone".parse()?,
+            kind: "other".to_owned(),
+            name: None,
+            last_sync: at(seconds),
+            base,
+        })
+    };
+    for (seconds, counter) in [(1, 1), (5, 7)] {
+        let instance = Some(phone(seconds, counter)?);
+        commit(store, &stage.scope, HubCommit { instance, ..HubCommit::default() }).await?;
+    }
+    assert_eq!(store.instances(&stage.scope).await?, [phone(5, 7)?]);
+
+    let snapshot = |seconds: i64| Snapshot {
+        id: format!("self/my_wants_{seconds}"),
+        name: wants.clone(),
+        content: "the sea".to_owned(),
+        created_at: at(seconds),
+        reason: "manual".to_owned(),
+        source: "laptop".to_owned(),
+    };
+    let snapshots = vec![snapshot(10), snapshot(20)];
+    commit(store, &stage.scope, HubCommit { snapshots, ..HubCommit::default() }).await?;
+    assert_eq!(store.snapshots(&stage.scope).await?, [snapshot(20), snapshot(10)]);
+    assert_eq!(store.prune_snapshots(at(15)).await?, 1);
+    assert_eq!(store.snapshots(&stage.scope).await?, [snapshot(20)]);
+    Ok(())
+}
+
+/// A memory is cut into pieces when it is written; they are found by their words, get a vector each, and go when the text
+/// changes.
+pub async fn pieces_follow_their_document<S: Store + HubStore>(store: &S) -> Outcome {
+    let stage = Stage::set(store).await?;
+    let scope = &stage.scope;
+    let day = name("daily", "2024-10-04_laptop")?;
+    let revision = put(store, scope, &day, "- tea in Jena", 1).await?;
+    let unread = async |scope, after| store.unembedded_chunks(scope, MODEL, after, 10).await;
+    let waiting = unread(scope, 0).await?;
+    assert_eq!(waiting.iter().map(|piece| piece.text.as_str()).collect::<Vec<_>>(), ["- tea in Jena"]);
+    assert_eq!(unread(scope, revision).await?, [], "nothing has changed since");
+    assert_eq!(unread(&stage.other, 0).await?, []);
+
+    let number = waiting[0].number;
+    let tea = [Phrase(vec!["tea".to_owned()])];
+    let found = store.search_chunks(scope, &tea, 5).await?;
+    assert_eq!((found.pieces, found.hits[0].seqs.as_slice()), (1, [number].as_slice()));
+    let elsewhere = store.search_chunks(&stage.other, &tea, 5).await?;
+    assert_eq!((elsewhere.pieces, elsewhere.hits[0].seqs.len()), (0, 0));
+
+    let vector = embedding([1.0, 0.0, 0.0]);
+    store.put_chunk_vectors(MODEL, vec![(number, vector.clone()), (number + 1, vector.clone())]).await?;
+    assert_eq!(unread(scope, 0).await?, [], "it has its vector; the one that is not there was passed over");
+    assert_eq!(store.unembedded_chunks(scope, "another", 0, 10).await?.len(), 1);
+    let vectors = store.chunk_vectors(scope, MODEL, 0, 10).await?;
+    assert_eq!(vectors.iter().map(|vector| vector.piece).collect::<Vec<_>>(), [number]);
+    assert_eq!(store.chunk_vectors(scope, MODEL, vectors[0].stored, 10).await?, []);
+    assert_eq!(store.chunk_vectors(&stage.other, MODEL, 0, 10).await?, []);
+    let embedded = store.embedded_memories(scope, MODEL).await?;
+    assert_eq!(embedded, DiaryCoverage { memories: 1, embedded: 1 });
+    let pieces = store.chunks_numbered(scope, MODEL, &[number, number + 1]).await?;
+    assert_eq!(pieces.len(), 1);
+    assert_eq!((&pieces[0].author, pieces[0].embedding.as_ref()), (&laptop()?, Some(&vector)));
+
+    assert_eq!(store.purge_chunk_vectors(scope).await?, 1);
+    assert_eq!(unread(scope, 0).await?, waiting);
+    put(store, scope, &day, "- coffee", 2).await?;
+    assert_eq!(store.chunks_numbered(scope, MODEL, &[number]).await?, []);
+    assert_eq!(store.search_chunks(scope, &tea, 5).await?.hits[0].seqs.len(), 0);
+    Ok(())
+}
+
+/// An event waits for its line; it is never told twice, and what is forgotten goes from every version.
+pub async fn the_diary_tells_every_event_once<S: Store + HubStore>(store: &S) -> Outcome {
+    let stage = Stage::set(store).await?;
+    store.set_own_instance(&laptop()?).await?;
+    let (tea, rain) = (stage.remember("tea in Jena", 0).await?, stage.remember("rain in Ulm", 100).await?);
+    let waiting = store.events_without_diary(10).await?;
+    assert_eq!(waiting.iter().map(|event| event.node).collect::<Vec<_>>(), [tea.id, rain.id]);
+    assert_eq!((&waiting[0].scope, waiting[0].description.as_str()), (&stage.scope, "tea in Jena"));
+    assert_eq!(store.events_without_diary(1).await?.len(), 1);
+    let day = name("daily", "2024-10-04_laptop")?;
+    let line = |description: &str| format!("- {description} [chat:1] [via:laptop]");
+    let told = |event: &hub::ports::DiaryEvent| DiaryLine {
+        document: day.clone(),
+        node: event.node,
+        session: event.session,
+        line: line(&event.description),
+    };
+    let content = format!("{}\n{}\n", line("tea in Jena"), line("rain in Ulm"));
+    let documents = vec![write(&day, vec![version(&content, 1)?])];
+    let lines = waiting.iter().map(told).collect();
+    commit(store, &stage.scope, HubCommit { documents, lines, ..HubCommit::default() }).await?;
+    assert_eq!(store.events_without_diary(10).await?, []);
+
+    forget(&stage, Selection { nodes: [tea.id].into(), ..Selection::default() }, ForgetMode::Cascade).await?;
+    for version in store.document_versions(&stage.scope, &day, 10).await? {
+        let content = version.content.ok_or("the day is there")?;
+        assert!(!content.contains("Jena") && content.contains("Ulm"), "{content}");
+    }
+    let late = HubCommit { lines: vec![told(&waiting[0])], ..HubCommit::default() };
+    let expected = store.hub_state(&stage.scope).await?.revision;
+    let outcome = store.commit_hub(&stage.scope, HubCommit { expected, ..late }).await?;
+    assert_eq!(outcome, HubCommitOutcome::Changed, "what is forgotten gets no line any more");
+    let day = store.document(&stage.scope, &day).await?.ok_or("the day is there")?;
+    assert_eq!((day.content().map(str::trim), day.stale), (Some(line("rain in Ulm").as_str()), false));
+    Ok(())
+}
+
+/// What was erased by its name stays erased as of the latest time, whatever an older archive says of it.
+pub async fn an_erasure_is_not_taken_back_by_an_older_one<S: Store + HubStore>(store: &S) -> Outcome {
+    let stage = Stage::set(store).await?;
+    store.set_own_instance(&laptop()?).await?;
+    let event = name("significant", "2024-10-04_blue-dolphin")?;
+    put(store, &stage.scope, &event, "# Something", 1).await?;
+    let text = Selection { text: Some("blue-dolphin".to_owned()), ..Selection::default() };
+    forget(&stage, text, ForgetMode::Cascade).await?;
+    let known = store.export_hub(&stage.scope).await?.erased.pop().ok_or("its name is kept as a digest")?;
+    let phone: InstanceId = "phone".parse()?;
+    let older = ErasedName {
+        vector: VersionVector::default().with(&phone, 3),
+        erased_at: at(-1_000),
+        ..known.clone()
+    };
+    let archive = HubExport { erased: vec![older], ..HubExport::default() };
+    let restored = Some(Box::new(archive));
+    commit(store, &stage.scope, HubCommit { restored, ..HubCommit::default() }).await?;
+    let both = ErasedName { vector: known.vector.clone().with(&phone, 3), ..known };
+    assert_eq!(store.export_hub(&stage.scope).await?.erased, [both]);
+    Ok(())
+}

@@ -1,0 +1,167 @@
+//! What every storage must do, told once for all databases: each chapter gets a fresh store and says what it expects.
+//!
+//! A database runs it with [`store_suite!`](crate::store_suite!) in its tests.
+
+mod access;
+mod capture;
+mod corrections;
+mod entities;
+mod extraction;
+mod forgetting;
+mod graph;
+mod hub;
+mod people;
+mod personas;
+mod recall;
+mod reflection;
+mod sessions;
+mod slow_cycle;
+mod stage;
+mod traces;
+mod turns;
+mod vectors;
+mod withdrawal;
+
+pub use access::{a_token_is_kept_until_it_is_revoked, acts_are_listed_backwards};
+pub use capture::{
+    a_message_comes_back_as_it_was_said, a_reply_goes_where_its_turn_is,
+    each_channel_has_its_own_open_session, length_ends_a_session, silence_ends_a_session,
+    the_log_is_read_backwards,
+};
+pub use corrections::{
+    a_correction_keeps_the_old_text_and_can_be_taken_back, a_merge_taken_back_makes_two_memories_again,
+    a_pin_is_set_and_taken_away, a_supersession_is_taken_back_and_never_goes_in_a_circle,
+    an_approved_memory_is_written_whole,
+};
+pub use entities::{
+    a_merge_loses_nothing_and_is_undone_exactly, an_owner_names_and_describes,
+    defect_07_merging_two_settled_entities_has_an_effect, doubts_are_settled,
+    entity_vectors_follow_their_text, forgetting_knows_who_is_whom,
+    of_many_links_the_newest_and_the_weightiest_are_given,
+};
+pub use extraction::{
+    a_merged_mention_is_counted, a_refused_memory_waits_for_a_person, a_superseded_node_stays_in_history,
+    a_taken_name_stays_where_it_is, an_extraction_is_written_once, an_extraction_needs_a_claim,
+    evidence_that_is_gone_is_left_out,
+};
+pub use forgetting::{
+    a_claim_is_lost_when_something_is_forgotten, a_mention_outlives_the_first_words,
+    a_message_takes_what_rests_on_it, a_reset_leaves_a_new_persona, a_text_goes_wherever_it_stands,
+    an_edit_of_a_core_block_can_be_forgotten, names_go_with_the_last_text_that_holds_them,
+    only_what_was_shown_is_erased, other_words_keep_an_event, receipts_and_turns_keep_no_words,
+    thoughts_go_with_what_they_rest_on,
+};
+pub use graph::{
+    an_edge_is_written_once_and_gains_what_it_rests_on, facts_are_drawn_once_from_new_memories,
+    facts_follow_what_becomes_of_their_memories, names_lead_to_the_diaries_that_tell_of_them,
+    what_rests_on_a_memory_goes_with_it,
+};
+pub use hub::{
+    a_document_keeps_every_version, a_prompt_reads_no_more_than_it_names,
+    an_act_of_the_hub_is_whole_or_not_at_all, an_erasure_is_not_taken_back_by_an_older_one,
+    conflicts_wait_until_they_are_settled, labels_instances_and_snapshots_are_kept,
+    pieces_follow_their_document, the_diary_tells_every_event_once,
+};
+pub use people::{
+    a_face_and_a_voice_are_kept, a_persona_is_made_once, facts_are_kept_one_by_one,
+    failed_turns_wait_for_a_person, names_elsewhere_belong_to_one_user,
+};
+pub use personas::{core_blocks_belong_to_whom_they_should, costs_are_kept, personas_and_users_are_kept};
+pub use recall::{
+    events_of_identity_are_found, frequencies_follow_what_comes_and_goes, nodes_are_found_by_entity_and_time,
+    one_read_gives_what_several_do, phrases_are_found_where_they_stand, scopes_never_meet,
+    touching_counts_a_recall,
+};
+pub use reflection::{
+    a_reflection_is_written_once, a_reflection_without_thoughts_leaves_only_its_mark,
+    edges_join_thoughts_and_their_events, the_timeline_is_merged,
+};
+pub use sessions::{
+    a_failed_session_can_be_retried, a_person_can_end_a_session, quiet_sessions_end_unless_a_reply_is_due,
+    sessions_are_claimed_once_and_in_order, sessions_are_listed,
+};
+pub use slow_cycle::{
+    a_slow_cycle_is_counted, an_expectation_is_settled_once, entities_are_described_by_what_is_told_of_them,
+    transcripts_go_and_counts_stay, what_was_thought_of_what_is_forgotten_goes,
+    what_was_thought_of_what_is_withdrawn_goes,
+};
+pub use traces::{
+    costs_are_added_up, traces_of_sessions_are_kept_for_a_while, traces_of_turns_are_kept_for_a_while,
+};
+pub use turns::{a_failed_turn_can_be_reopened, a_turn_is_pending_until_its_receipt};
+pub use vectors::{
+    one_model_takes_the_place_of_another, the_newest_vectors_come_first,
+    vectors_are_numbered_by_their_writing, vectors_follow_their_rows,
+};
+pub use withdrawal::{
+    a_second_reply_takes_the_place_of_the_first, a_yes_goes_with_its_question,
+    an_edit_takes_the_session_from_its_worker, an_edited_message_takes_its_memories_along,
+    erasing_reaches_what_was_said_before_a_change, replies_that_give_way_together_take_all_that_is_theirs,
+    thoughts_are_orphaned_or_go_along, what_is_forgotten_leaves_its_places, what_rests_on_other_words_stays,
+    words_that_were_unsaid_stand_in_no_memory,
+};
+
+/// What a chapter ends with.
+pub type Outcome = Result<(), Box<dyn std::error::Error>>;
+
+/// Makes a test of every chapter. `$open` is an async function without arguments; it gives `Result<(store, guard), _>`
+/// with a store that holds nothing. The guard, say a temporary folder, lives as long as the chapter.
+#[macro_export]
+macro_rules! store_suite {
+    ($open:path) => {
+        $crate::store_suite! { $open:
+            a_message_comes_back_as_it_was_said, silence_ends_a_session, length_ends_a_session,
+            each_channel_has_its_own_open_session, a_reply_goes_where_its_turn_is, the_log_is_read_backwards,
+            a_turn_is_pending_until_its_receipt, a_failed_turn_can_be_reopened,
+            quiet_sessions_end_unless_a_reply_is_due, a_person_can_end_a_session,
+            sessions_are_claimed_once_and_in_order, a_failed_session_can_be_retried, sessions_are_listed,
+            an_extraction_is_written_once, an_extraction_needs_a_claim, evidence_that_is_gone_is_left_out,
+            a_superseded_node_stays_in_history, a_merged_mention_is_counted, a_taken_name_stays_where_it_is,
+            a_refused_memory_waits_for_a_person,
+            a_correction_keeps_the_old_text_and_can_be_taken_back, a_pin_is_set_and_taken_away,
+            a_merge_taken_back_makes_two_memories_again,
+            a_supersession_is_taken_back_and_never_goes_in_a_circle, an_approved_memory_is_written_whole,
+            an_edited_message_takes_its_memories_along, an_edit_takes_the_session_from_its_worker,
+            what_rests_on_other_words_stays, thoughts_are_orphaned_or_go_along,
+            a_second_reply_takes_the_place_of_the_first, replies_that_give_way_together_take_all_that_is_theirs,
+            erasing_reaches_what_was_said_before_a_change,
+            what_is_forgotten_leaves_its_places, words_that_were_unsaid_stand_in_no_memory, a_yes_goes_with_its_question,
+            a_merge_loses_nothing_and_is_undone_exactly, defect_07_merging_two_settled_entities_has_an_effect,
+            doubts_are_settled, an_owner_names_and_describes, entity_vectors_follow_their_text,
+            of_many_links_the_newest_and_the_weightiest_are_given,
+            a_reflection_is_written_once, a_reflection_without_thoughts_leaves_only_its_mark,
+            edges_join_thoughts_and_their_events, the_timeline_is_merged,
+            scopes_never_meet, phrases_are_found_where_they_stand, frequencies_follow_what_comes_and_goes, nodes_are_found_by_entity_and_time,
+            one_read_gives_what_several_do, events_of_identity_are_found, the_newest_vectors_come_first,
+            touching_counts_a_recall, vectors_follow_their_rows, vectors_are_numbered_by_their_writing,
+            one_model_takes_the_place_of_another,
+            personas_and_users_are_kept, core_blocks_belong_to_whom_they_should, costs_are_kept,
+            a_persona_is_made_once, facts_are_kept_one_by_one, a_face_and_a_voice_are_kept,
+            names_elsewhere_belong_to_one_user, failed_turns_wait_for_a_person,
+            a_message_takes_what_rests_on_it, thoughts_go_with_what_they_rest_on, other_words_keep_an_event, a_mention_outlives_the_first_words,
+            forgetting_knows_who_is_whom, names_go_with_the_last_text_that_holds_them, a_text_goes_wherever_it_stands,
+            only_what_was_shown_is_erased, a_claim_is_lost_when_something_is_forgotten,
+            receipts_and_turns_keep_no_words, a_reset_leaves_a_new_persona,
+            an_edit_of_a_core_block_can_be_forgotten,
+            a_token_is_kept_until_it_is_revoked, acts_are_listed_backwards,
+            a_slow_cycle_is_counted, transcripts_go_and_counts_stay, an_expectation_is_settled_once,
+            entities_are_described_by_what_is_told_of_them, costs_are_added_up,
+            traces_of_turns_are_kept_for_a_while, traces_of_sessions_are_kept_for_a_while,
+            what_was_thought_of_what_is_forgotten_goes, what_was_thought_of_what_is_withdrawn_goes,
+            an_act_of_the_hub_is_whole_or_not_at_all, a_document_keeps_every_version,
+            a_prompt_reads_no_more_than_it_names, conflicts_wait_until_they_are_settled,
+            labels_instances_and_snapshots_are_kept, pieces_follow_their_document, the_diary_tells_every_event_once,
+            an_erasure_is_not_taken_back_by_an_older_one,
+            an_edge_is_written_once_and_gains_what_it_rests_on, what_rests_on_a_memory_goes_with_it,
+            facts_are_drawn_once_from_new_memories, facts_follow_what_becomes_of_their_memories,
+            names_lead_to_the_diaries_that_tell_of_them
+        }
+    };
+    ($open:path: $($chapter:ident),+) => {$(
+        #[tokio::test]
+        async fn $chapter() -> $crate::store_suite::Outcome {
+            let (store, _guard) = $open().await?;
+            $crate::store_suite::$chapter(&store).await
+        }
+    )+};
+}

@@ -1,0 +1,119 @@
+//! Personas and users as people keep them.
+
+use memory::facts::{Fact, Facts};
+use memory::ports::{Appearance, Avatar, BindOutcome, ExternalIdentity, KnownUser, Store};
+use memory::{PersonaId, UserId};
+
+use super::Outcome;
+use super::stage::{Stage, at};
+
+/// A second persona of one id is not made.
+pub async fn a_persona_is_made_once(store: &dyn Store) -> Outcome {
+    let luna = PersonaId::new("luna 小月")?;
+    assert!(store.create_persona(&luna, "Luna", at(0)).await?);
+    assert!(!store.create_persona(&luna, "Other", at(1)).await?);
+    let personas = store.personas().await?;
+    assert_eq!(personas.iter().map(|persona| persona.display_name.as_str()).collect::<Vec<_>>(), ["Luna"]);
+    Ok(())
+}
+
+/// What is not written stays as it was; a reset takes all.
+pub async fn facts_are_kept_one_by_one(store: &dyn Store) -> Outcome {
+    let luna = PersonaId::new("luna")?;
+    assert!(!store.write_facts(&luna, vec![(Fact::FullName, Some("x".to_owned()))]).await?);
+    store.ensure_persona(&luna, "Luna", at(0)).await?;
+    assert!(store.facts(&luna).await?.is_empty());
+    let all = Fact::ALL.map(|fact| (fact, Some(format!("{} 一", fact.as_str())))).to_vec();
+    assert!(store.write_facts(&luna, all).await?);
+    store.write_facts(&luna, vec![(Fact::Gender, None), (Fact::Location, Some("杭州".to_owned()))]).await?;
+    let facts = store.facts(&luna).await?;
+    assert_eq!((facts.get(Fact::Gender), facts.get(Fact::Location)), (None, Some("杭州")));
+    assert_eq!(facts.get(Fact::HealthStatus), Some("health_status 一"));
+    store.reset_persona(&luna, "Luna", at(1)).await?;
+    assert_eq!(store.facts(&luna).await?, Facts::default());
+    Ok(())
+}
+
+/// A picture takes another's place; a reset takes picture and voice.
+pub async fn a_face_and_a_voice_are_kept(store: &dyn Store) -> Outcome {
+    let luna = PersonaId::new("luna")?;
+    store.ensure_persona(&luna, "Luna", at(0)).await?;
+    assert_eq!(store.appearance(&luna).await?, Appearance::default());
+    let picture =
+        |extension: &str, byte| Avatar { extension: extension.to_owned(), image: vec![byte; 70_000] };
+    store.put_avatar(&luna, picture("png", 1), at(1)).await?;
+    store.put_avatar(&luna, picture("gif", 2), at(2)).await?;
+    store.enable_voice(&luna, true).await?;
+    assert_eq!(store.avatar(&luna).await?, Some(picture("gif", 2)));
+    let appearance = store.appearance(&luna).await?;
+    assert!(appearance.has_avatar && appearance.voice_enabled && appearance.voice_id.is_none());
+    assert!(store.remove_avatar(&luna).await?);
+    assert!(!store.remove_avatar(&luna).await?);
+    assert_eq!(store.avatar(&luna).await?, None);
+    store.put_avatar(&luna, picture("webp", 3), at(3)).await?;
+    store.reset_persona(&luna, "Luna", at(4)).await?;
+    assert_eq!(store.appearance(&luna).await?, Appearance::default());
+    Ok(())
+}
+
+/// A name on a channel is one user's, until that user lets it go.
+pub async fn names_elsewhere_belong_to_one_user(store: &dyn Store) -> Outcome {
+    let (ann, bob) = (UserId::new("ann")?, UserId::new("bob 小明")?);
+    let discord =
+        |id: &str| ExternalIdentity { channel_id: "discord".to_owned(), external_id: id.to_owned() };
+    let number = discord("18446744073709551615");
+    assert_eq!(store.bind_identity(&ann, number.clone(), at(0)).await?, BindOutcome::NoUser);
+    let new = |id: &UserId, name: &str| KnownUser {
+        id: id.clone(),
+        display_name: Some(name.to_owned()),
+        timezone: Some("Asia/Shanghai".to_owned()),
+        created_at: at(1),
+        identities: Vec::new(),
+    };
+    assert!(store.create_user(new(&bob, "小明")).await?);
+    assert!(store.create_user(new(&ann, "Ann")).await?);
+    assert!(!store.create_user(new(&ann, "Other")).await?);
+    assert_eq!(store.bind_identity(&ann, number.clone(), at(2)).await?, BindOutcome::Now);
+    assert_eq!(store.bind_identity(&ann, number.clone(), at(3)).await?, BindOutcome::Before);
+    assert_eq!(store.bind_identity(&bob, number.clone(), at(4)).await?, BindOutcome::ToAnother(ann.clone()));
+    store.bind_identity(&ann, discord("a/b?c"), at(5)).await?;
+    assert_eq!(store.user_of_identity(&number).await?, Some(ann.clone()));
+    assert_eq!(store.user_of_identity(&discord("1844674407370955161")).await?, None);
+
+    let listed = store.users(None, 10).await?;
+    assert_eq!(listed.iter().map(|user| &user.id).collect::<Vec<_>>(), [&ann, &bob]);
+    assert_eq!(
+        listed[0],
+        KnownUser { identities: vec![number.clone(), discord("a/b?c")], ..new(&ann, "Ann") }
+    );
+    assert_eq!(store.users(Some(&ann), 1).await?, [new(&bob, "小明")]);
+    assert!(store.name_user(&bob, None).await?);
+    assert_eq!(store.user(&bob).await?.and_then(|user| user.display_name), None);
+    assert!(!store.unbind_identity(&bob, &number).await?);
+    assert!(store.unbind_identity(&ann, &number).await?);
+    assert_eq!(store.bind_identity(&bob, number, at(6)).await?, BindOutcome::Now);
+    Ok(())
+}
+
+/// Failed turns are listed until they are asked again.
+pub async fn failed_turns_wait_for_a_person(store: &dyn Store) -> Outcome {
+    let stage = Stage::set(store).await?;
+    let mut turns = Vec::new();
+    for minute in 0..3 {
+        let turn_id = Some(stage.turn_id());
+        let line = memory::ports::NewMessage { turn_id, ..stage.line("hello", minute * 60) };
+        store.capture(line, stage.policy, None).await?;
+        turns.extend(turn_id);
+    }
+    assert!(store.failed_turns(10).await?.is_empty());
+    for turn in &turns[..2] {
+        store.fail_turn(*turn, "the model is down").await?;
+    }
+    let failed = store.failed_turns(10).await?;
+    assert_eq!(failed.iter().map(|turn| turn.id).collect::<Vec<_>>(), [turns[1], turns[0]]);
+    assert_eq!(failed[0].reason.as_deref(), Some("the model is down"));
+    assert_eq!(store.failed_turns(1).await?.len(), 1);
+    store.reopen_turn(turns[1]).await?;
+    assert_eq!(store.failed_turns(10).await?.len(), 1);
+    Ok(())
+}

@@ -1,0 +1,279 @@
+//! What recall asks for, by words, names and times; and that one memory never shows in another.
+
+use std::collections::BTreeSet;
+
+use memory::entities::EntityKind;
+use memory::forget::{ForgetMode, ForgetRequest, Selection, ThoughtPolicy};
+use memory::nodes::{EventTime, NewNode, NodeKind, RelationalTag, Subject};
+use memory::ports::{
+    Corpus, MessageEdit, NewEntity, NewMessage, NodeOutline, NodeQuery, Phrase, Store, StoreError,
+    Supersession,
+};
+
+use super::Outcome;
+use super::stage::{MODEL, Stage, at, phrase};
+
+/// Two users with the same words: neither rows nor frequencies nor vectors of one are seen by the other.
+pub async fn scopes_never_meet(store: &dyn Store) -> Outcome {
+    let stage = Stage::set(store).await?;
+    let mut seqs = Vec::new();
+    for (scope, times) in [(&stage.scope, 3), (&stage.other, 2)] {
+        for number in 0..times {
+            let line = NewMessage { scope: scope.clone(), ..stage.line("the secret garden", number * 100) };
+            let (message, session) = stage.claimed_of(line).await?;
+            let event = stage.event("a secret garden", &message);
+            store.commit_extraction(stage.extraction(&session, number * 100, vec![event.clone()])).await?;
+            seqs.push((message.seq, stage.seq(event.id).await?));
+        }
+    }
+    let nobody = memory::Scope::new(stage.scope.persona.clone(), memory::UserId::new("nobody")?);
+    for (scope, own) in [(&stage.scope, &seqs[..3]), (&stage.other, &seqs[3..]), (&nobody, &[][..])] {
+        let messages: Vec<i64> = own.iter().rev().map(|pair| pair.0).collect();
+        let nodes: Vec<i64> = own.iter().rev().map(|pair| pair.1).collect();
+        for (corpus, expected) in [(Corpus::Messages, &messages), (Corpus::Nodes, &nodes)] {
+            let hits = store.phrase_hits(scope, corpus, &[phrase("secret garden")], 10).await?;
+            assert_eq!(hits[0].document_frequency, own.len() as u64);
+            assert_eq!(&hits[0].seqs, expected);
+            assert_eq!(store.corpus_size(scope, corpus).await?.documents, own.len() as u64);
+        }
+        let all: BTreeSet<i64> = seqs.iter().flat_map(|pair| [pair.0, pair.1]).collect();
+        let all = Vec::from_iter(all);
+        assert_eq!(store.nodes_numbered(scope, &all).await?.len(), own.len());
+        assert_eq!(store.messages_numbered(scope, &all).await?.len(), own.len());
+        assert_eq!(store.messages_before(scope, None, 10).await?.len(), own.len());
+        assert_eq!(store.nodes_before(scope, &[NodeKind::Event], None, 10).await?.len(), own.len());
+        assert_eq!(store.events_since(scope, at(0), 10).await?.len(), own.len());
+        assert_eq!(store.vectors_after(scope, Corpus::Nodes, MODEL, 0, 10).await?.len(), own.len());
+        assert_eq!(store.vectors_numbered(scope, Corpus::Nodes, MODEL, &all).await?.len(), own.len());
+    }
+    Ok(())
+}
+
+/// The terms of a phrase stand one after the other; nothing in them is a command.
+pub async fn phrases_are_found_where_they_stand(store: &dyn Store) -> Outcome {
+    let stage = Stage::set(store).await?;
+    let mut seqs = Vec::new();
+    for (number, terms) in
+        ["小 黑 是 猫", "黑 小", "c++ 3.14 o'brien e-mail", "小 黑", "or"].iter().enumerate()
+    {
+        seqs.push(stage.say(terms, i64::try_from(number)?).await?.seq);
+    }
+    let asked = [
+        phrase("小 黑"),
+        phrase("小"),
+        phrase("c++"),
+        phrase("o'brien e-mail"),
+        phrase("or"),
+        phrase("\" OR \""),
+        phrase("小*"),
+        Phrase(Vec::new()),
+    ];
+    let hits = store.phrase_hits(&stage.scope, Corpus::Messages, &asked, 1).await?;
+    let found: Vec<_> = hits.iter().map(|hit| (hit.document_frequency, hit.seqs.clone())).collect();
+    let expected = [
+        (2, vec![seqs[3]]),
+        (3, vec![seqs[3]]),
+        (1, vec![seqs[2]]),
+        (1, vec![seqs[2]]),
+        (1, vec![seqs[4]]),
+        (0, vec![]),
+        (0, vec![]),
+        (0, vec![]),
+    ];
+    assert_eq!(found, expected);
+    let none = store.phrase_hits(&stage.scope, Corpus::Messages, &asked[..1], 0).await?;
+    assert_eq!((none[0].document_frequency, none[0].seqs.len()), (2, 0));
+    Ok(())
+}
+
+/// How often a phrase stands somewhere is right whenever it is asked, also where it was counted before: more may have been
+/// said since, and words may have gone.
+pub async fn frequencies_follow_what_comes_and_goes(store: &dyn Store) -> Outcome {
+    let stage = Stage::set(store).await?;
+    let frequency = async |newest: u32| -> Result<u64, StoreError> {
+        let hits = store.phrase_hits(&stage.scope, Corpus::Messages, &[phrase("tea")], newest).await?;
+        Ok(hits[0].document_frequency)
+    };
+    let mut said = Vec::new();
+    for number in 1..=12 {
+        said.push(stage.say("more tea", number).await?);
+        let known = u64::try_from(number)?;
+        assert_eq!((frequency(2).await?, frequency(2).await?, frequency(5).await?), (known, known, known));
+    }
+    for number in 13..=20 {
+        stage.say("and tea again", number).await?;
+    }
+    assert_eq!(frequency(2).await?, 20, "more came since than are named");
+    let coffee = MessageEdit {
+        id: said[3].id,
+        content: "coffee".to_owned(),
+        terms: "coffee".to_owned(),
+        token_count: 1,
+        at: at(30),
+    };
+    store.edit_message(coffee).await?;
+    assert_eq!((frequency(2).await?, frequency(100).await?), (19, 19));
+    stage.say("tea", 40).await?;
+    assert_eq!(frequency(2).await?, 20);
+    Ok(())
+}
+
+/// By the entity a node is about, by when it happened, by kind and subject, by when it was written.
+pub async fn nodes_are_found_by_entity_and_time(store: &dyn Store) -> Outcome {
+    let stage = Stage::set(store).await?;
+    let (message, session) = stage.claimed("a busy week", 0).await?;
+    let time = |start, end: Option<i64>| Some(EventTime { start: at(start), end: end.map(at) });
+    let with = |name: &str, event_time| NewNode { event_time, ..stage.event(name, &message) };
+    let moment = with("moment", time(500, None));
+    let span = with("span", time(100, Some(600)));
+    let timeless = with("timeless", None);
+    let promise =
+        NewNode { kind: NodeKind::Intention, subject: Subject::Persona, ..with("promise", time(900, None)) };
+    let kim = NewEntity::settled(stage.entity_id(), "Kim", EntityKind::Person);
+    let nodes = vec![moment.clone(), span.clone(), timeless.clone(), promise.clone()];
+    let mut commit = stage.extraction(&session, 50, nodes);
+    commit.entities = vec![kim.clone()];
+    commit.links = vec![(moment.id, kim.id), (timeless.id, kim.id)];
+    store.commit_extraction(commit).await?;
+    let later = stage.remember("later", 60).await?;
+
+    let mut seqs = Vec::new();
+    for node in [&moment, &span, &timeless, &promise, &later] {
+        seqs.push(stage.seq(node.id).await?);
+    }
+    let scope = &stage.scope;
+    assert_eq!(store.nodes_linked_to(scope, &[kim.id], 9).await?, [seqs[2], seqs[0]]);
+    assert_eq!(store.nodes_linked_to(scope, &[kim.id, kim.id], 1).await?, [seqs[2]]);
+    assert!(store.nodes_linked_to(&stage.other, &[kim.id], 9).await?.is_empty());
+
+    assert_eq!(store.nodes_within(scope, at(400), at(550), 9).await?, [seqs[0], seqs[1]]);
+    assert_eq!(store.nodes_within(scope, at(600), at(600), 9).await?, [seqs[1]], "the end belongs to it");
+    assert_eq!(store.nodes_within(scope, at(500), at(500), 9).await?, [seqs[0], seqs[1]]);
+    assert!(store.nodes_within(scope, at(601), at(899), 9).await?.is_empty());
+    assert_eq!(store.nodes_within(scope, at(0), at(1_000), 2).await?, [seqs[3], seqs[0]]);
+
+    let kinds = [NodeKind::Intention, NodeKind::Event];
+    let seqs_of = |nodes: Vec<memory::nodes::Node>| nodes.iter().map(|node| node.seq).collect::<Vec<_>>();
+    assert_eq!(seqs_of(store.nodes_before(scope, &kinds, None, 3).await?), [seqs[4], seqs[3], seqs[2]]);
+    assert_eq!(seqs_of(store.nodes_before(scope, &kinds, Some(seqs[1]), 3).await?), [seqs[0]]);
+    assert_eq!(seqs_of(store.events_since(scope, at(50), 9).await?), [seqs[0], seqs[1], seqs[2], seqs[4]]);
+    assert_eq!(seqs_of(store.events_since(scope, at(50), 2).await?), [seqs[2], seqs[4]], "the newest stay");
+    assert_eq!(seqs_of(store.events_since(scope, at(51), 9).await?), [seqs[4]]);
+    let about = store.nodes_about(scope, NodeKind::Intention, &[Subject::User, Subject::Persona], 9).await?;
+    assert_eq!(seqs_of(about), [seqs[3]]);
+    let about = store.nodes_about(scope, NodeKind::Event, &[Subject::User], 2).await?;
+    assert_eq!(seqs_of(about), [seqs[4], seqs[2]]);
+    Ok(())
+}
+
+/// Recalls are counted; recency stays as it is.
+pub async fn touching_counts_a_recall(store: &dyn Store) -> Outcome {
+    let stage = Stage::set(store).await?;
+    let event = stage.remember("a memory", 0).await?;
+    store.touch_nodes(&[event.id], at(70)).await?;
+    store.touch_nodes(&[event.id, memory::identifiers::NodeId(stage.id())], at(80)).await?;
+    let node = store.node(event.id).await?.ok_or("it is there")?.node;
+    assert_eq!((node.access_count, node.last_accessed_at, node.created_at), (2, Some(at(80)), at(0)));
+    Ok(())
+}
+
+/// What is asked in one read is what the single questions give.
+pub async fn one_read_gives_what_several_do(store: &dyn Store) -> Outcome {
+    let stage = Stage::set(store).await?;
+    let scope = &stage.scope;
+    let (message, session) = stage.claimed("the cat is at the vet", 0).await?;
+    let time = Some(EventTime { start: at(500), end: Some(at(600)) });
+    let promise = NewNode {
+        kind: NodeKind::Intention,
+        subject: Subject::Persona,
+        event_time: time,
+        ..stage.event("a promise about the cat", &message)
+    };
+    let cat = NewNode { emotional_impact: -4, ..stage.event("the cat is ill", &message) };
+    store.commit_extraction(stage.extraction(&session, 50, vec![cat, promise])).await?;
+
+    let phrases = [phrase("cat"), phrase("dog")];
+    for (corpus, whose) in [(Corpus::Nodes, scope), (Corpus::Messages, scope), (Corpus::Nodes, &stage.other)]
+    {
+        let (size, hits) = store.look_phrases_up(whose, corpus, &phrases, 9).await?;
+        assert_eq!(size, store.corpus_size(whose, corpus).await?);
+        assert_eq!(hits, store.phrase_hits(whose, corpus, &phrases, 9).await?);
+    }
+
+    let about = |kind, subjects: &[Subject], limit| NodeQuery { kind, subjects: subjects.to_vec(), limit };
+    let wanted = [
+        about(NodeKind::Event, &[Subject::User, Subject::Shared], 9),
+        about(NodeKind::Intention, &[Subject::Persona], 9),
+        about(NodeKind::Event, &[Subject::User], 0),
+        about(NodeKind::Thought, &[Subject::User], 9),
+    ];
+    let outlines = store.outlines_about(scope, &wanted).await?;
+    assert_eq!(outlines.iter().map(Vec::len).collect::<Vec<_>>(), [1, 1, 0, 0]);
+    assert_eq!((outlines[0][0].emotional_impact, outlines[1][0].event_time), (-4, time));
+    for (outlines, NodeQuery { kind, subjects, limit }) in outlines.iter().zip(&wanted) {
+        let nodes = store.nodes_about(scope, *kind, subjects, *limit).await?;
+        assert_eq!(*outlines, nodes.iter().map(NodeOutline::from).collect::<Vec<_>>());
+    }
+    assert_eq!(store.outlines_about(&stage.other, &wanted).await?, vec![Vec::new(); 4]);
+    Ok(())
+}
+
+/// Events about who the user is are found, the newest and the oldest; nobody else's, and none that was replaced or forgotten.
+pub async fn events_of_identity_are_found(store: &dyn Store) -> Outcome {
+    let stage = Stage::set(store).await?;
+    let identity = RelationalTag::IdentityBearing;
+    let (message, session) = stage.claimed("it is about me", 0).await?;
+    let tagged = |text: &str, relational_tags: &[RelationalTag], subject| NewNode {
+        relational_tags: relational_tags.to_vec(),
+        subject,
+        ..stage.event(text, &message)
+    };
+    let both = [RelationalTag::Commitment, identity];
+    let events = vec![
+        tagged("the user is called Ann", &[identity], Subject::User),
+        tagged("the user is fond of tea", &[RelationalTag::Commitment], Subject::User),
+        tagged("the user is a nurse", &both, Subject::User),
+        tagged("the persona is called Echo", &[identity], Subject::Persona),
+        tagged("the user lives in Rome", &[identity], Subject::User),
+    ];
+    let mut seqs = Vec::new();
+    store.commit_extraction(stage.extraction(&session, 50, events.clone())).await?;
+    for event in &events {
+        seqs.push(stage.seq(event.id).await?);
+    }
+    let found = async |scope, limit| -> Result<Vec<i64>, memory::ports::StoreError> {
+        let mut found = store.identity_events(scope, limit).await?;
+        found.sort_unstable();
+        Ok(found)
+    };
+    assert_eq!(found(&stage.scope, 9).await?, [seqs[0], seqs[2], seqs[4]]);
+    assert_eq!(found(&stage.scope, 1).await?, [seqs[0], seqs[4]]);
+    assert!(found(&stage.other, 9).await?.is_empty());
+
+    store.finish_session(session.id, at(51)).await?;
+    let (moved, session) = stage.claimed("I moved", 100).await?;
+    let newer = NewNode { relational_tags: vec![identity], ..stage.event("the user lives in Oslo", &moved) };
+    let mut commit = stage.extraction(&session, 150, vec![newer.clone()]);
+    commit.supersessions = vec![Supersession { older: events[4].id, newer: newer.id }];
+    store.commit_extraction(commit).await?;
+    let oslo = stage.seq(newer.id).await?;
+    assert_eq!(found(&stage.scope, 9).await?, [seqs[0], seqs[2], oslo]);
+    assert_eq!(found(&stage.scope, 1).await?, [seqs[0], oslo]);
+    store.finish_session(session.id, at(151)).await?;
+    store.withdraw_evidence(&[moved.id], ThoughtPolicy::Orphan, at(200)).await?;
+    assert_eq!(
+        found(&stage.scope, 9).await?,
+        [seqs[0], seqs[2], seqs[4]],
+        "what it had replaced is current again"
+    );
+    let ann = Selection { nodes: [events[0].id].into(), ..Selection::default() };
+    let act = ForgetRequest {
+        scope: stage.scope.clone(),
+        selection: ann,
+        thoughts: ForgetMode::Orphan,
+        at: at(250),
+    };
+    store.forget(act, None, None).await?;
+    assert_eq!(found(&stage.scope, 9).await?, [seqs[2], seqs[4]]);
+    Ok(())
+}
