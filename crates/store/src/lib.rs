@@ -11,6 +11,24 @@
 //! - **Nothing foreign is touched.** A file that is not ours, or of a newer version, is refused as it is; before a
 //!   migration the old state is copied.
 
-pub mod sqlite;
+mod engine;
+mod rows;
+mod scopes;
+mod ids;
+mod index;
+mod people;
+mod access;
+mod messages;
+mod sessions;
+mod nodes;
+mod recall;
+mod entities;
+mod corrections;
+mod slow_cycles;
+mod traces;
+mod ledger;
+mod forgetting;
+mod graph;
+mod hub;
 
-pub use sqlite::{Check, SqliteStore, StoreOptions};
+pub use engine::{Check, SqliteStore, StoreOptions};

@@ -1,0 +1,111 @@
+//! What `doctor` asks: is the database whole, and does every row belong to something?
+
+use std::path::Path;
+
+use memory::ports::StoreError;
+use rusqlite::{Connection, Result};
+
+use crate::engine::StoreOptions;
+use crate::engine::connection::open_for_maintenance;
+use crate::engine::failure::Failure;
+
+/// Most complaints of SQLite that are listed.
+const COMPLAINTS_MAX: u32 = 20;
+
+/// The findings of [`SqliteStore::check`](crate::engine::SqliteStore::check). A whole database has no complaints and all
+/// counts zero.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Check {
+    /// What SQLite's own integrity check complains of.
+    pub complaints: Vec<String>,
+    /// Rows that refer to a row that is not there.
+    pub broken_references: u64,
+    /// Vectors whose message or node is gone or deleted.
+    pub orphan_vectors: u64,
+    /// Rows of the full-text index whose message or node is gone or deleted.
+    pub orphan_words: u64,
+    /// Live messages and nodes with terms that the full-text index does not hold.
+    pub missing_words: u64,
+    /// Scopes whose counters differ from their live rows.
+    pub wrong_counters: u64,
+}
+
+impl Check {
+    /// Whether nothing was found.
+    pub fn is_whole(&self) -> bool {
+        *self == Self::default()
+    }
+}
+
+pub(crate) fn check(path: &Path, options: &StoreOptions) -> Result<Check, StoreError> {
+    let connection = open_for_maintenance(path, options)?;
+    run(&connection).map_err(|error| Failure::from(error).of_read())
+}
+
+fn run(connection: &Connection) -> Result<Check> {
+    // All counts from one snapshot.
+    let snapshot = connection.unchecked_transaction()?;
+    let complaints = snapshot
+        .prepare(&format!("PRAGMA integrity_check({COMPLAINTS_MAX})"))?
+        .query_map([], |row| row.get::<_, String>(0))?
+        .filter(|line| !line.as_ref().is_ok_and(|line| line == "ok"))
+        .collect::<Result<_>>()?;
+    let count = |statement: &str| snapshot.query_row(statement, [], |row| row.get::<_, u64>(0));
+    let mut found = Check {
+        complaints,
+        broken_references: count("SELECT count(*) FROM pragma_foreign_key_check")?,
+        wrong_counters: count(
+            "SELECT count(*) FROM scopes s
+             WHERE message_count <> (SELECT count(*) FROM recall_messages
+                                     WHERE scope = s.number AND deleted_at IS NULL)
+                OR node_count <> (SELECT count(*) FROM concept_nodes WHERE scope = s.number AND deleted_at IS NULL)",
+        )?,
+        ..Check::default()
+    };
+    for (rows, vectors, words) in [
+        ("recall_messages", "message_vectors", "message_words"),
+        ("concept_nodes", "node_vectors", "node_words"),
+    ] {
+        found.orphan_vectors += count(&format!(
+            "SELECT count(*) FROM {vectors} v LEFT JOIN {rows} r ON r.seq = v.seq AND r.deleted_at IS NULL
+             WHERE r.seq IS NULL"
+        ))?;
+        snapshot.execute_batch(&format!(
+            "CREATE VIRTUAL TABLE temp.{words}_instances USING fts5vocab (main, {words}, instance);
+             CREATE TEMP TABLE {words}_rows AS SELECT DISTINCT doc FROM {words}_instances;
+             CREATE UNIQUE INDEX temp.{words}_row ON {words}_rows (doc);"
+        ))?;
+        found.orphan_words += count(&format!(
+            "SELECT count(*) FROM {words}_rows w LEFT JOIN {rows} r ON r.seq = w.doc AND r.deleted_at IS NULL
+             WHERE r.seq IS NULL"
+        ))?;
+        found.missing_words += count(&format!(
+            "SELECT count(*) FROM {rows} r LEFT JOIN {words}_rows w ON w.doc = r.seq
+             WHERE r.deleted_at IS NULL AND r.terms <> '' AND w.doc IS NULL"
+        ))?;
+    }
+    check_pieces(&snapshot, &mut found)?;
+    Ok(found)
+}
+
+/// The same of the pieces of the hub's memories.
+fn check_pieces(snapshot: &Connection, found: &mut Check) -> Result<()> {
+    let count = |statement: &str| snapshot.query_row(statement, [], |row| row.get::<_, u64>(0));
+    snapshot.execute_batch(
+        "CREATE VIRTUAL TABLE temp.hub_words_instances USING fts5vocab (main, hub_words, instance);
+         CREATE TEMP TABLE hub_words_rows AS SELECT DISTINCT doc FROM hub_words_instances;
+         CREATE UNIQUE INDEX temp.hub_words_row ON hub_words_rows (doc);",
+    )?;
+    found.orphan_words += count(
+        "SELECT count(*) FROM hub_words_rows w LEFT JOIN hub_chunks c ON c.number = w.doc WHERE c.number IS NULL",
+    )?;
+    found.missing_words += count(
+        "SELECT count(*) FROM hub_chunks c LEFT JOIN hub_words_rows w ON w.doc = c.number
+         WHERE c.terms <> '' AND w.doc IS NULL",
+    )?;
+    found.wrong_counters += count(
+        "SELECT count(*) FROM hub_chunk_counts n
+         WHERE n.pieces <> (SELECT count(*) FROM hub_chunks c WHERE c.scope = n.scope)",
+    )?;
+    Ok(())
+}

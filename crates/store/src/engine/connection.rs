@@ -1,0 +1,122 @@
+//! The file, its mode, and what every connection is told.
+
+use std::fs::{File, OpenOptions};
+use std::io::{ErrorKind, Read};
+use std::path::Path;
+
+use memory::ports::StoreError;
+use rusqlite::config::DbConfig;
+use rusqlite::{Connection, OpenFlags};
+
+use crate::engine::failure::Failure;
+use crate::engine::{StoreOptions, migrate};
+
+/// `EVsl` in the file's header: says whose database it is.
+const APPLICATION_ID: i32 = 0x4556_736C;
+pub(crate) const MAGIC: &[u8; 16] = b"SQLite format 3\0";
+/// Statements that a connection keeps prepared: more than there are in this crate.
+const STATEMENTS_MAX: usize = 256;
+/// Size from which the log is moved into the file, in pages of 4 KiB.
+const LOG_PAGES: u32 = 2_000;
+/// The log shrinks to this when it is emptied, in bytes.
+const LOG_BYTES_KEPT: u32 = 16 * 1024 * 1024;
+
+/// Opens the database for writing: creates or migrates it if need be, refuses what is not ours.
+pub(crate) fn open_for_writing(path: &Path, options: &StoreOptions) -> Result<Connection, StoreError> {
+    let is_new = inspect(path)?;
+    let connection = open(path, OpenFlags::SQLITE_OPEN_READ_WRITE, options)?;
+    let prepared = prepare_for_writing(&connection, path, is_new);
+    prepared.map(|()| connection)
+}
+
+fn prepare_for_writing(connection: &Connection, path: &Path, is_new: bool) -> Result<(), StoreError> {
+    let written = |error: rusqlite::Error| Failure::from(error).of_write();
+    // Until it is known that the schema is ours to change, closing must not even move the log into the file.
+    connection.set_db_config(DbConfig::SQLITE_DBCONFIG_NO_CKPT_ON_CLOSE, true).map_err(written)?;
+    migrate::check(connection, path, migrate::MIGRATIONS)?;
+    connection.set_db_config(DbConfig::SQLITE_DBCONFIG_NO_CKPT_ON_CLOSE, false).map_err(written)?;
+    if is_new {
+        // Before the log exists, so that the mark is in the file itself.
+        connection.pragma_update(None, "application_id", APPLICATION_ID).map_err(written)?;
+    }
+    connection
+        .execute_batch(&format!(
+            "PRAGMA journal_mode = WAL; PRAGMA synchronous = FULL; PRAGMA secure_delete = ON;
+             PRAGMA wal_autocheckpoint = {LOG_PAGES}; PRAGMA journal_size_limit = {LOG_BYTES_KEPT};"
+        ))
+        .map_err(written)?;
+    migrate::migrate(connection, path, migrate::MIGRATIONS)
+}
+
+/// Opens a connection beside the writer's, for work that is none of the ports'.
+pub(crate) fn open_for_maintenance(path: &Path, options: &StoreOptions) -> Result<Connection, StoreError> {
+    open(path, OpenFlags::SQLITE_OPEN_READ_WRITE, options)
+}
+
+/// Opens a connection that only reads.
+pub(crate) fn open_for_reading(path: &Path, options: &StoreOptions) -> Result<Connection, StoreError> {
+    open(path, OpenFlags::SQLITE_OPEN_READ_ONLY, options)
+}
+
+fn open(path: &Path, access: OpenFlags, options: &StoreOptions) -> Result<Connection, StoreError> {
+    let configure = || {
+        let connection = Connection::open_with_flags(path, access | OpenFlags::SQLITE_OPEN_NO_MUTEX)?;
+        connection.busy_timeout(options.busy_timeout)?;
+        connection.set_prepared_statement_cache_capacity(STATEMENTS_MAX);
+        // Plans don't look at the values that are bound: else SQLite prepares many a statement anew at each call.
+        connection.set_db_config(DbConfig::SQLITE_DBCONFIG_ENABLE_QPSG, true)?;
+        // The file is not mapped into memory: there, a failing device would be a signal that ends the process.
+        connection.execute_batch(&format!(
+            "PRAGMA foreign_keys = ON; PRAGMA trusted_schema = OFF; PRAGMA temp_store = MEMORY;
+             PRAGMA mmap_size = 0; PRAGMA cache_size = -{};",
+            options.cache_kib
+        ))?;
+        Ok(connection)
+    };
+    configure().map_err(|error: rusqlite::Error| Failure::from(error).of_write())
+}
+
+/// Moves the log into the file and empties it; says whether nobody was in the way.
+pub(crate) fn empty_log(connection: &Connection) -> rusqlite::Result<bool> {
+    connection
+        .query_row("PRAGMA wal_checkpoint(TRUNCATE)", [], |row| row.get(0))
+        .map(|blocked: bool| !blocked)
+}
+
+/// Looks at the file before SQLite does, so that nothing foreign is touched. A missing file is created, readable by
+/// its owner only (SQLite gives the log and the index beside it the same mode). Says whether the database is new.
+fn inspect(path: &Path) -> Result<bool, StoreError> {
+    match create(path) {
+        Ok(_) => return Ok(true),
+        Err(error) if error.kind() == ErrorKind::AlreadyExists => {}
+        Err(error) => {
+            return Err(StoreError::Unwritable(format!("{} can't be created: {error}", path.display())));
+        }
+    }
+    let unreadable = |error| StoreError::Unusable(format!("{} can't be read: {error}", path.display()));
+    let mut header = Vec::with_capacity(100);
+    File::open(path).and_then(|file| file.take(100).read_to_end(&mut header)).map_err(unreadable)?;
+    if header.is_empty() {
+        return Ok(true);
+    }
+    let number_at = |offset: usize| {
+        header.get(offset..offset + 4).and_then(|bytes| bytes.try_into().ok()).map_or(0, i32::from_be_bytes)
+    };
+    if !header.starts_with(MAGIC) || number_at(68) != APPLICATION_ID {
+        return Err(StoreError::Unusable(format!(
+            "{} is not an EchoVessel database; it was left as it is. Choose another path, or move that file away",
+            path.display()
+        )));
+    }
+    migrate::check_version(number_at(60), path, migrate::MIGRATIONS)?;
+    Ok(false)
+}
+
+/// Creates an empty file that only its owner can read.
+pub(crate) fn create(path: &Path) -> std::io::Result<File> {
+    let mut options = OpenOptions::new();
+    options.write(true).create_new(true);
+    #[cfg(unix)]
+    std::os::unix::fs::OpenOptionsExt::mode(&mut options, 0o600);
+    options.open(path)
+}

@@ -1,0 +1,61 @@
+//! From what SQLite says to what the memory is told.
+
+use memory::ports::StoreError;
+use rusqlite::ErrorCode;
+
+/// Why a piece of work on a connection did not succeed.
+#[derive(Debug, thiserror::Error)]
+pub(crate) enum Failure {
+    #[error(transparent)]
+    Sqlite(#[from] rusqlite::Error),
+    /// The work itself said no: what was asked makes no sense.
+    #[error("{0}")]
+    Refused(String),
+}
+
+impl Failure {
+    /// The error of a read: a device that fails makes the database unusable, not just unwritable.
+    pub(crate) fn of_read(self) -> StoreError {
+        match self.of_write() {
+            StoreError::Unwritable(reason) => StoreError::Unusable(format!("reading it failed: {reason}")),
+            error => error,
+        }
+    }
+
+    /// The error of a write.
+    pub(crate) fn of_write(self) -> StoreError {
+        let error = match self {
+            Self::Sqlite(error) => error,
+            Self::Refused(reason) => return StoreError::Failed(reason),
+        };
+        match error.sqlite_error_code() {
+            Some(ErrorCode::DiskFull) => StoreError::Unwritable("there is no room left".to_owned()),
+            Some(ErrorCode::ReadOnly | ErrorCode::CannotOpen | ErrorCode::PermissionDenied) => {
+                StoreError::Unwritable(format!("the file or its folder is read-only ({error})"))
+            }
+            Some(ErrorCode::SystemIoFailure) => {
+                StoreError::Unwritable(format!("the device failed ({error})"))
+            }
+            Some(ErrorCode::DatabaseBusy | ErrorCode::DatabaseLocked) => StoreError::Busy(error.to_string()),
+            Some(ErrorCode::DatabaseCorrupt | ErrorCode::NotADatabase) => StoreError::Unusable(format!(
+                "it is damaged ({error}). Run `echovessel doctor`; a backup may be needed"
+            )),
+            _ => StoreError::Failed(error.to_string()),
+        }
+    }
+
+    /// Whether SQLite may have given up the whole transaction, so that a savepoint can't save the others.
+    pub(crate) fn spoils_transaction(&self) -> bool {
+        let Self::Sqlite(error) = self else { return false };
+        matches!(
+            error.sqlite_error_code(),
+            Some(
+                ErrorCode::DiskFull
+                    | ErrorCode::SystemIoFailure
+                    | ErrorCode::OutOfMemory
+                    | ErrorCode::OperationInterrupted
+                    | ErrorCode::DatabaseCorrupt
+            )
+        )
+    }
+}

@@ -1,0 +1,165 @@
+//! The SQLite engine: one connection that writes, a few that read, migrations, the integrity check.
+
+pub(crate) mod connection;
+pub(crate) mod migrate;
+pub(crate) mod writer;
+mod readers;
+mod queue;
+pub(crate) mod failure;
+mod check;
+#[cfg(test)]
+pub(crate) mod plans;
+
+use std::path::{Path, PathBuf};
+use std::sync::Arc;
+use std::time::Duration;
+
+use memory::Scope;
+use memory::ports::StoreError;
+use rusqlite::Connection;
+
+use crate::index::words::Frequencies;
+use crate::scopes;
+
+pub use check::Check;
+use failure::Failure;
+use readers::Readers;
+use writer::{UnitOfWork, Writer};
+
+/// How a store is opened.
+#[derive(Clone, Debug)]
+pub struct StoreOptions {
+    /// Threads that read, at least one.
+    pub readers: usize,
+    /// How long to wait for another process that holds the database.
+    pub busy_timeout: Duration,
+    /// Most memory that each connection caches pages in, in KiB.
+    pub cache_kib: u32,
+}
+
+impl Default for StoreOptions {
+    fn default() -> Self {
+        Self { readers: 2, busy_timeout: Duration::from_secs(5), cache_kib: 8 * 1024 }
+    }
+}
+
+/// A home's database in one SQLite file. All ports of [`memory::ports::Store`] are implemented.
+///
+/// A message or a commit needs its persona and its user to be there
+/// ([`ensure_persona`](memory::ports::PersonaStore::ensure_persona),
+/// [`ensure_user`](memory::ports::PersonaStore::ensure_user)); a scope comes into being with the first thing in it.
+pub struct SqliteStore {
+    pub(crate) path: PathBuf,
+    options: StoreOptions,
+    pub(crate) writer: Writer,
+    readers: Readers,
+    pub(crate) frequencies: Arc<Frequencies>,
+}
+
+impl SqliteStore {
+    /// Opens the database; creates the file, readable by its owner only, and migrates it if need be.
+    ///
+    /// # Errors
+    /// [`StoreError::Unusable`] if the file is not ours, damaged or of a newer version: it is left as it is.
+    /// [`StoreError::Unwritable`] if it can't be created or migrated.
+    pub fn open(path: &Path, options: StoreOptions) -> Result<Self, StoreError> {
+        let writing = connection::open_for_writing(path, &options)?;
+        let reading = (0..options.readers.max(1)).map(|_| connection::open_for_reading(path, &options));
+        let readers = Readers::start(reading.collect::<Result<_, _>>()?)?;
+        let frequencies = Arc::new(Frequencies::default());
+        let writer = Writer::start(writing, Arc::clone(&frequencies))?;
+        Ok(Self { path: path.to_owned(), writer, readers, options, frequencies })
+    }
+
+    /// Looks for damage and for rows that belong to nothing. Reads the whole database.
+    pub async fn check(&self) -> Result<Check, StoreError> {
+        let (path, options) = (self.path.clone(), self.options.clone());
+        blocking(move || check::check(&path, &options)).await
+    }
+
+    /// Moves the log into the file and empties it, so that nothing of what was erased is left in it.
+    ///
+    /// # Errors
+    /// [`StoreError::Busy`] if somebody read or wrote all the time.
+    pub async fn checkpoint(&self) -> Result<(), StoreError> {
+        let (path, options) = (self.path.clone(), self.options.clone());
+        blocking(move || {
+            let connection = connection::open_for_maintenance(&path, &options)?;
+            match connection::empty_log(&connection).map_err(|error| Failure::from(error).of_write())? {
+                true => Ok(()),
+                false => Err(StoreError::Busy("its log is in use".to_owned())),
+            }
+        })
+        .await
+    }
+
+    /// Writes what has queued, empties the log and ends the threads. Calls after it fail.
+    pub async fn close(&self) -> Result<(), StoreError> {
+        self.readers.stop();
+        self.readers.finished().await;
+        // The last connection to close: it takes the log and its index away.
+        self.writer.stop();
+        self.writer.finished().await
+    }
+
+    /// Bounds the file to so many pages of 4 KiB, but not below its present size, until the store is closed. Beyond
+    /// it, writing fails as on a full disk. Gives the bound that holds.
+    pub async fn limit_pages(&self, pages: u32) -> Result<u32, StoreError> {
+        self.write(move |unit| {
+            let statement = format!("PRAGMA max_page_count = {pages}");
+            Ok(unit.connection.query_row(&statement, [], |row| row.get(0))?)
+        })
+        .await
+    }
+
+    /// Transactions committed since the store was opened: fewer than the writes that callers asked for, where they
+    /// came at the same time.
+    pub fn commits(&self) -> u64 {
+        self.writer.commits()
+    }
+
+    pub(crate) async fn write<T, W>(&self, work: W) -> Result<T, StoreError>
+    where
+        T: Send + 'static,
+        W: Fn(&mut UnitOfWork<'_>) -> Result<T, Failure> + Send + 'static,
+    {
+        self.writer.run(work).await
+    }
+
+    pub(crate) async fn read<T, W>(&self, work: W) -> Result<T, StoreError>
+    where
+        T: Send + 'static,
+        W: FnOnce(&Connection) -> Result<T, Failure> + Send + 'static,
+    {
+        self.readers.run(work).await
+    }
+
+    /// Reads in a scope; where nothing was ever stored in it there is nothing to find.
+    pub(crate) async fn read_scope<T, W>(&self, scope: &Scope, work: W) -> Result<T, StoreError>
+    where
+        T: Default + Send + 'static,
+        W: FnOnce(&Connection, i64) -> Result<T, Failure> + Send + 'static,
+    {
+        let scope = scope.clone();
+        self.read(move |connection| match scopes::number(connection, &scope)? {
+            Some(scope) => work(connection, scope),
+            None => Ok(T::default()),
+        })
+        .await
+    }
+}
+
+impl Drop for SqliteStore {
+    /// The threads end by themselves after what has queued.
+    fn drop(&mut self) {
+        self.readers.stop();
+        self.writer.stop();
+    }
+}
+
+pub(crate) async fn blocking<T: Send + 'static>(
+    work: impl FnOnce() -> Result<T, StoreError> + Send + 'static,
+) -> Result<T, StoreError> {
+    let ended = |error| StoreError::Failed(format!("the work did not end: {error}"));
+    tokio::task::spawn_blocking(work).await.map_err(ended)?
+}

@@ -1,0 +1,50 @@
+//! How the database goes about a statement: for tests that none walks over the past.
+
+use std::path::Path;
+
+use rusqlite::{Connection, Result};
+
+use crate::engine::migrate::{MIGRATIONS, migrate};
+
+/// An empty database with everything in it that there can be.
+pub(crate) fn empty() -> Connection {
+    let connection = Connection::open_in_memory().unwrap();
+    migrate(&connection, Path::new("empty.db"), MIGRATIONS).unwrap();
+    connection
+}
+
+/// The steps of a statement, in one line.
+pub(crate) fn plan(connection: &Connection, statement: &str) -> String {
+    let mut prepared = connection.prepare(&format!("EXPLAIN QUERY PLAN {statement}")).unwrap();
+    let count = prepared.parameter_count();
+    let blanks = rusqlite::params_from_iter(std::iter::repeat_n("", count));
+    let steps: Vec<String> =
+        prepared.query_map(blanks, |row| row.get(3)).unwrap().collect::<Result<_>>().unwrap();
+    steps.join("; ")
+}
+
+#[test]
+fn lists_are_read_from_their_index_in_its_order() {
+    use crate::nodes::node_queries;
+    use crate::{slow_cycles, traces};
+
+    let connection = empty();
+    let by_place = "(scope=? AND (started_at,turn_id)<(?,?))";
+    for (statement, index) in [
+        (node_queries::IDENTITY_EVENTS[0], "concept_nodes_identity (scope=?)".to_owned()),
+        (node_queries::IDENTITY_EVENTS[1], "concept_nodes_identity (scope=?)".to_owned()),
+        (traces::TURN_TRACES, format!("turn_details_of_scope {by_place}")),
+        (slow_cycles::TRANSCRIPTS, "slow_cycles_told (scope=? AND (created_at,id)<(?,?))".to_owned()),
+    ] {
+        let plan = plan(&connection, statement);
+        assert!(plan.contains(&index), "{index}: {plan}");
+        assert!(!plan.contains("SCAN") && !plan.contains("TEMP B-TREE"), "{plan}");
+    }
+}
+
+#[test]
+fn the_diary_looks_at_what_it_has_not_told_alone() {
+    let plan = plan(&empty(), crate::hub::UNTOLD);
+    assert!(plan.starts_with("SCAN u; SEARCH n USING INTEGER PRIMARY KEY (rowid=?)"), "{plan}");
+    assert_eq!(plan.matches("SCAN").count(), 1, "{plan}");
+}

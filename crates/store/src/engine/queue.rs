@@ -1,0 +1,103 @@
+//! A queue from callers to storage threads. It needs no bound: each caller waits for its answer, so it is never longer
+//! than the number of callers, and those are bounded where they are let in.
+
+use std::collections::VecDeque;
+use std::sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError};
+
+pub(crate) struct Queue<T> {
+    state: Mutex<State<T>>,
+    changed: Condvar,
+}
+
+struct State<T> {
+    items: VecDeque<T>,
+    closed: bool,
+}
+
+impl<T> Queue<T> {
+    pub(crate) fn new() -> Self {
+        Self { state: Mutex::new(State { items: VecDeque::new(), closed: false }), changed: Condvar::new() }
+    }
+
+    /// Adds an item; it comes back if the queue is closed.
+    pub(crate) fn push(&self, item: T) -> Result<(), T> {
+        let mut state = self.lock();
+        if state.closed {
+            return Err(item);
+        }
+        state.items.push_back(item);
+        drop(state);
+        self.changed.notify_one();
+        Ok(())
+    }
+
+    /// Waits for items and takes the oldest ones, at most `limit`; none once the queue is closed and empty.
+    pub(crate) fn take(&self, limit: usize) -> Option<Vec<T>> {
+        let mut state = self.lock();
+        while state.items.is_empty() {
+            if state.closed {
+                return None;
+            }
+            state = self.changed.wait(state).unwrap_or_else(PoisonError::into_inner);
+        }
+        let count = state.items.len().min(limit);
+        Some(state.items.drain(..count).collect())
+    }
+
+    /// Takes no more items; what has queued is still handed out.
+    pub(crate) fn close(&self) {
+        self.lock().closed = true;
+        self.changed.notify_all();
+    }
+
+    /// Closes the queue when the thread that holds it ends, and lets go of what is left: if the thread has panicked,
+    /// nobody must wait for an answer that never comes.
+    pub(crate) fn abandoned_at_end(self: &Arc<Self>) -> impl Drop + use<T> {
+        AbandonedAtEnd(Arc::clone(self))
+    }
+
+    fn lock(&self) -> MutexGuard<'_, State<T>> {
+        self.state.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}
+
+struct AbandonedAtEnd<T>(Arc<Queue<T>>);
+
+impl<T> Drop for AbandonedAtEnd<T> {
+    fn drop(&mut self) {
+        self.0.close();
+        let left = std::mem::take(&mut self.0.lock().items);
+        drop(left);
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn items_are_handed_out_in_order_also_after_the_close() {
+        let queue = Queue::new();
+        (0..5).for_each(|item| queue.push(item).unwrap());
+        assert_eq!(queue.take(3), Some(vec![0, 1, 2]));
+        queue.close();
+        assert_eq!(queue.push(9), Err(9));
+        assert_eq!(queue.take(3), Some(vec![3, 4]));
+        assert_eq!(queue.take(3), None);
+    }
+
+    #[test]
+    fn a_thread_that_panics_leaves_nobody_waiting() {
+        let queue = Arc::new(Queue::new());
+        let (reply, answer) = std::sync::mpsc::channel::<()>();
+        queue.push(reply).unwrap();
+        let work = Arc::clone(&queue);
+        let thread = std::thread::spawn(move || {
+            let _guard = work.abandoned_at_end();
+            panic!("a defect");
+        });
+        assert!(thread.join().is_err());
+        assert!(answer.recv().is_err());
+        assert!(queue.push(std::sync::mpsc::channel().0).is_err());
+    }
+}

@@ -1,0 +1,87 @@
+//! A few threads that read, each call from one snapshot; they never wait for the writer.
+
+use std::sync::{Arc, Mutex, PoisonError};
+use std::thread;
+
+use memory::ports::StoreError;
+use rusqlite::Connection;
+use tokio::sync::oneshot;
+
+use crate::engine::failure::Failure;
+use crate::engine::queue::Queue;
+use crate::engine::writer::{closed, no_thread};
+
+type Job = Box<dyn FnOnce(&Connection) + Send>;
+
+pub(crate) struct Readers {
+    queue: Arc<Queue<Job>>,
+    finished: Mutex<Vec<oneshot::Receiver<()>>>,
+}
+
+impl Readers {
+    /// Starts a thread for each connection.
+    pub(crate) fn start(connections: Vec<Connection>) -> Result<Self, StoreError> {
+        let queue: Arc<Queue<Job>> = Arc::new(Queue::new());
+        let mut finished = Vec::with_capacity(connections.len());
+        for (number, connection) in connections.into_iter().enumerate() {
+            let work = Arc::clone(&queue);
+            let (done, ended) = oneshot::channel();
+            finished.push(ended);
+            let body = move || {
+                let _guard = work.abandoned_at_end();
+                while let Some(jobs) = work.take(1) {
+                    jobs.into_iter().for_each(|job| job(&connection));
+                }
+                drop(connection);
+                // Nobody may be waiting for the end.
+                let _ = done.send(());
+            };
+            thread::Builder::new().name(format!("store-reader-{number}")).spawn(body).map_err(no_thread)?;
+        }
+        Ok(Self { queue, finished: Mutex::new(finished) })
+    }
+
+    /// Runs the work on one snapshot of the database.
+    pub(crate) async fn run<T, W>(&self, work: W) -> Result<T, StoreError>
+    where
+        T: Send + 'static,
+        W: FnOnce(&Connection) -> Result<T, Failure> + Send + 'static,
+    {
+        let (reply, answer) = oneshot::channel();
+        let job = move |connection: &Connection| {
+            let result = read(connection, work).map_err(Failure::of_read);
+            // The caller may have gone.
+            let _ = reply.send(result);
+        };
+        self.queue.push(Box::new(job)).map_err(|_| closed())?;
+        answer.await.unwrap_or_else(|_| Err(closed()))
+    }
+
+    pub(crate) fn stop(&self) {
+        self.queue.close();
+    }
+
+    /// Waits until the threads have ended and their connections are closed.
+    pub(crate) async fn finished(&self) {
+        let finished = std::mem::take(&mut *self.finished.lock().unwrap_or_else(PoisonError::into_inner));
+        for ended in finished {
+            // An error is a thread that ended without a word.
+            let _ = ended.await;
+        }
+    }
+}
+
+/// One snapshot for all that the work asks. Its two statements stay prepared, which those of a
+/// [`rusqlite::Transaction`] do not.
+fn read<T>(
+    connection: &Connection,
+    work: impl FnOnce(&Connection) -> Result<T, Failure>,
+) -> Result<T, Failure> {
+    connection.prepare_cached("BEGIN DEFERRED")?.execute([])?;
+    let result = work(connection);
+    // After a failing device it is over already.
+    if !connection.is_autocommit() {
+        connection.prepare_cached("ROLLBACK")?.execute([])?;
+    }
+    result
+}

@@ -1,0 +1,319 @@
+//! One thread writes, and commits what has queued as one group: many callers share one flush to the disk.
+
+use std::sync::atomic::{AtomicU64, Ordering};
+use std::sync::{Arc, Mutex, PoisonError};
+use std::thread;
+
+use memory::ports::{Corpus, StoreError};
+use rusqlite::Connection;
+use tokio::sync::oneshot;
+
+use crate::engine::failure::Failure;
+use crate::engine::queue::Queue;
+use crate::index::words::{self, Frequencies};
+
+/// Most commands in one transaction: bounds how long the first of them waits for the last.
+const GROUP_MAX: usize = 1_024;
+
+/// What a command works with. Words wait until the end of the group: the full-text index writes out all it holds
+/// whenever a savepoint begins, and each such flush is a segment to be merged later.
+pub(crate) struct UnitOfWork<'a> {
+    pub(crate) connection: &'a Connection,
+    words: Vec<WordEntry>,
+}
+
+struct WordEntry {
+    /// Whether the terms are put in or taken out.
+    goes_in: bool,
+    corpus: Corpus,
+    seq: i64,
+    scope: i64,
+    terms: String,
+}
+
+impl UnitOfWork<'_> {
+    /// Has the terms of a new row indexed in the same transaction.
+    pub(crate) fn index_words(&mut self, corpus: Corpus, seq: i64, scope: i64, terms: &str) {
+        if !terms.is_empty() {
+            self.words.push(WordEntry { goes_in: true, corpus, seq, scope, terms: terms.to_owned() });
+        }
+    }
+
+    /// Has the terms of a row that goes taken out of the index, in the same transaction and in its order.
+    pub(crate) fn unindex_words(&mut self, corpus: Corpus, seq: i64, scope: i64, terms: &str) {
+        if !terms.is_empty() {
+            self.words.push(WordEntry { goes_in: false, corpus, seq, scope, terms: terms.to_owned() });
+        }
+    }
+
+    /// Does the work and keeps what it gives, but of what it wrote only what `keeps` says yes to.
+    pub(crate) fn attempt<T>(
+        &mut self,
+        work: impl FnOnce(&mut Self) -> Result<T, Failure>,
+        keeps: impl FnOnce(&T) -> bool,
+    ) -> Result<T, Failure> {
+        let words_before = self.words.len();
+        execute(self.connection, "SAVEPOINT attempt")?;
+        let outcome = work(self);
+        // A failure rolls the whole command back, this savepoint with it.
+        let given = outcome?;
+        if !keeps(&given) {
+            execute(self.connection, "ROLLBACK TO attempt")?;
+            self.words.truncate(words_before);
+        }
+        execute(self.connection, "RELEASE attempt")?;
+        Ok(given)
+    }
+
+    /// Writes the words; says whether any were taken out.
+    fn write_words(&self) -> Result<bool, Failure> {
+        for WordEntry { goes_in, corpus, seq, scope, terms } in &self.words {
+            let write = if *goes_in { words::insert } else { words::remove };
+            write(self.connection, *corpus, *seq, *scope, terms)?;
+        }
+        Ok(self.words.iter().any(|entry| !entry.goes_in))
+    }
+}
+
+/// A command and the caller who waits for it. It may run more than once, each time after a rollback.
+trait Command: Send {
+    fn run(&mut self, unit: &mut UnitOfWork<'_>) -> Result<(), Failure>;
+    fn answer(self: Box<Self>, outcome: Result<(), StoreError>);
+
+    /// Whether it must run by itself, outside of any transaction.
+    fn stands_alone(&self) -> bool {
+        false
+    }
+}
+
+/// Work that no transaction can hold, such as rewriting the file.
+struct Alone<T, W>(Pending<T, W>);
+
+impl<T, W> Command for Alone<T, W>
+where
+    T: Send,
+    W: Fn(&mut UnitOfWork<'_>) -> Result<T, Failure> + Send,
+{
+    fn run(&mut self, unit: &mut UnitOfWork<'_>) -> Result<(), Failure> {
+        self.0.run(unit)
+    }
+
+    fn answer(self: Box<Self>, outcome: Result<(), StoreError>) {
+        Box::new(self.0).answer(outcome);
+    }
+
+    fn stands_alone(&self) -> bool {
+        true
+    }
+}
+
+struct Pending<T, W> {
+    work: W,
+    result: Option<T>,
+    reply: oneshot::Sender<Result<T, StoreError>>,
+}
+
+impl<T, W> Command for Pending<T, W>
+where
+    T: Send,
+    W: Fn(&mut UnitOfWork<'_>) -> Result<T, Failure> + Send,
+{
+    fn run(&mut self, unit: &mut UnitOfWork<'_>) -> Result<(), Failure> {
+        self.result = Some((self.work)(unit)?);
+        Ok(())
+    }
+
+    fn answer(self: Box<Self>, outcome: Result<(), StoreError>) {
+        let Self { result, reply, .. } = *self;
+        let never_ran = || StoreError::Failed("the command did not run".to_owned());
+        // A caller who no longer waits changes nothing: what is committed stays.
+        let _ = reply.send(outcome.and_then(|()| result.ok_or_else(never_ran)));
+    }
+}
+
+/// What the rest of the store is told of commits.
+struct Commits {
+    count: AtomicU64,
+    frequencies: Arc<Frequencies>,
+}
+
+pub(crate) struct Writer {
+    queue: Arc<Queue<Box<dyn Command>>>,
+    commits: Arc<Commits>,
+    finished: Mutex<Option<oneshot::Receiver<Result<(), StoreError>>>>,
+}
+
+impl Writer {
+    /// Starts the thread. When the queue closes it writes what is left, empties the log into the file and ends.
+    /// What was counted of words is let go when words are taken out.
+    pub(crate) fn start(connection: Connection, frequencies: Arc<Frequencies>) -> Result<Self, StoreError> {
+        let queue = Arc::new(Queue::new());
+        let commits = Arc::new(Commits { count: AtomicU64::new(0), frequencies });
+        let (done, finished) = oneshot::channel();
+        let (work, count) = (Arc::clone(&queue), Arc::clone(&commits));
+        let body = move || {
+            let _guard = work.abandoned_at_end();
+            while let Some(group) = work.take(GROUP_MAX) {
+                take_in_order(&connection, group, &count);
+            }
+            let emptied = crate::engine::connection::empty_log(&connection);
+            let closed = connection.close().map_err(|(_, error)| error);
+            // Nobody may be waiting for the end.
+            let _ = done.send(emptied.and(closed).map_err(|error| Failure::from(error).of_write()));
+        };
+        thread::Builder::new().name("store-writer".to_owned()).spawn(body).map_err(no_thread)?;
+        Ok(Self { queue, commits, finished: Mutex::new(Some(finished)) })
+    }
+
+    /// Runs the work in a transaction and returns when it is durable, or not done at all.
+    pub(crate) async fn run<T, W>(&self, work: W) -> Result<T, StoreError>
+    where
+        T: Send + 'static,
+        W: Fn(&mut UnitOfWork<'_>) -> Result<T, Failure> + Send + 'static,
+    {
+        let (reply, answer) = oneshot::channel();
+        let command = Box::new(Pending { work, result: None, reply });
+        self.queue.push(command).map_err(|_| closed())?;
+        answer.await.unwrap_or_else(|_| Err(closed()))
+    }
+
+    /// Runs the work on the writing connection outside of any transaction, after what has queued before it.
+    pub(crate) async fn run_alone<T, W>(&self, work: W) -> Result<T, StoreError>
+    where
+        T: Send + 'static,
+        W: Fn(&mut UnitOfWork<'_>) -> Result<T, Failure> + Send + 'static,
+    {
+        let (reply, answer) = oneshot::channel();
+        let command = Box::new(Alone(Pending { work, result: None, reply }));
+        self.queue.push(command).map_err(|_| closed())?;
+        answer.await.unwrap_or_else(|_| Err(closed()))
+    }
+
+    pub(crate) fn commits(&self) -> u64 {
+        self.commits.count.load(Ordering::Relaxed)
+    }
+
+    pub(crate) fn stop(&self) {
+        self.queue.close();
+    }
+
+    /// Waits until the thread has ended; at once if somebody has waited before.
+    pub(crate) async fn finished(&self) -> Result<(), StoreError> {
+        let finished = self.finished.lock().unwrap_or_else(PoisonError::into_inner).take();
+        match finished {
+            Some(finished) => finished.await.unwrap_or_else(|_| Err(closed())),
+            None => Ok(()),
+        }
+    }
+}
+
+pub(crate) fn closed() -> StoreError {
+    StoreError::Failed("the store is closed".to_owned())
+}
+
+pub(crate) fn no_thread(error: std::io::Error) -> StoreError {
+    StoreError::Failed(format!("no thread could be started: {error}"))
+}
+
+/// Commits what can share a transaction together, and lets what can't run between.
+fn take_in_order(connection: &Connection, commands: Vec<Box<dyn Command>>, commits: &Commits) {
+    let mut group = Vec::new();
+    for mut command in commands {
+        if !command.stands_alone() {
+            group.push(command);
+            continue;
+        }
+        commit_all(connection, std::mem::take(&mut group), commits);
+        let outcome = command.run(&mut UnitOfWork { connection, words: Vec::new() });
+        command.answer(outcome.map_err(Failure::of_write));
+    }
+    commit_all(connection, group, commits);
+}
+
+/// Commits the group, or, if that fails as a whole, each command by itself.
+fn commit_all(connection: &Connection, mut group: Vec<Box<dyn Command>>, commits: &Commits) {
+    if group.is_empty() {
+        return;
+    }
+    let outcomes = match commit(connection, &mut group, commits) {
+        Ok(outcomes) => outcomes,
+        Err(failure) => match failure.of_write() {
+            error if group.len() > 1 && !matches!(error, StoreError::Busy(_)) => {
+                tracing::warn!("{} writes failed as a group, each is tried by itself: {error}", group.len());
+                group.iter_mut().map(|command| commit_one(connection, command, commits)).collect()
+            }
+            // Alone it would wait for the other process as long again.
+            error => vec![Err(error); group.len()],
+        },
+    };
+    for (command, outcome) in group.into_iter().zip(outcomes) {
+        command.answer(outcome);
+    }
+}
+
+fn commit_one(
+    connection: &Connection,
+    command: &mut Box<dyn Command>,
+    commits: &Commits,
+) -> Result<(), StoreError> {
+    let outcomes = commit(connection, std::slice::from_mut(command), commits).map_err(Failure::of_write)?;
+    outcomes.into_iter().collect()
+}
+
+/// One transaction. A command that fails is rolled back alone; an error means that nothing of the group was written.
+fn commit(
+    connection: &Connection,
+    group: &mut [Box<dyn Command>],
+    commits: &Commits,
+) -> Result<Vec<Result<(), StoreError>>, Failure> {
+    execute(connection, "BEGIN IMMEDIATE")?;
+    let outcome = run_all(connection, group).and_then(|(outcomes, words_went)| {
+        execute(connection, "COMMIT")?;
+        if words_went {
+            commits.frequencies.clear();
+        }
+        Ok(outcomes)
+    });
+    match &outcome {
+        Ok(_) => _ = commits.count.fetch_add(1, Ordering::Relaxed),
+        // SQLite rolls some failures back by itself.
+        Err(_) if connection.is_autocommit() => {}
+        Err(_) => execute(connection, "ROLLBACK")?,
+    }
+    outcome
+}
+
+/// How each command ended, and whether words were taken out of an index.
+type Outcomes = (Vec<Result<(), StoreError>>, bool);
+
+fn run_all(connection: &Connection, group: &mut [Box<dyn Command>]) -> Result<Outcomes, Failure> {
+    let mut unit = UnitOfWork { connection, words: Vec::new() };
+    if let [command] = group {
+        command.run(&mut unit)?;
+        return Ok((vec![Ok(())], unit.write_words()?));
+    }
+    let mut outcomes = Vec::with_capacity(group.len());
+    for command in group {
+        let words_before = unit.words.len();
+        execute(connection, "SAVEPOINT command")?;
+        let outcome = command.run(&mut unit);
+        match outcome {
+            Err(failure) if failure.spoils_transaction() || connection.is_autocommit() => {
+                return Err(failure);
+            }
+            Err(failure) => {
+                execute(connection, "ROLLBACK TO command")?;
+                unit.words.truncate(words_before);
+                outcomes.push(Err(failure.of_write()));
+            }
+            Ok(()) => outcomes.push(Ok(())),
+        }
+        execute(connection, "RELEASE command")?;
+    }
+    Ok((outcomes, unit.write_words()?))
+}
+
+fn execute(connection: &Connection, statement: &str) -> Result<(), Failure> {
+    connection.prepare_cached(statement)?.execute([])?;
+    Ok(())
+}

@@ -1,0 +1,103 @@
+//! Vectors of entities: few per scope, read as a whole.
+
+use memory::identifiers::EntityId;
+use memory::ports::{Embedding, EntityVector, UnembeddedEntity};
+use rusqlite::{Connection, Result, Row, params};
+
+use crate::entities::entity_queries;
+use crate::index::vectors;
+use crate::rows;
+
+/// Writes the vector of an entity, in place of one it may have.
+pub(crate) fn put(connection: &Connection, id: EntityId, model: i64, embedding: &Embedding) -> Result<()> {
+    let id = id.0.into_bytes();
+    connection
+        .prepare_cached("UPDATE entities SET embedding_model = ?2 WHERE id = ?1")?
+        .execute(params![id, model])?;
+    connection
+        .prepare_cached(
+            "INSERT OR REPLACE INTO entity_vectors (entity_id, scope, embedding_model, readability, vector)
+             SELECT id, scope, ?2, ?3, ?4 FROM entities WHERE id = ?1",
+        )?
+        .execute(params![id, model, embedding.readability, vectors::to_bytes(&embedding.vector)])?;
+    Ok(())
+}
+
+/// Takes the vector away when the text it stands for has changed.
+pub(crate) fn clear(connection: &Connection, id: EntityId) -> Result<()> {
+    let id = id.0.into_bytes();
+    connection.prepare_cached("UPDATE entities SET embedding_model = NULL WHERE id = ?1")?.execute([id])?;
+    connection.prepare_cached("DELETE FROM entity_vectors WHERE entity_id = ?1")?.execute([id])?;
+    Ok(())
+}
+
+/// Vectors that were made of the texts as they still are.
+pub(crate) fn put_all(
+    connection: &Connection,
+    fingerprint: &str,
+    vectors: &[(UnembeddedEntity, Embedding)],
+) -> Result<()> {
+    let model = vectors::model_or_new(connection, fingerprint)?;
+    let mut current = connection.prepare_cached(
+        "SELECT 1 FROM entities WHERE id = ?1 AND canonical_name = ?2 AND description IS ?3",
+    )?;
+    for (entity, embedding) in vectors {
+        let key = params![entity.id.0.into_bytes(), entity.canonical_name, entity.description];
+        if current.exists(key)? {
+            put(connection, entity.id, model, embedding)?;
+        }
+    }
+    Ok(())
+}
+
+/// All vectors of the scope, under the entities that they are part of.
+pub(crate) fn of_scope(connection: &Connection, scope: i64, fingerprint: &str) -> Result<Vec<EntityVector>> {
+    let Some(model) = vectors::model(connection, fingerprint)? else { return Ok(Vec::new()) };
+    let mut statement = connection.prepare_cached(
+        "SELECT entity_id, readability, vector FROM entity_vectors
+         WHERE scope = ?1 AND embedding_model = ?2 ORDER BY rowid",
+    )?;
+    let read = |row: &Row<'_>| {
+        let vector = vectors::from_bytes(row.get_ref(2)?.as_blob()?);
+        Ok((EntityId(rows::uuid(row, 0)?), Embedding { vector, readability: row.get(1)? }))
+    };
+    let mut found = Vec::new();
+    for row in statement.query_map(params![scope, model], read)? {
+        let (id, embedding) = row?;
+        let root = entity_queries::root(connection, scope, id)?;
+        found.extend(root.map(|entity_id| EntityVector { entity_id, embedding }));
+    }
+    Ok(found)
+}
+
+/// Entities without a vector of this model: those with none and those of other models.
+pub(crate) fn missing(
+    connection: &Connection,
+    fingerprint: &str,
+    limit: u32,
+) -> Result<Vec<UnembeddedEntity>> {
+    let model = vectors::model(connection, fingerprint)?;
+    let mut others: Vec<Option<i64>> = connection
+        .prepare_cached("SELECT number FROM embedding_models WHERE number IS NOT ?1")?
+        .query_map([model], |row| row.get(0))?
+        .collect::<Result<_>>()?;
+    others.push(None);
+    let mut statement = connection.prepare_cached(
+        "SELECT id, canonical_name, description FROM entities WHERE embedding_model IS ?1 LIMIT ?2",
+    )?;
+    let mut found = Vec::new();
+    for model in others {
+        let rows = statement.query_map(params![model, limit], |row| {
+            Ok(UnembeddedEntity {
+                id: EntityId(rows::uuid(row, 0)?),
+                canonical_name: row.get(1)?,
+                description: row.get(2)?,
+            })
+        })?;
+        for entity in rows {
+            found.push(entity?);
+        }
+    }
+    found.truncate(usize::try_from(limit).unwrap_or(usize::MAX));
+    Ok(found)
+}

@@ -1,0 +1,203 @@
+//! Forgetting, as [`ForgetStore`] promises it. One act, in one transaction: [`select`] finds what was pointed at,
+//! [`follow`] all that was made of it, [`names`] who is known by nothing any more; then [`remains`] and [`remove`] take
+//! it away. What pages and log still hold is [`overwrite`]'s work.
+
+mod select;
+mod follow;
+mod removal;
+mod names;
+mod remains;
+mod remove;
+mod dependents;
+mod spans;
+mod receipts;
+mod overwrite;
+mod reset;
+pub(crate) mod withdraw;
+pub(crate) mod support;
+pub(crate) mod message_edits;
+
+use async_trait::async_trait;
+use jiff::Timestamp;
+use memory::core_blocks::CoreBlockLabel;
+use memory::forget::{
+    CoreBlockAppend, Dependents, ErasureReceipt, ForgetOutcome, ForgetRequest, ForgetResult, ForgetSummary,
+    ForgetTarget, ForgottenSpan, ResetCounts,
+};
+use memory::identifiers::{ErasureId, MessageId, NodeId, SessionId};
+use memory::ports::{ForgetStore, StoreError};
+use memory::{PersonaId, Scope};
+
+use crate::engine::failure::Failure;
+use crate::engine::writer::UnitOfWork;
+use crate::engine::{SqliteStore, blocking};
+use crate::hub::{self, HubForgetting};
+use crate::people::personas;
+use crate::rows::{column, microseconds};
+use crate::scopes;
+use removal::{RemovalSet, RowKey, uuid};
+pub(crate) use spans::follow_edit;
+
+#[async_trait]
+impl ForgetStore for SqliteStore {
+    async fn scope_of(&self, thing: ForgetTarget) -> Result<Option<Scope>, StoreError> {
+        self.read(move |connection| Ok(dependents::scope_of(connection, thing)?)).await
+    }
+
+    async fn dependents(&self, id: NodeId) -> Result<Option<Dependents>, StoreError> {
+        self.read(move |connection| Ok(dependents::dependents(connection, id)?)).await
+    }
+
+    async fn preview_forgetting(&self, act: ForgetRequest) -> Result<ForgetSummary, StoreError> {
+        let forgotten = self.write(move |unit| unit.attempt(|unit| forget(unit, &act), |_| false)).await?;
+        Ok(forgotten.taken)
+    }
+
+    async fn forget(
+        &self,
+        act: ForgetRequest,
+        expected: Option<ForgetSummary>,
+        receipt: Option<ErasureReceipt>,
+    ) -> Result<ForgetOutcome, StoreError> {
+        self.write(move |unit| {
+            let is_expected = |done: &ForgetResult| {
+                expected.as_ref().is_none_or(|expected| done.taken.agrees_with(expected))
+            };
+            let forgotten = unit.attempt(
+                |unit| {
+                    let forgotten = forget(unit, &act)?;
+                    if let Some(receipt) = receipt.as_ref().filter(|_| !forgotten.taken.is_empty()) {
+                        let receipt = ErasureReceipt { taken: forgotten.taken.clone(), ..receipt.clone() };
+                        receipts::keep(unit.connection, &receipt)?;
+                    }
+                    Ok(forgotten)
+                },
+                is_expected,
+            )?;
+            Ok(if !is_expected(&forgotten) {
+                ForgetOutcome::Changed
+            } else if receipt.is_some() && forgotten.taken.is_empty() {
+                ForgetOutcome::Nothing(forgotten.taken.left_core_blocks)
+            } else {
+                ForgetOutcome::Done(Box::new(forgotten))
+            })
+        })
+        .await
+    }
+
+    async fn forgotten_spans(&self, session: SessionId) -> Result<Vec<ForgottenSpan>, StoreError> {
+        self.read(move |connection| Ok(spans::of_session(connection, session)?)).await
+    }
+
+    async fn erasure_receipts(
+        &self,
+        scope: &Scope,
+        before: Option<ErasureId>,
+        limit: u32,
+    ) -> Result<Vec<ErasureReceipt>, StoreError> {
+        let scope = scope.clone();
+        self.read(move |connection| Ok(receipts::list(connection, &scope, before, limit)?)).await
+    }
+
+    async fn erasure_receipt(&self, id: ErasureId) -> Result<Option<ErasureReceipt>, StoreError> {
+        self.read(move |connection| Ok(receipts::by_id(connection, id)?)).await
+    }
+
+    async fn overwrite_freed(&self, at: Timestamp) -> Result<bool, StoreError> {
+        // Asked often and nearly always for nothing: a reader answers without waiting for the writer.
+        if !self.read(|connection| Ok(overwrite::is_due(connection)?)).await? {
+            return Ok(true);
+        }
+        self.writer.run_alone(move |unit| Ok(overwrite::overwrite(unit.connection, at)?)).await
+    }
+
+    async fn copies(&self) -> Result<Vec<String>, StoreError> {
+        let path = self.path.clone();
+        blocking(move || overwrite::copies(&path)).await
+    }
+
+    async fn core_block_appends(
+        &self,
+        scope: &Scope,
+        label: CoreBlockLabel,
+        limit: u32,
+    ) -> Result<Vec<CoreBlockAppend>, StoreError> {
+        let scope = scope.clone();
+        self.read(move |connection| Ok(personas::appends(connection, &scope, label, limit)?)).await
+    }
+
+    async fn forget_core_block_append(
+        &self,
+        scope: &Scope,
+        label: CoreBlockLabel,
+        id: i64,
+    ) -> Result<bool, StoreError> {
+        let scope = scope.clone();
+        self.write(move |unit| {
+            let gone = personas::forget_append(unit.connection, &scope, label, id)?;
+            if gone {
+                overwrite::make_due(unit.connection)?;
+            }
+            Ok(gone)
+        })
+        .await
+    }
+
+    async fn reset_persona(
+        &self,
+        persona: &PersonaId,
+        name: &str,
+        at: Timestamp,
+    ) -> Result<Option<ResetCounts>, StoreError> {
+        let (persona, name) = (persona.clone(), name.to_owned());
+        self.write(move |unit| reset::reset(unit, &persona, &name, at)).await
+    }
+}
+
+/// The act itself.
+fn forget(unit: &mut UnitOfWork<'_>, act: &ForgetRequest) -> Result<ForgetResult, Failure> {
+    let connection = unit.connection;
+    // Where nobody has talked yet there may be documents.
+    let Some(scope) = scopes::number_if_known(connection, &act.scope)? else {
+        return Ok(ForgetResult::default());
+    };
+    let at = microseconds(act.at);
+    let mut going = RemovalSet::new(scope, act.thoughts, act.selection.text.clone());
+    let mut taken = ForgetSummary::default();
+    select::select(connection, &mut going, &act.selection)?;
+    let saying_the_same = select::saying_the_same(connection, &going)?;
+    follow::follow(connection, &mut going)?;
+    let names = names::names(connection, &going)?;
+    for seq in saying_the_same.into_iter().filter(|seq| !going.messages.contains_key(seq)) {
+        let id = "SELECT id FROM recall_messages WHERE seq = ?1";
+        let ids = column::<RowKey>(connection, id, seq)?;
+        taken.left_messages.extend(ids.into_iter().map(|id| MessageId(uuid(id))));
+    }
+    taken.left_core_blocks = remains::left_core_blocks(connection, &going)?;
+    remains::clear_summaries(connection, &going, &mut taken)?;
+    remains::clear_mood(connection, &going, &mut taken)?;
+    remains::clear_receipts(connection, &going, &mut taken)?;
+    remove::remove_rows(unit, &going, at, &mut taken)?;
+    remove::rewrite(unit, &going, &mut taken)?;
+    remove::remove_names(connection, going.scope, &names, at, &mut taken)?;
+    remains::clear_graph(connection, &going, at, &mut taken)?;
+    remains::clear_turns(connection, &going, &mut taken)?;
+    let nodes = going.nodes.values().map(|node| node.id).chain(going.rewritten.values().map(|node| node.id));
+    let nodes = nodes.map(|id| id.0.into_bytes()).collect();
+    let documents = HubForgetting { nodes: &nodes, text: going.text.as_deref(), at };
+    taken.counts.documents = hub::forget(connection, &act.scope, &documents)?;
+    for turn in &taken.turns {
+        remove::insert_tombstone(connection, going.scope, "turn", turn.0.into_bytes(), at)?;
+    }
+    remains::clear_traces(connection, &going, &mut taken)?;
+    if taken.counts.traces > 0 {
+        overwrite::make_due(connection)?;
+    }
+    if !taken.is_empty() {
+        remove::settle_sessions(connection, &going)?;
+        overwrite::make_due(connection)?;
+    }
+    let message_seqs = going.messages.keys().copied().collect();
+    let node_seqs = going.nodes.keys().chain(going.rewritten.keys()).copied().collect();
+    Ok(ForgetResult { taken, message_seqs, node_seqs })
+}

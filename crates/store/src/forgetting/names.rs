@@ -1,0 +1,176 @@
+//! Names that stand nowhere any more, and entities that nothing supports.
+
+use std::collections::BTreeSet;
+
+use memory::entities::{fold_name, name_stands_in};
+use memory::ports::{Corpus, Phrase};
+use memory::text::index_terms;
+use rusqlite::{Connection, Result, params};
+
+use super::removal::{RemovalSet, RowKey};
+use crate::index::words;
+use crate::rows::column;
+
+/// What becomes of the scope's entities.
+#[derive(Default)]
+pub(super) struct Names {
+    /// Entities that go.
+    pub(super) entities: BTreeSet<RowKey>,
+    /// Names that go, of entities that stay, by their number.
+    pub(super) aliases: BTreeSet<i64>,
+    /// Entities that are called otherwise from now on.
+    pub(super) renamed: Vec<(RowKey, String)>,
+    /// Entities that stay without their description: it was written from what goes.
+    pub(super) undescribed: BTreeSet<RowKey>,
+}
+
+struct Entity {
+    id: RowKey,
+    canonical_name: String,
+    description: Option<String>,
+    /// A person wrote of it.
+    owner_override: bool,
+    /// Numbers, names.
+    aliases: Vec<(i64, String)>,
+    /// Whether it was linked to a node that goes, and whether it still is to one that stays.
+    loses_link: bool,
+    keeps_link: bool,
+}
+
+/// Looks at every entity of the scope.
+pub(super) fn names(connection: &Connection, going: &RemovalSet) -> Result<Names> {
+    let said = said(going);
+    let mut names = Names { entities: going.entities.clone(), ..Names::default() };
+    for entity in entities(connection, going)? {
+        if !names.entities.contains(&entity.id) {
+            decide(connection, going, &said, &entity, &mut names)?;
+        }
+    }
+    Ok(names)
+}
+
+fn decide(
+    connection: &Connection,
+    going: &RemovalSet,
+    said: &[String],
+    entity: &Entity,
+    names: &mut Names,
+) -> Result<()> {
+    let mut called: BTreeSet<&str> = entity.aliases.iter().map(|(_, name)| name.as_str()).collect();
+    called.insert(&entity.canonical_name);
+    let mut lost = BTreeSet::new();
+    let mut stands = false;
+    for name in &called {
+        let folded = fold_name(name);
+        let was_said = said.iter().any(|text| name_stands_in(text, &folded));
+        let pointed_at = going.is_in(name);
+        let stands_now =
+            !pointed_at && (was_said || entity.loses_link) && still_stands(connection, going, name)?;
+        stands |= stands_now;
+        if pointed_at || (was_said && !stands_now && !entity.owner_override) {
+            lost.insert(*name);
+        }
+    }
+    let named_by_it = going.is_in(entity.description.as_deref().unwrap_or_default());
+    if lost.is_empty() && !entity.loses_link && !named_by_it {
+        return Ok(());
+    }
+    let unsupported = !entity.keeps_link && !stands && !entity.owner_override;
+    if lost.len() == called.len() || unsupported {
+        names.entities.insert(entity.id);
+        return Ok(());
+    }
+    let (gone, left): (Vec<_>, Vec<_>) =
+        entity.aliases.iter().partition(|(_, name)| lost.contains(name.as_str()));
+    names.aliases.extend(gone.into_iter().map(|(number, _)| *number));
+    if lost.contains(entity.canonical_name.as_str())
+        && let Some((_, name)) = left.first()
+    {
+        names.renamed.push((entity.id, name.clone()));
+    }
+    if entity.description.is_some() && (named_by_it || !entity.owner_override) {
+        names.undescribed.insert(entity.id);
+    }
+    Ok(())
+}
+
+/// All that was said by what goes, folded as names are.
+fn said(going: &RemovalSet) -> Vec<String> {
+    let messages = going.messages.values().map(|message| &message.content);
+    let nodes = going.nodes.values().map(|node| &node.description);
+    let rewritten = going.rewritten.values().map(|rewritten| &rewritten.before);
+    messages.chain(nodes).chain(rewritten).map(|text| fold_name(text)).collect()
+}
+
+/// Whether a message or node that stays holds the name.
+fn still_stands(connection: &Connection, going: &RemovalSet, name: &str) -> Result<bool> {
+    let phrase = Phrase(index_terms(name).split_whitespace().map(str::to_owned).collect());
+    if phrase.0.is_empty() {
+        return stands_as_written(connection, going, name);
+    }
+    // One more than can go: if so many are found, one of them stays.
+    let limit = |going: usize| u32::try_from(going).unwrap_or(u32::MAX).saturating_add(1);
+    let messages = limit(going.messages.len());
+    let hits = words::phrase_hits(connection, Corpus::Messages, going.scope, &phrase, messages, None)?;
+    if hits.seqs.iter().any(|seq| !going.messages.contains_key(seq)) {
+        return Ok(true);
+    }
+    let nodes = limit(going.nodes.len() + going.rewritten.len());
+    let hits = words::phrase_hits(connection, Corpus::Nodes, going.scope, &phrase, nodes, None)?;
+    let stays = |seq: &i64| !going.nodes.contains_key(seq) && !going.rewritten.contains_key(seq);
+    let folded = fold_name(name);
+    let in_rewritten = || going.rewritten.values().any(|r| name_stands_in(&fold_name(&r.after), &folded));
+    Ok(hits.seqs.iter().any(stays) || in_rewritten())
+}
+
+/// For names without a letter or digit, which no index holds.
+fn stands_as_written(connection: &Connection, going: &RemovalSet, name: &str) -> Result<bool> {
+    let mut statement = connection
+        .prepare_cached("SELECT seq FROM recall_messages WHERE scope = ?1 AND instr(content, ?2) > 0")?;
+    for seq in statement.query_map(params![going.scope, name], |row| row.get::<_, i64>(0))? {
+        if !going.messages.contains_key(&seq?) {
+            return Ok(true);
+        }
+    }
+    let mut statement = connection
+        .prepare_cached("SELECT seq FROM concept_nodes WHERE scope = ?1 AND instr(description, ?2) > 0")?;
+    for seq in statement.query_map(params![going.scope, name], |row| row.get::<_, i64>(0))? {
+        let seq = seq?;
+        if !going.nodes.contains_key(&seq) && !going.rewritten.contains_key(&seq) {
+            return Ok(true);
+        }
+    }
+    Ok(going.rewritten.values().any(|rewritten| rewritten.after.contains(name)))
+}
+
+fn entities(connection: &Connection, going: &RemovalSet) -> Result<Vec<Entity>> {
+    let mut entities: Vec<Entity> = connection
+        .prepare_cached(
+            "SELECT id, canonical_name, description, owner_override FROM entities WHERE scope = ?1",
+        )?
+        .query_map([going.scope], |row| {
+            Ok(Entity {
+                id: row.get(0)?,
+                canonical_name: row.get(1)?,
+                description: row.get(2)?,
+                owner_override: row.get(3)?,
+                aliases: Vec::new(),
+                loses_link: false,
+                keeps_link: false,
+            })
+        })?
+        .collect::<Result<_>>()?;
+    let mut aliases = connection
+        .prepare_cached("SELECT number, name FROM entity_aliases WHERE entity_id = ?1 ORDER BY number")?;
+    for entity in &mut entities {
+        let named = aliases.query_map([entity.id], |row| Ok((row.get(0)?, row.get(1)?)))?;
+        entity.aliases = named.collect::<Result<_>>()?;
+        let linked = "SELECT node_seq FROM concept_node_entities WHERE entity_id = ?1";
+        for seq in column::<i64>(connection, linked, entity.id)? {
+            let goes = going.nodes.contains_key(&seq);
+            entity.loses_link |= goes;
+            entity.keeps_link |= !goes;
+        }
+    }
+    Ok(entities)
+}

@@ -1,0 +1,102 @@
+//! What pages and log still hold after rows are gone, and copies that nobody can reach from here.
+//!
+//! `secure_delete` overwrites what is deleted in the pages themselves; the log keeps older pages until it is emptied.
+//! After an erasure, and when much of the file is free, the whole file is written anew besides, so that nothing depends
+//! on where rows once stood.
+
+use std::fs::{self, File};
+use std::io::Read as _;
+use std::path::Path;
+
+use jiff::Timestamp;
+use memory::ports::StoreError;
+use rusqlite::{Connection, Result, params};
+
+use crate::engine::connection::{MAGIC, empty_log};
+use crate::rows::microseconds;
+
+/// Largest file that is written anew, in bytes: its pages stand in memory meanwhile. In a larger one deleted rows are
+/// overwritten where they stood.
+const REWRITTEN_MAX: u64 = 1 << 30;
+/// Share of free pages from which the file is written anew also when nothing was erased: one in so many.
+const FREE_SHARE: u64 = 4;
+
+/// Notes that something was forgotten since pages were last overwritten.
+pub(super) fn make_due(connection: &Connection) -> Result<()> {
+    connection
+        .prepare_cached("INSERT INTO overwriting_due (number) VALUES (1) ON CONFLICT DO NOTHING")?
+        .execute([])?;
+    Ok(())
+}
+
+pub(super) fn is_due(connection: &Connection) -> Result<bool> {
+    connection
+        .prepare_cached("SELECT EXISTS (SELECT 1 FROM overwriting_due)")?
+        .query_row([], |row| row.get(0))
+}
+
+/// Empties the log, and writes the file anew where that is called for. Says whether all of it succeeded; if not, it
+/// stays due. A file that is too large to be written anew is done when its log is empty, but its receipts stay open.
+pub(super) fn overwrite(connection: &Connection, at: Timestamp) -> Result<bool> {
+    if !is_due(connection)? {
+        return Ok(true);
+    }
+    let number = |pragma: &str| connection.query_row(pragma, [], |row| row.get::<_, u64>(0));
+    let (pages, free) = (number("PRAGMA page_count")?, number("PRAGMA freelist_count")?);
+    let fits = pages.saturating_mul(number("PRAGMA page_size")?) <= REWRITTEN_MAX;
+    let erased = number("SELECT EXISTS (SELECT 1 FROM erasure_receipts WHERE overwritten_at IS NULL)")? > 0;
+    let rewrites = fits && (erased || free * FREE_SHARE >= pages);
+    if rewrites {
+        connection.execute_batch("VACUUM")?;
+    }
+    if !empty_log(connection)? {
+        return Ok(false);
+    }
+    connection.execute_batch("BEGIN IMMEDIATE")?;
+    let noted = note(connection, rewrites, at);
+    connection.execute_batch(if noted.is_ok() { "COMMIT" } else { "ROLLBACK" })?;
+    noted.map(|()| rewrites || !erased)
+}
+
+fn note(connection: &Connection, whole: bool, at: Timestamp) -> Result<()> {
+    connection.execute("DELETE FROM overwriting_due", [])?;
+    if whole {
+        connection.execute(
+            "UPDATE erasure_receipts SET overwritten_at = ?1 WHERE overwritten_at IS NULL",
+            params![microseconds(at)],
+        )?;
+    }
+    Ok(())
+}
+
+/// Other databases beside this one, and in folders beside it that hold backups: by what is in them, not by their names.
+pub(super) fn copies(path: &Path) -> std::result::Result<Vec<String>, StoreError> {
+    let Some(folder) = path.parent() else { return Ok(Vec::new()) };
+    let unreadable =
+        |error| StoreError::Failed(format!("the folder of the database can't be listed: {error}"));
+    let mut names = Vec::new();
+    let mut folders = vec![(folder.to_owned(), String::new())];
+    while let Some((folder, prefix)) = folders.pop() {
+        for entry in fs::read_dir(&folder).map_err(unreadable)? {
+            let entry = entry.map_err(unreadable)?;
+            let name = format!("{prefix}{}", entry.file_name().to_string_lossy());
+            let kind = entry.file_type().map_err(unreadable)?;
+            if kind.is_dir() && prefix.is_empty() {
+                folders.push((entry.path(), format!("{name}/")));
+            } else if kind.is_file() && entry.path() != path && is_copy(&entry.path()) {
+                names.push(name);
+            }
+        }
+    }
+    names.sort();
+    Ok(names)
+}
+
+/// Whether the file may hold memory: a database, or an archive that a backup is kept in.
+fn is_copy(path: &Path) -> bool {
+    let mut head = [0_u8; 16];
+    let read = File::open(path).and_then(|mut file| file.read_exact(&mut head));
+    let is_database = read.is_ok() && head == *MAGIC;
+    let extension = path.extension().map(|extension| extension.to_string_lossy().to_lowercase());
+    is_database || extension.is_some_and(|extension| ["zip", "bak", "backup"].contains(&extension.as_str()))
+}

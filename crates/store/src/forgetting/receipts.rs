@@ -1,0 +1,58 @@
+//! Receipts of erasures.
+
+use memory::Scope;
+use memory::forget::ErasureReceipt;
+use memory::identifiers::ErasureId;
+use rusqlite::{Connection, OptionalExtension, Result, Row, params};
+
+use crate::rows::{self, microseconds, to_json};
+
+pub(super) fn keep(connection: &Connection, receipt: &ErasureReceipt) -> Result<()> {
+    connection
+        .prepare_cached(
+            "INSERT INTO erasure_receipts (id, persona_id, user_id, created_at, receipt) VALUES (?1, ?2, ?3, ?4, ?5)",
+        )?
+        .execute(params![
+            receipt.id.0.into_bytes(),
+            receipt.scope.persona.as_str(),
+            receipt.scope.user.as_str(),
+            microseconds(receipt.created_at),
+            to_json(receipt)?,
+        ])?;
+    Ok(())
+}
+
+pub(super) fn list(
+    connection: &Connection,
+    scope: &Scope,
+    before: Option<ErasureId>,
+    limit: u32,
+) -> Result<Vec<ErasureReceipt>> {
+    let before = match before {
+        None => (i64::MAX, [u8::MAX; 16]),
+        Some(id) => match by_id(connection, id)? {
+            Some(receipt) => (microseconds(receipt.created_at), id.0.into_bytes()),
+            None => return Ok(Vec::new()),
+        },
+    };
+    connection
+        .prepare_cached(
+            "SELECT receipt, overwritten_at FROM erasure_receipts
+             WHERE persona_id = ?1 AND user_id = ?2 AND (created_at, id) < (?3, ?4)
+             ORDER BY created_at DESC, id DESC LIMIT ?5",
+        )?
+        .query_map(params![scope.persona.as_str(), scope.user.as_str(), before.0, before.1, limit], receipt)?
+        .collect()
+}
+
+pub(super) fn by_id(connection: &Connection, id: ErasureId) -> Result<Option<ErasureReceipt>> {
+    connection
+        .prepare_cached("SELECT receipt, overwritten_at FROM erasure_receipts WHERE id = ?1")?
+        .query_row([id.0.into_bytes()], receipt)
+        .optional()
+}
+
+fn receipt(row: &Row<'_>) -> Result<ErasureReceipt> {
+    let kept: ErasureReceipt = rows::json(row, 0)?;
+    Ok(ErasureReceipt { overwritten_at: rows::optional_time(row, 1)?, ..kept })
+}

@@ -1,0 +1,257 @@
+//! What was made of whole talks, and holds their words somewhere inside: summaries, moods, receipts, errors.
+
+use std::collections::BTreeSet;
+
+use memory::core_blocks::CoreBlockLabel;
+use memory::forget::ForgetSummary;
+use memory::identifiers::{NodeId, TurnId};
+use memory::ledger::ReplyReceipt;
+use memory::nodes::NodeKind;
+use rusqlite::{Connection, Result, params};
+use uuid::Uuid;
+
+use super::removal::{RemovalSet, RowKey, uuid};
+use crate::graph;
+use crate::rows::{self, to_json};
+
+/// What a failed session says in place of a cause that may have held lost words.
+const CAUSE_FORGOTTEN: &str =
+    "what it failed of was forgotten with words that stood in it; nothing else was lost, try it again";
+
+/// Takes the summary and the last error of sessions that lose messages or events, and those that contain the text. A
+/// summary was written from the whole talk, in words that nobody said: what of it came from where can't be told.
+pub(super) fn clear_summaries(
+    connection: &Connection,
+    going: &RemovalSet,
+    taken: &mut ForgetSummary,
+) -> Result<()> {
+    let happened =
+        going.nodes.values().filter(|node| matches!(node.kind, NodeKind::Event | NodeKind::Intention));
+    let losing: BTreeSet<RowKey> =
+        going.sessions().into_iter().chain(happened.filter_map(|n| n.session)).collect();
+    let mut clear =
+        connection.prepare_cached(
+            "UPDATE sessions SET summary = NULL, last_error = CASE WHEN status = 'failed' THEN ?2 END WHERE id = ?1",
+        )?;
+    let mut sessions = connection.prepare_cached(
+        "SELECT id, summary, last_error FROM sessions
+         WHERE scope = ?1 AND (summary IS NOT NULL OR last_error IS NOT NULL)",
+    )?;
+    let found: Vec<(RowKey, Option<String>, Option<String>)> = sessions
+        .query_map([going.scope], |row| Ok((row.get(0)?, row.get(1)?, row.get(2)?)))?
+        .collect::<Result<_>>()?;
+    for (id, summary, error) in found {
+        let says_it = |text: &Option<String>| text.as_ref().is_some_and(|text| going.is_in(text));
+        if losing.contains(&id) || says_it(&summary) || says_it(&error) {
+            clear.execute(params![id, CAUSE_FORGOTTEN])?;
+            taken.counts.summaries += u64::from(summary.is_some());
+        }
+    }
+    Ok(())
+}
+
+/// Takes the mood if a talk that led to one loses messages, or if it contains the text. Which talk it was from is not
+/// known; it would fade within twelve hours anyhow.
+pub(super) fn clear_mood(
+    connection: &Connection,
+    going: &RemovalSet,
+    taken: &mut ForgetSummary,
+) -> Result<()> {
+    let mut felt = false;
+    for session in going.sessions() {
+        felt |= connection
+            .prepare_cached("SELECT extracted = 1 AND trivial = 0 FROM sessions WHERE id = ?1")?
+            .query_row([session], |row| row.get::<_, bool>(0))?;
+    }
+    if !felt && going.text.is_some() {
+        let mut moods = connection.prepare_cached("SELECT episodic_state FROM moods WHERE scope = ?1")?;
+        for mood in moods.query_map([going.scope], |row| row.get::<_, String>(0))? {
+            felt |= going.is_in(&mood?);
+        }
+    }
+    if felt {
+        let cleared =
+            connection.prepare_cached("DELETE FROM moods WHERE scope = ?1")?.execute([going.scope])?;
+        taken.counts.moods += cleared as u64;
+    }
+    Ok(())
+}
+
+/// Takes the receipts of turns that lose messages, and from all others what goes; what is rewritten is rewritten there
+/// too.
+pub(super) fn clear_receipts(
+    connection: &Connection,
+    going: &RemovalSet,
+    taken: &mut ForgetSummary,
+) -> Result<()> {
+    let turns: BTreeSet<RowKey> = going.messages.values().filter_map(|message| message.turn).collect();
+    let gone: BTreeSet<Uuid> = going.messages.values().map(|message| message.id.0).collect();
+    let gone: BTreeSet<Uuid> = gone.into_iter().chain(going.nodes.values().map(|node| node.id.0)).collect();
+    let rewritten: BTreeSet<Uuid> = going.rewritten.values().map(|rewritten| rewritten.id.0).collect();
+    let mut delete = connection.prepare_cached("DELETE FROM turn_traces WHERE turn_id = ?1")?;
+    let mut replace = connection.prepare_cached("UPDATE turn_traces SET receipt = ?2 WHERE turn_id = ?1")?;
+    for turn in receipts_to_read(connection, going, &gone, &rewritten)? {
+        if turns.contains(&turn) {
+            taken.counts.receipts += delete.execute([turn])? as u64;
+            continue;
+        }
+        let mut receipt: ReplyReceipt = connection
+            .prepare_cached("SELECT receipt FROM turn_traces WHERE turn_id = ?1")?
+            .query_row([turn], |row| rows::json(row, 0))?;
+        let before = receipt.clone();
+        receipt.used.retain(|candidate| !gone.contains(&candidate.id) && !going.is_in(&candidate.text));
+        receipt.pinned.retain(|NodeId(id)| !gone.contains(id));
+        for candidate in &mut receipt.used {
+            let now = going.rewritten.values().find(|rewritten| rewritten.id.0 == candidate.id);
+            if let Some(rewritten) = now {
+                candidate.text.clone_from(&rewritten.after);
+            }
+        }
+        if receipt != before {
+            replace.execute(params![turn, to_json(&receipt)?])?;
+            taken.counts.receipts += 1;
+        }
+    }
+    Ok(())
+}
+
+/// Turns whose receipts may hold something: found by the ids in them and by the text, without reading each as JSON.
+fn receipts_to_read(
+    connection: &Connection,
+    going: &RemovalSet,
+    gone: &BTreeSet<Uuid>,
+    rewritten: &BTreeSet<Uuid>,
+) -> Result<Vec<RowKey>> {
+    let turns: BTreeSet<RowKey> = going.messages.values().filter_map(|message| message.turn).collect();
+    let mut statement =
+        connection.prepare_cached("SELECT turn_id, receipt FROM turn_traces WHERE scope = ?1")?;
+    let mut found = Vec::new();
+    let mut rows = statement.query([going.scope])?;
+    while let Some(row) = rows.next()? {
+        let (turn, receipt): (RowKey, _) = (row.get(0)?, row.get_ref(1)?.as_str()?);
+        let named = |id: Uuid| gone.contains(&id) || rewritten.contains(&id);
+        // In JSON a quotation mark in the text stands behind a backslash; the parsed candidates are compared instead.
+        let may_hold_text =
+            || going.text.as_ref().is_some_and(|text| text.contains(['"', '\\'])) || going.is_in(receipt);
+        if turns.contains(&turn) || ids_in(receipt).any(named) || may_hold_text() {
+            found.push(turn);
+        }
+    }
+    Ok(found)
+}
+
+/// Every quoted id in a JSON text.
+fn ids_in(json: &str) -> impl Iterator<Item = Uuid> + '_ {
+    json.split('"').filter(|piece| piece.len() == 36).filter_map(|piece| Uuid::parse_str(piece).ok())
+}
+
+/// Removes turns of which no message is left, and those that wait for a reply to nothing; forgets why others failed
+/// where that contains the text.
+pub(super) fn clear_turns(
+    connection: &Connection,
+    going: &RemovalSet,
+    taken: &mut ForgetSummary,
+) -> Result<()> {
+    let turns: BTreeSet<RowKey> = going.messages.values().filter_map(|message| message.turn).collect();
+    let mut delete = connection.prepare_cached(
+        "DELETE FROM turns WHERE id = ?1 AND NOT EXISTS
+             (SELECT 1 FROM recall_messages m WHERE m.turn_id = ?1 AND (turns.status <> 'pending' OR m.role = 'user'))",
+    )?;
+    for turn in turns {
+        if delete.execute([turn])? > 0 {
+            taken.turns.insert(TurnId(uuid(turn)));
+        }
+    }
+    if going.text.is_some() {
+        let mut reasons = connection
+            .prepare_cached("SELECT id, reason FROM turns WHERE scope = ?1 AND reason IS NOT NULL")?;
+        let found: Vec<(RowKey, String)> =
+            reasons.query_map([going.scope], |row| Ok((row.get(0)?, row.get(1)?)))?.collect::<Result<_>>()?;
+        for (turn, _) in found.iter().filter(|(_, reason)| going.is_in(reason)) {
+            connection.prepare_cached("UPDATE turns SET reason = NULL WHERE id = ?1")?.execute([turn])?;
+        }
+    }
+    Ok(())
+}
+
+/// Nodes and edges of the graph that rest on what goes, or contain the text. Counted with the names and the links.
+pub(super) fn clear_graph(
+    connection: &Connection,
+    going: &RemovalSet,
+    at: i64,
+    taken: &mut ForgetSummary,
+) -> Result<()> {
+    let messages = going.messages.values().map(|message| message.id.0);
+    let nodes = going.nodes.values().map(|node| node.id.0);
+    // What was drawn from a text that loses words may rest on those.
+    let rewritten = going.rewritten.values().map(|node| node.id.0);
+    let memories: Vec<Uuid> = messages.chain(nodes).chain(rewritten).collect();
+    let mut gone = hub::graph::GraphWithdrawal::default();
+    for memory in memories {
+        gone += graph::withdraw(connection, going.scope, &memory.to_string(), at)?;
+    }
+    if going.text.is_some() {
+        gone += graph::forget_text(connection, going.scope, &|text| going.is_in(text), at)?;
+    }
+    taken.counts.names += gone.nodes;
+    taken.counts.links += gone.edges;
+    Ok(())
+}
+
+/// Takes the traces of the scope, the transcripts of its slow cycles and the questions that these left. A prompt holds
+/// words of other turns and talks: what of it came from where can't be told. If nothing else goes, only those that
+/// contain the text.
+pub(super) fn clear_traces(
+    connection: &Connection,
+    going: &RemovalSet,
+    taken: &mut ForgetSummary,
+) -> Result<()> {
+    let all = !taken.is_empty();
+    for (select, clear) in [
+        (
+            "SELECT turn_id, detail FROM turn_details WHERE scope = ?1",
+            "DELETE FROM turn_details WHERE turn_id = ?1",
+        ),
+        (
+            "SELECT session_id, group_concat(detail) FROM session_traces WHERE scope = ?1 GROUP BY session_id",
+            "DELETE FROM session_traces WHERE session_id = ?1",
+        ),
+        (
+            "SELECT id, salient_questions || coalesce(transcript, '') FROM slow_cycles
+             WHERE scope = ?1 AND (transcript IS NOT NULL OR salient_questions <> '[]')",
+            "UPDATE slow_cycles SET transcript = NULL, salient_questions = '[]' WHERE id = ?1",
+        ),
+    ] {
+        let kept: Vec<(RowKey, String)> = connection
+            .prepare_cached(select)?
+            .query_map([going.scope], |row| Ok((row.get(0)?, row.get(1)?)))?
+            .collect::<Result<_>>()?;
+        // In JSON a quotation mark stands behind a backslash, so a text with one is taken to be anywhere.
+        let escaped = going.text.as_ref().is_some_and(|text| text.contains(['"', '\\']));
+        for (key, _) in kept.iter().filter(|(_, text)| all || escaped || going.is_in(text)) {
+            taken.counts.traces += connection.prepare_cached(clear)?.execute([key])? as u64;
+        }
+    }
+    Ok(())
+}
+
+/// Core blocks of the scope that contain the text. They stay: only a person edits them.
+pub(super) fn left_core_blocks(connection: &Connection, going: &RemovalSet) -> Result<Vec<CoreBlockLabel>> {
+    let mut labels = BTreeSet::new();
+    if going.text.is_some() {
+        for table in ["core_blocks", "core_block_appends"] {
+            let mut statement = connection.prepare_cached(&format!(
+                "SELECT b.label, b.content FROM {table} b JOIN scopes s ON s.persona_id = b.persona_id
+                     AND (b.user_id IS NULL OR b.user_id = s.user_id)
+                 WHERE s.number = ?1"
+            ))?;
+            let mut rows = statement.query([going.scope])?;
+            while let Some(row) = rows.next()? {
+                if going.is_in(&row.get::<_, String>(1)?) {
+                    labels.insert(rows::read_enum::<CoreBlockLabel>(row, 0)?);
+                }
+            }
+        }
+    }
+    Ok(labels.into_iter().collect())
+}

@@ -1,0 +1,260 @@
+//! Takes rows away, with their words, vectors, counters and links, and leaves ids as tombstones.
+
+use std::collections::BTreeSet;
+
+use memory::forget::ForgetSummary;
+use memory::identifiers::{EntityId, NodeId, RejectedId, SessionId};
+use memory::ports::Corpus;
+use rusqlite::{Connection, Result, params};
+
+use super::names::Names;
+use super::removal::{RemovalSet, RowKey, uuid};
+use super::spans;
+use crate::engine::writer::UnitOfWork;
+use crate::entities::entity_vectors;
+use crate::forgetting::support;
+use crate::rows::column;
+
+/// Messages and nodes, with all that hangs on the rows themselves.
+pub(super) fn remove_rows(
+    unit: &mut UnitOfWork<'_>,
+    going: &RemovalSet,
+    at: i64,
+    taken: &mut ForgetSummary,
+) -> Result<()> {
+    let connection = unit.connection;
+    taken.sessions = going.sessions().into_iter().map(|id| SessionId(uuid(id))).collect();
+    taken.revived = revived(connection, going)?;
+    count_parts(connection, going, taken)?;
+    mark(connection, going, taken)?;
+    spans::mark(connection, going)?;
+    drop_mentions(connection, going, taken)?;
+    for (seq, message) in &going.messages {
+        unit.unindex_words(Corpus::Messages, *seq, going.scope, &message.terms);
+        connection.prepare_cached("DELETE FROM recall_messages WHERE seq = ?1")?.execute([seq])?;
+        taken.messages.insert(message.id);
+        insert_tombstone(connection, going.scope, "message", message.id.0.into_bytes(), at)?;
+    }
+    for (seq, node) in &going.nodes {
+        unit.unindex_words(Corpus::Nodes, *seq, going.scope, &node.terms);
+        connection.prepare_cached("DELETE FROM concept_nodes WHERE seq = ?1")?.execute([seq])?;
+        taken.add_node(node.kind, node.id);
+        insert_tombstone(connection, going.scope, "node", node.id.0.into_bytes(), at)?;
+    }
+    for id in &going.rejected {
+        connection.prepare_cached("DELETE FROM rejected_memories WHERE id = ?1")?.execute([id])?;
+        taken.rejected.insert(RejectedId(uuid(*id)));
+        insert_tombstone(connection, going.scope, "rejected", *id, at)?;
+    }
+    connection
+        .prepare_cached(
+            "UPDATE scopes SET
+                 message_count = (SELECT count(*) FROM recall_messages WHERE scope = ?1 AND deleted_at IS NULL),
+                 node_count = (SELECT count(*) FROM concept_nodes WHERE scope = ?1 AND deleted_at IS NULL)
+             WHERE number = ?1",
+        )?
+        .execute([going.scope])?;
+    Ok(())
+}
+
+/// Gives rewritten nodes their new text. Their vectors were made from the old one, and are made anew.
+pub(super) fn rewrite(
+    unit: &mut UnitOfWork<'_>,
+    going: &RemovalSet,
+    taken: &mut ForgetSummary,
+) -> Result<()> {
+    for (seq, rewritten) in &going.rewritten {
+        let before = rewritten.terms_before.as_str();
+        taken.counts.vectors += support::reduce(unit, going.scope, *seq, before, &rewritten.after)?;
+        taken.rewritten.insert(rewritten.id);
+    }
+    recount_mentions(unit.connection, going)
+}
+
+/// Names and entities. Earlier names and descriptions, which undoing would bring back, go whatever was selected: from
+/// which words they came can't be told.
+pub(super) fn remove_names(
+    connection: &Connection,
+    scope: i64,
+    names: &Names,
+    at: i64,
+    taken: &mut ForgetSummary,
+) -> Result<()> {
+    connection
+        .prepare_cached("DELETE FROM entity_changes WHERE scope = ?1 AND change IN ('rename', 'describe')")?
+        .execute([scope])?;
+    for id in &names.entities {
+        let aliases: u64 = connection
+            .prepare_cached("SELECT count(*) FROM entity_aliases WHERE entity_id = ?1")?
+            .query_row([id], |row| row.get(0))?;
+        taken.counts.names += aliases;
+        // Whoever was thought to be the same as this one is now somebody.
+        connection
+            .prepare_cached(
+                "UPDATE entities SET merge_target = NULL, merge_status = 'confirmed' WHERE merge_target = ?1",
+            )?
+            .execute([id])?;
+        // What was merged into it and is still spoken of by its own names stays.
+        connection
+            .prepare_cached(
+                "UPDATE entities SET merged_into = (SELECT merged_into FROM entities WHERE id = ?1)
+                 WHERE merged_into = ?1",
+            )?
+            .execute([id])?;
+        connection.prepare_cached("DELETE FROM entities WHERE id = ?1")?.execute([id])?;
+        taken.entities.insert(EntityId(uuid(*id)));
+        insert_tombstone(connection, scope, "entity", *id, at)?;
+    }
+    for number in &names.aliases {
+        let gone =
+            connection.prepare_cached("DELETE FROM entity_aliases WHERE number = ?1")?.execute([number])?;
+        taken.counts.names += gone as u64;
+    }
+    for (id, name) in &names.renamed {
+        connection
+            .prepare_cached("UPDATE entities SET canonical_name = ?2 WHERE id = ?1")?
+            .execute(params![id, name])?;
+        entity_vectors::clear(connection, EntityId(uuid(*id)))?;
+    }
+    for id in &names.undescribed {
+        connection
+            .prepare_cached("UPDATE entities SET description = NULL, described_at = NULL WHERE id = ?1")?
+            .execute([id])?;
+        entity_vectors::clear(connection, EntityId(uuid(*id)))?;
+        taken.counts.descriptions += 1;
+    }
+    Ok(())
+}
+
+/// Counts the sessions' messages and events anew, and gives back those of the scope that are being consolidated: what
+/// is computed from what was there before can't be committed any more.
+pub(super) fn settle_sessions(connection: &Connection, going: &RemovalSet) -> Result<()> {
+    let from_nodes = going.nodes.values().filter_map(|node| node.session);
+    let sessions: BTreeSet<RowKey> = going.sessions().into_iter().chain(from_nodes).collect();
+    for session in sessions {
+        connection
+            .prepare_cached(
+                "UPDATE sessions SET
+                     message_count = (SELECT count(*) FROM recall_messages WHERE session_id = ?1),
+                     total_tokens = (SELECT coalesce(sum(token_count), 0) FROM recall_messages WHERE session_id = ?1),
+                     extracted_events = (SELECT count(*) FROM concept_nodes
+                                         WHERE source_session_id = ?1 AND type = 'event')
+                 WHERE id = ?1",
+            )?
+            .execute([session])?;
+    }
+    connection
+        .prepare_cached(
+            "UPDATE sessions SET status = 'closing' WHERE scope = ?1 AND status = 'consolidating'",
+        )?
+        .execute([going.scope])?;
+    Ok(())
+}
+
+/// Leaves the id of what is gone.
+pub(super) fn insert_tombstone(
+    connection: &Connection,
+    scope: i64,
+    kind: &str,
+    id: RowKey,
+    at: i64,
+) -> Result<()> {
+    connection
+        .prepare_cached(
+            "INSERT INTO tombstones (kind, id, forgotten_at, scope) VALUES (?1, ?2, ?3, ?4)
+             ON CONFLICT DO NOTHING",
+        )?
+        .execute(params![kind, id, at, scope])?;
+    Ok(())
+}
+
+/// Nodes that stay and that were replaced by one that goes.
+fn revived(connection: &Connection, going: &RemovalSet) -> Result<BTreeSet<NodeId>> {
+    let mut revived = BTreeSet::new();
+    for node in going.nodes.values() {
+        let replaced = "SELECT seq FROM concept_nodes WHERE superseded_by = ?1";
+        for seq in column::<i64>(connection, replaced, node.id.0.into_bytes())? {
+            if !going.nodes.contains_key(&seq) {
+                let id = "SELECT id FROM concept_nodes WHERE seq = ?1";
+                revived.extend(column::<RowKey>(connection, id, seq)?.into_iter().map(|id| NodeId(uuid(id))));
+            }
+        }
+    }
+    Ok(revived)
+}
+
+/// Counts what the rows take with them.
+fn count_parts(connection: &Connection, going: &RemovalSet, taken: &mut ForgetSummary) -> Result<()> {
+    let mut quotes = BTreeSet::new();
+    let quote = |row: &rusqlite::Row<'_>| Ok((row.get(0)?, row.get(1)?, row.get(2)?, row.get(3)?));
+    let count = |statement: &str, seq: &i64| -> Result<u64> {
+        connection.prepare_cached(statement)?.query_row([seq], |row| row.get(0))
+    };
+    let quoting: [(&str, Vec<i64>); 2] = [
+        ("message_seq", going.messages.keys().copied().collect()),
+        ("node_seq", going.nodes.keys().copied().collect()),
+    ];
+    for (column, seqs) in quoting {
+        let mut statement = connection.prepare_cached(&format!(
+            "SELECT node_seq, message_seq, span_start, span_end FROM node_evidence WHERE {column} = ?1"
+        ))?;
+        for seq in seqs {
+            for found in statement.query_map([seq], quote)? {
+                let found: (i64, i64, i64, i64) = found?;
+                quotes.insert(found);
+            }
+        }
+    }
+    taken.counts.quotes += quotes.len() as u64;
+    let mut edges = BTreeSet::new();
+    for seq in going.messages.keys() {
+        taken.counts.vectors += count("SELECT count(*) FROM message_vectors WHERE seq = ?1", seq)?;
+    }
+    for seq in going.nodes.keys() {
+        taken.counts.vectors += count("SELECT count(*) FROM node_vectors WHERE seq = ?1", seq)?;
+        taken.counts.links += count("SELECT count(*) FROM concept_node_entities WHERE node_seq = ?1", seq)?;
+        let mut touching = connection.prepare_cached(
+            "SELECT thought_seq, event_seq FROM concept_node_filling WHERE thought_seq = ?1 OR event_seq = ?1",
+        )?;
+        for edge in touching.query_map([seq], |row| Ok((row.get(0)?, row.get(1)?)))? {
+            let edge: (i64, i64) = edge?;
+            edges.insert(edge);
+        }
+    }
+    taken.counts.links += edges.len() as u64;
+    Ok(())
+}
+
+/// Marks what living nodes rested on and is about to go.
+fn mark(connection: &Connection, going: &RemovalSet, taken: &mut ForgetSummary) -> Result<()> {
+    for (seq, kind, id) in &going.unsupported {
+        connection
+            .prepare_cached(
+                "INSERT INTO forgotten_support (node_seq, kind, id) VALUES (?1, ?2, ?3) ON CONFLICT DO NOTHING",
+            )?
+            .execute(params![seq, kind, id])?;
+        if *kind == "node" {
+            let own = column::<RowKey>(connection, "SELECT id FROM concept_nodes WHERE seq = ?1", seq)?;
+            taken.orphaned.extend(own.into_iter().map(|id| NodeId(uuid(id))));
+        }
+    }
+    Ok(())
+}
+
+/// Repeated mentions whose words are gone. Those of nodes that go, go with them.
+fn drop_mentions(connection: &Connection, going: &RemovalSet, taken: &mut ForgetSummary) -> Result<()> {
+    for number in &going.mentions {
+        let gone =
+            connection.prepare_cached("DELETE FROM mention_merges WHERE number = ?1")?.execute([number])?;
+        taken.counts.mentions += gone as u64;
+    }
+    Ok(())
+}
+
+/// How often nodes that lost words were said.
+fn recount_mentions(connection: &Connection, going: &RemovalSet) -> Result<()> {
+    for seq in going.said_less.iter().filter(|seq| !going.nodes.contains_key(seq)) {
+        support::recount_mentions(connection, *seq)?;
+    }
+    Ok(())
+}

@@ -1,0 +1,184 @@
+//! From what a person points at to rows.
+
+use memory::entities::{fold_name, name_stands_in};
+use memory::forget::Selection;
+use rusqlite::{Connection, OptionalExtension, Result, params};
+
+use super::removal::{RemovalSet, RowKey};
+use crate::entities::entity_queries::parts;
+use crate::rows::column;
+
+/// Finds the rows of the selection.
+pub(super) fn select(connection: &Connection, going: &mut RemovalSet, selection: &Selection) -> Result<()> {
+    for id in &selection.messages {
+        let found = number(connection, "recall_messages", going.scope, id.0.into_bytes())?;
+        found.map_or(Ok(()), |seq| going.add_message(connection, seq))?;
+    }
+    for id in &selection.sessions {
+        let statement = "SELECT seq FROM recall_messages WHERE session_id = ?1";
+        for seq in column::<i64>(connection, statement, id.0.into_bytes())? {
+            going.add_message(connection, seq)?;
+        }
+    }
+    for id in &selection.nodes {
+        if let Some(seq) = number(connection, "concept_nodes", going.scope, id.0.into_bytes())? {
+            going.add_node(connection, seq)?;
+        }
+    }
+    for id in &selection.entities {
+        let key = id.0.into_bytes();
+        let known: Option<RowKey> = connection
+            .prepare_cached("SELECT id FROM entities WHERE id = ?1 AND scope = ?2")?
+            .query_row(params![key, going.scope], |row| row.get(0))
+            .optional()?;
+        // What was found to be the same is the same, also for forgetting.
+        if let Some(key) = known {
+            let parts = concat!(parts!(), " SELECT id FROM parts");
+            going.entities.extend(column::<RowKey>(connection, parts, key)?);
+        }
+    }
+    nodes_about_entities(connection, going)?;
+    if going.text.is_some() {
+        by_text(connection, going)?;
+    }
+    if selection.with_messages {
+        for seq in saying_the_same(connection, going)? {
+            going.add_message(connection, seq)?;
+        }
+    }
+    Ok(())
+}
+
+/// Messages that still say what a selected node or entity says: those that it quotes, and those that name it.
+pub(super) fn saying_the_same(connection: &Connection, going: &RemovalSet) -> Result<Vec<i64>> {
+    let mut seqs = Vec::new();
+    for node in going.nodes.keys() {
+        let quoted = "SELECT message_seq FROM node_evidence WHERE node_seq = ?1";
+        seqs.extend(column::<i64>(connection, quoted, node)?);
+    }
+    if !going.entities.is_empty() {
+        let names = names_of(connection, going)?;
+        for (seq, content) in texts(connection, "recall_messages", "content", going.scope)? {
+            let content = fold_name(&content);
+            if names.iter().any(|name| name_stands_in(&content, name)) {
+                seqs.push(seq);
+            }
+        }
+    }
+    seqs.retain(|seq| !going.messages.contains_key(seq));
+    seqs.sort_unstable();
+    seqs.dedup();
+    Ok(seqs)
+}
+
+fn number(connection: &Connection, table: &str, scope: i64, id: RowKey) -> Result<Option<i64>> {
+    connection
+        .prepare_cached(&format!("SELECT seq FROM {table} WHERE id = ?1 AND scope = ?2"))?
+        .query_row(params![id, scope], |row| row.get(0))
+        .optional()
+}
+
+/// Nodes that are linked to a selected entity, and those that name it.
+fn nodes_about_entities(connection: &Connection, going: &mut RemovalSet) -> Result<()> {
+    if going.entities.is_empty() {
+        return Ok(());
+    }
+    for entity in going.entities.clone() {
+        let linked = "SELECT node_seq FROM concept_node_entities WHERE entity_id = ?1";
+        for seq in column::<i64>(connection, linked, entity)? {
+            going.add_node(connection, seq)?;
+        }
+    }
+    let names = names_of(connection, going)?;
+    for (seq, description) in texts(connection, "concept_nodes", "description", going.scope)? {
+        let description = fold_name(&description);
+        if names.iter().any(|name| name_stands_in(&description, name)) {
+            going.add_node(connection, seq)?;
+        }
+    }
+    Ok(())
+}
+
+/// Folded names of the selected entities.
+fn names_of(connection: &Connection, going: &RemovalSet) -> Result<Vec<String>> {
+    let mut names = Vec::new();
+    for entity in &going.entities {
+        let aliases = "SELECT name FROM entity_aliases WHERE entity_id = ?1";
+        names.extend(column::<String>(connection, aliases, entity)?);
+        let own = "SELECT canonical_name FROM entities WHERE id = ?1";
+        names.extend(column::<String>(connection, own, entity)?);
+    }
+    Ok(names.iter().map(|name| fold_name(name)).collect())
+}
+
+/// Messages, nodes, repeated mentions and refused memories that contain the text. Names are looked through with the
+/// entities.
+fn by_text(connection: &Connection, going: &mut RemovalSet) -> Result<()> {
+    for (seq, content) in texts(connection, "recall_messages", "content", going.scope)? {
+        if going.is_in(&content) {
+            going.add_message(connection, seq)?;
+        }
+    }
+    for column in ["description", "emotion_tags"] {
+        for (seq, text) in texts(connection, "concept_nodes", column, going.scope)? {
+            if going.is_in(&text) {
+                going.add_node(connection, seq)?;
+            }
+        }
+    }
+    by_earlier_text(connection, going)?;
+    let mut statement = connection.prepare_cached(
+        "SELECT g.number, g.description || char(10) || coalesce(g.merged, '') FROM mention_merges g JOIN concept_nodes n ON n.seq = g.node_seq
+         WHERE n.scope = ?1",
+    )?;
+    let mentions = statement.query_map([going.scope], |row| Ok((row.get(0)?, row.get::<_, String>(1)?)))?;
+    for mention in mentions {
+        let (number, description) = mention?;
+        if going.is_in(&description) {
+            going.mentions.insert(number);
+        }
+    }
+    let mut statement = connection.prepare_cached(
+        "SELECT id, description, evidence, reason, proposal FROM rejected_memories WHERE scope = ?1",
+    )?;
+    let mut rows = statement.query([going.scope])?;
+    while let Some(row) = rows.next()? {
+        let said: [String; 4] = [row.get(1)?, row.get(2)?, row.get(3)?, row.get(4)?];
+        if said.iter().any(|text| going.is_in(text)) {
+            going.rejected.insert(row.get(0)?);
+        }
+    }
+    Ok(())
+}
+
+/// Messages and nodes that said the text before they were changed.
+fn by_earlier_text(connection: &Connection, going: &mut RemovalSet) -> Result<()> {
+    let messages = "SELECT v.message_seq, v.content FROM message_versions v
+         JOIN recall_messages m ON m.seq = v.message_seq WHERE m.scope = ?1";
+    for (seq, content) in earlier(connection, messages, going.scope)? {
+        if going.is_in(&content) {
+            going.add_message(connection, seq)?;
+        }
+    }
+    let nodes =
+        "SELECT c.node_seq, c.description FROM node_changes c JOIN concept_nodes n ON n.seq = c.node_seq
+         WHERE n.scope = ?1 AND c.description IS NOT NULL";
+    for (seq, description) in earlier(connection, nodes, going.scope)? {
+        if going.is_in(&description) {
+            going.add_node(connection, seq)?;
+        }
+    }
+    Ok(())
+}
+
+fn earlier(connection: &Connection, statement: &str, scope: i64) -> Result<Vec<(i64, String)>> {
+    connection.prepare_cached(statement)?.query_map([scope], |row| Ok((row.get(0)?, row.get(1)?)))?.collect()
+}
+
+/// A text column of all rows of the scope, with their numbers.
+fn texts(connection: &Connection, table: &str, column: &str, scope: i64) -> Result<Vec<(i64, String)>> {
+    connection
+        .prepare_cached(&format!("SELECT seq, {column} FROM {table} WHERE scope = ?1"))?
+        .query_map([scope], |row| Ok((row.get(0)?, row.get(1)?)))?
+        .collect()
+}

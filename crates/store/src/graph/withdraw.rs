@@ -1,0 +1,217 @@
+//! What goes from the graph when memories go.
+
+use hub::DocumentName;
+use hub::graph::GraphWithdrawal;
+use memory::Scope;
+use memory::identifiers::EntityId;
+use rusqlite::{Connection, Result, params};
+
+use crate::entities::entity_queries::parts;
+use crate::scopes;
+
+type RowKey = [u8; 16];
+
+/// That the memory is named is said twice: the index holds no words of instances, which have no memory.
+const FORGET_SOURCES: &str = "DELETE FROM graph_sources WHERE scope = ?1 AND memory = ?2 AND memory <> ''";
+const RESTING_NODES: &str = "SELECT node_id FROM graph_sources
+                             WHERE scope = ?1 AND memory = ?2 AND memory <> '' AND node_id IS NOT NULL";
+const RESTING_EDGES: &str = "SELECT edge_id FROM graph_sources
+                             WHERE scope = ?1 AND memory = ?2 AND memory <> '' AND edge_id IS NOT NULL";
+
+/// Takes away edges and nodes that rest on this memory alone, and its evidence and description from the others. A node
+/// that edges of other memories still need stays.
+pub(crate) fn withdraw(
+    connection: &Connection,
+    scope: i64,
+    memory: &str,
+    at: i64,
+) -> Result<GraphWithdrawal> {
+    if memory.is_empty() {
+        return Ok(GraphWithdrawal::default());
+    }
+    let nodes = resting(connection, RESTING_NODES, scope, memory)?;
+    let edges = resting(connection, RESTING_EDGES, scope, memory)?;
+    connection.prepare_cached(FORGET_SOURCES)?.execute(params![scope, memory])?;
+    let mut withdrawn = GraphWithdrawal::default();
+    for edge in edges {
+        let gone = connection
+            .prepare_cached(
+                "DELETE FROM graph_edges
+                 WHERE id = ?1 AND NOT EXISTS (SELECT 1 FROM graph_sources WHERE edge_id = ?1)",
+            )?
+            .execute([edge])?;
+        withdrawn.edges += gone as u64;
+    }
+    for node in nodes {
+        undescribe(connection, node, memory)?;
+        withdrawn.nodes += u64::from(withdraw_node(connection, node, at)?);
+    }
+    Ok(withdrawn)
+}
+
+/// Takes away what rests on a document that is gone.
+pub(crate) fn withdraw_document(
+    connection: &Connection,
+    scope: &Scope,
+    name: &DocumentName,
+    at: i64,
+) -> Result<GraphWithdrawal> {
+    let (DocumentName::Diary(name), Some(scope)) = (name, scopes::number(connection, scope)?) else {
+        return Ok(GraphWithdrawal::default());
+    };
+    withdraw(connection, scope, &name.id(), at)
+}
+
+fn resting(connection: &Connection, statement: &str, scope: i64, memory: &str) -> Result<Vec<RowKey>> {
+    connection.prepare_cached(statement)?.query_map(params![scope, memory], |row| row.get(0))?.collect()
+}
+
+/// Takes a node's description, if it came from the memory. What a memory describes rests on it too.
+fn undescribe(connection: &Connection, id: RowKey, memory: &str) -> Result<()> {
+    let described = connection
+        .prepare_cached(
+            "UPDATE graph_nodes SET description = '', described_by = NULL, embedding_model = NULL,
+                 readability = NULL, vector = NULL
+             WHERE id = ?1 AND described_by = ?2",
+        )?
+        .execute(params![id, memory])?;
+    if described == 0 {
+        return Ok(());
+    }
+    let undescribed = connection
+        .prepare_cached(
+            "UPDATE entities SET description = NULL, described_at = NULL, embedding_model = NULL
+             WHERE id = ?1 AND owner_override = 0",
+        )?
+        .execute([id])?;
+    if undescribed > 0 {
+        connection.prepare_cached("DELETE FROM entity_vectors WHERE entity_id = ?1")?.execute([id])?;
+        connection
+            .prepare_cached("DELETE FROM entity_changes WHERE entity_id = ?1 AND change = 'describe'")?
+            .execute([id])?;
+    }
+    Ok(())
+}
+
+fn withdraw_node(connection: &Connection, id: RowKey, at: i64) -> Result<bool> {
+    let needed: bool = connection
+        .prepare_cached(
+            "SELECT EXISTS (SELECT 1 FROM graph_sources WHERE node_id = ?1)
+                 OR EXISTS (SELECT 1 FROM graph_edges WHERE (from_id = ?1 OR to_id = ?1) AND deleted_at IS NULL)",
+        )?
+        .query_row([id], |row| row.get(0))?;
+    if needed {
+        return Ok(false);
+    }
+    let made_here: bool = connection
+        .prepare_cached("SELECT EXISTS (SELECT 1 FROM graph_nodes WHERE id = ?1 AND made_entity = 1)")?
+        .query_row([id], |row| row.get(0))?;
+    let entity = EntityId(uuid::Uuid::from_bytes(id));
+    if made_here && memories_about(connection, entity)? == 0 && !is_of_person(connection, id)? {
+        remove_entity(connection, entity, at)?;
+        return Ok(true);
+    }
+    // An entity that the memory itself knows stays in the memory; what the graph kept beside it goes.
+    let gone = connection.prepare_cached("DELETE FROM graph_nodes WHERE id = ?1")?.execute([id])?;
+    Ok(gone > 0)
+}
+
+fn is_of_person(connection: &Connection, id: RowKey) -> Result<bool> {
+    connection
+        .prepare_cached("SELECT EXISTS (SELECT 1 FROM entities WHERE id = ?1 AND owner_override = 1)")?
+        .query_row([id], |row| row.get(0))
+}
+
+/// How many memories are about an entity or what was merged into it.
+pub(super) fn memories_about(connection: &Connection, id: EntityId) -> Result<u64> {
+    connection
+        .prepare_cached(concat!(
+            parts!(),
+            " SELECT count(DISTINCT l.node_seq) FROM parts p JOIN concept_node_entities l ON l.entity_id = p.id"
+        ))?
+        .query_row([id.0.into_bytes()], |row| row.get(0))
+}
+
+/// Takes an entity that no memory is about, with its names and all that hangs on it.
+pub(super) fn remove_entity(connection: &Connection, id: EntityId, at: i64) -> Result<()> {
+    let id = id.0.into_bytes();
+    connection
+        .prepare_cached(
+            "UPDATE entities SET merge_target = NULL, merge_status = 'confirmed' WHERE merge_target = ?1",
+        )?
+        .execute([id])?;
+    connection
+        .prepare_cached(
+            "INSERT INTO tombstones (kind, id, forgotten_at, scope)
+             SELECT 'entity', id, ?2, scope FROM entities WHERE id = ?1 ON CONFLICT DO NOTHING",
+        )?
+        .execute(params![id, at])?;
+    connection.prepare_cached("DELETE FROM entities WHERE id = ?1")?.execute([id])?;
+    Ok(())
+}
+
+/// Takes away what contains a text that is erased: nodes, edges, and what rests on memories that are named after it.
+/// Names and descriptions of entities are looked through where those are forgotten.
+pub(crate) fn forget_text(
+    connection: &Connection,
+    scope: i64,
+    is_in: &dyn Fn(&str) -> bool,
+    at: i64,
+) -> Result<GraphWithdrawal> {
+    let mut withdrawn = GraphWithdrawal::default();
+    let memories: Vec<String> = connection
+        .prepare_cached("SELECT DISTINCT memory FROM graph_sources WHERE scope = ?1")?
+        .query_map([scope], |row| row.get(0))?
+        .collect::<Result<_>>()?;
+    for memory in memories.iter().filter(|memory| is_in(memory)) {
+        withdrawn += withdraw(connection, scope, memory, at)?;
+    }
+    let edges = said(
+        connection,
+        "SELECT e.id, e.type || char(10) || e.properties || char(10) ||
+                coalesce((SELECT group_concat(s.evidence, char(10)) FROM graph_sources s WHERE s.edge_id = e.id), '')
+         FROM graph_edges e WHERE e.scope = ?1",
+        scope,
+    )?;
+    for (id, _) in edges.into_iter().filter(|(_, text)| is_in(text)) {
+        let gone = connection.prepare_cached("DELETE FROM graph_edges WHERE id = ?1")?.execute([id])?;
+        withdrawn.edges += gone as u64;
+    }
+    let nodes = said(
+        connection,
+        "SELECT id, coalesce(type, '') || char(10) || coalesce(label, '') || char(10) || description || char(10) ||
+                properties
+         FROM graph_nodes WHERE scope = ?1",
+        scope,
+    )?;
+    for (id, _) in nodes.into_iter().filter(|(_, text)| is_in(text)) {
+        let edges: u64 = connection
+            .prepare_cached("SELECT count(*) FROM graph_edges WHERE from_id = ?1 OR to_id = ?1")?
+            .query_row([id], |row| row.get(0))?;
+        let gone = connection.prepare_cached("DELETE FROM graph_nodes WHERE id = ?1")?.execute([id])?;
+        withdrawn.nodes += gone as u64;
+        withdrawn.edges += edges;
+    }
+    Ok(withdrawn)
+}
+
+fn said(connection: &Connection, statement: &str, scope: i64) -> Result<Vec<(RowKey, String)>> {
+    connection.prepare_cached(statement)?.query_map([scope], |row| Ok((row.get(0)?, row.get(1)?)))?.collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::engine::plans::empty;
+    use crate::engine::plans::plan;
+
+    #[test]
+    fn what_rests_on_a_memory_is_found_by_its_index() {
+        let connection = empty();
+        for statement in [FORGET_SOURCES, RESTING_NODES, RESTING_EDGES] {
+            let plan = plan(&connection, statement);
+            assert!(plan.contains("graph_sources_of_memory (scope=? AND memory=?)"), "{plan}");
+            assert!(!plan.contains("SCAN"), "{plan}");
+        }
+    }
+}

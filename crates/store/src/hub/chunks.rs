@@ -1,0 +1,289 @@
+//! Pieces of memories: cut with the write of a document, found by their words, read with their vectors.
+
+use hub::names::{DiaryName, DocumentName};
+use hub::ports::{ChunkHits, ChunkVector, DiaryChunk, DiaryCoverage, DiaryText, UnembeddedChunk};
+use hub::split_into_chunks;
+use memory::ports::{Embedding, Phrase, PhraseHits};
+use memory::vector_index::READABILITY_MIN;
+use memory::{Scope, text::index_terms};
+use rusqlite::{Connection, OptionalExtension, Result, Row, params};
+
+use super::state::instance_id;
+use crate::index::vectors::{from_bytes, model, model_or_new, to_bytes};
+use crate::index::words;
+use crate::rows::{self, to_json};
+use crate::scopes;
+
+/// What a count may add to a piece's number beside its day.
+const DAY: i64 = 1 << 40;
+
+/// Puts the pieces of what a document shows now in the place of those that it had.
+pub(super) fn follow(
+    connection: &Connection,
+    scope: &Scope,
+    name: &DocumentName,
+    document: i64,
+) -> Result<()> {
+    let DocumentName::Diary(name) = name else { return Ok(()) };
+    connection.prepare_cached("DELETE FROM hub_chunks WHERE document = ?1")?.execute([document])?;
+    let content: Option<String> = connection
+        .prepare_cached("SELECT content FROM hub_versions WHERE document = ?1 AND state = 'shown'")?
+        .query_row([document], |row| row.get(0))
+        .optional()?
+        .flatten();
+    let Some(content) = content else { return Ok(()) };
+    let scope = scopes::number_or_new(connection, scope)?;
+    let day = i64::from((name.date().last_day() - jiff::civil::date(1, 1, 1)).get_days()).max(0);
+    let mut count =
+        connection.prepare_cached("UPDATE hub_chunk_numbers SET last = last + 1 RETURNING last")?;
+    let mut insert = connection.prepare_cached(
+        "INSERT INTO hub_chunks (number, document, scope, piece, starts_at, ends_at, terms)
+         VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7)",
+    )?;
+    for (place, piece) in split_into_chunks(&content).into_iter().enumerate() {
+        let terms = words::with_scope(scope, &index_terms(&content[piece.clone()]));
+        let number = day * DAY + count.query_row([], |row| row.get::<_, i64>(0))? % DAY;
+        insert.execute(params![number, document, scope, place, piece.start, piece.end, terms])?;
+    }
+    Ok(())
+}
+
+/// Cuts memories that were written before there were pieces. Only of those that have none the text is looked at.
+pub(super) fn cut_all(connection: &Connection) -> Result<()> {
+    let uncut: Vec<(Scope, DocumentName, i64)> = connection
+        .prepare_cached(
+            "SELECT d.persona_id, d.user_id, d.kind, d.stem, d.number
+             FROM hub_documents d JOIN hub_versions v ON v.document = d.number AND v.state = 'shown'
+             WHERE d.user_id IS NOT NULL AND d.kind IN ('daily', 'weekly', 'monthly', 'yearly', 'significant')
+                 AND CASE WHEN EXISTS (SELECT 1 FROM hub_chunks c WHERE c.document = d.number) THEN 0
+                          ELSE trim(v.content, char(9, 10, 13, 32)) <> '' END",
+        )?
+        .query_map([], |row| Ok((rows::scope(row, 0)?, name(row, 2)?, row.get(4)?)))?
+        .collect::<Result<_>>()?;
+    uncut.iter().try_for_each(|(scope, name, document)| follow(connection, scope, name, *document))
+}
+
+fn name(row: &Row<'_>, from: usize) -> Result<DocumentName> {
+    DocumentName::parse(row.get_ref(from)?.as_str()?, row.get_ref(from + 1)?.as_str()?)
+        .map_err(|error| rows::unreadable(from + 1, error))
+}
+
+fn memory_name(row: &Row<'_>, from: usize) -> Result<DiaryName> {
+    match name(row, from)? {
+        DocumentName::Diary(name) => Ok(name),
+        DocumentName::Identity(..) => {
+            let reason = hub::names::InvalidName("an identity document is no memory".to_owned());
+            Err(rows::unreadable(from, reason))
+        }
+    }
+}
+
+pub(super) fn look_up(
+    connection: &Connection,
+    scope: i64,
+    phrases: &[Phrase],
+    limit: u32,
+) -> Result<ChunkHits> {
+    let pieces = connection
+        .prepare_cached("SELECT pieces FROM hub_chunk_counts WHERE scope = ?1")?
+        .query_row([scope], |row| row.get(0))
+        .optional()?
+        .unwrap_or(0);
+    let hits = phrases.iter().map(|phrase| hits(connection, scope, phrase, limit));
+    Ok(ChunkHits { pieces, hits: hits.collect::<Result<_>>()? })
+}
+
+fn hits(connection: &Connection, scope: i64, phrase: &Phrase, limit: u32) -> Result<PhraseHits> {
+    let Some(query) = words::query(scope, phrase) else { return Ok(words::nowhere()) };
+    let newest = "SELECT rowid FROM hub_words WHERE hub_words MATCH ?1 ORDER BY rowid DESC LIMIT ?2";
+    let seqs: Vec<i64> = connection
+        .prepare_cached(newest)?
+        .query_map(params![query, limit], |row| row.get(0))?
+        .collect::<Result<_>>()?;
+    let all = "SELECT count(*) FROM (SELECT 1 FROM hub_words WHERE hub_words MATCH ?1 LIMIT ?2)";
+    let document_frequency = match seqs.len() < limit as usize {
+        true => seqs.len() as u64,
+        false => connection
+            .prepare_cached(all)?
+            .query_row(params![query, PhraseHits::FREQUENCY_MAX], |row| row.get(0))?,
+    };
+    Ok(PhraseHits { document_frequency, seqs })
+}
+
+pub(super) fn numbered(
+    connection: &Connection,
+    scope: i64,
+    fingerprint: &str,
+    numbers: &[i64],
+) -> Result<Vec<DiaryChunk>> {
+    let model = model(connection, fingerprint)?.unwrap_or(0);
+    connection
+        .prepare_cached(
+            "SELECT c.number, d.kind, d.stem, v.author, c.piece, c.terms, x.readability, x.vector
+             FROM json_each(?1) j CROSS JOIN hub_chunks c ON c.number = j.value
+                 CROSS JOIN hub_documents d ON d.number = c.document
+                 CROSS JOIN hub_versions v ON v.document = d.number AND v.state = 'shown'
+                 LEFT JOIN hub_vectors x ON x.chunk = c.number AND x.embedding_model = ?3
+             WHERE c.scope = ?2",
+        )?
+        .query_map(params![to_json(&numbers)?, scope, model], |row| {
+            let vector: Option<Vec<u8>> = row.get(7)?;
+            let readability: Option<f32> = row.get(6)?;
+            let embedding = vector
+                .zip(readability)
+                .map(|(bytes, readability)| Embedding { vector: from_bytes(&bytes), readability });
+            Ok(DiaryChunk {
+                number: row.get(0)?,
+                name: memory_name(row, 1)?,
+                author: instance_id(row, 3)?,
+                place: row.get(4)?,
+                terms: words::without_scope(row.get_ref(5)?.as_str()?),
+                embedding,
+            })
+        })?
+        .collect()
+}
+
+pub(super) fn vectors(
+    connection: &Connection,
+    scope: i64,
+    fingerprint: &str,
+    after: i64,
+    limit: u32,
+) -> Result<Vec<ChunkVector>> {
+    let Some(model) = model(connection, fingerprint)? else { return Ok(Vec::new()) };
+    connection
+        .prepare_cached(
+            "SELECT number, chunk, vector FROM hub_vectors
+             WHERE scope = ?1 AND embedding_model = ?2 AND number > ?3 AND readability >= ?4
+             ORDER BY number LIMIT ?5",
+        )?
+        .query_map(params![scope, model, after, READABILITY_MIN, limit], |row| {
+            let vector = from_bytes(row.get_ref(2)?.as_blob()?);
+            Ok(ChunkVector { stored: row.get(0)?, piece: row.get(1)?, vector })
+        })?
+        .collect()
+}
+
+pub(super) fn unread(
+    connection: &Connection,
+    scope: &Scope,
+    fingerprint: &str,
+    after: i64,
+    limit: u32,
+) -> Result<Vec<UnembeddedChunk>> {
+    let model = model(connection, fingerprint)?.unwrap_or(0);
+    let key = params![scope.persona.as_str(), scope.user.as_str(), after, model, limit];
+    let found: Vec<Option<UnembeddedChunk>> = connection
+        .prepare_cached(
+            "SELECT c.number, d.kind, d.stem, c.starts_at, c.ends_at, v.content
+             FROM hub_documents d JOIN hub_chunks c ON c.document = d.number
+                 JOIN hub_versions v ON v.document = d.number AND v.state = 'shown'
+             WHERE d.persona_id = ?1 AND d.user_id = ?2 AND d.revision > ?3
+                 AND NOT EXISTS (SELECT 1 FROM hub_vectors x WHERE x.chunk = c.number AND x.embedding_model = ?4)
+             ORDER BY c.number DESC LIMIT ?5",
+        )?
+        .query_map(key, |row| {
+            let (start, end): (usize, usize) = (row.get(3)?, row.get(4)?);
+            let content: Option<String> = row.get(5)?;
+            let text = content.as_deref().and_then(|content| content.get(start..end));
+            let (number, name) = (row.get(0)?, memory_name(row, 1)?);
+            Ok(text.map(|text| UnembeddedChunk { number, name, text: text.to_owned() }))
+        })?
+        .collect::<Result<_>>()?;
+    Ok(found.into_iter().flatten().collect())
+}
+
+pub(super) fn put_vectors(
+    connection: &Connection,
+    fingerprint: &str,
+    vectors: &[(i64, Embedding)],
+) -> Result<()> {
+    let model = model_or_new(connection, fingerprint)?;
+    let mut delete = connection.prepare_cached("DELETE FROM hub_vectors WHERE chunk = ?1")?;
+    let mut insert = connection.prepare_cached(
+        "INSERT INTO hub_vectors (chunk, scope, embedding_model, readability, vector)
+         SELECT number, scope, ?2, ?3, ?4 FROM hub_chunks WHERE number = ?1",
+    )?;
+    for (piece, embedding) in vectors {
+        delete.execute([piece])?;
+        insert.execute(params![piece, model, embedding.readability, to_bytes(&embedding.vector)])?;
+    }
+    Ok(())
+}
+
+pub(super) fn embedded(connection: &Connection, scope: &Scope, fingerprint: &str) -> Result<DiaryCoverage> {
+    let model = model(connection, fingerprint)?.unwrap_or(0);
+    connection
+        .prepare_cached(
+            "SELECT count(*), coalesce(sum(NOT EXISTS (
+                 SELECT 1 FROM hub_chunks c LEFT JOIN hub_vectors x ON x.chunk = c.number AND x.embedding_model = ?3
+                 WHERE c.document = d.number AND x.chunk IS NULL)), 0)
+             FROM hub_documents d JOIN hub_versions v ON v.document = d.number AND v.state = 'shown'
+             WHERE d.persona_id = ?1 AND d.user_id = ?2 AND v.content IS NOT NULL
+                 AND d.kind IN ('daily', 'weekly', 'monthly', 'yearly', 'significant')",
+        )?
+        .query_row(params![scope.persona.as_str(), scope.user.as_str(), model], |row| {
+            Ok(DiaryCoverage { memories: row.get(0)?, embedded: row.get(1)? })
+        })
+}
+
+/// Takes vectors away; says of how many memories.
+pub(super) fn purge(connection: &Connection, scope: &Scope) -> Result<u64> {
+    let Some(scope) = scopes::number(connection, scope)? else { return Ok(0) };
+    let purged = connection
+        .prepare_cached(
+            "SELECT count(DISTINCT c.document) FROM hub_vectors x JOIN hub_chunks c ON c.number = x.chunk
+             WHERE x.scope = ?1",
+        )?
+        .query_row([scope], |row| row.get(0))?;
+    connection.prepare_cached("DELETE FROM hub_vectors WHERE scope = ?1")?.execute([scope])?;
+    Ok(purged)
+}
+
+/// Names of the memories that are there.
+const NAMES: &str = "
+    SELECT d.kind, d.stem FROM hub_documents d CROSS JOIN hub_versions v
+    WHERE d.persona_id = ?1 AND d.user_id = ?2 AND d.kind IN ('daily', 'weekly', 'monthly', 'yearly', 'significant')
+        AND v.document = d.number AND v.state = 'shown' AND v.content IS NOT NULL";
+
+pub(super) fn names(connection: &Connection, scope: &Scope) -> Result<Vec<DiaryName>> {
+    connection
+        .prepare_cached(NAMES)?
+        .query_map([scope.persona.as_str(), scope.user.as_str()], |row| memory_name(row, 0))?
+        .collect()
+}
+
+pub(super) fn texts(
+    connection: &Connection,
+    scope: &Scope,
+    after: i64,
+    limit: u32,
+) -> Result<Vec<DiaryText>> {
+    connection
+        .prepare_cached(
+            "SELECT d.number, d.kind, d.stem, v.content
+             FROM hub_documents d JOIN hub_versions v ON v.document = d.number AND v.state = 'shown'
+             WHERE d.number > ?3 AND d.persona_id = ?1 AND d.user_id = ?2 AND v.content IS NOT NULL
+                 AND d.kind IN ('daily', 'weekly', 'monthly', 'yearly', 'significant')
+             ORDER BY d.number LIMIT ?4",
+        )?
+        .query_map(params![scope.persona.as_str(), scope.user.as_str(), after, limit], |row| {
+            Ok(DiaryText { number: row.get(0)?, name: memory_name(row, 1)?, content: row.get(3)? })
+        })?
+        .collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::engine::plans::empty;
+    use crate::engine::plans::plan;
+
+    #[test]
+    fn names_are_read_along_their_index() {
+        let plan = plan(&empty(), NAMES);
+        assert!(plan.contains("hub_documents_of_user (persona_id=? AND user_id=? AND kind=?)"), "{plan}");
+        assert!(plan.contains("hub_versions_shown (document=?)") && !plan.contains("SCAN"), "{plan}");
+    }
+}

@@ -1,0 +1,59 @@
+//! Events that no diary tells yet, and lines that tell what was corrected since.
+
+use hub::names::DocumentName;
+use hub::ports::{DiaryEvent, DiaryLine, OutdatedLine};
+use memory::identifiers::{NodeId, SessionId};
+use rusqlite::{Connection, Result};
+
+use crate::rows;
+
+/// From the list of those that are to be told, so that nothing else is looked at.
+pub(crate) const UNTOLD: &str =
+    "SELECT c.persona_id, c.user_id, n.id, s.id, s.first_message_at, n.description
+     FROM hub_untold u CROSS JOIN concept_nodes n ON n.seq = u.node_seq
+     JOIN sessions s ON s.id = n.source_session_id AND s.status = 'closed'
+     JOIN scopes c ON c.number = n.scope
+     ORDER BY s.first_message_at, n.seq LIMIT ?1";
+
+pub(super) fn events(connection: &Connection, limit: u32) -> Result<Vec<DiaryEvent>> {
+    connection
+        .prepare_cached(UNTOLD)?
+        .query_map([limit], |row| {
+            Ok(DiaryEvent {
+                scope: rows::scope(row, 0)?,
+                node: NodeId(rows::uuid(row, 2)?),
+                session: SessionId(rows::uuid(row, 3)?),
+                at: rows::time(row, 4)?,
+                description: row.get(5)?,
+            })
+        })?
+        .collect()
+}
+
+pub(super) fn outdated(connection: &Connection, limit: u32) -> Result<Vec<OutdatedLine>> {
+    connection
+        .prepare_cached(
+            "SELECT d.persona_id, d.user_id, l.node_id, l.session_id, d.kind, d.stem, l.line, n.description
+             FROM hub_lines l JOIN hub_documents d ON d.number = l.document
+             JOIN concept_nodes n ON n.id = l.node_id AND n.deleted_at IS NULL
+             WHERE l.outdated = 1 ORDER BY d.number, l.node_id LIMIT ?1",
+        )?
+        .query_map([limit], |row| {
+            let document = DocumentName::parse(row.get_ref(4)?.as_str()?, row.get_ref(5)?.as_str()?)
+                .map_err(|error| rows::unreadable(5, error))?;
+            let (node, session) = (NodeId(rows::uuid(row, 2)?), SessionId(rows::uuid(row, 3)?));
+            let line = DiaryLine { document, node, session, line: row.get(6)? };
+            Ok(OutdatedLine { scope: rows::scope(row, 0)?, line, description: row.get(7)? })
+        })?
+        .collect()
+}
+
+/// Marks the lines that tell a node: it says something else now.
+pub(crate) fn outdate(connection: &Connection, node: i64) -> Result<()> {
+    connection
+        .prepare_cached(
+            "UPDATE hub_lines SET outdated = 1 WHERE node_id = (SELECT id FROM concept_nodes WHERE seq = ?1)",
+        )?
+        .execute([node])?;
+    Ok(())
+}

@@ -1,0 +1,178 @@
+//! Documents and their versions.
+
+use std::collections::HashMap;
+
+use hub::documents::{Document, Version};
+use hub::names::DocumentName;
+use hub::ports::DocumentFilter;
+use memory::Scope;
+use rusqlite::{Connection, OptionalExtension, Result, Row, params};
+
+use super::erased_names;
+use super::state::{instance_id, owner};
+use crate::rows;
+
+/// Columns of a version, from `v`.
+macro_rules! version_columns {
+    () => {
+        "v.number, v.content, v.vector, v.author, v.edited_by, v.by_person, v.chat_ids, v.participants, v.written_at"
+    };
+}
+pub(super) use version_columns;
+
+pub(super) fn version(row: &Row<'_>, from: usize) -> Result<Version> {
+    Ok(Version {
+        number: row.get(from)?,
+        content: row.get(from + 1)?,
+        vector: rows::json(row, from + 2)?,
+        author: instance_id(row, from + 3)?,
+        edited_by: row.get(from + 4)?,
+        by_person: row.get(from + 5)?,
+        chat_ids: rows::json(row, from + 6)?,
+        participants: rows::json(row, from + 7)?,
+        written_at: rows::time(row, from + 8)?,
+    })
+}
+
+/// The number of a document; none if it was never written.
+pub(super) fn number(connection: &Connection, scope: &Scope, name: &DocumentName) -> Result<Option<i64>> {
+    let (persona, kind, stem) = (scope.persona.as_str(), name.kind(), name.stem());
+    // A comparison with NULL or text alike would find neither partial index, and read all documents of the persona.
+    let found = if name.is_of_user() {
+        connection
+            .prepare_cached(
+                "SELECT number FROM hub_documents
+                 WHERE persona_id = ?1 AND user_id = ?2 AND kind = ?3 AND stem = ?4",
+            )?
+            .query_row(params![persona, scope.user.as_str(), kind, stem], |row| row.get(0))
+    } else {
+        connection
+            .prepare_cached(
+                "SELECT number FROM hub_documents
+                 WHERE persona_id = ?1 AND user_id IS NULL AND kind = ?2 AND stem = ?3",
+            )?
+            .query_row(params![persona, kind, stem], |row| row.get(0))
+    };
+    found.optional()
+}
+
+pub(super) fn one(connection: &Connection, scope: &Scope, name: &DocumentName) -> Result<Option<Document>> {
+    let Some(number) = number(connection, scope, name)? else {
+        return erased_names::document(connection, scope, name);
+    };
+    let heads = connection
+        .prepare_cached(concat!(
+            "SELECT ",
+            version_columns!(),
+            " FROM hub_versions v WHERE v.document = ?1 AND v.state <> 'past' ORDER BY v.state DESC, v.number"
+        ))?
+        .query_map([number], |row| version(row, 0))?
+        .collect::<Result<Vec<_>>>()?;
+    let (stale, revision, created_at) = connection
+        .prepare_cached("SELECT stale, revision, created_at FROM hub_documents WHERE number = ?1")?
+        .query_row([number], |row| Ok((row.get(0)?, row.get(1)?, rows::time(row, 2)?)))?;
+    let prompt_label = label(connection, scope, name)?;
+    let document = Document { name: name.clone(), prompt_label, heads, stale, created_at, revision };
+    Ok((!document.heads.is_empty()).then_some(document))
+}
+
+pub(super) fn list(connection: &Connection, scope: &Scope, filter: &DocumentFilter) -> Result<Vec<Document>> {
+    let labels: HashMap<DocumentName, String> = labels(connection, scope)?.into_iter().collect();
+    let mut statement = connection.prepare_cached(concat!(
+        "SELECT d.kind, d.stem, d.stale, d.revision, d.created_at, d.number, ",
+        version_columns!(),
+        " FROM hub_documents d JOIN hub_versions v ON v.document = d.number AND v.state <> 'past'
+          WHERE d.persona_id = ?1 AND (d.user_id IS NULL OR d.user_id = ?2) AND d.revision > ?3
+          ORDER BY d.kind, d.stem, d.number, v.state DESC, v.number"
+    ))?;
+    let mut rows = statement.query(params![scope.persona.as_str(), scope.user.as_str(), filter.after])?;
+    let wanted = |kind: &str| {
+        filter.categories.iter().any(|category| category.as_str() == kind)
+            || filter.granularities.iter().any(|granularity| granularity.as_str() == kind)
+    };
+    let mut found: Vec<(i64, Document)> = Vec::new();
+    while let Some(row) = rows.next()? {
+        let kind = row.get_ref(0)?.as_str()?;
+        if !wanted(kind) {
+            continue;
+        }
+        let number = row.get(5)?;
+        let head = version(row, 6)?;
+        if let Some((last, document)) = found.last_mut()
+            && *last == number
+        {
+            document.heads.push(head);
+            continue;
+        }
+        let name = DocumentName::parse(kind, row.get_ref(1)?.as_str()?)
+            .map_err(|error| rows::unreadable(1, error))?;
+        let document = Document {
+            prompt_label: labels.get(&name).cloned(),
+            name,
+            heads: vec![head],
+            stale: row.get(2)?,
+            revision: row.get(3)?,
+            created_at: rows::time(row, 4)?,
+        };
+        found.push((number, document));
+    }
+    let there = |document: &Document| filter.deleted || document.content().is_some();
+    Ok(found.into_iter().map(|(_, document)| document).filter(there).collect())
+}
+
+pub(super) fn versions(
+    connection: &Connection,
+    scope: &Scope,
+    name: &DocumentName,
+    limit: u32,
+) -> Result<Vec<Version>> {
+    let Some(number) = number(connection, scope, name)? else { return Ok(Vec::new()) };
+    connection
+        .prepare_cached(concat!(
+            "SELECT ",
+            version_columns!(),
+            " FROM hub_versions v WHERE v.document = ?1 ORDER BY v.number DESC LIMIT ?2"
+        ))?
+        .query_map(params![number, limit], |row| version(row, 0))?
+        .collect()
+}
+
+fn label(connection: &Connection, scope: &Scope, name: &DocumentName) -> Result<Option<String>> {
+    connection
+        .prepare_cached(
+            "SELECT label FROM hub_labels WHERE persona_id = ?1 AND user_id = ?2 AND kind = ?3 AND stem = ?4",
+        )?
+        .query_row(params![scope.persona.as_str(), owner(scope, name), name.kind(), name.stem()], |row| {
+            row.get(0)
+        })
+        .optional()
+}
+
+pub(super) fn set_label(
+    connection: &Connection,
+    scope: &Scope,
+    name: &DocumentName,
+    label: &str,
+) -> Result<()> {
+    connection
+        .prepare_cached(
+            "INSERT INTO hub_labels (persona_id, user_id, kind, stem, label) VALUES (?1, ?2, ?3, ?4, ?5)
+             ON CONFLICT (persona_id, user_id, kind, stem) DO UPDATE SET label = excluded.label",
+        )?
+        .execute(params![scope.persona.as_str(), owner(scope, name), name.kind(), name.stem(), label])?;
+    Ok(())
+}
+
+pub(super) fn labels(connection: &Connection, scope: &Scope) -> Result<Vec<(DocumentName, String)>> {
+    connection
+        .prepare_cached(
+            "SELECT kind, stem, label FROM hub_labels WHERE persona_id = ?1 AND user_id IN ('', ?2)
+             ORDER BY kind, stem",
+        )?
+        .query_map([scope.persona.as_str(), scope.user.as_str()], |row| {
+            let name = DocumentName::parse(row.get_ref(0)?.as_str()?, row.get_ref(1)?.as_str()?)
+                .map_err(|error| rows::unreadable(1, error))?;
+            Ok((name, row.get(2)?))
+        })?
+        .collect()
+}

@@ -1,0 +1,137 @@
+//! Documents that were erased together with their names: a digest of the name keeps them from coming back by themselves.
+
+use std::collections::BTreeSet;
+
+use hub::documents::{Document, Version};
+use hub::export::ErasedName;
+use hub::names::DocumentName;
+use hub::version_vector::VersionVector;
+use jiff::Timestamp;
+use memory::Scope;
+use rusqlite::{Connection, OptionalExtension, Result, params};
+use sha2::{Digest as _, Sha256};
+
+use super::state::{self, owner};
+use crate::rows::{self, microseconds, to_json};
+
+fn digest(scope: &Scope, name: &DocumentName) -> [u8; 32] {
+    let mut digest = Sha256::new();
+    for part in [scope.persona.as_str(), owner(scope, name), name.kind(), &name.stem()] {
+        digest.update(part.as_bytes());
+        digest.update([0]);
+    }
+    digest.finalize().into()
+}
+
+/// Keeps that a document is gone that had seen this much, and that this instance says so.
+pub(super) fn keep(
+    connection: &Connection,
+    scope: &Scope,
+    name: &DocumentName,
+    seen: VersionVector,
+    at: i64,
+) -> Result<()> {
+    let (own, counter) = state::next_own(connection, scope)?;
+    let vector = seen.with(&own, counter);
+    state::note_seen(connection, scope, name, &vector)?;
+    let erased_at = Timestamp::from_microsecond(at).unwrap_or_default();
+    let kept = ErasedName { kind: name.kind().to_owned(), digest: digest(scope, name), vector, erased_at };
+    put(connection, scope, owner(scope, name), &kept)
+}
+
+/// Keeps an erasure. Of one that is known it takes nothing away: both are seen, and the later one is the time.
+pub(super) fn put(connection: &Connection, scope: &Scope, user: &str, erased: &ErasedName) -> Result<()> {
+    let known: Option<VersionVector> = connection
+        .prepare_cached(
+            "SELECT vector FROM hub_erased_names
+             WHERE persona_id = ?1 AND user_id = ?2 AND kind = ?3 AND digest = ?4",
+        )?
+        .query_row(params![scope.persona.as_str(), user, erased.kind, erased.digest], |row| {
+            rows::json(row, 0)
+        })
+        .optional()?;
+    let mut vector = erased.vector.clone();
+    vector.join(&known.unwrap_or_default());
+    connection
+        .prepare_cached(
+            "INSERT INTO hub_erased_names (persona_id, user_id, kind, digest, vector, erased_at)
+             VALUES (?1, ?2, ?3, ?4, ?5, ?6)
+             ON CONFLICT DO UPDATE SET vector = excluded.vector,
+                 erased_at = max(erased_at, excluded.erased_at)",
+        )?
+        .execute(params![
+            scope.persona.as_str(),
+            user,
+            erased.kind,
+            erased.digest,
+            to_json(&vector)?,
+            microseconds(erased.erased_at)
+        ])?;
+    Ok(())
+}
+
+/// All that a scope keeps; those of the user, or the persona's own.
+pub(super) fn list(connection: &Connection, scope: &Scope, user: &str) -> Result<Vec<ErasedName>> {
+    connection
+        .prepare_cached(
+            "SELECT kind, digest, vector, erased_at FROM hub_erased_names
+             WHERE persona_id = ?1 AND user_id = ?2 ORDER BY kind, digest",
+        )?
+        .query_map([scope.persona.as_str(), user], |row| {
+            Ok(ErasedName {
+                kind: row.get(0)?,
+                digest: row.get(1)?,
+                vector: rows::json(row, 2)?,
+                erased_at: rows::time(row, 3)?,
+            })
+        })?
+        .collect()
+}
+
+/// An erased document as a deleted one; none if no document of this name was erased.
+pub(super) fn document(
+    connection: &Connection,
+    scope: &Scope,
+    name: &DocumentName,
+) -> Result<Option<Document>> {
+    let found = connection
+        .prepare_cached(
+            "SELECT vector, erased_at FROM hub_erased_names
+             WHERE persona_id = ?1 AND user_id = ?2 AND kind = ?3 AND digest = ?4",
+        )?
+        .query_row(
+            params![scope.persona.as_str(), owner(scope, name), name.kind(), digest(scope, name)],
+            |row| Ok((rows::json(row, 0)?, rows::time(row, 1)?)),
+        )
+        .optional()?;
+    let Some((vector, erased_at)) = found else { return Ok(None) };
+    let deletion = Version {
+        number: 0,
+        content: None,
+        vector,
+        author: state::own_instance(connection)?,
+        edited_by: "erased".to_owned(),
+        by_person: true,
+        chat_ids: BTreeSet::new(),
+        participants: BTreeSet::new(),
+        written_at: erased_at,
+    };
+    Ok(Some(Document {
+        name: name.clone(),
+        prompt_label: None,
+        heads: vec![deletion],
+        stale: false,
+        created_at: erased_at,
+        revision: 0,
+    }))
+}
+
+/// A document of this name is there again: its own versions say what was deleted.
+pub(super) fn drop(connection: &Connection, scope: &Scope, name: &DocumentName) -> Result<()> {
+    connection
+        .prepare_cached(
+            "DELETE FROM hub_erased_names WHERE persona_id = ?1 AND user_id = ?2 AND kind = ?3 AND digest = ?4",
+        )?
+        .execute(params![scope.persona.as_str(), owner(scope, name), name.kind(), digest(scope, name)])?;
+    Ok(())
+}

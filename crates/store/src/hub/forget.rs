@@ -1,0 +1,306 @@
+//! What forgetting takes from documents: lines that tell what is gone, from every version; roll-ups that were made of
+//! them; documents that hold an erased text.
+
+use std::collections::{BTreeMap, BTreeSet};
+
+use hub::daily::without_line;
+use hub::documents::core_block_of;
+use hub::names::{DocumentName, Granularity};
+use memory::Scope;
+use memory::text::fold;
+use rusqlite::{Connection, OptionalExtension, Result, params};
+
+use super::{chunks, documents, erased_names, state};
+use crate::graph;
+use crate::rows::{self, to_json};
+
+/// What an act of forgetting takes, as far as documents can tell it.
+pub(crate) struct HubForgetting<'a> {
+    /// Nodes that are gone or say something else now.
+    pub(crate) nodes: &'a BTreeSet<[u8; 16]>,
+    /// Folded text that is erased.
+    pub(crate) text: Option<&'a str>,
+    /// When, in microseconds.
+    pub(crate) at: i64,
+}
+
+impl HubForgetting<'_> {
+    fn is_in(&self, text: &str) -> bool {
+        self.text.is_some_and(|wanted| fold(text).contains(wanted))
+    }
+}
+
+/// A document of the scope as forgetting reads it.
+struct Row {
+    number: i64,
+    name: DocumentName,
+}
+
+/// Takes it from the documents of the scope; says how many documents, snapshots and labels changed or went. Core blocks
+/// are left: only people write them.
+pub(crate) fn forget(connection: &Connection, scope: &Scope, act: &HubForgetting<'_>) -> Result<u64> {
+    let mut lines = lines_of(connection, scope, act)?;
+    if lines.is_empty() && act.text.is_none() {
+        return Ok(0);
+    }
+    let rows = rows_of(connection, scope)?;
+    let mut emptied: BTreeSet<i64> = BTreeSet::new();
+    let mut above = BTreeSet::new();
+    for row in &rows {
+        if core_block_of(&row.name, scope).is_some() {
+            continue;
+        }
+        let gone = lines.remove(&row.number).unwrap_or_default();
+        let holds_text = act.text.is_some() && holds(connection, row.number, act)?;
+        if gone.is_empty() && !holds_text {
+            continue;
+        }
+        if let DocumentName::Diary(name) = &row.name {
+            above.extend(name.roll_ups_above());
+            if name.granularity() != Granularity::Daily {
+                emptied.insert(row.number);
+                continue;
+            }
+        }
+        take_lines(connection, row.number, &gone, act)?;
+        // Which of its lines a fact of the graph came from can't be told.
+        graph::withdraw_document(connection, scope, &row.name, act.at)?;
+        restamp(connection, scope, row)?;
+    }
+    emptied.extend(
+        rows.iter()
+            .filter(|row| matches!(&row.name, DocumentName::Diary(name) if above.contains(name)))
+            .map(|row| row.number),
+    );
+    for row in rows.iter().filter(|row| emptied.contains(&row.number)) {
+        insert_tombstone(connection, scope, row, act.at)?;
+        graph::withdraw_document(connection, scope, &row.name, act.at)?;
+    }
+    let beside = take_beside(connection, scope, act)?;
+    let changed = "SELECT count(*) FROM hub_documents WHERE persona_id = ?1 AND revision = -1";
+    let count: u64 =
+        connection.prepare_cached(changed)?.query_row([scope.persona.as_str()], |row| row.get(0))?;
+    if count > 0 {
+        let marked = "SELECT EXISTS (SELECT 1 FROM hub_documents WHERE number = ?1 AND revision = -1)";
+        for row in &rows {
+            if connection.prepare_cached(marked)?.query_row([row.number], |found| found.get(0))? {
+                chunks::follow(connection, scope, &row.name, row.number)?;
+            }
+        }
+        let revision = state::raise_revision(connection, scope)?;
+        connection
+            .prepare_cached("UPDATE hub_documents SET revision = ?2 WHERE persona_id = ?1 AND revision = -1")?
+            .execute(params![scope.persona.as_str(), revision])?;
+    }
+    Ok(count + beside)
+}
+
+/// All that a persona's hub holds.
+pub(crate) fn forget_persona(connection: &Connection, persona: &str) -> Result<()> {
+    for table in ["hub_documents", "hub_erased_names", "hub_labels", "hub_snapshots", "hub_instances"] {
+        let statement = format!("DELETE FROM {table} WHERE persona_id = ?1");
+        connection.prepare_cached(&statement)?.execute([persona])?;
+    }
+    connection
+        .prepare_cached("UPDATE hub_revisions SET revision = revision + 1 WHERE persona_id = ?1")?
+        .execute([persona])?;
+    Ok(())
+}
+
+fn rows_of(connection: &Connection, scope: &Scope) -> Result<Vec<Row>> {
+    connection
+        .prepare_cached(
+            "SELECT number, kind, stem FROM hub_documents
+             WHERE persona_id = ?1 AND (user_id IS NULL OR user_id = ?2) ORDER BY number",
+        )?
+        .query_map([scope.persona.as_str(), scope.user.as_str()], |row| {
+            let name = DocumentName::parse(row.get_ref(1)?.as_str()?, row.get_ref(2)?.as_str()?);
+            Ok(Row { number: row.get(0)?, name: name.map_err(|error| rows::unreadable(2, error))? })
+        })?
+        .collect()
+}
+
+/// Lines that tell a node that goes, by document. They are no longer known afterwards.
+fn lines_of(
+    connection: &Connection,
+    scope: &Scope,
+    act: &HubForgetting<'_>,
+) -> Result<BTreeMap<i64, Vec<String>>> {
+    let mut lines: BTreeMap<i64, Vec<String>> = BTreeMap::new();
+    let mut statement = connection.prepare_cached(
+        "DELETE FROM hub_lines WHERE node_id = ?1 AND document IN
+             (SELECT number FROM hub_documents WHERE persona_id = ?2 AND user_id = ?3)
+         RETURNING document, line",
+    )?;
+    for node in act.nodes {
+        let mut rows = statement.query(params![node, scope.persona.as_str(), scope.user.as_str()])?;
+        while let Some(row) = rows.next()? {
+            lines.entry(row.get(0)?).or_default().push(row.get(1)?);
+        }
+    }
+    Ok(lines)
+}
+
+fn holds(connection: &Connection, document: i64, act: &HubForgetting<'_>) -> Result<bool> {
+    let mut statement = connection
+        .prepare_cached("SELECT content FROM hub_versions WHERE document = ?1 AND content IS NOT NULL")?;
+    let mut rows = statement.query([document])?;
+    while let Some(row) = rows.next()? {
+        if act.is_in(row.get_ref(0)?.as_str()?) {
+            return Ok(true);
+        }
+    }
+    Ok(false)
+}
+
+/// Takes lines out of every version of a document, and every line that holds the text.
+fn take_lines(
+    connection: &Connection,
+    document: i64,
+    lines: &[String],
+    act: &HubForgetting<'_>,
+) -> Result<()> {
+    let versions: Vec<(i64, String)> = connection
+        .prepare_cached(
+            "SELECT number, content FROM hub_versions WHERE document = ?1 AND content IS NOT NULL",
+        )?
+        .query_map([document], |row| Ok((row.get(0)?, row.get(1)?)))?
+        .collect::<Result<_>>()?;
+    for (number, content) in versions {
+        let mut left = content.clone();
+        for line in lines {
+            if let Some(without) = without_line(&left, line) {
+                left = without;
+            }
+        }
+        if act.is_in(&left) {
+            let kept: Vec<&str> = left.lines().filter(|line| !act.is_in(line)).collect();
+            left = kept.join("\n") + "\n";
+            if act.is_in(&left) {
+                // It stands across the end of a line.
+                left.clear();
+            }
+        }
+        if left != content {
+            connection
+                .prepare_cached("UPDATE hub_versions SET content = ?3 WHERE document = ?1 AND number = ?2")?
+                .execute(params![document, number, left])?;
+        }
+    }
+    Ok(())
+}
+
+/// Marks a document as changed by this instance, so that others hear of it.
+fn restamp(connection: &Connection, scope: &Scope, row: &Row) -> Result<()> {
+    let (own, counter) = state::next_own(connection, scope)?;
+    let heads: Vec<(i64, hub::VersionVector)> = connection
+        .prepare_cached("SELECT number, vector FROM hub_versions WHERE document = ?1 AND state <> 'past'")?
+        .query_map([row.number], |row| Ok((row.get(0)?, rows::json(row, 1)?)))?
+        .collect::<Result<_>>()?;
+    for (number, vector) in heads {
+        let vector = vector.with(&own, counter);
+        connection
+            .prepare_cached("UPDATE hub_versions SET vector = ?3 WHERE document = ?1 AND number = ?2")?
+            .execute(params![row.number, number, to_json(&vector)?])?;
+        state::note_seen(connection, scope, &row.name, &vector)?;
+    }
+    mark_changed(connection, row.number)
+}
+
+/// Leaves nothing of a document but that it is gone. A roll-up is to be written anew.
+fn insert_tombstone(connection: &Connection, scope: &Scope, row: &Row, at: i64) -> Result<()> {
+    restamp(connection, scope, row)?;
+    connection.prepare_cached("DELETE FROM hub_conflicts WHERE document = ?1")?.execute([row.number])?;
+    connection.prepare_cached("DELETE FROM hub_lines WHERE document = ?1")?.execute([row.number])?;
+    connection
+        .prepare_cached("DELETE FROM hub_versions WHERE document = ?1 AND state <> 'shown'")?
+        .execute([row.number])?;
+    connection
+        .prepare_cached(
+            "UPDATE hub_versions SET content = NULL, chat_ids = '[]', participants = '[]', edited_by = 'erased',
+                    written_at = max(written_at, ?2) WHERE document = ?1",
+        )?
+        .execute([row.number, at])?;
+    let is_roll_up =
+        matches!(&row.name, DocumentName::Diary(name) if name.granularity() != Granularity::Significant);
+    connection
+        .prepare_cached("UPDATE hub_documents SET stale = ?2 WHERE number = ?1")?
+        .execute(params![row.number, is_roll_up])?;
+    Ok(())
+}
+
+fn mark_changed(connection: &Connection, document: i64) -> Result<()> {
+    connection.prepare_cached("DELETE FROM hub_chunks WHERE document = ?1")?.execute([document])?;
+    connection
+        .prepare_cached("UPDATE hub_documents SET revision = -1 WHERE number = ?1")?
+        .execute([document])?;
+    Ok(())
+}
+
+/// Takes snapshots and labels that hold the text, and documents whose names do; says how many went.
+fn take_beside(connection: &Connection, scope: &Scope, act: &HubForgetting<'_>) -> Result<u64> {
+    if act.text.is_none() {
+        return Ok(0);
+    }
+    let mut gone = 0;
+    let key = [scope.persona.as_str(), scope.user.as_str()];
+    let snapshots: Vec<(String, String, String)> = connection
+        .prepare_cached(
+            "SELECT id, user_id, content FROM hub_snapshots WHERE persona_id = ?1 AND user_id IN ('', ?2)",
+        )?
+        .query_map(key, |row| Ok((row.get(0)?, row.get(1)?, row.get(2)?)))?
+        .collect::<Result<_>>()?;
+    for (id, user, content) in snapshots {
+        if act.is_in(&content) {
+            gone += connection
+                .prepare_cached(
+                    "DELETE FROM hub_snapshots WHERE persona_id = ?1 AND user_id = ?2 AND id = ?3",
+                )?
+                .execute([scope.persona.as_str(), &user, &id])? as u64;
+        }
+    }
+    let labels: Vec<(String, String, String, String)> = connection
+        .prepare_cached(
+            "SELECT user_id, kind, stem, label FROM hub_labels WHERE persona_id = ?1 AND user_id IN ('', ?2)",
+        )?
+        .query_map(key, |row| Ok((row.get(0)?, row.get(1)?, row.get(2)?, row.get(3)?)))?
+        .collect::<Result<_>>()?;
+    for (user, kind, stem, label) in labels {
+        if act.is_in(&label) {
+            gone += connection
+                .prepare_cached(
+                    "DELETE FROM hub_labels WHERE persona_id = ?1 AND user_id = ?2 AND kind = ?3 AND stem = ?4",
+                )?
+                .execute([scope.persona.as_str(), &user, &kind, &stem])? as u64;
+        }
+    }
+    Ok(gone + take_named(connection, scope, act)?)
+}
+
+/// Of significant memories and documents whose very name holds the text only a digest of the name is left, so that they
+/// do not come back by themselves.
+fn take_named(connection: &Connection, scope: &Scope, act: &HubForgetting<'_>) -> Result<u64> {
+    let mut taken = 0;
+    for row in rows_of(connection, scope)? {
+        let is_significant =
+            matches!(&row.name, DocumentName::Diary(name) if name.granularity() == Granularity::Significant);
+        let is_custom = matches!(&row.name, DocumentName::Identity(hub::Category::Custom, _))
+            && core_block_of(&row.name, scope).is_none();
+        if (is_significant || is_custom) && act.is_in(&row.name.stem()) {
+            let mut seen = hub::VersionVector::default();
+            for version in documents::versions(connection, scope, &row.name, u32::MAX)? {
+                seen.join(&version.vector);
+            }
+            erased_names::keep(connection, scope, &row.name, seen, act.at)?;
+            let gone: Option<i64> = connection
+                .prepare_cached("DELETE FROM hub_documents WHERE number = ?1 RETURNING number")?
+                .query_row([row.number], |row| row.get(0))
+                .optional()?;
+            if gone.is_some() {
+                state::raise_revision(connection, scope)?;
+                taken += 1;
+            }
+        }
+    }
+    Ok(taken)
+}

@@ -1,0 +1,265 @@
+//! The hub's documents, as [`HubStore`] promises them.
+
+mod state;
+mod documents;
+mod shown_texts;
+mod commit;
+mod conflicts;
+mod snapshots;
+mod chunks;
+mod core_blocks;
+mod forget;
+mod diary;
+mod export;
+mod erased_names;
+
+use async_trait::async_trait;
+use hub::documents::{Conflict, Document, Version};
+use hub::export::HubExport;
+use hub::names::{DiaryName, DocumentName, InstanceId};
+use hub::ports::{
+    ChunkHits, ChunkVector, DiaryChunk, DiaryCoverage, DiaryEvent, DiaryText, DocumentFilter, HubCommit,
+    HubCommitOutcome, HubState, HubStore, Instance, OutdatedLine, ShownText, Snapshot, UnembeddedChunk,
+};
+use jiff::Timestamp;
+use memory::ports::{Embedding, Phrase, StoreError};
+use memory::{PersonaId, Scope};
+use rusqlite::params;
+
+use crate::engine::SqliteStore;
+use crate::index::words;
+use crate::rows::microseconds;
+
+pub(crate) use core_blocks::{follow_core_block, forget_core_block_version};
+#[cfg(test)]
+pub(crate) use diary::UNTOLD;
+pub(crate) use diary::outdate;
+pub(crate) use forget::{HubForgetting, forget, forget_persona};
+
+#[async_trait]
+impl HubStore for SqliteStore {
+    async fn hub_state_with(
+        &self,
+        scope: &Scope,
+        names: &[DocumentName],
+    ) -> Result<(HubState, Vec<Option<Document>>), StoreError> {
+        let (scope, names) = (scope.clone(), names.to_vec());
+        self.read(move |connection| {
+            let documents = names.iter().map(|name| documents::one(connection, &scope, name));
+            Ok((state::read(connection, &scope)?, documents.collect::<rusqlite::Result<_>>()?))
+        })
+        .await
+    }
+
+    async fn documents(&self, scope: &Scope, filter: DocumentFilter) -> Result<Vec<Document>, StoreError> {
+        let scope = scope.clone();
+        self.read(move |connection| Ok(documents::list(connection, &scope, &filter)?)).await
+    }
+
+    async fn document(&self, scope: &Scope, name: &DocumentName) -> Result<Option<Document>, StoreError> {
+        let (scope, name) = (scope.clone(), name.clone());
+        self.read(move |connection| Ok(documents::one(connection, &scope, &name)?)).await
+    }
+
+    async fn shown_texts(
+        &self,
+        scope: &Scope,
+        memories: Vec<DiaryName>,
+        length_max: u32,
+    ) -> Result<Vec<ShownText>, StoreError> {
+        let scope = scope.clone();
+        self.read(move |connection| Ok(shown_texts::read(connection, &scope, &memories, length_max)?)).await
+    }
+
+    async fn document_versions(
+        &self,
+        scope: &Scope,
+        name: &DocumentName,
+        limit: u32,
+    ) -> Result<Vec<Version>, StoreError> {
+        let (scope, name) = (scope.clone(), name.clone());
+        self.read(move |connection| Ok(documents::versions(connection, &scope, &name, limit)?)).await
+    }
+
+    async fn commit_hub(&self, scope: &Scope, commit: HubCommit) -> Result<HubCommitOutcome, StoreError> {
+        let scope = scope.clone();
+        self.write(move |unit| commit::commit(unit.connection, &scope, &commit)).await
+    }
+
+    async fn set_label(&self, scope: &Scope, name: &DocumentName, label: &str) -> Result<(), StoreError> {
+        let (scope, name, label) = (scope.clone(), name.clone(), label.to_owned());
+        self.write(move |unit| Ok(documents::set_label(unit.connection, &scope, &name, &label)?)).await
+    }
+
+    async fn labels(&self, scope: &Scope) -> Result<Vec<(DocumentName, String)>, StoreError> {
+        let scope = scope.clone();
+        self.read(move |connection| Ok(documents::labels(connection, &scope)?)).await
+    }
+
+    async fn conflicts(&self, scope: &Scope, only_open: bool) -> Result<Vec<Conflict>, StoreError> {
+        let scope = scope.clone();
+        self.read(move |connection| Ok(conflicts::list(connection, &scope, only_open)?)).await
+    }
+
+    async fn instances(&self, scope: &Scope) -> Result<Vec<Instance>, StoreError> {
+        let scope = scope.clone();
+        self.read(move |connection| Ok(state::instances(connection, &scope)?)).await
+    }
+
+    async fn snapshots(&self, scope: &Scope) -> Result<Vec<Snapshot>, StoreError> {
+        let scope = scope.clone();
+        self.read(move |connection| Ok(snapshots::list(connection, &scope)?)).await
+    }
+
+    async fn prune_snapshots(&self, before: Timestamp) -> Result<u64, StoreError> {
+        self.write(move |unit| {
+            let statement = "DELETE FROM hub_snapshots WHERE created_at < ?1";
+            Ok(unit.connection.prepare_cached(statement)?.execute([microseconds(before)])? as u64)
+        })
+        .await
+    }
+
+    async fn search_chunks(
+        &self,
+        scope: &Scope,
+        phrases: &[Phrase],
+        limit: u32,
+    ) -> Result<ChunkHits, StoreError> {
+        let phrases = phrases.to_vec();
+        let asked = phrases.len();
+        let found = self.read_scope(scope, move |connection, scope| {
+            Ok(chunks::look_up(connection, scope, &phrases, limit)?)
+        });
+        let mut found = found.await?;
+        found.hits.resize_with(asked, words::nowhere);
+        Ok(found)
+    }
+
+    async fn chunks_numbered(
+        &self,
+        scope: &Scope,
+        fingerprint: &str,
+        numbers: &[i64],
+    ) -> Result<Vec<DiaryChunk>, StoreError> {
+        let (fingerprint, numbers) = (fingerprint.to_owned(), numbers.to_vec());
+        self.read_scope(scope, move |connection, scope| {
+            Ok(chunks::numbered(connection, scope, &fingerprint, &numbers)?)
+        })
+        .await
+    }
+
+    async fn chunk_vectors(
+        &self,
+        scope: &Scope,
+        fingerprint: &str,
+        after: i64,
+        limit: u32,
+    ) -> Result<Vec<ChunkVector>, StoreError> {
+        let fingerprint = fingerprint.to_owned();
+        self.read_scope(scope, move |connection, scope| {
+            Ok(chunks::vectors(connection, scope, &fingerprint, after, limit)?)
+        })
+        .await
+    }
+
+    async fn unembedded_chunks(
+        &self,
+        scope: &Scope,
+        fingerprint: &str,
+        after: i64,
+        limit: u32,
+    ) -> Result<Vec<UnembeddedChunk>, StoreError> {
+        let (scope, fingerprint) = (scope.clone(), fingerprint.to_owned());
+        self.read(move |connection| Ok(chunks::unread(connection, &scope, &fingerprint, after, limit)?)).await
+    }
+
+    async fn put_chunk_vectors(
+        &self,
+        fingerprint: &str,
+        vectors: Vec<(i64, Embedding)>,
+    ) -> Result<(), StoreError> {
+        let fingerprint = fingerprint.to_owned();
+        self.write(move |unit| Ok(chunks::put_vectors(unit.connection, &fingerprint, &vectors)?)).await
+    }
+
+    async fn embedded_memories(&self, scope: &Scope, fingerprint: &str) -> Result<DiaryCoverage, StoreError> {
+        let (scope, fingerprint) = (scope.clone(), fingerprint.to_owned());
+        self.read(move |connection| Ok(chunks::embedded(connection, &scope, &fingerprint)?)).await
+    }
+
+    async fn purge_chunk_vectors(&self, scope: &Scope) -> Result<u64, StoreError> {
+        let scope = scope.clone();
+        self.write(move |unit| Ok(chunks::purge(unit.connection, &scope)?)).await
+    }
+
+    async fn memory_names(&self, scope: &Scope) -> Result<Vec<DiaryName>, StoreError> {
+        let scope = scope.clone();
+        self.read(move |connection| Ok(chunks::names(connection, &scope)?)).await
+    }
+
+    async fn memory_texts(
+        &self,
+        scope: &Scope,
+        after: i64,
+        limit: u32,
+    ) -> Result<Vec<DiaryText>, StoreError> {
+        let scope = scope.clone();
+        self.read(move |connection| Ok(chunks::texts(connection, &scope, after, limit)?)).await
+    }
+
+    async fn export_hub(&self, scope: &Scope) -> Result<HubExport, StoreError> {
+        let scope = scope.clone();
+        self.read(move |connection| Ok(export::read(connection, &scope)?)).await
+    }
+
+    async fn set_own_instance(&self, instance: &InstanceId) -> Result<(), StoreError> {
+        let instance = instance.clone();
+        self.write(move |unit| {
+            let statement = "INSERT INTO hub_own_instance (only_row, id) VALUES (1, ?1)
+                             ON CONFLICT (only_row) DO UPDATE SET id = excluded.id WHERE id <> excluded.id";
+            unit.connection.prepare_cached(statement)?.execute([instance.as_str()])?;
+            core_blocks::adopt_all(unit.connection)?;
+            chunks::cut_all(unit.connection)?;
+            Ok(())
+        })
+        .await
+    }
+
+    async fn hub_scopes(&self) -> Result<Vec<Scope>, StoreError> {
+        self.read(|connection| Ok(state::scopes(connection)?)).await
+    }
+
+    async fn has_unfinished_session(
+        &self,
+        scope: &Scope,
+        start: Timestamp,
+        end: Timestamp,
+    ) -> Result<bool, StoreError> {
+        self.read_scope(scope, move |connection, scope| {
+            let statement = "SELECT EXISTS (SELECT 1 FROM sessions WHERE scope = ?1 AND status <> 'closed'
+                                 AND status <> 'failed' AND first_message_at < ?3 AND last_message_at >= ?2)";
+            Ok(connection
+                .prepare_cached(statement)?
+                .query_row(params![scope, microseconds(start), microseconds(end)], |row| row.get(0))?)
+        })
+        .await
+    }
+
+    async fn events_without_diary(&self, limit: u32) -> Result<Vec<DiaryEvent>, StoreError> {
+        self.read(move |connection| Ok(diary::events(connection, limit)?)).await
+    }
+
+    async fn outdated_lines(&self, limit: u32) -> Result<Vec<OutdatedLine>, StoreError> {
+        self.read(move |connection| Ok(diary::outdated(connection, limit)?)).await
+    }
+
+    async fn knows_instance(&self, persona: &PersonaId, instance: &InstanceId) -> Result<bool, StoreError> {
+        let (persona, instance) = (persona.clone(), instance.clone());
+        self.read(move |connection| {
+            let statement = "SELECT EXISTS (SELECT 1 FROM hub_seen WHERE persona_id = ?1 AND author = ?2)";
+            let key = [persona.as_str(), instance.as_str()];
+            Ok(connection.prepare_cached(statement)?.query_row(key, |row| row.get(0))?)
+        })
+        .await
+    }
+}

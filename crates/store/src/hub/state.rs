@@ -1,0 +1,152 @@
+//! Where the hub stands: its revision, what was seen, who has spoken.
+
+use hub::names::{DocumentName, InstanceId};
+use hub::ports::{HubState, Instance};
+use hub::version_vector::VersionVector;
+use memory::Scope;
+use rusqlite::{Connection, OptionalExtension, Result, Row, params};
+
+use crate::rows::{self, microseconds, to_json};
+
+/// The user whom a document belongs to, as columns without NULL spell it: empty for the persona's own.
+pub(super) fn owner<'a>(scope: &'a Scope, name: &DocumentName) -> &'a str {
+    if name.is_of_user() { scope.user.as_str() } else { "" }
+}
+
+pub(super) fn read(connection: &Connection, scope: &Scope) -> Result<HubState> {
+    let mut state = HubState { revision: revision(connection, scope)?, ..HubState::default() };
+    let mut statement =
+        connection.prepare_cached("SELECT user_id, author, counter FROM hub_seen WHERE persona_id = ?1")?;
+    let mut rows = statement.query([scope.persona.as_str()])?;
+    while let Some(row) = rows.next()? {
+        let (author, counter) = (instance_id(row, 1)?, row.get(2)?);
+        state.counters.see(&author, counter);
+        let user = row.get_ref(0)?.as_str()?;
+        if user.is_empty() || user == scope.user.as_str() {
+            state.seen.see(&author, counter);
+        }
+    }
+    Ok(state)
+}
+
+pub(super) fn revision(connection: &Connection, scope: &Scope) -> Result<i64> {
+    let found = connection
+        .prepare_cached("SELECT revision FROM hub_revisions WHERE persona_id = ?1")?
+        .query_row([scope.persona.as_str()], |row| row.get(0))
+        .optional()?;
+    Ok(found.unwrap_or(0))
+}
+
+/// Takes the next revision.
+pub(super) fn raise_revision(connection: &Connection, scope: &Scope) -> Result<i64> {
+    connection
+        .prepare_cached(
+            "INSERT INTO hub_revisions (persona_id, revision) VALUES (?1, 1)
+             ON CONFLICT (persona_id) DO UPDATE SET revision = revision + 1 RETURNING revision",
+        )?
+        .query_row([scope.persona.as_str()], |row| row.get(0))
+}
+
+/// Notes that a version's changes were seen.
+pub(super) fn note_seen(
+    connection: &Connection,
+    scope: &Scope,
+    name: &DocumentName,
+    vector: &VersionVector,
+) -> Result<()> {
+    for (author, counter) in vector.iter() {
+        note_author(connection, scope, owner(scope, name), author, counter)?;
+    }
+    Ok(())
+}
+
+/// Notes that the changes of an author were seen up to this one.
+pub(super) fn note_author(
+    connection: &Connection,
+    scope: &Scope,
+    user: &str,
+    author: &InstanceId,
+    counter: u64,
+) -> Result<()> {
+    connection
+        .prepare_cached(
+            "INSERT INTO hub_seen (persona_id, user_id, author, counter) VALUES (?1, ?2, ?3, ?4)
+             ON CONFLICT (persona_id, user_id, author) DO UPDATE SET counter = max(counter, excluded.counter)",
+        )?
+        .execute(params![scope.persona.as_str(), user, author.as_str(), counter.cast_signed()])?;
+    Ok(())
+}
+
+/// The instance that this database is.
+pub(super) fn own_instance(connection: &Connection) -> Result<InstanceId> {
+    let found: Option<String> = connection
+        .prepare_cached("SELECT id FROM hub_own_instance")?
+        .query_row([], |row| row.get(0))
+        .optional()?;
+    Ok(found.and_then(|id| id.parse().ok()).unwrap_or_else(|| InstanceId::made_safe("")))
+}
+
+/// The next counter of this database's own instance.
+pub(super) fn next_own(connection: &Connection, scope: &Scope) -> Result<(InstanceId, u64)> {
+    let own = own_instance(connection)?;
+    let counter: Option<u64> = connection
+        .prepare_cached("SELECT max(counter) FROM hub_seen WHERE persona_id = ?1 AND author = ?2")?
+        .query_row([scope.persona.as_str(), own.as_str()], |row| row.get(0))?;
+    Ok((own, counter.unwrap_or(0) + 1))
+}
+
+pub(super) fn instances(connection: &Connection, scope: &Scope) -> Result<Vec<Instance>> {
+    connection
+        .prepare_cached(
+            "SELECT id, kind, name, last_sync, base FROM hub_instances
+             WHERE persona_id = ?1 AND user_id = ?2 ORDER BY id",
+        )?
+        .query_map([scope.persona.as_str(), scope.user.as_str()], |row| {
+            Ok(Instance {
+                id: instance_id(row, 0)?,
+                kind: row.get(1)?,
+                name: row.get(2)?,
+                last_sync: rows::time(row, 3)?,
+                base: rows::json(row, 4)?,
+            })
+        })?
+        .collect()
+}
+
+pub(super) fn write_instance(connection: &Connection, scope: &Scope, instance: &Instance) -> Result<()> {
+    connection
+        .prepare_cached(
+            "INSERT INTO hub_instances (persona_id, user_id, id, kind, name, last_sync, base)
+             VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7)
+             ON CONFLICT (persona_id, user_id, id) DO UPDATE SET kind = excluded.kind,
+                 name = coalesce(excluded.name, name), last_sync = excluded.last_sync, base = excluded.base",
+        )?
+        .execute(params![
+            scope.persona.as_str(),
+            scope.user.as_str(),
+            instance.id.as_str(),
+            instance.kind,
+            instance.name,
+            microseconds(instance.last_sync),
+            to_json(&instance.base)?,
+        ])?;
+    Ok(())
+}
+
+/// Scopes that have memories, or in which something was said. Asked after each act: it looks for one document of each
+/// scope, not at all of them.
+pub(super) fn scopes(connection: &Connection) -> Result<Vec<Scope>> {
+    connection
+        .prepare_cached(
+            "SELECT p.id, u.id FROM personas p CROSS JOIN users u
+             WHERE EXISTS (SELECT 1 FROM hub_documents d WHERE d.persona_id = p.id AND d.user_id = u.id)
+             UNION SELECT persona_id, user_id FROM scopes ORDER BY 1, 2",
+        )?
+        .query_map([], |row| rows::scope(row, 0))?
+        .collect()
+}
+
+pub(super) fn instance_id(row: &Row<'_>, column: usize) -> Result<InstanceId> {
+    let text: String = row.get(column)?;
+    text.parse().map_err(|error: hub::names::InvalidName| rows::unreadable(column, error))
+}

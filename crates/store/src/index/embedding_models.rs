@@ -1,0 +1,146 @@
+//! Which models' vectors are stored, and how one model takes another's place.
+
+use async_trait::async_trait;
+use memory::Scope;
+use memory::ports::{Corpus, EmbeddingModel, StoreError, VectorCoverage, VectorStore};
+use rusqlite::{Connection, Result, params};
+
+use crate::engine::SqliteStore;
+use crate::index::vectors::{self, Tables};
+use crate::rows;
+
+const CORPORA: [Corpus; 2] = [Corpus::Messages, Corpus::Nodes];
+
+#[async_trait]
+impl VectorStore for SqliteStore {
+    async fn embedding_models(&self) -> Result<Vec<EmbeddingModel>, StoreError> {
+        self.read(|connection| Ok(models(connection)?)).await
+    }
+
+    async fn note_embedding_model(&self, fingerprint: &str, source: Option<&str>) -> Result<(), StoreError> {
+        let (fingerprint, source) = (fingerprint.to_owned(), source.map(str::to_owned));
+        self.write(move |unit| {
+            let model = vectors::model_or_new(unit.connection, &fingerprint)?;
+            unit.connection
+                .prepare_cached("UPDATE embedding_models SET source = ?2 WHERE number = ?1")?
+                .execute(params![model, source])?;
+            Ok(())
+        })
+        .await
+    }
+
+    async fn vector_coverage(&self, fingerprint: &str) -> Result<VectorCoverage, StoreError> {
+        let fingerprint = fingerprint.to_owned();
+        self.read(move |connection| Ok(coverage(connection, &fingerprint)?)).await
+    }
+
+    async fn scopes_between_models(
+        &self,
+        fingerprint: &str,
+        previous: &str,
+    ) -> Result<Vec<Scope>, StoreError> {
+        let (fingerprint, previous) = (fingerprint.to_owned(), previous.to_owned());
+        self.read(move |connection| Ok(scopes_between(connection, &fingerprint, &previous)?)).await
+    }
+
+    async fn adopt_vectors(&self, fingerprint: &str, limit: u32) -> Result<u32, StoreError> {
+        let fingerprint = fingerprint.to_owned();
+        self.write(move |unit| Ok(adopt(unit.connection, &fingerprint, limit)?)).await
+    }
+
+    async fn remove_other_vectors(&self, fingerprint: &str, limit: u32) -> Result<u32, StoreError> {
+        let fingerprint = fingerprint.to_owned();
+        self.write(move |unit| Ok(remove_others(unit.connection, &fingerprint, limit)?)).await
+    }
+}
+
+fn models(connection: &Connection) -> Result<Vec<EmbeddingModel>> {
+    // By scope, because that is how vectors are indexed.
+    connection
+        .prepare_cached(
+            "SELECT fingerprint, source,
+                    (SELECT count(*) FROM message_vectors v
+                     WHERE v.scope IN (SELECT number FROM scopes) AND v.embedding_model = m.number)
+                  + (SELECT count(*) FROM node_vectors v
+                     WHERE v.scope IN (SELECT number FROM scopes) AND v.embedding_model = m.number)
+             FROM embedding_models m ORDER BY number",
+        )?
+        .query_map([], |row| {
+            Ok(EmbeddingModel { fingerprint: row.get(0)?, source: row.get(1)?, vectors: row.get(2)? })
+        })?
+        .collect()
+}
+
+fn coverage(connection: &Connection, fingerprint: &str) -> Result<VectorCoverage> {
+    let rows: u64 = connection
+        .prepare_cached("SELECT coalesce(sum(message_count + node_count), 0) FROM scopes")?
+        .query_row([], |row| row.get(0))?;
+    let Some(model) = vectors::model(connection, fingerprint)? else {
+        return Ok(VectorCoverage { rows, with_vector: 0 });
+    };
+    let with_vector = connection
+        .prepare_cached(
+            "SELECT (SELECT count(*) FROM recall_messages WHERE embedding_model = ?1 AND deleted_at IS NULL)
+                  + (SELECT count(*) FROM concept_nodes WHERE embedding_model = ?1 AND deleted_at IS NULL)",
+        )?
+        .query_row([model], |row| row.get(0))?;
+    Ok(VectorCoverage { rows, with_vector })
+}
+
+/// A row whose last vector is of the previous model has none of the new one.
+fn scopes_between(connection: &Connection, fingerprint: &str, previous: &str) -> Result<Vec<Scope>> {
+    let Some(previous) = vectors::model(connection, previous)?.filter(|_| fingerprint != previous) else {
+        return Ok(Vec::new());
+    };
+    connection
+        .prepare_cached(
+            "SELECT persona_id, user_id FROM scopes WHERE number IN (
+                 SELECT scope FROM recall_messages WHERE embedding_model = ?1 AND deleted_at IS NULL
+                 UNION SELECT scope FROM concept_nodes WHERE embedding_model = ?1 AND deleted_at IS NULL
+             ) ORDER BY number",
+        )?
+        .query_map([previous], |row| rows::scope(row, 0))?
+        .collect()
+}
+
+fn adopt(connection: &Connection, fingerprint: &str, limit: u32) -> Result<u32> {
+    let Some(model) = vectors::model(connection, fingerprint)? else { return Ok(0) };
+    let mut adopted = 0;
+    for other in others(connection, fingerprint)? {
+        for corpus in CORPORA {
+            let Tables { rows, vectors } = vectors::tables(corpus);
+            let statement = format!(
+                "UPDATE {rows} SET embedding_model = ?1 WHERE seq IN (
+                     SELECT r.seq FROM {rows} r CROSS JOIN {vectors} v ON v.seq = r.seq AND v.embedding_model = ?1
+                     WHERE r.embedding_model = ?2 AND r.deleted_at IS NULL LIMIT ?3)"
+            );
+            adopted += connection.prepare_cached(&statement)?.execute(params![model, other, limit])?;
+        }
+    }
+    Ok(u32::try_from(adopted).unwrap_or(u32::MAX))
+}
+
+fn remove_others(connection: &Connection, fingerprint: &str, limit: u32) -> Result<u32> {
+    let Some(model) = vectors::model(connection, fingerprint)? else { return Ok(0) };
+    let mut removed = 0;
+    for other in others(connection, fingerprint)? {
+        for corpus in CORPORA {
+            let Tables { rows, vectors } = vectors::tables(corpus);
+            let statement = format!(
+                "DELETE FROM {vectors} WHERE revision IN (
+                     SELECT v.revision FROM {vectors} v CROSS JOIN {rows} r ON r.seq = v.seq
+                     WHERE v.scope IN (SELECT number FROM scopes) AND v.embedding_model = ?2
+                       AND r.embedding_model = ?1 LIMIT ?3)"
+            );
+            removed += connection.prepare_cached(&statement)?.execute(params![model, other, limit])?;
+        }
+    }
+    Ok(u32::try_from(removed).unwrap_or(u32::MAX))
+}
+
+fn others(connection: &Connection, fingerprint: &str) -> Result<Vec<i64>> {
+    connection
+        .prepare_cached("SELECT number FROM embedding_models WHERE fingerprint <> ?1")?
+        .query_map([fingerprint], |row| row.get(0))?
+        .collect()
+}

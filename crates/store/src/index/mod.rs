@@ -1,0 +1,5 @@
+//! The indexes: words and vectors, and which embedding models' vectors there are.
+
+pub(crate) mod words;
+pub(crate) mod vectors;
+mod embedding_models;

@@ -1,0 +1,190 @@
+//! Vectors of messages and nodes, as little-endian f32 bytes.
+
+use memory::ports::{Corpus, Embedding, StoredVector};
+use rusqlite::{Connection, OptionalExtension, Result, Row, params};
+
+/// The two tables of a corpus.
+pub(crate) struct Tables {
+    pub(crate) rows: &'static str,
+    pub(crate) vectors: &'static str,
+}
+
+pub(crate) fn tables(corpus: Corpus) -> Tables {
+    match corpus {
+        Corpus::Messages => Tables { rows: "recall_messages", vectors: "message_vectors" },
+        Corpus::Nodes => Tables { rows: "concept_nodes", vectors: "node_vectors" },
+    }
+}
+
+/// The model's number; none if no vector of it was ever stored.
+pub(crate) fn model(connection: &Connection, fingerprint: &str) -> Result<Option<i64>> {
+    connection
+        .prepare_cached("SELECT number FROM embedding_models WHERE fingerprint = ?1")?
+        .query_row([fingerprint], |row| row.get(0))
+        .optional()
+}
+
+pub(crate) fn model_or_new(connection: &Connection, fingerprint: &str) -> Result<i64> {
+    if let Some(number) = model(connection, fingerprint)? {
+        return Ok(number);
+    }
+    connection
+        .prepare_cached("INSERT INTO embedding_models (fingerprint) VALUES (?1) RETURNING number")?
+        .query_row([fingerprint], |row| row.get(0))
+}
+
+/// Writes the vector of a live row, in place of one it may have of the same model, under a new revision.
+pub(crate) fn put(
+    connection: &Connection,
+    corpus: Corpus,
+    seq: i64,
+    model: i64,
+    embedding: &Embedding,
+) -> Result<()> {
+    let Tables { rows, vectors } = tables(corpus);
+    let update = format!("UPDATE {rows} SET embedding_model = ?2 WHERE seq = ?1 AND deleted_at IS NULL");
+    if connection.prepare_cached(&update)?.execute(params![seq, model])? == 0 {
+        return Ok(());
+    }
+    let delete = format!("DELETE FROM {vectors} WHERE seq = ?1 AND embedding_model = ?2");
+    connection.prepare_cached(&delete)?.execute(params![seq, model])?;
+    let insert = format!(
+        "INSERT INTO {vectors} (seq, scope, embedding_model, readability, vector)
+         SELECT seq, scope, ?2, ?3, ?4 FROM {rows} WHERE seq = ?1"
+    );
+    let bytes = to_bytes(&embedding.vector);
+    connection.prepare_cached(&insert)?.execute(params![seq, model, embedding.readability, bytes])?;
+    Ok(())
+}
+
+/// Takes the vector of a row away; the row waits for another one while it lives.
+pub(crate) fn remove(connection: &Connection, corpus: Corpus, seq: i64) -> Result<()> {
+    let Tables { rows, vectors } = tables(corpus);
+    connection.prepare_cached(&format!("DELETE FROM {vectors} WHERE seq = ?1"))?.execute([seq])?;
+    let update = format!("UPDATE {rows} SET embedding_model = NULL WHERE seq = ?1");
+    connection.prepare_cached(&update)?.execute([seq])?;
+    Ok(())
+}
+
+/// Vectors of live rows with a revision above `after`, in its order.
+pub(crate) fn after(
+    connection: &Connection,
+    corpus: Corpus,
+    scope: i64,
+    model: i64,
+    after: i64,
+    limit: u32,
+) -> Result<Vec<StoredVector>> {
+    let Tables { rows, vectors } = tables(corpus);
+    let select = format!(
+        "SELECT v.seq, v.revision, v.readability, v.vector
+         FROM {vectors} v CROSS JOIN {rows} r ON r.seq = v.seq
+         WHERE v.scope = ?1 AND v.embedding_model = ?2 AND v.revision > ?3 AND r.deleted_at IS NULL
+         ORDER BY v.revision LIMIT ?4"
+    );
+    connection.prepare_cached(&select)?.query_map(params![scope, model, after, limit], stored)?.collect()
+}
+
+/// The greatest revision; 0 without a vector.
+pub(crate) fn last_revision(connection: &Connection, corpus: Corpus, scope: i64, model: i64) -> Result<i64> {
+    let select = format!(
+        "SELECT coalesce(max(revision), 0) FROM {} WHERE scope = ?1 AND embedding_model = ?2",
+        tables(corpus).vectors
+    );
+    connection.prepare_cached(&select)?.query_row(params![scope, model], |row| row.get(0))
+}
+
+/// Vectors of live rows, the newest rows first.
+pub(crate) fn newest(
+    connection: &Connection,
+    corpus: Corpus,
+    scope: i64,
+    model: i64,
+    before: Option<i64>,
+    limit: u32,
+) -> Result<Vec<StoredVector>> {
+    let Tables { rows, vectors } = tables(corpus);
+    let select = format!(
+        "SELECT v.seq, v.revision, v.readability, v.vector
+         FROM {rows} r CROSS JOIN {vectors} v ON v.seq = r.seq
+         WHERE r.scope = ?1 AND r.seq < ?3 AND r.deleted_at IS NULL AND v.embedding_model = ?2
+         ORDER BY r.seq DESC LIMIT ?4"
+    );
+    let before = before.unwrap_or(i64::MAX);
+    connection.prepare_cached(&select)?.query_map(params![scope, model, before, limit], stored)?.collect()
+}
+
+/// Vectors of those of the rows that are live and have one of this model.
+pub(crate) fn numbered(
+    connection: &Connection,
+    corpus: Corpus,
+    scope: i64,
+    model: i64,
+    seqs: &[i64],
+) -> Result<Vec<StoredVector>> {
+    let Tables { rows, vectors } = tables(corpus);
+    let select = format!(
+        "SELECT v.seq, v.revision, v.readability, v.vector
+         FROM json_each(?1) j CROSS JOIN {vectors} v ON v.seq = j.value CROSS JOIN {rows} r ON r.seq = v.seq
+         WHERE v.scope = ?2 AND v.embedding_model = ?3 AND r.deleted_at IS NULL"
+    );
+    let seqs = crate::rows::to_json(&seqs)?;
+    connection.prepare_cached(&select)?.query_map(params![seqs, scope, model], stored)?.collect()
+}
+
+/// Numbers of live rows without a vector of this model, newest first: those with none and those of other models.
+pub(crate) fn missing(
+    connection: &Connection,
+    corpus: Corpus,
+    fingerprint: &str,
+    limit: u32,
+) -> Result<Vec<i64>> {
+    let rows = tables(corpus).rows;
+    let mut others: Vec<Option<i64>> = connection
+        .prepare_cached("SELECT number FROM embedding_models WHERE fingerprint <> ?1")?
+        .query_map([fingerprint], |row| row.get(0))?
+        .collect::<Result<_>>()?;
+    others.push(None);
+    let select = format!(
+        "SELECT seq FROM {rows} WHERE embedding_model IS ?1 AND deleted_at IS NULL ORDER BY seq DESC LIMIT ?2"
+    );
+    let mut statement = connection.prepare_cached(&select)?;
+    let mut seqs: Vec<i64> = Vec::new();
+    for model in others {
+        for seq in statement.query_map(params![model, limit], |row| row.get(0))? {
+            seqs.push(seq?);
+        }
+    }
+    seqs.sort_unstable_by_key(|seq| std::cmp::Reverse(*seq));
+    seqs.truncate(usize::try_from(limit).unwrap_or(usize::MAX));
+    Ok(seqs)
+}
+
+fn stored(row: &Row<'_>) -> Result<StoredVector> {
+    Ok(StoredVector {
+        seq: row.get(0)?,
+        revision: row.get(1)?,
+        readability: row.get(2)?,
+        vector: from_bytes(row.get_ref(3)?.as_blob()?),
+    })
+}
+
+pub(crate) fn to_bytes(vector: &[f32]) -> Vec<u8> {
+    vector.iter().flat_map(|component| component.to_le_bytes()).collect()
+}
+
+pub(crate) fn from_bytes(bytes: &[u8]) -> Vec<f32> {
+    bytes.chunks_exact(4).map(|chunk| f32::from_le_bytes([chunk[0], chunk[1], chunk[2], chunk[3]])).collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_vector_survives_as_bytes() {
+        let vector = vec![0.0, -1.5, f32::MIN_POSITIVE, 0.1];
+        assert_eq!(from_bytes(&to_bytes(&vector)), vector);
+        assert_eq!(to_bytes(&[1.0]), [0, 0, 128, 63]);
+    }
+}

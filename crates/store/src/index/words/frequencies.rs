@@ -1,0 +1,123 @@
+//! How often common phrases stand in an index, so that they are not counted anew for every question.
+
+use std::collections::HashMap;
+use std::sync::{Mutex, MutexGuard, PoisonError};
+
+use memory::ports::Corpus;
+
+/// Phrases whose counts are held; when there are more, all are let go and counted again as they are asked for.
+const COUNTS_MAX: usize = 4_096;
+
+/// Counts of phrases up to a row of the index. Rows are only ever added at its end, so that what came since is counted by
+/// itself; whatever else is done to the index makes all counts void.
+#[derive(Default)]
+pub(crate) struct Frequencies {
+    state: Mutex<State>,
+}
+
+#[derive(Default)]
+struct State {
+    /// Grows whenever all counts became void.
+    generation: u64,
+    counts: HashMap<(Corpus, String), Count>,
+}
+
+#[derive(Clone, Copy)]
+struct Count {
+    /// The newest row that is counted.
+    newest: i64,
+    rows: u64,
+}
+
+/// The counts as one reader may use them: to be taken before its snapshot, so that it keeps nothing that became void
+/// meanwhile.
+pub(crate) struct Counting<'a> {
+    frequencies: &'a Frequencies,
+    generation: u64,
+}
+
+impl Frequencies {
+    /// What is known now.
+    pub(crate) fn now(&self) -> Counting<'_> {
+        Counting { frequencies: self, generation: self.state().generation }
+    }
+
+    /// Lets all counts go: rows were taken out of an index or put in before its end.
+    pub(crate) fn clear(&self) {
+        let mut state = self.state();
+        state.generation += 1;
+        state.counts.clear();
+    }
+
+    fn state(&self) -> MutexGuard<'_, State> {
+        self.state.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}
+
+impl Counting<'_> {
+    /// How many rows hold the phrase, given its newest rows, newest first; none where they don't reach back to what was
+    /// counted before.
+    pub(super) fn known(&self, corpus: Corpus, query: &str, newest: &[i64]) -> Option<u64> {
+        let mut state = self.frequencies.state();
+        let count = state.counts.get_mut(&(corpus, query.to_owned()))?;
+        let since = newest.iter().position(|&seq| seq <= count.newest)?;
+        if let (1.., Some(&first)) = (since, newest.first()) {
+            *count = Count { newest: first, rows: count.rows + since as u64 };
+        }
+        Some(count.rows)
+    }
+
+    /// Keeps a count that includes the given newest row.
+    pub(super) fn keep(&self, corpus: Corpus, query: &str, newest: i64, rows: u64) {
+        let mut state = self.frequencies.state();
+        if state.generation != self.generation {
+            return;
+        }
+        if state.counts.len() >= COUNTS_MAX {
+            state.counts.clear();
+        }
+        state.counts.insert((corpus, query.to_owned()), Count { newest, rows });
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn what_came_since_is_added() {
+        let frequencies = Frequencies::default();
+        let counting = frequencies.now();
+        assert_eq!(counting.known(Corpus::Nodes, "cat", &[9, 8, 7]), None);
+        counting.keep(Corpus::Nodes, "cat", 9, 700);
+        assert_eq!(counting.known(Corpus::Nodes, "cat", &[9, 8, 7]), Some(700));
+        assert_eq!(counting.known(Corpus::Messages, "cat", &[9, 8, 7]), None);
+        assert_eq!(counting.known(Corpus::Nodes, "cat", &[12, 11, 9]), Some(702));
+        assert_eq!(
+            counting.known(Corpus::Nodes, "cat", &[13, 12, 11]),
+            Some(703),
+            "what was added is counted too"
+        );
+        assert_eq!(counting.known(Corpus::Nodes, "cat", &[19, 18, 17]), None, "there may be more between");
+    }
+
+    #[test]
+    fn a_reader_from_before_a_removal_keeps_nothing() {
+        let frequencies = Frequencies::default();
+        let before = frequencies.now();
+        before.keep(Corpus::Nodes, "cat", 9, 700);
+        frequencies.clear();
+        assert_eq!(frequencies.now().known(Corpus::Nodes, "cat", &[9]), None);
+        before.keep(Corpus::Nodes, "cat", 9, 700);
+        assert_eq!(frequencies.now().known(Corpus::Nodes, "cat", &[9]), None);
+    }
+
+    #[test]
+    fn it_does_not_grow_without_end() {
+        let frequencies = Frequencies::default();
+        for number in 0..3 * COUNTS_MAX {
+            frequencies.now().keep(Corpus::Messages, &number.to_string(), 1, 1);
+        }
+        assert!(frequencies.state().counts.len() <= COUNTS_MAX);
+    }
+}

@@ -1,0 +1,236 @@
+//! Costs, receipts, counts.
+
+use async_trait::async_trait;
+use jiff::Timestamp;
+use memory::Scope;
+use memory::identifiers::{RejectedId, SessionId, TurnId};
+use memory::ledger::{CallSum, ModelCall, ReplyReceipt, TokenUsage};
+use memory::nodes::NewNode;
+use memory::ports::{CommitOutcome, LedgerStore, StoreError};
+use rusqlite::{Connection, OptionalExtension, Result, Row, params};
+
+use crate::engine::SqliteStore;
+use crate::people::personas;
+use crate::rows::{self, microseconds, to_json};
+use crate::scopes;
+use crate::sessions::consolidation;
+
+#[async_trait]
+impl LedgerStore for SqliteStore {
+    async fn record_call(&self, call: ModelCall) -> Result<(), StoreError> {
+        self.write(move |unit| Ok(record_call(unit.connection, &call)?)).await
+    }
+
+    async fn recent_calls(
+        &self,
+        before: Option<i64>,
+        limit: u32,
+    ) -> Result<Vec<(i64, ModelCall)>, StoreError> {
+        self.read(move |connection| {
+            let mut statement = connection.prepare_cached(concat!(
+                "SELECT ",
+                call_columns!(),
+                " FROM llm_calls WHERE number < ?1 ORDER BY number DESC LIMIT ?2"
+            ))?;
+            let before = before.unwrap_or(i64::MAX);
+            let calls = statement.query_map(params![before, limit], call)?.collect::<Result<_>>()?;
+            Ok(calls)
+        })
+        .await
+    }
+
+    async fn calls_of_session(&self, session: SessionId) -> Result<Vec<ModelCall>, StoreError> {
+        self.read(move |connection| {
+            let mut statement = connection.prepare_cached(concat!(
+                "SELECT ",
+                call_columns!(),
+                " FROM llm_calls WHERE session_id = ?1 ORDER BY number"
+            ))?;
+            let calls =
+                statement.query_map([session.0.into_bytes()], |row| call(row).map(|(_, call)| call))?;
+            Ok(calls.collect::<Result<_>>()?)
+        })
+        .await
+    }
+
+    async fn call_sums_since(&self, since: Timestamp) -> Result<Vec<CallSum>, StoreError> {
+        self.read(move |connection| Ok(call_sums(connection, since)?)).await
+    }
+
+    async fn spent_since(&self, since: Timestamp) -> Result<f64, StoreError> {
+        self.read(move |connection| {
+            let mut statement =
+                connection.prepare_cached("SELECT total(cost_usd) FROM llm_calls WHERE at >= ?1")?;
+            Ok(statement.query_row([microseconds(since)], |row| row.get(0))?)
+        })
+        .await
+    }
+
+    async fn receipt(&self, turn: TurnId) -> Result<Option<ReplyReceipt>, StoreError> {
+        self.read(move |connection| {
+            let mut statement =
+                connection.prepare_cached("SELECT receipt FROM turn_traces WHERE turn_id = ?1")?;
+            Ok(statement.query_row([turn.0.into_bytes()], |row| rows::json(row, 0)).optional()?)
+        })
+        .await
+    }
+
+    async fn counts(&self, scope: &Scope) -> Result<[u64; 4], StoreError> {
+        let scope = scope.clone();
+        self.read(move |connection| Ok(counts(connection, &scope)?)).await
+    }
+
+    async fn total_counts(&self) -> Result<[u64; 4], StoreError> {
+        self.read(|connection| Ok(total_counts(connection)?)).await
+    }
+
+    async fn work_counts(&self) -> Result<[u64; 2], StoreError> {
+        self.read(|connection| {
+            let mut statement = connection.prepare_cached(
+                "SELECT (SELECT count(*) FROM sessions WHERE status IN ('closing', 'consolidating')),
+                        (SELECT count(*) FROM sessions WHERE status = 'failed')",
+            )?;
+            Ok(statement.query_row([], |row| Ok([row.get(0)?, row.get(1)?]))?)
+        })
+        .await
+    }
+
+    async fn settle_rejected(
+        &self,
+        id: RejectedId,
+        approved: Option<NewNode>,
+        at: Timestamp,
+    ) -> Result<CommitOutcome, StoreError> {
+        self.write(move |unit| {
+            consolidation::settle_rejected(unit, id, approved.as_ref().map(|node| (node, None)), at)
+        })
+        .await
+    }
+}
+
+/// Keeps the receipt of a turn's reply, in place of that of an earlier one.
+pub(crate) fn keep_receipt(connection: &Connection, scope: i64, receipt: &ReplyReceipt) -> Result<()> {
+    connection
+        .prepare_cached(
+            "INSERT INTO turn_traces (turn_id, scope, receipt, created_at) VALUES (?1, ?2, ?3, ?4)
+             ON CONFLICT (turn_id) DO UPDATE SET receipt = excluded.receipt, created_at = excluded.created_at",
+        )?
+        .execute(params![
+            receipt.turn_id.0.into_bytes(),
+            scope,
+            to_json(receipt)?,
+            microseconds(receipt.created_at)
+        ])?;
+    Ok(())
+}
+
+fn record_call(connection: &Connection, call: &ModelCall) -> Result<()> {
+    let whole = |number: u64| i64::try_from(number).unwrap_or(i64::MAX);
+    connection
+        .prepare_cached(
+            "INSERT INTO llm_calls (at, task, tier, provider, model, input_tokens, output_tokens, cached_tokens,
+                 latency_ms, outcome, turn_id, session_id, prompt_hash, cost_usd)
+             VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?10, ?11, ?12, ?13, ?14)",
+        )?
+        .execute(params![
+            microseconds(call.at),
+            call.task,
+            call.tier,
+            call.provider,
+            call.model,
+            whole(call.input_tokens),
+            whole(call.output_tokens),
+            whole(call.cached_tokens),
+            whole(call.latency_ms),
+            call.outcome,
+            call.turn_id.map(|turn| turn.0.into_bytes()),
+            call.session_id.map(|session| session.0.into_bytes()),
+            call.prompt_hash,
+            call.cost_usd,
+        ])?;
+    Ok(())
+}
+
+/// What [`call`] reads.
+macro_rules! call_columns {
+    () => {
+        "number, at, task, tier, provider, model, input_tokens, output_tokens, cached_tokens, latency_ms, outcome, \
+         turn_id, session_id, prompt_hash, cost_usd"
+    };
+}
+use call_columns;
+
+fn call(row: &Row<'_>) -> Result<(i64, ModelCall)> {
+    let call = ModelCall {
+        at: rows::time(row, 1)?,
+        task: row.get(2)?,
+        tier: row.get(3)?,
+        provider: row.get(4)?,
+        model: row.get(5)?,
+        input_tokens: row.get(6)?,
+        output_tokens: row.get(7)?,
+        cached_tokens: row.get(8)?,
+        latency_ms: row.get(9)?,
+        outcome: row.get(10)?,
+        turn_id: rows::optional_uuid(row, 11)?.map(TurnId),
+        session_id: rows::optional_uuid(row, 12)?.map(SessionId),
+        prompt_hash: row.get(13)?,
+        cost_usd: row.get(14)?,
+    };
+    Ok((row.get(0)?, call))
+}
+
+fn call_sums(connection: &Connection, since: Timestamp) -> Result<Vec<CallSum>> {
+    // Tokens are added up as floating-point numbers: their sum may be more than an integer holds.
+    connection
+        .prepare_cached(
+            "SELECT at - at % 900000000 AS quarter, task, count(*), count(*) - count(cost_usd),
+                    CAST(total(input_tokens) AS INTEGER), CAST(total(output_tokens) AS INTEGER),
+                    CAST(total(cached_tokens) AS INTEGER), total(cost_usd)
+             FROM llm_calls WHERE at >= ?1 GROUP BY quarter, task ORDER BY quarter, task",
+        )?
+        .query_map([microseconds(since)], |row| {
+            Ok(CallSum {
+                quarter: rows::time(row, 0)?,
+                task: row.get(1)?,
+                calls: row.get(2)?,
+                unpriced_calls: row.get(3)?,
+                usage: TokenUsage {
+                    input_tokens: row.get(4)?,
+                    output_tokens: row.get(5)?,
+                    cached_tokens: row.get(6)?,
+                },
+                cost_usd: row.get(7)?,
+            })
+        })?
+        .collect()
+}
+
+fn counts(connection: &Connection, scope: &Scope) -> Result<[u64; 4]> {
+    let blocks = personas::core_blocks(connection, scope)?;
+    let written =
+        [&blocks.persona, &blocks.user, &blocks.style].into_iter().filter(|block| !block.is_empty()).count();
+    let written = u64::try_from(written).unwrap_or(0);
+    let Some(scope) = scopes::number(connection, scope)? else { return Ok([written, 0, 0, 0]) };
+    let (messages, _) = scopes::counts(connection, scope)?;
+    let mut of_kind = connection.prepare_cached(
+        "SELECT count(*) FROM concept_nodes WHERE scope = ?1 AND type = ?2 AND deleted_at IS NULL",
+    )?;
+    let mut count = |kind: &str| of_kind.query_row(params![scope, kind], |row| row.get(0));
+    Ok([written, messages, count("event")?, count("thought")?])
+}
+
+/// By scopes, so that their index counts the nodes.
+fn total_counts(connection: &Connection) -> Result<[u64; 4]> {
+    connection
+        .prepare_cached(
+            "SELECT (SELECT count(*) FROM core_blocks WHERE content <> ''),
+                    coalesce(sum(message_count), 0),
+                    coalesce(sum((SELECT count(*) FROM concept_nodes n
+                                  WHERE n.scope = s.number AND n.type = 'event' AND n.deleted_at IS NULL)), 0),
+                    coalesce(sum((SELECT count(*) FROM concept_nodes n
+                                  WHERE n.scope = s.number AND n.type = 'thought' AND n.deleted_at IS NULL)), 0)
+             FROM scopes s",
+        )?
+        .query_row([], |row| Ok([row.get(0)?, row.get(1)?, row.get(2)?, row.get(3)?]))
+}

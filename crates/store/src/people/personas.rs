@@ -1,0 +1,281 @@
+//! Personas, users, core blocks (L1), moods (L6).
+
+use async_trait::async_trait;
+use jiff::Timestamp;
+use memory::core_blocks::{CoreBlockLabel, CoreBlocks};
+use memory::forget::CoreBlockAppend;
+use memory::mood::Mood;
+use memory::ports::{PersonaRecord, PersonaStore, StoreError, UserRecord};
+use memory::{PersonaId, Scope, UserId};
+use rusqlite::{Connection, OptionalExtension, Result, Row, params};
+
+use crate::engine::SqliteStore;
+use crate::rows::{self, microseconds, to_json};
+
+#[async_trait]
+impl PersonaStore for SqliteStore {
+    async fn ensure_persona(
+        &self,
+        id: &PersonaId,
+        name: &str,
+        at: Timestamp,
+    ) -> Result<PersonaRecord, StoreError> {
+        let (id, name) = (id.clone(), name.to_owned());
+        let known = id.clone();
+        // Asked in every turn and nearly always there: a reader answers without waiting for anybody's flush.
+        if let Some(record) = self.read(move |connection| Ok(persona_record(connection, &known)?)).await? {
+            return Ok(record);
+        }
+        self.write(move |unit| {
+            unit.connection
+                .prepare_cached(
+                    "INSERT INTO personas (id, display_name, created_at) VALUES (?1, ?2, ?3) ON CONFLICT DO NOTHING",
+                )?
+                .execute(params![id.as_str(), name, microseconds(at)])?;
+            persona_record(unit.connection, &id)?.ok_or_else(|| rusqlite::Error::QueryReturnedNoRows.into())
+        })
+        .await
+    }
+
+    async fn ensure_user(&self, id: &UserId, at: Timestamp) -> Result<UserRecord, StoreError> {
+        let (id, known) = (id.clone(), id.clone());
+        if let Some(record) = self.read(move |connection| Ok(user_record(connection, &known)?)).await? {
+            return Ok(record);
+        }
+        self.write(move |unit| {
+            unit.connection
+                .prepare_cached("INSERT INTO users (id, created_at) VALUES (?1, ?2) ON CONFLICT DO NOTHING")?
+                .execute(params![id.as_str(), microseconds(at)])?;
+            user_record(unit.connection, &id)?.ok_or_else(|| rusqlite::Error::QueryReturnedNoRows.into())
+        })
+        .await
+    }
+
+    async fn personas(&self) -> Result<Vec<PersonaRecord>, StoreError> {
+        self.read(|connection| {
+            let mut statement =
+                connection.prepare_cached("SELECT id, display_name, timezone FROM personas ORDER BY id")?;
+            let personas = statement.query_map([], persona)?.collect::<Result<_>>()?;
+            Ok(personas)
+        })
+        .await
+    }
+
+    async fn set_user_timezone(&self, id: &UserId, timezone: &str) -> Result<(), StoreError> {
+        let (id, timezone) = (id.clone(), timezone.to_owned());
+        self.write(move |unit| {
+            unit.connection
+                .prepare_cached("UPDATE users SET timezone = ?2 WHERE id = ?1")?
+                .execute([id.as_str(), &timezone])?;
+            Ok(())
+        })
+        .await
+    }
+
+    async fn rename_persona(&self, id: &PersonaId, name: &str) -> Result<(), StoreError> {
+        let (id, name) = (id.clone(), name.to_owned());
+        self.write(move |unit| {
+            unit.connection
+                .prepare_cached("UPDATE personas SET display_name = ?2 WHERE id = ?1")?
+                .execute([id.as_str(), &name])?;
+            Ok(())
+        })
+        .await
+    }
+
+    async fn core_blocks(&self, scope: &Scope) -> Result<CoreBlocks, StoreError> {
+        let scope = scope.clone();
+        self.read(move |connection| Ok(core_blocks(connection, &scope)?)).await
+    }
+
+    async fn write_core_block(
+        &self,
+        scope: &Scope,
+        label: CoreBlockLabel,
+        text: &str,
+        edited_by: &str,
+        at: Timestamp,
+    ) -> Result<(), StoreError> {
+        let edit =
+            Edit { scope: scope.clone(), label, text: text.to_owned(), edited_by: edited_by.to_owned(), at };
+        self.write(move |unit| {
+            write_core_block(unit.connection, &edit)?;
+            let Edit { scope, label, text, edited_by, at } = &edit;
+            Ok(crate::hub::follow_core_block(unit.connection, scope, *label, text, edited_by, *at)?)
+        })
+        .await
+    }
+
+    async fn mood(&self, scope: &Scope) -> Result<Option<Mood>, StoreError> {
+        self.read_scope(scope, |connection, scope| Ok(mood(connection, scope)?)).await
+    }
+}
+
+fn persona_record(connection: &Connection, id: &PersonaId) -> Result<Option<PersonaRecord>> {
+    let mut statement =
+        connection.prepare_cached("SELECT id, display_name, timezone FROM personas WHERE id = ?1")?;
+    statement.query_row([id.as_str()], persona).optional()
+}
+
+fn user_record(connection: &Connection, id: &UserId) -> Result<Option<UserRecord>> {
+    let mut statement =
+        connection.prepare_cached("SELECT display_name, timezone FROM users WHERE id = ?1")?;
+    let record =
+        |row: &Row<'_>| Ok(UserRecord { id: id.clone(), display_name: row.get(0)?, timezone: row.get(1)? });
+    statement.query_row([id.as_str()], record).optional()
+}
+
+fn persona(row: &Row<'_>) -> Result<PersonaRecord> {
+    let id = PersonaId::new(row.get::<_, String>(0)?).map_err(|error| rows::unreadable(0, error))?;
+    Ok(PersonaRecord { id, display_name: row.get(1)?, timezone: row.get(2)? })
+}
+
+/// The three blocks as the scope reads them.
+pub(crate) fn core_blocks(connection: &Connection, scope: &Scope) -> Result<CoreBlocks> {
+    let mut statement = connection.prepare_cached(
+        "SELECT label, content FROM core_blocks WHERE persona_id = ?1 AND user_id IS NULL
+         UNION ALL
+         SELECT label, content FROM core_blocks WHERE persona_id = ?1 AND user_id = ?2",
+    )?;
+    let mut rows = statement.query([scope.persona.as_str(), scope.user.as_str()])?;
+    let mut blocks = CoreBlocks::default();
+    while let Some(row) = rows.next()? {
+        let block = match rows::read_enum(row, 0)? {
+            CoreBlockLabel::Persona => &mut blocks.persona,
+            CoreBlockLabel::User => &mut blocks.user,
+            CoreBlockLabel::Style => &mut blocks.style,
+        };
+        *block = row.get(1)?;
+    }
+    Ok(blocks)
+}
+
+/// Writes a block for the hub, whose document it is, if it says something else.
+pub(crate) fn put_core_block(
+    connection: &Connection,
+    scope: &Scope,
+    label: CoreBlockLabel,
+    text: &str,
+    edited_by: &str,
+    at: Timestamp,
+) -> Result<()> {
+    let blocks = core_blocks(connection, scope)?;
+    let present = match label {
+        CoreBlockLabel::Persona => &blocks.persona,
+        CoreBlockLabel::User => &blocks.user,
+        CoreBlockLabel::Style => &blocks.style,
+    };
+    if present == text {
+        return Ok(());
+    }
+    let (text, edited_by) = (text.to_owned(), edited_by.to_owned());
+    write_core_block(connection, &Edit { scope: scope.clone(), label, text, edited_by, at })
+}
+
+struct Edit {
+    scope: Scope,
+    label: CoreBlockLabel,
+    text: String,
+    edited_by: String,
+    at: Timestamp,
+}
+
+fn write_core_block(connection: &Connection, edit: &Edit) -> Result<()> {
+    let persona = edit.scope.persona.as_str();
+    let user = owner_of(&edit.scope, edit.label);
+    let (label, at) = (edit.label.as_str(), microseconds(edit.at));
+    let version: Option<i64> = connection
+        .prepare_cached(
+            "UPDATE core_blocks SET content = ?4, version = version + 1, last_edited_by = ?5, updated_at = ?6
+             WHERE persona_id = ?1 AND user_id IS ?2 AND label = ?3 RETURNING version",
+        )?
+        .query_row(params![persona, user, label, edit.text, edit.edited_by, at], |row| row.get(0))
+        .optional()?;
+    if version.is_none() {
+        connection
+            .prepare_cached(
+                "INSERT INTO core_blocks (persona_id, user_id, label, content, version, last_edited_by, updated_at)
+                 VALUES (?1, ?2, ?3, ?4, 1, ?5, ?6)",
+            )?
+            .execute(params![persona, user, label, edit.text, edit.edited_by, at])?;
+    }
+    connection
+        .prepare_cached(
+            "INSERT INTO core_block_appends (persona_id, user_id, label, content, version, edited_by, created_at)
+             VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7)",
+        )?
+        .execute(params![persona, user, label, edit.text, version.unwrap_or(1), edit.edited_by, at])?;
+    Ok(())
+}
+
+/// Audit rows of a block, newest first.
+pub(crate) fn appends(
+    connection: &Connection,
+    scope: &Scope,
+    label: CoreBlockLabel,
+    limit: u32,
+) -> Result<Vec<CoreBlockAppend>> {
+    let append = |row: &Row<'_>| {
+        Ok(CoreBlockAppend {
+            id: row.get(0)?,
+            label,
+            content: row.get(1)?,
+            version: row.get(2)?,
+            edited_by: row.get(3)?,
+            created_at: rows::time(row, 4)?,
+        })
+    };
+    connection
+        .prepare_cached(
+            "SELECT number, content, version, edited_by, created_at FROM core_block_appends
+             WHERE persona_id = ?1 AND user_id IS ?2 AND label = ?3 ORDER BY number DESC LIMIT ?4",
+        )?
+        .query_map(params![scope.persona.as_str(), owner_of(scope, label), label.as_str(), limit], append)?
+        .collect()
+}
+
+/// Takes one audit row away; says whether it was there.
+pub(crate) fn forget_append(
+    connection: &Connection,
+    scope: &Scope,
+    label: CoreBlockLabel,
+    number: i64,
+) -> Result<bool> {
+    let gone: Option<String> = connection
+        .prepare_cached(
+            "DELETE FROM core_block_appends WHERE number = ?1 AND persona_id = ?2 AND user_id IS ?3 AND label = ?4
+             RETURNING content",
+        )?
+        .query_row(
+            params![number, scope.persona.as_str(), owner_of(scope, label), label.as_str()],
+            |row| row.get(0),
+        )
+        .optional()?;
+    if let Some(content) = &gone {
+        crate::hub::forget_core_block_version(connection, scope, label, content)?;
+    }
+    Ok(gone.is_some())
+}
+
+/// The user whom a block belongs to; none for the shared ones.
+fn owner_of(scope: &Scope, label: CoreBlockLabel) -> Option<&str> {
+    (label == CoreBlockLabel::User).then_some(scope.user.as_str())
+}
+
+pub(crate) fn mood(connection: &Connection, scope: i64) -> Result<Option<Mood>> {
+    connection
+        .prepare_cached("SELECT episodic_state FROM moods WHERE scope = ?1")?
+        .query_row([scope], |row| rows::json(row, 0))
+        .optional()
+}
+
+pub(crate) fn write_mood(connection: &Connection, scope: i64, mood: &Mood) -> Result<()> {
+    let stored = Mood { updated_at: rows::as_stored(mood.updated_at), ..mood.clone() };
+    connection
+        .prepare_cached(
+            "INSERT INTO moods (scope, episodic_state) VALUES (?1, ?2)
+             ON CONFLICT (scope) DO UPDATE SET episodic_state = excluded.episodic_state",
+        )?
+        .execute(params![scope, to_json(&stored)?])?;
+    Ok(())
+}

@@ -1,0 +1,84 @@
+//! The compact numbers of (persona, user), and how much each holds.
+
+use memory::Scope;
+use memory::ports::{Corpus, CorpusSize};
+use rusqlite::{Connection, OptionalExtension, Result, params};
+
+/// The scope's number; none while nothing was ever stored in it.
+pub(crate) fn number(connection: &Connection, scope: &Scope) -> Result<Option<i64>> {
+    connection
+        .prepare_cached("SELECT number FROM scopes WHERE persona_id = ?1 AND user_id = ?2")?
+        .query_row(params![scope.persona.as_str(), scope.user.as_str()], |row| row.get(0))
+        .optional()
+}
+
+/// The scope of a number.
+pub(crate) fn of_number(connection: &Connection, number: i64) -> Result<Scope> {
+    connection
+        .prepare_cached("SELECT persona_id, user_id FROM scopes WHERE number = ?1")?
+        .query_row([number], |row| crate::rows::scope(row, 0))
+}
+
+/// The scope's number; a new one for a scope that has none. The persona and the user must be there.
+pub(crate) fn number_or_new(connection: &Connection, scope: &Scope) -> Result<i64> {
+    if let Some(number) = number(connection, scope)? {
+        return Ok(number);
+    }
+    connection
+        .prepare_cached("INSERT INTO scopes (persona_id, user_id) VALUES (?1, ?2) RETURNING number")?
+        .query_row(params![scope.persona.as_str(), scope.user.as_str()], |row| row.get(0))
+}
+
+/// The scope's number, also of one in which nothing was said yet; none if the persona or the user is unknown.
+pub(crate) fn number_if_known(connection: &Connection, scope: &Scope) -> Result<Option<i64>> {
+    if let Some(number) = number(connection, scope)? {
+        return Ok(Some(number));
+    }
+    let known: bool = connection
+        .prepare_cached(
+            "SELECT EXISTS (SELECT 1 FROM personas WHERE id = ?1) AND EXISTS (SELECT 1 FROM users WHERE id = ?2)",
+        )?
+        .query_row(params![scope.persona.as_str(), scope.user.as_str()], |row| row.get(0))?;
+    if known { number_or_new(connection, scope).map(Some) } else { Ok(None) }
+}
+
+pub(crate) fn count_message(connection: &Connection, scope: i64) -> Result<()> {
+    connection
+        .prepare_cached("UPDATE scopes SET message_count = message_count + 1 WHERE number = ?1")?
+        .execute([scope])?;
+    Ok(())
+}
+
+pub(crate) fn count_node(connection: &Connection, scope: i64) -> Result<()> {
+    connection
+        .prepare_cached("UPDATE scopes SET node_count = node_count + 1 WHERE number = ?1")?
+        .execute([scope])?;
+    Ok(())
+}
+
+pub(crate) fn uncount_message(connection: &Connection, scope: i64) -> Result<()> {
+    connection
+        .prepare_cached("UPDATE scopes SET message_count = message_count - 1 WHERE number = ?1")?
+        .execute([scope])?;
+    Ok(())
+}
+
+pub(crate) fn uncount_node(connection: &Connection, scope: i64) -> Result<()> {
+    connection
+        .prepare_cached("UPDATE scopes SET node_count = node_count - 1 WHERE number = ?1")?
+        .execute([scope])?;
+    Ok(())
+}
+
+/// How many live rows of a corpus there are.
+pub(crate) fn size(connection: &Connection, scope: i64, corpus: Corpus) -> Result<CorpusSize> {
+    let (messages, nodes) = counts(connection, scope)?;
+    Ok(CorpusSize { documents: if corpus == Corpus::Messages { messages } else { nodes } })
+}
+
+/// Live messages and live nodes.
+pub(crate) fn counts(connection: &Connection, scope: i64) -> Result<(u64, u64)> {
+    connection
+        .prepare_cached("SELECT message_count, node_count FROM scopes WHERE number = ?1")?
+        .query_row([scope], |row| Ok((row.get(0)?, row.get(1)?)))
+}
