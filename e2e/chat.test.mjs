@@ -82,17 +82,17 @@ step("the login link opens the page, with no more script than it should", async 
 });
 
 step("who the persona is, from material that is reviewed", async () => {
-  await s.page.getByRole("link", { name: "Tell who Echo is" }).click();
-  await s.page.getByRole("heading", { name: "Beginning" }).waitFor();
+  await s.page.getByRole("link", { name: "Describe Echo" }).click();
+  await s.page.getByRole("heading", { name: "Get started" }).waitFor();
   await s.page.getByLabel("Name", { exact: true }).fill("小鱼");
   await s.page.getByLabel(/From material/).check();
   await s.page.getByLabel("Material", { exact: true }).fill("小鱼在海边长大,说话直,爱笑。");
   await picture("beginning-material");
-  await button("Make a draft").click();
+  await button("Create a draft").click();
   const block = s.page.getByLabel("Who the persona is");
   await block.waitFor();
   await block.fill("小鱼在海边长大,说话直,爱笑。");
-  await button("Save and begin").click();
+  await button("Save and start").click();
   await s.page.getByRole("heading", { name: "小鱼", level: 1 }).waitFor();
 });
 
@@ -139,7 +139,7 @@ step("the receipt says what was recalled, and can be pinned, corrected and forgo
   await picture("receipt");
 
   await button("Pin", used).click();
-  await notice("Always in mind from now on.").waitFor();
+  await notice("Pinned: always remembered.").waitFor();
   await button("Undo").click();
   await button("Pin", used).waitFor();
 
@@ -159,7 +159,7 @@ step("the receipt says what was recalled, and can be pinned, corrected and forgo
 
 step("a source leads to the words themselves", async () => {
   const used = dialog().getByTestId("used").filter({ hasText: "The user said" }).first();
-  await button("Show the words", used).click();
+  await button("Show message", used).click();
   await dialog().waitFor({ state: "detached" });
   await s.page.locator("article.highlighted").filter({ hasText: "小黑" }).waitFor();
 });
@@ -167,7 +167,7 @@ step("a source leads to the words themselves", async () => {
 step("another reply takes the place of the last one", async () => {
   const before = await replies().last().getAttribute("data-message");
   await replies().last().hover();
-  await button("Another reply", replies().last()).click();
+  await button("New reply", replies().last()).click();
   await s.page.waitForFunction((id) => {
     const kept = [...document.querySelectorAll('article[data-role="persona"][data-delivery="kept"]')];
     return kept.length === 2 && !kept.some((article) => article.dataset.message === id);
@@ -180,7 +180,7 @@ step("a reply can be stopped, and what was said of it is kept", async () => {
   await s.page.locator('article[data-delivery="streaming"] .text').filter({ hasText: "heard" }).waitFor();
   await s.page.locator("#words").fill("");
   await button("Stop the reply").click();
-  await s.page.getByText("The reply broke off here.").waitFor();
+  await s.page.getByText("This reply was cut off.").waitFor();
   model.hold(null);
 });
 
@@ -201,14 +201,14 @@ step("a message is deleted only when one says so", async () => {
   const article = own().filter({ hasText: "tell me something short" });
   await article.hover();
   await button("Delete", article).click();
-  await dialog().getByText("With it goes").waitFor();
+  await dialog().getByText("Also deleted").waitFor();
   await picture("delete-message");
   await assertAccessible("deleting a message");
   await button("Cancel", dialog()).click();
   assert.equal(await article.count(), 1, "Cancel cancels");
   await article.hover();
   await button("Delete", article).click();
-  await dialog().getByText("With it goes").waitFor();
+  await dialog().getByText("Also deleted").waitFor();
   await button("Delete", dialog()).click();
   await article.waitFor({ state: "detached" });
 });
@@ -223,7 +223,7 @@ step("a search in Chinese finds the memory and shows its evidence", async () => 
   await clearNotices();
   await found.filter({ hasText: "我养了只白猫" }).first().getByRole("button").first().click();
   await dialog().getByText("Evidence").waitFor();
-  await dialog().getByText("taken back").waitFor();
+  await dialog().getByText("undone").waitFor();
   await picture("memory-detail");
   await assertAccessible("a memory");
 });
@@ -237,27 +237,27 @@ step("forgetting shows what rests on it; Cancel cancels, and what goes is gone",
   await event.getByRole("button").first().click();
   await button("Forget…", dialog()).click();
   const asked = dialog().filter({ hasText: "Forget this memory?" });
-  await asked.getByText(/rests? on it/).waitFor();
+  await asked.getByText(/came from it/).waitFor();
   await picture("forget-memory");
   await assertAccessible("forgetting a memory");
   await button("Cancel", asked).click();
   await asked.waitFor({ state: "detached" });
   assert.equal(await event.count(), 1);
   await button("Forget…", dialog()).click();
-  await asked.getByText(/rests? on it/).waitFor();
-  await asked.getByRole("button", { name: /^(Forget the thoughts too|Delete)$/ }).click();
-  await notice("The memory is gone.").waitFor();
+  await asked.getByText(/came from it/).waitFor();
+  await asked.getByRole("button", { name: /^(Forget thoughts too|Delete)$/ }).click();
+  await notice("Memory forgotten.").waitFor();
   await event.waitFor({ state: "detached" });
 });
 
 step("words are erased everywhere, with a receipt that does not hold them", async () => {
-  await tab("Forgotten");
+  await tab("Erased");
   const receipts = s.page.getByTestId("receipts");
   await remembered();
   await s.page.waitForFunction(() => !document.querySelector("main").innerText.includes("Loading…"));
   const before = await receipts.locator("li").count();
-  await s.page.getByLabel("Erase everything that says…").fill("小黑");
-  await button("See what would go").click();
+  await s.page.getByLabel("Erase everything that mentions…").fill("小黑");
+  await button("Preview").click();
   await s.page.getByTestId("erase-preview").getByText("This would erase").waitFor();
   await picture("erase-preview");
   await button("Erase now").click();
@@ -275,11 +275,11 @@ step("a setting takes effect at once, another waits for a restart, a wrong one i
   const live = s.page.locator('[data-setting="session.max_messages"]');
   await live.getByRole("textbox").fill("150");
   await button("Save", live).click();
-  await notice("session.max_messages is changed.").waitFor();
+  await notice("session.max_messages changed.").waitFor();
   const later = s.page.locator('[data-setting="session.answer_within"]');
   await later.getByRole("textbox").fill("5m");
   await button("Save", later).click();
-  await later.getByText("waits for a restart").waitFor();
+  await later.getByText("restart pending").waitFor();
   await live.getByRole("textbox").fill("many");
   await button("Save", live).click();
   await live.getByRole("alert").waitFor();
@@ -299,20 +299,20 @@ step("what was forgotten in one click is gone also when the page is left at once
   const used = dialog().getByTestId("used").filter({ hasText: "The user said" }).filter({ hasText: "看见一只白鹭" }).first();
   await button("Forget", used).click();
   await visit(s.page, s.daemon.url, "/memory/events");
-  await s.page.getByTestId("memories").getByText("白鹭后来怎么样了").or(s.page.getByText("Nothing yet.")).first().waitFor();
+  await s.page.getByTestId("memories").getByText("白鹭后来怎么样了").or(s.page.getByText("No memories yet.")).first().waitFor();
   await s.page.waitForFunction(() => !document.querySelector('[data-testid="memories"]')?.innerText.includes("看见一只白鹭"));
   await screen("Settings");
 });
 
 step("a token is shown once and can be revoked", async () => {
   await tab("Tokens");
-  await s.page.getByLabel("Name of the token").fill("phone");
-  await button("Make a token").click();
+  await s.page.getByLabel("Token name").fill("phone");
+  await button("Create token").click();
   assert.match(await s.page.getByTestId("token").innerText(), /^ev_/);
   await picture("token-made");
   await button("Revoke").click();
   await button("Revoke", dialog()).click();
-  await notice("phone opens nothing any more.").waitFor();
+  await notice("phone revoked.").waitFor();
 });
 
 step("the persona's blocks are replaced, not doubled", async () => {
@@ -436,6 +436,6 @@ step("nothing left the origin, no script stands in the page, and the browser had
 step("one who asks for less motion and for Chinese gets both at the first visit", async () => {
   const visitor = await openBrowser({ locale: "zh-CN", colorScheme: "dark" });
   await visitor.page.goto(s.daemon.url);
-  await visitor.page.getByText("这扇门需要钥匙").waitFor();
+  await visitor.page.getByText("需要登录").waitFor();
   await visitor.close();
 });

@@ -46,18 +46,18 @@ step("a document is made, and a name is taken once", async () => {
   await s.page.goto(s.daemon.link);
   await s.page.locator('[data-connection="live"]').waitFor();
   await visit(s.page, s.daemon.url, "/memory/documents");
-  await s.page.getByText("There is no document yet.").waitFor();
+  await s.page.getByText("No documents yet.").waitFor();
   await s.page.getByText("New document").click();
   const make = async (name, text) => {
     await s.page.getByLabel("File name").fill(name);
     await s.page.getByLabel("Text (Markdown)").fill(text);
-    await button("Make it").click();
+    await button("Create").click();
   };
   await make("her wants", "# Wants\n\nTea in the morning. A window to the sea.\n");
-  await notice("her wants is there.").waitFor();
+  await notice("her wants created.").waitFor();
   await row("self/her_wants.md").waitFor();
   await make("her wants", "other words");
-  await s.page.getByRole("alert").filter({ hasText: "There is a document of this name already" }).waitFor();
+  await s.page.getByRole("alert").filter({ hasText: "A document with this name exists already" }).waitFor();
   await make("../secret", "other words");
   await s.page.getByRole("alert").filter({ hasText: "a file name is" }).waitFor();
 });
@@ -67,7 +67,7 @@ step("it is read and edited; the focus stays where one works", async () => {
   await dialog().getByRole("heading", { name: "Wants" }).waitFor();
   await button("Edit", dialog()).click();
   assert.match(await s.page.evaluate(() => document.activeElement?.tagName), /TEXTAREA/);
-  await dialog().getByLabel("How the persona calls it").fill("What I want");
+  await dialog().getByLabel("Title in the prompt").fill("What I want");
   await dialog().getByLabel("Text (Markdown)").fill("# Wants\n\nCoffee in the morning. A window to the sea.\n");
   await looks("document-editing");
   await button("Save", dialog()).click();
@@ -85,8 +85,8 @@ step("words that were not saved survive a closed sheet", async () => {
   await s.page.keyboard.press("Escape");
   await dialog().waitFor({ state: "detached" });
   await button("What I want").click();
-  await button("Go on editing", dialog()).click();
-  await dialog().getByText("These words were not saved yet.").waitFor();
+  await button("Continue editing", dialog()).click();
+  await dialog().getByText("This is an unsaved draft.").waitFor();
   assert.equal(await dialog().getByLabel("Text (Markdown)").inputValue(), "half a thought");
   await button("Cancel", dialog()).click();
   await button("Edit", dialog()).waitFor();
@@ -97,12 +97,12 @@ step("what came meanwhile is shown, and written over only when one says so", asy
   await dialog().getByLabel("Text (Markdown)").fill("# Wants\n\nCoffee at noon. A window to the sea.\n");
   await write("self/her_wants.md", "# Wants\n\nCoffee in the morning. A window to the hills.\n");
   await button("Save", dialog()).click();
-  await dialog().getByText("Somebody wrote another version meanwhile.").waitFor();
+  await dialog().getByText("The document changed while you were editing.").waitFor();
   const compared = dialog().getByTestId("compared");
   await compared.locator("del").filter({ hasText: "hills" }).waitFor();
   await compared.locator("ins").filter({ hasText: "noon" }).waitFor();
   await looks("document-meanwhile");
-  await button("Write mine over it", dialog()).click();
+  await button("Overwrite with mine", dialog()).click();
   await dialog().getByText("Coffee at noon").waitFor();
 });
 
@@ -111,14 +111,14 @@ step("its history says what each version changed, and leads back", async () => {
   const versions = dialog().getByTestId("versions").locator(":scope > li");
   await s.page.waitForFunction(() => document.querySelectorAll('[data-testid="versions"] > li').length === 4);
   const second = versions.filter({ hasText: "Version 2" });
-  await second.getByRole("button", { name: "What it changed" }).click();
+  await second.getByRole("button", { name: "Show changes" }).click();
   await second.locator("del").filter({ hasText: "Tea" }).waitFor();
   await second.locator("ins").filter({ hasText: "Coffee" }).waitFor();
-  await second.getByRole("button", { name: "Against now" }).click();
+  await second.getByRole("button", { name: "Compare with current" }).click();
   await second.locator("ins").filter({ hasText: "noon" }).waitFor();
   await looks("document-history");
   await versions.filter({ hasText: "Version 1" }).getByRole("button", { name: "Restore" }).click();
-  await notice("Version 1 is the text again.").waitFor();
+  await notice("Version 1 restored.").waitFor();
   await dialog().getByText("Tea in the morning").first().waitFor();
   await undo();
   await dialog().getByText("Coffee at noon").first().waitFor();
@@ -134,7 +134,7 @@ step("deleting asks; Cancel cancels; what was deleted comes back", async () => {
   assert.equal(await focused(), "Delete…", "the focus returns");
   await button("Delete…", dialog()).click();
   await button("Delete", asked).click();
-  await notice("What I want is deleted.").waitFor();
+  await notice("What I want deleted.").waitFor();
   await row("self/her_wants.md").waitFor({ state: "detached" });
   await undo();
   await row("self/her_wants.md").waitFor();
@@ -145,9 +145,9 @@ step("the three blocks lead to their own editor", async () => {
   await visit(s.page, s.daemon.url, "/memory/documents");
   await looks("documents");
   await button("Who the persona is").click();
-  await dialog().getByText("one of the three blocks").waitFor();
+  await dialog().getByText("one of the three texts").waitFor();
   assert.equal(await button("Edit", dialog()).count(), 0);
-  await dialog().getByRole("link", { name: "Edit it under Settings, Persona" }).click();
+  await dialog().getByRole("link", { name: "Edit in Settings, Persona" }).click();
   await dialog().waitFor({ state: "detached" });
   await s.page.waitForFunction(() => document.querySelector("main textarea")?.value === "小鱼在海边长大。");
 });
@@ -162,13 +162,13 @@ step("days that are over wait to become weeks, and become them when one asks", a
   await s.page.getByRole("link", { name: "Weeks" }).click();
   const week = row("weekly/2025-W45.md");
   await week.locator("p").filter({ hasText: /^Week 45 of 2025 \(3\s*–\s*9 Nov\)$/u }).waitFor();
-  await week.getByText("it is written by itself soon").waitFor();
+  await week.getByText("It will be written automatically").waitFor();
   await looks("diary-weeks-unwritten");
   model.hold(0);
-  await week.getByRole("button", { name: "Write it now" }).click();
+  await week.getByRole("button", { name: "Write now" }).click();
   await s.page.getByTestId("rollup-progress").getByRole("progressbar").waitFor();
   model.hold(null);
-  await notice("It is written.").waitFor();
+  await notice("Summary written.").waitFor();
   await week.getByRole("button", { name: "Week 45 of 2025" }).click();
   await dialog().getByText("Weekly Memory").waitFor();
   await looks("week");
@@ -176,17 +176,17 @@ step("days that are over wait to become weeks, and become them when one asks", a
 });
 
 step("all that waits is written one after another, and one sees how far it is", async () => {
-  await s.page.getByText("2 wait to be written.").waitFor();
+  await s.page.getByText("2 summaries are due.").waitFor();
   model.hold(0);
   await button("Write all").click();
   await s.page.getByTestId("rollup-progress").getByText("0 of 2", { exact: true }).waitFor();
   await looks("telling");
   model.hold(null);
-  await notice("2 are written.").waitFor();
-  assert.equal(await s.page.getByRole("button", { name: /Write it now/ }).count(), 0);
+  await notice("2 summaries written.").waitFor();
+  assert.equal(await s.page.getByRole("button", { name: /Write now/ }).count(), 0);
   await s.page.getByRole("link", { name: "Months" }).click();
-  await row("monthly/2025-11.md").getByRole("button", { name: "Write it now" }).click();
-  await notice("It is written.").last().waitFor();
+  await row("monthly/2025-11.md").getByRole("button", { name: "Write now" }).click();
+  await notice("Summary written.").last().waitFor();
   await row("monthly/2025-11.md").getByRole("button", { name: "November 2025" }).waitFor();
 });
 
@@ -194,22 +194,22 @@ step("a late day puts its week and month out of date, and they can be written an
   await write("daily/2025-11-06_home.md", "- 妹妹来了，一起包饺子。 [chat:d] [via:home]\n");
   await visit(s.page, s.daemon.url, "/memory/weeks");
   const week = row("weekly/2025-W45.md");
-  await week.getByText("out of date").waitFor();
+  await week.getByText("outdated").waitFor();
   await looks("diary-stale");
-  await week.getByRole("button", { name: "Write it now" }).click();
-  await notice("It is written.").waitFor();
-  await week.getByText("out of date").waitFor({ state: "detached" });
+  await week.getByRole("button", { name: "Write now" }).click();
+  await notice("Summary written.").waitFor();
+  await week.getByText("outdated").waitFor({ state: "detached" });
 });
 
 step("a model that fails says so, and what there was stays", async () => {
   await write("daily/2025-11-07_home.md", "- 下雨了。 [chat:e] [via:home]\n");
   await visit(s.page, s.daemon.url, "/memory/weeks");
   model.stop();
-  await row("weekly/2025-W45.md").getByRole("button", { name: "Write it now" }).click();
+  await row("weekly/2025-W45.md").getByRole("button", { name: "Write now" }).click();
   const alert = s.page.getByRole("alert").filter({ hasText: "2025-W45 could not be written" });
   await alert.waitFor();
   assert.match(await alert.innerText(), /What there was stays as it is/);
-  await row("weekly/2025-W45.md").getByText("out of date").waitFor();
+  await row("weekly/2025-W45.md").getByText("outdated").waitFor();
 });
 
 step("all of it in Chinese", async () => {
@@ -219,8 +219,8 @@ step("all of it in Chinese", async () => {
   await visit(s.page, s.daemon.url, "/memory/documents");
   await looks("documents-chinese");
   await button("What I want").click();
-  await button("来历", dialog()).click();
-  await dialog().getByText("现在的样子").waitFor();
+  await button("历史", dialog()).click();
+  await dialog().getByText("当前").waitFor();
   await looks("document-history-chinese");
   await s.page.keyboard.press("Escape");
 });

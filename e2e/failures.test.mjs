@@ -101,7 +101,7 @@ step("what comes in while reading above does not pull one down", async () => {
   await moreRowsThan(before);
   await rested(s.page);
   assert.equal(await below(eye.id), eye.below);
-  await s.page.getByRole("button", { name: "Latest" }).click();
+  await s.page.getByRole("button", { name: "Jump to latest" }).click();
   await atTheEnd();
 });
 
@@ -116,21 +116,21 @@ step("after a broken connection the page catches up", async () => {
 
 step("a turn that fails leaves one's words and says so", async () => {
   await say("please fail");
-  await articles().getByText("No reply came.").waitFor();
+  await articles().getByText("No reply.").waitFor();
   assert.equal(await s.page.locator('article[data-delivery="streaming"]').count(), 0);
   await picture("failed-turn");
   await assertAccessible("failed turn");
 });
 
 step("a failed turn can be asked again", async () => {
-  await articles().filter({ hasText: "please fail" }).getByRole("button", { name: "Ask again" }).click();
-  await articles().getByText("No reply came.").waitFor({ state: "detached" });
+  await articles().filter({ hasText: "please fail" }).getByRole("button", { name: "Retry" }).click();
+  await articles().getByText("No reply.").waitFor({ state: "detached" });
   await answered();
 });
 
 step("a reply that breaks off is marked", async () => {
   await say("please be cut off");
-  await articles().getByText("The reply broke off here.").waitFor();
+  await articles().getByText("This reply was cut off.").waitFor();
 });
 
 step("a refused message waits and can be sent again", async () => {
@@ -187,7 +187,7 @@ async function missWhileGoingTo(place, content) {
 step("who goes up in the moment in which news come stays there", async () => {
   await s.page.setViewportSize({ width: 1180, height: 800 });
   await answered();
-  const latest = s.page.getByRole("button", { name: /Latest|new repl/ });
+  const latest = s.page.getByRole("button", { name: /latest|new repl/ });
   if ((await latest.count()) > 0) await latest.click();
   await atTheEnd();
   await rested(s.page);

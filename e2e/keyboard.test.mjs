@@ -101,10 +101,10 @@ step("to the settings, and a token made and revoked", async () => {
   await stays("on another screen");
   await reach("Tokens");
   await press("Enter");
-  await reach("Name of the token");
+  await reach("Token name");
   await s.page.keyboard.type("tablet");
   await press("Enter");
-  await said("Shown only now:");
+  await said("It is shown only once:");
   await stays("after a form was sent");
   await reach("Revoke");
   await press("Enter");
@@ -117,7 +117,7 @@ step("to the settings, and a token made and revoked", async () => {
   await press("Enter");
   await reach("Revoke");
   await press("Enter");
-  await said("tablet opens nothing any more.");
+  await said("tablet revoked.");
   await dialog().waitFor({ state: "detached" });
   await stays("when the row is gone");
 });
@@ -134,7 +134,7 @@ step("a setting is saved, and set back", async () => {
   await s.page.keyboard.type("150");
   await reach("Save");
   await press("Enter");
-  await said("session.max_messages is changed.");
+  await said("session.max_messages changed.");
   await stays("when the Save button is gone");
 });
 
@@ -167,17 +167,17 @@ step("a memory is opened, corrected and forgotten", async () => {
   await s.page.getByRole("dialog", { name: "Forget this memory?" }).waitFor({ state: "detached" });
   assert.equal(await focused(), "Forget…", "the focus returns to the dialog below");
   await press("Enter");
-  await reach(/^Delete$|^Forget the thoughts too$/);
+  await reach(/^Delete$|^Forget thoughts too$/);
   await press("Enter");
-  await said("The memory is gone.");
+  await said("Memory forgotten.");
   await dialog().waitFor({ state: "detached" });
   await stays("when the memory is gone");
 });
 
 step("words are looked for before they are erased, and Cancel leaves one where one was", async () => {
-  await reach("Forgotten", "Shift+Tab");
+  await reach("Erased", "Shift+Tab");
   await press("Enter");
-  await reach("Erase everything that says…");
+  await reach("Erase everything that mentions…");
   await s.page.keyboard.type("apple");
   await press("Enter");
   await said("This would erase");
@@ -196,9 +196,9 @@ step("a document is made, changed and deleted", async () => {
   await s.page.keyboard.type("garden");
   await reach("Text (Markdown)");
   await s.page.keyboard.type("An apple tree.");
-  await reach("Make it");
+  await reach("Create");
   await press("Enter");
-  await said("garden is there.");
+  await said("garden created.");
   await stays("when the form is empty again");
   await reach("garden", "Shift+Tab");
   await press("Enter");
@@ -207,7 +207,7 @@ step("a document is made, changed and deleted", async () => {
   await press("Enter");
   await reach("Delete");
   await press("Enter");
-  await said("garden is deleted.");
+  await said("garden deleted.");
   await dialog().first().waitFor({ state: "detached" });
   await stays("when the document is gone");
 });

@@ -44,25 +44,25 @@ step("a model that does not answer leaves a failed turn; once it does, asking ag
   model.fail(true);
   await say("My sister Ines moved to Porto for her new job last week, and I already miss our Sunday breakfasts a lot.");
   const failed = s.page.locator("article").filter({ hasText: "Ines moved" });
-  await failed.getByText("No reply came.").waitFor();
+  await failed.getByText("No reply.").waitFor();
   await picture("failed-turn");
   await assertAccessible("a failed turn");
-  await button("Ask again", failed).click();
+  await button("Retry", failed).click();
   await s.page.waitForFunction(() => !document.querySelector('article[data-delivery="streaming"]'));
-  await failed.getByText("No reply came.").waitFor();
+  await failed.getByText("No reply.").waitFor();
   await s.page.reload();
-  await failed.getByText("No reply came.").waitFor();
+  await failed.getByText("No reply.").waitFor();
   model.fail(false);
-  await button("Ask again", failed).click();
+  await button("Retry", failed).click();
   await replies().filter({ hasText: "Ines moved" }).waitFor();
-  await failed.getByText("No reply came.").waitFor({ state: "detached" });
+  await failed.getByText("No reply.").waitFor({ state: "detached" });
   assert.equal(await replies().count(), 1);
 });
 
 step("a reply that did not come waits among the work that failed, too", async () => {
   model.fail(true);
   await say("Nobody hears this at first.");
-  await s.page.locator("article").filter({ hasText: "Nobody hears" }).getByText("No reply came.").waitFor();
+  await s.page.locator("article").filter({ hasText: "Nobody hears" }).getByText("No reply.").waitFor();
   await screen("Settings");
   await tab("Work");
   const waiting = s.page.getByTestId("failed-turns").locator("li");
@@ -70,7 +70,7 @@ step("a reply that did not come waits among the work that failed, too", async ()
   await picture("failed-reply");
   await assertAccessible("a reply that did not come");
   model.fail(false);
-  await button("Ask again", waiting).click();
+  await button("Retry", waiting).click();
   await waiting.waitFor({ state: "detached" });
   await screen("Chat");
   await replies().filter({ hasText: "Nobody hears" }).waitFor();
@@ -84,7 +84,7 @@ step("a talk that could not become memory is kept, shown, and becomes memory whe
   model.fail(true);
   const failure = notice(/could not become memory/).waitFor();
   await Promise.all([failure, button("End now", s.page.getByTestId("sessions")).click()]);
-  await s.page.getByLabel("State").selectOption("failed");
+  await s.page.getByLabel("Status").selectOption("failed");
   const failed = s.page.getByTestId("sessions").locator("li");
   await failed.getByText("told to fail").waitFor();
   assert.equal(await failed.count(), 1);
@@ -92,7 +92,7 @@ step("a talk that could not become memory is kept, shown, and becomes memory whe
   await assertAccessible("a failed session");
   model.fail(false);
   await button("Try again", failed).click();
-  await notice("It is taken up again.").waitFor();
+  await notice("Retrying.").waitFor();
   await failed.waitFor({ state: "detached" });
   await screen("Chat");
   const events = s.page.getByTestId("timeline").locator('li[data-kind="event"]');
@@ -103,18 +103,18 @@ step("how a reply came to be: its steps with their times, what was recalled, the
   await say("Do you remember the tomato seedlings?");
   await replies().filter({ hasText: "Do you remember" }).waitFor();
   await replies().last().locator('[data-act="why"]').click();
-  await dialog().getByText("How this reply came to be").click();
+  await dialog().getByText("How this reply was made").click();
   const trace = dialog().getByTestId("turn-trace");
   await trace.getByText("Language model", { exact: true }).waitFor();
   await trace.getByText(/first word after/).first().waitFor();
-  await trace.getByText(/looked at, \d+ chosen/).waitFor();
+  await trace.getByText(/considered, \d+ used/).waitFor();
   await trace.locator("li").filter({ hasText: "shares its words" }).first().waitFor();
   assert.ok((await trace.locator("ol > li").count()) >= 10, "every step has its line");
   await clearNotices();
   await trace.scrollIntoViewIfNeeded();
   await picture("turn-trace");
-  await trace.getByText(/^The talk's prompt · [\d,]+ characters$/).click();
-  const prompt = trace.getByRole("group", { name: "The talk's prompt" });
+  await trace.getByText(/^Conversation prompt · [\d,]+ characters$/).click();
+  const prompt = trace.getByRole("group", { name: "Conversation prompt" });
   assert.match(await prompt.innerText(), /Do you remember the tomato seedlings/);
   await assertAccessible("a turn's trace");
   await prompt.scrollIntoViewIfNeeded();
@@ -141,7 +141,7 @@ step("traces of the last replies, of a talk that became memory, of what was thou
   await s.page.keyboard.press("Escape");
   await tab("Work");
   const talk = s.page.getByTestId("sessions").locator("li").filter({ hasText: "They talked" }).first();
-  await button("How it went", talk).click();
+  await button("How it was remembered", talk).click();
   const trace = dialog().getByTestId("session-trace");
   await trace.getByText("What happened").click();
   await trace.getByText("events_created", { exact: true }).waitFor();
@@ -168,7 +168,7 @@ step("versions that did not know of each other wait, with a count, both side by 
   await s.page.getByTestId("conflict-count").getByText("2", { exact: true }).waitFor();
   await screen("Memory");
   await tab("Documents");
-  const mark = s.page.locator('[data-document="custom/garden.md"]').getByRole("link", { name: "two versions wait for a decision" });
+  const mark = s.page.locator('[data-document="custom/garden.md"]').getByRole("link", { name: "two versions to resolve" });
   await mark.waitFor();
   await assertAccessible("a document in conflict");
   await mark.click();
@@ -183,32 +183,32 @@ step("versions that did not know of each other wait, with a count, both side by 
 });
 
 step("one version is taken, or both are put together; the count goes down and the text is what was decided", async () => {
-  await conflict("garden.md").locator("section").nth(1).getByRole("button", { name: /^Take this version/ }).click();
-  await notice("Decided.").first().waitFor();
+  await conflict("garden.md").locator("section").nth(1).getByRole("button", { name: /^Use this version/ }).click();
+  await notice("Conflict resolved.").first().waitFor();
   await conflict("garden.md").waitFor({ state: "detached" });
   await s.page.getByTestId("conflict-count").getByText("1", { exact: true }).waitFor();
   assert.match((await written("garden.md")).content, /Tomatoes by the wall/);
 
   const tea = conflict("tea.md");
-  await button("Put both together…", tea).click();
-  const merged = tea.getByLabel("The text that takes the place of both");
+  await button("Combine both…", tea).click();
+  const merged = tea.getByLabel("Combined text");
   assert.match(await merged.inputValue(), /早上喝咖啡。\n早上喝茶。|早上喝茶。\n早上喝咖啡。/);
   await picture("conflict-merged");
   await assertAccessible("merging");
   await merged.fill("早上喝茶,下午喝咖啡。");
-  await button("Take this text", tea).click();
-  await s.page.getByText("No versions wait for a decision.").waitFor();
+  await button("Use this text", tea).click();
+  await s.page.getByText("No conflicts to resolve.").waitFor();
   await s.page.getByTestId("conflict-count").waitFor({ state: "detached" });
   assert.equal((await written("tea.md")).content.trim(), "早上喝茶,下午喝咖啡。");
-  await s.page.getByLabel("Show settled ones too").check();
-  await conflict("tea.md").getByText("Settled: both were put together.").waitFor();
+  await s.page.getByLabel("Show resolved conflicts").check();
+  await conflict("tea.md").getByText("Resolved: both were combined.").waitFor();
   assert.equal(await s.page.getByTestId("conflicts").getByRole("button").count(), 0, "what is decided is not asked again");
 });
 
 step("on a phone the versions stand below each other, in Chinese too", async () => {
   await s.page.setViewportSize({ width: 360, height: 740 });
   await s.page.getByRole("button", { name: "中文" }).click();
-  await s.page.getByText("已决定：合在了一起。").waitFor();
+  await s.page.getByText("已解决：合并了两个版本。").waitFor();
   const over = await s.page.evaluate(() => document.documentElement.scrollWidth - window.innerWidth);
   assert.ok(over <= 0, `${over} px too wide`);
   await picture("conflicts-phone");

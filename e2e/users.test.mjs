@@ -70,7 +70,7 @@ step("a picture is chosen, and shown wherever the persona is", async () => {
   await button("Choose a picture").click();
   // Its name says another type: the bytes count.
   await (await choice).setFiles({ name: "portrait.jpeg", mimeType: "image/jpeg", buffer: png(64) });
-  await notice("The picture is kept.").waitFor();
+  await notice("Picture saved.").waitFor();
   await pictured("header");
   await pictured("main");
   await looks("persona-picture");
@@ -93,14 +93,14 @@ step("what is no picture is refused in a sentence; what is too heavy is made sma
   const choose = (name, mimeType, buffer) =>
     s.page.locator('main input[type="file"]').setInputFiles({ name, mimeType, buffer });
   await choose("page.png", "image/png", Buffer.from("<html>no picture</html>"));
-  await notice("This is no picture that can be shown").waitFor();
+  await notice("This file is not a supported image").waitFor();
   await choose("camera.png", "image/png", png(1_500, 5_000_000));
   await s.page.waitForFunction(() => document.querySelector("header img[data-avatar]")?.naturalWidth === 1_024);
 });
 
 step("a picture is removed, and comes back when that is taken back", async () => {
   await button("Remove").click();
-  await notice("The picture is removed.").waitFor();
+  await notice("Picture removed.").waitFor();
   await s.page.locator('header [data-avatar="letter"]').waitFor();
   assert.equal(await s.page.evaluate(() => document.activeElement?.textContent), "Choose a picture", "the focus stays near");
   await s.page.getByTestId("toasts").getByRole("button", { name: "Undo" }).click();
@@ -127,12 +127,12 @@ step("the owner is there from the beginning, and gets a name and a time zone", a
 
 step("somebody new is made, and nobody twice", async () => {
   const make = async (id) => {
-    await s.page.getByLabel("Id", { exact: true }).fill(id);
+    await s.page.getByLabel("ID", { exact: true }).fill(id);
     await s.page.getByLabel("Name", { exact: true }).fill("Mira");
     await button("Add").click();
   };
   await make("mira");
-  await notice("Mira is known now.").waitFor();
+  await notice("Mira added.").waitFor();
   await users().filter({ hasText: "Mira" }).waitFor();
   await make("mira");
   await s.page.getByRole("alert").filter({ hasText: "there is a user of this id already" }).waitFor();
@@ -142,7 +142,7 @@ step("somebody new is made, and nobody twice", async () => {
 step("a name on a channel is linked, to one person only, and unlinked", async () => {
   const link = async (number) => {
     await dialog().getByLabel("Channel").fill("discord");
-    await dialog().getByLabel("Name or number there").fill(number);
+    await dialog().getByLabel("Account name or ID").fill(number);
     await button("Link", dialog()).click();
   };
   await button("Mira").click();
@@ -166,10 +166,10 @@ step("a name on a channel is linked, to one person only, and unlinked", async ()
 
 step("all of it in Chinese", async () => {
   await button("中文").click();
-  await s.page.getByText("和人格说话的人").waitFor();
+  await s.page.getByText("和角色对话的人").waitFor();
   await looks("users-chinese");
   await button("Mira").click();
-  await dialog().getByText("在别处").waitFor();
+  await dialog().getByText("其他渠道的账号").waitFor();
   await looks("user-chinese");
   await s.page.keyboard.press("Escape");
   await visit(s.page, s.daemon.url, "/settings/persona");

@@ -26,7 +26,7 @@ export function dayLabel(
 }
 
 export function timeLabel(at: string, locale: string): string {
-  return formatter(locale, { hour: "2-digit", minute: "2-digit", hourCycle: "h23" }).format(new Date(at));
+  return formatter(locale, { timeStyle: "short" }).format(new Date(at));
 }
 
 export function dateTimeLabel(at: string, locale: string): string {

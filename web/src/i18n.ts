@@ -54,6 +54,8 @@ export function translateCount(language: Language, word: PluralKey, n: number, s
   return translate(language, form, { n: shown });
 }
 
+const count = (text: string, pattern: RegExp) => text.match(pattern)?.length ?? 0;
+
 /** The interface language of someone whose browser asks for these, in order. */
 export function preferredLanguage(wanted: readonly string[]): Language {
   const first = wanted.find((tag) => /^(en|zh)\b/i.test(tag));
@@ -64,6 +66,7 @@ export function preferredLanguage(wanted: readonly string[]): Language {
 export function detectLanguage(text: string): string | undefined {
   if (/[\p{Script=Hiragana}\p{Script=Katakana}]/u.test(text)) return "ja";
   if (/\p{Script=Hangul}/u.test(text)) return "ko";
-  if (/\p{Script=Han}/u.test(text)) return "zh-Hans";
-  return undefined;
+  const [han, latin] = [count(text, /\p{Script=Han}/gu), count(text, /\p{Script=Latin}+/gu)];
+  // A Chinese name in an English sentence does not make the sentence Chinese.
+  return han > latin ? "zh-Hans" : undefined;
 }

@@ -1,11 +1,12 @@
-// The language of the interface: the browser's wish, or what the reader chose.
+// The language of the page: the browser's preference, or what the reader chose.
 
 import { readItem, writeItem } from "./storage";
-import { translateCount, translate, preferredLanguage, type PluralKey, type Language, type MessageKey } from "./i18n";
+import { preferredLanguage, translate, translateCount, type Language, type MessageKey, type PluralKey } from "./i18n";
+import { closeTriggerLabel, moodLabel, reasonLabel, tagLabel } from "./i18n/vocabulary";
 
 class InterfaceLanguage {
   current: Language = $state(remembered() ?? preferredLanguage(navigator.languages));
-  /** For dates: the reader's own regional form where it is this language. */
+  /** The locale of dates and numbers: the reader's regional form of the language where the browser names one. */
   locale = $derived(
     navigator.languages.find((tag) => tag.startsWith(this.current)) ?? (this.current === "zh" ? "zh-CN" : "en"),
   );
@@ -14,13 +15,29 @@ class InterfaceLanguage {
     return translate(this.current, key, values);
   }
 
-  /** `3 events`, `1 event`: the form that the number asks for. */
-  count(word: PluralKey, n: number): string {
-    return translateCount(this.current, word, n, this.number(n));
+  /** `3 events`, `1 event`: the plural form of the number. */
+  count(key: PluralKey, n: number): string {
+    return translateCount(this.current, key, n, this.number(n));
   }
 
   number(value: number, options?: Intl.NumberFormatOptions): string {
     return new Intl.NumberFormat(this.locale, options).format(value);
+  }
+
+  mood(mood: string): string {
+    return moodLabel(this.current, mood);
+  }
+
+  tag(tag: string): string {
+    return tagLabel(this.current, tag);
+  }
+
+  reason(reason: string): string {
+    return reasonLabel(this.current, reason);
+  }
+
+  closeTrigger(trigger: string): string | null {
+    return closeTriggerLabel(this.current, trigger);
   }
 
   toggle(): void {

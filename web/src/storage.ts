@@ -1,4 +1,4 @@
-// What this browser remembers for its reader: language, theme, drafts. Never anything that was said.
+// What this browser stores for its reader: language, theme, drafts and unsent messages. Never the conversation.
 
 const PREFIX = "echovessel.";
 
@@ -10,12 +10,12 @@ export function readItem(name: string): string | null {
   }
 }
 
-/** Null forgets it. */
+/** Null removes it. */
 export function writeItem(name: string, value: string | null): void {
   try {
     if (value === null) localStorage.removeItem(PREFIX + name);
     else localStorage.setItem(PREFIX + name, value);
   } catch {
-    // Storage may be forbidden or full; then it lasts as long as the page.
+    // Storage may be blocked or full; then the value lasts as long as the page.
   }
 }

@@ -1,7 +1,7 @@
 import { expect, test } from "vitest";
 import { withHistory } from "../src/live/messages";
 import { conversationRows } from "../src/chat/conversation_rows";
-import { dayLabel, localDay } from "../src/dates";
+import { dateTimeLabel, dayLabel, localDay, timeLabel } from "../src/dates";
 import type { HistoryItem } from "../src/wire";
 import { historyItem } from "./fixtures";
 
@@ -50,4 +50,13 @@ test("days near are named, days far are dated", () => {
   expect(label("2026-04-01")).toBe("1 April");
   expect(label("2025-12-31")).toBe("31 December 2025");
   expect(label("2026-05-05", "zh-CN")).toBe("5月5日星期二");
+});
+
+test("a time has the same clock format alone and after a date, by the reader's locale", () => {
+  const at = new Date(2026, 4, 2, 20, 19).toISOString();
+  for (const locale of ["en-US", "en-GB", "zh-CN", "de"]) {
+    expect(dateTimeLabel(at, locale), locale).toContain(timeLabel(at, locale));
+  }
+  expect(timeLabel(at, "en-US")).toMatch(/^8:19\s?PM$/u);
+  expect(timeLabel(at, "zh-CN")).toBe("20:19");
 });

@@ -1,6 +1,6 @@
 import { expect, test } from "vitest";
 import { shortenDiff, diffText } from "../src/documents/text_diff";
-import { DIARY } from "../src/documents/diary";
+import { DIARY, isDiary, withoutOriginMarks } from "../src/documents/diary";
 import { mondayOf, periodLabel, slugOf } from "../src/documents/periods";
 
 const plain = (text: string | null) => text?.replaceAll(/\s+/gu, " ");
@@ -57,4 +57,10 @@ test("a long text is diffText in time, and its unchanged stretches are shortened
   const pieces = shortenDiff(diffText(long, long.replace("line 10000\n", "another line\n")));
   expect(pieces.filter(({ change }) => change !== "same").map(({ text }) => text)).toEqual(["- line 10000\n", "- another line\n"]);
   expect(pieces.map(({ text }) => text).join("").length).toBeLessThan(1_000);
+});
+
+test("a diary is read without the marks of where its entries come from", () => {
+  const text = "- 在海边走了很久。 [chat:0192] [via:home]\n- [x] done, see [chat](a)\n";
+  expect(withoutOriginMarks(text)).toBe("- 在海边走了很久。\n- [x] done, see [chat](a)\n");
+  expect([isDiary("daily"), isDiary("custom")]).toEqual([true, false]);
 });

@@ -1,3 +1,5 @@
+import * as audit from "../src/i18n/audit";
+import { closeTriggerLabel, moodLabel, reasonLabel, tagLabel } from "../src/i18n/vocabulary";
 import { expect, test } from "vitest";
 import { TRANSLATIONS, detectLanguage, translate, preferredLanguage, type MessageKey } from "../src/i18n";
 
@@ -15,17 +17,17 @@ test("both languages have every word, with the same marks and commands", () => {
   }
 });
 
-test("Chinese is written in Chinese", () => {
-  const latin = new Set<MessageKey>(["otherLanguage"]);
+test("every Chinese message is written in Chinese", () => {
+  const exempt = new Set<MessageKey>(["otherLanguage", "and", "said", "colon", "quote", "vectorsDone"]);
   for (const [word, text] of Object.entries(TRANSLATIONS.zh)) {
-    if (latin.has(word as MessageKey) || word === "and" || word === "said") continue;
+    if (exempt.has(word as MessageKey)) continue;
     expect(text, word).toMatch(/\p{Script=Han}/u);
   }
 });
 
 test("marks are filled in, unknown ones stay visible", () => {
   expect(translate("en", "energy", { n: 6 })).toBe("energy 6/10");
-  expect(translate("zh", "writeTo", { name: "Echo" })).toBe("写给 Echo");
+  expect(translate("zh", "writeTo", { name: "Echo" })).toBe("发消息给 Echo");
   expect(translate("en", "energy")).toBe("energy {n}/10");
 });
 
@@ -41,4 +43,40 @@ test("a text tells which script it is in", () => {
   expect(detectLanguage("猫がいる")).toBe("ja");
   expect(detectLanguage("고양이")).toBe("ko");
   expect(detectLanguage("a cat")).toBeUndefined();
+  expect(detectLanguage("My friend 林月 opened a café in Shanghai")).toBeUndefined();
+  expect(detectLanguage("我拿到 offer 了")).toBe("zh-Hans");
+});
+
+test("Chinese messages use full-width punctuation between Chinese characters", () => {
+  for (const [key, text] of Object.entries(TRANSLATIONS.zh)) {
+    expect(text, key).not.toMatch(/\p{Script=Han}[,:;!?()]|[,:;!?(]\p{Script=Han}/u);
+    expect(text, key).not.toMatch(/\p{Script=Han}\.$/u);
+  }
+});
+
+/** Words that the page's texts avoid: metaphors, archaisms and words of the implementation. */
+const AVOIDED =
+  /\b(anew|whoever|whatever|somebody|nobody|for ever|stands? (?:in|for|there)|rests? on|hangs? on|goes by|at hand|for want of|meanwhile|mend|take up|taken up|fall silent|went quiet|is there\.|stand-in|door|shut out|told|is no (?!longer))/i;
+
+test("English messages are plain and contemporary", () => {
+  for (const [key, text] of Object.entries({ ...TRANSLATIONS.en, ...audit.en })) expect(text, key).not.toMatch(AVOIDED);
+  for (const [key, text] of Object.entries(TRANSLATIONS.zh)) expect(text, key).not.toMatch(/人格|钉住|图景|凭据|替身|安静下来/u);
+});
+
+test("the audit log has a label for the same requests in both languages", () => {
+  expect(Object.keys(audit.zh)).toEqual(Object.keys(audit.en));
+});
+
+test("moods, tags, reasons and close triggers are shown in the reader's language", () => {
+  expect(moodLabel("zh", "happy")).toBe("开心");
+  expect(moodLabel("zh", "warm and curious")).toBe("温暖、好奇");
+  expect(moodLabel("en", "温暖")).toBe("warm");
+  expect([moodLabel("zh", "neutral"), moodLabel("en", "平静"), moodLabel("en", "")]).toEqual(["平静", "calm", "calm"]);
+  expect(moodLabel("zh", "wistfully amused")).toBe("wistfully amused");
+  expect([tagLabel("zh", "turning-point"), tagLabel("en", "identity-bearing"), tagLabel("zh", "joy")]).toEqual(["转折点", "who they are", "喜悦"]);
+  expect(reasonLabel("zh", "shares its words, is about somebody named")).toBe("用词相同，与提到的人有关");
+  expect(reasonLabel("zh", "relevance 0.31 is below 0.4")).toBe("相关度 0.31 低于 0.4");
+  expect(reasonLabel("zh", "no quote was given")).toBe("没有给出原话");
+  expect(reasonLabel("zh", "a reason of a newer server")).toBe("a reason of a newer server");
+  expect([closeTriggerLabel("zh", "idle"), closeTriggerLabel("en", "unknown")]).toEqual(["长时间没有消息后结束", null]);
 });

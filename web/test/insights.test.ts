@@ -36,7 +36,7 @@ test("2,000 dots find a place", () => {
   expect(graph.dots.every((dot) => Number.isFinite(dot.x) && Number.isFinite(dot.y))).toBe(true);
 });
 
-test("a year ends today, begins a year before, and knows the mean of a day", () => {
+test("the year ends today and keeps the strongest impact of each side", () => {
   const weeks = yearOf(
     [
       node("a", { emotional_impact: 8 }),
@@ -51,8 +51,8 @@ test("a year ends today, begins a year before, and knows the mean of a day", () 
   expect(days).toHaveLength(365);
   expect([days[0]?.day, days.at(-1)?.day]).toEqual(["2025-05-04", "2026-05-03"]);
   expect(weeks[0]?.days[0]).toBeNull();
-  expect(days.filter((day) => day.impact !== null).map((day) => [day.day, day.impact])).toEqual([["2026-05-02", 3]]);
-  expect(weeks.at(-1)?.impact).toBe(3);
+  expect(days.filter((day) => day.impact !== null).map((day) => [day.day, day.impact])).toEqual([["2026-05-02", { high: 8, low: -2 }]]);
+  expect(weeks.at(-1)?.impact).toEqual({ high: 8, low: -2 });
 });
 
 test("a setting is formatSetting and parseSetting as what it is", () => {
@@ -61,4 +61,14 @@ test("a setting is formatSetting and parseSetting as what it is", () => {
   expect(parseSetting("0.5", 1)).toBe(0.5);
   expect(parseSetting("many", 1)).toBe("many");
   expect(parseSetting(" 30m ", "")).toBe("30m");
+});
+
+test("opposite impacts do not cancel out, and an impact of 0 is neutral", () => {
+  const impactOn = (...impacts: number[]) => {
+    const nodes = impacts.map((emotional_impact, n) => node(`n${n}`, { emotional_impact }));
+    return yearOf(nodes, "2026-05-02", "UTC").at(-1)?.impact;
+  };
+  expect(impactOn(8, -8)).toEqual({ high: 8, low: -8 });
+  expect(impactOn(0)).toEqual({ high: 0, low: 0 });
+  expect(impactOn()).toBeNull();
 });

@@ -11,15 +11,15 @@ test("a step says in the reader's language what it worked on", () => {
   language.choose("en");
   expect(stepName(recall)).toBe("Recall");
   expect(stepDetails(recall)).toEqual([
-    "1,200 looked at, 3 chosen",
-    "embedding 0.6 ms, fetching 12 ms, scoring 0 ms",
-    "by words alone",
+    "1,200 considered, 3 used",
+    "embedding 0.6 ms, loading 12 ms, scoring 0 ms",
+    "by words only",
   ]);
   expect(stepDetails(step("pinned_thoughts", { user: 1, persona: 1, intentions: 0 }))).toEqual(["2 thoughts"]);
   expect(stepDetails(step("build_user_prompt", { characters: 814, tokens: 816 }))).toEqual(["814 characters", "about 816 tokens"]);
   language.choose("zh");
-  expect(stepName(recall)).toBe("回想");
-  expect(stepDetails(recall)[0]).toBe("看了 1,200 条，选了 3 条");
+  expect(stepName(recall)).toBe("回忆");
+  expect(stepDetails(recall)[0]).toBe("考虑了 1,200 条，用了 3 条");
 });
 
 test("a step that is new to the page keeps its name, and what it lacks is not made up", () => {

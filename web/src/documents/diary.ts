@@ -1,9 +1,9 @@
-// The five granularities of what was lived.
+// The five granularities of the diary.
 
 import type { MessageKey } from "../i18n";
 
 export interface DiaryTier {
-  /** Where it stands in the page's address. */
+  /** Its part of the page's address. */
   tab: string;
   /** Its name on the wire. */
   kind: string;
@@ -19,3 +19,11 @@ export const DIARY: readonly [DiaryTier, ...DiaryTier[]] = [
   { tab: "years", kind: "yearly", word: "tierYears", empty: "tierYearsEmpty" },
   { tab: "moments", kind: "significant", word: "tierMoments", empty: "tierMomentsEmpty" },
 ];
+
+/** Marks that say which conversation and which instance a diary entry came from: for programs, not for readers. */
+const ORIGIN_MARKS = / *\[(?:chat|via):[^\]\n]*\]/g;
+
+export const isDiary = (kind: string) => DIARY.some((tier) => tier.kind === kind);
+
+/** The text of a diary document as a reader sees it. */
+export const withoutOriginMarks = (text: string) => text.replace(ORIGIN_MARKS, "");

@@ -1,13 +1,21 @@
-// A year of days, and what weighed on them.
+// A year of days with the emotional impact of their events.
 
 import { localDay } from "../dates";
 import type { MemoryNode } from "../memory/types";
 
+/** The strongest impact on each side. Kept apart, because a mean of +8 and −8 would look like a quiet day. */
+export interface Impact {
+  /** 0 to 10; 0 when nothing was positive. */
+  high: number;
+  /** −10 to 0; 0 when nothing was negative. */
+  low: number;
+}
+
 export interface Day {
   /** `YYYY-MM-DD` in the reader's zone. */
   day: string;
-  /** Signed mean of what happened on it; null for a day of which nothing is remembered. */
-  impact: number | null;
+  /** Null for a day without events. */
+  impact: Impact | null;
   events: MemoryNode[];
 }
 
@@ -15,8 +23,8 @@ export interface Week {
   start: string;
   /** Monday first; null beyond the year. */
   days: (Day | null)[];
-  /** Signed mean over the week. */
-  impact: number | null;
+  /** Null for a week without events. */
+  impact: Impact | null;
 }
 
 const DAY_MS = 86_400_000;
@@ -39,14 +47,16 @@ export function yearOf(nodes: readonly MemoryNode[], today: string, timeZone?: s
       if (at < first || at > last) return null;
       const day = new Date(at).toISOString().slice(0, 10);
       const events = byDay.get(day) ?? [];
-      return { day, events, impact: mean(events.map((event) => event.emotional_impact)) };
+      return { day, events, impact: impactOf(events) };
     });
-    const impacts = days.flatMap((day) => day?.events.map((event) => event.emotional_impact) ?? []);
-    weeks.push({ start: new Date(start).toISOString().slice(0, 10), days, impact: mean(impacts) });
+    const events = days.flatMap((day) => day?.events ?? []);
+    weeks.push({ start: new Date(start).toISOString().slice(0, 10), days, impact: impactOf(events) });
   }
   return weeks;
 }
 
-function mean(values: number[]): number | null {
-  return values.length === 0 ? null : values.reduce((sum, value) => sum + value, 0) / values.length;
+function impactOf(events: readonly MemoryNode[]): Impact | null {
+  if (events.length === 0) return null;
+  const impacts = events.map((event) => event.emotional_impact);
+  return { high: Math.max(0, ...impacts), low: Math.min(0, ...impacts) };
 }

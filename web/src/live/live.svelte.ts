@@ -34,6 +34,7 @@ import {
   type ChatState,
 } from "./chat_state";
 import { EventStream } from "./stream";
+import { storeUnsent, withStoredUnsent } from "./unsent";
 
 export type Connection = "connecting" | "live" | "lost" | "unauthorized";
 
@@ -191,7 +192,7 @@ class Live {
     );
   }
 
-  /** ListLoader back until the message is there. False when it is not in this conversation, or too far back. */
+  /** Pages back until the message is there. False when it is not in this conversation, or too far back. */
   async scrollToMessage(messageId: string): Promise<boolean> {
     const there = () => this.chat.messages.some((m) => m.id === messageId);
     this.#searching = true;
@@ -251,7 +252,15 @@ class Live {
     return came;
   }
 
+  /** Drops a message that could not be sent. */
+  discard(externalRef: string): void {
+    this.#setMessages(this.chat.messages.filter((m) => m.externalRef !== externalRef));
+    storeUnsent(personas.selectedId, this.chat.messages);
+  }
+
   async #deliver(externalRef: string, text: string): Promise<void> {
+    const personaId = personas.selectedId;
+    storeUnsent(personaId, this.chat.messages);
     try {
       const answer = await send(text, externalRef);
       this.#setMessages(withAccepted(this.chat.messages, externalRef, answer));
@@ -261,6 +270,7 @@ class Live {
       this.#setMessages(withUnsent(this.chat.messages, externalRef, failure));
       this.announcement = `${language.t("unsent")} ${failure.reason}`;
     }
+    if (personas.selectedId === personaId) storeUnsent(personaId, this.chat.messages);
   }
 
   async #attempt(act: () => Promise<unknown>): Promise<boolean> {
@@ -322,7 +332,7 @@ class Live {
     if (event.name === "chat.message.failed") this.announcement = `${language.t("failed")} ${event.data.reason}`;
     if (event.name === "work.failed") toasts.show(language.t("workHasFailed"), true);
     if (event.name === "memory.event.created") {
-      this.announcement = `${language.t("kindEvent")}: ${event.data.description}`;
+      this.announcement = `${language.t("kindEvent")}${language.t("colon")}${event.data.description}`;
     }
   }
 
@@ -354,7 +364,11 @@ class Live {
       this.#fetch(getPersona, withPersona),
       this.#fetch(
         () => getHistory(null),
-        (chat, page) => (isCurrent() ? withHistoryPage(chat, page, false, asked) : chat),
+        (chat, page) => {
+          if (!isCurrent()) return chat;
+          const next = withHistoryPage(chat, page, false, asked);
+          return this.loaded ? next : { ...next, messages: withStoredUnsent(next.messages, page.messages, personas.selectedId) };
+        },
       ),
       this.#fetch(
         () => getTimeline(null),

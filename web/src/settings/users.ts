@@ -16,7 +16,8 @@ export async function getUsers(cursor: string | null): Promise<{ users: User[]; 
   return { ...page, users: [owner, ...page.users.filter((user) => user.id !== USER_ID)] };
 }
 
-async function getUser(id: string): Promise<User> {
+/** A user that is not stored yet has no name and no zone. */
+export async function getUser(id: string): Promise<User> {
   try {
     return await get("/api/admin/users/{id}", { id });
   } catch (error) {

@@ -1,0 +1,204 @@
+// Words that the server or a language model writes into data: moods, tags and reasons, in the reader's language.
+
+import type { Language } from "../i18n";
+
+/** Moods and emotion tags, English and Chinese. The first Chinese word of a pair is the one that is shown. */
+const FEELINGS: [en: string, ...zh: string[]][] = [
+  ["calm", "平静"],
+  ["peaceful", "安宁"],
+  ["relaxed", "放松"],
+  ["happy", "开心", "高兴", "快乐"],
+  ["joyful", "喜悦"],
+  ["joy", "喜悦"],
+  ["happiness", "快乐"],
+  ["cheerful", "愉快"],
+  ["delighted", "欣喜"],
+  ["excited", "兴奋"],
+  ["excitement", "兴奋"],
+  ["warm", "温暖"],
+  ["warmth", "温暖"],
+  ["tender", "温柔"],
+  ["tenderness", "温柔"],
+  ["loving", "充满爱意"],
+  ["love", "爱"],
+  ["fond", "喜爱"],
+  ["fondness", "喜爱"],
+  ["affection", "喜爱"],
+  ["affectionate", "亲切"],
+  ["caring", "关怀"],
+  ["grateful", "感激"],
+  ["gratitude", "感激"],
+  ["proud", "自豪", "骄傲"],
+  ["pride", "自豪"],
+  ["hopeful", "充满希望"],
+  ["hope", "希望"],
+  ["optimistic", "乐观"],
+  ["curious", "好奇"],
+  ["curiosity", "好奇"],
+  ["playful", "俏皮"],
+  ["amused", "觉得有趣"],
+  ["amusement", "有趣"],
+  ["content", "满足"],
+  ["contentment", "满足"],
+  ["satisfied", "满意"],
+  ["satisfaction", "满意"],
+  ["relieved", "松了口气"],
+  ["relief", "松了口气"],
+  ["surprised", "惊讶"],
+  ["surprise", "惊讶"],
+  ["trust", "信任"],
+  ["closeness", "亲近"],
+  ["nostalgic", "怀念"],
+  ["nostalgia", "怀念"],
+  ["longing", "思念"],
+  ["thoughtful", "若有所思"],
+  ["reflective", "沉思"],
+  ["attentive", "专注"],
+  ["concerned", "关切"],
+  ["concern", "关切"],
+  ["worried", "担心"],
+  ["worry", "担心"],
+  ["anxious", "焦虑"],
+  ["anxiety", "焦虑"],
+  ["nervous", "紧张"],
+  ["nervousness", "紧张"],
+  ["tense", "紧绷"],
+  ["stressed", "有压力"],
+  ["stress", "压力"],
+  ["afraid", "害怕"],
+  ["scared", "害怕"],
+  ["fear", "恐惧"],
+  ["sad", "难过", "悲伤", "伤心"],
+  ["sadness", "难过"],
+  ["sorrowful", "悲伤"],
+  ["sorrow", "悲伤"],
+  ["grief", "哀伤"],
+  ["heartbroken", "心碎"],
+  ["despair", "绝望"],
+  ["lonely", "孤独"],
+  ["loneliness", "孤独"],
+  ["tired", "疲惫"],
+  ["exhausted", "精疲力尽"],
+  ["exhaustion", "精疲力尽"],
+  ["overwhelm", "不堪重负"],
+  ["overwhelmed", "不堪重负"],
+  ["frustrated", "沮丧"],
+  ["frustration", "沮丧"],
+  ["angry", "生气"],
+  ["anger", "愤怒"],
+  ["annoyed", "恼火"],
+  ["annoyance", "恼火"],
+  ["disappointed", "失望"],
+  ["disappointment", "失望"],
+  ["hurt", "受伤"],
+  ["ashamed", "羞愧"],
+  ["shame", "羞愧"],
+  ["embarrassed", "尴尬"],
+  ["embarrassment", "尴尬"],
+  ["guilty", "内疚"],
+  ["guilt", "内疚"],
+  ["regret", "后悔"],
+  ["jealous", "嫉妒"],
+  ["jealousy", "嫉妒"],
+  ["confused", "困惑"],
+  ["confusion", "困惑"],
+  ["hardship", "艰难"],
+  ["hospital", "住院"],
+  ["loss", "失去"],
+  ["vulnerable", "脆弱"],
+  ["quiet", "安静"],
+  ["focused", "专注"],
+  ["energetic", "精力充沛"],
+  ["compassionate", "体贴"],
+  ["sympathetic", "同情"],
+  ["empathetic", "感同身受"],
+];
+
+/** The fixed tags that say what a memory means for the relationship. */
+const RELATIONAL_TAGS: [wire: string, en: string, zh: string][] = [
+  ["identity-bearing", "who they are", "身份"],
+  ["unresolved", "unresolved", "未了之事"],
+  ["vulnerability", "openness", "敞开心扉"],
+  ["turning-point", "turning point", "转折点"],
+  ["correction", "correction", "纠正"],
+  ["commitment", "promise", "约定"],
+];
+
+/** Why memory was used or left out, and why a memory was rejected. `$1` is what the pattern captured. */
+const REASONS: [pattern: RegExp, zh: string][] = [
+  [/^shares its words$/, "用词相同"],
+  [/^is near in meaning$/, "意思相近"],
+  [/^is about (?:somebody|someone) named$/, "与提到的人有关"],
+  [/^happened at the named time$/, "发生在提到的时间"],
+  [/^(?:rests on|cites|shares) the same evidence$/, "依据相同"],
+  [/^says what is asked for$/, "正是所问的内容"],
+  [/^relevance ([\d.]+) is below ([\d.]+)$/, "相关度 $1 低于 $2"],
+  [/^(\d+) better (?:ones|memories) were found$/, "找到了 $1 条更合适的"],
+  [/^says the same as a better one$/, "与更合适的一条重复"],
+  [/^no room in the token budget$/, "超出词元预算"],
+  [/^no quote was given$/, "没有给出原话"],
+  [/^the quote is too short to (?:show|prove) anything$/, "原话太短，不能说明问题"],
+  [/^the words are there, but the other side said them$/, "这句话是另一方说的"],
+  [/^the (?:words|quote) (?:do|does) not (?:stand|appear) in the conversation$/, "对话中没有这句话"],
+  [/^the message says more than yes or no.*$/, "这条消息不只是“是”或“否”，需要引用包含事实的原话"],
+  [/^this yes or no answers no question.*$/, "这句“是”或“否”没有对应的问题"],
+  [/^the question offered a choice.*$/, "问题是选择题，“是”或“否”没有作出选择"],
+  [/^the answer was no, but the description says yes$/, "回答是“否”，描述却写成了“是”"],
+];
+
+const CLOSE_TRIGGERS: Record<string, [en: string, zh: string]> = {
+  idle: ["ended after silence", "长时间没有消息后结束"],
+  max_length: ["ended at the length limit", "达到长度上限后结束"],
+  explicit: ["ended by hand", "手动结束"],
+  lifecycle: ["ended when the program stopped", "程序停止时结束"],
+  catchup: ["ended at the next start", "下次启动时结束"],
+};
+
+const toChinese = new Map(FEELINGS.map(([en, zh = en]) => [en, zh]));
+const toEnglish = new Map(FEELINGS.toReversed().flatMap(([en, ...zh]) => zh.map((word) => [word, en] as const)));
+const NEUTRAL = new Set(["", "neutral", "平静", "中性", "calm"]);
+const BETWEEN_FEELINGS = /\s*(?:[,，、;；/]|\band\b|和|又)\s*/iu;
+
+/** A mood as the server names it; a word that is in no list stays as it is. */
+export function moodLabel(language: Language, mood: string): string {
+  const written = mood.trim();
+  if (NEUTRAL.has(written.toLowerCase())) return language === "zh" ? "平静" : "calm";
+  return feelingLabel(language, written);
+}
+
+/** An emotion tag or a relational tag. */
+export function tagLabel(language: Language, tag: string): string {
+  const relational = RELATIONAL_TAGS.find(([wire]) => wire === tag);
+  if (relational) return relational[language === "zh" ? 2 : 1];
+  return feelingLabel(language, tag);
+}
+
+function feelingLabel(language: Language, feeling: string): string {
+  const dictionary = language === "zh" ? toChinese : toEnglish;
+  const known = (part: string) => dictionary.get(part.toLowerCase());
+  const whole = known(feeling);
+  if (whole !== undefined) return whole;
+  const parts = feeling.split(BETWEEN_FEELINGS).filter(Boolean).map(known);
+  const isKnown = parts.length > 1 && parts.every((part) => part !== undefined);
+  return isKnown ? parts.join(language === "zh" ? "、" : ", ") : feeling;
+}
+
+/** Reasons are English on the wire, several joined by commas. */
+export function reasonLabel(language: Language, reason: string): string {
+  if (language === "en") return reason;
+  const whole = translatedReason(reason);
+  if (whole !== null) return whole;
+  const parts = reason.split(", ").map(translatedReason);
+  return parts.every((part) => part !== null) ? parts.join("，") : reason;
+}
+
+function translatedReason(reason: string): string | null {
+  const found = REASONS.find(([pattern]) => pattern.test(reason));
+  return found ? reason.replace(found[0], found[1]) : null;
+}
+
+/** Why a conversation ended; null for a trigger that is unknown here. */
+export function closeTriggerLabel(language: Language, trigger: string): string | null {
+  const found = CLOSE_TRIGGERS[trigger];
+  return found ? found[language === "zh" ? 1 : 0] : null;
+}
