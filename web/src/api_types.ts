@@ -1,8 +1,6 @@
 // Types of the HTTP API by path and method, taken from the file generated from the OpenAPI document.
 
-import type { components, paths } from "./openapi";
-
-export type Schema<Name extends keyof components["schemas"]> = components["schemas"][Name];
+import type { paths } from "./openapi";
 
 export type Method = "get" | "post" | "put" | "patch" | "delete";
 

@@ -1,9 +1,9 @@
 // Which persona the page is with, of those there are.
 
-import type { Schema } from "./api_types";
+import type { ResponseBody } from "./api_types";
 import { readItem, writeItem } from "./storage";
 
-export type PersonaName = Pick<Schema<"PersonaHead">, "id" | "display_name">;
+export type PersonaName = Pick<ResponseBody<"/api/admin/personas">["personas"][number], "id" | "display_name">;
 
 class Personas {
   /** Null: the one the daemon is set up for. */

@@ -1,25 +1,25 @@
 // Shapes on the wire. What requests answer is generated from the daemon's own document; the stream's events are written here.
 
-import type { ResponseBody, Schema } from "./api_types";
+import type { ResponseBody } from "./api_types";
 
 /** Opaque. */
 export type Id = string;
 
-export type HistoryItem = Schema<"ChatMessage">;
+export type HistoryItem = HistoryPage["messages"][number];
 /** Newest first. */
-export type HistoryPage = Schema<"ChatHistory">;
-export type SendResponse = Schema<"LineTaken">;
-export type EpisodicState = Schema<"Mood">;
-export type PersonaResponse = Schema<"Persona">;
+export type HistoryPage = ResponseBody<"/api/chat/history">;
+export type SendResponse = ResponseBody<"/api/chat/send", "post">;
+export type EpisodicState = NonNullable<PersonaResponse["episodic_state"]>;
+export type PersonaResponse = ResponseBody<"/api/admin/persona">;
 export type StateResponse = ResponseBody<"/api/state">;
-export type TimelineItem = Schema<"TimelineEntry">;
+export type TimelineItem = TimelinePage["items"][number];
 /** Newest first. */
-export type TimelinePage = Schema<"Timeline">;
+export type TimelinePage = ResponseBody<"/api/admin/memory/timeline">;
 /** One memory or message that recall looked at; shares are in [0, 1]. */
-export type Candidate = Schema<"Candidate">;
-export type ReplyReceiptBody = Schema<"Receipt">;
+export type Candidate = ResponseBody<"/api/admin/memory/recall", "post">["candidates"][number];
+export type ReplyReceiptBody = ResponseBody<"/api/chat/turns/{id}/receipt">;
 
-export const CORE_BLOCKS = ["persona", "user", "style"] as const satisfies readonly Schema<"CoreBlockLabel">[];
+export const CORE_BLOCKS = ["persona", "user", "style"] as const;
 export type CoreBlock = (typeof CORE_BLOCKS)[number];
 
 /** Every event may say whose it is; the owner's token sees those of all users. */

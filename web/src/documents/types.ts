@@ -1,12 +1,12 @@
 // The shared self on the wire.
 
-import type { Schema } from "../api_types";
+import type { ResponseBody } from "../api_types";
 
 /** A document without its text; its kind is `self`, `user`, … for what is known, `daily`, `weekly`, … for what was lived. */
-export type HubDocument = Schema<"DocumentEntry">;
-export type DocumentText = Schema<"DocumentText">;
-export type DocumentVersion = Schema<"VersionEntry">;
-export type PendingPeriod = Schema<"UntoldPeriod">;
+export type HubDocument = ResponseBody<"/api/hub/documents">["documents"][number];
+export type DocumentText = ResponseBody<"/api/hub/documents/{kind}/{filename}">;
+export type DocumentVersion = ResponseBody<"/api/hub/documents/{kind}/{filename}/versions">["versions"][number];
+export type PendingPeriod = ResponseBody<"/api/hub/rollups">["periods"][number];
 
 /** What a document is called on the way. */
 export type DocumentName = Pick<HubDocument, "kind" | "filename">;

@@ -1,19 +1,20 @@
 // What the daemon says about memory.
 
-import type { ResponseBody, RequestBody, Schema } from "../api_types";
+import type { RequestBody, ResponseBody } from "../api_types";
 
-export type NodeKind = Schema<"NodeKind">;
-export type MemoryNode = Schema<"Node">;
-export type Entity = Schema<"Entity">;
-export type Rejected = Schema<"RejectedMemory">;
-export type NodeVersion = Schema<"NodeVersion">;
-export type RecallResponse = Schema<"Recalled">;
-export type ErasureReceipt = Schema<"ErasureReceipt">;
-export type ErasurePreview = Schema<"ErasureAnswer">;
+export type MemoryNode = ResponseBody<"/api/admin/memory/events">["items"][number];
+export type Entity = ResponseBody<"/api/admin/memory/entities">["entities"][number];
+export type Rejected = ResponseBody<"/api/admin/memory/rejected">["rejected"][number];
+export type NodeVersion = ResponseBody<"/api/admin/memory/nodes/{id}/history">["versions"][number];
+export type RecallResponse = ResponseBody<"/api/admin/memory/recall", "post">;
+export type ErasureReceipt = ResponseBody<"/api/admin/memory/receipts">["receipts"][number];
+export type ErasurePreview = ResponseBody<"/api/admin/memory/erase", "post">;
 /** What is to be erased. */
 export type ToErase = RequestBody<"/api/admin/memory/erase", "post">;
-export type Choice = Schema<"Choice">;
+export type Choice = NonNullable<ToErase["choice"]>;
 
 /** A memory named beside another. */
 export type TraceNode = ResponseBody<"/api/admin/memory/events/{id}/dependents">["dependent_thoughts"][number];
 export type DeletePreview = ResponseBody<"/api/admin/memory/preview-delete", "post">;
+
+export type Conflict = ResponseBody<"/api/hub/conflicts">["conflicts"][number];

@@ -1,9 +1,9 @@
-import type { ResponseBody, Schema } from "../api_types";
+import type { Params, ResponseBody } from "../api_types";
 
 export type ConfigResponse = ResponseBody<"/api/admin/config">;
 export type Setting = ConfigResponse["settings"][string];
 export type Token = ResponseBody<"/api/admin/tokens">["tokens"][number];
-export type SessionRow = Schema<"Session">;
+export type SessionRow = ResponseBody<"/api/admin/sessions">["sessions"][number];
 export type Status = ResponseBody<"/api/admin/status">;
 export type CostSummary = ResponseBody<"/api/admin/cost/summary">;
-export type CostRange = Schema<"CostRange">;
+export type CostRange = NonNullable<Params<"/api/admin/cost/summary", "get">["range"]>;

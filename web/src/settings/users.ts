@@ -1,12 +1,12 @@
 // Requests about users and who they are on other channels.
 
 import { get, patch, post, ApiError, remove } from "../api";
-import type { Schema } from "../api_types";
+import type { ResponseBody } from "../api_types";
 import { USER_ID } from "../live/chat_state";
 
-export type Identity = Schema<"Identity">;
+export type Identity = User["identities"][number];
 /** `created_at` is null for one who has not said anything yet. */
-export type User = Omit<Schema<"User">, "created_at"> & { created_at: string | null };
+export type User = Omit<ResponseBody<"/api/admin/users">["users"][number], "created_at"> & { created_at: string | null };
 
 /** By id; the owner, who may not have said anything yet, is there from the beginning. */
 export async function getUsers(cursor: string | null): Promise<{ users: User[]; next_cursor: string | null }> {
