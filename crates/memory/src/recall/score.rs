@@ -14,8 +14,12 @@ use crate::vector_index::{READABILITY_MIN, cosine};
 
 /// Bonus of a node that carries any relational tag, and weight of its evidence path.
 const RELATIONAL_HALF: f64 = 0.5;
-/// Strength of an evidence path from which a node needs no relevance of its own.
+/// Strength of an evidence path from which a node may enter below the floor of relevance.
 pub const PATH_WAIVER: f64 = 0.5;
+/// W that a node needs beside such a path; texts that share only function words stay below. There is no such bound for V:
+/// 95 of 100 unrelated texts reach 0.406 (questions of one LoCoMo conversation, turns of another), which is above the
+/// floor already.
+const PATH_WORDS_MIN: f64 = 0.2;
 
 /// What a node's score is made of; all but `total` lie in 0 to 1.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
@@ -46,11 +50,12 @@ pub struct Score {
 
 impl Score {
     /// Whether the node may enter: relevant by itself, or by an entity, a fresh evidence path, a named time, or as
-    /// one of those that say who the user is where that is asked.
+    /// one of those that say who the user is where that is asked. A path brings no node that is unrelated to the text,
+    /// however much feeling is in it: the node must share words with the text.
     pub fn enters(&self, min_relevance: f64) -> bool {
         self.relevance >= min_relevance
             || self.entity_anchor > 0.0
-            || self.path >= PATH_WAIVER
+            || (self.path >= PATH_WAIVER && self.words >= PATH_WORDS_MIN)
             || self.time_match > 0.0
             || self.identity > 0.0
     }

@@ -106,8 +106,11 @@ fn vector_relevance_is_of_the_euclidean_distance() {
 fn the_floor_is_waived_by_entity_path_and_time_only() {
     let low = |known: ScoreInputs| score(&node(0, -9, true), known).enters(0.4);
     assert!(!low(ScoreInputs { vector: 0.293, ..Default::default() }), "feeling alone lets nothing in");
-    assert!(!low(ScoreInputs { path: 0.49, ..Default::default() }));
-    assert!(low(ScoreInputs { path: 0.5, ..Default::default() }));
+    assert!(!low(ScoreInputs { path: 0.49, words: 0.2, ..Default::default() }));
+    assert!(low(ScoreInputs { path: 0.5, words: 0.2, ..Default::default() }));
+    let unrelated = ScoreInputs { path: 1.0, words: 0.19, vector: 0.39, ..Default::default() };
+    assert!(!low(unrelated), "a path alone brings nothing that is unrelated");
+    assert!(low(ScoreInputs { anchored: true, ..unrelated }), "unless the text names its entity");
     assert!(low(ScoreInputs { anchored: true, ..Default::default() }));
     assert!(low(ScoreInputs { time_match: true, ..Default::default() }));
     assert!(low(ScoreInputs { words: 0.4, ..Default::default() }));

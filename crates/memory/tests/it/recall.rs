@@ -261,18 +261,24 @@ fn a_named_entity_brings_what_it_is_linked_to() {
 #[test]
 fn a_fresh_thought_about_a_hit_comes_along_and_a_stale_one_does_not() {
     let (store, me) = (FakeStore::default(), scope("me"));
-    let cat = event(&store, &me, "The user adopted a cat");
-    let fresh = store.add_node(&me, NodeKind::Thought, "They long for company", NOW);
-    let stale = store.add_node(&me, NodeKind::Thought, "Evenings are hard for them", NOW);
-    let sibling = event(&store, &me, "The user moved out alone");
+    let cat = event(&store, &me, "The user adopted a cat, a kitten with a violet collar");
+    let fresh = store.add_node(&me, NodeKind::Thought, "A cat keeps them company", NOW);
+    let stale = store.add_node(&me, NodeKind::Thought, "Without the cat evenings were hard", NOW);
+    let sibling = event(&store, &me, "The user bought a collar");
+    let unrelated =
+        Node { description: "The user's grandmother died".to_owned(), emotional_impact: -9, ..blank_node() };
+    let unrelated = store.add(&me, Node { kind: NodeKind::Event, created_at: NOW, ..unrelated });
     store.add_edge(&me, fresh, cat, NOW);
     store.add_edge(&me, fresh, sibling, NOW);
+    store.add_edge(&me, fresh, unrelated, NOW);
     store.add_edge(&me, stale, cat, NOW - SignedDuration::from_hours(24 * 30));
-    let recalled = ask(&store, &me, "my cat", None);
+    // One of four words is not enough relevance to enter by.
+    let recalled = ask(&store, &me, "cat kitten violet collar", None);
     let found = texts(&recalled);
-    assert_eq!(found[0], "The user adopted a cat");
-    assert!(found.contains(&"They long for company") && found.contains(&"The user moved out alone"));
-    assert!(!found.contains(&"Evenings are hard for them"));
+    assert_eq!(found[0], "The user adopted a cat, a kitten with a violet collar");
+    assert!(found.contains(&"A cat keeps them company") && found.contains(&"The user bought a collar"));
+    assert!(!found.contains(&"Without the cat evenings were hard"));
+    assert!(!found.contains(&"The user's grandmother died"), "feeling and a path bring nothing unrelated");
     let thought = recalled.nodes.iter().find(|scored| scored.node.seq == fresh).unwrap();
     assert_eq!((thought.score.path, thought.score.relational_bonus), (1.0, 0.5));
 }
