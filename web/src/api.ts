@@ -1,14 +1,14 @@
-// Requests to the daemon. Same origin only; the cookie that /login set is the credential.
+// Requests to the server. Same origin only; the cookie set by /login is the credential.
 
 import type { ResponseBody, RequestBody, ParamsArgument, Path } from "./api_types";
 import { personas } from "./persona.svelte";
 import type { HistoryPage, TimelinePage } from "./wire";
 
-/** The daemon fetchOk, and it was no. */
+/** The server answered with an error. */
 export class ApiError extends Error {
   constructor(
     readonly status: number,
-    /** Written for a person, by the daemon. */
+    /** A sentence for the reader, from the server. */
     readonly detail: string,
     readonly retryAfterSeconds: number | null,
   ) {
@@ -16,10 +16,10 @@ export class ApiError extends Error {
   }
 }
 
-/** The daemon did not answer. */
+/** The server did not answer. */
 export class NetworkError extends Error {}
 
-/** This daemon does not know the path, or does not do it yet. */
+/** The server does not have the path, or does not implement it yet. */
 export function isNotAvailable(error: unknown): boolean {
   return error instanceof ApiError && [404, 405, 501].includes(error.status);
 }
@@ -45,7 +45,7 @@ export const patch = <P extends Path<"patch">>(
   ...[fields]: ParamsArgument<P, "patch">
 ): Promise<ResponseBody<P, "patch">> => request(urlOf(path, fields), { method: "PATCH", body: JSON.stringify(body) });
 
-/** What was to be forgotten is forgotten also when the page is left meanwhile. */
+/** `keepalive`: the request is completed also when the page is closed. */
 export const remove = <P extends Path<"delete">>(path: P, ...[fields]: ParamsArgument<P, "delete">): Promise<ResponseBody<P, "delete">> =>
   request(urlOf(path, fields), { method: "DELETE", keepalive: true });
 
@@ -56,11 +56,11 @@ export function upload<P extends Path<"post">>(path: P, file: Blob, name: string
   return request(urlOf(path), { method: "POST", body: form });
 }
 
-/** What is no JSON, such as a picture. */
+/** A response that is not JSON, such as an image. */
 export const getBytes = <P extends Path<"get">>(path: P, ...[fields]: ParamsArgument<P, "get">): Promise<Blob> =>
   fetchOk(urlOf(path, fields)).then((response) => response.blob());
 
-/** An address that an element fetches by itself, for the persona that the reader chose; with another `seen`, anew. */
+/** A URL for an element's `src`. Another `seen` makes the browser load it again. */
 export const urlFor = (path: Path<"get">, seen: number): string => urlOf(path, { seen });
 
 export const getState = () => get("/api/state");
@@ -68,21 +68,21 @@ export const getPersona = () => get("/api/admin/persona");
 /** Turns without a reply, of all users. */
 export const getFailedTurns = () =>
   get("/api/admin/work/failed", { limit: 50 }).then(({ items }) => items.filter((item) => item.kind === "turn"));
-/** How many versions wait for a decision. */
+/** Number of open conflicts. */
 export const getConflictCount = () => get("/api/hub/status").then((answer) => answer.openConflicts);
 export const getPersonas = () => get("/api/admin/personas").then((answer) => answer.personas);
 
-/** Where a list continues: the name of the query parameter and its value. */
+/** Where a list continues: a query parameter and its value. */
 export interface Cursor {
   name: "cursor" | "before" | "since";
   value: string;
 }
 
 export const PAGE_SIZE = 50;
-/** More is not fetchOk at once. */
+/** The largest page that the server returns. */
 export const PAGE_SIZE_MAX = 200;
 
-/** A list from its first page to its last. */
+/** Fetches all pages of a list. */
 export async function fetchAllPages<Page extends { next_cursor: string | null }, Row>(
   fetchPage: (cursor: string | null) => Promise<Page>,
   rowsOf: (page: Page) => Row[],
@@ -110,13 +110,13 @@ export const getReceipt = (turnId: string) => get("/api/chat/turns/{id}/receipt"
 export const send = (content: string, externalRef: string) =>
   post("/api/chat/send", { content, external_ref: externalRef, ...persona() });
 
-/** Asks again for the reply of a turn that failed. */
+/** Retries the reply of a failed turn. */
 export const retryTurn = (turnId: string) => post("/api/chat/turns/{id}/retry", undefined, { id: turnId });
 
-/** Ends a reply that is being written; what was said is kept. */
+/** Stops a reply that is being written; its text so far is kept. */
 export const stopTurn = (turnId: string) => post("/api/chat/stop", { turn_id: turnId });
 
-/** Asks for another reply to the last turn; the old one stands until the new one is there. */
+/** Requests another reply to the last turn; the old one stays until the new one is complete. */
 export const regenerate = (turnId: string) => post("/api/chat/regenerate", { turn_id: turnId });
 
 export const editMessage = (id: string, content: string) => patch("/api/chat/messages/{id}", { content }, { id });
@@ -124,12 +124,12 @@ export const editMessage = (id: string, content: string) => patch("/api/chat/mes
 export const deleteMessage = (id: string, choice: "orphan" | "cascade") =>
   remove("/api/admin/memory/messages/{id}", { id, choice });
 
-/** The persona that the reader chose, for bodies; the daemon's own one needs no word. */
+/** The selected persona, for request bodies; empty for the configured one. */
 export function persona(): { persona_id?: string } {
   return personas.selectedId === null ? {} : { persona_id: personas.selectedId };
 }
 
-/** Params that the path names stand in it, the others after it. */
+/** Fills in the path parameters and appends the others as the query. */
 function urlOf(path: string, fields: object = {}): string {
   const left = new Map(Object.entries({ ...persona(), ...fields }));
   const place = path.replace(/\{(\w+)\}/g, (_, name: string) => {
@@ -144,7 +144,7 @@ function urlOf(path: string, fields: object = {}): string {
 async function fetchOk(path: string, init: RequestInit = {}): Promise<Response> {
   let response: Response;
   try {
-    // A form names its own type, with the mark between its parts.
+    // The browser sets the content type of a form, with its boundary.
     const headers = typeof init.body === "string" ? { "Content-Type": "application/json" } : undefined;
     response = await fetch(path, { credentials: "same-origin", headers, ...init });
   } catch {
@@ -156,7 +156,7 @@ async function fetchOk(path: string, init: RequestInit = {}): Promise<Response> 
 
 async function request<ResponseBody>(path: string, init: RequestInit = {}): Promise<ResponseBody> {
   const response = await fetchOk(path, init);
-  // An answer that is not JSON comes from something that is not the daemon's API.
+  // A response that is not JSON does not come from the API.
   const body: unknown = await response.json().catch(() => {
     throw new ApiError(501, `${path.split("?")[0]}: no JSON`, null);
   });

@@ -34,11 +34,11 @@ export function dateTimeLabel(at: string, locale: string): string {
 }
 
 function dayFormat(timeZone?: string): Intl.DateTimeFormat {
-  // Canadian English writes a date as YYYY-MM-DD.
+  // Canadian English formats a date as YYYY-MM-DD.
   return formatter("en-CA", { timeZone, year: "numeric", month: "2-digit", day: "2-digit" });
 }
 
-// Making a formatter costs far more than using one, and every token redraws.
+// Creating a formatter is far slower than using one, and every token redraws.
 const formatters = new Map<string, Intl.DateTimeFormat>();
 
 function formatter(locale: string, options: Intl.DateTimeFormatOptions): Intl.DateTimeFormat {

@@ -1,4 +1,4 @@
-// What went wrong, in a sentence for the reader.
+// Error messages for the reader.
 
 import { ApiError, NetworkError } from "./api";
 import { language } from "./language.svelte";

@@ -1,4 +1,4 @@
-// Every word of the interface, in both languages. `{name}` marks what is filled in.
+// All texts of the page in both languages. `{name}` is a placeholder.
 
 import * as chat from "./i18n/chat";
 import * as conflicts from "./i18n/conflicts";
@@ -37,7 +37,7 @@ const zh: Messages = {
 
 export type Messages = typeof en;
 export type MessageKey = keyof Messages;
-/** Messages with a form of their own for one. */
+/** Messages with a singular form. */
 export type PluralKey = { [W in MessageKey]: `${W}One` extends MessageKey ? W : never }[MessageKey];
 
 export const TRANSLATIONS: Record<Language, Messages> = { en, zh };
@@ -48,7 +48,7 @@ export function translate(language: Language, word: MessageKey, values: Record<s
 
 const plurals: Record<Language, Intl.PluralRules> = { en: new Intl.PluralRules("en"), zh: new Intl.PluralRules("zh") };
 
-/** `shown` is the number as the reader writes it. */
+/** `shown` is the number formatted for the reader. */
 export function translateCount(language: Language, word: PluralKey, n: number, shown = String(n)): string {
   const form = plurals[language].select(n) === "one" ? (`${word}One` as MessageKey) : word;
   return translate(language, form, { n: shown });
@@ -56,13 +56,13 @@ export function translateCount(language: Language, word: PluralKey, n: number, s
 
 const count = (text: string, pattern: RegExp) => text.match(pattern)?.length ?? 0;
 
-/** The interface language of someone whose browser asks for these, in order. */
+/** The page's language for the browser's preferred languages, in order. */
 export function preferredLanguage(wanted: readonly string[]): Language {
   const first = wanted.find((tag) => /^(en|zh)\b/i.test(tag));
   return first && /^zh\b/i.test(first) ? "zh" : "en";
 }
 
-/** The `lang` of a text, so that its glyphs and its voice are right; undefined = the page's own. */
+/** The `lang` of a text, for its glyphs and its voice; undefined for the page's own language. */
 export function detectLanguage(text: string): string | undefined {
   if (/[\p{Script=Hiragana}\p{Script=Katakana}]/u.test(text)) return "ja";
   if (/\p{Script=Hangul}/u.test(text)) return "ko";

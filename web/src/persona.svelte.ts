@@ -1,4 +1,4 @@
-// Which persona the page is with, of those there are.
+// The selected persona, and the list of personas.
 
 import type { ResponseBody } from "./api_types";
 import { readItem, writeItem } from "./storage";
@@ -6,9 +6,9 @@ import { readItem, writeItem } from "./storage";
 export type PersonaName = Pick<ResponseBody<"/api/admin/personas">["personas"][number], "id" | "display_name">;
 
 class Personas {
-  /** Null: the one the daemon is set up for. */
+  /** Null for the configured persona. */
   selectedId: string | null = $state(readItem("persona"));
-  /** Empty while they are not known, and with a daemon that keeps only one. */
+  /** Empty until it is loaded. */
   all: PersonaName[] = $state.raw([]);
 
   select(id: string | null): void {

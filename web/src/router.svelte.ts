@@ -1,11 +1,11 @@
-// Where in the page the reader is: the address says it, so that it can be kept, shared and gone back from.
+// The screen and tab, kept in the page's address for bookmarks and the back button.
 
 export const SCREENS = ["chat", "memory", "insights", "settings", "onboarding"] as const;
 export type Screen = (typeof SCREENS)[number];
 
 class Router {
   screen: Screen = $state("chat");
-  /** What of the screen: a tab. Empty for the first one. */
+  /** Empty for the screen's first tab. */
   tab = $state("");
 
   constructor() {
@@ -31,7 +31,7 @@ export function pathTo(screen: Screen, tab = ""): string {
   return tab ? `/${screen}/${encodeURIComponent(tab)}` : `/${screen}`;
 }
 
-/** A link that the page follows itself, unless the reader wants another tab. */
+/** Navigates within the page, unless the reader opens a new browser tab. */
 export function followLink(event: MouseEvent, screen: Screen, tab = ""): void {
   if (event.metaKey || event.ctrlKey || event.shiftKey || event.button !== 0) return;
   event.preventDefault();

@@ -1,37 +1,37 @@
-// What was just done, for as long as it can be taken back.
+// Short messages about what was done, with an undo.
 
 import { errorMessage } from "./errors";
 
-/** How long a thing can be taken back before it is done, or is said to be done. */
+/** How long an action can be undone. */
 export const UNDO_MS = 7_000;
-/** How long a toast stands that only says something. */
+/** How long a toast without an undo is shown. */
 const SAID_MS = 4_000;
-/** More would hide the page; the oldest gives way. */
+/** More would hide the page; the oldest is dismissed. */
 const TOASTS_MAX = 3;
 
 export interface Toast {
   key: number;
   text: string;
   isError: boolean;
-  /** Null where there is nothing to take back. */
+  /** Null when there is nothing to undo. */
   undo: (() => void) | null;
 }
 
 interface Waiting {
   toast: Toast;
-  /** What happens once it can't be taken back any more. */
+  /** Runs once it can't be undone any more. */
   settle: () => void;
 }
 
 class Toasts {
   list: Toast[] = $state([]);
-  /** Grows when a dialog opens or closes: the toasts go where they can be reached. */
+  /** Incremented when a dialog opens or closes: the toasts move into the topmost one. */
   dialogVersion = $state(0);
   #waiting = new Map<number, Waiting>();
   #next = 1;
 
   constructor() {
-    // Leaving the page is no way to take something back.
+    // Closing the page does not undo anything.
     addEventListener("pagehide", () => {
       for (const key of [...this.#waiting.keys()]) this.#settle(key);
     });
@@ -45,12 +45,12 @@ class Toasts {
     this.show(errorMessage(error), true);
   }
 
-  /** It is done already; `undo` does the opposite. */
+  /** For an action that is done already; `undo` reverts it. */
   withUndo(text: string, undo: () => Promise<unknown>): void {
     this.#add(text, false, () => void undo().catch((error: unknown) => this.showError(error)), () => undefined);
   }
 
-  /** It is done when the time to take it back is over. `back` restores what the page has hidden meanwhile. */
+  /** Runs `act` when the time for undo is over. `back` shows again what the page has hidden. */
   delayed(text: string, act: () => Promise<unknown>, back: () => void): void {
     const run = () =>
       void act().catch((error: unknown) => {

@@ -1,4 +1,4 @@
-// Shapes on the wire. What requests answer is generated from the daemon's own document; the stream's events are written here.
+// Types of responses, taken from the OpenAPI document, and of the server events.
 
 import type { ResponseBody } from "./api_types";
 
@@ -15,14 +15,14 @@ export type StateResponse = ResponseBody<"/api/state">;
 export type TimelineItem = TimelinePage["items"][number];
 /** Newest first. */
 export type TimelinePage = ResponseBody<"/api/admin/memory/timeline">;
-/** One memory or message that recall looked at; shares are in [0, 1]. */
+/** A memory or message that recall considered; parts of the score are in [0, 1]. */
 export type Candidate = ResponseBody<"/api/admin/memory/recall", "post">["candidates"][number];
 export type ReplyReceiptBody = ResponseBody<"/api/chat/turns/{id}/receipt">;
 
 export const CORE_BLOCKS = ["persona", "user", "style"] as const;
 export type CoreBlock = (typeof CORE_BLOCKS)[number];
 
-/** Every event may say whose it is; the owner's token sees those of all users. */
+/** Whose event it is; the owner's token receives those of all users. */
 interface Addressed {
   persona_id?: string;
   user_id?: string;
@@ -41,7 +41,7 @@ export interface EventData {
   "chat.message.typing_started": Addressed & { message_id?: Id | null; turn_id: string };
   "chat.message.token": Addressed & { delta: string; turn_id: string };
   "chat.message.done": Addressed & {
-    /** Names the bubble, the same from typing to done; history knows the reply by the stored one. */
+    /** Identifies the reply while it streams; the history knows it by `stored_message_id`. */
     message_id: Id;
     stored_message_id?: Id | null;
     session_id?: Id | null;
@@ -69,7 +69,7 @@ export interface EventData {
     closed_session_id: Id | null;
     new_session_id: Id | null;
     at: string;
-    /** Only once the session is closed for good. */
+    /** Only after consolidation. */
     events_count?: number;
     thoughts_count?: number;
     trivial?: boolean;
@@ -112,7 +112,7 @@ export interface EventData {
     superseded_by?: Id | null;
     change: string;
   };
-  /** Ids of what went; with `all`, nothing of what was shown holds any more. */
+  /** Ids of what was deleted; with `all`, everything was. */
   "memory.forgotten": Addressed & {
     message_ids?: Id[];
     event_ids?: Id[];
@@ -124,7 +124,7 @@ export interface EventData {
     all?: boolean;
   };
   "work.failed": Addressed & { kind: string; session_id?: Id; reason?: string | null };
-  /** Two versions of a document stand beside each other. */
+  /** Two concurrent versions of a document conflict. */
   "sync.conflict": Addressed & { conflict_id: Id; kind: string; filename: string; created_at?: string | null };
   "chat.settings.updated": Addressed;
   "chat.connection.ready": Addressed;

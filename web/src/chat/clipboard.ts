@@ -1,7 +1,7 @@
 import { language } from "../language.svelte";
 import { toasts } from "../toasts.svelte";
 
-/** Puts a text on the clipboard and says so. Over plain HTTP to another machine there is no clipboard to write to. */
+/** Copies a text and shows a toast. Over plain HTTP from another machine there is no clipboard access. */
 export async function copyText(text: string): Promise<void> {
   try {
     await navigator.clipboard.writeText(text);

@@ -41,7 +41,7 @@ function cacheRow(message: Message, timeZone?: string): { day: string; row: Conv
 }
 
 /**
- * Index of the last message of each session that is over: known to be closed, or followed by a
+ * Index of the last message of each session that has ended: known to be closed, or followed by a
  * newer session of its channel. (Channels run side by side, so a change of session alone is not an end.)
  */
 function sessionEnds(messages: readonly Message[], closings: ReadonlyMap<string, Closing>): Map<number, string> {

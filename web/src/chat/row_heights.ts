@@ -1,7 +1,7 @@
-// Where each row of a long list stands, when only the rows near the window are there to be measured.
+// Positions of the rows of a long list, of which only those near the window are rendered and measured.
 
 export interface Window {
-  /** The first row to show, and the one behind the last. */
+  /** The first row to show, and the one after the last. */
   from: number;
   to: number;
 }
@@ -13,14 +13,14 @@ export class RowHeights {
   #tops = new Float64Array(1);
   #valid = 0;
 
-  /** `estimate`: the height in pixels of a row that was never seen. */
+  /** `estimate`: height in pixels of a row that was never measured. */
   constructor(readonly estimate: number) {}
 
   get count(): number {
     return this.#keys.length;
   }
 
-  /** The rows are these now. What was measured stays known. */
+  /** Sets the rows. Measured heights are kept. */
   arrange(keys: readonly string[]): void {
     const before = this.#keys;
     const shared = Math.min(before.length, keys.length);
@@ -36,7 +36,7 @@ export class RowHeights {
     if (this.#measured.size > keys.length * 2 + 1_000) this.#forgetOthers();
   }
 
-  /** True when the row is of another height than was known. */
+  /** True when the height changed. */
   measure(index: number, height: number): boolean {
     const key = this.#keys[index];
     if (key === undefined || this.#measured.get(key) === height) return false;
@@ -45,7 +45,7 @@ export class RowHeights {
     return true;
   }
 
-  /** Pixels above row `index`; of the row behind the last one: all of them. */
+  /** Pixels above row `index`; for the index after the last row, the total height. */
   top(index: number): number {
     const wanted = Math.max(0, Math.min(index, this.count));
     for (let row = this.#valid; row < wanted; row++) {
@@ -68,7 +68,7 @@ export class RowHeights {
     return this.#keys[index];
   }
 
-  /** The row that covers `offset`; beyond the end the last one. */
+  /** The row at `offset`; the last one beyond the end. */
   at(offset: number): number {
     void this.total;
     let low = 0;
@@ -81,7 +81,7 @@ export class RowHeights {
     return low;
   }
 
-  /** The rows between two offsets, and `spare` more on each side. */
+  /** The rows between two offsets, with `spare` more on each side. */
   window(start: number, end: number, spare: number): Window {
     if (this.count === 0) return { from: 0, to: 0 };
     return {

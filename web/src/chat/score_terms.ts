@@ -1,16 +1,16 @@
-// The score of a recalled memory, taken apart for reading.
+// The terms of a recalled memory's score.
 
 import type { Candidate } from "../wire";
 import type { MessageKey } from "../i18n";
 
 export interface ScoreTerm {
   name: string;
-  /** Null for a term this page has no word for; then its name is shown. */
+  /** Null for an unknown term; then its name is shown. */
   word: MessageKey | null;
   value: number;
-  /** The value as a share of a full bar, in [0, 1]. */
+  /** The length of its bar, in [0, 1]. */
   share: number;
-  /** A part of the term above it. */
+  /** Whether it is a part of the term above it. */
   part: boolean;
 }
 
@@ -26,7 +26,7 @@ const WORDS: Record<string, MessageKey> = {
 
 const PARTS_OF_RELEVANCE = new Set(["vector_relevance", "word_relevance"]);
 
-/** Terms in the order of the formula; a message brings parts of its own. */
+/** Terms in the order of the formula; a message has parts of its own. */
 export function scoreTerms(candidate: Candidate): ScoreTerm[] {
   const all: [string, unknown][] = Object.keys(WORDS).map((name) => [name, candidate[name as keyof Candidate]]);
   for (const [name, value] of Object.entries(candidate.parts ?? {})) {

@@ -1,4 +1,4 @@
-/** What a key press means in the composer, as far as sending is concerned. */
+/** Whether a key press in the composer sends the message. */
 export function isSendKey(event: Pick<KeyboardEvent, "key" | "shiftKey" | "isComposing" | "keyCode">): boolean {
   if (event.key !== "Enter" || event.shiftKey) return false;
   // Enter that picks a candidate of an input method must not send. Safari has ended the

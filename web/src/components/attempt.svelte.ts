@@ -1,4 +1,4 @@
-// One thing at a time that may fail: while it runs nothing else is begun, and what went wrong is said.
+// One request at a time, with its progress and its error message.
 
 import { errorMessage } from "../errors";
 
@@ -6,7 +6,7 @@ export class Attempt {
   busy = $state(false);
   errorText: string | null = $state(null);
 
-  /** True when it went well. */
+  /** True on success. */
   async run(act: () => Promise<unknown>): Promise<boolean> {
     this.busy = true;
     this.errorText = null;

@@ -1,13 +1,13 @@
-// The focus is never lost: what had it may rest while it works, or be gone when it has worked, and whoever has no pointer
-// must not begin at the top of the page again.
+// Keeps the keyboard focus when the focused element is disabled or removed, so that keyboard users do not start over at
+// the top of the page.
 
-/** What still rests after this long is not only working for a moment. */
+/** An element that is still disabled after this long will not take the focus back. */
 const REST_MS = 500;
 
-/** Watches from now on; the answer ends it. */
+/** Starts watching; the returned function stops it. */
 export function keepFocus(): () => void {
   let held: Element | null = null;
-  /** What stood around it, the nearest first. */
+  /** Its ancestors, the nearest first. */
   let around: Element[] = [];
 
   const isLost = () => document.activeElement === null || document.activeElement === document.body;
@@ -20,7 +20,7 @@ export function keepFocus(): () => void {
     for (let next = held.parentElement; next; next = next.parentElement) around.push(next);
   }
 
-  /** Who leaves by themselves is not brought back. */
+  /** A focus that the reader moved away is not brought back. */
   function left() {
     setTimeout(() => {
       if (isLost() && held?.isConnected && !rests(held)) held = null;
@@ -37,14 +37,14 @@ export function keepFocus(): () => void {
     }
   }
 
-  /** What rests on has nothing more to do: a form that was sent is begun anew at its first field. */
+  /** The element stays disabled: a submitted form gets the focus at its first field. */
   function goOn() {
     if (held === null || !isLost() || !held.isConnected || !rests(held)) return;
     const field = held.closest("form")?.querySelector<HTMLElement>("input:enabled, select:enabled, textarea:enabled");
     (field ?? successor())?.focus({ preventScroll: true });
   }
 
-  /** The nearest part that is still there and can have the focus: an open dialog, a list, the screen. */
+  /** The nearest focusable element that still exists: an open dialog, a list, the screen. */
   function successor(): HTMLElement | null {
     const near = around.find((element) => element.isConnected && element.matches("dialog[open], [tabindex]"));
     const screen = "dialog:modal, main[tabindex], main [role=region][tabindex]";

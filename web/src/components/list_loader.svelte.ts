@@ -1,4 +1,4 @@
-// A list that the daemon gives page by page.
+// Loads a list page by page.
 
 import { untrack } from "svelte";
 import { isNotAvailable } from "../api";
@@ -18,7 +18,7 @@ export class ListLoader<Item> {
   errorText = $state("");
   more = $state(false);
   #next: Id | null = null;
-  /** How many pages the reader has asked for. */
+  /** Number of pages the reader has loaded. */
   #wanted = 1;
   #filter: unknown;
   #asked = 0;
@@ -29,7 +29,7 @@ export class ListLoader<Item> {
     this.#fetch = fetch;
   }
 
-  /** What is shown stays until it is there anew, as far back as the reader went; another `filter` begins at the first page. */
+  /** Keeps the shown items until the same number of pages is loaded again; a changed `filter` starts at the first page. */
   async reload(filter: unknown = this.#filter): Promise<void> {
     if (filter !== this.#filter) this.#wanted = 1;
     this.#filter = filter;
@@ -43,7 +43,7 @@ export class ListLoader<Item> {
     else await this.#load("more", this.items, this.#next, 1);
   }
 
-  /** An item that changed here, before the daemon is asked again. */
+  /** Replaces the shown items before the next load. */
   replace(items: Item[]): void {
     this.items = items;
   }
@@ -51,7 +51,7 @@ export class ListLoader<Item> {
   async #load(underway: "anew" | "more", before: Item[], from: Id | null, pages: number): Promise<void> {
     const asked = ++this.#asked;
     this.#underway = underway;
-    // Whoever asks for the list anew when something changes must not be asked by the list itself.
+    // An effect that calls this must not depend on the items, or it would run in a loop.
     if (untrack(() => this.items.length) === 0) this.state = "loading";
     try {
       const items = [...before];

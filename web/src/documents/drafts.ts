@@ -1,11 +1,11 @@
-// Words that were typed and not saved: closing a sheet by mistake does not lose them.
+// Unsaved text: closing a sheet by mistake does not lose it.
 
 import type { DocumentName } from "./types";
 
 interface Draft {
   content: string;
   label: string;
-  /** The version that it began from. */
+  /** The version that was edited. */
   version: number;
 }
 
@@ -15,7 +15,7 @@ const key = (personaId: string | null, { kind, filename }: DocumentName) => JSON
 export const draftOf = (personaId: string | null, name: DocumentName): Draft | null =>
   drafts.get(key(personaId, name)) ?? null;
 
-/** Null forgets it. They last as long as the page. */
+/** Null removes it. Drafts last until the page is closed. */
 export function keepDraft(personaId: string | null, name: DocumentName, draft: Draft | null): void {
   if (draft === null) drafts.delete(key(personaId, name));
   else drafts.set(key(personaId, name), draft);

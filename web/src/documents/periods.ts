@@ -1,4 +1,4 @@
-// What a day, week, month or year of the diary is called.
+// Titles of the diary's days, weeks, months and years.
 
 import type { Language } from "../i18n";
 
@@ -6,13 +6,13 @@ const DAY_MS = 86_400_000;
 
 /** The Monday of an ISO week. */
 export function mondayOf(year: number, week: number): Date {
-  // The fourth of January lies in the first week.
+  // The fourth of January is always in the first week.
   const fourth = new Date(Date.UTC(year, 0, 4));
   const weekday = (fourth.getUTCDay() + 6) % 7;
   return new Date(fourth.getTime() + ((week - 1) * 7 - weekday) * DAY_MS);
 }
 
-/** `2026-W47.md`, `2026-11.md`, `2026-11-22_home.md` in the reader's words; null for what is no period. */
+/** The title of `2026-W47.md`, `2026-11.md` or `2026-11-22_home.md`; null for other names. */
 export function periodLabel(filename: string, language: Language, locale: string): string | null {
   const stem = filename.replace(/\.md$/, "");
   const format = (options: Intl.DateTimeFormatOptions) => new Intl.DateTimeFormat(locale, { timeZone: "UTC", ...options });
@@ -22,7 +22,7 @@ export function periodLabel(filename: string, language: Language, locale: string
     const monday = mondayOf(year, number);
     const sunday = new Date(monday.getTime() + 6 * DAY_MS);
     const days = format({ day: "numeric", month: language === "zh" ? "long" : "short" });
-    // A range of days in Chinese comes out in figures alone.
+    // `formatRange` would print a Chinese range in digits only.
     return language === "zh"
       ? `${year}年第${number}周（${days.format(monday)}至${days.format(sunday)}）`
       : `Week ${number} of ${year} (${days.formatRange(monday, sunday)})`;
@@ -36,7 +36,7 @@ export function periodLabel(filename: string, language: Language, locale: string
   return format({ year: "numeric" }).format(moment);
 }
 
-/** What a file's name says beside its date: the slug of a moment. */
+/** A file name without its date: the slug of a significant moment. */
 export function slugOf(filename: string): string {
   return filename.replace(/\.md$/, "").replace(/^\d{4}-\d{2}-\d{2}_/, "");
 }

@@ -3,10 +3,10 @@ import type { RequestBody } from "../api_types";
 import type { DocumentName } from "./types";
 
 const DOCUMENT = "/api/hub/documents/{kind}/{filename}";
-/** Only what names it: a whole document may be given. */
+/** Only the identifying fields: callers may pass a whole document. */
 const at = ({ kind, filename }: DocumentName) => ({ kind, filename });
 
-/** All of them, without their texts. */
+/** All documents, without their texts. */
 export const getDocuments = () =>
   fetchAllPages(
     (cursor) => get("/api/hub/documents", { cursor, limit: PAGE_SIZE_MAX }),
@@ -14,11 +14,11 @@ export const getDocuments = () =>
   );
 export const getDocument = (name: DocumentName) => get(DOCUMENT, at(name));
 
-/** `version` is the one that was edited, 0 for a new document; null writes whatever came meanwhile. */
+/** `version` is the version that was edited, 0 for a new document; null overwrites any version. */
 export const writeDocument = (name: DocumentName, edit: RequestBody<typeof DOCUMENT, "put">) => put(DOCUMENT, edit, at(name));
 export const deleteDocument = (name: DocumentName) => remove(DOCUMENT, at(name));
 
-/** All of them, the newest first. */
+/** All versions, newest first. */
 export const getVersions = (name: DocumentName) =>
   fetchAllPages(
     (cursor) => get(`${DOCUMENT}/versions`, { ...at(name), cursor, limit: PAGE_SIZE_MAX }),
@@ -28,5 +28,5 @@ export const restoreVersion = (name: DocumentName, version: number) =>
   post(`${DOCUMENT}/versions/{version}/restore`, undefined, { ...at(name), version: String(version) });
 
 export const getPendingPeriods = () => get("/api/hub/rollups").then(({ periods }) => periods);
-/** Takes as long as the language model does. */
+/** Returns when the language model has written it. */
 export const writeRollup = (name: DocumentName) => post("/api/hub/rollups/{kind}/{filename}", undefined, at(name));

@@ -1,20 +1,20 @@
-// Roll-ups that somebody asks for: one after another, until all are written, one fails, or it is stopped.
+// Writes roll-ups one after another until all are written, one fails, or it is stopped.
 
 import { errorMessage } from "../errors";
 import { writeRollup } from "./requests";
 import type { DocumentName } from "./types";
 
 export class RollupRun {
-  /** The one that is being written; null when nothing is. */
+  /** The roll-up being written; null when idle. */
   current: DocumentName | null = $state.raw(null);
   done = $state(0);
   all = $state(0);
-  /** Since when the current one is being written, and how long by now. */
+  /** Seconds since the current one was started. */
   seconds = $state(0);
   errorText: string | null = $state(null);
   #stopped = false;
 
-  /** How many were written. `written` is told after each. */
+  /** Returns how many were written. Calls `written` after each. */
   async run(names: readonly DocumentName[], written: () => Promise<unknown>): Promise<number> {
     this.errorText = null;
     this.#stopped = false;
@@ -39,7 +39,7 @@ export class RollupRun {
     return this.done;
   }
 
-  /** What is being written is still finished. */
+  /** The current one is still finished. */
   stop(): void {
     this.#stopped = true;
   }

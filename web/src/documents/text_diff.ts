@@ -1,4 +1,4 @@
-// Two texts as one, with what was taken away and what was added.
+// The difference between two texts.
 
 import { diffLines, diffWordsWithSpace, type ChangeObject } from "diff";
 
@@ -7,10 +7,10 @@ export interface DiffPart {
   change: "same" | "added" | "removed";
 }
 
-/** Longer texts are diffText by lines: words would take too long to look at, and to find. */
+/** Longer texts are compared by lines: a comparison by words would take too long. */
 const BY_WORDS_MAX = 40_000;
 const TIMEOUT_MS = 1_000;
-/** What is left standing of long stretches that did not change, at each end. */
+/** Characters kept at each end of a long unchanged part. */
 const CONTEXT = 160;
 
 export function diffText(before: string, after: string, words = new Intl.Segmenter(undefined, { granularity: "word" })): DiffPart[] {
@@ -19,7 +19,7 @@ export function diffText(before: string, after: string, words = new Intl.Segment
     ? diffWordsWithSpace(before, after, { intlSegmenter: words, timeout: TIMEOUT_MS })
     : diffLines(before, after, { timeout: TIMEOUT_MS });
   if (changes) return changes.map(({ value, added, removed }) => ({ text: value, change: changeOf(added, removed) }));
-  // Nothing in common that could be found in time.
+  // The comparison timed out: nothing in common.
   const whole: DiffPart[] = [
     { text: before, change: "removed" },
     { text: after, change: "added" },
@@ -32,7 +32,7 @@ function changeOf(added: boolean, removed: boolean): DiffPart["change"] {
   return removed ? "removed" : "same";
 }
 
-/** The pieces with the middle of long unchanged stretches left out. */
+/** Leaves out the middle of long unchanged parts. */
 export function shortenDiff(pieces: DiffPart[]): DiffPart[] {
   return pieces.map((piece, index) => {
     if (piece.change !== "same" || piece.text.length <= CONTEXT * 3) return piece;

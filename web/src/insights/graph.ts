@@ -1,4 +1,4 @@
-// Who and what belongs together: names with the memories that say them, thoughts with the events they rest on.
+// The graph: names linked to the memories that mention them, thoughts to the events they cite.
 
 import { forceCollide, forceLink, forceManyBody, forceSimulation, forceX, forceY } from "d3-force";
 import type { Simulation, SimulationLinkDatum, SimulationNodeDatum } from "d3-force";
@@ -22,7 +22,7 @@ export interface Graph {
   lines: Line[];
 }
 
-/** About 170 steps until it rests. */
+/** About 170 steps until the layout settles. */
 const ALPHA_DECAY = 0.04;
 
 export function graphOf({ nodes, entities }: MemorySet): Graph {
@@ -44,8 +44,8 @@ export function graphOf({ nodes, entities }: MemorySet): Graph {
 }
 
 /**
- * Whether a text (in small letters) names an entity. As the daemon links them: the name or an alias stands in the memory's
- * words; a Latin one must be a whole word.
+ * Whether a lower-case text mentions an entity, by the server's rule: the text contains its name or an alias; a Latin name
+ * must be a whole word.
  */
 export function nameMatcher({ canonical_name, aliases }: Pick<Entity, "canonical_name" | "aliases">): (text: string) => boolean {
   const names = [...new Set([canonical_name, ...aliases].map((name) => name.trim().toLocaleLowerCase()))].filter(Boolean);
@@ -58,7 +58,7 @@ export function nameMatcher({ canonical_name, aliases }: Pick<Entity, "canonical
   return (text) => tests.some((test) => test(text));
 }
 
-/** The layout, which settles step by step; whoever draws decides when. */
+/** The layout simulation. The caller runs its steps. */
 export function layout({ dots, lines }: Graph): Simulation<Dot, Line> {
   return forceSimulation(dots)
     .force("links", forceLink<Dot, Line>(lines).id((dot) => dot.id).distance(46).strength(0.5))

@@ -1,4 +1,4 @@
-// The graph as strokes on a canvas.
+// Draws the graph on a canvas.
 
 import type { Dot, Graph } from "./graph";
 
@@ -15,7 +15,7 @@ export function draw(canvas: HTMLCanvasElement, graph: Graph, view: View, hovere
   if (!context) return;
   const style = getComputedStyle(canvas);
   const color = (name: string) => {
-    // Custom properties keep `light-dark()` as written; a colour in use does not.
+    // A custom property returns `light-dark()` unresolved; a computed colour is resolved.
     canvas.style.color = `var(--${name})`;
     return getComputedStyle(canvas).color;
   };
@@ -52,7 +52,7 @@ export function draw(canvas: HTMLCanvasElement, graph: Graph, view: View, hovere
   context.font = `${12 / view.scale}px ${style.fontFamily}`;
   for (const dot of graph.dots) {
     if (dot.group !== "entity" && dot !== hovered) continue;
-    // Far away only the larger names are read.
+    // Zoomed out, only the larger names are shown.
     if (dot !== hovered && dot.radius * view.scale < 5) continue;
     const label = dot.label.length > LABEL_CHARACTERS_MAX ? `${dot.label.slice(0, LABEL_CHARACTERS_MAX)}…` : dot.label;
     context.fillText(label, dot.x ?? 0, (dot.y ?? 0) + dot.radius + 13 / view.scale);

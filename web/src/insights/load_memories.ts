@@ -1,17 +1,17 @@
-// All memories and names that a picture is drawn from, the newest first and bounded.
+// Loads the memories and names for the graph and the year, newest first, up to a limit.
 
 import { getEntities, getNodes, type NodeList } from "../memory/requests";
 import type { Entity, MemoryNode } from "../memory/types";
 import type { Id } from "../wire";
 
-/** Most memories of one kind, and most names, in a picture. */
+/** Most memories of a kind, and most names, that are loaded. */
 export const MEMORIES_MAX = 1_000;
 const PAGE_SIZE = 100;
 
 export interface MemorySet {
   nodes: MemoryNode[];
   entities: Entity[];
-  /** There is more than the picture shows. */
+  /** There is more than was loaded. */
   cut: boolean;
 }
 

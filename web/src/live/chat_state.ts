@@ -1,4 +1,4 @@
-// Everything the page shows, and the one function by which the daemon's events change it.
+// The state of the chat, and how server events change it.
 
 import type { Cursor } from "../api";
 import {
@@ -16,14 +16,14 @@ import {
 import { memoryFromEvent, withNewMemory, withNewestPage, withOlderPage, withCorrection, type Memory } from "./timeline";
 import type { EpisodicState, EventData, HistoryPage, PersonaResponse, ServerEvent, StateResponse, TimelinePage } from "../wire";
 
-/** The user this page speaks for; the owner's stream also carries what other users say. */
+/** The user of this page; the owner's stream also carries other users' messages. */
 export const USER_ID = "self";
 
-/** Most messages that are held while one reads at the end; the rest is fetched again when scrolled to. */
+/** Most messages kept while the end is visible; older ones are fetched again on scrolling. */
 export const MESSAGES_MAX = 2_000;
-/** Most memories that live news keep in the list. */
+/** Most memories kept while new ones form. */
 export const MEMORIES_MAX = 1_000;
-/** Most closed sessions that are remembered; far more than the messages held can belong to. */
+/** Most ended sessions kept; far more than the kept messages belong to. */
 const CLOSINGS_MAX = 4_000;
 
 export interface Closing {
@@ -37,9 +37,9 @@ export interface ChatState {
   /** Whether there is a picture of the persona. */
   hasAvatar: boolean;
   mood: Pick<EpisodicState, "mood" | "updated_at"> & { energy: number | null } | null;
-  /** Null while a real model answers. */
+  /** Null while a language model is connected. */
   offline: { notice: string | null } | null;
-  /** Nothing was said yet about who the persona is. */
+  /** The persona has not been described yet. */
   blank: boolean;
   messages: Message[];
   /** Where earlier messages continue; null when there are none, undefined before the first page. */
@@ -105,7 +105,7 @@ export function withEvent(chat: ChatState, event: ServerEvent, now: string): Cha
   }
 }
 
-/** Takes away what the daemon says is no more. */
+/** Removes what was deleted. */
 function withForgotten(chat: ChatState, data: EventData["memory.forgotten"]): ChatState {
   if (data.all) return { ...chat, messages: [], memories: [], earlierMessages: undefined, earlierMemories: null };
   const nodes = [data.event_ids, data.thought_ids, data.intention_ids, data.expectation_ids, data.node_ids];
@@ -120,7 +120,7 @@ function withForgotten(chat: ChatState, data: EventData["memory.forgotten"]): Ch
   };
 }
 
-/** Lets the oldest messages go while one reads at the end, so that a page that stays open does not grow. */
+/** Drops the oldest messages, so that a page that stays open does not grow. */
 export function withoutOldest(chat: ChatState, keep = MESSAGES_MAX): ChatState {
   if (chat.messages.length <= keep * 1.5) return chat;
   const messages = chat.messages.slice(-keep);
@@ -128,7 +128,7 @@ export function withoutOldest(chat: ChatState, keep = MESSAGES_MAX): ChatState {
   return first ? { ...chat, messages, earlierMessages: { name: "before", value: first } } : chat;
 }
 
-/** Someone who has paged far back keeps what they see. */
+/** What the reader has paged back to is kept. */
 function maxMemories(chat: ChatState): number {
   return Math.max(MEMORIES_MAX, chat.memories.length);
 }
@@ -138,8 +138,8 @@ function bounded(closings: Map<string, Closing>): Map<string, Closing> {
 }
 
 /**
- * The newest page, or an older one when `older`. `asked` holds the ids that were shown when the page was asked for: of
- * these, what the page should hold and does not is gone.
+ * Merges the newest page, or an older one when `older`. `asked` holds the ids known at the time of the request: those that
+ * the page should contain and does not were deleted.
  */
 export function withHistoryPage(before: ChatState, page: HistoryPage, older: boolean, asked?: ReadonlySet<string>): ChatState {
   const chat = asked ? { ...before, messages: withoutDeleted(before.messages, page, asked) } : before;
@@ -149,11 +149,11 @@ export function withHistoryPage(before: ChatState, page: HistoryPage, older: boo
   }
   const held = new Set(chat.messages.map((m) => m.id));
   if (page.has_more && !page.messages.some((item) => held.has(String(item.id)))) {
-    // So much was missed that the page does not reach what is shown: start again from it.
+    // The page does not reach the shown messages: start again from it.
     const open = chat.messages.filter((m) => m.delivery !== "kept");
     return { ...chat, messages: withHistory(open, page.messages), earlierMessages: earlier };
   }
-  // Someone who has scrolled far up keeps their place: the cursor does not move.
+  // The reader's position is kept: the cursor does not move.
   return { ...chat, messages: withHistory(chat.messages, page.messages) };
 }
 
@@ -164,7 +164,7 @@ function withoutDeleted(messages: Message[], page: HistoryPage, asked: ReadonlyS
   return messages.filter((m) => m.id === null || !asked.has(m.id) || there.has(m.id) || timeOf(m) <= from);
 }
 
-/** The newest page, or an older one when `older`. `asked` holds the keys of what was shown when the newest was asked for. */
+/** Merges the newest page, or an older one when `older`. `asked` holds the keys known at the time of the request. */
 export function withTimelinePage(chat: ChatState, page: TimelinePage, older: boolean, asked?: ReadonlySet<string>): ChatState {
   const memories = older ? withOlderPage(chat.memories, page.items) : withNewestPage(chat.memories, page.items, asked);
   const closings = new Map(chat.closings);
@@ -176,7 +176,7 @@ export function withTimelinePage(chat: ChatState, page: TimelinePage, older: boo
   return { ...chat, memories, closings, earlierMemories: earlier };
 }
 
-/** The daemon's own cursor, or the parameter that the first EchoVessel paged by. */
+/** The server's cursor, or the parameter of the legacy API. */
 function cursor(next: string | null | undefined, name: "before" | "since", value: string | null): Cursor | null {
   if (next) return { name: "cursor", value: next };
   return value === null ? null : { name, value };

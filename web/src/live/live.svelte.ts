@@ -1,4 +1,4 @@
-// Keeps the chat in step with the daemon: the event stream, what is fetched beside it, and sending.
+// Keeps the chat state up to date: the event stream, the fetched lists, and sending.
 
 import {
   editMessage,
@@ -38,20 +38,20 @@ import { storeUnsent, withStoredUnsent } from "./unsent";
 
 export type Connection = "connecting" | "live" | "lost" | "unauthorized";
 
-/** A page of history while a certain message is looked for. */
+/** Page size while a message far back is searched. */
 const SEARCH_PAGE = 200;
-/** So many messages above the end, and the pages grow. */
+/** With more messages than this, larger pages are loaded. */
 const FAR_BACK = 250;
-/** How far back a message is looked for. */
+/** Pages that are searched for a message. */
 const SEARCH_PAGES_MAX = 250;
 
-/** Events after which the daemon's lists are the truth: a gap, or news that do not say all. */
+/** Events after which the lists are fetched again: they do not carry all that changed. */
 const STALE_AFTER = new Set(["chat.connection.lagged", "chat.settings.updated"]);
 
-/** Events after which an answer that was read before them still holds words that are gone, or others by now. */
+/** Events that remove or change text: a response from before them is outdated. */
 const TEXT_CHANGED_BY = new Set(["chat.message.deleted", "chat.message.edited", "memory.forgotten", "memory.node.updated"]);
 
-/** Events after which other turns have failed, or turns have other traces. */
+/** Events that change failed turns or traces. */
 const TURN_CHANGED_BY = new Set(["chat.message.typing_started", "chat.message.done", "chat.message.failed"]);
 
 class Live {
@@ -59,22 +59,22 @@ class Live {
   connection: Connection = $state("connecting");
   loaded = $state(false);
   loadingEarlier = $state(false);
-  /** What the last failed request said; null once one succeeds. */
+  /** The last failed request's message; null after a success. */
   errorText: string | null = $state(null);
-  /** The latest thing a screen reader should say. */
+  /** Text for screen readers. */
   announcement = $state("");
-  /** Replies that came while the reader was elsewhere or further up. */
+  /** Replies that arrived while the reader was on another screen or scrolled up. */
   unread = $state(0);
-  /** True while the reader sees the end of the conversation. */
+  /** Whether the end of the conversation is visible. */
   atEnd = $state(true);
-  /** The message that the reader wants to see. */
+  /** The message to scroll to. */
   scrollTarget: string | null = $state(null);
-  /** Grows whenever memory changed; lists that show it fetch anew. */
+  /** Incremented when memory changes; lists reload. */
   memoryVersion = $state(0);
   workVersion = $state(0);
-  /** Grows whenever the persona's picture may be another one: it keeps its address. */
+  /** Incremented when the persona's picture may have changed: its URL stays the same. */
   avatarVersion = $state(0);
-  /** Versions of documents that wait for a decision. */
+  /** Number of open conflicts. */
   conflicts = $state(0);
 
   #stream = new EventStream({
@@ -90,12 +90,12 @@ class Live {
     },
     onRejected: () => void this.start(),
   });
-  /** The conversation is on the screen. */
+  /** Whether the conversation is shown. */
   #reading = false;
-  /** A message far back is being looked for: what has come in for it stays. */
+  /** While a message far back is searched, loaded pages are not trimmed. */
   #searching = false;
   #earlier: Promise<boolean> | null = null;
-  /** How often words were taken away or changed. */
+  /** Number of times that text was removed or changed. */
   #textVersion = 0;
   #refreshing: Promise<void> | null = null;
   #refreshAgain = false;
@@ -104,7 +104,7 @@ class Live {
   writing = $derived(this.chat.messages.findLast((m) => m.delivery === "streaming")?.turnId ?? null);
 
   async start(): Promise<void> {
-    // A stream that is refused does not say why, so a plain request asks first.
+    // A rejected stream does not say why, so a plain request goes first.
     this.errorText = null;
     if (await this.#fetch(getState, withState)) {
       this.#stream.start();
@@ -115,7 +115,7 @@ class Live {
     }
   }
 
-  /** Goes to another persona: its own conversation and memory. */
+  /** Switches to another persona with its own conversation and memory. */
   async selectPersona(personaId: string | null): Promise<void> {
     personas.select(personaId);
     this.chat = { ...EMPTY_CHAT_STATE, personaId };
@@ -127,11 +127,11 @@ class Live {
   }
 
   async listPersonas(): Promise<void> {
-    // A daemon that keeps one persona has no list; then there is nothing to choose from.
+    // Without a list there is nothing to choose from.
     personas.all = await getPersonas().catch(() => []);
   }
 
-  /** What was decided elsewhere is not announced, so they are counted also whenever lists are fetched anew. */
+  /** Resolutions elsewhere are not announced, so conflicts are counted on every refresh. */
   async countConflicts(): Promise<void> {
     this.conflicts = await getConflictCount().catch(() => this.conflicts);
   }
@@ -151,9 +151,9 @@ class Live {
     await this.#deliver(externalRef, text);
   }
 
-  /** Asks again for the reply of a turn that failed; what was said is safe either way. */
+  /** Retries the reply of a failed turn; the messages are stored either way. */
   async retryReply(turnId: string): Promise<void> {
-    // It may fail again before the request is answered, so the old failure is gone before it is sent.
+    // It may fail again before the response, so the old failure is cleared first.
     const failure = this.chat.messages.find((m) => m.turnId === turnId && m.failure)?.failure;
     this.#setMessages(withFailureCleared(this.chat.messages, turnId));
     if (await this.#attempt(() => retryTurn(turnId))) return;
@@ -168,7 +168,7 @@ class Live {
     await this.#attempt(() => regenerate(turnId));
   }
 
-  /** True once the daemon has kept the new words. */
+  /** True once the server has stored the new text. */
   async edit(id: string, text: string): Promise<boolean> {
     const kept = await this.#attempt(() => editMessage(id, text));
     if (kept) this.#setMessages(this.chat.messages.map((m) => (m.id === id ? { ...m, text } : m)));
@@ -176,7 +176,7 @@ class Live {
   }
 
   async loadEarlierMessages(): Promise<void> {
-    // Who goes far back is not kept waiting every few lines.
+    // Far back, larger pages are loaded.
     await this.#loadEarlier(this.chat.messages.length < FAR_BACK ? PAGE_SIZE : SEARCH_PAGE);
   }
 
@@ -207,7 +207,7 @@ class Live {
     return there();
   }
 
-  /** The reader has the end of the conversation before their eyes, or not. */
+  /** Reports whether the end of the conversation is visible. */
   setAtEnd(atEnd: boolean): void {
     this.#reading = true;
     this.atEnd = atEnd;
@@ -217,14 +217,14 @@ class Live {
   }
 
   /**
-   * The reader went to another screen; whoever comes back begins at the end. (Nothing else here: this is called while a
-   * component goes, and what is read then is what was before.)
+   * The reader left the chat screen. (Does nothing else: it is called while a component is destroyed, when derived state
+   * is outdated.)
    */
   stopReading(): void {
     this.#reading = false;
   }
 
-  /** One page at a time; true unless it could not be had. */
+  /** Loads one page at a time; false on failure. */
   #loadEarlier(limit: number): Promise<boolean> {
     this.#earlier ??= this.#fetchEarlier(limit).finally(() => {
       this.#earlier = null;
@@ -242,7 +242,7 @@ class Live {
     let came: boolean;
     do {
       textVersion = this.#textVersion;
-      // Where the list goes on elsewhere by now, the page would leave a hole, or bring back what is gone.
+      // If the list changed in between, the page would leave a gap or bring back deleted text.
       const isCurrent = (chat: ChatState) => chat.earlierMessages === from && textVersion === this.#textVersion;
       came = await this.#fetch(
         () => getHistory(from, limit),
@@ -301,22 +301,22 @@ class Live {
       if (textChanged) this.#textVersion += 1;
       const closed = event.name === "chat.session.boundary" && event.data.closed_session_id !== null;
       const emptied = event.name === "memory.forgotten" && event.data.all === true;
-      // (A closed session: live messages may not know yet which session they belong to.)
+      // (After a session closes, live messages may not know their session yet.)
       stale ||= STALE_AFTER.has(event.name) || closed || emptied || (textChanged && this.#refreshing !== null);
       if (closed) this.workVersion += 1;
     }
-    // Who reads further up keeps what they read; a page that nobody looks at does not grow.
+    // While the reader is scrolled up nothing is trimmed; a hidden page does not grow.
     if (this.atEnd || !this.#reading) this.#trim();
     if (stale) this.#refetch();
   }
 
   #trim(): void {
-    // A message that was found is shown a moment later.
+    // A message that was found is about to be shown.
     const isOnTheWay = this.#searching || (this.scrollTarget !== null && this.chat.messages.some((m) => m.id === this.scrollTarget));
     if (!isOnTheWay) this.chat = withoutOldest(this.chat);
   }
 
-  /** What happened while nobody listened is in the daemon's lists. */
+  /** Fetches what may have been missed. */
   #refetch(): void {
     this.memoryVersion += 1;
     this.workVersion += 1;
@@ -336,7 +336,7 @@ class Live {
     }
   }
 
-  /** One refresh at a time; a wish that comes meanwhile is granted by one more. */
+  /** One refresh at a time; a request during it causes one more. */
   #refresh(): Promise<void> {
     if (this.#refreshing) {
       this.#refreshAgain = true;
@@ -356,7 +356,7 @@ class Live {
     const asked = new Set(this.chat.messages.flatMap((m) => m.id ?? []));
     const known = new Set(this.chat.memories.map((memory) => memory.key));
     const textVersion = this.#textVersion;
-    // (If not, one more refresh is on its way.)
+    // (If not, another refresh follows.)
     const isCurrent = () => textVersion === this.#textVersion;
     void this.countConflicts();
     await Promise.all([
@@ -379,7 +379,7 @@ class Live {
     await this.#markFailures();
   }
 
-  /** History does not say which turns failed. */
+  /** The history does not contain failures. */
   async #markFailures(): Promise<void> {
     const { personaId } = this.chat;
     const items = await getFailedTurns().catch(() => []);
@@ -388,13 +388,13 @@ class Live {
     this.#setMessages(withKnownFailures(this.chat.messages, new Map(own.map((item) => [item.id, item.reason ?? ""]))));
   }
 
-  /** True when the answer is in the chat; otherwise the page says what is wrong. */
+  /** True on success; otherwise the page shows the error. */
   async #fetch<Response>(get: () => Promise<Response>, take: (chat: ChatState, answer: Response) => ChatState): Promise<boolean> {
     const persona = personas.selectedId;
     try {
       const answer = await get();
       if (personas.selectedId !== persona) return false;
-      // The chat may have changed while we waited: take the answer into the chat of now.
+      // Applied to the current state, which may have changed during the request.
       this.chat = take(this.chat, answer);
       return true;
     } catch (error) {
@@ -422,7 +422,7 @@ function now(): string {
   return new Date().toISOString();
 }
 
-/** `crypto.randomUUID` is missing where the page is served over plain HTTP to another machine. */
+/** `crypto.randomUUID` is not available over plain HTTP from another machine. */
 function reference(): string {
   const bytes = crypto.getRandomValues(new Uint8Array(12));
   return Array.from(bytes, (byte) => byte.toString(16).padStart(2, "0")).join("");

@@ -1,4 +1,4 @@
-// The messages of one conversation, oldest first, and how each piece of news changes them.
+// The messages of a conversation, oldest first, and how server events change them.
 // Pure: every function takes a list and returns a new one.
 
 import type { EventData, HistoryItem, Id, SendResponse } from "../wire";
@@ -11,7 +11,7 @@ export interface Failure {
 }
 
 export interface Message {
-  /** Stable for as long as the page lives, also while ids become known. */
+  /** Stable while the page is open, also when the id becomes known. */
   key: string;
   id: string | null;
   turnId: string | null;
@@ -29,10 +29,10 @@ export interface Message {
 
 type Messages = readonly Message[];
 
-/** Reading a time is dear, and a long history is compared again and again. */
+/** Parsing times is slow, and a long history is compared often. */
 const times = new WeakMap<Message, number>();
 
-/** When it was said, in milliseconds since 1970. */
+/** Milliseconds since 1970. */
 export function timeOf(message: Message): number {
   const known = times.get(message);
   if (known !== undefined) return known;
@@ -41,13 +41,13 @@ export function timeOf(message: Message): number {
   return time;
 }
 
-/** The user's words, shown at once and greyed until the daemon has kept them. */
+/** The user's message, shown at once and greyed until it is stored. */
 export function withSending(messages: Messages, externalRef: string, text: string, now: string): Message[] {
   const message = draft("user", `ref:${externalRef}`, text, later(messages, now));
   return [...messages, { ...message, externalRef, channelId: "web", delivery: "sending" }];
 }
 
-/** An unsent message goes out again. */
+/** Sends an unsent message again. */
 export function withResending(messages: Messages, externalRef: string, now: string): Message[] {
   const message = messages.find((m) => m.externalRef === externalRef);
   if (!message) return [...messages];
@@ -66,7 +66,7 @@ export function withAccepted(messages: Messages, externalRef: string, answer: Se
 }
 
 export function withUnsent(messages: Messages, externalRef: string, failure: Failure): Message[] {
-  // The request may fail after the daemon has already announced the message: then it is safe.
+  // The request may fail after the message was announced: then it is stored.
   return changed(messages, (m) => m.externalRef === externalRef && m.delivery === "sending", (m) => ({
     ...m,
     delivery: "unsent",
@@ -82,7 +82,7 @@ export function withUserAppended(
   const id = idOf(data.message_id);
   const byRef = (m: Message) => !!data.external_ref && m.externalRef === data.external_ref;
   const byId = (m: Message) => id !== null && m.id === id;
-  // A daemon that gives neither: the same words in the same turn are the same message.
+  // Without either, the same text in the same turn is the same message.
   const byWords = (m: Message) =>
     m.role === "user" && !!data.turn_id && m.turnId === data.turn_id && m.text === data.content &&
     (id === null || m.id === null) && (!data.external_ref || m.externalRef === null);
@@ -103,7 +103,7 @@ export function withUserAppended(
   return beforeStreaming(messages, { ...fill(fresh), externalRef: data.external_ref ?? null });
 }
 
-/** A reply is begun; where one stands already, it is being said anew and the old one stands meanwhile. */
+/** A reply starts. When it is regenerated, the old reply stays until the new one is complete. */
 export function withTypingStarted(messages: Messages, turnId: string, now: string): Message[] {
   if (isBeingWritten(messages, turnId)) return [...messages];
   const answered = withFailureCleared(messages, turnId);
@@ -115,7 +115,7 @@ export function withTypingStarted(messages: Messages, turnId: string, now: strin
 export function withToken(messages: Messages, turnId: string, delta: string, now: string): Message[] {
   const known = messages.findLast((m) => m.role === "persona" && m.turnId === turnId);
   const started = known ? messages : withTypingStarted(messages, turnId, now);
-  // A reply that is complete already (history came first) takes no more tokens.
+  // A complete reply (the history came first) takes no more tokens.
   return changed(started, (m) => m.turnId === turnId && m.delivery === "streaming", (m) => ({
     ...m,
     text: m.text + delta,
@@ -144,12 +144,12 @@ export function withReply(messages: Messages, data: EventData["chat.message.done
   return [...answered, fill(draft("persona", `live:${id}`, data.content, later(messages, now)))];
 }
 
-/** The user's own message has new words. */
+/** Applies an edit of the user's message. */
 export function withEdited(messages: Messages, id: string, text: string): Message[] {
   return changed(messages, (m) => m.id === id, (m) => ({ ...m, text }));
 }
 
-/** Messages that are no more: deleted, erased, or replaced by another reply. */
+/** Removes messages that were deleted, erased or replaced. */
 export function without(messages: Messages, ids: ReadonlySet<string>): Message[] {
   return messages.filter((m) => m.id === null || !ids.has(m.id));
 }
@@ -167,7 +167,7 @@ export function withFailure(messages: Messages, data: EventData["chat.message.fa
   return rest.map((m) => (m === last ? { ...m, failure: { reason: data.reason, retryable: data.retryable } } : m));
 }
 
-/** Turns that the daemon lists as failed, where nothing newer is known of them: what was said, or is being written, stays. */
+/** Marks turns that the server lists as failed, unless a reply exists or is being written. */
 export function withKnownFailures(messages: Messages, failed: ReadonlyMap<string, string>): Message[] {
   const answered = new Set(messages.filter((m) => m.role === "persona").map((m) => m.turnId));
   const last = new Map(messages.filter((m) => m.role === "user").map((m) => [m.turnId, m]));
@@ -178,12 +178,12 @@ export function withKnownFailures(messages: Messages, failed: ReadonlyMap<string
   });
 }
 
-/** Takes in a page of history (any order), adopting what is already on the page. */
+/** Merges a page of history (in any order) with the shown messages. */
 export function withHistory(messages: Messages, page: readonly HistoryItem[]): Message[] {
   return withOlder(messages, page) ?? withAny(messages, page);
 }
 
-/** A page that ends before all that is held, as when one scrolls back: nothing in it can be held. Null for any other. */
+/** Fast path for a page that is older than all messages, as when scrolling back; null for other pages. */
 function withOlder(messages: Messages, page: readonly HistoryItem[]): Message[] | null {
   const first = messages[0];
   if (first?.delivery !== "kept" || first.id === null || page.some((item) => !item.created_at)) return null;
@@ -212,11 +212,11 @@ function withAny(messages: Messages, page: readonly HistoryItem[]): Message[] {
   return inOrder(unique(held));
 }
 
-/** The same message under another id, or under none yet. */
+/** The same message under another id, or without one yet. */
 function isSame(message: Message | undefined, item: HistoryItem): boolean {
   if (!message || message.role !== item.role || item.turn_id === null || message.turnId !== item.turn_id) return false;
   if (message.delivery === "streaming") return true;
-  // A turn has one reply, whatever its bubble was called; a user may say a thing twice.
+  // A turn has one reply, whatever its id; a user may write the same text twice.
   return message.text === item.content && (message.id === null || message.role === "persona");
 }
 
@@ -233,18 +233,18 @@ function kept(item: HistoryItem, at: string) {
   };
 }
 
-/** Kept messages by time; what is still on its way stays at the end, as it came. */
+/** Stored messages by time; pending ones stay at the end in their order. */
 function inOrder(messages: Message[]): Message[] {
   const settled = messages.filter((m) => m.delivery === "kept");
   const open = messages.filter((m) => m.delivery !== "kept");
-  // A history that was fetched page by page stands in order already, and to sort a long one is dear.
+  // A history fetched page by page is in order already, and sorting a long one is slow.
   const compared = (a: Message, b: Message) => {
     const byTime = timeOf(a) - timeOf(b);
     if (byTime || a.id === null || b.id === null || a.id === b.id) return byTime;
     return a.id < b.id ? -1 : 1;
   };
   const isInOrder = settled.every((m, index) => index === 0 || compared(settled[index - 1] ?? m, m) <= 0);
-  // (The sort is stable: what compares as equal stays as it came.)
+  // (The sort is stable: equal messages keep their order.)
   if (!isInOrder) settled.sort(compared);
   return [...settled, ...open];
 }
@@ -260,11 +260,11 @@ function changed(messages: Messages, wanted: (m: Message) => boolean, change: (m
   if (!message) return [...messages];
   const next = change(message);
   const list = messages.with(index, next);
-  // Looking for doubles is dear in a long list, and only a new id can make one.
+  // Removing duplicates is slow in a long list, and only a new id can cause one.
   return next.id === message.id ? list : unique(list);
 }
 
-/** History and live news can bring the same message twice before its id is known. */
+/** The history and the stream can bring the same message before its id is known. */
 function unique(messages: Message[]): Message[] {
   const seen = new Set<string>();
   return messages.filter((m) => {
@@ -275,12 +275,12 @@ function unique(messages: Message[]): Message[] {
   });
 }
 
-/** A turn whose reply is on its way again has not failed. */
+/** Clears the failure of a turn whose reply is being written again. */
 export function withFailureCleared(messages: Messages, turnId: string): Message[] {
   return messages.map((m) => (m.turnId === turnId && m.failure && m.delivery === "kept" ? { ...m, failure: null } : m));
 }
 
-/** The clock here and the daemon's may differ: new news is never older than what stands above it. */
+/** The clocks of the browser and the server may differ: a new message is never older than the one above it. */
 function later(messages: Messages, now: string): string {
   const last = messages.at(-1)?.at;
   return last && Date.parse(last) > Date.parse(now) ? last : now;

@@ -1,11 +1,11 @@
-// The event stream of the daemon: in order, each event once, resumed where it broke off, and never more than
-// EVENTS_WAITING_MAX waiting for the page.
+// The server's event stream: in order, each event once, resumed after a disconnect, with at most EVENTS_WAITING_MAX
+// events queued.
 
 import { EVENT_NAMES, type EventName, type ServerEvent } from "../wire";
 
-/** What waits when the page is too busy, or asleep, is let go beyond this; then the page fetches anew. */
+/** Beyond this, queued events are dropped and the page fetches everything again. */
 export const EVENTS_WAITING_MAX = 10_000;
-/** Events that come together are taken together: many tokens make one redraw. */
+/** Events within this time are handled together: many tokens cause one redraw. */
 const GATHER_MS = 16;
 const RECONNECT_MS_MIN = 1_000;
 const RECONNECT_MS_MAX = 30_000;
@@ -24,10 +24,10 @@ export interface EventSourceLike {
 export interface StreamParts {
   open(url: string): EventSourceLike;
   setTimer(run: () => void, ms: number): unknown;
-  /** Events in the order of the daemon, each once. */
+  /** Events in the server's order, each once. */
   onEvents(events: ServerEvent[]): void;
   onStateChange(state: StreamState): void;
-  /** The stream was refused or broken for good: the owner asks why and starts it again. */
+  /** The stream was rejected or closed; the caller finds out why and starts it again. */
   onRejected(): void;
 }
 
@@ -46,7 +46,7 @@ export class EventStream {
 
   start(): void {
     this.stop();
-    // A new EventSource cannot send Last-Event-ID; the address says it instead.
+    // A new EventSource cannot send Last-Event-ID; the query carries it.
     const query = this.#lastId ? `?last_event_id=${encodeURIComponent(this.#lastId)}` : "";
     const source = this.#parts.open(`/api/chat/events${query}`);
     this.#source = source;
@@ -57,7 +57,7 @@ export class EventStream {
     source.onerror = () => {
       if (this.#source !== source) return;
       this.#parts.onStateChange("lost");
-      // The browser reconnects by itself, with Last-Event-ID, unless the answer was not a stream.
+      // The browser reconnects with Last-Event-ID unless the response was not a stream.
       if (source.readyState === EVENT_SOURCE_CLOSED) this.retryLater();
     };
     for (const name of EVENT_NAMES) {
@@ -90,7 +90,7 @@ export class EventStream {
     if (!this.#gathering) this.#flush();
   }
 
-  /** The first event is taken at once, what follows close upon it in one go. */
+  /** The first event is handled at once, those that follow within GATHER_MS together. */
   #flush(): void {
     const events = this.#waiting;
     this.#waiting = [];
@@ -100,7 +100,7 @@ export class EventStream {
     this.#parts.onEvents(events);
   }
 
-  /** Ids are `<run>-<number>`: within a run they only grow; another run starts anew. */
+  /** Ids are `<run>-<number>`, growing within a run; each run starts again. */
   #isNew(name: EventName, id: string): boolean {
     const cut = id.lastIndexOf("-");
     const number = Number(id.slice(cut + 1));
@@ -115,10 +115,10 @@ export class EventStream {
   }
 }
 
-/** `EventSource.CLOSED`, which is not there outside a browser. */
+/** `EventSource.CLOSED`, which does not exist outside a browser. */
 const EVENT_SOURCE_CLOSED = 2;
 
-/** Null for a frame that is no JSON object: one bad frame must not end the stream. */
+/** Null for a frame that is not a JSON object: one bad frame must not end the stream. */
 function parsed(name: EventName, text: string): ServerEvent | null {
   try {
     const data: unknown = JSON.parse(text);

@@ -1,4 +1,4 @@
-// What has become memory, newest first. Pure, like conversation.ts.
+// The memory timeline, newest first. Pure functions, like messages.ts.
 
 import type { ServerEvent, TimelineItem } from "../wire";
 
@@ -9,7 +9,7 @@ export interface Memory {
   kind: MemoryKind;
   /** RFC 3339, UTC. */
   at: string;
-  /** What it says: a description, a name, a mood. */
+  /** A description, a name or a mood. */
   text: string;
   /** `intention`, `expectation`, … for nodes; `pet`, `person`, … for entities. */
   type: string | null;
@@ -18,15 +18,15 @@ export interface Memory {
   energy: number | null;
   note: string | null;
   counts: { events: number; thoughts: number } | null;
-  /** It memoryFromEvent while the page was open. */
+  /** It formed while the page was open. */
   fresh: boolean;
 }
 
 type Memories = readonly Memory[];
 
 /**
- * The newest page: the daemon's word on everything as new as its oldest item, but for what memoryFromEvent since it was asked for.
- * `asked` holds the keys that were known then; without it nothing has memoryFromEvent since.
+ * Merges the newest page, which is authoritative for everything as new as its oldest item, except what formed since the
+ * request. `asked` holds the keys known at the time of the request; by default, nothing formed since.
  */
 export function withNewestPage(
   memories: Memories,
@@ -45,23 +45,23 @@ export function withOlderPage(memories: Memories, items: readonly TimelineItem[]
   return sortedUnique([...memories, ...items.map(fromItem).filter((m) => m !== null)]);
 }
 
-/** One thing that has just memoryFromEvent; the same thing again moves to the top. */
+/** Adds a memory that has just formed; a known one moves to the top. */
 export function withNewMemory(memories: Memories, memory: Memory): Memory[] {
   const before = memories.find((m) => m.key === memory.key);
   const merged = before?.note && !memory.note ? { ...memory, note: before.note } : memory;
   const others = before ? memories.filter((m) => m !== before) : memories;
   const [newest] = others;
   const list = [{ ...merged, fresh: true }, ...others];
-  // What forms is nearly always the newest; then the rest stands in order already.
+  // A new memory is nearly always the newest; then the rest is in order already.
   return !newest || Date.parse(merged.at) >= Date.parse(newest.at) ? list : sortedUnique(list);
 }
 
-/** A memory whose words were corrected, or whose correction was taken back. */
+/** Applies a correction, or its undo. */
 export function withCorrection(memories: Memories, nodeId: string, text: string): Memory[] {
   return memories.map((m) => (m.key === `node:${nodeId}` ? { ...m, text } : m));
 }
 
-/** The memory that an event of the stream announces, if it announces one. */
+/** The memory that a server event announces; null for other events. */
 export function memoryFromEvent(event: ServerEvent, now: string): Memory | null {
   switch (event.name) {
     case "memory.event.created": {
@@ -95,7 +95,7 @@ export function memoryFromEvent(event: ServerEvent, now: string): Memory | null 
     }
     case "chat.session.boundary": {
       const { closed_session_id, at, events_count, thoughts_count } = event.data;
-      // Told twice: when the conversation goes quiet, and when all of it is remembered.
+      // Published twice: when the session ends, and after consolidation.
       if (closed_session_id === null || events_count === undefined) return null;
       return memory("session_close", `session:${closed_session_id}`, at ?? now, "", {
         counts: { events: events_count, thoughts: thoughts_count ?? 0 },
@@ -106,7 +106,7 @@ export function memoryFromEvent(event: ServerEvent, now: string): Memory | null 
   }
 }
 
-/** Null for kinds this page does not know. */
+/** Null for unknown kinds. */
 function fromItem({ kind, timestamp, data }: TimelineItem): Memory | null {
   const text = (name: string) => (typeof data[name] === "string" ? (data[name] as string) : "");
   const number = (name: string) => (typeof data[name] === "number" ? (data[name] as number) : null);

@@ -13,7 +13,7 @@ const COUNTED: [string, PluralKey][] = [
   ["rejected", "rejectedCount"],
 ];
 
-/** `2 events, 1 thought`: what a receipt says went, without the kinds in `but`. */
+/** `2 events, 1 thought`: the counts of a receipt, without the kinds in `but`. */
 export function formatErased(receipt: Pick<ErasureReceipt, "erased">, but: readonly string[] = []): string {
   const parts = COUNTED.flatMap(([kind, word]) => {
     const n = receipt.erased[kind]?.length ?? 0;

@@ -17,7 +17,7 @@ const ENTITY_KINDS: Record<string, MessageKey> = {
 export const nodeLabel = (type: string | null | undefined): MessageKey => NODE_KINDS[type ?? ""] ?? "kindEvent";
 export const entityLabel = (kind: string | null | undefined): MessageKey => ENTITY_KINDS[kind ?? ""] ?? "kindOther";
 
-/** A true minus, as wide as the plus. */
+/** With a real minus sign, as wide as the plus. */
 export function formatImpact(impact: number): string {
   if (impact === 0) return "0";
   return impact > 0 ? `+${impact}` : `−${-impact}`;

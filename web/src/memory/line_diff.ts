@@ -1,15 +1,15 @@
-// Two texts beside each other: which lines only one of them has.
+// Compares two texts side by side by lines.
 
 export interface Line {
   text: string;
-  /** The other side does not have it. */
+  /** Only this side has it. */
   own: boolean;
 }
 
-/** Beyond this many pairs of lines nothing is marked: the table would take longer than the reader. */
+/** With more pairs of lines nothing is marked: the comparison would take too long. */
 const PAIRS_MAX = 4_000_000;
 
-/** The lines of mergeLines, by their longest common subsequence. */
+/** The lines of both texts, marked by their longest common subsequence. */
 export function diffLines(left: string, right: string): [Line[], Line[]] {
   const [a, b] = [left.split("\n"), right.split("\n")];
   const plain = (lines: string[]) => lines.map((text) => ({ text, own: false }));
@@ -27,7 +27,7 @@ export function diffLines(left: string, right: string): [Line[], Line[]] {
   return [ofA, ofB];
 }
 
-/** Everything that either side says: what only the right one has stands where it stood there. */
+/** All lines of both sides: those that only the right side has keep their place. */
 export function mergeLines(left: string, right: string): string {
   if (left === "" || right === "") return left + right;
   if (!comparable(left.split("\n"), right.split("\n"))) return `${left}\n${right}`;
@@ -35,7 +35,7 @@ export function mergeLines(left: string, right: string): string {
   const merged: string[] = [];
   let j = 0;
   for (const line of a) {
-    // Lines that mergeLines have are met in the same order on mergeLines sides.
+    // Common lines come in the same order on both sides.
     if (!line.own) {
       while (j < b.length && b[j]!.own) merged.push(b[j++]!.text);
       j += 1;
@@ -48,7 +48,7 @@ export function mergeLines(left: string, right: string): string {
 
 const comparable = (a: string[], b: string[]) => a.length * b.length <= PAIRS_MAX;
 
-/** At [i][j]: how many lines the rests from i and j have in common. */
+/** At [i][j]: number of common lines from i and j on. */
 function commonLengths(a: string[], b: string[]): Uint32Array[] {
   const table = Array.from({ length: a.length + 1 }, () => new Uint32Array(b.length + 1));
   for (let i = a.length - 1; i >= 0; i--) {

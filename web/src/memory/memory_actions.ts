@@ -1,4 +1,4 @@
-// Correct, pin and forget, each with a way back.
+// Correct, pin and forget, each with an undo.
 
 import { language } from "../language.svelte";
 import { live } from "../live/live.svelte";
@@ -6,7 +6,7 @@ import { toasts } from "../toasts.svelte";
 import type { Id } from "../wire";
 import { correct, deleteNode, pin, undoCorrection } from "./requests";
 
-/** True once the new words are kept. `changed` is told again when they are taken back. */
+/** True once the new text is stored. Calls `changed` again on undo. */
 export async function correctWithUndo(id: Id, text: string, changed: (text: string | null) => void): Promise<boolean> {
   try {
     await correct(id, text);
@@ -38,7 +38,7 @@ export async function pinWithUndo(id: Id, pinned: boolean, changed: (pinned: boo
   }
 }
 
-/** Deleting is for ever, so it waits as long as it can be taken back. Thoughts that rest on it stay, marked. */
+/** Deletion is permanent, so it waits until the undo has expired. Thoughts that cite the memory stay, marked. */
 export function forgetWithUndo(id: Id, type: string, changed: (gone: boolean) => void): void {
   changed(true);
   toasts.delayed(

@@ -1,4 +1,4 @@
-// The little that is known of a memory wherever it is named; its detail asks for the rest.
+// What is known about a memory in lists; its detail view loads the rest.
 
 import type { Memory } from "../live/timeline";
 import type { Id } from "../wire";
@@ -24,7 +24,7 @@ export function summaryOfNode(node: MemoryNode): MemorySummary {
   };
 }
 
-/** Null for what is no node. */
+/** Null when it is not a node. */
 export function summaryOfMemory(memory: Memory): MemorySummary | null {
   if (!memory.key.startsWith("node:")) return null;
   const { type, kind, text, at, impact } = memory;

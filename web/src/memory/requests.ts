@@ -20,7 +20,7 @@ export const correct = (id: Id, text: string) => patch("/api/admin/memory/nodes/
 export const pin = (id: Id, pinned: boolean) => patch("/api/admin/memory/nodes/{id}", { pinned }, { id });
 export const undoCorrection = (id: Id) => post("/api/admin/memory/nodes/{id}/undo", undefined, { id });
 
-/** What rests on an event, or on what a thought rests. */
+/** The thoughts that an event led to. */
 export const getDependents = (id: Id) =>
   get("/api/admin/memory/events/{id}/dependents", { id }).then((answer) => answer.dependent_thoughts);
 export const getSources = (id: Id) =>
@@ -49,6 +49,6 @@ export const undoEntity = (id: Id) => post("/api/admin/memory/entities/{id}/undo
 /** Newest first. */
 export const getConflicts = (all: boolean, cursor: Id | null) => get("/api/hub/conflicts", { all, cursor, limit: PAGE_SIZE });
 
-/** `content` takes the place of both versions where they are merged. */
+/** `content` replaces both versions in a merge. */
 export const resolveConflict = (id: Id, resolution: RequestBody<"/api/hub/conflicts/{id}", "post">["resolution"], content: string | null) =>
   post("/api/hub/conflicts/{id}", { resolution, content }, { id });

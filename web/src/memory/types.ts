@@ -1,4 +1,4 @@
-// What the daemon says about memory.
+// Types of memory responses.
 
 import type { RequestBody, ResponseBody } from "../api_types";
 
@@ -9,11 +9,11 @@ export type NodeVersion = ResponseBody<"/api/admin/memory/nodes/{id}/history">["
 export type RecallResponse = ResponseBody<"/api/admin/memory/recall", "post">;
 export type ErasureReceipt = ResponseBody<"/api/admin/memory/receipts">["receipts"][number];
 export type ErasurePreview = ResponseBody<"/api/admin/memory/erase", "post">;
-/** What is to be erased. */
+/** What to erase. */
 export type ToErase = RequestBody<"/api/admin/memory/erase", "post">;
 export type Choice = NonNullable<ToErase["choice"]>;
 
-/** A memory named beside another. */
+/** A related memory. */
 export type TraceNode = ResponseBody<"/api/admin/memory/events/{id}/dependents">["dependent_thoughts"][number];
 export type DeletePreview = ResponseBody<"/api/admin/memory/preview-delete", "post">;
 

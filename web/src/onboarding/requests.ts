@@ -1,7 +1,7 @@
 import { get, post } from "../api";
 import type { RequestBody } from "../api_types";
 
-/** A persona out of material that a person gave: a draft, nothing is kept. */
+/** Drafts a persona from material. Nothing is stored. */
 export const draftFrom = (material: string, name: string, locale: string) =>
   post("/api/admin/persona/extract-from-input", {
     input_type: "blank_write",
@@ -13,14 +13,14 @@ export const draftFrom = (material: string, name: string, locale: string) =>
 export const onboard = (words: RequestBody<"/api/admin/persona/onboarding", "post">) =>
   post("/api/admin/persona/onboarding", words);
 
-/** Another persona beside those there are, still without words of its own. */
+/** Creates an empty persona. */
 export async function createPersona(name: string): Promise<string> {
   const id = idFor(name);
   await post("/api/admin/personas", { id, display_name: name });
   return id;
 }
 
-/** An id that can stand in addresses; a name without Latin letters lends none of its own. */
+/** An id for URLs: the name's Latin letters and a random suffix. */
 export function idFor(name: string): string {
   const plain = name
     .normalize("NFKD")

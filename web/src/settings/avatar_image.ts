@@ -1,13 +1,13 @@
-// A picture before it is sent: what it is by its bytes, and small enough.
+// Checks an image by its bytes and scales it down before upload.
 
-/** As the daemon takes it. */
+/** The server's limit. */
 export const PICTURE_BYTES_MAX = 4_194_304;
-/** The longer side of a picture that had to be made smaller. */
+/** Pixels of the longer side of a scaled image. */
 const SIDE_MAX = 1_024;
 
 export type Extension = "png" | "jpg" | "gif" | "webp";
 
-/** What the bytes say, whatever the file is called. */
+/** The type by its first bytes; the file name is ignored. */
 export function imageExtension(bytes: Uint8Array): Extension | null {
   const begins = (at: number, mark: string) => [...mark].every((sign, index) => bytes[at + index] === sign.charCodeAt(0));
   if (begins(0, "\x89PNG\r\n\x1a\n")) return "png";
@@ -17,7 +17,7 @@ export function imageExtension(bytes: Uint8Array): Extension | null {
   return null;
 }
 
-/** The size that a picture gets when it is made smaller: in proportion, never larger. */
+/** Scales down in proportion, never up. */
 export function fitSize(width: number, height: number, max = SIDE_MAX): { width: number; height: number } {
   const share = Math.min(1, max / Math.max(width, height));
   return { width: Math.max(1, Math.round(width * share)), height: Math.max(1, Math.round(height * share)) };
@@ -28,7 +28,7 @@ export interface AvatarImage {
   extension: Extension;
 }
 
-/** Null when it is no picture that the daemon takes. A camera's picture is drawn smaller rather than refused. */
+/** Null for an unsupported file. An image over the limit is scaled down. */
 export async function prepareImage(file: Blob): Promise<AvatarImage | null> {
   const extension = imageExtension(new Uint8Array(await file.slice(0, 16).arrayBuffer()));
   if (extension === null) return null;

@@ -9,7 +9,7 @@ export interface Fact {
 
 const of = (choices: Record<string, MessageKey>) => Object.entries(choices).map(([value, word]) => ({ value, word }));
 
-/** The fifteen facts of a persona's biography, as the daemon names them. */
+/** The fifteen facts of a persona's biography, by the server's names. */
 export const FACTS: Fact[] = [
   { key: "full_name", word: "factFullName" },
   { key: "gender", word: "factGender", choices: of({ female: "female", male: "male", non_binary: "nonBinary" }) },

@@ -5,9 +5,9 @@ import type { CostRange, SessionRow } from "./types";
 
 export const getConfig = () => get("/api/admin/config");
 
-/** Null sets the default. */
+/** Null restores the default. */
 export function changeSetting(key: string, value: unknown) {
-  // A key of two dots (`llm.models.small`) is a table within its section.
+  // A key with two dots (`llm.models.small`) is a table in its section.
   const nested = key.split(".").reduceRight<unknown>((inner, name) => ({ [name]: inner }), value);
   return patch("/api/admin/config", nested as RequestBody<"/api/admin/config", "patch">);
 }
@@ -40,5 +40,5 @@ export const resetPersona = (personaId: string) =>
 const AVATAR = "/api/admin/persona/avatar";
 export const getAvatar = () => getBytes(AVATAR);
 export const removeAvatar = () => remove(AVATAR);
-/** Its own name is nobody's business. */
+/** The original file name is not sent. */
 export const sendAvatar = (image: Blob, extension: string) => upload(AVATAR, image, `picture.${extension}`);

@@ -1,4 +1,4 @@
-// How a setting's value is formatSetting in a field, and parseSetting from it.
+// Conversion between a setting's value and the text of its field.
 
 export function formatSetting(value: unknown): string {
   if (Array.isArray(value)) return value.map(String).join(", ");
@@ -6,7 +6,7 @@ export function formatSetting(value: unknown): string {
   return typeof value === "object" ? JSON.stringify(value) : String(value);
 }
 
-/** The field's text as the kind of value that the default is. What is no number stays text, and the daemon says so. */
+/** Parses the text as the type of the default. An invalid number stays text, and the server rejects it. */
 export function parseSetting(text: string, like: unknown): unknown {
   const trimmed = text.trim();
   if (Array.isArray(like)) {

@@ -1,2 +1,2 @@
-/** The zones that this browser knows; offered, not required. */
+/** Time zones known to the browser, as suggestions. */
 export const TIME_ZONES: readonly string[] = Intl.supportedValuesOf?.("timeZone") ?? [];

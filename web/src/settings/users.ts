@@ -1,14 +1,14 @@
-// Requests about users and who they are on other channels.
+// Requests about users and their accounts on other channels.
 
 import { get, patch, post, ApiError, remove } from "../api";
 import type { ResponseBody } from "../api_types";
 import { USER_ID } from "../live/chat_state";
 
 export type Identity = User["identities"][number];
-/** `created_at` is null for one who has not said anything yet. */
+/** `created_at` is null for a user that is not stored yet. */
 export type User = Omit<ResponseBody<"/api/admin/users">["users"][number], "created_at"> & { created_at: string | null };
 
-/** By id; the owner, who may not have said anything yet, is there from the beginning. */
+/** By id. The owner is listed first, stored or not. */
 export async function getUsers(cursor: string | null): Promise<{ users: User[]; next_cursor: string | null }> {
   const page = await get("/api/admin/users", { limit: 50, cursor });
   if (cursor !== null) return page;
@@ -31,7 +31,7 @@ const isNobody = (error: unknown) => error instanceof ApiError && error.status =
 export const makeUser = (id: string, name: string, timezone: string) =>
   post("/api/admin/users", { id, display_name: name || undefined, timezone: timezone || undefined });
 
-/** One who is not kept yet is made by being named. */
+/** Creates a user that is not stored yet. */
 async function ensured<ResponseBody>(user: User, run: () => Promise<ResponseBody>): Promise<ResponseBody> {
   if (user.created_at === null) await makeUser(user.id, "", "").catch(() => undefined);
   return run();

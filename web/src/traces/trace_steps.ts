@@ -1,4 +1,4 @@
-// What a turn's step says of itself, in the reader's words.
+// Names and details of a turn's steps.
 
 import { language } from "../language.svelte";
 import type { MessageKey } from "../i18n";
@@ -20,20 +20,20 @@ const NAMES: Record<string, MessageKey> = {
   on_turn_done: "stepDone",
 };
 
-/** A step this page has no word for keeps the daemon's. */
+/** A step without a translation keeps its own name. */
 export function stepName(step: Step): string {
   const word = NAMES[step.stage];
   return word ? language.t(word) : step.stage;
 }
 
-/** Milliseconds as a person reads them; a step within the clock's grain took less than one. */
+/** Formats milliseconds as seconds or milliseconds. */
 export function formatDuration(ms: number): string {
   if (ms >= 1_000) return language.number(ms / 1_000, { style: "unit", unit: "second", maximumFractionDigits: 1 });
   const digits = ms > 0 && ms < 10 ? 1 : 0;
   return language.number(ms, { style: "unit", unit: "millisecond", maximumFractionDigits: digits });
 }
 
-/** What it worked on, in a few phrases. */
+/** What the step processed, in a few phrases. */
 export function stepDetails({ stage, detail }: Step): string[] {
   const number = (name: string) => (typeof detail[name] === "number" ? (detail[name] as number) : 0);
   const shown = (name: string) => language.number(number(name));
