@@ -65,7 +65,7 @@ async function remembered() {
 const screen = (name) => s.page.getByRole("navigation", { name: "Screens" }).getByRole("link", { name }).click();
 const tab = (name) => s.page.locator("main").getByRole("link", { name, exact: true }).click();
 
-step("the login link opens the page, with no more script than it should", async () => {
+step("the sign-in link opens the page within its script budget", async () => {
   const scripts = [];
   const weigh = (response) => {
     if (response.url().endsWith(".js")) scripts.push(response.body().then((body) => gzipSync(body).length));
@@ -81,7 +81,7 @@ step("the login link opens the page, with no more script than it should", async 
   assert.equal(await s.page.getByTestId("offline").count(), 0, "a model is there");
 });
 
-step("who the persona is, from material that is reviewed", async () => {
+step("a persona is drafted from material and reviewed", async () => {
   await s.page.getByRole("link", { name: "Describe Echo" }).click();
   await s.page.getByRole("heading", { name: "Get started" }).waitFor();
   await s.page.getByLabel("Name", { exact: true }).fill("小鱼");
@@ -116,7 +116,7 @@ step("a reply streams in, word by word", async () => {
   assert.equal(await s.page.locator("#words").inputValue(), "");
 });
 
-step("after some quiet the session closes and the timeline moves", async () => {
+step("after a silence the session ends and the timeline grows", async () => {
   const timeline = s.page.getByTestId("timeline");
   await timeline.locator('li[data-kind="event"]').filter({ hasText: "小黑" }).first().waitFor();
   await timeline.locator('li[data-kind="session_close"]').first().waitFor();
@@ -131,7 +131,7 @@ step("a draft survives a reload", async () => {
   await s.page.locator("#words").fill("");
 });
 
-step("the receipt says what was recalled, and can be pinned, corrected and forgotten, each with a way back", async () => {
+step("recalled memories can be pinned, corrected and forgotten from the receipt, each with undo", async () => {
   await talk("你还记得我的猫小黑吗");
   await replies().last().locator('[data-act="why"]').click();
   const first = dialog().getByTestId("used").filter({ hasText: "The user said" }).filter({ hasText: "小黑" }).first();
@@ -157,14 +157,14 @@ step("the receipt says what was recalled, and can be pinned, corrected and forgo
   await button("Forget", used).waitFor();
 });
 
-step("a source leads to the words themselves", async () => {
+step("'Show message' leads to the message", async () => {
   const used = dialog().getByTestId("used").filter({ hasText: "The user said" }).first();
   await button("Show message", used).click();
   await dialog().waitFor({ state: "detached" });
   await s.page.locator("article.highlighted").filter({ hasText: "小黑" }).waitFor();
 });
 
-step("another reply takes the place of the last one", async () => {
+step("a new reply replaces the last one", async () => {
   const before = await replies().last().getAttribute("data-message");
   await replies().last().hover();
   await button("New reply", replies().last()).click();
@@ -174,7 +174,7 @@ step("another reply takes the place of the last one", async () => {
   }, before);
 });
 
-step("a reply can be stopped, and what was said of it is kept", async () => {
+step("a reply can be stopped, and its text so far is kept", async () => {
   model.hold(6);
   await say("tell me something long: " + "one two three four five six seven eight nine ten ".repeat(2));
   await s.page.locator('article[data-delivery="streaming"] .text').filter({ hasText: "heard" }).waitFor();
@@ -184,7 +184,7 @@ step("a reply can be stopped, and what was said of it is kept", async () => {
   model.hold(null);
 });
 
-step("one's own words can be edited; Escape leaves them", async () => {
+step("a message can be edited; Escape cancels", async () => {
   const article = await mine("tell me something long");
   await article.hover();
   await button("Edit", article).click();
@@ -197,7 +197,7 @@ step("one's own words can be edited; Escape leaves them", async () => {
   await own().filter({ hasText: "tell me something short" }).waitFor();
 });
 
-step("a message is deleted only when one says so", async () => {
+step("a message is deleted only after confirmation", async () => {
   const article = own().filter({ hasText: "tell me something short" });
   await article.hover();
   await button("Delete", article).click();
@@ -228,9 +228,29 @@ step("a search in Chinese finds the memory and shows its evidence", async () => 
   await assertAccessible("a memory");
 });
 
-step("forgetting shows what rests on it; Cancel cancels, and what goes is gone", async () => {
+step("the title and the close button of a sheet stay in view while it scrolls", async () => {
+  await s.page.setViewportSize({ width: 1180, height: 320 });
+  const sheet = dialog();
+  const scrolled = await sheet.evaluate((element) => {
+    element.scrollTop = element.scrollHeight;
+    return element.scrollTop;
+  });
+  assert.ok(scrolled > 0, "the sheet scrolls");
+  const [top, close] = [await sheet.boundingBox(), await button("Close", sheet).boundingBox()];
+  assert.ok(close.y >= top.y && close.y < top.y + 60, `the close button is at ${close.y - top.y} px`);
+  await picture("sheet-scrolled");
+  await s.page.setViewportSize({ width: 1180, height: 800 });
+});
+
+step("a search without a hit says that nothing was found", async () => {
   await s.page.keyboard.press("Escape");
   await dialog().waitFor({ state: "detached" });
+  await s.page.getByRole("searchbox").fill("zzzqq");
+  await s.page.getByText("Nothing found.").waitFor();
+  assert.equal(await s.page.getByTestId("found").locator("li").count(), 0);
+});
+
+step("forgetting shows the thoughts that came from a memory; Cancel cancels", async () => {
   await s.page.getByRole("searchbox").fill("");
   await tab("Events");
   const event = s.page.getByTestId("memories").locator("[data-memory]").filter({ hasText: "我养了只白猫" });
@@ -250,7 +270,7 @@ step("forgetting shows what rests on it; Cancel cancels, and what goes is gone",
   await event.waitFor({ state: "detached" });
 });
 
-step("words are erased everywhere, with a receipt that does not hold them", async () => {
+step("a text is erased everywhere, with a receipt that does not contain it", async () => {
   await tab("Erased");
   const receipts = s.page.getByTestId("receipts");
   await remembered();
@@ -269,7 +289,7 @@ step("words are erased everywhere, with a receipt that does not hold them", asyn
   await own().filter({ hasText: "小黑" }).first().waitFor({ state: "detached" });
 });
 
-step("a setting takes effect at once, another waits for a restart, a wrong one is refused", async () => {
+step("a setting applies at once, another after a restart, an invalid one is rejected", async () => {
   await screen("Settings");
   await tab("All settings");
   const live = s.page.locator('[data-setting="session.max_messages"]');
@@ -289,7 +309,7 @@ step("a setting takes effect at once, another waits for a restart, a wrong one i
   assert.equal(await live.getByRole("textbox").inputValue(), "150");
 });
 
-step("what was forgotten in one click is gone also when the page is left at once", async () => {
+step("a memory forgotten in one click is gone also when the page is left at once", async () => {
   await screen("Chat");
   await talk("我昨天在河边看见一只白鹭,它站了很久,我一直看到天黑才回家。");
   const event = s.page.getByTestId("timeline").locator('li[data-kind="event"]').filter({ hasText: "白鹭" });
@@ -315,7 +335,7 @@ step("a token is shown once and can be revoked", async () => {
   await notice("phone revoked.").waitFor();
 });
 
-step("the persona's blocks are replaced, not doubled", async () => {
+step("the persona's blocks are replaced, not appended", async () => {
   await tab("Persona");
   const block = s.page.getByLabel("Who you are");
   await block.waitFor();
@@ -327,7 +347,7 @@ step("the persona's blocks are replaced, not doubled", async () => {
   assert.equal(await block.inputValue(), "养过一只猫。");
 });
 
-step("there is more to remember", async () => {
+step("further conversations become memory", async () => {
   await screen("Chat");
   await s.page.locator("#words").waitFor();
   await talk("昨天我和妹妹去了海边,捡了一大袋贝壳,晚上一起煮了鱼汤,聊到很晚。");
@@ -336,7 +356,7 @@ step("there is more to remember", async () => {
   await events.filter({ hasText: "Porto" }).waitFor();
 });
 
-step("while the daemon restarts the page says so, then catches up", async () => {
+step("while the server restarts the page says so, then catches up", async () => {
   await screen("Chat");
   await s.daemon.restart(async () => {
     await s.page.locator('[data-connection="lost"]').waitFor();
@@ -347,7 +367,7 @@ step("while the daemon restarts the page says so, then catches up", async () => 
   await talk("are you back?");
 });
 
-step("what is said in one tab stands in the other", async () => {
+step("a message in one tab appears in the other", async () => {
   const other = await s.browser.context.newPage();
   await other.goto(s.daemon.url);
   await other.locator('[data-connection="live"]').waitFor();
@@ -391,7 +411,7 @@ step("with the keyboard alone: to a screen and back, a message, a receipt", asyn
 });
 
 for (const [theme, language] of [["light", "English"], ["dark", "中文"]]) {
-  step(`every screen, ${theme}, ${language}: nothing for axe to find`, async () => {
+  step(`every screen, ${theme}, ${language}: axe finds nothing`, async () => {
     await visit(s.page, s.daemon.url, "/settings");
     await s.page.getByLabel(language, { exact: true }).check();
     await s.page.locator(`input[name="theme"][value="${theme}"]`).check();
@@ -402,6 +422,20 @@ for (const [theme, language] of [["light", "English"], ["dark", "中文"]]) {
     }
   });
 }
+
+step("tabs and filters take one row on a phone", async () => {
+  await s.page.setViewportSize({ width: 360, height: 740 });
+  for (const path of ["/memory", "/settings"]) {
+    await visit(s.page, s.daemon.url, path);
+    for (const row of await s.page.locator("main .one-row").all()) {
+      const { height } = await row.boundingBox();
+      assert.ok(height < 50, `${path}: ${height} px`);
+    }
+  }
+  await visit(s.page, s.daemon.url, "/settings/log");
+  const current = await s.page.locator('main nav [aria-current="page"]').boundingBox();
+  assert.ok(current.x >= 0 && current.x + current.width <= 360, "the current tab is in view");
+});
 
 step("every screen fits a phone of 360 pixels", async () => {
   await s.page.setViewportSize({ width: 360, height: 740 });
@@ -414,7 +448,7 @@ step("every screen fits a phone of 360 pixels", async () => {
   await assertAccessible("phone");
 });
 
-step("it can be installed, and keeps nothing private offline", async () => {
+step("the page can be installed, and stores nothing private offline", async () => {
   const manifest = await s.page.evaluate(async () => {
     const answer = await fetch(document.querySelector('link[rel="manifest"]').href);
     return { type: answer.headers.get("content-type"), body: await answer.json() };
@@ -426,14 +460,14 @@ step("it can be installed, and keeps nothing private offline", async () => {
   assert.equal(await s.page.evaluate(() => navigator.serviceWorker?.getRegistrations().then((found) => found.length) ?? 0), 0);
 });
 
-step("nothing left the origin, no script stands in the page, and the browser had nothing to complain about", async () => {
+step("no request left the origin, the page has no inline script, and the browser reported no problem", async () => {
   const foreign = s.browser.requests.filter((url) => new URL(url).origin !== s.daemon.url && !url.startsWith("data:"));
   assert.deepEqual(foreign, []);
   assert.equal(await s.page.evaluate(() => document.querySelectorAll("script:not([src])").length), 0);
   assert.deepEqual(s.browser.complaints, []);
 });
 
-step("one who asks for less motion and for Chinese gets both at the first visit", async () => {
+step("a first visit uses the browser's language and motion preference", async () => {
   const visitor = await openBrowser({ locale: "zh-CN", colorScheme: "dark" });
   await visitor.page.goto(s.daemon.url);
   await visitor.page.getByText("需要登录").waitFor();

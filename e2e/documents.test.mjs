@@ -42,7 +42,7 @@ async function write(name, content) {
   assert.equal(status, 200, name);
 }
 
-step("a document is made, and a name is taken once", async () => {
+step("a document is created, and its name is unique", async () => {
   await s.page.goto(s.daemon.link);
   await s.page.locator('[data-connection="live"]').waitFor();
   await visit(s.page, s.daemon.url, "/memory/documents");
@@ -62,7 +62,7 @@ step("a document is made, and a name is taken once", async () => {
   await s.page.getByRole("alert").filter({ hasText: "a file name is" }).waitFor();
 });
 
-step("it is read and edited; the focus stays where one works", async () => {
+step("a document is read and edited, and the focus stays", async () => {
   await button("her_wants").click();
   await dialog().getByRole("heading", { name: "Wants" }).waitFor();
   await button("Edit", dialog()).click();
@@ -78,7 +78,7 @@ step("it is read and edited; the focus stays where one works", async () => {
   await button("What I want").waitFor();
 });
 
-step("words that were not saved survive a closed sheet", async () => {
+step("unsaved text survives a closed sheet", async () => {
   await button("What I want").click();
   await button("Edit", dialog()).click();
   await dialog().getByLabel("Text (Markdown)").fill("half a thought");
@@ -92,7 +92,7 @@ step("words that were not saved survive a closed sheet", async () => {
   await button("Edit", dialog()).waitFor();
 });
 
-step("what came meanwhile is shown, and written over only when one says so", async () => {
+step("a concurrent version is shown, and overwritten only on request", async () => {
   await button("Edit", dialog()).click();
   await dialog().getByLabel("Text (Markdown)").fill("# Wants\n\nCoffee at noon. A window to the sea.\n");
   await write("self/her_wants.md", "# Wants\n\nCoffee in the morning. A window to the hills.\n");
@@ -106,7 +106,7 @@ step("what came meanwhile is shown, and written over only when one says so", asy
   await dialog().getByText("Coffee at noon").waitFor();
 });
 
-step("its history says what each version changed, and leads back", async () => {
+step("the history shows the changes of each version and restores them", async () => {
   await button("History", dialog()).click();
   const versions = dialog().getByTestId("versions").locator(":scope > li");
   await s.page.waitForFunction(() => document.querySelectorAll('[data-testid="versions"] > li').length === 4);
@@ -124,7 +124,7 @@ step("its history says what each version changed, and leads back", async () => {
   await dialog().getByText("Coffee at noon").first().waitFor();
 });
 
-step("deleting asks; Cancel cancels; what was deleted comes back", async () => {
+step("deleting asks for confirmation and can be undone", async () => {
   await button("Delete…", dialog()).click();
   const asked = dialog().filter({ hasText: "Delete What I want?" });
   await looks("document-deleting");
@@ -140,7 +140,7 @@ step("deleting asks; Cancel cancels; what was deleted comes back", async () => {
   await row("self/her_wants.md").waitFor();
 });
 
-step("the three blocks lead to their own editor", async () => {
+step("the core blocks link to their editor", async () => {
   await write("self/persona.md", "小鱼在海边长大。");
   await visit(s.page, s.daemon.url, "/memory/documents");
   await looks("documents");
@@ -154,11 +154,16 @@ step("the three blocks lead to their own editor", async () => {
 
 const DAYS = ["2025-10-28", "2025-11-04", "2025-11-05", "2025-11-12"];
 
-step("days that are over wait to become weeks, and become them when one asks", async () => {
+step("past days are summarised into weeks on request", async () => {
   for (const day of DAYS) await write(`daily/${day}_home.md`, `- 在海边走了很久，${day}。 [chat:c] [via:home]\n`);
   await visit(s.page, s.daemon.url, "/memory/diary");
   await s.page.getByTestId("diary").getByText("4 November 2025").waitFor();
+  assert.doesNotMatch(await s.page.getByTestId("diary").innerText(), /home|\[via:/);
   await looks("diary-days");
+  await s.page.getByRole("button", { name: "4 November 2025" }).click();
+  await dialog().getByText("在海边走了很久").first().waitFor();
+  assert.doesNotMatch(await dialog().innerText(), /\[(chat|via):/);
+  await s.page.keyboard.press("Escape");
   await s.page.getByRole("link", { name: "Weeks" }).click();
   const week = row("weekly/2025-W45.md");
   await week.locator("p").filter({ hasText: /^Week 45 of 2025 \(3\s*–\s*9 Nov\)$/u }).waitFor();
@@ -175,7 +180,7 @@ step("days that are over wait to become weeks, and become them when one asks", a
   await s.page.keyboard.press("Escape");
 });
 
-step("all that waits is written one after another, and one sees how far it is", async () => {
+step("all due summaries are written one after another, with progress", async () => {
   await s.page.getByText("2 summaries are due.").waitFor();
   model.hold(0);
   await button("Write all").click();
@@ -190,7 +195,7 @@ step("all that waits is written one after another, and one sees how far it is", 
   await row("monthly/2025-11.md").getByRole("button", { name: "November 2025" }).waitFor();
 });
 
-step("a late day puts its week and month out of date, and they can be written anew", async () => {
+step("a late entry makes its week outdated, and the week can be written again", async () => {
   await write("daily/2025-11-06_home.md", "- 妹妹来了，一起包饺子。 [chat:d] [via:home]\n");
   await visit(s.page, s.daemon.url, "/memory/weeks");
   const week = row("weekly/2025-W45.md");
@@ -201,7 +206,7 @@ step("a late day puts its week and month out of date, and they can be written an
   await week.getByText("outdated").waitFor({ state: "detached" });
 });
 
-step("a model that fails says so, and what there was stays", async () => {
+step("a failing model is reported, and the existing summary stays", async () => {
   await write("daily/2025-11-07_home.md", "- 下雨了。 [chat:e] [via:home]\n");
   await visit(s.page, s.daemon.url, "/memory/weeks");
   model.stop();
@@ -212,7 +217,7 @@ step("a model that fails says so, and what there was stays", async () => {
   await row("weekly/2025-W45.md").getByText("outdated").waitFor();
 });
 
-step("all of it in Chinese", async () => {
+step("the screens in Chinese", async () => {
   await button("中文").click();
   await button("2025年第45周（11月3日至11月9日）").waitFor();
   await looks("diary-chinese");
@@ -225,7 +230,7 @@ step("all of it in Chinese", async () => {
   await s.page.keyboard.press("Escape");
 });
 
-step("nothing left the origin, and the browser had nothing to complain about but what was refused", async () => {
+step("no request left the origin, and the browser reported only rejected requests", async () => {
   const foreign = s.browser.requests.filter((url) => new URL(url).origin !== s.daemon.url && !url.startsWith("data:"));
   assert.deepEqual(foreign, []);
   assert.deepEqual(s.browser.complaints.filter((text) => !/ (404|409|422|502) /.test(text)), []);

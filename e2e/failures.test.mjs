@@ -55,7 +55,7 @@ const below = (id) =>
     return Math.round(article.getBoundingClientRect().top - edge);
   });
 
-step("the newest words are in view, the older ones come when scrolled to", async () => {
+step("the newest messages are in view, older ones load on scrolling", async () => {
   await s.page.goto(s.daemon.link);
   await articles().last().waitFor();
   await s.page.locator('[data-connection="live"]').waitFor();
@@ -92,7 +92,7 @@ step("the newest words are in view, the older ones come when scrolled to", async
   await picture("history-start");
 });
 
-step("what comes in while reading above does not pull one down", async () => {
+step("new messages do not move a reader who scrolled up", async () => {
   await scroller().evaluate((e) => (e.scrollTop = 900));
   await rested(s.page);
   const eye = await atEye();
@@ -114,7 +114,7 @@ step("after a broken connection the page catches up", async () => {
   s.browser.complaints.length = 0; // the browser itself reports the broken stream
 });
 
-step("a turn that fails leaves one's words and says so", async () => {
+step("a failed turn keeps the message and says so", async () => {
   await say("please fail");
   await articles().getByText("No reply.").waitFor();
   assert.equal(await s.page.locator('article[data-delivery="streaming"]').count(), 0);
@@ -122,18 +122,18 @@ step("a turn that fails leaves one's words and says so", async () => {
   await assertAccessible("failed turn");
 });
 
-step("a failed turn can be asked again", async () => {
+step("a failed turn can be retried", async () => {
   await articles().filter({ hasText: "please fail" }).getByRole("button", { name: "Retry" }).click();
   await articles().getByText("No reply.").waitFor({ state: "detached" });
   await answered();
 });
 
-step("a reply that breaks off is marked", async () => {
+step("a reply that is cut off is marked", async () => {
   await say("please be cut off");
   await articles().getByText("This reply was cut off.").waitFor();
 });
 
-step("a refused message waits and can be sent again", async () => {
+step("a rejected message stays and can be sent again", async () => {
   await say("too fast");
   const article = articles().filter({ hasText: "too fast" });
   await article.getByText("Try again in 3 s.").waitFor();
@@ -146,7 +146,7 @@ step("a refused message waits and can be sent again", async () => {
   s.browser.complaints.length = 0; // the browser itself reports the 429
 });
 
-step("lines and scripts of all sorts keep their shape", async () => {
+step("line breaks and scripts are laid out correctly", async () => {
   await say("第一行\n第二行 with English in it\n" + "word ".repeat(40) + "\n" + "x".repeat(200) + "\n「引号」“引号”——破折号……");
   await articles().filter({ hasText: "第二行" }).waitFor();
   await answered();
@@ -184,7 +184,7 @@ async function missWhileGoingTo(place, content) {
   await rested(s.page);
 }
 
-step("who goes up in the moment in which news come stays there", async () => {
+step("a reader who scrolls up while a message arrives stays there", async () => {
   await s.page.setViewportSize({ width: 1180, height: 800 });
   await answered();
   const latest = s.page.getByRole("button", { name: /latest|new repl/ });

@@ -3,6 +3,7 @@
 import assert from "node:assert/strict";
 import { startDaemon } from "./daemon.mjs";
 import { interactiveAfter } from "./interactive.mjs";
+import { visit } from "./screens.mjs";
 import { story } from "./steps.mjs";
 
 const CAT = "我养了只白猫,叫小黑。他超调皮,老在半夜跳到我脸上。";
@@ -28,7 +29,7 @@ async function completeReply(count) {
   return complete.locator(".text").innerText();
 }
 
-step("without the key the page says how to get it", async () => {
+step("without a session the page explains how to sign in", async () => {
   await s.page.goto(s.daemon.url);
   await s.page.getByText("echovessel token link").waitFor();
   await picture("locked");
@@ -36,14 +37,14 @@ step("without the key the page says how to get it", async () => {
   s.browser.complaints.length = 0; // the browser itself reports the 401
 });
 
-step("the login link opens the page", async () => {
+step("the sign-in link opens the page", async () => {
   await s.page.goto(s.daemon.link);
   await s.page.getByRole("textbox").waitFor();
   await s.page.locator('[data-connection="live"]').waitFor();
   assert.equal(new URL(s.page.url()).search, "", "the code must not stay in the address");
 });
 
-step("the offline model is announced in one line", async () => {
+step("the offline provider is announced in one line", async () => {
   const notice = s.page.getByTestId("offline");
   await notice.waitFor();
   assert.ok((await notice.boundingBox()).height < 45, "one line on a desk");
@@ -63,25 +64,25 @@ step("Enter while an input method composes does not send", async () => {
   await field.fill("");
 });
 
-step("words appear at once and a reply comes", async () => {
+step("a message appears at once and a reply follows", async () => {
   await say(CAT);
   await own().filter({ hasText: "小黑" }).waitFor();
   const reply = await completeReply(1);
   assert.notEqual(reply.trim(), "");
-  assert.equal(await own().count(), 1, "one's own words stand there once");
+  assert.equal(await own().count(), 1, "the user's messages stand there once");
   assert.equal(await own().first().getAttribute("data-delivery"), "kept");
 });
 
-step("after some quiet the timeline gains a memory of 小黑", async () => {
+step("after a silence the timeline gains a memory of 小黑", async () => {
   const event = timeline().locator('li[data-kind="event"]').filter({ hasText: "小黑" });
   await event.first().waitFor();
   await s.page.locator("li.divider").first().waitFor();
-  assert.equal(await own().count(), 1, "history has doubled one's own words");
+  assert.equal(await own().count(), 1, "history has doubled the user's messages");
   assert.equal(await replies().count(), 1, "history has doubled the reply");
   await picture("memory-light");
 });
 
-step("a question brings it back, and the receipt says so", async () => {
+step("a question recalls it, and the receipt says so", async () => {
   await say(QUESTION);
   await completeReply(2);
   const why = replies().nth(1).getByRole("button", { name: "Why?" });
@@ -95,7 +96,7 @@ step("a question brings it back, and the receipt says so", async () => {
   assert.ok(await why.evaluate((button) => button === document.activeElement), "the focus returns to the button");
 });
 
-step("who was told of is drawn, with what was told", async () => {
+step("people are drawn with the memories about them", async () => {
   const told = {
     林月: "我妹妹叫林月,她在上海开了一家咖啡馆,我很为她骄傲,周末想去看看她。",
     Tom: "My friend is named Tom. He lost his job yesterday and I am really worried about him and his family.",
@@ -153,6 +154,56 @@ step("accessible in light and dark, in English and Chinese", async () => {
   await s.page.keyboard.press("Escape");
 });
 
+step("the Chinese page shows moods, reasons and tags in Chinese", async () => {
+  const mood = await s.page.getByTestId("mood").innerText();
+  assert.match(mood, /^\s*(心情：)?\s*\p{Script=Han}+/u);
+  assert.doesNotMatch(mood, /[a-z]/i);
+  await replies().filter({ hasText: "我记得" }).first().locator('[data-act="why"]').click();
+  for (const reason of await s.page.getByTestId("used").locator(".reason").allInnerTexts()) assert.match(reason, /\p{Script=Han}/u);
+  await s.page.keyboard.press("Escape");
+  await s.page.getByRole("dialog").waitFor({ state: "detached" });
+  await visit(s.page, s.daemon.url, "/memory/events");
+  for (const tag of await s.page.locator(".tags span").allInnerTexts()) assert.match(tag, /\p{Script=Han}/u);
+  await picture("events-chinese");
+  await visit(s.page, s.daemon.url, "/");
+});
+
+step("Latin letters have one face in Chinese and in English text", async () => {
+  const widths = await s.page.evaluate(() => {
+    const width = (lang) => {
+      const probe = document.body.appendChild(document.createElement("span"));
+      probe.lang = lang;
+      probe.textContent = "Wii fit, 12 miles";
+      probe.style.position = "absolute";
+      const { width } = probe.getBoundingClientRect();
+      probe.remove();
+      return width;
+    };
+    return { chinese: width("zh-Hans"), english: width("en") };
+  });
+  assert.equal(widths.chinese, widths.english);
+});
+
+step("placeholders are readable in the dark theme", async () => {
+  const ratio = await s.page.evaluate(() => {
+    const field = document.querySelector("#words");
+    const parse = (color) => color.match(/[\d.]+/g).slice(0, 3).map(Number);
+    const luminance = (color) => {
+      const [r, g, b] = parse(color).map((part) => {
+        const share = part / 255;
+        return share <= 0.03928 ? share / 12.92 : ((share + 0.055) / 1.055) ** 2.4;
+      });
+      return 0.2126 * r + 0.7152 * g + 0.0722 * b;
+    };
+    const { color, opacity } = getComputedStyle(field, "::placeholder");
+    const ground = getComputedStyle(field.closest("form")).backgroundColor;
+    if (opacity !== "1") return 0;
+    const [light, dark] = [luminance(color), luminance(ground)].sort((a, b) => b - a);
+    return (light + 0.05) / (dark + 0.05);
+  });
+  assert.ok(ratio >= 4.5, `the contrast is ${ratio.toFixed(1)}`);
+});
+
 step("on a phone the timeline is a drawer", async () => {
   await s.page.setViewportSize({ width: 375, height: 720 });
   await picture("phone-dark");
@@ -169,14 +220,14 @@ step("on a phone the timeline is a drawer", async () => {
   await timeline().waitFor({ state: "hidden" });
 });
 
-step("it can be used within a second, also on a processor of half the speed", async () => {
+step("the page is usable within a second on a processor of half the speed", async () => {
   const { waited, worked } = await interactiveAfter(s.daemon.url, await s.browser.context.cookies(), 2);
   console.log(`interactive after ${waited} ms at half the speed of this machine; at full speed it takes ${worked} ms of its processor`);
   // Of the two only the work does not depend on what else the machine does.
   assert.ok(worked * 2 <= INTERACTIVE_MS_MAX, `${worked} ms of work`);
 });
 
-step("nothing left the origin and the browser had nothing to complain about", async () => {
+step("no request left the origin, and the browser reported no problem", async () => {
   const foreign = s.browser.requests.filter((url) => new URL(url).origin !== s.daemon.url && !url.startsWith("data:"));
   assert.deepEqual(foreign, []);
   assert.deepEqual(s.browser.complaints, []);

@@ -62,7 +62,7 @@ const said = (text) => s.page.waitForFunction((words) => document.body.innerText
 /** A screen whose own parts are there; while it is being fetched something stands in its place. */
 const shows = (screen, part) => s.page.getByRole("main", { name: screen }).getByRole("link", { name: part, exact: true }).waitFor();
 
-step("the page begins where one writes, and tells its parts", async () => {
+step("the focus starts in the composer, and the page has landmarks", async () => {
   await s.page.goto(s.daemon.link);
   await s.page.locator('[data-connection="live"]').waitFor();
   await s.page.locator("#words").waitFor();
@@ -74,7 +74,7 @@ step("the page begins where one writes, and tells its parts", async () => {
   assert.equal(await s.page.getByRole("main").count(), 1);
 });
 
-step("a reply is said, not only shown", async () => {
+step("a reply is announced to screen readers", async () => {
   // What is said next takes the place of it.
   await s.page.evaluate(() => {
     const region = document.querySelector('div.visually-hidden[aria-live="polite"]');
@@ -94,7 +94,7 @@ step("a reply is said, not only shown", async () => {
   await stays("after a message");
 });
 
-step("to the settings, and a token made and revoked", async () => {
+step("a token is created and revoked", async () => {
   await reach("Settings", "Shift+Tab");
   await press("Enter");
   await shows("Settings", "Tokens");
@@ -122,7 +122,7 @@ step("to the settings, and a token made and revoked", async () => {
   await stays("when the row is gone");
 });
 
-step("a setting is saved, and set back", async () => {
+step("a setting is saved", async () => {
   await reach("All settings", "Shift+Tab");
   await press("Enter");
   await reach("Find a setting");
@@ -174,7 +174,7 @@ step("a memory is opened, corrected and forgotten", async () => {
   await stays("when the memory is gone");
 });
 
-step("words are looked for before they are erased, and Cancel leaves one where one was", async () => {
+step("an erasure is previewed, and Cancel keeps the focus", async () => {
   await reach("Erased", "Shift+Tab");
   await press("Enter");
   await reach("Erase everything that mentions…");
@@ -187,7 +187,7 @@ step("words are looked for before they are erased, and Cancel leaves one where o
   await stays("when the preview is gone");
 });
 
-step("a document is made, changed and deleted", async () => {
+step("a document is created and deleted", async () => {
   await reach("Documents", "Shift+Tab");
   await press("Enter");
   await reach("New document");

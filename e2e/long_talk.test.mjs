@@ -67,7 +67,7 @@ const scroller = () => s.page.locator(".scroller");
 const rows = () => s.page.locator("ol li[aria-setsize]");
 const held = async () => Number(await rows().first().getAttribute("aria-setsize"));
 
-step("it opens at the end as fast as a short one", async () => {
+step("a long conversation opens at its end as fast as a short one", async () => {
   const { tasks } = await processorTime(s.page, async () => {
     await s.page.goto(s.daemon.link);
     await s.page.locator('article[data-role="persona"]').last().waitFor();
@@ -79,7 +79,7 @@ step("it opens at the end as fast as a short one", async () => {
   await picture("end");
 });
 
-step("scrolling back by the wheel", async () => {
+step("the wheel scrolls back", async () => {
   await scroller().hover();
   await frames("by the wheel", TURNS, async () => {
     for (let turn = 0; turn < TURNS || (turn < TURNS_MAX && (await held()) <= 200); turn++) {
@@ -90,7 +90,7 @@ step("scrolling back by the wheel", async () => {
   assert.ok((await held()) > 200, "earlier messages came in");
 });
 
-step("back to the very first message, all 50,000 held", async () => {
+step("the first of 50,000 messages can be reached", async () => {
   await frames("to the first message", 800, async () => {
     await s.page.evaluate(async () => {
       const scroller = document.querySelector(".scroller");
@@ -109,7 +109,7 @@ step("back to the very first message, all 50,000 held", async () => {
   await picture("beginning");
 });
 
-step("through all of it, also where rows were never measured", async () => {
+step("scrolling passes through rows that were never measured", async () => {
   await frames("through 50,000", 120, async () => {
     await s.page.evaluate(async () => {
       const scroller = document.querySelector(".scroller");
@@ -123,7 +123,7 @@ step("through all of it, also where rows were never measured", async () => {
   assert.ok((await rows().count()) < 60, "few rows stand in the page");
 });
 
-step("a reply that streams in while one reads far up moves nothing", async () => {
+step("a streaming reply does not move a reader far up", async () => {
   await s.page.evaluate(() => (document.querySelector(".scroller").scrollTop = document.querySelector(".scroller").scrollHeight / 2));
   // What was never measured is, and then it rests.
   await rested(s.page);
@@ -147,7 +147,7 @@ step("a reply that streams in while one reads far up moves nothing", async () =>
   assert.deepEqual(await middle(), before);
 });
 
-step("back at the end, most of it is let go", async () => {
+step("back at the end, older messages are released", async () => {
   await s.page.getByRole("button", { name: "1 new reply" }).click();
   await s.page.waitForFunction(() => Number(document.querySelector("ol li[aria-setsize]")?.ariaSetSize) < 5_000);
   await s.page.locator("article").filter({ hasText: "I heard you say" }).last().waitFor();

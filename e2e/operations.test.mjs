@@ -38,7 +38,7 @@ async function say(text) {
   await s.page.keyboard.press("Enter");
 }
 
-step("a model that does not answer leaves a failed turn; once it does, asking again brings the reply", async () => {
+step("a failing model leaves a failed turn, and a retry brings the reply", async () => {
   await s.page.goto(s.daemon.link);
   await s.page.locator('[data-connection="live"]').waitFor();
   model.fail(true);
@@ -59,7 +59,7 @@ step("a model that does not answer leaves a failed turn; once it does, asking ag
   assert.equal(await replies().count(), 1);
 });
 
-step("a reply that did not come waits among the work that failed, too", async () => {
+step("a failed reply is listed under Work", async () => {
   model.fail(true);
   await say("Nobody hears this at first.");
   await s.page.locator("article").filter({ hasText: "Nobody hears" }).getByText("No reply.").waitFor();
@@ -76,7 +76,7 @@ step("a reply that did not come waits among the work that failed, too", async ()
   await replies().filter({ hasText: "Nobody hears" }).waitFor();
 });
 
-step("a talk that could not become memory is kept, shown, and becomes memory when it is tried again", async () => {
+step("a failed consolidation is listed and succeeds on retry", async () => {
   await say("This spring we planted forty tomato seedlings behind the house, and my father laughed at me the whole time.");
   await replies().filter({ hasText: "forty tomato" }).waitFor();
   await screen("Settings");
@@ -99,7 +99,7 @@ step("a talk that could not become memory is kept, shown, and becomes memory whe
   await events.filter({ hasText: "forty tomato" }).waitFor();
 });
 
-step("how a reply came to be: its steps with their times, what was recalled, the prompts and their sizes", async () => {
+step("a reply's trace shows steps, times, recalled memories and prompts", async () => {
   await say("Do you remember the tomato seedlings?");
   await replies().filter({ hasText: "Do you remember" }).waitFor();
   await replies().last().locator('[data-act="why"]').click();
@@ -123,7 +123,7 @@ step("how a reply came to be: its steps with their times, what was recalled, the
   await dialog().waitFor({ state: "detached" });
 });
 
-step("traces of the last replies, of a talk that became memory, of what was thought between talks", async () => {
+step("traces of replies, consolidations and slow cycles are shown", async () => {
   await s.page.waitForFunction(async () => (await (await fetch("/api/admin/slow-tick/transcripts")).json()).items.length > 0);
   await screen("Settings");
   await tab("Traces");
@@ -161,7 +161,7 @@ async function disagree(filename, left, right) {
 const written = (filename) =>
   s.page.evaluate((name) => fetch(`/api/hub/documents/custom/${name}`).then((answer) => answer.json()), filename);
 
-step("versions that did not know of each other wait, with a count, both side by side", async () => {
+step("concurrent versions are counted and shown side by side", async () => {
   await disagree("garden.md", "# Garden\nTomatoes by the wall.\nRoses.", "# Garden\nBeans by the wall.\nRoses.");
   await disagree("tea.md", "早上喝茶。", "早上喝咖啡。");
   // The daemon tells of them; nobody looked.
@@ -182,7 +182,7 @@ step("versions that did not know of each other wait, with a count, both side by 
   await assertAccessible("conflicts");
 });
 
-step("one version is taken, or both are put together; the count goes down and the text is what was decided", async () => {
+step("a conflict is resolved by one version or a merge", async () => {
   await conflict("garden.md").locator("section").nth(1).getByRole("button", { name: /^Use this version/ }).click();
   await notice("Conflict resolved.").first().waitFor();
   await conflict("garden.md").waitFor({ state: "detached" });
@@ -205,7 +205,7 @@ step("one version is taken, or both are put together; the count goes down and th
   assert.equal(await s.page.getByTestId("conflicts").getByRole("button").count(), 0, "what is decided is not asked again");
 });
 
-step("on a phone the versions stand below each other, in Chinese too", async () => {
+step("on a phone the versions are shown below each other, in Chinese too", async () => {
   await s.page.setViewportSize({ width: 360, height: 740 });
   await s.page.getByRole("button", { name: "中文" }).click();
   await s.page.getByText("已解决：合并了两个版本。").waitFor();

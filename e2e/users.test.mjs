@@ -19,7 +19,7 @@ const pictured = (where) =>
   s.page.waitForFunction((at) => document.querySelector(`${at} img[data-avatar]`)?.naturalWidth > 0, where);
 
 /** A picture of two colours, of a given size; `noise` bytes make it as heavy as a camera's. */
-function png(side, noise = 0) {
+function png(side, noise = 0, text = "") {
   const rows = Buffer.alloc(side * (side * 3 + 1));
   for (let y = 0; y < side; y++) {
     for (let x = 0; x < side; x++) rows.set(x > y ? [216, 160, 90] : [55, 97, 79], y * (side * 3 + 1) + 1 + x * 3);
@@ -38,6 +38,7 @@ function png(side, noise = 0) {
   };
   const signature = Buffer.from([0x89, 0x50, 0x4e, 0x47, 0x0d, 0x0a, 0x1a, 0x0a]);
   const ballast = noise ? [chunk("teXt", Buffer.alloc(noise, 97))] : [];
+  if (text) ballast.push(chunk("tEXt", Buffer.from(text, "latin1")));
   return Buffer.concat([signature, chunk("IHDR", head), ...ballast, chunk("IDAT", deflateSync(rows)), chunk("IEND", Buffer.alloc(0))]);
 }
 
@@ -64,7 +65,7 @@ step("without a picture a letter is drawn, in the header and beside replies", as
   await looks("chat-letter");
 });
 
-step("a picture is chosen, and shown wherever the persona is", async () => {
+step("a picture is chosen and shown everywhere", async () => {
   await visit(s.page, s.daemon.url, "/settings/persona");
   const choice = s.page.waitForEvent("filechooser");
   await button("Choose a picture").click();
@@ -79,7 +80,7 @@ step("a picture is chosen, and shown wherever the persona is", async () => {
   await looks("chat-picture");
 });
 
-step("another tab sees it without a reload", async () => {
+step("another tab shows it without a reload", async () => {
   const other = await s.browser.context.newPage();
   await other.goto(s.daemon.url);
   await other.waitForFunction(() => document.querySelector("header img[data-avatar]")?.naturalWidth === 64);
@@ -89,7 +90,7 @@ step("another tab sees it without a reload", async () => {
   await other.close();
 });
 
-step("what is no picture is refused in a sentence; what is too heavy is made smaller", async () => {
+step("an unsupported file is rejected, a large image is scaled down", async () => {
   const choose = (name, mimeType, buffer) =>
     s.page.locator('main input[type="file"]').setInputFiles({ name, mimeType, buffer });
   await choose("page.png", "image/png", Buffer.from("<html>no picture</html>"));
@@ -98,7 +99,7 @@ step("what is no picture is refused in a sentence; what is too heavy is made sma
   await s.page.waitForFunction(() => document.querySelector("header img[data-avatar]")?.naturalWidth === 1_024);
 });
 
-step("a picture is removed, and comes back when that is taken back", async () => {
+step("a picture is removed, and undo restores it", async () => {
   await button("Remove").click();
   await notice("Picture removed.").waitFor();
   await s.page.locator('header [data-avatar="letter"]').waitFor();
@@ -109,7 +110,31 @@ step("a picture is removed, and comes back when that is taken back", async () =>
 
 const users = () => s.page.getByTestId("users").locator("li");
 
-step("the owner is there from the beginning, and gets a name and a time zone", async () => {
+step("a character card becomes a persona with its texts and its picture; an image without a card is named as such", async () => {
+  await visit(s.page, s.daemon.url, "/onboarding/new");
+  await s.page.getByLabel(/From material/).check();
+  const file = s.page.locator('main input[type="file"]');
+  await file.setInputFiles({ name: "holiday.png", mimeType: "image/png", buffer: png(32) });
+  await s.page.getByRole("alert").filter({ hasText: "holiday.png is an image without a character card" }).waitFor();
+  const card = {
+    spec: "chara_card_v2",
+    data: { name: "Wren", description: "{{char}} keeps a lighthouse.", personality: "patient", mes_example: "<START>\n{{char}}: Mind the step." },
+  };
+  const chara = Buffer.from(JSON.stringify(card)).toString("base64");
+  await file.setInputFiles({ name: "wren.png", mimeType: "image/png", buffer: png(48, 0, `chara\0${chara}`) });
+  await s.page.getByText("Read from the character card “Wren”.").waitFor();
+  assert.equal(await s.page.getByLabel("Name", { exact: true }).inputValue(), "Wren");
+  assert.equal(await s.page.getByLabel("Who the persona is").inputValue(), "Wren keeps a lighthouse.\n\nPersonality: patient");
+  assert.equal(await s.page.getByLabel("Who you are").inputValue(), "");
+  assert.equal(await s.page.getByLabel("How they talk").inputValue(), "Wren: Mind the step.");
+  await looks("character-card");
+  await button("Save and start").click();
+  await s.page.waitForFunction(() => document.querySelector("header img[data-avatar]")?.naturalWidth === 48);
+  await s.page.getByRole("banner").getByRole("combobox").selectOption("default");
+  await s.page.waitForFunction(() => document.querySelector("header img[data-avatar]")?.naturalWidth !== 48);
+});
+
+step("the owner is listed from the start, and gets a name and a time zone", async () => {
   await visit(s.page, s.daemon.url, "/settings/users");
   assert.match(await users().first().innerText(), /self.*you/s);
   await button("self").click();
@@ -125,7 +150,7 @@ step("the owner is there from the beginning, and gets a name and a time zone", a
   assert.equal(await s.page.evaluate(() => document.activeElement?.textContent), "林", "the focus returns");
 });
 
-step("somebody new is made, and nobody twice", async () => {
+step("a user is added once", async () => {
   const make = async (id) => {
     await s.page.getByLabel("ID", { exact: true }).fill(id);
     await s.page.getByLabel("Name", { exact: true }).fill("Mira");
@@ -139,7 +164,7 @@ step("somebody new is made, and nobody twice", async () => {
   await looks("users");
 });
 
-step("a name on a channel is linked, to one person only, and unlinked", async () => {
+step("an account is linked to one user only, and unlinked", async () => {
   const link = async (number) => {
     await dialog().getByLabel("Channel").fill("discord");
     await dialog().getByLabel("Account name or ID").fill(number);
@@ -164,7 +189,7 @@ step("a name on a channel is linked, to one person only, and unlinked", async ()
   await s.page.keyboard.press("Escape");
 });
 
-step("all of it in Chinese", async () => {
+step("the screens in Chinese", async () => {
   await button("中文").click();
   await s.page.getByText("和角色对话的人").waitFor();
   await looks("users-chinese");
@@ -176,7 +201,7 @@ step("all of it in Chinese", async () => {
   await looks("persona-chinese");
 });
 
-step("nothing left the origin, and the browser had nothing to complain about but what was refused", async () => {
+step("no request left the origin, and the browser reported only rejected requests", async () => {
   const foreign = s.browser.requests.filter((url) => new URL(url).origin !== s.daemon.url && !url.startsWith("data:"));
   assert.deepEqual(foreign, []);
   assert.deepEqual(s.browser.complaints.filter((text) => !/ (400|404|409|422) /.test(text)), []);

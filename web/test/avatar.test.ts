@@ -4,7 +4,7 @@ import { imageExtension, fitSize } from "../src/settings/avatar_image";
 
 const bytes = (text: string) => Uint8Array.from(text, (sign) => sign.charCodeAt(0));
 
-test("a name is drawn by its first sign", () => {
+test("a name is drawn by its first grapheme", () => {
   expect(initialOf("echo")).toBe("E");
   expect(initialOf(" 小鱼")).toBe("小");
   expect(initialOf("👩‍🚀 Sally")).toBe("👩‍🚀");
@@ -17,7 +17,7 @@ test("a persona keeps its colour, and personas differ", () => {
   expect(seen.size).toBe(TINTS.length);
 });
 
-test("a picture is what its bytes say", () => {
+test("an image type is recognised by its bytes", () => {
   expect(imageExtension(bytes("\x89PNG\r\n\x1a\n...."))).toBe("png");
   expect(imageExtension(bytes("\xff\xd8\xff\xe0"))).toBe("jpg");
   expect(imageExtension(bytes("GIF89a"))).toBe("gif");
@@ -27,7 +27,7 @@ test("a picture is what its bytes say", () => {
   expect(imageExtension(bytes(""))).toBeNull();
 });
 
-test("a picture is made smaller in proportion, never larger", () => {
+test("an image is scaled down in proportion, never up", () => {
   expect(fitSize(4_000, 3_000)).toEqual({ width: 1_024, height: 768 });
   expect(fitSize(100, 50)).toEqual({ width: 100, height: 50 });
   expect(fitSize(10_000, 1)).toEqual({ width: 1_024, height: 1 });

@@ -14,7 +14,7 @@ const live = (name: string, data: object) => ({ name, data }) as ServerEvent;
 const played = (chat: ChatState, ...events: ServerEvent[]) => events.reduce((held, e) => withEvent(held, e, NOW), chat);
 
 describe("the timeline", () => {
-  test("gains what forms, newest first, and knows it again on the next page", () => {
+  test("adds new memories newest first, and recognises them on the next page", () => {
     let chat = withTimelinePage(EMPTY_CHAT_STATE, page([event("e1", "2026-05-02T08:00:00Z")]), false);
     chat = played(
       chat,
@@ -35,14 +35,14 @@ describe("the timeline", () => {
     ]);
   });
 
-  test("an entity that is mentioned again moves instead of doubling", () => {
+  test("an entity that is mentioned again moves and is not duplicated", () => {
     const confirmed = (at: string) => live("memory.entity.confirmed", { entity_id: "x", canonical_name: "小黑", kind: "pet", merge_status: "confirmed", created_at: at });
     const chat = played(EMPTY_CHAT_STATE, confirmed("2026-05-01T00:00:00Z"), confirmed("2026-05-02T00:00:00Z"));
     expect(chat.memories).toHaveLength(1);
     expect(chat.memories[0]?.at).toBe("2026-05-02T00:00:00Z");
   });
 
-  test("what was forgotten leaves with the next page, what was paged in stays", () => {
+  test("forgotten memories leave with the next page, older pages stay", () => {
     const loaded = ["e3", "e2", "e1"].map((id, i) => event(id, `2026-05-0${4 - i}T08:00:00Z`));
     const chat = withTimelinePage(EMPTY_CHAT_STATE, page(loaded), false);
     const after = withTimelinePage(chat, page([loaded[0]!, { ...event("e9", "2026-05-03T07:00:00Z") }]), false);
@@ -55,7 +55,7 @@ describe("the timeline", () => {
   });
 });
 
-test("mood: the header and one row follow the same news", () => {
+test("a mood update changes the header and one timeline row", () => {
   const chat = played(EMPTY_CHAT_STATE, live("chat.mood.update", { mood_summary: "{…}", mood: "warm", energy: 6, updated_at: NOW }));
   expect(chat.mood).toMatchObject({ mood: "warm", energy: 6 });
   expect(chat.memories).toMatchObject([{ kind: "mood", text: "warm", energy: 6 }]);
@@ -68,7 +68,7 @@ test("a closed session is known from the stream and from the timeline", () => {
   expect(withTimelinePage(chat, page([closed]), false).closings.get("s2")).toEqual({ events: 1, thoughts: 0 });
 });
 
-test("a session that has gone quiet is ruled off before it is remembered, and counts come later", () => {
+test("an ended session gets its divider before consolidation, and its counts after", () => {
   const quiet = live("chat.session.boundary", { closed_session_id: "s1", new_session_id: null, at: NOW });
   const before = played(EMPTY_CHAT_STATE, quiet);
   expect(before.closings.get("s1")).toEqual({ events: 0, thoughts: 0 });
@@ -87,7 +87,7 @@ test("another user's or persona's events are not this chat's", () => {
   expect(played(here, said({ persona_id: "default", user_id: "self" })).messages).toHaveLength(1);
 });
 
-test("the offline model is announced, a real one is not", () => {
+test("the offline provider is announced, a language model is not", () => {
   const offline = withState(EMPTY_CHAT_STATE, state({ provider: "offline", model: null, offline: true }));
   expect(offline.offline).toEqual({ notice: null });
   expect(withState(offline, state({})).offline).toBeNull();
@@ -105,7 +105,7 @@ describe("paging", () => {
   const history = (from: number, to: number, more: boolean) =>
     historyPage(range(from, to), { has_more: more, oldest_turn_id: `t${from}` });
 
-  test("goes on from the oldest turn, or from the daemon's cursor", () => {
+  test("continues from the oldest turn, or from the server's cursor", () => {
     const first = withHistoryPage(EMPTY_CHAT_STATE, history(5, 8, true), false);
     expect(first.earlierMessages).toEqual({ name: "before", value: "t5" });
     const second = withHistoryPage(first, { ...history(1, 4, true), next_cursor: "c" }, true);
@@ -114,14 +114,14 @@ describe("paging", () => {
     expect(withHistoryPage(second, history(0, 0, false), true).earlierMessages).toBeNull();
   });
 
-  test("a refresh keeps the place of someone who has paged up", () => {
+  test("a refresh keeps the position of a reader who has paged back", () => {
     const all = withHistoryPage(withHistoryPage(EMPTY_CHAT_STATE, history(5, 8, true), false), history(1, 4, false), true);
     const refreshed = withHistoryPage(all, history(6, 9, true), false);
     expect(refreshed.earlierMessages).toBeNull();
     expect(refreshed.messages).toHaveLength(9);
   });
 
-  test("a refresh that does not reach what is shown starts again, without a hole", () => {
+  test("a refresh that does not reach the shown messages starts again, without a gap", () => {
     const chat = withHistoryPage(EMPTY_CHAT_STATE, history(1, 4, false), false);
     const refreshed = withHistoryPage(chat, history(90, 93, true), false);
     expect(refreshed.messages.map((m) => m.text)).toEqual(["90", "91", "92", "93"]);
@@ -133,7 +133,7 @@ const said = (id: string, role: "user" | "persona", turn_id: string, content: st
   historyItem({ id, role, turn_id, content, created_at: role === "user" ? "2026-05-02T09:00:00Z" : "2026-05-02T09:00:01Z" });
 const pageOf = (...messages: HistoryItem[]) => historyPage(messages.reverse());
 
-test("a reply that is said anew stands beside the old one until it is whole, then takes its place", () => {
+test("a regenerated reply replaces the old one once it is complete", () => {
   let chat = withHistoryPage(EMPTY_CHAT_STATE, pageOf(said("u", "user", "t", "hi"), said("old", "persona", "t", "one")), false);
   chat = played(chat, live("chat.message.typing_started", { turn_id: "t" }), live("chat.message.token", { turn_id: "t", delta: "tw" }));
   expect(chat.messages.map((m) => [m.text, m.delivery])).toEqual([["hi", "kept"], ["one", "kept"], ["tw", "streaming"]]);
@@ -145,17 +145,17 @@ test("a reply that is said anew stands beside the old one until it is whole, the
   expect(chat.messages.map((m) => [m.id, m.text])).toEqual([["u", "hi"], ["new", "two"]]);
 });
 
-test("tokens of a reply that stands already are told again and change nothing", () => {
+test("repeated tokens of a complete reply change nothing", () => {
   const chat = withHistoryPage(EMPTY_CHAT_STATE, pageOf(said("u", "user", "t", "hi"), said("r", "persona", "t", "one")), false);
   expect(played(chat, live("chat.message.token", { turn_id: "t", delta: "one" })).messages).toEqual(chat.messages);
 });
 
-test("edited words change where they stand", () => {
+test("an edit changes the message in place", () => {
   const chat = withHistoryPage(EMPTY_CHAT_STATE, pageOf(said("u", "user", "t", "hi")), false);
   expect(played(chat, live("chat.message.edited", { message_id: "u", content: "hello" })).messages[0]?.text).toBe("hello");
 });
 
-test("what was forgotten is gone from the conversation and the timeline at once", () => {
+test("forgotten messages and memories disappear at once", () => {
   let chat = withHistoryPage(EMPTY_CHAT_STATE, pageOf(said("u", "user", "t", "hi"), said("r", "persona", "t", "one")), false);
   chat = withTimelinePage(chat, page([event("e1", NOW), event("e2", NOW)]), false);
   chat = played(chat, live("memory.forgotten", { message_ids: ["u"], event_ids: ["e1"], all: false }));
@@ -164,7 +164,7 @@ test("what was forgotten is gone from the conversation and the timeline at once"
   expect(played(chat, live("memory.forgotten", { all: true })).messages).toEqual([]);
 });
 
-test("of what was shown when the newest page was asked for, what it lacks is gone; what came since stays", () => {
+test("messages missing from the newest page are removed, newer ones stay", () => {
   let chat = withHistoryPage(EMPTY_CHAT_STATE, pageOf(said("a", "user", "1", "a"), said("b", "user", "2", "b")), false);
   const asked = new Set(["a", "b"]);
   chat = played(chat, live("chat.message.user_appended", { message_id: "c", content: "c", received_at: NOW }));
@@ -172,13 +172,13 @@ test("of what was shown when the newest page was asked for, what it lacks is gon
   expect(chat.messages.map((m) => m.id)).toEqual(["b", "c"]);
 });
 
-test("a corrected memory reads as it was corrected", () => {
+test("a corrected memory shows its new text", () => {
   let chat = withTimelinePage(EMPTY_CHAT_STATE, page([event("e1", NOW)]), false);
   chat = played(chat, live("memory.node.updated", { node_id: "e1", type: "event", description: "right", pinned: false, change: "correction" }));
   expect(chat.memories[0]?.text).toBe("right");
 });
 
-test("10,000 events later the page holds no more than it may, and knows where the rest continues", () => {
+test("after 10,000 events the state is within its limits and knows where older messages continue", () => {
   let chat = EMPTY_CHAT_STATE;
   for (let n = 0; n < 5_000; n++) {
     const at = new Date(Date.parse(NOW) + n * 1_000).toISOString();
@@ -196,7 +196,7 @@ test("10,000 events later the page holds no more than it may, and knows where th
   expect(chat.memories.length).toBeLessThanOrEqual(MEMORIES_MAX);
 });
 
-test("of 5,000 sessions that closed the newest are known", () => {
+test("of 5,000 ended sessions the newest are kept", () => {
   let chat = EMPTY_CHAT_STATE;
   for (let n = 0; n < 5_000; n++) {
     chat = played(chat, live("chat.session.boundary", { closed_session_id: `s${n}`, new_session_id: null, at: NOW, events_count: 1 }));

@@ -26,13 +26,13 @@ test("a day is the reader's day, not UTC's", () => {
   ]);
 });
 
-test("a rule stands where a session ended", () => {
+test("a divider is shown where a session ended", () => {
   const items = [said("a", "2026-05-01T01:00:00Z", "s1"), said("b", "2026-05-01T03:00:00Z", "s2")];
   expect(shape(items)).toEqual(["2026-05-01", "a", "divider:s1", "b"]);
   expect(shape(items, new Map([["s2", { events: 1, thoughts: 0 }]]))).toEqual(["2026-05-01", "a", "divider:s1", "b", "divider:s2"]);
 });
 
-test("channels side by side are not sessions ending", () => {
+test("interleaved channels do not end a session", () => {
   const items = [
     said("a", "2026-05-01T01:00:00Z", "web1"),
     said("b", "2026-05-01T01:01:00Z", "discord1", "discord"),
@@ -42,7 +42,7 @@ test("channels side by side are not sessions ending", () => {
   expect(shape(items)).toEqual(["2026-05-01", "a", "b", "c", "d"]);
 });
 
-test("days near are named, days far are dated", () => {
+test("recent days are named, others are dated", () => {
   const label = (day: string, locale = "en-GB") => dayLabel(day, "2026-05-10", locale, WORDS);
   expect(label("2026-05-10")).toBe("Today");
   expect(label("2026-05-09")).toBe("Yesterday");

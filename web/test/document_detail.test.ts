@@ -44,7 +44,7 @@ const text = (content: string, version: number) => ({
   content,
 });
 
-test("an answer that was asked for before is no news to a document", async () => {
+test("a response to an older request does not change a document", async () => {
   const name = { kind: "custom", filename: "garden.md" };
   const props = { name, title: "garden", changed: () => undefined, onclose: () => undefined };
   const detail = mount(DocumentDetail, { target: document.body, props });
@@ -60,7 +60,7 @@ test("an answer that was asked for before is no news to a document", async () =>
   expect(document.querySelector("dialog .text")?.textContent).toContain("Beans.");
 });
 
-test("nor to what waits to be written in the diary", async () => {
+test("a response to an older request does not change the pending periods", async () => {
   const tier = DIARY.find(({ kind }) => kind === "weekly")!;
   const diary = mount(DiaryList, { target: document.body, props: { tier } });
   end = () => void unmount(diary);

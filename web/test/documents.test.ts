@@ -6,7 +6,7 @@ import { mondayOf, periodLabel, slugOf } from "../src/documents/periods";
 const plain = (text: string | null) => text?.replaceAll(/\s+/gu, " ");
 const day = (date: Date) => date.toISOString().slice(0, 10);
 
-test("a period is called as its reader would call it", () => {
+test("a period has a title in the reader's language", () => {
   expect(plain(periodLabel("2025-W45.md", "en", "en-GB"))).toMatch(/^Week 45 of 2025 \(3 ?– ?9 Nov\)$/);
   expect(periodLabel("2025-W45.md", "zh", "zh-CN")).toMatch(/^2025年第45周（11月3日至11月9日）$/u);
   expect(periodLabel("2025-11.md", "en", "en-GB")).toBe("November 2025");
@@ -23,7 +23,7 @@ test("a week begins on the Monday of the ISO calendar, also at the edges of year
   expect(day(mondayOf(2025, 45))).toBe("2025-11-03");
 });
 
-test("the granularities stand at addresses of their own", () => {
+test("each granularity has its own address", () => {
   expect(new Set(DIARY.map(({ tab }) => tab)).size).toBe(5);
   expect(DIARY.map(({ kind }) => kind)).toEqual(["daily", "weekly", "monthly", "yearly", "significant"]);
 });
@@ -31,7 +31,7 @@ test("the granularities stand at addresses of their own", () => {
 const before = "Tea in the morning. A window to the sea.";
 const changes = (one: string, other: string) => diffText(one, other).filter(({ change }) => change !== "same");
 
-test("what differs between two texts is named by words, also in Chinese", () => {
+test("texts are compared by words, also in Chinese", () => {
   expect(changes(before, "Coffee in the morning. A window to the sea.")).toEqual([
     { text: "Tea", change: "removed" },
     { text: "Coffee", change: "added" },
@@ -43,7 +43,7 @@ test("what differs between two texts is named by words, also in Chinese", () => 
   expect(changes(before, before)).toEqual([]);
 });
 
-test("both texts can be read out of a comparison", () => {
+test("a comparison contains both texts", () => {
   const after = "A window to the sea!\n\n- tea";
   const pieces = diffText(before, after);
   const without = (change: string) => pieces.filter((piece) => piece.change !== change).map(({ text }) => text).join("");
@@ -51,7 +51,7 @@ test("both texts can be read out of a comparison", () => {
   expect(without("removed")).toBe(after);
 });
 
-test("a long text is diffText in time, and its unchanged stretches are shortened", () => {
+test("a long text is compared in time, and its unchanged parts are shortened", () => {
   const lines = Array.from({ length: 20_000 }, (_, n) => `- line ${n}`);
   const long = lines.join("\n");
   const pieces = shortenDiff(diffText(long, long.replace("line 10000\n", "another line\n")));

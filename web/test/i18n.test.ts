@@ -6,7 +6,7 @@ import { TRANSLATIONS, detectLanguage, translate, preferredLanguage, type Messag
 const marks = (text: string) => (text.match(/\{\w+\}/g) ?? []).sort();
 const codes = (text: string) => text.match(/`[^`]+`/g) ?? [];
 
-test("both languages have every word, with the same marks and commands", () => {
+test("both languages have every message, with the same placeholders and commands", () => {
   const { en, zh } = TRANSLATIONS;
   expect(Object.keys(zh).sort()).toEqual(Object.keys(en).sort());
   for (const word of Object.keys(en) as MessageKey[]) {
@@ -25,20 +25,20 @@ test("every Chinese message is written in Chinese", () => {
   }
 });
 
-test("marks are filled in, unknown ones stay visible", () => {
+test("placeholders are filled in, unknown ones stay visible", () => {
   expect(translate("en", "energy", { n: 6 })).toBe("energy 6/10");
   expect(translate("zh", "writeTo", { name: "Echo" })).toBe("发消息给 Echo");
   expect(translate("en", "energy")).toBe("energy {n}/10");
 });
 
-test("the first language we speak wins, else English", () => {
+test("the first supported language is used, else English", () => {
   expect(preferredLanguage(["fr", "zh-TW", "en"])).toBe("zh");
   expect(preferredLanguage(["en-GB", "zh"])).toBe("en");
   expect(preferredLanguage(["fr"])).toBe("en");
   expect(preferredLanguage([])).toBe("en");
 });
 
-test("a text tells which script it is in", () => {
+test("the language of a text is detected by its script", () => {
   expect(detectLanguage("我养了只白猫")).toBe("zh-Hans");
   expect(detectLanguage("猫がいる")).toBe("ja");
   expect(detectLanguage("고양이")).toBe("ko");

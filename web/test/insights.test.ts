@@ -4,7 +4,7 @@ import { yearOf } from "../src/insights/year";
 import { parseSetting, formatSetting } from "../src/settings/setting_value";
 import { entity, memoryNode as node } from "./fixtures";
 
-test("names are tied to the memories that say them, thoughts to their events", () => {
+test("names are linked to memories that mention them, thoughts to their events", () => {
   const { dots, lines } = graphOf({
     nodes: [
       node("e1", { description: "小黑跳到脸上" }),
@@ -21,14 +21,14 @@ test("names are tied to the memories that say them, thoughts to their events", (
   ]);
 });
 
-test("a Latin name must be a whole word, a Chinese one may stand anywhere", () => {
+test("a Latin name must be a whole word, a Chinese one may be anywhere", () => {
   expect(nameMatcher(entity("b", "Anna", ["Annie"]))("then annie laughed")).toBe(true);
   expect(nameMatcher(entity("b", "Anna"))("annabel laughed")).toBe(false);
   expect(nameMatcher(entity("a", "猫"))("我的小猫咪")).toBe(true);
   expect(nameMatcher(entity("c", "C++ (club)"))("the c++ (club) met")).toBe(true);
 });
 
-test("2,000 dots find a place", () => {
+test("2,000 dots are laid out", () => {
   const nodes = Array.from({ length: 2_000 }, (_, n) => node(`n${n}`, { filling_event_ids: n ? [`n${n - 1}`] : [] }));
   const graph = graphOf({ nodes, entities: [], cut: false });
   layout(graph).tick(3);
@@ -55,7 +55,7 @@ test("the year ends today and keeps the strongest impact of each side", () => {
   expect(weeks.at(-1)?.impact).toEqual({ high: 8, low: -2 });
 });
 
-test("a setting is formatSetting and parseSetting as what it is", () => {
+test("a setting keeps its type between value and text", () => {
   expect(formatSetting(["monday", "tuesday"])).toBe("monday, tuesday");
   expect(parseSetting("a，b、c, ", [])).toEqual(["a", "b", "c"]);
   expect(parseSetting("0.5", 1)).toBe(0.5);

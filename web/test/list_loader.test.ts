@@ -25,7 +25,7 @@ function daemon() {
   };
 }
 
-test("a list that one has gone back in is as long after news as before", async () => {
+test("a reload keeps the number of pages", async () => {
   const { pages, answer, begin } = daemon();
   void pages.reload();
   await answer();
@@ -40,7 +40,7 @@ test("a list that one has gone back in is as long after news as before", async (
   expect(pages.items).toEqual([100, 101, 102, 103]);
 });
 
-test("news do not drop the page that was asked for, nor does asking drop the news", async () => {
+test("a reload and a request for more do not cancel each other", async () => {
   const { pages, answer, begin, waiting } = daemon();
   void pages.reload();
   await answer();
@@ -57,7 +57,7 @@ test("news do not drop the page that was asked for, nor does asking drop the new
   expect(pages.items.slice(0, 6)).toEqual([200, 201, 202, 203, 204, 205]);
 });
 
-test("asking twice before the answer is asking once; another filter begins at the first page", async () => {
+test("a repeated request is sent once; another filter starts at the first page", async () => {
   const { pages, answer, waiting } = daemon();
   void pages.reload("open");
   await answer();

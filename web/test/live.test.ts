@@ -63,27 +63,27 @@ const expectBounded = () => {
   expect(live.chat.memories.length).toBeLessThanOrEqual(MEMORIES_MAX);
 };
 
-test("a page that is read at its end does not grow in 10,000 events", async () => {
+test("a page at the end of the conversation does not grow in 10,000 events", async () => {
   live.setAtEnd(true);
   await happen(10_000);
   expectBounded();
 });
 
-test("nor does one in a tab that nobody looks at", async () => {
+test("a page in a hidden tab does not grow", async () => {
   live.setAtEnd(true);
   vi.spyOn(document, "hidden", "get").mockReturnValue(true);
   await happen(10_000);
   expectBounded();
 });
 
-test("nor one that was left for another screen while one read far up", async () => {
+test("a chat screen that was left while scrolled up does not grow", async () => {
   live.setAtEnd(false);
   live.stopReading();
   await happen(10_000);
   expectBounded();
 });
 
-test("a conflict that the daemon tells of is counted at once", async () => {
+test("an announced conflict is counted at once", async () => {
   const status = { openConflicts: 2 };
   vi.stubGlobal("fetch", async () => new Response(JSON.stringify(status)));
   const before = live.memoryVersion;
@@ -93,7 +93,7 @@ test("a conflict that the daemon tells of is counted at once", async () => {
   expect(live.memoryVersion).toBeGreaterThan(before);
 });
 
-test("a reply that comes while one is on another screen is unread until one comes back", async () => {
+test("a reply during another screen is unread until the reader returns", async () => {
   const reply = (number: number) =>
     Source.last.tell(number, "chat.message.done", { message_id: `r${number}`, turn_id: `t${number}`, content: "x" });
   live.setAtEnd(true);
@@ -145,7 +145,7 @@ async function reads(from: number, to: number) {
   return daemon;
 }
 
-test("a page of earlier words that comes when all is forgotten brings nothing back", async () => {
+test("an earlier page that arrives after a reset brings nothing back", async () => {
   const { answer } = await reads(100, 150);
   const asked = live.loadEarlierMessages();
   Source.last.tell(1, "memory.forgotten", { all: true });
@@ -156,7 +156,7 @@ test("a page of earlier words that comes when all is forgotten brings nothing ba
   expect(live.loadingEarlier).toBe(false);
 });
 
-test("a page of earlier words that was read before one of them was deleted is asked for anew", async () => {
+test("an earlier page is requested again after a deletion", async () => {
   const { answer } = await reads(100, 150);
   const asked = live.loadEarlierMessages();
   Source.last.tell(1, "chat.message.deleted", { message_id: "m60" });
@@ -169,7 +169,7 @@ test("a page of earlier words that was read before one of them was deleted is as
   expect(held()).not.toContain("m60");
 });
 
-test("a page of earlier words leaves no hole where the list was cut meanwhile", async () => {
+test("an earlier page leaves no gap when the list was trimmed", async () => {
   const { answer } = await reads(10_000, 10_050);
   for (let from = 9_800; from > 6_800; from -= 200) {
     const asked = live.loadEarlierMessages();
@@ -187,7 +187,7 @@ test("a page of earlier words leaves no hole where the list was cut meanwhile", 
   expect(live.chat.earlierMessages).toEqual({ name: "before", value: live.chat.messages[0]?.id });
 });
 
-test("a message far back is found, whatever is said meanwhile at the end", async () => {
+test("a message far back is found while new messages arrive", async () => {
   live.setAtEnd(true);
   const { answer } = await reads(10_000, 10_050);
   const found = live.scrollToMessage("m5001");
@@ -202,7 +202,7 @@ test("a message far back is found, whatever is said meanwhile at the end", async
   expect(live.scrollTarget).toBe("m5001");
 });
 
-test("words that were taken away while the newest page was on its way stay away", async () => {
+test("text deleted during a refresh stays deleted", async () => {
   const { answer } = await reads(0, 5);
   void live.refresh();
   await answer("/api/state");
@@ -217,7 +217,7 @@ test("words that were taken away while the newest page was on its way stay away"
   expect(held()).toEqual(["m0", "m1", "m2", "m4", "m5"]);
 });
 
-test("what forms while the timeline is on its way is not lost", async () => {
+test("a memory that forms during a refresh is not lost", async () => {
   const { answer } = await reads(0, 5);
   void live.refresh();
   await answer("/api/state");
@@ -227,7 +227,7 @@ test("what forms while the timeline is on its way is not lost", async () => {
   expect(live.chat.memories.map((m) => m.key)).toEqual(["node:new", "node:old"]);
 });
 
-test("who was away asks for the persona's picture anew", async () => {
+test("the persona's picture is reloaded after a disconnect", async () => {
   Source.last.onopen?.();
   const before = live.avatarVersion;
   Source.last.onopen?.();

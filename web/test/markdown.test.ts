@@ -13,7 +13,7 @@ function rendered(text: string): HTMLElement {
   return copy;
 }
 
-test("marks become elements", () => {
+test("Markdown becomes elements", () => {
   const shown = rendered("**猫** and *dog*, `x < 1`\n\n1. one\n2. two\n\n> said\n\n| a | b |\n|---|---|\n| 1 | 2 |\n\n```js\nlet a = 1;\n```");
   expect(shown.querySelector("strong")?.textContent).toBe("猫");
   expect(shown.querySelector("em")?.textContent).toBe("dog");
@@ -24,14 +24,14 @@ test("marks become elements", () => {
   expect(shown.querySelector("pre")?.textContent).toBe("let a = 1;");
 });
 
-test("nothing that is written becomes HTML", () => {
+test("text never becomes HTML", () => {
   const shown = rendered('<img src=x onerror=alert(1)> <script>alert(1)</script>\n\n<iframe src="https://example.com"></iframe>');
   expect(shown.querySelector("img, script, iframe")).toBeNull();
   expect(shown.textContent).toContain("<img src=x onerror=alert(1)>");
   expect(shown.textContent).toContain("<script>");
 });
 
-test("links are followed only where they are links, and never tell where one came from", () => {
+test("only safe links are followed, without a referrer", () => {
   const shown = rendered("[good](https://example.com/a) [bad](javascript:alert(1)) [worse](data:text/html,x) [here](/settings)");
   const links = [...shown.querySelectorAll("a")];
   expect(links.map((link) => link.getAttribute("href"))).toEqual(["https://example.com/a"]);
@@ -41,13 +41,13 @@ test("links are followed only where they are links, and never tell where one cam
   expect(safeAddress("mailto:a@example.com")).toBe("mailto:a@example.com");
 });
 
-test("a picture from elsewhere is a link, so that nobody is told who reads", () => {
+test("an external image is a link, so that its server does not learn of the reader", () => {
   const shown = rendered("![a cat](https://example.com/cat.png)");
   expect(shown.querySelector("img")).toBeNull();
   expect(shown.querySelector("a")?.textContent).toBe("a cat");
 });
 
-test("lines and characters stay as they were meant", () => {
+test("line breaks and characters are kept", () => {
   const shown = rendered("first\nsecond &amp; 第三");
   expect(shown.querySelectorAll("br")).toHaveLength(1);
   expect(shown.textContent).toContain("second & 第三");

@@ -23,8 +23,8 @@ const done = (more: object = {}) => ({ message_id: "p1", content: "Hi there", in
 const item = (more: Partial<HistoryItem> = {}) => historyItem(more);
 const brief = (messages: Message[]) => messages.map((m) => `${m.role}:${m.text}:${m.delivery}`);
 
-describe("one's own words", () => {
-  test("stand there at once and become kept, whichever news comes first", () => {
+describe("the user's messages", () => {
+  test("are shown at once and become stored, in either order of response and event", () => {
     const sending = withSending([], "ref", "hello", NOW);
     expect(brief(sending)).toEqual(["user:hello:sending"]);
     const news = (m: Message[]) => withUserAppended(m, appended({ external_ref: "ref", message_id: "m1" }), NOW);
@@ -35,32 +35,32 @@ describe("one's own words", () => {
     }
   });
 
-  test("are not doubled when history tells of them before the answer does", () => {
+  test("are not duplicated when the history arrives before the response", () => {
     const sending = withSending([], "ref", "hello", NOW);
     const both = withHistory(sending, [item()]);
     const kept = withAccepted(both, "ref", { ok: true, accepted: ["m1"], turn_id: "t1" });
     expect(kept.map((m) => m.id)).toEqual(["m1"]);
   });
 
-  test("said twice in one turn stay two", () => {
+  test("with the same text in one turn stay two", () => {
     let messages = withSending(withSending([], "a", "hello", NOW), "b", "hello", NOW);
     messages = withUserAppended(messages, appended({ external_ref: "a" }), NOW);
     messages = withUserAppended(messages, appended({ external_ref: "b" }), NOW);
     expect(brief(messages)).toEqual(["user:hello:kept", "user:hello:kept"]);
   });
 
-  test("that did not go out say why and can go out again", () => {
+  test("that were not sent show why and can be sent again", () => {
     const unsent = withUnsent(withSending([], "ref", "hello", NOW), "ref", { reason: "too fast", retryable: true });
     expect(unsent[0]).toMatchObject({ delivery: "unsent", failure: { reason: "too fast" } });
     expect(withResending(unsent, "ref", NOW)[0]).toMatchObject({ delivery: "sending", failure: null });
   });
 
-  test("that the daemon has announced are safe even if the request then failed", () => {
+  test("that were announced are stored even if the request failed", () => {
     const announced = withUserAppended(withSending([], "ref", "hello", NOW), appended({ external_ref: "ref" }), NOW);
     expect(withUnsent(announced, "ref", { reason: "lost", retryable: true })[0]).toMatchObject({ delivery: "kept", failure: null });
   });
 
-  test("from another channel appear once, also when told twice", () => {
+  test("from another channel appear once, also when announced twice", () => {
     const once = withUserAppended([], appended({ source_channel_id: "discord", message_id: "m9" }), NOW);
     expect(withUserAppended(once, appended({ source_channel_id: "discord", message_id: "m9" }), NOW)).toHaveLength(1);
     expect(once[0]).toMatchObject({ channelId: "discord", at: "2026-05-02T10:00:01Z" });
@@ -68,7 +68,7 @@ describe("one's own words", () => {
 });
 
 describe("a reply", () => {
-  test("grows by tokens and is replaced by its final words", () => {
+  test("grows by tokens and is replaced by its final text", () => {
     let messages = withTypingStarted([], "t1", NOW);
     expect(brief(messages)).toEqual(["persona::streaming"]);
     messages = withToken(withToken(messages, "t1", "Hi ", NOW), "t1", "ther", NOW);
@@ -83,16 +83,16 @@ describe("a reply", () => {
     expect(brief(withToken(messages, "t1", "Hi", NOW))).toEqual(["persona:Hi there:kept"]);
   });
 
-  test("that broke off is marked", () => {
+  test("that was cut off is marked", () => {
     expect(withReply([], done({ incomplete: true }), NOW)[0]?.incomplete).toBe(true);
   });
 
-  test("out of the blue has no turn and stands alone", () => {
+  test("without a turn is separate", () => {
     const messages = withReply(withReply([], done(), NOW), done({ message_id: "p2", in_reply_to_turn_id: null, turn_id: null }), NOW);
     expect(messages.map((m) => m.id)).toEqual(["p1", "p2"]);
   });
 
-  test("is never older than what it answers, though clocks differ", () => {
+  test("is never older than the message before it, although clocks differ", () => {
     const ahead = withUserAppended([], appended({ received_at: "2026-05-02T10:05:00Z" }), NOW);
     expect(withReply(ahead, done(), NOW).at(-1)?.at).toBe("2026-05-02T10:05:00Z");
   });
@@ -101,14 +101,14 @@ describe("a reply", () => {
 describe("a turn that failed", () => {
   const failed = { turn_id: "t1", reason: "no answer", retryable: true, user_message_ids: ["m1"] };
 
-  test("leaves no half bubble and marks the words it failed", () => {
+  test("leaves no partial reply and marks its message", () => {
     const messages = withToken(withHistory([], [item()]), "t1", "Hi", NOW);
     const after = withFailure(messages, failed);
     expect(brief(after)).toEqual(["user:hello:kept"]);
     expect(after[0]?.failure).toEqual({ reason: "no answer", retryable: true });
   });
 
-  test("is forgiven when it is answered after all", () => {
+  test("is cleared when the reply arrives", () => {
     const messages = withReply(withFailure(withHistory([], [item()]), failed), done(), NOW);
     expect(messages[0]?.failure).toBeNull();
   });
@@ -123,7 +123,7 @@ describe("history", () => {
     expect(withHistory([], page).map((m) => m.id)).toEqual(["m1", "p1"]);
   });
 
-  test("adopts a live reply, keeps its place on the page and ends its streaming", () => {
+  test("takes over a streaming reply and ends its streaming", () => {
     const streaming = withToken(withHistory([], [item()]), "t1", "Hi", NOW);
     const page = [item({ id: "p1", role: "persona", content: "Hi there", created_at: "2026-05-02T10:00:05Z" }), item()];
     const after = withHistory(streaming, page);
@@ -131,7 +131,7 @@ describe("history", () => {
     expect(after[1]?.key).toBe("reply:t1");
   });
 
-  test("knows a reply by its turn when the stream named it otherwise", () => {
+  test("recognises a reply by its turn when the stream used another id", () => {
     const page = [item({ id: "m7", role: "persona", content: "Hi there" })];
     const stored = withHistory(withReply([], done({ message_id: "t1", stored_message_id: "m7" }), NOW), page);
     expect(stored.map((m) => m.id)).toEqual(["m7"]);
@@ -139,7 +139,7 @@ describe("history", () => {
     expect(hashed.map((m) => m.id)).toEqual(["m7"]);
   });
 
-  test("the same words said twice in a turn are two messages", () => {
+  test("the same text twice in a turn is two messages", () => {
     const page = [item({ id: "m2" }), item({ id: "m1" })];
     expect(withHistory(withHistory([], page), page)).toHaveLength(2);
   });
@@ -149,13 +149,13 @@ describe("history", () => {
     expect(withHistory(once, [item()])).toEqual(once);
   });
 
-  test("keeps what is on its way at the end", () => {
+  test("keeps pending messages at the end", () => {
     const sending = withSending([], "ref", "next", "2026-05-02T09:00:00Z");
     expect(withHistory(sending, [item()]).map((m) => m.text)).toEqual(["hello", "next"]);
   });
 });
 
-test("a turn that the daemon lists as failed says so after a reload, unless a reply stands or is being written", () => {
+test("a listed failure is shown after a reload, unless a reply exists or is being written", () => {
   const failed = new Map([["t1", "no model"]]);
   const said = withHistory([], [item({ id: "a", content: "one" }), item({ id: "b", content: "two", created_at: "2026-05-02T10:00:02Z" })]);
   expect(withKnownFailures(said, failed).map((m) => m.failure?.reason ?? null)).toEqual([null, "no model"]);

@@ -33,7 +33,7 @@ const news = async () => {
   }
 };
 
-test("what is being written in the persona's form outlives news", async () => {
+test("typed text in the persona's form survives updates", async () => {
   const form = mount(PersonaForm, { target: document.body });
   end = () => void unmount(form);
   flushSync();
@@ -46,7 +46,7 @@ test("what is being written in the persona's form outlives news", async () => {
   expect(asked.filter((path) => path.startsWith("/api/admin/persona"))).toHaveLength(1);
 });
 
-test("words of a reply do not ask for the failed turns", async () => {
+test("tokens of a reply do not reload the failed turns", async () => {
   const list = mount(FailedTurnList, { target: document.body });
   end = () => void unmount(list);
   flushSync();

@@ -15,13 +15,13 @@ function answering(...answers: object[]) {
 
 afterEach(() => vi.unstubAllGlobals());
 
-test("documents are listed to the last page", async () => {
+test("all pages of documents are listed", async () => {
   answering({ documents: [{ filename: "a.md" }], next_cursor: "x/1" }, { documents: [{ filename: "b.md" }], next_cursor: null });
   expect((await getDocuments()).map(({ filename }) => filename)).toEqual(["a.md", "b.md"]);
   expect(asked).toEqual(["/api/hub/documents?limit=200", "/api/hub/documents?cursor=x%2F1&limit=200"]);
 });
 
-test("what a document is called stands in the path, and nothing else of it after", async () => {
+test("only a document's name is sent in the path", async () => {
   const document = { kind: "custom", filename: "二.md", version: 3, prompt_label: "x" };
   answering({ versions: [], next_cursor: null }, {});
   await getVersions(document);

@@ -4,7 +4,7 @@ import { RowHeights } from "../src/chat/row_heights";
 const keys = (count: number, from = 0) => Array.from({ length: count }, (_, n) => `row ${n + from}`);
 
 describe("the heights of rows", () => {
-  test("are guessed until they are measured", () => {
+  test("are estimated until they are measured", () => {
     const heights = new RowHeights(50);
     heights.arrange(keys(4));
     expect(heights.total).toBe(200);
@@ -13,7 +13,7 @@ describe("the heights of rows", () => {
     expect([0, 1, 2, 3, 4].map((row) => heights.top(row))).toEqual([0, 50, 170, 220, 270]);
   });
 
-  test("belong to the row, wherever it goes", () => {
+  test("belong to the row when it moves", () => {
     const heights = new RowHeights(50);
     heights.arrange(keys(3, 100));
     heights.measure(0, 80);
@@ -24,7 +24,7 @@ describe("the heights of rows", () => {
     expect(heights.total).toBe(100);
   });
 
-  test("say which row covers an offset, also beyond both ends", () => {
+  test("give the row at an offset, also beyond both ends", () => {
     const heights = new RowHeights(10);
     heights.arrange(keys(5));
     heights.measure(2, 100);
@@ -33,7 +33,7 @@ describe("the heights of rows", () => {
     expect(heights.window(0, 500, 3)).toEqual({ from: 0, to: 0 });
   });
 
-  test("of 50,000 rows only those near the window are shown, and what was measured is bounded", () => {
+  test("of 50,000 rows only those near the window are shown, and measurements are bounded", () => {
     const heights = new RowHeights(80);
     heights.arrange(keys(50_000));
     const { from, to } = heights.window(2_000_000, 2_000_800, 8);

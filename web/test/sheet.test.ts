@@ -3,7 +3,7 @@ import { createRawSnippet, flushSync, mount, unmount } from "svelte";
 import { expect, test, vi } from "vitest";
 import Sheet from "../src/components/Sheet.svelte";
 
-test("a sheet is over at once when one leaves it, and only once", () => {
+test("a sheet closes at once, and only once", () => {
   const closed = vi.fn();
   const children = createRawSnippet(() => ({ render: () => "<input type='file'>" }));
   const sheet = mount(Sheet, { target: document.body, props: { title: "A memory", onclose: closed, children } });

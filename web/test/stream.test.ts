@@ -72,7 +72,7 @@ beforeEach(() => {
 });
 
 describe("the event stream", () => {
-  test("keeps the order, takes the first at once and what follows close upon it in one go", () => {
+  test("keeps the order, handles the first event at once and those that follow together", () => {
     for (let n = 1; n <= 5; n++) world.source.token(`${n}`, `run-${n}`);
     expect(world.deltas).toEqual(["1"]);
     world.settle();
@@ -80,13 +80,13 @@ describe("the event stream", () => {
     expect(world.batches).toEqual([1, 4]);
   });
 
-  test("takes an event that is told twice only once", () => {
+  test("handles a repeated event once", () => {
     for (const id of ["run-1", "run-2", "run-2", "run-1", "run-3"]) world.source.token(id, id);
     world.settle();
     expect(world.deltas).toEqual(["run-1", "run-2", "run-3"]);
   });
 
-  test("comes back to the place where it was, and hears nothing twice", () => {
+  test("resumes where it was, without repeating events", () => {
     world.source.token("a", "run-7");
     world.source.readyState = 2;
     world.source.onerror?.({} as Event);
@@ -100,7 +100,7 @@ describe("the event stream", () => {
     expect(world.deltas).toEqual(["a", "b"]);
   });
 
-  test("takes the place that the first frame names, so that nothing is missed before the first event", () => {
+  test("resumes from the id of the first frame", () => {
     world.source.tell("chat.connection.ready", "{}", "run-40");
     world.stream.start();
     expect(world.source.url).toContain("last_event_id=run-40");
@@ -109,14 +109,14 @@ describe("the event stream", () => {
     expect(world.deltas).toEqual(["chat.connection.ready", "41"]);
   });
 
-  test("after a restart of the daemon the numbers begin anew and are heard", () => {
+  test("accepts ids that start again after a restart of the server", () => {
     world.source.token("old", "first-900");
     world.source.token("new", "second-1");
     world.settle();
     expect(world.deltas).toEqual(["old", "new"]);
   });
 
-  test("hears that it lagged, and every heartbeat, though they carry no id of their own", () => {
+  test("handles every heartbeat and the lag notice, which have no id of their own", () => {
     world.source.token("a", "run-1");
     world.source.tell("chat.connection.lagged", "{}", "run-1");
     world.source.tell("chat.connection.heartbeat", "{}", "run-1");
@@ -129,7 +129,7 @@ describe("the event stream", () => {
     ]);
   });
 
-  test("a page that sleeps holds a bounded number of events, and is told that it missed some", () => {
+  test("queues a bounded number of events while the page sleeps, and reports the loss", () => {
     const count = EVENTS_WAITING_MAX * 2 + 10;
     for (let n = 1; n <= count; n++) world.source.token(`${n}`, `run-${n}`);
     world.settle();
@@ -138,7 +138,7 @@ describe("the event stream", () => {
     expect(world.deltas[world.deltas.length - 1]).toBe(`${count}`);
   });
 
-  test("one damaged frame does not end the stream", () => {
+  test("is not ended by a damaged frame", () => {
     world.source.tell("chat.message.token", "{broken", "run-1");
     world.source.tell("chat.message.token", "null", "run-2");
     world.source.token("whole", "run-3");
@@ -146,7 +146,7 @@ describe("the event stream", () => {
     expect(world.deltas).toEqual(["whole"]);
   });
 
-  test("waits longer after each toApiError, and starts again from little once it is open", () => {
+  test("waits longer after each rejection, and resets the wait once it is open", () => {
     const refuse = () => {
       world.stream.start();
       world.source.readyState = 2;
@@ -161,7 +161,7 @@ describe("the event stream", () => {
     expect(refuse()).toBe(1_000);
   });
 
-  test("what an abandoned connection still says is not heard", () => {
+  test("ignores an abandoned connection", () => {
     const old = world.source;
     world.stream.start();
     old.token("late", "run-1");

@@ -7,7 +7,7 @@ import { stepDetails, formatDuration, stepName } from "../src/traces/trace_steps
 const step = (stage: string, detail: Record<string, unknown> = {}): Step => ({ stage, t_ms: 0, duration_ms: 1, detail });
 const recall = step("vector_retrieve", { candidates: 1_200, chosen: 3, embed_ms: 0.56, fetch_ms: 12.4, score_ms: 0, words_only: "no model" });
 
-test("a step says in the reader's language what it worked on", () => {
+test("a step describes its work in the reader's language", () => {
   language.choose("en");
   expect(stepName(recall)).toBe("Recall");
   expect(stepDetails(recall)).toEqual([
@@ -22,14 +22,14 @@ test("a step says in the reader's language what it worked on", () => {
   expect(stepDetails(recall)[0]).toBe("考虑了 1,200 条，用了 3 条");
 });
 
-test("a step that is new to the page keeps its name, and what it lacks is not made up", () => {
+test("an unknown step keeps its name and has no details", () => {
   expect(stepName(step("warm_up"))).toBe("warm_up");
   expect(stepDetails(step("warm_up", { messages: 3 }))).toEqual([]);
   expect(stepDetails(step("debounce"))).toEqual([]);
   expect(stepDetails(step("llm_stream", { first_token_ms: null, cut_off: "the model broke off" }))).toEqual(["the model broke off"]);
 });
 
-test("a time is read in the unit that fits it", () => {
+test("a duration is shown in a fitting unit", () => {
   language.choose("en");
   expect([0, 0.56, 9.94, 41, 999].map(formatDuration)).toEqual(["0 ms", "0.6 ms", "9.9 ms", "41 ms", "999 ms"]);
   expect(formatDuration(1_540)).toMatch(/^1\.5 s/);

@@ -72,7 +72,7 @@ afterEach(() => {
 const scroller = () => document.querySelector<HTMLElement>(".scroller")!;
 const texts = () => [...document.querySelectorAll("li")].map((row) => row.textContent?.trim());
 
-test("of 50,000 rows the last ones are there, and few of them", async () => {
+test("of 50,000 rows only the last ones are rendered", async () => {
   show(rows(50_000));
   await tick();
   expect(texts().length).toBeLessThan(40);
@@ -80,7 +80,7 @@ test("of 50,000 rows the last ones are there, and few of them", async () => {
   expect(document.querySelector("li")?.getAttribute("aria-setsize")).toBe("50000");
 });
 
-test("scrolling shows other rows, and near the start asks for more", async () => {
+test("scrolling renders other rows, and requests more near the start", async () => {
   show(rows(1_000));
   await tick();
   scroller().scrollTop = 48_000;
@@ -109,7 +109,7 @@ const bring = (now: Row[]) => {
 };
 const atEnd = () => scroller().scrollHeight - scroller().scrollTop - HEIGHT;
 
-test("who goes on reading further up is not taken back by news that come before the page is told", async () => {
+test("new rows before a scroll event do not move a reader who scrolls up", async () => {
   show(rows(1_000));
   await tick();
   goTo(48_000);
@@ -123,7 +123,7 @@ test("who goes on reading further up is not taken back by news that come before 
   expect(scroller().scrollTop).toBe(10_000 + 49 * 96);
 });
 
-test("who leaves the end is not taken back by news that come before the page is told, long or short", async () => {
+test("new rows before a scroll event do not pull a reader back to the end", async () => {
   for (const more of [1, 40]) {
     show(rows(1_000));
     await tick();
@@ -137,7 +137,7 @@ test("who leaves the end is not taken back by news that come before the page is 
   show(rows(10));
 });
 
-test("who stays at the end is taken along by long news, also when they are told of a scroll of before", async () => {
+test("a reader at the end follows long new rows, also after an older scroll event", async () => {
   show(rows(1_000));
   await tick();
   goTo(scroller().scrollTop - 50);
@@ -152,7 +152,7 @@ test("who stays at the end is taken along by long news, also when they are told 
   expect(shown.props.following).toBe(true);
 });
 
-test("who asks for the latest gets there, wherever the window was going", async () => {
+test("'Jump to latest' leads to the end from any scroll position", async () => {
   show(rows(1_000));
   await tick();
   goTo(48_000);
