@@ -301,7 +301,7 @@ pub(crate) struct Eval {
     /// Draw recall@k of every set measured on this home; with --absence also the curve, in FILE with `-absence`
     #[arg(long, value_name = "FILE")]
     pub(crate) plot: Option<PathBuf>,
-    /// Let the configured language model take part in `cases`, instead of the offline voice
+    /// Let the configured language model take part in `cases`, instead of the offline provider
     #[arg(long)]
     pub(crate) llm: bool,
     /// Write the ranking of every question, one JSON object a line

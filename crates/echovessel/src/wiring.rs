@@ -10,7 +10,7 @@ use hub::graph::Graph;
 use hub::{Hub, HubParts, HubSettings, InstanceId, Summariser, WorkingHours};
 use jiff::civil::Weekday;
 use jiff::tz::TimeZone;
-use llm::{LlmError, Offline, Provider, ProviderSettings, TierModels};
+use llm::{LlmError, OFFLINE, Provider, ProviderSettings, TierModels};
 use memory::consolidate::{ConsolidateSettings, SlowCycleSettings};
 use memory::ledger::{Price, Prices};
 use memory::ports::{Clock, Embedder, IdGenerator, Store};
@@ -19,6 +19,7 @@ use memory::sessions::SessionPolicy;
 use memory::vector_index::VectorIndex;
 use memory::{PersonaId, Scope, UserId};
 use mind::{LanguageMind, Prompts};
+use offline::OfflineProvider;
 use runtime::{
     Broadcast, Ledger, Metrics, Reloadable, ReloadableModel, Runtime, RuntimeParts, RuntimeSettings,
     TraceSettings,
@@ -94,7 +95,7 @@ impl LlmSummary {
 
     /// Whether no language model answers.
     pub(crate) fn is_offline(&self) -> bool {
-        self.provider == Offline::NAME
+        self.provider == OFFLINE
     }
 
     /// What a person should know about it, in a line.
@@ -232,7 +233,7 @@ pub(crate) fn open_database(config: &Config, home: &Home) -> anyhow::Result<Sqli
 
 /// The language model that the configuration names.
 pub(crate) async fn connect(config: &Config) -> Result<Arc<dyn Provider>, LlmError> {
-    llm::connect(provider_settings(config), Arc::new(SystemRetryTimer)).await
+    llm::connect(provider_settings(config), Arc::new(SystemRetryTimer), Arc::new(OfflineProvider)).await
 }
 
 /// The environment variable that holds the language model's key; empty where none is needed.

@@ -63,7 +63,7 @@ pub struct Expectation {
     pub passage: Option<String>,
     /// `them` or `me`.
     pub by: Option<String>,
-    /// Asks for more than the offline voice can do: checked with a language model only.
+    /// Asks for more than the offline provider can do: checked with a language model only.
     #[serde(default)]
     pub model_only: bool,
 }

@@ -14,8 +14,7 @@ use crate::settings::{
     ANTHROPIC_BASE_URL, ANTHROPIC_MODELS, OPENAI_BASE_URL, OPENAI_MODELS, default_models, is_loopback,
 };
 use crate::{
-    LlmError, LocalEndpoint, Offline, Provider, ProviderSettings, RetryTimer, TierModels, anthropic, http,
-    openai,
+    LlmError, LocalEndpoint, Provider, ProviderSettings, RetryTimer, TierModels, anthropic, http, openai,
 };
 
 /// How long a model server on this machine may take to say which models it has.
@@ -27,7 +26,10 @@ const MAX_LIST_BYTES: usize = 1024 * 1024;
 /// Names of models that answer no questions.
 const NOT_FOR_CHAT: &[&str] = &["embed", "bge-", "minilm", "rerank", "whisper"];
 
-/// The provider that the settings ask for.
+/// How `llm.provider` names the offline provider, and how that provider names itself.
+pub const OFFLINE: &str = "offline";
+
+/// The provider that the settings ask for; `offline` is the one that answers without a language model.
 ///
 /// `"auto"` takes the first of `local_endpoints` that answers `GET {base_url}/models` on this machine
 /// with a model to talk to, else the offline provider. It never sends anything to another machine and
@@ -38,9 +40,10 @@ const NOT_FOR_CHAT: &[&str] = &["embed", "bge-", "minilm", "rerank", "whisper"];
 pub async fn connect(
     settings: ProviderSettings,
     pauses: Arc<dyn RetryTimer>,
+    offline: Arc<dyn Provider>,
 ) -> Result<Arc<dyn Provider>, LlmError> {
     let (temperature, max_tokens) = (settings.temperature, settings.max_tokens);
-    let provider = choose(settings, pauses).await?;
+    let provider = choose(settings, pauses, offline).await?;
     Ok(match (temperature, max_tokens) {
         (None, None) => provider,
         _ => Arc::new(Sampled { provider, temperature, max_tokens }),
@@ -50,12 +53,13 @@ pub async fn connect(
 async fn choose(
     settings: ProviderSettings,
     pauses: Arc<dyn RetryTimer>,
+    offline: Arc<dyn Provider>,
 ) -> Result<Arc<dyn Provider>, LlmError> {
     let mut settings = settings;
     settings.api_key = settings.api_key.filter(|key| !key.expose_secret().trim().is_empty());
     match settings.provider.trim() {
-        "" | "auto" => auto(settings, pauses).await,
-        Offline::NAME => Ok(Arc::new(Offline)),
+        "" | "auto" => auto(settings, pauses, offline).await,
+        OFFLINE => Ok(offline),
         "openai" => openai_compatible(&settings, pauses).await,
         "anthropic" => {
             let base_url = if settings.base_url.is_empty() { ANTHROPIC_BASE_URL } else { &settings.base_url };
@@ -73,6 +77,7 @@ async fn choose(
 async fn auto(
     mut settings: ProviderSettings,
     pauses: Arc<dyn RetryTimer>,
+    offline: Arc<dyn Provider>,
 ) -> Result<Arc<dyn Provider>, LlmError> {
     settings.api_key = None;
     let mut candidates = Vec::new();
@@ -100,7 +105,7 @@ async fn auto(
         }
     }
     tracing::info!("no language model on this machine answers; the offline provider takes over");
-    Ok(Arc::new(Offline))
+    Ok(offline)
 }
 
 async fn openai_compatible(

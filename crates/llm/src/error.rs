@@ -72,7 +72,8 @@ impl LlmError {
         LlmError::Transient { message: message.into() }
     }
 
-    pub(crate) fn fatal(message: impl Into<String>) -> LlmError {
+    /// A [`LlmError::Fatal`]: asking again would fail in the same way.
+    pub fn fatal(message: impl Into<String>) -> LlmError {
         LlmError::Fatal { message: message.into() }
     }
 }

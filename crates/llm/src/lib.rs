@@ -1,6 +1,6 @@
-//! Language-model providers: OpenAI-compatible, Anthropic, offline.
+//! Language-model providers: OpenAI-compatible, Anthropic, and the port that the offline provider implements.
 //!
-//! [`connect`] reads [`ProviderSettings`] and gives back one [`Provider`]. A provider answers a
+//! [`connect`] reads [`ProviderSettings`] and returns one [`Provider`]. A provider answers a
 //! [`Request`] in one of two ways: [`Provider::complete`] waits for the whole answer,
 //! [`Provider::stream`] gives it as it is said. Every failure is an [`LlmError`] whose kind tells the
 //! caller what to do next.
@@ -20,15 +20,13 @@ mod sampled;
 mod settings;
 
 mod anthropic;
-mod offline;
 mod openai;
 
 mod error;
 mod http;
 
-pub use connect::connect;
+pub use connect::{OFFLINE, connect};
 pub use error::LlmError;
 pub use http::{MAX_ANSWER_BYTES, MAX_EVENT_BYTES};
-pub use offline::Offline;
 pub use provider::{AnswerFormat, Completion, Provider, Request, RetryTimer, StreamEvent, Tier, Usage};
 pub use settings::{LocalEndpoint, ProviderSettings, TierModels};

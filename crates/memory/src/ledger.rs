@@ -38,7 +38,7 @@ pub struct Prices(pub Vec<(String, Price)>);
 
 impl Prices {
     /// The price of a model: of its name, else of the longest listed name that it begins with, so that a dated release
-    /// (`gpt-x-2026-03-05`) is found by its family. The offline voice costs nothing.
+    /// (`gpt-x-2026-03-05`) is found by its family. The offline provider costs nothing.
     pub fn of(&self, provider: &str, model: &str) -> Option<Price> {
         if provider == "offline" {
             return Some(Price::default());

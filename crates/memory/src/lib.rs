@@ -27,10 +27,11 @@ pub mod recall;
 pub mod consolidate;
 pub mod corrections;
 pub mod forget;
-pub mod text;
 pub mod vector_index;
 pub mod ledger;
 pub mod access;
 pub mod ports;
 
 pub use scope::{PersonaId, Scope, UserId};
+/// The text rules by which everything is indexed and sought: who stores or searches must fold and cut as the memory does.
+pub use text;

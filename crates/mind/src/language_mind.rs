@@ -3,7 +3,7 @@
 use std::sync::Arc;
 
 use async_trait::async_trait;
-use llm::{AnswerFormat, LlmError, Offline, Provider, Request};
+use llm::{AnswerFormat, LlmError, OFFLINE, Provider, Request};
 use memory::identifiers::{SessionId, TurnId};
 use memory::ledger::TokenUsage;
 use memory::ports::{
@@ -87,7 +87,7 @@ impl LanguageMind {
 
     /// Whether nobody but the offline provider is there to be asked.
     pub fn is_offline(&self) -> bool {
-        self.provider.name() == Offline::NAME
+        self.provider.name() == OFFLINE
     }
 
     /// Renders the prompt of a reply within `budget`. Pure: nothing is asked.

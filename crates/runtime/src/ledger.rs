@@ -20,7 +20,7 @@ pub struct Ledger {
 }
 
 impl Ledger {
-    /// Begins to write, with no price known but that of the offline voice. Ends when the ledger is dropped and all
+    /// Begins to write, with no price known but that of the offline provider. Ends when the ledger is dropped and all
     /// that waits is written.
     pub fn start(store: Arc<dyn Store>) -> Arc<Self> {
         Self::start_counted(store, Arc::new(Reloadable::new(Prices::default())), Metrics::default())

@@ -14,35 +14,37 @@ struct CrateRule {
 }
 
 const ROOMS: &[CrateRule] = &[
-    CrateRule { name: "memory", imports: &[], tests_import: &["store", "embed"] },
-    CrateRule { name: "llm", imports: &[], tests_import: &[] },
+    CrateRule { name: "text", imports: &[], tests_import: &[] },
+    CrateRule { name: "memory", imports: &["text"], tests_import: &["store", "embed"] },
+    CrateRule { name: "llm", imports: &[], tests_import: &["offline"] },
+    CrateRule { name: "offline", imports: &["text", "llm"], tests_import: &[] },
     CrateRule { name: "hub", imports: &["memory"], tests_import: &["store"] },
     CrateRule { name: "embed", imports: &["memory", "hub"], tests_import: &[] },
     CrateRule { name: "store", imports: &["memory", "hub"], tests_import: &[] },
-    CrateRule { name: "mind", imports: &["memory", "hub", "llm"], tests_import: &[] },
+    CrateRule { name: "mind", imports: &["memory", "hub", "llm"], tests_import: &["offline"] },
     CrateRule { name: "testkit", imports: &["memory", "hub"], tests_import: &[] },
     CrateRule {
         name: "runtime",
         imports: &["memory", "hub", "mind", "llm"],
-        tests_import: &["store", "embed"],
+        tests_import: &["store", "embed", "offline"],
     },
     CrateRule { name: "channels", imports: &["runtime"], tests_import: &["memory", "store"] },
     CrateRule { name: "archive", imports: &["memory", "hub", "mind"], tests_import: &["store"] },
     CrateRule {
         name: "server",
         imports: &["runtime", "memory", "hub", "archive"],
-        tests_import: &["store", "mind", "llm"],
+        tests_import: &["store", "mind", "llm", "offline"],
     },
     CrateRule {
         name: "eval",
         imports: &["memory", "hub", "store", "embed", "llm", "mind", "runtime", "archive"],
-        tests_import: &[],
+        tests_import: &["offline"],
     },
     CrateRule {
         name: "echovessel",
         imports: &[
-            "memory", "hub", "store", "embed", "llm", "mind", "runtime", "channels", "archive", "server",
-            "eval",
+            "memory", "hub", "store", "embed", "llm", "offline", "mind", "runtime", "channels", "archive",
+            "server", "eval",
         ],
         tests_import: &[],
     },
@@ -100,7 +102,8 @@ pub(super) fn findings(members: &[Member]) -> Vec<Finding> {
 
 fn findings_of(member: &Member) -> Vec<Finding> {
     let Some(room) = ROOMS.iter().find(|room| room.name == member.name) else {
-        let mend = "Say in the table of xtask/src/tidy/walls.rs, and in ARCHITECTURE.md, whom it may import.";
+        let mend =
+            "Say in the table of xtask/src/tidy/boundaries.rs, and in ARCHITECTURE.md, whom it may import.";
         return vec![Finding::in_file(
             &member.manifest_path,
             format!("no wall is known for {}", member.name),

@@ -112,7 +112,7 @@ impl Story {
             println!("     {who} {}", row.content);
         }
         if reply.is_empty() {
-            bail!("the offline voice said nothing");
+            bail!("the offline provider said nothing");
         }
         Ok(())
     }

@@ -1,4 +1,4 @@
-//! Our own cases, lived with the offline voice.
+//! Our own cases, lived with the offline provider.
 
 use std::collections::HashMap;
 use std::sync::Arc;
@@ -16,6 +16,7 @@ use memory::recall::RecallSettings;
 use memory::sessions::SessionPolicy;
 use memory::vector_index::VectorIndex;
 use mind::{LanguageMind, Prompts};
+use offline::OfflineProvider;
 use runtime::{Broadcast, Ledger, Metrics, Runtime, RuntimeParts, RuntimeSettings, TraceSettings};
 use store::{SqliteStore, StoreOptions};
 use testkit::SequentialIds;
@@ -36,7 +37,7 @@ async fn stage(folder: &std::path::Path) -> Stage {
     let clock = Arc::new(StoryClock::new(Timestamp::UNIX_EPOCH));
     let store = Arc::new(SqliteStore::open(&folder.join("home.db"), StoreOptions::default()).unwrap());
     let provider = ProviderSettings { provider: "offline".to_owned(), ..ProviderSettings::default() };
-    let provider = llm::connect(provider, Arc::new(NoPauses)).await.unwrap();
+    let provider = llm::connect(provider, Arc::new(NoPauses), Arc::new(OfflineProvider)).await.unwrap();
     let ledger = Ledger::start(store.clone());
     let prompts = Prompts::load(None).unwrap();
     let mind = LanguageMind::new(provider, clock.clone(), ledger, prompts);

@@ -1,6 +1,7 @@
 use std::sync::Arc;
 
 use llm::{LlmError, LocalEndpoint, Provider, ProviderSettings, Tier};
+use offline::OfflineProvider;
 use serde_json::json;
 use tokio::net::TcpListener;
 
@@ -16,7 +17,7 @@ fn auto(base_urls: &[String]) -> ProviderSettings {
 }
 
 async fn connect(settings: ProviderSettings) -> Result<Arc<dyn Provider>, LlmError> {
-    llm::connect(settings, Arc::new(NoPauses::default())).await
+    llm::connect(settings, Arc::new(NoPauses::default()), Arc::new(OfflineProvider)).await
 }
 
 fn models(names: &[&str]) -> Answer {

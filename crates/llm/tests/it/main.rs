@@ -16,6 +16,7 @@ use std::time::Duration;
 use futures_util::StreamExt;
 use futures_util::future::{BoxFuture, FutureExt, ready};
 use llm::{AnswerFormat, LlmError, Provider, ProviderSettings, Request, RetryTimer, StreamEvent, Tier};
+use offline::OfflineProvider;
 use serde_json::{Value, json};
 
 /// Pauses that take no time and are remembered.
@@ -53,7 +54,7 @@ fn openai_settings(base_url: String) -> ProviderSettings {
 }
 
 async fn connected(settings: ProviderSettings) -> Arc<dyn Provider> {
-    llm::connect(settings, Arc::new(NoPauses::default())).await.unwrap()
+    llm::connect(settings, Arc::new(NoPauses::default()), Arc::new(OfflineProvider)).await.unwrap()
 }
 
 fn text_request() -> Request {

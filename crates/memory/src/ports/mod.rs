@@ -16,6 +16,7 @@ mod forget;
 mod access;
 mod people;
 
+pub use crate::text::Phrase;
 pub use access::{ACTS_MAX, AccessStore};
 pub use clock::{Clock, IdGenerator};
 pub use corrections::{CorrectionStore, MessageEdit, MessageEditResult, UsedQuote};
@@ -41,7 +42,7 @@ pub use slow_cycle::{
 pub use store::{
     CapturedMessage, CommitOutcome, Corpus, CorpusSize, EvidencedNode, ExtractionCommit, FailedAttempt,
     FillingEdge, IndexedMessage, IndexedNode, MentionMerge, MessageStore, NewMessage, NodeStore,
-    PersonaRecord, PersonaStore, Phrase, PhraseHits, ReflectionCommit, SessionFilter, SessionStore, Store,
+    PersonaRecord, PersonaStore, PhraseHits, ReflectionCommit, SessionFilter, SessionStore, Store,
     StoreError, StoredVector, Supersession, TimelineItem, UserRecord,
 };
 pub use traces::{PhaseTrace, TraceStore, TurnSummary, TurnTrace};

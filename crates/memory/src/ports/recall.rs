@@ -4,11 +4,10 @@ use async_trait::async_trait;
 use jiff::Timestamp;
 
 use super::edge_walk::{EdgeReach, EdgeWalk};
-use super::store::{
-    Corpus, CorpusSize, FillingEdge, NodeStore, Phrase, PhraseHits, StoreError, StoredVector,
-};
+use super::store::{Corpus, CorpusSize, FillingEdge, NodeStore, PhraseHits, StoreError, StoredVector};
 use crate::nodes::{EventTime, Node, NodeKind, RelationalTag, Subject};
 use crate::scope::Scope;
+use crate::text::Phrase;
 
 /// Which nodes of one kind are asked for by whom they are about.
 #[derive(Clone, Debug, PartialEq, Eq)]

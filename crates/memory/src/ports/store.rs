@@ -18,6 +18,7 @@ use crate::ports::{
 };
 use crate::scope::{PersonaId, Scope, UserId};
 use crate::sessions::{CloseTrigger, Session, SessionPolicy, SessionStatus};
+use crate::text::Phrase;
 
 /// Why storage did not do what was asked. Nothing was half-written.
 #[derive(Clone, Debug, thiserror::Error, PartialEq, Eq)]
@@ -200,10 +201,6 @@ pub struct CorpusSize {
     /// Live rows.
     pub documents: u64,
 }
-
-/// Index terms that must stand in a row, one after the other. A word is a phrase of one term, 小黑 of two.
-#[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
-pub struct Phrase(pub Vec<String>);
 
 /// Where a phrase stands.
 #[derive(Clone, Debug, PartialEq, Eq)]

@@ -27,10 +27,12 @@ use super::score::vector_relevance;
 use super::settings::RecallSettings;
 use super::signals::{MessageWeights, Signal, Signals};
 use super::words::{IndexedText, Occurrences, WordStatistics};
-use crate::messages::Message;
+use crate::messages::{Message, Role};
 use crate::ports::{Store, StoreError};
 use crate::scope::Scope;
-use crate::text::{QueryTerm, Stated, content_terms, index_terms, stated, tells_when};
+use crate::text::{
+    QueryTerm, Statement, content_terms, index_terms, statement_by_persona, statement_by_user, tells_when,
+};
 use crate::vector_index::{VectorIndex, cosine};
 
 /// What the message before counts of the message itself.
@@ -198,11 +200,14 @@ impl<'a> Ranking<'a> {
     /// How well what a message states fits; `relevance` is that of all it says. Where the persona says that it does not
     /// know, the words that it states beside that count, and those that it answers do not.
     fn support(&self, message: &Message, relevance: f64) -> f64 {
-        let stated = stated(&message.content, message.role);
-        match stated {
-            Stated::Everything => relevance,
-            Stated::Nothing => 0.0,
-            Stated::Only(part) => {
+        let statement = match message.role {
+            Role::User => statement_by_user(&message.content),
+            Role::Persona => statement_by_persona(&message.content),
+        };
+        match statement {
+            Statement::Everything => relevance,
+            Statement::Nothing => 0.0,
+            Statement::Only(part) => {
                 let terms = index_terms(&part);
                 let text = IndexedText::new(&terms);
                 let sentences = self.query.question.sentences.iter();

@@ -3,12 +3,13 @@
 use std::sync::Arc;
 
 use futures_util::StreamExt;
-use llm::{Offline, StreamEvent};
+use llm::StreamEvent;
 use memory::messages::Role;
 use memory::nodes::NodeKind;
 use memory::ports::{ExtractionInput, Mind, ReflectionInput};
 use memory::text::find_quote;
 use mind::{LanguageMind, Prompts, ReplyBudget, ReplyInput};
+use offline::OfflineProvider;
 
 use crate::injection::INJECTIONS;
 use crate::support::{Ledger, Ticking, at, extraction_input, message, node, reflection_input, shanghai};
@@ -16,7 +17,7 @@ use crate::support::{Ledger, Ticking, at, extraction_input, message, node, refle
 fn offline() -> LanguageMind {
     let clock = Arc::new(Ticking::from(at("2026-03-03T13:00:00Z")));
     let prompts = Prompts::load(None).unwrap();
-    LanguageMind::new(Arc::new(Offline), clock, Arc::new(Ledger::default()), prompts)
+    LanguageMind::new(Arc::new(OfflineProvider), clock, Arc::new(Ledger::default()), prompts)
 }
 
 #[tokio::test]

@@ -2,12 +2,12 @@
 
 use std::sync::Arc;
 
-use llm::Offline;
 use memory::core_blocks::CoreBlocks;
 use memory::facts::Fact;
 use memory::ports::MindError;
 use mind::contract::schema;
 use mind::{LanguageMind, PersonaDraftAnswer, PersonaDraftInput, Prompts};
+use offline::OfflineProvider;
 use serde_json::json;
 
 use crate::support::{Ledger, Ticking, answering, at, setting};
@@ -67,7 +67,7 @@ async fn an_answer_of_the_wrong_shape_is_asked_for_once_more() {
 async fn the_provider_without_a_model_keeps_to_the_writers_words() {
     let prompts = Prompts::load(None).unwrap();
     let clock = Arc::new(Ticking::from(at("2026-03-03T13:00:00Z")));
-    let mind = LanguageMind::new(Arc::new(Offline), clock, Arc::new(Ledger::default()), prompts);
+    let mind = LanguageMind::new(Arc::new(OfflineProvider), clock, Arc::new(Ledger::default()), prompts);
     let text = "小雨在杭州开花店。我是护士。";
     let draft = mind.draft_persona(&PersonaDraftInput { events: Vec::new(), ..input(text) }).await.unwrap();
     assert_eq!(

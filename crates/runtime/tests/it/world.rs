@@ -22,6 +22,7 @@ use memory::sessions::{Session, SessionPolicy};
 use memory::vector_index::VectorIndex;
 use memory::{PersonaId, Scope, UserId};
 use mind::{LanguageMind, Prompts};
+use offline::OfflineProvider;
 use runtime::{
     AcceptError, AcceptedMessage, Broadcast, Delivery, IncomingMessage, Ledger, Metrics, Runtime,
     RuntimeParts, RuntimeSettings, Subscription, TraceSettings, WireEvent,
@@ -377,7 +378,7 @@ async fn runtime(
         max_retries: 0,
         ..ProviderSettings::default()
     };
-    let provider = llm::connect(provider, Arc::new(NoPauses)).await.unwrap();
+    let provider = llm::connect(provider, Arc::new(NoPauses), Arc::new(OfflineProvider)).await.unwrap();
     let clock = Arc::new(clock.clone());
     let ledger = Ledger::start(store.clone());
     let prompts = Prompts::load(None).unwrap();

@@ -6,7 +6,8 @@ use std::sync::{Arc, Mutex};
 use async_trait::async_trait;
 use futures_util::StreamExt;
 use futures_util::stream::{self, BoxStream};
-use llm::{Completion, LlmError, Offline, Provider, Request, StreamEvent, Tier, Usage};
+use llm::{Completion, LlmError, Provider, Request, StreamEvent, Tier, Usage};
+use offline::OfflineProvider;
 use tokio::sync::Semaphore;
 
 pub(crate) const USAGE: Usage =
@@ -57,7 +58,7 @@ impl Provider for Talker {
         if self.refuses_work.load(std::sync::atomic::Ordering::Relaxed) {
             return Err(failure(false));
         }
-        Offline.complete(request).await
+        OfflineProvider.complete(request).await
     }
 
     async fn stream(

@@ -1,4 +1,4 @@
-//! A stand-in for a language model on a port of this machine: an OpenAI-compatible endpoint (and Anthropic's) with
+//! A scripted language model on a port of this machine: an OpenAI-compatible endpoint (and Anthropic's) with
 //! plausible answers, at the pace one asks for.
 
 use std::net::SocketAddr;

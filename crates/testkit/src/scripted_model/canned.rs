@@ -6,7 +6,7 @@ use serde_json::{Value, json};
 
 use super::{RecordedRequest, Reply, ScriptedModel, UNNAMED};
 
-/// How long the stand-in takes, in real time.
+/// How long the scripted model takes, in real time.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Pace {
     /// Until the first token.

@@ -8,7 +8,10 @@ use super::names::Names;
 use super::segment::{Piece, dictionary_words, fold, is_hangul, letters, pieces};
 use super::stem::Stems;
 use super::variants::simplified;
-use crate::ports::Phrase;
+
+/// Index terms that must stand in a row, one after the other. A word is a phrase of one term, 小黑 of two.
+#[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub struct Phrase(pub Vec<String>);
 
 /// Most dictionary segments that one function word spans (怎么样 is two, 还记不记得 four).
 const FUNCTION_SEGMENTS_MAX: usize = 4;

@@ -6,7 +6,7 @@ use jiff::civil::Weekday;
 
 use super::NamedPeriod;
 use super::calendar::{Calendar, Days, Season, Unit, YEARS, month_of, one_day, season_of, year_of};
-use crate::text::segment::{Piece, pieces};
+use crate::segment::{Piece, pieces};
 
 const MONTHS: [&str; 12] = [
     "january",

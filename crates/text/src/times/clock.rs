@@ -3,7 +3,7 @@
 use jiff::civil::Time;
 
 use super::chinese::number;
-use crate::text::is_unspaced;
+use crate::is_unspaced;
 
 /// Hours up to which a bare "at 5" is the afternoon: nobody has an appointment at 5 in the morning without saying so.
 const BARE_AFTERNOON_LAST: i8 = 6;

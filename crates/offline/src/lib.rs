@@ -1,6 +1,6 @@
-//! The provider without a network: deterministic, and honest about what it is.
+//! The offline provider: a [`Provider`] that answers by rules, without a language model or a network. Deterministic.
 //!
-//! It answers from [`Request::inputs`], never from the prompt's text. `reply` speaks from what was
+//! It answers from [`Request::inputs`], never from the prompt's text. `reply` answers from what was
 //! recalled; `extraction` distils by rules over word lists; `reflection` and `slow_cycle` restate the events they cite;
 //! `persona_draft` sorts the writer's own sentences.
 //! `rollup` copies lines of its sources and says so. `graph` is not among what it can do: ties that rules would guess are
@@ -35,37 +35,32 @@ use futures_util::StreamExt;
 use futures_util::stream::{self, BoxStream};
 use serde::de::DeserializeOwned;
 
-use crate::{Completion, LlmError, Provider, Request, StreamEvent, Tier, Usage};
+use llm::{Completion, LlmError, OFFLINE, Provider, Request, StreamEvent, Tier, Usage};
 
 /// The offline provider. It costs nothing and reports zero tokens.
 #[derive(Debug, Clone, Copy, Default)]
-pub struct Offline;
-
-impl Offline {
-    /// What it calls itself, and its model.
-    pub const NAME: &'static str = "offline";
-}
+pub struct OfflineProvider;
 
 /// Nothing is counted because nothing is spent.
-const NOTHING: Usage = Usage { input_tokens: 0, output_tokens: 0, cached_tokens: 0, reported: true };
+const NO_USAGE: Usage = Usage { input_tokens: 0, output_tokens: 0, cached_tokens: 0, reported: true };
 
 #[async_trait]
-impl Provider for Offline {
+impl Provider for OfflineProvider {
     fn name(&self) -> &str {
-        Self::NAME
+        OFFLINE
     }
 
     fn model(&self, _tier: Tier) -> &str {
-        Self::NAME
+        OFFLINE
     }
 
     async fn complete(&self, request: Request) -> Result<Completion, LlmError> {
         let text = answer(&request)?;
         Ok(Completion {
             text,
-            usage: NOTHING,
-            model: Self::NAME.to_owned(),
-            provider: Self::NAME.to_owned(),
+            usage: NO_USAGE,
+            model: OFFLINE.to_owned(),
+            provider: OFFLINE.to_owned(),
             latency: Duration::ZERO,
         })
     }
@@ -76,7 +71,7 @@ impl Provider for Offline {
     ) -> Result<BoxStream<'static, Result<StreamEvent, LlmError>>, LlmError> {
         let mut events: Vec<_> =
             deltas(&answer(&request)?).into_iter().map(|text| Ok(StreamEvent::Delta(text))).collect();
-        events.push(Ok(StreamEvent::Finished { usage: NOTHING, model: Self::NAME.to_owned() }));
+        events.push(Ok(StreamEvent::Finished { usage: NO_USAGE, model: OFFLINE.to_owned() }));
         Ok(stream::iter(events).boxed())
     }
 }
@@ -136,7 +131,7 @@ mod tests {
     use serde_json::{Value, json};
 
     use super::*;
-    use crate::AnswerFormat;
+    use llm::AnswerFormat;
 
     fn request(task: &str, inputs: Value) -> Request {
         Request {
@@ -155,10 +150,11 @@ mod tests {
     async fn a_streamed_reply_is_the_whole_reply_in_several_pieces() {
         for text in ["你还记得我的猫吗?", "Do you remember my cat?"] {
             let asked = request("reply", json!({"user_text": text}));
-            let whole = Offline.complete(asked.clone()).await.unwrap().text;
-            let events: Vec<_> = Offline.stream(asked).await.unwrap().map(Result::unwrap).collect().await;
+            let whole = OfflineProvider.complete(asked.clone()).await.unwrap().text;
+            let events: Vec<_> =
+                OfflineProvider.stream(asked).await.unwrap().map(Result::unwrap).collect().await;
             let (end, deltas) = events.split_last().unwrap();
-            assert_eq!(*end, StreamEvent::Finished { usage: NOTHING, model: "offline".to_owned() });
+            assert_eq!(*end, StreamEvent::Finished { usage: NO_USAGE, model: "offline".to_owned() });
             assert!(deltas.len() > 2, "{deltas:?}");
             let said: String = deltas
                 .iter()
@@ -173,7 +169,8 @@ mod tests {
 
     #[tokio::test]
     async fn a_slow_cycle_without_events_finds_nothing_new() {
-        let answer = Offline.complete(request("slow_cycle", json!({"events": []}))).await.unwrap().text;
+        let answer =
+            OfflineProvider.complete(request("slow_cycle", json!({"events": []}))).await.unwrap().text;
         let answer: Value = serde_json::from_str(&answer).unwrap();
         assert_eq!(answer["new_thoughts"], json!([]));
         assert_eq!(answer.as_object().unwrap().len(), 5);
@@ -182,8 +179,8 @@ mod tests {
     #[tokio::test]
     async fn an_unknown_task_and_unreadable_inputs_are_fatal() {
         for asked in [request("judge", json!({})), request("extraction", json!({"messages": 7}))] {
-            assert_eq!(Offline.complete(asked.clone()).await.unwrap_err().kind(), "fatal");
-            assert!(Offline.stream(asked).await.is_err());
+            assert_eq!(OfflineProvider.complete(asked.clone()).await.unwrap_err().kind(), "fatal");
+            assert!(OfflineProvider.stream(asked).await.is_err());
         }
     }
 }

@@ -138,7 +138,7 @@ fn stemmed(algorithm: Algorithm, word: &str) -> String {
 
 #[cfg(test)]
 mod tests {
-    use crate::text::{index_terms, query_terms};
+    use crate::{index_terms, query_terms};
 
     fn shares_a_stem(question: &str, text: &str) -> bool {
         let indexed: Vec<String> = index_terms(text).split(' ').map(str::to_owned).collect();

@@ -134,12 +134,12 @@ pub fn is_bare_reply(text: &str) -> bool {
 }
 
 /// Whether the text is only a no.
-pub(crate) fn is_bare_denial(text: &str) -> bool {
+pub fn is_bare_denial(text: &str) -> bool {
     bare(text) == Some(Reply::No)
 }
 
 /// Whether a sentence asks.
-pub(crate) fn asks(sentence: &str) -> bool {
+pub fn asks(sentence: &str) -> bool {
     folded_asks(&fold(sentence))
 }
 
@@ -153,7 +153,7 @@ pub(super) fn folded_asks(folded: &str) -> bool {
 }
 
 /// Whether a question offers a choice, so that a yes answers nothing.
-pub(crate) fn offers_choice(sentence: &str) -> bool {
+pub fn offers_choice(sentence: &str) -> bool {
     let folded = fold(sentence);
     CHOICES.iter().any(|choice| folded.contains(choice))
 }

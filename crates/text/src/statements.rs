@@ -3,7 +3,6 @@
 use super::replies::folded_asks;
 use super::segment::fold;
 use super::sentences::split_sentences;
-use crate::messages::Role;
 
 /// First words of a question, with or without its mark.
 const QUESTION_WORDS: [&str; 8] = ["what", "who", "whose", "where", "which", "why", "how", "when"];
@@ -141,9 +140,9 @@ const NOT_KNOWING: [&str; 54] = [
     "not aware",
 ];
 
-/// What of a message may be evidence.
+/// Which part of a message states something.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub(crate) enum Stated {
+pub enum Statement {
     /// All that it says.
     Everything,
     /// Nothing: it only asks, or says only that nothing is known.
@@ -152,17 +151,30 @@ pub(crate) enum Stated {
     Only(String),
 }
 
-/// What a message states. "I don't know" is the persona's word about its memory; a user says it of the world.
-pub(crate) fn stated(text: &str, speaker: Role) -> Stated {
-    let sentences: Vec<(&str, String)> =
-        split_sentences(text).into_iter().map(|sentence| (sentence, fold(sentence))).collect();
-    if speaker == Role::User || !sentences.iter().any(|(_, folded)| says_not_knowing(folded)) {
-        let nothing = !sentences.is_empty() && sentences.iter().all(|(_, folded)| is_asking(folded));
-        return if nothing { Stated::Nothing } else { Stated::Everything };
+/// What a user's message states: nothing when it only asks.
+pub fn statement_by_user(text: &str) -> Statement {
+    statement_of_all(&folded_sentences(text))
+}
+
+/// What a persona's message states. "I don't know" is the persona's word about its memory (a user says it of the world),
+/// so that only the sentences beside it count.
+pub fn statement_by_persona(text: &str) -> Statement {
+    let sentences = folded_sentences(text);
+    if !sentences.iter().any(|(_, folded)| says_not_knowing(folded)) {
+        return statement_of_all(&sentences);
     }
     let stating = sentences.iter().filter(|(_, folded)| !is_asking(folded) && !says_not_knowing(folded));
     let known: Vec<&str> = stating.map(|(sentence, _)| *sentence).collect();
-    if known.is_empty() { Stated::Nothing } else { Stated::Only(known.join("\n")) }
+    if known.is_empty() { Statement::Nothing } else { Statement::Only(known.join("\n")) }
+}
+
+fn folded_sentences(text: &str) -> Vec<(&str, String)> {
+    split_sentences(text).into_iter().map(|sentence| (sentence, fold(sentence))).collect()
+}
+
+fn statement_of_all(sentences: &[(&str, String)]) -> Statement {
+    let only_asks = !sentences.is_empty() && sentences.iter().all(|(_, folded)| is_asking(folded));
+    if only_asks { Statement::Nothing } else { Statement::Everything }
 }
 
 fn says_not_knowing(folded: &str) -> bool {
@@ -214,7 +226,7 @@ mod tests {
             "关于手风琴老师我说过什么？",
             "还记得我的手风琴老师",
         ] {
-            assert_eq!(stated(text, Role::User), Stated::Nothing, "{text}");
+            assert_eq!(statement_by_user(text), Statement::Nothing, "{text}");
         }
         for text in [
             "My accordion teacher is called Ann. Do you remember?",
@@ -226,7 +238,7 @@ mod tests {
             "我的手风琴老师叫安娜。",
             "",
         ] {
-            assert_eq!(stated(text, Role::User), Stated::Everything, "{text}");
+            assert_eq!(statement_by_user(text), Statement::Everything, "{text}");
         }
     }
 
@@ -237,11 +249,11 @@ mod tests {
             "You haven't told me about an accordion teacher yet! Would you like to?",
             "你好像没跟我说过手风琴老师。",
         ] {
-            assert_eq!(stated(text, Role::Persona), Stated::Nothing, "{text}");
-            assert_ne!(stated(text, Role::User), Stated::Nothing, "{text}");
+            assert_eq!(statement_by_persona(text), Statement::Nothing, "{text}");
+            assert_ne!(statement_by_user(text), Statement::Nothing, "{text}");
         }
-        let told = stated("这个我不知道。不过你养了只猫。", Role::Persona);
-        assert_eq!(told, Stated::Only("不过你养了只猫。".to_owned()));
-        assert_eq!(stated("You told me about Ann.", Role::Persona), Stated::Everything);
+        let told = statement_by_persona("这个我不知道。不过你养了只猫。");
+        assert_eq!(told, Statement::Only("不过你养了只猫。".to_owned()));
+        assert_eq!(statement_by_persona("You told me about Ann."), Statement::Everything);
     }
 }

@@ -105,7 +105,7 @@ pub(crate) fn dictionary_words(run: &str) -> Vec<Range<usize>> {
 }
 
 /// Whether a character is a letter of a script in which blanks do not part the words.
-pub(crate) fn is_unspaced(character: char) -> bool {
+pub fn is_unspaced(character: char) -> bool {
     let script = matches!(character,
         '\u{3005}'..='\u{3007}' | '\u{3400}'..='\u{4dbf}' | '\u{4e00}'..='\u{9fff}' | '\u{f900}'..='\u{faff}'
         | '\u{20000}'..='\u{323af}' // Han

@@ -91,7 +91,7 @@ const CHINESE: [&str; 24] = [
 
 /// Whether a text asks for a time: it opens so in English (and "when" is a question, not "when I was young"), or holds
 /// a question word for time in Chinese.
-pub(crate) fn asks_when(text: &str) -> bool {
+pub fn asks_when(text: &str) -> bool {
     let folded = fold(text);
     let words = words(&folded);
     let when = words.first() == Some(&"when")
@@ -101,7 +101,7 @@ pub(crate) fn asks_when(text: &str) -> bool {
 }
 
 /// Whether a text tells a time, or seems to: a word for a time, a year, a month.
-pub(crate) fn tells_when(text: &str) -> bool {
+pub fn tells_when(text: &str) -> bool {
     let folded = fold(text);
     let is_year = |word: &str| word.len() == 4 && word.bytes().all(|byte| byte.is_ascii_digit());
     words(&folded).into_iter().any(|word| WORDS.contains(&word) || is_year(word))

@@ -82,7 +82,7 @@ fn bare(word: &str) -> String {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::text::query_terms;
+    use crate::query_terms;
 
     fn surfaces(text: &str) -> Vec<String> {
         query_terms(text).into_iter().map(|term| term.surface).collect()

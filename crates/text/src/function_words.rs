@@ -23,7 +23,7 @@ pub(super) fn listed(list: &'static str) -> impl Iterator<Item = &'static str> {
 const COMPOUND_LENGTH_MAX: usize = 12;
 
 /// Whether a folded word is in one of the lists.
-pub(crate) fn is_function_word(folded: &str) -> bool {
+pub fn is_function_word(folded: &str) -> bool {
     FUNCTION_WORDS.contains(folded)
 }
 
@@ -52,7 +52,7 @@ mod tests {
     #[test]
     fn lists_hold_folded_words_only() {
         for word in FUNCTION_WORDS.iter() {
-            assert_eq!(&crate::text::fold(word), word);
+            assert_eq!(&crate::fold(word), word);
         }
     }
 

@@ -36,7 +36,7 @@ pub(super) fn simplified(text: &str) -> Cow<'_, str> {
 
 #[cfg(test)]
 mod tests {
-    use crate::text::{index_terms, query_terms};
+    use crate::{index_terms, query_terms};
 
     #[test]
     fn both_scripts_meet() {

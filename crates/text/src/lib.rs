@@ -1,0 +1,31 @@
+//! Text in every script: folding, words and stems, sentences, quotes, questions, named times, estimated tokens.
+//!
+//! Pure functions and static word lists; no I/O, and no clock but the one passed in. Nothing here knows what a message or
+//! a memory is.
+
+mod terms;
+mod segment;
+mod stem;
+mod names;
+mod variants;
+mod function_words;
+mod borders;
+mod quote;
+mod replies;
+mod statements;
+mod sentences;
+mod tokens;
+mod times;
+mod time_words;
+
+pub use borders::at_word_borders;
+pub use function_words::is_function_word;
+pub use quote::find_quote;
+pub use replies::{asks, is_bare_denial, is_bare_reply, offers_choice};
+pub use segment::{fold, is_unspaced};
+pub use sentences::{Language, language, split_sentences};
+pub use statements::{Statement, statement_by_persona, statement_by_user};
+pub use terms::{Phrase, QueryTerm, content_terms, index_terms, query_terms};
+pub use time_words::{asks_when, tells_when};
+pub use times::{TimePhrase, moments, named_times, time_phrases};
+pub use tokens::estimate_tokens;
