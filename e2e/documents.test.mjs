@@ -225,7 +225,7 @@ step("the screens in Chinese", async () => {
   await looks("documents-chinese");
   await button("What I want").click();
   await button("历史", dialog()).click();
-  await dialog().getByText("当前").waitFor();
+  await dialog().getByText("当前", { exact: true }).waitFor();
   await looks("document-history-chinese");
   await s.page.keyboard.press("Escape");
 });

@@ -82,7 +82,7 @@ step("a failed consolidation is listed and succeeds on retry", async () => {
   await screen("Settings");
   await tab("Work");
   model.fail(true);
-  const failure = notice(/could not become memory/).waitFor();
+  const failure = notice(/could not be turned into memory/).waitFor();
   await Promise.all([failure, button("End now", s.page.getByTestId("sessions")).click()]);
   await s.page.getByLabel("Status").selectOption("failed");
   const failed = s.page.getByTestId("sessions").locator("li");

@@ -194,7 +194,7 @@ step("the screens in Chinese", async () => {
   await s.page.getByText("和角色对话的人").waitFor();
   await looks("users-chinese");
   await button("Mira").click();
-  await dialog().getByText("其他渠道的账号").waitFor();
+  await dialog().getByText("已关联的账号").waitFor();
   await looks("user-chinese");
   await s.page.keyboard.press("Escape");
   await visit(s.page, s.daemon.url, "/settings/persona");

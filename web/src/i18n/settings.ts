@@ -66,7 +66,7 @@ export const en = {
   recovering: "recovering",
   serious: "serious illness",
   findSetting: "Find a setting",
-  takesEffect: "applies immediately",
+  takesEffect: "immediate",
   needsRestart: "needs a restart",
   waitsForRestart: "restart pending",
   toDefault: "Use default",
@@ -132,6 +132,7 @@ export const en = {
   tokensByDay: "Tokens by day",
   logExplained: "Changes made through the page, the API and other programs, and the token used. Never what was said.",
   auditTool: "tool {name}",
+  auditFailed: "failed ({status})",
   logEmpty: "No changes yet.",
 };
 
@@ -267,5 +268,6 @@ export const zh: typeof en = {
   tokensByDay: "每天的词元",
   logExplained: "通过页面、接口和其他程序进行的更改，以及所用的令牌。从不记录对话内容。",
   auditTool: "工具 {name}",
+  auditFailed: "失败（{status}）",
   logEmpty: "还没有更改。",
 };
