@@ -1,4 +1,4 @@
-// The system's Chromium with an empty profile, watched: every request, every console error.
+// Opens the system's Chromium with an empty profile and records requests and console errors.
 
 import { mkdtempSync, readFileSync, rmSync } from "node:fs";
 import { createRequire } from "node:module";
@@ -18,7 +18,7 @@ const FLAGS = [
   "--disable-sync",
 ];
 
-/** How long anything is waited for, on a machine that does much else meanwhile: a limit, nothing that is asserted. */
+/** Longest wait for anything, also on a busy machine. Nothing asserts it. */
 const WAIT_MS_MAX = 180_000;
 
 export async function openBrowser(options = {}) {
@@ -30,7 +30,7 @@ export async function openBrowser(options = {}) {
     locale: "en-GB",
     timezoneId: "Asia/Shanghai",
     colorScheme: "light",
-    // Contrast is measured on what has come to rest.
+    // Contrast is measured without animations.
     reducedMotion: "reduce",
     timeout: WAIT_MS_MAX,
     ...options,
@@ -53,7 +53,7 @@ export async function openBrowser(options = {}) {
   return { context, page, requests, complaints, close };
 }
 
-/** One line per violation of the accessibility rules, with the elements. */
+/** Accessibility violations with their elements, one entry each. */
 export async function violations(page) {
   await page.evaluate(AXE);
   const { violations: found } = await page.evaluate(() => globalThis.axe.run(document, { resultTypes: ["violations"] }));

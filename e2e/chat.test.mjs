@@ -1,4 +1,4 @@
-// A life with the page: the real program, a language model that follows a script, and a person who changes their mind.
+// Chat and memory with the real program and a scripted language model.
 
 import assert from "node:assert/strict";
 import { gzipSync } from "node:zlib";
@@ -35,7 +35,7 @@ async function say(text, page = s.page) {
   await page.keyboard.press("Enter");
 }
 
-/** Says it and waits for the whole reply. */
+/** Sends a message and waits for the complete reply. */
 async function talk(text) {
   const before = (await replies().count()) ? await replies().last().getAttribute("data-message") : null;
   await say(text);
@@ -48,13 +48,13 @@ async function talk(text) {
   );
 }
 
-/** One's own message, also while its words stand in a field. */
+/** The user's message, also while it is being edited. */
 async function mine(text) {
   const found = own().filter({ hasText: text });
   return s.page.locator(`article[data-message="${await found.getAttribute("data-message")}"]`);
 }
 
-/** Waits until every talk that is over has become memory, and nothing is made of it any more. */
+/** Waits until every session is consolidated. */
 async function remembered() {
   await s.page.waitForFunction(async () => {
     const { sessions } = await (await fetch("/api/admin/sessions?limit=200")).json();
@@ -104,7 +104,7 @@ step("a reply streams in, word by word", async () => {
       if (writing?.textContent.trim()) globalThis.growth.add(writing.textContent);
     }).observe(document.body, { subtree: true, childList: true, characterData: true });
   });
-  // Each time the page has shown the model's words, a few more are let through.
+  // Releases a few more tokens each time the page has shown the last ones.
   model.hold(4);
   await say(CAT);
   for (const times of [1, 2, 3]) {

@@ -1,4 +1,4 @@
-// Starts the program on a scratch home and reads where it listens.
+// Starts the daemon with a temporary home and reads its URL.
 
 import { spawn } from "node:child_process";
 import { existsSync, mkdtempSync, readFileSync, rmSync } from "node:fs";
@@ -18,9 +18,9 @@ const SETTINGS = {
   ECHOVESSEL__CHANNELS__WEB__DEBOUNCE: "50ms",
 };
 
-/** The real one; ECHOVESSEL_BIN names another, relative to this folder. */
+/** The debug binary, or ECHOVESSEL_BIN, relative to this folder. */
 export const DAEMON = process.env.ECHOVESSEL_BIN ?? "../target/debug/echovessel";
-/** Scripted words, for what the offline model never does. */
+/** The mock, for what the offline provider never does. */
 export const MOCK = "../web/dev/mock.mjs";
 
 /**
@@ -43,14 +43,14 @@ export async function startDaemon(program = DAEMON, settings = {}, prepare = () 
     return {
       link,
       url,
-      /** The owner's token, for what another program does meanwhile. */
+      /** The owner's token, for requests of other programs. */
       token: () => readFileSync(join(home, "token"), "utf8").trim(),
       log: () => daemon.run.log(),
       stop: async () => {
         await daemon.run.stop();
         rmSync(home, { recursive: true, force: true });
       },
-      /** Stops it, lets the page notice, and starts it again at the same place. */
+      /** Stops it, waits for `between`, and starts it again on the same port. */
       restart: async (between = async () => undefined) => {
         await daemon.run.stop();
         await between();

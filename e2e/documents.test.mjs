@@ -1,4 +1,4 @@
-// The shared self: documents that are read, changed, compared and restored, and days that become weeks, months and years.
+// Documents and their versions, and the diary's summaries.
 
 import assert from "node:assert/strict";
 import { DAEMON, startDaemon } from "./daemon.mjs";
@@ -26,7 +26,7 @@ const focused = () => s.page.evaluate(() => document.activeElement?.textContent?
 const row = (name) => s.page.locator(`[data-document="${name}"]`);
 const undo = () => s.page.getByTestId("toasts").getByRole("button", { name: "Undo" }).last().click();
 
-/** Writes a document as another page would, meanwhile. */
+/** Writes a document as another client would. */
 async function write(name, content) {
   const status = await s.page.evaluate(
     async ([path, text]) =>

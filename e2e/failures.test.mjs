@@ -1,4 +1,4 @@
-// Long history, failures and lost connections, against the scripted mock.
+// Long history, failures and lost connections, with the mock.
 
 import assert from "node:assert/strict";
 import { MOCK, startDaemon } from "./daemon.mjs";
@@ -19,12 +19,12 @@ async function say(text) {
   await s.page.keyboard.press("Enter");
 }
 
-/** Something is said that the stream does not tell of. */
+/** Adds a message that the stream does not announce. */
 function miss(content, how) {
   return s.page.evaluate((body) => fetch("/dev/missed", { method: "POST", body }), JSON.stringify({ content, how }));
 }
 
-/** How many rows the conversation has, shown or not. */
+/** Number of rows of the conversation, rendered or not. */
 const rows = () => s.page.evaluate(() => Number(document.querySelector("li[aria-setsize]")?.ariaSetSize ?? 0));
 const moreRowsThan = (count) =>
   s.page.waitForFunction((before) => Number(document.querySelector("li[aria-setsize]")?.ariaSetSize) > before, count);
@@ -34,14 +34,14 @@ const atTheEnd = () =>
     return e.scrollHeight - e.scrollTop - e.clientHeight < 2;
   });
 
-/** Waits until the last word is the persona's, and whole. */
+/** Waits until the last message is a complete reply. */
 const answered = () =>
   s.page.waitForFunction(() => {
     const { delivery, role } = [...document.querySelectorAll("article")].at(-1)?.dataset ?? {};
     return role === "persona" && delivery === "kept";
   });
 
-/** The message at the reader's eye and how far below the window's edge it stands. */
+/** The message at the top edge and its distance from it. */
 const atEye = () =>
   scroller().evaluate((e) => {
     const edge = e.getBoundingClientRect().top;
@@ -65,7 +65,7 @@ step("the newest messages are in view, older ones load on scrolling", async () =
   await picture("history");
   await assertAccessible("history");
 
-  // The answer waits until the place before it is known.
+  // The response is held back until the position is read.
   let letThrough;
   const known = new Promise((done) => (letThrough = done));
   await s.page.route("**/api/chat/history*", async (route) => {
@@ -159,7 +159,7 @@ step("line breaks and scripts are laid out correctly", async () => {
   assert.deepEqual(s.browser.complaints, []);
 });
 
-/** Something comes in, and in the moment before it is on the page the reader goes somewhere: the page learns of that later. */
+/** A message arrives, and the reader scrolls just before it is rendered: the scroll event comes later. */
 async function missWhileGoingTo(place, content) {
   await s.page.evaluate((top) => {
     globalThis.wentUp = false;
@@ -193,7 +193,7 @@ step("a reader who scrolls up while a message arrives stays there", async () => 
   await rested(s.page);
   await missWhileGoingTo(700, "said in that moment");
   assert.ok((await fromEnd()) > 200, "the page took the reader back to the end");
-  // Further up it is the same: one goes on reading, and is not taken back to where one was.
+  // The same further up: the reader is not taken back.
   await missWhileGoingTo(300, "said a moment later");
   const top = await scroller().evaluate((e) => e.scrollTop);
   assert.ok(top < 500, `the page took the reader back to ${top}`);
@@ -237,7 +237,7 @@ step("50,000 messages stay fast", async () => {
   });
   const longest = Math.round(Math.max(...tasks));
   console.log(`50,000 messages: the longest of ${tasks.length} tasks while a reply streams in takes ${longest} ms of the processor`);
-  // What grows with the square of the history takes a minute.
+  // Quadratic work would take a minute.
   assert.ok(tasks.length > 0 && longest < 1_000, `a task took ${longest} ms of work`);
   await s.page.unroute("**/api/chat/history*");
 });

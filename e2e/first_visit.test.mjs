@@ -1,4 +1,4 @@
-// A person's first evening with the page, step after step, against the real program.
+// A first visit to the page with the offline provider.
 
 import assert from "node:assert/strict";
 import { startDaemon } from "./daemon.mjs";
@@ -22,7 +22,7 @@ async function say(text) {
   await s.page.keyboard.press("Enter");
 }
 
-/** The text of the reply number `count`, once it is complete. */
+/** The text of reply number `count`, once it is complete. */
 async function completeReply(count) {
   const complete = s.page.locator('article[data-role="persona"][data-delivery="kept"]').nth(count - 1);
   await complete.waitFor();
@@ -223,7 +223,7 @@ step("on a phone the timeline is a drawer", async () => {
 step("the page is usable within a second on a processor of half the speed", async () => {
   const { waited, worked } = await interactiveAfter(s.daemon.url, await s.browser.context.cookies(), 2);
   console.log(`interactive after ${waited} ms at half the speed of this machine; at full speed it takes ${worked} ms of its processor`);
-  // Of the two only the work does not depend on what else the machine does.
+  // Only the work does not depend on the load of the machine.
   assert.ok(worked * 2 <= INTERACTIVE_MS_MAX, `${worked} ms of work`);
 });
 

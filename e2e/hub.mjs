@@ -1,6 +1,6 @@
-// Another instance that pushes its versions to the hub, as a program does.
+// Calls the hub's tools like another instance.
 
-/** Calls one of the hub's tools with the owner's token and gives what it says. */
+/** Calls a tool with the owner's token and returns its result. */
 export async function callTool(daemon, name, given) {
   const answer = await fetch(`${daemon.url}/mcp`, {
     method: "POST",
@@ -17,7 +17,7 @@ export async function callTool(daemon, name, given) {
   return result.structuredContent;
 }
 
-/** A version of a document that this instance wrote without knowing of any other. */
+/** Pushes a version that knows no other version. */
 export function pushDocument(daemon, instance, filename, content, at) {
   const change = { category: "custom", filename, content, lastModified: at, modifiedBy: instance, version: 1, versionVector: { [instance]: 1 } };
   return callTool(daemon, "sync_push", { instance: { id: instance, type: "other", version: 1 }, identityChanges: [change] });

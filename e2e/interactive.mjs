@@ -1,4 +1,4 @@
-// When the page can be used after it was asked for, on a slow processor and with nothing kept from before.
+// Measures when the page becomes usable, on a slow processor and without a cache.
 
 import { openBrowser } from "./browser.mjs";
 
@@ -30,7 +30,7 @@ async function load(url, cookies, slowdown) {
   await browser.page.goto(url);
   await browser.page.locator('[data-connection="live"]').waitFor();
   const waited = await browser.page.evaluate(async () => {
-    // What comes within the first second after it is there belongs to the loading.
+    // Long tasks within the first second count as loading.
     await new Promise((done) => setTimeout(done, 1_000));
     return Math.round(Math.max(globalThis.usable, globalThis.lastLong));
   });
@@ -40,7 +40,7 @@ async function load(url, cookies, slowdown) {
   return { waited, worked };
 }
 
-/** Runs in the page before its own script. */
+/** Runs in the page before its scripts. */
 function watch() {
   globalThis.usable = Number.POSITIVE_INFINITY;
   globalThis.lastLong = 0;
@@ -49,7 +49,7 @@ function watch() {
     globalThis.usable = performance.now();
     observer.disconnect();
   }).observe(document, { subtree: true, childList: true });
-  // A task over 50 ms holds up whoever types meanwhile.
+  // A task over 50 ms delays typing.
   new PerformanceObserver((list) => {
     for (const task of list.getEntries()) globalThis.lastLong = task.startTime + task.duration;
   }).observe({ type: "longtask", buffered: true });

@@ -1,4 +1,4 @@
-// A newcomer without a pointer: everything is reached by keys, everything has a name, and the focus is never lost.
+// Everything by keyboard: reachable, named, and without losing the focus.
 
 import assert from "node:assert/strict";
 import { DAEMON, startDaemon } from "./daemon.mjs";
@@ -21,7 +21,7 @@ const { step, assertAccessible } = s;
 const dialog = () => s.page.getByRole("dialog");
 const press = (key) => s.page.keyboard.press(key);
 
-/** What has the focus, as a screen reader would name it. */
+/** The accessible name of the focused element. */
 const focused = () =>
   s.page.evaluate(() => {
     const element = document.activeElement;
@@ -30,7 +30,7 @@ const focused = () =>
     return label.trim().replaceAll(/\s+/g, " ").slice(0, 80) || element.tagName;
   });
 
-/** Tab until something of this name has the focus. */
+/** Presses Tab until an element of this name has the focus. */
 async function reach(name, key = "Tab") {
   const seen = [];
   for (let presses = 0; presses < 120; presses++) {
@@ -42,10 +42,10 @@ async function reach(name, key = "Tab") {
   throw new Error(`${key} never reached ${name}; it passed ${[...new Set(seen)].join(" | ")}`);
 }
 
-/** So many frames, 0.7 s at the least, the focus has to hold; what takes it away comes within that time. */
+/** Frames (at least 0.7 s) that the focus must last; whatever takes it away comes within that time. */
 const FRAMES_HELD = 42;
 
-/** After what was just done the focus still is somewhere that one can go on from. */
+/** Asserts that the focus stays on an element. */
 async function stays(where) {
   await s.page.evaluate(() => (globalThis.heldFor = 0));
   await s.page
@@ -59,7 +59,7 @@ async function stays(where) {
 
 const said = (text) => s.page.waitForFunction((words) => document.body.innerText.includes(words), text);
 
-/** A screen whose own parts are there; while it is being fetched something stands in its place. */
+/** Waits for a screen's tabs; a placeholder is shown until then. */
 const shows = (screen, part) => s.page.getByRole("main", { name: screen }).getByRole("link", { name: part, exact: true }).waitFor();
 
 step("the focus starts in the composer, and the page has landmarks", async () => {
@@ -75,7 +75,7 @@ step("the focus starts in the composer, and the page has landmarks", async () =>
 });
 
 step("a reply is announced to screen readers", async () => {
-  // What is said next takes the place of it.
+  // The next announcement replaces it.
   await s.page.evaluate(() => {
     const region = document.querySelector('div.visually-hidden[aria-live="polite"]');
     globalThis.announced = [];

@@ -13,15 +13,15 @@ import { drawn, rested, story } from "./steps.mjs";
 
 const MESSAGES = 50_000;
 const WRITER = fileURLToPath(new URL(process.env.LONG_TALK_BIN ?? "../target/debug/examples/long_talk", import.meta.url));
-/** Turns of the wheel, and the most until earlier messages have come in on the slowest machine. */
+/** Turns of the wheel, and the most until earlier messages load on the slowest machine. */
 const TURNS = 150;
 const TURNS_MAX = 2_000;
-/** Elements of the whole document, the timeline beside the talk included. */
+/** Elements of the whole document, including the timeline. */
 const ELEMENTS_MAX = 2_500;
 /** The page's own work for one frame, on average, and for one task: processor time, so that a busy machine changes little. */
 const WORK_MS_MAX = 40;
 const TASK_MS_MAX = 200;
-/** Its work until the last words stand there. */
+/** Processor time until the last message is shown. */
 const OPENING_MS_MAX = 600;
 
 let model;
@@ -125,7 +125,7 @@ step("scrolling passes through rows that were never measured", async () => {
 
 step("a streaming reply does not move a reader far up", async () => {
   await s.page.evaluate(() => (document.querySelector(".scroller").scrollTop = document.querySelector(".scroller").scrollHeight / 2));
-  // What was never measured is, and then it rests.
+  // Waits until the rows are measured.
   await rested(s.page);
   const middle = () =>
     s.page.evaluate(() => {

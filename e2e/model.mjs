@@ -1,4 +1,4 @@
-// The scripted language model, on a free port: plausible answers at the pace of a person who reads along.
+// Starts the scripted language model on a free port.
 
 import { spawn } from "node:child_process";
 import { existsSync } from "node:fs";
@@ -26,21 +26,21 @@ export async function startModel({ firstTokenMs = 150, betweenTokensMs = 30 } = 
     child.on("exit", (status) => reject(new Error(`the scripted model ended at once (exit ${status})`)));
     child.on("error", reject);
   });
-  const door = await openDoor(new URL(url));
+  const proxy = await openProxy(new URL(url));
   const settings = {
     ECHOVESSEL__LLM__PROVIDER: "openai",
-    ECHOVESSEL__LLM__BASE_URL: door.url,
+    ECHOVESSEL__LLM__BASE_URL: proxy.url,
     ECHOVESSEL__LLM__MODEL: "scripted",
   };
   const stop = () => {
-    door.close();
+    proxy.close();
     child.kill("SIGTERM");
   };
-  return { settings, fail: door.fail, hold: door.hold, stop };
+  return { settings, fail: proxy.fail, hold: proxy.hold, stop };
 }
 
-/** Stands before the model and lets questions and answers through, or not. */
-async function openDoor(model) {
+/** A proxy in front of the model that can fail or hold back responses. */
+async function openProxy(model) {
   let failing = false;
   let most = Number.POSITIVE_INFINITY;
   const waiting = [];
@@ -48,7 +48,7 @@ async function openDoor(model) {
     most = pieces ?? Number.POSITIVE_INFINITY;
     for (const goOn of waiting.splice(0)) goOn();
   };
-  /** Waits until a piece may pass that so many of its answer stand before. */
+  /** Waits until event number `before` may pass. */
   const passes = async (before) => {
     while (before >= most) await new Promise((goOn) => waiting.push(goOn));
   };
@@ -76,7 +76,7 @@ async function openDoor(model) {
   return { url: `http://127.0.0.1:${server.address().port}${model.pathname}`, fail: (yes) => (failing = yes), hold, close };
 }
 
-/** Hands an answer on, a stream event by event, each when it may pass; what is not streamed is one piece. */
+/** Forwards a response: a stream event by event, each when it may pass; any other response as one piece. */
 async function pass(given, answer, passes) {
   const isStream = /event-stream/.test(given.headers["content-type"] ?? "");
   let rest = "";

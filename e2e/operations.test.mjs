@@ -1,4 +1,4 @@
-// Looking after the house: a model that fails and comes back, how a reply came to be, versions that wait for a decision.
+// Operations: failing models, traces and conflicts.
 
 import assert from "node:assert/strict";
 import { DAEMON, startDaemon } from "./daemon.mjs";
@@ -14,7 +14,7 @@ const s = story("operations", async () => {
     ...model.settings,
     ECHOVESSEL__LLM__MAX_RETRIES: "0",
     ECHOVESSEL__CONSOLIDATE__MAX_RETRIES: "0",
-    // A talk ends when the test ends it: what was said while the model failed must not fail by itself meanwhile.
+    // The test ends sessions itself, so that none is consolidated while the model fails.
     ECHOVESSEL__SESSION__IDLE: "1h",
   });
   const stop = daemon.stop;
@@ -164,7 +164,7 @@ const written = (filename) =>
 step("concurrent versions are counted and shown side by side", async () => {
   await disagree("garden.md", "# Garden\nTomatoes by the wall.\nRoses.", "# Garden\nBeans by the wall.\nRoses.");
   await disagree("tea.md", "早上喝茶。", "早上喝咖啡。");
-  // The daemon tells of them; nobody looked.
+  // Announced by the server, without a reload.
   await s.page.getByTestId("conflict-count").getByText("2", { exact: true }).waitFor();
   await screen("Memory");
   await tab("Documents");

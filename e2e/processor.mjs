@@ -1,6 +1,6 @@
-// What the page costs the processor: its main thread's own time, which is the same however busy the machine is.
+// Measures the processor time of the page's main thread, which does not depend on the load of the machine.
 
-/** What a task of the page's main thread is called in a trace, and what stands in the one that makes a frame. */
+/** Trace event names: a main-thread task, and the event within the task that makes a frame. */
 const TASK = "RunTask";
 const FRAME = "Commit";
 const CATEGORIES = ["disabled-by-default-devtools.timeline", "devtools.timeline"];
@@ -33,7 +33,7 @@ function mainThread(events) {
   const measured = [...threads].map((thread) =>
     inFrames(events.filter(({ ph, pid, tid }) => ph === "X" && `${pid} ${tid}` === thread)),
   );
-  // A spare process of the browser makes no frames.
+  // A spare renderer process makes no frames.
   return measured.reduce((most, lane) => (lane.frames.length > most.frames.length ? lane : most), { tasks: [], frames: [] });
 }
 

@@ -1,4 +1,4 @@
-// Every screen of the page, for tests that look at all of them.
+// Every screen of the page.
 
 export const SCREENS = {
   chat: "/",
@@ -28,7 +28,7 @@ export const SCREENS = {
   beginning: "/onboarding",
 };
 
-/** Goes there as a reader does who knows the address, and waits until nothing is being fetched. */
+/** Opens a URL and waits until everything is loaded. */
 export async function visit(page, url, path) {
   await page.goto(url + path);
   await page.locator('[data-connection="live"]').waitFor();

@@ -1,4 +1,4 @@
-// Steps of one story: each builds on the one before, and a failure tells all that can be known.
+// Dependent steps of one test; a failure reports the state of page and daemon.
 
 import { mkdirSync, rmSync } from "node:fs";
 import { after, before, test } from "node:test";
@@ -6,11 +6,11 @@ import { fileURLToPath } from "node:url";
 import assert from "node:assert/strict";
 import { openBrowser, violations } from "./browser.mjs";
 
-/** Waits until the page has drawn what stands in it now. */
+/** Waits until the page has drawn its current state. */
 export const drawn = (page) =>
   page.evaluate(() => new Promise((done) => requestAnimationFrame(() => requestAnimationFrame(done))));
 
-/** Waits until the conversation neither moves nor grows any more. */
+/** Waits until the conversation stops moving and growing. */
 export const rested = (page) =>
   page.evaluate(async () => {
     const frame = () => new Promise(requestAnimationFrame);
@@ -44,7 +44,7 @@ export function story(name, start) {
     console.log(`pictures: ${results}`);
   });
 
-  /** After the first step that fails the rest are skipped, for they would only repeat it. */
+  /** After a failed step the rest are skipped. */
   function step(title, run) {
     test(title, async (t) => {
       if (broken) return t.skip("an earlier step failed");
@@ -81,7 +81,7 @@ export function story(name, start) {
     await s.page.screenshot({ path: `${results}${title}.png` });
   }
 
-  /** What is shown now, in light on a desk and in dark on a phone of 360 pixels: nothing hangs over, axe finds nothing. */
+  /** Checks the current view in light on a desktop and in dark on a phone of 360 pixels: no overflow, no axe violations. */
   async function looks(title) {
     const desk = s.page.viewportSize();
     const wear = (theme) => s.page.evaluate((name) => void (document.documentElement.dataset.theme = name), theme);
@@ -98,10 +98,10 @@ export function story(name, start) {
     await wear("light");
   }
 
-  /** Nothing stands before a picture. */
+  /** Dismisses toasts before a picture. */
   async function clearNotices() {
     const said = s.page.getByTestId("toasts").getByRole("button", { name: "Dismiss" });
-    // One may go by itself just before it is pressed.
+    // A toast may expire just before the click.
     while ((await said.count()) > 0) await said.first().click({ timeout: 1_000 }).catch(() => undefined);
   }
 

@@ -1,4 +1,4 @@
-// Who is who: the persona's picture, the people who talk with it, and their names on other channels.
+// The persona's picture, character cards, users and their accounts.
 
 import assert from "node:assert/strict";
 import { deflateSync, crc32 } from "node:zlib";
@@ -14,11 +14,11 @@ const notice = (text) => s.page.getByTestId("toasts").getByText(text);
 const button = (name, within = s.page) => within.getByRole("button", { name, exact: true });
 const avatar = (where) => s.page.locator(`${where} [data-avatar]`).first();
 const drawnAt = (where) => avatar(where).getAttribute("data-avatar");
-/** Waits until a picture is shown there, and decoded. */
+/** Waits until a picture is shown and decoded. */
 const pictured = (where) =>
   s.page.waitForFunction((at) => document.querySelector(`${at} img[data-avatar]`)?.naturalWidth > 0, where);
 
-/** A picture of two colours, of a given size; `noise` bytes make it as heavy as a camera's. */
+/** A two-colour PNG; `noise` adds bytes, `text` is the content of a text chunk. */
 function png(side, noise = 0, text = "") {
   const rows = Buffer.alloc(side * (side * 3 + 1));
   for (let y = 0; y < side; y++) {
@@ -42,7 +42,7 @@ function png(side, noise = 0, text = "") {
   return Buffer.concat([signature, chunk("IHDR", head), ...ballast, chunk("IDAT", deflateSync(rows)), chunk("IEND", Buffer.alloc(0))]);
 }
 
-/** CRC-32 as PNG asks for it; older versions of Node have none. */
+/** CRC-32 for PNG; older versions of Node lack it. */
 function sum(bytes) {
   if (crc32) return crc32(bytes);
   let rest = 0xffffffff;
@@ -69,7 +69,7 @@ step("a picture is chosen and shown everywhere", async () => {
   await visit(s.page, s.daemon.url, "/settings/persona");
   const choice = s.page.waitForEvent("filechooser");
   await button("Choose a picture").click();
-  // Its name says another type: the bytes count.
+  // The file name has another type: the bytes decide.
   await (await choice).setFiles({ name: "portrait.jpeg", mimeType: "image/jpeg", buffer: png(64) });
   await notice("Picture saved.").waitFor();
   await pictured("header");
@@ -171,7 +171,7 @@ step("an account is linked to one user only, and unlinked", async () => {
     await button("Link", dialog()).click();
   };
   await button("Mira").click();
-  // More digits than a browser's number holds.
+  // More digits than a JavaScript number holds.
   await link("123456789012345678901");
   const linked = dialog().getByRole("button", { name: "Unlink discord: 123456789012345678901" });
   await linked.waitFor();

@@ -1,7 +1,7 @@
 #!/usr/bin/env node
-// A stand-in for the daemon, for work on the page alone: same command line, same link, same paths, scripted words.
+// A mock of the daemon for work on the page alone: the same command line, link and paths, with scripted replies.
 //   node dev/mock.mjs run --port 7777 --home /tmp/mock [--no-open]
-// MOCK_SEED=1 starts with some days of history. Say "fail", "cut" or "fast" to see what happens then.
+// MOCK_SEED=1 starts with some days of history. Messages with "fail", "cut" or "fast" cause failures.
 // POST /dev/missed {content, how: "drop" | "lagged"} makes the page miss something.
 
 import { randomBytes, randomUUID } from "node:crypto";
@@ -101,7 +101,7 @@ async function answer(turn = world.turn) {
   const origin = { turn_id: turn.id, source_channel_id: "web" };
   publish("chat.message.typing_started", { message_id: turn.id, ...origin });
   await pause(TOKEN_MS * 10);
-  // Asked again, the model is up.
+  // A retry succeeds.
   if (said.includes("fail") && !turn.again) {
     world.failed.set(turn.id, turn);
     publish("chat.message.failed", {
@@ -257,7 +257,7 @@ function retry(id, response) {
   return json(response, 202, { ok: true, turn_id: id });
 }
 
-/** Something is said that the stream never tells; then the stream breaks, or admits that it lagged. */
+/** Adds a message without an event; then the stream breaks, or reports a lag. */
 async function missed(request, response) {
   const { content, how } = JSON.parse(Buffer.concat(await request.toArray()).toString());
   world.session ??= { id: randomUUID() };

@@ -1,4 +1,4 @@
-// Some days of an invented life for the mock, long enough to page through.
+// Some days of invented history for the mock, long enough for paging.
 
 const DAY_MS = 86_400_000;
 const TALK = [
