@@ -56,17 +56,13 @@ pub(crate) fn count_node(connection: &Connection, scope: i64) -> Result<()> {
     Ok(())
 }
 
-pub(crate) fn uncount_message(connection: &Connection, scope: i64) -> Result<()> {
+/// Subtracts removed live rows.
+pub(crate) fn uncount(connection: &Connection, scope: i64, messages: usize, nodes: usize) -> Result<()> {
     connection
-        .prepare_cached("UPDATE scopes SET message_count = message_count - 1 WHERE number = ?1")?
-        .execute([scope])?;
-    Ok(())
-}
-
-pub(crate) fn uncount_node(connection: &Connection, scope: i64) -> Result<()> {
-    connection
-        .prepare_cached("UPDATE scopes SET node_count = node_count - 1 WHERE number = ?1")?
-        .execute([scope])?;
+        .prepare_cached(
+            "UPDATE scopes SET message_count = message_count - ?2, node_count = node_count - ?3 WHERE number = ?1",
+        )?
+        .execute(params![scope, messages, nodes])?;
     Ok(())
 }
 

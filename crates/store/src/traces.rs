@@ -5,7 +5,7 @@ use jiff::Timestamp;
 use memory::Scope;
 use memory::identifiers::{SessionId, TurnId};
 use memory::ports::{PhaseTrace, StoreError, TraceStore, TurnSummary, TurnTrace};
-use rusqlite::{Connection, OptionalExtension, Result, Row, params};
+use rusqlite::{OptionalExtension, Result, Row, params};
 
 use crate::engine::SqliteStore;
 use crate::rows::{self, microseconds, to_json};
@@ -140,19 +140,6 @@ impl TraceStore for SqliteStore {
         })
         .await
     }
-}
-
-/// Takes the traces of the scope, the transcripts of its slow cycles and the questions that these left: they hold words
-/// of many memories, and of a memory that is withdrawn none may stay.
-pub(crate) fn clear(connection: &Connection, scope: i64) -> Result<()> {
-    for statement in [
-        "DELETE FROM turn_details WHERE scope = ?1",
-        "DELETE FROM session_traces WHERE scope = ?1",
-        "UPDATE slow_cycles SET transcript = NULL, salient_questions = '[]' WHERE scope = ?1",
-    ] {
-        connection.prepare_cached(statement)?.execute([scope])?;
-    }
-    Ok(())
 }
 
 fn head(row: &Row<'_>) -> Result<TurnSummary> {

@@ -1,10 +1,10 @@
-//! Forgetting that is complete.
+//! Complete removal of memories.
 //!
-//! [`Forgetting`] says what is to go. The store follows it in one transaction ([`crate::ports::ForgetStore`]): from
-//! messages to what rests on their words, from events to the thoughts that cite them, to names, summaries, moods and
-//! receipts. What must stay is decided here, by one pure rule, [`Support::standing`], which editing a message goes by too. A preview is the same
-//! transaction rolled back, so it can't promise anything else. [`erase`] adds the receipt, the confirmation and the
-//! vectors in memory.
+//! A [`ForgetRequest`] selects what to forget; an edited message or another reply withdraws what the old words supported.
+//! The store follows both in one transaction ([`crate::ports::ForgetStore`]): from messages to the nodes that quote them,
+//! from events to the thoughts that cite them, then to names, summaries, moods and receipts. One pure rule,
+//! [`Support::verdict`], decides what is kept. A preview is the same transaction rolled back, so it shows exactly what
+//! would be removed. [`Eraser`] adds the receipt, the confirmation and the vectors in memory.
 
 mod erase;
 mod confirm;

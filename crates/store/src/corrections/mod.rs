@@ -22,7 +22,7 @@ use crate::engine::failure::Failure;
 use crate::engine::writer::UnitOfWork;
 use crate::forgetting::{message_edits, withdraw};
 use crate::index::vectors;
-use crate::messages::{self, turns};
+use crate::messages::turns;
 use crate::rows::{self, microseconds, node_columns, to_json};
 use crate::sessions::consolidation;
 use crate::{entities, graph, hub};
@@ -122,15 +122,7 @@ impl CorrectionStore for SqliteStore {
         at: Timestamp,
     ) -> Result<Withdrawal, StoreError> {
         let ids = ids.to_vec();
-        self.write(move |unit| {
-            let mut unsaid = Vec::new();
-            for id in &ids {
-                let seq = messages::number(unit.connection, *id)?;
-                unsaid.extend(seq.map(|message| withdraw::ChangedMessage { message, terms_before: None }));
-            }
-            Ok(withdraw::evidence_of(unit, &unsaid, None, thoughts, at)?)
-        })
-        .await
+        self.write(move |unit| withdraw::withdraw_evidence(unit, &ids, thoughts, at)).await
     }
 
     async fn reopen_answered_turn(&self, id: TurnId) -> Result<Option<Turn>, StoreError> {

@@ -1,27 +1,25 @@
-//! From messages and events to all that was made of them.
+//! From messages and events to everything that was derived from them.
 
 use std::collections::BTreeSet;
 
-use memory::forget::{ForgetMode, LossReason, Verdict, holds_lost_words};
+use memory::forget::{ThoughtPolicy, Verdict, holds_lost_words};
 use memory::identifiers::NodeId;
 use memory::nodes::RejectedQuote;
 use memory::text::index_terms;
 use rusqlite::{Connection, Result};
 
 use super::removal::{RemovalSet, Rewritten, RowKey, uuid};
-use crate::forgetting::support::{self, Lost, SessionTerms, StoredSupport, SupportOutcome, borrowed};
+use crate::forgetting::support::{self, SessionTerms, StoredSupport, SupportOutcome, borrowed};
 use crate::rows::{self, column};
 
-/// Follows what goes until nothing more hangs on it.
+/// Adds what depends on the set until nothing more does.
 pub(super) fn follow(connection: &Connection, going: &mut RemovalSet) -> Result<()> {
-    let goes = |message: i64| going.messages.contains_key(&message);
-    let sessions: Vec<SessionTerms> = going
-        .sessions()
-        .into_iter()
-        .map(|id| SessionTerms::read(connection, id, goes))
-        .collect::<Result<_>>()?;
-    reject(connection, going, &sessions)?;
-    let messages: Vec<i64> = going.messages.keys().copied().collect();
+    let sessions = session_terms(connection, going)?;
+    if going.is_forgotten() {
+        reject(connection, going, &sessions)?;
+    }
+    add_mentions(connection, going)?;
+    let messages: Vec<i64> = going.lost_messages().into_keys().collect();
     for seq in support::made_from(connection, &going.sessions(), &messages, &going.mentions)? {
         if !going.nodes.contains_key(&seq) {
             check(connection, going, &sessions, seq)?;
@@ -30,22 +28,70 @@ pub(super) fn follow(connection: &Connection, going: &mut RemovalSet) -> Result<
     let mut to_follow: Vec<i64> = going.nodes.keys().copied().collect();
     while let Some(node) = to_follow.pop() {
         for thought in citing(connection, node)? {
-            if going.thoughts == ForgetMode::Cascade && going.add_node(connection, thought)? {
+            if goes_along(connection, going, thought)? && going.add_node(connection, thought)? {
                 to_follow.push(thought);
             }
         }
     }
-    if going.thoughts == ForgetMode::Cascade {
+    if going.thoughts == ThoughtPolicy::Cascade {
         thoughts_on_rewritten(connection, going)?;
     }
-    for seq in going.nodes.keys().copied().collect::<Vec<_>>() {
-        let refused = "SELECT id FROM rejected_memories WHERE approved_node = ?1";
-        going.rejected.extend(column::<RowKey>(connection, refused, seq)?);
+    if going.is_forgotten() {
+        for seq in going.nodes.keys().copied().collect::<Vec<_>>() {
+            let approved = "SELECT id FROM rejected_memories WHERE approved_node = ?1";
+            going.rejected.extend(column::<RowKey>(connection, approved, seq)?);
+        }
     }
     mark_unsupported(connection, going)
 }
 
-/// Refused memories that quote what goes, or say words that only it said; and nodes that a person approved from them.
+/// The words of each session that loses some: those that go and those that stay.
+fn session_terms(connection: &Connection, going: &RemovalSet) -> Result<Vec<SessionTerms>> {
+    let goes = |seq: i64| going.lost_message(seq).is_some() && going.terms_before(seq).is_none();
+    let mut sessions = Vec::new();
+    for id in going.sessions() {
+        let mut terms = SessionTerms::read(connection, id, goes)?;
+        let changed = going.changed.values().filter(|message| message.session == id);
+        terms.gone.extend(changed.filter_map(|message| message.terms_before.clone()));
+        sessions.push(terms);
+    }
+    Ok(sessions)
+}
+
+/// Repeated mentions all of whose words are lost.
+fn add_mentions(connection: &Connection, going: &mut RemovalSet) -> Result<()> {
+    for seq in going.lost_messages().into_keys() {
+        let merges = "SELECT DISTINCT merge_number FROM mention_evidence WHERE message_seq = ?1";
+        for merge in column::<i64>(connection, merges, seq)? {
+            let evidence = "SELECT message_seq FROM mention_evidence WHERE merge_number = ?1";
+            if column::<i64>(connection, evidence, merge)?
+                .iter()
+                .all(|seq| going.lost_message(*seq).is_some())
+            {
+                going.mentions.insert(merge);
+            }
+        }
+    }
+    Ok(())
+}
+
+/// Whether a thought that cites a removed node is removed too.
+fn goes_along(connection: &Connection, going: &RemovalSet, thought: i64) -> Result<bool> {
+    match going.thoughts {
+        ThoughtPolicy::Orphan => Ok(false),
+        ThoughtPolicy::Cascade => Ok(true),
+        ThoughtPolicy::Recheck => {
+            let cited = "SELECT event_seq FROM concept_node_filling WHERE thought_seq = ?1 AND orphaned = 0";
+            let cited = column::<i64>(connection, cited, thought)?;
+            let corrected = "SELECT number FROM node_changes
+                             WHERE node_seq = ?1 AND kind = 'correction' AND undone_at IS NULL";
+            Ok(cited.iter().all(|seq| going.nodes.contains_key(seq))
+                && column::<i64>(connection, corrected, thought)?.is_empty())
+        }
+    }
+}
+
+/// Rejected memories that quote what goes, or say words that only it said; and nodes that a person approved from them.
 fn reject(connection: &Connection, going: &mut RemovalSet, sessions: &[SessionTerms]) -> Result<()> {
     let gone: BTreeSet<_> = going.messages.values().map(|message| message.id).collect();
     let mut statement = connection.prepare_cached(
@@ -79,30 +125,22 @@ fn reject(connection: &Connection, going: &mut RemovalSet, sessions: &[SessionTe
     Ok(())
 }
 
-/// Whether the node goes, stays, or stays and says less.
+/// Decides whether the node is removed, kept or rewritten.
 fn check(connection: &Connection, going: &mut RemovalSet, sessions: &[SessionTerms], seq: i64) -> Result<()> {
     let node = StoredSupport::read(connection, seq)?;
-    let lost = Lost {
-        loss: LossReason::Forgotten,
-        talks: sessions,
-        messages: &|message| going.messages.contains_key(&message),
-        terms_before: &|_| None,
-        mentions: &going.mentions,
-        again: &|_| false,
-    };
-    let SupportOutcome { standing, mentions_lost } = node.outcome(connection, &lost)?;
-    if standing == Verdict::Remove {
+    let SupportOutcome { verdict, mentions_lost } = node.outcome(connection, going, sessions)?;
+    if verdict == Verdict::Remove {
         going.add_node(connection, seq)?;
         return Ok(());
     }
-    let quoted = node.quotes.iter().filter_map(|quote| going.messages.get(&quote.message));
-    let marks: Vec<_> = quoted.map(|message| (seq, "message", message.id.0.into_bytes())).collect();
+    let quoted = node.quotes.iter().filter_map(|quote| going.lost_message(quote.message));
+    let marks: Vec<_> = quoted.map(|id| (seq, "message", id.0.into_bytes())).collect();
     if !marks.is_empty() || !mentions_lost.is_empty() {
         going.said_less.insert(seq);
     }
     going.mentions.extend(mentions_lost);
     going.unsupported.extend(marks);
-    if let Verdict::Rewrite(after) = standing {
+    if let Verdict::Rewrite(after) = verdict {
         let rewritten = Rewritten {
             id: NodeId(uuid(node.id)),
             terms_after: index_terms(&after),

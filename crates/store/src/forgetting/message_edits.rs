@@ -1,7 +1,7 @@
-//! A message of the user gets new words; a reply gives way to another one.
+//! Edits of messages, and replies that replace others.
 
 use jiff::Timestamp;
-use memory::forget::{ThoughtPolicy, Withdrawal};
+use memory::forget::{LossReason, ThoughtPolicy, Withdrawal};
 use memory::identifiers::{MessageId, SessionId, TurnId};
 use memory::ports::{Corpus, MessageEdit, MessageEditResult};
 use rusqlite::{OptionalExtension, params};
@@ -9,10 +9,11 @@ use uuid::Uuid;
 
 use crate::engine::failure::Failure;
 use crate::engine::writer::UnitOfWork;
-use crate::forgetting::withdraw::{self, ChangedMessage};
+use crate::forgetting::removal::{ChangedMessage, RemovalSet};
+use crate::forgetting::{spans, withdraw};
 use crate::index::vectors;
-use crate::rows::microseconds;
-use crate::{forgetting, messages, scopes};
+use crate::messages;
+use crate::rows::{self, microseconds};
 
 /// What the index knows of a message, and where it belongs.
 struct Stored {
@@ -51,65 +52,70 @@ pub(crate) fn edit(
                 "UPDATE sessions SET total_tokens = max(total_tokens - ?2 + ?3, 0) WHERE id = ?1",
             )?
             .execute(params![old.session.0.into_bytes(), old.token_count, edit.token_count])?;
-        withdrawn = withdraw_words(unit, &old, Some(old.terms.clone()), edit.id, edit.at)?;
-        forgetting::follow_edit(connection, old.seq, &old.content, &edit.content)?;
+        let mut going = old.removal();
+        let changed = ChangedMessage {
+            id: edit.id,
+            session: old.session.0.into_bytes(),
+            terms_before: Some(old.terms),
+        };
+        going.changed.insert(old.seq, changed);
+        withdrawn = withdraw_words(unit, going, old.session, edit.at)?;
+        spans::follow_edit(connection, old.seq, &old.content, &edit.content)?;
     }
     let message = messages::by_id(connection, edit.id)?;
     Ok(message.map(|message| MessageEditResult { message, withdrawn }))
 }
 
-/// Takes the replies of a turn away, with what rested on them, to make room for another one. Gives the session that
-/// they were in.
+/// Removes the replies of a turn, with what they supported, before another reply is stored. Returns their session.
 pub(crate) fn replace_replies(
     unit: &mut UnitOfWork<'_>,
     turn: TurnId,
     at: Timestamp,
 ) -> Result<Option<(SessionId, Withdrawal)>, Failure> {
-    let replies: Vec<MessageId> = unit
-        .connection
+    let connection = unit.connection;
+    let replies: Vec<MessageId> = connection
         .prepare_cached(
             "SELECT id FROM recall_messages WHERE turn_id = ?1 AND role = 'persona' AND deleted_at IS NULL",
         )?
-        .query_map([turn.0.into_bytes()], |row| crate::rows::uuid(row, 0).map(MessageId))?
+        .query_map([turn.0.into_bytes()], |row| rows::uuid(row, 0).map(MessageId))?
         .collect::<Result<_, _>>()?;
-    let mut replaced: Option<(SessionId, Withdrawal)> = None;
+    let mut replaced: Option<(SessionId, RemovalSet)> = None;
     for id in replies {
         let Some(old) = stored(unit, id, "persona")? else { continue };
-        let mut withdrawn = withdraw_words(unit, &old, None, id, at)?;
-        unit.unindex_words(Corpus::Messages, old.seq, old.scope, &old.terms);
-        unit.connection.prepare_cached("DELETE FROM recall_messages WHERE seq = ?1")?.execute([old.seq])?;
-        scopes::uncount_message(unit.connection, old.scope)?;
-        unit.connection
+        let (_, going) = replaced.get_or_insert_with(|| (old.session, old.removal()));
+        going.add_message(connection, old.seq)?;
+        connection
             .prepare_cached(
                 "UPDATE sessions SET message_count = max(message_count - 1, 0),
                      total_tokens = max(total_tokens - ?2, 0)
                  WHERE id = ?1",
             )?
             .execute(params![old.session.0.into_bytes(), old.token_count])?;
-        withdrawn.messages.push((id, old.seq));
-        match &mut replaced {
-            Some((_, all)) => all.append(withdrawn),
-            None => replaced = Some((old.session, withdrawn)),
-        }
     }
-    Ok(replaced)
+    let Some((session, going)) = replaced else { return Ok(None) };
+    Ok(Some((session, withdraw_words(unit, going, session, at)?)))
 }
 
 fn withdraw_words(
     unit: &mut UnitOfWork<'_>,
-    old: &Stored,
-    terms_before: Option<String>,
-    id: MessageId,
+    going: RemovalSet,
+    session: SessionId,
     at: Timestamp,
 ) -> Result<Withdrawal, Failure> {
-    let unsaid = ChangedMessage { message: old.seq, terms_before };
-    let again = Some(old.session);
-    let mut withdrawn = withdraw::evidence_of(unit, &[unsaid], again, ThoughtPolicy::Recheck, at)?;
-    withdraw::forget_in_receipts(unit.connection, old.scope, id.0)?;
-    if withdraw::extract_again(unit.connection, old.session)? {
-        withdrawn.sessions.push(old.session);
+    let mut withdrawn = withdraw::withdraw(unit, going, at)?;
+    if withdraw::extract_again(unit.connection, session)? {
+        withdrawn.sessions.push(session);
     }
     Ok(withdrawn)
+}
+
+impl Stored {
+    /// A removal after which the session is extracted again.
+    fn removal(&self) -> RemovalSet {
+        let mut going = RemovalSet::new(self.scope, LossReason::Edited, ThoughtPolicy::Recheck);
+        going.again = Some(self.session.0.into_bytes());
+        going
+    }
 }
 
 fn stored(unit: &UnitOfWork<'_>, id: MessageId, role: &str) -> rusqlite::Result<Option<Stored>> {

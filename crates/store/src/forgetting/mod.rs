@@ -1,6 +1,7 @@
-//! Forgetting, as [`ForgetStore`] promises it. One act, in one transaction: [`select`] finds what was pointed at,
-//! [`follow`] all that was made of it, [`names`] who is known by nothing any more; then [`remains`] and [`remove`] take
-//! it away. What pages and log still hold is [`overwrite`]'s work.
+//! Removal, in one transaction. Forgetting starts from a selection ([`select`]), an edit or another reply from its
+//! messages ([`message_edits`]). From there both take the same steps on a [`removal::RemovalSet`]: [`follow`] adds what was
+//! derived, [`names`] the entities that nothing supports; [`remains`] and [`remove`] remove it. Forgotten rows are deleted;
+//! nodes that an edit withdraws are marked ([`withdraw`]). [`overwrite`] clears freed pages and the write-ahead log.
 
 mod select;
 mod follow;
@@ -22,7 +23,7 @@ use jiff::Timestamp;
 use memory::core_blocks::CoreBlockLabel;
 use memory::forget::{
     CoreBlockAppend, Dependents, ErasureReceipt, ForgetOutcome, ForgetRequest, ForgetResult, ForgetSummary,
-    ForgetTarget, ForgottenSpan, ResetCounts,
+    ForgetTarget, ForgottenSpan, LossReason, ResetCounts,
 };
 use memory::identifiers::{ErasureId, MessageId, NodeId, SessionId};
 use memory::ports::{ForgetStore, StoreError};
@@ -36,7 +37,6 @@ use crate::people::personas;
 use crate::rows::{column, microseconds};
 use crate::scopes;
 use removal::{RemovalSet, RowKey, uuid};
-pub(crate) use spans::follow_edit;
 
 #[async_trait]
 impl ForgetStore for SqliteStore {
@@ -154,50 +154,66 @@ impl ForgetStore for SqliteStore {
     }
 }
 
-/// The act itself.
+/// Forgets what a person selected.
 fn forget(unit: &mut UnitOfWork<'_>, act: &ForgetRequest) -> Result<ForgetResult, Failure> {
     let connection = unit.connection;
     // Where nobody has talked yet there may be documents.
     let Some(scope) = scopes::number_if_known(connection, &act.scope)? else {
         return Ok(ForgetResult::default());
     };
-    let at = microseconds(act.at);
-    let mut going = RemovalSet::new(scope, act.thoughts, act.selection.text.clone());
-    let mut taken = ForgetSummary::default();
+    let mut going = RemovalSet::new(scope, LossReason::Forgotten, act.thoughts.into());
+    going.text.clone_from(&act.selection.text);
     select::select(connection, &mut going, &act.selection)?;
     let saying_the_same = select::saying_the_same(connection, &going)?;
     follow::follow(connection, &mut going)?;
-    let names = names::names(connection, &going)?;
+    let mut taken = ForgetSummary::default();
     for seq in saying_the_same.into_iter().filter(|seq| !going.messages.contains_key(seq)) {
         let id = "SELECT id FROM recall_messages WHERE seq = ?1";
         let ids = column::<RowKey>(connection, id, seq)?;
         taken.left_messages.extend(ids.into_iter().map(|id| MessageId(uuid(id))));
     }
     taken.left_core_blocks = remains::left_core_blocks(connection, &going)?;
-    remains::clear_summaries(connection, &going, &mut taken)?;
-    remains::clear_mood(connection, &going, &mut taken)?;
-    remains::clear_receipts(connection, &going, &mut taken)?;
-    remove::remove_rows(unit, &going, at, &mut taken)?;
-    remove::rewrite(unit, &going, &mut taken)?;
-    remove::remove_names(connection, going.scope, &names, at, &mut taken)?;
-    remains::clear_graph(connection, &going, at, &mut taken)?;
-    remains::clear_turns(connection, &going, &mut taken)?;
-    let nodes = going.nodes.values().map(|node| node.id).chain(going.rewritten.values().map(|node| node.id));
-    let nodes = nodes.map(|id| id.0.into_bytes()).collect();
-    let documents = HubForgetting { nodes: &nodes, text: going.text.as_deref(), at };
-    taken.counts.documents = hub::forget(connection, &act.scope, &documents)?;
-    for turn in &taken.turns {
-        remove::insert_tombstone(connection, going.scope, "turn", turn.0.into_bytes(), at)?;
-    }
-    remains::clear_traces(connection, &going, &mut taken)?;
-    if taken.counts.traces > 0 {
-        overwrite::make_due(connection)?;
-    }
+    remove(unit, &act.scope, &going, microseconds(act.at), &mut taken)?;
     if !taken.is_empty() {
         remove::settle_sessions(connection, &going)?;
+    }
+    if !taken.is_empty() || taken.counts.traces > 0 {
         overwrite::make_due(connection)?;
     }
     let message_seqs = going.messages.keys().copied().collect();
     let node_seqs = going.nodes.keys().chain(going.rewritten.keys()).copied().collect();
     Ok(ForgetResult { taken, message_seqs, node_seqs })
+}
+
+/// Removes a set that has been followed: rows, names, and what was written from them, in memory and in the hub.
+fn remove(
+    unit: &mut UnitOfWork<'_>,
+    scope: &Scope,
+    going: &RemovalSet,
+    at: i64,
+    taken: &mut ForgetSummary,
+) -> Result<(), Failure> {
+    let connection = unit.connection;
+    let names = match going.reason {
+        LossReason::Forgotten => names::names(connection, going)?,
+        LossReason::Edited => names::withdrawn(connection, going)?,
+    };
+    if going.is_forgotten() {
+        remains::clear_summaries(connection, going, taken)?;
+        remains::clear_mood(connection, going, taken)?;
+    }
+    remains::clear_receipts(connection, going, taken)?;
+    remove::remove_rows(unit, going, at, taken)?;
+    remove::rewrite(unit, going, taken)?;
+    remove::remove_names(connection, going, &names, at, taken)?;
+    remains::clear_graph(connection, going, at, taken)?;
+    if going.is_forgotten() {
+        remains::clear_turns(connection, going, at, taken)?;
+    }
+    let nodes = going.nodes.values().map(|node| node.id).chain(going.rewritten.values().map(|node| node.id));
+    let nodes = nodes.map(|id| id.0.into_bytes()).collect();
+    let documents = HubForgetting { nodes: &nodes, text: going.text.as_deref(), at };
+    taken.counts.documents = hub::forget(connection, scope, &documents)?;
+    remains::clear_traces(connection, going, taken)?;
+    Ok(())
 }

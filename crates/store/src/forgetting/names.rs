@@ -24,6 +24,25 @@ pub(super) struct Names {
     pub(super) undescribed: BTreeSet<RowKey>,
 }
 
+/// Entities that only withdrawn nodes were about and that no person has described.
+pub(super) fn withdrawn(connection: &Connection, going: &RemovalSet) -> Result<Names> {
+    let mut names = Names::default();
+    let mut linked = BTreeSet::new();
+    for node in going.nodes.keys() {
+        let entities = "SELECT l.entity_id FROM concept_node_entities l JOIN entities e ON e.id = l.entity_id
+                        WHERE l.node_seq = ?1 AND e.owner_override = 0
+                          AND NOT EXISTS (SELECT 1 FROM entities o WHERE o.merge_target = e.id)";
+        linked.extend(column::<RowKey>(connection, entities, node)?);
+    }
+    for entity in linked {
+        let nodes = "SELECT node_seq FROM concept_node_entities WHERE entity_id = ?1";
+        if column::<i64>(connection, nodes, entity)?.iter().all(|seq| going.nodes.contains_key(seq)) {
+            names.entities.insert(entity);
+        }
+    }
+    Ok(names)
+}
+
 struct Entity {
     id: RowKey,
     canonical_name: String,
@@ -37,7 +56,7 @@ struct Entity {
     keeps_link: bool,
 }
 
-/// Looks at every entity of the scope.
+/// Decides for every entity of the scope what is forgotten with the set.
 pub(super) fn names(connection: &Connection, going: &RemovalSet) -> Result<Names> {
     let said = said(going);
     let mut names = Names { entities: going.entities.clone(), ..Names::default() };

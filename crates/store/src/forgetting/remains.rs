@@ -11,6 +11,7 @@ use rusqlite::{Connection, Result, params};
 use uuid::Uuid;
 
 use super::removal::{RemovalSet, RowKey, uuid};
+use super::remove::insert_tombstone;
 use crate::graph;
 use crate::rows::{self, to_json};
 
@@ -77,15 +78,17 @@ pub(super) fn clear_mood(
     Ok(())
 }
 
-/// Takes the receipts of turns that lose messages, and from all others what goes; what is rewritten is rewritten there
-/// too.
+/// Removes the receipts of turns whose messages are forgotten, and forgotten memories from all others. An edit leaves the
+/// candidate without its text. Rewritten text is replaced.
 pub(super) fn clear_receipts(
     connection: &Connection,
     going: &RemovalSet,
     taken: &mut ForgetSummary,
 ) -> Result<()> {
-    let turns: BTreeSet<RowKey> = going.messages.values().filter_map(|message| message.turn).collect();
-    let gone: BTreeSet<Uuid> = going.messages.values().map(|message| message.id.0).collect();
+    // A reply that is replaced gets another receipt of its own.
+    let lost_turns = || going.messages.values().filter_map(|message| message.turn);
+    let turns: BTreeSet<RowKey> = lost_turns().filter(|_| going.is_forgotten()).collect();
+    let gone: BTreeSet<Uuid> = going.lost_messages().into_values().map(|id| id.0).collect();
     let gone: BTreeSet<Uuid> = gone.into_iter().chain(going.nodes.values().map(|node| node.id.0)).collect();
     let rewritten: BTreeSet<Uuid> = going.rewritten.values().map(|rewritten| rewritten.id.0).collect();
     let mut delete = connection.prepare_cached("DELETE FROM turn_traces WHERE turn_id = ?1")?;
@@ -99,8 +102,13 @@ pub(super) fn clear_receipts(
             .prepare_cached("SELECT receipt FROM turn_traces WHERE turn_id = ?1")?
             .query_row([turn], |row| rows::json(row, 0))?;
         let before = receipt.clone();
-        receipt.used.retain(|candidate| !gone.contains(&candidate.id) && !going.is_in(&candidate.text));
-        receipt.pinned.retain(|NodeId(id)| !gone.contains(id));
+        if going.is_forgotten() {
+            receipt.used.retain(|candidate| !gone.contains(&candidate.id) && !going.is_in(&candidate.text));
+            receipt.pinned.retain(|NodeId(id)| !gone.contains(id));
+        }
+        for candidate in receipt.used.iter_mut().filter(|candidate| gone.contains(&candidate.id)) {
+            candidate.text.clear();
+        }
         for candidate in &mut receipt.used {
             let now = going.rewritten.values().find(|rewritten| rewritten.id.0 == candidate.id);
             if let Some(rewritten) = now {
@@ -150,6 +158,7 @@ fn ids_in(json: &str) -> impl Iterator<Item = Uuid> + '_ {
 pub(super) fn clear_turns(
     connection: &Connection,
     going: &RemovalSet,
+    at: i64,
     taken: &mut ForgetSummary,
 ) -> Result<()> {
     let turns: BTreeSet<RowKey> = going.messages.values().filter_map(|message| message.turn).collect();
@@ -160,6 +169,7 @@ pub(super) fn clear_turns(
     for turn in turns {
         if delete.execute([turn])? > 0 {
             taken.turns.insert(TurnId(uuid(turn)));
+            insert_tombstone(connection, going.scope, "turn", turn, at)?;
         }
     }
     if going.text.is_some() {
@@ -206,7 +216,7 @@ pub(super) fn clear_traces(
     going: &RemovalSet,
     taken: &mut ForgetSummary,
 ) -> Result<()> {
-    let all = !taken.is_empty();
+    let all = if going.is_forgotten() { !taken.is_empty() } else { going.changes_nodes() };
     for (select, clear) in [
         (
             "SELECT turn_id, detail FROM turn_details WHERE scope = ?1",

@@ -1,12 +1,12 @@
-//! What an act of forgetting has found so far that must go.
+//! Everything that one removal has found so far.
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use memory::forget::ForgetMode;
+use memory::forget::{LossReason, ThoughtPolicy};
 use memory::identifiers::{MessageId, NodeId};
 use memory::nodes::NodeKind;
 use memory::text;
-use rusqlite::{Connection, OptionalExtension, Result};
+use rusqlite::{Connection, OptionalExtension, Result, params};
 use uuid::Uuid;
 
 use crate::rows;
@@ -14,7 +14,7 @@ use crate::rows;
 /// The 16 bytes of an id.
 pub(super) type RowKey = [u8; 16];
 
-/// A message that goes.
+/// A message that is deleted.
 pub(super) struct RemovedMessage {
     pub(super) id: MessageId,
     pub(super) session: RowKey,
@@ -23,7 +23,7 @@ pub(super) struct RemovedMessage {
     pub(super) terms: String,
 }
 
-/// A node that goes.
+/// A node that is removed: deleted if it was forgotten, else marked.
 pub(super) struct RemovedNode {
     pub(super) id: NodeId,
     pub(super) kind: NodeKind,
@@ -32,7 +32,15 @@ pub(super) struct RemovedNode {
     pub(super) terms: String,
 }
 
-/// A node that stays and says less.
+/// A message that stays and whose words no longer support anything.
+pub(super) struct ChangedMessage {
+    pub(super) id: MessageId,
+    pub(super) session: RowKey,
+    /// Index terms before the edit; `None` if the text is the same and only withdrawn as evidence.
+    pub(super) terms_before: Option<String>,
+}
+
+/// A node that stays with a shorter text.
 pub(super) struct Rewritten {
     pub(super) id: NodeId,
     pub(super) before: String,
@@ -41,16 +49,21 @@ pub(super) struct Rewritten {
     pub(super) terms_after: String,
 }
 
-/// All of it, by the rows' numbers.
+/// All of it, by the numbers of the rows.
 pub(super) struct RemovalSet {
     pub(super) scope: i64,
-    pub(super) thoughts: ForgetMode,
+    /// `Forgotten` deletes nodes and leaves tombstones; `Edited` marks nodes.
+    pub(super) reason: LossReason,
+    pub(super) thoughts: ThoughtPolicy,
+    /// The session that is extracted again, after an edit.
+    pub(super) again: Option<RowKey>,
     /// Folded.
     pub(super) text: Option<String>,
     pub(super) messages: BTreeMap<i64, RemovedMessage>,
+    pub(super) changed: BTreeMap<i64, ChangedMessage>,
     pub(super) nodes: BTreeMap<i64, RemovedNode>,
     pub(super) rewritten: BTreeMap<i64, Rewritten>,
-    /// Nodes that stay and lose something that they rested on: (their number, kind of what is gone, its id).
+    /// Nodes that stay and lose support: number of the node, kind of the support (`message` or `node`), its id.
     pub(super) unsupported: BTreeSet<(i64, &'static str, RowKey)>,
     /// Entities that were pointed at.
     pub(super) entities: BTreeSet<RowKey>,
@@ -63,12 +76,15 @@ pub(super) struct RemovalSet {
 }
 
 impl RemovalSet {
-    pub(super) fn new(scope: i64, thoughts: ForgetMode, text: Option<String>) -> Self {
+    pub(super) fn new(scope: i64, reason: LossReason, thoughts: ThoughtPolicy) -> Self {
         Self {
             scope,
+            reason,
             thoughts,
-            text,
+            again: None,
+            text: None,
             messages: BTreeMap::new(),
+            changed: BTreeMap::new(),
             nodes: BTreeMap::new(),
             rewritten: BTreeMap::new(),
             unsupported: BTreeSet::new(),
@@ -84,9 +100,35 @@ impl RemovalSet {
         self.text.as_ref().is_some_and(|wanted| text::fold(text).contains(wanted))
     }
 
-    /// Sessions that lose messages.
+    pub(super) fn is_forgotten(&self) -> bool {
+        self.reason == LossReason::Forgotten
+    }
+
+    /// Whether a node is removed or rewritten.
+    pub(super) fn changes_nodes(&self) -> bool {
+        !self.nodes.is_empty() || !self.rewritten.is_empty()
+    }
+
+    /// Sessions that lose messages or words.
     pub(super) fn sessions(&self) -> BTreeSet<RowKey> {
-        self.messages.values().map(|message| message.session).collect()
+        let changed = self.changed.values().map(|message| message.session);
+        self.messages.values().map(|message| message.session).chain(changed).collect()
+    }
+
+    /// Messages whose words no longer support anything, by number.
+    pub(super) fn lost_messages(&self) -> BTreeMap<i64, MessageId> {
+        let changed = self.changed.iter().map(|(seq, message)| (*seq, message.id));
+        self.messages.iter().map(|(seq, message)| (*seq, message.id)).chain(changed).collect()
+    }
+
+    pub(super) fn lost_message(&self, seq: i64) -> Option<MessageId> {
+        let changed = || self.changed.get(&seq).map(|message| message.id);
+        self.messages.get(&seq).map(|message| message.id).or_else(changed)
+    }
+
+    /// Index terms of an edited message before the edit.
+    pub(super) fn terms_before(&self, seq: i64) -> Option<&str> {
+        self.changed.get(&seq).and_then(|message| message.terms_before.as_deref())
     }
 
     pub(super) fn add_message(&mut self, connection: &Connection, seq: i64) -> Result<()> {
@@ -111,7 +153,7 @@ impl RemovalSet {
         Ok(())
     }
 
-    /// Says whether the node was not going before.
+    /// Returns whether the node is new in the set.
     pub(super) fn add_node(&mut self, connection: &Connection, seq: i64) -> Result<bool> {
         if self.nodes.contains_key(&seq) {
             return Ok(false);
@@ -119,9 +161,9 @@ impl RemovalSet {
         let found = connection
             .prepare_cached(
                 "SELECT id, type, source_session_id, description, terms FROM concept_nodes
-                 WHERE seq = ?1 AND scope = ?2",
+                 WHERE seq = ?1 AND scope = ?2 AND (?3 OR deleted_at IS NULL)",
             )?
-            .query_row([seq, self.scope], |row| {
+            .query_row(params![seq, self.scope, self.is_forgotten()], |row| {
                 Ok(RemovedNode {
                     id: NodeId(rows::uuid(row, 0)?),
                     kind: rows::read_enum(row, 1)?,

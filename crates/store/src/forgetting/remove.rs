@@ -1,4 +1,5 @@
-//! Takes rows away, with their words, vectors, counters and links, and leaves ids as tombstones.
+//! Removes rows with their words, vectors, counters and links. What was forgotten is deleted and leaves a tombstone; a
+//! node whose support was edited away is marked.
 
 use std::collections::BTreeSet;
 
@@ -12,10 +13,11 @@ use super::removal::{RemovalSet, RowKey, uuid};
 use super::spans;
 use crate::engine::writer::UnitOfWork;
 use crate::entities::entity_vectors;
-use crate::forgetting::support;
+use crate::forgetting::{support, withdraw};
 use crate::rows::column;
+use crate::scopes;
 
-/// Messages and nodes, with all that hangs on the rows themselves.
+/// Messages and nodes, with everything that belongs to the rows themselves.
 pub(super) fn remove_rows(
     unit: &mut UnitOfWork<'_>,
     going: &RemovalSet,
@@ -26,38 +28,47 @@ pub(super) fn remove_rows(
     taken.sessions = going.sessions().into_iter().map(|id| SessionId(uuid(id))).collect();
     taken.revived = revived(connection, going)?;
     count_parts(connection, going, taken)?;
-    mark(connection, going, taken)?;
-    spans::mark(connection, going)?;
+    mark_support(connection, going, taken)?;
+    if going.is_forgotten() {
+        spans::mark(connection, going)?;
+    } else {
+        withdraw::remove_support(connection, going)?;
+    }
     drop_mentions(connection, going, taken)?;
     for (seq, message) in &going.messages {
         unit.unindex_words(Corpus::Messages, *seq, going.scope, &message.terms);
         connection.prepare_cached("DELETE FROM recall_messages WHERE seq = ?1")?.execute([seq])?;
         taken.messages.insert(message.id);
-        insert_tombstone(connection, going.scope, "message", message.id.0.into_bytes(), at)?;
+        bury(connection, going, "message", message.id.0.into_bytes(), at)?;
     }
+    let mut live = 0;
     for (seq, node) in &going.nodes {
         unit.unindex_words(Corpus::Nodes, *seq, going.scope, &node.terms);
-        connection.prepare_cached("DELETE FROM concept_nodes WHERE seq = ?1")?.execute([seq])?;
+        live += usize::from(if going.is_forgotten() {
+            connection
+                .prepare_cached("DELETE FROM concept_nodes WHERE seq = ?1 RETURNING deleted_at IS NULL")?
+                .query_row([seq], |row| row.get::<_, bool>(0))?
+        } else {
+            withdraw::mark_node(connection, *seq, node.id, at)?;
+            true
+        });
         taken.add_node(node.kind, node.id);
-        insert_tombstone(connection, going.scope, "node", node.id.0.into_bytes(), at)?;
+        bury(connection, going, "node", node.id.0.into_bytes(), at)?;
     }
     for id in &going.rejected {
         connection.prepare_cached("DELETE FROM rejected_memories WHERE id = ?1")?.execute([id])?;
         taken.rejected.insert(RejectedId(uuid(*id)));
-        insert_tombstone(connection, going.scope, "rejected", *id, at)?;
+        bury(connection, going, "rejected", *id, at)?;
     }
-    connection
-        .prepare_cached(
-            "UPDATE scopes SET
-                 message_count = (SELECT count(*) FROM recall_messages WHERE scope = ?1 AND deleted_at IS NULL),
-                 node_count = (SELECT count(*) FROM concept_nodes WHERE scope = ?1 AND deleted_at IS NULL)
-             WHERE number = ?1",
-        )?
-        .execute([going.scope])?;
-    Ok(())
+    scopes::uncount(connection, going.scope, going.messages.len(), live)
 }
 
-/// Gives rewritten nodes their new text. Their vectors were made from the old one, and are made anew.
+/// Leaves a tombstone of what was forgotten.
+fn bury(connection: &Connection, going: &RemovalSet, kind: &str, id: RowKey, at: i64) -> Result<()> {
+    if going.is_forgotten() { insert_tombstone(connection, going.scope, kind, id, at) } else { Ok(()) }
+}
+
+/// Gives rewritten nodes their new text. Their vectors are removed, and made again from it.
 pub(super) fn rewrite(
     unit: &mut UnitOfWork<'_>,
     going: &RemovalSet,
@@ -71,18 +82,22 @@ pub(super) fn rewrite(
     recount_mentions(unit.connection, going)
 }
 
-/// Names and entities. Earlier names and descriptions, which undoing would bring back, go whatever was selected: from
-/// which words they came can't be told.
+/// Names and entities. After forgetting, earlier names and descriptions are removed in the whole scope, because undoing a
+/// change would restore them and their source is unknown.
 pub(super) fn remove_names(
     connection: &Connection,
-    scope: i64,
+    going: &RemovalSet,
     names: &Names,
     at: i64,
     taken: &mut ForgetSummary,
 ) -> Result<()> {
-    connection
-        .prepare_cached("DELETE FROM entity_changes WHERE scope = ?1 AND change IN ('rename', 'describe')")?
-        .execute([scope])?;
+    if going.is_forgotten() {
+        connection
+            .prepare_cached(
+                "DELETE FROM entity_changes WHERE scope = ?1 AND change IN ('rename', 'describe')",
+            )?
+            .execute([going.scope])?;
+    }
     for id in &names.entities {
         let aliases: u64 = connection
             .prepare_cached("SELECT count(*) FROM entity_aliases WHERE entity_id = ?1")?
@@ -103,7 +118,7 @@ pub(super) fn remove_names(
             .execute([id])?;
         connection.prepare_cached("DELETE FROM entities WHERE id = ?1")?.execute([id])?;
         taken.entities.insert(EntityId(uuid(*id)));
-        insert_tombstone(connection, scope, "entity", *id, at)?;
+        bury(connection, going, "entity", *id, at)?;
     }
     for number in &names.aliases {
         let gone =
@@ -151,7 +166,7 @@ pub(super) fn settle_sessions(connection: &Connection, going: &RemovalSet) -> Re
     Ok(())
 }
 
-/// Leaves the id of what is gone.
+/// Inserts a tombstone: the id of something that was removed.
 pub(super) fn insert_tombstone(
     connection: &Connection,
     scope: i64,
@@ -225,8 +240,8 @@ fn count_parts(connection: &Connection, going: &RemovalSet, taken: &mut ForgetSu
     Ok(())
 }
 
-/// Marks what living nodes rested on and is about to go.
-fn mark(connection: &Connection, going: &RemovalSet, taken: &mut ForgetSummary) -> Result<()> {
+/// Marks the lost support of the nodes that stay.
+fn mark_support(connection: &Connection, going: &RemovalSet, taken: &mut ForgetSummary) -> Result<()> {
     for (seq, kind, id) in &going.unsupported {
         connection
             .prepare_cached(
@@ -251,10 +266,17 @@ fn drop_mentions(connection: &Connection, going: &RemovalSet, taken: &mut Forget
     Ok(())
 }
 
-/// How often nodes that lost words were said.
+/// How often nodes that lost words were said. Where no quote is left, a person's correction is the only source: the text
+/// before it came from what was removed.
 fn recount_mentions(connection: &Connection, going: &RemovalSet) -> Result<()> {
     for seq in going.said_less.iter().filter(|seq| !going.nodes.contains_key(seq)) {
         support::recount_mentions(connection, *seq)?;
+        connection
+            .prepare_cached(
+                "UPDATE node_changes SET description = NULL WHERE node_seq = ?1 AND kind = 'correction'
+                     AND NOT EXISTS (SELECT 1 FROM node_evidence e WHERE e.node_seq = ?1)",
+            )?
+            .execute([seq])?;
     }
     Ok(())
 }

@@ -3,15 +3,14 @@
 
 use std::collections::BTreeSet;
 
-use memory::forget::{
-    LossReason, Support, SupportingMention, SupportingQuote, Verdict, holds_lost_words, mention_count,
-};
+use memory::forget::{Support, SupportingMention, SupportingQuote, Verdict, holds_lost_words, mention_count};
 use memory::messages::Role;
 use memory::nodes::Subject;
 use memory::ports::Corpus;
 use memory::text::index_terms;
 use rusqlite::{Connection, Result, Row, params};
 
+use super::removal::RemovalSet;
 use crate::engine::writer::UnitOfWork;
 use crate::rows::{self, column};
 
@@ -31,13 +30,13 @@ impl SessionTerms {
     pub(crate) fn read(connection: &Connection, id: RowKey, goes: impl Fn(i64) -> bool) -> Result<Self> {
         let mut statement =
             connection.prepare_cached("SELECT seq, terms FROM recall_messages WHERE session_id = ?1")?;
-        let mut talk = Self { id, ..Self::default() };
+        let mut terms = Self { id, ..Self::default() };
         let mut rows = statement.query([id])?;
         while let Some(row) = rows.next()? {
             let goes = goes(row.get(0)?);
-            if goes { &mut talk.gone } else { &mut talk.left }.push(row.get(1)?);
+            if goes { &mut terms.gone } else { &mut terms.left }.push(row.get(1)?);
         }
-        Ok(talk)
+        Ok(terms)
     }
 
     pub(crate) fn loses_words_of(&self, text: &str) -> bool {
@@ -73,24 +72,9 @@ struct Mention {
     description: String,
 }
 
-/// What is lost.
-pub(crate) struct Lost<'a> {
-    pub(crate) loss: LossReason,
-    /// Sessions that lose words.
-    pub(crate) talks: &'a [SessionTerms],
-    /// Whether the quotes of a message go, by its number.
-    pub(crate) messages: &'a dyn Fn(i64) -> bool,
-    /// Terms that a message had before it was given new words, by its number.
-    pub(crate) terms_before: &'a dyn Fn(i64) -> Option<String>,
-    /// Repeated mentions that go by themselves.
-    pub(crate) mentions: &'a BTreeSet<i64>,
-    /// Whether a session becomes memory again.
-    pub(crate) again: &'a dyn Fn(RowKey) -> bool,
-}
-
 /// What becomes of a memory, and of its repeated mentions.
 pub(crate) struct SupportOutcome {
-    pub(crate) standing: Verdict,
+    pub(crate) verdict: Verdict,
     /// Numbers of the mentions that go.
     pub(crate) mentions_lost: Vec<i64>,
 }
@@ -182,28 +166,31 @@ impl StoredSupport {
             })
     }
 
-    /// By the one rule.
-    pub(crate) fn outcome(&self, connection: &Connection, lost: &Lost<'_>) -> Result<SupportOutcome> {
-        let is_left = |quote: &Quote| !(lost.messages)(quote.message);
+    /// Decides by [`Support::verdict`]. `sessions` are the words of the sessions that lose some.
+    pub(super) fn outcome(
+        &self,
+        connection: &Connection,
+        going: &RemovalSet,
+        sessions: &[SessionTerms],
+    ) -> Result<SupportOutcome> {
+        let is_left = |quote: &Quote| going.lost_message(quote.message).is_none();
         let mention_is_left = |mention: &Mention| {
-            let talk = lost.talks.iter().find(|talk| talk.id == mention.session);
+            let terms = sessions.iter().find(|terms| terms.id == mention.session);
             self.quotes.iter().any(|quote| is_left(quote) && quote.session == mention.session)
-                && !lost.mentions.contains(&mention.number)
-                && talk.is_none_or(|talk| !talk.loses_words_of(&mention.description))
+                && !going.mentions.contains(&mention.number)
+                && terms.is_none_or(|terms| !terms.loses_words_of(&mention.description))
         };
-        let own = self.session.and_then(|session| lost.talks.iter().find(|talk| talk.id == session));
+        let own = self.session.and_then(|session| sessions.iter().find(|terms| terms.id == session));
         let untouched = match (own, self.session) {
             (None, Some(session)) => SessionTerms::read(connection, session, |_| false)?.left,
             _ => Vec::new(),
         };
-        let before: Vec<Option<String>> =
-            self.quotes.iter().map(|quote| (lost.terms_before)(quote.message)).collect();
-        let supporting = self.quotes.iter().zip(&before).map(|(quote, before)| SupportingQuote {
+        let supporting = self.quotes.iter().map(|quote| SupportingQuote {
             speaker: quote.role,
             quote: &quote.quote,
-            terms: before.as_deref().unwrap_or(&quote.terms),
+            terms: going.terms_before(quote.message).unwrap_or(&quote.terms),
             is_left: is_left(quote),
-            becomes_memory_again: (lost.again)(quote.session),
+            becomes_memory_again: going.again == Some(quote.session),
         });
         let mentions = self.mentions.iter().map(|mention| SupportingMention {
             description: &mention.description,
@@ -217,13 +204,13 @@ impl StoredSupport {
             word_of_person: self.word_of_person,
             cites: self.cites,
             is_reduced: self.is_reduced,
-            gone: own.map(|talk| borrowed(&talk.gone)).unwrap_or_default(),
-            left: own.map_or_else(|| borrowed(&untouched), |talk| borrowed(&talk.left)),
+            gone: own.map(|terms| borrowed(&terms.gone)).unwrap_or_default(),
+            left: own.map_or_else(|| borrowed(&untouched), |terms| borrowed(&terms.left)),
         };
         // Without quotes of its own a node has nothing that its mentions could be weighed by.
         let gone = self.mentions.iter().filter(|m| !self.quotes.is_empty() && !mention_is_left(m));
         Ok(SupportOutcome {
-            standing: support.verdict(lost.loss),
+            verdict: support.verdict(going.reason),
             mentions_lost: gone.map(|mention| mention.number).collect(),
         })
     }
