@@ -12,7 +12,7 @@ use crate::events::ServerEvent;
 use crate::runtime::Runtime;
 
 impl Runtime {
-    /// Writes an entity that a person knows of. A description that is not blank is the owner's.
+    /// Writes an entity that a person adds, and notifies subscribers. A description that is not blank is the owner's.
     pub async fn create_entity(
         &self,
         scope: &Scope,
@@ -26,29 +26,32 @@ impl Runtime {
         let id = EntityId(self.runtime().ids().next(at));
         let entity = AuthoredEntity { id, canonical_name, kind, description, aliases };
         let outcome = self.store().create_entity(scope, entity, at).await?;
-        self.runtime().written.notify_one();
+        if let EntityChanged::Changed(entities) = &outcome {
+            self.runtime().written.notify_one();
+            entities.iter().for_each(|entity| self.publish_settled(scope, entity));
+        }
         Ok(outcome)
     }
 
-    /// Merges, separates, renames or describes an entity for a person. Watchers hear of who is settled now and of a new
-    /// description; the vector of what was renamed or described is made behind the talk.
+    /// Merges, separates, renames or describes an entity for a person. Subscribers are notified of
+    /// who is settled now and of a new description; the vector of what was renamed or described is made in the background.
     pub async fn change_entity(
         &self,
         scope: &Scope,
         id: EntityId,
         change: EntityChange,
     ) -> Result<EntityChanged, StoreError> {
-        let (describes, settles) = match &change {
-            EntityChange::Describe { .. } => (true, false),
-            EntityChange::Merge { .. } => (false, true),
-            EntityChange::Separate { .. } | EntityChange::Rename { .. } => (false, false),
+        let (describes, settled) = match &change {
+            EntityChange::Describe { .. } => (true, 0),
+            EntityChange::Merge { .. } => (false, 1),
+            EntityChange::Separate { .. } => (false, 2),
+            EntityChange::Rename { .. } => (false, 0),
         };
         let at = self.clock().now();
         let outcome = self.store().change_entity(scope, id, change, ChangedBy::Owner, at).await?;
         if let EntityChanged::Changed(entities) = &outcome {
             self.runtime().written.notify_one();
-            let stays = entities.first().filter(|_| settles);
-            stays.into_iter().for_each(|entity| self.publish_settled(scope, entity));
+            entities.iter().take(settled).for_each(|entity| self.publish_settled(scope, entity));
             for entity in entities.iter().filter(|_| describes) {
                 self.runtime()
                     .publish(scope, ServerEvent::EntityDescribed { entity: Box::new(entity.clone()) });

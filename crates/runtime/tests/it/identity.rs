@@ -150,7 +150,7 @@ async fn the_users_answer_settles_who_is_whom() {
         (
             "no, Sam is my friend and Samantha my sister",
             false,
-            vec![stands("Samantha", Disambiguated, 1), stands("Sam", Disambiguated, 1)],
+            vec![stands("Samantha", Confirmed, 1), stands("Sam", Disambiguated, 1)],
         ),
     ] {
         let workshop = workshop().await;

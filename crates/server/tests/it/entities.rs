@@ -109,7 +109,11 @@ async fn defect_07_merging_two_confirmed_entities_is_done_and_undone() {
 
     let kept = home.post(&format!("{PATH}/{anna}/confirm-separate"), json!({"other_id": ana})).await;
     assert_eq!(kept.json(), json!({"ok": true}));
-    assert!(listed(&home).await.iter().all(|entity| entity["merge_status"] == "disambiguated"));
+    for _ in 0..2 {
+        let told = until(&mut watcher, &["memory.entity.confirmed"]).await;
+        assert_eq!(told.data["merge_status"], "confirmed", "both were settled and stay so");
+    }
+    assert!(listed(&home).await.iter().all(|entity| entity["merge_status"] == "confirmed"));
     let undone = home.post(&format!("{PATH}/{anna}/undo"), json!({})).await.json();
     assert_eq!(undone["undone"], "separate");
     assert_eq!(listed(&home).await, before);

@@ -148,10 +148,11 @@ impl Work<'_> {
             .prepare_cached("UPDATE entities SET merged_into = NULL WHERE id = ?1")?
             .execute([parted.0.into_bytes()])?;
         for (entity, from) in [(stays, parted), (parted, stays)] {
-            let doubts_third = self.read(entity)?.is_some_and(|entity| {
-                is_uncertain(&entity) && entity.merge_target.is_some_and(|target| target != from)
+            // Only the open question between the two is answered: a settled one stays settled, a question about a third open.
+            let asked = self.read(entity)?.is_some_and(|entity| {
+                is_uncertain(&entity) && entity.merge_target.is_none_or(|target| target == from)
             });
-            if !doubts_third {
+            if asked {
                 self.set_status(entity, MergeStatus::Disambiguated, None)?;
             }
             self.touch(entity)?;

@@ -156,7 +156,11 @@ pub async fn doubts_are_settled(store: &dyn Store) -> Outcome {
     assert_eq!((sam.aliases.len(), sam.merge_status), (2, MergeStatus::Confirmed));
     for id in [ids[1], timmy_id] {
         let entity = store.entity(&stage.scope, id).await?.ok_or("both are there")?;
-        assert_eq!((entity.merge_status, entity.merge_target), (MergeStatus::Disambiguated, None));
+        assert_eq!(
+            (entity.merge_status, entity.merge_target),
+            (MergeStatus::Confirmed, None),
+            "neither was in doubt"
+        );
         assert_eq!(entity.aliases.len(), 1);
     }
     assert_eq!(undo(&stage, timmy_id).await?, "separate");
