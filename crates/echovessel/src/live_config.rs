@@ -1,14 +1,15 @@
-//! The configuration of a daemon that runs: shown, changed and read anew by one path, whoever asks for it.
+//! The configuration of a running daemon: shown, changed and reloaded in one way for the API, the command line and SIGHUP.
 
 use std::path::Path;
 use std::sync::Arc;
 
+use arc_swap::ArcSwap;
 use async_trait::async_trait;
 use jiff::Timestamp;
 use memory::UserId;
 use memory::ledger::Prices;
 use memory::ports::{Appearance, Clock as _};
-use runtime::{Reloadable, ReloadableModel, Runtime};
+use runtime::{ReloadableModel, Runtime};
 use serde_json::{Map, Value as Json, json};
 use server::{ConfigUpdate, Configuration, ConfigurationError, ServerSettings};
 use tokio::sync::Mutex;
@@ -19,23 +20,23 @@ use crate::home::{Home, replace};
 use crate::system::SystemClock;
 use crate::wiring::{api_key_variable, connect, database_path, prices_of, runtime_settings, server_settings};
 
-/// The daemon's configuration, and all that goes by it.
+/// The daemon's configuration and the parts that use it.
 pub(crate) struct LiveConfig {
     pub(crate) home: Home,
     pub(crate) runtime: Runtime,
     pub(crate) model: Arc<ReloadableModel>,
-    pub(crate) prices: Arc<Reloadable<Prices>>,
-    pub(crate) server: Arc<Reloadable<ServerSettings>>,
+    pub(crate) prices: Arc<ArcSwap<Prices>>,
+    pub(crate) server: Arc<ArcSwap<ServerSettings>>,
     pub(crate) started_at: Timestamp,
     /// Held while it changes.
     pub(crate) state: Mutex<Configured>,
 }
 
-/// What holds, and what the file says.
+/// The configuration in effect, and the one in the file.
 pub(crate) struct Configured {
-    /// What the daemon goes by now.
+    /// In effect now.
     running: Config,
-    /// What it would go by after a restart.
+    /// In effect after a restart.
     wanted: Config,
 }
 
@@ -86,7 +87,7 @@ impl Configuration for LiveConfig {
         tracing::info!(
             reloaded = changed.reloaded.join(" "),
             restart_required = changed.restart_required.join(" "),
-            "the configuration was read anew"
+            "configuration reloaded"
         );
         Ok(changed)
     }
@@ -108,7 +109,7 @@ impl LiveConfig {
             ConfigurationError::BadValue(format!("{error}; nothing was changed"))
         };
         let life = runtime_settings(&running).map_err(|error| refused(&error))?;
-        let server = server_settings(&running, &self.server.url).map_err(|error| refused(&error))?;
+        let server = server_settings(&running, &self.server.load().url).map_err(|error| refused(&error))?;
         let model = match has("llm.") {
             true => Some(connect(&running).await.map_err(|error| refused(&error))?),
             false => None,
@@ -124,18 +125,15 @@ impl LiveConfig {
         if has("persona.display_name") {
             self.rename(&running.persona.display_name).await?;
         }
-        let in_force = |outcome: Result<(), runtime::TooManyReloads>| {
-            outcome.map_err(|error| ConfigurationError::Unwritable(error.to_string()))
-        };
         if let Some(model) = model {
-            in_force(self.model.change(model))?;
+            self.model.replace(model);
         }
         if has("llm.prices") {
-            in_force(self.prices.change(prices_of(&running)))?;
+            self.prices.store(Arc::new(prices_of(&running)));
         }
         if !live.is_empty() {
-            in_force(self.runtime.change_settings(life))?;
-            in_force(self.server.change(server))?;
+            self.runtime.change_settings(life);
+            self.server.store(Arc::new(server));
         }
         *state = Configured { running, wanted };
         if !(live.is_empty() && waiting.is_empty())
@@ -161,7 +159,8 @@ impl LiveConfig {
         let path = self.home.config();
         let uptime = SystemClock.now().duration_since(self.started_at).as_secs().max(0);
         // Where it listens; the key may say "any free one", and the command line another.
-        let port = reqwest::Url::parse(&self.server.url).ok().and_then(|url| url.port_or_known_default());
+        let port =
+            reqwest::Url::parse(&self.server.load().url).ok().and_then(|url| url.port_or_known_default());
         let port = port.unwrap_or(config.server.port);
         let debounce = u64::try_from(config.channels.web.debounce.0.as_millis()).unwrap_or(u64::MAX);
         json!({

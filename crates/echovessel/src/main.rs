@@ -1,6 +1,6 @@
-//! EchoVessel: a self-hosted engine for digital personas that remember.
+//! EchoVessel: a self-hosted engine for AI personas with long-term memory.
 //!
-//! This binary holds no logic: it reads the command line and the configuration, puts the rooms together, runs, stops.
+//! This binary holds no logic: it reads the command line and the configuration, wires the crates together, runs and stops.
 
 #[macro_use]
 mod output;
@@ -19,7 +19,7 @@ mod telemetry;
 
 use std::process::ExitCode;
 
-use cli::{Cli, Command, Run, Shared};
+use cli::{Cli, Command, Run};
 use config::ConfigError;
 use home::{Home, HomeInUse};
 
@@ -29,11 +29,21 @@ static ALLOCATOR: mimalloc::MiMalloc = mimalloc::MiMalloc;
 
 fn main() -> ExitCode {
     let cli = Cli::parse_or_exit();
-    let level = if matches!(cli.command, None | Some(Command::Run(_))) { "info" } else { "warn" };
+    let level = match cli.command {
+        None | Some(Command::Run(_)) => "info",
+        // Its output is a story; what it has to say stands there.
+        Some(Command::Demo) => "error",
+        Some(_) => "warn",
+    };
     telemetry::start(level, cli.shared.json);
     let runtime = match tokio::runtime::Builder::new_multi_thread().enable_all().build() {
         Ok(runtime) => runtime,
-        Err(error) => return report_error(&anyhow::anyhow!("the system gives no threads: {error}"), false),
+        Err(error) => {
+            return report_error(
+                &anyhow::anyhow!("the operating system refused to start threads: {error}"),
+                false,
+            );
+        }
     };
     let json = cli.shared.json;
     match runtime.block_on(dispatch(cli)) {
@@ -42,42 +52,35 @@ fn main() -> ExitCode {
     }
 }
 
-async fn dispatch(cli: Cli) -> anyhow::Result<()> {
-    let Cli { shared, command } = cli;
+async fn dispatch(Cli { shared, command }: Cli) -> anyhow::Result<()> {
     let home = Home::locate(shared.home.clone())?;
+    let (shared, home) = (&shared, &home);
+    let config = || config::load(&home.config(), std::env::vars());
     match command.unwrap_or(Command::Run(Run::default())) {
+        Command::Run(args) => commands::run::run(shared, &config()?, home, &args).await,
+        Command::Chat(args) => commands::chat::chat(shared, &config()?, home, &args).await,
         Command::Demo => commands::demo::demo().await,
-        Command::Init(asked) => commands::init::init(&shared, &home, &asked),
+        Command::Init(args) => commands::init::init(shared, home, &args),
+        Command::Recall(args) => commands::recall::recall(shared, &config()?, home, &args).await,
+        Command::Memory { command } => commands::memory::memory(shared, &config()?, home, &command).await,
+        Command::Model { command } => commands::model::model(shared, &config()?, home, command).await,
+        Command::Config { command } => commands::config::config(shared, home, &command),
+        Command::Eval(args) => commands::eval::eval(shared, &config()?, home, &args).await,
+        Command::Mcp(args) => commands::mcp::mcp(&config()?, home, &args).await,
+        Command::Doctor => commands::doctor::doctor(shared, home).await,
+        Command::Status => commands::status::status(shared, home).await,
+        Command::Sync { command } => commands::sync::sync(shared, home, &command).await,
+        Command::Stop => commands::stop::stop(shared, home).await,
+        Command::Reload => commands::reload::reload(shared, home).await,
+        Command::Token { command } => commands::token::token(shared, home, command).await,
         Command::Completions { shell } => {
             commands::completions::completions(shell);
             Ok(())
         }
-        Command::Config { command } => commands::config::config(&shared, &home, &command),
-        Command::Doctor => commands::doctor::doctor(&shared, &home).await,
-        Command::Sync { command } => commands::sync::sync(&shared, &home, &command).await,
-        Command::Status => commands::status::status(&shared, &home).await,
-        Command::Stop => commands::stop::stop(&shared, &home).await,
-        Command::Reload => commands::reload::reload(&shared, &home).await,
-        Command::Token { command } => commands::token::token(&shared, &home, command).await,
-        command => with_config(&shared, &home, command).await,
     }
 }
 
-async fn with_config(shared: &Shared, home: &Home, command: Command) -> anyhow::Result<()> {
-    let config = config::load(&home.config(), std::env::vars())?;
-    match command {
-        Command::Chat(asked) => commands::chat::chat(shared, &config, home, &asked).await,
-        Command::Recall(asked) => commands::recall::recall(shared, &config, home, &asked).await,
-        Command::Model { command } => commands::model::model(shared, &config, home, command).await,
-        Command::Memory { command } => commands::memory::memory(shared, &config, home, &command).await,
-        Command::Eval(asked) => commands::eval::eval(shared, &config, home, &asked).await,
-        Command::Mcp(asked) => commands::mcp::mcp(&config, home, &asked).await,
-        Command::Run(asked) => commands::run::run(shared, &config, home, &asked).await,
-        _ => Ok(()),
-    }
-}
-
-/// Says what went wrong, once, in words or as JSON, with the exit code that `--help` documents.
+/// Prints the error once, as text or as JSON, and returns the exit code that `--help` documents.
 fn report_error(error: &anyhow::Error, json: bool) -> ExitCode {
     if json {
         eprintln!("{}", serde_json::json!({"error": format!("{error:#}")}));

@@ -1,4 +1,4 @@
-//! Puts the rooms together: store, embedder, model, mind, runtime. Holds no logic of its own.
+//! Creates the parts of a running EchoVessel and connects them: store, embedder, model, mind, hub, runtime.
 
 use std::collections::HashMap;
 use std::net::IpAddr;
@@ -6,6 +6,7 @@ use std::path::PathBuf;
 use std::sync::Arc;
 
 use anyhow::Context as _;
+use arc_swap::ArcSwap;
 use hub::graph::Graph;
 use hub::{Hub, HubParts, HubSettings, InstanceId, Summariser, WorkingHours};
 use jiff::civil::Weekday;
@@ -21,8 +22,7 @@ use memory::{PersonaId, Scope, UserId};
 use mind::{LanguageMind, Prompts};
 use offline::OfflineProvider;
 use runtime::{
-    Broadcast, Ledger, Metrics, Reloadable, ReloadableModel, Runtime, RuntimeParts, RuntimeSettings,
-    TraceSettings,
+    Broadcast, Ledger, Metrics, ReloadableModel, Runtime, RuntimeParts, RuntimeSettings, TraceSettings,
 };
 use secrecy::SecretString;
 use server::ServerSettings;
@@ -41,6 +41,8 @@ const PROMPT_TOKENS: u32 = 8_000;
 pub(crate) struct Services {
     /// Where memory is kept, as itself: checked, checkpointed and closed by its owner.
     pub(crate) database: Arc<SqliteStore>,
+    /// Writes what each model call cost.
+    pub(crate) ledger: Arc<Ledger>,
     /// The shared self: documents.
     pub(crate) hub: Hub,
     /// The shared self: people, places, topics.
@@ -50,7 +52,7 @@ pub(crate) struct Services {
     /// Which model answers.
     pub(crate) model: Arc<ReloadableModel>,
     /// What models cost.
-    pub(crate) prices: Arc<Reloadable<Prices>>,
+    pub(crate) prices: Arc<ArcSwap<Prices>>,
     /// Who makes vectors.
     pub(crate) embedding: EmbeddingSetup,
 }
@@ -59,6 +61,12 @@ impl Services {
     /// Which model answers now, for people.
     pub(crate) fn model_state(&self) -> LlmSummary {
         LlmSummary::of(&*self.model)
+    }
+
+    /// Writes what still waits for the cost ledger, then closes the database. Call it after [`Runtime::stop`].
+    pub(crate) async fn close(self) -> anyhow::Result<()> {
+        self.ledger.close().await;
+        self.database.close().await.context("the database could not be closed in order; nothing is lost")
     }
 
     /// What the hub's tools work with.
@@ -88,8 +96,8 @@ impl LlmSummary {
     pub(crate) fn of(provider: &dyn Provider) -> Self {
         Self {
             provider: provider.name().to_owned(),
-            model: provider.model(llm::Tier::Large).to_owned(),
-            endpoint: provider.endpoint().map(str::to_owned),
+            model: provider.model(llm::Tier::Large),
+            endpoint: provider.endpoint(),
         }
     }
 
@@ -101,8 +109,8 @@ impl LlmSummary {
     /// What a person should know about it, in a line.
     pub(crate) fn notice(&self) -> Option<String> {
         self.is_offline().then(|| {
-            "No language model is set up: EchoVessel answers offline, from what it remembers, by simple rules. \
-             Start Ollama or LM Studio and restart, or set [llm] provider and base_url in config.toml."
+            "No language model is configured: the offline provider replies by simple rules from memory. Start Ollama or \
+             LM Studio and restart, or set [llm] provider and base_url in config.toml."
                 .to_owned()
         })
     }
@@ -127,14 +135,10 @@ pub(crate) async fn wire(
     let store: Arc<dyn Store> = database.clone();
     let model = Arc::new(ReloadableModel::new(connect(config).await?));
     let metrics = Metrics::default();
-    let prices = Arc::new(Reloadable::new(prices_of(config)));
+    let prices = Arc::new(ArcSwap::from_pointee(prices_of(config)));
     let prompts = Prompts::load(home.prompts().as_deref())?;
-    let mind = LanguageMind::new(
-        model.clone(),
-        clock.clone(),
-        Ledger::start_counted(store.clone(), prices.clone(), metrics.clone()),
-        prompts,
-    );
+    let ledger = Ledger::start_with_prices(store.clone(), prices.clone(), metrics.clone());
+    let mind = LanguageMind::new(model.clone(), clock.clone(), ledger.clone(), prompts);
     let run: String = random_bytes().iter().take(4).map(|byte| format!("{byte:02x}")).collect();
     let embedding = EmbeddingSetup::new(config, home, clock.clone())?;
     let previous = embedding.previous(&*store, home).await;
@@ -161,7 +165,7 @@ pub(crate) async fn wire(
     if let Some(previous) = previous {
         runtime.serve_meanwhile(previous);
     }
-    Ok(Services { database, hub, graph, runtime, model, prices, embedding })
+    Ok(Services { database, ledger, hub, graph, runtime, model, prices, embedding })
 }
 
 /// The shared self on the home's database, with its files in the home.

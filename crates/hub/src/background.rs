@@ -1,4 +1,4 @@
-//! What the hub does by itself: files are read, memories embedded, diaries written, periods told.
+//! Background work of the hub: reads edited files, writes diaries, writes roll-ups.
 
 use std::time::Duration;
 
@@ -66,9 +66,14 @@ impl Hub {
         }
     }
 
-    /// Says that there may be something to do: a session has become memory.
+    /// Wakes the background work: a session has become memory.
     pub fn wake(&self) {
         self.inner().written.notify_one();
+    }
+
+    /// Returns when documents were written since the last call, and there may be chunks to embed.
+    pub async fn documents_written(&self) {
+        self.inner().unembedded.notified().await;
     }
 
     async fn work_once(
@@ -83,12 +88,6 @@ impl Hub {
         if Duration::try_from(since).is_ok_and(|since| since >= READ_EVERY) {
             self.read_tree().await?;
             *last_read = self.now();
-        }
-        // A model that is not there would have all memories looked through after every write.
-        if !self.inner().embedded.rests(self.now()) {
-            for scope in self.inner().parts.store.hub_scopes().await? {
-                while self.embed_some(&scope).await? > 0 {}
-            }
         }
         let now = self.now();
         if now >= *next_roll_up {

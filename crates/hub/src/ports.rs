@@ -10,7 +10,9 @@ use memory::ports::{Embedding, Phrase, StoreError};
 use memory::{PersonaId, Scope};
 use serde::{Deserialize, Serialize};
 
-pub use chunks::{ChunkHits, ChunkVector, DiaryChunk, DiaryCoverage, DiaryText, UnembeddedChunk};
+pub use chunks::{
+    ChunkCoverage, ChunkHits, ChunkVector, DiaryChunk, DiaryCoverage, DiaryText, UnembeddedChunk,
+};
 
 use crate::documents::{Conflict, Document, Version};
 use crate::export::HubExport;
@@ -275,6 +277,8 @@ pub trait HubStore: Send + Sync {
         fingerprint: &str,
         vectors: Vec<(i64, Embedding)>,
     ) -> Result<(), StoreError>;
+    /// How many chunks of all scopes have vectors of this model.
+    async fn chunk_coverage(&self, fingerprint: &str) -> Result<ChunkCoverage, StoreError>;
     /// How many memories have vectors of this model.
     async fn embedded_memories(&self, scope: &Scope, fingerprint: &str) -> Result<DiaryCoverage, StoreError>;
     /// Names of all memories that are there, in no order. No text is read.

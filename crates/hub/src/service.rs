@@ -71,8 +71,10 @@ pub(crate) struct Inner {
     pub(crate) parts: HubParts,
     /// Writers come one after the other, so that none has to begin anew; the store checks it too.
     pub(crate) writing: Mutex<()>,
-    /// Something was written: there may be pieces to embed, or roll-ups to write.
+    /// Something was written: there may be diaries or roll-ups to write.
     pub(crate) written: Notify,
+    /// A document was written: there may be chunks to embed.
+    pub(crate) unembedded: Notify,
     pub(crate) links: OnceLock<Arc<dyn DiaryLinks>>,
     pub(crate) conflict_listener: OnceLock<Arc<dyn ConflictListener>>,
     pub(crate) extraction: ExtractionLog,
@@ -90,6 +92,7 @@ impl Hub {
                 parts,
                 writing: Mutex::new(()),
                 written: Notify::new(),
+                unembedded: Notify::new(),
                 links: OnceLock::new(),
                 conflict_listener: OnceLock::new(),
                 extraction: ExtractionLog::default(),

@@ -174,6 +174,7 @@ impl HubTransaction<'_> {
                     self.hub.mirror_document(scope, name).await;
                 }
                 self.hub.inner().written.notify_one();
+                self.hub.inner().unembedded.notify_one();
                 Ok(true)
             }
         }

@@ -13,13 +13,13 @@ use crate::LlmError;
 #[async_trait]
 pub trait Provider: Send + Sync {
     /// `"openai"`, `"anthropic"` or `"offline"`.
-    fn name(&self) -> &str;
+    fn name(&self) -> &'static str;
 
     /// The model that answers requests of this tier.
-    fn model(&self, tier: Tier) -> &str;
+    fn model(&self, tier: Tier) -> String;
 
     /// Host and port that are asked, for people; `None` when nothing leaves the process.
-    fn endpoint(&self) -> Option<&str> {
+    fn endpoint(&self) -> Option<String> {
         None
     }
 

@@ -27,15 +27,15 @@ impl Sampled {
 
 #[async_trait]
 impl Provider for Sampled {
-    fn name(&self) -> &str {
+    fn name(&self) -> &'static str {
         self.provider.name()
     }
 
-    fn model(&self, tier: Tier) -> &str {
+    fn model(&self, tier: Tier) -> String {
         self.provider.model(tier)
     }
 
-    fn endpoint(&self) -> Option<&str> {
+    fn endpoint(&self) -> Option<String> {
         self.provider.endpoint()
     }
 

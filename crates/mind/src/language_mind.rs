@@ -81,7 +81,7 @@ impl LanguageMind {
     }
 
     /// The model that speaks, as it is configured; a finished reply brings the name that the endpoint gives itself.
-    pub fn reply_model(&self) -> &str {
+    pub fn reply_model(&self) -> String {
         self.provider.model(self.prompts.tier(PromptName::ReplySystem))
     }
 

@@ -50,7 +50,7 @@ impl CallInFlight {
             task: request.task.clone(),
             tier: tier.as_str().to_owned(),
             provider: provider.name().to_owned(),
-            model: provider.model(tier).to_owned(),
+            model: provider.model(tier),
             input_tokens: estimate(&request.system) + estimate(&request.user),
             output_tokens: 0,
             cached_tokens: 0,

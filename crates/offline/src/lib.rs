@@ -46,12 +46,12 @@ const NO_USAGE: Usage = Usage { input_tokens: 0, output_tokens: 0, cached_tokens
 
 #[async_trait]
 impl Provider for OfflineProvider {
-    fn name(&self) -> &str {
+    fn name(&self) -> &'static str {
         OFFLINE
     }
 
-    fn model(&self, _tier: Tier) -> &str {
-        OFFLINE
+    fn model(&self, _tier: Tier) -> String {
+        OFFLINE.to_owned()
     }
 
     async fn complete(&self, request: Request) -> Result<Completion, LlmError> {

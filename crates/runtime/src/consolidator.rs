@@ -38,7 +38,7 @@ pub(crate) async fn run(runtime: Arc<RuntimeInner>) {
         tokio::select! {
             () = changed => {}
             () = runtime.session_ended.notified() => {}
-            () = runtime.clock().sleep(runtime.settings.poll_every) => {}
+            () = runtime.clock().sleep(runtime.settings().poll_every) => {}
             () = runtime.stopping.cancelled() => return,
         }
     }
@@ -54,6 +54,7 @@ async fn consolidate_next(runtime: &Arc<RuntimeInner>) -> Result<bool, StoreErro
         let scope = scope_of(&formed);
         runtime.publish(&scope, ServerEvent::Formed(formed));
     };
+    let settings = runtime.settings();
     let consolidator = Consolidator {
         store: runtime.store(),
         mind: runtime.mind(),
@@ -61,8 +62,8 @@ async fn consolidate_next(runtime: &Arc<RuntimeInner>) -> Result<bool, StoreErro
         index: runtime.index(),
         clock: runtime.clock(),
         ids: runtime.ids(),
-        settings: &runtime.settings.consolidate,
-        recall: &runtime.settings.recall,
+        settings: &settings.consolidate,
+        recall: &settings.recall,
         formed: &formed,
     };
     let work = consolidator.consolidate_next(|scope| parties(runtime, scope));

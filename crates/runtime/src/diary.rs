@@ -48,7 +48,7 @@ impl RuntimeInner {
         zone: &TimeZone,
     ) -> PromptDocuments {
         let Some((hub, _)) = self.hub.get() else { return PromptDocuments::default() };
-        let week_start = self.settings.recall.week_start;
+        let week_start = self.settings().recall.week_start;
         let day = |moment: Timestamp| moment.to_zoned(zone.clone()).date();
         let spans: Vec<(Date, Date)> = named_times(said, now, zone, week_start)
             .into_iter()

@@ -183,7 +183,7 @@ impl Runtime {
     /// Leaves a persona as if it were new: all that it is and remembers is gone, of all users. None if there is none.
     pub async fn reset_persona(&self, persona: &PersonaId) -> Result<Option<ResetCounts>, StoreError> {
         let runtime = &self.runtime;
-        let settings = &runtime.settings;
+        let settings = runtime.settings();
         let name =
             if *persona == settings.persona { settings.persona_name.as_str() } else { persona.as_str() };
         let counts = {

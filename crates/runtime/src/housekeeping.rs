@@ -27,7 +27,7 @@ impl Housekeeping {
             Ok(expired) => tracing::debug!(expired, "expectations whose time has gone by"),
             Err(error) => tracing::warn!("overdue expectations could not be settled: {error}"),
         }
-        let Ok(before) = now.checked_sub(runtime.settings.trace.retention) else { return };
+        let Ok(before) = now.checked_sub(runtime.settings().trace.retention) else { return };
         match runtime.store().drop_traces(before).await {
             Ok(0) => {}
             Ok(dropped) => tracing::info!(dropped, "traces whose time is over were deleted"),

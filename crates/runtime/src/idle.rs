@@ -19,7 +19,7 @@ pub(crate) async fn run(runtime: Arc<RuntimeInner>) {
         let changed = runtime.settings_changed.notified();
         tokio::select! {
             () = changed => {}
-            () = runtime.clock().sleep(runtime.settings.scan_every) => {}
+            () = runtime.clock().sleep(runtime.settings().scan_every) => {}
             () = runtime.stopping.cancelled() => return,
         }
     }
@@ -27,7 +27,7 @@ pub(crate) async fn run(runtime: Arc<RuntimeInner>) {
 
 async fn end_quiet(runtime: &RuntimeInner, trigger: CloseTrigger) {
     let now = runtime.clock().now();
-    let Ok(before) = now.checked_sub(runtime.settings.session.idle) else { return };
+    let Ok(before) = now.checked_sub(runtime.settings().session.idle) else { return };
     match runtime.store().end_quiet_sessions(before, trigger).await {
         Ok(ended) if ended.is_empty() => {}
         Ok(ended) => {

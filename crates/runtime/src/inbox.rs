@@ -320,7 +320,7 @@ impl RuntimeInner {
     /// Whether a stored turn may be taken up after a crash, or is too old to be answered without being asked.
     pub(crate) fn is_fresh(&self, last_message_at: Timestamp) -> bool {
         let age = self.clock().now().duration_since(last_message_at);
-        age.is_negative() || age.unsigned_abs() <= self.settings.answer_within
+        age.is_negative() || age.unsigned_abs() <= self.settings().answer_within
     }
 }
 

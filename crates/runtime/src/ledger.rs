@@ -1,55 +1,73 @@
-//! Writes every model call to the cost ledger, behind the call and never in its way.
+//! Writes every model call to the cost ledger, after the call and never in its way.
 
-use std::sync::Arc;
+use std::sync::{Arc, Mutex, PoisonError};
 
+use arc_swap::ArcSwap;
 use memory::ledger::{ModelCall, Prices};
 use memory::ports::Store;
 use mind::CallObserver;
 use tokio::sync::mpsc;
+use tokio::task::JoinHandle;
 
 use crate::metrics::Metrics;
-use crate::reloadable::Reloadable;
 
-/// Calls that may wait to be written; beyond that they are told to the log only.
+/// Calls that may wait to be written; more than these are logged and not written.
 const WAITING_MAX: usize = 1_024;
 
 /// Takes calls from the mind and hands them to the store.
 pub struct Ledger {
-    calls: mpsc::Sender<ModelCall>,
+    /// `None` once the ledger is closed.
+    calls: Mutex<Option<mpsc::Sender<ModelCall>>>,
+    writer: Mutex<Option<JoinHandle<()>>>,
     metrics: Metrics,
 }
 
 impl Ledger {
-    /// Begins to write, with no price known but that of the offline provider. Ends when the ledger is dropped and all
-    /// that waits is written.
+    /// Starts to write, with no price known but that of the offline provider.
     pub fn start(store: Arc<dyn Store>) -> Arc<Self> {
-        Self::start_counted(store, Arc::new(Reloadable::new(Prices::default())), Metrics::default())
+        Self::start_with_prices(store, Arc::default(), Metrics::default())
     }
 
-    /// Like [`Ledger::start`], with what models cost, and counts each call. A call keeps the price of its day.
-    pub fn start_counted(
+    /// Starts to write, counts each call in `metrics`, and gives it the price that holds when it is written.
+    pub fn start_with_prices(
         store: Arc<dyn Store>,
-        prices: Arc<Reloadable<Prices>>,
+        prices: Arc<ArcSwap<Prices>>,
         metrics: Metrics,
     ) -> Arc<Self> {
         let (calls, mut waiting) = mpsc::channel::<ModelCall>(WAITING_MAX);
-        tokio::spawn(async move {
+        let writer = tokio::spawn(async move {
             while let Some(mut call) = waiting.recv().await {
-                call.cost_usd = prices.of(&call.provider, &call.model).map(|price| price.cost(call.usage()));
+                let price = prices.load().of(&call.provider, &call.model);
+                call.cost_usd = price.map(|price| price.cost(call.usage()));
                 if let Err(error) = store.record_call(call).await {
-                    tracing::warn!("a model call is missing in the cost ledger: {error}");
+                    tracing::warn!(%error, "a model call is missing in the cost ledger");
                 }
             }
         });
-        Arc::new(Self { calls, metrics })
+        Arc::new(Self { calls: Mutex::new(Some(calls)), writer: Mutex::new(Some(writer)), metrics })
+    }
+
+    /// Takes no more calls and returns when all that wait are written: to be awaited before the store is closed.
+    pub async fn close(&self) {
+        drop(self.calls.lock().unwrap_or_else(PoisonError::into_inner).take());
+        let writer = self.writer.lock().unwrap_or_else(PoisonError::into_inner).take();
+        if let Some(writer) = writer
+            && writer.await.is_err()
+        {
+            tracing::error!("the cost ledger stopped early; calls of the last moments are missing in it");
+        }
     }
 }
 
 impl CallObserver for Ledger {
     fn observe(&self, call: ModelCall) {
         self.metrics.call(&call);
-        if let Err(error) = self.calls.try_send(call) {
-            tracing::warn!("a model call is missing in the cost ledger: {error}");
+        let calls = self.calls.lock().unwrap_or_else(PoisonError::into_inner);
+        let sent = calls.as_ref().map(|calls| calls.try_send(call));
+        if !matches!(sent, Some(Ok(()))) {
+            tracing::warn!(
+                "a model call is missing in the cost ledger: too many calls wait, or EchoVessel is stopping"
+            );
         }
     }
 }

@@ -2,51 +2,50 @@
 
 use std::sync::Arc;
 
+use arc_swap::ArcSwap;
 use async_trait::async_trait;
 use futures_util::stream::BoxStream;
 use llm::{Completion, LlmError, Provider, Request, StreamEvent, Tier};
 
-use crate::reloadable::{Reloadable, TooManyReloads};
-
-/// Asks whichever model is the present one. A call that is under way ends with the one that it began with.
+/// Passes each request to the current model. A request that is under way ends with the model that it began with.
 pub struct ReloadableModel {
-    present: Reloadable<Arc<dyn Provider>>,
+    current: ArcSwap<Arc<dyn Provider>>,
 }
 
 impl ReloadableModel {
-    /// Begins with this model.
+    /// Starts with this model.
     pub fn new(provider: Arc<dyn Provider>) -> Self {
-        Self { present: Reloadable::new(provider) }
+        Self { current: ArcSwap::from_pointee(provider) }
     }
 
-    /// Asks this one from now on.
-    pub fn change(&self, provider: Arc<dyn Provider>) -> Result<(), TooManyReloads> {
-        self.present.change(provider)
+    /// Sends all later requests to this model.
+    pub fn replace(&self, provider: Arc<dyn Provider>) {
+        self.current.store(Arc::new(provider));
     }
 }
 
 #[async_trait]
 impl Provider for ReloadableModel {
-    fn name(&self) -> &str {
-        self.present.name()
+    fn name(&self) -> &'static str {
+        self.current.load().name()
     }
 
-    fn model(&self, tier: Tier) -> &str {
-        self.present.model(tier)
+    fn model(&self, tier: Tier) -> String {
+        self.current.load().model(tier)
     }
 
-    fn endpoint(&self) -> Option<&str> {
-        self.present.endpoint()
+    fn endpoint(&self) -> Option<String> {
+        self.current.load().endpoint()
     }
 
     async fn complete(&self, request: Request) -> Result<Completion, LlmError> {
-        self.present.complete(request).await
+        self.current.load_full().complete(request).await
     }
 
     async fn stream(
         &self,
         request: Request,
     ) -> Result<BoxStream<'static, Result<StreamEvent, LlmError>>, LlmError> {
-        self.present.stream(request).await
+        self.current.load_full().stream(request).await
     }
 }

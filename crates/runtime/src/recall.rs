@@ -49,7 +49,7 @@ impl RuntimeInner {
             user: user.display_name.clone().into_iter().collect(),
             persona: vec![persona.display_name.clone()],
         };
-        let settings = RecallSettings { speaker_names, ..self.settings.recall.clone() };
+        let settings = RecallSettings { speaker_names, ..self.settings().recall.clone() };
         let meanwhile = self.changeover.serving(&request.scope);
         let embedder = meanwhile.as_deref().or(self.embedder());
         recall(self.store(), self.index(), embedder, &settings, request).await

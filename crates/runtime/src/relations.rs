@@ -34,7 +34,7 @@ pub(crate) async fn run(runtime: Arc<RuntimeInner>) {
             () = runtime.stopping.cancelled() => return,
         };
         let (wait, rests) = match next {
-            Next::Session(due) => (until(&runtime, due).min(runtime.settings.poll_every), false),
+            Next::Session(due) => (until(&runtime, due).min(runtime.settings().poll_every), false),
             Next::AfterRest(rest) => (rest, true),
         };
         tokio::select! {

@@ -6,9 +6,11 @@ use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, OnceLock, PoisonError};
 use std::time::Duration;
 
+use arc_swap::ArcSwap;
 use futures_util::FutureExt as _;
 use hub::graph::Graph;
-use hub::{Hub, WorkingHours};
+use hub::ports::ChunkCoverage;
+use hub::{Hub, HubError, WorkingHours};
 use jiff::Timestamp;
 use jiff::tz::TimeZone;
 use memory::capture::{CaptureError, MessageInput, Recorder};
@@ -32,7 +34,6 @@ use crate::events::ServerEvent;
 use crate::forget::ForgetEpochs;
 use crate::inbox::{AcceptError, AcceptedMessage, IncomingMessage, ScopeQueue};
 use crate::metrics::Metrics;
-use crate::reloadable::{Reloadable, TooManyReloads};
 use crate::settings::RuntimeSettings;
 use crate::spending::Spending;
 use crate::turn::TurnEvent;
@@ -70,7 +71,7 @@ pub struct Runtime {
 
 pub(crate) struct RuntimeInner {
     parts: RuntimeParts,
-    pub(crate) settings: Reloadable<RuntimeSettings>,
+    settings: ArcSwap<RuntimeSettings>,
     conversations: Mutex<HashMap<Scope, ScopeQueue>>,
     known: Mutex<HashSet<Scope>>,
     numbers: AtomicU64,
@@ -106,7 +107,7 @@ pub(crate) struct RuntimeInner {
 impl Runtime {
     /// Puts the parts together. Nothing moves before [`Runtime::start`].
     pub fn new(parts: RuntimeParts) -> Self {
-        let settings = Reloadable::new(parts.settings.clone());
+        let settings = ArcSwap::from_pointee(parts.settings.clone());
         let runtime = RuntimeInner {
             parts,
             settings,
@@ -131,17 +132,17 @@ impl Runtime {
         Self { runtime: Arc::new(runtime) }
     }
 
-    /// Takes up what a crash or a stop left, then begins the background work.
+    /// Resumes pending work of the last run, then spawns the background tasks.
     pub async fn start(&self) -> Result<(), StoreError> {
         let runtime = &self.runtime;
-        let settings = &runtime.settings;
+        let settings = runtime.settings();
         runtime
             .store()
             .ensure_persona(&settings.persona, &settings.persona_name, runtime.clock().now())
             .await?;
         let released = runtime.store().release_claims().await?;
         if released > 0 {
-            tracing::info!(sessions = released, "sessions that were being consolidated are taken up again");
+            tracing::info!(sessions = released, "resuming interrupted consolidations");
         }
         crate::diary::start(runtime).await?;
         runtime.recover_turns().await?;
@@ -167,7 +168,7 @@ impl Runtime {
         tokio::select! {
             () = self.runtime.tasks.wait() => {}
             () = self.runtime.clock().sleep(STOP_LIMIT) => {
-                tracing::warn!("a turn did not finish in time; it is taken up at the next start");
+                tracing::warn!("a turn did not finish in time; it resumes at the next start");
             }
         }
     }
@@ -216,7 +217,7 @@ impl Runtime {
 
     /// The memory of the configured persona and this user.
     pub fn scope(&self, persona: Option<PersonaId>, user: UserId) -> Scope {
-        Scope::new(persona.unwrap_or_else(|| self.runtime.settings.persona.clone()), user)
+        Scope::new(persona.unwrap_or_else(|| self.runtime.settings().persona.clone()), user)
     }
 
     /// Makes sure that the persona and the user of the scope exist, and gives the persona.
@@ -262,8 +263,18 @@ impl Runtime {
     pub async fn vector_state(&self) -> Result<Option<VectorState>, StoreError> {
         let Some(embedder) = self.runtime.embedder() else { return Ok(None) };
         let coverage = self.runtime.store().vector_coverage(embedder.fingerprint()).await?;
+        let chunks = match self.hub() {
+            Some(hub) => match hub.chunk_coverage(embedder.fingerprint()).await {
+                Ok(chunks) => chunks,
+                Err(HubError::Store(error)) => return Err(error),
+                Err(_) => ChunkCoverage::default(),
+            },
+            None => ChunkCoverage::default(),
+        };
         let previous = self.runtime.changeover.previous();
         Ok(Some(VectorState {
+            chunks: chunks.chunks,
+            chunks_with_vector: chunks.with_vector,
             model: Some(embedder.fingerprint().to_owned()).filter(|fingerprint| !fingerprint.is_empty()),
             rows: coverage.rows,
             with_vector: coverage.with_vector,
@@ -287,20 +298,22 @@ impl Runtime {
         self.runtime.parts.clock.clone()
     }
 
-    /// What a person has set.
-    pub fn settings(&self) -> &RuntimeSettings {
-        &self.runtime.settings
+    /// The settings in force. They stay as they are for as long as the caller holds them.
+    pub fn settings(&self) -> Arc<RuntimeSettings> {
+        self.runtime.settings()
     }
 
-    /// Goes by these settings from now on. The persona, its first name and the zone stay as they were at the start;
-    /// a turn or a session that is under way may end by the settings that it began with.
-    pub fn change_settings(&self, settings: RuntimeSettings) -> Result<(), TooManyReloads> {
-        let present = self.settings();
-        let (persona, persona_name, zone) =
-            (present.persona.clone(), present.persona_name.clone(), present.zone.clone());
-        self.runtime.settings.change(RuntimeSettings { persona, persona_name, zone, ..settings })?;
+    /// Puts new settings in force. The persona, its first name and the zone stay as they were at the start; a turn or a
+    /// session that is under way may end with the settings that it began with.
+    pub fn change_settings(&self, settings: RuntimeSettings) {
+        let current = self.settings();
+        self.runtime.settings.store(Arc::new(RuntimeSettings {
+            persona: current.persona.clone(),
+            persona_name: current.persona_name.clone(),
+            zone: current.zone.clone(),
+            ..settings
+        }));
         self.runtime.settings_changed.notify_waiters();
-        Ok(())
     }
 
     /// Tells this user's watchers, and those who see everything, that keys of the configuration have new values.
@@ -338,8 +351,16 @@ impl Runtime {
 }
 
 impl RuntimeInner {
+    pub(crate) fn settings(&self) -> Arc<RuntimeSettings> {
+        self.settings.load_full()
+    }
+
     pub(crate) fn store(&self) -> &dyn Store {
         &*self.parts.store
+    }
+
+    pub(crate) fn attached_hub(&self) -> Option<&Hub> {
+        self.hub.get().map(|(hub, _)| hub)
     }
 
     pub(crate) fn embedder(&self) -> Option<&dyn Embedder> {
@@ -381,7 +402,7 @@ impl RuntimeInner {
         let runtime = self.clone();
         self.tasks.spawn(async move {
             if AssertUnwindSafe(work).catch_unwind().await.is_err() {
-                tracing::error!("the background work `{name}` died of a defect; what was said is safe");
+                tracing::error!(work = name, "background work panicked; every message is stored");
                 runtime.died.cancel();
             }
         });
@@ -406,7 +427,7 @@ impl RuntimeInner {
     }
 
     pub(crate) fn debounce(&self, channel_id: &str) -> Duration {
-        self.settings.debounce.get(channel_id).copied().unwrap_or_default()
+        self.settings().debounce.get(channel_id).copied().unwrap_or_default()
     }
 
     /// Makes a line durable and tells of the sessions that it began or ended.
@@ -422,7 +443,7 @@ impl RuntimeInner {
             store: self.store(),
             clock: self.clock(),
             ids: self.ids(),
-            policy: self.settings.session,
+            policy: self.settings().session,
         };
         let captured = recorder.capture(line, &zone, receipt).await?;
         if let Some(session) = &captured.opened {
@@ -454,7 +475,7 @@ impl RuntimeInner {
             return Ok(());
         }
         let now = self.clock().now();
-        self.store().ensure_persona(&scope.persona, &self.settings.persona_name, now).await?;
+        self.store().ensure_persona(&scope.persona, &self.settings().persona_name, now).await?;
         self.store().ensure_user(&scope.user, now).await?;
         self.known.lock().unwrap_or_else(PoisonError::into_inner).insert(scope.clone());
         Ok(())
@@ -462,7 +483,7 @@ impl RuntimeInner {
 
     pub(crate) async fn persona_of(&self, scope: &Scope) -> Result<PersonaRecord, StoreError> {
         let now = self.clock().now();
-        self.store().ensure_persona(&scope.persona, &self.settings.persona_name, now).await
+        self.store().ensure_persona(&scope.persona, &self.settings().persona_name, now).await
     }
 
     /// The user's zone, or the daemon's where it is not known or no longer exists.
@@ -473,7 +494,7 @@ impl RuntimeInner {
     /// The same of a user who is at hand.
     pub(crate) fn zone_in(&self, user: &UserRecord) -> TimeZone {
         let zone = user.timezone.as_deref().and_then(|name| TimeZone::get(name).ok());
-        zone.unwrap_or_else(|| self.settings.zone.clone())
+        zone.unwrap_or_else(|| self.settings().zone.clone())
     }
 
     /// Answers what a crash left unanswered, unless it is so old that a reply would come out of nowhere.
@@ -483,7 +504,7 @@ impl RuntimeInner {
                 self.resume(turn.scope, turn.channel_id, turn.id);
                 continue;
             }
-            let reason = "EchoVessel was away when this was said; ask again for an answer";
+            let reason = "EchoVessel was not running when this was sent; retry to get a reply";
             self.store().fail_turn(turn.id, reason).await?;
             let messages = self.store().turn_messages(turn.id).await?;
             self.publish(

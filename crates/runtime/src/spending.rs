@@ -47,12 +47,12 @@ impl RuntimeInner {
     /// How the spending stands now.
     pub(crate) async fn spending(&self) -> Result<Spending, StoreError> {
         let now = self.clock().now();
-        let today = now.to_zoned(self.settings.zone.clone());
+        let today = now.to_zoned(self.settings().zone.clone());
         let midnight = today.start_of_day().map_or(now, |midnight| midnight.timestamp());
         let next = today.tomorrow().and_then(|tomorrow| tomorrow.start_of_day());
         Ok(Spending {
             today_usd: self.store().spent_since(midnight).await?,
-            cap_usd: self.settings.daily_spend_cap,
+            cap_usd: self.settings().daily_spend_cap,
             resumes_at: next.map_or(now, |midnight| midnight.timestamp()),
         })
     }
@@ -60,7 +60,7 @@ impl RuntimeInner {
     /// Whether work behind the talk may spend. The first refusal of a day is told, whoever asked. Without a cap the store
     /// is not asked.
     pub(crate) async fn may_spend(&self) -> bool {
-        if self.settings.daily_spend_cap.is_none() {
+        if self.settings().daily_spend_cap.is_none() {
             return true;
         }
         let spending = match self.spending().await {
@@ -79,7 +79,7 @@ impl RuntimeInner {
         if told != Some(spending.resumes_at) {
             tracing::warn!("{reason}");
             if let Ok(owner) = UserId::new(OWNER) {
-                let scope = Scope::new(self.settings.persona.clone(), owner);
+                let scope = Scope::new(self.settings().persona.clone(), owner);
                 self.publish(&scope, ServerEvent::WorkPaused { reason, resumes_at: spending.resumes_at });
             }
         }

@@ -177,7 +177,7 @@ fn count_preparation(runtime: &RuntimeInner, prepared: &Prepared, took: Duration
 /// What ends a turn before its last word: its time, or a person. One limit from the beginning to the end: whatever
 /// hangs, the next turn does not wait for ever.
 fn interruption(runtime: &Arc<RuntimeInner>, turn: &ReadyTurn) -> Interruption {
-    let out_of_time = runtime.clock().sleep(runtime.settings.turn_timeout);
+    let out_of_time = runtime.clock().sleep(runtime.settings().turn_timeout);
     let stop = runtime.stop_of(turn.turn_id);
     Box::pin(async move {
         tokio::select! {
@@ -206,7 +206,8 @@ async fn prepare(
         return Err(TurnError::NothingToAnswer);
     }
     record.burst(&burst);
-    let wide = runtime.settings.recent_window.saturating_add(u32::try_from(burst.len()).unwrap_or(u32::MAX));
+    let wide =
+        runtime.settings().recent_window.saturating_add(u32::try_from(burst.len()).unwrap_or(u32::MAX));
     let mut window = store.messages_before(scope, None, wide).await?;
     window.reverse();
     let zone = runtime.zone_in(&user);
@@ -242,7 +243,7 @@ async fn prepare(
     input.nothing_found &= shared_self.periods.is_empty();
     (input.documents, input.periods) = (shared_self.documents, shared_self.periods);
     record.documents(&input);
-    let budget = ReplyBudget { tokens: runtime.settings.prompt_tokens };
+    let budget = ReplyBudget { tokens: runtime.settings().prompt_tokens };
     let prompt = runtime.mind().render_reply(&input, &budget)?;
     record.prompt(runtime, &prompt);
     let said = input.burst.last().map(|message| message.id);
@@ -257,8 +258,7 @@ async fn generate_reply(
     mut interrupted: Interruption,
     record: &mut TurnRecord,
 ) -> Result<StreamedReply, TurnError> {
-    let mut spoken =
-        StreamedReply { model: runtime.mind().reply_model().to_owned(), ..StreamedReply::default() };
+    let mut spoken = StreamedReply { model: runtime.mind().reply_model(), ..StreamedReply::default() };
     let mut length = 0;
     let began = Instant::now();
     let mut stream = tokio::select! {

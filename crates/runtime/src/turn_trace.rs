@@ -45,7 +45,7 @@ impl TurnRecord {
     pub(crate) fn begin(runtime: &RuntimeInner, turn: &ReadyTurn) -> Self {
         let now = runtime.clock().now();
         Self {
-            enabled: runtime.settings.trace.enabled,
+            enabled: runtime.settings().trace.enabled,
             started_at: now,
             last: now,
             first_token_ms: None,

@@ -1,13 +1,15 @@
-//! Fills in vectors behind the talk, the newest rows first: of messages, of nodes that were written while no model was at
-//! hand, and of everything when another model has taken the place of the one before.
+//! Embeds in the background, the newest rows first: messages, nodes and entities that were written while no model was
+//! available, chunks of documents, and everything again when the embedding model was replaced.
 //!
-//! The queue is the database itself: a row waits as long as it has no vector of the model. So nothing is held in memory,
-//! and after a crash the work goes on where it was.
+//! The queue is the database itself: a row waits as long as it has no vector of the model. So memory is bounded by one
+//! batch whatever a document contains, and after a crash the work resumes where it was. Turns go first.
 
 use std::sync::Arc;
 use std::sync::atomic::Ordering;
 use std::time::Duration;
 
+use hub::{Hub, HubError};
+use memory::Scope;
 use memory::entities::embedded_text;
 use memory::ports::{EmbedError, Embedder, Embedding, StoreError, UnembeddedEntity};
 
@@ -32,6 +34,8 @@ enum BackfillError {
     Store(#[from] StoreError),
     #[error(transparent)]
     Embed(#[from] EmbedError),
+    #[error(transparent)]
+    Hub(#[from] HubError),
 }
 
 /// Works until the program stops; without an embedder there is nothing to do.
@@ -52,13 +56,22 @@ pub(crate) async fn run(runtime: Arc<RuntimeInner>) {
         let wait = async {
             match pause {
                 Some(pause) => runtime.clock().sleep(pause).await,
-                None => runtime.written.notified().await,
+                None => written(&runtime).await,
             }
         };
         tokio::select! {
             () = wait => {}
             () = runtime.stopping.cancelled() => return,
         }
+    }
+}
+
+/// Returns when there may be something to embed.
+async fn written(runtime: &RuntimeInner) {
+    let Some(hub) = runtime.attached_hub() else { return runtime.written.notified().await };
+    tokio::select! {
+        () = runtime.written.notified() => {}
+        () = hub.documents_written() => {}
     }
 }
 
@@ -82,6 +95,7 @@ impl Work<'_> {
         while !self.runtime.stopping.is_cancelled() {
             self.let_turns_go_first().await;
             if !self.fill_batch(&fingerprint).await? {
+                self.fill_documents().await?;
                 return self.complete(&fingerprint).await;
             }
             batches = batches.wrapping_add(1);
@@ -208,6 +222,27 @@ impl Work<'_> {
             store.put_message_vectors(fingerprint, of_messages).await?;
         }
         Ok(true)
+    }
+
+    /// Embeds the chunks of documents. A model that fails ends it; the hub logs why.
+    async fn fill_documents(&self) -> Result<(), BackfillError> {
+        let Some(hub) = self.runtime.attached_hub() else { return Ok(()) };
+        for scope in hub.scopes().await? {
+            while !self.runtime.stopping.is_cancelled() && self.embed_chunks(hub, &scope).await? {
+                self.let_turns_go_first().await;
+            }
+        }
+        Ok(())
+    }
+
+    /// Embeds a batch of chunks of the scope; says whether there may be more.
+    async fn embed_chunks(&self, hub: &Hub, scope: &Scope) -> Result<bool, BackfillError> {
+        match hub.embed_some(scope).await? {
+            0 if hub.embedding_rests() => {
+                Err(EmbedError::Unavailable("chunks of documents wait".to_owned()).into())
+            }
+            embedded => Ok(embedded > 0),
+        }
     }
 
     /// Every row has its vector: those of other models are of no more use.

@@ -79,7 +79,7 @@ pub(crate) fn is_json(content_type: &str) -> bool {
 
 fn unreadable(status: StatusCode, app: &App) -> Problem {
     match status {
-        StatusCode::PAYLOAD_TOO_LARGE => too_large(app.parts.settings.body_limit),
+        StatusCode::PAYLOAD_TOO_LARGE => too_large(app.parts.settings.load().body_limit),
         _ => Problem::bad_request("the body could not be read; nothing was done"),
     }
 }

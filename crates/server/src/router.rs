@@ -198,8 +198,8 @@ async fn wrong_method() -> Problem {
 async fn refuse_large(State(app): State<App>, mut request: Request, next: Next) -> Response {
     let limit = match request.uri().path() {
         "/mcp" => mcp::MESSAGE_BYTES_MAX,
-        avatar::PATH => app.parts.settings.body_limit.max(avatar::UPLOAD_SIZE_MAX),
-        _ => app.parts.settings.body_limit,
+        avatar::PATH => app.parts.settings.load().body_limit.max(avatar::UPLOAD_SIZE_MAX),
+        _ => app.parts.settings.load().body_limit,
     };
     // A body that does not say how large it is is cut off while it is read.
     DefaultBodyLimit::max(limit).apply(&mut request);

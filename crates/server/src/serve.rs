@@ -50,7 +50,7 @@ pub async fn serve(
 ) -> Result<(), ServeError> {
     listener.local_addr()?;
     let runtime = parts.runtime.clone();
-    let (tls, head_time) = (parts.tls.clone(), parts.settings.head_time);
+    let (tls, head_time) = (parts.tls.clone(), parts.settings.load().head_time);
     let router = router(parts, shutdown.clone());
     let connections = GracefulShutdown::new();
     let room = Arc::new(Semaphore::new(CONNECTIONS_MAX));

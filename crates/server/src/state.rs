@@ -4,12 +4,13 @@ use std::ops::Deref;
 use std::sync::Arc;
 use std::time::Duration;
 
+use arc_swap::ArcSwap;
 use hub::Hub;
 use hub::graph::Graph;
 use jiff::Timestamp;
 use memory::ports::AccessStore;
 use memory::{PersonaId, Scope, UserId};
-use runtime::{Reloadable, Runtime};
+use runtime::Runtime;
 use schemars::JsonSchema;
 use serde::Serialize;
 use tokio::sync::Mutex;
@@ -109,7 +110,7 @@ pub struct ServerParts {
     /// Where named tokens and the record of acts are kept.
     pub access: Arc<dyn AccessStore>,
     /// What a person can set; changes while the server runs.
-    pub settings: Arc<Reloadable<ServerSettings>>,
+    pub settings: Arc<ArcSwap<ServerSettings>>,
     /// Reads and changes the configuration.
     pub configuration: Arc<dyn Configuration>,
     /// Speaks TLS to everybody; none for plain HTTP.
@@ -178,13 +179,13 @@ impl App {
             (Some(own), Some(asked)) if own.as_str() == asked => own.clone(),
             (Some(_), Some(_)) => return Err(Problem::forbidden("this token speaks for another user")),
         };
-        let configured = &self.runtime().settings().persona;
+        let configured = self.runtime().settings().persona.clone();
         let persona = match persona {
             None => configured.clone(),
             Some(name) => PersonaId::new(name)
                 .map_err(|error| Problem::unprocessable(format!("persona_id: {error}")))?,
         };
-        if persona != *configured {
+        if persona != configured {
             let known = self.runtime().store().personas().await?;
             if !known.iter().any(|record| record.id == persona) {
                 return Err(Problem::not_found("there is no persona of this id"));

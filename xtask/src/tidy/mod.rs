@@ -8,6 +8,7 @@ mod contents;
 mod workspace_dependencies;
 mod test_files;
 mod doc_links;
+mod limits;
 mod project;
 mod rust_source;
 
@@ -62,6 +63,7 @@ pub(crate) fn run(root: &Path) -> Result<ExitCode> {
         workspace_dependencies::findings(&project),
         test_files::findings(&project.files),
         doc_links::findings(&project.files),
+        limits::findings(&project.files),
     ]
     .into_iter()
     .flatten()

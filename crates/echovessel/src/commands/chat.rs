@@ -69,7 +69,7 @@ async fn alone(config: &Config, home: &Home, asked: &Chat, listener: Listener) -
         }
     }
     wired.runtime.stop().await;
-    wired.database.close().await.context("the database could not be closed; nothing is lost")
+    wired.close().await
 }
 
 async fn one_turn(runtime: &Runtime, scope: &Scope, text: String, listener: Listener) -> anyhow::Result<()> {

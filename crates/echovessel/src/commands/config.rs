@@ -1,4 +1,4 @@
-//! `echovessel config`: is it right, what does it say, what can be said.
+//! `echovessel config`: validates and prints the configuration and its schema.
 
 use anyhow::Context as _;
 
@@ -13,9 +13,9 @@ pub(crate) fn config(shared: &Shared, home: &Home, command: &ConfigCommand) -> a
             if shared.json {
                 println!("{}", serde_json::json!({"ok": true, "path": home.config()}));
             } else if home.config().exists() {
-                println!("{} is right.", home.config().display());
+                println!("{} is valid.", home.config().display());
             } else {
-                println!("There is no {}; the defaults are right.", home.config().display());
+                println!("{} does not exist; the defaults are used.", home.config().display());
             }
         }
         ConfigCommand::Show => {

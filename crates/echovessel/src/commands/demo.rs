@@ -1,5 +1,5 @@
-//! `echovessel demo`: the story of one sentence, on a scratch home, with a clock that leaps and no model at all.
-//! Each layer is shown as it lights up, read back from the database.
+//! `echovessel demo`: one sentence becomes a memory, on a temporary home, with a fast clock and no model. Each layer is
+//! printed as it is written, read back from the database.
 
 use std::path::PathBuf;
 use std::sync::Arc;
@@ -22,7 +22,7 @@ use crate::wiring::wire;
 
 const SENTENCE: &str = "我养了只白猫,叫小黑。他超调皮,老在半夜跳到我脸上。";
 const QUESTION: &str = "你还记得我的猫吗";
-/// Talk that has nothing to do with the cat: more than the recent window holds.
+/// Messages that have nothing to do with the cat: more than the recent window holds.
 const CHATTER: [&str; 11] = [
     "今天外面风好大",
     "晚饭吃了番茄面",
@@ -69,15 +69,15 @@ async fn on(folder: PathBuf) -> anyhow::Result<()> {
     wired.runtime.ensure_known(&scope).await?;
     let events = wired.runtime.broadcast().subscribe();
     let mut story = Story { runtime: wired.runtime.clone(), clock, scope, events };
-    println!("A scratch home, a clock that leaps, no language model. Watch the six layers.\n");
+    println!("A temporary home, a fast clock, no language model. Watch the six memory layers.\n");
     story.author().await?;
     story.tell().await?;
     story.fall_silent().await?;
     story.talk_of_other_things().await?;
     story.ask().await?;
     wired.runtime.stop().await;
-    wired.database.close().await?;
-    println!("\nThat was the whole way from a sentence to a memory. `echovessel run` starts yours.");
+    wired.close().await?;
+    println!("\nOne sentence became a memory. `echovessel run` starts your own persona.");
     Ok(())
 }
 
@@ -97,7 +97,7 @@ impl Story {
             self.store().write_core_block(&self.scope, label, text, "demo", now).await?;
         }
         let read = self.store().core_blocks(&self.scope).await?;
-        light("L1", "core blocks", "written by a person, read in every turn, changed by nothing else");
+        light("L1", "core blocks", "written by a person, read in every turn, changed by people only");
         println!("     persona: {}\n     user:    {}\n     style:   {}", read.persona, read.user, read.style);
         Ok(())
     }
@@ -106,7 +106,7 @@ impl Story {
         println!("\n  on one channel, the user says:\n     “{SENTENCE}”");
         let (turn_id, reply) = self.say("discord", SENTENCE).await?;
         let rows = self.store().turn_messages(turn_id).await?;
-        light("L2", "verbatim log", "both sides, to the letter, durable before the model saw a word");
+        light("L2", "verbatim log", "both sides verbatim, stored before the model is asked");
         for row in rows {
             let who = if row.role == Role::User { "them" } else { "me  " };
             println!("     {who} {}", row.content);
@@ -118,19 +118,19 @@ impl Story {
     }
 
     async fn fall_silent(&mut self) -> anyhow::Result<()> {
-        println!("\n  … 31 minutes of silence; the session ends and becomes memory …");
+        println!("\n  … 31 minutes of silence; the session ends and is consolidated …");
         self.clock.leap(SILENCE);
         self.wait_for("chat.session.boundary", |data| !data["closed_session_id"].is_null()).await?;
         let events = self.store().nodes_before(&self.scope, &[NodeKind::Event], None, 10).await?;
         let event = events.first().context("no event was formed")?;
-        light("L3", "event", "what happened, with a signed weight and the user's own words as evidence");
+        light("L3", "event", "what happened, with a signed impact and the user's own words as evidence");
         println!("     {:+}  {}", event.emotional_impact, event.description);
         if let Some(known) = self.store().node(event.id).await? {
             for evidence in known.evidence {
                 println!("         evidence: “{}”", evidence.quote);
             }
         }
-        light("L5", "entities", "who and what has a name, and every name it goes by");
+        light("L5", "entities", "people and things with all their names");
         for entity in self.store().entities(&self.scope, 10).await? {
             println!(
                 "     {} ({}) — {}",
@@ -140,15 +140,15 @@ impl Story {
             );
         }
         if let Some(mood) = self.store().mood(&self.scope).await? {
-            light("L6", "mood", "how the persona feels now; neutral again after twelve hours");
+            light("L6", "mood", "how the persona feels; neutral again after twelve hours");
             println!("     {} · energy {}/10", mood.mood, mood.energy);
         }
         let thoughts = self.store().nodes_before(&self.scope, &[NodeKind::Thought], None, 10).await?;
-        light("L4", "thought", "what to make of it; it must cite the events it rests on");
+        light("L4", "thought", "a conclusion; it must cite events");
         for thought in thoughts {
             println!("     {}", thought.description);
             if let Some(known) = self.store().node(thought.id).await? {
-                println!("         rests on {} event(s)", known.filling.len());
+                println!("         cites {} event(s)", known.filling.len());
             }
         }
         Ok(())
@@ -171,7 +171,7 @@ impl Story {
         let (turn_id, reply) = self.say("web", QUESTION).await?;
         println!("     {reply}");
         let receipt = self.store().receipt(turn_id).await?.context("the reply has no receipt")?;
-        println!("\n  why it said that (the receipt of the reply):");
+        println!("\n  why it replied so (the reply receipt):");
         recall::print(&receipt.used, true);
         let found = receipt.used.iter().any(|candidate| candidate.text.contains("小黑"));
         if found { Ok(()) } else { bail!("the cat was not remembered") }

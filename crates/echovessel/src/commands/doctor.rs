@@ -1,4 +1,4 @@
-//! `echovessel doctor`: looks at everything a home needs, and says what is wrong and how to mend it.
+//! `echovessel doctor`: checks everything that a home needs; prints problems and fixes.
 
 use std::os::unix::fs::PermissionsExt as _;
 use std::path::Path;
@@ -40,9 +40,7 @@ pub(crate) async fn doctor(shared: &Shared, home: &Home) -> anyhow::Result<()> {
     findings.push(Finding {
         what: "configuration",
         ok: config.is_ok(),
-        said: config
-            .as_ref()
-            .map_or_else(ToString::to_string, |_| "every key is known and has a value that fits".to_owned()),
+        said: config.as_ref().map_or_else(ToString::to_string, |_| "valid".to_owned()),
     });
     let config = config.unwrap_or_default();
     findings.push(files(home));
@@ -64,7 +62,7 @@ pub(crate) async fn doctor(shared: &Shared, home: &Home) -> anyhow::Result<()> {
     if findings.iter().all(|finding| finding.ok) {
         Ok(())
     } else {
-        bail!("something needs care: see the lines with ✗")
+        bail!("problems found: see the lines with ✗")
     }
 }
 
@@ -74,7 +72,7 @@ fn files(home: &Home) -> Finding {
         return Finding {
             what,
             ok: true,
-            said: format!("{} is not there yet; `echovessel run` makes it", home.folder().display()),
+            said: format!("{} does not exist yet; `echovessel run` creates it", home.folder().display()),
         };
     }
     let open_to_others = |path: &Path, allowed: u32| {
@@ -91,9 +89,9 @@ fn files(home: &Home) -> Finding {
         }
     }
     let said = if wrong.is_empty() {
-        format!("{} is readable by you alone", home.folder().display())
+        format!("{} is readable only by you", home.folder().display())
     } else {
-        format!("others can read your memory; run: {}", wrong.join(" && "))
+        format!("other users can read your memory; run: {}", wrong.join(" && "))
     };
     Finding { what, ok: wrong.is_empty(), said }
 }
@@ -106,9 +104,11 @@ async fn embedding(config: &Config, home: &Home) -> Finding {
     };
     match examined {
         Ok(said) => Finding { what, ok: true, said },
-        Err(error) => {
-            Finding { what, ok: false, said: format!("{error:#} (memory works on words alone meanwhile)") }
-        }
+        Err(error) => Finding {
+            what,
+            ok: false,
+            said: format!("{error:#} (until then, memories are found by words only)"),
+        },
     }
 }
 
@@ -118,9 +118,9 @@ fn token(home: &Home) -> Finding {
     let given = std::env::var("ECHOVESSEL_TOKEN").ok().filter(|token| !token.trim().is_empty());
     let (from, token) = match (given, home.stored_token()) {
         (Some(token), _) => ("ECHOVESSEL_TOKEN", token),
-        (None, Ok(Some(token))) => ("the home's own", token),
+        (None, Ok(Some(token))) => ("stored in the home", token),
         (None, Ok(None)) => {
-            let said = "there is none yet; the first start makes one".to_owned();
+            let said = "none yet; the first start creates one".to_owned();
             return Finding { what, ok: true, said };
         }
         (None, Err(error)) => return Finding { what, ok: false, said: format!("{error:#}") },
@@ -130,8 +130,8 @@ fn token(home: &Home) -> Finding {
     let said = match ok {
         true => format!("{from}, {length} characters long"),
         false => format!(
-            "{from} has {length} characters and can be guessed; use {TOKEN_LENGTH_MIN} or more, at random (remove the \
-             file `token`, or unset the variable, and the next start makes a good one)"
+            "{from} has {length} characters and can be guessed; use {TOKEN_LENGTH_MIN} or more random ones (remove the \
+             file `token`, or unset the variable, and the next start creates one)"
         ),
     };
     Finding { what, ok, said }
@@ -144,7 +144,7 @@ fn tls(config: &Config) -> Finding {
         return Finding { what, ok: true, said: "not configured: plain HTTP on this machine".to_owned() };
     }
     match server::Tls::from_files(Path::new(certificates), Path::new(key)) {
-        Ok(_) => Finding { what, ok: true, said: format!("{certificates} and its key fit together") },
+        Ok(_) => Finding { what, ok: true, said: format!("{certificates} matches its key") },
         Err(error) => Finding { what, ok: false, said: error.to_string() },
     }
 }
@@ -157,22 +157,22 @@ async fn model(config: &Config) -> Finding {
         Err(error) => return Finding { what, ok: false, said: error.to_string() },
     };
     let Some(endpoint) = provider.endpoint() else {
-        let said = "none: replies come offline, from what is remembered, by simple rules".to_owned();
+        let said = "none configured: the offline provider replies by rules".to_owned();
         return Finding { what, ok: true, said };
     };
-    let address = if endpoint.contains(':') { endpoint.to_owned() } else { format!("{endpoint}:443") };
+    let address = if endpoint.contains(':') { endpoint.clone() } else { format!("{endpoint}:443") };
     let reached = tokio::time::timeout(REACH_TIME, TcpStream::connect(&address)).await;
     let trouble = match reached {
         Ok(Ok(_)) => {
-            let said = format!("{} at {endpoint} takes connections", provider.name());
+            let said = format!("{} at {endpoint} accepts connections", provider.name());
             return Finding { what, ok: true, said };
         }
         Ok(Err(error)) => error.to_string(),
         Err(_) => "no answer in time".to_owned(),
     };
     let said = format!(
-        "{endpoint} can't be reached ({trouble}): start it, or mend llm.base_url and the network. What is said meanwhile is \
-         kept and can be asked again"
+        "{endpoint} can't be reached ({trouble}): start it, or fix llm.base_url or the network. Messages sent until then are \
+         stored and can be retried"
     );
     Finding { what, ok: false, said }
 }
@@ -186,7 +186,7 @@ fn daemon(home: &Home) -> FoundDaemon {
     let found = Daemon::find(home);
     let said = match &found {
         Ok(daemon) => format!("process {} answers at {}", daemon.run.pid, daemon.run.url),
-        Err(_) => "no daemon runs on this home".to_owned(),
+        Err(_) => "no daemon is running on this home".to_owned(),
     };
     FoundDaemon { runs: found.is_ok(), finding: Finding { what: "daemon", ok: true, said } }
 }
@@ -202,7 +202,7 @@ async fn port(config: &Config, daemon_runs: bool) -> Finding {
         Ok(_) => Finding { what, ok: true, said: format!("{port} on {host} is free") },
         Err(error) => {
             let said = format!(
-                "{port} on {host} can't be had ({error}): end the program that has it, set server.port, or use `run --port 0`"
+                "{port} on {host} is not available ({error}): stop the program that uses it, set server.port, or use `run --port 0`"
             );
             Finding { what, ok: false, said }
         }
@@ -214,12 +214,12 @@ async fn database(config: &Config, home: &Home) -> Vec<Finding> {
     let what = "database";
     let path = database_path(config, home);
     if !path.exists() {
-        return vec![Finding { what, ok: true, said: format!("{} is not there yet", path.display()) }];
+        return vec![Finding { what, ok: true, said: format!("{} does not exist yet", path.display()) }];
     }
     match checked(&path).await {
         Ok((check, newest)) => {
             let ok = check.is_whole();
-            let whole = || "whole, and every row belongs to something".to_owned();
+            let whole = || "intact, no orphaned rows".to_owned();
             let said = if ok { whole() } else { complaints(&check) };
             vec![Finding { what, ok, said }, clock(SystemClock.now(), newest)]
         }
@@ -241,9 +241,9 @@ fn clock(now: Timestamp, newest: Option<Timestamp>) -> Finding {
     let what = "clock";
     let ahead = newest.filter(|newest| newest.duration_since(now) > CLOCK_SLACK);
     let said = match ahead {
-        None => format!("it is {now:.0}, after all that was said"),
+        None => format!("{now:.0}, later than every message"),
         Some(newest) => format!(
-            "it is {now:.0}, but something was said at {newest:.0}: set the machine's clock, or days and sessions go wrong"
+            "{now:.0}, but the newest message is from {newest:.0}: correct the machine's clock, or days and sessions will be wrong"
         ),
     };
     Finding { what, ok: ahead.is_none(), said }

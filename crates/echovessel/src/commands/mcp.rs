@@ -148,7 +148,7 @@ impl HostHome {
             let _ = connection.await;
         }
         self.wired.runtime.stop().await;
-        let closed = self.wired.database.close().await;
+        let closed = self.wired.close().await;
         closed.context("the database could not be closed in order; nothing is lost")
     }
 }

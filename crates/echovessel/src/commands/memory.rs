@@ -202,7 +202,7 @@ async fn forget(shared: &Shared, daemon: &Daemon, asked: &Forget) -> anyhow::Res
     }
     body["confirm"] = shown["id"].clone();
     let receipt = daemon.ask(Method::POST, PATH, Some(body)).await?;
-    say(shared, &receipt, "erased, for ever")
+    say(shared, &receipt, "erased permanently")
 }
 
 /// Whether nothing of what was pointed at is there.
@@ -214,9 +214,11 @@ fn has_nothing(receipt: &Value) -> bool {
 /// Asks the person at the terminal; a program has to say `--yes`.
 fn agrees() -> anyhow::Result<bool> {
     if !std::io::stdin().is_terminal() {
-        bail!("nobody is there to be asked; look at it with --dry-run and say --yes. Nothing was erased");
+        bail!(
+            "no terminal to ask for confirmation; check with --dry-run, then pass --yes. Nothing was erased"
+        );
     }
-    print!("Erase it for ever? Type yes: ");
+    print!("Erase permanently? Type yes: ");
     std::io::stdout().flush()?;
     let mut line = String::new();
     std::io::stdin().read_line(&mut line)?;

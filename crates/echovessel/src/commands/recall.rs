@@ -52,7 +52,7 @@ async fn alone(config: &Config, home: &Home, asked: &Recall) -> anyhow::Result<V
     let wired = wire(config, home, Arc::new(SystemClock), Arc::new(SystemIdGenerator::default())).await?;
     let scope = wired.runtime.scope(None, UserId::new(asked.user.clone())?);
     let recalled = wired.runtime.recall(scope, asked.text.clone(), None).await?;
-    wired.database.close().await?;
+    wired.close().await?;
     Ok(json!({
         "candidates": recalled.candidates,
         "support": recalled.support,

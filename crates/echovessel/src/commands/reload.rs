@@ -1,4 +1,4 @@
-//! `echovessel reload`: the daemon reads `config.toml` anew.
+//! `echovessel reload`: the daemon reloads `config.toml` and reports what took effect.
 
 use reqwest::Method;
 use serde_json::Value;
@@ -20,13 +20,13 @@ pub(crate) async fn reload(shared: &Shared, home: &Home) -> anyhow::Result<()> {
     };
     let (reloaded, waiting) = (keys("reloaded"), keys("restart_required"));
     if !reloaded.is_empty() {
-        println!("In force now: {reloaded}");
+        println!("In effect now: {reloaded}");
     }
     if !waiting.is_empty() {
-        println!("Restart needed: {waiting}");
+        println!("In effect after a restart: {waiting}");
     }
     if reloaded.is_empty() && waiting.is_empty() {
-        println!("Nothing has changed.");
+        println!("No key has changed.");
     }
     Ok(())
 }

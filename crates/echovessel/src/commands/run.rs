@@ -4,7 +4,8 @@ use std::path::Path;
 use std::sync::Arc;
 
 use anyhow::{Context as _, bail};
-use runtime::{Reloadable, ReloadableModel};
+use arc_swap::ArcSwap;
+use runtime::ReloadableModel;
 use server::mcp::HubSocket;
 use server::{ActiveModels, LlmState, ServerParts, Tls, Tokens};
 use tokio::net::TcpListener;
@@ -46,9 +47,9 @@ pub(crate) async fn run(shared: &Shared, config: &Config, home: &Home, asked: &R
         // An order to stop over the API ends the server as well, which is no failure then.
         biased;
         () = lifecycle::asked_to_stop(shutdown.clone()) => Ok(()),
-        ended = &mut serving => Err(anyhow::anyhow!("the server ended by itself: {ended:?}")),
+        ended = &mut serving => Err(anyhow::anyhow!("the server ended unexpectedly: {ended:?}")),
         () = wired.runtime.background_failed() => Err(anyhow::anyhow!(
-            "part of the background work died of a defect; everything said is safe, start again to go on"
+            "background work panicked; every message is stored, start EchoVessel again"
         )),
     };
     reloading.abort();
@@ -85,11 +86,11 @@ async fn stop<T: Send + 'static>(
         if let Some(serving) = serving {
             let _ = serving.await;
         }
-        wired.database.close().await.context("the database could not be closed in order; nothing is lost")
+        wired.close().await
     };
     tokio::select! {
         closed = orderly => closed,
-        () = second_signal => bail!("stopped at once on a second signal; everything said is safe"),
+        () = second_signal => bail!("stopped at once on a second signal; every message is stored"),
     }
 }
 
@@ -133,14 +134,13 @@ async fn listen(config: &Config, asked: &Run) -> anyhow::Result<TcpListener> {
     let port = asked.port.unwrap_or(config.server.port);
     let host = bare_host(&config.server.host);
     let listener = TcpListener::bind((host, port)).await.with_context(|| {
-        format!("port {port} on {host} can't be had; another program has it, or choose one with --port (0 takes any)")
+        format!("port {port} on {host} is not available; stop the program that uses it, or choose another with --port (0 takes any)")
     })?;
     let is_open = !listener.local_addr()?.ip().is_loopback();
     if is_open && config.server.tls_cert.is_empty() && !config.server.behind_proxy {
         tracing::warn!(
-            "listening on {host}, which other machines may reach, without encryption: whoever is on the way can read the \
-             token and every word. Set server.tls_cert and server.tls_key, or put a proxy that encrypts before it and set \
-             server.behind_proxy"
+            "listening on {host} without encryption: others on the network can read the token and every message. Set \
+             server.tls_cert and server.tls_key, or use a proxy that encrypts and set server.behind_proxy"
         );
     }
     Ok(listener)
@@ -176,7 +176,7 @@ fn server_parts(
     let (model, embedding) = (wired.model.clone(), wired.embedding.clone());
     let models = move || ActiveModels { llm: llm_state(&model), embedding: embedding.state() };
     let started_at = wired.runtime.clock().now();
-    let settings = Arc::new(Reloadable::new(server_settings(config, url)?));
+    let settings = Arc::new(ArcSwap::from_pointee(server_settings(config, url)?));
     let configuration = LiveConfig {
         home: home.clone(),
         runtime: wired.runtime.clone(),
@@ -207,17 +207,17 @@ fn announce(shared: &Shared, home: &Home, wired: &Services, url: &str, login: &s
     }
     let model = wired.model_state();
     let others = match wired.embedding.host() {
-        Some(host) => format!("to {host} for vectors, and to nobody else"),
-        None => "and to nobody else".to_owned(),
+        Some(host) => format!("{host} for vectors; no other host"),
+        None => "no other host".to_owned(),
     };
     let talks_to = match (&model.endpoint, wired.embedding.host()) {
         (Some(endpoint), _) => {
-            format!("{} ({}) at {endpoint}, {others}", model.provider, model.model)
+            format!("{} ({}) at {endpoint}; {others}", model.provider, model.model)
         }
-        (None, Some(_)) => format!("no language model: none is set up; {others}"),
-        (None, None) => "nobody: no language model is set up, and nothing leaves this machine".to_owned(),
+        (None, Some(_)) => format!("no language model; {others}"),
+        (None, None) => "no other host: nothing leaves this machine".to_owned(),
     };
-    println!("EchoVessel {} is up at {url}", env!("CARGO_PKG_VERSION"));
+    println!("EchoVessel {} is running at {url}", env!("CARGO_PKG_VERSION"));
     println!("  memory    {}", home.folder().display());
     println!("  talks to  {talks_to}");
     if let Some(notice) = model.notice() {
@@ -226,10 +226,8 @@ fn announce(shared: &Shared, home: &Home, wired: &Services, url: &str, login: &s
     if let Some(notice) = wired.embedding.notice() {
         println!("  vectors   {notice}");
     }
-    println!("  page      {login}");
-    println!(
-        "            (this link opens the page once, within ten minutes; `echovessel token link` makes another)"
-    );
+    println!("  web UI    {login}");
+    println!("            (opens once within ten minutes; `echovessel token link` creates another link)");
 }
 
 fn open_page(login: &str) {
@@ -237,6 +235,6 @@ fn open_page(login: &str) {
     let quiet = std::process::Stdio::null;
     let started = std::process::Command::new(opener).arg(login).stdout(quiet()).stderr(quiet()).spawn();
     if started.is_err() {
-        println!("            (no browser could be opened from here; open the link yourself)");
+        println!("            (no browser could be opened; open the link yourself)");
     }
 }

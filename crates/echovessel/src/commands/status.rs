@@ -1,4 +1,4 @@
-//! `echovessel status`: how the running daemon is doing.
+//! `echovessel status`: state of the running daemon.
 
 use reqwest::Method;
 use serde_json::Value;
@@ -27,7 +27,7 @@ pub(crate) async fn status(shared: &Shared, home: &Home) -> anyhow::Result<()> {
     );
     println!("  vectors   {}", vectors(&status["embedding"], &status["vectors"]));
     println!(
-        "  work      {} sessions wait, {} failed",
+        "  work      {} sessions waiting, {} failed",
         text(&status["sessions"]["waiting"]),
         text(&status["sessions"]["failed"])
     );
@@ -39,15 +39,20 @@ pub(crate) async fn status(shared: &Shared, home: &Home) -> anyhow::Result<()> {
     Ok(())
 }
 
-/// Who makes vectors, and how far they are.
+/// The embedding model and its progress.
 fn vectors(embedding: &Value, vectors: &Value) -> String {
     let (Some(rows), Some(made)) = (vectors["rows"].as_u64(), vectors["with_vector"].as_u64()) else {
         return "switched off: memory works on words alone".to_owned();
     };
-    let model = embedding["model"].as_str().unwrap_or("no model at hand");
+    let model = embedding["model"].as_str().unwrap_or("no model available");
     let mut line = format!("{model}: {made} of {rows} messages and memories");
+    if let (Some(chunks), Some(made)) = (vectors["chunks"].as_u64(), vectors["chunks_with_vector"].as_u64())
+        && chunks > 0
+    {
+        line = format!("{line}, {made} of {chunks} chunks of documents");
+    }
     if vectors["serving_meanwhile"].is_string() {
-        line += "; the model before serves until they are complete";
+        line += "; the previous model serves until they are complete";
     }
     if let Some(failure) = vectors["failure"].as_str() {
         line = format!("{line}; they wait: {failure}");

@@ -1,4 +1,4 @@
-//! `echovessel stop`: asks the daemon to finish what it is saying and to go.
+//! `echovessel stop`: stops the daemon; running replies finish first.
 
 use std::time::Duration;
 
@@ -21,7 +21,7 @@ pub(crate) async fn stop(shared: &Shared, home: &Home) -> anyhow::Result<()> {
     let mut waited = Duration::ZERO;
     while home.lock().is_err() {
         if waited >= PATIENCE {
-            bail!("process {} was asked to stop and is still there after 30 s", daemon.run.pid);
+            bail!("process {} was asked to stop and still runs after 30 s", daemon.run.pid);
         }
         SystemClock.sleep(LOOK_EVERY).await;
         waited += LOOK_EVERY;
@@ -29,7 +29,7 @@ pub(crate) async fn stop(shared: &Shared, home: &Home) -> anyhow::Result<()> {
     if shared.json {
         println!("{}", serde_json::json!({"stopped": daemon.run.pid}));
     } else {
-        println!("EchoVessel has stopped. Everything said is safe in {}.", home.folder().display());
+        println!("EchoVessel stopped. Every message is stored safely in {}.", home.folder().display());
     }
     Ok(())
 }

@@ -252,10 +252,31 @@ fn validate(config: &Config) -> Result<(), (&'static str, String)> {
     }
     check_sampling(config)?;
     check_voice_and_channels(config)?;
-    check_prices(config)
+    check_prices(config)?;
+    refuse_unimplemented(config)
 }
 
-/// What is not built yet is checked as it will be, so that nothing that stands here is refused later.
+/// What is asked for and not implemented yet is an error, so that nobody waits for a message that never comes.
+fn refuse_unimplemented(config: &Config) -> Result<(), (&'static str, String)> {
+    let channels = &config.channels;
+    let wanted = [
+        ("channels.discord.enabled", channels.discord.enabled, "false"),
+        ("channels.telegram.enabled", channels.telegram.enabled, "false"),
+        ("voice.enabled", config.voice.enabled, "false"),
+        ("proactive.enabled", config.proactive.enabled, "false"),
+        ("sync.url", !config.sync.url.is_empty(), "\"\""),
+        ("limits.upload", config.limits.upload != Config::default().limits.upload, "\"50MiB\""),
+    ];
+    match wanted.into_iter().find(|(_, is_wanted, _)| *is_wanted) {
+        Some((key, _, default)) => Err((
+            key,
+            format!("{key}: not implemented in this version; remove the key or set it to {default}"),
+        )),
+        None => Ok(()),
+    }
+}
+
+/// Checks also what is not implemented yet, so that a value accepted today is not refused later.
 fn check_voice_and_channels(config: &Config) -> Result<(), (&'static str, String)> {
     let (voice, discord, telegram) = (&config.voice, &config.channels.discord, &config.channels.telegram);
     one_of("voice.tts_provider", &voice.tts_provider, &["fishaudio", "stub"])?;
@@ -401,16 +422,34 @@ mod tests {
     }
 
     #[test]
-    fn sections_of_what_is_not_built_are_read_and_checked() {
-        let text = "[voice]\nenabled = true\n[channels.discord]\nenabled = true\ntoken_env = \"BOT\"\n\
+    fn unimplemented_sections_are_read_and_checked_while_they_are_off() {
+        let text = "[voice]\nenabled = false\n[channels.discord]\ntoken_env = \"BOT\"\n\
                     allowed_user_ids = [\"123456789012345678\"]\n[channels.telegram]\ndebounce = \"1s\"\n";
-        let config = with(text, &[("ECHOVESSEL__CHANNELS__TELEGRAM__ENABLED", "true")]).unwrap();
-        assert!(config.voice.enabled && config.channels.discord.enabled && config.channels.telegram.enabled);
+        let config = with(text, &[("ECHOVESSEL__CHANNELS__TELEGRAM__ENABLED", "false")]).unwrap();
+        assert_eq!(config.channels.discord.allowed_user_ids, ["123456789012345678"]);
         assert_eq!(config.channels.telegram.debounce.to_string(), "1s");
         let secret = "12345:AbCdEf";
         let refused = with(&format!("[channels.telegram]\ntoken_env = \"{secret}\""), &[]).unwrap_err();
         let refused = refused.to_string();
         assert!(refused.contains("environment variable") && !refused.contains(secret), "{refused}");
+    }
+
+    #[test]
+    fn enabling_an_unimplemented_section_is_refused_with_the_way_out() {
+        for (text, key) in [
+            ("[voice]\nenabled = true", "voice.enabled"),
+            ("[channels.discord]\nenabled = true", "channels.discord.enabled"),
+            ("[channels.telegram]\nenabled = true", "channels.telegram.enabled"),
+            ("[proactive]\nenabled = true", "proactive.enabled"),
+            ("[sync]\nurl = \"https://far.example\"", "sync.url"),
+            ("[limits]\nupload = \"1GiB\"", "limits.upload"),
+        ] {
+            let refused = with(text, &[]).unwrap_err().to_string();
+            assert!(refused.contains(&format!("line 2: {key}: not implemented")), "{refused}");
+            assert!(refused.contains("remove the key or set it to"), "{refused}");
+        }
+        let refused = with("", &[("ECHOVESSEL__VOICE__ENABLED", "true")]).unwrap_err().to_string();
+        assert!(refused.contains("environment variable ECHOVESSEL__VOICE__ENABLED"), "{refused}");
     }
 
     #[test]

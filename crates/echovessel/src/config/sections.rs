@@ -65,11 +65,11 @@ section!(
         channels: Channels = Channels::default(),
         /// The shared self: documents, diary, roll-ups.
         hub: Hub = Hub::default(),
-        /// Exchange with a remote hub. Not built yet: read and checked, without effect.
+        /// Exchange with a remote hub. Not implemented in this version: setting `url` is an error.
         sync: Sync = Sync::default(),
-        /// Hearing and speaking. Not built yet: read and checked, without effect.
+        /// Hearing and speaking. Not implemented in this version: enabling it is an error.
         voice: Voice = Voice::default(),
-        /// Messages of the persona's own accord. Not built yet: read and checked, without effect.
+        /// Messages that the persona sends proactively. Not implemented in this version: enabling it is an error.
         proactive: Proactive = Proactive::default(),
         /// What one client may ask for.
         limits: Limits = Limits::default(),
@@ -282,9 +282,9 @@ section!(
     Channels {
         /// The web page.
         web: WebChannel = WebChannel::default(),
-        /// Direct messages on Discord. Not built yet: read and checked, without effect.
+        /// Direct messages on Discord. Not implemented in this version: enabling it is an error.
         discord: DiscordChannel = DiscordChannel::default(),
-        /// Messages on Telegram. Not built yet: read and checked, without effect.
+        /// Messages on Telegram. Not implemented in this version: enabling it is an error.
         telegram: TelegramChannel = TelegramChannel::default(),
     }
 );
@@ -298,7 +298,7 @@ section!(
 );
 
 section!(
-    /// Direct messages on Discord. Not built yet: read and checked, without effect.
+    /// Direct messages on Discord. Not implemented in this version: enabling it is an error.
     DiscordChannel {
         /// Whether the persona talks there.
         enabled: bool = false,
@@ -312,7 +312,7 @@ section!(
 );
 
 section!(
-    /// Messages on Telegram. Not built yet: read and checked, without effect.
+    /// Messages on Telegram. Not implemented in this version: enabling it is an error.
     TelegramChannel {
         /// Whether the persona talks there.
         enabled: bool = false,
@@ -326,7 +326,7 @@ section!(
 );
 
 section!(
-    /// Hearing and speaking. Not built yet: read and checked, without effect.
+    /// Hearing and speaking. Not implemented in this version: enabling it is an error.
     Voice {
         /// Whether replies are spoken too.
         enabled: bool = false,
@@ -361,7 +361,7 @@ section!(
 );
 
 section!(
-    /// Exchange with a remote hub. Not built yet: read and checked, without effect.
+    /// Exchange with a remote hub. Not implemented in this version: setting `url` is an error.
     Sync {
         /// The remote hub; empty means none.
         url: String = String::new(),
@@ -375,7 +375,7 @@ section!(
 );
 
 section!(
-    /// Messages of the persona's own accord. Not built yet: read and checked, without effect.
+    /// Messages that the persona sends proactively. Not implemented in this version: enabling it is an error.
     Proactive {
         /// Whether there are any.
         enabled: bool = false,
@@ -415,7 +415,7 @@ section!(
         body: String = "1MiB".to_owned(),
         /// Memory that the vectors of active users may take; those not used for longest give way.
         vector_memory: String = "256MiB".to_owned(),
-        /// Largest upload. Not built yet: read and checked, without effect.
+        /// Largest upload. Not implemented in this version: another value is an error.
         upload: String = "50MiB".to_owned(),
         /// Requests a second of one token or address, in the long run; 0 limits nothing. The owner on this machine is not limited.
         requests_per_second: u32 = 50,

@@ -381,3 +381,24 @@ async fn what_is_printed_at_the_start_says_where_it_is_and_whom_it_talks_to() {
     let endpoint = model.origin();
     assert!(printed.contains(endpoint.strip_prefix("http://").unwrap()), "{printed}");
 }
+
+#[tokio::test(flavor = "multi_thread")]
+async fn demo_prints_the_story_and_nothing_else() {
+    let (home, settings) = (Home::new(), Settings::none());
+    let ran = run(&home, &settings, &["demo"]).await;
+    assert_eq!((ran.code, ran.err.as_str()), (0, ""), "{}", ran.out);
+    assert!(ran.out.contains("小黑"), "{}", ran.out);
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn enabling_what_is_not_implemented_stops_the_start_and_shows_in_doctor() {
+    let (home, settings) = (Home::new(), Settings::none());
+    run(&home, &settings, &["init", "--provider", "offline"]).await.well();
+    std::fs::write(home.file("config.toml"), "[voice]\nenabled = true\n").unwrap();
+    let started = run(&home, &settings, &["run", "--port", "0"]).await;
+    assert_eq!(started.code, 2, "{}", started.err);
+    assert!(started.err.contains("voice.enabled: not implemented in this version"), "{}", started.err);
+    let doctor = run(&home, &settings, &["doctor"]).await;
+    assert_eq!(doctor.code, 1, "{}", doctor.out);
+    assert!(doctor.out.contains("✗ configuration") && doctor.out.contains("voice.enabled"), "{}", doctor.out);
+}

@@ -176,7 +176,7 @@ async fn a_signal_the_command_and_the_api_read_the_file_by_one_path() {
     let daemon = Daemon::start(&home, &settings).await;
     write(&home, "[recall]\nk = 5\n[server]\nport = 1\n");
     let said = run(&home, &settings, &["reload"]).await.well();
-    assert_eq!(said, "In force now: recall.k\nRestart needed: server.port\n");
+    assert_eq!(said, "In effect now: recall.k\nIn effect after a restart: server.port\n");
     write(&home, "[recall]\nk = 6\n");
     let done = daemon.post("/api/admin/reload", &json!({})).await;
     assert_eq!(done, json!({"ok": true, "reloaded": ["recall.k"], "restart_required": []}));
@@ -186,7 +186,7 @@ async fn a_signal_the_command_and_the_api_read_the_file_by_one_path() {
         (setting(&daemon, "recall.k").await["value"] == 7).then_some(())
     })
     .await;
-    assert_eq!(run(&home, &settings, &["reload"]).await.well(), "Nothing has changed.\n");
+    assert_eq!(run(&home, &settings, &["reload"]).await.well(), "No key has changed.\n");
 }
 
 #[tokio::test(flavor = "multi_thread")]

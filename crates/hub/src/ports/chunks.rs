@@ -71,3 +71,12 @@ pub struct DiaryText {
     /// What is shown.
     pub content: String,
 }
+
+/// Progress of embedding documents.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct ChunkCoverage {
+    /// Chunks of all documents that are shown.
+    pub chunks: u64,
+    /// Those that have a vector of the model.
+    pub with_vector: u64,
+}

@@ -10,11 +10,11 @@ use memory::ports::{Embedder, Embedding};
 use super::chunks::dated;
 use crate::api::memories::{Purged, Rebuilt};
 use crate::error::HubError;
-use crate::ports::UnembeddedChunk;
+use crate::ports::{ChunkCoverage, UnembeddedChunk};
 use crate::service::{Caller, Hub};
 
 /// Pieces that are asked for at once.
-const PIECES_ASKED_FOR: u32 = 256;
+const PIECES_ASKED_FOR: u32 = 32;
 /// How long a model that failed is let rest, unless somebody asks for vectors.
 const MODEL_RESTS: SignedDuration = SignedDuration::from_secs(30);
 /// Pieces that are embedded at once.
@@ -87,6 +87,27 @@ impl Hub {
     pub(crate) fn drop_vectors(&self, scope: &Scope) {
         self.inner().vectors.drop_scope(scope);
         self.inner().embedded.drop_scope(scope);
+    }
+
+    /// Scopes that have documents.
+    ///
+    /// # Errors
+    /// When the store fails.
+    pub async fn scopes(&self) -> Result<Vec<Scope>, HubError> {
+        Ok(self.inner().parts.store.hub_scopes().await?)
+    }
+
+    /// How many chunks of all scopes have vectors of this model.
+    ///
+    /// # Errors
+    /// When the store fails.
+    pub async fn chunk_coverage(&self, fingerprint: &str) -> Result<ChunkCoverage, HubError> {
+        Ok(self.inner().parts.store.chunk_coverage(fingerprint).await?)
+    }
+
+    /// Whether the embedding model failed within the last 30 seconds and is not asked in the background.
+    pub fn embedding_rests(&self) -> bool {
+        self.inner().embedded.rests(self.now())
     }
 
     /// Gives every memory of the scope its vectors.

@@ -77,16 +77,16 @@ impl<P: Protocol> HttpProvider<P> {
 
 #[async_trait]
 impl<P: Protocol> Provider for HttpProvider<P> {
-    fn name(&self) -> &str {
+    fn name(&self) -> &'static str {
         self.shared.protocol.name()
     }
 
-    fn model(&self, tier: Tier) -> &str {
-        self.shared.models.of(tier)
+    fn model(&self, tier: Tier) -> String {
+        self.shared.models.of(tier).to_owned()
     }
 
-    fn endpoint(&self) -> Option<&str> {
-        Some(self.shared.protocol.host())
+    fn endpoint(&self) -> Option<String> {
+        Some(self.shared.protocol.host().to_owned())
     }
 
     async fn complete(&self, request: Request) -> Result<Completion, LlmError> {
@@ -101,7 +101,7 @@ impl<P: Protocol> Provider for HttpProvider<P> {
         let usage = answer.usage.unwrap_or_else(|| estimate(&request, &answer.text));
         Ok(Completion {
             usage,
-            model: answer.model.unwrap_or_else(|| self.model(request.tier).to_owned()),
+            model: answer.model.unwrap_or_else(|| self.model(request.tier)),
             text: answer.text,
             provider: self.name().to_owned(),
             latency: start.elapsed(),

@@ -39,9 +39,9 @@ async fn auto_takes_a_model_server_on_this_machine_and_keeps_the_cloud_key_to_it
     ])
     .await;
     let provider = connect(auto(&[nobody().await, server.base_url()])).await.unwrap();
-    assert_eq!((provider.name(), provider.model(Tier::Large)), ("openai", "qwen3:8b"));
+    assert_eq!((provider.name(), provider.model(Tier::Large).as_str()), ("openai", "qwen3:8b"));
     let asked = provider.endpoint().unwrap();
-    assert!(asked.starts_with("127.0.0.1:") && server.base_url().contains(asked), "{asked}");
+    assert!(asked.starts_with("127.0.0.1:") && server.base_url().contains(&asked), "{asked}");
     provider.complete(crate::text_request()).await.unwrap();
     let received = server.received();
     assert_eq!(received[0].line, "GET /v1/models HTTP/1.1");
@@ -70,7 +70,7 @@ async fn auto_is_offline_when_no_server_answers_well() {
         assert_eq!(connect(auto(&[server.base_url()])).await.unwrap().name(), "offline");
     }
     let offline = connect(auto(&[])).await.unwrap();
-    assert_eq!((offline.name(), offline.endpoint()), ("offline", None));
+    assert_eq!((offline.name(), offline.endpoint()), ("offline", None::<String>));
 }
 
 #[tokio::test]

@@ -31,13 +31,10 @@ pub use patterns::Patterns;
 pub use reflect::{ReflectionDecision, SHOCK_IMPACT, decide};
 pub use slow_cycle::{SlowCycleDecision, SlowCycleSettings, decide_slow_cycle};
 
-use std::future::poll_fn;
-use std::panic::{AssertUnwindSafe, catch_unwind};
-use std::pin::pin;
-use std::task::Poll;
+use std::panic::AssertUnwindSafe;
 use std::time::Duration;
 
-use futures_util::join;
+use futures_util::{FutureExt as _, join};
 use jiff::Timestamp;
 use jiff::tz::TimeZone;
 
@@ -375,12 +372,7 @@ impl Consolidator<'_> {
     }
 }
 
-/// What the work gives; none when it panicked.
+/// The result of the work, or `None` when it panicked.
 async fn without_panic<T>(work: impl Future<Output = T>) -> Option<T> {
-    let mut work = pin!(work);
-    poll_fn(|context| {
-        let polled = catch_unwind(AssertUnwindSafe(|| work.as_mut().poll(context)));
-        polled.map_or(Poll::Ready(None), |polled| polled.map(Some))
-    })
-    .await
+    AssertUnwindSafe(work).catch_unwind().await.ok()
 }

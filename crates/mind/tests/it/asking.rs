@@ -126,12 +126,12 @@ struct Hanging;
 
 #[async_trait]
 impl Provider for Hanging {
-    fn name(&self) -> &str {
+    fn name(&self) -> &'static str {
         "hanging"
     }
 
-    fn model(&self, _: Tier) -> &str {
-        "none"
+    fn model(&self, _: Tier) -> String {
+        "none".to_owned()
     }
 
     async fn complete(&self, _: Request) -> Result<Completion, LlmError> {

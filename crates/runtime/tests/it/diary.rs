@@ -9,6 +9,7 @@ use hub::api::memories::MemoryCreate;
 use hub::{Caller, Hub, HubParts, HubSettings, Summariser, WorkingHours};
 use jiff::tz::TimeZone;
 use memory::forget::{ForgetMode, Selection};
+use memory::ports::Embedder;
 use serde_json::json;
 use store::{SqliteStore, StoreOptions};
 use testkit::{Reply, SequentialIds};
@@ -18,15 +19,19 @@ use crate::world::{HOUR, WEB, World, scope, section, settings};
 const CAT: &str = "我养了只白猫,叫小黑";
 
 pub(crate) async fn hub_of(world: &World) -> Hub {
-    hub_with(world, None).await
+    hub_with(world, None, None).await
 }
 
-async fn hub_with(world: &World, summariser: Option<Arc<dyn Summariser>>) -> Hub {
+pub(crate) async fn hub_with(
+    world: &World,
+    embedder: Option<Arc<dyn Embedder>>,
+    summariser: Option<Arc<dyn Summariser>>,
+) -> Hub {
     let store = Arc::new(SqliteStore::open(&world.path, StoreOptions::default()).unwrap());
     let hub = Hub::new(HubParts {
         store: store.clone(),
         personas: store,
-        embedder: None,
+        embedder,
         summariser,
         clock: Arc::new(world.clock.clone()),
         ids: Arc::new(SequentialIds::new(9)),
@@ -121,7 +126,7 @@ async fn weeks_wait_to_be_told_at_the_cap_of_the_day() {
     settings.daily_spend_cap = Some(1.5);
     let mut world = World::with(settings, None).await;
     world.model.on("rollup", |_| Reply::json(json!({"bullets": ["We rowed."]})));
-    let hub = hub_with(&world, Some(world.runtime.summariser())).await;
+    let hub = hub_with(&world, None, Some(world.runtime.summariser())).await;
     let caller = Caller { scope: scope("ann"), instance: "laptop".parse().unwrap(), is_person: false };
     let input = MemoryCreate {
         granularity: hub::Granularity::Daily,

@@ -31,6 +31,7 @@ mod changeover;
 mod forgetting;
 mod diary;
 mod facts;
+mod ledger;
 mod persona_year;
 
 mod world;

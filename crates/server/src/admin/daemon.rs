@@ -61,15 +61,16 @@ pub(crate) async fn status(State(app): State<App>, Admin(_): Admin) -> Result<Js
     let vectors = app.runtime().vector_state().await?.map(|state| {
         json!({
             "model": state.model, "rows": state.rows, "with_vector": state.with_vector,
+            "chunks": state.chunks, "chunks_with_vector": state.chunks_with_vector,
             "serving_meanwhile": state.serving_meanwhile, "failure": state.failure,
         })
     });
     let parts = &app.parts;
-    let models = (parts.models)();
+    let (models, settings) = ((parts.models)(), parts.settings.load_full());
     let spending = app.runtime().spending().await?;
     let uptime = app.now().duration_since(parts.started_at).as_secs().max(0);
     Ok(Json(json!({
-        "pid": std::process::id(), "version": parts.settings.version, "url": parts.settings.url,
+        "pid": std::process::id(), "version": settings.version, "url": settings.url,
         "started_at": parts.started_at, "uptime_seconds": uptime,
         "persona_id": app.runtime().settings().persona,
         "sessions": {"waiting": waiting, "failed": failed},

@@ -15,7 +15,7 @@ const STATUS: &str = "{pid: int, version: text, url: text, started_at: time, upt
     sessions: {waiting: int, failed: int}, spending: {today_usd: num, daily_cap_usd: num|null, paused: bool, \
     notice: text|null}, llm: {provider: text, model: text|null, offline: bool, notice: text|null}, \
     embedding: {provider: text|null, model: text|null, words_only: bool}, vectors: {model: text, rows: int, \
-    with_vector: int, serving_meanwhile: text|null, failure: text|null}|null, stopping: bool}";
+    with_vector: int, chunks: int, chunks_with_vector: int, serving_meanwhile: text|null, failure: text|null}|null, stopping: bool}";
 const CONFIG: &str = "{llm?: object, persona?: object, memory?: object, consolidate?: object, \
     system?: <text|int|null>, channels?: object, settings: <{value: any, default: any, live: bool, pending?: any}>}";
 const CHANGED: &str = "{updated_fields: [text], reload_triggered: bool, reloaded: [text], restart_required: [text], \

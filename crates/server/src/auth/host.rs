@@ -17,10 +17,11 @@ const LOCAL: [&str; 3] = ["127.0.0.1", "localhost", "[::1]"];
 /// Lets requests pass whose Host is one of [`LOCAL`] or in `allowed_hosts`. A request without exactly one Host, or
 /// whose target names another host, is refused.
 pub(crate) async fn check(State(app): State<App>, request: Request, next: Next) -> Response {
-    let allowed = &app.parts.settings.allowed_hosts;
+    let settings = app.parts.settings.load();
+    let allowed = &settings.allowed_hosts;
     let named = host_of(request.headers()).is_some_and(|host| is_allowed(host, allowed));
     // What the browser asked a proxy for is as good as the Host that the proxy sends on.
-    let forwarded = forwarded_host(request.headers(), app.parts.settings.behind_proxy);
+    let forwarded = forwarded_host(request.headers(), app.parts.settings.load().behind_proxy);
     let named = named && forwarded.is_none_or(|host| is_allowed(host, allowed));
     if named && target_of(request.uri()).is_none_or(|host| is_allowed(host, allowed)) {
         return next.run(request).await;

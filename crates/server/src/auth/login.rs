@@ -30,7 +30,7 @@ pub(crate) async fn log_in(
     if !link.code.is_some_and(|code| tokens.redeem(&code, app.now())) {
         return Ok((StatusCode::UNAUTHORIZED, Html(USED_LINK)).into_response());
     }
-    let settings = &app.parts.settings;
+    let settings = app.parts.settings.load();
     let secure = settings.secure_cookie || is_encrypted(&headers, settings.behind_proxy);
     let cookie = tokens.cookie(app.now(), secure);
     let cookie = HeaderValue::try_from(cookie).map_err(|error| Problem::internal(&error))?;
@@ -52,5 +52,5 @@ pub(crate) struct NewLink {
 /// `POST /api/admin/login-code`
 pub(crate) async fn new_code(State(app): State<App>, Admin(_): Admin) -> axum::Json<NewLink> {
     let code = app.parts.tokens.mint_login_code(app.now());
-    axum::Json(NewLink { url: code.link(&app.parts.settings.url), expires_at: code.expires_at })
+    axum::Json(NewLink { url: code.link(&app.parts.settings.load().url), expires_at: code.expires_at })
 }

@@ -17,7 +17,7 @@ use crate::state::App;
 /// - an entry of `allowed_hosts` (for proxies that rewrite Host): its port, or the scheme's if it has none.
 pub(crate) async fn check(State(app): State<App>, request: Request, next: Next) -> Response {
     let safe = matches!(*request.method(), Method::GET | Method::HEAD);
-    if safe || is_own(request.headers(), &app.parts.settings.allowed_hosts) {
+    if safe || is_own(request.headers(), &app.parts.settings.load().allowed_hosts) {
         return next.run(request).await;
     }
     app.runtime().metrics().refused("origin");

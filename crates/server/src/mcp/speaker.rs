@@ -94,7 +94,7 @@ impl Speaker {
 
     /// A persona that is there: a slip of the pen must not make one.
     async fn persona(&self, context: &ToolContext, asked: Option<String>) -> Result<PersonaId, ToolError> {
-        let configured = &context.runtime.settings().persona;
+        let configured = context.runtime.settings().persona.clone();
         let Some(asked) = asked.filter(|asked| asked != configured.as_str()) else {
             return Ok(configured.clone());
         };

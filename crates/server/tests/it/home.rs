@@ -6,6 +6,7 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::time::Duration;
 
+use arc_swap::ArcSwap;
 use async_trait::async_trait;
 use axum::Router;
 use axum::body::{Body, to_bytes};
@@ -23,8 +24,8 @@ use memory::vector_index::VectorIndex;
 use memory::{PersonaId, Scope, UserId};
 use mind::{CallObserver, LanguageMind, Prompts};
 use runtime::{
-    Broadcast, Delivery, Metrics, Reloadable, Runtime, RuntimeParts, RuntimeSettings, Subscription,
-    TraceSettings, WireEvent,
+    Broadcast, Delivery, Metrics, Runtime, RuntimeParts, RuntimeSettings, Subscription, TraceSettings,
+    WireEvent,
 };
 use serde_json::Value;
 use server::{
@@ -51,7 +52,7 @@ pub(crate) struct Home {
     pub(crate) talker: Arc<Talker>,
     pub(crate) runtime: Runtime,
     pub(crate) tokens: Arc<Tokens>,
-    pub(crate) settings: Arc<Reloadable<ServerSettings>>,
+    pub(crate) settings: Arc<ArcSwap<ServerSettings>>,
     pub(crate) shutdown: CancellationToken,
     pub(crate) router: Router,
 }
@@ -88,7 +89,7 @@ impl Home {
         };
         let tokens = Arc::new(Tokens::new(TOKEN, Box::new(random)).unwrap());
         let shutdown = CancellationToken::new();
-        let settings = Arc::new(Reloadable::new(ServerSettings {
+        let settings = Arc::new(ArcSwap::from_pointee(ServerSettings {
             allowed_hosts: vec!["chat.example".to_owned()],
             body_limit: BODY_LIMIT,
             version: "0.0.0".to_owned(),
@@ -105,9 +106,9 @@ impl Home {
 
     /// Changes what a person can set about the server.
     pub(crate) fn set(&self, change: impl FnOnce(&mut ServerSettings)) {
-        let mut settings = ServerSettings::clone(&self.settings);
+        let mut settings = ServerSettings::clone(&self.settings.load());
         change(&mut settings);
-        self.settings.change(settings).unwrap();
+        self.settings.store(Arc::new(settings));
     }
 
     /// A new named token.
@@ -259,7 +260,7 @@ fn parts(
     runtime: &Runtime,
     store: &Arc<SqliteStore>,
     tokens: &Arc<Tokens>,
-    settings: &Arc<Reloadable<ServerSettings>>,
+    settings: &Arc<ArcSwap<ServerSettings>>,
 ) -> ServerParts {
     let models = || ActiveModels {
         llm: LlmState {

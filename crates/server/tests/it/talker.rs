@@ -46,12 +46,12 @@ fn failure(transient: bool) -> LlmError {
 
 #[async_trait]
 impl Provider for Talker {
-    fn name(&self) -> &str {
+    fn name(&self) -> &'static str {
         "talker"
     }
 
-    fn model(&self, _: Tier) -> &str {
-        "talker-1"
+    fn model(&self, _: Tier) -> String {
+        "talker-1".to_owned()
     }
 
     async fn complete(&self, request: Request) -> Result<Completion, LlmError> {

@@ -1,7 +1,11 @@
 //! Pieces of memories: cut with the write of a document, found by their words, read with their vectors.
 
+use std::ops::Range;
+
 use hub::names::{DiaryName, DocumentName};
-use hub::ports::{ChunkHits, ChunkVector, DiaryChunk, DiaryCoverage, DiaryText, UnembeddedChunk};
+use hub::ports::{
+    ChunkCoverage, ChunkHits, ChunkVector, DiaryChunk, DiaryCoverage, DiaryText, UnembeddedChunk,
+};
 use hub::split_into_chunks;
 use memory::ports::{Embedding, Phrase, PhraseHits};
 use memory::vector_index::READABILITY_MIN;
@@ -174,24 +178,44 @@ pub(super) fn unread(
 ) -> Result<Vec<UnembeddedChunk>> {
     let model = model(connection, fingerprint)?.unwrap_or(0);
     let key = params![scope.persona.as_str(), scope.user.as_str(), after, model, limit];
-    let found: Vec<Option<UnembeddedChunk>> = connection
+    // Without the texts: the order is made by sorting, and each row would carry the whole document along.
+    let places: Vec<(i64, DiaryName, i64, Range<usize>)> = connection
         .prepare_cached(
-            "SELECT c.number, d.kind, d.stem, c.starts_at, c.ends_at, v.content
+            "SELECT c.number, d.kind, d.stem, d.number, c.starts_at, c.ends_at
              FROM hub_documents d JOIN hub_chunks c ON c.document = d.number
-                 JOIN hub_versions v ON v.document = d.number AND v.state = 'shown'
              WHERE d.persona_id = ?1 AND d.user_id = ?2 AND d.revision > ?3
                  AND NOT EXISTS (SELECT 1 FROM hub_vectors x WHERE x.chunk = c.number AND x.embedding_model = ?4)
              ORDER BY c.number DESC LIMIT ?5",
         )?
-        .query_map(key, |row| {
-            let (start, end): (usize, usize) = (row.get(3)?, row.get(4)?);
-            let content: Option<String> = row.get(5)?;
-            let text = content.as_deref().and_then(|content| content.get(start..end));
-            let (number, name) = (row.get(0)?, memory_name(row, 1)?);
-            Ok(text.map(|text| UnembeddedChunk { number, name, text: text.to_owned() }))
-        })?
+        .query_map(key, |row| Ok((row.get(0)?, memory_name(row, 1)?, row.get(3)?, row.get(4)?..row.get(5)?)))?
         .collect::<Result<_>>()?;
-    Ok(found.into_iter().flatten().collect())
+    let mut read = connection
+        .prepare_cached("SELECT content FROM hub_versions WHERE document = ?1 AND state = 'shown'")?;
+    let mut chunks = Vec::with_capacity(places.len());
+    // Chunks of one document follow each other, so one text is held at a time.
+    let mut current: Option<(i64, Option<String>)> = None;
+    for (number, name, document, range) in places {
+        if current.as_ref().is_none_or(|(known, _)| *known != document) {
+            let content: Option<Option<String>> = read.query_row([document], |row| row.get(0)).optional()?;
+            current = Some((document, content.flatten()));
+        }
+        let content = current.as_ref().and_then(|(_, content)| content.as_deref());
+        if let Some(text) = content.and_then(|content| content.get(range)) {
+            chunks.push(UnembeddedChunk { number, name, text: text.to_owned() });
+        }
+    }
+    Ok(chunks)
+}
+
+/// Counts the chunks of all scopes, and those that have a vector of this model.
+pub(super) fn coverage(connection: &Connection, fingerprint: &str) -> Result<ChunkCoverage> {
+    let model = model(connection, fingerprint)?.unwrap_or(0);
+    connection
+        .prepare_cached(
+            "SELECT (SELECT coalesce(sum(pieces), 0) FROM hub_chunk_counts),
+                 (SELECT count(*) FROM hub_vectors WHERE embedding_model = ?1)",
+        )?
+        .query_row([model], |row| Ok(ChunkCoverage { chunks: row.get(0)?, with_vector: row.get(1)? }))
 }
 
 pub(super) fn put_vectors(

@@ -18,8 +18,9 @@ use hub::documents::{Conflict, Document, Version};
 use hub::export::HubExport;
 use hub::names::{DiaryName, DocumentName, InstanceId};
 use hub::ports::{
-    ChunkHits, ChunkVector, DiaryChunk, DiaryCoverage, DiaryEvent, DiaryText, DocumentFilter, HubCommit,
-    HubCommitOutcome, HubState, HubStore, Instance, OutdatedLine, ShownText, Snapshot, UnembeddedChunk,
+    ChunkCoverage, ChunkHits, ChunkVector, DiaryChunk, DiaryCoverage, DiaryEvent, DiaryText, DocumentFilter,
+    HubCommit, HubCommitOutcome, HubState, HubStore, Instance, OutdatedLine, ShownText, Snapshot,
+    UnembeddedChunk,
 };
 use jiff::Timestamp;
 use memory::ports::{Embedding, Phrase, StoreError};
@@ -185,6 +186,11 @@ impl HubStore for SqliteStore {
     async fn embedded_memories(&self, scope: &Scope, fingerprint: &str) -> Result<DiaryCoverage, StoreError> {
         let (scope, fingerprint) = (scope.clone(), fingerprint.to_owned());
         self.read(move |connection| Ok(chunks::embedded(connection, &scope, &fingerprint)?)).await
+    }
+
+    async fn chunk_coverage(&self, fingerprint: &str) -> Result<ChunkCoverage, StoreError> {
+        let fingerprint = fingerprint.to_owned();
+        self.read(move |connection| Ok(chunks::coverage(connection, &fingerprint)?)).await
     }
 
     async fn purge_chunk_vectors(&self, scope: &Scope) -> Result<u64, StoreError> {

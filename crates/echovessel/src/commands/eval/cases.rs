@@ -51,15 +51,15 @@ async fn on_scratch(
     case: &::eval::cases::Case,
 ) -> anyhow::Result<Outcome> {
     let clock = Arc::new(StoryClock::new(START));
-    let wired = wire(config, scratch, clock.clone(), Arc::new(SystemIdGenerator::default())).await?;
-    if by_model && wired.model_state().is_offline() {
+    let services = wire(config, scratch, clock.clone(), Arc::new(SystemIdGenerator::default())).await?;
+    if by_model && services.model_state().is_offline() {
         bail!(
             "--llm needs a language model, and none is set up: set [llm] provider and base_url in config.toml, or leave --llm out"
         );
     }
-    let mut stage = Stage::new(wired.runtime, clock).await?;
+    let mut stage = Stage::new(services.runtime.clone(), clock).await?;
     let outcome = live(name, case, &mut stage, by_model).await;
     stage.stop().await;
-    wired.database.close().await?;
+    services.close().await?;
     outcome
 }

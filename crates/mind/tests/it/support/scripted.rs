@@ -36,20 +36,21 @@ impl Scripted {
 
 #[async_trait]
 impl Provider for Scripted {
-    fn name(&self) -> &str {
+    fn name(&self) -> &'static str {
         "scripted"
     }
 
-    fn model(&self, tier: Tier) -> &str {
-        match tier {
+    fn model(&self, tier: Tier) -> String {
+        let model = match tier {
             Tier::Small => "tiny",
             Tier::Medium => "middling",
             Tier::Large => "grand",
-        }
+        };
+        model.to_owned()
     }
 
     async fn complete(&self, request: Request) -> Result<Completion, LlmError> {
-        let model = self.model(request.tier).to_owned();
+        let model = self.model(request.tier);
         let text = self.next(request)?;
         let latency = Duration::from_millis(1);
         Ok(Completion { text, usage: USAGE, model, provider: "scripted".to_owned(), latency })
@@ -60,7 +61,7 @@ impl Provider for Scripted {
         &self,
         request: Request,
     ) -> Result<BoxStream<'static, Result<StreamEvent, LlmError>>, LlmError> {
-        let model = self.model(request.tier).to_owned();
+        let model = self.model(request.tier);
         let text = self.next(request)?;
         let mut events = Vec::new();
         for word in text.split_inclusive(' ') {

@@ -250,8 +250,8 @@ impl Provider for UnreliableModel {
         "unreliable"
     }
 
-    fn model(&self, _: Tier) -> &'static str {
-        "unreliable"
+    fn model(&self, _: Tier) -> String {
+        "unreliable".to_owned()
     }
 
     async fn complete(&self, request: Request) -> Result<Completion, LlmError> {
