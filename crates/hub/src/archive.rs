@@ -1,8 +1,8 @@
-//! The whole hub in one file.
+//! Export and import of a whole hub as one zip archive.
 //!
-//! Every document that is shown is a Markdown file with front matter, as in the tree; beside it `history/` holds every
-//! version, deletion and conflict, `graph.json` nodes and edges, `state.json` who has seen what, and snapshots. A manifest
-//! counts them and holds the digest of every file.
+//! Every shown document is a Markdown file with front matter, as in the mirror. `history/` holds every version, deletion and
+//! conflict, `graph.json` nodes and edges, `state.json` version vectors, instances and snapshots. The manifest counts them
+//! and holds the digest of every file.
 
 mod reading;
 
@@ -29,10 +29,12 @@ use crate::version_vector::VersionVector;
 
 /// Largest archive that is made and taken, in bytes.
 pub const ARCHIVE_BYTES_MAX: usize = 50 * 1024 * 1024;
-/// What an archive of ours says it is.
+/// `format` of the hub's own archives.
 const FORMAT: &str = "echovessel-hub";
-/// The layout that is written. Version 2 had no histories and no graph, version 1 is the compatible one; both are read too.
+/// `schema_version` of the hub's own archives.
 const SCHEMA_VERSION: u32 = 3;
+/// `schema_version` of the layout of entity-core, which has no `format` and is read, never written.
+const ENTITY_CORE_VERSION: u32 = 1;
 const MANIFEST: &str = "manifest.json";
 const LABELS: &str = "identity-meta.json";
 const GRAPH: &str = "graph.json";
@@ -97,7 +99,7 @@ struct Contents {
     shown: Vec<Archived>,
     labels: BTreeMap<DocumentName, String>,
     counts: ArchiveCounts,
-    /// What older layouts don't hold.
+    /// Histories, graph and state; `None` in the layout of entity-core.
     whole: Option<HubExport>,
 }
 
@@ -122,9 +124,9 @@ impl Hub {
         Ok(EntityExport { success: true, data: STANDARD.encode(bytes), filename, counts })
     }
 
-    /// Takes an archive of ours or of the compatible layout. A document that was never here comes with its history; of
-    /// another the archive's text takes the place of what is there, which stays as versions. What the archive does not
-    /// hold stays. If anything in it is not as its manifest says, nothing is taken.
+    /// Imports an archive of the hub or of the layout of entity-core. A document that is new here comes with its history;
+    /// of a known one the archive's text becomes the current version, and the text before stays a version. Documents that
+    /// the archive does not hold stay. If anything in it differs from its manifest, nothing is imported.
     pub async fn entity_import(
         &self,
         caller: &Caller,

@@ -1,4 +1,4 @@
-//! An archive taken apart: bounded, every name checked, every count compared.
+//! Reads an archive: within limits, with every name checked and every count compared.
 
 mod export;
 
@@ -7,7 +7,10 @@ use std::io::{Cursor, Read as _};
 
 use zip::ZipArchive;
 
-use super::{ARCHIVE_BYTES_MAX, Archived, Contents, FORMAT, LABELS, MANIFEST, Manifest, SCHEMA_VERSION};
+use super::{
+    ARCHIVE_BYTES_MAX, Archived, Contents, ENTITY_CORE_VERSION, FORMAT, LABELS, MANIFEST, Manifest,
+    SCHEMA_VERSION,
+};
 use crate::api::archive::ArchiveCounts;
 use crate::documents::CONTENT_BYTES_MAX;
 use crate::memories::slug_of;
@@ -38,47 +41,46 @@ pub(super) fn fits(bytes: usize, sizes: &[u64]) -> Result<(), String> {
     }
 }
 
+/// Reads an archive of the hub, or one of the layout of entity-core, which holds the shown documents alone.
 pub(super) fn read(bytes: Vec<u8>) -> Result<Contents, String> {
     let files = unpack(bytes)?;
-    let manifest = files.get(MANIFEST).ok_or("there is no manifest.json in it")?;
+    let manifest = files.get(MANIFEST).ok_or("it has no manifest.json")?;
     let manifest: Manifest =
-        serde_json::from_str(manifest).map_err(|error| format!("its manifest can't be read: {error}"))?;
+        serde_json::from_str(manifest).map_err(|error| format!("its manifest is invalid: {error}"))?;
     let is_ours = match (manifest.schema_version, manifest.format.as_str()) {
-        (2 | SCHEMA_VERSION, FORMAT) => true,
-        (1, _) => false,
-        (version, _) => return Err(format!("its schema_version {version} is not known here")),
+        (SCHEMA_VERSION, FORMAT) => true,
+        (ENTITY_CORE_VERSION, _) => false,
+        (version, _) => return Err(format!("its schema_version {version} is unknown")),
     };
     if is_ours {
         check_digests(&files, &manifest)?;
     }
     let shown = shown(&files, is_ours)?;
-    let identity_files = shown.iter().filter(|one| matches!(one.name, DocumentName::Identity(..))).count();
-    let mut found = ArchiveCounts {
-        identity_files,
-        memory_entries: shown.len() - identity_files,
-        ..ArchiveCounts::default()
-    };
     let labels = labels(&files, is_ours)?;
-    let whole = match manifest.schema_version {
-        SCHEMA_VERSION => Some(export::read(&files, &shown, &labels)?),
-        _ => None,
+    let whole = if is_ours { Some(export::read(&files, &shown, &labels)?) } else { None };
+    let found = match &whole {
+        Some(whole) => super::counts(whole),
+        None => documents_of(&shown),
     };
-    if let Some(whole) = &whole {
-        found = super::counts(whole);
-    }
-    let said = match whole {
+    let stated = match whole {
         Some(_) => manifest.counts,
-        // Older layouts count their graph elsewhere, if at all.
+        // The graph of that layout is a database, which is not read.
         None => ArchiveCounts {
             identity_files: manifest.counts.identity_files,
             memory_entries: manifest.counts.memory_entries,
             ..ArchiveCounts::default()
         },
     };
-    if found != said {
-        return Err(format!("its manifest says {said:?}, it holds {found:?}"));
+    if found != stated {
+        return Err(format!("its manifest says {stated:?}, it holds {found:?}"));
     }
     Ok(Contents { shown, labels, counts: found, whole })
+}
+
+fn documents_of(shown: &[Archived]) -> ArchiveCounts {
+    let identity_files = shown.iter().filter(|one| matches!(one.name, DocumentName::Identity(..))).count();
+    let memory_entries = shown.len() - identity_files;
+    ArchiveCounts { identity_files, memory_entries, ..ArchiveCounts::default() }
 }
 
 /// The documents that are shown.
@@ -97,7 +99,7 @@ fn shown(files: &BTreeMap<String, String>, is_ours: bool) -> Result<Vec<Archived
 /// All files as texts, without the one folder that may wrap them. A graph database is not a text and is passed over.
 fn unpack(bytes: Vec<u8>) -> Result<BTreeMap<String, String>, String> {
     let mut archive =
-        ZipArchive::new(Cursor::new(bytes)).map_err(|error| format!("it is no archive: {error}"))?;
+        ZipArchive::new(Cursor::new(bytes)).map_err(|error| format!("it is not a zip archive: {error}"))?;
     if archive.len() > FILES_MAX {
         return Err(format!("it holds more than {FILES_MAX} files"));
     }
@@ -165,7 +167,7 @@ fn named(path: &str, text: &str) -> Result<DocumentName, String> {
     let (kind, file) = path.split_once('/').ok_or("it lies in no folder of a kind")?;
     let stem = file.strip_suffix(".md").unwrap_or(file);
     let parsed = DocumentName::parse(kind, stem);
-    // The compatible export drops slugs: the title stands for them.
+    // entity-core's layout has no slugs; they are made from the titles.
     if parsed.is_err() && kind == "significant" && stem.len() == 10 {
         let slug = slug_of(text).map_err(|error| error.to_string())?;
         return DiaryName::parse(Granularity::Significant, &format!("{stem}_{slug}"))

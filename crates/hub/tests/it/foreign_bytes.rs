@@ -31,8 +31,9 @@ pub(crate) fn front_matter_is_read(bytes: &[u8]) {
     assert!(bare.len() <= file.len());
 }
 
-/// An archive of files that a seed names: `path`, NUL, text, NUL, … Without a manifest one that tells the truth is put
-/// in, of our layout, or, if a path begins with `entity-core/`, of the compatible one. What begins with `PK` is sent as it is.
+/// An archive of files that a seed names: `path`, NUL, text, NUL, … Without a manifest a true one is added, of the hub's
+/// own layout with the histories that it needs, or, if a path begins with `entity-core/`, of that one. Bytes that begin
+/// with `PK` are sent as they are.
 fn archive_of(bytes: &[u8]) -> Vec<u8> {
     if bytes.starts_with(b"PK") {
         return bytes.to_vec();
@@ -46,15 +47,19 @@ fn archive_of(bytes: &[u8]) -> Vec<u8> {
         .collect();
     if !files.contains_key("manifest.json") {
         let compatible = files.keys().any(|path| path.starts_with("entity-core/"));
+        if !compatible {
+            add_histories(&mut files);
+        }
         let count =
             |folder: &str| files.keys().filter(|path| path.contains(folder) && path.ends_with(".md")).count();
         let digests: BTreeMap<&String, String> =
             files.iter().map(|(path, text)| (path, digest(&String::from_utf8_lossy(text)))).collect();
         let manifest = json!({
-            "schema_version": if compatible { 1 } else { 2 },
+            "schema_version": if compatible { 1 } else { 3 },
             "format": if compatible { "" } else { "echovessel-hub" },
             "exported_at": "2026-07-01T00:00:00Z",
-            "counts": {"identity_files": count("identity/"), "memory_entries": count("memories/")},
+            "counts": {"identity_files": count("identity/"), "memory_entries": count("memories/"),
+                       "versions": count("identity/") + count("memories/")},
             "files": digests,
         });
         files.insert("manifest.json".to_owned(), manifest.to_string().into_bytes());
@@ -67,6 +72,32 @@ fn archive_of(bytes: &[u8]) -> Vec<u8> {
         }
     }
     archive.finish().unwrap().into_inner()
+}
+
+/// The parts of the hub's own layout beside the shown documents, each of which has one version.
+fn add_histories(files: &mut BTreeMap<String, Vec<u8>>) {
+    let shown: Vec<(String, String)> = files
+        .iter()
+        .filter_map(|(path, text)| {
+            let inner = path.strip_prefix("identity/").or_else(|| path.strip_prefix("memories/"))?;
+            Some((inner.strip_suffix(".md")?.to_owned(), String::from_utf8_lossy(text).into_owned()))
+        })
+        .collect();
+    for (name, text) in shown {
+        let history = json!({
+            "versions": [{
+                "number": 1, "state": "shown", "content": MirroredText::parse(&text).content, "vector": {"a": 1},
+                "author": "a", "editedBy": "a", "byPerson": false, "chatIds": [], "participants": [],
+                "writtenAt": "2026-07-01T00:00:00Z",
+            }],
+            "conflicts": [], "createdAt": "2026-07-01T00:00:00Z", "stale": false,
+        });
+        files.insert(format!("history/{name}.json"), history.to_string().into_bytes());
+    }
+    let state = json!({"seen": {}, "seenOfPersona": {}, "instances": [], "snapshots": [], "erased": [],
+                       "erasedOfPersona": []});
+    files.insert("graph.json".to_owned(), br#"{"nodes": [], "edges": []}"#.to_vec());
+    files.insert("state.json".to_owned(), state.to_string().into_bytes());
 }
 
 /// All of an archive is taken or nothing of it; what was taken can be given out and taken again.
@@ -146,7 +177,7 @@ fn part() -> impl Strategy<Value = String> {
         "entity-core/identity/custom/规则.md",
         "../../x.md",
         "manifest.json",
-        "{\"schema_version\":2,\"format\":\"echovessel-hub\"}",
+        "{\"schema_version\":3,\"format\":\"echovessel-hub\"}",
         "PK\u{3}\u{4}",
         "# 葬礼\n很安静",
         "- swam [via:a]\n",
