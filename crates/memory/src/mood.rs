@@ -14,6 +14,11 @@ pub const MOOD_LENGTH_MAX: usize = 100;
 pub const ENERGY_NEUTRAL: u8 = 5;
 /// The word of a neutral mood.
 pub const NEUTRAL: &str = "neutral";
+/// Other words by which models write a neutral mood, folded.
+const NEUTRAL_WORDS: [&str; 22] = [
+    NEUTRAL, "calm", "none", "normal", "ordinary", "even", "balanced", "steady", "composed", "平静", "平和",
+    "平常", "平稳", "普通", "正常", "中性", "中立", "冷静", "淡定", "平靜", "無", "无",
+];
 
 /// A snapshot of the persona's feeling towards one user.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
@@ -39,9 +44,12 @@ impl Mood {
         if now.duration_since(self.updated_at) > MOOD_LIFETIME { Self::neutral(now) } else { self.clone() }
     }
 
-    /// Whether there is nothing to tell.
+    /// Whether there is nothing to tell, by any word that models write for it ("Neutral", "calm", 平静).
     pub fn is_neutral(&self) -> bool {
-        self.mood == NEUTRAL
+        let folded = crate::text::fold(&self.mood);
+        let bare = folded.trim_matches(|character: char| !character.is_alphanumeric());
+        let bare = bare.strip_suffix(['的', '地']).unwrap_or(bare);
+        bare.is_empty() || NEUTRAL_WORDS.contains(&bare)
     }
 
     /// A mood from a model's signal, with its lengths and bounds kept.
@@ -52,6 +60,22 @@ impl Mood {
             energy: u8::try_from(energy.clamp(0, 10)).unwrap_or(ENERGY_NEUTRAL),
             last_user_signal: signal.map(|text| cut(text, SIGNAL_LENGTH_MAX)).filter(|text| !text.is_empty()),
             updated_at: at,
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_neutral_mood_is_known_by_any_word_for_it() {
+        let mood = |word: &str| Mood::from_signal(word, 5, None, Timestamp::UNIX_EPOCH);
+        for word in ["neutral", "Neutral", "NEUTRAL.", "calm", "平静", "平静的", "中性", "", "none"] {
+            assert!(mood(word).is_neutral(), "{word}");
+        }
+        for word in ["quiet and tender", "warm", "不平静", "calm before a storm", "难过"] {
+            assert!(!mood(word).is_neutral(), "{word}");
         }
     }
 }

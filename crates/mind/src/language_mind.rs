@@ -54,6 +54,8 @@ pub struct LanguageMind {
 pub(crate) struct Parsed<T> {
     pub(crate) value: T,
     pub(crate) whole: bool,
+    /// What the contract demands and a whole answer lacks, as the model is told when it is asked once more.
+    pub(crate) missing: Option<&'static str>,
 }
 
 impl LanguageMind {
@@ -133,8 +135,9 @@ impl LanguageMind {
         }
     }
 
-    /// Asks, and once more with what was wrong when the answer is of the wrong shape or cut. An answer that is
-    /// cut twice gives what could be read of it. Also says what both calls took.
+    /// Asks, and once more with what was wrong when the answer is of the wrong shape, is cut or lacks what the contract
+    /// demands. An answer that is cut or incomplete twice gives what could be read of it. Also returns what both calls
+    /// took.
     pub(crate) async fn ask<T>(
         &self,
         session: Option<SessionId>,
@@ -142,21 +145,30 @@ impl LanguageMind {
         read: impl Fn(&str) -> Result<Parsed<T>, Malformed>,
     ) -> Result<(T, TokenUsage), MindError> {
         let (first, used) = self.attempt(session, request_with(None)?, &read).await?;
-        let (problem, cut) = match first {
-            Ok(reading) if reading.whole => return Ok((reading.value, used)),
-            Ok(reading) => (Malformed("It ended in the middle. Be shorter.".to_owned()), Some(reading.value)),
-            Err(malformed) => (malformed, None),
+        let mut is_whole = false;
+        let (problem, usable) = match first {
+            Ok(Parsed { value, whole: true, missing: None }) => return Ok((value, used)),
+            Ok(Parsed { value, whole: true, missing: Some(missing) }) => {
+                is_whole = true;
+                (missing.to_owned(), Some(value))
+            }
+            Ok(parsed) => ("It ended in the middle. Be shorter.".to_owned(), Some(parsed.value)),
+            Err(Malformed(problem)) => (problem, None),
         };
-        tracing::debug!("an answer could not be used; asking once more");
-        let (second, again) = self.attempt(session, request_with(Some(&problem.0))?, &read).await?;
+        tracing::debug!("an answer could not be used as it is; asking once more");
+        let (second, again) = match self.attempt(session, request_with(Some(&problem))?, &read).await {
+            Ok(second) => second,
+            // A whole answer is kept though it lacks something; a cut one is worth asking for later.
+            Err(error) => return usable.filter(|_| is_whole).map(|value| (value, used)).ok_or(error),
+        };
         let used = TokenUsage {
             input_tokens: used.input_tokens.saturating_add(again.input_tokens),
             output_tokens: used.output_tokens.saturating_add(again.output_tokens),
             cached_tokens: used.cached_tokens.saturating_add(again.cached_tokens),
         };
-        match (second, cut) {
+        match (second, usable) {
             (Ok(reading), _) => Ok((reading.value, used)),
-            (Err(_), Some(cut)) => Ok((cut, used)),
+            (Err(_), Some(usable)) => Ok((usable, used)),
             (Err(malformed), None) => Err(MindError::Transient(format!(
                 "it answered twice in a form that can't be read ({malformed}) Nothing was lost: the conversation \
                  is kept and will be asked about again"

@@ -185,7 +185,7 @@ impl<'a> PersonaDraftTask<'a> {
         let facts_confidence = if facts.is_empty() || !sure.is_finite() { 0.0 } else { sure.clamp(0.0, 1.0) };
         let value =
             PersonaDraft { persona_block, user_block, facts, facts_confidence, notes: notes.into_list() };
-        Ok(Parsed { value, whole: answer.whole })
+        Ok(Parsed { value, whole: answer.whole, missing: None })
     }
 }
 

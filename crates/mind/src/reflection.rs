@@ -16,6 +16,10 @@ use crate::language_mind::Parsed;
 use crate::quoted::{behind_gutter, one_line};
 use crate::vocabulary::Vocabulary;
 
+/// What the model is told when no thought was left.
+const NO_THOUGHT: &str = "It held no impression that can be kept. Write one or two, never none, each with the handles of \
+                          the events it rests on.";
+
 /// What the reflection template is rendered from.
 #[derive(Debug, Default, Serialize)]
 pub(crate) struct ReflectionContext {
@@ -126,7 +130,8 @@ impl<'a> ReflectionTask<'a> {
                 thoughts.push(thought);
             }
         }
-        Ok(Parsed { value: Reflection { thoughts, notes: notes.into_list() }, whole: answer.whole })
+        let missing = thoughts.is_empty().then_some(NO_THOUGHT);
+        Ok(Parsed { value: Reflection { thoughts, notes: notes.into_list() }, whole: answer.whole, missing })
     }
 
     fn thought(&self, object: &Map<String, Value>, notes: &mut Notes) -> Option<ProposedThought> {

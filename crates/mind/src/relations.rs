@@ -149,7 +149,7 @@ impl<'a> RelationTask<'a> {
             // No words of the answer: it may quote a person.
             tracing::debug!(length = note.len(), "part of an answer about the graph was not kept");
         }
-        Ok(Parsed { value: facts, whole: answer.whole })
+        Ok(Parsed { value: facts, whole: answer.whole, missing: None })
     }
 
     fn fact(&self, object: &Map<String, Value>, types: &[(String, String)]) -> Result<Relation, String> {

@@ -112,7 +112,7 @@ fn read(text: &str, sources: &[(String, String)]) -> Result<Parsed<Vec<String>>,
     if bullets.is_empty() {
         return Err(Malformed("`bullets` must be a list of at least one text.".to_owned()));
     }
-    Ok(Parsed { value: bullets, whole: answer.whole })
+    Ok(Parsed { value: bullets, whole: answer.whole, missing: None })
 }
 
 /// A bullet without the mark that a list gives it; the sign of a number and the stars of bold words are no marks.

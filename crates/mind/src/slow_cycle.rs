@@ -205,7 +205,7 @@ impl<'a> SlowCycleTask<'a> {
         shorten(&mut cycle.intentions, INTENTIONS_MAX, "intentions", &mut notes);
         shorten(&mut cycle.salient_questions, QUESTIONS_MAX, "questions", &mut notes);
         cycle.notes = notes.into_list();
-        Ok(Parsed { value: cycle, whole: answer.whole })
+        Ok(Parsed { value: cycle, whole: answer.whole, missing: None })
     }
 
     fn items<T>(

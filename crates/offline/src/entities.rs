@@ -1,10 +1,11 @@
 //! Named people, pets, places and organisations.
 
 use serde::Serialize;
+use text::is_han;
 
 use super::lexicon::{self, Words};
 use super::names_beside::names_beside;
-use super::sentences::{self, Clause, has_part, has_phrase, is_han};
+use super::sentences::{self, Clause, has_part, has_phrase};
 
 /// A name that a sentence gives to someone or something.
 #[derive(Debug, Clone, PartialEq, Eq)]

@@ -5,6 +5,7 @@ mod drafts;
 mod tests;
 
 use serde::{Deserialize, Serialize};
+use text::names_time_ahead;
 
 use drafts::{
     Event, Evidence, IDENTITY_BEARING, MOST_EMOTION_TAGS, MOST_RELATIONAL_TAGS, MOST_SENTENCES, gather, merge,
@@ -22,8 +23,6 @@ use super::sentences::{
 
 /// An impact this far from zero is a peak.
 const PEAK_IMPACT: i32 = 7;
-/// Most characters of the mood's last signal.
-const LONGEST_SIGNAL: usize = 200;
 const LONGEST_SUMMARY: usize = 300;
 
 #[derive(Deserialize)]
@@ -119,7 +118,7 @@ pub(super) fn extract(inputs: &ExtractionInputs) -> Extraction {
             inputs.messages.iter().map(|message| (message.role.as_str(), message.text.as_str())),
             &inputs.entities_in_doubt,
         ),
-        session_mood_signal: mood(&drafts),
+        session_mood_signal: mood(&drafts, language),
         session_summary: summary(&drafts, language),
         self_check_notes: self_check(&drafts, left_out, language),
         events: drafts,
@@ -137,7 +136,7 @@ impl Known<'_> {
     fn events_of(&self, message: &Message) -> Vec<Event> {
         let mut events: Vec<Event> = Vec::new();
         for sentence in sentences(&message.text) {
-            let language = Language::of(sentence).unwrap_or(Language::English);
+            let language = Language::of(sentence).unwrap_or_default();
             match (self.finding(sentence), events.last_mut()) {
                 (finding, Some(event))
                     if begins_with_pronoun(sentence) && event.evidence.len() < MOST_SENTENCES =>
@@ -321,10 +320,10 @@ fn intentions_of(message: &Message) -> Vec<Event> {
         let clauses = clauses(sentence);
         let any = |zh, en| clauses.iter().any(|clause| clause.states() && clause.has(zh, en));
         let promised = any(lexicon::PROMISE_ZH, lexicon::PROMISE_EN);
-        let due = any(lexicon::WHEN_ZH, lexicon::WHEN_EN);
+        let due = any(lexicon::WHEN_ZH, lexicon::WHEN_EN) || names_time_ahead(sentence);
         let refused = any(lexicon::REFUSAL_ZH, lexicon::REFUSAL_EN);
         if promised && due && !refused && message.role == "persona" {
-            let language = Language::of(sentence).unwrap_or(Language::English);
+            let language = Language::of(sentence).unwrap_or_default();
             let description = match language {
                 Language::Chinese => format!("答应过：「{sentence}」"),
                 Language::English => format!("Promised: \"{}\"", sentence.replace('"', "'")),
@@ -356,11 +355,11 @@ fn session_language(messages: &[Message]) -> Language {
         .filter(|message| message.role == "user")
         .map(|message| message.text.as_str())
         .collect();
-    Language::of(&said.join("\n")).unwrap_or(Language::English)
+    Language::of(&said.join("\n")).unwrap_or_default()
 }
 
 /// The persona's mood after hearing this, from the sign and weight of the heaviest event.
-fn mood(events: &[Event]) -> Mood {
+fn mood(events: &[Event], language: Language) -> Mood {
     let heaviest = events
         .iter()
         .filter(|event| event.subject == "user")
@@ -377,8 +376,23 @@ fn mood(events: &[Event]) -> Mood {
     Mood {
         mood,
         energy,
-        last_user_signal: heaviest.map(|event| clipped(&event.description, LONGEST_SIGNAL - 1)),
+        last_user_signal: heaviest
+            .and_then(|event| signal(event.emotional_impact, language))
+            .map(str::to_owned),
     }
+}
+
+/// What the user seemed to feel, in a few words; `None` where nothing was felt.
+fn signal(impact: i32, language: Language) -> Option<&'static str> {
+    Some(match impact {
+        ..=-8 => language.pick("很难过", "heavy-hearted"),
+        -7..=-3 => language.pick("心里不好受", "having a hard time"),
+        -2..=-1 => language.pick("有点低落", "a little low"),
+        0 => return None,
+        1..=4 => language.pick("心情不错", "in good spirits"),
+        5..=7 => language.pick("很高兴", "glad"),
+        _ => language.pick("高兴极了", "overjoyed"),
+    })
 }
 
 fn summary(events: &[Event], language: Language) -> Option<String> {

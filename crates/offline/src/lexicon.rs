@@ -29,9 +29,6 @@ impl Words {
     }
 }
 
-/// A word after which a full stop ends nothing.
-pub(super) const ABBREVIATIONS: Words = Words("Mr|Mrs|Ms|Dr|St|Prof|vs|etc");
-
 pub(super) const CHINESE_QUESTION_WORDS: Words = Words(
     "什么|甚麼|什麼|怎么|怎麼|为什么|谁|誰|哪|多少|几岁|我多大|你多大|是不是|会不会|能不能|记不记得|有没有",
 );
@@ -296,6 +293,27 @@ pub(super) const WHEN_EN: Words = Words(
     "tomorrow|tonight|next week|next month|next time|on monday|on tuesday|on wednesday|\
      on thursday|on friday|on saturday|on sunday|later today|in the morning",
 );
+
+/// What the user is going to do.
+pub(super) const PLAN_ZH: Words = Words(
+    "要去|要到|要飞|要回|要搬|要考|要做|要开|要参加|要出发|打算|准备|计划|出差|旅行|旅游|面试|考试|开会|搬家|手术|体检|婚礼|约了",
+);
+pub(super) const PLAN_EN: Words = Words(
+    "i'm going to|i am going to|we're going to|we are going to|i'm flying|i'm travelling|i'm traveling|i'm visiting|\
+     i'm moving|i'm meeting|i'm starting|i'm leaving|i have to go to|i have an interview|i have an exam|\
+     i have an appointment|i've got an interview|i have a meeting|my flight",
+);
+
+/// Ailments of everyday life.
+pub(super) const AILMENT_EN: Words = Words(
+    "arthritis|diabetes|asthma|infection|allergy|flu|fever|a cold|limping|limps|vomiting|throwing up|broke her leg|\
+     broke his leg|broken leg|injured|ill|the vet said|the doctor said",
+);
+/// A question for what ails someone.
+pub(super) const ASKS_AILMENT_ZH: Words =
+    Words("怎么了|怎麼了|什么病|哪里不舒服|出什么事|出了什么事|得了什么|怎么回事|身体怎么样");
+pub(super) const ASKS_AILMENT_EN: Words =
+    Words("wrong with|the matter with|sick with|ill with|suffering from|diagnosed with|happened to|ails");
 
 /// Times that a question may be about.
 pub(super) const TIMES_ZH: Words = Words(

@@ -1,7 +1,7 @@
 //! The offline provider: a [`Provider`] that answers by rules, without a language model or a network. Deterministic.
 //!
 //! It answers from [`Request::inputs`], never from the prompt's text. `reply` answers from what was
-//! recalled; `extraction` distils by rules over word lists; `reflection` and `slow_cycle` restate the events they cite;
+//! recalled; `extraction` distils by rules over word lists; `reflection` and `slow_cycle` give an impression by rule;
 //! `persona_draft` sorts the writer's own sentences.
 //! `rollup` copies lines of its sources and says so. `graph` is not among what it can do: ties that rules would guess are
 //! worse than none.
@@ -10,9 +10,11 @@
 mod reply;
 mod small_talk;
 mod self_questions;
+mod ailments;
 
 mod extraction;
 mod reflection;
+mod impressions;
 mod rollup;
 mod slow_cycle;
 mod persona_draft;
@@ -113,7 +115,7 @@ fn deltas(text: &str) -> Vec<String> {
     let (mut ideographs, mut words) = (0, 0);
     for letter in text.chars() {
         piece.push(letter);
-        ideographs += usize::from(sentences::is_han(letter));
+        ideographs += usize::from(text::is_han(letter));
         words += usize::from(letter == ' ');
         if ideographs == IDEOGRAPHS || words == WORDS {
             pieces.push(std::mem::take(&mut piece));

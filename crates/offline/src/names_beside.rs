@@ -4,7 +4,7 @@
 //! have, or, for a pet, by what follows. When in doubt there is no name.
 
 use super::lexicon::{self, Words};
-use super::sentences::is_han;
+use text::is_han;
 
 /// Characters before which the word for someone is the user's own, at most this many apart: 我最好的朋友.
 const OWN_WITHIN: usize = 5;

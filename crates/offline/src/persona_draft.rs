@@ -8,6 +8,9 @@ use super::sentences::{Language, sentences, words};
 /// Characters of a draft's blocks.
 const PERSONA_BLOCK_LENGTH: usize = 2_000;
 const USER_BLOCK_LENGTH: usize = 3_000;
+/// Words by which a description calls the persona without a name.
+const PRONOUNS: [&str; 14] =
+    ["她", "他", "它", "牠", "祂", "ta", "你", "您", "she", "he", "it", "they", "her", "him"];
 /// Words by which a writer speaks of themselves.
 const FIRST_PERSON_EN: [&str; 11] =
     ["i", "i'm", "i've", "i'd", "i'll", "my", "me", "mine", "myself", "we", "our"];
@@ -38,13 +41,13 @@ struct Blocks {
 /// What the writer says of themselves goes to the user's block, all else to the persona's.
 pub(super) fn draft(inputs: &DraftInputs) -> Draft {
     let own = |sentence: &&str| is_about_the_writer(sentence);
-    let (of_writer, of_persona): (Vec<&str>, Vec<&str>) = sentences(&inputs.text)
-        .into_iter()
+    let (of_writer, of_persona): (Vec<&str>, Vec<&str>) = sentences(&inputs.text).into_iter().partition(own);
+    let language = Language::of(&inputs.text).unwrap_or_default();
+    let named = inputs
+        .persona_name
+        .as_deref()
         .map(str::trim)
-        .filter(|sentence| !sentence.is_empty())
-        .partition(own);
-    let language = Language::of(&inputs.text).unwrap_or(Language::English);
-    let named = inputs.persona_name.as_deref().map(str::trim).filter(|name| !name.is_empty());
+        .filter(|name| !name.is_empty() && !PRONOUNS.contains(&name.to_lowercase().as_str()));
     let introduction = named
         .filter(|name| !inputs.text.contains(name))
         .map(|name| language.pick(format!("你叫{name}。"), format!("You are {name}.")));
@@ -124,6 +127,14 @@ mod tests {
         );
         assert_eq!((&draft["facts"], &draft["facts_confidence"]), (&json!({}), &json!(0.0)));
         assert_eq!(drafted("", None)["core_blocks"], json!({"persona_block": "", "user_block": ""}));
+    }
+
+    #[test]
+    fn a_pronoun_is_no_name() {
+        for pronoun in ["她", "她 ", "She", "TA"] {
+            let draft = drafted("一个花店老板,喜欢下雨天。", Some(pronoun));
+            assert_eq!(draft["core_blocks"]["persona_block"], "一个花店老板,喜欢下雨天。", "{pronoun}");
+        }
     }
 
     #[test]

@@ -3,14 +3,16 @@
 use std::ops::Range;
 
 use serde::Deserialize;
+use text::is_han;
 
+use super::ailments::AilmentQuestion;
 use super::lexicon;
 use super::peaks::{Peak, peak};
 use super::rewrite::second_person;
 use super::rollup;
 use super::self_questions::SelfQuestion;
 use super::sentences::{
-    Clause, Language, clauses, clipped, has_part, has_phrase, is_han, seems_to_ask, sentences, words,
+    Clause, Language, clauses, clipped, has_part, has_phrase, seems_to_ask, sentences, words,
 };
 use super::small_talk::{to_a_wish, to_small_talk};
 
@@ -30,12 +32,12 @@ pub(super) struct ReplyInputs {
     periods: Vec<Period>,
     /// Most relevant first.
     #[serde(default)]
-    memories: Vec<Memory>,
+    pub(super) memories: Vec<Memory>,
     #[serde(default)]
-    passages: Vec<Passage>,
+    pub(super) passages: Vec<Passage>,
     /// What the user said a little while ago, newest first.
     #[serde(default)]
-    recent: Vec<Passage>,
+    pub(super) recent: Vec<Passage>,
     #[serde(default)]
     persona_name: Option<String>,
     /// Whether memories and passages are merely the nearest, and none is about the text.
@@ -49,17 +51,17 @@ struct Period {
 }
 
 #[derive(Deserialize)]
-struct Memory {
-    description: String,
+pub(super) struct Memory {
+    pub(super) description: String,
     #[serde(default)]
     kind: String,
 }
 
 #[derive(Deserialize)]
-struct Passage {
+pub(super) struct Passage {
     #[serde(default)]
     speaker: String,
-    text: String,
+    pub(super) text: String,
     #[serde(default)]
     date: Option<String>,
 }
@@ -71,7 +73,7 @@ pub(super) fn reply(inputs: &ReplyInputs) -> String {
         .language
         .as_deref()
         .map(|language| if language.starts_with("zh") { Language::Chinese } else { Language::English });
-    let language = Language::of(text).or(asked_for).unwrap_or(Language::English);
+    let language = Language::of(text).or(asked_for).unwrap_or_default();
     if let Some(line) = to_a_peak(text, language) {
         return line.to_owned();
     }
@@ -154,13 +156,15 @@ fn remembered(inputs: &ReplyInputs, text: &str, language: Language, seeks: bool)
         asked.retain(|term| term.chars().nth(1).is_some());
     }
     let of_self = SelfQuestion::of(text).filter(|_| seeks);
+    let ailment = if seeks { AilmentQuestion::of(text, inputs) } else { None };
     // A time without another word ("what did I do today?") asks for what happened then.
     let timely = seeks && asked.is_empty() && of_self.is_none() && clauses(text).iter().any(names_a_time);
     // What happened is told before what was made of it; what is only expected has not happened.
     let (thoughts, events): (Vec<&Memory>, Vec<&Memory>) = inputs
         .memories
         .iter()
-        .filter(|memory| memory.kind != "expectation" && !inputs.nothing_found)
+        .filter(|memory| memory.kind != "expectation")
+        .filter(|memory| !inputs.nothing_found || answers_ailment(&ailment, &memory.description))
         .partition(|memory| memory.kind == "thought");
     let memories = events.into_iter().chain(thoughts).map(|memory| {
         let bare = memory.description.trim().trim_end_matches(['。', '.', '!', '！']);
@@ -171,7 +175,8 @@ fn remembered(inputs: &ReplyInputs, text: &str, language: Language, seeks: bool)
     let passages = inputs
         .passages
         .iter()
-        .filter(|passage| !inputs.nothing_found && passage.text.trim() != text)
+        .filter(|passage| !inputs.nothing_found || answers_ailment(&ailment, &passage.text))
+        .filter(|passage| passage.text.trim() != text)
         .filter(|passage| !is_own_line(&passage.text))
         .filter_map(|passage| {
             let source =
@@ -191,6 +196,7 @@ fn remembered(inputs: &ReplyInputs, text: &str, language: Language, seeks: bool)
     for (source, told, recalled, by) in memories.chain(passages).chain(recent) {
         let about = terms(source);
         let fits = match of_self {
+            _ if ailment.is_some() => answers_ailment(&ailment, source),
             Some(question) => by != Source::Persona && question.is_told_by(source, by == Source::Memory),
             None if timely => recalled && by == Source::Memory,
             None => asked.iter().any(|term| holds(source, &about, term)),
@@ -205,6 +211,10 @@ fn remembered(inputs: &ReplyInputs, text: &str, language: Language, seeks: bool)
         }
     }
     found
+}
+
+fn answers_ailment(question: &Option<AilmentQuestion>, source: &str) -> bool {
+    question.as_ref().is_some_and(|question| question.is_answered_by(source))
 }
 
 /// Whether at least four of five terms are in a text already.

@@ -1,5 +1,7 @@
 //! What a user says about themselves and theirs: facts, not peaks.
 
+use text::names_time_ahead;
+
 use super::lexicon::{self, Words};
 use super::sentences::{Clause, has_part, has_phrase};
 
@@ -45,11 +47,21 @@ pub(super) fn self_statement(clause: &Clause<'_>) -> Option<SelfStatement> {
             ..statement
         })
     };
-    in_chinese(clause.text).or_else(english).map(|statement| {
+    in_chinese(clause.text).or_else(english).or_else(|| plan(clause)).map(|statement| {
         let pet =
             clause.has(lexicon::PET_ZH, lexicon::PET_EN) && !statement.identity && statement.impact >= 0;
         if pet { felt(statement.impact.max(2), "fondness") } else { statement }
     })
+}
+
+/// What the user is going to do at a time that they name.
+fn plan(clause: &Clause<'_>) -> Option<SelfStatement> {
+    let own_in_chinese = clause
+        .text
+        .split_once(['我', '咱'])
+        .is_some_and(|(before, about)| !before.ends_with(['自', '忘']) && has_part(about, lexicon::PLAN_ZH));
+    let planned = own_in_chinese || has_phrase(&clause.words, lexicon::PLAN_EN);
+    (planned && names_time_ahead(clause.text)).then_some(fact(0))
 }
 
 /// Whether the user says, or a memory tells, their name as people do: "I'm Mia", "The user is Mia".

@@ -1,85 +1,16 @@
-//! Languages, sentences and clauses.
+//! Clauses: what of a sentence states, asks or supposes.
+
+use text::{is_end_mark, is_han, split_sentences};
 
 use super::lexicon::{self, Words};
 
-/// The languages that the rules know.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) enum Language {
-    Chinese,
-    English,
-}
+pub(super) use text::Language;
 
-impl Language {
-    /// Chinese when there are at least as many ideographs as words of letters; `None` when there is
-    /// nothing to read.
-    pub(super) fn of(text: &str) -> Option<Language> {
-        let ideographs = text.chars().filter(|letter| is_han(*letter)).count();
-        let words = text
-            .split(|letter: char| !letter.is_alphabetic() || is_han(letter))
-            .filter(|word| !word.is_empty())
-            .count();
-        match (ideographs, words) {
-            (0, 0) => None,
-            _ if ideographs >= words => Some(Language::Chinese),
-            _ => Some(Language::English),
-        }
-    }
-
-    /// The first argument in Chinese, the second in English.
-    pub(super) fn pick<T>(self, chinese: T, english: T) -> T {
-        match self {
-            Language::Chinese => chinese,
-            Language::English => english,
-        }
-    }
-}
-
-pub(super) fn is_han(letter: char) -> bool {
-    matches!(letter, '\u{3400}'..='\u{4dbf}' | '\u{4e00}'..='\u{9fff}' | '\u{f900}'..='\u{faff}' | '\u{20000}'..='\u{2fa1f}')
-}
-
-/// The sentences of a text, each an exact part of it with its end mark.
+/// The sentences of a text that say something: with a letter or a digit.
 pub(super) fn sentences(text: &str) -> Vec<&str> {
-    let mut found = Vec::new();
-    let mut start = 0;
-    let mut letters = text.char_indices().peekable();
-    while let Some((at, letter)) = letters.next() {
-        if !ends_sentence(text, at, letter) {
-            continue;
-        }
-        let mut end = at + letter.len_utf8();
-        while let Some((next, closing)) = letters.next_if(|(_, next)| is_closing(*next)) {
-            end = next + closing.len_utf8();
-        }
-        found.push(text[start..end].trim());
-        start = end;
-    }
-    found.push(text[start..].trim());
+    let mut found = split_sentences(text);
     found.retain(|sentence| sentence.chars().any(char::is_alphanumeric));
     found
-}
-
-fn ends_sentence(text: &str, at: usize, letter: char) -> bool {
-    match letter {
-        '。' | '！' | '？' | '；' | '…' | '\n' | '!' | '?' => true,
-        '.' => {
-            let ends_word = text[at + 1..]
-                .chars()
-                .next()
-                .is_none_or(|next| next.is_whitespace() || is_han(next) || is_closing(next));
-            let word = text[..at].rsplit(|before: char| !before.is_alphanumeric()).next().unwrap_or_default();
-            let abbreviated = word.chars().count() == 1 || lexicon::ABBREVIATIONS.holds(word);
-            ends_word && !(abbreviated && text[at + 1..].trim_start().chars().next().is_some())
-        }
-        _ => false,
-    }
-}
-
-fn is_closing(letter: char) -> bool {
-    matches!(
-        letter,
-        '。' | '！' | '？' | '…' | '!' | '?' | '.' | '~' | '”' | '’' | '」' | '』' | '"' | ')' | '）'
-    )
 }
 
 /// A part of a sentence between commas.
@@ -112,11 +43,11 @@ impl Clause<'_> {
 /// The clauses of a sentence.
 pub(super) fn clauses(sentence: &str) -> Vec<Clause<'_>> {
     let all_words = words(sentence);
-    let question = sentence.trim_end_matches(is_end_mark).len() < sentence.len()
+    let question = sentence.trim_end_matches(is_at_end).len() < sentence.len()
         && sentence
             .chars()
             .rev()
-            .take_while(|letter| is_end_mark(*letter))
+            .take_while(|letter| is_at_end(*letter))
             .any(|letter| matches!(letter, '?' | '？'));
     let opens_asking = begins_with(&all_words, lexicon::ENGLISH_QUESTION_OPENERS)
         || lexicon::CHINESE_QUESTION_OPENERS.iter().any(|opener| sentence.starts_with(opener));
@@ -165,8 +96,7 @@ fn parts(sentence: &str) -> Vec<(usize, &str)> {
     }
     let bare = found.into_iter().map(|(start, part)| {
         let text = part.trim_start();
-        let end =
-            |letter| is_end_mark(letter) || matches!(letter, '，' | ',' | '、' | ';' | '；' | ':' | '：');
+        let end = |letter| is_at_end(letter) || matches!(letter, '，' | ',' | '、' | ';' | '；' | ':' | '：');
         (start + part.len() - text.len(), text.trim_end_matches(end))
     });
     bare.filter(|(_, text)| !text.is_empty()).collect()
@@ -183,15 +113,15 @@ pub(super) fn seems_to_ask(text: &str) -> bool {
     if is_question(text) {
         return true;
     }
-    let bare = text.trim_end_matches(is_end_mark);
+    let bare = text.trim_end_matches(is_at_end);
     let asks_in_chinese = (has_part(bare, lexicon::CHINESE_QUESTION_WORDS)
         || lexicon::CHINESE_QUESTION_ENDS.iter().any(|end| bare.ends_with(end)))
         && !has_part(bare, lexicon::CHINESE_NO_QUESTION);
     asks_in_chinese || begins_with(&words(bare), lexicon::ENGLISH_PLAIN_QUESTIONS)
 }
 
-fn is_end_mark(letter: char) -> bool {
-    letter.is_whitespace() || is_closing(letter)
+fn is_at_end(letter: char) -> bool {
+    letter.is_whitespace() || is_end_mark(letter)
 }
 
 /// Words of letters and digits in lower case, each with a space on both sides, so that a phrase is found
@@ -238,25 +168,9 @@ mod tests {
     use super::*;
 
     #[test]
-    fn the_language_is_that_of_most_words() {
-        assert_eq!(Language::of("我养了只白猫"), Some(Language::Chinese));
-        assert_eq!(Language::of("我拿到 offer 了"), Some(Language::Chinese));
-        assert_eq!(Language::of("My cat is named 小黑"), Some(Language::English));
-        assert_eq!(Language::of("Mein Kater heißt Tom"), Some(Language::English));
-        assert_eq!(Language::of("🙂 42!"), None);
-    }
-
-    #[test]
-    fn sentences_are_exact_parts_with_their_end_marks() {
-        assert_eq!(
-            sentences("我养了只白猫,叫小黑。他超调皮,老在半夜跳到我脸上。"),
-            ["我养了只白猫,叫小黑。", "他超调皮,老在半夜跳到我脸上。"]
-        );
-        assert_eq!(
-            sentences("I saw Dr. Smith at 3.30 p.m. today!! He said \"rest.\" OK\nBye"),
-            ["I saw Dr. Smith at 3.30 p.m. today!!", "He said \"rest.\"", "OK", "Bye"]
-        );
+    fn marks_alone_are_no_sentence() {
         assert_eq!(sentences("  ...  \n 。"), Vec::<&str>::new());
+        assert_eq!(sentences("Yes. ... No!"), ["Yes.", "No!"]);
     }
 
     #[test]

@@ -1,7 +1,8 @@
-//! `slow_cycle`: what stays in mind between two talks, in the words of the events themselves.
+//! `slow_cycle`: what stays in mind between two conversations: an impression by rule, and what is open or to come.
 
 use serde::{Deserialize, Serialize};
 
+use super::impressions::{Impression, SeenEvent, impression};
 use super::lexicon;
 use super::sentences::{Language, clipped};
 
@@ -81,15 +82,13 @@ struct Description {
     description: String,
 }
 
-/// One thought about the heaviest event that no thought tells yet, an expectation for each event that is dated ahead, a
+/// One impression that is not among the thoughts yet, an expectation for each event that is dated ahead, a
 /// question for each that was left open, and descriptions out of the entities' own memories. It promises nothing.
 pub(super) fn think(inputs: &SlowCycleInputs) -> SlowCycle {
-    let untold = inputs.events.iter().filter(|event| !told(&inputs.thoughts, &event.text));
-    let heaviest = untold.max_by_key(|event| event.impact.abs());
     let expected = inputs.events.iter().filter(|event| !told(&inputs.expectations, &event.text));
     let open = inputs.events.iter().filter(|event| event.unresolved);
     SlowCycle {
-        new_thoughts: heaviest.map(thought).into_iter().collect(),
+        new_thoughts: thought(inputs).into_iter().collect(),
         new_expectations: expected.filter_map(expectation).take(MOST_EXPECTATIONS).collect(),
         new_intentions: Vec::new(),
         salient_questions: open.map(question).take(MOST_QUESTIONS).collect(),
@@ -102,18 +101,17 @@ fn told(texts: &[String], event: &str) -> bool {
     texts.iter().any(|text| text.contains(bare))
 }
 
-fn thought(event: &PastEvent) -> Thought {
-    let language = language(&event.text);
-    let restated = restated(&event.text, language);
-    Thought {
-        description: match language {
-            Language::Chinese => format!("我还惦记着：{restated}。"),
-            Language::English => format!("I keep thinking of this: {restated}."),
-        },
-        subject: "persona",
-        emotional_impact: event.impact.clamp(-MOST_IMPACT, MOST_IMPACT),
-        filling: vec![event.handle.clone()],
-    }
+/// An impression of all events in the language of the heaviest, unless it is among the thoughts already.
+fn thought(inputs: &SlowCycleInputs) -> Option<Thought> {
+    let heaviest = inputs.events.iter().max_by_key(|event| event.impact.abs())?;
+    let language = language(&heaviest.text);
+    let of_language = inputs.events.iter().filter(|event| self::language(&event.text) == language);
+    let seen: Vec<SeenEvent<'_>> = of_language
+        .map(|event| SeenEvent { handle: &event.handle, text: &event.text, impact: event.impact })
+        .collect();
+    let Impression { description, impact, cited } = impression(&seen, language)?;
+    let is_known = inputs.thoughts.iter().any(|thought| thought.contains(&description));
+    (!is_known).then(|| Thought { description, subject: "user", emotional_impact: impact, filling: cited })
 }
 
 fn expectation(event: &PastEvent) -> Option<Expectation> {
@@ -147,7 +145,7 @@ fn description(entity: &KnownEntity) -> Option<Description> {
 }
 
 fn language(text: &str) -> Language {
-    Language::of(text).unwrap_or(Language::English)
+    Language::of(text).unwrap_or_default()
 }
 
 /// The event's own words, unless they name a condition: nothing here carries a label.
@@ -174,7 +172,7 @@ mod tests {
     }
 
     #[test]
-    fn it_restates_what_it_cites_in_either_language() {
+    fn it_cites_events_in_either_language() {
         let answer = thought_of(json!({
             "events": [
                 {"handle": "e1", "text": "用户养了只猫,叫小黑。", "impact": 2},
@@ -186,8 +184,8 @@ mod tests {
             answer,
             json!({
                 "new_thoughts": [{
-                    "description": "我还惦记着：用户周五有面试。", "subject": "persona", "emotional_impact": -3,
-                    "filling": ["e2"],
+                    "description": "用户最近有高兴的事，也有难受的事。", "subject": "user", "emotional_impact": 0,
+                    "filling": ["e1", "e2"],
                 }],
                 "new_expectations": [{
                     "about": "用户周五有面试", "prediction": "到时候会再说起", "due": "2026-03-06",
@@ -203,7 +201,10 @@ mod tests {
         let answer = thought_of(json!({"events": [
             {"handle": "e1", "text": "The user loves jazz.", "impact": 2, "unresolved": true},
         ]}));
-        assert_eq!(answer["new_thoughts"][0]["description"], "I keep thinking of this: The user loves jazz.");
+        assert_eq!(
+            answer["new_thoughts"][0]["description"],
+            "The user is glad about what they have told me."
+        );
         assert_eq!(answer["salient_questions"], json!(["What became of this: The user loves jazz?"]));
     }
 
@@ -211,10 +212,10 @@ mod tests {
     fn what_is_told_already_is_not_told_again_and_labels_are_left_out() {
         let events = json!([{"handle": "e1", "text": "用户有抑郁症。", "impact": -6, "due": "2026-03-06"}]);
         let answer = thought_of(json!({"events": events}));
-        assert_eq!(answer["new_thoughts"][0]["description"], "我还惦记着：用户说起过一件沉重的事。");
+        assert_eq!(answer["new_thoughts"][0]["description"], "用户心里有件不好受的事。");
         let events = json!([{"handle": "e1", "text": "用户搬家了。", "impact": 1, "due": "2026-03-06"}]);
         let answer = thought_of(json!({
-            "events": events, "thoughts": ["我还惦记着：用户搬家了。"],
+            "events": events, "thoughts": ["用户说起自己喜欢的事，是高兴的。"],
             "expectations": ["用户搬家了 — 到时候会再说起"],
             "entities": [{"handle": "t1", "description": "搬家", "events": ["搬家。"]}],
         }));

@@ -1,8 +1,10 @@
 //! Small talk, and what is asked of the persona beside memory: greetings, thanks, goodbyes, "how are you", "who are you",
 //! to forget something, to speak up by itself.
 
+use text::is_han;
+
 use super::lexicon::Words;
-use super::sentences::{Language, has_part, is_han, sentences, words};
+use super::sentences::{Language, has_part, sentences, words};
 
 /// What one part of a text, between its signs, is.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -289,7 +291,7 @@ mod tests {
     use super::*;
 
     fn said(text: &str) -> Option<String> {
-        to_small_talk(text, Language::of(text).unwrap_or(Language::English), Some("Echo"))
+        to_small_talk(text, Language::of(text).unwrap_or_default(), Some("Echo"))
     }
 
     #[test]

@@ -116,7 +116,7 @@ pub fn is_unspaced(character: char) -> bool {
 }
 
 /// Whether a character is Han.
-pub(crate) fn is_han(character: char) -> bool {
+pub fn is_han(character: char) -> bool {
     matches!(character, '\u{3400}'..='\u{4dbf}' | '\u{4e00}'..='\u{9fff}' | '\u{f900}'..='\u{faff}' | '\u{20000}'..='\u{323af}')
 }
 

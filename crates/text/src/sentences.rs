@@ -1,43 +1,96 @@
 //! Sentences and the language of a text.
 
-use icu_segmenter::SentenceSegmenter;
-use icu_segmenter::options::SentenceBreakInvariantOptions;
-
 use super::segment::{Piece, is_han, pieces};
 
 /// Languages that the program itself answers in.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
 pub enum Language {
     /// Chinese.
     Chinese,
     /// English, and whatever is not Chinese.
+    #[default]
     English,
 }
 
-/// The sentences of a text, trimmed, none empty, in order, by the Unicode rules (a line break ends one too).
-pub fn split_sentences(text: &str) -> Vec<&str> {
-    let segmenter = SentenceSegmenter::new(SentenceBreakInvariantOptions::default());
-    let borders: Vec<usize> = segmenter.segment_str(text).collect();
-    let sentences = borders.windows(2).map(|pair| text[pair[0]..pair[1]].trim());
-    sentences.filter(|sentence| !sentence.is_empty()).collect()
-}
-
-/// Chinese where at least as many Han characters as words of other scripts stand, and no other letters of unspaced
-/// scripts outnumber them; else English.
-pub fn language(text: &str) -> Language {
-    let (mut han, mut others) = (0usize, 0usize);
-    for piece in pieces(text) {
-        match piece {
-            Piece::Word(_) => others += 1,
-            Piece::Unspaced(run) => {
-                let in_run = run.chars().filter(|&character| is_han(character)).count();
-                han += in_run;
-                others += run.chars().count() - in_run;
+impl Language {
+    /// Chinese where at least as many Han characters as words of other scripts stand, and no other letters of unspaced
+    /// scripts outnumber them; else English. `None` when no letter is to be read.
+    pub fn of(text: &str) -> Option<Self> {
+        let (mut han, mut others) = (0usize, 0usize);
+        for piece in pieces(text) {
+            match piece {
+                Piece::Word(word) => others += usize::from(word.chars().any(char::is_alphabetic)),
+                Piece::Unspaced(run) => {
+                    let in_run = run.chars().filter(|&character| is_han(character)).count();
+                    han += in_run;
+                    others += run.chars().count() - in_run;
+                }
+                Piece::Hyphen => {}
             }
-            Piece::Hyphen => {}
+        }
+        match (han, others) {
+            (0, 0) => None,
+            _ if han >= others => Some(Self::Chinese),
+            _ => Some(Self::English),
         }
     }
-    if han > 0 && han >= others { Language::Chinese } else { Language::English }
+
+    /// The first argument in Chinese, the second in English.
+    pub fn pick<T>(self, chinese: T, english: T) -> T {
+        match self {
+            Self::Chinese => chinese,
+            Self::English => english,
+        }
+    }
+}
+
+/// Words after which a full stop ends nothing.
+const ABBREVIATIONS: [&str; 8] = ["Mr", "Mrs", "Ms", "Dr", "St", "Prof", "vs", "etc"];
+
+/// The sentences of a text in order, trimmed, none empty, each an exact part of it with its end marks. A line break ends
+/// one too, an abbreviation or an initial does not.
+pub fn split_sentences(text: &str) -> Vec<&str> {
+    let mut found = Vec::new();
+    let mut start = 0;
+    let mut letters = text.char_indices().peekable();
+    while let Some((at, letter)) = letters.next() {
+        if !ends_sentence(text, at, letter) {
+            continue;
+        }
+        let mut end = at + letter.len_utf8();
+        while let Some((next, closing)) = letters.next_if(|(_, next)| is_end_mark(*next)) {
+            end = next + closing.len_utf8();
+        }
+        found.push(text[start..end].trim());
+        start = end;
+    }
+    found.push(text[start..].trim());
+    found.retain(|sentence| !sentence.is_empty());
+    found
+}
+
+fn ends_sentence(text: &str, at: usize, letter: char) -> bool {
+    match letter {
+        '。' | '！' | '？' | '；' | '…' | '｡' | '؟' | '۔' | '।' | '\n' | '!' | '?' => true,
+        '.' => {
+            let ends_word = text[at + 1..]
+                .chars()
+                .next()
+                .is_none_or(|next| next.is_whitespace() || is_han(next) || is_end_mark(next));
+            let word = text[..at].rsplit(|before: char| !before.is_alphanumeric()).next().unwrap_or_default();
+            let abbreviated = word.chars().count() == 1 || ABBREVIATIONS.contains(&word);
+            ends_word && !(abbreviated && text[at + 1..].trim_start().chars().next().is_some())
+        }
+        _ => false,
+    }
+}
+
+/// Whether a character stands at the end of a sentence: its mark, or a bracket or quote that closes behind it.
+pub fn is_end_mark(letter: char) -> bool {
+    matches!(
+        letter,
+        '。' | '！' | '？' | '…' | '!' | '?' | '.' | '~' | '”' | '’' | '」' | '』' | '"' | ')' | '）'
+    )
 }
 
 #[cfg(test)]
@@ -45,6 +98,27 @@ mod tests {
     use proptest::prelude::*;
 
     use super::*;
+
+    #[test]
+    fn language_is_that_of_most_words() {
+        assert_eq!(Language::of("我养了只白猫"), Some(Language::Chinese));
+        assert_eq!(Language::of("我拿到 offer 了"), Some(Language::Chinese));
+        assert_eq!(Language::of("My cat is named 小黑"), Some(Language::English));
+        assert_eq!(Language::of("Mein Kater heißt Tom"), Some(Language::English));
+        assert_eq!(Language::of("🙂 42!"), None);
+    }
+
+    #[test]
+    fn sentences_are_exact_parts_with_their_end_marks() {
+        assert_eq!(
+            split_sentences("我养了只白猫,叫小黑。他超调皮,老在半夜跳到我脸上。"),
+            ["我养了只白猫,叫小黑。", "他超调皮,老在半夜跳到我脸上。"]
+        );
+        assert_eq!(
+            split_sentences("I saw Dr. Smith at 3.30 p.m. today!! He said \"rest.\" OK\nBye"),
+            ["I saw Dr. Smith at 3.30 p.m. today!!", "He said \"rest.\"", "OK", "Bye"]
+        );
+    }
 
     #[test]
     fn sentences_end_in_both_scripts() {
@@ -61,11 +135,11 @@ mod tests {
 
     #[test]
     fn language_follows_the_greater_part() {
-        assert_eq!(language("你还记得我的猫吗"), Language::Chinese);
-        assert_eq!(language("我用Python写代码"), Language::Chinese);
-        assert_eq!(language("Do you remember 小黑?"), Language::English);
-        assert_eq!(language("私の猫を覚えていますか"), Language::English);
-        assert_eq!(language(""), Language::English);
+        assert_eq!(Language::of("你还记得我的猫吗").unwrap_or_default(), Language::Chinese);
+        assert_eq!(Language::of("我用Python写代码").unwrap_or_default(), Language::Chinese);
+        assert_eq!(Language::of("Do you remember 小黑?").unwrap_or_default(), Language::English);
+        assert_eq!(Language::of("私の猫を覚えていますか").unwrap_or_default(), Language::English);
+        assert_eq!(Language::of("").unwrap_or_default(), Language::English);
     }
 
     proptest! {

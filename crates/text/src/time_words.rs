@@ -1,6 +1,11 @@
 //! Whether a text asks when, and whether a text tells when.
 
+use jiff::Timestamp;
+use jiff::civil::Weekday;
+use jiff::tz::TimeZone;
+
 use super::segment::{Piece, fold, pieces};
+use super::times::time_phrases;
 
 /// What follows "when" in a question.
 const AUXILIARIES: [&str; 19] = [
@@ -109,6 +114,15 @@ pub fn tells_when(text: &str) -> bool {
         || names_month_or_year(&folded)
 }
 
+/// Whether a text names a time that may lie ahead of its saying ("tomorrow", 下周三), or a date of its own ("on 4 December
+/// 2026"). What lies behind at any rate ("yesterday", 去年) does not count, nor does "today".
+pub fn names_time_ahead(text: &str) -> bool {
+    // Relative phrases fall before or after any moment alike; dates with a year lie behind only if they are older than it.
+    let said = Timestamp::UNIX_EPOCH;
+    let phrases = time_phrases(text, said, &TimeZone::UTC, Weekday::Monday);
+    phrases.iter().any(|phrase| !phrase.present && (phrase.start > said || !phrase.sure))
+}
+
 /// 6月, 2023年, 三月.
 fn names_month_or_year(folded: &str) -> bool {
     let letters: Vec<char> = folded.chars().collect();
@@ -139,6 +153,24 @@ mod tests {
         }
         for tells in ["When I was young I had a cat", "What did I do?", "那时候我养猫", ""] {
             assert!(!asks_when(tells), "{tells}");
+        }
+    }
+
+    #[test]
+    fn times_ahead_are_told_from_times_behind() {
+        for ahead in [
+            "on 4 December 2026",
+            "tomorrow",
+            "next week",
+            "我下周三要去杭州出差",
+            "明天下午五点",
+            "2027年6月3日",
+        ] {
+            assert!(names_time_ahead(ahead), "{ahead}");
+        }
+        for other in ["yesterday", "last week", "三天前", "去年六月", "today", "I will tell you", "我去杭州"]
+        {
+            assert!(!names_time_ahead(other), "{other}");
         }
     }
 

@@ -48,6 +48,9 @@ pub(super) fn supplement(answer: &mut Extraction, second: Extraction) {
     answer.mentioned_entities.extend(second.mentioned_entities);
     answer.mood = answer.mood.take().or(second.mood);
     answer.summary = answer.summary.take().or(second.summary);
+    if answer.self_check_notes.is_empty() {
+        answer.self_check_notes = second.self_check_notes;
+    }
 }
 
 fn describes(a: &CheckedEvent, b: &CheckedEvent) -> bool {

@@ -10,7 +10,7 @@ use super::{GateDecision, NewNode};
 use crate::entities::Entity;
 use crate::identifiers::{CycleId, EntityId};
 use crate::nodes::{Node, NodeKind, RejectedMemory};
-use crate::ports::{ExtractionCommit, SlowCycleInput};
+use crate::ports::{Extraction, ExtractionCommit, SlowCycleInput};
 use crate::scope::Scope;
 
 /// Phase A.
@@ -24,11 +24,25 @@ pub(super) fn gate(worth: GateDecision) -> Value {
     json!({"is_trivial": worth == GateDecision::Trivial, "reason": reason})
 }
 
+/// What an answer says beside its memories.
+pub(super) struct ModelNotes {
+    /// What was dropped of it, and why.
+    dropped: Vec<String>,
+    /// What the model found when it looked again for a missed peak; empty when it would not say.
+    self_check: String,
+}
+
+impl ModelNotes {
+    pub(super) fn of(answer: &Extraction) -> Self {
+        Self { dropped: answer.notes.clone(), self_check: answer.self_check_notes.clone() }
+    }
+}
+
 /// Phase B. `entities` come under the ids that nodes are linked to, with how each was resolved.
 pub(super) fn extraction(
     commit: &ExtractionCommit,
     entities: &[(EntityId, Entity, &'static str)],
-    notes: &[String],
+    notes: &ModelNotes,
     started: Timestamp,
 ) -> Value {
     let name_of =
@@ -70,7 +84,8 @@ pub(super) fn extraction(
         "events_created": created, "entities_resolved": resolved, "junction_writes": links,
         "junction_rejects": [], "session_mood_signal": commit.mood, "commitments_extracted": commitments,
         "rejected": commit.rejected.iter().map(rejected).collect::<Vec<_>>(),
-        "merged": merged, "superseded": superseded, "session_summary": commit.summary, "notes": notes,
+        "merged": merged, "superseded": superseded, "session_summary": commit.summary, "self_check_notes": notes.self_check,
+        "notes": notes.dropped,
         "started_at": started, "duration_ms": milliseconds(commit.at.duration_since(started)),
     })
 }

@@ -5,7 +5,7 @@ use std::fmt::Write as _;
 use super::lost_words::holds_lost_words;
 use crate::messages::Role;
 use crate::nodes::{DESCRIPTION_LENGTH_MAX, Subject};
-use crate::text::{Language, is_bare_reply, language};
+use crate::text::{Language, is_bare_reply};
 
 /// Why words are gone.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -155,7 +155,7 @@ fn described(quotes: &[SupportingQuote<'_>], mentions: &[SupportingMention<'_>])
             text.push(' ');
         }
         // Writing to a string does not fail.
-        let _ = match (language(quote), speaker) {
+        let _ = match (Language::of(quote).unwrap_or_default(), speaker) {
             (Language::Chinese, Role::User) => write!(text, "用户说:「{quote}」"),
             (Language::Chinese, Role::Persona) => write!(text, "对方说:「{quote}」"),
             (Language::English, Role::User) => write!(text, "The user said: “{quote}”"),

@@ -2,7 +2,7 @@
 
 use super::settings::SpeakerNames;
 use crate::messages::Role;
-use crate::text::{Language, at_word_borders, is_unspaced, language};
+use crate::text::{Language, at_word_borders, is_unspaced};
 
 /// What may stand before a name that only calls: "Hey Ann, …".
 const CALLS: [&str; 14] =
@@ -26,7 +26,7 @@ pub(super) fn name_speakers(text: &str, names: &SpeakerNames) -> NamedSpeakers {
     known.retain(|(name, _)| !name.trim().is_empty());
     // The longest name counts where one begins with another.
     known.sort_by_key(|(name, _)| std::cmp::Reverse(name.len()));
-    let chinese = language(text) == Language::Chinese;
+    let chinese = Language::of(text) == Some(Language::Chinese);
     let mut spoken = String::with_capacity(text.len());
     let mut roles: Vec<Role> = Vec::new();
     let mut at = 0;

@@ -19,6 +19,9 @@ const ENTITIES_MAX: usize = 50;
 const ALIASES_MAX: usize = 20;
 /// Longest summary and longest check notes, in characters.
 const PROSE_LENGTH_MAX: usize = 2_000;
+/// What the model is told when it left out the look back.
+const CHECK_MISSING: &str = "`self_check_notes` is missing: look again for an emotional peak that was passed over, and \
+                             write what you found.";
 /// Energy when the answer gives none.
 const ENERGY_DEFAULT: i64 = memory::mood::ENERGY_NEUTRAL as i64;
 
@@ -35,7 +38,8 @@ impl ExtractionTask<'_> {
             return Err(Malformed("`events` must be a list; write [] if there are none.".to_owned()));
         };
         let sifted = self.sift_events(proposed, &mut notes);
-        if !members.get("self_check_notes").is_some_and(Value::is_string) {
+        let checked = members.get("self_check_notes").is_some_and(Value::is_string);
+        if !checked {
             notes.add("no `self_check_notes`: the check for missed peaks may have been skipped");
         }
         let prose = |name, notes: &mut Notes| {
@@ -51,7 +55,7 @@ impl ExtractionTask<'_> {
             self_check_notes: prose("self_check_notes", &mut notes).unwrap_or_default(),
             notes: notes.into_list(),
         };
-        Ok(Parsed { value, whole: answer.whole })
+        Ok(Parsed { value, whole: answer.whole, missing: (!checked).then_some(CHECK_MISSING) })
     }
 }
 

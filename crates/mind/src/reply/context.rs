@@ -59,13 +59,22 @@ pub(crate) struct UserContext {
     pub(super) thoughts: Vec<String>,
     pub(super) pinned_thoughts: Vec<String>,
     pub(super) self_thoughts: Vec<String>,
+    /// The same as `event_groups`, in one list, for templates of one's own.
     pub(super) events: Vec<String>,
+    pub(super) event_groups: Vec<EventGroup>,
     pub(super) passages: Vec<Vec<String>>,
     pub(super) promises: Vec<String>,
     pub(super) expectations: Vec<String>,
     pub(super) nothing_found: bool,
     pub(super) conversation: Vec<DayGroup>,
     pub(super) said: Vec<String>,
+}
+
+/// Remembered events of one sign, under its heading.
+#[derive(Debug, Serialize)]
+pub(super) struct EventGroup {
+    pub(super) heading: &'static str,
+    pub(super) lines: Vec<String>,
 }
 
 /// The lines of the conversation under one day bucket.
@@ -107,6 +116,7 @@ impl UserContext {
             pinned_thoughts: lines(),
             self_thoughts: lines(),
             events: lines(),
+            event_groups: vec![EventGroup { heading: "What was good", lines: lines() }],
             passages: vec![lines()],
             promises: lines(),
             expectations: lines(),

@@ -6,9 +6,9 @@ use memory::text::estimate_tokens;
 use serde_json::{Value, json};
 
 use super::budget::{self, ReplyBudget};
-use super::context::{DayGroup, FactLine, LabelledText, MoodLine, SystemContext, UserContext};
+use super::context::{DayGroup, EventGroup, FactLine, LabelledText, MoodLine, SystemContext, UserContext};
 use super::input::{PersonaFacts, ReplyInput};
-use super::sections::{Name, Sections, Shown};
+use super::sections::{Item, Name, Sections, Shown};
 use crate::calendar;
 use crate::prompts::{PromptError, PromptName, Prompts, digest};
 use crate::quoted::{authored, behind_gutter, one_line};
@@ -114,6 +114,7 @@ fn user_context(input: &ReplyInput, sections: &Sections) -> UserContext {
         pinned_thoughts: lines(Name::PinnedThoughts),
         self_thoughts: lines(Name::SelfThoughts),
         events: lines(Name::Events),
+        event_groups: event_groups(input, sections),
         passages: passages.collect(),
         promises: lines(Name::Promises),
         expectations: lines(Name::Expectations),
@@ -121,6 +122,24 @@ fn user_context(input: &ReplyInput, sections: &Sections) -> UserContext {
         conversation: conversation(sections),
         said: oldest_first(Name::Said),
     }
+}
+
+/// The events by the sign of their impact, so that grief never stands among joys; within a sign as they were ranked.
+fn event_groups(input: &ReplyInput, sections: &Sections) -> Vec<EventGroup> {
+    let impact = |item: &Item| {
+        let node = input.recalled.iter().find(|node| Some(node.id) == item.node);
+        node.map_or(0, |node| node.emotional_impact.signum())
+    };
+    let group = |(sign, heading)| {
+        let of_sign = sections.items(Name::Events).iter().filter(|item| impact(item) == sign);
+        let lines = of_sign.filter_map(|item| match &item.shown {
+            Shown::Line(line) => Some(line.clone()),
+            _ => None,
+        });
+        EventGroup { heading, lines: lines.collect() }
+    };
+    let groups = [(-1, "What was hard"), (1, "What was good"), (0, "What was neither")].map(group);
+    groups.into_iter().filter(|group| !group.lines.is_empty()).collect()
 }
 
 /// Texts that instances and models write too: behind a bar, so that they can't pose as the prompt's own words.

@@ -16,10 +16,11 @@ use crate::support::{Ledger, Ticking, USAGE, answering, at, extraction_input, re
 
 const GOOD: &str =
     r#"{"events": [{"description": "moved", "emotional_impact": 2}], "self_check_notes": "none"}"#;
+const THOUGHT: &str = r#"{"thoughts": [{"description": "She speaks of home softly.", "filling": ["e1"]}]}"#;
 
 #[tokio::test]
 async fn the_question_is_put_as_the_contract_says() {
-    let setting = setting([Ok(GOOD.to_owned()), Ok(r#"{"thoughts": []}"#.to_owned())]);
+    let setting = setting([Ok(GOOD.to_owned()), Ok(THOUGHT.to_owned())]);
     setting.mind.extract(extraction_input()).await.unwrap();
     setting.mind.reflect(reflection_input()).await.unwrap();
     let requests = setting.provider.requests.lock().unwrap();
@@ -50,6 +51,40 @@ async fn a_wrong_shape_is_asked_about_once_more_with_the_error() {
         let again = asked[1].1.split_once("# Your last answer could not be used").unwrap().1;
         assert!(again.contains(error), "{again}");
         assert_eq!(setting.ledger.outcomes(), ["malformed", "ok"]);
+    }
+}
+
+#[tokio::test]
+async fn an_answer_without_its_second_look_is_asked_for_once_more() {
+    let unchecked = r#"{"events": [{"description": "moved", "emotional_impact": 2}]}"#;
+    let checked = setting([Ok(unchecked.to_owned()), Ok(GOOD.to_owned())]);
+    let extraction = checked.mind.extract(extraction_input()).await.unwrap();
+    assert_eq!((extraction.events.len(), extraction.self_check_notes.as_str()), (1, "none"));
+    assert!(checked.asked()[1].1.contains("`self_check_notes` is missing"));
+
+    let never = setting([Ok(unchecked.to_owned()), Ok(unchecked.to_owned())]);
+    assert_eq!(never.mind.extract(extraction_input()).await.unwrap().events.len(), 1, "the events stay");
+    assert_eq!(never.asked().len(), 2, "it is asked once more and no oftener");
+
+    let silent = LlmError::Transient { message: "it said nothing.".to_owned() };
+    let broken = setting([Ok(unchecked.to_owned()), Err(silent)]);
+    assert_eq!(
+        broken.mind.extract(extraction_input()).await.unwrap().events.len(),
+        1,
+        "what is whole is kept"
+    );
+}
+
+#[tokio::test]
+async fn a_reflection_without_a_thought_is_asked_for_once_more() {
+    for none in [r#"{"thoughts": []}"#, r#"{"thoughts": [{"description": "vague", "filling": ["e99"]}]}"#] {
+        let setting = setting([Ok(none.to_owned()), Ok(THOUGHT.to_owned())]);
+        let reflection = setting.mind.reflect(reflection_input()).await.unwrap();
+        assert_eq!(reflection.thoughts.len(), 1, "{none}");
+        assert!(setting.asked()[1].1.contains("Write one or two, never none"));
+        let never = self::setting([Ok(none.to_owned()), Ok(none.to_owned())]);
+        assert_eq!(never.mind.reflect(reflection_input()).await.unwrap().thoughts.len(), 0);
+        assert_eq!(never.asked().len(), 2);
     }
 }
 

@@ -44,13 +44,15 @@ async fn a_thought_rests_on_the_events_it_was_given() {
 }
 
 #[tokio::test]
-async fn a_slow_cycle_restates_what_it_cites() {
+async fn a_slow_cycle_has_an_impression_and_expects_what_is_dated() {
     let told = node(1, NodeKind::Event, "2026-03-03T12:00:00Z", "用户要参加面试。");
+    let event = told.id;
     let events = vec![crate::support::due(told, "2026-03-05T16:00:00Z")];
     let input = memory::ports::SlowCycleInput { events, ..crate::support::slow_cycle_input() };
     let cycle = offline().think_slowly(input).await.unwrap();
     assert_eq!(cycle.notes, Vec::<String>::new());
-    assert!(cycle.thoughts[0].description.contains("用户要参加面试"));
+    assert_eq!(cycle.thoughts[0].filling, [event]);
+    assert!(!cycle.thoughts[0].description.contains("用户要参加面试"), "no event is restated");
     assert_eq!(cycle.expectations[0].about, "用户要参加面试");
     assert_eq!(cycle.entity_descriptions[0].1, "Biscuit is afraid of thunder");
     assert_eq!((cycle.intentions.len(), cycle.usage.input_tokens), (0, 0));

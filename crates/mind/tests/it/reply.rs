@@ -183,6 +183,10 @@ fn a_faded_or_neutral_mood_is_not_told() {
     assert!(rendered(&input, AMPLE).system.contains(heading));
     input.mood = Some(Mood::from_signal("wistful", 4, None, at("2026-03-03T01:00:00Z")));
     assert!(!rendered(&input, AMPLE).system.contains(heading), "older than 12 hours");
+    for word in ["neutral", "Neutral", "calm", "平静", "中性"] {
+        input.mood = Some(Mood::from_signal(word, 5, None, input.now));
+        assert!(!rendered(&input, AMPLE).system.contains(heading), "{word}");
+    }
     input.mood = Some(Mood::neutral(input.now));
     assert!(!rendered(&input, AMPLE).system.contains(heading));
 }

@@ -69,7 +69,7 @@ impl Event {
     }
 
     fn take_in(&mut self, other: Event) {
-        let language = Language::of(&self.description).unwrap_or(Language::English);
+        let language = Language::of(&self.description).unwrap_or_default();
         if !self.description.trim_end_matches(['」', '"']).ends_with(['。', '.', '!', '！', '?', '？', '…'])
         {
             self.description.push_str(language.pick("。", "."));

@@ -301,3 +301,40 @@ fn a_question_without_its_mark_is_no_memory() {
     assert_eq!(said(&["你觉得活着累吗"])["events"][0]["emotional_impact"], json!(-8));
     assert_eq!(said(&["我怎么这样不想活了"])["events"][0]["emotional_impact"], json!(-10));
 }
+
+#[test]
+fn a_plan_with_a_time_is_worth_remembering() {
+    for (text, description) in [
+        ("我下周三要去杭州出差", "用户下周三要去杭州出差"),
+        ("I'm flying to Lisbon next Tuesday.", "The user is flying to Lisbon next Tuesday."),
+    ] {
+        assert_eq!(said(&[text])["events"][0]["description"], description, "{text}");
+    }
+    for text in ["我要去睡觉了", "你下周三要去杭州吗?", "如果我下周三要去杭州出差"]
+    {
+        assert_eq!(said(&[text])["events"], json!([]), "{text}");
+    }
+}
+
+#[test]
+fn a_date_is_a_promises_time() {
+    for text in ["I promise to ask you about it on 4 December 2026.", "我答应你，2026年12月4日再问你。"]
+    {
+        let answer = extracted(json!({"messages": [{"handle": "m1", "role": "persona", "text": text}]}));
+        assert_eq!(answer["events"][0]["type"], "intention", "{text}");
+    }
+    let vague = "I promise to think about what you said yesterday.";
+    let answer = extracted(json!({"messages": [{"handle": "m1", "role": "persona", "text": vague}]}));
+    assert_eq!(answer["events"], json!([]));
+}
+
+#[test]
+fn the_last_signal_is_a_few_words() {
+    for (text, signal) in [
+        ("我奶奶昨天走了。", json!("很难过")),
+        ("My grandpa passed away on Sunday.", json!("heavy-hearted")),
+        ("我住在杭州。", Value::Null),
+    ] {
+        assert_eq!(said(&[text])["session_mood_signal"]["last_user_signal"], signal, "{text}");
+    }
+}

@@ -73,3 +73,13 @@ async fn a_trivial_session_leaves_the_mood_as_it_was() {
     world.silence().await;
     assert_eq!(world.store.mood(&scope("ann")).await.unwrap(), before);
 }
+
+#[tokio::test]
+async fn a_neutral_mood_is_not_told_in_any_words() {
+    let mut world = World::new().await;
+    for word in ["Neutral", "calm", "平静", "中性"] {
+        leaves_a_mood(&mut world, "ann", "我今天好累,我有点难过", word).await;
+        world.talk(WEB, "hi").await;
+        assert!(!world.last_prompt().contains(HEADING), "{word}");
+    }
+}

@@ -93,6 +93,7 @@ async fn a_sessions_trace_names_every_phase() {
         "session_mood_signal",
         "commitments_extracted",
         "rejected",
+        "self_check_notes",
         "notes",
         "duration_ms",
     ] {

@@ -1,0 +1,130 @@
+//! "What is wrong with my dog?": the answer need not say "dog", it may call the dog by its name.
+
+use super::entities::{mentions, named_things};
+use super::lexicon::{self, Words};
+use super::reply::ReplyInputs;
+use super::sentences::{clauses, has_part, has_phrase, seems_to_ask, sentences, words};
+
+/// A question for what ails someone of the user's.
+pub(super) struct AilmentQuestion {
+    /// The words for the one who is asked about: "dog".
+    subjects: Vec<&'static str>,
+    /// The names that go with these words in what is remembered: "Biscuit".
+    names: Vec<String>,
+    /// Whether one ailment alone is remembered, so that it can be meant without a name that links it.
+    is_only_one: bool,
+}
+
+impl AilmentQuestion {
+    /// The question that a text asks, if it asks what ails somebody who is family, a friend or an animal.
+    pub(super) fn of(text: &str, inputs: &ReplyInputs) -> Option<Self> {
+        let spelled = words(text);
+        let asks = has_part(text, lexicon::ASKS_AILMENT_ZH) || has_phrase(&spelled, lexicon::ASKS_AILMENT_EN);
+        let subjects = if asks { subjects_in(text) } else { Vec::new() };
+        if subjects.is_empty() {
+            return None;
+        }
+        let memories = inputs.memories.iter().map(|memory| memory.description.as_str());
+        let said = inputs.passages.iter().chain(&inputs.recent).map(|passage| passage.text.as_str());
+        let sources: Vec<&str> = memories.chain(said).filter(|source| source.trim() != text).collect();
+        let linked = sources
+            .iter()
+            .flat_map(|source| sentences(source))
+            .filter(|sentence| subjects_in(sentence).iter().any(|subject| subjects.contains(subject)));
+        let names = linked.flat_map(|sentence| named_things(sentence, &clauses(sentence)));
+        let names: Vec<String> = names.map(|named| named.name).collect();
+        let mut ailing: Vec<&str> = sources.into_iter().filter(|source| tells_ailment(source)).collect();
+        ailing.dedup();
+        let is_only_one = match ailing.as_slice() {
+            [] => false,
+            [first, others @ ..] => others.iter().all(|other| other.contains(first) || first.contains(other)),
+        };
+        Some(Self { subjects, names, is_only_one })
+    }
+
+    /// Whether a text tells what ails the one who is asked about.
+    pub(super) fn is_answered_by(&self, source: &str) -> bool {
+        if !tells_ailment(source) {
+            return false;
+        }
+        let about = subjects_in(source);
+        about.iter().any(|subject| self.subjects.contains(subject))
+            || self.names.iter().any(|name| mentions(source, name))
+            || (self.is_only_one && about.is_empty())
+    }
+}
+
+fn subjects_in(text: &str) -> Vec<&'static str> {
+    let spelled = words(text);
+    let chinese = [lexicon::FAMILY_ZH, lexicon::ACQUAINTANCE_ZH, lexicon::PET_ZH].into_iter();
+    let english = [lexicon::FAMILY_EN, lexicon::ACQUAINTANCE_EN, lexicon::PET_EN].into_iter();
+    let chinese = chinese.flat_map(Words::iter).filter(|word| text.contains(word));
+    let english = english
+        .flat_map(Words::iter)
+        .filter(|word| spelled.contains(&format!(" {word} ")) || spelled.contains(&format!(" {word}'s ")));
+    chinese.chain(english).collect()
+}
+
+fn tells_ailment(text: &str) -> bool {
+    let ailing = [
+        (lexicon::HARDSHIP_ZH, lexicon::HARDSHIP_EN),
+        (lexicon::ILLNESS_ZH, lexicon::ILLNESS_EN),
+        (lexicon::LOW_ZH, lexicon::LOW_EN),
+        (lexicon::HEALTH_ZH, lexicon::AILMENT_EN),
+    ];
+    let stating = sentences(text).into_iter().filter(|sentence| !seems_to_ask(sentence)).collect::<Vec<_>>();
+    stating.iter().any(|sentence| {
+        let stated = clauses(sentence);
+        stated.iter().any(|clause| clause.states() && ailing.iter().any(|(zh, en)| clause.has(*zh, *en)))
+    })
+}
+
+#[cfg(test)]
+mod tests {
+    use serde_json::{Value, json};
+
+    use super::super::reply::reply;
+
+    fn answered(inputs: Value) -> String {
+        reply(&serde_json::from_value(inputs).unwrap())
+    }
+
+    #[test]
+    fn an_ailment_is_found_under_the_name() {
+        let told = "Biscuit was diagnosed with arthritis last Tuesday";
+        let passages = json!([{"speaker": "user", "text": "My dog is called Biscuit."}, {"speaker": "user", "text": told}]);
+        for nothing_found in [false, true] {
+            let answer = answered(json!({
+                "user_text": "What is wrong with my dog?", "passages": passages, "nothing_found": nothing_found,
+            }));
+            assert!(answer.contains(told) && !answer.contains("not sure"), "{answer}");
+            assert!(!answer.contains("is called"), "only the ailment answers: {answer}");
+        }
+        let alone = answered(json!({
+            "user_text": "What is wrong with my dog?", "recent": [{"speaker": "user", "text": told}],
+        }));
+        assert!(alone.contains(told), "{alone}");
+        let chinese = answered(json!({
+            "user_text": "我的狗怎么了?", "memories": [{"description": "用户养了一只狗,叫豆豆。", "kind": "event"},
+                {"description": "豆豆确诊了关节炎。", "kind": "event"}],
+        }));
+        assert!(chinese.contains("关节炎") && !chinese.contains("养了"), "{chinese}");
+    }
+
+    #[test]
+    fn anothers_ailment_is_no_answer() {
+        let answer = answered(json!({
+            "user_text": "What is wrong with my dog?",
+            "passages": [{"speaker": "user", "text": "My mother was diagnosed with cancer in May."}],
+        }));
+        assert!(
+            !answer.contains("I remember: on") && !answer.starts_with("I remember: you said"),
+            "{answer}"
+        );
+        let car = answered(json!({
+            "user_text": "What is wrong with my car?",
+            "passages": [{"speaker": "user", "text": "Biscuit was diagnosed with arthritis last Tuesday"}],
+        }));
+        assert!(!car.starts_with("I remember"), "{car}");
+    }
+}

@@ -1,0 +1,139 @@
+//! Impressions by rule: whom several events are about, and whether they gladden or hurt. No event is restated.
+
+use super::lexicon;
+use super::sentences::{Language, words};
+
+/// Most events that one impression cites.
+const MOST_CITED: usize = 3;
+/// The contract's bound beyond which an impact is unusual for a thought.
+const MOST_IMPACT: i64 = 8;
+/// An event this far from zero is a great one.
+const GREAT_IMPACT: i64 = 7;
+
+/// An event as an impression sees it.
+#[derive(Clone, Copy)]
+pub(super) struct SeenEvent<'a> {
+    pub(super) handle: &'a str,
+    pub(super) text: &'a str,
+    pub(super) impact: i64,
+}
+
+pub(super) struct Impression {
+    pub(super) description: String,
+    /// The mean of the cited events, within [`MOST_IMPACT`].
+    pub(super) impact: i64,
+    /// Handles of the events that carry it, in their order.
+    pub(super) cited: Vec<String>,
+}
+
+/// What the events have in common: someone who is in several of them, else their sign. `None` without events.
+pub(super) fn impression(events: &[SeenEvent<'_>], language: Language) -> Option<Impression> {
+    let (description, of) = match about_someone(events, language) {
+        Some(found) => found,
+        None => (by_sign(events, language)?, events.to_vec()),
+    };
+    let mut cited: Vec<(usize, SeenEvent<'_>)> = of.into_iter().enumerate().collect();
+    cited.sort_by_key(|(_, event)| std::cmp::Reverse(event.impact.abs()));
+    cited.truncate(MOST_CITED);
+    cited.sort_by_key(|(at, _)| *at);
+    let count = i64::try_from(cited.len()).unwrap_or(1).max(1);
+    let mean = cited.iter().map(|(_, event)| event.impact.clamp(-10, 10)).sum::<i64>() / count;
+    Some(Impression {
+        description,
+        impact: mean.clamp(-MOST_IMPACT, MOST_IMPACT),
+        cited: cited.into_iter().map(|(_, event)| event.handle.to_owned()).collect(),
+    })
+}
+
+/// The one of the user's family or animals that most events are about, two at least.
+fn about_someone<'a>(events: &[SeenEvent<'a>], language: Language) -> Option<(String, Vec<SeenEvent<'a>>)> {
+    let lists = language.pick([lexicon::FAMILY_ZH, lexicon::PET_ZH], [lexicon::FAMILY_EN, lexicon::PET_EN]);
+    let mentions = |event: &SeenEvent<'_>, word: &str| match language {
+        Language::Chinese => event.text.contains(word),
+        Language::English => words(event.text).contains(&format!(" {word} ")),
+    };
+    let known =
+        lists.into_iter().flat_map(lexicon::Words::iter).filter(|word| !word.starts_with(['我', '咱']));
+    let counted = known.map(|word| (events.iter().filter(|event| mentions(event, word)).count(), word));
+    // Of words in equally many events the first of the lists.
+    let (count, word) = counted.fold((0, ""), |best, next| if next.0 > best.0 { next } else { best });
+    if count < 2 {
+        return None;
+    }
+    let about: Vec<SeenEvent<'a>> = events.iter().filter(|event| mentions(event, word)).copied().collect();
+    let tone = match about.iter().map(|event| event.impact).sum::<i64>() {
+        ..=-1 => language.pick("，说的多是让人担心的事", ", and it weighs on them"),
+        0 => "",
+        1.. => language.pick("，说起来总是高兴的", ", and gladly"),
+    };
+    let description = match language {
+        Language::Chinese => format!("用户常常说起{word}{tone}。"),
+        Language::English => format!("The user keeps coming back to their {word}{tone}."),
+    };
+    Some((description, about))
+}
+
+fn by_sign(events: &[SeenEvent<'_>], language: Language) -> Option<String> {
+    let heaviest = events.iter().map(|event| event.impact).max_by_key(|impact| impact.abs())?;
+    let glad = events.iter().filter(|event| event.impact > 0).count();
+    let hard = events.iter().filter(|event| event.impact < 0).count();
+    let impression = match (glad, hard, heaviest) {
+        (1.., 1.., _) => language
+            .pick("用户最近有高兴的事，也有难受的事。", "The user has had both good and hard things lately."),
+        (_, 2.., _) => language.pick(
+            "最近难受的事接连落在用户身上。",
+            "Several hard things have come to the user one after another.",
+        ),
+        (2.., _, _) => {
+            language.pick("用户最近有不少高兴的事。", "Several good things have come to the user lately.")
+        }
+        (_, 1, ..) if heaviest <= -GREAT_IMPACT => {
+            language.pick("用户正经历一件很重的事。", "The user is going through something very hard.")
+        }
+        (_, 1, _) => language.pick("用户心里有件不好受的事。", "Something is weighing on the user."),
+        (1, ..) if heaviest >= GREAT_IMPACT => {
+            language.pick("用户遇到了一件大喜事。", "Something wonderful has come to the user.")
+        }
+        (1, ..) => language
+            .pick("用户说起自己喜欢的事，是高兴的。", "The user is glad about what they have told me."),
+        _ => language.pick("用户愿意把自己的日常讲给我听。", "The user lets me into their everyday life."),
+    };
+    Some(impression.to_owned())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn told(events: &[(&str, i64)], language: Language) -> String {
+        let seen: Vec<SeenEvent<'_>> =
+            events.iter().map(|(text, impact)| SeenEvent { handle: "e1", text, impact: *impact }).collect();
+        impression(&seen, language).map(|impression| impression.description).unwrap_or_default()
+    }
+
+    #[test]
+    fn someone_in_several_events_is_what_they_have_in_common() {
+        let events = [("用户的妈妈住院了。", -5), ("用户搬家了。", 1), ("用户给妈妈打了电话。", -1)];
+        assert_eq!(told(&events, Language::Chinese), "用户常常说起妈妈，说的多是让人担心的事。");
+        let events = [("The user has a dog named Rex.", 2), ("The user's dog won a prize.", 4)];
+        assert_eq!(told(&events, Language::English), "The user keeps coming back to their dog, and gladly.");
+    }
+
+    #[test]
+    fn else_the_sign_tells() {
+        let hard = [("The user lost a job.", -7), ("The user is ill.", -5)];
+        assert!(told(&hard, Language::English).starts_with("Several hard things"));
+        assert!(told(&[hard[0], ("The user won.", 4)], Language::English).contains("both good and hard"));
+        assert!(told(&hard[..1], Language::English).contains("something very hard"));
+        assert_eq!(told(&[], Language::English), "");
+    }
+
+    #[test]
+    fn no_event_is_restated() {
+        for (text, impact) in [("用户养了只猫,叫小黑", 2), ("用户的奶奶走了", -9), ("用户住在杭州", 0)]
+        {
+            let said = told(&[(text, impact)], Language::Chinese);
+            assert!(!said.is_empty() && !said.contains(text), "{said}");
+        }
+    }
+}
