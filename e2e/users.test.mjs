@@ -141,7 +141,7 @@ step("the owner is listed from the start, and gets a name and a time zone", asyn
   await dialog().getByLabel("Name", { exact: true }).fill("林");
   await dialog().getByLabel("Time zone").fill("Mars/Base");
   await button("Save", dialog()).click();
-  await dialog().getByRole("alert").filter({ hasText: "there is no such zone" }).waitFor();
+  await dialog().getByRole("alert").filter({ hasText: "unknown zone" }).waitFor();
   await dialog().getByLabel("Time zone").fill("Asia/Shanghai");
   await button("Save", dialog()).click();
   await notice("Saved.").first().waitFor();

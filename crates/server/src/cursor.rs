@@ -1,4 +1,4 @@
-//! Where a page ended. A cursor names a place in the order of a list, not a row: so it stands when the row is gone.
+//! Pagination. A cursor is a position in the order of a list, not a row, so it stays valid when the row is deleted.
 
 use schemars::JsonSchema;
 use serde::de::DeserializeOwned;
@@ -10,12 +10,12 @@ use crate::problem::Problem;
 /// Longest cursor that is read, in bytes.
 const LENGTH_MAX: usize = 1_024;
 
-/// A place, opaque on the wire: JSON in hexadecimal.
+/// A position, opaque on the wire: JSON in hexadecimal.
 #[derive(Clone, Debug, PartialEq)]
 pub(crate) struct Cursor<T>(pub(crate) T);
 
 impl<T: Serialize + DeserializeOwned> Cursor<T> {
-    /// Reads what [`Place::written`] wrote.
+    /// Reads what [`Cursor::written`] wrote.
     pub(crate) fn read(text: &str) -> Result<Self, Problem> {
         let place = (text.len() <= LENGTH_MAX && text.len().is_multiple_of(2)).then(|| bytes(text)).flatten();
         let place = place.and_then(|bytes| serde_json::from_slice(&bytes).ok());
@@ -29,7 +29,6 @@ impl<T: Serialize + DeserializeOwned> Cursor<T> {
     }
 }
 
-/// Which page of a list is asked for.
 #[derive(Debug, Default, Deserialize, JsonSchema)]
 pub(crate) struct PageQuery {
     limit: Option<u32>,
@@ -38,8 +37,8 @@ pub(crate) struct PageQuery {
 }
 
 impl PageQuery {
-    /// The page of a list that is at hand as a whole, and the cursor of the next one. The list is put into the order of
-    /// `place`, which tells every two items apart.
+    /// The page of a list that is in memory as a whole, and the cursor of the next one. The list is sorted by `place`,
+    /// which must be unique.
     pub(crate) fn of<T, K>(
         &self,
         mut all: Vec<T>,
@@ -71,9 +70,9 @@ pub(crate) fn page_of<T, K>(
     (found, next)
 }
 
-/// The refusal of what no page ended with.
+/// The error for a cursor that no page returned.
 pub(crate) fn not_a_cursor() -> Problem {
-    Problem::unprocessable("cursor: it has to be the next_cursor of an earlier page").with_code("bad_cursor")
+    Problem::unprocessable("cursor: must be the next_cursor of an earlier page").with_code("bad_cursor")
 }
 
 fn bytes(text: &str) -> Option<Vec<u8>> {

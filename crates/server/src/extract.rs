@@ -1,4 +1,4 @@
-//! How input is read: strict where it matters, and every refusal is a [`Problem`].
+//! Extractors of requests. What they reject is a [`Problem`].
 
 use std::future::Future;
 use std::str::FromStr;
@@ -12,8 +12,8 @@ use axum::http::request::Parts;
 use axum::response::IntoResponse;
 use memory::Scope;
 use schemars::JsonSchema;
+use serde::Deserialize;
 use serde::de::DeserializeOwned;
-use serde::{Deserialize, Serialize};
 
 use crate::auth::Principal;
 use crate::problem::Problem;
@@ -52,20 +52,20 @@ impl<T: DeserializeOwned + Default> FromRequest<App> for OptionalJson<T> {
 }
 
 fn not_this(error: &serde_json::Error) -> Problem {
-    Problem::unprocessable(format!("the body is not what this takes: {error}"))
+    Problem::unprocessable(format!("invalid body: {error}"))
 }
 
 async fn body(request: Request, app: &App) -> Result<Bytes, Problem> {
     // A form that another site's page could send without asking is never taken for JSON.
     let declared = request.headers().get(CONTENT_TYPE).map(|value| value.to_str().unwrap_or_default());
     if declared.is_some_and(|kind| !is_json(kind)) {
-        let detail = "the body has to be JSON, sent as application/json; nothing was done";
+        let detail = "the body must be JSON with the content type application/json; nothing was changed";
         return Err(Problem::new(StatusCode::UNSUPPORTED_MEDIA_TYPE, detail));
     }
     tokio::select! {
         bytes = Bytes::from_request(request, app) => bytes.map_err(|rejection| unreadable(rejection.into_response().status(), app)),
         () = app.runtime().clock().sleep(BODY_TIME_MAX) => {
-            let detail = "the body did not arrive in time; nothing was done";
+            let detail = "the body did not arrive in time; nothing was changed";
             Err(Problem::new(StatusCode::REQUEST_TIMEOUT, detail))
         }
     }
@@ -80,15 +80,15 @@ pub(crate) fn is_json(content_type: &str) -> bool {
 fn unreadable(status: StatusCode, app: &App) -> Problem {
     match status {
         StatusCode::PAYLOAD_TOO_LARGE => too_large(app.parts.settings.load().body_limit),
-        _ => Problem::bad_request("the body could not be read; nothing was done"),
+        _ => Problem::bad_request("the body could not be read; nothing was changed"),
     }
 }
 
-/// The refusal of a body that is over the limit, in bytes.
+/// A body over the limit, in bytes.
 pub(crate) fn too_large(limit: usize) -> Problem {
     Problem::new(
         StatusCode::PAYLOAD_TOO_LARGE,
-        format!("the body is over the limit of {limit} bytes; nothing was done"),
+        format!("the body is larger than {limit} bytes; nothing was changed"),
     )
 }
 
@@ -105,25 +105,27 @@ impl<T: DeserializeOwned> FromRequestParts<App> for Query<T> {
     }
 }
 
-/// An id in the path. One that can't be an id names nothing: 404.
+/// An id in the path. One that can't be parsed is answered 404.
 pub(crate) struct Id<T>(pub(crate) T);
 
 impl<T: FromStr> FromRequestParts<App> for Id<T> {
     type Rejection = Problem;
 
     async fn from_request_parts(parts: &mut Parts, app: &App) -> Result<Self, Problem> {
-        let none = || Problem::not_found("there is nothing of this id");
+        let none = || Problem::not_found("id not found");
         let Path(text) = Path::<String>::from_request_parts(parts, app).await.map_err(|_| none())?;
         text.parse().map(Self).map_err(|_| none())
     }
 }
 
-/// The memory that `persona_id` and `user_id` of the query mean; the configured persona and `self` by default.
+/// The scope of `persona_id` and `user_id` in the query; the configured persona and `self` by default.
 pub(crate) struct ScopeParam(pub(crate) Scope);
 
 #[derive(Deserialize, JsonSchema)]
-struct ScopeQuery {
+pub(crate) struct ScopeQuery {
+    /// The configured persona by default.
     persona_id: Option<String>,
+    /// `self` by default, or the token's user.
     user_id: Option<String>,
 }
 
@@ -137,8 +139,7 @@ impl FromRequestParts<App> for ScopeParam {
     }
 }
 
-/// The memory that `persona_id` or `user_id` of the query names, or whose user the token speaks for; none where all are
-/// meant: what the compatible interface lists of all users.
+/// Like [`ScopeParam`], but `None`, all scopes, when the query names none and the token is not bound to one user.
 pub(crate) struct OptionalScope(pub(crate) Option<Scope>);
 
 impl FromRequestParts<App> for OptionalScope {
@@ -154,22 +155,16 @@ impl FromRequestParts<App> for OptionalScope {
     }
 }
 
-/// Something is no more.
-#[derive(Serialize, JsonSchema)]
-pub(crate) struct Deleted {
-    pub(crate) deleted: bool,
-}
-
 /// Refuses a page size that is out of bounds.
 pub(crate) fn page_size(asked: Option<u32>, default: u32) -> Result<u32, Problem> {
     match asked {
         None => Ok(default),
         Some(limit) if (1..=LIST_LIMIT_MAX).contains(&limit) => Ok(limit),
-        Some(_) => Err(Problem::unprocessable(format!("limit: it can be 1 to {LIST_LIMIT_MAX}"))),
+        Some(_) => Err(Problem::unprocessable(format!("limit: must be 1 to {LIST_LIMIT_MAX}"))),
     }
 }
 
-/// Does the work to its end, also when the client goes away meanwhile: a line must not stay half-taken.
+/// Completes the work even if the client disconnects: a message must not be half written.
 pub(crate) async fn run_detached<T: Send + 'static>(
     work: impl Future<Output = Result<T, Problem>> + Send + 'static,
 ) -> Result<T, Problem> {

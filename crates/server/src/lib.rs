@@ -21,6 +21,8 @@ mod tls;
 mod extract;
 mod cursor;
 mod problem;
+mod respond;
+mod routes;
 
 pub use admin::config::{ConfigUpdate, Configuration, ConfigurationError};
 pub use api_docs::openapi;

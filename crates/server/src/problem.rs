@@ -1,5 +1,4 @@
-//! The one file that decides how an error looks from outside: RFC 9457 problem details with a `detail` that a person
-//! can read; below `/v1` the shape of the OpenAI API.
+//! How errors look to clients: RFC 9457 problem details; below `/v1` the error object of the OpenAI API.
 
 use axum::Json;
 use axum::extract::Request;
@@ -13,14 +12,41 @@ use memory::core_blocks::CoreBlockTooLong;
 use memory::corrections::{ApproveError, CorrectError};
 use memory::ports::StoreError;
 use runtime::{AcceptError, RegenerateError};
-use serde_json::{Value, json};
+use schemars::JsonSchema;
+use serde::Serialize;
 
-/// When to come back after the database was busy, in seconds.
+/// `Retry-After` when the database was busy, in seconds.
 const BUSY_RETRY_SECONDS: u64 = 1;
-/// When to come back after the program has stopped, in seconds.
+/// `Retry-After` while the program stops, in seconds.
 const STOPPING_RETRY_SECONDS: u64 = 5;
 
-/// Why a request was not done.
+/// RFC 9457 problem details. `code` is stable; `detail` is a sentence for people.
+#[derive(Serialize, JsonSchema)]
+pub(crate) struct ProblemBody<'a> {
+    #[serde(rename = "type")]
+    kind: &'a str,
+    title: &'a str,
+    status: u16,
+    detail: &'a str,
+    code: &'a str,
+}
+
+/// An error as the OpenAI API returns it.
+#[derive(Serialize, JsonSchema)]
+pub(crate) struct OpenAiErrorBody<'a> {
+    error: OpenAiErrorDetail<'a>,
+}
+
+#[derive(Serialize, JsonSchema)]
+struct OpenAiErrorDetail<'a> {
+    message: &'a str,
+    #[serde(rename = "type")]
+    kind: &'a str,
+    code: Option<&'a str>,
+    param: Option<&'a str>,
+}
+
+/// Why a request failed.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) struct Problem {
     status: StatusCode,
@@ -42,7 +68,7 @@ impl Problem {
     }
 
     pub(crate) fn unauthorized() -> Self {
-        let detail = "this needs the token: send it as `Authorization: Bearer …`, or open the page with a login link \
+        let detail = "no valid token: send `Authorization: Bearer TOKEN`, or open the web UI with a login link \
                       (`echovessel token link` prints one)";
         Self::new(StatusCode::UNAUTHORIZED, detail).with_code("invalid_api_key")
     }
@@ -62,7 +88,7 @@ impl Problem {
     /// The client asked more than `limits.requests_per_second` and `limits.burst` allow.
     pub(crate) fn too_many_requests(wait: std::time::Duration) -> Self {
         let seconds = wait.as_secs() + u64::from(wait.subsec_nanos() > 0);
-        let detail = "too many requests; nothing was done, come back a little later";
+        let detail = "too many requests; nothing was changed, try again after the time in Retry-After";
         Self::new(StatusCode::TOO_MANY_REQUESTS, detail).with_retry_after(seconds.max(1))
     }
 
@@ -76,8 +102,8 @@ impl Problem {
 
     /// A defect of this program. The cause goes to the log, not over the wire.
     pub(crate) fn internal(cause: &dyn std::fmt::Display) -> Self {
-        tracing::error!("a request failed: {cause}");
-        let detail = "EchoVessel failed at this; nothing was half-written, and the log says more";
+        tracing::error!("request failed: {cause}");
+        let detail = "internal error; no partial change was written, and the log has the details";
         Self::new(StatusCode::INTERNAL_SERVER_ERROR, detail)
     }
 
@@ -120,7 +146,7 @@ impl Problem {
     }
 
     /// The error in the OpenAI API's shape.
-    pub(crate) fn as_openai(&self) -> Value {
+    pub(crate) fn as_openai(&self) -> OpenAiErrorBody<'_> {
         let kind = match self.status.as_u16() {
             401 | 403 => "authentication_error",
             429 => "rate_limit_error",
@@ -131,15 +157,21 @@ impl Problem {
             StatusCode::TOO_MANY_REQUESTS => Some("rate_limit_exceeded"),
             _ => self.code,
         };
-        json!({"error": {"message": self.detail, "type": kind, "code": code, "param": self.param}})
+        let error = OpenAiErrorDetail { message: &self.detail, kind, code, param: self.param };
+        OpenAiErrorBody { error }
     }
 }
 
 impl IntoResponse for Problem {
     fn into_response(self) -> Response {
         let title = self.status.canonical_reason().unwrap_or("Error");
-        let body = json!({"type": "about:blank", "title": title, "status": self.status.as_u16(),
-            "detail": self.detail, "code": self.stable_code()});
+        let body = ProblemBody {
+            kind: "about:blank",
+            title,
+            status: self.status.as_u16(),
+            detail: &self.detail,
+            code: self.stable_code(),
+        };
         let mut response = (self.status, Json(body)).into_response();
         let headers = response.headers_mut();
         headers.insert(CONTENT_TYPE, HeaderValue::from_static("application/problem+json"));
@@ -155,18 +187,18 @@ impl IntoResponse for Problem {
 }
 
 /// Gives problems below `/v1` the shape that clients of the OpenAI API read. That API knows no 422.
-pub(crate) async fn speak_openai(request: Request, next: Next) -> Response {
+pub(crate) async fn use_openai_shape(request: Request, next: Next) -> Response {
     let is_openai = request.uri().path().starts_with("/v1/");
     let response = next.run(request).await;
     let Some(problem) = response.extensions().get::<Problem>().filter(|_| is_openai) else { return response };
-    let body = Json(problem.as_openai());
+    let body = Json(problem.as_openai()).into_response().into_body();
     let (mut head, _) = response.into_parts();
     head.headers.remove(axum::http::header::CONTENT_LENGTH);
     head.headers.insert(CONTENT_TYPE, HeaderValue::from_static("application/json"));
     if head.status == StatusCode::UNPROCESSABLE_ENTITY {
         head.status = StatusCode::BAD_REQUEST;
     }
-    Response::from_parts(head, body.into_response().into_body())
+    Response::from_parts(head, body)
 }
 
 impl From<StoreError> for Problem {
@@ -183,7 +215,7 @@ impl From<StoreError> for Problem {
             }
             StoreError::Unusable(_) => {
                 tracing::error!("{error}");
-                Self::unavailable("the database can't be used; `echovessel doctor` says why")
+                Self::unavailable("the database can't be used; run `echovessel doctor` to see why")
             }
             StoreError::Failed(_) => Self::internal(&error),
         }

@@ -177,7 +177,7 @@ impl App {
             (None, user) => checked_user(user.unwrap_or_else(|| OWNER.to_owned()))?,
             (Some(own), None) => own.clone(),
             (Some(own), Some(asked)) if own.as_str() == asked => own.clone(),
-            (Some(_), Some(_)) => return Err(Problem::forbidden("this token speaks for another user")),
+            (Some(_), Some(_)) => return Err(Problem::forbidden("this token is bound to another user")),
         };
         let configured = self.runtime().settings().persona.clone();
         let persona = match persona {
@@ -188,7 +188,7 @@ impl App {
         if persona != configured {
             let known = self.runtime().store().personas().await?;
             if !known.iter().any(|record| record.id == persona) {
-                return Err(Problem::not_found("there is no persona of this id"));
+                return Err(Problem::not_found("persona_id not found"));
             }
         }
         Ok(Scope::new(persona, user))

@@ -13,9 +13,7 @@ use tokio_rustls::rustls::{self, ServerConfig};
 #[derive(Debug, thiserror::Error)]
 pub enum TlsError {
     /// A file can't be read, or holds something else.
-    #[error(
-        "{what} ({path}) can't be used: {reason}. It has to be a file in PEM format that this user may read"
-    )]
+    #[error("{what} ({path}) can't be used: {reason}; it must be a PEM file that this user can read")]
     File {
         /// `server.tls_cert` or `server.tls_key`.
         what: &'static str,
@@ -48,7 +46,7 @@ impl Tls {
             .and_then(Iterator::collect)
             .map_err(|error| no_certificates(error.to_string()))?;
         if chain.is_empty() {
-            return Err(no_certificates("there is no certificate in it".to_owned()));
+            return Err(no_certificates("no certificate found".to_owned()));
         }
         let key = PrivateKeyDer::from_pem_file(key)
             .map_err(|error| unusable("server.tls_key", key, error.to_string()))?;

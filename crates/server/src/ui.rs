@@ -20,7 +20,7 @@ struct WebAssets;
 /// A file of the page; for a path that is no file, the page itself, which knows its own places.
 pub(crate) fn page(method: &Method, path: &str, headers: &HeaderMap) -> Response {
     if !matches!(*method, Method::GET | Method::HEAD) {
-        let problem = Problem::new(StatusCode::METHOD_NOT_ALLOWED, "this path does not take this method");
+        let problem = Problem::new(StatusCode::METHOD_NOT_ALLOWED, "this path does not accept this method");
         return ([(ALLOW, HeaderValue::from_static("GET,HEAD"))], problem).into_response();
     }
     let name = path.trim_start_matches('/');
@@ -28,7 +28,7 @@ pub(crate) fn page(method: &Method, path: &str, headers: &HeaderMap) -> Response
         return served(name, &file, headers);
     }
     if name.starts_with(HASHED) {
-        return Problem::not_found("there is no such file").into_response();
+        return Problem::not_found("file not found").into_response();
     }
     match WebAssets::get("index.html") {
         Some(index) => served("index.html", &index, headers),

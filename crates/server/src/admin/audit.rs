@@ -5,10 +5,10 @@ use axum::extract::{FromRequestParts as _, MatchedPath, RawPathParams, Request, 
 use axum::http::Method;
 use axum::middleware::Next;
 use axum::response::Response;
+use jiff::Timestamp;
 use memory::access::{AuditEntry, TOKEN_NAME_LENGTH_MAX, is_plain};
 use schemars::JsonSchema;
-use serde::Deserialize;
-use serde_json::{Value, json};
+use serde::{Deserialize, Serialize};
 
 use crate::auth::{Admin, Principal};
 use crate::cursor::page_of;
@@ -47,10 +47,10 @@ pub(crate) async fn record(
     let object = said.unwrap_or_else(|| ids.join(" "));
     let object: String = object.chars().take(OBJECT_LENGTH_MAX).collect();
     let status = response.status().as_u16();
-    tracing::info!(token = principal.name, act, object, status, "an act of administration");
+    tracing::info!(token = principal.name, act, object, status, "admin request");
     let act = AuditEntry { at: app.now(), token: principal.name, act, object, status };
     if let Err(error) = app.parts.access.record_act(act).await {
-        tracing::error!("an act of administration is missing in its record: {error}");
+        tracing::error!("an admin request was not written to the audit log: {error}");
     }
     response
 }
@@ -73,23 +73,43 @@ pub(crate) struct AuditQuery {
     cursor: Option<i64>,
 }
 
+#[derive(Serialize, JsonSchema)]
+pub(crate) struct AuditList {
+    items: Vec<AuditEntryBody>,
+    next_cursor: Option<String>,
+}
+
+#[derive(Serialize, JsonSchema)]
+struct AuditEntryBody {
+    id: String,
+    at: Timestamp,
+    /// Name of the token that made the request.
+    token: String,
+    /// Method and path.
+    act: String,
+    /// What it was done to: ids and names of keys.
+    object: String,
+    status: u16,
+}
+
 /// `GET /api/admin/audit`: newest first.
 pub(crate) async fn list(
     State(app): State<App>,
     Admin(_): Admin,
     Query(page): Query<AuditQuery>,
-) -> Result<Json<Value>, Problem> {
+) -> Result<Json<AuditList>, Problem> {
     let limit = page_size(page.limit, PAGE_DEFAULT)?;
     let acts = app.parts.access.acts(page.cursor, limit + 1).await?;
     let (acts, next_cursor) = page_of(acts, limit, |(number, _)| number.to_string());
-    let items: Vec<Value> = acts
-        .iter()
-        .map(|(number, act)| {
-            json!({"id": number.to_string(), "at": act.at, "token": act.token, "act": act.act,
-                "object": act.object, "status": act.status})
-        })
-        .collect();
-    Ok(Json(json!({"items": items, "next_cursor": next_cursor})))
+    let body = |(number, entry): (i64, AuditEntry)| AuditEntryBody {
+        id: number.to_string(),
+        at: entry.at,
+        token: entry.token,
+        act: entry.act,
+        object: entry.object,
+        status: entry.status,
+    };
+    Ok(Json(AuditList { items: acts.into_iter().map(body).collect(), next_cursor }))
 }
 
 #[cfg(test)]

@@ -1,4 +1,4 @@
-//! The persona's picture.
+//! The persona's avatar.
 
 use std::path::Path;
 
@@ -14,8 +14,9 @@ use serde::Serialize;
 
 use super::persona::publish_change;
 use crate::auth::Admin;
-use crate::extract::{Deleted, ScopeParam, run_detached};
+use crate::extract::{ScopeParam, run_detached};
 use crate::problem::Problem;
+use crate::respond::DeletedResponse;
 use crate::state::App;
 
 /// Where it is uploaded: the one path whose body may be larger.
@@ -30,7 +31,6 @@ const UPLOAD_TIME_MAX: std::time::Duration = std::time::Duration::from_secs(60);
 const NEVER_KEPT: &str = "no-cache, no-store, must-revalidate";
 
 #[derive(Serialize, JsonSchema)]
-#[schemars(rename = "AvatarTaken")]
 pub(crate) struct AvatarUploaded {
     ok: bool,
     size_bytes: usize,
@@ -47,17 +47,16 @@ pub(crate) async fn upload(
     let (name, image) = tokio::select! {
         file = file_of(request, &app) => file?,
         () = app.runtime().clock().sleep(UPLOAD_TIME_MAX) => {
-            let detail = "the picture did not arrive in time; nothing was written";
+            let detail = "the picture did not arrive in time; nothing was saved";
             return Err(Problem::new(StatusCode::REQUEST_TIMEOUT, detail));
         }
     };
     if image.is_empty() {
-        return Err(Problem::bad_request("file: it is empty; nothing was written"));
+        return Err(Problem::bad_request("file: empty; nothing was saved"));
     }
-    let extension =
-        extension_of(&name).filter(|extension| begins_like(&image, extension)).ok_or_else(|| {
-            Problem::bad_request("file: a picture is a png, jpg, webp or gif; nothing was written")
-        })?;
+    let extension = extension_of(&name)
+        .filter(|extension| begins_like(&image, extension))
+        .ok_or_else(|| Problem::bad_request("file: must be a png, jpg, webp or gif; nothing was saved"))?;
     if image.len() > IMAGE_SIZE_MAX {
         return Err(too_large());
     }
@@ -74,12 +73,12 @@ pub(crate) async fn upload(
 
 /// The name and the bytes of the form's `file`.
 async fn file_of(request: Request, app: &App) -> Result<(String, Bytes), Problem> {
-    let no_form = |_| Problem::unprocessable("send a form (multipart/form-data) with the picture as `file`");
+    let no_form = |_| Problem::unprocessable("send multipart/form-data with the picture in the field `file`");
     let mut form = Multipart::from_request(request, app).await.map_err(no_form)?;
     loop {
         let field = form.next_field().await.map_err(|error| unreadable(error.status()))?;
         let Some(field) = field else {
-            return Err(Problem::unprocessable("file: it is missing; nothing was written"));
+            return Err(Problem::unprocessable("file: missing; nothing was saved"));
         };
         if field.name() == Some("file") {
             let name = field.file_name().unwrap_or_default().to_owned();
@@ -93,11 +92,11 @@ fn unreadable(status: StatusCode) -> Problem {
     if status == StatusCode::PAYLOAD_TOO_LARGE {
         return too_large();
     }
-    Problem::bad_request("the form could not be read; nothing was written")
+    Problem::bad_request("the form could not be read; nothing was saved")
 }
 
 fn too_large() -> Problem {
-    let detail = format!("file: a picture may have {IMAGE_SIZE_MAX} bytes; nothing was written");
+    let detail = format!("file: at most {IMAGE_SIZE_MAX} bytes; nothing was saved");
     Problem::new(StatusCode::PAYLOAD_TOO_LARGE, detail)
 }
 
@@ -142,7 +141,7 @@ pub(crate) async fn remove(
     State(app): State<App>,
     Admin(_): Admin,
     ScopeParam(scope): ScopeParam,
-) -> Result<Json<Deleted>, Problem> {
+) -> Result<Json<DeletedResponse>, Problem> {
     let gone = run_detached(async move {
         let gone = app.runtime().store().remove_avatar(&scope.persona).await?;
         let persona = app.runtime().ensure_known(&scope).await?;
@@ -150,9 +149,9 @@ pub(crate) async fn remove(
         Ok(gone)
     })
     .await?;
-    if gone { Ok(Json(Deleted { deleted: true })) } else { Err(none()) }
+    if gone { Ok(DeletedResponse::json()) } else { Err(none()) }
 }
 
 fn none() -> Problem {
-    Problem::not_found("this persona has no picture")
+    Problem::not_found("this persona has no avatar")
 }

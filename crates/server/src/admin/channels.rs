@@ -1,17 +1,16 @@
-//! By which ways words come in.
+//! Channels, and the settings of them that can change.
 
-use axum::Json;
 use axum::extract::State;
-use axum::response::{IntoResponse, Response};
+use axum::{Extension, Json};
 use schemars::JsonSchema;
 use serde::Serialize;
 use serde_json::{Map, Value, json};
 
 use super::audit::AuditObject;
-use super::not_implemented;
 use crate::auth::Admin;
 use crate::extract;
 use crate::problem::Problem;
+use crate::routes::not_implemented;
 use crate::state::App;
 
 /// Longest wait for the rest of a burst that the compatible interface can set, in milliseconds.
@@ -21,13 +20,12 @@ const DEBOUNCE_MAX: u64 = 600_000;
 pub(crate) struct Channel {
     channel_id: &'static str,
     name: &'static str,
-    /// Whether it takes words.
+    /// Whether it accepts messages.
     enabled: bool,
     ready: bool,
 }
 
 #[derive(Serialize, JsonSchema)]
-#[schemars(rename = "ChannelList")]
 pub(crate) struct ChannelList {
     channels: Vec<Channel>,
 }
@@ -48,56 +46,79 @@ pub(crate) async fn list(State(_): State<App>, Admin(_): Admin) -> Json<ChannelL
     Json(ChannelList { channels: all() })
 }
 
+/// Changes per channel.
+#[derive(JsonSchema)]
+#[expect(dead_code, reason = "describes what `changes` reads, which names what it can't take")]
+pub(crate) struct ChannelChangeRequest {
+    web: Option<WebChannelChange>,
+}
+
+#[derive(JsonSchema)]
+#[expect(dead_code, reason = "describes what `changes` reads, which names what it can't take")]
+struct WebChannelChange {
+    host: Option<String>,
+    port: Option<u16>,
+    debounce_ms: Option<u64>,
+}
+
+#[derive(Serialize, JsonSchema)]
+pub(crate) struct ChannelChangeResponse {
+    updated_fields: Vec<String>,
+    reload_triggered: bool,
+    restart_required: bool,
+}
+
 /// `PATCH /api/admin/channels {web: {host?, port?, debounce_ms?}}`: as the compatible interface has it.
 pub(crate) async fn change(
     State(app): State<App>,
     Admin(_): Admin,
     extract::Json(wanted): extract::Json<Value>,
-) -> Result<Response, Problem> {
-    let wishes = wishes(&wanted)?;
+) -> Result<(Extension<AuditObject>, Json<ChannelChangeResponse>), Problem> {
+    let changes = changes(&wanted)?;
     let names: Map<String, Value> =
-        wishes.iter().map(|(_, key, value)| (key.clone(), value.clone())).collect();
+        changes.iter().map(|(_, key, value)| (key.clone(), value.clone())).collect();
     let work = async move { Ok(app.parts.configuration.change(Value::Object(names)).await?) };
     let changed = extract::run_detached(work).await?;
-    let mut updated: Vec<String> = wishes.into_iter().map(|(asked, ..)| asked).collect();
+    let mut updated: Vec<String> = changes.into_iter().map(|(asked, ..)| asked).collect();
     updated.sort();
     let object = AuditObject(updated.join(" "));
-    let answer = json!({
-        "updated_fields": updated, "reload_triggered": !changed.reloaded.is_empty(),
-        "restart_required": !changed.restart_required.is_empty(),
-    });
-    Ok((axum::Extension(object), Json(answer)).into_response())
+    let answer = ChannelChangeResponse {
+        updated_fields: updated,
+        reload_triggered: !changed.reloaded.is_empty(),
+        restart_required: !changed.restart_required.is_empty(),
+    };
+    Ok((Extension(object), Json(answer)))
 }
 
 /// For each field as asked: our key and its value.
-fn wishes(wanted: &Value) -> Result<Vec<(String, String, Value)>, Problem> {
+fn changes(wanted: &Value) -> Result<Vec<(String, String, Value)>, Problem> {
     let channels = wanted.as_object().filter(|channels| !channels.is_empty());
     let channels = channels
         .ok_or_else(|| Problem::bad_request("send an object of channels, as {\"web\": {\"port\": 7777}}"))?;
-    let mut wishes = Vec::new();
+    let mut changes = Vec::new();
     for (channel, fields) in channels {
         match channel.as_str() {
             "web" => {}
             "discord" | "imessage" | "telegram" => {
-                return Err(not_implemented::problem(&format!("channel {channel}"), "talk on the page"));
+                return Err(not_implemented::problem(&format!("channel {channel}"), "use the web UI"));
             }
             _ => {
                 return Err(Problem::bad_request(format!(
-                    "there is no channel {channel}; nothing was changed"
+                    "channel {channel} not found; nothing was changed"
                 )));
             }
         }
         let fields = fields.as_object().filter(|fields| !fields.is_empty());
         let fields = fields.ok_or_else(|| Problem::bad_request("web: send an object of fields"))?;
         for (field, value) in fields {
-            let (key, value) = wish(field, value)?;
-            wishes.push((format!("channels.web.{field}"), key.to_owned(), value));
+            let (key, value) = setting_of(field, value)?;
+            changes.push((format!("channels.web.{field}"), key.to_owned(), value));
         }
     }
-    Ok(wishes)
+    Ok(changes)
 }
 
-fn wish(field: &str, value: &Value) -> Result<(&'static str, Value), Problem> {
+fn setting_of(field: &str, value: &Value) -> Result<(&'static str, Value), Problem> {
     match field {
         "host" => Ok(("server.host", value.clone())),
         "port" => Ok(("server.port", value.clone())),
@@ -108,9 +129,9 @@ fn wish(field: &str, value: &Value) -> Result<(&'static str, Value), Problem> {
             })?;
             Ok(("channels.web.debounce", json!(format!("{wait}ms"))))
         }
-        "enabled" | "static_dir" => Err(Problem::bad_request(format!(
-            "web.{field}: the page is part of the program and always there"
-        ))),
+        "enabled" | "static_dir" => {
+            Err(Problem::bad_request(format!("web.{field}: can't be changed; the web UI is always served")))
+        }
         _ => Err(Problem::bad_request(format!("web has no field {field}; nothing was changed"))),
     }
 }

@@ -1,10 +1,14 @@
 //! The configuration over HTTP: what is set, and changes while the program runs.
 
+use std::collections::BTreeMap;
+
 use async_trait::async_trait;
-use axum::Json;
 use axum::extract::State;
 use axum::response::{IntoResponse, Response};
-use serde_json::{Value, json};
+use axum::{Extension, Json};
+use schemars::JsonSchema;
+use serde::Serialize;
+use serde_json::{Map, Value};
 
 use super::audit::AuditObject;
 use crate::auth::Admin;
@@ -51,9 +55,65 @@ pub enum ConfigurationError {
     Unwritable(String),
 }
 
+/// All settings by section, and each with its default and whether it can change while the program runs.
+#[derive(JsonSchema)]
+#[expect(dead_code, reason = "describes what `Configuration::show` returns")]
+pub(crate) struct ConfigResponse {
+    #[schemars(skip_serializing_if = "Option::is_none")]
+    llm: Option<Map<String, Value>>,
+    #[schemars(skip_serializing_if = "Option::is_none")]
+    persona: Option<Map<String, Value>>,
+    #[schemars(skip_serializing_if = "Option::is_none")]
+    memory: Option<Map<String, Value>>,
+    #[schemars(skip_serializing_if = "Option::is_none")]
+    consolidate: Option<Map<String, Value>>,
+    #[schemars(skip_serializing_if = "Option::is_none")]
+    system: Option<BTreeMap<String, SystemValue>>,
+    #[schemars(skip_serializing_if = "Option::is_none")]
+    channels: Option<Map<String, Value>>,
+    settings: BTreeMap<String, SettingBody>,
+}
+
+#[derive(JsonSchema)]
+#[serde(untagged)]
+#[expect(dead_code, reason = "describes what `Configuration::show` returns")]
+enum SystemValue {
+    Text(String),
+    Number(i64),
+    Unset(()),
+}
+
+#[derive(JsonSchema)]
+#[expect(dead_code, reason = "describes what `Configuration::show` returns")]
+struct SettingBody {
+    value: Value,
+    default: Value,
+    /// Whether a change holds without a restart.
+    live: bool,
+    /// The value that holds after a restart.
+    #[schemars(skip_serializing_if = "Option::is_none")]
+    pending: Option<Value>,
+}
+
+#[derive(Serialize, JsonSchema)]
+pub(crate) struct ConfigChangeResponse {
+    updated_fields: Vec<String>,
+    reload_triggered: bool,
+    reloaded: Vec<String>,
+    restart_required: Vec<String>,
+    overridden_by_environment: Vec<String>,
+}
+
+#[derive(Serialize, JsonSchema)]
+pub(crate) struct ReloadResponse {
+    ok: bool,
+    reloaded: Vec<String>,
+    restart_required: Vec<String>,
+}
+
 /// `GET /api/admin/config`
-pub(crate) async fn show(State(app): State<App>, Admin(_): Admin) -> Result<Json<Value>, Problem> {
-    Ok(Json(app.parts.configuration.show().await?))
+pub(crate) async fn show(State(app): State<App>, Admin(_): Admin) -> Result<Response, Problem> {
+    Ok(Json(app.parts.configuration.show().await?).into_response())
 }
 
 /// `PATCH /api/admin/config`
@@ -61,26 +121,31 @@ pub(crate) async fn change(
     State(app): State<App>,
     Admin(_): Admin,
     extract::Json(wanted): extract::Json<Value>,
-) -> Result<Response, Problem> {
+) -> Result<(Extension<AuditObject>, Json<ConfigChangeResponse>), Problem> {
     let work = async move { Ok(app.parts.configuration.change(wanted).await?) };
     let changed = extract::run_detached(work).await?;
     let object = AuditObject(changed.updated_fields.join(" "));
-    let answer = json!({
-        "updated_fields": changed.updated_fields, "reload_triggered": true, "reloaded": changed.reloaded,
-        "restart_required": changed.restart_required, "overridden_by_environment": changed.overridden,
-    });
-    Ok((axum::Extension(object), Json(answer)).into_response())
+    let answer = ConfigChangeResponse {
+        updated_fields: changed.updated_fields,
+        reload_triggered: true,
+        reloaded: changed.reloaded,
+        restart_required: changed.restart_required,
+        overridden_by_environment: changed.overridden,
+    };
+    Ok((Extension(object), Json(answer)))
 }
 
 /// `POST /api/admin/reload`
-pub(crate) async fn reload(State(app): State<App>, Admin(_): Admin) -> Result<Response, Problem> {
+pub(crate) async fn reload(
+    State(app): State<App>,
+    Admin(_): Admin,
+) -> Result<(Extension<AuditObject>, Json<ReloadResponse>), Problem> {
     let work = async move { Ok(app.parts.configuration.reload().await?) };
     let changed = extract::run_detached(work).await?;
     let object = AuditObject(changed.reloaded.join(" "));
-    let answer = json!({
-        "ok": true, "reloaded": changed.reloaded, "restart_required": changed.restart_required,
-    });
-    Ok((axum::Extension(object), Json(answer)).into_response())
+    let answer =
+        ReloadResponse { ok: true, reloaded: changed.reloaded, restart_required: changed.restart_required };
+    Ok((Extension(object), Json(answer)))
 }
 
 impl From<ConfigurationError> for Problem {

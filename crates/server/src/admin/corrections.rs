@@ -7,7 +7,6 @@ use memory::corrections::{ChangeKind, Edits, NodeVersion};
 use memory::identifiers::{NodeId, RejectedId};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
-use serde_json::{Value, json};
 
 use super::nodes::{NodeBody, item};
 use crate::auth::{Admin, Principal};
@@ -16,8 +15,7 @@ use crate::problem::Problem;
 use crate::state::App;
 
 #[derive(Deserialize, JsonSchema)]
-#[schemars(rename = "NodeChange")]
-pub(crate) struct NodeChange {
+pub(crate) struct EditNodeRequest {
     #[serde(alias = "description")]
     text: Option<String>,
     pinned: Option<bool>,
@@ -29,10 +27,10 @@ pub(crate) async fn correct(
     State(app): State<App>,
     Admin(principal): Admin,
     Id(id): Id<NodeId>,
-    extract::Json(change): extract::Json<NodeChange>,
+    extract::Json(change): extract::Json<EditNodeRequest>,
 ) -> Result<Json<NodeBody>, Problem> {
     if change.text.is_none() && change.pinned.is_none() {
-        return Err(Problem::unprocessable("give text, pinned or both; nothing was changed"));
+        return Err(Problem::unprocessable("text, pinned: send one of them or both; nothing was changed"));
     }
     visible(&app, &principal, id).await?;
     let node = run_detached({
@@ -59,7 +57,6 @@ pub(crate) struct HistoryQuery {
 }
 
 #[derive(Serialize, JsonSchema)]
-#[schemars(rename = "NodeHistory")]
 pub(crate) struct NodeHistory {
     node_id: NodeId,
     versions: Vec<NodeVersion>,
@@ -79,8 +76,7 @@ pub(crate) async fn history(
 }
 
 #[derive(Serialize, JsonSchema)]
-#[schemars(rename = "NodeUndone")]
-pub(crate) struct NodeUndone {
+pub(crate) struct UndoNodeResponse {
     ok: bool,
     undone: ChangeKind,
     node: NodeBody,
@@ -93,30 +89,42 @@ pub(crate) async fn undo(
     State(app): State<App>,
     Admin(principal): Admin,
     Id(id): Id<NodeId>,
-) -> Result<Json<NodeUndone>, Problem> {
+) -> Result<Json<UndoNodeResponse>, Problem> {
     visible(&app, &principal, id).await?;
     let undone = run_detached({
         let app = app.clone();
         async move { Ok(app.runtime().undo_node(id).await?) }
     })
     .await?;
-    let nothing = || Problem::conflict("nothing was changed in this memory that could be taken back");
+    let nothing = || Problem::conflict("this memory has no change to undo");
     let undone = undone.ok_or_else(nothing)?;
     let store = app.runtime().store();
     let restored = match undone.restored {
         Some(node) => Some(item(store, node).await?),
         None => None,
     };
-    Ok(Json(NodeUndone { ok: true, undone: undone.kind, node: item(store, undone.node).await?, restored }))
+    Ok(Json(UndoNodeResponse {
+        ok: true,
+        undone: undone.kind,
+        node: item(store, undone.node).await?,
+        restored,
+    }))
 }
 
 #[derive(Default, Deserialize, JsonSchema)]
-#[schemars(rename = "Approval")]
-pub(crate) struct ApprovalBody {
+pub(crate) struct ApproveRequest {
     #[serde(alias = "description")]
     text: Option<String>,
     #[serde(alias = "impact")]
     emotional_impact: Option<i8>,
+}
+
+#[derive(Serialize, JsonSchema)]
+pub(crate) struct ApproveResponse {
+    ok: bool,
+    id: RejectedId,
+    node_id: NodeId,
+    node: NodeBody,
 }
 
 /// `POST /api/admin/memory/rejected/{id}/approve {text?, emotional_impact?}`: the memory is written, and the approval
@@ -125,8 +133,8 @@ pub(crate) async fn approve(
     State(app): State<App>,
     Admin(principal): Admin,
     Id(id): Id<RejectedId>,
-    OptionalJson(approved): OptionalJson<ApprovalBody>,
-) -> Result<Json<Value>, Problem> {
+    OptionalJson(approved): OptionalJson<ApproveRequest>,
+) -> Result<Json<ApproveResponse>, Problem> {
     let scope = waiting(&app, &principal, id).await?;
     let edits = Edits { text: approved.text, emotional_impact: approved.emotional_impact };
     let node = run_detached({
@@ -137,7 +145,14 @@ pub(crate) async fn approve(
     .ok_or_else(decided)?;
     let store = app.runtime().store();
     let written = store.node(node.id).await?.ok_or_else(no_node)?;
-    Ok(Json(json!({"ok": true, "id": id, "node_id": node.id, "node": item(store, written.node).await?})))
+    let body = item(store, written.node).await?;
+    Ok(Json(ApproveResponse { ok: true, id, node_id: node.id, node: body }))
+}
+
+#[derive(Serialize, JsonSchema)]
+pub(crate) struct DismissResponse {
+    ok: bool,
+    id: RejectedId,
 }
 
 /// `POST /api/admin/memory/rejected/{id}/dismiss`: it is not asked about again.
@@ -145,10 +160,10 @@ pub(crate) async fn dismiss(
     State(app): State<App>,
     Admin(principal): Admin,
     Id(id): Id<RejectedId>,
-) -> Result<Json<Value>, Problem> {
+) -> Result<Json<DismissResponse>, Problem> {
     waiting(&app, &principal, id).await?;
     let waited = run_detached(async move { Ok(app.runtime().dismiss_rejected(id).await?) }).await?;
-    if waited { Ok(Json(json!({"ok": true, "id": id}))) } else { Err(decided()) }
+    if waited { Ok(Json(DismissResponse { ok: true, id })) } else { Err(decided()) }
 }
 
 /// Refuses a memory that is not there, or that belongs to somebody for whom the token does not speak.
@@ -161,14 +176,14 @@ async fn visible(app: &App, principal: &Principal, id: NodeId) -> Result<Scope, 
 async fn waiting(app: &App, principal: &Principal, id: RejectedId) -> Result<Scope, Problem> {
     let pending = app.runtime().store().rejected_memory(id).await?;
     let pending = pending.filter(|pending| principal.may_see(&pending.scope));
-    let pending = pending.ok_or_else(|| Problem::not_found("there is no refused memory of this id"))?;
+    let pending = pending.ok_or_else(|| Problem::not_found("rejected memory not found"))?;
     if pending.settled { Err(decided()) } else { Ok(pending.scope) }
 }
 
 fn no_node() -> Problem {
-    Problem::not_found("there is no memory of this id")
+    Problem::not_found("memory not found")
 }
 
 fn decided() -> Problem {
-    Problem::conflict("this was decided before")
+    Problem::conflict("this rejected memory was already approved or dismissed")
 }

@@ -3,25 +3,106 @@
 use axum::Json;
 use axum::extract::State;
 use axum::http::StatusCode;
-use serde_json::{Value, json};
+use axum::response::{IntoResponse, Response};
+use jiff::Timestamp;
+use memory::PersonaId;
+use schemars::JsonSchema;
+use serde::Serialize;
 
-use super::channels;
+use super::channels::{self, Channel};
 use crate::auth::Admin;
 use crate::extract::{OptionalScope, ScopeParam};
 use crate::problem::Problem;
-use crate::state::App;
+use crate::respond::{Accepted, OkResponse};
+use crate::state::{App, EmbeddingState, LlmState};
+
+#[derive(Serialize, JsonSchema)]
+pub(crate) struct StateResponse {
+    persona: PersonaState,
+    /// Whether no core block is written yet.
+    onboarding_required: bool,
+    memory_counts: MemoryCounts,
+    channels: Vec<Channel>,
+    llm: LlmState,
+    embedding: EmbeddingState,
+}
+
+#[derive(Serialize, JsonSchema)]
+struct PersonaState {
+    id: PersonaId,
+    display_name: String,
+    voice_enabled: bool,
+    has_voice_id: bool,
+    has_avatar: bool,
+}
+
+#[derive(Serialize, JsonSchema)]
+struct MemoryCounts {
+    core_blocks: u64,
+    messages: u64,
+    events: u64,
+    thoughts: u64,
+}
+
+#[derive(Serialize, JsonSchema)]
+pub(crate) struct StatusResponse {
+    pid: u32,
+    version: String,
+    url: String,
+    started_at: Timestamp,
+    uptime_seconds: i64,
+    persona_id: PersonaId,
+    sessions: SessionCounts,
+    spending: SpendingStatus,
+    llm: LlmState,
+    embedding: EmbeddingState,
+    /// Null when no embedding model is configured.
+    vectors: Option<VectorStatus>,
+    stopping: bool,
+}
+
+/// Sessions whose consolidation is not done.
+#[derive(Serialize, JsonSchema)]
+struct SessionCounts {
+    waiting: u64,
+    failed: u64,
+}
+
+#[derive(Serialize, JsonSchema)]
+struct SpendingStatus {
+    today_usd: f64,
+    daily_cap_usd: Option<f64>,
+    /// Whether work in the background waits until tomorrow.
+    paused: bool,
+    notice: Option<String>,
+}
+
+#[derive(Serialize, JsonSchema)]
+struct VectorStatus {
+    /// Fingerprint of the embedding model.
+    model: Option<String>,
+    /// Live messages and nodes.
+    rows: u64,
+    with_vector: u64,
+    /// Chunks of diary documents.
+    chunks: u64,
+    chunks_with_vector: u64,
+    /// Fingerprint of the model that still serves scopes whose vectors are incomplete.
+    serving_meanwhile: Option<String>,
+    failure: Option<String>,
+}
 
 /// `GET /health`: the program answers. Open to all.
-pub(crate) async fn health() -> Json<Value> {
-    Json(json!({"ok": true}))
+pub(crate) async fn health() -> Json<OkResponse> {
+    OkResponse::json()
 }
 
 /// `GET /ready`: the program can do its work. Open to all, so it says nothing more.
-pub(crate) async fn ready(State(app): State<App>) -> (StatusCode, Json<Value>) {
+pub(crate) async fn ready(State(app): State<App>) -> Response {
     if !app.shutdown.is_cancelled() && app.runtime().store().work_counts().await.is_ok() {
-        return (StatusCode::OK, Json(json!({"ok": true})));
+        return OkResponse::json().into_response();
     }
-    (StatusCode::SERVICE_UNAVAILABLE, Json(json!({"ok": false})))
+    (StatusCode::SERVICE_UNAVAILABLE, OkResponse::not_ok()).into_response()
 }
 
 /// `GET /api/state`: what a page shows first. It counts the memories of all users, unless the request names one or the
@@ -30,7 +111,7 @@ pub(crate) async fn state(
     State(app): State<App>,
     ScopeParam(scope): ScopeParam,
     OptionalScope(named): OptionalScope,
-) -> Result<Json<Value>, Problem> {
+) -> Result<Json<StateResponse>, Problem> {
     let store = app.runtime().store();
     let persona = app.runtime().ensure_known(&scope).await?;
     let own = store.counts(&scope).await?;
@@ -39,51 +120,63 @@ pub(crate) async fn state(
     let ([own_blocks, ..], [core_blocks, messages, events, thoughts]) = (own, counts);
     let models = (app.parts.models)();
     let appearance = store.appearance(&scope.persona).await?;
-    Ok(Json(json!({
-        "persona": {
-            "id": persona.id, "display_name": persona.display_name,
-            "voice_enabled": appearance.voice_enabled, "has_voice_id": appearance.voice_id.is_some(),
-            "has_avatar": appearance.has_avatar,
+    Ok(Json(StateResponse {
+        persona: PersonaState {
+            id: persona.id,
+            display_name: persona.display_name,
+            voice_enabled: appearance.voice_enabled,
+            has_voice_id: appearance.voice_id.is_some(),
+            has_avatar: appearance.has_avatar,
         },
-        "onboarding_required": own_blocks == 0,
-        "memory_counts": {
-            "core_blocks": core_blocks, "messages": messages, "events": events, "thoughts": thoughts,
-        },
-        "channels": channels::all(),
-        "llm": models.llm,
-        "embedding": models.embedding,
-    })))
+        onboarding_required: own_blocks == 0,
+        memory_counts: MemoryCounts { core_blocks, messages, events, thoughts },
+        channels: channels::all(),
+        llm: models.llm,
+        embedding: models.embedding,
+    }))
 }
 
 /// `GET /api/admin/status`: what `echovessel status` prints.
-pub(crate) async fn status(State(app): State<App>, Admin(_): Admin) -> Result<Json<Value>, Problem> {
+pub(crate) async fn status(State(app): State<App>, Admin(_): Admin) -> Result<Json<StatusResponse>, Problem> {
     let [waiting, failed] = app.runtime().store().work_counts().await?;
-    let vectors = app.runtime().vector_state().await?.map(|state| {
-        json!({
-            "model": state.model, "rows": state.rows, "with_vector": state.with_vector,
-            "chunks": state.chunks, "chunks_with_vector": state.chunks_with_vector,
-            "serving_meanwhile": state.serving_meanwhile, "failure": state.failure,
-        })
+    let vectors = app.runtime().vector_state().await?.map(|state| VectorStatus {
+        model: state.model,
+        rows: state.rows,
+        with_vector: state.with_vector,
+        chunks: state.chunks,
+        chunks_with_vector: state.chunks_with_vector,
+        serving_meanwhile: state.serving_meanwhile,
+        failure: state.failure,
     });
     let parts = &app.parts;
     let (models, settings) = ((parts.models)(), parts.settings.load_full());
     let spending = app.runtime().spending().await?;
     let uptime = app.now().duration_since(parts.started_at).as_secs().max(0);
-    Ok(Json(json!({
-        "pid": std::process::id(), "version": settings.version, "url": settings.url,
-        "started_at": parts.started_at, "uptime_seconds": uptime,
-        "persona_id": app.runtime().settings().persona,
-        "sessions": {"waiting": waiting, "failed": failed},
-        "spending": {"today_usd": spending.today_usd, "daily_cap_usd": spending.cap_usd,
-            "paused": spending.is_reached(), "notice": spending.notice()},
-        "llm": models.llm, "embedding": models.embedding, "vectors": vectors,
-        "stopping": app.shutdown.is_cancelled(),
-    })))
+    Ok(Json(StatusResponse {
+        pid: std::process::id(),
+        version: settings.version.clone(),
+        url: settings.url.clone(),
+        started_at: parts.started_at,
+        uptime_seconds: uptime,
+        persona_id: app.runtime().settings().persona.clone(),
+        sessions: SessionCounts { waiting, failed },
+        spending: SpendingStatus {
+            today_usd: spending.today_usd,
+            daily_cap_usd: spending.cap_usd,
+            paused: spending.is_reached(),
+            notice: spending.notice(),
+        },
+        llm: models.llm,
+        embedding: models.embedding,
+        vectors,
+        stopping: app.shutdown.is_cancelled(),
+    }))
 }
 
 /// `POST /api/admin/stop`: the program ends in good order.
-pub(crate) async fn stop(State(app): State<App>, Admin(_): Admin) -> (StatusCode, Json<Value>) {
-    tracing::info!("asked to stop");
+pub(crate) async fn stop(State(app): State<App>, Admin(_): Admin) -> Accepted<OkResponse> {
+    tracing::info!("shutdown requested");
     app.shutdown.cancel();
-    (StatusCode::ACCEPTED, Json(json!({"ok": true})))
+    let Json(answer) = OkResponse::json();
+    Accepted(answer)
 }

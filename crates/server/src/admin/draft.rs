@@ -14,10 +14,10 @@ use runtime::{PersonaDraft, PersonaDraftInput};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-use super::not_implemented;
 use crate::auth::Admin;
 use crate::extract::{self, ScopeParam};
 use crate::problem::Problem;
+use crate::routes::not_implemented;
 use crate::state::App;
 
 /// Longest text that a draft is made from, in characters.
@@ -27,7 +27,6 @@ const LOCALE_LENGTH_MAX: usize = 16;
 const NAME_LENGTH_MAX: usize = 256;
 
 #[derive(Deserialize, JsonSchema)]
-#[schemars(rename = "ExtractFromInput")]
 pub(crate) struct ExtractRequest {
     input_type: InputType,
     /// For `blank_write`: who the persona is, and who the person is, in the person's own words.
@@ -47,7 +46,6 @@ enum InputType {
 }
 
 #[derive(Serialize, JsonSchema)]
-#[schemars(rename = "ExtractedFromInput")]
 pub(crate) struct ExtractResponse {
     input_type: InputType,
     core_blocks: Blocks,
@@ -98,7 +96,7 @@ pub(crate) async fn extract(
     }
     let text = asked.user_input.unwrap_or_default();
     if text.trim().is_empty() {
-        return Err(Problem::bad_request("user_input: there is nothing to read"));
+        return Err(Problem::bad_request("user_input: empty"));
     }
     let mut blocks = asked.existing_blocks.unwrap_or_default();
     let mut block = |name: &str| {
@@ -122,7 +120,6 @@ pub(crate) async fn extract(
 }
 
 #[derive(Deserialize, JsonSchema)]
-#[schemars(rename = "BootstrapFromMaterial")]
 pub(crate) struct BootstrapRequest {
     upload_id: Option<String>,
     pipeline_id: Option<String>,
@@ -132,7 +129,6 @@ pub(crate) struct BootstrapRequest {
 }
 
 #[derive(Serialize, JsonSchema)]
-#[schemars(rename = "BootstrappedFromMaterial")]
 pub(crate) struct BootstrapResponse {
     suggested_blocks: Blocks,
     source_event_count: u32,
@@ -175,8 +171,7 @@ pub(crate) async fn bootstrap(
 async fn drafted(app: &App, input: PersonaDraftInput) -> Result<PersonaDraft, Problem> {
     app.runtime().draft_persona(&input).await.map_err(|error: MindError| {
         tracing::warn!("no draft of a persona: {}", error.for_the_log());
-        Problem::new(StatusCode::BAD_GATEWAY, format!("{error}; nothing was written"))
-            .with_code("model_failed")
+        Problem::new(StatusCode::BAD_GATEWAY, format!("{error}; nothing was saved")).with_code("model_failed")
     })
 }
 

@@ -10,12 +10,12 @@ use memory::entities::{EntityChange, EntityChanged, EntityKind, EntityUndone, Me
 use memory::identifiers::EntityId;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
-use serde_json::{Value, json};
 
 use crate::auth::Admin;
 use crate::cursor::Cursor;
 use crate::extract::{Id, LIST_LIMIT_MAX, Query, ScopeParam, page_size, run_detached};
 use crate::problem::Problem;
+use crate::respond::OkResponse;
 use crate::state::App;
 
 /// Entities that can be listed; those that changed longest ago fall out.
@@ -29,7 +29,6 @@ const ALIASES_MAX: usize = 100;
 
 /// The ENTITY of the compatible interface, without its counts.
 #[derive(Serialize, JsonSchema)]
-#[schemars(rename = "EntityHead")]
 pub(crate) struct EntitySummary {
     id: EntityId,
     canonical_name: String,
@@ -44,7 +43,6 @@ pub(crate) struct EntitySummary {
 }
 
 #[derive(Serialize, JsonSchema)]
-#[schemars(rename = "Entity")]
 pub(crate) struct EntityDetail {
     #[serde(flatten)]
     entity: EntitySummary,
@@ -60,7 +58,6 @@ pub(crate) struct EntityQuery {
 }
 
 #[derive(Serialize, JsonSchema)]
-#[schemars(rename = "EntityList")]
 pub(crate) struct EntityList {
     entities: Vec<EntityDetail>,
     next_cursor: Option<String>,
@@ -94,7 +91,7 @@ fn place_of(entity: &memory::entities::Entity) -> (bool, i64, EntityId) {
 fn place_in(all: &[memory::entities::Entity], cursor: &str) -> Result<(bool, i64, EntityId), Problem> {
     let Ok(id) = cursor.parse::<EntityId>() else { return Cursor::read(cursor).map(|Cursor(place)| place) };
     let named = all.iter().find(|entity| entity.id == id).map(place_of);
-    named.ok_or_else(|| Problem::not_found("cursor: there is no such entity; start again"))
+    named.ok_or_else(|| Problem::not_found("cursor: expired; request the first page"))
 }
 
 /// `GET /api/admin/memory/entities/{id}`.
@@ -109,7 +106,6 @@ pub(crate) async fn entity(
 }
 
 #[derive(Deserialize, JsonSchema)]
-#[schemars(rename = "NewEntity")]
 pub(crate) struct NewEntityRequest {
     canonical_name: String,
     #[serde(default = "person")]
@@ -145,8 +141,7 @@ pub(crate) async fn create(
 }
 
 #[derive(Deserialize, JsonSchema)]
-#[schemars(rename = "EntityEdit")]
-pub(crate) struct EntityEdit {
+pub(crate) struct EditEntityRequest {
     canonical_name: Option<String>,
     description: Option<String>,
 }
@@ -158,7 +153,7 @@ pub(crate) async fn edit(
     Admin(_): Admin,
     ScopeParam(scope): ScopeParam,
     Id(id): Id<EntityId>,
-    crate::extract::Json(edit): crate::extract::Json<EntityEdit>,
+    crate::extract::Json(edit): crate::extract::Json<EditEntityRequest>,
 ) -> Result<Json<EntityDetail>, Problem> {
     let name = edit.canonical_name.map(|name| checked_name("canonical_name", name)).transpose()?;
     let description = edit.description.map(checked_description).transpose()?;
@@ -166,7 +161,7 @@ pub(crate) async fn edit(
     let describe = description.map(|description| EntityChange::Describe { description });
     let changes: Vec<EntityChange> = rename.into_iter().chain(describe).collect();
     if changes.is_empty() {
-        return Err(Problem::unprocessable("give a description, a canonical_name, or both"));
+        return Err(Problem::unprocessable("description, canonical_name: send one of them or both"));
     }
     let (runtime, of) = (app.runtime().clone(), scope.clone());
     let work = async move {
@@ -185,6 +180,12 @@ pub(crate) struct MergeRequest {
     target_id: EntityId,
 }
 
+#[derive(Serialize, JsonSchema)]
+pub(crate) struct MergeResponse {
+    ok: bool,
+    merged_into: EntityId,
+}
+
 /// `POST /api/admin/memory/entities/{id}/merge`: both are one. `merged_into` is the one that stays: the settled one of
 /// the two, else the older of two uncertain ones, else the target.
 pub(crate) async fn merge(
@@ -193,9 +194,9 @@ pub(crate) async fn merge(
     ScopeParam(scope): ScopeParam,
     Id(id): Id<EntityId>,
     crate::extract::Json(MergeRequest { target_id }): crate::extract::Json<MergeRequest>,
-) -> Result<Json<Value>, Problem> {
+) -> Result<Json<MergeResponse>, Problem> {
     let stays = settle(&app, scope, id, target_id, EntityChange::Merge { other: target_id }).await?;
-    Ok(Json(json!({"ok": true, "merged_into": stays.id})))
+    Ok(Json(MergeResponse { ok: true, merged_into: stays.id }))
 }
 
 #[derive(Deserialize, JsonSchema)]
@@ -210,9 +211,9 @@ pub(crate) async fn confirm_separate(
     ScopeParam(scope): ScopeParam,
     Id(id): Id<EntityId>,
     crate::extract::Json(SeparateRequest { other_id }): crate::extract::Json<SeparateRequest>,
-) -> Result<Json<Value>, Problem> {
+) -> Result<Json<OkResponse>, Problem> {
     settle(&app, scope, id, other_id, EntityChange::Separate { other: other_id }).await?;
-    Ok(Json(json!({"ok": true})))
+    Ok(OkResponse::json())
 }
 
 async fn settle(
@@ -227,11 +228,21 @@ async fn settle(
         store.entity(&scope, id).await?.ok_or_else(no_entity)?;
     }
     if id == other {
-        return Err(Problem::bad_request("an entity and itself are one already; nothing was done"));
+        return Err(Problem::bad_request(
+            "other_id and target_id must name another entity; nothing was changed",
+        ));
     }
     let runtime = app.runtime().clone();
     let work = async move { changed(runtime.change_entity(&scope, id, change).await?) };
     run_detached(work).await
+}
+
+#[derive(Serialize, JsonSchema)]
+pub(crate) struct UndoEntityResponse {
+    ok: bool,
+    /// `merge`, `separate`, `rename` or `describe`.
+    undone: &'static str,
+    entities: Vec<EntityDetail>,
 }
 
 /// `POST /api/admin/memory/entities/{id}/undo`: the last merge, separation, name or description is taken back.
@@ -240,18 +251,18 @@ pub(crate) async fn undo(
     Admin(_): Admin,
     ScopeParam(scope): ScopeParam,
     Id(id): Id<EntityId>,
-) -> Result<Json<Value>, Problem> {
+) -> Result<Json<UndoEntityResponse>, Problem> {
     let (runtime, of) = (app.runtime().clone(), scope.clone());
     let outcome = run_detached(async move { Ok(runtime.undo_entity_change(&of, id).await?) }).await?;
     match outcome {
         EntityUndone::Undone { change, entities } => {
             let entities = counted(&app, &scope, entities).await?;
-            Ok(Json(json!({"ok": true, "undone": change, "entities": entities})))
+            Ok(Json(UndoEntityResponse { ok: true, undone: change, entities }))
         }
-        EntityUndone::NothingToUndo => Err(Problem::conflict("nothing was changed that could be undone")),
-        EntityUndone::ChangedSince => Err(Problem::conflict(
-            "the other entity of this change was merged or separated since; undo that first",
-        )),
+        EntityUndone::NothingToUndo => Err(Problem::conflict("this entity has no change to undo")),
+        EntityUndone::ChangedSince => {
+            Err(Problem::conflict("the other entity has been merged or separated since; undo that first"))
+        }
         EntityUndone::NotThere => Err(no_entity()),
     }
 }
@@ -261,14 +272,14 @@ fn changed(outcome: EntityChanged) -> Result<memory::entities::Entity, Problem> 
         EntityChanged::Changed(entities) => entities.into_iter().next().ok_or_else(no_entity),
         EntityChanged::NotThere => Err(no_entity()),
         EntityChanged::NameTaken(by) => Err(Problem::conflict(format!(
-            "{} goes by this name already ({}); merge the two if they are one",
+            "{} ({}) already has this name; if both are the same, merge them",
             by.canonical_name, by.id
         ))),
     }
 }
 
 fn no_entity() -> Problem {
-    Problem::not_found("there is no such entity")
+    Problem::not_found("entity not found")
 }
 
 fn checked_name(field: &str, name: String) -> Result<String, Problem> {
@@ -278,7 +289,7 @@ fn checked_name(field: &str, name: String) -> Result<String, Problem> {
     if is_name {
         return Ok(name.to_owned());
     }
-    Err(Problem::unprocessable(format!("{field}: a name has 1 to {NAME_LENGTH_MAX} characters on one line")))
+    Err(Problem::unprocessable(format!("{field}: 1 to {NAME_LENGTH_MAX} characters on one line")))
 }
 
 fn checked_description(text: String) -> Result<String, Problem> {

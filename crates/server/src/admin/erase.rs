@@ -1,19 +1,21 @@
-//! Erasing, physically and completely, with a receipt; and starting a persona anew.
+//! Erasing, physically and completely, with a receipt; and resetting a persona.
 
-use std::collections::{BTreeMap, BTreeSet};
+use std::collections::BTreeSet;
 
 use axum::Json;
 use axum::extract::State;
 use jiff::Timestamp;
+use memory::core_blocks::CoreBlockLabel;
 use memory::forget::{
-    CONFIRM_WITHIN, EraseError, ErasureReceipt, ErasureRequest, ForgetMode, Selection, TEXT_LENGTH_MIN,
+    CONFIRM_WITHIN, Counts, EraseError, ErasureReceipt, ErasureRequest, ForgetMode, ResetCounts, Selection,
+    TEXT_LENGTH_MIN,
 };
-use memory::identifiers::{EntityId, ErasureId, MessageId, NodeId, SessionId};
+use memory::identifiers::{EntityId, ErasureId, MessageId, NodeId, RejectedId, SessionId, TurnId};
 use memory::text;
 use memory::{PersonaId, Scope};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
-use serde_json::{Value, json};
+use serde_json::Value;
 
 use crate::auth::Admin;
 use crate::cursor::page_of;
@@ -27,7 +29,6 @@ const IDS_MAX: usize = 10_000;
 
 #[derive(Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
-#[schemars(rename = "EraseRequest")]
 pub(crate) struct EraseRequest {
     message_ids: Option<BTreeSet<MessageId>>,
     /// Nodes of any kind.
@@ -51,7 +52,6 @@ fn cascade() -> ForgetMode {
 }
 
 #[derive(Serialize, JsonSchema)]
-#[schemars(rename = "ErasureAnswer")]
 pub(crate) struct EraseResponse {
     #[serde(flatten)]
     receipt: ErasureReceiptBody,
@@ -62,25 +62,65 @@ pub(crate) struct EraseResponse {
 
 /// A receipt on the wire: never the text.
 #[derive(Serialize, JsonSchema)]
-#[schemars(rename = "ErasureReceipt")]
 pub(crate) struct ErasureReceiptBody {
     id: ErasureId,
     persona_id: String,
     user_id: String,
     created_at: Timestamp,
     selected_by: Vec<String>,
-    #[schemars(with = "BTreeMap<String, Vec<String>>")]
-    erased: Value,
-    counts: Value,
-    /// Sessions that lost messages. They stay, with what is left in them.
-    shortened_session_ids: Value,
-    rewritten_ids: Value,
-    orphaned_ids: Value,
-    revived_ids: Value,
-    left: Value,
-    #[schemars(with = "Vec<BTreeMap<String, String>>")]
-    not_reached: Vec<Value>,
+    erased: ErasedIds,
+    counts: ErasureCounts,
+    /// Sessions that lost messages and were kept with the rest.
+    shortened_session_ids: BTreeSet<SessionId>,
+    rewritten_ids: BTreeSet<NodeId>,
+    orphaned_ids: BTreeSet<NodeId>,
+    revived_ids: BTreeSet<NodeId>,
+    left: LeftTraces,
+    not_reached: Vec<NotReached>,
     overwritten_at: Option<Timestamp>,
+}
+
+/// Ids of what was erased, by kind.
+#[derive(Serialize, JsonSchema)]
+struct ErasedIds {
+    messages: BTreeSet<MessageId>,
+    events: BTreeSet<NodeId>,
+    thoughts: BTreeSet<NodeId>,
+    intentions: BTreeSet<NodeId>,
+    expectations: BTreeSet<NodeId>,
+    entities: BTreeSet<EntityId>,
+    rejected: BTreeSet<RejectedId>,
+    turns: BTreeSet<TurnId>,
+}
+
+/// How much was erased, by kind.
+#[derive(Serialize, JsonSchema)]
+struct ErasureCounts {
+    messages: usize,
+    events: usize,
+    thoughts: usize,
+    intentions: usize,
+    expectations: usize,
+    entities: usize,
+    rejected: usize,
+    turns: usize,
+    #[serde(flatten)]
+    parts: Counts,
+}
+
+/// What still holds the text and only its owner can change.
+#[derive(Serialize, JsonSchema)]
+struct LeftTraces {
+    message_ids: BTreeSet<MessageId>,
+    core_blocks: Vec<CoreBlockLabel>,
+}
+
+/// A copy of the data that an erasure does not change.
+#[derive(Serialize, JsonSchema)]
+struct NotReached {
+    /// `backup` or `core_block`.
+    what: &'static str,
+    name: String,
 }
 
 /// `POST /api/admin/memory/erase`
@@ -101,7 +141,7 @@ pub(crate) async fn erase(
     Ok(Json(EraseResponse { receipt: receipt.into(), dry_run, confirm_until: None }))
 }
 
-/// What is to be erased, or why it can't be meant so.
+/// What is to be erased, or why the request is invalid.
 pub(crate) fn request(scope: Scope, asked: EraseRequest) -> Result<ErasureRequest, String> {
     let confirm = asked.confirm;
     let mut selected_by = Vec::new();
@@ -151,7 +191,6 @@ pub(crate) struct ReceiptQuery {
 }
 
 #[derive(Serialize, JsonSchema)]
-#[schemars(rename = "ErasureReceiptList")]
 pub(crate) struct ErasureReceiptList {
     receipts: Vec<ErasureReceiptBody>,
     next_cursor: Option<ErasureId>,
@@ -175,21 +214,29 @@ pub(crate) async fn receipts(
 
 #[derive(Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
-#[schemars(rename = "ResetRequest")]
 pub(crate) struct ResetRequest {
     persona_id: Option<String>,
     /// The persona's id once more, or `true`.
     confirm: Option<Value>,
 }
 
-/// `POST /api/admin/reset`: the persona as if it were new. All memory of all its users, core blocks and facts are gone.
+#[derive(Serialize, JsonSchema)]
+pub(crate) struct ResetResponse {
+    ok: bool,
+    persona_id: PersonaId,
+    erased: ResetCounts,
+}
+
+/// `POST /api/admin/reset`: erases all memory of all its users, its core blocks and facts.
 pub(crate) async fn reset(
     State(app): State<App>,
     Admin(principal): Admin,
     extract::Json(asked): extract::Json<ResetRequest>,
-) -> Result<Json<Value>, Problem> {
+) -> Result<Json<ResetResponse>, Problem> {
     if principal.user.is_some() {
-        return Err(Problem::forbidden("this token speaks for one user; a reset takes the memory of all"));
+        return Err(Problem::forbidden(
+            "this token is bound to one user; a reset erases the memory of all users",
+        ));
     }
     let persona = match asked.persona_id {
         None => app.runtime().settings().persona.clone(),
@@ -197,12 +244,13 @@ pub(crate) async fn reset(
             PersonaId::new(id).map_err(|error| Problem::unprocessable(format!("persona_id: {error}")))?
         }
     };
-    let is_confirmed =
-        asked.confirm.is_some_and(|confirm| confirm == json!(true) || confirm == json!(persona.as_str()));
+    let is_confirmed = asked
+        .confirm
+        .is_some_and(|confirm| confirm == Value::Bool(true) || confirm.as_str() == Some(persona.as_str()));
     if !is_confirmed {
         return Err(Problem::unprocessable(
-            "confirm: a reset takes everything that this persona is and remembers, of all users, for ever; send the \
-             persona's id as `confirm` to do it. Nothing was done",
+            "confirm: a reset permanently erases everything about this persona and all its memory of all users; to do \
+             it, send the persona's id as `confirm`. Nothing was changed",
         ));
     }
     let edited = persona.clone();
@@ -211,49 +259,49 @@ pub(crate) async fn reset(
         Ok(app.runtime().reset_persona(&edited).await?)
     })
     .await?;
-    let counts = counts.ok_or_else(|| Problem::not_found("there is no persona of this id"))?;
-    Ok(Json(json!({"ok": true, "persona_id": persona, "erased": counts})))
+    let counts = counts.ok_or_else(|| Problem::not_found("persona_id not found"))?;
+    Ok(Json(ResetResponse { ok: true, persona_id: persona, erased: counts }))
 }
 
 impl From<ErasureReceipt> for ErasureReceiptBody {
     fn from(receipt: ErasureReceipt) -> Self {
         let taken = receipt.taken;
-        let mut counts = json!(taken.counts);
-        if let Some(counts) = counts.as_object_mut() {
-            for (kind, count) in [
-                ("messages", taken.messages.len()),
-                ("events", taken.events.len()),
-                ("thoughts", taken.thoughts.len()),
-                ("intentions", taken.intentions.len()),
-                ("expectations", taken.expectations.len()),
-                ("entities", taken.entities.len()),
-                ("rejected", taken.rejected.len()),
-                ("turns", taken.turns.len()),
-            ] {
-                counts.insert(kind.to_owned(), json!(count));
-            }
-        }
-        let mut not_reached: Vec<Value> =
-            receipt.copies.iter().map(|name| json!({"what": "backup", "name": name})).collect();
+        let backups = receipt.copies.into_iter().map(|name| NotReached { what: "backup", name });
         let blocks = taken.left_core_blocks.iter();
-        not_reached.extend(blocks.map(|label| json!({"what": "core_block", "name": label})));
+        let blocks = blocks.map(|label| NotReached { what: "core_block", name: label.as_str().to_owned() });
+        let not_reached = backups.chain(blocks).collect();
         Self {
             id: receipt.id,
             persona_id: receipt.scope.persona.to_string(),
             user_id: receipt.scope.user.to_string(),
             created_at: receipt.created_at,
             selected_by: receipt.selected_by,
-            erased: json!({
-                "messages": taken.messages, "events": taken.events, "thoughts": taken.thoughts,
-                "intentions": taken.intentions, "expectations": taken.expectations, "entities": taken.entities,
-                "rejected": taken.rejected, "turns": taken.turns,
-            }),
-            counts,
-            shortened_session_ids: json!(taken.sessions),
-            rewritten_ids: json!(taken.rewritten),
-            orphaned_ids: json!(taken.orphaned),
-            revived_ids: json!(taken.revived),
-            left: json!({"message_ids": taken.left_messages, "core_blocks": taken.left_core_blocks}),
+            counts: ErasureCounts {
+                messages: taken.messages.len(),
+                events: taken.events.len(),
+                thoughts: taken.thoughts.len(),
+                intentions: taken.intentions.len(),
+                expectations: taken.expectations.len(),
+                entities: taken.entities.len(),
+                rejected: taken.rejected.len(),
+                turns: taken.turns.len(),
+                parts: taken.counts,
+            },
+            erased: ErasedIds {
+                messages: taken.messages,
+                events: taken.events,
+                thoughts: taken.thoughts,
+                intentions: taken.intentions,
+                expectations: taken.expectations,
+                entities: taken.entities,
+                rejected: taken.rejected,
+                turns: taken.turns,
+            },
+            shortened_session_ids: taken.sessions,
+            rewritten_ids: taken.rewritten,
+            orphaned_ids: taken.orphaned,
+            revived_ids: taken.revived,
+            left: LeftTraces { message_ids: taken.left_messages, core_blocks: taken.left_core_blocks },
             not_reached,
             overwritten_at: receipt.overwritten_at,
         }

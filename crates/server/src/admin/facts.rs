@@ -14,7 +14,6 @@ use crate::problem::Problem;
 use crate::state::App;
 
 #[derive(Deserialize, JsonSchema)]
-#[schemars(rename = "FactsEdit")]
 pub(crate) struct FactsEdit {
     /// The facts to write, by name; null clears one. What is not named stays.
     #[serde(default)]
@@ -23,7 +22,6 @@ pub(crate) struct FactsEdit {
 }
 
 #[derive(Serialize, JsonSchema)]
-#[schemars(rename = "FactsWritten")]
 pub(crate) struct FactsResponse {
     ok: bool,
     facts: Facts,
@@ -37,7 +35,7 @@ pub(crate) async fn edit(
     extract::Json(edit): extract::Json<FactsEdit>,
 ) -> Result<Json<FactsResponse>, Problem> {
     let Value::Object(sent) = edit.facts else {
-        return Err(Problem::bad_request("facts: send an object of facts; nothing was written"));
+        return Err(Problem::bad_request("facts: must be an object; nothing was saved"));
     };
     let changes: Vec<(Fact, Option<String>)> =
         read(Some(&sent))?.into_iter().filter(|(fact, _)| sent.contains_key(fact.as_str())).collect();
@@ -52,7 +50,7 @@ pub(crate) async fn edit(
     })
     .await?;
     if !written {
-        return Err(Problem::not_found("there is no persona of this id"));
+        return Err(Problem::not_found("persona not found"));
     }
     Ok(Json(FactsResponse { ok: true, facts: app.runtime().store().facts(&scope.persona).await? }))
 }
@@ -62,16 +60,15 @@ pub(super) fn read(sent: Option<&Map<String, Value>>) -> Result<Vec<(Fact, Optio
     let of = |fact: Fact| match sent.and_then(|sent| sent.get(fact.as_str())) {
         None | Some(Value::Null) => Ok((fact, None)),
         Some(Value::String(text)) => Ok((fact, fact.read(text)?)),
-        Some(_) => Err(Problem::unprocessable(format!(
-            "{}: a fact is a text, or null; nothing was written",
-            fact.as_str()
-        ))),
+        Some(_) => {
+            Err(Problem::unprocessable(format!("{}: must be text or null; nothing was saved", fact.as_str())))
+        }
     };
     Fact::ALL.into_iter().map(of).collect()
 }
 
 impl From<InvalidFact> for Problem {
     fn from(error: InvalidFact) -> Self {
-        Self::unprocessable(format!("{error}; nothing was written"))
+        Self::unprocessable(format!("{error}; nothing was saved"))
     }
 }

@@ -1,4 +1,4 @@
-//! Work that failed and waits for a person.
+//! Work that failed and has to be retried by hand.
 
 use std::cmp::Reverse;
 
@@ -24,7 +24,6 @@ use crate::state::App;
 const FAILED_MAX: u32 = 10_000;
 
 #[derive(Serialize, JsonSchema)]
-#[schemars(rename = "FailedWork")]
 pub(crate) struct FailedWorkList {
     count: usize,
     items: Vec<FailedWorkItem>,
@@ -32,7 +31,6 @@ pub(crate) struct FailedWorkList {
 }
 
 #[derive(Serialize, JsonSchema)]
-#[schemars(rename = "FailedWorkItem")]
 struct FailedWorkItem {
     kind: WorkKind,
     id: Uuid,
@@ -49,11 +47,10 @@ struct FailedWorkItem {
 
 #[derive(Clone, Copy, Serialize, JsonSchema)]
 #[serde(rename_all = "lowercase")]
-#[schemars(rename = "WorkKind")]
 enum WorkKind {
-    /// A stretch of talk that did not become memory.
+    /// A session that was not consolidated.
     Session,
-    /// Words that got no reply.
+    /// A burst without a reply.
     Turn,
 }
 

@@ -1,16 +1,18 @@
-//! Taking one thing away: what hangs on it, and deleting it. It is gone at once; there is no undo.
+//! Deleting one memory, message or session with what only it supports. There is no undo.
+
+use std::collections::BTreeSet;
 
 use axum::Json;
 use axum::extract::{Path, State};
+use jiff::Timestamp;
 use memory::core_blocks::CoreBlockLabel;
 use memory::forget::{
     CoreBlockAppend, Dependent, Dependents, ForgetMode, ForgetSummary, ForgetTarget, Selection,
 };
 use memory::identifiers::{MessageId, NodeId, SessionId};
-use memory::nodes::NodeKind;
+use memory::nodes::{Evidence, NodeKind};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
-use serde_json::{Map, Value, json};
 
 use crate::auth::{Admin, Principal};
 use crate::cursor::not_a_cursor;
@@ -22,7 +24,6 @@ use crate::state::App;
 const APPENDS_MAX: u32 = 10_000;
 
 #[derive(Deserialize, JsonSchema)]
-#[schemars(rename = "PreviewRequest")]
 pub(crate) struct PreviewRequest {
     node_id: NodeId,
 }
@@ -33,51 +34,128 @@ pub(crate) struct ForgetModeQuery {
     pub(crate) choice: ForgetMode,
 }
 
-/// `POST /api/admin/memory/preview-delete`: what hangs on a node of any kind, and what each choice would take.
+#[derive(Serialize, JsonSchema)]
+pub(crate) struct PreviewResponse {
+    target_id: NodeId,
+    dependent_thought_ids: Vec<NodeId>,
+    dependent_thought_descriptions: Vec<String>,
+    has_dependents: bool,
+    node_type: NodeKind,
+    description: String,
+    created_at: Timestamp,
+    source_session_id: Option<SessionId>,
+    evidence: Vec<Evidence>,
+    /// Events that it cites, the newest first.
+    rests_on: Vec<DependentBody>,
+    /// Events that it cited and that were forgotten.
+    forgotten_event_ids: Vec<NodeId>,
+    /// Memories that it superseded.
+    replaced_ids: Vec<NodeId>,
+    would_take: WouldTake,
+}
+
+/// What each choice would delete.
+#[derive(Default, Serialize, JsonSchema)]
+struct WouldTake {
+    #[serde(skip_serializing_if = "Option::is_none")]
+    orphan: Option<ForgetSummary>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    cascade: Option<ForgetSummary>,
+}
+
+#[derive(Serialize, JsonSchema)]
+pub(crate) struct DependentsResponse {
+    event_id: NodeId,
+    dependent_thoughts: Vec<DependentBody>,
+}
+
+#[derive(Serialize, JsonSchema)]
+pub(crate) struct ThoughtTraceResponse {
+    thought_id: NodeId,
+    source_events: Vec<DependentBody>,
+    source_sessions: Vec<SessionId>,
+    forgotten_event_ids: Vec<NodeId>,
+}
+
+#[derive(Serialize, JsonSchema)]
+pub(crate) struct NodeDeleted {
+    deleted: bool,
+    node_id: NodeId,
+    choice: ForgetMode,
+    taken: ForgetSummary,
+}
+
+#[derive(Serialize, JsonSchema)]
+pub(crate) struct MessageDeleted {
+    deleted: bool,
+    message_id: MessageId,
+    taken: ForgetSummary,
+}
+
+#[derive(Serialize, JsonSchema)]
+pub(crate) struct SessionDeleted {
+    deleted: bool,
+    session_id: SessionId,
+    messages_deleted: usize,
+    taken: ForgetSummary,
+}
+
+#[derive(Serialize, JsonSchema)]
+pub(crate) struct CoreBlockAppendDeleted {
+    deleted: bool,
+    append_id: String,
+    label: CoreBlockLabel,
+}
+
+/// `POST /api/admin/memory/preview-delete`: what depends on a node of any kind, and what each choice would delete.
 pub(crate) async fn preview(
     State(app): State<App>,
     Admin(principal): Admin,
     extract::Json(asked): extract::Json<PreviewRequest>,
-) -> Result<Json<Value>, Problem> {
+) -> Result<Json<PreviewResponse>, Problem> {
     let found = app.runtime().preview_delete(asked.node_id).await?;
     let (found, choices) =
         found.filter(|(found, _)| principal.may_see(&found.scope)).ok_or_else(no_memory)?;
-    let resting: Vec<NodeId> = found.resting_on_it.iter().map(|thought| thought.id).collect();
-    let descriptions: Vec<&str> = found.resting_on_it.iter().map(|t| t.description.as_str()).collect();
-    let would_take: Map<String, Value> = choices
-        .iter()
-        .map(|(choice, taken)| (json!(choice).as_str().unwrap_or_default().to_owned(), json!(taken)))
-        .collect();
-    Ok(Json(json!({
-        "target_id": found.node.id, "dependent_thought_ids": resting,
-        "dependent_thought_descriptions": descriptions, "has_dependents": !found.resting_on_it.is_empty(),
-        "node_type": found.node.kind, "description": found.node.description, "created_at": found.node.created_at,
-        "source_session_id": found.node.source_session_id, "evidence": found.evidence,
-        "rests_on": traced(&found.rests_on), "forgotten_event_ids": found.orphaned,
-        "replaced_ids": found.replaced, "would_take": would_take,
-    })))
+    let mut would_take = WouldTake::default();
+    for (choice, taken) in choices {
+        match choice {
+            ForgetMode::Orphan => would_take.orphan = Some(taken),
+            ForgetMode::Cascade => would_take.cascade = Some(taken),
+        }
+    }
+    Ok(Json(PreviewResponse {
+        target_id: found.node.id,
+        dependent_thought_ids: found.resting_on_it.iter().map(|thought| thought.id).collect(),
+        has_dependents: !found.resting_on_it.is_empty(),
+        dependent_thought_descriptions: found.resting_on_it.into_iter().map(|t| t.description).collect(),
+        node_type: found.node.kind,
+        description: found.node.description,
+        created_at: found.node.created_at,
+        source_session_id: found.node.source_session_id,
+        evidence: found.evidence,
+        rests_on: found.rests_on.into_iter().map(DependentBody::from).collect(),
+        forgotten_event_ids: found.orphaned,
+        replaced_ids: found.replaced,
+        would_take,
+    }))
 }
 
-/// TRACENODE of the compatible interface.
+/// A memory that supports another or is supported by it.
 #[derive(Serialize, JsonSchema)]
-struct TraceNode<'a> {
+struct DependentBody {
     id: NodeId,
     node_type: NodeKind,
-    description: &'a str,
-    created_at: jiff::Timestamp,
+    description: String,
+    created_at: Timestamp,
     source_session_id: Option<SessionId>,
 }
 
-fn traced(nodes: &[Dependent]) -> Vec<TraceNode<'_>> {
-    nodes.iter().map(TraceNode::from).collect()
-}
-
-impl<'a> From<&'a Dependent> for TraceNode<'a> {
-    fn from(node: &'a Dependent) -> Self {
+impl From<Dependent> for DependentBody {
+    fn from(node: Dependent) -> Self {
         Self {
             id: node.id,
             node_type: node.kind,
-            description: &node.description,
+            description: node.description,
             created_at: node.created_at,
             source_session_id: node.source_session_id,
         }
@@ -89,9 +167,10 @@ pub(crate) async fn dependents(
     State(app): State<App>,
     Admin(principal): Admin,
     Id(id): Id<NodeId>,
-) -> Result<Json<Value>, Problem> {
+) -> Result<Json<DependentsResponse>, Problem> {
     let found = visible(&app, &principal, id, &[NodeKind::Event, NodeKind::Intention]).await?;
-    Ok(Json(json!({"event_id": id, "dependent_thoughts": traced(&found.resting_on_it)})))
+    let dependent_thoughts = found.resting_on_it.into_iter().map(DependentBody::from).collect();
+    Ok(Json(DependentsResponse { event_id: id, dependent_thoughts }))
 }
 
 /// `GET /api/admin/memory/thoughts/{id}/trace`
@@ -99,16 +178,16 @@ pub(crate) async fn trace(
     State(app): State<App>,
     Admin(principal): Admin,
     Id(id): Id<NodeId>,
-) -> Result<Json<Value>, Problem> {
+) -> Result<Json<ThoughtTraceResponse>, Problem> {
     let found = visible(&app, &principal, id, &[NodeKind::Thought, NodeKind::Expectation]).await?;
-    let mut sessions: Vec<String> =
-        found.rests_on.iter().filter_map(|event| event.source_session_id).map(|id| id.to_string()).collect();
-    sessions.sort();
-    sessions.dedup();
-    Ok(Json(json!({
-        "thought_id": id, "source_events": traced(&found.rests_on), "source_sessions": sessions,
-        "forgotten_event_ids": found.orphaned,
-    })))
+    let sessions: BTreeSet<SessionId> =
+        found.rests_on.iter().filter_map(|event| event.source_session_id).collect();
+    Ok(Json(ThoughtTraceResponse {
+        thought_id: id,
+        source_events: found.rests_on.into_iter().map(DependentBody::from).collect(),
+        source_sessions: sessions.into_iter().collect(),
+        forgotten_event_ids: found.orphaned,
+    }))
 }
 
 /// `DELETE /api/admin/memory/events/{id}`; an intention is an event of the persona's.
@@ -117,7 +196,7 @@ pub(crate) async fn delete_event(
     admin: Admin,
     id: Id<NodeId>,
     choice: Query<ForgetModeQuery>,
-) -> Result<Json<Value>, Problem> {
+) -> Result<Json<NodeDeleted>, Problem> {
     delete_node(app, admin, id, choice, &[NodeKind::Event, NodeKind::Intention]).await
 }
 
@@ -127,7 +206,7 @@ pub(crate) async fn delete_thought(
     admin: Admin,
     id: Id<NodeId>,
     choice: Query<ForgetModeQuery>,
-) -> Result<Json<Value>, Problem> {
+) -> Result<Json<NodeDeleted>, Problem> {
     delete_node(app, admin, id, choice, &[NodeKind::Thought, NodeKind::Expectation]).await
 }
 
@@ -137,7 +216,7 @@ pub(crate) async fn delete_intention(
     admin: Admin,
     id: Id<NodeId>,
     choice: Query<ForgetModeQuery>,
-) -> Result<Json<Value>, Problem> {
+) -> Result<Json<NodeDeleted>, Problem> {
     delete_node(app, admin, id, choice, &[NodeKind::Intention]).await
 }
 
@@ -147,7 +226,7 @@ pub(crate) async fn delete_expectation(
     admin: Admin,
     id: Id<NodeId>,
     choice: Query<ForgetModeQuery>,
-) -> Result<Json<Value>, Problem> {
+) -> Result<Json<NodeDeleted>, Problem> {
     delete_node(app, admin, id, choice, &[NodeKind::Expectation]).await
 }
 
@@ -157,12 +236,12 @@ async fn delete_node(
     Id(id): Id<NodeId>,
     Query(ForgetModeQuery { choice }): Query<ForgetModeQuery>,
     kinds: &[NodeKind],
-) -> Result<Json<Value>, Problem> {
+) -> Result<Json<NodeDeleted>, Problem> {
     let found = visible(&app, &principal, id, kinds).await?;
     let selection = Selection { nodes: [id].into(), ..Selection::default() };
     let taken =
         run_detached(async move { Ok(app.runtime().delete(found.scope, selection, choice).await?) }).await?;
-    Ok(Json(with_taken(json!({"deleted": true, "node_id": id, "choice": choice}), &taken)))
+    Ok(Json(NodeDeleted { deleted: true, node_id: id, choice, taken }))
 }
 
 /// `DELETE /api/admin/memory/messages/{id}`
@@ -171,24 +250,24 @@ pub(crate) async fn delete_message(
     Admin(principal): Admin,
     Id(id): Id<MessageId>,
     Query(ForgetModeQuery { choice }): Query<ForgetModeQuery>,
-) -> Result<Json<Value>, Problem> {
-    take_message(app, &principal, id, choice).await
+) -> Result<Json<MessageDeleted>, Problem> {
+    forget_message(app, &principal, id, choice).await
 }
 
-/// Deletes a message of a memory that the token may see, and what only it proved.
-pub(crate) async fn take_message(
+/// Deletes a message in a scope that the token may access, and what only it supports.
+pub(crate) async fn forget_message(
     app: App,
     principal: &Principal,
     id: MessageId,
     choice: ForgetMode,
-) -> Result<Json<Value>, Problem> {
+) -> Result<Json<MessageDeleted>, Problem> {
     let scope =
         app.runtime().scope_of(ForgetTarget::Message(id)).await?.filter(|scope| principal.may_see(scope));
-    let scope = scope.ok_or_else(|| Problem::not_found("there is no such message"))?;
+    let scope = scope.ok_or_else(|| Problem::not_found("message not found"))?;
     let selection = Selection { messages: [id].into(), ..Selection::default() };
     let taken =
         run_detached(async move { Ok(app.runtime().delete(scope, selection, choice).await?) }).await?;
-    Ok(Json(with_taken(json!({"deleted": true, "message_id": id}), &taken)))
+    Ok(Json(MessageDeleted { deleted: true, message_id: id, taken }))
 }
 
 /// `DELETE /api/admin/memory/sessions/{id}`: all its messages. The session's row stays, so asking again finds 0.
@@ -197,15 +276,14 @@ pub(crate) async fn delete_session(
     Admin(principal): Admin,
     Id(id): Id<SessionId>,
     Query(ForgetModeQuery { choice }): Query<ForgetModeQuery>,
-) -> Result<Json<Value>, Problem> {
+) -> Result<Json<SessionDeleted>, Problem> {
     let scope =
         app.runtime().scope_of(ForgetTarget::Session(id)).await?.filter(|scope| principal.may_see(scope));
-    let scope = scope.ok_or_else(|| Problem::not_found("there is no such session"))?;
+    let scope = scope.ok_or_else(|| Problem::not_found("session not found"))?;
     let selection = Selection { sessions: [id].into(), ..Selection::default() };
     let taken =
         run_detached(async move { Ok(app.runtime().delete(scope, selection, choice).await?) }).await?;
-    let body = json!({"deleted": true, "session_id": id, "messages_deleted": taken.messages.len()});
-    Ok(Json(with_taken(body, &taken)))
+    Ok(Json(SessionDeleted { deleted: true, session_id: id, messages_deleted: taken.messages.len(), taken }))
 }
 
 /// `GET /api/admin/memory/core-blocks/{label}/appends`: what a core block was at each edit, newest first.
@@ -214,45 +292,44 @@ pub(crate) async fn appends(
     Admin(_): Admin,
     ScopeParam(scope): ScopeParam,
     Path(label): Path<String>,
-    Query(page): Query<AppendQuery>,
-) -> Result<Json<AppendList>, Problem> {
+    Query(page): Query<CoreBlockAppendQuery>,
+) -> Result<Json<CoreBlockAppendList>, Problem> {
     let label = label_of(&label)?;
     let limit = page_size(page.limit, LIST_LIMIT_MAX)? as usize;
     let last = page.cursor.map(|cursor| cursor.parse::<i64>().map_err(|_| not_a_cursor())).transpose()?;
     let all = app.runtime().store().core_block_appends(&scope, label, APPENDS_MAX).await?;
     let mut rest = all.into_iter().filter(|append| last.is_none_or(|last| append.id < last));
-    let appends: Vec<AppendBody> = rest.by_ref().take(limit).map(AppendBody::from).collect();
+    let appends: Vec<CoreBlockAppendBody> =
+        rest.by_ref().take(limit).map(CoreBlockAppendBody::from).collect();
     let next_cursor = rest.next().and_then(|_| appends.last().map(|append| append.id.clone()));
-    Ok(Json(AppendList { label, appends, next_cursor }))
+    Ok(Json(CoreBlockAppendList { label, appends, next_cursor }))
 }
 
 #[derive(Deserialize, JsonSchema)]
-pub(crate) struct AppendQuery {
+pub(crate) struct CoreBlockAppendQuery {
     limit: Option<u32>,
     cursor: Option<String>,
 }
 
 #[derive(Serialize, JsonSchema)]
-#[schemars(rename = "CoreBlockAppendList")]
-pub(crate) struct AppendList {
+pub(crate) struct CoreBlockAppendList {
     label: CoreBlockLabel,
-    appends: Vec<AppendBody>,
+    appends: Vec<CoreBlockAppendBody>,
     next_cursor: Option<String>,
 }
 
 /// A core block as it was after an edit.
 #[derive(Serialize, JsonSchema)]
-#[schemars(rename = "CoreBlockAppend")]
-struct AppendBody {
+struct CoreBlockAppendBody {
     id: String,
     label: CoreBlockLabel,
     content: String,
     version: i64,
     edited_by: String,
-    created_at: jiff::Timestamp,
+    created_at: Timestamp,
 }
 
-impl From<CoreBlockAppend> for AppendBody {
+impl From<CoreBlockAppend> for CoreBlockAppendBody {
     fn from(append: CoreBlockAppend) -> Self {
         Self {
             id: append.id.to_string(),
@@ -271,9 +348,9 @@ pub(crate) async fn delete_append(
     Admin(_): Admin,
     ScopeParam(scope): ScopeParam,
     Path((label, id)): Path<(String, String)>,
-) -> Result<Json<Value>, Problem> {
+) -> Result<Json<CoreBlockAppendDeleted>, Problem> {
     let label = label_of(&label)?;
-    let missing = || Problem::not_found("there is no such edit of this block");
+    let missing = || Problem::not_found("append_id not found in this core block");
     let id: i64 = id.parse().map_err(|_| missing())?;
     let gone =
         run_detached(
@@ -281,15 +358,14 @@ pub(crate) async fn delete_append(
         )
         .await?;
     match gone {
-        true => Ok(Json(json!({"deleted": true, "append_id": id.to_string(), "label": label}))),
+        true => Ok(Json(CoreBlockAppendDeleted { deleted: true, append_id: id.to_string(), label })),
         false => Err(missing()),
     }
 }
 
 fn label_of(label: &str) -> Result<CoreBlockLabel, Problem> {
     let known = CoreBlockLabel::ALL.into_iter().find(|known| known.as_str() == label);
-    known
-        .ok_or_else(|| Problem::not_found("there is no such core block; the blocks are persona, user, style"))
+    known.ok_or_else(|| Problem::not_found("label: unknown core block; allowed are persona, user, style"))
 }
 
 /// The node, unless it is of another kind or belongs to somebody for whom the token does not speak.
@@ -304,14 +380,6 @@ async fn visible(
     found.ok_or_else(no_memory)
 }
 
-/// The compatible answer, and what went beside it.
-fn with_taken(mut body: Value, taken: &ForgetSummary) -> Value {
-    if let Some(fields) = body.as_object_mut() {
-        fields.insert("taken".to_owned(), json!(taken));
-    }
-    body
-}
-
 fn no_memory() -> Problem {
-    Problem::not_found("there is no such memory")
+    Problem::not_found("memory not found")
 }

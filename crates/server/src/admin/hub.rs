@@ -14,12 +14,12 @@ use hub::{Caller, DiaryName, DocumentName, EditOutcome, Hub};
 use memory::Scope;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
-use serde_json::{Value, json};
 
 use crate::auth::Admin;
 use crate::cursor::PageQuery;
 use crate::extract::{self, Query, ScopeParam, run_detached};
 use crate::problem::Problem;
+use crate::respond::OkResponse;
 use crate::state::App;
 
 /// Who edits through this interface, as versions say it.
@@ -27,7 +27,7 @@ const EDITOR: &str = "admin";
 
 fn hub(app: &App) -> Result<Hub, Problem> {
     let hub = app.runtime().hub().cloned();
-    hub.ok_or_else(|| Problem::unavailable("this daemon has no hub"))
+    hub.ok_or_else(|| Problem::unavailable("the hub is not available"))
 }
 
 fn person(hub: &Hub, scope: Scope) -> Caller {
@@ -40,18 +40,16 @@ fn named(kind: &str, filename: &str) -> Result<DocumentName, Problem> {
 }
 
 fn missing() -> Problem {
-    Problem::not_found("there is no such document")
+    Problem::not_found("document not found")
 }
 
 #[derive(Deserialize, JsonSchema)]
-#[schemars(rename = "DocumentKind")]
 pub(crate) struct DocumentKindQuery {
     kind: Option<String>,
 }
 
 /// Documents without their texts.
 #[derive(Serialize, JsonSchema)]
-#[schemars(rename = "Documents")]
 pub(crate) struct DocumentList {
     documents: Vec<DocumentEntry>,
     next_cursor: Option<String>,
@@ -106,11 +104,11 @@ pub(crate) async fn remove(
     Admin(_): Admin,
     ScopeParam(scope): ScopeParam,
     axum::extract::Path((kind, filename)): axum::extract::Path<(String, String)>,
-) -> Result<Json<Value>, Problem> {
+) -> Result<Json<OkResponse>, Problem> {
     let (hub, name) = (hub(&app)?, named(&kind, &filename)?);
     let removed = run_detached(async move { Ok(hub.document_delete(&person(&hub, scope), &name).await?) });
     match removed.await? {
-        true => Ok(Json(json!({"ok": true}))),
+        true => Ok(OkResponse::json()),
         false => Err(missing()),
     }
 }
@@ -155,14 +153,14 @@ pub(crate) async fn restore(
 }
 
 fn no_such_version() -> Problem {
-    Problem::not_found("there is no such version with a text")
+    Problem::not_found("version not found, or its text was erased")
 }
 
 fn written(outcome: EditOutcome) -> Result<Json<DocumentText>, Problem> {
     match outcome {
         EditOutcome::Written(text) => Ok(Json(*text)),
         EditOutcome::Changed(present) => Err(Problem::conflict(format!(
-            "version {present} came meanwhile; nothing was written. Read it, and edit that"
+            "the document is now at version {present}; nothing was written. Read it again and edit that version"
         ))),
         EditOutcome::Missing => Err(no_such_version()),
     }
@@ -170,7 +168,6 @@ fn written(outcome: EditOutcome) -> Result<Json<DocumentText>, Problem> {
 
 /// Periods that wait for their roll-up, the finer before the coarser.
 #[derive(Serialize, JsonSchema)]
-#[schemars(rename = "UntoldPeriods")]
 pub(crate) struct PendingPeriodList {
     periods: Vec<PendingPeriod>,
 }
@@ -193,7 +190,9 @@ pub(crate) async fn rewrite_rollup(
 ) -> Result<Json<DocumentText>, Problem> {
     let (hub, name) = (hub(&app)?, named(&kind, &filename)?);
     let DocumentName::Diary(period) = name.clone() else {
-        return Err(Problem::unprocessable("a roll-up is weekly, monthly or yearly; nothing was written"));
+        return Err(Problem::unprocessable(
+            "kind: a roll-up is weekly, monthly or yearly; nothing was written",
+        ));
     };
     run_detached(async move {
         check_outcome(hub.rewrite_rollup(&scope, &period).await?, &period)?;
@@ -205,19 +204,18 @@ pub(crate) async fn rewrite_rollup(
 fn check_outcome(outcome: RollupOutcome, period: &DiaryName) -> Result<(), Problem> {
     match outcome {
         RollupOutcome::Written => Ok(()),
-        RollupOutcome::Current => Err(Problem::conflict(format!(
-            "{} is written already, and nothing of it has changed since",
-            period.date()
-        ))),
+        RollupOutcome::Current => {
+            Err(Problem::conflict(format!("{} is up to date; nothing was written", period.date())))
+        }
         RollupOutcome::NoSources(tier) => Err(Problem::not_found(format!(
-            "there is no {} memory to tell {} from; nothing was written",
+            "no {} diary documents found for {}; nothing was written",
             tier.as_str(),
             period.date()
         ))),
         RollupOutcome::Failed(reason) => Err(Problem::new(
             StatusCode::BAD_GATEWAY,
             format!(
-                "{} could not be written: {}. What there was stays as it is",
+                "{} could not be written: {}. The existing document was kept",
                 period.date(),
                 reason.trim_end_matches(['.', ' '])
             ),
@@ -233,7 +231,6 @@ pub(crate) struct ConflictListQuery {
 
 /// A page of the conflicts, the newest first.
 #[derive(Serialize, JsonSchema)]
-#[schemars(rename = "Conflicts")]
 pub(crate) struct ConflictList {
     conflicts: Vec<ConflictEntry>,
     next_cursor: Option<String>,
@@ -255,9 +252,15 @@ pub(crate) async fn conflicts(
 }
 
 #[derive(Deserialize, JsonSchema)]
-pub(crate) struct ConflictDecision {
+pub(crate) struct ResolveRequest {
     resolution: Resolution,
     content: Option<String>,
+}
+
+#[derive(Serialize, JsonSchema)]
+pub(crate) struct ResolveResponse {
+    ok: bool,
+    message: String,
 }
 
 /// `POST /api/hub/conflicts/{id}`
@@ -266,15 +269,15 @@ pub(crate) async fn resolve(
     Admin(_): Admin,
     ScopeParam(scope): ScopeParam,
     axum::extract::Path(conflict_id): axum::extract::Path<String>,
-    extract::Json(decision): extract::Json<ConflictDecision>,
-) -> Result<Json<Value>, Problem> {
+    extract::Json(decision): extract::Json<ResolveRequest>,
+) -> Result<Json<ResolveResponse>, Problem> {
     let hub = hub(&app)?;
-    let ConflictDecision { resolution, content } = decision;
+    let ResolveRequest { resolution, content } = decision;
     let input = ConflictResolve { conflict_id, resolution, content };
     let outcome =
         run_detached(async move { Ok(hub.conflict_resolve(&person(&hub, scope), input).await?) }).await?;
     match outcome.success {
-        true => Ok(Json(json!({"ok": true, "message": outcome.message}))),
+        true => Ok(Json(ResolveResponse { ok: true, message: outcome.message })),
         false => Err(Problem::not_found(outcome.message)),
     }
 }
@@ -294,7 +297,7 @@ pub(crate) async fn search(
     Query(wanted): Query<DocumentSearchQuery>,
 ) -> Result<Json<SearchResults>, Problem> {
     if wanted.q.trim().is_empty() {
-        return Err(Problem::unprocessable("q: say what is looked for"));
+        return Err(Problem::unprocessable("q: it is empty"));
     }
     let hub = hub(&app)?;
     let search = MemorySearch {

@@ -26,5 +26,4 @@ pub(crate) mod audit;
 pub(crate) mod metrics;
 pub(crate) mod traces;
 pub(crate) mod cost;
-pub(crate) mod not_implemented;
 pub(crate) mod hub;

@@ -25,7 +25,6 @@ const REJECTED_MAX: u32 = 10_000;
 const STEP: u32 = 500;
 
 #[derive(Deserialize, JsonSchema)]
-#[schemars(rename = "NodePage")]
 pub(crate) struct NodePageQuery {
     limit: Option<u32>,
     #[serde(default)]
@@ -36,7 +35,6 @@ pub(crate) struct NodePageQuery {
 }
 
 #[derive(Serialize, JsonSchema)]
-#[schemars(rename = "NodeList")]
 pub(crate) struct NodeList {
     node_type: NodeKind,
     limit: u32,
@@ -49,7 +47,6 @@ pub(crate) struct NodeList {
 
 /// The NODE of the compatible interface, and what is known beyond it.
 #[derive(Serialize, JsonSchema)]
-#[schemars(rename = "Node")]
 pub(crate) struct NodeBody {
     id: NodeId,
     node_type: NodeKind,
@@ -163,7 +160,7 @@ async fn place_of(store: &dyn Store, scope: &Scope, cursor: &str) -> Result<i64,
 }
 
 async fn seq_of(store: &dyn Store, scope: &Scope, id: NodeId) -> Result<i64, Problem> {
-    let unknown = || Problem::not_found("cursor: there is no such memory; start again from the newest");
+    let unknown = || Problem::not_found("cursor: expired; request the first page");
     let found = store.node(id).await?.ok_or_else(unknown)?;
     // Whose memory a node is in shows only in the lists of that memory.
     let own = store.nodes_before(scope, &[found.node.kind], Some(found.node.seq + 1), 1).await?;

@@ -1,4 +1,4 @@
-//! Who the persona is (L1), as its people write it. Nothing else writes here.
+//! Core blocks, name and mood of a persona. Only people write core blocks.
 
 use axum::Json;
 use axum::extract::State;
@@ -15,11 +15,11 @@ use super::facts;
 use crate::auth::Admin;
 use crate::extract::{self, ScopeParam, run_detached};
 use crate::problem::Problem;
+use crate::respond::OkResponse;
 use crate::state::App;
 
 const NAME_LENGTH_MAX: usize = 256;
 const ZONE_LENGTH_MAX: usize = 64;
-/// A persona as it is known.
 #[derive(Serialize, JsonSchema)]
 pub(crate) struct PersonaBody {
     id: PersonaId,
@@ -61,7 +61,6 @@ pub(super) async fn shown(app: &App, scope: &Scope) -> Result<PersonaBody, Probl
 
 #[derive(Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
-#[schemars(rename = "PersonaEdit")]
 pub(crate) struct PersonaEdit {
     display_name: Option<String>,
     persona_block: Option<String>,
@@ -69,13 +68,13 @@ pub(crate) struct PersonaEdit {
 }
 
 /// `POST /api/admin/persona`: each field that is given replaces what was there; an empty block clears it. When one
-/// field can't be taken, nothing is written.
+/// field is invalid, nothing is written.
 pub(crate) async fn edit(
     State(app): State<App>,
     Admin(editor): Admin,
     ScopeParam(scope): ScopeParam,
     extract::Json(edit): extract::Json<PersonaEdit>,
-) -> Result<Json<Value>, Problem> {
+) -> Result<Json<OkResponse>, Problem> {
     let name = edit.display_name.map(|name| checked_name(&name)).transpose()?;
     let blocks = [(CoreBlockLabel::Persona, edit.persona_block), (CoreBlockLabel::User, edit.user_block)];
     let blocks = given(blocks)?;
@@ -84,25 +83,31 @@ pub(crate) async fn edit(
         write(&app, &scope, name, blocks, &editor.name).await
     })
     .await?;
-    Ok(Json(json!({"ok": true})))
+    Ok(OkResponse::json())
 }
 
 #[derive(Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
-pub(crate) struct Onboarding {
+pub(crate) struct OnboardingRequest {
     display_name: String,
     persona_block: String,
     user_block: String,
     facts: Option<Map<String, Value>>,
 }
 
-/// `POST /api/admin/persona/onboarding`: the first words about a persona. 409 once any block is written.
+#[derive(Serialize, JsonSchema)]
+pub(crate) struct OnboardingResponse {
+    ok: bool,
+    persona_id: PersonaId,
+}
+
+/// `POST /api/admin/persona/onboarding`: the first core blocks of a persona. 409 once any block is written.
 pub(crate) async fn onboard(
     State(app): State<App>,
     Admin(editor): Admin,
     ScopeParam(scope): ScopeParam,
-    extract::Json(first): extract::Json<Onboarding>,
-) -> Result<Json<Value>, Problem> {
+    extract::Json(first): extract::Json<OnboardingRequest>,
+) -> Result<Json<OnboardingResponse>, Problem> {
     let name = checked_name(&first.display_name)?;
     let blocks = given([
         (CoreBlockLabel::Persona, Some(first.persona_block)),
@@ -117,7 +122,7 @@ pub(crate) async fn onboard(
     run_detached(async move {
         let _edit = app.persona_edit.lock().await;
         if app.runtime().store().core_blocks(&scope).await? != CoreBlocks::default() {
-            let detail = "this persona has been written already; edit it instead";
+            let detail = "this persona is already written; edit it instead";
             return Err(Problem::conflict(detail).with_code("already_onboarded"));
         }
         app.runtime().ensure_known(&scope).await?;
@@ -125,15 +130,23 @@ pub(crate) async fn onboard(
         write(&app, &scope, Some(name), blocks, &editor.name).await
     })
     .await?;
-    Ok(Json(json!({"ok": true, "persona_id": persona_id})))
+    Ok(Json(OnboardingResponse { ok: true, persona_id }))
 }
 
 #[derive(Deserialize, JsonSchema)]
-#[schemars(rename = "UserZone")]
-pub(crate) struct ZoneRequest {
+pub(crate) struct TimezoneRequest {
     timezone: String,
     #[serde(default, rename = "override")]
     overwrite: bool,
+}
+
+#[derive(Serialize, JsonSchema)]
+pub(crate) struct TimezoneResponse {
+    ok: bool,
+    /// IANA name.
+    timezone: String,
+    /// False when a zone was set before and `override` was not.
+    written: bool,
 }
 
 /// `POST /api/admin/users/timezone`: where the user lives. A zone that is set stays, unless `override` says otherwise.
@@ -141,20 +154,19 @@ pub(crate) async fn set_timezone(
     State(app): State<App>,
     Admin(_): Admin,
     ScopeParam(scope): ScopeParam,
-    extract::Json(zone): extract::Json<ZoneRequest>,
-) -> Result<Json<Value>, Problem> {
+    extract::Json(zone): extract::Json<TimezoneRequest>,
+) -> Result<Json<TimezoneResponse>, Problem> {
     if !(1..=ZONE_LENGTH_MAX).contains(&zone.timezone.chars().count()) {
-        return Err(Problem::unprocessable(format!("timezone: it needs 1 to {ZONE_LENGTH_MAX} characters")));
+        return Err(Problem::unprocessable(format!("timezone: 1 to {ZONE_LENGTH_MAX} characters")));
     }
-    let unknown =
-        || Problem::bad_request("timezone: there is no such zone; it is written like Europe/Lisbon");
+    let unknown = || Problem::bad_request("timezone: unknown zone; use a name like Europe/Lisbon");
     let name = known_zone(&zone.timezone).ok_or_else(unknown)?;
     let user = app.runtime().store().ensure_user(&scope.user, app.now()).await?;
     if let (Some(kept), false) = (user.timezone, zone.overwrite) {
-        return Ok(Json(json!({"ok": true, "timezone": kept, "written": false})));
+        return Ok(Json(TimezoneResponse { ok: true, timezone: kept, written: false }));
     }
     app.runtime().store().set_user_timezone(&scope.user, &name).await?;
-    Ok(Json(json!({"ok": true, "timezone": name, "written": true})))
+    Ok(Json(TimezoneResponse { ok: true, timezone: name, written: true }))
 }
 
 pub(super) fn checked_name(name: &str) -> Result<String, Problem> {
@@ -162,7 +174,7 @@ pub(super) fn checked_name(name: &str) -> Result<String, Problem> {
     if (1..=NAME_LENGTH_MAX).contains(&name.chars().count()) {
         return Ok(name.to_owned());
     }
-    let detail = format!("display_name: it needs 1 to {NAME_LENGTH_MAX} characters; nothing was written");
+    let detail = format!("display_name: 1 to {NAME_LENGTH_MAX} characters; nothing was saved");
     Err(Problem::unprocessable(detail))
 }
 
@@ -177,7 +189,7 @@ fn given(blocks: [(CoreBlockLabel, Option<String>); 2]) -> Result<Blocks, Proble
     Ok(given)
 }
 
-/// Writes what differs from what is stored, then tells of it.
+/// Writes what differs from what is stored, then publishes the change.
 async fn write(
     app: &App,
     scope: &Scope,
@@ -219,7 +231,7 @@ pub(super) async fn write_block(
     Ok(())
 }
 
-/// Tells open pages that the persona is another now.
+/// Publishes that name, avatar or voice of the persona changed.
 pub(super) async fn publish_change(app: &App, scope: &Scope, display_name: &str) -> Result<(), Problem> {
     let appearance = app.runtime().store().appearance(&scope.persona).await?;
     let data = json!({"voice_enabled": appearance.voice_enabled, "has_avatar": appearance.has_avatar,

@@ -2,7 +2,6 @@
 
 use axum::Json;
 use axum::extract::State;
-use axum::http::StatusCode;
 use memory::core_blocks::{CoreBlockLabel, CoreBlocks, check_length};
 use memory::{PersonaId, Scope};
 use schemars::JsonSchema;
@@ -14,6 +13,7 @@ use super::persona::{self, PersonaBody};
 use crate::auth::Admin;
 use crate::extract::{self, LIST_LIMIT_MAX, Query, ScopeParam, page_size, run_detached};
 use crate::problem::Problem;
+use crate::respond::Created;
 use crate::state::App;
 
 #[derive(Deserialize, JsonSchema)]
@@ -23,14 +23,12 @@ pub(crate) struct PersonaQuery {
 }
 
 #[derive(Serialize, JsonSchema)]
-#[schemars(rename = "PersonaList")]
 pub(crate) struct PersonaList {
     personas: Vec<PersonaSummary>,
     next_cursor: Option<PersonaId>,
 }
 
 #[derive(Serialize, JsonSchema)]
-#[schemars(rename = "PersonaHead")]
 struct PersonaSummary {
     id: PersonaId,
     display_name: String,
@@ -75,7 +73,6 @@ pub(crate) async fn list(
 
 #[derive(Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
-#[schemars(rename = "NewPersona")]
 pub(crate) struct NewPersonaRequest {
     /// What it is called in requests, as `persona_id` and `model`.
     id: PersonaId,
@@ -93,9 +90,9 @@ pub(crate) async fn create(
     Admin(editor): Admin,
     ScopeParam(scope): ScopeParam,
     extract::Json(new): extract::Json<NewPersonaRequest>,
-) -> Result<(StatusCode, Json<PersonaBody>), Problem> {
+) -> Result<Created<PersonaBody>, Problem> {
     if new.id.as_str().contains(['/', '?', '#', '%']) {
-        return Err(Problem::unprocessable("id: it stands in addresses, so it can't hold / ? # or %"));
+        return Err(Problem::unprocessable("id: must not contain / ? # or %, because it is part of URLs"));
     }
     let name = new.display_name.unwrap_or_else(|| new.id.to_string());
     let name = persona::checked_name(&name)?;
@@ -130,7 +127,9 @@ pub(crate) async fn create(
     })
     .await?;
     if !created {
-        return Err(Problem::conflict("there is a persona of this id already").with_code("persona_exists"));
+        return Err(
+            Problem::conflict("id: a persona with this id already exists").with_code("persona_exists")
+        );
     }
-    Ok((StatusCode::CREATED, Json(persona::shown(&app, &shown).await?)))
+    Ok(Created(persona::shown(&app, &shown).await?))
 }

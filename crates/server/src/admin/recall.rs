@@ -15,7 +15,6 @@ use crate::problem::Problem;
 use crate::state::App;
 
 #[derive(Deserialize, JsonSchema)]
-#[schemars(rename = "RecallQuestion")]
 pub(crate) struct RecallRequest {
     text: String,
     user_id: Option<String>,
@@ -24,7 +23,6 @@ pub(crate) struct RecallRequest {
 }
 
 #[derive(Serialize, JsonSchema)]
-#[schemars(rename = "Recalled")]
 pub(crate) struct RecallResponse {
     candidates: Vec<Candidate>,
     entities: Vec<EntitySummary>,

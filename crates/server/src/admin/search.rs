@@ -20,7 +20,7 @@ const TEXT_LENGTH_MAX: usize = 256;
 const TAG_LENGTH_MAX: usize = 64;
 
 #[derive(Deserialize, JsonSchema)]
-pub(crate) struct SearchRequest {
+pub(crate) struct MemorySearchQuery {
     /// 1 to 256 characters.
     q: String,
     #[serde(default, rename = "type")]
@@ -35,7 +35,6 @@ pub(crate) struct SearchRequest {
 
 #[derive(Clone, Copy, Default, Deserialize, Serialize, JsonSchema)]
 #[serde(rename_all = "lowercase")]
-#[schemars(rename = "SearchKind")]
 enum SearchKind {
     Events,
     Thoughts,
@@ -44,7 +43,6 @@ enum SearchKind {
 }
 
 #[derive(Serialize, JsonSchema)]
-#[schemars(rename = "SearchResult")]
 pub(crate) struct SearchResponse {
     q: String,
     r#type: SearchKind,
@@ -71,7 +69,7 @@ pub(crate) async fn search(
     State(app): State<App>,
     Admin(_): Admin,
     ScopeParam(scope): ScopeParam,
-    Query(asked): Query<SearchRequest>,
+    Query(asked): Query<MemorySearchQuery>,
 ) -> Result<Json<SearchResponse>, Problem> {
     let limit = page_size(asked.limit, PAGE_DEFAULT)?;
     if !(1..=TEXT_LENGTH_MAX).contains(&asked.q.chars().count()) {

@@ -2,7 +2,6 @@
 
 use axum::Json;
 use axum::extract::State;
-use axum::http::StatusCode;
 use jiff::Timestamp;
 use memory::identifiers::SessionId;
 use memory::ports::SessionFilter;
@@ -10,12 +9,12 @@ use memory::sessions::{CloseTrigger, Session, SessionStatus};
 use memory::{PersonaId, UserId};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
-use serde_json::{Value, json};
 
 use crate::auth::Admin;
 use crate::cursor::page_of;
 use crate::extract::{Id, LIST_LIMIT_MAX, OptionalScope, Query, ScopeParam, page_size, run_detached};
 use crate::problem::Problem;
+use crate::respond::Accepted;
 use crate::state::App;
 
 const PAGE_DEFAULT: u32 = 50;
@@ -28,14 +27,12 @@ pub(crate) struct SessionQuery {
 }
 
 #[derive(Serialize, JsonSchema)]
-#[schemars(rename = "SessionList")]
 pub(crate) struct SessionList {
     sessions: Vec<SessionBody>,
     next_cursor: Option<SessionId>,
 }
 
 #[derive(Serialize, JsonSchema)]
-#[schemars(rename = "Session")]
 struct SessionBody {
     id: SessionId,
     channel_id: String,
@@ -66,7 +63,7 @@ pub(crate) async fn list(
     if let Some(cursor) = page.cursor {
         let known = store.session(cursor).await?.is_some_and(|session| session.scope == scope);
         if !known {
-            return Err(Problem::not_found("cursor: there is no such session; start again from the newest"));
+            return Err(Problem::not_found("cursor: expired; request the first page"));
         }
     }
     let filter =
@@ -81,33 +78,52 @@ pub(crate) struct FailedSessionQuery {
     cursor: Option<SessionId>,
 }
 
+#[derive(Serialize, JsonSchema)]
+pub(crate) struct FailedSessionList {
+    count: usize,
+    items: Vec<FailedSessionBody>,
+    next_cursor: Option<SessionId>,
+}
+
+#[derive(Serialize, JsonSchema)]
+struct FailedSessionBody {
+    id: SessionId,
+    channel_id: String,
+    persona_id: PersonaId,
+    user_id: UserId,
+    message_count: u32,
+    started_at: Timestamp,
+    close_trigger: Option<CloseTrigger>,
+    attempts: u32,
+    last_error: Option<String>,
+}
+
 /// `GET /api/admin/sessions/failed`: of all users, as the compatible interface has it, unless the request names one.
 pub(crate) async fn failed(
     State(app): State<App>,
     Admin(principal): Admin,
     OptionalScope(scope): OptionalScope,
     Query(page): Query<FailedSessionQuery>,
-) -> Result<Json<Value>, Problem> {
+) -> Result<Json<FailedSessionList>, Problem> {
     let limit = page_size(page.limit, LIST_LIMIT_MAX)?;
     let store = app.runtime().store();
     if let Some(cursor) = page.cursor
         && !store.session(cursor).await?.is_some_and(|session| principal.may_see(&session.scope))
     {
-        return Err(Problem::not_found("cursor: there is no such session; start again from the newest"));
+        return Err(Problem::not_found("cursor: expired; request the first page"));
     }
     let status = Some(SessionStatus::Failed);
     let filter = SessionFilter { scope, status, limit: limit + 1, before: page.cursor };
     let (found, next_cursor) = page_of(store.sessions(filter).await?, limit, |session| session.id);
-    let items: Vec<Value> = found
-        .into_iter()
-        .map(|session| {
-            json!({"id": session.id, "channel_id": session.channel_id, "persona_id": session.scope.persona,
-                "user_id": session.scope.user, "message_count": session.message_count,
-                "started_at": session.first_message_at, "close_trigger": session.close_trigger,
-                "attempts": session.attempts, "last_error": session.last_error})
-        })
-        .collect();
-    Ok(Json(json!({"count": items.len(), "items": items, "next_cursor": next_cursor})))
+    let items: Vec<FailedSessionBody> = found.into_iter().map(FailedSessionBody::from).collect();
+    Ok(Json(FailedSessionList { count: items.len(), items, next_cursor }))
+}
+
+#[derive(Serialize, JsonSchema)]
+pub(crate) struct SessionResponse {
+    ok: bool,
+    session_id: SessionId,
+    status: SessionStatus,
 }
 
 /// `POST /api/admin/sessions/{id}/close`: 202 when the session has ended and waits to become memory. One that ended
@@ -116,7 +132,7 @@ pub(crate) async fn close(
     State(app): State<App>,
     Admin(_): Admin,
     Id(id): Id<SessionId>,
-) -> Result<(StatusCode, Json<Value>), Problem> {
+) -> Result<Accepted<SessionResponse>, Problem> {
     let session = run_detached(async move {
         match app.runtime().close_session(id).await? {
             Some(ended) => Ok(Some(ended)),
@@ -124,7 +140,7 @@ pub(crate) async fn close(
         }
     })
     .await?;
-    taken(session.ok_or_else(no_session)?)
+    accepted(session.ok_or_else(no_session)?)
 }
 
 /// `POST /api/admin/sessions/{id}/retry`: 202 when a failed session waits again.
@@ -132,22 +148,37 @@ pub(crate) async fn retry(
     State(app): State<App>,
     Admin(_): Admin,
     Id(id): Id<SessionId>,
-) -> Result<(StatusCode, Json<Value>), Problem> {
+) -> Result<Accepted<SessionResponse>, Problem> {
     app.runtime().store().session(id).await?.ok_or_else(no_session)?;
     let retried = run_detached(async move { Ok(app.runtime().retry_session(id).await?) }).await?;
-    taken(
+    accepted(
         retried
             .ok_or_else(|| Problem::conflict("this session has not failed, so there is nothing to retry"))?,
     )
 }
 
 fn no_session() -> Problem {
-    Problem::not_found("there is no such session")
+    Problem::not_found("session not found")
 }
 
-fn taken(session: Session) -> Result<(StatusCode, Json<Value>), Problem> {
-    let body = json!({"ok": true, "session_id": session.id, "status": session.status});
-    Ok((StatusCode::ACCEPTED, Json(body)))
+fn accepted(session: Session) -> Result<Accepted<SessionResponse>, Problem> {
+    Ok(Accepted(SessionResponse { ok: true, session_id: session.id, status: session.status }))
+}
+
+impl From<Session> for FailedSessionBody {
+    fn from(session: Session) -> Self {
+        Self {
+            id: session.id,
+            channel_id: session.channel_id,
+            persona_id: session.scope.persona,
+            user_id: session.scope.user,
+            message_count: session.message_count,
+            started_at: session.first_message_at,
+            close_trigger: session.close_trigger,
+            attempts: session.attempts,
+            last_error: session.last_error,
+        }
+    }
 }
 
 impl From<Session> for SessionBody {

@@ -5,7 +5,6 @@ use axum::extract::State;
 use memory::core_blocks::{CoreBlockLabel, check_length};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
-use serde_json::{Value, json};
 
 use super::persona::{publish_change, write_block};
 use crate::auth::Admin;
@@ -14,7 +13,6 @@ use crate::problem::Problem;
 use crate::state::App;
 
 #[derive(Deserialize, JsonSchema)]
-#[schemars(rename = "StyleEdit")]
 pub(crate) struct StyleEdit {
     action: StyleAction,
     #[serde(default)]
@@ -23,11 +21,16 @@ pub(crate) struct StyleEdit {
 
 #[derive(Clone, Copy, Deserialize, Serialize, JsonSchema)]
 #[serde(rename_all = "lowercase")]
-#[schemars(rename = "StyleAction")]
 enum StyleAction {
     Set,
     Append,
     Clear,
+}
+
+#[derive(Serialize, JsonSchema)]
+pub(crate) struct StyleResponse {
+    ok: bool,
+    action: StyleAction,
 }
 
 /// `POST /api/admin/persona/style`: sets it, adds a line, or clears it.
@@ -36,12 +39,10 @@ pub(crate) async fn edit(
     Admin(editor): Admin,
     ScopeParam(scope): ScopeParam,
     extract::Json(edit): extract::Json<StyleEdit>,
-) -> Result<Json<Value>, Problem> {
+) -> Result<Json<StyleResponse>, Problem> {
     let action = edit.action;
     if !matches!(action, StyleAction::Clear) && edit.text.trim().is_empty() {
-        return Err(Problem::bad_request(
-            "text: there is nothing to write; use the action clear to clear the style",
-        ));
+        return Err(Problem::bad_request("text: it is empty; to clear the style, use the action `clear`"));
     }
     run_detached(async move {
         let _edit = app.persona_edit.lock().await;
@@ -57,5 +58,5 @@ pub(crate) async fn edit(
         publish_change(&app, &scope, &persona.display_name).await
     })
     .await?;
-    Ok(Json(json!({"ok": true, "action": action})))
+    Ok(Json(StyleResponse { ok: true, action }))
 }

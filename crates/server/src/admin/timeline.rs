@@ -8,11 +8,12 @@ use jiff::civil::DateTime;
 use jiff::tz::TimeZone;
 use jiff::{SignedDuration, Timestamp};
 use memory::Scope;
-use memory::nodes::NodeKind;
+use memory::entities::{EntityKind, MergeStatus};
+use memory::identifiers::{EntityId, NodeId, SessionId};
+use memory::nodes::{NodeKind, Subject};
 use memory::ports::TimelineItem;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
-use serde_json::{Value, json};
 
 use crate::auth::Admin;
 use crate::cursor::{Cursor, not_a_cursor};
@@ -42,12 +43,54 @@ pub(crate) struct Timeline {
 }
 
 #[derive(Serialize, JsonSchema)]
-#[schemars(rename = "TimelineEntry")]
 struct TimelineEntry {
+    /// `event`, `thought`, `entity`, `entity_description`, `session_close` or `mood`.
     kind: &'static str,
     timestamp: Timestamp,
-    #[schemars(with = "serde_json::Map<String, Value>")]
-    data: Value,
+    data: TimelineData,
+}
+
+/// What a timeline entry is about; `kind` of the entry says which.
+#[derive(Serialize, JsonSchema)]
+#[serde(untagged)]
+enum TimelineData {
+    Node {
+        node_id: NodeId,
+        #[serde(rename = "type")]
+        kind: NodeKind,
+        subject: Subject,
+        description: String,
+        emotional_impact: i8,
+        session_id: Option<SessionId>,
+    },
+    EntityDescribed {
+        entity_id: EntityId,
+        canonical_name: String,
+        kind: EntityKind,
+        merge_status: MergeStatus,
+        description: Option<String>,
+        /// `owner` or `slow_tick`.
+        source: &'static str,
+    },
+    Entity {
+        entity_id: EntityId,
+        canonical_name: String,
+        kind: EntityKind,
+        merge_status: MergeStatus,
+    },
+    SessionClosed {
+        session_id: SessionId,
+        channel_id: String,
+        events_count: u32,
+        thoughts_count: u32,
+        duration_seconds: i64,
+        trivial: bool,
+    },
+    Mood {
+        mood: String,
+        energy: u8,
+        last_user_signal: Option<String>,
+    },
 }
 
 /// Where an item stands: its moment, then its kind, then its number or id, both from the greatest down. One session
@@ -77,7 +120,7 @@ pub(crate) async fn timeline(
     let next = rows.last().filter(|_| has_more).map(|(at, item)| Cursor(sort_key(*at, item)).written());
     Ok(Json(Timeline {
         oldest_timestamp: rows.last().map(|(at, _)| *at),
-        items: rows.into_iter().map(|(timestamp, item)| shape(timestamp, item)).collect(),
+        items: rows.into_iter().map(|(timestamp, item)| entry(timestamp, item)).collect(),
         limit,
         next_cursor: next,
     }))
@@ -120,35 +163,60 @@ fn sort_key(at: Timestamp, item: &TimelineItem) -> SortKey {
     (at.as_microsecond(), Reverse(rank), name)
 }
 
-fn shape(timestamp: Timestamp, item: TimelineItem) -> TimelineEntry {
+fn entry(timestamp: Timestamp, item: TimelineItem) -> TimelineEntry {
     let (kind, data) = match item {
         TimelineItem::Node(node) => (
             if node.kind == NodeKind::Event { "event" } else { "thought" },
-            json!({"node_id": node.id, "type": node.kind, "subject": node.subject, "description": node.description,
-                "emotional_impact": node.emotional_impact, "session_id": node.source_session_id}),
+            TimelineData::Node {
+                node_id: node.id,
+                kind: node.kind,
+                subject: node.subject,
+                description: node.description,
+                emotional_impact: node.emotional_impact,
+                session_id: node.source_session_id,
+            },
         ),
         TimelineItem::Entity(entity) => (
             "entity",
-            json!({"entity_id": entity.id, "canonical_name": entity.canonical_name, "kind": entity.kind,
-                "merge_status": entity.merge_status}),
+            TimelineData::Entity {
+                entity_id: entity.id,
+                canonical_name: entity.canonical_name,
+                kind: entity.kind,
+                merge_status: entity.merge_status,
+            },
         ),
         TimelineItem::EntityDescribed(entity) => (
             "entity_description",
-            json!({"entity_id": entity.id, "canonical_name": entity.canonical_name, "kind": entity.kind,
-                "merge_status": entity.merge_status, "description": entity.description,
-                "source": if entity.owner_override { "owner" } else { "slow_tick" }}),
+            TimelineData::EntityDescribed {
+                entity_id: entity.id,
+                canonical_name: entity.canonical_name,
+                kind: entity.kind,
+                merge_status: entity.merge_status,
+                description: entity.description,
+                source: if entity.owner_override { "owner" } else { "slow_tick" },
+            },
         ),
         TimelineItem::SessionClosed { session, events, thoughts } => {
             let duration = session.last_message_at.duration_since(session.first_message_at).as_secs();
             (
                 "session_close",
-                json!({"session_id": session.id, "channel_id": session.channel_id, "events_count": events,
-                    "thoughts_count": thoughts, "duration_seconds": duration, "trivial": session.trivial}),
+                TimelineData::SessionClosed {
+                    session_id: session.id,
+                    channel_id: session.channel_id,
+                    events_count: events,
+                    thoughts_count: thoughts,
+                    duration_seconds: duration,
+                    trivial: session.trivial,
+                },
             )
         }
         TimelineItem::Mood(mood) => (
             "mood",
-            json!({"mood": mood.mood, "energy": mood.energy, "last_user_signal": mood.last_user_signal}),
+            TimelineData::Mood {
+                mood: mood.mood,
+                energy: mood.energy,
+                last_user_signal: mood.last_user_signal,
+            },
         ),
     };
     TimelineEntry { kind, timestamp, data }
@@ -158,7 +226,7 @@ fn shape(timestamp: Timestamp, item: TimelineItem) -> TimelineEntry {
 fn moment(text: &str) -> Result<Timestamp, Problem> {
     let civil = || text.parse::<DateTime>().ok()?.to_zoned(TimeZone::UTC).ok().map(|zoned| zoned.timestamp());
     let found = text.parse().ok().or_else(civil);
-    found.ok_or_else(|| Problem::unprocessable("since: a moment is written like 2026-05-02T19:04:11Z"))
+    found.ok_or_else(|| Problem::unprocessable("since: must be a time like 2026-05-02T19:04:11Z"))
 }
 
 #[cfg(test)]

@@ -1,35 +1,49 @@
 //! Named tokens: which there are, a new one, and the end of one.
 
-use axum::Json;
 use axum::extract::{Path, State};
-use axum::http::StatusCode;
-use axum::response::{IntoResponse, Response};
+use axum::{Extension, Json};
+use jiff::Timestamp;
 use memory::UserId;
 use memory::access::{AccessScope, NamedToken};
 use schemars::JsonSchema;
-use serde::Deserialize;
-use serde_json::{Value, json};
+use serde::{Deserialize, Serialize};
 
 use super::audit::AuditObject;
 use crate::auth::{Admin, NewToken, NewTokenError, make_token};
 use crate::cursor::PageQuery;
 use crate::extract::{self, Query};
 use crate::problem::Problem;
+use crate::respond::Created;
 use crate::state::App;
+
+#[derive(Serialize, JsonSchema)]
+pub(crate) struct TokenList {
+    tokens: Vec<TokenBody>,
+    next_cursor: Option<String>,
+}
+
+#[derive(Serialize, JsonSchema)]
+struct TokenBody {
+    name: String,
+    /// Public part by which a token can be recognized.
+    prefix: String,
+    scopes: Vec<AccessScope>,
+    user_id: Option<UserId>,
+    created_at: Timestamp,
+    last_used_at: Option<Timestamp>,
+}
 
 /// `GET /api/admin/tokens`: by name, without what they are made of.
 pub(crate) async fn list(
     State(app): State<App>,
     Admin(_): Admin,
     Query(paging): Query<PageQuery>,
-) -> Result<Json<Value>, Problem> {
+) -> Result<Json<TokenList>, Problem> {
     let (tokens, next_cursor) = paging.of(app.named.all().await?, |token| token.name.clone())?;
-    let tokens: Vec<Value> = tokens.iter().map(shown).collect();
-    Ok(Json(json!({"tokens": tokens, "next_cursor": next_cursor})))
+    Ok(Json(TokenList { tokens: tokens.into_iter().map(TokenBody::from).collect(), next_cursor }))
 }
 
 #[derive(Deserialize, JsonSchema)]
-#[schemars(rename = "NewToken")]
 pub(crate) struct NewTokenRequest {
     name: Option<String>,
     #[serde(default)]
@@ -37,24 +51,34 @@ pub(crate) struct NewTokenRequest {
     user_id: Option<String>,
 }
 
+#[derive(Serialize, JsonSchema)]
+pub(crate) struct NewTokenResponse {
+    #[serde(flatten)]
+    head: TokenBody,
+    /// The token itself; it can't be read again.
+    token: String,
+}
+
 /// `POST /api/admin/tokens` → 201 with the token, which is never shown again.
 pub(crate) async fn make(
     State(app): State<App>,
     Admin(_): Admin,
     extract::Json(asked): extract::Json<NewTokenRequest>,
-) -> Result<Response, Problem> {
+) -> Result<(Extension<AuditObject>, Created<NewTokenResponse>), Problem> {
     let scopes: Result<Vec<AccessScope>, _> = asked.scopes.iter().map(|scope| scope.parse()).collect();
     let scopes = scopes.map_err(|error| Problem::unprocessable(format!("scopes: {error}")))?;
     let user = asked.user_id.map(UserId::new).transpose();
     let user = user.map_err(|error| Problem::unprocessable(format!("user_id: {error}")))?;
     let new = NewToken { name: asked.name, scopes, user };
     let (token, text) = make_token(app.named.store(), app.parts.tokens.random(), app.now(), new).await?;
-    let mut answer = shown(&token);
-    if let Some(fields) = answer.as_object_mut() {
-        fields.insert("token".to_owned(), json!(text));
-    }
     let object = AuditObject(format!("token {}", token.name));
-    Ok((StatusCode::CREATED, axum::Extension(object), Json(answer)).into_response())
+    Ok((Extension(object), Created(NewTokenResponse { head: token.into(), token: text })))
+}
+
+#[derive(Serialize, JsonSchema)]
+pub(crate) struct TokenRevoked {
+    deleted: bool,
+    name: String,
 }
 
 /// `DELETE /api/admin/tokens/{name}`: the token opens nothing from now on.
@@ -62,18 +86,24 @@ pub(crate) async fn revoke(
     State(app): State<App>,
     Admin(_): Admin,
     Path(name): Path<String>,
-) -> Result<Json<Value>, Problem> {
+) -> Result<Json<TokenRevoked>, Problem> {
     match app.named.revoke(&name).await? {
-        Some(token) => Ok(Json(json!({"deleted": true, "name": token.name}))),
-        None => Err(Problem::not_found("there is no token of this name")),
+        Some(token) => Ok(Json(TokenRevoked { deleted: true, name: token.name })),
+        None => Err(Problem::not_found("token not found")),
     }
 }
 
-fn shown(token: &NamedToken) -> Value {
-    json!({
-        "name": token.name, "prefix": format!("ev_{}", token.prefix), "scopes": token.scopes,
-        "user_id": token.user, "created_at": token.created_at, "last_used_at": token.last_used_at,
-    })
+impl From<NamedToken> for TokenBody {
+    fn from(token: NamedToken) -> Self {
+        Self {
+            name: token.name,
+            prefix: format!("ev_{}", token.prefix),
+            scopes: token.scopes,
+            user_id: token.user,
+            created_at: token.created_at,
+            last_used_at: token.last_used_at,
+        }
+    }
 }
 
 impl From<NewTokenError> for Problem {

@@ -1,15 +1,17 @@
-//! How replies and memories came to be: traces of turns and sessions, transcripts of slow cycles.
+//! Traces of turns and sessions, transcripts of slow cycles.
 
 use axum::Json;
 use axum::extract::{Path, State};
 use jiff::Timestamp;
-use memory::identifiers::{CycleId, SessionId, TurnId};
-use memory::ports::TurnSummary;
+use memory::identifiers::{CycleId, EntityId, NodeId, SessionId, TurnId};
+use memory::ports::{TranscriptSummary, TurnSummary};
+use memory::sessions::SessionStatus;
+use memory::{PersonaId, UserId};
 use schemars::JsonSchema;
-use serde::Deserialize;
-use serde_json::{Map, Value, json};
+use serde::{Deserialize, Serialize};
+use serde_json::{Map, Value};
 
-use super::cost;
+use super::cost::SessionCallBody;
 use crate::auth::Admin;
 use crate::cursor::{Cursor, page_of};
 use crate::extract::{Id, LIST_LIMIT_MAX, Query, ScopeParam, page_size};
@@ -18,15 +20,126 @@ use crate::state::App;
 
 const TURNS_DEFAULT: u32 = 20;
 const TRANSCRIPTS_DEFAULT: i64 = 50;
-/// Fields of a turn's trace that are there even when the turn failed before they were known.
-const TURN_FIELDS: [&str; 6] =
-    ["system_prompt", "user_prompt", "retrieval", "pinned_thoughts", "entity_alias_hits", "episodic_state"];
 
 #[derive(Deserialize, JsonSchema)]
-pub(crate) struct TurnTraceList {
+pub(crate) struct TurnTraceQuery {
     limit: Option<u32>,
     /// The `next_cursor` of the page before.
     cursor: Option<String>,
+}
+
+#[derive(Serialize, JsonSchema)]
+pub(crate) struct TurnList {
+    items: Vec<TurnSummaryBody>,
+    limit: u32,
+    next_cursor: Option<String>,
+}
+
+/// How a turn went, without its texts. What is null was not reached.
+#[derive(Serialize, JsonSchema)]
+struct TurnSummaryBody {
+    turn_id: TurnId,
+    persona_id: PersonaId,
+    user_id: UserId,
+    channel_id: String,
+    /// When its first message arrived.
+    started_at: Timestamp,
+    finished_at: Option<Timestamp>,
+    duration_ms: Option<i64>,
+    first_token_ms: Option<i64>,
+    input_tokens: Option<u64>,
+    output_tokens: Option<u64>,
+    llm_model: Option<String>,
+}
+
+#[derive(Serialize, JsonSchema)]
+pub(crate) struct TurnTraceBody {
+    #[serde(flatten)]
+    head: TurnSummaryBody,
+    #[serde(flatten)]
+    detail: TurnDetail,
+}
+
+/// What a trace records. A turn that failed lacks what comes after its failure.
+#[derive(Default, Deserialize, Serialize, JsonSchema)]
+#[serde(default)]
+struct TurnDetail {
+    system_prompt: Option<String>,
+    user_prompt: Option<String>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    prompt_hash: Option<String>,
+    /// Sections that did not fit into the prompt.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    cut: Option<Vec<String>>,
+    error: Option<String>,
+    steps: Vec<TraceStep>,
+    /// Memories in the prompt.
+    retrieval: Vec<ScoredMemory>,
+    /// The best memories that were not.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    fallen: Option<Vec<ScoredMemory>>,
+    pinned_thoughts: PinnedThoughts,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    expectation_matches: Option<Vec<ThoughtRef>>,
+    /// Names of the documents in the prompt.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    documents: Option<Vec<String>>,
+    /// Names of the documents about periods that the burst asks about.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    periods: Option<Vec<String>>,
+    entity_alias_hits: Vec<AliasHit>,
+    #[schemars(with = "Option<Map<String, Value>>")]
+    episodic_state: Value,
+}
+
+#[derive(Deserialize, Serialize, JsonSchema)]
+struct TraceStep {
+    stage: String,
+    /// From the first message to the beginning of the step.
+    t_ms: i64,
+    duration_ms: i64,
+    detail: Map<String, Value>,
+}
+
+/// The parts of a memory's score, each weighted by the reply's recall settings.
+#[derive(Deserialize, Serialize, JsonSchema)]
+struct ScoredMemory {
+    node_id: NodeId,
+    #[serde(rename = "type")]
+    type_name: Option<String>,
+    desc_snippet: String,
+    recency: f64,
+    relevance: f64,
+    impact: f64,
+    relational: f64,
+    entity_anchor: f64,
+    total: f64,
+    anchored: bool,
+    /// Why it is not in the prompt.
+    reason: Option<String>,
+}
+
+#[derive(Default, Deserialize, Serialize, JsonSchema)]
+#[serde(default)]
+struct PinnedThoughts {
+    #[serde(skip_serializing_if = "Option::is_none")]
+    user: Option<Vec<ThoughtRef>>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    persona: Option<Vec<ThoughtRef>>,
+}
+
+#[derive(Deserialize, Serialize, JsonSchema)]
+struct ThoughtRef {
+    id: NodeId,
+    description: String,
+}
+
+/// An entity whose name or alias is in the burst.
+#[derive(Deserialize, Serialize, JsonSchema)]
+struct AliasHit {
+    entity_id: EntityId,
+    canonical_name: String,
+    kind: String,
 }
 
 /// `GET /api/admin/turns`: newest first.
@@ -34,16 +147,16 @@ pub(crate) async fn turns(
     State(app): State<App>,
     Admin(_): Admin,
     ScopeParam(scope): ScopeParam,
-    Query(page): Query<TurnTraceList>,
-) -> Result<Json<Value>, Problem> {
+    Query(page): Query<TurnTraceQuery>,
+) -> Result<Json<TurnList>, Problem> {
     let limit = page_size(page.limit, TURNS_DEFAULT)?;
     let last = page.cursor.as_deref().map(Cursor::<(Timestamp, TurnId)>::read).transpose()?;
     let place = last.map(|Cursor(place)| place);
     let heads = app.runtime().store().turn_traces(&scope, place, limit + 1).await?;
     let (heads, next_cursor) =
         page_of(heads, limit, |head| Cursor((head.started_at, head.turn_id)).written());
-    let items: Vec<Value> = heads.iter().map(|head| Value::Object(fields(head))).collect();
-    Ok(Json(json!({"items": items, "limit": limit, "next_cursor": next_cursor})))
+    let items = heads.into_iter().map(TurnSummaryBody::from).collect();
+    Ok(Json(TurnList { items, limit, next_cursor }))
 }
 
 /// `GET /api/admin/turns/{turn_id}`
@@ -51,30 +164,55 @@ pub(crate) async fn turn(
     State(app): State<App>,
     Admin(principal): Admin,
     Id(id): Id<TurnId>,
-) -> Result<Json<Value>, Problem> {
+) -> Result<Json<TurnTraceBody>, Problem> {
     let trace = app.runtime().store().turn_trace(id).await?;
     let trace = trace.filter(|trace| principal.may_see(&trace.head.scope));
-    let trace = trace.ok_or_else(|| Problem::not_found("there is no trace of this turn"))?;
-    let mut told = fields(&trace.head);
-    for name in TURN_FIELDS {
-        let empty = if matches!(name, "retrieval" | "entity_alias_hits") { json!([]) } else { Value::Null };
-        told.insert(name.to_owned(), empty);
-    }
-    told.insert("pinned_thoughts".to_owned(), json!({}));
-    if let Value::Object(detail) = trace.detail {
-        told.extend(detail);
-    }
-    Ok(Json(Value::Object(told)))
+    let trace = trace.ok_or_else(|| Problem::not_found("this turn has no trace"))?;
+    let detail: TurnDetail =
+        serde_json::from_value(trace.detail).map_err(|error| Problem::internal(&error))?;
+    Ok(Json(TurnTraceBody { head: trace.head.into(), detail }))
 }
 
-fn fields(head: &TurnSummary) -> Map<String, Value> {
-    let told = json!({
-        "turn_id": head.turn_id, "persona_id": head.scope.persona, "user_id": head.scope.user,
-        "channel_id": head.channel_id, "started_at": head.started_at, "finished_at": head.finished_at,
-        "duration_ms": head.duration_ms, "first_token_ms": head.first_token_ms,
-        "input_tokens": head.input_tokens, "output_tokens": head.output_tokens, "llm_model": head.llm_model,
-    });
-    if let Value::Object(told) = told { told } else { Map::new() }
+impl From<TurnSummary> for TurnSummaryBody {
+    fn from(head: TurnSummary) -> Self {
+        Self {
+            turn_id: head.turn_id,
+            persona_id: head.scope.persona,
+            user_id: head.scope.user,
+            channel_id: head.channel_id,
+            started_at: head.started_at,
+            finished_at: head.finished_at,
+            duration_ms: head.duration_ms,
+            first_token_ms: head.first_token_ms,
+            input_tokens: head.input_tokens,
+            output_tokens: head.output_tokens,
+            llm_model: head.llm_model,
+        }
+    }
+}
+
+/// How a session was consolidated. A phase that did not run is null.
+#[derive(Serialize, JsonSchema)]
+pub(crate) struct ConsolidationTraceBody {
+    session_id: SessionId,
+    finished_at: Option<Timestamp>,
+    #[schemars(with = "Option<Map<String, Value>>")]
+    phase_a: Value,
+    #[schemars(with = "Option<Map<String, Value>>")]
+    phase_b: Value,
+    #[schemars(with = "Option<Map<String, Value>>")]
+    phase_c: Value,
+    #[schemars(with = "Option<Map<String, Value>>")]
+    phase_d: Value,
+    #[schemars(with = "Option<Map<String, Value>>")]
+    phase_e: Value,
+    #[schemars(with = "Option<Map<String, Value>>")]
+    phase_f: Value,
+    #[schemars(with = "Option<Map<String, Value>>")]
+    phase_g: Value,
+    calls: Vec<SessionCallBody>,
+    status: SessionStatus,
+    last_error: Option<String>,
 }
 
 /// `GET /api/admin/sessions/{session_id}/consolidate-trace`
@@ -82,31 +220,51 @@ pub(crate) async fn session(
     State(app): State<App>,
     Admin(principal): Admin,
     Id(id): Id<SessionId>,
-) -> Result<Json<Value>, Problem> {
+) -> Result<Json<ConsolidationTraceBody>, Problem> {
     let store = app.runtime().store();
     let phases = store.phases(id).await?;
     let found = store.session(id).await?.filter(|_| !phases.is_empty());
     let found = found.filter(|session| principal.may_see(&session.scope));
-    let found = found.ok_or_else(|| Problem::not_found("there is no trace of this session"))?;
-    let mut told = Map::new();
-    told.insert("session_id".to_owned(), json!(id));
-    told.insert("finished_at".to_owned(), json!(found.closed_at));
-    for letter in 'a'..='g' {
-        let phase = phases.iter().find(|phase| phase.phase == letter).map(|phase| phase.detail.clone());
-        told.insert(format!("phase_{letter}"), phase.unwrap_or(Value::Null));
-    }
-    let calls = store.calls_of_session(id).await?;
-    told.insert("calls".to_owned(), Value::Array(calls.iter().map(cost::traced).collect()));
-    told.insert("status".to_owned(), json!(found.status));
-    told.insert("last_error".to_owned(), json!(found.last_error));
-    Ok(Json(Value::Object(told)))
+    let found = found.ok_or_else(|| Problem::not_found("this session has no trace"))?;
+    let phase = |letter| {
+        let found = phases.iter().find(|phase| phase.phase == letter);
+        found.map_or(Value::Null, |phase| phase.detail.clone())
+    };
+    Ok(Json(ConsolidationTraceBody {
+        session_id: id,
+        finished_at: found.closed_at,
+        phase_a: phase('a'),
+        phase_b: phase('b'),
+        phase_c: phase('c'),
+        phase_d: phase('d'),
+        phase_e: phase('e'),
+        phase_f: phase('f'),
+        phase_g: phase('g'),
+        calls: store.calls_of_session(id).await?.into_iter().map(SessionCallBody::from).collect(),
+        status: found.status,
+        last_error: found.last_error,
+    }))
 }
 
 #[derive(Deserialize, JsonSchema)]
-pub(crate) struct TranscriptList {
+pub(crate) struct TranscriptQuery {
     limit: Option<i64>,
     /// The `next_cursor` of the page before.
     cursor: Option<String>,
+}
+
+#[derive(Serialize, JsonSchema)]
+pub(crate) struct TranscriptList {
+    count: usize,
+    items: Vec<TranscriptSummaryBody>,
+    next_cursor: Option<String>,
+}
+
+#[derive(Serialize, JsonSchema)]
+struct TranscriptSummaryBody {
+    cycle_id: CycleId,
+    created_at: Timestamp,
+    size_bytes: u64,
 }
 
 /// `GET /api/admin/slow-tick/transcripts`: newest first; a limit out of bounds is taken as the nearest bound.
@@ -114,19 +272,21 @@ pub(crate) async fn transcripts(
     State(app): State<App>,
     Admin(_): Admin,
     ScopeParam(scope): ScopeParam,
-    Query(page): Query<TranscriptList>,
-) -> Result<Json<Value>, Problem> {
+    Query(page): Query<TranscriptQuery>,
+) -> Result<Json<TranscriptList>, Problem> {
     let limit = page.limit.unwrap_or(TRANSCRIPTS_DEFAULT).clamp(1, i64::from(LIST_LIMIT_MAX));
     let limit = u32::try_from(limit).unwrap_or(1);
     let last = page.cursor.as_deref().map(Cursor::<(Timestamp, CycleId)>::read).transpose()?;
     let place = last.map(|Cursor(place)| place);
     let heads = app.runtime().store().transcripts(&scope, place, limit + 1).await?;
     let (heads, next_cursor) = page_of(heads, limit, |head| Cursor((head.at, head.id)).written());
-    let items: Vec<Value> = heads
-        .iter()
-        .map(|head| json!({"cycle_id": head.id, "created_at": head.at, "size_bytes": head.size}))
-        .collect();
-    Ok(Json(json!({"count": items.len(), "items": items, "next_cursor": next_cursor})))
+    let body = |head: TranscriptSummary| TranscriptSummaryBody {
+        cycle_id: head.id,
+        created_at: head.at,
+        size_bytes: head.size,
+    };
+    let items: Vec<TranscriptSummaryBody> = heads.into_iter().map(body).collect();
+    Ok(Json(TranscriptList { count: items.len(), items, next_cursor }))
 }
 
 /// `GET /api/admin/slow-tick/transcripts/{cycle_id}`
@@ -134,11 +294,14 @@ pub(crate) async fn transcript(
     State(app): State<App>,
     Admin(_): Admin,
     Path(id): Path<String>,
-) -> Result<Json<Value>, Problem> {
+) -> Result<Json<Map<String, Value>>, Problem> {
     if id.contains("..") || id.starts_with('.') {
-        return Err(Problem::bad_request("cycle_id: this can't be one"));
+        return Err(Problem::bad_request("cycle_id: invalid"));
     }
-    let nothing = || Problem::not_found("there is no transcript of this cycle");
+    let nothing = || Problem::not_found("cycle_id not found");
     let id: CycleId = id.parse().map_err(|_| nothing())?;
-    app.runtime().store().transcript(id).await?.map(Json).ok_or_else(nothing)
+    match app.runtime().store().transcript(id).await? {
+        Some(Value::Object(transcript)) => Ok(Json(transcript)),
+        _ => Err(nothing()),
+    }
 }

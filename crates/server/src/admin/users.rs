@@ -2,7 +2,6 @@
 
 use axum::Json;
 use axum::extract::State;
-use axum::http::StatusCode;
 use jiff::Timestamp;
 use memory::UserId;
 use memory::facts::known_zone;
@@ -12,8 +11,9 @@ use serde::{Deserialize, Serialize};
 
 use crate::auth::{Admin, Principal};
 use crate::cursor::page_of;
-use crate::extract::{self, Deleted, Id, LIST_LIMIT_MAX, Query, page_size, run_detached};
+use crate::extract::{self, Id, LIST_LIMIT_MAX, Query, page_size, run_detached};
 use crate::problem::Problem;
+use crate::respond::{Created, DeletedResponse};
 use crate::state::App;
 
 const NAME_LENGTH_MAX: usize = 256;
@@ -43,7 +43,6 @@ pub(crate) struct UserQuery {
 }
 
 #[derive(Serialize, JsonSchema)]
-#[schemars(rename = "UserList")]
 pub(crate) struct UserList {
     users: Vec<UserBody>,
     next_cursor: Option<UserId>,
@@ -67,7 +66,6 @@ pub(crate) async fn list(
 
 #[derive(Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
-#[schemars(rename = "NewUser")]
 pub(crate) struct NewUserRequest {
     #[serde(alias = "user_id")]
     id: UserId,
@@ -80,10 +78,10 @@ pub(crate) async fn create(
     State(app): State<App>,
     Admin(principal): Admin,
     extract::Json(new): extract::Json<NewUserRequest>,
-) -> Result<(StatusCode, Json<UserBody>), Problem> {
+) -> Result<Created<UserBody>, Problem> {
     may_speak_for(&principal, &new.id)?;
     let zone = |name: String| {
-        let unknown = "timezone: there is no such zone; it is written like Europe/Lisbon";
+        let unknown = "timezone: unknown zone; use a name like Europe/Lisbon";
         known_zone(&name).ok_or_else(|| Problem::unprocessable(unknown))
     };
     let user = KnownUser {
@@ -97,9 +95,9 @@ pub(crate) async fn create(
     let store_app = app.clone();
     let made = run_detached(async move { Ok(store_app.runtime().store().create_user(user).await?) }).await?;
     if !made {
-        return Err(Problem::conflict("there is a user of this id already").with_code("user_exists"));
+        return Err(Problem::conflict("id: a user with this id already exists").with_code("user_exists"));
     }
-    Ok((StatusCode::CREATED, Json(known(&app, &id).await?)))
+    Ok(Created(known(&app, &id).await?))
 }
 
 /// `GET /api/admin/users/{id}`
@@ -114,7 +112,6 @@ pub(crate) async fn show(
 
 #[derive(Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
-#[schemars(rename = "UserEdit")]
 pub(crate) struct UserEdit {
     /// How the person is called; blank or null takes the name away.
     #[serde(default)]
@@ -154,7 +151,6 @@ pub(crate) struct IdentityList {
 }
 
 #[derive(Deserialize, JsonSchema)]
-#[schemars(rename = "ExternalIdentity")]
 pub(crate) struct ExternalIdentityBody {
     channel_id: String,
     /// Text, also where the channel counts its people.
@@ -162,7 +158,6 @@ pub(crate) struct ExternalIdentityBody {
 }
 
 #[derive(Serialize, JsonSchema)]
-#[schemars(rename = "IdentityBound")]
 pub(crate) struct IdentityBound {
     ok: bool,
     user_id: UserId,
@@ -207,17 +202,13 @@ pub(crate) async fn unbind(
     Admin(principal): Admin,
     Id(id): Id<PathUser>,
     Query(named): Query<ExternalIdentityBody>,
-) -> Result<Json<Deleted>, Problem> {
+) -> Result<Json<DeletedResponse>, Problem> {
     visible(&principal, &id.0)?;
     let identity = identity(named)?;
     let gone =
         run_detached(async move { Ok(app.runtime().store().unbind_identity(&id.0, &identity).await?) })
             .await?;
-    if gone {
-        Ok(Json(Deleted { deleted: true }))
-    } else {
-        Err(Problem::not_found("this user has no such identity"))
-    }
+    if gone { Ok(DeletedResponse::json()) } else { Err(Problem::not_found("identity not found")) }
 }
 
 /// A user's id as a path spells it.
@@ -235,7 +226,7 @@ async fn known(app: &App, id: &UserId) -> Result<UserBody, Problem> {
 }
 
 fn no_user() -> Problem {
-    Problem::not_found("there is no user of this id")
+    Problem::not_found("user not found")
 }
 
 fn visible(principal: &Principal, id: &UserId) -> Result<(), Problem> {
@@ -243,7 +234,7 @@ fn visible(principal: &Principal, id: &UserId) -> Result<(), Problem> {
 }
 
 fn may_speak_for(principal: &Principal, id: &UserId) -> Result<(), Problem> {
-    visible(principal, id).map_err(|_| Problem::forbidden("this token speaks for another user"))
+    visible(principal, id).map_err(|_| Problem::forbidden("this token is bound to another user"))
 }
 
 fn checked_name(name: &str) -> Result<Option<String>, Problem> {

@@ -1,4 +1,4 @@
-//! Whether the persona is to be heard.
+//! The voice setting of a persona.
 
 use axum::Json;
 use axum::extract::State;
@@ -12,30 +12,28 @@ use crate::problem::Problem;
 use crate::state::App;
 
 #[derive(Deserialize, JsonSchema)]
-#[schemars(rename = "VoiceWish")]
 pub(crate) struct VoiceRequest {
     enabled: bool,
 }
 
 #[derive(Serialize, JsonSchema)]
-#[schemars(rename = "VoiceSet")]
 pub(crate) struct VoiceResponse {
     ok: bool,
     voice_enabled: bool,
 }
 
-/// `POST /api/admin/persona/voice-toggle`: the wish is kept, and open pages hear of it.
+/// `POST /api/admin/persona/voice-toggle`: stores the setting and publishes it.
 pub(crate) async fn toggle(
     State(app): State<App>,
     Admin(_): Admin,
     ScopeParam(scope): ScopeParam,
-    extract::Json(wish): extract::Json<VoiceRequest>,
+    extract::Json(request): extract::Json<VoiceRequest>,
 ) -> Result<Json<VoiceResponse>, Problem> {
     run_detached(async move {
         let persona = app.runtime().ensure_known(&scope).await?;
-        app.runtime().store().enable_voice(&scope.persona, wish.enabled).await?;
+        app.runtime().store().enable_voice(&scope.persona, request.enabled).await?;
         publish_change(&app, &scope, &persona.display_name).await
     })
     .await?;
-    Ok(Json(VoiceResponse { ok: true, voice_enabled: wish.enabled }))
+    Ok(Json(VoiceResponse { ok: true, voice_enabled: request.enabled }))
 }

@@ -133,7 +133,7 @@ impl FromRequestParts<App> for Admin {
         if principal.may_admin {
             Ok(Self(principal))
         } else {
-            Err(Problem::forbidden("this needs a token with the scope admin"))
+            Err(Problem::forbidden("this token lacks a scope: it needs admin"))
         }
     }
 }
@@ -210,7 +210,7 @@ fn too_many(app: &App, wait: std::time::Duration) -> Problem {
 
 fn wrong_scope(needed: &[RequiredScope]) -> Problem {
     let words: Vec<&str> = needed.iter().map(|needed| needed.as_str()).collect();
-    Problem::forbidden(format!("this token is not good for this: it needs the scope {}", words.join(" or ")))
+    Problem::forbidden(format!("this token lacks a scope: it needs {}", words.join(" or ")))
 }
 
 #[cfg(test)]

@@ -49,7 +49,7 @@ pub enum NewTokenError {
     #[error("{0}")]
     Invalid(String),
     /// There is one of this name.
-    #[error("there is a token called `{0}` already; revoke it first, or choose another name")]
+    #[error("name: a token `{0}` already exists; revoke it first, or choose another name")]
     Taken(String),
     /// The database did not take it.
     #[error(transparent)]

@@ -21,7 +21,7 @@ pub(crate) async fn check(State(app): State<App>, request: Request, next: Next) 
         return next.run(request).await;
     }
     app.runtime().metrics().refused("origin");
-    Problem::forbidden("a page of another origin sent this; nothing was done").into_response()
+    Problem::forbidden("cross-origin request refused; nothing was changed").into_response()
 }
 
 fn is_own(headers: &HeaderMap, allowed: &[String]) -> bool {

@@ -7,8 +7,8 @@ use std::time::Duration;
 
 use axum::extract::State;
 use axum::http::{HeaderMap, HeaderName, HeaderValue};
-use axum::response::IntoResponse;
 use axum::response::sse::{Event, Sse};
+use axum::response::{IntoResponse, Response};
 use futures_util::{Stream, StreamExt, stream};
 use runtime::{Delivery, GaugeGuard, Subscription};
 use schemars::JsonSchema;
@@ -39,7 +39,7 @@ pub(crate) async fn events(
     principal: Principal,
     headers: HeaderMap,
     Query(resume): Query<Resume>,
-) -> impl IntoResponse {
+) -> Response {
     let header = headers.get(LAST_EVENT_ID).and_then(|value| value.to_str().ok()).map(str::to_owned);
     let seen = header.or(resume.last_event_id).filter(|id| !id.is_empty());
     let broadcast = app.runtime().broadcast();
@@ -56,7 +56,7 @@ pub(crate) async fn events(
     let heartbeat = app.runtime().clock().sleep(HEARTBEAT);
     let watcher = Subscriber { app, principal, subscription, heartbeat, revoked, _going_on: going_on };
     let frames = stream::once(async { Ok(ready) }).chain(watcher.frames());
-    ([(NO_BUFFERING, HeaderValue::from_static("no"))], Sse::new(frames))
+    ([(NO_BUFFERING, HeaderValue::from_static("no"))], Sse::new(frames)).into_response()
 }
 
 struct Subscriber {

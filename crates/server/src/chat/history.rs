@@ -27,7 +27,6 @@ pub(crate) struct HistoryQuery {
 }
 
 #[derive(Serialize, JsonSchema)]
-#[schemars(rename = "ChatHistory")]
 pub(crate) struct ChatHistory {
     messages: Vec<MessageBody>,
     has_more: bool,
@@ -36,7 +35,6 @@ pub(crate) struct ChatHistory {
 }
 
 #[derive(Serialize, JsonSchema)]
-#[schemars(rename = "ChatMessage")]
 pub(crate) struct MessageBody {
     id: MessageId,
     turn_id: Option<TurnId>,
@@ -68,7 +66,7 @@ pub(crate) async fn history(
     let limit = page_size(page.limit, PAGE_DEFAULT)?;
     let store = app.runtime().store();
     let before = match (&page.cursor, &page.before) {
-        (Some(_), Some(_)) => return Err(Problem::unprocessable("give cursor or before, not both")),
+        (Some(_), Some(_)) => return Err(Problem::unprocessable("cursor, before: send only one of them")),
         (Some(cursor), None) => Some(older_than_place(store, &scope, cursor).await?),
         (None, Some(before)) => Some(older_than_turn(store, &scope, before).await?),
         (None, None) => None,
@@ -86,7 +84,7 @@ pub(crate) async fn history(
 
 /// The number below which a page that follows this turn, or this message, begins.
 async fn older_than_turn(store: &dyn Store, scope: &Scope, id: &str) -> Result<i64, Problem> {
-    let unknown = || Problem::not_found("before: there is no such turn; start again from the newest message");
+    let unknown = || Problem::not_found("before: not found; request the first page");
     let id: Uuid = id.parse().map_err(|_| unknown())?;
     let turn = store.turn_messages(TurnId(id)).await?;
     if let Some(first) =
@@ -106,8 +104,7 @@ async fn older_than_place(store: &dyn Store, scope: &Scope, cursor: &str) -> Res
 }
 
 async fn older_than_message(store: &dyn Store, scope: &Scope, id: &str) -> Result<i64, Problem> {
-    let unknown =
-        || Problem::not_found("cursor: there is no such message; start again from the newest message");
+    let unknown = || Problem::not_found("cursor: expired; request the first page");
     let id = id.parse().map_err(|_| unknown())?;
     let message = store.message(id).await?.filter(|message| message.scope == *scope);
     message.map(|message| message.seq).ok_or_else(unknown)

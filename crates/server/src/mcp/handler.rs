@@ -59,10 +59,10 @@ pub async fn serve_stream<R, W>(
     match handler.serve_with_ct(transport, stop.child_token()).await {
         Ok(running) => {
             if let Err(error) = running.waiting().await {
-                tracing::warn!("a connection of the hub ended badly: {error}");
+                tracing::warn!("an MCP connection failed: {error}");
             }
         }
-        Err(error) => tracing::debug!("a connection of the hub ended before it began: {error}"),
+        Err(error) => tracing::debug!("an MCP connection ended before its start: {error}"),
     }
 }
 
@@ -112,10 +112,8 @@ impl Handler {
         match tokio::spawn(work).await {
             Ok(answer) => answer,
             Err(error) => {
-                tracing::error!("the tool {} died of a defect: {error}", tool.name);
-                Err(ToolError::Failed(
-                    "this tool died of a defect; what was stored before is safe. Please report it".to_owned(),
-                ))
+                tracing::error!("the tool {} panicked: {error}", tool.name);
+                Err(ToolError::Failed("this tool panicked; stored data is safe. Please report it".to_owned()))
             }
         }
     }
@@ -132,7 +130,7 @@ async fn record(context: &ToolContext, speaker: &Speaker, tool: &str, answer: &R
         status: if done { 200 } else { 422 },
     };
     if let Err(error) = context.access.record_act(act).await {
-        tracing::error!("an act is missing in the record: {error}");
+        tracing::error!("an MCP call was not written to the audit log: {error}");
     }
 }
 
@@ -162,7 +160,10 @@ impl ServerHandler for Handler {
             return Ok(failed(format!("MCP error -32602: Tool {} not found", request.name)).into());
         };
         let Some(speaker) = self.speaker(&context) else {
-            return Err(ErrorData::invalid_request("this token speaks for no instance of the hub", None));
+            return Err(ErrorData::invalid_request(
+                "this token is not bound to an instance of the hub",
+                None,
+            ));
         };
         let arguments = request.arguments.unwrap_or_default();
         let progress = context.meta.get_progress_token().filter(|_| tool.is_long);

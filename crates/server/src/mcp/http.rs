@@ -1,4 +1,4 @@
-//! The tools over streamable HTTP. Every request stands for itself: there is no session that a restart could lose.
+//! The tools over streamable HTTP. Requests are independent: there is no session that a restart could lose.
 
 use std::sync::Arc;
 
@@ -21,6 +21,8 @@ use crate::extract::{is_json, too_large};
 use crate::problem::Problem;
 use crate::state::App;
 
+/// Where the tools are served.
+pub(crate) const PATH: &str = "/mcp";
 /// JSON-RPC: not JSON.
 const PARSE_ERROR: i64 = -32_700;
 /// JSON-RPC: JSON, and no message.
@@ -72,7 +74,7 @@ pub(crate) async fn answer(State(app): State<App>, request: Request) -> Response
             Ok(_) => refusal(
                 StatusCode::BAD_REQUEST,
                 INVALID_REQUEST,
-                "this is JSON, but no message of the protocol",
+                "valid JSON, but not a message of the protocol",
             ),
         };
     }
@@ -94,9 +96,7 @@ async fn in_words(response: Response) -> Response {
     let (head, body) = response.into_parts();
     let said = to_bytes(body, REFUSAL_BYTES_MAX).await.unwrap_or_default();
     let detail = match head.status {
-        StatusCode::METHOD_NOT_ALLOWED => {
-            "/mcp takes POST: every message stands for itself, there is no session to listen to".to_owned()
-        }
+        StatusCode::METHOD_NOT_ALLOWED => "/mcp accepts only POST; there are no sessions".to_owned(),
         _ => String::from_utf8_lossy(&said).into_owned(),
     };
     let mut problem = Problem::new(head.status, detail).into_response();

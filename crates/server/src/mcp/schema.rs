@@ -19,11 +19,11 @@ pub(super) fn of<Input: JsonSchema>() -> (Map<String, Value>, bool) {
     if let Some(properties) = properties.as_object_mut() {
         properties.insert(
             "persona_id".to_owned(),
-            json!({"type": "string", "description": "The persona; the configured one if left out"}),
+            json!({"type": "string", "description": "The persona; the configured one by default"}),
         );
         properties.insert(
             "user_id".to_owned(),
-            json!({"type": "string", "description": "The user; `self`, the owner, if left out"}),
+            json!({"type": "string", "description": "The user; `self`, the owner, by default"}),
         );
     }
     let mut needs_instance = false;
@@ -32,8 +32,8 @@ pub(super) fn of<Input: JsonSchema>() -> (Map<String, Value>, bool) {
         required.retain(|name| name != "instanceId");
     }
     if needs_instance {
-        let about = "The instance that speaks; the connection's own if left out. A connection that is bound to an instance \
-                     speaks for no other";
+        let about = "The instance that acts; the connection's own by default. A connection bound to an instance can't name \
+                     another";
         schema["properties"]["instanceId"]["description"] = json!(about);
     }
     (schema, needs_instance)

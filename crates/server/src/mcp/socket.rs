@@ -36,9 +36,7 @@ struct Greeting {
 
 /// The socket can't be had.
 #[derive(Debug, thiserror::Error)]
-#[error(
-    "{path} can't be made: {reason}. Programs that start `echovessel mcp` beside this one will not reach it"
-)]
+#[error("{path} can't be created: {reason}. `echovessel mcp` processes can't connect to this daemon")]
 pub struct SocketError {
     path: String,
     reason: String,
@@ -139,7 +137,7 @@ async fn listen(
                 tasks.spawn(answer(stream, context.clone(), stop.clone(), abandon.clone()));
             }
             Err(error) => {
-                tracing::warn!("a process could not be taken in on the socket: {error}");
+                tracing::warn!("a connection to the MCP socket was refused: {error}");
                 context.runtime.clock().sleep(Duration::from_millis(100)).await;
             }
         }
@@ -163,7 +161,7 @@ async fn answer(
     };
     let greeting = serde_json::from_slice::<Greeting>(&line).ok().filter(|_| greeted);
     let Some(greeting) = greeting else {
-        tracing::debug!("a process on the socket did not say who it is");
+        tracing::debug!("a connection to the MCP socket did not identify itself");
         return;
     };
     let speaker = match greeting.instance {

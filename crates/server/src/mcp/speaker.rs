@@ -85,7 +85,7 @@ impl Speaker {
             (Some(own), None) => Ok(own.clone()),
             (Some(own), Some(asked)) if own.as_str() == asked => Ok(own.clone()),
             (Some(_), Some(_)) => {
-                Err(ToolError::Refused("user_id: this token speaks for another user".to_owned()))
+                Err(ToolError::Refused("user_id: this token is bound to another user".to_owned()))
             }
             (None, asked) => UserId::new(asked.unwrap_or_else(|| OWNER.to_owned()))
                 .map_err(|error| ToolError::Invalid(format!("user_id: {error}"))),
@@ -104,7 +104,7 @@ impl Speaker {
         if known.iter().any(|record| record.id == persona) {
             return Ok(persona);
         }
-        Err(ToolError::Invalid("persona_id: there is no persona of this id".to_owned()))
+        Err(ToolError::Invalid("persona_id not found".to_owned()))
     }
 }
 

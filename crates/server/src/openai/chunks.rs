@@ -6,10 +6,11 @@ use std::convert::Infallible;
 use axum::response::sse::{Event, Sse};
 use futures_util::{Stream, stream};
 use runtime::TurnEvent;
-use serde_json::{Value, json};
+use schemars::JsonSchema;
+use serde::Serialize;
 use tokio::sync::mpsc::UnboundedReceiver;
 
-use super::completions::{failed, finish_reason, interrupted, usage_data};
+use super::completions::{AssistantRole, FinishReason, UsageBody, failed, interrupted};
 use super::stop::StopFilter;
 
 /// What all chunks of a reply share.
@@ -18,6 +19,45 @@ pub(super) struct ChunkHeader {
     /// Seconds since 1970.
     pub(super) created: i64,
     pub(super) model: String,
+}
+
+/// One frame of a streamed completion.
+#[derive(Serialize, JsonSchema)]
+pub(crate) struct CompletionChunk {
+    id: String,
+    object: ChunkTag,
+    /// Seconds since 1970.
+    created: i64,
+    model: String,
+    /// Empty in the frame with the usage.
+    choices: Vec<ChunkChoice>,
+    /// Only if the request asked for it; null in all but the last frame.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    usage: Option<Option<UsageBody>>,
+}
+
+#[derive(Serialize, JsonSchema)]
+#[schemars(inline)]
+enum ChunkTag {
+    #[serde(rename = "chat.completion.chunk")]
+    Chunk,
+}
+
+#[derive(Serialize, JsonSchema)]
+struct ChunkChoice {
+    index: u32,
+    delta: ChunkDelta,
+    /// Always null.
+    logprobs: (),
+    finish_reason: Option<FinishReason>,
+}
+
+#[derive(Default, Serialize, JsonSchema)]
+struct ChunkDelta {
+    #[serde(skip_serializing_if = "Option::is_none")]
+    role: Option<AssistantRole>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    content: Option<String>,
 }
 
 struct ChunkStream {
@@ -42,7 +82,8 @@ pub(super) fn stream(
 ) -> Sse<impl Stream<Item = Result<Event, Infallible>> + Send> {
     let mut reply =
         ChunkStream { head, events, wants_usage, stop, spoken: false, over: false, frames: VecDeque::new() };
-    reply.push_choice(&json!({"role": "assistant", "content": ""}), None);
+    reply
+        .push_choice(ChunkDelta { role: Some(AssistantRole::Assistant), content: Some(String::new()) }, None);
     reply.take(Some(first));
     Sse::new(stream::unfold(reply, |mut reply| async move {
         let frame = reply.next().await?;
@@ -69,9 +110,10 @@ impl ChunkStream {
                 }
                 let rest = self.stop.finish();
                 self.push_words(&rest);
-                self.push_choice(&json!({}), Some(finish_reason(incomplete && !self.stop.is_over())));
+                let finish_reason = FinishReason::of(incomplete && !self.stop.is_over());
+                self.push_choice(ChunkDelta::default(), Some(finish_reason));
                 if self.wants_usage {
-                    self.push_chunk(&json!([]), &usage_data(usage));
+                    self.push_chunk(Vec::new(), Some(usage.into()));
                 }
                 self.end();
             }
@@ -94,7 +136,7 @@ impl ChunkStream {
 
     fn push_words(&mut self, words: &str) {
         if !words.is_empty() {
-            self.push_choice(&json!({"content": words}), None);
+            self.push_choice(ChunkDelta { role: None, content: Some(words.to_owned()) }, None);
         }
     }
 
@@ -103,22 +145,25 @@ impl ChunkStream {
         self.frames.push_back(Event::default().data("[DONE]"));
     }
 
-    fn push_choice(&mut self, delta: &Value, finish_reason: Option<&str>) {
-        let choice = json!({"index": 0, "delta": delta, "logprobs": null, "finish_reason": finish_reason});
-        self.push_chunk(&json!([choice]), &Value::Null);
+    fn push_choice(&mut self, delta: ChunkDelta, finish_reason: Option<FinishReason>) {
+        self.push_chunk(vec![ChunkChoice { index: 0, delta, logprobs: (), finish_reason }], None);
     }
 
-    fn push_chunk(&mut self, choices: &Value, usage: &Value) {
-        let head = &self.head;
-        let mut chunk = json!({"id": head.id, "object": "chat.completion.chunk", "created": head.created,
-            "model": head.model, "choices": choices});
-        if let (true, Some(fields)) = (self.wants_usage, chunk.as_object_mut()) {
-            fields.insert("usage".to_owned(), usage.clone());
-        }
+    fn push_chunk(&mut self, choices: Vec<ChunkChoice>, usage: Option<UsageBody>) {
+        let chunk = CompletionChunk {
+            id: self.head.id.clone(),
+            object: ChunkTag::Chunk,
+            created: self.head.created,
+            model: self.head.model.clone(),
+            choices,
+            usage: self.wants_usage.then_some(usage),
+        };
         self.push(&chunk);
     }
 
-    fn push(&mut self, data: &Value) {
-        self.frames.push_back(Event::default().data(data.to_string()));
+    fn push(&mut self, data: &impl Serialize) {
+        // A chunk has no keys that are not strings, so it is always written.
+        let text = serde_json::to_string(data).unwrap_or_default();
+        self.frames.push_back(Event::default().data(text));
     }
 }

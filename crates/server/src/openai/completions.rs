@@ -7,7 +7,8 @@ use axum::response::{IntoResponse, Response};
 use memory::ledger::TokenUsage;
 use memory::messages::Message;
 use runtime::{IncomingMessage, TurnEvent};
-use serde_json::{Value, json};
+use schemars::JsonSchema;
+use serde::Serialize;
 use tokio::sync::mpsc::UnboundedReceiver;
 
 use super::CHANNEL;
@@ -50,18 +51,20 @@ pub(crate) async fn complete(
         let first = first_word(&mut events).await?;
         return Ok(chunks::stream(head, first, events, asked.wants_usage(), stop).into_response());
     }
-    let (message, usage, incomplete) = whole(&mut events).await?;
+    let (message, usage, incomplete) = complete_reply(&mut events).await?;
     let mut content = stop.pass(&message.content);
     content.push_str(&stop.finish());
-    let finish_reason = finish_reason(incomplete && !stop.is_over());
-    Ok(Json(json!({
-        "id": head.id, "object": "chat.completion", "created": head.created, "model": head.model,
-        "choices": [{
-            "index": 0, "message": {"role": "assistant", "content": content, "refusal": null},
-            "logprobs": null, "finish_reason": finish_reason,
-        }],
-        "usage": usage_data(usage),
-    }))
+    let finish_reason = FinishReason::of(incomplete && !stop.is_over());
+    let message = CompletionMessage { role: AssistantRole::Assistant, content, refusal: () };
+    let choice = CompletionChoice { index: 0, message, logprobs: (), finish_reason };
+    Ok(Json(ChatCompletion {
+        id: head.id,
+        object: CompletionTag::Completion,
+        created: head.created,
+        model: head.model,
+        choices: [choice],
+        usage: usage.into(),
+    })
     .into_response())
 }
 
@@ -84,7 +87,9 @@ async fn first_word(events: &mut UnboundedReceiver<TurnEvent>) -> Result<TurnEve
     }
 }
 
-async fn whole(events: &mut UnboundedReceiver<TurnEvent>) -> Result<(Message, TokenUsage, bool), Problem> {
+async fn complete_reply(
+    events: &mut UnboundedReceiver<TurnEvent>,
+) -> Result<(Message, TokenUsage, bool), Problem> {
     loop {
         match events.recv().await {
             Some(TurnEvent::Done { message, usage, incomplete, .. }) => {
@@ -104,17 +109,86 @@ pub(super) fn failed(reason: String, retryable: bool) -> Problem {
 }
 
 pub(super) fn interrupted() -> Problem {
-    Problem::unavailable("EchoVessel is stopping; the message is safe and is answered when it is back")
+    Problem::unavailable("EchoVessel is stopping; the message is saved and is answered after the next start")
 }
 
-pub(super) fn finish_reason(incomplete: bool) -> &'static str {
-    if incomplete { "length" } else { "stop" }
+#[derive(Serialize, JsonSchema)]
+pub(crate) struct ChatCompletion {
+    id: String,
+    object: CompletionTag,
+    /// Seconds since 1970.
+    created: i64,
+    model: String,
+    choices: [CompletionChoice; 1],
+    usage: UsageBody,
 }
 
-pub(super) fn usage_data(usage: TokenUsage) -> Value {
-    json!({
-        "prompt_tokens": usage.input_tokens, "completion_tokens": usage.output_tokens,
-        "total_tokens": usage.input_tokens + usage.output_tokens,
-        "prompt_tokens_details": {"cached_tokens": usage.cached_tokens},
-    })
+#[derive(Serialize, JsonSchema)]
+#[schemars(inline)]
+enum CompletionTag {
+    #[serde(rename = "chat.completion")]
+    Completion,
+}
+
+#[derive(Serialize, JsonSchema)]
+struct CompletionChoice {
+    index: u32,
+    message: CompletionMessage,
+    /// Always null.
+    logprobs: (),
+    finish_reason: FinishReason,
+}
+
+#[derive(Serialize, JsonSchema)]
+struct CompletionMessage {
+    role: AssistantRole,
+    content: String,
+    /// Always null.
+    refusal: (),
+}
+
+#[derive(Serialize, JsonSchema)]
+#[serde(rename_all = "lowercase")]
+#[schemars(inline)]
+pub(super) enum AssistantRole {
+    Assistant,
+}
+
+/// `length` when the model was cut off.
+#[derive(Clone, Copy, Serialize, JsonSchema)]
+#[serde(rename_all = "lowercase")]
+pub(super) enum FinishReason {
+    Stop,
+    Length,
+}
+
+impl FinishReason {
+    pub(super) fn of(incomplete: bool) -> Self {
+        if incomplete { Self::Length } else { Self::Stop }
+    }
+}
+
+/// Tokens of a reply.
+#[derive(Serialize, JsonSchema)]
+pub(super) struct UsageBody {
+    prompt_tokens: u64,
+    completion_tokens: u64,
+    total_tokens: u64,
+    prompt_tokens_details: PromptTokens,
+}
+
+#[derive(Serialize, JsonSchema)]
+struct PromptTokens {
+    cached_tokens: u64,
+}
+
+impl From<TokenUsage> for UsageBody {
+    fn from(usage: TokenUsage) -> Self {
+        Self {
+            prompt_tokens: usage.input_tokens,
+            completion_tokens: usage.output_tokens,
+            total_tokens: usage.input_tokens + usage.output_tokens,
+            prompt_tokens_details: PromptTokens { cached_tokens: usage.cached_tokens },
+        }
+    }
 }

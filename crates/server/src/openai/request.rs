@@ -9,7 +9,6 @@ use crate::problem::Problem;
 
 /// The body of `POST /v1/chat/completions`.
 #[derive(Deserialize, JsonSchema)]
-#[schemars(rename = "ChatCompletionRequest")]
 pub(crate) struct CompletionRequest {
     /// The persona; the configured one by default.
     #[serde(default)]
@@ -36,7 +35,6 @@ pub(crate) struct CompletionRequest {
 
 #[derive(Deserialize, JsonSchema)]
 #[serde(untagged)]
-#[schemars(rename = "StopSequences")]
 enum StopSequences {
     One(String),
     Several(Vec<String>),
@@ -46,7 +44,6 @@ enum StopSequences {
 const STOPS_MAX: usize = 4;
 
 #[derive(Deserialize, JsonSchema)]
-#[schemars(rename = "ChatCompletionMessage")]
 struct CompletionMessage {
     role: String,
     #[serde(default)]
@@ -55,14 +52,12 @@ struct CompletionMessage {
 
 #[derive(Deserialize, JsonSchema)]
 #[serde(untagged)]
-#[schemars(rename = "ChatCompletionContent")]
 enum MessageContent {
     Text(String),
     Parts(Vec<ContentPart>),
 }
 
 #[derive(Deserialize, JsonSchema)]
-#[schemars(rename = "ChatCompletionPart")]
 struct ContentPart {
     #[serde(rename = "type")]
     kind: String,
@@ -93,7 +88,7 @@ impl CompletionRequest {
             return Err(unsupported("n", "a persona answers once"));
         }
         if self.stops().len() > STOPS_MAX {
-            let detail = format!("stop: at most {STOPS_MAX} texts; nothing was written");
+            let detail = format!("stop: at most {STOPS_MAX} texts; nothing was saved");
             return Err(Problem::bad_request(detail).with_param("stop"));
         }
         Ok(())
@@ -125,7 +120,7 @@ impl CompletionRequest {
     fn last_words(&mut self) -> Result<String, Problem> {
         let last = self.messages.iter_mut().rev().find(|message| message.role == "user");
         let Some(content) = last.and_then(|message| message.content.take()) else {
-            let detail = "messages: there is no user message to answer";
+            let detail = "messages: no user message found";
             return Err(Problem::bad_request(detail).with_param("messages"));
         };
         match content {
@@ -133,7 +128,7 @@ impl CompletionRequest {
             MessageContent::Parts(parts) => {
                 if let Some(other) = parts.iter().find(|part| part.kind != "text") {
                     let detail = format!(
-                        "messages: a persona reads text only, and this is of the type {}; nothing was written",
+                        "messages: parts of type {} are not supported, only text; nothing was saved",
                         other.kind
                     );
                     let refusal = Problem::bad_request(detail).with_param("messages");
@@ -155,7 +150,7 @@ fn is_of_the_program(text: &str) -> bool {
 }
 
 fn unsupported(param: &'static str, why: &str) -> Problem {
-    let refusal = Problem::bad_request(format!("{param}: {why}; nothing was written"));
+    let refusal = Problem::bad_request(format!("{param}: {why}; nothing was saved"));
     refusal.with_param(param).with_code("unsupported_parameter")
 }
 

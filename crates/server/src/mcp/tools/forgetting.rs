@@ -1,4 +1,4 @@
-//! Forgetting: what would go, and that it goes.
+//! Forgetting, with a preview.
 
 use std::sync::Arc;
 
@@ -17,28 +17,28 @@ pub(super) fn tools() -> Vec<Tool> {
         tool(
             "forget_preview",
             Effect::Reads,
-            "What forgetting would take: messages, and all that was made of them. Changes nothing. Its id confirms the same \
-             call of forget for ten minutes.",
+            "Preview what forget would erase: messages and all that is derived from them. Changes nothing. Its id confirms \
+             the same call of forget for ten minutes.",
             preview,
         ),
         tool(
             "forget",
             Effect::Destroys,
-            "Erases for ever: words, memories, vectors, indexes, and all that was made of them, with a receipt. By text it \
-             needs confirm, the id of a preview. Ask the person first.",
+            "Erase permanently, with a receipt: messages, memories, vectors, indexes and all that is derived from them. By \
+             text it needs confirm, the id of a preview. Ask the user first.",
             forget,
         ),
     ]
 }
 
-/// What is to be forgotten. At least one of the first five.
+/// At least one of the first five is required.
 #[derive(Deserialize, JsonSchema)]
 struct ForgetArgs {
     /// Messages.
     message_ids: Option<Vec<String>>,
     /// Events, thoughts, intentions, expectations.
     event_ids: Option<Vec<String>>,
-    /// Whole talks.
+    /// All messages of these sessions.
     session_ids: Option<Vec<String>>,
     /// People, places and other entities, with the memories about them.
     entity_ids: Option<Vec<String>>,

@@ -72,33 +72,33 @@ fn nodes() -> Vec<Tool> {
             Adds,
             create_node,
             NodeCreate,
-            "Writes a node (type: self, person, topic, preference, place, goal, health, boundary, tradition, insight or any \
-             word). One of the same type and label is answered as it is. person, place, org, pet and other are the memory's \
-             own entities. sourceMemoryId is the memory that it rests on: when that is deleted, the node is withdrawn."
+            "Create a node (type: self, person, topic, preference, place, goal, health, boundary, tradition, insight or any \
+             word). If one of the same type and label exists, it is returned. person, place, org, pet and other are entities \
+             of the memory. sourceMemoryId is the memory that supports it: when that is deleted, the node is withdrawn."
         ),
-        of_one!("graph_node_get", Reads, node, "One node."),
+        of_one!("graph_node_get", Reads, node, "Get a node."),
         of_graph!(
             "graph_node_update",
             Changes,
             update_node,
             NodeUpdate,
-            "Changes a node; properties are replaced whole. A description that a person wrote stays."
+            "Update a node; properties are replaced as a whole. A description written by the owner is kept."
         ),
         of_graph!(
             "graph_node_delete",
             Destroys,
             delete_node,
             NodeDelete,
-            "Deletes a node and its edges; softly, or for good with permanent."
+            "Delete a node and its edges; softly, or permanently with permanent."
         ),
         of_graph!(
             "graph_node_search",
             Reads,
             search_nodes,
             NodeSearch,
-            "Nodes that fit a text, by words and by meaning, the best first."
+            "Search nodes by words and by meaning, best first."
         ),
-        of_graph!("graph_node_list", Reads, list_nodes, NodeList, "Nodes, the last changed first."),
+        of_graph!("graph_node_list", Reads, list_nodes, NodeList, "List nodes, newest changes first."),
     ]
 }
 
@@ -109,18 +109,18 @@ fn edges() -> Vec<Tool> {
             Adds,
             create_edge,
             EdgeCreate,
-            "Joins two nodes. An edge of the same type between them gains weight and the new evidence. sourceMemoryId is the \
-             memory that it rests on: when that is deleted, the edge is withdrawn."
+            "Create an edge between two nodes. An existing edge of the same type gains weight and the new evidence. \
+             sourceMemoryId is the memory that supports it: when that is deleted, the edge is withdrawn."
         ),
         of_graph!(
             "graph_edge_get",
             Reads,
             edges,
             EdgeGet,
-            "Edges by id, ends and type; without any, all edges."
+            "Get edges by id, ends and type; without any, all edges."
         ),
-        of_graph!("graph_edge_update", Changes, update_edge, EdgeUpdate, "Changes an edge."),
-        of_one!("graph_edge_delete", Destroys, delete_edge, "Deletes an edge softly."),
+        of_graph!("graph_edge_update", Changes, update_edge, EdgeUpdate, "Update an edge."),
+        of_one!("graph_edge_delete", Destroys, delete_edge, "Delete an edge softly."),
     ]
 }
 
@@ -131,21 +131,21 @@ fn whole() -> Vec<Tool> {
             Reads,
             traverse,
             Traverse,
-            "What is within reach of a node along edges that hold now, the nearest first, with the way to each."
+            "List nodes reachable along current edges, nearest first, with the path to each."
         ),
         of_graph!(
             "graph_subgraph",
             Reads,
             subgraph,
             Subgraph,
-            "A node, what is around it, and all edges among these."
+            "Get a node, its surroundings and all edges among them."
         ),
         of_whole_graph!(
             "graph_insights",
             insights,
-            "Nodes that join many others, and types with many nodes."
+            "Get the nodes with most edges and the types with most nodes."
         ),
-        of_whole_graph!("graph_stats", stats, "How many nodes and edges there are, by type."),
+        of_whole_graph!("graph_stats", stats, "Count nodes and edges by type."),
         of_graph!(
             "graph_write_transaction",
             Adds,

@@ -1,4 +1,4 @@
-//! What was lived.
+//! Diary documents.
 
 use std::sync::Arc;
 
@@ -18,67 +18,67 @@ pub(super) fn tools() -> Vec<Tool> {
             memory_create,
             Changes,
             MemoryCreate,
-            "Writes a memory. daily (date YYYY-MM-DD): `- ` bullets, each ending with [chat:ID] [via:INSTANCE], are merged \
-             into this instance's day; a bullet that the same chat has told already is not repeated. significant (date and \
-             slug): an event that is kept for ever. weekly (YYYY-Www), monthly (YYYY-MM), yearly (YYYY) replace the \
-             summary, which stays as a version."
+            "Write a memory. daily (date YYYY-MM-DD): `- ` bullets, each ending with [chat:ID] [via:INSTANCE], are merged \
+             into this instance's day; a bullet already written for the same chat is not repeated. significant (date and \
+             slug): an event that is kept permanently. weekly (YYYY-Www), monthly (YYYY-MM), yearly (YYYY) replace the \
+             summary; the old one is kept as a version."
         ),
         of_hub!(
             memory_search,
             Reads,
             MemorySearch,
-            "Memories about a text, by meaning and words, the best first, with the parts of their score and an excerpt."
+            "Search memories by meaning and words, best first, with the parts of their score and an excerpt."
         ),
         of_hub!(
             memory_grep,
             Reads,
             MemoryGrep,
-            "Memories that hold words exactly, in any script, with the place where they stand."
+            "Find memories that contain exact words, in any script, with their positions."
         ),
-        of_hub!(memory_list, Reads, MemoryList, "Memories, the newest first, with a preview of each."),
+        of_hub!(memory_list, Reads, MemoryList, "List memories, newest first, with previews."),
         of_hub!(
             memory_read,
             Reads,
             MemoryRef,
-            "One memory whole. Of a daily say instanceId, of a significant one its slug, where there are several."
+            "Read one memory. Where there are several, name a daily by instanceId and a significant one by slug."
         ),
         of_hub!(
             memory_update,
             Changes,
             MemoryUpdate,
-            "Corrects a memory: content takes the place of its text, which stays as a version. Of a daily say instanceId, \
-             of a significant one its slug."
+            "Replace a memory's text with content; the old text is kept as a version. Name a daily by instanceId, a \
+             significant one by slug."
         ),
         of_hub!(
             memory_delete,
             Destroys,
             MemoryRef,
-            "Deletes a memory and leaves a tombstone, so that no instance brings it back. Summaries that were made from it \
-             are made anew, and what the graph knew from it alone is withdrawn."
+            "Delete a memory and leave a tombstone, so that no instance restores it. Summaries made from it are rewritten, \
+             and what the graph learned only from it is withdrawn."
         ),
         of_hub!(
             memory_consolidate,
             Changes,
             MemoryConsolidate,
-            "Writes weekly, monthly or yearly summaries now: of one period (granularity and targetDate), of all that is \
-             behind at a granularity, or of all (all: true)."
+            "Write weekly, monthly or yearly summaries now: of one period (granularity and targetDate), of all pending \
+             periods of a granularity, or of all (all: true)."
         )
         .long(),
         of_hub!(
             memory_embedding_purge,
             Changes,
-            "Takes the vectors of memories away. Until they are made anew, memories are found by words."
+            "Delete the vectors of memories. Until they are rebuilt, memories are found by words only."
         ),
         of_hub!(
             memory_embedding_rebuild,
             Changes,
-            "Makes the vectors of all memories anew."
+            "Rebuild the vectors of all memories."
         )
         .long(),
         tool(
             "embedding_rebuild_all",
             Effect::Changes,
-            "Makes the vectors of all memories and of all nodes of the graph anew.",
+            "Rebuild the vectors of all memories and graph nodes.",
             rebuild_all,
         )
         .long(),

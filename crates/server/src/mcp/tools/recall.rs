@@ -1,4 +1,4 @@
-//! The living memory: what a text brings to mind, and what was said.
+//! Recalling memories and storing messages.
 
 use std::sync::Arc;
 
@@ -13,7 +13,7 @@ use crate::admin::entities::EntitySummary;
 use crate::mcp::context::ToolContext;
 use crate::mcp::tool::{Effect, Tool, ToolError, tool};
 
-/// Where what is remembered by a tool was said.
+/// Channel of messages that a tool stores.
 const CHANNEL: &str = "mcp";
 
 pub(super) fn tools() -> Vec<Tool> {
@@ -21,16 +21,16 @@ pub(super) fn tools() -> Vec<Tool> {
         tool(
             "recall",
             Effect::Reads,
-            "What a text brings to mind, as the persona would have it in a talk: who it is, its mood, and the events, \
-             thoughts, people and earlier words that are about the text, each with every part of its score.",
+            "Recall what the persona would know when answering a text: core blocks, mood, and the events, thoughts, people \
+             and earlier messages about it, each with every part of its score.",
             recall,
         )
         .also(&[("query", "text")]),
         tool(
             "remember",
             Effect::Adds,
-            "Keeps what was said, to the letter. When the talk falls silent it becomes memory: events with their evidence, \
-             people, mood. role says who spoke: user or persona.",
+            "Store a message verbatim. It is consolidated when the session ends: events with their evidence, people, mood. \
+             role is its author: user or persona.",
             remember,
         )
         .also(&[("content", "text")]),
@@ -39,10 +39,10 @@ pub(super) fn tools() -> Vec<Tool> {
 
 #[derive(Deserialize, JsonSchema)]
 struct RecallArgs {
-    /// What is on the mind.
+    /// Text to recall memories for.
     #[schemars(length(min = 1))]
     text: String,
-    /// Whether what was considered and not chosen is shown too.
+    /// Also return candidates that were not chosen.
     #[serde(default)]
     explain: bool,
 }
@@ -97,10 +97,10 @@ enum Speaker {
 
 #[derive(Deserialize, JsonSchema)]
 struct RememberArgs {
-    /// The words, to the letter.
+    /// The message, verbatim.
     #[schemars(length(min = 1))]
     text: String,
-    /// Who said them.
+    /// Its author.
     #[serde(default)]
     role: Speaker,
 }
@@ -130,7 +130,7 @@ async fn remember(
     })?;
     Ok(RememberOutput {
         success: true,
-        message: "Kept. It becomes memory when the talk falls silent".to_owned(),
+        message: "Stored. Consolidated when the session ends".to_owned(),
         message_id: message.id.to_string(),
         session_id: message.session_id.to_string(),
     })

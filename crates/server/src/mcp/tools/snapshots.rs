@@ -7,14 +7,14 @@ use crate::mcp::tool::Tool;
 
 pub(super) fn tools() -> Vec<Tool> {
     vec![
-        of_hub!(snapshot_create, Adds, "Keeps a copy of every identity document."),
-        of_hub!(snapshot_list, Reads, SnapshotQuery, "Snapshots, the newest first."),
-        of_hub!(snapshot_get, Reads, SnapshotRef, "The text of a snapshot."),
+        of_hub!(snapshot_create, Adds, "Copy every identity document into a snapshot."),
+        of_hub!(snapshot_list, Reads, SnapshotQuery, "List snapshots, newest first."),
+        of_hub!(snapshot_get, Reads, SnapshotRef, "Get the text of a snapshot."),
         of_hub!(
             snapshot_restore,
             Changes,
             SnapshotRef,
-            "Writes a snapshot's text as a new version of its document."
+            "Restore a snapshot as a new version of its document."
         ),
     ]
 }

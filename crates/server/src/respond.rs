@@ -1,0 +1,52 @@
+//! Answers that several handlers give.
+
+use axum::Json;
+use axum::http::StatusCode;
+use axum::response::{IntoResponse, Response};
+use schemars::JsonSchema;
+use serde::Serialize;
+
+/// The request was carried out and there is nothing else to return.
+#[derive(Serialize, JsonSchema)]
+pub(crate) struct OkResponse {
+    ok: bool,
+}
+
+impl OkResponse {
+    pub(crate) fn json() -> Json<Self> {
+        Json(Self { ok: true })
+    }
+
+    pub(crate) fn not_ok() -> Json<Self> {
+        Json(Self { ok: false })
+    }
+}
+
+#[derive(Serialize, JsonSchema)]
+pub(crate) struct DeletedResponse {
+    deleted: bool,
+}
+
+impl DeletedResponse {
+    pub(crate) fn json() -> Json<Self> {
+        Json(Self { deleted: true })
+    }
+}
+
+/// A JSON answer with the status 201.
+pub(crate) struct Created<T>(pub(crate) T);
+
+impl<T: Serialize> IntoResponse for Created<T> {
+    fn into_response(self) -> Response {
+        (StatusCode::CREATED, Json(self.0)).into_response()
+    }
+}
+
+/// A JSON answer with the status 202: the work goes on after it.
+pub(crate) struct Accepted<T>(pub(crate) T);
+
+impl<T: Serialize> IntoResponse for Accepted<T> {
+    fn into_response(self) -> Response {
+        (StatusCode::ACCEPTED, Json(self.0)).into_response()
+    }
+}

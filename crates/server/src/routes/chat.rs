@@ -1,0 +1,37 @@
+//! Chat and the OpenAI-compatible endpoint.
+
+use super::route::{Route, Tag};
+use crate::chat::{edit, events, history, send, turns};
+use crate::openai::completions::{self, ChatCompletion};
+use crate::openai::models;
+
+pub(super) fn routes() -> Vec<Route> {
+    let chat = Tag("chat");
+    let openai = Tag("openai");
+    vec![
+        chat.post("/api/chat/send", "Send a message; the reply comes by the event stream", send::send)
+            .fails_with(&[404, 429]),
+        chat.get("/api/chat/events", "Stream server events; resumable by Last-Event-ID", events::events)
+            .returns_media("text/event-stream"),
+        chat.get("/api/chat/history", "List messages, newest first", history::history),
+        chat.patch("/api/chat/messages/{id}", "Edit a user message", edit::edit).fails_with(&[409]),
+        chat.delete("/api/chat/messages/{id}", "Delete a message and what only it supports", edit::delete),
+        chat.post("/api/chat/regenerate", "Regenerate the last reply", edit::regenerate)
+            .fails_with(&[404, 409]),
+        chat.post("/api/chat/stop", "Stop a reply and keep the part written so far", edit::stop)
+            .fails_with(&[404, 409]),
+        chat.get("/api/chat/turns/{id}/receipt", "Get a reply's receipt", turns::receipt),
+        chat.post("/api/chat/turns/{id}/retry", "Retry a failed turn", turns::retry).fails_with(&[409]),
+        openai.get("/v1/models", "List personas as models", models::list),
+        openai.get("/v1/models/{id}", "Get a persona as a model", models::one),
+        openai
+            .post(
+                "/v1/chat/completions",
+                "Create a chat completion from the last user message",
+                completions::complete,
+            )
+            .returns::<ChatCompletion>(200)
+            .returns_media("text/event-stream")
+            .fails_with(&[404, 429, 502]),
+    ]
+}

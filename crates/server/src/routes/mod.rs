@@ -1,0 +1,29 @@
+//! Every path of the HTTP API, once: the router and the API document are both made of these tables.
+
+mod route;
+mod signature;
+mod chat;
+mod hub;
+mod memory;
+pub(crate) mod not_implemented;
+mod persona;
+mod program;
+mod work;
+
+pub(crate) use route::{Route, Success};
+
+/// All routes in the order of the documentation page. `/login` and `/mcp`, which no API client calls, are in the router.
+pub(crate) fn all() -> Vec<Route> {
+    [
+        chat::routes(),
+        persona::routes(),
+        memory::routes(),
+        work::routes(),
+        not_implemented::routes(),
+        hub::routes(),
+        program::routes(),
+    ]
+    .into_iter()
+    .flatten()
+    .collect()
+}

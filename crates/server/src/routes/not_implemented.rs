@@ -1,0 +1,52 @@
+//! Paths that this version does not serve yet. Each answers 501 with what works instead.
+
+use axum::http::StatusCode;
+
+use super::route::{Route, Tag};
+use crate::problem::Problem;
+
+const VOICE: [&str; 2] = ["voice", "replies come as text"];
+const IMPORTS: [&str; 2] = ["imports", "paste the text into the chat"];
+const COPY: &str = "stop the daemon and copy its home folder";
+
+pub(super) fn routes() -> Vec<Route> {
+    let backups = ["backups", COPY];
+    let exports = ["exports", COPY];
+    vec![
+        missing("get", "/api/chat/voice/{file}", VOICE),
+        missing("get", "/api/admin/voice/samples", VOICE),
+        missing("post", "/api/admin/voice/samples", VOICE),
+        missing("delete", "/api/admin/voice/samples/{sample_id}", VOICE),
+        missing("post", "/api/admin/voice/clone", VOICE),
+        missing("post", "/api/admin/voice/preview", VOICE),
+        missing("post", "/api/admin/voice/activate", VOICE),
+        missing("post", "/api/admin/import/upload", IMPORTS),
+        missing("post", "/api/admin/import/upload_text", IMPORTS),
+        missing("post", "/api/admin/import/estimate", IMPORTS),
+        missing("post", "/api/admin/import/start", IMPORTS),
+        missing("post", "/api/admin/import/cancel", ["imports", "no import runs"]),
+        missing("get", "/api/admin/import/events", ["imports", "no import runs"]),
+        missing("get", "/api/admin/export", exports),
+        missing("post", "/api/admin/export", exports),
+        missing("get", "/api/admin/backups", backups),
+        missing("post", "/api/admin/backups", backups),
+        missing("get", "/api/admin/proactive/decisions", ["proactive messages", "write first"]),
+    ]
+}
+
+fn missing(method: &str, path: &'static str, [what, instead]: [&'static str; 2]) -> Route {
+    let (tag, summary) = (Tag("not built"), "Not in this version yet");
+    let handler = move || async move { problem(what, instead) };
+    let route = match method {
+        "get" => tag.get(path, summary, handler),
+        "post" => tag.post(path, summary, handler),
+        _ => tag.delete(path, summary, handler),
+    };
+    route.fails_with(&[501])
+}
+
+/// The error for a feature that this version does not have.
+pub(crate) fn problem(what: &str, instead: &str) -> Problem {
+    let detail = format!("this version has no {what} yet; nothing was changed. Until then: {instead}");
+    Problem::new(StatusCode::NOT_IMPLEMENTED, detail).with_code("not_built")
+}

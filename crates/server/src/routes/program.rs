@@ -1,0 +1,45 @@
+//! The program itself: status, settings, tokens.
+
+use serde_json::{Map, Value};
+
+use super::route::{Route, Tag};
+use crate::admin::config::{self, ConfigResponse};
+use crate::admin::{audit, daemon, metrics, tokens};
+use crate::api_docs;
+use crate::auth::login;
+use crate::respond::OkResponse;
+
+pub(super) fn routes() -> Vec<Route> {
+    let tag = Tag("program");
+    vec![
+        tag.get("/health", "Check that the program runs", daemon::health),
+        tag.get("/ready", "Check that the program can work", daemon::ready)
+            .returns::<OkResponse>(200)
+            .returns::<OkResponse>(503),
+        tag.get("/metrics", "Get metrics for Prometheus", metrics::metrics)
+            .returns_media("application/openmetrics-text; version=1.0.0; charset=utf-8"),
+        tag.get("/api/state", "Get what the web UI shows first", daemon::state),
+        tag.get("/api/openapi.json", "Get the API document", api_docs::json)
+            .returns::<Map<String, Value>>(200),
+        tag.get("/api/docs", "Get the API documentation page", api_docs::page)
+            .returns_media("text/html; charset=utf-8"),
+        tag.get("/api/docs/style.css", "Stylesheet", api_docs::style)
+            .returns_media("text/css; charset=utf-8"),
+        tag.get("/api/admin/status", "Get the program's status", daemon::status),
+        tag.post("/api/admin/stop", "Shut down", daemon::stop),
+        tag.post("/api/admin/login-code", "Create a one-time login link", login::new_code),
+        tag.get("/api/admin/config", "Get all settings", config::show)
+            .returns::<ConfigResponse>(200)
+            .fails_with(&[500]),
+        tag.patch("/api/admin/config", "Change settings in the file and the running program", config::change)
+            .takes::<Map<String, Value>>()
+            .fails_with(&[500]),
+        tag.post("/api/admin/reload", "Reload the configuration file", config::reload)
+            .fails_with(&[422, 500]),
+        tag.get("/api/admin/tokens", "List named tokens", tokens::list),
+        tag.post("/api/admin/tokens", "Create a named token; it is shown once", tokens::make)
+            .fails_with(&[409]),
+        tag.delete("/api/admin/tokens/{name}", "Revoke a token", tokens::revoke),
+        tag.get("/api/admin/audit", "List audit entries, newest first", audit::list),
+    ]
+}

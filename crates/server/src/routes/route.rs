@@ -1,0 +1,169 @@
+//! One method of one path: its handler and its documentation, which cannot be written apart.
+
+use axum::body::Bytes;
+use axum::handler::Handler;
+use axum::routing::{self, MethodRouter};
+use schemars::{JsonSchema, Schema, SchemaGenerator};
+
+use super::signature::Signature;
+use crate::state::App;
+
+pub(super) const JSON: &str = "application/json";
+
+type SchemaOf = fn(&mut SchemaGenerator) -> Schema;
+
+/// A response that is not an error.
+#[derive(Clone, Copy)]
+pub(crate) struct Success {
+    pub(crate) status: u16,
+    pub(crate) media: &'static str,
+    /// `None` for a body that is not JSON.
+    pub(crate) schema: Option<SchemaOf>,
+}
+
+#[derive(Clone, Copy)]
+pub(crate) struct RequestBody {
+    pub(crate) media: &'static str,
+    pub(crate) schema: SchemaOf,
+    pub(crate) is_required: bool,
+}
+
+/// What a handler takes and returns. Most of it comes from the handler's own signature.
+#[derive(Clone, Default)]
+pub(crate) struct Docs {
+    pub(crate) query: Vec<SchemaOf>,
+    /// Whether the query names a scope.
+    pub(crate) is_scoped: bool,
+    pub(crate) body: Option<RequestBody>,
+    pub(crate) successes: Vec<Success>,
+    /// Statuses of errors beside those that follow from the method, path and input.
+    pub(crate) errors: Vec<u16>,
+}
+
+pub(crate) struct Route {
+    pub(crate) tag: &'static str,
+    /// In lower case.
+    pub(crate) method: &'static str,
+    pub(crate) path: &'static str,
+    pub(crate) summary: &'static str,
+    pub(crate) docs: Docs,
+    pub(crate) handler: MethodRouter<App>,
+}
+
+/// Routes under one tag of the API document.
+pub(super) struct Tag(pub(super) &'static str);
+
+macro_rules! methods {
+    ($($method:ident),*) => {$(
+        pub(super) fn $method<H, T, A>(&self, path: &'static str, summary: &'static str, handler: H) -> Route
+        where
+            H: Handler<T, App> + Signature<A>,
+            T: 'static,
+        {
+            let mut docs = Docs::default();
+            H::describe(&mut docs);
+            let handler = routing::$method(handler);
+            Route { tag: self.0, method: stringify!($method), path, summary, docs, handler }
+        }
+    )*};
+}
+
+impl Tag {
+    methods!(get, post, put, patch, delete);
+}
+
+impl Route {
+    /// Adds a JSON response that the handler's signature does not show.
+    pub(super) fn returns<T: JsonSchema>(mut self, status: u16) -> Self {
+        self.docs.returns::<T>(status);
+        self
+    }
+
+    /// Adds a response with a body that is not JSON.
+    pub(super) fn returns_media(mut self, media: &'static str) -> Self {
+        self.docs.successes.push(Success { status: 200, media, schema: None });
+        self
+    }
+
+    /// Replaces the body that the signature shows: for a body that the handler reads field by field.
+    pub(super) fn takes<T: JsonSchema>(mut self) -> Self {
+        self.docs.takes::<T>(true);
+        self
+    }
+
+    /// Takes a form with a file in the field `file`.
+    pub(super) fn takes_file(mut self) -> Self {
+        let schema = SchemaGenerator::subschema_for::<FileForm>;
+        self.docs.body = Some(RequestBody { media: "multipart/form-data", schema, is_required: true });
+        self
+    }
+
+    /// Adds statuses of errors of this handler.
+    pub(super) fn fails_with(mut self, statuses: &[u16]) -> Self {
+        self.docs.errors.extend(statuses);
+        self
+    }
+
+    pub(crate) fn is_guarded(&self) -> bool {
+        crate::auth::is_guarded(self.path)
+    }
+
+    /// Whether errors have the shape of the OpenAI API.
+    pub(crate) fn is_openai(&self) -> bool {
+        self.path.starts_with("/v1/")
+    }
+
+    /// Every status of an error, sorted.
+    pub(crate) fn errors(&self) -> Vec<u16> {
+        let mut statuses = self.docs.errors.clone();
+        statuses.extend([421, 503]);
+        if self.is_guarded() {
+            statuses.extend([401, 403, 429]);
+        }
+        if self.path.contains('{') {
+            statuses.push(404);
+        }
+        // A query that can't be parsed.
+        if !self.docs.query.is_empty() || self.docs.is_scoped {
+            statuses.push(422);
+        }
+        if self.docs.is_scoped {
+            statuses.push(404);
+        }
+        if self.docs.body.is_some() {
+            statuses.extend([400, 408, 413, 415]);
+            statuses.extend((!self.is_openai()).then_some(422));
+        }
+        if self.method != "get" {
+            statuses.extend([403, 507]);
+        }
+        statuses.sort_unstable();
+        statuses.dedup();
+        statuses
+    }
+}
+
+impl Docs {
+    pub(super) fn asks<T: JsonSchema>(&mut self) {
+        self.query.push(|generator| generator.root_schema_for::<T>());
+    }
+
+    pub(super) fn takes<T: JsonSchema>(&mut self, is_required: bool) {
+        let schema = SchemaGenerator::subschema_for::<T>;
+        self.body = Some(RequestBody { media: JSON, schema, is_required });
+    }
+
+    pub(super) fn returns<T: JsonSchema>(&mut self, status: u16) {
+        let schema = SchemaGenerator::subschema_for::<T>;
+        self.successes.push(Success { status, media: JSON, schema: Some(schema) });
+    }
+}
+
+/// A form with a file.
+#[derive(JsonSchema)]
+#[schemars(inline)]
+#[expect(dead_code, reason = "describes what `admin::avatar` reads from the form")]
+struct FileForm {
+    #[schemars(extend("contentMediaType" = "application/octet-stream"), with = "String")]
+    file: Bytes,
+}

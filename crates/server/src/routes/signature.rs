@@ -1,0 +1,129 @@
+//! Reads the documentation of a route from the signature of its handler.
+
+use std::future::Future;
+
+use axum::extract::{Path, Request, State};
+use axum::http::HeaderMap;
+use axum::response::{Html, Response};
+use axum::{Extension, Json};
+use schemars::JsonSchema;
+
+use super::route::Docs;
+use crate::admin::audit::AuditObject;
+use crate::auth::{Admin, Principal};
+use crate::extract::{self, Id, OptionalJson, OptionalScope, Query, ScopeParam};
+use crate::problem::Problem;
+use crate::respond::{Accepted, Created};
+use crate::state::App;
+
+/// A handler whose arguments and answer say what it takes and returns.
+pub(crate) trait Signature<Arguments> {
+    fn describe(docs: &mut Docs);
+}
+
+/// An argument of a handler. Those that no client sees add nothing.
+pub(crate) trait Argument {
+    fn describe(_: &mut Docs) {}
+}
+
+/// What a handler returns. A [`Response`] says nothing; its route has to.
+pub(crate) trait Answer {
+    fn describe(_: &mut Docs) {}
+}
+
+macro_rules! signature {
+    ($($argument:ident),*) => {
+        impl<F, Fut, A, $($argument),*> Signature<($($argument,)*)> for F
+        where
+            F: Fn($($argument),*) -> Fut,
+            Fut: Future<Output = A>,
+            A: Answer,
+            $($argument: Argument),*
+        {
+            fn describe(docs: &mut Docs) {
+                $($argument::describe(docs);)*
+                A::describe(docs);
+            }
+        }
+    };
+}
+
+signature!();
+signature!(A1);
+signature!(A1, A2);
+signature!(A1, A2, A3);
+signature!(A1, A2, A3, A4);
+signature!(A1, A2, A3, A4, A5);
+
+impl Argument for State<App> {}
+impl Argument for Admin {}
+impl Argument for Principal {}
+impl Argument for HeaderMap {}
+impl Argument for Request {}
+impl<T> Argument for Id<T> {}
+impl<T> Argument for Path<T> {}
+
+impl<T: JsonSchema> Argument for Query<T> {
+    fn describe(docs: &mut Docs) {
+        docs.asks::<T>();
+    }
+}
+
+impl<T: JsonSchema> Argument for extract::Json<T> {
+    fn describe(docs: &mut Docs) {
+        docs.takes::<T>(true);
+    }
+}
+
+impl<T: JsonSchema> Argument for OptionalJson<T> {
+    fn describe(docs: &mut Docs) {
+        docs.takes::<T>(false);
+    }
+}
+
+impl Argument for ScopeParam {
+    fn describe(docs: &mut Docs) {
+        docs.is_scoped = true;
+    }
+}
+
+impl Argument for OptionalScope {
+    fn describe(docs: &mut Docs) {
+        ScopeParam::describe(docs);
+    }
+}
+
+impl Answer for Response {}
+impl Answer for Problem {}
+
+impl<T: JsonSchema> Answer for Json<T> {
+    fn describe(docs: &mut Docs) {
+        docs.returns::<T>(200);
+    }
+}
+
+impl<T: JsonSchema> Answer for Created<T> {
+    fn describe(docs: &mut Docs) {
+        docs.returns::<T>(201);
+    }
+}
+
+impl<T: JsonSchema> Answer for Accepted<T> {
+    fn describe(docs: &mut Docs) {
+        docs.returns::<T>(202);
+    }
+}
+
+impl<A: Answer> Answer for (Extension<AuditObject>, A) {
+    fn describe(docs: &mut Docs) {
+        A::describe(docs);
+    }
+}
+
+impl<A: Answer> Answer for Result<A, Problem> {
+    fn describe(docs: &mut Docs) {
+        A::describe(docs);
+    }
+}
+
+impl<T> Answer for Html<T> {}

@@ -1,0 +1,37 @@
+//! Work in the background: sessions, traces, costs, channels.
+
+use super::route::{Route, Tag};
+use crate::admin::channels::{self, ChannelChangeRequest};
+use crate::admin::{cost, failed_work, sessions, traces};
+
+pub(super) fn routes() -> Vec<Route> {
+    let tag = Tag("work");
+    vec![
+        tag.get("/api/admin/sessions", "List sessions, newest first", sessions::list),
+        tag.get("/api/admin/sessions/failed", "List sessions that failed to consolidate", sessions::failed),
+        tag.post("/api/admin/sessions/{id}/close", "Close a session now", sessions::close),
+        tag.post("/api/admin/sessions/{id}/retry", "Retry a failed session", sessions::retry)
+            .fails_with(&[409]),
+        tag.get(
+            "/api/admin/sessions/{id}/consolidate-trace",
+            "Get the trace of a consolidation",
+            traces::session,
+        ),
+        tag.get("/api/admin/turns", "List turns with times and tokens, newest first", traces::turns),
+        tag.get("/api/admin/turns/{id}", "Get the trace of a turn", traces::turn),
+        tag.get("/api/admin/slow-tick/transcripts", "List slow cycles, newest first", traces::transcripts),
+        tag.get(
+            "/api/admin/slow-tick/transcripts/{id}",
+            "Get the transcript of a slow cycle",
+            traces::transcript,
+        )
+        .fails_with(&[400]),
+        tag.get("/api/admin/cost/summary", "Sum up the cost of language models", cost::summary),
+        tag.get("/api/admin/cost/recent", "List the last calls of language models", cost::recent),
+        tag.get("/api/admin/work/failed", "List failed sessions and turns", failed_work::failed),
+        tag.get("/api/admin/channels", "List channels", channels::list),
+        tag.patch("/api/admin/channels", "Change a channel's settings", channels::change)
+            .takes::<ChannelChangeRequest>()
+            .fails_with(&[500, 501]),
+    ]
+}
