@@ -14,6 +14,7 @@ pub mod documents;
 pub mod versions;
 pub mod sections;
 pub mod daily;
+pub mod erasure;
 pub mod ports;
 pub mod export;
 pub mod error;

@@ -15,6 +15,7 @@ pub use chunks::{
 };
 
 use crate::documents::{Conflict, Document, Version};
+use crate::erasure::ErasedLine;
 use crate::export::HubExport;
 use crate::names::{Category, DiaryName, DocumentName, Granularity, InstanceId};
 use crate::version_vector::VersionVector;
@@ -227,6 +228,8 @@ pub trait HubStore: Send + Sync {
         name: &DocumentName,
         limit: u32,
     ) -> Result<Vec<Version>, StoreError>;
+    /// Lines that were erased from a document, as digests; empty if there are none.
+    async fn erased_lines(&self, scope: &Scope, name: &DocumentName) -> Result<Vec<ErasedLine>, StoreError>;
     /// Writes all of it, if the hub still stands where it was read. A document that is a core block is written as one.
     async fn commit_hub(&self, scope: &Scope, commit: HubCommit) -> Result<HubCommitOutcome, StoreError>;
     /// Sets how a prompt calls a document, which need not be there.

@@ -3,6 +3,7 @@
 use crate::api::sync::{ItemStatus, SyncPush, SyncPushed};
 use crate::daily;
 use crate::documents::Version;
+use crate::erasure::{ERASED, without_erased};
 use crate::error::HubError;
 use crate::names::{DocumentName, Granularity, InstanceId};
 use crate::ports::Instance;
@@ -94,6 +95,11 @@ impl Push {
                 document.map(|document| document.heads).unwrap_or_default()
             }
         };
+        let Some(item) = self.without_erased(act, item, &heads).await? else {
+            let reason =
+                "it was erased here, and this version has not seen that; pull first, then write it again";
+            return Ok((ItemStatus::Known, Some(reason.to_owned())));
+        };
         // Only what a person has written may change a core block.
         let writer = Caller { is_person: item.by_person, ..act.caller.clone() };
         let says_the_same = heads.first().is_some_and(|shown| shown.content == item.content);
@@ -124,6 +130,36 @@ impl Push {
             return Ok((ItemStatus::Conflict, Some(reason)));
         }
         Ok((if is_applied { ItemStatus::Applied } else { ItemStatus::Known }, None))
+    }
+
+    /// The item without what was erased since its writer last pulled; `None` if nothing else is in it. Checked before any
+    /// merge, so that erased words do not return in a union, a merged section or a conflict.
+    async fn without_erased(
+        &self,
+        act: &HubTransaction<'_>,
+        mut item: Pushed,
+        heads: &[Version],
+    ) -> Result<Option<Pushed>, HubError> {
+        let Some(content) = &item.content else { return Ok(Some(item)) };
+        let seen = item.vector.as_ref().unwrap_or(&self.base);
+        let is_unseen_erasure = |head: &Version| {
+            head.number == 0
+                && head.content.is_none()
+                && head.edited_by == ERASED
+                && !seen.covers(&head.vector)
+        };
+        if heads.iter().any(is_unseen_erasure) {
+            return Ok(None);
+        }
+        let scope = &act.caller.scope;
+        let erased = act.hub.inner().parts.store.erased_lines(scope, &item.name).await?;
+        if let Some(left) = without_erased(scope, &item.name, content, seen, &erased) {
+            if left.trim().is_empty() {
+                return Ok(None);
+            }
+            item.content = Some(left);
+        }
+        Ok(Some(item))
     }
 
     /// Refuses clocks that can't be.

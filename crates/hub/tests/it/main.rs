@@ -6,6 +6,7 @@ mod home;
 mod defects;
 mod documents;
 mod sync;
+mod erasure;
 mod mirror;
 mod rollups;
 mod prompt;

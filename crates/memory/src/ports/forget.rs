@@ -16,7 +16,7 @@ use crate::scope::{PersonaId, Scope};
 ///
 /// What an act promises: messages of the selection are gone with their words, vectors and quotes; a node that
 /// is not proven by what is left is gone, and one that held words that are lost says only what is left
-/// ([`crate::forget::Support::standing`]); thoughts on a node that is gone are marked or gone;
+/// ([`crate::forget::Support::verdict`]); thoughts on a node that is gone are marked or gone;
 /// names that stand nowhere any more, entities that nothing supports, refused memories, summaries, the mood and the
 /// parts of receipts that were made from it are gone. Sessions that are being consolidated in the scope are given
 /// back, so that nothing that was computed from it can be committed. Ids of what is gone are kept as tombstones.

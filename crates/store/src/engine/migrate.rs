@@ -18,10 +18,16 @@ pub(crate) struct Migration {
 }
 
 /// All steps, in order; their numbers count from 1.
-pub(crate) const MIGRATIONS: &[Migration] =
-    &[Migration { number: 1, name: "schema", sql: include_str!("../../migrations/sqlite/0001_schema.sql") }];
+pub(crate) const MIGRATIONS: &[Migration] = &[
+    Migration { number: 1, name: "schema", sql: include_str!("../../migrations/sqlite/0001_schema.sql") },
+    Migration {
+        number: 2,
+        name: "erased_lines",
+        sql: include_str!("../../migrations/sqlite/0002_erased_lines.sql"),
+    },
+];
 
-/// Before the first release the same schema was built in 17 steps. Homes from then are of this version, and the digests
+/// Before the first release the schema of the first migration was built in 17 steps. Homes from then are of this version, and the digests
 /// of their steps, one after the other, have this SHA-256.
 const UNRELEASED: (i32, &str) = (17, "6d3ad846fb12c98b90651c9a73b5ba4b893cea0d3484a2d4b06099ca1f1f9a97");
 

@@ -3,6 +3,7 @@
 use std::collections::BTreeSet;
 
 use hub::documents::{Document, Version};
+use hub::erasure::ERASED;
 use hub::export::ErasedName;
 use hub::names::DocumentName;
 use hub::version_vector::VersionVector;
@@ -110,7 +111,7 @@ pub(super) fn document(
         content: None,
         vector,
         author: state::own_instance(connection)?,
-        edited_by: "erased".to_owned(),
+        edited_by: ERASED.to_owned(),
         by_person: true,
         chat_ids: BTreeSet::new(),
         participants: BTreeSet::new(),

@@ -5,12 +5,12 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use hub::daily::without_line;
 use hub::documents::core_block_of;
-use hub::names::{DocumentName, Granularity};
+use hub::names::{DocumentName, Granularity, InstanceId};
 use memory::Scope;
 use memory::text::fold;
 use rusqlite::{Connection, OptionalExtension, Result, params};
 
-use super::{chunks, documents, erased_names, state};
+use super::{chunks, documents, erased_lines, erased_names, state};
 use crate::graph;
 use crate::rows::{self, to_json};
 
@@ -62,10 +62,12 @@ pub(crate) fn forget(connection: &Connection, scope: &Scope, act: &HubForgetting
                 continue;
             }
         }
-        take_lines(connection, row.number, &gone, act)?;
-        // Which of its lines a fact of the graph came from can't be told.
+        let removed = take_lines(connection, row.number, &gone, act)?;
+        // Which of its lines a fact of the graph came from is unknown.
         graph::withdraw_document(connection, scope, &row.name, act.at)?;
-        restamp(connection, scope, row)?;
+        let change = restamp(connection, scope, row)?;
+        let removed = removed.iter().map(String::as_str);
+        erased_lines::keep(connection, scope, (row.number, &row.name), removed, &change)?;
     }
     emptied.extend(
         rows.iter()
@@ -153,20 +155,15 @@ fn holds(connection: &Connection, document: i64, act: &HubForgetting<'_>) -> Res
     Ok(false)
 }
 
-/// Takes lines out of every version of a document, and every line that holds the text.
+/// Removes lines from every version of a document, and every line that holds the text. Returns all that it removed.
 fn take_lines(
     connection: &Connection,
     document: i64,
     lines: &[String],
     act: &HubForgetting<'_>,
-) -> Result<()> {
-    let versions: Vec<(i64, String)> = connection
-        .prepare_cached(
-            "SELECT number, content FROM hub_versions WHERE document = ?1 AND content IS NOT NULL",
-        )?
-        .query_map([document], |row| Ok((row.get(0)?, row.get(1)?)))?
-        .collect::<Result<_>>()?;
-    for (number, content) in versions {
+) -> Result<BTreeSet<String>> {
+    let mut removed = BTreeSet::new();
+    for (number, content) in contents(connection, document)? {
         let mut left = content.clone();
         for line in lines {
             if let Some(without) = without_line(&left, line) {
@@ -185,13 +182,26 @@ fn take_lines(
             connection
                 .prepare_cached("UPDATE hub_versions SET content = ?3 WHERE document = ?1 AND number = ?2")?
                 .execute(params![document, number, left])?;
+            let left: BTreeSet<&str> = left.lines().collect();
+            removed.extend(content.lines().filter(|line| !left.contains(line)).map(str::to_owned));
         }
     }
-    Ok(())
+    Ok(removed)
 }
 
-/// Marks a document as changed by this instance, so that others hear of it.
-fn restamp(connection: &Connection, scope: &Scope, row: &Row) -> Result<()> {
+/// The texts of a document's versions, by number.
+fn contents(connection: &Connection, document: i64) -> Result<Vec<(i64, String)>> {
+    connection
+        .prepare_cached(
+            "SELECT number, content FROM hub_versions WHERE document = ?1 AND content IS NOT NULL",
+        )?
+        .query_map([document], |row| Ok((row.get(0)?, row.get(1)?)))?
+        .collect()
+}
+
+/// Marks a document as changed by this instance, so that others are notified. Returns the instance and the counter of the
+/// change.
+fn restamp(connection: &Connection, scope: &Scope, row: &Row) -> Result<(InstanceId, u64)> {
     let (own, counter) = state::next_own(connection, scope)?;
     let heads: Vec<(i64, hub::VersionVector)> = connection
         .prepare_cached("SELECT number, vector FROM hub_versions WHERE document = ?1 AND state <> 'past'")?
@@ -204,12 +214,16 @@ fn restamp(connection: &Connection, scope: &Scope, row: &Row) -> Result<()> {
             .execute(params![row.number, number, to_json(&vector)?])?;
         state::note_seen(connection, scope, &row.name, &vector)?;
     }
-    mark_changed(connection, row.number)
+    mark_changed(connection, row.number)?;
+    Ok((own, counter))
 }
 
 /// Leaves nothing of a document but that it is gone. A roll-up is to be written anew.
 fn insert_tombstone(connection: &Connection, scope: &Scope, row: &Row, at: i64) -> Result<()> {
-    restamp(connection, scope, row)?;
+    let change = restamp(connection, scope, row)?;
+    let contents = contents(connection, row.number)?;
+    let lines = contents.iter().flat_map(|(_, content)| content.lines());
+    erased_lines::keep(connection, scope, (row.number, &row.name), lines, &change)?;
     connection.prepare_cached("DELETE FROM hub_conflicts WHERE document = ?1")?.execute([row.number])?;
     connection.prepare_cached("DELETE FROM hub_lines WHERE document = ?1")?.execute([row.number])?;
     connection

@@ -12,9 +12,11 @@ mod forget;
 mod diary;
 mod export;
 mod erased_names;
+mod erased_lines;
 
 use async_trait::async_trait;
 use hub::documents::{Conflict, Document, Version};
+use hub::erasure::ErasedLine;
 use hub::export::HubExport;
 use hub::names::{DiaryName, DocumentName, InstanceId};
 use hub::ports::{
@@ -80,6 +82,11 @@ impl HubStore for SqliteStore {
     ) -> Result<Vec<Version>, StoreError> {
         let (scope, name) = (scope.clone(), name.clone());
         self.read(move |connection| Ok(documents::versions(connection, &scope, &name, limit)?)).await
+    }
+
+    async fn erased_lines(&self, scope: &Scope, name: &DocumentName) -> Result<Vec<ErasedLine>, StoreError> {
+        let (scope, name) = (scope.clone(), name.clone());
+        self.read(move |connection| Ok(erased_lines::list(connection, &scope, &name)?)).await
     }
 
     async fn commit_hub(&self, scope: &Scope, commit: HubCommit) -> Result<HubCommitOutcome, StoreError> {

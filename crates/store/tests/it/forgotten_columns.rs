@@ -109,6 +109,7 @@ const NO_WORDS: &[&str] = &[
     "hub_documents.kind",
     "hub_documents.persona_id",
     "hub_documents.user_id",
+    "hub_erased_lines.author",
     "hub_erased_names.kind",
     "hub_erased_names.persona_id",
     "hub_erased_names.user_id",

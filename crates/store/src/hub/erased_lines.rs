@@ -1,0 +1,38 @@
+//! Digests of lines that were erased from documents.
+
+use hub::erasure::{ErasedLine, line_digest};
+use hub::names::{DocumentName, InstanceId};
+use memory::Scope;
+use rusqlite::{Connection, Result, params};
+
+use super::documents;
+use super::state::instance_id;
+
+/// Records lines of a document as erased by this change of this instance.
+pub(super) fn keep<'a>(
+    connection: &Connection,
+    scope: &Scope,
+    (document, name): (i64, &DocumentName),
+    lines: impl Iterator<Item = &'a str>,
+    (author, counter): &(InstanceId, u64),
+) -> Result<()> {
+    for digest in lines.filter_map(|line| line_digest(scope, name, line)) {
+        connection
+            .prepare_cached(
+                "INSERT INTO hub_erased_lines (document, digest, author, counter) VALUES (?1, ?2, ?3, ?4)
+                 ON CONFLICT DO UPDATE SET author = excluded.author, counter = excluded.counter",
+            )?
+            .execute(params![document, digest, author.as_str(), counter])?;
+    }
+    Ok(())
+}
+
+pub(super) fn list(connection: &Connection, scope: &Scope, name: &DocumentName) -> Result<Vec<ErasedLine>> {
+    let Some(document) = documents::number(connection, scope, name)? else { return Ok(Vec::new()) };
+    connection
+        .prepare_cached("SELECT digest, author, counter FROM hub_erased_lines WHERE document = ?1")?
+        .query_map([document], |row| {
+            Ok(ErasedLine { digest: row.get(0)?, author: instance_id(row, 1)?, counter: row.get(2)? })
+        })?
+        .collect()
+}
