@@ -133,7 +133,7 @@ impl FromRequestParts<App> for Admin {
         if principal.may_admin {
             Ok(Self(principal))
         } else {
-            Err(Problem::forbidden("this token lacks a scope: it needs admin"))
+            Err(Problem::forbidden("this token lacks a scope: it needs the scope admin"))
         }
     }
 }
@@ -158,7 +158,7 @@ pub(crate) async fn authorize(State(app): State<App>, mut request: Request, next
 
 async fn admit(app: &App, request: &mut Request) -> Result<(), Problem> {
     let now = app.now();
-    let settings = app.parts.settings.load();
+    let settings = &app.parts.settings;
     let allowance = Allowance { per_second: settings.requests_per_second, burst: settings.burst };
     let address = client::address_of(request, settings.behind_proxy);
     let path = request.uri().path();
@@ -210,7 +210,7 @@ fn too_many(app: &App, wait: std::time::Duration) -> Problem {
 
 fn wrong_scope(needed: &[RequiredScope]) -> Problem {
     let words: Vec<&str> = needed.iter().map(|needed| needed.as_str()).collect();
-    Problem::forbidden(format!("this token lacks a scope: it needs {}", words.join(" or ")))
+    Problem::forbidden(format!("this token lacks a scope: it needs the scope {}", words.join(" or ")))
 }
 
 #[cfg(test)]

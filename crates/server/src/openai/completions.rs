@@ -55,7 +55,7 @@ pub(crate) async fn complete(
     let mut content = stop.pass(&message.content);
     content.push_str(&stop.finish());
     let finish_reason = FinishReason::of(incomplete && !stop.is_over());
-    let message = CompletionMessage { role: AssistantRole::Assistant, content, refusal: () };
+    let message = ReplyMessage { role: AssistantRole::Assistant, content, refusal: () };
     let choice = CompletionChoice { index: 0, message, logprobs: (), finish_reason };
     Ok(Json(ChatCompletion {
         id: head.id,
@@ -70,8 +70,7 @@ pub(crate) async fn complete(
 
 async fn is_persona(app: &App, model: &str) -> Result<bool, Problem> {
     let personas = app.runtime().store().personas().await?;
-    let settings = app.runtime().settings();
-    let configured = settings.persona.as_str();
+    let configured = app.runtime().settings().persona.as_str();
     Ok(model == configured || personas.iter().any(|persona| persona.id.as_str() == model))
 }
 
@@ -133,14 +132,14 @@ enum CompletionTag {
 #[derive(Serialize, JsonSchema)]
 struct CompletionChoice {
     index: u32,
-    message: CompletionMessage,
+    message: ReplyMessage,
     /// Always null.
     logprobs: (),
     finish_reason: FinishReason,
 }
 
 #[derive(Serialize, JsonSchema)]
-struct CompletionMessage {
+struct ReplyMessage {
     role: AssistantRole,
     content: String,
     /// Always null.
