@@ -43,7 +43,7 @@ pub(crate) async fn reload_on_hangup(configuration: Arc<dyn Configuration>) {
     let Ok(mut hangup) = signal(SignalKind::hangup()) else { return };
     while hangup.recv().await.is_some() {
         if let Err(error) = configuration.reload().await {
-            tracing::error!("configuration not reloaded: {error}");
+            tracing::error!("the configuration stays as it was: {error}");
         }
     }
 }

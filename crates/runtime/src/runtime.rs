@@ -504,7 +504,7 @@ impl RuntimeInner {
                 self.resume(turn.scope, turn.channel_id, turn.id);
                 continue;
             }
-            let reason = "EchoVessel was not running when this was sent; retry to get a reply";
+            let reason = "EchoVessel was away when this was sent; retry to get a reply";
             self.store().fail_turn(turn.id, reason).await?;
             let messages = self.store().turn_messages(turn.id).await?;
             self.publish(

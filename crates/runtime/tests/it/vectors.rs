@@ -3,18 +3,14 @@
 use std::sync::Arc;
 use std::sync::atomic::Ordering;
 
-use hub::api::memories::MemoryCreate;
-use hub::names::Granularity;
-use hub::{Caller, WorkingHours};
 use memory::nodes::NodeKind;
 use memory::ports::{EmbedError, Embedder, MessageStore, NodeStore};
 use testkit::{Reply, WordHashEmbedder};
 use tokio::sync::Notify;
 
-use crate::diary::hub_with;
 use crate::embedders::StingyEmbedder;
 use crate::faulty_store::Fault;
-use crate::world::{MINUTE, SECOND, WEB, World, scope, settings, soon};
+use crate::world::{MINUTE, SECOND, WEB, World, settings, soon};
 
 async fn missing(world: &World, fingerprint: &str) -> (usize, usize) {
     let messages = world.store.database.messages_without_vector(fingerprint, 100).await.unwrap().len();
@@ -145,46 +141,4 @@ async fn a_backlog_drains_in_small_batches_the_newest_first() {
     assert!(sizes.starts_with(&[32, 32, 16]), "{sizes:?}");
     let newest = world.messages().await.pop().unwrap();
     assert_eq!(batches[0][0], newest.content);
-}
-
-#[tokio::test]
-async fn chunks_of_one_long_document_get_vectors_in_small_batches_and_turns_go_first() {
-    let embedder = Arc::new(WordHashEmbedder::new());
-    let name = embedder.fingerprint().to_owned();
-    let mut world = World::with(settings(), Some(embedder.clone())).await;
-    let hub = hub_with(&world, Some(embedder.clone()), None).await;
-    let hours = WorkingHours { rollup_at: jiff::civil::Time::midnight(), catch_up: false };
-    world.runtime.attach_hub(hub.clone(), hours);
-    let gate = Arc::new(Notify::new());
-    world.model.next("reply", Reply::text("a reply").hold_until(&gate));
-    world.say(WEB, "a question that waits").await;
-    soon("the question", world.model.asked("reply", 1)).await;
-
-    let entries: Vec<String> =
-        (0..400).map(|entry| format!("- entry {entry}: {}", "swam far ".repeat(20))).collect();
-    let input = MemoryCreate {
-        granularity: Granularity::Daily,
-        date: "2025-04-03".parse().unwrap(),
-        content: entries.join("\n"),
-        chat_ids: Vec::new(),
-        instance_id: "laptop".parse().unwrap(),
-        participating_instances: Vec::new(),
-        slug: None,
-    };
-    let caller = Caller { scope: scope("ann"), instance: "laptop".parse().unwrap(), is_person: false };
-    assert!(hub.memory_create(&caller, input).await.unwrap().success);
-    world.clock.advance(SECOND).await;
-    let waiting = hub.chunk_coverage(&name).await.unwrap();
-    assert!(waiting.chunks > 64 && waiting.with_vector <= 32, "a turn runs: {waiting:?}");
-    gate.notify_one();
-    world.hear("chat.message.done").await;
-    world.clock.advance(SECOND).await;
-    world
-        .until("the chunks", || async {
-            hub.chunk_coverage(&name).await.unwrap().with_vector == waiting.chunks
-        })
-        .await;
-    assert!(embedder.calls().iter().all(|texts| texts.len() <= 64), "a batch is bounded");
-    let state = world.runtime.vector_state().await.unwrap().unwrap();
-    assert_eq!((state.chunks, state.chunks_with_vector), (waiting.chunks, waiting.chunks));
 }
