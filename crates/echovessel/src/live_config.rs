@@ -150,7 +150,7 @@ impl LiveConfig {
         renamed.map_err(|error| ConfigurationError::Unwritable(error.to_string()))
     }
 
-    /// The object that clients of the Python program read. What we have no key for stands at that program's default.
+    /// The object that clients of the legacy API read. A field without a key has the default of that API.
     fn legacy_view(&self, config: &Config, appearance: &Appearance) -> Json {
         let variable = api_key_variable(config);
         let key_present = !variable.is_empty() && std::env::var_os(&variable).is_some();

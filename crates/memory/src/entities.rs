@@ -78,7 +78,7 @@ pub const SAME_COSINE_ABOVE: f32 = 0.85;
 pub const UNCERTAIN_COSINE_MIN: f32 = 0.65;
 
 impl Likeness {
-    /// The seed's two thresholds: above 0.85 the same, from 0.65 uncertain.
+    /// Two thresholds: above 0.85 the same, from 0.65 uncertain.
     pub fn of_cosine(cosine: f32) -> Self {
         if cosine > SAME_COSINE_ABOVE {
             Self::Same

@@ -34,7 +34,7 @@ pub struct Message {
     pub session_id: SessionId,
     /// The turn it belongs to; none for a message that the persona sent of its own accord.
     pub turn_id: Option<TurnId>,
-    /// Where it was said: opaque, never in a prompt (F10).
+    /// The channel that it was sent on: opaque, never in a prompt.
     pub channel_id: String,
     /// Who said it.
     pub role: Role,

@@ -73,7 +73,7 @@ pub enum RelationalTag {
 }
 
 impl RelationalTag {
-    /// All six, in the seed's order.
+    /// All six, in the order of the API.
     pub const ALL: [Self; 6] = [
         Self::IdentityBearing,
         Self::Unresolved,

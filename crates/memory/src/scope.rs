@@ -1,4 +1,4 @@
-//! Whose memory it is. Everything is scoped by (persona, user) and by nothing else: no channel, ever (D4).
+//! Whose memory it is. Everything is scoped by (persona, user) and by nothing else: memory has no channel.
 
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};

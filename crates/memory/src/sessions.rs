@@ -65,7 +65,7 @@ pub struct Session {
     pub id: SessionId,
     /// Whose talk it is.
     pub scope: Scope,
-    /// Where it took place: opaque, never in a prompt (F10).
+    /// The channel that it took place on: opaque, never in a prompt.
     pub channel_id: String,
     /// Where it stands.
     pub status: SessionStatus,

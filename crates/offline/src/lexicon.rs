@@ -1,6 +1,6 @@
 //! The word lists of the rules, in Chinese and English.
 //!
-//! Loss, crisis and hard milestones begin with the seed's strong-emotion keywords. Chinese entries match
+//! Loss, crisis and hard milestones begin with the strong-emotion keywords of consolidation. Chinese entries match
 //! as parts of a text, English ones as phrases at word borders, in lower case.
 
 /// Words or phrases, with bars between them.

@@ -1,4 +1,4 @@
-//! What watchers are told: names and fields are the seed's, on every channel the same.
+//! Server events: names and fields are part of the HTTP API and the same on every channel.
 
 use jiff::Timestamp;
 use memory::Scope;
@@ -100,7 +100,7 @@ pub enum ServerEvent {
         /// The user's lines, which are safe.
         user_message_ids: Vec<MessageId>,
     },
-    /// The same for pages made for the Python program: they know no other event that ends a turn without a reply.
+    /// The same for clients of the legacy API, which know no other event that ends a turn without a reply.
     TurnError {
         /// The turn.
         turn_id: TurnId,

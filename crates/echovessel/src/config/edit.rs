@@ -4,14 +4,14 @@ use serde_json::Value as Json;
 use toml::Value;
 use toml_edit::{Array, DocumentMut, InlineTable, Item, Table, TableLike};
 
-/// Old names of keys, as the scripts of the Python program say them.
+/// Old names of keys, accepted from clients of the legacy API.
 const OLD_NAMES: [(&str, &str); 4] = [
     ("memory.retrieve_k", "recall.k"),
     ("memory.recent_window_size", "recall.recent_window"),
     ("memory.relational_bonus_weight", "recall.weight_relational"),
     ("llm.timeout_seconds", "llm.timeout"),
 ];
-/// Keys of the Python program that no running one could change.
+/// Keys of the legacy API that can only be changed in the file.
 const NEVER: [&str; 2] = ["runtime.data_dir", "memory.db_path"];
 
 /// A wish of a person.

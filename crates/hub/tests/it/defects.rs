@@ -1,4 +1,4 @@
-//! Defects of the program before, each by its number.
+//! Regressions of docs/regressions.md, each by its number.
 
 use hub::api::conflicts::{ConflictQuery, ConflictResolve, Resolution};
 use hub::api::identity::SectionText;

@@ -68,7 +68,7 @@ pub struct ConsolidateSettings {
     pub reflection_hard_gate_24h: usize,
     /// Retries of a session before it is `failed`.
     pub max_retries: u32,
-    /// Keywords beside the seed's that override the trivial gate.
+    /// Keywords beside the built-in ones that override the trivial gate.
     pub strong_emotion_words: Vec<String>,
     /// Thinking between sessions.
     pub slow_cycle: SlowCycleSettings,

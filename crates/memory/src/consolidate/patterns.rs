@@ -1,4 +1,4 @@
-//! Word lists that are data: the seed's keywords and ours, one pattern a line.
+//! Word lists that are data: strong-emotion keywords, one pattern per line.
 
 use crate::text::at_word_borders;
 

@@ -39,7 +39,7 @@ impl ReflectionDecision {
     }
 }
 
-/// The seed's order: gate, shock, timer, else nothing. `runs` are the times of reflection runs that stored a thought
+/// Checked in this order: gate, shock, timer. `runs` are the times of reflection runs that stored a thought
 /// in the last 24 hours, `last` the time of the last such run ever.
 pub fn decide(
     now: Timestamp,

@@ -1,4 +1,4 @@
-//! What a session's trace says of each phase. The fields of the compatible interface come first, ours behind them.
+//! What a session's trace says of each phase. The fields of the legacy API come first.
 
 use jiff::{SignedDuration, Timestamp};
 use serde_json::{Value, json};

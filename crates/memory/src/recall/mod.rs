@@ -59,7 +59,7 @@ use crate::vector_index::VectorIndex;
 /// Messages that are ranked and shown in the trace.
 const RANKED_MESSAGES: usize = 50;
 
-/// What to recall for. There is no channel (D4).
+/// What to recall for. Memory has no channel.
 #[derive(Clone, Debug)]
 pub struct RecallRequest {
     /// Whose memory.

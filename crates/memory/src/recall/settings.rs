@@ -1,4 +1,4 @@
-//! What a person can set about recall. The defaults are the seed's.
+//! Settings of recall, with their defaults.
 
 use jiff::civil::Weekday;
 

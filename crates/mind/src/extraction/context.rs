@@ -1,4 +1,4 @@
-//! What the extraction template is rendered from. Ids and channels never get here (F10).
+//! What the extraction template is rendered from. Ids and channels never get here.
 
 use memory::entities::Entity;
 use serde::Serialize;

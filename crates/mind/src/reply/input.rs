@@ -1,4 +1,4 @@
-//! What a reply's prompt is made of. No field of it carries a channel into the prompt (F10).
+//! What a reply's prompt is made of. No field of it carries a channel into the prompt.
 
 use jiff::Timestamp;
 use jiff::tz::TimeZone;

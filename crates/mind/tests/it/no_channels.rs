@@ -1,4 +1,4 @@
-//! F10: the model is blind to channels, transports and ids.
+//! Prompts name no channel, transport or id.
 
 use memory::ports::{EvidenceFailure, Mind};
 use mind::ReplyBudget;

@@ -1,4 +1,4 @@
-//! The rules that never bend: L1 is human-authored (L1), memory has no channels (D4), prompts name none (F10), nothing
+//! The rules that never bend: L1 is human-authored (L1), memory has no channel, prompts name no channel, nothing
 //! is told before it is committed.
 
 use std::sync::Arc;

@@ -1,4 +1,4 @@
-//! Defects of the program before, seen from outside. 12, 16 and 19 stand with what they are about: `paging`, `drafts`,
+//! Regressions of docs/regressions.md over HTTP. 12, 16 and 19 are with their subjects: `paging`, `drafts`,
 //! `people`; 18 in `echovessel/tests/it/reload.rs`.
 
 use std::sync::Arc;
