@@ -102,12 +102,12 @@ pub(super) fn findings(members: &[Member]) -> Vec<Finding> {
 
 fn findings_of(member: &Member) -> Vec<Finding> {
     let Some(room) = ROOMS.iter().find(|room| room.name == member.name) else {
-        let mend =
+        let fix =
             "Say in the table of xtask/src/tidy/boundaries.rs, and in ARCHITECTURE.md, whom it may import.";
         return vec![Finding::in_file(
             &member.manifest_path,
             format!("no wall is known for {}", member.name),
-            mend,
+            fix,
         )];
     };
     let mut findings = Vec::new();
@@ -115,15 +115,15 @@ fn findings_of(member: &Member) -> Vec<Finding> {
         let ours = dependency.name == "testkit" || ROOMS.iter().any(|room| room.name == dependency.name);
         if ours && !room.admits(&dependency.name, dependency.dev) {
             let what = format!("{} may not import {}", member.name, dependency.name);
-            let mend = room.advice(dependency.dev);
-            findings.push(Finding::at(&member.manifest_path, line_of(member, &dependency.key), what, mend));
+            let fix = room.advice(dependency.dev);
+            findings.push(Finding::at(&member.manifest_path, line_of(member, &dependency.key), what, fix));
         }
         let placed = PLACED.iter().find(|placed| placed.name == dependency.name);
         if let Some(placed) = placed.filter(|placed| !placed.admits(&member.name, dependency.dev)) {
             let what = format!("{} may not use {}: {}", member.name, placed.name, placed.reason);
-            let mend =
+            let fix =
                 format!("Move what needs it to {}, behind a port if need be.", placed.rooms.join(" or "));
-            findings.push(Finding::at(&member.manifest_path, line_of(member, &dependency.key), what, mend));
+            findings.push(Finding::at(&member.manifest_path, line_of(member, &dependency.key), what, fix));
         }
     }
     findings

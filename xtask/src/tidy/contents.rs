@@ -34,24 +34,24 @@ pub(super) fn findings(files: &[ProjectFile]) -> Vec<Finding> {
 
 fn findings_of(file: &ProjectFile) -> Vec<Finding> {
     if BINARY_EXTENSIONS.iter().any(|extension| file.has_extension(extension)) {
-        let mend = "Take it out of the project and let .gitignore name it; a test makes its own, the model is fetched.";
-        return vec![Finding::in_file(&file.path, "model weights, a database or a build's output", mend)];
+        let fix = "Take it out of the project and let .gitignore name it; a test makes its own, the model is fetched.";
+        return vec![Finding::in_file(&file.path, "model weights, a database or a build's output", fix)];
     }
     let mut findings = Vec::new();
     let mut said_before = [""; DIGEST_LINES_BEFORE];
     for (number, line) in file.lines() {
         if let Some(folder) = MACHINE_FOLDERS.iter().find(|folder| names_folder(line, folder)) {
-            let mend = "Write it relative to the project, or take it from the environment.";
-            findings.push(Finding::at(&file.path, number, format!("a path of one machine ({folder})"), mend));
+            let fix = "Write it relative to the project, or take it from the environment.";
+            findings.push(Finding::at(&file.path, number, format!("a path of one machine ({folder})"), fix));
         }
         let is_cargos_own = file.name() == "Cargo.lock" && line.starts_with("source = \"registry+");
         if let Some(host) = REGISTRY_HOSTS.iter().find(|host| !is_cargos_own && line.contains(**host)) {
-            let mend = "Take it out: where packages come from is the machine's own setting.";
-            findings.push(Finding::at(&file.path, number, format!("a registry's address ({host})"), mend));
+            let fix = "Take it out: where packages come from is the machine's own setting.";
+            findings.push(Finding::at(&file.path, number, format!("a registry's address ({host})"), fix));
         }
         if let Some(kind) = secret(file, &said_before, line) {
-            let mend = "Take it out, and if it is real, revoke it. A digest says so on its line (sha256, digest, hash).";
-            findings.push(Finding::at(&file.path, number, format!("what looks like {kind}"), mend));
+            let fix = "Take it out, and if it is real, revoke it. A digest says so on its line (sha256, digest, hash).";
+            findings.push(Finding::at(&file.path, number, format!("what looks like {kind}"), fix));
         }
         said_before.rotate_left(1);
         said_before[DIGEST_LINES_BEFORE - 1] = line;

@@ -24,12 +24,12 @@ pub(super) fn findings(files: &[ProjectFile]) -> Vec<Finding> {
             let linked = links(line).filter_map(|target| resolve(folder, target));
             let quoted = quoted_paths(line).filter_map(|path| resolve("", path));
             for path in linked.chain(quoted).filter(|path| !exists(files, path)) {
-                let mend = "Point it at where the file is now, or take the link out.";
+                let fix = "Point it at where the file is now, or take the link out.";
                 findings.push(Finding::at(
                     &file.path,
                     number,
                     format!("points at {path}, which isn't there"),
-                    mend,
+                    fix,
                 ));
             }
         }

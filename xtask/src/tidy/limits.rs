@@ -14,11 +14,11 @@ pub(super) fn findings(files: &[ProjectFile]) -> Vec<Finding> {
         let [_, _, value, place, _] = columns[..] else { continue };
         for path in place.split('`').skip(1).step_by(2) {
             let Some((owner, name)) = constant(path) else { continue };
-            let mend = "Correct the value, or the path of the constant.";
+            let fix = "Correct the value, or the path of the constant.";
             match value_of(files, owner, name) {
-                None => findings.push(Finding::at(PATH, number, format!("{path} is not a constant"), mend)),
+                None => findings.push(Finding::at(PATH, number, format!("{path} is not a constant"), fix)),
                 Some(actual) if !numbers(value).contains(&actual) => {
-                    findings.push(Finding::at(PATH, number, format!("{path} is {actual}"), mend));
+                    findings.push(Finding::at(PATH, number, format!("{path} is {actual}"), fix));
                 }
                 Some(_) => {}
             }

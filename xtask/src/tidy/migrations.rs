@@ -20,8 +20,8 @@ pub(super) fn findings(files: &[ProjectFile]) -> Vec<Finding> {
     let mut findings = Vec::new();
     for (number, line) in list.lines().filter(|(_, line)| !line.trim().is_empty()) {
         let Some((listed, path)) = line.split_once("  ") else {
-            let mend = "A line is a SHA-256, two spaces and a path below crates/store/migrations.";
-            findings.push(Finding::at(LIST, number, "a line that can't be read", mend));
+            let fix = "A line is a SHA-256, two spaces and a path below crates/store/migrations.";
+            findings.push(Finding::at(LIST, number, "a line that can't be read", fix));
             continue;
         };
         let full_path = format!("{FOLDER}{path}");
@@ -30,12 +30,12 @@ pub(super) fn findings(files: &[ProjectFile]) -> Vec<Finding> {
             Some(_) => {
                 let what =
                     "a released migration was edited; databases that ran it would differ from new ones";
-                let mend = "Put it back as it was and write a new migration with the next number.";
-                findings.push(Finding::in_file(&full_path, what, mend));
+                let fix = "Put it back as it was and write a new migration with the next number.";
+                findings.push(Finding::in_file(&full_path, what, fix));
             }
             None => {
-                let mend = "Put it back: databases that ran it name it, and new ones need it.";
-                findings.push(Finding::in_file(&full_path, "a released migration is gone", mend));
+                let fix = "Put it back: databases that ran it name it, and new ones need it.";
+                findings.push(Finding::in_file(&full_path, "a released migration is gone", fix));
             }
         }
     }

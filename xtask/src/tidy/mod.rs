@@ -1,6 +1,8 @@
 //! Checks of the whole project. Each takes what it needs and returns what it found; none changes anything.
 
+mod banned_words;
 mod boundaries;
+mod commit_subjects;
 mod sizes;
 mod names;
 pub(crate) mod migrations;
@@ -28,25 +30,25 @@ pub(crate) struct Finding {
     /// From 1; none for the file as a whole.
     line: Option<usize>,
     what: String,
-    mend: String,
+    fix: String,
 }
 
 impl Finding {
-    fn in_file(path: &str, what: impl Into<String>, mend: impl Into<String>) -> Self {
-        Self { path: path.to_owned(), line: None, what: what.into(), mend: mend.into() }
+    fn in_file(path: &str, what: impl Into<String>, fix: impl Into<String>) -> Self {
+        Self { path: path.to_owned(), line: None, what: what.into(), fix: fix.into() }
     }
 
-    fn at(path: &str, line: usize, what: impl Into<String>, mend: impl Into<String>) -> Self {
-        Self { line: Some(line), ..Self::in_file(path, what, mend) }
+    fn at(path: &str, line: usize, what: impl Into<String>, fix: impl Into<String>) -> Self {
+        Self { line: Some(line), ..Self::in_file(path, what, fix) }
     }
 }
 
 impl fmt::Display for Finding {
     fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let Self { path, line, what, mend } = self;
+        let Self { path, line, what, fix } = self;
         match line {
-            Some(line) => write!(formatter, "{path}:{line}: {what}\n    {mend}"),
-            None => write!(formatter, "{path}: {what}\n    {mend}"),
+            Some(line) => write!(formatter, "{path}:{line}: {what}\n    {fix}"),
+            None => write!(formatter, "{path}: {what}\n    {fix}"),
         }
     }
 }
@@ -64,6 +66,8 @@ pub(crate) fn run(root: &Path) -> Result<ExitCode> {
         test_files::findings(&project.files),
         doc_links::findings(&project.files),
         limits::findings(&project.files),
+        banned_words::findings(&project.files),
+        commit_subjects::findings(&project.commits),
     ]
     .into_iter()
     .flatten()
@@ -74,9 +78,9 @@ pub(crate) fn run(root: &Path) -> Result<ExitCode> {
         println!("{finding}");
     }
     if findings.is_empty() {
-        println!("tidy: {} files of {} crates, nothing to mend", project.files.len(), project.members.len());
+        println!("tidy: {} files of {} crates, no findings", project.files.len(), project.members.len());
         return Ok(ExitCode::SUCCESS);
     }
-    println!("tidy: {} to mend", findings.len());
+    println!("tidy: {} findings", findings.len());
     Ok(ExitCode::FAILURE)
 }

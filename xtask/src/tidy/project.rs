@@ -7,6 +7,8 @@ use std::process::Command;
 use anyhow::{Context, Result, ensure};
 use cargo_metadata::{DependencyKind, MetadataCommand};
 
+use super::commit_subjects::FIRST_EXEMPT;
+
 /// The project as it lies on the disk.
 pub(super) struct Project {
     /// Everything git tracks or would track.
@@ -15,6 +17,9 @@ pub(super) struct Project {
     pub(super) members: Vec<Member>,
     /// The text of the root `Cargo.toml`.
     pub(super) manifest: String,
+    /// Abbreviated id and subject of each commit that the rule of subjects holds for; empty where the history is not
+    /// available, as in a shallow checkout.
+    pub(super) commits: Vec<String>,
 }
 
 /// A file of the project.
@@ -49,7 +54,7 @@ impl Project {
     pub(super) fn read(root: &Path) -> Result<Self> {
         let files = listed_files(root)?;
         let manifest = fs::read_to_string(root.join("Cargo.toml")).context("reading the root Cargo.toml")?;
-        Ok(Self { files, members: members(root)?, manifest })
+        Ok(Self { files, members: members(root)?, manifest, commits: commits(root) })
     }
 }
 
@@ -100,6 +105,15 @@ fn listed_files(root: &Path) -> Result<Vec<ProjectFile>> {
     files.sort_by(|a, b| a.path.cmp(&b.path));
     files.dedup_by(|a, b| a.path == b.path);
     Ok(files)
+}
+
+fn commits(root: &Path) -> Vec<String> {
+    let range = format!("{FIRST_EXEMPT}..HEAD");
+    let arguments = ["log", "--no-merges", "--format=%h %s", range.as_str()];
+    let output = Command::new("git").args(arguments).current_dir(root).output();
+    let known = output.ok().filter(|output| output.status.success());
+    let text = known.map(|output| String::from_utf8_lossy(&output.stdout).into_owned());
+    text.unwrap_or_default().lines().map(str::to_owned).collect()
 }
 
 fn members(root: &Path) -> Result<Vec<Member>> {

@@ -24,21 +24,21 @@ fn findings_with(files: &[ProjectFile], longer: &[(&str, &str)]) -> Vec<Finding>
         let most = if reason.is_some() { CODE_LINES_MAX_WITH_REASON } else { CODE_LINES_MAX };
         if lines > most {
             let what = format!("{lines} lines of code, {most} at the most");
-            let mend = if reason.is_some() {
+            let fix = if reason.is_some() {
                 "Split it by what its parts are about: a reason stretches the limit only so far."
             } else {
                 "Split it by what its parts are about. If it is one thing that can't be split, say why in LONGER of \
                  xtask/src/tidy/sizes.rs."
             };
-            findings.push(Finding::in_file(&file.path, what, mend));
+            findings.push(Finding::in_file(&file.path, what, fix));
         } else if reason.is_some() && lines <= CODE_LINES_MAX {
-            let mend = "Take it out of LONGER in xtask/src/tidy/sizes.rs.";
-            findings.push(Finding::in_file(&file.path, "listed as longer than it is", mend));
+            let fix = "Take it out of LONGER in xtask/src/tidy/sizes.rs.";
+            findings.push(Finding::in_file(&file.path, "listed as longer than it is", fix));
         }
     }
     for (path, _) in longer.iter().filter(|(path, _)| !files.iter().any(|file| file.path == *path)) {
-        let mend = "Take it out of LONGER in xtask/src/tidy/sizes.rs.";
-        findings.push(Finding::in_file(path, "listed as long, but there is no such file", mend));
+        let fix = "Take it out of LONGER in xtask/src/tidy/sizes.rs.";
+        findings.push(Finding::in_file(path, "listed as long, but there is no such file", fix));
     }
     findings
 }

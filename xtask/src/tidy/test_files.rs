@@ -9,10 +9,10 @@ pub(super) fn findings(files: &[ProjectFile]) -> Vec<Finding> {
     for file in files.iter().filter(|file| file.has_extension("rs")) {
         let Some((before, inside)) = split_at_tests(&file.path) else { continue };
         let Some(inside) = inside.strip_prefix("it/") else {
-            let mend = format!(
+            let fix = format!(
                 "Move it to {before}tests/it/ and list it in its main.rs: one test binary per crate."
             );
-            findings.push(Finding::in_file(&file.path, "a test binary of its own", mend));
+            findings.push(Finding::in_file(&file.path, "a test binary of its own", fix));
             continue;
         };
         if inside == "main.rs" {
@@ -25,8 +25,8 @@ pub(super) fn findings(files: &[ProjectFile]) -> Vec<Finding> {
             vec![format!("{before}tests/it/{folder}/mod.rs"), format!("{before}tests/it/{folder}.rs")]
         };
         if !parents.iter().any(|parent| lists(files, parent, module)) {
-            let mend = format!("Add `mod {module};` to {}.", parents[0]);
-            findings.push(Finding::in_file(&file.path, "its tests never run: no file lists it", mend));
+            let fix = format!("Add `mod {module};` to {}.", parents[0]);
+            findings.push(Finding::in_file(&file.path, "its tests never run: no file lists it", fix));
         }
     }
     findings

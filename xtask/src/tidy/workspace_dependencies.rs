@@ -10,8 +10,8 @@ pub(super) fn findings(project: &Project) -> Vec<Finding> {
     for entry in entries(&project.manifest) {
         if !entry.explained {
             let what = format!("{} has no comment", entry.name);
-            let mend = "Say in one line above it what it is for.";
-            findings.push(Finding::at(MANIFEST, entry.line, what, mend));
+            let fix = "Say in one line above it what it is for.";
+            findings.push(Finding::at(MANIFEST, entry.line, what, fix));
         }
         if !is_used(&project.members, entry.name) {
             let what = format!("no crate uses {}", entry.name);
@@ -81,6 +81,7 @@ mod tests {
                 dependencies: vec![dependency("serde"), dependency("toml")],
             }],
             manifest: manifest.to_owned(),
+            commits: Vec::new(),
         };
         let found: Vec<_> = findings(&project).into_iter().map(|f| (f.what, f.line)).collect();
         assert_eq!(
