@@ -158,7 +158,7 @@ pub(crate) async fn authorize(State(app): State<App>, mut request: Request, next
 
 async fn admit(app: &App, request: &mut Request) -> Result<(), Problem> {
     let now = app.now();
-    let settings = &app.parts.settings;
+    let settings = app.parts.settings.load();
     let allowance = Allowance { per_second: settings.requests_per_second, burst: settings.burst };
     let address = client::address_of(request, settings.behind_proxy);
     let path = request.uri().path();

@@ -70,7 +70,8 @@ pub(crate) async fn complete(
 
 async fn is_persona(app: &App, model: &str) -> Result<bool, Problem> {
     let personas = app.runtime().store().personas().await?;
-    let configured = app.runtime().settings().persona.as_str();
+    let settings = app.runtime().settings();
+    let configured = settings.persona.as_str();
     Ok(model == configured || personas.iter().any(|persona| persona.id.as_str() == model))
 }
 
