@@ -12,6 +12,7 @@ use crate::api::conflicts::{
 use crate::documents::{Conflict, Version};
 use crate::error::HubError;
 use crate::names::DocumentName;
+use crate::rollup::ROLL_UP_EDITOR;
 use crate::service::{Caller, Hub};
 use crate::transaction::HubTransaction;
 
@@ -79,7 +80,12 @@ impl Hub {
             });
             let mut seen = seen;
             seen.push(conflict.kept.clone());
-            let mut heads = vec![act.successor(&seen, content)];
+            let mut chosen = act.successor(&seen, content);
+            // An automatic roll-up that was chosen is replaced by later ones, as any other.
+            if how == "kept" && conflict.kept.edited_by == ROLL_UP_EDITOR {
+                chosen.edited_by = ROLL_UP_EDITOR.to_owned();
+            }
+            let mut heads = vec![chosen];
             heads.extend(still);
             act.write(&conflict.name, heads);
             act.commit.settled.push((conflict.id, how.to_owned()));

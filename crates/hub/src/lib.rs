@@ -10,6 +10,7 @@
 
 pub mod names;
 pub mod version_vector;
+pub mod client_base;
 pub mod documents;
 pub mod versions;
 pub mod sections;

@@ -134,8 +134,12 @@ impl Hub {
 
     async fn reconcile_scope(&self, scope: &Scope) -> Result<Reconciled, HubError> {
         let mut found = Reconciled::default();
-        let caller =
-            Caller { scope: scope.clone(), instance: self.settings().instance.clone(), is_person: true };
+        let caller = Caller {
+            scope: scope.clone(),
+            instance: self.settings().instance.clone(),
+            is_person: true,
+            is_bound: false,
+        };
         let names = self.files_of(scope, &mut found).await?;
         let mut left = self.unlike_their_documents(scope, &names).await?;
         for name in names {

@@ -14,6 +14,7 @@ pub use chunks::{
     ChunkCoverage, ChunkHits, ChunkVector, DiaryChunk, DiaryCoverage, DiaryText, UnembeddedChunk,
 };
 
+use crate::client_base::ClientBase;
 use crate::documents::{Conflict, Document, Version};
 use crate::erasure::ErasedLine;
 use crate::export::HubExport;
@@ -89,8 +90,8 @@ pub struct Instance {
     pub name: Option<String>,
     /// When it last pulled or pushed.
     pub last_sync: Timestamp,
-    /// What it has seen: its last pull and its own pushes since. The base of what it sends without clocks.
-    pub base: VersionVector,
+    /// What it has seen of each document: the base of what it sends without version vectors.
+    pub base: ClientBase,
 }
 
 /// The new state of a document.
@@ -102,10 +103,19 @@ pub struct DocumentWrite {
     pub prompt_label: Option<String>,
     /// All live versions, the shown one first. What is live now and not among them becomes a past version.
     pub heads: Vec<Version>,
+    /// Versions that were merged into these heads on arrival: they are kept as past versions.
+    pub merged_from: Vec<Version>,
     /// Whether it is out of date.
     pub stale: bool,
     /// When.
     pub at: Timestamp,
+}
+
+impl DocumentWrite {
+    /// The same live versions, now out of date.
+    pub fn stale(name: DocumentName, heads: Vec<Version>, at: Timestamp) -> Self {
+        Self { name, prompt_label: None, heads, merged_from: Vec::new(), stale: true, at }
+    }
 }
 
 /// A line of a diary and the memory that it tells.

@@ -10,12 +10,14 @@ use std::collections::BTreeSet;
 use memory::Scope;
 use memory::text::estimate_tokens;
 
-use crate::documents::Document;
+use crate::documents::{Document, Version};
 use crate::error::HubError;
 use crate::identity;
 use crate::names::{DiaryName, DocumentName, Granularity};
 use crate::ports::{SummaryError, SummaryRequest};
 use crate::service::{Caller, Hub};
+use crate::transaction::HubTransaction;
+use crate::versions::merge_version;
 
 /// Who writes roll-ups, as versions say it.
 pub const ROLL_UP_EDITOR: &str = "rollup";
@@ -59,8 +61,12 @@ impl Hub {
     ) -> Result<RollupResult, HubError> {
         let sources = self.sources(scope, name).await?;
         let document_name = DocumentName::Diary(name.clone());
-        let caller =
-            Caller { scope: scope.clone(), instance: self.settings().instance.clone(), is_person: false };
+        let caller = Caller {
+            scope: scope.clone(),
+            instance: self.settings().instance.clone(),
+            is_person: false,
+            is_bound: false,
+        };
         let content = if sources.is_empty() {
             None
         } else {
@@ -84,9 +90,13 @@ impl Hub {
             return Ok(Ok(()));
         }
         let heads = before.map(|document| document.heads).unwrap_or_default();
-        let mut version = act.successor(&heads, content);
-        version.edited_by = ROLL_UP_EDITOR.to_owned();
-        act.write(&document_name, vec![version]);
+        if heads.iter().any(is_written_by_hand) {
+            write_beside(&mut act, &document_name, heads, content).await?;
+        } else {
+            let mut version = act.successor(&heads, content);
+            version.edited_by = ROLL_UP_EDITOR.to_owned();
+            act.write(&document_name, vec![version]);
+        }
         match act.save().await? {
             true => {
                 self.inner().failures.forget(&(scope.clone(), name.clone()));
@@ -145,6 +155,44 @@ impl Hub {
             sources = shorter;
         }
     }
+}
+
+/// Whether a person or a client wrote this text. It is never replaced by an automatic one.
+fn is_written_by_hand(version: &Version) -> bool {
+    version.content.is_some() && version.edited_by != ROLL_UP_EDITOR
+}
+
+/// Keeps an automatic roll-up beside what a person or a client wrote, as a conflict, until a person chooses. It replaces
+/// the automatic one that was kept there before. Without `content`, what was written by hand stays alone.
+async fn write_beside(
+    act: &mut HubTransaction<'_>,
+    name: &DocumentName,
+    heads: Vec<Version>,
+    content: Option<String>,
+) -> Result<(), HubError> {
+    let (by_hand, automatic): (Vec<Version>, Vec<Version>) = heads.into_iter().partition(is_written_by_hand);
+    let is_known = by_hand.iter().chain(&automatic).any(|head| head.content == content);
+    if is_known {
+        act.write(name, [by_hand, automatic].concat());
+        return Ok(());
+    }
+    let open = act.hub.inner().parts.store.conflicts(&act.caller.scope, true).await?;
+    let outdated = open.iter().filter(|open| open.name == *name && open.kept.edited_by == ROLL_UP_EDITOR);
+    act.commit.settled.extend(outdated.map(|open| (open.id, "dismissed".to_owned())));
+    if content.is_none() {
+        act.write(name, by_hand);
+        return Ok(());
+    }
+    let own = act.hub.settings().instance.clone();
+    let mut vector = act.unseen_change(&own, "rollup");
+    let mut version = act.successor(&automatic, content);
+    automatic.iter().for_each(|before| vector.join(&before.vector));
+    version.vector = vector;
+    version.edited_by = ROLL_UP_EDITOR.to_owned();
+    let (heads, _) = merge_version(by_hand, version, &act.hub.settings().priority);
+    act.open_conflicts(name, &heads);
+    act.write(name, heads);
+    Ok(())
 }
 
 fn revisions(sources: &[Document]) -> BTreeSet<(DocumentName, i64)> {

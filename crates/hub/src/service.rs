@@ -22,8 +22,11 @@ pub struct Caller {
     pub scope: Scope,
     /// The instance that speaks.
     pub instance: InstanceId,
-    /// Whether it is a person's own act: only people write core blocks.
+    /// Whether the user or owner acts in person: only people write core blocks.
     pub is_person: bool,
+    /// Whether the token or connection speaks for `instance` alone. What such a caller says about people and about other
+    /// instances is not believed.
+    pub is_bound: bool,
 }
 
 /// What a person can set.

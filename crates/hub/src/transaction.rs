@@ -125,15 +125,21 @@ impl HubTransaction<'_> {
     /// What a version by hand has seen: these, and itself. It has a counter of its own, `<instance>.file`: a file does not
     /// see what the instance wrote after it.
     pub(crate) fn by_hand(&mut self, heads: &[Version]) -> VersionVector {
-        let name = format!("{}.file", self.hub.settings().instance);
-        let author = name.parse().unwrap_or_else(|_| InstanceId::made_safe("file"));
-        let counter = self.state.counters.get(&author) + 1;
-        self.state.counters.see(&author, counter);
-        let mut vector = VersionVector::default();
+        let own = self.hub.settings().instance.clone();
+        let mut vector = self.unseen_change(&own, "file");
         for head in heads {
             vector.join(&head.vector);
         }
-        vector.with(&author, counter)
+        vector
+    }
+
+    /// The next change of `<instance>.<role>`, which has seen nothing else: an author of its own, so that the change does
+    /// not claim to have seen what the instance wrote before.
+    pub(crate) fn unseen_change(&mut self, instance: &InstanceId, role: &str) -> VersionVector {
+        let author = format!("{instance}.{role}").parse().unwrap_or_else(|_| InstanceId::made_safe(role));
+        let counter = self.state.counters.get(&author) + 1;
+        self.state.counters.see(&author, counter);
+        VersionVector::default().with(&author, counter)
     }
 
     /// Adds a document's new state to what is committed; a later one of the same document takes its place.
@@ -146,6 +152,7 @@ impl HubTransaction<'_> {
             name: name.clone(),
             prompt_label: None,
             heads,
+            merged_from: Vec::new(),
             stale: false,
             at: self.now,
         });
@@ -194,7 +201,7 @@ impl HubTransaction<'_> {
             let Some(document) = document else { continue };
             if document.content().is_some() && !document.stale {
                 let (heads, at) = (document.heads, self.now);
-                stale.push(DocumentWrite { name, prompt_label: None, heads, stale: true, at });
+                stale.push(DocumentWrite::stale(name, heads, at));
             }
         }
         Ok(stale)

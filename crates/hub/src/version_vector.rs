@@ -8,8 +8,11 @@ use serde::{Deserialize, Serialize};
 
 use crate::names::InstanceId;
 
-/// Greatest counter that is believed.
+/// Greatest counter that is accepted: clients in JavaScript count exactly up to it.
 pub const COUNTER_MAX: u64 = 1 << 53;
+/// How far a pushed counter may be ahead of the last one seen of its author. An instance that was offline for years stays
+/// below it; without this limit a single push could use up all the counters that are left.
+pub const COUNTER_STEP_MAX: u64 = 1_000_000;
 
 /// The greatest counter of each author that a version has seen; an author that is missing stands at 0.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
@@ -64,6 +67,22 @@ impl VersionVector {
     /// Whether this has seen all that the other has.
     pub fn covers(&self, other: &Self) -> bool {
         other.0.iter().all(|(author, counter)| self.get(author) >= *counter)
+    }
+
+    /// This vector with no counter above the other's, except the one of `author`.
+    pub fn limited_to(&self, other: &Self, author: &InstanceId) -> Self {
+        let limited = self.iter().map(|(name, counter)| {
+            let counter = if name == author { counter } else { counter.min(other.get(name)) };
+            (name.clone(), counter)
+        });
+        Self(limited.filter(|(_, counter)| *counter > 0).collect())
+    }
+
+    /// This vector without one author's counter.
+    pub fn without(&self, author: &InstanceId) -> Self {
+        Self(
+            self.0.iter().filter(|(name, _)| *name != author).map(|(name, at)| (name.clone(), *at)).collect(),
+        )
     }
 
     /// Authors and counters.

@@ -6,6 +6,7 @@ use jiff::Timestamp;
 
 use crate::documents::Version;
 use crate::names::InstanceId;
+use crate::rollup::ROLL_UP_EDITOR;
 use crate::version_vector::VersionVector;
 
 /// What became of an incoming version.
@@ -41,7 +42,7 @@ pub fn merge_version(
 }
 
 /// Sorts live versions, the one that is shown first: a deletion before a text, so that nothing comes back by itself;
-/// then the later one, then by the priority of instances, then by id; at last by the text, so that no two are equal.
+/// then what a person or a client wrote before an automatic roll-up; then the later one, then by the priority of instances, then by id; at last by the text, so that no two are equal.
 pub fn in_order(mut heads: Vec<Version>, priority: &[InstanceId]) -> Vec<Version> {
     heads.sort_by(|one, other| order(one, other, priority));
     heads
@@ -51,9 +52,11 @@ fn order(one: &Version, other: &Version, priority: &[InstanceId]) -> Ordering {
     let rank = |version: &Version| {
         priority.iter().position(|instance| *instance == version.author).unwrap_or(priority.len())
     };
+    let is_automatic = |version: &Version| version.edited_by == ROLL_UP_EDITOR;
     one.content
         .is_some()
         .cmp(&other.content.is_some())
+        .then_with(|| is_automatic(one).cmp(&is_automatic(other)))
         .then_with(|| other.written_at.cmp(&one.written_at))
         .then_with(|| rank(one).cmp(&rank(other)))
         .then_with(|| one.author.cmp(&other.author))

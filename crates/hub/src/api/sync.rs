@@ -15,8 +15,36 @@ pub struct SyncPull {
     pub instance_id: InstanceId,
     /// All that it has seen: only what is newer is sent. Without it, everything.
     pub since: Option<VersionVector>,
+    /// `nextCursor` of the answer before, for the next page; with the same `since`.
+    pub cursor: Option<String>,
+    /// Documents on a page, 1 to 1000. Without it and without `cursor` everything is sent at once, up to 16 MiB of text.
+    #[schemars(range(min = 1, max = 1000))]
+    pub limit: Option<u32>,
     /// Kept for older clients; without effect.
     pub last_sync_version: Option<u64>,
+}
+
+/// A version of a document that is kept beside the shown one: neither has seen the other.
+#[derive(Clone, Debug, PartialEq, Serialize, JsonSchema)]
+#[serde(rename_all = "camelCase")]
+pub struct ConcurrentVersion {
+    /// The text; absent if this version is a deletion.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub content: Option<String>,
+    /// The instance that wrote it.
+    pub source_instance: InstanceId,
+    /// Who decided it: an instance, `editor:file`, `admin`.
+    pub edited_by: String,
+    /// Whether a person wrote it.
+    pub by_person: bool,
+    /// When it was written.
+    #[schemars(with = "String")]
+    pub updated_at: Timestamp,
+    /// What it has seen, itself included.
+    pub version_vector: VersionVector,
+    /// Present and true for a deletion.
+    #[serde(skip_serializing_if = "std::ops::Not::not")]
+    pub deleted: bool,
 }
 
 /// An identity document on its way.
@@ -52,6 +80,9 @@ pub struct IdentityItem {
     #[serde(skip_serializing_if = "Option::is_none")]
     #[schemars(with = "Option<String>")]
     pub deleted_at: Option<Timestamp>,
+    /// Other live versions, which wait for a person's decision; absent if there are none.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub concurrent_versions: Vec<ConcurrentVersion>,
 }
 
 /// Identity documents by category.
@@ -109,6 +140,9 @@ pub struct MemoryItem {
     #[serde(skip_serializing_if = "Option::is_none")]
     #[schemars(with = "Option<String>")]
     pub deleted_at: Option<Timestamp>,
+    /// Other live versions, which wait for a person's decision; absent if there are none.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub concurrent_versions: Vec<ConcurrentVersion>,
 }
 
 /// Where the hub stands, for the next pull.
@@ -120,9 +154,9 @@ pub struct SyncToken {
     /// When.
     #[schemars(with = "String")]
     pub timestamp: Timestamp,
-    /// Digest of the state.
+    /// Digest of the state; empty while pages follow.
     pub hash: String,
-    /// All that is in the state: `since` of the next pull.
+    /// All that is in the state: `since` of the next pull. While pages follow it is the `since` that was asked with.
     pub version_vector: VersionVector,
 }
 
@@ -138,6 +172,9 @@ pub struct SyncPulled {
     pub memories: Vec<MemoryItem>,
     /// For the next pull.
     pub new_sync_token: SyncToken,
+    /// `cursor` of the next page; absent on the last one.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub next_cursor: Option<String>,
 }
 
 /// Who pushes.
@@ -172,7 +209,8 @@ pub struct IdentityChange {
     pub last_modified: Option<String>,
     /// Who wrote it.
     pub modified_by: Option<String>,
-    /// Whether a person wrote it: needed for the documents that only people write.
+    /// Whether a person wrote it: needed for the documents that only people write, and believed of a token that is not
+    /// bound to an instance.
     #[serde(default)]
     pub by_person: bool,
     /// What it has seen, itself included; without it the client's last pull is its base.
@@ -272,7 +310,7 @@ pub struct ItemResult {
     pub slug: Option<String>,
     /// What became of it.
     pub status: ItemStatus,
-    /// Why.
+    /// Why, or what was changed of it, such as a time that lies too far ahead.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub reason: Option<String>,
 }

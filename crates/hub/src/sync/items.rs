@@ -2,13 +2,19 @@
 
 use std::collections::BTreeSet;
 
-use jiff::Timestamp;
+use jiff::{SignedDuration, Timestamp};
 
-use crate::api::sync::{IdentityChange, IdentityItem, ItemResult, ItemStatus, MemoryChange, MemoryItem};
+use crate::api::sync::{
+    ConcurrentVersion, IdentityChange, IdentityItem, ItemResult, ItemStatus, MemoryChange, MemoryItem,
+};
 use crate::documents::Document;
 use crate::names::{DiaryDate, DiaryName, DocumentName, FileName, InstanceId};
 use crate::version_vector::VersionVector;
 use crate::versions::vector_as_shown;
+
+/// How far ahead of this hub's clock a time may be. A later one is replaced by the time of receipt: it would decide
+/// permanently which of several versions is shown.
+pub(super) const AHEAD_MAX: SignedDuration = SignedDuration::from_hours(24);
 
 /// An item of a push, checked.
 #[derive(Clone, Debug)]
@@ -17,6 +23,8 @@ pub(super) struct Pushed {
     /// None for a deletion.
     pub(super) content: Option<String>,
     pub(super) written_at: Timestamp,
+    /// What was changed of it on receipt, for the one that pushed it.
+    pub(super) note: Option<String>,
     /// What the version has seen, itself included; none from a client without clocks.
     pub(super) vector: Option<VersionVector>,
     pub(super) author: InstanceId,
@@ -43,7 +51,24 @@ pub(super) fn identity_item(document: &Document) -> Option<IdentityItem> {
         version_vector: vector_as_shown(&document.heads),
         deleted,
         deleted_at: deleted.then_some(shown.written_at),
+        concurrent_versions: concurrent_versions(document),
     })
+}
+
+/// The live versions that say something else than the shown one.
+fn concurrent_versions(document: &Document) -> Vec<ConcurrentVersion> {
+    let shown = document.shown().map(|shown| &shown.content);
+    let others = document.heads.iter().filter(|head| Some(&head.content) != shown);
+    let concurrent = others.map(|head| ConcurrentVersion {
+        content: head.content.clone(),
+        source_instance: head.author.clone(),
+        edited_by: head.edited_by.clone(),
+        by_person: head.by_person,
+        updated_at: head.written_at,
+        version_vector: head.vector.clone(),
+        deleted: head.content.is_none(),
+    });
+    concurrent.collect()
 }
 
 pub(super) fn memory_item(document: &Document) -> Option<MemoryItem> {
@@ -66,6 +91,7 @@ pub(super) fn memory_item(document: &Document) -> Option<MemoryItem> {
         version_vector: vector_as_shown(&document.heads),
         deleted,
         deleted_at: deleted.then_some(shown.written_at),
+        concurrent_versions: concurrent_versions(document),
     })
 }
 
@@ -79,9 +105,11 @@ pub(super) fn read_identity(
     let category = item.category.parse().map_err(wrong)?;
     let content = content_of(item.deleted, item.content.as_ref())?;
     let modified = item.modified_by.clone().unwrap_or_else(|| pusher.to_string());
+    let (written_at, note) = time(item.deleted, &item.deleted_at, &item.last_modified, now)?;
     Ok(Pushed {
         name: DocumentName::Identity(category, filename),
-        written_at: time(item.deleted, &item.deleted_at, &item.last_modified, now)?,
+        written_at,
+        note,
         vector: item.version_vector.clone(),
         author: modified.parse().unwrap_or_else(|_| pusher.clone()),
         edited_by: modified,
@@ -108,10 +136,12 @@ pub(super) fn read_memory(
     let name = DiaryName::new(granularity, date, Some(author.clone()), slug).map_err(wrong)?;
     let participants: Result<BTreeSet<InstanceId>, _> =
         item.participating_instances.iter().map(|id| id.parse()).collect();
+    let (written_at, note) = time(item.deleted, &item.deleted_at, &item.updated_at, now)?;
     Ok(Pushed {
         name: DocumentName::Diary(name),
         content: content_of(item.deleted, item.content.as_ref())?,
-        written_at: time(item.deleted, &item.deleted_at, &item.updated_at, now)?,
+        written_at,
+        note,
         vector: item.version_vector.clone(),
         edited_by: item.edited_by.clone().unwrap_or_else(|| author.to_string()),
         author,
@@ -133,18 +163,25 @@ fn content_of(deleted: bool, content: Option<&String>) -> Result<Option<String>,
     }
 }
 
-/// When an item was written. A time that can't be read refuses the item: it decides among concurrent versions.
+/// When an item was written, and what was changed of that. A time that can't be read refuses the item: it decides among
+/// concurrent versions.
 fn time(
     deleted: bool,
     deleted_at: &Option<String>,
     written_at: &Option<String>,
     now: Timestamp,
-) -> Result<Timestamp, String> {
+) -> Result<(Timestamp, Option<String>), String> {
     let given = if deleted { deleted_at.as_ref().or(written_at.as_ref()) } else { written_at.as_ref() };
-    match given {
-        Some(text) => text.parse().map_err(|_| format!("`{text}` is no time (RFC 3339)")),
-        None => Ok(now),
+    let Some(text) = given else { return Ok((now, None)) };
+    let time: Timestamp = text.parse().map_err(|_| format!("`{text}` is not a time (RFC 3339)"))?;
+    if time.duration_since(now) <= AHEAD_MAX {
+        return Ok((time, None));
     }
+    let hours = AHEAD_MAX.as_hours();
+    let note = format!(
+        "`{text}` is more than {hours} hours ahead of this hub's clock; the time of receipt, {now}, is kept instead"
+    );
+    Ok((now, Some(note)))
 }
 
 /// The result of an identity item.

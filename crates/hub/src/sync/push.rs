@@ -1,19 +1,21 @@
 //! What an instance has changed: every item judged by itself, all of it committed together.
 
 use crate::api::sync::{ItemStatus, SyncPush, SyncPushed};
+use crate::client_base::ClientBase;
 use crate::daily;
 use crate::documents::Version;
 use crate::erasure::{ERASED, without_erased};
 use crate::error::HubError;
 use crate::names::{DocumentName, Granularity, InstanceId};
-use crate::ports::Instance;
+use crate::ports::{DocumentFilter, Instance};
 use crate::sections;
 use crate::service::{Caller, Hub};
 use crate::transaction::{HubTransaction, check_writable};
-use crate::version_vector::{COUNTER_MAX, VersionVector};
+use crate::version_vector::{COUNTER_MAX, COUNTER_STEP_MAX, VersionVector};
 use crate::versions::{MergeOutcome, differ, merge_version, vector_as_shown};
 
 use super::items::{self, Pushed};
+use super::token_of;
 
 /// Earlier versions among which the one that two sides have in common is looked for.
 const VERSIONS_LOOKED_AT: u32 = 100;
@@ -27,6 +29,7 @@ impl Hub {
             let mut act = self.begin(caller).await?;
             let known = self.instance(&caller.scope, &pusher).await?;
             let mut push = Push {
+                is_bound: caller.is_bound,
                 base: known.as_ref().map(|known| known.base.clone()).unwrap_or_default(),
                 next: act.state.counters.get(&pusher) + 1,
                 pusher: pusher.clone(),
@@ -58,7 +61,10 @@ impl Hub {
                 base: push.base,
             });
             if act.save().await? {
-                let new_sync_token = self.token(&caller.scope, now).await?;
+                let store = &self.inner().parts.store;
+                let state = store.hub_state(&caller.scope).await?;
+                let documents = store.documents(&caller.scope, DocumentFilter::everything()).await?;
+                let new_sync_token = token_of(&state, &documents, now);
                 let conflicts = conflicts.iter().map(crate::conflicts::conflict_entry).collect();
                 return Ok(SyncPushed { success: true, new_sync_token, conflicts, results });
             }
@@ -69,9 +75,11 @@ impl Hub {
 /// One push under way.
 struct Push {
     pusher: InstanceId,
-    /// What the client has seen: its last pull and its own pushes since.
-    base: VersionVector,
-    /// Its next counter, where it counts not itself.
+    /// Whether the pusher may speak for itself alone.
+    is_bound: bool,
+    /// What the client has seen of each document.
+    base: ClientBase,
+    /// Its next counter, if it does not count itself.
     next: u64,
     /// Documents that disagree.
     touched: Vec<DocumentName>,
@@ -100,36 +108,44 @@ impl Push {
                 "it was erased here, and this version has not seen that; pull first, then write it again";
             return Ok((ItemStatus::Known, Some(reason.to_owned())));
         };
-        // Only what a person has written may change a core block.
-        let writer = Caller { is_person: item.by_person, ..act.caller.clone() };
         let says_the_same = heads.first().is_some_and(|shown| shown.content == item.content);
-        if let Err(error) = check_writable(&writer, &item.name, item.content.as_deref()) {
+        if let Some(reason) = self.refusal(act, &item) {
             return Ok(match says_the_same {
                 true => (ItemStatus::Known, None),
-                false => (ItemStatus::Refused, Some(error.to_string())),
+                false => (ItemStatus::Refused, Some(reason)),
             });
         }
-        let Some(incoming) = self.version(act, &item, &heads) else { return Ok((ItemStatus::Known, None)) };
-        self.base.join(&incoming.vector);
+        let Some(incoming) = self.version(act, &item, &heads).await? else {
+            return Ok((ItemStatus::Known, None));
+        };
         let vector = incoming.vector.clone();
-        let (mut met, meeting) = merge_version(heads, incoming, &act.hub.settings().priority);
+        let (mut met, meeting) = merge_version(heads, incoming.clone(), &act.hub.settings().priority);
         if meeting == MergeOutcome::AlreadySeen {
+            self.base.join(&item.name, &vector);
             return Ok((ItemStatus::Known, None));
         }
+        self.base.set(&item.name, vector.clone());
+        let mut merged_from = Vec::new();
         if meeting == MergeOutcome::Concurrent
             && let Some(merged) = merged(act, &item.name, &met).await?
         {
             met = vec![merged];
+            // The client goes on from its own text, so that its next change is compared with that.
+            merged_from.push(incoming);
         }
         let is_applied = met.first().is_some_and(|shown| shown.vector.covers(&vector));
         let conflict = differ(&met);
         act.write(&item.name, met);
+        if let Some(write) = act.commit.documents.last_mut() {
+            write.merged_from = merged_from;
+        }
         if conflict {
             self.touched.push(item.name.clone());
             let reason = "another version has not seen this one, nor this one it; both are kept".to_owned();
+            let reason = item.note.map_or(reason.clone(), |note| format!("{reason}; {note}"));
             return Ok((ItemStatus::Conflict, Some(reason)));
         }
-        Ok((if is_applied { ItemStatus::Applied } else { ItemStatus::Known }, None))
+        Ok((if is_applied { ItemStatus::Applied } else { ItemStatus::Known }, item.note))
     }
 
     /// The item without what was erased since its writer last pulled; `None` if nothing else is in it. Checked before any
@@ -141,7 +157,7 @@ impl Push {
         heads: &[Version],
     ) -> Result<Option<Pushed>, HubError> {
         let Some(content) = &item.content else { return Ok(Some(item)) };
-        let seen = item.vector.as_ref().unwrap_or(&self.base);
+        let seen = &item.vector.clone().unwrap_or_else(|| self.base.pulled_or_pushed(&item.name));
         let is_unseen_erasure = |head: &Version| {
             head.number == 0
                 && head.content.is_none()
@@ -162,67 +178,166 @@ impl Push {
         Ok(Some(item))
     }
 
-    /// Refuses clocks that can't be.
-    fn check(&self, act: &HubTransaction<'_>, item: Pushed) -> Result<Pushed, String> {
+    /// Refuses version vectors that cannot be true. Of a bound instance nothing is believed about other instances beyond
+    /// what this hub has received from them: it could make their next changes look old.
+    fn check(&self, act: &HubTransaction<'_>, mut item: Pushed) -> Result<Pushed, String> {
         let Some(vector) = &item.vector else { return Ok(item) };
-        let own = &act.hub.settings().instance;
+        let (own, seen) = (&act.hub.settings().instance, &act.state.counters);
         if vector.is_empty() || vector.iter().any(|(_, counter)| counter > COUNTER_MAX) {
             return Err("`versionVector` needs counters from 1 to 2^53".to_owned());
         }
-        if *own != self.pusher && vector.get(own) > act.state.counters.get(own) {
+        if *own != self.pusher && vector.get(own) > seen.get(own) {
             return Err(format!("`versionVector` names a change of {own} that {own} has never made"));
         }
+        let limited = if self.is_bound { vector.limited_to(seen, &self.pusher) } else { vector.clone() };
+        if let Some((author, counter)) =
+            limited.iter().find(|(author, counter)| *counter > seen.get(author) + COUNTER_STEP_MAX)
+        {
+            return Err(format!(
+                "`versionVector` counts change {counter} of {author}, but the last one seen here is {}; a push may be at \
+                 most {COUNTER_STEP_MAX} changes ahead. Count on from there",
+                seen.get(author)
+            ));
+        }
+        if limited.is_empty() {
+            return Err(format!(
+                "`versionVector` names only changes of other instances that this hub has not received; {} counts its own",
+                self.pusher
+            ));
+        }
+        item.vector = Some(limited);
         Ok(item)
     }
 
-    /// The version that an item brings; none where it says only what is shown already.
-    fn version(&mut self, act: &mut HubTransaction<'_>, item: &Pushed, heads: &[Version]) -> Option<Version> {
+    /// Why this caller may not write this document; `None` if it may.
+    fn refusal(&self, act: &HubTransaction<'_>, item: &Pushed) -> Option<String> {
+        // Only what a person has written may change a core block, and a bound token is no person's.
+        let writer = Caller { is_person: item.by_person && !self.is_bound, ..act.caller.clone() };
+        if let Err(error) = check_writable(&writer, &item.name, item.content.as_deref()) {
+            return Some(error.to_string());
+        }
+        let owner = match &item.name {
+            DocumentName::Diary(name) if self.is_bound => {
+                name.instance().filter(|owner| **owner != self.pusher)
+            }
+            _ => None,
+        }?;
+        Some(format!(
+            "sourceInstance: this connection speaks as {}, and only {owner} writes the daily of {owner}; nothing was \
+             written",
+            self.pusher
+        ))
+    }
+
+    /// The version that an item brings; none where it says only what is known already.
+    async fn version(
+        &mut self,
+        act: &mut HubTransaction<'_>,
+        item: &Pushed,
+        heads: &[Version],
+    ) -> Result<Option<Version>, HubError> {
         let vector = match &item.vector {
-            Some(vector) => {
-                let mut vector = vector.clone();
-                // A change that comes after later ones of its author would be missed by who has seen those.
-                if act.state.seen.covers(&vector) && !seen_by(heads).covers(&vector) {
-                    let (own, counter) = act.stamp();
-                    vector.see(&own, counter);
-                }
-                vector
-            }
-            None => {
-                if heads.first().is_some_and(|shown| shown.content == item.content) {
-                    self.base.join(&vector_as_shown(heads));
-                    return None;
-                }
-                // Its own words again, which wait beside the shown ones already.
-                let is_repeated =
-                    |head: &Version| head.content == item.content && self.base.covers(&head.vector);
-                if heads.iter().any(is_repeated) || heads.is_empty() && item.content.is_none() {
-                    return None;
-                }
-                let mut vector = VersionVector::default();
-                for head in heads.iter().filter(|head| self.base.covers(&head.vector)) {
-                    vector.join(&head.vector);
-                }
-                if self.pusher == act.hub.settings().instance {
-                    let (own, counter) = act.stamp();
-                    vector.with(&own, counter)
-                } else {
-                    self.next += 1;
-                    vector.with(&self.pusher, self.next - 1)
-                }
-            }
+            Some(vector) => Some(self.vector_given(act, item, vector, heads).await?),
+            None => self.vector_from_base(act, item, heads).await?,
         };
-        Some(Version {
+        let Some(vector) = vector else { return Ok(None) };
+        // A bound instance signs with its own name, unless it passes on a text of the author that is shown.
+        let is_of_shown = heads.first().is_some_and(|shown| shown.author == item.author);
+        let author = if self.is_bound && !is_of_shown { &self.pusher } else { &item.author };
+        let edited_by = if self.is_bound { self.pusher.to_string() } else { item.edited_by.clone() };
+        Ok(Some(Version {
             number: 0,
             content: item.content.clone(),
             vector,
-            author: item.author.clone(),
-            edited_by: item.edited_by.clone(),
-            by_person: item.by_person,
+            author: author.clone(),
+            edited_by,
+            by_person: item.by_person && !self.is_bound,
             chat_ids: item.chat_ids.clone(),
             participants: item.participants.clone(),
             written_at: item.written_at,
-        })
+        }))
     }
+
+    /// The version vector of a client that keeps its own. A text that was never seen under a counter that was is kept
+    /// beside the live versions: nobody has seen it, whatever the counter says.
+    async fn vector_given(
+        &mut self,
+        act: &mut HubTransaction<'_>,
+        item: &Pushed,
+        given: &VersionVector,
+        heads: &[Version],
+    ) -> Result<VersionVector, HubError> {
+        let mut vector = given.clone();
+        let own = act.hub.settings().instance.clone();
+        if !heads.is_empty() && seen_by(heads).covers(&vector) {
+            if heads.iter().any(|head| head.content == item.content) {
+                return Ok(vector);
+            }
+            let stored = stored_versions(act, &item.name).await?;
+            if stored.iter().any(|version| version.content == item.content) {
+                return Ok(vector);
+            }
+            let is_reused = stored.iter().any(|version| version.vector.without(&own) == vector.without(&own));
+            // A version is later than all that it has seen.
+            let is_later = heads.iter().all(|head| head.written_at < item.written_at);
+            if is_reused || is_later {
+                vector = act.unseen_change(&self.pusher, "kept");
+            }
+            return Ok(vector);
+        }
+        // A change that comes after later ones of its author would be missed by a client that has seen those.
+        if act.state.seen.covers(&vector) {
+            let (own, counter) = act.stamp();
+            vector.see(&own, counter);
+        }
+        Ok(vector)
+    }
+
+    /// The version vector of a change by a client that keeps none: it has seen the version that the client has, and
+    /// itself. `None` where it says only what the client was given, or what is shown.
+    async fn vector_from_base(
+        &mut self,
+        act: &mut HubTransaction<'_>,
+        item: &Pushed,
+        heads: &[Version],
+    ) -> Result<Option<VersionVector>, HubError> {
+        let base = self.base.of(&item.name);
+        if heads.first().is_some_and(|shown| shown.content == item.content) {
+            self.base.set(&item.name, vector_as_shown(heads));
+            return Ok(None);
+        }
+        // Its own words again, which are kept beside the shown ones already.
+        let is_repeated = |head: &Version| head.content == item.content && base.covers(&head.vector);
+        if heads.iter().any(is_repeated) || heads.is_empty() && item.content.is_none() {
+            return Ok(None);
+        }
+        let is_current = heads.first().is_some_and(|shown| base.covers(&shown.vector));
+        if !base.is_empty() && !is_current {
+            // What it was given, while others went on: no change.
+            let stored = stored_versions(act, &item.name).await?;
+            if stored.iter().any(|version| version.vector == base && version.content == item.content) {
+                return Ok(None);
+            }
+        }
+        Ok(Some(if self.pusher == act.hub.settings().instance {
+            let (own, counter) = act.stamp();
+            base.with(&own, counter)
+        } else {
+            self.next += 1;
+            base.with(&self.pusher, self.next - 1)
+        }))
+    }
+}
+
+/// Versions of a document that are kept, with those of this push, the newest first.
+async fn stored_versions(act: &HubTransaction<'_>, name: &DocumentName) -> Result<Vec<Version>, HubError> {
+    let store = &act.hub.inner().parts.store;
+    let stored = store.document_versions(&act.caller.scope, name, VERSIONS_LOOKED_AT).await?;
+    let pushed = act.commit.documents.iter().filter(|write| write.name == *name);
+    let mut versions: Vec<Version> =
+        pushed.flat_map(|write| write.heads.iter().chain(&write.merged_from)).cloned().collect();
+    versions.extend(stored);
+    Ok(versions)
 }
 
 fn seen_by(heads: &[Version]) -> VersionVector {
@@ -252,8 +367,7 @@ async fn merged(
         }
         DocumentName::Diary(_) => None,
         DocumentName::Identity(..) => {
-            let store = &act.hub.inner().parts.store;
-            let versions = store.document_versions(&act.caller.scope, name, VERSIONS_LOOKED_AT).await?;
+            let versions = stored_versions(act, name).await?;
             let base = versions
                 .iter()
                 .find(|version| one.vector.covers(&version.vector) && other.vector.covers(&version.vector));

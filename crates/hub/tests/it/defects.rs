@@ -219,7 +219,13 @@ async fn defect_13_nothing_deleted_comes_back() {
     );
     // A pull tells of the deletion.
     let since = hub::VersionVector::default().with(&"a".parse::<InstanceId>().unwrap(), 1);
-    let pull = SyncPull { instance_id: "a".parse().unwrap(), since: Some(since), last_sync_version: None };
+    let pull = SyncPull {
+        instance_id: "a".parse().unwrap(),
+        since: Some(since),
+        cursor: None,
+        limit: None,
+        last_sync_version: None,
+    };
     let pulled = home.hub.sync_pull(&home.caller, pull).await.unwrap();
     assert!(pulled.memories[0].deleted && pulled.memories[0].content.is_none());
 }

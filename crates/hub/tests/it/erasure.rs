@@ -23,7 +23,13 @@ async fn erase(home: &Home, text: &str) {
 }
 
 async fn pull(home: &Home, instance: &str) -> hub::VersionVector {
-    let input = SyncPull { instance_id: instance.parse().unwrap(), since: None, last_sync_version: None };
+    let input = SyncPull {
+        instance_id: instance.parse().unwrap(),
+        since: None,
+        cursor: None,
+        limit: None,
+        last_sync_version: None,
+    };
     home.hub.sync_pull(&home.caller, input).await.unwrap().new_sync_token.version_vector
 }
 

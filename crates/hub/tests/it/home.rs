@@ -95,7 +95,7 @@ impl Home {
         store.ensure_persona(&scope.persona, "Luna", clock.now()).await.unwrap();
         store.ensure_user(&scope.user, clock.now()).await.unwrap();
         hub.start().await.unwrap();
-        let caller = Caller { scope, instance: instance.parse().unwrap(), is_person: false };
+        let caller = Caller { scope, instance: instance.parse().unwrap(), is_person: false, is_bound: false };
         Self { folder, hub, store, clock, scribe, caller }
     }
 

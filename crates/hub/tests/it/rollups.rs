@@ -5,6 +5,7 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::time::Duration;
 
+use hub::api::conflicts::{ConflictQuery, ConflictResolve, Resolution};
 use hub::api::memories::PendingPeriod;
 use hub::rollup::RollupOutcome;
 use hub::{DiaryName, Granularity, WorkingHours};
@@ -120,4 +121,38 @@ fn due(is_due: bool) -> &'static str {
 
 fn stale(is_stale: bool) -> &'static str {
     if is_stale { " stale" } else { "" }
+}
+
+/// What a person or a client wrote about a week stays; the automatic one stands beside it until it is chosen.
+#[tokio::test]
+async fn roll_up_by_hand_is_not_replaced_by_an_automatic_one() {
+    let home = Home::open().await;
+    home.create("daily", "2025-11-04", "- first [chat:c] [via:home]").await;
+    home.hub.roll_up().await.unwrap();
+    home.create_as("laptop", "weekly", "2025-W45", "A week by the sea, as I told it.").await;
+    let week = || home.text("weekly", "2025-W45");
+    let by_hand = "A week by the sea, as I told it.\n";
+    let open = async || {
+        let query = ConflictQuery { all: false };
+        home.hub.conflict_list(&home.caller, query).await.unwrap().conflicts
+    };
+    for day in [5, 6] {
+        home.create("daily", &format!("2025-11-{day:02}"), &format!("- late{day} [chat:d] [via:home]")).await;
+        home.hub.roll_up().await.unwrap();
+        assert_eq!(week().await.as_deref(), Some(by_hand));
+        let open = open().await;
+        assert_eq!(open.len(), 1, "the latest automatic one waits");
+        assert!(open[0].kept.content.as_ref().unwrap().contains(&format!("late{day}")));
+        assert_eq!(home.hub.roll_up().await.unwrap(), (0, 0), "and is not written again");
+    }
+    let choice = ConflictResolve {
+        conflict_id: open().await[0].id.clone(),
+        resolution: Resolution::Kept,
+        content: None,
+    };
+    assert!(home.hub.conflict_resolve(&home.person(), choice).await.unwrap().success);
+    home.create("daily", "2025-11-07", "- latest [chat:e] [via:home]").await;
+    home.hub.roll_up().await.unwrap();
+    assert!(week().await.unwrap().contains("latest"), "a chosen one is kept up to date again");
+    assert!(open().await.is_empty());
 }

@@ -5,7 +5,13 @@ use hub::api::sync::{ItemStatus, SyncPull};
 use crate::home::{Home, change};
 
 fn pull(instance: &str, since: Option<hub::VersionVector>) -> SyncPull {
-    SyncPull { instance_id: instance.parse().unwrap(), since, last_sync_version: None }
+    SyncPull {
+        instance_id: instance.parse().unwrap(),
+        since,
+        cursor: None,
+        limit: None,
+        last_sync_version: None,
+    }
 }
 
 #[tokio::test]

@@ -80,7 +80,12 @@ async fn a_broad_question_brings_the_period_that_it_asks_about() {
     let hours = WorkingHours { rollup_at: jiff::civil::Time::midnight(), catch_up: false };
     world.runtime.attach_hub(hub.clone(), hours);
     world.talk(WEB, "hello").await;
-    let caller = Caller { scope: scope("ann"), instance: "laptop".parse().unwrap(), is_person: false };
+    let caller = Caller {
+        scope: scope("ann"),
+        instance: "laptop".parse().unwrap(),
+        is_person: false,
+        is_bound: false,
+    };
     for (date, text) in
         [("2025-04", "- 我们种了一棵樱桃树。"), ("2025-07", "- We rowed across the lake. [via:laptop]")]
     {
@@ -127,7 +132,12 @@ async fn weeks_wait_to_be_told_at_the_cap_of_the_day() {
     let mut world = World::with(settings, None).await;
     world.model.on("rollup", |_| Reply::json(json!({"bullets": ["We rowed."]})));
     let hub = hub_with(&world, None, Some(world.runtime.summariser())).await;
-    let caller = Caller { scope: scope("ann"), instance: "laptop".parse().unwrap(), is_person: false };
+    let caller = Caller {
+        scope: scope("ann"),
+        instance: "laptop".parse().unwrap(),
+        is_person: false,
+        is_bound: false,
+    };
     let input = MemoryCreate {
         granularity: hub::Granularity::Daily,
         date: "2026-02-04".parse().unwrap(),

@@ -132,7 +132,12 @@ async fn the_hub_says_how_the_drawing_fares() {
     let hub = hub_of(&world).await;
     let hours = WorkingHours { rollup_at: jiff::civil::Time::midnight(), catch_up: false };
     world.runtime.attach_hub(hub.clone(), hours);
-    let caller = Caller { scope: scope("ann"), instance: "laptop".parse().unwrap(), is_person: false };
+    let caller = Caller {
+        scope: scope("ann"),
+        instance: "laptop".parse().unwrap(),
+        is_person: false,
+        is_bound: false,
+    };
     let status = async || hub.sync_status(&caller).await.unwrap().extraction;
     world.model.on("graph", |_| Reply::error(503, "busy"));
     world.talk(WEB, CAT).await;

@@ -31,7 +31,7 @@ fn hub(app: &App) -> Result<Hub, Problem> {
 }
 
 fn person(hub: &Hub, scope: Scope) -> Caller {
-    Caller { scope, instance: hub.settings().instance.clone(), is_person: true }
+    Caller { scope, instance: hub.settings().instance.clone(), is_person: true, is_bound: false }
 }
 
 fn named(kind: &str, filename: &str) -> Result<DocumentName, Problem> {

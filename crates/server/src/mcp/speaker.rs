@@ -77,7 +77,7 @@ impl Speaker {
         let persona = self.persona(context, persona).await?;
         let scope = memory::Scope::new(persona, self.user_of(user)?);
         context.runtime.ensure_known(&scope).await?;
-        Ok(Caller { scope, instance, is_person: false })
+        Ok(Caller { scope, instance, is_person: false, is_bound: self.bound })
     }
 
     fn user_of(&self, asked: Option<String>) -> Result<UserId, ToolError> {

@@ -44,3 +44,4 @@ mod paging;
 mod subscribers;
 mod defects;
 mod mcp;
+mod sync;

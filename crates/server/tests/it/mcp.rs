@@ -14,7 +14,7 @@ async fn say(home: &Home, token: &str, message: Value) -> Answer {
 }
 
 /// Calls a tool, and gives its result.
-async fn call(home: &Home, token: &str, tool: &str, arguments: Value) -> Value {
+pub(crate) async fn call(home: &Home, token: &str, tool: &str, arguments: Value) -> Value {
     let params = json!({"name": tool, "arguments": arguments});
     let message = json!({"jsonrpc": "2.0", "id": 1, "method": "tools/call", "params": params});
     let answer = say(home, token, message).await;

@@ -97,6 +97,9 @@ pub(super) fn write_document(
     connection
         .prepare_cached("UPDATE hub_versions SET state = 'past' WHERE document = ?1 AND state <> 'past'")?
         .execute([document])?;
+    for version in &write.merged_from {
+        insert_version(connection, document, version, "past")?;
+    }
     for (index, head) in write.heads.iter().enumerate() {
         let state = if index == 0 { "shown" } else { "beside" };
         if head.number == 0 {

@@ -43,7 +43,14 @@ pub(crate) fn follow_core_block(
         written_at: written_at(at, &heads),
     };
     let revision = state::raise_revision(connection, scope)?;
-    let write = DocumentWrite { name, prompt_label: None, heads: vec![version], stale: false, at };
+    let write = DocumentWrite {
+        name,
+        prompt_label: None,
+        heads: vec![version],
+        merged_from: Vec::new(),
+        stale: false,
+        at,
+    };
     commit::write_document(connection, scope, &write, revision)
 }
 

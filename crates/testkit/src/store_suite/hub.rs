@@ -2,6 +2,7 @@
 
 use std::collections::BTreeSet;
 
+use hub::client_base::ClientBase;
 use hub::documents::{Conflict, Version};
 use hub::export::{ErasedName, HubExport};
 use hub::ports::{
@@ -42,7 +43,14 @@ fn version(content: &str, counter: u64) -> Result<Version, Box<dyn std::error::E
 }
 
 pub(super) fn write(name: &DocumentName, heads: Vec<Version>) -> DocumentWrite {
-    DocumentWrite { name: name.clone(), prompt_label: None, heads, stale: false, at: at(1) }
+    DocumentWrite {
+        name: name.clone(),
+        prompt_label: None,
+        heads,
+        merged_from: Vec::new(),
+        stale: false,
+        at: at(1),
+    }
 }
 
 /// Commits at the present revision, and says at which the hub stands then.
@@ -229,7 +237,8 @@ pub async fn labels_instances_and_snapshots_are_kept<S: Store + HubStore>(store:
     assert_eq!(store.labels(&stage.other).await?.len(), 1, "of what is the persona's own");
 
     let phone = |seconds, counter| -> Result<Instance, Box<dyn std::error::Error>> {
-        let base = VersionVector::default().with(&laptop()?, counter);
+        let mut base = ClientBase::default();
+        base.set(&wants, VersionVector::default().with(&laptop()?, counter));
         Ok(Instance {
             id: "phone".parse()?,
             kind: "other".to_owned(),

@@ -1,0 +1,92 @@
+//! What a client that keeps no version vectors has seen of each document.
+
+use std::collections::BTreeMap;
+
+use serde::{Deserialize, Deserializer, Serialize};
+use sha2::{Digest as _, Sha256};
+
+use crate::names::DocumentName;
+use crate::version_vector::VersionVector;
+
+/// Key of what the hub had seen at the last complete pull; no digest is equal to it.
+const PULLED: &str = "pulled";
+
+/// The version of each document that a client has: the one it pulled last, or its own push since. Documents are keyed by
+/// a digest of their names, so that an erased name is not kept here.
+#[derive(Clone, Debug, Default, PartialEq, Serialize)]
+#[serde(transparent)]
+pub struct ClientBase(BTreeMap<String, VersionVector>);
+
+impl ClientBase {
+    /// What the client has seen of this document; empty if it never had it.
+    pub fn of(&self, name: &DocumentName) -> VersionVector {
+        self.0.get(&key(name)).cloned().unwrap_or_default()
+    }
+
+    /// What the client has seen of this document, with all that the hub had seen at its last complete pull: erasures too,
+    /// which leave no document to pull.
+    pub fn pulled_or_pushed(&self, name: &DocumentName) -> VersionVector {
+        let mut seen = self.of(name);
+        seen.join(&self.0.get(PULLED).cloned().unwrap_or_default());
+        seen
+    }
+
+    /// Notes what the hub had seen when the client's pull was complete.
+    pub fn set_pulled(&mut self, seen: VersionVector) {
+        self.0.insert(PULLED.to_owned(), seen);
+    }
+
+    /// Whether the client ever had this document.
+    pub fn has(&self, name: &DocumentName) -> bool {
+        self.0.contains_key(&key(name))
+    }
+
+    /// Notes that the client now has this version, and no longer the one it had.
+    pub fn set(&mut self, name: &DocumentName, seen: VersionVector) {
+        self.0.insert(key(name), seen);
+    }
+
+    /// Notes that the client has seen this version beside what it has.
+    pub fn join(&mut self, name: &DocumentName, seen: &VersionVector) {
+        self.0.entry(key(name)).or_default().join(seen);
+    }
+}
+
+/// The first 16 bytes of the digest of a name, in hexadecimal.
+fn key(name: &DocumentName) -> String {
+    Sha256::digest(name.to_string()).iter().take(16).map(|byte| format!("{byte:02x}")).collect()
+}
+
+impl<'de> Deserialize<'de> for ClientBase {
+    /// Reads a base. Homes written before there was one for each document hold counters here: they say nothing about any
+    /// single document and are dropped, so that the client's next edit is compared and not trusted.
+    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
+        let entries = BTreeMap::<String, serde_json::Value>::deserialize(deserializer)?;
+        let read = |(key, value)| Some((key, serde_json::from_value(value).ok()?));
+        Ok(Self(entries.into_iter().filter_map(read).collect()))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn base_is_kept_for_each_document_and_holds_no_name() {
+        let name = |stem| DocumentName::parse("significant", stem).unwrap();
+        let (dog, cat) = (name("2026-07-01_dog"), name("2026-07-01_cat"));
+        let mut base = ClientBase::default();
+        base.set(&dog, VersionVector::default().with(&"a".parse().unwrap(), 4));
+        let json = serde_json::to_string(&base).unwrap();
+        assert!(!json.contains("dog"), "{json}");
+        let read: ClientBase = serde_json::from_str(&json).unwrap();
+        assert_eq!(read, base);
+        assert!(read.has(&dog) && !read.has(&cat) && read.of(&cat).is_empty());
+    }
+
+    #[test]
+    fn counters_of_older_homes_are_read_as_no_base() {
+        let read: ClientBase = serde_json::from_str(r#"{"laptop": 7}"#).unwrap();
+        assert_eq!(read, ClientBase::default());
+    }
+}
