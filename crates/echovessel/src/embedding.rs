@@ -5,8 +5,8 @@ use std::sync::Arc;
 
 use anyhow::{Context as _, bail};
 use embed::{
-    ALL_MINILM_L6_V2, EndpointEmbedder, EndpointSettings, FolderSettings, LocalEmbedder, ModelFolder,
-    model_files,
+    ALL_MINILM_L6_V2, EndpointEmbedder, EndpointSettings, FolderSettings, KNOWN_MODELS, LocalEmbedder,
+    ModelDescription, ModelFolder, model_files,
 };
 use memory::ports::{Clock, Embedder, Store};
 use secrecy::SecretString;
@@ -69,7 +69,8 @@ impl EmbeddingSetup {
                 Ok(Self::Endpoint { embedder, model: set.model.clone() })
             }
             _ => {
-                let settings = FolderSettings { query_prefix, passage_prefix, readable_scripts };
+                let settings =
+                    FolderSettings { query_prefix, passage_prefix, readable_scripts, uncalibrated: false };
                 let folder = model_folder(config, home);
                 let embedder = LocalEmbedder::with_settings(&folder, settings.clone(), THREADS);
                 Ok(Self::Local { embedder: Arc::new(embedder), folder, settings })
@@ -84,6 +85,15 @@ impl EmbeddingSetup {
             Self::Local { embedder, .. } => Some(embedder.clone()),
             Self::Endpoint { embedder, .. } => Some(embedder.clone()),
         }
+    }
+
+    /// The local model with its vectors as they come out of it; `None` where they need no calibration.
+    pub(crate) fn uncalibrated(&self) -> Option<LocalEmbedder> {
+        let Self::Local { folder, settings, .. } = self else { return None };
+        let found = ModelFolder::read(folder, settings).ok()?;
+        found.description()?.calibration?;
+        let settings = FolderSettings { uncalibrated: true, ..settings.clone() };
+        Some(LocalEmbedder::with_settings(folder, settings, THREADS))
     }
 
     /// The model before this one, if vectors of it are stored and its folder is still there. An endpoint is not asked any
@@ -103,7 +113,7 @@ impl EmbeddingSetup {
             let embedder = match &model.source {
                 Some(source) => LocalEmbedder::from_source(source, THREADS),
                 None if model.fingerprint == ALL_MINILM_L6_V2.fingerprint => {
-                    Some(LocalEmbedder::new(home.model(), THREADS))
+                    Some(LocalEmbedder::new(home.model(ALL_MINILM_L6_V2.name), THREADS))
                 }
                 None => None,
             };
@@ -120,7 +130,7 @@ impl EmbeddingSetup {
         match self {
             Self::Off => EmbeddingState { provider: None, model: None, words_only: true },
             Self::Local { embedder, folder, settings: _ } => {
-                let there = model_files::check_present(folder, &ALL_MINILM_L6_V2).is_ok();
+                let there = ModelFolder::check_present(folder).is_ok();
                 let usable = there && embedder.look_now().is_ok();
                 EmbeddingState {
                     provider: Some("local".to_owned()),
@@ -141,9 +151,11 @@ impl EmbeddingSetup {
         match self {
             Self::Off => "none".to_owned(),
             Self::Local { embedder, folder, .. } => {
-                let is_default = embedder.fingerprint().starts_with(ALL_MINILM_L6_V2.fingerprint);
-                let own = folder.file_name().map(|name| name.to_string_lossy().into_owned());
-                own.filter(|_| !is_default).unwrap_or_else(|| ALL_MINILM_L6_V2.name.to_owned())
+                let known =
+                    KNOWN_MODELS.iter().find(|known| embedder.fingerprint().starts_with(known.fingerprint));
+                let own = || folder.file_name().map(|name| name.to_string_lossy().into_owned());
+                let known = known.map(|known| known.name.to_owned());
+                known.or_else(own).unwrap_or_else(|| folder.display().to_string())
             }
             Self::Endpoint { model, .. } => model.clone(),
         }
@@ -175,8 +187,8 @@ impl EmbeddingSetup {
             Self::Off => Ok("switched off: memory works on words alone".to_owned()),
             Self::Local { folder, settings, .. } => {
                 let found = ModelFolder::read(folder, settings)?;
-                if found.is_default() {
-                    model_files::verify(folder, &ALL_MINILM_L6_V2)?;
+                if let Some(known) = found.description() {
+                    model_files::verify(folder, known)?;
                     return Ok("the model is there and is the right one".to_owned());
                 }
                 let model = embed::Model::open_folder(found, THREADS)?;
@@ -197,23 +209,44 @@ impl EmbeddingSetup {
     }
 }
 
-/// Refuses to bring the default model into a folder that holds another.
-pub(crate) fn check_fetchable(folder: &std::path::Path) -> anyhow::Result<()> {
+/// Refuses to bring a model into a folder that holds another.
+pub(crate) fn check_fetchable(
+    folder: &std::path::Path,
+    wanted: &'static ModelDescription,
+) -> anyhow::Result<()> {
     match ModelFolder::read(folder, &FolderSettings::default()) {
-        Ok(found) if !found.is_default() => bail!(
-            "{} holds another model ({}), which was left as it is. `model fetch` brings all-MiniLM-L6-v2 alone: \
+        Ok(found) if found.description().is_none_or(|known| known.name != wanted.name) => bail!(
+            "{} holds another model ({}), which was left as it is. `model fetch` brings {} alone: \
              empty embedding.model_dir to use that one",
             folder.display(),
-            found.summary()
+            found.summary(),
+            wanted.name
         ),
         _ => Ok(()),
     }
 }
 
-/// Where the embedding model lies: the configuration's folder, `ECHOVESSEL_MODEL_DIR`, or the home's own.
+/// The known model that the configuration names; the usual one where it names none.
+pub(crate) fn configured_model(config: &Config) -> &'static ModelDescription {
+    let named = KNOWN_MODELS.into_iter().find(|known| known.name == config.embedding.model);
+    named.unwrap_or(KNOWN_MODELS[0])
+}
+
+/// Where the embedding model lies: the configuration's folder, `ECHOVESSEL_MODEL_DIR`, or the home's own. Where no model is
+/// named and the usual one is not there, another known one that is there.
 pub(crate) fn model_folder(config: &Config, home: &Home) -> PathBuf {
+    let usual = folder_of(config, home, configured_model(config));
+    if !config.embedding.model.is_empty() || ModelFolder::check_present(&usual).is_ok() {
+        return usual;
+    }
+    let others = KNOWN_MODELS.iter().map(|known| folder_of(config, home, known));
+    others.into_iter().find(|folder| ModelFolder::check_present(folder).is_ok()).unwrap_or(usual)
+}
+
+/// The folder of this model.
+pub(crate) fn folder_of(config: &Config, home: &Home, model: &ModelDescription) -> PathBuf {
     if !config.embedding.model_dir.is_empty() {
         return PathBuf::from(&config.embedding.model_dir);
     }
-    std::env::var_os("ECHOVESSEL_MODEL_DIR").map_or_else(|| home.model(), PathBuf::from)
+    std::env::var_os("ECHOVESSEL_MODEL_DIR").map_or_else(|| home.model(model.name), PathBuf::from)
 }

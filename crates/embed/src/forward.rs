@@ -6,8 +6,8 @@ use pulp::{Simd, WithSimd};
 use crate::ModelError;
 use crate::attention::{Attention, AttentionScratch};
 use crate::elementwise::add_and_normalize;
-use crate::matmul::{Aligned, Product, Rows, on_best_simd};
-use crate::weights::{Dense, Layer, Sizes, Weights};
+use crate::matmul::{Aligned, Product, Rows, on_best_simd, panel_width};
+use crate::weights::{Dense, Layer, Matrix, Sizes, Weights};
 
 /// The texts of one pass, one after the other, a row per token.
 pub(crate) struct Batch {
@@ -31,11 +31,19 @@ pub(crate) struct Workspace {
 /// What one thread needs for its share of the rows.
 #[derive(Default)]
 struct Scratch {
-    blocks: Aligned,
+    operands: Operands,
     context: Aligned,
     intermediate: Aligned,
     update: Aligned,
     attention: AttentionScratch,
+}
+
+/// The two sides of a product, laid out for it.
+#[derive(Default)]
+struct Operands {
+    blocks: Aligned,
+    /// The panel of packed weights that is multiplied just now.
+    panel: Aligned,
 }
 
 /// Fewer rows than this are not worth a thread: starting twelve per pass costs a third of a millisecond.
@@ -63,7 +71,7 @@ pub(crate) fn forward<'a>(
         let shares = hidden.chunks(share * sizes.hidden);
         let targets = projected.chunks_mut(share * sizes.hidden * 3);
         run_shares(shares.zip(targets).zip(&mut workspace.shares).map(|((hidden, projected), scratch)| {
-            Project { dense: &layer.query_key_value, hidden, projected, blocks: &mut scratch.blocks }
+            Project { dense: &layer.query_key_value, hidden, projected, operands: &mut scratch.operands }
         }))?;
         let shares = hidden.chunks_mut(share * sizes.hidden).enumerate();
         run_shares(shares.zip(&mut workspace.shares).map(|((index, hidden), scratch)| Transform {
@@ -127,7 +135,7 @@ struct Project<'a> {
     dense: &'a Dense,
     hidden: &'a [f32],
     projected: &'a mut [f32],
-    blocks: &'a mut Aligned,
+    operands: &'a mut Operands,
 }
 
 impl WithSimd for Project<'_> {
@@ -135,7 +143,7 @@ impl WithSimd for Project<'_> {
 
     #[inline(always)]
     fn with_simd<S: Simd>(self, simd: S) {
-        apply(simd, self.dense, self.hidden, self.blocks, self.projected);
+        apply(simd, self.dense, self.hidden, self.operands, self.projected);
     }
 }
 
@@ -162,7 +170,7 @@ impl WithSimd for Transform<'_> {
         let context = scratch.context.take(hidden.len());
         let update = scratch.update.take(hidden.len());
         let intermediate = scratch.intermediate.take(rows * sizes.intermediate);
-        let blocks = &mut scratch.blocks;
+        let operands = &mut scratch.operands;
         let attention = Attention {
             sizes,
             projected: self.projected,
@@ -170,29 +178,35 @@ impl WithSimd for Transform<'_> {
             scratch: &mut scratch.attention,
         };
         attention.compute(simd, self.texts, context);
-        apply(simd, &layer.attention_output, context, blocks, update);
+        apply(simd, &layer.attention_output, context, operands, update);
         add_and_normalize(hidden, update, &layer.attention_norm, sizes.epsilon);
-        apply(simd, &layer.intermediate, hidden, blocks, intermediate);
+        apply(simd, &layer.intermediate, hidden, operands, intermediate);
         sizes.activation.apply(intermediate);
-        apply(simd, &layer.output, intermediate, blocks, update);
+        apply(simd, &layer.output, intermediate, operands, update);
         add_and_normalize(hidden, update, &layer.output_norm, sizes.epsilon);
     }
 }
 
 /// `out = rows · weights + bias`.
 #[inline(always)]
-fn apply<S: Simd>(simd: S, dense: &Dense, rows: &[f32], blocks: &mut Aligned, out: &mut [f32]) {
-    let blocks = blocks.take(rows.len());
-    let rows = Rows::whole(rows, dense.inner);
+fn apply<S: Simd>(simd: S, dense: &Dense, rows: &[f32], operands: &mut Operands, out: &mut [f32]) {
+    let Dense { matrix, inner, bias } = dense;
+    let blocks = operands.blocks.take(rows.len());
+    let rows = Rows::whole(rows, *inner);
     rows.lay_out_blocks::<S>(blocks);
-    let product = Product {
-        blocks,
-        rows: rows.count,
-        inner: dense.inner,
-        panels: dense.panels(),
-        bias: Some(&dense.bias),
-        out,
-        out_stride: dense.bias.len(),
-    };
-    product.compute(simd);
+    let (rows, inner, out_stride) = (rows.count, *inner, bias.len());
+    match matrix {
+        Matrix::Panels(panels) => {
+            let panels = panels.get(inner * bias.len());
+            Product { blocks, rows, inner, panels, bias: Some(bias), out, out_stride }.compute(simd);
+        }
+        Matrix::Packed(packed) => {
+            for index in 0..packed.panels::<S>() {
+                let panels = packed.unpack(simd, index, &mut operands.panel);
+                let first_column = index * panel_width::<S>();
+                let (bias, out) = (Some(&bias[first_column..]), &mut out[first_column..]);
+                Product { blocks, rows, inner, panels, bias, out, out_stride }.compute(simd);
+            }
+        }
+    }
 }

@@ -7,28 +7,35 @@
 //!
 //! [`EndpointEmbedder`] asks an OpenAI-compatible endpoint instead.
 //!
-//! The default model's two files come from the hub or from a file at hand, and are installed only when their digests are
-//! the pinned ones: [`model_files`], [`download`].
+//! The files of a known model come from the hub or from a file that is available, and are installed only when their
+//! digests are the pinned ones: [`model_files`], [`download`].
 
 mod local_embedder;
 mod model;
 mod model_folder;
 mod architecture;
 mod word_pieces;
+mod unigram;
 mod readability;
 mod forward;
 mod attention;
 mod elementwise;
 mod matmul;
 mod weights;
+mod tensor_file;
+mod packed_file;
+mod packed_panels;
+mod number;
 mod pooling;
+mod calibration;
 mod endpoint;
 mod description;
 pub mod model_files;
 pub mod download;
 mod error;
 
-pub use description::{ALL_MINILM_L6_V2, ModelDescription, PinnedFile};
+pub use calibration::Calibration;
+pub use description::{ALL_MINILM_L6_V2, KNOWN_MODELS, MULTILINGUAL_E5_SMALL, ModelDescription, PinnedFile};
 pub use endpoint::{EndpointEmbedder, EndpointSettings};
 pub use error::ModelError;
 pub use local_embedder::LocalEmbedder;

@@ -8,6 +8,7 @@ use memory::ports::{EmbedError, Embedder, Embedding};
 use serde::{Deserialize, Serialize};
 use tokio::sync::Semaphore;
 
+use crate::calibration::Purpose;
 use crate::model_folder::{FolderSettings, ModelFolder};
 use crate::{Model, ModelError};
 
@@ -91,6 +92,7 @@ impl LocalEmbedder {
             query_prefix: recorded.query_prefix,
             passage_prefix: recorded.passage_prefix,
             readable_scripts: recorded.readable_scripts,
+            uncalibrated: false,
         };
         Some(Self::with_settings(recorded.model_dir, settings, threads))
     }
@@ -175,12 +177,6 @@ impl Drop for RunningQuery<'_> {
     }
 }
 
-#[derive(Clone, Copy, PartialEq)]
-enum Purpose {
-    Query,
-    Passage,
-}
-
 impl LocalEmbedder {
     async fn compute(&self, texts: &[String], purpose: Purpose) -> Result<Vec<Embedding>, EmbedError> {
         if texts.is_empty() {
@@ -226,7 +222,8 @@ impl Embedder for LocalEmbedder {
     }
 
     fn source(&self) -> Option<String> {
-        let FolderSettings { query_prefix, passage_prefix, readable_scripts } = self.source.settings.clone();
+        let FolderSettings { query_prefix, passage_prefix, readable_scripts, uncalibrated: _ } =
+            self.source.settings.clone();
         // Where it lies, whatever folder the next start works in.
         let model_dir = std::path::absolute(&self.source.directory).ok()?;
         let recorded = Recorded { model_dir, query_prefix, passage_prefix, readable_scripts };

@@ -18,7 +18,7 @@ pub(crate) fn on_best_simd<Op: WithSimd>(operation: Op) -> Op::Output {
 }
 
 /// Registers per row of a panel.
-const PANEL_REGISTERS: usize = 2;
+pub(crate) const PANEL_REGISTERS: usize = 2;
 
 /// Columns of a panel.
 pub(crate) const fn panel_width<S: Simd>() -> usize {

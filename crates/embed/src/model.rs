@@ -4,20 +4,41 @@ use std::sync::{Mutex, PoisonError};
 use memory::ports::Embedding;
 
 use crate::ModelError;
+use crate::calibration::Purpose;
 use crate::description::{TOKENIZER_FILE, WEIGHTS_FILE};
 use crate::forward::{Batch, Workspace, forward};
 use crate::model_folder::{FolderSettings, ModelFolder};
+use crate::unigram::UnigramPieces;
 use crate::weights::Weights;
 use crate::word_pieces::{Pieces, WordPieces};
 
-/// An opened model, ready to embed: of all-MiniLM-L6-v2 about 65 MB of memory.
+/// An opened model, ready to embed: of all-MiniLM-L6-v2 about 65 MB of memory, of multilingual-e5-small about 30 MB.
 pub struct Model {
     folder: ModelFolder,
     weights: Weights,
-    word_pieces: WordPieces,
+    splitter: Splitter,
     threads: usize,
     /// Memory of passes that are over, for those to come; one per caller at the same time.
     workspaces: Mutex<Vec<Workspace>>,
+}
+
+/// Turns text into pieces.
+enum Splitter {
+    /// As `tokenizer.json` says.
+    Tokenizer(Box<WordPieces>),
+    /// By the pieces in the packed file.
+    Packed(UnigramPieces),
+}
+
+impl Splitter {
+    fn split(&self, prefix: &str, text: &str) -> Result<Pieces, ModelError> {
+        match self {
+            Self::Tokenizer(pieces) => {
+                pieces.split(prefix, text).map_err(|error| ModelError::Failed(error.to_string()))
+            }
+            Self::Packed(pieces) => Ok(pieces.split(prefix, text)),
+        }
+    }
 }
 
 /// Tokens of one pass. Beyond it a larger matrix is no faster and its memory no longer fits the caches.
@@ -26,6 +47,7 @@ const MAX_TOKENS_PER_PASS: usize = 512;
 /// How a batch goes through the model.
 struct Work<'a> {
     prefix: &'a str,
+    purpose: Purpose,
     tokens_per_pass: usize,
     /// Called before each pass.
     give_way: &'a dyn Fn(),
@@ -45,11 +67,23 @@ impl Model {
     /// # Errors
     /// As [`Model::open`].
     pub fn open_folder(folder: ModelFolder, threads: usize) -> Result<Self, ModelError> {
-        let weights = Weights::open(&folder.directory.join(WEIGHTS_FILE), &folder.architecture)?;
-        let max_pieces = folder.max_pieces.min(weights.max_tokens());
-        let path = folder.directory.join(TOKENIZER_FILE);
-        let word_pieces = WordPieces::open(&path, max_pieces, folder.scripts.clone(), weights.vocabulary())?;
-        Ok(Self { folder, weights, word_pieces, threads: threads.max(1), workspaces: Mutex::default() })
+        let (weights, splitter) = match &folder.packed {
+            Some(path) => {
+                let (weights, table) = Weights::open_packed(path)?;
+                let max_pieces = folder.max_pieces.min(weights.max_tokens());
+                let pieces = UnigramPieces::new(table, max_pieces, folder.scripts.clone());
+                (weights, Splitter::Packed(pieces))
+            }
+            None => {
+                let weights = Weights::open(&folder.directory.join(WEIGHTS_FILE), &folder.architecture)?;
+                let max_pieces = folder.max_pieces.min(weights.max_tokens());
+                let path = folder.directory.join(TOKENIZER_FILE);
+                let scripts = folder.scripts.clone();
+                let pieces = WordPieces::open(&path, max_pieces, scripts, weights.vocabulary())?;
+                (weights, Splitter::Tokenizer(Box::new(pieces)))
+            }
+        };
+        Ok(Self { folder, weights, splitter, threads: threads.max(1), workspaces: Mutex::default() })
     }
 
     /// Components of each vector.
@@ -64,7 +98,10 @@ impl Model {
 
     /// Unicode's names of the scripts that it reads.
     pub fn readable_scripts(&self) -> Vec<String> {
-        self.word_pieces.scripts()
+        match &self.splitter {
+            Splitter::Tokenizer(pieces) => pieces.scripts(),
+            Splitter::Packed(pieces) => pieces.scripts(),
+        }
     }
 
     /// One embedding per text that is to be found later, in order. A text's vector is the same whatever texts stand
@@ -89,7 +126,8 @@ impl Model {
         tokens_per_pass: usize,
         give_way: &dyn Fn(),
     ) -> Result<Vec<Embedding>, ModelError> {
-        self.run(texts, &Work { prefix: &self.folder.passage_prefix, tokens_per_pass, give_way })
+        let prefix = &self.folder.passage_prefix;
+        self.run(texts, &Work { prefix, purpose: Purpose::Passage, tokens_per_pass, give_way })
     }
 
     /// One embedding per text that is looked for, in order.
@@ -98,7 +136,8 @@ impl Model {
     /// As [`Model::embed`].
     pub fn embed_queries(&self, texts: &[&str]) -> Result<Vec<Embedding>, ModelError> {
         let prefix = &self.folder.query_prefix;
-        self.run(texts, &Work { prefix, tokens_per_pass: MAX_TOKENS_PER_PASS, give_way: &|| () })
+        let tokens_per_pass = MAX_TOKENS_PER_PASS;
+        self.run(texts, &Work { prefix, purpose: Purpose::Query, tokens_per_pass, give_way: &|| () })
     }
 
     fn run(&self, texts: &[&str], work: &Work<'_>) -> Result<Vec<Embedding>, ModelError> {
@@ -124,16 +163,13 @@ impl Model {
         let mut tokens = 0;
         for text in texts {
             let lower = self.folder.lower_case.then(|| text.to_lowercase());
-            let pieces = self
-                .word_pieces
-                .split(work.prefix, lower.as_deref().unwrap_or(text))
-                .map_err(|error| ModelError::Failed(error.to_string()))?;
+            let pieces = self.splitter.split(work.prefix, lower.as_deref().unwrap_or(text))?;
             if tokens + pieces.ids.len() > work.tokens_per_pass {
                 self.embed_pass(&mut waiting, work, workspace, &mut embeddings)?;
                 tokens = 0;
             }
             tokens += pieces.ids.len();
-            waiting.push(pieces);
+            waiting.push((*text, pieces));
         }
         self.embed_pass(&mut waiting, work, workspace, &mut embeddings)?;
         Ok(embeddings)
@@ -142,13 +178,13 @@ impl Model {
     /// Embeds what waits, in one pass through the layers.
     fn embed_pass(
         &self,
-        waiting: &mut Vec<Pieces>,
+        waiting: &mut Vec<(&str, Pieces)>,
         work: &Work<'_>,
         workspace: &mut Workspace,
         embeddings: &mut Vec<Embedding>,
     ) -> Result<(), ModelError> {
         let mut batch = Batch { ids: Vec::new(), texts: Vec::with_capacity(waiting.len()) };
-        for pieces in &*waiting {
+        for (_, pieces) in &*waiting {
             let first = batch.ids.len();
             batch.ids.extend_from_slice(&pieces.ids);
             batch.texts.push(first..batch.ids.len());
@@ -159,8 +195,12 @@ impl Model {
         (work.give_way)();
         let columns = self.dimension();
         let rows = forward(&self.weights, &batch, self.threads, workspace)?;
-        for (pieces, text) in waiting.drain(..).zip(&batch.texts) {
-            let vector = self.folder.pooling.pool(&rows[text.start * columns..text.end * columns], columns);
+        for ((text, pieces), row) in waiting.drain(..).zip(&batch.texts) {
+            let rows = &rows[row.start * columns..row.end * columns];
+            let mut vector = self.folder.pooling.pool(rows, columns);
+            if let Some(calibration) = self.folder.calibration {
+                calibration.apply(work.purpose, text, &mut vector);
+            }
             embeddings.push(Embedding { vector, readability: pieces.readability });
         }
         Ok(())

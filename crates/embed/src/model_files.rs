@@ -28,7 +28,7 @@ pub(crate) fn looks_like(
     description: &'static ModelDescription,
 ) -> Result<bool, ModelError> {
     const SMALL: u64 = 1 << 20;
-    for file in &description.files {
+    for file in description.files {
         let path = directory.join(file.name);
         if fs::metadata(&path).map_err(ModelError::io(&path))?.len() != file.bytes {
             return Ok(false);
@@ -46,7 +46,7 @@ pub(crate) fn looks_like(
 /// [`ModelError::Missing`], [`ModelError::WrongDigest`] or [`ModelError::Io`].
 pub fn verify(directory: &Path, description: &'static ModelDescription) -> Result<(), ModelError> {
     check_present(directory, description)?;
-    for file in &description.files {
+    for file in description.files {
         verify_file(&directory.join(file.name), file, &directory.display().to_string())?;
     }
     Ok(())
@@ -77,13 +77,13 @@ pub fn install_from(
         copy_from_archive(source, directory, description)
     };
     if let Err(error) = result {
-        for file in &description.files {
+        for file in description.files {
             // The error that matters is the one above; a part that can't be removed is overwritten by the next try.
             let _ = fs::remove_file(part_path(directory, file));
         }
         return Err(error);
     }
-    install_parts(directory, &description.files)
+    install_parts(directory, description.files)
 }
 
 /// Where a file is gathered before it is known to be the right one.
@@ -115,7 +115,7 @@ fn copy_from_folder(
     directory: &Path,
     description: &'static ModelDescription,
 ) -> Result<(), ModelError> {
-    for file in &description.files {
+    for file in description.files {
         let mut found = Vec::new();
         find_named(source, file.name, depth, &mut found)?;
         let right_size = |path: &&PathBuf| fs::metadata(path).is_ok_and(|entry| entry.len() == file.bytes);
@@ -161,7 +161,7 @@ fn copy_from_archive(
     };
     let reader = File::open(source).map_err(ModelError::io(source))?;
     let mut archive = ZipArchive::new(io::BufReader::new(reader)).map_err(no_archive)?;
-    for file in &description.files {
+    for file in description.files {
         let mut found = None;
         for index in 0..archive.len() {
             let entry = archive.by_index(index).map_err(no_archive)?;

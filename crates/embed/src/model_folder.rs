@@ -10,10 +10,12 @@ use serde_json::Value;
 use sha2::{Digest, Sha256};
 
 use crate::architecture::Architecture;
-use crate::description::{CONFIG_FILE, TOKENIZER_FILE, WEIGHTS_FILE};
+use crate::calibration::Calibration;
+use crate::description::{CONFIG_FILE, PACKED_FILE, TOKENIZER_FILE, WEIGHTS_FILE};
+use crate::packed_file::PackedSizes;
 use crate::pooling::Pooling;
 use crate::readability::Scripts;
-use crate::{ALL_MINILM_L6_V2, ModelError, model_files};
+use crate::{ALL_MINILM_L6_V2, MULTILINGUAL_E5_SMALL, ModelDescription, ModelError, model_files};
 
 /// Most word pieces of a text that count, whatever the model allows: attention costs their square.
 const PIECES_MAX: usize = 512;
@@ -33,9 +35,11 @@ pub struct FolderSettings {
     pub passage_prefix: Option<String>,
     /// Unicode's names of the scripts that the model reads; none where its vocabulary decides.
     pub readable_scripts: Vec<String>,
+    /// Whether vectors are wanted as they come out of the model, for measuring its [`Calibration`].
+    pub uncalibrated: bool,
 }
 
-/// A folder with an embedding model of the BERT family: `config.json`, `tokenizer.json`, `model.safetensors`, and where
+/// A folder with an embedding model of the BERT family: either one packed file, `e5-small-q4.bin`, or `config.json`, `tokenizer.json`, `model.safetensors`, and where
 /// the model comes from sentence-transformers also `modules.json`, `1_Pooling/config.json`, `sentence_bert_config.json`
 /// and `config_sentence_transformers.json`.
 #[derive(Clone, Debug)]
@@ -50,8 +54,11 @@ pub struct ModelFolder {
     pub(crate) lower_case: bool,
     /// None where the vocabulary decides.
     pub(crate) scripts: Option<Scripts>,
+    /// The packed file, where the model is in one.
+    pub(crate) packed: Option<PathBuf>,
+    pub(crate) calibration: Option<&'static Calibration>,
     fingerprint: String,
-    is_default: bool,
+    description: Option<&'static ModelDescription>,
 }
 
 impl ModelFolder {
@@ -61,40 +68,91 @@ impl ModelFolder {
     /// [`ModelError::Missing`] for a file that is not there; [`ModelError::Unusable`] with the file, the key and the
     /// reason for a model that this crate can't compute; [`ModelError::Io`].
     pub fn read(directory: &Path, settings: &FolderSettings) -> Result<Self, ModelError> {
+        let packed = directory.join(PACKED_FILE);
+        let mut folder =
+            if packed.is_file() { Self::of_packed(directory, packed)? } else { Self::of_files(directory)? };
+        if !settings.readable_scripts.is_empty() {
+            folder.scripts = Some(Scripts::configured(&settings.readable_scripts)?);
+        }
+        if settings.uncalibrated {
+            folder.calibration = None;
+        }
+        let usual = (folder.query_prefix.clone(), folder.passage_prefix.clone());
+        folder.query_prefix = settings.query_prefix.clone().unwrap_or(folder.query_prefix);
+        folder.passage_prefix = settings.passage_prefix.clone().unwrap_or(folder.passage_prefix);
+        folder.fingerprint = folder.name_it(usual, &settings.readable_scripts)?;
+        Ok(folder)
+    }
+
+    /// Whether a model is there, by the names of its files alone.
+    ///
+    /// # Errors
+    /// [`ModelError::Missing`] with the first file that is not there.
+    pub fn check_present(directory: &Path) -> Result<(), ModelError> {
+        if directory.join(PACKED_FILE).is_file() {
+            return Ok(());
+        }
+        model_files::check_present(directory, &ALL_MINILM_L6_V2)
+    }
+
+    fn of_packed(directory: &Path, packed: PathBuf) -> Result<Self, ModelError> {
+        let architecture = PackedSizes::read(&packed)?.architecture();
+        let is_known = model_files::looks_like(directory, &MULTILINGUAL_E5_SMALL)?;
+        let description = is_known.then_some(&MULTILINGUAL_E5_SMALL);
+        Ok(Self {
+            directory: directory.to_owned(),
+            pooling: Pooling::Mean,
+            query_prefix: description.map_or("", |known| known.query_prefix).to_owned(),
+            passage_prefix: description.map_or("", |known| known.passage_prefix).to_owned(),
+            max_pieces: description.map_or(PIECES_MAX, |known| known.max_pieces).min(architecture.max_tokens),
+            lower_case: false,
+            scripts: description.map(known_scripts).transpose()?,
+            packed: Some(packed),
+            calibration: description.and_then(|known| known.calibration),
+            fingerprint: String::new(),
+            architecture,
+            description,
+        })
+    }
+
+    fn of_files(directory: &Path) -> Result<Self, ModelError> {
         model_files::check_present(directory, &ALL_MINILM_L6_V2)?;
-        let is_default = model_files::looks_like(directory, &ALL_MINILM_L6_V2)?;
+        let is_known = model_files::looks_like(directory, &ALL_MINILM_L6_V2)?;
+        let description = is_known.then_some(&ALL_MINILM_L6_V2);
         let config = directory.join(CONFIG_FILE);
-        let architecture = match json::<Value>(&config)? {
-            Some(value) => {
+        let architecture = match (json::<Value>(&config)?, description) {
+            (Some(value), _) => {
                 Architecture::read(&value).map_err(|reason| ModelError::unusable(&config, reason))?
             }
-            None if is_default => Architecture::of(&ALL_MINILM_L6_V2),
-            None => return Err(damaged(directory)),
+            (None, Some(description)) => Architecture::of(description),
+            (None, None) => return Err(damaged(directory)),
         };
-        let (pooling, length) = if is_default {
-            (Pooling::Mean, Length { max_pieces: Some(ALL_MINILM_L6_V2.max_pieces), lower_case: false })
-        } else {
-            (read_pooling(directory)?, Length::read(directory)?)
+        let (pooling, length, prompts) = match description {
+            Some(known) => (
+                Pooling::Mean,
+                Length { max_pieces: Some(known.max_pieces), lower_case: false },
+                Prompts { query: known.query_prefix.to_owned(), passage: known.passage_prefix.to_owned() },
+            ),
+            None => (read_pooling(directory)?, Length::read(directory)?, Prompts::read(directory)?),
         };
-        let prompts = if is_default { Prompts::default() } else { Prompts::read(directory)? };
         let max_pieces = length.max_pieces.unwrap_or(PIECES_MAX).min(architecture.max_tokens).min(PIECES_MAX);
         if max_pieces < 3 {
             return Err(ModelError::unusable(&config, "it leaves no room for text"));
         }
-        let mut folder = Self {
-            scripts: scripts(settings, is_default)?,
-            query_prefix: settings.query_prefix.clone().unwrap_or(prompts.query),
-            passage_prefix: settings.passage_prefix.clone().unwrap_or(prompts.passage),
+        Ok(Self {
             directory: directory.to_owned(),
-            fingerprint: String::new(),
-            architecture,
             pooling,
+            query_prefix: prompts.query,
+            passage_prefix: prompts.passage,
             max_pieces,
             lower_case: length.lower_case,
-            is_default,
-        };
-        folder.fingerprint = folder.name_it(&settings.readable_scripts)?;
-        Ok(folder)
+            scripts: description.map(known_scripts).transpose()?,
+            packed: None,
+            calibration: description.and_then(|known| known.calibration),
+            fingerprint: String::new(),
+            architecture,
+            description,
+        })
     }
 
     /// Names what a vector depends on; see [`memory::ports::Embedder::fingerprint`]. The folder's own name is not part of
@@ -108,9 +166,9 @@ impl ModelFolder {
         self.architecture.hidden
     }
 
-    /// Whether its files have the sizes and the vocabulary of all-MiniLM-L6-v2.
-    pub fn is_default(&self) -> bool {
-        self.is_default
+    /// Which model it is, where its files look like those of one that is known.
+    pub fn description(&self) -> Option<&'static ModelDescription> {
+        self.description
     }
 
     /// The model in a line, for a person.
@@ -128,22 +186,29 @@ impl ModelFolder {
         )
     }
 
-    fn name_it(&self, readable_scripts: &[String]) -> Result<String, ModelError> {
-        let mut name = if self.is_default {
-            ALL_MINILM_L6_V2.fingerprint.to_owned()
-        } else {
-            let digest = self.digest()?;
-            format!(
-                "{}-{digest}/{}/{}{}/{}",
+    /// `usual` are the prefixes that the files ask for.
+    fn name_it(&self, usual: (String, String), readable_scripts: &[String]) -> Result<String, ModelError> {
+        let Some(known) = self.description else {
+            let name = format!(
+                "{}-{}/{}/{}{}/{}",
                 self.architecture.family.name(),
+                self.digest()?,
                 self.pooling.name(),
                 self.max_pieces,
                 if self.lower_case { "-lower" } else { "" },
                 self.dimension()
-            )
+            );
+            return Ok(name + &settings_digest(&self.query_prefix, &self.passage_prefix, readable_scripts));
         };
-        name += &settings_digest(&self.query_prefix, &self.passage_prefix, readable_scripts);
-        Ok(name)
+        let is_usual = readable_scripts.is_empty()
+            && (self.query_prefix.as_str(), self.passage_prefix.as_str()) == (&*usual.0, &*usual.1);
+        let settings = if is_usual {
+            String::new()
+        } else {
+            settings_digest(&self.query_prefix, &self.passage_prefix, readable_scripts)
+        };
+        let uncalibrated = known.calibration.is_some() && self.calibration.is_none();
+        Ok(known.fingerprint.to_owned() + &settings + if uncalibrated { "/uncalibrated" } else { "" })
     }
 
     /// Tells this model from others: the vocabulary whole, the weights by their size, their header and samples all over
@@ -151,9 +216,14 @@ impl ModelFolder {
     fn digest(&self) -> Result<String, ModelError> {
         let mut digest = Sha256::new();
         digest.update(format!("{:?}", self.architecture));
-        let tokenizer = self.directory.join(TOKENIZER_FILE);
-        digest.update(fs::read(&tokenizer).map_err(ModelError::io(&tokenizer))?);
-        let path = self.directory.join(WEIGHTS_FILE);
+        let path = match &self.packed {
+            Some(packed) => packed.clone(),
+            None => {
+                let tokenizer = self.directory.join(TOKENIZER_FILE);
+                digest.update(fs::read(&tokenizer).map_err(ModelError::io(&tokenizer))?);
+                self.directory.join(WEIGHTS_FILE)
+            }
+        };
         let mut weights = File::open(&path).map_err(ModelError::io(&path))?;
         let size = weights.metadata().map_err(ModelError::io(&path))?.len();
         digest.update(size.to_le_bytes());
@@ -198,15 +268,9 @@ pub(crate) fn settings_digest(
     format!("/set-{}", short(Sha256::digest(all.as_bytes()).as_slice()))
 }
 
-fn scripts(settings: &FolderSettings, is_default: bool) -> Result<Option<Scripts>, ModelError> {
-    if !settings.readable_scripts.is_empty() {
-        return Scripts::configured(&settings.readable_scripts).map(Some);
-    }
-    if is_default {
-        let names = ALL_MINILM_L6_V2.readable_scripts.iter().copied();
-        return Scripts::named(names).map(Some).map_err(ModelError::Settings);
-    }
-    Ok(None)
+fn known_scripts(description: &'static ModelDescription) -> Result<Scripts, ModelError> {
+    Scripts::named(description.readable_scripts.iter().copied())
+        .map_err(|name| ModelError::Settings(format!("Unicode has no script called {name:?}")))
 }
 
 /// A small JSON file; none if it is not there.
@@ -277,7 +341,6 @@ impl Length {
 }
 
 /// What the model wants before a text.
-#[derive(Default)]
 struct Prompts {
     query: String,
     passage: String,

@@ -31,7 +31,7 @@ pub(crate) struct Pieces {
 
 /// Bytes of a text that are looked at. 512 pieces are seldom more than 4,000 characters; the bound keeps the cost of a
 /// book that somebody pastes away from the tokenizer.
-const MAX_BYTES: usize = 32 * 1024;
+pub(crate) const MAX_BYTES: usize = 32 * 1024;
 
 impl WordPieces {
     /// Opens `tokenizer.json`. Without `scripts` the vocabulary itself says what the model reads. No piece may have a

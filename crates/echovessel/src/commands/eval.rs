@@ -10,9 +10,10 @@ use std::sync::Arc;
 use ::eval::data::DataSet;
 use ::eval::replay::{Answered, Replay};
 use ::eval::report::{Report, is_misleading};
-use ::eval::{absence, data, plot, tune};
+use ::eval::{absence, calibrate, data, plot, tune};
 use anyhow::{Context as _, bail};
 use indicatif::{ProgressBar, ProgressStyle};
+use memory::ports::Embedder as _;
 use memory::vector_index::VectorIndex;
 use store::{SqliteStore, StoreOptions};
 
@@ -36,6 +37,9 @@ pub(crate) async fn eval(shared: &Shared, config: &Config, home: &Home, asked: &
         bail!("--llm takes part in `eval cases`; the ranking is measured without a language model");
     }
     let Some(path) = &asked.data else { bail!("--data says where the data lies") };
+    if asked.set == "calibrate" {
+        return calibrate(shared, config, home, path).await;
+    }
     let format = if asked.set == "tune" { &asked.format } else { &asked.set };
     let mut data = data::read(format, path)?;
     if asked.absence {
@@ -56,6 +60,26 @@ pub(crate) async fn eval(shared: &Shared, config: &Config, home: &Home, asked: &
         return print_tuning(shared, config, format, &answered);
     }
     report(shared, config, home, asked, path, &data, &answered)
+}
+
+/// The means come from the vectors as they are, the cosines from those that the product compares.
+async fn calibrate(shared: &Shared, config: &Config, home: &Home, path: &Path) -> anyhow::Result<()> {
+    let sets = calibrate::read_sets(path)?;
+    let embedding = EmbeddingSetup::new(config, home, Arc::new(SystemClock))?;
+    let Some(embedder) = embedding.embedder() else { bail!("embedding.provider is \"none\"") };
+    embedder.identify().await?;
+    let mut show = |set: &str| eprintln!("{set}");
+    let mut found = calibrate::measure(embedder.as_ref(), &sets, &mut show).await?;
+    if let Some(raw) = embedding.uncalibrated() {
+        raw.identify().await?;
+        found.take_means(calibrate::measure(&raw, &sets, &mut show).await?);
+    }
+    if shared.json {
+        println!("{}", serde_json::to_string(&found)?);
+    } else {
+        print!("{}", found.table());
+    }
+    Ok(())
 }
 
 /// A home that nobody else uses.

