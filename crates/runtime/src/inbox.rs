@@ -99,6 +99,8 @@ pub(crate) struct ReadyTurn {
     pub(crate) scope: Scope,
     pub(crate) channel_id: String,
     pub(crate) subscribers: Vec<mpsc::UnboundedSender<TurnEvent>>,
+    /// Its messages are of an earlier time: it is answered again, or was interrupted.
+    pub(crate) is_resumed: bool,
 }
 
 impl RuntimeInner {
@@ -254,7 +256,13 @@ impl RuntimeInner {
 
     /// Puts a stored turn back to be answered, as after a crash or when a person asks again.
     pub(crate) fn resume(self: &Arc<Self>, scope: Scope, channel_id: String, turn_id: TurnId) {
-        let ready = ReadyTurn { turn_id, scope: scope.clone(), channel_id, subscribers: Vec::new() };
+        let ready = ReadyTurn {
+            turn_id,
+            scope: scope.clone(),
+            channel_id,
+            subscribers: Vec::new(),
+            is_resumed: true,
+        };
         self.conversations().entry(scope.clone()).or_default().resumed.push_back(ready);
         self.start_next_turn(&scope);
     }
@@ -308,6 +316,7 @@ impl RuntimeInner {
             scope: scope.clone(),
             channel_id,
             subscribers: burst.subscribers,
+            is_resumed: false,
         })
     }
 

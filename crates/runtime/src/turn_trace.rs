@@ -34,6 +34,7 @@ pub(crate) struct TurnRecord {
     first_token_ms: Option<i64>,
     usage: Option<TokenUsage>,
     model: Option<String>,
+    is_resumed: bool,
     steps: Vec<Value>,
     detail: Map<String, Value>,
     /// Forgetting up to which it holds.
@@ -51,6 +52,7 @@ impl TurnRecord {
             first_token_ms: None,
             usage: None,
             model: None,
+            is_resumed: turn.is_resumed,
             steps: Vec::new(),
             detail: Map::new(),
             forgotten: runtime.forget_epochs.of(&turn.scope),
@@ -61,7 +63,8 @@ impl TurnRecord {
     pub(crate) fn burst(&mut self, burst: &[Message]) {
         let Some(first) = burst.first() else { return };
         let taken_up = self.last;
-        self.started_at = first.created_at.min(taken_up);
+        // A resumed turn waited for nobody: the age of its messages is not part of its duration.
+        self.started_at = if self.is_resumed { taken_up } else { first.created_at.min(taken_up) };
         self.last = self.started_at;
         let channel = json!({"messages": burst.len()});
         self.push("debounce", taken_up, channel);

@@ -20,6 +20,22 @@ async fn kept(world: &World, turns: usize) {
 }
 
 #[tokio::test]
+async fn regenerated_reply_is_timed_from_the_request() {
+    let mut world = World::new().await;
+    let turn = world.talk(WEB, CAT).await["turn_id"].as_str().unwrap().parse().unwrap();
+    kept(&world, 1).await;
+    let store = world.store.clone();
+    let duration = async || store.turn_trace(turn).await.unwrap().unwrap().head.duration_ms;
+    assert_eq!(duration().await, Some(2_000));
+    world.clock.advance(MINUTE).await;
+    world.runtime.regenerate(&scope("ann"), None).await.unwrap();
+    world.hear("chat.message.done").await;
+    world.until("the new trace", || async { duration().await != Some(2_000) }).await;
+    let again = duration().await.unwrap();
+    assert!(again < 2_000, "{again} ms: the age of the message is not part of it");
+}
+
+#[tokio::test]
 async fn a_turn_tells_what_it_was_made_of_and_goes_after_its_time() {
     let mut world = World::new().await;
     world.talk(WEB, CAT).await;

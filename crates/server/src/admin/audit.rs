@@ -27,6 +27,10 @@ const OBJECT_LENGTH_MAX: usize = 500;
 #[derive(Clone, Debug)]
 pub(crate) struct AuditObject(pub(crate) String);
 
+/// Marks the response to a request that only previewed a change: it is not recorded.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct PreviewOnly;
+
 /// Records every act that reached its handler, however it ended, before its answer goes out.
 pub(crate) async fn record(
     State(app): State<App>,
@@ -43,6 +47,9 @@ pub(crate) async fn record(
         Err(_) => Vec::new(),
     };
     let response = next.run(Request::from_parts(parts, body)).await;
+    if response.extensions().get::<PreviewOnly>().is_some() {
+        return response;
+    }
     let said = response.extensions().get::<AuditObject>().map(|object| object.0.clone());
     let object = said.unwrap_or_else(|| ids.join(" "));
     let object: String = object.chars().take(OBJECT_LENGTH_MAX).collect();

@@ -2,8 +2,8 @@
 
 use std::collections::BTreeSet;
 
-use axum::Json;
 use axum::extract::State;
+use axum::{Extension, Json};
 use jiff::Timestamp;
 use memory::core_blocks::CoreBlockLabel;
 use memory::forget::{
@@ -17,6 +17,7 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
 
+use super::audit::PreviewOnly;
 use crate::auth::Admin;
 use crate::cursor::page_of;
 use crate::extract::{self, Query, ScopeParam, page_size, run_detached};
@@ -128,17 +129,18 @@ pub(crate) async fn erase(
     State(app): State<App>,
     Admin(principal): Admin,
     extract::Json(asked): extract::Json<EraseRequest>,
-) -> Result<Json<EraseResponse>, Problem> {
+) -> Result<(Option<Extension<PreviewOnly>>, Json<EraseResponse>), Problem> {
     let scope = app.scope(&principal, asked.persona_id.clone(), asked.user_id.clone()).await?;
     let dry_run = asked.dry_run;
     let request = request(scope, asked).map_err(Problem::unprocessable)?;
     if dry_run {
         let receipt = app.runtime().erase_dry_run(request).await?;
         let confirm_until = receipt.created_at.checked_add(CONFIRM_WITHIN).ok();
-        return Ok(Json(EraseResponse { receipt: receipt.into(), dry_run, confirm_until }));
+        let response = EraseResponse { receipt: receipt.into(), dry_run, confirm_until };
+        return Ok((Some(Extension(PreviewOnly)), Json(response)));
     }
     let receipt = run_detached(async move { Ok(app.runtime().erase(request).await?) }).await?;
-    Ok(Json(EraseResponse { receipt: receipt.into(), dry_run, confirm_until: None }))
+    Ok((None, Json(EraseResponse { receipt: receipt.into(), dry_run, confirm_until: None })))
 }
 
 /// What is to be erased, or why the request is invalid.

@@ -9,7 +9,7 @@ use axum::{Extension, Json};
 use schemars::JsonSchema;
 
 use super::route::Docs;
-use crate::admin::audit::AuditObject;
+use crate::admin::audit::{AuditObject, PreviewOnly};
 use crate::auth::{Admin, Principal};
 use crate::extract::{self, Id, OptionalJson, OptionalScope, Query, ScopeParam};
 use crate::problem::Problem;
@@ -115,6 +115,12 @@ impl<T: JsonSchema> Answer for Accepted<T> {
 }
 
 impl<A: Answer> Answer for (Extension<AuditObject>, A) {
+    fn describe(docs: &mut Docs) {
+        A::describe(docs);
+    }
+}
+
+impl<A: Answer> Answer for (Option<Extension<PreviewOnly>>, A) {
     fn describe(docs: &mut Docs) {
         A::describe(docs);
     }

@@ -52,6 +52,7 @@ async fn looks_and_refusals_at_the_door_are_no_acts() {
     let chat = home.token("chat", &["chat"], None).await;
     home.get("/api/admin/status").await;
     home.post("/api/admin/memory/recall", json!({"text": "a secret"})).await;
+    home.post("/api/admin/memory/erase", json!({"text": "a secret", "dry_run": true})).await;
     home.ask_with(&chat, Method::POST, "/api/admin/stop", None).await.is_problem(403);
     home.ask_with("wrong", Method::POST, "/api/admin/stop", None).await.is_problem(401);
     home.ask(Method::POST, "/api/admin/nothing", None).await.is_problem(404);
