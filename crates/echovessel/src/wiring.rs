@@ -184,6 +184,7 @@ fn hub(
     Ok(Hub::new(HubParts {
         store: database.clone(),
         personas: database.clone(),
+        users: database.clone(),
         embedder,
         summariser: Some(summariser),
         clock,

@@ -52,6 +52,8 @@ pub struct HubParts {
     pub store: Arc<dyn HubStore>,
     /// Who knows personas and users.
     pub personas: Arc<dyn memory::ports::PersonaStore>,
+    /// Users, so that a document's scope is known.
+    pub users: Arc<dyn memory::ports::UserStore>,
     /// Who makes vectors; none where words must do.
     pub embedder: Option<Arc<dyn Embedder>>,
     /// Who writes roll-ups.

@@ -56,12 +56,12 @@ impl Hub {
         caller: &'a Caller,
         names: &[DocumentName],
     ) -> Result<HubTransaction<'a>, HubError> {
-        let HubParts { personas, store, .. } = &self.inner().parts;
+        let HubParts { personas, users, store, .. } = &self.inner().parts;
         let (scope, now) = (&caller.scope, self.now());
         let ((state, documents), ..) = tokio::try_join!(
             store.hub_state_with(scope, names),
             personas.ensure_persona(&scope.persona, scope.persona.as_str(), now),
-            personas.ensure_user(&scope.user, now),
+            users.ensure_user(&scope.user, now),
         )?;
         let next = state.counters.get(&self.settings().instance) + 1;
         let commit = HubCommit { expected: state.revision, at: Some(now), ..HubCommit::default() };

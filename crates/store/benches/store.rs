@@ -12,8 +12,8 @@ use memory::identifiers::{MessageId, NodeId, SessionId};
 use memory::messages::{Message, Role};
 use memory::nodes::{Evidence, NewNode, NodeKind, Subject};
 use memory::ports::{
-    Corpus, Embedding, ExtractionCommit, MessageStore, NewMessage, NodeStore, PersonaStore, Phrase,
-    SessionStore, StoreError,
+    CaptureStore, ConsolidationStore, Corpus, Embedding, EmbeddingStore, ExtractionCommit, MessageStore,
+    NewMessage, PersonaStore, Phrase, RecallStore, SessionStore, StoreError, UserStore, VectorIndexStore,
 };
 use memory::sessions::{CloseTrigger, SessionPolicy};
 use memory::{PersonaId, Scope, UserId};
@@ -55,7 +55,11 @@ async fn run() -> Result<(), Box<dyn std::error::Error>> {
         let phrases = [Phrase(vec![terms.to_owned()])];
         let hits = bench.store.phrase_hits(scope, Corpus::Messages, &phrases, 200).await?;
         let time = median(50, || bench.store.phrase_hits(scope, Corpus::Messages, &phrases, 200)).await?;
-        print(&format!("phrase_hits, {name} ({}), {all} messages", hits[0].document_frequency), time, "3 ms");
+        print(
+            &format!("phrase_hits, {name} ({}), {all} messages", hits.1[0].document_frequency),
+            time,
+            "3 ms",
+        );
     }
     let phrases = [Phrase(vec!["every".to_owned(), "message".to_owned()])];
     let time = median(50, || bench.store.phrase_hits(scope, Corpus::Messages, &phrases, 200)).await?;

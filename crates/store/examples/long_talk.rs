@@ -10,7 +10,7 @@ use memory::capture::{MessageInput, Recorder};
 use memory::identifiers::{SessionId, TurnId};
 use memory::ledger::{ReplyReceipt, TokenUsage};
 use memory::messages::Role;
-use memory::ports::{IdGenerator, PersonaStore, SessionStore};
+use memory::ports::{ConsolidationStore, IdGenerator, PersonaStore, SessionStore, UserStore};
 use memory::sessions::{CloseTrigger, SessionPolicy};
 use memory::{PersonaId, Scope, UserId};
 use store::{SqliteStore, StoreOptions};

@@ -2,18 +2,21 @@
 
 use async_trait::async_trait;
 use jiff::Timestamp;
-use memory::Scope;
-use memory::identifiers::{RejectedId, SessionId, TurnId};
+use memory::identifiers::{SessionId, TurnId};
 use memory::ledger::{CallSum, ModelCall, ReplyReceipt, TokenUsage};
-use memory::nodes::NewNode;
-use memory::ports::{CommitOutcome, LedgerStore, StoreError};
+use memory::ports::{LedgerStore, StoreError};
 use rusqlite::{Connection, OptionalExtension, Result, Row, params};
 
 use crate::engine::SqliteStore;
-use crate::people::personas;
 use crate::rows::{self, microseconds, to_json};
-use crate::scopes;
-use crate::sessions::consolidation;
+
+/// What [`call`] reads.
+macro_rules! call_columns {
+    () => {
+        "number, at, task, tier, provider, model, input_tokens, output_tokens, cached_tokens, latency_ms, outcome, \
+         turn_id, session_id, prompt_hash, cost_usd"
+    };
+}
 
 #[async_trait]
 impl LedgerStore for SqliteStore {
@@ -74,38 +77,6 @@ impl LedgerStore for SqliteStore {
         })
         .await
     }
-
-    async fn counts(&self, scope: &Scope) -> Result<[u64; 4], StoreError> {
-        let scope = scope.clone();
-        self.read(move |connection| Ok(counts(connection, &scope)?)).await
-    }
-
-    async fn total_counts(&self) -> Result<[u64; 4], StoreError> {
-        self.read(|connection| Ok(total_counts(connection)?)).await
-    }
-
-    async fn work_counts(&self) -> Result<[u64; 2], StoreError> {
-        self.read(|connection| {
-            let mut statement = connection.prepare_cached(
-                "SELECT (SELECT count(*) FROM sessions WHERE status IN ('closing', 'consolidating')),
-                        (SELECT count(*) FROM sessions WHERE status = 'failed')",
-            )?;
-            Ok(statement.query_row([], |row| Ok([row.get(0)?, row.get(1)?]))?)
-        })
-        .await
-    }
-
-    async fn settle_rejected(
-        &self,
-        id: RejectedId,
-        approved: Option<NewNode>,
-        at: Timestamp,
-    ) -> Result<CommitOutcome, StoreError> {
-        self.write(move |unit| {
-            consolidation::settle_rejected(unit, id, approved.as_ref().map(|node| (node, None)), at)
-        })
-        .await
-    }
 }
 
 /// Keeps the receipt of a turn's reply, in place of that of an earlier one.
@@ -151,15 +122,6 @@ fn record_call(connection: &Connection, call: &ModelCall) -> Result<()> {
     Ok(())
 }
 
-/// What [`call`] reads.
-macro_rules! call_columns {
-    () => {
-        "number, at, task, tier, provider, model, input_tokens, output_tokens, cached_tokens, latency_ms, outcome, \
-         turn_id, session_id, prompt_hash, cost_usd"
-    };
-}
-use call_columns;
-
 fn call(row: &Row<'_>) -> Result<(i64, ModelCall)> {
     let call = ModelCall {
         at: rows::time(row, 1)?,
@@ -204,33 +166,4 @@ fn call_sums(connection: &Connection, since: Timestamp) -> Result<Vec<CallSum>> 
             })
         })?
         .collect()
-}
-
-fn counts(connection: &Connection, scope: &Scope) -> Result<[u64; 4]> {
-    let blocks = personas::core_blocks(connection, scope)?;
-    let written =
-        [&blocks.persona, &blocks.user, &blocks.style].into_iter().filter(|block| !block.is_empty()).count();
-    let written = u64::try_from(written).unwrap_or(0);
-    let Some(scope) = scopes::number(connection, scope)? else { return Ok([written, 0, 0, 0]) };
-    let (messages, _) = scopes::counts(connection, scope)?;
-    let mut of_kind = connection.prepare_cached(
-        "SELECT count(*) FROM concept_nodes WHERE scope = ?1 AND type = ?2 AND deleted_at IS NULL",
-    )?;
-    let mut count = |kind: &str| of_kind.query_row(params![scope, kind], |row| row.get(0));
-    Ok([written, messages, count("event")?, count("thought")?])
-}
-
-/// By scopes, so that their index counts the nodes.
-fn total_counts(connection: &Connection) -> Result<[u64; 4]> {
-    connection
-        .prepare_cached(
-            "SELECT (SELECT count(*) FROM core_blocks WHERE content <> ''),
-                    coalesce(sum(message_count), 0),
-                    coalesce(sum((SELECT count(*) FROM concept_nodes n
-                                  WHERE n.scope = s.number AND n.type = 'event' AND n.deleted_at IS NULL)), 0),
-                    coalesce(sum((SELECT count(*) FROM concept_nodes n
-                                  WHERE n.scope = s.number AND n.type = 'thought' AND n.deleted_at IS NULL)), 0)
-             FROM scopes s",
-        )?
-        .query_row([], |row| Ok([row.get(0)?, row.get(1)?, row.get(2)?, row.get(3)?]))
 }

@@ -27,6 +27,7 @@ mod corrections;
 mod slow_cycles;
 mod traces;
 mod ledger;
+mod status;
 mod forgetting;
 mod graph;
 mod hub;

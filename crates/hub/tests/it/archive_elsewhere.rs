@@ -7,7 +7,7 @@ use hub::api::archive::{EntityImport, ImportMode};
 use hub::graph::{EdgeGet, NodeList};
 use memory::entities::{ChangedBy, EntityChange};
 use memory::identifiers::EntityId;
-use memory::ports::{Clock as _, EntityStore as _, PersonaStore as _};
+use memory::ports::{Clock as _, EntityStore as _, PersonaStore as _, UserStore as _};
 use memory::{PersonaId, Scope, UserId};
 
 use crate::archive::{Step, exported, fields, graph, live, unpacked};

@@ -11,7 +11,7 @@ use jiff::Timestamp;
 use memory::entities::{ChangedBy, EntityChange, EntityKind};
 use memory::forget::{ForgetMode, ForgetRequest, Selection};
 use memory::identifiers::EntityId;
-use memory::ports::{AuthoredEntity, EntityStore as _, ForgetStore as _, PersonaStore as _};
+use memory::ports::{AuthoredEntity, EntityStore as _, ForgetStore as _, PersonaStore as _, UserStore as _};
 use memory::{PersonaId, Scope, UserId};
 use serde_json::{Value, json};
 use store::{SqliteStore, StoreOptions};

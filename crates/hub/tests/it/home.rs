@@ -11,7 +11,7 @@ use hub::api::sync::{MemoryChange, PushingInstance, SyncPush, SyncPushed};
 use hub::ports::{SummaryError, SummaryRequest};
 use hub::{Caller, Hub, HubParts, HubSettings, Summariser};
 use jiff::tz::TimeZone;
-use memory::ports::{Clock, Embedder, PersonaStore as _};
+use memory::ports::{Clock, Embedder, PersonaStore as _, UserStore as _};
 use memory::{PersonaId, Scope, UserId};
 use store::{SqliteStore, StoreOptions};
 use tempfile::TempDir;
@@ -79,6 +79,7 @@ impl Home {
         let hub = Hub::new(HubParts {
             store: store.clone(),
             personas: store.clone(),
+            users: store.clone(),
             embedder: Some(Arc::new(WordHashEmbedder::new())),
             summariser: Some(scribe.clone()),
             clock: Arc::new(clock.clone()),
@@ -104,6 +105,7 @@ impl Home {
         Hub::new(HubParts {
             store: self.store.clone(),
             personas: self.store.clone(),
+            users: self.store.clone(),
             embedder: Some(embedder),
             summariser: Some(self.scribe.clone()),
             clock,

@@ -5,9 +5,9 @@ use jiff::Timestamp;
 
 use crate::corrections::{Approval, Correction, NodeVersion, PendingRejection, UndoneChange};
 use crate::forget::{ThoughtPolicy, Withdrawal};
-use crate::identifiers::{MessageId, NodeId, RejectedId, SessionId, TurnId};
-use crate::messages::{Message, Turn};
-use crate::nodes::{Evidence, Node};
+use crate::identifiers::{MessageId, NodeId, RejectedId};
+use crate::messages::Message;
+use crate::nodes::{NewNode, Node};
 use crate::ports::{CommitOutcome, StoreError};
 use crate::scope::Scope;
 
@@ -35,17 +35,6 @@ pub struct MessageEditResult {
     pub withdrawn: Withdrawal,
 }
 
-/// A quote that was ever taken from a session, whatever became of the memory that rests on it.
-#[derive(Clone, Debug, PartialEq)]
-pub struct UsedQuote {
-    /// The node.
-    pub node_id: NodeId,
-    /// What it says.
-    pub description: String,
-    /// The quote.
-    pub evidence: Evidence,
-}
-
 /// Corrections, their history, and the way back.
 #[async_trait]
 pub trait CorrectionStore: Send + Sync {
@@ -66,9 +55,14 @@ pub trait CorrectionStore: Send + Sync {
     async fn rejected_memory(&self, id: RejectedId) -> Result<Option<PendingRejection>, StoreError>;
     /// Writes what a person approved of a refused memory: node, words, links and vector in one transaction.
     async fn approve_rejected(&self, approval: Approval) -> Result<CommitOutcome, StoreError>;
-    /// Quotes of a session's messages that memories rest on, those of deleted memories too: what a person took away
-    /// does not come back when the session is extracted again.
-    async fn remembered_of_session(&self, id: SessionId) -> Result<Vec<UsedQuote>, StoreError>;
+    /// Approves or dismisses a refused memory; approval writes the node with the person's decision as evidence. Its
+    /// vector is written afterwards, with those of all nodes without one.
+    async fn settle_rejected(
+        &self,
+        id: RejectedId,
+        approved: Option<NewNode>,
+        at: Timestamp,
+    ) -> Result<CommitOutcome, StoreError>;
     /// Gives a live message of the user new words and withdraws what rested on the old ones; a session that has ended
     /// becomes memory again. The old words are kept and found by nobody. None if there is no such message.
     async fn edit_message(&self, edit: MessageEdit) -> Result<Option<MessageEditResult>, StoreError>;
@@ -80,6 +74,4 @@ pub trait CorrectionStore: Send + Sync {
         thoughts: ThoughtPolicy,
         at: Timestamp,
     ) -> Result<Withdrawal, StoreError>;
-    /// Makes an answered turn pending again. Its reply stays until the next one takes its place.
-    async fn reopen_answered_turn(&self, id: TurnId) -> Result<Option<Turn>, StoreError>;
 }

@@ -3,82 +3,13 @@
 use async_trait::async_trait;
 use jiff::Timestamp;
 
-use super::{Embedding, StoreError};
 use crate::entities::{ChangedBy, Entity, EntityChange, EntityChanged, EntityKind, EntityUndone};
 use crate::identifiers::{EntityId, NodeId};
+use crate::ports::{Embedding, StoreError};
 use crate::scope::Scope;
 
 /// Newest links of an entity among which the weightiest nodes are looked for.
 pub const LINKS_WEIGHED: u32 = 2_000;
-
-/// L5. An entity that was merged into another is part of it, and is met under its id only where that is said.
-#[async_trait]
-pub trait EntityStore: Send + Sync {
-    /// Entities one of whose folded aliases is in the list. A name may lead to several, of different kinds.
-    async fn entities_named(&self, scope: &Scope, folded: &[String]) -> Result<Vec<AliasHit>, StoreError>;
-    /// Entities, the last changed first.
-    async fn entities(&self, scope: &Scope, limit: u32) -> Result<Vec<Entity>, StoreError>;
-    /// An entity; none if it is not there or was merged into another.
-    async fn entity(&self, scope: &Scope, id: EntityId) -> Result<Option<Entity>, StoreError>;
-    /// Entities that nodes are about.
-    async fn entities_of_nodes(&self, nodes: &[NodeId]) -> Result<Vec<(NodeId, EntityId)>, StoreError>;
-    /// How often each of the entities was spoken of, in the order asked; one that is not there is left out.
-    async fn entity_mentions(
-        &self,
-        scope: &Scope,
-        ids: &[EntityId],
-    ) -> Result<Vec<EntityMentions>, StoreError>;
-    /// Uncertain entities with whom they may be, the last changed first; with `about`, only pairs of which one is
-    /// among these.
-    async fn entities_in_doubt(
-        &self,
-        scope: &Scope,
-        about: Option<&[EntityId]>,
-        limit: u32,
-    ) -> Result<Vec<(Entity, Entity)>, StoreError>;
-    /// The vectors of this model, all of the scope: there are few names in a life.
-    async fn entity_vectors(&self, scope: &Scope, fingerprint: &str)
-    -> Result<Vec<EntityVector>, StoreError>;
-    /// Entities without a vector of this fingerprint.
-    async fn entities_without_vector(
-        &self,
-        fingerprint: &str,
-        limit: u32,
-    ) -> Result<Vec<UnembeddedEntity>, StoreError>;
-    /// Writes entity vectors; one whose name or description is no longer as given is passed over.
-    async fn put_entity_vectors(
-        &self,
-        fingerprint: &str,
-        vectors: Vec<(UnembeddedEntity, Embedding)>,
-    ) -> Result<(), StoreError>;
-    /// Writes an entity that a person describes.
-    async fn create_entity(
-        &self,
-        scope: &Scope,
-        entity: AuthoredEntity,
-        at: Timestamp,
-    ) -> Result<EntityChanged, StoreError>;
-    /// Changes an entity, and keeps what is needed to undo it.
-    async fn change_entity(
-        &self,
-        scope: &Scope,
-        id: EntityId,
-        change: EntityChange,
-        by: ChangedBy,
-        at: Timestamp,
-    ) -> Result<EntityChanged, StoreError>;
-    /// Undoes the last change of an entity, exactly.
-    async fn undo_entity_change(&self, scope: &Scope, id: EntityId) -> Result<EntityUndone, StoreError>;
-    /// Writes what the memory has made of an entity. None, and nothing is written, if it is not there or a person
-    /// has described it.
-    async fn describe_entity(
-        &self,
-        scope: &Scope,
-        id: EntityId,
-        description: &str,
-        at: Timestamp,
-    ) -> Result<Option<Entity>, StoreError>;
-}
 
 /// An entity about to be written.
 #[derive(Clone, Debug, PartialEq)]
@@ -146,17 +77,6 @@ pub struct EntityVector {
     pub embedding: Embedding,
 }
 
-/// An entity that waits for a vector; also one that was merged into another.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub struct UnembeddedEntity {
-    /// Its id.
-    pub id: EntityId,
-    /// Its name.
-    pub canonical_name: String,
-    /// Its own description.
-    pub description: Option<String>,
-}
-
 /// How often an entity was spoken of.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct EntityMentions {
@@ -177,4 +97,84 @@ pub struct AliasHit {
     pub entity: Entity,
     /// Who had the name before any merge; else the entity itself.
     pub named: EntityId,
+}
+
+/// L5. An entity that was merged into another is part of it, and is met under its id only where that is said.
+#[async_trait]
+pub trait EntityStore: Send + Sync {
+    /// Entities one of whose folded aliases is in the list. A name may lead to several, of different kinds.
+    async fn entities_named(&self, scope: &Scope, folded: &[String]) -> Result<Vec<AliasHit>, StoreError>;
+    /// Entities, the last changed first.
+    async fn entities(&self, scope: &Scope, limit: u32) -> Result<Vec<Entity>, StoreError>;
+    /// An entity; none if it is not there or was merged into another.
+    async fn entity(&self, scope: &Scope, id: EntityId) -> Result<Option<Entity>, StoreError>;
+    /// Entities that nodes are about.
+    async fn entities_of_nodes(&self, nodes: &[NodeId]) -> Result<Vec<(NodeId, EntityId)>, StoreError>;
+    /// How often each of the entities was spoken of, in the order asked; one that is not there is left out.
+    async fn entity_mentions(
+        &self,
+        scope: &Scope,
+        ids: &[EntityId],
+    ) -> Result<Vec<EntityMentions>, StoreError>;
+    /// Uncertain entities with whom they may be, the last changed first; with `about`, only pairs of which one is
+    /// among these.
+    async fn entities_in_doubt(
+        &self,
+        scope: &Scope,
+        about: Option<&[EntityId]>,
+        limit: u32,
+    ) -> Result<Vec<(Entity, Entity)>, StoreError>;
+    /// The vectors of this model, all of the scope: there are few names in a life.
+    async fn entity_vectors(&self, scope: &Scope, fingerprint: &str)
+    -> Result<Vec<EntityVector>, StoreError>;
+    /// Writes an entity that a person describes.
+    async fn create_entity(
+        &self,
+        scope: &Scope,
+        entity: AuthoredEntity,
+        at: Timestamp,
+    ) -> Result<EntityChanged, StoreError>;
+    /// Changes an entity, and keeps what is needed to undo it.
+    async fn change_entity(
+        &self,
+        scope: &Scope,
+        id: EntityId,
+        change: EntityChange,
+        by: ChangedBy,
+        at: Timestamp,
+    ) -> Result<EntityChanged, StoreError>;
+    /// Undoes the last change of an entity, exactly.
+    async fn undo_entity_change(&self, scope: &Scope, id: EntityId) -> Result<EntityUndone, StoreError>;
+    /// Writes what the memory has made of an entity. None, and nothing is written, if it is not there or a person
+    /// has described it.
+    async fn describe_entity(
+        &self,
+        scope: &Scope,
+        id: EntityId,
+        description: &str,
+        at: Timestamp,
+    ) -> Result<Option<Entity>, StoreError>;
+    /// Entities without a vector of this fingerprint.
+    async fn entities_without_vector(
+        &self,
+        fingerprint: &str,
+        limit: u32,
+    ) -> Result<Vec<UnembeddedEntity>, StoreError>;
+    /// Writes entity vectors; one whose name or description is no longer as given is passed over.
+    async fn put_entity_vectors(
+        &self,
+        fingerprint: &str,
+        vectors: Vec<(UnembeddedEntity, Embedding)>,
+    ) -> Result<(), StoreError>;
+}
+
+/// An entity that waits for a vector; also one that was merged into another.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct UnembeddedEntity {
+    /// Its id.
+    pub id: EntityId,
+    /// Its name.
+    pub canonical_name: String,
+    /// Its own description.
+    pub description: Option<String>,
 }

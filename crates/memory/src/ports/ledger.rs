@@ -3,13 +3,11 @@
 use async_trait::async_trait;
 use jiff::Timestamp;
 
-use super::store::{CommitOutcome, StoreError};
-use crate::identifiers::{RejectedId, SessionId, TurnId};
+use crate::identifiers::{SessionId, TurnId};
 use crate::ledger::{CallSum, ModelCall, ReplyReceipt};
-use crate::nodes::NewNode;
-use crate::scope::Scope;
+use crate::ports::StoreError;
 
-/// Costs, receipts, counts.
+/// What calls cost, and what replies used.
 #[async_trait]
 pub trait LedgerStore: Send + Sync {
     /// Adds a call to the ledger.
@@ -28,18 +26,4 @@ pub trait LedgerStore: Send + Sync {
     async fn spent_since(&self, since: Timestamp) -> Result<f64, StoreError>;
     /// The receipt of a turn's reply.
     async fn receipt(&self, turn: TurnId) -> Result<Option<ReplyReceipt>, StoreError>;
-    /// Counts of a scope: (core blocks, messages, events, thoughts).
-    async fn counts(&self, scope: &Scope) -> Result<[u64; 4], StoreError>;
-    /// The same of all scopes together.
-    async fn total_counts(&self) -> Result<[u64; 4], StoreError>;
-    /// Work that waits or is stuck: (closing or consolidating sessions, failed sessions).
-    async fn work_counts(&self) -> Result<[u64; 2], StoreError>;
-    /// Approves or dismisses a refused memory; approval writes the node with the person's decision as evidence. Its
-    /// vector is written afterwards, with those of all nodes without one.
-    async fn settle_rejected(
-        &self,
-        id: RejectedId,
-        approved: Option<NewNode>,
-        at: Timestamp,
-    ) -> Result<CommitOutcome, StoreError>;
 }

@@ -1,49 +1,66 @@
 //! What the memory asks of the world: storage, vectors, a mind, time, identifiers.
 
-mod clock;
-mod corrections;
-mod embedder;
-mod mind;
-mod slow_cycle;
 mod store;
+mod personas;
+mod users;
+mod capture;
+mod turns;
+mod messages;
+mod sessions;
+mod consolidation;
+mod nodes;
 mod recall;
-mod edge_walk;
-mod ledger;
-mod traces;
-mod vectors;
+mod vector_index;
+mod embeddings;
 mod entities;
+mod corrections;
+mod slow_cycle;
+mod traces;
+mod ledger;
+mod status;
 mod forget;
 mod access;
-mod people;
+mod mind;
+mod embedder;
+mod clock;
 
 pub use crate::text::Phrase;
 pub use access::{ACTS_MAX, AccessStore};
+pub use capture::{CaptureStore, CapturedMessage, NewMessage};
 pub use clock::{Clock, IdGenerator};
-pub use corrections::{CorrectionStore, MessageEdit, MessageEditResult, UsedQuote};
-pub use edge_walk::{EdgeReach, EdgeWalk};
+pub use consolidation::{
+    CommitOutcome, ConsolidationStore, ExtractionCommit, FailedAttempt, MentionMerge, ReflectionCommit,
+    Supersession, UsedQuote,
+};
+pub use corrections::{CorrectionStore, MessageEdit, MessageEditResult};
 pub use embedder::{EmbedError, Embedder, Embedding};
+pub use embeddings::{EmbeddingModel, EmbeddingStore, VectorCoverage};
 pub use entities::{
     AliasHit, AuthoredEntity, EntityMentions, EntityStore, EntityVector, IdentityDoubt, LINKS_WEIGHED,
     NewEntity, SettledIdentity, UnembeddedEntity,
 };
 pub use forget::ForgetStore;
 pub use ledger::LedgerStore;
+pub use messages::MessageStore;
 pub use mind::{
     Clarification, EvidenceFailure, Extraction, ExtractionInput, MentionedEntity, Mind, MindError,
     MoodSignal, ProposedEvent, ProposedQuote, ProposedThought, Reflection, ReflectionInput, RefusedEvent,
 };
-pub use people::{Appearance, Avatar, BindOutcome, ExternalIdentity, KnownUser, PeopleStore};
-pub use recall::{NodeOutline, NodeQuery, RecallStore};
+pub use nodes::{EvidencedNode, NodeStore, TimelineItem};
+pub use personas::{Appearance, Avatar, PersonaRecord, PersonaStore};
+pub use recall::{
+    Corpus, CorpusSize, EdgeReach, FillingEdge, IndexedMessage, IndexedNode, NodeOutline, NodeQuery,
+    PhraseHits, RecallStore,
+};
+pub use sessions::{SessionFilter, SessionStore};
 pub use slow_cycle::{
     EntityToDescribe, ExpectationOutcome, ProposedExpectation, ProposedIntention, ReflectionCandidate,
     SettledExpectation, SlowCycle, SlowCycleCommit, SlowCycleInput, SlowCycleReport, SlowCycleState,
     SlowCycleStore, TranscriptSummary,
 };
-pub use store::{
-    CapturedMessage, CommitOutcome, Corpus, CorpusSize, EvidencedNode, ExtractionCommit, FailedAttempt,
-    FillingEdge, IndexedMessage, IndexedNode, MentionMerge, MessageStore, NewMessage, NodeStore,
-    PersonaRecord, PersonaStore, PhraseHits, ReflectionCommit, SessionFilter, SessionStore, Store,
-    StoreError, StoredVector, Supersession, TimelineItem, UserRecord,
-};
+pub use status::StatusStore;
+pub use store::{Store, StoreError};
 pub use traces::{PhaseTrace, TraceStore, TurnSummary, TurnTrace};
-pub use vectors::{EmbeddingModel, VectorCoverage, VectorStore};
+pub use turns::TurnStore;
+pub use users::{BindOutcome, ExternalIdentity, KnownUser, UserRecord, UserStore};
+pub use vector_index::{StoredVector, VectorIndexStore};

@@ -3,9 +3,10 @@
 use async_trait::async_trait;
 use jiff::Timestamp;
 
-use super::edge_walk::{EdgeReach, EdgeWalk};
-use super::store::{Corpus, CorpusSize, FillingEdge, NodeStore, PhraseHits, StoreError, StoredVector};
-use crate::nodes::{EventTime, Node, NodeKind, RelationalTag, Subject};
+use crate::identifiers::{EntityId, NodeId};
+use crate::messages::Message;
+use crate::nodes::{EventTime, Node, NodeKind, Subject};
+use crate::ports::StoreError;
 use crate::scope::Scope;
 use crate::text::Phrase;
 
@@ -47,75 +48,150 @@ impl From<&Node> for NodeOutline {
     }
 }
 
-/// Large reads on the hot path.
+/// Which rows of the word and vector indexes.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub enum Corpus {
+    /// L2 messages.
+    Messages,
+    /// L3 and L4 nodes.
+    Nodes,
+}
+
+/// How much a scope holds.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct CorpusSize {
+    /// Live rows.
+    pub documents: u64,
+}
+
+/// Where a phrase stands.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct PhraseHits {
+    /// Rows of the scope that hold it, superseded ones included, deleted ones not. Counting stops at
+    /// [`PhraseHits::FREQUENCY_MAX`]: beyond it a phrase tells next to nothing.
+    pub document_frequency: u64,
+    /// Numbers of the newest rows that hold it, newest first, at most the asked limit.
+    pub seqs: Vec<i64>,
+}
+
+impl PhraseHits {
+    /// Where counting may stop.
+    pub const FREQUENCY_MAX: u64 = 20_000;
+}
+
+/// A node with its index terms.
+#[derive(Clone, Debug, PartialEq)]
+pub struct IndexedNode {
+    /// The node.
+    pub node: Node,
+    /// Its terms.
+    pub terms: String,
+    /// Readability of its text; none without a vector.
+    pub readability: Option<f32>,
+}
+
+/// A message with its index terms.
+#[derive(Clone, Debug, PartialEq)]
+pub struct IndexedMessage {
+    /// The message.
+    pub message: Message,
+    /// Its terms.
+    pub terms: String,
+    /// Readability of its text; none without a vector.
+    pub readability: Option<f32>,
+}
+
+/// A thought rests on an event.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct FillingEdge {
+    /// The parent: thought, intention or expectation.
+    pub thought_seq: i64,
+    /// The child: event.
+    pub event_seq: i64,
+    /// When the edge was written.
+    pub created_at: Timestamp,
+}
+
+/// How far evidence edges are followed.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct EdgeReach {
+    /// Rounds: each follows the edges of what the one before has reached.
+    pub rounds: u32,
+    /// Nodes whose edges are followed in one round, those of the greatest numbers.
+    pub nodes_max: usize,
+    /// Edges that one round gives.
+    pub edges_max: u32,
+}
+
+/// What recall and search read, each in one snapshot, on the hot path; and the count of what was recalled.
 #[async_trait]
-pub trait RecallStore: NodeStore {
-    /// [`NodeStore::corpus_size`] and [`NodeStore::phrase_hits`] in one read.
-    async fn look_phrases_up(
+pub trait RecallStore: Send + Sync {
+    /// How many live rows the scope holds, and where each phrase stands in it: one entry per phrase, in order, each with at
+    /// most `limit` row numbers.
+    async fn phrase_hits(
         &self,
         scope: &Scope,
         corpus: Corpus,
         phrases: &[Phrase],
         limit: u32,
-    ) -> Result<(CorpusSize, Vec<PhraseHits>), StoreError> {
-        let size = self.corpus_size(scope, corpus).await?;
-        Ok((size, self.phrase_hits(scope, corpus, phrases, limit).await?))
-    }
-    /// [`NodeStore::nodes_about`] for each of these in one read, in order, as outlines.
+    ) -> Result<(CorpusSize, Vec<PhraseHits>), StoreError>;
+    /// Live, current (not superseded) nodes of the scope by number, in no order.
+    async fn nodes_numbered(&self, scope: &Scope, seqs: &[i64]) -> Result<Vec<IndexedNode>, StoreError>;
+    /// The newest live, current nodes of a kind about a subject, newest first; pinned ones are always among them.
+    async fn nodes_about(
+        &self,
+        scope: &Scope,
+        kind: NodeKind,
+        subjects: &[Subject],
+        limit: u32,
+    ) -> Result<Vec<Node>, StoreError>;
+    /// The nodes of [`Self::nodes_about`] for each of these queries, in order, as outlines.
     async fn outlines_about(
         &self,
         scope: &Scope,
         wanted: &[NodeQuery],
-    ) -> Result<Vec<Vec<NodeOutline>>, StoreError> {
-        let mut outlines = Vec::with_capacity(wanted.len());
-        for NodeQuery { kind, subjects, limit } in wanted {
-            let nodes = self.nodes_about(scope, *kind, subjects, *limit).await?;
-            outlines.push(nodes.iter().map(NodeOutline::from).collect());
-        }
-        Ok(outlines)
-    }
-
+    ) -> Result<Vec<Vec<NodeOutline>>, StoreError>;
     /// Numbers of live, current events about the user that are identity-bearing, at most `limit` of the newest and as many
     /// of the oldest, each once, in no order. A storage answers it at any length of the past alike.
-    async fn identity_events(&self, scope: &Scope, limit: u32) -> Result<Vec<i64>, StoreError> {
-        let events = self.nodes_about(scope, NodeKind::Event, &[Subject::User], u32::MAX).await?;
-        let bearing = |node: &&Node| node.relational_tags.contains(&RelationalTag::IdentityBearing);
-        let mut seqs: Vec<i64> = events.iter().filter(bearing).map(|node| node.seq).collect();
-        seqs.sort_unstable();
-        let limit = usize::try_from(limit).unwrap_or(usize::MAX);
-        if seqs.len() > limit.saturating_mul(2) {
-            seqs.drain(limit..seqs.len() - limit);
-        }
-        Ok(seqs)
-    }
-    /// Live edges around the nodes, as [`EdgeWalk`] follows them, in one read; each once, by its thought, then its event.
+    async fn identity_events(&self, scope: &Scope, limit: u32) -> Result<Vec<i64>, StoreError>;
+    /// Numbers of live, current nodes linked to any of the entities or to what was merged into them, newest first, at
+    /// most `limit`. Each entity has an equal share of it: half for its newest nodes, half for the weightiest (|impact|)
+    /// among its newest [`super::LINKS_WEIGHED`].
+    async fn nodes_linked_to(
+        &self,
+        scope: &Scope,
+        entities: &[EntityId],
+        limit: u32,
+    ) -> Result<Vec<i64>, StoreError>;
+    /// Numbers of live, current nodes whose event time meets the span.
+    async fn nodes_within(
+        &self,
+        scope: &Scope,
+        start: Timestamp,
+        end: Timestamp,
+        limit: u32,
+    ) -> Result<Vec<i64>, StoreError>;
+    /// Live edges around the nodes, followed round by round as far as `reach` allows; each once, by its thought, then its
+    /// event.
     async fn edges_around(
         &self,
         scope: &Scope,
         seqs: &[i64],
         reach: EdgeReach,
-    ) -> Result<Vec<FillingEdge>, StoreError> {
-        let mut walk = EdgeWalk::new(seqs, reach);
-        while let Some(frontier) = walk.next_round() {
-            walk.found(self.filling_edges(scope, &frontier, reach.edges_max).await?);
-        }
-        Ok(walk.into_edges())
-    }
-    /// The greatest revision of a vector of this scope, corpus and fingerprint; 0 without one.
-    async fn last_revision(
+    ) -> Result<Vec<FillingEdge>, StoreError>;
+    /// Live messages of the scope by number, in no order.
+    async fn messages_numbered(&self, scope: &Scope, seqs: &[i64])
+    -> Result<Vec<IndexedMessage>, StoreError>;
+    /// For each of these numbers the message itself with up to `before` and `after` live neighbours within its session,
+    /// oldest first; in the order asked, numbers without a live message of the scope left out. Recall asks for a few
+    /// dozen at once, on the hot path.
+    async fn neighbours(
         &self,
         scope: &Scope,
-        corpus: Corpus,
-        fingerprint: &str,
-    ) -> Result<i64, StoreError>;
-    /// Vectors of live rows, the newest rows (not revisions) first, at most `limit`; with `before`, only of rows with
-    /// smaller numbers. How an index of the newest is filled without reading the whole past.
-    async fn newest_vectors(
-        &self,
-        scope: &Scope,
-        corpus: Corpus,
-        fingerprint: &str,
-        before: Option<i64>,
-        limit: u32,
-    ) -> Result<Vec<StoredVector>, StoreError>;
+        seqs: &[i64],
+        before: u32,
+        after: u32,
+    ) -> Result<Vec<(i64, Vec<IndexedMessage>)>, StoreError>;
+    /// Counts a recall of these nodes. Off the hot path.
+    async fn touch_nodes(&self, ids: &[NodeId], at: Timestamp) -> Result<(), StoreError>;
 }

@@ -6,13 +6,12 @@ use jiff::{SignedDuration, Timestamp};
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
 
-use super::mind::ProposedThought;
-use super::store::StoreError;
 use crate::core_blocks::CoreBlocks;
 use crate::entities::Entity;
 use crate::identifiers::{CycleId, EntityId, MessageId, NodeId, SessionId};
 use crate::ledger::TokenUsage;
 use crate::nodes::{EventTime, NewNode, Node};
+use crate::ports::{ProposedThought, StoreError};
 use crate::scope::Scope;
 
 /// What the slow cycle reads.

@@ -5,7 +5,7 @@ use async_trait::async_trait;
 use jiff::Timestamp;
 use serde_json::Value;
 
-use super::store::StoreError;
+use super::StoreError;
 use crate::identifiers::{SessionId, TurnId};
 use crate::scope::Scope;
 

@@ -331,7 +331,7 @@ async fn look_up(
         return Ok((0, Vec::new()));
     }
     let (first, second) = phrases.split_at(phrases.len().min(PHRASES_MAX / 4).max(phrases.len() / 2));
-    let look_up = |phrases| store.look_phrases_up(scope, corpus, phrases, rows);
+    let look_up = |phrases| store.phrase_hits(scope, corpus, phrases, rows);
     if second.is_empty() {
         let (size, hits) = look_up(first).await?;
         return Ok((size.documents, hits));

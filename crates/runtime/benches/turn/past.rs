@@ -12,8 +12,8 @@ use memory::identifiers::{EntityId, NodeId, ReflectionId, SessionId, TurnId};
 use memory::messages::{Message, Role};
 use memory::nodes::{Evidence, NewNode, NodeKind, RelationalTag, Subject};
 use memory::ports::{
-    Clock, Embedding, ExtractionCommit, IdGenerator, MessageStore, NewEntity, PersonaStore, ReflectionCommit,
-    SessionStore,
+    Clock, ConsolidationStore, Embedding, EmbeddingStore, ExtractionCommit, IdGenerator, NewEntity,
+    PersonaStore, ReflectionCommit, SessionStore, UserStore,
 };
 use memory::sessions::{CloseTrigger, SessionPolicy};
 use memory::text::index_terms;

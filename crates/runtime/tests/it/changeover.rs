@@ -2,7 +2,7 @@
 
 use std::sync::Arc;
 
-use memory::ports::{EmbedError, Embedder, Embedding, MessageStore, NodeStore, VectorStore};
+use memory::ports::{EmbedError, Embedder, Embedding, EmbeddingStore, MessageStore};
 use memory::recall::{Candidate, RecallResult};
 use runtime::VectorState;
 use testkit::WordHashEmbedder;

@@ -6,7 +6,7 @@ use std::time::Duration;
 
 use jiff::tz::TimeZone;
 use memory::nodes::NodeKind;
-use memory::ports::{Embedder, Extraction, MessageStore, PersonaStore};
+use memory::ports::{Embedder, EmbeddingStore, Extraction, MessageStore, UserStore};
 use memory::recall::{RecallRequest, RecallSettings, recall};
 use memory::sessions::SessionStatus;
 use memory::vector_index::VectorIndex;

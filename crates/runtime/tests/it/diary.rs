@@ -30,7 +30,8 @@ pub(crate) async fn hub_with(
     let store = Arc::new(SqliteStore::open(&world.path, StoreOptions::default()).unwrap());
     let hub = Hub::new(HubParts {
         store: store.clone(),
-        personas: store,
+        personas: store.clone(),
+        users: store,
         embedder,
         summariser,
         clock: Arc::new(world.clock.clone()),

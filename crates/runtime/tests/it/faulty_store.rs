@@ -22,15 +22,16 @@ use memory::messages::{Message, Turn};
 use memory::mood::Mood;
 use memory::nodes::{NewNode, Node, NodeKind, RejectedMemory, Subject};
 use memory::ports::{
-    AliasHit, Appearance, AuthoredEntity, Avatar, BindOutcome, CapturedMessage, CommitOutcome, Corpus,
-    CorpusSize, CorrectionStore, Embedding, EmbeddingModel, EntityMentions, EntityStore, EntityVector,
-    EvidencedNode, ExternalIdentity, ExtractionCommit, FailedAttempt, FillingEdge, ForgetStore,
-    IndexedMessage, IndexedNode, KnownUser, LedgerStore, MessageEdit, MessageEditResult, MessageStore,
-    NewMessage, NodeStore, PeopleStore, PersonaRecord, PersonaStore, PhaseTrace, Phrase, PhraseHits,
-    RecallStore, ReflectionCandidate, ReflectionCommit, SessionFilter, SessionStore, SettledExpectation,
-    SlowCycleCommit, SlowCycleReport, SlowCycleState, SlowCycleStore, StoreError, StoredVector, TimelineItem,
-    TraceStore, TranscriptSummary, TurnSummary, TurnTrace, UnembeddedEntity, UsedQuote, UserRecord,
-    VectorCoverage, VectorStore,
+    AliasHit, Appearance, AuthoredEntity, Avatar, BindOutcome, CaptureStore, CapturedMessage, CommitOutcome,
+    ConsolidationStore, Corpus, CorpusSize, CorrectionStore, EdgeReach, Embedding, EmbeddingModel,
+    EmbeddingStore, EntityMentions, EntityStore, EntityVector, EvidencedNode, ExternalIdentity,
+    ExtractionCommit, FailedAttempt, FillingEdge, ForgetStore, IndexedMessage, IndexedNode, KnownUser,
+    LedgerStore, MessageEdit, MessageEditResult, MessageStore, NewMessage, NodeOutline, NodeQuery, NodeStore,
+    PersonaRecord, PersonaStore, PhaseTrace, Phrase, PhraseHits, RecallStore, ReflectionCandidate,
+    ReflectionCommit, SessionFilter, SessionStore, SettledExpectation, SlowCycleCommit, SlowCycleReport,
+    SlowCycleState, SlowCycleStore, StatusStore, StoreError, StoredVector, TimelineItem, TraceStore,
+    TranscriptSummary, TurnStore, TurnSummary, TurnTrace, UnembeddedEntity, UsedQuote, UserRecord, UserStore,
+    VectorCoverage, VectorIndexStore,
 };
 use memory::sessions::{CloseTrigger, Session, SessionPolicy};
 use memory::{PersonaId, Scope, UserId};
@@ -137,66 +138,45 @@ macro_rules! passing_on {
     };
 }
 
-passing_on!(PersonaStore:
-    ensure_persona(id: &PersonaId, name: &str, at: Timestamp) -> PersonaRecord;
-    ensure_user(id: &UserId, at: Timestamp) -> UserRecord;
-    personas() -> Vec<PersonaRecord>;
-    set_user_timezone(id: &UserId, timezone: &str) -> ();
-    rename_persona(id: &PersonaId, name: &str) -> ();
-    core_blocks(scope: &Scope) -> CoreBlocks;
-    write_core_block(scope: &Scope, label: CoreBlockLabel, text: &str, edited_by: &str, at: Timestamp) -> ();
-    mood(scope: &Scope) -> Option<Mood>;
-);
-
-passing_on!(PeopleStore:
-    create_persona(id: &PersonaId, name: &str, at: Timestamp) -> bool;
-    facts(id: &PersonaId) -> Facts;
-    write_facts(id: &PersonaId, facts: Vec<(Fact, Option<String>)>) -> bool;
-    appearance(id: &PersonaId) -> Appearance;
-    enable_voice(id: &PersonaId, enabled: bool) -> ();
-    avatar(id: &PersonaId) -> Option<Avatar>;
-    put_avatar(id: &PersonaId, avatar: Avatar, at: Timestamp) -> ();
-    remove_avatar(id: &PersonaId) -> bool;
-    users(after: Option<&UserId>, limit: u32) -> Vec<KnownUser>;
-    user(id: &UserId) -> Option<KnownUser>;
-    create_user(user: KnownUser) -> bool;
-    name_user(id: &UserId, name: Option<String>) -> bool;
-    bind_identity(user: &UserId, identity: ExternalIdentity, at: Timestamp) -> BindOutcome;
-    user_of_identity(identity: &ExternalIdentity) -> Option<UserId>;
-    unbind_identity(user: &UserId, identity: &ExternalIdentity) -> bool;
-    failed_turns(limit: u32) -> Vec<Turn>;
-);
-
-passing_on!(MessageStore:
+passing_on!(CaptureStore:
     capture(message: NewMessage, policy: SessionPolicy, receipt: Option<ReplyReceipt>) -> CapturedMessage;
+);
+
+passing_on!(TurnStore:
     fail_turn(id: TurnId, reason: &str) -> ();
     reopen_turn(id: TurnId) -> Option<Turn>;
+    reopen_answered_turn(id: TurnId) -> Option<Turn>;
     pending_turns() -> Vec<Turn>;
+    failed_turns(limit: u32) -> Vec<Turn>;
     turn(id: TurnId) -> Option<Turn>;
     turn_messages(id: TurnId) -> Vec<Message>;
     turn_external_ref(id: TurnId) -> Option<String>;
+);
+
+passing_on!(MessageStore:
     messages_before(scope: &Scope, before: Option<i64>, limit: u32) -> Vec<Message>;
     session_messages(id: SessionId) -> Vec<Message>;
     message(id: MessageId) -> Option<Message>;
-    messages_numbered(scope: &Scope, seqs: &[i64]) -> Vec<IndexedMessage>;
-    neighbours(scope: &Scope, seqs: &[i64], before: u32, after: u32) -> Vec<(i64, Vec<IndexedMessage>)>;
-    messages_without_vector(fingerprint: &str, limit: u32) -> Vec<Message>;
-    put_message_vectors(fingerprint: &str, vectors: Vec<(MessageId, Embedding)>) -> ();
 );
 
 passing_on!(SessionStore:
     end_quiet_sessions(before: Timestamp, trigger: CloseTrigger) -> Vec<Session>;
     end_session(id: SessionId, trigger: CloseTrigger) -> Option<Session>;
+    retry_session(id: SessionId) -> Option<Session>;
+    session(id: SessionId) -> Option<Session>;
+    sessions(filter: SessionFilter) -> Vec<Session>;
+);
+
+passing_on!(ConsolidationStore:
     claim_closing_session(now: Timestamp) -> Option<Session>;
     release_claims() -> u32;
     finish_session(id: SessionId, at: Timestamp) -> Option<Session>;
     record_failure(attempt: FailedAttempt) -> Option<Session>;
-    retry_session(id: SessionId) -> Option<Session>;
-    session(id: SessionId) -> Option<Session>;
-    sessions(filter: SessionFilter) -> Vec<Session>;
     summarised_sessions(scope: &Scope, limit: u32) -> Vec<Session>;
     reflections_since(scope: &Scope, since: Timestamp) -> Vec<Timestamp>;
     last_reflection(scope: &Scope) -> Option<Timestamp>;
+    events_since(scope: &Scope, since: Timestamp, limit: u32) -> Vec<Node>;
+    remembered_of_session(id: SessionId) -> Vec<UsedQuote>;
     + {
         async fn commit_extraction(&self, commit: ExtractionCommit) -> Result<CommitOutcome, StoreError> {
             let fault = self.before("commit_extraction").await?;
@@ -222,31 +202,49 @@ passing_on!(SessionStore:
 );
 
 passing_on!(NodeStore:
-    corpus_size(scope: &Scope, corpus: Corpus) -> CorpusSize;
-    phrase_hits(scope: &Scope, corpus: Corpus, phrases: &[Phrase], limit: u32) -> Vec<PhraseHits>;
-    nodes_numbered(scope: &Scope, seqs: &[i64]) -> Vec<IndexedNode>;
     node(id: NodeId) -> Option<EvidencedNode>;
     nodes_before(scope: &Scope, kinds: &[NodeKind], before: Option<i64>, limit: u32) -> Vec<Node>;
-    events_since(scope: &Scope, since: Timestamp, limit: u32) -> Vec<Node>;
-    nodes_about(scope: &Scope, kind: NodeKind, subjects: &[Subject], limit: u32) -> Vec<Node>;
-    nodes_linked_to(scope: &Scope, entities: &[EntityId], limit: u32) -> Vec<i64>;
-    nodes_within(scope: &Scope, start: Timestamp, end: Timestamp, limit: u32) -> Vec<i64>;
-    filling_edges(scope: &Scope, seqs: &[i64], limit: u32) -> Vec<FillingEdge>;
-    vectors_after(scope: &Scope, corpus: Corpus, fingerprint: &str, after: i64, limit: u32) -> Vec<StoredVector>;
-    vectors_numbered(scope: &Scope, corpus: Corpus, fingerprint: &str, seqs: &[i64]) -> Vec<StoredVector>;
-    touch_nodes(ids: &[NodeId], at: Timestamp) -> ();
-    nodes_without_vector(fingerprint: &str, limit: u32) -> Vec<Node>;
-    put_node_vectors(fingerprint: &str, vectors: Vec<(NodeId, Embedding)>) -> ();
     rejected(scope: &Scope, limit: u32) -> Vec<RejectedMemory>;
     timeline(scope: &Scope, before: Option<Timestamp>, limit: u32) -> Vec<(Timestamp, TimelineItem)>;
 );
 
 passing_on!(RecallStore:
+    phrase_hits(scope: &Scope, corpus: Corpus, phrases: &[Phrase], limit: u32) -> (CorpusSize, Vec<PhraseHits>);
+    outlines_about(scope: &Scope, wanted: &[NodeQuery]) -> Vec<Vec<NodeOutline>>;
+    identity_events(scope: &Scope, limit: u32) -> Vec<i64>;
+    edges_around(scope: &Scope, seqs: &[i64], reach: EdgeReach) -> Vec<FillingEdge>;
+    nodes_numbered(scope: &Scope, seqs: &[i64]) -> Vec<IndexedNode>;
+    nodes_about(scope: &Scope, kind: NodeKind, subjects: &[Subject], limit: u32) -> Vec<Node>;
+    nodes_linked_to(scope: &Scope, entities: &[EntityId], limit: u32) -> Vec<i64>;
+    nodes_within(scope: &Scope, start: Timestamp, end: Timestamp, limit: u32) -> Vec<i64>;
+    messages_numbered(scope: &Scope, seqs: &[i64]) -> Vec<IndexedMessage>;
+    neighbours(scope: &Scope, seqs: &[i64], before: u32, after: u32) -> Vec<(i64, Vec<IndexedMessage>)>;
+    touch_nodes(ids: &[NodeId], at: Timestamp) -> ();
+);
+
+passing_on!(VectorIndexStore:
     last_revision(scope: &Scope, corpus: Corpus, fingerprint: &str) -> i64;
     newest_vectors(scope: &Scope, corpus: Corpus, fingerprint: &str, before: Option<i64>, limit: u32) -> Vec<StoredVector>;
+    vectors_after(scope: &Scope, corpus: Corpus, fingerprint: &str, after: i64, limit: u32) -> Vec<StoredVector>;
+    vectors_numbered(scope: &Scope, corpus: Corpus, fingerprint: &str, seqs: &[i64]) -> Vec<StoredVector>;
+);
+
+passing_on!(EmbeddingStore:
+    messages_without_vector(fingerprint: &str, limit: u32) -> Vec<Message>;
+    put_message_vectors(fingerprint: &str, vectors: Vec<(MessageId, Embedding)>) -> ();
+    nodes_without_vector(fingerprint: &str, limit: u32) -> Vec<Node>;
+    put_node_vectors(fingerprint: &str, vectors: Vec<(NodeId, Embedding)>) -> ();
+    embedding_models() -> Vec<EmbeddingModel>;
+    note_embedding_model(fingerprint: &str, source: Option<&str>) -> ();
+    vector_coverage(fingerprint: &str) -> VectorCoverage;
+    scopes_between_models(fingerprint: &str, previous: &str) -> Vec<Scope>;
+    adopt_vectors(fingerprint: &str, limit: u32) -> u32;
+    remove_other_vectors(fingerprint: &str, limit: u32) -> u32;
 );
 
 passing_on!(EntityStore:
+    entities_without_vector(fingerprint: &str, limit: u32) -> Vec<UnembeddedEntity>;
+    put_entity_vectors(fingerprint: &str, vectors: Vec<(UnembeddedEntity, Embedding)>) -> ();
     entities_named(scope: &Scope, folded: &[String]) -> Vec<AliasHit>;
     entities(scope: &Scope, limit: u32) -> Vec<Entity>;
     entity(scope: &Scope, id: EntityId) -> Option<Entity>;
@@ -254,8 +252,6 @@ passing_on!(EntityStore:
     entity_mentions(scope: &Scope, ids: &[EntityId]) -> Vec<EntityMentions>;
     entities_in_doubt(scope: &Scope, about: Option<&[EntityId]>, limit: u32) -> Vec<(Entity, Entity)>;
     entity_vectors(scope: &Scope, fingerprint: &str) -> Vec<EntityVector>;
-    entities_without_vector(fingerprint: &str, limit: u32) -> Vec<UnembeddedEntity>;
-    put_entity_vectors(fingerprint: &str, vectors: Vec<(UnembeddedEntity, Embedding)>) -> ();
     create_entity(scope: &Scope, entity: AuthoredEntity, at: Timestamp) -> EntityChanged;
     change_entity(
         scope: &Scope,
@@ -268,6 +264,35 @@ passing_on!(EntityStore:
     describe_entity(scope: &Scope, id: EntityId, description: &str, at: Timestamp) -> Option<Entity>;
 );
 
+passing_on!(PersonaStore:
+    ensure_persona(id: &PersonaId, name: &str, at: Timestamp) -> PersonaRecord;
+    create_persona(id: &PersonaId, name: &str, at: Timestamp) -> bool;
+    personas() -> Vec<PersonaRecord>;
+    rename_persona(id: &PersonaId, name: &str) -> ();
+    facts(id: &PersonaId) -> Facts;
+    write_facts(id: &PersonaId, facts: Vec<(Fact, Option<String>)>) -> bool;
+    appearance(id: &PersonaId) -> Appearance;
+    enable_voice(id: &PersonaId, enabled: bool) -> ();
+    avatar(id: &PersonaId) -> Option<Avatar>;
+    put_avatar(id: &PersonaId, avatar: Avatar, at: Timestamp) -> ();
+    remove_avatar(id: &PersonaId) -> bool;
+    core_blocks(scope: &Scope) -> CoreBlocks;
+    write_core_block(scope: &Scope, label: CoreBlockLabel, text: &str, edited_by: &str, at: Timestamp) -> ();
+    mood(scope: &Scope) -> Option<Mood>;
+);
+
+passing_on!(UserStore:
+    ensure_user(id: &UserId, at: Timestamp) -> UserRecord;
+    set_user_timezone(id: &UserId, timezone: &str) -> ();
+    users(after: Option<&UserId>, limit: u32) -> Vec<KnownUser>;
+    user(id: &UserId) -> Option<KnownUser>;
+    create_user(user: KnownUser) -> bool;
+    name_user(id: &UserId, name: Option<String>) -> bool;
+    bind_identity(user: &UserId, identity: ExternalIdentity, at: Timestamp) -> BindOutcome;
+    user_of_identity(identity: &ExternalIdentity) -> Option<UserId>;
+    unbind_identity(user: &UserId, identity: &ExternalIdentity) -> bool;
+);
+
 passing_on!(LedgerStore:
     record_call(call: ModelCall) -> ();
     recent_calls(before: Option<i64>, limit: u32) -> Vec<(i64, ModelCall)>;
@@ -275,10 +300,12 @@ passing_on!(LedgerStore:
     call_sums_since(since: Timestamp) -> Vec<CallSum>;
     spent_since(since: Timestamp) -> f64;
     receipt(turn: TurnId) -> Option<ReplyReceipt>;
+);
+
+passing_on!(StatusStore:
     counts(scope: &Scope) -> [u64; 4];
     total_counts() -> [u64; 4];
     work_counts() -> [u64; 2];
-    settle_rejected(id: RejectedId, approved: Option<NewNode>, at: Timestamp) -> CommitOutcome;
 );
 
 passing_on!(CorrectionStore:
@@ -289,10 +316,9 @@ passing_on!(CorrectionStore:
     undo_last_change(id: NodeId, at: Timestamp) -> Option<UndoneChange>;
     rejected_memory(id: RejectedId) -> Option<PendingRejection>;
     approve_rejected(approval: Approval) -> CommitOutcome;
-    remembered_of_session(id: SessionId) -> Vec<UsedQuote>;
+    settle_rejected(id: RejectedId, approved: Option<NewNode>, at: Timestamp) -> CommitOutcome;
     edit_message(edit: MessageEdit) -> Option<MessageEditResult>;
     withdraw_evidence(messages: &[MessageId], thoughts: ThoughtPolicy, at: Timestamp) -> Withdrawal;
-    reopen_answered_turn(id: TurnId) -> Option<Turn>;
 );
 
 passing_on!(SlowCycleStore:
@@ -314,15 +340,6 @@ passing_on!(TraceStore:
     keep_phase(session: SessionId, phase: PhaseTrace) -> ();
     phases(session: SessionId) -> Vec<PhaseTrace>;
     drop_traces(before: Timestamp) -> u32;
-);
-
-passing_on!(VectorStore:
-    embedding_models() -> Vec<EmbeddingModel>;
-    note_embedding_model(fingerprint: &str, source: Option<&str>) -> ();
-    vector_coverage(fingerprint: &str) -> VectorCoverage;
-    scopes_between_models(fingerprint: &str, previous: &str) -> Vec<Scope>;
-    adopt_vectors(fingerprint: &str, limit: u32) -> u32;
-    remove_other_vectors(fingerprint: &str, limit: u32) -> u32;
 );
 
 passing_on!(ForgetStore:

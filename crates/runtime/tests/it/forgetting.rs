@@ -6,7 +6,7 @@ use memory::forget::{EraseError, ErasureReceipt, ErasureRequest, ForgetMode, Sel
 use memory::identifiers::{MessageId, TurnId};
 use memory::messages::{Role, TurnStatus};
 use memory::nodes::NodeKind;
-use memory::ports::{ForgetStore, MessageStore, NodeStore};
+use memory::ports::{ConsolidationStore, ForgetStore, TurnStore};
 use memory::sessions::SessionStatus;
 use runtime::Delivery;
 use serde_json::json;

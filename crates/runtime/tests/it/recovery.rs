@@ -3,7 +3,7 @@
 use std::sync::Arc;
 
 use memory::messages::{Role, TurnStatus};
-use memory::ports::MessageStore;
+use memory::ports::TurnStore;
 use runtime::IncomingMessage;
 use serde_json::json;
 use testkit::Reply;

@@ -2,7 +2,7 @@
 
 use memory::identifiers::NodeId;
 use memory::nodes::{Node, NodeKind};
-use memory::ports::{Extraction, MindError, NodeStore, Reflection, SessionStore};
+use memory::ports::{ConsolidationStore, Extraction, MindError, NodeStore, Reflection, SessionStore};
 use memory::sessions::SessionStatus;
 
 use crate::workshop::{Workshop, event, thought};

@@ -7,8 +7,8 @@ use memory::ledger::TokenUsage;
 use memory::messages::Role;
 use memory::nodes::{EventTime, Node, NodeKind, RelationalTag, Subject};
 use memory::ports::{
-    Extraction, MindError, PersonaStore, ProposedExpectation, ProposedIntention, ProposedThought,
-    SessionStore, SlowCycle, SlowCycleInput, SlowCycleStore, StoreError, TraceStore,
+    ConsolidationStore, Extraction, MindError, PersonaStore, ProposedExpectation, ProposedIntention,
+    ProposedThought, SlowCycle, SlowCycleInput, SlowCycleStore, StoreError, TraceStore,
 };
 use memory::sessions::SessionStatus;
 

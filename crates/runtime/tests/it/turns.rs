@@ -6,7 +6,7 @@ use std::sync::Arc;
 use memory::identifiers::NodeId;
 use memory::messages::{Role, TurnStatus};
 use memory::nodes::NodeKind;
-use memory::ports::{LedgerStore, MessageStore, StoreError};
+use memory::ports::{LedgerStore, StoreError, TurnStore};
 use memory::sessions::SessionStatus;
 use runtime::{IncomingMessage, TurnEvent};
 use serde_json::{Value, json};

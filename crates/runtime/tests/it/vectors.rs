@@ -4,7 +4,7 @@ use std::sync::Arc;
 use std::sync::atomic::Ordering;
 
 use memory::nodes::NodeKind;
-use memory::ports::{EmbedError, Embedder, MessageStore, NodeStore};
+use memory::ports::{EmbedError, Embedder, EmbeddingStore};
 use testkit::{Reply, WordHashEmbedder};
 use tokio::sync::Notify;
 

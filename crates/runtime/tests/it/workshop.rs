@@ -13,7 +13,7 @@ use memory::nodes::{Node, NodeKind, RejectedMemory, Subject};
 use memory::ports::{
     Clock, Embedder, EntityStore, Extraction, ExtractionInput, MentionedEntity, Mind, NodeStore,
     PersonaStore, ProposedEvent, ProposedQuote, ProposedThought, Reflection, SessionFilter, SessionStore,
-    SlowCycle, StoreError,
+    SlowCycle, StoreError, UserStore,
 };
 use memory::recall::{RecallRequest, RecallSettings, recall};
 use memory::sessions::{CloseTrigger, Session, SessionPolicy};

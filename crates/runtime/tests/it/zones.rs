@@ -1,7 +1,7 @@
 //! Every moment is one moment: stored in UTC, told in the zone of the one who hears it.
 
 use memory::nodes::{EventTime, NodeKind};
-use memory::ports::{Extraction, PersonaStore};
+use memory::ports::{Extraction, UserStore};
 use serde_json::json;
 use testkit::Reply;
 

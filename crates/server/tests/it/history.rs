@@ -2,7 +2,7 @@ use axum::http::StatusCode;
 use memory::capture::{MessageInput, Recorder};
 use memory::identifiers::TurnId;
 use memory::messages::Role;
-use memory::ports::{IdGenerator, PersonaStore};
+use memory::ports::{IdGenerator, UserStore};
 use memory::sessions::SessionPolicy;
 use serde_json::Value;
 use testkit::SequentialIds;

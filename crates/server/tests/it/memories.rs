@@ -5,7 +5,10 @@ use memory::messages::Message;
 use memory::nodes::{
     Evidence, NewNode, NodeKind, Proposal, RejectedMemory, RejectedQuote, RelationalTag, Subject,
 };
-use memory::ports::{ExtractionCommit, IdGenerator, MessageStore, NewEntity, ReflectionCommit, SessionStore};
+use memory::ports::{
+    ConsolidationStore, ExtractionCommit, IdGenerator, MessageStore, NewEntity, ReflectionCommit,
+    SessionStore,
+};
 use memory::sessions::CloseTrigger;
 use serde_json::{Value, json};
 use testkit::SequentialIds;

@@ -6,7 +6,7 @@ use axum::http::Method;
 use memory::entities::EntityKind;
 use memory::identifiers::{EntityId, NodeId, SessionId};
 use memory::nodes::NewNode;
-use memory::ports::{IdGenerator, MessageStore, NewEntity, SessionStore};
+use memory::ports::{ConsolidationStore, IdGenerator, MessageStore, NewEntity};
 use proptest::prelude::*;
 use proptest::test_runner::{Config, TestRunner};
 use serde_json::{Value, json};

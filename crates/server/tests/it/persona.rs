@@ -1,6 +1,6 @@
 use memory::core_blocks::CoreBlockLabel;
 use memory::mood::Mood;
-use memory::ports::{PersonaStore, SessionStore};
+use memory::ports::{PersonaStore, SessionStore, UserStore};
 use serde_json::{Value, json};
 use std::time::Duration;
 

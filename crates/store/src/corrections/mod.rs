@@ -8,12 +8,9 @@ use jiff::Timestamp;
 use memory::Scope;
 use memory::corrections::{Approval, Correction, NodeVersion, PendingRejection, UndoneChange};
 use memory::forget::{ThoughtPolicy, Withdrawal};
-use memory::identifiers::{EntityId, MessageId, NodeId, RejectedId, SessionId, TurnId};
-use memory::messages::Turn;
-use memory::nodes::{Node, RelationalTag};
-use memory::ports::{
-    CommitOutcome, Corpus, CorrectionStore, MessageEdit, MessageEditResult, StoreError, UsedQuote,
-};
+use memory::identifiers::{EntityId, MessageId, NodeId, RejectedId};
+use memory::nodes::{NewNode, Node, RelationalTag};
+use memory::ports::{CommitOutcome, Corpus, CorrectionStore, MessageEdit, MessageEditResult, StoreError};
 use memory::text::index_terms;
 use rusqlite::{Connection, OptionalExtension, Result, params};
 
@@ -22,9 +19,8 @@ use crate::engine::failure::Failure;
 use crate::engine::writer::UnitOfWork;
 use crate::forgetting::{message_edits, withdraw};
 use crate::index::vectors;
-use crate::messages::turns;
 use crate::rows::{self, microseconds, node_columns, to_json};
-use crate::sessions::consolidation;
+use crate::sessions::commits;
 use crate::{entities, graph, hub};
 
 #[async_trait]
@@ -85,7 +81,7 @@ impl CorrectionStore for SqliteStore {
                 .as_deref()
                 .map(|name| vectors::model_or_new(unit.connection, name))
                 .transpose()?;
-            let outcome = consolidation::settle_rejected(unit, *id, Some((node, model)), *at)?;
+            let outcome = commits::settle_rejected(unit, *id, Some((node, model)), *at)?;
             if outcome == CommitOutcome::Committed {
                 link_all(unit.connection, node.id, entities)?;
             }
@@ -94,19 +90,14 @@ impl CorrectionStore for SqliteStore {
         .await
     }
 
-    async fn remembered_of_session(&self, id: SessionId) -> Result<Vec<UsedQuote>, StoreError> {
-        self.read(move |connection| {
-            let mut statement = connection.prepare_cached(
-                "SELECT e.quote, e.span_start, e.span_end, m.id, n.id, n.description
-                 FROM recall_messages m JOIN node_evidence e ON e.message_seq = m.seq
-                     JOIN concept_nodes n ON n.seq = e.node_seq
-                 WHERE m.session_id = ?1 ORDER BY m.seq, e.span_start, n.seq",
-            )?;
-            let remembered = statement.query_map([id.0.into_bytes()], |row| {
-                let (node_id, description) = (NodeId(rows::uuid(row, 4)?), row.get(5)?);
-                Ok(UsedQuote { node_id, description, evidence: rows::evidence(row)? })
-            })?;
-            Ok(remembered.collect::<Result<_>>()?)
+    async fn settle_rejected(
+        &self,
+        id: RejectedId,
+        approved: Option<NewNode>,
+        at: Timestamp,
+    ) -> Result<CommitOutcome, StoreError> {
+        self.write(move |unit| {
+            commits::settle_rejected(unit, id, approved.as_ref().map(|node| (node, None)), at)
         })
         .await
     }
@@ -123,10 +114,6 @@ impl CorrectionStore for SqliteStore {
     ) -> Result<Withdrawal, StoreError> {
         let ids = ids.to_vec();
         self.write(move |unit| withdraw::withdraw_evidence(unit, &ids, thoughts, at)).await
-    }
-
-    async fn reopen_answered_turn(&self, id: TurnId) -> Result<Option<Turn>, StoreError> {
-        self.write(move |unit| Ok(turns::ask_again(unit.connection, id)?)).await
     }
 }
 

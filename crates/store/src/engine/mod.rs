@@ -47,7 +47,7 @@ impl Default for StoreOptions {
 ///
 /// A message or a commit needs its persona and its user to be there
 /// ([`ensure_persona`](memory::ports::PersonaStore::ensure_persona),
-/// [`ensure_user`](memory::ports::PersonaStore::ensure_user)); a scope comes into being with the first thing in it.
+/// [`ensure_user`](memory::ports::UserStore::ensure_user)); a scope comes into being with the first thing in it.
 pub struct SqliteStore {
     pub(crate) path: PathBuf,
     options: StoreOptions,

@@ -84,24 +84,6 @@ impl EntityStore for SqliteStore {
         .await
     }
 
-    async fn entities_without_vector(
-        &self,
-        fingerprint: &str,
-        limit: u32,
-    ) -> Result<Vec<UnembeddedEntity>, StoreError> {
-        let fingerprint = fingerprint.to_owned();
-        self.read(move |connection| Ok(entity_vectors::missing(connection, &fingerprint, limit)?)).await
-    }
-
-    async fn put_entity_vectors(
-        &self,
-        fingerprint: &str,
-        vectors: Vec<(UnembeddedEntity, Embedding)>,
-    ) -> Result<(), StoreError> {
-        let fingerprint = fingerprint.to_owned();
-        self.write(move |unit| Ok(entity_vectors::put_all(unit.connection, &fingerprint, &vectors)?)).await
-    }
-
     async fn create_entity(
         &self,
         scope: &Scope,
@@ -154,6 +136,24 @@ impl EntityStore for SqliteStore {
             None => Ok(None),
         })
         .await
+    }
+
+    async fn entities_without_vector(
+        &self,
+        fingerprint: &str,
+        limit: u32,
+    ) -> Result<Vec<UnembeddedEntity>, StoreError> {
+        let fingerprint = fingerprint.to_owned();
+        self.read(move |connection| Ok(entity_vectors::missing(connection, &fingerprint, limit)?)).await
+    }
+
+    async fn put_entity_vectors(
+        &self,
+        fingerprint: &str,
+        vectors: Vec<(UnembeddedEntity, Embedding)>,
+    ) -> Result<(), StoreError> {
+        let fingerprint = fingerprint.to_owned();
+        self.write(move |unit| Ok(entity_vectors::put_all(unit.connection, &fingerprint, &vectors)?)).await
     }
 }
 

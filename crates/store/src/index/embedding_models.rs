@@ -2,17 +2,83 @@
 
 use async_trait::async_trait;
 use memory::Scope;
-use memory::ports::{Corpus, EmbeddingModel, StoreError, VectorCoverage, VectorStore};
-use rusqlite::{Connection, Result, params};
+use memory::identifiers::{MessageId, NodeId};
+use memory::messages::Message;
+use memory::nodes::Node;
+use memory::ports::{Corpus, Embedding, EmbeddingModel, EmbeddingStore, StoreError, VectorCoverage};
+use rusqlite::{Connection, OptionalExtension, Result, params};
 
 use crate::engine::SqliteStore;
 use crate::index::vectors::{self, Tables};
-use crate::rows;
-
-const CORPORA: [Corpus; 2] = [Corpus::Messages, Corpus::Nodes];
+use crate::messages;
+use crate::rows::{self, node_columns};
 
 #[async_trait]
-impl VectorStore for SqliteStore {
+impl EmbeddingStore for SqliteStore {
+    async fn messages_without_vector(
+        &self,
+        fingerprint: &str,
+        limit: u32,
+    ) -> Result<Vec<Message>, StoreError> {
+        let fingerprint = fingerprint.to_owned();
+        self.read(move |connection| Ok(messages::without_vector(connection, &fingerprint, limit)?)).await
+    }
+
+    async fn put_message_vectors(
+        &self,
+        fingerprint: &str,
+        embeddings: Vec<(MessageId, Embedding)>,
+    ) -> Result<(), StoreError> {
+        let fingerprint = fingerprint.to_owned();
+        self.write(move |unit| {
+            let model = vectors::model_or_new(unit.connection, &fingerprint)?;
+            for (id, embedding) in &embeddings {
+                if let Some(seq) = messages::number(unit.connection, *id)? {
+                    vectors::put(unit.connection, Corpus::Messages, seq, model, embedding)?;
+                }
+            }
+            Ok(())
+        })
+        .await
+    }
+
+    async fn nodes_without_vector(&self, fingerprint: &str, limit: u32) -> Result<Vec<Node>, StoreError> {
+        let fingerprint = fingerprint.to_owned();
+        self.read(move |connection| {
+            let mut statement = connection.prepare_cached(concat!(
+                "SELECT ",
+                node_columns!(),
+                " FROM concept_nodes n WHERE n.seq = ?1"
+            ))?;
+            let seqs = vectors::missing(connection, Corpus::Nodes, &fingerprint, limit)?;
+            let nodes = seqs.into_iter().map(|seq| statement.query_row([seq], rows::node));
+            Ok(nodes.collect::<Result<_>>()?)
+        })
+        .await
+    }
+
+    async fn put_node_vectors(
+        &self,
+        fingerprint: &str,
+        embeddings: Vec<(NodeId, Embedding)>,
+    ) -> Result<(), StoreError> {
+        let fingerprint = fingerprint.to_owned();
+        self.write(move |unit| {
+            let model = vectors::model_or_new(unit.connection, &fingerprint)?;
+            let mut statement =
+                unit.connection.prepare_cached("SELECT seq FROM concept_nodes WHERE id = ?1")?;
+            for (id, embedding) in &embeddings {
+                let seq: Option<i64> =
+                    statement.query_row([id.0.into_bytes()], |row| row.get(0)).optional()?;
+                if let Some(seq) = seq {
+                    vectors::put(unit.connection, Corpus::Nodes, seq, model, embedding)?;
+                }
+            }
+            Ok(())
+        })
+        .await
+    }
+
     async fn embedding_models(&self) -> Result<Vec<EmbeddingModel>, StoreError> {
         self.read(|connection| Ok(models(connection)?)).await
     }
@@ -53,6 +119,8 @@ impl VectorStore for SqliteStore {
         self.write(move |unit| Ok(remove_others(unit.connection, &fingerprint, limit)?)).await
     }
 }
+
+const CORPORA: [Corpus; 2] = [Corpus::Messages, Corpus::Nodes];
 
 fn models(connection: &Connection) -> Result<Vec<EmbeddingModel>> {
     // By scope, because that is how vectors are indexed.

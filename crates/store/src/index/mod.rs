@@ -2,4 +2,5 @@
 
 pub(crate) mod words;
 pub(crate) mod vectors;
+mod vector_index;
 mod embedding_models;

@@ -4,11 +4,11 @@ pub(crate) mod turns;
 
 use async_trait::async_trait;
 use memory::Scope;
-use memory::identifiers::{MessageId, SessionId, TurnId};
+use memory::identifiers::{MessageId, SessionId};
 use memory::ledger::ReplyReceipt;
-use memory::messages::{Message, Role, Turn};
+use memory::messages::{Message, Role};
 use memory::ports::{
-    CapturedMessage, Corpus, Embedding, IndexedMessage, MessageStore, NewMessage, StoreError,
+    CaptureStore, CapturedMessage, Corpus, IndexedMessage, MessageStore, NewMessage, StoreError,
 };
 use memory::sessions::{
     CloseTrigger, Placement, Session, SessionPolicy, SessionStatus, choose_session, is_full,
@@ -25,40 +25,6 @@ use crate::{ledger, scopes, sessions};
 
 #[async_trait]
 impl MessageStore for SqliteStore {
-    async fn capture(
-        &self,
-        message: NewMessage,
-        policy: SessionPolicy,
-        receipt: Option<ReplyReceipt>,
-    ) -> Result<CapturedMessage, StoreError> {
-        self.write(move |unit| capture(unit, &message, &policy, receipt.as_ref())).await
-    }
-
-    async fn fail_turn(&self, id: TurnId, reason: &str) -> Result<(), StoreError> {
-        let reason = reason.to_owned();
-        self.write(move |unit| Ok(turns::fail(unit.connection, id, &reason)?)).await
-    }
-
-    async fn reopen_turn(&self, id: TurnId) -> Result<Option<Turn>, StoreError> {
-        self.write(move |unit| Ok(turns::reopen(unit.connection, id)?)).await
-    }
-
-    async fn pending_turns(&self) -> Result<Vec<Turn>, StoreError> {
-        self.read(|connection| Ok(turns::pending(connection)?)).await
-    }
-
-    async fn turn(&self, id: TurnId) -> Result<Option<Turn>, StoreError> {
-        self.read(move |connection| Ok(turns::by_id(connection, id)?)).await
-    }
-
-    async fn turn_messages(&self, id: TurnId) -> Result<Vec<Message>, StoreError> {
-        self.read(move |connection| Ok(of_turn(connection, id)?)).await
-    }
-
-    async fn turn_external_ref(&self, id: TurnId) -> Result<Option<String>, StoreError> {
-        self.read(move |connection| Ok(external_ref_of_turn(connection, id)?)).await
-    }
-
     async fn messages_before(
         &self,
         scope: &Scope,
@@ -76,55 +42,17 @@ impl MessageStore for SqliteStore {
     async fn message(&self, id: MessageId) -> Result<Option<Message>, StoreError> {
         self.read(move |connection| Ok(by_id(connection, id)?)).await
     }
+}
 
-    async fn messages_numbered(
+#[async_trait]
+impl CaptureStore for SqliteStore {
+    async fn capture(
         &self,
-        scope: &Scope,
-        seqs: &[i64],
-    ) -> Result<Vec<IndexedMessage>, StoreError> {
-        let seqs = seqs.to_vec();
-        self.read_scope(scope, move |connection, scope| Ok(numbered(connection, scope, &seqs)?)).await
-    }
-
-    async fn neighbours(
-        &self,
-        scope: &Scope,
-        seqs: &[i64],
-        before: u32,
-        after: u32,
-    ) -> Result<Vec<(i64, Vec<IndexedMessage>)>, StoreError> {
-        let seqs = seqs.to_vec();
-        self.read_scope(scope, move |connection, scope| {
-            Ok(neighbours(connection, scope, &seqs, before, after)?)
-        })
-        .await
-    }
-
-    async fn messages_without_vector(
-        &self,
-        fingerprint: &str,
-        limit: u32,
-    ) -> Result<Vec<Message>, StoreError> {
-        let fingerprint = fingerprint.to_owned();
-        self.read(move |connection| Ok(without_vector(connection, &fingerprint, limit)?)).await
-    }
-
-    async fn put_message_vectors(
-        &self,
-        fingerprint: &str,
-        embeddings: Vec<(MessageId, Embedding)>,
-    ) -> Result<(), StoreError> {
-        let fingerprint = fingerprint.to_owned();
-        self.write(move |unit| {
-            let model = vectors::model_or_new(unit.connection, &fingerprint)?;
-            for (id, embedding) in &embeddings {
-                if let Some(seq) = number(unit.connection, *id)? {
-                    vectors::put(unit.connection, Corpus::Messages, seq, model, embedding)?;
-                }
-            }
-            Ok(())
-        })
-        .await
+        message: NewMessage,
+        policy: SessionPolicy,
+        receipt: Option<ReplyReceipt>,
+    ) -> Result<CapturedMessage, StoreError> {
+        self.write(move |unit| capture(unit, &message, &policy, receipt.as_ref())).await
     }
 }
 
@@ -272,28 +200,6 @@ pub(crate) fn by_id(connection: &Connection, id: MessageId) -> rusqlite::Result<
         .optional()
 }
 
-fn of_turn(connection: &Connection, id: TurnId) -> rusqlite::Result<Vec<Message>> {
-    connection
-        .prepare_cached(concat!(
-            "SELECT ",
-            message_columns!(),
-            " FROM recall_messages m JOIN scopes s ON s.number = m.scope
-             WHERE m.turn_id = ?1 AND m.deleted_at IS NULL ORDER BY m.seq"
-        ))?
-        .query_map([id.0.into_bytes()], rows::message)?
-        .collect()
-}
-
-fn external_ref_of_turn(connection: &Connection, id: TurnId) -> rusqlite::Result<Option<String>> {
-    connection
-        .prepare_cached(
-            "SELECT external_ref FROM recall_messages
-             WHERE turn_id = ?1 AND external_ref IS NOT NULL AND deleted_at IS NULL ORDER BY seq DESC LIMIT 1",
-        )?
-        .query_row([id.0.into_bytes()], |row| row.get(0))
-        .optional()
-}
-
 fn of_session(connection: &Connection, id: SessionId) -> rusqlite::Result<Vec<Message>> {
     connection
         .prepare_cached(concat!(
@@ -323,7 +229,11 @@ fn before_number(
         .collect()
 }
 
-fn numbered(connection: &Connection, scope: i64, seqs: &[i64]) -> rusqlite::Result<Vec<IndexedMessage>> {
+pub(crate) fn numbered(
+    connection: &Connection,
+    scope: i64,
+    seqs: &[i64],
+) -> rusqlite::Result<Vec<IndexedMessage>> {
     connection
         .prepare_cached(concat!(
             "SELECT ",
@@ -339,7 +249,7 @@ fn numbered(connection: &Connection, scope: i64, seqs: &[i64]) -> rusqlite::Resu
         .collect()
 }
 
-fn neighbours(
+pub(crate) fn neighbours(
     connection: &Connection,
     scope: i64,
     seqs: &[i64],
@@ -392,7 +302,11 @@ fn indexed(row: &Row<'_>) -> rusqlite::Result<IndexedMessage> {
     })
 }
 
-fn without_vector(connection: &Connection, fingerprint: &str, limit: u32) -> rusqlite::Result<Vec<Message>> {
+pub(crate) fn without_vector(
+    connection: &Connection,
+    fingerprint: &str,
+    limit: u32,
+) -> rusqlite::Result<Vec<Message>> {
     let mut statement = connection.prepare_cached(concat!(
         "SELECT ",
         message_columns!(),

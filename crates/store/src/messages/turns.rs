@@ -1,11 +1,58 @@
 //! Turns: what survives between the user's words and the reply.
 
+use crate::engine::SqliteStore;
+use crate::rows::{self, StoredEnum, message_columns, microseconds, turn_columns};
+use async_trait::async_trait;
 use memory::identifiers::{SessionId, TurnId};
-use memory::messages::{Turn, TurnStatus};
-use memory::ports::NewMessage;
+use memory::messages::{Message, Turn, TurnStatus};
+use memory::ports::{NewMessage, StoreError, TurnStore};
 use rusqlite::{Connection, OptionalExtension, Result, params};
 
-use crate::rows::{self, StoredEnum, microseconds, turn_columns};
+#[async_trait]
+impl TurnStore for SqliteStore {
+    async fn fail_turn(&self, id: TurnId, reason: &str) -> Result<(), StoreError> {
+        let reason = reason.to_owned();
+        self.write(move |unit| Ok(fail(unit.connection, id, &reason)?)).await
+    }
+
+    async fn reopen_turn(&self, id: TurnId) -> Result<Option<Turn>, StoreError> {
+        self.write(move |unit| Ok(reopen(unit.connection, id)?)).await
+    }
+
+    async fn reopen_answered_turn(&self, id: TurnId) -> Result<Option<Turn>, StoreError> {
+        self.write(move |unit| Ok(ask_again(unit.connection, id)?)).await
+    }
+
+    async fn pending_turns(&self) -> Result<Vec<Turn>, StoreError> {
+        self.read(|connection| Ok(pending(connection)?)).await
+    }
+
+    async fn failed_turns(&self, limit: u32) -> Result<Vec<Turn>, StoreError> {
+        self.read(move |connection| {
+            let mut statement = connection.prepare_cached(concat!(
+                "SELECT ",
+                turn_columns!(),
+                " FROM turns t JOIN scopes s ON s.number = t.scope
+                 WHERE t.status = 'failed' ORDER BY t.last_message_at DESC, t.id DESC LIMIT ?1"
+            ))?;
+            let turns = statement.query_map([limit], rows::turn)?.collect::<Result<_>>()?;
+            Ok(turns)
+        })
+        .await
+    }
+
+    async fn turn(&self, id: TurnId) -> Result<Option<Turn>, StoreError> {
+        self.read(move |connection| Ok(by_id(connection, id)?)).await
+    }
+
+    async fn turn_messages(&self, id: TurnId) -> Result<Vec<Message>, StoreError> {
+        self.read(move |connection| Ok(of_turn(connection, id)?)).await
+    }
+
+    async fn turn_external_ref(&self, id: TurnId) -> Result<Option<String>, StoreError> {
+        self.read(move |connection| Ok(external_ref_of_turn(connection, id)?)).await
+    }
+}
 
 /// Makes the turn of a user's message pending, whatever it was before.
 pub(crate) fn await_reply(
@@ -94,5 +141,27 @@ pub(crate) fn by_id(connection: &Connection, id: TurnId) -> Result<Option<Turn>>
             " FROM turns t JOIN scopes s ON s.number = t.scope WHERE t.id = ?1"
         ))?
         .query_row([id.0.into_bytes()], rows::turn)
+        .optional()
+}
+
+fn of_turn(connection: &Connection, id: TurnId) -> rusqlite::Result<Vec<Message>> {
+    connection
+        .prepare_cached(concat!(
+            "SELECT ",
+            message_columns!(),
+            " FROM recall_messages m JOIN scopes s ON s.number = m.scope
+             WHERE m.turn_id = ?1 AND m.deleted_at IS NULL ORDER BY m.seq"
+        ))?
+        .query_map([id.0.into_bytes()], rows::message)?
+        .collect()
+}
+
+fn external_ref_of_turn(connection: &Connection, id: TurnId) -> rusqlite::Result<Option<String>> {
+    connection
+        .prepare_cached(
+            "SELECT external_ref FROM recall_messages
+             WHERE turn_id = ?1 AND external_ref IS NOT NULL AND deleted_at IS NULL ORDER BY seq DESC LIMIT 1",
+        )?
+        .query_row([id.0.into_bytes()], |row| row.get(0))
         .optional()
 }

@@ -3,10 +3,11 @@
 use async_trait::async_trait;
 use jiff::Timestamp;
 use memory::core_blocks::{CoreBlockLabel, CoreBlocks};
+use memory::facts::{Fact, Facts};
 use memory::forget::CoreBlockAppend;
 use memory::mood::Mood;
-use memory::ports::{PersonaRecord, PersonaStore, StoreError, UserRecord};
-use memory::{PersonaId, Scope, UserId};
+use memory::ports::{Appearance, Avatar, PersonaRecord, PersonaStore, StoreError};
+use memory::{PersonaId, Scope};
 use rusqlite::{Connection, OptionalExtension, Result, Row, params};
 
 use crate::engine::SqliteStore;
@@ -37,16 +38,16 @@ impl PersonaStore for SqliteStore {
         .await
     }
 
-    async fn ensure_user(&self, id: &UserId, at: Timestamp) -> Result<UserRecord, StoreError> {
-        let (id, known) = (id.clone(), id.clone());
-        if let Some(record) = self.read(move |connection| Ok(user_record(connection, &known)?)).await? {
-            return Ok(record);
-        }
+    async fn create_persona(&self, id: &PersonaId, name: &str, at: Timestamp) -> Result<bool, StoreError> {
+        let (id, name) = (id.clone(), name.to_owned());
         self.write(move |unit| {
-            unit.connection
-                .prepare_cached("INSERT INTO users (id, created_at) VALUES (?1, ?2) ON CONFLICT DO NOTHING")?
-                .execute(params![id.as_str(), microseconds(at)])?;
-            user_record(unit.connection, &id)?.ok_or_else(|| rusqlite::Error::QueryReturnedNoRows.into())
+            let made = unit
+                .connection
+                .prepare_cached(
+                    "INSERT INTO personas (id, display_name, created_at) VALUES (?1, ?2, ?3) ON CONFLICT DO NOTHING",
+                )?
+                .execute(params![id.as_str(), name, microseconds(at)])?;
+            Ok(made > 0)
         })
         .await
     }
@@ -61,17 +62,6 @@ impl PersonaStore for SqliteStore {
         .await
     }
 
-    async fn set_user_timezone(&self, id: &UserId, timezone: &str) -> Result<(), StoreError> {
-        let (id, timezone) = (id.clone(), timezone.to_owned());
-        self.write(move |unit| {
-            unit.connection
-                .prepare_cached("UPDATE users SET timezone = ?2 WHERE id = ?1")?
-                .execute([id.as_str(), &timezone])?;
-            Ok(())
-        })
-        .await
-    }
-
     async fn rename_persona(&self, id: &PersonaId, name: &str) -> Result<(), StoreError> {
         let (id, name) = (id.clone(), name.to_owned());
         self.write(move |unit| {
@@ -79,6 +69,98 @@ impl PersonaStore for SqliteStore {
                 .prepare_cached("UPDATE personas SET display_name = ?2 WHERE id = ?1")?
                 .execute([id.as_str(), &name])?;
             Ok(())
+        })
+        .await
+    }
+
+    async fn facts(&self, id: &PersonaId) -> Result<Facts, StoreError> {
+        let id = id.clone();
+        self.read(move |connection| Ok(facts(connection, &id)?)).await
+    }
+
+    async fn write_facts(
+        &self,
+        id: &PersonaId,
+        facts: Vec<(Fact, Option<String>)>,
+    ) -> Result<bool, StoreError> {
+        let id = id.clone();
+        self.write(move |unit| {
+            let known: bool = unit
+                .connection
+                .prepare_cached("SELECT EXISTS (SELECT 1 FROM personas WHERE id = ?1)")?
+                .query_row([id.as_str()], |row| row.get(0))?;
+            for (fact, value) in &facts {
+                let statement = format!("UPDATE personas SET {} = ?2 WHERE id = ?1", fact.as_str());
+                unit.connection.prepare_cached(&statement)?.execute(params![id.as_str(), value])?;
+            }
+            Ok(known)
+        })
+        .await
+    }
+
+    async fn appearance(&self, id: &PersonaId) -> Result<Appearance, StoreError> {
+        let id = id.clone();
+        self.read(move |connection| {
+            let found = connection
+                .prepare_cached(
+                    "SELECT p.voice_enabled, p.voice_id, EXISTS (SELECT 1 FROM persona_avatars a WHERE a.persona_id = p.id)
+                     FROM personas p WHERE p.id = ?1",
+                )?
+                .query_row([id.as_str()], |row| {
+                    Ok(Appearance { voice_enabled: row.get(0)?, voice_id: row.get(1)?, has_avatar: row.get(2)? })
+                })
+                .optional()?;
+            Ok(found.unwrap_or_default())
+        })
+        .await
+    }
+
+    async fn enable_voice(&self, id: &PersonaId, enabled: bool) -> Result<(), StoreError> {
+        let id = id.clone();
+        self.write(move |unit| {
+            unit.connection
+                .prepare_cached("UPDATE personas SET voice_enabled = ?2 WHERE id = ?1")?
+                .execute(params![id.as_str(), enabled])?;
+            Ok(())
+        })
+        .await
+    }
+
+    async fn avatar(&self, id: &PersonaId) -> Result<Option<Avatar>, StoreError> {
+        let id = id.clone();
+        self.read(move |connection| {
+            let avatar = |row: &Row<'_>| Ok(Avatar { extension: row.get(0)?, image: row.get(1)? });
+            Ok(connection
+                .prepare_cached("SELECT extension, image FROM persona_avatars WHERE persona_id = ?1")?
+                .query_row([id.as_str()], avatar)
+                .optional()?)
+        })
+        .await
+    }
+
+    async fn put_avatar(&self, id: &PersonaId, avatar: Avatar, at: Timestamp) -> Result<(), StoreError> {
+        let id = id.clone();
+        self.write(move |unit| {
+            unit.connection
+                .prepare_cached(
+                    "INSERT INTO persona_avatars (persona_id, extension, updated_at, image) VALUES (?1, ?2, ?3, ?4)
+                     ON CONFLICT (persona_id) DO UPDATE SET
+                         extension = excluded.extension, updated_at = excluded.updated_at, image = excluded.image",
+                )?
+                .execute(params![id.as_str(), avatar.extension, microseconds(at), avatar.image])?;
+            Ok(())
+        })
+        .await
+    }
+
+    async fn remove_avatar(&self, id: &PersonaId) -> Result<bool, StoreError> {
+        let id = id.clone();
+        self.write(move |unit| {
+            let gone = unit
+                .connection
+                .prepare_cached("DELETE FROM persona_avatars WHERE persona_id = ?1")?
+                .execute([id.as_str()])?;
+            Ok(gone > 0)
         })
         .await
     }
@@ -115,14 +197,6 @@ fn persona_record(connection: &Connection, id: &PersonaId) -> Result<Option<Pers
     let mut statement =
         connection.prepare_cached("SELECT id, display_name, timezone FROM personas WHERE id = ?1")?;
     statement.query_row([id.as_str()], persona).optional()
-}
-
-fn user_record(connection: &Connection, id: &UserId) -> Result<Option<UserRecord>> {
-    let mut statement =
-        connection.prepare_cached("SELECT display_name, timezone FROM users WHERE id = ?1")?;
-    let record =
-        |row: &Row<'_>| Ok(UserRecord { id: id.clone(), display_name: row.get(0)?, timezone: row.get(1)? });
-    statement.query_row([id.as_str()], record).optional()
 }
 
 fn persona(row: &Row<'_>) -> Result<PersonaRecord> {
@@ -278,4 +352,20 @@ pub(crate) fn write_mood(connection: &Connection, scope: i64, mood: &Mood) -> Re
         )?
         .execute(params![scope, to_json(&stored)?])?;
     Ok(())
+}
+
+fn facts(connection: &Connection, id: &PersonaId) -> Result<Facts> {
+    let columns = Fact::ALL.map(Fact::as_str).join(", ");
+    let read = |row: &Row<'_>| {
+        let mut facts = Facts::default();
+        for (place, fact) in Fact::ALL.into_iter().enumerate() {
+            facts.set(fact, row.get(place)?);
+        }
+        Ok(facts)
+    };
+    let found = connection
+        .prepare_cached(&format!("SELECT {columns} FROM personas WHERE id = ?1"))?
+        .query_row([id.as_str()], read)
+        .optional()?;
+    Ok(found.unwrap_or_default())
 }

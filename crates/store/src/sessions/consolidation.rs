@@ -1,282 +1,157 @@
-//! The two commits of consolidation, and what a person decides about a refused memory.
+//! How a session is claimed, becomes memory and is closed, or fails.
 
+use async_trait::async_trait;
 use jiff::Timestamp;
 use memory::Scope;
-use memory::entities::{ChangedBy, EntityChange};
-use memory::identifiers::{NodeId, RejectedId, SessionId};
-use memory::nodes::{NewNode, RejectedMemory};
+use memory::identifiers::{NodeId, SessionId};
+use memory::nodes::Node;
 use memory::ports::{
-    CommitOutcome, ExtractionCommit, MentionMerge, ReflectionCommit, SettledIdentity, Supersession,
+    CommitOutcome, ConsolidationStore, ExtractionCommit, FailedAttempt, ReflectionCommit, StoreError,
+    UsedQuote,
 };
 use memory::sessions::{Session, SessionStatus};
-use rusqlite::{Connection, OptionalExtension, params};
+use rusqlite::{Connection, OptionalExtension, Result, params};
 
-use crate::corrections::undo;
-use crate::engine::failure::Failure;
-use crate::engine::writer::UnitOfWork;
-use crate::entities::{self, entity_changes};
-use crate::index::vectors;
-use crate::nodes::new_nodes::{self, Origin};
-use crate::people::personas;
-use crate::rows::{microseconds, to_json};
-use crate::{scopes, sessions};
+use crate::engine::SqliteStore;
+use crate::nodes::node_queries;
+use crate::rows::{self, StoredEnum, microseconds, session_columns};
+use crate::sessions::{self, commits};
 
-/// Writes an extraction. Evidence that was deleted meanwhile is left out, and a node that rested on nothing else with
-/// it.
-pub(crate) fn commit_extraction(
-    unit: &mut UnitOfWork<'_>,
-    commit: &ExtractionCommit,
-) -> Result<CommitOutcome, Failure> {
-    let connection = unit.connection;
-    let session = committing(connection, commit.session_id, &commit.scope)?;
-    if session.extracted {
-        return Ok(CommitOutcome::AlreadyCommitted);
+#[async_trait]
+impl ConsolidationStore for SqliteStore {
+    async fn claim_closing_session(&self, now: Timestamp) -> Result<Option<Session>, StoreError> {
+        self.write(move |unit| Ok(claim(unit.connection, now)?)).await
     }
-    held(&session)?;
-    let origin =
-        origin(connection, commit.session_id, &commit.scope, commit.at, commit.fingerprint.as_deref())?;
-    for node in &commit.nodes {
-        new_nodes::insert_evidenced(unit, &origin, node)?;
+
+    async fn release_claims(&self) -> Result<u32, StoreError> {
+        self.write(|unit| {
+            let released = unit
+                .connection
+                .prepare_cached("UPDATE sessions SET status = 'closing' WHERE status = 'consolidating'")?
+                .execute([])?;
+            Ok(u32::try_from(released).unwrap_or(u32::MAX))
+        })
+        .await
     }
-    for rejected in &commit.rejected {
-        keep_rejected(connection, origin.scope, rejected)?;
+
+    async fn commit_extraction(&self, commit: ExtractionCommit) -> Result<CommitOutcome, StoreError> {
+        self.write(move |unit| commits::commit_extraction(unit, &commit)).await
     }
-    for entity in &commit.entities {
-        entities::insert(connection, origin.scope, entity, origin.model, commit.at)?;
+
+    async fn commit_reflection(&self, commit: ReflectionCommit) -> Result<CommitOutcome, StoreError> {
+        self.write(move |unit| commits::commit_reflection(unit, &commit)).await
     }
-    for (entity, name, folded) in &commit.aliases {
-        entities::add_alias(connection, origin.scope, *entity, name, folded, commit.at)?;
+
+    async fn finish_session(&self, id: SessionId, at: Timestamp) -> Result<Option<Session>, StoreError> {
+        self.write(move |unit| {
+            let changed = unit
+                .connection
+                .prepare_cached(
+                    "UPDATE sessions SET status = 'closed', closed_at = ?2, retry_at = NULL
+                     WHERE id = ?1 AND status = 'consolidating'",
+                )?
+                .execute(params![id.0.into_bytes(), microseconds(at)])?;
+            Ok(if changed == 0 { None } else { sessions::by_id(unit.connection, id)? })
+        })
+        .await
     }
-    for (node, entity) in &commit.links {
-        entities::link(connection, origin.scope, *node, *entity)?;
+
+    async fn record_failure(&self, attempt: FailedAttempt) -> Result<Option<Session>, StoreError> {
+        self.write(move |unit| Ok(record_failure(unit.connection, &attempt)?)).await
     }
-    for settled in &commit.identities {
-        settle_identity(connection, origin.scope, settled, commit.at)?;
+
+    async fn summarised_sessions(&self, scope: &Scope, limit: u32) -> Result<Vec<Session>, StoreError> {
+        self.read_scope(scope, move |connection, scope| {
+            let mut statement = connection.prepare_cached(concat!(
+                "SELECT ",
+                session_columns!(),
+                " FROM sessions c JOIN scopes s ON s.number = c.scope
+                 WHERE c.scope = ?1 AND c.summary IS NOT NULL
+                 ORDER BY c.first_message_at DESC, c.id DESC LIMIT ?2"
+            ))?;
+            let found = statement.query_map(params![scope, limit], rows::session)?.collect::<Result<_>>()?;
+            Ok(found)
+        })
+        .await
     }
-    for mention in &commit.mentions {
-        merge_mention(connection, &origin, commit.session_id, mention)?;
+
+    async fn reflections_since(&self, scope: &Scope, since: Timestamp) -> Result<Vec<Timestamp>, StoreError> {
+        self.read_scope(scope, move |connection, scope| {
+            let mut statement = connection.prepare_cached(
+                "SELECT created_at FROM reflections WHERE scope = ?1 AND created_at >= ?2 ORDER BY created_at DESC",
+            )?;
+            let times = statement.query_map(params![scope, microseconds(since)], |row| rows::time(row, 0))?;
+            Ok(times.collect::<Result<_>>()?)
+        })
+        .await
     }
-    for supersession in &commit.supersessions {
-        supersede(connection, &origin, supersession)?;
+
+    async fn last_reflection(&self, scope: &Scope) -> Result<Option<Timestamp>, StoreError> {
+        self.read_scope(scope, |connection, scope| {
+            let mut statement = connection.prepare_cached(
+                "SELECT created_at FROM reflections WHERE scope = ?1 ORDER BY created_at DESC LIMIT 1",
+            )?;
+            Ok(statement.query_row([scope], |row| rows::time(row, 0)).optional()?)
+        })
+        .await
     }
-    if let Some(mood) = &commit.mood {
-        personas::write_mood(connection, origin.scope, mood)?;
+
+    async fn events_since(
+        &self,
+        scope: &Scope,
+        since: Timestamp,
+        limit: u32,
+    ) -> Result<Vec<Node>, StoreError> {
+        self.read_scope(scope, move |connection, scope| {
+            Ok(node_queries::events_since(connection, scope, since, limit)?)
+        })
+        .await
     }
-    connection
-        .prepare_cached(
-            "UPDATE sessions SET extracted = 1, trivial = ?2, summary = ?3,
-                 extracted_events = (SELECT count(*) FROM concept_nodes
-                                     WHERE source_session_id = ?1 AND type = 'event' AND deleted_at IS NULL)
-             WHERE id = ?1",
-        )?
-        .execute(params![commit.session_id.0.into_bytes(), commit.trivial, commit.summary])?;
-    Ok(CommitOutcome::Committed)
+
+    async fn remembered_of_session(&self, id: SessionId) -> Result<Vec<UsedQuote>, StoreError> {
+        self.read(move |connection| {
+            let mut statement = connection.prepare_cached(
+                "SELECT e.quote, e.span_start, e.span_end, m.id, n.id, n.description
+                 FROM recall_messages m JOIN node_evidence e ON e.message_seq = m.seq
+                     JOIN concept_nodes n ON n.seq = e.node_seq
+                 WHERE m.session_id = ?1 ORDER BY m.seq, e.span_start, n.seq",
+            )?;
+            let remembered = statement.query_map([id.0.into_bytes()], |row| {
+                let (node_id, description) = (NodeId(rows::uuid(row, 4)?), row.get(5)?);
+                Ok(UsedQuote { node_id, description, evidence: rows::evidence(row)? })
+            })?;
+            Ok(remembered.collect::<Result<_>>()?)
+        })
+        .await
+    }
 }
 
-/// Writes a reflection. A thought whose events were all deleted meanwhile is left out; a run without thoughts leaves
-/// only the session's mark.
-pub(crate) fn commit_reflection(
-    unit: &mut UnitOfWork<'_>,
-    commit: &ReflectionCommit,
-) -> Result<CommitOutcome, Failure> {
-    let connection = unit.connection;
-    let session = committing(connection, commit.session_id, &commit.scope)?;
-    if session.reflected {
-        return Ok(CommitOutcome::AlreadyCommitted);
-    }
-    held(&session)?;
-    let origin =
-        origin(connection, commit.session_id, &commit.scope, commit.at, commit.fingerprint.as_deref())?;
-    let mut stored = false;
-    for thought in &commit.thoughts {
-        stored |= new_nodes::insert_filled(unit, &origin, thought)?.is_some();
-    }
-    if stored {
-        connection
-            .prepare_cached(
-                "INSERT INTO reflections (id, scope, session_id, created_at) VALUES (?1, ?2, ?3, ?4)",
-            )?
-            .execute(params![
-                commit.id.0.into_bytes(),
-                origin.scope,
-                commit.session_id.0.into_bytes(),
-                microseconds(commit.at)
-            ])?;
-    }
-    connection
-        .prepare_cached("UPDATE sessions SET reflected = 1 WHERE id = ?1")?
-        .execute([commit.session_id.0.into_bytes()])?;
-    Ok(CommitOutcome::Committed)
-}
-
-/// Records a person's decision; an approved node comes with the model of its vector. One that was taken before, or about what is gone, changes nothing.
-pub(crate) fn settle_rejected(
-    unit: &mut UnitOfWork<'_>,
-    id: RejectedId,
-    approved: Option<(&NewNode, Option<i64>)>,
-    at: Timestamp,
-) -> Result<CommitOutcome, Failure> {
-    let waiting: Option<(i64, [u8; 16])> = unit
-        .connection
+fn claim(connection: &Connection, now: Timestamp) -> Result<Option<Session>> {
+    let claimed: Option<[u8; 16]> = connection
         .prepare_cached(
-            "SELECT scope, session_id FROM rejected_memories WHERE id = ?1 AND settled_at IS NULL",
+            "UPDATE sessions SET status = 'consolidating'
+             WHERE id = (SELECT id FROM sessions
+                         WHERE status = 'closing' AND (retry_at IS NULL OR retry_at <= ?1)
+                         ORDER BY first_message_at, id LIMIT 1)
+             RETURNING id",
         )?
-        .query_row([id.0.into_bytes()], |row| Ok((row.get(0)?, row.get(1)?)))
+        .query_row([microseconds(now)], |row| row.get(0))
         .optional()?;
-    let Some((scope, session)) = waiting else { return Ok(CommitOutcome::AlreadyCommitted) };
-    let session_id = SessionId(uuid::Uuid::from_bytes(session));
-    let insert = |(node, model): (&NewNode, _)| {
-        new_nodes::insert_approved(unit, &Origin { scope, session_id: Some(session_id), at, model }, node)
-    };
-    let node = approved.map(insert).transpose()?;
-    unit.connection
-        .prepare_cached("UPDATE rejected_memories SET settled_at = ?2, approved_node = ?3 WHERE id = ?1")?
-        .execute(params![id.0.into_bytes(), microseconds(at), node])?;
-    Ok(CommitOutcome::Committed)
+    claimed.map_or(Ok(None), |id| sessions::by_id(connection, SessionId(uuid::Uuid::from_bytes(id))))
 }
 
-fn committing(connection: &Connection, id: SessionId, scope: &Scope) -> Result<Session, Failure> {
-    let session = sessions::by_id(connection, id)?.filter(|session| session.scope == *scope);
-    session.ok_or_else(|| Failure::Refused(format!("session {id} does not exist in this scope")))
-}
-
-fn held(session: &Session) -> Result<(), Failure> {
-    if session.status == SessionStatus::Consolidating {
-        return Ok(());
-    }
-    Err(Failure::Refused(format!("session {} is not being consolidated; nothing was written", session.id)))
-}
-
-fn origin(
-    connection: &Connection,
-    session_id: SessionId,
-    scope: &Scope,
-    at: Timestamp,
-    fingerprint: Option<&str>,
-) -> Result<Origin, Failure> {
-    let model = fingerprint.map(|fingerprint| vectors::model_or_new(connection, fingerprint)).transpose()?;
-    let scope = scopes::number_or_new(connection, scope)?;
-    Ok(Origin { scope, session_id: Some(session_id), at, model })
-}
-
-fn keep_rejected(connection: &Connection, scope: i64, rejected: &RejectedMemory) -> rusqlite::Result<()> {
-    connection
-        .prepare_cached(
-            "INSERT INTO rejected_memories (id, scope, session_id, description, emotional_impact, evidence, reason,
-                 created_at, proposal)
-             SELECT ?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9
-             WHERE NOT EXISTS (SELECT 1 FROM rejected_memories WHERE session_id = ?3 AND description = ?4
-                                   AND (settled_at IS NOT NULL OR reason = ?7) AND created_at < ?8)",
-        )?
-        .execute(params![
-            rejected.id.0.into_bytes(),
-            scope,
-            rejected.session_id.0.into_bytes(),
-            rejected.description,
-            rejected.emotional_impact,
-            to_json(&rejected.evidence)?,
-            rejected.reason,
-            microseconds(rejected.created_at),
-            to_json(&rejected.proposal)?,
-        ])?;
-    Ok(())
-}
-
-/// Does what the user said. About one who is gone, or who is what was said already, nothing is to be done.
-fn settle_identity(
-    connection: &Connection,
-    scope: i64,
-    settled: &SettledIdentity,
-    at: Timestamp,
-) -> rusqlite::Result<()> {
-    let SettledIdentity { entity, other, same } = *settled;
-    let change = if same { EntityChange::Merge { other } } else { EntityChange::Separate { other } };
-    entity_changes::change(connection, scope, entity, &change, ChangedBy::Conversation, at)?;
-    Ok(())
-}
-
-/// Counts a mention, if the words that repeat it and the node they repeat are still there.
-fn merge_mention(
-    connection: &Connection,
-    origin: &Origin,
-    session: SessionId,
-    mention: &MentionMerge,
-) -> rusqlite::Result<()> {
-    let Some(node) = new_nodes::number(connection, origin.scope, mention.node_id)? else { return Ok(()) };
-    let evidence = new_nodes::living(connection, origin.scope, &mention.merged.evidence)?;
-    if evidence.is_empty() {
-        return Ok(());
-    }
-    new_nodes::add_evidence(connection, node, &evidence)?;
-    connection
-        .prepare_cached("UPDATE concept_nodes SET mention_count = mention_count + 1 WHERE seq = ?1")?
-        .execute([node])?;
-    let merge = connection
-        .prepare_cached(
-            "INSERT INTO mention_merges (node_seq, session_id, description, created_at, merged_id, merged)
-             VALUES (?1, ?2, ?3, ?4, ?5, ?6)",
-        )?
-        .insert(params![
-            node,
-            session.0.into_bytes(),
-            mention.merged.description,
-            microseconds(origin.at),
-            mention.merged.id.0.into_bytes(),
-            undo::kept(&mention.merged)?,
-        ])?;
-    let mut place = connection.prepare_cached(
-        "INSERT INTO mention_evidence (merge_number, message_seq, span_start, span_end) VALUES (?1, ?2, ?3, ?4)
-         ON CONFLICT DO NOTHING",
-    )?;
-    for (message, quote) in &evidence {
-        place.execute(params![merge, message, quote.start, quote.end])?;
-    }
-    connection
-        .prepare_cached(
-            "INSERT INTO node_changes (node_seq, kind, author, created_at, merge_number)
-             VALUES (?1, 'mention_merge', 'extraction', ?2, ?3)",
-        )?
-        .execute(params![node, microseconds(origin.at), merge])?;
-    Ok(())
-}
-
-/// Marks the older node, if both are there and it is current. Nothing ever replaces itself, not by way of others
-/// either.
-fn supersede(connection: &Connection, origin: &Origin, supersession: &Supersession) -> rusqlite::Result<()> {
-    let Supersession { older, newer } = *supersession;
-    let (Some(older_seq), Some(newer_seq)) = (
-        new_nodes::number(connection, origin.scope, older)?,
-        new_nodes::number(connection, origin.scope, newer)?,
-    ) else {
-        return Ok(());
-    };
-    if leads_to(connection, newer, older)? {
-        return Ok(());
-    }
+fn record_failure(connection: &Connection, attempt: &FailedAttempt) -> Result<Option<Session>> {
+    let status = if attempt.retry_at.is_some() { SessionStatus::Closing } else { SessionStatus::Failed };
     let changed = connection
         .prepare_cached(
-            "UPDATE concept_nodes SET superseded_by = ?2 WHERE seq = ?1 AND superseded_by IS NULL",
+            "UPDATE sessions SET status = ?2, attempts = attempts + 1, last_error = ?3, retry_at = ?4
+             WHERE id = ?1 AND status = 'consolidating'",
         )?
-        .execute(params![older_seq, newer.0.into_bytes()])?;
-    if changed > 0 {
-        connection
-            .prepare_cached(
-                "INSERT INTO node_changes (node_seq, kind, author, created_at, newer_seq)
-                 VALUES (?1, 'supersession', 'extraction', ?2, ?3)",
-            )?
-            .execute(params![older_seq, microseconds(origin.at), newer_seq])?;
-    }
-    Ok(())
-}
-
-/// Whether the line of those that replaced `from` comes to `to`.
-fn leads_to(connection: &Connection, from: NodeId, to: NodeId) -> rusqlite::Result<bool> {
-    connection
-        .prepare_cached(
-            "WITH RECURSIVE line (id) AS (
-                 SELECT ?1 UNION SELECT n.superseded_by FROM concept_nodes n JOIN line l ON n.id = l.id
-                 WHERE n.superseded_by IS NOT NULL)
-             SELECT EXISTS (SELECT 1 FROM line WHERE id = ?2)",
-        )?
-        .query_row(params![from.0.into_bytes(), to.0.into_bytes()], |row| row.get(0))
+        .execute(params![
+            attempt.session_id.0.into_bytes(),
+            status.as_str(),
+            attempt.error,
+            attempt.retry_at.map(microseconds),
+        ])?;
+    if changed == 0 { Ok(None) } else { sessions::by_id(connection, attempt.session_id) }
 }

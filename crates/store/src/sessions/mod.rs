@@ -1,15 +1,12 @@
 //! Sessions, from open to closed. The two commits of consolidation are in `consolidation`.
 
-pub(crate) mod consolidation;
+mod consolidation;
+pub(crate) mod commits;
 
 use async_trait::async_trait;
 use jiff::Timestamp;
-use memory::Scope;
 use memory::identifiers::{SessionId, TurnId};
-use memory::ports::{
-    CommitOutcome, ExtractionCommit, FailedAttempt, NewMessage, ReflectionCommit, SessionFilter,
-    SessionStore, StoreError,
-};
+use memory::ports::{NewMessage, SessionFilter, SessionStore, StoreError};
 use memory::sessions::{CloseTrigger, Session, SessionStatus};
 use rusqlite::{Connection, OptionalExtension, Result, Row, params};
 
@@ -35,47 +32,6 @@ impl SessionStore for SqliteStore {
         .await
     }
 
-    async fn claim_closing_session(&self, now: Timestamp) -> Result<Option<Session>, StoreError> {
-        self.write(move |unit| Ok(claim(unit.connection, now)?)).await
-    }
-
-    async fn release_claims(&self) -> Result<u32, StoreError> {
-        self.write(|unit| {
-            let released = unit
-                .connection
-                .prepare_cached("UPDATE sessions SET status = 'closing' WHERE status = 'consolidating'")?
-                .execute([])?;
-            Ok(u32::try_from(released).unwrap_or(u32::MAX))
-        })
-        .await
-    }
-
-    async fn commit_extraction(&self, commit: ExtractionCommit) -> Result<CommitOutcome, StoreError> {
-        self.write(move |unit| consolidation::commit_extraction(unit, &commit)).await
-    }
-
-    async fn commit_reflection(&self, commit: ReflectionCommit) -> Result<CommitOutcome, StoreError> {
-        self.write(move |unit| consolidation::commit_reflection(unit, &commit)).await
-    }
-
-    async fn finish_session(&self, id: SessionId, at: Timestamp) -> Result<Option<Session>, StoreError> {
-        self.write(move |unit| {
-            let changed = unit
-                .connection
-                .prepare_cached(
-                    "UPDATE sessions SET status = 'closed', closed_at = ?2, retry_at = NULL
-                     WHERE id = ?1 AND status = 'consolidating'",
-                )?
-                .execute(params![id.0.into_bytes(), microseconds(at)])?;
-            Ok(if changed == 0 { None } else { by_id(unit.connection, id)? })
-        })
-        .await
-    }
-
-    async fn record_failure(&self, attempt: FailedAttempt) -> Result<Option<Session>, StoreError> {
-        self.write(move |unit| Ok(record_failure(unit.connection, &attempt)?)).await
-    }
-
     async fn retry_session(&self, id: SessionId) -> Result<Option<Session>, StoreError> {
         self.write(move |unit| {
             let changed = unit
@@ -96,42 +52,6 @@ impl SessionStore for SqliteStore {
 
     async fn sessions(&self, filter: SessionFilter) -> Result<Vec<Session>, StoreError> {
         self.read(move |connection| Ok(list(connection, &filter)?)).await
-    }
-
-    async fn summarised_sessions(&self, scope: &Scope, limit: u32) -> Result<Vec<Session>, StoreError> {
-        self.read_scope(scope, move |connection, scope| {
-            let mut statement = connection.prepare_cached(concat!(
-                "SELECT ",
-                session_columns!(),
-                " FROM sessions c JOIN scopes s ON s.number = c.scope
-                 WHERE c.scope = ?1 AND c.summary IS NOT NULL
-                 ORDER BY c.first_message_at DESC, c.id DESC LIMIT ?2"
-            ))?;
-            let found = statement.query_map(params![scope, limit], rows::session)?.collect::<Result<_>>()?;
-            Ok(found)
-        })
-        .await
-    }
-
-    async fn reflections_since(&self, scope: &Scope, since: Timestamp) -> Result<Vec<Timestamp>, StoreError> {
-        self.read_scope(scope, move |connection, scope| {
-            let mut statement = connection.prepare_cached(
-                "SELECT created_at FROM reflections WHERE scope = ?1 AND created_at >= ?2 ORDER BY created_at DESC",
-            )?;
-            let times = statement.query_map(params![scope, microseconds(since)], |row| rows::time(row, 0))?;
-            Ok(times.collect::<Result<_>>()?)
-        })
-        .await
-    }
-
-    async fn last_reflection(&self, scope: &Scope) -> Result<Option<Timestamp>, StoreError> {
-        self.read_scope(scope, |connection, scope| {
-            let mut statement = connection.prepare_cached(
-                "SELECT created_at FROM reflections WHERE scope = ?1 ORDER BY created_at DESC LIMIT 1",
-            )?;
-            Ok(statement.query_row([scope], |row| rows::time(row, 0)).optional()?)
-        })
-        .await
     }
 }
 
@@ -234,36 +154,6 @@ fn end_quiet(connection: &Connection, before: Timestamp, trigger: CloseTrigger) 
         .query_map([microseconds(before)], rows::session)?
         .collect::<Result<_>>()?;
     quiet.into_iter().map(|session| end(connection, session, trigger)).collect()
-}
-
-fn claim(connection: &Connection, now: Timestamp) -> Result<Option<Session>> {
-    let claimed: Option<[u8; 16]> = connection
-        .prepare_cached(
-            "UPDATE sessions SET status = 'consolidating'
-             WHERE id = (SELECT id FROM sessions
-                         WHERE status = 'closing' AND (retry_at IS NULL OR retry_at <= ?1)
-                         ORDER BY first_message_at, id LIMIT 1)
-             RETURNING id",
-        )?
-        .query_row([microseconds(now)], |row| row.get(0))
-        .optional()?;
-    claimed.map_or(Ok(None), |id| by_id(connection, SessionId(uuid::Uuid::from_bytes(id))))
-}
-
-fn record_failure(connection: &Connection, attempt: &FailedAttempt) -> Result<Option<Session>> {
-    let status = if attempt.retry_at.is_some() { SessionStatus::Closing } else { SessionStatus::Failed };
-    let changed = connection
-        .prepare_cached(
-            "UPDATE sessions SET status = ?2, attempts = attempts + 1, last_error = ?3, retry_at = ?4
-             WHERE id = ?1 AND status = 'consolidating'",
-        )?
-        .execute(params![
-            attempt.session_id.0.into_bytes(),
-            status.as_str(),
-            attempt.error,
-            attempt.retry_at.map(microseconds),
-        ])?;
-    if changed == 0 { Ok(None) } else { by_id(connection, attempt.session_id) }
 }
 
 fn list(connection: &Connection, filter: &SessionFilter) -> Result<Vec<Session>> {

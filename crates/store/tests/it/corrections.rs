@@ -7,8 +7,8 @@ use memory::identifiers::{NodeId, SessionId};
 use memory::messages::Message;
 use memory::nodes::{Evidence, NewNode, NodeKind, Subject};
 use memory::ports::{
-    CorrectionStore, Embedding, EvidencedNode, ExtractionCommit, MentionMerge, MessageStore, NodeStore,
-    SessionStore, Supersession,
+    CaptureStore, ConsolidationStore, CorrectionStore, Embedding, EvidencedNode, ExtractionCommit,
+    MentionMerge, NodeStore, SessionStore, Supersession,
 };
 use memory::sessions::{CloseTrigger, SessionPolicy};
 use proptest::prelude::*;

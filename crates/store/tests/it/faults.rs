@@ -1,6 +1,6 @@
 //! A full disk, a damaged file, a closed store.
 
-use memory::ports::{MessageStore, PersonaStore, StoreError};
+use memory::ports::{CaptureStore, MessageStore, PersonaStore, StoreError};
 use memory::sessions::SessionPolicy;
 use store::{SqliteStore, StoreOptions};
 

@@ -2,7 +2,7 @@
 
 use std::fs;
 
-use memory::ports::{MessageStore, StoreError};
+use memory::ports::{CaptureStore, StoreError};
 use memory::sessions::SessionPolicy;
 use store::{SqliteStore, StoreOptions};
 use tempfile::TempDir;

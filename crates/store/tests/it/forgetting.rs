@@ -12,8 +12,8 @@ use memory::messages::{Message, Role};
 use memory::mood::Mood;
 use memory::nodes::{Evidence, NewNode, NodeKind, Proposal, RejectedMemory, RejectedQuote, Subject};
 use memory::ports::{
-    Embedding, ExtractionCommit, ForgetStore, MentionMerge, MessageStore, NewEntity, NewMessage,
-    PersonaStore, ReflectionCommit, SessionStore, Supersession,
+    CaptureStore, ConsolidationStore, Embedding, ExtractionCommit, ForgetStore, MentionMerge, NewEntity,
+    NewMessage, PersonaStore, ReflectionCommit, SessionStore, Supersession, UserStore,
 };
 use memory::sessions::{CloseTrigger, SessionPolicy};
 use memory::text::index_terms;

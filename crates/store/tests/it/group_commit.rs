@@ -3,7 +3,7 @@
 use std::sync::Arc;
 
 use futures_util::future::join_all;
-use memory::ports::{MessageStore, StoreError};
+use memory::ports::{CaptureStore, MessageStore, StoreError};
 use memory::sessions::SessionPolicy;
 use store::{SqliteStore, StoreOptions};
 

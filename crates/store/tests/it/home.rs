@@ -7,7 +7,7 @@ use jiff::Timestamp;
 use jiff::civil::date;
 use memory::identifiers::{MessageId, SessionId};
 use memory::messages::Role;
-use memory::ports::{NewMessage, PersonaStore};
+use memory::ports::{NewMessage, PersonaStore, UserStore};
 use memory::{PersonaId, Scope, UserId};
 use store::{SqliteStore, StoreOptions};
 use tempfile::TempDir;

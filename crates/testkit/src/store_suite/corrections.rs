@@ -34,7 +34,7 @@ pub async fn a_correction_keeps_the_old_text_and_can_be_taken_back(store: &dyn S
     assert_eq!((node.id, node.description.as_str(), node.seq), (event.id, "user has a dog", seq));
     assert_eq!(node.relational_tags, [RelationalTag::Correction]);
     let found = async |word: &str| -> Result<Vec<i64>, Box<dyn std::error::Error>> {
-        Ok(store.phrase_hits(&stage.scope, Corpus::Nodes, &[phrase(word)], 5).await?.remove(0).seqs)
+        Ok(store.phrase_hits(&stage.scope, Corpus::Nodes, &[phrase(word)], 5).await?.1.remove(0).seqs)
     };
     assert_eq!((found("dog").await?, found("cat").await?), (vec![seq], vec![]));
     let vectors = store.vectors_numbered(&stage.scope, Corpus::Nodes, MODEL, &[seq]).await?;
@@ -128,7 +128,7 @@ pub async fn a_merge_taken_back_makes_two_memories_again(store: &dyn Store) -> O
     assert_eq!((restored.evidence.as_slice(), restored.node.created_at), (&[whole(&message)][..], at(11)));
     assert_eq!(restored.node.source_session_id, Some(session.id));
     assert_eq!(store.entities_of_nodes(&[merged.id]).await?, [(merged.id, cat)]);
-    assert_eq!(store.corpus_size(&stage.scope, Corpus::Nodes).await?.documents, 2);
+    assert_eq!(store.phrase_hits(&stage.scope, Corpus::Nodes, &[], 0).await?.0.documents, 2);
     assert_eq!(store.undo_last_change(older.id, at(21)).await?, None);
     Ok(())
 }

@@ -126,20 +126,20 @@ async fn a_message_goes(store: &dyn Store, choice: ForgetMode) -> Outcome {
     }
     let nothing = |hits: Vec<memory::ports::PhraseHits>| hits.iter().all(|hits| hits.seqs.is_empty());
     for corpus in [Corpus::Messages, Corpus::Nodes] {
-        assert!(nothing(store.phrase_hits(&stage.scope, corpus, &[phrase("coal")], 5).await?));
+        assert!(nothing(store.phrase_hits(&stage.scope, corpus, &[phrase("coal")], 5).await?.1));
     }
     assert!(store.vectors_numbered(&stage.scope, Corpus::Nodes, MODEL, &[seq]).await?.is_empty());
     assert!(store.vectors_after(&stage.scope, Corpus::Messages, MODEL, 0, 5).await?.is_empty());
     let session = store.session(session.id).await?.ok_or("its row stays")?;
     assert_eq!((session.summary, session.message_count, session.extracted_events), (None, 1, 1));
     assert_eq!(store.mood(&stage.scope).await?, None);
-    assert_eq!(store.corpus_size(&stage.scope, Corpus::Messages).await?.documents, 1);
+    assert_eq!(store.phrase_hits(&stage.scope, Corpus::Messages, &[], 0).await?.0.documents, 1);
 
     let twice = forget(&stage, messages(&[&said[0]]), choice).await?;
     assert!(twice.taken.is_empty(), "what is gone can be forgotten again");
     forget(&stage, Selection { sessions: [session.id].into(), ..Selection::default() }, ForgetMode::Cascade)
         .await?;
-    assert_eq!(store.corpus_size(&stage.scope, Corpus::Messages).await?.documents, 0);
+    assert_eq!(store.phrase_hits(&stage.scope, Corpus::Messages, &[], 0).await?.0.documents, 0);
     assert_eq!(store.scope_of(ForgetTarget::Session(session.id)).await?, Some(stage.scope.clone()));
     Ok(())
 }
@@ -173,13 +173,14 @@ pub async fn other_words_keep_an_event(store: &dyn Store) -> Outcome {
             (description, &[whole(&said[0])][..])
         );
     }
-    let hits = store.phrase_hits(&stage.scope, Corpus::Nodes, &[phrase("小 黑"), phrase("养 了")], 5).await?;
+    let hits =
+        store.phrase_hits(&stage.scope, Corpus::Nodes, &[phrase("小 黑"), phrase("养 了")], 5).await?.1;
     assert_eq!(hits.iter().map(|hits| hits.seqs.len()).collect::<Vec<_>>(), [0, 2]);
     let waiting: Vec<_> = store.nodes_without_vector(MODEL, 5).await?.iter().map(|node| node.id).collect();
     assert!(waiting.contains(&named.id), "its vector said the old text");
 
     forget(&stage, messages(&[&said[0]]), ForgetMode::Orphan).await?;
-    assert_eq!(store.corpus_size(&stage.scope, Corpus::Nodes).await?.documents, 0);
+    assert_eq!(store.phrase_hits(&stage.scope, Corpus::Nodes, &[], 0).await?.0.documents, 0);
     Ok(())
 }
 
@@ -413,7 +414,7 @@ pub async fn a_reset_leaves_a_new_persona(store: &dyn Store) -> Outcome {
     for scope in [&stage.scope, &stage.other] {
         assert_eq!(store.counts(scope).await?, [0, 0, 0, 0]);
         assert!(store.timeline(scope, None, 5).await?.is_empty());
-        let hits = store.phrase_hits(scope, Corpus::Nodes, &[phrase("cat")], 5).await?;
+        let hits = store.phrase_hits(scope, Corpus::Nodes, &[phrase("cat")], 5).await?.1;
         assert!(hits[0].seqs.is_empty());
     }
     assert_eq!(store.node(event.id).await?, None);

@@ -54,13 +54,14 @@ pub async fn edges_join_thoughts_and_their_events(store: &dyn Store) -> Outcome 
     store.commit_reflection(stage.reflection(&session, 30, vec![thought.clone()])).await?;
     let (one, two, parent) =
         (stage.seq(first.id).await?, stage.seq(second.id).await?, stage.seq(thought.id).await?);
+    let reach = |edges_max| EdgeReach { rounds: 1, nodes_max: 9, edges_max };
     let edge = |event_seq| FillingEdge { thought_seq: parent, event_seq, created_at: at(30) };
-    assert_eq!(store.filling_edges(&stage.scope, &[one], 9).await?, [edge(one)]);
-    let mut all = store.filling_edges(&stage.scope, &[parent, one, two], 9).await?;
+    assert_eq!(store.edges_around(&stage.scope, &[one], reach(9)).await?, [edge(one)]);
+    let mut all = store.edges_around(&stage.scope, &[parent, one, two], reach(9)).await?;
     all.sort_by_key(|edge| edge.event_seq);
     assert_eq!(all, [edge(one), edge(two)]);
-    assert_eq!(store.filling_edges(&stage.scope, &[parent], 1).await?.len(), 1);
-    assert!(store.filling_edges(&stage.other, &[parent, one], 9).await?.is_empty());
+    assert_eq!(store.edges_around(&stage.scope, &[parent], reach(1)).await?.len(), 1);
+    assert!(store.edges_around(&stage.other, &[parent, one], reach(9)).await?.is_empty());
 
     let around = async |scope, rounds, nodes_max| {
         store.edges_around(scope, &[one], EdgeReach { rounds, nodes_max, edges_max: 9 }).await

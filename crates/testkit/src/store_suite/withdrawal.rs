@@ -54,9 +54,9 @@ pub async fn an_edited_message_takes_its_memories_along(store: &dyn Store) -> Ou
     let kept = store.node(thoughts[1].id).await?.ok_or("it has another event")?;
     assert_eq!(kept.filling, [older.id]);
     for word in ["Ulm", "Jena"] {
-        let nodes = store.phrase_hits(&stage.scope, Corpus::Nodes, &[phrase(word)], 5).await?;
+        let nodes = store.phrase_hits(&stage.scope, Corpus::Nodes, &[phrase(word)], 5).await?.1;
         assert!(nodes[0].seqs.is_empty(), "{word}");
-        let messages = store.phrase_hits(&stage.scope, Corpus::Messages, &[phrase(word)], 5).await?;
+        let messages = store.phrase_hits(&stage.scope, Corpus::Messages, &[phrase(word)], 5).await?.1;
         assert_eq!(messages[0].seqs.len(), usize::from(word == "Jena"));
     }
     assert!(
@@ -65,7 +65,7 @@ pub async fn an_edited_message_takes_its_memories_along(store: &dyn Store) -> Ou
             .await?
             .is_empty()
     );
-    assert_eq!(store.corpus_size(&stage.scope, Corpus::Nodes).await?.documents, 2);
+    assert_eq!(store.phrase_hits(&stage.scope, Corpus::Nodes, &[], 0).await?.0.documents, 2);
     let again = store.session(session.id).await?.ok_or("it is there")?;
     assert_eq!((again.status, again.extracted, again.reflected), (SessionStatus::Closing, false, false));
     assert_eq!((again.summary, again.total_tokens), (None, 3));
@@ -198,7 +198,7 @@ pub async fn a_second_reply_takes_the_place_of_the_first(store: &dyn Store) -> O
     let left: Vec<_> =
         store.session_messages(session.id).await?.into_iter().map(|message| message.content).collect();
     assert_eq!(left, ["will you call?", "I can't call"]);
-    assert_eq!(store.corpus_size(&stage.scope, Corpus::Messages).await?.documents, 2);
+    assert_eq!(store.phrase_hits(&stage.scope, Corpus::Messages, &[], 0).await?.0.documents, 2);
     let session = store.session(session.id).await?.ok_or("it is there")?;
     assert_eq!((session.message_count, session.total_tokens), (2, 20));
     assert_eq!(session.status, SessionStatus::Closing, "it becomes memory again");
@@ -335,7 +335,7 @@ pub async fn words_that_were_unsaid_stand_in_no_memory(store: &dyn Store) -> Out
     let left = store.node(old.id).await?.ok_or("the other talk proves it")?;
     assert_eq!(left.node.description, "The user said: “the cat is old”");
     for (word, stands) in [("coal", false), ("cat", true)] {
-        let hits = store.phrase_hits(&stage.scope, Corpus::Nodes, &[phrase(word)], 5).await?;
+        let hits = store.phrase_hits(&stage.scope, Corpus::Nodes, &[phrase(word)], 5).await?.1;
         assert_eq!(!hits[0].seqs.is_empty(), stands, "{word}");
     }
     Ok(())

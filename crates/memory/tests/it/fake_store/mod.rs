@@ -1,10 +1,7 @@
 //! An in-memory store that answers what recall asks, and refuses the rest.
 
 mod forgetting;
-mod nodes;
-mod people;
-mod users;
-mod talk;
+mod ports;
 mod thinking;
 
 use std::sync::{Mutex, MutexGuard, PoisonError};
@@ -23,14 +20,7 @@ use memory::ledger::{CallSum, ModelCall, ReplyReceipt};
 use memory::messages::{Message, Role, Turn};
 use memory::mood::Mood;
 use memory::nodes::{NewNode, Node, NodeKind, RejectedMemory, Subject};
-use memory::ports::{
-    AliasHit, AuthoredEntity, CapturedMessage, CommitOutcome, Corpus, CorpusSize, CorrectionStore, Embedding,
-    EmbeddingModel, EntityMentions, EntityStore, EntityVector, EvidencedNode, ExtractionCommit,
-    FailedAttempt, FillingEdge, IndexedMessage, IndexedNode, LedgerStore, MessageEdit, MessageEditResult,
-    MessageStore, NewMessage, NodeStore, PersonaRecord, PersonaStore, Phrase, PhraseHits, RecallStore,
-    ReflectionCommit, SessionFilter, SessionStore, StoreError, StoredVector, TimelineItem, UnembeddedEntity,
-    UsedQuote, UserRecord, VectorCoverage, VectorStore,
-};
+use memory::ports::{Corpus, FillingEdge, IndexedMessage, IndexedNode, StoreError, StoredVector};
 use memory::sessions::{CloseTrigger, Session, SessionPolicy};
 use memory::text::index_terms;
 use memory::{PersonaId, Scope, UserId};

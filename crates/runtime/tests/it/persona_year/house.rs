@@ -8,7 +8,7 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use jiff::Timestamp;
-use memory::ports::{Clock as _, Embedder, MessageStore as _, PersonaStore as _};
+use memory::ports::{Clock as _, Embedder, PersonaStore as _, UserStore as _};
 use memory::sessions::SessionPolicy;
 use memory::vector_index::VectorIndex;
 use mind::{LanguageMind, Prompts};
@@ -185,7 +185,7 @@ impl House {
     }
 
     async fn has_vectors(&self) -> bool {
-        use memory::ports::{NodeStore as _, VectorStore as _};
+        use memory::ports::EmbeddingStore as _;
         let database = &self.store.database;
         let coverage = database.vector_coverage(self.fingerprint()).await.unwrap();
         coverage.rows == coverage.with_vector

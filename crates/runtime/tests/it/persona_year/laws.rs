@@ -10,8 +10,9 @@ use memory::identifiers::{MessageId, NodeId, SessionId};
 use memory::messages::{Message, Role};
 use memory::nodes::{Node, NodeKind, Subject};
 use memory::ports::{
-    Corpus, CorrectionStore as _, EvidencedNode, ForgetStore as _, LedgerStore as _, MessageStore as _,
-    NodeStore as _, PersonaStore as _, SessionFilter, SessionStore as _, SlowCycleStore as _,
+    Corpus, CorrectionStore as _, EvidencedNode, ForgetStore as _, MessageStore as _, NodeStore as _,
+    PersonaStore as _, SessionFilter, SessionStore as _, SlowCycleStore as _, StatusStore as _,
+    VectorIndexStore as _,
 };
 use memory::sessions::{Session, SessionStatus};
 

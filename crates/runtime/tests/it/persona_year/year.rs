@@ -7,7 +7,7 @@ use jiff::Timestamp;
 use memory::core_blocks::CoreBlocks;
 use memory::identifiers::{MessageId, SessionId, TurnId};
 use memory::messages::Role;
-use memory::ports::{PersonaStore as _, StoreError};
+use memory::ports::{StoreError, UserStore as _};
 use memory::{PersonaId, Scope, UserId};
 use runtime::IncomingMessage;
 

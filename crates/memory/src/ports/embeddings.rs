@@ -1,8 +1,11 @@
-//! Which models' vectors are stored, and how one model takes another's place.
+//! Vectors, as the background embedding writes them.
 
 use async_trait::async_trait;
 
-use super::store::StoreError;
+use crate::identifiers::{MessageId, NodeId};
+use crate::messages::Message;
+use crate::nodes::Node;
+use crate::ports::{Embedding, StoreError};
 use crate::scope::Scope;
 
 /// A model whose vectors are or were stored.
@@ -25,10 +28,30 @@ pub struct VectorCoverage {
     pub with_vector: u64,
 }
 
-/// The change from one embedding model to another. A row may have a vector of each meanwhile; which model's vector it
-/// was given last is what [`super::MessageStore::messages_without_vector`] goes by.
+/// Rows that wait for a vector, and the change from one embedding model to another. A row may have a vector of each meanwhile;
+/// which model's vector it was given last decides whether it waits for one.
 #[async_trait]
-pub trait VectorStore: Send + Sync {
+pub trait EmbeddingStore: Send + Sync {
+    /// Messages without a vector of this fingerprint, newest first.
+    async fn messages_without_vector(
+        &self,
+        fingerprint: &str,
+        limit: u32,
+    ) -> Result<Vec<Message>, StoreError>;
+    /// Writes message vectors; a message that is gone meanwhile is passed over.
+    async fn put_message_vectors(
+        &self,
+        fingerprint: &str,
+        vectors: Vec<(MessageId, Embedding)>,
+    ) -> Result<(), StoreError>;
+    /// Nodes without a vector of this fingerprint.
+    async fn nodes_without_vector(&self, fingerprint: &str, limit: u32) -> Result<Vec<Node>, StoreError>;
+    /// Writes node vectors; a node that is gone meanwhile is passed over.
+    async fn put_node_vectors(
+        &self,
+        fingerprint: &str,
+        vectors: Vec<(NodeId, Embedding)>,
+    ) -> Result<(), StoreError>;
     /// Every model that ever had a vector here, in the order of their coming.
     async fn embedding_models(&self) -> Result<Vec<EmbeddingModel>, StoreError>;
     /// Keeps how the model can be opened again, in place of what was kept before.

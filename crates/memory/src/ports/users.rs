@@ -1,31 +1,20 @@
-//! What is known of personas and users beyond their talk: facts, faces, names elsewhere; and turns that failed.
+//! What is stored of a user.
 
 use async_trait::async_trait;
 use jiff::Timestamp;
 
-use super::StoreError;
-use crate::facts::{Fact, Facts};
-use crate::messages::Turn;
-use crate::scope::{PersonaId, UserId};
+use crate::ports::StoreError;
+use crate::scope::UserId;
 
-/// A picture as it was uploaded.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Avatar {
-    /// `png`, `jpg`, `webp` or `gif`.
-    pub extension: String,
-    /// The file.
-    pub image: Vec<u8>,
-}
-
-/// What a persona has beside its words.
-#[derive(Clone, Debug, Default, PartialEq, Eq)]
-pub struct Appearance {
-    /// Whether a person wants to hear it.
-    pub voice_enabled: bool,
-    /// The voice it would speak with, as its provider names it.
-    pub voice_id: Option<String>,
-    /// Whether it has a picture.
-    pub has_avatar: bool,
+/// A user as stored.
+#[derive(Clone, Debug, PartialEq)]
+pub struct UserRecord {
+    /// The id.
+    pub id: UserId,
+    /// How the person is called.
+    pub display_name: Option<String>,
+    /// IANA zone the person lives in.
+    pub timezone: Option<String>,
 }
 
 /// A user as listed.
@@ -65,29 +54,13 @@ pub enum BindOutcome {
     NoUser,
 }
 
-/// Personas and users, as people keep them.
+/// Users and their names on other channels.
 #[async_trait]
-pub trait PeopleStore: Send + Sync {
-    /// Makes a persona; false, with nothing written, if there is one of this id.
-    async fn create_persona(&self, id: &PersonaId, name: &str, at: Timestamp) -> Result<bool, StoreError>;
-    /// The persona's facts.
-    async fn facts(&self, id: &PersonaId) -> Result<Facts, StoreError>;
-    /// Writes these facts and leaves the others; false if there is no such persona.
-    async fn write_facts(
-        &self,
-        id: &PersonaId,
-        facts: Vec<(Fact, Option<String>)>,
-    ) -> Result<bool, StoreError>;
-    /// What the persona has beside its words.
-    async fn appearance(&self, id: &PersonaId) -> Result<Appearance, StoreError>;
-    /// Says whether a person wants to hear the persona.
-    async fn enable_voice(&self, id: &PersonaId, enabled: bool) -> Result<(), StoreError>;
-    /// The persona's picture.
-    async fn avatar(&self, id: &PersonaId) -> Result<Option<Avatar>, StoreError>;
-    /// Gives the persona this picture in place of another.
-    async fn put_avatar(&self, id: &PersonaId, avatar: Avatar, at: Timestamp) -> Result<(), StoreError>;
-    /// Takes the picture away; false if there was none.
-    async fn remove_avatar(&self, id: &PersonaId) -> Result<bool, StoreError>;
+pub trait UserStore: Send + Sync {
+    /// The user, created if not there.
+    async fn ensure_user(&self, id: &UserId, at: Timestamp) -> Result<UserRecord, StoreError>;
+    /// Sets the user's zone (an IANA name, checked by the caller).
+    async fn set_user_timezone(&self, id: &UserId, timezone: &str) -> Result<(), StoreError>;
     /// Users by id, those after `after`, at most `limit`.
     async fn users(&self, after: Option<&UserId>, limit: u32) -> Result<Vec<KnownUser>, StoreError>;
     /// One user.
@@ -107,6 +80,4 @@ pub trait PeopleStore: Send + Sync {
     async fn user_of_identity(&self, identity: &ExternalIdentity) -> Result<Option<UserId>, StoreError>;
     /// Takes an identity from the user; false if it was not the user's.
     async fn unbind_identity(&self, user: &UserId, identity: &ExternalIdentity) -> Result<bool, StoreError>;
-    /// Turns that got no reply and wait for a person, newest first.
-    async fn failed_turns(&self, limit: u32) -> Result<Vec<Turn>, StoreError>;
 }

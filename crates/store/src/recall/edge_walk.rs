@@ -1,24 +1,13 @@
-//! How evidence edges are followed, the same on every storage.
+//! How evidence edges are followed.
 
 use std::collections::BTreeSet;
 
-use super::store::FillingEdge;
-
-/// How far evidence edges are followed.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct EdgeReach {
-    /// Rounds: each follows the edges of what the one before has reached.
-    pub rounds: u32,
-    /// Nodes whose edges are followed in one round, those of the greatest numbers.
-    pub nodes_max: usize,
-    /// Edges that one round gives.
-    pub edges_max: u32,
-}
+use memory::ports::{EdgeReach, FillingEdge};
 
 /// Follows edges from nodes outwards, round by round: the caller asks for the edges of [`Self::next_round`] and tells them to
 /// [`Self::found`].
 #[derive(Clone, Debug)]
-pub struct EdgeWalk {
+pub(crate) struct EdgeWalk {
     reach: EdgeReach,
     rounds_left: u32,
     frontier: BTreeSet<i64>,
@@ -28,7 +17,7 @@ pub struct EdgeWalk {
 
 impl EdgeWalk {
     /// Begins at these nodes.
-    pub fn new(seqs: &[i64], reach: EdgeReach) -> Self {
+    pub(crate) fn new(seqs: &[i64], reach: EdgeReach) -> Self {
         Self {
             reach,
             rounds_left: reach.rounds,
@@ -40,7 +29,7 @@ impl EdgeWalk {
 
     /// The nodes of the next round, those of the greatest numbers first; none when all rounds are done or nothing new
     /// was reached.
-    pub fn next_round(&mut self) -> Option<Vec<i64>> {
+    pub(crate) fn next_round(&mut self) -> Option<Vec<i64>> {
         let frontier: Vec<i64> =
             std::mem::take(&mut self.frontier).into_iter().rev().take(self.reach.nodes_max).collect();
         self.rounds_left = self.rounds_left.checked_sub(1).filter(|_| !frontier.is_empty())?;
@@ -49,14 +38,14 @@ impl EdgeWalk {
     }
 
     /// The edges that touch the nodes of the last round.
-    pub fn found(&mut self, edges: Vec<FillingEdge>) {
+    pub(crate) fn found(&mut self, edges: Vec<FillingEdge>) {
         let ends = edges.iter().flat_map(|edge| [edge.thought_seq, edge.event_seq]);
         self.frontier = ends.filter(|seq| !self.followed.contains(seq)).collect();
         self.edges.extend(edges);
     }
 
     /// Every edge that was found, once, by its thought, then its event.
-    pub fn into_edges(mut self) -> Vec<FillingEdge> {
+    pub(crate) fn into_edges(mut self) -> Vec<FillingEdge> {
         self.edges.sort_unstable_by_key(|edge| (edge.thought_seq, edge.event_seq));
         self.edges.dedup();
         self.edges

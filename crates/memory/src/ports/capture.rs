@@ -1,0 +1,72 @@
+//! Capture: how a message becomes durable.
+
+use async_trait::async_trait;
+use jiff::Timestamp;
+use jiff::civil::Date;
+
+use crate::forget::Withdrawal;
+use crate::identifiers::{MessageId, SessionId, TurnId};
+use crate::ledger::ReplyReceipt;
+use crate::messages::{Message, Role};
+use crate::ports::StoreError;
+use crate::scope::Scope;
+use crate::sessions::{Session, SessionPolicy};
+
+/// A message about to be captured.
+#[derive(Clone, Debug, PartialEq)]
+pub struct NewMessage {
+    /// Its id.
+    pub id: MessageId,
+    /// The id of the session that is opened if one is needed.
+    pub session_id_if_new: SessionId,
+    /// Whose talk it is.
+    pub scope: Scope,
+    /// Where it was said.
+    pub channel_id: String,
+    /// Its turn.
+    pub turn_id: Option<TurnId>,
+    /// Who said it.
+    pub role: Role,
+    /// What was said, to the letter.
+    pub content: String,
+    /// Estimated tokens.
+    pub token_count: u32,
+    /// Its index terms, as [`crate::text::index_terms`] gives them.
+    pub terms: String,
+    /// The day in the user's zone.
+    pub day: Date,
+    /// When it was said.
+    pub created_at: Timestamp,
+    /// Whether the model was cut off.
+    pub incomplete: bool,
+    /// The client's own name for it.
+    pub external_ref: Option<String>,
+}
+
+/// What a capture did.
+#[derive(Clone, Debug, PartialEq)]
+pub struct CapturedMessage {
+    /// The message as stored.
+    pub message: Message,
+    /// The session that it opened.
+    pub opened: Option<Session>,
+    /// The sessions that it ended; now `closing`.
+    pub ended: Vec<Session>,
+    /// The turn's earlier reply, which this one took the place of, and what had rested on it.
+    pub replaced: Option<Withdrawal>,
+}
+
+/// Writes a message (L2) with all that belongs to it.
+#[async_trait]
+pub trait CaptureStore: Send + Sync {
+    /// Captures a message: session found or opened (see [`crate::sessions::place`]), counters, words, turn; one
+    /// transaction, durable on return. A user's message makes its turn pending. A persona's message goes into the
+    /// turn's session while that is open, and its receipt makes the turn answered. A second reply of a turn
+    /// that brings a receipt takes the first one's place, in the session of the first one; what rested on the first is withdrawn.
+    async fn capture(
+        &self,
+        message: NewMessage,
+        policy: SessionPolicy,
+        receipt: Option<ReplyReceipt>,
+    ) -> Result<CapturedMessage, StoreError>;
+}

@@ -1,0 +1,147 @@
+//! Storage of consolidation.
+
+use async_trait::async_trait;
+use jiff::Timestamp;
+
+use crate::identifiers::{EntityId, NodeId, ReflectionId, SessionId};
+use crate::mood::Mood;
+use crate::nodes::{Evidence, NewNode, Node, RejectedMemory};
+use crate::ports::{NewEntity, SettledIdentity, StoreError};
+use crate::scope::Scope;
+use crate::sessions::Session;
+
+/// A failed attempt at consolidation.
+#[derive(Clone, Debug, PartialEq)]
+pub struct FailedAttempt {
+    /// The session.
+    pub session_id: SessionId,
+    /// What went wrong, for a person.
+    pub error: String,
+    /// When to try again; none gives up, and the session is `failed`.
+    pub retry_at: Option<Timestamp>,
+}
+
+/// Whether a commit took effect.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum CommitOutcome {
+    /// It is durable.
+    Committed,
+    /// It was durable already (a retry after a crash); nothing was written.
+    AlreadyCommitted,
+}
+
+/// A repeated mention of a node that already says the same.
+#[derive(Clone, Debug, PartialEq)]
+pub struct MentionMerge {
+    /// The node that stays.
+    pub node_id: NodeId,
+    /// What was merged into it, kept so that the merge can be undone: the words that say it again, the text, the id
+    /// that it gets back.
+    pub merged: NewNode,
+}
+
+/// An older node gives way to a newer one.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Supersession {
+    /// Leaves default recall, stays in history.
+    pub older: NodeId,
+    /// Replaces it.
+    pub newer: NodeId,
+}
+
+/// All that one extraction writes, in one transaction.
+#[derive(Clone, Debug)]
+pub struct ExtractionCommit {
+    /// The session.
+    pub session_id: SessionId,
+    /// Whose memory.
+    pub scope: Scope,
+    /// When.
+    pub at: Timestamp,
+    /// Too slight to ask a model: only the flag is written.
+    pub trivial: bool,
+    /// Events and intentions, each with evidence, terms and vector.
+    pub nodes: Vec<NewNode>,
+    /// Names the model of the nodes' vectors; without it they are written afterwards.
+    pub fingerprint: Option<String>,
+    /// What the checks refused.
+    pub rejected: Vec<RejectedMemory>,
+    /// Entities that were not known.
+    pub entities: Vec<NewEntity>,
+    /// Names of entities: (entity, name as written, folded name). A name that one of an agreeing kind goes by stays
+    /// where it is.
+    pub aliases: Vec<(EntityId, String, String)>,
+    /// Which node is about which entity.
+    pub links: Vec<(NodeId, EntityId)>,
+    /// What the user said about who is whom; read after the entities and their names are written.
+    pub identities: Vec<SettledIdentity>,
+    /// Repeated mentions.
+    pub mentions: Vec<MentionMerge>,
+    /// Replaced nodes.
+    pub supersessions: Vec<Supersession>,
+    /// The mood it leaves.
+    pub mood: Option<Mood>,
+    /// What the session was about.
+    pub summary: Option<String>,
+}
+
+/// All that one reflection writes, in one transaction. Without thoughts it records only that it was decided.
+#[derive(Clone, Debug)]
+pub struct ReflectionCommit {
+    /// The session that led to it.
+    pub session_id: SessionId,
+    /// Whose memory.
+    pub scope: Scope,
+    /// The run; stored, and counted by the gate, only when there are thoughts.
+    pub id: ReflectionId,
+    /// When.
+    pub at: Timestamp,
+    /// The thoughts, each with filling, terms and vector.
+    pub thoughts: Vec<NewNode>,
+    /// Names the model of the thoughts' vectors; without it they are written afterwards.
+    pub fingerprint: Option<String>,
+}
+
+/// A quote that was ever taken from a session, whatever became of the memory that rests on it.
+#[derive(Clone, Debug, PartialEq)]
+pub struct UsedQuote {
+    /// The node.
+    pub node_id: NodeId,
+    /// What it says.
+    pub description: String,
+    /// The quote.
+    pub evidence: Evidence,
+}
+
+/// What turns a session into memory: the claim, the two commits, the end, and what extraction and reflection read.
+#[async_trait]
+pub trait ConsolidationStore: Send + Sync {
+    /// Hands the oldest ripe `closing` session to exactly one caller and makes it `consolidating`.
+    async fn claim_closing_session(&self, now: Timestamp) -> Result<Option<Session>, StoreError>;
+    /// Gives every `consolidating` session back, at start, when nobody can be at work.
+    async fn release_claims(&self) -> Result<u32, StoreError>;
+    /// Writes an extraction and marks the session extracted.
+    async fn commit_extraction(&self, commit: ExtractionCommit) -> Result<CommitOutcome, StoreError>;
+    /// Writes a reflection and marks the session reflected.
+    async fn commit_reflection(&self, commit: ReflectionCommit) -> Result<CommitOutcome, StoreError>;
+    /// Makes a `consolidating` session `closed`.
+    async fn finish_session(&self, id: SessionId, at: Timestamp) -> Result<Option<Session>, StoreError>;
+    /// Records a failed attempt.
+    async fn record_failure(&self, attempt: FailedAttempt) -> Result<Option<Session>, StoreError>;
+    /// The newest sessions of the scope that have a summary, newest first.
+    async fn summarised_sessions(&self, scope: &Scope, limit: u32) -> Result<Vec<Session>, StoreError>;
+    /// Times of reflection runs that stored a thought, newest first, since `since`.
+    async fn reflections_since(&self, scope: &Scope, since: Timestamp) -> Result<Vec<Timestamp>, StoreError>;
+    /// Time of the last reflection run that stored a thought.
+    async fn last_reflection(&self, scope: &Scope) -> Result<Option<Timestamp>, StoreError>;
+    /// Events written since `since`, oldest first, at most `limit` of the newest.
+    async fn events_since(
+        &self,
+        scope: &Scope,
+        since: Timestamp,
+        limit: u32,
+    ) -> Result<Vec<Node>, StoreError>;
+    /// Quotes of a session's messages that memories rest on, those of deleted memories too: what a person took away
+    /// does not come back when the session is extracted again.
+    async fn remembered_of_session(&self, id: SessionId) -> Result<Vec<UsedQuote>, StoreError>;
+}

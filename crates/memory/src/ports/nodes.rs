@@ -1,0 +1,69 @@
+//! Memories, read one by one and in lists.
+
+use async_trait::async_trait;
+use jiff::Timestamp;
+
+use crate::entities::Entity;
+use crate::identifiers::NodeId;
+use crate::mood::Mood;
+use crate::nodes::{Evidence, Node, NodeKind, RejectedMemory};
+use crate::ports::StoreError;
+use crate::scope::Scope;
+use crate::sessions::Session;
+
+/// A node and the words it rests on.
+#[derive(Clone, Debug, PartialEq)]
+pub struct EvidencedNode {
+    /// The node.
+    pub node: Node,
+    /// Its quotes.
+    pub evidence: Vec<Evidence>,
+    /// The live events it cites.
+    pub filling: Vec<NodeId>,
+}
+
+/// A row of the memory timeline.
+#[derive(Clone, Debug, PartialEq)]
+pub enum TimelineItem {
+    /// A node was written.
+    Node(Box<Node>),
+    /// An entity was first named.
+    Entity(Box<Entity>),
+    /// The description of an entity was written.
+    EntityDescribed(Box<Entity>),
+    /// A session became memory: with the number of its events and thoughts.
+    SessionClosed {
+        /// The session.
+        session: Box<Session>,
+        /// Events it left.
+        events: u32,
+        /// Thoughts it led to.
+        thoughts: u32,
+    },
+    /// The current mood.
+    Mood(Mood),
+}
+
+/// L3 and L4 as lists and pages show them.
+#[async_trait]
+pub trait NodeStore: Send + Sync {
+    /// A live node with its evidence.
+    async fn node(&self, id: NodeId) -> Result<Option<EvidencedNode>, StoreError>;
+    /// Live nodes of these kinds, newest first; with `before`, only rows with smaller numbers.
+    async fn nodes_before(
+        &self,
+        scope: &Scope,
+        kinds: &[NodeKind],
+        before: Option<i64>,
+        limit: u32,
+    ) -> Result<Vec<Node>, StoreError>;
+    /// What was refused, newest first.
+    async fn rejected(&self, scope: &Scope, limit: u32) -> Result<Vec<RejectedMemory>, StoreError>;
+    /// The timeline, newest first, before a moment.
+    async fn timeline(
+        &self,
+        scope: &Scope,
+        before: Option<Timestamp>,
+        limit: u32,
+    ) -> Result<Vec<(Timestamp, TimelineItem)>, StoreError>;
+}

@@ -1,0 +1,90 @@
+//! What is stored of a persona.
+
+use async_trait::async_trait;
+use jiff::Timestamp;
+
+use crate::core_blocks::{CoreBlockLabel, CoreBlocks};
+use crate::facts::{Fact, Facts};
+use crate::mood::Mood;
+use crate::ports::StoreError;
+use crate::scope::{PersonaId, Scope};
+
+/// The persona as stored.
+#[derive(Clone, Debug, PartialEq)]
+pub struct PersonaRecord {
+    /// Its id.
+    pub id: PersonaId,
+    /// How it is called.
+    pub display_name: String,
+    /// IANA zone it lives in.
+    pub timezone: Option<String>,
+}
+
+/// A picture as it was uploaded.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Avatar {
+    /// `png`, `jpg`, `webp` or `gif`.
+    pub extension: String,
+    /// The file.
+    pub image: Vec<u8>,
+}
+
+/// What a persona has beside its words.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Appearance {
+    /// Whether a person wants to hear it.
+    pub voice_enabled: bool,
+    /// The voice it would speak with, as its provider names it.
+    pub voice_id: Option<String>,
+    /// Whether it has a picture.
+    pub has_avatar: bool,
+}
+
+/// Personas: names, facts, pictures, core blocks, moods.
+#[async_trait]
+pub trait PersonaStore: Send + Sync {
+    /// The persona, created with this name if it is not there; an existing name stays.
+    async fn ensure_persona(
+        &self,
+        id: &PersonaId,
+        name: &str,
+        at: Timestamp,
+    ) -> Result<PersonaRecord, StoreError>;
+    /// Makes a persona; false, with nothing written, if there is one of this id.
+    async fn create_persona(&self, id: &PersonaId, name: &str, at: Timestamp) -> Result<bool, StoreError>;
+    /// All personas, by id.
+    async fn personas(&self) -> Result<Vec<PersonaRecord>, StoreError>;
+    /// Renames the persona.
+    async fn rename_persona(&self, id: &PersonaId, name: &str) -> Result<(), StoreError>;
+    /// The persona's facts.
+    async fn facts(&self, id: &PersonaId) -> Result<Facts, StoreError>;
+    /// Writes these facts and leaves the others; false if there is no such persona.
+    async fn write_facts(
+        &self,
+        id: &PersonaId,
+        facts: Vec<(Fact, Option<String>)>,
+    ) -> Result<bool, StoreError>;
+    /// What the persona has beside its words.
+    async fn appearance(&self, id: &PersonaId) -> Result<Appearance, StoreError>;
+    /// Says whether a person wants to hear the persona.
+    async fn enable_voice(&self, id: &PersonaId, enabled: bool) -> Result<(), StoreError>;
+    /// The persona's picture.
+    async fn avatar(&self, id: &PersonaId) -> Result<Option<Avatar>, StoreError>;
+    /// Gives the persona this picture in place of another.
+    async fn put_avatar(&self, id: &PersonaId, avatar: Avatar, at: Timestamp) -> Result<(), StoreError>;
+    /// Takes the picture away; false if there was none.
+    async fn remove_avatar(&self, id: &PersonaId) -> Result<bool, StoreError>;
+    /// The three blocks; an unwritten one is empty.
+    async fn core_blocks(&self, scope: &Scope) -> Result<CoreBlocks, StoreError>;
+    /// Replaces one block (an empty text clears it) and keeps an audit row. Only for the acts of a person.
+    async fn write_core_block(
+        &self,
+        scope: &Scope,
+        label: CoreBlockLabel,
+        text: &str,
+        edited_by: &str,
+        at: Timestamp,
+    ) -> Result<(), StoreError>;
+    /// The mood as last written, however old.
+    async fn mood(&self, scope: &Scope) -> Result<Option<Mood>, StoreError>;
+}

@@ -1,0 +1,41 @@
+//! Sessions, as idling, listing and retrying ask for them.
+
+use async_trait::async_trait;
+use jiff::Timestamp;
+
+use crate::identifiers::SessionId;
+use crate::ports::StoreError;
+use crate::scope::Scope;
+use crate::sessions::{CloseTrigger, Session, SessionStatus};
+
+/// Which sessions to list.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub struct SessionFilter {
+    /// Only those of this scope.
+    pub scope: Option<Scope>,
+    /// Only those that stand so.
+    pub status: Option<SessionStatus>,
+    /// At most this many, newest first.
+    pub limit: u32,
+    /// Only those that began before this session did.
+    pub before: Option<SessionId>,
+}
+
+/// Sessions: how they end, and how they are listed.
+#[async_trait]
+pub trait SessionStore: Send + Sync {
+    /// Ends open sessions whose last message is older than `before` and that have no pending turn.
+    async fn end_quiet_sessions(
+        &self,
+        before: Timestamp,
+        trigger: CloseTrigger,
+    ) -> Result<Vec<Session>, StoreError>;
+    /// Ends one open session; none if it is not open.
+    async fn end_session(&self, id: SessionId, trigger: CloseTrigger) -> Result<Option<Session>, StoreError>;
+    /// Makes a `failed` session `closing` again with its attempts forgotten; none if it has not failed.
+    async fn retry_session(&self, id: SessionId) -> Result<Option<Session>, StoreError>;
+    /// A session.
+    async fn session(&self, id: SessionId) -> Result<Option<Session>, StoreError>;
+    /// Sessions, newest first.
+    async fn sessions(&self, filter: SessionFilter) -> Result<Vec<Session>, StoreError>;
+}

@@ -1,0 +1,17 @@
+//! Counts.
+
+use async_trait::async_trait;
+
+use crate::ports::StoreError;
+use crate::scope::Scope;
+
+/// How much is stored, and how much work waits.
+#[async_trait]
+pub trait StatusStore: Send + Sync {
+    /// Counts of a scope: (core blocks, messages, events, thoughts).
+    async fn counts(&self, scope: &Scope) -> Result<[u64; 4], StoreError>;
+    /// The same of all scopes together.
+    async fn total_counts(&self) -> Result<[u64; 4], StoreError>;
+    /// Work that waits or is stuck: (closing or consolidating sessions, failed sessions).
+    async fn work_counts(&self) -> Result<[u64; 2], StoreError>;
+}

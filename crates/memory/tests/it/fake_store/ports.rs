@@ -1,0 +1,818 @@
+//! The ports, answered from memory.
+
+use memory::facts::{Fact, Facts};
+use memory::nodes::RelationalTag;
+use memory::ports::*;
+
+use super::*;
+
+impl FakeStore {
+    async fn corpus_size(&self, scope: &Scope, corpus: Corpus) -> Result<CorpusSize, StoreError> {
+        Ok(CorpusSize { documents: self.data().rows(scope, corpus).count() as u64 })
+    }
+
+    async fn hits_of(
+        &self,
+        scope: &Scope,
+        corpus: Corpus,
+        phrases: &[Phrase],
+        limit: u32,
+    ) -> Result<Vec<PhraseHits>, StoreError> {
+        let data = self.data();
+        let of_phrase = |phrase: &Phrase| {
+            let wanted = format!(" {} ", phrase.0.join(" "));
+            let rows = data.rows(scope, corpus);
+            let mut seqs: Vec<i64> = rows
+                .filter(|(_, terms)| format!(" {terms} ").contains(&wanted))
+                .map(|(seq, _)| seq)
+                .collect();
+            seqs.sort_unstable_by(|a, b| b.cmp(a));
+            let document_frequency = seqs.len() as u64;
+            seqs.truncate(limit as usize);
+            PhraseHits { document_frequency, seqs }
+        };
+        Ok(phrases.iter().map(of_phrase).collect())
+    }
+
+    async fn filling_edges(
+        &self,
+        scope: &Scope,
+        seqs: &[i64],
+        limit: u32,
+    ) -> Result<Vec<FillingEdge>, StoreError> {
+        let data = self.data();
+        let touches = |(of, edge): &&(Scope, FillingEdge)| {
+            of == scope && (seqs.contains(&edge.thought_seq) || seqs.contains(&edge.event_seq))
+        };
+        Ok(data.edges.iter().filter(touches).map(|(_, edge)| *edge).take(limit as usize).collect())
+    }
+}
+
+#[async_trait]
+impl NodeStore for FakeStore {
+    async fn node(&self, _id: NodeId) -> Result<Option<EvidencedNode>, StoreError> {
+        refused()
+    }
+
+    async fn nodes_before(
+        &self,
+        _scope: &Scope,
+        _kinds: &[NodeKind],
+        _before: Option<i64>,
+        _limit: u32,
+    ) -> Result<Vec<Node>, StoreError> {
+        refused()
+    }
+
+    async fn rejected(&self, _scope: &Scope, _limit: u32) -> Result<Vec<RejectedMemory>, StoreError> {
+        refused()
+    }
+
+    async fn timeline(
+        &self,
+        _scope: &Scope,
+        _before: Option<Timestamp>,
+        _limit: u32,
+    ) -> Result<Vec<(Timestamp, TimelineItem)>, StoreError> {
+        refused()
+    }
+}
+
+#[async_trait]
+impl SessionStore for FakeStore {
+    async fn end_quiet_sessions(
+        &self,
+        _before: Timestamp,
+        _trigger: CloseTrigger,
+    ) -> Result<Vec<Session>, StoreError> {
+        refused()
+    }
+
+    async fn end_session(
+        &self,
+        _id: SessionId,
+        _trigger: CloseTrigger,
+    ) -> Result<Option<Session>, StoreError> {
+        refused()
+    }
+
+    async fn retry_session(&self, _id: SessionId) -> Result<Option<Session>, StoreError> {
+        refused()
+    }
+
+    async fn session(&self, _id: SessionId) -> Result<Option<Session>, StoreError> {
+        refused()
+    }
+
+    async fn sessions(&self, _filter: SessionFilter) -> Result<Vec<Session>, StoreError> {
+        refused()
+    }
+}
+
+#[async_trait]
+impl MessageStore for FakeStore {
+    async fn messages_before(
+        &self,
+        _scope: &Scope,
+        _before: Option<i64>,
+        _limit: u32,
+    ) -> Result<Vec<Message>, StoreError> {
+        refused()
+    }
+
+    async fn session_messages(&self, _id: SessionId) -> Result<Vec<Message>, StoreError> {
+        refused()
+    }
+
+    async fn message(&self, _id: MessageId) -> Result<Option<Message>, StoreError> {
+        refused()
+    }
+}
+
+#[async_trait]
+impl LedgerStore for FakeStore {
+    async fn record_call(&self, _call: ModelCall) -> Result<(), StoreError> {
+        refused()
+    }
+
+    async fn recent_calls(
+        &self,
+        _before: Option<i64>,
+        _limit: u32,
+    ) -> Result<Vec<(i64, ModelCall)>, StoreError> {
+        refused()
+    }
+
+    async fn calls_of_session(&self, _session: SessionId) -> Result<Vec<ModelCall>, StoreError> {
+        refused()
+    }
+
+    async fn call_sums_since(&self, _since: Timestamp) -> Result<Vec<CallSum>, StoreError> {
+        refused()
+    }
+
+    async fn spent_since(&self, _since: Timestamp) -> Result<f64, StoreError> {
+        refused()
+    }
+
+    async fn receipt(&self, _turn: TurnId) -> Result<Option<ReplyReceipt>, StoreError> {
+        refused()
+    }
+}
+
+#[async_trait]
+impl EntityStore for FakeStore {
+    async fn entities_named(&self, scope: &Scope, folded: &[String]) -> Result<Vec<AliasHit>, StoreError> {
+        let data = self.data();
+        let of_scope = data.entities.iter().filter(|(of, _)| of == scope).map(|(_, entity)| entity);
+        let hits = of_scope.flat_map(|entity| {
+            let names = entity.aliases.iter().map(|alias| fold_name(alias));
+            names.filter(|name| folded.contains(name)).map(|folded| AliasHit {
+                folded,
+                entity: entity.clone(),
+                named: entity.id,
+            })
+        });
+        Ok(hits.collect())
+    }
+
+    async fn entities(&self, _scope: &Scope, _limit: u32) -> Result<Vec<Entity>, StoreError> {
+        refused()
+    }
+
+    async fn entity(&self, scope: &Scope, id: EntityId) -> Result<Option<Entity>, StoreError> {
+        let data = self.data();
+        let found = data.entities.iter().find(|(of, entity)| of == scope && entity.id == id);
+        Ok(found.map(|(_, entity)| entity.clone()))
+    }
+
+    async fn entities_of_nodes(&self, _nodes: &[NodeId]) -> Result<Vec<(NodeId, EntityId)>, StoreError> {
+        refused()
+    }
+
+    async fn entity_mentions(
+        &self,
+        _scope: &Scope,
+        _ids: &[EntityId],
+    ) -> Result<Vec<EntityMentions>, StoreError> {
+        refused()
+    }
+
+    async fn entities_in_doubt(
+        &self,
+        _scope: &Scope,
+        _about: Option<&[EntityId]>,
+        _limit: u32,
+    ) -> Result<Vec<(Entity, Entity)>, StoreError> {
+        Ok(Vec::new())
+    }
+
+    async fn entity_vectors(
+        &self,
+        _scope: &Scope,
+        _fingerprint: &str,
+    ) -> Result<Vec<EntityVector>, StoreError> {
+        refused()
+    }
+
+    async fn create_entity(
+        &self,
+        _scope: &Scope,
+        _entity: AuthoredEntity,
+        _at: Timestamp,
+    ) -> Result<EntityChanged, StoreError> {
+        refused()
+    }
+
+    async fn change_entity(
+        &self,
+        _scope: &Scope,
+        _id: EntityId,
+        _change: EntityChange,
+        _by: ChangedBy,
+        _at: Timestamp,
+    ) -> Result<EntityChanged, StoreError> {
+        refused()
+    }
+
+    async fn undo_entity_change(&self, _scope: &Scope, _id: EntityId) -> Result<EntityUndone, StoreError> {
+        refused()
+    }
+
+    async fn describe_entity(
+        &self,
+        _scope: &Scope,
+        _id: EntityId,
+        _description: &str,
+        _at: Timestamp,
+    ) -> Result<Option<Entity>, StoreError> {
+        refused()
+    }
+
+    async fn entities_without_vector(
+        &self,
+        _fingerprint: &str,
+        _limit: u32,
+    ) -> Result<Vec<UnembeddedEntity>, StoreError> {
+        refused()
+    }
+
+    async fn put_entity_vectors(
+        &self,
+        _fingerprint: &str,
+        _vectors: Vec<(UnembeddedEntity, Embedding)>,
+    ) -> Result<(), StoreError> {
+        refused()
+    }
+}
+
+#[async_trait]
+impl CaptureStore for FakeStore {
+    async fn capture(
+        &self,
+        _message: NewMessage,
+        _policy: SessionPolicy,
+        _receipt: Option<ReplyReceipt>,
+    ) -> Result<CapturedMessage, StoreError> {
+        refused()
+    }
+}
+
+#[async_trait]
+impl VectorIndexStore for FakeStore {
+    async fn last_revision(
+        &self,
+        scope: &Scope,
+        corpus: Corpus,
+        fingerprint: &str,
+    ) -> Result<i64, StoreError> {
+        Ok(self.data().vectors(scope, corpus, fingerprint).map(|stored| stored.revision).max().unwrap_or(0))
+    }
+
+    async fn newest_vectors(
+        &self,
+        scope: &Scope,
+        corpus: Corpus,
+        fingerprint: &str,
+        before: Option<i64>,
+        limit: u32,
+    ) -> Result<Vec<StoredVector>, StoreError> {
+        let data = self.data();
+        let older = |stored: &&StoredVector| before.is_none_or(|before| stored.seq < before);
+        let mut found: Vec<&StoredVector> = data.vectors(scope, corpus, fingerprint).filter(older).collect();
+        found.sort_unstable_by_key(|stored| std::cmp::Reverse(stored.seq));
+        Ok(found.into_iter().take(limit as usize).cloned().collect())
+    }
+
+    async fn vectors_after(
+        &self,
+        scope: &Scope,
+        corpus: Corpus,
+        fingerprint: &str,
+        after: i64,
+        limit: u32,
+    ) -> Result<Vec<StoredVector>, StoreError> {
+        let data = self.data();
+        let mut found: Vec<StoredVector> = data
+            .vectors(scope, corpus, fingerprint)
+            .filter(|stored| stored.revision > after)
+            .take(limit as usize)
+            .cloned()
+            .collect();
+        found.sort_unstable_by_key(|stored| stored.revision);
+        Ok(found)
+    }
+
+    async fn vectors_numbered(
+        &self,
+        scope: &Scope,
+        corpus: Corpus,
+        fingerprint: &str,
+        seqs: &[i64],
+    ) -> Result<Vec<StoredVector>, StoreError> {
+        let data = self.data();
+        Ok(data.vectors(scope, corpus, fingerprint).filter(|v| seqs.contains(&v.seq)).cloned().collect())
+    }
+}
+
+#[async_trait]
+impl ConsolidationStore for FakeStore {
+    async fn claim_closing_session(&self, _now: Timestamp) -> Result<Option<Session>, StoreError> {
+        refused()
+    }
+
+    async fn release_claims(&self) -> Result<u32, StoreError> {
+        refused()
+    }
+
+    async fn commit_extraction(&self, _commit: ExtractionCommit) -> Result<CommitOutcome, StoreError> {
+        refused()
+    }
+
+    async fn commit_reflection(&self, _commit: ReflectionCommit) -> Result<CommitOutcome, StoreError> {
+        refused()
+    }
+
+    async fn finish_session(&self, _id: SessionId, _at: Timestamp) -> Result<Option<Session>, StoreError> {
+        refused()
+    }
+
+    async fn record_failure(&self, _attempt: FailedAttempt) -> Result<Option<Session>, StoreError> {
+        refused()
+    }
+
+    async fn summarised_sessions(&self, _scope: &Scope, _limit: u32) -> Result<Vec<Session>, StoreError> {
+        Ok(Vec::new())
+    }
+
+    async fn reflections_since(
+        &self,
+        _scope: &Scope,
+        _since: Timestamp,
+    ) -> Result<Vec<Timestamp>, StoreError> {
+        refused()
+    }
+
+    async fn last_reflection(&self, _scope: &Scope) -> Result<Option<Timestamp>, StoreError> {
+        refused()
+    }
+
+    async fn events_since(
+        &self,
+        _scope: &Scope,
+        _since: Timestamp,
+        _limit: u32,
+    ) -> Result<Vec<Node>, StoreError> {
+        refused()
+    }
+
+    async fn remembered_of_session(&self, _id: SessionId) -> Result<Vec<UsedQuote>, StoreError> {
+        refused()
+    }
+}
+
+#[async_trait]
+impl RecallStore for FakeStore {
+    async fn phrase_hits(
+        &self,
+        scope: &Scope,
+        corpus: Corpus,
+        phrases: &[Phrase],
+        limit: u32,
+    ) -> Result<(CorpusSize, Vec<PhraseHits>), StoreError> {
+        let size = self.corpus_size(scope, corpus).await?;
+        Ok((size, self.hits_of(scope, corpus, phrases, limit).await?))
+    }
+
+    async fn nodes_numbered(&self, scope: &Scope, seqs: &[i64]) -> Result<Vec<IndexedNode>, StoreError> {
+        self.nodes_loaded.fetch_add(seqs.len(), std::sync::atomic::Ordering::Relaxed);
+        let data = self.data();
+        let live = |(of, n): &&(Scope, IndexedNode)| {
+            of == scope && n.node.superseded_by.is_none() && seqs.contains(&n.node.seq)
+        };
+        Ok(data.nodes.iter().filter(live).map(|(_, n)| n.clone()).collect())
+    }
+
+    async fn nodes_about(
+        &self,
+        scope: &Scope,
+        kind: NodeKind,
+        subjects: &[Subject],
+        limit: u32,
+    ) -> Result<Vec<Node>, StoreError> {
+        let data = self.data();
+        let about = |(of, n): &&(Scope, IndexedNode)| {
+            of == scope && n.node.kind == kind && subjects.contains(&n.node.subject)
+        };
+        Ok(data.nodes.iter().rev().filter(about).take(limit as usize).map(|(_, n)| n.node.clone()).collect())
+    }
+
+    async fn outlines_about(
+        &self,
+        scope: &Scope,
+        wanted: &[NodeQuery],
+    ) -> Result<Vec<Vec<NodeOutline>>, StoreError> {
+        let mut outlines = Vec::with_capacity(wanted.len());
+        for NodeQuery { kind, subjects, limit } in wanted {
+            let nodes = self.nodes_about(scope, *kind, subjects, *limit).await?;
+            outlines.push(nodes.iter().map(NodeOutline::from).collect());
+        }
+        Ok(outlines)
+    }
+
+    async fn identity_events(&self, scope: &Scope, _limit: u32) -> Result<Vec<i64>, StoreError> {
+        let events = self.nodes_about(scope, NodeKind::Event, &[Subject::User], u32::MAX).await?;
+        let bearing = |node: &&Node| node.relational_tags.contains(&RelationalTag::IdentityBearing);
+        Ok(events.iter().filter(bearing).map(|node| node.seq).collect())
+    }
+
+    async fn nodes_linked_to(
+        &self,
+        scope: &Scope,
+        entities: &[EntityId],
+        limit: u32,
+    ) -> Result<Vec<i64>, StoreError> {
+        let data = self.data();
+        let linked = data.links.iter().filter(|(of, _, entity)| of == scope && entities.contains(entity));
+        Ok(linked.map(|(_, seq, _)| *seq).take(limit as usize).collect())
+    }
+
+    async fn nodes_within(
+        &self,
+        scope: &Scope,
+        start: Timestamp,
+        end: Timestamp,
+        limit: u32,
+    ) -> Result<Vec<i64>, StoreError> {
+        let data = self.data();
+        let meets = |(of, n): &&(Scope, IndexedNode)| {
+            let time = n.node.event_time;
+            of == scope
+                && time.is_some_and(|time| time.start <= end && time.end.unwrap_or(time.start) >= start)
+        };
+        Ok(data.nodes.iter().filter(meets).map(|(_, n)| n.node.seq).take(limit as usize).collect())
+    }
+
+    async fn edges_around(
+        &self,
+        scope: &Scope,
+        seqs: &[i64],
+        reach: EdgeReach,
+    ) -> Result<Vec<FillingEdge>, StoreError> {
+        let (mut seqs, mut edges) = (seqs.to_vec(), Vec::new());
+        for _ in 0..reach.rounds {
+            edges = self.filling_edges(scope, &seqs, reach.edges_max).await?;
+            seqs.extend(edges.iter().flat_map(|edge| [edge.thought_seq, edge.event_seq]));
+            seqs.sort_unstable();
+            seqs.dedup();
+        }
+        Ok(edges)
+    }
+
+    async fn messages_numbered(
+        &self,
+        scope: &Scope,
+        seqs: &[i64],
+    ) -> Result<Vec<IndexedMessage>, StoreError> {
+        let data = self.data();
+        let found =
+            data.messages.iter().filter(|m| m.message.scope == *scope && seqs.contains(&m.message.seq));
+        Ok(found.cloned().collect())
+    }
+
+    async fn neighbours(
+        &self,
+        scope: &Scope,
+        seqs: &[i64],
+        before: u32,
+        after: u32,
+    ) -> Result<Vec<(i64, Vec<IndexedMessage>)>, StoreError> {
+        let data = self.data();
+        let around = |seq: i64| {
+            let hit = data.messages.iter().find(|m| m.message.scope == *scope && m.message.seq == seq)?;
+            let session = hit.message.session_id;
+            let session: Vec<_> = data.messages.iter().filter(|m| m.message.session_id == session).collect();
+            let at = session.iter().position(|m| m.message.seq == seq)?;
+            let range = at.saturating_sub(before as usize)..session.len().min(at + 1 + after as usize);
+            Some((seq, session[range].iter().map(|&m| m.clone()).collect()))
+        };
+        Ok(seqs.iter().filter_map(|&seq| around(seq)).collect())
+    }
+
+    async fn touch_nodes(&self, _ids: &[NodeId], _at: Timestamp) -> Result<(), StoreError> {
+        refused()
+    }
+}
+
+#[async_trait]
+impl UserStore for FakeStore {
+    async fn ensure_user(&self, _id: &UserId, _at: Timestamp) -> Result<UserRecord, StoreError> {
+        refused()
+    }
+
+    async fn set_user_timezone(&self, _id: &UserId, _timezone: &str) -> Result<(), StoreError> {
+        refused()
+    }
+
+    async fn users(&self, _after: Option<&UserId>, _limit: u32) -> Result<Vec<KnownUser>, StoreError> {
+        refused()
+    }
+
+    async fn user(&self, _id: &UserId) -> Result<Option<KnownUser>, StoreError> {
+        refused()
+    }
+
+    async fn create_user(&self, _user: KnownUser) -> Result<bool, StoreError> {
+        refused()
+    }
+
+    async fn name_user(&self, _id: &UserId, _name: Option<String>) -> Result<bool, StoreError> {
+        refused()
+    }
+
+    async fn bind_identity(
+        &self,
+        _user: &UserId,
+        _identity: ExternalIdentity,
+        _at: Timestamp,
+    ) -> Result<BindOutcome, StoreError> {
+        refused()
+    }
+
+    async fn user_of_identity(&self, _identity: &ExternalIdentity) -> Result<Option<UserId>, StoreError> {
+        refused()
+    }
+
+    async fn unbind_identity(
+        &self,
+        _user: &UserId,
+        _identity: &ExternalIdentity,
+    ) -> Result<bool, StoreError> {
+        refused()
+    }
+}
+
+#[async_trait]
+impl PersonaStore for FakeStore {
+    async fn ensure_persona(
+        &self,
+        _id: &PersonaId,
+        _name: &str,
+        _at: Timestamp,
+    ) -> Result<PersonaRecord, StoreError> {
+        refused()
+    }
+
+    async fn create_persona(&self, _id: &PersonaId, _name: &str, _at: Timestamp) -> Result<bool, StoreError> {
+        refused()
+    }
+
+    async fn personas(&self) -> Result<Vec<PersonaRecord>, StoreError> {
+        refused()
+    }
+
+    async fn rename_persona(&self, _id: &PersonaId, _name: &str) -> Result<(), StoreError> {
+        refused()
+    }
+
+    async fn facts(&self, _id: &PersonaId) -> Result<Facts, StoreError> {
+        refused()
+    }
+
+    async fn write_facts(
+        &self,
+        _id: &PersonaId,
+        _facts: Vec<(Fact, Option<String>)>,
+    ) -> Result<bool, StoreError> {
+        refused()
+    }
+
+    async fn appearance(&self, _id: &PersonaId) -> Result<Appearance, StoreError> {
+        refused()
+    }
+
+    async fn enable_voice(&self, _id: &PersonaId, _enabled: bool) -> Result<(), StoreError> {
+        refused()
+    }
+
+    async fn avatar(&self, _id: &PersonaId) -> Result<Option<Avatar>, StoreError> {
+        refused()
+    }
+
+    async fn put_avatar(&self, _id: &PersonaId, _avatar: Avatar, _at: Timestamp) -> Result<(), StoreError> {
+        refused()
+    }
+
+    async fn remove_avatar(&self, _id: &PersonaId) -> Result<bool, StoreError> {
+        refused()
+    }
+
+    async fn core_blocks(&self, _scope: &Scope) -> Result<CoreBlocks, StoreError> {
+        refused()
+    }
+
+    async fn write_core_block(
+        &self,
+        _scope: &Scope,
+        _label: CoreBlockLabel,
+        _text: &str,
+        _edited_by: &str,
+        _at: Timestamp,
+    ) -> Result<(), StoreError> {
+        refused()
+    }
+
+    async fn mood(&self, _scope: &Scope) -> Result<Option<Mood>, StoreError> {
+        refused()
+    }
+}
+
+#[async_trait]
+impl EmbeddingStore for FakeStore {
+    async fn messages_without_vector(
+        &self,
+        _fingerprint: &str,
+        _limit: u32,
+    ) -> Result<Vec<Message>, StoreError> {
+        refused()
+    }
+
+    async fn put_message_vectors(
+        &self,
+        _fingerprint: &str,
+        _vectors: Vec<(MessageId, Embedding)>,
+    ) -> Result<(), StoreError> {
+        refused()
+    }
+
+    async fn nodes_without_vector(&self, _fingerprint: &str, _limit: u32) -> Result<Vec<Node>, StoreError> {
+        refused()
+    }
+
+    async fn put_node_vectors(
+        &self,
+        _fingerprint: &str,
+        _vectors: Vec<(NodeId, Embedding)>,
+    ) -> Result<(), StoreError> {
+        refused()
+    }
+
+    async fn embedding_models(&self) -> Result<Vec<EmbeddingModel>, StoreError> {
+        refused()
+    }
+
+    async fn note_embedding_model(
+        &self,
+        _fingerprint: &str,
+        _source: Option<&str>,
+    ) -> Result<(), StoreError> {
+        refused()
+    }
+
+    async fn vector_coverage(&self, _fingerprint: &str) -> Result<VectorCoverage, StoreError> {
+        refused()
+    }
+
+    async fn scopes_between_models(
+        &self,
+        _fingerprint: &str,
+        _previous: &str,
+    ) -> Result<Vec<Scope>, StoreError> {
+        refused()
+    }
+
+    async fn adopt_vectors(&self, _fingerprint: &str, _limit: u32) -> Result<u32, StoreError> {
+        refused()
+    }
+
+    async fn remove_other_vectors(&self, _fingerprint: &str, _limit: u32) -> Result<u32, StoreError> {
+        refused()
+    }
+}
+
+#[async_trait]
+impl StatusStore for FakeStore {
+    async fn counts(&self, _scope: &Scope) -> Result<[u64; 4], StoreError> {
+        refused()
+    }
+
+    async fn total_counts(&self) -> Result<[u64; 4], StoreError> {
+        refused()
+    }
+
+    async fn work_counts(&self) -> Result<[u64; 2], StoreError> {
+        refused()
+    }
+}
+
+#[async_trait]
+impl CorrectionStore for FakeStore {
+    async fn scope_of_node(&self, _id: NodeId) -> Result<Option<Scope>, StoreError> {
+        refused()
+    }
+
+    async fn correct_node(&self, _correction: Correction) -> Result<Option<Node>, StoreError> {
+        refused()
+    }
+
+    async fn pin_node(&self, _id: NodeId, _pinned: bool) -> Result<Option<Node>, StoreError> {
+        refused()
+    }
+
+    async fn node_history(&self, _id: NodeId, _limit: u32) -> Result<Option<Vec<NodeVersion>>, StoreError> {
+        refused()
+    }
+
+    async fn undo_last_change(
+        &self,
+        _id: NodeId,
+        _at: Timestamp,
+    ) -> Result<Option<UndoneChange>, StoreError> {
+        refused()
+    }
+
+    async fn rejected_memory(&self, _id: RejectedId) -> Result<Option<PendingRejection>, StoreError> {
+        refused()
+    }
+
+    async fn approve_rejected(&self, _approval: Approval) -> Result<CommitOutcome, StoreError> {
+        refused()
+    }
+
+    async fn settle_rejected(
+        &self,
+        _id: RejectedId,
+        _approved: Option<NewNode>,
+        _at: Timestamp,
+    ) -> Result<CommitOutcome, StoreError> {
+        refused()
+    }
+
+    async fn edit_message(&self, _edit: MessageEdit) -> Result<Option<MessageEditResult>, StoreError> {
+        refused()
+    }
+
+    async fn withdraw_evidence(
+        &self,
+        _messages: &[MessageId],
+        _thoughts: ThoughtPolicy,
+        _at: Timestamp,
+    ) -> Result<Withdrawal, StoreError> {
+        refused()
+    }
+}
+
+#[async_trait]
+impl TurnStore for FakeStore {
+    async fn fail_turn(&self, _id: TurnId, _reason: &str) -> Result<(), StoreError> {
+        refused()
+    }
+
+    async fn reopen_turn(&self, _id: TurnId) -> Result<Option<Turn>, StoreError> {
+        refused()
+    }
+
+    async fn reopen_answered_turn(&self, _id: TurnId) -> Result<Option<Turn>, StoreError> {
+        refused()
+    }
+
+    async fn pending_turns(&self) -> Result<Vec<Turn>, StoreError> {
+        refused()
+    }
+
+    async fn failed_turns(&self, _limit: u32) -> Result<Vec<Turn>, StoreError> {
+        refused()
+    }
+
+    async fn turn(&self, _id: TurnId) -> Result<Option<Turn>, StoreError> {
+        refused()
+    }
+
+    async fn turn_messages(&self, _id: TurnId) -> Result<Vec<Message>, StoreError> {
+        refused()
+    }
+
+    async fn turn_external_ref(&self, _id: TurnId) -> Result<Option<String>, StoreError> {
+        refused()
+    }
+}

@@ -1,0 +1,70 @@
+//! What an index of vectors in memory is filled from and kept in step with.
+
+use crate::engine::SqliteStore;
+use crate::index::vectors;
+use async_trait::async_trait;
+use memory::Scope;
+use memory::ports::{Corpus, StoreError, StoredVector, VectorIndexStore};
+#[async_trait]
+impl VectorIndexStore for SqliteStore {
+    async fn last_revision(
+        &self,
+        scope: &Scope,
+        corpus: Corpus,
+        fingerprint: &str,
+    ) -> Result<i64, StoreError> {
+        let fingerprint = fingerprint.to_owned();
+        self.read_scope(scope, move |connection, scope| {
+            let Some(model) = vectors::model(connection, &fingerprint)? else { return Ok(0) };
+            Ok(vectors::last_revision(connection, corpus, scope, model)?)
+        })
+        .await
+    }
+
+    async fn newest_vectors(
+        &self,
+        scope: &Scope,
+        corpus: Corpus,
+        fingerprint: &str,
+        before: Option<i64>,
+        limit: u32,
+    ) -> Result<Vec<StoredVector>, StoreError> {
+        let fingerprint = fingerprint.to_owned();
+        self.read_scope(scope, move |connection, scope| {
+            let Some(model) = vectors::model(connection, &fingerprint)? else { return Ok(Vec::new()) };
+            Ok(vectors::newest(connection, corpus, scope, model, before, limit)?)
+        })
+        .await
+    }
+
+    async fn vectors_after(
+        &self,
+        scope: &Scope,
+        corpus: Corpus,
+        fingerprint: &str,
+        after: i64,
+        limit: u32,
+    ) -> Result<Vec<StoredVector>, StoreError> {
+        let fingerprint = fingerprint.to_owned();
+        self.read_scope(scope, move |connection, scope| {
+            let Some(model) = vectors::model(connection, &fingerprint)? else { return Ok(Vec::new()) };
+            Ok(vectors::after(connection, corpus, scope, model, after, limit)?)
+        })
+        .await
+    }
+
+    async fn vectors_numbered(
+        &self,
+        scope: &Scope,
+        corpus: Corpus,
+        fingerprint: &str,
+        seqs: &[i64],
+    ) -> Result<Vec<StoredVector>, StoreError> {
+        let (fingerprint, seqs) = (fingerprint.to_owned(), seqs.to_vec());
+        self.read_scope(scope, move |connection, scope| {
+            let Some(model) = vectors::model(connection, &fingerprint)? else { return Ok(Vec::new()) };
+            Ok(vectors::numbered(connection, corpus, scope, model, &seqs)?)
+        })
+        .await
+    }
+}

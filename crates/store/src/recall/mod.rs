@@ -1,0 +1,167 @@
+//! What recall asks on its way, each in one snapshot.
+
+mod edge_walk;
+
+use std::sync::Arc;
+
+use async_trait::async_trait;
+use jiff::Timestamp;
+use memory::Scope;
+use memory::identifiers::{EntityId, NodeId};
+use memory::nodes::{Node, NodeKind, Subject};
+use memory::ports::{
+    Corpus, CorpusSize, EdgeReach, FillingEdge, IndexedMessage, IndexedNode, NodeOutline, NodeQuery, Phrase,
+    PhraseHits, RecallStore, StoreError,
+};
+use rusqlite::{Result, params};
+
+use crate::engine::SqliteStore;
+use crate::index::words;
+use crate::nodes::node_queries;
+use crate::recall::edge_walk::EdgeWalk;
+use crate::rows::microseconds;
+use crate::{messages, scopes};
+
+#[async_trait]
+impl RecallStore for SqliteStore {
+    async fn phrase_hits(
+        &self,
+        scope: &Scope,
+        corpus: Corpus,
+        phrases: &[Phrase],
+        limit: u32,
+    ) -> Result<(CorpusSize, Vec<PhraseHits>), StoreError> {
+        let (scope, phrases) = (scope.clone(), phrases.to_vec());
+        let frequencies = Arc::clone(&self.frequencies);
+        self.read(move |connection| {
+            let counting = frequencies.now();
+            let Some(scope) = scopes::number(connection, &scope)? else {
+                return Ok((CorpusSize::default(), vec![words::nowhere(); phrases.len()]));
+            };
+            let hits = words::look_up(connection, corpus, scope, &phrases, limit, &counting)?;
+            Ok((scopes::size(connection, scope, corpus)?, hits))
+        })
+        .await
+    }
+
+    async fn nodes_numbered(&self, scope: &Scope, seqs: &[i64]) -> Result<Vec<IndexedNode>, StoreError> {
+        let seqs = seqs.to_vec();
+        self.read_scope(scope, move |connection, scope| Ok(node_queries::numbered(connection, scope, &seqs)?))
+            .await
+    }
+
+    async fn nodes_about(
+        &self,
+        scope: &Scope,
+        kind: NodeKind,
+        subjects: &[Subject],
+        limit: u32,
+    ) -> Result<Vec<Node>, StoreError> {
+        let wanted = NodeQuery { kind, subjects: subjects.to_vec(), limit };
+        self.read_scope(scope, move |connection, scope| Ok(node_queries::about(connection, scope, &wanted)?))
+            .await
+    }
+
+    async fn outlines_about(
+        &self,
+        scope: &Scope,
+        wanted: &[NodeQuery],
+    ) -> Result<Vec<Vec<NodeOutline>>, StoreError> {
+        let (scope, wanted) = (scope.clone(), wanted.to_vec());
+        self.read(move |connection| {
+            let Some(scope) = scopes::number(connection, &scope)? else {
+                return Ok(vec![Vec::new(); wanted.len()]);
+            };
+            let outlines = wanted.iter().map(|about| node_queries::outlines(connection, scope, about));
+            Ok(outlines.collect::<Result<_>>()?)
+        })
+        .await
+    }
+
+    async fn identity_events(&self, scope: &Scope, limit: u32) -> Result<Vec<i64>, StoreError> {
+        self.read_scope(scope, move |connection, scope| {
+            Ok(node_queries::identity_events(connection, scope, limit)?)
+        })
+        .await
+    }
+
+    async fn nodes_linked_to(
+        &self,
+        scope: &Scope,
+        entities: &[EntityId],
+        limit: u32,
+    ) -> Result<Vec<i64>, StoreError> {
+        let entities = entities.to_vec();
+        self.read_scope(scope, move |connection, scope| {
+            Ok(node_queries::linked_to(connection, scope, &entities, limit)?)
+        })
+        .await
+    }
+
+    async fn nodes_within(
+        &self,
+        scope: &Scope,
+        start: Timestamp,
+        end: Timestamp,
+        limit: u32,
+    ) -> Result<Vec<i64>, StoreError> {
+        self.read_scope(scope, move |connection, scope| {
+            Ok(node_queries::within(connection, scope, start, end, limit)?)
+        })
+        .await
+    }
+
+    async fn edges_around(
+        &self,
+        scope: &Scope,
+        seqs: &[i64],
+        reach: EdgeReach,
+    ) -> Result<Vec<FillingEdge>, StoreError> {
+        let mut walk = EdgeWalk::new(seqs, reach);
+        self.read_scope(scope, move |connection, scope| {
+            while let Some(frontier) = walk.next_round() {
+                walk.found(node_queries::filling_edges(connection, scope, &frontier, reach.edges_max)?);
+            }
+            Ok(walk.into_edges())
+        })
+        .await
+    }
+
+    async fn messages_numbered(
+        &self,
+        scope: &Scope,
+        seqs: &[i64],
+    ) -> Result<Vec<IndexedMessage>, StoreError> {
+        let seqs = seqs.to_vec();
+        self.read_scope(scope, move |connection, scope| Ok(messages::numbered(connection, scope, &seqs)?))
+            .await
+    }
+
+    async fn neighbours(
+        &self,
+        scope: &Scope,
+        seqs: &[i64],
+        before: u32,
+        after: u32,
+    ) -> Result<Vec<(i64, Vec<IndexedMessage>)>, StoreError> {
+        let seqs = seqs.to_vec();
+        self.read_scope(scope, move |connection, scope| {
+            Ok(messages::neighbours(connection, scope, &seqs, before, after)?)
+        })
+        .await
+    }
+
+    async fn touch_nodes(&self, ids: &[NodeId], at: Timestamp) -> Result<(), StoreError> {
+        let ids = ids.to_vec();
+        self.write(move |unit| {
+            let mut statement = unit.connection.prepare_cached(
+                "UPDATE concept_nodes SET access_count = access_count + 1, last_accessed_at = ?2 WHERE id = ?1",
+            )?;
+            for id in &ids {
+                statement.execute(params![id.0.into_bytes(), microseconds(at)])?;
+            }
+            Ok(())
+        })
+        .await
+    }
+}

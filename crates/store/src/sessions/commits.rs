@@ -1,0 +1,282 @@
+//! The two commits of consolidation, and what a person decides about a refused memory.
+
+use jiff::Timestamp;
+use memory::Scope;
+use memory::entities::{ChangedBy, EntityChange};
+use memory::identifiers::{NodeId, RejectedId, SessionId};
+use memory::nodes::{NewNode, RejectedMemory};
+use memory::ports::{
+    CommitOutcome, ExtractionCommit, MentionMerge, ReflectionCommit, SettledIdentity, Supersession,
+};
+use memory::sessions::{Session, SessionStatus};
+use rusqlite::{Connection, OptionalExtension, params};
+
+use crate::corrections::undo;
+use crate::engine::failure::Failure;
+use crate::engine::writer::UnitOfWork;
+use crate::entities::{self, entity_changes};
+use crate::index::vectors;
+use crate::nodes::new_nodes::{self, Origin};
+use crate::people::personas;
+use crate::rows::{microseconds, to_json};
+use crate::{scopes, sessions};
+
+/// Writes an extraction. Evidence that was deleted meanwhile is left out, and a node that rested on nothing else with
+/// it.
+pub(crate) fn commit_extraction(
+    unit: &mut UnitOfWork<'_>,
+    commit: &ExtractionCommit,
+) -> Result<CommitOutcome, Failure> {
+    let connection = unit.connection;
+    let session = committing(connection, commit.session_id, &commit.scope)?;
+    if session.extracted {
+        return Ok(CommitOutcome::AlreadyCommitted);
+    }
+    held(&session)?;
+    let origin =
+        origin(connection, commit.session_id, &commit.scope, commit.at, commit.fingerprint.as_deref())?;
+    for node in &commit.nodes {
+        new_nodes::insert_evidenced(unit, &origin, node)?;
+    }
+    for rejected in &commit.rejected {
+        keep_rejected(connection, origin.scope, rejected)?;
+    }
+    for entity in &commit.entities {
+        entities::insert(connection, origin.scope, entity, origin.model, commit.at)?;
+    }
+    for (entity, name, folded) in &commit.aliases {
+        entities::add_alias(connection, origin.scope, *entity, name, folded, commit.at)?;
+    }
+    for (node, entity) in &commit.links {
+        entities::link(connection, origin.scope, *node, *entity)?;
+    }
+    for settled in &commit.identities {
+        settle_identity(connection, origin.scope, settled, commit.at)?;
+    }
+    for mention in &commit.mentions {
+        merge_mention(connection, &origin, commit.session_id, mention)?;
+    }
+    for supersession in &commit.supersessions {
+        supersede(connection, &origin, supersession)?;
+    }
+    if let Some(mood) = &commit.mood {
+        personas::write_mood(connection, origin.scope, mood)?;
+    }
+    connection
+        .prepare_cached(
+            "UPDATE sessions SET extracted = 1, trivial = ?2, summary = ?3,
+                 extracted_events = (SELECT count(*) FROM concept_nodes
+                                     WHERE source_session_id = ?1 AND type = 'event' AND deleted_at IS NULL)
+             WHERE id = ?1",
+        )?
+        .execute(params![commit.session_id.0.into_bytes(), commit.trivial, commit.summary])?;
+    Ok(CommitOutcome::Committed)
+}
+
+/// Writes a reflection. A thought whose events were all deleted meanwhile is left out; a run without thoughts leaves
+/// only the session's mark.
+pub(crate) fn commit_reflection(
+    unit: &mut UnitOfWork<'_>,
+    commit: &ReflectionCommit,
+) -> Result<CommitOutcome, Failure> {
+    let connection = unit.connection;
+    let session = committing(connection, commit.session_id, &commit.scope)?;
+    if session.reflected {
+        return Ok(CommitOutcome::AlreadyCommitted);
+    }
+    held(&session)?;
+    let origin =
+        origin(connection, commit.session_id, &commit.scope, commit.at, commit.fingerprint.as_deref())?;
+    let mut stored = false;
+    for thought in &commit.thoughts {
+        stored |= new_nodes::insert_filled(unit, &origin, thought)?.is_some();
+    }
+    if stored {
+        connection
+            .prepare_cached(
+                "INSERT INTO reflections (id, scope, session_id, created_at) VALUES (?1, ?2, ?3, ?4)",
+            )?
+            .execute(params![
+                commit.id.0.into_bytes(),
+                origin.scope,
+                commit.session_id.0.into_bytes(),
+                microseconds(commit.at)
+            ])?;
+    }
+    connection
+        .prepare_cached("UPDATE sessions SET reflected = 1 WHERE id = ?1")?
+        .execute([commit.session_id.0.into_bytes()])?;
+    Ok(CommitOutcome::Committed)
+}
+
+/// Records a person's decision; an approved node comes with the model of its vector. One that was taken before, or about what is gone, changes nothing.
+pub(crate) fn settle_rejected(
+    unit: &mut UnitOfWork<'_>,
+    id: RejectedId,
+    approved: Option<(&NewNode, Option<i64>)>,
+    at: Timestamp,
+) -> Result<CommitOutcome, Failure> {
+    let waiting: Option<(i64, [u8; 16])> = unit
+        .connection
+        .prepare_cached(
+            "SELECT scope, session_id FROM rejected_memories WHERE id = ?1 AND settled_at IS NULL",
+        )?
+        .query_row([id.0.into_bytes()], |row| Ok((row.get(0)?, row.get(1)?)))
+        .optional()?;
+    let Some((scope, session)) = waiting else { return Ok(CommitOutcome::AlreadyCommitted) };
+    let session_id = SessionId(uuid::Uuid::from_bytes(session));
+    let insert = |(node, model): (&NewNode, _)| {
+        new_nodes::insert_approved(unit, &Origin { scope, session_id: Some(session_id), at, model }, node)
+    };
+    let node = approved.map(insert).transpose()?;
+    unit.connection
+        .prepare_cached("UPDATE rejected_memories SET settled_at = ?2, approved_node = ?3 WHERE id = ?1")?
+        .execute(params![id.0.into_bytes(), microseconds(at), node])?;
+    Ok(CommitOutcome::Committed)
+}
+
+fn committing(connection: &Connection, id: SessionId, scope: &Scope) -> Result<Session, Failure> {
+    let session = sessions::by_id(connection, id)?.filter(|session| session.scope == *scope);
+    session.ok_or_else(|| Failure::Refused(format!("session {id} does not exist in this scope")))
+}
+
+fn held(session: &Session) -> Result<(), Failure> {
+    if session.status == SessionStatus::Consolidating {
+        return Ok(());
+    }
+    Err(Failure::Refused(format!("session {} is not being consolidated; nothing was written", session.id)))
+}
+
+fn origin(
+    connection: &Connection,
+    session_id: SessionId,
+    scope: &Scope,
+    at: Timestamp,
+    fingerprint: Option<&str>,
+) -> Result<Origin, Failure> {
+    let model = fingerprint.map(|fingerprint| vectors::model_or_new(connection, fingerprint)).transpose()?;
+    let scope = scopes::number_or_new(connection, scope)?;
+    Ok(Origin { scope, session_id: Some(session_id), at, model })
+}
+
+fn keep_rejected(connection: &Connection, scope: i64, rejected: &RejectedMemory) -> rusqlite::Result<()> {
+    connection
+        .prepare_cached(
+            "INSERT INTO rejected_memories (id, scope, session_id, description, emotional_impact, evidence, reason,
+                 created_at, proposal)
+             SELECT ?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9
+             WHERE NOT EXISTS (SELECT 1 FROM rejected_memories WHERE session_id = ?3 AND description = ?4
+                                   AND (settled_at IS NOT NULL OR reason = ?7) AND created_at < ?8)",
+        )?
+        .execute(params![
+            rejected.id.0.into_bytes(),
+            scope,
+            rejected.session_id.0.into_bytes(),
+            rejected.description,
+            rejected.emotional_impact,
+            to_json(&rejected.evidence)?,
+            rejected.reason,
+            microseconds(rejected.created_at),
+            to_json(&rejected.proposal)?,
+        ])?;
+    Ok(())
+}
+
+/// Does what the user said. About one who is gone, or who is what was said already, nothing is to be done.
+fn settle_identity(
+    connection: &Connection,
+    scope: i64,
+    settled: &SettledIdentity,
+    at: Timestamp,
+) -> rusqlite::Result<()> {
+    let SettledIdentity { entity, other, same } = *settled;
+    let change = if same { EntityChange::Merge { other } } else { EntityChange::Separate { other } };
+    entity_changes::change(connection, scope, entity, &change, ChangedBy::Conversation, at)?;
+    Ok(())
+}
+
+/// Counts a mention, if the words that repeat it and the node they repeat are still there.
+fn merge_mention(
+    connection: &Connection,
+    origin: &Origin,
+    session: SessionId,
+    mention: &MentionMerge,
+) -> rusqlite::Result<()> {
+    let Some(node) = new_nodes::number(connection, origin.scope, mention.node_id)? else { return Ok(()) };
+    let evidence = new_nodes::living(connection, origin.scope, &mention.merged.evidence)?;
+    if evidence.is_empty() {
+        return Ok(());
+    }
+    new_nodes::add_evidence(connection, node, &evidence)?;
+    connection
+        .prepare_cached("UPDATE concept_nodes SET mention_count = mention_count + 1 WHERE seq = ?1")?
+        .execute([node])?;
+    let merge = connection
+        .prepare_cached(
+            "INSERT INTO mention_merges (node_seq, session_id, description, created_at, merged_id, merged)
+             VALUES (?1, ?2, ?3, ?4, ?5, ?6)",
+        )?
+        .insert(params![
+            node,
+            session.0.into_bytes(),
+            mention.merged.description,
+            microseconds(origin.at),
+            mention.merged.id.0.into_bytes(),
+            undo::kept(&mention.merged)?,
+        ])?;
+    let mut place = connection.prepare_cached(
+        "INSERT INTO mention_evidence (merge_number, message_seq, span_start, span_end) VALUES (?1, ?2, ?3, ?4)
+         ON CONFLICT DO NOTHING",
+    )?;
+    for (message, quote) in &evidence {
+        place.execute(params![merge, message, quote.start, quote.end])?;
+    }
+    connection
+        .prepare_cached(
+            "INSERT INTO node_changes (node_seq, kind, author, created_at, merge_number)
+             VALUES (?1, 'mention_merge', 'extraction', ?2, ?3)",
+        )?
+        .execute(params![node, microseconds(origin.at), merge])?;
+    Ok(())
+}
+
+/// Marks the older node, if both are there and it is current. Nothing ever replaces itself, not by way of others
+/// either.
+fn supersede(connection: &Connection, origin: &Origin, supersession: &Supersession) -> rusqlite::Result<()> {
+    let Supersession { older, newer } = *supersession;
+    let (Some(older_seq), Some(newer_seq)) = (
+        new_nodes::number(connection, origin.scope, older)?,
+        new_nodes::number(connection, origin.scope, newer)?,
+    ) else {
+        return Ok(());
+    };
+    if leads_to(connection, newer, older)? {
+        return Ok(());
+    }
+    let changed = connection
+        .prepare_cached(
+            "UPDATE concept_nodes SET superseded_by = ?2 WHERE seq = ?1 AND superseded_by IS NULL",
+        )?
+        .execute(params![older_seq, newer.0.into_bytes()])?;
+    if changed > 0 {
+        connection
+            .prepare_cached(
+                "INSERT INTO node_changes (node_seq, kind, author, created_at, newer_seq)
+                 VALUES (?1, 'supersession', 'extraction', ?2, ?3)",
+            )?
+            .execute(params![older_seq, microseconds(origin.at), newer_seq])?;
+    }
+    Ok(())
+}
+
+/// Whether the line of those that replaced `from` comes to `to`.
+fn leads_to(connection: &Connection, from: NodeId, to: NodeId) -> rusqlite::Result<bool> {
+    connection
+        .prepare_cached(
+            "WITH RECURSIVE line (id) AS (
+                 SELECT ?1 UNION SELECT n.superseded_by FROM concept_nodes n JOIN line l ON n.id = l.id
+                 WHERE n.superseded_by IS NOT NULL)
+             SELECT EXISTS (SELECT 1 FROM line WHERE id = ?2)",
+        )?
+        .query_row(params![from.0.into_bytes(), to.0.into_bytes()], |row| row.get(0))
+}
