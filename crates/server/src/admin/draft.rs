@@ -171,7 +171,8 @@ pub(crate) async fn bootstrap(
 async fn drafted(app: &App, input: PersonaDraftInput) -> Result<PersonaDraft, Problem> {
     app.runtime().draft_persona(&input).await.map_err(|error: MindError| {
         tracing::warn!("no draft of a persona: {}", error.for_the_log());
-        Problem::new(StatusCode::BAD_GATEWAY, format!("{error}; nothing was saved")).with_code("model_failed")
+        Problem::new(StatusCode::BAD_GATEWAY, format!("{error}; nothing was written"))
+            .with_code("model_failed")
     })
 }
 

@@ -69,6 +69,6 @@ pub(super) fn read(sent: Option<&Map<String, Value>>) -> Result<Vec<(Fact, Optio
 
 impl From<InvalidFact> for Problem {
     fn from(error: InvalidFact) -> Self {
-        Self::unprocessable(format!("{error}; nothing was saved"))
+        Self::unprocessable(format!("{error}; nothing was written"))
     }
 }
