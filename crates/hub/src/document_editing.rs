@@ -34,6 +34,24 @@ impl Hub {
         Ok(documents.iter().filter_map(|document| entry(document, scope)).collect())
     }
 
+    /// Documents that were deleted and can be restored, the last deleted first. One that was erased is not among them: no
+    /// version of it has a text.
+    pub async fn deleted_documents(&self, scope: &Scope) -> Result<Vec<DocumentEntry>, HubError> {
+        let store = &self.inner().parts.store;
+        let mut documents = store.documents(scope, DocumentFilter::everything()).await?;
+        documents.retain(|document| document.content().is_none());
+        let mut deleted = Vec::new();
+        for document in documents {
+            let Some(deletion) = document.shown() else { continue };
+            let versions = store.document_versions(scope, &document.name, VERSIONS_MAX).await?;
+            let Some(last) = versions.iter().find(|version| version.content.is_some()) else { continue };
+            let entry = entry_of(&document, deletion, scope);
+            deleted.push(DocumentEntry { version: last.number, deleted: true, ..entry });
+        }
+        deleted.sort_by(|one, other| other.updated_at.cmp(&one.updated_at));
+        Ok(deleted)
+    }
+
     /// A document; none if it is not there.
     pub async fn document_read(
         &self,
@@ -111,9 +129,12 @@ impl Hub {
 }
 
 fn entry(document: &Document, scope: &Scope) -> Option<DocumentEntry> {
-    let shown = document.shown()?;
-    shown.content.as_ref()?;
-    Some(DocumentEntry {
+    let shown = document.shown().filter(|shown| shown.content.is_some())?;
+    Some(entry_of(document, shown, scope))
+}
+
+fn entry_of(document: &Document, shown: &Version, scope: &Scope) -> DocumentEntry {
+    DocumentEntry {
         kind: document.name.kind().to_owned(),
         filename: format!("{}.md", document.name.stem()),
         prompt_label: document.prompt_label.clone(),
@@ -125,7 +146,8 @@ fn entry(document: &Document, scope: &Scope) -> Option<DocumentEntry> {
         stale: document.stale,
         in_conflict: differ(&document.heads),
         core_block: core_block_of(&document.name, scope).is_some(),
-    })
+        deleted: false,
+    }
 }
 
 fn text(document: &Document, scope: &Scope) -> Option<DocumentText> {

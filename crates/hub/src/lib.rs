@@ -48,6 +48,6 @@ pub use extraction::ExtractionLog;
 pub use names::{Category, DiaryDate, DiaryName, DocumentName, FileName, Granularity, InstanceId, Slug};
 pub use ports::{ConflictListener, DiaryLinks, HubStore, Summariser};
 pub use prompt::PromptDocuments;
-pub use search::split_into_chunks;
+pub use search::{RelatedMemory, split_into_chunks};
 pub use service::{Caller, Hub, HubParts, HubSettings};
 pub use version_vector::VersionVector;

@@ -328,6 +328,8 @@ pub trait HubStore: Send + Sync {
 pub trait DiaryLinks: Send + Sync {
     /// How many entities that the query names each memory is linked to, by [`crate::MemoryName::id`].
     async fn linked_memories(&self, scope: &Scope, query: &str) -> Result<HashMap<String, u32>, StoreError>;
+    /// The nodes and entities that the query names, each with all its folded names.
+    async fn names_in(&self, scope: &Scope, query: &str) -> Result<Vec<Vec<String>>, StoreError>;
 }
 
 /// Who is told of conflicts.

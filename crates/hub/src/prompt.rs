@@ -11,6 +11,7 @@ use crate::documents::core_block_of;
 use crate::error::HubError;
 use crate::identity::{in_order_of_the_prompt, label_or_stem};
 use crate::names::{DiaryDate, DiaryName, DocumentName, Granularity};
+use crate::search::RelatedMemory;
 use crate::service::Hub;
 
 /// A span of so many days or more can be told by years, by months, by weeks.
@@ -25,12 +26,14 @@ const SPANS_MAX: usize = 4;
 const LENGTH_MAX: u32 = 20_000;
 
 /// Texts for a prompt, each with what it is called.
-#[derive(Clone, Debug, Default, PartialEq, Eq)]
+#[derive(Clone, Debug, Default, PartialEq)]
 pub struct PromptDocuments {
     /// Identity documents beyond the core blocks, in the order of the prompt.
     pub documents: Vec<(String, String)>,
     /// Roll-ups of the spans, the oldest first.
     pub periods: Vec<(String, String)>,
+    /// What other programs wrote about the text, the most relevant first.
+    pub related: Vec<RelatedMemory>,
 }
 
 impl Hub {
@@ -71,6 +74,7 @@ impl Hub {
                 .map(|(name, label, text)| (label_or_stem(label.as_deref(), &name), text))
                 .collect(),
             periods: told.into_iter().map(|(name, text)| (name.date().to_string(), text)).collect(),
+            related: Vec::new(),
         })
     }
 }

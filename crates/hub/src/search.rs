@@ -6,12 +6,14 @@ mod chunks;
 mod embedding;
 mod excerpt;
 mod grep;
+mod related;
 
 use std::collections::HashMap;
 
 use jiff::civil::Date;
 use jiff::tz::TimeZone;
 use memory::Scope;
+use memory::recall::{IndexedText, WordStatistics};
 use memory::text::{QueryTerm, query_terms, split_sentences};
 use memory::vector_index::READABILITY_MIN;
 
@@ -24,6 +26,7 @@ use crate::service::{Caller, Hub};
 
 pub use chunks::split_into_chunks;
 pub(crate) use embedding::EmbeddingWatermark;
+pub use related::RelatedMemory;
 pub(crate) use vectors::ChunkVectorCache;
 
 /// Sentences of a query that are looked for apart.
@@ -36,6 +39,8 @@ const WEIGHT_VECTOR: f64 = 0.8;
 const WEIGHT_RECENCY: f64 = 0.05;
 const WEIGHT_GRAPH: f64 = 0.05;
 const WEIGHT_INSTANCE: f64 = 0.1;
+/// Relevance of a text that holds every word of a name, once.
+const NAME_MENTIONED: f64 = 0.9;
 /// What a day of age takes: half is left after 143 days.
 const RECENCY_PER_DAY: f64 = 0.007;
 
@@ -52,12 +57,16 @@ impl Hub {
         caller: &Caller,
         input: MemorySearch,
     ) -> Result<SearchResults, HubError> {
-        let sentences = self.sentences(&input).await;
+        let sentences = self.sentences(&input.query, input.query_embedding.as_ref()).await;
         let has_vectors = sentences.iter().any(|sentence| sentence.vector.is_some());
         let method = if has_vectors { SearchMethod::Vector } else { SearchMethod::Text };
         let links = match self.inner().links.get() {
             Some(links) => links.linked_memories(&caller.scope, &input.query).await?,
             None => HashMap::new(),
+        };
+        let named = match self.inner().links.get() {
+            Some(links) => links.names_in(&caller.scope, &input.query).await?,
+            None => Vec::new(),
         };
         let today = self.now().to_zoned(self.zone(&caller.scope).await?).date();
         let candidates = self.candidates(&caller.scope, sentences).await?;
@@ -74,7 +83,7 @@ impl Hub {
         }
         let mut found: Vec<(FoundMemory, &DiaryChunk)> = Vec::with_capacity(best.len());
         for (id, (relevance, piece)) in best {
-            let linked = links.get(&id).copied().unwrap_or(0);
+            let linked = links.get(&id).copied().unwrap_or(0).max(mentioned(&named, piece));
             found.push((found_memory(id, piece, &input, Parts { relevance, linked, today, method }), piece));
         }
         found.retain(|(memory, _)| memory.score >= input.min_score.unwrap_or(MIN_SCORE));
@@ -104,13 +113,14 @@ impl Hub {
         Ok(zone.unwrap_or_else(|| self.settings().zone.clone()))
     }
 
-    async fn sentences(&self, input: &MemorySearch) -> Vec<Sentence> {
-        let mut texts: Vec<&str> = split_sentences(&input.query);
+    /// The sentences of a query with their vectors; `given` is a vector that the client made itself.
+    async fn sentences(&self, query: &str, given: Option<&Vec<f32>>) -> Vec<Sentence> {
+        let mut texts: Vec<&str> = split_sentences(query);
         texts.truncate(SENTENCES_MAX);
         let mut sentences: Vec<Sentence> =
             texts.iter().map(|text| Sentence { terms: query_terms(text), vector: None }).collect();
         let Some(embedder) = &self.inner().parts.embedder else { return sentences };
-        if let Some(vector) = &input.query_embedding {
+        if let Some(vector) = given {
             let fits = vector.len() == embedder.dimension();
             for sentence in sentences.iter_mut().filter(|_| fits) {
                 sentence.vector = Some(vector.clone());
@@ -128,6 +138,14 @@ impl Hub {
         }
         sentences
     }
+}
+
+/// How many of the named nodes a chunk mentions by any of their names.
+fn mentioned(named: &[Vec<String>], chunk: &DiaryChunk) -> u32 {
+    let text = IndexedText::new(&chunk.terms);
+    let words = WordStatistics::default();
+    let is_mentioned = |name: &String| words.relevance(&query_terms(name), &text) >= NAME_MENTIONED;
+    named.iter().map(|names| u32::from(names.iter().any(is_mentioned))).sum()
 }
 
 /// What a memory's score is made of beside its own name.

@@ -38,8 +38,8 @@ pub(crate) async fn run(runtime: Arc<RuntimeInner>) {
 }
 
 impl RuntimeInner {
-    /// The documents of the shared self, and the weeks, months or years that what was `said` asks about. A reply is
-    /// possible without them. How much of them is told is the prompt's budget's to say.
+    /// The documents of the shared self, the weeks, months or years that what was `said` asks about, and what other
+    /// programs wrote about it. A reply is possible without them. How much of them is told is the prompt's budget's to say.
     pub(crate) async fn shared_self(
         &self,
         scope: &Scope,
@@ -54,10 +54,18 @@ impl RuntimeInner {
             .into_iter()
             .map(|(start, end)| (day(start), day(end)))
             .collect();
-        hub.for_prompt(scope, &spans).await.unwrap_or_else(|error| {
-            tracing::warn!(%error, "a reply goes without the documents of the shared self");
-            PromptDocuments::default()
-        })
+        let min_relevance = self.settings().recall.min_relevance;
+        let found = futures_util::future::try_join(
+            hub.for_prompt(scope, &spans),
+            hub.related_memories(scope, said, min_relevance),
+        );
+        match found.await {
+            Ok((documents, related)) => PromptDocuments { related, ..documents },
+            Err(error) => {
+                tracing::warn!(%error, "a reply goes without the documents of the shared self");
+                PromptDocuments::default()
+            }
+        }
     }
 
     /// Says that a session has become memory, or that documents have changed.

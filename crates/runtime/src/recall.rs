@@ -2,6 +2,7 @@
 
 use std::collections::HashSet;
 
+use hub::{HubError, RelatedMemory};
 use jiff::Timestamp;
 use memory::Scope;
 use memory::entities::Entity;
@@ -26,6 +27,19 @@ impl Runtime {
         let zone = self.runtime.zone_of(&scope.user).await?;
         let now = now.unwrap_or_else(|| self.runtime.clock().now());
         self.runtime.recall(RecallRequest { scope, text, now, zone, window: Vec::new() }).await
+    }
+}
+
+impl Runtime {
+    /// What other programs wrote about a text in the shared self, as a turn would see it; see
+    /// [`hub::Hub::related_memories`]. Empty without a hub.
+    pub async fn related_memories(&self, scope: &Scope, text: &str) -> Result<Vec<RelatedMemory>, HubError> {
+        match self.runtime.hub.get() {
+            Some((hub, _)) => {
+                hub.related_memories(scope, text, self.runtime.settings().recall.min_relevance).await
+            }
+            None => Ok(Vec::new()),
+        }
     }
 }
 

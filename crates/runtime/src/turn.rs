@@ -240,9 +240,10 @@ async fn prepare(
     input.burst = burst;
     add_recalled(&mut input, &recalled);
     // Who remembers the whole summer has something to say of it.
-    input.nothing_found &= shared_self.periods.is_empty();
+    input.nothing_found &= shared_self.periods.is_empty() && shared_self.related.is_empty();
     (input.documents, input.periods) = (shared_self.documents, shared_self.periods);
-    record.documents(&input);
+    record.documents(&input, &shared_self.related);
+    input.periods.extend(shared_self.related.into_iter().map(|memory| (memory.label(), memory.excerpt)));
     let budget = ReplyBudget { tokens: runtime.settings().prompt_tokens };
     let prompt = runtime.mind().render_reply(&input, &budget)?;
     record.prompt(runtime, &prompt);

@@ -2,6 +2,7 @@
 
 use std::sync::Arc;
 
+use hub::RelatedMemory;
 use jiff::Timestamp;
 use memory::identifiers::{MessageId, NodeId};
 use memory::ledger::TokenUsage;
@@ -84,12 +85,18 @@ impl TurnRecord {
         self.last = now;
     }
 
-    /// Which documents of the shared self were at hand, and which periods the burst asks about; not their words.
-    pub(crate) fn documents(&mut self, input: &ReplyInput) {
+    /// Which documents of the shared self were available, which periods the burst asks about, and which memories of other
+    /// programs are about it; not their words.
+    pub(crate) fn documents(&mut self, input: &ReplyInput, related: &[RelatedMemory]) {
         let names =
             |texts: &[(String, String)]| texts.iter().map(|(name, _)| name.clone()).collect::<Vec<_>>();
         self.put("documents", json!(names(&input.documents)));
         self.put("periods", json!(names(&input.periods)));
+        let related = related.iter().map(|memory| {
+            json!({"kind": memory.kind, "date": memory.name.date(), "source_instance": memory.source_instance,
+                "relevance": memory.relevance})
+        });
+        self.put("related_documents", related.collect());
     }
 
     /// What came to mind.

@@ -34,6 +34,10 @@ pub struct DocumentEntry {
     pub in_conflict: bool,
     /// Whether only people write it.
     pub core_block: bool,
+    /// Present and true for a deleted document; `version` is then its last version with a text, which can be restored, and
+    /// the times and names are those of the deletion.
+    #[serde(skip_serializing_if = "std::ops::Not::not")]
+    pub deleted: bool,
 }
 
 /// A document with its text.

@@ -359,6 +359,8 @@ pub trait GraphStore: Send + Sync {
         scope: &Scope,
         folded: &str,
     ) -> Result<HashMap<String, u32>, StoreError>;
+    /// The nodes and entities that a folded text names, each with all its folded names.
+    async fn names_standing_in(&self, scope: &Scope, folded: &str) -> Result<Vec<Vec<String>>, StoreError>;
     /// Vectors of this model, of entities too.
     async fn graph_vectors(
         &self,

@@ -126,6 +126,10 @@ impl DiaryLinks for Graph {
     async fn linked_memories(&self, scope: &Scope, query: &str) -> Result<HashMap<String, u32>, StoreError> {
         self.store.memories_linked_to(scope, &fold_name(query)).await
     }
+
+    async fn names_in(&self, scope: &Scope, query: &str) -> Result<Vec<Vec<String>>, StoreError> {
+        self.store.names_standing_in(scope, &fold_name(query)).await
+    }
 }
 
 /// What of a node is embedded.

@@ -5,7 +5,7 @@ use std::collections::{BTreeSet, HashMap};
 use memory::Scope;
 use memory::ports::{Phrase, StoreError};
 use memory::recall::{IndexedText, WordStatistics};
-use memory::text::QueryTerm;
+use memory::text::{QueryTerm, index_terms};
 use memory::vector_index::{READABILITY_MIN, cosine};
 
 use super::Sentence;
@@ -31,13 +31,26 @@ pub(super) struct Candidates {
 impl Candidates {
     /// What of a piece is about the query: the better of its words and its meaning, by the sentence that fits best.
     pub(super) fn relevance(&self, piece: &DiaryChunk) -> f64 {
+        self.relevance_by(piece, |cosine| cosine.clamp(0.0, 1.0))
+    }
+
+    /// How much of the query's information a text holds by its words, by the sentence that fits best.
+    pub(super) fn word_relevance(&self, text: &str) -> f64 {
+        let terms = index_terms(text);
+        let text = IndexedText::new(&terms);
+        let of_sentence = |sentence: &Sentence| self.statistics.relevance(&sentence.terms, &text);
+        self.sentences.iter().map(of_sentence).fold(0.0, f64::max)
+    }
+
+    /// [`Self::relevance`] with another scale for cosines.
+    pub(super) fn relevance_by(&self, piece: &DiaryChunk, of_cosine: impl Fn(f64) -> f64) -> f64 {
         let text = IndexedText::new(&piece.terms);
         let embedding = piece.embedding.as_ref().filter(|embedding| embedding.readability >= READABILITY_MIN);
         let of_sentence = |sentence: &Sentence| {
             let by_words = self.statistics.relevance(&sentence.terms, &text);
             let by_meaning = match (&sentence.vector, embedding) {
                 (Some(asked), Some(embedding)) if asked.len() == embedding.vector.len() => {
-                    f64::from(cosine(asked, &embedding.vector)).clamp(0.0, 1.0)
+                    of_cosine(f64::from(cosine(asked, &embedding.vector)))
                 }
                 _ => 0.0,
             };

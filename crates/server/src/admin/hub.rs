@@ -45,7 +45,11 @@ fn missing() -> Problem {
 
 #[derive(Deserialize, JsonSchema)]
 pub(crate) struct DocumentKindQuery {
+    /// Only documents of this category or granularity.
     kind: Option<String>,
+    /// Whether the documents that were deleted and can be restored are listed, and no others.
+    #[serde(default)]
+    deleted: bool,
 }
 
 /// Documents without their texts.
@@ -63,7 +67,11 @@ pub(crate) async fn list(
     Query(wanted): Query<DocumentKindQuery>,
     Query(paging): Query<PageQuery>,
 ) -> Result<Json<DocumentList>, Problem> {
-    let mut documents = hub(&app)?.document_list(&scope).await?;
+    let hub = hub(&app)?;
+    let mut documents = match wanted.deleted {
+        true => hub.deleted_documents(&scope).await?,
+        false => hub.document_list(&scope).await?,
+    };
     documents.retain(|document| wanted.kind.as_ref().is_none_or(|kind| *kind == document.kind));
     let place = |document: &DocumentEntry| (document.kind.clone(), document.filename.clone());
     let (documents, next_cursor) = paging.of(documents, place)?;

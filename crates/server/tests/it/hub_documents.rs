@@ -36,6 +36,23 @@ async fn a_document_is_written_compared_restored_and_deleted() {
 }
 
 #[tokio::test]
+async fn deleted_document_is_listed_and_restored() {
+    let home = Home::new().await;
+    home.ask(Method::PUT, WANTS, Some(json!({"content": "tea\n"}))).await;
+    home.ask(Method::PUT, "/api/hub/documents/custom/kept.md", Some(json!({"content": "x"}))).await;
+    home.ask(Method::DELETE, WANTS, None).await;
+    let deleted = async || home.get("/api/hub/documents?deleted=true").await.json()["documents"].clone();
+    let listed = deleted().await;
+    assert_eq!(listed.as_array().map(Vec::len), Some(1), "{listed}");
+    assert_eq!((&listed[0]["filename"], &listed[0]["deleted"]), (&json!("my_wants.md"), &json!(true)));
+    let version = &listed[0]["version"];
+    let restored = home.post(&format!("{WANTS}/versions/{version}/restore"), json!({})).await;
+    assert_eq!(restored.json()["content"], "tea\n", "{}", restored.text);
+    assert_eq!(deleted().await, json!([]));
+    assert_eq!(home.get(WANTS).await.json()["content"], "tea\n");
+}
+
+#[tokio::test]
 async fn defect_14_no_path_leaves_its_folder() {
     let home = Home::new().await;
     for path in [

@@ -287,3 +287,36 @@ async fn ten_megabytes_are_pushed_at_once_and_pulled_in_bounded_pages() {
         "a client that asks for no page gets all"
     );
 }
+
+/// One self is one memory: what a program wrote reaches the persona's replies, the tool `recall` and `memory_search`.
+#[tokio::test]
+async fn what_another_program_wrote_reaches_the_reply() {
+    let home = Home::new().await;
+    let event = json!({"granularity": "significant", "date": "2026-04-11", "slug": "almond-cake", "instanceId": "phone",
+        "content": "# Almond cake\n\nGrandmother Rosa taught us to bake her almond cake in Porto."});
+    let day = json!({"granularity": "daily", "date": "2026-04-12", "instanceId": "phone",
+        "content": "- Ann repaired the bicycle [chat:1] [via:phone]\n- it rained all day [chat:1] [via:phone]"});
+    for memory in [event, day] {
+        answer(&home, TOKEN, "memory_create", memory).await;
+    }
+    let prompt = async |said: &str| -> String {
+        home.talk(said).await;
+        home.talker.prompts.lock().unwrap().last().unwrap().clone()
+    };
+    let baked = prompt("Who taught us the almond cake?").await;
+    assert!(baked.contains("How you remember 2026-04-11 almond-cake"), "{baked}");
+    assert!(baked.contains("Grandmother Rosa taught us") && !baked.contains("bicycle"), "{baked}");
+    let repaired = prompt("Who repaired the bicycle?").await;
+    assert!(repaired.contains("2026-04-12 (noted by phone)"), "{repaired}");
+    assert!(repaired.contains("Ann repaired the bicycle") && !repaired.contains("it rained"), "{repaired}");
+    let unrelated = prompt("Shall we watch a film tonight?").await;
+    assert!(!unrelated.contains("How you remember"), "{unrelated}");
+
+    let recalled = answer(&home, TOKEN, "recall", json!({"text": "Who taught us the almond cake?"})).await;
+    assert_eq!(recalled["documents"][0]["filename"], "2026-04-11_almond-cake.md", "{recalled}");
+    assert_eq!(recalled["documents"][0]["source_instance"], "phone");
+    assert_eq!(recalled["nothing_found"], false);
+    let query = json!({"query": "Who taught us the almond cake?", "instanceId": "home"});
+    let found = answer(&home, TOKEN, "memory_search", query).await;
+    assert_eq!(found["results"][0]["slug"], "almond-cake", "{found}");
+}

@@ -29,6 +29,8 @@ pub(crate) enum Reply {
 #[derive(Default)]
 pub(crate) struct Talker {
     queue: Mutex<VecDeque<Reply>>,
+    /// The user text of each reply's prompt.
+    pub(crate) prompts: Mutex<Vec<String>>,
     /// Whether questions other than replies fail for good.
     pub(crate) refuses_work: std::sync::atomic::AtomicBool,
 }
@@ -63,8 +65,9 @@ impl Provider for Talker {
 
     async fn stream(
         &self,
-        _: Request,
+        request: Request,
     ) -> Result<BoxStream<'static, Result<StreamEvent, LlmError>>, LlmError> {
+        self.prompts.lock().unwrap().push(request.user);
         let reply = self.queue.lock().unwrap().pop_front().unwrap_or(Reply::Says(vec!["I hear ", "you."]));
         let end = StreamEvent::Finished { usage: USAGE, model: "talker-1".to_owned() };
         let delta = |piece: &str| Ok(StreamEvent::Delta(piece.to_owned()));

@@ -1,6 +1,6 @@
 //! Which memories a query's names lead to.
 
-use std::collections::{BTreeSet, HashMap};
+use std::collections::{BTreeMap, BTreeSet, HashMap};
 
 use memory::entities::name_stands_in;
 use rusqlite::{Connection, Result};
@@ -17,20 +17,7 @@ pub(super) fn linked_to(connection: &Connection, scope: i64, folded: &str) -> Re
     if !any {
         return Ok(linked);
     }
-    let mut named: BTreeSet<RowKey> = BTreeSet::new();
-    let mut names = connection.prepare_cached(
-        "SELECT n.id, n.folded FROM graph_nodes n
-         WHERE n.scope = ?1 AND n.deleted_at IS NULL AND n.folded IS NOT NULL
-         UNION ALL
-         SELECT a.entity_id, a.folded FROM entity_aliases a JOIN graph_nodes n ON n.id = a.entity_id
-         WHERE a.scope = ?1 AND n.deleted_at IS NULL",
-    )?;
-    for name in names.query_map([scope], |row| Ok((row.get::<_, RowKey>(0)?, row.get::<_, String>(1)?)))? {
-        let (id, name) = name?;
-        if name_stands_in(folded, &name) {
-            named.insert(id);
-        }
-    }
+    let named = named_nodes(connection, scope, folded)?;
     let mut memories = connection.prepare_cached(
         "SELECT memory FROM graph_sources WHERE node_id = ?1 AND memory <> ''
          UNION
@@ -41,7 +28,7 @@ pub(super) fn linked_to(connection: &Connection, scope: i64, folded: &str) -> Re
         "SELECT d.kind || '-' || d.stem FROM hub_lines l JOIN hub_documents d ON d.number = l.document
          WHERE l.node_id = ?1",
     )?;
-    for id in named {
+    for id in named.into_keys() {
         // A node counts once for a memory, however many of its events it is linked to.
         let mut linked_to: BTreeSet<String> = BTreeSet::new();
         for memory in memories.query_map([id], |row| row.get::<_, String>(0))? {
@@ -58,4 +45,31 @@ pub(super) fn linked_to(connection: &Connection, scope: i64, folded: &str) -> Re
         }
     }
     Ok(linked)
+}
+
+/// The nodes and entities that the folded text names, each with all its folded names.
+pub(super) fn names_standing_in(
+    connection: &Connection,
+    scope: i64,
+    folded: &str,
+) -> Result<Vec<Vec<String>>> {
+    Ok(named_nodes(connection, scope, folded)?.into_values().collect())
+}
+
+fn named_nodes(connection: &Connection, scope: i64, folded: &str) -> Result<BTreeMap<RowKey, Vec<String>>> {
+    let mut all: BTreeMap<RowKey, Vec<String>> = BTreeMap::new();
+    let mut names = connection.prepare_cached(
+        "SELECT n.id, n.folded FROM graph_nodes n
+         WHERE n.scope = ?1 AND n.deleted_at IS NULL AND n.folded IS NOT NULL
+         UNION ALL
+         SELECT a.entity_id, a.folded FROM entity_aliases a
+         WHERE a.scope = ?1 AND NOT EXISTS
+             (SELECT 1 FROM graph_nodes n WHERE n.id = a.entity_id AND n.deleted_at IS NOT NULL)",
+    )?;
+    for name in names.query_map([scope], |row| Ok((row.get::<_, RowKey>(0)?, row.get::<_, String>(1)?)))? {
+        let (id, name) = name?;
+        all.entry(id).or_default().push(name);
+    }
+    all.retain(|_, names| names.iter().any(|name| name_stands_in(folded, name)));
+    Ok(all)
 }

@@ -161,6 +161,14 @@ impl GraphStore for SqliteStore {
             .await
     }
 
+    async fn names_standing_in(&self, scope: &Scope, folded: &str) -> Result<Vec<Vec<String>>, StoreError> {
+        let folded = folded.to_owned();
+        self.read_scope(scope, move |connection, scope| {
+            Ok(links::names_standing_in(connection, scope, &folded)?)
+        })
+        .await
+    }
+
     async fn graph_vectors(
         &self,
         scope: &Scope,

@@ -17,7 +17,8 @@ pub(super) fn tools() -> Vec<Tool> {
             entity_import,
             Changes,
             EntityImport,
-            "Import an archive, all of it or nothing. Replaced documents are kept as versions."
+            "Import an archive, all of it or nothing. A document in the archive replaces the one of its name, whose text is kept as \
+             a version; documents that the archive does not hold are kept as they are."
         )
         .long(),
     ]

@@ -2,7 +2,7 @@
 
 use std::sync::Arc;
 
-use hub::Caller;
+use hub::{Caller, RelatedMemory};
 use memory::capture::{self, CaptureError};
 use memory::messages::Role;
 use schemars::JsonSchema;
@@ -21,8 +21,9 @@ pub(super) fn tools() -> Vec<Tool> {
         tool(
             "recall",
             Effect::Reads,
-            "Recall what the persona would know when answering a text: core blocks, mood, and the events, thoughts, people \
-             and earlier messages about it, each with every part of its score.",
+            "Recall what the persona would know when answering a text: core blocks, mood, the events, thoughts, people and earlier \
+             messages about it, each with every part of its score, and the daily and significant memories that other programs wrote \
+             about it.",
             recall,
         )
         .also(&[("query", "text")]),
@@ -53,6 +54,8 @@ struct RecallOutput {
     core_blocks: Value,
     mood: Value,
     candidates: Vec<memory::recall::Candidate>,
+    /// What other programs wrote about the text, as memory_search finds it.
+    documents: Vec<RelatedMemory>,
     entities: Vec<EntitySummary>,
     support: f64,
     nothing_found: bool,
@@ -68,6 +71,7 @@ async fn recall(
     let store = context.runtime.store();
     let blocks = store.core_blocks(&caller.scope).await?;
     let mood = store.mood(&caller.scope).await?;
+    let documents = context.runtime.related_memories(&caller.scope, &question.text).await?;
     let recalled = context.runtime.recall(caller.scope, question.text, None).await?;
     let mut candidates = recalled.candidates;
     if !question.explain {
@@ -78,9 +82,10 @@ async fn recall(
         core_blocks: json!({"persona": blocks.persona, "user": blocks.user, "style": blocks.style}),
         mood: json!(mood),
         candidates,
+        nothing_found: recalled.nothing_found && documents.is_empty(),
+        documents,
         entities: recalled.entities.into_iter().map(EntitySummary::from).collect(),
         support: recalled.support,
-        nothing_found: recalled.nothing_found,
         elapsed_ms: recalled.elapsed,
     })
 }

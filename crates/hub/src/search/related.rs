@@ -1,0 +1,140 @@
+//! Memories that other programs wrote and that a reply should know.
+
+use std::cmp::Ordering;
+use std::collections::HashMap;
+
+use memory::Scope;
+use memory::recall::score::vector_relevance;
+use schemars::JsonSchema;
+use serde::Serialize;
+
+use super::candidates::Candidates;
+use super::chunks::split_into_chunks;
+use crate::daily::without_tags;
+use crate::error::HubError;
+use crate::memories::shown_instance;
+use crate::names::{DiaryName, DocumentName, Granularity, InstanceId};
+use crate::ports::DiaryChunk;
+use crate::service::Hub;
+
+/// Memories that one text brings up.
+const RELATED_MAX: usize = 3;
+/// Characters of one excerpt.
+const EXCERPT_LENGTH: usize = 800;
+
+/// A memory that another program wrote, and why it was chosen.
+#[derive(Clone, Debug, PartialEq, Serialize, JsonSchema)]
+pub struct RelatedMemory {
+    /// Its name.
+    #[serde(skip)]
+    pub name: DiaryName,
+    /// `daily` or `significant`.
+    pub kind: Granularity,
+    /// The document's file name.
+    pub filename: String,
+    /// The instance that wrote it.
+    pub source_instance: InstanceId,
+    /// How much it is about the text, 0 to 1, on the scale of recall.
+    pub relevance: f64,
+    /// The lines of it that are about the text, at most 800 characters.
+    pub excerpt: String,
+}
+
+impl RelatedMemory {
+    /// What a prompt calls it: its date, with the instance that noted a daily, or the slug of a significant memory.
+    pub fn label(&self) -> String {
+        match self.name.slug() {
+            Some(slug) => format!("{} {slug}", self.name.date()),
+            None => format!("{} (noted by {})", self.name.date(), self.source_instance),
+        }
+    }
+}
+
+impl Hub {
+    /// Significant memories and dailies of other instances that are about a text, the most relevant first, at most 3. What
+    /// this hub wrote in its own daily is not among them: recall knows it as events. Nothing whose relevance is below
+    /// `min_relevance` is returned.
+    ///
+    /// # Errors
+    /// When storage fails. Without an embedder, or when it fails, words alone are compared.
+    pub async fn related_memories(
+        &self,
+        scope: &Scope,
+        text: &str,
+        min_relevance: f64,
+    ) -> Result<Vec<RelatedMemory>, HubError> {
+        let own = &self.settings().instance;
+        let is_wanted = |name: &DiaryName| match name.granularity() {
+            Granularity::Significant => true,
+            Granularity::Daily => name.instance() != Some(own),
+            _ => false,
+        };
+        // Most homes hold none: then the text is not embedded a second time.
+        if !self.inner().parts.store.memory_names(scope).await?.iter().any(is_wanted) {
+            return Ok(Vec::new());
+        }
+        let candidates = self.candidates(scope, self.sentences(text, None).await).await?;
+        let mut best: HashMap<&DiaryName, (f64, &DiaryChunk)> = HashMap::new();
+        for chunk in candidates.pieces.iter().filter(|chunk| is_wanted(&chunk.name)) {
+            let relevance = candidates.relevance_by(chunk, vector_relevance);
+            let is_better = best.get(&chunk.name).is_none_or(|(known, _)| relevance > *known);
+            if relevance >= min_relevance && is_better {
+                best.insert(&chunk.name, (relevance, chunk));
+            }
+        }
+        let mut best: Vec<(f64, &DiaryChunk)> = best.into_values().collect();
+        best.sort_by(|one, other| most_relevant_first(one, other));
+        let mut related = Vec::new();
+        for (relevance, chunk) in best.into_iter().take(RELATED_MAX) {
+            let name = DocumentName::Diary(chunk.name.clone());
+            let Some(document) = self.document(scope, &name).await? else { continue };
+            let Some(content) = document.content() else { continue };
+            let excerpt = excerpt(&candidates, chunk, content);
+            if excerpt.is_empty() {
+                continue;
+            }
+            related.push(RelatedMemory {
+                name: chunk.name.clone(),
+                kind: chunk.name.granularity(),
+                filename: format!("{}.md", chunk.name.stem()),
+                source_instance: shown_instance(&chunk.name, &chunk.author),
+                relevance,
+                excerpt,
+            });
+        }
+        Ok(related)
+    }
+}
+
+fn most_relevant_first(one: &(f64, &DiaryChunk), other: &(f64, &DiaryChunk)) -> Ordering {
+    other.0.total_cmp(&one.0).then_with(|| one.1.name.cmp(&other.1.name))
+}
+
+/// What of a chunk is about the query. A daily tells many things: of one that was found by its words, only the lines that
+/// hold some of them are returned.
+fn excerpt(candidates: &Candidates, chunk: &DiaryChunk, content: &str) -> String {
+    let chunks = split_into_chunks(content);
+    let Some(place) = chunks.get(chunk.place) else { return String::new() };
+    let text = without_tags(&content[place.clone()]);
+    let lines = text.lines().map(str::trim_end).filter(|line| !line.trim().is_empty());
+    let told: Vec<&str> = match chunk.name.granularity() {
+        Granularity::Daily => {
+            let lines: Vec<&str> = lines.filter(|line| !line.starts_with("# ")).collect();
+            let about: Vec<&str> =
+                lines.iter().copied().filter(|line| candidates.word_relevance(line) > 0.0).collect();
+            if about.is_empty() { lines } else { about }
+        }
+        _ => lines.collect(),
+    };
+    let mut excerpt = String::new();
+    for line in told {
+        if !excerpt.is_empty() && excerpt.chars().count() + line.chars().count() > EXCERPT_LENGTH {
+            break;
+        }
+        if !excerpt.is_empty() {
+            excerpt.push('\n');
+        }
+        excerpt.extend(line.chars().take(EXCERPT_LENGTH));
+    }
+    excerpt
+}
