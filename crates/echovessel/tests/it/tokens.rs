@@ -32,7 +32,7 @@ async fn a_token_is_made_used_listed_and_revoked_while_the_daemon_runs() {
     run(&home, &settings, &["token", "revoke", "phone"]).await.well();
     assert_eq!(ask("/api/chat/history").await, 401);
     let gone = run(&home, &settings, &["token", "revoke", "phone"]).await;
-    assert!(gone.code == 1 && gone.err.contains("no token of this name"), "{}", gone.err);
+    assert!(gone.code == 1 && gone.err.contains("token not found"), "{}", gone.err);
     assert_eq!(run(&home, &settings, &["token", "create", "--scope", "root"]).await.code, 2);
 }
 

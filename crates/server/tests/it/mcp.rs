@@ -375,11 +375,13 @@ async fn what_was_erased_by_its_name_does_not_come_back() {
     assert_eq!(done["structuredContent"]["success"], true, "{done}");
     let pulled = call(&home, TOKEN, "sync_pull", json!({"instanceId": "phone", "since": {}})).await;
     assert!(!pulled.to_string().contains("dolphin"), "{pulled}");
-    // A client that had it pushes it again: a person decides, and until then it is not shown.
+    // A client that had it pushes it again: what was erased is dropped before any merge, and the answer says so.
     let push = json!({"instance": {"id": "phone", "type": "other", "version": 1},
         "memoryChanges": [event("# Something", "2099-01-01T00:00:00Z")]});
     let pushed = call(&home, TOKEN, "sync_push", push).await;
-    assert_eq!(pushed["structuredContent"]["results"][0]["status"], "conflict", "{pushed}");
+    let result = &pushed["structuredContent"]["results"][0];
+    assert_eq!(result["status"], "known", "{pushed}");
+    assert!(result["reason"].as_str().is_some_and(|reason| reason.contains("erased")), "{pushed}");
     let read = json!({"granularity": "significant", "date": "2026-07-01", "slug": "blue-dolphin"});
     let read = call(&home, TOKEN, "memory_read", read).await;
     assert_eq!(read["structuredContent"]["success"], false, "{read}");

@@ -151,7 +151,7 @@ async fn transcripts_of_slow_cycles_are_listed_and_read() {
         assert!(transcript["output"][field].is_array(), "{field}");
     }
     assert_eq!(transcript["persona_id"], "default");
-    assert_eq!(transcript["output"]["new_thoughts"][0]["subject"], "persona");
+    assert_eq!(transcript["output"]["new_thoughts"][0]["subject"], "user");
     home.get("/api/admin/slow-tick/transcripts/..secret").await.is_problem(400);
     home.get("/api/admin/slow-tick/transcripts/.hidden").await.is_problem(400);
     home.get("/api/admin/slow-tick/transcripts/20260502T190411_default").await.is_problem(404);
