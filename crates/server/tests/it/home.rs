@@ -326,7 +326,7 @@ pub(crate) struct Answer {
 impl Answer {
     pub(crate) async fn of(response: Response<Body>) -> Self {
         let (head, body) = response.into_parts();
-        let bytes = to_bytes(body, 16 * 1024 * 1024).await.unwrap();
+        let bytes = to_bytes(body, 64 * 1024 * 1024).await.unwrap();
         Self { status: head.status, headers: head.headers, text: String::from_utf8(bytes.to_vec()).unwrap() }
     }
 
