@@ -170,8 +170,8 @@ impl PieceTable {
             let score = best[from].score;
             let bytes = &symbols.text.as_bytes()[symbols.bounds[from]..];
             let (mut hash_so_far, mut hashed) = (EMPTY_HASH, 0);
-            for to in from + 1..=count {
-                let length = symbols.bounds[to] - symbols.bounds[from];
+            for (ahead, &bound) in symbols.bounds[from + 1..=count].iter().enumerate() {
+                let (to, length) = (from + 1 + ahead, bound - symbols.bounds[from]);
                 if length > self.longest {
                     break;
                 }

@@ -8,9 +8,6 @@ use sha2::{Digest as _, Sha256};
 use crate::names::DocumentName;
 use crate::version_vector::VersionVector;
 
-/// Key of what the hub had seen at the last complete pull; no digest is equal to it.
-const PULLED: &str = "pulled";
-
 /// The version of each document that a client has: the one it pulled last, or its own push since. Documents are keyed by
 /// a digest of their names, so that an erased name is not kept here.
 #[derive(Clone, Debug, Default, PartialEq, Serialize)]
@@ -21,19 +18,6 @@ impl ClientBase {
     /// What the client has seen of this document; empty if it never had it.
     pub fn of(&self, name: &DocumentName) -> VersionVector {
         self.0.get(&key(name)).cloned().unwrap_or_default()
-    }
-
-    /// What the client has seen of this document, with all that the hub had seen at its last complete pull: erasures too,
-    /// which leave no document to pull.
-    pub fn pulled_or_pushed(&self, name: &DocumentName) -> VersionVector {
-        let mut seen = self.of(name);
-        seen.join(&self.0.get(PULLED).cloned().unwrap_or_default());
-        seen
-    }
-
-    /// Notes what the hub had seen when the client's pull was complete.
-    pub fn set_pulled(&mut self, seen: VersionVector) {
-        self.0.insert(PULLED.to_owned(), seen);
     }
 
     /// Whether the client ever had this document.

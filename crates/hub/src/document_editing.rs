@@ -48,7 +48,7 @@ impl Hub {
             let entry = entry_of(&document, deletion, scope);
             deleted.push(DocumentEntry { version: last.number, deleted: true, ..entry });
         }
-        deleted.sort_by(|one, other| other.updated_at.cmp(&one.updated_at));
+        deleted.sort_by_key(|document| std::cmp::Reverse(document.updated_at));
         Ok(deleted)
     }
 

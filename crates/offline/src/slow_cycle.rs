@@ -111,7 +111,7 @@ fn thought(inputs: &SlowCycleInputs) -> Option<Thought> {
         .collect();
     let Impression { description, impact, cited } = impression(&seen, language)?;
     let is_known = inputs.thoughts.iter().any(|thought| thought.contains(&description));
-    (!is_known).then(|| Thought { description, subject: "user", emotional_impact: impact, filling: cited })
+    (!is_known).then_some(Thought { description, subject: "user", emotional_impact: impact, filling: cited })
 }
 
 fn expectation(event: &PastEvent) -> Option<Expectation> {

@@ -63,8 +63,8 @@ impl CallObserver for Ledger {
     fn observe(&self, call: ModelCall) {
         self.metrics.call(&call);
         let calls = self.calls.lock().unwrap_or_else(PoisonError::into_inner);
-        let sent = calls.as_ref().map(|calls| calls.try_send(call));
-        if !matches!(sent, Some(Ok(()))) {
+        let is_queued = calls.as_ref().is_some_and(|calls| calls.try_send(call).is_ok());
+        if !is_queued {
             tracing::warn!(
                 "a model call is missing in the cost ledger: too many calls wait, or EchoVessel is stopping"
             );

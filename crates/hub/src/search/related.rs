@@ -83,7 +83,7 @@ impl Hub {
             }
         }
         let mut best: Vec<(f64, &DiaryChunk)> = best.into_values().collect();
-        best.sort_by(|one, other| most_relevant_first(one, other));
+        best.sort_by(most_relevant_first);
         let mut related = Vec::new();
         for (relevance, chunk) in best.into_iter().take(RELATED_MAX) {
             let name = DocumentName::Diary(chunk.name.clone());

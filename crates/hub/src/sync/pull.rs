@@ -56,9 +56,6 @@ impl Hub {
                     base.set(&document.name, vector_as_shown(&document.heads));
                 }
             }
-            if is_last {
-                base.set_pulled(act.state.seen.clone());
-            }
             act.commit.instance =
                 Some(Instance { id: input.instance_id.clone(), kind, name, last_sync: act.now, base });
             let new_sync_token = match is_last {

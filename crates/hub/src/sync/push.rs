@@ -104,8 +104,7 @@ impl Push {
             }
         };
         let Some(item) = self.without_erased(act, item, &heads).await? else {
-            let reason =
-                "it was erased here, and this version has not seen that; pull first, then write it again";
+            let reason = "it was erased here, and this version has not seen that, so nothing was written; pull it first, or create it with `memory_create`";
             return Ok((ItemStatus::Known, Some(reason.to_owned())));
         };
         let says_the_same = heads.first().is_some_and(|shown| shown.content == item.content);
@@ -157,7 +156,9 @@ impl Push {
         heads: &[Version],
     ) -> Result<Option<Pushed>, HubError> {
         let Some(content) = &item.content else { return Ok(Some(item)) };
-        let seen = &item.vector.clone().unwrap_or_else(|| self.base.pulled_or_pushed(&item.name));
+        // A client without version vectors can't show that it wrote the words again rather than kept them, unless it has pulled
+        // this very document since.
+        let seen = &item.vector.clone().unwrap_or_else(|| self.base.of(&item.name));
         let is_unseen_erasure = |head: &Version| {
             head.number == 0
                 && head.content.is_none()

@@ -155,7 +155,7 @@ async fn transcripts_of_slow_cycles_are_listed_and_read() {
     home.get("/api/admin/slow-tick/transcripts/..secret").await.is_problem(400);
     home.get("/api/admin/slow-tick/transcripts/.hidden").await.is_problem(400);
     home.get("/api/admin/slow-tick/transcripts/20260502T190411_default").await.is_problem(404);
-    let thoughts = home.get("/api/admin/memory/thoughts?subject=persona").await.json();
+    let thoughts = home.get("/api/admin/memory/thoughts?subject=user").await.json();
     assert_eq!(thoughts["items"][0]["source"], "slow_tick");
     assert_eq!(thoughts["items"][0]["source_session_id"], Value::Null);
 }

@@ -1,7 +1,9 @@
 //! An in-memory store that answers what recall asks, and refuses the rest.
 
 mod forgetting;
+mod people;
 mod ports;
+mod talk;
 mod thinking;
 
 use std::sync::{Mutex, MutexGuard, PoisonError};
