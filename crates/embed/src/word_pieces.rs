@@ -13,7 +13,7 @@ pub(crate) struct WordPieces {
     tokenizer: Tokenizer,
     /// Pieces that stand for what the vocabulary does not have.
     unknown: HashSet<u32>,
-    /// What stands in front of every text.
+    /// What is in front of every text.
     start: Vec<u32>,
     /// What stands behind it.
     end: Vec<u32>,

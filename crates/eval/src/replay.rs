@@ -58,7 +58,7 @@ impl Clock for ReplayClock {
     }
 }
 
-/// Ids by number, so that a run can be repeated to the letter.
+/// Ids by number, so that a run can be repeated verbatim.
 struct ReplayIds(Mutex<u128>);
 
 impl IdGenerator for ReplayIds {

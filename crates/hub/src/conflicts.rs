@@ -46,7 +46,7 @@ impl Hub {
     ) -> Result<Outcome, HubError> {
         let _turn = self.lock_writes().await;
         loop {
-            // Begun before anything is read: what is written meanwhile, be it that words are erased, has the act begun anew.
+            // Begun before anything is read: what is written meanwhile, be it that words are erased, has the act begun again.
             let mut act = self.begin(caller).await?;
             let open = self.inner().parts.store.conflicts(&caller.scope, true).await?;
             let Some(conflict) = open.iter().find(|open| open.id.to_string() == input.conflict_id) else {

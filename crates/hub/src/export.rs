@@ -84,7 +84,7 @@ impl DocumentHistory {
     }
 }
 
-/// What a node or an edge rests on.
+/// What a node or an edge depends on.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct ExportedSource {
     /// The memory's id; empty for the word of an instance.
@@ -108,7 +108,7 @@ pub struct ExportedNode {
     pub made_here: bool,
     /// When it was deleted softly.
     pub deleted_at: Option<Timestamp>,
-    /// What it rests on, the oldest first.
+    /// What it depends on, the oldest first.
     pub sources: Vec<ExportedSource>,
 }
 
@@ -121,7 +121,7 @@ pub struct ExportedEdge {
     pub edge: GraphEdge,
     /// When it was deleted softly.
     pub deleted_at: Option<Timestamp>,
-    /// What it rests on, the oldest first.
+    /// What it depends on, the oldest first.
     pub sources: Vec<ExportedSource>,
 }
 

@@ -94,7 +94,7 @@ impl Hub {
         Ok(all)
     }
 
-    /// Takes from the tree what forgetting took from the documents, whatever stands in those files now.
+    /// Takes from the tree what forgetting took from the documents, whatever is in those files now.
     pub async fn follow_forgetting(&self, scope: &Scope) -> Result<(), HubError> {
         let _turn = self.lock_writes().await;
         self.drop_vectors(scope);

@@ -134,7 +134,7 @@ pub enum Granularity {
     Monthly,
     /// One year.
     Yearly,
-    /// One event, remembered for ever.
+    /// One event, remembered permanently.
     Significant,
 }
 

@@ -223,7 +223,7 @@ pub trait HubStore: Send + Sync {
     async fn documents(&self, scope: &Scope, filter: DocumentFilter) -> Result<Vec<Document>, StoreError>;
     /// One document, also a deleted one.
     async fn document(&self, scope: &Scope, name: &DocumentName) -> Result<Option<Document>, StoreError>;
-    /// What stands in identity documents, by kind and stem, and in those of these memories that are there, in the order
+    /// What is in identity documents, by kind and stem, and in those of these memories that are there, in the order
     /// asked: of each text the first `length_max` characters. However long the past is, only what is named is read.
     async fn shown_texts(
         &self,

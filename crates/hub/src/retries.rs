@@ -27,7 +27,7 @@ impl<Work: Ord> Retries<Work> {
         *entry = later(*entry, now);
     }
 
-    /// Puts off what was to be tried by now and can't be: else it would be the next thing to try for ever.
+    /// Puts off what was to be tried by now and can't be: else it would be the next thing to try permanently.
     pub(crate) fn put_off(&self, now: Timestamp, can_be_tried: impl Fn(&Work) -> bool) {
         let mut waiting = self.waiting.lock().unwrap_or_else(PoisonError::into_inner);
         for (_, entry) in waiting.iter_mut().filter(|(work, (_, at))| *at <= now && !can_be_tried(work)) {

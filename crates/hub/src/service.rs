@@ -74,7 +74,7 @@ pub struct Hub {
 
 pub(crate) struct Inner {
     pub(crate) parts: HubParts,
-    /// Writers come one after the other, so that none has to begin anew; the store checks it too.
+    /// Writers come one after the other, so that none has to begin again; the store checks it too.
     pub(crate) writing: Mutex<()>,
     /// Something was written: there may be diaries or roll-ups to write.
     pub(crate) written: Notify,

@@ -163,7 +163,7 @@ impl HubTransaction<'_> {
         check_writable(self.caller, name, content)
     }
 
-    /// Commits. False if something was written in between: then the act is to be begun anew.
+    /// Commits. False if something was written in between: then the act is to be begun again.
     pub(crate) async fn save(mut self) -> Result<bool, HubError> {
         let stale = self.roll_ups_that_go_stale().await?;
         self.commit.documents.extend(stale);

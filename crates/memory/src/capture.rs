@@ -17,11 +17,11 @@ pub struct MessageInput {
     pub scope: Scope,
     /// Where it was said.
     pub channel_id: String,
-    /// Its turn; none for a message that the persona sends of its own accord.
+    /// Its turn; none for a message that the persona sends proactively.
     pub turn_id: Option<TurnId>,
     /// Who said it.
     pub role: Role,
-    /// What was said, to the letter.
+    /// What was said, verbatim.
     pub content: String,
     /// Whether the model was cut off while saying it.
     pub incomplete: bool,

@@ -1,4 +1,4 @@
-//! L2: every message of both sides, verbatim. The ground truth the other layers rest on.
+//! L2: every message of both sides, verbatim. The ground truth the other layers depend on.
 
 use jiff::Timestamp;
 use jiff::civil::Date;
@@ -32,13 +32,13 @@ pub struct Message {
     pub scope: Scope,
     /// The session it belongs to.
     pub session_id: SessionId,
-    /// The turn it belongs to; none for a message that the persona sent of its own accord.
+    /// The turn it belongs to; none for a message that the persona sent proactively.
     pub turn_id: Option<TurnId>,
     /// The channel that it was sent on: opaque, never in a prompt.
     pub channel_id: String,
     /// Who said it.
     pub role: Role,
-    /// What was said, to the letter.
+    /// What was said, verbatim.
     pub content: String,
     /// Estimated tokens.
     pub token_count: u32,

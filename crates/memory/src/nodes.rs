@@ -110,7 +110,7 @@ pub struct EventTime {
     pub end: Option<Timestamp>,
 }
 
-/// Words of a message that a node rests on.
+/// Words of a message that a node depends on.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct Evidence {
     /// The message.
@@ -179,9 +179,9 @@ pub struct NewNode {
     pub subject: Subject,
     /// When it happened or is due.
     pub event_time: Option<EventTime>,
-    /// The words it rests on (events, intentions).
+    /// The words it depends on (events, intentions).
     pub evidence: Vec<Evidence>,
-    /// The events it rests on (thoughts, expectations).
+    /// The events it depends on (thoughts, expectations).
     pub filling: Vec<NodeId>,
     /// Its index terms, as [`crate::text::index_terms`] gives them.
     pub terms: String,
@@ -190,7 +190,7 @@ pub struct NewNode {
 }
 
 impl NewNode {
-    /// A stored node as it was before it was written, without what it rests on and without its indexes.
+    /// A stored node as it was before it was written, without what it depends on and without its indexes.
     pub fn of(node: &Node) -> Self {
         Self {
             id: node.id,

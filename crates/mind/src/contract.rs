@@ -104,7 +104,7 @@ pub struct ExtractionAnswer {
 pub struct EventAnswer {
     /// What happened, in 1 to 3 sentences, in the language it was said in.
     pub description: String,
-    /// Verbatim words it rests on; at least one.
+    /// Verbatim words it depends on; at least one.
     pub evidence: Vec<EvidenceAnswer>,
     /// A whole number from -10 (catastrophe) to 10 (life-defining joy).
     #[schemars(range(min = -10, max = 10))]
@@ -209,7 +209,7 @@ pub struct ThoughtAnswer {
     /// A whole number from -10 to 10.
     #[schemars(range(min = -10, max = 10))]
     pub emotional_impact: i8,
-    /// Handles of the events it rests on; at least one.
+    /// Handles of the events it depends on; at least one.
     #[schemars(length(min = 1))]
     pub filling: Vec<String>,
 }
@@ -246,7 +246,7 @@ pub struct SlowThoughtAnswer {
     /// A whole number from -10 to 10.
     #[schemars(range(min = -10, max = 10))]
     pub emotional_impact: i8,
-    /// Handles of the events it rests on; at least one.
+    /// Handles of the events it depends on; at least one.
     #[schemars(length(min = 1))]
     pub filling: Vec<String>,
 }
@@ -316,7 +316,7 @@ pub struct GraphAnswer {
 #[derive(Clone, Debug, Default, Serialize, JsonSchema)]
 #[schemars(deny_unknown_fields)]
 pub struct GraphEntityAnswer {
-    /// The name, exactly as it stands in the memory.
+    /// The name, exactly as it is in the memory.
     pub name: String,
     /// What it is.
     #[serde(rename = "type")]
@@ -328,7 +328,7 @@ pub struct GraphEntityAnswer {
 #[derive(Clone, Debug, Default, Serialize, JsonSchema)]
 #[schemars(deny_unknown_fields)]
 pub struct RelationshipAnswer {
-    /// `user`, `persona`, a handle of a known name, or a name that stands in the memory.
+    /// `user`, `persona`, a handle of a known name, or a name that is in the memory.
     pub from: String,
     /// The same.
     pub to: String,

@@ -2,7 +2,7 @@
 //!
 //! A prompt is read by lines: a heading, a bullet, `them:` start at the left edge and are ours. So what
 //! somebody else wrote never starts a line: it follows on one of ours, and each further line of it stands
-//! behind [`GUTTER`]. The words themselves are not changed, so that a quote can be copied to the letter.
+//! behind [`GUTTER`]. The words themselves are not changed, so that a quote can be copied verbatim.
 
 /// What each line of quoted text begins with.
 pub(crate) const GUTTER: &str = "  | ";

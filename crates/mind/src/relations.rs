@@ -171,7 +171,7 @@ impl<'a> RelationTask<'a> {
         Ok(Relation { from, to, relation, event, confidence })
     }
 
-    /// Who or what a word means: one of the two who talk, a known name, or a name that stands in the memory.
+    /// Who or what a word means: one of the two who talk, a known name, or a name that is in the memory.
     fn end(
         &self,
         object: &Map<String, Value>,

@@ -95,7 +95,7 @@ fn purpose(granularity: Granularity) -> &'static str {
     }
 }
 
-/// Reads an answer whose bullets rest on `sources`, pairs of a date and a text.
+/// Reads an answer whose bullets depend on `sources`, pairs of a date and a text.
 fn read(text: &str, sources: &[(String, String)]) -> Result<Parsed<Vec<String>>, Malformed> {
     let answer = answer::read(text, &["bullets"])?;
     let mut notes = Notes::of(answer.notes);

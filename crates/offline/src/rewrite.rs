@@ -115,7 +115,7 @@ struct PersonRewriter {
     after_and: bool,
     /// Anyone beside the user was named, so that "their" would be unclear.
     others: bool,
-    /// Another subject had its verb, so that "and I" begins anew: "My name is Tom and I'm 34".
+    /// Another subject had its verb, so that "and I" begins again: "My name is Tom and I'm 34".
     predicate: bool,
     /// The user was named as a subject, so that "their" is clear.
     named: bool,
@@ -215,7 +215,7 @@ pub(super) fn second_person(description: &str) -> String {
     quoting_second_person_en(description)
 }
 
-/// Sentences and quotes of the user in turn; what stands in quotes stays as it was said.
+/// Sentences and quotes of the user in turn; what is in quotes stays as it was said.
 fn quoting_second_person_en(description: &str) -> String {
     let quotes = [("The user said: \"", "you said: \""), ("The user asked: \"", "you asked: \"")];
     let found =
@@ -242,7 +242,7 @@ fn quoting_second_person_en(description: &str) -> String {
 fn second_person_en(description: &str) -> String {
     let mut written: Vec<String> = Vec::new();
     let (mut awaits_verb, mut named, mut after_and) = (false, false, false);
-    // Whether the sentence at hand is about what the user does; the next one may have another subject.
+    // Whether the sentence available is about what the user does; the next one may have another subject.
     let mut leads = false;
     // "their" is the user's when nobody else was named before.
     let mut others =

@@ -1,4 +1,4 @@
-//! The worker that makes memory of ended sessions, one at a time, behind the talk.
+//! The worker that makes memory of ended sessions, one at a time, in the background.
 
 use std::sync::Arc;
 
@@ -9,7 +9,7 @@ use memory::ports::StoreError;
 use crate::events::{ServerEvent, scope_of};
 use crate::runtime::RuntimeInner;
 
-/// Works until the program stops. A session that is under way then is finished or given back, and taken up again.
+/// Works until the program stops. A session that is under way then is finished or given back, and resumed.
 pub(crate) async fn run(runtime: Arc<RuntimeInner>) {
     let mut claim_is_held = false;
     loop {

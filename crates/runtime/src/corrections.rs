@@ -146,7 +146,7 @@ impl Runtime {
         Ok(edited)
     }
 
-    /// Has the last reply of the scope said anew: that of the turn, or of the turn of the message, or the last one. The
+    /// Has the last reply of the scope said again: that of the turn, or of the turn of the message, or the last one. The
     /// earlier reply stays until the new one is there. A turn without a reply is asked again.
     pub async fn regenerate(&self, scope: &Scope, turn: Option<TurnId>) -> Result<Turn, RegenerateError> {
         let store = self.runtime.store();

@@ -56,7 +56,7 @@ pub enum ServerEvent {
         /// The client's own name for it.
         external_ref: Option<String>,
     },
-    /// A turn was taken up.
+    /// A turn was resumed.
     TypingStarted {
         /// The turn.
         turn_id: TurnId,
@@ -133,7 +133,7 @@ pub enum ServerEvent {
     },
     /// Something was remembered.
     Formed(ConsolidationEvent),
-    /// A memory was put right, pinned, or is current again.
+    /// A memory was corrected, pinned, or is current again.
     NodeUpdated {
         /// As it stands now.
         node: Box<Node>,
@@ -170,7 +170,7 @@ pub enum ServerEvent {
         /// The entity as it stands.
         entity: Box<Entity>,
     },
-    /// Work behind the talk waits until a moment.
+    /// Work in the background waits until a moment.
     WorkPaused {
         /// Why, for a person.
         reason: String,

@@ -126,7 +126,7 @@ impl Runtime {
         self.runtime.store().scope_of(thing).await
     }
 
-    /// What hangs on a node, and what deleting it would take with either choice.
+    /// What depends on a node, and what deleting it would take with either choice.
     pub async fn preview_delete(
         &self,
         id: NodeId,

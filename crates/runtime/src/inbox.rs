@@ -70,7 +70,7 @@ pub enum AcceptError {
 #[derive(Default)]
 pub(crate) struct ScopeQueue {
     bursts: HashMap<String, Burst>,
-    /// Stored turns that are taken up again, oldest first; they go before the bursts.
+    /// Stored turns that are resumed, oldest first; they go before the bursts.
     resumed: VecDeque<ReadyTurn>,
     running: bool,
     /// Lines reserved or waiting, over all channels.
@@ -116,7 +116,7 @@ impl RuntimeInner {
         }
         capture::check(&incoming.content)?;
         let turn_id = self.reserve(&incoming)?;
-        // In a task of its own: a caller who goes away must not leave a burst that waits for its line for ever.
+        // In a task of its own: a caller who goes away must not leave a burst that waits for its line permanently.
         let runtime = self.clone();
         let taking = self.tasks.spawn(async move { runtime.take(incoming, turn_id, subscriber).await });
         taking.await.unwrap_or_else(|_| Err(defect().into()))
@@ -205,7 +205,7 @@ impl RuntimeInner {
         self.start_next_turn(&incoming.scope);
     }
 
-    /// Counts the durable line and starts its burst's wait anew.
+    /// Counts the durable line and starts its burst's wait again.
     fn start_debounce(
         self: &Arc<Self>,
         incoming: IncomingMessage,
@@ -326,7 +326,7 @@ impl RuntimeInner {
         }
     }
 
-    /// Whether a stored turn may be taken up after a crash, or is too old to be answered without being asked.
+    /// Whether a stored turn may be resumed after a crash, or is too old to be answered without being asked.
     pub(crate) fn is_fresh(&self, last_message_at: Timestamp) -> bool {
         let age = self.clock().now().duration_since(last_message_at);
         age.is_negative() || age.unsigned_abs() <= self.settings().answer_within

@@ -52,7 +52,7 @@ impl RuntimeInner {
         self.recall_between(&persona, &user, request).await
     }
 
-    /// Like [`Life::recall`], for those who have the two at hand.
+    /// Like [`Life::recall`], for those who have the two available.
     pub(crate) async fn recall_between(
         &self,
         persona: &PersonaRecord,

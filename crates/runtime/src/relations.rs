@@ -1,4 +1,4 @@
-//! The worker that draws the graph from new memories, a session at a time, behind the talk.
+//! The worker that draws the graph from new memories, a session at a time, in the background.
 
 use std::sync::Arc;
 use std::time::Duration;

@@ -7,8 +7,8 @@ use memory::messages::{Message, Role};
 use crate::runtime::Runtime;
 
 impl Runtime {
-    /// Keeps a line to the letter, in the channel's session; returns when it is durable. It becomes memory when the talk
-    /// falls silent.
+    /// Keeps a line verbatim, in the channel's session; returns when it is durable. It becomes memory when the talk
+    /// ends.
     pub async fn remember(
         &self,
         scope: Scope,

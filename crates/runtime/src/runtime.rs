@@ -84,7 +84,7 @@ pub(crate) struct RuntimeInner {
     pub(crate) session_ended: Notify,
     /// Messages or nodes were written: there may be vectors to make.
     pub(crate) written: Notify,
-    /// A person has changed the settings: whoever waits by them begins anew.
+    /// A person has changed the settings: whoever waits by them begins again.
     pub(crate) settings_changed: Notify,
     /// The embedding model before the present one, as long as it serves.
     pub(crate) changeover: Changeover,
@@ -98,7 +98,7 @@ pub(crate) struct RuntimeInner {
     pub(crate) remembered: Notify,
     /// One recall at a time may be told apart from background embedding: turns go first.
     pub(crate) turns_running: AtomicU64,
-    /// Up to when it has been told that work behind the talk waits at the daily spend cap.
+    /// Up to when it has been told that work in the background waits at the daily spend cap.
     pub(crate) told_of_cap_until: Mutex<Option<Timestamp>>,
     /// Turns that a person may stop: those that run, and those that shall not even begin.
     stops: Mutex<HashMap<TurnId, CancellationToken>>,
@@ -161,7 +161,7 @@ impl Runtime {
     }
 
     /// Takes no new words, lets turns that are under way finish, up to 20 s, and ends the background work. What is
-    /// not finished is durable and is taken up at the next start.
+    /// not finished is durable and is resumed at the next start.
     pub async fn stop(&self) {
         self.runtime.stopping.cancel();
         self.runtime.tasks.close();
@@ -491,7 +491,7 @@ impl RuntimeInner {
         Ok(self.zone_in(&self.store().ensure_user(user, self.clock().now()).await?))
     }
 
-    /// The same of a user who is at hand.
+    /// The same of a user who is available.
     pub(crate) fn zone_in(&self, user: &UserRecord) -> TimeZone {
         let zone = user.timezone.as_deref().and_then(|name| TimeZone::get(name).ok());
         zone.unwrap_or_else(|| self.settings().zone.clone())

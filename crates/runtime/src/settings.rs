@@ -40,7 +40,7 @@ pub struct RuntimeSettings {
     pub answer_within: Duration,
     /// What is kept about how replies and memories came to be.
     pub trace: TraceSettings,
-    /// US dollars a day from which work behind the talk waits.
+    /// US dollars a day from which work in the background waits.
     pub daily_spend_cap: Option<f64>,
 }
 

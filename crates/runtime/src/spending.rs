@@ -1,4 +1,4 @@
-//! The daily spend cap: what the models have cost since midnight, and whether work behind the talk waits.
+//! The daily spend cap: what the models have cost since midnight, and whether work in the background waits.
 
 use std::sync::{Arc, PoisonError, Weak};
 
@@ -20,14 +20,14 @@ const OWNER: &str = "self";
 pub struct Spending {
     /// US dollars since midnight in the daemon's zone, as far as prices are known.
     pub today_usd: f64,
-    /// US dollars from which work behind the talk waits; none is no cap.
+    /// US dollars from which work in the background waits; none is no cap.
     pub cap_usd: Option<f64>,
-    /// The next midnight, when the count begins anew.
+    /// The next midnight, when the count begins again.
     pub resumes_at: Timestamp,
 }
 
 impl Spending {
-    /// Whether work behind the talk waits. Replies go on.
+    /// Whether work in the background waits. Replies go on.
     pub fn is_reached(&self) -> bool {
         self.cap_usd.is_some_and(|cap| self.today_usd >= cap)
     }
@@ -57,7 +57,7 @@ impl RuntimeInner {
         })
     }
 
-    /// Whether work behind the talk may spend. The first refusal of a day is told, whoever asked. Without a cap the store
+    /// Whether work in the background may spend. The first refusal of a day is told, whoever asked. Without a cap the store
     /// is not asked.
     pub(crate) async fn may_spend(&self) -> bool {
         if self.settings().daily_spend_cap.is_none() {

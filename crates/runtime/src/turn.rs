@@ -31,7 +31,7 @@ use crate::turn_trace::TurnRecord;
 /// What a channel that replies on the spot hears of its turn.
 #[derive(Clone, Debug)]
 pub enum TurnEvent {
-    /// It was taken up.
+    /// It was resumed.
     Started,
     /// A piece of the reply.
     Delta(String),
@@ -175,7 +175,7 @@ fn count_preparation(runtime: &RuntimeInner, prepared: &Prepared, took: Duration
 }
 
 /// What ends a turn before its last word: its time, or a person. One limit from the beginning to the end: whatever
-/// hangs, the next turn does not wait for ever.
+/// hangs, the next turn does not wait permanently.
 fn interruption(runtime: &Arc<RuntimeInner>, turn: &ReadyTurn) -> Interruption {
     let out_of_time = runtime.clock().sleep(runtime.settings().turn_timeout);
     let stop = runtime.stop_of(turn.turn_id);
@@ -187,7 +187,7 @@ fn interruption(runtime: &Arc<RuntimeInner>, turn: &ReadyTurn) -> Interruption {
     })
 }
 
-/// Reads what the reply rests on: window, memories, mood, core blocks; and renders the prompt.
+/// Reads what the reply depends on: window, memories, mood, core blocks; and renders the prompt.
 async fn prepare(
     runtime: &Arc<RuntimeInner>,
     turn: &ReadyTurn,

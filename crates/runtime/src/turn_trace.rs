@@ -28,7 +28,7 @@ const FALLEN_MAX: usize = 20;
 /// The trace of a turn while it runs.
 pub(crate) struct TurnRecord {
     enabled: bool,
-    /// The first message, once it is known; until then the moment when the turn was taken up.
+    /// The first message, once it is known; until then the moment when the turn was resumed.
     started_at: Timestamp,
     /// When the last step ended.
     last: Timestamp,
@@ -43,7 +43,7 @@ pub(crate) struct TurnRecord {
 }
 
 impl TurnRecord {
-    /// The turn is taken up.
+    /// The turn is resumed.
     pub(crate) fn begin(runtime: &RuntimeInner, turn: &ReadyTurn) -> Self {
         let now = runtime.clock().now();
         Self {
@@ -210,7 +210,7 @@ impl TurnRecord {
         }
     }
 
-    /// Writes the trace behind the talk; one that can't be written costs nothing but the trace.
+    /// Writes the trace in the background; one that can't be written costs nothing but the trace.
     pub(crate) fn keep(mut self, runtime: &Arc<RuntimeInner>, turn: &ReadyTurn, error: Option<String>) {
         if !self.enabled {
             return;

@@ -78,7 +78,7 @@ async fn written(runtime: &RuntimeInner) {
 struct Work<'a> {
     runtime: &'a RuntimeInner,
     embedder: &'a dyn Embedder,
-    /// Whether the model is noted and what it left earlier is taken up.
+    /// Whether the model is noted and what it left earlier is resumed.
     prepared: bool,
     /// Whether there are vectors of other models.
     others: bool,
@@ -106,7 +106,7 @@ impl Work<'_> {
         Ok(())
     }
 
-    /// Notes the model, and takes up what is left of it from an earlier time.
+    /// Notes the model, and resumes what is left of it from an earlier time.
     async fn prepare(&mut self, fingerprint: &str) -> Result<(), StoreError> {
         let store = self.runtime.store();
         let source = self.embedder.source();
@@ -153,7 +153,7 @@ impl Work<'_> {
         }
     }
 
-    /// Vectors of entities that were named or described while no model was at hand, or whose description has changed. A
+    /// Vectors of entities that were named or described while no model was available, or whose description has changed. A
     /// name that the model can't read makes the whole unreadable, whatever the description says.
     async fn fill_entities(&self, fingerprint: &str) -> Result<(), BackfillError> {
         let store = self.runtime.store();

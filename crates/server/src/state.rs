@@ -80,7 +80,7 @@ pub struct LlmState {
     pub provider: String,
     /// The model of the conversation.
     pub model: Option<String>,
-    /// Whether no model is at hand and replies are scripted.
+    /// Whether no model is available and replies are scripted.
     pub offline: bool,
     /// What the person should know about it.
     pub notice: Option<String>,
@@ -115,7 +115,7 @@ pub struct ServerParts {
     pub configuration: Arc<dyn Configuration>,
     /// Speaks TLS to everybody; none for plain HTTP.
     pub tls: Option<Tls>,
-    /// Says which models answer; asked anew for each request that shows it.
+    /// Says which models answer; asked again for each request that shows it.
     pub models: Box<dyn Fn() -> ActiveModels + Send + Sync>,
     /// When the program started.
     pub started_at: Timestamp,

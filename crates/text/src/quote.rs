@@ -1,6 +1,6 @@
 //! Whether somebody really said that.
 
-/// Where `quote` stands in `message`: first and last character, the last exclusive, counted in characters of the
+/// Where `quote` is in `message`: first and last character, the last exclusive, counted in characters of the
 /// message. White space is folded (a run equals one blank, none counts at the quote's ends); nothing else is: a quote
 /// is verbatim or it is none. The first place wins. Linear in the length of the message.
 pub fn find_quote(message: &str, quote: &str) -> Option<(usize, usize)> {

@@ -32,7 +32,7 @@ pub fn fold(text: &str) -> String {
 pub(crate) enum Piece<'a> {
     /// A word by the Unicode rules; may hold apostrophes, points and the like.
     Word(&'a str),
-    /// Letters of a script that is written without blanks (Hangul too: its particles hang on the words).
+    /// Letters of a script that is written without blanks (Hangul too: its particles depend on the words).
     Unspaced(&'a str),
     /// A hyphen right between two words.
     Hyphen,

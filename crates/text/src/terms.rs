@@ -19,7 +19,7 @@ const FUNCTION_SEGMENTS_MAX: usize = 4;
 const NAME_PREFIXES: [&str; 4] = ["小", "老", "阿", "大"];
 /// What makes a cry of 叫 after it: 尖叫, 大叫.
 const CALLS: [&str; 10] = ["尖", "大", "喊", "吼", "惊", "嚎", "鸣", "呼", "乱", "哭"];
-/// Particles that hang on Korean words.
+/// Particles that depend on Korean words.
 const KOREAN_PARTICLES: &str = "은는이가을를에의도와과로";
 /// Shortest Hangul word whose last syllable is taken for a particle: shorter ones (가을) are more often words.
 const PARTICLE_WORD_LENGTH_MIN: usize = 3;
@@ -27,7 +27,7 @@ const PARTICLE_WORD_LENGTH_MIN: usize = 3;
 /// What a question asks for: words that must stand together.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct QueryTerm {
-    /// The whole word, as it stands in the index.
+    /// The whole word, as it is in the index.
     pub phrase: Phrase,
     /// Parts of a long word or of a name, or other stems of a word whose language is not sure: each worth something by
     /// itself where the whole is not found.

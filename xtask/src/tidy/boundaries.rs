@@ -151,7 +151,7 @@ impl Placed {
     }
 }
 
-/// Where the dependency stands in the manifest; 1 when it isn't found.
+/// Where the dependency is in the manifest; 1 when it isn't found.
 fn line_of(member: &Member, key: &str) -> usize {
     let names_it = |line: &str| line.strip_prefix(key).is_some_and(|rest| rest.starts_with(['.', ' ', '=']));
     member.manifest.lines().position(names_it).map_or(1, |index| index + 1)

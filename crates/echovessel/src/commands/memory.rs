@@ -1,4 +1,4 @@
-//! `echovessel memory`: what is remembered, what hangs on it, and forgetting it.
+//! `echovessel memory`: what is remembered, what depends on it, and forgetting it.
 
 use std::io::{IsTerminal as _, Write as _};
 
@@ -260,7 +260,7 @@ fn say(shared: &Shared, receipt: &Value, done: &str) -> anyhow::Result<()> {
     Ok(())
 }
 
-/// A name as it stands in a query string.
+/// A name as it is in a query string.
 fn form(text: &str) -> String {
     let escaped = |byte: u8| match byte {
         b'a'..=b'z' | b'A'..=b'Z' | b'0'..=b'9' | b'-' | b'_' | b'.' | b'~' => char::from(byte).to_string(),

@@ -134,7 +134,7 @@ pub(crate) fn with_wishes(text: &str, wishes: &[ConfigChange]) -> Result<String,
     Ok(document.to_string())
 }
 
-/// Shown only when a key stands in it, not for the sections inside it.
+/// Shown only when a key is in it, not for the sections inside it.
 fn new_section() -> Table {
     let mut table = Table::new();
     table.set_implicit(true);

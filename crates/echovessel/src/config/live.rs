@@ -1,4 +1,4 @@
-//! Which keys a running daemon takes up at once. The one table: the schema, the API, `init` and the book go by it.
+//! Which keys a running daemon resumes at once. The one table: the schema, the API, `init` and the book go by it.
 
 /// Keys, or whole sections as `recall.*`, whose new values hold at once. All others wait for a restart.
 const LIVE: [&str; 16] = [

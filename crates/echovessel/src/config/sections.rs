@@ -139,7 +139,7 @@ section!(
         max_tokens: u32 = 4096,
         /// What models cost in US dollars per million tokens, for the cost ledger: `[{ model = "name", input = 0.4, output = 1.6, cached = 0.1 }]`. A dated release is found by its family's name.
         prices: Vec<LlmPrice> = Vec::new(),
-        /// US dollars a day from which work behind the talk (memory, thinking, roll-ups) waits for the next day; replies go on. 0 is no cap. Counts calls whose model has a price.
+        /// US dollars a day from which work in the background (memory, thinking, roll-ups) waits for the next day; replies go on. 0 is no cap. Counts calls whose model has a price.
         daily_spend_cap: f64 = 0.0,
     }
 );

@@ -156,7 +156,7 @@ impl Door {
         }
     }
 
-    /// What was refused for want of evidence, newest first.
+    /// What was refused without evidence, newest first.
     pub(crate) async fn rejected(&self, user: &str) -> Vec<Value> {
         rows(&self.get(&format!("/api/admin/memory/rejected?user_id={user}")).await, "rejected")
     }

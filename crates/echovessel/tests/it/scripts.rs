@@ -38,7 +38,7 @@ pub(crate) fn extraction(events: impl IntoIterator<Item = Value>) -> Value {
     })
 }
 
-/// An event about the user that rests on these words of the first message.
+/// An event about the user that depends on these words of the first message.
 pub(crate) fn event(description: &str, quote: &str) -> Value {
     json!({
         "type": "event",
@@ -54,7 +54,7 @@ pub(crate) fn event(description: &str, quote: &str) -> Value {
     })
 }
 
-/// A reflection with one thought that rests on the first event.
+/// A reflection with one thought that depends on the first event.
 pub(crate) fn thought(description: &str) -> Value {
     json!({"thoughts": [
         {"description": description, "subject": "user", "emotional_impact": 2, "filling": ["e1"]},

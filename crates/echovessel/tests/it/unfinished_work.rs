@@ -1,4 +1,4 @@
-//! Work behind the talk that fails is tried again or is there for a person to see; it never blocks other work.
+//! Work in the background that fails is tried again or is there for a person to see; it never blocks other work.
 
 use std::sync::Arc;
 

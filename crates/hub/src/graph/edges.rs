@@ -48,7 +48,7 @@ pub struct EdgeText {
     /// What it is known from.
     #[serde(default)]
     pub evidence: Option<String>,
-    /// The memory that it rests on.
+    /// The memory that it depends on.
     #[serde(default)]
     pub source_memory_id: Option<String>,
     /// When what it says happened.

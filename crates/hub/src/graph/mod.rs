@@ -2,7 +2,7 @@
 //!
 //! One entity store, two views: what the memory knows as an entity (L5: a person, place, organisation, pet or other named
 //! thing) is a node of the graph under the same id, with the entity's own name, description and identity rules. Nodes of
-//! other types, and all edges, live here alone. Every node and edge keeps the memories it rests on; when the last of them
+//! other types, and all edges, live here alone. Every node and edge keeps the memories it depends on; when the last of them
 //! is deleted, it is withdrawn with it. Nothing else is ever cleaned up.
 
 mod service;

@@ -51,7 +51,7 @@ pub struct NodeText {
     #[serde(default = "half")]
     #[schemars(range(min = 0.0, max = 1.0))]
     pub confidence: f64,
-    /// The memory that it rests on.
+    /// The memory that it depends on.
     #[serde(default)]
     pub source_memory_id: Option<String>,
     /// When it became known.
@@ -122,7 +122,7 @@ pub struct NodeList {
 }
 
 impl Graph {
-    /// Writes a node. One of the same type and label is answered as it is, with the memory that this one rests on.
+    /// Writes a node. One of the same type and label is answered as it is, with the memory that this one depends on.
     pub async fn create_node(&self, scope: &Scope, asked: NodeCreate) -> Result<NodeResponse, StoreError> {
         let node = match self.new_node(asked.node) {
             Ok(node) => node,

@@ -35,7 +35,7 @@ pub struct GraphNode {
     pub aliases: Vec<String>,
     /// Who wrote it first; empty for what the memory itself found out.
     pub source_instance: String,
-    /// The memories that it rests on, the newest first.
+    /// The memories that it depends on, the newest first.
     pub source_memory_ids: Vec<String>,
     /// When it was written.
     pub created_at: Timestamp,
@@ -74,7 +74,7 @@ pub struct GraphEdge {
     pub evidence: Option<String>,
     /// Who wrote it first.
     pub source_instance: String,
-    /// The memories that it rests on, the newest first.
+    /// The memories that it depends on, the newest first.
     pub source_memory_ids: Vec<String>,
     /// When it was written.
     pub created_at: Timestamp,
@@ -114,7 +114,7 @@ pub struct NewGraphNode {
     pub properties: Map<String, Value>,
     /// How sure it is.
     pub confidence: f64,
-    /// The memory that it rests on.
+    /// The memory that it depends on.
     pub source_memory_id: Option<String>,
     /// When it became known.
     pub first_learned_at: Option<Timestamp>,
@@ -146,7 +146,7 @@ pub struct NewGraphEdge {
     pub weight: f64,
     /// What it is known from.
     pub evidence: Option<String>,
-    /// The memory that it rests on.
+    /// The memory that it depends on.
     pub source_memory_id: Option<String>,
     /// When what it says happened.
     pub occurred_at: Option<Timestamp>,
@@ -303,7 +303,7 @@ pub trait GraphStore: Send + Sync {
     /// The edges that begin or end at one of these nodes, the first written first, softly deleted ones too.
     async fn graph_edges_at(&self, scope: &Scope, nodes: &[Uuid]) -> Result<Vec<GraphEdge>, StoreError>;
     /// Writes nodes, then edges, all or none. A node of the same type and label stays as it is and gains the memory that
-    /// it rests on; a softly deleted one comes back. An edge of the same type between the same nodes gains weight,
+    /// it depends on; a softly deleted one comes back. An edge of the same type between the same nodes gains weight,
     /// evidence and memory.
     async fn write_graph(&self, scope: &Scope, write: GraphWrite) -> Result<GraphWritten, StoreError>;
     /// Changes a node that is there.
@@ -339,14 +339,14 @@ pub trait GraphStore: Send + Sync {
         passed_over: &[SessionId],
         limit: u32,
     ) -> Result<Vec<UnreadSession>, StoreError>;
-    /// Writes what was drawn from a session and notes that its events were read. What rests on events that these have
+    /// Writes what was drawn from a session and notes that its events were read. What depends on events that these have
     /// replaced holds no longer. None, and nothing is written, if what was read has changed or is gone.
     async fn commit_facts(
         &self,
         session: &UnreadSession,
         write: GraphWrite,
     ) -> Result<Option<GraphWritten>, StoreError>;
-    /// Takes away what rests on this memory alone, and its evidence from what rests on others too.
+    /// Takes away what depends on this memory alone, and its evidence from what depends on others too.
     async fn withdraw_from_graph(
         &self,
         scope: &Scope,
@@ -380,6 +380,6 @@ pub trait GraphStore: Send + Sync {
         fingerprint: &str,
         vectors: Vec<(UnembeddedNode, Embedding)>,
     ) -> Result<(), StoreError>;
-    /// Takes all vectors of nodes that are no entities away; they are made anew. Gives how many there were.
+    /// Takes all vectors of nodes that are no entities away; they are made again. Gives how many there were.
     async fn clear_graph_vectors(&self, scope: &Scope) -> Result<u64, StoreError>;
 }

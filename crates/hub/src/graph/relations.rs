@@ -1,4 +1,4 @@
-//! Facts that new memories bring: who is joined with what. A finder draws them, and each rests on the event that tells it.
+//! Facts that new memories bring: who is joined with what. A finder draws them, and each depends on the event that tells it.
 
 use async_trait::async_trait;
 use jiff::Timestamp;
@@ -35,7 +35,7 @@ pub struct UnreadEvent {
     pub node: NodeId,
     /// What happened.
     pub description: String,
-    /// Verbatim words that it rests on.
+    /// Verbatim words that it depends on.
     pub quotes: Vec<String>,
 }
 
@@ -83,7 +83,7 @@ pub struct Relation {
     pub to: RelationEnd,
     /// What joins them, such as `lives_in`.
     pub relation: String,
-    /// The event that it rests on.
+    /// The event that it depends on.
     pub event: NodeId,
     /// How sure it is, 0 to 1.
     pub confidence: f64,

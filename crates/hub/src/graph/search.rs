@@ -18,7 +18,7 @@ use super::service::Graph;
 /// Least score, and nodes, of a search that says nothing of it.
 const SCORE_MIN: f64 = 0.3;
 const LIMIT: usize = 10;
-/// Worth of a label that stands in the query, or the query in it.
+/// Worth of a label that is in the query, or the query in it.
 const NAMED: f64 = 0.9;
 
 /// `graph_node_search`.

@@ -41,12 +41,12 @@ impl Graph {
         Self { store, entities, embedder, clock, ids, retries: Arc::default() }
     }
 
-    /// Takes away what rests on a memory that is deleted.
+    /// Takes away what depends on a memory that is deleted.
     pub async fn withdraw(&self, scope: &Scope, memory_id: &str) -> Result<GraphWithdrawal, StoreError> {
         self.store.withdraw_from_graph(scope, memory_id, self.clock.now()).await
     }
 
-    /// Makes all vectors of nodes anew. Gives how many were made, how many failed, and of how many.
+    /// Makes all vectors of nodes again. Gives how many were made, how many failed, and of how many.
     pub async fn rebuild_vectors(&self, scope: &Scope) -> Result<(u64, u64, u64), StoreError> {
         self.store.clear_graph_vectors(scope).await?;
         let nodes = self.store.graph_nodes(scope).await?;

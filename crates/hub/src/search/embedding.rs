@@ -65,13 +65,13 @@ impl EmbeddingWatermark {
 }
 
 impl Hub {
-    /// Takes the vectors of memories away. They are made anew when they are needed.
+    /// Takes the vectors of memories away. They are made again when they are needed.
     pub async fn memory_embedding_purge(&self, caller: &Caller) -> Result<Purged, HubError> {
         let purged = self.purge_vectors(&caller.scope).await?;
         Ok(Purged { purged, remaining: 0, message: format!("took the vectors of {purged} memories away") })
     }
 
-    /// Makes the vectors of memories anew.
+    /// Makes the vectors of memories again.
     pub async fn memory_embedding_rebuild(&self, caller: &Caller) -> Result<Rebuilt, HubError> {
         self.purge_vectors(&caller.scope).await?;
         self.embed_all(&caller.scope).await
@@ -144,7 +144,7 @@ impl Hub {
         if revision == known {
             return Ok(0);
         }
-        // A reset begins to count anew.
+        // A reset begins to count again.
         let after = if revision < known { 0 } else { known };
         let waiting = store.unembedded_chunks(scope, &fingerprint, after, PIECES_ASKED_FOR).await?;
         let (embedded, failure) = embedded(&*embedder, &waiting).await;

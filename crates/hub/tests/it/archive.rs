@@ -223,7 +223,7 @@ pub(crate) async fn exported(home: &Home) -> BTreeMap<String, String> {
 proptest! {
     #![proptest_config(ProptestConfig { cases: 24, ..ProptestConfig::default() })]
 
-    /// An archive that is taken into an empty home and made anew there is the same archive.
+    /// An archive that is taken into an empty home and made again there is the same archive.
     #[test]
     fn what_moves_house_arrives_whole(steps in proptest::collection::vec(step(), 1..40)) {
         let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build().unwrap();
@@ -258,7 +258,7 @@ fn repacked(files: &BTreeMap<String, String>) -> EntityImport {
     packed(&files)
 }
 
-/// Writes the manifest anew, so that only the lie itself is left to be found.
+/// Writes the manifest again, so that only the lie itself is left to be found.
 fn with_true_digests(files: &mut BTreeMap<String, String>) {
     let mut manifest: serde_json::Value = serde_json::from_str(&files["manifest.json"]).unwrap();
     let digests: BTreeMap<&String, String> = files

@@ -4,7 +4,7 @@
 //! is the user's own: no "I", no "my", no word that tells anything. Someone who confirms in their own words says "I";
 //! someone who copies keeps the "you" of the persona and the "the user" of a memory. A question may be answered with its
 //! own words ("喜欢爬山吗?" "喜欢爬山"), so there only a copied "you" makes an echo; a memory was made of the user's words,
-//! so there only a copied "the user" does. What stands in quotation marks is somebody else's words. And what the user had
+//! so there only a copied "the user" does. What is in quotation marks is somebody else's words. And what the user had
 //! said before the persona did is the user's, however often it is said again.
 
 use crate::messages::Message;

@@ -261,7 +261,7 @@ impl Consolidator<'_> {
         self.store.entities_named(&session.scope, &[folded.to_owned()]).await
     }
 
-    /// Entities that the event lists, or whose name stands in its text or in its quotes; known ones also when the
+    /// Entities that the event lists, or whose name is in its text or in its quotes; known ones also when the
     /// answer did not mention them.
     pub(super) async fn entities_of(
         &self,

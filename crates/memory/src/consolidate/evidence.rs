@@ -77,7 +77,7 @@ pub(super) struct EvidenceSources<'a> {
     pub(super) people: &'a [String],
 }
 
-/// Looks every quote of the event up. A quote that stands in another message of the same speaker is accepted from
+/// Looks every quote of the event up. A quote that is in another message of the same speaker is accepted from
 /// there: the words are what counts.
 pub(super) fn check(event: ProposedEvent, grounds: EvidenceSources<'_>) -> CheckedEvent {
     let mut evidence: Vec<Evidence> = Vec::new();

@@ -112,7 +112,7 @@ impl Consolidator<'_> {
             };
             lost = reconcile(&mut accepted, failed, second);
         }
-        // What was put right in the second answer needs no person any more.
+        // What was corrected in the second answer needs no person any more.
         answer.refused.retain(|refused| {
             !accepted.iter().any(|checked| checked.event.description == refused.description)
         });

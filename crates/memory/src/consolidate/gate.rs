@@ -26,7 +26,7 @@ pub enum GateDecision {
 }
 
 /// Weighs a session. Short means fewer messages **or** fewer tokens than the settings ask; a short one still counts
-/// when a strong-emotion keyword stands in it (seed, algorithm B) or the user said something of substance.
+/// when a strong-emotion keyword is in it (seed, algorithm B) or the user said something of substance.
 pub fn weigh(messages: &[Message], settings: &ConsolidateSettings) -> GateDecision {
     if !messages.iter().any(|message| message.role == Role::User) {
         return GateDecision::Trivial;

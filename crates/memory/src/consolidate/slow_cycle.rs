@@ -40,7 +40,7 @@ const EVENTS_PER_ENTITY: u32 = 6;
 
 /// Outcome of a cycle that was answered.
 const OK: &str = "ok";
-/// Outcome of a cycle that was not; why stands in the session's trace, which can be forgotten.
+/// Outcome of a cycle that was not; why is in the session's trace, which can be forgotten.
 const FAILED: &str = "failed";
 
 /// What a person can set about the slow cycle.

@@ -42,7 +42,7 @@ pub struct Corrector<'a> {
 }
 
 impl Corrector<'_> {
-    /// Gives a memory the text that a person wrote. It keeps its id, so that whatever rests on it still does; its old
+    /// Gives a memory the text that a person wrote. It keeps its id, so that whatever depends on it still does; its old
     /// text stays in its history. The same text again changes nothing. None if there is no such memory.
     pub async fn correct(&self, id: NodeId, text: &str) -> Result<Option<Node>, CorrectError> {
         let text = checked(text)?;

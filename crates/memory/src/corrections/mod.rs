@@ -61,7 +61,7 @@ pub struct NodeVersion {
     pub superseded_by: Option<NodeId>,
     /// Whether the change was taken back.
     pub undone: bool,
-    /// The words that it rests on; a person's own text rests on nothing else.
+    /// The words that it depends on; a person's own text depends on nothing else.
     pub evidence: Vec<Evidence>,
 }
 

@@ -19,7 +19,7 @@ pub struct ErasureRequest {
     pub scope: Scope,
     /// What is to go.
     pub selection: Selection,
-    /// What becomes of thoughts that rest on it.
+    /// What becomes of thoughts that depend on it.
     pub thoughts: ForgetMode,
     /// How it was selected, in the words of the request.
     pub selected_by: Vec<String>,

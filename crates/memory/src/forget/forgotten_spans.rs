@@ -6,7 +6,7 @@ use crate::messages::Message;
 use crate::nodes::{Evidence, RejectedQuote, Subject};
 use crate::text::{content_terms, find_quote};
 
-/// What stands in a transcript in place of words that are forgotten. Its brackets part a name beside it from the
+/// What is in a transcript in place of words that are forgotten. Its brackets part a name beside it from the
 /// ellipsis, which would look like a pause after somebody was called.
 const GAP: &str = "[…]";
 

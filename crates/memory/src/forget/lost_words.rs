@@ -3,7 +3,7 @@
 use crate::ports::Phrase;
 use crate::text::query_terms;
 
-/// Whether a text holds a content word that stands in one of the texts that go and in none of those that stay. `gone`
+/// Whether a text holds a content word that is in one of the texts that go and in none of those that stay. `gone`
 /// and `left` are index terms ([`crate::text::index_terms`]); function words don't count. A word that no text holds is
 /// the writer's own and is not lost.
 ///

@@ -33,7 +33,7 @@ use crate::identifiers::{EntityId, ErasureId, MessageId, NodeId, RejectedId, Ses
 use crate::nodes::NodeKind;
 use crate::scope::Scope;
 
-/// What becomes of thoughts that rest on something that goes (seed: the filling chain).
+/// What becomes of thoughts that depend on something that goes (seed: the filling chain).
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "lowercase")]
 pub enum ForgetMode {
@@ -76,7 +76,7 @@ pub struct ForgetRequest {
     pub scope: Scope,
     /// What is to go.
     pub selection: Selection,
-    /// What becomes of thoughts that rest on it.
+    /// What becomes of thoughts that depend on it.
     pub thoughts: ForgetMode,
     /// When.
     pub at: Timestamp,
@@ -116,7 +116,7 @@ pub struct ForgetSummary {
     pub sessions: BTreeSet<SessionId>,
     /// Nodes that other words prove: they stay, and say only what these words say.
     pub rewritten: BTreeSet<NodeId>,
-    /// Thoughts that stay although something they rest on is gone.
+    /// Thoughts that stay although something they depend on is gone.
     pub orphaned: BTreeSet<NodeId>,
     /// Nodes that come back to recall, because what had replaced them is gone.
     pub revived: BTreeSet<NodeId>,
@@ -175,7 +175,7 @@ impl ForgetSummary {
         kinds.into_iter().flatten().copied().collect()
     }
 
-    /// Whether both name the same things. What is only counted may differ: vectors are written behind the talk.
+    /// Whether both name the same things. What is only counted may differ: vectors are written in the background.
     pub fn agrees_with(&self, shown: &Self) -> bool {
         let uncounted = |taken: &Self| Self { counts: Counts::default(), ..taken.clone() };
         uncounted(self) == uncounted(shown)
@@ -214,7 +214,7 @@ pub enum ForgetOutcome {
     Nothing(Vec<CoreBlockLabel>),
 }
 
-/// Proof of an erasure, kept for ever. It holds ids and counts, never a word of what was erased.
+/// Proof of an erasure, kept permanently. It holds ids and counts, never a word of what was erased.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct ErasureReceipt {
     /// Its id; of a dry run, what [`Confirmations`] ask for.

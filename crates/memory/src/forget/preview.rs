@@ -1,4 +1,4 @@
-//! What hangs on a node.
+//! What depends on a node.
 
 use jiff::Timestamp;
 use schemars::JsonSchema;
@@ -10,7 +10,7 @@ use crate::nodes::{Evidence, NodeKind};
 use crate::ports::{ForgetStore, StoreError};
 use crate::scope::Scope;
 
-/// A node that hangs on another, or that another hangs on.
+/// A node that depends on another, or that another depends on.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, JsonSchema)]
 pub struct Dependent {
     /// Its id.
@@ -25,7 +25,7 @@ pub struct Dependent {
     pub source_session_id: Option<SessionId>,
 }
 
-/// A node with what it rests on and what rests on it.
+/// A node with what it depends on and what depends on it.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Dependents {
     /// Whose memory it is in.

@@ -16,7 +16,7 @@ pub enum LossReason {
     Forgotten,
 }
 
-/// A quote that a memory rests on.
+/// A quote that a memory depends on.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct SupportingQuote<'a> {
     /// Who said it.
@@ -27,7 +27,7 @@ pub struct SupportingQuote<'a> {
     pub terms: &'a str,
     /// Whether the words are still there.
     pub is_left: bool,
-    /// Whether its session becomes memory again, so that what it proves will be found anew.
+    /// Whether its session becomes memory again, so that what it proves will be found again.
     pub becomes_memory_again: bool,
 }
 
@@ -40,7 +40,7 @@ pub struct SupportingMention<'a> {
     pub is_left: bool,
 }
 
-/// What a memory rests on when words are lost.
+/// What a memory depends on when words are lost.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Support<'a> {
     /// Whom it is about.
@@ -53,7 +53,7 @@ pub struct Support<'a> {
     pub mentions: Vec<SupportingMention<'a>>,
     /// Whether a person has vouched for it: approved it, or written its text.
     pub word_of_person: bool,
-    /// Whether it rests on other memories; then its fate hangs on those.
+    /// Whether it depends on other memories; then its fate depends on those.
     pub cites: bool,
     /// Whether it has said no more than its words prove since an earlier loss.
     pub is_reduced: bool,
@@ -77,7 +77,7 @@ pub enum Verdict {
 impl Support<'_> {
     /// The rule. A memory goes when the quotes that are left do not prove it ([`proves`]), or when it has none and holds
     /// words that only the lost ones said ([`holds_lost_words`]). One that is proven but holds such words says what is
-    /// left of it, or goes if that will be found anew. A person's word outweighs what was unsaid, never what was
+    /// left of it, or goes if that will be found again. A person's word outweighs what was unsaid, never what was
     /// forgotten.
     pub fn verdict(&self, loss: LossReason) -> Verdict {
         let vouched = self.word_of_person && loss == LossReason::Edited;

@@ -27,7 +27,7 @@ pub struct NewMessage {
     pub turn_id: Option<TurnId>,
     /// Who said it.
     pub role: Role,
-    /// What was said, to the letter.
+    /// What was said, verbatim.
     pub content: String,
     /// Estimated tokens.
     pub token_count: u32,

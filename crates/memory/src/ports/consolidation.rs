@@ -102,7 +102,7 @@ pub struct ReflectionCommit {
     pub fingerprint: Option<String>,
 }
 
-/// A quote that was ever taken from a session, whatever became of the memory that rests on it.
+/// A quote that was ever taken from a session, whatever became of the memory that depends on it.
 #[derive(Clone, Debug, PartialEq)]
 pub struct UsedQuote {
     /// The node.
@@ -141,7 +141,7 @@ pub trait ConsolidationStore: Send + Sync {
         since: Timestamp,
         limit: u32,
     ) -> Result<Vec<Node>, StoreError>;
-    /// Quotes of a session's messages that memories rest on, those of deleted memories too: what a person took away
+    /// Quotes of a session's messages that memories depend on, those of deleted memories too: what a person took away
     /// does not come back when the session is extracted again.
     async fn remembered_of_session(&self, id: SessionId) -> Result<Vec<UsedQuote>, StoreError>;
 }

@@ -16,7 +16,7 @@ use crate::scope::Scope;
 pub struct MessageEdit {
     /// The message.
     pub id: MessageId,
-    /// What it says now, to the letter.
+    /// What it says now, verbatim.
     pub content: String,
     /// Its index terms, as [`crate::text::index_terms`] gives them.
     pub terms: String,
@@ -66,7 +66,7 @@ pub trait CorrectionStore: Send + Sync {
     /// Gives a live message of the user new words and withdraws what rested on the old ones; a session that has ended
     /// becomes memory again. The old words are kept and found by nobody. None if there is no such message.
     async fn edit_message(&self, edit: MessageEdit) -> Result<Option<MessageEditResult>, StoreError>;
-    /// Withdraws what rests on the words of these messages, which stay as they are: their quotes go, and with them
+    /// Withdraws what depends on the words of these messages, which stay as they are: their quotes go, and with them
     /// every memory that nothing else supports (see [`crate::forget::Support::verdict`]).
     async fn withdraw_evidence(
         &self,

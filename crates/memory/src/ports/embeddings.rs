@@ -65,7 +65,7 @@ pub trait EmbeddingStore: Send + Sync {
         previous: &str,
     ) -> Result<Vec<Scope>, StoreError>;
     /// Takes up the vectors of the model that rows still have from before another model took its place, at most `limit`
-    /// in each corpus. Gives the number taken up; 0 when there are no more.
+    /// in each corpus. Gives the number resumed; 0 when there are no more.
     async fn adopt_vectors(&self, fingerprint: &str, limit: u32) -> Result<u32, StoreError>;
     /// Removes vectors of other models from rows that have one of this model, at most `limit` in each corpus. Gives the
     /// number removed; 0 when there are no more.

@@ -88,7 +88,7 @@ pub struct EntityMentions {
     pub last_at: Option<Timestamp>,
 }
 
-/// An alias that stands in a text.
+/// An alias that is in a text.
 #[derive(Clone, Debug, PartialEq)]
 pub struct AliasHit {
     /// The alias in its folded form.

@@ -24,7 +24,7 @@ use crate::scope::{PersonaId, Scope};
 pub trait ForgetStore: Send + Sync {
     /// Whose memory a thing is in; none if it is not there.
     async fn scope_of(&self, thing: ForgetTarget) -> Result<Option<Scope>, StoreError>;
-    /// What hangs on a node; none if it is not there.
+    /// What depends on a node; none if it is not there.
     async fn dependents(&self, id: NodeId) -> Result<Option<Dependents>, StoreError>;
     /// What the act would take. The act itself, rolled back.
     async fn preview_forgetting(&self, act: ForgetRequest) -> Result<ForgetSummary, StoreError>;

@@ -34,7 +34,7 @@ pub struct ExtractionInput {
 /// A quote that was not found where it was said to be.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct EvidenceFailure {
-    /// The event that rests on it.
+    /// The event that depends on it.
     pub description: String,
     /// The quote as proposed.
     pub quote: String,
@@ -68,7 +68,7 @@ pub struct ProposedEvent {
     pub subject: Subject,
     /// When it happened or is due.
     pub event_time: Option<EventTime>,
-    /// The words it rests on.
+    /// The words it depends on.
     pub evidence: Vec<ProposedQuote>,
     /// Older nodes that it replaces.
     pub supersedes: Vec<NodeId>,
@@ -169,7 +169,7 @@ pub struct ProposedThought {
     pub subject: Subject,
     /// −10 to +10.
     pub emotional_impact: i8,
-    /// The events it rests on, at least one.
+    /// The events it depends on, at least one.
     pub filling: Vec<NodeId>,
 }
 

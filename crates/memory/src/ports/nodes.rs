@@ -11,7 +11,7 @@ use crate::ports::StoreError;
 use crate::scope::Scope;
 use crate::sessions::Session;
 
-/// A node and the words it rests on.
+/// A node and the words it depends on.
 #[derive(Clone, Debug, PartialEq)]
 pub struct EvidencedNode {
     /// The node.

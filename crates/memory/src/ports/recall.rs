@@ -101,7 +101,7 @@ pub struct IndexedMessage {
     pub readability: Option<f32>,
 }
 
-/// A thought rests on an event.
+/// A thought depends on an event.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct FillingEdge {
     /// The parent: thought, intention or expectation.
@@ -126,7 +126,7 @@ pub struct EdgeReach {
 /// What recall and search read, each in one snapshot, on the hot path; and the count of what was recalled.
 #[async_trait]
 pub trait RecallStore: Send + Sync {
-    /// How many live rows the scope holds, and where each phrase stands in it: one entry per phrase, in order, each with at
+    /// How many live rows the scope holds, and where each phrase is in it: one entry per phrase, in order, each with at
     /// most `limit` row numbers.
     async fn phrase_hits(
         &self,

@@ -93,7 +93,7 @@ pub struct ProposedIntention {
     pub description: String,
     /// When it is due.
     pub due: Option<EventTime>,
-    /// The events it rests on.
+    /// The events it depends on.
     pub filling: Vec<NodeId>,
 }
 
@@ -150,7 +150,7 @@ pub struct SlowCycleCommit {
     pub outcome: String,
     /// What it was asked and what it answered, if traces are kept.
     pub transcript: Option<Value>,
-    /// [`SlowCycleStanding::tombstones`] before it read anything. If there are others now, what it thought may rest on
+    /// [`SlowCycleStanding::tombstones`] before it read anything. If there are others now, what it thought may depend on
     /// what was forgotten meanwhile.
     pub tombstones: u64,
 }

@@ -158,7 +158,7 @@ async fn search_vectors(
     Ok(queries.iter().map(of_query).collect())
 }
 
-/// Nodes whose vectors are near, searched for anew.
+/// Nodes whose vectors are near, searched for again.
 pub(super) fn nearest(loaded: &LoadedVectors, query: &Query, wanted: usize) -> HashSet<i64> {
     let vectors: Vec<&[f32]> = query.vectors().collect();
     loaded.nearest_to_each(&vectors, wanted).into_iter().flatten().collect()

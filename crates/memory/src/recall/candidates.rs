@@ -220,7 +220,7 @@ impl Fetch<'_> {
         nearness
     }
 
-    /// Takes deleted nodes out of the vectors at hand; says whether there were any.
+    /// Takes deleted nodes out of the vectors available; says whether there were any.
     async fn forget_deleted(&self, missing: Vec<i64>) -> Result<bool, StoreError> {
         let (Some(loaded), Some(fingerprint), false) =
             (&self.vectors, &self.query.fingerprint, missing.is_empty())

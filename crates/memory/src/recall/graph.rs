@@ -1,4 +1,4 @@
-//! Evidence paths between what the query hits and what rests on the same ground.
+//! Evidence paths between what the query hits and what depends on the same ground.
 
 use std::collections::HashMap;
 
@@ -145,7 +145,7 @@ mod tests {
 
     #[test]
     fn a_thought_and_a_sibling_are_one_step_away() {
-        // Event 1 is hit; thought 10 rests on events 1 and 2, written a half-life ago and now.
+        // Event 1 is hit; thought 10 depends on events 1 and 2, written a half-life ago and now.
         let reached = walk(&[edge(10, 1, 14), edge(10, 2, 0)], &[1], NOW, 14.0);
         assert_eq!(strength(&reached, 10), 0.5);
         assert_eq!(strength(&reached, 2), 1.0);

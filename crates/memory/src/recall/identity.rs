@@ -236,7 +236,7 @@ pub(super) fn name_term(question: IdentityQuestion) -> Option<QueryTerm> {
     })
 }
 
-/// Whether a phrase stands in a folded sentence, and only what may follow a question follows.
+/// Whether a phrase is in a folded sentence, and only what may follow a question follows.
 fn ends_with_question(folded: &str, phrase: &str) -> bool {
     folded.match_indices(phrase).any(|(at, _)| {
         let end = at + phrase.len();

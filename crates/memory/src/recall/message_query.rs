@@ -149,7 +149,7 @@ impl Names {
     }
 }
 
-/// The terms of all lines (of one line, of its sentences); a term that stands in several counts by the weightiest.
+/// The terms of all lines (of one line, of its sentences); a term that is in several counts by the weightiest.
 fn weighted_terms(
     text: &str,
     names: &Names,

@@ -1,8 +1,8 @@
-//! The ranking of verbatim messages. What it measures on public conversations is published, so it stands in one file
+//! The ranking of verbatim messages. What it measures on public conversations is published, so it is in one file
 //! with its weights as data ([`MessageWeights`]).
 //!
 //! `total = Σ weight · signal`. Each signal has a fixed scale, so it does not depend on which other messages are looked
-//! at (but for the mean length in BM25, and the mean meaning, which stands in where a message has no vector), and is an
+//! at (but for the mean length in BM25, and the mean meaning, which is in where a message has no vector), and is an
 //! answer to one question:
 //!
 //! | signal | question | range |
@@ -98,7 +98,7 @@ pub async fn rank_messages(
     Ok(ranking.rank(weights, limit))
 }
 
-/// How often each term of the question stands in a message, and how long it is.
+/// How often each term of the question is in a message, and how long it is.
 struct Counts {
     terms: Vec<f64>,
     length: f64,

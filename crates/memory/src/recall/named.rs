@@ -1,4 +1,4 @@
-//! Entities whose name stands in the text.
+//! Entities whose name is in the text.
 
 use std::collections::{HashMap, HashSet};
 use std::ops::Range;

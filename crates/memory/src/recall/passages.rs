@@ -25,7 +25,7 @@ pub struct Passage {
 }
 
 /// The best messages as passages, best first, and what became of each ranked message. A message enters only when it is
-/// relevant by itself or with the one before it; one that stands in an earlier passage makes none of its own.
+/// relevant by itself or with the one before it; one that is in an earlier passage makes none of its own.
 pub(super) async fn choose_passages(
     store: &dyn Store,
     scope: &Scope,

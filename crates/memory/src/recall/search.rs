@@ -117,7 +117,7 @@ async fn meant(
     Ok(near.filter(|(_, nearness)| *nearness >= MEANT_MIN).collect())
 }
 
-/// The newest memories that hold the text to the letter: for what is no indexed word, as "the" or "?!".
+/// The newest memories that hold the text verbatim: for what is no indexed word, as "the" or "?!".
 async fn holding(store: &dyn Store, asked: &SearchQuery) -> Result<Vec<(Node, f64)>, StoreError> {
     let wanted = fold(asked.text.trim());
     let rows = store.nodes_before(&asked.scope, &asked.kinds, None, READ_THROUGH_MAX).await?;

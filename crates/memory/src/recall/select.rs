@@ -130,7 +130,7 @@ fn rank(a: (&NodeCandidate, &Score), b: (&NodeCandidate, &Score)) -> Ordering {
 
 /// The same text after folding, or the same words with nearly the same vector, both readable.
 fn near_duplicates(a: &NodeCandidate, b: &NodeCandidate) -> bool {
-    // Texts that fold alike have the same terms, which are at hand.
+    // Texts that fold alike have the same terms, which are available.
     let (first, second) = (&a.indexed, &b.indexed);
     let same_terms = first.terms == second.terms || first.node.description == second.node.description;
     if same_terms && a.folded() == b.folded() {

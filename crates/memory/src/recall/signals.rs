@@ -2,7 +2,7 @@
 
 use std::ops::{Index, IndexMut};
 
-/// What a message is ranked by; how each is computed stands in `recall/messages.rs`.
+/// What a message is ranked by; how each is computed is in `recall/messages.rs`.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub enum Signal {
     /// It says what is asked for.

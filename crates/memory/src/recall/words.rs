@@ -99,7 +99,7 @@ fn credit(found: Occurrences) -> f64 {
     }
 }
 
-/// How often a term stands in a text. Counts are at least 1.
+/// How often a term is in a text. Counts are at least 1.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Occurrences {
     /// The whole word.
@@ -146,7 +146,7 @@ impl<'a> IndexedText<'a> {
         distinct(self) == distinct(other)
     }
 
-    /// How often a term stands in the text.
+    /// How often a term is in the text.
     pub fn occurrences(&self, term: &QueryTerm) -> Occurrences {
         match self.count(&term.phrase) {
             0 => match term.parts.iter().map(|part| self.count(part)).max() {

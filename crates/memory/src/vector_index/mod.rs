@@ -181,7 +181,7 @@ impl VectorIndex {
     }
 }
 
-/// The vectors of one scope, corpus and model, compared by their codes alone. They stay at hand while this is held.
+/// The vectors of one scope, corpus and model, compared by their codes alone. They stay available while this is held.
 #[derive(Clone, Debug)]
 pub struct LoadedVectors {
     key: Arc<ShardKey>,

@@ -13,7 +13,7 @@ use super::input::{Passage, ReplyInput, UncertainPair};
 use crate::calendar::{self, DayBucket};
 use crate::quoted::{after_label, one_line};
 
-/// Characters of an earlier message that are told; the message at hand is told whole.
+/// Characters of an earlier message that are told; the message available is told whole.
 const EARLIER_LENGTH_MAX: usize = 2_000;
 
 /// A part of the prompt that may be cut.
@@ -164,7 +164,7 @@ impl Sections {
         self.extend(Name::Uncertain, input.uncertain.iter().map(pair));
     }
 
-    /// Each node stands in one place only: where recall put it, or else where it always stands.
+    /// Each node is in one place only: where recall put it, or else where it always stands.
     fn add_nodes(&mut self, input: &ReplyInput) {
         let mut seen = BTreeSet::new();
         for node in &input.fulfilled {

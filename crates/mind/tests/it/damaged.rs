@@ -1,6 +1,6 @@
 //! Damaged answers of each contract, as models really give them, with what is made of them: one file each in
 //! `damaged/`. The answer stands above the line `=== expected`, what comes of it below. `DAMAGED_UPDATE=1` writes the
-//! lower part anew; read the difference before you keep it.
+//! lower part again; read the difference before you keep it.
 
 use std::fs;
 use std::future::Future;

@@ -1,5 +1,5 @@
 //! A made-up past, from a seed: words of Zipf's frequencies, random vectors (the worst case for thinning), thoughts that
-//! rest on events.
+//! depend on events.
 
 use std::fs;
 use std::path::{Path, PathBuf};

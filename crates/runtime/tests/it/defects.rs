@@ -17,7 +17,7 @@ use crate::embedders::ConstantEmbedder;
 use crate::workshop::{Workshop, event, thought};
 use crate::world::{HOUR, MINUTE, SECOND, WEB, World, scope, section, settings};
 
-/// Among the events one is damaged, and the whole stands in a fence with a word around it.
+/// Among the events one is damaged, and the whole is in a fence with a word around it.
 #[tokio::test]
 async fn defect_01_one_bad_event_costs_no_good_one_and_fences_are_read() {
     let mut world = World::new().await;
@@ -149,7 +149,7 @@ async fn defect_09_days_are_the_users_and_moments_are_utc() {
     world.pass(MINUTE + Duration::from_secs(1) + SECOND).await;
 }
 
-/// Forty lines said while no model was at hand are embedded in a few calls.
+/// Forty lines said while no model was available are embedded in a few calls.
 #[tokio::test]
 async fn defect_14_texts_are_embedded_in_batches() {
     let embedder = Arc::new(WordHashEmbedder::new());

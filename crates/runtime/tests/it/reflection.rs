@@ -1,4 +1,4 @@
-//! When impressions form, what they rest on, and when they don't.
+//! When impressions form, what they depend on, and when they don't.
 
 use memory::identifiers::NodeId;
 use memory::nodes::{Node, NodeKind};

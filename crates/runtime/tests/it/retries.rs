@@ -1,4 +1,4 @@
-//! Consolidation that fails: waits, gives up, says why, and never stands in the way of others.
+//! Consolidation that fails: waits, gives up, says why, and never is in the way of others.
 
 use memory::consolidate::ConsolidationEvent;
 use memory::nodes::NodeKind;

@@ -1,4 +1,4 @@
-//! Vectors are filled in behind the talk.
+//! Vectors are filled in in the background.
 
 use std::sync::Arc;
 use std::sync::atomic::Ordering;

@@ -214,7 +214,7 @@ pub(crate) fn entity(name: &str, aliases: &[&str], kind: EntityKind) -> Mentione
     }
 }
 
-/// One thought that rests on these events.
+/// One thought that depends on these events.
 pub(crate) fn thought(description: &str, events: &[&Node]) -> Reflection {
     let thought = ProposedThought {
         description: description.to_owned(),

@@ -164,7 +164,7 @@ impl World {
         self.live_again(away, None).await;
     }
 
-    /// The process ends and starts again with another embedding model; the one before may be at hand still.
+    /// The process ends and starts again with another embedding model; the one before may be available still.
     pub(crate) async fn change_embedder(
         &mut self,
         embedder: Arc<dyn Embedder>,

@@ -24,7 +24,7 @@ pub trait Configuration: Send + Sync {
     /// Sets keys, given as `{section: {key: value}}` or `{"section.key": value}`: in the file, and for the running
     /// program where it can.
     async fn change(&self, wanted: Value) -> Result<ConfigUpdate, ConfigurationError>;
-    /// Reads the file anew.
+    /// Reads the file again.
     async fn reload(&self) -> Result<ConfigUpdate, ConfigurationError>;
 }
 

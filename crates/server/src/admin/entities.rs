@@ -82,7 +82,7 @@ pub(crate) async fn entities(
     Ok(Json(EntityList { entities, next_cursor }))
 }
 
-/// Where an entity stands in the list, the first the greatest. One that changes meanwhile moves to the front of it.
+/// Where an entity is in the list, the first the greatest. One that changes meanwhile moves to the front of it.
 fn place_of(entity: &memory::entities::Entity) -> (bool, i64, EntityId) {
     let is_open = entity.merge_status == MergeStatus::Uncertain;
     (is_open, entity.updated_at.as_microsecond(), entity.id)

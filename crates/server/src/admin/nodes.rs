@@ -1,4 +1,4 @@
-//! Events (L3), thoughts (L4), and what was refused for want of evidence.
+//! Events (L3), thoughts (L4), and what was refused without evidence.
 
 use std::cmp::Reverse;
 
@@ -172,7 +172,7 @@ pub(super) async fn item(store: &dyn Store, node: Node) -> Result<NodeBody, Prob
         Some(found) => (found.evidence, found.filling),
         None => (Vec::new(), Vec::new()),
     };
-    // The turn of the first words that it rests on.
+    // The turn of the first words that it depends on.
     let source_turn_id = match evidence.first() {
         Some(first) => store.message(first.message_id).await?.and_then(|message| message.turn_id),
         None => None,

@@ -20,9 +20,9 @@ use super::tokens::hex;
 const MARK: &str = "ev_";
 /// Random bytes of the public part.
 const PREFIX_BYTES: usize = 6;
-/// Tokens that are known again without a hash; beyond that all are proven anew.
+/// Tokens that are known again without a hash; beyond that all are proven again.
 const KNOWN_MAX: usize = 1_024;
-/// How long a known token is believed without looking whether it still stands in the database.
+/// How long a known token is believed without looking whether it still is in the database.
 const BELIEVED_FOR: SignedDuration = SignedDuration::from_secs(10);
 /// How fine the time of the last use is.
 const USE_NOTED_EVERY: SignedDuration = SignedDuration::from_secs(60);

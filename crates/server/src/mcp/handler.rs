@@ -37,7 +37,7 @@ that can't be reconciled wait in conflict_list for a person.";
 #[derive(Clone)]
 pub(super) struct Handler {
     context: Arc<ToolContext>,
-    /// Who speaks; none over HTTP, where every request proves it anew.
+    /// Who speaks; none over HTTP, where every request proves it again.
     speaker: Option<Speaker>,
 }
 

@@ -40,7 +40,7 @@ impl Effect {
 /// Why a tool did not do what was asked.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(super) enum ToolError {
-    /// The arguments can't be meant so; the text says which and what fits.
+    /// The arguments is invalid so; the text says which and what fits.
     Invalid(String),
     /// It may not be done, or there is nothing to do it to.
     Refused(String),

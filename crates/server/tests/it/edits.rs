@@ -1,4 +1,4 @@
-//! The user takes words back: edits, has a reply said anew, stops one.
+//! The user takes words back: edits, has a reply said again, stops one.
 
 use std::sync::Arc;
 use std::sync::atomic::Ordering;

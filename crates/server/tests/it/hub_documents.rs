@@ -178,7 +178,7 @@ async fn a_corrected_event_changes_its_line_in_the_diary() {
     let line = format!("- Soot only sleeps [chat:{session}] [via:");
     assert!(after.contains(&line) && !after.contains("trick number 0"), "{after}");
     assert_eq!((hub.correct_diary().await.unwrap(), hub.write_diary().await.unwrap()), (0, 0));
-    // What is taken back is put right again; the words between stay as a version.
+    // What is taken back is corrected again; the words between stay as a version.
     home.post(&format!("{node}/undo"), json!({})).await;
     hub.correct_diary().await.unwrap();
     assert_eq!(home.get(&path).await.json()["content"], json!(before));

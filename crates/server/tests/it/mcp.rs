@@ -385,7 +385,7 @@ async fn what_was_erased_by_its_name_does_not_come_back() {
     let read = json!({"granularity": "significant", "date": "2026-07-01", "slug": "blue-dolphin"});
     let read = call(&home, TOKEN, "memory_read", read).await;
     assert_eq!(read["structuredContent"]["success"], false, "{read}");
-    // Whoever writes it anew means it.
+    // Whoever writes it again means it.
     let anew = call(&home, TOKEN, "memory_create", create).await;
     assert_eq!(anew["structuredContent"]["success"], true, "{anew}");
 }

@@ -111,7 +111,7 @@ pub(crate) async fn remember(home: &Home, count: usize) -> (SessionId, Vec<NodeI
     };
     home.store.commit_reflection(reflection).await.unwrap();
     home.store.finish_session(session_id, start()).await.unwrap();
-    // The hub writes the diary behind the talk, sooner or later; from here on it is written.
+    // The hub writes the diary in the background, sooner or later; from here on it is written.
     home.runtime.hub().unwrap().write_diary().await.unwrap();
     (session_id, event_ids)
 }

@@ -90,7 +90,7 @@ fn versions_of(connection: &Connection, node: Node) -> Result<Vec<NodeVersion>> 
     };
     let standing: Vec<&Corrected> = all.iter().filter(|change| change.undone_at.is_none()).collect();
     for (place, change) in standing.iter().enumerate() {
-        // What a correction says stands in the next one, which took its place, or is what the node says now.
+        // What a correction says is in the next one, which took its place, or is what the node says now.
         let next = standing.get(place + 1);
         let text = next.map_or_else(|| Some(node.description.clone()), |next| next.text.clone());
         let until = next.map(|next| next.at).or(replaced_at);

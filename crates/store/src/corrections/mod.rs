@@ -195,7 +195,7 @@ fn rewrite(
     let (scope, old_terms, id): (i64, String, uuid::Uuid) = connection
         .prepare_cached("SELECT scope, terms, id FROM concept_nodes WHERE seq = ?1")?
         .query_row([node], |row| Ok((row.get(0)?, row.get(1)?, rows::uuid(row, 2)?)))?;
-    // What was drawn from the old text is drawn anew from this one.
+    // What was drawn from the old text is drawn again from this one.
     graph::withdraw(connection, scope, &id.to_string(), at)?;
     unit.unindex_words(Corpus::Nodes, node, scope, &old_terms);
     unit.index_words(Corpus::Nodes, node, scope, terms);

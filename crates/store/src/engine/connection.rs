@@ -63,7 +63,7 @@ fn open(path: &Path, access: OpenFlags, options: &StoreOptions) -> Result<Connec
         let connection = Connection::open_with_flags(path, access | OpenFlags::SQLITE_OPEN_NO_MUTEX)?;
         connection.busy_timeout(options.busy_timeout)?;
         connection.set_prepared_statement_cache_capacity(STATEMENTS_MAX);
-        // Plans don't look at the values that are bound: else SQLite prepares many a statement anew at each call.
+        // Plans don't look at the values that are bound: else SQLite prepares many a statement again at each call.
         connection.set_db_config(DbConfig::SQLITE_DBCONFIG_ENABLE_QPSG, true)?;
         // The file is not mapped into memory: there, a failing device would be a signal that ends the process.
         connection.execute_batch(&format!(

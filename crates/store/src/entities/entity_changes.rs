@@ -328,7 +328,7 @@ fn last_change(connection: &Connection, id: EntityId) -> Result<Option<Kept>> {
         .optional()
 }
 
-/// Whether it was settled anew who this one is, which only makes sense on top of the kept change.
+/// Whether it was settled again who this one is, which only makes sense on top of the kept change.
 fn identity_changed_after(connection: &Connection, id: EntityId, kept: &Kept) -> Result<bool> {
     if kept.before.identities.is_empty() {
         return Ok(false);

@@ -1,4 +1,4 @@
-//! What hangs on a node.
+//! What depends on a node.
 
 use memory::Scope;
 use memory::forget::{Dependent, Dependents, ForgetTarget};

@@ -195,7 +195,7 @@ fn mark_unsupported(connection: &Connection, going: &mut RemovalSet) -> Result<(
     Ok(())
 }
 
-/// Nodes that rest on this one.
+/// Nodes that depend on this one.
 fn citing(connection: &Connection, node: i64) -> Result<Vec<i64>> {
     column(connection, "SELECT thought_seq FROM concept_node_filling WHERE event_seq = ?1", node)
 }

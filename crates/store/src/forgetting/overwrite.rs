@@ -1,7 +1,7 @@
 //! What pages and log still hold after rows are gone, and copies that nobody can reach from here.
 //!
 //! `secure_delete` overwrites what is deleted in the pages themselves; the log keeps older pages until it is emptied.
-//! After an erasure, and when much of the file is free, the whole file is written anew besides, so that nothing depends
+//! After an erasure, and when much of the file is free, the whole file is written again besides, so that nothing depends
 //! on where rows once stood.
 
 use std::fs::{self, File};
@@ -15,10 +15,10 @@ use rusqlite::{Connection, Result, params};
 use crate::engine::connection::{MAGIC, empty_log};
 use crate::rows::microseconds;
 
-/// Largest file that is written anew, in bytes: its pages stand in memory meanwhile. In a larger one deleted rows are
+/// Largest file that is written again, in bytes: its pages stand in memory meanwhile. In a larger one deleted rows are
 /// overwritten where they stood.
 const REWRITTEN_MAX: u64 = 1 << 30;
-/// Share of free pages from which the file is written anew also when nothing was erased: one in so many.
+/// Share of free pages from which the file is written again also when nothing was erased: one in so many.
 const FREE_SHARE: u64 = 4;
 
 /// Notes that something was forgotten since pages were last overwritten.
@@ -35,8 +35,8 @@ pub(super) fn is_due(connection: &Connection) -> Result<bool> {
         .query_row([], |row| row.get(0))
 }
 
-/// Empties the log, and writes the file anew where that is called for. Says whether all of it succeeded; if not, it
-/// stays due. A file that is too large to be written anew is done when its log is empty, but its receipts stay open.
+/// Empties the log, and writes the file again where that is called for. Says whether all of it succeeded; if not, it
+/// stays due. A file that is too large to be written again is done when its log is empty, but its receipts stay open.
 pub(super) fn overwrite(connection: &Connection, at: Timestamp) -> Result<bool> {
     if !is_due(connection)? {
         return Ok(true);

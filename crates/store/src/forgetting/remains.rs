@@ -184,7 +184,7 @@ pub(super) fn clear_turns(
     Ok(())
 }
 
-/// Nodes and edges of the graph that rest on what goes, or contain the text. Counted with the names and the links.
+/// Nodes and edges of the graph that depend on what goes, or contain the text. Counted with the names and the links.
 pub(super) fn clear_graph(
     connection: &Connection,
     going: &RemovalSet,
@@ -193,7 +193,7 @@ pub(super) fn clear_graph(
 ) -> Result<()> {
     let messages = going.messages.values().map(|message| message.id.0);
     let nodes = going.nodes.values().map(|node| node.id.0);
-    // What was drawn from a text that loses words may rest on those.
+    // What was drawn from a text that loses words may depend on those.
     let rewritten = going.rewritten.values().map(|node| node.id.0);
     let memories: Vec<Uuid> = messages.chain(nodes).chain(rewritten).collect();
     let mut gone = hub::graph::GraphWithdrawal::default();

@@ -95,7 +95,7 @@ impl RemovalSet {
         }
     }
 
-    /// Whether the text to be forgotten stands in this one.
+    /// Whether the text to be forgotten is in this one.
     pub(super) fn is_in(&self, text: &str) -> bool {
         self.text.as_ref().is_some_and(|wanted| text::fold(text).contains(wanted))
     }

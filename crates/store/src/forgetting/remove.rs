@@ -141,7 +141,7 @@ pub(super) fn remove_names(
     Ok(())
 }
 
-/// Counts the sessions' messages and events anew, and gives back those of the scope that are being consolidated: what
+/// Counts the sessions' messages and events again, and gives back those of the scope that are being consolidated: what
 /// is computed from what was there before can't be committed any more.
 pub(super) fn settle_sessions(connection: &Connection, going: &RemovalSet) -> Result<()> {
     let from_nodes = going.nodes.values().filter_map(|node| node.session);

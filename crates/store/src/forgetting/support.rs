@@ -1,4 +1,4 @@
-//! What memories rest on, read for the rule that decides what becomes of them when words are lost
+//! What memories depend on, read for the rule that decides what becomes of them when words are lost
 //! ([`memory::forget::Support`]).
 
 use std::collections::BTreeSet;
@@ -216,7 +216,7 @@ impl StoredSupport {
     }
 }
 
-/// Gives a node the text that is left of it. Its vector was made from the old one, and is made anew. Returns how many
+/// Gives a node the text that is left of it. Its vector was made from the old one, and is made again. Returns how many
 /// vectors went.
 pub(crate) fn reduce(
     unit: &mut UnitOfWork<'_>,

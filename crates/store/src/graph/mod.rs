@@ -1,4 +1,4 @@
-//! The graph, as [`GraphStore`] promises it: entities seen as nodes, nodes of other types, edges, and what each rests on.
+//! The graph, as [`GraphStore`] promises it: entities seen as nodes, nodes of other types, edges, and what each depends on.
 
 mod read;
 mod write;

@@ -137,7 +137,7 @@ pub(super) fn commit(
     Ok(Some(written))
 }
 
-/// Edges that rest on nothing but events which are no longer true end where their successor is known.
+/// Edges that depend on nothing but events which are no longer true end where their successor is known.
 fn end_replaced(connection: &Connection, scope: i64, successor: NodeId, at: i64) -> Result<()> {
     let replaced: Vec<NodeId> = connection
         .prepare_cached("SELECT id FROM concept_nodes WHERE superseded_by = ?1")?

@@ -18,7 +18,7 @@ const RESTING_NODES: &str = "SELECT node_id FROM graph_sources
 const RESTING_EDGES: &str = "SELECT edge_id FROM graph_sources
                              WHERE scope = ?1 AND memory = ?2 AND memory <> '' AND edge_id IS NOT NULL";
 
-/// Takes away edges and nodes that rest on this memory alone, and its evidence and description from the others. A node
+/// Takes away edges and nodes that depend on this memory alone, and its evidence and description from the others. A node
 /// that edges of other memories still need stays.
 pub(crate) fn withdraw(
     connection: &Connection,
@@ -49,7 +49,7 @@ pub(crate) fn withdraw(
     Ok(withdrawn)
 }
 
-/// Takes away what rests on a document that is gone.
+/// Takes away what depends on a document that is gone.
 pub(crate) fn withdraw_document(
     connection: &Connection,
     scope: &Scope,
@@ -66,7 +66,7 @@ fn resting(connection: &Connection, statement: &str, scope: i64, memory: &str) -
     connection.prepare_cached(statement)?.query_map(params![scope, memory], |row| row.get(0))?.collect()
 }
 
-/// Takes a node's description, if it came from the memory. What a memory describes rests on it too.
+/// Takes a node's description, if it came from the memory. What a memory describes depends on it too.
 fn undescribe(connection: &Connection, id: RowKey, memory: &str) -> Result<()> {
     let described = connection
         .prepare_cached(
@@ -132,7 +132,7 @@ pub(super) fn memories_about(connection: &Connection, id: EntityId) -> Result<u6
         .query_row([id.0.into_bytes()], |row| row.get(0))
 }
 
-/// Takes an entity that no memory is about, with its names and all that hangs on it.
+/// Takes an entity that no memory is about, with its names and all that depends on it.
 pub(super) fn remove_entity(connection: &Connection, id: EntityId, at: i64) -> Result<()> {
     let id = id.0.into_bytes();
     connection
@@ -150,7 +150,7 @@ pub(super) fn remove_entity(connection: &Connection, id: EntityId, at: i64) -> R
     Ok(())
 }
 
-/// Takes away what contains a text that is erased: nodes, edges, and what rests on memories that are named after it.
+/// Takes away what contains a text that is erased: nodes, edges, and what depends on memories that are named after it.
 /// Names and descriptions of entities are looked through where those are forgotten.
 pub(crate) fn forget_text(
     connection: &Connection,

@@ -247,7 +247,7 @@ impl Work<'_> {
     }
 }
 
-/// Gives an entity the row that edges and the graph's own fields hang on. Any other node has it already.
+/// Gives an entity the row that edges and the graph's own fields depend on. Any other node has it already.
 pub(super) fn ensure_entity_row(connection: &Connection, scope: i64, id: Uuid, at: i64) -> Result<()> {
     connection
         .prepare_cached(
@@ -260,15 +260,15 @@ pub(super) fn ensure_entity_row(connection: &Connection, scope: i64, id: Uuid, a
     Ok(())
 }
 
-/// What rests on a memory.
+/// What depends on a memory.
 #[derive(Clone, Copy)]
 pub(super) enum SourceOwner {
     Node(Uuid),
     Edge(Uuid),
 }
 
-/// Keeps what a node or an edge rests on, as the newest; without a memory it is the word of an instance. Evidence that is
-/// not given anew stays.
+/// Keeps what a node or an edge depends on, as the newest; without a memory it is the word of an instance. Evidence that is
+/// not given again stays.
 pub(super) fn add_source(
     connection: &Connection,
     scope: i64,

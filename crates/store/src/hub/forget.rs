@@ -218,7 +218,7 @@ fn restamp(connection: &Connection, scope: &Scope, row: &Row) -> Result<(Instanc
     Ok((own, counter))
 }
 
-/// Leaves nothing of a document but that it is gone. A roll-up is to be written anew.
+/// Leaves nothing of a document but that it is gone. A roll-up is to be written again.
 fn insert_tombstone(connection: &Connection, scope: &Scope, row: &Row, at: i64) -> Result<()> {
     let change = restamp(connection, scope, row)?;
     let contents = contents(connection, row.number)?;

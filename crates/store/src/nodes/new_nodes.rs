@@ -21,7 +21,7 @@ pub(crate) struct Origin {
     pub(crate) model: Option<i64>,
 }
 
-/// Writes a node that rests on words. None, and nothing is written, if the messages that hold them are all gone.
+/// Writes a node that depends on words. None, and nothing is written, if the messages that hold them are all gone.
 pub(crate) fn insert_evidenced(
     unit: &mut UnitOfWork<'_>,
     origin: &Origin,
@@ -37,7 +37,7 @@ pub(crate) fn insert_evidenced(
     Ok(Some(seq))
 }
 
-/// Writes a node that rests on events. None, and nothing is written, if they are all gone.
+/// Writes a node that depends on events. None, and nothing is written, if they are all gone.
 pub(crate) fn insert_filled(
     unit: &mut UnitOfWork<'_>,
     origin: &Origin,
@@ -55,7 +55,7 @@ pub(crate) fn insert_filled(
     Ok(Some(seq))
 }
 
-/// Writes a node that rests on a person's word, with what evidence it has.
+/// Writes a node that depends on a person's word, with what evidence it has.
 pub(crate) fn insert_approved(unit: &mut UnitOfWork<'_>, origin: &Origin, node: &NewNode) -> Result<i64> {
     let evidence = living(unit.connection, origin.scope, &node.evidence)?;
     let seq = insert(unit, origin, node)?;

@@ -12,7 +12,7 @@ use rusqlite::{Connection, OptionalExtension, Result, Row, params};
 use crate::entities::entity_queries::parts;
 use crate::rows::{self, StoredEnum, microseconds, node_columns};
 
-/// Live, current nodes by number; an expectation that is settled is history. One statement for all: to begin it anew for
+/// Live, current nodes by number; an expectation that is settled is history. One statement for all: to begin it again for
 /// each would cost as much again. Which expectations are settled is asked only where there are any.
 pub(crate) fn numbered(connection: &Connection, scope: i64, seqs: &[i64]) -> Result<Vec<IndexedNode>> {
     let mut statement = connection.prepare_cached(concat!(
@@ -47,7 +47,7 @@ pub(crate) fn numbered(connection: &Connection, scope: i64, seqs: &[i64]) -> Res
     Ok(found)
 }
 
-/// A live node with what it rests on.
+/// A live node with what it depends on.
 pub(crate) fn by_id(connection: &Connection, id: NodeId) -> Result<Option<EvidencedNode>> {
     let found = connection
         .prepare_cached(concat!(

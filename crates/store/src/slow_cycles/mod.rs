@@ -130,7 +130,7 @@ fn standing(connection: &Connection, scope: i64, since: Timestamp) -> Result<Slo
              FROM slow_cycles WHERE scope = ?1 AND created_at >= ?2",
         )?
         .query_row(params![scope, microseconds(since)], |row| Ok((row.get(0)?, row.get(1)?, row.get(2)?)))?;
-    // Questions that rest on something that was deleted meanwhile are asked no more.
+    // Questions that depend on something that was deleted meanwhile are asked no more.
     let last: Option<(Timestamp, Vec<String>)> = connection
         .prepare_cached(
             "SELECT c.created_at,
@@ -202,7 +202,7 @@ fn to_describe(
     Ok(found)
 }
 
-/// Writes a cycle. What rests on nothing that lives is left out.
+/// Writes a cycle. What depends on nothing that lives is left out.
 fn write(unit: &mut UnitOfWork<'_>, commit: &SlowCycleCommit) -> Result<SlowCycleReport, Failure> {
     let connection = unit.connection;
     let scope = scopes::number_or_new(connection, &commit.scope)?;

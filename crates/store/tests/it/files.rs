@@ -79,7 +79,7 @@ async fn a_newer_schema_is_left_as_it_is() {
     home.store.close().await.unwrap();
     let later = rusqlite::Connection::open(&home.path).unwrap();
     later.pragma_update(None, "user_version", 999).unwrap();
-    // The newer version stands in the log only, as after a crash, and then in the file.
+    // The newer version is in the log only, as after a crash, and then in the file.
     let copy = TempDir::new().unwrap();
     let path = copy.path().join("home.db");
     for name in ["home.db", "home.db-wal"] {

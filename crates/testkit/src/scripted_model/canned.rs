@@ -1,4 +1,4 @@
-//! Plausible answers to every task, for a model that stands in for a real one beside a real daemon.
+//! Plausible answers to every task, for a model that is in for a real one beside a real daemon.
 
 use std::time::Duration;
 

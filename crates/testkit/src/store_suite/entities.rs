@@ -61,7 +61,7 @@ async fn all(stage: &Stage<'_>) -> Result<Vec<Entity>, Box<dyn std::error::Error
     Ok(entities)
 }
 
-/// A merge keeps every name, link and description; undoing it restores both to the letter.
+/// A merge keeps every name, link and description; undoing it restores both verbatim.
 pub async fn a_merge_loses_nothing_and_is_undone_exactly(store: &dyn Store) -> Outcome {
     let stage = Stage::set(store).await?;
     let (ines, cousin, kim) = (person(&stage, "Ines"), person(&stage, "my cousin"), person(&stage, "Kim"));
@@ -223,7 +223,7 @@ pub async fn an_owner_names_and_describes(store: &dyn Store) -> Outcome {
     Ok(())
 }
 
-/// A vector goes when the text it stands for changes, and comes back when it is made anew.
+/// A vector goes when the text it stands for changes, and comes back when it is made again.
 pub async fn entity_vectors_follow_their_text(store: &dyn Store) -> Outcome {
     let stage = Stage::set(store).await?;
     let scope = &stage.scope;

@@ -86,7 +86,7 @@ pub async fn an_extraction_needs_a_claim(store: &dyn Store) -> Outcome {
     Ok(())
 }
 
-/// A quote of a message that is not there is dropped; what rests on nothing else is not written.
+/// A quote of a message that is not there is dropped; what depends on nothing else is not written.
 pub async fn evidence_that_is_gone_is_left_out(store: &dyn Store) -> Outcome {
     let stage = Stage::set(store).await?;
     let (message, session) = stage.claimed("one thing", 0).await?;

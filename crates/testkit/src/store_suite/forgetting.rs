@@ -333,7 +333,7 @@ pub async fn only_what_was_shown_is_erased(store: &dyn Store) -> Outcome {
     Ok(())
 }
 
-/// What was computed before an act of forgetting is not committed after it; the session is taken up again.
+/// What was computed before an act of forgetting is not committed after it; the session is resumed.
 pub async fn a_claim_is_lost_when_something_is_forgotten(store: &dyn Store) -> Outcome {
     let stage = Stage::set(store).await?;
     let (said, session) = talk(&stage, &["my secret", "my cat"], 0).await?;

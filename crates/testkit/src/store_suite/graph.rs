@@ -1,4 +1,4 @@
-//! Nodes, edges, and what they rest on.
+//! Nodes, edges, and what they depend on.
 
 use hub::DocumentName;
 use hub::graph::{EdgeEnd, GraphStore, GraphWrite, GraphWritten, NewGraphEdge, NewGraphNode};
@@ -55,7 +55,7 @@ impl Stage<'_> {
     }
 }
 
-/// Types of the edges that are there and hold, in alphabetical order, with what they rest on.
+/// Types of the edges that are there and hold, in alphabetical order, with what they depend on.
 async fn holding<S: Store + GraphStore>(
     stage: &Stage<'_>,
     store: &S,

@@ -8,7 +8,7 @@ use memory::ports::{CommitOutcome, EdgeReach, FillingEdge, NewEntity, NewMessage
 use super::Outcome;
 use super::stage::{Stage, at};
 
-/// Thoughts are written with the events they rest on, and the run is counted.
+/// Thoughts are written with the events they depend on, and the run is counted.
 pub async fn a_reflection_is_written_once(store: &dyn Store) -> Outcome {
     let stage = Stage::set(store).await?;
     let event = stage.remember("user was promoted", 0).await?;

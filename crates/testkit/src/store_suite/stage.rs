@@ -114,12 +114,12 @@ impl<'a> Stage<'a> {
         Ok((message, session))
     }
 
-    /// An event that rests on the whole of a message; its terms are its words.
+    /// An event that depends on the whole of a message; its terms are its words.
     pub(super) fn event(&self, description: &str, message: &Message) -> NewNode {
         NewNode { evidence: vec![whole(message)], ..self.node(NodeKind::Event, description) }
     }
 
-    /// A thought that rests on events.
+    /// A thought that depends on events.
     pub(super) fn thought(&self, description: &str, events: &[NodeId]) -> NewNode {
         NewNode { filling: events.to_vec(), ..self.node(NodeKind::Thought, description) }
     }

@@ -123,7 +123,7 @@ pub async fn one_model_takes_the_place_of_another(store: &dyn Store) -> Outcome 
     const NEXT: &str = "next model";
     let stage = Stage::set(store).await?;
     let (first, second) = (stage.say("one", 0).await?, stage.say("two", 1).await?);
-    // The line that it rests on has no vector at all, which keeps no scope with the older model.
+    // The line that it depends on has no vector at all, which keeps no scope with the older model.
     let event = stage.remember("an event", 10).await?;
     let both = vec![(first.id, embedding([1.0, 0.0, 0.0])), (second.id, embedding([0.0, 1.0, 0.0]))];
     store.put_message_vectors(MODEL, both).await?;

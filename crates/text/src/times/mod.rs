@@ -33,7 +33,7 @@ pub struct TimePhrase {
     pub sure: bool,
     /// Whether people say it without asking for anything: "today".
     pub present: bool,
-    /// Where it stands in the folded text, in bytes.
+    /// Where it is in the folded text, in bytes.
     pub place: Range<usize>,
 }
 

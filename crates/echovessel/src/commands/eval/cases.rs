@@ -18,7 +18,7 @@ const START: Timestamp = Timestamp::UNIX_EPOCH;
 
 pub(super) async fn cases(shared: &Shared, config: &Config, asked: &Eval) -> anyhow::Result<()> {
     let mut config = config.clone();
-    // Vectors are made behind the talk, in time that a clock that stands still does not have.
+    // Vectors are made in the background, in time that a clock that stands still does not have.
     config.embedding.provider = "none".to_owned();
     if !asked.llm {
         config.llm.provider = "offline".to_owned();

@@ -8,7 +8,7 @@ fn said(speaker: Role, quote: &str) -> SupportingQuote<'_> {
     SupportingQuote { speaker, quote, terms: "", is_left: true, becomes_memory_again: false }
 }
 
-/// A memory that rests on lines, each its own quote.
+/// A memory that depends on lines, each its own quote.
 #[derive(Clone, Debug)]
 struct Memory {
     subject: Subject,

@@ -111,7 +111,7 @@ async fn core_blocks_are_as_written(year: &Year) -> Law {
     Ok(())
 }
 
-/// L2: what was acknowledged is there, to the letter, once; and nothing else is.
+/// L2: what was acknowledged is there, verbatim, once; and nothing else is.
 async fn words_are_kept(year: &mut Year, scope: &Scope) -> Law {
     let stored = messages(&year.house, scope).await;
     let counted = year.house.store.database.counts(scope).await.unwrap()[1];

@@ -31,7 +31,7 @@ struct State {
     seed: u64,
     /// How often each request was made.
     asked: HashMap<u64, u64>,
-    /// Thrown anew for each request, so that the year does not depend on which of two questions came first.
+    /// Thrown again for each request, so that the year does not depend on which of two questions came first.
     dice: Dice,
     /// How often, of 100 answers, something is wrong.
     errs: u64,
@@ -196,7 +196,7 @@ impl State {
         })
     }
 
-    /// Handles of what it rests on, some of them made up.
+    /// Handles of what it depends on, some of them made up.
     fn cited(&mut self, handles: &[String], wrong: bool) -> Vec<String> {
         let mut cited: Vec<String> = self.dice.any(handles).into_iter().cloned().collect();
         if wrong && self.dice.chance(50) {

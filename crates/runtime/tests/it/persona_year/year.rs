@@ -65,7 +65,7 @@ pub(super) struct Known {
     pub(super) unsure: Vec<(Scope, String)>,
     /// Memories in which an act of unknown outcome was done.
     pub(super) shaken: BTreeSet<Scope>,
-    /// Turns whose reply was asked for anew.
+    /// Turns whose reply was asked for again.
     pub(super) anew: HashSet<TurnId>,
     /// How often a session may have been extracted again.
     pub(super) again: HashMap<SessionId, usize>,
@@ -169,7 +169,7 @@ impl Year {
     async fn look_around(&mut self, whole: bool) -> Result<(), String> {
         self.keep_alive().await;
         if self.disturbed {
-            // What failed is tried again after a while, and a clock that went back is not for ever behind.
+            // What failed is tried again after a while, and a clock that went back is not permanently behind.
             self.house.pass(2 * UNTIL_NOTICED).await;
             self.keep_alive().await;
         }
@@ -268,7 +268,7 @@ impl Year {
         true
     }
 
-    /// The last reply is asked for anew; the old one goes when the new one is there.
+    /// The last reply is asked for again; the old one goes when the new one is there.
     async fn say_it_anew(&mut self, scope: &Scope) {
         let last = self.house.unless_it_dies(self.house.runtime.regenerate(scope, None)).await;
         match last {

@@ -47,7 +47,7 @@ struct ForgetArgs {
     /// Also the messages that the memories quote, or that name the entities.
     #[serde(default)]
     include_messages: bool,
-    /// Keep thoughts that rest on it, with their evidence marked as gone.
+    /// Keep thoughts that depend on it, with their evidence marked as gone.
     #[serde(default)]
     keep_thoughts: bool,
     /// The id of a preview.
