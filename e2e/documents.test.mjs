@@ -213,7 +213,7 @@ step("a failing model is reported, and the existing summary stays", async () => 
   await row("weekly/2025-W45.md").getByRole("button", { name: "Write now" }).click();
   const alert = s.page.getByRole("alert").filter({ hasText: "2025-W45 could not be written" });
   await alert.waitFor();
-  assert.match(await alert.innerText(), /What there was stays as it is/);
+  assert.match(await alert.innerText(), /The existing document was kept/);
   await row("weekly/2025-W45.md").getByText("outdated").waitFor();
 });
 
