@@ -160,7 +160,7 @@ step("a user is added once", async () => {
   await notice("Mira added.").waitFor();
   await users().filter({ hasText: "Mira" }).waitFor();
   await make("mira");
-  await s.page.getByRole("alert").filter({ hasText: "there is a user of this id already" }).waitFor();
+  await s.page.getByRole("alert").filter({ hasText: "a user with this id already exists" }).waitFor();
   await looks("users");
 });
 
