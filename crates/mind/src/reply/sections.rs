@@ -13,7 +13,7 @@ use super::input::{Passage, ReplyInput, UncertainPair};
 use crate::calendar::{self, DayBucket};
 use crate::quoted::{after_label, one_line};
 
-/// Characters of an earlier message that are told; the message available is told whole.
+/// Characters of an earlier message that are shown; the current message is shown whole.
 const EARLIER_LENGTH_MAX: usize = 2_000;
 
 /// A part of the prompt that may be cut.
