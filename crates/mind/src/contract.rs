@@ -1,15 +1,16 @@
 //! What an answer looks like: the types behind the JSON schemas. The doc comments here travel with the schema,
 //! so they speak to the model.
 //!
-//! Answers are not read through these types: [`crate::extraction`], [`crate::reflection`] and
-//! [`crate::slow_cycle`] read member by
-//! member, so that one bad item does not cost the good ones. A test keeps both sides in step.
+//! Answers are read into the same types. Each member is a [`Member`] or a [`List`], which take whatever a model wrote, so
+//! that one bad item does not cost the good ones.
 
 use memory::entities::EntityKind;
 use memory::nodes::{NodeKind, RelationalTag, Subject};
 use schemars::{JsonSchema, Schema, SchemaGenerator, generate::SchemaSettings, json_schema};
-use serde::Serialize;
+use serde::{Deserialize, Serialize};
 use serde_json::Value;
+
+use crate::answer::{List, Member};
 
 /// Most events of one session.
 pub const EVENTS_MAX: usize = 3;
@@ -80,266 +81,308 @@ pub const SUBJECTS: [Subject; 3] = [Subject::User, Subject::Persona, Subject::Sh
 pub const SLOW_SUBJECTS: [Subject; 2] = [Subject::User, Subject::Persona];
 
 /// The answer to `extraction`.
-#[derive(Clone, Debug, Default, Serialize, JsonSchema)]
+#[derive(Clone, Debug, Default, Deserialize, Serialize, JsonSchema)]
+#[serde(default)]
 #[schemars(deny_unknown_fields)]
 pub struct ExtractionAnswer {
     /// What deserves to be remembered; may be empty.
     #[schemars(length(max = EVENTS_MAX))]
-    pub events: Vec<EventAnswer>,
+    pub events: List<EventAnswer>,
     /// Every named person, place, organisation and animal of the conversation.
-    pub mentioned_entities: Vec<EntityAnswer>,
+    pub mentioned_entities: List<EntityAnswer>,
     /// Set only when the user settled whether two names mean the same one.
-    pub entity_clarification: Option<ClarificationAnswer>,
+    #[schemars(with = "Option<ClarificationAnswer>")]
+    pub entity_clarification: Member<ClarificationAnswer>,
     /// How the persona feels after this conversation.
-    pub session_mood_signal: Option<MoodAnswer>,
+    #[schemars(with = "Option<MoodAnswer>")]
+    pub session_mood_signal: Member<MoodAnswer>,
     /// One or two sentences on what the conversation was about.
-    pub session_summary: Option<String>,
+    #[schemars(with = "Option<String>")]
+    pub session_summary: Member<String>,
     /// The answer to: which emotional peak did I nearly miss?
-    pub self_check_notes: String,
+    pub self_check_notes: Member<String>,
 }
 
 /// One event.
-#[derive(Clone, Debug, Default, Serialize, JsonSchema)]
+#[derive(Clone, Debug, Default, Deserialize, Serialize, JsonSchema)]
+#[serde(default)]
 #[schemars(deny_unknown_fields)]
 pub struct EventAnswer {
     /// What happened, in 1 to 3 sentences, in the language it was said in.
-    pub description: String,
+    pub description: Member<String>,
     /// Verbatim words it depends on; at least one.
-    pub evidence: Vec<EvidenceAnswer>,
+    pub evidence: List<EvidenceAnswer>,
     /// A whole number from -10 (catastrophe) to 10 (life-defining joy).
     #[schemars(range(min = -10, max = 10))]
-    pub emotional_impact: i8,
+    #[schemars(with = "i8")]
+    pub emotional_impact: Member<f64>,
     /// Free lower-case words for the feelings in it.
     #[schemars(length(max = EMOTION_TAGS_MAX))]
-    pub emotion_tags: Vec<String>,
+    pub emotion_tags: List<String>,
     /// Mostly empty.
     #[schemars(schema_with = "relational_tags_schema")]
-    pub relational_tags: Vec<String>,
+    pub relational_tags: List<String>,
     /// Whom it is about.
     #[schemars(schema_with = "subject_schema")]
-    pub subject: String,
+    pub subject: Member<String>,
     /// An intention is a promise that the persona itself voiced.
     #[serde(rename = "type")]
     #[schemars(schema_with = "kind_schema")]
-    pub kind: String,
+    pub kind: Member<String>,
     /// When it happened or will happen, if that was said.
-    pub event_time: Option<EventTimeAnswer>,
+    #[schemars(with = "Option<EventTimeAnswer>")]
+    pub event_time: Member<TimeAnswer>,
     /// Handles of older memories that are no longer true because of it.
-    pub supersedes: Vec<String>,
+    pub supersedes: List<String>,
     /// Canonical names of the entities it is about.
-    pub entities: Vec<String>,
+    pub entities: List<String>,
 }
 
 /// A quote.
-#[derive(Clone, Debug, Default, Serialize, JsonSchema)]
+#[derive(Clone, Debug, Default, Deserialize, Serialize, JsonSchema)]
+#[serde(default)]
 #[schemars(deny_unknown_fields)]
 pub struct EvidenceAnswer {
     /// Handle of the message.
-    pub message: String,
+    pub message: Member<String>,
     /// Its words, copied character for character.
-    pub quote: String,
+    pub quote: Member<String>,
+}
+
+/// A time as models write it: what the schema asks for, or its start alone.
+#[derive(Clone, Debug, PartialEq, Deserialize, Serialize)]
+#[serde(untagged)]
+pub enum TimeAnswer {
+    /// A date, or a date and a time.
+    Start(String),
+    /// Two bounds.
+    Span(EventTimeAnswer),
 }
 
 /// A span of time.
-#[derive(Clone, Debug, Default, Serialize, JsonSchema)]
+#[derive(Clone, Debug, Default, PartialEq, Deserialize, Serialize, JsonSchema)]
+#[serde(default)]
 #[schemars(deny_unknown_fields)]
 pub struct EventTimeAnswer {
     /// ISO date (2026-03-05) or date and time (2026-03-05T15:00).
-    pub start: Option<String>,
+    #[schemars(with = "Option<String>")]
+    pub start: Member<String>,
     /// The last day or moment, if it lasts.
-    pub end: Option<String>,
+    #[schemars(with = "Option<String>")]
+    pub end: Member<String>,
 }
 
 /// A named thing.
-#[derive(Clone, Debug, Default, Serialize, JsonSchema)]
+#[derive(Clone, Debug, Default, Deserialize, Serialize, JsonSchema)]
+#[serde(default)]
 #[schemars(deny_unknown_fields)]
 pub struct EntityAnswer {
     /// The name to know it by.
-    pub canonical_name: String,
+    pub canonical_name: Member<String>,
     /// Other names used for it.
-    pub aliases: Vec<String>,
+    pub aliases: List<String>,
     /// What it is.
     #[schemars(schema_with = "entity_kind_schema")]
-    pub kind: String,
+    pub kind: Member<String>,
 }
 
 /// Whether two names mean one.
-#[derive(Clone, Debug, Default, Serialize, JsonSchema)]
+#[derive(Clone, Debug, Default, Deserialize, Serialize, JsonSchema)]
+#[serde(default)]
 #[schemars(deny_unknown_fields)]
 pub struct ClarificationAnswer {
     /// One name.
-    pub a: String,
+    pub a: Member<String>,
     /// The other name.
-    pub b: String,
+    pub b: Member<String>,
     /// Whether they are the same.
-    pub same: bool,
+    pub same: Member<bool>,
 }
 
 /// A mood.
-#[derive(Clone, Debug, Default, Serialize, JsonSchema)]
+#[derive(Clone, Debug, Default, Deserialize, Serialize, JsonSchema)]
+#[serde(default)]
 #[schemars(deny_unknown_fields)]
 pub struct MoodAnswer {
     /// A word or a short phrase.
-    pub mood: String,
+    pub mood: Member<String>,
     /// From 0 (drained) to 10 (bursting).
     #[schemars(range(min = 0, max = 10))]
-    pub energy: i64,
+    #[schemars(with = "i64")]
+    pub energy: Member<f64>,
     /// What the user seemed to feel at the end, in a few words.
-    pub last_user_signal: Option<String>,
+    #[schemars(with = "Option<String>")]
+    pub last_user_signal: Member<String>,
 }
 
 /// The answer to `reflection`.
-#[derive(Clone, Debug, Default, Serialize, JsonSchema)]
+#[derive(Clone, Debug, Default, Deserialize, Serialize, JsonSchema)]
+#[serde(default)]
 #[schemars(deny_unknown_fields)]
 pub struct ReflectionAnswer {
     /// One impression, or two that are truly different.
     #[schemars(length(min = 1, max = THOUGHTS_MAX))]
-    pub thoughts: Vec<ThoughtAnswer>,
+    pub thoughts: List<ThoughtAnswer>,
 }
 
 /// One impression.
-#[derive(Clone, Debug, Default, Serialize, JsonSchema)]
+#[derive(Clone, Debug, Default, Deserialize, Serialize, JsonSchema)]
+#[serde(default)]
 #[schemars(deny_unknown_fields)]
 pub struct ThoughtAnswer {
     /// The impression, in 1 to 3 sentences, in the language of the events.
-    pub description: String,
+    pub description: Member<String>,
     /// Whom it is about.
     #[schemars(schema_with = "subject_schema")]
-    pub subject: String,
+    pub subject: Member<String>,
     /// A whole number from -10 to 10.
     #[schemars(range(min = -10, max = 10))]
-    pub emotional_impact: i8,
+    #[schemars(with = "i8")]
+    pub emotional_impact: Member<f64>,
     /// Handles of the events it depends on; at least one.
     #[schemars(length(min = 1))]
-    pub filling: Vec<String>,
+    pub filling: List<String>,
 }
 
 /// The answer to `slow_cycle`.
-#[derive(Clone, Debug, Default, Serialize, JsonSchema)]
+#[derive(Clone, Debug, Default, Deserialize, Serialize, JsonSchema)]
+#[serde(default)]
 #[schemars(deny_unknown_fields)]
 pub struct SlowCycleAnswer {
     /// Impressions that are not there yet; may be empty.
     #[schemars(length(max = SLOW_THOUGHTS_MAX))]
-    pub new_thoughts: Vec<SlowThoughtAnswer>,
+    pub new_thoughts: List<SlowThoughtAnswer>,
     /// What will probably come, and by when; may be empty.
     #[schemars(length(max = EXPECTATIONS_MAX))]
-    pub new_expectations: Vec<ExpectationAnswer>,
+    pub new_expectations: List<ExpectationAnswer>,
     /// Promises that the persona has already made aloud; mostly empty.
     #[schemars(length(max = INTENTIONS_MAX))]
-    pub new_intentions: Vec<IntentionAnswer>,
+    pub new_intentions: List<IntentionAnswer>,
     /// Short questions to yourself for next time.
     #[schemars(length(max = QUESTIONS_MAX))]
-    pub salient_questions: Vec<String>,
+    pub salient_questions: List<String>,
     /// Who or what the listed names are.
-    pub entity_descriptions: Vec<EntityDescriptionAnswer>,
+    pub entity_descriptions: List<EntityDescriptionAnswer>,
 }
 
 /// One impression of the slow cycle.
-#[derive(Clone, Debug, Default, Serialize, JsonSchema)]
+#[derive(Clone, Debug, Default, Deserialize, Serialize, JsonSchema)]
+#[serde(default)]
 #[schemars(deny_unknown_fields)]
 pub struct SlowThoughtAnswer {
     /// The impression, in 1 to 3 sentences, in the language of the events.
-    pub description: String,
+    pub description: Member<String>,
     /// The person, or the persona itself.
     #[schemars(schema_with = "slow_subject_schema")]
-    pub subject: String,
+    pub subject: Member<String>,
     /// A whole number from -10 to 10.
     #[schemars(range(min = -10, max = 10))]
-    pub emotional_impact: i8,
+    #[schemars(with = "i8")]
+    pub emotional_impact: Member<f64>,
     /// Handles of the events it depends on; at least one.
     #[schemars(length(min = 1))]
-    pub filling: Vec<String>,
+    pub filling: List<String>,
 }
 
 /// One expectation.
-#[derive(Clone, Debug, Default, Serialize, JsonSchema)]
+#[derive(Clone, Debug, Default, Deserialize, Serialize, JsonSchema)]
+#[serde(default)]
 #[schemars(deny_unknown_fields)]
 pub struct ExpectationAnswer {
     /// The matter, in a few words.
-    pub about: String,
+    pub about: Member<String>,
     /// What is expected, in one sentence.
-    pub prediction: String,
+    pub prediction: Member<String>,
     /// A date to come: 2026-03-05, or 2026-03-05T15:00.
-    pub due: String,
+    #[schemars(with = "String")]
+    pub due: Member<TimeAnswer>,
     /// Handles of the events that give a reason; at least one.
     #[schemars(length(min = 1))]
-    pub reasoning: Vec<String>,
+    pub reasoning: List<String>,
     /// A whole number from -10 to 10.
     #[schemars(range(min = -10, max = 10))]
-    pub emotional_impact: i8,
+    #[schemars(with = "i8")]
+    pub emotional_impact: Member<f64>,
 }
 
 /// One promise.
-#[derive(Clone, Debug, Default, Serialize, JsonSchema)]
+#[derive(Clone, Debug, Default, Deserialize, Serialize, JsonSchema)]
+#[serde(default)]
 #[schemars(deny_unknown_fields)]
 pub struct IntentionAnswer {
     /// What was promised.
-    pub description: String,
+    pub description: Member<String>,
     /// When it is due, if that was said.
-    pub due: Option<String>,
+    #[schemars(with = "Option<String>")]
+    pub due: Member<TimeAnswer>,
     /// Handles of the events in which it was promised; at least one.
     #[schemars(length(min = 1))]
-    pub filling: Vec<String>,
+    pub filling: List<String>,
 }
 
 /// What a name stands for.
-#[derive(Clone, Debug, Default, Serialize, JsonSchema)]
+#[derive(Clone, Debug, Default, Deserialize, Serialize, JsonSchema)]
+#[serde(default)]
 #[schemars(deny_unknown_fields)]
 pub struct EntityDescriptionAnswer {
     /// Handle of the name.
-    pub entity: String,
+    pub entity: Member<String>,
     /// Who or what it is to this person, in 1 or 2 sentences.
-    pub description: String,
+    pub description: Member<String>,
 }
 
 /// The answer to `rollup`.
-#[derive(Clone, Debug, Default, Serialize, JsonSchema)]
+#[derive(Clone, Debug, Default, Deserialize, Serialize, JsonSchema)]
+#[serde(default)]
 #[schemars(deny_unknown_fields)]
 pub struct RollUpAnswer {
     /// What is remembered of the period, in the first person, each with its `[via:…]` tags.
     #[schemars(length(min = 1))]
-    pub bullets: Vec<String>,
+    pub bullets: List<String>,
 }
 
 /// The answer to `graph`.
-#[derive(Clone, Debug, Default, Serialize, JsonSchema)]
+#[derive(Clone, Debug, Default, Deserialize, Serialize, JsonSchema)]
+#[serde(default)]
 #[schemars(deny_unknown_fields)]
 pub struct GraphAnswer {
     /// What the names are that are not known yet; may be empty.
-    pub entities: Vec<GraphEntityAnswer>,
+    pub entities: List<GraphEntityAnswer>,
     /// Lasting ties; mostly few.
     #[schemars(length(max = RELATIONSHIPS_MAX))]
-    pub relationships: Vec<RelationshipAnswer>,
+    pub relationships: List<RelationshipAnswer>,
 }
 
 /// A name that is not known yet.
-#[derive(Clone, Debug, Default, Serialize, JsonSchema)]
+#[derive(Clone, Debug, Default, Deserialize, Serialize, JsonSchema)]
+#[serde(default)]
 #[schemars(deny_unknown_fields)]
 pub struct GraphEntityAnswer {
     /// The name, exactly as it is in the memory.
-    pub name: String,
+    pub name: Member<String>,
     /// What it is.
     #[serde(rename = "type")]
     #[schemars(schema_with = "node_type_schema")]
-    pub node_type: String,
+    pub node_type: Member<String>,
 }
 
 /// One tie.
-#[derive(Clone, Debug, Default, Serialize, JsonSchema)]
+#[derive(Clone, Debug, Default, Deserialize, Serialize, JsonSchema)]
+#[serde(default)]
 #[schemars(deny_unknown_fields)]
 pub struct RelationshipAnswer {
     /// `user`, `persona`, a handle of a known name, or a name that is in the memory.
-    pub from: String,
+    pub from: Member<String>,
     /// The same.
-    pub to: String,
+    pub to: Member<String>,
     /// What joins them, such as lives_in.
     #[serde(rename = "type")]
-    pub relation: String,
+    pub relation: Member<String>,
     /// Handle of the memory that says it.
-    pub memory: String,
+    pub memory: Member<String>,
     /// From 0 to 1.
     #[schemars(range(min = 0, max = 1))]
-    pub confidence: f64,
+    pub confidence: Member<f64>,
 }
 
 /// The subject as stored, on the wire and in prompts.

@@ -1,5 +1,7 @@
 //! Short names that stand for ids in one prompt. The model never sees an id, so it can't invent one.
 
+use crate::answer::{List, Notes, snippet};
+
 /// The handles of one kind in one prompt: `m1` for the first item, `m2` for the second, …
 #[derive(Clone, Debug)]
 pub(crate) struct Handles<Id> {
@@ -31,6 +33,21 @@ impl<Id: Copy> Handles<Id> {
         }
         let position: usize = digits.parse().ok()?;
         self.ids.get(position.checked_sub(1)?).copied()
+    }
+}
+
+impl<Id: Copy + PartialEq> Handles<Id> {
+    /// The ids behind the handles of a list, each once; `what` they stand for is said in the notes of unknown ones.
+    pub(crate) fn cited(&self, list: &List<String>, what: &str, name: &str, notes: &mut Notes) -> Vec<Id> {
+        let mut cited = Vec::new();
+        for handle in list.texts(name, notes) {
+            match self.id(handle) {
+                Some(id) if !cited.contains(&id) => cited.push(id),
+                Some(_) => {}
+                None => notes.add(format!("unknown {what} \"{}\" in {name}, dropped", snippet(handle))),
+            }
+        }
+        cited
     }
 }
 

@@ -24,7 +24,6 @@ pub mod reply;
 pub mod answer;
 pub mod contract;
 mod handles;
-mod fields;
 
 mod calendar;
 mod prompts;

@@ -1,13 +1,14 @@
 //! A first draft of a persona, from what somebody wrote about it. People decide what becomes of it: nothing here writes.
 
+use std::collections::BTreeMap;
+
 use memory::core_blocks::CoreBlocks;
 use memory::facts::{Fact, Facts};
 use schemars::JsonSchema;
-use serde::Serialize;
-use serde_json::{Map, Value, json};
+use serde::{Deserialize, Serialize};
+use serde_json::{Value, json};
 
-use crate::answer::{self, Malformed};
-use crate::fields::{Notes, bounded, snippet, text};
+use crate::answer::{self, Malformed, Member, Notes, snippet};
 use crate::language_mind::Parsed;
 use crate::quoted::{behind_gutter, one_line};
 
@@ -51,26 +52,29 @@ pub struct PersonaDraft {
 }
 
 /// The answer to `persona_draft`.
-#[derive(Clone, Debug, Default, Serialize, JsonSchema)]
+#[derive(Clone, Debug, Default, Deserialize, Serialize, JsonSchema)]
+#[serde(default)]
 #[schemars(deny_unknown_fields)]
 pub struct PersonaDraftAnswer {
     /// The two texts.
-    pub core_blocks: BlocksAnswer,
+    pub core_blocks: Member<BlocksAnswer>,
     /// The companion's life; null for what is not told.
-    pub facts: Facts,
+    #[schemars(with = "Facts")]
+    pub facts: Member<BTreeMap<String, Member<String>>>,
     /// From 0 to 1, how much of the facts is told word for word.
     #[schemars(range(min = 0, max = 1))]
-    pub facts_confidence: f64,
+    pub facts_confidence: Member<f64>,
 }
 
 /// Two texts.
-#[derive(Clone, Debug, Default, Serialize, JsonSchema)]
+#[derive(Clone, Debug, Default, Deserialize, Serialize, JsonSchema)]
+#[serde(default)]
 #[schemars(deny_unknown_fields)]
 pub struct BlocksAnswer {
     /// Who the companion is, in the second person.
-    pub persona_block: String,
+    pub persona_block: Member<String>,
     /// Who the person is, in the third person; empty if nothing is said.
-    pub user_block: String,
+    pub user_block: Member<String>,
 }
 
 /// What the template is rendered from.
@@ -154,49 +158,49 @@ impl<'a> PersonaDraftTask<'a> {
     /// [`Malformed`] when the blocks are missing altogether, when the persona's is no text, or when the facts are
     /// missing and were not cut off after it.
     pub(crate) fn read(&self, answer: &str) -> Result<Parsed<PersonaDraft>, Malformed> {
-        let answer = answer::read(answer, &["core_blocks", "facts"])?;
-        let object = |name: &str| match answer.members.get(name) {
-            Some(Value::Object(members)) => Ok(members),
-            _ => Err(Malformed(format!("`{name}` must be an object."))),
-        };
-        let (blocks, none) = (object("core_blocks")?, Map::new());
-        let persona = blocks.get("persona_block");
-        if persona.is_some_and(|text| !text.is_string() && !text.is_null()) {
+        let mut answer = answer::read(answer, &["core_blocks", "facts"])?;
+        let (mut notes, whole) = (Notes::of(std::mem::take(&mut answer.notes)), answer.whole);
+        let answer: PersonaDraftAnswer = answer.contents()?;
+        let object = |name: &str| Malformed(format!("`{name}` must be an object."));
+        let blocks = answer.core_blocks.get().ok_or_else(|| object("core_blocks"))?;
+        if blocks.persona_block.is_wrong() {
             return Err(Malformed("`persona_block` must be a text.".to_owned()));
         }
-        // Null is what the prompt asks for where nothing is told; what was cut off costs no text before it.
-        let facts = match answer.members.get("facts") {
-            Some(Value::Null) => &none,
-            None if !answer.whole && persona.is_some() => &none,
-            _ => object("facts")?,
+        let none = BTreeMap::new();
+        // Null is what the prompt asks for where nothing is known; what was cut off costs no text before it.
+        let facts = match &answer.facts {
+            Member::Present(facts) => facts,
+            Member::Null => &none,
+            Member::Missing if !whole && !matches!(blocks.persona_block, Member::Missing) => &none,
+            Member::Missing | Member::Wrong(_) => return Err(object("facts")),
         };
-        let mut notes = Notes::of(answer.notes.clone());
         if self.cut {
             notes.add(format!("only the first {DESCRIPTION_READ_MAX} characters were read"));
         }
-        let mut block = |name: &str, length| {
-            let text = told(blocks, name, &mut notes).unwrap_or_default();
-            bounded(text, length, name, &mut notes)
+        let mut block = |text: &Member<String>, name: &str, length| {
+            let text = text_or_note(text, name, &mut notes).unwrap_or_default();
+            notes.bounded(text, length, name)
         };
-        let persona_block = block("persona_block", PERSONA_BLOCK_LENGTH_MAX);
-        let user_block = block("user_block", USER_BLOCK_LENGTH_MAX);
+        let persona_block = block(&blocks.persona_block, "persona_block", PERSONA_BLOCK_LENGTH_MAX);
+        let user_block = block(&blocks.user_block, "user_block", USER_BLOCK_LENGTH_MAX);
         let facts = facts_of(facts, &mut notes);
-        let sure = answer.members.get("facts_confidence").and_then(Value::as_f64).unwrap_or(0.0);
-        let facts_confidence = if facts.is_empty() || !sure.is_finite() { 0.0 } else { sure.clamp(0.0, 1.0) };
+        let confidence = answer.facts_confidence.get().copied().unwrap_or(0.0);
+        let facts_confidence = if facts.is_empty() { 0.0 } else { confidence.clamp(0.0, 1.0) };
         let value =
             PersonaDraft { persona_block, user_block, facts, facts_confidence, notes: notes.into_list() };
-        Ok(Parsed { value, whole: answer.whole, missing: None })
+        Ok(Parsed { value, whole, missing: None })
     }
 }
 
 /// Each fact by itself; what can't be one is left out.
-fn facts_of(members: &Map<String, Value>, notes: &mut Notes) -> Facts {
+fn facts_of(members: &BTreeMap<String, Member<String>>, notes: &mut Notes) -> Facts {
     let mut facts = Facts::default();
     for fact in Fact::ALL {
-        let Some(text) = told(members, fact.as_str(), notes) else { continue };
-        match fact.read(&text) {
+        let Some(member) = members.get(fact.as_str()) else { continue };
+        let Some(text) = text_or_note(member, fact.as_str(), notes) else { continue };
+        match fact.read(text) {
             Ok(Some(value)) => facts.set(fact, Some(value)),
-            Ok(None) => notes.add(format!("{}: \"{}\" is none of its words", fact.as_str(), snippet(&text))),
+            Ok(None) => notes.add(format!("{}: \"{}\" is none of its words", fact.as_str(), snippet(text))),
             Err(refused) => notes.add(refused.to_string()),
         }
     }
@@ -204,9 +208,9 @@ fn facts_of(members: &Map<String, Value>, notes: &mut Notes) -> Facts {
 }
 
 /// A text that says something; what is there and is no text is noted.
-fn told(members: &Map<String, Value>, name: &str, notes: &mut Notes) -> Option<String> {
-    if members.get(name).is_some_and(|value| !value.is_string() && !value.is_null()) {
+fn text_or_note<'a>(member: &'a Member<String>, name: &str, notes: &mut Notes) -> Option<&'a str> {
+    if member.is_wrong() {
         notes.add(format!("`{name}` is no text, dropped"));
     }
-    text(members, name)
+    member.text()
 }

@@ -5,12 +5,14 @@ use memory::identifiers::NodeId;
 use memory::nodes::{DESCRIPTION_LENGTH_MAX, IMPACT_MAX, Node};
 use memory::ports::{ProposedThought, Reflection, ReflectionInput};
 use serde::Serialize;
-use serde_json::{Map, Value, json};
+use serde_json::{Value, json};
 
-use crate::answer::{self, Malformed};
+use crate::answer::{self, Impact, List, Malformed, Member, Notes, snippet};
 use crate::calendar;
-use crate::contract::{DESCRIPTION_LENGTH_SOFT, SUBJECTS, THOUGHT_IMPACT_SOFT, THOUGHTS_MAX, subject_word};
-use crate::fields::{Impact, Notes, bounded, impact, objects, snippet, strings, text};
+use crate::contract::{
+    DESCRIPTION_LENGTH_SOFT, ReflectionAnswer, SUBJECTS, THOUGHT_IMPACT_SOFT, THOUGHTS_MAX, ThoughtAnswer,
+    subject_word,
+};
 use crate::handles::Handles;
 use crate::language_mind::Parsed;
 use crate::quoted::{behind_gutter, one_line};
@@ -112,15 +114,15 @@ impl<'a> ReflectionTask<'a> {
     /// # Errors
     /// [`Malformed`] when there is no object with a list of thoughts at all.
     pub(crate) fn read(&self, answer: &str) -> Result<Parsed<Reflection>, Malformed> {
-        let answer = answer::read(answer, &["thoughts"])?;
-        let mut notes = Notes::of(answer.notes);
-        if !answer.members.get("thoughts").is_some_and(|thoughts| thoughts.is_array() || thoughts.is_object())
-        {
+        let mut answer = answer::read(answer, &["thoughts"])?;
+        let (mut notes, whole) = (Notes::of(std::mem::take(&mut answer.notes)), answer.whole);
+        let ReflectionAnswer { thoughts: proposed } = answer.contents()?;
+        if !matches!(proposed, List::Items(_) | List::Single(_)) {
             return Err(Malformed("`thoughts` must be a list of one or two objects.".to_owned()));
         }
         let mut thoughts: Vec<ProposedThought> = Vec::new();
-        for object in objects(&answer.members, "thoughts", &mut notes) {
-            let Some(thought) = self.thought(object, &mut notes) else { continue };
+        for proposed in proposed.read("object", "thoughts", &mut notes) {
+            let Some(thought) = self.thought(proposed, &mut notes) else { continue };
             if thoughts.len() == THOUGHTS_MAX {
                 notes.add(format!(
                     "more than {THOUGHTS_MAX} thoughts, dropped: \"{}\"",
@@ -131,43 +133,36 @@ impl<'a> ReflectionTask<'a> {
             }
         }
         let missing = thoughts.is_empty().then_some(NO_THOUGHT);
-        Ok(Parsed { value: Reflection { thoughts, notes: notes.into_list() }, whole: answer.whole, missing })
+        Ok(Parsed { value: Reflection { thoughts, notes: notes.into_list() }, whole, missing })
     }
 
-    fn thought(&self, object: &Map<String, Value>, notes: &mut Notes) -> Option<ProposedThought> {
-        let Some(description) = text(object, "description") else {
+    fn thought(&self, proposed: &ThoughtAnswer, notes: &mut Notes) -> Option<ProposedThought> {
+        let Some(description) = proposed.description.text() else {
             notes.add("a thought without a description, dropped");
             return None;
         };
-        let mut filling = Vec::new();
-        for handle in strings(object, "filling", notes) {
-            match self.events.id(&handle) {
-                Some(event) if !filling.contains(&event) => filling.push(event),
-                Some(_) => {}
-                None => notes.add(format!("unknown event \"{}\" in filling, dropped", snippet(&handle))),
-            }
-        }
+        let filling = self.events.cited(&proposed.filling, "event", "filling", notes);
         if filling.is_empty() {
-            notes.add(format!("a thought that rests on no event, dropped: \"{}\"", snippet(&description)));
+            notes.add(format!("a thought that rests on no event, dropped: \"{}\"", snippet(description)));
             return None;
         }
-        let description = bounded(description, DESCRIPTION_LENGTH_MAX, "description", notes);
+        let description = notes.bounded(description, DESCRIPTION_LENGTH_MAX, "description");
         if description.chars().count() > DESCRIPTION_LENGTH_SOFT {
             notes.add(format!(
                 "a thought over {DESCRIPTION_LENGTH_SOFT} characters: \"{}\"",
                 snippet(&description)
             ));
         }
-        let word = text(object, "subject").unwrap_or_default().to_lowercase();
+        let word = proposed.subject.word().unwrap_or_default();
         let subject = SUBJECTS.into_iter().find(|subject| subject_word(*subject) == word).unwrap_or_default();
-        let emotional_impact = settled_impact(object.get("emotional_impact"), notes);
+        let emotional_impact = settled_impact(&proposed.emotional_impact, notes);
         Some(ProposedThought { description, subject, emotional_impact, filling })
     }
 }
 
 /// Clamps and rounds where extraction would refuse: the weight of an impression is no fact about anybody.
-pub(crate) fn settled_impact(value: Option<&Value>, notes: &mut Notes) -> i8 {
-    let impact = match impact(value) {
+pub(crate) fn settled_impact(given: &Member<f64>, notes: &mut Notes) -> i8 {
+    let impact = match Impact::of(given) {
         Impact::Valid(impact) => impact,
         Impact::OutOfRange(number) => {
             let given = snippet(&number.to_string());
@@ -180,7 +175,7 @@ pub(crate) fn settled_impact(value: Option<&Value>, notes: &mut Notes) -> i8 {
             number.round().clamp(-bound, bound) as i8
         }
         Impact::NoNumber => {
-            if value.is_some_and(|value| !value.is_null()) {
+            if given.is_wrong() {
                 notes.add("a thought's impact is no number, taken as 0");
             }
             0

@@ -8,14 +8,13 @@ use memory::entities::{fold_name, name_stands_in};
 use memory::identifiers::NodeId;
 use memory::ports::MindError;
 use serde::Serialize;
-use serde_json::{Map, Value, json};
+use serde_json::{Value, json};
 
-use crate::answer::{self, Malformed};
+use crate::answer::{self, List, Malformed, Member, Notes, snippet};
 use crate::contract::{
     self, CONFIDENCE_MIN, GraphAnswer, NODE_TYPES, RELATION_LENGTH_MAX, RELATIONSHIPS_MAX,
-    TIE_NAME_LENGTH_MAX,
+    RelationshipAnswer, TIE_NAME_LENGTH_MAX,
 };
-use crate::fields::{Notes, objects, snippet, text};
 use crate::handles::Handles;
 use crate::language_mind::{LanguageMind, Parsed};
 use crate::prompts::PromptName;
@@ -124,47 +123,45 @@ impl<'a> RelationTask<'a> {
 
     /// Reads an answer; a tie that breaks the contract is dropped, and costs nothing else.
     fn read(&self, answer: &str) -> Result<Parsed<Vec<Relation>>, Malformed> {
-        let answer = answer::read(answer, &["entities", "relationships"])?;
-        let (members, mut notes) = (&answer.members, Notes::of(answer.notes));
-        if !matches!(members.get("relationships"), Some(Value::Array(_) | Value::Object(_) | Value::Null)) {
+        let mut answer = answer::read(answer, &["entities", "relationships"])?;
+        let (mut notes, whole) = (Notes::of(std::mem::take(&mut answer.notes)), answer.whole);
+        let answer: GraphAnswer = answer.contents()?;
+        if matches!(answer.relationships, List::Missing | List::Wrong(_)) {
             return Err(Malformed("`relationships` must be a list; write [] if there are none.".to_owned()));
         }
-        let types: Vec<(String, String)> = objects(members, "entities", &mut notes)
-            .into_iter()
-            .filter_map(|entity| Some((fold_name(&text(entity, "name")?), text(entity, "type")?)))
+        let entities = answer.entities.read("object", "entities", &mut notes).into_iter();
+        let types: Vec<(String, String)> = entities
+            .filter_map(|entity| Some((fold_name(entity.name.text()?), entity.node_type.word()?)))
             .collect();
         let mut facts: Vec<Relation> = Vec::new();
-        for object in objects(members, "relationships", &mut notes) {
-            match self.fact(object, &types) {
+        for proposed in answer.relationships.read("object", "relationships", &mut notes) {
+            match self.fact(proposed, &types) {
                 Ok(fact) if is_new(&facts, &fact) => facts.push(fact),
                 Ok(_) => notes.add("a relationship that stands there already, dropped"),
                 Err(reason) => notes.add(reason),
             }
         }
-        if facts.len() > RELATIONSHIPS_MAX {
-            notes.add(format!("more than {RELATIONSHIPS_MAX} relationships, the rest dropped"));
-            facts.truncate(RELATIONSHIPS_MAX);
-        }
+        notes.cut(&mut facts, RELATIONSHIPS_MAX, "relationships");
         for note in notes.into_list() {
             // No words of the answer: it may quote a person.
             tracing::debug!(length = note.len(), "part of an answer about the graph was not kept");
         }
-        Ok(Parsed { value: facts, whole: answer.whole, missing: None })
+        Ok(Parsed { value: facts, whole, missing: None })
     }
 
-    fn fact(&self, object: &Map<String, Value>, types: &[(String, String)]) -> Result<Relation, String> {
-        let confidence = object.get("confidence").and_then(Value::as_f64).unwrap_or(0.0);
+    fn fact(&self, proposed: &RelationshipAnswer, types: &[(String, String)]) -> Result<Relation, String> {
+        let confidence = proposed.confidence.get().copied().unwrap_or(0.0);
         if !(CONFIDENCE_MIN..=1.0).contains(&confidence) {
             return Err(format!("a relationship of confidence {confidence}, dropped"));
         }
-        let handle = text(object, "memory").unwrap_or_default();
-        let event = self.events.id(&handle).ok_or_else(|| {
-            format!("a relationship that rests on the unknown memory \"{}\", dropped", snippet(&handle))
+        let handle = proposed.memory.text().unwrap_or_default();
+        let event = self.events.id(handle).ok_or_else(|| {
+            format!("a relationship that rests on the unknown memory \"{}\", dropped", snippet(handle))
         })?;
-        let relation = text(object, "type").unwrap_or_default();
-        let relation = relation_word(&relation)
-            .ok_or_else(|| format!("a relationship of the type \"{}\", dropped", snippet(&relation)))?;
-        let (from, to) = (self.end(object, "from", event, types)?, self.end(object, "to", event, types)?);
+        let relation = proposed.relation.text().unwrap_or_default();
+        let relation = relation_word(relation)
+            .ok_or_else(|| format!("a relationship of the type \"{}\", dropped", snippet(relation)))?;
+        let (from, to) = (self.end(&proposed.from, event, types)?, self.end(&proposed.to, event, types)?);
         if from == to {
             return Err("a relationship of something with itself, dropped".to_owned());
         }
@@ -174,13 +171,12 @@ impl<'a> RelationTask<'a> {
     /// Who or what a word means: one of the two who talk, a known name, or a name that is in the memory.
     fn end(
         &self,
-        object: &Map<String, Value>,
-        member: &str,
+        word: &Member<String>,
         event: NodeId,
         types: &[(String, String)],
     ) -> Result<RelationEnd, String> {
-        let word = text(object, member).unwrap_or_default();
-        let folded = fold_name(&word);
+        let word = word.text().unwrap_or_default();
+        let folded = fold_name(word);
         let is = |name: &str| !name.is_empty() && fold_name(name) == folded;
         if is("user") || is(self.user_name()) {
             return Ok(RelationEnd::User);
@@ -188,7 +184,7 @@ impl<'a> RelationTask<'a> {
         if is("persona") || is(&self.session.persona) {
             return Ok(RelationEnd::Persona);
         }
-        let by_handle = self.names.id(&word).and_then(|index| self.session.entities.get(index));
+        let by_handle = self.names.id(word).and_then(|index| self.session.entities.get(index));
         let goes_by = |known: &&KnownEntity| is(&known.name) || known.aliases.iter().any(|alias| is(alias));
         if let Some(known) = by_handle.or_else(|| self.session.entities.iter().find(goes_by)) {
             return Ok(RelationEnd::Entity(known.id));
@@ -199,15 +195,11 @@ impl<'a> RelationTask<'a> {
             texts.into_iter().any(|text| name_stands_in(&fold_name(text), &folded))
         });
         if !fits || !stands_there {
-            return Err(format!("\"{}\" is no known name and stands in no words, dropped", snippet(&word)));
+            return Err(format!("\"{}\" is no known name and stands in no words, dropped", snippet(word)));
         }
-        let told =
-            types.iter().find(|(name, _)| *name == folded).map(|(_, node_type)| node_type.to_lowercase());
-        let node_type = told.filter(|told| NODE_TYPES.contains(&told.as_str()));
-        Ok(RelationEnd::Named {
-            label: word,
-            node_type: node_type.unwrap_or_else(|| TYPE_DEFAULT.to_owned()),
-        })
+        let named = types.iter().find(|(name, _)| *name == folded).map(|(_, node_type)| node_type.as_str());
+        let node_type = named.filter(|named| NODE_TYPES.contains(named)).unwrap_or(TYPE_DEFAULT);
+        Ok(RelationEnd::Named { label: word.to_owned(), node_type: node_type.to_owned() })
     }
 }
 

@@ -6,9 +6,8 @@ use hub::ports::{Summariser, SummaryError, SummaryRequest};
 use serde::Serialize;
 use serde_json::{Value, json};
 
-use crate::answer::{self, Malformed};
+use crate::answer::{self, List, Malformed, Notes};
 use crate::contract::{self, RollUpAnswer};
-use crate::fields::{Notes, strings};
 use crate::language_mind::{LanguageMind, Parsed};
 use crate::prompts::PromptName;
 use crate::quoted::{behind_gutter, one_line};
@@ -98,21 +97,22 @@ fn purpose(granularity: Granularity) -> &'static str {
 /// Reads an answer whose bullets depend on `sources`, pairs of a date and a text.
 fn read(text: &str, sources: &[(String, String)]) -> Result<Parsed<Vec<String>>, Malformed> {
     let answer = answer::read(text, &["bullets"])?;
-    let mut notes = Notes::of(answer.notes);
-    let told = match answer.members.get("bullets") {
+    let whole = answer.whole;
+    let answer: RollUpAnswer = answer.contents()?;
+    let written = match &answer.bullets {
         // The whole list as one text, a bullet a line.
-        Some(Value::String(list)) => list.lines().map(str::to_owned).collect(),
-        _ => strings(&answer.members, "bullets", &mut notes),
+        List::Single(list) => list.lines().collect(),
+        list => list.texts("bullets", &mut Notes::default()),
     };
-    let bullets: Vec<String> = told
-        .iter()
+    let bullets: Vec<String> = written
+        .into_iter()
         .map(|bullet| one_line(&with_known_tags(without_mark(bullet), sources)))
         .filter(|bullet| !with_known_tags(bullet, &[]).trim().is_empty())
         .collect();
     if bullets.is_empty() {
         return Err(Malformed("`bullets` must be a list of at least one text.".to_owned()));
     }
-    Ok(Parsed { value: bullets, whole: answer.whole, missing: None })
+    Ok(Parsed { value: bullets, whole, missing: None })
 }
 
 /// A bullet without the mark that a list gives it; the sign of a number and the stars of bold words are no marks.

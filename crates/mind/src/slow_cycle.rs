@@ -7,13 +7,14 @@ use memory::ports::{ProposedExpectation, ProposedIntention, ProposedThought, Slo
 use serde::Serialize;
 use serde_json::{Map, Value, json};
 
-use crate::answer::{self, Answer, Malformed};
+use crate::answer::{self, Answer, List, Malformed, Member, Notes, snippet};
 use crate::calendar;
 use crate::contract::{
-    EXPECTATIONS_MAX, INTENTIONS_MAX, QUESTIONS_MAX, SLOW_SUBJECTS, SLOW_THOUGHTS_MAX, subject_word,
+    EXPECTATIONS_MAX, EntityDescriptionAnswer, ExpectationAnswer, INTENTIONS_MAX, IntentionAnswer,
+    QUESTIONS_MAX, SLOW_SUBJECTS, SLOW_THOUGHTS_MAX, SlowCycleAnswer, SlowThoughtAnswer, TimeAnswer,
+    subject_word,
 };
 use crate::extraction::event_time;
-use crate::fields::{Notes, bounded, objects, snippet, strings, text};
 use crate::handles::Handles;
 use crate::language_mind::Parsed;
 use crate::quoted::{behind_gutter, one_line};
@@ -187,43 +188,41 @@ impl<'a> SlowCycleTask<'a> {
     /// # Errors
     /// [`Malformed`] when there is no object of this contract, or its new thoughts are no list.
     pub(crate) fn read(&self, answer: &str) -> Result<Parsed<SlowCycle>, Malformed> {
-        let answer = object(answer)?;
-        let (members, mut notes) = (&answer.members, Notes::of(answer.notes));
-        if matches!(members.get("new_thoughts"), Some(Value::String(_) | Value::Number(_) | Value::Bool(_))) {
+        let mut answer = object(answer)?;
+        let (mut notes, whole) = (Notes::of(std::mem::take(&mut answer.notes)), answer.whole);
+        let answer: SlowCycleAnswer = answer.contents()?;
+        if matches!(answer.new_thoughts, List::Wrong(_)) {
             return Err(Malformed("`new_thoughts` must be a list; write [] if there are none.".to_owned()));
         }
-        let mut cycle = SlowCycle {
-            thoughts: self.items(members, "new_thoughts", &mut notes, Self::thought),
-            expectations: self.items(members, "new_expectations", &mut notes, Self::expectation),
-            intentions: self.items(members, "new_intentions", &mut notes, Self::intention),
-            entity_descriptions: self.items(members, "entity_descriptions", &mut notes, Self::description),
-            salient_questions: strings(members, "salient_questions", &mut notes),
-            ..SlowCycle::default()
-        };
-        shorten(&mut cycle.thoughts, SLOW_THOUGHTS_MAX, "thoughts", &mut notes);
-        shorten(&mut cycle.expectations, EXPECTATIONS_MAX, "expectations", &mut notes);
-        shorten(&mut cycle.intentions, INTENTIONS_MAX, "intentions", &mut notes);
-        shorten(&mut cycle.salient_questions, QUESTIONS_MAX, "questions", &mut notes);
+        let mut cycle = SlowCycle::default();
+        for thought in answer.new_thoughts.read("object", "new_thoughts", &mut notes) {
+            cycle.thoughts.extend(self.thought(thought, &mut notes));
+        }
+        for expectation in answer.new_expectations.read("object", "new_expectations", &mut notes) {
+            cycle.expectations.extend(self.expectation(expectation, &mut notes));
+        }
+        for intention in answer.new_intentions.read("object", "new_intentions", &mut notes) {
+            cycle.intentions.extend(self.intention(intention, &mut notes));
+        }
+        for description in answer.entity_descriptions.read("object", "entity_descriptions", &mut notes) {
+            cycle.entity_descriptions.extend(self.description(description, &mut notes));
+        }
+        let questions = answer.salient_questions.texts("salient_questions", &mut notes);
+        cycle.salient_questions = questions.into_iter().map(str::to_owned).collect();
+        notes.cut(&mut cycle.thoughts, SLOW_THOUGHTS_MAX, "thoughts");
+        notes.cut(&mut cycle.expectations, EXPECTATIONS_MAX, "expectations");
+        notes.cut(&mut cycle.intentions, INTENTIONS_MAX, "intentions");
+        notes.cut(&mut cycle.salient_questions, QUESTIONS_MAX, "questions");
         cycle.notes = notes.into_list();
-        Ok(Parsed { value: cycle, whole: answer.whole, missing: None })
+        Ok(Parsed { value: cycle, whole, missing: None })
     }
 
-    fn items<T>(
-        &self,
-        members: &Map<String, Value>,
-        name: &str,
-        notes: &mut Notes,
-        read: impl Fn(&Self, &Map<String, Value>, &mut Notes) -> Option<T>,
-    ) -> Vec<T> {
-        objects(members, name, notes).into_iter().filter_map(|object| read(self, object, notes)).collect()
-    }
-
-    fn thought(&self, object: &Map<String, Value>, notes: &mut Notes) -> Option<ProposedThought> {
-        let description = self.described(object, "a thought", notes)?;
-        let filling = self.cited(object, "filling", &description, notes)?;
-        let word = text(object, "subject").unwrap_or_default().to_lowercase();
+    fn thought(&self, proposed: &SlowThoughtAnswer, notes: &mut Notes) -> Option<ProposedThought> {
+        let description = described(&proposed.description, "a thought", notes)?;
+        let filling = self.cited(&proposed.filling, "filling", &description, notes)?;
+        let word = proposed.subject.word().unwrap_or_default();
         let subject = SLOW_SUBJECTS.into_iter().find(|subject| subject_word(*subject) == word);
-        let emotional_impact = settled_impact(object.get("emotional_impact"), notes);
+        let emotional_impact = settled_impact(&proposed.emotional_impact, notes);
         Some(ProposedThought {
             description,
             subject: subject.unwrap_or(Subject::User),
@@ -232,70 +231,54 @@ impl<'a> SlowCycleTask<'a> {
         })
     }
 
-    fn expectation(&self, object: &Map<String, Value>, notes: &mut Notes) -> Option<ProposedExpectation> {
-        let Some(prediction) = text(object, "prediction") else {
+    fn expectation(&self, proposed: &ExpectationAnswer, notes: &mut Notes) -> Option<ProposedExpectation> {
+        let Some(prediction) = proposed.prediction.text() else {
             notes.add("an expectation without a prediction, dropped");
             return None;
         };
-        let reasoning = self.cited(object, "reasoning", &prediction, notes)?;
-        let due = self.due(object, notes);
+        let reasoning = self.cited(&proposed.reasoning, "reasoning", prediction, notes)?;
+        let due = self.due(&proposed.due, notes);
         if due.is_none() {
-            notes.add(format!("an expectation without a time, dropped: \"{}\"", snippet(&prediction)));
+            notes.add(format!("an expectation without a time, dropped: \"{}\"", snippet(prediction)));
             return None;
         }
         Some(ProposedExpectation {
-            about: text(object, "about").unwrap_or_default(),
-            prediction,
+            about: proposed.about.text().unwrap_or_default().to_owned(),
+            prediction: prediction.to_owned(),
             due,
             reasoning,
-            emotional_impact: settled_impact(object.get("emotional_impact"), notes),
+            emotional_impact: settled_impact(&proposed.emotional_impact, notes),
         })
     }
 
-    fn intention(&self, object: &Map<String, Value>, notes: &mut Notes) -> Option<ProposedIntention> {
-        let description = self.described(object, "an intention", notes)?;
-        let filling = self.cited(object, "filling", &description, notes)?;
-        Some(ProposedIntention { description, due: self.due(object, notes), filling })
+    fn intention(&self, proposed: &IntentionAnswer, notes: &mut Notes) -> Option<ProposedIntention> {
+        let description = described(&proposed.description, "an intention", notes)?;
+        let filling = self.cited(&proposed.filling, "filling", &description, notes)?;
+        Some(ProposedIntention { description, due: self.due(&proposed.due, notes), filling })
     }
 
-    fn description(&self, object: &Map<String, Value>, notes: &mut Notes) -> Option<(EntityId, String)> {
-        let handle = text(object, "entity").unwrap_or_default();
-        match (self.entities.id(&handle), text(object, "description")) {
-            (Some(entity), Some(description)) => Some((entity, description)),
-            (None, _) => {
-                notes.add(format!("unknown entity \"{}\" described, dropped", snippet(&handle)));
-                None
-            }
-            (Some(_), None) => None,
-        }
-    }
-
-    fn described(&self, object: &Map<String, Value>, what: &str, notes: &mut Notes) -> Option<String> {
-        match text(object, "description") {
-            Some(description) => Some(bounded(description, DESCRIPTION_LENGTH_MAX, "description", notes)),
-            None => {
-                notes.add(format!("{what} without a description, dropped"));
-                None
-            }
-        }
+    fn description(
+        &self,
+        proposed: &EntityDescriptionAnswer,
+        notes: &mut Notes,
+    ) -> Option<(EntityId, String)> {
+        let handle = proposed.entity.text().unwrap_or_default();
+        let Some(entity) = self.entities.id(handle) else {
+            notes.add(format!("unknown entity \"{}\" described, dropped", snippet(handle)));
+            return None;
+        };
+        Some((entity, proposed.description.text()?.to_owned()))
     }
 
     /// The events that an item cites, each once; none, and a note, when there is no valid one.
     fn cited(
         &self,
-        object: &Map<String, Value>,
+        list: &List<String>,
         name: &str,
         description: &str,
         notes: &mut Notes,
     ) -> Option<Vec<NodeId>> {
-        let mut cited = Vec::new();
-        for handle in strings(object, name, notes) {
-            match self.events.id(&handle) {
-                Some(event) if !cited.contains(&event) => cited.push(event),
-                Some(_) => {}
-                None => notes.add(format!("unknown event \"{}\" in {name}, dropped", snippet(&handle))),
-            }
-        }
+        let cited = self.events.cited(list, "event", name, notes);
         if cited.is_empty() {
             notes.add(format!("rests on no event, dropped: \"{}\"", snippet(description)));
             return None;
@@ -303,15 +286,20 @@ impl<'a> SlowCycleTask<'a> {
         Some(cited)
     }
 
-    fn due(&self, object: &Map<String, Value>, notes: &mut Notes) -> Option<EventTime> {
-        match event_time::read(object.get("due").unwrap_or(&Value::Null), &self.input.zone) {
-            Ok(due) => due,
-            Err(reason) => {
-                notes.add(format!("`due` can't be used: {reason}"));
-                None
-            }
-        }
+    fn due(&self, due: &Member<TimeAnswer>, notes: &mut Notes) -> Option<EventTime> {
+        event_time::read(due, &self.input.zone).unwrap_or_else(|reason| {
+            notes.add(format!("`due` can't be used: {reason}"));
+            None
+        })
     }
+}
+
+fn described(description: &Member<String>, what: &str, notes: &mut Notes) -> Option<String> {
+    let Some(description) = description.text() else {
+        notes.add(format!("{what} without a description, dropped"));
+        return None;
+    };
+    Some(notes.bounded(description, DESCRIPTION_LENGTH_MAX, "description"))
 }
 
 /// The object of an answer. Whoever has nothing to tell may leave any list out, and give an empty object.
@@ -332,13 +320,6 @@ fn object(text: &str) -> Result<Answer, Malformed> {
         return Ok(Answer { members: Map::new(), whole: true, notes });
     }
     first
-}
-
-fn shorten<T>(items: &mut Vec<T>, most: usize, what: &str, notes: &mut Notes) {
-    if items.len() > most {
-        notes.add(format!("more than {most} {what}, the rest dropped"));
-        items.truncate(most);
-    }
 }
 
 /// `3 days`, `5 hours`, `40 minutes`.

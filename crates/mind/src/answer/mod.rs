@@ -1,7 +1,15 @@
 //! From what a model wrote to a JSON object: around prose, fences and small damage.
 
+mod impact;
 mod lenient;
+mod member;
+mod notes;
 
+pub(crate) use impact::Impact;
+pub use member::{List, Member};
+pub(crate) use notes::{Notes, snippet};
+
+use serde::de::DeserializeOwned;
 use serde_json::{Map, Value};
 
 /// Longest answer that is looked at, in bytes.
@@ -18,6 +26,16 @@ pub struct Answer {
     pub whole: bool,
     /// What was repaired, for the trace.
     pub notes: Vec<String>,
+}
+
+impl Answer {
+    /// The members as the types of a contract.
+    ///
+    /// # Errors
+    /// [`Malformed`] for a type whose members refuse something; those of [`crate::contract`] take everything.
+    pub(crate) fn contents<T: DeserializeOwned>(self) -> Result<T, Malformed> {
+        serde_json::from_value(Value::Object(self.members)).map_err(|error| Malformed(error.to_string()))
+    }
 }
 
 /// An answer without a usable object. The text tells a model what to do better.

@@ -4,22 +4,24 @@ use jiff::civil::{Date, DateTime};
 use jiff::tz::TimeZone;
 use jiff::{Timestamp, ToSpan};
 use memory::nodes::EventTime;
-use serde_json::Value;
+
+use crate::answer::Member;
+use crate::contract::{EventTimeAnswer, TimeAnswer};
 
 /// Reads `{start, end}`, or a bare string as the start. A date covers its whole day in `zone`; a time without an
 /// offset is the zone's. One bound alone stands for both.
 ///
 /// # Errors
 /// Why it can't be used; none of it is kept then.
-pub(crate) fn read(value: &Value, zone: &TimeZone) -> Result<Option<EventTime>, String> {
-    let (start, end) = match value {
-        Value::Null => return Ok(None),
-        Value::String(_) => (Some(value), None),
-        Value::Object(members) => (members.get("start"), members.get("end")),
-        _ => return Err("it is neither null nor {start, end}".to_owned()),
+pub(crate) fn read(time: &Member<TimeAnswer>, zone: &TimeZone) -> Result<Option<EventTime>, String> {
+    let (start, end) = match time {
+        Member::Missing | Member::Null => return Ok(None),
+        Member::Present(TimeAnswer::Span(EventTimeAnswer { start, end })) => {
+            (bound(start, zone)?, bound(end, zone)?)
+        }
+        Member::Present(TimeAnswer::Start(text)) => (bound_in(text, zone)?, None),
+        Member::Wrong(_) => return Err("it is neither null nor {start, end}".to_owned()),
     };
-    let start = bound(start, zone)?;
-    let end = bound(end, zone)?;
     let time = match (start, end) {
         (None, None) => return Ok(None),
         (Some(start), None) => EventTime { start: start.first, end: start.last },
@@ -41,12 +43,16 @@ struct Bound {
     last: Option<Timestamp>,
 }
 
-fn bound(value: Option<&Value>, zone: &TimeZone) -> Result<Option<Bound>, String> {
-    let text = match value {
-        None | Some(Value::Null) => return Ok(None),
-        Some(Value::String(text)) => text.trim(),
-        Some(_) => return Err("a bound is not a string".to_owned()),
-    };
+fn bound(given: &Member<String>, zone: &TimeZone) -> Result<Option<Bound>, String> {
+    match given {
+        Member::Missing | Member::Null => Ok(None),
+        Member::Present(text) => bound_in(text, zone),
+        Member::Wrong(_) => Err("a bound is not a string".to_owned()),
+    }
+}
+
+fn bound_in(text: &str, zone: &TimeZone) -> Result<Option<Bound>, String> {
+    let text = text.trim();
     if text.is_empty() || text == "null" {
         return Ok(None);
     }
@@ -73,13 +79,13 @@ fn day(date: Date, zone: &TimeZone) -> Option<Bound> {
 #[cfg(test)]
 mod tests {
     use jiff::tz;
-    use serde_json::json;
+    use serde_json::{Value, json};
 
     use super::*;
 
     fn told(value: Value) -> Result<Option<(String, Option<String>)>, String> {
         let zone = TimeZone::fixed(tz::offset(8));
-        read(&value, &zone)
+        read(&serde_json::from_value(value).unwrap(), &zone)
             .map(|time| time.map(|time| (time.start.to_string(), time.end.map(|end| end.to_string()))))
     }
 

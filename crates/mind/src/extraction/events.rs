@@ -1,17 +1,15 @@
 //! The events of an answer: which stand, which a person has to look at, and why.
 
-use memory::identifiers::NodeId;
 use memory::nodes::{DESCRIPTION_LENGTH_MAX, NodeKind, Proposal, RejectedQuote, RelationalTag, Subject};
 use memory::ports::{ProposedEvent, ProposedQuote, RefusedEvent};
-use serde_json::{Map, Value};
 
 use super::read::names;
 use super::{ExtractionTask, event_time};
+use crate::answer::{Impact, Member, Notes, snippet};
 use crate::contract::{
-    DESCRIPTION_LENGTH_SOFT, EMOTION_TAGS_MAX, EVENT_KINDS, EVENTS_MAX, RELATIONAL_TAGS_MAX, SUBJECTS,
-    subject_word,
+    DESCRIPTION_LENGTH_SOFT, EMOTION_TAGS_MAX, EVENT_KINDS, EVENTS_MAX, EventAnswer, EvidenceAnswer,
+    RELATIONAL_TAGS_MAX, SUBJECTS, subject_word,
 };
-use crate::fields::{Impact, Notes, bounded, impact, objects, snippet, strings, text};
 use crate::quoted::as_written;
 
 /// Most proposed events that are looked at.
@@ -33,10 +31,10 @@ pub(super) struct ParsedEvents {
 }
 
 impl ExtractionTask<'_> {
-    pub(super) fn sift_events(&self, proposed: &[Value], notes: &mut Notes) -> ParsedEvents {
+    pub(super) fn sift_events(&self, proposed: &[Member<EventAnswer>], notes: &mut Notes) -> ParsedEvents {
         let mut sifted = ParsedEvents::default();
-        for value in proposed.iter().take(PROPOSALS_MAX) {
-            match value.as_object() {
+        for event in proposed.iter().take(PROPOSALS_MAX) {
+            match event.get() {
                 Some(event) => self.sift(event, &mut sifted, notes),
                 None => notes.add("an item of `events` is no object, dropped"),
             }
@@ -48,13 +46,11 @@ impl ExtractionTask<'_> {
         sifted
     }
 
-    fn sift(&self, event: &Map<String, Value>, sifted: &mut ParsedEvents, notes: &mut Notes) {
-        let description = text(event, "description");
-        let number = event.get("emotional_impact");
-        let reason = match (&description, impact(number)) {
+    fn sift(&self, event: &EventAnswer, sifted: &mut ParsedEvents, notes: &mut Notes) {
+        let number = &event.emotional_impact;
+        let reason = match (event.description.text(), Impact::of(number)) {
             (None, _) => "it has no description".to_owned(),
-            (Some(_), Impact::Valid(impact)) => {
-                let description = description.unwrap_or_default();
+            (Some(description), Impact::Valid(impact)) => {
                 sifted.events.push(self.accept(event, description, impact, notes));
                 return;
             }
@@ -63,15 +59,19 @@ impl ExtractionTask<'_> {
             }
             (_, Impact::Fraction(number)) => format!("its emotional impact {number} is no whole number"),
             (_, Impact::NoNumber) => {
-                let given = number.map_or_else(|| "missing".to_owned(), |value| snippet(&value.to_string()));
+                let given = match number {
+                    Member::Wrong(value) => snippet(&value.to_string()),
+                    Member::Null => "null".to_owned(),
+                    Member::Missing | Member::Present(_) => "missing".to_owned(),
+                };
                 format!("its emotional impact is no number ({given})")
             }
         };
-        let description = description.unwrap_or_default();
-        notes.add(format!("event refused, {reason}: \"{}\"", snippet(&description)));
+        let description = event.description.text().unwrap_or_default();
+        notes.add(format!("event refused, {reason}: \"{}\"", snippet(description)));
         sifted.refused.push(RefusedEvent {
-            description: bounded(description, DESCRIPTION_LENGTH_MAX, "description", notes),
-            emotional_impact: number.and_then(Value::as_f64),
+            description: notes.bounded(description, DESCRIPTION_LENGTH_MAX, "description"),
+            emotional_impact: number.get().copied(),
             evidence: self.refused_quotes(event),
             reason,
             proposal: self.proposal(event, notes),
@@ -80,12 +80,12 @@ impl ExtractionTask<'_> {
 
     fn accept(
         &self,
-        event: &Map<String, Value>,
-        description: String,
+        event: &EventAnswer,
+        description: &str,
         emotional_impact: i8,
         notes: &mut Notes,
     ) -> ProposedEvent {
-        let description = bounded(description, DESCRIPTION_LENGTH_MAX, "description", notes);
+        let description = notes.bounded(description, DESCRIPTION_LENGTH_MAX, "description");
         if description.chars().count() > DESCRIPTION_LENGTH_SOFT {
             notes.add(format!(
                 "a description over {DESCRIPTION_LENGTH_SOFT} characters: \"{}\"",
@@ -94,7 +94,7 @@ impl ExtractionTask<'_> {
         }
         let Proposal { kind, subject, emotion_tags, relational_tags, event_time } =
             self.proposal(event, notes);
-        let mut entities = names(event, "entities", notes);
+        let mut entities = names(&event.entities, "entities", notes);
         entities.truncate(EVENT_ENTITIES_MAX);
         ProposedEvent {
             kind,
@@ -105,35 +105,33 @@ impl ExtractionTask<'_> {
             subject,
             event_time,
             evidence: self.quotes(event, notes),
-            supersedes: self.superseded(event, notes),
+            supersedes: self.nodes.cited(&event.supersedes, "memory", "supersedes", notes),
             entities,
         }
     }
 
     /// What an event says of itself beside its text, its impact and its quotes.
-    fn proposal(&self, event: &Map<String, Value>, notes: &mut Notes) -> Proposal {
+    fn proposal(&self, event: &EventAnswer, notes: &mut Notes) -> Proposal {
         let (kind, subject) = kind_and_subject(event, notes);
-        let event_time = event.get("event_time").and_then(|value| {
-            event_time::read(value, self.zone()).unwrap_or_else(|reason| {
-                let description = text(event, "description").unwrap_or_default();
-                notes.add(format!("event_time dropped, {reason}: \"{}\"", snippet(&description)));
-                None
-            })
+        let event_time = event_time::read(&event.event_time, self.zone()).unwrap_or_else(|reason| {
+            let description = event.description.text().unwrap_or_default();
+            notes.add(format!("event_time dropped, {reason}: \"{}\"", snippet(description)));
+            None
         });
         let emotion_tags = emotion_tags(event, notes);
         Proposal { kind, subject, emotion_tags, relational_tags: relational_tags(event, notes), event_time }
     }
 
-    fn quotes(&self, event: &Map<String, Value>, notes: &mut Notes) -> Vec<ProposedQuote> {
+    fn quotes(&self, event: &EventAnswer, notes: &mut Notes) -> Vec<ProposedQuote> {
         let mut quotes: Vec<ProposedQuote> = Vec::new();
-        for item in objects(event, "evidence", notes) {
-            let handle = text(item, "message").unwrap_or_default();
+        for item in event.evidence.read("object", "evidence", notes) {
+            let handle = item.message.text().unwrap_or_default();
             let Some(quote) = quote(item) else {
                 notes.add("evidence without a quote, dropped");
                 continue;
             };
-            let Some(message_id) = self.messages.id(&handle) else {
-                notes.add(format!("unknown message \"{}\" as evidence, dropped", snippet(&handle)));
+            let Some(message_id) = self.messages.id(handle) else {
+                notes.add(format!("unknown message \"{}\" as evidence, dropped", snippet(handle)));
                 continue;
             };
             let proposed = ProposedQuote { message_id, quote };
@@ -144,25 +142,13 @@ impl ExtractionTask<'_> {
         quotes
     }
 
-    fn refused_quotes(&self, event: &Map<String, Value>) -> Vec<RejectedQuote> {
-        let items = objects(event, "evidence", &mut Notes::default());
+    fn refused_quotes(&self, event: &EventAnswer) -> Vec<RejectedQuote> {
+        let items = event.evidence.read("object", "evidence", &mut Notes::default());
         let quotes = items.into_iter().filter_map(|item| {
-            let handle = text(item, "message").unwrap_or_default();
-            Some(RejectedQuote { message_id: self.messages.id(&handle), quote: quote(item)? })
+            let handle = item.message.text().unwrap_or_default();
+            Some(RejectedQuote { message_id: self.messages.id(handle), quote: quote(item)? })
         });
         quotes.take(QUOTES_MAX).collect()
-    }
-
-    fn superseded(&self, event: &Map<String, Value>, notes: &mut Notes) -> Vec<NodeId> {
-        let mut nodes = Vec::new();
-        for handle in strings(event, "supersedes", notes) {
-            match self.nodes.id(&handle) {
-                Some(node) if !nodes.contains(&node) => nodes.push(node),
-                Some(_) => {}
-                None => notes.add(format!("unknown memory \"{}\" in supersedes, dropped", snippet(&handle))),
-            }
-        }
-        nodes
     }
 }
 
@@ -181,14 +167,13 @@ fn keep_heaviest(events: &mut Vec<ProposedEvent>, notes: &mut Notes) {
 }
 
 /// A promise is always the persona's own; what was called a promise of somebody else is an event.
-fn kind_and_subject(event: &Map<String, Value>, notes: &mut Notes) -> (NodeKind, Subject) {
-    let word = |name| text(event, name).map(|word| word.to_lowercase());
-    let named_kind = word("type");
+fn kind_and_subject(event: &EventAnswer, notes: &mut Notes) -> (NodeKind, Subject) {
+    let named_kind = event.kind.word();
     let kind = EVENT_KINDS.into_iter().find(|kind| Some(kind.as_str()) == named_kind.as_deref());
     if let (None, Some(unknown)) = (kind, &named_kind) {
         notes.add(format!("type \"{}\" is unknown, taken as event", snippet(unknown)));
     }
-    let named_subject = word("subject");
+    let named_subject = event.subject.word();
     let subject =
         SUBJECTS.into_iter().find(|subject| Some(subject_word(*subject)) == named_subject.as_deref());
     if let (None, Some(unknown)) = (subject, &named_subject) {
@@ -205,9 +190,9 @@ fn kind_and_subject(event: &Map<String, Value>, notes: &mut Notes) -> (NodeKind,
     }
 }
 
-fn emotion_tags(event: &Map<String, Value>, notes: &mut Notes) -> Vec<String> {
+fn emotion_tags(event: &EventAnswer, notes: &mut Notes) -> Vec<String> {
     let mut tags: Vec<String> = Vec::new();
-    for tag in strings(event, "emotion_tags", notes) {
+    for tag in event.emotion_tags.texts("emotion_tags", notes) {
         let tag = tag.to_lowercase();
         if tag.chars().count() > EMOTION_TAG_LENGTH_MAX {
             notes.add(format!("emotion tag too long, dropped: \"{}\"", snippet(&tag)));
@@ -215,32 +200,25 @@ fn emotion_tags(event: &Map<String, Value>, notes: &mut Notes) -> Vec<String> {
             tags.push(tag);
         }
     }
-    cap(&mut tags, EMOTION_TAGS_MAX, "emotion tags", notes);
+    notes.cut(&mut tags, EMOTION_TAGS_MAX, "emotion tags");
     tags
 }
 
-fn relational_tags(event: &Map<String, Value>, notes: &mut Notes) -> Vec<RelationalTag> {
+fn relational_tags(event: &EventAnswer, notes: &mut Notes) -> Vec<RelationalTag> {
     let mut tags = Vec::new();
-    for word in strings(event, "relational_tags", notes) {
-        match RelationalTag::parse(&word) {
+    for word in event.relational_tags.texts("relational_tags", notes) {
+        match RelationalTag::parse(word) {
             Some(tag) if !tags.contains(&tag) => tags.push(tag),
             Some(_) => {}
-            None => notes.add(format!("relational tag \"{}\" is unknown, dropped", snippet(&word))),
+            None => notes.add(format!("relational tag \"{}\" is unknown, dropped", snippet(word))),
         }
     }
-    cap(&mut tags, RELATIONAL_TAGS_MAX, "relational tags", notes);
+    notes.cut(&mut tags, RELATIONAL_TAGS_MAX, "relational tags");
     tags
 }
 
-fn cap<T>(items: &mut Vec<T>, most: usize, what: &str, notes: &mut Notes) {
-    if items.len() > most {
-        notes.add(format!("more than {most} {what}, the rest dropped"));
-        items.truncate(most);
-    }
-}
-
-fn quote(item: &Map<String, Value>) -> Option<String> {
-    let quote = as_written(&text(item, "quote")?);
+fn quote(evidence: &EvidenceAnswer) -> Option<String> {
+    let quote = as_written(evidence.quote.text()?);
     let quote: String = quote.chars().take(QUOTE_LENGTH_MAX).collect();
     (!quote.trim().is_empty()).then_some(quote)
 }

@@ -2,11 +2,10 @@
 
 use memory::entities::EntityKind;
 use memory::ports::{Clarification, Extraction, MentionedEntity, MoodSignal};
-use serde_json::{Map, Value};
 
 use super::ExtractionTask;
-use crate::answer::{self, Malformed};
-use crate::fields::{Notes, bounded, objects, snippet, strings, text};
+use crate::answer::{self, List, Malformed, Member, Notes, snippet};
+use crate::contract::{ClarificationAnswer, EntityAnswer, ExtractionAnswer, MoodAnswer};
 use crate::language_mind::Parsed;
 
 /// Members without which an answer is of the wrong shape or cut, the decisive one first.
@@ -31,38 +30,39 @@ impl ExtractionTask<'_> {
     /// # Errors
     /// [`Malformed`] when there is no object with a list of events at all.
     pub(crate) fn read(&self, answer: &str) -> Result<Parsed<Extraction>, Malformed> {
-        let answer = answer::read(answer, &REQUIRED)?;
-        let members = &answer.members;
-        let mut notes = Notes::of(answer.notes);
-        let Some(Value::Array(proposed)) = members.get("events") else {
+        let mut answer = answer::read(answer, &REQUIRED)?;
+        let (mut notes, whole) = (Notes::of(std::mem::take(&mut answer.notes)), answer.whole);
+        let answer: ExtractionAnswer = answer.contents()?;
+        let List::Items(proposed) = &answer.events else {
             return Err(Malformed("`events` must be a list; write [] if there are none.".to_owned()));
         };
         let sifted = self.sift_events(proposed, &mut notes);
-        let checked = members.get("self_check_notes").is_some_and(Value::is_string);
+        let checked = answer.self_check_notes.get().is_some();
         if !checked {
             notes.add("no `self_check_notes`: the check for missed peaks may have been skipped");
         }
-        let prose = |name, notes: &mut Notes| {
-            text(members, name).map(|text| bounded(text, PROSE_LENGTH_MAX, name, notes))
-        };
+        let mut prose =
+            |text: &Member<String>, name| text.text().map(|text| notes.bounded(text, PROSE_LENGTH_MAX, name));
+        let summary = prose(&answer.session_summary, "session_summary");
+        let self_check_notes = prose(&answer.self_check_notes, "self_check_notes").unwrap_or_default();
         let value = Extraction {
             events: sifted.events,
             refused: sifted.refused,
-            mentioned_entities: entities(members, &mut notes),
-            clarification: clarification(members, &mut notes),
-            mood: mood(members, &mut notes),
-            summary: prose("session_summary", &mut notes),
-            self_check_notes: prose("self_check_notes", &mut notes).unwrap_or_default(),
+            mentioned_entities: entities(&answer.mentioned_entities, &mut notes),
+            clarification: clarification(&answer.entity_clarification, &mut notes),
+            mood: mood(&answer.session_mood_signal, &mut notes),
+            summary,
+            self_check_notes,
             notes: notes.into_list(),
         };
-        Ok(Parsed { value, whole: answer.whole, missing: (!checked).then_some(CHECK_MISSING) })
+        Ok(Parsed { value, whole, missing: (!checked).then_some(CHECK_MISSING) })
     }
 }
 
-fn entities(members: &Map<String, Value>, notes: &mut Notes) -> Vec<MentionedEntity> {
+fn entities(named: &List<EntityAnswer>, notes: &mut Notes) -> Vec<MentionedEntity> {
     let mut found: Vec<MentionedEntity> = Vec::new();
-    for entity in objects(members, "mentioned_entities", notes) {
-        let Some(canonical_name) = text(entity, "canonical_name").filter(|name| is_name(name)) else {
+    for entity in named.read("object", "mentioned_entities", notes) {
+        let Some(canonical_name) = entity.canonical_name.text().filter(|name| is_name(name)) else {
             notes.add("an entity without a usable name, dropped");
             continue;
         };
@@ -70,30 +70,32 @@ fn entities(members: &Map<String, Value>, notes: &mut Notes) -> Vec<MentionedEnt
             notes.add(format!("more than {ENTITIES_MAX} entities, the rest dropped"));
             break;
         }
-        let kind = text(entity, "kind").unwrap_or_default().to_lowercase();
+        let kind = entity.kind.word().unwrap_or_default();
         if !EntityKind::ALL.iter().any(|known| known.as_str() == kind) {
             notes.add(format!(
                 "kind \"{}\" of {} is unknown, taken as other",
                 snippet(&kind),
-                snippet(&canonical_name)
+                snippet(canonical_name)
             ));
         }
-        let mut aliases = names(entity, "aliases", notes);
-        aliases.retain(|alias| *alias != canonical_name);
+        let mut aliases = names(&entity.aliases, "aliases", notes);
+        aliases.retain(|alias| alias != canonical_name);
         aliases.truncate(ALIASES_MAX);
-        found.push(MentionedEntity { canonical_name, aliases, kind: EntityKind::parse(&kind) });
+        found.push(MentionedEntity {
+            canonical_name: canonical_name.to_owned(),
+            aliases,
+            kind: EntityKind::parse(&kind),
+        });
     }
     found
 }
 
-fn clarification(members: &Map<String, Value>, notes: &mut Notes) -> Option<Clarification> {
-    let object = match members.get("entity_clarification") {
-        None | Some(Value::Null) => return None,
-        Some(value) => value.as_object(),
-    };
-    let read = object.and_then(|object| {
-        let same = object.get("same")?.as_bool()?;
-        Some(Clarification { a: text(object, "a")?, b: text(object, "b")?, same })
+fn clarification(answer: &Member<ClarificationAnswer>, notes: &mut Notes) -> Option<Clarification> {
+    if matches!(answer, Member::Missing | Member::Null) {
+        return None;
+    }
+    let read = answer.get().and_then(|ClarificationAnswer { a, b, same }| {
+        Some(Clarification { a: a.text()?.to_owned(), b: b.text()?.to_owned(), same: *same.get()? })
     });
     if read.is_none() {
         notes.add("`entity_clarification` is incomplete, dropped");
@@ -101,28 +103,25 @@ fn clarification(members: &Map<String, Value>, notes: &mut Notes) -> Option<Clar
     read
 }
 
-fn mood(members: &Map<String, Value>, notes: &mut Notes) -> Option<MoodSignal> {
-    let object = match members.get("session_mood_signal") {
-        None | Some(Value::Null) => return None,
-        Some(value) => value.as_object(),
-    };
-    let Some((object, mood)) = object.and_then(|object| Some((object, text(object, "mood")?))) else {
+fn mood(answer: &Member<MoodAnswer>, notes: &mut Notes) -> Option<MoodSignal> {
+    if matches!(answer, Member::Missing | Member::Null) {
+        return None;
+    }
+    let Some((answer, mood)) = answer.get().and_then(|answer| Some((answer, answer.mood.text()?))) else {
         notes.add("`session_mood_signal` names no mood, dropped");
         return None;
     };
-    let energy = match object.get("energy").and_then(Value::as_f64) {
-        Some(energy) => energy.round().clamp(0.0, 10.0) as i64,
-        None => ENERGY_DEFAULT,
-    };
-    Some(MoodSignal { mood, energy, last_user_signal: text(object, "last_user_signal") })
+    let energy = answer.energy.get().map_or(ENERGY_DEFAULT, |energy| energy.round().clamp(0.0, 10.0) as i64);
+    let last_user_signal = answer.last_user_signal.text().map(str::to_owned);
+    Some(MoodSignal { mood: mood.to_owned(), energy, last_user_signal })
 }
 
 /// Distinct usable names of a list.
-pub(super) fn names(members: &Map<String, Value>, name: &str, notes: &mut Notes) -> Vec<String> {
+pub(super) fn names(list: &List<String>, name: &str, notes: &mut Notes) -> Vec<String> {
     let mut distinct: Vec<String> = Vec::new();
-    for name in strings(members, name, notes) {
-        if is_name(&name) && !distinct.contains(&name) {
-            distinct.push(name);
+    for name in list.texts(name, notes) {
+        if is_name(name) && !distinct.iter().any(|known| known == name) {
+            distinct.push(name.to_owned());
         }
     }
     distinct

@@ -4,9 +4,10 @@ use memory::entities::EntityKind;
 use memory::identifiers::{MessageId, NodeId};
 use memory::nodes::{NodeKind, RelationalTag, Subject};
 use memory::ports::{EvidenceFailure, Extraction, ExtractionInput, Mind};
+use mind::answer::Member;
 use mind::contract::{
     ClarificationAnswer, EntityAnswer, EventAnswer, EventTimeAnswer, EvidenceAnswer, ExtractionAnswer,
-    MoodAnswer, schema,
+    MoodAnswer, TimeAnswer, schema,
 };
 use serde_json::{Value, json};
 
@@ -42,30 +43,35 @@ fn noted(extraction: &Extraction, words: &str) -> bool {
 async fn every_member_of_the_contract_arrives() {
     let answer = ExtractionAnswer {
         events: vec![EventAnswer {
-            description: "The user moved to Oslo.".to_owned(),
-            evidence: vec![EvidenceAnswer { message: "m1".to_owned(), quote: "I moved to Oslo".to_owned() }],
-            emotional_impact: 4,
-            emotion_tags: vec!["excited".to_owned()],
-            relational_tags: vec!["identity-bearing".to_owned()],
-            subject: "shared".to_owned(),
-            kind: "event".to_owned(),
-            event_time: Some(EventTimeAnswer { start: Some("2026-03-01".to_owned()), end: None }),
-            supersedes: vec!["k1".to_owned()],
-            entities: vec!["Oslo".to_owned()],
-        }],
+            description: "The user moved to Oslo.".into(),
+            evidence: vec![EvidenceAnswer { message: "m1".into(), quote: "I moved to Oslo".into() }].into(),
+            emotional_impact: 4.0.into(),
+            emotion_tags: vec!["excited".into()].into(),
+            relational_tags: vec!["identity-bearing".into()].into(),
+            subject: "shared".into(),
+            kind: "event".into(),
+            event_time: TimeAnswer::Span(EventTimeAnswer { start: "2026-03-01".into(), end: Member::Null })
+                .into(),
+            supersedes: vec!["k1".into()].into(),
+            entities: vec!["Oslo".into()].into(),
+        }]
+        .into(),
         mentioned_entities: vec![EntityAnswer {
-            canonical_name: "Biscuit".to_owned(),
-            aliases: vec!["Bis".to_owned()],
-            kind: "pet".to_owned(),
-        }],
-        entity_clarification: Some(ClarificationAnswer { a: "Bis".into(), b: "Biscuit".into(), same: true }),
-        session_mood_signal: Some(MoodAnswer {
-            mood: "glad".to_owned(),
-            energy: 7,
-            last_user_signal: Some("tired but happy".to_owned()),
-        }),
-        session_summary: Some("A move.".to_owned()),
-        self_check_notes: "no peak missed".to_owned(),
+            canonical_name: "Biscuit".into(),
+            aliases: vec!["Bis".into()].into(),
+            kind: "pet".into(),
+        }]
+        .into(),
+        entity_clarification: ClarificationAnswer { a: "Bis".into(), b: "Biscuit".into(), same: true.into() }
+            .into(),
+        session_mood_signal: MoodAnswer {
+            mood: "glad".into(),
+            energy: 7.0.into(),
+            last_user_signal: "tired but happy".into(),
+        }
+        .into(),
+        session_summary: "A move.".into(),
+        self_check_notes: "no peak missed".into(),
     };
     let extraction = extract(&serde_json::to_string(&answer).unwrap()).await;
     assert_eq!(extraction.notes, Vec::<String>::new());

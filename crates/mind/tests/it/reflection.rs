@@ -26,11 +26,12 @@ fn noted(reflection: &Reflection, words: &str) -> bool {
 async fn every_member_of_the_contract_arrives() {
     let answer = ReflectionAnswer {
         thoughts: vec![ThoughtAnswer {
-            description: "She hides good news.".to_owned(),
-            subject: "shared".to_owned(),
-            emotional_impact: -3,
-            filling: vec!["e1".to_owned(), "e3".to_owned()],
-        }],
+            description: "She hides good news.".into(),
+            subject: "shared".into(),
+            emotional_impact: (-3.0).into(),
+            filling: vec!["e1".into(), "e3".into()].into(),
+        }]
+        .into(),
     };
     let setting = answering(serde_json::to_string(&answer).unwrap());
     let reflection = setting.mind.reflect(reflection_input()).await.unwrap();

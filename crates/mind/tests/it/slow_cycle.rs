@@ -7,7 +7,8 @@ use memory::identifiers::{EntityId, NodeId};
 use memory::nodes::{NodeKind, RelationalTag, Subject};
 use memory::ports::{EntityToDescribe, Mind, MindError, SlowCycle, SlowCycleInput};
 use mind::contract::{
-    EntityDescriptionAnswer, ExpectationAnswer, IntentionAnswer, SlowCycleAnswer, SlowThoughtAnswer, schema,
+    EntityDescriptionAnswer, ExpectationAnswer, IntentionAnswer, SlowCycleAnswer, SlowThoughtAnswer,
+    TimeAnswer, schema,
 };
 use serde_json::{Value, json};
 
@@ -35,28 +36,32 @@ fn expectation(prediction: &str, due: Value, reasoning: Value) -> Value {
 async fn every_member_of_the_contract_arrives() {
     let answer = SlowCycleAnswer {
         new_thoughts: vec![SlowThoughtAnswer {
-            description: "I go quiet when she hurries.".to_owned(),
-            subject: "persona".to_owned(),
-            emotional_impact: -2,
-            filling: vec!["e1".to_owned(), "E2".to_owned()],
-        }],
+            description: "I go quiet when she hurries.".into(),
+            subject: "persona".into(),
+            emotional_impact: (-2.0).into(),
+            filling: vec!["e1".into(), "E2".into()].into(),
+        }]
+        .into(),
         new_expectations: vec![ExpectationAnswer {
-            about: "the exam".to_owned(),
-            prediction: "She tells how it went.".to_owned(),
-            due: "2026-03-06".to_owned(),
-            reasoning: vec!["[e2]".to_owned()],
-            emotional_impact: 2,
-        }],
+            about: "the exam".into(),
+            prediction: "She tells how it went.".into(),
+            due: TimeAnswer::Start("2026-03-06".into()).into(),
+            reasoning: vec!["[e2]".into()].into(),
+            emotional_impact: 2.0.into(),
+        }]
+        .into(),
         new_intentions: vec![IntentionAnswer {
-            description: "Ask about the exam.".to_owned(),
-            due: Some("2026-03-06T20:00".to_owned()),
-            filling: vec!["e3".to_owned()],
-        }],
-        salient_questions: vec!["Why on Friday?".to_owned()],
+            description: "Ask about the exam.".into(),
+            due: TimeAnswer::Start("2026-03-06T20:00".into()).into(),
+            filling: vec!["e3".into()].into(),
+        }]
+        .into(),
+        salient_questions: vec!["Why on Friday?".into()].into(),
         entity_descriptions: vec![EntityDescriptionAnswer {
-            entity: "t1".to_owned(),
-            description: "Her beagle.".to_owned(),
-        }],
+            entity: "t1".into(),
+            description: "Her beagle.".into(),
+        }]
+        .into(),
     };
     let setting = answering(serde_json::to_string(&answer).unwrap());
     let cycle = setting.mind.think_slowly(slow_cycle_input()).await.unwrap();
