@@ -126,7 +126,7 @@ impl Home {
         if let Some(token) = self.stored_token()? {
             return Ok(token);
         }
-        let token: String = random().iter().map(|byte| format!("{byte:02x}")).collect();
+        let token = hex::encode(random());
         let mut file =
             private(&path, true).with_context(|| format!("{} can't be written", path.display()))?;
         writeln!(file, "{token}")?;

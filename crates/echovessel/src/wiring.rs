@@ -139,7 +139,7 @@ pub(crate) async fn wire(
     let prompts = Prompts::load(home.prompts().as_deref())?;
     let ledger = Ledger::start_with_prices(store.clone(), prices.clone(), metrics.clone());
     let mind = LanguageMind::new(model.clone(), clock.clone(), ledger.clone(), prompts);
-    let run: String = random_bytes().iter().take(4).map(|byte| format!("{byte:02x}")).collect();
+    let run = hex::encode(&random_bytes()[..4]);
     let embedding = EmbeddingSetup::new(config, home, clock.clone())?;
     let previous = embedding.previous(&*store, home).await;
     let parts = RuntimeParts {

@@ -230,7 +230,7 @@ fn copy_verified(
         digest.update(&buffer[..count]);
         writer.write_all(&buffer[..count]).map_err(CopyError::Io)?;
     }
-    let found: String = digest.finalize().iter().map(|byte| format!("{byte:02x}")).collect();
+    let found = hex::encode(digest.finalize());
     if found == file.sha256 {
         return Ok(());
     }

@@ -251,7 +251,7 @@ fn damaged(directory: &Path) -> ModelError {
 
 /// Eight bytes of a digest: enough to tell the few models of a home from one another.
 fn short(digest: &[u8]) -> String {
-    digest.iter().take(8).map(|byte| format!("{byte:02x}")).collect()
+    hex::encode(digest.get(..8).unwrap_or(digest))
 }
 
 /// The part of a fingerprint that names what vectors and readabilities depend on beside the model; empty where nothing

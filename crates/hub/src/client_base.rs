@@ -38,7 +38,7 @@ impl ClientBase {
 
 /// The first 16 bytes of the digest of a name, in hexadecimal.
 fn key(name: &DocumentName) -> String {
-    Sha256::digest(name.to_string()).iter().take(16).map(|byte| format!("{byte:02x}")).collect()
+    hex::encode(&Sha256::digest(name.to_string())[..16])
 }
 
 impl<'de> Deserialize<'de> for ClientBase {

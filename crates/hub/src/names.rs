@@ -197,8 +197,7 @@ impl FileName {
             }
         }
         if stem.len() > STEM_BYTES_MAX {
-            let digest = Sha256::digest(stem.as_bytes());
-            stem = digest.iter().map(|byte| format!("{byte:02x}")).collect();
+            stem = hex::encode(Sha256::digest(stem.as_bytes()));
         }
         Self(format!("{stem}.md"))
     }

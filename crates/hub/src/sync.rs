@@ -61,6 +61,6 @@ fn token_of(state: &HubState, documents: &[Document], now: Timestamp) -> SyncTok
     for line in lines {
         digest.update(line.as_bytes());
     }
-    let hash = digest.finalize().iter().map(|byte| format!("{byte:02x}")).collect();
+    let hash = hex::encode(digest.finalize());
     SyncToken { server_version: state.revision + 1, timestamp: now, hash, version_vector: state.seen.clone() }
 }

@@ -231,7 +231,7 @@ impl Prompts {
         let (file, source) = source(name, overrides)?;
         let (front_matter, line_offset) = front_matter(name, &file, &source)?;
         let body: String = source.split_inclusive('\n').skip(line_offset).collect();
-        let hash = hexadecimal(&Sha256::digest(source.as_bytes()));
+        let hash = hex::encode(Sha256::digest(source.as_bytes()));
         self.entries.push(Entry { name, file, line_offset, front_matter, hash });
         self.environment
             .add_template_owned(name.as_str(), body)
@@ -380,10 +380,5 @@ pub(crate) fn digest(parts: &[&str]) -> String {
         hasher.update((part.len() as u64).to_be_bytes());
         hasher.update(part.as_bytes());
     }
-    hexadecimal(&hasher.finalize())
-}
-
-/// The bytes as lower-case hexadecimal digits.
-fn hexadecimal(bytes: &[u8]) -> String {
-    bytes.iter().map(|byte| format!("{byte:02x}")).collect()
+    hex::encode(hasher.finalize())
 }

@@ -80,7 +80,7 @@ fn with_new(list: &str, hashes: &BTreeMap<&str, String>) -> (String, Vec<String>
 fn hashes(files: &[ProjectFile]) -> BTreeMap<&str, String> {
     let of_file = |file: &'_ ProjectFile| {
         let digest = Sha256::digest(file.text.as_deref().unwrap_or_default().as_bytes());
-        digest.iter().map(|byte| format!("{byte:02x}")).collect::<String>()
+        hex::encode(digest)
     };
     let sql = files.iter().filter(|file| file.has_extension("sql"));
     sql.filter_map(|file| Some((file.path.strip_prefix(FOLDER)?, of_file(file)))).collect()

@@ -48,7 +48,7 @@ struct Story {
 }
 
 pub(crate) async fn demo() -> anyhow::Result<()> {
-    let suffix: String = random_bytes().iter().take(6).map(|byte| format!("{byte:02x}")).collect();
+    let suffix = hex::encode(&random_bytes()[..6]);
     let folder = std::env::temp_dir().join(format!("echovessel-demo-{suffix}"));
     let outcome = on(folder.clone()).await;
     // The scratch home has served; an error here is not worth a word.

@@ -84,7 +84,7 @@ async fn calibrate(shared: &Shared, config: &Config, home: &Home, path: &Path) -
 
 /// A home that nobody else uses.
 fn scratch_home() -> anyhow::Result<Home> {
-    let suffix: String = random_bytes().iter().take(6).map(|byte| format!("{byte:02x}")).collect();
+    let suffix = hex::encode(&random_bytes()[..6]);
     let scratch = Home::locate(Some(std::env::temp_dir().join(format!("echovessel-eval-{suffix}"))))?;
     scratch.create()?;
     Ok(scratch)

@@ -113,7 +113,7 @@ impl PrivateDaemon {
         let port = listener.local_addr()?.port();
         let url = format!("http://127.0.0.1:{port}");
         // Nobody else needs to know how to get in.
-        let token: String = random_bytes().iter().map(|byte| format!("{byte:02x}")).collect();
+        let token = hex::encode(random_bytes());
         let parts = server_parts(config, home, &wired, &token, &url, None)?;
         let shutdown = CancellationToken::new();
         let served = server::serve(listener, parts, shutdown.clone());

@@ -134,5 +134,5 @@ impl<'a> MirroredText<'a> {
 
 /// SHA-256 of a text, in hexadecimal.
 pub fn digest(text: &str) -> String {
-    Sha256::digest(text.as_bytes()).iter().map(|byte| format!("{byte:02x}")).collect()
+    hex::encode(Sha256::digest(text.as_bytes()))
 }

@@ -14,7 +14,6 @@ use sha2::{Digest, Sha256};
 use tokio::sync::{Semaphore, watch};
 
 use super::Principal;
-use super::tokens::hex;
 
 /// What every named token begins with, so that people and scanners of leaked secrets know one.
 const MARK: &str = "ev_";
@@ -67,8 +66,8 @@ pub async fn make_token(
     check(new.name.as_deref(), &scopes, new.user.as_ref())?;
     let secret = random();
     let (public, private) = secret.split_at(PREFIX_BYTES);
-    let prefix = hex(public);
-    let text = format!("{MARK}{prefix}_{}", hex(private));
+    let prefix = hex::encode(public);
+    let text = format!("{MARK}{prefix}_{}", hex::encode(private));
     let name = new.name.unwrap_or_else(|| {
         let word = scopes.first().map(ToString::to_string).unwrap_or_default().replace(':', "-");
         format!("{word}-{prefix}")

@@ -69,7 +69,7 @@ impl Tokens {
         }
         let owner: [u8; 32] = Sha256::digest(owner).into();
         // Cookies do not know ports: two homes on one machine must not overwrite each other's.
-        let home = hex(&keyed(&owner, b"cookie name")[..4]);
+        let home = hex::encode(&keyed(&owner, b"cookie name")[..4]);
         Ok(Self {
             owner,
             cookie_key: keyed(&owner, b"cookie key"),
@@ -87,7 +87,7 @@ impl Tokens {
     /// A new code for one login within ten minutes of `now`.
     pub fn mint_login_code(&self, now: Timestamp) -> LoginCode {
         let code = LoginCode {
-            code: hex(&(self.random)()[..CODE_BYTES]),
+            code: hex::encode(&(self.random)()[..CODE_BYTES]),
             expires_at: now.saturating_add(CODE_LIFETIME).unwrap_or(Timestamp::MAX),
         };
         let mut codes = self.codes();
@@ -109,8 +109,8 @@ impl Tokens {
     /// A `Set-Cookie` value that logs a browser in. It holds no token and survives a restart.
     pub(crate) fn cookie(&self, now: Timestamp, secure: bool) -> String {
         let until = now.as_second().saturating_add(COOKIE_LIFETIME.as_secs());
-        let claim = format!("{until}.{}", hex(&(self.random)()[..CODE_BYTES]));
-        let proof = hex(&keyed(&self.cookie_key, claim.as_bytes()));
+        let claim = format!("{until}.{}", hex::encode(&(self.random)()[..CODE_BYTES]));
+        let proof = hex::encode(&keyed(&self.cookie_key, claim.as_bytes()));
         let name = &self.cookie_name;
         let age = COOKIE_LIFETIME.as_secs();
         let secure = if secure { "; Secure" } else { "" };
@@ -136,7 +136,7 @@ impl Tokens {
 
     fn is_login(&self, value: &str, now: Timestamp) -> bool {
         let Some((claim, proof)) = value.rsplit_once('.') else { return false };
-        let expected = hex(&keyed(&self.cookie_key, claim.as_bytes()));
+        let expected = hex::encode(&keyed(&self.cookie_key, claim.as_bytes()));
         if !bool::from(expected.as_bytes().ct_eq(proof.as_bytes())) {
             return false;
         }
@@ -163,14 +163,6 @@ fn keyed(key: &[u8; 32], text: &[u8]) -> [u8; 32] {
     let mut mac = Hmac::<Sha256>::new(&block.into());
     mac.update(text);
     mac.finalize().into_bytes().into()
-}
-
-pub(super) fn hex(bytes: &[u8]) -> String {
-    bytes
-        .iter()
-        .flat_map(|byte| [byte >> 4, byte & 15])
-        .filter_map(|digit| char::from_digit(digit.into(), 16))
-        .collect()
 }
 
 #[cfg(test)]
@@ -248,6 +240,6 @@ mod tests {
         let mut key = [0_u8; 32];
         key[..20].fill(0x0b);
         let expected = "b0344c61d8db38535ca8afceaf0bf12b881dc200c9833da726e9376c2e32cff7";
-        assert_eq!(hex(&keyed(&key, b"Hi There")), expected);
+        assert_eq!(hex::encode(&keyed(&key, b"Hi There")), expected);
     }
 }

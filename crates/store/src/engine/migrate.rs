@@ -38,7 +38,7 @@ impl Migration {
 }
 
 fn digest(text: &str) -> String {
-    Sha256::digest(text.as_bytes()).iter().map(|byte| format!("{byte:02x}")).collect()
+    hex::encode(Sha256::digest(text.as_bytes()))
 }
 
 /// Refuses a version, read from the file's header, that no program so far has written.
