@@ -1,0 +1,133 @@
+use serde::{Deserialize, Serialize};
+
+use crate::macros::resolve_macros;
+
+/// A persona's draft from a character card (V1, V2 or V3). Texts are verbatim, with placeholders unresolved.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(default)]
+pub struct Card {
+    /// `1.0`, `2.0` or `3.0`.
+    pub spec_version: String,
+    /// Full name.
+    pub name: String,
+    /// What `{{char}}` stands for, if it isn't the name.
+    pub nickname: Option<String>,
+    /// Who the persona is.
+    pub description: String,
+    /// In a few words.
+    pub personality: String,
+    /// Where and how the talk takes place.
+    pub scenario: String,
+    /// Greeting: style material, never a memory.
+    pub first_message: String,
+    /// Other greetings.
+    pub alternate_greetings: Vec<String>,
+    /// Example talk: style material, never a memory.
+    pub example_talk: String,
+    /// Instructions before the talk.
+    pub system_prompt: String,
+    /// Instructions after the talk.
+    pub post_history_instructions: String,
+    /// For the person who uses the card, not for the persona.
+    pub creator_notes: String,
+    /// Who made it.
+    pub creator: String,
+    /// The card's own version.
+    pub version: String,
+    /// Tags.
+    pub tags: Vec<String>,
+    /// The picture that carried it, or that is in its archive.
+    pub picture: Option<Picture>,
+    /// What it brings along.
+    pub lorebook: Option<Lorebook>,
+    /// File, for a person to find it again.
+    pub place: String,
+}
+
+/// A picture's bytes.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Picture {
+    /// `image/png`, `image/jpeg`, `image/webp`.
+    pub media_type: String,
+    /// The file, without the card in it.
+    pub bytes: Vec<u8>,
+}
+
+/// Facts that a card or world book brings.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(default)]
+pub struct Lorebook {
+    /// Name, or the file's.
+    pub name: String,
+    /// In the book's order; those that are switched off too.
+    pub entries: Vec<LoreEntry>,
+    /// File, for a person to find it again.
+    pub place: String,
+}
+
+/// One entry of a lorebook.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(default)]
+pub struct LoreEntry {
+    /// Stable within the book.
+    pub id: String,
+    /// Name or comment; may be empty.
+    pub name: String,
+    /// Words that call it up.
+    pub keys: Vec<String>,
+    /// Further words that must be there too.
+    pub secondary_keys: Vec<String>,
+    /// The text, verbatim.
+    pub content: String,
+    /// Whether it is always in the prompt.
+    pub is_constant: bool,
+    /// Whether it is switched on.
+    pub is_enabled: bool,
+}
+
+impl Card {
+    /// What `{{char}}` stands for.
+    pub fn persona_name(&self) -> &str {
+        self.nickname.as_deref().filter(|name| !name.is_empty()).unwrap_or(&self.name)
+    }
+
+    /// The card with its placeholders resolved.
+    #[must_use]
+    pub fn resolved(&self, user_name: &str) -> Self {
+        let persona_name = self.persona_name().to_owned();
+        let resolve = |text: &String| resolve_macros(text, &persona_name, user_name);
+        let mut card = self.clone();
+        for text in [
+            &mut card.description,
+            &mut card.personality,
+            &mut card.scenario,
+            &mut card.first_message,
+            &mut card.example_talk,
+            &mut card.system_prompt,
+            &mut card.post_history_instructions,
+        ] {
+            *text = resolve(text);
+        }
+        card.alternate_greetings = card.alternate_greetings.iter().map(resolve).collect();
+        for entry in card.lorebook.iter_mut().flat_map(|book| &mut book.entries) {
+            entry.content = resolve(&entry.content);
+        }
+        card
+    }
+
+    /// Draft of the persona's core block: description, personality, scenario and instructions, as paragraphs.
+    pub fn persona_draft(&self) -> String {
+        paragraphs([&self.system_prompt, &self.description, &self.personality, &self.scenario])
+    }
+
+    /// Style material: greetings and example talk, as paragraphs.
+    pub fn style_material(&self) -> String {
+        let greetings = std::iter::once(&self.first_message).chain(&self.alternate_greetings);
+        paragraphs(greetings.chain([&self.example_talk, &self.post_history_instructions]))
+    }
+}
+
+fn paragraphs<'a>(texts: impl IntoIterator<Item = &'a String>) -> String {
+    let trimmed = texts.into_iter().map(|text| text.trim()).filter(|text| !text.is_empty());
+    trimmed.collect::<Vec<_>>().join("\n\n")
+}

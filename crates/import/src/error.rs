@@ -1,0 +1,41 @@
+use std::io;
+
+/// Why nothing, or nothing more, can be read. What concerns one item or one file is a [`crate::Skip`] instead.
+#[derive(Debug, thiserror::Error)]
+pub enum ImportError {
+    /// The file system failed. What was yielded before stays valid; reading can resume at its position.
+    #[error("could not read {place}: {source}. Nothing was changed; check the file and try again")]
+    Io {
+        /// File, as named by the caller.
+        place: String,
+        /// The system's reason.
+        source: io::Error,
+    },
+    /// More files than [`crate::limits::SOURCES_MAX`].
+    #[error("there are more than {max} files; import them in several parts")]
+    TooManySources {
+        /// The limit.
+        max: usize,
+    },
+    /// No format has this name.
+    #[error("unknown format {name:?}; choose one of {}", known.join(", "))]
+    UnknownFormat {
+        /// As given.
+        name: String,
+        /// Every format's id.
+        known: Vec<&'static str>,
+    },
+    /// A zone that the time-zone database doesn't have.
+    #[error("unknown time zone {0:?}; use an IANA name such as Europe/Berlin")]
+    UnknownZone(String),
+    /// A position of other files, or past their end.
+    #[error("the position is not one of these files; begin the import again")]
+    InvalidPosition,
+}
+
+impl ImportError {
+    pub(crate) fn io(place: impl Into<String>) -> impl FnOnce(io::Error) -> Self {
+        let place = place.into();
+        move |source| Self::Io { place, source }
+    }
+}

@@ -1,0 +1,135 @@
+//! Every format in one table, and what their readers share.
+
+mod building;
+mod digests;
+mod records;
+mod json_lines;
+
+use std::collections::VecDeque;
+use std::io;
+
+use crate::error::ImportError;
+use crate::head::Head;
+use crate::item::Item;
+use crate::sources::{Source, Sources};
+
+/// A form of export that is understood.
+#[derive(Clone, Copy)]
+pub struct Format {
+    /// Name on the command line and in a look.
+    pub id: &'static str,
+    /// Name for a person.
+    pub name: &'static str,
+    /// Whether a file with this head has the format.
+    detect: fn(&Head) -> bool,
+    /// Starts to read a file.
+    pub(crate) open: fn(&Context<'_>) -> Result<Reader, ImportError>,
+}
+
+/// Items of one file. An error of [`crate::head::is_damage`] ends the file as a skip.
+pub(crate) type Reader = Box<dyn Iterator<Item = io::Result<Item>> + Send>;
+
+/// A reader that finds several items at once.
+pub(crate) trait Step: Send {
+    /// Reads on and adds what it finds; false at the end. Bounded: one element, line or record.
+    fn step(&mut self, items: &mut VecDeque<Item>) -> io::Result<bool>;
+}
+
+/// The items of a reader in steps.
+pub(crate) fn stepped(step: impl Step + 'static) -> Reader {
+    Box::new(Stepped { step, pending: VecDeque::new(), is_over: false, error: None })
+}
+
+struct Stepped<S> {
+    step: S,
+    pending: VecDeque<Item>,
+    is_over: bool,
+    error: Option<io::Error>,
+}
+
+impl<S: Step> Iterator for Stepped<S> {
+    type Item = io::Result<Item>;
+
+    fn next(&mut self) -> Option<Self::Item> {
+        while self.pending.is_empty() && !self.is_over {
+            match self.step.step(&mut self.pending) {
+                Ok(goes_on) => self.is_over = !goes_on,
+                Err(error) => {
+                    self.is_over = true;
+                    self.error = Some(error);
+                }
+            }
+        }
+        // What was found before the error comes first.
+        self.pending.pop_front().map(Ok).or_else(|| self.error.take().map(Err))
+    }
+}
+
+/// What a reader is opened with.
+pub(crate) struct Context<'a> {
+    /// All files, for those that belong together.
+    pub(crate) sources: &'a Sources,
+    /// The file.
+    pub(crate) source: &'a Source,
+    /// Its start.
+    pub(crate) head: &'a Head,
+}
+
+/// In the order of detection: the ones with the clearest marks first, the generic ones last.
+const FORMATS: &[Format] = &[json_lines::FORMAT, json_lines::JSON_FORMAT];
+
+/// Every format, in the order of detection.
+pub fn formats() -> &'static [Format] {
+    FORMATS
+}
+
+/// The format of this id.
+pub(crate) fn by_id(id: &str) -> Result<&'static Format, ImportError> {
+    FORMATS.iter().find(|format| format.id == id).ok_or_else(|| ImportError::UnknownFormat {
+        name: id.to_owned(),
+        known: FORMATS.iter().map(|format| format.id).collect(),
+    })
+}
+
+impl Format {
+    /// The first format that fits.
+    pub(crate) fn detect(head: &Head) -> Option<&'static Self> {
+        FORMATS.iter().find(|format| (format.detect)(head))
+    }
+}
+
+impl std::fmt::Debug for Format {
+    fn fmt(&self, formatter: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        formatter.write_str(self.id)
+    }
+}
+
+/// A reader of one item.
+pub(crate) fn one(item: Item) -> Reader {
+    Box::new(std::iter::once(Ok(item)))
+}
+
+/// The card that a zip archive is, instead of a folder of files.
+pub(crate) fn charx_card(_archive: &Source, _entries: &[Source]) -> Option<Source> {
+    None
+}
+
+/// Why a file without a format is skipped.
+pub(crate) fn reason_unread(context: &Context<'_>) -> String {
+    let bytes = &context.head.bytes;
+    let reason = match bytes.as_slice() {
+        [] => "the file is empty",
+        [0x89, b'P', b'N', b'G', ..] | [0xFF, 0xD8, 0xFF, ..] | [b'G', b'I', b'F', b'8', ..] => {
+            "it is a picture; the message that shows it names it"
+        }
+        [b'R', b'I', b'F', b'F', ..] | [b'O', b'g', b'g', b'S', ..] | [b'I', b'D', b'3', ..] => {
+            "it is sound, film or a picture; the message that has it names it"
+        }
+        [_, _, _, _, b'f', b't', b'y', b'p', ..] => "it is film or sound; the message that has it names it",
+        [b'%', b'P', b'D', b'F', ..] => "it is a PDF; convert it to text to import it as a document",
+        [b'S', b'Q', b'L', b'i', b't', b'e', b' ', ..] => "it is a database",
+        _ if bytes.contains(&0) => "it is not text",
+        _ => "its form is not known; name the format to read it anyway",
+    };
+    reason.to_owned()
+}

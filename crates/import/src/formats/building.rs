@@ -1,0 +1,98 @@
+//! Messages as every reader builds them, with the checks that hold for all.
+
+use crate::item::{Attachment, AttachmentKind, Conversation, ExternalId, Item, Message, Role, Skip};
+use crate::limits::{MESSAGE_BYTES_MAX, NAME_CHARS_MAX};
+use crate::message_time::MessageTime;
+
+/// Name of a speaker that the file leaves out.
+const UNNAMED: &str = "unknown";
+
+/// A message with what every format has.
+pub(super) fn message(
+    id: ExternalId,
+    conversation: &str,
+    (speaker, role): (&str, Role),
+    time: MessageTime,
+    text: String,
+    place: String,
+) -> Message {
+    Message {
+        id,
+        conversation: conversation.to_owned(),
+        speaker: speaker_name(speaker),
+        role,
+        time,
+        text,
+        alternatives: Vec::new(),
+        shown_index: 0,
+        attachments: Vec::new(),
+        model: None,
+        is_cleaned: false,
+        place,
+    }
+}
+
+/// The message, or why it is skipped: it has neither text nor files, or is too long.
+pub(super) fn checked(message: Message) -> Item {
+    if message.text.len() > MESSAGE_BYTES_MAX {
+        let reason = format!("the message is longer than {MESSAGE_BYTES_MAX} bytes");
+        return Item::Skip(Skip::new(message.place, reason));
+    }
+    if message.text.trim().is_empty() && message.attachments.is_empty() {
+        return Item::Skip(Skip::new(message.place, "the message is empty"));
+    }
+    Item::Message(Box::new(message))
+}
+
+/// A conversation's start, its title bounded.
+pub(super) fn conversation(id: &str, title: Option<&str>) -> Item {
+    let title = title.map(|title| cut(title.trim())).filter(|title| !title.is_empty());
+    Item::Conversation(Conversation { id: id.to_owned(), title })
+}
+
+/// Trimmed of blanks and invisible marks, bounded, never empty.
+pub(super) fn speaker_name(name: &str) -> String {
+    let name =
+        cut(name.trim_matches(|character: char| character.is_whitespace() || is_invisible_mark(character)));
+    if name.is_empty() { UNNAMED.to_owned() } else { name }
+}
+
+/// Marks of writing direction and the like, which show nothing.
+pub(super) fn is_invisible_mark(character: char) -> bool {
+    matches!(character, '\u{200B}'..='\u{200F}' | '\u{202A}'..='\u{202E}' | '\u{2060}'..='\u{2069}' | '\u{FEFF}')
+}
+
+fn cut(name: &str) -> String {
+    name.chars().filter(|character| !character.is_control()).take(NAME_CHARS_MAX).collect()
+}
+
+/// An attachment by its file name: the part after the last separator, kind by its ending.
+pub(super) fn attachment(path: &str) -> Attachment {
+    let path = path.split(['?', '#']).next().unwrap_or_default();
+    let name = cut(path.rsplit(['/', '\\']).next().unwrap_or_default().trim());
+    Attachment { kind: kind_of(&name), name: (!name.is_empty()).then_some(name) }
+}
+
+fn kind_of(name: &str) -> AttachmentKind {
+    let ending = name.rsplit('.').next().unwrap_or_default().to_ascii_lowercase();
+    match ending.as_str() {
+        "jpg" | "jpeg" | "png" | "gif" | "webp" | "heic" | "bmp" | "avif" => AttachmentKind::Image,
+        "mp4" | "mov" | "webm" | "mkv" | "3gp" | "avi" => AttachmentKind::Video,
+        "opus" | "ogg" | "oga" | "mp3" | "m4a" | "aac" | "wav" | "amr" | "flac" | "silk" => {
+            AttachmentKind::Audio
+        }
+        "tgs" => AttachmentKind::Sticker,
+        _ => AttachmentKind::File,
+    }
+}
+
+/// Role by a word for it; `None` for what is not talk: system messages, tools.
+pub(super) fn role_of(word: &str) -> Option<Role> {
+    match word.trim().to_lowercase().as_str() {
+        "user" | "human" | "me" | "you" | "self" | "prompter" | "我" => Some(Role::User),
+        "assistant" | "ai" | "bot" | "model" | "persona" | "character" | "char" | "gpt" | "chatgpt"
+        | "claude" => Some(Role::Persona),
+        "system" | "tool" | "function" | "developer" => None,
+        _ => Some(Role::Other),
+    }
+}

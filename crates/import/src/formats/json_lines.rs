@@ -1,0 +1,196 @@
+//! Generic JSON: Lines with a message or a list of messages each, and an array or object of the same.
+
+use std::collections::VecDeque;
+use std::io;
+
+use serde_json::Value;
+
+use super::records::{Record, RecordItems, are_message_keys};
+use super::{Context, Format, Reader, Step, stepped};
+use crate::error::ImportError;
+use crate::head::Head;
+use crate::item::{Item, Skip};
+use crate::json::{Entered, JsonReader, Raw};
+use crate::limits::ELEMENT_BYTES_MAX;
+use crate::lines::{Line, Lines};
+use crate::sources::Decoded;
+
+pub(super) const FORMAT: Format =
+    Format { id: "jsonl", name: "JSON Lines, a message each", detect: is_json_lines, open: open_lines };
+
+pub(super) const JSON_FORMAT: Format =
+    Format { id: "json", name: "JSON with a list of messages", detect: is_json, open: open_json };
+
+fn is_json_lines(head: &Head) -> bool {
+    head.json.as_ref().is_some_and(|json| !json.is_array && has_messages(head) && json.has_more_values)
+}
+
+fn is_json(head: &Head) -> bool {
+    has_messages(head)
+}
+
+fn has_messages(head: &Head) -> bool {
+    let Some(json) = &head.json else { return false };
+    are_message_keys(&json.keys)
+        || json.inner.iter().any(|(key, keys)| is_list_key(key) && are_message_keys(keys))
+}
+
+fn is_list_key(key: &str) -> bool {
+    matches!(
+        key,
+        "messages" | "chat" | "history" | "conversation" | "conversations" | "data" | "items" | "turns"
+    )
+}
+
+fn open_lines(context: &Context<'_>) -> Result<Reader, ImportError> {
+    Ok(stepped(JsonLines {
+        lines: Lines::new(context.source.open_text()?, ELEMENT_BYTES_MAX),
+        name: context.source.name().to_owned(),
+        items: RecordItems::default(),
+    }))
+}
+
+struct JsonLines {
+    lines: Lines<Decoded>,
+    name: String,
+    items: RecordItems,
+}
+
+impl Step for JsonLines {
+    fn step(&mut self, items: &mut VecDeque<Item>) -> io::Result<bool> {
+        match self.lines.next_line()? {
+            None => return Ok(false),
+            Some(Line::TooLong { number }) => {
+                let place = format!("{}, line {number}", self.name);
+                items.push_back(Item::Skip(Skip::new(
+                    place,
+                    format!("the line is longer than {ELEMENT_BYTES_MAX} bytes"),
+                )));
+            }
+            Some(Line::Text { text, .. }) if text.trim().is_empty() => {}
+            Some(Line::Text { number, text, is_cleaned }) => {
+                let place = format!("{}, line {number}", self.name);
+                add_value(text.as_bytes(), &place, is_cleaned, &mut self.items, items);
+            }
+        }
+        Ok(true)
+    }
+}
+
+/// Adds a message, or the messages of a conversation.
+fn add_value(
+    json: &[u8],
+    place: &str,
+    is_cleaned: bool,
+    records: &mut RecordItems,
+    items: &mut VecDeque<Item>,
+) {
+    let value = match serde_json::from_slice::<Value>(json) {
+        Ok(value) => value,
+        Err(error) => {
+            items.push_back(Item::Skip(Skip::new(place, format!("it is not valid JSON: {error}"))));
+            return;
+        }
+    };
+    let Value::Object(object) = value else {
+        items.push_back(Item::Skip(Skip::new(place, "it is not a message")));
+        return;
+    };
+    if let Some(record) = Record::of(&object) {
+        records.add(record, place.to_owned(), is_cleaned, items);
+        return;
+    }
+    let list =
+        object.iter().find_map(|(key, value)| is_list_key(key).then_some(value).and_then(Value::as_array));
+    let Some(list) = list else {
+        items.push_back(Item::Skip(Skip::new(place, "it has no text")));
+        return;
+    };
+    let title = ["title", "name"].iter().find_map(|key| object.get(*key).and_then(Value::as_str));
+    let id = ["id", "conversation_id", "uuid"].iter().find_map(|key| match object.get(*key) {
+        Some(Value::String(id)) => Some(id.clone()),
+        Some(Value::Number(id)) => Some(id.to_string()),
+        _ => None,
+    });
+    let first = list.first().map(Value::to_string).unwrap_or_default();
+    let id = id.unwrap_or_else(|| super::digests::stable_id(&[title.unwrap_or_default(), &first]));
+    records.begin(id, title, items);
+    for (index, message) in list.iter().enumerate() {
+        let place = format!("{place}, message {}", index + 1);
+        match message.as_object().and_then(Record::of) {
+            Some(record) => records.add(record, place, is_cleaned, items),
+            None => items.push_back(Item::Skip(Skip::new(place, "it has no text"))),
+        }
+    }
+}
+
+fn open_json(context: &Context<'_>) -> Result<Reader, ImportError> {
+    Ok(stepped(JsonList {
+        json: JsonReader::new(context.source.open_text()?),
+        name: context.source.name().to_owned(),
+        records: RecordItems::default(),
+        place: Place::Start,
+        number: 0,
+    }))
+}
+
+enum Place {
+    Start,
+    /// In an array of messages or conversations; with the object around it, if it is in one.
+    Array(Entered, Option<Entered>),
+    Object(Entered),
+    End,
+}
+
+struct JsonList {
+    json: JsonReader<Decoded>,
+    name: String,
+    records: RecordItems,
+    place: Place,
+    number: u64,
+}
+
+impl Step for JsonList {
+    fn step(&mut self, items: &mut VecDeque<Item>) -> io::Result<bool> {
+        self.place = match std::mem::replace(&mut self.place, Place::End) {
+            Place::Start if self.json.enter_array()? => Place::Array(Entered::default(), None),
+            Place::Start if self.json.enter_object()? => Place::Object(Entered::default()),
+            Place::Start => return Err(self.json.broken("neither a list nor an object")),
+            Place::Array(mut array, object) => {
+                if self.json.next_element(&mut array)? {
+                    self.element(items)?;
+                    Place::Array(array, object)
+                } else {
+                    object.map_or(Place::End, Place::Object)
+                }
+            }
+            Place::Object(mut object) => match self.json.next_key(&mut object)? {
+                None => Place::End,
+                Some(key) if is_list_key(&key) && self.json.enter_array()? => {
+                    Place::Array(Entered::default(), Some(object))
+                }
+                Some(_) => {
+                    self.json.skip()?;
+                    Place::Object(object)
+                }
+            },
+            Place::End => return Ok(false),
+        };
+        Ok(true)
+    }
+}
+
+impl JsonList {
+    fn element(&mut self, items: &mut VecDeque<Item>) -> io::Result<()> {
+        self.number += 1;
+        let place = format!("{}, element {}", self.name, self.number);
+        match self.json.raw(ELEMENT_BYTES_MAX)? {
+            Raw::Whole(bytes) => {
+                let (text, is_cleaned) = crate::lines::clean_text(bytes);
+                add_value(text.as_bytes(), &place, is_cleaned, &mut self.records, items);
+            }
+            Raw::Refused(reason) => items.push_back(Item::Skip(Skip::new(place, reason))),
+        }
+        Ok(())
+    }
+}

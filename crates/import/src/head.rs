@@ -1,0 +1,159 @@
+//! The start of a file, from which its format is detected.
+
+use std::io::{self, Read};
+
+use crate::error::ImportError;
+use crate::json::{Entered, JsonReader};
+use crate::limits::HEAD_BYTES;
+use crate::sources::Source;
+
+/// What a file looks like.
+pub(crate) struct Head {
+    /// As it is, at most [`HEAD_BYTES`].
+    pub(crate) bytes: Vec<u8>,
+    /// Decoded; bytes that are not UTF-8 replaced.
+    pub(crate) text: String,
+    /// Whether the file goes on after it.
+    pub(crate) is_cut: bool,
+    /// What its JSON looks like, if it begins as JSON.
+    pub(crate) json: Option<Outline>,
+}
+
+/// Keys of the first JSON value, as far as the head goes.
+#[derive(Debug, Default)]
+pub(crate) struct Outline {
+    /// Whether the value is an array; then the keys are those of its first element.
+    pub(crate) is_array: bool,
+    /// Keys in their order.
+    pub(crate) keys: Vec<String>,
+    /// Keys of the objects that are values, or of the first object in the arrays that are values.
+    pub(crate) inner: Vec<(String, Vec<String>)>,
+    /// Whether another value follows the first one: JSON Lines.
+    pub(crate) has_more_values: bool,
+}
+
+impl Head {
+    pub(crate) fn read(source: &Source) -> Result<Self, ImportError> {
+        let mut bytes = Vec::new();
+        let limited = source.open()?.take(HEAD_BYTES as u64 + 1).read_to_end(&mut bytes);
+        match limited {
+            Ok(_) => {}
+            // An archive's damaged entry: what could be read shows the format, its reader meets the damage again.
+            Err(error) if is_damage(&error) => {}
+            Err(error) => return Err(ImportError::io(source.name())(error)),
+        }
+        let is_cut = bytes.len() > HEAD_BYTES;
+        bytes.truncate(HEAD_BYTES);
+        let mut text = Vec::new();
+        match source.open_text()?.take(HEAD_BYTES as u64).read_to_end(&mut text) {
+            Ok(_) => {}
+            Err(error) if is_damage(&error) => {}
+            Err(error) => return Err(ImportError::io(source.name())(error)),
+        }
+        let json = Outline::of(&text);
+        Ok(Self { bytes, text: String::from_utf8_lossy(&text).into_owned(), is_cut, json })
+    }
+
+    /// The lines of the head that have an end in it, or all if the file ends in it.
+    pub(crate) fn lines(&self) -> impl Iterator<Item = &str> {
+        let whole =
+            if self.is_cut { self.text.rfind('\n').unwrap_or(self.text.len()) } else { self.text.len() };
+        self.text[..whole].lines()
+    }
+
+    /// Whether the JSON has all these keys at its top (in its first element, if it is an array).
+    pub(crate) fn has_keys(&self, keys: &[&str]) -> bool {
+        self.json.as_ref().is_some_and(|outline| outline.has(keys))
+    }
+
+    /// Whether the JSON is an array of objects with all these keys.
+    pub(crate) fn is_array_of(&self, keys: &[&str]) -> bool {
+        self.json.as_ref().is_some_and(|outline| outline.is_array && outline.has(keys))
+    }
+
+    /// Whether the JSON is one object with all these keys.
+    pub(crate) fn is_object_with(&self, keys: &[&str]) -> bool {
+        self.json.as_ref().is_some_and(|outline| !outline.is_array && outline.has(keys))
+    }
+}
+
+impl Outline {
+    fn of(text: &[u8]) -> Option<Self> {
+        if !matches!(text.iter().find(|byte| !byte.is_ascii_whitespace()), Some(b'{' | b'[')) {
+            return None;
+        }
+        let mut outline = Self::default();
+        let mut json = JsonReader::new(text);
+        // The head may end anywhere: what was seen until then is the outline.
+        let _ended: io::Result<()> = outline.walk(&mut json);
+        Some(outline)
+    }
+
+    fn walk(&mut self, json: &mut JsonReader<&[u8]>) -> io::Result<()> {
+        self.is_array = json.enter_array()?;
+        if self.is_array && !json.next_element(&mut Entered::default())? {
+            return Ok(());
+        }
+        if !json.enter_object()? {
+            return Ok(());
+        }
+        let mut object = Entered::default();
+        while let Some(key) = json.next_key(&mut object)? {
+            self.keys.push(key.clone());
+            match json.peek()? {
+                Some(b'{') => self.walk_inner(json, key)?,
+                Some(b'[') => self.walk_array(json, key)?,
+                _ => json.skip()?,
+            }
+        }
+        self.has_more_values = !self.is_array && json.peek()? == Some(b'{');
+        Ok(())
+    }
+
+    fn walk_array(&mut self, json: &mut JsonReader<&[u8]>, key: String) -> io::Result<()> {
+        json.enter_array()?;
+        let mut array = Entered::default();
+        if json.next_element(&mut array)? {
+            if json.peek()? == Some(b'{') {
+                self.walk_inner(json, key)?;
+            } else {
+                json.skip()?;
+            }
+            while json.next_element(&mut array)? {
+                json.skip()?;
+            }
+        }
+        Ok(())
+    }
+
+    fn walk_inner(&mut self, json: &mut JsonReader<&[u8]>, key: String) -> io::Result<()> {
+        self.inner.push((key, Vec::new()));
+        let at = self.inner.len() - 1;
+        json.enter_object()?;
+        let mut object = Entered::default();
+        while let Some(key) = json.next_key(&mut object)? {
+            self.inner[at].1.push(key);
+            json.skip()?;
+        }
+        Ok(())
+    }
+
+    pub(crate) fn has(&self, keys: &[&str]) -> bool {
+        keys.iter().all(|key| self.keys.iter().any(|own| own == key))
+    }
+
+    /// Whether the value of `key` is an object, or an array of objects, with all these keys.
+    pub(crate) fn inner_has(&self, key: &str, keys: &[&str]) -> bool {
+        self.inner
+            .iter()
+            .any(|(own, inner)| own == key && keys.iter().all(|key| inner.iter().any(|own| own == key)))
+    }
+}
+
+/// Whether the error is about the bytes rather than about the system.
+pub(crate) fn is_damage(error: &io::Error) -> bool {
+    matches!(
+        error.kind(),
+        io::ErrorKind::InvalidData | io::ErrorKind::InvalidInput | io::ErrorKind::UnexpectedEof
+    )
+}

@@ -1,0 +1,235 @@
+use jiff::civil::Date;
+use serde::{Deserialize, Serialize};
+
+use crate::card::{Card, Lorebook};
+use crate::message_time::MessageTime;
+
+/// One thing found in a source, in the file's order.
+#[derive(Clone, Debug, PartialEq)]
+pub enum Item {
+    /// Messages of this conversation follow. Doesn't count as found. A conversation may start more than once.
+    Conversation(Conversation),
+    /// A message that was shown.
+    Message(Box<Message>),
+    /// Text that is not talk: diary, notes, letters, a project's file.
+    Document(Document),
+    /// A persona's draft.
+    Card(Box<Card>),
+    /// A lorebook that belongs to no card.
+    Lorebook(Lorebook),
+    /// Draft for a core block; a person confirms it.
+    CoreDraft(CoreDraft),
+    /// Found, but not taken.
+    Skip(Skip),
+}
+
+impl Item {
+    /// Whether it counts in `found = recorded + already_there + skipped`: everything but the start of a conversation.
+    pub fn is_counted(&self) -> bool {
+        !matches!(self, Self::Conversation(_))
+    }
+}
+
+/// Start of a conversation.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Conversation {
+    /// Stable between exports, unique within the format: the publisher's id, or one built of what doesn't change.
+    pub id: String,
+    /// The publisher's title or the chat's name.
+    pub title: Option<String>,
+}
+
+/// Identity of a message between two imports.
+#[derive(Clone, Debug, PartialEq, Eq, Hash, PartialOrd, Ord, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum ExternalId {
+    /// The publisher's id, unique within its conversation.
+    Given(String),
+    /// Hex digest of conversation, speaker, time, text, and which of the equal ones it is. The format has no ids.
+    Digest(String),
+}
+
+impl ExternalId {
+    /// The id or digest, without its kind.
+    pub fn as_str(&self) -> &str {
+        match self {
+            Self::Given(id) | Self::Digest(id) => id,
+        }
+    }
+}
+
+/// Who the format says is speaking. A [`crate::Mapping`] decides.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum Role {
+    /// The assistant or the character.
+    Persona,
+    /// The account that made the export.
+    User,
+    /// Somebody else, or the format doesn't say.
+    Other,
+}
+
+/// A shown message, verbatim.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Message {
+    /// Unique within the conversation.
+    pub id: ExternalId,
+    /// [`Conversation::id`] of the conversation that started last.
+    pub conversation: String,
+    /// As the format names the speaker. Never empty.
+    pub speaker: String,
+    /// What the format says about the speaker.
+    pub role: Role,
+    /// When it was sent.
+    pub time: MessageTime,
+    /// Verbatim; empty only if there are attachments.
+    pub text: String,
+    /// Versions that were not shown: swipes, edits, branches. They prove nothing.
+    pub alternatives: Vec<Alternative>,
+    /// Zero-based place of the shown text among the versions with `follows: None`, for "2 / 4".
+    pub shown_index: usize,
+    /// Files that came with it; their bytes are not read.
+    pub attachments: Vec<Attachment>,
+    /// Language model that wrote it.
+    pub model: Option<String>,
+    /// Whether bytes that are not UTF-8 were replaced.
+    pub is_cleaned: bool,
+    /// File and line, or file and element, for a person to find it again.
+    pub place: String,
+}
+
+impl Message {
+    /// The text with a line such as `[image: cat.jpg]` for each attachment.
+    pub fn text_with_attachments(&self) -> String {
+        let mut text = self.text.clone();
+        for attachment in &self.attachments {
+            if !text.is_empty() {
+                text.push('\n');
+            }
+            text.push_str(&attachment.to_string());
+        }
+        text
+    }
+}
+
+/// A version that was not shown, or a message of a branch that was not shown.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Alternative {
+    /// Unique within the conversation; the format's id, or `<message id>#<index>`.
+    pub id: String,
+    /// The alternative or message that it follows. `None`: it is a version of the message that holds it.
+    pub follows: Option<String>,
+    /// As in [`Message::speaker`].
+    pub speaker: String,
+    /// As in [`Message::role`].
+    pub role: Role,
+    /// As in [`Message::time`].
+    pub time: MessageTime,
+    /// Verbatim.
+    pub text: String,
+}
+
+/// Kind of an attached file.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum AttachmentKind {
+    /// Photo or drawing.
+    Image,
+    /// Film or moving picture.
+    Video,
+    /// Voice message or music.
+    Audio,
+    /// Sticker.
+    Sticker,
+    /// Anything else.
+    File,
+}
+
+impl AttachmentKind {
+    fn as_str(self) -> &'static str {
+        match self {
+            Self::Image => "image",
+            Self::Video => "video",
+            Self::Audio => "audio",
+            Self::Sticker => "sticker",
+            Self::File => "file",
+        }
+    }
+}
+
+/// A file that came with a message.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Attachment {
+    /// Kind, as far as the format says.
+    pub kind: AttachmentKind,
+    /// File name or caption, without folders; `None` if the format omits it.
+    pub name: Option<String>,
+}
+
+impl std::fmt::Display for Attachment {
+    fn fmt(&self, formatter: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        match &self.name {
+            Some(name) => write!(formatter, "[{}: {name}]", self.kind.as_str()),
+            None => write!(formatter, "[{}]", self.kind.as_str()),
+        }
+    }
+}
+
+/// Text that is not talk.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Document {
+    /// Stable between exports: the publisher's id, else the name.
+    pub id: String,
+    /// Name to show, with folders (`memory/2026-01-05.md`). Never a path to write to.
+    pub name: String,
+    /// Day that it is about: a diary's.
+    pub day: Option<Date>,
+    /// Verbatim.
+    pub text: String,
+    /// Whether bytes that are not UTF-8 were replaced.
+    pub is_cleaned: bool,
+    /// File, for a person to find it again.
+    pub place: String,
+}
+
+/// The core block that a draft is for.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum CoreBlock {
+    /// Who the persona is.
+    Persona,
+    /// Who the user is.
+    User,
+    /// How to speak.
+    Style,
+}
+
+/// Text that could be a core block once a person confirms it.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct CoreDraft {
+    /// Where it would go.
+    pub block: CoreBlock,
+    /// What it was called there: "Custom instructions", "SOUL.md".
+    pub title: String,
+    /// Verbatim.
+    pub text: String,
+    /// File, for a person to find it again.
+    pub place: String,
+}
+
+/// Something found that is not taken.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Skip {
+    /// File and line, or file and element.
+    #[serde(rename = "where")]
+    pub place: String,
+    /// Why, in words for a person.
+    pub reason: String,
+}
+
+impl Skip {
+    pub(crate) fn new(place: impl Into<String>, reason: impl Into<String>) -> Self {
+        Self { place: place.into(), reason: reason.into() }
+    }
+}

@@ -1,0 +1,326 @@
+//! A walk over JSON as a stream: containers are entered, an element is held whole only below a limit, the rest is read
+//! past. Broken JSON is an [`io::ErrorKind::InvalidData`] with the byte where it broke.
+
+use std::io::{self, BufRead, BufReader, Read};
+
+use crate::limits::JSON_DEPTH_MAX;
+
+/// Reads JSON from its first byte.
+pub(crate) struct JsonReader<R> {
+    reader: BufReader<R>,
+    offset: u64,
+}
+
+/// One value's bytes.
+#[derive(Debug, PartialEq, Eq)]
+pub(crate) enum Raw {
+    Whole(Vec<u8>),
+    /// Why it was read past.
+    Refused(String),
+}
+
+/// A container that was entered: whether a comma is due before its next element.
+#[derive(Debug, Default)]
+pub(crate) struct Entered {
+    has_elements: bool,
+}
+
+impl<R: Read> JsonReader<R> {
+    pub(crate) fn new(reader: R) -> Self {
+        Self { reader: BufReader::with_capacity(64 * 1024, reader), offset: 0 }
+    }
+
+    /// The first byte of the next token, not consumed; `None` at the end.
+    pub(crate) fn peek(&mut self) -> io::Result<Option<u8>> {
+        loop {
+            let buffer = match self.reader.fill_buf() {
+                Ok(buffer) => buffer,
+                Err(error) if error.kind() == io::ErrorKind::Interrupted => continue,
+                Err(error) => return Err(error),
+            };
+            if buffer.is_empty() {
+                return Ok(None);
+            }
+            match buffer.iter().position(|byte| !byte.is_ascii_whitespace()) {
+                Some(at) => {
+                    let byte = buffer[at];
+                    self.consume(at);
+                    return Ok(Some(byte));
+                }
+                None => {
+                    let length = buffer.len();
+                    self.consume(length);
+                }
+            }
+        }
+    }
+
+    /// Enters an array; false if the next value isn't one.
+    pub(crate) fn enter_array(&mut self) -> io::Result<bool> {
+        self.enter(b'[')
+    }
+
+    /// Enters an object; false if the next value isn't one.
+    pub(crate) fn enter_object(&mut self) -> io::Result<bool> {
+        self.enter(b'{')
+    }
+
+    fn enter(&mut self, mark: u8) -> io::Result<bool> {
+        let is_there = self.peek()? == Some(mark);
+        self.consume(usize::from(is_there));
+        Ok(is_there)
+    }
+
+    /// Moves to the next element of an array; false at its end, which is consumed.
+    pub(crate) fn next_element(&mut self, array: &mut Entered) -> io::Result<bool> {
+        self.advance(array, b']')
+    }
+
+    /// The next key of an object, its value coming next; `None` at its end, which is consumed.
+    pub(crate) fn next_key(&mut self, object: &mut Entered) -> io::Result<Option<String>> {
+        if !self.advance(object, b'}')? {
+            return Ok(None);
+        }
+        if self.peek()? != Some(b'"') {
+            return Err(self.broken("a key in quotes is missing"));
+        }
+        let key = match self.raw(64 * 1024)? {
+            Raw::Whole(bytes) => {
+                serde_json::from_slice(&bytes).map_err(|_| self.broken("a key is not valid"))?
+            }
+            Raw::Refused(_) => String::new(),
+        };
+        if self.peek()? != Some(b':') {
+            return Err(self.broken("a colon is missing"));
+        }
+        self.consume(1);
+        Ok(Some(key))
+    }
+
+    fn advance(&mut self, container: &mut Entered, end: u8) -> io::Result<bool> {
+        let mut next = self.peek()?;
+        if container.has_elements && next == Some(b',') {
+            self.consume(1);
+            next = self.peek()?;
+            // A comma before the end is an error of hand-made files that costs nothing.
+        } else if container.has_elements && next.is_some() && next != Some(end) {
+            return Err(self.broken("a comma is missing"));
+        }
+        container.has_elements = true;
+        match next {
+            Some(byte) if byte == end => {
+                self.consume(1);
+                Ok(false)
+            }
+            Some(_) => Ok(true),
+            None => Err(self.broken("the file ends in the middle")),
+        }
+    }
+
+    /// The next value's bytes, up to `bytes_max`.
+    pub(crate) fn raw(&mut self, bytes_max: usize) -> io::Result<Raw> {
+        let mut raw = RawScan { bytes_max, ..RawScan::default() };
+        if self.peek()?.is_none() {
+            return Err(self.broken("a value is missing"));
+        }
+        loop {
+            let buffer = match self.reader.fill_buf() {
+                Ok(buffer) => buffer,
+                Err(error) if error.kind() == io::ErrorKind::Interrupted => continue,
+                Err(error) => return Err(error),
+            };
+            if buffer.is_empty() {
+                return if raw.is_at_end_of_scalar() {
+                    Ok(raw.finish())
+                } else {
+                    Err(self.broken("the file ends in the middle"))
+                };
+            }
+            let (used, is_done) = raw.scan(buffer);
+            self.consume(used);
+            if raw.is_unbalanced {
+                return Err(self.broken("a bracket closes nothing"));
+            }
+            if is_done {
+                return Ok(raw.finish());
+            }
+        }
+    }
+
+    /// Reads past the next value.
+    pub(crate) fn skip(&mut self) -> io::Result<()> {
+        self.raw(0).map(|_| ())
+    }
+
+    /// Whether anything but blanks follows.
+    pub(crate) fn is_at_end(&mut self) -> io::Result<bool> {
+        Ok(self.peek()?.is_none())
+    }
+
+    fn consume(&mut self, count: usize) {
+        self.offset += count as u64;
+        self.reader.consume(count);
+    }
+
+    pub(crate) fn broken(&self, what: &str) -> io::Error {
+        io::Error::new(
+            io::ErrorKind::InvalidData,
+            format!("the JSON is broken at byte {}: {what}", self.offset + 1),
+        )
+    }
+}
+
+#[derive(Default)]
+struct RawScan {
+    bytes: Vec<u8>,
+    bytes_max: usize,
+    is_too_long: bool,
+    is_too_deep: bool,
+    is_unbalanced: bool,
+    depth: usize,
+    is_in_string: bool,
+    is_escaped: bool,
+    /// Inside a number, `true`, `false` or `null` at depth 0.
+    is_in_scalar: bool,
+}
+
+impl RawScan {
+    /// How many bytes belong to the value, and whether it ends there.
+    fn scan(&mut self, buffer: &[u8]) -> (usize, bool) {
+        let mut used = 0;
+        let mut is_done = false;
+        while used < buffer.len() && !is_done {
+            let byte = buffer[used];
+            if self.is_in_string {
+                // The plain part of a string in one go.
+                let plain = buffer[used..]
+                    .iter()
+                    .position(|byte| matches!(byte, b'"' | b'\\'))
+                    .unwrap_or(buffer.len() - used);
+                if plain > 0 && !self.is_escaped {
+                    used += plain;
+                    continue;
+                }
+                used += 1;
+                match byte {
+                    _ if self.is_escaped => self.is_escaped = false,
+                    b'\\' => self.is_escaped = true,
+                    b'"' => {
+                        self.is_in_string = false;
+                        is_done = self.depth == 0;
+                    }
+                    _ => {}
+                }
+                continue;
+            }
+            if self.is_in_scalar
+                && matches!(
+                    byte,
+                    b',' | b']' | b'}' | b' ' | b'\n' | b'\r' | b'\t' | b':' | b'"' | b'[' | b'{'
+                )
+            {
+                is_done = true;
+                break;
+            }
+            used += 1;
+            match byte {
+                b'"' => self.is_in_string = true,
+                b'[' | b'{' => {
+                    self.depth += 1;
+                    self.is_too_deep |= self.depth > JSON_DEPTH_MAX;
+                }
+                b']' | b'}' if self.depth == 0 => {
+                    self.is_unbalanced = true;
+                    is_done = true;
+                }
+                b']' | b'}' => {
+                    self.depth -= 1;
+                    is_done = self.depth == 0;
+                }
+                _ if self.depth == 0 => self.is_in_scalar = true,
+                _ => {}
+            }
+        }
+        self.keep(&buffer[..used]);
+        (used, is_done)
+    }
+
+    fn keep(&mut self, part: &[u8]) {
+        self.is_too_long |= self.bytes.len() + part.len() > self.bytes_max;
+        if self.is_too_long || self.is_too_deep {
+            self.bytes = Vec::new();
+        } else {
+            self.bytes.extend_from_slice(part);
+        }
+    }
+
+    fn is_at_end_of_scalar(&self) -> bool {
+        self.is_in_scalar && self.depth == 0
+    }
+
+    fn finish(self) -> Raw {
+        if self.is_too_deep {
+            Raw::Refused(format!("it is nested more than {JSON_DEPTH_MAX} levels deep"))
+        } else if self.is_too_long {
+            Raw::Refused(format!("it is longer than {} bytes", self.bytes_max))
+        } else {
+            Raw::Whole(self.bytes)
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// A reader that gives one byte at a time.
+    struct Drip<'a>(&'a [u8]);
+    impl Read for Drip<'_> {
+        fn read(&mut self, buffer: &mut [u8]) -> io::Result<usize> {
+            let count = self.0.len().min(buffer.len()).min(1);
+            buffer[..count].copy_from_slice(&self.0[..count]);
+            self.0 = &self.0[count..];
+            Ok(count)
+        }
+    }
+
+    fn elements(json: &str, bytes_max: usize) -> io::Result<Vec<Raw>> {
+        let mut reader = JsonReader::new(Drip(json.as_bytes()));
+        assert!(reader.enter_array()?);
+        let mut array = Entered::default();
+        let mut found = Vec::new();
+        while reader.next_element(&mut array)? {
+            found.push(reader.raw(bytes_max)?);
+        }
+        Ok(found)
+    }
+
+    #[test]
+    fn elements_are_cut_out_as_they_are() {
+        let whole = |text: &str| Raw::Whole(text.as_bytes().to_vec());
+        let found = elements(r#" [ {"a]":"\"}"} , 12,true, "x\\", [[1],{}] , ] "#, 100).unwrap();
+        assert_eq!(
+            found,
+            [whole(r#"{"a]":"\"}"}"#), whole("12"), whole("true"), whole(r#""x\\""#), whole("[[1],{}]")]
+        );
+    }
+
+    #[test]
+    fn long_and_deep_elements_are_read_past() {
+        let deep = format!("[{}{},\"next\"]", "[".repeat(100_000), "]".repeat(100_000));
+        let found = elements(&deep, 1_000_000).unwrap();
+        assert!(matches!(&found[0], Raw::Refused(reason) if reason.contains("deep")));
+        assert_eq!(found[1], Raw::Whole(b"\"next\"".to_vec()));
+        let found = elements(&format!("[\"{}\",1]", "x".repeat(1000)), 100).unwrap();
+        assert!(matches!(&found[0], Raw::Refused(reason) if reason.contains("100 bytes")));
+        assert_eq!(found[1], Raw::Whole(b"1".to_vec()));
+    }
+
+    #[test]
+    fn broken_json_says_where() {
+        for (json, at) in [("[1 2]", 4), ("[{\"a\":1}", 9), ("[\"abc", 6), ("[}", 3)] {
+            let error = elements(json, 100).unwrap_err().to_string();
+            assert!(error.contains(&format!("byte {at}:")), "{json}: {error}");
+        }
+    }
+}

@@ -1,0 +1,44 @@
+//! Readers of what other programs export: conversations, character cards, documents.
+//!
+//! Pure: bytes in, items out. No database, no network, no clock. Nothing is summarised and nothing is left out silently:
+//! what can't be taken is a [`Skip`] with its place and reason.
+//!
+//! The walk of a run:
+//! 1. [`Sources::open`] lists what the files, folders and zip archives hold;
+//! 2. [`look`] reads all of it once and counts: formats, speakers, days, languages, conversations, skips;
+//! 3. a person decides on a [`Mapping`]: who is who, the zone of times without one, since when, which conversations;
+//! 4. [`read`] yields the items again, each with the [`Position`] after it, and a [`Mapper`] applies the mapping.
+//!
+//! Memory is bounded whatever the size of a file: large formats are read as streams, and one element of them may have
+//! at most [`limits::ELEMENT_BYTES_MAX`].
+
+mod error;
+mod item;
+mod card;
+mod macros;
+mod message_time;
+mod mapping;
+mod look;
+mod read;
+mod formats;
+mod sources;
+mod head;
+mod json;
+mod lines;
+mod csv;
+mod languages;
+pub mod limits;
+
+pub use card::{Card, LoreEntry, Lorebook, Picture};
+pub use error::ImportError;
+pub use formats::{Format, formats};
+pub use item::{
+    Alternative, Attachment, AttachmentKind, Conversation, CoreBlock, CoreDraft, Document, ExternalId, Item,
+    Message, Role, Skip,
+};
+pub use look::{ConversationSummary, LanguageCount, Look, SpeakerCount, look};
+pub use macros::resolve_macros;
+pub use mapping::{Mapped, MappedMessage, Mapper, Mapping, Speaker};
+pub use message_time::MessageTime;
+pub use read::{Found, Items, Position, ReadOptions, read};
+pub use sources::{Input, Source, Sources};

@@ -1,0 +1,49 @@
+//! What bounds memory and time, whatever a file claims.
+
+/// Longest element that is held whole, in bytes: one conversation of a ChatGPT export, one line of a JSON Lines file.
+pub const ELEMENT_BYTES_MAX: usize = 48 * 1024 * 1024;
+
+/// Longest line of a plain-text log, in bytes.
+pub const LINE_BYTES_MAX: usize = 1024 * 1024;
+
+/// Longest text of one message, in bytes. Longer ones are skipped, not cut.
+pub const MESSAGE_BYTES_MAX: usize = 1024 * 1024;
+
+/// Longest document, card or lorebook, in bytes.
+pub const DOCUMENT_BYTES_MAX: usize = 32 * 1024 * 1024;
+
+/// Deepest nesting of JSON.
+pub const JSON_DEPTH_MAX: usize = 100;
+
+/// Most fields of one CSV record.
+pub const CSV_FIELDS_MAX: usize = 256;
+
+/// Most files of one import, with those in zip archives.
+pub const SOURCES_MAX: usize = 100_000;
+
+/// Most that an entry of a zip archive may expand to, as a multiple of its compressed size.
+pub const ZIP_RATIO_MAX: u64 = 200;
+
+/// What every entry of a zip archive may expand to, whatever its compressed size, in bytes.
+pub const ZIP_ENTRY_BYTES_MIN: u64 = 1024 * 1024;
+
+/// Largest zip archive inside another one, in bytes. There is one such level.
+pub const NESTED_ZIP_BYTES_MAX: u64 = 64 * 1024 * 1024;
+
+/// Deepest folder below one that is imported.
+pub const FOLDER_DEPTH_MAX: usize = 16;
+
+/// Start of a file from which its format is detected, in bytes.
+pub const HEAD_BYTES: usize = 256 * 1024;
+
+/// Longest name of a speaker or title of a conversation, in characters. The rest is cut.
+pub const NAME_CHARS_MAX: usize = 256;
+
+/// Most not-shown versions of one message; further ones are skipped.
+pub const ALTERNATIVES_MAX: usize = 500;
+
+/// Most entries of each list in a look. The counts beside them are exact.
+pub const LOOK_LIST_MAX: usize = 1_000;
+
+/// Most entries of one lorebook.
+pub const LORE_ENTRIES_MAX: usize = 10_000;

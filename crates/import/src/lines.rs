@@ -1,0 +1,111 @@
+//! Lines of a text, each bounded: a longer one is read past, not held.
+
+use std::io::{self, BufRead, BufReader, Read};
+
+/// Lines of a file from number 1.
+pub(crate) struct Lines<R> {
+    reader: BufReader<R>,
+    number: u64,
+    bytes_max: usize,
+}
+
+/// One line, without its end.
+#[derive(Debug, PartialEq, Eq)]
+pub(crate) enum Line {
+    Text {
+        number: u64,
+        text: String,
+        /// Whether bytes that are not UTF-8 were replaced.
+        is_cleaned: bool,
+    },
+    TooLong {
+        number: u64,
+    },
+}
+
+impl<R: Read> Lines<R> {
+    pub(crate) fn new(reader: R, bytes_max: usize) -> Self {
+        Self { reader: BufReader::with_capacity(64 * 1024, reader), number: 0, bytes_max }
+    }
+
+    /// The next line; `None` at the end. Zero bytes are dropped.
+    pub(crate) fn next_line(&mut self) -> io::Result<Option<Line>> {
+        let mut bytes = Vec::new();
+        let mut is_too_long = false;
+        let mut is_end = true;
+        loop {
+            let buffer = match self.reader.fill_buf() {
+                Ok(buffer) => buffer,
+                Err(error) if error.kind() == io::ErrorKind::Interrupted => continue,
+                Err(error) => return Err(error),
+            };
+            if buffer.is_empty() {
+                break;
+            }
+            is_end = false;
+            let line_end = buffer.iter().position(|byte| *byte == b'\n');
+            let part = &buffer[..line_end.unwrap_or(buffer.len())];
+            is_too_long |= bytes.len() + part.len() > self.bytes_max;
+            if is_too_long {
+                bytes = Vec::new();
+            } else {
+                bytes.extend_from_slice(part);
+            }
+            let consumed = part.len() + usize::from(line_end.is_some());
+            self.reader.consume(consumed);
+            if line_end.is_some() {
+                break;
+            }
+        }
+        if is_end {
+            return Ok(None);
+        }
+        self.number += 1;
+        if is_too_long {
+            return Ok(Some(Line::TooLong { number: self.number }));
+        }
+        if bytes.last() == Some(&b'\r') {
+            bytes.pop();
+        }
+        let (text, is_cleaned) = clean_text(bytes);
+        Ok(Some(Line::Text { number: self.number, text, is_cleaned }))
+    }
+}
+
+/// UTF-8 without zero characters, and whether anything was replaced or dropped.
+pub(crate) fn clean_text(bytes: Vec<u8>) -> (String, bool) {
+    let (mut text, mut is_cleaned) = match String::from_utf8(bytes) {
+        Ok(text) => (text, false),
+        Err(error) => (String::from_utf8_lossy(error.as_bytes()).into_owned(), true),
+    };
+    if text.contains('\0') {
+        text.retain(|character| character != '\0');
+        is_cleaned = true;
+    }
+    (text, is_cleaned)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn lines_are_bounded_and_cleaned() {
+        let mut lines = Lines::new(&b"one\r\ntwenty-one bytes long\n\xffthree\0\n\nend"[..], 10);
+        let mut read = Vec::new();
+        while let Some(line) = lines.next_line().unwrap() {
+            read.push(line);
+        }
+        let text = |number, text: &str, is_cleaned| Line::Text { number, text: text.to_owned(), is_cleaned };
+        assert_eq!(
+            read,
+            [
+                text(1, "one", false),
+                Line::TooLong { number: 2 },
+                text(3, "\u{FFFD}three", true),
+                text(4, "", false),
+                text(5, "end", false)
+            ]
+        );
+    }
+}

@@ -1,0 +1,246 @@
+use std::collections::{BTreeMap, HashMap};
+
+use jiff::civil::DateTime;
+use jiff::tz::TimeZone;
+use serde::Serialize;
+
+use crate::error::ImportError;
+use crate::item::{Item, Message, Role, Skip};
+use crate::languages::language_of;
+use crate::limits::LOOK_LIST_MAX;
+use crate::message_time::MessageTime;
+use crate::read::{Position, ReadOptions, read};
+use crate::sources::Sources;
+
+/// What an import would bring, without writing anything. Lists have at most [`LOOK_LIST_MAX`] entries; counts are exact.
+#[derive(Clone, Debug, Default, PartialEq, Serialize)]
+pub struct Look {
+    /// Ids of the formats, joined by a comma; empty if nothing was recognised.
+    pub format: String,
+    /// Shown messages.
+    pub messages: u64,
+    /// Versions that were not shown.
+    pub alternatives: u64,
+    /// Documents.
+    pub documents: u64,
+    /// Character cards.
+    pub cards: u64,
+    /// Lorebooks without a card.
+    pub lorebooks: u64,
+    /// Drafts for core blocks.
+    pub core_drafts: u64,
+    /// Most messages first.
+    pub speakers: Vec<SpeakerCount>,
+    /// How many speakers there are.
+    pub speaker_count: u64,
+    /// Earliest time of a message, ISO 8601; without an offset if the file names no zone.
+    pub first: Option<String>,
+    /// Latest time of a message.
+    pub last: Option<String>,
+    /// Whether times have no zone, so that the mapping should name one.
+    pub needs_zone: bool,
+    /// Messages without any time.
+    pub undated: u64,
+    /// Messages in which bytes that are not UTF-8 were replaced.
+    pub cleaned: u64,
+    /// Most messages first.
+    pub languages: Vec<LanguageCount>,
+    /// In the files' order.
+    pub conversations: Vec<ConversationSummary>,
+    /// How many conversations there are.
+    pub conversation_count: u64,
+    /// What would be skipped, and why.
+    pub skipped: Vec<Skip>,
+    /// How many things would be skipped.
+    pub skipped_count: u64,
+    /// Everything counted: messages, documents, cards, lorebooks, drafts, skips.
+    pub found: u64,
+}
+
+/// A speaker's messages.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
+pub struct SpeakerCount {
+    /// As the format names them.
+    pub name: String,
+    /// Shown messages.
+    pub messages: u64,
+    /// What the format says about them.
+    pub role: Role,
+}
+
+/// Messages in a language.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
+pub struct LanguageCount {
+    /// ISO 639-1.
+    pub language: &'static str,
+    /// Shown messages.
+    pub messages: u64,
+}
+
+/// One conversation.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize)]
+pub struct ConversationSummary {
+    /// For [`crate::Mapping::conversations`].
+    pub id: String,
+    /// The publisher's title.
+    pub title: Option<String>,
+    /// Shown messages.
+    pub messages: u64,
+    /// Earliest time, as in [`Look::first`].
+    pub first: Option<String>,
+    /// Latest time.
+    pub last: Option<String>,
+}
+
+/// Conversations that a look tells apart.
+const CONVERSATIONS_MAX: usize = 20_000;
+
+/// Speakers that a look tells apart; the messages of further ones are only counted.
+const SPEAKERS_MAX: usize = 20_000;
+
+/// Reads everything once and counts it.
+pub fn look(sources: &Sources, options: &ReadOptions) -> Result<Look, ImportError> {
+    let mut tally = Tally::default();
+    for found in read(sources, options, Position::default())? {
+        let found = found?;
+        if !found.format.is_empty() && !tally.formats.contains(&found.format) {
+            tally.formats.push(found.format);
+        }
+        tally.add(found.item);
+    }
+    Ok(tally.finish())
+}
+
+#[derive(Default)]
+struct Tally {
+    look: Look,
+    formats: Vec<&'static str>,
+    speakers: HashMap<(String, Role), u64>,
+    languages: BTreeMap<&'static str, u64>,
+    conversations: HashMap<String, usize>,
+    spans: Vec<Span>,
+    whole: Span,
+}
+
+/// First and last time, with what to order them by.
+#[derive(Clone, Copy, Default)]
+struct Span {
+    first: Option<(DateTime, MessageTime)>,
+    last: Option<(DateTime, MessageTime)>,
+}
+
+impl Span {
+    fn add(&mut self, time: MessageTime) {
+        let order = match time {
+            MessageTime::Instant(at) => at.to_zoned(TimeZone::UTC).datetime(),
+            MessageTime::Local(at) => at,
+            MessageTime::Unknown => return,
+        };
+        if self.first.is_none_or(|(first, _)| order < first) {
+            self.first = Some((order, time));
+        }
+        if self.last.is_none_or(|(last, _)| order >= last) {
+            self.last = Some((order, time));
+        }
+    }
+
+    fn first(&self) -> Option<String> {
+        self.first.map(|(_, time)| time.to_string())
+    }
+
+    fn last(&self) -> Option<String> {
+        self.last.map(|(_, time)| time.to_string())
+    }
+}
+
+impl Tally {
+    fn add(&mut self, item: Item) {
+        self.look.found += u64::from(item.is_counted());
+        match item {
+            Item::Conversation(conversation) => {
+                let at = self.conversation(&conversation.id);
+                if let Some(at) = at
+                    && self.look.conversations[at].title.is_none()
+                {
+                    self.look.conversations[at].title = conversation.title;
+                }
+            }
+            Item::Message(message) => self.add_message(*message),
+            Item::Document(_) => self.look.documents += 1,
+            Item::Card(_) => self.look.cards += 1,
+            Item::Lorebook(_) => self.look.lorebooks += 1,
+            Item::CoreDraft(_) => self.look.core_drafts += 1,
+            Item::Skip(skip) => {
+                self.look.skipped_count += 1;
+                if self.look.skipped.len() < LOOK_LIST_MAX {
+                    self.look.skipped.push(skip);
+                }
+            }
+        }
+    }
+
+    fn add_message(&mut self, message: Message) {
+        self.look.messages += 1;
+        self.look.alternatives += message.alternatives.len() as u64;
+        self.look.cleaned += u64::from(message.is_cleaned);
+        self.look.needs_zone |= matches!(message.time, MessageTime::Local(_));
+        self.look.undated += u64::from(message.time == MessageTime::Unknown);
+        self.whole.add(message.time);
+        if let Some(at) = self.conversation(&message.conversation) {
+            self.look.conversations[at].messages += 1;
+            self.spans[at].add(message.time);
+        }
+        if let Some(language) = language_of(&message.text) {
+            *self.languages.entry(language).or_default() += 1;
+        }
+        let key = (message.speaker, message.role);
+        if let Some(count) = self.speakers.get_mut(&key) {
+            *count += 1;
+        } else if self.speakers.len() < SPEAKERS_MAX {
+            self.speakers.insert(key, 1);
+        }
+    }
+
+    /// Index of the conversation's summary; `None` once there are too many.
+    fn conversation(&mut self, id: &str) -> Option<usize> {
+        if let Some(at) = self.conversations.get(id) {
+            return Some(*at);
+        }
+        self.look.conversation_count += 1;
+        if self.look.conversations.len() >= CONVERSATIONS_MAX {
+            return None;
+        }
+        let at = self.look.conversations.len();
+        self.look
+            .conversations
+            .push(ConversationSummary { id: id.to_owned(), ..ConversationSummary::default() });
+        self.spans.push(Span::default());
+        self.conversations.insert(id.to_owned(), at);
+        Some(at)
+    }
+
+    fn finish(mut self) -> Look {
+        let mut look = self.look;
+        look.format = self.formats.join(",");
+        look.first = self.whole.first();
+        look.last = self.whole.last();
+        for (summary, span) in look.conversations.iter_mut().zip(&self.spans) {
+            summary.first = span.first();
+            summary.last = span.last();
+        }
+        look.speaker_count = self.speakers.len() as u64;
+        let speakers = self.speakers.drain();
+        look.speakers =
+            speakers.map(|((name, role), messages)| SpeakerCount { name, messages, role }).collect();
+        look.speakers
+            .sort_by(|one, other| other.messages.cmp(&one.messages).then_with(|| one.name.cmp(&other.name)));
+        look.speakers.truncate(LOOK_LIST_MAX);
+        look.languages = self
+            .languages
+            .into_iter()
+            .map(|(language, messages)| LanguageCount { language, messages })
+            .collect();
+        look.languages.sort_by(|one, other| other.messages.cmp(&one.messages));
+        look
+    }
+}

@@ -1,0 +1,86 @@
+//! Placeholders in cards and in talk exported by role-play programs.
+
+/// Puts names for `{{char}}`, `{{user}}`, `<BOT>`, `<USER>`, whatever their case, and drops comments (`{{// …}}`). Others
+/// stay as they are.
+pub fn resolve_macros(text: &str, persona_name: &str, user_name: &str) -> String {
+    let mut resolved = String::with_capacity(text.len());
+    let mut rest = text;
+    while let Some(at) = rest.find(['{', '<']) {
+        resolved.push_str(&rest[..at]);
+        rest = &rest[at..];
+        match macro_at(rest) {
+            Some((length, Macro::Persona)) => {
+                resolved.push_str(persona_name);
+                rest = &rest[length..];
+            }
+            Some((length, Macro::User)) => {
+                resolved.push_str(user_name);
+                rest = &rest[length..];
+            }
+            Some((length, Macro::Comment)) => rest = &rest[length..],
+            None => {
+                resolved.push_str(&rest[..1]);
+                rest = &rest[1..];
+            }
+        }
+    }
+    resolved.push_str(rest);
+    resolved
+}
+
+enum Macro {
+    Persona,
+    User,
+    Comment,
+}
+
+/// Longest placeholder of a name with its braces, in bytes.
+const NAME_MACRO_BYTES_MAX: usize = 16;
+
+/// The macro at the start of `text` and its length in bytes.
+fn macro_at(text: &str) -> Option<(usize, Macro)> {
+    if let Some(body) = text.strip_prefix("{{") {
+        if body.starts_with("//") {
+            return body.find("}}").map(|end| (end + 4, Macro::Comment));
+        }
+        let window = bounded(body, NAME_MACRO_BYTES_MAX);
+        let end = window.find("}}")?;
+        let kind = named(window[..end].trim())?;
+        return Some((end + 4, kind));
+    }
+    let body = bounded(text.strip_prefix('<')?, NAME_MACRO_BYTES_MAX);
+    let end = body.find('>')?;
+    let kind = match &body[..end] {
+        "BOT" | "CHAR" | "bot" | "char" => Macro::Persona,
+        "USER" | "user" => Macro::User,
+        _ => return None,
+    };
+    Some((end + 2, kind))
+}
+
+fn named(name: &str) -> Option<Macro> {
+    match name.to_ascii_lowercase().as_str() {
+        "char" | "bot" => Some(Macro::Persona),
+        "user" => Some(Macro::User),
+        _ => None,
+    }
+}
+
+/// The first `bytes` bytes, less what would cut a character.
+fn bounded(text: &str, bytes: usize) -> &str {
+    &text[..text.floor_char_boundary(bytes)]
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn names_are_put_whatever_the_case_and_others_stay() {
+        let text = "{{char}} greets {{ User }}. <BOT> & <USER> {{random:a,b}} {{// hidden}}{{char} 好{{";
+        assert_eq!(
+            resolve_macros(text, "Mira", "Ann"),
+            "Mira greets Ann. Mira & Ann {{random:a,b}} {{char} 好{{"
+        );
+    }
+}

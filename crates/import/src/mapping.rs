@@ -1,0 +1,138 @@
+use std::collections::{BTreeSet, HashMap};
+
+use jiff::Timestamp;
+use jiff::civil::Date;
+use jiff::tz::TimeZone;
+use serde::{Deserialize, Serialize};
+
+use crate::error::ImportError;
+use crate::item::{Item, Message, Role, Skip};
+
+/// Who said a message, as the person decided.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum Speaker {
+    /// The persona's words.
+    Persona,
+    /// The user's words.
+    User,
+    /// Words of somebody else, by this name. They prove nothing about the user.
+    Other(String),
+}
+
+/// What a person decides before an import is recorded.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(default, deny_unknown_fields)]
+pub struct Mapping {
+    /// Speakers that are the persona, by exact name.
+    pub persona: BTreeSet<String>,
+    /// Speakers that are the user, by exact name.
+    pub user: BTreeSet<String>,
+    /// Whether speakers named in neither set are taken by the format's hint (ChatGPT's assistant is the persona). Else
+    /// they are others. `None` means yes, except for a role that a set above is given for.
+    pub use_roles: Option<bool>,
+    /// IANA zone of local times; UTC if absent.
+    pub zone: Option<String>,
+    /// First day that is taken, in the zone.
+    pub since: Option<Date>,
+    /// Ids of the conversations that are taken; `None` for all.
+    pub conversations: Option<BTreeSet<String>>,
+    /// Name to put for `{{char}}` in cards and talk.
+    pub persona_name: Option<String>,
+    /// Name to put for `{{user}}`.
+    pub user_name: Option<String>,
+}
+
+impl Mapping {
+    /// Who the speaker is.
+    pub fn speaker(&self, name: &str, role: Role) -> Speaker {
+        if self.persona.contains(name) {
+            return Speaker::Persona;
+        }
+        if self.user.contains(name) {
+            return Speaker::User;
+        }
+        match role {
+            Role::Persona if self.use_roles.unwrap_or(self.persona.is_empty()) => Speaker::Persona,
+            Role::User if self.use_roles.unwrap_or(self.user.is_empty()) => Speaker::User,
+            _ => Speaker::Other(name.to_owned()),
+        }
+    }
+
+    fn time_zone(&self) -> Result<TimeZone, ImportError> {
+        self.zone.as_deref().map_or(Ok(TimeZone::UTC), |name| {
+            TimeZone::get(name).map_err(|_| ImportError::UnknownZone(name.to_owned()))
+        })
+    }
+}
+
+/// A message with its speaker and instant settled.
+#[derive(Clone, Debug, PartialEq)]
+pub struct MappedMessage {
+    /// Who said it.
+    pub speaker: Speaker,
+    /// When. A message without a time has the instant of the one before it in its conversation; `None` if there is none.
+    pub at: Option<Timestamp>,
+    /// As read.
+    pub message: Box<Message>,
+}
+
+/// An item after the mapping.
+#[derive(Clone, Debug, PartialEq)]
+pub enum Mapped {
+    /// To be recorded.
+    Message(MappedMessage),
+    /// Anything that is no message; a message that the mapping leaves out is a [`Skip`] here.
+    Item(Item),
+}
+
+/// Applies a mapping to the items of one source after the other.
+#[derive(Debug)]
+pub struct Mapper {
+    mapping: Mapping,
+    zone: TimeZone,
+    /// Instant of the last message of each conversation.
+    previous: HashMap<String, Timestamp>,
+}
+
+/// Conversations whose last instant is remembered; with more, all are forgotten, which only undated messages notice.
+const REMEMBERED_CONVERSATIONS_MAX: usize = 100_000;
+
+impl Mapper {
+    /// Fails if the zone is unknown.
+    pub fn new(mapping: Mapping) -> Result<Self, ImportError> {
+        let zone = mapping.time_zone()?;
+        Ok(Self { mapping, zone, previous: HashMap::new() })
+    }
+
+    /// Instant of the last message of a conversation, for a run that resumes: without it an undated message after a
+    /// resumption would have no time.
+    pub fn resume_conversation(&mut self, conversation: impl Into<String>, last: Timestamp) {
+        self.previous.insert(conversation.into(), last);
+    }
+
+    /// Settles who and when, or why it is left out.
+    pub fn map(&mut self, item: Item) -> Mapped {
+        let Item::Message(message) = item else { return Mapped::Item(item) };
+        if let Some(chosen) = &self.mapping.conversations
+            && !chosen.contains(&message.conversation)
+        {
+            return Mapped::Item(Item::Skip(Skip::new(message.place, "its conversation was not chosen")));
+        }
+        let previous = self.previous.get(&message.conversation).copied();
+        let at = message.time.to_instant(&self.zone, previous).or(previous);
+        if let Some(at) = at {
+            if self.previous.len() >= REMEMBERED_CONVERSATIONS_MAX {
+                self.previous.clear();
+            }
+            self.previous.insert(message.conversation.clone(), at);
+        }
+        if let Some(since) = self.mapping.since
+            && at.is_none_or(|at| at.to_zoned(self.zone.clone()).date() < since)
+        {
+            return Mapped::Item(Item::Skip(Skip::new(message.place, format!("it is from before {since}"))));
+        }
+        let speaker = self.mapping.speaker(&message.speaker, message.role);
+        Mapped::Message(MappedMessage { speaker, at, message })
+    }
+}

@@ -1,0 +1,158 @@
+use serde::{Deserialize, Serialize};
+
+use crate::error::ImportError;
+use crate::formats::{self, Format, Reader};
+use crate::head::{Head, is_damage};
+use crate::item::{Item, Skip};
+use crate::sources::{Source, Sources};
+
+/// How files are read.
+#[derive(Clone, Debug, Default)]
+pub struct ReadOptions {
+    /// Id of the format that every file has; `None` detects each.
+    pub format: Option<String>,
+}
+
+/// A place between two items, from which reading can resume. Positions of unchanged files stay valid.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
+pub struct Position {
+    /// Index of the file in [`Sources::list`].
+    pub source: u32,
+    /// How many of the file's items are before the place.
+    pub item: u64,
+}
+
+/// An item with where it is from.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Found {
+    /// The item.
+    pub item: Item,
+    /// The place after it: commit it with the item and resume there.
+    pub position: Position,
+    /// Id of the file's format; empty where a whole file is skipped.
+    pub format: &'static str,
+}
+
+/// The items of all files, in their order, lazily. Ends after the first error.
+pub struct Items<'a> {
+    sources: &'a Sources,
+    options: ReadOptions,
+    position: Position,
+    current: Option<Current>,
+    has_failed: bool,
+}
+
+struct Current {
+    format: &'static str,
+    reader: Reader,
+}
+
+/// Reads the items after `position` (the default one is the beginning). A resumed read goes through the file from its
+/// start, without yielding what comes before: it costs time, never a difference. Fails if the format is unknown.
+pub fn read<'a>(
+    sources: &'a Sources,
+    options: &ReadOptions,
+    position: Position,
+) -> Result<Items<'a>, ImportError> {
+    if let Some(id) = &options.format {
+        formats::by_id(id)?;
+    }
+    let mut items = Items {
+        sources,
+        options: options.clone(),
+        position: Position::default(),
+        current: None,
+        has_failed: false,
+    };
+    items.resume(position)?;
+    Ok(items)
+}
+
+impl Items<'_> {
+    fn resume(&mut self, position: Position) -> Result<(), ImportError> {
+        if position.source as usize > self.sources.list().len() {
+            return Err(ImportError::InvalidPosition);
+        }
+        self.position.source = position.source;
+        while self.position < position {
+            if self.next_found()?.is_none() || self.position.source > position.source {
+                return Err(ImportError::InvalidPosition);
+            }
+        }
+        Ok(())
+    }
+
+    fn next_found(&mut self) -> Result<Option<Found>, ImportError> {
+        loop {
+            let Some(source) = self.sources.list().get(self.position.source as usize) else {
+                return Ok(self.next_unlisted());
+            };
+            let current = match &mut self.current {
+                Some(current) => current,
+                None => self.current.insert(open(self.sources, source, &self.options)?),
+            };
+            let format = current.format;
+            let item = match current.reader.next() {
+                None => {
+                    self.current = None;
+                    self.position = Position { source: self.position.source + 1, item: 0 };
+                    continue;
+                }
+                Some(Ok(item)) => item,
+                Some(Err(error)) if is_damage(&error) => {
+                    current.reader = Box::new(std::iter::empty());
+                    Item::Skip(Skip::new(
+                        source.name(),
+                        format!("the rest of the file could not be read: {error}"),
+                    ))
+                }
+                Some(Err(error)) => return Err(ImportError::io(source.name())(error)),
+            };
+            self.position.item += 1;
+            return Ok(Some(Found { item, position: self.position, format }));
+        }
+    }
+
+    /// What could not even be listed, after all files.
+    fn next_unlisted(&mut self) -> Option<Found> {
+        let skip = usize::try_from(self.position.item).ok().and_then(|at| self.sources.skipped().get(at))?;
+        self.position.item += 1;
+        Some(Found { item: Item::Skip(skip.clone()), position: self.position, format: "" })
+    }
+}
+
+impl Iterator for Items<'_> {
+    type Item = Result<Found, ImportError>;
+
+    fn next(&mut self) -> Option<Self::Item> {
+        if self.has_failed {
+            return None;
+        }
+        let next = self.next_found().transpose();
+        self.has_failed = matches!(next, Some(Err(_)));
+        next
+    }
+}
+
+fn open(sources: &Sources, source: &Source, options: &ReadOptions) -> Result<Current, ImportError> {
+    let head = Head::read(source)?;
+    let format = match &options.format {
+        Some(id) => Some(formats::by_id(id)?),
+        None => Format::detect(&head),
+    };
+    let context = formats::Context { sources, source, head: &head };
+    match format {
+        Some(format) => match (format.open)(&context) {
+            Ok(reader) => Ok(Current { format: format.id, reader }),
+            Err(ImportError::Io { source: error, .. }) if is_damage(&error) => {
+                let skip = Skip::new(source.name(), format!("it is damaged: {error}"));
+                Ok(Current { format: format.id, reader: formats::one(Item::Skip(skip)) })
+            }
+            Err(error) => Err(error),
+        },
+        None => {
+            let skip = Skip::new(source.name(), formats::reason_unread(&context));
+            Ok(Current { format: "", reader: formats::one(Item::Skip(skip)) })
+        }
+    }
+}

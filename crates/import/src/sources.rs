@@ -1,0 +1,196 @@
+//! What a person gives: files, folders, zip archives; and each file in them as a stream that can be opened again.
+
+mod archive;
+mod decode;
+mod folder;
+
+use std::fs::File;
+use std::io::{self, Cursor, Read};
+use std::path::{Path, PathBuf};
+use std::sync::Arc;
+
+use crate::error::ImportError;
+use crate::item::Skip;
+use crate::limits::SOURCES_MAX;
+
+use archive::EntryPlace;
+pub(crate) use decode::Decoded;
+
+/// One thing to import.
+#[derive(Clone, Debug)]
+pub enum Input {
+    /// A file or folder, by its own name.
+    Path(PathBuf),
+    /// A file under another name than its path has: an upload.
+    Named {
+        /// The publisher's name of it, to show.
+        name: String,
+        /// Where its bytes are.
+        path: PathBuf,
+    },
+    /// Bytes in memory: pasted text, tests.
+    Bytes {
+        /// Name to show.
+        name: String,
+        /// All of it.
+        bytes: Arc<[u8]>,
+    },
+}
+
+/// Every file of an import, those of archives and folders one by one, in a stable order.
+#[derive(Clone, Debug, Default)]
+pub struct Sources {
+    list: Vec<Source>,
+    skipped: Vec<Skip>,
+}
+
+/// One file.
+#[derive(Clone, Debug)]
+pub struct Source {
+    name: String,
+    size: u64,
+    place: Place,
+}
+
+#[derive(Clone, Debug)]
+enum Place {
+    File(PathBuf),
+    Bytes(Arc<[u8]>),
+    Entry(Arc<EntryPlace>),
+}
+
+/// A reader that can also seek: what zip archives need.
+pub(crate) trait ReadSeek: Read + io::Seek + Send {}
+impl<T: Read + io::Seek + Send> ReadSeek for T {}
+
+impl Sources {
+    /// Lists the files. Reads only directories of folders and archives. What can't be opened as a source (encrypted
+    /// entries, archives in archives in archives) becomes a skip; fails if a file can't be read or there are too many.
+    pub fn open(inputs: &[Input]) -> Result<Self, ImportError> {
+        let mut sources = Self::default();
+        for input in inputs {
+            match input {
+                Input::Path(path) if path.is_dir() => folder::list(path, &mut sources)?,
+                Input::Path(path) => sources.add_file(&file_name(path), path)?,
+                Input::Named { name, path } => sources.add_file(name, path)?,
+                Input::Bytes { name, bytes } => {
+                    let source = Source {
+                        name: name.clone(),
+                        size: bytes.len() as u64,
+                        place: Place::Bytes(Arc::clone(bytes)),
+                    };
+                    archive::add_or_expand(source, 0, &mut sources)?;
+                }
+            }
+        }
+        Ok(sources)
+    }
+
+    /// Every file, in the order of reading.
+    pub fn list(&self) -> &[Source] {
+        &self.list
+    }
+
+    /// What was not listed, and why.
+    pub fn skipped(&self) -> &[Skip] {
+        &self.skipped
+    }
+
+    fn add_file(&mut self, name: &str, path: &Path) -> Result<(), ImportError> {
+        let size = path.metadata().map_err(ImportError::io(name))?.len();
+        let source = Source { name: name.to_owned(), size, place: Place::File(path.to_owned()) };
+        archive::add_or_expand(source, 0, self)
+    }
+
+    fn push(&mut self, source: Source) -> Result<(), ImportError> {
+        if self.list.len() + self.skipped.len() >= SOURCES_MAX {
+            return Err(ImportError::TooManySources { max: SOURCES_MAX });
+        }
+        self.list.push(source);
+        Ok(())
+    }
+
+    fn skip(&mut self, place: impl Into<String>, reason: impl Into<String>) -> Result<(), ImportError> {
+        if self.list.len() + self.skipped.len() >= SOURCES_MAX {
+            return Err(ImportError::TooManySources { max: SOURCES_MAX });
+        }
+        self.skipped.push(Skip::new(place, reason));
+        Ok(())
+    }
+
+    /// The file beside `of` (in the same folder of the same archive) that has this name.
+    pub(crate) fn sibling(&self, of: &Source, name: &str) -> Option<&Source> {
+        let wanted = format!("{}{name}", of.folder());
+        self.list.iter().find(|source| source.name.eq_ignore_ascii_case(&wanted))
+    }
+}
+
+impl Source {
+    /// Name to show, with the archive's: `export.zip/conversations.json`. Never a path to write to.
+    pub fn name(&self) -> &str {
+        &self.name
+    }
+
+    /// Size in bytes; of an archive's entry, as the archive claims.
+    pub fn size(&self) -> u64 {
+        self.size
+    }
+
+    /// The name's part before the file's own, with its last `/`; may be empty.
+    pub(crate) fn folder(&self) -> &str {
+        self.name.rfind('/').map_or("", |at| &self.name[..=at])
+    }
+
+    /// The file's own name.
+    pub(crate) fn file_name(&self) -> &str {
+        &self.name[self.folder().len()..]
+    }
+
+    /// The file's own name without its ending.
+    pub(crate) fn stem(&self) -> &str {
+        let name = self.file_name();
+        name.rfind('.').filter(|at| *at > 0).map_or(name, |at| &name[..at])
+    }
+
+    /// From its first byte. An archive's entry that expands beyond its limit fails while it is read.
+    pub(crate) fn open(&self) -> Result<Box<dyn Read + Send>, ImportError> {
+        Ok(match &self.place {
+            Place::File(path) => Box::new(File::open(path).map_err(ImportError::io(&self.name))?),
+            Place::Bytes(bytes) => Box::new(Cursor::new(Arc::clone(bytes))),
+            Place::Entry(entry) => entry.open().map_err(ImportError::io(&self.name))?,
+        })
+    }
+
+    /// As UTF-8: a byte-order mark is dropped, UTF-16 is converted.
+    pub(crate) fn open_text(&self) -> Result<Decoded, ImportError> {
+        Ok(Decoded::new(self.open()?))
+    }
+
+    /// The whole of it, unless it is longer than `max` bytes.
+    pub(crate) fn read_whole(&self, max: usize) -> Result<Option<Vec<u8>>, ImportError> {
+        self.read_limited(self.open()?, max)
+    }
+
+    /// As [`Self::read_whole`], decoded as in [`Self::open_text`].
+    pub(crate) fn read_text(&self, max: usize) -> Result<Option<Vec<u8>>, ImportError> {
+        self.read_limited(self.open_text()?, max)
+    }
+
+    fn read_limited(&self, reader: impl Read, max: usize) -> Result<Option<Vec<u8>>, ImportError> {
+        let mut bytes = Vec::new();
+        reader.take(max as u64 + 1).read_to_end(&mut bytes).map_err(ImportError::io(&self.name))?;
+        Ok((bytes.len() <= max).then_some(bytes))
+    }
+
+    fn open_seekable(&self) -> io::Result<Option<Box<dyn ReadSeek>>> {
+        Ok(match &self.place {
+            Place::File(path) => Some(Box::new(File::open(path)?)),
+            Place::Bytes(bytes) => Some(Box::new(Cursor::new(Arc::clone(bytes)))),
+            Place::Entry(_) => None,
+        })
+    }
+}
+
+fn file_name(path: &Path) -> String {
+    path.file_name().map_or_else(|| path.display().to_string(), |name| name.to_string_lossy().into_owned())
+}

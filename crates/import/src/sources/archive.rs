@@ -1,0 +1,180 @@
+//! Zip archives: listed by their directory, each entry a bounded stream. Nothing is unpacked to disk, so an entry's name is
+//! only shown.
+
+use std::io::{self, BufReader, Read, Seek, SeekFrom};
+use std::sync::Arc;
+
+use flate2::bufread::DeflateDecoder;
+use zip::{CompressionMethod, ZipArchive};
+
+use super::{Place, ReadSeek, Source, Sources};
+use crate::error::ImportError;
+use crate::limits::{NESTED_ZIP_BYTES_MAX, SOURCES_MAX, ZIP_ENTRY_BYTES_MIN, ZIP_RATIO_MAX};
+
+/// Where an entry's bytes are.
+#[derive(Debug)]
+pub(super) struct EntryPlace {
+    archive: Source,
+    start: u64,
+    compressed: u64,
+    is_deflated: bool,
+}
+
+impl EntryPlace {
+    pub(super) fn open(&self) -> io::Result<Box<dyn Read + Send>> {
+        let mut file =
+            self.archive.open_seekable()?.ok_or_else(|| io::Error::other("archive in an archive"))?;
+        file.seek(SeekFrom::Start(self.start))?;
+        let bytes = BufReader::new(file).take(self.compressed);
+        if !self.is_deflated {
+            return Ok(Box::new(bytes));
+        }
+        let left = (self.compressed.saturating_mul(ZIP_RATIO_MAX)).max(ZIP_ENTRY_BYTES_MIN);
+        Ok(Box::new(Bounded { reader: DeflateDecoder::new(bytes), left }))
+    }
+}
+
+/// Fails instead of reading on when an entry expands to more than its size allows.
+struct Bounded<R> {
+    reader: R,
+    left: u64,
+}
+
+impl<R: Read> Read for Bounded<R> {
+    fn read(&mut self, buffer: &mut [u8]) -> io::Result<usize> {
+        let count = self.reader.read(buffer)?;
+        self.left = self.left.checked_sub(count as u64).ok_or_else(|| {
+            io::Error::new(
+                io::ErrorKind::InvalidData,
+                format!("it expands to more than {ZIP_RATIO_MAX} times its compressed size"),
+            )
+        })?;
+        Ok(count)
+    }
+}
+
+/// Adds the source, or what is in it if it is a zip archive that is no character card. `depth` counts the archives around
+/// it.
+pub(super) fn add_or_expand(source: Source, depth: usize, sources: &mut Sources) -> Result<(), ImportError> {
+    let mut magic = [0; 4];
+    let length = read_up_to(&mut source.open()?, &mut magic).map_err(ImportError::io(&source.name))?;
+    if length < 4 || !matches!(&magic, b"PK\x03\x04" | b"PK\x05\x06") {
+        return sources.push(source);
+    }
+    let source = match &source.place {
+        Place::Entry(_) if depth > 1 => {
+            return sources.skip(source.name, "it is an archive in an archive in an archive");
+        }
+        Place::Entry(_) => {
+            let whole = usize::try_from(NESTED_ZIP_BYTES_MAX).unwrap_or(usize::MAX);
+            match source.read_whole(whole) {
+                Ok(Some(bytes)) => Source { place: Place::Bytes(bytes.into()), ..source },
+                Ok(None) => {
+                    let reason =
+                        format!("it is an archive of more than {NESTED_ZIP_BYTES_MAX} bytes in an archive");
+                    return sources.skip(source.name, reason);
+                }
+                Err(error) => return sources.skip(source.name, format!("it is damaged: {error}")),
+            }
+        }
+        Place::File(_) | Place::Bytes(_) => source,
+    };
+    let opened = source.open_seekable().map_err(ImportError::io(&source.name))?;
+    let Some(file) = opened else { return Ok(()) };
+    match ZipArchive::new(BufReader::new(file)) {
+        Ok(archive) if archive.len() > SOURCES_MAX => Err(ImportError::TooManySources { max: SOURCES_MAX }),
+        Ok(archive) => expand(&source, archive, depth, sources),
+        Err(error) => sources.skip(source.name, format!("it is not a zip archive that can be read: {error}")),
+    }
+}
+
+fn expand(
+    source: &Source,
+    mut archive: ZipArchive<BufReader<Box<dyn ReadSeek>>>,
+    depth: usize,
+    sources: &mut Sources,
+) -> Result<(), ImportError> {
+    let mut entries = Vec::new();
+    let mut compressed_total = 0u64;
+    for index in 0..archive.len() {
+        let entry = match archive.by_index_raw(index) {
+            Ok(entry) => entry,
+            Err(error) => {
+                sources.skip(
+                    format!("{}, entry {}", source.name, index + 1),
+                    format!("it is damaged: {error}"),
+                )?;
+                continue;
+            }
+        };
+        if entry.is_dir() {
+            continue;
+        }
+        let shown = entry.name().map_or_else(|_| format!("entry {}", index + 1), |name| clean_name(&name));
+        let name = format!("{}/{shown}", source.name);
+        if shown.starts_with("__MACOSX/") || shown.ends_with(".DS_Store") {
+            continue;
+        }
+        let is_deflated = match entry.compression() {
+            CompressionMethod::Stored => false,
+            CompressionMethod::Deflated => true,
+            other => {
+                sources.skip(name, format!("its compression ({other:?}) is not supported"))?;
+                continue;
+            }
+        };
+        if entry.encrypted() {
+            sources.skip(name, "it is locked with a password; unlock it and import again")?;
+            continue;
+        }
+        let Some(start) = entry.data_start() else { continue };
+        let compressed = entry.compressed_size();
+        compressed_total = compressed_total.saturating_add(compressed);
+        let place = EntryPlace { archive: source.clone(), start, compressed, is_deflated };
+        entries.push(Source { name, size: entry.size(), place: Place::Entry(Arc::new(place)) });
+    }
+    if compressed_total > source.size.max(source_length(source)) {
+        return sources.skip(&source.name, "its entries overlap, which real archives never do");
+    }
+    if let Some(card) = crate::formats::charx_card(source, &entries) {
+        return sources.push(card);
+    }
+    for entry in entries {
+        match add_or_expand(entry.clone(), depth + 1, sources) {
+            Err(ImportError::Io { source: error, .. }) => {
+                sources.skip(entry.name, format!("it is damaged: {error}"))?;
+            }
+            result => result?,
+        }
+    }
+    Ok(())
+}
+
+fn source_length(source: &Source) -> u64 {
+    match &source.place {
+        Place::Bytes(bytes) => bytes.len() as u64,
+        Place::File(_) | Place::Entry(_) => 0,
+    }
+}
+
+/// The name without what could lead out of a folder or off a line: only for showing.
+fn clean_name(name: &str) -> String {
+    let parts = name.split(['/', '\\']).map(str::trim).filter(|part| !matches!(*part, "" | "." | ".."));
+    let joined: String =
+        parts.collect::<Vec<_>>().join("/").chars().filter(|c| !c.is_control()).take(1024).collect();
+    if joined.is_empty() { "unnamed".to_owned() } else { joined }
+}
+
+/// Fills as much of the buffer as there are bytes.
+fn read_up_to(reader: &mut impl Read, buffer: &mut [u8]) -> io::Result<usize> {
+    let mut filled = 0;
+    while filled < buffer.len() {
+        match reader.read(&mut buffer[filled..]) {
+            Ok(0) => break,
+            Ok(count) => filled += count,
+            Err(error) if error.kind() == io::ErrorKind::Interrupted => {}
+            Err(error) => return Err(error),
+        }
+    }
+    Ok(filled)
+}
