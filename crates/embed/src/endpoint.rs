@@ -7,7 +7,7 @@ use std::time::Duration;
 
 use async_trait::async_trait;
 use jiff::Timestamp;
-use memory::ports::{Clock, EmbedError, Embedder, Embedding};
+use memory::ports::{Backoff, Clock, EmbedError, Embedder, Embedding};
 use secrecy::SecretString;
 use tokio::sync::Semaphore;
 
@@ -27,10 +27,8 @@ const CHARACTERS_OF_A_REFUSED_TEXT: usize = 1_000;
 const PROBE: &str = "hello";
 /// How long queries answer at once without asking after the endpoint has failed: a turn waits for it once.
 const REST_AFTER_FAILURE: Duration = Duration::from_secs(30);
-/// The pause before the first retry; it doubles.
-const FIRST_PAUSE: Duration = Duration::from_millis(500);
-/// An endpoint that asks for a longer pause than this is left alone for now.
-const LONGEST_PAUSE: Duration = Duration::from_secs(30);
+/// Waits before a request is tried again. An endpoint that asks for a longer one is left alone for now.
+const BACKOFF: Backoff = Backoff { first: Duration::from_millis(500), longest: Duration::from_secs(30) };
 
 /// What a person sets about an endpoint.
 #[derive(Clone, Debug)]
@@ -239,14 +237,13 @@ impl EndpointEmbedder {
     }
 
     async fn with_retries(&self, inputs: &[String]) -> Result<Vec<Vec<f32>>, Refusal> {
-        let mut pause = FIRST_PAUSE;
-        for _ in 0..self.settings.max_retries {
+        for failures in 0..self.settings.max_retries {
             match self.ask_for(inputs, self.settings.passage_timeout).await {
                 Err(Refusal::Passing { retry_after, .. })
-                    if retry_after.is_none_or(|after| after <= LONGEST_PAUSE) =>
+                    if retry_after.is_none_or(|after| after <= BACKOFF.longest) =>
                 {
-                    self.clock.sleep(retry_after.unwrap_or_default().max(pause)).await;
-                    pause *= 2;
+                    let wait = BACKOFF.wait_after(failures);
+                    self.clock.sleep(retry_after.unwrap_or_default().max(wait)).await;
                 }
                 outcome => return outcome,
             }

@@ -5,9 +5,9 @@ use std::sync::{Mutex, PoisonError};
 use std::time::Duration;
 
 use jiff::{SignedDuration, Timestamp};
+use memory::ports::Backoff;
 
-const WAIT_MIN: Duration = Duration::from_secs(1);
-const WAIT_MAX: Duration = Duration::from_secs(3600);
+const BACKOFF: Backoff = Backoff { first: Duration::from_secs(1), longest: Duration::from_secs(3600) };
 
 /// What failed, with how often and when to try again. It is not kept over a restart, which is a try.
 pub(crate) struct Retries<Work> {
@@ -62,7 +62,6 @@ impl<Work: Ord> Retries<Work> {
 
 /// Each time twice as long as the last.
 fn later((failures, _): (u32, Timestamp), now: Timestamp) -> (u32, Timestamp) {
-    let wait = WAIT_MIN.saturating_mul(1 << failures.min(12)).min(WAIT_MAX);
-    let wait = SignedDuration::try_from(wait).unwrap_or(SignedDuration::ZERO);
+    let wait = SignedDuration::try_from(BACKOFF.wait_after(failures)).unwrap_or(SignedDuration::ZERO);
     (failures.saturating_add(1), now.checked_add(wait).unwrap_or(now))
 }

@@ -5,14 +5,14 @@ use std::time::Duration;
 
 use hub::graph::{ExtractionStep, Graph, RelationExtractor as _};
 use jiff::Timestamp;
+use memory::ports::Backoff;
 
 use crate::runtime::{Runtime, RuntimeInner};
 
 /// Failures in a row after which the model is left alone for a while, whichever talks they were about.
 const FAILURES_MAX: u32 = 3;
-/// How long it is left alone then, and one talk is tried; each further failure doubles it.
-const REST_MIN: Duration = Duration::from_secs(30);
-const REST_MAX: Duration = Duration::from_secs(3_600);
+/// How long it is left alone then; after that one session is tried.
+const BACKOFF: Backoff = Backoff { first: Duration::from_secs(30), longest: Duration::from_secs(3_600) };
 
 /// When there is something to do again.
 enum Next {
@@ -79,7 +79,7 @@ async fn draw(runtime: &RuntimeInner, graph: &Graph, failures: &mut u32) -> Next
                 }
                 tracing::warn!("the graph could not be drawn from a session and is tried again: {reason}");
                 if let Some(more) = failures.checked_sub(FAILURES_MAX) {
-                    return Next::AfterRest(REST_MIN.saturating_mul(1 << more.min(16)).min(REST_MAX));
+                    return Next::AfterRest(BACKOFF.wait_after(more));
                 }
             }
             Err(error) => {

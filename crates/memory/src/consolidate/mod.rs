@@ -44,16 +44,16 @@ use crate::identifiers::{NodeId, SessionId};
 use crate::mood::Mood;
 use crate::nodes::NewNode;
 use crate::ports::{
-    Clock, Embedder, Embedding, ExtractionCommit, FailedAttempt, IdGenerator, Mind, MindError, Store,
-    StoreError,
+    Backoff, Clock, Embedder, Embedding, ExtractionCommit, FailedAttempt, IdGenerator, Mind, MindError,
+    Store, StoreError,
 };
 use crate::recall::RecallSettings;
 use crate::scope::Scope;
 use crate::sessions::Session;
 use crate::vector_index::VectorIndex;
 
-/// The first wait before a failed session is tried again; each further one doubles it.
-const RETRY_AFTER: Duration = Duration::from_secs(2);
+/// Waits before a failed session is tried again.
+const BACKOFF: Backoff = Backoff { first: Duration::from_secs(2), longest: Duration::from_secs(2048) };
 
 /// What a person can set about consolidation.
 #[derive(Clone, Debug, PartialEq)]
@@ -336,7 +336,7 @@ impl Consolidator<'_> {
     async fn record_failure(&self, session: &Session, error: &ConsolidateError) -> Result<(), StoreError> {
         let attempts = session.attempts.saturating_add(1);
         let again = error.is_transient() && attempts <= self.settings.max_retries;
-        let wait = RETRY_AFTER * 2u32.saturating_pow(attempts.saturating_sub(1).min(10));
+        let wait = BACKOFF.wait_after(session.attempts);
         let retry_at = if again { self.clock.now().checked_add(wait).ok() } else { None };
         tracing::warn!(session = %session.id, attempts, retry = again, "consolidation failed: {}", error.for_the_log());
         let attempt = FailedAttempt { session_id: session.id, error: error.to_string(), retry_at };

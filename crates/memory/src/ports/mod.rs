@@ -27,7 +27,7 @@ mod clock;
 pub use crate::text::Phrase;
 pub use access::{ACTS_MAX, AccessStore};
 pub use capture::{CaptureStore, CapturedMessage, NewMessage};
-pub use clock::{Clock, IdGenerator};
+pub use clock::{Backoff, Clock, IdGenerator};
 pub use consolidation::{
     CommitOutcome, ConsolidationStore, ExtractionCommit, FailedAttempt, MentionMerge, ReflectionCommit,
     Supersession, UsedQuote,
