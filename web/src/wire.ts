@@ -1,6 +1,7 @@
 // Types of responses, taken from the OpenAPI document, and of the server events.
 
 import type { ResponseBody } from "./api_types";
+import type { components } from "./openapi";
 
 /** Opaque. */
 export type Id = string;
@@ -24,115 +25,8 @@ export type ReplyReceiptBody = ResponseBody<"/api/chat/turns/{id}/receipt">;
 export const CORE_BLOCKS = ["persona", "user", "style"] as const;
 export type CoreBlock = (typeof CORE_BLOCKS)[number];
 
-/** Whose event it is; the owner's token receives those of all users. */
-interface Addressed {
-  persona_id?: string;
-  user_id?: string;
-  source_channel_id?: string;
-}
-
-export interface EventData {
-  "chat.message.user_appended": Addressed & {
-    message_id?: Id | null;
-    turn_id?: string | null;
-    session_id?: Id | null;
-    content: string;
-    received_at?: string | null;
-    external_ref?: string | null;
-  };
-  "chat.message.typing_started": Addressed & { message_id?: Id | null; turn_id: string };
-  "chat.message.token": Addressed & { delta: string; turn_id: string };
-  "chat.message.done": Addressed & {
-    /** Identifies the reply while it streams; the history knows it by `stored_message_id`. */
-    message_id: Id;
-    stored_message_id?: Id | null;
-    session_id?: Id | null;
-    content: string;
-    created_at?: string | null;
-    in_reply_to_turn_id?: string | null;
-    turn_id?: string | null;
-    incomplete?: boolean;
-  };
-  "chat.message.failed": Addressed & {
-    turn_id: string;
-    reason: string;
-    retryable: boolean;
-    user_message_ids?: Id[];
-  };
-  "chat.message.edited": Addressed & { message_id: Id; turn_id?: string | null; content: string };
-  "chat.message.deleted": Addressed & { message_id: Id; turn_id?: string | null };
-  "chat.mood.update": Addressed & {
-    mood_summary: string;
-    mood?: string;
-    energy?: number | null;
-    updated_at?: string | null;
-  };
-  "chat.session.boundary": Addressed & {
-    closed_session_id: Id | null;
-    new_session_id: Id | null;
-    at: string;
-    /** Only after consolidation. */
-    events_count?: number;
-    thoughts_count?: number;
-    trivial?: boolean;
-  };
-  "memory.event.created": Addressed & {
-    event_id: Id;
-    type?: string;
-    description: string;
-    emotional_impact: number;
-    session_id?: Id | null;
-    created_at?: string | null;
-  };
-  "memory.thought.created": Addressed & {
-    thought_id: Id;
-    type?: string;
-    subject?: string;
-    description: string;
-    emotional_impact?: number | null;
-    created_at?: string | null;
-  };
-  "memory.entity.confirmed": Addressed & {
-    entity_id: Id;
-    canonical_name: string;
-    kind: string;
-    merge_status: string;
-    created_at?: string | null;
-  };
-  "memory.entity.description_updated": Addressed & {
-    entity_id: Id;
-    canonical_name: string;
-    kind: string;
-    description: string;
-    updated_at?: string | null;
-  };
-  "memory.node.updated": Addressed & {
-    node_id: Id;
-    type: string;
-    description: string;
-    pinned: boolean;
-    superseded_by?: Id | null;
-    change: string;
-  };
-  /** Ids of what was deleted; with `all`, everything was. */
-  "memory.forgotten": Addressed & {
-    message_ids?: Id[];
-    event_ids?: Id[];
-    thought_ids?: Id[];
-    intention_ids?: Id[];
-    expectation_ids?: Id[];
-    node_ids?: Id[];
-    entity_ids?: Id[];
-    all?: boolean;
-  };
-  "work.failed": Addressed & { kind: string; session_id?: Id; reason?: string | null };
-  /** Two concurrent versions of a document conflict. */
-  "sync.conflict": Addressed & { conflict_id: Id; kind: string; filename: string; created_at?: string | null };
-  "chat.settings.updated": Addressed;
-  "chat.connection.ready": Addressed;
-  "chat.connection.heartbeat": Addressed;
-  "chat.connection.lagged": Addressed;
-}
+/** The data of each event by its name. */
+export type EventData = components["schemas"]["EventStream"];
 
 export type EventName = keyof EventData;
 

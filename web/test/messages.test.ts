@@ -13,13 +13,16 @@ import {
   withUserAppended,
   type Message,
 } from "../src/live/messages";
-import type { HistoryItem } from "../src/wire";
+import type { EventData, HistoryItem } from "../src/wire";
 import { historyItem } from "./fixtures";
 
 const NOW = "2026-05-02T10:00:00Z";
 
-const appended = (more: object = {}) => ({ content: "hello", turn_id: "t1", received_at: "2026-05-02T10:00:01Z", ...more });
-const done = (more: object = {}) => ({ message_id: "p1", content: "Hi there", in_reply_to_turn_id: "t1", turn_id: "t1", ...more });
+// Also what only other servers send: ids that are no texts, fields that are missing.
+const appended = (more: object = {}) =>
+  ({ content: "hello", turn_id: "t1", received_at: "2026-05-02T10:00:01Z", ...more }) as EventData["chat.message.user_appended"];
+const done = (more: object = {}) =>
+  ({ message_id: "p1", content: "Hi there", in_reply_to_turn_id: "t1", turn_id: "t1", incomplete: false, ...more }) as EventData["chat.message.done"];
 const item = (more: Partial<HistoryItem> = {}) => historyItem(more);
 const brief = (messages: Message[]) => messages.map((m) => `${m.role}:${m.text}:${m.delivery}`);
 

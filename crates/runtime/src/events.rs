@@ -11,6 +11,12 @@ use memory::mood::Mood;
 use memory::nodes::{NewNode, Node};
 use serde_json::{Value, json};
 
+use crate::event_bodies::{
+    ConflictOpened, EntityConfirmed, EntityDescribed, EventCreated, MemoryForgotten, MessageDeleted,
+    MessageEdited, MoodUpdate, NodeUpdated, ReplyDone, SessionBoundary, SettingsUpdated, ThoughtCreated,
+    Token, TurnError, TurnFailed, TypingStarted, UserAppended, WorkFailed,
+};
+
 /// An event with the memory it belongs to.
 #[derive(Clone, Debug, PartialEq)]
 pub struct WireEvent {
@@ -212,134 +218,201 @@ impl ServerEvent {
 
     fn name_and_data(self) -> (&'static str, Value) {
         match self {
-            Self::UserAppended { message_id, turn_id, channel_id, content, received_at, external_ref } => (
-                "chat.message.user_appended",
-                json!({"message_id": message_id, "turn_id": turn_id, "source_channel_id": channel_id,
-                    "content": content, "received_at": received_at, "external_ref": external_ref}),
-            ),
+            Self::UserAppended { message_id, turn_id, channel_id, content, received_at, external_ref } => {
+                let source_channel_id = channel_id;
+                let data = UserAppended {
+                    message_id,
+                    turn_id,
+                    source_channel_id,
+                    content,
+                    received_at,
+                    external_ref,
+                };
+                ("chat.message.user_appended", json!(data))
+            }
             Self::TypingStarted { turn_id, channel_id } => (
                 "chat.message.typing_started",
-                json!({"message_id": turn_id, "turn_id": turn_id, "source_channel_id": channel_id}),
+                json!(TypingStarted { message_id: turn_id, turn_id, source_channel_id: channel_id }),
             ),
             Self::Token { turn_id, channel_id, delta } => (
                 "chat.message.token",
-                json!({"message_id": turn_id, "turn_id": turn_id, "source_channel_id": channel_id, "delta": delta}),
+                json!(Token { message_id: turn_id, turn_id, source_channel_id: channel_id, delta }),
             ),
-            // One bubble keeps one id from typing to done, as the existing page expects; the stored row has its own.
+            // One bubble keeps one id from typing to done, as clients expect; the stored row has its own.
             Self::Done { message_id, turn_id, channel_id, content, in_reply_to, incomplete } => (
                 "chat.message.done",
-                json!({"message_id": turn_id, "stored_message_id": message_id, "turn_id": turn_id,
-                    "in_reply_to_turn_id": turn_id, "in_reply_to": in_reply_to, "source_channel_id": channel_id,
-                    "content": content, "delivery": "text", "incomplete": incomplete}),
+                json!(ReplyDone {
+                    message_id: turn_id,
+                    stored_message_id: message_id,
+                    turn_id,
+                    in_reply_to_turn_id: turn_id,
+                    in_reply_to,
+                    source_channel_id: channel_id,
+                    content,
+                    delivery: "text",
+                    incomplete,
+                }),
             ),
-            Self::TurnFailed { turn_id, channel_id, reason, retryable, user_message_ids } => (
-                "chat.message.failed",
-                json!({"turn_id": turn_id, "source_channel_id": channel_id, "reason": reason,
-                    "retryable": retryable, "user_message_ids": user_message_ids}),
-            ),
+            Self::TurnFailed { turn_id, channel_id, reason, retryable, user_message_ids } => {
+                let source_channel_id = channel_id;
+                let data = TurnFailed { turn_id, source_channel_id, reason, retryable, user_message_ids };
+                ("chat.message.failed", json!(data))
+            }
             // The same id as the bubble that typing began.
             Self::TurnError { turn_id, channel_id, reason } => (
                 "chat.message.error",
-                json!({"message_id": turn_id, "turn_id": turn_id, "source_channel_id": channel_id, "error": reason}),
+                json!(TurnError {
+                    message_id: turn_id,
+                    turn_id,
+                    source_channel_id: channel_id,
+                    error: reason
+                }),
             ),
-            Self::SessionBoundary { channel_id, closed, opened, at, formed } => {
-                ("chat.session.boundary", boundary(&channel_id, closed, opened, at, formed))
-            }
-            Self::SettingsUpdated { updated_fields, restart_required, voice_enabled } => (
-                "chat.settings.updated",
-                json!({"updated_fields": updated_fields, "restart_required": restart_required,
-                    "voice_enabled": voice_enabled}),
-            ),
-            Self::WorkPaused { reason, resumes_at } => (
-                "work.failed",
-                json!({"kind": "spend_cap", "session_id": null, "reason": reason, "resumes_at": resumes_at}),
-            ),
-            Self::Formed(formed) => formed_name_and_data(formed),
-            Self::NodeUpdated { node, change } => ("memory.node.updated", changed_node(&node, change)),
-            Self::Withdrawn { node_ids, entity_ids, message_ids } => (
-                "memory.forgotten",
-                json!({"node_ids": node_ids, "entity_ids": entity_ids, "message_ids": [],
-                    "edited_message_ids": message_ids, "all": false}),
+            Self::SessionBoundary { channel_id, closed, opened, at, formed } => (
+                "chat.session.boundary",
+                json!(SessionBoundary {
+                    source_channel_id: channel_id,
+                    turn_id: None,
+                    closed_session_id: closed,
+                    new_session_id: opened,
+                    at,
+                    events_count: formed.map(|(events, _)| events),
+                    thoughts_count: formed.map(|(_, thoughts)| thoughts),
+                }),
             ),
             Self::MessageEdited { message, at } => (
                 "chat.message.edited",
-                json!({"message_id": message.id, "turn_id": message.turn_id, "content": message.content,
-                    "source_channel_id": message.channel_id, "edited_at": at}),
+                json!(MessageEdited {
+                    message_id: message.id,
+                    turn_id: message.turn_id,
+                    source_channel_id: message.channel_id,
+                    content: message.content,
+                    edited_at: at,
+                }),
             ),
             Self::MessageDeleted { message_id, turn_id, channel_id } => (
                 "chat.message.deleted",
-                json!({"message_id": message_id, "turn_id": turn_id, "source_channel_id": channel_id}),
+                json!(MessageDeleted { message_id, turn_id, source_channel_id: channel_id }),
             ),
-            Self::EntityDescribed { entity } => (
-                "memory.entity.description_updated",
-                json!({"entity_id": entity.id, "canonical_name": entity.canonical_name, "kind": entity.kind,
-                    "description": entity.description, "updated_at": entity.updated_at,
-                    "source": if entity.owner_override { "owner" } else { "slow_tick" }}),
+            Self::SettingsUpdated { updated_fields, restart_required, voice_enabled } => (
+                "chat.settings.updated",
+                json!(SettingsUpdated {
+                    updated_fields: Some(updated_fields),
+                    restart_required: Some(restart_required),
+                    voice_enabled,
+                    ..SettingsUpdated::default()
+                }),
             ),
-            Self::Forgotten { receipt, taken } => ("memory.forgotten", what_went(receipt, &taken)),
-            Self::ConflictOpened { conflict_id, kind, filename, at } => (
-                "sync.conflict",
-                json!({"conflict_id": conflict_id, "kind": kind, "filename": filename, "created_at": at}),
+            Self::WorkPaused { reason, resumes_at } => (
+                "work.failed",
+                json!(WorkFailed {
+                    kind: "spend_cap",
+                    session_id: None,
+                    reason: Some(reason),
+                    attempts: None,
+                    resumes_at: Some(resumes_at),
+                }),
             ),
+            Self::Formed(formed) => formed_name_and_data(formed),
+            Self::NodeUpdated { node, change } => ("memory.node.updated", json!(updated_node(*node, change))),
+            Self::EntityDescribed { entity } => {
+                let source = if entity.owner_override { "owner" } else { "slow_tick" };
+                ("memory.entity.description_updated", json!(described_entity(*entity, source)))
+            }
+            Self::Withdrawn { node_ids, entity_ids, message_ids } => (
+                "memory.forgotten",
+                json!(MemoryForgotten {
+                    node_ids: Some(node_ids),
+                    entity_ids,
+                    edited_message_ids: Some(message_ids),
+                    ..MemoryForgotten::default()
+                }),
+            ),
+            Self::Forgotten { receipt, taken } => ("memory.forgotten", json!(forgotten(receipt, *taken))),
+            Self::ConflictOpened { conflict_id, kind, filename, at } => {
+                ("sync.conflict", json!(ConflictOpened { conflict_id, kind, filename, created_at: at }))
+            }
         }
     }
 }
 
-fn boundary(
-    channel_id: &str,
-    closed: Option<SessionId>,
-    opened: Option<SessionId>,
-    at: Timestamp,
-    formed: Option<(u32, u32)>,
-) -> Value {
-    let mut data = json!({"closed_session_id": closed, "new_session_id": opened, "at": at,
-        "source_channel_id": channel_id});
-    if let (Some((events, thoughts)), Some(fields)) = (formed, data.as_object_mut()) {
-        fields.insert("events_count".to_owned(), json!(events));
-        fields.insert("thoughts_count".to_owned(), json!(thoughts));
+fn updated_node(node: Node, change: &'static str) -> NodeUpdated {
+    NodeUpdated {
+        node_id: node.id,
+        kind: node.kind,
+        subject: node.subject,
+        description: node.description,
+        emotional_impact: node.emotional_impact,
+        relational_tags: node.relational_tags,
+        pinned: node.pinned,
+        superseded_by: node.superseded_by,
+        session_id: node.source_session_id,
+        change,
     }
-    data
 }
 
-fn changed_node(node: &Node, change: &str) -> Value {
-    json!({"node_id": node.id, "type": node.kind, "subject": node.subject, "description": node.description,
-        "emotional_impact": node.emotional_impact, "relational_tags": node.relational_tags,
-        "pinned": node.pinned, "superseded_by": node.superseded_by, "session_id": node.source_session_id,
-        "change": change})
+fn described_entity(entity: Entity, source: &'static str) -> EntityDescribed {
+    EntityDescribed {
+        entity_id: entity.id,
+        canonical_name: entity.canonical_name,
+        kind: entity.kind,
+        description: entity.description,
+        source,
+        updated_at: entity.updated_at,
+    }
 }
 
-fn what_went(receipt: Option<ErasureId>, taken: &ForgetSummary) -> Value {
-    json!({"receipt_id": receipt, "message_ids": taken.messages, "event_ids": taken.events,
-        "thought_ids": taken.thoughts, "intention_ids": taken.intentions,
-        "expectation_ids": taken.expectations, "entity_ids": taken.entities,
-        "shortened_session_ids": taken.sessions, "turn_ids": taken.turns, "rewritten_ids": taken.rewritten,
-        "all": taken.is_empty()})
+fn forgotten(receipt: Option<ErasureId>, taken: ForgetSummary) -> MemoryForgotten {
+    MemoryForgotten {
+        all: taken.is_empty(),
+        message_ids: taken.messages.into_iter().collect(),
+        entity_ids: taken.entities.into_iter().collect(),
+        node_ids: None,
+        edited_message_ids: None,
+        receipt_id: Some(receipt),
+        event_ids: Some(taken.events.into_iter().collect()),
+        thought_ids: Some(taken.thoughts.into_iter().collect()),
+        intention_ids: Some(taken.intentions.into_iter().collect()),
+        expectation_ids: Some(taken.expectations.into_iter().collect()),
+        shortened_session_ids: Some(taken.sessions.into_iter().collect()),
+        turn_ids: Some(taken.turns.into_iter().collect()),
+        rewritten_ids: Some(taken.rewritten.into_iter().collect()),
+    }
 }
 
 fn formed_name_and_data(formed: ConsolidationEvent) -> (&'static str, Value) {
     match formed {
         ConsolidationEvent::Event { session_id, node, at, .. } => (
             "memory.event.created",
-            json!({"event_id": node.id, "type": node.kind, "description": node.description,
-                "emotional_impact": node.emotional_impact, "session_id": session_id, "created_at": at}),
+            json!(EventCreated {
+                event_id: node.id,
+                kind: node.kind,
+                description: node.description,
+                emotional_impact: node.emotional_impact,
+                session_id,
+                created_at: at,
+            }),
         ),
         ConsolidationEvent::Thought { session_id, node, at, .. } => {
-            ("memory.thought.created", thought(Some(session_id), &node, at))
+            ("memory.thought.created", json!(thought(Some(session_id), *node, at)))
         }
         ConsolidationEvent::SlowThought { node, at, .. } => {
-            ("memory.thought.created", thought(None, &node, at))
+            ("memory.thought.created", json!(thought(None, *node, at)))
         }
-        ConsolidationEvent::Described { entity, .. } => (
-            "memory.entity.description_updated",
-            json!({"entity_id": entity.id, "canonical_name": entity.canonical_name, "kind": entity.kind,
-                "description": entity.description, "source": "slow_tick", "updated_at": entity.updated_at}),
-        ),
+        ConsolidationEvent::Described { entity, .. } => {
+            ("memory.entity.description_updated", json!(described_entity(*entity, "slow_tick")))
+        }
         ConsolidationEvent::Entity { entity, .. } => (
             "memory.entity.confirmed",
-            json!({"entity_id": entity.id, "canonical_name": entity.canonical_name, "kind": entity.kind,
-                "merge_status": entity.merge_status, "created_at": entity.created_at}),
+            json!(EntityConfirmed {
+                entity_id: entity.id,
+                canonical_name: entity.canonical_name,
+                kind: entity.kind,
+                merge_status: entity.merge_status,
+                created_at: entity.created_at,
+            }),
         ),
-        ConsolidationEvent::Mood { mood, .. } => ("chat.mood.update", mood_data(&mood)),
+        ConsolidationEvent::Mood { mood, .. } => ("chat.mood.update", json!(mood_update(mood))),
         ConsolidationEvent::Closed { session, events, thoughts } => {
             let (closed, at) = (Some(session.id), session.closed_at.unwrap_or(session.last_message_at));
             let (channel_id, formed) = (session.channel_id, Some((events, thoughts)));
@@ -347,27 +420,46 @@ fn formed_name_and_data(formed: ConsolidationEvent) -> (&'static str, Value) {
         }
         ConsolidationEvent::Failed { session } => (
             "work.failed",
-            json!({"kind": "session", "session_id": session.id, "attempts": session.attempts,
-                "reason": session.last_error}),
+            json!(WorkFailed {
+                kind: "session",
+                session_id: Some(session.id),
+                reason: session.last_error,
+                attempts: Some(session.attempts),
+                resumes_at: None,
+            }),
         ),
     }
 }
 
 /// A thought of the slow cycle comes from no session.
-fn thought(session_id: Option<SessionId>, node: &NewNode, at: Timestamp) -> Value {
-    let source = if session_id.is_none() { "slow_tick" } else { "reflection" };
-    json!({"thought_id": node.id, "type": node.kind, "subject": node.subject, "description": node.description,
-        "emotional_impact": node.emotional_impact, "source": source, "session_id": session_id,
-        "filling_event_ids": node.filling, "created_at": at})
+fn thought(session_id: Option<SessionId>, node: NewNode, at: Timestamp) -> ThoughtCreated {
+    ThoughtCreated {
+        thought_id: node.id,
+        kind: node.kind,
+        subject: node.subject,
+        description: node.description,
+        emotional_impact: node.emotional_impact,
+        source: if session_id.is_none() { "slow_tick" } else { "reflection" },
+        session_id,
+        filling_event_ids: node.filling,
+        created_at: at,
+    }
 }
 
-fn mood_data(mood: &Mood) -> Value {
+fn mood_update(mood: Mood) -> MoodUpdate {
     let summary = match &mood.last_user_signal {
         Some(signal) => format!("{} · {}/10 · {signal}", mood.mood, mood.energy),
         None => format!("{} · {}/10", mood.mood, mood.energy),
     };
-    json!({"mood_summary": summary, "mood": mood.mood, "energy": mood.energy,
-        "last_user_signal": mood.last_user_signal, "updated_at": mood.updated_at})
+    MoodUpdate {
+        source_channel_id: None,
+        turn_id: None,
+        mood_summary: summary,
+        mood: mood.mood,
+        energy: mood.energy,
+        last_user_signal: mood.last_user_signal,
+        updated_at: mood.updated_at,
+    }
 }
 
 /// The memory that something formed in.

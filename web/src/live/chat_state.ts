@@ -203,6 +203,6 @@ export function withState(chat: ChatState, state: StateResponse): ChatState {
 }
 
 function isForThisChat(chat: ChatState, { data }: ServerEvent): boolean {
-  if (data.user_id !== undefined && data.user_id !== USER_ID) return false;
-  return data.persona_id === undefined || chat.personaId === null || data.persona_id === chat.personaId;
+  if (!("user_id" in data)) return true;
+  return data.user_id === USER_ID && (chat.personaId === null || data.persona_id === chat.personaId);
 }

@@ -91,9 +91,8 @@ export function withUserAppended(
     ...m,
     id: id ?? m.id,
     turnId: data.turn_id ?? m.turnId,
-    sessionId: idOf(data.session_id) ?? m.sessionId,
-    channelId: data.source_channel_id ?? m.channelId,
-    at: data.received_at ?? m.at,
+    channelId: data.source_channel_id,
+    at: data.received_at,
     delivery: "kept",
   });
   if (known) return changed(messages, known, fill);
@@ -132,12 +131,11 @@ export function withReply(messages: Messages, data: EventData["chat.message.done
     ...m,
     id,
     turnId: turnId ?? m.turnId,
-    sessionId: idOf(data.session_id) ?? m.sessionId,
-    channelId: data.source_channel_id ?? m.channelId,
+    channelId: data.source_channel_id,
     text: data.content,
-    at: data.created_at ?? (m.delivery === "streaming" ? later(messages, now) : m.at),
+    at: m.delivery === "streaming" ? later(messages, now) : m.at,
     delivery: "kept",
-    incomplete: data.incomplete ?? false,
+    incomplete: data.incomplete,
   });
   const answered = turnId === null ? messages : withFailureCleared(messages, turnId);
   if (answered.some(known)) return changed(answered, known, fill);
@@ -158,7 +156,9 @@ export function isBeingWritten(messages: Messages, turnId: string): boolean {
   return messages.some((m) => m.delivery === "streaming" && m.turnId === turnId);
 }
 
-export function withFailure(messages: Messages, data: EventData["chat.message.failed"]): Message[] {
+type TurnFailure = Pick<EventData["chat.message.failed"], "turn_id" | "reason" | "retryable"> & { user_message_ids?: string[] };
+
+export function withFailure(messages: Messages, data: TurnFailure): Message[] {
   const ids = new Set((data.user_message_ids ?? []).map(String));
   const rest = messages.filter((m) => !(m.delivery === "streaming" && m.turnId === data.turn_id));
   const last = rest.findLast(

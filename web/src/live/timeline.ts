@@ -96,7 +96,7 @@ export function memoryFromEvent(event: ServerEvent, now: string): Memory | null 
     case "chat.session.boundary": {
       const { closed_session_id, at, events_count, thoughts_count } = event.data;
       // Published twice: when the session ends, and after consolidation.
-      if (closed_session_id === null || events_count === undefined) return null;
+      if (closed_session_id === null || events_count == null) return null;
       return memory("session_close", `session:${closed_session_id}`, at ?? now, "", {
         counts: { events: events_count, thoughts: thoughts_count ?? 0 },
       });

@@ -6,7 +6,7 @@ use memory::core_blocks::{CoreBlockLabel, CoreBlocks, check_length};
 use memory::facts::{Facts, known_zone};
 use memory::mood::Mood;
 use memory::{PersonaId, Scope};
-use runtime::WireEvent;
+use runtime::{SettingsUpdated, WireEvent};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value, json};
@@ -234,8 +234,12 @@ pub(super) async fn write_block(
 /// Publishes that name, avatar or voice of the persona changed.
 pub(super) async fn publish_change(app: &App, scope: &Scope, display_name: &str) -> Result<(), Problem> {
     let appearance = app.runtime().store().appearance(&scope.persona).await?;
-    let data = json!({"voice_enabled": appearance.voice_enabled, "has_avatar": appearance.has_avatar,
-        "display_name": display_name});
+    let data = json!(SettingsUpdated {
+        voice_enabled: appearance.voice_enabled,
+        has_avatar: Some(appearance.has_avatar),
+        display_name: Some(display_name.to_owned()),
+        ..SettingsUpdated::default()
+    });
     app.runtime().broadcast().publish(WireEvent::new(scope.clone(), "chat.settings.updated", data));
     Ok(())
 }

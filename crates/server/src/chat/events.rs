@@ -1,4 +1,4 @@
-//! Everything that happens, as it happens (server-sent events).
+//! The stream of server events (SSE).
 
 use std::convert::Infallible;
 use std::future::Future;
@@ -10,7 +10,7 @@ use axum::http::{HeaderMap, HeaderName, HeaderValue};
 use axum::response::sse::{Event, Sse};
 use axum::response::{IntoResponse, Response};
 use futures_util::{Stream, StreamExt, stream};
-use runtime::{Delivery, GaugeGuard, Subscription};
+use runtime::{ConnectionReady, Delivery, Empty, GaugeGuard, Subscription};
 use schemars::JsonSchema;
 use serde::Deserialize;
 use serde_json::{Value, json};
@@ -20,7 +20,7 @@ use crate::auth::Principal;
 use crate::extract::Query;
 use crate::state::App;
 
-/// How often a stream shows that it lives.
+/// Interval of heartbeats.
 const HEARTBEAT: Duration = Duration::from_secs(30);
 const LAST_EVENT_ID: HeaderName = HeaderName::from_static("last-event-id");
 /// Asks proxies not to hold events back.
@@ -47,15 +47,16 @@ pub(crate) async fn events(
         Some(id) => broadcast.subscribe_after(id),
         None => broadcast.subscribe(),
     };
-    let ready = frame("chat.connection.ready", &json!({"channel_id": CHANNEL})).id(subscription.place());
+    let ready = frame("chat.connection.ready", &json!(ConnectionReady { channel_id: CHANNEL }))
+        .id(subscription.place());
     let going_on = app.runtime().metrics().while_it_lasts("sse_subscribers");
     let revoked = {
         let (app, principal) = (app.clone(), principal.clone());
         Box::pin(async move { app.named.revoked(&principal).await })
     };
     let heartbeat = app.runtime().clock().sleep(HEARTBEAT);
-    let watcher = Subscriber { app, principal, subscription, heartbeat, revoked, _going_on: going_on };
-    let frames = stream::once(async { Ok(ready) }).chain(watcher.frames());
+    let subscriber = Subscriber { app, principal, subscription, heartbeat, revoked, _going_on: going_on };
+    let frames = stream::once(async { Ok(ready) }).chain(subscriber.frames());
     ([(NO_BUFFERING, HeaderValue::from_static("no"))], Sse::new(frames)).into_response()
 }
 
@@ -71,9 +72,9 @@ struct Subscriber {
 
 impl Subscriber {
     fn frames(self) -> impl Stream<Item = Result<Event, Infallible>> + Send {
-        stream::unfold(self, |mut watcher| async move {
-            let event = watcher.next().await?;
-            Some((Ok(event), watcher))
+        stream::unfold(self, |mut subscriber| async move {
+            let event = subscriber.next().await?;
+            Some((Ok(event), subscriber))
         })
     }
 
@@ -86,11 +87,11 @@ impl Subscriber {
                         return Some(frame(told.name, &told.data).id(id));
                     }
                     Delivery::Event(..) => {}
-                    Delivery::Lagged => return Some(frame("chat.connection.lagged", &json!({}))),
+                    Delivery::Lagged => return Some(frame("chat.connection.lagged", &json!(Empty {}))),
                 },
                 () = &mut self.heartbeat => {
                     self.heartbeat = self.app.runtime().clock().sleep(HEARTBEAT);
-                    return Some(frame("chat.connection.heartbeat", &json!({})));
+                    return Some(frame("chat.connection.heartbeat", &json!(Empty {})));
                 }
                 () = &mut self.revoked => return None,
                 () = self.app.shutdown.cancelled() => return None,

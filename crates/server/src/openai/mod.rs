@@ -4,7 +4,7 @@
 pub(crate) mod models;
 pub(crate) mod completions;
 pub(crate) mod request;
-mod chunks;
+pub(crate) mod chunks;
 mod stop;
 
 /// The channel of these programs.

@@ -1,7 +1,10 @@
 //! Chat and the OpenAI-compatible endpoint.
 
+use runtime::EventStream;
+
 use super::route::{Route, Tag};
 use crate::chat::{edit, events, history, send, turns};
+use crate::openai::chunks::CompletionChunk;
 use crate::openai::completions::{self, ChatCompletion};
 use crate::openai::models;
 
@@ -12,7 +15,7 @@ pub(super) fn routes() -> Vec<Route> {
         chat.post("/api/chat/send", "Send a message; the reply comes by the event stream", send::send)
             .fails_with(&[404, 429]),
         chat.get("/api/chat/events", "Stream server events; resumable by Last-Event-ID", events::events)
-            .returns_media("text/event-stream"),
+            .returns_events::<EventStream>(),
         chat.get("/api/chat/history", "List messages, newest first", history::history),
         chat.patch("/api/chat/messages/{id}", "Edit a user message", edit::edit).fails_with(&[409]),
         chat.delete("/api/chat/messages/{id}", "Delete a message and what only it supports", edit::delete),
@@ -31,7 +34,7 @@ pub(super) fn routes() -> Vec<Route> {
                 completions::complete,
             )
             .returns::<ChatCompletion>(200)
-            .returns_media("text/event-stream")
+            .returns_events::<CompletionChunk>()
             .fails_with(&[404, 429, 502]),
     ]
 }

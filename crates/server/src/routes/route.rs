@@ -79,6 +79,13 @@ impl Route {
         self
     }
 
+    /// Adds the event stream: its schema has the data of each event under the event's name.
+    pub(super) fn returns_events<T: JsonSchema>(mut self) -> Self {
+        let schema = SchemaGenerator::subschema_for::<T>;
+        self.docs.successes.push(Success { status: 200, media: "text/event-stream", schema: Some(schema) });
+        self
+    }
+
     /// Adds a response with a body that is not JSON.
     pub(super) fn returns_media(mut self, media: &'static str) -> Self {
         self.docs.successes.push(Success { status: 200, media, schema: None });

@@ -59,6 +59,16 @@ pub(crate) fn check(method: &Method, path: &str, answer: &Answer) {
     VALIDATORS.lock().unwrap().insert(key, validator);
 }
 
+/// Checks the data of a server event against the schema of its name.
+#[track_caller]
+pub(crate) fn check_event(name: &str, data: &Value) {
+    let schema = &server::openapi()["components"]["schemas"]["EventStream"]["properties"][name];
+    assert!(!schema.is_null(), "no schema of the event {name}");
+    if let Err(error) = validator(schema.clone()).validate(data) {
+        panic!("{name}: {error} at {}: {data}", error.instance_path);
+    }
+}
+
 fn validator(schema: Value) -> Arc<Validator> {
     let components = &server::openapi()["components"];
     let whole = json!({"components": components, "allOf": [schema]});

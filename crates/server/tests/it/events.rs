@@ -6,6 +6,7 @@ use axum::http::header::{AUTHORIZATION, HOST};
 use futures_util::StreamExt;
 use serde_json::{Value, json};
 
+use crate::conformity;
 use crate::home::{HOSTNAME, Home, TOKEN, scope};
 use crate::talker::Reply;
 
@@ -61,7 +62,9 @@ impl Listener {
             frame.lines().find_map(|line| line.strip_prefix(name)).map(|value| value.trim().to_owned())
         };
         let data = serde_json::from_str(&field("data:").unwrap()).unwrap();
-        Some(Frame { id: field("id:"), name: field("event:").unwrap(), data })
+        let name = field("event:").unwrap();
+        conformity::check_event(&name, &data);
+        Some(Frame { id: field("id:"), name, data })
     }
 
     async fn until(&mut self, name: &str) -> Vec<Frame> {
