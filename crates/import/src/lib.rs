@@ -9,7 +9,7 @@
 //! 3. a person decides on a [`Mapping`]: who is who, the zone of times without one, since when, which conversations;
 //! 4. [`read`] yields the items again, each with the [`Position`] after it, and a [`Mapper`] applies the mapping.
 //!
-//! Memory is bounded whatever the size of a file: large formats are read as streams, and one element of them may have
+//! Memory is bounded for files of any size: large formats are read as streams, and one element of them may have
 //! at most [`limits::ELEMENT_BYTES_MAX`].
 
 mod error;

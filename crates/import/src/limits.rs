@@ -1,4 +1,4 @@
-//! What bounds memory and time, whatever a file claims.
+//! Limits on memory and time, for files that claim anything.
 
 /// Longest element that is held whole, in bytes: one conversation of a ChatGPT export, one line of a JSON Lines file.
 pub const ELEMENT_BYTES_MAX: usize = 48 * 1024 * 1024;
@@ -24,7 +24,7 @@ pub const SOURCES_MAX: usize = 100_000;
 /// Most that an entry of a zip archive may expand to, as a multiple of its compressed size.
 pub const ZIP_RATIO_MAX: u64 = 200;
 
-/// What every entry of a zip archive may expand to, whatever its compressed size, in bytes.
+/// What every entry of a zip archive may expand to in bytes, at any compressed size.
 pub const ZIP_ENTRY_BYTES_MIN: u64 = 1024 * 1024;
 
 /// Largest zip archive inside another one, in bytes. There is one such level.

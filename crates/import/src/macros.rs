@@ -1,6 +1,6 @@
 //! Placeholders in cards and in talk exported by role-play programs.
 
-/// Puts names for `{{char}}`, `{{user}}`, `<BOT>`, `<USER>`, whatever their case, and drops comments (`{{// …}}`). Others
+/// Puts names for `{{char}}`, `{{user}}`, `<BOT>`, `<USER>`, in any case, and drops comments (`{{// …}}`). Others
 /// stay as they are.
 pub fn resolve_macros(text: &str, persona_name: &str, user_name: &str) -> String {
     let mut resolved = String::with_capacity(text.len());

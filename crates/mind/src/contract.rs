@@ -1,7 +1,7 @@
 //! What an answer looks like: the types behind the JSON schemas. The doc comments here travel with the schema,
 //! so they speak to the model.
 //!
-//! Answers are read into the same types. Each member is a [`Member`] or a [`List`], which take whatever a model wrote, so
+//! Answers are read into the same types. Each member is a [`Member`] or a [`List`], which take everything that a model wrote, so
 //! that one bad item does not cost the good ones.
 
 use memory::entities::EntityKind;

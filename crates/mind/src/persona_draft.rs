@@ -207,10 +207,10 @@ fn facts_of(members: &BTreeMap<String, Member<String>>, notes: &mut Notes) -> Fa
     facts
 }
 
-/// A text that says something; what is there and is no text is noted.
+/// A text that says something; what is there and is not a text is noted.
 fn text_or_note<'a>(member: &'a Member<String>, name: &str, notes: &mut Notes) -> Option<&'a str> {
     if member.is_wrong() {
-        notes.add(format!("`{name}` is no text, dropped"));
+        notes.add(format!("`{name}` is not a text, dropped"));
     }
     member.text()
 }

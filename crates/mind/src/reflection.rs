@@ -121,7 +121,7 @@ impl<'a> ReflectionTask<'a> {
             return Err(Malformed("`thoughts` must be a list of one or two objects.".to_owned()));
         }
         let mut thoughts: Vec<ProposedThought> = Vec::new();
-        for proposed in proposed.read("object", "thoughts", &mut notes) {
+        for proposed in proposed.read("an object", "thoughts", &mut notes) {
             let Some(thought) = self.thought(proposed, &mut notes) else { continue };
             if thoughts.len() == THOUGHTS_MAX {
                 notes.add(format!(

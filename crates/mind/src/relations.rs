@@ -129,12 +129,12 @@ impl<'a> RelationTask<'a> {
         if matches!(answer.relationships, List::Missing | List::Wrong(_)) {
             return Err(Malformed("`relationships` must be a list; write [] if there are none.".to_owned()));
         }
-        let entities = answer.entities.read("object", "entities", &mut notes).into_iter();
+        let entities = answer.entities.read("an object", "entities", &mut notes).into_iter();
         let types: Vec<(String, String)> = entities
             .filter_map(|entity| Some((fold_name(entity.name.text()?), entity.node_type.word()?)))
             .collect();
         let mut facts: Vec<Relation> = Vec::new();
-        for proposed in answer.relationships.read("object", "relationships", &mut notes) {
+        for proposed in answer.relationships.read("an object", "relationships", &mut notes) {
             match self.fact(proposed, &types) {
                 Ok(fact) if is_new(&facts, &fact) => facts.push(fact),
                 Ok(_) => notes.add("a relationship that stands there already, dropped"),

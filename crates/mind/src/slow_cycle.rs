@@ -195,16 +195,16 @@ impl<'a> SlowCycleTask<'a> {
             return Err(Malformed("`new_thoughts` must be a list; write [] if there are none.".to_owned()));
         }
         let mut cycle = SlowCycle::default();
-        for thought in answer.new_thoughts.read("object", "new_thoughts", &mut notes) {
+        for thought in answer.new_thoughts.read("an object", "new_thoughts", &mut notes) {
             cycle.thoughts.extend(self.thought(thought, &mut notes));
         }
-        for expectation in answer.new_expectations.read("object", "new_expectations", &mut notes) {
+        for expectation in answer.new_expectations.read("an object", "new_expectations", &mut notes) {
             cycle.expectations.extend(self.expectation(expectation, &mut notes));
         }
-        for intention in answer.new_intentions.read("object", "new_intentions", &mut notes) {
+        for intention in answer.new_intentions.read("an object", "new_intentions", &mut notes) {
             cycle.intentions.extend(self.intention(intention, &mut notes));
         }
-        for description in answer.entity_descriptions.read("object", "entity_descriptions", &mut notes) {
+        for description in answer.entity_descriptions.read("an object", "entity_descriptions", &mut notes) {
             cycle.entity_descriptions.extend(self.description(description, &mut notes));
         }
         let questions = answer.salient_questions.texts("salient_questions", &mut notes);

@@ -125,12 +125,12 @@ impl<T> List<T> {
             List::Single(item) => return vec![item],
             List::Items(items) => items,
             List::Wrong(_) => {
-                notes.add(format!("`{name}` is no list, dropped"));
+                notes.add(format!("`{name}` is not a list, dropped"));
                 return Vec::new();
             }
         };
         for _ in items.iter().filter(|item| item.get().is_none()) {
-            notes.add(format!("an item of `{name}` is no {what}, dropped"));
+            notes.add(format!("an item of `{name}` is not {what}, dropped"));
         }
         items.iter().filter_map(Member::get).collect()
     }
@@ -139,7 +139,7 @@ impl<T> List<T> {
 impl List<String> {
     /// The texts that say something, without blank ends.
     pub(crate) fn texts<'a>(&'a self, name: &str, notes: &mut Notes) -> Vec<&'a str> {
-        let texts = self.read("string", name, notes).into_iter();
+        let texts = self.read("a string", name, notes).into_iter();
         texts.map(|text| text.trim()).filter(|text| !text.is_empty()).collect()
     }
 }
@@ -210,19 +210,19 @@ mod tests {
         assert_eq!((item.name.text(), item.weight.get()), (None, Some(&2.0)));
         assert!(item.name.is_wrong());
         assert_eq!(item.others.texts("others", &mut notes), ["a", "b"]);
-        assert_eq!(notes.into_list(), ["an item of `others` is no string, dropped"]);
+        assert_eq!(notes.into_list(), ["an item of `others` is not a string, dropped"]);
     }
 
     #[test]
     fn a_list_is_no_item_and_one_item_is_a_list_of_one() {
         let listed = |value| serde_json::from_value::<List<Item>>(value).unwrap();
         let mut notes = Notes::default();
-        let count = |list: List<Item>, notes: &mut Notes| list.read("object", "items", notes).len();
+        let count = |list: List<Item>, notes: &mut Notes| list.read("an object", "items", notes).len();
         assert_eq!(count(listed(json!([["a", 1], {"name": "b"}, null])), &mut notes), 1);
         assert_eq!(count(listed(json!({"name": "b"})), &mut notes), 1);
         assert_eq!(count(listed(json!(null)), &mut notes), 0);
         assert_eq!(count(listed(json!("b")), &mut notes), 0);
-        let dropped = "an item of `items` is no object, dropped";
-        assert_eq!(notes.into_list(), [dropped, dropped, "`items` is no list, dropped"]);
+        let dropped = "an item of `items` is not an object, dropped";
+        assert_eq!(notes.into_list(), [dropped, dropped, "`items` is not a list, dropped"]);
     }
 }

@@ -36,7 +36,7 @@ impl ExtractionTask<'_> {
         for event in proposed.iter().take(PROPOSALS_MAX) {
             match event.get() {
                 Some(event) => self.sift(event, &mut sifted, notes),
-                None => notes.add("an item of `events` is no object, dropped"),
+                None => notes.add("an item of `events` is not an object, dropped"),
             }
         }
         if proposed.len() > PROPOSALS_MAX {
@@ -124,7 +124,7 @@ impl ExtractionTask<'_> {
 
     fn quotes(&self, event: &EventAnswer, notes: &mut Notes) -> Vec<ProposedQuote> {
         let mut quotes: Vec<ProposedQuote> = Vec::new();
-        for item in event.evidence.read("object", "evidence", notes) {
+        for item in event.evidence.read("an object", "evidence", notes) {
             let handle = item.message.text().unwrap_or_default();
             let Some(quote) = quote(item) else {
                 notes.add("evidence without a quote, dropped");
@@ -143,7 +143,7 @@ impl ExtractionTask<'_> {
     }
 
     fn refused_quotes(&self, event: &EventAnswer) -> Vec<RejectedQuote> {
-        let items = event.evidence.read("object", "evidence", &mut Notes::default());
+        let items = event.evidence.read("an object", "evidence", &mut Notes::default());
         let quotes = items.into_iter().filter_map(|item| {
             let handle = item.message.text().unwrap_or_default();
             Some(RejectedQuote { message_id: self.messages.id(handle), quote: quote(item)? })

@@ -61,7 +61,7 @@ impl ExtractionTask<'_> {
 
 fn entities(named: &List<EntityAnswer>, notes: &mut Notes) -> Vec<MentionedEntity> {
     let mut found: Vec<MentionedEntity> = Vec::new();
-    for entity in named.read("object", "mentioned_entities", notes) {
+    for entity in named.read("an object", "mentioned_entities", notes) {
         let Some(canonical_name) = entity.canonical_name.text().filter(|name| is_name(name)) else {
             notes.add("an entity without a usable name, dropped");
             continue;

@@ -91,7 +91,7 @@ async fn one_bad_event_costs_nothing_but_itself() {
     let descriptions: Vec<&str> = extraction.events.iter().map(|event| event.description.as_str()).collect();
     assert_eq!(descriptions, ["good", "good too"]);
     assert_eq!(extraction.refused.len(), 1);
-    assert!(noted(&extraction, "no object"));
+    assert!(noted(&extraction, "not an object"));
 }
 
 #[tokio::test]
@@ -269,7 +269,7 @@ async fn entities_mood_and_clarification_are_read_leniently() {
     let mood = extraction.mood.clone().unwrap();
     assert_eq!((mood.mood.as_str(), mood.energy, mood.last_user_signal), ("wistful", 10, None));
     assert_eq!(extraction.summary, None);
-    for words in ["\"dragon\"", "without a usable name", "no object", "incomplete", "self_check_notes"] {
+    for words in ["\"dragon\"", "without a usable name", "not an object", "incomplete", "self_check_notes"] {
         assert!(noted(&extraction, words), "{words}: {:?}", extraction.notes);
     }
 }

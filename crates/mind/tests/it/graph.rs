@@ -71,7 +71,7 @@ async fn what_is_unsure_invented_or_told_twice_is_dropped_and_costs_nothing_else
         with("type", json!("")),
         with("type", json!("Has Pet")),
         with("type", json!("has_pet")),
-        "no object",
+        "not an object",
         with("confidence", json!(0.7)),
     ]))
     .await;

@@ -47,7 +47,7 @@ async fn a_bad_fact_never_costs_the_blocks() {
         Fact::ALL.into_iter().filter_map(|fact| Some((fact.as_str(), draft.facts.get(fact)?))).collect();
     assert_eq!(known, [("full_name", "林小满"), ("gender", "female"), ("timezone", "Asia/Shanghai")]);
     assert_eq!(draft.facts_confidence, 1.0);
-    for words in ["birth_date", "`nationality` is no text"] {
+    for words in ["birth_date", "`nationality` is not a text"] {
         assert!(draft.notes.iter().any(|note| note.contains(words)), "{words}: {:?}", draft.notes);
     }
 }
