@@ -22,7 +22,8 @@ Exit codes: 0 success · 1 failure, the message says why · 2 invalid command li
 3 another EchoVessel uses this home · 4 no daemon is running";
 
 /// Sets of `eval` that need `--data`.
-const SETS_WITH_DATA: [&str; 6] = ["locomo", "madial", "longmemeval", "jsonl", "tune", "calibrate"];
+const SETS_WITH_DATA: [&str; 8] =
+    ["locomo", "madial", "realmem", "lifebench", "longmemeval", "jsonl", "tune", "calibrate"];
 
 /// Self-hosted engine for AI personas with long-term memory.
 #[derive(Debug, Parser)]
@@ -293,13 +294,13 @@ pub(crate) enum ConfigCommand {
 pub(crate) struct Eval {
     /// Format of the data; `tune` fits the ranking's weights on it, `calibrate` measures the vectors of the embedding
     /// model on a folder of data sets, `cases` runs EchoVessel's own cases
-    #[arg(value_parser = ["locomo", "madial", "longmemeval", "jsonl", "cases", "tune", "calibrate"])]
+    #[arg(value_parser = ["locomo", "madial", "realmem", "lifebench", "longmemeval", "jsonl", "cases", "tune", "calibrate"])]
     pub(crate) set: String,
     /// File or folder with the data
     #[arg(long, required_if_eq_any(SETS_WITH_DATA.map(|set| ("set", set))))]
     pub(crate) data: Option<PathBuf>,
     /// Format of the data that `tune` fits on
-    #[arg(long, default_value = "locomo", value_parser = ["locomo", "madial", "longmemeval", "jsonl"])]
+    #[arg(long, default_value = "locomo", value_parser = ["locomo", "madial", "realmem", "lifebench", "longmemeval", "jsonl"])]
     pub(crate) format: String,
     /// Also ask each conversation's questions of another one, to measure honest absence
     #[arg(long)]

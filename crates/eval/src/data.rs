@@ -4,6 +4,7 @@ use std::path::Path;
 
 use anyhow::bail;
 use jiff::Timestamp;
+use memory::messages::MESSAGE_LENGTH_MAX;
 
 use crate::{jsonl, locomo, longmemeval};
 
@@ -18,6 +19,8 @@ pub struct DataSet {
     pub dangling: usize,
     /// Questions whose answer is that there is none; they are left out of the ranking's figures.
     pub unanswerable: usize,
+    /// Units longer than a message may be; they were cut to what fits.
+    pub cut: usize,
 }
 
 /// One talk of two.
@@ -69,18 +72,47 @@ pub struct Question {
     pub at: Option<Timestamp>,
 }
 
-/// Reads a data set in its publisher's format: `locomo` (a file or a folder of files), `madial` and `jsonl` (a folder
-/// with `units.jsonl` and `queries.jsonl`), `longmemeval` (a file).
+/// Names of parts in a talk, folded: whoever has one is not called so.
+const ROLES: [&str; 14] = [
+    "user",
+    "human",
+    "customer",
+    "speaker",
+    "assistant",
+    "ai",
+    "bot",
+    "chatbot",
+    "agent",
+    "model",
+    "system",
+    "用户",
+    "助手",
+    "系统",
+];
+
+/// Whether a speaker's name only says which part he takes: nobody asks "what did Assistant paint".
+pub fn is_role(name: &str) -> bool {
+    ROLES.contains(&name.trim().to_lowercase().as_str())
+}
+
+/// Reads a data set: `locomo` (a file or a folder of files), `madial`, `realmem`, `lifebench` and `jsonl` (a folder with
+/// `units.jsonl` and `queries.jsonl`), `longmemeval` (a file). A unit longer than a message may be is cut and counted.
 ///
 /// # Errors
 /// When the files can't be read or are not in that format; the message names the file and the place.
 pub fn read(set: &str, path: &Path) -> anyhow::Result<DataSet> {
     let mut data = match set {
         "locomo" => locomo::read(path)?,
-        "madial" | "jsonl" => jsonl::read(path)?,
+        "madial" | "realmem" | "lifebench" | "jsonl" => jsonl::read(path)?,
         "longmemeval" => longmemeval::read(path)?,
         other => bail!("there is no data set format `{other}`"),
     };
+    for unit in data.conversations.iter_mut().flat_map(|conversation| &mut conversation.units) {
+        if let Some((end, _)) = unit.text.char_indices().nth(MESSAGE_LENGTH_MAX) {
+            unit.text.truncate(end);
+            data.cut += 1;
+        }
+    }
     for conversation in &mut data.conversations {
         let known: std::collections::HashSet<String> =
             conversation.units.iter().map(|unit| unit.id.clone()).collect();

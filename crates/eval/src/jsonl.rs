@@ -10,7 +10,7 @@ use jiff::tz::TimeZone;
 use serde::Deserialize;
 use serde::de::DeserializeOwned;
 
-use crate::data::{Conversation, DataSet, Question, Unit};
+use crate::data::{Conversation, DataSet, Question, Unit, is_role};
 
 #[derive(Deserialize)]
 struct UnitLine {
@@ -57,14 +57,25 @@ pub(crate) fn read(folder: &Path) -> anyhow::Result<DataSet> {
     }
     for conversation in &mut data.conversations {
         conversation.units.sort_by_key(|unit| unit.at);
-        let mut speakers: Vec<String> = conversation.units.iter().map(|unit| unit.speaker.clone()).collect();
-        speakers.dedup();
+        let mut speakers: Vec<String> = Vec::new();
+        for unit in &conversation.units {
+            if !speakers.contains(&unit.speaker) {
+                speakers.push(unit.speaker.clone());
+            }
+        }
+        // Whoever has a name is the user; a part that has none answers.
+        speakers.sort_by_key(|speaker| is_persona_role(speaker));
         let mut speakers = speakers.into_iter();
         conversation.user = speakers.next().unwrap_or_default();
         conversation.persona = speakers.next().unwrap_or_default();
         conversation.named = true;
     }
     Ok(data)
+}
+
+/// Whether a speaker only has a part, and not the user's.
+fn is_persona_role(name: &str) -> bool {
+    is_role(name) && !["user", "human", "customer", "用户"].contains(&name.trim().to_lowercase().as_str())
 }
 
 fn conversation<'a>(data: &'a mut DataSet, id: &str) -> &'a mut Conversation {

@@ -11,6 +11,7 @@ use anyhow::Context as _;
 use jiff::Timestamp;
 use jiff::tz::TimeZone;
 use memory::capture::{MessageInput, Recorder};
+use memory::identifiers::SessionId;
 use memory::messages::Role;
 use memory::ports::{Clock, Embedder, Embedding, IdGenerator, Store};
 use memory::recall::{Query, RankedMessage, RecallSettings, Signals, SpeakerNames, rank_messages};
@@ -19,7 +20,7 @@ use memory::vector_index::VectorIndex;
 use memory::{PersonaId, Scope, UserId};
 use uuid::Uuid;
 
-use crate::data::{Conversation, Question, Unit};
+use crate::data::{Conversation, Question, Unit, is_role};
 use crate::measure::Ranked;
 
 /// The channel of everything replayed.
@@ -95,23 +96,31 @@ impl Replay<'_> {
         progress: &mut (dyn FnMut(usize, usize) + Send),
     ) -> anyhow::Result<Vec<Answered>> {
         let scope = Scope::new(PersonaId::new(format!("eval-{number}"))?, UserId::new("self")?);
-        let units = self.capture(number, &scope, conversation, progress).await?;
-        self.embed().await?;
         let names = |name: &String| {
-            if name.is_empty() || !conversation.named { Vec::new() } else { vec![name.clone()] }
+            if name.is_empty() || is_role(name) || !conversation.named {
+                Vec::new()
+            } else {
+                vec![name.clone()]
+            }
         };
         let speaker_names =
             SpeakerNames { user: names(&conversation.user), persona: names(&conversation.persona) };
         let settings = RecallSettings { speaker_names, ..self.settings.clone() };
-        let mut answered = Vec::with_capacity(conversation.questions.len());
         let last =
             conversation.units.iter().map(|unit| unit.at).max().context("a conversation without units")?;
-        for (place, question) in conversation.questions.iter().enumerate() {
+        let mut captured = Captured::default();
+        let mut answered: Vec<(usize, Answered)> = Vec::with_capacity(conversation.questions.len());
+        for (done, place) in by_time(&conversation.questions).into_iter().enumerate() {
+            let question = &conversation.questions[place];
+            let known = units_before(&conversation.units, question.at);
+            self.capture(number, &scope, conversation, known, &mut captured, progress).await?;
+            self.embed().await?;
             let found = self.ask(&scope, question, last, &settings).await?;
-            answered.push(answer(conversation, question, &units, found));
-            progress(0, place + 1);
+            answered.push((place, answer(conversation, question, &captured.units, found)));
+            progress(0, done + 1);
         }
-        Ok(answered)
+        answered.sort_by_key(|(place, _)| *place);
+        Ok(answered.into_iter().map(|(_, answered)| answered).collect())
     }
 
     async fn ask(
@@ -129,36 +138,41 @@ impl Replay<'_> {
         Ok(rank_messages(self.store, self.index, scope, &query, &[], settings, ALL).await?)
     }
 
+    /// Captures the units up to number `until` that were not captured before.
     async fn capture(
         &self,
         number: u64,
         scope: &Scope,
         conversation: &Conversation,
+        until: usize,
+        captured: &mut Captured,
         progress: &mut (dyn FnMut(usize, usize) + Send),
-    ) -> anyhow::Result<HashMap<Uuid, Unit>> {
-        let first = conversation.units.first().context("a conversation without units")?.at;
-        let clock = ReplayClock(Mutex::new(first));
-        let ids = ReplayIds(Mutex::new(u128::from(number) << 32));
+    ) -> anyhow::Result<()> {
+        let from = captured.units.len();
+        let Some(first) = conversation.units.get(from..until).and_then(<[Unit]>::first) else {
+            return Ok(());
+        };
+        let clock = ReplayClock(Mutex::new(first.at));
+        let ids = ReplayIds(Mutex::new((u128::from(number) << 32) + captured.ids));
         let name = if conversation.persona.is_empty() { "Echo" } else { &conversation.persona };
-        self.store.ensure_persona(&scope.persona, name, first).await?;
-        self.store.ensure_user(&scope.user, first).await?;
+        self.store.ensure_persona(&scope.persona, name, first.at).await?;
+        self.store.ensure_user(&scope.user, first.at).await?;
         // The data says where sessions end; length must not cut them, and time between them may be short.
         let policy = SessionPolicy { idle: Duration::MAX, max_messages: u32::MAX, max_tokens: u64::MAX };
         let recorder = Recorder { store: self.store, clock: &clock, ids: &ids, policy };
-        let mut units = HashMap::new();
-        let mut open = None;
-        for (place, unit) in conversation.units.iter().enumerate() {
-            if let Some((_, id)) = open.filter(|(session, _)| *session != &unit.session) {
-                self.store.end_session(id, CloseTrigger::Explicit).await?;
+        for (place, unit) in conversation.units.iter().enumerate().take(until).skip(from) {
+            if let Some((_, id)) = captured.open.as_ref().filter(|(session, _)| *session != unit.session) {
+                self.store.end_session(*id, CloseTrigger::Explicit).await?;
             }
             *clock.0.lock().unwrap_or_else(PoisonError::into_inner) = unit.at;
             let line = line(scope, conversation, unit);
-            let captured = recorder.capture(line, &TimeZone::UTC, None).await?;
-            units.insert(captured.message.id.0, unit.clone());
-            open = Some((&unit.session, captured.message.session_id));
+            let message = recorder.capture(line, &TimeZone::UTC, None).await?.message;
+            captured.units.insert(message.id.0, unit.clone());
+            captured.open = Some((unit.session.clone(), message.session_id));
             progress(place + 1, 0);
         }
-        Ok(units)
+        captured.ids = *ids.0.lock().unwrap_or_else(PoisonError::into_inner) - (u128::from(number) << 32);
+        Ok(())
     }
 
     /// Message vectors, in batches, as the daemon's background work makes them.
@@ -177,6 +191,28 @@ impl Replay<'_> {
             self.store.put_message_vectors(fingerprint, vectors).await?;
         }
     }
+}
+
+/// What was captured so far.
+#[derive(Default)]
+struct Captured {
+    units: HashMap<Uuid, Unit>,
+    /// The session of the last unit: its name in the data, and its id.
+    open: Option<(String, SessionId)>,
+    /// Ids that were given out.
+    ids: u128,
+}
+
+/// The places of the questions in the order of their times; those without a time come last, after every unit.
+fn by_time(questions: &[Question]) -> Vec<usize> {
+    let mut places: Vec<usize> = (0..questions.len()).collect();
+    places.sort_by_key(|&place| (questions[place].at.is_none(), questions[place].at));
+    places
+}
+
+/// How many of the units, which are in order of time, were said before a question; all where it has no time.
+fn units_before(units: &[Unit], at: Option<Timestamp>) -> usize {
+    at.map_or(units.len(), |at| units.partition_point(|unit| unit.at < at))
 }
 
 fn answer(

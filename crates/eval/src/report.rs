@@ -3,6 +3,7 @@
 use std::collections::BTreeMap;
 use std::fmt::Write as _;
 
+use memory::messages::MESSAGE_LENGTH_MAX;
 use serde::{Deserialize, Serialize};
 
 use crate::absence::{Bound, FOREIGN, curve};
@@ -29,6 +30,9 @@ pub struct Report {
     /// Questions left out because their answer is that there is none.
     #[serde(default)]
     pub unanswerable: usize,
+    /// Units that were longer than a message may be and were cut.
+    #[serde(default)]
+    pub cut: usize,
     /// All ordinary questions.
     pub all: Figures,
     /// Questions built to mislead, apart.
@@ -72,6 +76,7 @@ impl Report {
             repaired: data.repaired,
             dangling: data.dangling,
             unanswerable: data.unanswerable,
+            cut: data.cut,
             all: figures(asked().filter(|question| !is_misleading(set, question))),
             adversarial: (adversarial.questions > 0).then_some(adversarial),
             by_category: by_category.into_iter().map(|(name, list)| (name, figures(list))).collect(),
@@ -89,6 +94,13 @@ impl Report {
             "{}: {} units, {signals}; evidence repaired {}, dangling {}; without an answer {}",
             self.data, self.units, self.repaired, self.dangling, self.unanswerable
         );
+        if self.cut > 0 {
+            let _ = writeln!(
+                text,
+                "note: {} units have more than {MESSAGE_LENGTH_MAX} characters and were cut",
+                self.cut
+            );
+        }
         let _ = write!(text, "{:<14}{:>6}", "", "n");
         for k in CUTS {
             let _ = write!(text, "{:>8}", format!("R@{k}"));

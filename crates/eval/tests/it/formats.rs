@@ -3,7 +3,7 @@
 use std::path::Path;
 
 use eval::absence::add_foreign;
-use eval::data::{DataSet, read};
+use eval::data::{DataSet, is_role, read};
 use eval::replay::{Answered, Replay};
 use eval::report::Report;
 use memory::recall::RecallSettings;
@@ -130,4 +130,72 @@ async fn the_last_run_is_compared_with() {
     let mut last = report.clone();
     last.all.mrr -= 2.5;
     assert!(report.table(Some(&last)).contains("MRR +2.5"));
+}
+
+fn lines(folder: &Path, units: &[serde_json::Value], queries: &[serde_json::Value]) -> DataSet {
+    let text = |lines: &[serde_json::Value]| lines.iter().map(|line| format!("{line}\n")).collect::<String>();
+    std::fs::write(folder.join("units.jsonl"), text(units)).unwrap();
+    std::fs::write(folder.join("queries.jsonl"), text(queries)).unwrap();
+    read("jsonl", folder).unwrap()
+}
+
+fn unit(number: usize, day: usize, speaker: &str, text: &str) -> serde_json::Value {
+    let ts =
+        format!("2024-{:02}-{:02}T10:{:02}:{:02}", 1 + day / 28, 1 + day % 28, number / 60 % 60, number % 60);
+    json!({"id": format!("u{number}"), "conv": "c", "session": format!("s{day}"), "ts": ts, "speaker": speaker, "text": text})
+}
+
+/// The real index is asked, with more rows under each word than are ever fetched for it at once.
+#[tokio::test]
+async fn the_only_line_with_both_words_is_found_behind_newer_ones_with_each() {
+    let folder = tempfile::tempdir().unwrap();
+    let mut units = vec![unit(0, 0, "Ann", "the violin is at the harbour")];
+    units.extend((1..=1_300).map(|number| {
+        let text = if number % 2 == 0 { "practised the violin" } else { "walked along the harbour" };
+        unit(number, 1 + number / 10, "Ann", text)
+    }));
+    let asked = json!({"id": "q", "conv": "c", "ts": "2025-01-01T00:00:00", "text": "Is the violin at the harbour?", "gold": ["u0"]});
+    let answered = replay(&lines(folder.path(), &units, &[asked])).await;
+    assert_eq!(answered[0].ranked.ranking[0], "u0");
+}
+
+#[tokio::test]
+async fn a_question_sees_only_what_was_said_before_it() {
+    let folder = tempfile::tempdir().unwrap();
+    let units = [unit(0, 0, "Ann", "I bought a violin"), unit(1, 5, "Ann", "the violin broke")];
+    let asked = |id: &str, day: usize| {
+        let ts = format!("2024-01-{day:02}T00:00:00");
+        json!({"id": id, "conv": "c", "ts": ts, "text": "What about the violin?", "gold": ["u0", "u1"]})
+    };
+    let data = lines(folder.path(), &units, &[asked("late", 20), asked("early", 3), asked("first", 1)]);
+    let answered = replay(&data).await;
+    let found = |place: usize| {
+        let mut ids = answered[place].ranked.ranking.clone();
+        ids.sort();
+        ids
+    };
+    assert_eq!((answered[0].ranked.id.as_str(), found(0)), ("late", vec!["u0".to_owned(), "u1".to_owned()]));
+    assert_eq!((found(1), found(2)), (vec!["u0".to_owned()], Vec::new()));
+}
+
+#[test]
+fn a_unit_that_is_too_long_is_cut_and_counted() {
+    let folder = tempfile::tempdir().unwrap();
+    let long = "猫".repeat(20_001);
+    let units = [unit(0, 0, "Ann", &long), unit(1, 1, "Ann", "short")];
+    let asked = json!({"id": "q", "conv": "c", "text": "猫", "gold": ["u0"]});
+    let data = lines(folder.path(), &units, &[asked]);
+    assert_eq!((data.cut, data.conversations[0].units[0].text.chars().count()), (1, 20_000));
+    let report = Report::new("jsonl", "c", &data, false, &[]);
+    assert!(report.table(None).contains("1 units have more than 20000 characters"), "{}", report.table(None));
+}
+
+#[test]
+fn a_role_is_no_name_and_answers() {
+    let folder = tempfile::tempdir().unwrap();
+    let units = [unit(0, 0, "Assistant", "hello"), unit(1, 0, "Ann", "hi"), unit(2, 0, "Assistant", "well")];
+    let data = lines(folder.path(), &units, &[]);
+    let talk = &data.conversations[0];
+    assert_eq!((talk.user.as_str(), talk.persona.as_str()), ("Ann", "Assistant"));
+    assert!(is_role("Assistant") && is_role(" 助手") && !is_role("Ann"));
 }
