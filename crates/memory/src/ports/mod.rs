@@ -49,8 +49,8 @@ pub use mind::{
 pub use nodes::{EvidencedNode, NodeStore, TimelineItem};
 pub use personas::{Appearance, Avatar, PersonaRecord, PersonaStore};
 pub use recall::{
-    Corpus, CorpusSize, EdgeReach, FillingEdge, IndexedMessage, IndexedNode, NodeOutline, NodeQuery,
-    PhraseHits, RecallStore,
+    Corpus, CorpusSize, EdgeReach, FillingEdge, IndexedMessage, IndexedNode, MessageOutline, NodeOutline,
+    NodeQuery, PhraseHits, RecallStore, RowSelection,
 };
 pub use sessions::{SessionFilter, SessionStore};
 pub use slow_cycle::{

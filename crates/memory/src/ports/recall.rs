@@ -79,6 +79,28 @@ impl PhraseHits {
     pub const FREQUENCY_MAX: u64 = 20_000;
 }
 
+/// Rows to be named by the word index: those that hold at least one phrase of each group.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct RowSelection {
+    /// The groups; none names no row.
+    pub all_of: Vec<Vec<Phrase>>,
+    /// First and last number that a row may have; `None` for any.
+    pub span: Option<(i64, i64)>,
+    /// Most rows, the newest.
+    pub limit: u32,
+}
+
+/// What is known of a message without reading its text.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct MessageOutline {
+    /// Its number.
+    pub seq: i64,
+    /// Its estimated tokens.
+    pub token_count: u32,
+    /// When it was said.
+    pub created_at: Timestamp,
+}
+
 /// A node with its index terms.
 #[derive(Clone, Debug, PartialEq)]
 pub struct IndexedNode {
@@ -135,6 +157,23 @@ pub trait RecallStore: Send + Sync {
         phrases: &[Phrase],
         limit: u32,
     ) -> Result<(CorpusSize, Vec<PhraseHits>), StoreError>;
+    /// For each selection, the numbers of the rows of the scope that it names, newest first.
+    async fn rows_holding(
+        &self,
+        scope: &Scope,
+        corpus: Corpus,
+        wanted: &[RowSelection],
+    ) -> Result<Vec<Vec<i64>>, StoreError>;
+    /// Outlines of live messages of the scope by number, in no order.
+    async fn message_outlines(&self, scope: &Scope, seqs: &[i64]) -> Result<Vec<MessageOutline>, StoreError>;
+    /// Numbers of the first and the last message that was said within the span; `None` where nothing was. A storage
+    /// answers it at any length of the past alike.
+    async fn message_span(
+        &self,
+        scope: &Scope,
+        start: Timestamp,
+        end: Timestamp,
+    ) -> Result<Option<(i64, i64)>, StoreError>;
     /// Live, current (not superseded) nodes of the scope by number, in no order.
     async fn nodes_numbered(&self, scope: &Scope, seqs: &[i64]) -> Result<Vec<IndexedNode>, StoreError>;
     /// The newest live, current nodes of a kind about a subject, newest first; pinned ones are always among them.

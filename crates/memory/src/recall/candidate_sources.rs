@@ -10,7 +10,7 @@ use super::identity::identity_nodes;
 use super::named::named_entities;
 use super::query::Query;
 use super::settings::RecallSettings;
-use super::words::{WordHits, find_words, find_words_of_each};
+use super::word_search::{WordHits, find_words, find_words_of_each};
 use crate::entities::Entity;
 use crate::identifiers::EntityId;
 use crate::ports::{Corpus, EdgeReach, Store, StoreError};
@@ -78,7 +78,7 @@ pub(super) async fn leads(
     let Breadth { words, vectors, .. } = Breadth::RECALL;
     let (mut near, words) = try_join!(
         search_vectors(store, index, scope, std::slice::from_ref(query), vectors),
-        find_words(store, scope, Corpus::Nodes, newest_terms(query), words),
+        find_words(store, scope, Corpus::Nodes, newest_terms(query).map(|term| (term, 1.0)), words),
     )?;
     let (vectors, near) = near.pop().unwrap_or_default();
     Ok(CandidateSources { words, vectors, near })

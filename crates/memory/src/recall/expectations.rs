@@ -6,7 +6,8 @@ use jiff::Timestamp;
 
 use super::RecallRequest;
 use super::query::{Query, Sentence};
-use super::words::{IndexedText, Occurrences, WordStatistics, find_words};
+use super::word_search::find_words;
+use super::words::{IndexedText, Occurrences, WordStatistics};
 use crate::nodes::{Node, NodeKind};
 use crate::ports::{Corpus, Store, StoreError, StoredVector};
 use crate::text::{QueryTerm, index_terms, query_terms};
@@ -47,7 +48,7 @@ pub(super) async fn fulfilled(
         }
         None => HashMap::new(),
     };
-    let terms = query.sentences.iter().flat_map(|sentence| &sentence.terms);
+    let terms = query.sentences.iter().flat_map(|sentence| &sentence.terms).map(|term| (term, 1.0));
     let statistics = find_words(store, &request.scope, Corpus::Nodes, terms, 0).await?.statistics;
     let told = index_terms(&request.text);
     let told = IndexedText::new(&told);

@@ -4,15 +4,16 @@ use std::collections::{BTreeMap, BTreeSet, HashMap, HashSet};
 
 use futures_util::try_join;
 
+use super::message_pool::{LOOKED_AT, fill_pool};
 use super::message_query::MessageQuery;
 use super::query::Query;
-use super::words::{WordStatistics, find_words};
+use super::signals::MessageWeights;
+use super::word_search::find_words;
+use super::words::WordStatistics;
 use crate::ports::{Corpus, IndexedMessage, Store, StoreError};
 use crate::scope::Scope;
 use crate::vector_index::{LoadedVectors, READABILITY_MIN, VectorIndex};
 
-/// Messages that are looked at for their words.
-const WORD_CANDIDATES: usize = 60;
 /// Messages that are looked at for their meaning, per vector of the question.
 const VECTOR_CANDIDATES: usize = 60;
 /// Best messages by themselves whose surroundings are looked at too.
@@ -144,18 +145,20 @@ pub(super) async fn gather(
     scope: &Scope,
     query: &Query,
     window: &[i64],
+    weights: &MessageWeights,
     worth: impl Fn(&MessageNeighbours, &WordStatistics, i64) -> f64 + Send,
 ) -> Result<(MessageNeighbours, WordStatistics), StoreError> {
     let question = &query.question;
-    let terms = question.terms.iter().map(|(term, _)| term);
+    let terms = question.terms.iter().map(|(term, weight)| (term, *weight));
     let (words, (vectors, mut near)) = try_join!(
-        find_words(store, scope, Corpus::Messages, terms, WORD_CANDIDATES),
+        find_words(store, scope, Corpus::Messages, terms, LOOKED_AT),
         search_vectors(store, index, scope, query),
     )?;
+    let pool = fill_pool(store, scope, question, &words, weights).await?;
     let window: HashSet<i64> = window.iter().copied().collect();
     let mut found = MessageNeighbours::default();
     for _ in 0..SEARCHES_MAX {
-        let seqs: BTreeSet<i64> = near.iter().chain(&words.seqs).copied().collect();
+        let seqs: BTreeSet<i64> = near.iter().chain(&pool).copied().collect();
         let is_new = |seq: &i64| !window.contains(seq) && !found.messages.contains_key(seq);
         let seqs: Vec<i64> = seqs.into_iter().filter(is_new).collect();
         found.load(store, scope, query, &seqs).await?;

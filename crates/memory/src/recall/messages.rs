@@ -42,9 +42,9 @@ const QUESTION_BEFORE: f64 = 1.0;
 /// What the message after counts: it often takes the words up, less often fills them.
 const AFTER: f64 = 0.25;
 /// Saturation of repetition, as customary.
-const BM25_K1: f64 = 1.2;
+pub(super) const BM25_K1: f64 = 1.2;
 /// How much a long message is held back. Messages of a talk are short and of one kind.
-const BM25_B: f64 = 0.5;
+pub(super) const BM25_B: f64 = 0.5;
 /// What a part of a long word counts of an occurrence of the whole.
 const PART_CREDIT: f64 = 0.5;
 /// Stands between texts that are read as one, so that no phrase is found across their border.
@@ -93,7 +93,7 @@ pub async fn rank_messages(
             + (weights[Signal::Meaning] + weights[Signal::TopicMeaning])
                 * ranking.cosine_of(seq).unwrap_or(0.0)
     };
-    let (found, statistics) = gather(store, index, scope, query, window, worth).await?;
+    let (found, statistics) = gather(store, index, scope, query, window, weights, worth).await?;
     let ranking = Ranking::new(&found, query, &statistics, found.messages.keys().copied());
     Ok(ranking.rank(weights, limit))
 }

@@ -11,6 +11,8 @@ mod identity;
 mod candidate_sources;
 mod candidates;
 mod words;
+mod word_search;
+mod message_pool;
 pub(crate) mod named;
 mod occasions;
 mod graph;

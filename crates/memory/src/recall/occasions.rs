@@ -5,7 +5,8 @@ use std::cmp::Reverse;
 use jiff::Timestamp;
 
 use super::RecallRequest;
-use super::words::{IndexedText, find_words};
+use super::word_search::find_words;
+use super::words::IndexedText;
 use crate::nodes::NodeKind;
 use crate::ports::{Corpus, Store, StoreError};
 use crate::text::{fold, is_unspaced, moments, query_terms};
@@ -60,7 +61,9 @@ pub(super) async fn days_of_occasions(
         if terms.is_empty() {
             continue;
         }
-        let words = find_words(store, &request.scope, Corpus::Nodes, terms.iter(), LOOKED_AT).await?;
+        let words =
+            find_words(store, &request.scope, Corpus::Nodes, terms.iter().map(|term| (term, 1.0)), LOOKED_AT)
+                .await?;
         let mut times: Vec<(Timestamp, Timestamp)> = store
             .nodes_numbered(&request.scope, &words.seqs)
             .await?

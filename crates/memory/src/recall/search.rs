@@ -5,7 +5,8 @@ use std::collections::HashSet;
 
 use super::score::vector_relevance;
 use super::snippet::{Marks, snippet};
-use super::words::{IndexedText, find_words};
+use super::word_search::find_words;
+use super::words::IndexedText;
 use crate::nodes::{Node, NodeKind};
 use crate::ports::{Corpus, Embedder, IndexedNode, Store, StoreError};
 use crate::scope::Scope;
@@ -80,7 +81,8 @@ async fn matching(
     terms: &[QueryTerm],
 ) -> Result<Vec<(Node, f64)>, StoreError> {
     let near = meant(store, index, embedder, asked).await?;
-    let words = find_words(store, &asked.scope, Corpus::Nodes, terms.iter(), WORD_MATCHES_MAX).await?;
+    let weighted = terms.iter().map(|term| (term, 1.0));
+    let words = find_words(store, &asked.scope, Corpus::Nodes, weighted, WORD_MATCHES_MAX).await?;
     let seqs: HashSet<i64> = words.seqs.iter().chain(near.iter().map(|(seq, _)| seq)).copied().collect();
     let seqs: Vec<i64> = seqs.into_iter().collect();
     let rows = if seqs.is_empty() { Vec::new() } else { store.nodes_numbered(&asked.scope, &seqs).await? };

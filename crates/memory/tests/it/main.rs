@@ -11,6 +11,7 @@ mod defects;
 mod formula;
 mod laws;
 mod passages;
+mod old_memories;
 mod recall;
 mod exactness;
 mod vector_index;

@@ -26,12 +26,12 @@ use memory::ports::{
     ConsolidationStore, Corpus, CorpusSize, CorrectionStore, EdgeReach, Embedding, EmbeddingModel,
     EmbeddingStore, EntityMentions, EntityStore, EntityVector, EvidencedNode, ExternalIdentity,
     ExtractionCommit, FailedAttempt, FillingEdge, ForgetStore, IndexedMessage, IndexedNode, KnownUser,
-    LedgerStore, MessageEdit, MessageEditResult, MessageStore, NewMessage, NodeOutline, NodeQuery, NodeStore,
-    PersonaRecord, PersonaStore, PhaseTrace, Phrase, PhraseHits, RecallStore, ReflectionCandidate,
-    ReflectionCommit, SessionFilter, SessionStore, SettledExpectation, SlowCycleCommit, SlowCycleReport,
-    SlowCycleState, SlowCycleStore, StatusStore, StoreError, StoredVector, TimelineItem, TraceStore,
-    TranscriptSummary, TurnStore, TurnSummary, TurnTrace, UnembeddedEntity, UsedQuote, UserRecord, UserStore,
-    VectorCoverage, VectorIndexStore,
+    LedgerStore, MessageEdit, MessageEditResult, MessageOutline, MessageStore, NewMessage, NodeOutline,
+    NodeQuery, NodeStore, PersonaRecord, PersonaStore, PhaseTrace, Phrase, PhraseHits, RecallStore,
+    ReflectionCandidate, ReflectionCommit, RowSelection, SessionFilter, SessionStore, SettledExpectation,
+    SlowCycleCommit, SlowCycleReport, SlowCycleState, SlowCycleStore, StatusStore, StoreError, StoredVector,
+    TimelineItem, TraceStore, TranscriptSummary, TurnStore, TurnSummary, TurnTrace, UnembeddedEntity,
+    UsedQuote, UserRecord, UserStore, VectorCoverage, VectorIndexStore,
 };
 use memory::sessions::{CloseTrigger, Session, SessionPolicy};
 use memory::{PersonaId, Scope, UserId};
@@ -210,6 +210,9 @@ passing_on!(NodeStore:
 
 passing_on!(RecallStore:
     phrase_hits(scope: &Scope, corpus: Corpus, phrases: &[Phrase], limit: u32) -> (CorpusSize, Vec<PhraseHits>);
+    rows_holding(scope: &Scope, corpus: Corpus, wanted: &[RowSelection]) -> Vec<Vec<i64>>;
+    message_outlines(scope: &Scope, seqs: &[i64]) -> Vec<MessageOutline>;
+    message_span(scope: &Scope, start: Timestamp, end: Timestamp) -> Option<(i64, i64)>;
     outlines_about(scope: &Scope, wanted: &[NodeQuery]) -> Vec<Vec<NodeOutline>>;
     identity_events(scope: &Scope, limit: u32) -> Vec<i64>;
     edges_around(scope: &Scope, seqs: &[i64], reach: EdgeReach) -> Vec<FillingEdge>;

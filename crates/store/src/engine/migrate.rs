@@ -25,6 +25,11 @@ pub(crate) const MIGRATIONS: &[Migration] = &[
         name: "erased_lines",
         sql: include_str!("../../migrations/sqlite/0002_erased_lines.sql"),
     },
+    Migration {
+        number: 3,
+        name: "messages_by_time",
+        sql: include_str!("../../migrations/sqlite/0003_messages_by_time.sql"),
+    },
 ];
 
 /// Before the first release the schema of the first migration was built in 17 steps. Homes from then are of this version, and the digests

@@ -4,7 +4,7 @@
 
 mod frequencies;
 
-use memory::ports::{Corpus, Phrase, PhraseHits};
+use memory::ports::{Corpus, Phrase, PhraseHits, RowSelection};
 use rusqlite::{Connection, Result, params};
 
 pub(crate) use frequencies::{Counting, Frequencies};
@@ -105,6 +105,36 @@ pub(crate) fn phrase_hits(
     let known = counting.and_then(|counting| counting.known(corpus, &query, &seqs));
     let document_frequency = known.map_or_else(count, Ok)?.min(PhraseHits::FREQUENCY_MAX);
     Ok(PhraseHits { document_frequency, seqs })
+}
+
+/// The rows that a selection names, newest first.
+pub(crate) fn rows_holding(
+    connection: &Connection,
+    corpus: Corpus,
+    scope: i64,
+    wanted: &RowSelection,
+) -> Result<Vec<i64>> {
+    let statement = match corpus {
+        Corpus::Messages => {
+            "SELECT rowid FROM message_words WHERE message_words MATCH ?1 AND rowid BETWEEN ?2 AND ?3
+             ORDER BY rowid DESC LIMIT ?4"
+        }
+        Corpus::Nodes => {
+            "SELECT rowid FROM node_words WHERE node_words MATCH ?1 AND rowid BETWEEN ?2 AND ?3
+             ORDER BY rowid DESC LIMIT ?4"
+        }
+    };
+    let group = |phrases: &Vec<Phrase>| {
+        let phrases: Vec<String> = phrases.iter().filter_map(|phrase| query(scope, phrase)).collect();
+        (!phrases.is_empty()).then(|| format!("({})", phrases.join(" OR ")))
+    };
+    let groups: Option<Vec<String>> = wanted.all_of.iter().map(group).collect();
+    let Some(groups) = groups.filter(|groups| !groups.is_empty()) else { return Ok(Vec::new()) };
+    let (first, last) = wanted.span.unwrap_or((i64::MIN, i64::MAX));
+    connection
+        .prepare_cached(statement)?
+        .query_map(params![groups.join(" AND "), first, last, wanted.limit], |row| row.get(0))?
+        .collect()
 }
 
 /// The phrase in the query language of the full-text index: a quoted string, inner quotes doubled.

@@ -1,6 +1,7 @@
 //! L2: capture and the verbatim log.
 
 pub(crate) mod turns;
+pub(crate) mod outlines;
 
 use async_trait::async_trait;
 use memory::Scope;

@@ -10,8 +10,8 @@ use memory::Scope;
 use memory::identifiers::{EntityId, NodeId};
 use memory::nodes::{Node, NodeKind, Subject};
 use memory::ports::{
-    Corpus, CorpusSize, EdgeReach, FillingEdge, IndexedMessage, IndexedNode, NodeOutline, NodeQuery, Phrase,
-    PhraseHits, RecallStore, StoreError,
+    Corpus, CorpusSize, EdgeReach, FillingEdge, IndexedMessage, IndexedNode, MessageOutline, NodeOutline,
+    NodeQuery, Phrase, PhraseHits, RecallStore, RowSelection, StoreError,
 };
 use rusqlite::{Result, params};
 
@@ -40,6 +40,43 @@ impl RecallStore for SqliteStore {
             };
             let hits = words::look_up(connection, corpus, scope, &phrases, limit, &counting)?;
             Ok((scopes::size(connection, scope, corpus)?, hits))
+        })
+        .await
+    }
+
+    async fn rows_holding(
+        &self,
+        scope: &Scope,
+        corpus: Corpus,
+        wanted: &[RowSelection],
+    ) -> Result<Vec<Vec<i64>>, StoreError> {
+        let (scope, wanted) = (scope.clone(), wanted.to_vec());
+        self.read(move |connection| {
+            let Some(scope) = scopes::number(connection, &scope)? else {
+                return Ok(vec![Vec::new(); wanted.len()]);
+            };
+            let rows = wanted.iter().map(|one| words::rows_holding(connection, corpus, scope, one));
+            Ok(rows.collect::<Result<_>>()?)
+        })
+        .await
+    }
+
+    async fn message_outlines(&self, scope: &Scope, seqs: &[i64]) -> Result<Vec<MessageOutline>, StoreError> {
+        let seqs = seqs.to_vec();
+        self.read_scope(scope, move |connection, scope| {
+            Ok(messages::outlines::of_numbers(connection, scope, &seqs)?)
+        })
+        .await
+    }
+
+    async fn message_span(
+        &self,
+        scope: &Scope,
+        start: Timestamp,
+        end: Timestamp,
+    ) -> Result<Option<(i64, i64)>, StoreError> {
+        self.read_scope(scope, move |connection, scope| {
+            Ok(messages::outlines::span(connection, scope, start, end)?)
         })
         .await
     }

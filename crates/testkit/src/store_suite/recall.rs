@@ -6,8 +6,8 @@ use memory::entities::EntityKind;
 use memory::forget::{ForgetMode, ForgetRequest, Selection, ThoughtPolicy};
 use memory::nodes::{EventTime, NewNode, NodeKind, RelationalTag, Subject};
 use memory::ports::{
-    Corpus, MessageEdit, NewEntity, NewMessage, NodeOutline, NodeQuery, Phrase, Store, StoreError,
-    Supersession,
+    Corpus, MessageEdit, MessageOutline, NewEntity, NewMessage, NodeOutline, NodeQuery, Phrase, RowSelection,
+    Store, StoreError, Supersession,
 };
 
 use super::Outcome;
@@ -83,6 +83,60 @@ pub async fn phrases_are_found_where_they_stand(store: &dyn Store) -> Outcome {
     assert_eq!(found, expected);
     let none = store.phrase_hits(&stage.scope, Corpus::Messages, &asked[..1], 0).await?.1;
     assert_eq!((none[0].document_frequency, none[0].seqs.len()), (2, 0));
+    Ok(())
+}
+
+/// The word index names the rows that hold a phrase of each group, within a span of numbers, and of one memory alone.
+pub async fn rows_are_named_by_several_words_at_once(store: &dyn Store) -> Outcome {
+    let stage = Stage::set(store).await?;
+    let mut seqs = Vec::new();
+    for (terms, number) in ["tea milk", "tea", "milk", "tea sugar", "tea milk sugar"].iter().zip(0..) {
+        seqs.push(stage.say(terms, number).await?.seq);
+    }
+    let select = |groups: &[&[&str]], span, limit| RowSelection {
+        all_of: groups.iter().map(|group| group.iter().map(|text| phrase(text)).collect()).collect(),
+        span,
+        limit,
+    };
+    let wanted = [
+        select(&[&["tea"], &["milk"]], None, 9),
+        select(&[&["tea"], &["milk", "sugar"]], None, 9),
+        select(&[&["tea"]], Some((seqs[1], seqs[3])), 9),
+        select(&[&["tea"]], None, 2),
+        select(&[&["tea"], &["coffee"]], None, 9),
+        select(&[], None, 9),
+        select(&[&[]], None, 9),
+    ];
+    let named = store.rows_holding(&stage.scope, Corpus::Messages, &wanted).await?;
+    let at = |places: &[usize]| places.iter().map(|&place| seqs[place]).collect::<Vec<_>>();
+    let expected = [at(&[4, 0]), at(&[4, 3, 0]), at(&[3, 1]), at(&[4, 3]), at(&[]), at(&[]), at(&[])];
+    assert_eq!(named, expected);
+    let of_other = store.rows_holding(&stage.other, Corpus::Messages, &wanted).await?;
+    assert_eq!(of_other, vec![Vec::<i64>::new(); wanted.len()]);
+    Ok(())
+}
+
+/// Length and time of messages are told without their texts, and which were said within a span of time.
+pub async fn messages_are_outlined_and_found_by_time(store: &dyn Store) -> Outcome {
+    let stage = Stage::set(store).await?;
+    let mut said = Vec::new();
+    for number in 1..=4 {
+        said.push(stage.say("tea", number * 100).await?);
+    }
+    let seqs: Vec<i64> = said.iter().map(|message| message.seq).collect();
+    let mut outlines = store.message_outlines(&stage.scope, &seqs[1..3]).await?;
+    outlines.sort_by_key(|outline| outline.seq);
+    let expected = said[1..3].iter().map(|message| MessageOutline {
+        seq: message.seq,
+        token_count: message.token_count,
+        created_at: message.created_at,
+    });
+    assert_eq!(outlines, expected.collect::<Vec<_>>());
+    assert_eq!(store.message_outlines(&stage.other, &seqs).await?, []);
+    let span = async |scope, first, last| store.message_span(scope, at(first), at(last)).await;
+    assert_eq!(span(&stage.scope, 150, 300).await?, Some((seqs[1], seqs[2])));
+    assert_eq!(span(&stage.scope, 401, 900).await?, None);
+    assert_eq!(span(&stage.other, 0, 900).await?, None);
     Ok(())
 }
 

@@ -309,6 +309,52 @@ impl RecallStore for FakeStore {
         Ok((size, self.hits_of(scope, corpus, phrases, limit).await?))
     }
 
+    async fn rows_holding(
+        &self,
+        scope: &Scope,
+        corpus: Corpus,
+        wanted: &[RowSelection],
+    ) -> Result<Vec<Vec<i64>>, StoreError> {
+        let data = self.data();
+        let holds = |terms: &str, group: &Vec<Phrase>| {
+            let terms = format!(" {terms} ");
+            group.iter().any(|phrase| terms.contains(&format!(" {} ", phrase.0.join(" "))))
+        };
+        let named = |one: &RowSelection| {
+            let (first, last) = one.span.unwrap_or((i64::MIN, i64::MAX));
+            let rows = data.rows(scope, corpus).filter(|(seq, _)| (first..=last).contains(seq));
+            let rows = rows.filter(|(_, terms)| one.all_of.iter().all(|group| holds(terms, group)));
+            let mut seqs: Vec<i64> = rows.map(|(seq, _)| seq).collect();
+            seqs.sort_unstable_by(|a, b| b.cmp(a));
+            seqs.truncate(one.limit as usize);
+            seqs
+        };
+        Ok(wanted.iter().map(named).collect())
+    }
+
+    async fn message_outlines(&self, scope: &Scope, seqs: &[i64]) -> Result<Vec<MessageOutline>, StoreError> {
+        let outline = |indexed: IndexedMessage| MessageOutline {
+            seq: indexed.message.seq,
+            token_count: indexed.message.token_count,
+            created_at: indexed.message.created_at,
+        };
+        Ok(self.messages_numbered(scope, seqs).await?.into_iter().map(outline).collect())
+    }
+
+    async fn message_span(
+        &self,
+        scope: &Scope,
+        start: Timestamp,
+        end: Timestamp,
+    ) -> Result<Option<(i64, i64)>, StoreError> {
+        let data = self.data();
+        let within = |m: &&IndexedMessage| {
+            m.message.scope == *scope && start <= m.message.created_at && m.message.created_at <= end
+        };
+        let seqs = || data.messages.iter().filter(within).map(|m| m.message.seq);
+        Ok(seqs().min().zip(seqs().max()))
+    }
+
     async fn nodes_numbered(&self, scope: &Scope, seqs: &[i64]) -> Result<Vec<IndexedNode>, StoreError> {
         self.nodes_loaded.fetch_add(seqs.len(), std::sync::atomic::Ordering::Relaxed);
         let data = self.data();

@@ -1,0 +1,63 @@
+//! Which messages are ranked at all: those that can be worth most, whatever their age and whatever is written at length
+//! about the same.
+
+use std::collections::BTreeSet;
+
+use jiff::{SignedDuration, Timestamp};
+
+use super::message_query::MessageQuery;
+use super::messages::{BM25_B, BM25_K1};
+use super::signals::{MessageWeights, Signal};
+use super::word_search::WordHits;
+use crate::ports::{MessageOutline, Store, StoreError};
+use crate::scope::Scope;
+
+/// Messages with the most of the question's words whose length and time are looked at.
+pub(super) const LOOKED_AT: usize = 600;
+/// The same of those that were said at a time that the question names.
+const LOOKED_AT_TIMELY: usize = 300;
+/// Messages that are ranked for their words or their time.
+const POOL: usize = 100;
+/// Times of one question that are looked up.
+const NAMED_TIMES_MAX: usize = 8;
+/// Longest time whose messages are looked at though they hold no word of the question.
+const SHORT_TIME: SignedDuration = SignedDuration::from_hours(72);
+/// Messages of a short time that are looked at without a word of the question.
+const WORDLESS_MAX: i64 = 400;
+
+/// The messages that can be worth most by what is known before they are read: how much of the question they hold, how long
+/// they are, and when they were said.
+pub(super) async fn fill_pool(
+    store: &dyn Store,
+    scope: &Scope,
+    question: &MessageQuery,
+    words: &WordHits,
+    weights: &MessageWeights,
+) -> Result<Vec<i64>, StoreError> {
+    let mut seqs: BTreeSet<i64> = words.seqs.iter().copied().collect();
+    for &(start, end) in question.times.iter().take(NAMED_TIMES_MAX) {
+        let Some((first, last)) = store.message_span(scope, start, end).await? else { continue };
+        seqs.extend(words.best_between(first, last, LOOKED_AT_TIMELY));
+        if end.duration_since(start) <= SHORT_TIME && last - first < WORDLESS_MAX {
+            seqs.extend(first..=last);
+        }
+    }
+    if seqs.len() <= POOL && question.times.is_empty() {
+        return Ok(words.seqs.clone());
+    }
+    let outlines = store.message_outlines(scope, &Vec::from_iter(seqs)).await?;
+    let mean = outlines.iter().map(|outline| f64::from(outline.token_count)).sum::<f64>()
+        / outlines.len().max(1) as f64;
+    let named = |at: Timestamp| question.times.iter().any(|&(start, end)| start <= at && at <= end);
+    let bound = |outline: &MessageOutline| {
+        let held = words.share_of(outline.seq);
+        let long = 1.0 - BM25_B + BM25_B * f64::from(outline.token_count) / mean.max(1.0);
+        let said = held * (BM25_K1 + 1.0) / (1.0 + BM25_K1 * long);
+        let time = if named(outline.created_at) { weights[Signal::Time] } else { 0.0 };
+        weights[Signal::Words] * said + weights[Signal::TopicWords] * held + time
+    };
+    let mut best: Vec<(f64, i64)> = outlines.iter().map(|outline| (bound(outline), outline.seq)).collect();
+    best.sort_unstable_by(|a, b| b.0.total_cmp(&a.0).then(b.1.cmp(&a.1)));
+    best.truncate(POOL);
+    Ok(best.into_iter().map(|(_, seq)| seq).collect())
+}

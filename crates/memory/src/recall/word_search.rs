@@ -1,0 +1,465 @@
+//! Which rows hold the words of a query, however old they are.
+//!
+//! A rare word brings all of its rows. Of a common one only the rows are looked at that a rare word leads to as well, those
+//! that hold another common word too, and some of every part of the past: the others hold one common word and nothing
+//! else, which is the least that a row can be worth. No row is preferred for being new.
+
+use std::cell::OnceCell;
+use std::collections::{BTreeSet, HashMap, HashSet};
+
+use futures_util::try_join;
+
+use super::words::{IndexedText, PART_CREDIT, WeighedTerms, WordStatistics, credit, share};
+use crate::ports::{Corpus, Phrase, PhraseHits, RowSelection, Store, StoreError};
+use crate::scope::Scope;
+use crate::text::QueryTerm;
+
+/// Phrases that are looked up for one query; a longer query is cut. Each has a bit of a number.
+const PHRASES_MAX: usize = 96;
+/// The bit of a phrase that was not looked up, which every row may hold.
+const NOT_LOOKED_UP: u128 = 1 << 127;
+/// Newest rows that are fetched per phrase, by number only; of a phrase with fewer rows these are all.
+const ROWS_PER_PHRASE: u32 = 500;
+/// The same where many texts are looked for at once, and only what is nearest is wanted.
+const ROWS_PER_PHRASE_OF_MANY: u32 = 100;
+/// Rows of the rarer phrases that are fetched whole, all phrases together.
+const WHOLE_ROWS_MAX: u64 = 12_000;
+/// Common phrases that are looked for among the rows of the rarer ones, those that tell most.
+const COMMON_MAX: usize = 16;
+/// Common phrases that are looked for in pairs, and alone.
+const PAIRED_MAX: usize = 4;
+/// Parts of the past of which each gives rows of a pair, or of a common phrase alone.
+const PARTS: i64 = 8;
+/// Rows of a pair, or of a common phrase alone, from each part of the past.
+const ROWS_PER_PART: u32 = 100;
+
+/// Rows that hold words of the query.
+#[derive(Clone, Debug, Default)]
+pub(super) struct WordHits {
+    pub(super) statistics: WordStatistics,
+    /// Numbers of the rows that match the most information, best first, those of equal worth from all of the past alike.
+    pub(super) seqs: Vec<i64>,
+    listed: Listed,
+    /// The bits of each term's phrase and of its parts, and what it is worth.
+    worth: Vec<(u128, u128, f64)>,
+}
+
+/// Which rows the index has named for which phrase.
+#[derive(Clone, Debug, Default)]
+struct Listed {
+    /// The bit of each phrase that was looked up.
+    bits: HashMap<Phrase, u128>,
+    /// Every row that was named, with the bits of its phrases, by number.
+    rows: Vec<(i64, u128)>,
+    /// Phrases of which every row was named.
+    whole: u128,
+    /// Common phrases that were looked for in every row of the whole ones.
+    settled: u128,
+    /// Of a common phrase, the oldest of the rows from which on all are named, with the phrase's bit.
+    cut: Vec<(i64, u128)>,
+}
+
+impl Listed {
+    fn new(phrases: &[Phrase], hits: &[&PhraseHits]) -> Self {
+        let mut listed = Self { bits: bits_of(phrases), ..Self::default() };
+        let mut named: Vec<(i64, u128)> = Vec::with_capacity(hits.iter().map(|hits| hits.seqs.len()).sum());
+        for (place, hits) in hits.iter().enumerate() {
+            named.extend(hits.seqs.iter().map(|&seq| (seq, bit(place))));
+            if is_whole(hits) {
+                listed.whole |= bit(place);
+            } else {
+                listed.cut.push((hits.seqs.last().copied().unwrap_or(i64::MAX), bit(place)));
+            }
+        }
+        listed.add(named);
+        listed
+    }
+
+    /// Takes more named rows in.
+    fn add(&mut self, named: impl IntoIterator<Item = (i64, u128)>) {
+        self.rows.extend(named);
+        self.rows.sort_unstable();
+        self.rows.dedup_by(|next, row| {
+            let same = next.0 == row.0;
+            row.1 |= if same { next.1 } else { 0 };
+            same
+        });
+    }
+
+    /// Bits of the phrases that a row may hold, for all that is known.
+    fn possible(&self, seq: i64) -> u128 {
+        let named = self.rows.binary_search_by_key(&seq, |row| row.0).map_or(0, |place| self.rows[place].1);
+        let known = if named & self.whole == 0 { 0 } else { self.settled };
+        let cut = self.cut.iter().filter(|(oldest, bit)| seq < *oldest && bit & known == 0);
+        cut.fold(named, |bits, (_, bit)| bits | bit)
+    }
+}
+
+fn bit(place: usize) -> u128 {
+    1 << place
+}
+
+fn bits_of(phrases: &[Phrase]) -> HashMap<Phrase, u128> {
+    phrases.iter().cloned().enumerate().map(|(place, phrase)| (phrase, bit(place))).collect()
+}
+
+fn is_whole(hits: &PhraseHits) -> bool {
+    hits.document_frequency <= hits.seqs.len() as u64
+}
+
+/// What the index says of the rows' words before their texts are read.
+pub(super) struct WordBound<'a> {
+    listed: &'a Listed,
+    sentences: Vec<Vec<BoundTerm<'a>>>,
+}
+
+/// A content term with the bits of its phrases.
+struct BoundTerm<'a> {
+    term: &'a QueryTerm,
+    whole: u128,
+    parts: u128,
+    information: f64,
+}
+
+impl WordHits {
+    /// The rows of this span of numbers that match the most information, best first.
+    pub(super) fn best_between(&self, first: i64, last: i64, wanted: usize) -> Vec<i64> {
+        let from = self.listed.rows.partition_point(|(seq, _)| *seq < first);
+        let until = self.listed.rows.partition_point(|(seq, _)| *seq <= last);
+        let rows = self.listed.rows.get(from..until).unwrap_or_default();
+        let mut ranked: Vec<(f64, i64)> =
+            rows.iter().map(|&(seq, bits)| (self.information(bits), seq)).collect();
+        best_of_all_times(&mut ranked, wanted);
+        ranked.into_iter().map(|(_, seq)| seq).collect()
+    }
+
+    /// Which share of what was asked a row holds at most, as far as the index has named it.
+    pub(super) fn share_of(&self, seq: i64) -> f64 {
+        let asked: f64 = self.worth.iter().map(|(_, _, worth)| worth).sum();
+        let named = self.listed.rows.binary_search_by_key(&seq, |row| row.0);
+        let held = named.map_or(0.0, |place| self.information(self.listed.rows[place].1));
+        if asked > 0.0 { held / asked } else { 0.0 }
+    }
+
+    fn information(&self, bits: u128) -> f64 {
+        let of_term = |&(whole, parts, worth): &(u128, u128, f64)| match (bits & whole, bits & parts) {
+            (0, 0) => 0.0,
+            (0, _) => PART_CREDIT * worth,
+            _ => worth,
+        };
+        self.worth.iter().map(of_term).sum()
+    }
+
+    /// A bound for the best of these sentences.
+    pub(super) fn bound<'a>(&'a self, sentences: &[WeighedTerms<'a>]) -> WordBound<'a> {
+        let bit = |phrase: &Phrase| self.listed.bits.get(phrase).copied().unwrap_or(NOT_LOOKED_UP);
+        let of_term = |&(term, information): &(&'a QueryTerm, f64)| BoundTerm {
+            term,
+            whole: bit(&term.phrase),
+            parts: term.parts.iter().map(bit).fold(0, |bits, bit| bits | bit),
+            information,
+        };
+        let sentences = sentences.iter().map(|sentence| sentence.0.iter().map(of_term).collect()).collect();
+        WordBound { listed: &self.listed, sentences }
+    }
+}
+
+impl WordBound<'_> {
+    /// The most that W of this row can be, told without its text.
+    pub(super) fn at_most(&self, seq: i64) -> f64 {
+        self.best(seq, |term, possible| {
+            if term.whole & possible != 0 {
+                1.0
+            } else if term.parts & possible != 0 {
+                PART_CREDIT
+            } else {
+                0.0
+            }
+        })
+    }
+
+    /// W of this row: its text, as index terms, is read only for the phrases that the index named it for.
+    pub(super) fn relevance(&self, seq: i64, terms: &str) -> f64 {
+        let text = OnceCell::new();
+        self.best(seq, |term, possible| match (term.whole | term.parts) & possible {
+            0 => 0.0,
+            _ => credit(text.get_or_init(|| IndexedText::new(terms)).occurrences(term.term)),
+        })
+    }
+
+    /// The best sentence, each term being credited by what it is and which phrases the row may hold.
+    fn best(&self, seq: i64, credit: impl Fn(&BoundTerm<'_>, u128) -> f64) -> f64 {
+        let possible = self.listed.possible(seq) | NOT_LOOKED_UP;
+        let of_sentence = |terms: &Vec<BoundTerm<'_>>| {
+            share(terms.iter().map(|term| (term.information, credit(term, possible))))
+        };
+        self.sentences.iter().map(of_sentence).fold(0.0, f64::max)
+    }
+}
+
+/// Looks up the phrases of the weighted terms and ranks the rows by the information they match, at most `wanted`. The
+/// terms come most important first: what is beyond [`PHRASES_MAX`] is not looked up.
+pub(super) async fn find_words<'a>(
+    store: &dyn Store,
+    scope: &Scope,
+    corpus: Corpus,
+    terms: impl Iterator<Item = (&'a QueryTerm, f64)> + Send,
+    wanted: usize,
+) -> Result<WordHits, StoreError> {
+    let terms: Vec<(&QueryTerm, f64)> = terms.collect();
+    let phrases = phrases(terms.iter().map(|(term, _)| *term));
+    let (documents, hits) = look_up(store, scope, corpus, &phrases, ROWS_PER_PHRASE).await?;
+    let hits: Vec<&PhraseHits> = hits.iter().collect();
+    let statistics = statistics(&phrases, &hits, documents);
+    let mut listed = Listed::new(&phrases, &hits);
+    if wanted > 0 {
+        complete(store, scope, corpus, &phrases, &hits, &mut listed).await?;
+    }
+    Ok(ranked(&terms, statistics, listed, wanted))
+}
+
+/// [`find_words`] for each of these lists of terms, all of the same weight; what several of them hold is looked up once.
+/// Of a common word only the newest rows are looked at.
+pub(super) async fn find_words_of_each<'a, T>(
+    store: &dyn Store,
+    scope: &Scope,
+    corpus: Corpus,
+    texts: impl Iterator<Item = T> + Send,
+    wanted: usize,
+) -> Result<Vec<WordHits>, StoreError>
+where
+    T: Iterator<Item = &'a QueryTerm>,
+{
+    let texts: Vec<Vec<&QueryTerm>> = texts.map(Iterator::collect).collect();
+    let of_each: Vec<Vec<Phrase>> = texts.iter().map(|terms| phrases(terms.iter().copied())).collect();
+    let distinct: BTreeSet<&Phrase> = of_each.iter().flatten().collect();
+    let distinct: Vec<Phrase> = distinct.into_iter().cloned().collect();
+    let (documents, hits) = look_up(store, scope, corpus, &distinct, ROWS_PER_PHRASE_OF_MANY).await?;
+    let hits: HashMap<&Phrase, &PhraseHits> = distinct.iter().zip(&hits).collect();
+    let of_text = |(phrases, terms): (&Vec<Phrase>, &Vec<&QueryTerm>)| {
+        let hits: Vec<&PhraseHits> = phrases.iter().filter_map(|phrase| hits.get(phrase).copied()).collect();
+        let terms: Vec<(&QueryTerm, f64)> = terms.iter().map(|term| (*term, 1.0)).collect();
+        ranked(&terms, statistics(phrases, &hits, documents), Listed::new(phrases, &hits), wanted)
+    };
+    Ok(of_each.iter().zip(&texts).map(of_text).collect())
+}
+
+/// How many live rows there are, and where each of the phrases stands. Many are looked up in two halves, side by side.
+async fn look_up(
+    store: &dyn Store,
+    scope: &Scope,
+    corpus: Corpus,
+    phrases: &[Phrase],
+    rows: u32,
+) -> Result<(u64, Vec<PhraseHits>), StoreError> {
+    if phrases.is_empty() {
+        return Ok((0, Vec::new()));
+    }
+    let (first, second) = phrases.split_at(phrases.len().min(PHRASES_MAX / 4).max(phrases.len() / 2));
+    let look_up = |phrases| store.phrase_hits(scope, corpus, phrases, rows);
+    if second.is_empty() {
+        let (size, hits) = look_up(first).await?;
+        return Ok((size.documents, hits));
+    }
+    let ((size, mut hits), (_, others)) = try_join!(look_up(first), look_up(second))?;
+    hits.extend(others);
+    Ok((size.documents, hits))
+}
+
+fn statistics(phrases: &[Phrase], hits: &[&PhraseHits], documents: u64) -> WordStatistics {
+    let of_each = hits.iter().map(|hits| hits.document_frequency);
+    WordStatistics { documents, frequencies: phrases.iter().cloned().zip(of_each).collect() }
+}
+
+/// What is still to be asked of the index, and which phrases the answers are about.
+#[derive(Default)]
+struct Selections {
+    wanted: Vec<RowSelection>,
+    bits: Vec<u128>,
+}
+
+impl Selections {
+    fn push(&mut self, bits: u128, selection: RowSelection) {
+        self.wanted.push(selection);
+        self.bits.push(bits);
+    }
+
+    /// Rows that hold each of these phrases, from all parts of the past.
+    fn push_parts(&mut self, bits: u128, all_of: &[Vec<Phrase>], newest: i64) {
+        let length = newest / PARTS + 1;
+        for part in 0..PARTS {
+            let span = Some((part * length + 1, (part + 1) * length));
+            self.push(bits, RowSelection { all_of: all_of.to_vec(), span, limit: ROWS_PER_PART });
+        }
+    }
+}
+
+/// Fetches what the newest rows of the phrases leave out: all rows of the rarer ones, and of the common ones those that can
+/// be worth something.
+async fn complete(
+    store: &dyn Store,
+    scope: &Scope,
+    corpus: Corpus,
+    phrases: &[Phrase],
+    hits: &[&PhraseHits],
+    listed: &mut Listed,
+) -> Result<(), StoreError> {
+    let mut cut: Vec<usize> = (0..phrases.len()).filter(|&place| !is_whole(hits[place])).collect();
+    let Some(newest) = cut.iter().filter_map(|&place| hits[place].seqs.first().copied()).max() else {
+        return Ok(());
+    };
+    cut.sort_by_key(|&place| hits[place].document_frequency);
+    let mut selections = Selections::default();
+    let mut room = WHOLE_ROWS_MAX;
+    let (mut rarer, mut common) = (0, Vec::new());
+    for place in cut {
+        let rows = hits[place].document_frequency;
+        if common.is_empty() && rows <= room {
+            room -= rows;
+            rarer |= bit(place);
+            let all_of = vec![vec![phrases[place].clone()]];
+            selections.push(bit(place), RowSelection { all_of, span: None, limit: u32::MAX });
+        } else {
+            common.push(place);
+        }
+    }
+    listed.whole |= rarer;
+    let whole: Vec<Phrase> = (0..phrases.len())
+        .filter(|&place| listed.whole & bit(place) != 0)
+        .map(|place| phrases[place].clone())
+        .collect();
+    let mut settled = 0;
+    for &place in common.iter().take(COMMON_MAX).filter(|_| !whole.is_empty()) {
+        settled |= bit(place);
+        let all_of = vec![vec![phrases[place].clone()], whole.clone()];
+        selections.push(bit(place), RowSelection { all_of, span: None, limit: u32::MAX });
+    }
+    let paired = &common[..common.len().min(PAIRED_MAX)];
+    for (at, &first) in paired.iter().enumerate() {
+        selections.push_parts(bit(first), &[vec![phrases[first].clone()]], newest);
+        for &second in &paired[at + 1..] {
+            let both = [vec![phrases[first].clone()], vec![phrases[second].clone()]];
+            selections.push_parts(bit(first) | bit(second), &both, newest);
+        }
+    }
+    let rows = rows_holding(store, scope, corpus, &selections.wanted).await?;
+    let named = rows.into_iter().zip(selections.bits);
+    listed.add(named.flat_map(|(seqs, bits)| seqs.into_iter().map(move |seq| (seq, bits))));
+    listed.settled = settled;
+    listed.cut.retain(|(_, bit)| bit & rarer == 0);
+    Ok(())
+}
+
+/// Many selections are asked for in two halves, side by side.
+async fn rows_holding(
+    store: &dyn Store,
+    scope: &Scope,
+    corpus: Corpus,
+    wanted: &[RowSelection],
+) -> Result<Vec<Vec<i64>>, StoreError> {
+    if wanted.is_empty() {
+        return Ok(Vec::new());
+    }
+    let (first, second) = wanted.split_at(wanted.len().div_ceil(2));
+    let (mut rows, others) =
+        try_join!(store.rows_holding(scope, corpus, first), store.rows_holding(scope, corpus, second))?;
+    rows.extend(others);
+    Ok(rows)
+}
+
+/// Ranks the rows in which the phrases stand by the information of their terms, of parts half.
+fn ranked(
+    terms: &[(&QueryTerm, f64)],
+    statistics: WordStatistics,
+    listed: Listed,
+    wanted: usize,
+) -> WordHits {
+    let bit = |phrase: &Phrase| listed.bits.get(phrase).copied().unwrap_or(0);
+    let of_term = |&(term, weight): &(&QueryTerm, f64)| {
+        let parts = term.parts.iter().map(bit).fold(0, |bits, bit| bits | bit);
+        (bit(&term.phrase), parts, weight * statistics.information(&term.phrase))
+    };
+    let worth = terms.iter().filter(|(term, _)| statistics.counts(term)).map(of_term).collect();
+    let mut hits = WordHits { statistics, seqs: Vec::new(), listed, worth };
+    hits.seqs = hits.best_between(i64::MIN, i64::MAX, wanted);
+    hits
+}
+
+/// Keeps the best, in order; of those that are equal where the room ends, some from all parts of the past, evenly.
+fn best_of_all_times(ranked: &mut Vec<(f64, i64)>, wanted: usize) {
+    ranked.sort_unstable_by(|a, b| b.0.total_cmp(&a.0).then(b.1.cmp(&a.1)));
+    if ranked.len() <= wanted {
+        return;
+    }
+    let Some(&(least, _)) = wanted.checked_sub(1).and_then(|last| ranked.get(last)) else {
+        ranked.clear();
+        return;
+    };
+    let from = ranked.partition_point(|(worth, _)| *worth > least);
+    let until = ranked.partition_point(|(worth, _)| *worth >= least);
+    let (room, equal) = (wanted - from, until - from);
+    for place in 0..room {
+        ranked[from + place] = ranked[from + place * equal / room];
+    }
+    ranked.truncate(wanted);
+}
+
+/// The terms' distinct phrases, in order.
+fn phrases<'a>(terms: impl Iterator<Item = &'a QueryTerm>) -> Vec<Phrase> {
+    let mut known = HashSet::new();
+    let phrases = terms.flat_map(|term| std::iter::once(&term.phrase).chain(&term.parts));
+    phrases.filter(|phrase| known.insert(*phrase)).take(PHRASES_MAX).cloned().collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use proptest::prelude::*;
+
+    use super::*;
+    use crate::text::{index_terms, query_terms};
+
+    #[test]
+    fn equals_are_taken_from_all_of_the_past() {
+        let mut ranked: Vec<(f64, i64)> =
+            (1..=100).map(|seq| (if seq == 7 { 2.0 } else { 1.0 }, seq)).collect();
+        best_of_all_times(&mut ranked, 4);
+        assert_eq!(ranked, [(2.0, 7), (1.0, 100), (1.0, 67), (1.0, 34)]);
+        best_of_all_times(&mut ranked, 9);
+        assert_eq!(ranked.len(), 4);
+        best_of_all_times(&mut ranked, 0);
+        assert!(ranked.is_empty());
+    }
+
+    proptest! {
+        #[test]
+        fn reading_only_for_what_the_index_named_changes_nothing(
+            texts in prop::collection::vec("[a-c]{1,2}( [a-c]{1,2}){0,6}", 1..8),
+            query in "[a-c]{1,2}( [a-c]{1,2}){0,4}",
+            kept in 1usize..8,
+        ) {
+            let terms = query_terms(&query);
+            let asked = phrases(terms.iter());
+            let numbered = || texts.iter().map(|text| index_terms(text)).zip(1i64..);
+            let hits: Vec<PhraseHits> = asked
+                .iter()
+                .map(|phrase| {
+                    let holds = |text: &String| IndexedText::new(text).count(phrase) > 0;
+                    let seqs: Vec<i64> = numbered().filter(|(text, _)| holds(text)).map(|(_, seq)| seq).collect();
+                    let newest = seqs.iter().rev().take(kept).copied().collect();
+                    PhraseHits { document_frequency: seqs.len() as u64, seqs: newest }
+                })
+                .collect();
+            let frequencies = asked.iter().cloned().zip(hits.iter().map(|hits| hits.document_frequency)).collect();
+            let statistics = WordStatistics { documents: texts.len() as u64, frequencies };
+            let listed = Listed::new(&asked, &Vec::from_iter(&hits));
+            let words = WordHits { statistics, seqs: Vec::new(), listed, worth: Vec::new() };
+            let sentences = [words.statistics.weigh(&terms)];
+            let bound = words.bound(&sentences);
+            for (text, seq) in numbered() {
+                let whole = sentences[0].relevance(&IndexedText::new(&text));
+                prop_assert_eq!(bound.relevance(seq, &text), whole);
+                prop_assert!(whole <= bound.at_most(seq));
+            }
+        }
+    }
+}
