@@ -1,8 +1,11 @@
-//! L6: how the persona feels right now. Replaced when a session becomes memory, neutral again after 12 hours.
+//! L6: how the persona feels right now. Replaced when a session becomes memory, neutral again after 12 hours; what it
+//! was stays in a history, until what caused it is forgotten.
 
 use jiff::{SignedDuration, Timestamp};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
+
+use crate::identifiers::SessionId;
 
 /// Age at which a mood has faded.
 pub const MOOD_LIFETIME: SignedDuration = SignedDuration::from_hours(12);
@@ -31,6 +34,17 @@ pub struct Mood {
     pub last_user_signal: Option<String>,
     /// When it was written.
     pub updated_at: Timestamp,
+}
+
+/// A mood that a session left, as the history keeps it.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct MoodShift {
+    /// The store's own number of the row: grows with each shift. Never leaves the process.
+    pub seq: i64,
+    /// The session whose consolidation wrote it; `None` for one from before histories were kept.
+    pub session_id: Option<SessionId>,
+    /// The mood; its `updated_at` is the moment of the shift.
+    pub mood: Mood,
 }
 
 impl Mood {

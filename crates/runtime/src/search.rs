@@ -1,7 +1,8 @@
-//! Search for memories by words and meaning, for people who look for one.
+//! Search for memories and messages by words and meaning, for users who look for one.
 
+use memory::Scope;
 use memory::ports::StoreError;
-use memory::recall::{SearchHit, SearchQuery, search};
+use memory::recall::{MessageHit, SearchHit, SearchQuery, search, search_messages};
 
 use crate::runtime::Runtime;
 
@@ -15,5 +16,16 @@ impl Runtime {
         let meanwhile = runtime.changeover.serving(&query.scope);
         let embedder = meanwhile.as_deref().or(runtime.embedder());
         search(runtime.store(), runtime.index(), embedder, query).await
+    }
+
+    /// The messages of both sides that contain or mean a text, best first.
+    ///
+    /// # Errors
+    /// When the store fails.
+    pub async fn search_messages(&self, scope: &Scope, text: &str) -> Result<Vec<MessageHit>, StoreError> {
+        let runtime = &self.runtime;
+        let meanwhile = runtime.changeover.serving(scope);
+        let embedder = meanwhile.as_deref().or(runtime.embedder());
+        search_messages(runtime.store(), runtime.index(), embedder, scope, text).await
     }
 }

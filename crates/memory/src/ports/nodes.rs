@@ -5,7 +5,7 @@ use jiff::Timestamp;
 
 use crate::entities::Entity;
 use crate::identifiers::NodeId;
-use crate::mood::Mood;
+use crate::mood::MoodShift;
 use crate::nodes::{Evidence, Node, NodeKind, RejectedMemory};
 use crate::ports::StoreError;
 use crate::scope::Scope;
@@ -40,8 +40,8 @@ pub enum TimelineItem {
         /// Thoughts it led to.
         thoughts: u32,
     },
-    /// The current mood.
-    Mood(Mood),
+    /// A session left a mood.
+    Mood(MoodShift),
 }
 
 /// L3 and L4 as lists and pages show them.

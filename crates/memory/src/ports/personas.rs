@@ -5,7 +5,7 @@ use jiff::Timestamp;
 
 use crate::core_blocks::{CoreBlockLabel, CoreBlocks};
 use crate::facts::{Fact, Facts};
-use crate::mood::Mood;
+use crate::mood::{Mood, MoodShift};
 use crate::ports::StoreError;
 use crate::scope::{PersonaId, Scope};
 
@@ -87,4 +87,13 @@ pub trait PersonaStore: Send + Sync {
     ) -> Result<(), StoreError>;
     /// The mood as last written, however old.
     async fn mood(&self, scope: &Scope) -> Result<Option<Mood>, StoreError>;
+    /// Moods that sessions left since `from`, newest first, at most `limit`; with `before` (moment and number of a
+    /// shift), only those behind it.
+    async fn mood_history(
+        &self,
+        scope: &Scope,
+        from: Timestamp,
+        before: Option<(Timestamp, i64)>,
+        limit: u32,
+    ) -> Result<Vec<MoodShift>, StoreError>;
 }

@@ -19,7 +19,7 @@ use memory::forget::{
 use memory::identifiers::{CycleId, EntityId, ErasureId, MessageId, NodeId, RejectedId, SessionId, TurnId};
 use memory::ledger::{CallSum, ModelCall, ReplyReceipt};
 use memory::messages::{Message, Turn};
-use memory::mood::Mood;
+use memory::mood::{Mood, MoodShift};
 use memory::nodes::{NewNode, Node, NodeKind, RejectedMemory, Subject};
 use memory::ports::{
     AliasHit, Appearance, AuthoredEntity, Avatar, BindOutcome, CaptureStore, CapturedMessage, CommitOutcome,
@@ -282,6 +282,7 @@ passing_on!(PersonaStore:
     core_blocks(scope: &Scope) -> CoreBlocks;
     write_core_block(scope: &Scope, label: CoreBlockLabel, text: &str, edited_by: &str, at: Timestamp) -> ();
     mood(scope: &Scope) -> Option<Mood>;
+    mood_history(scope: &Scope, from: Timestamp, before: Option<(Timestamp, i64)>, limit: u32) -> Vec<MoodShift>;
 );
 
 passing_on!(UserStore:

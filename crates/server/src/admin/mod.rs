@@ -13,6 +13,7 @@ pub(crate) mod channels;
 pub(crate) mod recall;
 pub(crate) mod search;
 pub(crate) mod nodes;
+pub(crate) mod moods;
 pub(crate) mod corrections;
 pub(crate) mod timeline;
 pub(crate) mod entities;

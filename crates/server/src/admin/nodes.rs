@@ -1,4 +1,4 @@
-//! Events (L3), thoughts (L4), and what was refused without evidence.
+//! Events (L3), thoughts, intentions and expectations (L4), and what was refused without evidence.
 
 use std::cmp::Reverse;
 
@@ -90,6 +90,26 @@ pub(crate) async fn thoughts(
     list(&app, &scope, NodeKind::Thought, page).await
 }
 
+/// `GET /api/admin/memory/intentions`
+pub(crate) async fn intentions(
+    State(app): State<App>,
+    Admin(_): Admin,
+    ScopeParam(scope): ScopeParam,
+    Query(page): Query<NodePageQuery>,
+) -> Result<Json<NodeList>, Problem> {
+    list(&app, &scope, NodeKind::Intention, page).await
+}
+
+/// `GET /api/admin/memory/expectations`
+pub(crate) async fn expectations(
+    State(app): State<App>,
+    Admin(_): Admin,
+    ScopeParam(scope): ScopeParam,
+    Query(page): Query<NodePageQuery>,
+) -> Result<Json<NodeList>, Problem> {
+    list(&app, &scope, NodeKind::Expectation, page).await
+}
+
 /// A page of one kind, newest first, from behind `cursor` or from `offset`.
 async fn list(
     app: &App,
@@ -105,13 +125,11 @@ async fn list(
     };
     // One more than the page shows, to see whether there is more.
     let reach = skip.saturating_add(limit).saturating_add(1);
-    let (rows, total) = match page.subject {
-        Some(subject) => about(store, scope, kind, subject, below, reach as usize).await?,
-        None => {
-            let [_, _, events, thoughts] = store.counts(scope).await?;
-            let total = if kind == NodeKind::Event { events } else { thoughts };
-            (store.nodes_before(scope, &[kind], below, reach).await?, total)
-        }
+    let [_, _, events, thoughts] = store.counts(scope).await?;
+    let (rows, total) = match (page.subject, kind) {
+        (None, NodeKind::Event) => (store.nodes_before(scope, &[kind], below, reach).await?, events),
+        (None, NodeKind::Thought) => (store.nodes_before(scope, &[kind], below, reach).await?, thoughts),
+        (subject, _) => about(store, scope, kind, subject, below, reach as usize).await?,
     };
     let mut rows = rows.into_iter().skip(skip as usize);
     let (mut items, mut last) = (Vec::new(), None);
@@ -124,13 +142,13 @@ async fn list(
     Ok(Json(NodeList { node_type: kind, limit, offset, total, subject, items, next_cursor }))
 }
 
-/// The newest nodes about a subject below a number, at most `reach`, and how many there are in all. The store lists by
-/// kind alone, so this walks.
+/// The newest nodes about a subject (`None`: any) below a number, at most `reach`, and how many there are in all. The
+/// store lists by kind alone and counts only events and thoughts, so this walks.
 async fn about(
     store: &dyn Store,
     scope: &Scope,
     kind: NodeKind,
-    subject: Subject,
+    subject: Option<Subject>,
     below: Option<i64>,
     reach: usize,
 ) -> Result<(Vec<Node>, u64), Problem> {
@@ -139,7 +157,7 @@ async fn about(
         let step = store.nodes_before(scope, &[kind], before, STEP).await?;
         let is_last = step.len() < STEP as usize;
         before = step.last().map(|node| node.seq);
-        for node in step.into_iter().filter(|node| node.subject == subject) {
+        for node in step.into_iter().filter(|node| subject.is_none_or(|subject| node.subject == subject)) {
             total += 1;
             if found.len() < reach && below.is_none_or(|below| node.seq < below) {
                 found.push(node);

@@ -1,16 +1,18 @@
-//! Looking for a memory by words and meaning.
+//! Search for memories and messages by words and meaning.
 
 use axum::Json;
 use axum::extract::State;
-use memory::identifiers::NodeId;
+use jiff::Timestamp;
+use memory::identifiers::{MessageId, NodeId, SessionId};
+use memory::messages::Role;
 use memory::nodes::NodeKind;
-use memory::recall::SearchQuery;
+use memory::recall::{MessageHit, SearchQuery};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 use super::nodes::{NodeBody, item};
 use crate::auth::Admin;
-use crate::cursor::Cursor;
+use crate::cursor::{Cursor, page_of};
 use crate::extract::{Query, ScopeParam, page_size};
 use crate::problem::Problem;
 use crate::state::App;
@@ -38,9 +40,28 @@ pub(crate) struct MemorySearchQuery {
 enum SearchKind {
     Events,
     Thoughts,
+    Messages,
     #[default]
     All,
 }
+
+impl SearchKind {
+    fn is_all(self) -> bool {
+        matches!(self, Self::All)
+    }
+
+    fn nodes(self) -> Vec<NodeKind> {
+        match self {
+            Self::Events => vec![NodeKind::Event],
+            Self::Thoughts => vec![NodeKind::Thought],
+            Self::Messages => Vec::new(),
+            Self::All => vec![NodeKind::Event, NodeKind::Thought, NodeKind::Intention, NodeKind::Expectation],
+        }
+    }
+}
+
+/// Where a match stands: its score, then the number of its row, both from the greatest down.
+type SearchPlace = (f64, i64);
 
 #[derive(Serialize, JsonSchema)]
 pub(crate) struct SearchResponse {
@@ -49,11 +70,32 @@ pub(crate) struct SearchResponse {
     tag: Option<String>,
     limit: u32,
     offset: u32,
-    /// How many match in all.
+    /// How many memories match in all.
     total: usize,
     items: Vec<NodeBody>,
     matched_snippets: Vec<Snippet>,
+    /// Of the memories; with `type=messages` of the messages.
     next_cursor: Option<String>,
+    /// What was said: with `type=messages`, and on the first page of `all` without a tag.
+    messages: Vec<MessageFound>,
+    /// How many messages match in all; 0 where they were not searched.
+    messages_total: usize,
+    /// Goes on with `type=messages`.
+    next_messages_cursor: Option<String>,
+}
+
+#[derive(Serialize, JsonSchema)]
+struct MessageFound {
+    /// `message`.
+    r#type: &'static str,
+    message_id: MessageId,
+    session_id: SessionId,
+    role: Role,
+    created_at: Timestamp,
+    /// How well it matches, 0 to 1.
+    score: f64,
+    /// HTML whose only marks are `<b>`.
+    snippet: String,
 }
 
 #[derive(Serialize, JsonSchema)]
@@ -64,7 +106,8 @@ struct Snippet {
 }
 
 /// `GET /api/admin/memory/search`: the best match first. A page with a cursor goes on behind the last match of the page
-/// before, also when memories were written meanwhile.
+/// before, also when rows were written meanwhile. `all` has the first page of messages beside the first page of
+/// memories; `type=messages` with their cursor goes on.
 pub(crate) async fn search(
     State(app): State<App>,
     Admin(_): Admin,
@@ -78,42 +121,90 @@ pub(crate) async fn search(
     if asked.tag.as_ref().is_some_and(|tag| tag.chars().count() > TAG_LENGTH_MAX) {
         return Err(Problem::unprocessable(format!("tag: at most {TAG_LENGTH_MAX} characters")));
     }
-    let cursor = asked.cursor.as_deref().map(Cursor::<(f64, i64)>::read).transpose()?;
-    let kinds = match asked.kind {
-        SearchKind::Events => vec![NodeKind::Event],
-        SearchKind::Thoughts => vec![NodeKind::Thought],
-        SearchKind::All => {
-            vec![NodeKind::Event, NodeKind::Thought, NodeKind::Intention, NodeKind::Expectation]
-        }
-    };
-    let wanted = SearchQuery { scope, text: asked.q.clone(), kinds, tag: asked.tag.clone() };
-    let found = app.runtime().search(&wanted).await?;
-    let total = found.len();
-    let is_behind = |score: f64, seq: i64| {
-        cursor.as_ref().is_none_or(|Cursor((last_score, last_seq))| {
-            last_score.total_cmp(&score).then(last_seq.cmp(&seq)).is_gt()
-        })
-    };
-    let skipped = if cursor.is_some() { 0 } else { asked.offset as usize };
-    let mut rest =
-        found.into_iter().filter(|found| is_behind(found.score, found.node.seq)).skip(skipped).peekable();
-    let (mut items, mut matched_snippets, mut last) = (Vec::new(), Vec::new(), None);
-    for found in rest.by_ref().take(limit as usize) {
-        last = Some(Cursor((found.score, found.node.seq)));
+    let cursor = asked.cursor.as_deref().map(Cursor::<SearchPlace>::read).transpose()?;
+    let place = cursor.map(|Cursor(place)| place);
+    let is_first = place.is_none() && asked.offset == 0;
+    let skipped = if place.is_some() { 0 } else { asked.offset as usize };
+    let mut memories = Found::default();
+    let kinds = asked.kind.nodes();
+    if !kinds.is_empty() {
+        let text = asked.q.clone();
+        let wanted = SearchQuery { scope: scope.clone(), text, kinds, tag: asked.tag.clone() };
+        let hits = app.runtime().search(&wanted).await?;
+        memories = Found::page(hits, place, skipped, limit, |hit| (hit.score, hit.node.seq));
+    }
+    let mut messages = Found::default();
+    // A message has no tags.
+    let with_messages = matches!(asked.kind, SearchKind::Messages) || asked.kind.is_all() && is_first;
+    if with_messages && asked.tag.is_none() {
+        let hits = app.runtime().search_messages(&scope, &asked.q).await?;
+        messages = Found::page(hits, place, skipped, limit, |hit| (hit.score, hit.message.seq));
+    }
+    let (mut items, mut matched_snippets) = (Vec::new(), Vec::new());
+    for found in memories.page {
         matched_snippets.push(Snippet { node_id: found.node.id, snippet: found.snippet });
         items.push(item(app.runtime().store(), found.node).await?);
     }
-    let next_cursor = last.filter(|_| rest.peek().is_some()).map(|place| place.written());
-    let (q, tag, offset) = (asked.q, asked.tag, asked.offset);
+    let is_of_messages = matches!(asked.kind, SearchKind::Messages);
     Ok(Json(SearchResponse {
-        q,
+        q: asked.q,
         r#type: asked.kind,
-        tag,
+        tag: asked.tag,
         limit,
-        offset,
-        total,
+        offset: asked.offset,
+        total: memories.total,
         items,
         matched_snippets,
-        next_cursor,
+        next_cursor: if is_of_messages { messages.next.clone() } else { memories.next },
+        messages: messages.page.into_iter().map(message_found).collect(),
+        messages_total: messages.total,
+        next_messages_cursor: messages.next,
     }))
+}
+
+/// A page of what was found.
+struct Found<T> {
+    total: usize,
+    page: Vec<T>,
+    next: Option<String>,
+}
+
+impl<T> Default for Found<T> {
+    fn default() -> Self {
+        Self { total: 0, page: Vec::new(), next: None }
+    }
+}
+
+impl<T> Found<T> {
+    /// The page behind `last`, or behind the first `skipped`.
+    fn page(
+        hits: Vec<T>,
+        last: Option<SearchPlace>,
+        skipped: usize,
+        limit: u32,
+        place: impl Fn(&T) -> SearchPlace,
+    ) -> Self {
+        let total = hits.len();
+        let is_behind = |hit: &T| {
+            let (score, seq) = place(hit);
+            last.is_none_or(|(last_score, last_seq)| {
+                last_score.total_cmp(&score).then(last_seq.cmp(&seq)).is_gt()
+            })
+        };
+        let rest = hits.into_iter().filter(is_behind).skip(skipped).take(limit as usize + 1).collect();
+        let (page, next) = page_of(rest, limit, place);
+        Self { total, page, next: next.map(|place| Cursor(place).written()) }
+    }
+}
+
+fn message_found(hit: MessageHit) -> MessageFound {
+    MessageFound {
+        r#type: "message",
+        message_id: hit.message.id,
+        session_id: hit.message.session_id,
+        role: hit.message.role,
+        created_at: hit.message.created_at,
+        score: hit.score,
+        snippet: hit.snippet,
+    }
 }

@@ -10,6 +10,7 @@ use jiff::{SignedDuration, Timestamp};
 use memory::Scope;
 use memory::entities::{EntityKind, MergeStatus};
 use memory::identifiers::{EntityId, NodeId, SessionId};
+use memory::mood::MoodShift;
 use memory::nodes::{NodeKind, Subject};
 use memory::ports::TimelineItem;
 use schemars::JsonSchema;
@@ -158,7 +159,7 @@ fn sort_key(at: Timestamp, item: &TimelineItem) -> SortKey {
         TimelineItem::Entity(entity) => (1, entity.id.to_string()),
         TimelineItem::EntityDescribed(entity) => (2, entity.id.to_string()),
         TimelineItem::SessionClosed { session, .. } => (3, session.id.to_string()),
-        TimelineItem::Mood(_) => (4, String::new()),
+        TimelineItem::Mood(shift) => (4, format!("{:020}", shift.seq)),
     };
     (at.as_microsecond(), Reverse(rank), name)
 }
@@ -210,7 +211,7 @@ fn entry(timestamp: Timestamp, item: TimelineItem) -> TimelineEntry {
                 },
             )
         }
-        TimelineItem::Mood(mood) => (
+        TimelineItem::Mood(MoodShift { mood, .. }) => (
             "mood",
             TimelineData::Mood {
                 mood: mood.mood,

@@ -1,7 +1,7 @@
 //! Memory: reading, correcting and forgetting it.
 
 use super::route::{Route, Tag};
-use crate::admin::{corrections, entities, erase, forget, nodes, recall, search, timeline};
+use crate::admin::{corrections, entities, erase, forget, moods, nodes, recall, search, timeline};
 
 pub(super) fn routes() -> Vec<Route> {
     [reading(), correcting(), entities(), forgetting()].into_iter().flatten().collect()
@@ -14,6 +14,13 @@ fn reading() -> Vec<Route> {
             .fails_with(&[404]),
         tag.get("/api/admin/memory/events", "List events, newest first", nodes::events),
         tag.get("/api/admin/memory/thoughts", "List thoughts, newest first", nodes::thoughts),
+        tag.get(
+            "/api/admin/memory/intentions",
+            "List the persona's promises, newest first",
+            nodes::intentions,
+        ),
+        tag.get("/api/admin/memory/expectations", "List expectations, newest first", nodes::expectations),
+        tag.get("/api/admin/memory/mood/history", "List moods, newest first", moods::history),
         tag.get(
             "/api/admin/memory/search",
             "Search memories by words and by meaning, best first",

@@ -1,12 +1,16 @@
+use std::time::Duration;
+
+use axum::http::Method;
 use jiff::Timestamp;
 use memory::entities::EntityKind;
 use memory::identifiers::{EntityId, NodeId, ReflectionId, RejectedId, SessionId};
 use memory::messages::Message;
+use memory::mood::Mood;
 use memory::nodes::{
     Evidence, NewNode, NodeKind, Proposal, RejectedMemory, RejectedQuote, RelationalTag, Subject,
 };
 use memory::ports::{
-    ConsolidationStore, ExtractionCommit, IdGenerator, MessageStore, NewEntity, ReflectionCommit,
+    Clock, ConsolidationStore, ExtractionCommit, IdGenerator, MessageStore, NewEntity, ReflectionCommit,
     SessionStore,
 };
 use memory::sessions::CloseTrigger;
@@ -180,6 +184,82 @@ async fn thoughts_are_listed_by_whom_they_are_about() {
     assert_eq!(about("shared").await["total"], 0);
     home.get("/api/admin/memory/thoughts?subject=nobody").await.is_problem(422);
     assert_eq!(walk(&home, "/api/admin/memory/thoughts?limit=1", "items").await.len(), 2);
+}
+
+#[tokio::test]
+async fn intentions_and_expectations_are_listed_in_pages() {
+    let home = Home::new().await;
+    home.talk("my cat is called Soot and she does tricks").await;
+    let session: SessionId =
+        home.get("/api/admin/sessions").await.json()["sessions"][0]["id"].as_str().unwrap().parse().unwrap();
+    let said = home.store.session_messages(session).await.unwrap().remove(0);
+    let ids = SequentialIds::new(99);
+    let of_kind = |kind, number| NewNode { kind, subject: Subject::Persona, ..event(&ids, number, &said) };
+    extracted(&home, session, |commit| {
+        commit.nodes = (0..3).map(|number| of_kind(NodeKind::Intention, number)).collect();
+        commit.nodes.extend((3..5).map(|number| of_kind(NodeKind::Expectation, number)));
+    })
+    .await;
+    for (list, kind, count) in [("intentions", "intention", 3), ("expectations", "expectation", 2)] {
+        let path = format!("/api/admin/memory/{list}");
+        let walked = walk(&home, &format!("{path}?limit=1"), "items").await;
+        assert_eq!(walked.len(), count, "{list}");
+        assert!(walked.iter().all(|item| item["node_type"] == kind));
+        let all = home.get(&path).await.json();
+        assert_eq!(all["items"], json!(walked), "newest first in any pages");
+        assert_eq!((&all["total"], &all["node_type"]), (&json!(count), &json!(kind)));
+        assert_eq!(home.get(&format!("{path}?subject=user")).await.json()["total"], 0);
+        assert_eq!(home.get(&format!("{path}?user_id=mira")).await.json()["items"], json!([]));
+    }
+    assert_eq!(home.get("/api/admin/memory/thoughts").await.json()["total"], 0);
+}
+
+/// One session with a mood that it left.
+async fn session_with_mood(home: &Home, line: &str, mood: &str) -> SessionId {
+    home.talk(line).await;
+    let sessions = home.get("/api/admin/sessions").await.json();
+    let session: SessionId = sessions["sessions"][0]["id"].as_str().unwrap().parse().unwrap();
+    let at = home.clock.now();
+    extracted(home, session, |commit| {
+        commit.mood = Some(Mood::from_signal(mood, 6, Some("worried about the biopsy"), at));
+    })
+    .await;
+    home.wait(Duration::from_secs(20 * 86_400)).await;
+    session
+}
+
+#[tokio::test]
+async fn mood_history_keeps_every_shift_until_its_cause_is_forgotten() {
+    let home = Home::new().await;
+    let first = session_with_mood(&home, "the biopsy is on Monday", "tender").await;
+    session_with_mood(&home, "the garden is in bloom", "glad").await;
+    session_with_mood(&home, "nothing much today", "calm").await;
+    let path = "/api/admin/memory/mood/history";
+    let moods = |items: &[Value]| {
+        items.iter().map(|item| item["mood"].as_str().unwrap().to_owned()).collect::<Vec<_>>()
+    };
+    let walked = walk(&home, &format!("{path}?limit=1"), "items").await;
+    assert_eq!(moods(&walked), ["calm", "glad", "tender"]);
+    assert_eq!(walked[2]["session_id"], json!(first));
+    assert_eq!((&walked[2]["at"], &walked[2]["energy"]), (&json!(start()), &json!(6)));
+    assert_eq!(walked.iter().map(|item| &item["neutral"]).collect::<Vec<_>>(), [true, false, false]);
+    let recent = home.get(&format!("{path}?days=45")).await.json();
+    assert_eq!(moods(recent["items"].as_array().unwrap()), ["calm", "glad"]);
+    assert_eq!(home.get(&format!("{path}?user_id=mira")).await.json()["items"], json!([]));
+    for query in ["days=0", "days=36501", "limit=0", "cursor=x"] {
+        home.get(&format!("{path}?{query}")).await.is_problem(422);
+    }
+    let shifts = async || {
+        let shown = walk(&home, "/api/admin/memory/timeline?limit=2", "items").await;
+        let shifts = shown.into_iter().filter(|item| item["kind"] == "mood");
+        shifts.map(|item| item["data"]["mood"].as_str().unwrap().to_owned()).collect::<Vec<_>>()
+    };
+    assert_eq!(shifts().await, ["calm", "glad", "tender"]);
+    let gone = home.ask(Method::DELETE, &format!("/api/admin/memory/sessions/{first}"), None).await;
+    assert_eq!(gone.status, 200, "{}", gone.text);
+    assert_eq!(moods(&walk(&home, &format!("{path}?limit=1"), "items").await), ["calm", "glad"]);
+    assert_eq!(shifts().await, ["calm", "glad"]);
+    assert!(!home.get(path).await.text.contains("tender"));
 }
 
 #[tokio::test]

@@ -29,6 +29,42 @@ async fn a_memory_is_found_by_its_words() {
 }
 
 #[tokio::test]
+async fn search_finds_what_both_sides_said() {
+    let home = Home::new().await;
+    for line in ["the heron stood in the river", "I fed the heron again", "nothing else happened"] {
+        home.talk(line).await;
+    }
+    let found = home.get(&format!("{PATH}?q=herons")).await.json();
+    assert_eq!((&found["total"], &found["items"]), (&json!(0), &json!([])), "no memory holds it");
+    let messages = found["messages"].as_array().unwrap();
+    assert_eq!(found["messages_total"], messages.len());
+    let of_user: Vec<&Value> = messages.iter().filter(|hit| hit["role"] == "user").collect();
+    assert_eq!(of_user.len(), 2, "{found}");
+    for hit in messages {
+        assert_eq!(hit["type"], "message");
+        assert!(hit["snippet"].as_str().unwrap().contains("<b>heron</b>"), "{hit}");
+        assert!(hit["message_id"].is_string() && hit["session_id"].is_string() && hit["score"].is_number());
+    }
+    let first = home.get(&format!("{PATH}?q=heron&limit=1")).await.json();
+    let cursor = first["next_messages_cursor"].as_str().unwrap();
+    let mut seen = vec![first["messages"][0].clone()];
+    let mut next = format!("{PATH}?q=heron&limit=1&type=messages&cursor={cursor}");
+    loop {
+        let page = home.get(&next).await.json();
+        assert_eq!(page["items"], json!([]));
+        seen.extend(page["messages"].as_array().unwrap().iter().cloned());
+        let Some(cursor) = page["next_cursor"].as_str() else { break };
+        next = format!("{PATH}?q=heron&limit=1&type=messages&cursor={cursor}");
+    }
+    assert_eq!(&seen, messages);
+    assert_eq!(home.get(&format!("{PATH}?q=heron&type=events")).await.json()["messages"], json!([]));
+    let others = home.get(&format!("{PATH}?q=heron&user_id=bob")).await.json();
+    assert_eq!(others["messages_total"], 0, "another's messages");
+    let none = home.get(&format!("{PATH}?q=zzzqq")).await.json();
+    assert_eq!((&none["total"], &none["messages_total"]), (&json!(0), &json!(0)));
+}
+
+#[tokio::test]
 async fn pages_of_a_search_neither_lose_nor_repeat() {
     let home = Home::new().await;
     let (_, events) = remember(&home, 7).await;

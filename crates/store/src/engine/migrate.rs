@@ -30,6 +30,11 @@ pub(crate) const MIGRATIONS: &[Migration] = &[
         name: "messages_by_time",
         sql: include_str!("../../migrations/sqlite/0003_messages_by_time.sql"),
     },
+    Migration {
+        number: 4,
+        name: "mood_history",
+        sql: include_str!("../../migrations/sqlite/0004_mood_history.sql"),
+    },
 ];
 
 /// Before the first release the schema of the first migration was built in 17 steps. Homes from then are of this version, and the digests

@@ -200,7 +200,7 @@ fn remove(
     };
     if going.is_forgotten() {
         remains::clear_summaries(connection, going, taken)?;
-        remains::clear_mood(connection, going, taken)?;
+        remains::clear_moods(connection, going, taken)?;
     }
     remains::clear_receipts(connection, going, taken)?;
     remove::remove_rows(unit, going, at, taken)?;

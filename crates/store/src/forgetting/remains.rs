@@ -7,7 +7,7 @@ use memory::forget::ForgetSummary;
 use memory::identifiers::{NodeId, TurnId};
 use memory::ledger::ReplyReceipt;
 use memory::nodes::NodeKind;
-use rusqlite::{Connection, Result, params};
+use rusqlite::{Connection, Result, Row, params};
 use uuid::Uuid;
 
 use super::removal::{RemovalSet, RowKey, uuid};
@@ -19,6 +19,13 @@ use crate::rows::{self, to_json};
 const CAUSE_FORGOTTEN: &str =
     "what it failed of was forgotten with words that stood in it; nothing else was lost, try it again";
 
+/// Sessions that lose messages, words or events.
+fn losing_sessions(going: &RemovalSet) -> BTreeSet<RowKey> {
+    let happened =
+        going.nodes.values().filter(|node| matches!(node.kind, NodeKind::Event | NodeKind::Intention));
+    going.sessions().into_iter().chain(happened.filter_map(|node| node.session)).collect()
+}
+
 /// Takes the summary and the last error of sessions that lose messages or events, and those that contain the text. A
 /// summary was written from the whole talk, in words that nobody said: what of it came from where can't be told.
 pub(super) fn clear_summaries(
@@ -26,10 +33,7 @@ pub(super) fn clear_summaries(
     going: &RemovalSet,
     taken: &mut ForgetSummary,
 ) -> Result<()> {
-    let happened =
-        going.nodes.values().filter(|node| matches!(node.kind, NodeKind::Event | NodeKind::Intention));
-    let losing: BTreeSet<RowKey> =
-        going.sessions().into_iter().chain(happened.filter_map(|n| n.session)).collect();
+    let losing = losing_sessions(going);
     let mut clear =
         connection.prepare_cached(
             "UPDATE sessions SET summary = NULL, last_error = CASE WHEN status = 'failed' THEN ?2 END WHERE id = ?1",
@@ -51,29 +55,25 @@ pub(super) fn clear_summaries(
     Ok(())
 }
 
-/// Takes the mood if a talk that led to one loses messages, or if it contains the text. Which talk it was from is not
-/// known; it would fade within twelve hours anyhow.
-pub(super) fn clear_mood(
+/// Takes the moods of sessions that lose messages or events, and those that contain the text. A mood of an unknown
+/// session goes with any.
+pub(super) fn clear_moods(
     connection: &Connection,
     going: &RemovalSet,
     taken: &mut ForgetSummary,
 ) -> Result<()> {
-    let mut felt = false;
-    for session in going.sessions() {
-        felt |= connection
-            .prepare_cached("SELECT extracted = 1 AND trivial = 0 FROM sessions WHERE id = ?1")?
-            .query_row([session], |row| row.get::<_, bool>(0))?;
-    }
-    if !felt && going.text.is_some() {
-        let mut moods = connection.prepare_cached("SELECT episodic_state FROM moods WHERE scope = ?1")?;
-        for mood in moods.query_map([going.scope], |row| row.get::<_, String>(0))? {
-            felt |= going.is_in(&mood?);
+    let losing = losing_sessions(going);
+    let mut moods = connection
+        .prepare_cached("SELECT seq, session_id, episodic_state FROM mood_history WHERE scope = ?1")?;
+    let read = |row: &Row<'_>| Ok((row.get(0)?, row.get(1)?, row.get(2)?));
+    let found: Vec<(i64, Option<RowKey>, String)> =
+        moods.query_map([going.scope], read)?.collect::<Result<_>>()?;
+    let mut delete = connection.prepare_cached("DELETE FROM mood_history WHERE seq = ?1")?;
+    for (seq, session, mood) in found {
+        let lost = session.map_or(!losing.is_empty(), |session| losing.contains(&session));
+        if lost || going.is_in(&mood) {
+            taken.counts.moods += delete.execute([seq])? as u64;
         }
-    }
-    if felt {
-        let cleared =
-            connection.prepare_cached("DELETE FROM moods WHERE scope = ?1")?.execute([going.scope])?;
-        taken.counts.moods += cleared as u64;
     }
     Ok(())
 }

@@ -119,17 +119,15 @@ pub(super) fn mark_node(connection: &Connection, seq: i64, id: NodeId, at: i64) 
     Ok(())
 }
 
-/// Queues an ended session for extraction; a worker that has claimed it loses it. The summary is removed, and the mood if
-/// no later session wrote it, because both came from the old words. Returns whether the session had ended.
+/// Queues an ended session for extraction; a worker that has claimed it loses it. Its summary and
+/// its mood are removed, because both came from the old words. Returns whether the session had ended.
 pub(super) fn extract_again(connection: &Connection, session: SessionId) -> Result<bool> {
     let key = session.0.into_bytes();
     connection
         .prepare_cached(
-            "DELETE FROM moods
-             WHERE scope = (SELECT scope FROM sessions WHERE id = ?1 AND extracted = 1)
-               AND NOT EXISTS (SELECT 1 FROM sessions l JOIN sessions s ON s.id = ?1
-                               WHERE l.scope = s.scope AND l.extracted = 1
-                                 AND l.last_message_at > s.last_message_at)",
+            "DELETE FROM mood_history
+             WHERE session_id = ?1
+                OR session_id IS NULL AND scope = (SELECT scope FROM sessions WHERE id = ?1 AND extracted = 1)",
         )?
         .execute([key])?;
     let changed = connection

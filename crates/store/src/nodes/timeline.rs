@@ -1,4 +1,4 @@
-//! The memory timeline: nodes, entities, closed sessions and the mood, merged newest first.
+//! The memory timeline: nodes, entities, closed sessions and moods, merged newest first.
 
 use std::cmp::Reverse;
 
@@ -7,7 +7,7 @@ use memory::ports::TimelineItem;
 use rusqlite::{Connection, Result, params};
 
 use crate::entities::entity_queries;
-use crate::people::personas;
+use crate::people::moods;
 use crate::rows::{self, microseconds, node_columns, session_columns};
 
 type Entry = (Timestamp, TimelineItem);
@@ -26,8 +26,8 @@ pub(crate) fn timeline(
         described.into_iter().map(|(at, entity)| (at, TimelineItem::EntityDescribed(Box::new(entity)))),
     );
     entries.extend(closed_sessions(connection, scope, end, limit)?);
-    let mood = personas::mood(connection, scope)?.filter(|mood| microseconds(mood.updated_at) < end);
-    entries.extend(mood.map(|mood| (mood.updated_at, TimelineItem::Mood(mood))));
+    let moods = moods::shifts(connection, scope, Timestamp::MIN, before.map(|at| (at, i64::MIN)), limit)?;
+    entries.extend(moods.into_iter().map(|shift| (shift.mood.updated_at, TimelineItem::Mood(shift))));
     entries.sort_by_key(|entry| Reverse(entry.0));
     entries.truncate(usize::try_from(limit).unwrap_or(usize::MAX));
     Ok(entries)

@@ -1,4 +1,5 @@
 //! Personas and users.
 
+pub(crate) mod moods;
 pub(crate) mod personas;
 mod users;

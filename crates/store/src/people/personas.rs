@@ -1,17 +1,18 @@
-//! Personas, users, core blocks (L1), moods (L6).
+//! Personas, users, core blocks (L1).
 
 use async_trait::async_trait;
 use jiff::Timestamp;
 use memory::core_blocks::{CoreBlockLabel, CoreBlocks};
 use memory::facts::{Fact, Facts};
 use memory::forget::CoreBlockAppend;
-use memory::mood::Mood;
+use memory::mood::{Mood, MoodShift};
 use memory::ports::{Appearance, Avatar, PersonaRecord, PersonaStore, StoreError};
 use memory::{PersonaId, Scope};
 use rusqlite::{Connection, OptionalExtension, Result, Row, params};
 
 use crate::engine::SqliteStore;
-use crate::rows::{self, microseconds, to_json};
+use crate::people::moods;
+use crate::rows::{self, microseconds};
 
 #[async_trait]
 impl PersonaStore for SqliteStore {
@@ -189,7 +190,20 @@ impl PersonaStore for SqliteStore {
     }
 
     async fn mood(&self, scope: &Scope) -> Result<Option<Mood>, StoreError> {
-        self.read_scope(scope, |connection, scope| Ok(mood(connection, scope)?)).await
+        self.read_scope(scope, |connection, scope| Ok(moods::current(connection, scope)?)).await
+    }
+
+    async fn mood_history(
+        &self,
+        scope: &Scope,
+        from: Timestamp,
+        before: Option<(Timestamp, i64)>,
+        limit: u32,
+    ) -> Result<Vec<MoodShift>, StoreError> {
+        self.read_scope(scope, move |connection, scope| {
+            Ok(moods::shifts(connection, scope, from, before, limit)?)
+        })
+        .await
     }
 }
 
@@ -334,24 +348,6 @@ pub(crate) fn forget_append(
 /// The user whom a block belongs to; none for the shared ones.
 fn owner_of(scope: &Scope, label: CoreBlockLabel) -> Option<&str> {
     (label == CoreBlockLabel::User).then_some(scope.user.as_str())
-}
-
-pub(crate) fn mood(connection: &Connection, scope: i64) -> Result<Option<Mood>> {
-    connection
-        .prepare_cached("SELECT episodic_state FROM moods WHERE scope = ?1")?
-        .query_row([scope], |row| rows::json(row, 0))
-        .optional()
-}
-
-pub(crate) fn write_mood(connection: &Connection, scope: i64, mood: &Mood) -> Result<()> {
-    let stored = Mood { updated_at: rows::as_stored(mood.updated_at), ..mood.clone() };
-    connection
-        .prepare_cached(
-            "INSERT INTO moods (scope, episodic_state) VALUES (?1, ?2)
-             ON CONFLICT (scope) DO UPDATE SET episodic_state = excluded.episodic_state",
-        )?
-        .execute(params![scope, to_json(&stored)?])?;
-    Ok(())
 }
 
 fn facts(connection: &Connection, id: &PersonaId) -> Result<Facts> {

@@ -17,7 +17,7 @@ use crate::engine::writer::UnitOfWork;
 use crate::entities::{self, entity_changes};
 use crate::index::vectors;
 use crate::nodes::new_nodes::{self, Origin};
-use crate::people::personas;
+use crate::people::moods;
 use crate::rows::{microseconds, to_json};
 use crate::{scopes, sessions};
 
@@ -60,7 +60,7 @@ pub(crate) fn commit_extraction(
         supersede(connection, &origin, supersession)?;
     }
     if let Some(mood) = &commit.mood {
-        personas::write_mood(connection, origin.scope, mood)?;
+        moods::add(connection, origin.scope, commit.session_id, mood)?;
     }
     connection
         .prepare_cached(

@@ -360,7 +360,7 @@ proptest! {
             life.forget(Selection { messages: everything, ..Selection::default() }, ForgetMode::Cascade).await;
             let left = life.state();
             for table in ["recall_messages", "concept_nodes", "entities", "entity_aliases", "rejected_memories",
-                "mention_merges", "node_evidence", "moods", "message_words", "node_words", "node_vectors", "turns"] {
+                "mention_merges", "node_evidence", "mood_history", "message_words", "node_words", "node_vectors", "turns"] {
                 assert_eq!(left[table], [] as [String; 0], "{table}");
             }
         });

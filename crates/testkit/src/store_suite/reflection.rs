@@ -112,6 +112,6 @@ fn name(item: &TimelineItem) -> String {
         TimelineItem::SessionClosed { events, thoughts, .. } => {
             format!("closed with {events} events and {thoughts} thoughts")
         }
-        TimelineItem::Mood(mood) => mood.mood.clone(),
+        TimelineItem::Mood(shift) => shift.mood.mood.clone(),
     }
 }

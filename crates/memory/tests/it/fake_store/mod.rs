@@ -20,7 +20,7 @@ use memory::forget::{ThoughtPolicy, Withdrawal};
 use memory::identifiers::{EntityId, MessageId, NodeId, RejectedId, SessionId, TurnId};
 use memory::ledger::{CallSum, ModelCall, ReplyReceipt};
 use memory::messages::{Message, Role, Turn};
-use memory::mood::Mood;
+use memory::mood::{Mood, MoodShift};
 use memory::nodes::{NewNode, Node, NodeKind, RejectedMemory, Subject};
 use memory::ports::{Corpus, FillingEdge, IndexedMessage, IndexedNode, StoreError, StoredVector};
 use memory::sessions::{CloseTrigger, Session, SessionPolicy};

@@ -157,6 +157,16 @@ impl PersonaStore for FakeStore {
     async fn mood(&self, _scope: &Scope) -> Result<Option<Mood>, StoreError> {
         refused()
     }
+
+    async fn mood_history(
+        &self,
+        _scope: &Scope,
+        _from: Timestamp,
+        _before: Option<(Timestamp, i64)>,
+        _limit: u32,
+    ) -> Result<Vec<MoodShift>, StoreError> {
+        refused()
+    }
 }
 
 #[async_trait]
