@@ -2,8 +2,24 @@
 
 mod building;
 mod digests;
+mod branches;
+mod listed;
+mod png;
 mod records;
+mod chatgpt;
+mod claude;
+mod sillytavern;
+mod character_card;
+mod whatsapp;
+mod telegram;
+mod discord;
+mod openclaw;
+mod wechat;
+mod signal;
 mod json_lines;
+mod csv_table;
+mod transcript;
+mod document;
 
 use std::collections::VecDeque;
 use std::io;
@@ -20,8 +36,8 @@ pub struct Format {
     pub id: &'static str,
     /// Name for a person.
     pub name: &'static str,
-    /// Whether a file with this head has the format.
-    detect: fn(&Head) -> bool,
+    /// Whether the file has the format, by its head (and, where names are the form, the files beside it).
+    detect: fn(&Context<'_>) -> bool,
     /// Starts to read a file.
     pub(crate) open: fn(&Context<'_>) -> Result<Reader, ImportError>,
 }
@@ -76,7 +92,26 @@ pub(crate) struct Context<'a> {
 }
 
 /// In the order of detection: the ones with the clearest marks first, the generic ones last.
-const FORMATS: &[Format] = &[json_lines::FORMAT, json_lines::JSON_FORMAT];
+const FORMATS: &[Format] = &[
+    chatgpt::FORMAT,
+    claude::FORMAT,
+    sillytavern::FORMAT,
+    character_card::FORMAT,
+    character_card::LOREBOOK_FORMAT,
+    telegram::FORMAT,
+    discord::EXPORTER_FORMAT,
+    discord::PACKAGE_FORMAT,
+    signal::FORMAT,
+    wechat::FORMAT,
+    wechat::CSV_FORMAT,
+    whatsapp::FORMAT,
+    openclaw::FORMAT,
+    json_lines::FORMAT,
+    json_lines::JSON_FORMAT,
+    csv_table::FORMAT,
+    transcript::FORMAT,
+    document::FORMAT,
+];
 
 /// Every format, in the order of detection.
 pub fn formats() -> &'static [Format] {
@@ -93,8 +128,8 @@ pub(crate) fn by_id(id: &str) -> Result<&'static Format, ImportError> {
 
 impl Format {
     /// The first format that fits.
-    pub(crate) fn detect(head: &Head) -> Option<&'static Self> {
-        FORMATS.iter().find(|format| (format.detect)(head))
+    pub(crate) fn detect(context: &Context<'_>) -> Option<&'static Self> {
+        FORMATS.iter().find(|format| (format.detect)(context))
     }
 }
 
@@ -107,11 +142,6 @@ impl std::fmt::Debug for Format {
 /// A reader of one item.
 pub(crate) fn one(item: Item) -> Reader {
     Box::new(std::iter::once(Ok(item)))
-}
-
-/// The card that a zip archive is, instead of a folder of files.
-pub(crate) fn charx_card(_archive: &Source, _entries: &[Source]) -> Option<Source> {
-    None
 }
 
 /// Why a file without a format is skipped.

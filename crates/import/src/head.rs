@@ -28,6 +28,8 @@ pub(crate) struct Outline {
     pub(crate) keys: Vec<String>,
     /// Keys of the objects that are values, or of the first object in the arrays that are values.
     pub(crate) inner: Vec<(String, Vec<String>)>,
+    /// Whether it is an array without elements.
+    is_empty: bool,
     /// Whether another value follows the first one: JSON Lines.
     pub(crate) has_more_values: bool,
 }
@@ -86,12 +88,14 @@ impl Outline {
         let mut json = JsonReader::new(text);
         // The head may end anywhere: what was seen until then is the outline.
         let _ended: io::Result<()> = outline.walk(&mut json);
-        Some(outline)
+        // `[2026-01-05 10:00] Ann: hello` begins as an array would.
+        (!outline.is_array || outline.is_empty || !outline.keys.is_empty()).then_some(outline)
     }
 
     fn walk(&mut self, json: &mut JsonReader<&[u8]>) -> io::Result<()> {
         self.is_array = json.enter_array()?;
         if self.is_array && !json.next_element(&mut Entered::default())? {
+            self.is_empty = true;
             return Ok(());
         }
         if !json.enter_object()? {

@@ -152,11 +152,6 @@ impl<R: Read> JsonReader<R> {
         self.raw(0).map(|_| ())
     }
 
-    /// Whether anything but blanks follows.
-    pub(crate) fn is_at_end(&mut self) -> io::Result<bool> {
-        Ok(self.peek()?.is_none())
-    }
-
     fn consume(&mut self, count: usize) {
         self.offset += count as u64;
         self.reader.consume(count);

@@ -240,7 +240,7 @@ impl Tally {
             .into_iter()
             .map(|(language, messages)| LanguageCount { language, messages })
             .collect();
-        look.languages.sort_by(|one, other| other.messages.cmp(&one.messages));
+        look.languages.sort_by_key(|language| std::cmp::Reverse(language.messages));
         look
     }
 }

@@ -82,7 +82,7 @@ pub struct MappedMessage {
 pub enum Mapped {
     /// To be recorded.
     Message(MappedMessage),
-    /// Anything that is no message; a message that the mapping leaves out is a [`Skip`] here.
+    /// Anything but a message; a message that the mapping leaves out is a [`Skip`] here.
     Item(Item),
 }
 

@@ -68,7 +68,7 @@ impl MessageTime {
             Self::Local(local) => *local,
         };
         let ambiguous = zone.to_ambiguous_timestamp(local);
-        let earlier = ambiguous.clone().compatible().ok()?;
+        let earlier = ambiguous.compatible().ok()?;
         let Some(previous) = previous.filter(|previous| earlier < *previous && ambiguous.is_ambiguous())
         else {
             return Some(earlier);

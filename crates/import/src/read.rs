@@ -136,11 +136,11 @@ impl Iterator for Items<'_> {
 
 fn open(sources: &Sources, source: &Source, options: &ReadOptions) -> Result<Current, ImportError> {
     let head = Head::read(source)?;
+    let context = formats::Context { sources, source, head: &head };
     let format = match &options.format {
         Some(id) => Some(formats::by_id(id)?),
-        None => Format::detect(&head),
+        None => Format::detect(&context),
     };
-    let context = formats::Context { sources, source, head: &head };
     match format {
         Some(format) => match (format.open)(&context) {
             Ok(reader) => Ok(Current { format: format.id, reader }),

@@ -15,7 +15,7 @@ struct CrateRule {
 
 const ROOMS: &[CrateRule] = &[
     CrateRule { name: "text", imports: &[], tests_import: &[] },
-    CrateRule { name: "import", imports: &["text"], tests_import: &[] },
+    CrateRule { name: "import", imports: &[], tests_import: &[] },
     CrateRule { name: "memory", imports: &["text"], tests_import: &["store", "embed"] },
     CrateRule { name: "llm", imports: &[], tests_import: &["offline"] },
     CrateRule { name: "offline", imports: &["text", "llm"], tests_import: &[] },

@@ -38,13 +38,13 @@ impl DigestIds {
         let mut hash = Sha256::new();
         hash.update(content);
         hash.update(before.to_le_bytes());
-        ExternalId::Digest(hex(&hash.finalize()[..16]))
+        ExternalId::Digest(hex::encode(&hash.finalize()[..16]))
     }
 }
 
 /// Short stable id of what doesn't change, for conversations.
 pub(super) fn stable_id(parts: &[&str]) -> String {
-    hex(&digest(parts)[..12])
+    hex::encode(&digest(parts)[..12])
 }
 
 fn digest(parts: &[&str]) -> [u8; 32] {
@@ -54,10 +54,6 @@ fn digest(parts: &[&str]) -> [u8; 32] {
         hash.update(part.as_bytes());
     }
     hash.finalize().into()
-}
-
-fn hex(bytes: &[u8]) -> String {
-    bytes.iter().map(|byte| format!("{byte:02x}")).collect()
 }
 
 #[cfg(test)]

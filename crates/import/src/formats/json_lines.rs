@@ -5,28 +5,34 @@ use std::io;
 
 use serde_json::Value;
 
+use super::listed::{self, Element, ListedFormat};
 use super::records::{Record, RecordItems, are_message_keys};
 use super::{Context, Format, Reader, Step, stepped};
 use crate::error::ImportError;
 use crate::head::Head;
 use crate::item::{Item, Skip};
-use crate::json::{Entered, JsonReader, Raw};
 use crate::limits::ELEMENT_BYTES_MAX;
 use crate::lines::{Line, Lines};
 use crate::sources::Decoded;
 
-pub(super) const FORMAT: Format =
-    Format { id: "jsonl", name: "JSON Lines, a message each", detect: is_json_lines, open: open_lines };
+pub(super) const FORMAT: Format = Format {
+    id: "jsonl",
+    name: "JSON Lines, a message each",
+    detect: |context| is_json_lines(context.head),
+    open: open_lines,
+};
 
-pub(super) const JSON_FORMAT: Format =
-    Format { id: "json", name: "JSON with a list of messages", detect: is_json, open: open_json };
+pub(super) const JSON_FORMAT: Format = Format {
+    id: "json",
+    name: "JSON with a list of messages",
+    detect: |context| has_messages(context.head),
+    open: open_json,
+};
 
 fn is_json_lines(head: &Head) -> bool {
-    head.json.as_ref().is_some_and(|json| !json.is_array && has_messages(head) && json.has_more_values)
-}
-
-fn is_json(head: &Head) -> bool {
-    has_messages(head)
+    head.json.as_ref().is_some_and(|json| {
+        !json.is_array && (are_message_keys(&json.keys) || json.has_more_values && has_messages(head))
+    })
 }
 
 fn has_messages(head: &Head) -> bool {
@@ -125,72 +131,20 @@ fn add_value(
 }
 
 fn open_json(context: &Context<'_>) -> Result<Reader, ImportError> {
-    Ok(stepped(JsonList {
-        json: JsonReader::new(context.source.open_text()?),
-        name: context.source.name().to_owned(),
-        records: RecordItems::default(),
-        place: Place::Start,
-        number: 0,
-    }))
+    listed::open(context, JsonList::default())
 }
 
-enum Place {
-    Start,
-    /// In an array of messages or conversations; with the object around it, if it is in one.
-    Array(Entered, Option<Entered>),
-    Object(Entered),
-    End,
-}
-
+#[derive(Default)]
 struct JsonList {
-    json: JsonReader<Decoded>,
-    name: String,
     records: RecordItems,
-    place: Place,
-    number: u64,
 }
 
-impl Step for JsonList {
-    fn step(&mut self, items: &mut VecDeque<Item>) -> io::Result<bool> {
-        self.place = match std::mem::replace(&mut self.place, Place::End) {
-            Place::Start if self.json.enter_array()? => Place::Array(Entered::default(), None),
-            Place::Start if self.json.enter_object()? => Place::Object(Entered::default()),
-            Place::Start => return Err(self.json.broken("neither a list nor an object")),
-            Place::Array(mut array, object) => {
-                if self.json.next_element(&mut array)? {
-                    self.element(items)?;
-                    Place::Array(array, object)
-                } else {
-                    object.map_or(Place::End, Place::Object)
-                }
-            }
-            Place::Object(mut object) => match self.json.next_key(&mut object)? {
-                None => Place::End,
-                Some(key) if is_list_key(&key) && self.json.enter_array()? => {
-                    Place::Array(Entered::default(), Some(object))
-                }
-                Some(_) => {
-                    self.json.skip()?;
-                    Place::Object(object)
-                }
-            },
-            Place::End => return Ok(false),
-        };
-        Ok(true)
+impl ListedFormat for JsonList {
+    fn is_list(&self, key: &str) -> bool {
+        is_list_key(key)
     }
-}
 
-impl JsonList {
-    fn element(&mut self, items: &mut VecDeque<Item>) -> io::Result<()> {
-        self.number += 1;
-        let place = format!("{}, element {}", self.name, self.number);
-        match self.json.raw(ELEMENT_BYTES_MAX)? {
-            Raw::Whole(bytes) => {
-                let (text, is_cleaned) = crate::lines::clean_text(bytes);
-                add_value(text.as_bytes(), &place, is_cleaned, &mut self.records, items);
-            }
-            Raw::Refused(reason) => items.push_back(Item::Skip(Skip::new(place, reason))),
-        }
-        Ok(())
+    fn element(&mut self, element: Element<'_>, items: &mut VecDeque<Item>) {
+        add_value(element.json, &element.place, element.is_cleaned, &mut self.records, items);
     }
 }

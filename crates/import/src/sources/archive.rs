@@ -53,7 +53,7 @@ impl<R: Read> Read for Bounded<R> {
     }
 }
 
-/// Adds the source, or what is in it if it is a zip archive that is no character card. `depth` counts the archives around
+/// Adds the source, or what is in it if it is a zip archive. `depth` counts the archives around
 /// it.
 pub(super) fn add_or_expand(source: Source, depth: usize, sources: &mut Sources) -> Result<(), ImportError> {
     let mut magic = [0; 4];
@@ -135,9 +135,6 @@ fn expand(
     }
     if compressed_total > source.size.max(source_length(source)) {
         return sources.skip(&source.name, "its entries overlap, which real archives never do");
-    }
-    if let Some(card) = crate::formats::charx_card(source, &entries) {
-        return sources.push(card);
     }
     for entry in entries {
         match add_or_expand(entry.clone(), depth + 1, sources) {

@@ -1,0 +1,195 @@
+//! Conversations that are trees: the shown path as messages, everything beside it as their alternatives.
+
+use std::collections::{HashMap, HashSet, VecDeque};
+
+use super::building::checked;
+use crate::item::{Alternative, ExternalId, Item, Message, Skip};
+use crate::limits::{ALTERNATIVES_MAX, MESSAGE_BYTES_MAX};
+
+/// A node of a conversation.
+#[derive(Default)]
+pub(super) struct Node {
+    pub(super) parent: Option<String>,
+    /// In the publisher's order.
+    pub(super) children: Vec<String>,
+    pub(super) content: Content,
+}
+
+/// What a node holds.
+#[derive(Default)]
+pub(super) enum Content {
+    /// Nothing that counts.
+    #[default]
+    Empty,
+    /// A message.
+    Talk(Box<Message>),
+    /// Something found that is not talk.
+    NoTalk(Skip),
+}
+
+/// Adds the items of a tree: the path to `shown`, or, without one that exists, along the last children.
+pub(super) fn add_tree(mut nodes: HashMap<String, Node>, shown: Option<&str>, items: &mut VecDeque<Item>) {
+    let path = shown_path(&nodes, shown);
+    let on_path: HashSet<&String> = path.iter().collect();
+    let mut visited: HashSet<String> = HashSet::new();
+    let mut waiting = Versions::default();
+    let mut messages: Vec<Message> = Vec::new();
+    let mut out: Vec<Item> = Vec::new();
+    for (index, id) in path.iter().enumerate() {
+        let content = nodes.get_mut(id).map(|node| std::mem::take(&mut node.content)).unwrap_or_default();
+        match content {
+            Content::Talk(mut message) => {
+                waiting.attach(&mut message, &mut out);
+                messages.push(*message);
+                // Keeps its place among the skips.
+                out.push(Item::Conversation(crate::item::Conversation::default()));
+            }
+            Content::NoTalk(skip) => out.push(Item::Skip(skip)),
+            Content::Empty => {}
+        }
+        let next = path.get(index + 1);
+        let children = nodes.get(id).map(|node| node.children.clone()).unwrap_or_default();
+        let shown_at = next.and_then(|next| children.iter().position(|child| child == next));
+        for (at, child) in children.iter().enumerate() {
+            if on_path.contains(child) {
+                continue;
+            }
+            let before = waiting.alternatives.len();
+            let follows =
+                if next.is_some() { None } else { messages.last().map(|last| last.id.as_str().to_owned()) };
+            collect(&mut nodes, child, follows, &mut visited, &mut waiting);
+            waiting.shown_index +=
+                usize::from(waiting.alternatives.len() > before && shown_at.is_some_and(|shown| at < shown));
+        }
+    }
+    if let Some(last) = messages.last_mut() {
+        // Branches after which nothing was shown follow the last message.
+        let id = last.id.as_str().to_owned();
+        for alternative in &mut waiting.alternatives {
+            alternative.follows.get_or_insert_with(|| id.clone());
+        }
+        waiting.shown_index = 0;
+        let shown_index = last.shown_index;
+        waiting.attach(last, &mut out);
+        last.shown_index = shown_index;
+    }
+    add_unreached(nodes, &mut out);
+    let mut messages = messages.into_iter();
+    for item in out {
+        match item {
+            Item::Conversation(_) => items.extend(messages.next().map(checked)),
+            item => items.push_back(item),
+        }
+    }
+}
+
+/// Nodes that no branch from the root reaches: a damaged tree.
+fn add_unreached(nodes: HashMap<String, Node>, out: &mut Vec<Item>) {
+    let mut unreached: Vec<(String, Content)> =
+        nodes.into_iter().map(|(id, node)| (id, node.content)).collect();
+    unreached.sort_by(|one, other| one.0.cmp(&other.0));
+    for (_, content) in unreached {
+        match content {
+            Content::Talk(message) => {
+                out.push(Item::Skip(Skip::new(message.place, "no branch of its conversation leads to it")));
+            }
+            Content::NoTalk(skip) => out.push(Item::Skip(skip)),
+            Content::Empty => {}
+        }
+    }
+}
+
+/// Alternatives that wait for the next shown message.
+#[derive(Default)]
+struct Versions {
+    alternatives: Vec<Alternative>,
+    skips: Vec<Skip>,
+    shown_index: usize,
+}
+
+impl Versions {
+    fn attach(&mut self, message: &mut Message, out: &mut Vec<Item>) {
+        let mut waiting = std::mem::take(self);
+        out.extend(waiting.skips.drain(..).map(Item::Skip));
+        let room = ALTERNATIVES_MAX.saturating_sub(message.alternatives.len());
+        if waiting.alternatives.len() > room {
+            let reason = format!(
+                "{} versions beyond {ALTERNATIVES_MAX} are not kept",
+                waiting.alternatives.len() - room
+            );
+            out.push(Item::Skip(Skip::new(&message.place, reason)));
+            waiting.alternatives.truncate(room);
+        }
+        message.alternatives.append(&mut waiting.alternatives);
+        message.shown_index = waiting.shown_index;
+    }
+}
+
+/// Ids from the root to the shown leaf.
+fn shown_path(nodes: &HashMap<String, Node>, shown: Option<&str>) -> Vec<String> {
+    let mut path = Vec::new();
+    let mut seen = HashSet::new();
+    if let Some(mut at) = shown.filter(|id| nodes.contains_key(*id)) {
+        while let Some(node) = nodes.get(at)
+            && seen.insert(at)
+        {
+            path.push(at.to_owned());
+            match node.parent.as_deref() {
+                Some(parent) => at = parent,
+                None => break,
+            }
+        }
+        path.reverse();
+        return path;
+    }
+    let is_root = |node: &Node| node.parent.as_ref().is_none_or(|parent| !nodes.contains_key(parent));
+    let mut at = nodes.iter().filter(|(_, node)| is_root(node)).map(|(id, _)| id).min();
+    while let Some(id) = at
+        && let Some(node) = nodes.get(id)
+        && seen.insert(id)
+    {
+        path.push(id.clone());
+        at = node.children.last();
+    }
+    path
+}
+
+/// Adds the messages below `from`, parents first.
+fn collect(
+    nodes: &mut HashMap<String, Node>,
+    from: &str,
+    follows: Option<String>,
+    visited: &mut HashSet<String>,
+    versions: &mut Versions,
+) {
+    let mut pending = vec![(from.to_owned(), follows)];
+    while let Some((id, follows)) = pending.pop() {
+        let Some(node) = nodes.get_mut(&id) else { continue };
+        if !visited.insert(id.clone()) {
+            continue;
+        }
+        let mut below = follows.clone();
+        match std::mem::take(&mut node.content) {
+            Content::Talk(message) if message.text.len() > MESSAGE_BYTES_MAX => {
+                versions.skips.push(Skip::new(message.place, "a version that was not shown is too long"));
+            }
+            Content::Talk(message) => {
+                let (ExternalId::Given(own) | ExternalId::Digest(own)) = &message.id;
+                below = Some(own.clone());
+                versions.alternatives.push(Alternative {
+                    id: own.clone(),
+                    follows,
+                    text: message.text_with_attachments(),
+                    speaker: message.speaker,
+                    role: message.role,
+                    time: message.time,
+                });
+            }
+            Content::NoTalk(skip) => versions.skips.push(skip),
+            Content::Empty => {}
+        }
+        for child in node.children.iter().rev() {
+            pending.push((child.clone(), below.clone()));
+        }
+    }
+}

@@ -1,0 +1,222 @@
+//! Character cards V1, V2 and V3 as JSON, in a PNG picture or in a CHARX archive; world books.
+
+use base64::Engine;
+use base64::engine::general_purpose::{GeneralPurpose, GeneralPurposeConfig};
+use base64::{alphabet, engine::DecodePaddingMode};
+use serde_json::Value;
+
+use super::listed::{id_at, text_at};
+use super::{Context, Format, Reader, one, png};
+use crate::card::{Card, LoreEntry, Lorebook, Picture};
+use crate::error::ImportError;
+use crate::item::{Item, Skip};
+use crate::limits::{DOCUMENT_BYTES_MAX, LORE_ENTRIES_MAX};
+use crate::lines::clean_text;
+
+pub(super) const FORMAT: Format =
+    Format { id: "card", name: "character card (V1, V2, V3)", detect: is_card, open };
+
+pub(super) const LOREBOOK_FORMAT: Format =
+    Format { id: "lorebook", name: "world book", detect: is_lorebook, open: open_lorebook };
+
+/// Cards in pictures are written with and without padding.
+const BASE64: GeneralPurpose = GeneralPurpose::new(
+    &alphabet::STANDARD,
+    GeneralPurposeConfig::new().with_decode_padding_mode(DecodePaddingMode::Indifferent),
+);
+
+fn is_card(context: &Context<'_>) -> bool {
+    let head = context.head;
+    let is_named = head.text.contains("chara_card_v");
+    head.bytes.starts_with(png::SIGNATURE)
+        || is_named && (head.is_object_with(&["spec"]) || head.is_object_with(&["data"]))
+        || head.is_object_with(&["name", "description", "first_mes"])
+        || head.is_object_with(&["name", "personality", "first_mes"])
+        || head.is_object_with(&["char_name", "char_persona"])
+}
+
+fn is_lorebook(context: &Context<'_>) -> bool {
+    let Some(json) = &context.head.json else { return false };
+    let text = &context.head.text;
+    !json.is_array
+        && (json.has(&["entries"]) && text.contains("\"key") && text.contains("\"content\"")
+            || json.has(&["data"]) && text.contains("lorebook_v"))
+}
+
+fn open(context: &Context<'_>) -> Result<Reader, ImportError> {
+    let name = context.source.name();
+    let Some(bytes) = context.source.read_whole(DOCUMENT_BYTES_MAX)? else {
+        return Ok(skip(name, format!("it is longer than {DOCUMENT_BYTES_MAX} bytes")));
+    };
+    let card = if bytes.starts_with(png::SIGNATURE) {
+        from_png(&bytes, name)
+    } else {
+        parse(&clean_text(bytes).0).and_then(|json| {
+            let mut card = from_json(&json, name)?;
+            card.picture = packed_picture(context, &json);
+            Ok(card)
+        })
+    };
+    Ok(match card {
+        Ok(card) => one(Item::Card(Box::new(card))),
+        Err(reason) => skip(name, reason),
+    })
+}
+
+fn open_lorebook(context: &Context<'_>) -> Result<Reader, ImportError> {
+    let name = context.source.name();
+    let Some(bytes) = context.source.read_text(DOCUMENT_BYTES_MAX)? else {
+        return Ok(skip(name, format!("it is longer than {DOCUMENT_BYTES_MAX} bytes")));
+    };
+    let book = parse(&clean_text(bytes).0).and_then(|json| {
+        let book = json.get("data").filter(|_| json.get("entries").is_none()).unwrap_or(&json);
+        lorebook(book, context.source.stem(), name)
+    });
+    Ok(match book {
+        Ok(book) => one(Item::Lorebook(book)),
+        Err(reason) => skip(name, reason),
+    })
+}
+
+fn skip(name: &str, reason: String) -> Reader {
+    one(Item::Skip(Skip::new(name, reason)))
+}
+
+fn parse(json: &str) -> Result<Value, String> {
+    serde_json::from_str(json.trim_start_matches('\u{FEFF}'))
+        .map_err(|error| format!("its JSON is not valid: {error}"))
+}
+
+fn from_png(bytes: &[u8], name: &str) -> Result<Card, String> {
+    let picture = png::read(bytes)?;
+    // A V3 card stands beside a V2 one for older programs.
+    let text = picture.text("ccv3").or_else(|| picture.text("chara"));
+    let text = text.ok_or("it is a picture without a card; the message that shows it names it")?;
+    let trimmed: String = text.chars().filter(|character| !character.is_whitespace()).collect();
+    let json = match BASE64.decode(&trimmed) {
+        Ok(json) => clean_text(json).0,
+        // Some programs leave the JSON as it is.
+        Err(_) if text.trim_start().starts_with('{') => text.clone(),
+        Err(error) => return Err(format!("the card in the picture is not valid base64: {error}")),
+    };
+    let mut card = from_json(&parse(&json)?, name)?;
+    card.picture = Some(Picture {
+        media_type: "image/png".to_owned(),
+        bytes: picture.without_texts(&["chara", "ccv3"]),
+    });
+    Ok(card)
+}
+
+fn from_json(json: &Value, name: &str) -> Result<Card, String> {
+    let spec_version = match text_at(json, "spec") {
+        Some("chara_card_v3") => "3.0",
+        Some(_) => "2.0",
+        None if json.get("data").is_some() => "2.0",
+        None => "1.0",
+    };
+    let data = json.get("data").filter(|data| data.is_object()).unwrap_or(json);
+    let text = |keys: &[&str]| {
+        keys.iter()
+            .find_map(|key| text_at(data, key).or_else(|| text_at(json, key)))
+            .unwrap_or_default()
+            .to_owned()
+    };
+    let texts = |key: &str| {
+        let list = data.get(key).and_then(Value::as_array);
+        list.into_iter().flatten().filter_map(Value::as_str).map(str::to_owned).collect::<Vec<_>>()
+    };
+    let card_name = text(&["name", "char_name"]);
+    if card_name.trim().is_empty() {
+        return Err("the card has no name".to_owned());
+    }
+    let book = data.get("character_book").filter(|book| book.is_object());
+    Ok(Card {
+        spec_version: spec_version.to_owned(),
+        nickname: Some(text(&["nickname"])).filter(|nickname| !nickname.is_empty()),
+        description: text(&["description", "char_persona"]),
+        personality: text(&["personality"]),
+        scenario: text(&["scenario", "world_scenario"]),
+        first_message: text(&["first_mes", "char_greeting"]),
+        alternate_greetings: texts("alternate_greetings"),
+        example_talk: text(&["mes_example", "example_dialogue"]),
+        system_prompt: text(&["system_prompt"]),
+        post_history_instructions: text(&["post_history_instructions"]),
+        creator_notes: text(&["creator_notes", "creatorcomment"]),
+        creator: text(&["creator"]),
+        version: text(&["character_version"]),
+        tags: texts("tags"),
+        picture: None,
+        lorebook: book.map(|book| lorebook(book, &card_name, name)).transpose()?,
+        place: name.to_owned(),
+        name: card_name,
+    })
+}
+
+/// The icon that the card's archive holds.
+fn packed_picture(context: &Context<'_>, json: &Value) -> Option<Picture> {
+    let assets = json.get("data").unwrap_or(json).get("assets")?.as_array()?;
+    let icons = || assets.iter().filter(|asset| text_at(asset, "type") == Some("icon"));
+    let icon = icons().find(|asset| text_at(asset, "name") == Some("main")).or_else(|| icons().next())?;
+    let path =
+        ["embeded://", "embedded://"].iter().find_map(|scheme| text_at(icon, "uri")?.strip_prefix(scheme))?;
+    let source = context.sources.sibling(context.source, path)?;
+    let bytes = source.read_whole(DOCUMENT_BYTES_MAX).ok()??;
+    let media_type = match bytes.as_slice() {
+        [0x89, b'P', b'N', b'G', ..] => "image/png",
+        [0xFF, 0xD8, 0xFF, ..] => "image/jpeg",
+        [b'R', b'I', b'F', b'F', _, _, _, _, b'W', b'E', b'B', b'P', ..] => "image/webp",
+        _ => return None,
+    };
+    Some(Picture { media_type: media_type.to_owned(), bytes })
+}
+
+/// A book of a card (a list of entries with `keys`) or of its own (entries by number, with `key`).
+fn lorebook(book: &Value, fallback_name: &str, place: &str) -> Result<Lorebook, String> {
+    let entries: Vec<(String, &Value)> = match book.get("entries") {
+        Some(Value::Array(entries)) => {
+            entries.iter().enumerate().map(|(at, entry)| (at.to_string(), entry)).collect()
+        }
+        Some(Value::Object(entries)) => {
+            let mut entries: Vec<_> = entries.iter().map(|(key, entry)| (key.clone(), entry)).collect();
+            entries.sort_by_key(|(key, _)| (key.parse::<u64>().unwrap_or(u64::MAX), key.clone()));
+            entries
+        }
+        _ => return Err("the book has no entries".to_owned()),
+    };
+    if entries.len() > LORE_ENTRIES_MAX {
+        return Err(format!("the book has more than {LORE_ENTRIES_MAX} entries"));
+    }
+    let is_true = |entry: &Value, key: &str| entry.get(key).and_then(Value::as_bool);
+    let keys = |entry: &Value, names: [&str; 2]| {
+        let list = names.iter().find_map(|name| entry.get(*name));
+        match list {
+            Some(Value::Array(keys)) => keys.iter().filter_map(Value::as_str).map(str::to_owned).collect(),
+            Some(Value::String(keys)) => {
+                keys.split(',').map(|key| key.trim().to_owned()).filter(|key| !key.is_empty()).collect()
+            }
+            _ => Vec::new(),
+        }
+    };
+    let read = entries.into_iter().filter_map(|(at, entry)| {
+        let content = text_at(entry, "content").filter(|content| !content.trim().is_empty())?.to_owned();
+        Some(LoreEntry {
+            id: id_at(entry, "uid").or_else(|| id_at(entry, "id")).unwrap_or(at),
+            name: ["name", "comment"]
+                .iter()
+                .find_map(|key| text_at(entry, key))
+                .unwrap_or_default()
+                .to_owned(),
+            keys: keys(entry, ["keys", "key"]),
+            secondary_keys: keys(entry, ["secondary_keys", "keysecondary"]),
+            content,
+            is_constant: is_true(entry, "constant").unwrap_or(false),
+            is_enabled: is_true(entry, "enabled")
+                .unwrap_or_else(|| !is_true(entry, "disable").unwrap_or(false)),
+        })
+    });
+    Ok(Lorebook {
+        name: text_at(book, "name").unwrap_or(fallback_name).to_owned(),
+        entries: read.collect(),
+        place: place.to_owned(),
+    })
+}

@@ -1,0 +1,224 @@
+//! ChatGPT's `conversations.json`: a list of conversations, each a tree of nodes under `mapping`.
+
+use std::collections::{HashMap, HashSet, VecDeque};
+
+use serde::Deserialize;
+use serde_json::Value;
+
+use super::branches::{Content, Node, add_tree};
+use super::building::{attachment, conversation, message};
+use super::digests::stable_id;
+use super::listed::{self, Element, ListedFormat, text_at};
+use super::{Context, Format};
+use crate::item::{Attachment, AttachmentKind, CoreBlock, CoreDraft, ExternalId, Item, Role, Skip};
+use crate::message_time::MessageTime;
+
+pub(super) const FORMAT: Format = Format {
+    id: "chatgpt",
+    name: "ChatGPT export",
+    detect: |context: &Context<'_>| context.head.has_keys(&["mapping"]),
+    open: |context| listed::open(context, ChatGpt::default()),
+};
+
+#[derive(Default)]
+struct ChatGpt {
+    /// Custom instructions that were already found: every conversation repeats them.
+    instructions: HashSet<String>,
+    /// Fields of a single conversation that is the whole file.
+    whole: serde_json::Map<String, Value>,
+}
+
+#[derive(Deserialize)]
+struct Exported {
+    title: Option<String>,
+    create_time: Option<f64>,
+    conversation_id: Option<String>,
+    id: Option<String>,
+    current_node: Option<String>,
+    mapping: HashMap<String, ExportedNode>,
+}
+
+#[derive(Deserialize)]
+struct ExportedNode {
+    message: Option<ExportedMessage>,
+    parent: Option<String>,
+    #[serde(default)]
+    children: Vec<String>,
+}
+
+#[derive(Deserialize)]
+struct ExportedMessage {
+    id: Option<String>,
+    author: Option<Author>,
+    create_time: Option<f64>,
+    content: Option<ExportedContent>,
+    recipient: Option<String>,
+    #[serde(default)]
+    metadata: Metadata,
+}
+
+#[derive(Deserialize)]
+struct Author {
+    role: Option<String>,
+}
+
+#[derive(Deserialize)]
+struct ExportedContent {
+    content_type: Option<String>,
+    #[serde(default)]
+    parts: Vec<Value>,
+    text: Option<String>,
+    user_profile: Option<String>,
+    user_instructions: Option<String>,
+}
+
+#[derive(Deserialize, Default)]
+#[serde(default)]
+struct Metadata {
+    model_slug: Option<String>,
+    is_visually_hidden_from_conversation: Option<bool>,
+    attachments: Vec<Value>,
+    user_context_message_data: Option<Value>,
+}
+
+impl ListedFormat for ChatGpt {
+    fn is_list(&self, key: &str) -> bool {
+        key == "conversations"
+    }
+
+    fn field(&mut self, key: &str, value: &Value) {
+        self.whole.insert(key.to_owned(), value.clone());
+    }
+
+    fn end(&mut self, items: &mut VecDeque<Item>) {
+        let whole = std::mem::take(&mut self.whole);
+        if whole.contains_key("mapping") {
+            let json = Value::Object(whole).to_string();
+            let element =
+                Element { json: json.as_bytes(), is_cleaned: false, place: "the conversation".to_owned() };
+            self.element(element, items);
+        }
+    }
+
+    fn element(&mut self, element: Element<'_>, items: &mut VecDeque<Item>) {
+        let exported: Exported = match element.parse() {
+            Ok(exported) => exported,
+            Err(skip) => return items.push_back(skip),
+        };
+        let created = exported.create_time.map(|time| time.to_string()).unwrap_or_default();
+        let id = exported
+            .conversation_id
+            .or(exported.id)
+            .unwrap_or_else(|| stable_id(&[exported.title.as_deref().unwrap_or_default(), &created]));
+        items.push_back(conversation(&id, exported.title.as_deref()));
+        let mut nodes = HashMap::new();
+        for (node_id, node) in exported.mapping {
+            let content = node
+                .message
+                .map_or(Content::Empty, |message| self.content(&id, &node_id, message, &element, items));
+            nodes.insert(node_id, Node { parent: node.parent, children: node.children, content });
+        }
+        add_tree(nodes, exported.current_node.as_deref(), items);
+    }
+}
+
+impl ChatGpt {
+    fn content(
+        &mut self,
+        conversation: &str,
+        node_id: &str,
+        exported: ExportedMessage,
+        element: &Element<'_>,
+        items: &mut VecDeque<Item>,
+    ) -> Content {
+        let Some(content) = exported.content else { return Content::Empty };
+        let place = format!("{}, node {node_id}", element.place);
+        let profile = exported.metadata.user_context_message_data.as_ref();
+        for (block, text) in [
+            (CoreBlock::User, profile.and_then(|data| text_at(data, "about_user_message"))),
+            (CoreBlock::Style, profile.and_then(|data| text_at(data, "about_model_message"))),
+            (CoreBlock::User, content.user_profile.as_deref()),
+            (CoreBlock::Style, content.user_instructions.as_deref()),
+        ] {
+            self.instruction(block, text, &place, items);
+        }
+        let kind = content.content_type.as_deref().unwrap_or("text");
+        if matches!(kind, "user_editable_context" | "model_editable_context") {
+            return Content::Empty;
+        }
+        let (speaker, role) = match exported.author.and_then(|author| author.role).as_deref() {
+            Some("user") => ("User", Role::User),
+            Some("assistant") => ("ChatGPT", Role::Persona),
+            _ if is_blank(&content) => return Content::Empty,
+            _ => {
+                return Content::NoTalk(Skip::new(
+                    place,
+                    "it is an instruction or a tool's output, not talk",
+                ));
+            }
+        };
+        if exported.metadata.is_visually_hidden_from_conversation == Some(true) {
+            return Content::Empty;
+        }
+        let is_to_all = exported.recipient.as_deref().is_none_or(|recipient| recipient == "all");
+        if !is_to_all || !matches!(kind, "text" | "multimodal_text" | "code") {
+            return Content::NoTalk(Skip::new(place, "it is a tool's call or the model's notes, not talk"));
+        }
+        let (text, mut attachments) = words(&content);
+        attachments.extend(
+            exported.metadata.attachments.iter().filter_map(|file| text_at(file, "name")).map(attachment),
+        );
+        if text.trim().is_empty() && attachments.is_empty() {
+            return Content::Empty;
+        }
+        let id = ExternalId::Given(exported.id.unwrap_or_else(|| node_id.to_owned()));
+        let time = exported.create_time.map_or(MessageTime::Unknown, MessageTime::from_seconds);
+        let mut message = message(id, conversation, (speaker, role), time, text, place);
+        message.attachments = attachments;
+        message.model = exported.metadata.model_slug.filter(|_| role == Role::Persona);
+        message.is_cleaned = element.is_cleaned;
+        Content::Talk(Box::new(message))
+    }
+
+    fn instruction(&mut self, block: CoreBlock, text: Option<&str>, place: &str, items: &mut VecDeque<Item>) {
+        let Some(text) = text.map(str::trim).filter(|text| !text.is_empty()) else { return };
+        if self.instructions.insert(stable_id(&[text])) {
+            let title = "Custom instructions".to_owned();
+            items.push_back(Item::CoreDraft(CoreDraft {
+                block,
+                title,
+                text: text.to_owned(),
+                place: place.to_owned(),
+            }));
+        }
+    }
+}
+
+fn is_blank(content: &ExportedContent) -> bool {
+    let (text, attachments) = words(content);
+    text.trim().is_empty() && attachments.is_empty()
+}
+
+/// The text of all parts, and the pictures among them.
+fn words(content: &ExportedContent) -> (String, Vec<Attachment>) {
+    let mut texts: Vec<&str> = content.text.as_deref().into_iter().collect();
+    let mut attachments = Vec::new();
+    for part in &content.parts {
+        match part {
+            Value::String(text) => texts.push(text),
+            Value::Object(_) => match text_at(part, "content_type") {
+                Some("image_asset_pointer") => {
+                    attachments.push(Attachment { kind: AttachmentKind::Image, name: None })
+                }
+                Some("audio_transcription") => texts.extend(text_at(part, "text")),
+                Some(kind) if kind.contains("audio") => {
+                    attachments.push(Attachment { kind: AttachmentKind::Audio, name: None });
+                }
+                Some(_) => attachments.push(Attachment { kind: AttachmentKind::File, name: None }),
+                None => texts.extend(text_at(part, "text")),
+            },
+            _ => {}
+        }
+    }
+    (texts.join("\n"), attachments)
+}

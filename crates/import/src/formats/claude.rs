@@ -1,0 +1,202 @@
+//! Claude's export: `conversations.json`, `projects.json` and `memories.json`.
+
+use std::collections::{HashMap, VecDeque};
+
+use serde::Deserialize;
+use serde_json::Value;
+
+use super::branches::{Content, Node, add_tree};
+use super::building::{attachment, conversation, message};
+use super::digests::stable_id;
+use super::listed::{self, Element, ListedFormat, text_at};
+use super::{Context, Format};
+use crate::item::{Attachment, CoreBlock, CoreDraft, Document, ExternalId, Item, Role};
+use crate::message_time::MessageTime;
+
+pub(super) const FORMAT: Format = Format {
+    id: "claude",
+    name: "Claude export",
+    detect: is_claude,
+    open: |context| {
+        listed::open(
+            context,
+            Claude { name: context.source.name().to_owned(), whole: serde_json::Map::new() },
+        )
+    },
+};
+
+fn is_claude(context: &Context<'_>) -> bool {
+    let head = context.head;
+    head.has_keys(&["uuid", "chat_messages"])
+        || head.has_keys(&["uuid", "prompt_template", "docs"])
+        || head.has_keys(&["conversations_memory"])
+}
+
+struct Claude {
+    name: String,
+    /// Fields of a single conversation or project that is the whole file.
+    whole: serde_json::Map<String, Value>,
+}
+
+#[derive(Deserialize)]
+struct Exported {
+    uuid: Option<String>,
+    name: Option<String>,
+    current_leaf_message_uuid: Option<String>,
+    chat_messages: Vec<ExportedMessage>,
+}
+
+#[derive(Deserialize)]
+struct ExportedMessage {
+    uuid: String,
+    parent_message_uuid: Option<String>,
+    text: Option<String>,
+    #[serde(default)]
+    content: Vec<Value>,
+    sender: Option<String>,
+    created_at: Option<String>,
+    #[serde(default)]
+    attachments: Vec<Value>,
+    #[serde(default)]
+    files: Vec<Value>,
+}
+
+impl ListedFormat for Claude {
+    fn is_list(&self, _key: &str) -> bool {
+        false
+    }
+
+    fn field(&mut self, key: &str, value: &Value) {
+        self.whole.insert(key.to_owned(), value.clone());
+    }
+
+    fn end(&mut self, items: &mut VecDeque<Item>) {
+        let json = Value::Object(std::mem::take(&mut self.whole)).to_string();
+        let element = Element { json: json.as_bytes(), is_cleaned: false, place: self.name.clone() };
+        self.element(element, items);
+    }
+
+    fn element(&mut self, element: Element<'_>, items: &mut VecDeque<Item>) {
+        if let Ok(exported) = element.parse::<Exported>() {
+            return add_conversation(exported, &element, items);
+        }
+        match element.parse::<Value>() {
+            Ok(value) if value.get("docs").is_some() => add_project(&value, &element, items),
+            Ok(value) if value.get("conversations_memory").is_some() => add_memory(&value, &element, items),
+            // Says what a conversation lacks.
+            Ok(_) => items.extend(element.parse::<Exported>().err()),
+            Err(skip) => items.push_back(skip),
+        }
+    }
+}
+
+fn add_conversation(exported: Exported, element: &Element<'_>, items: &mut VecDeque<Item>) {
+    let name = exported.name.as_deref().unwrap_or_default();
+    let id = exported.uuid.clone().unwrap_or_else(|| {
+        stable_id(&[name, exported.chat_messages.first().map_or("", |message| message.uuid.as_str())])
+    });
+    items.push_back(conversation(&id, exported.name.as_deref()));
+    let mut nodes: HashMap<String, Node> = HashMap::new();
+    let mut previous: Option<String> = None;
+    let known: Vec<String> = exported.chat_messages.iter().map(|message| message.uuid.clone()).collect();
+    let is_tree = exported.chat_messages.iter().any(|message| {
+        message
+            .parent_message_uuid
+            .as_ref()
+            .is_some_and(|parent| known.first().is_some_and(|first| parent == first))
+    });
+    for exported_message in exported.chat_messages {
+        let own = exported_message.uuid.clone();
+        let parent = if is_tree { exported_message.parent_message_uuid.clone() } else { previous.take() };
+        if let Some(parent) = &parent {
+            nodes.entry(parent.clone()).or_default().children.push(own.clone());
+        }
+        let content = content(&id, exported_message, element, items);
+        let node = nodes.entry(own.clone()).or_default();
+        node.parent = parent;
+        node.content = content;
+        previous = Some(own);
+    }
+    let shown = exported.current_leaf_message_uuid.or(previous);
+    add_tree(nodes, shown.as_deref(), items);
+}
+
+fn content(
+    conversation: &str,
+    exported: ExportedMessage,
+    element: &Element<'_>,
+    items: &mut VecDeque<Item>,
+) -> Content {
+    let place = format!("{}, message {}", element.place, exported.uuid);
+    let (speaker, role) = match exported.sender.as_deref() {
+        Some("human" | "user") => ("Human", Role::User),
+        Some("assistant") => ("Claude", Role::Persona),
+        other => (other.unwrap_or_default(), Role::Other),
+    };
+    let parts = exported.content.iter().filter(|part| text_at(part, "type") == Some("text"));
+    let parts: Vec<&str> = parts.filter_map(|part| text_at(part, "text")).collect();
+    let text = if parts.is_empty() { exported.text.unwrap_or_default() } else { parts.join("\n") };
+    let mut attachments: Vec<Attachment> = Vec::new();
+    for (index, file) in exported.attachments.iter().chain(&exported.files).enumerate() {
+        let name = text_at(file, "file_name").unwrap_or("pasted text");
+        attachments.push(attachment(name));
+        if let Some(text) = text_at(file, "extracted_content") {
+            items.push_back(Item::Document(Document {
+                id: format!("{}#{index}", exported.uuid),
+                name: name.to_owned(),
+                day: None,
+                text: text.to_owned(),
+                is_cleaned: element.is_cleaned,
+                place: place.clone(),
+            }));
+        }
+    }
+    if text.trim().is_empty() && attachments.is_empty() {
+        return Content::Empty;
+    }
+    let time = exported.created_at.as_deref().map_or(MessageTime::Unknown, MessageTime::parse);
+    let mut message =
+        message(ExternalId::Given(exported.uuid), conversation, (speaker, role), time, text, place);
+    message.attachments = attachments;
+    message.is_cleaned = element.is_cleaned;
+    Content::Talk(Box::new(message))
+}
+
+fn add_project(project: &Value, element: &Element<'_>, items: &mut VecDeque<Item>) {
+    let name = text_at(project, "name").unwrap_or("project");
+    if let Some(text) = text_at(project, "prompt_template") {
+        items.push_back(Item::CoreDraft(CoreDraft {
+            block: CoreBlock::Style,
+            title: format!("Instructions of the project {name}"),
+            text: text.to_owned(),
+            place: element.place.clone(),
+        }));
+    }
+    for document in project.get("docs").and_then(Value::as_array).into_iter().flatten() {
+        let file = text_at(document, "filename").unwrap_or("document");
+        let full_name = format!("{name}/{file}");
+        items.push_back(Item::Document(Document {
+            id: text_at(document, "uuid").map_or_else(|| full_name.clone(), str::to_owned),
+            name: full_name,
+            day: None,
+            text: text_at(document, "content").unwrap_or_default().to_owned(),
+            is_cleaned: element.is_cleaned,
+            place: element.place.clone(),
+        }));
+    }
+}
+
+fn add_memory(memory: &Value, element: &Element<'_>, items: &mut VecDeque<Item>) {
+    let projects = memory.get("project_memories").and_then(Value::as_object).into_iter().flatten();
+    let texts = text_at(memory, "conversations_memory")
+        .into_iter()
+        .chain(projects.filter_map(|(_, text)| text.as_str()));
+    for text in texts {
+        items.push_back(Item::CoreDraft(CoreDraft {
+            block: CoreBlock::User,
+            title: "Claude's memory".to_owned(),
+            text: text.to_owned(),
+            place: element.place.clone(),
+        }));
+    }
+}

@@ -1,0 +1,70 @@
+//! Generic CSV with a header: a message per row.
+
+use std::collections::VecDeque;
+use std::io;
+
+use super::records::{Columns, RecordItems};
+use super::{Context, Format, Reader, Step, one, stepped};
+use crate::csv::{CsvRecord, CsvRecords, separator_of};
+use crate::error::ImportError;
+use crate::item::{Item, Skip};
+use crate::limits::MESSAGE_BYTES_MAX;
+use crate::sources::Decoded;
+
+pub(super) const FORMAT: Format =
+    Format { id: "csv", name: "CSV, a message each", detect: |context| columns(context).is_some(), open };
+
+/// Separator and columns of the header.
+fn columns(context: &Context<'_>) -> Option<(u8, Columns)> {
+    if context.head.bytes.starts_with(b"%") || context.head.json.is_some() {
+        return None;
+    }
+    let header = context.head.lines().find(|line| !line.trim().is_empty())?;
+    let separator = separator_of(header)?;
+    let mut records = CsvRecords::new(header.as_bytes(), separator, 64 * 1024);
+    match records.next_record() {
+        Ok(Some(CsvRecord::Fields { fields, .. })) => Some((separator, Columns::of(&fields)?)),
+        _ => None,
+    }
+}
+
+fn open(context: &Context<'_>) -> Result<Reader, ImportError> {
+    let Some((separator, columns)) = columns(context) else {
+        let reason = "its first line names no column of a text and of a speaker or time";
+        return Ok(one(Item::Skip(Skip::new(context.source.name(), reason))));
+    };
+    Ok(stepped(CsvTable {
+        records: CsvRecords::new(context.source.open_text()?, separator, MESSAGE_BYTES_MAX * 2),
+        columns,
+        name: context.source.name().to_owned(),
+        items: RecordItems::default(),
+        has_header: false,
+    }))
+}
+
+struct CsvTable {
+    records: CsvRecords<Decoded>,
+    columns: Columns,
+    name: String,
+    items: RecordItems,
+    has_header: bool,
+}
+
+impl Step for CsvTable {
+    fn step(&mut self, items: &mut VecDeque<Item>) -> io::Result<bool> {
+        match self.records.next_record()? {
+            None => return Ok(false),
+            Some(_) if !std::mem::replace(&mut self.has_header, true) => {}
+            Some(CsvRecord::TooLong { line }) => {
+                let place = format!("{}, line {line}", self.name);
+                items
+                    .push_back(Item::Skip(Skip::new(place, "the record is too long; a quote may never end")));
+            }
+            Some(CsvRecord::Fields { line, fields, is_cleaned }) => {
+                let place = format!("{}, line {line}", self.name);
+                self.items.add(self.columns.record(&fields), place, is_cleaned, items);
+            }
+        }
+        Ok(true)
+    }
+}

@@ -1,0 +1,235 @@
+//! Discord: JSON of DiscordChatExporter, and the data package that Discord itself sends, which has the user's own messages.
+
+use std::collections::VecDeque;
+use std::io;
+
+use serde_json::Value;
+
+use super::building::{attachment, checked, conversation, message};
+use super::listed::{self, Element, ListedFormat, id_at, text_at};
+use super::{Context, Format, Reader, Step, stepped};
+use crate::csv::{CsvRecord, CsvRecords};
+use crate::error::ImportError;
+use crate::item::{Attachment, AttachmentKind, ExternalId, Item, Role, Skip};
+use crate::limits::ELEMENT_BYTES_MAX;
+use crate::message_time::MessageTime;
+use crate::sources::Decoded;
+
+pub(super) const EXPORTER_FORMAT: Format = Format {
+    id: "discord",
+    name: "DiscordChatExporter JSON",
+    detect: |context: &Context<'_>| context.head.is_object_with(&["guild", "channel", "messages"]),
+    open: |context| listed::open(context, Exporter::default()),
+};
+
+pub(super) const PACKAGE_FORMAT: Format =
+    Format { id: "discord-package", name: "Discord data package", detect: is_package, open: open_package };
+
+#[derive(Default)]
+struct Exporter {
+    guild: Option<String>,
+    channel: Option<(String, String)>,
+    has_begun: bool,
+}
+
+impl ListedFormat for Exporter {
+    fn is_list(&self, key: &str) -> bool {
+        key == "messages"
+    }
+
+    fn field(&mut self, key: &str, value: &Value) {
+        match key {
+            "guild" => self.guild = text_at(value, "name").map(str::to_owned),
+            "channel" => {
+                let name = text_at(value, "name").unwrap_or_default().to_owned();
+                self.channel = id_at(value, "id").map(|id| (id, name));
+            }
+            _ => {}
+        }
+    }
+
+    fn lacks_field(&self) -> bool {
+        self.channel.is_none()
+    }
+
+    fn element(&mut self, element: Element<'_>, items: &mut VecDeque<Item>) {
+        let (id, name) = self.channel.clone().unwrap_or_default();
+        if !std::mem::replace(&mut self.has_begun, true) {
+            let title =
+                self.guild.as_deref().map_or_else(|| name.clone(), |guild| format!("{guild} / {name}"));
+            items.push_back(conversation(&id, Some(&title)));
+        }
+        items.push_back(match element.parse::<Value>() {
+            Ok(value) => exported(&id, &value, element),
+            Err(skip) => skip,
+        });
+    }
+}
+
+fn exported(conversation: &str, value: &Value, element: Element<'_>) -> Item {
+    let place = element.place;
+    if !matches!(
+        text_at(value, "type"),
+        None | Some("Default" | "Reply" | "ThreadStarterMessage" | "ChatInputCommand")
+    ) {
+        return Item::Skip(Skip::new(place, "it is a notice of the program, not talk"));
+    }
+    let Some(id) = id_at(value, "id") else { return Item::Skip(Skip::new(place, "it has no id")) };
+    let author = value.get("author").unwrap_or(&Value::Null);
+    let speaker = text_at(author, "nickname").or_else(|| text_at(author, "name")).unwrap_or_default();
+    let time = text_at(value, "timestamp").map_or(MessageTime::Unknown, MessageTime::parse);
+    let text = text_at(value, "content").unwrap_or_default().to_owned();
+    let mut message = message(ExternalId::Given(id), conversation, (speaker, Role::Other), time, text, place);
+    let list = |key: &str| value.get(key).and_then(Value::as_array).into_iter().flatten();
+    message.attachments =
+        list("attachments").filter_map(|file| text_at(file, "fileName")).map(attachment).collect();
+    message.attachments.extend(list("stickers").map(|sticker| Attachment {
+        kind: AttachmentKind::Sticker,
+        name: text_at(sticker, "name").map(str::to_owned),
+    }));
+    let links = list("embeds").filter_map(|embed| text_at(embed, "url").or_else(|| text_at(embed, "title")));
+    if message.text.is_empty() && message.attachments.is_empty() {
+        let names = links.map(|link| Attachment {
+            kind: AttachmentKind::File,
+            name: Some(link.chars().take(256).collect()),
+        });
+        message.attachments.extend(names);
+    }
+    message.is_cleaned = element.is_cleaned;
+    checked(message)
+}
+
+fn is_package(context: &Context<'_>) -> bool {
+    let is_csv =
+        context.head.lines().next().is_some_and(|line| line.trim() == "ID,Timestamp,Contents,Attachments");
+    is_csv || context.head.is_array_of(&["ID", "Timestamp", "Contents", "Attachments"])
+}
+
+fn open_package(context: &Context<'_>) -> Result<Reader, ImportError> {
+    let channel = beside(context, "channel.json").unwrap_or_default();
+    let fallback = context.source.folder().trim_end_matches('/').rsplit('/').next().unwrap_or_default();
+    let id = id_at(&channel, "id").unwrap_or_else(|| fallback.trim_start_matches('c').to_owned());
+    let guild = channel.get("guild").and_then(|guild| text_at(guild, "name"));
+    let title = match (guild, text_at(&channel, "name")) {
+        (Some(guild), Some(name)) => Some(format!("{guild} / {name}")),
+        (_, name) => name.map(str::to_owned),
+    };
+    let user =
+        ["../../account/user.json", "../../Account/user.json"].iter().find_map(|path| above(context, path));
+    let speaker = user.as_ref().and_then(|user| {
+        text_at(user, "global_name").or_else(|| text_at(user, "username")).map(str::to_owned)
+    });
+    let package =
+        Package { id, title, speaker: speaker.unwrap_or_else(|| "User".to_owned()), has_begun: false };
+    if context.head.json.is_some() {
+        return listed::open(context, package);
+    }
+    Ok(stepped(PackageCsv {
+        records: CsvRecords::new(context.source.open_text()?, b',', ELEMENT_BYTES_MAX),
+        name: context.source.name().to_owned(),
+        package,
+        has_header: false,
+    }))
+}
+
+/// A small JSON file in the same folder.
+fn beside(context: &Context<'_>, name: &str) -> Option<Value> {
+    let source = context.sources.sibling(context.source, name)?;
+    serde_json::from_slice(&source.read_text(1024 * 1024).ok()??).ok()
+}
+
+/// A small JSON file two folders up: the package has `messages/c<id>/` beside `account/`.
+fn above(context: &Context<'_>, path: &str) -> Option<Value> {
+    let mut folder = context.source.folder().trim_end_matches('/');
+    let mut path = path;
+    while let Some(rest) = path.strip_prefix("../") {
+        folder = folder.rfind('/').map_or("", |at| &folder[..at]);
+        path = rest;
+    }
+    let wanted = if folder.is_empty() { path.to_owned() } else { format!("{folder}/{path}") };
+    let source = context.sources.list().iter().find(|source| source.name().eq_ignore_ascii_case(&wanted))?;
+    serde_json::from_slice(&source.read_text(1024 * 1024).ok()??).ok()
+}
+
+struct Package {
+    id: String,
+    title: Option<String>,
+    speaker: String,
+    has_begun: bool,
+}
+
+impl Package {
+    fn add(
+        &mut self,
+        [id, time, text, files]: [&str; 4],
+        is_cleaned: bool,
+        place: String,
+        items: &mut VecDeque<Item>,
+    ) {
+        if !std::mem::replace(&mut self.has_begun, true) {
+            items.push_back(conversation(&self.id, self.title.as_deref()));
+        }
+        if id.is_empty() {
+            items.push_back(Item::Skip(Skip::new(place, "it has no id")));
+            return;
+        }
+        // Without an offset its times are UTC.
+        let time = match MessageTime::parse(time) {
+            MessageTime::Local(at) => at
+                .to_zoned(jiff::tz::TimeZone::UTC)
+                .map_or(MessageTime::Unknown, |at| MessageTime::Instant(at.timestamp())),
+            time => time,
+        };
+        let id = ExternalId::Given(id.to_owned());
+        let mut message = message(id, &self.id, (&self.speaker, Role::User), time, text.to_owned(), place);
+        message.attachments = files.split_whitespace().map(attachment).collect();
+        message.is_cleaned = is_cleaned;
+        items.push_back(checked(message));
+    }
+}
+
+impl ListedFormat for Package {
+    fn is_list(&self, _key: &str) -> bool {
+        false
+    }
+
+    fn element(&mut self, element: Element<'_>, items: &mut VecDeque<Item>) {
+        match element.parse::<Value>() {
+            Ok(value) => {
+                let id = id_at(&value, "ID").unwrap_or_default();
+                let text = |key: &str| text_at(&value, key).unwrap_or_default();
+                let fields = [id.as_str(), text("Timestamp"), text("Contents"), text("Attachments")];
+                self.add(fields, element.is_cleaned, element.place.clone(), items);
+            }
+            Err(skip) => items.push_back(skip),
+        }
+    }
+}
+
+struct PackageCsv {
+    records: CsvRecords<Decoded>,
+    name: String,
+    package: Package,
+    has_header: bool,
+}
+
+impl Step for PackageCsv {
+    fn step(&mut self, items: &mut VecDeque<Item>) -> io::Result<bool> {
+        match self.records.next_record()? {
+            None => return Ok(false),
+            Some(_) if !std::mem::replace(&mut self.has_header, true) => {}
+            Some(CsvRecord::TooLong { line }) => {
+                items.push_back(Item::Skip(Skip::new(
+                    format!("{}, line {line}", self.name),
+                    "the record is too long",
+                )));
+            }
+            Some(CsvRecord::Fields { line, fields, is_cleaned }) => {
+                let field = |at: usize| fields.get(at).map(String::as_str).unwrap_or_default();
+                let place = format!("{}, line {line}", self.name);
+                self.package.add([field(0), field(1), field(2), field(3)], is_cleaned, place, items);
+            }
+        }
+        Ok(true)
+    }
+}

@@ -1,0 +1,188 @@
+//! JSON files with one long list of messages or conversations: the list is walked, each element held alone.
+
+use std::collections::VecDeque;
+use std::io::{self, Read};
+
+use serde_json::Value;
+
+use super::{Context, Reader, Step, stepped};
+use crate::error::ImportError;
+use crate::item::{Item, Skip};
+use crate::json::{Entered, JsonReader, Raw};
+use crate::limits::ELEMENT_BYTES_MAX;
+use crate::lines::clean_text;
+use crate::sources::{Decoded, Source};
+
+/// What a format does with the parts of its files.
+pub(super) trait ListedFormat: Send {
+    /// Whether the array under this key of the root object is walked. An array as root always is.
+    fn is_list(&self, key: &str) -> bool;
+
+    /// A field of the root object.
+    fn field(&mut self, _key: &str, _value: &Value) {}
+
+    /// Whether a field that the list's elements need was not given yet. Publishers write it before the list; a file that a
+    /// program wrote again may have it behind, and is read twice.
+    fn lacks_field(&self) -> bool {
+        false
+    }
+
+    /// An element of the list.
+    fn element(&mut self, element: Element<'_>, items: &mut VecDeque<Item>);
+
+    /// The whole root object, if it has no list: its fields were given one by one.
+    fn end(&mut self, _items: &mut VecDeque<Item>) {}
+}
+
+/// One element of a list.
+pub(super) struct Element<'a> {
+    /// Its JSON.
+    pub(super) json: &'a [u8],
+    /// Whether bytes that are not UTF-8 were replaced.
+    pub(super) is_cleaned: bool,
+    /// File and number, from 1.
+    pub(super) place: String,
+}
+
+impl Element<'_> {
+    /// Its value, or the skip that says why there is none.
+    pub(super) fn parse<'de, T: serde::Deserialize<'de>>(&'de self) -> Result<T, Item> {
+        serde_json::from_slice(self.json).map_err(|error| {
+            Item::Skip(Skip::new(&self.place, format!("it is not in the expected form: {error}")))
+        })
+    }
+}
+
+/// Longest field beside the list, in bytes; a longer one is ignored.
+const FIELD_BYTES_MAX: usize = 4 * 1024 * 1024;
+
+/// Starts to read the file.
+pub(super) fn open(
+    context: &Context<'_>,
+    format: impl ListedFormat + 'static,
+) -> Result<Reader, ImportError> {
+    Ok(stepped(Listed {
+        json: JsonReader::new(context.source.open_text()?),
+        source: context.source.clone(),
+        format,
+        place: Place::Start,
+        number: 0,
+        has_read_fields: false,
+    }))
+}
+
+enum Place {
+    Start,
+    /// In the list; with the object around it, if it is in one.
+    List(Entered, Option<Entered>),
+    Object(Entered),
+    End,
+}
+
+struct Listed<F> {
+    json: JsonReader<Decoded>,
+    source: Source,
+    format: F,
+    place: Place,
+    number: u64,
+    /// Whether the file was read twice already.
+    has_read_fields: bool,
+}
+
+impl<F: ListedFormat> Step for Listed<F> {
+    fn step(&mut self, items: &mut VecDeque<Item>) -> io::Result<bool> {
+        self.place = match std::mem::replace(&mut self.place, Place::End) {
+            Place::Start if self.json.enter_array()? => Place::List(Entered::default(), None),
+            Place::Start if self.json.enter_object()? => Place::Object(Entered::default()),
+            Place::Start => return Err(self.json.broken("neither a list nor an object")),
+            Place::List(mut list, object) => {
+                if self.json.next_element(&mut list)? {
+                    self.element(items)?;
+                    Place::List(list, object)
+                } else {
+                    object.map_or(Place::End, Place::Object)
+                }
+            }
+            Place::Object(object) => self.field(object, items)?,
+            Place::End => return Ok(false),
+        };
+        Ok(true)
+    }
+}
+
+impl<F: ListedFormat> Listed<F> {
+    fn element(&mut self, items: &mut VecDeque<Item>) -> io::Result<()> {
+        self.number += 1;
+        let place = format!("{}, element {}", self.source.name(), self.number);
+        match self.json.raw(ELEMENT_BYTES_MAX)? {
+            Raw::Whole(bytes) => {
+                let (text, is_cleaned) = clean_text(bytes);
+                self.format.element(Element { json: text.as_bytes(), is_cleaned, place }, items);
+            }
+            Raw::Refused(reason) => items.push_back(Item::Skip(Skip::new(place, reason))),
+        }
+        Ok(())
+    }
+
+    fn field(&mut self, mut object: Entered, items: &mut VecDeque<Item>) -> io::Result<Place> {
+        let Some(key) = self.json.next_key(&mut object)? else {
+            self.format.end(items);
+            return Ok(Place::End);
+        };
+        if self.format.is_list(&key) && self.json.enter_array()? {
+            if self.format.lacks_field() && !std::mem::replace(&mut self.has_read_fields, true) {
+                self.read_fields()?;
+            }
+            return Ok(Place::List(Entered::default(), Some(object)));
+        }
+        give_field(&mut self.json, &mut self.format, &key)?;
+        Ok(Place::Object(object))
+    }
+
+    /// Gives all fields of the root object, reading past the lists.
+    fn read_fields(&mut self) -> io::Result<()> {
+        let text = self.source.open_text().map_err(io::Error::other)?;
+        let mut json = JsonReader::new(text);
+        let mut object = Entered::default();
+        json.enter_object()?;
+        // Where the file breaks off, the walk over the list meets the break again.
+        while let Ok(Some(key)) = json.next_key(&mut object) {
+            let read = if self.format.is_list(&key) {
+                json.skip()
+            } else {
+                give_field(&mut json, &mut self.format, &key)
+            };
+            if read.is_err() {
+                break;
+            }
+        }
+        Ok(())
+    }
+}
+
+fn give_field<R: Read>(
+    json: &mut JsonReader<R>,
+    format: &mut impl ListedFormat,
+    key: &str,
+) -> io::Result<()> {
+    if let Raw::Whole(bytes) = json.raw(FIELD_BYTES_MAX)?
+        && let Ok(value) = serde_json::from_str(&clean_text(bytes).0)
+    {
+        format.field(key, &value);
+    }
+    Ok(())
+}
+
+/// The string under a key.
+pub(super) fn text_at<'a>(value: &'a Value, key: &str) -> Option<&'a str> {
+    value.get(key).and_then(Value::as_str).filter(|text| !text.is_empty())
+}
+
+/// The string or number under a key, as text.
+pub(super) fn id_at(value: &Value, key: &str) -> Option<String> {
+    match value.get(key)? {
+        Value::String(id) if !id.is_empty() => Some(id.clone()),
+        Value::Number(id) => Some(id.to_string()),
+        _ => None,
+    }
+}

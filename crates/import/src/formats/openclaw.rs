@@ -1,0 +1,83 @@
+//! Homes of OpenClaw and its kin: SOUL.md, IDENTITY.md, USER.md, MEMORY.md, memory/*.md.
+
+use jiff::civil::Date;
+
+use super::{Context, Format, Reader, one};
+use crate::error::ImportError;
+use crate::item::{CoreBlock, CoreDraft, Document, Item, Skip};
+use crate::limits::DOCUMENT_BYTES_MAX;
+use crate::lines::clean_text;
+
+pub(super) const FORMAT: Format = Format { id: "openclaw", name: "OpenClaw home", detect: is_home, open };
+
+/// Files of which one makes a folder a home.
+const MARKS: [&str; 2] = ["SOUL.md", "IDENTITY.md"];
+
+/// Instructions for tools, which no persona needs.
+const INSTRUCTIONS: [&str; 6] =
+    ["AGENTS.md", "TOOLS.md", "HEARTBEAT.md", "BOOTSTRAP.md", "BOOT.md", "SKILL.md"];
+
+/// Here the names are the form: the texts are free.
+fn is_home(context: &Context<'_>) -> bool {
+    let is_markdown = context.source.file_name().to_ascii_lowercase().ends_with(".md");
+    is_markdown && home(context).is_some()
+}
+
+/// The folder of the home that the file is in: its own, or one above.
+fn home<'a>(context: &Context<'a>) -> Option<&'a str> {
+    let name = context.source.name();
+    let mut folder = context.source.folder();
+    loop {
+        let has_mark = MARKS.iter().any(|mark| {
+            let path = format!("{folder}{mark}");
+            context.sources.list().iter().any(|source| source.name() == path)
+        });
+        if has_mark {
+            return Some(&name[..folder.len()]);
+        }
+        let above = folder.trim_end_matches('/');
+        if above.is_empty() {
+            return None;
+        }
+        folder = above.rfind('/').map_or("", |at| &above[..=at]);
+    }
+}
+
+fn open(context: &Context<'_>) -> Result<Reader, ImportError> {
+    let source = context.source;
+    let skip = |reason: String| Ok(one(Item::Skip(Skip::new(source.name(), reason))));
+    let Some(bytes) = source.read_text(DOCUMENT_BYTES_MAX)? else {
+        return skip(format!("it is longer than {DOCUMENT_BYTES_MAX} bytes"));
+    };
+    let (text, is_cleaned) = clean_text(bytes);
+    if text.trim().is_empty() {
+        return skip("the file is empty".to_owned());
+    }
+    let home = home(context).unwrap_or_default();
+    let own_name = &source.name()[home.len()..];
+    let block = match own_name {
+        "SOUL.md" | "IDENTITY.md" => Some(CoreBlock::Persona),
+        "USER.md" => Some(CoreBlock::User),
+        name if INSTRUCTIONS.contains(&name.rsplit('/').next().unwrap_or(name)) => {
+            return skip("it has instructions for tools, not memory".to_owned());
+        }
+        _ => None,
+    };
+    let place = source.name().to_owned();
+    if let Some(block) = block {
+        return Ok(one(Item::CoreDraft(CoreDraft { block, title: own_name.to_owned(), text, place })));
+    }
+    Ok(one(Item::Document(Document {
+        id: own_name.to_owned(),
+        name: own_name.to_owned(),
+        day: day_of(source.stem()),
+        text,
+        is_cleaned,
+        place,
+    })))
+}
+
+/// The day that a file's name begins with: `2026-01-05`, `2026-01-05-walk`.
+pub(super) fn day_of(stem: &str) -> Option<Date> {
+    stem.get(..10)?.parse().ok()
+}

@@ -1,0 +1,113 @@
+//! Text chunks of a PNG file. Lengths that lie end the file with a word; nothing is read beyond it.
+
+use std::io::Read;
+
+use flate2::read::ZlibDecoder;
+
+use crate::limits::DOCUMENT_BYTES_MAX;
+
+pub(super) const SIGNATURE: &[u8] = b"\x89PNG\r\n\x1a\n";
+
+/// Most chunks of one picture.
+const CHUNKS_MAX: usize = 100_000;
+
+/// A picture cut into its chunks.
+pub(super) struct Png<'a> {
+    chunks: Vec<Chunk<'a>>,
+}
+
+struct Chunk<'a> {
+    /// With length, kind and checksum.
+    whole: &'a [u8],
+    /// Keyword and text of a text chunk.
+    text: Option<(String, String)>,
+}
+
+impl Png<'_> {
+    /// The text of the first chunk with this keyword, in any case.
+    pub(super) fn text(&self, keyword: &str) -> Option<&String> {
+        let texts = self.chunks.iter().filter_map(|chunk| chunk.text.as_ref());
+        texts.into_iter().find(|(own, _)| own.eq_ignore_ascii_case(keyword)).map(|(_, text)| text)
+    }
+
+    /// The picture without the texts of these keywords.
+    pub(super) fn without_texts(&self, keywords: &[&str]) -> Vec<u8> {
+        let is_kept = |chunk: &&Chunk<'_>| {
+            !chunk
+                .text
+                .as_ref()
+                .is_some_and(|(own, _)| keywords.iter().any(|word| own.eq_ignore_ascii_case(word)))
+        };
+        let mut bytes = SIGNATURE.to_vec();
+        for chunk in self.chunks.iter().filter(is_kept) {
+            bytes.extend_from_slice(chunk.whole);
+        }
+        bytes
+    }
+}
+
+/// Cuts a picture into chunks; fails where a chunk claims more than there is.
+pub(super) fn read(bytes: &[u8]) -> Result<Png<'_>, String> {
+    let mut rest = bytes.strip_prefix(SIGNATURE).ok_or("it is not a PNG picture")?;
+    let mut chunks = Vec::new();
+    while !rest.is_empty() {
+        let (length, kind) = match rest {
+            [a, b, c, d, kind @ ..] if kind.len() >= 4 => (u32::from_be_bytes([*a, *b, *c, *d]), &kind[..4]),
+            _ => return Err("the picture ends in the middle of a chunk".to_owned()),
+        };
+        let end =
+            usize::try_from(length).ok().and_then(|length| length.checked_add(12)).unwrap_or(usize::MAX);
+        if end > rest.len() {
+            return Err("a chunk of the picture claims to be longer than the file".to_owned());
+        }
+        if chunks.len() >= CHUNKS_MAX {
+            return Err(format!("the picture has more than {CHUNKS_MAX} chunks"));
+        }
+        let (whole, after) = rest.split_at(end);
+        let data = &whole[8..end - 4];
+        chunks.push(Chunk { whole, text: text_of(kind, data) });
+        let is_end = kind == b"IEND";
+        rest = after;
+        if is_end {
+            break;
+        }
+    }
+    Ok(Png { chunks })
+}
+
+/// Keyword and text of `tEXt`, `zTXt` and `iTXt`.
+fn text_of(kind: &[u8], data: &[u8]) -> Option<(String, String)> {
+    let (keyword, rest) = split_at_zero(data)?;
+    let keyword = latin(keyword);
+    let text = match kind {
+        b"tEXt" => latin(rest),
+        b"zTXt" => String::from_utf8_lossy(&inflated(rest.get(1..)?)?).into_owned(),
+        b"iTXt" => {
+            let (flag, rest) = rest.split_first()?;
+            let (_language, rest) = split_at_zero(rest.get(1..)?)?;
+            let (_translated, text) = split_at_zero(rest)?;
+            let text = if *flag == 1 { inflated(text)? } else { text.to_vec() };
+            String::from_utf8_lossy(&text).into_owned()
+        }
+        _ => return None,
+    };
+    Some((keyword, text))
+}
+
+fn split_at_zero(data: &[u8]) -> Option<(&[u8], &[u8])> {
+    let at = data.iter().position(|byte| *byte == 0)?;
+    Some((&data[..at], &data[at + 1..]))
+}
+
+fn latin(bytes: &[u8]) -> String {
+    // Latin-1 by the standard; programs write UTF-8 into it.
+    std::str::from_utf8(bytes)
+        .map_or_else(|_| bytes.iter().map(|byte| char::from(*byte)).collect(), str::to_owned)
+}
+
+fn inflated(compressed: &[u8]) -> Option<Vec<u8>> {
+    let mut bytes = Vec::new();
+    let limit = DOCUMENT_BYTES_MAX as u64;
+    ZlibDecoder::new(compressed).take(limit + 1).read_to_end(&mut bytes).ok()?;
+    (bytes.len() <= DOCUMENT_BYTES_MAX).then_some(bytes)
+}

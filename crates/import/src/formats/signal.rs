@@ -1,0 +1,97 @@
+//! Signal Desktop's messages as JSON: a list of its database's records, as sigtop and similar exporters write it.
+
+use std::collections::VecDeque;
+
+use serde_json::Value;
+
+use super::building::{attachment, checked, conversation, message};
+use super::listed::{self, Element, ListedFormat, id_at, text_at};
+use super::{Context, Format};
+use crate::item::{Attachment, AttachmentKind, ExternalId, Item, Role, Skip};
+use crate::message_time::MessageTime;
+
+pub(super) const FORMAT: Format = Format {
+    id: "signal",
+    name: "Signal Desktop messages",
+    detect: is_signal,
+    open: |context| {
+        let title = context.source.stem().to_owned();
+        listed::open(context, Signal { title, begun: None })
+    },
+};
+
+fn is_signal(context: &Context<'_>) -> bool {
+    let Some(json) = &context.head.json else { return false };
+    const KEYS: &[&str] = &["sent_at", "conversationId", "type"];
+    json.is_array && json.has(KEYS) || json.inner_has("messages", KEYS) || json.inner_has("messsages", KEYS)
+}
+
+struct Signal {
+    title: String,
+    begun: Option<String>,
+}
+
+impl ListedFormat for Signal {
+    fn is_list(&self, key: &str) -> bool {
+        // One exporter misspells it.
+        matches!(key, "messages" | "messsages")
+    }
+
+    fn element(&mut self, element: Element<'_>, items: &mut VecDeque<Item>) {
+        let value = match element.parse::<Value>() {
+            Ok(value) => value,
+            Err(skip) => return items.push_back(skip),
+        };
+        let place = element.place.clone();
+        let role = match text_at(&value, "type") {
+            Some("outgoing") => Role::User,
+            Some("incoming") => Role::Other,
+            _ => {
+                items.push_back(Item::Skip(Skip::new(place, "it is a notice of the program, not talk")));
+                return;
+            }
+        };
+        let id = id_at(&value, "conversationId").unwrap_or_default();
+        if self.begun.as_ref() != Some(&id) {
+            items.push_back(conversation(&id, Some(&self.title)));
+            self.begun = Some(id.clone());
+        }
+        let speaker = match role {
+            Role::User => Some("Me".to_owned()),
+            _ => ["sourceName", "source", "sourceServiceId", "sourceUuid"]
+                .iter()
+                .find_map(|key| id_at(&value, key)),
+        };
+        let time = value
+            .get("sent_at")
+            .and_then(Value::as_i64)
+            .map_or(MessageTime::Unknown, MessageTime::from_millis);
+        let external = id_at(&value, "id")
+            .unwrap_or_else(|| format!("{}-{time}", speaker.as_deref().unwrap_or_default()));
+        let text = text_at(&value, "body").unwrap_or_default().to_owned();
+        let speaker = speaker.unwrap_or_default();
+        let mut message = message(ExternalId::Given(external), &id, (&speaker, role), time, text, place);
+        message.attachments = attachments(&value);
+        message.is_cleaned = element.is_cleaned;
+        items.push_back(checked(message));
+    }
+}
+
+fn attachments(value: &Value) -> Vec<Attachment> {
+    let list = value.get("attachments").and_then(Value::as_array).into_iter().flatten();
+    let files = list.map(|file| {
+        let kind = match text_at(file, "contentType").and_then(|kind| kind.split('/').next()) {
+            Some("image") => AttachmentKind::Image,
+            Some("video") => AttachmentKind::Video,
+            Some("audio") => AttachmentKind::Audio,
+            _ => AttachmentKind::File,
+        };
+        Attachment { kind, name: text_at(file, "fileName").and_then(|name| attachment(name).name) }
+    });
+    let sticker = value.get("sticker").filter(|sticker| sticker.is_object());
+    let sticker = sticker.map(|sticker| Attachment {
+        kind: AttachmentKind::Sticker,
+        name: text_at(sticker, "emoji").map(str::to_owned),
+    });
+    files.chain(sticker).collect()
+}

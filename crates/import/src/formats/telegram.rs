@@ -1,0 +1,259 @@
+//! Telegram Desktop's `result.json`: one chat, or all chats of an account.
+
+use std::collections::VecDeque;
+use std::io;
+
+use serde_json::Value;
+
+use super::building::{attachment, checked, conversation, message};
+use super::listed::{id_at, text_at};
+use super::{Context, Format, Reader, Step, stepped};
+use crate::error::ImportError;
+use crate::head::Head;
+use crate::item::{Attachment, AttachmentKind, ExternalId, Item, Role, Skip};
+use crate::json::{Entered, JsonReader, Raw};
+use crate::limits::ELEMENT_BYTES_MAX;
+use crate::lines::clean_text;
+use crate::message_time::MessageTime;
+use crate::sources::Decoded;
+
+pub(super) const FORMAT: Format = Format {
+    id: "telegram",
+    name: "Telegram Desktop export",
+    detect: |context| is_telegram(context.head),
+    open,
+};
+
+fn is_telegram(head: &Head) -> bool {
+    let Some(json) = &head.json else { return false };
+    if json.is_array {
+        return false;
+    }
+    json.has(&["name", "type", "id", "messages"]) && head.text.contains("\"from_id\"")
+        || json.has(&["personal_information", "about"])
+        || json.has(&["chats", "about"])
+        || json.inner_has("chats", &["list"])
+}
+
+fn open(context: &Context<'_>) -> Result<Reader, ImportError> {
+    Ok(stepped(Telegram {
+        json: JsonReader::new(context.source.open_text()?),
+        name: context.source.name().to_owned(),
+        stack: vec![Level::Start],
+        own_id: None,
+        chat: Chat::default(),
+        number: 0,
+    }))
+}
+
+/// Containers from the outermost to the one that is read.
+enum Level {
+    Start,
+    /// The whole file.
+    Root(Entered),
+    /// `chats` and `left_chats`.
+    Chats(Entered),
+    /// The `list` of chats.
+    List(Entered),
+    /// One chat of the list.
+    Chat(Entered),
+    /// Its messages.
+    Messages(Entered),
+}
+
+#[derive(Default)]
+struct Chat {
+    id: Option<String>,
+    name: Option<String>,
+    has_begun: bool,
+}
+
+struct Telegram {
+    json: JsonReader<Decoded>,
+    name: String,
+    stack: Vec<Level>,
+    /// `from_id` of the account that made the export.
+    own_id: Option<String>,
+    chat: Chat,
+    number: u64,
+}
+
+impl Step for Telegram {
+    fn step(&mut self, items: &mut VecDeque<Item>) -> io::Result<bool> {
+        let Some(level) = self.stack.pop() else { return Ok(false) };
+        match level {
+            Level::Start => {
+                if !self.json.enter_object()? {
+                    return Err(self.json.broken("it is not an object"));
+                }
+                self.stack.push(Level::Root(Entered::default()));
+            }
+            Level::Root(mut object) => {
+                if let Some(key) = self.json.next_key(&mut object)? {
+                    self.stack.push(Level::Root(object));
+                    self.root_field(&key)?;
+                }
+            }
+            Level::Chats(mut object) => {
+                if let Some(key) = self.json.next_key(&mut object)? {
+                    self.stack.push(Level::Chats(object));
+                    if key == "list" && self.json.enter_array()? {
+                        self.stack.push(Level::List(Entered::default()));
+                    } else {
+                        self.json.skip()?;
+                    }
+                }
+            }
+            Level::List(mut list) => {
+                if self.json.next_element(&mut list)? {
+                    self.stack.push(Level::List(list));
+                    if self.json.enter_object()? {
+                        self.chat = Chat::default();
+                        self.stack.push(Level::Chat(Entered::default()));
+                    } else {
+                        self.json.skip()?;
+                    }
+                }
+            }
+            Level::Chat(mut object) => {
+                if let Some(key) = self.json.next_key(&mut object)? {
+                    self.stack.push(Level::Chat(object));
+                    self.chat_field(&key)?;
+                }
+            }
+            Level::Messages(mut list) => {
+                if self.json.next_element(&mut list)? {
+                    self.stack.push(Level::Messages(list));
+                    self.message(items)?;
+                }
+            }
+        }
+        Ok(true)
+    }
+}
+
+impl Telegram {
+    fn root_field(&mut self, key: &str) -> io::Result<()> {
+        match key {
+            "chats" | "left_chats" if self.json.enter_object()? => {
+                self.stack.push(Level::Chats(Entered::default()))
+            }
+            "personal_information" => {
+                let person = self.value()?;
+                self.own_id = id_at(&person, "user_id").map(|id| format!("user{id}"));
+            }
+            _ => self.chat_field(key)?,
+        }
+        Ok(())
+    }
+
+    fn chat_field(&mut self, key: &str) -> io::Result<()> {
+        match key {
+            "messages" if self.json.enter_array()? => self.stack.push(Level::Messages(Entered::default())),
+            "name" => self.chat.name = self.value()?.as_str().map(str::to_owned),
+            "id" => {
+                self.chat.id = match self.value()? {
+                    Value::Number(id) => Some(id.to_string()),
+                    Value::String(id) => Some(id),
+                    _ => None,
+                };
+            }
+            _ => self.json.skip()?,
+        }
+        Ok(())
+    }
+
+    /// A small value.
+    fn value(&mut self) -> io::Result<Value> {
+        Ok(match self.json.raw(64 * 1024)? {
+            Raw::Whole(bytes) => serde_json::from_str(&clean_text(bytes).0).unwrap_or_default(),
+            Raw::Refused(_) => Value::Null,
+        })
+    }
+
+    fn message(&mut self, items: &mut VecDeque<Item>) -> io::Result<()> {
+        self.number += 1;
+        let place = format!("{}, message {}", self.name, self.number);
+        let id = self.chat.id.clone().or_else(|| self.chat.name.clone()).unwrap_or_default();
+        if !std::mem::replace(&mut self.chat.has_begun, true) {
+            items.push_back(conversation(&id, self.chat.name.as_deref()));
+        }
+        let bytes = match self.json.raw(ELEMENT_BYTES_MAX)? {
+            Raw::Whole(bytes) => bytes,
+            Raw::Refused(reason) => {
+                items.push_back(Item::Skip(Skip::new(place, reason)));
+                return Ok(());
+            }
+        };
+        let (text, is_cleaned) = clean_text(bytes);
+        items.push_back(match serde_json::from_str::<Value>(&text) {
+            Ok(value) => self.item(&id, &value, is_cleaned, place),
+            Err(error) => Item::Skip(Skip::new(place, format!("it is not valid JSON: {error}"))),
+        });
+        Ok(())
+    }
+
+    fn item(&self, conversation: &str, value: &Value, is_cleaned: bool, place: String) -> Item {
+        if text_at(value, "type").is_some_and(|kind| kind != "message") {
+            return Item::Skip(Skip::new(place, "it is a notice of the program, not talk"));
+        }
+        let Some(id) = id_at(value, "id") else { return Item::Skip(Skip::new(place, "it has no id")) };
+        let is_own = self.own_id.is_some() && self.own_id.as_deref() == text_at(value, "from_id");
+        // Forwarded words are not those of the one who forwards them.
+        let (speaker, role) = match value.get("forwarded_from") {
+            Some(origin) => (origin.as_str().unwrap_or_default(), Role::Other),
+            None => {
+                (text_at(value, "from").unwrap_or_default(), if is_own { Role::User } else { Role::Other })
+            }
+        };
+        let time = id_at(value, "date_unixtime")
+            .and_then(|seconds| seconds.parse().ok())
+            .map(MessageTime::from_seconds)
+            .or_else(|| text_at(value, "date").map(MessageTime::parse))
+            .unwrap_or(MessageTime::Unknown);
+        let text = flat_text(value.get("text"));
+        let mut message = message(ExternalId::Given(id), conversation, (speaker, role), time, text, place);
+        message.attachments = attachments(value);
+        message.is_cleaned = is_cleaned;
+        checked(message)
+    }
+}
+
+/// The text: a string, or a list of strings and marked parts.
+fn flat_text(text: Option<&Value>) -> String {
+    match text {
+        Some(Value::String(text)) => text.clone(),
+        Some(Value::Array(parts)) => {
+            parts.iter().filter_map(|part| part.as_str().or_else(|| text_at(part, "text"))).collect()
+        }
+        _ => String::new(),
+    }
+}
+
+fn attachments(value: &Value) -> Vec<Attachment> {
+    let kind = match text_at(value, "media_type") {
+        Some("sticker") => Some(AttachmentKind::Sticker),
+        Some("voice_message" | "audio_file") => Some(AttachmentKind::Audio),
+        Some("video_file" | "video_message" | "animation") => Some(AttachmentKind::Video),
+        _ => None,
+    };
+    let mut attachments = Vec::new();
+    for (key, default) in [("photo", AttachmentKind::Image), ("file", AttachmentKind::File)] {
+        let Some(path) = text_at(value, key) else { continue };
+        // Not exported files have a sentence in parentheses instead of a path.
+        let name = text_at(value, "file_name").or_else(|| Some(path).filter(|path| !path.starts_with('(')));
+        let mut file = name.map_or(Attachment { kind: default, name: None }, attachment);
+        file.kind = if key == "photo" { default } else { kind.unwrap_or(file.kind) };
+        if file.kind == AttachmentKind::Sticker {
+            file.name = text_at(value, "sticker_emoji").map(str::to_owned).or(file.name);
+        }
+        attachments.push(file);
+    }
+    for key in ["location_information", "contact_information", "poll"] {
+        if value.get(key).is_some() {
+            let name = key.trim_end_matches("_information").to_owned();
+            attachments.push(Attachment { kind: AttachmentKind::File, name: Some(name) });
+        }
+    }
+    attachments
+}

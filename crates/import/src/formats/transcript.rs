@@ -1,0 +1,230 @@
+//! Generic talk as text or Markdown: `Ann: hello`, `**Ann:** hello`, `[2026-01-05 10:00] Ann: hello`, with further lines.
+
+use std::collections::{BTreeSet, VecDeque};
+use std::io;
+
+use jiff::civil::Date;
+
+use super::building::{checked, conversation, message, role_of, speaker_name};
+use super::digests::{DigestIds, stable_id};
+use super::{Context, Format, Reader, Step, stepped};
+use crate::error::ImportError;
+use crate::item::{Item, Role, Skip};
+use crate::limits::{LINE_BYTES_MAX, MESSAGE_BYTES_MAX};
+use crate::lines::{Line, Lines};
+use crate::message_time::MessageTime;
+use crate::sources::Decoded;
+
+pub(super) const FORMAT: Format =
+    Format { id: "text", name: "talk as text or Markdown", detect: is_transcript, open };
+
+/// Longest name of a speaker, in characters, and most words of it.
+const SPEAKER_CHARS_MAX: usize = 40;
+const SPEAKER_WORDS_MAX: usize = 4;
+
+/// Lines of the head that are looked at, and most speakers of talk in them.
+const DETECTION_LINES: usize = 400;
+const DETECTION_SPEAKERS_MAX: usize = 12;
+
+/// The start of a message.
+struct Start<'a> {
+    time: Option<MessageTime>,
+    speaker: &'a str,
+    text: &'a str,
+}
+
+fn is_transcript(context: &Context<'_>) -> bool {
+    if context.head.json.is_some() || context.head.bytes.contains(&0) && !is_utf16(&context.head.bytes) {
+        return false;
+    }
+    let lines = context.head.lines().filter(|line| !line.trim().is_empty()).take(DETECTION_LINES);
+    let (mut all, mut starts) = (0usize, 0usize);
+    let mut speakers = BTreeSet::new();
+    for line in lines {
+        all += 1;
+        if let Some(start) = start_of(line) {
+            starts += 1;
+            speakers.insert(start.speaker.to_owned());
+        }
+    }
+    // Talk has few speakers who speak several times; a form or a list of terms has many names once each.
+    starts >= 2
+        && starts * 5 >= all * 2
+        && speakers.len() <= DETECTION_SPEAKERS_MAX
+        && speakers.len() * 3 <= starts * 2 + 2
+}
+
+pub(super) fn is_utf16(bytes: &[u8]) -> bool {
+    bytes.starts_with(b"\xFF\xFE") || bytes.starts_with(b"\xFE\xFF")
+}
+
+fn open(context: &Context<'_>) -> Result<Reader, ImportError> {
+    Ok(stepped(Transcript {
+        lines: Lines::new(context.source.open_text()?, LINE_BYTES_MAX),
+        name: context.source.name().to_owned(),
+        conversation: None,
+        day: None,
+        ids: DigestIds::default(),
+        open_message: None,
+    }))
+}
+
+struct Transcript {
+    lines: Lines<Decoded>,
+    name: String,
+    conversation: Option<String>,
+    /// From a heading that is a day.
+    day: Option<Date>,
+    ids: DigestIds,
+    open_message: Option<Open>,
+}
+
+struct Open {
+    speaker: String,
+    time: MessageTime,
+    text: String,
+    is_cleaned: bool,
+    place: String,
+}
+
+impl Step for Transcript {
+    fn step(&mut self, items: &mut VecDeque<Item>) -> io::Result<bool> {
+        match self.lines.next_line()? {
+            None => {
+                self.close(items);
+                return Ok(false);
+            }
+            Some(Line::TooLong { number }) => {
+                self.close(items);
+                let place = format!("{}, line {number}", self.name);
+                let reason = format!("the line is longer than {LINE_BYTES_MAX} bytes");
+                items.push_back(Item::Skip(Skip::new(place, reason)));
+            }
+            Some(Line::Text { number, text, is_cleaned }) => self.line(&text, number, is_cleaned, items),
+        }
+        Ok(true)
+    }
+}
+
+impl Transcript {
+    fn line(&mut self, line: &str, number: u64, is_cleaned: bool, items: &mut VecDeque<Item>) {
+        let place = format!("{}, line {number}", self.name);
+        if let Some(start) = start_of(line) {
+            self.close(items);
+            let day = self.day.map_or(MessageTime::Unknown, |day| MessageTime::Local(day.at(12, 0, 0, 0)));
+            self.open_message = Some(Open {
+                speaker: speaker_name(start.speaker),
+                time: start.time.unwrap_or(day),
+                text: start.text.to_owned(),
+                is_cleaned,
+                place,
+            });
+            return;
+        }
+        if let Some(day) = heading_day(line) {
+            self.close(items);
+            self.day = Some(day);
+            return;
+        }
+        match &mut self.open_message {
+            Some(message) if message.text.len() + line.len() > MESSAGE_BYTES_MAX => {
+                items.push_back(Item::Skip(Skip::new(&message.place, "the message is too long")));
+                self.open_message = None;
+            }
+            Some(message) => {
+                message.text.push('\n');
+                message.text.push_str(line);
+                message.is_cleaned |= is_cleaned;
+            }
+            None if line.trim().is_empty()
+                || line.starts_with('#')
+                || line.trim().chars().all(|c| "-*_=".contains(c)) => {}
+            None => items.push_back(Item::Skip(Skip::new(place, "no message begins before it"))),
+        }
+    }
+
+    fn close(&mut self, items: &mut VecDeque<Item>) {
+        let Some(open) = self.open_message.take() else { return };
+        let text = open.text.trim_end().to_owned();
+        let id = match &self.conversation {
+            Some(id) => id.clone(),
+            None => {
+                let id = stable_id(&[&open.speaker, &open.time.to_string(), &text]);
+                items.push_back(conversation(&id, None));
+                self.conversation = Some(id.clone());
+                id
+            }
+        };
+        let external = self.ids.next_id(&id, &open.speaker, open.time, &text);
+        let role = role_of(&open.speaker).unwrap_or(Role::Other);
+        let mut message = message(external, &id, (&open.speaker, role), open.time, text, open.place);
+        message.is_cleaned = open.is_cleaned;
+        items.push_back(checked(message));
+    }
+}
+
+/// A time in brackets or bare, then a name and a colon.
+fn start_of(line: &str) -> Option<Start<'_>> {
+    let line = line.trim_start_matches(['>', '-', ' ']);
+    let (time, rest) = leading_time(line);
+    let rest = rest.trim_start();
+    let marked = rest.strip_prefix("**").or_else(|| rest.strip_prefix("__"));
+    let (speaker, text) = match marked {
+        // `**Ann:** hello` and `**Ann**: hello`
+        Some(marked) => {
+            let (speaker, text) = marked.split_once("**").or_else(|| marked.split_once("__"))?;
+            match speaker.strip_suffix([':', '：']) {
+                Some(speaker) => (speaker, text),
+                None => (speaker, text.strip_prefix([':', '：'])?),
+            }
+        }
+        None => split_at_colon(rest)?,
+    };
+    let speaker = speaker.trim();
+    let is_name = !speaker.is_empty()
+        && speaker.chars().count() <= SPEAKER_CHARS_MAX
+        && speaker.split_whitespace().count() <= SPEAKER_WORDS_MAX
+        && speaker.chars().any(char::is_alphabetic)
+        && !speaker.contains(['#', '`', '|', '(', '[', '<', '"', ',', '.', '?', '!', '，', '。'])
+        && !matches!(speaker.to_ascii_lowercase().as_str(), "http" | "https" | "file");
+    is_name.then(|| Start { time, speaker, text: text.trim_start_matches([' ', '\t']) })
+}
+
+/// A colon followed by a blank or the line's end, or a full-width one.
+fn split_at_colon(text: &str) -> Option<(&str, &str)> {
+    let (at, colon) = text
+        .char_indices()
+        .take(SPEAKER_CHARS_MAX + 1)
+        .find(|(_, character)| matches!(character, ':' | '：'))?;
+    let rest = &text[at + colon.len_utf8()..];
+    (colon == '：' || rest.is_empty() || rest.starts_with([' ', '\t'])).then_some((&text[..at], rest))
+}
+
+/// `[2026-01-05 10:00]`, `(2026-01-05T10:00:00Z)`, `2026-01-05 10:00 -`.
+fn leading_time(line: &str) -> (Option<MessageTime>, &str) {
+    let known = |text: &str| Some(MessageTime::parse(text)).filter(|time| *time != MessageTime::Unknown);
+    for (opening, closing) in [('[', ']'), ('(', ')')] {
+        if let Some((inner, rest)) = line.strip_prefix(opening).and_then(|line| line.split_once(closing))
+            && inner.contains(['-', '/'])
+            && let Some(time) = known(inner)
+        {
+            return (Some(time), rest);
+        }
+    }
+    let is_dated =
+        |part: &&str| part.len() >= 10 && part.as_bytes()[0].is_ascii_digit() && part.contains(['-', '/']);
+    for length in [25, 20, 19, 16] {
+        if let Some(part) = line.get(..length).filter(is_dated)
+            && let Some(time) = known(part)
+        {
+            return (Some(time), line[length..].trim_start_matches([' ', '-', '|', '\t', ',']));
+        }
+    }
+    (None, line)
+}
+
+/// `# 2026-01-05`, `--- 2026-01-05 ---`, `2026-01-05`.
+fn heading_day(line: &str) -> Option<Date> {
+    let text = line.trim_matches(|character: char| character.is_whitespace() || "#-=*".contains(character));
+    (text.len() == 10).then(|| text.replace('/', "-").parse().ok()).flatten()
+}

@@ -1,0 +1,228 @@
+//! WhatsApp's `_chat.txt`: a line per message, in the form of the phone's language, with further lines of its text.
+
+mod header;
+mod order;
+mod placeholders;
+
+use std::collections::{BTreeSet, VecDeque};
+use std::io;
+
+use super::building::{checked, conversation, is_invisible_mark, message, speaker_name};
+use super::digests::{DigestIds, stable_id};
+use super::{Context, Format, Reader, Step, stepped};
+use crate::error::ImportError;
+use crate::item::{Item, Message, Role, Skip};
+use crate::limits::{LINE_BYTES_MAX, MESSAGE_BYTES_MAX};
+use crate::lines::{Line, Lines};
+use crate::message_time::MessageTime;
+use crate::sources::Decoded;
+
+use header::{Header, Rest, header_of};
+use order::{DateOrder, OrderEvidence};
+
+pub(super) const FORMAT: Format = Format { id: "whatsapp", name: "WhatsApp chat", detect: is_whatsapp, open };
+
+/// Lines of the head that are looked at.
+const DETECTION_LINES: usize = 50;
+
+fn is_whatsapp(context: &Context<'_>) -> bool {
+    if context.head.json.is_some() && !context.head.text.trim_start().starts_with('[') {
+        return false;
+    }
+    let lines: Vec<&str> = context.head.lines().take(DETECTION_LINES).collect();
+    let headers: Vec<Header<'_>> = lines.iter().filter_map(|line| header_of(line)).collect();
+    let first = lines.iter().find(|line| !line.trim().is_empty());
+    let has_speaker = headers.iter().any(|header| matches!(header.rest, Rest::Message { .. }));
+    first.is_some_and(|line| header_of(line).is_some()) && has_speaker
+}
+
+fn open(context: &Context<'_>) -> Result<Reader, ImportError> {
+    let survey = Survey::of(Lines::new(context.source.open_text()?, LINE_BYTES_MAX))
+        .map_err(ImportError::io(context.source.name()))?;
+    let title = chat_name(context.source.name());
+    // Two people's chat is known by them: an export without media begins later than one with media. A group has its
+    // first line, as its members change.
+    let id = if survey.speakers.len() <= 2 {
+        let names: Vec<&str> = survey.speakers.iter().map(String::as_str).collect();
+        stable_id(&names)
+    } else {
+        stable_id(&[survey.first_line.as_deref().unwrap_or_default()])
+    };
+    Ok(stepped(Chat {
+        lines: Lines::new(context.source.open_text()?, LINE_BYTES_MAX),
+        name: context.source.name().to_owned(),
+        order: survey.evidence.order(),
+        id,
+        title,
+        has_begun: false,
+        ids: DigestIds::default(),
+        open_message: None,
+    }))
+}
+
+/// The chat's name in the export's: `WhatsApp Chat with Ann.txt`, `WhatsApp Chat - Ann.zip/_chat.txt`.
+fn chat_name(name: &str) -> Option<String> {
+    name.rsplit('/').find_map(|part| {
+        let stem = part.trim_end_matches(".txt").trim_end_matches(".zip");
+        let chat = ["WhatsApp Chat with ", "WhatsApp Chat - ", "WhatsApp-Chat mit ", "Chat de WhatsApp con "];
+        chat.iter().find_map(|start| stem.strip_prefix(start)).map(str::to_owned)
+    })
+}
+
+/// What has to be known of the whole file before its first message.
+#[derive(Default)]
+struct Survey {
+    evidence: OrderEvidence,
+    /// At most three.
+    speakers: BTreeSet<String>,
+    first_line: Option<String>,
+}
+
+impl Survey {
+    fn of(mut lines: Lines<Decoded>) -> io::Result<Self> {
+        let mut survey = Self::default();
+        loop {
+            match lines.next_line() {
+                Ok(None) => return Ok(survey),
+                Ok(Some(Line::TooLong { .. })) => {}
+                Ok(Some(Line::Text { text, .. })) => {
+                    let Some(header) = header_of(&text) else { continue };
+                    survey.evidence.add(&header.date, header.clock.is_twelve_hour());
+                    if let Rest::Message { speaker, .. } = header.rest
+                        && survey.speakers.len() < 3
+                    {
+                        survey.speakers.insert(speaker_name(speaker));
+                    }
+                    survey.first_line.get_or_insert(text);
+                }
+                // The reader meets the damage again, after what can be read.
+                Err(error) if crate::head::is_damage(&error) => return Ok(survey),
+                Err(error) => return Err(error),
+            }
+        }
+    }
+}
+
+struct Chat {
+    lines: Lines<Decoded>,
+    name: String,
+    order: DateOrder,
+    id: String,
+    title: Option<String>,
+    has_begun: bool,
+    ids: DigestIds,
+    /// The message to which further lines belong, or the notice.
+    open_message: Option<Pending>,
+}
+
+enum Pending {
+    Message { speaker: String, time: MessageTime, text: String, is_cleaned: bool, place: String },
+    Notice { place: String },
+    TooLong { place: String },
+}
+
+impl Step for Chat {
+    fn step(&mut self, items: &mut VecDeque<Item>) -> io::Result<bool> {
+        if !std::mem::replace(&mut self.has_begun, true) {
+            items.push_back(conversation(&self.id, self.title.as_deref()));
+        }
+        match self.lines.next_line()? {
+            None => {
+                self.close(items);
+                return Ok(false);
+            }
+            Some(Line::TooLong { number }) => {
+                self.close(items);
+                let place = format!("{}, line {number}", self.name);
+                let reason = format!("the line is longer than {LINE_BYTES_MAX} bytes");
+                items.push_back(Item::Skip(Skip::new(place, reason)));
+            }
+            Some(Line::Text { number, text, is_cleaned }) => match header_of(&text) {
+                Some(header) => {
+                    self.close(items);
+                    self.open_message = Some(self.pending(&header, number, is_cleaned));
+                }
+                None => self.continue_message(&text, number, is_cleaned, items),
+            },
+        }
+        Ok(true)
+    }
+}
+
+impl Chat {
+    fn pending(&self, header: &Header<'_>, number: u64, is_cleaned: bool) -> Pending {
+        let place = format!("{}, line {number}", self.name);
+        let local = self.order.date(&header.date).map(|date| date.to_datetime(header.clock.time()));
+        match header.rest {
+            Rest::Notice => Pending::Notice { place },
+            Rest::Message { speaker, text } => Pending::Message {
+                speaker: speaker_name(speaker),
+                time: local.map_or(MessageTime::Unknown, MessageTime::Local),
+                text: text.to_owned(),
+                is_cleaned,
+                place,
+            },
+        }
+    }
+
+    fn continue_message(
+        &mut self,
+        line: &str,
+        number: u64,
+        line_is_cleaned: bool,
+        items: &mut VecDeque<Item>,
+    ) {
+        match &mut self.open_message {
+            Some(Pending::Message { text, is_cleaned, place, .. }) => {
+                if text.len() + line.len() > MESSAGE_BYTES_MAX {
+                    self.open_message = Some(Pending::TooLong { place: std::mem::take(place) });
+                    return;
+                }
+                text.push('\n');
+                text.push_str(line);
+                *is_cleaned |= line_is_cleaned;
+            }
+            Some(Pending::Notice { .. } | Pending::TooLong { .. }) => {}
+            None if line.trim_matches(|c: char| c.is_whitespace() || is_invisible_mark(c)).is_empty() => {}
+            None => {
+                let place = format!("{}, line {number}", self.name);
+                items.push_back(Item::Skip(Skip::new(place, "no message begins before it")));
+            }
+        }
+    }
+
+    fn close(&mut self, items: &mut VecDeque<Item>) {
+        let item = match self.open_message.take() {
+            None => return,
+            Some(Pending::Notice { place }) => {
+                Item::Skip(Skip::new(place, "it is a notice of the program, not talk"))
+            }
+            Some(Pending::TooLong { place }) => {
+                Item::Skip(Skip::new(place, format!("the message is longer than {MESSAGE_BYTES_MAX} bytes")))
+            }
+            Some(Pending::Message { speaker, time, text, is_cleaned, place }) => {
+                self.finished(&speaker, time, text, is_cleaned, place)
+            }
+        };
+        items.push_back(item);
+    }
+
+    fn finished(
+        &mut self,
+        speaker: &str,
+        time: MessageTime,
+        text: String,
+        is_cleaned: bool,
+        place: String,
+    ) -> Item {
+        if placeholders::is_deleted(&text) {
+            return Item::Skip(Skip::new(place, "its sender deleted it"));
+        }
+        let id = self.ids.next_id(&self.id, speaker, time, &text);
+        let (text, attachment) = placeholders::split_file(text);
+        let mut message: Message = message(id, &self.id, (speaker, Role::Other), time, text, place);
+        message.attachments.extend(attachment);
+        message.is_cleaned = is_cleaned;
+        checked(message)
+    }
+}

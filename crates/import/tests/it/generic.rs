@@ -1,0 +1,90 @@
+use import::{ExternalId, Item, Role};
+
+use crate::reading::{items, look_at, messages, skips, talk, times};
+
+pub(crate) const JSON_LINES: &str = r#"{"id": "1", "chat": "garden", "sender": "Ann", "text": "Hello", "time": "2024-01-05T10:00:00Z"}
+{"id": "2", "chat": "garden", "sender": "Mira", "text": "Hi", "time": 1704448860}
+{"id": "3", "chat": "garden", "sender": "Mira", "time": 1704448861}
+"#;
+
+pub(crate) const JSON: &str = r#"{"title": "Garden", "messages": [
+    {"role": "system", "content": "Be kind."},
+    {"role": "user", "content": "Hello"},
+    {"role": "assistant", "content": [{"type": "text", "text": "Hi"}], "model": "m"}]}"#;
+
+pub(crate) const CSV: &str =
+    "\u{FEFF}Time;From;Text\r\n2024-01-05 10:00;Ann;\"Hello; you\"\r\n2024-01-05 10:01;Mira;Hi\r\n";
+
+pub(crate) const TRANSCRIPT: &str =
+    "# Talk\n\n## 2024-01-05\n\n**Ann:** Hello\nhow are you?\n\n**Mira:** Fine: thanks\n\n**Ann:** Good\n";
+
+#[test]
+fn json_lines_are_read() {
+    let items = items("talk.jsonl", JSON_LINES);
+    assert_eq!(talk(&items), ["Ann: Hello", "Mira: Hi"]);
+    assert_eq!(times(&items), ["2024-01-05T10:00:00Z", "2024-01-05T10:01:00Z"]);
+    assert_eq!(messages(&items)[0].id, ExternalId::Given("1".to_owned()));
+    assert_eq!(messages(&items)[0].conversation, "garden");
+    assert_eq!(skips(&items)[0].place, "talk.jsonl, line 3");
+}
+
+#[test]
+fn lists_of_roles_are_read() {
+    let read = items("talk.json", JSON);
+    assert_eq!(talk(&read), ["user: Hello", "assistant: Hi"]);
+    assert_eq!(
+        messages(&read).iter().map(|message| message.role).collect::<Vec<_>>(),
+        [Role::User, Role::Persona]
+    );
+    assert!(skips(&read)[0].reason.contains("instruction"));
+    let tuning = r#"{"messages": [{"role": "user", "content": "a"}, {"role": "assistant", "content": "b"}]}"#;
+    let read = items("tuning.jsonl", format!("{tuning}\n{}\n", tuning.replace("\"a\"", "\"c\"")));
+    let conversations = read.iter().filter(|item| matches!(item, Item::Conversation(_))).count();
+    assert_eq!((messages(&read).len(), conversations), (4, 2));
+}
+
+#[test]
+fn csv_is_read() {
+    let items = items("talk.csv", CSV);
+    assert_eq!(talk(&items), ["Ann: Hello; you", "Mira: Hi"]);
+    assert_eq!(times(&items)[0], "2024-01-05T10:00:00");
+}
+
+#[test]
+fn transcripts_are_read() {
+    let read = items("talk.md", TRANSCRIPT);
+    assert_eq!(talk(&read), ["Ann: Hello\nhow are you?", "Mira: Fine: thanks", "Ann: Good"]);
+    assert_eq!(times(&read)[0], "2024-01-05T12:00:00");
+    let read = items(
+        "talk.txt",
+        "[2024-01-05 10:00] 安：你好\n[2024-01-05 10:01] 米拉：嗯\n[2024-01-05 10:02] 安：再见\n",
+    );
+    assert_eq!(talk(&read), ["安: 你好", "米拉: 嗯", "安: 再见"]);
+    assert_eq!(times(&read)[2], "2024-01-05T10:02:00");
+    assert_eq!(look_at("talk.txt", "You: hi\nAI: hello\nYou: bye\nAI: bye\n").speakers.len(), 2);
+}
+
+#[test]
+fn other_text_is_a_document() {
+    let diary = "# 2024-01-05\n\nWe went to the lake: it was cold.\nNote: bring bread.\n\nLater we slept.\nIt was a good day.\n";
+    let read = items("diary.md", diary);
+    let [Item::Document(document)] = &read[..] else { panic!("{read:?}") };
+    assert_eq!((document.text.as_str(), document.day.unwrap().to_string()), (diary, "2024-01-05".to_owned()));
+}
+
+#[test]
+fn what_is_not_known_is_skipped_with_a_word() {
+    for (bytes, word) in [
+        (&b""[..], "empty"),
+        (b"%PDF-1.7 ...", "PDF"),
+        (b"SQLite format 3\0rest", "database"),
+        (b"\xFF\xD8\xFF\xE0 jpeg", "picture"),
+        (b"<!DOCTYPE html><html></html>", "not known"),
+        (b"{\"settings\": {\"theme\": 1}}", "not known"),
+        (b"\0\0\0\x18ftypmp42", "film"),
+    ] {
+        let read = items("file", bytes);
+        assert_eq!(read.len(), 1);
+        assert!(skips(&read)[0].reason.contains(word), "{read:?}");
+    }
+}

@@ -1,0 +1,21 @@
+//! Readers on samples in each publisher's form, rebuilt by hand with invented people.
+#![expect(clippy::unwrap_used, reason = "a step that fails is a test that fails")]
+
+mod reading;
+mod samples;
+mod chatgpt;
+mod claude;
+mod sillytavern;
+mod cards;
+mod whatsapp;
+mod telegram;
+mod discord;
+mod openclaw;
+mod wechat;
+mod signal;
+mod generic;
+mod archives;
+mod mapping;
+mod foreign_bytes;
+mod hostile;
+mod laws;

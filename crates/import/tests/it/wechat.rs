@@ -1,0 +1,69 @@
+use import::{Item, Role};
+use serde_json::json;
+
+use crate::reading::{items, messages, skips, talk, times};
+
+pub(crate) fn weflow() -> String {
+    json!({"weflow": {"version": "1.0", "exportedAt": 1_704_500_000, "generator": "WeFlow"},
+        "session": {"wxid": "wxid_theo", "nickname": "theo", "remark": "小明", "displayName": "小明", "type": "私聊"},
+        "messages": [
+            {"localId": 1, "createTime": 1_704_448_800, "formattedTime": "2024-01-05 18:00:00", "type": "文本消息",
+             "localType": 1, "content": "你好", "isSend": 1, "senderUsername": "wxid_ann", "senderDisplayName": "安"},
+            {"localId": 2, "createTime": 1_704_448_860, "formattedTime": "2024-01-05 18:01:00", "type": "图片消息",
+             "localType": 3, "content": "", "isSend": 0, "senderUsername": "wxid_theo", "senderDisplayName": "小明"},
+            {"localId": 3, "createTime": 1_704_448_920, "type": "系统消息", "localType": 10000, "content": "撤回了一条消息",
+             "isSend": null, "senderUsername": "", "senderDisplayName": ""}]})
+    .to_string()
+}
+
+pub(crate) const MEMOTRACE_CSV: &str =
+    "localId,TalkerId,Type,SubType,IsSender,CreateTime,Status,StrContent,StrTime,Remark,NickName,Sender
+1,7,1,0,1,1704448800,,你好,2024-01-05 18:00:00,小明,theo,我
+2,7,1,0,0,1704448860,,\"好的, 明天见\",2024-01-05 18:01:00,小明,theo,小明
+3,7,3,0,0,1704448920,,\"<?xml version=\"\"1.0\"\"?><msg/>\",2024-01-05 18:02:00,小明,theo,小明
+4,7,10000,0,0,1704448980,,拍了拍你,2024-01-05 18:03:00,小明,theo,小明
+";
+
+#[test]
+fn weflow_is_read() {
+    let items = items("chat.json", weflow());
+    assert!(
+        matches!(&items[0], Item::Conversation(start) if start.id == "wxid_theo" && start.title.as_deref() == Some("小明"))
+    );
+    assert_eq!(talk(&items), ["安: 你好", "小明: "]);
+    assert_eq!(
+        messages(&items).iter().map(|message| message.role).collect::<Vec<_>>(),
+        [Role::User, Role::Other]
+    );
+    assert_eq!(messages(&items)[1].text_with_attachments(), "[image]");
+    assert_eq!(times(&items)[0], "2024-01-05T10:00:00Z");
+    assert_eq!(skips(&items).len(), 1);
+}
+
+#[test]
+fn the_other_exporters_are_read() {
+    let chatlab = json!({"chatlab": {"version": "0.0.2", "exportedAt": 1}, "meta": {"name": "小明", "platform": "wechat",
+        "type": "private", "ownerId": "ann"}, "members": [{"platformId": "theo", "accountName": "小明"}],
+        "messages": [{"sender": "ann", "accountName": "安", "timestamp": 1_704_448_800, "type": 0, "content": "一"},
+                     {"sender": "theo", "timestamp": 1_704_448_801, "type": 0, "content": "二"}]});
+    let read = items("a.json", chatlab.to_string());
+    assert_eq!(talk(&read), ["安: 一", "小明: 二"]);
+    assert_eq!(messages(&read)[0].role, Role::User);
+    let chatlog = json!([{"seq": 1, "time": "2024-01-05T18:00:00+08:00", "talker": "room@chatroom", "talkerName": "花园",
+        "isChatRoom": true, "sender": "theo", "senderName": "小明", "isSelf": false, "type": 1, "subType": 0, "content": "三"}]);
+    let read = items("b.json", chatlog.to_string());
+    assert_eq!(
+        (talk(&read), times(&read)),
+        (vec!["小明: 三".to_owned()], vec!["2024-01-05T10:00:00Z".to_owned()])
+    );
+    let dump = json!([{"id": 1, "MsgSvrID": "88", "type_name": "文本", "is_sender": 1, "talker": "我", "room_name": "theo",
+        "msg": "四", "src": "", "extra": {}, "CreateTime": "2024-01-05 18:00:00"}]);
+    let read = items("c.json", dump.to_string());
+    assert_eq!(
+        (talk(&read), times(&read)),
+        (vec!["我: 四".to_owned()], vec!["2024-01-05T18:00:00".to_owned()])
+    );
+    let read = items("d.csv", MEMOTRACE_CSV);
+    assert_eq!(talk(&read), ["我: 你好", "小明: 好的, 明天见", "小明: "]);
+    assert_eq!(skips(&read).len(), 1);
+}
