@@ -14,6 +14,7 @@ mod whatsapp;
 mod telegram;
 mod discord;
 mod openclaw;
+mod openclaw_session;
 mod wechat;
 mod signal;
 mod json_lines;
@@ -106,6 +107,7 @@ const FORMATS: &[Format] = &[
     wechat::CSV_FORMAT,
     whatsapp::FORMAT,
     openclaw::FORMAT,
+    openclaw_session::FORMAT,
     json_lines::FORMAT,
     json_lines::JSON_FORMAT,
     csv_table::FORMAT,

@@ -62,10 +62,6 @@ struct ExportedMessage {
 }
 
 impl ListedFormat for Claude {
-    fn is_list(&self, _key: &str) -> bool {
-        false
-    }
-
     fn field(&mut self, key: &str, value: &Value) {
         self.whole.insert(key.to_owned(), value.clone());
     }

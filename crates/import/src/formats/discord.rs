@@ -189,10 +189,6 @@ impl Package {
 }
 
 impl ListedFormat for Package {
-    fn is_list(&self, _key: &str) -> bool {
-        false
-    }
-
     fn element(&mut self, element: Element<'_>, items: &mut VecDeque<Item>) {
         match element.parse::<Value>() {
             Ok(value) => {

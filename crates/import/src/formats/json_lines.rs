@@ -1,32 +1,27 @@
 //! Generic JSON: Lines with a message or a list of messages each, and an array or object of the same.
 
 use std::collections::VecDeque;
-use std::io;
 
 use serde_json::Value;
 
+use super::Format;
 use super::listed::{self, Element, ListedFormat};
 use super::records::{Record, RecordItems, are_message_keys};
-use super::{Context, Format, Reader, Step, stepped};
-use crate::error::ImportError;
 use crate::head::Head;
 use crate::item::{Item, Skip};
-use crate::limits::ELEMENT_BYTES_MAX;
-use crate::lines::{Line, Lines};
-use crate::sources::Decoded;
 
 pub(super) const FORMAT: Format = Format {
     id: "jsonl",
     name: "JSON Lines, a message each",
     detect: |context| is_json_lines(context.head),
-    open: open_lines,
+    open: |context| listed::open_lines(context, JsonList::default()),
 };
 
 pub(super) const JSON_FORMAT: Format = Format {
     id: "json",
     name: "JSON with a list of messages",
     detect: |context| has_messages(context.head),
-    open: open_json,
+    open: |context| listed::open(context, JsonList::default()),
 };
 
 fn is_json_lines(head: &Head) -> bool {
@@ -46,41 +41,6 @@ fn is_list_key(key: &str) -> bool {
         key,
         "messages" | "chat" | "history" | "conversation" | "conversations" | "data" | "items" | "turns"
     )
-}
-
-fn open_lines(context: &Context<'_>) -> Result<Reader, ImportError> {
-    Ok(stepped(JsonLines {
-        lines: Lines::new(context.source.open_text()?, ELEMENT_BYTES_MAX),
-        name: context.source.name().to_owned(),
-        items: RecordItems::default(),
-    }))
-}
-
-struct JsonLines {
-    lines: Lines<Decoded>,
-    name: String,
-    items: RecordItems,
-}
-
-impl Step for JsonLines {
-    fn step(&mut self, items: &mut VecDeque<Item>) -> io::Result<bool> {
-        match self.lines.next_line()? {
-            None => return Ok(false),
-            Some(Line::TooLong { number }) => {
-                let place = format!("{}, line {number}", self.name);
-                items.push_back(Item::Skip(Skip::new(
-                    place,
-                    format!("the line is longer than {ELEMENT_BYTES_MAX} bytes"),
-                )));
-            }
-            Some(Line::Text { text, .. }) if text.trim().is_empty() => {}
-            Some(Line::Text { number, text, is_cleaned }) => {
-                let place = format!("{}, line {number}", self.name);
-                add_value(text.as_bytes(), &place, is_cleaned, &mut self.items, items);
-            }
-        }
-        Ok(true)
-    }
 }
 
 /// Adds a message, or the messages of a conversation.
@@ -128,10 +88,6 @@ fn add_value(
             None => items.push_back(Item::Skip(Skip::new(place, "it has no text"))),
         }
     }
-}
-
-fn open_json(context: &Context<'_>) -> Result<Reader, ImportError> {
-    listed::open(context, JsonList::default())
 }
 
 #[derive(Default)]

@@ -1,4 +1,4 @@
-//! JSON files with one long list of messages or conversations: the list is walked, each element held alone.
+//! JSON files with one long list of messages or conversations, in one value or line by line: each element is held alone.
 
 use std::collections::VecDeque;
 use std::io::{self, Read};
@@ -10,13 +10,15 @@ use crate::error::ImportError;
 use crate::item::{Item, Skip};
 use crate::json::{Entered, JsonReader, Raw};
 use crate::limits::ELEMENT_BYTES_MAX;
-use crate::lines::clean_text;
+use crate::lines::{Line, Lines, clean_text};
 use crate::sources::{Decoded, Source};
 
 /// What a format does with the parts of its files.
 pub(super) trait ListedFormat: Send {
     /// Whether the array under this key of the root object is walked. An array as root always is.
-    fn is_list(&self, key: &str) -> bool;
+    fn is_list(&self, _key: &str) -> bool {
+        false
+    }
 
     /// A field of the root object.
     fn field(&mut self, _key: &str, _value: &Value) {}
@@ -69,6 +71,40 @@ pub(super) fn open(
         number: 0,
         has_read_fields: false,
     }))
+}
+
+/// Starts to read a file with one element on each line; its places say the line.
+pub(super) fn open_lines(
+    context: &Context<'_>,
+    format: impl ListedFormat + 'static,
+) -> Result<Reader, ImportError> {
+    let lines = Lines::new(context.source.open_text()?, ELEMENT_BYTES_MAX);
+    Ok(stepped(ListedLines { lines, name: context.source.name().to_owned(), format }))
+}
+
+struct ListedLines<F> {
+    lines: Lines<Decoded>,
+    name: String,
+    format: F,
+}
+
+impl<F: ListedFormat> Step for ListedLines<F> {
+    fn step(&mut self, items: &mut VecDeque<Item>) -> io::Result<bool> {
+        match self.lines.next_line()? {
+            None => return Ok(false),
+            Some(Line::TooLong { number }) => {
+                let place = format!("{}, line {number}", self.name);
+                let reason = format!("the line is longer than {ELEMENT_BYTES_MAX} bytes");
+                items.push_back(Item::Skip(Skip::new(place, reason)));
+            }
+            Some(Line::Text { text, .. }) if text.trim().is_empty() => {}
+            Some(Line::Text { number, text, is_cleaned }) => {
+                let place = format!("{}, line {number}", self.name);
+                self.format.element(Element { json: text.as_bytes(), is_cleaned, place }, items);
+            }
+        }
+        Ok(true)
+    }
 }
 
 enum Place {

@@ -1,25 +1,25 @@
 //! SillyTavern's chats: JSON Lines, a header and then a message each, with swipes.
 
 use std::collections::VecDeque;
-use std::io;
 
 use jiff::civil::DateTime;
 use serde_json::Value;
 
 use super::building::{attachment, checked, conversation, message};
 use super::digests::{DigestIds, stable_id};
-use super::listed::text_at;
-use super::{Context, Format, Reader, Step, stepped};
-use crate::error::ImportError;
+use super::listed::{self, Element, ListedFormat, text_at};
+use super::{Context, Format};
 use crate::item::{Alternative, Item, Role, Skip};
-use crate::limits::{ALTERNATIVES_MAX, ELEMENT_BYTES_MAX, MESSAGE_BYTES_MAX};
-use crate::lines::{Line, Lines};
+use crate::limits::{ALTERNATIVES_MAX, MESSAGE_BYTES_MAX};
 use crate::macros::resolve_macros;
 use crate::message_time::MessageTime;
-use crate::sources::Decoded;
 
-pub(super) const FORMAT: Format =
-    Format { id: "sillytavern", name: "SillyTavern chat", detect: is_chat, open };
+pub(super) const FORMAT: Format = Format {
+    id: "sillytavern",
+    name: "SillyTavern chat",
+    detect: is_chat,
+    open: |context| listed::open_lines(context, Chat::default()),
+};
 
 fn is_chat(context: &Context<'_>) -> bool {
     let head = context.head;
@@ -28,20 +28,8 @@ fn is_chat(context: &Context<'_>) -> bool {
         || head.is_object_with(&["chat_metadata"])
 }
 
-fn open(context: &Context<'_>) -> Result<Reader, ImportError> {
-    Ok(stepped(Chat {
-        lines: Lines::new(context.source.open_text()?, ELEMENT_BYTES_MAX),
-        name: context.source.name().to_owned(),
-        user_name: String::new(),
-        character_name: String::new(),
-        conversation: None,
-        ids: DigestIds::default(),
-    }))
-}
-
+#[derive(Default)]
 struct Chat {
-    lines: Lines<Decoded>,
-    name: String,
     /// From the header; empty in old group chats.
     user_name: String,
     character_name: String,
@@ -50,35 +38,15 @@ struct Chat {
     ids: DigestIds,
 }
 
-impl Step for Chat {
-    fn step(&mut self, items: &mut VecDeque<Item>) -> io::Result<bool> {
-        match self.lines.next_line()? {
-            None => return Ok(false),
-            Some(Line::TooLong { number }) => {
-                let place = format!("{}, line {number}", self.name);
-                items.push_back(Item::Skip(Skip::new(
-                    place,
-                    format!("the line is longer than {ELEMENT_BYTES_MAX} bytes"),
-                )));
+impl ListedFormat for Chat {
+    fn element(&mut self, element: Element<'_>, items: &mut VecDeque<Item>) {
+        match element.parse::<Value>() {
+            Ok(value) if value.get("mes").is_none() && self.conversation.is_none() => {
+                self.header(&value, items)
             }
-            Some(Line::Text { text, .. }) if text.trim().is_empty() => {}
-            Some(Line::Text { number, text, is_cleaned }) => {
-                let place = format!("{}, line {number}", self.name);
-                match serde_json::from_str::<Value>(&text) {
-                    Ok(value) if value.get("mes").is_none() && self.conversation.is_none() => {
-                        self.header(&value, items)
-                    }
-                    Ok(value) => self.message(&value, place, is_cleaned, items),
-                    Err(error) => {
-                        items.push_back(Item::Skip(Skip::new(
-                            place,
-                            format!("it is not valid JSON: {error}"),
-                        )));
-                    }
-                }
-            }
+            Ok(value) => self.message(&value, element.place, element.is_cleaned, items),
+            Err(skip) => items.push_back(skip),
         }
-        Ok(true)
     }
 }
 

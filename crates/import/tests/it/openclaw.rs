@@ -1,6 +1,7 @@
 use import::{CoreBlock, Input, Item, Sources};
+use serde_json::json;
 
-use crate::reading::found;
+use crate::reading::{found, items, messages, skips, talk};
 
 #[test]
 fn a_home_becomes_drafts_and_a_diary() {
@@ -44,4 +45,29 @@ fn a_home_becomes_drafts_and_a_diary() {
             "workspace/memory/projects.md: the file is empty",
         ]
     );
+}
+
+pub(crate) fn session() -> String {
+    let lines = [
+        json!({"type": "session", "version": 3, "id": "s-1", "timestamp": "2026-02-06T07:49:00.000Z", "cwd": "/home/ann"}),
+        json!({"type": "model_change", "id": "x", "parentId": null, "timestamp": "2026-02-06T07:49:01.000Z"}),
+        json!({"type": "message", "id": "a", "parentId": "x", "timestamp": "2026-02-06T07:49:03.491Z",
+            "message": {"role": "user", "content": [{"type": "text", "text": "How is the hive?"}], "timestamp": 1}}),
+        json!({"type": "message", "id": "b", "parentId": "a", "timestamp": "2026-02-06T07:49:04Z",
+            "message": {"role": "assistant", "model": "m", "content": [{"type": "thinking", "thinking": "hm"},
+                {"type": "toolCall", "name": "read"}]}}),
+        json!({"type": "message", "id": "c", "parentId": "b", "timestamp": "2026-02-06T07:49:05Z",
+            "message": {"role": "toolResult", "content": [{"type": "text", "text": "file"}]}}),
+        json!({"type": "message", "id": "d", "parentId": "c", "timestamp": "2026-02-06T07:49:06Z",
+            "message": {"role": "assistant", "model": "m", "content": [{"type": "text", "text": "Busy."}]}}),
+    ];
+    lines.map(|line| line.to_string()).join("\n")
+}
+
+#[test]
+fn a_session_is_talk_without_its_tools() {
+    let read = items("s-1.jsonl", session());
+    assert_eq!(talk(&read), ["User: How is the hive?", "Assistant: Busy."]);
+    assert_eq!(messages(&read)[1].model.as_deref(), Some("m"));
+    assert_eq!((messages(&read)[0].conversation.as_str(), skips(&read).len()), ("s-1", 2));
 }

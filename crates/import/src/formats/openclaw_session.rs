@@ -1,0 +1,90 @@
+//! OpenClaw's session logs (`agents/<id>/sessions/*.jsonl`): an entry on each line, messages among them.
+
+use std::collections::VecDeque;
+
+use serde_json::Value;
+
+use super::building::{checked, conversation, message};
+use super::digests::stable_id;
+use super::listed::{self, Element, ListedFormat, id_at, text_at};
+use super::{Context, Format};
+use crate::item::{ExternalId, Item, Role, Skip};
+use crate::message_time::MessageTime;
+
+pub(super) const FORMAT: Format = Format {
+    id: "openclaw-session",
+    name: "OpenClaw session",
+    detect: is_session,
+    open: |context| listed::open_lines(context, Session::default()),
+};
+
+fn is_session(context: &Context<'_>) -> bool {
+    let head = context.head;
+    let is_entry = head.is_object_with(&["type", "id", "timestamp"]);
+    is_entry && (head.has_keys(&["cwd"]) || head.has_keys(&["parentId", "message"]))
+}
+
+#[derive(Default)]
+struct Session {
+    id: Option<String>,
+}
+
+impl ListedFormat for Session {
+    fn element(&mut self, element: Element<'_>, items: &mut VecDeque<Item>) {
+        let entry = match element.parse::<Value>() {
+            Ok(entry) => entry,
+            Err(skip) => return items.push_back(skip),
+        };
+        match text_at(&entry, "type") {
+            Some("session") => self.begin(id_at(&entry, "id").unwrap_or_default(), items),
+            Some("message") => self.message(&entry, element, items),
+            // Changes of settings count as little as the header does.
+            _ => {}
+        }
+    }
+}
+
+impl Session {
+    fn begin(&mut self, id: String, items: &mut VecDeque<Item>) {
+        items.push_back(conversation(&id, None));
+        self.id = Some(id);
+    }
+
+    fn message(&mut self, entry: &Value, element: Element<'_>, items: &mut VecDeque<Item>) {
+        let place = element.place;
+        let said = entry.get("message").unwrap_or(&Value::Null);
+        let (speaker, role) = match text_at(said, "role") {
+            Some("user") => ("User", Role::User),
+            Some("assistant") => ("Assistant", Role::Persona),
+            _ => {
+                items.push_back(Item::Skip(Skip::new(place, "it is a tool's output, not talk")));
+                return;
+            }
+        };
+        let text = match said.get("content") {
+            Some(Value::String(text)) => text.clone(),
+            Some(Value::Array(parts)) => {
+                let texts = parts.iter().filter(|part| text_at(part, "type") == Some("text"));
+                texts.filter_map(|part| text_at(part, "text")).collect::<Vec<_>>().join("\n")
+            }
+            _ => String::new(),
+        };
+        if text.trim().is_empty() {
+            items.push_back(Item::Skip(Skip::new(
+                place,
+                "it is a tool's call or the model's notes, not talk",
+            )));
+            return;
+        }
+        let time = text_at(entry, "timestamp").map_or(MessageTime::Unknown, MessageTime::parse);
+        if self.id.is_none() {
+            self.begin(stable_id(&[&time.to_string(), &text]), items);
+        }
+        let session = self.id.clone().unwrap_or_default();
+        let id = id_at(entry, "id").unwrap_or_else(|| stable_id(&[&time.to_string(), &text]));
+        let mut message = message(ExternalId::Given(id), &session, (speaker, role), time, text, place);
+        message.model = text_at(said, "model").map(str::to_owned).filter(|_| role == Role::Persona);
+        message.is_cleaned = element.is_cleaned;
+        items.push_back(checked(message));
+    }
+}
