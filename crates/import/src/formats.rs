@@ -2,6 +2,7 @@
 
 mod building;
 mod digests;
+mod dates;
 mod branches;
 mod listed;
 mod png;

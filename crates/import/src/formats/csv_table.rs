@@ -3,6 +3,7 @@
 use std::collections::VecDeque;
 use std::io;
 
+use super::dates::{DateOrder, OrderEvidence, WrittenTime};
 use super::records::{Columns, RecordItems};
 use super::{Context, Format, Reader, Step, one, stepped};
 use crate::csv::{CsvRecord, CsvRecords, separator_of};
@@ -33,13 +34,40 @@ fn open(context: &Context<'_>) -> Result<Reader, ImportError> {
         let reason = "its first line names no column of a text and of a speaker or time";
         return Ok(one(Item::Skip(Skip::new(context.source.name(), reason))));
     };
+    let open = || Ok(CsvRecords::new(context.source.open_text()?, separator, RECORD_BYTES_MAX));
+    let order = date_order(open()?, &columns).map_err(ImportError::io(context.source.name()))?;
     Ok(stepped(CsvTable {
-        records: CsvRecords::new(context.source.open_text()?, separator, MESSAGE_BYTES_MAX * 2),
+        records: open()?,
         columns,
         name: context.source.name().to_owned(),
-        items: RecordItems::default(),
+        items: RecordItems::in_order(order),
         has_header: false,
     }))
+}
+
+/// Longest record, in bytes.
+const RECORD_BYTES_MAX: usize = MESSAGE_BYTES_MAX * 2;
+
+/// The order of day, month and year in the whole file. Reads no further than its first time if that is clear.
+fn date_order(mut records: CsvRecords<Decoded>, columns: &Columns) -> io::Result<DateOrder> {
+    let mut evidence = OrderEvidence::default();
+    loop {
+        match records.next_record() {
+            Ok(None) => break,
+            Ok(Some(CsvRecord::TooLong { .. })) => {}
+            Ok(Some(CsvRecord::Fields { fields, .. })) => {
+                let time = columns.record(&fields).time;
+                if matches!(time, WrittenTime::Clear(_)) {
+                    break;
+                }
+                time.testify(&mut evidence);
+            }
+            // The reader meets the damage again, after what can be read.
+            Err(error) if crate::head::is_damage(&error) => break,
+            Err(error) => return Err(error),
+        }
+    }
+    Ok(evidence.order())
 }
 
 struct CsvTable {

@@ -5,6 +5,7 @@ use std::collections::VecDeque;
 use serde_json::{Map, Value};
 
 use super::building::{checked, conversation, message, role_of};
+use super::dates::{DateOrder, WrittenTime};
 use super::digests::{DigestIds, stable_id};
 use crate::item::{ExternalId, Item, Role, Skip};
 use crate::message_time::MessageTime;
@@ -76,7 +77,7 @@ pub(super) struct Record {
     pub(super) conversation: Option<String>,
     pub(super) speaker: Option<String>,
     pub(super) role: Option<String>,
-    pub(super) time: Option<MessageTime>,
+    pub(super) time: WrittenTime,
     pub(super) text: String,
     pub(super) model: Option<String>,
 }
@@ -119,7 +120,7 @@ impl Columns {
             conversation: get(self.conversation),
             speaker: get(self.speaker),
             role: get(self.role),
-            time: get(self.time).map(|time| MessageTime::parse(&time)),
+            time: get(self.time).map_or(WrittenTime::Unknown, |time| WrittenTime::of(&time)),
             text: get(Some(self.text)).unwrap_or_default(),
             model: get(self.model),
         }
@@ -139,11 +140,13 @@ impl Record {
         };
         let string = |known: &[&str]| find(known).and_then(|(_, value)| short_string(value));
         let text = find(TEXT).and_then(|(_, value)| long_text(value))?;
-        let time = find(TIME).map(|(_, value)| match value {
-            Value::Number(number) => number.as_f64().map_or(MessageTime::Unknown, MessageTime::from_number),
-            Value::String(time) => MessageTime::parse(time),
-            _ => MessageTime::Unknown,
-        });
+        let time = match find(TIME).map(|(_, value)| value) {
+            Some(Value::Number(number)) => {
+                number.as_f64().map(MessageTime::from_number).map_or(WrittenTime::Unknown, WrittenTime::Clear)
+            }
+            Some(Value::String(time)) => WrittenTime::of(time),
+            _ => WrittenTime::Unknown,
+        };
         Some(Self {
             id: string(ID),
             conversation: string(CONVERSATION),
@@ -189,6 +192,8 @@ fn long_text(value: &Value) -> Option<String> {
 #[derive(Default)]
 pub(super) struct RecordItems {
     ids: DigestIds,
+    /// Of day, month and year, where the whole file was asked.
+    order: Option<DateOrder>,
     /// The conversation that was started last.
     current: Option<String>,
     /// The one of records that name none.
@@ -196,6 +201,11 @@ pub(super) struct RecordItems {
 }
 
 impl RecordItems {
+    /// For a file whose dates have this order of day, month and year.
+    pub(super) fn in_order(order: DateOrder) -> Self {
+        Self { order: Some(order), ..Self::default() }
+    }
+
     /// Adds the record's message, with the start of its conversation if that is another one.
     pub(super) fn add(
         &mut self,
@@ -211,7 +221,7 @@ impl RecordItems {
         };
         let speaker = record.speaker.or(record.role).unwrap_or_default();
         let role = if role == Role::Other { role_of(&speaker).unwrap_or(Role::Other) } else { role };
-        let time = record.time.unwrap_or(MessageTime::Unknown);
+        let time = record.time.resolve(self.order);
         let id = match record.conversation {
             Some(id) => id,
             None => {

@@ -6,6 +6,7 @@ use std::io;
 use jiff::civil::Date;
 
 use super::building::{checked, conversation, message, role_of, speaker_name};
+use super::dates::{DateOrder, OrderEvidence, WrittenTime};
 use super::digests::{DigestIds, stable_id};
 use super::{Context, Format, Reader, Step, stepped};
 use crate::error::ImportError;
@@ -28,7 +29,7 @@ const DETECTION_SPEAKERS_MAX: usize = 12;
 
 /// The start of a message.
 struct Start<'a> {
-    time: Option<MessageTime>,
+    time: Option<WrittenTime>,
     speaker: &'a str,
     text: &'a str,
 }
@@ -59,7 +60,10 @@ pub(super) fn is_utf16(bytes: &[u8]) -> bool {
 }
 
 fn open(context: &Context<'_>) -> Result<Reader, ImportError> {
+    let order = date_order(Lines::new(context.source.open_text()?, LINE_BYTES_MAX))
+        .map_err(ImportError::io(context.source.name()))?;
     Ok(stepped(Transcript {
+        order,
         lines: Lines::new(context.source.open_text()?, LINE_BYTES_MAX),
         name: context.source.name().to_owned(),
         conversation: None,
@@ -69,7 +73,28 @@ fn open(context: &Context<'_>) -> Result<Reader, ImportError> {
     }))
 }
 
+/// The order of day, month and year in the whole file. Reads no further than its first time if that is clear.
+fn date_order(mut lines: Lines<Decoded>) -> io::Result<DateOrder> {
+    let mut evidence = OrderEvidence::default();
+    loop {
+        match lines.next_line() {
+            Ok(None) => break,
+            Ok(Some(Line::TooLong { .. })) => {}
+            Ok(Some(Line::Text { text, .. })) => match start_of(&text).and_then(|start| start.time) {
+                Some(WrittenTime::Clear(_)) => break,
+                Some(time) => time.testify(&mut evidence),
+                None => {}
+            },
+            // The reader meets the damage again, after what can be read.
+            Err(error) if crate::head::is_damage(&error) => break,
+            Err(error) => return Err(error),
+        }
+    }
+    Ok(evidence.order())
+}
+
 struct Transcript {
+    order: DateOrder,
     lines: Lines<Decoded>,
     name: String,
     conversation: Option<String>,
@@ -114,7 +139,7 @@ impl Transcript {
             let day = self.day.map_or(MessageTime::Unknown, |day| MessageTime::Local(day.at(12, 0, 0, 0)));
             self.open_message = Some(Open {
                 speaker: speaker_name(start.speaker),
-                time: start.time.unwrap_or(day),
+                time: start.time.map_or(day, |time| time.resolve(Some(self.order))),
                 text: start.text.to_owned(),
                 is_cleaned,
                 place,
@@ -200,24 +225,26 @@ fn split_at_colon(text: &str) -> Option<(&str, &str)> {
     (colon == '：' || rest.is_empty() || rest.starts_with([' ', '\t'])).then_some((&text[..at], rest))
 }
 
-/// `[2026-01-05 10:00]`, `(2026-01-05T10:00:00Z)`, `2026-01-05 10:00 -`.
-fn leading_time(line: &str) -> (Option<MessageTime>, &str) {
-    let known = |text: &str| Some(MessageTime::parse(text)).filter(|time| *time != MessageTime::Unknown);
+/// `[2026-01-05 10:00]`, `(5/1/2026, 10:00 PM)`, `2026-01-05 10:00 -`.
+fn leading_time(line: &str) -> (Option<WrittenTime>, &str) {
+    let known = |text: &str| Some(WrittenTime::of(text)).filter(|time| *time != WrittenTime::Unknown);
     for (opening, closing) in [('[', ']'), ('(', ')')] {
         if let Some((inner, rest)) = line.strip_prefix(opening).and_then(|line| line.split_once(closing))
-            && inner.contains(['-', '/'])
+            && inner.contains(['-', '/', '.'])
             && let Some(time) = known(inner)
         {
             return (Some(time), rest);
         }
     }
-    let is_dated =
-        |part: &&str| part.len() >= 10 && part.as_bytes()[0].is_ascii_digit() && part.contains(['-', '/']);
+    let is_dated = |part: &&str| part.as_bytes()[0].is_ascii_digit() && part.contains(['-', '/']);
     for length in [25, 20, 19, 16] {
         if let Some(part) = line.get(..length).filter(is_dated)
-            && let Some(time) = known(part)
+            && let time @ (MessageTime::Instant(_) | MessageTime::Local(_)) = MessageTime::parse(part)
         {
-            return (Some(time), line[length..].trim_start_matches([' ', '-', '|', '\t', ',']));
+            return (
+                Some(WrittenTime::Clear(time)),
+                line[length..].trim_start_matches([' ', '-', '|', '\t', ',']),
+            );
         }
     }
     (None, line)

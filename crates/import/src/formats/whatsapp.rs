@@ -1,13 +1,13 @@
 //! WhatsApp's `_chat.txt`: a line per message, in the form of the phone's language, with further lines of its text.
 
 mod header;
-mod order;
 mod placeholders;
 
 use std::collections::{BTreeSet, VecDeque};
 use std::io;
 
 use super::building::{checked, conversation, is_invisible_mark, message, speaker_name};
+use super::dates::{DateOrder, OrderEvidence};
 use super::digests::{DigestIds, stable_id};
 use super::{Context, Format, Reader, Step, stepped};
 use crate::error::ImportError;
@@ -18,7 +18,6 @@ use crate::message_time::MessageTime;
 use crate::sources::Decoded;
 
 use header::{Header, Rest, header_of};
-use order::{DateOrder, OrderEvidence};
 
 pub(super) const FORMAT: Format = Format { id: "whatsapp", name: "WhatsApp chat", detect: is_whatsapp, open };
 

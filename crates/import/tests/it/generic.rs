@@ -88,3 +88,16 @@ fn what_is_not_known_is_skipped_with_a_word() {
         assert!(skips(&read)[0].reason.contains(word), "{read:?}");
     }
 }
+
+#[test]
+fn dates_of_spreadsheets_are_decided_over_the_whole_file() {
+    let csv =
+        "Timestamp,From,Text,Reaction,ID\n05/01/2024 10:30,Me,Hello,,1\n13/01/2024 22:05:07,Rep,Hi,,2\n";
+    let read = items("backup.csv", csv);
+    assert_eq!(times(&read), ["2024-01-05T10:30:00", "2024-01-13T22:05:07"]);
+    assert_eq!(messages(&read)[0].role, Role::User);
+    let csv = "date,name,text\n\"1/5/2024, 10:30 PM\",Ann,a\n\"1/13/2024, 9:00 AM\",Mira,b\nsoon,Ann,c\n";
+    assert_eq!(times(&items("talk.csv", csv)), ["2024-01-05T22:30:00", "2024-01-13T09:00:00", ""]);
+    let text = "[5.1.2024, 10:30] Ann: a\n[13.1.2024, 10:31] Mira: b\n[13.1.2024, 10:32] Ann: c\n";
+    assert_eq!(times(&items("talk.txt", text))[..2], ["2024-01-05T10:30:00", "2024-01-13T10:31:00"]);
+}

@@ -49,7 +49,7 @@ fn a_home_becomes_drafts_and_a_diary() {
 
 pub(crate) fn session() -> String {
     let lines = [
-        json!({"type": "session", "version": 3, "id": "s-1", "timestamp": "2026-02-06T07:49:00.000Z", "cwd": "/home/ann"}),
+        json!({"type": "session", "version": 3, "id": "s-1", "timestamp": "2026-02-06T07:49:00.000Z", "cwd": "workspace"}),
         json!({"type": "model_change", "id": "x", "parentId": null, "timestamp": "2026-02-06T07:49:01.000Z"}),
         json!({"type": "message", "id": "a", "parentId": "x", "timestamp": "2026-02-06T07:49:03.491Z",
             "message": {"role": "user", "content": [{"type": "text", "text": "How is the hive?"}], "timestamp": 1}}),

@@ -1,8 +1,7 @@
 //! The start of a message's line: `[05.01.24, 10:30:12] Ann: `, `1/5/24, 10:30 PM - Ann: `, `2024/1/5 下午10:30 - Ann: `.
 
-use jiff::civil::Time;
-
 use crate::formats::building::is_invisible_mark;
+use crate::formats::dates::{Clock, DateParts, clock_after, date_parts, is_blank};
 
 /// A line that begins a message or notice.
 #[derive(Debug, PartialEq)]
@@ -10,31 +9,6 @@ pub(super) struct Header<'a> {
     pub(super) date: DateParts,
     pub(super) clock: Clock,
     pub(super) rest: Rest<'a>,
-}
-
-/// The date's numbers in the line's order.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) struct DateParts {
-    pub(super) numbers: [u16; 3],
-    /// Whether the first number has four digits.
-    pub(super) is_year_first: bool,
-    /// First character between the numbers.
-    pub(super) separator: char,
-}
-
-/// The time of day.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) struct Clock {
-    hour: i8,
-    minute: i8,
-    second: i8,
-    half: Option<Half>,
-}
-
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-enum Half {
-    Morning,
-    Afternoon,
 }
 
 /// What follows the time.
@@ -48,46 +22,6 @@ pub(super) enum Rest<'a> {
     Notice,
 }
 
-impl Clock {
-    pub(super) fn is_twelve_hour(self) -> bool {
-        self.half.is_some()
-    }
-
-    pub(super) fn time(self) -> Time {
-        let hour = match self.half {
-            Some(Half::Afternoon) if self.hour < 12 => self.hour + 12,
-            Some(Half::Morning) if self.hour == 12 => 0,
-            _ => self.hour,
-        };
-        Time::new(hour, self.minute, self.second, 0).unwrap_or(Time::midnight())
-    }
-}
-
-/// Words for the halves of the day, in lower case without dots and blanks.
-const HALVES: &[(&str, Half)] = &[
-    ("am", Half::Morning),
-    ("pm", Half::Afternoon),
-    ("上午", Half::Morning),
-    ("凌晨", Half::Morning),
-    ("早上", Half::Morning),
-    ("下午", Half::Afternoon),
-    ("晚上", Half::Afternoon),
-    ("中午", Half::Afternoon),
-    ("午前", Half::Morning),
-    ("午後", Half::Afternoon),
-    ("오전", Half::Morning),
-    ("오후", Half::Afternoon),
-    ("πμ", Half::Morning),
-    ("μμ", Half::Afternoon),
-    ("ص", Half::Morning),
-    ("م", Half::Afternoon),
-    ("öö", Half::Morning),
-    ("ös", Half::Afternoon),
-];
-
-/// Longest text between date and time, in characters: `, `, ` klo `, ` um `, ` 下午`.
-const BETWEEN_CHARS_MAX: usize = 12;
-
 /// Longest name of a speaker before the colon, in characters.
 const SPEAKER_CHARS_MAX: usize = 80;
 
@@ -96,13 +30,7 @@ pub(super) fn header_of(line: &str) -> Option<Header<'_>> {
     let line = line.trim_start_matches(is_invisible_mark);
     let (line, is_bracketed) = line.strip_prefix('[').map_or((line, false), |line| (line, true));
     let (date, line) = date_parts(line)?;
-    let (before, line) = until_digit(line)?;
-    let (mut clock, line) = clock(line)?;
-    let (half, line) = half_after(line);
-    clock.half = half.or_else(|| half_named(before));
-    if clock.hour > 23 || clock.half.is_some() && clock.hour > 12 {
-        return None;
-    }
+    let (clock, line) = clock_after(line)?;
     let line = if is_bracketed {
         line.trim_start().strip_prefix(']')?
     } else {
@@ -111,108 +39,6 @@ pub(super) fn header_of(line: &str) -> Option<Header<'_>> {
     };
     let rest = line.trim_start_matches(|character| is_blank(character) || is_invisible_mark(character));
     Some(Header { date, clock, rest: rest_of(rest) })
-}
-
-fn is_blank(character: char) -> bool {
-    matches!(character, ' ' | '\u{A0}' | '\u{202F}' | '\t')
-}
-
-/// Three numbers with one to three characters between them that are no digits.
-fn date_parts(line: &str) -> Option<(DateParts, &str)> {
-    let (first, digits, line) = number(line)?;
-    let separator = line.chars().next()?;
-    let line = date_separator(line)?;
-    let (second, _, line) = number(line)?;
-    let line = date_separator(line)?;
-    let (third, _, line) = number(line)?;
-    // `2024年1月5日`, `2024. 1. 5.`
-    let line = line.strip_prefix(['日', '.', '일']).unwrap_or(line);
-    Some((DateParts { numbers: [first, second, third], is_year_first: digits == 4, separator }, line))
-}
-
-fn date_separator(line: &str) -> Option<&str> {
-    let line = line.trim_start_matches(is_invisible_mark);
-    let line = line.strip_prefix(['/', '.', '-', '年', '月', '년', '월'])?;
-    Some(line.trim_start_matches(is_blank).trim_start_matches(is_invisible_mark))
-}
-
-/// A number of one to four digits, of any script that WhatsApp writes them in.
-fn number(line: &str) -> Option<(u16, usize, &str)> {
-    let mut value = 0u16;
-    let mut count = 0;
-    let mut rest = line;
-    while let Some(digit) = rest.chars().next().and_then(digit_value) {
-        count += 1;
-        if count > 4 {
-            return None;
-        }
-        value = value * 10 + digit;
-        let mut characters = rest.chars();
-        characters.next();
-        rest = characters.as_str();
-    }
-    (count > 0).then_some((value, count, rest))
-}
-
-/// ASCII, Arabic-Indic, Persian and Devanagari digits.
-fn digit_value(character: char) -> Option<u16> {
-    let zero = match character {
-        '0'..='9' => '0',
-        '\u{660}'..='\u{669}' => '\u{660}',
-        '\u{6F0}'..='\u{6F9}' => '\u{6F0}',
-        '\u{966}'..='\u{96F}' => '\u{966}',
-        _ => return None,
-    };
-    u16::try_from(u32::from(character) - u32::from(zero)).ok()
-}
-
-/// What is between date and time, and the line from the time on.
-fn until_digit(line: &str) -> Option<(&str, &str)> {
-    let (at, _) = line
-        .char_indices()
-        .take(BETWEEN_CHARS_MAX)
-        .find(|(_, character)| digit_value(*character).is_some())?;
-    (at > 0).then(|| line.split_at(at))
-}
-
-fn clock(line: &str) -> Option<(Clock, &str)> {
-    let (hour, digits, line) = number(line)?;
-    let line = line.strip_prefix([':', '.', 'h'])?;
-    let (minute, minute_digits, mut line) = number(line)?;
-    let mut second = 0;
-    if let Some(rest) = line.strip_prefix([':', '.'])
-        && let Some((value, 2, rest)) = number(rest)
-    {
-        second = value;
-        line = rest;
-    }
-    if digits > 2 || minute_digits != 2 || minute > 59 || second > 60 {
-        return None;
-    }
-    let small = |number: u16| i8::try_from(number).ok();
-    Some((
-        Clock { hour: small(hour)?, minute: small(minute)?, second: small(second.min(59))?, half: None },
-        line,
-    ))
-}
-
-/// The half of the day after the time, if one is named there.
-fn half_after(line: &str) -> (Option<Half>, &str) {
-    let trimmed = line.trim_start_matches(|character| is_blank(character) || is_invisible_mark(character));
-    let end = trimmed.find([']', '-', '–']).unwrap_or(trimmed.len());
-    match half_named(&trimmed[..end]) {
-        Some(half) => (Some(half), &trimmed[end..]),
-        None => (None, line),
-    }
-}
-
-/// The half that a short text names and nothing else.
-fn half_named(text: &str) -> Option<Half> {
-    if text.len() > 32 {
-        return None;
-    }
-    let folded: String = text.to_lowercase().chars().filter(|character| character.is_alphabetic()).collect();
-    HALVES.iter().find(|(word, _)| folded == *word).map(|(_, half)| *half)
 }
 
 fn rest_of(rest: &str) -> Rest<'_> {

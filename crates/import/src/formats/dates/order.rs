@@ -2,11 +2,11 @@
 
 use jiff::civil::Date;
 
-use super::header::DateParts;
+use super::DateParts;
 
 /// An order of day, month and year.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum DateOrder {
+pub(in crate::formats) enum DateOrder {
     DayMonthYear,
     MonthDayYear,
     YearMonthDay,
@@ -19,7 +19,7 @@ const ORDERS: [DateOrder; 4] =
 
 impl DateOrder {
     /// The day; `None` if this order makes it an impossible day.
-    pub(super) fn date(self, parts: &DateParts) -> Option<Date> {
+    pub(in crate::formats) fn date(self, parts: &DateParts) -> Option<Date> {
         let [a, b, c] = parts.numbers;
         let (year, month, day) = match self {
             Self::DayMonthYear => (c, b, a),
@@ -40,7 +40,7 @@ impl DateOrder {
 
 /// What the dates of a file say for and against each order.
 #[derive(Default)]
-pub(super) struct OrderEvidence {
+pub(in crate::formats) struct OrderEvidence {
     candidates: [Candidate; 4],
     last: Option<DateParts>,
     is_year_first: bool,
@@ -60,7 +60,7 @@ struct Candidate {
 }
 
 impl OrderEvidence {
-    pub(super) fn add(&mut self, parts: &DateParts, is_twelve_hour: bool) {
+    pub(in crate::formats) fn add(&mut self, parts: &DateParts, is_twelve_hour: bool) {
         self.is_year_first |= parts.is_year_first;
         self.has_dots |= parts.separator == '.';
         self.is_twelve_hour |= is_twelve_hour;
@@ -84,7 +84,7 @@ impl OrderEvidence {
 
     /// The order with the fewest dates that don't exist, then the fewest steps back, then the shortest way, then what is
     /// usual with the file's signs.
-    pub(super) fn order(&self) -> DateOrder {
+    pub(in crate::formats) fn order(&self) -> DateOrder {
         let usual = |order: DateOrder| match order {
             DateOrder::MonthDayYear if self.is_twelve_hour && !self.has_dots => 0,
             DateOrder::DayMonthYear => 1,

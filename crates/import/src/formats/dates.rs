@@ -1,0 +1,52 @@
+//! Dates whose numbers don't say which is the day: cut into numbers, and their order decided over a whole file.
+
+mod parts;
+mod order;
+
+use crate::message_time::MessageTime;
+
+pub(super) use order::{DateOrder, OrderEvidence};
+pub(super) use parts::{Clock, DateParts, clock_after, date_and_clock, date_parts, is_blank};
+
+/// A time as a file writes it.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub(super) enum WrittenTime {
+    /// Nothing, or nothing that can be read.
+    #[default]
+    Unknown,
+    /// In a form that says what is what.
+    Clear(MessageTime),
+    /// In a form that the whole file has to explain.
+    Ambiguous(DateParts, Clock),
+}
+
+impl WrittenTime {
+    /// ISO 8601, seconds or milliseconds since 1970, else three numbers with a time of day.
+    pub(super) fn of(text: &str) -> Self {
+        match MessageTime::parse(text) {
+            MessageTime::Unknown => {
+                date_and_clock(text).map_or(Self::Unknown, |(date, clock)| Self::Ambiguous(date, clock))
+            }
+            time => Self::Clear(time),
+        }
+    }
+
+    /// The time in this order of day, month and year; without one, only if the year comes first.
+    pub(super) fn resolve(&self, order: Option<DateOrder>) -> MessageTime {
+        match self {
+            Self::Unknown => MessageTime::Unknown,
+            Self::Clear(time) => *time,
+            Self::Ambiguous(date, clock) => order
+                .or(date.is_year_first.then_some(DateOrder::YearMonthDay))
+                .and_then(|order| order.date(date))
+                .map_or(MessageTime::Unknown, |day| MessageTime::Local(day.to_datetime(clock.time()))),
+        }
+    }
+
+    /// Adds what it says about the file's order.
+    pub(super) fn testify(&self, evidence: &mut OrderEvidence) {
+        if let Self::Ambiguous(date, clock) = self {
+            evidence.add(date, clock.is_twelve_hour());
+        }
+    }
+}
