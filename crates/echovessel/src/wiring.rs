@@ -22,7 +22,8 @@ use memory::{PersonaId, Scope, UserId};
 use mind::{LanguageMind, Prompts};
 use offline::OfflineProvider;
 use runtime::{
-    Broadcast, Ledger, Metrics, ReloadableModel, Runtime, RuntimeParts, RuntimeSettings, TraceSettings,
+    Broadcast, Ledger, Metrics, ProactiveSettings, ReloadableModel, Runtime, RuntimeParts, RuntimeSettings,
+    TraceSettings,
 };
 use secrecy::SecretString;
 use server::ServerSettings;
@@ -159,6 +160,7 @@ pub(crate) async fn wire(
     let graph = graph(&database, embedding.embedder(), clock, ids);
     hub.link(Arc::new(graph.clone()));
     runtime.attach_hub(hub.clone(), working_hours(config)?);
+    runtime.attach_proactive(database.clone());
     if config.hub.graph_facts {
         runtime.draw_graph(graph.clone());
     }
@@ -362,6 +364,20 @@ fn slow_cycle_settings(config: &Config) -> SlowCycleSettings {
     }
 }
 
+fn proactive_settings(config: &Config) -> ProactiveSettings {
+    let proactive = &config.proactive;
+    ProactiveSettings {
+        enabled: proactive.enabled,
+        tick: proactive.tick.0,
+        quiet_hours_start: proactive.quiet_hours_start,
+        quiet_hours_end: proactive.quiet_hours_end,
+        max_per_24h: proactive.max_per_24h,
+        cold_user_threshold: proactive.cold_user_threshold,
+        cold_user_response_window: proactive.cold_user_response_window.0,
+        long_silence: proactive.long_silence.0,
+    }
+}
+
 /// How the persona lives by the configuration.
 pub(crate) fn runtime_settings(config: &Config) -> anyhow::Result<RuntimeSettings> {
     let (session, consolidate) = (&config.session, &config.consolidate);
@@ -393,6 +409,7 @@ pub(crate) fn runtime_settings(config: &Config) -> anyhow::Result<RuntimeSetting
         turn_timeout: config.limits.turn_timeout.0,
         answer_within: session.answer_within.0,
         trace: TraceSettings { enabled: config.trace.enabled, retention: config.trace.retention.0 },
+        proactive: proactive_settings(config),
         daily_spend_cap: Some(config.llm.daily_spend_cap).filter(|cap| *cap > 0.0),
     })
 }

@@ -94,8 +94,13 @@ impl Recorder<'_> {
         if line.role == Role::User {
             check(&line.content)?;
         }
+        Ok(self.store.capture(self.new_message(line, zone), self.policy, receipt).await?)
+    }
+
+    /// The message as it is stored now: with its ids, its words and its day.
+    pub fn new_message(&self, line: MessageInput, zone: &TimeZone) -> NewMessage {
         let now = self.clock.now();
-        let message = NewMessage {
+        NewMessage {
             id: MessageId(self.ids.next(now)),
             session_id_if_new: SessionId(self.ids.next(now)),
             token_count: text::estimate_tokens(&line.content),
@@ -109,7 +114,6 @@ impl Recorder<'_> {
             content: line.content,
             incomplete: line.incomplete,
             external_ref: line.external_ref,
-        };
-        Ok(self.store.capture(message, self.policy, receipt).await?)
+        }
     }
 }

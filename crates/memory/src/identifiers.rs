@@ -62,3 +62,7 @@ identifier!(
     /// One act of erasing, and its receipt.
     ErasureId
 );
+identifier!(
+    /// A decision to send a message without being asked, or not to.
+    DecisionId
+);

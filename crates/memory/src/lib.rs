@@ -28,6 +28,7 @@ pub mod consolidate;
 pub mod corrections;
 pub mod forget;
 pub mod vector_index;
+pub mod proactive;
 pub mod ledger;
 pub mod access;
 pub mod ports;

@@ -341,6 +341,18 @@ pub struct RollUpAnswer {
     pub bullets: List<String>,
 }
 
+/// The answer to `proactive`.
+#[derive(Clone, Debug, Default, Deserialize, Serialize, JsonSchema)]
+#[serde(default)]
+#[schemars(deny_unknown_fields)]
+pub struct ProactiveAnswer {
+    /// What you write; null if you write nothing.
+    #[schemars(with = "Option<String>")]
+    pub message: Member<String>,
+    /// Why you write it, or why you write nothing, in a few words.
+    pub reason: Member<String>,
+}
+
 /// The answer to `graph`.
 #[derive(Clone, Debug, Default, Deserialize, Serialize, JsonSchema)]
 #[serde(default)]

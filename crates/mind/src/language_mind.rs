@@ -184,8 +184,10 @@ impl LanguageMind {
         read: &impl Fn(&str) -> Result<Parsed<T>, Malformed>,
     ) -> Result<(Result<Parsed<T>, Malformed>, TokenUsage), MindError> {
         let template = PromptName::ALL.into_iter().find(|name| name.as_str() == request.task);
-        let template = template.map_or("", |name| self.prompts.hash(name));
-        let prompt_hash = digest(&[template, &request.system, &request.user]);
+        let prompt_hash = match template {
+            Some(name) => self.prompt_hash(name, &request),
+            None => digest(&["", &request.system, &request.user]),
+        };
         let mut call = self.begin(&request, Purpose { session_id, prompt_hash, turn_id: None });
         match self.provider.complete(request).await {
             Ok(completion) => {
@@ -199,6 +201,11 @@ impl LanguageMind {
                 Err(mind_error(&error))
             }
         }
+    }
+
+    /// Names a request and the template that it was rendered with.
+    pub(crate) fn prompt_hash(&self, name: PromptName, request: &Request) -> String {
+        digest(&[self.prompts.hash(name), &request.system, &request.user])
     }
 
     fn begin(&self, request: &Request, purpose: Purpose) -> CallInFlight {

@@ -19,6 +19,7 @@ mod rollup;
 mod relations;
 mod slow_cycle;
 mod persona_draft;
+mod proactive;
 pub mod reply;
 
 pub mod answer;
@@ -36,6 +37,7 @@ pub use language_mind::LanguageMind;
 pub use llm::{LlmError, StreamEvent, Usage};
 pub use observer::CallObserver;
 pub use persona_draft::{PersonaDraft, PersonaDraftAnswer, PersonaDraftInput};
+pub use proactive::{ProactiveDraft, ProactiveError, ProactiveInput};
 pub use prompts::{PromptError, PromptName, Prompts};
 pub use reply::{
     Passage, PassageLine, PersonaFacts, RenderedReply, ReplyBudget, ReplyInput, ReplyStream, UncertainPair,

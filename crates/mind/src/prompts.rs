@@ -12,6 +12,7 @@ use sha2::{Digest, Sha256};
 
 use crate::extraction::ExtractionContext;
 use crate::persona_draft::PersonaDraftContext;
+use crate::proactive::ProactiveContext;
 use crate::reflection::ReflectionContext;
 use crate::relations::RelationContext;
 use crate::reply::{SystemContext, UserContext};
@@ -56,6 +57,8 @@ pub enum PromptName {
     RollUp,
     /// The ties that new memories tell of.
     Graph,
+    /// A message that nobody asked for.
+    Proactive,
     /// The stable part of the conversation's prompt.
     ReplySystem,
     /// The part that changes with each turn.
@@ -64,13 +67,14 @@ pub enum PromptName {
 
 impl PromptName {
     /// All templates.
-    pub const ALL: [Self; 8] = [
+    pub const ALL: [Self; 9] = [
         Self::Extraction,
         Self::Reflection,
         Self::SlowCycle,
         Self::PersonaDraft,
         Self::RollUp,
         Self::Graph,
+        Self::Proactive,
         Self::ReplySystem,
         Self::ReplyUser,
     ];
@@ -84,6 +88,7 @@ impl PromptName {
             Self::PersonaDraft => "persona_draft",
             Self::RollUp => "rollup",
             Self::Graph => "graph",
+            Self::Proactive => "proactive",
             Self::ReplySystem => "reply_system",
             Self::ReplyUser => "reply_user",
         }
@@ -97,6 +102,7 @@ impl PromptName {
             Self::PersonaDraft => include_str!("../prompts/persona_draft.md"),
             Self::RollUp => include_str!("../prompts/rollup.md"),
             Self::Graph => include_str!("../prompts/graph.md"),
+            Self::Proactive => include_str!("../prompts/proactive.md"),
             Self::ReplySystem => include_str!("../prompts/reply_system.md"),
             Self::ReplyUser => include_str!("../prompts/reply_user.md"),
         }
@@ -111,6 +117,7 @@ impl PromptName {
             Self::PersonaDraft => "persona_draft",
             Self::RollUp => "rollup",
             Self::Graph => "graph",
+            Self::Proactive => "proactive",
             Self::ReplySystem | Self::ReplyUser => "reply",
         }
     }
@@ -124,6 +131,7 @@ impl PromptName {
             Self::PersonaDraft => "persona_draft",
             Self::RollUp => "rollup",
             Self::Graph => "graph",
+            Self::Proactive => "proactive",
             Self::ReplySystem | Self::ReplyUser => "text",
         }
     }
@@ -138,6 +146,7 @@ impl PromptName {
                 | Self::PersonaDraft
                 | Self::RollUp
                 | Self::Graph
+                | Self::Proactive
         )
     }
 
@@ -150,6 +159,7 @@ impl PromptName {
             Self::PersonaDraft => pair(PersonaDraftContext::rehearsal(), PersonaDraftContext::default()),
             Self::RollUp => pair(RollUpContext::rehearsal(), RollUpContext::default()),
             Self::Graph => pair(RelationContext::rehearsal(), RelationContext::default()),
+            Self::Proactive => pair(ProactiveContext::rehearsal(), ProactiveContext::default()),
             Self::ReplySystem => pair(SystemContext::rehearsal(), SystemContext::default()),
             Self::ReplyUser => pair(UserContext::rehearsal(), UserContext::default()),
         }

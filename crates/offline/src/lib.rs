@@ -3,6 +3,7 @@
 //! It answers from [`Request::inputs`], never from the prompt's text. `reply` answers from what was
 //! recalled; `extraction` distils by rules over word lists; `reflection` and `slow_cycle` give an impression by rule;
 //! `persona_draft` sorts the writer's own sentences.
+//! `proactive` says a promise or an expectation that is due, and else nothing.
 //! `rollup` copies lines of its sources and says so. `graph` is not among what it can do: ties that rules would guess are
 //! worse than none.
 //! It knows Chinese and English; words in other languages are kept as quotes.
@@ -18,6 +19,7 @@ mod impressions;
 mod rollup;
 mod slow_cycle;
 mod persona_draft;
+mod proactive;
 
 mod sentences;
 
@@ -85,6 +87,7 @@ fn answer(request: &Request) -> Result<String, LlmError> {
         "reflection" => written(&reflection::reflect(&inputs(request)?)),
         "rollup" => written(&rollup::roll_up(&inputs(request)?)),
         "slow_cycle" => written(&slow_cycle::think(&inputs(request)?)),
+        "proactive" => written(&proactive::write_first(&inputs(request)?)),
         "persona_draft" => written(&persona_draft::draft(&inputs(request)?)),
         other => Err(LlmError::fatal(format!(
             "The offline provider does not know the task {other:?}. Choose a language model under [llm] for it; nothing was changed."

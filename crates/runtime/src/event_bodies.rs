@@ -114,11 +114,12 @@ pub(crate) struct Token {
 #[derive(Serialize, JsonSchema)]
 #[schemars(inline)]
 pub(crate) struct ReplyDone {
-    /// The same as while typing: the turn's id.
+    /// The same as while typing: the turn's id; that of the message where nobody asked for it.
     pub(crate) message_id: TurnId,
     pub(crate) stored_message_id: MessageId,
-    pub(crate) turn_id: TurnId,
-    pub(crate) in_reply_to_turn_id: TurnId,
+    /// `null` for a message that nobody asked for.
+    pub(crate) turn_id: Option<TurnId>,
+    pub(crate) in_reply_to_turn_id: Option<TurnId>,
     /// The client's name for the last message of the burst.
     pub(crate) in_reply_to: Option<String>,
     pub(crate) source_channel_id: String,

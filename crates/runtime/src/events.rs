@@ -82,8 +82,8 @@ pub enum ServerEvent {
     Done {
         /// The reply.
         message_id: MessageId,
-        /// The turn.
-        turn_id: TurnId,
+        /// The turn; none for a message that nobody asked for.
+        turn_id: Option<TurnId>,
         /// Where the reply goes.
         channel_id: String,
         /// All of it.
@@ -242,7 +242,7 @@ impl ServerEvent {
             Self::Done { message_id, turn_id, channel_id, content, in_reply_to, incomplete } => (
                 "chat.message.done",
                 json!(ReplyDone {
-                    message_id: turn_id,
+                    message_id: turn_id.unwrap_or(TurnId(message_id.0)),
                     stored_message_id: message_id,
                     turn_id,
                     in_reply_to_turn_id: turn_id,

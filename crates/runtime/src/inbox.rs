@@ -157,6 +157,9 @@ impl RuntimeInner {
                 external_ref: incoming.external_ref.clone(),
             },
         );
+        if is_wish_for_quiet(&incoming.content) {
+            self.mute_for_a_day(&incoming.scope.user).await;
+        }
         self.start_debounce(incoming, turn_id, subscriber);
         Ok(AcceptedMessage { message_id: message.id, turn_id })
     }
@@ -339,9 +342,15 @@ impl ScopeQueue {
         self.waiting
     }
 
-    fn is_quiet(&self) -> bool {
+    /// Whether nothing waits and no turn runs.
+    pub(crate) fn is_quiet(&self) -> bool {
         !self.running && self.bursts.is_empty() && self.resumed.is_empty() && self.waiting == 0
     }
+}
+
+/// Whether the user asks for a day without messages that were not asked for.
+fn is_wish_for_quiet(content: &str) -> bool {
+    content.trim().eq_ignore_ascii_case("/quiet")
 }
 
 fn defect() -> CaptureError {

@@ -4,13 +4,14 @@
 //! [`turn`] decides the order of a turn's steps, and no other file does. [`inbox`] makes each line durable before its
 //! sender hears of it and gathers bursts. [`broadcast`] tells what happened without ever slowing it. [`idle`] ends
 //! quiet sessions, [`consolidator`] makes memory of them, [`diary`] tells the shared self of it, [`facts`] draws the graph from it, [`vectors`] fills in
-//! vectors in the background, [`changeover`] leads from one embedding model to the next, [`entities`] takes what a person
+//! vectors in the background, [`proactive`] lets the persona write by itself, [`changeover`] leads from one embedding model to the next, [`entities`] takes what a person
 //! decides about who is whom, [`forget`] takes away without letting what is under way bring it back. [`turn_trace`] keeps how a turn went, [`housekeeping`] lets it go
 //! again, and [`spending`] holds the day's costs.
 
 mod inbox;
 mod remember;
 mod turn;
+mod receipt;
 mod recall;
 mod after_turn;
 mod event_bodies;
@@ -20,6 +21,7 @@ mod idle;
 mod consolidator;
 mod vectors;
 mod diary;
+mod proactive;
 mod relations;
 mod changeover;
 mod entities;
@@ -47,6 +49,6 @@ pub use metrics::{GaugeGuard, Metrics};
 pub use mind::{PersonaDraft, PersonaDraftInput};
 pub use model::ReloadableModel;
 pub use runtime::{Runtime, RuntimeParts};
-pub use settings::{RuntimeSettings, TraceSettings};
+pub use settings::{ProactiveSettings, RuntimeSettings, TraceSettings};
 pub use spending::Spending;
 pub use turn::TurnEvent;

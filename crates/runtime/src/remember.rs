@@ -1,10 +1,13 @@
-//! What was said elsewhere and is remembered here: no turn answers it.
+//! How a message becomes durable, and what was said elsewhere and is remembered here without a turn.
 
 use memory::Scope;
-use memory::capture::{CaptureError, MessageInput};
+use memory::capture::{CaptureError, MessageInput, Recorder};
+use memory::ledger::ReplyReceipt;
 use memory::messages::{Message, Role};
+use memory::ports::CapturedMessage;
 
-use crate::runtime::Runtime;
+use crate::events::ServerEvent;
+use crate::runtime::{Runtime, RuntimeInner};
 
 impl Runtime {
     /// Keeps a line verbatim, in the channel's session; returns when it is durable. It becomes memory when the talk
@@ -26,5 +29,50 @@ impl Runtime {
             external_ref: None,
         };
         Ok(self.runtime().record(line, None).await?.message)
+    }
+}
+
+impl RuntimeInner {
+    /// Makes a line durable and tells of the sessions that it began or ended.
+    pub(crate) async fn record(
+        &self,
+        line: MessageInput,
+        receipt: Option<ReplyReceipt>,
+    ) -> Result<CapturedMessage, CaptureError> {
+        let scope = line.scope.clone();
+        self.ensure_known(&scope).await?;
+        let zone = self.zone_of(&scope.user).await?;
+        let recorder = Recorder {
+            store: self.store(),
+            clock: self.clock(),
+            ids: self.ids(),
+            policy: self.settings().session,
+        };
+        let captured = recorder.capture(line, &zone, receipt).await?;
+        self.publish_captured(&scope, &captured).await;
+        Ok(captured)
+    }
+
+    /// Tells of the sessions that a captured message began or ended, and wakes who works with what was written.
+    pub(crate) async fn publish_captured(&self, scope: &Scope, captured: &CapturedMessage) {
+        if let Some(session) = &captured.opened {
+            self.publish(
+                scope,
+                ServerEvent::SessionBoundary {
+                    channel_id: session.channel_id.clone(),
+                    closed: None,
+                    opened: Some(session.id),
+                    at: session.first_message_at,
+                    formed: None,
+                },
+            );
+        }
+        if !captured.ended.is_empty() {
+            self.session_ended.notify_one();
+        }
+        if let Some(withdrawn) = &captured.replaced {
+            self.publish_withdrawn(&captured.message, withdrawn).await;
+        }
+        self.written.notify_one();
     }
 }

@@ -13,12 +13,10 @@ use hub::ports::ChunkCoverage;
 use hub::{Hub, HubError, WorkingHours};
 use jiff::Timestamp;
 use jiff::tz::TimeZone;
-use memory::capture::{CaptureError, MessageInput, Recorder};
 use memory::identifiers::{SessionId, TurnId};
-use memory::ledger::ReplyReceipt;
 use memory::messages::Turn;
 use memory::ports::{
-    CapturedMessage, Clock, Embedder, IdGenerator, PersonaRecord, Store, StoreError, UserRecord,
+    Clock, Embedder, IdGenerator, PersonaRecord, ProactiveStore, Store, StoreError, UserRecord,
 };
 use memory::sessions::{CloseTrigger, Session};
 use memory::vector_index::VectorIndex;
@@ -94,6 +92,8 @@ pub(crate) struct RuntimeInner {
     pub(crate) hub: OnceLock<(Hub, WorkingHours)>,
     /// The graph, where it is drawn from new memories.
     pub(crate) graph: OnceLock<Graph>,
+    /// Decisions about messages that nobody asked for, where they are kept.
+    pub(crate) proactive: OnceLock<Arc<dyn ProactiveStore>>,
     /// A session became memory: there may be facts to draw.
     pub(crate) remembered: Notify,
     /// One recall at a time may be told apart from background embedding: turns go first.
@@ -124,6 +124,7 @@ impl Runtime {
             forget_epochs: ForgetEpochs::default(),
             hub: OnceLock::new(),
             graph: OnceLock::new(),
+            proactive: OnceLock::new(),
             remembered: Notify::new(),
             turns_running: AtomicU64::new(0),
             told_of_cap_until: Mutex::default(),
@@ -151,6 +152,7 @@ impl Runtime {
         runtime.keep_running("vectors", crate::vectors::run(runtime.clone()));
         runtime.keep_running("hub", crate::diary::run(runtime.clone()));
         runtime.keep_running("graph", crate::relations::run(runtime.clone()));
+        runtime.keep_running("proactive", crate::proactive::run(runtime.clone()));
         Ok(())
     }
 
@@ -428,44 +430,6 @@ impl RuntimeInner {
 
     pub(crate) fn debounce(&self, channel_id: &str) -> Duration {
         self.settings().debounce.get(channel_id).copied().unwrap_or_default()
-    }
-
-    /// Makes a line durable and tells of the sessions that it began or ended.
-    pub(crate) async fn record(
-        &self,
-        line: MessageInput,
-        receipt: Option<ReplyReceipt>,
-    ) -> Result<CapturedMessage, CaptureError> {
-        let scope = line.scope.clone();
-        self.ensure_known(&scope).await?;
-        let zone = self.zone_of(&scope.user).await?;
-        let recorder = Recorder {
-            store: self.store(),
-            clock: self.clock(),
-            ids: self.ids(),
-            policy: self.settings().session,
-        };
-        let captured = recorder.capture(line, &zone, receipt).await?;
-        if let Some(session) = &captured.opened {
-            self.publish(
-                &scope,
-                ServerEvent::SessionBoundary {
-                    channel_id: session.channel_id.clone(),
-                    closed: None,
-                    opened: Some(session.id),
-                    at: session.first_message_at,
-                    formed: None,
-                },
-            );
-        }
-        if !captured.ended.is_empty() {
-            self.session_ended.notify_one();
-        }
-        if let Some(withdrawn) = &captured.replaced {
-            self.publish_withdrawn(&captured.message, withdrawn).await;
-        }
-        self.written.notify_one();
-        Ok(captured)
     }
 
     pub(crate) async fn ensure_known(&self, scope: &Scope) -> Result<(), StoreError> {

@@ -40,8 +40,47 @@ pub struct RuntimeSettings {
     pub answer_within: Duration,
     /// What is kept about how replies and memories came to be.
     pub trace: TraceSettings,
+    /// Messages that nobody asked for.
+    pub proactive: ProactiveSettings,
     /// US dollars a day from which work in the background waits.
     pub daily_spend_cap: Option<f64>,
+}
+
+/// When the persona may write by itself.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct ProactiveSettings {
+    /// Whether it may at all.
+    pub enabled: bool,
+    /// How often is looked whether there is an occasion.
+    pub tick: Duration,
+    /// First hour of the night, 0 to 23, in the user's zone.
+    pub quiet_hours_start: i8,
+    /// First hour after it. The same as the start: there is no night.
+    pub quiet_hours_end: i8,
+    /// Most messages in any 24 hours.
+    pub max_per_24h: u32,
+    /// Unanswered messages after which the persona waits for the user; 0 never waits.
+    pub cold_user_threshold: u32,
+    /// How long a user may take to answer one.
+    pub cold_user_response_window: Duration,
+    /// Silence of the user that is an occasion.
+    pub long_silence: Duration,
+}
+
+impl Default for ProactiveSettings {
+    fn default() -> Self {
+        let hours = |hours: u64| Duration::from_secs(hours * 3_600);
+        Self {
+            enabled: false,
+            tick: Duration::from_secs(60),
+            quiet_hours_start: 23,
+            quiet_hours_end: 7,
+            max_per_24h: 3,
+            cold_user_threshold: 2,
+            cold_user_response_window: hours(6),
+            long_silence: hours(48),
+        }
+    }
 }
 
 /// What is kept about how replies and memories came to be.

@@ -1,7 +1,6 @@
 //! One turn, top to bottom. The only file that decides the order of its steps:
 //! typing → window → recall → prompt → stream → capture → done.
 
-use std::collections::HashSet;
 use std::panic::AssertUnwindSafe;
 use std::pin::Pin;
 use std::sync::Arc;
@@ -11,10 +10,10 @@ use std::time::{Duration, Instant};
 use futures_util::{FutureExt as _, StreamExt as _};
 use memory::capture::{CaptureError, MessageInput};
 use memory::identifiers::{MessageId, NodeId};
-use memory::ledger::{ReplyReceipt, TokenUsage};
+use memory::ledger::TokenUsage;
 use memory::messages::{MESSAGE_LENGTH_MAX, Message, Role};
 use memory::ports::StoreError;
-use memory::recall::{Candidate, CandidateKind, RecallRequest, RecallResult};
+use memory::recall::{CandidateKind, RecallRequest, RecallResult};
 use mind::{LlmError, PromptError, RenderedReply, ReplyBudget, ReplyInput, StreamEvent};
 use serde_json::json;
 use tokio::sync::mpsc;
@@ -25,6 +24,7 @@ use crate::events::ServerEvent;
 use crate::forget::ForgetEpoch;
 use crate::inbox::ReadyTurn;
 use crate::recall::add_recalled;
+use crate::receipt::receipt_of;
 use crate::runtime::RuntimeInner;
 use crate::turn_trace::TurnRecord;
 
@@ -330,7 +330,13 @@ async fn deliver(
     if let Some(error) = &spoken.cut {
         tracing::warn!(turn = %turn.turn_id, "the reply was cut off, what was said is kept: {}", error.for_the_log());
     }
-    let receipt = receipt(runtime, turn, &prepared, &spoken);
+    let receipt = receipt_of(
+        turn.turn_id,
+        runtime.clock().now(),
+        (spoken.model.clone(), spoken.usage),
+        &prepared.prompt,
+        &prepared.recalled,
+    );
     let used: Vec<NodeId> = receipt
         .used
         .iter()
@@ -362,7 +368,7 @@ async fn deliver(
         &turn.scope,
         ServerEvent::Done {
             message_id: message.id,
-            turn_id: turn.turn_id,
+            turn_id: Some(turn.turn_id),
             channel_id: turn.channel_id.clone(),
             content: message.content.clone(),
             in_reply_to,
@@ -385,33 +391,6 @@ async fn in_reply_to(runtime: &RuntimeInner, turn: &ReadyTurn) -> Option<String>
         tracing::warn!(turn = %turn.turn_id, "the reply doesn't name what it answers: {error}");
         None
     })
-}
-
-/// What was really in the prompt, with its scores.
-fn receipt(
-    runtime: &Arc<RuntimeInner>,
-    turn: &ReadyTurn,
-    prepared: &Prepared,
-    spoken: &StreamedReply,
-) -> ReplyReceipt {
-    let nodes: HashSet<NodeId> = prepared.prompt.kept_nodes.iter().copied().collect();
-    let messages: HashSet<MessageId> = prepared.prompt.kept_passages.iter().copied().collect();
-    let kept = |candidate: &&Candidate| match candidate.kind {
-        CandidateKind::Node => candidate.used && nodes.contains(&NodeId(candidate.id)),
-        CandidateKind::Message => candidate.used && messages.contains(&MessageId(candidate.id)),
-    };
-    let used: Vec<Candidate> = prepared.recalled.candidates.iter().filter(kept).cloned().collect();
-    let scored: HashSet<NodeId> = used.iter().map(|candidate| NodeId(candidate.id)).collect();
-    ReplyReceipt {
-        turn_id: turn.turn_id,
-        created_at: runtime.clock().now(),
-        model: spoken.model.clone(),
-        usage: spoken.usage,
-        prompt_hash: prepared.prompt.prompt_hash.clone(),
-        pinned: prepared.prompt.kept_nodes.iter().filter(|id| !scored.contains(*id)).copied().collect(),
-        used,
-        cut: prepared.prompt.cut.clone(),
-    }
 }
 
 async fn fail(runtime: &Arc<RuntimeInner>, turn: &ReadyTurn, error: TurnError) {

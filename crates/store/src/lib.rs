@@ -25,6 +25,7 @@ mod recall;
 mod entities;
 mod corrections;
 mod slow_cycles;
+mod proactive;
 mod traces;
 mod ledger;
 mod status;

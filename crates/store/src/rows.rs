@@ -8,6 +8,7 @@ use memory::identifiers::{MessageId, NodeId, RejectedId, SessionId, TurnId};
 use memory::messages::{Message, Role, Turn, TurnStatus};
 use memory::nodes::{EventTime, Evidence, Node, NodeKind, RejectedMemory, RelationalTag, Subject};
 use memory::ports::ExpectationOutcome;
+use memory::proactive::{ProactiveGate, ProactiveOutcome, ProactiveTrigger};
 use memory::sessions::{CloseTrigger, Session, SessionStatus};
 use memory::{PersonaId, Scope, UserId};
 use rusqlite::types::{FromSql, Type};
@@ -47,6 +48,17 @@ stored_words! {
     EntityKind { Person = "person", Place = "place", Org = "org", Pet = "pet", Other = "other" }
     MergeStatus { Confirmed = "confirmed", Uncertain = "uncertain", Disambiguated = "disambiguated" }
     ExpectationOutcome { Fulfilled = "fulfilled", Expired = "expired" }
+    ProactiveOutcome {
+        Sent = "sent", NothingToSay = "nothing_to_say", Dropped = "dropped", Deferred = "deferred", Failed = "failed"
+    }
+    ProactiveGate {
+        Muted = "muted", QuietHours = "quiet_hours", ColdUser = "cold_user", RateLimit = "rate_limit",
+        TurnInFlight = "turn_in_flight", SpendCap = "spend_cap", TooLate = "too_late", NoTrigger = "no_trigger"
+    }
+    ProactiveTrigger {
+        PromiseDue = "promise_due", ExpectationDue = "expectation_due", Shock = "shock",
+        Anniversary = "anniversary", LongSilence = "long_silence"
+    }
     CoreBlockLabel { Persona = "persona", User = "user", Style = "style" }
 }
 
@@ -86,7 +98,7 @@ fn known<T: StoredEnum>(text: &str) -> Option<T> {
     T::ALL.iter().copied().find(|word| word.as_str() == text)
 }
 
-fn optional_word<T: StoredEnum>(row: &Row<'_>, column: usize) -> Result<Option<T>> {
+pub(crate) fn optional_word<T: StoredEnum>(row: &Row<'_>, column: usize) -> Result<Option<T>> {
     row.get_ref(column)?.as_str_or_null()?.map(|_| read_enum(row, column)).transpose()
 }
 

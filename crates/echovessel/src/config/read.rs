@@ -256,6 +256,7 @@ fn validate(config: &Config) -> Result<(), (&'static str, String)> {
     }
     check_sampling(config)?;
     check_voice_and_channels(config)?;
+    check_proactive(config)?;
     check_prices(config)?;
     refuse_unimplemented(config)
 }
@@ -267,7 +268,6 @@ fn refuse_unimplemented(config: &Config) -> Result<(), (&'static str, String)> {
         ("channels.discord.enabled", channels.discord.enabled, "false"),
         ("channels.telegram.enabled", channels.telegram.enabled, "false"),
         ("voice.enabled", config.voice.enabled, "false"),
-        ("proactive.enabled", config.proactive.enabled, "false"),
         ("sync.url", !config.sync.url.is_empty(), "\"\""),
         ("limits.upload", config.limits.upload != Config::default().limits.upload, "\"50MiB\""),
     ];
@@ -307,6 +307,22 @@ fn check_voice_and_channels(config: &Config) -> Result<(), (&'static str, String
     let is_id = |id: &String| !id.is_empty() && id.bytes().all(|digit| digit.is_ascii_digit());
     match allowed.into_iter().find(|(_, ids)| !ids.iter().all(is_id)) {
         Some((key, _)) => Err((key, format!("{key}: an id is written in digits, as \"123456789012345678\""))),
+        None => Ok(()),
+    }
+}
+
+fn check_proactive(config: &Config) -> Result<(), (&'static str, String)> {
+    let proactive = &config.proactive;
+    let hours = [
+        ("proactive.quiet_hours_start", proactive.quiet_hours_start),
+        ("proactive.quiet_hours_end", proactive.quiet_hours_end),
+    ];
+    if let Some((key, _)) = hours.iter().find(|(_, hour)| !(0..24).contains(hour)) {
+        return Err((key, format!("{key}: an hour from 0 to 23")));
+    }
+    let periods = [("proactive.tick", proactive.tick), ("proactive.long_silence", proactive.long_silence)];
+    match periods.iter().find(|(_, period)| period.0.is_zero()) {
+        Some((key, _)) => Err((key, format!("{key} must be longer than 0"))),
         None => Ok(()),
     }
 }
@@ -421,6 +437,10 @@ mod tests {
             "[channels.discord]\nallowed_user_ids = [123456789012345678]",
             "[channels.discord]\nallowed_user_ids = [\"ann\"]",
             "[channels.telegram]\ntoken = \"x\"",
+            "[proactive]\nquiet_hours_start = 24",
+            "[proactive]\nquiet_hours_end = -1",
+            "[proactive]\ntick = \"0s\"",
+            "[proactive]\nmax_per_24h = -1",
         ] {
             assert!(with(text, &[]).is_err(), "{text}");
         }
@@ -445,7 +465,6 @@ mod tests {
             ("[voice]\nenabled = true", "voice.enabled"),
             ("[channels.discord]\nenabled = true", "channels.discord.enabled"),
             ("[channels.telegram]\nenabled = true", "channels.telegram.enabled"),
-            ("[proactive]\nenabled = true", "proactive.enabled"),
             ("[sync]\nurl = \"https://far.example\"", "sync.url"),
             ("[limits]\nupload = \"1GiB\"", "limits.upload"),
         ] {

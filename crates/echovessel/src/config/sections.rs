@@ -20,6 +20,10 @@ const fn minutes(number: u64) -> ConfigDuration {
     ConfigDuration(Duration::from_secs(number * 60))
 }
 
+const fn hours(number: u64) -> ConfigDuration {
+    ConfigDuration(Duration::from_secs(number * 3_600))
+}
+
 const fn days(number: u64) -> ConfigDuration {
     ConfigDuration(Duration::from_secs(number * 86_400))
 }
@@ -69,7 +73,7 @@ section!(
         sync: Sync = Sync::default(),
         /// Hearing and speaking. Not implemented in this version: enabling it is an error.
         voice: Voice = Voice::default(),
-        /// Messages that the persona sends proactively. Not implemented in this version: enabling it is an error.
+        /// Messages that the persona sends proactively.
         proactive: Proactive = Proactive::default(),
         /// What one client may ask for.
         limits: Limits = Limits::default(),
@@ -376,10 +380,26 @@ section!(
 );
 
 section!(
-    /// Messages that the persona sends proactively. Not implemented in this version: enabling it is an error.
+    /// Messages that the persona sends proactively. Without a language model it only speaks of what is due.
     Proactive {
         /// Whether there are any.
         enabled: bool = false,
+        /// How often is looked whether there is an occasion.
+        tick: ConfigDuration = minutes(1),
+        /// First hour of the night in the user's zone, 0 to 23: no messages from here.
+        quiet_hours_start: i8 = 23,
+        /// First hour after it, 0 to 23; the same as the start means no quiet hours.
+        quiet_hours_end: i8 = 7,
+        /// Most messages to one user in any 24 hours.
+        max_per_24h: u32 = 3,
+        /// Unanswered messages after which the persona waits for the user; 0 never waits.
+        cold_user_threshold: u32 = 2,
+        /// How long a user may take to answer one.
+        cold_user_response_window: ConfigDuration = hours(6),
+        /// Silence of the user that is an occasion by itself.
+        long_silence: ConfigDuration = hours(48),
+        /// Whether such messages are spoken where replies are.
+        use_voice: bool = true,
     }
 );
 

@@ -17,7 +17,9 @@ use memory::sessions::SessionPolicy;
 use memory::vector_index::VectorIndex;
 use mind::{LanguageMind, Prompts};
 use offline::OfflineProvider;
-use runtime::{Broadcast, Ledger, Metrics, Runtime, RuntimeParts, RuntimeSettings, TraceSettings};
+use runtime::{
+    Broadcast, Ledger, Metrics, ProactiveSettings, Runtime, RuntimeParts, RuntimeSettings, TraceSettings,
+};
 use store::{SqliteStore, StoreOptions};
 use testkit::SequentialIds;
 
@@ -57,6 +59,7 @@ async fn stage(folder: &std::path::Path) -> Stage {
         turn_timeout: 2 * minute,
         answer_within: 10 * minute,
         trace: TraceSettings::default(),
+        proactive: ProactiveSettings::default(),
         daily_spend_cap: None,
     };
     let runtime = Runtime::new(RuntimeParts {

@@ -15,6 +15,7 @@ mod embeddings;
 mod entities;
 mod corrections;
 mod slow_cycle;
+mod proactive;
 mod traces;
 mod ledger;
 mod status;
@@ -48,6 +49,7 @@ pub use mind::{
 };
 pub use nodes::{EvidencedNode, NodeStore, TimelineItem};
 pub use personas::{Appearance, Avatar, PersonaRecord, PersonaStore};
+pub use proactive::ProactiveStore;
 pub use recall::{
     Corpus, CorpusSize, EdgeReach, FillingEdge, IndexedMessage, IndexedNode, MessageOutline, NodeOutline,
     NodeQuery, PhraseHits, RecallStore, RowSelection,

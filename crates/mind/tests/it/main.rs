@@ -17,5 +17,6 @@ mod slow_cycle;
 mod reply;
 mod streaming;
 mod persona_draft;
+mod proactive;
 mod rollup;
 mod graph;

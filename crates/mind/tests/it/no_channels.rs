@@ -51,8 +51,10 @@ async fn every_question_behind_the_talk_is_blind() {
     setting.mind.extract(input).await.unwrap();
     let _ = setting.mind.reflect(reflection_input()).await;
     let _ = setting.mind.think_slowly(slow_cycle_input()).await;
+    let first = crate::proactive::input(memory::proactive::ProactiveTrigger::PromiseDue);
+    let _ = setting.mind.write_first(&first, &ReplyBudget::default()).await;
     let requests = setting.provider.requests.lock().unwrap();
-    assert_eq!(requests.len(), 3);
+    assert_eq!(requests.len(), 4);
     for request in requests.iter() {
         blind(&request.task, &request.system);
         blind(&request.task, &request.user);

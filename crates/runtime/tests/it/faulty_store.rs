@@ -16,7 +16,9 @@ use memory::forget::{
     CoreBlockAppend, Dependents, ErasureReceipt, ForgetOutcome, ForgetRequest, ForgetSummary, ForgetTarget,
     ForgottenSpan, ResetCounts, ThoughtPolicy, Withdrawal,
 };
-use memory::identifiers::{CycleId, EntityId, ErasureId, MessageId, NodeId, RejectedId, SessionId, TurnId};
+use memory::identifiers::{
+    CycleId, DecisionId, EntityId, ErasureId, MessageId, NodeId, RejectedId, SessionId, TurnId,
+};
 use memory::ledger::{CallSum, ModelCall, ReplyReceipt};
 use memory::messages::{Message, Turn};
 use memory::mood::{Mood, MoodShift};
@@ -27,12 +29,13 @@ use memory::ports::{
     EmbeddingStore, EntityMentions, EntityStore, EntityVector, EvidencedNode, ExternalIdentity,
     ExtractionCommit, FailedAttempt, FillingEdge, ForgetStore, IndexedMessage, IndexedNode, KnownUser,
     LedgerStore, MessageEdit, MessageEditResult, MessageOutline, MessageStore, NewMessage, NodeOutline,
-    NodeQuery, NodeStore, PersonaRecord, PersonaStore, PhaseTrace, Phrase, PhraseHits, RecallStore,
-    ReflectionCandidate, ReflectionCommit, RowSelection, SessionFilter, SessionStore, SettledExpectation,
-    SlowCycleCommit, SlowCycleReport, SlowCycleState, SlowCycleStore, StatusStore, StoreError, StoredVector,
-    TimelineItem, TraceStore, TranscriptSummary, TurnStore, TurnSummary, TurnTrace, UnembeddedEntity,
-    UsedQuote, UserRecord, UserStore, VectorCoverage, VectorIndexStore,
+    NodeQuery, NodeStore, PersonaRecord, PersonaStore, PhaseTrace, Phrase, PhraseHits, ProactiveStore,
+    RecallStore, ReflectionCandidate, ReflectionCommit, RowSelection, SessionFilter, SessionStore,
+    SettledExpectation, SlowCycleCommit, SlowCycleReport, SlowCycleState, SlowCycleStore, StatusStore,
+    StoreError, StoredVector, TimelineItem, TraceStore, TranscriptSummary, TurnStore, TurnSummary, TurnTrace,
+    UnembeddedEntity, UsedQuote, UserRecord, UserStore, VectorCoverage, VectorIndexStore,
 };
+use memory::proactive::{ListedDecision, ProactiveDecision, ProactiveQuery, ProactiveView, TriggerUse};
 use memory::sessions::{CloseTrigger, Session, SessionPolicy};
 use memory::{PersonaId, Scope, UserId};
 use serde_json::Value;
@@ -335,6 +338,26 @@ passing_on!(SlowCycleStore:
     settled_expectation(id: NodeId) -> Option<SettledExpectation>;
     transcripts(scope: &Scope, before: Option<(Timestamp, CycleId)>, limit: u32) -> Vec<TranscriptSummary>;
     transcript(id: CycleId) -> Option<Value>;
+);
+
+passing_on!(ProactiveStore:
+    proactive_scopes() -> Vec<Scope>;
+    proactive_view(scope: &Scope, query: ProactiveQuery) -> ProactiveView;
+    trigger_uses(scope: &Scope, keys: &[String]) -> Vec<TriggerUse>;
+    last_decision(scope: &Scope) -> Option<ProactiveDecision>;
+    keep_decision(decision: ProactiveDecision) -> ();
+    send_proactive(
+        decision: ProactiveDecision,
+        message: NewMessage,
+        policy: SessionPolicy,
+        receipt: ReplyReceipt
+    ) -> CapturedMessage;
+    fail_unfinished_decisions(detail: &str) -> u32;
+    drop_decisions(before: Timestamp) -> u32;
+    decisions(user: Option<&UserId>, before: Option<(Timestamp, DecisionId)>, limit: u32) -> Vec<ListedDecision>;
+    mute(user: &UserId, until: Option<Timestamp>) -> bool;
+    muted_until(user: &UserId) -> Option<Timestamp>;
+    recent_channels(scope: &Scope) -> Vec<String>;
 );
 
 passing_on!(TraceStore:

@@ -30,6 +30,8 @@ mod vectors;
 mod changeover;
 mod forgetting;
 mod diary;
+mod proactive;
+mod proactive_year;
 mod facts;
 mod ledger;
 mod persona_year;

@@ -10,6 +10,7 @@ mod model;
 mod house;
 mod dice;
 
+pub(crate) use dice::Dice;
 use year::Year;
 
 const DAYS: u32 = 365;

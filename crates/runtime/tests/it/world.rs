@@ -24,8 +24,8 @@ use memory::{PersonaId, Scope, UserId};
 use mind::{LanguageMind, Prompts};
 use offline::OfflineProvider;
 use runtime::{
-    AcceptError, AcceptedMessage, Broadcast, Delivery, IncomingMessage, Ledger, Metrics, Runtime,
-    RuntimeParts, RuntimeSettings, Subscription, TraceSettings, WireEvent,
+    AcceptError, AcceptedMessage, Broadcast, Delivery, IncomingMessage, Ledger, Metrics, ProactiveSettings,
+    Runtime, RuntimeParts, RuntimeSettings, Subscription, TraceSettings, WireEvent,
 };
 use serde_json::{Value, json};
 use store::{SqliteStore, StoreOptions};
@@ -101,6 +101,7 @@ pub(crate) fn settings() -> RuntimeSettings {
         turn_timeout: 2 * MINUTE,
         answer_within: 10 * MINUTE,
         trace: TraceSettings::default(),
+        proactive: ProactiveSettings::default(),
         daily_spend_cap: None,
     }
 }
@@ -124,6 +125,7 @@ impl World {
         let clock = SimulatedClock::new(start());
         let store = Arc::new(FaultyStore::open(&path));
         let runtime = runtime(&store, &clock, &model, embedder.clone(), settings.clone(), 1).await;
+        runtime.attach_proactive(store.clone());
         let watcher = runtime.broadcast().subscribe();
         runtime.start().await.unwrap();
         let world = Self {
@@ -187,6 +189,7 @@ impl World {
         if self.draws_graph {
             self.runtime.draw_graph(self.graph());
         }
+        self.runtime.attach_proactive(self.store.clone());
         self.watcher = self.runtime.broadcast().subscribe();
         self.runtime.start().await.unwrap();
     }
@@ -272,7 +275,9 @@ impl World {
         soon("the loops to be at rest", async {
             for _ in 0..2 {
                 self.clock.advance(Duration::ZERO).await;
-                self.clock.asleep(LOOPS + usize::from(self.draws_graph)).await;
+                let proactive = self.settings.proactive.enabled;
+                let more = usize::from(self.draws_graph) + usize::from(proactive);
+                self.clock.asleep(LOOPS + more).await;
             }
         })
         .await;

@@ -19,6 +19,7 @@ pub(crate) mod timeline;
 pub(crate) mod entities;
 pub(crate) mod sessions;
 pub(crate) mod failed_work;
+pub(crate) mod proactive;
 pub(crate) mod forget;
 pub(crate) mod erase;
 pub(crate) mod config;

@@ -30,7 +30,6 @@ pub(super) fn routes() -> Vec<Route> {
         missing("post", "/api/admin/export", exports),
         missing("get", "/api/admin/backups", backups),
         missing("post", "/api/admin/backups", backups),
-        missing("get", "/api/admin/proactive/decisions", ["proactive messages", "write first"]),
     ]
 }
 

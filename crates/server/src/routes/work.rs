@@ -2,7 +2,7 @@
 
 use super::route::{Route, Tag};
 use crate::admin::channels::{self, ChannelChangeRequest};
-use crate::admin::{cost, failed_work, sessions, traces};
+use crate::admin::{cost, failed_work, proactive, sessions, traces};
 
 pub(super) fn routes() -> Vec<Route> {
     let tag = Tag("work");
@@ -29,6 +29,9 @@ pub(super) fn routes() -> Vec<Route> {
         tag.get("/api/admin/cost/summary", "Sum up the cost of language models", cost::summary),
         tag.get("/api/admin/cost/recent", "List the last calls of language models", cost::recent),
         tag.get("/api/admin/work/failed", "List failed sessions and turns", failed_work::failed),
+        tag.get("/api/admin/proactive", "List decisions to write proactively or not", proactive::list),
+        tag.post("/api/admin/proactive/mute", "Mute proactive messages to a user", proactive::mute)
+            .fails_with(&[404]),
         tag.get("/api/admin/channels", "List channels", channels::list),
         tag.patch("/api/admin/channels", "Change a channel's settings", channels::change)
             .takes::<ChannelChangeRequest>()

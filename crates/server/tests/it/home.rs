@@ -24,8 +24,8 @@ use memory::vector_index::VectorIndex;
 use memory::{PersonaId, Scope, UserId};
 use mind::{CallObserver, LanguageMind, Prompts};
 use runtime::{
-    Broadcast, Delivery, Metrics, Runtime, RuntimeParts, RuntimeSettings, Subscription, TraceSettings,
-    WireEvent,
+    Broadcast, Delivery, Metrics, ProactiveSettings, Runtime, RuntimeParts, RuntimeSettings, Subscription,
+    TraceSettings, WireEvent,
 };
 use serde_json::Value;
 use server::{
@@ -80,6 +80,7 @@ impl Home {
         let talker = Arc::new(Talker::default());
         let runtime = runtime(&store, &clock, &talker);
         attach_hub(&runtime, &store, &clock, folder.path());
+        runtime.attach_proactive(store.clone());
         runtime.start().await.unwrap();
         let numbers = AtomicU64::new(1);
         let random = move || {
@@ -230,6 +231,7 @@ fn runtime(store: &Arc<SqliteStore>, clock: &SimulatedClock, talker: &Arc<Talker
             turn_timeout: Duration::from_secs(120),
             answer_within: Duration::from_secs(600),
             trace: TraceSettings::default(),
+            proactive: ProactiveSettings::default(),
             daily_spend_cap: None,
         },
     })

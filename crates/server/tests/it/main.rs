@@ -41,6 +41,7 @@ mod search;
 mod not_implemented;
 mod socket;
 mod paging;
+mod proactive;
 mod subscribers;
 mod defects;
 mod mcp;

@@ -15,7 +15,6 @@ async fn what_is_not_built_says_so_in_a_sentence() {
         (Method::GET, "/api/admin/import/events"),
         (Method::POST, "/api/admin/export"),
         (Method::GET, "/api/admin/backups"),
-        (Method::GET, "/api/admin/proactive/decisions"),
     ] {
         let answer = home.ask(method, path, None).await;
         assert!(answer.is_problem(501).starts_with("this version has no "), "{}", answer.text);

@@ -35,6 +35,11 @@ pub(crate) const MIGRATIONS: &[Migration] = &[
         name: "mood_history",
         sql: include_str!("../../migrations/sqlite/0004_mood_history.sql"),
     },
+    Migration {
+        number: 5,
+        name: "proactive",
+        sql: include_str!("../../migrations/sqlite/0005_proactive.sql"),
+    },
 ];
 
 /// Before the first release the schema of the first migration was built in 17 steps. Homes from then are of this version, and the digests

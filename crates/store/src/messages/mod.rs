@@ -57,7 +57,7 @@ impl CaptureStore for SqliteStore {
     }
 }
 
-fn capture(
+pub(crate) fn capture(
     unit: &mut UnitOfWork<'_>,
     new: &NewMessage,
     policy: &SessionPolicy,

@@ -24,7 +24,7 @@ const ECHO_LENGTH_MAX: usize = 80;
 
 /// Makes `model` answer like a dull but well-behaved one: a reply repeats the last line it was told; an extraction
 /// remembers each of the user's messages, up to three, by a verbatim quote; a reflection has one thought, on `e1`; a slow
-/// cycle finds nothing new; memories tell of no lasting ties; a drafted persona is the last line of its description; a roll-up
+/// cycle finds nothing new; memories tell of no lasting ties; a message that nobody asked for asks how it went; a drafted persona is the last line of its description; a roll-up
 /// keeps the first bullets as they are.
 pub fn answer_plausibly(model: &ScriptedModel, pace: Pace) {
     let paced = move |reply: Reply| reply.delay(pace.first_token).delay_between_deltas(pace.between_tokens);
@@ -40,6 +40,8 @@ pub fn answer_plausibly(model: &ScriptedModel, pace: Pace) {
     model.on("rollup", move |request| paced(Reply::json(rollup(&request.user()))));
     model.recognise("graph", |request| asks_for(request, "\"relationships\""));
     model.on("graph", move |_| paced(Reply::json(json!({"entities": [], "relationships": []}))));
+    model.recognise("proactive", |request| asks_for(request, "\"message\": "));
+    model.on("proactive", move |_| paced(Reply::json(proactive())));
     model.on("reply", move |request| paced(Reply::text(echo(&request.user()))));
     model.on(UNNAMED, move |request| paced(Reply::text(echo(&request.user()))));
 }
@@ -95,6 +97,10 @@ fn slow_cycle() -> Value {
         "new_thoughts": [], "new_expectations": [], "new_intentions": [], "salient_questions": [],
         "entity_descriptions": [],
     })
+}
+
+fn proactive() -> Value {
+    json!({"message": "I was thinking of you. How did it go?", "reason": "It is time."})
 }
 
 /// The last line of the description is the whole persona.

@@ -1,0 +1,208 @@
+//! Messages that the persona sends without being asked: what may lead to one, what holds it back, and how each decision is
+//! kept.
+
+use jiff::Timestamp;
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
+
+use crate::identifiers::{DecisionId, MessageId, NodeId};
+use crate::nodes::Node;
+use crate::scope::Scope;
+
+/// How a decision ended.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "snake_case")]
+pub enum ProactiveOutcome {
+    /// The message is stored and on its way.
+    Sent,
+    /// Nothing led to a message, or the model had nothing to say.
+    NothingToSay,
+    /// A gate held it back.
+    Dropped,
+    /// It waits for the next look.
+    Deferred,
+    /// The model or the storage failed.
+    Failed,
+}
+
+/// What held a message back, in the order in which they are asked.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "snake_case")]
+pub enum ProactiveGate {
+    /// The user asked for quiet.
+    Muted,
+    /// It is night in the user's zone.
+    QuietHours,
+    /// The user has not answered the last messages.
+    ColdUser,
+    /// Enough was sent in the last 24 hours.
+    RateLimit,
+    /// The two are talking right now.
+    TurnInFlight,
+    /// The day's spend cap is reached.
+    SpendCap,
+    /// The moment for it has passed.
+    TooLate,
+    /// Nothing led to a message.
+    NoTrigger,
+}
+
+/// What leads to a message, the weightiest first.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "snake_case")]
+pub enum ProactiveTrigger {
+    /// A promise of the persona is due.
+    PromiseDue,
+    /// The time of an expectation has come.
+    ExpectationDue,
+    /// Something weighty was told in the last conversation.
+    Shock,
+    /// A weighty event happened on this day of an earlier year.
+    Anniversary,
+    /// The user has not written for long.
+    LongSilence,
+}
+
+/// What led, or may lead, to a message.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct TriggerRef {
+    /// Its kind.
+    pub trigger: ProactiveTrigger,
+    /// Names the occasion: a trigger is used once for each key. It holds numbers and no words.
+    pub key: String,
+    /// The memory that it comes from.
+    pub node: Option<NodeId>,
+}
+
+/// A decision to send or not to send, as stored.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct ProactiveDecision {
+    /// Its id; the receipt of a sent message is kept under the same id.
+    pub id: DecisionId,
+    /// Whose persona and which user.
+    pub scope: Scope,
+    /// When it was made. It holds until the next decision about the same scope.
+    pub at: Timestamp,
+    /// How it ended; none while it is being made.
+    pub outcome: Option<ProactiveOutcome>,
+    /// What held the message back.
+    pub gate: Option<ProactiveGate>,
+    /// What led to it.
+    pub trigger: Option<TriggerRef>,
+    /// Why it failed, without any words of the two.
+    pub detail: Option<String>,
+    /// The message that was sent.
+    pub message_id: Option<MessageId>,
+    /// Where it was sent.
+    pub channel_id: Option<String>,
+}
+
+/// A decision with what it was about, as listed.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct ListedDecision {
+    /// The decision.
+    pub decision: ProactiveDecision,
+    /// The memory that led to it, as it is now; none where there was none or it was forgotten.
+    pub about: Option<String>,
+}
+
+impl ProactiveDecision {
+    /// The decision in a sentence.
+    pub fn reason(&self) -> String {
+        let because = match self.trigger.as_ref().map(|trigger| trigger.trigger) {
+            Some(ProactiveTrigger::PromiseDue) => "a promise was due",
+            Some(ProactiveTrigger::ExpectationDue) => "the time of an expectation had come",
+            Some(ProactiveTrigger::Shock) => "something weighty was told in the last conversation",
+            Some(ProactiveTrigger::Anniversary) => "a weighty event has its anniversary",
+            Some(ProactiveTrigger::LongSilence) => "the user had not written for long",
+            None => "nothing led to a message",
+        };
+        let held = match self.gate {
+            Some(ProactiveGate::Muted) => "the user asked for quiet",
+            Some(ProactiveGate::QuietHours) => "it was night in the user's zone",
+            Some(ProactiveGate::ColdUser) => "the user had not answered the last messages",
+            Some(ProactiveGate::RateLimit) => "enough was sent in the last 24 hours",
+            Some(ProactiveGate::TurnInFlight) => "the two were talking; it waits for the next look",
+            Some(ProactiveGate::SpendCap) => "the day's spend cap was reached; it waits until tomorrow",
+            Some(ProactiveGate::TooLate) => "the moment for it had passed",
+            Some(ProactiveGate::NoTrigger) | None => "",
+        };
+        match (self.outcome, self.gate) {
+            (_, Some(ProactiveGate::NoTrigger)) => because.to_owned(),
+            (Some(ProactiveOutcome::Sent), _) => because.to_owned(),
+            (Some(ProactiveOutcome::NothingToSay), _) => {
+                format!("{because}, and the persona had nothing to say")
+            }
+            (Some(ProactiveOutcome::Failed), _) => {
+                let detail = self.detail.as_deref().unwrap_or("it could not be written");
+                format!("{because}, but {detail}")
+            }
+            (_, Some(_)) if self.trigger.is_some() => format!("{because}, but {held}"),
+            _ => held.to_owned(),
+        }
+    }
+}
+
+/// A message that the persona sent without being asked.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct SentMessage {
+    /// When.
+    pub at: Timestamp,
+    /// When the user wrote next; none if not yet.
+    pub answered_at: Option<Timestamp>,
+}
+
+/// What the gates and the triggers read of a scope, from one snapshot.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub struct ProactiveView {
+    /// The number and the time of the user's last message; none before the first.
+    pub last_user_message: Option<(i64, Timestamp)>,
+    /// When either of the two last wrote.
+    pub last_message_at: Option<Timestamp>,
+    /// The newest messages that were sent without being asked, newest first.
+    pub sent: Vec<SentMessage>,
+    /// How many were sent since [`ProactiveQuery::sent_since`].
+    pub sent_lately: u32,
+    /// Until when the user wants quiet.
+    pub muted_until: Option<Timestamp>,
+    /// Promises and expectations whose time has begun, the earliest first.
+    pub due: Vec<Node>,
+    /// Events that may be a shock.
+    pub shocks: Vec<Node>,
+    /// Events that may have an anniversary, the weightiest first.
+    pub weighty: Vec<Node>,
+}
+
+/// What of a scope is to be read.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct ProactiveQuery {
+    /// The present moment.
+    pub now: Timestamp,
+    /// How many of the messages sent are read.
+    pub sent: u32,
+    /// From when messages sent are counted.
+    pub sent_since: Timestamp,
+    /// Promises and expectations that were over before this are not read.
+    pub due_since: Timestamp,
+    /// Magnitude from which an event is a shock.
+    pub shock_impact: u8,
+    /// Events that were remembered before this are no shocks any more.
+    pub shock_since: Timestamp,
+    /// Magnitude from which an event has an anniversary.
+    pub anniversary_impact: u8,
+    /// Events after this are too young for one.
+    pub anniversary_before: Timestamp,
+}
+
+/// What was made of a trigger so far.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct TriggerUse {
+    /// The trigger's key.
+    pub key: String,
+    /// Whether it is used up: it spoke, the model had nothing to say, or its moment has passed.
+    pub is_used: bool,
+    /// How often it failed.
+    pub failures: u32,
+    /// When it failed last.
+    pub failed_at: Option<Timestamp>,
+}

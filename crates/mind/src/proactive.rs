@@ -1,0 +1,168 @@
+//! A message that nobody asked for: whether the persona would write, and what.
+
+use jiff::Timestamp;
+use memory::ledger::TokenUsage;
+use memory::nodes::Node;
+use memory::ports::MindError;
+use memory::proactive::ProactiveTrigger;
+use serde::Serialize;
+use serde_json::{Value, json};
+
+use crate::answer::{self, Malformed, Member};
+use crate::calendar;
+use crate::contract::{self, ProactiveAnswer};
+use crate::language_mind::{LanguageMind, Parsed};
+use crate::prompts::{PromptError, PromptName};
+use crate::quoted::one_line;
+use crate::reply::{RenderedReply, ReplyBudget, ReplyInput};
+
+/// As warm as a reply, but of a fixed shape.
+const TEMPERATURE: f32 = 0.8;
+const TOKENS_MAX: u32 = 1_024;
+/// Longest message, in characters; what is longer is not what was asked for.
+const MESSAGE_LENGTH_MAX: usize = 2_000;
+
+/// What a message that nobody asked for is written from.
+#[derive(Clone, Debug)]
+pub struct ProactiveInput {
+    /// What a reply would be written from, without a burst.
+    pub reply: ReplyInput,
+    /// What led to it.
+    pub trigger: ProactiveTrigger,
+    /// The memory that led to it.
+    pub about: Option<Node>,
+    /// When either of the two last wrote.
+    pub last_message_at: Option<Timestamp>,
+}
+
+/// What the model decided.
+#[derive(Clone, Debug, PartialEq)]
+pub struct ProactiveDraft {
+    /// What the persona writes; none when it has nothing to say.
+    pub message: Option<String>,
+    /// The prompt, for the receipt.
+    pub prompt: RenderedReply,
+    /// What all calls took.
+    pub usage: TokenUsage,
+}
+
+/// Why nothing was written.
+#[derive(Debug, thiserror::Error)]
+pub enum ProactiveError {
+    /// The model gave no answer that can be used.
+    #[error(transparent)]
+    Mind(#[from] MindError),
+    /// A template failed.
+    #[error(transparent)]
+    Prompt(#[from] PromptError),
+}
+
+/// What the template is rendered from.
+#[derive(Clone, Debug, Default, Serialize)]
+pub(crate) struct ProactiveContext {
+    voice: String,
+    remembered: String,
+    trigger: String,
+    about: String,
+    elapsed: String,
+    problem: String,
+}
+
+impl ProactiveContext {
+    /// One of everything, to try a template out.
+    pub(crate) fn rehearsal() -> Self {
+        let text = || "text".to_owned();
+        Self {
+            voice: text(),
+            remembered: text(),
+            trigger: text(),
+            about: text(),
+            elapsed: text(),
+            problem: text(),
+        }
+    }
+
+    fn of(input: &ProactiveInput, prompt: &RenderedReply, problem: Option<&str>) -> Self {
+        let (now, zone) = (input.reply.now, &input.reply.user_zone);
+        let about = |node: &Node| {
+            format!("{}{}", one_line(&node.description), calendar::time_phrase(node, now, zone))
+        };
+        Self {
+            voice: prompt.system.clone(),
+            remembered: prompt.user.clone(),
+            trigger: trigger_name(input.trigger).to_owned(),
+            about: input.about.as_ref().map(about).unwrap_or_default(),
+            elapsed: input.last_message_at.map(|at| elapsed(at, now)).unwrap_or_default(),
+            problem: problem.map_or_else(String::new, one_line),
+        }
+    }
+}
+
+fn trigger_name(trigger: ProactiveTrigger) -> &'static str {
+    match trigger {
+        ProactiveTrigger::PromiseDue => "promise_due",
+        ProactiveTrigger::ExpectationDue => "expectation_due",
+        ProactiveTrigger::Shock => "shock",
+        ProactiveTrigger::Anniversary => "anniversary",
+        ProactiveTrigger::LongSilence => "long_silence",
+    }
+}
+
+/// `3 days`, `1 hour`, `20 minutes`.
+fn elapsed(since: Timestamp, now: Timestamp) -> String {
+    let minutes = now.duration_since(since).as_mins().max(0);
+    let (count, unit) = match minutes {
+        ..120 => (minutes, "minute"),
+        120..2_880 => (minutes / 60, "hour"),
+        _ => (minutes / 1_440, "day"),
+    };
+    format!("{count} {unit}{}", if count == 1 { "" } else { "s" })
+}
+
+fn read(text: &str) -> Result<Parsed<Option<String>>, Malformed> {
+    let answer = answer::read(text, &["message"])?;
+    let whole = answer.whole;
+    let answer: ProactiveAnswer = answer.contents()?;
+    let message = match &answer.message {
+        Member::Null => None,
+        Member::Present(_) => answer.message.text().map(str::to_owned),
+        Member::Missing | Member::Wrong(_) => {
+            return Err(Malformed("`message` must be a text, or null.".to_owned()));
+        }
+    };
+    if message.as_ref().is_some_and(|message| message.chars().count() > MESSAGE_LENGTH_MAX) {
+        return Err(Malformed(format!("`message` is longer than {MESSAGE_LENGTH_MAX} characters.")));
+    }
+    Ok(Parsed { value: message, whole, missing: None })
+}
+
+/// The same as data, for a provider that answers without a model.
+fn data(input: &ProactiveInput) -> Value {
+    json!({
+        "trigger": trigger_name(input.trigger),
+        "about": input.about.as_ref().map(|node| node.description.clone()),
+    })
+}
+
+impl LanguageMind {
+    /// Whether the persona would write by itself, and what.
+    ///
+    /// # Errors
+    /// [`ProactiveError`] when the model gives no answer that can be used, or a template fails.
+    pub async fn write_first(
+        &self,
+        input: &ProactiveInput,
+        budget: &ReplyBudget,
+    ) -> Result<ProactiveDraft, ProactiveError> {
+        let mut prompt = self.render_reply(&input.reply, budget)?;
+        let schema = contract::schema::<ProactiveAnswer>();
+        let request = |problem: Option<&str>| {
+            let context = ProactiveContext::of(input, &prompt, problem);
+            let asked = self.asked(PromptName::Proactive, context, data(input))?;
+            Ok(self.structured(asked, &schema, TEMPERATURE, TOKENS_MAX))
+        };
+        let (message, usage) = self.ask(None, request, read).await?;
+        prompt.prompt_hash = self.prompt_hash(PromptName::Proactive, &request(None)?);
+        Ok(ProactiveDraft { message, prompt, usage })
+    }
+}

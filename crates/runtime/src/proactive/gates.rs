@@ -1,0 +1,168 @@
+//! What holds a message back, in a fixed order. Each gate is a rule about what was read; nothing here reads or writes.
+
+use jiff::tz::TimeZone;
+use jiff::{SignedDuration, Timestamp};
+use memory::proactive::{ProactiveGate, ProactiveOutcome, ProactiveView, SentMessage};
+
+use crate::settings::ProactiveSettings;
+
+/// What the gates are asked about.
+pub(super) struct Moment<'a> {
+    pub(super) now: Timestamp,
+    /// The user's zone.
+    pub(super) zone: &'a TimeZone,
+    pub(super) settings: &'a ProactiveSettings,
+    pub(super) view: &'a ProactiveView,
+    /// Whether a burst waits or a turn runs, on any channel of the user.
+    pub(super) is_talking: bool,
+}
+
+impl Moment<'_> {
+    /// The first gate that is closed.
+    pub(super) fn closed_gate(&self) -> Option<ProactiveGate> {
+        if self.view.muted_until.is_some_and(|until| self.now < until) {
+            return Some(ProactiveGate::Muted);
+        }
+        if self.is_quiet_hour() {
+            return Some(ProactiveGate::QuietHours);
+        }
+        if self.is_cold() {
+            return Some(ProactiveGate::ColdUser);
+        }
+        if self.view.sent_lately >= self.settings.max_per_24h {
+            return Some(ProactiveGate::RateLimit);
+        }
+        self.is_talking.then_some(ProactiveGate::TurnInFlight)
+    }
+
+    /// From the start, which belongs to them, to the end, which does not; over midnight if the start is the later one.
+    fn is_quiet_hour(&self) -> bool {
+        let hour = self.now.to_zoned(self.zone.clone()).hour();
+        let (start, end) = (self.settings.quiet_hours_start, self.settings.quiet_hours_end);
+        if start <= end { (start..end).contains(&hour) } else { hour >= start || hour < end }
+    }
+
+    /// Whether the last messages got no answer within the window, and the user has not written since.
+    fn is_cold(&self) -> bool {
+        let threshold = self.settings.cold_user_threshold as usize;
+        let Some(last) = self.view.sent.first() else { return false };
+        if threshold == 0 || last.answered_at.is_some() {
+            return false;
+        }
+        let newest = &self.view.sent[..self.view.sent.len().min(threshold)];
+        newest.len() == threshold && newest.iter().all(|sent| self.is_unanswered(sent))
+    }
+
+    fn is_unanswered(&self, sent: &SentMessage) -> bool {
+        let window = SignedDuration::try_from(self.settings.cold_user_response_window);
+        let until = window.ok().and_then(|window| sent.at.checked_add(window).ok());
+        let until = until.unwrap_or(Timestamp::MAX);
+        match sent.answered_at {
+            Some(answered) => answered > until,
+            None => self.now > until,
+        }
+    }
+}
+
+/// Whether a closed gate drops the message or puts it off.
+pub(super) fn outcome_of(gate: ProactiveGate) -> ProactiveOutcome {
+    match gate {
+        ProactiveGate::TurnInFlight | ProactiveGate::SpendCap => ProactiveOutcome::Deferred,
+        ProactiveGate::NoTrigger => ProactiveOutcome::NothingToSay,
+        ProactiveGate::Muted
+        | ProactiveGate::QuietHours
+        | ProactiveGate::ColdUser
+        | ProactiveGate::RateLimit
+        | ProactiveGate::TooLate => ProactiveOutcome::Dropped,
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn at(text: &str) -> Timestamp {
+        text.parse().unwrap()
+    }
+
+    fn gate_at(
+        now: &str,
+        zone: &str,
+        settings: &ProactiveSettings,
+        view: &ProactiveView,
+    ) -> Option<ProactiveGate> {
+        let zone = TimeZone::get(zone).unwrap();
+        Moment { now: at(now), zone: &zone, settings, view, is_talking: false }.closed_gate()
+    }
+
+    #[test]
+    fn quiet_hours_include_their_start_exclude_their_end_and_wrap() {
+        let (settings, view) = (ProactiveSettings::default(), ProactiveView::default());
+        let quiet =
+            |now: &str| gate_at(now, "Europe/Oslo", &settings, &view) == Some(ProactiveGate::QuietHours);
+        assert!(!quiet("2026-01-10T21:59:59Z"), "22:59:59 in Oslo");
+        assert!(quiet("2026-01-10T22:00:00Z"), "23:00 in Oslo");
+        assert!(quiet("2026-01-11T05:59:59Z"), "06:59:59 in Oslo");
+        assert!(!quiet("2026-01-11T06:00:00Z"), "07:00 in Oslo");
+        // The clocks go forward at 01:00 UTC on 29 March: 07:00 comes an hour earlier.
+        assert!(quiet("2026-03-29T04:59:59Z") && !quiet("2026-03-29T05:00:00Z"));
+        let by_day = ProactiveSettings { quiet_hours_start: 9, quiet_hours_end: 17, ..settings.clone() };
+        assert_eq!(gate_at("2026-01-10T12:00:00Z", "UTC", &by_day, &view), Some(ProactiveGate::QuietHours));
+        assert_eq!(gate_at("2026-01-10T17:00:00Z", "UTC", &by_day, &view), None);
+        let never = ProactiveSettings { quiet_hours_start: 7, quiet_hours_end: 7, ..settings.clone() };
+        assert_eq!(gate_at("2026-01-10T07:00:00Z", "UTC", &never, &view), None);
+    }
+
+    #[test]
+    fn a_user_is_cold_until_the_next_word() {
+        let settings = ProactiveSettings::default();
+        let sent =
+            |at_: &str, answered: Option<&str>| SentMessage { at: at(at_), answered_at: answered.map(at) };
+        let cold = |now: &str, sent: Vec<SentMessage>| {
+            let view = ProactiveView { sent, ..ProactiveView::default() };
+            gate_at(now, "UTC", &settings, &view) == Some(ProactiveGate::ColdUser)
+        };
+        let two = || vec![sent("2026-01-10T12:00:00Z", None), sent("2026-01-09T12:00:00Z", None)];
+        assert!(cold("2026-01-10T18:00:01Z", two()));
+        assert!(!cold("2026-01-10T18:00:00Z", two()), "the window is still open");
+        assert!(!cold("2026-01-20T12:00:00Z", two()[..1].to_vec()), "one is not two");
+        let spoke = vec![
+            sent("2026-01-10T12:00:00Z", Some("2026-01-14T12:00:00Z")),
+            sent("2026-01-09T12:00:00Z", Some("2026-01-14T12:00:00Z")),
+        ];
+        assert!(!cold("2026-01-14T13:00:00Z", spoke), "the user has written since");
+        let late = vec![
+            sent("2026-01-10T12:00:00Z", None),
+            sent("2026-01-09T12:00:00Z", Some("2026-01-09T23:00:00Z")),
+        ];
+        assert!(cold("2026-01-11T12:00:00Z", late), "an answer after the window is none to the message");
+        let prompt = vec![
+            sent("2026-01-10T12:00:00Z", None),
+            sent("2026-01-09T12:00:00Z", Some("2026-01-09T13:00:00Z")),
+        ];
+        assert!(!cold("2026-01-11T12:00:00Z", prompt));
+    }
+
+    #[test]
+    fn gates_are_asked_in_order() {
+        let settings = ProactiveSettings { max_per_24h: 0, ..ProactiveSettings::default() };
+        let (night, day) = (at("2026-01-10T23:30:00Z"), at("2026-01-11T12:00:00Z"));
+        let sent = |hours| SentMessage { at: day - SignedDuration::from_hours(hours), answered_at: None };
+        let mut view = ProactiveView {
+            muted_until: Some(at("2026-01-11T13:00:00Z")),
+            sent: vec![sent(20), sent(30)],
+            ..ProactiveView::default()
+        };
+        let gate = |now, view: &ProactiveView, settings: &ProactiveSettings| {
+            Moment { now, zone: &TimeZone::UTC, settings, view, is_talking: true }.closed_gate()
+        };
+        assert_eq!(gate(night, &view, &settings), Some(ProactiveGate::Muted));
+        view.muted_until = Some(night);
+        assert_eq!(gate(night, &view, &settings), Some(ProactiveGate::QuietHours));
+        assert_eq!(gate(day, &view, &settings), Some(ProactiveGate::ColdUser));
+        view.sent.clear();
+        assert_eq!(gate(day, &view, &settings), Some(ProactiveGate::RateLimit));
+        let settings = ProactiveSettings::default();
+        assert_eq!(gate(day, &view, &settings), Some(ProactiveGate::TurnInFlight));
+    }
+}

@@ -1,0 +1,225 @@
+//! The message itself: what it is written from, and how it becomes durable before it is sent.
+
+use std::sync::Arc;
+
+use jiff::Timestamp;
+use memory::capture::{MessageInput, Recorder};
+use memory::identifiers::TurnId;
+use memory::messages::Role;
+use memory::ports::{ProactiveStore, StoreError};
+use memory::proactive::{ProactiveDecision, ProactiveGate, ProactiveOutcome, ProactiveView};
+use memory::recall::{RecallRequest, RecallResult};
+use mind::{ProactiveDraft, ProactiveError, ProactiveInput, ReplyBudget, ReplyInput};
+
+use super::gates::outcome_of;
+use super::triggers::Occasion;
+use crate::after_turn;
+use crate::events::ServerEvent;
+use crate::recall::add_recalled;
+use crate::receipt::receipt_of;
+use crate::runtime::RuntimeInner;
+
+/// Characters of the last words that are searched for when nothing else led to a message.
+const SEARCHED_MAX: usize = 500;
+
+/// A draft with the memories behind it.
+struct Written {
+    draft: ProactiveDraft,
+    recalled: RecallResult,
+}
+
+/// Writes a message for the occasion and sends it, unless there is nothing to say or a gate has closed meanwhile. The
+/// decision that comes back is settled and kept.
+pub(super) async fn write_and_send(
+    runtime: &Arc<RuntimeInner>,
+    store: &dyn ProactiveStore,
+    mut decision: ProactiveDecision,
+    occasion: &Occasion,
+    view: &ProactiveView,
+) -> Result<ProactiveDecision, StoreError> {
+    // Before the model is asked, so that a crash leaves a trace.
+    store.keep_decision(decision.clone()).await?;
+    let forgotten = runtime.forget_epochs.of(&decision.scope);
+    let written = tokio::select! {
+        biased;
+        () = runtime.stopping.cancelled() => Err("EchoVessel was stopped meanwhile".to_owned()),
+        written = write(runtime, &decision, occasion, view) => written.map_err(|error| told(&error)),
+    };
+    decision.at = runtime.clock().now();
+    let written = match written {
+        Ok(written) => written,
+        Err(detail) => {
+            decision.outcome = Some(ProactiveOutcome::Failed);
+            decision.detail = Some(detail);
+            store.keep_decision(decision.clone()).await?;
+            return Ok(decision);
+        }
+    };
+    let Some(text) = written.draft.message.clone() else {
+        decision.outcome = Some(ProactiveOutcome::NothingToSay);
+        store.keep_decision(decision.clone()).await?;
+        return Ok(decision);
+    };
+    // What was forgotten while the model wrote must not come back by its words.
+    let nothing_is_forgotten = runtime.forget_epochs.block_forgetting().await;
+    if runtime.forget_epochs.of(&decision.scope) != forgotten {
+        decision.outcome = Some(ProactiveOutcome::Failed);
+        decision.detail = Some("something that it may have rested on was forgotten meanwhile".to_owned());
+        store.keep_decision(decision.clone()).await?;
+        return Ok(decision);
+    }
+    let sent = send(runtime, store, decision, text, &written).await;
+    drop(nothing_is_forgotten);
+    sent
+}
+
+/// Notes the gate that holds the message back.
+pub(super) fn hold_back(decision: &mut ProactiveDecision, gate: ProactiveGate) {
+    decision.gate = Some(gate);
+    decision.outcome = Some(outcome_of(gate));
+}
+
+async fn write(
+    runtime: &Arc<RuntimeInner>,
+    decision: &ProactiveDecision,
+    occasion: &Occasion,
+    view: &ProactiveView,
+) -> Result<Written, ProactiveError> {
+    let storage = |error: StoreError| memory::ports::MindError::Transient(error.to_string());
+    let (input, recalled) = input(runtime, decision, occasion).await.map_err(storage)?;
+    let input = ProactiveInput {
+        reply: input,
+        trigger: occasion.reference.trigger,
+        about: occasion.node.clone(),
+        last_message_at: view.last_message_at,
+    };
+    let budget = ReplyBudget { tokens: runtime.settings().prompt_tokens };
+    let draft = runtime.mind().write_first(&input, &budget).await?;
+    Ok(Written { draft, recalled })
+}
+
+/// What a reply would be written from, with the occasion in the place of what the user says.
+async fn input(
+    runtime: &Arc<RuntimeInner>,
+    decision: &ProactiveDecision,
+    occasion: &Occasion,
+) -> Result<(ReplyInput, RecallResult), StoreError> {
+    let (store, scope, now) = (runtime.store(), &decision.scope, runtime.clock().now());
+    let (persona, user) = tokio::try_join!(runtime.persona_of(scope), store.ensure_user(&scope.user, now))?;
+    let zone = runtime.zone_in(&user);
+    let mut window = store.messages_before(scope, None, runtime.settings().recent_window).await?;
+    window.reverse();
+    let last_words = || window.iter().rev().find(|message| message.role == Role::User);
+    let text = match &occasion.node {
+        Some(node) => node.description.clone(),
+        None => last_words()
+            .map_or_else(String::new, |message| message.content.chars().take(SEARCHED_MAX).collect()),
+    };
+    let seen = window.iter().map(|message| message.seq).collect();
+    let request =
+        RecallRequest { scope: scope.clone(), text: text.clone(), now, zone: zone.clone(), window: seen };
+    let (recalled, facts, core_blocks, mood) = tokio::try_join!(
+        runtime.recall_between(&persona, &user, request),
+        store.facts(&scope.persona),
+        store.core_blocks(scope),
+        store.mood(scope),
+    )?;
+    let shared_self = runtime.shared_self(scope, &text, now, &zone).await;
+    let mut input = ReplyInput::new(persona.display_name, now, zone);
+    input.facts = facts.into();
+    input.user_name = user.display_name;
+    input.core_blocks = core_blocks;
+    input.mood = mood.map(|mood| mood.at(now));
+    input.persona_zone = persona.timezone.and_then(|name| jiff::tz::TimeZone::get(&name).ok());
+    input.window = window;
+    add_recalled(&mut input, &recalled);
+    // Nobody has asked for anything that might be missing.
+    input.nothing_found = false;
+    (input.documents, input.periods) = (shared_self.documents, shared_self.periods);
+    input.periods.extend(shared_self.related.into_iter().map(|memory| (memory.label(), memory.excerpt)));
+    Ok((input, recalled))
+}
+
+/// Makes the message durable, then tells that it is there; unless a gate has closed meanwhile.
+async fn send(
+    runtime: &Arc<RuntimeInner>,
+    store: &dyn ProactiveStore,
+    mut decision: ProactiveDecision,
+    text: String,
+    written: &Written,
+) -> Result<ProactiveDecision, StoreError> {
+    let scope = decision.scope.clone();
+    let channel_id = runtime.proactive_channel(store, &scope).await?;
+    let zone = runtime.zone_of(&scope.user).await?;
+    let recorder = Recorder {
+        store: runtime.store(),
+        clock: runtime.clock(),
+        ids: runtime.ids(),
+        policy: runtime.settings().session,
+    };
+    let line = MessageInput {
+        scope: scope.clone(),
+        channel_id: channel_id.clone(),
+        turn_id: None,
+        role: Role::Persona,
+        content: text,
+        incomplete: false,
+        external_ref: None,
+    };
+    let message = recorder.new_message(line, &zone);
+    decision.at = message.created_at;
+    // Writing took its time: the user may have begun to write, or the night may have begun.
+    if let Some(gate) = runtime.closed_gate(store, &scope, message.created_at).await? {
+        hold_back(&mut decision, gate);
+        store.keep_decision(decision.clone()).await?;
+        return Ok(decision);
+    }
+    let draft = &written.draft;
+    // The receipt has the decision's id, as the message belongs to no turn.
+    let receipt = receipt_of(
+        TurnId(decision.id.0),
+        message.created_at,
+        (runtime.mind().reply_model(), draft.usage),
+        &draft.prompt,
+        &written.recalled,
+    );
+    decision.outcome = Some(ProactiveOutcome::Sent);
+    decision.channel_id = Some(channel_id.clone());
+    decision.message_id = Some(message.id);
+    let used = draft.prompt.kept_nodes.clone();
+    let captured =
+        store.send_proactive(decision.clone(), message, runtime.settings().session, receipt).await?;
+    runtime.publish_captured(&scope, &captured).await;
+    runtime.publish(
+        &scope,
+        ServerEvent::Done {
+            message_id: captured.message.id,
+            turn_id: None,
+            channel_id,
+            content: captured.message.content,
+            in_reply_to: None,
+            incomplete: false,
+        },
+    );
+    after_turn::count_recalls(runtime, used);
+    Ok(decision)
+}
+
+/// Why nothing was written, without words of an endpoint, which may quote what a person said.
+fn told(error: &ProactiveError) -> String {
+    let detail = match error {
+        ProactiveError::Prompt(_) => "its prompt could not be rendered (see the log)",
+        ProactiveError::Mind(memory::ports::MindError::Transient(_)) => {
+            "the language model gave no answer that can be used"
+        }
+        ProactiveError::Mind(memory::ports::MindError::Permanent(_)) => {
+            "the language model can't be asked as it is configured"
+        }
+    };
+    detail.to_owned()
+}
+
+/// A moment after which a message that nobody asked for may come again.
+pub(crate) fn day_after(now: Timestamp) -> Timestamp {
+    now.checked_add(jiff::SignedDuration::from_hours(24)).unwrap_or(Timestamp::MAX)
+}

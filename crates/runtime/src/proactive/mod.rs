@@ -1,0 +1,259 @@
+//! Messages that the persona sends without being asked: a look around at each tick, the gates in their order, one trigger
+//! at a time, and a row for each decision.
+//!
+//! What can't be read is a reason to send nothing.
+
+mod gates;
+mod message;
+mod triggers;
+
+use std::collections::HashMap;
+use std::sync::Arc;
+
+use futures_util::StreamExt as _;
+use jiff::{SignedDuration, Timestamp};
+use memory::identifiers::DecisionId;
+use memory::ports::{ProactiveStore, StoreError};
+use memory::proactive::{ProactiveDecision, ProactiveGate, ProactiveOutcome, ProactiveView};
+use memory::{Scope, UserId};
+
+use crate::runtime::{Runtime, RuntimeInner};
+use gates::Moment;
+pub(crate) use message::day_after;
+use message::{hold_back, write_and_send};
+use triggers::Occasion;
+
+/// The channel that always takes a message: it is shown when the user looks.
+const WEB: &str = "web";
+/// Scopes that are looked at side by side, so that one slow answer does not keep the others waiting.
+const SIDE_BY_SIDE: usize = 4;
+/// How long decisions that sent nothing are kept.
+const KEPT_FOR: SignedDuration = SignedDuration::from_hours(90 * 24);
+const DAY: SignedDuration = SignedDuration::from_hours(24);
+/// What a decision says that a crash left undecided.
+const UNFINISHED: &str = "EchoVessel ended before it was written; nothing was sent";
+
+/// What was decided last about each scope, so that a decision is written when it changes.
+type Standing = HashMap<Scope, ProactiveDecision>;
+
+impl Runtime {
+    /// Keeps decisions about messages that nobody asked for in this store. To be called before [`Runtime::start`].
+    pub fn attach_proactive(&self, store: Arc<dyn ProactiveStore>) {
+        let _ = self.runtime.proactive.set(store);
+    }
+
+    /// Decisions about messages that nobody asked for, where they are kept.
+    pub fn proactive(&self) -> Option<&Arc<dyn ProactiveStore>> {
+        self.runtime.proactive.get()
+    }
+}
+
+/// Looks around at each tick until the program stops. While it is disabled nothing is read.
+pub(crate) async fn run(runtime: Arc<RuntimeInner>) {
+    let Some(store) = runtime.proactive.get().cloned() else { return };
+    settle_unfinished(&*store).await;
+    let mut standing = Standing::new();
+    let mut swept: Option<Timestamp> = None;
+    loop {
+        let changed = runtime.settings_changed.notified();
+        let settings = runtime.settings();
+        if !settings.proactive.enabled {
+            tokio::select! {
+                () = changed => continue,
+                () = runtime.stopping.cancelled() => return,
+            }
+        }
+        look_around(&runtime, &*store, &mut standing).await;
+        sweep(&runtime, &*store, &mut swept).await;
+        tokio::select! {
+            () = changed => {}
+            () = runtime.clock().sleep(settings.proactive.tick) => {}
+            () = runtime.stopping.cancelled() => return,
+        }
+    }
+}
+
+async fn settle_unfinished(store: &dyn ProactiveStore) {
+    match store.fail_unfinished_decisions(UNFINISHED).await {
+        Ok(0) => {}
+        Ok(unfinished) => tracing::info!(unfinished, "decisions about proactive messages were interrupted"),
+        Err(error) => tracing::warn!("interrupted decisions about proactive messages stay open: {error}"),
+    }
+}
+
+/// Deletes what explains nothing any more, once a day.
+async fn sweep(runtime: &RuntimeInner, store: &dyn ProactiveStore, swept: &mut Option<Timestamp>) {
+    let now = runtime.clock().now();
+    if swept.is_some_and(|at| now.duration_since(at).abs() < DAY) {
+        return;
+    }
+    *swept = Some(now);
+    let Ok(before) = now.checked_sub(KEPT_FOR) else { return };
+    if let Err(error) = store.drop_decisions(before).await {
+        tracing::warn!("old decisions about proactive messages could not be deleted: {error}");
+    }
+}
+
+async fn look_around(runtime: &Arc<RuntimeInner>, store: &dyn ProactiveStore, standing: &mut Standing) {
+    let scopes = match store.proactive_scopes().await {
+        Ok(scopes) => scopes,
+        Err(error) => {
+            tracing::warn!("no proactive messages now: {error}");
+            return;
+        }
+    };
+    let looks = futures_util::stream::iter(scopes).map(|scope| {
+        let last = standing.get(&scope).cloned();
+        async move {
+            let decided = look_at(runtime, store, &scope, last).await;
+            (scope, decided)
+        }
+    });
+    let decided: Vec<_> = looks.buffer_unordered(SIDE_BY_SIDE).collect().await;
+    for (scope, decided) in decided {
+        match decided {
+            Ok(Some(decision)) => _ = standing.insert(scope, decision),
+            Ok(None) => {}
+            Err(error) => tracing::warn!("no proactive message now: {error}"),
+        }
+    }
+}
+
+/// Decides about one scope; gives the decision that stands now, none before the user's first word.
+async fn look_at(
+    runtime: &Arc<RuntimeInner>,
+    store: &dyn ProactiveStore,
+    scope: &Scope,
+    last: Option<ProactiveDecision>,
+) -> Result<Option<ProactiveDecision>, StoreError> {
+    if runtime.stopping.is_cancelled() {
+        return Ok(last);
+    }
+    let last = match last {
+        Some(last) => Some(last),
+        None => store.last_decision(scope).await?,
+    };
+    let (now, settings) = (runtime.clock().now(), runtime.settings());
+    let view = store.proactive_view(scope, triggers::query(now, &settings.proactive)).await?;
+    if view.last_user_message.is_none() {
+        return Ok(last);
+    }
+    let zone = runtime.zone_of(&scope.user).await?;
+    let occasions = triggers::occasions(&view, now, &zone, &settings.proactive);
+    let occasions = unused(store, scope, occasions, now).await?;
+    let (late, open): (Vec<_>, Vec<_>) = occasions.into_iter().partition(|occasion| occasion.is_too_late);
+    let new = |occasion: Option<&Occasion>| ProactiveDecision {
+        id: DecisionId(runtime.ids().next(now)),
+        scope: scope.clone(),
+        at: now,
+        outcome: None,
+        gate: None,
+        trigger: occasion.map(|occasion| occasion.reference.clone()),
+        detail: None,
+        message_id: None,
+        channel_id: None,
+    };
+    for occasion in &late {
+        let mut decision = new(Some(occasion));
+        hold_back(&mut decision, ProactiveGate::TooLate);
+        store.keep_decision(decision).await?;
+    }
+    let is_talking = runtime.is_talking(&scope.user);
+    let moment = Moment { now, zone: &zone, settings: &settings.proactive, view: &view, is_talking };
+    let occasion = open.first();
+    let mut gate = moment.closed_gate().or(occasion.is_none().then_some(ProactiveGate::NoTrigger));
+    if gate.is_none() && !runtime.may_spend().await {
+        gate = Some(ProactiveGate::SpendCap);
+    }
+    let mut decision = new(occasion);
+    match (gate, occasion) {
+        (None, Some(occasion)) => {
+            let decision = write_and_send(runtime, store, decision, occasion, &view).await?;
+            log(&decision);
+            Ok(Some(decision))
+        }
+        (gate, _) => {
+            hold_back(&mut decision, gate.unwrap_or(ProactiveGate::NoTrigger));
+            match last {
+                Some(last) if is_same(&last, &decision) => Ok(Some(last)),
+                _ => {
+                    store.keep_decision(decision.clone()).await?;
+                    Ok(Some(decision))
+                }
+            }
+        }
+    }
+}
+
+async fn unused(
+    store: &dyn ProactiveStore,
+    scope: &Scope,
+    occasions: Vec<Occasion>,
+    now: Timestamp,
+) -> Result<Vec<Occasion>, StoreError> {
+    if occasions.is_empty() {
+        return Ok(occasions);
+    }
+    let keys: Vec<String> = occasions.iter().map(|occasion| occasion.reference.key.clone()).collect();
+    let uses = store.trigger_uses(scope, &keys).await?;
+    Ok(triggers::unused(occasions, &uses, now))
+}
+
+/// Whether two decisions that sent nothing say the same. One that was asked of a model is always a new one.
+fn is_same(last: &ProactiveDecision, decision: &ProactiveDecision) -> bool {
+    let key = |decision: &ProactiveDecision| decision.trigger.as_ref().map(|trigger| trigger.key.clone());
+    last.gate == decision.gate && last.outcome == decision.outcome && key(last) == key(decision)
+}
+
+/// Ids and words of closed vocabularies only.
+fn log(decision: &ProactiveDecision) {
+    let trigger = decision.trigger.as_ref().map(|trigger| trigger.trigger);
+    match decision.outcome {
+        Some(ProactiveOutcome::Failed) => {
+            tracing::warn!(?trigger, detail = decision.detail, "a proactive message failed");
+        }
+        outcome => tracing::info!(?trigger, ?outcome, gate = ?decision.gate, "proactive message decided"),
+    }
+}
+
+impl RuntimeInner {
+    /// The gate that is closed for a scope at a moment.
+    async fn closed_gate(
+        &self,
+        store: &dyn ProactiveStore,
+        scope: &Scope,
+        now: Timestamp,
+    ) -> Result<Option<ProactiveGate>, StoreError> {
+        let settings = self.settings();
+        let view: ProactiveView =
+            store.proactive_view(scope, triggers::query(now, &settings.proactive)).await?;
+        let zone = self.zone_of(&scope.user).await?;
+        let is_talking = self.is_talking(&scope.user);
+        let moment = Moment { now, zone: &zone, settings: &settings.proactive, view: &view, is_talking };
+        Ok(moment.closed_gate())
+    }
+
+    /// Whether a burst waits or a turn runs on any channel of the user.
+    fn is_talking(&self, user: &UserId) -> bool {
+        self.conversations().iter().any(|(scope, queue)| scope.user == *user && !queue.is_quiet())
+    }
+
+    /// The channel that the user wrote on last and that can deliver now; the web UI where there is none.
+    async fn proactive_channel(
+        &self,
+        store: &dyn ProactiveStore,
+        scope: &Scope,
+    ) -> Result<String, StoreError> {
+        let recent = store.recent_channels(scope).await?;
+        let channel = recent.into_iter().find(|channel| channel == WEB);
+        Ok(channel.unwrap_or_else(|| WEB.to_owned()))
+    }
+
+    /// Keeps quiet towards a user who has asked for it with a message. The message is stored already.
+    pub(crate) async fn mute_for_a_day(&self, user: &UserId) {
+        let Some(store) = self.proactive.get() else { return };
+        if let Err(error) = store.mute(user, Some(day_after(self.clock().now()))).await {
+            tracing::error!("the user's wish for quiet could not be kept: {error}");
+        }
+    }
+}

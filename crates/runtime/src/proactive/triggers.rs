@@ -1,0 +1,166 @@
+//! What leads to a message: occasions in what was read, the weightiest first. Nothing here reads or writes.
+
+use jiff::tz::TimeZone;
+use jiff::{SignedDuration, Timestamp};
+use memory::nodes::{EventTime, Node, NodeKind};
+use memory::proactive::{ProactiveQuery, ProactiveTrigger, ProactiveView, TriggerRef, TriggerUse};
+
+use crate::settings::ProactiveSettings;
+
+/// How long after its time a promise or an expectation may still be spoken of.
+const SPOKEN_OF_WITHIN: SignedDuration = SignedDuration::from_hours(48);
+/// How far back promises and expectations are read, so that one that was missed is explained.
+const DUE_LOOKED_BACK: SignedDuration = SignedDuration::from_hours(30 * 24);
+/// A promise for a time that was over for longer when it was remembered was never one to keep.
+const DUE_BEFORE_REMEMBERED: SignedDuration = SignedDuration::from_hours(2);
+/// A time of this length or more is spoken of in its last quarter: a day in its evening.
+const LONG_TIME: SignedDuration = SignedDuration::from_hours(2);
+/// Magnitude from which an event is a shock.
+const SHOCK_IMPACT: u8 = 8;
+/// How long after the last words a shock is spoken of.
+const SHOCK_AFTER: SignedDuration = SignedDuration::from_hours(3);
+/// How long a shock may be spoken of.
+const SHOCK_WITHIN: SignedDuration = SignedDuration::from_hours(36);
+/// Magnitude from which an event has an anniversary.
+const ANNIVERSARY_IMPACT: u8 = 7;
+/// Youngest event that can have one.
+const ANNIVERSARY_AFTER: SignedDuration = SignedDuration::from_hours(364 * 24);
+/// Failures after which a trigger is given up.
+const FAILURES_MAX: u32 = 3;
+/// How long a trigger rests after its first failure; each further one doubles it.
+const REST_AFTER_FAILURE: SignedDuration = SignedDuration::from_mins(15);
+
+/// Something that may lead to a message.
+#[derive(Clone, Debug)]
+pub(super) struct Occasion {
+    pub(super) reference: TriggerRef,
+    pub(super) node: Option<Node>,
+    /// Whether its moment has passed.
+    pub(super) is_too_late: bool,
+}
+
+/// What is to be read of a scope.
+pub(super) fn query(now: Timestamp, settings: &ProactiveSettings) -> ProactiveQuery {
+    let before = |duration| now.checked_sub(duration).unwrap_or(Timestamp::MIN);
+    ProactiveQuery {
+        now,
+        sent: settings.cold_user_threshold.max(1),
+        sent_since: before(SignedDuration::from_hours(24)),
+        due_since: before(DUE_LOOKED_BACK),
+        shock_impact: SHOCK_IMPACT,
+        shock_since: before(SHOCK_WITHIN),
+        anniversary_impact: ANNIVERSARY_IMPACT,
+        anniversary_before: before(ANNIVERSARY_AFTER),
+    }
+}
+
+/// All occasions of this moment, the weightiest first; of one kind the earliest due or the weightiest first.
+pub(super) fn occasions(
+    view: &ProactiveView,
+    now: Timestamp,
+    zone: &TimeZone,
+    settings: &ProactiveSettings,
+) -> Vec<Occasion> {
+    let mut all: Vec<Occasion> = view.due.iter().filter_map(|node| due(node, now)).collect();
+    all.extend(shocks(view, now));
+    all.extend(view.weighty.iter().filter_map(|node| anniversary(node, now, zone)));
+    all.extend(long_silence(view, now, settings));
+    all.sort_by_key(|occasion| occasion.reference.trigger);
+    all
+}
+
+/// Leaves out what was used, and what failed too often or just now.
+pub(super) fn unused(occasions: Vec<Occasion>, uses: &[TriggerUse], now: Timestamp) -> Vec<Occasion> {
+    let may_be_used = |occasion: &Occasion| {
+        let Some(tried) = uses.iter().find(|tried| tried.key == occasion.reference.key) else { return true };
+        if tried.is_used {
+            return false;
+        }
+        // What has failed for good is said to be too late in the end.
+        occasion.is_too_late || (tried.failures < FAILURES_MAX && has_rested(tried, now))
+    };
+    occasions.into_iter().filter(may_be_used).collect()
+}
+
+fn has_rested(tried: &TriggerUse, now: Timestamp) -> bool {
+    let Some(failed_at) = tried.failed_at else { return true };
+    let rest = REST_AFTER_FAILURE.saturating_mul(1 << tried.failures.saturating_sub(1).min(8));
+    now.duration_since(failed_at) >= rest
+}
+
+/// When something promised or expected is spoken of.
+fn due_moment(time: EventTime) -> Timestamp {
+    let length = time.end.map_or(SignedDuration::ZERO, |end| end.duration_since(time.start));
+    if length < LONG_TIME {
+        return time.start;
+    }
+    time.start.checked_add(length / 4 * 3).unwrap_or(time.start)
+}
+
+fn due(node: &Node, now: Timestamp) -> Option<Occasion> {
+    let due = due_moment(node.event_time?);
+    if due > now {
+        return None;
+    }
+    let (trigger, name) = match node.kind {
+        NodeKind::Intention => (ProactiveTrigger::PromiseDue, "promise"),
+        NodeKind::Expectation => (ProactiveTrigger::ExpectationDue, "expectation"),
+        NodeKind::Event | NodeKind::Thought => return None,
+    };
+    let was_over = node.created_at.duration_since(due) > DUE_BEFORE_REMEMBERED;
+    let is_too_late = was_over || now.duration_since(due) > SPOKEN_OF_WITHIN;
+    Some(occasion(trigger, format!("{name}:{}", node.seq), node, is_too_late))
+}
+
+/// A shock is spoken of some hours after the last words, unless the user has written since it was remembered.
+fn shocks(view: &ProactiveView, now: Timestamp) -> Vec<Occasion> {
+    let Some(last) = view.last_message_at else { return Vec::new() };
+    if now.duration_since(last) < SHOCK_AFTER {
+        return Vec::new();
+    }
+    let spoke_since = |node: &Node| view.last_user_message.is_some_and(|(_, at)| at > node.created_at);
+    let shock = |node: &Node| occasion(ProactiveTrigger::Shock, format!("shock:{}", node.seq), node, false);
+    view.shocks.iter().filter(|node| !spoke_since(node)).map(shock).collect()
+}
+
+fn anniversary(node: &Node, now: Timestamp, zone: &TimeZone) -> Option<Occasion> {
+    let today = now.to_zoned(zone.clone()).date();
+    let then = node.event_time.map_or(node.created_at, |time| time.start).to_zoned(zone.clone()).date();
+    // 29 February is remembered on the 28th where there is none.
+    let day = then.day().min(today.last_of_month().day());
+    let is_today = then.year() < today.year() && then.month() == today.month() && day == today.day();
+    let key = format!("anniversary:{}:{}", node.seq, today.year());
+    is_today.then(|| occasion(ProactiveTrigger::Anniversary, key, node, false))
+}
+
+fn long_silence(view: &ProactiveView, now: Timestamp, settings: &ProactiveSettings) -> Option<Occasion> {
+    let (seq, at) = view.last_user_message?;
+    let silence = SignedDuration::try_from(settings.long_silence).unwrap_or(SignedDuration::MAX);
+    if now.duration_since(at) < silence {
+        return None;
+    }
+    let key = format!("silence:{seq}");
+    let reference = TriggerRef { trigger: ProactiveTrigger::LongSilence, key, node: None };
+    Some(Occasion { reference, node: None, is_too_late: false })
+}
+
+fn occasion(trigger: ProactiveTrigger, key: String, node: &Node, is_too_late: bool) -> Occasion {
+    let reference = TriggerRef { trigger, key, node: Some(node.id) };
+    Occasion { reference, node: Some(node.clone()), is_too_late }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_moment_is_spoken_of_at_once_and_a_day_in_its_evening() {
+        let at = |text: &str| text.parse::<Timestamp>().unwrap();
+        let time = |start: &str, end: Option<&str>| EventTime { start: at(start), end: end.map(at) };
+        let noon = "2026-03-05T12:00:00Z";
+        assert_eq!(due_moment(time(noon, None)), at(noon));
+        assert_eq!(due_moment(time(noon, Some("2026-03-05T13:00:00Z"))), at(noon));
+        let day = time("2026-03-05T00:00:00Z", Some("2026-03-06T00:00:00Z"));
+        assert_eq!(due_moment(day), at("2026-03-05T18:00:00Z"));
+    }
+}

@@ -1,0 +1,404 @@
+//! Decisions about messages that the persona sends without being asked.
+
+use async_trait::async_trait;
+use jiff::Timestamp;
+use memory::identifiers::{DecisionId, MessageId, NodeId};
+use memory::ledger::ReplyReceipt;
+use memory::nodes::{Node, NodeKind};
+use memory::ports::{CapturedMessage, NewMessage, ProactiveStore, StoreError};
+use memory::proactive::{
+    ListedDecision, ProactiveDecision, ProactiveQuery, ProactiveView, SentMessage, TriggerRef, TriggerUse,
+};
+use memory::sessions::SessionPolicy;
+use memory::{Scope, UserId};
+use rusqlite::{Connection, OptionalExtension, Result, Row, params};
+
+use crate::engine::SqliteStore;
+use crate::engine::failure::Failure;
+use crate::rows::{self, StoredEnum, microseconds, node_columns, place_of, to_json};
+use crate::{ledger, messages, scopes};
+
+/// Promises and expectations that are read at once.
+const DUE_MAX: u32 = 50;
+/// Shocks that are read at once.
+const SHOCKS_MAX: u32 = 10;
+/// Events whose anniversaries are looked at.
+const WEIGHTY_MAX: u32 = 500;
+/// Messages among which the recent channels are looked for.
+const CHANNELS_LOOKED_AT: u32 = 500;
+
+/// What [`decision`] reads: `d` is `proactive_decisions`, `s` is `scopes`.
+macro_rules! decision_columns {
+    () => {
+        "d.id, s.persona_id, s.user_id, d.at, d.outcome, d.gate, d.trigger, d.trigger_key, d.detail, d.channel_id, \
+         n.id, m.id"
+    };
+}
+
+/// Tables that [`decision_columns`] names.
+macro_rules! decision_tables {
+    () => {
+        " FROM proactive_decisions d JOIN scopes s ON s.number = d.scope
+          LEFT JOIN concept_nodes n ON n.seq = d.node_seq AND n.deleted_at IS NULL
+          LEFT JOIN recall_messages m ON m.seq = d.message_seq AND m.deleted_at IS NULL"
+    };
+}
+
+#[async_trait]
+impl ProactiveStore for SqliteStore {
+    async fn proactive_scopes(&self) -> Result<Vec<Scope>, StoreError> {
+        self.read(|connection| {
+            let mut statement = connection.prepare_cached(
+                "SELECT persona_id, user_id FROM scopes WHERE message_count > 0 ORDER BY number",
+            )?;
+            let scopes = statement.query_map([], |row| rows::scope(row, 0))?.collect::<Result<_>>()?;
+            Ok(scopes)
+        })
+        .await
+    }
+
+    async fn proactive_view(
+        &self,
+        scope: &Scope,
+        query: ProactiveQuery,
+    ) -> Result<ProactiveView, StoreError> {
+        let user = scope.user.clone();
+        self.read_scope(scope, move |connection, scope| Ok(view(connection, scope, &user, &query)?)).await
+    }
+
+    async fn trigger_uses(&self, scope: &Scope, keys: &[String]) -> Result<Vec<TriggerUse>, StoreError> {
+        let keys = keys.to_vec();
+        self.read_scope(scope, move |connection, scope| Ok(trigger_uses(connection, scope, &keys)?)).await
+    }
+
+    async fn last_decision(&self, scope: &Scope) -> Result<Option<ProactiveDecision>, StoreError> {
+        self.read_scope(scope, move |connection, scope| {
+            Ok(connection
+                .prepare_cached(concat!(
+                    "SELECT ",
+                    decision_columns!(),
+                    decision_tables!(),
+                    " WHERE d.scope = ?1 AND d.outcome IS NOT NULL ORDER BY d.at DESC, d.id DESC LIMIT 1"
+                ))?
+                .query_row([scope], decision)
+                .optional()?)
+        })
+        .await
+    }
+
+    async fn keep_decision(&self, decision: ProactiveDecision) -> Result<(), StoreError> {
+        self.write(move |unit| {
+            let scope = scopes::number_or_new(unit.connection, &decision.scope)?;
+            keep(unit.connection, scope, &decision, None)?;
+            Ok(())
+        })
+        .await
+    }
+
+    async fn send_proactive(
+        &self,
+        decision: ProactiveDecision,
+        message: NewMessage,
+        policy: SessionPolicy,
+        receipt: ReplyReceipt,
+    ) -> Result<CapturedMessage, StoreError> {
+        self.write(move |unit| -> std::result::Result<_, Failure> {
+            let scope = scopes::number_or_new(unit.connection, &decision.scope)?;
+            let captured = messages::capture(unit, &message, &policy, None)?;
+            ledger::keep_receipt(unit.connection, scope, &receipt)?;
+            keep(unit.connection, scope, &decision, Some(captured.message.seq))?;
+            Ok(captured)
+        })
+        .await
+    }
+
+    async fn fail_unfinished_decisions(&self, detail: &str) -> Result<u32, StoreError> {
+        let detail = detail.to_owned();
+        self.write(move |unit| {
+            let failed = unit
+                .connection
+                .prepare_cached(
+                    "UPDATE proactive_decisions SET outcome = 'failed', detail = ?1 WHERE outcome IS NULL",
+                )?
+                .execute([&detail])?;
+            Ok(u32::try_from(failed).unwrap_or(u32::MAX))
+        })
+        .await
+    }
+
+    async fn drop_decisions(&self, before: Timestamp) -> Result<u32, StoreError> {
+        self.write(move |unit| {
+            let dropped = unit
+                .connection
+                .prepare_cached(
+                    "DELETE FROM proactive_decisions WHERE at < ?1 AND outcome IS NOT NULL
+                     AND (trigger_key IS NULL
+                          OR (outcome IN ('dropped', 'deferred') AND gate IS NOT 'too_late'))",
+                )?
+                .execute([microseconds(before)])?;
+            Ok(u32::try_from(dropped).unwrap_or(u32::MAX))
+        })
+        .await
+    }
+
+    async fn decisions(
+        &self,
+        user: Option<&UserId>,
+        before: Option<(Timestamp, DecisionId)>,
+        limit: u32,
+    ) -> Result<Vec<ListedDecision>, StoreError> {
+        let user = user.map(|user| user.as_str().to_owned());
+        self.read(move |connection| Ok(listed(connection, user.as_deref(), before, limit)?)).await
+    }
+
+    async fn mute(&self, user: &UserId, until: Option<Timestamp>) -> Result<bool, StoreError> {
+        let user = user.clone();
+        self.write(move |unit| Ok(mute(unit.connection, &user, until)?)).await
+    }
+
+    async fn muted_until(&self, user: &UserId) -> Result<Option<Timestamp>, StoreError> {
+        let user = user.clone();
+        self.read(move |connection| Ok(muted_until(connection, &user)?)).await
+    }
+
+    async fn recent_channels(&self, scope: &Scope) -> Result<Vec<String>, StoreError> {
+        self.read_scope(scope, |connection, scope| {
+            let mut statement = connection.prepare_cached(
+                "SELECT channel_id FROM (SELECT seq, channel_id FROM recall_messages
+                     WHERE scope = ?1 AND role = 'user' AND deleted_at IS NULL ORDER BY seq DESC LIMIT ?2)
+                 GROUP BY channel_id ORDER BY max(seq) DESC",
+            )?;
+            let channels = statement.query_map(params![scope, CHANNELS_LOOKED_AT], |row| row.get(0))?;
+            Ok(channels.collect::<Result<_>>()?)
+        })
+        .await
+    }
+}
+
+fn mute(connection: &Connection, user: &UserId, until: Option<Timestamp>) -> Result<bool> {
+    let known: bool = connection
+        .prepare_cached("SELECT EXISTS (SELECT 1 FROM users WHERE id = ?1)")?
+        .query_row([user.as_str()], |row| row.get(0))?;
+    if !known {
+        return Ok(false);
+    }
+    match until {
+        Some(until) => connection
+            .prepare_cached(
+                "INSERT INTO proactive_mutes (user_id, muted_until) VALUES (?1, ?2)
+                 ON CONFLICT (user_id) DO UPDATE SET muted_until = excluded.muted_until",
+            )?
+            .execute(params![user.as_str(), microseconds(until)])?,
+        None => connection
+            .prepare_cached("DELETE FROM proactive_mutes WHERE user_id = ?1")?
+            .execute([user.as_str()])?,
+    };
+    Ok(true)
+}
+
+fn muted_until(connection: &Connection, user: &UserId) -> Result<Option<Timestamp>> {
+    connection
+        .prepare_cached("SELECT muted_until FROM proactive_mutes WHERE user_id = ?1")?
+        .query_row([user.as_str()], |row| rows::time(row, 0))
+        .optional()
+}
+
+fn view(connection: &Connection, scope: i64, user: &UserId, query: &ProactiveQuery) -> Result<ProactiveView> {
+    let last_user_message = connection
+        .prepare_cached(
+            "SELECT seq, created_at FROM recall_messages
+             WHERE scope = ?1 AND role = 'user' AND deleted_at IS NULL ORDER BY seq DESC LIMIT 1",
+        )?
+        .query_row([scope], |row| Ok((row.get(0)?, rows::time(row, 1)?)))
+        .optional()?;
+    let last_message_at = connection
+        .prepare_cached(
+            "SELECT created_at FROM recall_messages WHERE scope = ?1 AND deleted_at IS NULL
+             ORDER BY seq DESC LIMIT 1",
+        )?
+        .query_row([scope], |row| rows::time(row, 0))
+        .optional()?;
+    let sent_lately = connection
+        .prepare_cached(
+            "SELECT count(*) FROM proactive_decisions WHERE scope = ?1 AND at > ?2 AND outcome = 'sent'",
+        )?
+        .query_row(params![scope, microseconds(query.sent_since)], |row| row.get(0))?;
+    Ok(ProactiveView {
+        last_user_message,
+        last_message_at,
+        sent: sent(connection, scope, query.sent)?,
+        sent_lately,
+        muted_until: muted_until(connection, user)?,
+        due: due(connection, scope, query)?,
+        shocks: shocks(connection, scope, query)?,
+        weighty: weighty(connection, scope, query)?,
+    })
+}
+
+fn sent(connection: &Connection, scope: i64, limit: u32) -> Result<Vec<SentMessage>> {
+    connection
+        .prepare_cached(
+            "SELECT d.at, (SELECT m.created_at FROM recall_messages m
+                 WHERE m.scope = ?1 AND m.seq > d.sent_seq AND m.role = 'user' AND m.deleted_at IS NULL
+                 ORDER BY m.seq LIMIT 1)
+             FROM proactive_decisions d WHERE d.scope = ?1 AND d.outcome = 'sent' ORDER BY d.at DESC LIMIT ?2",
+        )?
+        .query_map(params![scope, limit], |row| {
+            Ok(SentMessage { at: rows::time(row, 0)?, answered_at: rows::optional_time(row, 1)? })
+        })?
+        .collect()
+}
+
+/// Those that were already said or given up are left out, so that they do not take the places of others. An expectation
+/// that the user fulfilled is over.
+fn due(connection: &Connection, scope: i64, query: &ProactiveQuery) -> Result<Vec<Node>> {
+    connection
+        .prepare_cached(concat!(
+            "SELECT ",
+            node_columns!(),
+            " FROM concept_nodes n
+             WHERE n.scope = ?1 AND n.event_time_start IS NOT NULL AND n.event_time_start <= ?2
+               AND coalesce(n.event_time_end, n.event_time_start) >= ?3
+               AND n.type IN ('intention', 'expectation') AND n.deleted_at IS NULL AND n.superseded_by IS NULL
+               AND NOT EXISTS (SELECT 1 FROM settled_expectations x
+                               WHERE x.node_seq = n.seq AND x.outcome = 'fulfilled')
+               AND NOT EXISTS (SELECT 1 FROM proactive_decisions d
+                               WHERE d.node_seq = n.seq AND d.trigger IN ('promise_due', 'expectation_due')
+                                 AND (d.outcome IN ('sent', 'nothing_to_say') OR d.gate = 'too_late'))
+             ORDER BY n.event_time_start, n.seq LIMIT ?4"
+        ))?
+        .query_map(
+            params![scope, microseconds(query.now), microseconds(query.due_since), DUE_MAX],
+            rows::node,
+        )?
+        .collect()
+}
+
+fn shocks(connection: &Connection, scope: i64, query: &ProactiveQuery) -> Result<Vec<Node>> {
+    connection
+        .prepare_cached(concat!(
+            "SELECT ",
+            node_columns!(),
+            " FROM concept_nodes n
+             WHERE n.scope = ?1 AND n.created_at >= ?2 AND n.type = 'event' AND n.deleted_at IS NULL
+               AND n.superseded_by IS NULL AND abs(n.emotional_impact) >= ?3
+             ORDER BY abs(n.emotional_impact) DESC, n.seq DESC LIMIT ?4"
+        ))?
+        .query_map(
+            params![scope, microseconds(query.shock_since), query.shock_impact, SHOCKS_MAX],
+            rows::node,
+        )?
+        .collect()
+}
+
+fn weighty(connection: &Connection, scope: i64, query: &ProactiveQuery) -> Result<Vec<Node>> {
+    connection
+        .prepare_cached(concat!(
+            "SELECT ",
+            node_columns!(),
+            " FROM concept_nodes n
+             WHERE n.scope = ?1 AND n.type = 'event' AND n.deleted_at IS NULL AND n.superseded_by IS NULL
+               AND (n.emotional_impact >= 7 OR n.emotional_impact <= -7)
+               AND abs(n.emotional_impact) >= ?2 AND coalesce(n.event_time_start, n.created_at) < ?3
+             ORDER BY abs(n.emotional_impact) DESC, n.seq DESC LIMIT ?4"
+        ))?
+        .query_map(
+            params![scope, query.anniversary_impact, microseconds(query.anniversary_before), WEIGHTY_MAX],
+            rows::node,
+        )?
+        .filter(|node| node.as_ref().is_ok_and(|node| node.kind == NodeKind::Event))
+        .collect()
+}
+
+fn trigger_uses(connection: &Connection, scope: i64, keys: &[String]) -> Result<Vec<TriggerUse>> {
+    connection
+        .prepare_cached(
+            "SELECT d.trigger_key,
+                 max(d.outcome IN ('sent', 'nothing_to_say') OR d.gate IS 'too_late'),
+                 sum(d.outcome = 'failed'), max(CASE d.outcome WHEN 'failed' THEN d.at END)
+             FROM proactive_decisions d
+             WHERE d.scope = ?1 AND d.trigger_key IN (SELECT value FROM json_each(?2)) AND d.outcome IS NOT NULL
+             GROUP BY d.trigger_key",
+        )?
+        .query_map(params![scope, to_json(&keys)?], |row| {
+            Ok(TriggerUse {
+                key: row.get(0)?,
+                is_used: row.get(1)?,
+                failures: row.get(2)?,
+                failed_at: rows::optional_time(row, 3)?,
+            })
+        })?
+        .collect()
+}
+
+fn keep(
+    connection: &Connection,
+    scope: i64,
+    decision: &ProactiveDecision,
+    sent_seq: Option<i64>,
+) -> Result<()> {
+    let trigger = decision.trigger.as_ref();
+    connection
+        .prepare_cached(
+            "INSERT INTO proactive_decisions (id, scope, at, outcome, gate, trigger, trigger_key, node_seq,
+                 message_seq, sent_seq, channel_id, detail)
+             VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7,
+                 (SELECT seq FROM concept_nodes WHERE id = ?8 AND scope = ?2), ?9, ?9, ?10, ?11)
+             ON CONFLICT (id) DO UPDATE SET at = excluded.at, outcome = excluded.outcome, gate = excluded.gate,
+                 message_seq = excluded.message_seq, sent_seq = excluded.sent_seq,
+                 channel_id = excluded.channel_id, detail = excluded.detail",
+        )?
+        .execute(params![
+            decision.id.0.into_bytes(),
+            scope,
+            microseconds(decision.at),
+            decision.outcome.map(StoredEnum::as_str),
+            decision.gate.map(StoredEnum::as_str),
+            trigger.map(|trigger| trigger.trigger.as_str()),
+            trigger.map(|trigger| trigger.key.as_str()),
+            trigger.and_then(|trigger| trigger.node).map(|node| node.0.into_bytes()),
+            sent_seq,
+            decision.channel_id,
+            decision.detail,
+        ])?;
+    Ok(())
+}
+
+fn listed(
+    connection: &Connection,
+    user: Option<&str>,
+    before: Option<(Timestamp, DecisionId)>,
+    limit: u32,
+) -> Result<Vec<ListedDecision>> {
+    let (at, id) = place_of(before.map(|(at, id)| (at, id.0)));
+    connection
+        .prepare_cached(concat!(
+            "SELECT ",
+            decision_columns!(),
+            ", n.description",
+            decision_tables!(),
+            " WHERE d.outcome IS NOT NULL AND (?1 IS NULL OR s.user_id = ?1) AND (d.at, d.id) < (?2, ?3)
+             ORDER BY d.at DESC, d.id DESC LIMIT ?4"
+        ))?
+        .query_map(params![user, at, id, limit], |row| {
+            Ok(ListedDecision { decision: decision(row)?, about: row.get(12)? })
+        })?
+        .collect()
+}
+
+fn decision(row: &Row<'_>) -> Result<ProactiveDecision> {
+    let key: Option<String> = row.get(7)?;
+    let trigger = rows::optional_word(row, 6)?;
+    let node = rows::optional_uuid(row, 10)?.map(NodeId);
+    Ok(ProactiveDecision {
+        id: DecisionId(rows::uuid(row, 0)?),
+        scope: rows::scope(row, 1)?,
+        at: rows::time(row, 3)?,
+        outcome: rows::optional_word(row, 4)?,
+        gate: rows::optional_word(row, 5)?,
+        trigger: trigger.zip(key).map(|(trigger, key)| TriggerRef { trigger, key, node }),
+        detail: row.get(8)?,
+        message_id: rows::optional_uuid(row, 11)?.map(MessageId),
+        channel_id: row.get(9)?,
+    })
+}
