@@ -6,6 +6,7 @@ mod ids;
 mod embedder;
 mod mind;
 pub mod scripted_model;
+mod scripted_voice;
 pub mod store_suite;
 
 pub use clock::SimulatedClock;
@@ -13,3 +14,4 @@ pub use embedder::WordHashEmbedder;
 pub use ids::SequentialIds;
 pub use mind::FixedMind;
 pub use scripted_model::{Reply, ScriptedModel};
+pub use scripted_voice::{ScriptedVoice, VoiceCall, VoiceFault};

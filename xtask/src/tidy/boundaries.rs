@@ -15,6 +15,7 @@ struct CrateRule {
 
 const ROOMS: &[CrateRule] = &[
     CrateRule { name: "text", imports: &[], tests_import: &[] },
+    CrateRule { name: "voice", imports: &["text", "memory"], tests_import: &[] },
     CrateRule { name: "import", imports: &[], tests_import: &[] },
     CrateRule { name: "memory", imports: &["text"], tests_import: &["store", "embed"] },
     CrateRule { name: "llm", imports: &[], tests_import: &["offline"] },
@@ -26,7 +27,7 @@ const ROOMS: &[CrateRule] = &[
     CrateRule { name: "testkit", imports: &["memory", "hub"], tests_import: &[] },
     CrateRule {
         name: "runtime",
-        imports: &["memory", "hub", "mind", "llm"],
+        imports: &["memory", "hub", "mind", "llm", "voice"],
         tests_import: &["store", "embed", "offline"],
     },
     CrateRule { name: "channels", imports: &["runtime"], tests_import: &["memory", "store"] },
@@ -34,7 +35,7 @@ const ROOMS: &[CrateRule] = &[
     CrateRule {
         name: "server",
         imports: &["runtime", "memory", "hub", "archive"],
-        tests_import: &["store", "mind", "llm", "offline"],
+        tests_import: &["store", "mind", "llm", "offline", "voice"],
     },
     CrateRule {
         name: "eval",
@@ -45,7 +46,7 @@ const ROOMS: &[CrateRule] = &[
         name: "echovessel",
         imports: &[
             "memory", "hub", "store", "embed", "llm", "offline", "mind", "runtime", "channels", "archive",
-            "server", "eval",
+            "server", "eval", "voice",
         ],
         tests_import: &[],
     },
@@ -90,9 +91,9 @@ const PLACED: &[Placed] = &[
     },
     Placed {
         name: "reqwest",
-        rooms: &["llm", "embed", "echovessel"],
+        rooms: &["llm", "embed", "voice", "echovessel"],
         free_in_tests: true,
-        reason: "only the language model and the embedding model's download leave this machine, and the command \
+        reason: "only the language model, the voice and the embedding model's download leave this machine, and the command \
                  line asks the daemon that runs on it",
     },
 ];

@@ -10,16 +10,16 @@ const HEAD_BYTES_MAX: usize = 64 * 1024;
 const BODY_BYTES_MAX: usize = 32 * 1024 * 1024;
 
 /// A request, read whole.
-pub(super) struct HttpRequest {
-    pub(super) method: String,
-    pub(super) path: String,
+pub(crate) struct HttpRequest {
+    pub(crate) method: String,
+    pub(crate) path: String,
     /// Names in lower case.
-    pub(super) headers: Vec<(String, String)>,
-    pub(super) body: Vec<u8>,
+    pub(crate) headers: Vec<(String, String)>,
+    pub(crate) body: Vec<u8>,
 }
 
 /// Reads the next request of a connection; none when the client has closed it.
-pub(super) async fn read_request(
+pub(crate) async fn read_request(
     reader: &mut (impl AsyncBufRead + Unpin),
 ) -> io::Result<Option<HttpRequest>> {
     let Some(first) = read_line(reader).await? else { return Ok(None) };
@@ -55,15 +55,15 @@ pub(super) async fn read_request(
 }
 
 /// A response that is written at once.
-pub(super) struct HttpResponse<'a> {
-    pub(super) status: u16,
-    pub(super) content_type: &'a str,
-    pub(super) retry_after: Option<&'a str>,
-    pub(super) body: &'a [u8],
+pub(crate) struct HttpResponse<'a> {
+    pub(crate) status: u16,
+    pub(crate) content_type: &'a str,
+    pub(crate) retry_after: Option<&'a str>,
+    pub(crate) body: &'a [u8],
 }
 
 /// Writes a response; `body_bytes` of its body, which is fewer than it announces when the answer is to be cut.
-pub(super) async fn write_response(
+pub(crate) async fn write_response(
     writer: &mut (impl AsyncWrite + Unpin),
     response: &HttpResponse<'_>,
     body_bytes: usize,
@@ -83,7 +83,7 @@ pub(super) async fn write_response(
 }
 
 /// Begins a response that is written piece by piece.
-pub(super) async fn begin_chunked(
+pub(crate) async fn begin_chunked(
     writer: &mut (impl AsyncWrite + Unpin),
     content_type: &str,
 ) -> io::Result<()> {
@@ -95,7 +95,7 @@ pub(super) async fn begin_chunked(
 }
 
 /// Writes one piece; an empty one ends the response.
-pub(super) async fn write_chunk(writer: &mut (impl AsyncWrite + Unpin), piece: &[u8]) -> io::Result<()> {
+pub(crate) async fn write_chunk(writer: &mut (impl AsyncWrite + Unpin), piece: &[u8]) -> io::Result<()> {
     let mut chunk = format!("{:x}\r\n", piece.len()).into_bytes();
     chunk.extend_from_slice(piece);
     chunk.extend_from_slice(b"\r\n");

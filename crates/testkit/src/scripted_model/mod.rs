@@ -4,7 +4,7 @@ mod reply;
 mod request;
 mod serving;
 mod dialect;
-mod http;
+pub(crate) mod http;
 mod canned;
 mod embeddings;
 

@@ -1,0 +1,220 @@
+//! A voice provider over real HTTP that does what a test tells it to.
+
+use std::collections::VecDeque;
+use std::io;
+use std::net::SocketAddr;
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+
+use serde_json::json;
+use tokio::io::{AsyncWrite, AsyncWriteExt as _, BufReader};
+use tokio::net::{TcpListener, TcpStream};
+use tokio::sync::Notify;
+use tokio::task::JoinHandle;
+
+use crate::scripted_model::http::{HttpRequest, HttpResponse, read_request, write_response};
+
+/// Samples a second of the scripted voice.
+const RATE: u32 = 24_000;
+/// Seconds that each word sounds.
+const SECONDS_PER_WORD: f64 = 0.4;
+
+/// An HTTP server on loopback that plays an OpenAI-compatible audio endpoint (`/v1/audio/speech`,
+/// `/v1/audio/transcriptions`) and Fish Audio (`/v1/tts`, `/model`). It speaks a tone whose length follows the words,
+/// and hears what [`hears`](Self::hears) says. Dropping it stops the server.
+pub struct ScriptedVoice {
+    address: SocketAddr,
+    shared: Arc<Shared>,
+    accepting: JoinHandle<()>,
+}
+
+/// How the next request fails.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum VoiceFault {
+    /// This status, with an error object.
+    Status(u16),
+    /// 429, because the quota is used up.
+    Quota,
+    /// The connection closes in the middle of the sound.
+    Cut,
+    /// A page instead of sound, with status 200.
+    WrongType,
+    /// No answer at all until the client hangs up.
+    Nothing,
+}
+
+/// A request as it came in.
+#[derive(Clone, Debug)]
+pub struct VoiceCall {
+    /// The path.
+    pub path: String,
+    /// Header names in lower case, with their values.
+    pub headers: Vec<(String, String)>,
+    /// The body, which may hold sound.
+    pub body: Vec<u8>,
+}
+
+#[derive(Default)]
+struct Shared {
+    state: Mutex<State>,
+    changed: Notify,
+}
+
+#[derive(Default)]
+struct State {
+    faults: VecDeque<VoiceFault>,
+    transcript: String,
+    calls: Vec<VoiceCall>,
+}
+
+impl ScriptedVoice {
+    /// Serves on a free port of 127.0.0.1.
+    ///
+    /// # Errors
+    /// When there is no free port.
+    pub async fn start() -> io::Result<Self> {
+        let listener = TcpListener::bind(("127.0.0.1", 0)).await?;
+        let address = listener.local_addr()?;
+        let shared = Arc::new(Shared::default());
+        let accepting = tokio::spawn(accept(listener, shared.clone()));
+        Ok(Self { address, shared, accepting })
+    }
+
+    /// The root, under which Fish Audio's paths are.
+    #[must_use]
+    pub fn origin(&self) -> String {
+        format!("http://{}", self.address)
+    }
+
+    /// Where the OpenAI-compatible paths are; ends in `/v1`.
+    #[must_use]
+    pub fn base_url(&self) -> String {
+        format!("{}/v1", self.origin())
+    }
+
+    /// Has the next request fail.
+    pub fn fail_next(&self, fault: VoiceFault) {
+        self.shared.lock().faults.push_back(fault);
+    }
+
+    /// What recordings say from now on.
+    pub fn hears(&self, transcript: &str) {
+        self.shared.lock().transcript = transcript.to_owned();
+    }
+
+    /// Everything that was asked, in order.
+    #[must_use]
+    pub fn calls(&self) -> Vec<VoiceCall> {
+        self.shared.lock().calls.clone()
+    }
+
+    /// Waits until there were this many requests in all.
+    pub async fn called(&self, count: usize) {
+        loop {
+            let changed = self.shared.changed.notified();
+            if self.shared.lock().calls.len() >= count {
+                return;
+            }
+            changed.await;
+        }
+    }
+}
+
+impl Drop for ScriptedVoice {
+    fn drop(&mut self) {
+        self.accepting.abort();
+    }
+}
+
+impl Shared {
+    fn lock(&self) -> MutexGuard<'_, State> {
+        self.state.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}
+
+async fn accept(listener: TcpListener, shared: Arc<Shared>) {
+    let mut connections = tokio::task::JoinSet::new();
+    while let Ok((connection, _)) = listener.accept().await {
+        connections.spawn(serve(connection, shared.clone()));
+        while connections.try_join_next().is_some() {}
+    }
+}
+
+async fn serve(connection: TcpStream, shared: Arc<Shared>) -> io::Result<()> {
+    let (reader, mut writer) = connection.into_split();
+    let mut reader = BufReader::new(reader);
+    while let Some(request) = read_request(&mut reader).await? {
+        let (fault, transcript) = {
+            let mut state = shared.lock();
+            let (path, headers, body) = (request.path.clone(), request.headers.clone(), request.body.clone());
+            state.calls.push(VoiceCall { path, headers, body });
+            (state.faults.pop_front(), state.transcript.clone())
+        };
+        shared.changed.notify_waiters();
+        if !answer(&request, fault, &transcript, &mut writer).await? {
+            break;
+        }
+    }
+    Ok(())
+}
+
+/// Whether the connection stays open.
+async fn answer(
+    request: &HttpRequest,
+    fault: Option<VoiceFault>,
+    transcript: &str,
+    writer: &mut (impl AsyncWrite + Unpin),
+) -> io::Result<bool> {
+    let (content_type, body) = content(request, transcript);
+    let refused = |status: u16, message: &str| {
+        (status, "application/json", json!({"error": {"message": message}}).to_string().into_bytes())
+    };
+    let (status, content_type, body) = match fault {
+        None | Some(VoiceFault::Cut) if body.is_empty() => refused(404, "not served"),
+        None | Some(VoiceFault::Cut) => (200, content_type, body),
+        Some(VoiceFault::Status(status)) => refused(status, "scripted failure"),
+        Some(VoiceFault::Quota) => refused(429, "you exceeded your current quota"),
+        Some(VoiceFault::WrongType) => (200, "text/html", b"<html>hello</html>".to_vec()),
+        Some(VoiceFault::Nothing) => return std::future::pending().await,
+    };
+    let cut = fault == Some(VoiceFault::Cut);
+    let sent = if cut { body.len() / 2 } else { body.len() };
+    let response = HttpResponse { status, content_type, retry_after: None, body: &body };
+    write_response(writer, &response, sent).await?;
+    if cut {
+        writer.shutdown().await?;
+    }
+    Ok(!cut)
+}
+
+fn content(request: &HttpRequest, transcript: &str) -> (&'static str, Vec<u8>) {
+    let spoken = |field: &str| {
+        let body: serde_json::Value = serde_json::from_slice(&request.body).unwrap_or_default();
+        ("audio/wav", tone(body[field].as_str().unwrap_or_default()))
+    };
+    match (request.method.as_str(), request.path.as_str()) {
+        ("POST", "/v1/audio/speech") => spoken("input"),
+        ("POST", "/v1/tts") => spoken("text"),
+        ("POST", "/v1/audio/transcriptions") => {
+            ("application/json", json!({"text": transcript}).to_string().into_bytes())
+        }
+        ("POST", "/model") => {
+            ("application/json", json!({"_id": "cloned-voice", "state": "trained"}).to_string().into_bytes())
+        }
+        _ => ("application/json", Vec::new()),
+    }
+}
+
+/// A WAV file with a tone. Its header doesn't know the length, as those of streams.
+fn tone(text: &str) -> Vec<u8> {
+    let words = text.split_whitespace().count().max(1);
+    let samples = (words as f64 * SECONDS_PER_WORD * f64::from(RATE)) as usize;
+    let mut wav = b"RIFF\xff\xff\xff\xffWAVEfmt \x10\0\0\0\x01\0\x01\0".to_vec();
+    wav.extend_from_slice(&RATE.to_le_bytes());
+    wav.extend_from_slice(&(RATE * 2).to_le_bytes());
+    wav.extend_from_slice(b"\x02\0\x10\0data\xff\xff\xff\xff");
+    for index in 0..samples {
+        let level: i16 = if index % 100 < 50 { 6_000 } else { -6_000 };
+        wav.extend_from_slice(&level.to_le_bytes());
+    }
+    wav
+}

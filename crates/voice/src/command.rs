@@ -1,0 +1,221 @@
+//! Local programs: text on standard input and WAV on standard output, or a WAV file and text. No shell.
+
+use std::fs::File;
+use std::io::{self, Read, Write};
+use std::path::PathBuf;
+use std::process::{Child, Command, ExitStatus, Stdio};
+use std::sync::atomic::{AtomicU64, Ordering};
+use std::sync::{Arc, Mutex, PoisonError};
+use std::time::Duration;
+
+use async_trait::async_trait;
+use memory::ports::Clock;
+use tokio::sync::oneshot;
+
+use crate::provider::{Listener, Recording, Speaker, SpeechRequest, VoiceError, longest_plausible_duration};
+use crate::sound::Sound;
+use crate::wav::LengthTrust;
+
+/// Stands in a command for the voice of the sentence.
+pub const VOICE_PLACEHOLDER: &str = "{voice}";
+
+/// How long one sentence may take.
+const SPEAK_TIME_MAX: Duration = Duration::from_secs(30);
+/// How long a recording may take.
+const LISTEN_TIME_MAX: Duration = Duration::from_secs(300);
+/// Most bytes of sound that are read.
+const SOUND_BYTES_MAX: u64 = 32 * 1024 * 1024;
+/// Most bytes of a transcript.
+const TRANSCRIPT_BYTES_MAX: u64 = 256 * 1024;
+/// Most bytes that are kept of what a program complains about.
+const COMPLAINT_BYTES_MAX: u64 = 2_048;
+/// Most characters of a complaint that a message repeats.
+const COMPLAINT_LENGTH_MAX: usize = 200;
+
+/// Speaks by a local program.
+pub struct CommandSpeaker {
+    command: Vec<String>,
+    clock: Arc<dyn Clock>,
+}
+
+/// Hears by a local program: the path of a WAV file is its last argument.
+pub struct CommandListener {
+    command: Vec<String>,
+    folder: PathBuf,
+    clock: Arc<dyn Clock>,
+    files: AtomicU64,
+}
+
+impl CommandSpeaker {
+    /// Runs `command` once per sentence; [`VOICE_PLACEHOLDER`] in an argument becomes the voice.
+    pub fn new(command: Vec<String>, clock: Arc<dyn Clock>) -> Self {
+        Self { command, clock }
+    }
+}
+
+impl CommandListener {
+    /// Runs `command` once per recording, whose file is in `folder` meanwhile.
+    pub fn new(command: Vec<String>, folder: PathBuf, clock: Arc<dyn Clock>) -> Self {
+        Self { command, folder, clock, files: AtomicU64::new(0) }
+    }
+}
+
+#[async_trait]
+impl Speaker for CommandSpeaker {
+    fn provider(&self) -> &'static str {
+        "command"
+    }
+
+    fn model(&self) -> &str {
+        program_name(&self.command)
+    }
+
+    async fn speak(&self, request: &SpeechRequest) -> Result<Sound, VoiceError> {
+        let command: Vec<String> =
+            self.command.iter().map(|part| part.replace(VOICE_PLACEHOLDER, &request.voice)).collect();
+        // A voice that looks like an option must not become one.
+        if request.voice.starts_with('-') {
+            return Err(VoiceError::Settings("the name of a voice can't begin with a hyphen".to_owned()));
+        }
+        let text = format!("{}\n", request.text.replace(['\n', '\r', '\0'], " "));
+        let input = text.into_bytes();
+        let bytes = run(&command, input, SOUND_BYTES_MAX, &*self.clock, SPEAK_TIME_MAX).await?;
+        let longest = longest_plausible_duration(&request.text).as_secs();
+        Sound::read(&bytes, LengthTrust::UntilTheEnd, longest)
+            .map_err(|error| VoiceError::NotSound(self.model().to_owned(), error))
+    }
+
+    fn estimated_cost(&self, _: &str) -> Option<f64> {
+        Some(0.0)
+    }
+}
+
+#[async_trait]
+impl Listener for CommandListener {
+    fn provider(&self) -> &'static str {
+        "command"
+    }
+
+    fn model(&self) -> &str {
+        program_name(&self.command)
+    }
+
+    async fn transcribe(&self, recording: &Recording) -> Result<String, VoiceError> {
+        let number = self.files.fetch_add(1, Ordering::Relaxed);
+        let path = self.folder.join(format!("listening-{}-{number}.wav", std::process::id()));
+        let file = TemporaryFile(path);
+        let write = || {
+            std::fs::create_dir_all(&self.folder)?;
+            File::create_new(&file.0)?.write_all(&recording.wav)
+        };
+        write().map_err(|error| VoiceError::Passing(format!("the recording can't be written: {error}")))?;
+        let mut command = self.command.clone();
+        command.push(file.0.to_string_lossy().into_owned());
+        let bytes = run(&command, Vec::new(), TRANSCRIPT_BYTES_MAX, &*self.clock, LISTEN_TIME_MAX).await?;
+        Ok(String::from_utf8_lossy(&bytes).split_whitespace().collect::<Vec<_>>().join(" "))
+    }
+
+    fn estimated_cost(&self, _: u64) -> Option<f64> {
+        Some(0.0)
+    }
+}
+
+/// Deleted when it is dropped.
+struct TemporaryFile(PathBuf);
+
+impl Drop for TemporaryFile {
+    fn drop(&mut self) {
+        let _ = std::fs::remove_file(&self.0);
+    }
+}
+
+fn program_name(command: &[String]) -> &str {
+    let program = command.first().map_or("", String::as_str);
+    program.rsplit(['/', '\\']).next().unwrap_or(program)
+}
+
+/// A program that runs; dropping it ends the program.
+struct Running(Arc<Mutex<Child>>);
+
+impl Drop for Running {
+    fn drop(&mut self) {
+        let _ = self.0.lock().unwrap_or_else(PoisonError::into_inner).kill();
+    }
+}
+
+struct Outcome {
+    output: Vec<u8>,
+    complaint: String,
+    status: io::Result<ExitStatus>,
+}
+
+/// Runs a program and returns its standard output. It ends when its time is over, when it says too much, and when the
+/// future is dropped.
+async fn run(
+    command: &[String],
+    input: Vec<u8>,
+    bytes_max: u64,
+    clock: &dyn Clock,
+    limit: Duration,
+) -> Result<Vec<u8>, VoiceError> {
+    let name = program_name(command).to_owned();
+    let (program, arguments) =
+        command.split_first().ok_or_else(|| VoiceError::Settings("the command is empty".to_owned()))?;
+    let mut child = Command::new(program)
+        .args(arguments)
+        .stdin(Stdio::piped())
+        .stdout(Stdio::piped())
+        .stderr(Stdio::piped())
+        .spawn()
+        .map_err(|error| {
+            VoiceError::Settings(format!("{name} can't be started: {error}; is it installed?"))
+        })?;
+    let pipes = (child.stdin.take(), child.stdout.take(), child.stderr.take());
+    let running = Running(Arc::new(Mutex::new(child)));
+    let (sender, ended) = oneshot::channel();
+    let (Some(mut stdin), Some(stdout), Some(stderr)) = pipes else {
+        return Err(VoiceError::Passing(format!("{name} has no pipes")));
+    };
+    // A program may read nothing before it has written: each pipe has its own thread.
+    std::thread::spawn(move || stdin.write_all(&input));
+    let complaint = std::thread::spawn(move || read_up_to(stderr, COMPLAINT_BYTES_MAX));
+    let child = running.0.clone();
+    std::thread::spawn(move || {
+        let output = read_up_to(stdout, bytes_max + 1);
+        let is_long = output.len() as u64 > bytes_max;
+        let mut child = child.lock().unwrap_or_else(PoisonError::into_inner);
+        // Nothing more is read of it. The status of a program that has ended stays as it is.
+        let _ = child.kill();
+        let status = child.wait();
+        drop(child);
+        let complaint = if is_long { Vec::new() } else { complaint.join().unwrap_or_default() };
+        let complaint = String::from_utf8_lossy(&complaint).into_owned();
+        sender.send(Outcome { output, complaint, status })
+    });
+    let outcome = tokio::select! {
+        outcome = ended => outcome.map_err(|_| VoiceError::Passing(format!("{name} ended unexpectedly")))?,
+        () = clock.sleep(limit) => return Err(VoiceError::TimedOut(name, limit.as_secs())),
+    };
+    drop(running);
+    judged(outcome, &name, bytes_max)
+}
+
+fn judged(outcome: Outcome, name: &str, bytes_max: u64) -> Result<Vec<u8>, VoiceError> {
+    if outcome.output.len() as u64 > bytes_max {
+        return Err(VoiceError::Passing(format!("{name} wrote more than {bytes_max} bytes and was stopped")));
+    }
+    let code = outcome.status.as_ref().ok().and_then(ExitStatus::code);
+    if code.is_some_and(|code| code != 0) || outcome.output.is_empty() {
+        let complaint: String = outcome.complaint.trim().chars().take(COMPLAINT_LENGTH_MAX).collect();
+        let code = code.map_or(String::new(), |code| format!(" (exit code {code})"));
+        return Err(VoiceError::Passing(format!("{name} failed{code}: {complaint}")));
+    }
+    Ok(outcome.output)
+}
+
+/// Reads until the end or the limit; what can't be read is as if it were the end.
+fn read_up_to(pipe: impl Read, bytes_max: u64) -> Vec<u8> {
+    let mut bytes = Vec::new();
+    let _ = pipe.take(bytes_max).read_to_end(&mut bytes);
+    bytes
+}

@@ -1,0 +1,89 @@
+//! Fish Audio: speech, and voices made of samples.
+
+use std::time::Duration;
+
+use async_trait::async_trait;
+use reqwest::header::CONTENT_TYPE;
+use serde_json::{Value, json};
+
+use crate::endpoint::{Endpoint, EndpointSettings};
+use crate::multipart::Form;
+use crate::openai::sound;
+use crate::provider::{Speaker, SpeechRequest, VoiceError, VoiceSample};
+use crate::sound::Sound;
+
+const OWN_BASE: &str = "https://api.fish.audio";
+const MODEL: &str = "s1";
+/// US dollars per byte of text at Fish Audio itself, as an estimate.
+const PRICE: f64 = 15.0 / 1_000_000.0;
+const SPEAK_TIME_MAX: Duration = Duration::from_secs(30);
+const CLONE_TIME_MAX: Duration = Duration::from_secs(300);
+const SOUND_BYTES_MAX: usize = 32 * 1024 * 1024;
+const ANSWER_BYTES_MAX: usize = 256 * 1024;
+
+/// Speaks by Fish Audio.
+pub struct FishSpeaker {
+    endpoint: Endpoint,
+    model: String,
+    is_own_base: bool,
+}
+
+impl FishSpeaker {
+    /// A speaker at this address.
+    ///
+    /// # Errors
+    /// When the address can't be used.
+    pub fn new(settings: &EndpointSettings) -> Result<Self, VoiceError> {
+        let model = if settings.model.is_empty() { MODEL } else { settings.model.as_str() };
+        let (endpoint, model) = (Endpoint::new(settings, OWN_BASE)?, model.to_owned());
+        Ok(Self { endpoint, model, is_own_base: settings.base_url.is_empty() })
+    }
+}
+
+#[async_trait]
+impl Speaker for FishSpeaker {
+    fn provider(&self) -> &'static str {
+        "fishaudio"
+    }
+
+    fn model(&self) -> &str {
+        &self.model
+    }
+
+    async fn speak(&self, request: &SpeechRequest) -> Result<Sound, VoiceError> {
+        let mut body = json!({"text": request.text, "format": "wav"});
+        if !request.voice.is_empty() {
+            body["reference_id"] = json!(request.voice);
+        }
+        let sent = self.endpoint.post("/v1/tts").header("model", &self.model).json(&body);
+        let answer = self.endpoint.fetch(sent, SOUND_BYTES_MAX, SPEAK_TIME_MAX).await?;
+        sound(&self.endpoint, &answer.content_type, &answer.body, &request.text)
+    }
+
+    fn can_clone(&self) -> bool {
+        true
+    }
+
+    async fn clone_voice(&self, name: &str, samples: &[VoiceSample]) -> Result<String, VoiceError> {
+        let mut form = Form::new(samples.iter().map(|sample| sample.wav.len()).sum());
+        for (field, value) in [("type", "tts"), ("visibility", "private"), ("train_mode", "fast")] {
+            form.field(field, value);
+        }
+        form.field("title", name);
+        for sample in samples {
+            form.wav("voices", &sample.file_name, &sample.wav);
+        }
+        let (content_type, body) = form.finish();
+        let sent = self.endpoint.post("/model").header(CONTENT_TYPE, content_type).body(body);
+        let answer = self.endpoint.fetch(sent, ANSWER_BYTES_MAX, CLONE_TIME_MAX).await?;
+        let parsed: Option<Value> = serde_json::from_slice(&answer.body).ok();
+        let id = parsed.as_ref().and_then(|parsed| parsed["_id"].as_str()).filter(|id| !id.is_empty());
+        id.map(str::to_owned).ok_or_else(|| {
+            VoiceError::Passing(format!("the answer of {} names no voice", self.endpoint.name()))
+        })
+    }
+
+    fn estimated_cost(&self, text: &str) -> Option<f64> {
+        self.is_own_base.then(|| text.len() as f64 * PRICE)
+    }
+}

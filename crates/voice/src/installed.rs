@@ -1,0 +1,115 @@
+//! Local programs that can speak or hear, found on this machine.
+
+use std::ffi::OsStr;
+use std::path::{Path, PathBuf};
+
+use crate::command::VOICE_PLACEHOLDER;
+
+/// Most voice files of piper that are listed.
+const PIPER_VOICES_MAX: usize = 200;
+
+/// A program that can be used by the provider `command`.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct InstalledProgram {
+    /// Its name, as `espeak-ng`.
+    pub name: &'static str,
+    /// Whether it speaks; else it hears.
+    pub speaks: bool,
+    /// The argument list for the configuration.
+    pub command: Vec<String>,
+    /// The voice to begin with; empty where none is needed.
+    pub voice: String,
+    /// The voice of Chinese sentences; empty where it has none.
+    pub chinese_voice: String,
+    /// Voices that can be chosen.
+    pub voices: Vec<String>,
+}
+
+/// The programs in these folders (of `PATH`) that are ready for use. Models of piper and whisper.cpp are looked for in
+/// `models`.
+pub fn installed_programs(path: &OsStr, models: &Path) -> Vec<InstalledProgram> {
+    let find = |names: &[&str]| {
+        let folders: Vec<PathBuf> = std::env::split_paths(path).collect();
+        let candidates = names.iter().flat_map(|name| folders.iter().map(move |folder| folder.join(name)));
+        candidates.filter(|file| file.is_file()).map(|file| file.to_string_lossy().into_owned()).next()
+    };
+    let espeak = find(&["espeak-ng"]).map(espeak);
+    let piper = find(&["piper"]).and_then(|program| piper(program, models));
+    let whisper = find(&["whisper-cli", "whisper-cpp"]).and_then(|program| whisper(program, models));
+    [piper, espeak, whisper].into_iter().flatten().collect()
+}
+
+fn espeak(program: String) -> InstalledProgram {
+    let voices = ["en-us", "en-gb", "cmn", "de", "es", "fr", "it", "pt-br", "ru", "pl", "ko", "hi"];
+    InstalledProgram {
+        name: "espeak-ng",
+        speaks: true,
+        command: [program.as_str(), "--stdout", "-v", VOICE_PLACEHOLDER].map(str::to_owned).into(),
+        voice: "en-us".to_owned(),
+        chinese_voice: "cmn".to_owned(),
+        voices: voices.map(str::to_owned).into(),
+    }
+}
+
+/// Piper without a voice can't speak, so it is not offered then.
+fn piper(program: String, models: &Path) -> Option<InstalledProgram> {
+    let mut voices = files(models, "onnx");
+    voices.truncate(PIPER_VOICES_MAX);
+    let is_chinese = |voice: &&String| file_name(voice).starts_with("zh");
+    let chinese_voice = voices.iter().find(is_chinese).cloned().unwrap_or_default();
+    let voice = voices.iter().find(|voice| !is_chinese(voice)).or(voices.first())?.clone();
+    let command = [&program, "--model", VOICE_PLACEHOLDER, "--output_file", "-"].map(str::to_owned).into();
+    Some(InstalledProgram { name: "piper", speaks: true, command, voice, chinese_voice, voices })
+}
+
+fn whisper(program: String, models: &Path) -> Option<InstalledProgram> {
+    let model = files(models, "bin").into_iter().find(|file| file_name(file).starts_with("ggml"))?;
+    let command =
+        [program.as_str(), "-m", &model, "-l", "auto", "-nt", "-np", "-f"].map(str::to_owned).into();
+    Some(InstalledProgram {
+        name: "whisper.cpp",
+        speaks: false,
+        command,
+        voice: String::new(),
+        chinese_voice: String::new(),
+        voices: Vec::new(),
+    })
+}
+
+fn file_name(path: &str) -> &str {
+    Path::new(path).file_name().and_then(OsStr::to_str).unwrap_or_default()
+}
+
+fn files(folder: &Path, extension: &str) -> Vec<String> {
+    let entries = std::fs::read_dir(folder).into_iter().flatten().flatten().map(|entry| entry.path());
+    let fitting = entries.filter(|path| path.extension().is_some_and(|found| found == extension));
+    let mut found: Vec<String> = fitting.map(|path| path.to_string_lossy().into_owned()).collect();
+    found.sort();
+    found
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn programs_are_offered_when_they_can_work() {
+        let folder = tempfile::tempdir().unwrap();
+        let place = |name: &str| std::fs::write(folder.path().join(name), "").unwrap();
+        let found = || installed_programs(folder.path().as_os_str(), folder.path());
+        assert_eq!(found(), []);
+        ["espeak-ng", "piper", "whisper-cli"].into_iter().for_each(place);
+        assert_eq!(found().iter().map(|one| one.name).collect::<Vec<_>>(), ["espeak-ng"]);
+        ["en_US-amy.onnx", "zh_CN-huayan.onnx", "ggml-base.bin"].into_iter().for_each(place);
+        let found = found();
+        assert_eq!(
+            found.iter().map(|one| one.name).collect::<Vec<_>>(),
+            ["piper", "espeak-ng", "whisper.cpp"]
+        );
+        assert!(
+            found[0].voice.ends_with("en_US-amy.onnx")
+                && found[0].chinese_voice.ends_with("zh_CN-huayan.onnx")
+        );
+        assert!(found[2].command.iter().any(|one| one.ends_with("ggml-base.bin")) && !found[2].speaks);
+    }
+}

@@ -1,0 +1,33 @@
+//! Speaking and hearing.
+//!
+//! [`Speaker`] turns a sentence into [`Sound`], [`Listener`] turns a recording into text. Their providers are a local
+//! program ([`CommandSpeaker`], [`CommandListener`]), any OpenAI-compatible endpoint ([`OpenAiSpeaker`],
+//! [`OpenAiListener`]) and Fish Audio ([`FishSpeaker`]). All of them exchange WAV; [`Sound`] reads, measures and writes
+//! it. [`SentenceFeed`] finds the sentences of a reply while it is written, [`installed_programs`] the local programs
+//! that this machine has.
+
+mod provider;
+mod sound;
+mod wav;
+mod quality;
+mod sentence_feed;
+mod command;
+mod endpoint;
+mod multipart;
+mod openai;
+mod fishaudio;
+mod installed;
+
+pub use command::{CommandListener, CommandSpeaker, VOICE_PLACEHOLDER};
+pub use endpoint::{EndpointSettings, is_secure_url};
+pub use fishaudio::FishSpeaker;
+pub use installed::{InstalledProgram, installed_programs};
+pub use openai::{OpenAiListener, OpenAiSpeaker};
+pub use provider::{
+    Listener, Recording, Speaker, SpeechRequest, VoiceError, VoiceSample, estimated_duration, language_code,
+    longest_plausible_duration,
+};
+pub use quality::{Quality, QualityProblem};
+pub use sentence_feed::SentenceFeed;
+pub use sound::Sound;
+pub use wav::{LengthTrust, WavError, wav_duration};

@@ -1,0 +1,132 @@
+//! Any endpoint that speaks OpenAI's audio protocol.
+
+use std::time::Duration;
+
+use async_trait::async_trait;
+use reqwest::header::CONTENT_TYPE;
+use serde_json::{Value, json};
+
+use crate::endpoint::{Endpoint, EndpointSettings};
+use crate::multipart::Form;
+use crate::provider::{Listener, Recording, Speaker, SpeechRequest, VoiceError, longest_plausible_duration};
+use crate::sound::Sound;
+use crate::wav::LengthTrust;
+
+const OWN_BASE: &str = "https://api.openai.com/v1";
+const SPEECH_MODEL: &str = "gpt-4o-mini-tts";
+const SPEECH_VOICE: &str = "alloy";
+const TRANSCRIPTION_MODEL: &str = "whisper-1";
+/// US dollars per character of OpenAI's own speech, as an estimate.
+const SPEECH_PRICE: f64 = 15.0 / 1_000_000.0;
+/// US dollars per second of OpenAI's own transcription, as an estimate.
+const TRANSCRIPTION_PRICE: f64 = 0.006 / 60.0;
+const SPEAK_TIME_MAX: Duration = Duration::from_secs(30);
+const LISTEN_TIME_MAX: Duration = Duration::from_secs(120);
+const SOUND_BYTES_MAX: usize = 32 * 1024 * 1024;
+const TRANSCRIPT_BYTES_MAX: usize = 256 * 1024;
+
+/// Speaks by `/audio/speech`.
+pub struct OpenAiSpeaker {
+    endpoint: Endpoint,
+    model: String,
+    is_own_base: bool,
+}
+
+/// Hears by `/audio/transcriptions`.
+pub struct OpenAiListener {
+    endpoint: Endpoint,
+    model: String,
+    is_own_base: bool,
+}
+
+impl OpenAiSpeaker {
+    /// A speaker at this address.
+    ///
+    /// # Errors
+    /// When the address can't be used.
+    pub fn new(settings: &EndpointSettings) -> Result<Self, VoiceError> {
+        let model = if settings.model.is_empty() { SPEECH_MODEL } else { settings.model.as_str() };
+        let (endpoint, model) = (Endpoint::new(settings, OWN_BASE)?, model.to_owned());
+        Ok(Self { endpoint, model, is_own_base: settings.base_url.is_empty() })
+    }
+}
+
+impl OpenAiListener {
+    /// A listener at this address.
+    ///
+    /// # Errors
+    /// When the address can't be used.
+    pub fn new(settings: &EndpointSettings) -> Result<Self, VoiceError> {
+        let model = if settings.model.is_empty() { TRANSCRIPTION_MODEL } else { settings.model.as_str() };
+        let (endpoint, model) = (Endpoint::new(settings, OWN_BASE)?, model.to_owned());
+        Ok(Self { endpoint, model, is_own_base: settings.base_url.is_empty() })
+    }
+}
+
+#[async_trait]
+impl Speaker for OpenAiSpeaker {
+    fn provider(&self) -> &'static str {
+        "openai"
+    }
+
+    fn model(&self) -> &str {
+        &self.model
+    }
+
+    async fn speak(&self, request: &SpeechRequest) -> Result<Sound, VoiceError> {
+        let voice = if request.voice.is_empty() { SPEECH_VOICE } else { request.voice.as_str() };
+        let body =
+            json!({"model": self.model, "voice": voice, "input": request.text, "response_format": "wav"});
+        let sent = self.endpoint.post("/audio/speech").json(&body);
+        let answer = self.endpoint.fetch(sent, SOUND_BYTES_MAX, SPEAK_TIME_MAX).await?;
+        sound(&self.endpoint, &answer.content_type, &answer.body, &request.text)
+    }
+
+    fn estimated_cost(&self, text: &str) -> Option<f64> {
+        self.is_own_base.then(|| text.chars().count() as f64 * SPEECH_PRICE)
+    }
+}
+
+/// The sound of an answer that has to be WAV.
+pub(crate) fn sound(
+    endpoint: &Endpoint,
+    content_type: &str,
+    body: &[u8],
+    text: &str,
+) -> Result<Sound, VoiceError> {
+    let longest = longest_plausible_duration(text).as_secs();
+    Sound::read(body, LengthTrust::UntilTheEnd, longest).map_err(|error| {
+        let kind = if content_type.is_empty() { "no type" } else { content_type };
+        VoiceError::NotSound(format!("{} ({kind})", endpoint.name()), error)
+    })
+}
+
+#[async_trait]
+impl Listener for OpenAiListener {
+    fn provider(&self) -> &'static str {
+        "openai"
+    }
+
+    fn model(&self) -> &str {
+        &self.model
+    }
+
+    async fn transcribe(&self, recording: &Recording) -> Result<String, VoiceError> {
+        let mut form = Form::new(recording.wav.len());
+        form.field("model", &self.model);
+        form.field("response_format", "json");
+        form.wav("file", "recording.wav", &recording.wav);
+        let (content_type, body) = form.finish();
+        let sent = self.endpoint.post("/audio/transcriptions").header(CONTENT_TYPE, content_type).body(body);
+        let answer = self.endpoint.fetch(sent, TRANSCRIPT_BYTES_MAX, LISTEN_TIME_MAX).await?;
+        let parsed: Option<Value> = serde_json::from_slice(&answer.body).ok();
+        let text = parsed.as_ref().and_then(|parsed| parsed["text"].as_str());
+        text.map(|text| text.trim().to_owned()).ok_or_else(|| {
+            VoiceError::Passing(format!("the answer of {} is not a transcript", self.endpoint.name()))
+        })
+    }
+
+    fn estimated_cost(&self, seconds: u64) -> Option<f64> {
+        self.is_own_base.then_some(seconds as f64 * TRANSCRIPTION_PRICE)
+    }
+}

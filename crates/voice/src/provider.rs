@@ -1,0 +1,135 @@
+//! The two traits, and what is exchanged through them.
+
+use std::time::Duration;
+
+use async_trait::async_trait;
+
+use crate::sound::Sound;
+use crate::wav::WavError;
+
+/// Seconds that a character of a script with letters takes, as espeak-ng speaks by default.
+const LETTER_SECONDS: f64 = 0.048;
+/// Seconds that a Han character takes.
+const HAN_SECONDS: f64 = 0.34;
+/// Seconds that a sentence takes beside its characters: its onset and the silence at its end.
+const SENTENCE_SECONDS: f64 = 0.55;
+/// How many times longer than estimated a sentence may sound.
+const SLOWEST_FACTOR: f64 = 8.0;
+/// What every sentence may take beside that, in seconds.
+const SLOWEST_EXTRA: f64 = 15.0;
+
+/// One sentence to speak.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct SpeechRequest {
+    /// The words, without markup.
+    pub text: String,
+    /// The voice as the provider names it; empty for the provider's default.
+    pub voice: String,
+}
+
+/// A recording to understand.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Recording {
+    /// A WAV file that was checked by [`Sound::read`].
+    pub wav: Vec<u8>,
+    /// Its length in seconds.
+    pub seconds: u64,
+}
+
+/// A sample of a voice that is to be cloned.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct VoiceSample {
+    /// The name of the file.
+    pub file_name: String,
+    /// A WAV file.
+    pub wav: Vec<u8>,
+}
+
+/// Speaks.
+#[async_trait]
+pub trait Speaker: Send + Sync {
+    /// The provider's word in the configuration, as `command`.
+    fn provider(&self) -> &'static str;
+    /// The model, or the program, that speaks.
+    fn model(&self) -> &str;
+    /// Speaks one sentence. Dropping the future stops the work.
+    ///
+    /// # Errors
+    /// When there is no sound; the message is for people and holds neither the words nor a secret.
+    async fn speak(&self, request: &SpeechRequest) -> Result<Sound, VoiceError>;
+    /// Whether [`Speaker::clone_voice`] can work.
+    fn can_clone(&self) -> bool {
+        false
+    }
+    /// Makes a voice of samples and returns the provider's name for it.
+    ///
+    /// # Errors
+    /// When the provider can't clone or refuses the samples.
+    async fn clone_voice(&self, _name: &str, _samples: &[VoiceSample]) -> Result<String, VoiceError> {
+        Err(VoiceError::Unsupported("this voice provider can't clone a voice; fishaudio can".to_owned()))
+    }
+    /// What these words cost, in US dollars, as an estimate; `None` where the price is not known.
+    fn estimated_cost(&self, text: &str) -> Option<f64>;
+}
+
+/// Hears.
+#[async_trait]
+pub trait Listener: Send + Sync {
+    /// The provider's word in the configuration, as `openai`.
+    fn provider(&self) -> &'static str;
+    /// The model, or the program, that listens.
+    fn model(&self) -> &str;
+    /// Writes down what a recording says; empty when nothing was understood. Dropping the future stops the work.
+    ///
+    /// # Errors
+    /// When there is no answer; the message is for people and holds no secret.
+    async fn transcribe(&self, recording: &Recording) -> Result<String, VoiceError>;
+    /// What hearing this long costs, in US dollars, as an estimate; `None` where the price is not known.
+    fn estimated_cost(&self, seconds: u64) -> Option<f64>;
+}
+
+/// Why there is no sound, or no transcript. The messages are for people.
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+pub enum VoiceError {
+    /// A later try may succeed.
+    #[error("{0}")]
+    Passing(String),
+    /// The provider asks for a pause, or its quota is used up.
+    #[error("{0}")]
+    Quota(String),
+    /// It took longer than allowed.
+    #[error("{0} gave no answer within {1} s")]
+    TimedOut(String, u64),
+    /// The owner has to act: a key, a command, a setting.
+    #[error("{0}")]
+    Settings(String),
+    /// The answer is not sound that can be played.
+    #[error("the answer of {0} can't be played: {1}")]
+    NotSound(String, WavError),
+    /// The provider has no such ability.
+    #[error("{0}")]
+    Unsupported(String),
+}
+
+/// How long a text is expected to sound, in seconds.
+pub fn estimated_duration(text: &str) -> f64 {
+    let (mut han, mut letters) = (0.0, 0.0);
+    for letter in text.chars() {
+        if text::is_han(letter) {
+            han += HAN_SECONDS;
+        } else if letter.is_ascii() || letter.is_alphanumeric() {
+            letters += LETTER_SECONDS;
+        }
+    }
+    han + letters + text::split_sentences(text).len() as f64 * SENTENCE_SECONDS
+}
+
+/// The longest that a sentence may sound before its sound is refused.
+pub fn longest_plausible_duration(text: &str) -> Duration {
+    Duration::from_secs_f64(estimated_duration(text) * SLOWEST_FACTOR + SLOWEST_EXTRA)
+}
+
+/// The language of a sentence: `zh` or `en`; `None` where no letter is to be read.
+pub fn language_code(sentence: &str) -> Option<&'static str> {
+    text::Language::of(sentence).map(|language| language.pick("zh", "en"))
+}

@@ -1,0 +1,121 @@
+//! Whether a sound is good enough to be a sample of a voice.
+
+use std::fmt;
+
+/// Sound below this level is silence, in decibels of full scale.
+const SILENCE_DBFS: f64 = -45.0;
+/// Length of the parts that are called silent or not.
+const FRAMES_PER_SECOND: usize = 50;
+/// From this level on a sample is cut off.
+const CLIPPED_LEVEL: u16 = 32_700;
+/// Share of cut samples from which a recording is too loud.
+const CLIPPED_SHARE_MAX: f64 = 0.01;
+/// Share of silence from which a recording holds too little speech.
+const SILENT_SHARE_MAX: f64 = 0.7;
+
+/// Measures of a sound.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct Quality {
+    /// The length in seconds.
+    pub seconds: f64,
+    /// The loudness in decibels of full scale, 0 or less; -96 for digital silence.
+    pub loudness_dbfs: f64,
+    /// Share of silence, 0 to 1.
+    pub silent_share: f64,
+    /// Share of samples that are cut off, 0 to 1.
+    pub clipped_share: f64,
+}
+
+/// What is wrong with a sample of a voice.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub enum QualityProblem {
+    /// Shorter than the limit, in seconds.
+    TooShort(u64),
+    /// Longer than the limit, in seconds.
+    TooLong(u64),
+    /// No sound is in it.
+    Silent,
+    /// Little of it is speech.
+    MostlySilent,
+    /// It is too loud.
+    Clipped,
+}
+
+impl Quality {
+    pub(crate) fn of(samples: &[i16], rate: u32) -> Self {
+        let frame = (rate as usize / FRAMES_PER_SECOND).max(1);
+        let silent = samples.chunks(frame).filter(|frame| loudness(frame) < SILENCE_DBFS).count();
+        let clipped = samples.iter().filter(|sample| sample.unsigned_abs() >= CLIPPED_LEVEL).count();
+        let share = |part: usize, whole: usize| part as f64 / whole.max(1) as f64;
+        Self {
+            seconds: samples.len() as f64 / f64::from(rate.max(1)),
+            loudness_dbfs: loudness(samples),
+            silent_share: share(silent, samples.len().div_ceil(frame)),
+            clipped_share: share(clipped, samples.len()),
+        }
+    }
+
+    /// What stands against using it as a sample of a voice that lasts between these seconds; the worst first.
+    pub fn problem(&self, shortest: u64, longest: u64) -> Option<QualityProblem> {
+        if self.seconds < shortest as f64 {
+            return Some(QualityProblem::TooShort(shortest));
+        }
+        if self.seconds > longest as f64 {
+            return Some(QualityProblem::TooLong(longest));
+        }
+        if self.silent_share >= 1.0 {
+            return Some(QualityProblem::Silent);
+        }
+        if self.clipped_share > CLIPPED_SHARE_MAX {
+            return Some(QualityProblem::Clipped);
+        }
+        (self.silent_share > SILENT_SHARE_MAX).then_some(QualityProblem::MostlySilent)
+    }
+}
+
+impl fmt::Display for QualityProblem {
+    fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::TooShort(seconds) => {
+                write!(formatter, "it is shorter than {seconds} s; record a little more")
+            }
+            Self::TooLong(seconds) => write!(formatter, "it is longer than {seconds} s; cut it"),
+            Self::Silent => formatter.write_str("it is silent; check the microphone"),
+            Self::MostlySilent => {
+                formatter.write_str("most of it is silence; cut the pauses, or speak louder")
+            }
+            Self::Clipped => formatter.write_str("it is too loud and cut off; record it more quietly"),
+        }
+    }
+}
+
+/// Root mean square in decibels of full scale.
+fn loudness(samples: &[i16]) -> f64 {
+    let sum: f64 = samples.iter().map(|&sample| f64::from(sample) * f64::from(sample)).sum();
+    let mean = sum / samples.len().max(1) as f64;
+    (10.0 * (mean / (f64::from(i16::MAX) * f64::from(i16::MAX))).log10()).max(-96.0)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn square(seconds: usize, level: i16) -> Vec<i16> {
+        (0..seconds * 8_000).map(|index| if index % 40 < 20 { level } else { -level }).collect()
+    }
+
+    #[test]
+    fn each_problem_is_named() {
+        let problem = |samples: &[i16]| Quality::of(samples, 8_000).problem(3, 60);
+        assert_eq!(problem(&square(4, 5_000)), None);
+        assert_eq!(problem(&square(2, 5_000)), Some(QualityProblem::TooShort(3)));
+        assert_eq!(problem(&square(61, 5_000)), Some(QualityProblem::TooLong(60)));
+        assert_eq!(problem(&square(4, 3)), Some(QualityProblem::Silent));
+        assert_eq!(problem(&square(4, i16::MAX)), Some(QualityProblem::Clipped));
+        let pauses = [square(1, 5_000), square(5, 0)].concat();
+        assert_eq!(problem(&pauses), Some(QualityProblem::MostlySilent));
+        let quality = Quality::of(&pauses, 8_000);
+        assert!((quality.silent_share - 5.0 / 6.0).abs() < 0.01 && quality.clipped_share == 0.0);
+        assert!((Quality::of(&square(1, i16::MAX), 8_000).loudness_dbfs).abs() < 0.1);
+    }
+}

@@ -1,0 +1,151 @@
+//! Sentences of a text that is still being written, as they are spoken.
+
+use text::split_sentences;
+
+/// Longest part that is spoken at once, in characters.
+const SENTENCE_LENGTH_MAX: usize = 400;
+/// Begins and ends code, which is not read out.
+const FENCE: &str = "```";
+
+/// Takes a text piece by piece and gives its sentences as soon as each is complete, without markup, code and addresses.
+#[derive(Debug, Default)]
+pub struct SentenceFeed {
+    /// What no complete sentence was found in yet.
+    pending: String,
+    in_code: bool,
+}
+
+impl SentenceFeed {
+    /// Adds a piece; returns the sentences that it completed.
+    pub fn push(&mut self, piece: &str) -> Vec<String> {
+        self.pending.push_str(piece);
+        let mut found = Vec::new();
+        while let Some(end) = self.pending.find('\n') {
+            let line: String = self.pending.drain(..=end).collect();
+            self.take_line(&line, &mut found);
+        }
+        if !self.in_code && !self.pending.trim_start().starts_with('`') {
+            self.take_complete(&mut found);
+        }
+        found
+    }
+
+    /// The text is over: returns what is left of it.
+    pub fn finish(&mut self) -> Vec<String> {
+        let mut found = Vec::new();
+        let line = std::mem::take(&mut self.pending);
+        self.take_line(&line, &mut found);
+        self.in_code = false;
+        found
+    }
+
+    fn take_line(&mut self, line: &str, found: &mut Vec<String>) {
+        if line.trim_start().starts_with(FENCE) {
+            self.in_code = !self.in_code;
+        } else if !self.in_code {
+            split_sentences(line).into_iter().for_each(|sentence| add(sentence, found));
+        }
+    }
+
+    /// Takes sentences that more text can't change. What follows tells whether a full stop ended one, so a letter
+    /// stands for it where a space or a mark of a script without spaces has come.
+    fn take_complete(&mut self, found: &mut Vec<String>) {
+        let mut probe = self.pending.clone();
+        if probe.ends_with(|last: char| last.is_whitespace() || "。！？；…".contains(last)) {
+            probe.push('x');
+        }
+        let sentences = split_sentences(&probe);
+        let [complete @ .., _] = sentences.as_slice() else { return };
+        let mut end = 0;
+        for sentence in complete {
+            let Some(start) = self.pending[end..].find(sentence) else { return };
+            end += start + sentence.len();
+            add(sentence, found);
+        }
+        self.pending.drain(..end);
+    }
+}
+
+fn add(sentence: &str, found: &mut Vec<String>) {
+    let words = spoken_words(sentence);
+    let mut rest = words.as_str();
+    while rest.chars().any(char::is_alphanumeric) {
+        let (part, after) = rest.split_at(part_length(rest));
+        found.push(part.trim().to_owned());
+        rest = after;
+    }
+}
+
+/// Bytes of the first part that is short enough, cut at a comma or a space where there is one.
+fn part_length(text: &str) -> usize {
+    let Some((limit, _)) = text.char_indices().nth(SENTENCE_LENGTH_MAX) else { return text.len() };
+    let is_break = |letter: char| letter.is_whitespace() || ",;:，、：".contains(letter);
+    let cut = text[..limit].char_indices().rev().find(|(_, letter)| is_break(*letter));
+    cut.map_or(limit, |(at, letter)| at + letter.len_utf8())
+}
+
+/// The words without markup; an address is left out, the name of a link stays.
+fn spoken_words(sentence: &str) -> String {
+    let mut words = String::new();
+    let mut rest = sentence.trim_start_matches(['#', '>', '-', '*', '+', ' ', '\t', '|']);
+    while let Some(start) = rest.find("](") {
+        let after = &rest[start + 2..];
+        let end = after.find(')').map_or(after.len(), |end| end + 1);
+        words.push_str(&rest[..start]);
+        rest = &after[end..];
+    }
+    words.push_str(rest);
+    let is_address = |word: &&str| !(word.starts_with("http://") || word.starts_with("https://"));
+    let kept: Vec<&str> = words.split_whitespace().filter(is_address).collect();
+    kept.join(" ").replace(['*', '`', '_', '~', '#', '|', '[', ']', '<', '>'], "")
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn fed(text: &str, at_once: usize) -> Vec<String> {
+        let mut feed = SentenceFeed::default();
+        let letters: Vec<char> = text.chars().collect();
+        let mut found: Vec<String> =
+            letters.chunks(at_once).flat_map(|piece| feed.push(&piece.iter().collect::<String>())).collect();
+        found.extend(feed.finish());
+        found
+    }
+
+    #[test]
+    fn sentences_are_the_same_however_the_text_arrives() {
+        let text = "Hello there! I saw Dr. Smith at 3.5 km. 你好。今天天气不错！ And you?\n\n- **One** [map](https://x.example/a_b)\n\
+                    ```rust\nfn no() {}\n```\nSee https://x.example now. Bye";
+        let wanted = [
+            "Hello there!",
+            "I saw Dr. Smith at 3.5 km.",
+            "你好。",
+            "今天天气不错！",
+            "And you?",
+            "One map",
+            "See now.",
+            "Bye",
+        ];
+        for at_once in [1, 2, 3, 7, 1_000] {
+            assert_eq!(fed(text, at_once), wanted, "{at_once} letters at once");
+        }
+    }
+
+    #[test]
+    fn a_sentence_comes_as_soon_as_it_is_complete() {
+        let mut feed = SentenceFeed::default();
+        assert_eq!(feed.push("The first"), [""; 0]);
+        assert_eq!(feed.push(" one. "), ["The first one."]);
+        assert_eq!(feed.push("好的。"), ["好的。"]);
+        assert_eq!(feed.push("The sec"), [""; 0]);
+        assert_eq!(feed.finish(), ["The sec"]);
+    }
+
+    #[test]
+    fn a_long_sentence_is_spoken_in_parts() {
+        let parts = fed(&"word, ".repeat(200), 9);
+        assert!(parts.len() >= 3 && parts.iter().all(|part| part.chars().count() <= SENTENCE_LENGTH_MAX));
+        assert_eq!(fed(&"字".repeat(900), 50).len(), 3);
+    }
+}
