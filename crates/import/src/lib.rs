@@ -1,4 +1,4 @@
-//! Readers of what other programs export: conversations, character cards, documents.
+//! Readers of what other programs export: conversations, character cards, documents; and writers of two of their forms.
 //!
 //! Pure: bytes in, items out. No database, no network, no clock. Nothing is summarised and nothing is left out silently:
 //! what can't be taken is a [`Skip`] with its place and reason.
@@ -27,6 +27,7 @@ mod json;
 mod lines;
 mod csv;
 mod languages;
+pub mod export;
 pub mod limits;
 
 pub use card::{Card, LoreEntry, Lorebook, Picture};

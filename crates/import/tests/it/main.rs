@@ -16,6 +16,7 @@ mod signal;
 mod generic;
 mod archives;
 mod mapping;
+mod export;
 mod foreign_bytes;
 mod hostile;
 mod laws;

@@ -1,0 +1,79 @@
+use std::io::{self, Write};
+
+use jiff::Timestamp;
+use serde_json::{Value, json};
+
+use crate::item::{Message, Role};
+use crate::message_time::MessageTime;
+
+/// Writes one chat as SillyTavern's JSON Lines: a header, then a line for each message, swipes with it.
+pub struct SillyTavernWriter<W> {
+    out: W,
+    left_out: u64,
+}
+
+impl<W: Write> SillyTavernWriter<W> {
+    /// Writes the header. `id` makes a later import recognise the chat.
+    pub fn new(
+        mut out: W,
+        id: &str,
+        persona_name: &str,
+        user_name: &str,
+        created: Timestamp,
+    ) -> io::Result<Self> {
+        let header = json!({
+            "user_name": user_name,
+            "character_name": persona_name,
+            "create_date": created.to_string(),
+            "chat_metadata": {"integrity": id},
+        });
+        writeln!(out, "{header}")?;
+        Ok(Self { out, left_out: 0 })
+    }
+
+    /// Writes a message. Its speaker's name is kept; names of attachments join the text.
+    pub fn write(&mut self, message: &Message) -> io::Result<()> {
+        let shown = message.text_with_attachments();
+        let mut line = json!({
+            "name": message.speaker,
+            "is_user": message.role == Role::User,
+            "is_system": false,
+            "send_date": sent(message.time),
+            "mes": shown,
+            "extra": {},
+        });
+        if let Some(model) = &message.model {
+            line["extra"]["model"] = json!(model);
+        }
+        let versions: Vec<_> =
+            message.alternatives.iter().filter(|version| version.follows.is_none()).collect();
+        self.left_out += (message.alternatives.len() - versions.len()) as u64;
+        if !versions.is_empty() {
+            let at = message.shown_index.min(versions.len());
+            let mut swipes: Vec<&str> = versions.iter().map(|version| version.text.as_str()).collect();
+            let mut info: Vec<Value> = versions
+                .iter()
+                .map(|version| json!({"send_date": sent(version.time), "extra": {}}))
+                .collect();
+            swipes.insert(at, &shown);
+            info.insert(at, json!({"send_date": sent(message.time), "extra": {}}));
+            line["swipe_id"] = json!(at);
+            line["swipes"] = json!(swipes);
+            line["swipe_info"] = json!(info);
+        }
+        writeln!(self.out, "{line}")
+    }
+
+    /// Ends the chat. Returns the output, and how many messages of branches were left out: a swipe has no continuation.
+    pub fn finish(mut self) -> io::Result<(W, u64)> {
+        self.out.flush()?;
+        Ok((self.out, self.left_out))
+    }
+}
+
+fn sent(time: MessageTime) -> Value {
+    match time {
+        MessageTime::Unknown => Value::Null,
+        time => Value::String(time.to_string()),
+    }
+}

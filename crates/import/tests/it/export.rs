@@ -1,0 +1,125 @@
+//! What is written for leaving is read again as it was.
+
+use import::export::{ChatGptWriter, SillyTavernWriter, card_json};
+use import::{Alternative, Card, ExternalId, Item, LoreEntry, Lorebook, Message, MessageTime, Role};
+use jiff::Timestamp;
+use proptest::prelude::*;
+
+use crate::reading::{items, messages};
+
+fn message(index: usize, role: Role, at: Timestamp, texts: &[String], shown_index: usize) -> Message {
+    let speaker = if role == Role::User { "User" } else { "ChatGPT" };
+    let alternatives = texts[1..].iter().enumerate().map(|(version, text)| Alternative {
+        id: format!("m{index}#{version}"),
+        follows: None,
+        speaker: speaker.to_owned(),
+        role,
+        time: MessageTime::Instant(at),
+        text: text.clone(),
+    });
+    Message {
+        id: ExternalId::Given(format!("m{index}")),
+        conversation: "c".to_owned(),
+        speaker: speaker.to_owned(),
+        role,
+        time: MessageTime::Instant(at),
+        text: texts[0].clone(),
+        alternatives: alternatives.collect(),
+        shown_index: shown_index.min(texts.len() - 1),
+        attachments: Vec::new(),
+        model: (role == Role::Persona).then(|| "m".to_owned()),
+        is_cleaned: false,
+        place: String::new(),
+    }
+}
+
+type Told<'a> = (&'a str, Role, MessageTime, &'a str, usize, Vec<&'a str>, Option<&'a str>);
+
+/// What a form keeps of a message.
+fn told<'a>(messages: impl IntoIterator<Item = &'a Message>) -> Vec<Told<'a>> {
+    let one = |message: &'a Message| {
+        let versions = message.alternatives.iter().map(|version| version.text.as_str()).collect();
+        let Message { speaker, role, time, text, shown_index, model, .. } = message;
+        (speaker.as_str(), *role, *time, text.as_str(), *shown_index, versions, model.as_deref())
+    };
+    messages.into_iter().map(one).collect()
+}
+
+proptest! {
+    #![proptest_config(ProptestConfig::with_cases(64))]
+
+    #[test]
+    fn talk_comes_back_from_both_forms(talk in prop::collection::vec((any::<bool>(), 0..4_000_000_000_000_000i64, prop::collection::vec("[a-z好\"\\\\\n]{0,8}[a-z好]", 1..4), 0..4usize), 1..12)) {
+        let written: Vec<Message> = talk
+            .iter()
+            .enumerate()
+            .map(|(index, (is_user, at, texts, shown))| {
+                let role = if *is_user { Role::User } else { Role::Persona };
+                message(index, role, Timestamp::from_microsecond(*at).unwrap(), texts, *shown)
+            })
+            .collect();
+        let mut writer = ChatGptWriter::new(Vec::new()).unwrap();
+        writer.begin("c", "Bees", written[0].time).unwrap();
+        written.iter().for_each(|message| writer.write(message).unwrap());
+        let read = items("conversations.json", writer.finish().unwrap());
+        prop_assert_eq!(told(messages(&read)), told(&written));
+        prop_assert!(messages(&read).iter().zip(&written).all(|(read, written)| read.id == written.id));
+
+        let mut writer = SillyTavernWriter::new(Vec::new(), "c", "ChatGPT", "User", Timestamp::UNIX_EPOCH).unwrap();
+        written.iter().for_each(|message| writer.write(message).unwrap());
+        let (bytes, left_out) = writer.finish().unwrap();
+        prop_assert_eq!(left_out, 0);
+        let read = items("chat.jsonl", bytes);
+        prop_assert_eq!(told(messages(&read)), told(&written));
+        let is_named = matches!(&read[0], Item::Conversation(start) if start.id == "c");
+        prop_assert!(is_named);
+    }
+}
+
+#[test]
+fn branches_come_back_from_chatgpts_form() {
+    let original = items("conversations.json", crate::chatgpt::sample());
+    let mut writer = ChatGptWriter::new(Vec::new()).unwrap();
+    writer.begin("c-1", "Bees", MessageTime::Unknown).unwrap();
+    messages(&original).into_iter().for_each(|message| writer.write(message).unwrap());
+    writer.begin("c-2", "Empty", MessageTime::Unknown).unwrap();
+    let read = items("conversations.json", writer.finish().unwrap());
+    let tree = |items: &[Item]| -> Vec<_> {
+        messages(items)
+            .into_iter()
+            .map(|message| (message.id.clone(), message.shown_index, message.alternatives.clone()))
+            .collect()
+    };
+    assert_eq!(tree(&read), tree(&original));
+    let starts = read.iter().filter(|item| matches!(item, Item::Conversation(_))).count();
+    assert_eq!(starts, 2);
+    let mut writer = SillyTavernWriter::new(Vec::new(), "c", "M", "U", Timestamp::UNIX_EPOCH).unwrap();
+    messages(&original).into_iter().for_each(|message| writer.write(message).unwrap());
+    assert_eq!(writer.finish().unwrap().1, 1, "the answer to the question that was asked anew");
+}
+
+#[test]
+fn a_card_comes_back() {
+    let entry = LoreEntry {
+        id: "0".to_owned(),
+        name: "hives".to_owned(),
+        keys: vec!["hive".to_owned()],
+        content: "Three.".to_owned(),
+        is_enabled: true,
+        ..LoreEntry::default()
+    };
+    let card = Card {
+        spec_version: "2.0".to_owned(),
+        name: "Mira".to_owned(),
+        description: "{{char}} keeps bees.".to_owned(),
+        alternate_greetings: vec!["Hello again.".to_owned()],
+        lorebook: Some(Lorebook {
+            name: "Hives".to_owned(),
+            entries: vec![entry],
+            place: "mira.json".to_owned(),
+        }),
+        place: "mira.json".to_owned(),
+        ..Card::default()
+    };
+    assert_eq!(items("mira.json", card_json(&card).to_string()), [Item::Card(Box::new(card))]);
+}
