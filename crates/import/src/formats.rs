@@ -150,6 +150,15 @@ pub(crate) fn one(item: Item) -> Reader {
 /// Why a file without a format is skipped.
 pub(crate) fn reason_unread(context: &Context<'_>) -> String {
     let bytes = &context.head.bytes;
+    let head = context.head;
+    let is_account =
+        head.has_keys(&["email"]) || head.has_keys(&["email_address"]) || head.has_keys(&["phone_number"]);
+    if is_account
+        || head.has_keys(&["conversation_id", "rating"])
+        || head.has_keys(&["conversation_id", "is_anonymous"])
+    {
+        return "it is a part of the export without talk".to_owned();
+    }
     let reason = match bytes.as_slice() {
         [] => "the file is empty",
         [0x89, b'P', b'N', b'G', ..] | [0xFF, 0xD8, 0xFF, ..] | [b'G', b'I', b'F', b'8', ..] => {

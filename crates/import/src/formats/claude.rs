@@ -28,7 +28,7 @@ pub(super) const FORMAT: Format = Format {
 fn is_claude(context: &Context<'_>) -> bool {
     let head = context.head;
     head.has_keys(&["uuid", "chat_messages"])
-        || head.has_keys(&["uuid", "prompt_template", "docs"])
+        || head.has_keys(&["uuid", "is_private", "docs"])
         || head.has_keys(&["conversations_memory"])
 }
 

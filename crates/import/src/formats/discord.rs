@@ -78,6 +78,10 @@ fn exported(conversation: &str, value: &Value, element: Element<'_>) -> Item {
     let author = value.get("author").unwrap_or(&Value::Null);
     let speaker = text_at(author, "nickname").or_else(|| text_at(author, "name")).unwrap_or_default();
     let time = text_at(value, "timestamp").map_or(MessageTime::Unknown, MessageTime::parse);
+    // Forwarded words are not those of the one who forwards them, and come without their author.
+    let forwarded = value.get("forwardedMessage").filter(|forwarded| forwarded.is_object());
+    let forwarder = format!("forwarded by {speaker}");
+    let (value, speaker) = forwarded.map_or((value, speaker), |forwarded| (forwarded, &forwarder));
     let text = text_at(value, "content").unwrap_or_default().to_owned();
     let mut message = message(ExternalId::Given(id), conversation, (speaker, Role::Other), time, text, place);
     let list = |key: &str| value.get(key).and_then(Value::as_array).into_iter().flatten();

@@ -240,13 +240,16 @@ impl Step for WeChatCsv {
         let kind = field(&["Type", "type_name"]).unwrap_or_default();
         let partner = field(&["Remark", "NickName"]);
         let talker = field(&["room_name", "TalkerId", "talker"]);
-        let speaker = field(&["Sender"]).or_else(|| {
-            if is_own { Some("我".to_owned()) } else { partner.clone().or_else(|| field(&["talker"])) }
-        });
+        // In a chat of two, MemoTrace leaves out the last columns: the file has the partner's name.
+        let title = self.chat.file.trim_end_matches("_utf8").to_owned();
+        let speaker = match is_own {
+            true => "我".to_owned(),
+            false => partner.or_else(|| field(&["Sender", "talker"])).unwrap_or_else(|| title.clone()),
+        };
         let record = Record {
             id: field(&["MsgSvrID", "localId", "id"]),
-            chat: talker.map(|id| (id.clone(), partner.unwrap_or(id))),
-            speaker: speaker.unwrap_or_default(),
+            chat: talker.map(|id| (id, title)),
+            speaker,
             is_own,
             is_notice: matches!(kind.as_str(), "10000" | "10002" | "系统消息" | "系统通知"),
             time: field(&["CreateTime", "StrTime"])

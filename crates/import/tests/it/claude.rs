@@ -43,7 +43,7 @@ fn a_regenerated_answer_is_an_alternative() {
 
 #[test]
 fn projects_pasted_texts_and_memories_are_kept() {
-    let projects = json!([{"uuid": "p", "name": "Hive", "description": "", "prompt_template": "Be exact.",
+    let projects = json!([{"uuid": "p", "name": "Hive", "description": "", "is_private": true, "prompt_template": "Be exact.",
         "docs": [{"uuid": "d", "filename": "plan.md", "content": "Three hives."}]}]);
     let read = items("projects.json", projects.to_string());
     assert!(
@@ -65,4 +65,11 @@ fn projects_pasted_texts_and_memories_are_kept() {
     let read = items("conversations.json", json.to_string());
     assert!(read.iter().any(|item| matches!(item, Item::Document(document) if document.text == "12 frames")));
     assert_eq!(messages(&read)[0].text_with_attachments(), "Look.\n[file: log.txt]");
+}
+
+#[test]
+fn accounts_are_no_talk() {
+    let users = json!([{"uuid": "acc", "full_name": "Ann", "email_address": "ann@example.org"}]);
+    let read = items("users.json", users.to_string());
+    assert!(crate::reading::skips(&read)[0].reason.contains("without talk"));
 }

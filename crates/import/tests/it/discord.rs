@@ -15,7 +15,10 @@ pub(crate) fn sample() -> String {
             {"id": "901", "type": "GuildMemberJoin", "timestamp": "2024-01-05T11:01:00+01:00", "content": "joined",
              "author": {"id": "6", "name": "theo"}, "attachments": []},
             {"id": "902", "type": "Reply", "timestamp": "2024-01-05T11:02:00+01:00", "content": "Hi",
-             "author": {"id": "6", "name": "theo", "isBot": false}, "attachments": []}],
+             "author": {"id": "6", "name": "theo", "isBot": false}, "attachments": []},
+            {"id": "903", "type": "Default", "timestamp": "2024-01-05T11:03:00+01:00", "content": "",
+             "author": {"id": "6", "name": "theo", "isBot": false}, "attachments": [],
+             "forwardedMessage": {"timestamp": "2024-01-01T00:00:00+01:00", "content": "Rain.", "attachments": []}}],
         "messageCount": 3})
     .to_string()
 }
@@ -32,7 +35,8 @@ fn an_exported_channel_is_read() {
     assert!(
         matches!(&items[0], Item::Conversation(start) if start.id == "22" && start.title.as_deref() == Some("Garden / bees"))
     );
-    assert_eq!(talk(&items), ["Ann: Hello", "theo: Hi"]);
+    assert_eq!(talk(&items), ["Ann: Hello", "theo: Hi", "forwarded by theo: Rain."]);
+    assert_eq!(times(&items)[2], "2024-01-05T10:03:00Z", "when it was forwarded");
     assert_eq!(times(&items)[0], "2024-01-05T10:00:00.5Z");
     assert_eq!(messages(&items)[0].text_with_attachments(), "Hello\n[image: bee.png]");
     assert_eq!(skips(&items).len(), 1);

@@ -18,10 +18,11 @@ pub(crate) fn weflow() -> String {
 
 pub(crate) const MEMOTRACE_CSV: &str =
     "localId,TalkerId,Type,SubType,IsSender,CreateTime,Status,StrContent,StrTime,Remark,NickName,Sender
-1,7,1,0,1,1704448800,,你好,2024-01-05 18:00:00,小明,theo,我
-2,7,1,0,0,1704448860,,\"好的, 明天见\",2024-01-05 18:01:00,小明,theo,小明
-3,7,3,0,0,1704448920,,\"<?xml version=\"\"1.0\"\"?><msg/>\",2024-01-05 18:02:00,小明,theo,小明
-4,7,10000,0,0,1704448980,,拍了拍你,2024-01-05 18:03:00,小明,theo,小明
+1,7,1,0,1,1704448800,,你好,2024-01-05 18:00:00
+2,7,1,0,0,1704448860,,\"好的, 明天见\",2024-01-05 18:01:00
+3,7,3,0,0,1704448920,,\"<?xml version=\"\"1.0\"\"?><msg/>\",2024-01-05 18:02:00
+4,7,10000,0,0,1704448980,,拍了拍你,2024-01-05 18:03:00
+5,7,1,0,0,1704449000,,在群里,2024-01-05 18:03:20,大伟,wei,wxid_wei
 ";
 
 #[test]
@@ -63,7 +64,7 @@ fn the_other_exporters_are_read() {
         (talk(&read), times(&read)),
         (vec!["我: 四".to_owned()], vec!["2024-01-05T18:00:00".to_owned()])
     );
-    let read = items("d.csv", MEMOTRACE_CSV);
-    assert_eq!(talk(&read), ["我: 你好", "小明: 好的, 明天见", "小明: "]);
+    let read = items("小明_utf8.csv", MEMOTRACE_CSV);
+    assert_eq!(talk(&read), ["我: 你好", "小明: 好的, 明天见", "小明: ", "大伟: 在群里"]);
     assert_eq!(skips(&read).len(), 1);
 }

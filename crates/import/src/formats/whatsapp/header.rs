@@ -35,7 +35,7 @@ pub(super) fn header_of(line: &str) -> Option<Header<'_>> {
         line.trim_start().strip_prefix(']')?
     } else {
         let line = line.trim_start_matches(is_blank);
-        line.strip_prefix('-').or_else(|| line.strip_prefix('–'))?.strip_prefix(is_blank)?
+        line.strip_prefix(['-', '–', ':'])?.strip_prefix(is_blank)?
     };
     let rest = line.trim_start_matches(|character| is_blank(character) || is_invisible_mark(character));
     Some(Header { date, clock, rest: rest_of(rest) })
@@ -68,6 +68,7 @@ mod tests {
             ("[2024/1/5 下午10:30:12] Ann: hi", [2024, 1, 5], "22:30:12"),
             ("2024年1月5日 上午9:05 - Ann: hi", [2024, 1, 5], "09:05:00"),
             ("2024. 1. 5. 오후 3:21 - Ann: hi", [2024, 1, 5], "15:21:00"),
+            ("5.1.24 21.25.15: Ann: hi", [5, 1, 24], "21:25:15"),
             ("05/01/2024 à 14:12 - Ann: hi", [5, 1, 2024], "14:12:00"),
             ("[٥/١/٢٠٢٤، ١٠:٣٠:١٢ م] Ann: hi", [5, 1, 2024], "22:30:12"),
         ] {

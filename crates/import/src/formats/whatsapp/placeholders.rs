@@ -94,9 +94,9 @@ fn file_of(line: &str) -> Option<Attachment> {
     // `<attached: 00000012-PHOTO-2024-01-05.jpg>`, with any word.
     if let Some(inner) = shown.strip_prefix('<').and_then(|inner| inner.strip_suffix('>'))
         && let Some((_, name)) = inner.split_once(": ")
-        && is_file_name(name)
+        && is_file_name(name.trim())
     {
-        return Some(attachment(name));
+        return Some(attachment(name.trim()));
     }
     // `IMG-20240105-WA0001.jpg (file attached)`, with any words.
     if let Some((name, words)) = shown.rsplit_once(" (")
