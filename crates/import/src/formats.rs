@@ -17,6 +17,7 @@ mod discord;
 mod openclaw;
 mod openclaw_session;
 mod wechat;
+mod wechat_html;
 mod signal;
 mod json_lines;
 mod csv_table;
@@ -106,6 +107,7 @@ const FORMATS: &[Format] = &[
     signal::FORMAT,
     wechat::FORMAT,
     wechat::CSV_FORMAT,
+    wechat_html::FORMAT,
     whatsapp::FORMAT,
     openclaw::FORMAT,
     openclaw_session::FORMAT,

@@ -14,7 +14,7 @@ pub(crate) fn samples() -> Vec<(&'static str, &'static str, Vec<u8>)> {
     let encoded = base64::engine::general_purpose::STANDARD.encode(card.to_string());
     let text = [b"chara\0", encoded.as_bytes()].concat();
     let card_png = png(&[(b"IHDR", &[0; 13]), (b"IDAT", b"picture"), (b"tEXt", &text), (b"IEND", b"")]);
-    let texts: [(&str, &str, String); 18] = [
+    let texts: [(&str, &str, String); 19] = [
         ("chatgpt", "conversations.json", crate::chatgpt::sample()),
         ("claude", "conversations.json", crate::claude::sample()),
         ("sillytavern", "chat.jsonl", crate::sillytavern::sample()),
@@ -26,6 +26,7 @@ pub(crate) fn samples() -> Vec<(&'static str, &'static str, Vec<u8>)> {
         ("signal", "chat.json", crate::signal::sample()),
         ("wechat", "chat.json", crate::wechat::weflow()),
         ("wechat-csv", "chat.csv", crate::wechat::MEMOTRACE_CSV.to_owned()),
+        ("wechat-html", "chat.html", crate::wechat::MEMOTRACE_HTML.to_owned()),
         ("whatsapp", "_chat.txt", crate::whatsapp::IOS.to_owned()),
         ("openclaw-session", "s-1.jsonl", crate::openclaw::session()),
         ("jsonl", "talk.jsonl", crate::generic::JSON_LINES.to_owned()),

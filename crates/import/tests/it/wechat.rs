@@ -68,3 +68,23 @@ fn the_other_exporters_are_read() {
     assert_eq!(talk(&read), ["我: 你好", "小明: 好的, 明天见", "小明: ", "大伟: 在群里"]);
     assert_eq!(skips(&read).len(), 1);
 }
+
+pub(crate) const MEMOTRACE_HTML: &str = r"<!DOCTYPE html>
+<html><head><title>小明</title><style>.a { color: red; }</style></head><body><script>
+// It's a template; it doesn't matter what is before.
+function show(message) { if (message.is_send) { use(message.avatar_path); } }
+const chatMessages = [
+{ type:0, text: '2024-01-05 18:00:00',is_send:0,avatar_path:'',timestamp:1704448800},{ type:1, text: '你好 &lt;3 it\'s {me}\nok',is_send:1,avatar_path:'./a.png',timestamp:1704448800,is_chatroom:0,displayname:'安'},{ type:3, text: './image/1.jpg',is_send:0,avatar_path:'./b.png',timestamp:1704448860,is_chatroom:0,displayname:'小明'},{ type:49, text: '好的',is_send:0,sub_type:57,refer_text: '安：你好',avatar_path:'./b.png',timestamp:1704448920,is_chatroom:0,displayname:'小明'},{ type:0, text: '小明 拍了拍你',is_send:0,avatar_path:'',timestamp:1704448980,is_chatroom:0,displayname:''},
+]; </script></body></html>";
+
+#[test]
+fn a_page_of_memotrace_is_read() {
+    let read = items("chat.html", MEMOTRACE_HTML);
+    assert!(matches!(&read[0], Item::Conversation(start) if start.title.as_deref() == Some("小明")));
+    assert_eq!(talk(&read), ["安: 你好 <3 it's {me}\nok", "小明: ", "小明: 好的"]);
+    assert_eq!(messages(&read)[1].text_with_attachments(), "[image: 1.jpg]");
+    assert_eq!(times(&read)[0], "2024-01-05T10:00:00Z");
+    assert_eq!(skips(&read).len(), 1);
+    let empty = MEMOTRACE_HTML.replace("{ type:", "{ kind:");
+    assert!(skips(&items("chat.html", empty))[0].reason.contains("no messages"));
+}
