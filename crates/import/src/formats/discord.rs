@@ -126,14 +126,43 @@ fn open_package(context: &Context<'_>) -> Result<Reader, ImportError> {
     let package =
         Package { id, title, speaker: speaker.unwrap_or_else(|| "User".to_owned()), has_begun: false };
     if context.head.json.is_some() {
-        return listed::open(context, package);
+        return oldest_first(|| listed::open(context, package.clone()));
     }
-    Ok(stepped(PackageCsv {
-        records: CsvRecords::new(context.source.open_text()?, b',', ELEMENT_BYTES_MAX),
-        name: context.source.name().to_owned(),
-        package,
-        has_header: false,
-    }))
+    oldest_first(|| {
+        Ok(stepped(PackageCsv {
+            records: CsvRecords::new(context.source.open_text()?, b',', ELEMENT_BYTES_MAX),
+            name: context.source.name().to_owned(),
+            package: package.clone(),
+            has_header: false,
+        }))
+    })
+}
+
+/// Largest channel that is turned round, in bytes of text.
+const TURNED_BYTES_MAX: usize = 64 * 1024 * 1024;
+
+/// The items of a file that may list its newest message first, in the order of the talk. A larger file keeps its order.
+fn oldest_first(open: impl Fn() -> Result<Reader, ImportError>) -> Result<Reader, ImportError> {
+    let (mut first, mut last, mut bytes) = (None, None, 0usize);
+    for item in open()?.map_while(Result::ok) {
+        bytes += 256;
+        let Item::Message(message) = item else { continue };
+        bytes = bytes.saturating_add(message.text.len());
+        if let MessageTime::Instant(at) = message.time {
+            first.get_or_insert(at);
+            last = Some(at);
+        }
+    }
+    if first <= last || bytes > TURNED_BYTES_MAX {
+        return open();
+    }
+    // The conversation's start stays in front, and what could not be read behind.
+    let mut items: Vec<io::Result<Item>> = open()?.collect();
+    let is_message = |item: &io::Result<Item>| matches!(item, Ok(Item::Message(_) | Item::Skip(_)));
+    let begin = items.iter().position(is_message).unwrap_or(items.len());
+    let end = items.iter().position(Result::is_err).unwrap_or(items.len());
+    items[begin..end.max(begin)].reverse();
+    Ok(Box::new(items.into_iter()))
 }
 
 /// A small JSON file in the same folder.
@@ -155,6 +184,7 @@ fn above(context: &Context<'_>, path: &str) -> Option<Value> {
     serde_json::from_slice(&source.read_text(1024 * 1024).ok()??).ok()
 }
 
+#[derive(Clone)]
 struct Package {
     id: String,
     title: Option<String>,

@@ -55,8 +55,12 @@ fn the_data_package_has_the_users_own_messages() {
         ("messages/c23/messages.json", messages_json.to_string().as_bytes()),
     ]);
     let items = items("package.zip", archive);
-    assert_eq!(talk(&items), ["Ann: two, with a comma\nand a line", "Ann: one", "Ann: three"]);
+    assert_eq!(
+        talk(&items),
+        ["Ann: one", "Ann: two, with a comma\nand a line", "Ann: three"],
+        "the oldest first"
+    );
     assert!(messages(&items).iter().all(|message| message.role == Role::User));
-    assert_eq!(times(&items), ["2024-01-05T10:01:00.123Z", "2024-01-05T10:00:00Z", "2024-01-06T10:00:00Z"]);
+    assert_eq!(times(&items), ["2024-01-05T10:00:00Z", "2024-01-05T10:01:00.123Z", "2024-01-06T10:00:00Z"]);
     assert_eq!(messages(&items)[2].conversation, "23", "the folder names the channel that nothing else does");
 }
