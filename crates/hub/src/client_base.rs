@@ -30,6 +30,11 @@ impl ClientBase {
         self.0.insert(key(name), seen);
     }
 
+    /// Notes that the client was told that the document is erased.
+    pub(crate) fn remove(&mut self, name: &DocumentName) {
+        self.0.remove(&key(name));
+    }
+
     /// Notes that the client has seen this version beside what it has.
     pub fn join(&mut self, name: &DocumentName, seen: &VersionVector) {
         self.0.entry(key(name)).or_default().join(seen);

@@ -191,6 +191,8 @@ pub struct HubCommit {
     pub snapshots: Vec<Snapshot>,
     /// An instance that has spoken.
     pub instance: Option<Instance>,
+    /// What that instance says that it has received.
+    pub heard: Option<VersionVector>,
     /// What comes from an archive and was never here; what is there is left as it is.
     pub restored: Option<Box<HubExport>>,
     /// When.
@@ -250,6 +252,13 @@ pub trait HubStore: Send + Sync {
     async fn conflicts(&self, scope: &Scope, only_open: bool) -> Result<Vec<Conflict>, StoreError>;
     /// Instances that have spoken with the hub, by id.
     async fn instances(&self, scope: &Scope) -> Result<Vec<Instance>, StoreError>;
+    /// Deletions of documents that were erased together with their names, as far as this instance held a copy and does
+    /// not know yet.
+    async fn untold_deletions(
+        &self,
+        scope: &Scope,
+        instance: &InstanceId,
+    ) -> Result<Vec<Document>, StoreError>;
     /// Snapshots, newest first.
     async fn snapshots(&self, scope: &Scope) -> Result<Vec<Snapshot>, StoreError>;
     /// Takes snapshots away that are older than that; says how many.

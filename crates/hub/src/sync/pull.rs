@@ -40,6 +40,10 @@ impl Hub {
             let mut documents =
                 self.inner().parts.store.documents(&caller.scope, DocumentFilter::everything()).await?;
             documents.sort_by(|one, other| (one.revision, &one.name).cmp(&(other.revision, &other.name)));
+            // Before all others, as the oldest changes: they are no longer documents of the hub.
+            let untold = self.inner().parts.store.untold_deletions(&caller.scope, &input.instance_id).await?;
+            let untold_count = untold.len();
+            documents.splice(0..0, untold);
             let page = page(&documents, cursor.as_ref(), &input);
             let shipped: Vec<&Document> =
                 documents[page.clone()].iter().filter(|document| is_new(document, &input)).collect();
@@ -49,7 +53,12 @@ impl Hub {
                 Some(known) => (known.kind, known.name, known.base),
                 None => ("other".to_owned(), None, Default::default()),
             };
-            for document in &documents[page.clone()] {
+            for (index, document) in documents.iter().enumerate().take(page.end).skip(page.start) {
+                if index < untold_count {
+                    // An erased document is not in the base, so that the copy of the client does not come back.
+                    base.remove(&document.name);
+                    continue;
+                }
                 // What is shown, not the versions beside it: a client without version vectors reads only that. Of a
                 // deletion that is not sent it knows nothing.
                 if input.since.is_some() || is_new(document, &input) {
@@ -58,8 +67,9 @@ impl Hub {
             }
             act.commit.instance =
                 Some(Instance { id: input.instance_id.clone(), kind, name, last_sync: act.now, base });
+            act.commit.heard.clone_from(&input.since);
             let new_sync_token = match is_last {
-                true => token_of(&act.state, &documents, act.now),
+                true => token_of(&act.state, &documents[untold_count..], act.now),
                 // What the client had before: more is not known until the last page has come.
                 false => SyncToken {
                     server_version: act.state.revision + 1,

@@ -110,7 +110,7 @@ impl Eraser<'_> {
                     self.confirmations.settle(id);
                 }
                 self.drop_vectors(&scope, &forgotten);
-                Ok(ErasureReceipt { taken: forgotten.taken, ..receipt })
+                Ok(ErasureReceipt { taken: forgotten.taken, instances: forgotten.instances, ..receipt })
             }
         }
     }
@@ -150,6 +150,7 @@ impl Eraser<'_> {
             taken: super::ForgetSummary::default(),
             copies: self.store.copies().await?,
             overwritten_at: None,
+            instances: Vec::new(),
         })
     }
 

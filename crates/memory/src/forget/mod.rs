@@ -201,6 +201,8 @@ pub struct ForgetResult {
     pub message_seqs: Vec<i64>,
     /// Numbers of the nodes that are gone or were rewritten.
     pub node_seqs: Vec<i64>,
+    /// Instances that hold copies of documents from which something went.
+    pub instances: Vec<InstanceReach>,
 }
 
 /// How an act ended.
@@ -231,6 +233,18 @@ pub struct ErasureReceipt {
     pub copies: Vec<String>,
     /// When the freed pages and the log were overwritten too; none while that waits.
     pub overwritten_at: Option<Timestamp>,
+    /// Instances that had pulled what went, and which of them know that it is gone.
+    #[serde(default)]
+    pub instances: Vec<InstanceReach>,
+}
+
+/// Whether an instance that holds a copy of what was erased knows of the erasure.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+pub struct InstanceReach {
+    /// The instance.
+    pub id: String,
+    /// When a pull of it showed that it had received the erasure; none while it waits.
+    pub reached_at: Option<Timestamp>,
 }
 
 /// What a reset took.

@@ -7,8 +7,8 @@ use axum::{Extension, Json};
 use jiff::Timestamp;
 use memory::core_blocks::CoreBlockLabel;
 use memory::forget::{
-    CONFIRM_WITHIN, Counts, EraseError, ErasureReceipt, ErasureRequest, ForgetMode, ResetCounts, Selection,
-    TEXT_LENGTH_MIN,
+    CONFIRM_WITHIN, Counts, EraseError, ErasureReceipt, ErasureRequest, ForgetMode, InstanceReach,
+    ResetCounts, Selection, TEXT_LENGTH_MIN,
 };
 use memory::identifiers::{EntityId, ErasureId, MessageId, NodeId, RejectedId, SessionId, TurnId};
 use memory::text;
@@ -78,6 +78,8 @@ pub(crate) struct ErasureReceiptBody {
     revived_ids: BTreeSet<NodeId>,
     left: LeftTraces,
     not_reached: Vec<NotReached>,
+    /// Instances that held a copy of a document from which something went, and have received the erasure since.
+    reached: Vec<InstanceReach>,
     overwritten_at: Option<Timestamp>,
 }
 
@@ -116,10 +118,10 @@ struct LeftTraces {
     core_blocks: Vec<CoreBlockLabel>,
 }
 
-/// A copy of the data that an erasure does not change.
+/// A copy of the data that an erasure does not change, or did not reach yet.
 #[derive(Serialize, JsonSchema)]
 struct NotReached {
-    /// `backup` or `core_block`.
+    /// `backup`, `core_block`, or `instance`: one that holds a copy of a document and is told at its next pull.
     what: &'static str,
     name: String,
 }
@@ -271,7 +273,11 @@ impl From<ErasureReceipt> for ErasureReceiptBody {
         let backups = receipt.copies.into_iter().map(|name| NotReached { what: "backup", name });
         let blocks = taken.left_core_blocks.iter();
         let blocks = blocks.map(|label| NotReached { what: "core_block", name: label.as_str().to_owned() });
-        let not_reached = backups.chain(blocks).collect();
+        let waiting = receipt.instances.iter().filter(|instance| instance.reached_at.is_none());
+        let waiting = waiting.map(|instance| NotReached { what: "instance", name: instance.id.clone() });
+        let not_reached = backups.chain(blocks).chain(waiting).collect();
+        let (reached, _): (Vec<_>, Vec<_>) =
+            receipt.instances.into_iter().partition(|instance| instance.reached_at.is_some());
         Self {
             id: receipt.id,
             persona_id: receipt.scope.persona.to_string(),
@@ -305,6 +311,7 @@ impl From<ErasureReceipt> for ErasureReceiptBody {
             revived_ids: taken.revived,
             left: LeftTraces { message_ids: taken.left_messages, core_blocks: taken.left_core_blocks },
             not_reached,
+            reached,
             overwritten_at: receipt.overwritten_at,
         }
     }

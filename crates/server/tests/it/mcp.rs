@@ -389,3 +389,45 @@ async fn what_was_erased_by_its_name_does_not_come_back() {
     let anew = call(&home, TOKEN, "memory_create", create).await;
     assert_eq!(anew["structuredContent"]["success"], true, "{anew}");
 }
+
+#[tokio::test]
+async fn an_instance_with_a_copy_is_told_of_an_erasure_and_the_receipt_says_when() {
+    let home = Home::new().await;
+    let create = json!({"granularity": "significant", "date": "2026-07-01", "slug": "blue-dolphin",
+        "content": "# Something", "instanceId": "laptop"});
+    call(&home, TOKEN, "memory_create", create).await;
+    let pull = async |who: &str, since: Value| {
+        let answer = call(&home, TOKEN, "sync_pull", json!({"instanceId": who, "since": since})).await;
+        answer["structuredContent"].clone()
+    };
+    let token = |pulled: &Value| pulled["newSyncToken"]["versionVector"].clone();
+    let first = pull("tablet", json!({})).await;
+    assert!(first.to_string().contains("blue-dolphin"), "{first}");
+    let shown = call(&home, TOKEN, "forget_preview", json!({"text": "blue-dolphin"})).await;
+    let confirm = shown["structuredContent"]["id"].clone();
+    call(&home, TOKEN, "forget", json!({"text": "blue-dolphin", "confirm": confirm})).await;
+    let receipt = async || {
+        let list = home.get("/api/admin/memory/receipts").await;
+        list.json()["receipts"][0].clone()
+    };
+    let waits = json!([{"what": "instance", "name": "tablet"}]);
+    assert_eq!((&receipt().await["not_reached"], &receipt().await["reached"]), (&waits, &json!([])));
+
+    let stranger = pull("phone", json!({})).await;
+    assert!(!stranger.to_string().contains("dolphin"), "who has no copy is not told the name: {stranger}");
+    let told = pull("tablet", token(&first)).await;
+    let deletion = &told["memories"][0];
+    assert_eq!((&deletion["slug"], &deletion["deleted"]), (&json!("blue-dolphin"), &json!(true)), "{told}");
+    assert_eq!(deletion["content"], Value::Null);
+    // Its answer may have been lost: it is told again until its own token shows that it knows.
+    assert_eq!(pull("tablet", token(&first)).await["memories"][0]["deleted"], true);
+    assert_eq!(receipt().await["not_reached"], waits);
+    let after = pull("tablet", token(&told)).await;
+    assert_eq!(after["memories"], json!([]), "{after}");
+    let receipt = receipt().await;
+    assert_eq!(receipt["not_reached"], json!([]), "{receipt}");
+    assert_eq!(receipt["reached"][0]["id"], "tablet", "{receipt}");
+    // Nobody has to be told any more, so the name is gone too.
+    let again = pull("tablet", token(&first)).await;
+    assert!(!again.to_string().contains("dolphin"), "{again}");
+}

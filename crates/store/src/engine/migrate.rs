@@ -40,6 +40,11 @@ pub(crate) const MIGRATIONS: &[Migration] = &[
         name: "proactive",
         sql: include_str!("../../migrations/sqlite/0005_proactive.sql"),
     },
+    Migration {
+        number: 6,
+        name: "untold_erasures",
+        sql: include_str!("../../migrations/sqlite/0006_untold_erasures.sql"),
+    },
 ];
 
 /// Before the first release the schema of the first migration was built in 17 steps. Homes from then are of this version, and the digests

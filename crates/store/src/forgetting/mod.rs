@@ -23,7 +23,7 @@ use jiff::Timestamp;
 use memory::core_blocks::CoreBlockLabel;
 use memory::forget::{
     CoreBlockAppend, Dependents, ErasureReceipt, ForgetOutcome, ForgetRequest, ForgetResult, ForgetSummary,
-    ForgetTarget, ForgottenSpan, LossReason, ResetCounts,
+    ForgetTarget, ForgottenSpan, InstanceReach, LossReason, ResetCounts,
 };
 use memory::identifiers::{ErasureId, MessageId, NodeId, SessionId};
 use memory::ports::{ForgetStore, StoreError};
@@ -37,6 +37,8 @@ use crate::people::personas;
 use crate::rows::{column, microseconds};
 use crate::scopes;
 use removal::{RemovalSet, RowKey, uuid};
+
+pub(crate) use overwrite::make_due as make_overwriting_due;
 
 #[async_trait]
 impl ForgetStore for SqliteStore {
@@ -68,7 +70,7 @@ impl ForgetStore for SqliteStore {
                     let forgotten = forget(unit, &act)?;
                     if let Some(receipt) = receipt.as_ref().filter(|_| !forgotten.taken.is_empty()) {
                         let receipt = ErasureReceipt { taken: forgotten.taken.clone(), ..receipt.clone() };
-                        receipts::keep(unit.connection, &receipt)?;
+                        receipts::keep(unit.connection, &receipt, &forgotten.instances)?;
                     }
                     Ok(forgotten)
                 },
@@ -173,7 +175,7 @@ fn forget(unit: &mut UnitOfWork<'_>, act: &ForgetRequest) -> Result<ForgetResult
         taken.left_messages.extend(ids.into_iter().map(|id| MessageId(uuid(id))));
     }
     taken.left_core_blocks = remains::left_core_blocks(connection, &going)?;
-    remove(unit, &act.scope, &going, microseconds(act.at), &mut taken)?;
+    let instances = remove(unit, &act.scope, &going, microseconds(act.at), &mut taken)?;
     if !taken.is_empty() {
         remove::settle_sessions(connection, &going)?;
     }
@@ -182,17 +184,19 @@ fn forget(unit: &mut UnitOfWork<'_>, act: &ForgetRequest) -> Result<ForgetResult
     }
     let message_seqs = going.messages.keys().copied().collect();
     let node_seqs = going.nodes.keys().chain(going.rewritten.keys()).copied().collect();
-    Ok(ForgetResult { taken, message_seqs, node_seqs })
+    let instances = instances.into_iter().map(|id| InstanceReach { id, reached_at: None }).collect();
+    Ok(ForgetResult { taken, message_seqs, node_seqs, instances })
 }
 
-/// Removes a set that has been followed: rows, names, and what was written from them, in memory and in the hub.
+/// Removes a set that has been followed: rows, names, and what was written from them, in memory and in the hub. Returns
+/// the instances that hold copies of documents from which something went.
 fn remove(
     unit: &mut UnitOfWork<'_>,
     scope: &Scope,
     going: &RemovalSet,
     at: i64,
     taken: &mut ForgetSummary,
-) -> Result<(), Failure> {
+) -> Result<Vec<String>, Failure> {
     let connection = unit.connection;
     let names = match going.reason {
         LossReason::Forgotten => names::names(connection, going)?,
@@ -213,7 +217,8 @@ fn remove(
     let nodes = going.nodes.values().map(|node| node.id).chain(going.rewritten.values().map(|node| node.id));
     let nodes = nodes.map(|id| id.0.into_bytes()).collect();
     let documents = HubForgetting { nodes: &nodes, text: going.text.as_deref(), at };
-    taken.counts.documents = hub::forget(connection, scope, &documents)?;
+    let documents = hub::forget(connection, scope, &documents)?;
+    taken.counts.documents = documents.count;
     remains::clear_traces(connection, going, taken)?;
-    Ok(())
+    Ok(documents.instances.iter().map(ToString::to_string).collect())
 }

@@ -22,7 +22,7 @@ const REWRITTEN_MAX: u64 = 1 << 30;
 const FREE_SHARE: u64 = 4;
 
 /// Notes that something was forgotten since pages were last overwritten.
-pub(super) fn make_due(connection: &Connection) -> Result<()> {
+pub(crate) fn make_due(connection: &Connection) -> Result<()> {
     connection
         .prepare_cached("INSERT INTO overwriting_due (number) VALUES (1) ON CONFLICT DO NOTHING")?
         .execute([])?;

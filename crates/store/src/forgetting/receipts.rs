@@ -1,13 +1,19 @@
 //! Receipts of erasures.
 
 use memory::Scope;
-use memory::forget::ErasureReceipt;
+use memory::forget::{ErasureReceipt, InstanceReach};
 use memory::identifiers::ErasureId;
 use rusqlite::{Connection, OptionalExtension, Result, Row, params};
 
 use crate::rows::{self, microseconds, to_json};
 
-pub(super) fn keep(connection: &Connection, receipt: &ErasureReceipt) -> Result<()> {
+/// Keeps a receipt, and which instances are to be told. They have to pull past the last change that this hub made in the
+/// scope, which is part of the erasure.
+pub(super) fn keep(
+    connection: &Connection,
+    receipt: &ErasureReceipt,
+    instances: &[InstanceReach],
+) -> Result<()> {
     connection
         .prepare_cached(
             "INSERT INTO erasure_receipts (id, persona_id, user_id, created_at, receipt) VALUES (?1, ?2, ?3, ?4, ?5)",
@@ -19,7 +25,27 @@ pub(super) fn keep(connection: &Connection, receipt: &ErasureReceipt) -> Result<
             microseconds(receipt.created_at),
             to_json(receipt)?,
         ])?;
+    for instance in instances {
+        connection
+            .prepare_cached(
+                "INSERT INTO erasure_instances (receipt_id, instance_id, counter)
+                 SELECT ?1, ?2, coalesce(max(counter), 0) FROM hub_seen
+                 WHERE persona_id = ?3 AND author = (SELECT id FROM hub_own_instance)",
+            )?
+            .execute(params![receipt.id.0.into_bytes(), instance.id, receipt.scope.persona.as_str()])?;
+    }
     Ok(())
+}
+
+fn instances(connection: &Connection, receipt: ErasureId) -> Result<Vec<InstanceReach>> {
+    connection
+        .prepare_cached(
+            "SELECT instance_id, reached_at FROM erasure_instances WHERE receipt_id = ?1 ORDER BY instance_id",
+        )?
+        .query_map([receipt.0.into_bytes()], |row| {
+            Ok(InstanceReach { id: row.get(0)?, reached_at: rows::optional_time(row, 1)? })
+        })?
+        .collect()
 }
 
 pub(super) fn list(
@@ -41,18 +67,21 @@ pub(super) fn list(
              WHERE persona_id = ?1 AND user_id = ?2 AND (created_at, id) < (?3, ?4)
              ORDER BY created_at DESC, id DESC LIMIT ?5",
         )?
-        .query_map(params![scope.persona.as_str(), scope.user.as_str(), before.0, before.1, limit], receipt)?
+        .query_map(params![scope.persona.as_str(), scope.user.as_str(), before.0, before.1, limit], |row| {
+            receipt(connection, row)
+        })?
         .collect()
 }
 
 pub(super) fn by_id(connection: &Connection, id: ErasureId) -> Result<Option<ErasureReceipt>> {
     connection
         .prepare_cached("SELECT receipt, overwritten_at FROM erasure_receipts WHERE id = ?1")?
-        .query_row([id.0.into_bytes()], receipt)
+        .query_row([id.0.into_bytes()], |row| receipt(connection, row))
         .optional()
 }
 
-fn receipt(row: &Row<'_>) -> Result<ErasureReceipt> {
+fn receipt(connection: &Connection, row: &Row<'_>) -> Result<ErasureReceipt> {
     let kept: ErasureReceipt = rows::json(row, 0)?;
-    Ok(ErasureReceipt { overwritten_at: rows::optional_time(row, 1)?, ..kept })
+    let instances = instances(connection, kept.id)?;
+    Ok(ErasureReceipt { overwritten_at: rows::optional_time(row, 1)?, instances, ..kept })
 }

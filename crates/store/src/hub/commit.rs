@@ -8,6 +8,7 @@ use rusqlite::{Connection, OptionalExtension, Result, params};
 
 use super::{chunks, conflicts, documents, erased_names, export, snapshots, state};
 use crate::engine::failure::Failure;
+use crate::forgetting;
 use crate::graph;
 use crate::people::personas;
 use crate::rows::{microseconds, to_json};
@@ -72,6 +73,11 @@ pub(super) fn commit(
     }
     if let Some(instance) = &commit.instance {
         state::write_instance(connection, scope, instance)?;
+        if let Some(heard) = &commit.heard
+            && erased_names::note_told(connection, scope, &instance.id, heard, instance.last_sync)?
+        {
+            forgetting::make_overwriting_due(connection)?;
+        }
     }
     Ok(HubCommitOutcome::Done(revision))
 }

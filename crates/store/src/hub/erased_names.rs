@@ -5,7 +5,7 @@ use std::collections::BTreeSet;
 use hub::documents::{Document, Version};
 use hub::erasure::ERASED;
 use hub::export::ErasedName;
-use hub::names::DocumentName;
+use hub::names::{DocumentName, InstanceId};
 use hub::version_vector::VersionVector;
 use jiff::Timestamp;
 use memory::Scope;
@@ -127,6 +127,98 @@ pub(super) fn document(
     }))
 }
 
+/// Keeps the name of an erased document for an instance that holds a copy.
+pub(super) fn keep_untold(
+    connection: &Connection,
+    scope: &Scope,
+    instance: &InstanceId,
+    name: &DocumentName,
+) -> Result<()> {
+    connection
+        .prepare_cached(
+            "INSERT INTO hub_untold_deletions (persona_id, user_id, instance_id, kind, stem)
+             VALUES (?1, ?2, ?3, ?4, ?5) ON CONFLICT DO NOTHING",
+        )?
+        .execute([
+            scope.persona.as_str(),
+            scope.user.as_str(),
+            instance.as_str(),
+            name.kind(),
+            &name.stem(),
+        ])?;
+    Ok(())
+}
+
+/// Deletions of erased documents that this instance was not told, each as a deleted document.
+pub(super) fn untold(connection: &Connection, scope: &Scope, instance: &InstanceId) -> Result<Vec<Document>> {
+    let names: Vec<DocumentName> = connection
+        .prepare_cached(
+            "SELECT kind, stem FROM hub_untold_deletions
+             WHERE persona_id = ?1 AND user_id = ?2 AND instance_id = ?3 ORDER BY kind, stem",
+        )?
+        .query_map([scope.persona.as_str(), scope.user.as_str(), instance.as_str()], |row| {
+            let name = DocumentName::parse(row.get_ref(0)?.as_str()?, row.get_ref(1)?.as_str()?);
+            name.map_err(|error| rows::unreadable(1, error))
+        })?
+        .collect::<Result<_>>()?;
+    let deletions = names.iter().map(|name| document(connection, scope, name));
+    deletions.filter_map(Result::transpose).collect()
+}
+
+/// Notes what an instance has received, as its own pull shows: the names that were kept for it are dropped, and receipts
+/// say that it was reached. Returns whether a name was dropped.
+pub(super) fn note_told(
+    connection: &Connection,
+    scope: &Scope,
+    instance: &InstanceId,
+    heard: &VersionVector,
+    at: Timestamp,
+) -> Result<bool> {
+    let counter = heard.get(&state::own_instance(connection)?);
+    connection
+        .prepare_cached(
+            "UPDATE erasure_instances SET reached_at = ?5
+             WHERE instance_id = ?3 AND reached_at IS NULL AND counter <= ?4 AND receipt_id IN
+                 (SELECT id FROM erasure_receipts WHERE persona_id = ?1 AND user_id = ?2)",
+        )?
+        .execute(params![
+            scope.persona.as_str(),
+            scope.user.as_str(),
+            instance.as_str(),
+            counter.cast_signed(),
+            microseconds(at)
+        ])?;
+    let mut dropped = false;
+    for deletion in untold(connection, scope, instance)? {
+        if heard.covers(&deletion.seen()) {
+            dropped |= drop_untold(connection, scope, Some(instance), &deletion.name)?;
+        }
+    }
+    Ok(dropped)
+}
+
+/// Drops the name that was kept for an instance, or for all.
+fn drop_untold(
+    connection: &Connection,
+    scope: &Scope,
+    instance: Option<&InstanceId>,
+    name: &DocumentName,
+) -> Result<bool> {
+    let dropped = connection
+        .prepare_cached(
+            "DELETE FROM hub_untold_deletions WHERE persona_id = ?1 AND user_id = ?2
+                 AND (?3 IS NULL OR instance_id = ?3) AND kind = ?4 AND stem = ?5",
+        )?
+        .execute(params![
+            scope.persona.as_str(),
+            scope.user.as_str(),
+            instance.map(InstanceId::as_str),
+            name.kind(),
+            name.stem()
+        ])?;
+    Ok(dropped > 0)
+}
+
 /// A document of this name is there again: its own versions say what was deleted.
 pub(super) fn drop(connection: &Connection, scope: &Scope, name: &DocumentName) -> Result<()> {
     connection
@@ -134,5 +226,6 @@ pub(super) fn drop(connection: &Connection, scope: &Scope, name: &DocumentName) 
             "DELETE FROM hub_erased_names WHERE persona_id = ?1 AND user_id = ?2 AND kind = ?3 AND digest = ?4",
         )?
         .execute(params![scope.persona.as_str(), owner(scope, name), name.kind(), digest(scope, name)])?;
+    drop_untold(connection, scope, None, name)?;
     Ok(())
 }

@@ -6,6 +6,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use hub::daily::without_line;
 use hub::documents::core_block_of;
 use hub::names::{DocumentName, Granularity, InstanceId};
+use hub::ports::Instance;
 use memory::Scope;
 use memory::text::fold;
 use rusqlite::{Connection, OptionalExtension, Result, params};
@@ -36,13 +37,26 @@ struct Row {
     name: DocumentName,
 }
 
-/// Takes it from the documents of the scope; says how many documents, snapshots and labels changed or went. Core blocks
-/// are left: only people write them.
-pub(crate) fn forget(connection: &Connection, scope: &Scope, act: &HubForgetting<'_>) -> Result<u64> {
+/// What went from documents.
+#[derive(Default)]
+pub(crate) struct HubForgotten {
+    /// Documents, snapshots and labels that changed or went.
+    pub(crate) count: u64,
+    /// Instances that hold copies of those documents.
+    pub(crate) instances: BTreeSet<InstanceId>,
+}
+
+/// Takes it from the documents of the scope. Core blocks are left: only people write them.
+pub(crate) fn forget(
+    connection: &Connection,
+    scope: &Scope,
+    act: &HubForgetting<'_>,
+) -> Result<HubForgotten> {
     let mut lines = lines_of(connection, scope, act)?;
     if lines.is_empty() && act.text.is_none() {
-        return Ok(0);
+        return Ok(HubForgotten::default());
     }
+    let mut holders = Holders { known: state::instances(connection, scope)?, found: BTreeSet::new() };
     let rows = rows_of(connection, scope)?;
     let mut emptied: BTreeSet<i64> = BTreeSet::new();
     let mut above = BTreeSet::new();
@@ -62,6 +76,7 @@ pub(crate) fn forget(connection: &Connection, scope: &Scope, act: &HubForgetting
                 continue;
             }
         }
+        holders.find(&row.name);
         let removed = take_lines(connection, row.number, &gone, act)?;
         // Which of its lines a fact of the graph came from is unknown.
         graph::withdraw_document(connection, scope, &row.name, act.at)?;
@@ -75,10 +90,11 @@ pub(crate) fn forget(connection: &Connection, scope: &Scope, act: &HubForgetting
             .map(|row| row.number),
     );
     for row in rows.iter().filter(|row| emptied.contains(&row.number)) {
+        holders.find(&row.name);
         insert_tombstone(connection, scope, row, act.at)?;
         graph::withdraw_document(connection, scope, &row.name, act.at)?;
     }
-    let beside = take_beside(connection, scope, act)?;
+    let beside = take_beside(connection, scope, act, &mut holders)?;
     let changed = "SELECT count(*) FROM hub_documents WHERE persona_id = ?1 AND revision = -1";
     let count: u64 =
         connection.prepare_cached(changed)?.query_row([scope.persona.as_str()], |row| row.get(0))?;
@@ -94,12 +110,36 @@ pub(crate) fn forget(connection: &Connection, scope: &Scope, act: &HubForgetting
             .prepare_cached("UPDATE hub_documents SET revision = ?2 WHERE persona_id = ?1 AND revision = -1")?
             .execute(params![scope.persona.as_str(), revision])?;
     }
-    Ok(count + beside)
+    Ok(HubForgotten { count: count + beside, instances: holders.found })
+}
+
+/// Instances that have synchronised, and those among them that hold copies of what goes.
+struct Holders {
+    known: Vec<Instance>,
+    found: BTreeSet<InstanceId>,
+}
+
+impl Holders {
+    /// Takes up those that hold a copy of this document, and names them.
+    fn find(&mut self, name: &DocumentName) -> Vec<InstanceId> {
+        let holders = self.known.iter().filter(|instance| instance.base.has(name));
+        let holders: Vec<InstanceId> = holders.map(|instance| instance.id.clone()).collect();
+        self.found.extend(holders.iter().cloned());
+        holders
+    }
 }
 
 /// All that a persona's hub holds.
 pub(crate) fn forget_persona(connection: &Connection, persona: &str) -> Result<()> {
-    for table in ["hub_documents", "hub_erased_names", "hub_labels", "hub_snapshots", "hub_instances"] {
+    let tables = [
+        "hub_documents",
+        "hub_erased_names",
+        "hub_untold_deletions",
+        "hub_labels",
+        "hub_snapshots",
+        "hub_instances",
+    ];
+    for table in tables {
         let statement = format!("DELETE FROM {table} WHERE persona_id = ?1");
         connection.prepare_cached(&statement)?.execute([persona])?;
     }
@@ -252,7 +292,12 @@ fn mark_changed(connection: &Connection, document: i64) -> Result<()> {
 }
 
 /// Takes snapshots and labels that hold the text, and documents whose names do; says how many went.
-fn take_beside(connection: &Connection, scope: &Scope, act: &HubForgetting<'_>) -> Result<u64> {
+fn take_beside(
+    connection: &Connection,
+    scope: &Scope,
+    act: &HubForgetting<'_>,
+    holders: &mut Holders,
+) -> Result<u64> {
     if act.text.is_none() {
         return Ok(0);
     }
@@ -288,12 +333,17 @@ fn take_beside(connection: &Connection, scope: &Scope, act: &HubForgetting<'_>) 
                 .execute([scope.persona.as_str(), &user, &kind, &stem])? as u64;
         }
     }
-    Ok(gone + take_named(connection, scope, act)?)
+    Ok(gone + take_named(connection, scope, act, holders)?)
 }
 
 /// Of significant memories and documents whose very name holds the text only a digest of the name is left, so that they
-/// do not come back by themselves.
-fn take_named(connection: &Connection, scope: &Scope, act: &HubForgetting<'_>) -> Result<u64> {
+/// do not come back by themselves; and the name itself for the instances that hold a copy, until each was told.
+fn take_named(
+    connection: &Connection,
+    scope: &Scope,
+    act: &HubForgetting<'_>,
+    holders: &mut Holders,
+) -> Result<u64> {
     let mut taken = 0;
     for row in rows_of(connection, scope)? {
         let is_significant =
@@ -306,6 +356,9 @@ fn take_named(connection: &Connection, scope: &Scope, act: &HubForgetting<'_>) -
                 seen.join(&version.vector);
             }
             erased_names::keep(connection, scope, &row.name, seen, act.at)?;
+            for instance in holders.find(&row.name) {
+                erased_names::keep_untold(connection, scope, &instance, &row.name)?;
+            }
             let gone: Option<i64> = connection
                 .prepare_cached("DELETE FROM hub_documents WHERE number = ?1 RETURNING number")?
                 .query_row([row.number], |row| row.get(0))

@@ -114,6 +114,15 @@ impl HubStore for SqliteStore {
         self.read(move |connection| Ok(state::instances(connection, &scope)?)).await
     }
 
+    async fn untold_deletions(
+        &self,
+        scope: &Scope,
+        instance: &InstanceId,
+    ) -> Result<Vec<Document>, StoreError> {
+        let (scope, instance) = (scope.clone(), instance.clone());
+        self.read(move |connection| Ok(erased_names::untold(connection, &scope, &instance)?)).await
+    }
+
     async fn snapshots(&self, scope: &Scope) -> Result<Vec<Snapshot>, StoreError> {
         let scope = scope.clone();
         self.read(move |connection| Ok(snapshots::list(connection, &scope)?)).await

@@ -305,6 +305,7 @@ pub async fn only_what_was_shown_is_erased(store: &dyn Store) -> Outcome {
         taken: ForgetSummary::default(),
         copies: vec!["old.db".to_owned()],
         overwritten_at: None,
+        instances: Vec::new(),
     };
     let wanted = act(&stage, text("zebra"), ForgetMode::Cascade);
     let outcome = store.forget(wanted.clone(), Some(shown), Some(proof(1))).await?;
