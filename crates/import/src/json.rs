@@ -3,7 +3,7 @@
 
 use std::io::{self, BufRead, BufReader, Read};
 
-use crate::limits::JSON_DEPTH_MAX;
+use crate::limits::{ELEMENT_VALUES_MAX, JSON_DEPTH_MAX};
 
 /// Reads JSON from its first byte.
 pub(crate) struct JsonReader<R> {
@@ -165,12 +165,22 @@ impl<R: Read> JsonReader<R> {
     }
 }
 
+/// Why JSON that is held already must not be parsed: it is too deep, or has so many values that they would need far more
+/// memory than its bytes. `None` if it may be parsed, valid or not.
+pub(crate) fn refusal_of(json: &[u8]) -> Option<String> {
+    let mut scan = RawScan::default();
+    scan.scan(json);
+    scan.refusal()
+}
+
 #[derive(Default)]
 struct RawScan {
     bytes: Vec<u8>,
     bytes_max: usize,
     is_too_long: bool,
     is_too_deep: bool,
+    /// Containers, elements and members, which is at least half of the values.
+    values: usize,
     is_unbalanced: bool,
     depth: usize,
     is_in_string: bool,
@@ -220,7 +230,9 @@ impl RawScan {
             used += 1;
             match byte {
                 b'"' => self.is_in_string = true,
+                b',' => self.values += 1,
                 b'[' | b'{' => {
+                    self.values += 1;
                     self.depth += 1;
                     self.is_too_deep |= self.depth > JSON_DEPTH_MAX;
                 }
@@ -242,7 +254,7 @@ impl RawScan {
 
     fn keep(&mut self, part: &[u8]) {
         self.is_too_long |= self.bytes.len() + part.len() > self.bytes_max;
-        if self.is_too_long || self.is_too_deep {
+        if self.is_too_long || self.is_too_deep || self.values > ELEMENT_VALUES_MAX {
             self.bytes = Vec::new();
         } else {
             self.bytes.extend_from_slice(part);
@@ -253,9 +265,17 @@ impl RawScan {
         self.is_in_scalar && self.depth == 0
     }
 
-    fn finish(self) -> Raw {
+    /// Why a value is not to be parsed, apart from its length.
+    fn refusal(&self) -> Option<String> {
         if self.is_too_deep {
-            Raw::Refused(format!("it is nested more than {JSON_DEPTH_MAX} levels deep"))
+            return Some(format!("it is nested more than {JSON_DEPTH_MAX} levels deep"));
+        }
+        (self.values > ELEMENT_VALUES_MAX).then(|| format!("it has more than {ELEMENT_VALUES_MAX} values"))
+    }
+
+    fn finish(self) -> Raw {
+        if let Some(reason) = self.refusal() {
+            Raw::Refused(reason)
         } else if self.is_too_long {
             Raw::Refused(format!("it is longer than {} bytes", self.bytes_max))
         } else {

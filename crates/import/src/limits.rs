@@ -3,6 +3,15 @@
 /// Longest element that is held whole, in bytes: one conversation of a ChatGPT export, one line of a JSON Lines file.
 pub const ELEMENT_BYTES_MAX: usize = 48 * 1024 * 1024;
 
+/// Most values of one element: keys and values of JSON need far more memory than their bytes.
+pub const ELEMENT_VALUES_MAX: usize = 1_000_000;
+
+/// Longest id of a conversation or message, in bytes; a digest is put for a longer one.
+pub const ID_BYTES_MAX: usize = 256;
+
+/// Most attachments of one message that are named; the others are counted.
+pub const ATTACHMENTS_MAX: usize = 1_000;
+
 /// Longest line of a plain-text log, in bytes.
 pub const LINE_BYTES_MAX: usize = 1024 * 1024;
 
@@ -27,7 +36,7 @@ pub const ZIP_RATIO_MAX: u64 = 200;
 /// What every entry of a zip archive may expand to in bytes, at any compressed size.
 pub const ZIP_ENTRY_BYTES_MIN: u64 = 1024 * 1024;
 
-/// Largest zip archive inside another one, in bytes. There is one such level.
+/// Zip archives inside another one, all together, in bytes. There is one such level, and they are held in memory.
 pub const NESTED_ZIP_BYTES_MAX: u64 = 64 * 1024 * 1024;
 
 /// Deepest folder below one that is imported.

@@ -42,6 +42,8 @@ pub enum Input {
 pub struct Sources {
     list: Vec<Source>,
     skipped: Vec<Skip>,
+    /// Of the archives in archives, which are held in memory.
+    nested_bytes: u64,
 }
 
 /// One file.

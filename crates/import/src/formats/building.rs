@@ -1,8 +1,17 @@
 //! Messages as every reader builds them, with the checks that hold for all.
 
+use super::digests::stable_id;
 use crate::item::{Attachment, AttachmentKind, Conversation, ExternalId, Item, Message, Role, Skip};
-use crate::limits::{MESSAGE_BYTES_MAX, NAME_CHARS_MAX};
+use crate::limits::{ATTACHMENTS_MAX, ID_BYTES_MAX, MESSAGE_BYTES_MAX, NAME_CHARS_MAX};
 use crate::message_time::MessageTime;
+
+/// Longest place of a message, in characters.
+const PLACE_CHARS_MAX: usize = 2_000;
+
+/// The id, or a digest of one that is too long.
+fn bounded_id(id: &str) -> String {
+    if id.len() <= ID_BYTES_MAX { id.to_owned() } else { stable_id(&[id]) }
+}
 
 /// Name of a speaker that the file leaves out.
 const UNNAMED: &str = "unknown";
@@ -16,9 +25,13 @@ pub(super) fn message(
     text: String,
     place: String,
 ) -> Message {
+    let id = match id {
+        ExternalId::Given(id) => ExternalId::Given(bounded_id(&id)),
+        ExternalId::Digest(id) => ExternalId::Digest(id),
+    };
     Message {
         id,
-        conversation: conversation.to_owned(),
+        conversation: bounded_id(conversation),
         speaker: speaker_name(speaker),
         role,
         time,
@@ -33,7 +46,16 @@ pub(super) fn message(
 }
 
 /// The message, or why it is skipped: it has neither text nor files, or is too long.
-pub(super) fn checked(message: Message) -> Item {
+pub(super) fn checked(mut message: Message) -> Item {
+    message.model = message.model.map(|model| cut(&model));
+    message.place = message.place.chars().take(PLACE_CHARS_MAX).collect();
+    let more = message.attachments.len().saturating_sub(ATTACHMENTS_MAX);
+    if more > 0 {
+        message.attachments.truncate(ATTACHMENTS_MAX);
+        message
+            .attachments
+            .push(Attachment { kind: AttachmentKind::File, name: Some(format!("{more} more")) });
+    }
     if message.text.len() > MESSAGE_BYTES_MAX {
         let reason = format!("the message is longer than {MESSAGE_BYTES_MAX} bytes");
         return Item::Skip(Skip::new(message.place, reason));
@@ -47,7 +69,7 @@ pub(super) fn checked(message: Message) -> Item {
 /// A conversation's start, its title bounded.
 pub(super) fn conversation(id: &str, title: Option<&str>) -> Item {
     let title = title.map(|title| cut(title.trim())).filter(|title| !title.is_empty());
-    Item::Conversation(Conversation { id: id.to_owned(), title })
+    Item::Conversation(Conversation { id: bounded_id(id), title })
 }
 
 /// Trimmed of blanks and invisible marks, bounded, never empty.

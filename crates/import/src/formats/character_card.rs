@@ -10,6 +10,7 @@ use super::{Context, Format, Reader, one, png};
 use crate::card::{Card, LoreEntry, Lorebook, Picture};
 use crate::error::ImportError;
 use crate::item::{Item, Skip};
+use crate::json::refusal_of;
 use crate::limits::{DOCUMENT_BYTES_MAX, LORE_ENTRIES_MAX};
 use crate::lines::clean_text;
 
@@ -83,6 +84,9 @@ fn skip(name: &str, reason: String) -> Reader {
 }
 
 fn parse(json: &str) -> Result<Value, String> {
+    if let Some(reason) = refusal_of(json.as_bytes()) {
+        return Err(reason);
+    }
     serde_json::from_str(json.trim_start_matches('\u{FEFF}'))
         .map_err(|error| format!("its JSON is not valid: {error}"))
 }

@@ -8,7 +8,7 @@ use serde_json::Value;
 use super::{Context, Reader, Step, stepped};
 use crate::error::ImportError;
 use crate::item::{Item, Skip};
-use crate::json::{Entered, JsonReader, Raw};
+use crate::json::{Entered, JsonReader, Raw, refusal_of};
 use crate::limits::ELEMENT_BYTES_MAX;
 use crate::lines::{Line, Lines, clean_text};
 use crate::sources::{Decoded, Source};
@@ -100,6 +100,10 @@ impl<F: ListedFormat> Step for ListedLines<F> {
             Some(Line::Text { text, .. }) if text.trim().is_empty() => {}
             Some(Line::Text { number, text, is_cleaned }) => {
                 let place = format!("{}, line {number}", self.name);
+                if let Some(reason) = refusal_of(text.as_bytes()) {
+                    items.push_back(Item::Skip(Skip::new(place, reason)));
+                    return Ok(true);
+                }
                 self.format.element(Element { json: text.as_bytes(), is_cleaned, place }, items);
             }
         }

@@ -66,12 +66,16 @@ pub(super) fn add_or_expand(source: Source, depth: usize, sources: &mut Sources)
             return sources.skip(source.name, "it is an archive in an archive in an archive");
         }
         Place::Entry(_) => {
-            let whole = usize::try_from(NESTED_ZIP_BYTES_MAX).unwrap_or(usize::MAX);
-            match source.read_whole(whole) {
-                Ok(Some(bytes)) => Source { place: Place::Bytes(bytes.into()), ..source },
+            let left = NESTED_ZIP_BYTES_MAX.saturating_sub(sources.nested_bytes);
+            match source.read_whole(usize::try_from(left).unwrap_or(usize::MAX)) {
+                Ok(Some(bytes)) => {
+                    sources.nested_bytes += bytes.len() as u64;
+                    Source { place: Place::Bytes(bytes.into()), ..source }
+                }
                 Ok(None) => {
-                    let reason =
-                        format!("it is an archive of more than {NESTED_ZIP_BYTES_MAX} bytes in an archive");
+                    let reason = format!(
+                        "archives in archives may have {NESTED_ZIP_BYTES_MAX} bytes together; import it by itself"
+                    );
                     return sources.skip(source.name, reason);
                 }
                 Err(error) => return sources.skip(source.name, format!("it is damaged: {error}")),

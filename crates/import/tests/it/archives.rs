@@ -118,3 +118,22 @@ fn links_in_a_folder_are_not_followed() {
     assert!(sources.skipped()[0].reason.contains("link"));
     assert_eq!(found(&sources).len(), 1, "it counts as found and skipped");
 }
+
+#[test]
+fn archives_in_an_archive_share_one_bound() {
+    use std::io::{Cursor, Write};
+    let stored = zip::write::SimpleFileOptions::default().compression_method(zip::CompressionMethod::Stored);
+    let archive = |entries: &[(&str, &[u8])]| {
+        let mut archive = zip::ZipWriter::new(Cursor::new(Vec::new()));
+        for (name, bytes) in entries {
+            archive.start_file(*name, stored).unwrap();
+            archive.write_all(bytes).unwrap();
+        }
+        archive.finish().unwrap().into_inner()
+    };
+    let inner = archive(&[("a.bin", &vec![b'x'; 40 * 1024 * 1024])]);
+    let sources = sources("all.zip", archive(&[("one.zip", &inner), ("two.zip", &inner)]));
+    let names: Vec<_> = sources.list().iter().map(|source| source.name()).collect();
+    assert_eq!(names, ["all.zip/one.zip/a.bin"]);
+    assert!(sources.skipped()[0].reason.contains("import it by itself"));
+}

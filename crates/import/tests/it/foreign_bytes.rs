@@ -24,6 +24,8 @@ pub(crate) fn are_read(format: Option<&str>, bytes: &[u8]) {
                 assert!(
                     !message.speaker.is_empty() && message.speaker.chars().count() <= limits::NAME_CHARS_MAX
                 );
+                assert!(message.conversation.len() <= limits::ID_BYTES_MAX);
+                assert!(message.id.as_str().len() <= limits::ID_BYTES_MAX);
                 assert!(message.text.len() <= limits::MESSAGE_BYTES_MAX && !message.text.contains('\0'));
                 assert!(!message.text.trim().is_empty() || !message.attachments.is_empty());
                 assert!(message.alternatives.len() <= limits::ALTERNATIVES_MAX);

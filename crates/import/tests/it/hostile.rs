@@ -100,3 +100,30 @@ fn bad_utf_8_is_cleaned_and_said() {
     assert_eq!(cleaned, [true, false]);
     assert_eq!(crate::reading::look_at("_chat.txt", b"1/5/24, 22:30 - Ann: caf\xE9\n").cleaned, 1);
 }
+
+/// Small values need far more memory than their bytes: they are counted before they are parsed.
+#[test]
+fn an_element_of_countless_values_costs_only_itself() {
+    let many = format!("[{}0]", "{\"a\":1},".repeat(600_000));
+    let first = r#"{"role":"user","content":"a"}"#;
+    let last = r#"{"role":"user","content":"c"}"#;
+    let bad = format!("{{\"role\":\"user\",\"content\":\"b\",\"extra\":{many}}}");
+    let files =
+        [("a.json", format!("[{first},{bad},{last}]")), ("a.jsonl", format!("{first}\n{bad}\n{last}\n"))];
+    for (name, text) in files {
+        let read = items(name, text);
+        assert_eq!(talk(&read), ["user: a", "user: c"]);
+        assert!(skips(&read)[0].reason.contains("values"), "{:?}", skips(&read));
+    }
+    let card = format!("{{\"spec\":\"chara_card_v2\",\"data\":{{\"name\":\"Mira\",\"x\":{many}}}}}");
+    assert!(skips(&items("mira.json", card))[0].reason.contains("values"));
+}
+
+#[test]
+fn long_ids_become_digests() {
+    let long = "i".repeat(5_000);
+    let line = |text: &str| {
+        format!("{{\"id\":\"{long}\",\"chat\":\"{long}\",\"user\":\"Ann\",\"text\":\"{text}\"}}\n")
+    };
+    are_read(Some("jsonl"), format!("{}{}", line("a"), line("b")).as_bytes());
+}
