@@ -72,7 +72,7 @@ pub struct Question {
     pub at: Option<Timestamp>,
 }
 
-/// Names of parts in a talk, folded: whoever has one is not called so.
+/// Roles in a conversation, folded: no names of people.
 const ROLES: [&str; 14] = [
     "user",
     "human",
@@ -90,7 +90,7 @@ const ROLES: [&str; 14] = [
     "系统",
 ];
 
-/// Whether a speaker's name only says which part he takes: nobody asks "what did Assistant paint".
+/// Whether a speaker's name is only a role: nobody asks "what did Assistant paint".
 pub fn is_role(name: &str) -> bool {
     ROLES.contains(&name.trim().to_lowercase().as_str())
 }

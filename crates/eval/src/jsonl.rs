@@ -63,7 +63,7 @@ pub(crate) fn read(folder: &Path) -> anyhow::Result<DataSet> {
                 speakers.push(unit.speaker.clone());
             }
         }
-        // Whoever has a name is the user; a part that has none answers.
+        // The speaker with a name is the user; a role answers.
         speakers.sort_by_key(|speaker| is_persona_role(speaker));
         let mut speakers = speakers.into_iter();
         conversation.user = speakers.next().unwrap_or_default();

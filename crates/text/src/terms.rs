@@ -5,7 +5,7 @@ use std::ops::Range;
 
 use super::function_words::{is_function_compound, is_function_word};
 use super::names::Names;
-use super::segment::{Piece, dictionary_words, fold, is_hangul, letters, pieces};
+use super::segment::{Piece, dictionary_words, fold, is_han, is_hangul, letters, pieces};
 use super::stem::Stems;
 use super::variants::simplified;
 
@@ -19,6 +19,8 @@ const FUNCTION_SEGMENTS_MAX: usize = 4;
 const NAME_PREFIXES: [&str; 4] = ["小", "老", "阿", "大"];
 /// What makes a cry of 叫 after it: 尖叫, 大叫.
 const CALLS: [&str; 10] = ["尖", "大", "喊", "吼", "惊", "嚎", "鸣", "呼", "乱", "哭"];
+/// What 过 makes a word of, and not a verb's past: 通过, 难过.
+const NOT_BEFORE_PAST: [&str; 8] = ["通", "经", "超", "不", "难", "度", "渡", "罪"];
 /// Particles that depend on Korean words.
 const KOREAN_PARTICLES: &str = "은는이가을를에의도와과로";
 /// Shortest Hangul word whose last syllable is taken for a particle: shorter ones (가을) are more often words.
@@ -188,6 +190,29 @@ fn run_query(run: &str) -> Vec<QueryTerm> {
     terms
 }
 
+/// The pairs of neighbouring characters that stand across the borders of a question's Chinese words, each once. The
+/// dictionary cuts a question as it does not cut a memory; a pair counts only where something holds it.
+pub fn border_terms(text: &str) -> Vec<QueryTerm> {
+    let folded = fold(text);
+    let mut terms: Vec<QueryTerm> = Vec::new();
+    for piece in pieces(&folded) {
+        let Piece::Unspaced(run) = piece else { continue };
+        if !run.chars().all(is_han) {
+            continue;
+        }
+        let run = simplified(run);
+        for pair in content_words(&run).windows(2).filter(|pair| pair[0].end == pair[1].start) {
+            let last = run[pair[0].clone()].char_indices().next_back().map_or(0, |(at, _)| at);
+            let first = run[pair[1].clone()].chars().next().map_or(0, char::len_utf8);
+            let term = unspaced_term(&run[pair[0].start + last..pair[1].start + first], true);
+            if terms.iter().all(|known| known.phrase != term.phrase) {
+                terms.push(term);
+            }
+        }
+    }
+    terms
+}
+
 /// The dictionary words of a run without its function words, as byte ranges.
 fn content_words(run: &str) -> Vec<Range<usize>> {
     let segments = dictionary_words(run);
@@ -212,9 +237,13 @@ fn content_words(run: &str) -> Vec<Range<usize>> {
     words
 }
 
-/// The segment without the 了 of a verb: the dictionary takes 养了 for one word, which 养着 would not be.
+/// The segment without the 了 or 过 of a verb: the dictionary takes 养了 for one word, which 养着 would not be.
 fn without_aspect(run: &str, segment: Range<usize>) -> Range<usize> {
-    match run[segment.clone()].strip_suffix('了') {
+    let word = &run[segment.clone()];
+    let verb = word.strip_suffix('了').or_else(|| {
+        word.strip_suffix('过').filter(|verb| verb.chars().count() == 1 && !NOT_BEFORE_PAST.contains(verb))
+    });
+    match verb {
         Some(verb) if !verb.is_empty() => segment.start..segment.start + verb.len(),
         _ => segment,
     }
@@ -293,6 +322,31 @@ mod tests {
         let terms = query_terms("我妹妹在上海读大学");
         let phrases: Vec<String> = terms.iter().map(|term| term.phrase.0.join(" ")).collect();
         assert_eq!(phrases, ["妹 妹", "上 海", "读", "大 学"]);
+    }
+
+    #[test]
+    fn the_past_of_a_verb_hides_nothing() {
+        let surfaces: Vec<String> =
+            query_terms("你拉过小提琴吗").into_iter().map(|term| term.surface).collect();
+        assert!(surfaces.contains(&"小提琴".to_owned()), "{surfaces:?}");
+        let indexed = format!(" {} ", index_terms("我会拉小提琴"));
+        for term in query_terms("拉过小提琴").iter().filter(|term| !term.guess) {
+            assert!(indexed.contains(&format!(" {} ", term.phrase.0.join(" "))), "{term:?}");
+        }
+        assert_eq!(surfaces_of("他难过吗"), ["难过"]);
+    }
+
+    fn surfaces_of(text: &str) -> Vec<String> {
+        query_terms(text).into_iter().map(|term| term.surface).collect()
+    }
+
+    #[test]
+    fn pairs_across_the_borders_of_words_are_guesses() {
+        let terms = border_terms("妹妹大学");
+        let shown: Vec<(&str, bool)> = terms.iter().map(|term| (term.surface.as_str(), term.guess)).collect();
+        assert_eq!(shown, [("妹大", true)]);
+        assert!(border_terms("my cat 写真の").is_empty());
+        assert!(border_terms("妹妹的大学").is_empty(), "a particle stands between");
     }
 
     #[test]

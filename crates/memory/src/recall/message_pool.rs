@@ -1,5 +1,4 @@
-//! Which messages are ranked at all: those that can be worth most, whatever their age and whatever is written at length
-//! about the same.
+//! Which messages are ranked at all: those that can be worth most, however old, and however much longer others are.
 
 use std::collections::BTreeSet;
 

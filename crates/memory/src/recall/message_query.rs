@@ -2,15 +2,17 @@
 
 use std::collections::HashMap;
 
-use jiff::Timestamp;
+use jiff::civil::Weekday;
 use jiff::tz::TimeZone;
+use jiff::{SignedDuration, Timestamp};
 
 use super::identity::{self, IdentityQuestion};
 use super::settings::{RecallSettings, SpeakerNames};
 use super::speakers::{NamedSpeakers, name_speakers};
-use crate::messages::Role;
+use crate::messages::{Message, Role};
 use crate::text::{
-    QueryTerm, asks_when, estimate_tokens, index_terms, named_times, query_terms, split_sentences,
+    QueryTerm, asks_when, border_terms, estimate_tokens, index_terms, named_times, query_terms,
+    split_sentences, time_phrases,
 };
 
 /// Tokens up to which a message is looked for as one. The embedder blurs what is longer, and the words of a long text
@@ -26,6 +28,16 @@ const OLDER_LINE: f64 = 0.9;
 const OTHERS_LINE: f64 = 0.3;
 /// Longest label of a dialogue's line ("Ann: …"), in characters.
 const LABEL_LENGTH_MAX: usize = 20;
+/// Longest time that a message tells of and that still says when something was.
+const TOLD_MAX: SignedDuration = SignedDuration::from_hours(24 * 31);
+/// Longest message that is read for the times that it tells of, in tokens: longer ones tell of many.
+const TELLING_TOKENS_MAX: u32 = 300;
+/// What a word of a date weighs where the date is understood: it is looked for as a time.
+const DATE_WORD: f64 = 0.3;
+/// Words of Chinese dates, beside numbers.
+const DATE_WORDS: [&str; 10] = ["年", "月", "日", "号", "月份", "上旬", "中旬", "下旬", "月初", "月底"];
+/// What two characters across the border of two Chinese words weigh of a word.
+const BORDER_PAIR: f64 = 0.5;
 /// Terms that are looked for, the newest.
 const TERMS_MAX: usize = 96;
 
@@ -47,6 +59,8 @@ pub struct MessageQuery {
     pub times: Vec<(Timestamp, Timestamp)>,
     /// Whether it asks when something was.
     pub asks_when: bool,
+    /// The zone in which times count, and on which day an English week begins.
+    pub calendar: Option<(TimeZone, Weekday)>,
 }
 
 /// The texts that a question embeds, beside its terms.
@@ -95,17 +109,38 @@ impl MessageQuery {
         });
         let mut weighted = weighted_terms(text, &names, terms_of);
         weighted.extend(named.clone().map(|term| (term, 1.0)));
+        let times = named_times(newest, now, zone, *week_start);
+        for (_, weight) in weighted.iter_mut().filter(|(term, _)| !times.is_empty() && is_of_date(term)) {
+            *weight *= DATE_WORD;
+        }
         let question = Self {
             terms: weighted,
             sentences: sentences_terms.collect(),
             vectors: Vec::new(),
             whole: None,
             speaker,
-            times: named_times(newest, now, zone, *week_start),
+            times,
             asks_when: asks_when(newest),
+            calendar: Some((zone.clone(), *week_start)),
         };
         let whole = (!is_whole).then(|| newest_characters(&whole));
         (question, Texts { sentences, terms, spoken, whole, identity: asked })
+    }
+}
+
+impl MessageQuery {
+    /// Whether a message tells of a time that the question names: "yesterday", said the day after.
+    pub(super) fn is_told(&self, message: &Message) -> bool {
+        let Some((zone, week_start)) = self.calendar.as_ref().filter(|_| !self.times.is_empty()) else {
+            return false;
+        };
+        if message.token_count > TELLING_TOKENS_MAX {
+            return false;
+        }
+        let told = time_phrases(&message.content, message.created_at, zone, *week_start);
+        told.iter()
+            .filter(|told| !told.present && told.end.duration_since(told.start) <= TOLD_MAX)
+            .any(|told| self.times.iter().any(|&(start, end)| told.start <= end && start <= told.end))
     }
 }
 
@@ -158,7 +193,9 @@ fn weighted_terms(
     let mut places: HashMap<Vec<String>, usize> = HashMap::new();
     let mut terms: Vec<(QueryTerm, f64)> = Vec::new();
     for (part, weight) in weighted_parts(text) {
-        for term in names.left_out(terms_of(part)) {
+        let pairs = names.left_out(border_terms(part)).into_iter().map(|term| (term, weight * BORDER_PAIR));
+        let words = names.left_out(terms_of(part)).into_iter().map(|term| (term, weight));
+        for (term, weight) in words.chain(pairs) {
             match places.get(&term.phrase.0) {
                 Some(&place) => terms[place].1 = terms[place].1.max(weight),
                 None if terms.len() < TERMS_MAX => {
@@ -193,6 +230,10 @@ fn weighted_parts(text: &str) -> Vec<(&str, f64)> {
         _ => split_sentences(whole),
     };
     parts.into_iter().rev().enumerate().map(|(age, part)| (part, older(age))).collect()
+}
+
+fn is_of_date(term: &QueryTerm) -> bool {
+    term.surface.chars().all(|c| c.is_ascii_digit()) || DATE_WORDS.contains(&term.surface.as_str())
 }
 
 /// The name that a line of a dialogue begins with.

@@ -7,12 +7,12 @@
 //!
 //! | signal | question | range |
 //! |---|---|---|
-//! | words | does it say what is asked for? BM25 over the message, the one before (whole if it asks, else half) and a quarter of the one after, as a share of the question's information | 0 to about 2 |
+//! | words | does it say what is asked for? BM25 over the message, the one before (whole if it asks, else half) and a quarter of the one after (three tenths of that by the same speaker), as a share of the question's information | 0 to about 2 |
 //! | meaning | does it mean it? cosine with the vector of the message, half the one before and a quarter of the one after | −1 to 1 |
-//! | topic_words | does the talk around it (3 messages on each side) say it? share of the question's information | 0 to 1 |
+//! | topic_words | does the talk around it (3 messages on each side) say it, and 0.4 of: does its session? share of the question's information | 0 to 1.4 |
 //! | topic_meaning | does the talk around it mean it? best cosine among these messages | −1 to 1 |
 //! | speaker | is it by the one whom the question names? | 0 or 1 |
-//! | time | was it said at the time that the question names? | 0 or 1 |
+//! | time | was it said at the time that the question names, or does it tell of it? | 0 or 1 |
 //! | tells_when | the question asks when: does it tell a time? | 0 or 1 |
 //! | asks | is it a question itself? | 0 or 1 |
 //! | answers | does it follow a question? | 0 or 1 |
@@ -27,6 +27,7 @@ use super::score::vector_relevance;
 use super::settings::RecallSettings;
 use super::signals::{MessageWeights, Signal, Signals};
 use super::words::{IndexedText, Occurrences, WordStatistics};
+use crate::identifiers::SessionId;
 use crate::messages::{Message, Role};
 use crate::ports::{Store, StoreError};
 use crate::scope::Scope;
@@ -41,6 +42,11 @@ const BEFORE: f64 = 0.5;
 const QUESTION_BEFORE: f64 = 1.0;
 /// What the message after counts: it often takes the words up, less often fills them.
 const AFTER: f64 = 0.25;
+/// What a neighbour counts of that where it is by the same speaker: nobody answers himself, and one note need not go on
+/// where another ended.
+const SAME_SPEAKER: f64 = 0.3;
+/// What the words of a whole session count beside those of the talk around a message.
+const SESSION: f64 = 0.4;
 /// Saturation of repetition, as customary.
 pub(super) const BM25_K1: f64 = 1.2;
 /// How much a long message is held back. Messages of a talk are short and of one kind.
@@ -153,6 +159,7 @@ impl<'a> Ranking<'a> {
         let unknown = known.sum::<f64>() / meaning.len().max(1) as f64;
         let cosines: HashMap<i64, f64> =
             self.found.messages.keys().filter_map(|&seq| Some((seq, self.cosine_of(seq)?))).collect();
+        let sessions = self.words_of_sessions();
         let mut ranked: Vec<(f64, Timestamp, i64, Signals)> = self
             .found
             .messages
@@ -165,6 +172,8 @@ impl<'a> Ranking<'a> {
                 signals[Signal::Words] = self.words(seq, &self.spoken(seq));
                 signals[Signal::Meaning] = meaning;
                 signals[Signal::TopicWords] = self.topic_words(&around);
+                let session = sessions.get(&indexed.message.session_id).copied().unwrap_or_default();
+                signals[Signal::TopicWords] += SESSION * session;
                 signals[Signal::TopicMeaning] = nearest.unwrap_or(unknown);
                 (signals.total(weights), indexed.message.created_at, seq, signals)
             })
@@ -223,7 +232,11 @@ impl<'a> Ranking<'a> {
         let at = message.created_at;
         let marks = [
             (Signal::Speaker, question.speaker == Some(message.role)),
-            (Signal::Time, question.times.iter().any(|&(start, end)| start <= at && at <= end)),
+            (
+                Signal::Time,
+                question.times.iter().any(|&(start, end)| start <= at && at <= end)
+                    || question.is_told(message),
+            ),
             (Signal::TellsWhen, question.asks_when && tells_when(&message.content)),
             (Signal::Asks, self.asks(seq)),
             (Signal::Answers, self.found.before(seq).is_some_and(|before| self.asks(before))),
@@ -258,8 +271,10 @@ impl<'a> Ranking<'a> {
 
     /// The message and its neighbours, with what each counts.
     fn mixture(&self, seq: i64) -> Vec<(i64, f64)> {
-        let before = self.found.before(seq).map(|before| (before, BEFORE));
-        let after = self.found.after(seq).map(|after| (after, AFTER));
+        let role = |seq: i64| self.found.messages.get(&seq).map(|indexed| indexed.message.role);
+        let answers = |other: i64| if role(other) == role(seq) { SAME_SPEAKER } else { 1.0 };
+        let before = self.found.before(seq).map(|before| (before, BEFORE * answers(before)));
+        let after = self.found.after(seq).map(|after| (after, AFTER * answers(after)));
         std::iter::once((seq, 1.0)).chain(before).chain(after).collect()
     }
 
@@ -293,6 +308,15 @@ impl<'a> Ranking<'a> {
         };
         let held = |(place, (_, information)): (usize, &(&QueryTerm, f64))| information * held(place);
         self.terms.iter().enumerate().map(held).sum::<f64>() / self.asked
+    }
+
+    /// The share of the question's information that the messages of each session hold together, of those looked at.
+    fn words_of_sessions(&self) -> HashMap<SessionId, f64> {
+        let mut sessions: HashMap<SessionId, Vec<i64>> = HashMap::new();
+        for (&seq, indexed) in &self.found.messages {
+            sessions.entry(indexed.message.session_id).or_default().push(seq);
+        }
+        sessions.into_iter().map(|(session, seqs)| (session, self.topic_words(&seqs))).collect()
     }
 
     /// Cosine of the question with the mixture's vector; none where the message itself has none.

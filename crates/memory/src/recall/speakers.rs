@@ -2,11 +2,14 @@
 
 use super::settings::SpeakerNames;
 use crate::messages::Role;
-use crate::text::{Language, at_word_borders, is_unspaced};
+use crate::text::{Language, at_word_borders, is_function_word, is_unspaced};
 
 /// What may stand before a name that only calls: "Hey Ann, …".
 const CALLS: [&str; 14] =
     ["hi", "hey", "hello", "ok", "okay", "dear", "oh", "so", "well", "嗨", "你好", "喂", "嘿", "哎"];
+
+/// Letters of the shortest first word of a name that is a name by itself.
+const GIVEN_NAME_MIN: usize = 3;
 
 /// A text with its speakers' names understood.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -24,6 +27,8 @@ pub(super) fn name_speakers(text: &str, names: &SpeakerNames) -> NamedSpeakers {
     known.extend(names.user.iter().map(|name| (name.as_str(), Role::User)));
     known.extend(names.persona.iter().map(|name| (name.as_str(), Role::Persona)));
     known.retain(|(name, _)| !name.trim().is_empty());
+    let given: Vec<(&str, Role)> =
+        known.iter().filter_map(|&(name, role)| Some((given_name(name)?, role))).collect();
     // The longest name counts where one begins with another.
     known.sort_by_key(|(name, _)| std::cmp::Reverse(name.len()));
     let chinese = Language::of(text) == Some(Language::Chinese);
@@ -32,6 +37,14 @@ pub(super) fn name_speakers(text: &str, names: &SpeakerNames) -> NamedSpeakers {
     let mut at = 0;
     while let Some(character) = text[at..].chars().next() {
         let found = known.iter().find_map(|&(name, role)| Some((end_of_name(text, at, name)?, role)));
+        // "Will" is a name only as it is written: "will you come" calls nobody.
+        let as_written = |(name, _): &&(&str, Role)| text[at..].starts_with(name);
+        let found = found.or_else(|| {
+            given
+                .iter()
+                .filter(as_written)
+                .find_map(|&(name, role)| Some((end_of_name(text, at, name)?, role)))
+        });
         let Some((end, role)) = found else {
             spoken.push(character);
             at += character.len_utf8();
@@ -54,6 +67,19 @@ pub(super) fn name_speakers(text: &str, names: &SpeakerNames) -> NamedSpeakers {
     let both = roles.contains(&Role::User) && roles.contains(&Role::Persona);
     let speaker = if both { None } else { roles.first().copied() };
     NamedSpeakers { spoken: spoken.trim().to_owned(), speaker }
+}
+
+/// The name by which people call somebody: the first word of several, the last two of three Chinese characters.
+fn given_name(name: &str) -> Option<&str> {
+    let name = name.trim();
+    if let Some((first, _)) = name.split_once(char::is_whitespace) {
+        let is_name = first.chars().count() >= GIVEN_NAME_MIN && !is_function_word(&first.to_lowercase());
+        return is_name.then_some(first);
+    }
+    let mut letters = name.char_indices();
+    let (_, second, last) = (letters.next()?, letters.next()?, letters.next()?);
+    let is_han = name.chars().all(crate::text::is_han) && last.0 > second.0 && letters.next().is_none();
+    is_han.then(|| &name[second.0..])
 }
 
 fn end_of_name(text: &str, at: usize, name: &str) -> Option<usize> {
@@ -97,6 +123,19 @@ mod tests {
         assert_eq!(named("安安的妹妹在哪"), ("我的妹妹在哪".to_owned(), Some(Role::User)));
         assert_eq!(named("What do Ann and Echo share?").1, None);
         assert_eq!(named("we are planning"), ("we are planning".to_owned(), None));
+    }
+
+    #[test]
+    fn a_first_name_names_the_speaker_with_the_full_one() {
+        let names = SpeakerNames {
+            user: vec!["Mary Miller".to_owned(), "Will Miller".to_owned()],
+            persona: vec!["王建国".to_owned()],
+        };
+        let speaker = |text: &str| name_speakers(text, &names).speaker;
+        assert_eq!(speaker("Where does Mary live?"), Some(Role::User));
+        assert_eq!(speaker("建国住在哪"), Some(Role::Persona));
+        assert_eq!(speaker("and will she marry?"), None);
+        assert_eq!(name_speakers("Where does Mary Miller live?", &names).spoken, "Where does I live?");
     }
 
     #[test]

@@ -102,3 +102,17 @@ proptest! {
         prop_assert_eq!(ranking(&store, &me, "Which violin has grandmother lent me?")[0], wanted);
     }
 }
+
+#[test]
+fn what_happened_on_a_day_is_found_where_it_is_told_the_day_after() {
+    let (store, me) = (FakeStore::default(), scope("me"));
+    let say = |day: &str, text: &str| {
+        let at: Timestamp = format!("2023-01-{day}T10:00:00Z").parse().unwrap();
+        store.add_message(&me, day.parse().unwrap(), User, text, at)
+    };
+    say("12", "the concert was loud");
+    let told = say("20", "the concert yesterday was loud");
+    say("27", "the concert was loud");
+    let now: Timestamp = "2024-02-10T12:00:00Z".parse().unwrap();
+    assert_eq!(ranking_at(&store, &me, "Which concert was it on 19.01.2023?", now)[0], told);
+}

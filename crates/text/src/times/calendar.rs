@@ -178,6 +178,6 @@ pub(super) fn month_of(year: i16, month: i8) -> Option<Days> {
     Some((date, date.last_of_month()))
 }
 
-fn shifted(date: Date, span: Span) -> Option<Date> {
+pub(super) fn shifted(date: Date, span: Span) -> Option<Date> {
     date.checked_add(span).ok()
 }

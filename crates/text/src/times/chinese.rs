@@ -2,10 +2,11 @@
 
 use std::ops::Range;
 
+use jiff::ToSpan;
 use jiff::civil::Weekday;
 
 use super::NamedPeriod;
-use super::calendar::{Calendar, Days, Season, Unit, YEARS, month_of, one_day, season_of, year_of};
+use super::calendar::{Calendar, Days, Season, Unit, YEARS, month_of, one_day, season_of, shifted, year_of};
 
 const DIGITS: &str = "一二三四五六七八九";
 /// Days by their names, the longer before the shorter: (name, days from now).
@@ -47,6 +48,29 @@ const UNITS: [(&str, Unit); 7] = [
 const NOT_BEFORE: &str = "亮球经饼轻龄级";
 /// Days of a vague 前几天.
 const FEW_DAYS_MOST: i64 = 10;
+/// Parts of a month by their names, the longer before the shorter: first and last day.
+const PARTS_OF_MONTH: [(&str, (i8, i8)); 7] = [
+    ("上旬", (1, 10)),
+    ("中旬", (11, 20)),
+    ("下旬", (21, 31)),
+    ("初", (1, 10)),
+    ("中", (11, 20)),
+    ("底", (21, 31)),
+    ("末", (21, 31)),
+];
+/// Feasts of a fixed day, and how many days they last: (name, month, day, days).
+const FEASTS: [(&str, i8, i8, i64); 10] = [
+    ("元旦", 1, 1, 3),
+    ("情人节", 2, 14, 1),
+    ("妇女节", 3, 8, 1),
+    ("清明", 4, 4, 3),
+    ("五一", 5, 1, 5),
+    ("劳动节", 5, 1, 5),
+    ("儿童节", 6, 1, 1),
+    ("教师节", 9, 10, 1),
+    ("国庆", 10, 1, 7),
+    ("圣诞", 12, 24, 2),
+];
 
 /// The times of a folded text, each with its place.
 pub(super) fn scan(folded: &str, calendar: Calendar) -> Vec<(Range<usize>, NamedPeriod)> {
@@ -68,6 +92,7 @@ pub(super) fn scan(folded: &str, calendar: Calendar) -> Vec<(Range<usize>, Named
 fn phrase(text: &str, before: Option<char>, calendar: Calendar) -> Option<(Option<NamedPeriod>, usize)> {
     let named = || {
         day_name(text, calendar)
+            .or_else(|| feast(text, calendar))
             .or_else(|| in_year(text, calendar))
             .or_else(|| in_month(text, calendar))
             .or_else(|| in_week(text, calendar))
@@ -94,6 +119,16 @@ fn day_name(text: &str, calendar: Calendar) -> Option<(Option<NamedPeriod>, usiz
     let (name, offset) = DAYS.into_iter().find(|(name, _)| text.starts_with(name))?;
     let named = if offset == 0 { NamedPeriod::present } else { NamedPeriod::sure };
     Some((calendar.day(offset).map(named), name.len()))
+}
+
+/// 国庆, 清明: the latest that has begun.
+fn feast(text: &str, calendar: Calendar) -> Option<(Option<NamedPeriod>, usize)> {
+    let (name, month, day, days) = FEASTS.into_iter().find(|(name, ..)| text.starts_with(name))?;
+    let named = || {
+        let (first, _) = calendar.latest_day(month, day)?;
+        Some(NamedPeriod::unsure((first, shifted(first, (days - 1).days())?)))
+    };
+    Some((named(), name.len()))
 }
 
 /// 上周, 上周三, 这个星期天, 下下周, 上周末; 周三 alone.
@@ -139,21 +174,25 @@ fn in_month(text: &str, calendar: Calendar) -> Option<(Option<NamedPeriod>, usiz
     if rest.starts_with(|c| NOT_BEFORE.contains(c)) {
         return None;
     }
-    let (first, last) = calendar.month(offset)?;
-    let part =
-        |from: i8, to: i8| Some((first.with().day(from).build().ok()?, first.with().day(to).build().ok()?));
-    let (days, rest) = if let Some(rest) = rest.strip_prefix('初') {
-        (part(1, 10), rest)
-    } else if let Some(rest) = rest.strip_prefix('中') {
-        (part(11, 20), rest)
-    } else if let Some(rest) = rest.strip_prefix('底').or_else(|| rest.strip_prefix('末')) {
-        (part(21, last.day()), rest)
-    } else if let Some((day, length)) = day_after(rest) {
-        (part(day, day), &rest[length..])
-    } else {
-        (Some((first, last)), rest)
+    let month = calendar.month(offset)?;
+    let (days, rest) = match (day_after(rest), part_of_month(rest)) {
+        (Some((day, length)), _) => (within_month(month, (day, day)), &rest[length..]),
+        (None, Some((part, length))) => (within_month(month, part), &rest[length..]),
+        (None, None) => (Some(month), rest),
     };
     Some((days.map(NamedPeriod::sure), text.len() - rest.len()))
+}
+
+/// 初, 上旬, 中旬, 底 after a month: its first and last day, and the bytes taken.
+fn part_of_month(text: &str) -> Option<((i8, i8), usize)> {
+    let (word, days) = PARTS_OF_MONTH.into_iter().find(|(word, _)| text.starts_with(word))?;
+    Some((days, word.len()))
+}
+
+/// These days of a month; the last of them may be beyond its end.
+fn within_month((first, last): Days, (from, to): (i8, i8)) -> Option<Days> {
+    let day = |day: i8| first.with().day(day.min(last.day())).build().ok();
+    Some((day(from)?, day(to)?))
 }
 
 /// 去年, 去年六月, 前年夏天, 去年今天, 明年年底.
@@ -181,9 +220,12 @@ fn in_year(text: &str, calendar: Calendar) -> Option<(Option<NamedPeriod>, usize
 /// 六月, 六月三日, 夏天, 年初, 年底, of a year; with the bytes taken.
 fn part_of_year(text: &str, year: i16) -> Option<(Option<Days>, usize)> {
     if let Some((month, length)) = month_after(text) {
-        return Some(match day_after(&text[length..]) {
-            Some((day, more)) => (one_day(year, month, day), length + more),
-            None => (month_of(year, month), length),
+        return Some(match (day_after(&text[length..]), part_of_month(&text[length..])) {
+            (Some((day, more)), _) => (one_day(year, month, day), length + more),
+            (None, Some((part, more))) => {
+                (month_of(year, month).and_then(|days| within_month(days, part)), length + more)
+            }
+            (None, None) => (month_of(year, month), length),
         });
     }
     let seasons =
@@ -253,9 +295,12 @@ fn number_phrase(text: &str, calendar: Calendar) -> Option<(Option<NamedPeriod>,
         });
     }
     let Some((month, length)) = month_after(text) else { return Some((None, length)) };
-    let days = match day_after(&text[length..]) {
-        Some((day, more)) => (calendar.latest_day(month, day), length + more),
-        None => (calendar.latest_month(month, true), length),
+    let days = match (day_after(&text[length..]), part_of_month(&text[length..])) {
+        (Some((day, more)), _) => (calendar.latest_day(month, day), length + more),
+        (None, Some((part, more))) => {
+            (calendar.latest_month(month, true).and_then(|days| within_month(days, part)), length + more)
+        }
+        (None, None) => (calendar.latest_month(month, true), length),
     };
     Some((days.0.map(NamedPeriod::unsure), days.1))
 }

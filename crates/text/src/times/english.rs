@@ -219,6 +219,9 @@ fn calendar_date(words: &[&str], calendar: Calendar) -> Option<Found> {
     {
         return Some((NamedPeriod::unsure(one_day(year, month, day)?), 3));
     }
+    if let Some((days, length)) = numeric_date(words) {
+        return Some((NamedPeriod::unsure(days), length));
+    }
     let (month, day, length) = match words {
         [month, number, ..] if month_number(month).is_some() && month_day(number).is_some() => {
             (month_number(month)?, month_day(number)?, 2)
@@ -238,6 +241,27 @@ fn calendar_date(words: &[&str], calendar: Calendar) -> Option<Found> {
         Some(year) => Some((NamedPeriod::unsure(one_day(year, month, day)?), length + 1)),
         None => Some((NamedPeriod::unsure(calendar.latest_day(month, day)?), length)),
     }
+}
+
+/// 19.01.2024, 2024.1.19, 19/01/2024, 2024/1/19. Where both may be the month, the day comes first unless the year does.
+fn numeric_date(words: &[&str]) -> Option<(Days, usize)> {
+    let word = words.first()?;
+    let parts: Vec<&str> = word.split('.').collect();
+    let (parts, length) = match (parts.len(), words) {
+        (3, _) => (parts, 1),
+        (1, [first, second, third, ..]) => (vec![*first, *second, *third], 3),
+        _ => return None,
+    };
+    let small = |part: &str| part.parse::<i8>().ok().filter(|_| part.len() <= 2);
+    let days = match (calendar_year(parts[0]), calendar_year(parts[2])) {
+        (Some(year), None) => one_day(year, small(parts[1])?, small(parts[2])?),
+        (None, Some(year)) => {
+            let (first, second) = (small(parts[0])?, small(parts[1])?);
+            one_day(year, second, first).or_else(|| one_day(year, first, second))
+        }
+        _ => None,
+    };
+    Some((days?, length))
 }
 
 fn month_and_day_have_two_digits(words: &[&str]) -> bool {

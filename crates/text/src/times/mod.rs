@@ -18,6 +18,9 @@ use jiff::{Timestamp, ToSpan};
 
 use calendar::Calendar;
 
+/// What stands between the ends of a range of days.
+const RANGE_WORDS: [&str; 9] = ["到", "至", "-", "–", "—", "~", "to", "until", "through"];
+
 /// A time that a text names, seen from the moment of its saying and in the speaker's zone.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct TimePhrase {
@@ -72,6 +75,7 @@ pub fn time_phrases(text: &str, now: Timestamp, zone: &TimeZone, week_start: Wee
     let mut found = english::scan(&folded, Calendar { today, week_start });
     found.extend(chinese::scan(&folded, Calendar { today, week_start: Weekday::Monday }));
     found.sort_by_key(|(place, _)| (place.start, place.end));
+    let found = joined(found, &folded);
     let clock = clock::time_of_day(&folded);
     let mut phrases: Vec<TimePhrase> = found
         .into_iter()
@@ -89,6 +93,23 @@ pub fn time_phrases(text: &str, now: Timestamp, zone: &TimeZone, week_start: Wee
         }
     }
     phrases
+}
+
+/// Times with "to" between them are one: 5月12日到5月31日, from 3 June to 9 June.
+fn joined(found: Vec<(Range<usize>, NamedPeriod)>, folded: &str) -> Vec<(Range<usize>, NamedPeriod)> {
+    let mut joined: Vec<(Range<usize>, NamedPeriod)> = Vec::with_capacity(found.len());
+    for (place, named) in found {
+        if let Some((before, earlier)) = joined.last_mut() {
+            let between = folded.get(before.end..place.start).map_or("", str::trim);
+            if RANGE_WORDS.contains(&between) && earlier.days.0 <= named.days.0 {
+                before.end = place.end;
+                earlier.days.1 = earlier.days.1.max(named.days.1);
+                continue;
+            }
+        }
+        joined.push((place, named));
+    }
+    joined
 }
 
 /// The times that a text asks for, each as its first and last moment in the zone, in order of time. "Today" is not among

@@ -285,3 +285,32 @@ proptest! {
         }
     }
 }
+
+#[test]
+fn dates_in_numbers_are_read_in_every_usual_order() {
+    for text in ["on 19.01.2024", "2024.1.19", "19/01/2024", "2024/1/19", "01/19/2024", "2024年1月19日"] {
+        let days = days_of(text);
+        assert_eq!(days, [("2024-01-19".to_owned(), "2024-01-19".to_owned())], "{text}");
+    }
+    for text in ["version 1.2.3", "40.01.2024", "1/2/3"] {
+        assert!(days_of(text).is_empty(), "{text}");
+    }
+}
+
+#[test]
+fn parts_of_months_feasts_and_ranges_are_read() {
+    let day = |from: &str, to: &str| vec![(from.to_owned(), to.to_owned())];
+    assert_eq!(days_of("1月中旬去了哪里"), day("2024-01-11", "2024-01-20"));
+    assert_eq!(days_of("2024年2月下旬"), day("2024-02-21", "2024-02-29"));
+    assert_eq!(days_of("国庆去了哪里"), day("2023-10-01", "2023-10-07"));
+    assert_eq!(days_of("从5月12日到5月31日"), day("2023-05-12", "2023-05-31"));
+    assert_eq!(days_of("from 3 January to 9 January"), day("2024-01-03", "2024-01-09"));
+}
+
+/// The days that a text names, asked on 10 February 2024.
+fn days_of(text: &str) -> Vec<(String, String)> {
+    let now: Timestamp = "2024-02-10T12:00:00Z".parse().unwrap();
+    let named = named_times(text, now, &TimeZone::UTC, Weekday::Monday);
+    let day = |at: Timestamp| at.to_zoned(TimeZone::UTC).date().to_string();
+    named.into_iter().map(|(start, end)| (day(start), day(end))).collect()
+}

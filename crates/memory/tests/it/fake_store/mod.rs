@@ -3,6 +3,7 @@
 mod forgetting;
 mod people;
 mod ports;
+mod words;
 mod talk;
 mod thinking;
 
