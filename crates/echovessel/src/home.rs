@@ -102,6 +102,11 @@ impl Home {
         self.folder.join("echovessel.db")
     }
 
+    /// Sound: spoken replies, recordings, samples of voices.
+    pub(crate) fn voice(&self) -> PathBuf {
+        self.folder.join("voice")
+    }
+
     /// Where other processes reach whoever holds the home.
     pub(crate) fn hub_socket(&self) -> PathBuf {
         self.folder.join("hub.sock")

@@ -11,14 +11,18 @@ use memory::ledger::Prices;
 use memory::ports::{Appearance, Clock as _};
 use runtime::{ReloadableModel, Runtime};
 use serde_json::{Map, Value as Json, json};
-use server::{ConfigUpdate, Configuration, ConfigurationError, ServerSettings};
+use server::{ConfigUpdate, Configuration, ConfigurationError, ServerSettings, VoiceProgram};
 use tokio::sync::Mutex;
 use toml::{Table, Value};
 
 use crate::config::{self, Config, ConfigChange, is_live, known_keys};
 use crate::home::{Home, replace};
 use crate::system::SystemClock;
+use crate::voice_setup::{self, voice_settings};
 use crate::wiring::{api_key_variable, connect, database_path, prices_of, runtime_settings, server_settings};
+
+/// Keys that name programs to run: a token for the API must not be enough to run another.
+const PROGRAMS: [&str; 2] = ["voice.tts_command", "voice.stt_command"];
 
 /// The daemon's configuration and the parts that use it.
 pub(crate) struct LiveConfig {
@@ -62,21 +66,24 @@ impl Configuration for LiveConfig {
     }
 
     async fn change(&self, wanted: Json) -> Result<ConfigUpdate, ConfigurationError> {
-        let mut state = self.state.lock().await;
         let wishes = config::wishes(&wanted, &known()?).map_err(ConfigurationError::NotAKey)?;
-        let path = self.home.config();
-        let text = read(&path)?;
-        let text = config::with_wishes(&text, &wishes)
-            .map_err(|reason| ConfigurationError::BadValue(format!("{}: {reason}", path.display())))?;
-        let config = config::parse(&text, &path, std::env::vars())
-            .map_err(|error| ConfigurationError::BadValue(format!("{error}; nothing was changed")))?;
-        let mut changed = self.take_up(&mut state, config, Some(&text)).await?;
-        let touched = |key: &String| wishes.iter().any(|wish: &ConfigChange| wish.key == *key);
-        changed.restart_required.retain(touched);
-        changed.overridden = config::overridden_keys(std::env::vars()).into_iter().filter(touched).collect();
-        changed.overridden.sort();
-        changed.updated_fields = wishes.into_iter().map(|wish| wish.asked).collect();
-        Ok(changed)
+        if let Some(wish) = wishes.iter().find(|wish| PROGRAMS.contains(&wish.key.as_str())) {
+            let key = &wish.key;
+            let reason = format!("{key} names a program that runs on this machine: set it in config.toml");
+            return Err(ConfigurationError::NotAKey(reason));
+        }
+        self.apply(wanted).await
+    }
+
+    async fn voice_programs(&self) -> Vec<VoiceProgram> {
+        voice_setup::programs(&self.home)
+    }
+
+    async fn use_voice_program(&self, name: &str) -> Result<ConfigUpdate, ConfigurationError> {
+        match voice_setup::changes_for(&self.home, name) {
+            Some(wanted) => self.apply(wanted).await,
+            None => Err(ConfigurationError::NotAKey(format!("{name} is not installed; nothing was changed"))),
+        }
     }
 
     async fn reload(&self) -> Result<ConfigUpdate, ConfigurationError> {
@@ -94,6 +101,24 @@ impl Configuration for LiveConfig {
 }
 
 impl LiveConfig {
+    async fn apply(&self, wanted: Json) -> Result<ConfigUpdate, ConfigurationError> {
+        let mut state = self.state.lock().await;
+        let wishes = config::wishes(&wanted, &known()?).map_err(ConfigurationError::NotAKey)?;
+        let path = self.home.config();
+        let text = read(&path)?;
+        let text = config::with_wishes(&text, &wishes)
+            .map_err(|reason| ConfigurationError::BadValue(format!("{}: {reason}", path.display())))?;
+        let config = config::parse(&text, &path, std::env::vars())
+            .map_err(|error| ConfigurationError::BadValue(format!("{error}; nothing was changed")))?;
+        let mut changed = self.take_up(&mut state, config, Some(&text)).await?;
+        let touched = |key: &String| wishes.iter().any(|wish: &ConfigChange| wish.key == *key);
+        changed.restart_required.retain(touched);
+        changed.overridden = config::overridden_keys(std::env::vars()).into_iter().filter(touched).collect();
+        changed.overridden.sort();
+        changed.updated_fields = wishes.into_iter().map(|wish| wish.asked).collect();
+        Ok(changed)
+    }
+
     /// Makes this the configuration: what can fail comes first, then the file is written, then all is put into force.
     async fn take_up(
         &self,
@@ -114,6 +139,13 @@ impl LiveConfig {
             true => Some(connect(&running).await.map_err(|error| refused(&error))?),
             false => None,
         };
+        let voice = match has("voice.") {
+            true => Some(
+                voice_settings(&running, &self.home, &self.runtime.shared_clock())
+                    .map_err(|error| refused(&error))?,
+            ),
+            false => None,
+        };
         if let Some(text) = text {
             replace(&self.home.config(), text.as_bytes()).map_err(|error| {
                 ConfigurationError::Unwritable(format!(
@@ -127,6 +159,9 @@ impl LiveConfig {
         }
         if let Some(model) = model {
             self.model.replace(model);
+        }
+        if let Some(voice) = voice {
+            self.runtime.change_voice(voice);
         }
         if has("llm.prices") {
             self.prices.store(Arc::new(prices_of(&running)));

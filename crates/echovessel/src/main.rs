@@ -10,6 +10,7 @@ mod config;
 mod live_config;
 mod home;
 mod system;
+mod voice_setup;
 mod wiring;
 mod embedding;
 mod lifecycle;

@@ -23,7 +23,7 @@ use mind::{LanguageMind, Prompts};
 use offline::OfflineProvider;
 use runtime::{
     Broadcast, Ledger, Metrics, ProactiveSettings, ReloadableModel, Runtime, RuntimeParts, RuntimeSettings,
-    TraceSettings,
+    TraceSettings, VoiceParts,
 };
 use secrecy::SecretString;
 use server::ServerSettings;
@@ -34,6 +34,7 @@ use crate::config::{Config, ConfigError, LlmPrice, body_limit};
 use crate::embedding::EmbeddingSetup;
 use crate::home::Home;
 use crate::system::{SystemRetryTimer, random_bytes};
+use crate::voice_setup::voice_settings;
 
 /// Tokens that a reply's prompt may take.
 const PROMPT_TOKENS: u32 = 8_000;
@@ -157,6 +158,7 @@ pub(crate) async fn wire(
     let runtime = Runtime::new(parts);
     let hub =
         hub(config, home, &database, embedding.embedder(), runtime.summariser(), clock.clone(), ids.clone())?;
+    let shared_clock = clock.clone();
     let graph = graph(&database, embedding.embedder(), clock, ids);
     hub.link(Arc::new(graph.clone()));
     runtime.attach_hub(hub.clone(), working_hours(config)?);
@@ -164,6 +166,11 @@ pub(crate) async fn wire(
     if config.hub.graph_facts {
         runtime.draw_graph(graph.clone());
     }
+    runtime.attach_voice(VoiceParts {
+        folder: home.voice(),
+        ledger: ledger.clone(),
+        settings: voice_settings(config, home, &shared_clock)?,
+    });
     if let Some(previous) = previous {
         runtime.serve_meanwhile(previous);
     }

@@ -1,5 +1,7 @@
 //! What a person puts right while the persona lives: memories, refused memories, messages, replies.
 
+use std::collections::BTreeSet;
+
 use memory::Scope;
 use memory::capture::{self, CaptureError};
 use memory::consolidate::ConsolidationEvent;
@@ -213,6 +215,10 @@ impl RuntimeInner {
         self.index().forget(&message.scope, Corpus::Nodes, &numbers(&withdrawn.rewritten));
         let messages: Vec<i64> = withdrawn.messages.iter().map(|(_, seq)| *seq).collect();
         self.index().forget(&message.scope, Corpus::Messages, &messages);
+        // Also the recording of an edited message: it still says the old words.
+        let mut gone: BTreeSet<MessageId> = withdrawn.messages.iter().map(|(id, _)| *id).collect();
+        gone.extend((message.role == Role::User).then_some(message.id));
+        self.forget_sound(&message.scope, &gone).await;
         for (id, _) in &withdrawn.messages {
             let (turn_id, channel_id) = (message.turn_id, message.channel_id.clone());
             self.publish(

@@ -20,6 +20,10 @@ pub struct EventStream {
     token: Scoped<Token>,
     #[serde(rename = "chat.message.done")]
     done: Scoped<ReplyDone>,
+    #[serde(rename = "chat.message.voice_sentence")]
+    voice_sentence: Scoped<VoiceSentence>,
+    #[serde(rename = "chat.message.voice_ready")]
+    voice_ready: Scoped<VoiceReady>,
     #[serde(rename = "chat.message.failed")]
     failed: Scoped<TurnFailed>,
     #[serde(rename = "chat.message.error")]
@@ -128,6 +132,35 @@ pub(crate) struct ReplyDone {
     pub(crate) delivery: &'static str,
     /// Whether the model was cut off.
     pub(crate) incomplete: bool,
+}
+
+/// A sentence of a reply that is still being written can be heard.
+#[derive(Serialize, JsonSchema)]
+#[schemars(inline)]
+pub(crate) struct VoiceSentence {
+    /// Names the reply until it is stored: the turn's id.
+    pub(crate) message_id: TurnId,
+    pub(crate) turn_id: TurnId,
+    pub(crate) source_channel_id: String,
+    /// Zero-based place in the reply.
+    pub(crate) index: u32,
+    pub(crate) url: String,
+    pub(crate) duration_seconds: f64,
+}
+
+/// The whole reply can be heard.
+#[derive(Serialize, JsonSchema)]
+#[schemars(inline)]
+pub(crate) struct VoiceReady {
+    /// The same as in `chat.message.done`: the turn's id.
+    pub(crate) message_id: TurnId,
+    pub(crate) stored_message_id: MessageId,
+    pub(crate) turn_id: TurnId,
+    pub(crate) source_channel_id: String,
+    pub(crate) url: String,
+    pub(crate) duration_seconds: f64,
+    /// Whether the sound was there already.
+    pub(crate) cached: bool,
 }
 
 #[derive(Serialize, JsonSchema)]
@@ -344,4 +377,37 @@ pub(crate) struct ConflictOpened {
     pub(crate) kind: &'static str,
     pub(crate) filename: String,
     pub(crate) created_at: Timestamp,
+}
+
+impl VoiceSentence {
+    pub(crate) fn new(turn_id: TurnId, channel_id: String, index: u32, duration_seconds: f64) -> Self {
+        Self {
+            message_id: turn_id,
+            turn_id,
+            source_channel_id: channel_id,
+            index,
+            url: format!("/api/chat/voice/live/{turn_id}/{index}"),
+            duration_seconds,
+        }
+    }
+}
+
+impl VoiceReady {
+    pub(crate) fn new(
+        message_id: MessageId,
+        turn_id: TurnId,
+        channel_id: String,
+        duration_seconds: f64,
+    ) -> Self {
+        Self {
+            message_id: turn_id,
+            stored_message_id: message_id,
+            turn_id,
+            source_channel_id: channel_id,
+            url: format!("/api/chat/voice/{message_id}.mp3"),
+            duration_seconds,
+            // It was spoken just now.
+            cached: false,
+        }
+    }
 }

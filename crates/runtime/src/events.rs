@@ -14,7 +14,7 @@ use serde_json::{Value, json};
 use crate::event_bodies::{
     ConflictOpened, EntityConfirmed, EntityDescribed, EventCreated, MemoryForgotten, MessageDeleted,
     MessageEdited, MoodUpdate, NodeUpdated, ReplyDone, SessionBoundary, SettingsUpdated, ThoughtCreated,
-    Token, TurnError, TurnFailed, TypingStarted, UserAppended, WorkFailed,
+    Token, TurnError, TurnFailed, TypingStarted, UserAppended, VoiceReady, VoiceSentence, WorkFailed,
 };
 
 /// An event with the memory it belongs to.
@@ -92,6 +92,28 @@ pub enum ServerEvent {
         in_reply_to: Option<String>,
         /// Whether the model was cut off.
         incomplete: bool,
+    },
+    /// A sentence of a reply can be heard.
+    VoiceSentence {
+        /// The turn.
+        turn_id: TurnId,
+        /// Where the reply goes.
+        channel_id: String,
+        /// Zero-based place in the reply.
+        index: u32,
+        /// Its length.
+        duration_seconds: f64,
+    },
+    /// The whole reply can be heard.
+    VoiceReady {
+        /// The reply.
+        message_id: MessageId,
+        /// The turn.
+        turn_id: TurnId,
+        /// Where the reply goes.
+        channel_id: String,
+        /// Its length.
+        duration_seconds: f64,
     },
     /// No reply will come.
     TurnFailed {
@@ -252,6 +274,14 @@ impl ServerEvent {
                     delivery: "text",
                     incomplete,
                 }),
+            ),
+            Self::VoiceSentence { turn_id, channel_id, index, duration_seconds } => (
+                "chat.message.voice_sentence",
+                json!(VoiceSentence::new(turn_id, channel_id, index, duration_seconds)),
+            ),
+            Self::VoiceReady { message_id, turn_id, channel_id, duration_seconds } => (
+                "chat.message.voice_ready",
+                json!(VoiceReady::new(message_id, turn_id, channel_id, duration_seconds)),
             ),
             Self::TurnFailed { turn_id, channel_id, reason, retryable, user_message_ids } => {
                 let source_channel_id = channel_id;

@@ -152,6 +152,7 @@ impl Runtime {
         let taken = runtime.eraser().forget(act).await?.taken;
         runtime.forget_epochs.count(&scope);
         runtime.forget_in_files(&scope).await;
+        runtime.forget_sound(&scope, &taken.messages).await;
         runtime.publish_forgotten(&scope, None, &taken);
         Ok(taken)
     }
@@ -170,6 +171,7 @@ impl Runtime {
             let receipt = runtime.eraser().erase(request).await?;
             runtime.forget_epochs.count(&scope);
             runtime.forget_in_files(&scope).await;
+            runtime.forget_sound(&scope, &receipt.taken.messages).await;
             runtime.publish_forgotten(&scope, Some(receipt.id), &receipt.taken);
             receipt
         };
@@ -192,6 +194,7 @@ impl Runtime {
             runtime.index().forget_persona(persona);
             runtime.forget_epochs.count_persona(persona);
             runtime.forget_files_of(persona).await;
+            runtime.forget_sound_of(persona).await;
             for scope in runtime.broadcast().withdraw_persona(persona) {
                 runtime.publish(&scope, ServerEvent::Forgotten { receipt: None, taken: Box::default() });
             }

@@ -35,6 +35,7 @@ use crate::metrics::Metrics;
 use crate::settings::RuntimeSettings;
 use crate::spending::Spending;
 use crate::turn::TurnEvent;
+use crate::voice::Voice;
 
 /// How long turns that are under way may take to finish when the program stops.
 const STOP_LIMIT: Duration = Duration::from_secs(20);
@@ -102,6 +103,8 @@ pub(crate) struct RuntimeInner {
     pub(crate) told_of_cap_until: Mutex<Option<Timestamp>>,
     /// Turns that a person may stop: those that run, and those that shall not even begin.
     stops: Mutex<HashMap<TurnId, CancellationToken>>,
+    /// Who speaks and hears, and the sound that is kept.
+    pub(crate) voice: OnceLock<Voice>,
 }
 
 impl Runtime {
@@ -129,6 +132,7 @@ impl Runtime {
             turns_running: AtomicU64::new(0),
             told_of_cap_until: Mutex::default(),
             stops: Mutex::default(),
+            voice: OnceLock::new(),
         };
         Self { runtime: Arc::new(runtime) }
     }
@@ -145,6 +149,7 @@ impl Runtime {
         if released > 0 {
             tracing::info!(sessions = released, "resuming interrupted consolidations");
         }
+        runtime.clean_sound_at_start().await;
         crate::diary::start(runtime).await?;
         runtime.recover_turns().await?;
         runtime.keep_running("idle", crate::idle::run(runtime.clone()));

@@ -25,6 +25,7 @@ use crate::forget::ForgetEpoch;
 use crate::inbox::ReadyTurn;
 use crate::recall::add_recalled;
 use crate::receipt::receipt_of;
+use crate::reply_speech::{self, ReplySpeech};
 use crate::runtime::RuntimeInner;
 use crate::turn_trace::TurnRecord;
 
@@ -160,9 +161,14 @@ async fn answer(
     };
     count_preparation(runtime, &prepared, began.elapsed());
     let began = Instant::now();
-    let spoken = generate_reply(runtime, turn, &prepared.prompt, interrupted, record).await?;
+    let mut speech = reply_speech::begin(runtime, turn).await.map(|(speech, outcome)| {
+        record.speech(outcome);
+        speech
+    });
+    let spoken =
+        generate_reply(runtime, turn, &prepared.prompt, interrupted, record, speech.as_mut()).await?;
     runtime.metrics().turn_phase("speak", began.elapsed());
-    deliver(runtime, turn, prepared, spoken, record).await
+    deliver(runtime, turn, prepared, spoken, record, speech).await
 }
 
 fn count_preparation(runtime: &RuntimeInner, prepared: &Prepared, took: Duration) {
@@ -258,6 +264,7 @@ async fn generate_reply(
     prompt: &RenderedReply,
     mut interrupted: Interruption,
     record: &mut TurnRecord,
+    mut speech: Option<&mut ReplySpeech>,
 ) -> Result<StreamedReply, TurnError> {
     let mut spoken = StreamedReply { model: runtime.mind().reply_model(), ..StreamedReply::default() };
     let mut length = 0;
@@ -285,6 +292,9 @@ async fn generate_reply(
                 let delta: String = if whole > room { delta.chars().take(room).collect() } else { delta };
                 length += whole;
                 spoken.text.push_str(&delta);
+                if let Some(speech) = &mut speech {
+                    speech.push(&delta);
+                }
                 let (turn_id, channel_id) = (turn.turn_id, turn.channel_id.clone());
                 runtime
                     .publish(&turn.scope, ServerEvent::Token { turn_id, channel_id, delta: delta.clone() });
@@ -325,6 +335,7 @@ async fn deliver(
     prepared: Prepared,
     spoken: StreamedReply,
     record: &mut TurnRecord,
+    speech: Option<ReplySpeech>,
 ) -> Result<(), TurnError> {
     let incomplete = spoken.cut.is_some();
     if let Some(error) = &spoken.cut {
@@ -376,6 +387,9 @@ async fn deliver(
         },
     );
     drop(nothing_is_forgotten);
+    if let Some(speech) = speech {
+        speech.finish(&message);
+    }
     let (usage, model) = (spoken.usage, spoken.model);
     turn.notify_channel(TurnEvent::Done { message: Box::new(message), usage, model, incomplete });
     let fulfilled = prepared.recalled.pinned.fulfilled.iter().map(|node| node.id);

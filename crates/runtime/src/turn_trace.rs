@@ -2,6 +2,7 @@
 
 use std::sync::Arc;
 
+use futures_util::future::OptionFuture;
 use hub::RelatedMemory;
 use jiff::Timestamp;
 use memory::identifiers::{MessageId, NodeId};
@@ -13,6 +14,7 @@ use memory::ports::{TurnSummary, TurnTrace};
 use memory::recall::{Candidate, CandidateKind, RecallResult};
 use mind::{RenderedReply, ReplyInput};
 use serde_json::{Map, Value, json};
+use tokio::sync::oneshot;
 
 use crate::forget::ForgetEpoch;
 use crate::inbox::ReadyTurn;
@@ -38,6 +40,8 @@ pub(crate) struct TurnRecord {
     is_resumed: bool,
     steps: Vec<Value>,
     detail: Map<String, Value>,
+    /// How the reply's sound went, once it is over.
+    speech: Option<oneshot::Receiver<Value>>,
     /// Forgetting up to which it holds.
     forgotten: ForgetEpoch,
 }
@@ -56,6 +60,7 @@ impl TurnRecord {
             is_resumed: turn.is_resumed,
             steps: Vec::new(),
             detail: Map::new(),
+            speech: None,
             forgotten: runtime.forget_epochs.of(&turn.scope),
         }
     }
@@ -175,6 +180,11 @@ impl TurnRecord {
         self.put("cut", json!(prompt.cut));
     }
 
+    /// The reply is spoken as well; how that goes is received when it is over.
+    pub(crate) fn speech(&mut self, outcome: oneshot::Receiver<Value>) {
+        self.speech = Some(outcome);
+    }
+
     /// The first word came.
     pub(crate) fn first_word(&mut self, runtime: &RuntimeInner) {
         if self.first_token_ms.is_none() {
@@ -219,7 +229,8 @@ impl TurnRecord {
         let mut detail = std::mem::take(&mut self.detail);
         detail.insert("steps".to_owned(), Value::Array(self.steps));
         detail.insert("error".to_owned(), json!(error));
-        let trace = TurnTrace {
+        let speech = self.speech.take();
+        let mut trace = TurnTrace {
             head: TurnSummary {
                 turn_id: turn.turn_id,
                 scope: turn.scope.clone(),
@@ -236,6 +247,12 @@ impl TurnRecord {
         };
         let (kept, scope, forgotten) = (runtime.clone(), turn.scope.clone(), self.forgotten);
         runtime.tasks.spawn(async move {
+            // The sound may end after the turn; it has its own limits.
+            if let Some(Ok(spoken)) = OptionFuture::from(speech).await
+                && let Value::Object(detail) = &mut trace.detail
+            {
+                detail.insert("voice".to_owned(), spoken);
+            }
             // What was forgotten meanwhile must not come back by its prompt.
             let _nothing_is_forgotten = kept.forget_epochs.block_forgetting().await;
             if kept.forget_epochs.of(&scope) != forgotten {

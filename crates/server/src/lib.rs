@@ -22,9 +22,11 @@ mod extract;
 mod cursor;
 mod problem;
 mod respond;
+mod upload;
 mod routes;
 
 pub use admin::config::{ConfigUpdate, Configuration, ConfigurationError};
+pub use admin::voice::VoiceProgram;
 pub use api_docs::openapi;
 pub use auth::{LoginCode, NewToken, NewTokenError, Random, TokenError, Tokens, make_token};
 pub use router::{api_paths, router};

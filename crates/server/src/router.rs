@@ -17,14 +17,16 @@ use axum::routing::{any, get};
 use futures_util::StreamExt as _;
 use tokio_util::sync::CancellationToken;
 
-use crate::admin::{audit, avatar, metrics};
+use crate::admin::{audit, avatar, metrics, voice};
 use crate::auth::{self, host, login, origin};
+use crate::chat::voice as chat_voice;
 use crate::extract;
 use crate::mcp;
 use crate::problem::{self, Problem};
 use crate::routes::{self, Route};
 use crate::state::{App, ServerParts};
 use crate::ui;
+use crate::upload;
 
 /// Only what this server serves; no frame, no inline script, no foreign form.
 const POLICY: &str = "default-src 'self'; img-src 'self' data:; style-src 'self'; script-src 'self'; \
@@ -82,6 +84,8 @@ async fn refuse_large(State(app): State<App>, mut request: Request, next: Next) 
     let limit = match request.uri().path() {
         mcp::http::PATH => mcp::MESSAGE_BYTES_MAX,
         avatar::PATH => app.parts.settings.load().body_limit.max(avatar::UPLOAD_SIZE_MAX),
+        voice::SAMPLES_PATH => voice::SAMPLE_SIZE_MAX + upload::FORM_BYTES_MAX,
+        chat_voice::TRANSCRIBE_PATH => chat_voice::RECORDING_SIZE_MAX + upload::FORM_BYTES_MAX,
         _ => app.parts.settings.load().body_limit,
     };
     // A body that does not say how large it is is cut off while it is read.

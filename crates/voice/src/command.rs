@@ -16,7 +16,7 @@ use crate::provider::{Listener, Recording, Speaker, SpeechRequest, VoiceError, l
 use crate::sound::Sound;
 use crate::wav::LengthTrust;
 
-/// Stands in a command for the voice of the sentence.
+/// Part of a command that becomes the voice of the sentence.
 pub const VOICE_PLACEHOLDER: &str = "{voice}";
 
 /// How long one sentence may take.

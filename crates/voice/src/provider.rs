@@ -55,7 +55,7 @@ pub trait Speaker: Send + Sync {
     /// Speaks one sentence. Dropping the future stops the work.
     ///
     /// # Errors
-    /// When there is no sound; the message is for people and holds neither the words nor a secret.
+    /// When nothing was spoken; the message is for people and holds neither the words nor a secret.
     async fn speak(&self, request: &SpeechRequest) -> Result<Sound, VoiceError>;
     /// Whether [`Speaker::clone_voice`] can work.
     fn can_clone(&self) -> bool {
@@ -82,13 +82,13 @@ pub trait Listener: Send + Sync {
     /// Writes down what a recording says; empty when nothing was understood. Dropping the future stops the work.
     ///
     /// # Errors
-    /// When there is no answer; the message is for people and holds no secret.
+    /// When nothing was understood; the message is for people and holds no secret.
     async fn transcribe(&self, recording: &Recording) -> Result<String, VoiceError>;
     /// What hearing this long costs, in US dollars, as an estimate; `None` where the price is not known.
     fn estimated_cost(&self, seconds: u64) -> Option<f64>;
 }
 
-/// Why there is no sound, or no transcript. The messages are for people.
+/// Why nothing was spoken or understood. The messages are for people.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum VoiceError {
     /// A later try may succeed.

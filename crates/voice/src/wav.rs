@@ -185,7 +185,7 @@ impl Coding {
             (Self::Signed16, [a, b]) => i64::from(i16::from_le_bytes([*a, *b])),
             (Self::Signed24, [_, b, c]) => i64::from(i16::from_le_bytes([*b, *c])),
             (Self::Signed32, [_, _, c, d]) => i64::from(i16::from_le_bytes([*c, *d])),
-            // A cast saturates, and makes 0 of what is no number.
+            // A cast saturates, and turns NaN into 0.
             (Self::Float32, [a, b, c, d]) => {
                 i64::from((f32::from_le_bytes([*a, *b, *c, *d]) * f32::from(i16::MAX)) as i16)
             }

@@ -1,7 +1,7 @@
 //! Which keys a running daemon resumes at once. The one table: the schema, the API, `init` and the book go by it.
 
 /// Keys, or whole sections as `recall.*`, whose new values hold at once. All others wait for a restart.
-const LIVE: [&str; 17] = [
+const LIVE: [&str; 18] = [
     "persona.display_name",
     "llm.*",
     "recall.*",
@@ -13,6 +13,7 @@ const LIVE: [&str; 17] = [
     "slow_cycle.*",
     "trace.*",
     "proactive.*",
+    "voice.*",
     "channels.web.debounce",
     "limits.turn_timeout",
     "limits.body",

@@ -9,4 +9,4 @@ mod edit;
 pub(crate) use edit::{ConfigChange, wishes, with_wishes};
 pub(crate) use live::is_live;
 pub(crate) use read::{ConfigError, body_limit, known_keys, load, overridden_keys, parse};
-pub(crate) use sections::{Config, LlmPrice};
+pub(crate) use sections::{Config, LlmPrice, Voice};

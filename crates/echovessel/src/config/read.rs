@@ -5,7 +5,7 @@ use std::path::{Path, PathBuf};
 use toml::{Table, Value};
 
 use super::edit::line_of;
-use super::sections::Config;
+use super::sections::{Config, Voice};
 
 /// Prefix of environment variables that set a key, as `ECHOVESSEL__SESSION__IDLE=5m`.
 const PREFIX: &str = "ECHOVESSEL__";
@@ -267,7 +267,6 @@ fn refuse_unimplemented(config: &Config) -> Result<(), (&'static str, String)> {
     let wanted = [
         ("channels.discord.enabled", channels.discord.enabled, "false"),
         ("channels.telegram.enabled", channels.telegram.enabled, "false"),
-        ("voice.enabled", config.voice.enabled, "false"),
         ("sync.url", !config.sync.url.is_empty(), "\"\""),
         ("limits.upload", config.limits.upload != Config::default().limits.upload, "\"50MiB\""),
     ];
@@ -283,9 +282,7 @@ fn refuse_unimplemented(config: &Config) -> Result<(), (&'static str, String)> {
 /// Checks also what is not implemented yet, so that a value accepted today is not refused later.
 fn check_voice_and_channels(config: &Config) -> Result<(), (&'static str, String)> {
     let (voice, discord, telegram) = (&config.voice, &config.channels.discord, &config.channels.telegram);
-    one_of("voice.tts_provider", &voice.tts_provider, &["fishaudio", "stub"])?;
-    one_of("voice.stt_provider", &voice.stt_provider, &["whisper_api", "stub"])?;
-    one_of("voice.default_audio_format", &voice.default_audio_format, &["mp3", "wav", "pcm16"])?;
+    check_voice(voice)?;
     let variables = [
         ("voice.tts_api_key_env", &voice.tts_api_key_env),
         ("voice.stt_api_key_env", &voice.stt_api_key_env),
@@ -325,6 +322,44 @@ fn check_proactive(config: &Config) -> Result<(), (&'static str, String)> {
         Some((key, _)) => Err((key, format!("{key} must be longer than 0"))),
         None => Ok(()),
     }
+}
+
+/// What is enabled has to be able to work.
+fn check_voice(section: &Voice) -> Result<(), (&'static str, String)> {
+    one_of("voice.tts_provider", &section.tts_provider, &["none", "command", "openai", "fishaudio"])?;
+    one_of("voice.stt_provider", &section.stt_provider, &["none", "command", "openai"])?;
+    for (key, url) in
+        [("voice.tts_base_url", &section.tts_base_url), ("voice.stt_base_url", &section.stt_base_url)]
+    {
+        if !voice::is_secure_url(url) {
+            return Err((key, format!("{key} must begin with https://, or with http:// on this machine")));
+        }
+    }
+    let (speaks, hears) = (section.tts_provider != "none", section.stt_provider != "none");
+    if section.enabled && !speaks && !hears {
+        let reason =
+            "voice.enabled needs who speaks or who hears: set voice.tts_provider or voice.stt_provider";
+        return Err(("voice.enabled", reason.to_owned()));
+    }
+    for (key, provider, command) in [
+        ("voice.tts_command", &section.tts_provider, &section.tts_command),
+        ("voice.stt_command", &section.stt_provider, &section.stt_command),
+    ] {
+        if section.enabled && provider == "command" && command.first().is_none_or(String::is_empty) {
+            return Err((key, format!("{key} must name the program, as [\"espeak-ng\", \"--stdout\"]")));
+        }
+    }
+    let voices = &section.tts_voices;
+    let wants_voice = section.tts_command.iter().any(|part| part.contains(voice::VOICE_PLACEHOLDER));
+    if section.enabled && section.tts_provider == "command" && wants_voice && section.tts_voice.is_empty() {
+        let reason = "voice.tts_command holds {voice}, so voice.tts_voice must name a voice";
+        return Err(("voice.tts_voice", reason.to_owned()));
+    }
+    let names = [&section.tts_voice, &voices.zh, &voices.en];
+    if section.tts_provider == "command" && names.iter().any(|name| name.starts_with('-')) {
+        return Err(("voice.tts_voice", "the name of a voice can't begin with a hyphen".to_owned()));
+    }
+    Ok(())
 }
 
 fn check_sampling(config: &Config) -> Result<(), (&'static str, String)> {
@@ -433,7 +468,10 @@ mod tests {
             "[llm]\nprices = [{ model = \"m\", imput = 1.0 }]",
             "[voice]\ntts_provider = \"nobody\"",
             "[voice]\nstt_provider = \"nobody\"",
-            "[voice]\ndefault_audio_format = \"gif\"",
+            "[voice]\nenabled = true",
+            "[voice]\nenabled = true\ntts_provider = \"command\"",
+            "[voice]\nenabled = true\ntts_provider = \"command\"\ntts_command = [\"say\", \"{voice}\"]",
+            "[voice]\ntts_provider = \"openai\"\ntts_base_url = \"http://far.example/v1\"",
             "[channels.discord]\nallowed_user_ids = [123456789012345678]",
             "[channels.discord]\nallowed_user_ids = [\"ann\"]",
             "[channels.telegram]\ntoken = \"x\"",
@@ -462,7 +500,6 @@ mod tests {
     #[test]
     fn enabling_an_unimplemented_section_is_refused_with_the_way_out() {
         for (text, key) in [
-            ("[voice]\nenabled = true", "voice.enabled"),
             ("[channels.discord]\nenabled = true", "channels.discord.enabled"),
             ("[channels.telegram]\nenabled = true", "channels.telegram.enabled"),
             ("[sync]\nurl = \"https://far.example\"", "sync.url"),
@@ -472,8 +509,8 @@ mod tests {
             assert!(refused.contains(&format!("line 2: {key}: not implemented")), "{refused}");
             assert!(refused.contains("remove the key or set it to"), "{refused}");
         }
-        let refused = with("", &[("ECHOVESSEL__VOICE__ENABLED", "true")]).unwrap_err().to_string();
-        assert!(refused.contains("environment variable ECHOVESSEL__VOICE__ENABLED"), "{refused}");
+        let refused = with("", &[("ECHOVESSEL__SYNC__URL", "https://far.example")]).unwrap_err().to_string();
+        assert!(refused.contains("environment variable ECHOVESSEL__SYNC__URL"), "{refused}");
     }
 
     #[test]

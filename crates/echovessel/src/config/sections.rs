@@ -71,7 +71,7 @@ section!(
         hub: Hub = Hub::default(),
         /// Exchange with a remote hub. Not implemented in this version: setting `url` is an error.
         sync: Sync = Sync::default(),
-        /// Hearing and speaking. Not implemented in this version: enabling it is an error.
+        /// Speaking and hearing.
         voice: Voice = Voice::default(),
         /// Messages that the persona sends proactively.
         proactive: Proactive = Proactive::default(),
@@ -331,20 +331,46 @@ section!(
 );
 
 section!(
-    /// Hearing and speaking. Not implemented in this version: enabling it is an error.
+    /// Speaking and hearing.
     Voice {
-        /// Whether replies are spoken too.
+        /// Whether the persona can speak and hear; each persona has its own switch beside.
         enabled: bool = false,
-        /// Who speaks: `fishaudio` or `stub`.
-        tts_provider: String = "fishaudio".to_owned(),
+        /// Who speaks: `none`, `command`, `openai` (any endpoint with /v1/audio/speech) or `fishaudio`.
+        tts_provider: String = "none".to_owned(),
+        /// Address of who speaks, as `http://127.0.0.1:8880/v1`; empty means the provider's own.
+        tts_base_url: String = String::new(),
+        /// Model that speaks; empty means the provider's customary one.
+        tts_model: String = String::new(),
+        /// Voice of sentences for which no other is set, as the provider names it.
+        tts_voice: String = String::new(),
+        /// Voices by the language of the sentence.
+        tts_voices: LanguageVoices = LanguageVoices::default(),
         /// Environment variable that holds the key of who speaks.
         tts_api_key_env: String = "FISH_API_KEY".to_owned(),
-        /// Who writes down what is said: `whisper_api` or `stub`.
-        stt_provider: String = "whisper_api".to_owned(),
-        /// Environment variable that holds the key of who writes down.
+        /// Program that speaks: text on standard input, WAV on standard output; `{voice}` becomes the voice.
+        tts_command: Vec<String> = Vec::new(),
+        /// Who hears: `none`, `command` or `openai` (any endpoint with /v1/audio/transcriptions).
+        stt_provider: String = "none".to_owned(),
+        /// Address of who hears; empty means the provider's own.
+        stt_base_url: String = String::new(),
+        /// Model that hears; empty means the provider's customary one.
+        stt_model: String = String::new(),
+        /// Environment variable that holds the key of who hears.
         stt_api_key_env: String = "OPENAI_API_KEY".to_owned(),
-        /// How speech is kept: `mp3`, `wav` or `pcm16`.
-        default_audio_format: String = "mp3".to_owned(),
+        /// Program that hears: the path of a WAV file is appended, the transcript is read from standard output.
+        stt_command: Vec<String> = Vec::new(),
+        /// Whether recordings are kept with their messages; they are deleted with them.
+        keep_recordings: bool = false,
+    }
+);
+
+section!(
+    /// Voices by the language of the sentence; empty means `tts_voice`.
+    LanguageVoices {
+        /// Voice of Chinese sentences.
+        zh: String = String::new(),
+        /// Voice of English sentences, and of those in other languages than Chinese.
+        en: String = String::new(),
     }
 );
 

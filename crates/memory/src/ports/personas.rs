@@ -68,6 +68,8 @@ pub trait PersonaStore: Send + Sync {
     async fn appearance(&self, id: &PersonaId) -> Result<Appearance, StoreError>;
     /// Says whether a person wants to hear the persona.
     async fn enable_voice(&self, id: &PersonaId, enabled: bool) -> Result<(), StoreError>;
+    /// Says with which voice the persona speaks, as its provider names it.
+    async fn choose_voice(&self, id: &PersonaId, voice_id: &str) -> Result<(), StoreError>;
     /// The persona's picture.
     async fn avatar(&self, id: &PersonaId) -> Result<Option<Avatar>, StoreError>;
     /// Gives the persona this picture in place of another.

@@ -279,6 +279,7 @@ passing_on!(PersonaStore:
     write_facts(id: &PersonaId, facts: Vec<(Fact, Option<String>)>) -> bool;
     appearance(id: &PersonaId) -> Appearance;
     enable_voice(id: &PersonaId, enabled: bool) -> ();
+    choose_voice(id: &PersonaId, voice_id: &str) -> ();
     avatar(id: &PersonaId) -> Option<Avatar>;
     put_avatar(id: &PersonaId, avatar: Avatar, at: Timestamp) -> ();
     remove_avatar(id: &PersonaId) -> bool;

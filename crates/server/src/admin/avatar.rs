@@ -3,9 +3,7 @@
 use std::path::Path;
 
 use axum::Json;
-use axum::body::Bytes;
-use axum::extract::{FromRequest, Multipart, Request, State};
-use axum::http::StatusCode;
+use axum::extract::{Request, State};
 use axum::http::header::{CACHE_CONTROL, CONTENT_TYPE};
 use axum::response::{IntoResponse, Response};
 use memory::ports::Avatar;
@@ -18,15 +16,14 @@ use crate::extract::{ScopeParam, run_detached};
 use crate::problem::Problem;
 use crate::respond::DeletedResponse;
 use crate::state::App;
+use crate::upload;
 
 /// Where it is uploaded: the one path whose body may be larger.
 pub(crate) const PATH: &str = "/api/admin/persona/avatar";
 /// Largest picture, in bytes.
 const IMAGE_SIZE_MAX: usize = 4_194_304;
 /// Largest upload: the picture and the form around it.
-pub(crate) const UPLOAD_SIZE_MAX: usize = IMAGE_SIZE_MAX + 64 * 1024;
-/// How long an upload may take.
-const UPLOAD_TIME_MAX: std::time::Duration = std::time::Duration::from_secs(60);
+pub(crate) const UPLOAD_SIZE_MAX: usize = IMAGE_SIZE_MAX + upload::FORM_BYTES_MAX;
 /// A picture changes under one address.
 const NEVER_KEPT: &str = "no-cache, no-store, must-revalidate";
 
@@ -44,22 +41,10 @@ pub(crate) async fn upload(
     ScopeParam(scope): ScopeParam,
     request: Request,
 ) -> Result<Json<AvatarUploaded>, Problem> {
-    let (name, image) = tokio::select! {
-        file = file_of(request, &app) => file?,
-        () = app.runtime().clock().sleep(UPLOAD_TIME_MAX) => {
-            let detail = "the picture did not arrive in time; nothing was saved";
-            return Err(Problem::new(StatusCode::REQUEST_TIMEOUT, detail));
-        }
-    };
-    if image.is_empty() {
-        return Err(Problem::bad_request("file: empty; nothing was saved"));
-    }
+    let (name, image) = upload::file_of(request, &app, IMAGE_SIZE_MAX).await?;
     let extension = extension_of(&name)
         .filter(|extension| begins_like(&image, extension))
         .ok_or_else(|| Problem::bad_request("file: must be a png, jpg, webp or gif; nothing was saved"))?;
-    if image.len() > IMAGE_SIZE_MAX {
-        return Err(too_large());
-    }
     let taken = AvatarUploaded { ok: true, size_bytes: image.len(), ext: extension.to_owned() };
     let avatar = Avatar { extension: extension.to_owned(), image: image.to_vec() };
     run_detached(async move {
@@ -69,35 +54,6 @@ pub(crate) async fn upload(
     })
     .await?;
     Ok(Json(taken))
-}
-
-/// The name and the bytes of the form's `file`.
-async fn file_of(request: Request, app: &App) -> Result<(String, Bytes), Problem> {
-    let no_form = |_| Problem::unprocessable("send multipart/form-data with the picture in the field `file`");
-    let mut form = Multipart::from_request(request, app).await.map_err(no_form)?;
-    loop {
-        let field = form.next_field().await.map_err(|error| unreadable(error.status()))?;
-        let Some(field) = field else {
-            return Err(Problem::unprocessable("file: missing; nothing was saved"));
-        };
-        if field.name() == Some("file") {
-            let name = field.file_name().unwrap_or_default().to_owned();
-            let bytes = field.bytes().await.map_err(|error| unreadable(error.status()))?;
-            return Ok((name, bytes));
-        }
-    }
-}
-
-fn unreadable(status: StatusCode) -> Problem {
-    if status == StatusCode::PAYLOAD_TOO_LARGE {
-        return too_large();
-    }
-    Problem::bad_request("the form could not be read; nothing was saved")
-}
-
-fn too_large() -> Problem {
-    let detail = format!("file: at most {IMAGE_SIZE_MAX} bytes; nothing was saved");
-    Problem::new(StatusCode::PAYLOAD_TOO_LARGE, detail)
 }
 
 fn extension_of(name: &str) -> Option<&'static str> {

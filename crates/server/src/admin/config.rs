@@ -11,6 +11,7 @@ use serde::Serialize;
 use serde_json::{Map, Value};
 
 use super::audit::AuditObject;
+use super::voice::VoiceProgram;
 use crate::auth::Admin;
 use crate::extract;
 use crate::problem::Problem;
@@ -26,6 +27,14 @@ pub trait Configuration: Send + Sync {
     async fn change(&self, wanted: Value) -> Result<ConfigUpdate, ConfigurationError>;
     /// Reads the file again.
     async fn reload(&self) -> Result<ConfigUpdate, ConfigurationError>;
+    /// Local programs that can speak or hear.
+    async fn voice_programs(&self) -> Vec<VoiceProgram> {
+        Vec::new()
+    }
+    /// Has one of them speak, or hear.
+    async fn use_voice_program(&self, name: &str) -> Result<ConfigUpdate, ConfigurationError> {
+        Err(ConfigurationError::NotAKey(format!("{name} is not installed")))
+    }
 }
 
 /// What a change or a reload did.

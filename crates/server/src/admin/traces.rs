@@ -88,8 +88,22 @@ struct TurnDetail {
     #[serde(skip_serializing_if = "Option::is_none")]
     periods: Option<Vec<String>>,
     entity_alias_hits: Vec<AliasHit>,
+    /// How the reply's sound went; only where it was to be spoken.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    voice: Option<SpokenReply>,
     #[schemars(with = "Option<Map<String, Value>>")]
     episodic_state: Value,
+}
+
+#[derive(Default, Deserialize, Serialize, JsonSchema)]
+#[serde(default)]
+struct SpokenReply {
+    /// `spoken`, `text_only` after a failure, or `dropped` with its reply.
+    outcome: String,
+    sentences: u32,
+    duration_seconds: f64,
+    /// Why the reply stayed text.
+    error: Option<String>,
 }
 
 #[derive(Deserialize, Serialize, JsonSchema)]

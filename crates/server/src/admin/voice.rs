@@ -1,15 +1,32 @@
-//! The voice setting of a persona.
+//! The voice of a persona: whether it is heard, who speaks, its samples and its clone.
 
 use axum::Json;
-use axum::extract::State;
+use axum::extract::{Path, Request, State};
+use axum::http::header::CONTENT_TYPE;
+use axum::response::{IntoResponse, Response};
+use jiff::Timestamp;
+use runtime::VoiceSampleInfo;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 use super::persona::publish_change;
 use crate::auth::Admin;
+use crate::chat::voice::WAV;
 use crate::extract::{self, ScopeParam, run_detached};
 use crate::problem::Problem;
 use crate::state::App;
+use crate::upload;
+
+/// Where samples are uploaded.
+pub(crate) const SAMPLES_PATH: &str = "/api/admin/voice/samples";
+/// Largest sample, in bytes.
+pub(crate) const SAMPLE_SIZE_MAX: usize = 50 * 1024 * 1024;
+/// Fewest samples of a clone.
+const SAMPLES_MIN: usize = 1;
+/// Longest name of a voice, in characters.
+const NAME_LENGTH_MAX: usize = 128;
+/// Longest text of a preview, in characters.
+const PREVIEW_LENGTH_MAX: usize = 500;
 
 #[derive(Deserialize, JsonSchema)]
 pub(crate) struct VoiceRequest {
@@ -20,6 +37,109 @@ pub(crate) struct VoiceRequest {
 pub(crate) struct VoiceResponse {
     ok: bool,
     voice_enabled: bool,
+}
+
+/// A local program that can speak or hear.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, JsonSchema)]
+pub struct VoiceProgram {
+    /// Its name, as `espeak-ng`.
+    pub name: String,
+    /// Whether it speaks; else it hears.
+    pub speaks: bool,
+    /// Voices that can be chosen.
+    pub voices: Vec<String>,
+}
+
+#[derive(Serialize, JsonSchema)]
+pub(crate) struct VoiceStatus {
+    /// Whether replies of the persona are spoken.
+    voice_enabled: bool,
+    /// Who speaks; null where voice is off.
+    tts_provider: Option<String>,
+    tts_model: Option<String>,
+    /// The voice of sentences for which no other is set.
+    voice: String,
+    chinese_voice: String,
+    english_voice: String,
+    /// The persona's own voice, once one was activated.
+    voice_id: Option<String>,
+    can_clone: bool,
+    /// Who hears; null where nobody does.
+    stt_provider: Option<String>,
+    stt_model: Option<String>,
+    keep_recordings: bool,
+    /// Until when nothing is spoken after repeated failures.
+    rests_until: Option<Timestamp>,
+    /// Local programs that are installed and can be used at once.
+    programs: Vec<VoiceProgram>,
+}
+
+#[derive(Deserialize, JsonSchema)]
+pub(crate) struct VoiceProgramRequest {
+    /// One of `programs`.
+    program: String,
+}
+
+#[derive(Serialize, JsonSchema)]
+pub(crate) struct VoiceSampleAccepted {
+    sample_id: String,
+    duration_seconds: f64,
+    size_bytes: usize,
+    accepted: bool,
+}
+
+#[derive(Serialize, JsonSchema)]
+pub(crate) struct VoiceSampleBody {
+    sample_id: String,
+    filename: String,
+    size_bytes: usize,
+    duration_seconds: f64,
+    created_at: Timestamp,
+}
+
+#[derive(Serialize, JsonSchema)]
+pub(crate) struct VoiceSampleList {
+    samples: Vec<VoiceSampleBody>,
+    count: usize,
+    minimum_required: usize,
+}
+
+#[derive(Serialize, JsonSchema)]
+pub(crate) struct VoiceSampleDeleted {
+    deleted: bool,
+    sample_id: String,
+}
+
+#[derive(Deserialize, JsonSchema)]
+pub(crate) struct VoiceCloneRequest {
+    display_name: String,
+}
+
+#[derive(Serialize, JsonSchema)]
+pub(crate) struct VoiceCloneResponse {
+    voice_id: String,
+    display_name: String,
+    preview_text: String,
+    /// Always null: `POST /api/admin/voice/preview` speaks.
+    preview_audio_url: Option<String>,
+}
+
+#[derive(Deserialize, JsonSchema)]
+pub(crate) struct VoicePreviewRequest {
+    /// Empty for the configured voice.
+    voice_id: String,
+    text: String,
+}
+
+#[derive(Deserialize, JsonSchema)]
+pub(crate) struct VoiceActivateRequest {
+    voice_id: String,
+}
+
+#[derive(Serialize, JsonSchema)]
+pub(crate) struct VoiceActivateResponse {
+    activated: bool,
+    voice_id: String,
 }
 
 /// `POST /api/admin/persona/voice-toggle`: stores the setting and publishes it.
@@ -36,4 +156,151 @@ pub(crate) async fn toggle(
     })
     .await?;
     Ok(Json(VoiceResponse { ok: true, voice_enabled: request.enabled }))
+}
+
+/// `GET /api/admin/voice`
+pub(crate) async fn show(
+    State(app): State<App>,
+    Admin(_): Admin,
+    ScopeParam(scope): ScopeParam,
+) -> Result<Json<VoiceStatus>, Problem> {
+    let appearance = app.runtime().store().appearance(&scope.persona).await?;
+    let settings = app.runtime().voice_settings().unwrap_or_default();
+    let (speaker, listener) = (settings.speaker.as_deref(), settings.listener.as_deref());
+    Ok(Json(VoiceStatus {
+        voice_enabled: appearance.voice_enabled,
+        tts_provider: speaker.map(|speaker| speaker.provider().to_owned()),
+        tts_model: speaker.map(|speaker| speaker.model().to_owned()),
+        voice: settings.voice.clone(),
+        chinese_voice: settings.chinese_voice.clone(),
+        english_voice: settings.english_voice.clone(),
+        voice_id: appearance.voice_id,
+        can_clone: speaker.is_some_and(runtime::Speaker::can_clone),
+        stt_provider: listener.map(|listener| listener.provider().to_owned()),
+        stt_model: listener.map(|listener| listener.model().to_owned()),
+        keep_recordings: settings.keep_recordings,
+        rests_until: app.runtime().voice_rests_until(),
+        programs: app.parts.configuration.voice_programs().await,
+    }))
+}
+
+/// `POST /api/admin/voice/use`: speaks, or hears, by an installed program from now on.
+pub(crate) async fn use_program(
+    State(app): State<App>,
+    Admin(_): Admin,
+    ScopeParam(scope): ScopeParam,
+    extract::Json(request): extract::Json<VoiceProgramRequest>,
+) -> Result<Json<VoiceResponse>, Problem> {
+    run_detached(async move {
+        let programs = app.parts.configuration.voice_programs().await;
+        let program = programs.iter().find(|program| program.name == request.program);
+        let program = program.ok_or_else(|| Problem::not_found("program: not installed on this machine"))?;
+        app.parts.configuration.use_voice_program(&program.name).await?;
+        let persona = app.runtime().ensure_known(&scope).await?;
+        if program.speaks {
+            app.runtime().store().enable_voice(&scope.persona, true).await?;
+        }
+        publish_change(&app, &scope, &persona.display_name).await?;
+        let voice_enabled = app.runtime().store().appearance(&scope.persona).await?.voice_enabled;
+        Ok(Json(VoiceResponse { ok: true, voice_enabled }))
+    })
+    .await
+}
+
+/// `POST /api/admin/voice/samples`: a form with a WAV file as `file`.
+pub(crate) async fn add_sample(
+    State(app): State<App>,
+    Admin(_): Admin,
+    ScopeParam(scope): ScopeParam,
+    request: Request,
+) -> Result<Json<VoiceSampleAccepted>, Problem> {
+    let (name, wav) = upload::file_of(request, &app, SAMPLE_SIZE_MAX).await?;
+    let sample =
+        run_detached(async move { Ok(app.runtime().add_voice_sample(&scope.persona, &name, &wav).await?) })
+            .await?;
+    Ok(Json(VoiceSampleAccepted {
+        sample_id: sample.sample_id,
+        duration_seconds: sample.duration_seconds,
+        size_bytes: sample.size_bytes,
+        accepted: true,
+    }))
+}
+
+/// `GET /api/admin/voice/samples`
+pub(crate) async fn samples(
+    State(app): State<App>,
+    Admin(_): Admin,
+    ScopeParam(scope): ScopeParam,
+) -> Result<Json<VoiceSampleList>, Problem> {
+    let samples: Vec<VoiceSampleBody> =
+        app.runtime().voice_samples(&scope.persona).await?.into_iter().map(VoiceSampleBody::from).collect();
+    Ok(Json(VoiceSampleList { count: samples.len(), samples, minimum_required: SAMPLES_MIN }))
+}
+
+/// `DELETE /api/admin/voice/samples/{sample_id}`
+pub(crate) async fn remove_sample(
+    State(app): State<App>,
+    Admin(_): Admin,
+    ScopeParam(scope): ScopeParam,
+    Path(sample_id): Path<String>,
+) -> Result<Json<VoiceSampleDeleted>, Problem> {
+    if !app.runtime().remove_voice_sample(&scope.persona, &sample_id).await? {
+        return Err(Problem::not_found("sample_id not found"));
+    }
+    Ok(Json(VoiceSampleDeleted { deleted: true, sample_id }))
+}
+
+/// `POST /api/admin/voice/clone`
+pub(crate) async fn clone_voice(
+    State(app): State<App>,
+    Admin(_): Admin,
+    ScopeParam(scope): ScopeParam,
+    extract::Json(request): extract::Json<VoiceCloneRequest>,
+) -> Result<Json<VoiceCloneResponse>, Problem> {
+    let name = checked("display_name", &request.display_name, NAME_LENGTH_MAX)?;
+    let voice_id = app.runtime().clone_voice(&scope.persona, &name).await?;
+    let preview_text = "Hello, this is how I sound. 你好，这是我的声音。".to_owned();
+    Ok(Json(VoiceCloneResponse { voice_id, display_name: name, preview_text, preview_audio_url: None }))
+}
+
+/// `POST /api/admin/voice/preview`
+pub(crate) async fn preview(
+    State(app): State<App>,
+    Admin(_): Admin,
+    extract::Json(request): extract::Json<VoicePreviewRequest>,
+) -> Result<Response, Problem> {
+    let text = checked("text", &request.text, PREVIEW_LENGTH_MAX)?;
+    if request.voice_id.chars().count() > NAME_LENGTH_MAX {
+        return Err(Problem::unprocessable(format!("voice_id: at most {NAME_LENGTH_MAX} characters")));
+    }
+    let sound = app.runtime().preview_voice(&request.voice_id, &text).await?;
+    Ok(([(CONTENT_TYPE, WAV)], sound.to_wav()).into_response())
+}
+
+/// `POST /api/admin/voice/activate`
+pub(crate) async fn activate(
+    State(app): State<App>,
+    Admin(_): Admin,
+    ScopeParam(scope): ScopeParam,
+    extract::Json(request): extract::Json<VoiceActivateRequest>,
+) -> Result<Json<VoiceActivateResponse>, Problem> {
+    let voice_id = checked("voice_id", &request.voice_id, NAME_LENGTH_MAX)?;
+    let chosen = voice_id.clone();
+    run_detached(async move { Ok(app.runtime().activate_voice(&scope, &chosen).await?) }).await?;
+    Ok(Json(VoiceActivateResponse { activated: true, voice_id }))
+}
+
+fn checked(field: &str, text: &str, length_max: usize) -> Result<String, Problem> {
+    let text = text.trim();
+    if text.is_empty() || text.chars().count() > length_max {
+        return Err(Problem::unprocessable(format!("{field}: must have 1 to {length_max} characters")));
+    }
+    Ok(text.to_owned())
+}
+
+impl From<VoiceSampleInfo> for VoiceSampleBody {
+    fn from(sample: VoiceSampleInfo) -> Self {
+        let VoiceSampleInfo { sample_id, filename, size_bytes, duration_seconds, created_at } = sample;
+        Self { sample_id, filename, size_bytes, duration_seconds, created_at }
+    }
 }

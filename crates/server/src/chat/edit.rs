@@ -118,7 +118,7 @@ pub(crate) async fn stop(
     }
 }
 
-async fn visible(app: &App, principal: &Principal, id: MessageId) -> Result<Message, Problem> {
+pub(super) async fn visible(app: &App, principal: &Principal, id: MessageId) -> Result<Message, Problem> {
     let message = app.runtime().store().message(id).await?;
     message.filter(|message| principal.may_see(&message.scope)).ok_or_else(no_message)
 }

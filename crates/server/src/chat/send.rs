@@ -22,6 +22,8 @@ pub(crate) struct SendRequest {
     user_id: Option<String>,
     persona_id: Option<String>,
     external_ref: Option<String>,
+    /// From `POST /api/chat/transcribe`: the recording is kept with this message.
+    recording_id: Option<String>,
 }
 
 #[derive(Serialize, JsonSchema)]
@@ -48,6 +50,16 @@ pub(crate) async fn send(
         content: message.content,
         external_ref: message.external_ref,
     };
-    let accepted = run_detached(async move { Ok(app.runtime().accept(incoming).await?) }).await?;
+    let recording_id = message.recording_id;
+    let accepted = run_detached(async move {
+        let accepted = app.runtime().accept(incoming).await?;
+        if let Some(recording_id) = recording_id
+            && let Err(error) = app.runtime().attach_recording(&recording_id, accepted.message_id).await
+        {
+            tracing::warn!("a message was stored without its recording: {error}");
+        }
+        Ok(accepted)
+    })
+    .await?;
     Ok(Accepted(SendResponse { ok: true, accepted: [accepted.message_id], turn_id: accepted.turn_id }))
 }

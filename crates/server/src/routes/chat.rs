@@ -3,7 +3,7 @@
 use runtime::EventStream;
 
 use super::route::{Route, Tag};
-use crate::chat::{edit, events, history, send, turns};
+use crate::chat::{edit, events, history, send, turns, voice};
 use crate::openai::chunks::CompletionChunk;
 use crate::openai::completions::{self, ChatCompletion};
 use crate::openai::models;
@@ -25,6 +25,28 @@ pub(super) fn routes() -> Vec<Route> {
             .fails_with(&[404, 409]),
         chat.get("/api/chat/turns/{id}/receipt", "Get a reply's receipt", turns::receipt),
         chat.post("/api/chat/turns/{id}/retry", "Retry a failed turn", turns::retry).fails_with(&[409]),
+        chat.get(
+            "/api/chat/voice/{file}",
+            "Get a message's sound, MESSAGE_ID.mp3; ranges work",
+            voice::sound,
+        )
+        .returns_media(voice::WAV)
+        .returns_partial(voice::WAV)
+        .fails_with(&[416, 500, 503]),
+        chat.post("/api/chat/voice/{file}", "Speak a reply", voice::speak).fails_with(&[400, 500, 502]),
+        chat.get(
+            "/api/chat/voice/live/{turn_id}/{index}",
+            "Get a sentence of a reply that is being written",
+            voice::sentence,
+        )
+        .returns_media(voice::WAV),
+        chat.post(
+            voice::TRANSCRIBE_PATH,
+            "Transcribe a recording (WAV, 10 minutes at most)",
+            voice::transcribe,
+        )
+        .takes_file()
+        .fails_with(&[500, 502]),
         openai.get("/v1/models", "List personas as models", models::list),
         openai.get("/v1/models/{id}", "Get a persona as a model", models::one),
         openai

@@ -5,7 +5,6 @@ use axum::http::StatusCode;
 use super::route::{Route, Tag};
 use crate::problem::Problem;
 
-const VOICE: [&str; 2] = ["voice", "replies come as text"];
 const IMPORTS: [&str; 2] = ["imports", "paste the text into the chat"];
 const COPY: &str = "stop the daemon and copy its home folder";
 
@@ -13,13 +12,6 @@ pub(super) fn routes() -> Vec<Route> {
     let backups = ["backups", COPY];
     let exports = ["exports", COPY];
     vec![
-        missing("get", "/api/chat/voice/{file}", VOICE),
-        missing("get", "/api/admin/voice/samples", VOICE),
-        missing("post", "/api/admin/voice/samples", VOICE),
-        missing("delete", "/api/admin/voice/samples/{sample_id}", VOICE),
-        missing("post", "/api/admin/voice/clone", VOICE),
-        missing("post", "/api/admin/voice/preview", VOICE),
-        missing("post", "/api/admin/voice/activate", VOICE),
         missing("post", "/api/admin/import/upload", IMPORTS),
         missing("post", "/api/admin/import/upload_text", IMPORTS),
         missing("post", "/api/admin/import/estimate", IMPORTS),

@@ -4,7 +4,7 @@ use super::route::{Route, Tag};
 use crate::admin::{avatar, draft, facts, persona, personas, style, users, voice};
 
 pub(super) fn routes() -> Vec<Route> {
-    [personas(), users()].into_iter().flatten().collect()
+    [personas(), voice(), users()].into_iter().flatten().collect()
 }
 
 fn personas() -> Vec<Route> {
@@ -43,6 +43,28 @@ fn personas() -> Vec<Route> {
             draft::bootstrap,
         )
         .fails_with(&[409, 501, 502]),
+    ]
+}
+
+fn voice() -> Vec<Route> {
+    let tag = Tag("voice");
+    vec![
+        tag.get("/api/admin/voice", "Get who speaks, who hears, and what is installed", voice::show),
+        tag.post("/api/admin/voice/use", "Speak or hear by an installed program", voice::use_program)
+            .fails_with(&[400, 404, 500]),
+        tag.get(voice::SAMPLES_PATH, "List samples of a voice", voice::samples).fails_with(&[500]),
+        tag.post(voice::SAMPLES_PATH, "Upload a sample: WAV, 3 to 60 s, at most 50 MiB", voice::add_sample)
+            .takes_file()
+            .fails_with(&[500]),
+        tag.delete("/api/admin/voice/samples/{sample_id}", "Delete a sample", voice::remove_sample)
+            .fails_with(&[500]),
+        tag.post("/api/admin/voice/clone", "Clone a voice from all samples", voice::clone_voice)
+            .fails_with(&[500, 502]),
+        tag.post("/api/admin/voice/preview", "Speak a text with a voice", voice::preview)
+            .returns_media("audio/wav")
+            .fails_with(&[500, 502]),
+        tag.post("/api/admin/voice/activate", "Choose the persona's voice", voice::activate)
+            .fails_with(&[500]),
     ]
 }
 

@@ -92,6 +92,12 @@ impl Route {
         self
     }
 
+    /// Adds a part of such a body, for requests of a range.
+    pub(super) fn returns_partial(mut self, media: &'static str) -> Self {
+        self.docs.successes.push(Success { status: 206, media, schema: None });
+        self
+    }
+
     /// Replaces the body that the signature shows: for a body that the handler reads field by field.
     pub(super) fn takes<T: JsonSchema>(mut self) -> Self {
         self.docs.takes::<T>(true);

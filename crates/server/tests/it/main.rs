@@ -36,6 +36,7 @@ mod traces;
 mod daemon;
 mod api_docs;
 mod people;
+mod voice;
 mod drafts;
 mod search;
 mod not_implemented;

@@ -8,9 +8,6 @@ use crate::talker::Reply;
 async fn what_is_not_built_says_so_in_a_sentence() {
     let home = Home::new().await;
     for (method, path) in [
-        (Method::GET, "/api/chat/voice/771204.mp3"),
-        (Method::POST, "/api/admin/voice/clone"),
-        (Method::DELETE, "/api/admin/voice/samples/s-1"),
         (Method::POST, "/api/admin/import/upload_text"),
         (Method::GET, "/api/admin/import/events"),
         (Method::POST, "/api/admin/export"),

@@ -127,6 +127,17 @@ impl PersonaStore for SqliteStore {
         .await
     }
 
+    async fn choose_voice(&self, id: &PersonaId, voice_id: &str) -> Result<(), StoreError> {
+        let (id, voice_id) = (id.clone(), voice_id.to_owned());
+        self.write(move |unit| {
+            unit.connection
+                .prepare_cached("UPDATE personas SET voice_id = ?2 WHERE id = ?1")?
+                .execute(params![id.as_str(), voice_id])?;
+            Ok(())
+        })
+        .await
+    }
+
     async fn avatar(&self, id: &PersonaId) -> Result<Option<Avatar>, StoreError> {
         let id = id.clone();
         self.read(move |connection| {

@@ -44,9 +44,11 @@ pub async fn a_face_and_a_voice_are_kept(store: &dyn Store) -> Outcome {
     store.put_avatar(&luna, picture("png", 1), at(1)).await?;
     store.put_avatar(&luna, picture("gif", 2), at(2)).await?;
     store.enable_voice(&luna, true).await?;
+    store.choose_voice(&luna, "alto").await?;
     assert_eq!(store.avatar(&luna).await?, Some(picture("gif", 2)));
     let appearance = store.appearance(&luna).await?;
-    assert!(appearance.has_avatar && appearance.voice_enabled && appearance.voice_id.is_none());
+    assert!(appearance.has_avatar && appearance.voice_enabled);
+    assert_eq!(appearance.voice_id.as_deref(), Some("alto"));
     assert!(store.remove_avatar(&luna).await?);
     assert!(!store.remove_avatar(&luna).await?);
     assert_eq!(store.avatar(&luna).await?, None);

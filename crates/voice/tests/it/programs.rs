@@ -90,7 +90,7 @@ async fn a_program_that_hangs_is_ended_when_its_time_is_over() {
 
 #[tokio::test]
 async fn what_one_program_says_another_understands() {
-    // Debian's pocketsphinx ships a small English model; where it is missing there is no recogniser to ask.
+    // Debian's pocketsphinx ships a small English model; without it nothing can be asked.
     if Command::new("pocketsphinx_continuous").output().is_err() {
         return;
     }

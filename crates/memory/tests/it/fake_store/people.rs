@@ -127,6 +127,10 @@ impl PersonaStore for FakeStore {
         refused()
     }
 
+    async fn choose_voice(&self, _id: &PersonaId, _voice_id: &str) -> Result<(), StoreError> {
+        refused()
+    }
+
     async fn avatar(&self, _id: &PersonaId) -> Result<Option<Avatar>, StoreError> {
         refused()
     }

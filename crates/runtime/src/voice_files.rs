@@ -1,0 +1,170 @@
+//! Sound on the disk: spoken replies, recordings, samples of voices. Written whole or not at all, deleted with the
+//! message or persona that it belongs to.
+
+use std::collections::BTreeSet;
+use std::hash::{DefaultHasher, Hash as _, Hasher as _};
+use std::io;
+use std::path::{Path, PathBuf};
+use std::sync::atomic::{AtomicU64, Ordering};
+
+use memory::PersonaId;
+use memory::identifiers::MessageId;
+use memory::messages::Message;
+
+const MESSAGES: &str = "messages";
+const SAMPLES: &str = "samples";
+/// Recordings whose message is not sent yet.
+const PENDING: &str = "pending";
+const RECORDING: &str = "recording.wav";
+
+/// The folder `<home>/voice`.
+pub(crate) struct VoiceFiles {
+    folder: PathBuf,
+    written: AtomicU64,
+}
+
+impl VoiceFiles {
+    pub(crate) fn new(folder: PathBuf) -> Self {
+        Self { folder, written: AtomicU64::new(0) }
+    }
+
+    /// What the message sounds like: its text spoken by any voice, or the recording that it was written from.
+    pub(crate) async fn sound_of(&self, message: &Message) -> io::Result<Option<Vec<u8>>> {
+        let spoken = format!("{}-{}-", message.id, digest(&message.content));
+        let recorded = format!("{}-{RECORDING}", message.id);
+        let found = self.find(|name| name.starts_with(&spoken) || name == recorded).await?;
+        match found.first() {
+            Some(path) => tokio::fs::read(path).await.map(Some),
+            None => Ok(None),
+        }
+    }
+
+    /// The message's text as spoken by this voice, if it is there.
+    pub(crate) async fn spoken(&self, message: &Message, voice: &str) -> io::Result<Option<Vec<u8>>> {
+        match tokio::fs::read(self.spoken_path(message, voice)).await {
+            Ok(bytes) => Ok(Some(bytes)),
+            Err(error) if error.kind() == io::ErrorKind::NotFound => Ok(None),
+            Err(error) => Err(error),
+        }
+    }
+
+    /// Keeps the message's sound in place of an earlier one.
+    pub(crate) async fn keep_spoken(&self, message: &Message, voice: &str, wav: &[u8]) -> io::Result<()> {
+        let path = self.spoken_path(message, voice);
+        self.write(&path, wav).await?;
+        let earlier = format!("{}-", message.id);
+        for other in self.find(|name| name.starts_with(&earlier) && !name.ends_with(RECORDING)).await? {
+            if other != path {
+                tokio::fs::remove_file(other).await?;
+            }
+        }
+        Ok(())
+    }
+
+    fn spoken_path(&self, message: &Message, voice: &str) -> PathBuf {
+        let name = format!("{}-{}-{}.wav", message.id, digest(&message.content), digest(voice));
+        self.folder.join(MESSAGES).join(name)
+    }
+
+    /// Keeps a recording until its message is sent.
+    pub(crate) async fn keep_pending(&self, id: &str, wav: &[u8]) -> io::Result<()> {
+        self.write(&self.folder.join(PENDING).join(format!("{id}.wav")), wav).await
+    }
+
+    /// The recording belongs to this message from now on; false if there is none.
+    pub(crate) async fn attach(&self, id: &str, message: MessageId) -> io::Result<bool> {
+        let is_name = !id.is_empty() && id.chars().all(|letter| letter.is_ascii_hexdigit() || letter == '-');
+        let from = self.folder.join(PENDING).join(format!("{id}.wav"));
+        if !is_name || !tokio::fs::try_exists(&from).await? {
+            return Ok(false);
+        }
+        tokio::fs::create_dir_all(self.folder.join(MESSAGES)).await?;
+        let to = self.folder.join(MESSAGES).join(format!("{message}-{RECORDING}"));
+        tokio::fs::rename(from, to).await?;
+        Ok(true)
+    }
+
+    /// Deletes what belongs to these messages.
+    pub(crate) async fn forget(&self, messages: &BTreeSet<MessageId>) -> io::Result<()> {
+        let names: BTreeSet<String> = messages.iter().map(ToString::to_string).collect();
+        for path in self.find(|name| owner(name).is_some_and(|owner| names.contains(owner))).await? {
+            tokio::fs::remove_file(path).await?;
+        }
+        Ok(())
+    }
+
+    /// The messages that have sound.
+    pub(crate) async fn messages(&self) -> io::Result<BTreeSet<MessageId>> {
+        let paths = self.find(|_| true).await?;
+        let names = paths.iter().filter_map(|path| owner(path.file_name()?.to_str()?));
+        Ok(names.filter_map(|name| name.parse().ok()).collect())
+    }
+
+    /// Deletes what a crash left: half-written files, and recordings that were never sent.
+    pub(crate) async fn clean(&self) -> io::Result<()> {
+        for path in self.find(|name| !name.ends_with(".wav")).await? {
+            tokio::fs::remove_file(path).await?;
+        }
+        remove_folder(&self.folder.join(PENDING)).await
+    }
+
+    async fn find(&self, fits: impl Fn(&str) -> bool) -> io::Result<Vec<PathBuf>> {
+        files(&self.folder.join(MESSAGES), fits).await
+    }
+
+    /// Where the samples of a persona are.
+    pub(crate) fn samples(&self, persona: &PersonaId) -> PathBuf {
+        self.folder.join(SAMPLES).join(digest(persona.as_str()))
+    }
+
+    /// Deletes the samples of a persona.
+    pub(crate) async fn forget_samples(&self, persona: &PersonaId) -> io::Result<()> {
+        remove_folder(&self.samples(persona)).await
+    }
+
+    /// Writes a file whole: another name first, then renamed.
+    pub(crate) async fn write(&self, path: &Path, bytes: &[u8]) -> io::Result<()> {
+        if let Some(folder) = path.parent() {
+            tokio::fs::create_dir_all(folder).await?;
+        }
+        let number = self.written.fetch_add(1, Ordering::Relaxed);
+        let unfinished = path.with_extension(format!("{number}.part"));
+        tokio::fs::write(&unfinished, bytes).await?;
+        tokio::fs::rename(unfinished, path).await
+    }
+}
+
+/// The message that a file belongs to: ids have five parts.
+fn owner(name: &str) -> Option<&str> {
+    name.get(..36)
+}
+
+async fn remove_folder(folder: &Path) -> io::Result<()> {
+    match tokio::fs::remove_dir_all(folder).await {
+        Err(error) if error.kind() != io::ErrorKind::NotFound => Err(error),
+        _ => Ok(()),
+    }
+}
+
+/// The files of a folder whose names fit, sorted; none when it is not there.
+pub(crate) async fn files(folder: &Path, fits: impl Fn(&str) -> bool) -> io::Result<Vec<PathBuf>> {
+    let mut entries = match tokio::fs::read_dir(folder).await {
+        Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(Vec::new()),
+        entries => entries?,
+    };
+    let mut found = Vec::new();
+    while let Some(entry) = entries.next_entry().await? {
+        if entry.file_name().to_str().is_some_and(&fits) {
+            found.push(entry.path());
+        }
+    }
+    found.sort();
+    Ok(found)
+}
+
+/// Names a text; a change of the digest only means that a sound is made again.
+fn digest(text: &str) -> String {
+    let mut hasher = DefaultHasher::new();
+    text.hash(&mut hasher);
+    format!("{:016x}", hasher.finish())
+}

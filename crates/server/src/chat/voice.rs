@@ -1,0 +1,161 @@
+//! Replies as sound, and recordings as text.
+
+use axum::Json;
+use axum::body::Bytes;
+use axum::extract::{Path, Request, State};
+use axum::http::header::{ACCEPT_RANGES, CACHE_CONTROL, CONTENT_LENGTH, CONTENT_RANGE, CONTENT_TYPE, RANGE};
+use axum::http::{HeaderMap, StatusCode};
+use axum::response::{IntoResponse, Response};
+use memory::identifiers::{MessageId, TurnId};
+use memory::messages::Message;
+use runtime::SpeechError;
+use schemars::JsonSchema;
+use serde::Serialize;
+
+use super::edit::visible;
+use crate::auth::Principal;
+use crate::extract::run_detached;
+use crate::problem::Problem;
+use crate::state::App;
+use crate::upload;
+
+/// Where recordings are uploaded.
+pub(crate) const TRANSCRIBE_PATH: &str = "/api/chat/transcribe";
+/// Largest recording, in bytes: ten minutes of 16-bit sound at 16,000 Hz are 19 MB.
+pub(crate) const RECORDING_SIZE_MAX: usize = 24 * 1024 * 1024;
+/// What all sound is.
+pub(crate) const WAV: &str = "audio/wav";
+
+#[derive(Serialize, JsonSchema)]
+pub(crate) struct SpokenMessageResponse {
+    message_id: MessageId,
+    url: String,
+    duration_seconds: f64,
+    /// Whether the sound was there already.
+    cached: bool,
+}
+
+#[derive(Serialize, JsonSchema)]
+pub(crate) struct TranscriptResponse {
+    /// Empty when no words were understood.
+    text: String,
+    duration_seconds: f64,
+    /// For `recording_id` of `POST /api/chat/send`; null unless recordings are kept.
+    recording_id: Option<String>,
+}
+
+/// `GET /api/chat/voice/{message_id}.mp3`: the sound of a message, whole or a range of it. The name is that of the
+/// legacy API; the content type says what it is.
+pub(crate) async fn sound(
+    State(app): State<App>,
+    principal: Principal,
+    Path(file): Path<String>,
+    headers: HeaderMap,
+) -> Result<Response, Problem> {
+    let message = message_of(&app, &principal, &file).await?;
+    let sound = app.runtime().sound_of(&message).await?;
+    let sound =
+        sound.ok_or_else(|| Problem::not_found("this message has no sound; POST to this path makes it"))?;
+    Ok(ranged(sound.into(), &headers))
+}
+
+/// `POST /api/chat/voice/{message_id}`: speaks a reply that was not spoken yet.
+pub(crate) async fn speak(
+    State(app): State<App>,
+    principal: Principal,
+    Path(file): Path<String>,
+) -> Result<Json<SpokenMessageResponse>, Problem> {
+    let message = message_of(&app, &principal, &file).await?;
+    let spoken = run_detached(async move { Ok(app.runtime().speak_message(&message).await?) }).await?;
+    Ok(Json(SpokenMessageResponse {
+        message_id: spoken.message_id,
+        url: format!("/api/chat/voice/{}.mp3", spoken.message_id),
+        duration_seconds: spoken.duration_seconds,
+        cached: spoken.cached,
+    }))
+}
+
+async fn message_of(app: &App, principal: &Principal, file: &str) -> Result<Message, Problem> {
+    let id = file.strip_suffix(".mp3").unwrap_or(file).parse::<MessageId>();
+    visible(app, principal, id.map_err(|_| Problem::not_found("id not found"))?).await
+}
+
+/// `GET /api/chat/voice/live/{turn_id}/{index}`: a sentence of a reply that is being written.
+pub(crate) async fn sentence(
+    State(app): State<App>,
+    principal: Principal,
+    Path((turn, index)): Path<(String, String)>,
+) -> Result<Response, Problem> {
+    let found = turn.parse::<TurnId>().ok().zip(index.parse().ok());
+    let found = found.and_then(|(turn, index)| app.runtime().live_sentence(turn, index));
+    let found = found.filter(|(scope, _)| principal.may_see(scope));
+    let (_, wav) = found.ok_or_else(|| Problem::not_found("this sentence is not there any more"))?;
+    Ok(([(CONTENT_TYPE, WAV)], Bytes::copy_from_slice(&wav)).into_response())
+}
+
+/// `POST /api/chat/transcribe`: a form with a WAV file as `file`.
+pub(crate) async fn transcribe(
+    State(app): State<App>,
+    _: Principal,
+    request: Request,
+) -> Result<Json<TranscriptResponse>, Problem> {
+    let (_, wav) = upload::file_of(request, &app, RECORDING_SIZE_MAX).await?;
+    let heard = app.runtime().transcribe(wav.to_vec()).await?;
+    Ok(Json(TranscriptResponse {
+        text: heard.text,
+        duration_seconds: heard.duration_seconds,
+        recording_id: heard.recording_id,
+    }))
+}
+
+/// The bytes that the request asks for: a player that seeks asks for one range.
+fn ranged(sound: Bytes, headers: &HeaderMap) -> Response {
+    let length = sound.len();
+    let fixed = [(CONTENT_TYPE, WAV), (ACCEPT_RANGES, "bytes"), (CACHE_CONTROL, "no-store")];
+    let asked = headers.get(RANGE).and_then(|range| range.to_str().ok()?.strip_prefix("bytes="));
+    let Some(asked) = asked.filter(|asked| !asked.contains(',')) else {
+        return (fixed, sound).into_response();
+    };
+    match range_of(asked, length) {
+        Some((first, last)) => {
+            let about = [
+                (CONTENT_RANGE, format!("bytes {first}-{last}/{length}")),
+                (CONTENT_LENGTH, (last + 1 - first).to_string()),
+            ];
+            (StatusCode::PARTIAL_CONTENT, fixed, about, sound.slice(first..=last)).into_response()
+        }
+        None => {
+            let refused = Problem::new(StatusCode::RANGE_NOT_SATISFIABLE, "the range is not in the sound");
+            ([(CONTENT_RANGE, format!("bytes */{length}"))], refused).into_response()
+        }
+    }
+}
+
+/// First and last byte of `a-b`, `a-` or `-n`.
+fn range_of(asked: &str, length: usize) -> Option<(usize, usize)> {
+    let (from, to) = asked.split_once('-')?;
+    let (first, last) = match (from.trim(), to.trim()) {
+        ("", count) => (length.saturating_sub(count.parse().ok()?), length.checked_sub(1)?),
+        (first, "") => (first.parse().ok()?, length.checked_sub(1)?),
+        (first, last) => (first.parse().ok()?, last.parse::<usize>().ok()?.min(length.checked_sub(1)?)),
+    };
+    (first <= last && first < length).then_some((first, last))
+}
+
+impl From<SpeechError> for Problem {
+    fn from(error: SpeechError) -> Self {
+        let detail = error.to_string();
+        match error {
+            SpeechError::Off(_) => Self::unavailable(detail).with_code("voice_off"),
+            SpeechError::Refused(_) => Self::bad_request(detail),
+            SpeechError::Provider(_) => {
+                Self::new(StatusCode::BAD_GATEWAY, format!("{detail}; text works as before"))
+            }
+            SpeechError::Storage(_) => {
+                tracing::error!("{detail}");
+                Self::new(StatusCode::INTERNAL_SERVER_ERROR, detail)
+            }
+            SpeechError::Store(error) => error.into(),
+        }
+    }
+}
