@@ -21,11 +21,12 @@ const FLAGS = [
 /** Longest wait for anything, also on a busy machine. Nothing asserts it. */
 const WAIT_MS_MAX = 180_000;
 
-export async function openBrowser(options = {}) {
+/** `flags`: more arguments of the browser. */
+export async function openBrowser({ flags = [], ...options } = {}) {
   const profile = mkdtempSync(join(tmpdir(), "echovessel-chromium-"));
   const context = await chromium.launchPersistentContext(profile, {
     executablePath: process.env.CHROMIUM ?? "/usr/bin/chromium",
-    args: FLAGS,
+    args: [...FLAGS, ...flags],
     viewport: { width: 1180, height: 800 },
     locale: "en-GB",
     timezoneId: "Asia/Shanghai",

@@ -25,7 +25,7 @@ export const rested = (page) =>
   });
 
 /** Starts daemon and browser before the steps and stops them after; pictures go to results/<name>/. */
-export function story(name, start) {
+export function story(name, start, browserOptions = {}) {
   const results = fileURLToPath(new URL(`results/${name}/`, import.meta.url));
   const s = { daemon: null, browser: null, page: null, step, picture, looks, assertAccessible, clearNotices };
   let broken = false;
@@ -34,7 +34,7 @@ export function story(name, start) {
     rmSync(results, { recursive: true, force: true });
     mkdirSync(results, { recursive: true });
     s.daemon = await start();
-    s.browser = await openBrowser();
+    s.browser = await openBrowser(browserOptions);
     s.page = s.browser.page;
   });
 

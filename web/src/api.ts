@@ -107,8 +107,8 @@ export function getTimeline(from: Cursor | null): Promise<TimelinePage> {
 
 export const getReceipt = (turnId: string) => get("/api/chat/turns/{id}/receipt", { id: turnId });
 
-export const send = (content: string, externalRef: string) =>
-  post("/api/chat/send", { content, external_ref: externalRef, ...persona() });
+export const send = (content: string, externalRef: string, recordingId: string | null) =>
+  post("/api/chat/send", { content, external_ref: externalRef, recording_id: recordingId, ...persona() });
 
 /** Retries the reply of a failed turn. */
 export const retryTurn = (turnId: string) => post("/api/chat/turns/{id}/retry", undefined, { id: turnId });

@@ -9,6 +9,7 @@ import * as insights from "./i18n/insights";
 import * as settings from "./i18n/settings";
 import * as traces from "./i18n/traces";
 import * as onboarding from "./i18n/onboarding";
+import * as voice from "./i18n/voice";
 
 export type Language = "en" | "zh";
 
@@ -22,6 +23,7 @@ const en = {
   ...settings.en,
   ...traces.en,
   ...onboarding.en,
+  ...voice.en,
 };
 const zh: Messages = {
   ...chat.zh,
@@ -33,6 +35,7 @@ const zh: Messages = {
   ...settings.zh,
   ...traces.zh,
   ...onboarding.zh,
+  ...voice.zh,
 };
 
 export type Messages = typeof en;

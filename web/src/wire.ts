@@ -37,6 +37,8 @@ export const EVENT_NAMES: readonly EventName[] = [
   "chat.message.typing_started",
   "chat.message.token",
   "chat.message.done",
+  "chat.message.voice_sentence",
+  "chat.message.voice_ready",
   "chat.message.failed",
   "chat.message.edited",
   "chat.message.deleted",

@@ -19,6 +19,7 @@ import {
 import { language } from "../language.svelte";
 import { toasts } from "../toasts.svelte";
 import { personas } from "../persona.svelte";
+import { player } from "../voice/player.svelte";
 import { errorMessage } from "../errors";
 import type { ServerEvent } from "../wire";
 import { withAccepted, withFailure, withFailureCleared, withKnownFailures, withResending, withSending, withUnsent } from "./messages";
@@ -109,6 +110,7 @@ class Live {
     if (await this.#fetch(getState, withState)) {
       this.#stream.start();
       await this.listPersonas();
+      await player.load();
     } else if (this.connection !== "unauthorized") {
       this.connection = "lost";
       this.#stream.retryLater();
@@ -118,6 +120,7 @@ class Live {
   /** Switches to another persona with its own conversation and memory. */
   async selectPersona(personaId: string | null): Promise<void> {
     personas.select(personaId);
+    player.stop();
     this.chat = { ...EMPTY_CHAT_STATE, personaId };
     this.loaded = false;
     this.unread = 0;
@@ -140,10 +143,11 @@ class Live {
     await this.#refresh();
   }
 
-  async send(text: string): Promise<void> {
+  /** `recordingId`: the recording that the text is a transcript of. */
+  async send(text: string, recordingId: string | null = null): Promise<void> {
     const externalRef = reference();
     this.#setMessages(withSending(this.chat.messages, externalRef, text, now()));
-    await this.#deliver(externalRef, text);
+    await this.#deliver(externalRef, text, recordingId);
   }
 
   async sendAgain(externalRef: string, text: string): Promise<void> {
@@ -258,11 +262,11 @@ class Live {
     storeUnsent(personas.selectedId, this.chat.messages);
   }
 
-  async #deliver(externalRef: string, text: string): Promise<void> {
+  async #deliver(externalRef: string, text: string, recordingId: string | null = null): Promise<void> {
     const personaId = personas.selectedId;
     storeUnsent(personaId, this.chat.messages);
     try {
-      const answer = await send(text, externalRef);
+      const answer = await send(text, externalRef, recordingId);
       this.#setMessages(withAccepted(this.chat.messages, externalRef, answer));
     } catch (error) {
       this.#checkSignedIn(error);
@@ -289,6 +293,7 @@ class Live {
     for (const event of events) {
       const before = this.chat;
       this.chat = withEvent(before, event, now());
+      player.apply(event);
       if (this.chat !== before || event.name === "work.failed") this.#announce(event);
       if (event.name.startsWith("memory.")) this.memoryVersion += 1;
       if (event.name === "work.failed" || TURN_CHANGED_BY.has(event.name)) this.workVersion += 1;
