@@ -47,3 +47,4 @@ mod subscribers;
 mod defects;
 mod mcp;
 mod sync;
+mod archive;
