@@ -75,6 +75,42 @@ async fn a_turns_trace_has_the_compatible_fields() {
     assert_eq!(home.get("/api/admin/turns?user_id=nobody").await.json()["items"], json!([]));
 }
 
+async fn turn_traces(home: &Home) -> Vec<Value> {
+    home.get("/api/admin/turns?limit=200").await.json()["items"].as_array().unwrap().clone()
+}
+
+#[tokio::test]
+async fn deletion_takes_only_the_traces_that_quote_the_deleted() {
+    let home = Home::new().await;
+    let session = remembered(&home).await;
+    phase_g(&home, &session).await;
+    home.clock.set(start() + std::time::Duration::from_secs(86_400));
+    for line in ["What a windy day it is.", "I bought three red apples."] {
+        home.talk(line).await;
+    }
+    while turn_traces(&home).await.len() < 5 {
+        tokio::task::yield_now().await;
+    }
+    let thoughts = home.get("/api/admin/memory/thoughts").await.json();
+    let thought = thoughts["items"][0].clone();
+    let (id, words) = (thought["id"].as_str().unwrap(), thought["description"].as_str().unwrap());
+    let mut quoting = Vec::new();
+    for trace in turn_traces(&home).await {
+        let turn = trace["turn_id"].as_str().unwrap().to_owned();
+        let whole = home.get(&format!("/api/admin/turns/{turn}")).await.text;
+        quoting.push((turn, whole.contains(words)));
+    }
+    assert!(quoting.iter().any(|(_, quotes)| *quotes), "a later prompt holds the thought: {words}");
+    assert!(quoting.iter().any(|(_, quotes)| !quotes), "earlier ones do not");
+    let gone = home.ask(axum::http::Method::DELETE, &format!("/api/admin/memory/thoughts/{id}"), None).await;
+    assert_eq!(gone.status, 200, "{}", gone.text);
+    for (turn, quotes) in quoting {
+        let answer = home.get(&format!("/api/admin/turns/{turn}")).await;
+        assert_eq!(answer.status, if quotes { 404 } else { 200 }, "{turn}");
+        assert!(!answer.text.contains(words));
+    }
+}
+
 #[tokio::test]
 async fn a_sessions_trace_names_every_phase() {
     let home = Home::new().await;

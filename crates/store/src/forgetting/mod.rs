@@ -1,6 +1,6 @@
 //! Removal, in one transaction. Forgetting starts from a selection ([`select`]), an edit or another reply from its
 //! messages ([`message_edits`]). From there both take the same steps on a [`removal::RemovalSet`]: [`follow`] adds what was
-//! derived, [`names`] the entities that nothing supports; [`remains`] and [`remove`] remove it. Forgotten rows are deleted;
+//! derived, [`names`] the entities that nothing supports; [`remains`], [`traces`] and [`remove`] remove it. Forgotten rows are deleted;
 //! nodes that an edit withdraws are marked ([`withdraw`]). [`overwrite`] clears freed pages and the write-ahead log.
 
 mod select;
@@ -8,6 +8,7 @@ mod follow;
 mod removal;
 mod names;
 mod remains;
+mod traces;
 mod remove;
 mod dependents;
 mod spans;
@@ -37,6 +38,7 @@ use crate::people::personas;
 use crate::rows::{column, microseconds};
 use crate::scopes;
 use removal::{RemovalSet, RowKey, uuid};
+use traces::LostTexts;
 
 pub(crate) use overwrite::make_due as make_overwriting_due;
 
@@ -202,6 +204,7 @@ fn remove(
         LossReason::Forgotten => names::names(connection, going)?,
         LossReason::Edited => names::withdrawn(connection, going)?,
     };
+    let lost = LostTexts::read(connection, going, &names)?;
     if going.is_forgotten() {
         remains::clear_summaries(connection, going, taken)?;
         remains::clear_moods(connection, going, taken)?;
@@ -219,6 +222,6 @@ fn remove(
     let documents = HubForgetting { nodes: &nodes, text: going.text.as_deref(), at };
     let documents = hub::forget(connection, scope, &documents)?;
     taken.counts.documents = documents.count;
-    remains::clear_traces(connection, going, taken)?;
+    traces::clear_traces(connection, going, &lost, taken)?;
     Ok(documents.instances.iter().map(ToString::to_string).collect())
 }

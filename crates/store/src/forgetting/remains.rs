@@ -20,7 +20,7 @@ const CAUSE_FORGOTTEN: &str =
     "what it failed of was forgotten with words that stood in it; nothing else was lost, try it again";
 
 /// Sessions that lose messages, words or events.
-fn losing_sessions(going: &RemovalSet) -> BTreeSet<RowKey> {
+pub(super) fn losing_sessions(going: &RemovalSet) -> BTreeSet<RowKey> {
     let happened =
         going.nodes.values().filter(|node| matches!(node.kind, NodeKind::Event | NodeKind::Intention));
     going.sessions().into_iter().chain(happened.filter_map(|node| node.session)).collect()
@@ -205,43 +205,6 @@ pub(super) fn clear_graph(
     }
     taken.counts.names += gone.nodes;
     taken.counts.links += gone.edges;
-    Ok(())
-}
-
-/// Takes the traces of the scope, the transcripts of its slow cycles and the questions that these left. A prompt holds
-/// words of other turns and talks: what of it came from where can't be told. If nothing else goes, only those that
-/// contain the text.
-pub(super) fn clear_traces(
-    connection: &Connection,
-    going: &RemovalSet,
-    taken: &mut ForgetSummary,
-) -> Result<()> {
-    let all = if going.is_forgotten() { !taken.is_empty() } else { going.changes_nodes() };
-    for (select, clear) in [
-        (
-            "SELECT turn_id, detail FROM turn_details WHERE scope = ?1",
-            "DELETE FROM turn_details WHERE turn_id = ?1",
-        ),
-        (
-            "SELECT session_id, group_concat(detail) FROM session_traces WHERE scope = ?1 GROUP BY session_id",
-            "DELETE FROM session_traces WHERE session_id = ?1",
-        ),
-        (
-            "SELECT id, salient_questions || coalesce(transcript, '') FROM slow_cycles
-             WHERE scope = ?1 AND (transcript IS NOT NULL OR salient_questions <> '[]')",
-            "UPDATE slow_cycles SET transcript = NULL, salient_questions = '[]' WHERE id = ?1",
-        ),
-    ] {
-        let kept: Vec<(RowKey, String)> = connection
-            .prepare_cached(select)?
-            .query_map([going.scope], |row| Ok((row.get(0)?, row.get(1)?)))?
-            .collect::<Result<_>>()?;
-        // In JSON a quotation mark stands behind a backslash, so a text with one is taken to be anywhere.
-        let escaped = going.text.as_ref().is_some_and(|text| text.contains(['"', '\\']));
-        for (key, _) in kept.iter().filter(|(_, text)| all || escaped || going.is_in(text)) {
-            taken.counts.traces += connection.prepare_cached(clear)?.execute([key])? as u64;
-        }
-    }
     Ok(())
 }
 

@@ -1,0 +1,264 @@
+//! Which traces of replies, sessions and slow cycles quote what is forgotten.
+
+use std::collections::{BTreeSet, HashSet};
+use std::hash::{DefaultHasher, Hash, Hasher};
+
+use memory::forget::ForgetSummary;
+use memory::text;
+use rusqlite::{Connection, Result};
+use serde_json::Value;
+use uuid::Uuid;
+
+use super::names::Names;
+use super::remains::losing_sessions;
+use super::removal::{RemovalSet, RowKey};
+use crate::rows::column;
+
+/// Words in a row that a trace shares with a text when it quotes it. A shorter sentence counts as a whole.
+const QUOTE_LENGTH: usize = 6;
+
+/// What is lost, as traces may hold it: texts, ids, and the sessions and turns that were about it.
+pub(super) struct LostTexts {
+    quotes: HashSet<u64>,
+    lengths: BTreeSet<usize>,
+    ids: HashSet<Uuid>,
+    sessions: BTreeSet<RowKey>,
+    turns: BTreeSet<RowKey>,
+    /// A turn that ended before this moment could not know what is lost; `None` if any could.
+    first_known: Option<i64>,
+}
+
+impl LostTexts {
+    /// Reads what is lost while it is still there.
+    pub(super) fn read(connection: &Connection, going: &RemovalSet, names: &Names) -> Result<Self> {
+        let mut sessions = losing_sessions(going);
+        sessions.extend(going.nodes.values().filter_map(|node| node.session));
+        let messages = going.lost_messages().into_values().map(|id| id.0);
+        let nodes = going.nodes.values().map(|node| node.id.0);
+        let mut lost = Self {
+            quotes: HashSet::new(),
+            lengths: BTreeSet::new(),
+            ids: messages.chain(nodes).collect(),
+            turns: going.messages.values().filter_map(|message| message.turn).collect(),
+            sessions,
+            first_known: first_known(connection, going)?,
+        };
+        for text in texts(connection, going, names, &lost.sessions)? {
+            lost.add(&text);
+        }
+        Ok(lost)
+    }
+
+    fn add(&mut self, text: &str) {
+        let sentences = text.split(['.', '!', '?', ';', '\n', '。', '！', '？', '；', '…']);
+        for part in sentences.chain([text]) {
+            let words = words(part);
+            let length = words.len().min(QUOTE_LENGTH);
+            // One word of a longer text is no quote of it.
+            if length == 0 || (length == 1 && part.len() < text.len()) {
+                continue;
+            }
+            self.lengths.insert(length);
+            self.quotes.extend(words.windows(length).map(digest));
+        }
+    }
+
+    fn is_in_text(&self, text: &str) -> bool {
+        let words = words(text);
+        let is_lost = |window: &[String]| self.quotes.contains(&digest(window));
+        self.lengths.iter().any(|length| words.windows(*length).any(is_lost))
+            || Uuid::parse_str(text).is_ok_and(|id| self.ids.contains(&id))
+    }
+
+    fn is_in_value(&self, value: &Value) -> bool {
+        match value {
+            Value::String(text) => self.is_in_text(text),
+            Value::Array(items) => items.iter().any(|item| self.is_in_value(item)),
+            Value::Object(fields) => fields.values().any(|field| self.is_in_value(field)),
+            Value::Null | Value::Bool(_) | Value::Number(_) => false,
+        }
+    }
+}
+
+fn digest(words: &[String]) -> u64 {
+    let mut hasher = DefaultHasher::new();
+    words.hash(&mut hasher);
+    hasher.finish()
+}
+
+/// The words of a text, folded; a character of an unspaced script is a word.
+fn words(text: &str) -> Vec<String> {
+    let folded = text::fold(text);
+    let mut words = Vec::new();
+    let mut word = String::new();
+    for character in folded.chars() {
+        let is_alone = text::is_unspaced(character);
+        if (is_alone || !character.is_alphanumeric()) && !word.is_empty() {
+            words.push(std::mem::take(&mut word));
+        }
+        if is_alone {
+            words.push(character.to_string());
+        } else if character.is_alphanumeric() {
+            word.push(character);
+        }
+    }
+    words.extend((!word.is_empty()).then_some(word));
+    words
+}
+
+/// All that was said by what goes, and what was written from it in other words.
+fn texts(
+    connection: &Connection,
+    going: &RemovalSet,
+    names: &Names,
+    sessions: &BTreeSet<RowKey>,
+) -> Result<Vec<String>> {
+    let messages = going.messages.values().map(|message| message.content.clone());
+    let nodes = going.nodes.values().map(|node| node.description.clone());
+    let rewritten = going.rewritten.values().map(|rewritten| rewritten.before.clone());
+    let mut texts: Vec<String> = messages.chain(nodes).chain(rewritten).collect();
+    let versions = "SELECT content FROM message_versions WHERE message_seq = ?1";
+    for seq in going.messages.keys() {
+        texts.extend(column::<String>(connection, versions, seq)?);
+    }
+    let changes = "SELECT description FROM node_changes WHERE node_seq = ?1 AND description IS NOT NULL";
+    for seq in going.nodes.keys().chain(going.rewritten.keys()) {
+        texts.extend(column::<String>(connection, changes, seq)?);
+    }
+    let mentions = "SELECT description FROM mention_merges WHERE number = ?1 AND description IS NOT NULL";
+    for number in &going.mentions {
+        texts.extend(column::<String>(connection, mentions, number)?);
+    }
+    for (select, keys) in [
+        ("SELECT description FROM rejected_memories WHERE id = ?1", &going.rejected),
+        ("SELECT canonical_name FROM entities WHERE id = ?1", &names.entities),
+        ("SELECT name FROM entity_aliases WHERE entity_id = ?1", &names.entities),
+        ("SELECT description FROM entities WHERE id = ?1 AND description IS NOT NULL", &names.entities),
+        ("SELECT description FROM entities WHERE id = ?1 AND description IS NOT NULL", &names.undescribed),
+    ] {
+        for key in keys {
+            texts.extend(column::<String>(connection, select, key)?);
+        }
+    }
+    for alias in &names.aliases {
+        texts.extend(column::<String>(
+            connection,
+            "SELECT name FROM entity_aliases WHERE number = ?1",
+            alias,
+        )?);
+    }
+    for session in sessions {
+        let summary = "SELECT summary FROM sessions WHERE id = ?1 AND summary IS NOT NULL";
+        texts.extend(column::<String>(connection, summary, session)?);
+        let signal = "SELECT json_extract(episodic_state, '$.last_user_signal') FROM mood_history
+                      WHERE session_id = ?1 AND json_extract(episodic_state, '$.last_user_signal') IS NOT NULL";
+        texts.extend(column::<String>(connection, signal, session)?);
+    }
+    Ok(texts)
+}
+
+/// When the oldest of what goes was written.
+fn first_known(connection: &Connection, going: &RemovalSet) -> Result<Option<i64>> {
+    if going.text.is_some() || !going.entities.is_empty() || !going.rejected.is_empty() {
+        return Ok(None);
+    }
+    let messages = going.messages.keys().chain(going.changed.keys());
+    let mut first = None;
+    for (select, seqs) in [
+        ("SELECT created_at FROM recall_messages WHERE seq = ?1", messages.collect::<Vec<_>>()),
+        (
+            "SELECT created_at FROM concept_nodes WHERE seq = ?1",
+            going.nodes.keys().chain(going.rewritten.keys()).collect(),
+        ),
+    ] {
+        for seq in seqs {
+            for at in column::<i64>(connection, select, seq)? {
+                first = Some(first.map_or(at, |first: i64| first.min(at)));
+            }
+        }
+    }
+    Ok(first)
+}
+
+/// Takes the traces, transcripts of slow cycles and their questions that quote what is lost, those of the sessions that
+/// it came from, and of turns whose messages go. Where documents changed, traces of replies that read a roll-up go too:
+/// those tell it in other words. If nothing else goes, only those that contain the text.
+pub(super) fn clear_traces(
+    connection: &Connection,
+    going: &RemovalSet,
+    lost: &LostTexts,
+    taken: &mut ForgetSummary,
+) -> Result<()> {
+    let is_losing = if going.is_forgotten() { !taken.is_empty() } else { going.changes_nodes() };
+    for (select, clear) in [
+        (
+            "SELECT turn_id, detail, finished_at FROM turn_details WHERE scope = ?1",
+            "DELETE FROM turn_details WHERE turn_id = ?1",
+        ),
+        (
+            "SELECT session_id, '[' || group_concat(detail) || ']', NULL FROM session_traces WHERE scope = ?1
+             GROUP BY session_id",
+            "DELETE FROM session_traces WHERE session_id = ?1",
+        ),
+        (
+            "SELECT id, '[' || salient_questions || ',' || coalesce(transcript, 'null') || ']', NULL
+             FROM slow_cycles
+             WHERE scope = ?1 AND (transcript IS NOT NULL OR salient_questions <> '[]')",
+            "UPDATE slow_cycles SET transcript = NULL, salient_questions = '[]' WHERE id = ?1",
+        ),
+    ] {
+        let kept: Vec<(RowKey, String, Option<i64>)> = connection
+            .prepare_cached(select)?
+            .query_map([going.scope], |row| Ok((row.get(0)?, row.get(1)?, row.get(2)?)))?
+            .collect::<Result<_>>()?;
+        // In JSON a quotation mark stands behind a backslash, so a text with one is taken to be anywhere.
+        let escaped = going.text.as_ref().is_some_and(|text| text.contains(['"', '\\']));
+        for (key, detail, ended) in kept {
+            let is_earlier = ended.zip(lost.first_known).is_some_and(|(ended, known)| ended < known);
+            let quotes = is_losing
+                && (lost.sessions.contains(&key)
+                    || lost.turns.contains(&key)
+                    || !is_earlier && holds(&detail, lost, taken.counts.documents > 0));
+            if quotes || escaped || going.is_in(&detail) {
+                taken.counts.traces += connection.prepare_cached(clear)?.execute([key])? as u64;
+            }
+        }
+    }
+    Ok(())
+}
+
+fn holds(detail: &str, lost: &LostTexts, documents_changed: bool) -> bool {
+    let Ok(detail) = serde_json::from_str::<Value>(detail) else { return true };
+    let has = |name: &str| detail[name].as_array().is_some_and(|items| !items.is_empty());
+    documents_changed && (has("periods") || has("related_documents")) || lost.is_in_value(&detail)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn lost(texts: &[&str]) -> LostTexts {
+        let mut lost = LostTexts {
+            quotes: HashSet::new(),
+            lengths: BTreeSet::new(),
+            ids: HashSet::new(),
+            sessions: BTreeSet::new(),
+            turns: BTreeSet::new(),
+            first_known: None,
+        };
+        texts.iter().for_each(|text| lost.add(text));
+        lost
+    }
+
+    #[test]
+    fn a_quote_is_a_run_of_words_or_a_whole_sentence() {
+        let lost = lost(&["My sister moved to Porto with her two children. She cried.", "我奶奶昨天去世了"]);
+        for text in ["them: my Sister moved to\n Porto with…", "\"She cried\"", "她说我奶奶昨天去世"]
+        {
+            assert!(lost.is_in_text(text), "{text}");
+        }
+        for text in ["my sister moved", "porto", "she laughed", "奶奶"] {
+            assert!(!lost.is_in_text(text), "{text}");
+        }
+    }
+}
