@@ -6,6 +6,7 @@ use std::sync::Arc;
 use arc_swap::ArcSwap;
 use async_trait::async_trait;
 use jiff::Timestamp;
+use llm::Provider as _;
 use memory::UserId;
 use memory::ledger::Prices;
 use memory::ports::{Appearance, Clock as _};
@@ -133,7 +134,6 @@ impl LiveConfig {
         let refused = |error: &dyn std::fmt::Display| {
             ConfigurationError::BadValue(format!("{error}; nothing was changed"))
         };
-        let life = runtime_settings(&running).map_err(|error| refused(&error))?;
         let server = server_settings(&running, &self.server.load().url).map_err(|error| refused(&error))?;
         let model = match has("llm.") {
             true => Some(connect(&running).await.map_err(|error| refused(&error))?),
@@ -146,6 +146,11 @@ impl LiveConfig {
             ),
             false => None,
         };
+        let context_tokens = match &model {
+            Some(model) => model.context_tokens(),
+            None => self.model.context_tokens(),
+        };
+        let life = runtime_settings(&running, context_tokens).map_err(|error| refused(&error))?;
         if let Some(text) = text {
             replace(&self.home.config(), text.as_bytes()).map_err(|error| {
                 ConfigurationError::Unwritable(format!(
@@ -185,7 +190,8 @@ impl LiveConfig {
         renamed.map_err(|error| ConfigurationError::Unwritable(error.to_string()))
     }
 
-    /// The object that clients of the legacy API read. A field without a key has the default of that API.
+    /// The object that clients of the legacy API read. Fields of channels that this program does not have are empty, 0 or
+    /// false.
     fn legacy_view(&self, config: &Config, appearance: &Appearance) -> Json {
         let variable = api_key_variable(config);
         let key_present = !variable.is_empty() && std::env::var_os(&variable).is_some();
@@ -200,7 +206,7 @@ impl LiveConfig {
         let debounce = u64::try_from(config.channels.web.debounce.0.as_millis()).unwrap_or(u64::MAX);
         json!({
             "llm": {
-                "provider": config.llm.provider, "model": Some(&config.llm.model).filter(|m| !m.is_empty()),
+                "provider": legacy_provider(&config.llm.provider, self.model.name()), "model": Some(&config.llm.model).filter(|m| !m.is_empty()),
                 "api_key_env": variable, "timeout_seconds": config.llm.timeout.0.as_secs(),
                 "temperature": config.llm.temperature, "max_tokens": config.llm.max_tokens,
                 "api_key_present": key_present,
@@ -231,15 +237,24 @@ impl LiveConfig {
                 },
                 "discord": {
                     "enabled": false, "channel_id": "discord", "token_env": "", "token_loaded": false,
-                    "allowed_user_ids": [], "debounce_ms": debounce, "ready": false, "registered": false,
+                    "allowed_user_ids": [], "debounce_ms": 0, "ready": false, "registered": false,
                 },
                 "imessage": {
                     "enabled": false, "channel_id": "imessage", "persona_apple_id": "", "cli_path": "",
                     "db_path": "", "allowed_handles": [], "default_service": "", "region": "",
-                    "debounce_ms": debounce, "ready": false, "registered": false,
+                    "debounce_ms": 0, "ready": false, "registered": false,
                 },
             },
         })
+    }
+}
+
+/// The name that the legacy API has for a provider; `auto` is the provider that it has chosen.
+fn legacy_provider<'a>(configured: &'a str, chosen: &'a str) -> &'a str {
+    match if configured == "auto" { chosen } else { configured } {
+        "openai" => "openai_compat",
+        "offline" => "stub",
+        other => other,
     }
 }
 

@@ -36,8 +36,11 @@ use crate::home::Home;
 use crate::system::{SystemRetryTimer, random_bytes};
 use crate::voice_setup::voice_settings;
 
-/// Tokens that a reply's prompt may take.
+/// Tokens that a reply's prompt may take where neither the configuration nor the model says it.
 const PROMPT_TOKENS: u32 = 8_000;
+/// The same where the model says what it takes: at least and at most.
+const PROMPT_TOKENS_MIN: u32 = 1_000;
+const PROMPT_TOKENS_MAX: u32 = 32_000;
 
 /// The parts of a running EchoVessel that outlive each other in this order.
 pub(crate) struct Services {
@@ -153,7 +156,7 @@ pub(crate) async fn wire(
         ids: ids.clone(),
         broadcast: Broadcast::new(run),
         metrics,
-        settings: runtime_settings(config)?,
+        settings: runtime_settings(config, model.context_tokens())?,
     };
     let runtime = Runtime::new(parts);
     let hub =
@@ -279,6 +282,7 @@ pub(crate) fn server_settings(config: &Config, url: &str) -> Result<ServerSettin
         behind_proxy: server.behind_proxy,
         requests_per_second: config.limits.requests_per_second,
         burst: config.limits.burst,
+        answers_utility_prompts: config.openai.utility_prompts == "answer",
         version: env!("CARGO_PKG_VERSION").to_owned(),
         ..ServerSettings::default()
     })
@@ -385,8 +389,20 @@ fn proactive_settings(config: &Config) -> ProactiveSettings {
     }
 }
 
-/// How the persona lives by the configuration.
-pub(crate) fn runtime_settings(config: &Config) -> anyhow::Result<RuntimeSettings> {
+/// Tokens of a reply's prompt; the rest of what a model takes is for its answer.
+fn prompt_tokens(config: &Config, context_tokens: Option<u32>) -> u32 {
+    match (config.llm.context_tokens, context_tokens) {
+        (0, None) => PROMPT_TOKENS,
+        (0, Some(taken)) => (taken / 4 * 3).clamp(PROMPT_TOKENS_MIN, PROMPT_TOKENS_MAX),
+        (configured, _) => configured,
+    }
+}
+
+/// How the persona lives by the configuration, and by what its model says that it takes.
+pub(crate) fn runtime_settings(
+    config: &Config,
+    context_tokens: Option<u32>,
+) -> anyhow::Result<RuntimeSettings> {
     let (session, consolidate) = (&config.session, &config.consolidate);
     Ok(RuntimeSettings {
         persona: PersonaId::new(config.persona.id.clone())?,
@@ -412,7 +428,7 @@ pub(crate) fn runtime_settings(config: &Config) -> anyhow::Result<RuntimeSetting
         recall: recall_settings(config),
         recent_window: config.recall.recent_window,
         debounce: HashMap::from([("web".to_owned(), config.channels.web.debounce.0)]),
-        prompt_tokens: PROMPT_TOKENS,
+        prompt_tokens: prompt_tokens(config, context_tokens),
         turn_timeout: config.limits.turn_timeout.0,
         answer_within: session.answer_within.0,
         trace: TraceSettings { enabled: config.trace.enabled, retention: config.trace.retention.0 },

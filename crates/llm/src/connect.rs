@@ -14,7 +14,8 @@ use crate::settings::{
     ANTHROPIC_BASE_URL, ANTHROPIC_MODELS, OPENAI_BASE_URL, OPENAI_MODELS, default_models, is_loopback,
 };
 use crate::{
-    LlmError, LocalEndpoint, Provider, ProviderSettings, RetryTimer, TierModels, anthropic, http, openai,
+    LlmError, LocalEndpoint, Provider, ProviderSettings, RetryTimer, Tier, TierModels, anthropic, http,
+    openai,
 };
 
 /// How long a model server on this machine may take to say which models it has.
@@ -43,30 +44,33 @@ pub async fn connect(
     offline: Arc<dyn Provider>,
 ) -> Result<Arc<dyn Provider>, LlmError> {
     let (temperature, max_tokens) = (settings.temperature, settings.max_tokens);
-    let provider = choose(settings, pauses, offline).await?;
-    Ok(match (temperature, max_tokens) {
-        (None, None) => provider,
-        _ => Arc::new(Sampled { provider, temperature, max_tokens }),
+    let (provider, context_tokens) = choose(settings, pauses, offline).await?;
+    Ok(match (temperature, max_tokens, context_tokens) {
+        (None, None, None) => provider,
+        _ => Arc::new(Sampled { provider, context_tokens, temperature, max_tokens }),
     })
 }
+
+/// A provider, and the tokens that its endpoint says it takes.
+type Connected = (Arc<dyn Provider>, Option<u32>);
 
 async fn choose(
     settings: ProviderSettings,
     pauses: Arc<dyn RetryTimer>,
     offline: Arc<dyn Provider>,
-) -> Result<Arc<dyn Provider>, LlmError> {
+) -> Result<Connected, LlmError> {
     let mut settings = settings;
     settings.api_key = settings.api_key.filter(|key| !key.expose_secret().trim().is_empty());
     match settings.provider.trim() {
         "" | "auto" => auto(settings, pauses, offline).await,
-        OFFLINE => Ok(offline),
+        OFFLINE => Ok((offline, None)),
         "openai" => openai_compatible(&settings, pauses).await,
         "anthropic" => {
             let base_url = if settings.base_url.is_empty() { ANTHROPIC_BASE_URL } else { &settings.base_url };
             let url = settings.checked_url(base_url)?;
             key_for(&settings, &url, ANTHROPIC_BASE_URL)?;
             let models = settings.tier_models(&default_models(ANTHROPIC_MODELS));
-            anthropic::provider(&url, models, &settings, pauses)
+            Ok((anthropic::provider(&url, models, &settings, pauses)?, None))
         }
         other => Err(LlmError::fatal(format!(
             "llm.provider is {other:?}; it can be auto, openai, anthropic or offline."
@@ -78,7 +82,7 @@ async fn auto(
     mut settings: ProviderSettings,
     pauses: Arc<dyn RetryTimer>,
     offline: Arc<dyn Provider>,
-) -> Result<Arc<dyn Provider>, LlmError> {
+) -> Result<Connected, LlmError> {
     settings.api_key = None;
     let mut candidates = Vec::new();
     if !settings.base_url.is_empty() {
@@ -98,28 +102,31 @@ async fn auto(
         .filter(|(_, url)| is_loopback(url));
     let found = join_all(local.map(|(name, url)| async move { (models_at(&url).await, name, url) })).await;
     for (models, name, url) in found {
-        if let Some(model) = models.iter().find(|model| talks(model)) {
+        if let Some(model) = models.iter().map(|model| &model.id).find(|model| talks(model)) {
             tracing::info!(endpoint = name, model, "found a language model on this machine");
-            let models = settings.tier_models(&TierModels::all(model));
-            return openai::provider(url, models, &settings, pauses);
+            let chosen = settings.tier_models(&TierModels::all(model));
+            let context_tokens = context_of(&models, &chosen);
+            return Ok((openai::provider(url, chosen, &settings, pauses)?, context_tokens));
         }
     }
     tracing::info!("no language model on this machine answers; the offline provider takes over");
-    Ok(offline)
+    Ok((offline, None))
 }
 
 async fn openai_compatible(
     settings: &ProviderSettings,
     pauses: Arc<dyn RetryTimer>,
-) -> Result<Arc<dyn Provider>, LlmError> {
+) -> Result<Connected, LlmError> {
     let own = settings.base_url.is_empty();
     let url = settings.checked_url(if own { OPENAI_BASE_URL } else { &settings.base_url })?;
     key_for(settings, &url, OPENAI_BASE_URL)?;
     let mut models =
         settings.tier_models(&if own { default_models(OPENAI_MODELS) } else { TierModels::default() });
+    // Only a server on this machine whose models are not named is asked: what another one takes, the settings say.
+    let asks = !models.is_complete() && is_loopback(&url);
+    let listed = if asks { models_at(&url).await } else { Vec::new() };
     if !models.is_complete()
-        && is_loopback(&url)
-        && let Some(model) = models_at(&url).await.iter().find(|model| talks(model))
+        && let Some(model) = listed.iter().map(|model| &model.id).find(|model| talks(model))
     {
         models = settings.tier_models(&TierModels::all(model));
     }
@@ -129,7 +136,14 @@ async fn openai_compatible(
             http::host_of(&url)
         )));
     }
-    openai::provider(url, models, settings, pauses)
+    let context_tokens = context_of(&listed, &models);
+    Ok((openai::provider(url, models, settings, pauses)?, context_tokens))
+}
+
+/// What the smallest of the chosen models takes, as far as the endpoint says it of each.
+fn context_of(listed: &[ListedModel], chosen: &TierModels) -> Option<u32> {
+    let taken = |name: &str| listed.iter().find(|model| model.id == name)?.context_tokens();
+    [Tier::Small, Tier::Medium, Tier::Large].into_iter().map(|tier| taken(chosen.of(tier))).min().flatten()
 }
 
 /// The provider's own endpoint always wants a key; others may not.
@@ -152,12 +166,12 @@ fn talks(model: &str) -> bool {
 }
 
 /// The models that a server on this machine offers; none when it does not answer soon.
-async fn models_at(base_url: &Url) -> Vec<String> {
+async fn models_at(base_url: &Url) -> Vec<ListedModel> {
     let url = openai::below(base_url, "models");
     timeout(PROBE_TIME, list_models(url)).await.ok().flatten().unwrap_or_default()
 }
 
-async fn list_models(url: Url) -> Option<Vec<String>> {
+async fn list_models(url: Url) -> Option<Vec<ListedModel>> {
     let mut response = http::client(true, PROBE_TIME).ok()?.get(url).send().await.ok()?;
     if !response.status().is_success() {
         return None;
@@ -170,7 +184,7 @@ async fn list_models(url: Url) -> Option<Vec<String>> {
         body.extend_from_slice(&chunk);
     }
     let list: ModelList = serde_json::from_slice(&body).ok()?;
-    Some(list.data.into_iter().map(|model| model.id).collect())
+    Some(list.data)
 }
 
 #[derive(Deserialize)]
@@ -181,4 +195,19 @@ struct ModelList {
 #[derive(Deserialize)]
 struct ListedModel {
     id: String,
+    /// As llama.cpp's and other servers say it.
+    #[serde(default)]
+    context_length: Option<u32>,
+    /// As vLLM says it.
+    #[serde(default)]
+    max_model_len: Option<u32>,
+    /// As LM Studio says it of a model that is loaded.
+    #[serde(default)]
+    loaded_context_length: Option<u32>,
+}
+
+impl ListedModel {
+    fn context_tokens(&self) -> Option<u32> {
+        self.loaded_context_length.or(self.max_model_len).or(self.context_length)
+    }
 }

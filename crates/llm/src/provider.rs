@@ -23,6 +23,11 @@ pub trait Provider: Send + Sync {
         None
     }
 
+    /// Most tokens of a request and its answer; `None` where the endpoint does not say it.
+    fn context_tokens(&self) -> Option<u32> {
+        None
+    }
+
     /// Asks and waits for the whole answer.
     ///
     /// # Errors

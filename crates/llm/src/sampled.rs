@@ -8,9 +8,10 @@ use futures_util::stream::BoxStream;
 use crate::error::LlmError;
 use crate::provider::{Completion, Provider, Request, StreamEvent, Tier};
 
-/// A provider that fills in what a request does not say.
+/// A provider that fills in what a request does not say, and knows how much its endpoint takes.
 pub(crate) struct Sampled {
     pub(crate) provider: Arc<dyn Provider>,
+    pub(crate) context_tokens: Option<u32>,
     pub(crate) temperature: Option<f32>,
     pub(crate) max_tokens: Option<u32>,
 }
@@ -37,6 +38,10 @@ impl Provider for Sampled {
 
     fn endpoint(&self) -> Option<String> {
         self.provider.endpoint()
+    }
+
+    fn context_tokens(&self) -> Option<u32> {
+        self.context_tokens
     }
 
     async fn complete(&self, request: Request) -> Result<Completion, LlmError> {

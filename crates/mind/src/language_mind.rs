@@ -3,7 +3,7 @@
 use std::sync::Arc;
 
 use async_trait::async_trait;
-use llm::{AnswerFormat, LlmError, OFFLINE, Provider, Request};
+use llm::{AnswerFormat, LlmError, OFFLINE, Provider, Request, Tier};
 use memory::identifiers::{SessionId, TurnId};
 use memory::ledger::TokenUsage;
 use memory::ports::{
@@ -30,6 +30,7 @@ const EXTRACTION_TOKENS_MAX: u32 = 4_096;
 const REFLECTION_TOKENS_MAX: u32 = 2_048;
 const DRAFT_TEMPERATURE: f32 = 0.5;
 const DRAFT_TOKENS_MAX: u32 = 4_096;
+const UTILITY_TOKENS_MAX: u32 = 2_048;
 
 /// A question of a task: its system and user texts, and the same as data.
 pub(crate) struct TaskPrompt {
@@ -297,6 +298,30 @@ impl LanguageMind {
             Ok(self.structured(asked, &schema, DRAFT_TEMPERATURE, DRAFT_TOKENS_MAX))
         };
         self.ask(None, request, |answer| question.read(answer)).await.map(|(value, _)| value)
+    }
+}
+
+impl LanguageMind {
+    /// Answers a prompt that a client wrote for the model itself, as a title for a chat. It is neither stored nor does the
+    /// persona know of it. Also returns what the call took.
+    ///
+    /// # Errors
+    /// [`MindError`] when the model gives no answer.
+    pub async fn answer_utility(&self, prompt: &str) -> Result<(String, TokenUsage), MindError> {
+        let request = |_: Option<&str>| {
+            Ok(Request {
+                task: "utility".to_owned(),
+                tier: Tier::Small,
+                system: String::new(),
+                user: prompt.to_owned(),
+                answer: AnswerFormat::Text,
+                temperature: Some(EXTRACTION_TEMPERATURE),
+                max_tokens: Some(UTILITY_TOKENS_MAX),
+                inputs: Value::Null,
+            })
+        };
+        let whole = |answer: &str| Ok(Parsed { value: answer.to_owned(), whole: true, missing: None });
+        self.ask(None, request, whole).await
     }
 }
 

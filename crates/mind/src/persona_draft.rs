@@ -16,6 +16,8 @@ use crate::quoted::{behind_gutter, one_line};
 pub(crate) const PERSONA_BLOCK_LENGTH_MAX: usize = 2_000;
 /// Longest `user_block` of a draft, in characters.
 pub(crate) const USER_BLOCK_LENGTH_MAX: usize = 3_000;
+/// Longest `style_block` of a draft, in characters.
+pub(crate) const STYLE_BLOCK_LENGTH_MAX: usize = 1_000;
 /// Most of a description that is read, in characters: what a small model's window holds.
 pub(crate) const DESCRIPTION_READ_MAX: usize = 24_000;
 
@@ -43,6 +45,8 @@ pub struct PersonaDraft {
     pub persona_block: String,
     /// Who the writer is.
     pub user_block: String,
+    /// How the persona speaks; empty where nothing tells it.
+    pub style_block: String,
     /// The persona's life in headwords.
     pub facts: Facts,
     /// How sure the facts are, 0 to 1.
@@ -66,7 +70,7 @@ pub struct PersonaDraftAnswer {
     pub facts_confidence: Member<f64>,
 }
 
-/// Two texts.
+/// Three texts.
 #[derive(Clone, Debug, Default, Deserialize, Serialize, JsonSchema)]
 #[serde(default)]
 #[schemars(deny_unknown_fields)]
@@ -75,6 +79,8 @@ pub struct BlocksAnswer {
     pub persona_block: Member<String>,
     /// Who the person is, in the third person; empty if nothing is said.
     pub user_block: Member<String>,
+    /// How the companion speaks, in the second person; empty if nothing is said.
+    pub style_block: Member<String>,
 }
 
 /// What the template is rendered from.
@@ -183,11 +189,18 @@ impl<'a> PersonaDraftTask<'a> {
         };
         let persona_block = block(&blocks.persona_block, "persona_block", PERSONA_BLOCK_LENGTH_MAX);
         let user_block = block(&blocks.user_block, "user_block", USER_BLOCK_LENGTH_MAX);
+        let style_block = block(&blocks.style_block, "style_block", STYLE_BLOCK_LENGTH_MAX);
         let facts = facts_of(facts, &mut notes);
         let confidence = answer.facts_confidence.get().copied().unwrap_or(0.0);
         let facts_confidence = if facts.is_empty() { 0.0 } else { confidence.clamp(0.0, 1.0) };
-        let value =
-            PersonaDraft { persona_block, user_block, facts, facts_confidence, notes: notes.into_list() };
+        let value = PersonaDraft {
+            persona_block,
+            user_block,
+            style_block,
+            facts,
+            facts_confidence,
+            notes: notes.into_list(),
+        };
         Ok(Parsed { value, whole, missing: None })
     }
 }

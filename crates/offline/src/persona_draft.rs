@@ -8,6 +8,10 @@ use super::sentences::{Language, sentences, words};
 /// Characters of a draft's blocks.
 const PERSONA_BLOCK_LENGTH: usize = 2_000;
 const USER_BLOCK_LENGTH: usize = 3_000;
+const STYLE_BLOCK_LENGTH: usize = 1_000;
+/// Words by which a description tells how the persona speaks.
+const SPEECH_ZH: [&str; 5] = ["说话", "语气", "口吻", "措辞", "话不多"];
+const SPEECH_EN: [&str; 8] = ["speak", "speaks", "talk", "talks", "speaking", "talking", "tone", "wording"];
 /// Words by which a description calls the persona without a name.
 const PRONOUNS: [&str; 14] =
     ["她", "他", "它", "牠", "祂", "ta", "你", "您", "she", "he", "it", "they", "her", "him"];
@@ -36,6 +40,7 @@ pub(super) struct Draft {
 struct Blocks {
     persona_block: String,
     user_block: String,
+    style_block: String,
 }
 
 /// What the writer says of themselves goes to the user's block, all else to the persona's.
@@ -43,6 +48,8 @@ pub(super) fn draft(inputs: &DraftInputs) -> Draft {
     let own = |sentence: &&str| is_about_the_writer(sentence);
     let (of_writer, of_persona): (Vec<&str>, Vec<&str>) = sentences(&inputs.text).into_iter().partition(own);
     let language = Language::of(&inputs.text).unwrap_or_default();
+    let (of_style, of_persona): (Vec<&str>, Vec<&str>) =
+        of_persona.into_iter().partition(|sentence| is_about_speech(sentence));
     let named = inputs
         .persona_name
         .as_deref()
@@ -58,6 +65,7 @@ pub(super) fn draft(inputs: &DraftInputs) -> Draft {
         core_blocks: Blocks {
             persona_block: joined(&of_persona, language, PERSONA_BLOCK_LENGTH),
             user_block: joined(&of_writer, language, USER_BLOCK_LENGTH),
+            style_block: joined(&of_style, language, STYLE_BLOCK_LENGTH),
         },
         facts: Map::new(),
         facts_confidence: 0.0,
@@ -89,6 +97,13 @@ fn is_about_the_writer(sentence: &str) -> bool {
     chinese || (!begins_with_you && FIRST_PERSON_EN.iter().any(|word| words.contains(&format!(" {word} "))))
 }
 
+/// Whether a sentence tells how the persona speaks.
+fn is_about_speech(sentence: &str) -> bool {
+    let words = words(sentence);
+    SPEECH_ZH.iter().any(|word| sentence.contains(word))
+        || SPEECH_EN.iter().any(|word| words.contains(&format!(" {word} ")))
+}
+
 #[cfg(test)]
 mod tests {
     use serde_json::json;
@@ -109,12 +124,19 @@ mod tests {
         assert_eq!(
             english["core_blocks"],
             json!({"persona_block": "Mira is a florist in Lisbon. She loves rain. You are patient with me.",
-                "user_block": "I'm Wen, a night nurse."})
+                "user_block": "I'm Wen, a night nurse.", "style_block": ""})
         );
         let chinese = drafted("你是小雨,一个花店老板。我是护士,常上夜班。她喜欢下雨天。", Some("小雨"));
         assert_eq!(
             chinese["core_blocks"],
-            json!({"persona_block": "你是小雨,一个花店老板。她喜欢下雨天。", "user_block": "我是护士,常上夜班。"})
+            json!({"persona_block": "你是小雨,一个花店老板。她喜欢下雨天。", "user_block": "我是护士,常上夜班。",
+                "style_block": ""})
+        );
+        let spoken = drafted("Mira is a florist. She speaks in short, dry sentences.", Some("Mira"));
+        assert_eq!(
+            spoken["core_blocks"],
+            json!({"persona_block": "Mira is a florist.", "user_block": "",
+                "style_block": "She speaks in short, dry sentences."})
         );
     }
 
@@ -123,10 +145,13 @@ mod tests {
         let draft = drafted("我养了一只猫。", Some("阿月"));
         assert_eq!(
             draft["core_blocks"],
-            json!({"persona_block": "你叫阿月。", "user_block": "我养了一只猫。"})
+            json!({"persona_block": "你叫阿月。", "user_block": "我养了一只猫。", "style_block": ""})
         );
         assert_eq!((&draft["facts"], &draft["facts_confidence"]), (&json!({}), &json!(0.0)));
-        assert_eq!(drafted("", None)["core_blocks"], json!({"persona_block": "", "user_block": ""}));
+        assert_eq!(
+            drafted("", None)["core_blocks"],
+            json!({"persona_block": "", "user_block": "", "style_block": ""})
+        );
     }
 
     #[test]

@@ -133,11 +133,11 @@ fn of_periods(periods: &[Period]) -> Vec<String> {
         .collect()
 }
 
-/// With a full stop, unless a quoted sentence at its end has brought its own.
+/// With a full stop, unless it was cut, or a quoted sentence at its end has brought its own.
 fn ended(told: &str, language: Language) -> String {
     let inner = told.trim_end_matches(['」', '"']);
     let has_own = inner.len() < told.len() && inner.ends_with(['。', '！', '？', '…', '!', '?', '.']);
-    let stop = if has_own { "" } else { language.pick("。", ".") };
+    let stop = if has_own || told.ends_with('…') { "" } else { language.pick("。", ".") };
     format!("{told}{stop}")
 }
 
@@ -360,6 +360,14 @@ mod tests {
             {"description": "用户养了只白猫,叫小黑。他超调皮。", "kind": "event", "when": "三天前"},
             {"description": "用户喜欢咖啡", "kind": "event", "when": "昨天"},
         ]}))
+    }
+
+    #[test]
+    fn cut_memory_ends_in_its_ellipsis_alone() {
+        let long = format!("The user's lamp {}", "broke again and ".repeat(20));
+        let english = says(json!({"user_text": "What about my lamp?", "memories": [{"description": long}]}));
+        assert!(english.ends_with('…'), "{english}");
+        assert!(!english.contains(" …") && !english.contains("…."), "{english}");
     }
 
     #[test]

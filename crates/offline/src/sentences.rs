@@ -158,7 +158,7 @@ fn begins_with(words: &str, phrases: Words) -> bool {
 /// The first `most` characters, with an ellipsis when something is left out.
 pub(super) fn clipped(text: &str, most: usize) -> String {
     match text.char_indices().nth(most) {
-        Some((end, _)) => format!("{}…", &text[..end]),
+        Some((end, _)) => format!("{}…", text[..end].trim_end_matches([' ', ',', '，', '.', '。'])),
         None => text.to_owned(),
     }
 }
@@ -166,6 +166,13 @@ pub(super) fn clipped(text: &str, most: usize) -> String {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn cut_text_ends_in_an_ellipsis_and_nothing_else() {
+        assert_eq!(clipped("the lamp that broke yesterday", 20), "the lamp that broke…");
+        assert_eq!(clipped("the lamp, broken", 9), "the lamp…");
+        assert_eq!(clipped("the lamp", 9), "the lamp");
+    }
 
     #[test]
     fn marks_alone_are_no_sentence() {

@@ -38,6 +38,10 @@ impl Provider for ReloadableModel {
         self.current.load().endpoint()
     }
 
+    fn context_tokens(&self) -> Option<u32> {
+        self.current.load().context_tokens()
+    }
+
     async fn complete(&self, request: Request) -> Result<Completion, LlmError> {
         self.current.load_full().complete(request).await
     }

@@ -124,7 +124,7 @@ impl Work<'_> {
         self.look_which_wait(fingerprint).await?;
         let meanwhile = match self.runtime.changeover.previous() {
             Some(_) => "the model before serves until each memory is complete",
-            None => "the model before is not at hand, so words serve where vectors are missing",
+            None => "the previous model is not available, so words serve where vectors are missing",
         };
         tracing::info!(
             model = fingerprint,

@@ -11,9 +11,10 @@ use axum::http::header::CONTENT_TYPE;
 use axum::http::request::Parts;
 use axum::response::IntoResponse;
 use memory::Scope;
-use schemars::JsonSchema;
+use schemars::{JsonSchema, SchemaGenerator};
 use serde::Deserialize;
 use serde::de::DeserializeOwned;
+use serde_json::Value;
 
 use crate::auth::Principal;
 use crate::problem::Problem;
@@ -27,11 +28,14 @@ const BODY_TIME_MAX: Duration = Duration::from_secs(30);
 /// A JSON body.
 pub(crate) struct Json<T>(pub(crate) T);
 
-impl<T: DeserializeOwned> FromRequest<App> for Json<T> {
+impl<T: DeserializeOwned + JsonSchema> FromRequest<App> for Json<T> {
     type Rejection = Problem;
 
     async fn from_request(request: Request, app: &App) -> Result<Self, Problem> {
         let bytes = body(request, app).await?;
+        if bytes.trim_ascii().is_empty() {
+            return Err(no_body::<T>());
+        }
         serde_json::from_slice(&bytes).map(Self).map_err(|error| not_this(&error))
     }
 }
@@ -44,11 +48,26 @@ impl<T: DeserializeOwned + Default> FromRequest<App> for OptionalJson<T> {
 
     async fn from_request(request: Request, app: &App) -> Result<Self, Problem> {
         let bytes = body(request, app).await?;
-        if bytes.is_empty() {
+        if bytes.trim_ascii().is_empty() {
             return Ok(Self(T::default()));
         }
         serde_json::from_slice(&bytes).map(Self).map_err(|error| not_this(&error))
     }
+}
+
+/// Says which fields the missing body needs, or may have.
+fn no_body<T: JsonSchema>() -> Problem {
+    let schema = SchemaGenerator::default().into_root_schema_for::<T>();
+    let required = schema.get("required").and_then(Value::as_array).into_iter().flatten();
+    let required: Vec<&str> = required.filter_map(Value::as_str).collect();
+    let known = schema.get("properties").and_then(Value::as_object);
+    let known: Vec<&str> = known.into_iter().flatten().map(|(name, _)| name.as_str()).collect();
+    let fields = match (required.as_slice(), known.as_slice()) {
+        ([], []) => String::new(),
+        ([], known) => format!(" with any of: {}", known.join(", ")),
+        (required, _) => format!(" with: {}", required.join(", ")),
+    };
+    Problem::unprocessable(format!("the body is missing: send a JSON object{fields}; nothing was changed"))
 }
 
 fn not_this(error: &serde_json::Error) -> Problem {

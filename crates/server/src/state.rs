@@ -42,6 +42,8 @@ pub struct ServerSettings {
     pub requests_per_second: u32,
     /// Requests at once of one token or one address.
     pub burst: u32,
+    /// Whether prompts that a chat program writes by itself are answered, by the small model and without memory.
+    pub answers_utility_prompts: bool,
     /// How long a client may take to send the head of a request; also how long an idle connection is kept.
     pub head_time: Duration,
     /// The program's version.
@@ -58,6 +60,7 @@ impl Default for ServerSettings {
             behind_proxy: false,
             requests_per_second: 50,
             burst: 200,
+            answers_utility_prompts: false,
             head_time: Duration::from_secs(15),
             version: env!("CARGO_PKG_VERSION").to_owned(),
         }

@@ -1,7 +1,7 @@
 //! Which keys a running daemon resumes at once. The one table: the schema, the API, `init` and the book go by it.
 
 /// Keys, or whole sections as `recall.*`, whose new values hold at once. All others wait for a restart.
-const LIVE: [&str; 18] = [
+const LIVE: [&str; 19] = [
     "persona.display_name",
     "llm.*",
     "recall.*",
@@ -20,6 +20,7 @@ const LIVE: [&str; 18] = [
     "limits.requests_per_second",
     "limits.burst",
     "server.allowed_hosts",
+    "openai.*",
 ];
 
 /// Whether a new value of this key holds at once.

@@ -198,6 +198,7 @@ fn one_of(key: &'static str, value: &str, allowed: &[&str]) -> Result<(), (&'sta
 /// What no type can say. The error is the key and what it has to be.
 fn validate(config: &Config) -> Result<(), (&'static str, String)> {
     one_of("llm.provider", &config.llm.provider, &["auto", "openai", "anthropic", "offline"])?;
+    one_of("openai.utility_prompts", &config.openai.utility_prompts, &["refuse", "answer"])?;
     one_of("recall.week_start", &config.recall.week_start, &["monday", "sunday"])?;
     one_of("embedding.provider", &config.embedding.provider, &["local", "openai", "none"])?;
     if config.embedding.provider == "openai" && config.embedding.model.trim().is_empty() {
@@ -368,6 +369,10 @@ fn check_sampling(config: &Config) -> Result<(), (&'static str, String)> {
     }
     if !(64..=32_000).contains(&config.llm.max_tokens) {
         return Err(("llm.max_tokens", "llm.max_tokens must be from 64 to 32000".to_owned()));
+    }
+    if config.llm.context_tokens != 0 && !(1_000..=1_000_000).contains(&config.llm.context_tokens) {
+        let reason = "llm.context_tokens must be 0 (as the model says) or from 1000 to 1000000";
+        return Err(("llm.context_tokens", reason.to_owned()));
     }
     Ok(())
 }

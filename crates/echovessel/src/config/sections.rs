@@ -75,6 +75,8 @@ section!(
         voice: Voice = Voice::default(),
         /// Messages that the persona sends proactively.
         proactive: Proactive = Proactive::default(),
+        /// The OpenAI API that the daemon offers to chat programs.
+        openai: OpenAi = OpenAi::default(),
         /// What one client may ask for.
         limits: Limits = Limits::default(),
         /// What is kept about how replies and memories came to be. Receipts are always kept.
@@ -141,6 +143,8 @@ section!(
         temperature: f64 = 0.7,
         /// Most tokens of a reply, with those that a model thinks in: 64 to 32000.
         max_tokens: u32 = 4096,
+        /// Most tokens of a reply's prompt: 1000 to 1000000. 0 is 8000, or where a model server on this machine chooses the model and says what it takes, three quarters of that, between 1000 and 32000.
+        context_tokens: u32 = 0,
         /// What models cost in US dollars per million tokens, for the cost ledger: `[{ model = "name", input = 0.4, output = 1.6, cached = 0.1 }]`. A dated release is found by its family's name.
         prices: Vec<LlmPrice> = Vec::new(),
         /// US dollars a day from which work in the background (memory, thinking, roll-ups) waits for the next day; replies go on. 0 is no cap. Counts calls whose model has a price.
@@ -450,6 +454,14 @@ section!(
         asks: f64 = Signal::Asks.default_weight(),
         /// It follows a question.
         answers: f64 = Signal::Answers.default_weight(),
+    }
+);
+
+section!(
+    /// The OpenAI API that the daemon offers to chat programs.
+    OpenAi {
+        /// What happens with prompts that a chat program writes by itself (titles, tags, suggestions): `refuse`, or `answer` by the small model at the owner's cost. Neither is remembered.
+        utility_prompts: String = "refuse".to_owned(),
     }
 );
 

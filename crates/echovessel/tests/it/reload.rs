@@ -67,6 +67,24 @@ async fn how_replies_are_sampled_can_be_changed_while_it_runs() {
 }
 
 #[tokio::test(flavor = "multi_thread")]
+async fn config_names_providers_as_legacy_clients_know_them() {
+    let home = Home::new();
+    let daemon = Daemon::start(&home, &Settings::offline()).await;
+    let shown = daemon.get("/api/admin/config").await;
+    assert_eq!(
+        (&shown["llm"]["provider"], &shown["llm"]["api_key_present"]),
+        (&json!("stub"), &json!(false))
+    );
+    assert_eq!(setting(&daemon, "llm.provider").await["value"], "offline", "the key keeps its own words");
+    assert_eq!(shown["channels"]["discord"]["debounce_ms"], 0, "there is no such channel");
+    drop(daemon);
+    let home = Home::new();
+    let model = scripts::model().await;
+    let daemon = Daemon::start(&home, &Settings::talking_to(&model)).await;
+    assert_eq!(daemon.get("/api/admin/config").await["llm"]["provider"], "openai_compat");
+}
+
+#[tokio::test(flavor = "multi_thread")]
 async fn defect_18_a_change_over_http_holds_at_once_and_the_file_keeps_its_comments() {
     let home = Home::new();
     write(&home, FILE);

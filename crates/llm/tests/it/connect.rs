@@ -49,6 +49,24 @@ async fn auto_takes_a_model_server_on_this_machine_and_keeps_the_cloud_key_to_it
 }
 
 #[tokio::test]
+async fn context_is_what_the_server_says_its_model_takes() {
+    for (fields, taken) in [
+        (json!({"id": "qwen3", "context_length": 40_960}), Some(40_960)),
+        (json!({"id": "qwen3", "max_model_len": 16_384}), Some(16_384)),
+        (json!({"id": "qwen3", "context_length": 40_960, "loaded_context_length": 4_096}), Some(4_096)),
+        (json!({"id": "qwen3"}), None),
+    ] {
+        let list = || Answer::json(&json!({"object": "list", "data": [fields]}));
+        let server = ScriptedServer::start([list()]).await;
+        assert_eq!(connect(auto(&[server.base_url()])).await.unwrap().context_tokens(), taken, "{fields}");
+        let server = ScriptedServer::start([list()]).await;
+        let (provider, base_url) = ("openai".to_owned(), server.base_url());
+        let unnamed = ProviderSettings { provider, base_url, ..ProviderSettings::default() };
+        assert_eq!(connect(unnamed).await.unwrap().context_tokens(), taken, "{fields}");
+    }
+}
+
+#[tokio::test]
 async fn auto_prefers_the_earlier_endpoint() {
     let first = ScriptedServer::start([models(&["first"])]).await;
     let second = ScriptedServer::start([models(&["second"])]).await;

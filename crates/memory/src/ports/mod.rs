@@ -48,7 +48,7 @@ pub use mind::{
     MoodSignal, ProposedEvent, ProposedQuote, ProposedThought, Reflection, ReflectionInput, RefusedEvent,
 };
 pub use nodes::{EvidencedNode, NodeStore, TimelineItem};
-pub use personas::{Appearance, Avatar, PersonaRecord, PersonaStore};
+pub use personas::{Appearance, Avatar, FirstPersona, PersonaRecord, PersonaStore};
 pub use proactive::ProactiveStore;
 pub use recall::{
     Corpus, CorpusSize, EdgeReach, FillingEdge, IndexedMessage, IndexedNode, MessageOutline, NodeOutline,

@@ -40,6 +40,17 @@ pub struct Appearance {
     pub has_avatar: bool,
 }
 
+/// What onboarding writes of a persona, all of it or nothing.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub struct FirstPersona {
+    /// How it is called.
+    pub display_name: String,
+    /// Its facts; those that are not listed stay.
+    pub facts: Vec<(Fact, Option<String>)>,
+    /// Its blocks; an empty one is not written.
+    pub blocks: CoreBlocks,
+}
+
 /// Personas: names, facts, pictures, core blocks, moods.
 #[async_trait]
 pub trait PersonaStore: Send + Sync {
@@ -87,6 +98,15 @@ pub trait PersonaStore: Send + Sync {
         edited_by: &str,
         at: Timestamp,
     ) -> Result<(), StoreError>;
+    /// Writes the first words of a persona in one step; false, with nothing written, if one of its blocks is written.
+    /// Only for the acts of a person.
+    async fn write_first_persona(
+        &self,
+        scope: &Scope,
+        first: FirstPersona,
+        edited_by: &str,
+        at: Timestamp,
+    ) -> Result<bool, StoreError>;
     /// The mood as last written, however old.
     async fn mood(&self, scope: &Scope) -> Result<Option<Mood>, StoreError>;
     /// Moods that sessions left since `from`, newest first, at most `limit`; with `before` (moment and number of a

@@ -60,7 +60,7 @@ pub trait UserStore: Send + Sync {
     /// The user, created if not there.
     async fn ensure_user(&self, id: &UserId, at: Timestamp) -> Result<UserRecord, StoreError>;
     /// Sets the user's zone (an IANA name, checked by the caller).
-    async fn set_user_timezone(&self, id: &UserId, timezone: &str) -> Result<(), StoreError>;
+    async fn set_user_timezone(&self, id: &UserId, timezone: Option<String>) -> Result<(), StoreError>;
     /// Users by id, those after `after`, at most `limit`.
     async fn users(&self, after: Option<&UserId>, limit: u32) -> Result<Vec<KnownUser>, StoreError>;
     /// One user.

@@ -57,7 +57,7 @@ impl Query {
             return query;
         }
         let Some(embedder) = embedder else {
-            query.words_only = Some("no embedding model is at hand".to_owned());
+            query.words_only = Some("no embedding model is available".to_owned());
             return query;
         };
         let wanted = distinct(&texts);

@@ -131,7 +131,7 @@ async fn defect_05_what_may_be_superseded_is_shown_and_only_that_is() {
 async fn defect_09_days_are_the_users_and_moments_are_utc() {
     let mut world = World::new().await;
     world.say(WEB, "early").await;
-    world.store.set_user_timezone(&scope("ann").user, "Asia/Shanghai").await.unwrap();
+    world.store.set_user_timezone(&scope("ann").user, Some("Asia/Shanghai".to_owned())).await.unwrap();
     // 09:00 UTC is 17:00 in Shanghai; eight hours later it is the next day there, and not yet in UTC.
     world.pass(8 * HOUR).await;
     world.say(WEB, "过了半夜").await;

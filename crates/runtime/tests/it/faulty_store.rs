@@ -27,13 +27,14 @@ use memory::ports::{
     AliasHit, Appearance, AuthoredEntity, Avatar, BindOutcome, CaptureStore, CapturedMessage, CommitOutcome,
     ConsolidationStore, Corpus, CorpusSize, CorrectionStore, EdgeReach, Embedding, EmbeddingModel,
     EmbeddingStore, EntityMentions, EntityStore, EntityVector, EvidencedNode, ExternalIdentity,
-    ExtractionCommit, FailedAttempt, FillingEdge, ForgetStore, IndexedMessage, IndexedNode, KnownUser,
-    LedgerStore, MessageEdit, MessageEditResult, MessageOutline, MessageStore, NewMessage, NodeOutline,
-    NodeQuery, NodeStore, PersonaRecord, PersonaStore, PhaseTrace, Phrase, PhraseHits, ProactiveStore,
-    RecallStore, ReflectionCandidate, ReflectionCommit, RowSelection, SessionFilter, SessionStore,
-    SettledExpectation, SlowCycleCommit, SlowCycleReport, SlowCycleState, SlowCycleStore, StatusStore,
-    StoreError, StoredVector, TimelineItem, TraceStore, TranscriptSummary, TurnStore, TurnSummary, TurnTrace,
-    UnembeddedEntity, UsedQuote, UserRecord, UserStore, VectorCoverage, VectorIndexStore,
+    ExtractionCommit, FailedAttempt, FillingEdge, FirstPersona, ForgetStore, IndexedMessage, IndexedNode,
+    KnownUser, LedgerStore, MessageEdit, MessageEditResult, MessageOutline, MessageStore, NewMessage,
+    NodeOutline, NodeQuery, NodeStore, PersonaRecord, PersonaStore, PhaseTrace, Phrase, PhraseHits,
+    ProactiveStore, RecallStore, ReflectionCandidate, ReflectionCommit, RowSelection, SessionFilter,
+    SessionStore, SettledExpectation, SlowCycleCommit, SlowCycleReport, SlowCycleState, SlowCycleStore,
+    StatusStore, StoreError, StoredVector, TimelineItem, TraceStore, TranscriptSummary, TurnStore,
+    TurnSummary, TurnTrace, UnembeddedEntity, UsedQuote, UserRecord, UserStore, VectorCoverage,
+    VectorIndexStore,
 };
 use memory::proactive::{ListedDecision, ProactiveDecision, ProactiveQuery, ProactiveView, TriggerUse};
 use memory::sessions::{CloseTrigger, Session, SessionPolicy};
@@ -285,13 +286,14 @@ passing_on!(PersonaStore:
     remove_avatar(id: &PersonaId) -> bool;
     core_blocks(scope: &Scope) -> CoreBlocks;
     write_core_block(scope: &Scope, label: CoreBlockLabel, text: &str, edited_by: &str, at: Timestamp) -> ();
+    write_first_persona(scope: &Scope, first: FirstPersona, edited_by: &str, at: Timestamp) -> bool;
     mood(scope: &Scope) -> Option<Mood>;
     mood_history(scope: &Scope, from: Timestamp, before: Option<(Timestamp, i64)>, limit: u32) -> Vec<MoodShift>;
 );
 
 passing_on!(UserStore:
     ensure_user(id: &UserId, at: Timestamp) -> UserRecord;
-    set_user_timezone(id: &UserId, timezone: &str) -> ();
+    set_user_timezone(id: &UserId, timezone: Option<String>) -> ();
     users(after: Option<&UserId>, limit: u32) -> Vec<KnownUser>;
     user(id: &UserId) -> Option<KnownUser>;
     create_user(user: KnownUser) -> bool;

@@ -8,7 +8,7 @@ use axum::http::StatusCode;
 use memory::Scope;
 use memory::core_blocks::CoreBlocks;
 use memory::facts::Facts;
-use memory::nodes::RelationalTag;
+use memory::nodes::{NodeKind, RelationalTag, Subject};
 use memory::ports::MindError;
 use runtime::{PersonaDraft, PersonaDraftInput};
 use schemars::JsonSchema;
@@ -25,6 +25,8 @@ const TEXT_LENGTH_MAX: usize = 100_000;
 const ID_LENGTH_MAX: usize = 64;
 const LOCALE_LENGTH_MAX: usize = 16;
 const NAME_LENGTH_MAX: usize = 256;
+/// Most events, and most thoughts, that a draft is made from.
+const MEMORIES_MAX: u32 = 20;
 
 #[derive(Deserialize, JsonSchema)]
 pub(crate) struct ExtractRequest {
@@ -63,6 +65,17 @@ pub(crate) struct ExtractResponse {
 struct Blocks {
     persona_block: String,
     user_block: String,
+    style_block: String,
+}
+
+impl Blocks {
+    fn of(draft: &mut PersonaDraft) -> Self {
+        Self {
+            persona_block: std::mem::take(&mut draft.persona_block),
+            user_block: std::mem::take(&mut draft.user_block),
+            style_block: std::mem::take(&mut draft.style_block),
+        }
+    }
 }
 
 #[derive(Serialize, JsonSchema)]
@@ -106,10 +119,10 @@ pub(crate) async fn extract(
     let existing = CoreBlocks { persona: block("persona"), user: block("user"), style: String::new() };
     let (persona_name, locale) = (asked.persona_display_name, asked.locale);
     let input = PersonaDraftInput { persona_name, locale, text, existing, ..PersonaDraftInput::default() };
-    let draft = drafted(&app, input).await?;
+    let mut draft = drafted(&app, input).await?;
     Ok(Json(ExtractResponse {
         input_type: asked.input_type,
-        core_blocks: Blocks { persona_block: draft.persona_block, user_block: draft.user_block },
+        core_blocks: Blocks::of(&mut draft),
         facts: draft.facts,
         facts_confidence: draft.facts_confidence,
         events: Vec::new(),
@@ -131,8 +144,10 @@ pub(crate) struct BootstrapRequest {
 #[derive(Serialize, JsonSchema)]
 pub(crate) struct BootstrapResponse {
     suggested_blocks: Blocks,
-    source_event_count: u32,
-    source_thought_count: u32,
+    /// Events of this user that the draft was made from, beside the text.
+    source_event_count: usize,
+    /// Thoughts about this user that the draft was made from.
+    source_thought_count: usize,
     /// `success` or `partial_success`.
     pipeline_status: String,
 }
@@ -157,15 +172,25 @@ pub(crate) async fn bootstrap(
     };
     refuse_written(&app, &scope).await?;
     let persona_name = material.persona_display_name;
-    let input = PersonaDraftInput { persona_name, text, ..PersonaDraftInput::default() };
-    let draft = drafted(&app, input).await?;
+    let events = remembered(&app, &scope, NodeKind::Event).await?;
+    let thoughts = remembered(&app, &scope, NodeKind::Thought).await?;
+    let (source_event_count, source_thought_count) = (events.len(), thoughts.len());
+    let input = PersonaDraftInput { persona_name, text, events, thoughts, ..PersonaDraftInput::default() };
+    let mut draft = drafted(&app, input).await?;
     let pipeline_status = if draft.notes.is_empty() { "success" } else { "partial_success" }.to_owned();
     Ok(Json(BootstrapResponse {
-        suggested_blocks: Blocks { persona_block: draft.persona_block, user_block: draft.user_block },
-        source_event_count: 0,
-        source_thought_count: 0,
+        suggested_blocks: Blocks::of(&mut draft),
+        source_event_count,
+        source_thought_count,
         pipeline_status,
     }))
+}
+
+/// What is known of the user already, newest first.
+async fn remembered(app: &App, scope: &Scope, kind: NodeKind) -> Result<Vec<String>, Problem> {
+    let nodes = app.runtime().store().nodes_before(scope, &[kind], None, MEMORIES_MAX).await?;
+    let about_user = nodes.into_iter().filter(|node| node.subject != Subject::Persona);
+    Ok(about_user.map(|node| node.description).collect())
 }
 
 async fn drafted(app: &App, input: PersonaDraftInput) -> Result<PersonaDraft, Problem> {

@@ -216,7 +216,7 @@ pub(crate) async fn receipts(
     }))
 }
 
-#[derive(Deserialize, JsonSchema)]
+#[derive(Default, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub(crate) struct ResetRequest {
     persona_id: Option<String>,
@@ -235,7 +235,7 @@ pub(crate) struct ResetResponse {
 pub(crate) async fn reset(
     State(app): State<App>,
     Admin(principal): Admin,
-    extract::Json(asked): extract::Json<ResetRequest>,
+    extract::OptionalJson(asked): extract::OptionalJson<ResetRequest>,
 ) -> Result<Json<ResetResponse>, Problem> {
     if principal.user.is_some() {
         return Err(Problem::forbidden(
@@ -252,10 +252,10 @@ pub(crate) async fn reset(
         .confirm
         .is_some_and(|confirm| confirm == Value::Bool(true) || confirm.as_str() == Some(persona.as_str()));
     if !is_confirmed {
-        return Err(Problem::unprocessable(
-            "confirm: a reset permanently erases everything about this persona and all its memory of all users; to do \
-             it, send the persona's id as `confirm`. Nothing was changed",
-        ));
+        return Err(Problem::unprocessable(format!(
+            "confirm: missing; a reset permanently erases everything about this persona and all its memory of all \
+             users. To do it, send {{\"persona_id\": \"{persona}\", \"confirm\": \"{persona}\"}}. Nothing was changed"
+        )));
     }
     let edited = persona.clone();
     let counts = run_detached(async move {

@@ -5,6 +5,7 @@ use axum::extract::State;
 use memory::core_blocks::{CoreBlockLabel, CoreBlocks, check_length};
 use memory::facts::{Facts, known_zone};
 use memory::mood::Mood;
+use memory::ports::FirstPersona;
 use memory::{PersonaId, Scope};
 use runtime::{SettingsUpdated, WireEvent};
 use schemars::JsonSchema;
@@ -92,6 +93,7 @@ pub(crate) struct OnboardingRequest {
     display_name: String,
     persona_block: String,
     user_block: String,
+    style_block: Option<String>,
     facts: Option<Map<String, Value>>,
 }
 
@@ -101,7 +103,8 @@ pub(crate) struct OnboardingResponse {
     persona_id: PersonaId,
 }
 
-/// `POST /api/admin/persona/onboarding`: the first core blocks of a persona. 409 once any block is written.
+/// `POST /api/admin/persona/onboarding`: name, core blocks and facts of a persona, all or nothing. 409 once any block is
+/// written.
 pub(crate) async fn onboard(
     State(app): State<App>,
     Admin(editor): Admin,
@@ -109,10 +112,16 @@ pub(crate) async fn onboard(
     extract::Json(first): extract::Json<OnboardingRequest>,
 ) -> Result<Json<OnboardingResponse>, Problem> {
     let name = checked_name(&first.display_name)?;
-    let blocks = given([
-        (CoreBlockLabel::Persona, Some(first.persona_block)),
-        (CoreBlockLabel::User, Some(first.user_block)),
-    ])?;
+    let block = |label, text: String| {
+        check_length(label, &text)?;
+        // White space alone is no text.
+        Ok::<_, Problem>(if text.trim().is_empty() { String::new() } else { text })
+    };
+    let blocks = CoreBlocks {
+        persona: block(CoreBlockLabel::Persona, first.persona_block)?,
+        user: block(CoreBlockLabel::User, first.user_block)?,
+        style: block(CoreBlockLabel::Style, first.style_block.unwrap_or_default())?,
+    };
     // Facts that are given are all fifteen: what is not named among them is not known.
     let facts = match &first.facts {
         Some(facts) => facts::read(Some(facts))?,
@@ -121,13 +130,14 @@ pub(crate) async fn onboard(
     let persona_id = scope.persona.clone();
     run_detached(async move {
         let _edit = app.persona_edit.lock().await;
-        if app.runtime().store().core_blocks(&scope).await? != CoreBlocks::default() {
+        app.runtime().ensure_known(&scope).await?;
+        let written = FirstPersona { display_name: name.clone(), facts, blocks };
+        let store = app.runtime().store();
+        if !store.write_first_persona(&scope, written, &editor.name, app.now()).await? {
             let detail = "this persona is already written; edit it instead";
             return Err(Problem::conflict(detail).with_code("already_onboarded"));
         }
-        app.runtime().ensure_known(&scope).await?;
-        app.runtime().store().write_facts(&scope.persona, facts).await?;
-        write(&app, &scope, Some(name), blocks, &editor.name).await
+        publish_change(&app, &scope, &name).await
     })
     .await?;
     Ok(Json(OnboardingResponse { ok: true, persona_id }))
@@ -165,7 +175,7 @@ pub(crate) async fn set_timezone(
     if let (Some(kept), false) = (user.timezone, zone.overwrite) {
         return Ok(Json(TimezoneResponse { ok: true, timezone: kept, written: false }));
     }
-    app.runtime().store().set_user_timezone(&scope.user, &name).await?;
+    app.runtime().store().set_user_timezone(&scope.user, Some(name.clone())).await?;
     Ok(Json(TimezoneResponse { ok: true, timezone: name, written: true }))
 }
 

@@ -9,6 +9,7 @@ use memory::sessions::{CloseTrigger, Session, SessionStatus};
 use memory::{PersonaId, UserId};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
+use serde_json::json;
 
 use crate::auth::Admin;
 use crate::cursor::page_of;
@@ -93,7 +94,8 @@ struct FailedSessionBody {
     user_id: UserId,
     message_count: u32,
     started_at: Timestamp,
-    close_trigger: Option<CloseTrigger>,
+    /// How it ended, then `|failed:` and the reason, at most 60 characters of it.
+    close_trigger: String,
     attempts: u32,
     last_error: Option<String>,
 }
@@ -165,8 +167,20 @@ fn accepted(session: Session) -> Result<Accepted<SessionResponse>, Problem> {
     Ok(Accepted(SessionResponse { ok: true, session_id: session.id, status: session.status }))
 }
 
+/// Characters of the reason that the legacy API appends to how a failed session ended.
+const REASON_LENGTH: usize = 60;
+
+/// How a failed session ended and why it failed, as the legacy API has both in one field.
+fn legacy_trigger(session: &Session) -> String {
+    let trigger = json!(session.close_trigger);
+    let trigger = trigger.as_str().unwrap_or_default();
+    let reason = session.last_error.as_deref().unwrap_or("unknown");
+    format!("{trigger}|failed:{}", reason.chars().take(REASON_LENGTH).collect::<String>())
+}
+
 impl From<Session> for FailedSessionBody {
     fn from(session: Session) -> Self {
+        let close_trigger = legacy_trigger(&session);
         Self {
             id: session.id,
             channel_id: session.channel_id,
@@ -174,7 +188,7 @@ impl From<Session> for FailedSessionBody {
             user_id: session.scope.user,
             message_count: session.message_count,
             started_at: session.first_message_at,
-            close_trigger: session.close_trigger,
+            close_trigger,
             attempts: session.attempts,
             last_error: session.last_error,
         }

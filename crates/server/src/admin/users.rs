@@ -7,7 +7,7 @@ use memory::UserId;
 use memory::facts::known_zone;
 use memory::ports::{BindOutcome, ExternalIdentity, KnownUser};
 use schemars::JsonSchema;
-use serde::{Deserialize, Serialize};
+use serde::{Deserialize, Deserializer, Serialize};
 
 use crate::auth::{Admin, Principal};
 use crate::cursor::page_of;
@@ -80,13 +80,9 @@ pub(crate) async fn create(
     extract::Json(new): extract::Json<NewUserRequest>,
 ) -> Result<Created<UserBody>, Problem> {
     may_speak_for(&principal, &new.id)?;
-    let zone = |name: String| {
-        let unknown = "timezone: unknown zone; use a name like Europe/Lisbon";
-        known_zone(&name).ok_or_else(|| Problem::unprocessable(unknown))
-    };
     let user = KnownUser {
         display_name: new.display_name.map(|name| checked_name(&name)).transpose()?.flatten(),
-        timezone: new.timezone.map(zone).transpose()?,
+        timezone: new.timezone.map(|zone| checked_zone(&zone)).transpose()?.flatten(),
         id: new.id,
         created_at: app.now(),
         identities: Vec::new(),
@@ -113,12 +109,20 @@ pub(crate) async fn show(
 #[derive(Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub(crate) struct UserEdit {
-    /// How the person is called; blank or null takes the name away.
-    #[serde(default)]
-    display_name: Option<String>,
+    /// How the user is called; blank or null takes the name away.
+    #[serde(default, deserialize_with = "given")]
+    display_name: Option<Option<String>>,
+    /// IANA name; blank or null takes the zone away.
+    #[serde(default, deserialize_with = "given")]
+    timezone: Option<Option<String>>,
 }
 
-/// `PATCH /api/admin/users/{id} {display_name}`
+/// A field that is there, also as null; a field that is left out is `None`.
+fn given<'de, D: Deserializer<'de>>(deserializer: D) -> Result<Option<Option<String>>, D::Error> {
+    Option::deserialize(deserializer).map(Some)
+}
+
+/// `PATCH /api/admin/users/{id} {display_name?, timezone?}`: what is left out stays.
 pub(crate) async fn edit(
     State(app): State<App>,
     Admin(principal): Admin,
@@ -126,11 +130,22 @@ pub(crate) async fn edit(
     extract::Json(edit): extract::Json<UserEdit>,
 ) -> Result<Json<UserBody>, Problem> {
     visible(&principal, &id.0)?;
-    let name = edit.display_name.map(|name| checked_name(&name)).transpose()?.flatten();
-    let (store_app, named) = (app.clone(), id.0.clone());
-    let is_there =
-        run_detached(async move { Ok(store_app.runtime().store().name_user(&named, name).await?) }).await?;
-    if is_there { Ok(Json(known(&app, &id.0).await?)) } else { Err(no_user()) }
+    let name = edit.display_name.map(|name| checked_name(&name.unwrap_or_default())).transpose()?;
+    let zone = edit.timezone.map(|zone| checked_zone(&zone.unwrap_or_default())).transpose()?;
+    known(&app, &id.0).await?;
+    let (store_app, user) = (app.clone(), id.0.clone());
+    run_detached(async move {
+        let store = store_app.runtime().store();
+        if let Some(name) = name {
+            store.name_user(&user, name).await?;
+        }
+        if let Some(zone) = zone {
+            store.set_user_timezone(&user, zone).await?;
+        }
+        Ok(())
+    })
+    .await?;
+    Ok(Json(known(&app, &id.0).await?))
 }
 
 /// `GET /api/admin/users/{id}/identities`
@@ -244,6 +259,15 @@ fn checked_name(name: &str) -> Result<Option<String>, Problem> {
         return Err(Problem::unprocessable(detail));
     }
     Ok(Some(name).filter(|name| !name.is_empty()).map(str::to_owned))
+}
+
+/// `None` for a blank one.
+fn checked_zone(name: &str) -> Result<Option<String>, Problem> {
+    if name.trim().is_empty() {
+        return Ok(None);
+    }
+    let unknown = "timezone: unknown zone; use a name like Europe/Lisbon";
+    known_zone(name).map(Some).ok_or_else(|| Problem::unprocessable(unknown))
 }
 
 fn identity(named: ExternalIdentityBody) -> Result<ExternalIdentity, Problem> {

@@ -5,10 +5,11 @@ use std::convert::Infallible;
 
 use axum::response::sse::{Event, Sse};
 use futures_util::{Stream, stream};
+use memory::ledger::TokenUsage;
 use runtime::TurnEvent;
 use schemars::JsonSchema;
 use serde::Serialize;
-use tokio::sync::mpsc::UnboundedReceiver;
+use tokio::sync::mpsc::{self, UnboundedReceiver};
 
 use super::completions::{AssistantRole, FinishReason, UsageBody, failed, interrupted};
 use super::stop::StopFilter;
@@ -91,6 +92,24 @@ pub(super) fn stream(
     }))
 }
 
+/// A text that is there as a whole, as [`stream`] sends a reply.
+pub(super) fn whole(
+    head: ChunkHeader,
+    text: &str,
+    usage: TokenUsage,
+    wants_usage: bool,
+    stop: StopFilter,
+) -> Sse<impl Stream<Item = Result<Event, Infallible>> + Send + use<>> {
+    let (_, events) = mpsc::unbounded_channel();
+    let mut reply =
+        ChunkStream { head, events, wants_usage, stop, spoken: false, over: false, frames: VecDeque::new() };
+    reply
+        .push_choice(ChunkDelta { role: Some(AssistantRole::Assistant), content: Some(String::new()) }, None);
+    reply.say(text);
+    reply.finish(usage, false);
+    Sse::new(stream::iter(reply.frames.into_iter().map(Ok)))
+}
+
 impl ChunkStream {
     async fn next(&mut self) -> Option<Event> {
         while self.frames.is_empty() && !self.over {
@@ -108,14 +127,7 @@ impl ChunkStream {
                 if !self.spoken {
                     self.say(&message.content);
                 }
-                let rest = self.stop.finish();
-                self.push_words(&rest);
-                let finish_reason = FinishReason::of(incomplete && !self.stop.is_over());
-                self.push_choice(ChunkDelta::default(), Some(finish_reason));
-                if self.wants_usage {
-                    self.push_chunk(Vec::new(), Some(usage.into()));
-                }
-                self.end();
+                self.finish(usage, incomplete);
             }
             Some(TurnEvent::Failed { reason, retryable }) => {
                 self.push(&failed(reason, retryable).as_openai());
@@ -126,6 +138,17 @@ impl ChunkStream {
                 self.end();
             }
         }
+    }
+
+    fn finish(&mut self, usage: TokenUsage, incomplete: bool) {
+        let rest = self.stop.finish();
+        self.push_words(&rest);
+        let finish_reason = FinishReason::of(incomplete && !self.stop.is_over());
+        self.push_choice(ChunkDelta::default(), Some(finish_reason));
+        if self.wants_usage {
+            self.push_chunk(Vec::new(), Some(usage.into()));
+        }
+        self.end();
     }
 
     fn say(&mut self, text: &str) {

@@ -6,7 +6,8 @@ use axum::http::StatusCode;
 use axum::response::{IntoResponse, Response};
 use memory::ledger::TokenUsage;
 use memory::messages::Message;
-use runtime::{IncomingMessage, TurnEvent};
+use memory::ports::MindError;
+use runtime::{IncomingMessage, TurnEvent, UtilityAnswer};
 use schemars::JsonSchema;
 use serde::Serialize;
 use tokio::sync::mpsc::UnboundedReceiver;
@@ -29,7 +30,11 @@ pub(crate) async fn complete(
 ) -> Result<Response, Problem> {
     asked.check()?;
     let mut stop = StopFilter::new(asked.stops());
-    let content = asked.words()?;
+    let utility = asked.utility_prompt().filter(|_| app.parts.settings.load().answers_utility_prompts);
+    let content = match &utility {
+        Some(_) => String::new(),
+        None => asked.words()?,
+    };
     let model = asked.model.take().filter(|model| !model.is_empty());
     let user = asked.user.take().filter(|user| !user.is_empty() && principal.user.is_none());
     let known = match &model {
@@ -41,6 +46,9 @@ pub(crate) async fn complete(
     }
     let scope = app.scope(&principal, model, user).await?;
     let persona = scope.persona.to_string();
+    if let Some(prompt) = utility {
+        return answer_utility(&app, &asked, prompt, persona, stop).await;
+    }
     let incoming = IncomingMessage { scope, channel_id: CHANNEL.to_owned(), content, external_ref: None };
     let created = app.now().as_second();
     let (accepted, mut events) =
@@ -55,9 +63,41 @@ pub(crate) async fn complete(
     let mut content = stop.pass(&message.content);
     content.push_str(&stop.finish());
     let finish_reason = FinishReason::of(incomplete && !stop.is_over());
+    Ok(completion(head, content, finish_reason, usage))
+}
+
+/// Answers what a program wrote for the model itself: nothing is remembered, and the persona is not asked.
+async fn answer_utility(
+    app: &App,
+    asked: &CompletionRequest,
+    prompt: String,
+    persona: String,
+    mut stop: StopFilter,
+) -> Result<Response, Problem> {
+    let answer = app.runtime().answer_utility(&prompt).await;
+    let answer = answer.map_err(|error| {
+        tracing::warn!("no answer to a utility prompt: {}", error.for_the_log());
+        failed(format!("{error}; nothing was written"), matches!(error, MindError::Transient(_)))
+    })?;
+    let UtilityAnswer { id, text, usage } = answer;
+    let head = ChunkHeader { id: format!("chatcmpl-{id}"), created: app.now().as_second(), model: persona };
+    if asked.stream.unwrap_or(false) {
+        return Ok(chunks::whole(head, &text, usage, asked.wants_usage(), stop).into_response());
+    }
+    let mut content = stop.pass(&text);
+    content.push_str(&stop.finish());
+    Ok(completion(head, content, FinishReason::Stop, usage))
+}
+
+fn completion(
+    head: ChunkHeader,
+    content: String,
+    finish_reason: FinishReason,
+    usage: TokenUsage,
+) -> Response {
     let message = ReplyMessage { role: AssistantRole::Assistant, content, refusal: () };
     let choice = CompletionChoice { index: 0, message, logprobs: (), finish_reason };
-    Ok(Json(ChatCompletion {
+    Json(ChatCompletion {
         id: head.id,
         object: CompletionTag::Completion,
         created: head.created,
@@ -65,7 +105,7 @@ pub(crate) async fn complete(
         choices: [choice],
         usage: usage.into(),
     })
-    .into_response())
+    .into_response()
 }
 
 async fn is_persona(app: &App, model: &str) -> Result<bool, Problem> {

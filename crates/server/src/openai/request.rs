@@ -110,11 +110,23 @@ impl CompletionRequest {
         let words = self.last_words()?;
         if is_of_the_program(&words) {
             let detail = "messages: this is a task that the program sets by itself (a title, tags, suggestions, or documents \
-                          around somebody's words), not what a person says; nothing was written. Switch it off there, or \
-                          give such tasks a model of their own";
+                          around somebody's words), not what a person says; nothing was written. Switch it off there, \
+                          give such tasks a model of their own, or set openai.utility_prompts = \"answer\" here";
             return Err(Problem::bad_request(detail).with_param("messages").with_code("unsupported_content"));
         }
         Ok(words)
+    }
+
+    /// The last user message if a program wrote it for the model itself, as a title for the chat.
+    pub(super) fn utility_prompt(&self) -> Option<String> {
+        let last = self.messages.iter().rev().find(|message| message.role == "user")?;
+        let text = match last.content.as_ref()? {
+            MessageContent::Text(text) => text.clone(),
+            MessageContent::Parts(parts) => {
+                parts.iter().filter_map(|part| part.text.as_deref()).collect::<Vec<_>>().join("\n")
+            }
+        };
+        is_of_the_program(&text).then_some(text)
     }
 
     fn last_words(&mut self) -> Result<String, Problem> {

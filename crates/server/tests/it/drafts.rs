@@ -15,7 +15,7 @@ async fn a_description_becomes_a_draft_and_nothing_is_stored() {
     let draft = home.post(EXTRACT, asked).await.json();
     assert_eq!(
         draft["core_blocks"],
-        json!({"persona_block": "小雨在杭州开花店。", "user_block": "我是护士。"})
+        json!({"persona_block": "小雨在杭州开花店。", "user_block": "我是护士。", "style_block": ""})
     );
     assert_eq!((&draft["events"], &draft["thoughts"]), (&json!([]), &json!([])));
     assert_eq!((&draft["pipeline_status"], &draft["input_type"]), (&Value::Null, &json!("blank_write")));
@@ -57,7 +57,8 @@ async fn defect_16_onboarding_from_material_answers_at_once() {
     let answer = home.post(BOOTSTRAP, material).await.json();
     assert_eq!(
         answer,
-        json!({"suggested_blocks": {"persona_block": "Mira is a florist.", "user_block": "I'm Wen."},
+        json!({"suggested_blocks":
+                {"persona_block": "Mira is a florist.", "user_block": "I'm Wen.", "style_block": ""},
             "source_event_count": 0, "source_thought_count": 0, "pipeline_status": "success"})
     );
     for body in [json!({"upload_id": "u1"}), json!({"pipeline_id": "p1"})] {
@@ -68,4 +69,18 @@ async fn defect_16_onboarding_from_material_answers_at_once() {
     home.post(BOOTSTRAP, json!({})).await.is_problem(400);
     let late = home.get("/api/admin/import/events?pipeline_id=p1").await;
     late.is_problem(501);
+}
+
+#[tokio::test]
+async fn bootstrap_drafts_style_and_counts_what_it_was_made_from() {
+    let home = Home::new().await;
+    crate::memories::remember(&home, 3).await;
+    let text = "Mira is a florist. She speaks in short, dry sentences. I'm Wen.";
+    let answer = home.post(BOOTSTRAP, json!({"text": text, "persona_display_name": "Mira"})).await.json();
+    let blocks = &answer["suggested_blocks"];
+    assert_eq!(blocks["persona_block"], "Mira is a florist.");
+    assert_eq!(blocks["style_block"], "She speaks in short, dry sentences.");
+    assert_eq!((&answer["source_event_count"], &answer["source_thought_count"]), (&json!(3), &json!(1)));
+    let of_user = blocks["user_block"].as_str().unwrap();
+    assert!(of_user.starts_with("I'm Wen.") && of_user.contains("white cat Soot"), "{of_user}");
 }

@@ -1,10 +1,12 @@
 //! Deleting and erasing over HTTP: names, fields and codes; whose memory it is; what watchers are told.
 
-use axum::http::{Method, StatusCode};
+use axum::body::Body;
+use axum::http::header::{AUTHORIZATION, HOST};
+use axum::http::{Method, Request, StatusCode};
 use memory::ports::{ForgetStore, MessageStore, PersonaStore};
 use serde_json::{Value, json};
 
-use crate::home::{Home, scope, start, until, without_ids};
+use crate::home::{Answer, HOSTNAME, Home, TOKEN, scope, start, until, without_ids};
 use crate::memories::remember;
 
 const NOBODY: &str = "00000000-0000-7000-8000-000000000000";
@@ -226,6 +228,37 @@ async fn erasing_by_id_stays_in_its_scope_and_what_is_gone_leaves_no_second_rece
     let next = pages["next_cursor"].as_str().unwrap();
     let rest = home.get(&format!("/api/admin/memory/receipts?limit=1&cursor={next}")).await.json();
     assert_eq!((rest["receipts"].as_array().unwrap().len(), &rest["next_cursor"]), (1, &json!(null)));
+}
+
+#[tokio::test]
+async fn reset_without_body_says_how_to_confirm() {
+    let home = Home::new().await;
+    home.talk("my cat is called Soot").await;
+    for body in ["", " \n"] {
+        let request = Request::builder().method(Method::POST).uri("/api/admin/reset").header(HOST, HOSTNAME);
+        let request =
+            request.header(AUTHORIZATION, format!("Bearer {TOKEN}")).body(Body::from(body)).unwrap();
+        let refused = Answer::of(home.raw(request).await).await.is_problem(422);
+        assert!(refused.contains(r#"{"persona_id": "default", "confirm": "default"}"#), "{refused}");
+        assert!(refused.ends_with("Nothing was changed"), "{refused}");
+    }
+    assert_eq!(home.get("/api/state").await.json()["memory_counts"]["messages"], 2);
+}
+
+#[tokio::test]
+async fn missing_body_is_answered_with_the_fields_that_are_needed() {
+    let home = Home::new().await;
+    for (method, path, needed) in [
+        (Method::POST, "/api/chat/send", "with: content"),
+        (Method::POST, "/api/admin/users", "with: id"),
+        (Method::PATCH, "/api/admin/users/self", "with any of: display_name, timezone"),
+        (Method::POST, "/api/admin/memory/recall", "with: text"),
+        (Method::PATCH, "/api/admin/config", "send a JSON object"),
+        (Method::POST, "/api/admin/persona/onboarding", "with: display_name, persona_block, user_block"),
+    ] {
+        let refused = home.ask(method, path, None).await.is_problem(422);
+        assert!(refused.contains("the body is missing") && refused.contains(needed), "{path}: {refused}");
+    }
 }
 
 #[tokio::test]

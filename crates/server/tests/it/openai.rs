@@ -150,6 +150,28 @@ async fn what_a_persona_cannot_do_is_refused_by_its_name() {
 }
 
 #[tokio::test]
+async fn utility_prompts_are_answered_without_memory_where_the_owner_says_so() {
+    let home = Home::new().await;
+    let task = "### Task:\nName this talk.\n### Output:\nJSON.\n<chat_history>\nUSER: hello\n</chat_history>";
+    assert_eq!(home.post(PATH, asked(task)).await.status, 400, "refused unless the owner says otherwise");
+    home.set(|settings| settings.answers_utility_prompts = true);
+    let answer = home.post(PATH, asked(task)).await;
+    assert_eq!(answer.status, 200, "{}", answer.text);
+    let answer = answer.json();
+    assert_eq!(answer["choices"][0]["message"]["content"], "{\"title\": \"A greeting\"}");
+    assert_eq!((&answer["usage"]["prompt_tokens"], &answer["model"]), (&json!(120), &json!("default")));
+    let streamed = chunks(&home.post(PATH, with(asked(task), json!({"stream": true}))).await);
+    assert_eq!(said(&streamed), "{\"title\": \"A greeting\"}");
+    assert_eq!(streamed.last().unwrap()["choices"][0]["finish_reason"], "stop");
+    assert_eq!(home.get("/api/chat/history?limit=9").await.json()["messages"], json!([]));
+    assert!(home.talker.prompts.lock().unwrap().is_empty(), "the persona was not asked");
+    home.talker.refuses_work.store(true, std::sync::atomic::Ordering::Relaxed);
+    assert_eq!(home.post(PATH, asked(task)).await.status, 502);
+    assert_eq!(home.post(PATH, asked("hello")).await.status, 200);
+    assert_eq!(home.get("/api/chat/history?limit=9").await.json()["messages"].as_array().unwrap().len(), 2);
+}
+
+#[tokio::test]
 async fn an_answer_ends_before_a_stop_and_memory_keeps_it_whole() {
     let home = Home::new().await;
     for stream in [false, true] {

@@ -172,6 +172,14 @@ async fn users_and_who_they_are_elsewhere() {
         home.ask(Method::PATCH, "/api/admin/users/ann", Some(json!({"display_name": "安"}))).await.json();
     assert_eq!(renamed["display_name"], "安");
     assert_eq!(renamed["identities"][0]["external_id"], "18446744073709551615");
+    let patch = async |body: Value| home.ask(Method::PATCH, "/api/admin/users/ann", Some(body)).await;
+    assert_eq!(patch(json!({"timezone": "asia/tokyo"})).await.json()["timezone"], "Asia/Tokyo");
+    patch(json!({"timezone": "Mars"})).await.is_problem(422);
+    for none in [Value::Null, json!(" ")] {
+        patch(json!({"timezone": "Asia/Tokyo"})).await;
+        let emptied = patch(json!({"timezone": none})).await.json();
+        assert_eq!((&emptied["timezone"], &emptied["display_name"]), (&Value::Null, &json!("安")));
+    }
     let listed = home.get("/api/admin/users?limit=1").await.json();
     assert_eq!((&listed["users"][0]["id"], &listed["next_cursor"]), (&json!("ann"), &json!("ann")));
     let gone = format!("{identities}?channel_id=discord&external_id=18446744073709551615");

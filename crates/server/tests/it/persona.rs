@@ -124,6 +124,26 @@ async fn onboarding_happens_once() {
 }
 
 #[tokio::test]
+async fn onboarding_writes_all_or_nothing() {
+    let home = Home::new().await;
+    let path = "/api/admin/persona/onboarding";
+    let first = json!({"display_name": "Mira", "persona_block": "You are Mira.", "user_block": " ",
+        "style_block": "Short.", "facts": {"gender": "female"}});
+    assert_eq!(home.post(path, first).await.status, 200);
+    let written = home.get(PATH).await.json();
+    assert_eq!(written["core_blocks"], json!({"persona": "You are Mira.", "user": "", "style": "Short."}));
+    assert_eq!((&written["display_name"], &written["facts"]["gender"]), (&json!("Mira"), &json!("female")));
+    let again = json!({"display_name": "Vera", "persona_block": "x", "user_block": "x",
+        "facts": {"gender": "male"}});
+    home.post(path, again).await.is_problem(409);
+    assert_eq!(home.get(PATH).await.json(), written, "neither name nor facts nor blocks");
+    let other = Home::new().await;
+    let long = json!({"display_name": "Mira", "persona_block": "x", "user_block": "", "style_block": "长".repeat(5_001)});
+    other.post(path, long).await.is_problem(422);
+    assert_eq!(other.get("/api/state").await.json()["onboarding_required"], true);
+}
+
+#[tokio::test]
 async fn a_mood_fades_after_twelve_hours() {
     let home = Home::new().await;
     let session = home.talk("what a day").await;

@@ -56,6 +56,9 @@ async fn a_session_that_gave_up_is_seen_and_tried_again() {
     let failed = home.get("/api/admin/sessions/failed").await.json();
     assert_eq!((&failed["count"], &failed["items"][0]["id"]), (&json!(1), &json!(id)));
     assert!(failed["items"][0]["last_error"].as_str().unwrap().contains("the model is not there"));
+    let trigger = failed["items"][0]["close_trigger"].as_str().unwrap();
+    let reason: String = failed["items"][0]["last_error"].as_str().unwrap().chars().take(60).collect();
+    assert_eq!(trigger, format!("explicit|failed:{reason}"));
     assert_eq!(listed(&home, "?status=failed").await[0]["id"], id.as_str());
     for (path, rows) in [("/api/admin/sessions/failed", 1), ("/api/admin/work/failed", 1)] {
         assert_eq!(home.get(path).await.json()["count"], rows, "{path}: of all users");

@@ -6,11 +6,12 @@ use memory::core_blocks::{CoreBlockLabel, CoreBlocks};
 use memory::facts::{Fact, Facts};
 use memory::forget::CoreBlockAppend;
 use memory::mood::{Mood, MoodShift};
-use memory::ports::{Appearance, Avatar, PersonaRecord, PersonaStore, StoreError};
+use memory::ports::{Appearance, Avatar, FirstPersona, PersonaRecord, PersonaStore, StoreError};
 use memory::{PersonaId, Scope};
 use rusqlite::{Connection, OptionalExtension, Result, Row, params};
 
 use crate::engine::SqliteStore;
+use crate::engine::failure::Failure;
 use crate::people::moods;
 use crate::rows::{self, microseconds};
 
@@ -90,10 +91,7 @@ impl PersonaStore for SqliteStore {
                 .connection
                 .prepare_cached("SELECT EXISTS (SELECT 1 FROM personas WHERE id = ?1)")?
                 .query_row([id.as_str()], |row| row.get(0))?;
-            for (fact, value) in &facts {
-                let statement = format!("UPDATE personas SET {} = ?2 WHERE id = ?1", fact.as_str());
-                unit.connection.prepare_cached(&statement)?.execute(params![id.as_str(), value])?;
-            }
+            set_facts(unit.connection, &id, &facts)?;
             Ok(known)
         })
         .await
@@ -200,6 +198,17 @@ impl PersonaStore for SqliteStore {
         .await
     }
 
+    async fn write_first_persona(
+        &self,
+        scope: &Scope,
+        first: FirstPersona,
+        edited_by: &str,
+        at: Timestamp,
+    ) -> Result<bool, StoreError> {
+        let (scope, edited_by) = (scope.clone(), edited_by.to_owned());
+        self.write(move |unit| write_first(unit.connection, &scope, &first, &edited_by, at)).await
+    }
+
     async fn mood(&self, scope: &Scope) -> Result<Option<Mood>, StoreError> {
         self.read_scope(scope, |connection, scope| Ok(moods::current(connection, scope)?)).await
     }
@@ -216,6 +225,43 @@ impl PersonaStore for SqliteStore {
         })
         .await
     }
+}
+
+fn set_facts(connection: &Connection, id: &PersonaId, facts: &[(Fact, Option<String>)]) -> Result<()> {
+    for (fact, value) in facts {
+        let statement = format!("UPDATE personas SET {} = ?2 WHERE id = ?1", fact.as_str());
+        connection.prepare_cached(&statement)?.execute(params![id.as_str(), value])?;
+    }
+    Ok(())
+}
+
+fn write_first(
+    connection: &Connection,
+    scope: &Scope,
+    first: &FirstPersona,
+    edited_by: &str,
+    at: Timestamp,
+) -> Result<bool, Failure> {
+    if core_blocks(connection, scope)? != CoreBlocks::default() {
+        return Ok(false);
+    }
+    set_facts(connection, &scope.persona, &first.facts)?;
+    let CoreBlocks { persona, user, style } = &first.blocks;
+    for (label, text) in
+        [(CoreBlockLabel::Persona, persona), (CoreBlockLabel::User, user), (CoreBlockLabel::Style, style)]
+    {
+        if text.is_empty() {
+            continue;
+        }
+        let (text, edited_by) = (text.clone(), edited_by.to_owned());
+        let edit = Edit { scope: scope.clone(), label, text, edited_by, at };
+        write_core_block(connection, &edit)?;
+        crate::hub::follow_core_block(connection, scope, label, &edit.text, &edit.edited_by, at)?;
+    }
+    connection
+        .prepare_cached("UPDATE personas SET display_name = ?2 WHERE id = ?1")?
+        .execute([scope.persona.as_str(), &first.display_name])?;
+    Ok(true)
 }
 
 fn persona_record(connection: &Connection, id: &PersonaId) -> Result<Option<PersonaRecord>> {

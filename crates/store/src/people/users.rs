@@ -25,12 +25,12 @@ impl UserStore for SqliteStore {
         .await
     }
 
-    async fn set_user_timezone(&self, id: &UserId, timezone: &str) -> Result<(), StoreError> {
-        let (id, timezone) = (id.clone(), timezone.to_owned());
+    async fn set_user_timezone(&self, id: &UserId, timezone: Option<String>) -> Result<(), StoreError> {
+        let id = id.clone();
         self.write(move |unit| {
             unit.connection
                 .prepare_cached("UPDATE users SET timezone = ?2 WHERE id = ?1")?
-                .execute([id.as_str(), &timezone])?;
+                .execute(params![id.as_str(), timezone])?;
             Ok(())
         })
         .await

@@ -66,7 +66,10 @@ pub use people::{
     a_face_and_a_voice_are_kept, a_persona_is_made_once, facts_are_kept_one_by_one,
     failed_turns_wait_for_a_person, names_elsewhere_belong_to_one_user,
 };
-pub use personas::{core_blocks_belong_to_whom_they_should, costs_are_kept, personas_and_users_are_kept};
+pub use personas::{
+    core_blocks_belong_to_whom_they_should, costs_are_kept, first_words_are_written_once,
+    personas_and_users_are_kept,
+};
 pub use recall::{
     events_of_identity_are_found, frequencies_follow_what_comes_and_goes,
     messages_are_outlined_and_found_by_time, nodes_are_found_by_entity_and_time,
@@ -136,7 +139,8 @@ macro_rules! store_suite {
             one_read_gives_what_several_do, events_of_identity_are_found, the_newest_vectors_come_first,
             touching_counts_a_recall, vectors_follow_their_rows, vectors_are_numbered_by_their_writing,
             one_model_takes_the_place_of_another,
-            personas_and_users_are_kept, core_blocks_belong_to_whom_they_should, costs_are_kept,
+            personas_and_users_are_kept, first_words_are_written_once,
+            core_blocks_belong_to_whom_they_should, costs_are_kept,
             a_persona_is_made_once, facts_are_kept_one_by_one, a_face_and_a_voice_are_kept,
             names_elsewhere_belong_to_one_user, failed_turns_wait_for_a_person,
             a_message_takes_what_rests_on_it, thoughts_go_with_what_they_rest_on, other_words_keep_an_event, a_mention_outlives_the_first_words,

@@ -1,8 +1,9 @@
 //! Who there is, what people wrote about them, and what it cost.
 
 use memory::core_blocks::{CoreBlockLabel, CoreBlocks};
+use memory::facts::Fact;
 use memory::ledger::ModelCall;
-use memory::ports::Store;
+use memory::ports::{FirstPersona, Store};
 use memory::{PersonaId, UserId};
 
 use super::Outcome;
@@ -22,8 +23,26 @@ pub async fn personas_and_users_are_kept(store: &dyn Store) -> Outcome {
 
     let user = store.ensure_user(&ann, at(0)).await?;
     assert_eq!((user.display_name, user.timezone), (None, None));
-    store.set_user_timezone(&ann, "Asia/Shanghai").await?;
+    store.set_user_timezone(&ann, Some("Asia/Shanghai".to_owned())).await?;
     assert_eq!(store.ensure_user(&ann, at(1)).await?.timezone.as_deref(), Some("Asia/Shanghai"));
+    Ok(())
+}
+
+/// The first words are written all at once, and only where none are.
+pub async fn first_words_are_written_once(store: &dyn Store) -> Outcome {
+    let stage = Stage::set(store).await?;
+    let first = |name: &str, style: &str| FirstPersona {
+        display_name: name.to_owned(),
+        facts: vec![(Fact::FullName, Some(name.to_owned()))],
+        blocks: CoreBlocks { style: style.to_owned(), ..CoreBlocks::default() },
+    };
+    assert!(store.write_first_persona(&stage.scope, first("Mira", "short"), "owner", at(1)).await?);
+    assert!(!store.write_first_persona(&stage.scope, first("Vera", "long"), "owner", at(2)).await?);
+    let blocks = CoreBlocks { style: "short".to_owned(), ..CoreBlocks::default() };
+    assert_eq!(store.core_blocks(&stage.scope).await?, blocks);
+    assert_eq!(store.facts(&stage.scope.persona).await?.get(Fact::FullName), Some("Mira"));
+    let name = store.ensure_persona(&stage.scope.persona, "x", at(3)).await?.display_name;
+    assert_eq!(name, "Mira");
     Ok(())
 }
 

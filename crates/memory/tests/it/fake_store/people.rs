@@ -42,7 +42,7 @@ impl UserStore for FakeStore {
         refused()
     }
 
-    async fn set_user_timezone(&self, _id: &UserId, _timezone: &str) -> Result<(), StoreError> {
+    async fn set_user_timezone(&self, _id: &UserId, _timezone: Option<String>) -> Result<(), StoreError> {
         refused()
     }
 
@@ -155,6 +155,16 @@ impl PersonaStore for FakeStore {
         _edited_by: &str,
         _at: Timestamp,
     ) -> Result<(), StoreError> {
+        refused()
+    }
+
+    async fn write_first_persona(
+        &self,
+        _scope: &Scope,
+        _first: FirstPersona,
+        _edited_by: &str,
+        _at: Timestamp,
+    ) -> Result<bool, StoreError> {
         refused()
     }
 

@@ -105,7 +105,7 @@ impl Year {
         for scope in &scopes {
             house.runtime.ensure_known(scope).await.unwrap();
             let zone = *dice.pick(&ZONES);
-            house.store.database.set_user_timezone(&scope.user, zone).await.unwrap();
+            house.store.database.set_user_timezone(&scope.user, Some(zone.to_owned())).await.unwrap();
         }
         let known = Known::default();
         Self { house, dice, scopes, known, lines: 0, days: 0, next_week: 7, disturbed: false }
