@@ -58,6 +58,8 @@ const PARTS_OF_MONTH: [(&str, (i8, i8)); 7] = [
     ("底", (21, 31)),
     ("末", (21, 31)),
 ];
+/// What follows 中 in other words: 6月中国, 9月中秋.
+const NOT_AFTER_MIDDLE: &str = "国午秋学";
 /// Feasts of a fixed day, and how many days they last: (name, month, day, days).
 const FEASTS: [(&str, i8, i8, i64); 10] = [
     ("元旦", 1, 1, 3),
@@ -186,7 +188,8 @@ fn in_month(text: &str, calendar: Calendar) -> Option<(Option<NamedPeriod>, usiz
 /// 初, 上旬, 中旬, 底 after a month: its first and last day, and the bytes taken.
 fn part_of_month(text: &str) -> Option<((i8, i8), usize)> {
     let (word, days) = PARTS_OF_MONTH.into_iter().find(|(word, _)| text.starts_with(word))?;
-    Some((days, word.len()))
+    let begins_a_word = word == "中" && text[word.len()..].starts_with(|c| NOT_AFTER_MIDDLE.contains(c));
+    (!begins_a_word).then_some((days, word.len()))
 }
 
 /// These days of a month; the last of them may be beyond its end.

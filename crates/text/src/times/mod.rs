@@ -104,6 +104,8 @@ fn joined(found: Vec<(Range<usize>, NamedPeriod)>, folded: &str) -> Vec<(Range<u
             if RANGE_WORDS.contains(&between) && earlier.days.0 <= named.days.0 {
                 before.end = place.end;
                 earlier.days.1 = earlier.days.1.max(named.days.1);
+                earlier.sure &= named.sure;
+                earlier.present &= named.present;
                 continue;
             }
         }

@@ -302,6 +302,8 @@ fn parts_of_months_feasts_and_ranges_are_read() {
     let day = |from: &str, to: &str| vec![(from.to_owned(), to.to_owned())];
     assert_eq!(days_of("1月中旬去了哪里"), day("2024-01-11", "2024-01-20"));
     assert_eq!(days_of("2024年2月下旬"), day("2024-02-21", "2024-02-29"));
+    assert_eq!(days_of("1月中国队赢了"), day("2024-01-01", "2024-01-31"));
+    assert_eq!(days_of("今天到明天"), day("2024-02-10", "2024-02-11"));
     assert_eq!(days_of("国庆去了哪里"), day("2023-10-01", "2023-10-07"));
     assert_eq!(days_of("从5月12日到5月31日"), day("2023-05-12", "2023-05-31"));
     assert_eq!(days_of("from 3 January to 9 January"), day("2024-01-03", "2024-01-09"));
