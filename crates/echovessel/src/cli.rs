@@ -91,6 +91,10 @@ pub(crate) enum Command {
     Mcp(Mcp),
     /// Check the home, the database and the models; print problems and fixes
     Doctor,
+    /// Copy the memory to one file, also while the daemon runs
+    Backup(Backup),
+    /// Put a backup in the place of this home's memory, which is kept aside
+    Restore(Restore),
     /// Print the state of the running daemon
     Status,
     /// Print instances and open conflicts of the hub
@@ -254,6 +258,35 @@ pub(crate) struct Forget {
     /// The user whose memory it is
     #[arg(long, default_value = "self")]
     pub(crate) user: String,
+}
+
+#[derive(Debug, Args)]
+#[command(after_help = "\
+Examples:
+  echovessel backup
+  echovessel backup /mnt/disk/echovessel.db
+
+Without FILE the backup goes to the folder that backup.dir names (default: backups in the home), and only the newest
+backup.keep of that folder stay. The copy is checked before it gets its name. config.toml, the token and your own prompts
+are not in it.")]
+pub(crate) struct Backup {
+    /// File to write; it must not exist yet
+    pub(crate) file: Option<PathBuf>,
+}
+
+#[derive(Debug, Args)]
+#[command(after_help = "\
+Examples:
+  echovessel restore ~/.echovessel/backups/echovessel-20261123T020000Z.db
+
+The daemon must not run. The memory of now is kept beside the restored one. What was erased since the backup was made is
+erased in it again.")]
+pub(crate) struct Restore {
+    /// The backup
+    pub(crate) file: PathBuf,
+    /// Do not ask for confirmation
+    #[arg(long)]
+    pub(crate) yes: bool,
 }
 
 #[derive(Debug, Subcommand)]

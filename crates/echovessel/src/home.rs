@@ -60,11 +60,7 @@ impl Home {
     /// Makes the folder if it is not there, and closes it to everybody but its owner.
     pub(crate) fn create(&self) -> anyhow::Result<()> {
         let shown = self.folder.display();
-        DirBuilder::new()
-            .recursive(true)
-            .mode(0o700)
-            .create(&self.folder)
-            .with_context(|| format!("the home {shown} can't be made"))?;
+        create_private_folder(&self.folder)?;
         let closed = std::fs::Permissions::from_mode(0o700);
         std::fs::set_permissions(&self.folder, closed)
             .with_context(|| format!("the home {shown} can't be closed to other users"))
@@ -174,6 +170,12 @@ impl Home {
     fn run_path(&self) -> PathBuf {
         self.folder.join("run.json")
     }
+}
+
+/// Makes a folder that only its owner can enter, if it is not there.
+pub(crate) fn create_private_folder(folder: &Path) -> anyhow::Result<()> {
+    let made = DirBuilder::new().recursive(true).mode(0o700).create(folder);
+    made.with_context(|| format!("the folder {} can't be made", folder.display()))
 }
 
 /// Puts this in the place of a file, whole or not at all, readable by its owner only. A link keeps pointing where it did.

@@ -33,4 +33,4 @@ mod forgetting;
 mod graph;
 mod hub;
 
-pub use engine::{Check, SqliteStore, StoreOptions};
+pub use engine::{BackupReport, Check, MissedErasures, SqliteStore, StoreOptions, back_up, examine_backup};

@@ -11,6 +11,8 @@ pub(crate) mod model;
 pub(crate) mod config;
 pub(crate) mod eval;
 pub(crate) mod doctor;
+pub(crate) mod backup;
+pub(crate) mod restore;
 pub(crate) mod status;
 pub(crate) mod sync;
 pub(crate) mod stop;

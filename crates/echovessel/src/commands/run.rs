@@ -36,6 +36,10 @@ pub(crate) async fn run(shared: &Shared, config: &Config, home: &Home, asked: &R
     let socket = open_socket(home, &wired);
     let parts = server_parts(config, home, &wired, &token, &url, tls)?;
     let reloading = tokio::spawn(lifecycle::reload_on_hangup(parts.configuration.clone()));
+    let backups = config.backup_every()?.map(|every| {
+        let clock = Arc::new(SystemClock);
+        tokio::spawn(super::backup::repeat(config.clone(), home.clone(), every, clock))
+    });
     let login = parts.tokens.mint_login_code(wired.runtime.clock().now()).link(&url);
     let mut serving = tokio::spawn(server::serve(listener, parts, shutdown.clone()));
     home.write_run_file(&RunFile { pid: std::process::id(), port, url: url.clone() })?;
@@ -53,6 +57,9 @@ pub(crate) async fn run(shared: &Shared, config: &Config, home: &Home, asked: &R
         )),
     };
     reloading.abort();
+    if let Some(backups) = backups {
+        backups.abort();
+    }
     home.remove_run_file();
     shutdown.cancel();
     if let Some(socket) = socket {

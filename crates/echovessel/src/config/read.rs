@@ -225,6 +225,7 @@ fn validate(config: &Config) -> Result<(), (&'static str, String)> {
         ("session.max_messages", u64::from(config.session.max_messages)),
         ("session.max_tokens", config.session.max_tokens),
         ("recall.k", config.recall.k as u64),
+        ("backup.keep", u64::from(config.backup.keep)),
     ];
     if let Some((key, _)) = at_least_one.iter().find(|(_, value)| *value == 0) {
         return Err((key, format!("{key} must be at least 1")));
@@ -237,6 +238,13 @@ fn validate(config: &Config) -> Result<(), (&'static str, String)> {
     ];
     if let Some((key, _)) = longer_than_nothing.iter().find(|(_, period)| period.0.is_zero()) {
         return Err((key, format!("{key} must be longer than 0")));
+    }
+    match config.backup_every() {
+        Ok(Some(every)) if every.is_zero() => {
+            return Err(("backup.every", "backup.every must be longer than 0, or \"\" for never".to_owned()));
+        }
+        Err(error) => return Err(("backup.every", format!("backup.every: {error}"))),
+        Ok(_) => {}
     }
     let recall = &config.recall;
     let weights = [

@@ -6,7 +6,7 @@ use memory::recall::{RecallSettings, Signal};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-use super::duration::ConfigDuration;
+use super::duration::{ConfigDuration, InvalidDuration};
 
 const fn ms(number: u64) -> ConfigDuration {
     ConfigDuration(Duration::from_millis(number))
@@ -51,6 +51,8 @@ section!(
         server: Server = Server::default(),
         /// Where memory is kept.
         storage: Storage = Storage::default(),
+        /// Copies of the memory.
+        backup: Backup = Backup::default(),
         /// Who speaks.
         persona: Persona = Persona::default(),
         /// Which language model answers.
@@ -107,6 +109,29 @@ section!(
     Storage {
         /// `sqlite` for the file in the home, or `sqlite:///path`.
         url: String = "sqlite".to_owned(),
+    }
+);
+
+impl Config {
+    /// The time between backups; `None` for no timer.
+    pub(crate) fn backup_every(&self) -> Result<Option<Duration>, InvalidDuration> {
+        if self.backup.every.is_empty() {
+            return Ok(None);
+        }
+        let every: ConfigDuration = self.backup.every.parse()?;
+        Ok(Some(every.0))
+    }
+}
+
+section!(
+    /// Copies of the memory.
+    Backup {
+        /// How often the daemon makes a backup, as `24h`; empty means never.
+        every: String = String::new(),
+        /// Backups that stay in the folder, the newest; at least 1.
+        keep: u32 = 7,
+        /// Folder of the backups; empty means `backups` in the home.
+        dir: String = String::new(),
     }
 );
 

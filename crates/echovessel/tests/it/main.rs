@@ -28,3 +28,4 @@ mod stopping;
 mod doctor;
 mod embedding;
 mod forgetting;
+mod backup;

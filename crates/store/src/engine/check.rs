@@ -42,14 +42,19 @@ pub(crate) fn check(path: &Path, options: &StoreOptions) -> Result<Check, StoreE
     run(&connection).map_err(|error| Failure::from(error).of_read())
 }
 
-fn run(connection: &Connection) -> Result<Check> {
-    // All counts from one snapshot.
-    let snapshot = connection.unchecked_transaction()?;
-    let complaints = snapshot
+/// What SQLite's own integrity check complains of; reads the whole file.
+pub(crate) fn complaints(connection: &Connection) -> Result<Vec<String>> {
+    connection
         .prepare(&format!("PRAGMA integrity_check({COMPLAINTS_MAX})"))?
         .query_map([], |row| row.get::<_, String>(0))?
         .filter(|line| !line.as_ref().is_ok_and(|line| line == "ok"))
-        .collect::<Result<_>>()?;
+        .collect()
+}
+
+fn run(connection: &Connection) -> Result<Check> {
+    // All counts from one snapshot.
+    let snapshot = connection.unchecked_transaction()?;
+    let complaints = complaints(&snapshot)?;
     let count = |statement: &str| snapshot.query_row(statement, [], |row| row.get::<_, u64>(0));
     let mut found = Check {
         complaints,

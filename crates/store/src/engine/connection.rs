@@ -93,6 +93,11 @@ fn inspect(path: &Path) -> Result<bool, StoreError> {
             return Err(StoreError::Unwritable(format!("{} can't be created: {error}", path.display())));
         }
     }
+    inspect_existing(path)
+}
+
+/// As [`inspect`], of a file that is there; it is only read. Says whether it is empty.
+pub(crate) fn inspect_existing(path: &Path) -> Result<bool, StoreError> {
     let unreadable = |error| StoreError::Unusable(format!("{} can't be read: {error}", path.display()));
     let mut header = Vec::with_capacity(100);
     File::open(path).and_then(|file| file.take(100).read_to_end(&mut header)).map_err(unreadable)?;

@@ -196,7 +196,7 @@ fn backup_path(path: &Path, number: i32) -> PathBuf {
 
 /// Copies the database. The copy gets its name when it is whole; an older one of that name is of the same schema, from
 /// an upgrade that was undone or did not end, and gives way.
-fn back_up(connection: &Connection, target: &Path) -> Result<(), StoreError> {
+pub(crate) fn back_up(connection: &Connection, target: &Path) -> Result<(), StoreError> {
     let unwritable = |error: &dyn std::fmt::Display| {
         StoreError::Unwritable(format!("no backup at {}: {error}", target.display()))
     };

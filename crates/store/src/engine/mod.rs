@@ -7,6 +7,7 @@ mod readers;
 mod queue;
 pub(crate) mod failure;
 mod check;
+mod backup;
 #[cfg(test)]
 pub(crate) mod plans;
 
@@ -21,6 +22,7 @@ use rusqlite::Connection;
 use crate::index::words::Frequencies;
 use crate::scopes;
 
+pub use backup::{BackupReport, MissedErasures, back_up, examine_backup};
 pub use check::Check;
 use failure::Failure;
 use readers::Readers;

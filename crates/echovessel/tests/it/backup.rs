@@ -1,0 +1,123 @@
+//! Backup and restore through the front door.
+
+use std::fs;
+use std::path::Path;
+
+use serde_json::{Value, json};
+
+use crate::command_line::run;
+use crate::daemon::{Daemon, Home, Settings};
+use crate::watcher::Watcher;
+
+const KEPT: &str = "my cat is called Ofelia";
+const SECRET: &str = "the safe opens with bluedolphin";
+
+async fn history(home: &Home, settings: &Settings) -> Value {
+    run(home, settings, &["memory", "list", "messages", "--json", "--limit", "50"]).await.json()
+}
+
+fn names(folder: &Path) -> Vec<String> {
+    let mut names: Vec<String> = fs::read_dir(folder)
+        .unwrap()
+        .map(|entry| entry.unwrap().file_name().to_string_lossy().into_owned())
+        .collect();
+    names.sort();
+    names
+}
+
+/// Says each line to the daemon and waits for its reply.
+async fn say(daemon: &Daemon, lines: &[&str]) {
+    let mut watcher = Watcher::open(daemon).await;
+    for line in lines {
+        let said = daemon.say("self", line).await;
+        watcher.done(&said.turn_id).await;
+    }
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn backup_of_running_home_is_restored_and_what_was_erased_since_stays_erased() {
+    let (home, settings) = (Home::new(), Settings::offline());
+    let daemon = Daemon::start(&home, &settings).await;
+    say(&daemon, &[KEPT, SECRET]).await;
+    let file = home.path().parent().unwrap().join("copy.db");
+    let path = file.to_str().unwrap();
+    let copied = run(&home, &settings, &["backup", path, "--json"]).await.json();
+    assert_eq!(copied["messages"], json!(4), "{copied}");
+    let again = run(&home, &settings, &["backup", path]).await;
+    assert!(again.code == 1 && again.err.contains("left as it is"), "{}", again.err);
+
+    say(&daemon, &["this was said after the backup"]).await;
+    let refused = run(&home, &settings, &["restore", path, "--yes"]).await;
+    assert_eq!(refused.code, 3, "restored under a running daemon: {}", refused.out);
+    run(&home, &settings, &["memory", "forget", "--text", "bluedolphin", "--with-messages", "--yes"])
+        .await
+        .well();
+    let erased = history(&home, &settings).await.to_string();
+    assert!(!erased.contains("bluedolphin"), "{erased}");
+    run(&home, &settings, &["stop"]).await.well();
+
+    let refused = run(&home, &settings, &["restore", path]).await;
+    assert!(refused.code == 1 && refused.err.contains("--yes"), "{}", refused.err);
+    let restored = run(&home, &settings, &["restore", path, "--yes", "--json"]).await.json();
+    assert_eq!(restored["receipts_applied"], json!(1), "{restored}");
+    assert!(fs::metadata(restored["kept_aside"].as_str().unwrap()).is_ok(), "{restored}");
+    let shown = history(&home, &settings).await.to_string();
+    assert!(shown.contains(KEPT) && !shown.contains("after the backup"), "{shown}");
+    assert!(!shown.contains("bluedolphin"), "{shown}");
+    let bytes = fs::read(home.file("echovessel.db")).unwrap();
+    assert!(!bytes.windows(11).any(|window| window == b"bluedolphin"), "the file still holds erased words");
+    assert!(run(&home, &settings, &["doctor", "--json"]).await.out.contains("intact"));
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn only_the_newest_backups_stay_and_damaged_ones_are_refused() {
+    let (home, settings) = (Home::new(), Settings::offline().key("backup.keep", 2));
+    let daemon = Daemon::start(&home, &settings).await;
+    say(&daemon, &[KEPT]).await;
+    let folder = home.file("backups");
+    fs::create_dir_all(&folder).unwrap();
+    for name in ["echovessel-20200101T000000Z.db", "echovessel-20210101T000000Z.db", "mine.db"] {
+        fs::write(folder.join(name), b"old").unwrap();
+    }
+    run(&home, &settings, &["backup"]).await.well();
+    let left = names(&folder);
+    assert_eq!(left.len(), 3, "{left:?}");
+    assert!(
+        left.contains(&"mine.db".to_owned()) && !left.contains(&"echovessel-20200101T000000Z.db".to_owned())
+    );
+    run(&home, &settings, &["stop"]).await.well();
+
+    let before = history(&home, &settings).await;
+    let newest = folder.join(&left[1]);
+    let mut bytes = fs::read(&newest).unwrap();
+    let damaged = home.path().parent().unwrap().join("damaged.db");
+    for byte in bytes.iter_mut().skip(4096).take(40_000) {
+        *byte = 0x5a;
+    }
+    fs::write(&damaged, &bytes).unwrap();
+    for file in [damaged.as_path(), &folder.join("mine.db"), Path::new("/nowhere.db")] {
+        let refused = run(&home, &settings, &["restore", file.to_str().unwrap(), "--yes"]).await;
+        assert!(
+            refused.code == 1 && refused.err.contains("nothing was changed"),
+            "{file:?}: {}",
+            refused.err
+        );
+    }
+    assert_eq!(history(&home, &settings).await, before);
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn the_timer_makes_backups_while_the_daemon_runs() {
+    let (home, settings) = (Home::new(), Settings::offline().key("backup.every", "200ms"));
+    let daemon = Daemon::start(&home, &settings).await;
+    say(&daemon, &[KEPT]).await;
+    let folder = home.file("backups");
+    let is_backup = |name: &String| name.starts_with("echovessel-") && name.ends_with(".db");
+    crate::daemon::eventually("a backup", async || {
+        (folder.exists() && names(&folder).iter().any(is_backup)).then_some(())
+    })
+    .await;
+    run(&home, &settings, &["stop"]).await.well();
+    let wrong = run(&home, &Settings::offline().key("backup.every", "daily"), &["config", "check"]).await;
+    assert!(wrong.code == 2 && wrong.err.contains("backup.every"), "{}", wrong.err);
+}

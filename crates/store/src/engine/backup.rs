@@ -1,0 +1,173 @@
+//! Copies of a home's database, and what was erased since one was made.
+
+use std::collections::BTreeMap;
+use std::fs;
+use std::path::Path;
+
+use memory::Scope;
+use memory::forget::Selection;
+use memory::identifiers::{EntityId, MessageId, NodeId, SessionId};
+use memory::ports::StoreError;
+use memory::scope::{PersonaId, UserId};
+use rusqlite::{Connection, params};
+
+use crate::engine::connection::{inspect_existing, open_for_reading};
+use crate::engine::failure::Failure;
+use crate::engine::{SqliteStore, StoreOptions, check, migrate};
+use crate::rows;
+
+/// What a copy holds.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct BackupReport {
+    /// Size of the file in bytes.
+    pub bytes: u64,
+    /// Messages in it.
+    pub messages: u64,
+    /// Events, thoughts, intentions and expectations in it.
+    pub nodes: u64,
+}
+
+/// What was erased in one home and is in an older copy of it.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct MissedErasures {
+    /// What to forget in the copy, by scope.
+    pub selections: Vec<(Scope, Selection)>,
+    /// Receipts that the copy does not have.
+    pub receipts: u64,
+}
+
+/// Copies the database to `target`, whether or not another process uses it: the copy is one state of it, the one of the
+/// moment at which it began. The file appears at `target` when it is whole and was checked; an older one is replaced.
+///
+/// # Errors
+/// [`StoreError::Unusable`] if the database is damaged or not ours, [`StoreError::Unwritable`] if the copy can't be
+/// written. Nothing is left at `target` then that was not there before.
+pub fn back_up(source: &Path, target: &Path) -> Result<BackupReport, StoreError> {
+    refuse_empty(source)?;
+    let connection = open_for_reading(source, &StoreOptions::default())?;
+    migrate::check(&connection, source, migrate::MIGRATIONS)?;
+    // Takes the snapshot that all steps of the copy read: what is written meanwhile does not begin it again.
+    let read = |error: rusqlite::Error| Failure::from(error).of_read();
+    connection.execute_batch("BEGIN; SELECT count(*) FROM sqlite_schema;").map_err(read)?;
+    let fresh = target.with_extension("new");
+    migrate::back_up(&connection, &fresh)?;
+    let verified = examine_backup(&fresh);
+    let report = match verified {
+        Ok(report) => report,
+        Err(error) => {
+            // The copy is good for nothing; what it was made of says why.
+            let _removed = fs::remove_file(&fresh);
+            return Err(error);
+        }
+    };
+    let unwritable = |error| StoreError::Unwritable(format!("{}: {error}", target.display()));
+    fs::rename(&fresh, target).map_err(unwritable)?;
+    let folder = target.parent().filter(|folder| !folder.as_os_str().is_empty()).unwrap_or(Path::new("."));
+    fs::File::open(folder).and_then(|folder| folder.sync_all()).map_err(unwritable)?;
+    Ok(report)
+}
+
+/// Reads the whole of a copy: whether it is ours, of a schema that this program reads, and undamaged. Changes nothing.
+pub fn examine_backup(path: &Path) -> Result<BackupReport, StoreError> {
+    refuse_empty(path)?;
+    let connection = open_for_reading(path, &StoreOptions::default())?;
+    migrate::check(&connection, path, migrate::MIGRATIONS)?;
+    let read = |error: rusqlite::Error| Failure::from(error).of_read();
+    let complaints = check::complaints(&connection).map_err(read)?;
+    if let Some(first) = complaints.first() {
+        return Err(StoreError::Unusable(format!("{} is damaged: {first}", path.display())));
+    }
+    let count = |statement| connection.query_row(statement, [], |row| row.get::<_, u64>(0)).map_err(read);
+    Ok(BackupReport {
+        bytes: fs::metadata(path).map_or(0, |file| file.len()),
+        messages: count("SELECT count(*) FROM recall_messages WHERE deleted_at IS NULL")?,
+        nodes: count("SELECT count(*) FROM concept_nodes WHERE deleted_at IS NULL")?,
+    })
+}
+
+fn refuse_empty(path: &Path) -> Result<(), StoreError> {
+    match inspect_existing(path)? {
+        false => Ok(()),
+        true => Err(StoreError::Unusable(format!("{} is empty", path.display()))),
+    }
+}
+
+impl SqliteStore {
+    /// What the database at `newer` has erased and this one, an older copy of it, still holds. Also takes over the
+    /// receipts that are missing here. A selection's ids may name what is not here.
+    pub async fn missed_erasures(&self, newer: &Path) -> Result<MissedErasures, StoreError> {
+        let options = StoreOptions::default();
+        let newer = newer.to_owned();
+        let (erased, receipts) = super::blocking(move || {
+            let connection = open_for_reading(&newer, &options)?;
+            let read = |error: rusqlite::Error| Failure::from(error).of_read();
+            Ok((tombstones(&connection).map_err(read)?, receipts(&connection).map_err(read)?))
+        })
+        .await?;
+        self.write(move |unit| {
+            let mut missed = MissedErasures::default();
+            let mut selections: BTreeMap<(String, String), Selection> = BTreeMap::new();
+            let mut is_here = unit
+                .connection
+                .prepare_cached("SELECT EXISTS (SELECT 1 FROM tombstones WHERE kind = ?1 AND id = ?2)")?;
+            for Tombstone { kind, id, persona, user } in &erased {
+                if is_here.query_row(params![kind, id.into_bytes()], |row| row.get(0))? {
+                    continue;
+                }
+                let selection = selections.entry((persona.clone(), user.clone())).or_default();
+                match kind.as_str() {
+                    "message" => _ = selection.messages.insert(MessageId(*id)),
+                    "node" => _ = selection.nodes.insert(NodeId(*id)),
+                    "entity" => _ = selection.entities.insert(EntityId(*id)),
+                    "session" => _ = selection.sessions.insert(SessionId(*id)),
+                    // Turns and rejected memories go with their messages.
+                    _ => {}
+                }
+            }
+            for receipt in &receipts {
+                missed.receipts += unit.connection.execute(
+                    "INSERT OR IGNORE INTO erasure_receipts (id, persona_id, user_id, created_at, receipt)
+                     VALUES (?1, ?2, ?3, ?4, ?5)",
+                    params![receipt.0, receipt.1, receipt.2, receipt.3, receipt.4],
+                )? as u64;
+            }
+            let scoped = |((persona, user), selection): ((String, String), Selection)| {
+                let scope = Scope { persona: PersonaId::new(persona).ok()?, user: UserId::new(user).ok()? };
+                Some((scope, selection))
+            };
+            missed.selections = selections.into_iter().filter_map(scoped).collect();
+            Ok(missed)
+        })
+        .await
+    }
+}
+
+struct Tombstone {
+    kind: String,
+    id: uuid::Uuid,
+    persona: String,
+    user: String,
+}
+
+fn tombstones(connection: &Connection) -> rusqlite::Result<Vec<Tombstone>> {
+    connection
+        .prepare(
+            "SELECT t.kind, t.id, s.persona_id, s.user_id FROM tombstones t JOIN scopes s ON s.number = t.scope
+             ORDER BY t.forgotten_at",
+        )?
+        .query_map([], |row| {
+            Ok(Tombstone { kind: row.get(0)?, id: rows::uuid(row, 1)?, persona: row.get(2)?, user: row.get(3)? })
+        })?
+        .collect()
+}
+
+type StoredReceipt = (Vec<u8>, String, String, i64, String);
+
+fn receipts(connection: &Connection) -> rusqlite::Result<Vec<StoredReceipt>> {
+    connection
+        .prepare(
+            "SELECT id, persona_id, user_id, created_at, receipt FROM erasure_receipts ORDER BY created_at",
+        )?
+        .query_map([], |row| Ok((row.get(0)?, row.get(1)?, row.get(2)?, row.get(3)?, row.get(4)?)))?
+        .collect()
+}
