@@ -7,6 +7,7 @@ use clap::{Args, CommandFactory as _, Parser, Subcommand};
 use clap_complete::Shell;
 use embed::KNOWN_MODELS;
 use memory::access::AccessScope;
+use memory::identifiers::ImportId;
 
 const EXAMPLES: &str = "\
 Examples:
@@ -91,6 +92,8 @@ pub(crate) enum Command {
     Mcp(Mcp),
     /// Check the home, the database and the models; print problems and fixes
     Doctor,
+    /// Bring conversations of other programs in, and take them back
+    Import(Import),
     /// Copy the memory to one file, also while the daemon runs
     Backup(Backup),
     /// Put a backup in the place of this home's memory, which is kept aside
@@ -258,6 +261,83 @@ pub(crate) struct Forget {
     /// The user whose memory it is
     #[arg(long, default_value = "self")]
     pub(crate) user: String,
+}
+
+#[derive(Debug, Args)]
+#[command(
+    args_conflicts_with_subcommands = true,
+    subcommand_negates_reqs = true,
+    after_help = "\
+Examples:
+  echovessel import conversations.json --look
+  echovessel import _chat.txt --me Ann --them Mira --zone Europe/Berlin
+  echovessel import chatgpt-export.zip --yes --json
+  echovessel import list
+  echovessel import undo 0198a0c2-7d52-7c10-9d0b-5f1c6a3e2b11
+
+The daemon must not run. An import that was cut off resumes when the same files are imported again; what was recorded
+before is not recorded twice. Memories are made by the daemon in the background, oldest first."
+)]
+pub(crate) struct Import {
+    /// Files, folders or zip archives
+    #[arg(required = true, value_name = "FILE")]
+    pub(crate) files: Vec<PathBuf>,
+    /// Format of the files; default: by their content
+    #[arg(long)]
+    pub(crate) format: Option<String>,
+    /// The persona whose memory it becomes; default: persona.id
+    #[arg(long, value_name = "ID")]
+    pub(crate) persona: Option<String>,
+    /// The user whose memory it becomes
+    #[arg(long, value_name = "ID", default_value = "self")]
+    pub(crate) user: String,
+    /// Name of the user in the files; may be given several times
+    #[arg(long, value_name = "NAME")]
+    pub(crate) me: Vec<String>,
+    /// Name of the persona in the files; may be given several times
+    #[arg(long, value_name = "NAME")]
+    pub(crate) them: Vec<String>,
+    /// Zone of times that have none, as Europe/Berlin; default: the user's
+    #[arg(long)]
+    pub(crate) zone: Option<String>,
+    /// Take only messages of this day and later
+    #[arg(long, value_name = "DATE")]
+    pub(crate) since: Option<jiff::civil::Date>,
+    /// Print what is in the files, and import nothing
+    #[arg(long)]
+    pub(crate) look: bool,
+    /// Do not ask for confirmation
+    #[arg(long)]
+    pub(crate) yes: bool,
+    /// Record the messages, and make no memories of them
+    #[arg(long)]
+    pub(crate) no_remember: bool,
+    #[command(subcommand)]
+    pub(crate) command: Option<ImportCommand>,
+}
+
+#[derive(Debug, Subcommand)]
+pub(crate) enum ImportCommand {
+    /// List imports, newest first
+    List,
+    /// Make no more memories of an import for now
+    Pause {
+        /// Id of the import
+        run: ImportId,
+    },
+    /// Make memories of an import
+    Resume {
+        /// Id of the import
+        run: ImportId,
+    },
+    /// Erase an import with every memory of it
+    Undo {
+        /// Id of the import
+        run: ImportId,
+        /// Do not ask for confirmation
+        #[arg(long)]
+        yes: bool,
+    },
 }
 
 #[derive(Debug, Args)]

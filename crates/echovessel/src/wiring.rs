@@ -398,6 +398,12 @@ fn prompt_tokens(config: &Config, context_tokens: Option<u32>) -> u32 {
     }
 }
 
+/// When sessions end by the configuration.
+pub(crate) fn session_policy(config: &Config) -> SessionPolicy {
+    let session = &config.session;
+    SessionPolicy { idle: session.idle.0, max_messages: session.max_messages, max_tokens: session.max_tokens }
+}
+
 /// How the persona lives by the configuration, and by what its model says that it takes.
 pub(crate) fn runtime_settings(
     config: &Config,
@@ -408,11 +414,7 @@ pub(crate) fn runtime_settings(
         persona: PersonaId::new(config.persona.id.clone())?,
         persona_name: config.persona.display_name.clone(),
         zone: TimeZone::system(),
-        session: SessionPolicy {
-            idle: session.idle.0,
-            max_messages: session.max_messages,
-            max_tokens: session.max_tokens,
-        },
+        session: session_policy(config),
         scan_every: session.scan_every.0,
         poll_every: consolidate.poll_every.0,
         consolidate: ConsolidateSettings {

@@ -61,7 +61,7 @@ pub struct Recorder<'a> {
 
 /// Refuses what can't be captured, before room is reserved or anything is written.
 pub fn check(content: &str) -> Result<(), CaptureError> {
-    if content.chars().all(is_unseen) {
+    if is_blank(content) {
         return Err(CaptureError::Empty);
     }
     let length = content.chars().count();
@@ -69,6 +69,11 @@ pub fn check(content: &str) -> Result<(), CaptureError> {
         return Err(CaptureError::TooLong { length });
     }
     Ok(())
+}
+
+/// Whether there is nothing in it that a person could see.
+pub fn is_blank(content: &str) -> bool {
+    content.chars().all(is_unseen)
 }
 
 /// White space and characters without a picture of their own: joiners, marks of direction, controls.

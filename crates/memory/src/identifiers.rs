@@ -35,6 +35,10 @@ identifier!(
     SessionId
 );
 identifier!(
+    /// A run that recorded what another program exported.
+    ImportId
+);
+identifier!(
     /// A turn: a burst of the user's messages and the reply to it.
     TurnId
 );

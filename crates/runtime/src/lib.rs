@@ -10,6 +10,7 @@
 
 mod inbox;
 mod remember;
+mod imports;
 mod turn;
 mod receipt;
 mod reply_speech;
@@ -49,6 +50,7 @@ pub use changeover::VectorState;
 pub use corrections::RegenerateError;
 pub use event_bodies::{ConnectionReady, Empty, EventStream, SettingsUpdated};
 pub use events::{ServerEvent, WireEvent};
+pub use imports::{ImportRecorder, ImportRequest, RecordError};
 pub use inbox::{AcceptError, AcceptedMessage, IncomingMessage};
 pub use ledger::Ledger;
 pub use metrics::{GaugeGuard, Metrics};

@@ -20,6 +20,7 @@ mod people;
 mod access;
 mod messages;
 mod sessions;
+mod imports;
 mod nodes;
 mod recall;
 mod entities;

@@ -7,7 +7,7 @@ use memory::entities::{EntityKind, MergeStatus};
 use memory::identifiers::{MessageId, NodeId, RejectedId, SessionId, TurnId};
 use memory::messages::{Message, Role, Turn, TurnStatus};
 use memory::nodes::{EventTime, Evidence, Node, NodeKind, RejectedMemory, RelationalTag, Subject};
-use memory::ports::ExpectationOutcome;
+use memory::ports::{ExpectationOutcome, ImportStatus, Remembering};
 use memory::proactive::{ProactiveGate, ProactiveOutcome, ProactiveTrigger};
 use memory::sessions::{CloseTrigger, Session, SessionStatus};
 use memory::{PersonaId, Scope, UserId};
@@ -59,6 +59,8 @@ stored_words! {
         PromiseDue = "promise_due", ExpectationDue = "expectation_due", Shock = "shock",
         Anniversary = "anniversary", LongSilence = "long_silence"
     }
+    ImportStatus { Recording = "recording", Recorded = "recorded" }
+    Remembering { On = "on", Paused = "paused", Off = "off" }
     CoreBlockLabel { Persona = "persona", User = "user", Style = "style" }
 }
 

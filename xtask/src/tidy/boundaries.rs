@@ -27,7 +27,7 @@ const ROOMS: &[CrateRule] = &[
     CrateRule { name: "testkit", imports: &["memory", "hub"], tests_import: &[] },
     CrateRule {
         name: "runtime",
-        imports: &["memory", "hub", "mind", "llm", "voice"],
+        imports: &["memory", "hub", "mind", "llm", "import", "voice"],
         tests_import: &["store", "embed", "offline"],
     },
     CrateRule { name: "channels", imports: &["runtime"], tests_import: &["memory", "store"] },
@@ -46,7 +46,7 @@ const ROOMS: &[CrateRule] = &[
         name: "echovessel",
         imports: &[
             "memory", "hub", "store", "embed", "llm", "offline", "mind", "runtime", "channels", "archive",
-            "server", "eval", "voice",
+            "server", "eval", "import", "voice",
         ],
         tests_import: &[],
     },

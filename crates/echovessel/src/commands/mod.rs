@@ -11,6 +11,7 @@ pub(crate) mod model;
 pub(crate) mod config;
 pub(crate) mod eval;
 pub(crate) mod doctor;
+pub(crate) mod import;
 pub(crate) mod backup;
 pub(crate) mod restore;
 pub(crate) mod status;

@@ -29,3 +29,4 @@ mod doctor;
 mod embedding;
 mod forgetting;
 mod backup;
+mod import;

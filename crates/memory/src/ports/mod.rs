@@ -4,6 +4,7 @@ mod store;
 mod personas;
 mod users;
 mod capture;
+mod imports;
 mod turns;
 mod messages;
 mod sessions;
@@ -41,6 +42,9 @@ pub use entities::{
     NewEntity, SettledIdentity, UnembeddedEntity,
 };
 pub use forget::ForgetStore;
+pub use imports::{
+    ImportPage, ImportRun, ImportSkip, ImportStatus, ImportStore, ImportedMessage, NewImport, Remembering,
+};
 pub use ledger::LedgerStore;
 pub use messages::MessageStore;
 pub use mind::{

@@ -45,6 +45,7 @@ pub(crate) const MIGRATIONS: &[Migration] = &[
         name: "untold_erasures",
         sql: include_str!("../../migrations/sqlite/0006_untold_erasures.sql"),
     },
+    Migration { number: 7, name: "imports", sql: include_str!("../../migrations/sqlite/0007_imports.sql") },
 ];
 
 /// Before the first release the schema of the first migration was built in 17 steps. Homes from then are of this version, and the digests

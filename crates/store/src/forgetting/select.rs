@@ -127,6 +127,7 @@ fn by_text(connection: &Connection, going: &mut RemovalSet) -> Result<()> {
         }
     }
     by_earlier_text(connection, going)?;
+    crate::imports::forget_names(connection, going.scope, |text| going.is_in(text))?;
     let mut statement = connection.prepare_cached(
         "SELECT g.number, g.description || char(10) || coalesce(g.merged, '') FROM mention_merges g JOIN concept_nodes n ON n.seq = g.node_seq
          WHERE n.scope = ?1",

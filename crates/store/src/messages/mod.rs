@@ -135,7 +135,7 @@ fn session_for_persona(
     Ok(sessions::open(connection, scope, &new.channel_id)?)
 }
 
-fn insert(
+pub(crate) fn insert(
     connection: &Connection,
     scope: i64,
     session: SessionId,
@@ -213,21 +213,41 @@ fn of_session(connection: &Connection, id: SessionId) -> rusqlite::Result<Vec<Me
         .collect()
 }
 
+/// Newest first, by when they were said: what an import recorded today may be old.
 fn before_number(
     connection: &Connection,
     scope: i64,
     before: Option<i64>,
     limit: u32,
 ) -> rusqlite::Result<Vec<Message>> {
+    let place = match before {
+        None => (i64::MAX, i64::MAX),
+        Some(before) => match time_at(connection, scope, before)? {
+            Some(time) => (time, before),
+            None => return Ok(Vec::new()),
+        },
+    };
     connection
         .prepare_cached(concat!(
             "SELECT ",
             message_columns!(),
             " FROM recall_messages m JOIN scopes s ON s.number = m.scope
-             WHERE m.scope = ?1 AND m.seq < ?2 AND m.deleted_at IS NULL ORDER BY m.seq DESC LIMIT ?3"
+             WHERE m.scope = ?1 AND (m.created_at, m.seq) < (?2, ?3) AND m.deleted_at IS NULL
+             ORDER BY m.created_at DESC, m.seq DESC LIMIT ?4"
         ))?
-        .query_map(params![scope, before.unwrap_or(i64::MAX), limit], rows::message)?
+        .query_map(params![scope, place.0, place.1, limit], rows::message)?
         .collect()
+}
+
+/// When the message of this number was said; if it is gone, the one before it.
+fn time_at(connection: &Connection, scope: i64, seq: i64) -> rusqlite::Result<Option<i64>> {
+    connection
+        .prepare_cached(
+            "SELECT created_at FROM recall_messages WHERE scope = ?1 AND seq <= ?2 AND deleted_at IS NULL
+             ORDER BY seq DESC LIMIT 1",
+        )?
+        .query_row([scope, seq], |row| row.get(0))
+        .optional()
 }
 
 pub(crate) fn numbered(

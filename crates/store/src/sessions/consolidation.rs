@@ -127,17 +127,27 @@ impl ConsolidationStore for SqliteStore {
 }
 
 fn claim(connection: &Connection, now: Timestamp) -> Result<Option<Session>> {
-    let claimed: Option<[u8; 16]> = connection
-        .prepare_cached(
-            "UPDATE sessions SET status = 'consolidating'
-             WHERE id = (SELECT id FROM sessions
-                         WHERE status = 'closing' AND (retry_at IS NULL OR retry_at <= ?1)
-                         ORDER BY first_message_at, id LIMIT 1)
-             RETURNING id",
-        )?
-        .query_row([microseconds(now)], |row| row.get(0))
-        .optional()?;
-    claimed.map_or(Ok(None), |id| sessions::by_id(connection, SessionId(uuid::Uuid::from_bytes(id))))
+    // What was said here comes first, then what imports recorded.
+    for next in [
+        "SELECT id FROM sessions
+         WHERE import_run IS NULL AND status = 'closing' AND (retry_at IS NULL OR retry_at <= ?1)
+         ORDER BY first_message_at, id LIMIT 1",
+        "SELECT c.id FROM import_runs r JOIN sessions c ON c.import_run = r.number
+         WHERE r.status = 'recorded' AND r.remembering = 'on'
+           AND c.status = 'closing' AND (c.retry_at IS NULL OR c.retry_at <= ?1)
+         ORDER BY c.first_message_at, c.id LIMIT 1",
+    ] {
+        let claimed: Option<[u8; 16]> = connection
+            .prepare_cached(&format!(
+                "UPDATE sessions SET status = 'consolidating' WHERE id = ({next}) RETURNING id"
+            ))?
+            .query_row([microseconds(now)], |row| row.get(0))
+            .optional()?;
+        if let Some(id) = claimed {
+            return sessions::by_id(connection, SessionId(uuid::Uuid::from_bytes(id)));
+        }
+    }
+    Ok(None)
 }
 
 fn record_failure(connection: &Connection, attempt: &FailedAttempt) -> Result<Option<Session>> {

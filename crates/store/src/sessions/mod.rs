@@ -147,7 +147,7 @@ fn end_quiet(connection: &Connection, before: Timestamp, trigger: CloseTrigger) 
             "SELECT ",
             session_columns!(),
             " FROM sessions c JOIN scopes s ON s.number = c.scope
-             WHERE c.status = 'open' AND c.last_message_at < ?1
+             WHERE c.status = 'open' AND c.import_run IS NULL AND c.last_message_at < ?1
                AND NOT EXISTS (SELECT 1 FROM turns t WHERE t.session_id = c.id AND t.status = 'pending')
              ORDER BY c.first_message_at, c.id"
         ))?

@@ -1,0 +1,213 @@
+//! Import through the front door: real files in the publishers' forms, recorded, remembered and taken back.
+
+use std::fmt::Write as _;
+use std::fs;
+use std::path::Path;
+
+use serde_json::{Value, json};
+use testkit::Reply;
+
+use crate::command_line::run;
+use crate::daemon::{Daemon, Home, Settings, command, eventually};
+use crate::scripts::{event, extraction, model};
+
+/// Two afternoons of talk, as WhatsApp exports it.
+fn whatsapp(days: std::ops::Range<i8>) -> String {
+    let mut chat = String::new();
+    for day in days {
+        _ = writeln!(chat, "[{day:02}.03.24, 14:03:05] Nora: Good morning, day {day}");
+        _ = writeln!(chat, "[{day:02}.03.24, 14:04:10] Milo: Good morning Nora, shall we walk on day {day}?");
+        _ = writeln!(chat, "[{day:02}.03.24, 14:05:00] Nora: Yes, and I bring my dog Pepper");
+    }
+    chat
+}
+
+fn write(home: &Home, name: &str, text: &str) -> String {
+    let path = home.path().parent().unwrap().join(name);
+    fs::write(&path, text).unwrap();
+    path.to_str().unwrap().to_owned()
+}
+
+const WHO: [&str; 5] = ["--me", "Nora", "--them", "Milo", "--yes"];
+
+async fn import(home: &Home, settings: &Settings, file: &str, more: &[&str]) -> Value {
+    let arguments: Vec<&str> = ["import", file, "--zone", "Europe/Berlin", "--json"]
+        .iter()
+        .chain(&WHO)
+        .chain(more)
+        .copied()
+        .collect();
+    run(home, settings, &arguments).await.json()
+}
+
+async fn messages(home: &Home, settings: &Settings) -> Vec<(String, String, String)> {
+    let listed =
+        run(home, settings, &["memory", "list", "messages", "--limit", "200", "--json"]).await.json();
+    let mut messages: Vec<_> = listed["messages"]
+        .as_array()
+        .unwrap()
+        .iter()
+        .map(|message| {
+            let text = |key: &str| message[key].as_str().unwrap().to_owned();
+            (text("created_at"), text("role"), text("content"))
+        })
+        .collect();
+    messages.reverse();
+    messages
+}
+
+fn is_anywhere(folder: &Path, words: &[u8]) -> bool {
+    fs::read_dir(folder).unwrap().any(|entry| {
+        let path = entry.unwrap().path();
+        match path.is_dir() {
+            true => is_anywhere(&path, words),
+            false => {
+                fs::read(&path).is_ok_and(|bytes| bytes.windows(words.len()).any(|window| window == words))
+            }
+        }
+    })
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn look_says_what_is_in_a_file_and_writes_nothing() {
+    let (home, settings) = (Home::new(), Settings::offline());
+    let file = write(&home, "_chat.txt", &whatsapp(1..3));
+    let look = run(&home, &settings, &["import", &file, "--look", "--json"]).await.json();
+    assert_eq!((&look["format"], &look["messages"]), (&json!("whatsapp"), &json!(6)), "{look}");
+    assert_eq!(look["speakers"][0]["name"], "Nora");
+    assert_eq!(look["speakers"][0]["messages"], 4);
+    assert!(look["first"].as_str().unwrap().starts_with("2024-03-01T14:03"), "{look}");
+    assert_eq!(look["skipped"], json!([]));
+    assert!(!home.path().exists(), "looking made a home");
+
+    for (arguments, says) in [
+        (&["import", &file, "--yes"][..], "--me"),
+        (&["import", &file, "--me", "Nora", "--them", "Milo"], "--yes"),
+        (&["import", &file, "--me", "Mira", "--yes"], "Nora (4)"),
+        (&["import", "/nowhere.txt", "--look"], "nowhere"),
+    ] {
+        let refused = run(&home, &settings, arguments).await;
+        assert!(refused.code == 1 && refused.err.contains(says), "{arguments:?}: {}", refused.err);
+    }
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn imported_messages_keep_words_speakers_dates_and_order() {
+    let (home, settings) = (Home::new(), Settings::offline());
+    let file = write(&home, "_chat.txt", &whatsapp(1..3));
+    let ran = import(&home, &settings, &file, &[]).await;
+    assert_eq!(
+        (&ran["found"], &ran["recorded"], &ran["already_there"], &ran["sessions"]),
+        (&json!(6), &json!(6), &json!(0), &json!(2)),
+        "{ran}"
+    );
+    let messages = messages(&home, &settings).await;
+    let shown: Vec<_> =
+        messages.iter().map(|(at, role, text)| (at.as_str(), role.as_str(), text.as_str())).collect();
+    assert_eq!(shown[0], ("2024-03-01T13:03:05Z", "user", "Good morning, day 1"));
+    assert_eq!(shown[1].1, "persona");
+    assert_eq!(shown[5], ("2024-03-02T13:05:00Z", "user", "Yes, and I bring my dog Pepper"));
+
+    let again = import(&home, &settings, &file, &[]).await;
+    assert_eq!((&again["recorded"], &again["already_there"]), (&json!(0), &json!(6)), "{again}");
+    let grown = write(&home, "_chat.txt", &whatsapp(1..4));
+    let grown = import(&home, &settings, &grown, &[]).await;
+    assert_eq!((&grown["recorded"], &grown["already_there"]), (&json!(3), &json!(6)), "{grown}");
+    let whole = run(&home, &settings, &["doctor", "--json"]).await.out;
+    assert!(whole.contains("intact"), "{whole}");
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn other_branches_are_kept_beside_the_shown_one() {
+    let (home, settings) = (Home::new(), Settings::offline());
+    let chat = "{\"user_name\":\"Nora\",\"character_name\":\"Milo\",\"create_date\":\"2024-03-01@10h00m00s\"}\n\
+        {\"name\":\"Nora\",\"is_user\":true,\"send_date\":\"2024-03-01T10:00:00.000Z\",\"mes\":\"Which colour?\"}\n\
+        {\"name\":\"Milo\",\"is_user\":false,\"send_date\":\"2024-03-01T10:00:05.000Z\",\"mes\":\"Green.\",\"swipe_id\":1,\"swipes\":[\"Purple.\",\"Green.\"]}\n";
+    let file = write(&home, "milo.jsonl", chat);
+    let ran = run(&home, &settings, &["import", &file, "--yes", "--json"]).await.json();
+    assert_eq!(ran["recorded"], json!(2), "{ran}");
+    let messages = messages(&home, &settings).await;
+    assert_eq!(messages[1].2, "Green.");
+    assert!(is_anywhere(&home.path(), b"Purple."), "the version that was not shown is lost");
+    let found = run(&home, &settings, &["recall", "Purple", "--json"]).await.json().to_string();
+    assert!(!found.contains("Purple."), "a version that was not shown was recalled: {found}");
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn imported_talk_becomes_memory_and_undo_leaves_no_byte_of_it() {
+    let (home, model) = (Home::new(), model().await);
+    model.on("extraction", |_| {
+        Reply::json(extraction([event("The user has a dog called Pepper", "I have a dog called Pepper")]))
+    });
+    let settings = Settings::talking_to(&model);
+    let said = "[01.03.24, 14:03:05] Nora: Good morning, I have a dog called Pepper\n\
+        [01.03.24, 14:04:10] Milo: Good morning Nora, shall we walk with Pepper?\n\
+        [01.03.24, 14:05:00] Nora: Yes, and I work as a nurse in Berlin until the evening\n";
+    let file = write(&home, "_chat.txt", said);
+    let before = write(
+        &home,
+        "other.txt",
+        "[05.04.24, 10:00:00] Nora: I like rain\n[05.04.24, 10:01:00] Milo: So do I\n",
+    );
+    import(&home, &settings, &before, &["--no-remember"]).await;
+    let paused = import(&home, &settings, &file, &[]).await;
+    let id = paused["run_id"].as_str().unwrap();
+    run(&home, &settings, &["import", "pause", id]).await.well();
+    let listed = run(&home, &settings, &["import", "list", "--json"]).await.json();
+    assert_eq!(listed["runs"][0]["remembering"], "paused", "{listed}");
+    run(&home, &settings, &["import", "resume", id]).await.well();
+
+    let daemon = Daemon::start(&home, &settings).await;
+    eventually("a memory of the import", async || {
+        let events = run(&home, &settings, &["memory", "list", "events", "--json"]).await.json();
+        events.to_string().contains("called Pepper").then_some(())
+    })
+    .await;
+    let refused = run(&home, &settings, &["import", "undo", id, "--yes"]).await;
+    assert_eq!(refused.code, 3, "{}", refused.err);
+    run(&home, &settings, &["stop"]).await.well();
+    drop(daemon);
+
+    assert!(is_anywhere(&home.path(), b"Pepper"));
+    run(&home, &settings, &["import", "undo", id, "--yes"]).await.well();
+    assert!(!is_anywhere(&home.path(), b"Pepper"), "words of the import are left");
+    assert!(!is_anywhere(&home.path(), b"_chat.txt"), "the name of the file is left");
+    let left = messages(&home, &settings).await;
+    assert_eq!(left.iter().map(|message| message.2.as_str()).collect::<Vec<_>>(), ["I like rain", "So do I"]);
+    assert!(run(&home, &settings, &["doctor", "--json"]).await.out.contains("intact"));
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn import_killed_at_any_moment_resumes_and_records_nothing_twice() {
+    let (home, settings) = (Home::new(), Settings::offline());
+    let mut chat = String::new();
+    for number in 0..20_000 {
+        let speaker = if number % 2 == 0 { "Nora" } else { "Milo" };
+        let (hour, minute, second) = (number / 3600 % 24, number / 60 % 60, number % 60);
+        _ = writeln!(chat, "[01.03.24, {hour:02}:{minute:02}:{second:02}] {speaker}: line {number}");
+    }
+    let file = write(&home, "_chat.txt", &chat);
+    for milliseconds in [150_u64, 400, 700, 1_000, 1_500] {
+        let arguments =
+            ["import", &file, "--zone", "UTC", "--json", "--me", "Nora", "--them", "Milo", "--yes"];
+        let mut process = command(&home, &settings, &arguments)
+            .stdout(std::process::Stdio::null())
+            .stderr(std::process::Stdio::null())
+            .spawn()
+            .unwrap();
+        crate::daemon::pause(std::time::Duration::from_millis(milliseconds)).await;
+        process.kill().unwrap();
+        process.wait().unwrap();
+    }
+    let arguments = ["import", &file, "--zone", "UTC", "--json", "--me", "Nora", "--them", "Milo", "--yes"];
+    let ran = run(&home, &settings, &arguments).await.json();
+    let counted = |key: &str| ran[key].as_u64().unwrap();
+    assert_eq!(counted("found"), counted("recorded") + counted("already_there") + counted("skipped_count"));
+    let listed = run(&home, &settings, &["import", "list", "--json"]).await.json();
+    let recorded: u64 =
+        listed["runs"].as_array().unwrap().iter().map(|run| run["recorded"].as_u64().unwrap()).sum();
+    assert_eq!(recorded, 20_000, "{listed}");
+    let again = run(&home, &settings, &arguments).await.json();
+    assert_eq!((&again["recorded"], &again["already_there"]), (&json!(0), &json!(20_000)), "{again}");
+    assert!(run(&home, &settings, &["doctor", "--json"]).await.out.contains("intact"));
+}

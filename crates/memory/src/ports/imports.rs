@@ -1,0 +1,159 @@
+//! Import: conversations of other programs become messages, page by page.
+
+use async_trait::async_trait;
+use jiff::Timestamp;
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
+
+use super::{NewMessage, StoreError};
+use crate::identifiers::{ImportId, SessionId};
+use crate::scope::Scope;
+use crate::sessions::SessionPolicy;
+
+/// How far the recording of a run is.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "snake_case")]
+pub enum ImportStatus {
+    /// Not at the end of the files: under way, or cut off and resumed by the same import.
+    Recording,
+    /// Everything is recorded or skipped.
+    Recorded,
+}
+
+/// Whether a run's sessions are consolidated.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "snake_case")]
+pub enum Remembering {
+    /// In the background, oldest first, after everything that was said here.
+    On,
+    /// Not until it is resumed.
+    Paused,
+    /// Not asked for: the messages are recorded and no more.
+    Off,
+}
+
+/// A run that is about to begin.
+#[derive(Clone, Debug, PartialEq)]
+pub struct NewImport {
+    /// Its id, unless a run of the same digest is resumed.
+    pub id: ImportId,
+    /// Whose memory it becomes. Persona and user have to be there.
+    pub scope: Scope,
+    /// Names files and mapping: equal for the same import, hexadecimal.
+    pub digest: String,
+    /// Names of the files, to show.
+    pub files: Vec<String>,
+    /// Whether its sessions are consolidated.
+    pub remembering: Remembering,
+    /// The time.
+    pub at: Timestamp,
+}
+
+/// A run as stored.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
+pub struct ImportRun {
+    /// Its id.
+    pub run_id: ImportId,
+    /// Whose memory it became.
+    pub scope: Scope,
+    /// Names of the files.
+    pub files: Vec<String>,
+    /// How far its recording is.
+    pub status: ImportStatus,
+    /// Whether its sessions are consolidated.
+    pub remembering: Remembering,
+    /// Where reading resumes, in the reader's own words; JSON.
+    #[serde(skip)]
+    pub position: String,
+    /// Everything that was read so far: recorded, already there and skipped.
+    pub found: u64,
+    /// Messages that it recorded.
+    pub recorded: u64,
+    /// Messages that an earlier import had recorded.
+    pub already_there: u64,
+    /// How many things it skipped.
+    pub skipped: u64,
+    /// Its sessions.
+    pub sessions: u64,
+    /// Its sessions that are not yet consolidated.
+    pub sessions_waiting: u64,
+    /// When it began.
+    pub created_at: Timestamp,
+    /// When its recording ended.
+    pub finished_at: Option<Timestamp>,
+}
+
+/// Something that a run did not take.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+pub struct ImportSkip {
+    /// File and line or id.
+    #[serde(rename = "where")]
+    pub place: String,
+    /// Why, for a person.
+    pub reason: String,
+}
+
+/// A message of a page.
+#[derive(Clone, Debug, PartialEq)]
+pub struct ImportedMessage {
+    /// Names the message: digest of its conversation and the publisher's id.
+    pub digest: [u8; 16],
+    /// The message; `created_at` is when it was said. It belongs to no turn.
+    pub message: NewMessage,
+    /// Versions of it that were not shown. They prove nothing.
+    pub not_shown: Vec<String>,
+}
+
+/// Some of what a run reads, committed at once.
+#[derive(Clone, Debug, PartialEq)]
+pub struct ImportPage {
+    /// Where reading resumes after it; JSON.
+    pub position: String,
+    /// In the order of the file.
+    pub messages: Vec<ImportedMessage>,
+    /// What was not taken.
+    pub skips: Vec<ImportSkip>,
+}
+
+/// Records imports (L2). One transaction for each call.
+#[async_trait]
+pub trait ImportStore: Send + Sync {
+    /// Begins a run, or returns the one of the same digest and scope that was cut off.
+    async fn begin_import(&self, new: NewImport) -> Result<ImportRun, StoreError>;
+
+    /// Writes a page: messages with their words, sessions cut as live ones are, skips, counters, position. A message
+    /// whose digest the scope has is counted and not written. Sessions stay open until the run ends. Returns the run;
+    /// `None` if it is not being recorded.
+    async fn record_page(
+        &self,
+        id: ImportId,
+        page: ImportPage,
+        policy: SessionPolicy,
+    ) -> Result<Option<ImportRun>, StoreError>;
+
+    /// Ends the recording: its open sessions wait for consolidation.
+    async fn finish_import(&self, id: ImportId, at: Timestamp) -> Result<Option<ImportRun>, StoreError>;
+
+    /// One run; `None` if there is no such run.
+    async fn import_run(&self, id: ImportId) -> Result<Option<ImportRun>, StoreError>;
+
+    /// All runs, newest first.
+    async fn import_runs(&self) -> Result<Vec<ImportRun>, StoreError>;
+
+    /// What a run skipped, in order; at most `limit`.
+    async fn import_skips(&self, id: ImportId, limit: u32) -> Result<Vec<ImportSkip>, StoreError>;
+
+    /// Starts, pauses or resumes the consolidation of a run's sessions. `None` if there is no such run.
+    async fn set_remembering(
+        &self,
+        id: ImportId,
+        remembering: Remembering,
+    ) -> Result<Option<ImportRun>, StoreError>;
+
+    /// A run's sessions, oldest first.
+    async fn import_sessions(&self, id: ImportId) -> Result<Vec<SessionId>, StoreError>;
+
+    /// Deletes a run whose messages are all gone, with its empty sessions and what it skipped. False if it is not there
+    /// or has messages.
+    async fn delete_import(&self, id: ImportId) -> Result<bool, StoreError>;
+}

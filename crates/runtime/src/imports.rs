@@ -1,0 +1,318 @@
+//! Import: what readers find in other programs' exports is recorded as messages, page by page.
+//!
+//! Reading and mapping run on a thread of their own and are at most two pages ahead of the writer, so memory is bounded
+//! whatever the files hold. A page is one transaction with the position after it: a run that is cut off resumes there, and
+//! messages are known by digests of the publisher's ids, so nothing is recorded twice.
+
+use std::sync::Arc;
+
+use import::{
+    ExternalId, Found, Item, Mapped, MappedMessage, Mapper, Mapping, Position, ReadOptions, Skip, Sources,
+    Speaker,
+};
+use jiff::Timestamp;
+use jiff::tz::TimeZone;
+use memory::identifiers::{ImportId, MessageId, SessionId};
+use memory::messages::Role;
+use memory::ports::{
+    Clock, IdGenerator, ImportPage, ImportRun, ImportSkip, ImportStatus, ImportStore, ImportedMessage,
+    NewImport, NewMessage, Remembering, StoreError,
+};
+use memory::sessions::SessionPolicy;
+use memory::{Scope, text};
+use serde::{Deserialize, Serialize};
+use sha2::{Digest as _, Sha256};
+use tokio::sync::mpsc;
+
+/// Most items of a page.
+const PAGE_ITEMS_MAX: usize = 1_000;
+/// Bytes of text at which a page ends.
+const PAGE_BYTES_MAX: usize = 2 * 1024 * 1024;
+/// Pages that reading may be ahead of writing.
+const PAGES_AHEAD: usize = 2;
+
+/// What is imported, for whom.
+#[derive(Clone, Debug)]
+pub struct ImportRequest {
+    /// Whose memory it becomes; persona and user have to be there.
+    pub scope: Scope,
+    /// The files.
+    pub sources: Arc<Sources>,
+    /// Names the files beyond their names: sizes and times of change.
+    pub fingerprint: String,
+    /// How they are read.
+    pub options: ReadOptions,
+    /// Who is who, and what of it is taken.
+    pub mapping: Mapping,
+    /// The user's zone: decides the days of messages.
+    pub zone: TimeZone,
+    /// Whether memory is made of the messages afterwards.
+    pub remembering: Remembering,
+}
+
+/// Why an import did not go on. What was recorded stays, and the same import resumes after it.
+#[derive(Debug, thiserror::Error)]
+pub enum RecordError {
+    /// The files can't be read.
+    #[error(transparent)]
+    Read(#[from] import::ImportError),
+    /// Storage refused.
+    #[error(transparent)]
+    Store(#[from] StoreError),
+    /// The position that was kept is of another program's version.
+    #[error(
+        "the import {0} was cut off by another version and can't be resumed; take it back with `echovessel import undo {0}`"
+    )]
+    Position(ImportId),
+    /// Another process ended or deleted the run meanwhile.
+    #[error("the import was ended by another process; nothing more was recorded")]
+    Ended,
+}
+
+/// Records imports.
+#[derive(Clone, Copy)]
+pub struct ImportRecorder<'a> {
+    /// Where messages go.
+    pub store: &'a dyn ImportStore,
+    /// The time.
+    pub clock: &'a dyn Clock,
+    /// Ids of messages and sessions.
+    pub ids: &'a dyn IdGenerator,
+    /// When sessions end.
+    pub policy: SessionPolicy,
+}
+
+/// Where reading resumes, and what the mapper has to know of before.
+#[derive(Clone, Debug, Default, Serialize, Deserialize)]
+struct Resumption {
+    position: Position,
+    /// The conversation of the last message, and its time.
+    last: Option<(String, Timestamp)>,
+}
+
+/// A page as read: without ids.
+struct ReadPage {
+    messages: Vec<ReadMessage>,
+    skips: Vec<Skip>,
+    resumption: Resumption,
+}
+
+struct ReadMessage {
+    digest: [u8; 16],
+    channel_id: String,
+    role: Role,
+    at: Timestamp,
+    content: String,
+    terms: String,
+    not_shown: Vec<String>,
+}
+
+impl ImportRecorder<'_> {
+    /// Records everything, or what is left of a run that was cut off. `progress` gets the run after each page. When it
+    /// returns, the sessions wait for consolidation, unless remembering is off.
+    pub async fn record(
+        &self,
+        request: ImportRequest,
+        progress: &mut (dyn FnMut(&ImportRun) + Send),
+    ) -> Result<ImportRun, RecordError> {
+        let now = self.clock.now();
+        let new = NewImport {
+            id: ImportId(self.ids.next(now)),
+            scope: request.scope.clone(),
+            digest: request.digest(),
+            files: request.sources.list().iter().map(|source| source.name().to_owned()).collect(),
+            remembering: request.remembering,
+            at: now,
+        };
+        let mut run = self.store.begin_import(new).await?;
+        let resumption: Option<Resumption> =
+            serde_json::from_str(&run.position).map_err(|_| RecordError::Position(run.run_id))?;
+        progress(&run);
+        let (sender, mut pages) = mpsc::channel(PAGES_AHEAD);
+        let (scope, zone, began) = (request.scope.clone(), request.zone.clone(), run.created_at);
+        let reading = tokio::task::spawn_blocking(move || {
+            read_pages(&request, resumption.unwrap_or_default(), began, &sender)
+        });
+        while let Some(page) = pages.recv().await {
+            let page = self.with_ids(page, &scope, &zone)?;
+            run = self.store.record_page(run.run_id, page, self.policy).await?.ok_or(RecordError::Ended)?;
+            progress(&run);
+        }
+        match reading.await {
+            Ok(read) => read?,
+            Err(error) => {
+                let reason = format!("the reader ended: {error}. What was recorded stays");
+                return Err(StoreError::Failed(reason).into());
+            }
+        }
+        let ended =
+            self.store.finish_import(run.run_id, self.clock.now()).await?.ok_or(RecordError::Ended)?;
+        debug_assert_eq!(ended.status, ImportStatus::Recorded);
+        Ok(ended)
+    }
+
+    fn with_ids(&self, page: ReadPage, scope: &Scope, zone: &TimeZone) -> Result<ImportPage, StoreError> {
+        let position =
+            serde_json::to_string(&page.resumption).map_err(|error| StoreError::Failed(error.to_string()))?;
+        let messages = page.messages.into_iter().map(|read| ImportedMessage {
+            digest: read.digest,
+            not_shown: read.not_shown,
+            message: NewMessage {
+                id: MessageId(self.ids.next(read.at)),
+                session_id_if_new: SessionId(self.ids.next(read.at)),
+                scope: scope.clone(),
+                channel_id: read.channel_id,
+                turn_id: None,
+                role: read.role,
+                token_count: text::estimate_tokens(&read.content),
+                terms: read.terms,
+                day: read.at.to_zoned(zone.clone()).date(),
+                created_at: read.at,
+                content: read.content,
+                incomplete: false,
+                external_ref: None,
+            },
+        });
+        let skips = page.skips.into_iter().map(|skip| ImportSkip { place: skip.place, reason: skip.reason });
+        Ok(ImportPage { position, messages: messages.collect(), skips: skips.collect() })
+    }
+}
+
+impl ImportRequest {
+    /// Equal for the same files read in the same way for the same scope.
+    fn digest(&self) -> String {
+        let mut hash = Sha256::new();
+        let mapping = serde_json::to_string(&self.mapping).unwrap_or_default();
+        let format = self.options.format.as_deref().unwrap_or_default();
+        for part in [&self.fingerprint, &mapping, format] {
+            hash.update(part.as_bytes());
+            hash.update([0]);
+        }
+        for source in self.sources.list() {
+            hash.update(source.name().as_bytes());
+            hash.update(source.size().to_be_bytes());
+        }
+        hex::encode(hash.finalize())
+    }
+}
+
+/// Reads to the end, or until nobody takes pages any more.
+fn read_pages(
+    request: &ImportRequest,
+    resumption: Resumption,
+    began: Timestamp,
+    pages: &mpsc::Sender<ReadPage>,
+) -> Result<(), import::ImportError> {
+    let mut mapper = Mapper::new(request.mapping.clone())?;
+    if let Some((conversation, at)) = &resumption.last {
+        mapper.resume_conversation(conversation, *at);
+    }
+    let mut reader = PageReader { began, resumption, messages: Vec::new(), skips: Vec::new(), bytes: 0 };
+    let mut outcome = Ok(());
+    for found in import::read(&request.sources, &request.options, reader.resumption.position)? {
+        let Found { item, position, .. } = match found {
+            Ok(found) => found,
+            Err(error) => {
+                // What was read before it is good.
+                outcome = Err(error);
+                break;
+            }
+        };
+        reader.resumption.position = position;
+        reader.add(mapper.map(item));
+        if reader.is_full() && pages.blocking_send(reader.take()).is_err() {
+            // The writer failed, and says why.
+            return Ok(());
+        }
+    }
+    let _sent = pages.blocking_send(reader.take());
+    outcome
+}
+
+struct PageReader {
+    /// Time of messages that have none, and none before them in their conversation.
+    began: Timestamp,
+    resumption: Resumption,
+    messages: Vec<ReadMessage>,
+    skips: Vec<Skip>,
+    bytes: usize,
+}
+
+impl PageReader {
+    fn is_full(&self) -> bool {
+        self.messages.len() + self.skips.len() >= PAGE_ITEMS_MAX || self.bytes >= PAGE_BYTES_MAX
+    }
+
+    fn take(&mut self) -> ReadPage {
+        self.bytes = 0;
+        ReadPage {
+            messages: std::mem::take(&mut self.messages),
+            skips: std::mem::take(&mut self.skips),
+            resumption: self.resumption.clone(),
+        }
+    }
+
+    fn add(&mut self, mapped: Mapped) {
+        const OTHER: &str = "this version records messages; it was not taken";
+        let (place, reason) = match mapped {
+            Mapped::Message(message) => return self.add_message(message),
+            Mapped::Item(Item::Conversation(_)) => return,
+            Mapped::Item(Item::Skip(skip)) => (skip.place, skip.reason),
+            // The mapper turns every message into a mapped one or a skip.
+            Mapped::Item(Item::Message(message)) => (message.place, "it could not be mapped".to_owned()),
+            Mapped::Item(Item::Document(document)) => (document.place, format!("it is a document: {OTHER}")),
+            Mapped::Item(Item::Card(card)) => (card.place, format!("it is a character card: {OTHER}")),
+            Mapped::Item(Item::Lorebook(book)) => (book.place, format!("it is a lorebook: {OTHER}")),
+            Mapped::Item(Item::CoreDraft(draft)) => {
+                (draft.place, format!("it is a core block's draft: {OTHER}"))
+            }
+        };
+        self.skips.push(Skip { place, reason });
+    }
+
+    fn add_message(&mut self, MappedMessage { speaker, at, message }: MappedMessage) {
+        let role = match speaker {
+            Speaker::Persona => Role::Persona,
+            Speaker::User => Role::User,
+            Speaker::Other(_) => {
+                let reason = "its speaker is neither the user nor the persona".to_owned();
+                self.skips.push(Skip { place: message.place, reason });
+                return;
+            }
+        };
+        let content = message.text_with_attachments();
+        if memory::capture::is_blank(&content) {
+            self.skips.push(Skip { place: message.place, reason: "it has no text".to_owned() });
+            return;
+        }
+        let at = at.unwrap_or(self.began);
+        self.bytes += content.len();
+        let not_shown: Vec<String> = message.alternatives.into_iter().map(|version| version.text).collect();
+        self.bytes += not_shown.iter().map(String::len).sum::<usize>();
+        self.messages.push(ReadMessage {
+            digest: message_digest(&message.conversation, &message.id),
+            channel_id: channel_of(&message.conversation),
+            role,
+            at,
+            terms: text::index_terms(&content),
+            content,
+            not_shown,
+        });
+        self.resumption.last = Some((message.conversation, at));
+    }
+}
+
+fn message_digest(conversation: &str, id: &ExternalId) -> [u8; 16] {
+    let mut hash = Sha256::new();
+    hash.update((conversation.len() as u64).to_be_bytes());
+    hash.update(conversation.as_bytes());
+    hash.update(id.as_str().as_bytes());
+    let mut digest = [0; 16];
+    digest.copy_from_slice(&hash.finalize()[..16]);
+    digest
+}
+
+/// One channel for each conversation, so that sessions of two never mix. Without words of the conversation.
+fn channel_of(conversation: &str) -> String {
+    format!("import-{}", hex::encode(&Sha256::digest(conversation.as_bytes())[..8]))
+}

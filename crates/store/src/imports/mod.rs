@@ -1,0 +1,329 @@
+//! Imports: runs, their pages and what they skipped.
+
+use async_trait::async_trait;
+use jiff::Timestamp;
+use memory::identifiers::{ImportId, SessionId};
+use memory::messages::Role;
+use memory::ports::{
+    Corpus, ImportPage, ImportRun, ImportSkip, ImportStore, ImportedMessage, NewImport, NewMessage,
+    Remembering, StoreError,
+};
+use memory::sessions::{CloseTrigger, Placement, Session, SessionPolicy, choose_session, is_full};
+use rusqlite::{Connection, OptionalExtension, Result, Row, params};
+
+use crate::engine::SqliteStore;
+use crate::engine::failure::Failure;
+use crate::engine::writer::UnitOfWork;
+use crate::rows::{self, StoredEnum, microseconds};
+use crate::{messages, scopes, sessions};
+
+macro_rules! run_columns {
+    () => {
+        "SELECT r.id, s.persona_id, s.user_id, r.files, r.status, r.remembering, r.position, r.found, r.recorded,
+                r.already_there, (SELECT count(*) FROM import_skips k WHERE k.run = r.number),
+                (SELECT count(*) FROM sessions c WHERE c.import_run = r.number),
+                (SELECT count(*) FROM sessions c WHERE c.import_run = r.number
+                     AND c.status IN ('open', 'closing', 'consolidating')),
+                r.created_at, r.finished_at
+         FROM import_runs r JOIN scopes s ON s.number = r.scope"
+    };
+}
+#[async_trait]
+impl ImportStore for SqliteStore {
+    async fn begin_import(&self, new: NewImport) -> Result<ImportRun, StoreError> {
+        self.write(move |unit| Ok(begin(unit.connection, &new)?)).await
+    }
+
+    async fn record_page(
+        &self,
+        id: ImportId,
+        page: ImportPage,
+        policy: SessionPolicy,
+    ) -> Result<Option<ImportRun>, StoreError> {
+        self.write(move |unit| record(unit, id, &page, &policy)).await
+    }
+
+    async fn finish_import(&self, id: ImportId, at: Timestamp) -> Result<Option<ImportRun>, StoreError> {
+        self.write(move |unit| {
+            let connection = unit.connection;
+            connection.execute(
+                "UPDATE sessions SET status = 'closing', close_trigger = 'idle'
+                 WHERE status = 'open' AND import_run = (SELECT number FROM import_runs WHERE id = ?1)",
+                [id.0.into_bytes()],
+            )?;
+            connection.execute(
+                "UPDATE import_runs SET status = 'recorded', position = 'null', finished_at = ?2
+                 WHERE id = ?1 AND status = 'recording'",
+                params![id.0.into_bytes(), microseconds(at)],
+            )?;
+            Ok(by_id(connection, id)?)
+        })
+        .await
+    }
+
+    async fn import_run(&self, id: ImportId) -> Result<Option<ImportRun>, StoreError> {
+        self.read(move |connection| Ok(by_id(connection, id)?)).await
+    }
+
+    async fn import_runs(&self) -> Result<Vec<ImportRun>, StoreError> {
+        self.read(move |connection| {
+            let mut statement =
+                connection.prepare_cached(concat!(run_columns!(), " ORDER BY r.number DESC"))?;
+            let runs = statement.query_map([], run)?.collect::<Result<_>>();
+            Ok(runs?)
+        })
+        .await
+    }
+
+    async fn import_skips(&self, id: ImportId, limit: u32) -> Result<Vec<ImportSkip>, StoreError> {
+        self.read(move |connection| {
+            let mut statement = connection.prepare_cached(
+                "SELECT k.place, k.reason FROM import_runs r JOIN import_skips k ON k.run = r.number
+                 WHERE r.id = ?1 ORDER BY k.number LIMIT ?2",
+            )?;
+            let skip = |row: &Row<'_>| Ok(ImportSkip { place: row.get(0)?, reason: row.get(1)? });
+            let skips = statement.query_map(params![id.0.into_bytes(), limit], skip)?.collect::<Result<_>>();
+            Ok(skips?)
+        })
+        .await
+    }
+
+    async fn set_remembering(
+        &self,
+        id: ImportId,
+        remembering: Remembering,
+    ) -> Result<Option<ImportRun>, StoreError> {
+        self.write(move |unit| {
+            unit.connection.execute(
+                "UPDATE import_runs SET remembering = ?2 WHERE id = ?1",
+                params![id.0.into_bytes(), remembering.as_str()],
+            )?;
+            Ok(by_id(unit.connection, id)?)
+        })
+        .await
+    }
+
+    async fn import_sessions(&self, id: ImportId) -> Result<Vec<SessionId>, StoreError> {
+        self.read(move |connection| {
+            let mut statement = connection.prepare_cached(
+                "SELECT c.id FROM import_runs r JOIN sessions c ON c.import_run = r.number
+                 WHERE r.id = ?1 ORDER BY c.first_message_at, c.id",
+            )?;
+            let found = statement.query_map([id.0.into_bytes()], |row| Ok(SessionId(rows::uuid(row, 0)?)))?;
+            Ok(found.collect::<Result<_>>()?)
+        })
+        .await
+    }
+
+    async fn delete_import(&self, id: ImportId) -> Result<bool, StoreError> {
+        self.write(move |unit| {
+            unit.connection.execute(
+                "DELETE FROM sessions
+                 WHERE import_run = (SELECT number FROM import_runs WHERE id = ?1)
+                   AND NOT EXISTS (SELECT 1 FROM recall_messages m WHERE m.session_id = sessions.id)",
+                [id.0.into_bytes()],
+            )?;
+            let deleted = unit.connection.execute(
+                "DELETE FROM import_runs WHERE id = ?1
+                   AND NOT EXISTS (SELECT 1 FROM sessions c WHERE c.import_run = import_runs.number)",
+                [id.0.into_bytes()],
+            )?;
+            Ok(deleted > 0)
+        })
+        .await
+    }
+}
+
+fn run(row: &Row<'_>) -> Result<ImportRun> {
+    Ok(ImportRun {
+        run_id: ImportId(rows::uuid(row, 0)?),
+        scope: rows::scope(row, 1)?,
+        files: rows::json(row, 3)?,
+        status: rows::read_enum(row, 4)?,
+        remembering: rows::read_enum(row, 5)?,
+        position: row.get(6)?,
+        found: row.get(7)?,
+        recorded: row.get(8)?,
+        already_there: row.get(9)?,
+        skipped: row.get(10)?,
+        sessions: row.get(11)?,
+        sessions_waiting: row.get(12)?,
+        created_at: rows::time(row, 13)?,
+        finished_at: rows::optional_time(row, 14)?,
+    })
+}
+
+fn by_id(connection: &Connection, id: ImportId) -> Result<Option<ImportRun>> {
+    connection
+        .prepare_cached(concat!(run_columns!(), " WHERE r.id = ?1"))?
+        .query_row([id.0.into_bytes()], run)
+        .optional()
+}
+
+fn begin(connection: &Connection, new: &NewImport) -> Result<ImportRun> {
+    let scope = scopes::number_or_new(connection, &new.scope)?;
+    let cut_off: Option<[u8; 16]> = connection
+        .prepare_cached(
+            "SELECT id FROM import_runs WHERE digest = ?1 AND scope = ?2 AND status = 'recording'
+             ORDER BY number DESC LIMIT 1",
+        )?
+        .query_row(params![new.digest, scope], |row| row.get(0))
+        .optional()?;
+    let id = match cut_off {
+        Some(id) => ImportId(uuid::Uuid::from_bytes(id)),
+        None => {
+            connection.execute(
+                "INSERT INTO import_runs (id, scope, digest, files, status, remembering, position, created_at)
+                 VALUES (?1, ?2, ?3, ?4, 'recording', ?5, 'null', ?6)",
+                params![
+                    new.id.0.into_bytes(),
+                    scope,
+                    new.digest,
+                    rows::to_json(&new.files)?,
+                    new.remembering.as_str(),
+                    microseconds(new.at),
+                ],
+            )?;
+            new.id
+        }
+    };
+    by_id(connection, id)?.ok_or(rusqlite::Error::QueryReturnedNoRows)
+}
+
+/// Takes names of files and what was skipped out of the scope's runs, where they contain what is forgotten.
+pub(crate) fn forget_names(
+    connection: &Connection,
+    scope: i64,
+    is_forgotten: impl Fn(&str) -> bool,
+) -> Result<()> {
+    let mut statement = connection.prepare_cached(
+        "SELECT k.number, k.place, k.reason FROM import_runs r JOIN import_skips k ON k.run = r.number WHERE r.scope = ?1",
+    )?;
+    let skips: Vec<(i64, String, String)> = statement
+        .query_map([scope], |row| Ok((row.get(0)?, row.get(1)?, row.get(2)?)))?
+        .collect::<Result<_>>()?;
+    for (number, _, _) in
+        skips.iter().filter(|(_, place, reason)| is_forgotten(place) || is_forgotten(reason))
+    {
+        let cleared = "UPDATE import_skips SET place = '', reason = '' WHERE number = ?1";
+        connection.prepare_cached(cleared)?.execute([number])?;
+    }
+    let mut statement =
+        connection.prepare_cached("SELECT number, files, position FROM import_runs WHERE scope = ?1")?;
+    let runs: Vec<(i64, String, String)> = statement
+        .query_map([scope], |row| Ok((row.get(0)?, row.get(1)?, row.get(2)?)))?
+        .collect::<Result<_>>()?;
+    for (number, _, _) in
+        runs.iter().filter(|(_, files, position)| is_forgotten(files) || is_forgotten(position))
+    {
+        let cleared = "UPDATE import_runs SET files = '[]', position = 'null' WHERE number = ?1";
+        connection.prepare_cached(cleared)?.execute([number])?;
+    }
+    Ok(())
+}
+
+fn record(
+    unit: &mut UnitOfWork<'_>,
+    id: ImportId,
+    page: &ImportPage,
+    policy: &SessionPolicy,
+) -> Result<Option<ImportRun>, Failure> {
+    let connection = unit.connection;
+    let found: Option<(i64, i64)> = connection
+        .prepare_cached("SELECT number, scope FROM import_runs WHERE id = ?1 AND status = 'recording'")?
+        .query_row([id.0.into_bytes()], |row| Ok((row.get(0)?, row.get(1)?)))
+        .optional()?;
+    let Some((run, scope)) = found else { return Ok(None) };
+    let (mut recorded, mut already_there) = (0_u64, 0_u64);
+    for imported in &page.messages {
+        match record_message(unit, run, scope, imported, policy)? {
+            true => recorded += 1,
+            false => already_there += 1,
+        }
+    }
+    let mut keep =
+        connection.prepare_cached("INSERT INTO import_skips (run, place, reason) VALUES (?1, ?2, ?3)")?;
+    for skip in &page.skips {
+        keep.execute(params![run, skip.place, skip.reason])?;
+    }
+    connection
+        .prepare_cached(
+            "UPDATE import_runs SET position = ?2, found = found + ?3, recorded = recorded + ?4,
+                 already_there = already_there + ?5
+             WHERE number = ?1",
+        )?
+        .execute(params![
+            run,
+            page.position,
+            (page.messages.len() + page.skips.len()) as u64,
+            recorded,
+            already_there
+        ])?;
+    Ok(by_id(connection, id)?)
+}
+
+/// False if an earlier import recorded it.
+fn record_message(
+    unit: &mut UnitOfWork<'_>,
+    run: i64,
+    scope: i64,
+    imported: &ImportedMessage,
+    policy: &SessionPolicy,
+) -> Result<bool, Failure> {
+    let connection = unit.connection;
+    let new = &imported.message;
+    let is_there: bool = connection
+        .prepare_cached("SELECT EXISTS (SELECT 1 FROM imported_messages WHERE scope = ?1 AND digest = ?2)")?
+        .query_row(params![scope, imported.digest], |row| row.get(0))?;
+    if is_there {
+        return Ok(false);
+    }
+    let session = session_for(connection, run, scope, new, policy)?;
+    let seq = messages::insert(connection, scope, session.id, new)?;
+    unit.index_words(Corpus::Messages, seq, scope, &new.terms);
+    scopes::count_message(connection, scope)?;
+    connection
+        .prepare_cached("INSERT INTO imported_messages (scope, digest, message_seq) VALUES (?1, ?2, ?3)")?
+        .execute(params![scope, imported.digest, seq])?;
+    for text in &imported.not_shown {
+        connection
+            .prepare_cached(
+                "INSERT INTO message_versions (message_seq, content, replaced_at) VALUES (?1, ?2, ?3)",
+            )?
+            .execute(params![seq, text, microseconds(new.created_at)])?;
+    }
+    if new.role == Role::Persona && is_full(session.message_count, session.total_tokens, policy) {
+        sessions::end(connection, session, CloseTrigger::MaxLength)?;
+    }
+    Ok(true)
+}
+
+/// The session that takes the message, cut as a live one is: a user's message after the silence or the length of the policy
+/// begins another; the persona's goes into the one that is open.
+fn session_for(
+    connection: &Connection,
+    run: i64,
+    scope: i64,
+    new: &NewMessage,
+    policy: &SessionPolicy,
+) -> Result<Session> {
+    let open = sessions::open(connection, scope, &new.channel_id)?;
+    let placement = match (new.role, &open) {
+        (Role::Persona, Some(_)) => Placement::Continue,
+        _ => choose_session(open.as_ref(), new.created_at, policy),
+    };
+    match (placement, open) {
+        (Placement::Continue, Some(session)) => {
+            return sessions::extend(connection, session, new.token_count, new.created_at);
+        }
+        (Placement::CloseThenOpen(trigger), Some(session)) => {
+            sessions::end(connection, session, trigger)?;
+        }
+        (Placement::Open | Placement::Continue | Placement::CloseThenOpen(_), _) => {}
+    }
+    let session = sessions::begin(connection, scope, new)?;
+    connection
+        .prepare_cached("UPDATE sessions SET import_run = ?2 WHERE id = ?1")?
+        .execute(params![session.id.0.into_bytes(), run])?;
+    Ok(session)
+}
