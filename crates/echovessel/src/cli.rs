@@ -107,6 +107,11 @@ pub(crate) enum Command {
     },
     /// Stop the running daemon
     Stop,
+    /// List channels, link an account on one to a user
+    Channel {
+        #[command(subcommand)]
+        command: ChannelCommand,
+    },
     /// Reload config.toml in the running daemon; print what took effect and what needs a restart
     Reload,
     /// Print the owner's token, create a link to the web UI, manage tokens of others
@@ -444,6 +449,23 @@ pub(crate) struct Mcp {
     /// Instance that this program is bound to; default: hub.instance, and calls may name another
     #[arg(long, value_name = "NAME")]
     pub(crate) instance: Option<String>,
+}
+
+#[derive(Debug, Subcommand)]
+pub(crate) enum ChannelCommand {
+    /// List channels with their states
+    List,
+    /// Create a one-time code; the account that sends it to the bot is linked to the user
+    #[command(
+        after_help = "Examples:\n  echovessel channel link telegram\n  echovessel channel link telegram --user ann"
+    )]
+    Link {
+        /// The channel, as telegram
+        channel: String,
+        /// The user
+        #[arg(long, value_name = "ID", default_value = "self")]
+        user: String,
+    },
 }
 
 #[derive(Debug, Subcommand)]

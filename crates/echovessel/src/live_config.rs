@@ -235,6 +235,7 @@ impl LiveConfig {
                     "port": port, "static_dir": "", "debounce_ms": debounce,
                     "ready": true, "registered": true,
                 },
+                "telegram": self.telegram(config),
                 "discord": {
                     "enabled": false, "channel_id": "discord", "token_env": "", "token_loaded": false,
                     "allowed_user_ids": [], "debounce_ms": 0, "ready": false, "registered": false,
@@ -255,6 +256,22 @@ fn legacy_provider<'a>(configured: &'a str, chosen: &'a str) -> &'a str {
         "openai" => "openai_compat",
         "offline" => "stub",
         other => other,
+    }
+}
+
+impl LiveConfig {
+    fn telegram(&self, config: &Config) -> Json {
+        let telegram = &config.channels.telegram;
+        let channels = self.runtime.channels();
+        let is_registered = channels.is_some_and(|channels| channels.is_outbound("telegram"));
+        json!({
+            "enabled": telegram.enabled, "channel_id": "telegram", "token_env": telegram.token_env,
+            "token_loaded": std::env::var(&telegram.token_env).is_ok_and(|token| !token.is_empty()),
+            "allowed_user_ids": telegram.allowed_user_ids,
+            "debounce_ms": u64::try_from(telegram.debounce.0.as_millis()).unwrap_or(u64::MAX),
+            "ready": channels.is_some_and(|channels| channels.can_deliver("telegram")),
+            "registered": is_registered,
+        })
     }
 }
 

@@ -10,6 +10,7 @@ mod config;
 mod live_config;
 mod home;
 mod system;
+mod outbound;
 mod voice_setup;
 mod wiring;
 mod embedding;
@@ -75,6 +76,7 @@ async fn dispatch(Cli { shared, command }: Cli) -> anyhow::Result<()> {
         Command::Status => commands::status::status(shared, home).await,
         Command::Sync { command } => commands::sync::sync(shared, home, &command).await,
         Command::Stop => commands::stop::stop(shared, home).await,
+        Command::Channel { command } => commands::channel::channel(shared, home, &command).await,
         Command::Reload => commands::reload::reload(shared, home).await,
         Command::Token { command } => commands::token::token(shared, home, command).await,
         Command::Completions { shell } => {

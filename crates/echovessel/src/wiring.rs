@@ -429,7 +429,10 @@ pub(crate) fn runtime_settings(
         },
         recall: recall_settings(config),
         recent_window: config.recall.recent_window,
-        debounce: HashMap::from([("web".to_owned(), config.channels.web.debounce.0)]),
+        debounce: HashMap::from([
+            ("web".to_owned(), config.channels.web.debounce.0),
+            ("telegram".to_owned(), config.channels.telegram.debounce.0),
+        ]),
         prompt_tokens: prompt_tokens(config, context_tokens),
         turn_timeout: config.limits.turn_timeout.0,
         answer_within: session.answer_within.0,

@@ -260,5 +260,6 @@ fn line(scope: &Scope, conversation: &Conversation, unit: &Unit) -> MessageInput
         content: unit.text.clone(),
         incomplete: false,
         external_ref: None,
+        channel_write: None,
     }
 }

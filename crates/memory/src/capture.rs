@@ -5,7 +5,7 @@ use jiff::tz::TimeZone;
 use crate::identifiers::{MessageId, SessionId, TurnId};
 use crate::ledger::ReplyReceipt;
 use crate::messages::{MESSAGE_LENGTH_MAX, Role};
-use crate::ports::{CapturedMessage, Clock, IdGenerator, NewMessage, Store, StoreError};
+use crate::ports::{CapturedMessage, ChannelWrite, Clock, IdGenerator, NewMessage, Store, StoreError};
 use crate::scope::Scope;
 use crate::sessions::SessionPolicy;
 use crate::text;
@@ -27,6 +27,8 @@ pub struct MessageInput {
     pub incomplete: bool,
     /// The client's own name for it.
     pub external_ref: Option<String>,
+    /// What it means for a channel beyond this program.
+    pub channel_write: Option<ChannelWrite>,
 }
 
 /// Why a line was not captured. Nothing was written.
@@ -119,6 +121,7 @@ impl Recorder<'_> {
             content: line.content,
             incomplete: line.incomplete,
             external_ref: line.external_ref,
+            channel_write: line.channel_write,
         }
     }
 }

@@ -11,7 +11,7 @@ use memory::Scope;
 use memory::capture::{self, CaptureError, MessageInput};
 use memory::identifiers::{MessageId, TurnId};
 use memory::messages::Role;
-use memory::ports::StoreError;
+use memory::ports::{ChannelWrite, StoreError};
 use tokio::sync::mpsc;
 
 use crate::events::ServerEvent;
@@ -109,6 +109,7 @@ impl RuntimeInner {
     pub(crate) async fn accept(
         self: &Arc<Self>,
         incoming: IncomingMessage,
+        received: Option<ChannelWrite>,
         subscriber: Option<mpsc::UnboundedSender<TurnEvent>>,
     ) -> Result<AcceptedMessage, AcceptError> {
         if self.stopping.is_cancelled() {
@@ -118,7 +119,8 @@ impl RuntimeInner {
         let turn_id = self.reserve(&incoming)?;
         // In a task of its own: a caller who goes away must not leave a burst that waits for its line permanently.
         let runtime = self.clone();
-        let taking = self.tasks.spawn(async move { runtime.take(incoming, turn_id, subscriber).await });
+        let taking =
+            self.tasks.spawn(async move { runtime.take(incoming, received, turn_id, subscriber).await });
         taking.await.unwrap_or_else(|_| Err(defect().into()))
     }
 
@@ -126,6 +128,7 @@ impl RuntimeInner {
     async fn take(
         self: &Arc<Self>,
         incoming: IncomingMessage,
+        received: Option<ChannelWrite>,
         turn_id: TurnId,
         subscriber: Option<mpsc::UnboundedSender<TurnEvent>>,
     ) -> Result<AcceptedMessage, AcceptError> {
@@ -137,6 +140,7 @@ impl RuntimeInner {
             content: incoming.content.clone(),
             incomplete: false,
             external_ref: incoming.external_ref.clone(),
+            channel_write: received,
         };
         let captured = AssertUnwindSafe(self.record(line, None)).catch_unwind().await;
         let message = match captured.unwrap_or_else(|_| Err(defect())) {

@@ -27,6 +27,7 @@ impl Runtime {
             content,
             incomplete: false,
             external_ref: None,
+            channel_write: None,
         };
         Ok(self.runtime().record(line, None).await?.message)
     }

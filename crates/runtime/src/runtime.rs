@@ -28,6 +28,7 @@ use tokio_util::task::TaskTracker;
 
 use crate::broadcast::Broadcast;
 use crate::changeover::{Changeover, VectorState};
+use crate::channels::OutboundChannels;
 use crate::events::ServerEvent;
 use crate::forget::ForgetEpochs;
 use crate::inbox::{AcceptError, AcceptedMessage, IncomingMessage, ScopeQueue};
@@ -93,6 +94,8 @@ pub(crate) struct RuntimeInner {
     pub(crate) hub: OnceLock<(Hub, WorkingHours)>,
     /// The graph, where it is drawn from new memories.
     pub(crate) graph: OnceLock<Graph>,
+    /// Channels beyond this program.
+    pub(crate) channels: OnceLock<Arc<dyn OutboundChannels>>,
     /// Decisions about messages that nobody asked for, where they are kept.
     pub(crate) proactive: OnceLock<Arc<dyn ProactiveStore>>,
     /// A session became memory: there may be facts to draw.
@@ -127,6 +130,7 @@ impl Runtime {
             forget_epochs: ForgetEpochs::default(),
             hub: OnceLock::new(),
             graph: OnceLock::new(),
+            channels: OnceLock::new(),
             proactive: OnceLock::new(),
             remembered: Notify::new(),
             turns_running: AtomicU64::new(0),
@@ -182,7 +186,7 @@ impl Runtime {
 
     /// Takes a line of the user; returns when it is durable.
     pub async fn accept(&self, incoming: IncomingMessage) -> Result<AcceptedMessage, AcceptError> {
-        self.runtime.clone().accept(incoming, None).await
+        self.runtime.clone().accept(incoming, None, None).await
     }
 
     /// Like [`Runtime::accept`], and hears of the turn that answers it: for channels that reply on the spot.
@@ -191,7 +195,7 @@ impl Runtime {
         incoming: IncomingMessage,
     ) -> Result<(AcceptedMessage, mpsc::UnboundedReceiver<TurnEvent>), AcceptError> {
         let (sender, receiver) = mpsc::unbounded_channel();
-        let accepted = self.runtime.clone().accept(incoming, Some(sender)).await?;
+        let accepted = self.runtime.clone().accept(incoming, None, Some(sender)).await?;
         Ok((accepted, receiver))
     }
 

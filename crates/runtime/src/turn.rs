@@ -354,6 +354,7 @@ async fn deliver(
         .filter(|candidate| candidate.kind == CandidateKind::Node)
         .map(|candidate| NodeId(candidate.id))
         .collect();
+    let in_reply_to = in_reply_to(runtime, turn).await;
     let line = MessageInput {
         scope: turn.scope.clone(),
         channel_id: turn.channel_id.clone(),
@@ -362,8 +363,8 @@ async fn deliver(
         content: spoken.text.clone(),
         incomplete,
         external_ref: None,
+        channel_write: runtime.delivery_of(&turn.channel_id, in_reply_to.as_deref()),
     };
-    let in_reply_to = in_reply_to(runtime, turn).await;
     // What was forgotten while the model spoke must not come back by its words, nor by an event that is told too late.
     let nothing_is_forgotten = runtime.forget_epochs.block_forgetting().await;
     if runtime.forget_epochs.of(&turn.scope) != prepared.forgotten {
@@ -387,6 +388,7 @@ async fn deliver(
         },
     );
     drop(nothing_is_forgotten);
+    runtime.wake_channel(&turn.channel_id);
     if let Some(speech) = speech {
         speech.finish(&message);
     }

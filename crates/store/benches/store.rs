@@ -139,6 +139,7 @@ impl Bench {
             created_at: at(i64::try_from(number / 10).unwrap_or(0)),
             incomplete: false,
             external_ref: None,
+            channel_write: None,
         }
     }
 

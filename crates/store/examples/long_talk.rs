@@ -110,6 +110,7 @@ impl Talk {
             content: format!("{} ({number})", texts[number % texts.len()]),
             incomplete: false,
             external_ref: None,
+            channel_write: None,
         };
         // The receipt settles the turn.
         let receipt = (role == Role::Persona).then(|| ReplyReceipt {

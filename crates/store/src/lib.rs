@@ -27,6 +27,7 @@ mod entities;
 mod corrections;
 mod slow_cycles;
 mod proactive;
+mod channels;
 mod traces;
 mod ledger;
 mod status;

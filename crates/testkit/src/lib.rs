@@ -8,6 +8,7 @@ mod mind;
 pub mod scripted_model;
 mod scripted_voice;
 pub mod store_suite;
+pub mod telegram;
 
 pub use clock::SimulatedClock;
 pub use embedder::WordHashEmbedder;

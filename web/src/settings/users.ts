@@ -49,4 +49,4 @@ export const linkIdentity = (user: User, identity: Identity) =>
 export const unlinkIdentity = (user: User, { channel_id, external_id }: Identity) =>
   remove("/api/admin/users/{id}/identities", { id: user.id, channel_id, external_id });
 
-export const getChannels = () => get("/api/admin/channels").then(({ channels }) => channels);
+export const getChannels = () => get("/api/admin/channels");

@@ -2,6 +2,7 @@
 
 pub(crate) mod run;
 pub(crate) mod mcp;
+pub(crate) mod channel;
 pub(crate) mod chat;
 pub(crate) mod demo;
 pub(crate) mod init;

@@ -19,6 +19,7 @@ use crate::config::Config;
 use crate::home::{Home, HomeLock, RunFile};
 use crate::lifecycle;
 use crate::live_config::{Configured, LiveConfig};
+use crate::outbound;
 use crate::system::{SystemClock, SystemIdGenerator, random_bytes};
 use crate::wiring::{Services, bare_host, server_settings, shown_host, wire};
 
@@ -32,7 +33,9 @@ pub(crate) async fn run(shared: &Shared, config: &Config, home: &Home, asked: &R
     let scheme = if tls.is_some() { "https" } else { "http" };
     let url = format!("{scheme}://{}:{port}", shown_host(&config.server.host));
     let shutdown = CancellationToken::new();
+    let outbound = outbound::open(config, &wired)?;
     wired.runtime.start().await?;
+    outbound.channels.start(&wired.runtime);
     let socket = open_socket(home, &wired);
     let parts = server_parts(config, home, &wired, &token, &url, tls)?;
     let reloading = tokio::spawn(lifecycle::reload_on_hangup(parts.configuration.clone()));
@@ -43,7 +46,7 @@ pub(crate) async fn run(shared: &Shared, config: &Config, home: &Home, asked: &R
     let login = parts.tokens.mint_login_code(wired.runtime.clock().now()).link(&url);
     let mut serving = tokio::spawn(server::serve(listener, parts, shutdown.clone()));
     home.write_run_file(&RunFile { pid: std::process::id(), port, url: url.clone() })?;
-    announce(shared, home, &wired, &url, &login);
+    announce(shared, home, &wired, &outbound.hosts, &url, &login);
     if asked.open {
         open_page(&login);
     }
@@ -65,6 +68,7 @@ pub(crate) async fn run(shared: &Shared, config: &Config, home: &Home, asked: &R
     if let Some(socket) = socket {
         socket.close().await;
     }
+    outbound.channels.stop().await;
     stop(wired, outcome.is_ok().then_some(serving)).await?;
     outcome
 }
@@ -207,22 +211,29 @@ fn server_parts(
     })
 }
 
-fn announce(shared: &Shared, home: &Home, wired: &Services, url: &str, login: &str) {
+fn announce(
+    shared: &Shared,
+    home: &Home,
+    wired: &Services,
+    channel_hosts: &[String],
+    url: &str,
+    login: &str,
+) {
     if shared.json {
         println!("{}", serde_json::json!({"url": url, "login": login, "pid": std::process::id()}));
         return;
     }
     let model = wired.model_state();
-    let others = match wired.embedding.host() {
-        Some(host) => format!("{host} for vectors; no other host"),
-        None => "no other host".to_owned(),
+    let vectors = wired.embedding.host().map(|host| format!("{host} for vectors"));
+    let hosts: Vec<String> = vectors.into_iter().chain(channel_hosts.iter().cloned()).collect();
+    let others = match hosts.as_slice() {
+        [] => "no other host".to_owned(),
+        hosts => format!("{}; no other host", hosts.join(", ")),
     };
-    let talks_to = match (&model.endpoint, wired.embedding.host()) {
-        (Some(endpoint), _) => {
-            format!("{} ({}) at {endpoint}; {others}", model.provider, model.model)
-        }
-        (None, Some(_)) => format!("no language model; {others}"),
-        (None, None) => "no other host: nothing leaves this machine".to_owned(),
+    let talks_to = match &model.endpoint {
+        Some(endpoint) => format!("{} ({}) at {endpoint}; {others}", model.provider, model.model),
+        None if hosts.is_empty() => "no other host: nothing leaves this machine".to_owned(),
+        None => format!("no language model; {others}"),
     };
     println!("EchoVessel {} is running at {url}", env!("CARGO_PKG_VERSION"));
     println!("  memory    {}", home.folder().display());

@@ -275,7 +275,6 @@ fn refuse_unimplemented(config: &Config) -> Result<(), (&'static str, String)> {
     let channels = &config.channels;
     let wanted = [
         ("channels.discord.enabled", channels.discord.enabled, "false"),
-        ("channels.telegram.enabled", channels.telegram.enabled, "false"),
         ("sync.url", !config.sync.url.is_empty(), "\"\""),
         ("limits.upload", config.limits.upload != Config::default().limits.upload, "\"50MiB\""),
     ];
@@ -514,7 +513,6 @@ mod tests {
     fn enabling_an_unimplemented_section_is_refused_with_the_way_out() {
         for (text, key) in [
             ("[channels.discord]\nenabled = true", "channels.discord.enabled"),
-            ("[channels.telegram]\nenabled = true", "channels.telegram.enabled"),
             ("[sync]\nurl = \"https://far.example\"", "sync.url"),
             ("[limits]\nupload = \"1GiB\"", "limits.upload"),
         ] {

@@ -318,7 +318,7 @@ section!(
         web: WebChannel = WebChannel::default(),
         /// Direct messages on Discord. Not implemented in this version: enabling it is an error.
         discord: DiscordChannel = DiscordChannel::default(),
-        /// Messages on Telegram. Not implemented in this version: enabling it is an error.
+        /// Direct messages on Telegram.
         telegram: TelegramChannel = TelegramChannel::default(),
     }
 );
@@ -342,20 +342,26 @@ section!(
         allowed_user_ids: Vec<String> = Vec::new(),
         /// How long a burst of messages is waited for before it is answered.
         debounce: ConfigDuration = ms(2_000),
+        /// Address of the API; empty means the platform's own.
+        api_base: String = String::new(),
+        /// Address of the gateway; empty means the one that the API answers.
+        gateway_url: String = String::new(),
     }
 );
 
 section!(
-    /// Messages on Telegram. Not implemented in this version: enabling it is an error.
+    /// Direct messages on Telegram. Accounts are linked to users by `echovessel channel link telegram`.
     TelegramChannel {
         /// Whether the persona talks there.
         enabled: bool = false,
         /// Environment variable that holds the bot's token.
         token_env: String = "ECHOVESSEL_TELEGRAM_TOKEN".to_owned(),
-        /// Ids of those who may write, as texts.
+        /// Ids of accounts that may write without a code, as texts; each is a user of its own.
         allowed_user_ids: Vec<String> = Vec::new(),
         /// How long a burst of messages is waited for before it is answered.
         debounce: ConfigDuration = ms(2_000),
+        /// Address of the Bot API; empty means the platform's own.
+        api_base: String = String::new(),
     }
 );
 

@@ -19,6 +19,7 @@ mod hub_crash;
 mod standard_output;
 mod crowd;
 mod trust;
+mod channels;
 mod command_line;
 mod eval;
 mod tokens;

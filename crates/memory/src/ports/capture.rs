@@ -8,7 +8,7 @@ use crate::forget::Withdrawal;
 use crate::identifiers::{MessageId, SessionId, TurnId};
 use crate::ledger::ReplyReceipt;
 use crate::messages::{Message, Role};
-use crate::ports::StoreError;
+use crate::ports::{ChannelWrite, StoreError};
 use crate::scope::Scope;
 use crate::sessions::{Session, SessionPolicy};
 
@@ -41,6 +41,8 @@ pub struct NewMessage {
     pub incomplete: bool,
     /// The client's own name for it.
     pub external_ref: Option<String>,
+    /// What it means for a channel beyond this program.
+    pub channel_write: Option<ChannelWrite>,
 }
 
 /// What a capture did.

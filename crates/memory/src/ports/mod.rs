@@ -4,6 +4,7 @@ mod store;
 mod personas;
 mod users;
 mod capture;
+mod channels;
 mod imports;
 mod turns;
 mod messages;
@@ -29,6 +30,7 @@ mod clock;
 pub use crate::text::Phrase;
 pub use access::{ACTS_MAX, AccessStore};
 pub use capture::{CaptureStore, CapturedMessage, NewMessage};
+pub use channels::{ChannelCounts, ChannelStore, ChannelWrite, DeliveryStep, OutgoingMessage};
 pub use clock::{Backoff, Clock, IdGenerator};
 pub use consolidation::{
     CommitOutcome, ConsolidationStore, ExtractionCommit, FailedAttempt, MentionMerge, ReflectionCommit,

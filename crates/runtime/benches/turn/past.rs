@@ -148,6 +148,7 @@ impl Home {
             content: text.to_owned(),
             incomplete: false,
             external_ref: None,
+            channel_write: None,
         };
         Ok(recorder.capture(line, &TimeZone::UTC, None).await?.message)
     }

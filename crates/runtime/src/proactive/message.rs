@@ -149,7 +149,7 @@ async fn send(
     written: &Written,
 ) -> Result<ProactiveDecision, StoreError> {
     let scope = decision.scope.clone();
-    let channel_id = runtime.proactive_channel(store, &scope).await?;
+    let (channel_id, channel_write) = runtime.proactive_channel(store, &scope).await?;
     let zone = runtime.zone_of(&scope.user).await?;
     let recorder = Recorder {
         store: runtime.store(),
@@ -165,6 +165,7 @@ async fn send(
         content: text,
         incomplete: false,
         external_ref: None,
+        channel_write,
     };
     let message = recorder.new_message(line, &zone);
     decision.at = message.created_at;
@@ -195,12 +196,13 @@ async fn send(
         ServerEvent::Done {
             message_id: captured.message.id,
             turn_id: None,
-            channel_id,
+            channel_id: channel_id.clone(),
             content: captured.message.content,
             in_reply_to: None,
             incomplete: false,
         },
     );
+    runtime.wake_channel(&channel_id);
     after_turn::count_recalls(runtime, used);
     Ok(decision)
 }

@@ -13,7 +13,7 @@ use std::sync::Arc;
 use futures_util::StreamExt as _;
 use jiff::{SignedDuration, Timestamp};
 use memory::identifiers::DecisionId;
-use memory::ports::{ProactiveStore, StoreError};
+use memory::ports::{ChannelWrite, ProactiveStore, StoreError};
 use memory::proactive::{ProactiveDecision, ProactiveGate, ProactiveOutcome, ProactiveView};
 use memory::{Scope, UserId};
 
@@ -243,10 +243,20 @@ impl RuntimeInner {
         &self,
         store: &dyn ProactiveStore,
         scope: &Scope,
-    ) -> Result<String, StoreError> {
-        let recent = store.recent_channels(scope).await?;
-        let channel = recent.into_iter().find(|channel| channel == WEB);
-        Ok(channel.unwrap_or_else(|| WEB.to_owned()))
+    ) -> Result<(String, Option<ChannelWrite>), StoreError> {
+        for channel_id in store.recent_channels(scope).await? {
+            if channel_id == WEB {
+                break;
+            }
+            let channels = self.channels.get();
+            let Some(channels) = channels.filter(|channels| channels.can_deliver(&channel_id)) else {
+                continue;
+            };
+            if let Some(conversation) = channels.conversation_of(&channel_id, &scope.user).await? {
+                return Ok((channel_id, Some(ChannelWrite::Deliver { conversation })));
+            }
+        }
+        Ok((WEB.to_owned(), None))
     }
 
     /// Keeps quiet towards a user who has asked for it with a message. The message is stored already.

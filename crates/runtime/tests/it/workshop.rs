@@ -80,6 +80,7 @@ impl Workshop {
                 content: (*text).to_owned(),
                 incomplete: false,
                 external_ref: None,
+                channel_write: None,
             };
             let recorder = Recorder {
                 store: &*self.store,

@@ -1,9 +1,11 @@
 //! Channels, and the settings of them that can change.
 
-use axum::extract::State;
+use axum::extract::{Path, State};
 use axum::{Extension, Json};
+use jiff::Timestamp;
+use runtime::ChannelStatus;
 use schemars::JsonSchema;
-use serde::Serialize;
+use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value, json};
 
 use super::audit::AuditObject;
@@ -16,34 +18,124 @@ use crate::state::App;
 /// Longest wait for the rest of a burst that the compatible interface can set, in milliseconds.
 const DEBOUNCE_MAX: u64 = 600_000;
 
+/// Channels that other programs may know, in the order of the legacy API, and whether they are part of this one.
+const CHANNELS: [(&str, &str, bool); 5] = [
+    ("web", "Web", true),
+    ("discord", "Discord", false),
+    ("imessage", "iMessage", false),
+    ("openai", "OpenAI API", true),
+    ("telegram", "Telegram", false),
+];
+
 #[derive(Serialize, JsonSchema)]
 pub(crate) struct Channel {
-    channel_id: &'static str,
-    name: &'static str,
+    channel_id: String,
+    name: String,
     /// Whether it accepts messages.
     enabled: bool,
+    /// Whether it receives and delivers now.
     ready: bool,
+    /// `off`, `connecting`, `ready` or `failed`.
+    state: &'static str,
+    /// What is wrong, with the way to fix it.
+    error: Option<String>,
+    /// Accounts that are linked to users.
+    linked: u64,
+    /// Messages on their way.
+    waiting: u64,
+    /// Messages that could not be delivered within a day.
+    undeliverable: u64,
 }
 
-#[derive(Serialize, JsonSchema)]
-pub(crate) struct ChannelList {
-    channels: Vec<Channel>,
+impl From<ChannelStatus> for Channel {
+    fn from(status: ChannelStatus) -> Self {
+        Self {
+            ready: status.state == "ready",
+            channel_id: status.channel_id,
+            name: status.name,
+            enabled: true,
+            state: status.state,
+            error: status.error,
+            linked: status.linked,
+            waiting: status.waiting,
+            undeliverable: status.undeliverable,
+        }
+    }
 }
 
-/// The channels of this version; the first three in the order of the compatible interface.
-pub(super) fn all() -> Vec<Channel> {
-    let channel = |channel_id, name, here| Channel { channel_id, name, enabled: here, ready: here };
-    vec![
-        channel("web", "Web", true),
-        channel("discord", "Discord", false),
-        channel("imessage", "iMessage", false),
-        channel("openai", "OpenAI API", true),
-    ]
+/// The channels of this version as they stand.
+pub(super) async fn all(app: &App) -> Result<Vec<Channel>, Problem> {
+    let connected = match app.runtime().channels() {
+        Some(channels) => channels.statuses().await?,
+        None => Vec::new(),
+    };
+    let known = CHANNELS.into_iter().map(|(channel_id, name, is_part)| {
+        let status = connected.iter().find(|status| status.channel_id == channel_id);
+        status.cloned().map(Channel::from).unwrap_or_else(|| Channel {
+            channel_id: channel_id.to_owned(),
+            name: name.to_owned(),
+            enabled: is_part,
+            ready: is_part,
+            state: if is_part { "ready" } else { "off" },
+            error: None,
+            linked: 0,
+            waiting: 0,
+            undeliverable: 0,
+        })
+    });
+    Ok(known.collect())
 }
 
 /// `GET /api/admin/channels`
-pub(crate) async fn list(State(_): State<App>, Admin(_): Admin) -> Json<ChannelList> {
-    Json(ChannelList { channels: all() })
+pub(crate) async fn list(State(app): State<App>, Admin(_): Admin) -> Result<Json<Vec<Channel>>, Problem> {
+    all(&app).await.map(Json)
+}
+
+#[derive(Default, Deserialize, JsonSchema)]
+pub(crate) struct LinkCodeRequest {
+    /// Who writes from the account; `self` by default.
+    user_id: Option<String>,
+}
+
+#[derive(Serialize, JsonSchema)]
+pub(crate) struct LinkCodeResponse {
+    /// What the account has to send to the bot, once.
+    code: String,
+    expires_at: Timestamp,
+}
+
+/// `POST /api/admin/channels/{id}/link-code {user_id?}`
+pub(crate) async fn link_code(
+    State(app): State<App>,
+    Admin(principal): Admin,
+    Path(id): Path<String>,
+    extract::OptionalJson(wanted): extract::OptionalJson<LinkCodeRequest>,
+) -> Result<Json<LinkCodeResponse>, Problem> {
+    let user = app.scope(&principal, None, wanted.user_id).await?.user;
+    let channels = app.runtime().channels().ok_or_else(no_channel)?;
+    let code = channels.link_code(&id, user).ok_or_else(no_channel)?;
+    Ok(Json(LinkCodeResponse { code: code.code, expires_at: code.expires_at }))
+}
+
+#[derive(Serialize, JsonSchema)]
+pub(crate) struct RetryResponse {
+    /// Messages that are delivered again.
+    retried: u64,
+}
+
+/// `POST /api/admin/channels/{id}/retry`: what could not be delivered is tried again.
+pub(crate) async fn retry(
+    State(app): State<App>,
+    Admin(_): Admin,
+    Path(id): Path<String>,
+) -> Result<Json<RetryResponse>, Problem> {
+    let channels = app.runtime().channels().ok_or_else(no_channel)?;
+    let retried = channels.retry(&id).await?.ok_or_else(no_channel)?;
+    Ok(Json(RetryResponse { retried }))
+}
+
+fn no_channel() -> Problem {
+    Problem::not_found("this channel is not enabled; enable it in config.toml and restart")
 }
 
 /// Changes per channel.

@@ -130,7 +130,7 @@ pub(crate) async fn state(
         },
         onboarding_required: own_blocks == 0,
         memory_counts: MemoryCounts { core_blocks, messages, events, thoughts },
-        channels: channels::all(),
+        channels: channels::all(&app).await?,
         llm: models.llm,
         embedding: models.embedding,
     }))

@@ -33,6 +33,12 @@ pub(super) fn routes() -> Vec<Route> {
         tag.post("/api/admin/proactive/mute", "Mute proactive messages to a user", proactive::mute)
             .fails_with(&[404]),
         tag.get("/api/admin/channels", "List channels", channels::list),
+        tag.post(
+            "/api/admin/channels/{id}/link-code",
+            "Create a code that links an account",
+            channels::link_code,
+        ),
+        tag.post("/api/admin/channels/{id}/retry", "Retry undeliverable messages", channels::retry),
         tag.patch("/api/admin/channels", "Change a channel's settings", channels::change)
             .takes::<ChannelChangeRequest>()
             .fails_with(&[500, 501]),

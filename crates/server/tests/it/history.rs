@@ -36,6 +36,7 @@ async fn fill(home: &Home, seed: u64) -> Vec<String> {
             content: format!("message {number}"),
             incomplete: false,
             external_ref: None,
+            channel_write: None,
         };
         let captured = recorder.capture(line, &jiff::tz::TimeZone::UTC, None).await.unwrap();
         written.push(captured.message.id.to_string());

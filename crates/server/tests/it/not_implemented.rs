@@ -23,14 +23,13 @@ async fn what_is_not_built_says_so_in_a_sentence() {
 async fn channels_are_listed_and_the_page_is_changed_by_the_old_names() {
     let home = Home::new().await;
     let listed = home.get("/api/admin/channels").await.json();
-    assert_eq!(listed["channels"], home.get("/api/state").await.json()["channels"]);
-    let ids: Vec<&str> = listed["channels"]
-        .as_array()
-        .unwrap()
-        .iter()
-        .map(|one| one["channel_id"].as_str().unwrap())
-        .collect();
-    assert_eq!(ids, ["web", "discord", "imessage", "openai"]);
+    assert_eq!(listed, home.get("/api/state").await.json()["channels"]);
+    let ids: Vec<&str> =
+        listed.as_array().unwrap().iter().map(|one| one["channel_id"].as_str().unwrap()).collect();
+    assert_eq!(ids, ["web", "discord", "imessage", "openai", "telegram"]);
+    assert_eq!((&listed[0]["state"], &listed[4]["state"]), (&json!("ready"), &json!("off")));
+    home.post("/api/admin/channels/telegram/link-code", json!({})).await.is_problem(404);
+    home.post("/api/admin/channels/telegram/retry", json!({})).await.is_problem(404);
     let patch = async |body| home.ask(Method::PATCH, "/api/admin/channels", Some(body)).await;
     for body in [
         json!({}),

@@ -46,6 +46,7 @@ pub(crate) const MIGRATIONS: &[Migration] = &[
         sql: include_str!("../../migrations/sqlite/0006_untold_erasures.sql"),
     },
     Migration { number: 7, name: "imports", sql: include_str!("../../migrations/sqlite/0007_imports.sql") },
+    Migration { number: 8, name: "channels", sql: include_str!("../../migrations/sqlite/0008_channels.sql") },
 ];
 
 /// Before the first release the schema of the first migration was built in 17 steps. Homes from then are of this version, and the digests

@@ -22,7 +22,7 @@ use crate::engine::writer::UnitOfWork;
 use crate::forgetting::message_edits;
 use crate::index::vectors;
 use crate::rows::{self, StoredEnum, as_stored, message_columns, microseconds};
-use crate::{ledger, scopes, sessions};
+use crate::{channels, ledger, scopes, sessions};
 
 #[async_trait]
 impl MessageStore for SqliteStore {
@@ -85,6 +85,7 @@ pub(crate) fn capture(
         turns::await_reply(connection, turn, scope, session.id, new)?;
     }
     let seq = insert(connection, scope, session.id, new)?;
+    channels::write(connection, seq, new)?;
     unit.index_words(Corpus::Messages, seq, scope, &new.terms);
     scopes::count_message(connection, scope)?;
     if let Some(receipt) = receipt {

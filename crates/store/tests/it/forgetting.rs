@@ -85,6 +85,7 @@ impl Life {
             created_at: at(1),
             incomplete: false,
             external_ref: None,
+            channel_write: None,
         };
         let said = self.store.capture(line, SessionPolicy::default(), None).await.unwrap().message;
         self.messages.push(said.clone());

@@ -51,6 +51,7 @@ impl Home {
             created_at: at(1),
             incomplete: false,
             external_ref: None,
+            channel_write: None,
         }
     }
 }

@@ -78,6 +78,7 @@ impl<'a> Stage<'a> {
             created_at: at(seconds),
             incomplete: false,
             external_ref: None,
+            channel_write: None,
         }
     }
 

@@ -1,0 +1,16 @@
+//! Channels beyond this program.
+//!
+//! [`Channel`] is what a platform has to offer. [`Channels`] does what is the same for all of them: who may write, linking
+//! an account by a code, receiving without losing or repeating anything, and delivering from a durable outbox.
+
+mod channel;
+mod service;
+mod inbound;
+mod delivery;
+mod split;
+mod telegram;
+
+pub use channel::{Channel, ChannelState, Delivered, DeliveryError, Update, UpdateKind};
+pub use inbound::{Inbound, Stopped};
+pub use service::{ChannelSettings, Channels, ChannelsParts};
+pub use telegram::{Telegram, TelegramError, TelegramSettings};

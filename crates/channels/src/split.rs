@@ -1,0 +1,159 @@
+//! A long reply in pieces that a platform takes: at paragraphs, else at sentence ends, else at words. Code blocks stay whole
+//! where they fit.
+
+const FENCE: &str = "```";
+/// Characters after which a sentence may end.
+const ENDS: [char; 10] = ['.', '!', '?', '。', '！', '？', '…', '\n', ';', '；'];
+
+/// The pieces of a text, each of at most `max` UTF-16 units. No word is lost; white space between pieces is.
+pub(crate) fn pieces(text: &str, max: usize) -> Vec<String> {
+    let mut pieces: Vec<String> = Vec::new();
+    let mut piece = String::new();
+    for block in blocks(text) {
+        for part in parts(block, max) {
+            if length(&piece) + length(&part) > max {
+                finish(&mut pieces, &mut piece);
+            }
+            piece.push_str(&part);
+        }
+    }
+    finish(&mut pieces, &mut piece);
+    pieces
+}
+
+fn finish(pieces: &mut Vec<String>, piece: &mut String) {
+    let whole = std::mem::take(piece);
+    let trimmed = whole.trim();
+    if !trimmed.is_empty() {
+        pieces.push(trimmed.to_owned());
+    }
+}
+
+fn length(text: &str) -> usize {
+    text.encode_utf16().count()
+}
+
+/// Code blocks with their fences, and the text between them, in order.
+fn blocks(text: &str) -> Vec<&str> {
+    let mut blocks = Vec::new();
+    let mut rest = text;
+    while let Some(start) = rest.find(FENCE) {
+        let after = &rest[start + FENCE.len()..];
+        let Some(end) = after.find(FENCE) else { break };
+        let end = start + FENCE.len() + end + FENCE.len();
+        blocks.push(&rest[..start]);
+        blocks.push(&rest[start..end]);
+        rest = &rest[end..];
+    }
+    blocks.push(rest);
+    blocks.retain(|block| !block.is_empty());
+    blocks
+}
+
+/// The block in parts that fit: whole, or cut where a reader pauses.
+fn parts(block: &str, max: usize) -> Vec<String> {
+    if length(block) <= max {
+        return if block.starts_with(FENCE) { vec![block.to_owned()] } else { sentences(block, max) };
+    }
+    if !block.starts_with(FENCE) {
+        return sentences(block, max);
+    }
+    // Each part of a code block gets fences of its own, or the rest would be shown as text.
+    let opening = block.lines().next().unwrap_or(FENCE);
+    let body = block.trim_start_matches(opening).trim_end_matches(FENCE).trim_matches('\n');
+    let room = max.saturating_sub(length(opening) + FENCE.len() + 2).max(1);
+    let mut parts = Vec::new();
+    let mut part = String::new();
+    for line in body.split_inclusive('\n').flat_map(|line| cut(line, room)) {
+        if length(&part) + length(&line) > room {
+            parts.push(fenced(opening, &std::mem::take(&mut part)));
+        }
+        part.push_str(&line);
+    }
+    parts.push(fenced(opening, &part));
+    parts
+}
+
+fn fenced(opening: &str, body: &str) -> String {
+    format!("{opening}\n{}\n{FENCE}", body.trim_end_matches('\n'))
+}
+
+fn sentences(text: &str, max: usize) -> Vec<String> {
+    let mut sentences = Vec::new();
+    let mut start = 0;
+    let mut letters = text.char_indices().peekable();
+    while let Some((at, letter)) = letters.next() {
+        let end = at + letter.len_utf8();
+        let next = letters.peek().map(|(_, next)| *next);
+        // A full stop inside a number or a name ends nothing.
+        let pauses = letter == '\n' || !letter.is_ascii() || next.is_none_or(char::is_whitespace);
+        if ENDS.contains(&letter) && pauses {
+            sentences.push(&text[start..end]);
+            start = end;
+        }
+    }
+    sentences.push(&text[start..]);
+    sentences.into_iter().filter(|one| !one.is_empty()).flat_map(|one| cut(one, max)).collect()
+}
+
+/// A stretch without a pause, cut between words, or between characters where a word is too long.
+fn cut(text: &str, max: usize) -> Vec<String> {
+    let mut parts = Vec::new();
+    let mut part = String::new();
+    for word in text.split_inclusive(char::is_whitespace) {
+        if length(&part) + length(word) > max && !part.is_empty() {
+            parts.push(std::mem::take(&mut part));
+        }
+        for letter in word.chars() {
+            if length(&part) + letter.len_utf16() > max {
+                parts.push(std::mem::take(&mut part));
+            }
+            part.push(letter);
+        }
+    }
+    if !part.is_empty() {
+        parts.push(part);
+    }
+    parts
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_short_text_is_one_piece() {
+        assert_eq!(pieces("Hello there. How are you?", 100), ["Hello there. How are you?"]);
+        assert!(pieces(" \n ", 100).is_empty());
+    }
+
+    #[test]
+    fn a_long_text_is_cut_at_sentence_ends() {
+        let cut = pieces("One is 1.5 long. Two is here! 三在这里。四。", 18);
+        assert_eq!(cut, ["One is 1.5 long.", "Two is here!", "三在这里。四。"]);
+    }
+
+    #[test]
+    fn code_stays_whole_and_a_long_one_keeps_its_fences() {
+        let code = "```rust\nlet a = 1;\nlet b = 2;\n```";
+        let text = format!("Look at this, it is short. {code} And on.");
+        let cut = pieces(&text, 45);
+        assert!(cut.iter().any(|piece| piece.contains(code)), "{cut:?}");
+        let long = format!("```rust\n{}```", "let a = 1;\n".repeat(20));
+        for piece in pieces(&long, 60) {
+            assert!(piece.starts_with("```rust\n") && piece.ends_with("\n```"), "{piece}");
+            assert!(length(&piece) <= 60);
+        }
+    }
+
+    #[test]
+    fn nothing_is_too_long_and_nothing_is_lost() {
+        for max in [4, 7, 40] {
+            let text = "an-endless-word-without-any-pause 漢字漢字漢字漢字 😀😀😀😀😀😀 ok";
+            let cut = pieces(text, max);
+            assert!(cut.iter().all(|piece| length(piece) <= max));
+            let letters = |text: &str| text.chars().filter(|c| !c.is_whitespace()).collect::<String>();
+            assert_eq!(letters(&cut.concat()), letters(text));
+        }
+    }
+}

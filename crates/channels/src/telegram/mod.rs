@@ -1,0 +1,174 @@
+//! Telegram: direct messages by long polling.
+
+mod api;
+
+use std::time::Duration;
+
+use async_trait::async_trait;
+use runtime::ExternalMessage;
+use secrecy::SecretString;
+
+use crate::channel::{Channel, ChannelState, Delivered, DeliveryError, Update, UpdateKind};
+use crate::inbound::{Inbound, Stopped};
+use api::{Api, ApiError, Message, RawUpdate};
+
+/// The platform's address.
+const API_BASE: &str = "https://api.telegram.org";
+/// Longest message of the platform, in UTF-16 units.
+const PIECE_LENGTH_MAX: usize = 4_096;
+/// Wait after the first failure to receive; each further one doubles it.
+const WAIT_MIN: Duration = Duration::from_secs(1);
+const WAIT_MAX: Duration = Duration::from_secs(60);
+/// Wait after the platform has refused the token, or another program receives with it.
+const WAIT_REFUSED: Duration = Duration::from_secs(60);
+
+/// What is needed to reach Telegram.
+pub struct TelegramSettings {
+    /// Empty for the platform's own address.
+    pub api_base: String,
+    /// The bot's token.
+    pub token: SecretString,
+}
+
+/// Why the channel can't be set up.
+#[derive(Debug, thiserror::Error)]
+pub enum TelegramError {
+    /// The HTTP client can't be built.
+    #[error("no HTTP client: {0}")]
+    Client(String),
+    /// The token would cross the network in the open.
+    #[error("channels.telegram.api_base must begin with https:// unless it is on this machine")]
+    NotEncrypted,
+}
+
+/// The channel.
+pub struct Telegram {
+    api: Api,
+}
+
+impl Telegram {
+    /// Sets the channel up. Nothing is sent yet.
+    ///
+    /// # Errors
+    /// [`TelegramError`].
+    pub fn new(settings: TelegramSettings) -> Result<Self, TelegramError> {
+        let base =
+            if settings.api_base.is_empty() { API_BASE } else { settings.api_base.trim_end_matches('/') };
+        Ok(Self { api: Api::new(base, settings.token)? })
+    }
+
+    /// The host that it speaks with.
+    pub fn host(&self) -> &str {
+        self.api.host()
+    }
+
+    async fn poll(&self, inbound: &Inbound) -> Result<Result<(), ApiError>, Stopped> {
+        let offset = inbound.position().await?.map(|position| position + 1);
+        let updates = tokio::select! {
+            updates = self.api.updates(offset) => updates,
+            stopped = inbound.stopped() => return Err(stopped),
+        };
+        let mut updates = match updates {
+            Ok(updates) => updates,
+            Err(error) => return Ok(Err(error)),
+        };
+        inbound.set_state(ChannelState::Ready);
+        updates.sort_by_key(|update| update.update_id);
+        for update in updates {
+            inbound.take(read(update)).await?;
+        }
+        Ok(Ok(()))
+    }
+}
+
+#[async_trait]
+impl Channel for Telegram {
+    fn id(&self) -> &'static str {
+        "telegram"
+    }
+
+    fn name(&self) -> &'static str {
+        "Telegram"
+    }
+
+    fn piece_length_max(&self) -> usize {
+        PIECE_LENGTH_MAX
+    }
+
+    fn recognises_repeats(&self) -> bool {
+        false
+    }
+
+    async fn receive(&self, inbound: &Inbound) -> Stopped {
+        let mut failures: u32 = 0;
+        loop {
+            let error = match self.poll(inbound).await {
+                Err(stopped) => return stopped,
+                Ok(Ok(())) => {
+                    failures = 0;
+                    continue;
+                }
+                Ok(Err(error)) => error,
+            };
+            failures += 1;
+            let backoff = WAIT_MIN.saturating_mul(1 << failures.min(8).saturating_sub(1)).min(WAIT_MAX);
+            let wait = match &error {
+                ApiError::Wait(wait) => *wait,
+                ApiError::Refused | ApiError::Conflict => WAIT_REFUSED,
+                _ => backoff,
+            };
+            inbound.set_state(ChannelState::Failed(error.to_string()));
+            if let Err(stopped) = inbound.rest(wait).await {
+                return stopped;
+            }
+        }
+    }
+
+    async fn deliver(&self, conversation: &str, text: &str, _: &str) -> Result<Delivered, DeliveryError> {
+        match self.api.send_message(conversation, text).await {
+            Ok(()) => Ok(Delivered),
+            Err(ApiError::Wait(wait)) => Err(DeliveryError::Wait(wait)),
+            Err(error @ ApiError::Rejected { .. }) => Err(DeliveryError::Permanent(error.to_string())),
+            Err(error) => Err(DeliveryError::Transient(error.to_string())),
+        }
+    }
+
+    async fn show_typing(&self, conversation: &str) {
+        if let Err(error) = self.api.send_typing(conversation).await {
+            tracing::debug!("Telegram was not told that a reply is on its way: {error}");
+        }
+    }
+}
+
+fn read(update: RawUpdate) -> Update {
+    let kind = match (update.message, update.edited_message) {
+        (Some(message), _) => {
+            direct(message).map(|(sender, external, text)| UpdateKind::Written { sender, external, text })
+        }
+        (None, Some(message)) => {
+            direct(message).map(|(sender, external, text)| UpdateKind::Edited { sender, external, text })
+        }
+        (None, None) => None,
+    };
+    Update { position: update.update_id, kind: kind.unwrap_or(UpdateKind::Other) }
+}
+
+/// A message of a person in a direct conversation. Attachments are named, as they can't be read.
+fn direct(message: Message) -> Option<(String, ExternalMessage, String)> {
+    let sender = message.from.as_ref().filter(|sender| !sender.is_bot)?.id.to_string();
+    if message.chat.kind != "private" {
+        return None;
+    }
+    let external = ExternalMessage {
+        conversation: message.chat.id.to_string(),
+        message: message.message_id.to_string(),
+    };
+    let attachment = message.attachment();
+    let words = message.text.or(message.caption).unwrap_or_default();
+    let text = match attachment {
+        Some(name) if words.is_empty() => format!("[{name}]"),
+        Some(name) => format!("[{name}] {words}"),
+        None => words,
+    };
+    Some((sender, external, text))
+}

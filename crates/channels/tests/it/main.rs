@@ -1,0 +1,11 @@
+//! Channels over real sockets: a real store, a real runtime, and servers that speak the platforms' protocols, with faults.
+
+#![expect(
+    clippy::unwrap_used,
+    clippy::panic,
+    reason = "a test ends at the first thing that is not as it should be"
+)]
+
+mod telegram;
+
+mod world;

@@ -1,0 +1,113 @@
+//! What channels beyond this program ask of storage: what was received, what waits to be delivered.
+
+use async_trait::async_trait;
+use jiff::Timestamp;
+
+use crate::identifiers::MessageId;
+use crate::messages::Message;
+use crate::ports::StoreError;
+use crate::scope::UserId;
+
+/// What a captured message means for a channel; written in the transaction of the message.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum ChannelWrite {
+    /// It was received there.
+    Received {
+        /// The conversation on the platform, where the user is reached from now on.
+        conversation: String,
+        /// Up to where the channel is received with it.
+        position: i64,
+    },
+    /// It has to be delivered there.
+    Deliver {
+        /// The conversation on the platform.
+        conversation: String,
+    },
+}
+
+/// A message that waits to be delivered.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct OutgoingMessage {
+    /// Its number in the outbox.
+    pub number: i64,
+    /// The message.
+    pub message_id: MessageId,
+    /// The conversation on the platform.
+    pub conversation: String,
+    /// The whole text.
+    pub text: String,
+    /// How many of its pieces were sent.
+    pub pieces_sent: u32,
+    /// The piece that was being sent when the program ended, if so: it may have arrived.
+    pub doubtful_piece: Option<u32>,
+    /// Failed attempts so far.
+    pub attempts: u32,
+    /// When it was written.
+    pub created_at: Timestamp,
+}
+
+/// What becomes of an attempt to deliver.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum DeliveryStep {
+    /// The piece of this number is about to be sent.
+    Sending(u32),
+    /// So many pieces were sent, and more follow.
+    Progress(u32),
+    /// All were sent.
+    Sent(u32),
+    /// It is tried again at a moment.
+    PutOff(Timestamp, String),
+    /// It is not tried again by itself.
+    GivenUp(String),
+}
+
+/// How much of a channel waits.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct ChannelCounts {
+    /// Messages on their way.
+    pub waiting: u64,
+    /// Messages that could not be delivered.
+    pub undeliverable: u64,
+    /// Accounts that are linked to users.
+    pub linked: u64,
+}
+
+/// Receiving and delivering, durably.
+#[async_trait]
+pub trait ChannelStore: Send + Sync {
+    /// Up to where a channel was received; none before the first time.
+    async fn channel_position(&self, channel_id: &str) -> Result<Option<i64>, StoreError>;
+    /// Moves the position forward for something that left no message. It never moves back.
+    async fn advance_channel(&self, channel_id: &str, position: i64) -> Result<(), StoreError>;
+    /// The message that a channel knows by this name.
+    async fn message_by_external_ref(
+        &self,
+        channel_id: &str,
+        external_ref: &str,
+    ) -> Result<Option<Message>, StoreError>;
+    /// Where a user is reached on a channel.
+    async fn conversation_of(&self, channel_id: &str, user: &UserId) -> Result<Option<String>, StoreError>;
+    /// Whether an unknown account is to be answered: true once in a while, and then noted as of `at`.
+    async fn answer_stranger(
+        &self,
+        channel_id: &str,
+        external_id: &str,
+        at: Timestamp,
+        not_since: Timestamp,
+    ) -> Result<bool, StoreError>;
+    /// The oldest waiting message of each conversation that is due; later ones of a conversation wait behind it.
+    async fn outbox_due(
+        &self,
+        channel_id: &str,
+        now: Timestamp,
+        limit: u32,
+    ) -> Result<Vec<OutgoingMessage>, StoreError>;
+    /// When the next waiting message is due; none if nothing waits.
+    async fn outbox_next(&self, channel_id: &str) -> Result<Option<Timestamp>, StoreError>;
+    /// Writes what becomes of an attempt.
+    async fn outbox_step(&self, number: i64, step: DeliveryStep) -> Result<(), StoreError>;
+    /// Lets what could not be delivered wait again; says how many.
+    async fn retry_undeliverable(&self, channel_id: &str, now: Timestamp) -> Result<u64, StoreError>;
+    /// How much of a channel waits.
+    async fn channel_counts(&self, channel_id: &str) -> Result<ChannelCounts, StoreError>;
+}

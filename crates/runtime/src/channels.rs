@@ -1,0 +1,137 @@
+//! Channels beyond this program, as a turn knows them: which there are, whether they can deliver, and how a message that
+//! came from one is named. How they work is the business of another crate.
+
+use std::fmt;
+use std::sync::Arc;
+
+use jiff::Timestamp;
+use memory::UserId;
+use memory::ports::ChannelWrite;
+use memory::ports::StoreError;
+
+use crate::inbox::{AcceptError, AcceptedMessage, IncomingMessage};
+use crate::runtime::{Runtime, RuntimeInner};
+use crate::turn::TurnEvent;
+use tokio::sync::mpsc;
+
+/// How a channel stands.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct ChannelStatus {
+    /// Its id, as in messages.
+    pub channel_id: String,
+    /// Its name for people.
+    pub name: String,
+    /// `connecting`, `ready` or `failed`.
+    pub state: &'static str,
+    /// What is wrong, in plain words with the way to fix it.
+    pub error: Option<String>,
+    /// Accounts that are linked to users.
+    pub linked: u64,
+    /// Messages on their way.
+    pub waiting: u64,
+    /// Messages that could not be delivered.
+    pub undeliverable: u64,
+}
+
+/// A code that links an account to a user, once.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct LinkCode {
+    /// What the account has to send.
+    pub code: String,
+    /// Until when.
+    pub expires_at: Timestamp,
+}
+
+/// The channels beyond this program.
+#[async_trait::async_trait]
+pub trait OutboundChannels: Send + Sync {
+    /// Whether a message on this channel has to be delivered by it.
+    fn is_outbound(&self, channel_id: &str) -> bool;
+    /// Whether it can deliver now.
+    fn can_deliver(&self, channel_id: &str) -> bool;
+    /// Tells that something waits to be delivered.
+    fn wake(&self, channel_id: &str);
+    /// Where a user is reached on a channel.
+    async fn conversation_of(&self, channel_id: &str, user: &UserId) -> Result<Option<String>, StoreError>;
+    /// How each one stands.
+    async fn statuses(&self) -> Result<Vec<ChannelStatus>, StoreError>;
+    /// A new code that links an account on this channel to a user; none for an unknown channel.
+    fn link_code(&self, channel_id: &str, user: UserId) -> Option<LinkCode>;
+    /// Lets what could not be delivered wait again; none for an unknown channel.
+    async fn retry(&self, channel_id: &str) -> Result<Option<u64>, StoreError>;
+}
+
+/// How a message is named on its platform: the conversation and the message in it.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct ExternalMessage {
+    /// The conversation; it holds no `/`.
+    pub conversation: String,
+    /// The message in it.
+    pub message: String,
+}
+
+impl fmt::Display for ExternalMessage {
+    fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(formatter, "{}/{}", self.conversation, self.message)
+    }
+}
+
+impl ExternalMessage {
+    fn parse(text: &str) -> Option<Self> {
+        let (conversation, message) = text.split_once('/')?;
+        Some(Self { conversation: conversation.to_owned(), message: message.to_owned() })
+    }
+}
+
+impl Runtime {
+    /// Lets messages leave through these channels. To be called before [`Runtime::start`].
+    pub fn attach_channels(&self, channels: Arc<dyn OutboundChannels>) {
+        let _ = self.runtime.channels.set(channels);
+    }
+
+    /// The channels beyond this program.
+    pub fn channels(&self) -> Option<&Arc<dyn OutboundChannels>> {
+        self.runtime.channels.get()
+    }
+
+    /// Like [`Runtime::accept_and_subscribe`] for a message of a channel beyond this program: it and the channel's new
+    /// position are written in one transaction.
+    ///
+    /// # Errors
+    /// [`AcceptError`]; nothing was written.
+    pub async fn accept_from_channel(
+        &self,
+        channel_id: &str,
+        scope: memory::Scope,
+        content: String,
+        external: &ExternalMessage,
+        position: i64,
+    ) -> Result<(AcceptedMessage, mpsc::UnboundedReceiver<TurnEvent>), AcceptError> {
+        let (sender, receiver) = mpsc::unbounded_channel();
+        let received = ChannelWrite::Received { conversation: external.conversation.clone(), position };
+        let incoming = IncomingMessage {
+            scope,
+            channel_id: channel_id.to_owned(),
+            content,
+            external_ref: Some(external.to_string()),
+        };
+        let accepted = self.runtime.clone().accept(incoming, Some(received), Some(sender)).await?;
+        Ok((accepted, receiver))
+    }
+}
+
+impl RuntimeInner {
+    /// What a reply means for its channel, by the platform's name of the message that it answers.
+    pub(crate) fn delivery_of(&self, channel_id: &str, in_reply_to: Option<&str>) -> Option<ChannelWrite> {
+        self.channels.get().filter(|channels| channels.is_outbound(channel_id))?;
+        let external = ExternalMessage::parse(in_reply_to?)?;
+        Some(ChannelWrite::Deliver { conversation: external.conversation })
+    }
+
+    /// Tells the channel that a message waits for it.
+    pub(crate) fn wake_channel(&self, channel_id: &str) {
+        if let Some(channels) = self.channels.get() {
+            channels.wake(channel_id);
+        }
+    }
+}

@@ -1,0 +1,280 @@
+//! A server that speaks Telegram's Bot API as documented, with faults: for tests and for trying a bot without an account.
+
+use std::collections::{HashMap, VecDeque};
+use std::io;
+use std::net::SocketAddr;
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::time::Duration;
+
+use serde_json::{Value, json};
+use tokio::io::BufReader;
+use tokio::net::{TcpListener, TcpStream};
+use tokio::sync::Notify;
+use tokio::task::JoinHandle;
+
+use crate::scripted_model::http::{HttpRequest, HttpResponse, read_request, write_response};
+
+/// Most updates of one answer, as the platform has it.
+const UPDATES_MAX: usize = 100;
+
+/// What goes wrong at the next call of a method.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum TelegramFault {
+    /// 429 with so many seconds to wait.
+    TooMany(u64),
+    /// 409: another program receives.
+    Conflict,
+    /// 401: the token is not good.
+    Unauthorized,
+    /// 403: the person has blocked the bot.
+    Blocked,
+    /// 502.
+    Broken,
+    /// The connection closes before anything was done.
+    CutBefore,
+    /// The call is done, and the connection closes before the answer.
+    CutAfter,
+}
+
+/// The server; it ends when it is dropped.
+pub struct TelegramServer {
+    address: SocketAddr,
+    shared: Arc<Shared>,
+    serving: JoinHandle<()>,
+}
+
+struct Shared {
+    token: String,
+    state: Mutex<State>,
+    arrived: Notify,
+}
+
+#[derive(Default)]
+struct State {
+    /// All updates so far; those below `confirmed` are gone for a well-behaved platform.
+    updates: Vec<Value>,
+    confirmed: i64,
+    /// Whether confirmed updates come again and the order is the wrong way round.
+    is_unruly: bool,
+    next_update: i64,
+    next_message: i64,
+    sent: Vec<(String, String)>,
+    calls: HashMap<String, usize>,
+    faults: HashMap<String, VecDeque<TelegramFault>>,
+}
+
+impl TelegramServer {
+    /// Starts on a free port of loopback, for a bot with this token.
+    ///
+    /// # Errors
+    /// When no port is free.
+    pub async fn start(token: &str) -> io::Result<Self> {
+        let listener = TcpListener::bind(("127.0.0.1", 0)).await?;
+        let address = listener.local_addr()?;
+        let state = State { next_update: 1_000, next_message: 1, ..State::default() };
+        let shared =
+            Arc::new(Shared { token: token.to_owned(), state: Mutex::new(state), arrived: Notify::new() });
+        let serving = tokio::spawn(accept(listener, shared.clone()));
+        Ok(Self { address, shared, serving })
+    }
+
+    /// What goes into `channels.telegram.api_base`.
+    #[must_use]
+    pub fn api_base(&self) -> String {
+        format!("http://{}", self.address)
+    }
+
+    /// A person writes to the bot; gives the message's number.
+    pub fn write(&self, person: i64, text: &str) -> i64 {
+        self.update("message", person, json!({"text": text}))
+    }
+
+    /// A person changes a message.
+    pub fn edit(&self, person: i64, message: i64, text: &str) {
+        let fields = json!({"text": text, "message_id": message});
+        self.update("edited_message", person, fields);
+    }
+
+    /// A person sends something with these fields.
+    pub fn update(&self, kind: &str, person: i64, fields: Value) -> i64 {
+        let number = {
+            let mut state = self.shared.lock();
+            let (update, number) = (state.next_update, state.next_message);
+            state.next_update += 1;
+            state.next_message += 1;
+            let mut message = json!({
+                "message_id": number, "date": 1_767_225_600,
+                "from": {"id": person, "is_bot": false, "first_name": "Ann"},
+                "chat": {"id": person, "type": "private"},
+            });
+            if let (Some(message), Some(fields)) = (message.as_object_mut(), fields.as_object()) {
+                message.extend(fields.clone());
+            }
+            state.updates.push(json!({"update_id": update, kind: message}));
+            number
+        };
+        self.shared.arrived.notify_waiters();
+        number
+    }
+
+    /// From now on confirmed updates come again, and the order is the wrong way round.
+    pub fn be_unruly(&self) {
+        self.shared.lock().is_unruly = true;
+        self.shared.arrived.notify_waiters();
+    }
+
+    /// What goes wrong at the next call of a method; several faults are taken one after the other.
+    pub fn fail(&self, method: &str, fault: TelegramFault) {
+        self.shared.lock().faults.entry(method.to_owned()).or_default().push_back(fault);
+        self.shared.arrived.notify_waiters();
+    }
+
+    /// What the bot has sent, as chat and text.
+    #[must_use]
+    pub fn sent(&self) -> Vec<(String, String)> {
+        self.shared.lock().sent.clone()
+    }
+
+    /// How often a method was called.
+    #[must_use]
+    pub fn calls(&self, method: &str) -> usize {
+        self.shared.lock().calls.get(method).copied().unwrap_or_default()
+    }
+}
+
+impl Drop for TelegramServer {
+    fn drop(&mut self) {
+        self.serving.abort();
+    }
+}
+
+impl Shared {
+    fn lock(&self) -> MutexGuard<'_, State> {
+        self.state.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    /// Updates from a position on; what is below it is confirmed and forgotten.
+    fn updates(&self, offset: Option<i64>) -> Vec<Value> {
+        let mut state = self.lock();
+        let offset = offset.unwrap_or(state.confirmed);
+        state.confirmed = state.confirmed.max(offset);
+        let is_new = |update: &&Value| update["update_id"].as_i64().is_some_and(|id| id >= offset);
+        let fresh: Vec<Value> = state.updates.iter().filter(is_new).take(UPDATES_MAX).cloned().collect();
+        if fresh.is_empty() || !state.is_unruly {
+            return fresh;
+        }
+        state.updates.iter().rev().take(UPDATES_MAX).cloned().collect()
+    }
+}
+
+async fn accept(listener: TcpListener, shared: Arc<Shared>) {
+    while let Ok((connection, _)) = listener.accept().await {
+        let shared = shared.clone();
+        tokio::spawn(async move {
+            // A client that goes away is none of our business.
+            let _ = serve(connection, &shared).await;
+        });
+    }
+}
+
+async fn serve(mut connection: TcpStream, shared: &Shared) -> io::Result<()> {
+    let (reader, mut writer) = connection.split();
+    let mut reader = BufReader::new(reader);
+    while let Some(request) = read_request(&mut reader).await? {
+        let Some((status, body)) = answer(shared, &request).await else { return Ok(()) };
+        let body = body.to_string();
+        let response = HttpResponse {
+            status,
+            content_type: "application/json",
+            retry_after: None,
+            body: body.as_bytes(),
+        };
+        write_response(&mut writer, &response, body.len()).await?;
+    }
+    Ok(())
+}
+
+/// The answer; none where the connection closes instead.
+async fn answer(shared: &Shared, request: &HttpRequest) -> Option<(u16, Value)> {
+    let Some(method) = request.path.strip_prefix(&format!("/bot{}/", shared.token)) else {
+        return Some((401, refused(401, "Unauthorized")));
+    };
+    let asked: Value = serde_json::from_slice(&request.body).unwrap_or_default();
+    *shared.lock().calls.entry(method.to_owned()).or_default() += 1;
+    match fault(shared, method) {
+        Some(TelegramFault::CutBefore) => return None,
+        Some(TelegramFault::CutAfter) => {
+            let _ = done(shared, method, &asked);
+            return None;
+        }
+        Some(fault) => return Some(failure(fault)),
+        None => {}
+    }
+    if method != "getUpdates" {
+        return Some(done(shared, method, &asked));
+    }
+    let held = Duration::from_secs(asked["timeout"].as_u64().unwrap_or_default());
+    let offset = asked["offset"].as_i64();
+    let waiting = async {
+        loop {
+            let arrived = shared.arrived.notified();
+            tokio::pin!(arrived);
+            arrived.as_mut().enable();
+            if let Some(fault) = fault(shared, method) {
+                return Err(fault);
+            }
+            let updates = shared.updates(offset);
+            if !updates.is_empty() {
+                return Ok(updates);
+            }
+            arrived.await;
+        }
+    };
+    match tokio::time::timeout(held, waiting).await {
+        Ok(Ok(updates)) => Some((200, json!({"ok": true, "result": updates}))),
+        Ok(Err(TelegramFault::CutBefore | TelegramFault::CutAfter)) => None,
+        Ok(Err(fault)) => Some(failure(fault)),
+        Err(_) => Some((200, json!({"ok": true, "result": []}))),
+    }
+}
+
+fn fault(shared: &Shared, method: &str) -> Option<TelegramFault> {
+    shared.lock().faults.get_mut(method).and_then(VecDeque::pop_front)
+}
+
+fn done(shared: &Shared, method: &str, asked: &Value) -> (u16, Value) {
+    let text = |value: &Value| value.as_str().map_or_else(|| value.to_string(), str::to_owned);
+    match method {
+        "sendMessage" => {
+            let words = text(&asked["text"]);
+            if words.encode_utf16().count() > 4_096 {
+                return (400, refused(400, "Bad Request: message is too long"));
+            }
+            let mut state = shared.lock();
+            state.sent.push((text(&asked["chat_id"]), words));
+            let number = state.next_message;
+            state.next_message += 1;
+            (200, json!({"ok": true, "result": {"message_id": number}}))
+        }
+        "sendChatAction" => (200, json!({"ok": true, "result": true})),
+        _ => (404, refused(404, "Not Found")),
+    }
+}
+
+fn failure(fault: TelegramFault) -> (u16, Value) {
+    match fault {
+        TelegramFault::TooMany(seconds) => {
+            let mut body = refused(429, "Too Many Requests");
+            body["parameters"] = json!({"retry_after": seconds});
+            (429, body)
+        }
+        TelegramFault::Conflict => (409, refused(409, "Conflict: terminated by other getUpdates request")),
+        TelegramFault::Unauthorized => (401, refused(401, "Unauthorized")),
+        TelegramFault::Blocked => (403, refused(403, "Forbidden: bot was blocked by the user")),
+        _ => (502, refused(502, "Bad Gateway")),
+    }
+}
+
+fn refused(code: u16, description: &str) -> Value {
+    json!({"ok": false, "error_code": code, "description": description})
+}
