@@ -10,6 +10,7 @@ import * as settings from "./i18n/settings";
 import * as traces from "./i18n/traces";
 import * as onboarding from "./i18n/onboarding";
 import * as voice from "./i18n/voice";
+import * as proactive from "./i18n/proactive";
 
 export type Language = "en" | "zh";
 
@@ -24,6 +25,7 @@ const en = {
   ...traces.en,
   ...onboarding.en,
   ...voice.en,
+  ...proactive.en,
 };
 const zh: Messages = {
   ...chat.zh,
@@ -36,6 +38,7 @@ const zh: Messages = {
   ...traces.zh,
   ...onboarding.zh,
   ...voice.zh,
+  ...proactive.zh,
 };
 
 export type Messages = typeof en;

@@ -22,6 +22,13 @@ export const getSessions = (status: SessionRow["status"] | null, cursor: Id | nu
 export const closeSession = (id: Id) => post("/api/admin/sessions/{id}/close", undefined, { id });
 export const retrySession = (id: Id) => post("/api/admin/sessions/{id}/retry", undefined, { id });
 
+export const createLinkCode = (id: string) => post("/api/admin/channels/{id}/link-code", {}, { id });
+export const retryUndeliverable = (id: string) => post("/api/admin/channels/{id}/retry", undefined, { id });
+
+export const getDecisions = (cursor: Id | null) =>
+  get("/api/admin/proactive", { cursor: cursor === null ? null : String(cursor), limit: 50 });
+export const muteProactive = (until: string | null) => post("/api/admin/proactive/mute", { user_id: "self", until });
+
 export const getStatus = () => get("/api/admin/status");
 export const getCost = (range: CostRange) => get("/api/admin/cost/summary", { range });
 export const getAuditEntries = (cursor: Id | null) =>
