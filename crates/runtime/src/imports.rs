@@ -171,6 +171,7 @@ impl ImportRecorder<'_> {
                 content: read.content,
                 incomplete: false,
                 external_ref: None,
+                channel_write: None,
             },
         });
         let skips = page.skips.into_iter().map(|skip| ImportSkip { place: skip.place, reason: skip.reason });

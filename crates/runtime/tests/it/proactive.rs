@@ -127,7 +127,7 @@ async fn what_is_due_at_night_is_said_in_the_morning_of_the_users_zone() {
     // 09:32 UTC is 17:32 in Shanghai; nine hours later it is 02:32.
     let mut world = world(|_| {}).await;
     world.store.ensure_user(&scope("ann").user, world.clock.now()).await.unwrap();
-    world.store.set_user_timezone(&scope("ann").user, "Asia/Shanghai").await.unwrap();
+    world.store.set_user_timezone(&scope("ann").user, Some("Asia/Shanghai".to_owned())).await.unwrap();
     holding(&mut world, NodeKind::Intention, PROMISE, 9, 99).await;
     world.pass(24 * HOUR).await;
     let all = sent(&world).await;

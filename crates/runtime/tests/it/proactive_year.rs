@@ -152,7 +152,7 @@ impl Year {
         let name = *self.dice.pick(&ZONES);
         let now = self.clock.now();
         self.store.ensure_user(&scope(user).user, now).await.unwrap();
-        self.store.set_user_timezone(&scope(user).user, name).await.unwrap();
+        self.store.set_user_timezone(&scope(user).user, Some(name.to_owned())).await.unwrap();
         self.zones.entry(user).or_default().push((now, TimeZone::get(name).unwrap()));
     }
 
