@@ -5,7 +5,7 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 use crate::identifiers::{NodeId, SessionId, TurnId};
-use crate::recall::Candidate;
+use crate::recall::{Candidate, HeldBackValue};
 
 /// Tokens that a price is for.
 const PRICED_TOKENS: f64 = 1_000_000.0;
@@ -147,6 +147,9 @@ pub struct ReplyReceipt {
     pub pinned: Vec<NodeId>,
     /// Sections that the token budget cut or shortened.
     pub cut: Vec<String>,
+    /// Values that were not told as current, because they were replaced or corrected.
+    #[serde(default)]
+    pub held_back: Vec<HeldBackValue>,
 }
 
 #[cfg(test)]

@@ -5,7 +5,7 @@ mod drafts;
 mod tests;
 
 use serde::{Deserialize, Serialize};
-use text::names_time_ahead;
+use text::{denied_value, names_time_ahead};
 
 use drafts::{
     Event, Evidence, IDENTITY_BEARING, MOST_EMOTION_TAGS, MOST_RELATIONAL_TAGS, MOST_SENTENCES, gather, merge,
@@ -277,13 +277,17 @@ impl Known<'_> {
             let of_user = node.text.starts_with("用户") && !node.text.starts_with("用户的")
                 || node.text.to_lowercase().starts_with("the user ");
             let node_words = words(&node.text);
-            of_user
-                && changes.iter().any(|(new_zh, new_en, old_zh, old_en)| {
-                    (has_part(sentence, *new_zh) || has_phrase(&english, *new_en))
-                        && (has_part(&node.text, *old_zh) || has_phrase(&node_words, *old_en))
-                })
+            let denied = denied_value(sentence).is_some_and(|value| node.text.contains(value));
+            denied
+                || own
+                    && states
+                    && of_user
+                    && changes.iter().any(|(new_zh, new_en, old_zh, old_en)| {
+                        (has_part(sentence, *new_zh) || has_phrase(&english, *new_en))
+                            && (has_part(&node.text, *old_zh) || has_phrase(&node_words, *old_en))
+                    })
         };
-        let nodes = self.nodes.iter().filter(|node| own && states && replaced(node));
+        let nodes = self.nodes.iter().filter(|node| replaced(node));
         nodes.map(|node| node.handle.clone()).collect()
     }
 }

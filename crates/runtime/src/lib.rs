@@ -30,6 +30,7 @@ mod changeover;
 mod entities;
 mod forget;
 mod ledger;
+mod corrected;
 mod corrections;
 mod search;
 mod utility;

@@ -92,6 +92,7 @@ pub(crate) fn add_recalled(input: &mut ReplyInput, recalled: &RecallResult) {
     };
     let passage = |lines: &[Message]| Passage { lines: lines.iter().map(line).collect() };
     input.passages = recalled.passages.iter().map(|found| passage(&found.messages)).collect();
+    input.corrected = recalled.corrected.clone();
     input.nothing_found = recalled.nothing_found;
     input.named_entities.clone_from(&recalled.entities);
     let pair =

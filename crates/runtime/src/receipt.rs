@@ -33,5 +33,6 @@ pub(crate) fn receipt_of(
         pinned: prompt.kept_nodes.iter().filter(|id| !scored.contains(*id)).copied().collect(),
         used,
         cut: prompt.cut.clone(),
+        held_back: recalled.corrected.held_back.clone(),
     }
 }

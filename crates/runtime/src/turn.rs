@@ -20,6 +20,7 @@ use tokio::sync::mpsc;
 use tracing::Instrument as _;
 
 use crate::after_turn;
+use crate::corrected;
 use crate::events::ServerEvent;
 use crate::forget::ForgetEpoch;
 use crate::inbox::ReadyTurn;
@@ -234,16 +235,21 @@ async fn prepare(
         runtime.shared_self(scope, &text, now, &zone).map(Ok),
     )?;
     record.recalled(runtime, &recalled);
+    let mut recalled = recalled;
+    recalled.corrected.note_window(&window, now);
+    recalled.corrected.note_window(&burst, now);
     record.step(runtime, "l1_load", json!({}));
     let mut input = ReplyInput::new(persona.display_name, now, zone);
     input.facts = facts.into();
     input.user_name = user.display_name;
     input.core_blocks = core_blocks;
-    input.mood = mood.map(|mood| mood.at(now));
+    input.mood = mood.map(|mood| corrected::without_former_signal(mood.at(now), &mut recalled.corrected));
     record.mood(runtime, input.mood.as_ref());
     input.persona_zone = persona.timezone.and_then(|name| jiff::tz::TimeZone::get(&name).ok());
     input.window = window;
     input.burst = burst;
+    let shared_self = corrected::hold_back(shared_self, &input.core_blocks, &mut recalled.corrected);
+    record.held_back(&recalled.corrected);
     add_recalled(&mut input, &recalled);
     // Who remembers the whole summer has something to say of it.
     input.nothing_found &= shared_self.periods.is_empty() && shared_self.related.is_empty();

@@ -11,7 +11,7 @@ use memory::messages::Message;
 use memory::mood::Mood;
 use memory::nodes::Node;
 use memory::ports::{TurnSummary, TurnTrace};
-use memory::recall::{Candidate, CandidateKind, RecallResult};
+use memory::recall::{Candidate, CandidateKind, Corrected, RecallResult};
 use mind::{RenderedReply, ReplyInput};
 use serde_json::{Map, Value, json};
 use tokio::sync::oneshot;
@@ -152,6 +152,11 @@ impl TurnRecord {
         );
         self.put("entity_alias_hits", json!(hits));
         self.put("expectation_matches", json!(thoughts(&pinned.fulfilled)));
+    }
+
+    /// What was not told as current.
+    pub(crate) fn held_back(&mut self, corrected: &Corrected) {
+        self.put("held_back", json!(corrected.held_back));
     }
 
     /// The mood with which the persona speaks.

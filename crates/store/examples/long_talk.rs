@@ -122,6 +122,7 @@ impl Talk {
             used: Vec::new(),
             pinned: Vec::new(),
             cut: Vec::new(),
+            held_back: Vec::new(),
         });
         Ok(recorder.capture(line, &TimeZone::UTC, receipt).await?.message.session_id)
     }

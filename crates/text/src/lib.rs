@@ -12,6 +12,7 @@ mod function_words;
 mod borders;
 mod quote;
 mod replies;
+mod correcting;
 mod statements;
 mod sentences;
 mod tokens;
@@ -19,6 +20,7 @@ mod times;
 mod time_words;
 
 pub use borders::at_word_borders;
+pub use correcting::{CorrectionCue, asks_for_the_past, correction_cue, denied_value};
 pub use function_words::is_function_word;
 pub use quote::find_quote;
 pub use replies::{asks, is_bare_denial, is_bare_reply, offers_choice};

@@ -6,6 +6,7 @@ use std::collections::BTreeSet;
 use futures_util::future::try_join_all;
 use futures_util::{TryFutureExt, try_join};
 
+use super::contradiction::contradicts;
 use super::entities::{KnownEntities, Named};
 use super::evidence::{CheckedEvent, EvidenceSources, check};
 use super::known::{is_remembered, people_of};
@@ -18,7 +19,7 @@ use crate::forget::{are_quotes_forgotten, is_forgotten, without_forgotten};
 use crate::identifiers::{EntityId, NodeId, RejectedId};
 use crate::messages::Message;
 use crate::mood::Mood;
-use crate::nodes::{NewNode, RejectedMemory};
+use crate::nodes::{NewNode, Node, NodeKind, RejectedMemory};
 use crate::ports::{
     CommitOutcome, Corpus, Embedding, EvidenceFailure, Extraction, ExtractionCommit, ExtractionInput,
     MentionMerge, ProposedEvent, RefusedEvent, Supersession,
@@ -126,6 +127,7 @@ impl Consolidator<'_> {
         accepted.sort_by_key(|checked| std::cmp::Reverse(checked.event.emotional_impact.unsigned_abs()));
         accepted.truncate(EVENTS_MAX);
         for checked in &mut accepted {
+            replace_contradicted(checked, &input.known_nodes);
             if let Some(note) =
                 event_time::correct_event_time(checked, &messages, &input.zone, self.recall.week_start)
             {
@@ -311,6 +313,22 @@ fn check_all(
         check(event, grounds)
     };
     answer.events.drain(..).map(event).collect()
+}
+
+/// Of two values that can't both be current the later told one is, whether the model saw it or not.
+fn replace_contradicted(checked: &mut CheckedEvent, known: &[Node]) {
+    let event = &mut checked.event;
+    if event.kind != NodeKind::Event {
+        return;
+    }
+    let contradicted = known.iter().filter(|node| {
+        node.kind == NodeKind::Event
+            && node.subject == event.subject
+            && !event.supersedes.contains(&node.id)
+            && contradicts(&event.description, &node.description)
+    });
+    let contradicted: Vec<NodeId> = contradicted.map(|node| node.id).collect();
+    event.supersedes.extend(contradicted);
 }
 
 /// Leaves out the names that were only called out, and those that stand in forgotten words alone, unless a memory tells

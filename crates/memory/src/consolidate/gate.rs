@@ -23,6 +23,8 @@ pub enum GateDecision {
     StrongEmotion,
     /// Short, and the user told something.
     Substance,
+    /// Short, and the user corrected something.
+    Correction,
 }
 
 /// Weighs a session. Short means fewer messages **or** fewer tokens than the settings ask; a short one still counts
@@ -39,6 +41,10 @@ pub fn weigh(messages: &[Message], settings: &ConsolidateSettings) -> GateDecisi
     let extended = Patterns::default().extended(&settings.strong_emotion_words);
     if messages.iter().any(|m| STRONG_EMOTION.occur_in(&m.content) || extended.occur_in(&m.content)) {
         return GateDecision::StrongEmotion;
+    }
+    let corrects = |message: &Message| text::correction_cue(&message.content).is_some();
+    if messages.iter().any(|message| message.role == Role::User && corrects(message)) {
+        return GateDecision::Correction;
     }
     if has_substance(messages, settings.trivial_user_terms) {
         GateDecision::Substance
@@ -69,6 +75,15 @@ mod tests {
     fn greetings_are_trivial_in_both_languages() {
         for text in ["hi", "hey, how's it going?", "在吗", "早上好呀", "哈哈哈", "ok thanks"] {
             assert_eq!(weighed(&[user_says(text), persona_says("嗯")]), GateDecision::Trivial, "{text}");
+        }
+    }
+
+    #[test]
+    fn one_short_correction_is_never_trivial() {
+        for text in
+            ["no, she's called 小白 now", "Scratch that", "我记错了", "不是小黑，是小白", "I never said that"]
+        {
+            assert_eq!(weighed(&[user_says(text), persona_says("嗯")]), GateDecision::Correction, "{text}");
         }
     }
 

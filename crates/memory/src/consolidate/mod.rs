@@ -7,6 +7,7 @@ mod evidence;
 mod echo;
 mod assent;
 mod attribution;
+mod contradiction;
 mod vocatives;
 mod extract;
 mod known;

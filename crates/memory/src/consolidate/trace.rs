@@ -20,6 +20,7 @@ pub(super) fn gate(worth: GateDecision) -> Value {
         GateDecision::LongEnough => "long enough",
         GateDecision::StrongEmotion => "short, but a word of loss, crisis or a milestone stands in it",
         GateDecision::Substance => "short, but the user told something",
+        GateDecision::Correction => "short, but the user corrected something",
     };
     json!({"is_trivial": worth == GateDecision::Trivial, "reason": reason})
 }

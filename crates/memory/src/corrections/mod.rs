@@ -5,9 +5,11 @@
 
 mod correct;
 mod approve;
+mod replaced;
 
 pub use approve::{ApproveError, Edits};
 pub use correct::{CorrectError, Corrector};
+pub use replaced::{Replaced, ReplacedQuery, ReplacedSpan, ReplacedValue, lost_names};
 
 use jiff::Timestamp;
 use schemars::JsonSchema;

@@ -3,7 +3,9 @@
 use async_trait::async_trait;
 use jiff::Timestamp;
 
-use crate::corrections::{Approval, Correction, NodeVersion, PendingRejection, UndoneChange};
+use crate::corrections::{
+    Approval, Correction, NodeVersion, PendingRejection, Replaced, ReplacedQuery, UndoneChange,
+};
 use crate::forget::{ThoughtPolicy, Withdrawal};
 use crate::identifiers::{MessageId, NodeId, RejectedId};
 use crate::messages::Message;
@@ -51,6 +53,8 @@ pub trait CorrectionStore: Send + Sync {
     /// Takes back the last correction, supersession or mention merge that the node had a part in. None when there is
     /// nothing to take back.
     async fn undo_last_change(&self, id: NodeId, at: Timestamp) -> Result<Option<UndoneChange>, StoreError>;
+    /// The values that are no longer current, as far as they concern what is about to be shown.
+    async fn replaced(&self, scope: &Scope, about: &ReplacedQuery) -> Result<Replaced, StoreError>;
     /// A refused memory, decided or not.
     async fn rejected_memory(&self, id: RejectedId) -> Result<Option<PendingRejection>, StoreError>;
     /// Writes what a person approved of a refused memory: node, words, links and vector in one transaction.

@@ -24,6 +24,7 @@ mod message_neighbours;
 mod passages;
 mod pinned;
 mod absence;
+mod corrected;
 mod expectations;
 mod receipt;
 mod search;
@@ -37,6 +38,7 @@ use futures_util::try_join;
 use jiff::Timestamp;
 use jiff::tz::TimeZone;
 
+pub use corrected::{Corrected, FreshCorrection, HeldBackValue};
 pub use identity::IdentityQuestion;
 pub use message_query::MessageQuery;
 pub use messages::{RankedMessage, rank_messages};
@@ -91,6 +93,8 @@ pub struct RecallResult {
     pub pinned: Pinned,
     /// All that was looked at, nodes then messages, each best first, with the reason why it was used or fell.
     pub candidates: Vec<Candidate>,
+    /// What is no longer current, and where it was left out or noted.
+    pub corrected: Corrected,
     /// How well the best memory fits, 0 to 1: the greatest relevance of all that was looked at.
     pub support: f64,
     /// Nothing in memory is about the text; what is here is merely the nearest.
@@ -143,18 +147,21 @@ pub async fn recall(
     candidates.extend(messages);
     let elapsed = RecallTimings { embed, fetch, score: milliseconds(started) };
     let words_only = query.words_only;
-    Ok(RecallResult {
+    let mut found = RecallResult {
         nodes,
         passages,
         entities,
         in_doubt,
         pinned,
         candidates,
+        corrected: Corrected::default(),
         support,
         nothing_found,
         words_only,
         elapsed,
-    })
+    };
+    corrected::hold_back(store, &request, &mut found).await?;
+    Ok(found)
 }
 
 /// The nodes that fit each of these texts, best first, and nothing else: for looking around among what is known already.

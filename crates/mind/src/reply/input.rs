@@ -8,6 +8,7 @@ use memory::identifiers::MessageId;
 use memory::messages::{Message, Role};
 use memory::mood::Mood;
 use memory::nodes::Node;
+use memory::recall::Corrected;
 use memory::sessions::Session;
 
 /// Everything a reply is rendered from. Lists that are ranked come with the most useful item first.
@@ -47,6 +48,8 @@ pub struct ReplyInput {
     pub pinned_thoughts: Vec<Node>,
     /// The persona's thoughts about itself, best first.
     pub self_thoughts: Vec<Node>,
+    /// What is no longer current: it is told with its dates, and notes stand where it is said.
+    pub corrected: Corrected,
     /// Promises that are still open.
     pub intentions: Vec<Node>,
     /// Expectations that are still open.
@@ -82,6 +85,7 @@ impl ReplyInput {
             passages: Vec::new(),
             pinned_thoughts: Vec::new(),
             self_thoughts: Vec::new(),
+            corrected: Corrected::default(),
             intentions: Vec::new(),
             expectations: Vec::new(),
             fulfilled: Vec::new(),

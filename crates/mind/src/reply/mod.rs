@@ -9,6 +9,7 @@ mod context;
 mod input;
 mod render;
 mod sections;
+mod corrected;
 mod stream;
 
 pub use budget::ReplyBudget;

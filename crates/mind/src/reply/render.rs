@@ -2,11 +2,13 @@
 
 use memory::identifiers::{MessageId, NodeId};
 use memory::messages::{Message, Role};
+use memory::nodes::Node;
 use memory::text::estimate_tokens;
 use serde_json::{Value, json};
 
 use super::budget::{self, ReplyBudget};
 use super::context::{DayGroup, EventGroup, FactLine, LabelledText, MoodLine, SystemContext, UserContext};
+use super::corrected;
 use super::input::{PersonaFacts, ReplyInput};
 use super::sections::{Item, Name, Sections, Shown};
 use crate::calendar;
@@ -116,6 +118,7 @@ fn user_context(input: &ReplyInput, sections: &Sections) -> UserContext {
         events: lines(Name::Events),
         event_groups: event_groups(input, sections),
         passages: passages.collect(),
+        corrected: corrected::lines(input),
         promises: lines(Name::Promises),
         expectations: lines(Name::Expectations),
         nothing_found: input.nothing_found,
@@ -226,7 +229,19 @@ fn periods(sections: &Sections) -> Vec<Value> {
 /// first.
 fn data(input: &ReplyInput, nodes: &[NodeId], messages: &[MessageId], periods: &[Value]) -> Value {
     let zone = &input.user_zone;
-    let recalled = input.recalled.iter().filter(|node| nodes.contains(&node.id));
+    let corrected = &input.corrected;
+    // Who speaks by rules can't weigh a note: what is no longer so is said when it is asked for, and else not at all.
+    let is_current = |node: &&Node| {
+        corrected.is_asked_for()
+            || !corrected.nodes.contains_key(&node.id) && !corrected.is_denied(&node.description)
+    };
+    let is_said_so =
+        |message: &MessageId| corrected.is_asked_for() || !corrected.messages.contains_key(message);
+    let recalled = input.recalled.iter().filter(|node| nodes.contains(&node.id)).filter(is_current);
+    let former = corrected.former.iter().map(|value| {
+        let description = corrected::dated(value, zone);
+        json!({ "description": description, "kind": "event", "when": calendar::day(value.since, zone) })
+    });
     let memories = recalled.map(|node| {
         let at = node.event_time.map_or(node.created_at, |time| time.start);
         json!({
@@ -236,15 +251,19 @@ fn data(input: &ReplyInput, nodes: &[NodeId], messages: &[MessageId], periods: &
         })
     });
     let lines = input.passages.iter().flat_map(|passage| &passage.lines);
-    let passages = lines.filter(|line| messages.contains(&line.message_id)).map(|line| {
-        let speaker = match line.speaker {
-            Role::User => "user",
-            Role::Persona => "persona",
-        };
-        json!({ "speaker": speaker, "text": line.text, "date": calendar::day(line.at, zone) })
-    });
+    let passages = lines
+        .filter(|line| messages.contains(&line.message_id) && is_said_so(&line.message_id))
+        .map(|line| {
+            let speaker = match line.speaker {
+                Role::User => "user",
+                Role::Persona => "persona",
+            };
+            json!({ "speaker": speaker, "text": line.text, "date": calendar::day(line.at, zone) })
+        });
     let said_before = |message: &&Message| {
-        message.role == Role::User && !input.burst.iter().any(|other| other.id == message.id)
+        message.role == Role::User
+            && is_said_so(&message.id)
+            && !input.burst.iter().any(|other| other.id == message.id)
     };
     let recent = input.window.iter().rev().filter(said_before);
     let recent = recent.map(|message| json!({ "speaker": "user", "text": message.content }));
@@ -255,7 +274,7 @@ fn data(input: &ReplyInput, nodes: &[NodeId], messages: &[MessageId], periods: &
         "user_text": said.join("\n"),
         "persona_name": input.persona_name,
         "periods": periods,
-        "memories": memories.collect::<Vec<_>>(),
+        "memories": former.chain(memories).collect::<Vec<_>>(),
         "passages": passages.collect::<Vec<_>>(),
         "recent": recent.collect::<Vec<_>>(),
         "nothing_found": input.nothing_found,

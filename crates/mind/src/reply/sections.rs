@@ -9,6 +9,7 @@ use memory::nodes::{Node, NodeKind, Subject};
 use memory::text::estimate_tokens;
 
 use super::context::{EntityBlock, LabelledText, PairLine};
+use super::corrected;
 use super::input::{Passage, ReplyInput, UncertainPair};
 use crate::calendar::{self, DayBucket};
 use crate::quoted::{after_label, one_line};
@@ -214,7 +215,7 @@ impl Sections {
         let window = newest_first(input.window.iter().filter(|message| !burst.contains(&message.id)));
         let talk = window.into_iter().map(|message| {
             let bucket = DayBucket::of(message.created_at, input.now, zone);
-            Item::new(Shown::Dated(bucket, said_earlier(message)))
+            Item::new(Shown::Dated(bucket, corrected::noted(said_earlier(message), message.id, input)))
         });
         self.extend(Name::Conversation, talk);
         let burst = newest_first(input.burst.iter());
@@ -245,6 +246,7 @@ fn node_item(name: Name, node: &Node, input: &ReplyInput) -> Item {
     if matches!(name, Name::Events | Name::Promises | Name::Expectations) {
         line.push_str(&calendar::time_phrase(node, input.now, &input.user_zone));
     }
+    line.push_str(&corrected::note_of_node(node, input));
     Item { node: Some(node.id), pinned: node.pinned, ..Item::new(Shown::Line(line)) }
 }
 
@@ -253,7 +255,7 @@ fn passage_item(passage: &Passage, input: &ReplyInput) -> Item {
     let lines = passage.lines.iter();
     let shown = lines.clone().map(|line| {
         let label = format!("[{}] {}", calendar::minute(line.at, zone), label(line.speaker));
-        after_label(&label, &line.text)
+        corrected::noted(after_label(&label, &line.text), line.message_id, input)
     });
     let messages = lines.clone().map(|line| line.message_id).collect();
     Item { messages, ..Item::new(Shown::Lines(shown.collect())) }

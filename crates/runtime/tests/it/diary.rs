@@ -50,7 +50,7 @@ pub(crate) async fn hub_with(
 }
 
 /// The texts of all diary files.
-fn diary(world: &World) -> String {
+pub(crate) fn diary(world: &World) -> String {
     let folder = world.path.parent().unwrap().join("memories/daily");
     let Ok(entries) = fs::read_dir(folder) else { return String::new() };
     entries.map(|entry| fs::read_to_string(entry.unwrap().path()).unwrap()).collect()

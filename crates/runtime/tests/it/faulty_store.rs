@@ -9,7 +9,9 @@ use std::sync::{Mutex, PoisonError};
 use async_trait::async_trait;
 use jiff::Timestamp;
 use memory::core_blocks::{CoreBlockLabel, CoreBlocks};
-use memory::corrections::{Approval, Correction, NodeVersion, PendingRejection, UndoneChange};
+use memory::corrections::{
+    Approval, Correction, NodeVersion, PendingRejection, Replaced, ReplacedQuery, UndoneChange,
+};
 use memory::entities::{ChangedBy, Entity, EntityChange, EntityChanged, EntityUndone};
 use memory::facts::{Fact, Facts};
 use memory::forget::{
@@ -323,6 +325,7 @@ passing_on!(CorrectionStore:
     correct_node(correction: Correction) -> Option<Node>;
     pin_node(id: NodeId, pinned: bool) -> Option<Node>;
     node_history(id: NodeId, limit: u32) -> Option<Vec<NodeVersion>>;
+    replaced(scope: &Scope, about: &ReplacedQuery) -> Replaced;
     undo_last_change(id: NodeId, at: Timestamp) -> Option<UndoneChange>;
     rejected_memory(id: RejectedId) -> Option<PendingRejection>;
     approve_rejected(approval: Approval) -> CommitOutcome;

@@ -14,6 +14,7 @@ mod retries;
 mod evidence;
 mod truth;
 mod corrections;
+mod corrected;
 mod defects;
 mod reflection;
 mod slow_cycle;

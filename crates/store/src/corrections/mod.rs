@@ -2,11 +2,14 @@
 
 pub(crate) mod history;
 pub(crate) mod undo;
+mod replaced;
 
 use async_trait::async_trait;
 use jiff::Timestamp;
 use memory::Scope;
-use memory::corrections::{Approval, Correction, NodeVersion, PendingRejection, UndoneChange};
+use memory::corrections::{
+    Approval, Correction, NodeVersion, PendingRejection, Replaced, ReplacedQuery, UndoneChange,
+};
 use memory::forget::{ThoughtPolicy, Withdrawal};
 use memory::identifiers::{EntityId, MessageId, NodeId, RejectedId};
 use memory::nodes::{NewNode, Node, RelationalTag};
@@ -56,6 +59,12 @@ impl CorrectionStore for SqliteStore {
 
     async fn undo_last_change(&self, id: NodeId, at: Timestamp) -> Result<Option<UndoneChange>, StoreError> {
         self.write(move |unit| undo::undo_last(unit, id, at)).await
+    }
+
+    async fn replaced(&self, scope: &Scope, about: &ReplacedQuery) -> Result<Replaced, StoreError> {
+        let about = about.clone();
+        self.read_scope(scope, move |connection, scope| Ok(replaced::replaced(connection, scope, &about)?))
+            .await
     }
 
     async fn rejected_memory(&self, id: RejectedId) -> Result<Option<PendingRejection>, StoreError> {

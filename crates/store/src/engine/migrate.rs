@@ -47,6 +47,11 @@ pub(crate) const MIGRATIONS: &[Migration] = &[
     },
     Migration { number: 7, name: "imports", sql: include_str!("../../migrations/sqlite/0007_imports.sql") },
     Migration { number: 8, name: "channels", sql: include_str!("../../migrations/sqlite/0008_channels.sql") },
+    Migration {
+        number: 9,
+        name: "replaced_values",
+        sql: include_str!("../../migrations/sqlite/0009_replaced_values.sql"),
+    },
 ];
 
 /// Before the first release the schema of the first migration was built in 17 steps. Homes from then are of this version, and the digests

@@ -106,6 +106,13 @@ pub(super) fn clear_receipts(
             receipt.used.retain(|candidate| !gone.contains(&candidate.id) && !going.is_in(&candidate.text));
             receipt.pinned.retain(|NodeId(id)| !gone.contains(id));
         }
+        receipt.held_back.retain(|held| {
+            let is_lost = |id: &Uuid| gone.contains(id) || rewritten.contains(id);
+            let texts = [&held.text, &held.current_text];
+            !is_lost(&held.node_id.0)
+                && !is_lost(&held.current.0)
+                && !texts.iter().any(|text| going.is_in(text))
+        });
         for candidate in receipt.used.iter_mut().filter(|candidate| gone.contains(&candidate.id)) {
             candidate.text.clear();
         }

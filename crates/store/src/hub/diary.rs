@@ -2,7 +2,10 @@
 
 use hub::names::DocumentName;
 use hub::ports::{DiaryEvent, DiaryLine, OutdatedLine};
+use jiff::Timestamp;
+use jiff::tz::TimeZone;
 use memory::identifiers::{NodeId, SessionId};
+use memory::text::is_han;
 use rusqlite::{Connection, Result};
 
 use crate::rows;
@@ -33,7 +36,9 @@ pub(super) fn events(connection: &Connection, limit: u32) -> Result<Vec<DiaryEve
 pub(super) fn outdated(connection: &Connection, limit: u32) -> Result<Vec<OutdatedLine>> {
     connection
         .prepare_cached(
-            "SELECT d.persona_id, d.user_id, l.node_id, l.session_id, d.kind, d.stem, l.line, n.description
+            "SELECT d.persona_id, d.user_id, l.node_id, l.session_id, d.kind, d.stem, l.line, n.description,
+                 (SELECT max(c.created_at) FROM node_changes c
+                  WHERE c.node_seq = n.seq AND c.kind = 'supersession' AND n.superseded_by IS NOT NULL)
              FROM hub_lines l JOIN hub_documents d ON d.number = l.document
              JOIN concept_nodes n ON n.id = l.node_id AND n.deleted_at IS NULL
              WHERE l.outdated = 1 ORDER BY d.number, l.node_id LIMIT ?1",
@@ -43,9 +48,22 @@ pub(super) fn outdated(connection: &Connection, limit: u32) -> Result<Vec<Outdat
                 .map_err(|error| rows::unreadable(5, error))?;
             let (node, session) = (NodeId(rows::uuid(row, 2)?), SessionId(rows::uuid(row, 3)?));
             let line = DiaryLine { document, node, session, line: row.get(6)? };
-            Ok(OutdatedLine { scope: rows::scope(row, 0)?, line, description: row.get(7)? })
+            let replaced_at = rows::optional_time(row, 8)?;
+            let description = with_end(row.get(7)?, replaced_at);
+            Ok(OutdatedLine { scope: rows::scope(row, 0)?, line, description })
         })?
         .collect()
+}
+
+/// The text with the day from which it is no longer so. What is so instead has a line of its own: this one must not keep
+/// it when that one is forgotten.
+fn with_end(text: String, replaced_at: Option<Timestamp>) -> String {
+    let Some(at) = replaced_at else { return text };
+    let day = at.to_zoned(TimeZone::UTC).date();
+    match text.contains(is_han) {
+        true => format!("{}（自 {day} 起不再如此）", text.trim_end_matches('。')),
+        false => format!("{} (no longer so since {day})", text.trim_end_matches('.')),
+    }
 }
 
 /// Marks the lines that tell a node: it says something else now.

@@ -225,5 +225,6 @@ pub(super) fn receipt(turn_id: TurnId, seconds: i64) -> ReplyReceipt {
         used: Vec::new(),
         pinned: Vec::new(),
         cut: vec!["passages".to_owned()],
+        held_back: Vec::new(),
     }
 }

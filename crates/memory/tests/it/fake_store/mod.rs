@@ -13,7 +13,9 @@ use async_trait::async_trait;
 use jiff::Timestamp;
 use jiff::civil::Date;
 use memory::core_blocks::{CoreBlockLabel, CoreBlocks};
-use memory::corrections::{Approval, Correction, NodeVersion, PendingRejection, UndoneChange};
+use memory::corrections::{
+    Approval, Correction, NodeVersion, PendingRejection, Replaced, ReplacedQuery, UndoneChange,
+};
 use memory::entities::{
     ChangedBy, Entity, EntityChange, EntityChanged, EntityKind, EntityUndone, MergeStatus, fold_name,
 };

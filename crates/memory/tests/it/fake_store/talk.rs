@@ -85,6 +85,10 @@ impl CorrectionStore for FakeStore {
         refused()
     }
 
+    async fn replaced(&self, _scope: &Scope, _about: &ReplacedQuery) -> Result<Replaced, StoreError> {
+        Ok(Replaced::default())
+    }
+
     async fn undo_last_change(
         &self,
         _id: NodeId,

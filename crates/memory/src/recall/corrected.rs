@@ -1,0 +1,294 @@
+//! What was corrected is not told as current: its words travel with a dated note, what was made of them is left out, and a
+//! question about the past finds it.
+
+use std::collections::{BTreeMap, BTreeSet};
+
+use jiff::{SignedDuration, Timestamp};
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
+
+use super::{RecallRequest, RecallResult};
+use crate::corrections::{ReplacedQuery, ReplacedSpan, ReplacedValue};
+use crate::entities::{fold_name, name_stands_in};
+use crate::identifiers::{EntityId, MessageId, NodeId};
+use crate::messages::{Message, Role};
+use crate::nodes::{Node, NodeKind};
+use crate::ports::{Store, StoreError};
+use crate::text::{asks_for_the_past, content_terms, correction_cue, denied_value, split_sentences};
+
+/// Values that one prompt tells of as no longer current.
+const TOLD_MAX: usize = 10;
+/// How long a correction in words may wait until its session becomes memory.
+const FRESH: SignedDuration = SignedDuration::from_hours(24);
+/// The share of a former value's words from which a text only says it again.
+const REPEATS: f64 = 0.6;
+
+/// A value that was not told as current, and where it stood.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+pub struct HeldBackValue {
+    /// The memory that said it.
+    pub node_id: NodeId,
+    /// What it said.
+    pub text: String,
+    /// When it was replaced.
+    pub until: Timestamp,
+    /// The memory that is current instead.
+    pub current: NodeId,
+    /// What that one says.
+    pub current_text: String,
+    /// It never was so; else it was so until then.
+    pub mistaken: bool,
+    /// Where it was left out or noted: `message`, `event`, `thought`, `summary`, `description`, `mood`, `document`.
+    pub places: BTreeSet<String>,
+}
+
+/// A correction in the user's latest words, which is no memory yet.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct FreshCorrection {
+    /// The words.
+    pub text: String,
+    /// When they were said.
+    pub at: Timestamp,
+    /// The value that they deny, where they name it.
+    pub denied: Option<String>,
+}
+
+/// What recall found to be no longer current.
+#[derive(Clone, Debug, Default)]
+pub struct Corrected {
+    /// Former values that the text asks about, the earliest first.
+    pub former: Vec<ReplacedValue>,
+    /// By message: what it says that is no longer current.
+    pub messages: BTreeMap<MessageId, ReplacedValue>,
+    /// By node: what it says that is no longer current.
+    pub nodes: BTreeMap<NodeId, ReplacedValue>,
+    /// What texts that people wrote say that is no longer current: they stay as they are.
+    pub written: Vec<ReplacedValue>,
+    /// Corrections that are no memory yet, the earliest first.
+    pub fresh: Vec<FreshCorrection>,
+    /// What was not told as current.
+    pub held_back: Vec<HeldBackValue>,
+    values: Vec<ReplacedValue>,
+    spans: Vec<ReplacedSpan>,
+}
+
+/// Takes out of what came to mind all that rested on a value which is no longer current, and notes the rest.
+pub(super) async fn hold_back(
+    store: &dyn Store,
+    request: &RecallRequest,
+    found: &mut RecallResult,
+) -> Result<(), StoreError> {
+    let pinned = &found.pinned;
+    let chosen = found.nodes.iter().map(|scored| &scored.node);
+    let citing =
+        chosen.clone().chain(&pinned.about_user).chain(&pinned.about_self).chain(&pinned.expectations);
+    let passages = found.passages.iter().flat_map(|passage| &passage.messages).map(|message| message.seq);
+    let about = ReplacedQuery {
+        messages: passages.chain(request.window.iter().copied()).collect(),
+        nodes: chosen.clone().chain(&pinned.events).map(|node| node.id).collect(),
+        citing: citing.chain(&pinned.fulfilled).map(|node| node.seq).collect(),
+        entities: found.entities.iter().map(|entity| entity.id).collect(),
+    };
+    let replaced = store.replaced(&request.scope, &about).await?;
+    if replaced.values.is_empty() {
+        return Ok(());
+    }
+    let mut corrected =
+        Corrected { values: replaced.values, spans: replaced.spans, ..std::mem::take(&mut found.corrected) };
+    let said: Vec<Message> = found.passages.iter().flat_map(|passage| passage.messages.clone()).collect();
+    corrected.note_messages(&said);
+    let outdated: BTreeMap<i64, NodeId> = replaced.outdated.into_iter().collect();
+    corrected.hold_back_nodes(found, &outdated);
+    corrected.hold_back_texts(found, &replaced.descriptions);
+    let asks = asks_for_the_past(&request.text);
+    let current: BTreeSet<NodeId> = about.nodes.into_iter().collect();
+    let is_meant = |value: &&ReplacedValue| {
+        value.is_said_in(&request.text) || (asks && !value.mistaken && current.contains(&value.current))
+    };
+    let mut former: Vec<ReplacedValue> = corrected.values.iter().filter(is_meant).cloned().collect();
+    former.sort_by_key(|value| (value.until, value.since));
+    former.truncate(TOLD_MAX);
+    corrected.former = former;
+    found.corrected = corrected;
+    Ok(())
+}
+
+impl Corrected {
+    /// Whether the text asks about a former value.
+    pub fn is_asked_for(&self) -> bool {
+        !self.former.is_empty()
+    }
+
+    /// Notes which of these messages say what is no longer current, and which correct something themselves.
+    pub fn note_window(&mut self, window: &[Message], now: Timestamp) {
+        self.note_messages(window);
+        for message in window {
+            let is_recent = now.duration_since(message.created_at) < FRESH;
+            if message.role == Role::User && is_recent && correction_cue(&message.content).is_some() {
+                let denied = denied_value(&message.content).map(str::to_owned);
+                let fresh = FreshCorrection { text: message.content.clone(), at: message.created_at, denied };
+                if !self.fresh.contains(&fresh) {
+                    self.fresh.push(fresh);
+                }
+            }
+        }
+        self.fresh.sort_by_key(|fresh| fresh.at);
+        let surplus = self.fresh.len().saturating_sub(TOLD_MAX);
+        self.fresh.drain(..surplus);
+    }
+
+    /// The values that a prompt has to tell as no longer current: those asked for, then those that stand in it.
+    pub fn told(&self) -> Vec<&ReplacedValue> {
+        let mut told: Vec<&ReplacedValue> = Vec::new();
+        let noted = self.written.iter().chain(self.messages.values()).chain(self.nodes.values());
+        for value in self.former.iter().chain(noted) {
+            if told.len() < TOLD_MAX && !told.contains(&value) {
+                told.push(value);
+            }
+        }
+        told
+    }
+
+    /// Whether the user's latest words say that a text is wrong.
+    pub fn is_denied(&self, text: &str) -> bool {
+        let mut denied = self.fresh.iter().filter_map(|fresh| fresh.denied.as_deref());
+        let folded = fold_name(text);
+        denied.any(|value| name_stands_in(&folded, &fold_name(value)))
+    }
+
+    fn note_messages(&mut self, messages: &[Message]) {
+        for message in messages {
+            let quoted = self.spans.iter().find(|span| span.message == message.seq);
+            let by_span = quoted.and_then(|span| self.values.iter().find(|value| value.node == span.node));
+            // Who corrects a value names it; so does who comes back to it, and that is the later word.
+            let corrects = message.role == Role::User && correction_cue(&message.content).is_some();
+            let by_words =
+                || self.values.iter().find(|value| !corrects && value.is_said_in(&message.content));
+            if let Some(value) = by_span.or_else(by_words).cloned() {
+                self.hold(&value, "message");
+                self.messages.insert(message.id, value);
+            }
+        }
+    }
+
+    /// What a text says that is no longer current.
+    pub fn of_text(&self, text: &str) -> Option<&ReplacedValue> {
+        self.values.iter().find(|value| value.is_said_in(text))
+    }
+
+    /// The text without the sentences that say what is no longer current; none if nothing is left.
+    pub fn without_former(&mut self, text: &str, place: &str) -> Option<String> {
+        let Some(value) = self.of_text(text).cloned() else { return Some(text.to_owned()) };
+        self.hold(&value, place);
+        let lines = text.lines().map(|line| {
+            let kept = split_sentences(line).into_iter().filter(|sentence| self.of_text(sentence).is_none());
+            let kept: Vec<&str> = kept.collect();
+            if self.of_text(line).is_some() { kept.join(" ") } else { line.to_owned() }
+        });
+        let left = lines.collect::<Vec<_>>().join("\n").trim().to_owned();
+        (!left.is_empty()).then_some(left)
+    }
+
+    /// Notes what a text that a person wrote says and is no longer current.
+    pub fn note_written(&mut self, text: &str) {
+        let said: Vec<ReplacedValue> =
+            self.values.iter().filter(|value| value.is_said_in(text)).cloned().collect();
+        for value in said {
+            self.hold(&value, "document");
+            if !self.written.contains(&value) {
+                self.written.push(value);
+            }
+        }
+    }
+
+    fn hold(&mut self, value: &ReplacedValue, place: &str) {
+        let known = |held: &&mut HeldBackValue| held.node_id == value.node && held.text == value.text;
+        if let Some(held) = self.held_back.iter_mut().find(known) {
+            held.places.insert(place.to_owned());
+            return;
+        }
+        self.held_back.push(HeldBackValue {
+            node_id: value.node,
+            text: value.text.clone(),
+            until: value.until,
+            current: value.current,
+            current_text: value.current_text.clone(),
+            mistaken: value.mistaken,
+            places: BTreeSet::from([place.to_owned()]),
+        });
+    }
+
+    /// Leaves out the nodes that only say a former value again, and what was concluded from it; notes the others.
+    fn hold_back_nodes(&mut self, found: &mut RecallResult, outdated: &BTreeMap<i64, NodeId>) {
+        let mut removed: BTreeMap<NodeId, ReplacedValue> = BTreeMap::new();
+        let mut stays = |node: &Node| {
+            let is_conclusion = matches!(node.kind, NodeKind::Thought | NodeKind::Expectation);
+            if let Some(event) = outdated.get(&node.seq) {
+                let value = self.values.iter().find(|value| value.node == *event).cloned();
+                removed.extend(value.map(|value| (node.id, value)));
+                return false;
+            }
+            let Some(value) = self.of_text(&node.description).cloned() else { return true };
+            if node.id == value.current {
+                return true;
+            }
+            let is_earlier = node.created_at < value.until;
+            if is_earlier && (is_conclusion || repeats(&node.description, &value.text)) {
+                removed.insert(node.id, value);
+                return false;
+            }
+            self.nodes.insert(node.id, value);
+            true
+        };
+        found.nodes.retain(|scored| stays(&scored.node));
+        let pinned = &mut found.pinned;
+        for list in [
+            &mut pinned.about_user,
+            &mut pinned.about_self,
+            &mut pinned.intentions,
+            &mut pinned.expectations,
+            &mut pinned.events,
+            &mut pinned.fulfilled,
+        ] {
+            list.retain(&mut stays);
+        }
+        for candidate in &mut found.candidates {
+            let Some(value) = removed.get(&NodeId(candidate.id)).filter(|_| candidate.used) else { continue };
+            candidate.used = false;
+            candidate.reason = format!("rests on what is no longer so: now \"{}\"", value.current_text);
+        }
+        for value in removed.into_values() {
+            self.hold(&value, "thought");
+        }
+        for value in self.nodes.values().cloned().collect::<Vec<_>>() {
+            self.hold(&value, "event");
+        }
+    }
+
+    /// Summaries lose what is no longer current; so do descriptions, but for those that a person wrote.
+    fn hold_back_texts(&mut self, found: &mut RecallResult, descriptions: &[EntityId]) {
+        for session in &mut found.pinned.summaries {
+            let Some(summary) = session.summary.take() else { continue };
+            let nameless =
+                |value: &&ReplacedValue| value.names.is_empty() && value.session == Some(session.id);
+            if let Some(value) = self.values.iter().find(nameless).cloned() {
+                self.hold(&value, "summary");
+            } else {
+                session.summary = self.without_former(&summary, "summary");
+            }
+        }
+        for entity in found.entities.iter_mut().filter(|entity| !entity.owner_override) {
+            let Some(description) = entity.description.take() else { continue };
+            if !descriptions.contains(&entity.id) {
+                entity.description = self.without_former(&description, "description");
+            }
+        }
+    }
+}
+
+/// Whether a text only says a former value again.
+fn repeats(text: &str, former: &str) -> bool {
+    let (terms, known) = (content_terms(text), content_terms(former));
+    let shared = terms.iter().filter(|term| known.contains(*term)).count();
+    shared as f64 >= REPEATS * terms.len().max(1) as f64
+}

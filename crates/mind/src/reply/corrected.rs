@@ -1,0 +1,81 @@
+//! What is no longer so: notes where it is said, and lines that tell it with its dates.
+
+use jiff::tz::TimeZone;
+use memory::corrections::ReplacedValue;
+use memory::identifiers::MessageId;
+use memory::nodes::Node;
+use memory::text::is_han;
+
+use super::input::ReplyInput;
+use crate::calendar;
+use crate::quoted::one_line;
+
+/// Longest former or current text that is told, in characters.
+const LENGTH_MAX: usize = 240;
+
+/// The line with a note, if the message says what is no longer so.
+pub(super) fn noted(line: String, message: MessageId, input: &ReplyInput) -> String {
+    match input.corrected.messages.get(&message) {
+        Some(value) => line + &note(value, &input.user_zone),
+        None => line,
+    }
+}
+
+/// What is to be noted of a memory; empty where all of it is current.
+pub(super) fn note_of_node(node: &Node, input: &ReplyInput) -> String {
+    match input.corrected.nodes.get(&node.id) {
+        Some(value) => note(value, &input.user_zone),
+        None if input.corrected.is_denied(&node.description) => {
+            " (they have just said that this is wrong)".to_owned()
+        }
+        None => String::new(),
+    }
+}
+
+fn note(value: &ReplacedValue, zone: &TimeZone) -> String {
+    let (day, current) = (calendar::day(value.until, zone), told(&value.current_text));
+    match value.mistaken {
+        true => format!(" (wrong, corrected on {day}: {current})"),
+        false => format!(" (no longer so since {day}: {current})"),
+    }
+}
+
+/// The lines of the section that tells what is no longer so.
+pub(super) fn lines(input: &ReplyInput) -> Vec<String> {
+    let zone = &input.user_zone;
+    let replaced = input.corrected.told().into_iter().map(|value| {
+        let (until, since) = (calendar::day(value.until, zone), calendar::day(value.since, zone));
+        let (former, current) = (told(&value.text), told(&value.current_text));
+        match value.mistaken {
+            true => format!("never so, corrected on {until}: \"{former}\"; so it is: \"{current}\""),
+            false => format!("until {until}, told on {since}: \"{former}\"; now: \"{current}\""),
+        }
+    });
+    let fresh = input.corrected.fresh.iter().map(|fresh| {
+        let (at, words) = (calendar::minute(fresh.at, zone), told(&fresh.text));
+        format!(
+            "on {at} they said \"{words}\": what you remember of it may be out of date, and these words count"
+        )
+    });
+    replaced.chain(fresh).collect()
+}
+
+/// A former value with its last day, in its own language.
+pub(super) fn dated(value: &ReplacedValue, zone: &TimeZone) -> String {
+    let text = value.text.trim_end_matches(['.', '。']);
+    let until = calendar::day(value.until, zone);
+    match (text.contains(is_han), value.mistaken) {
+        (true, true) => format!("{text}（记错了，{until} 更正）"),
+        (true, false) => format!("{text}（到 {until} 为止）"),
+        (false, true) => format!("{text} (wrong, corrected on {until})"),
+        (false, false) => format!("{text} (until {until})"),
+    }
+}
+
+fn told(text: &str) -> String {
+    let line = one_line(text);
+    match line.char_indices().nth(LENGTH_MAX) {
+        Some((end, _)) => format!("{}…", &line[..end]),
+        None => line,
+    }
+}

@@ -1,0 +1,41 @@
+//! Texts of a prompt beside what recall gives, without what is no longer current.
+
+use hub::PromptDocuments;
+use memory::core_blocks::CoreBlocks;
+use memory::mood::Mood;
+use memory::recall::Corrected;
+
+/// The mood without a signal that says what is no longer current.
+pub(crate) fn without_former_signal(mut mood: Mood, corrected: &mut Corrected) -> Mood {
+    mood.last_user_signal =
+        mood.last_user_signal.and_then(|signal| corrected.without_former(&signal, "mood"));
+    mood
+}
+
+/// Diaries and roll-ups lose the sentences that say what is no longer current, unless they are asked for. Identity documents
+/// and core blocks stay as they were written; what they say is noted.
+pub(crate) fn hold_back(
+    mut shared: PromptDocuments,
+    core_blocks: &CoreBlocks,
+    corrected: &mut Corrected,
+) -> PromptDocuments {
+    for text in [&core_blocks.persona, &core_blocks.user, &core_blocks.style] {
+        corrected.note_written(text);
+    }
+    for (_, text) in &shared.documents {
+        corrected.note_written(text);
+    }
+    if corrected.is_asked_for() {
+        return shared;
+    }
+    shared.periods.retain_mut(|(_, text)| hold_back_of(text, corrected));
+    shared.related.retain_mut(|memory| hold_back_of(&mut memory.excerpt, corrected));
+    shared
+}
+
+fn hold_back_of(text: &mut String, corrected: &mut Corrected) -> bool {
+    let left = corrected.without_former(text, "document");
+    let is_left = left.is_some();
+    *text = left.unwrap_or_default();
+    is_left
+}

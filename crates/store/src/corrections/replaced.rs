@@ -1,0 +1,231 @@
+//! Which values are no longer current.
+
+use std::collections::{BTreeMap, BTreeSet};
+
+use memory::corrections::{Replaced, ReplacedQuery, ReplacedSpan, ReplacedValue, lost_names};
+use memory::identifiers::{EntityId, NodeId, SessionId};
+use memory::nodes::{Node, RelationalTag};
+use rusqlite::{Connection, Result, Row, params};
+
+use crate::corrections;
+use crate::rows;
+
+/// Latest changes of a scope that are looked at whatever is shown.
+const LATEST: u32 = 50;
+/// Most nodes of one line of memories that replaced one another.
+const LINE_MAX: usize = 100;
+
+macro_rules! changes {
+    ($rest:expr) => {
+        concat!(
+            "SELECT c.number, c.kind, c.created_at, coalesce(c.description, n.description), n.id, n.seq, n.created_at,
+                 n.source_session_id, c.entities
+             FROM replaced_values r CROSS JOIN node_changes c ON c.number = r.change
+                 CROSS JOIN concept_nodes n ON n.seq = c.node_seq
+             WHERE r.scope = ?1 AND n.deleted_at IS NULL
+                 AND CASE c.kind WHEN 'correction' THEN c.description IS NOT NULL ELSE n.superseded_by IS NOT NULL END",
+            $rest
+        )
+    };
+}
+
+const LATEST_CHANGES: &str = changes!(" ORDER BY r.change DESC LIMIT ?2");
+const CHANGES_OF_NODES: &str = changes!(
+    " AND r.change IN (SELECT o.number FROM json_each(?2) j CROSS JOIN node_changes o ON o.node_seq = j.value)
+     ORDER BY r.change DESC"
+);
+const SPANS: &str = "
+    SELECT e.message_seq, e.span_start, e.span_end, n.id, n.seq
+    FROM json_each(?2) j CROSS JOIN node_evidence e ON e.message_seq = j.value
+        CROSS JOIN concept_nodes n ON n.seq = e.node_seq
+    WHERE n.scope = ?1 AND n.deleted_at IS NULL AND EXISTS (
+        SELECT 1 FROM node_changes c CROSS JOIN replaced_values r ON r.scope = ?1 AND r.change = c.number
+        WHERE c.node_seq = n.seq)
+    ORDER BY e.message_seq, e.span_start";
+const OUTDATED: &str = "
+    SELECT DISTINCT t.seq, e.id, e.seq
+    FROM json_each(?2) j CROSS JOIN concept_nodes t ON t.seq = j.value
+        CROSS JOIN concept_node_filling f ON f.thought_seq = t.seq
+        CROSS JOIN concept_nodes e ON e.seq = f.event_seq
+        CROSS JOIN node_changes c ON c.node_seq = e.seq
+        CROSS JOIN replaced_values r ON r.scope = ?1 AND r.change = c.number
+    WHERE t.scope = ?1 AND c.created_at > t.created_at AND (c.kind = 'correction' OR e.superseded_by IS NOT NULL)
+        AND NOT EXISTS (
+            SELECT 1 FROM node_changes o WHERE o.node_seq = t.seq AND o.kind = 'correction' AND o.undone_at IS NULL
+                AND o.created_at >= c.created_at)";
+const DESCRIBED_BEFORE: &str = "
+    SELECT EXISTS (
+        SELECT 1 FROM replaced_values r CROSS JOIN node_changes c ON c.number = r.change
+            CROSS JOIN concept_node_entities l ON l.node_seq = c.node_seq AND l.entity_id = ?2
+            CROSS JOIN entities e ON e.id = l.entity_id
+        WHERE r.scope = ?1 AND e.owner_override = 0 AND c.created_at > coalesce(e.described_at, e.updated_at))";
+
+/// A change after which a node no longer says what it said.
+struct Change {
+    number: i64,
+    is_correction: bool,
+    value: ReplacedValue,
+    node: i64,
+    /// The entities that the text was about, where the change keeps them.
+    entities: Option<Vec<EntityId>>,
+}
+
+pub(super) fn replaced(connection: &Connection, scope: i64, about: &ReplacedQuery) -> Result<Replaced> {
+    let latest: Vec<Change> = connection
+        .prepare_cached(LATEST_CHANGES)?
+        .query_map(params![scope, LATEST], change)?
+        .collect::<Result<_>>()?;
+    if latest.is_empty() {
+        return Ok(Replaced::default());
+    }
+    let mut changes: BTreeMap<i64, Change> =
+        latest.into_iter().map(|change| (change.number, change)).collect();
+    let (spans, mut nodes) = spans(connection, scope, &about.messages)?;
+    let mut outdated = Vec::new();
+    let mut citing = connection.prepare_cached(OUTDATED)?;
+    let mut found = citing.query(params![scope, rows::to_json(&about.citing)?])?;
+    while let Some(row) = found.next()? {
+        outdated.push((row.get(0)?, NodeId(rows::uuid(row, 1)?)));
+        nodes.insert(row.get(2)?);
+    }
+    for node in &about.nodes {
+        nodes.extend(line(connection, *node)?);
+    }
+    let nodes = rows::to_json(&nodes)?;
+    for change in connection.prepare_cached(CHANGES_OF_NODES)?.query_map(params![scope, nodes], change)? {
+        let change = change?;
+        changes.entry(change.number).or_insert(change);
+    }
+    let mut values = Vec::with_capacity(changes.len());
+    for change in changes.into_values().rev() {
+        values.extend(completed(connection, change)?);
+    }
+    let mut descriptions = Vec::new();
+    let mut described = connection.prepare_cached(DESCRIBED_BEFORE)?;
+    for entity in &about.entities {
+        if described.query_row(params![scope, entity.0.into_bytes()], |row| row.get(0))? {
+            descriptions.push(*entity);
+        }
+    }
+    Ok(Replaced { values, spans, outdated, descriptions })
+}
+
+fn change(row: &Row<'_>) -> Result<Change> {
+    let node = NodeId(rows::uuid(row, 4)?);
+    let entities: Option<String> = row.get(8)?;
+    let value = ReplacedValue {
+        node,
+        text: row.get(3)?,
+        since: rows::time(row, 6)?,
+        until: rows::time(row, 2)?,
+        current: node,
+        current_text: String::new(),
+        mistaken: false,
+        session: rows::optional_uuid(row, 7)?.map(SessionId),
+        names: Vec::new(),
+    };
+    Ok(Change {
+        number: row.get(0)?,
+        is_correction: row.get_ref(1)?.as_str()? == "correction",
+        value,
+        node: row.get(5)?,
+        entities: entities.map(|_| rows::json(row, 8)).transpose()?,
+    })
+}
+
+/// The value with what is current instead. None where the line has come back to the same text.
+fn completed(connection: &Connection, change: Change) -> Result<Option<ReplacedValue>> {
+    let Change { is_correction, mut value, node, entities, .. } = change;
+    let Some(first) = corrections::live(connection, value.node)? else { return Ok(None) };
+    let mut newer = first.superseded_by;
+    let mut current = first;
+    let mut next: Option<Node> = None;
+    for _ in 0..LINE_MAX {
+        let Some(found) = newer.map(|id| corrections::live(connection, id)).transpose()?.flatten() else {
+            break;
+        };
+        newer = found.superseded_by;
+        next.get_or_insert_with(|| found.clone());
+        current = found;
+    }
+    let says_it_was_wrong = |node: &Node| {
+        node.relational_tags.contains(&RelationalTag::Correction) && node.superseded_by != Some(node.id)
+    };
+    value.mistaken = is_correction || next.as_ref().is_some_and(says_it_was_wrong);
+    value.current = current.id;
+    value.current_text = current.description;
+    let names = names(connection, node, entities.as_deref())?;
+    value.names = lost_names(&value.text, &value.current_text, names.iter().map(String::as_str));
+    Ok((value.text != value.current_text).then_some(value))
+}
+
+/// The names of the entities that a text was about.
+fn names(connection: &Connection, node: i64, entities: Option<&[EntityId]>) -> Result<Vec<String>> {
+    let Some(entities) = entities else {
+        return connection
+            .prepare_cached(
+                "SELECT a.name FROM concept_node_entities l JOIN entity_aliases a ON a.entity_id = l.entity_id
+                 WHERE l.node_seq = ?1",
+            )?
+            .query_map([node], |row| row.get(0))?
+            .collect();
+    };
+    let mut aliases = connection.prepare_cached("SELECT name FROM entity_aliases WHERE entity_id = ?1")?;
+    let mut names = Vec::new();
+    for entity in entities {
+        for name in aliases.query_map([entity.0.into_bytes()], |row| row.get(0))? {
+            names.push(name?);
+        }
+    }
+    Ok(names)
+}
+
+fn spans(
+    connection: &Connection,
+    scope: i64,
+    messages: &[i64],
+) -> Result<(Vec<ReplacedSpan>, BTreeSet<i64>)> {
+    let mut nodes = BTreeSet::new();
+    let mut spans = Vec::new();
+    let mut statement = connection.prepare_cached(SPANS)?;
+    let mut found = statement.query(params![scope, rows::to_json(&messages)?])?;
+    while let Some(row) = found.next()? {
+        nodes.insert(row.get(4)?);
+        spans.push(ReplacedSpan {
+            message: row.get(0)?,
+            start: row.get(1)?,
+            end: row.get(2)?,
+            node: NodeId(rows::uuid(row, 3)?),
+        });
+    }
+    Ok((spans, nodes))
+}
+
+/// Numbers of the node and of all whose place it took.
+fn line(connection: &Connection, node: NodeId) -> Result<Vec<i64>> {
+    connection
+        .prepare_cached(
+            "WITH RECURSIVE line (id, seq) AS (
+                 SELECT id, seq FROM concept_nodes WHERE id = ?1
+                 UNION SELECT n.id, n.seq FROM line l JOIN concept_nodes n ON n.superseded_by = l.id)
+             SELECT seq FROM line LIMIT ?2",
+        )?
+        .query_map(params![node.0.into_bytes(), LINE_MAX], |row| row.get(0))?
+        .collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::engine::plans::{empty, plan};
+
+    #[test]
+    fn no_statement_walks_over_the_past() {
+        let connection = empty();
+        for statement in [LATEST_CHANGES, CHANGES_OF_NODES, SPANS, OUTDATED, DESCRIBED_BEFORE] {
+            let plan = plan(&connection, statement);
+            let scans = plan.matches("SCAN").count() - plan.matches("SCAN j").count();
+            assert_eq!(scans - plan.matches("SCAN CONSTANT ROW").count(), 0, "{plan}");
+        }
+    }
+}

@@ -1,0 +1,292 @@
+//! Words with which a person corrects what was said or believed, and words that ask how something was before.
+
+use super::segment::fold;
+
+/// How a person corrects.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum CorrectionCue {
+    /// It was so and is otherwise now: "we moved", 早就不…了.
+    Changed,
+    /// It never was so: "no, it's …", 我记错了.
+    Mistaken,
+    /// What was said is taken back: "scratch that", "that was a joke", 当我没说.
+    Retracted,
+    /// It was never said: "I never said that", 我没说过.
+    Denied,
+}
+
+const DENIED_EN: &[&str] =
+    &["i never said", "i didn't say", "i did not say", "i never told you", "i haven't said"];
+const DENIED_ZH: &[&str] =
+    &["我没说过", "我没有说过", "我从没说过", "我从来没说过", "我可没说", "我没这么说", "我没这样说"];
+const RETRACTED_EN: &[&str] = &[
+    "scratch that",
+    "forget what i said",
+    "forget i said",
+    "ignore what i said",
+    "i take that back",
+    "i take it back",
+    "that was a joke",
+    "it was a joke",
+    "i was joking",
+    "i was just joking",
+    "i was only joking",
+    "just kidding",
+    "i was kidding",
+    "never mind what i said",
+];
+const RETRACTED_ZH: &[&str] = &[
+    "当我没说",
+    "就当我没说",
+    "不算数",
+    "开玩笑的",
+    "我开玩笑",
+    "开个玩笑",
+    "逗你玩",
+    "逗你的",
+    "我收回",
+    "别当真",
+    "忘了我说的",
+];
+const MISTAKEN_EN: &[&str] = &[
+    "i got that wrong",
+    "i got it wrong",
+    "i was wrong",
+    "i made a mistake",
+    "i misspoke",
+    "i misremembered",
+    "i meant",
+    "that's wrong",
+    "that is wrong",
+    "that's not right",
+    "you got that wrong",
+    "you've got that wrong",
+    "correction",
+];
+const MISTAKEN_ZH: &[&str] = &[
+    "我记错",
+    "记错了",
+    "说错了",
+    "我搞错",
+    "搞错了",
+    "弄错了",
+    "更正一下",
+    "纠正一下",
+    "你记错",
+    "不对，",
+    "不对,",
+    "其实是",
+];
+const CHANGED_EN: &[&str] = &[
+    "no longer",
+    "not anymore",
+    "not any more",
+    "isn't anymore",
+    "don't anymore",
+    "doesn't anymore",
+    "we moved",
+    "i moved",
+    "have moved",
+    "we've moved",
+    "i've moved",
+    "used to",
+    "changed my",
+    "changed his",
+    "changed her",
+    "renamed",
+    "quit my",
+    "switched to",
+    "these days i",
+    "new job",
+    "now live",
+    "now work",
+];
+const CHANGED_ZH: &[&str] = &[
+    "早就不",
+    "已经不",
+    "不再",
+    "改名",
+    "改叫",
+    "现在叫",
+    "现在是",
+    "现在住",
+    "现在在",
+    "搬到",
+    "搬去",
+    "搬来",
+    "搬家",
+    "换了",
+    "换成",
+    "跳槽",
+    "辞职",
+    "戒了",
+    "改成",
+];
+const PAST_EN: &[&str] = &[
+    "before",
+    "used to",
+    "formerly",
+    "former",
+    "previously",
+    "previous",
+    "originally",
+    "earlier",
+    "back then",
+    "at first",
+    "in the past",
+    "once",
+    "old",
+    "was",
+    "were",
+    "did",
+    "had",
+];
+const PAST_ZH: &[&str] = &[
+    "以前",
+    "之前",
+    "原来",
+    "原先",
+    "过去",
+    "曾经",
+    "曾",
+    "从前",
+    "当初",
+    "先前",
+    "当时",
+    "那时",
+    "早先",
+    "旧",
+    "老家",
+    "最早",
+    "一开始",
+];
+
+/// How the text corrects something; none where it doesn't.
+pub fn correction_cue(text: &str) -> Option<CorrectionCue> {
+    let words = words(text);
+    let says = |english: &[&str], chinese: &[&str]| {
+        english.iter().any(|cue| words.contains(&format!(" {cue} ")))
+            || chinese.iter().any(|cue| text.contains(cue))
+    };
+    if says(DENIED_EN, DENIED_ZH) {
+        return Some(CorrectionCue::Denied);
+    }
+    if says(RETRACTED_EN, RETRACTED_ZH) {
+        return Some(CorrectionCue::Retracted);
+    }
+    let begins_with_no = words.starts_with(" no ") && words.split_whitespace().count() > 2;
+    if says(MISTAKEN_EN, MISTAKEN_ZH) || denied_value(text).is_some() || begins_with_no {
+        let changes = says(CHANGED_EN, CHANGED_ZH) || words.trim_end().ends_with(" now");
+        return Some(if changes { CorrectionCue::Changed } else { CorrectionCue::Mistaken });
+    }
+    let named_now = words.contains(" called ") && words.trim_end().ends_with(" now");
+    (says(CHANGED_EN, CHANGED_ZH) || named_now).then_some(CorrectionCue::Changed)
+}
+
+/// The value that a text says is wrong, where it names it: 小黑 of 不是小黑，是小白, Berlin of "not Berlin, it's Lyon".
+pub fn denied_value(text: &str) -> Option<&str> {
+    denied_in_chinese(text).or_else(|| denied_in_english(text))
+}
+
+fn denied_in_chinese(text: &str) -> Option<&str> {
+    let rest = &text[text.find("不是")? + "不是".len()..];
+    let end = rest.find(['，', ',', '、', '。', '；', ' '])?;
+    let (value, after) = rest.split_at(end);
+    let after = after.trim_start_matches(['，', ',', '、', '。', '；', ' ']);
+    let corrects = ["是", "而是", "应该是", "现在是", "叫"].iter().any(|word| after.starts_with(word));
+    (corrects && !value.is_empty()).then_some(value.trim())
+}
+
+fn denied_in_english(text: &str) -> Option<&str> {
+    let at = [" not ", "Not ", "not "].iter().find_map(|word| {
+        let at = text.find(word)?;
+        (at == 0 || word.starts_with(' ')).then_some(at + word.len())
+    })?;
+    let rest = &text[at..];
+    let end = rest.find([',', '.', ';', '!', '?']).unwrap_or(rest.len());
+    let value =
+        rest[..end].trim().trim_start_matches("in ").trim_start_matches("at ").trim_start_matches("called ");
+    let is_name = value.starts_with(|c: char| c.is_uppercase() || c.is_ascii_digit());
+    (is_name && value.split_whitespace().count() <= 3).then_some(value)
+}
+
+/// Whether a text asks how something was before.
+pub fn asks_for_the_past(text: &str) -> bool {
+    let words = words(text);
+    PAST_EN.iter().any(|word| words.contains(&format!(" {word} ")))
+        || PAST_ZH.iter().any(|word| text.contains(word))
+}
+
+/// The folded words with one blank on each side.
+fn words(text: &str) -> String {
+    let folded = fold(text);
+    let plain = folded.chars().map(|c| match c {
+        '\u{2019}' => '\'',
+        c if c.is_alphanumeric() || c == '\'' => c,
+        _ => ' ',
+    });
+    let plain: String = plain.collect();
+    format!(" {} ", plain.split_whitespace().collect::<Vec<_>>().join(" "))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::CorrectionCue::{Changed, Denied, Mistaken, Retracted};
+    use super::*;
+
+    #[test]
+    fn corrections_are_recognised_in_both_languages() {
+        for (text, cue) in [
+            ("no, she's called 小白 now", Changed),
+            ("I never said that", Denied),
+            ("that was a joke", Retracted),
+            ("We moved in May", Changed),
+            ("Scratch that", Retracted),
+            ("我记错了", Mistaken),
+            ("不是小黑，是小白", Mistaken),
+            ("我早就不喝咖啡了", Changed),
+            ("我没说过这句话", Denied),
+            ("我开玩笑的", Retracted),
+            ("I got that wrong, it's Tuesday", Mistaken),
+            ("She lives in Lyon, not Berlin", Mistaken),
+        ] {
+            assert_eq!(correction_cue(text), Some(cue), "{text}");
+        }
+    }
+
+    #[test]
+    fn ordinary_talk_corrects_nothing() {
+        for text in [
+            "I live in Lyon",
+            "我养了一只猫",
+            "not bad",
+            "No",
+            "how are you now?",
+            "今天天气不错",
+            "I'm not sure",
+        ] {
+            assert_eq!(correction_cue(text), None, "{text}");
+        }
+    }
+
+    #[test]
+    fn denied_value_is_found_where_it_is_named() {
+        assert_eq!(denied_value("不是小黑，是小白"), Some("小黑"));
+        assert_eq!(denied_value("She lives in Lyon, not Berlin."), Some("Berlin"));
+        assert_eq!(denied_value("It's not in Berlin, it's in Lyon"), Some("Berlin"));
+        assert_eq!(denied_value("not bad"), None);
+        assert_eq!(denied_value("他不是我的朋友"), None);
+    }
+
+    #[test]
+    fn questions_about_the_past_are_recognised() {
+        for text in
+            ["Where did I live before?", "what did I use to call her?", "我以前住在哪里", "她原来叫什么"]
+        {
+            assert!(asks_for_the_past(text), "{text}");
+        }
+        for text in ["Where do I live?", "我住在哪里", "what is her name"] {
+            assert!(!asks_for_the_past(text), "{text}");
+        }
+    }
+}
