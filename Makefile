@@ -55,12 +55,14 @@ bench: tools $(PAGE) ## Runs the benches and prints their figures.
 
 KILLS ?= 200
 YEARS ?= 1000..1020
+LIVES ?= 1000
 SEED ?= 1
 .PHONY: soak
-soak: tools $(PAGE) ## Kills the daemon KILLS times (200) while people talk to it, and counts what is lost; lives the persona-years YEARS.
+soak: tools $(PAGE) ## Kills the daemon KILLS times (200) while people talk to it, and counts what is lost; lives the persona-years YEARS and LIVES (1000) lives with corrections.
 	@cargo build --release --locked --package echovessel --package testkit --bins
 	@python3 scripts/soak.py $(PROGRAM) $(TARGET_DIR)/release/scripted-model --kills $(KILLS) --seed $(SEED)
 	@ECHOVESSEL_YEARS=$(YEARS) cargo test --locked --package runtime --test it -- other_years_keep --nocapture
+	@ECHOVESSEL_LIVES=$(LIVES) cargo test --locked --package runtime --test it -- generated_lives --nocapture
 
 .PHONY: tools
 tools:

@@ -21,7 +21,7 @@ fn short_window() -> RuntimeSettings {
 }
 
 /// The handle under which the model is shown an older memory.
-fn handle_of(request: &RecordedRequest, description: &str) -> Option<String> {
+pub(crate) fn handle_of(request: &RecordedRequest, description: &str) -> Option<String> {
     let user = request.user();
     let line = user.lines().find(|line| line.starts_with("- k") && line.contains(description))?;
     line.strip_prefix("- ")?.split(':').next().map(str::to_owned)
@@ -81,7 +81,7 @@ async fn moved(world: &mut World) -> (Node, Node) {
 }
 
 /// Lines that say the value without saying that it is not current.
-fn stale<'a>(prompt: &'a str, value: &str) -> Vec<&'a str> {
+pub(crate) fn stale<'a>(prompt: &'a str, value: &str) -> Vec<&'a str> {
     let (told, said) = prompt.split_once("# What they just said").unwrap();
     assert!(!said.contains("# "), "nothing stands below what was just said");
     let notes = [

@@ -15,6 +15,7 @@ mod evidence;
 mod truth;
 mod corrections;
 mod corrected;
+mod correction_chains;
 mod defects;
 mod reflection;
 mod slow_cycle;

@@ -8,7 +8,7 @@ mod acts;
 mod talk;
 mod model;
 mod house;
-mod dice;
+pub(crate) mod dice;
 
 pub(crate) use dice::Dice;
 use year::Year;
