@@ -82,7 +82,7 @@ pub trait Channel: Send + Sync + 'static {
     fn piece_length_max(&self) -> usize;
     /// Whether the platform recognises a piece that it got already, so that one that may have arrived can be sent again.
     fn recognises_repeats(&self) -> bool;
-    /// Receives until the program stops. Failures are told to `inbound` and waited out.
+    /// Receives until the program stops. Failures are reported to `inbound` and waited out.
     async fn receive(&self, inbound: &Inbound) -> Stopped;
     /// Delivers a piece; `piece` names it, the same at each attempt.
     ///

@@ -1,4 +1,4 @@
-//! What a platform brings: who may write, and how it becomes durable before the platform is told that it arrived.
+//! What a platform brings: who may write, and how it becomes durable before the platform hears that it arrived.
 
 use std::sync::Arc;
 use std::time::Duration;

@@ -30,7 +30,7 @@ impl ClientBase {
         self.0.insert(key(name), seen);
     }
 
-    /// Notes that the client was told that the document is erased.
+    /// Notes that the client knows that the document is erased.
     pub(crate) fn remove(&mut self, name: &DocumentName) {
         self.0.remove(&key(name));
     }

@@ -147,7 +147,7 @@ pub struct ReplyReceipt {
     pub pinned: Vec<NodeId>,
     /// Sections that the token budget cut or shortened.
     pub cut: Vec<String>,
-    /// Values that were not told as current, because they were replaced or corrected.
+    /// Values that were held back, because they were replaced or corrected.
     #[serde(default)]
     pub held_back: Vec<HeldBackValue>,
 }

@@ -1,7 +1,7 @@
 //! Import: what readers find in other programs' exports is recorded as messages, page by page.
 //!
 //! Reading and mapping run on a thread of their own and are at most two pages ahead of the writer, so memory is bounded
-//! whatever the files hold. A page is one transaction with the position after it: a run that is cut off resumes there, and
+//! for files of any content. A page is one transaction with the position after it: a run that is cut off resumes there, and
 //! messages are known by digests of the publisher's ids, so nothing is recorded twice.
 
 use std::sync::Arc;

@@ -63,13 +63,13 @@ pub(crate) async fn begin(
     let unfinished = CancellationToken::new();
     let (dropped, stopping) = (unfinished.clone(), runtime.stopping.clone());
     runtime.tasks.spawn(async move {
-        let told = tokio::select! {
-            told = speaking.run(waiting, message) => told,
+        let spoken = tokio::select! {
+            spoken = speaking.run(waiting, message) => spoken,
             () = dropped.cancelled() => json!({"outcome": "dropped"}),
             () = stopping.cancelled() => json!({"outcome": "dropped"}),
         };
         // Nobody waits where traces are off.
-        let _: Result<(), Value> = outcome.send(told);
+        let _: Result<(), Value> = outcome.send(spoken);
     });
     let feed = SentenceFeed::default();
     Some((ReplySpeech { feed, sentences, finished, unfinished: unfinished.drop_guard() }, trace))

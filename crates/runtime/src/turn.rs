@@ -19,8 +19,6 @@ use serde_json::json;
 use tokio::sync::mpsc;
 use tracing::Instrument as _;
 
-use crate::after_turn;
-use crate::corrected;
 use crate::events::ServerEvent;
 use crate::forget::ForgetEpoch;
 use crate::inbox::ReadyTurn;
@@ -29,6 +27,7 @@ use crate::receipt::receipt_of;
 use crate::reply_speech::{self, ReplySpeech};
 use crate::runtime::RuntimeInner;
 use crate::turn_trace::TurnRecord;
+use crate::{after_turn, corrected};
 
 /// What a channel that replies on the spot hears of its turn.
 #[derive(Clone, Debug)]

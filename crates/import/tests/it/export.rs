@@ -33,10 +33,10 @@ fn message(index: usize, role: Role, at: Timestamp, texts: &[String], shown_inde
     }
 }
 
-type Told<'a> = (&'a str, Role, MessageTime, &'a str, usize, Vec<&'a str>, Option<&'a str>);
+type Content<'a> = (&'a str, Role, MessageTime, &'a str, usize, Vec<&'a str>, Option<&'a str>);
 
 /// What a form keeps of a message.
-fn told<'a>(messages: impl IntoIterator<Item = &'a Message>) -> Vec<Told<'a>> {
+fn contents<'a>(messages: impl IntoIterator<Item = &'a Message>) -> Vec<Content<'a>> {
     let one = |message: &'a Message| {
         let versions = message.alternatives.iter().map(|version| version.text.as_str()).collect();
         let Message { speaker, role, time, text, shown_index, model, .. } = message;
@@ -62,7 +62,7 @@ proptest! {
         writer.begin("c", "Bees", written[0].time).unwrap();
         written.iter().for_each(|message| writer.write(message).unwrap());
         let read = items("conversations.json", writer.finish().unwrap());
-        prop_assert_eq!(told(messages(&read)), told(&written));
+        prop_assert_eq!(contents(messages(&read)), contents(&written));
         prop_assert!(messages(&read).iter().zip(&written).all(|(read, written)| read.id == written.id));
 
         let mut writer = SillyTavernWriter::new(Vec::new(), "c", "ChatGPT", "User", Timestamp::UNIX_EPOCH).unwrap();
@@ -70,7 +70,7 @@ proptest! {
         let (bytes, left_out) = writer.finish().unwrap();
         prop_assert_eq!(left_out, 0);
         let read = items("chat.jsonl", bytes);
-        prop_assert_eq!(told(messages(&read)), told(&written));
+        prop_assert_eq!(contents(messages(&read)), contents(&written));
         let is_named = matches!(&read[0], Item::Conversation(start) if start.id == "c");
         prop_assert!(is_named);
     }

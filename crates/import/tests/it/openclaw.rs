@@ -22,7 +22,7 @@ fn a_home_becomes_drafts_and_a_diary() {
     let sources = Sources::open(&[Input::Path(root)]).unwrap();
     let found = found(&sources);
     assert!(found.iter().all(|found| found.format == "openclaw"), "{found:?}");
-    let told: Vec<String> = found
+    let texts: Vec<String> = found
         .into_iter()
         .map(|found| match found.item {
             Item::CoreDraft(draft) => format!("{:?} {}", draft.block, draft.title),
@@ -34,7 +34,7 @@ fn a_home_becomes_drafts_and_a_diary() {
         })
         .collect();
     assert_eq!(
-        told,
+        texts,
         [
             "MEMORY.md None",
             &format!("{:?} SOUL.md", CoreBlock::Persona),

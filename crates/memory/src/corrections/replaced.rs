@@ -4,6 +4,7 @@ use jiff::Timestamp;
 
 use crate::entities::{fold_name, name_stands_in};
 use crate::identifiers::{EntityId, NodeId, SessionId};
+use crate::text::is_unspaced;
 
 /// What is about to be shown, and is looked at for values that are no longer current.
 #[derive(Clone, Debug, Default, PartialEq)]
@@ -80,7 +81,7 @@ impl ReplacedValue {
 }
 
 /// Names that stand in the former text and not in the current one, folded: those of its entities, and words that are written
-/// with a capital or with digits inside a sentence.
+/// with a capital or with digits inside a sentence. Chinese shows no names: there it is what changed behind a word that names.
 pub fn lost_names<'a>(
     former: &'a str,
     current: &str,
@@ -94,10 +95,30 @@ pub fn lost_names<'a>(
             && word.starts_with(|c: char| c.is_ascii_uppercase() || c.is_ascii_digit())
     });
     let mut names: Vec<String> = entities.chain(written).map(fold_name).collect();
+    names.extend(changed_name(&before, &now));
     names.retain(|name| name_stands_in(&before, name) && !name_stands_in(&now, name));
     names.sort();
     names.dedup();
     names
+}
+
+/// Words after which a name or a place follows.
+const NAMING: [char; 8] = ['叫', '在', '是', '姓', '名', '为', '到', '去'];
+/// Longest Chinese name that is recognised by what changed, in characters.
+const CHANGED_LENGTH_MAX: usize = 6;
+
+/// What stands in the former text in place of something else in the current one, if both are the same around it and a word
+/// that names is before it: 小黑 of 用户的猫叫小黑 and 用户的猫叫小白.
+fn changed_name(former: &str, current: &str) -> Option<String> {
+    let (former, current): (Vec<char>, Vec<char>) = (former.chars().collect(), current.chars().collect());
+    let same = former.iter().zip(&current).take_while(|(a, b)| a == b).count();
+    let start = former.get(..same)?.iter().rposition(|character| NAMING.contains(character))? + 1;
+    let (former, current) = (former.get(start..)?, current.get(start..)?);
+    let end = former.iter().rev().zip(current.iter().rev()).take_while(|(a, b)| a == b).count();
+    let changed = former.get(..former.len().saturating_sub(end))?;
+    let is_name =
+        (2..=CHANGED_LENGTH_MAX).contains(&changed.len()) && changed.iter().all(|c| is_unspaced(*c));
+    is_name.then(|| changed.iter().collect())
 }
 
 #[cfg(test)]
@@ -127,6 +148,15 @@ mod tests {
         let chinese = value("用户养了一只猫，叫小黑", "用户的猫现在叫小白", &["小黑"]);
         assert!(chinese.is_said_in("小黑今天怎么样"));
         assert!(!chinese.is_said_in("小白今天怎么样"));
+    }
+
+    #[test]
+    fn chinese_value_is_recognised_by_what_changed() {
+        let renamed = value("用户的猫叫小黑", "用户的猫叫小白", &[]);
+        assert_eq!(renamed.names, ["小黑"]);
+        assert!(renamed.is_said_in("我养了一只猫，叫小黑") && !renamed.is_said_in("叫小白"));
+        assert_eq!(value("用户住在柏林的小公寓", "用户住在里昂的小公寓", &[]).names, ["柏林"]);
+        assert!(value("用户每天喝咖啡", "用户每天喝茶", &[]).names.is_empty());
     }
 
     #[test]

@@ -1,4 +1,4 @@
-//! What was corrected is not told as current: its words travel with a dated note, what was made of them is left out, and a
+//! What was corrected is held back: its words travel with a dated note, what was made of them is left out, and a
 //! question about the past finds it.
 
 use std::collections::{BTreeMap, BTreeSet};
@@ -23,7 +23,7 @@ const FRESH: SignedDuration = SignedDuration::from_hours(24);
 /// The share of a former value's words from which a text only says it again.
 const REPEATS: f64 = 0.6;
 
-/// A value that was not told as current, and where it stood.
+/// A value that was held back, and where it stood.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct HeldBackValue {
     /// The memory that said it.
@@ -42,7 +42,7 @@ pub struct HeldBackValue {
     pub places: BTreeSet<String>,
 }
 
-/// A correction in the user's latest words, which is no memory yet.
+/// A correction in the user's latest words, not yet a memory.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct FreshCorrection {
     /// The words.
@@ -66,7 +66,7 @@ pub struct Corrected {
     pub written: Vec<ReplacedValue>,
     /// Corrections that are no memory yet, the earliest first.
     pub fresh: Vec<FreshCorrection>,
-    /// What was not told as current.
+    /// What was held back.
     pub held_back: Vec<HeldBackValue>,
     values: Vec<ReplacedValue>,
     spans: Vec<ReplacedSpan>,
@@ -138,15 +138,15 @@ impl Corrected {
     }
 
     /// The values that a prompt has to tell as no longer current: those asked for, then those that stand in it.
-    pub fn told(&self) -> Vec<&ReplacedValue> {
-        let mut told: Vec<&ReplacedValue> = Vec::new();
+    pub fn values(&self) -> Vec<&ReplacedValue> {
+        let mut values: Vec<&ReplacedValue> = Vec::new();
         let noted = self.written.iter().chain(self.messages.values()).chain(self.nodes.values());
         for value in self.former.iter().chain(noted) {
-            if told.len() < TOLD_MAX && !told.contains(&value) {
-                told.push(value);
+            if values.len() < TOLD_MAX && !values.contains(&value) {
+                values.push(value);
             }
         }
-        told
+        values
     }
 
     /// Whether the user's latest words say that a text is wrong.
@@ -255,7 +255,7 @@ impl Corrected {
         for candidate in &mut found.candidates {
             let Some(value) = removed.get(&NodeId(candidate.id)).filter(|_| candidate.used) else { continue };
             candidate.used = false;
-            candidate.reason = format!("rests on what is no longer so: now \"{}\"", value.current_text);
+            candidate.reason = format!("depends on what is no longer so: now \"{}\"", value.current_text);
         }
         for value in removed.into_values() {
             self.hold(&value, "thought");

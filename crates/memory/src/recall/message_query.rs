@@ -137,10 +137,11 @@ impl MessageQuery {
         if message.token_count > TELLING_TOKENS_MAX {
             return false;
         }
-        let told = time_phrases(&message.content, message.created_at, zone, *week_start);
-        told.iter()
-            .filter(|told| !told.present && told.end.duration_since(told.start) <= TOLD_MAX)
-            .any(|told| self.times.iter().any(|&(start, end)| told.start <= end && start <= told.end))
+        let named = time_phrases(&message.content, message.created_at, zone, *week_start);
+        named
+            .iter()
+            .filter(|named| !named.present && named.end.duration_since(named.start) <= TOLD_MAX)
+            .any(|named| self.times.iter().any(|&(start, end)| named.start <= end && start <= named.end))
     }
 }
 

@@ -168,7 +168,7 @@ impl<'a> TextSearch<'a> {
         !self.text.trim().is_empty()
     }
 
-    /// Whether a text holds what is looked for verbatim: for what is no indexed word, as "the" or "?!".
+    /// Whether a text holds what is looked for verbatim: for what is not an indexed word, as "the" or "?!".
     fn is_in(&self, text: &str) -> bool {
         fold(text).contains(&fold(self.text.trim()))
     }

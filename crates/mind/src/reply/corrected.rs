@@ -10,7 +10,7 @@ use super::input::ReplyInput;
 use crate::calendar;
 use crate::quoted::one_line;
 
-/// Longest former or current text that is told, in characters.
+/// Longest former or current text that is quoted, in characters.
 const LENGTH_MAX: usize = 240;
 
 /// The line with a note, if the message says what is no longer so.
@@ -33,7 +33,7 @@ pub(super) fn note_of_node(node: &Node, input: &ReplyInput) -> String {
 }
 
 fn note(value: &ReplacedValue, zone: &TimeZone) -> String {
-    let (day, current) = (calendar::day(value.until, zone), told(&value.current_text));
+    let (day, current) = (calendar::day(value.until, zone), quoted(&value.current_text));
     match value.mistaken {
         true => format!(" (wrong, corrected on {day}: {current})"),
         false => format!(" (no longer so since {day}: {current})"),
@@ -43,16 +43,16 @@ fn note(value: &ReplacedValue, zone: &TimeZone) -> String {
 /// The lines of the section that tells what is no longer so.
 pub(super) fn lines(input: &ReplyInput) -> Vec<String> {
     let zone = &input.user_zone;
-    let replaced = input.corrected.told().into_iter().map(|value| {
+    let replaced = input.corrected.values().into_iter().map(|value| {
         let (until, since) = (calendar::day(value.until, zone), calendar::day(value.since, zone));
-        let (former, current) = (told(&value.text), told(&value.current_text));
+        let (former, current) = (quoted(&value.text), quoted(&value.current_text));
         match value.mistaken {
             true => format!("never so, corrected on {until}: \"{former}\"; so it is: \"{current}\""),
-            false => format!("until {until}, told on {since}: \"{former}\"; now: \"{current}\""),
+            false => format!("until {until}, said on {since}: \"{former}\"; now: \"{current}\""),
         }
     });
     let fresh = input.corrected.fresh.iter().map(|fresh| {
-        let (at, words) = (calendar::minute(fresh.at, zone), told(&fresh.text));
+        let (at, words) = (calendar::minute(fresh.at, zone), quoted(&fresh.text));
         format!(
             "on {at} they said \"{words}\": what you remember of it may be out of date, and these words count"
         )
@@ -72,7 +72,7 @@ pub(super) fn dated(value: &ReplacedValue, zone: &TimeZone) -> String {
     }
 }
 
-fn told(text: &str) -> String {
+fn quoted(text: &str) -> String {
     let line = one_line(text);
     match line.char_indices().nth(LENGTH_MAX) {
         Some((end, _)) => format!("{}…", &line[..end]),

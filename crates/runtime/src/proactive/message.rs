@@ -43,7 +43,7 @@ pub(super) async fn write_and_send(
     let written = tokio::select! {
         biased;
         () = runtime.stopping.cancelled() => Err("EchoVessel was stopped meanwhile".to_owned()),
-        written = write(runtime, &decision, occasion, view) => written.map_err(|error| told(&error)),
+        written = write(runtime, &decision, occasion, view) => written.map_err(|error| reason_of(&error)),
     };
     decision.at = runtime.clock().now();
     let written = match written {
@@ -208,7 +208,7 @@ async fn send(
 }
 
 /// Why nothing was written, without words of an endpoint, which may quote what a person said.
-fn told(error: &ProactiveError) -> String {
+fn reason_of(error: &ProactiveError) -> String {
     let detail = match error {
         ProactiveError::Prompt(_) => "its prompt could not be rendered (see the log)",
         ProactiveError::Mind(memory::ports::MindError::Transient(_)) => {

@@ -1,4 +1,4 @@
-//! What was corrected is never told as current: one test for each path into a prompt.
+//! What was corrected is never given as current: one test for each path into a prompt.
 
 use memory::nodes::{Node, NodeKind};
 use memory::ports::{EntityStore, LedgerStore, NodeStore, PersonaStore};
@@ -82,7 +82,7 @@ async fn moved(world: &mut World) -> (Node, Node) {
 
 /// Lines that say the value without saying that it is not current.
 pub(crate) fn stale<'a>(prompt: &'a str, value: &str) -> Vec<&'a str> {
-    let (told, said) = prompt.split_once("# What they just said").unwrap();
+    let (lines, said) = prompt.split_once("# What they just said").unwrap();
     assert!(!said.contains("# "), "nothing stands below what was just said");
     let notes = [
         "no longer so since",
@@ -91,7 +91,8 @@ pub(crate) fn stale<'a>(prompt: &'a str, value: &str) -> Vec<&'a str> {
         "never so, corrected",
         "may be out of date",
     ];
-    told.lines()
+    lines
+        .lines()
         .filter(|line| line.contains(value) && !notes.iter().any(|note| line.contains(note)))
         .collect()
 }
@@ -135,9 +136,9 @@ async fn question_about_the_past_finds_the_former_value_with_its_dates() {
     world.talk(WEB, "it rained all day").await;
     world.talk(WEB, "where was my flat before, near which station?").await;
     let prompt = world.last_prompt();
-    let told = section(&prompt, NO_LONGER);
-    assert!(told.contains(&format!("until 2026-03-07, told on 2026-03-05: \"{BERLIN}\"")), "{prompt}");
-    assert!(told.contains(LYON), "{prompt}");
+    let lines = section(&prompt, NO_LONGER);
+    assert!(lines.contains(&format!("until 2026-03-07, said on 2026-03-05: \"{BERLIN}\"")), "{prompt}");
+    assert!(lines.contains(LYON), "{prompt}");
 }
 
 #[tokio::test]
@@ -253,8 +254,8 @@ async fn correction_that_is_minutes_old_is_told_with_the_window() {
     world.talk(WEB, "不是小黑，是小白").await;
     world.talk(WEB, "你还记得我的猫吗").await;
     let prompt = world.last_prompt();
-    let told = section(&prompt, NO_LONGER);
-    assert!(told.contains("不是小黑，是小白") && told.contains("may be out of date"), "{prompt}");
+    let lines = section(&prompt, NO_LONGER);
+    assert!(lines.contains("不是小黑，是小白") && lines.contains("may be out of date"), "{prompt}");
     let remembered = section(&prompt, HAPPENED).lines().find(|line| line.contains("小黑")).unwrap();
     assert!(remembered.contains("they have just said that this is wrong"), "{remembered}");
 }
@@ -273,11 +274,11 @@ async fn undo_gives_back_exactly_what_was() {
     world.runtime.undo_node(berlin.id).await.unwrap().unwrap();
     let after = world.runtime.recall(scope("ann"), asked.to_owned(), None).await.unwrap();
     assert!(after.corrected.messages.is_empty() && after.corrected.held_back.is_empty());
-    let told = |found: &memory::recall::RecallResult| {
+    let lines = |found: &memory::recall::RecallResult| {
         let nodes: Vec<Node> = found.nodes.iter().map(|scored| scored.node.clone()).collect();
         (nodes, found.passages.clone())
     };
-    assert_eq!(told(&after), told(&before));
+    assert_eq!(lines(&after), lines(&before));
 }
 
 #[tokio::test]

@@ -7,7 +7,7 @@ use serde_json::json;
 use testkit::Reply;
 
 use crate::corrected::{handle_of, stale};
-use crate::persona_year::dice::Dice;
+use crate::persona_year::Dice;
 use crate::world::{HOUR, WEB, World, section, settings};
 
 /// Lives of one run; `ECHOVESSEL_LIVES` asks for more.
@@ -121,9 +121,10 @@ async fn live(language: &Language, seed: u64, figures: &mut Figures) {
     figures.stale += found.len();
     world.talk(WEB, language.asked_before).await;
     let prompt = world.last_prompt();
-    let told = section(&prompt, "What is no longer so");
-    let dated =
-        |value: &&&str| told.lines().any(|line| line.contains(**value) && line.contains("- until 2026-"));
+    let section_of_past = section(&prompt, "What is no longer so");
+    let dated = |value: &&&str| {
+        section_of_past.lines().any(|line| line.contains(**value) && line.contains("- until 2026-"))
+    };
     figures.former += usize::from(former.iter().filter(dated).count() == former.len());
     let kept = world.nodes(NodeKind::Event).await;
     for said in language.unrelated {

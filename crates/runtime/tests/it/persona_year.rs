@@ -8,7 +8,7 @@ mod acts;
 mod talk;
 mod model;
 mod house;
-pub(crate) mod dice;
+mod dice;
 
 pub(crate) use dice::Dice;
 use year::Year;

@@ -101,9 +101,9 @@ async fn a_promise_is_kept_when_its_time_comes_once_and_says_why() {
     world.pass(4 * HOUR).await;
     assert!(sent(&world).await.is_empty());
     world.pass(2 * HOUR).await;
-    let told = world.hear_until("chat.message.done", |data| data["turn_id"].is_null()).await;
-    assert_eq!((&told["content"], &told["source_channel_id"]), (&json!("面试怎么样了?"), &json!(WEB)));
-    assert_eq!(told["in_reply_to_turn_id"], json!(null));
+    let done = world.hear_until("chat.message.done", |data| data["turn_id"].is_null()).await;
+    assert_eq!((&done["content"], &done["source_channel_id"]), (&json!("面试怎么样了?"), &json!(WEB)));
+    assert_eq!(done["in_reply_to_turn_id"], json!(null));
     let kept = world.messages().await.pop().unwrap();
     assert_eq!((kept.role, kept.turn_id, kept.content.as_str()), (Role::Persona, None, "面试怎么样了?"));
     let all = sent(&world).await;

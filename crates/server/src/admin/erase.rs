@@ -121,7 +121,7 @@ struct LeftTraces {
 /// A copy of the data that an erasure does not change, or did not reach yet.
 #[derive(Serialize, JsonSchema)]
 struct NotReached {
-    /// `backup`, `core_block`, or `instance`: one that holds a copy of a document and is told at its next pull.
+    /// `backup`, `core_block`, or `instance`: one that holds a copy of a document and receives the deletion with its next pull.
     what: &'static str,
     name: String,
 }

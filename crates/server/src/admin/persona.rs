@@ -114,7 +114,7 @@ pub(crate) async fn onboard(
     let name = checked_name(&first.display_name)?;
     let block = |label, text: String| {
         check_length(label, &text)?;
-        // White space alone is no text.
+        // White space alone says nothing.
         Ok::<_, Problem>(if text.trim().is_empty() { String::new() } else { text })
     };
     let blocks = CoreBlocks {

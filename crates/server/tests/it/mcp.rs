@@ -333,11 +333,11 @@ async fn watchers_are_told_of_a_conflict_once() {
             "memoryChanges": [event(text, "2026-07-02T00:00:00Z")]});
         call(&home, TOKEN, "sync_push", push).await;
     }
-    let told = until(&mut watcher, &["sync.conflict"]).await;
+    let opened = until(&mut watcher, &["sync.conflict"]).await;
     let open = call(&home, TOKEN, "conflict_list", json!({})).await["structuredContent"]["conflicts"].clone();
     assert_eq!(open.as_array().map(Vec::len), Some(1), "{open}");
     assert_eq!(
-        told.data,
+        opened.data,
         json!({"conflict_id": open[0]["id"], "kind": "significant", "filename": "2026-07-01_blue-dolphin.md",
             "created_at": open[0]["createdAt"], "persona_id": "default", "user_id": "self"})
     );
@@ -347,7 +347,7 @@ async fn watchers_are_told_of_a_conflict_once() {
         "memoryChanges": [event("it was red", "2026-07-03T00:00:00Z")]});
     call(&home, TOKEN, "sync_push", push).await;
     let again = until(&mut watcher, &["sync.conflict"]).await;
-    assert_ne!(again.data["conflict_id"], told.data["conflict_id"], "each is told once");
+    assert_ne!(again.data["conflict_id"], opened.data["conflict_id"], "each is sent once");
     let status = call(&home, TOKEN, "sync_status", json!({})).await["structuredContent"].clone();
     for field in [
         "llmAvailable",
@@ -414,20 +414,20 @@ async fn an_instance_with_a_copy_is_told_of_an_erasure_and_the_receipt_says_when
     assert_eq!((&receipt().await["not_reached"], &receipt().await["reached"]), (&waits, &json!([])));
 
     let stranger = pull("phone", json!({})).await;
-    assert!(!stranger.to_string().contains("dolphin"), "who has no copy is not told the name: {stranger}");
-    let told = pull("tablet", token(&first)).await;
-    let deletion = &told["memories"][0];
-    assert_eq!((&deletion["slug"], &deletion["deleted"]), (&json!("blue-dolphin"), &json!(true)), "{told}");
+    assert!(!stranger.to_string().contains("dolphin"), "who has no copy does not learn the name: {stranger}");
+    let second = pull("tablet", token(&first)).await;
+    let deletion = &second["memories"][0];
+    assert_eq!((&deletion["slug"], &deletion["deleted"]), (&json!("blue-dolphin"), &json!(true)), "{second}");
     assert_eq!(deletion["content"], Value::Null);
-    // Its answer may have been lost: it is told again until its own token shows that it knows.
+    // Its answer may have been lost: it is sent again until its own token shows that it knows.
     assert_eq!(pull("tablet", token(&first)).await["memories"][0]["deleted"], true);
     assert_eq!(receipt().await["not_reached"], waits);
-    let after = pull("tablet", token(&told)).await;
+    let after = pull("tablet", token(&second)).await;
     assert_eq!(after["memories"], json!([]), "{after}");
     let receipt = receipt().await;
     assert_eq!(receipt["not_reached"], json!([]), "{receipt}");
     assert_eq!(receipt["reached"][0]["id"], "tablet", "{receipt}");
-    // Nobody has to be told any more, so the name is gone too.
+    // All copies were reached, so the name is gone too.
     let again = pull("tablet", token(&first)).await;
     assert!(!again.to_string().contains("dolphin"), "{again}");
 }

@@ -40,3 +40,11 @@ CREATE INDEX imported_messages_of_message ON imported_messages (message_seq);
 ALTER TABLE sessions ADD COLUMN import_run INTEGER REFERENCES import_runs (number) ON DELETE SET NULL;
 CREATE INDEX sessions_of_import ON sessions (import_run, status, first_message_at) WHERE import_run IS NOT NULL;
 CREATE INDEX sessions_held_here ON sessions (status, first_message_at) WHERE import_run IS NULL;
+
+-- Where a message stands among the others. What is said here follows what was said here before, even if the clock went back; what
+-- is imported stands at its own time.
+ALTER TABLE recall_messages ADD COLUMN placed_at INTEGER NOT NULL DEFAULT 0;
+UPDATE recall_messages SET placed_at = placed.at
+FROM (SELECT seq, max(created_at) OVER (PARTITION BY scope ORDER BY seq) AS at FROM recall_messages) AS placed
+WHERE placed.seq = recall_messages.seq;
+CREATE INDEX recall_messages_by_place ON recall_messages (scope, placed_at);

@@ -10,7 +10,7 @@ use rusqlite::{Connection, Result, Row, params};
 use crate::corrections;
 use crate::rows;
 
-/// Latest changes of a scope that are looked at whatever is shown.
+/// Latest changes of a scope that are always looked at.
 const LATEST: u32 = 50;
 /// Most nodes of one line of memories that replaced one another.
 const LINE_MAX: usize = 100;

@@ -7,7 +7,7 @@ use rusqlite::{Connection, OptionalExtension, Result, Row, params};
 
 use crate::rows::{self, microseconds, to_json};
 
-/// Keeps a receipt, and which instances are to be told. They have to pull past the last change that this hub made in the
+/// Keeps a receipt, and which instances are to be reached. They have to pull past the last change that this hub made in the
 /// scope, which is part of the erasure.
 pub(super) fn keep(
     connection: &Connection,

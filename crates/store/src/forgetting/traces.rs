@@ -54,7 +54,7 @@ impl LostTexts {
         for part in sentences.chain([text]) {
             let words = words(part);
             let length = words.len().min(QUOTE_LENGTH);
-            // One word of a longer text is no quote of it.
+            // One word of a longer text does not quote it.
             if length == 0 || (length == 1 && part.len() < text.len()) {
                 continue;
             }

@@ -149,7 +149,7 @@ pub(super) fn keep_untold(
     Ok(())
 }
 
-/// Deletions of erased documents that this instance was not told, each as a deleted document.
+/// Deletions of erased documents that this instance was not sent, each as a deleted document.
 pub(super) fn untold(connection: &Connection, scope: &Scope, instance: &InstanceId) -> Result<Vec<Document>> {
     let names: Vec<DocumentName> = connection
         .prepare_cached(

@@ -120,7 +120,7 @@ struct Holders {
 }
 
 impl Holders {
-    /// Takes up those that hold a copy of this document, and names them.
+    /// Finds those that hold a copy of this document, and names them.
     fn find(&mut self, name: &DocumentName) -> Vec<InstanceId> {
         let holders = self.known.iter().filter(|instance| instance.base.has(name));
         let holders: Vec<InstanceId> = holders.map(|instance| instance.id.clone()).collect();
@@ -337,7 +337,7 @@ fn take_beside(
 }
 
 /// Of significant memories and documents whose very name holds the text only a digest of the name is left, so that they
-/// do not come back by themselves; and the name itself for the instances that hold a copy, until each was told.
+/// do not come back by themselves; and the name itself for the instances that hold a copy, until each was reached.
 fn take_named(
     connection: &Connection,
     scope: &Scope,

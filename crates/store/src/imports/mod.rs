@@ -279,7 +279,7 @@ fn record_message(
         return Ok(false);
     }
     let session = session_for(connection, run, scope, new, policy)?;
-    let seq = messages::insert(connection, scope, session.id, new)?;
+    let seq = messages::insert(connection, scope, session.id, new, microseconds(new.created_at))?;
     unit.index_words(Corpus::Messages, seq, scope, &new.terms);
     scopes::count_message(connection, scope)?;
     connection

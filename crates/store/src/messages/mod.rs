@@ -84,7 +84,8 @@ pub(crate) fn capture(
     if let (Role::User, Some(turn)) = (new.role, new.turn_id) {
         turns::await_reply(connection, turn, scope, session.id, new)?;
     }
-    let seq = insert(connection, scope, session.id, new)?;
+    let place = microseconds(new.created_at).max(last_place(connection, scope)?);
+    let seq = insert(connection, scope, session.id, new, place)?;
     channels::write(connection, seq, new)?;
     unit.index_words(Corpus::Messages, seq, scope, &new.terms);
     scopes::count_message(connection, scope)?;
@@ -141,12 +142,13 @@ pub(crate) fn insert(
     scope: i64,
     session: SessionId,
     new: &NewMessage,
+    place: i64,
 ) -> rusqlite::Result<i64> {
     connection
         .prepare_cached(
             "INSERT INTO recall_messages (id, scope, session_id, turn_id, channel_id, role, token_count, day,
-                 created_at, incomplete, content, terms, external_ref)
-             VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?10, ?11, ?12, ?13)",
+                 created_at, incomplete, content, terms, external_ref, placed_at)
+             VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?10, ?11, ?12, ?13, ?14)",
         )?
         .insert(params![
             new.id.0.into_bytes(),
@@ -162,7 +164,15 @@ pub(crate) fn insert(
             new.content,
             new.terms,
             new.external_ref,
+            place,
         ])
+}
+
+/// The place of the last message; what is said next does not stand before it.
+fn last_place(connection: &Connection, scope: i64) -> rusqlite::Result<i64> {
+    connection
+        .prepare_cached("SELECT coalesce(max(placed_at), 0) FROM recall_messages WHERE scope = ?1")?
+        .query_row([scope], |row| row.get(0))
 }
 
 fn stored(new: &NewMessage, seq: i64, session_id: SessionId) -> Message {
@@ -214,7 +224,7 @@ fn of_session(connection: &Connection, id: SessionId) -> rusqlite::Result<Vec<Me
         .collect()
 }
 
-/// Newest first, by when they were said: what an import recorded today may be old.
+/// Newest first, by their places: what an import recorded today may be old.
 fn before_number(
     connection: &Connection,
     scope: i64,
@@ -223,8 +233,8 @@ fn before_number(
 ) -> rusqlite::Result<Vec<Message>> {
     let place = match before {
         None => (i64::MAX, i64::MAX),
-        Some(before) => match time_at(connection, scope, before)? {
-            Some(time) => (time, before),
+        Some(before) => match place_of(connection, scope, before)? {
+            Some(place) => (place, before),
             None => return Ok(Vec::new()),
         },
     };
@@ -233,18 +243,18 @@ fn before_number(
             "SELECT ",
             message_columns!(),
             " FROM recall_messages m JOIN scopes s ON s.number = m.scope
-             WHERE m.scope = ?1 AND (m.created_at, m.seq) < (?2, ?3) AND m.deleted_at IS NULL
-             ORDER BY m.created_at DESC, m.seq DESC LIMIT ?4"
+             WHERE m.scope = ?1 AND (m.placed_at, m.seq) < (?2, ?3) AND m.deleted_at IS NULL
+             ORDER BY m.placed_at DESC, m.seq DESC LIMIT ?4"
         ))?
         .query_map(params![scope, place.0, place.1, limit], rows::message)?
         .collect()
 }
 
-/// When the message of this number was said; if it is gone, the one before it.
-fn time_at(connection: &Connection, scope: i64, seq: i64) -> rusqlite::Result<Option<i64>> {
+/// The place of the message of this number; if it is gone, of the one before it.
+fn place_of(connection: &Connection, scope: i64, seq: i64) -> rusqlite::Result<Option<i64>> {
     connection
         .prepare_cached(
-            "SELECT created_at FROM recall_messages WHERE scope = ?1 AND seq <= ?2 AND deleted_at IS NULL
+            "SELECT placed_at FROM recall_messages WHERE scope = ?1 AND seq <= ?2 AND deleted_at IS NULL
              ORDER BY seq DESC LIMIT 1",
         )?
         .query_row([scope, seq], |row| row.get(0))

@@ -75,7 +75,7 @@ const WRITTEN_BY_PEOPLE: &[&str] = &[
     "users.display_name",
 ];
 
-/// Kept after the erasure for the instances that hold a copy, and gone when each was told.
+/// Kept after the erasure for the instances that hold a copy, and gone when each was reached.
 const UNTIL_TOLD: &[&str] = &["hub_untold_deletions.stem"];
 
 /// Closed vocabularies, names of models, channels, tokens and acts, ids, days, digests of whole prompts, and receipts of

@@ -1,4 +1,4 @@
-//! What every storage must do, told once for all databases: each chapter gets a fresh store and says what it expects.
+//! What every storage must do, said once for all databases: each chapter gets a fresh store and says what it expects.
 //!
 //! A database runs it with [`store_suite!`](crate::store_suite!) in its tests.
 

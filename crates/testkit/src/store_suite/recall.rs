@@ -116,7 +116,7 @@ pub async fn rows_are_named_by_several_words_at_once(store: &dyn Store) -> Outco
     Ok(())
 }
 
-/// Length and time of messages are told without their texts, and which were said within a span of time.
+/// Length and time of messages are read without their texts, and which were said within a span of time.
 pub async fn messages_are_outlined_and_found_by_time(store: &dyn Store) -> Outcome {
     let stage = Stage::set(store).await?;
     let mut said = Vec::new();

@@ -82,7 +82,7 @@ async fn a_program_that_hangs_is_ended_when_its_time_is_over() {
     };
     clock.advance(Duration::from_secs(31)).await;
     assert!(matches!(speaking.await.unwrap(), Err(VoiceError::TimedOut(_, 30))));
-    // The kernel was told before the error was given; it ends in a moment, or the test never does.
+    // The kernel was notified before the error was given; it ends in a moment, or the test never does.
     while Command::new("kill").args(["-0", &pid]).output().unwrap().status.success() {
         tokio::task::yield_now().await;
     }
