@@ -1,12 +1,16 @@
 //! Data of the server events, as the event stream sends it.
 
 use jiff::Timestamp;
-use memory::entities::{EntityKind, MergeStatus};
-use memory::identifiers::{EntityId, ErasureId, MessageId, NodeId, SessionId, TurnId};
-use memory::nodes::{NodeKind, RelationalTag, Subject};
+use memory::identifiers::{MessageId, SessionId, TurnId};
+use memory::messages::Message;
 use memory::{PersonaId, UserId};
 use schemars::JsonSchema;
 use serde::Serialize;
+
+use crate::memory_event_bodies::{
+    ConflictOpened, EntityConfirmed, EntityDescribed, EventCreated, MemoryForgotten, NodeUpdated,
+    ThoughtCreated, WorkFailed,
+};
 
 /// The data of each event of the stream, by the event's name.
 #[derive(JsonSchema)]
@@ -96,6 +100,19 @@ pub(crate) struct UserAppended {
     pub(crate) external_ref: Option<String>,
 }
 
+impl UserAppended {
+    pub(crate) fn new(
+        message_id: MessageId,
+        turn_id: TurnId,
+        source_channel_id: String,
+        content: String,
+        received_at: Timestamp,
+        external_ref: Option<String>,
+    ) -> Self {
+        Self { message_id, turn_id, source_channel_id, content, received_at, external_ref }
+    }
+}
+
 #[derive(Serialize, JsonSchema)]
 #[schemars(inline)]
 pub(crate) struct TypingStarted {
@@ -134,6 +151,30 @@ pub(crate) struct ReplyDone {
     pub(crate) incomplete: bool,
 }
 
+impl ReplyDone {
+    /// One bubble keeps one id from typing to done, as clients expect; the stored row has its own.
+    pub(crate) fn new(
+        stored_message_id: MessageId,
+        turn_id: Option<TurnId>,
+        source_channel_id: String,
+        content: String,
+        in_reply_to: Option<String>,
+        incomplete: bool,
+    ) -> Self {
+        Self {
+            message_id: turn_id.unwrap_or(TurnId(stored_message_id.0)),
+            stored_message_id,
+            turn_id,
+            in_reply_to_turn_id: turn_id,
+            in_reply_to,
+            source_channel_id,
+            content,
+            delivery: "text",
+            incomplete,
+        }
+    }
+}
+
 /// A sentence of a reply that is still being written can be heard.
 #[derive(Serialize, JsonSchema)]
 #[schemars(inline)]
@@ -146,6 +187,19 @@ pub(crate) struct VoiceSentence {
     pub(crate) index: u32,
     pub(crate) url: String,
     pub(crate) duration_seconds: f64,
+}
+
+impl VoiceSentence {
+    pub(crate) fn new(turn_id: TurnId, channel_id: String, index: u32, duration_seconds: f64) -> Self {
+        Self {
+            message_id: turn_id,
+            turn_id,
+            source_channel_id: channel_id,
+            index,
+            url: format!("/api/chat/voice/live/{turn_id}/{index}"),
+            duration_seconds,
+        }
+    }
 }
 
 /// The whole reply can be heard.
@@ -163,6 +217,26 @@ pub(crate) struct VoiceReady {
     pub(crate) cached: bool,
 }
 
+impl VoiceReady {
+    pub(crate) fn new(
+        message_id: MessageId,
+        turn_id: TurnId,
+        channel_id: String,
+        duration_seconds: f64,
+    ) -> Self {
+        Self {
+            message_id: turn_id,
+            stored_message_id: message_id,
+            turn_id,
+            source_channel_id: channel_id,
+            url: format!("/api/chat/voice/{message_id}.mp3"),
+            duration_seconds,
+            // It was spoken just now.
+            cached: false,
+        }
+    }
+}
+
 #[derive(Serialize, JsonSchema)]
 #[schemars(inline)]
 pub(crate) struct TurnFailed {
@@ -171,6 +245,18 @@ pub(crate) struct TurnFailed {
     pub(crate) reason: String,
     pub(crate) retryable: bool,
     pub(crate) user_message_ids: Vec<MessageId>,
+}
+
+impl TurnFailed {
+    pub(crate) fn new(
+        turn_id: TurnId,
+        source_channel_id: String,
+        reason: String,
+        retryable: bool,
+        user_message_ids: Vec<MessageId>,
+    ) -> Self {
+        Self { turn_id, source_channel_id, reason, retryable, user_message_ids }
+    }
 }
 
 /// The same as `chat.message.failed` for clients of the legacy API.
@@ -183,6 +269,13 @@ pub(crate) struct TurnError {
     pub(crate) error: String,
 }
 
+impl TurnError {
+    /// The message has the id of the bubble that typing began.
+    pub(crate) fn new(turn_id: TurnId, source_channel_id: String, error: String) -> Self {
+        Self { message_id: turn_id, turn_id, source_channel_id, error }
+    }
+}
+
 #[derive(Serialize, JsonSchema)]
 #[schemars(inline)]
 pub(crate) struct MessageEdited {
@@ -191,6 +284,18 @@ pub(crate) struct MessageEdited {
     pub(crate) source_channel_id: String,
     pub(crate) content: String,
     pub(crate) edited_at: Timestamp,
+}
+
+impl MessageEdited {
+    pub(crate) fn new(message: Message, edited_at: Timestamp) -> Self {
+        Self {
+            message_id: message.id,
+            turn_id: message.turn_id,
+            source_channel_id: message.channel_id,
+            content: message.content,
+            edited_at,
+        }
+    }
 }
 
 #[derive(Serialize, JsonSchema)]
@@ -229,6 +334,28 @@ pub(crate) struct SessionBoundary {
     pub(crate) thoughts_count: Option<u32>,
 }
 
+impl SessionBoundary {
+    /// `formed` counts the events and thoughts of a session that was consolidated.
+    pub(crate) fn new(
+        source_channel_id: String,
+        closed_session_id: Option<SessionId>,
+        new_session_id: Option<SessionId>,
+        at: Timestamp,
+        formed: Option<(u32, u32)>,
+    ) -> Self {
+        let (events_count, thoughts_count) = formed.unzip();
+        Self {
+            source_channel_id,
+            turn_id: None,
+            closed_session_id,
+            new_session_id,
+            at,
+            events_count,
+            thoughts_count,
+        }
+    }
+}
+
 /// Settings changed: keys of the configuration, or name, voice and avatar of a persona.
 #[derive(Default, Serialize, JsonSchema)]
 #[schemars(inline)]
@@ -253,161 +380,17 @@ pub struct SettingsUpdated {
     pub display_name: Option<String>,
 }
 
-#[derive(Serialize, JsonSchema)]
-#[schemars(inline)]
-pub(crate) struct EventCreated {
-    pub(crate) event_id: NodeId,
-    #[serde(rename = "type")]
-    pub(crate) kind: NodeKind,
-    pub(crate) description: String,
-    pub(crate) emotional_impact: i8,
-    pub(crate) session_id: SessionId,
-    pub(crate) created_at: Timestamp,
-}
-
-#[derive(Serialize, JsonSchema)]
-#[schemars(inline)]
-pub(crate) struct ThoughtCreated {
-    pub(crate) thought_id: NodeId,
-    #[serde(rename = "type")]
-    pub(crate) kind: NodeKind,
-    pub(crate) subject: Subject,
-    pub(crate) description: String,
-    pub(crate) emotional_impact: i8,
-    /// `reflection` or `slow_tick`.
-    pub(crate) source: &'static str,
-    /// Null for a thought of a slow cycle.
-    pub(crate) session_id: Option<SessionId>,
-    pub(crate) filling_event_ids: Vec<NodeId>,
-    pub(crate) created_at: Timestamp,
-}
-
-#[derive(Serialize, JsonSchema)]
-#[schemars(inline)]
-pub(crate) struct EntityConfirmed {
-    pub(crate) entity_id: EntityId,
-    pub(crate) canonical_name: String,
-    pub(crate) kind: EntityKind,
-    pub(crate) merge_status: MergeStatus,
-    pub(crate) created_at: Timestamp,
-}
-
-#[derive(Serialize, JsonSchema)]
-#[schemars(inline)]
-pub(crate) struct EntityDescribed {
-    pub(crate) entity_id: EntityId,
-    pub(crate) canonical_name: String,
-    pub(crate) kind: EntityKind,
-    pub(crate) description: Option<String>,
-    /// `owner` or `slow_tick`.
-    pub(crate) source: &'static str,
-    pub(crate) updated_at: Timestamp,
-}
-
-#[derive(Serialize, JsonSchema)]
-#[schemars(inline)]
-pub(crate) struct NodeUpdated {
-    pub(crate) node_id: NodeId,
-    #[serde(rename = "type")]
-    pub(crate) kind: NodeKind,
-    pub(crate) subject: Subject,
-    pub(crate) description: String,
-    pub(crate) emotional_impact: i8,
-    pub(crate) relational_tags: Vec<RelationalTag>,
-    pub(crate) pinned: bool,
-    pub(crate) superseded_by: Option<NodeId>,
-    pub(crate) session_id: Option<SessionId>,
-    /// `correction`, `pin`, `unpin`, `undo` or `withdrawal`.
-    pub(crate) change: &'static str,
-}
-
-/// Ids of what was deleted, or of what an edited message no longer supports. With `all`, everything was deleted.
-#[derive(Default, Serialize, JsonSchema)]
-#[schemars(inline)]
-pub(crate) struct MemoryForgotten {
-    pub(crate) message_ids: Vec<MessageId>,
-    pub(crate) entity_ids: Vec<EntityId>,
-    pub(crate) all: bool,
-    /// Memories that only edited messages supported.
-    #[serde(skip_serializing_if = "Option::is_none")]
-    pub(crate) node_ids: Option<Vec<NodeId>>,
-    #[serde(skip_serializing_if = "Option::is_none")]
-    pub(crate) edited_message_ids: Option<Vec<MessageId>>,
-    /// Null when nothing was erased with a receipt.
-    #[serde(skip_serializing_if = "Option::is_none")]
-    pub(crate) receipt_id: Option<Option<ErasureId>>,
-    #[serde(skip_serializing_if = "Option::is_none")]
-    pub(crate) event_ids: Option<Vec<NodeId>>,
-    #[serde(skip_serializing_if = "Option::is_none")]
-    pub(crate) thought_ids: Option<Vec<NodeId>>,
-    #[serde(skip_serializing_if = "Option::is_none")]
-    pub(crate) intention_ids: Option<Vec<NodeId>>,
-    #[serde(skip_serializing_if = "Option::is_none")]
-    pub(crate) expectation_ids: Option<Vec<NodeId>>,
-    /// Sessions that lost messages and were kept.
-    #[serde(skip_serializing_if = "Option::is_none")]
-    pub(crate) shortened_session_ids: Option<Vec<SessionId>>,
-    #[serde(skip_serializing_if = "Option::is_none")]
-    pub(crate) turn_ids: Option<Vec<TurnId>>,
-    #[serde(skip_serializing_if = "Option::is_none")]
-    pub(crate) rewritten_ids: Option<Vec<NodeId>>,
-}
-
-/// Work in the background failed or is paused.
-#[derive(Serialize, JsonSchema)]
-#[schemars(inline)]
-pub(crate) struct WorkFailed {
-    /// `session` or `spend_cap`.
-    pub(crate) kind: &'static str,
-    pub(crate) session_id: Option<SessionId>,
-    pub(crate) reason: Option<String>,
-    /// Of a session.
-    #[serde(skip_serializing_if = "Option::is_none")]
-    pub(crate) attempts: Option<u32>,
-    /// Of the spending cap.
-    #[serde(skip_serializing_if = "Option::is_none")]
-    pub(crate) resumes_at: Option<Timestamp>,
-}
-
-/// Two versions of a document differ until the owner resolves them.
-#[derive(Serialize, JsonSchema)]
-#[schemars(inline)]
-pub(crate) struct ConflictOpened {
-    pub(crate) conflict_id: String,
-    pub(crate) kind: &'static str,
-    pub(crate) filename: String,
-    pub(crate) created_at: Timestamp,
-}
-
-impl VoiceSentence {
-    pub(crate) fn new(turn_id: TurnId, channel_id: String, index: u32, duration_seconds: f64) -> Self {
-        Self {
-            message_id: turn_id,
-            turn_id,
-            source_channel_id: channel_id,
-            index,
-            url: format!("/api/chat/voice/live/{turn_id}/{index}"),
-            duration_seconds,
-        }
-    }
-}
-
-impl VoiceReady {
-    pub(crate) fn new(
-        message_id: MessageId,
-        turn_id: TurnId,
-        channel_id: String,
-        duration_seconds: f64,
+impl SettingsUpdated {
+    pub(crate) fn of_configuration(
+        updated_fields: Vec<String>,
+        restart_required: Vec<String>,
+        voice_enabled: bool,
     ) -> Self {
         Self {
-            message_id: turn_id,
-            stored_message_id: message_id,
-            turn_id,
-            source_channel_id: channel_id,
-            url: format!("/api/chat/voice/{message_id}.mp3"),
-            duration_seconds,
-            // It was spoken just now.
-            cached: false,
+            updated_fields: Some(updated_fields),
+            restart_required: Some(restart_required),
+            voice_enabled,
+            ..Self::default()
         }
     }
 }

@@ -12,9 +12,12 @@ use memory::nodes::{NewNode, Node};
 use serde_json::{Value, json};
 
 use crate::event_bodies::{
-    ConflictOpened, EntityConfirmed, EntityDescribed, EventCreated, MemoryForgotten, MessageDeleted,
-    MessageEdited, MoodUpdate, NodeUpdated, ReplyDone, SessionBoundary, SettingsUpdated, ThoughtCreated,
-    Token, TurnError, TurnFailed, TypingStarted, UserAppended, VoiceReady, VoiceSentence, WorkFailed,
+    MessageDeleted, MessageEdited, MoodUpdate, ReplyDone, SessionBoundary, SettingsUpdated, Token, TurnError,
+    TurnFailed, TypingStarted, UserAppended, VoiceReady, VoiceSentence,
+};
+use crate::memory_event_bodies::{
+    ConflictOpened, EntityConfirmed, EntityDescribed, EventCreated, MemoryForgotten, NodeUpdated,
+    ThoughtCreated, WorkFailed,
 };
 
 /// An event with the memory it belongs to.
@@ -240,18 +243,10 @@ impl ServerEvent {
 
     fn name_and_data(self) -> (&'static str, Value) {
         match self {
-            Self::UserAppended { message_id, turn_id, channel_id, content, received_at, external_ref } => {
-                let source_channel_id = channel_id;
-                let data = UserAppended {
-                    message_id,
-                    turn_id,
-                    source_channel_id,
-                    content,
-                    received_at,
-                    external_ref,
-                };
-                ("chat.message.user_appended", json!(data))
-            }
+            Self::UserAppended { message_id, turn_id, channel_id, content, received_at, external_ref } => (
+                "chat.message.user_appended",
+                json!(UserAppended::new(message_id, turn_id, channel_id, content, received_at, external_ref)),
+            ),
             Self::TypingStarted { turn_id, channel_id } => (
                 "chat.message.typing_started",
                 json!(TypingStarted { message_id: turn_id, turn_id, source_channel_id: channel_id }),
@@ -260,20 +255,9 @@ impl ServerEvent {
                 "chat.message.token",
                 json!(Token { message_id: turn_id, turn_id, source_channel_id: channel_id, delta }),
             ),
-            // One bubble keeps one id from typing to done, as clients expect; the stored row has its own.
             Self::Done { message_id, turn_id, channel_id, content, in_reply_to, incomplete } => (
                 "chat.message.done",
-                json!(ReplyDone {
-                    message_id: turn_id.unwrap_or(TurnId(message_id.0)),
-                    stored_message_id: message_id,
-                    turn_id,
-                    in_reply_to_turn_id: turn_id,
-                    in_reply_to,
-                    source_channel_id: channel_id,
-                    content,
-                    delivery: "text",
-                    incomplete,
-                }),
+                json!(ReplyDone::new(message_id, turn_id, channel_id, content, in_reply_to, incomplete)),
             ),
             Self::VoiceSentence { turn_id, channel_id, index, duration_seconds } => (
                 "chat.message.voice_sentence",
@@ -283,81 +267,39 @@ impl ServerEvent {
                 "chat.message.voice_ready",
                 json!(VoiceReady::new(message_id, turn_id, channel_id, duration_seconds)),
             ),
-            Self::TurnFailed { turn_id, channel_id, reason, retryable, user_message_ids } => {
-                let source_channel_id = channel_id;
-                let data = TurnFailed { turn_id, source_channel_id, reason, retryable, user_message_ids };
-                ("chat.message.failed", json!(data))
+            Self::TurnFailed { turn_id, channel_id, reason, retryable, user_message_ids } => (
+                "chat.message.failed",
+                json!(TurnFailed::new(turn_id, channel_id, reason, retryable, user_message_ids)),
+            ),
+            Self::TurnError { turn_id, channel_id, reason } => {
+                ("chat.message.error", json!(TurnError::new(turn_id, channel_id, reason)))
             }
-            // The same id as the bubble that typing began.
-            Self::TurnError { turn_id, channel_id, reason } => (
-                "chat.message.error",
-                json!(TurnError {
-                    message_id: turn_id,
-                    turn_id,
-                    source_channel_id: channel_id,
-                    error: reason
-                }),
-            ),
-            Self::SessionBoundary { channel_id, closed, opened, at, formed } => (
-                "chat.session.boundary",
-                json!(SessionBoundary {
-                    source_channel_id: channel_id,
-                    turn_id: None,
-                    closed_session_id: closed,
-                    new_session_id: opened,
-                    at,
-                    events_count: formed.map(|(events, _)| events),
-                    thoughts_count: formed.map(|(_, thoughts)| thoughts),
-                }),
-            ),
-            Self::MessageEdited { message, at } => (
-                "chat.message.edited",
-                json!(MessageEdited {
-                    message_id: message.id,
-                    turn_id: message.turn_id,
-                    source_channel_id: message.channel_id,
-                    content: message.content,
-                    edited_at: at,
-                }),
-            ),
+            Self::SessionBoundary { channel_id, closed, opened, at, formed } => {
+                ("chat.session.boundary", json!(SessionBoundary::new(channel_id, closed, opened, at, formed)))
+            }
+            Self::MessageEdited { message, at } => {
+                ("chat.message.edited", json!(MessageEdited::new(*message, at)))
+            }
             Self::MessageDeleted { message_id, turn_id, channel_id } => (
                 "chat.message.deleted",
                 json!(MessageDeleted { message_id, turn_id, source_channel_id: channel_id }),
             ),
             Self::SettingsUpdated { updated_fields, restart_required, voice_enabled } => (
                 "chat.settings.updated",
-                json!(SettingsUpdated {
-                    updated_fields: Some(updated_fields),
-                    restart_required: Some(restart_required),
-                    voice_enabled,
-                    ..SettingsUpdated::default()
-                }),
+                json!(SettingsUpdated::of_configuration(updated_fields, restart_required, voice_enabled)),
             ),
-            Self::WorkPaused { reason, resumes_at } => (
-                "work.failed",
-                json!(WorkFailed {
-                    kind: "spend_cap",
-                    session_id: None,
-                    reason: Some(reason),
-                    attempts: None,
-                    resumes_at: Some(resumes_at),
-                }),
-            ),
+            Self::WorkPaused { reason, resumes_at } => {
+                ("work.failed", json!(WorkFailed::paused(reason, resumes_at)))
+            }
             Self::Formed(formed) => formed_name_and_data(formed),
             Self::NodeUpdated { node, change } => ("memory.node.updated", json!(updated_node(*node, change))),
             Self::EntityDescribed { entity } => {
                 let source = if entity.owner_override { "owner" } else { "slow_tick" };
                 ("memory.entity.description_updated", json!(described_entity(*entity, source)))
             }
-            Self::Withdrawn { node_ids, entity_ids, message_ids } => (
-                "memory.forgotten",
-                json!(MemoryForgotten {
-                    node_ids: Some(node_ids),
-                    entity_ids,
-                    edited_message_ids: Some(message_ids),
-                    ..MemoryForgotten::default()
-                }),
-            ),
+            Self::Withdrawn { node_ids, entity_ids, message_ids } => {
+                ("memory.forgotten", json!(MemoryForgotten::of_edit(node_ids, entity_ids, message_ids)))
+            }
             Self::Forgotten { receipt, taken } => ("memory.forgotten", json!(forgotten(receipt, *taken))),
             Self::ConflictOpened { conflict_id, kind, filename, at } => {
                 ("sync.conflict", json!(ConflictOpened { conflict_id, kind, filename, created_at: at }))

@@ -18,6 +18,7 @@ mod reply_speech;
 mod recall;
 mod after_turn;
 mod event_bodies;
+mod memory_event_bodies;
 mod events;
 mod broadcast;
 mod idle;

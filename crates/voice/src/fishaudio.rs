@@ -84,6 +84,6 @@ impl Speaker for FishSpeaker {
     }
 
     fn estimated_cost(&self, text: &str) -> Option<f64> {
-        self.is_own_base.then(|| text.len() as f64 * PRICE)
+        self.is_own_base.then_some(text.len() as f64 * PRICE)
     }
 }

@@ -49,7 +49,7 @@ export const en = {
   receiptNone: "No memories were used for this reply.",
   receiptMissing: "No receipt was saved for this reply.",
   receiptLoading: "Loading the receipt…",
-  receiptHeldBack: "Not told as current",
+  receiptHeldBack: "No longer current",
   receiptReplaced: "until {when}; now: {text}",
   receiptCorrected: "corrected on {when}: {text}",
   receiptPinned: "always remembered",

@@ -239,13 +239,6 @@ fn validate(config: &Config) -> Result<(), (&'static str, String)> {
     if let Some((key, _)) = longer_than_nothing.iter().find(|(_, period)| period.0.is_zero()) {
         return Err((key, format!("{key} must be longer than 0")));
     }
-    match config.backup_every() {
-        Ok(Some(every)) if every.is_zero() => {
-            return Err(("backup.every", "backup.every must be longer than 0, or \"\" for never".to_owned()));
-        }
-        Err(error) => return Err(("backup.every", format!("backup.every: {error}"))),
-        Ok(_) => {}
-    }
     let recall = &config.recall;
     let weights = [
         ("recall.min_relevance", recall.min_relevance),
@@ -263,11 +256,22 @@ fn validate(config: &Config) -> Result<(), (&'static str, String)> {
     for (key, size) in sizes {
         body_limit(size).map_err(|error| (key, format!("{key}: {error}")))?;
     }
+    check_backup(config)?;
     check_sampling(config)?;
     check_voice_and_channels(config)?;
     check_proactive(config)?;
     check_prices(config)?;
     refuse_unimplemented(config)
+}
+
+fn check_backup(config: &Config) -> Result<(), (&'static str, String)> {
+    match config.backup_every() {
+        Ok(Some(every)) if every.is_zero() => {
+            Err(("backup.every", "backup.every must be longer than 0, or \"\" for never".to_owned()))
+        }
+        Err(error) => Err(("backup.every", format!("backup.every: {error}"))),
+        Ok(_) => Ok(()),
+    }
 }
 
 /// What is asked for and not implemented yet is an error, so that nobody waits for a message that never comes.

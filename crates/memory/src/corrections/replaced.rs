@@ -107,7 +107,7 @@ const NAMING: [char; 8] = ['叫', '在', '是', '姓', '名', '为', '到', '去
 /// Longest Chinese name that is recognised by what changed, in characters.
 const CHANGED_LENGTH_MAX: usize = 6;
 
-/// What stands in the former text in place of something else in the current one, if both are the same around it and a word
+/// What the former text has in place of something else in the current one, if both are the same around it and a word
 /// that names is before it: 小黑 of 用户的猫叫小黑 and 用户的猫叫小白.
 fn changed_name(former: &str, current: &str) -> Option<String> {
     let (former, current): (Vec<char>, Vec<char>) = (former.chars().collect(), current.chars().collect());

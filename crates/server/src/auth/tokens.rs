@@ -110,7 +110,7 @@ impl Tokens {
     pub(crate) fn cookie(&self, now: Timestamp, secure: bool) -> String {
         let until = now.as_second().saturating_add(COOKIE_LIFETIME.as_secs());
         let claim = format!("{until}.{}", hex::encode(&(self.random)()[..CODE_BYTES]));
-        let proof = hex::encode(&keyed(&self.cookie_key, claim.as_bytes()));
+        let proof = hex::encode(keyed(&self.cookie_key, claim.as_bytes()));
         let name = &self.cookie_name;
         let age = COOKIE_LIFETIME.as_secs();
         let secure = if secure { "; Secure" } else { "" };
@@ -136,7 +136,7 @@ impl Tokens {
 
     fn is_login(&self, value: &str, now: Timestamp) -> bool {
         let Some((claim, proof)) = value.rsplit_once('.') else { return false };
-        let expected = hex::encode(&keyed(&self.cookie_key, claim.as_bytes()));
+        let expected = hex::encode(keyed(&self.cookie_key, claim.as_bytes()));
         if !bool::from(expected.as_bytes().ct_eq(proof.as_bytes())) {
             return false;
         }
@@ -240,6 +240,6 @@ mod tests {
         let mut key = [0_u8; 32];
         key[..20].fill(0x0b);
         let expected = "b0344c61d8db38535ca8afceaf0bf12b881dc200c9833da726e9376c2e32cff7";
-        assert_eq!(hex::encode(&keyed(&key, b"Hi There")), expected);
+        assert_eq!(hex::encode(keyed(&key, b"Hi There")), expected);
     }
 }

@@ -175,7 +175,7 @@ async fn reply_in_two_languages_is_spoken_sentence_by_sentence_and_erased_with_i
     let id = ready.data["stored_message_id"].as_str().unwrap();
     assert_eq!(stage.files().len(), 1);
     assert_eq!(home.ask(Method::DELETE, &format!("/api/chat/messages/{id}"), None).await.status, 200);
-    assert_eq!(stage.files(), [PathBuf::new(); 0]);
+    assert_eq!(stage.files(), Vec::<PathBuf>::new());
     home.get(&url).await.is_problem(404);
     let sentence = format!("/api/chat/voice/live/{}/0", ready.data["turn_id"].as_str().unwrap());
     home.get(&sentence).await.is_problem(404);
