@@ -24,7 +24,7 @@ export const en = {
   outcomeFailed: "Failed",
   triggerPromise: "a promise was due",
   triggerExpectation: "something expected had its time",
-  triggerShock: "something weighty was told",
+  triggerShock: "something weighty happened",
   triggerAnniversary: "an anniversary",
   triggerSilence: "a long silence",
   gateMuted: "quiet was asked for",
