@@ -19,8 +19,8 @@ libfuzzer_sys::fuzz_target!(|bytes: &[u8]| {
         return;
     }
     let Ok(change) = serde_json::from_slice(change) else { return };
-    let Ok(wishes) = config::wishes(&change, &config::known_keys().unwrap()) else { return };
-    let Ok(changed) = config::with_wishes(text, &wishes) else { return };
+    let Ok(wishes) = config::changes_in(&change, &config::known_keys().unwrap()) else { return };
+    let Ok(changed) = config::with_changes(text, &wishes) else { return };
     // What does not fit is refused before it is written; what fits has to be readable.
     let _: Result<config::Config, config::ConfigError> = config::parse(&changed, path, std::iter::empty());
     changed.parse::<toml::Table>().expect("a change made something that is no TOML");

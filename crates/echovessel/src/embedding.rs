@@ -126,7 +126,7 @@ impl EmbeddingSetup {
     }
 
     /// Which model answers at the moment.
-    pub(crate) fn state(&self) -> EmbeddingState {
+    pub(crate) fn embedding_state(&self) -> EmbeddingState {
         match self {
             Self::Off => EmbeddingState { provider: None, model: None, words_only: true },
             Self::Local { embedder, folder, settings: _ } => {

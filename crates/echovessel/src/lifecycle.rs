@@ -7,7 +7,7 @@ use tokio::signal::unix::{SignalKind, signal};
 use tokio_util::sync::CancellationToken;
 
 /// Returns when the API or a signal asks the program to stop.
-pub(crate) async fn asked_to_stop(shutdown: CancellationToken) {
+pub(crate) async fn stop_requested(shutdown: CancellationToken) {
     tokio::select! {
         () = shutdown.cancelled() => tracing::info!("stopping on request of the API"),
         () = next_signal() => tracing::info!("stopping: running replies finish; a second signal stops at once"),
@@ -15,7 +15,7 @@ pub(crate) async fn asked_to_stop(shutdown: CancellationToken) {
 }
 
 /// Returns when a signal asks the program to stop.
-pub(crate) async fn asked_to_go() {
+pub(crate) async fn stop_signal() {
     next_signal().await;
 }
 

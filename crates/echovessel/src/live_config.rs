@@ -67,7 +67,8 @@ impl Configuration for LiveConfig {
     }
 
     async fn change(&self, wanted: Json) -> Result<ConfigUpdate, ConfigurationError> {
-        let wishes = config::wishes(&wanted, &known()?).map_err(ConfigurationError::NotAKey)?;
+        let wishes =
+            config::changes_in(&wanted, &known_keys_or_defect()?).map_err(ConfigurationError::NotAKey)?;
         if let Some(wish) = wishes.iter().find(|wish| PROGRAMS.contains(&wish.key.as_str())) {
             let key = &wish.key;
             let reason = format!("{key} names a program that runs on this machine: set it in config.toml");
@@ -104,10 +105,11 @@ impl Configuration for LiveConfig {
 impl LiveConfig {
     async fn apply(&self, wanted: Json) -> Result<ConfigUpdate, ConfigurationError> {
         let mut state = self.state.lock().await;
-        let wishes = config::wishes(&wanted, &known()?).map_err(ConfigurationError::NotAKey)?;
+        let wishes =
+            config::changes_in(&wanted, &known_keys_or_defect()?).map_err(ConfigurationError::NotAKey)?;
         let path = self.home.config();
         let text = read(&path)?;
-        let text = config::with_wishes(&text, &wishes)
+        let text = config::with_changes(&text, &wishes)
             .map_err(|reason| ConfigurationError::BadValue(format!("{}: {reason}", path.display())))?;
         let config = config::parse(&text, &path, std::env::vars())
             .map_err(|error| ConfigurationError::BadValue(format!("{error}; nothing was changed")))?;
@@ -289,7 +291,7 @@ fn defect(error: &dyn std::fmt::Display) -> ConfigurationError {
     ConfigurationError::Unwritable(format!("the configuration can't be shown: {error}"))
 }
 
-fn known() -> Result<Vec<(String, Value)>, ConfigurationError> {
+fn known_keys_or_defect() -> Result<Vec<(String, Value)>, ConfigurationError> {
     known_keys().map_err(|error| defect(&error))
 }
 
@@ -305,7 +307,7 @@ fn value_of<'a>(table: &'a Table, key: &str) -> Option<&'a Value> {
 /// Keys whose values are not the same, sorted.
 fn differing(one: &Config, other: &Config) -> Result<Vec<String>, ConfigurationError> {
     let (one, other) = (table_of(one)?, table_of(other)?);
-    let mut keys: Vec<String> = known()?.into_iter().map(|(key, _)| key).collect();
+    let mut keys: Vec<String> = known_keys_or_defect()?.into_iter().map(|(key, _)| key).collect();
     keys.retain(|key| value_of(&one, key) != value_of(&other, key));
     keys.sort();
     Ok(keys)
@@ -336,7 +338,7 @@ fn with_keys_of(config: &Config, other: &Config, keys: &[String]) -> Result<Conf
 fn settings(running: &Config, wanted: &Config) -> Result<Map<String, Json>, ConfigurationError> {
     let (running, wanted) = (table_of(running)?, table_of(wanted)?);
     let mut settings = Map::new();
-    for (key, default) in known()? {
+    for (key, default) in known_keys_or_defect()? {
         let (value, pending) = (value_of(&running, &key), value_of(&wanted, &key));
         let mut setting = json!({"value": value, "default": default, "live": is_live(&key)});
         if value != pending

@@ -74,7 +74,7 @@ impl Architecture {
         let pick = |plain: &'static str, distilled_name: &'static str| {
             if distilled { distilled_name } else { plain }
         };
-        let positions = whole(config, "max_position_embeddings")?;
+        let positions = positive_integer(config, "max_position_embeddings")?;
         let first_position = match family {
             Family::Roberta => 1 + config["pad_token_id"].as_u64().map_or(1, |id| id as usize),
             Family::Bert | Family::DistilBert => 0,
@@ -87,9 +87,9 @@ impl Architecture {
         }
         let architecture = Self {
             family,
-            hidden: whole(config, pick("hidden_size", "dim"))?,
-            layers: whole(config, pick("num_hidden_layers", "n_layers"))?,
-            heads: whole(config, pick("num_attention_heads", "n_heads"))?,
+            hidden: positive_integer(config, pick("hidden_size", "dim"))?,
+            layers: positive_integer(config, pick("num_hidden_layers", "n_layers"))?,
+            heads: positive_integer(config, pick("num_attention_heads", "n_heads"))?,
             epsilon: config["layer_norm_eps"].as_f64().unwrap_or(1e-12) as f32,
             activation: activation(config, pick("hidden_act", "activation"))?,
             first_position,
@@ -126,7 +126,7 @@ impl Architecture {
     }
 }
 
-fn whole(config: &Value, key: &str) -> Result<usize, String> {
+fn positive_integer(config: &Value, key: &str) -> Result<usize, String> {
     let number = config[key].as_u64().and_then(|number| usize::try_from(number).ok());
     number
         .filter(|number| (1..=1 << 20).contains(number))

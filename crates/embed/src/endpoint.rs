@@ -144,7 +144,7 @@ impl EndpointEmbedder {
         self.trouble.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    fn failed(&self, refusal: Refusal) -> EmbedError {
+    fn note_failure(&self, refusal: Refusal) -> EmbedError {
         let reason = refusal.into_message();
         let now = self.clock.now();
         let until = now.checked_add(REST_AFTER_FAILURE).unwrap_or(now);
@@ -278,7 +278,7 @@ impl Embedder for EndpointEmbedder {
         let _place = self.passage_place.acquire().await.map_err(closed)?;
         let mut embedded = Vec::with_capacity(texts.len());
         for part in texts.chunks(TEXTS_PER_REQUEST) {
-            embedded.extend(self.passages(part).await.map_err(|refusal| self.failed(refusal))?);
+            embedded.extend(self.passages(part).await.map_err(|refusal| self.note_failure(refusal))?);
         }
         Ok(embedded)
     }
@@ -292,7 +292,7 @@ impl Embedder for EndpointEmbedder {
             return Ok(Vec::new());
         }
         let asked = self.ask(&self.settings.query_prefix, texts, self.settings.query_timeout).await;
-        let vectors = asked.map_err(|refusal| self.failed(refusal))?;
+        let vectors = asked.map_err(|refusal| self.note_failure(refusal))?;
         Ok(texts.iter().zip(vectors).map(|(text, vector)| self.embedding(text, vector)).collect())
     }
 
@@ -300,7 +300,7 @@ impl Embedder for EndpointEmbedder {
         if self.known.get().is_none() {
             let probe = [PROBE.to_owned()];
             let asked = self.ask_for(&probe, self.settings.passage_timeout).await;
-            asked.map_err(|refusal| self.failed(refusal))?;
+            asked.map_err(|refusal| self.note_failure(refusal))?;
         }
         Ok(self.fingerprint().to_owned())
     }

@@ -192,7 +192,7 @@ impl WithSimd for Transform<'_> {
 fn apply<S: Simd>(simd: S, dense: &Dense, rows: &[f32], operands: &mut Operands, out: &mut [f32]) {
     let Dense { matrix, inner, bias } = dense;
     let blocks = operands.blocks.take(rows.len());
-    let rows = Rows::whole(rows, *inner);
+    let rows = Rows::all_columns(rows, *inner);
     rows.lay_out_blocks::<S>(blocks);
     let (rows, inner, out_stride) = (rows.count, *inner, bias.len());
     match matrix {

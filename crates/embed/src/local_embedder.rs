@@ -135,7 +135,7 @@ impl Source {
 
     fn embed(&self, texts: &[String], purpose: Purpose) -> Result<Vec<Embedding>, EmbedError> {
         let _query = (purpose == Purpose::Query).then(|| self.queries.begin());
-        let model = self.model().map_err(told)?;
+        let model = self.model().map_err(embed_error)?;
         let texts: Vec<&str> = texts.iter().map(String::as_str).collect();
         let embedded = match purpose {
             Purpose::Query => model.embed_queries(&texts),
@@ -147,7 +147,7 @@ impl Source {
     }
 }
 
-fn told(error: ModelError) -> EmbedError {
+fn embed_error(error: ModelError) -> EmbedError {
     match error {
         ModelError::Missing { .. } => EmbedError::Unavailable(error.to_string()),
         error => EmbedError::Failed(error.to_string()),
@@ -216,7 +216,7 @@ impl Embedder for LocalEmbedder {
     async fn identify(&self) -> Result<String, EmbedError> {
         let source = Arc::clone(&self.source);
         let looked = tokio::task::spawn_blocking(move || {
-            source.folder().map(|folder| folder.fingerprint().to_owned()).map_err(told)
+            source.folder().map(|folder| folder.fingerprint().to_owned()).map_err(embed_error)
         });
         looked.await.map_err(|error| EmbedError::Failed(error.to_string()))?
     }

@@ -80,7 +80,7 @@ pub(crate) struct Rows<'a> {
 
 impl<'a> Rows<'a> {
     /// All columns of the rows of a matrix.
-    pub(crate) fn whole(numbers: &'a [f32], columns: usize) -> Self {
+    pub(crate) fn all_columns(numbers: &'a [f32], columns: usize) -> Self {
         Self { numbers, stride: columns, first_column: 0, columns, count: numbers.len() / columns }
     }
 
@@ -302,8 +302,8 @@ mod tests {
             let weights: Vec<f32> = (0..COLUMNS * inner).map(|index| number(index + 7)).collect();
             let bias: Vec<f32> = (0..COLUMNS).map(number).collect();
             let (mut blocks, mut panels) = (vec![0.0; rows.len()], vec![f32::NAN; weights.len()]);
-            Rows::whole(&rows, inner).lay_out_blocks::<S>(&mut blocks);
-            Rows::whole(&weights, inner).lay_out_as_columns::<S>(&mut panels);
+            Rows::all_columns(&rows, inner).lay_out_blocks::<S>(&mut blocks);
+            Rows::all_columns(&weights, inner).lay_out_as_columns::<S>(&mut panels);
             let mut out = vec![f32::NAN; count * COLUMNS];
             let product = Product {
                 blocks: &blocks,
@@ -357,7 +357,7 @@ mod tests {
         impl WithSimd for AsColumns<'_> {
             type Output = ();
             fn with_simd<S: Simd>(self, _: S) {
-                Rows::whole(self.0, 40).lay_out_as_columns::<S>(self.1);
+                Rows::all_columns(self.0, 40).lay_out_as_columns::<S>(self.1);
             }
         }
         let weights: Vec<f32> = (0..96 * 40).map(|index| index as f32).collect();

@@ -269,7 +269,7 @@ pub(crate) fn settings_digest(
 }
 
 fn known_scripts(description: &'static ModelDescription) -> Result<Scripts, ModelError> {
-    Scripts::named(description.readable_scripts.iter().copied())
+    Scripts::from_names(description.readable_scripts.iter().copied())
         .map_err(|name| ModelError::Settings(format!("Unicode has no script called {name:?}")))
 }
 

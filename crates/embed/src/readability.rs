@@ -24,7 +24,7 @@ pub(crate) enum Scripts {
 
 impl Scripts {
     /// Scripts by their names in Unicode: `Latin`, `Han`, `Cyrl`. The first name that is none is the error.
-    pub(crate) fn named<'a>(names: impl IntoIterator<Item = &'a str>) -> Result<Self, String> {
+    pub(crate) fn from_names<'a>(names: impl IntoIterator<Item = &'a str>) -> Result<Self, String> {
         let parser = PropertyParser::<Script>::new();
         let number = |name: &str| parser.get_loose(name).ok_or_else(|| name.to_owned());
         let scripts = names.into_iter().map(number).collect::<Result<_, _>>()?;
@@ -33,7 +33,7 @@ impl Scripts {
 
     /// The scripts of `embedding.readable_scripts`.
     pub(crate) fn configured(names: &[String]) -> Result<Self, ModelError> {
-        Self::named(names.iter().map(String::as_str)).map_err(|name| {
+        Self::from_names(names.iter().map(String::as_str)).map_err(|name| {
             ModelError::Settings(format!(
                 "embedding.readable_scripts: Unicode has no script called {name:?}; write Latin, Han, Cyrillic"
             ))
@@ -123,7 +123,7 @@ mod tests {
     use super::*;
 
     fn latin() -> Scripts {
-        Scripts::named(["Latin"]).unwrap()
+        Scripts::from_names(["Latin"]).unwrap()
     }
 
     #[test]
@@ -132,7 +132,7 @@ mod tests {
         assert_eq!(readability("cat 猫", &[], &latin()), 0.75);
         assert_eq!(readability("кошка", &[], &latin()), 0.0);
         assert_eq!(readability("кошка 猫", &[], &Scripts::Every), 1.0);
-        assert_eq!(readability("кошка 猫", &[], &Scripts::named(["Cyrl", "han"]).unwrap()), 1.0);
+        assert_eq!(readability("кошка 猫", &[], &Scripts::from_names(["Cyrl", "han"]).unwrap()), 1.0);
     }
 
     #[test]
@@ -158,7 +158,7 @@ mod tests {
 
     #[test]
     fn a_name_that_is_no_script_is_told() {
-        assert_eq!(Scripts::named(["Latin", "Klingonish"]), Err("Klingonish".to_owned()));
+        assert_eq!(Scripts::from_names(["Latin", "Klingonish"]), Err("Klingonish".to_owned()));
     }
 
     /// As in an English vocabulary: thousands of Latin pieces, some hundred Han characters, single Cyrillic letters.

@@ -67,7 +67,7 @@ impl TensorFile {
     }
 
     /// Where a tensor's numbers begin in the file, and how they are written.
-    pub(crate) fn place(&self, name: &str) -> Result<(u64, Number), ModelError> {
+    pub(crate) fn tensor_start(&self, name: &str) -> Result<(u64, Number), ModelError> {
         let info =
             self.metadata.info(name).ok_or_else(|| self.unusable(format!("it has no tensor {name}")))?;
         let number = match info.dtype {
@@ -83,7 +83,7 @@ impl TensorFile {
 
     /// The numbers of a tensor that must have this shape.
     pub(crate) fn read(&mut self, name: &str, shape: &[usize]) -> Result<Vec<f32>, ModelError> {
-        let (place, number) = self.place(name)?;
+        let (place, number) = self.tensor_start(name)?;
         if self.metadata.info(name).is_none_or(|info| info.shape != shape) {
             return Err(self.unusable(format!("{name} should have the shape {shape:?}")));
         }

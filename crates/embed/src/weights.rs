@@ -103,7 +103,7 @@ impl Weights {
         let layers = (0..architecture.layers)
             .map(|index| read_layer(&mut file, &LayerNames::new(family, outer, index), hidden, intermediate))
             .collect::<Result<_, _>>()?;
-        let (offset, number) = file.place(&words_name)?;
+        let (offset, number) = file.tensor_start(&words_name)?;
         let words = WordVectors {
             file: Mutex::new(file.file),
             path: path.to_owned(),

@@ -124,7 +124,7 @@ pub fn parse(text: &str) -> anyhow::Result<Case> {
 ///
 /// # Errors
 /// When the store or the model fails; what merely does not hold is in the outcome.
-pub async fn live(name: &str, case: &Case, stage: &mut Stage, by_model: bool) -> anyhow::Result<Outcome> {
+pub async fn run_case(name: &str, case: &Case, stage: &mut Stage, by_model: bool) -> anyhow::Result<Outcome> {
     for talk in &case.talk {
         stage.talk(talk).await?;
     }

@@ -265,7 +265,7 @@ fn packed(whole: &HubExport, now: Timestamp) -> std::io::Result<Packed> {
         GRAPH.to_owned(),
         json(&ArchivedGraph { nodes: whole.nodes.clone(), edges: whole.edges.clone() })?,
     );
-    files.insert(STATE.to_owned(), json(&state(whole))?);
+    files.insert(STATE.to_owned(), json(&archived_state(whole))?);
     let counts = counts(whole);
     let manifest = Manifest {
         schema_version: SCHEMA_VERSION,
@@ -309,7 +309,7 @@ fn counts(whole: &HubExport) -> ArchiveCounts {
     }
 }
 
-fn state(whole: &HubExport) -> ArchivedState {
+fn archived_state(whole: &HubExport) -> ArchivedState {
     let archived = |snapshot: &Snapshot| ArchivedSnapshot {
         id: snapshot.id.clone(),
         kind: snapshot.name.kind().to_owned(),

@@ -31,7 +31,7 @@ impl Hub {
         let mut memories = self.inner().parts.store.documents(scope, DocumentFilter::memories()).await?;
         memories.sort_by(|one, other| other.name.cmp(&one.name));
         documents.extend(memories);
-        Ok(documents.iter().filter_map(|document| entry(document, scope)).collect())
+        Ok(documents.iter().filter_map(|document| entry_of_shown(document, scope)).collect())
     }
 
     /// Documents that were deleted and can be restored, the last deleted first. One that was erased is not among them: no
@@ -128,7 +128,7 @@ impl Hub {
     }
 }
 
-fn entry(document: &Document, scope: &Scope) -> Option<DocumentEntry> {
+fn entry_of_shown(document: &Document, scope: &Scope) -> Option<DocumentEntry> {
     let shown = document.shown().filter(|shown| shown.content.is_some())?;
     Some(entry_of(document, shown, scope))
 }
@@ -152,7 +152,7 @@ fn entry_of(document: &Document, shown: &Version, scope: &Scope) -> DocumentEntr
 
 fn text(document: &Document, scope: &Scope) -> Option<DocumentText> {
     Some(DocumentText {
-        entry: entry(document, scope)?,
+        entry: entry_of_shown(document, scope)?,
         content: document.content()?.to_owned(),
         version_vector: vector_as_shown(&document.heads),
     })

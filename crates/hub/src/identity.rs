@@ -36,7 +36,7 @@ const ORDER: [&str; 14] = [
 ];
 
 /// Where a document stands within its category.
-fn place(name: &FileName) -> (usize, &str) {
+fn order_key(name: &FileName) -> (usize, &str) {
     let stem = name.stem();
     (ORDER.iter().position(|known| *known == stem).unwrap_or(ORDER.len()), stem)
 }
@@ -45,7 +45,7 @@ fn place(name: &FileName) -> (usize, &str) {
 pub(crate) fn in_order_of_the_prompt(one: &DocumentName, other: &DocumentName) -> Ordering {
     match (one, other) {
         (DocumentName::Identity(a, one), DocumentName::Identity(b, other)) => {
-            a.cmp(b).then_with(|| place(one).cmp(&place(other)))
+            a.cmp(b).then_with(|| order_key(one).cmp(&order_key(other)))
         }
         _ => one.cmp(other),
     }

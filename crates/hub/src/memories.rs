@@ -74,7 +74,7 @@ impl Hub {
             slug: input.slug,
             instance_id: input.instance_id,
         };
-        let found = self.named(&caller.scope, &wanted).await?;
+        let found = self.find_memory(&caller.scope, &wanted).await?;
         let name = match found {
             Ok(document) => document.name,
             Err(message) => return Ok(MemoryWritten { success: false, message, memory_id: None }),
@@ -103,7 +103,7 @@ impl Hub {
 
     /// One memory.
     pub async fn memory_read(&self, caller: &Caller, input: MemoryRef) -> Result<MemoryReadResult, HubError> {
-        Ok(match self.named(&caller.scope, &input).await? {
+        Ok(match self.find_memory(&caller.scope, &input).await? {
             Ok(document) => {
                 let memory = memory_entry(&document);
                 MemoryReadResult { success: memory.is_some(), memory, message: None }
@@ -114,7 +114,7 @@ impl Hub {
 
     /// Deletes a memory and leaves a tombstone, so that no instance brings it back. Roll-ups that tell of it are redone.
     pub async fn memory_delete(&self, caller: &Caller, input: MemoryRef) -> Result<Outcome, HubError> {
-        let name = match self.named(&caller.scope, &input).await? {
+        let name = match self.find_memory(&caller.scope, &input).await? {
             Ok(document) => document.name,
             Err(message) => return Ok(Outcome::failed(message)),
         };
@@ -148,7 +148,11 @@ impl Hub {
     }
 
     /// The memory that a reference means; where it leaves out slug or instance, the only one of that date.
-    async fn named(&self, scope: &Scope, wanted: &MemoryRef) -> Result<Result<Document, String>, HubError> {
+    async fn find_memory(
+        &self,
+        scope: &Scope,
+        wanted: &MemoryRef,
+    ) -> Result<Result<Document, String>, HubError> {
         if !wanted.date.fits(wanted.granularity) {
             let what =
                 format!("`{}` can't be the date of a {} memory", wanted.date, wanted.granularity.as_str());

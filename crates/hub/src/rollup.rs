@@ -132,7 +132,7 @@ impl Hub {
         let budget = summariser.source_tokens_max();
         let mut sources = request.sources.clone();
         loop {
-            let parts = in_parts(sources, budget);
+            let parts = split_sources(sources, budget);
             if parts.len() <= 1 {
                 let sources = parts.into_iter().next().unwrap_or_default();
                 return Ok(summariser.summarise(SummaryRequest { sources, ..request }).await);
@@ -221,7 +221,7 @@ fn without_chats(line: &str) -> String {
 }
 
 /// Sources in groups that fit into a question each; a source that does not fit is divided at its lines.
-fn in_parts(sources: Vec<(String, String)>, budget: u32) -> Vec<Vec<(String, String)>> {
+fn split_sources(sources: Vec<(String, String)>, budget: u32) -> Vec<Vec<(String, String)>> {
     let mut parts: Vec<Vec<(String, String)>> = Vec::new();
     let mut used = 0;
     for (date, text) in sources {

@@ -28,7 +28,7 @@ impl Hub {
             }
         };
         self.prune_snapshots().await?;
-        Ok(Snapshots { success: true, snapshots: made.iter().filter_map(entry).collect() })
+        Ok(Snapshots { success: true, snapshots: made.iter().filter_map(snapshot_entry).collect() })
     }
 
     /// Lets snapshots go that are older than the retention; says how many went.
@@ -48,7 +48,7 @@ impl Hub {
         };
         Ok(Snapshots {
             success: true,
-            snapshots: snapshots.iter().filter_map(entry).filter(wanted).collect(),
+            snapshots: snapshots.iter().filter_map(snapshot_entry).filter(wanted).collect(),
         })
     }
 
@@ -91,7 +91,7 @@ impl Hub {
     }
 }
 
-fn entry(snapshot: &Snapshot) -> Option<SnapshotEntry> {
+fn snapshot_entry(snapshot: &Snapshot) -> Option<SnapshotEntry> {
     let DocumentName::Identity(category, filename) = &snapshot.name else { return None };
     Some(SnapshotEntry {
         id: snapshot.id.clone(),

@@ -141,7 +141,7 @@ impl Messages {
     fn read(&self, json: &[u8]) -> Result<Value, LlmError> {
         let value: Value = serde_json::from_slice(json).map_err(|_garbage| self.unreadable())?;
         match ErrorBody::find(&value) {
-            Some(complaint) => Err(http::in_stream(&self.host, &complaint)),
+            Some(complaint) => Err(http::error_in_stream(&self.host, &complaint)),
             None => Ok(value),
         }
     }

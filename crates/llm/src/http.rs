@@ -15,7 +15,7 @@ pub(crate) use events::SseEvent;
 pub(crate) use protocol::{
     Capabilities, JsonMode, LimitField, ParsedAnswer, Progress, Protocol, StreamItem, schema_instructions,
 };
-pub(crate) use refusal::{ErrorBody, in_stream};
+pub(crate) use refusal::{ErrorBody, error_in_stream};
 
 use std::time::Duration;
 

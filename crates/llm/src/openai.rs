@@ -150,7 +150,7 @@ impl ChatCompletions {
     fn read(&self, json: &[u8]) -> Result<Chat, LlmError> {
         let value: Value = serde_json::from_slice(json).map_err(|_garbage| self.unreadable())?;
         if let Some(complaint) = ErrorBody::find(&value) {
-            return Err(http::in_stream(&self.host, &complaint));
+            return Err(http::error_in_stream(&self.host, &complaint));
         }
         serde_json::from_value(value).map_err(|_other_shape| self.unreadable())
     }

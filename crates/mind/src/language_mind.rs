@@ -235,7 +235,7 @@ impl LanguageMind {
         }
     }
 
-    pub(crate) fn asked(
+    pub(crate) fn task_prompt(
         &self,
         name: PromptName,
         context: impl Serialize,
@@ -251,7 +251,8 @@ impl Mind for LanguageMind {
     async fn extract(&self, input: ExtractionInput) -> Result<Extraction, MindError> {
         let question = extraction::ExtractionTask::new(&input);
         let request = |problem: Option<&str>| {
-            let asked = self.asked(PromptName::Extraction, question.context(problem), question.data())?;
+            let asked =
+                self.task_prompt(PromptName::Extraction, question.context(problem), question.data())?;
             let schema = &self.extraction_schema;
             Ok(self.structured(asked, schema, EXTRACTION_TEMPERATURE, EXTRACTION_TOKENS_MAX))
         };
@@ -262,7 +263,8 @@ impl Mind for LanguageMind {
     async fn reflect(&self, input: ReflectionInput) -> Result<Reflection, MindError> {
         let question = reflection::ReflectionTask::new(&input);
         let request = |problem: Option<&str>| {
-            let asked = self.asked(PromptName::Reflection, question.context(problem), question.data())?;
+            let asked =
+                self.task_prompt(PromptName::Reflection, question.context(problem), question.data())?;
             let schema = &self.reflection_schema;
             Ok(self.structured(asked, schema, REFLECTION_TEMPERATURE, REFLECTION_TOKENS_MAX))
         };
@@ -273,7 +275,8 @@ impl Mind for LanguageMind {
     async fn think_slowly(&self, input: SlowCycleInput) -> Result<SlowCycle, MindError> {
         let question = slow_cycle::SlowCycleTask::new(&input);
         let request = |problem: Option<&str>| {
-            let asked = self.asked(PromptName::SlowCycle, question.context(problem), question.data())?;
+            let asked =
+                self.task_prompt(PromptName::SlowCycle, question.context(problem), question.data())?;
             Ok(self.structured(asked, &self.slow_cycle_schema, SLOW_CYCLE_TEMPERATURE, input.answer_tokens))
         };
         let session = Some(input.session_id);
@@ -294,7 +297,8 @@ impl LanguageMind {
         let question = persona_draft::PersonaDraftTask::new(input);
         let schema = contract::schema::<persona_draft::PersonaDraftAnswer>();
         let request = |problem: Option<&str>| {
-            let asked = self.asked(PromptName::PersonaDraft, question.context(problem), question.data())?;
+            let asked =
+                self.task_prompt(PromptName::PersonaDraft, question.context(problem), question.data())?;
             Ok(self.structured(asked, &schema, DRAFT_TEMPERATURE, DRAFT_TOKENS_MAX))
         };
         self.ask(None, request, |answer| question.read(answer)).await.map(|(value, _)| value)

@@ -65,7 +65,7 @@ impl CallInFlight {
     }
 
     /// Counts what was said so far, as an estimate.
-    pub(crate) fn said(&mut self, text: &str) {
+    pub(crate) fn count_output(&mut self, text: &str) {
         if let Some(call) = &mut self.call {
             call.output_tokens += estimate(text);
         }

@@ -158,7 +158,7 @@ impl LanguageMind {
         let schema = contract::schema::<ProactiveAnswer>();
         let request = |problem: Option<&str>| {
             let context = ProactiveContext::of(input, &prompt, problem);
-            let asked = self.asked(PromptName::Proactive, context, data(input))?;
+            let asked = self.task_prompt(PromptName::Proactive, context, data(input))?;
             Ok(self.structured(asked, &schema, TEMPERATURE, TOKENS_MAX))
         };
         let (message, usage) = self.ask(None, request, read).await?;

@@ -215,12 +215,12 @@ impl Prompts {
 
     /// SHA-256 of a template's file, in hexadecimal: names what was asked with.
     pub fn hash(&self, name: PromptName) -> &str {
-        self.entry(name).map_or("", |entry| &entry.hash)
+        self.find_entry(name).map_or("", |entry| &entry.hash)
     }
 
     /// The tier that a template asks for.
     pub fn tier(&self, name: PromptName) -> Tier {
-        self.entry(name).map_or(Tier::Large, |entry| entry.front_matter.tier)
+        self.find_entry(name).map_or(Tier::Large, |entry| entry.front_matter.tier)
     }
 
     /// Renders a template that is one text.
@@ -259,7 +259,7 @@ impl Prompts {
 
     /// What the template uses must be announced in its front matter, and what is announced must exist.
     fn check_inputs(&self, name: PromptName, source: &str) -> Result<(), PromptError> {
-        let Some(entry) = self.entry(name) else { return Ok(()) };
+        let Some(entry) = self.find_entry(name) else { return Ok(()) };
         let [full, _] = name.sample_inputs();
         let existing: BTreeSet<String> =
             full.try_iter().map(|keys| keys.map(|key| key.to_string()).collect()).unwrap_or_default();
@@ -302,13 +302,13 @@ impl Prompts {
             .map_err(|error| self.broken(name, &error))
     }
 
-    fn entry(&self, name: PromptName) -> Option<&Entry> {
+    fn find_entry(&self, name: PromptName) -> Option<&Entry> {
         self.entries.iter().find(|entry| entry.name == name)
     }
 
     fn broken(&self, name: PromptName, error: &minijinja::Error) -> PromptError {
         let (file, offset) =
-            self.entry(name).map_or((String::new(), 0), |entry| (entry.file.clone(), entry.line_offset));
+            self.find_entry(name).map_or((String::new(), 0), |entry| (entry.file.clone(), entry.line_offset));
         let reason = error.detail().map_or_else(|| error.kind().to_string(), str::to_owned);
         PromptError::Broken { file, line: offset + error.line().unwrap_or(1), reason }
     }

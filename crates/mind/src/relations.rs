@@ -230,7 +230,7 @@ impl RelationExtractor for LanguageMind {
         let question = RelationTask::new(session);
         let schema = contract::schema::<GraphAnswer>();
         let request = |problem: Option<&str>| {
-            let asked = self.asked(PromptName::Graph, question.context(problem), question.data())?;
+            let asked = self.task_prompt(PromptName::Graph, question.context(problem), question.data())?;
             Ok(self.structured(asked, &schema, TEMPERATURE, TOKENS_MAX))
         };
         let answered = self.ask(Some(session.session), request, |text| question.read(text)).await;

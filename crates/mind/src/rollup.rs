@@ -161,7 +161,8 @@ impl Summariser for LanguageMind {
     async fn summarise(&self, input: SummaryRequest) -> Result<Vec<String>, SummaryError> {
         let schema = contract::schema::<RollUpAnswer>();
         let request = |problem: Option<&str>| {
-            let asked = self.asked(PromptName::RollUp, RollUpContext::of(&input, problem), data(&input))?;
+            let asked =
+                self.task_prompt(PromptName::RollUp, RollUpContext::of(&input, problem), data(&input))?;
             Ok(self.structured(asked, &schema, TEMPERATURE, TOKENS_MAX))
         };
         let answered = self.ask(None, request, |text| read(text, &input.sources)).await;

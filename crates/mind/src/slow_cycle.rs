@@ -139,7 +139,7 @@ impl<'a> SlowCycleTask<'a> {
             persona_block: block(&input.core_blocks.persona),
             user_block: block(&input.core_blocks.user),
             now: calendar::wall_clock(input.now, &input.zone),
-            elapsed: input.elapsed.map_or_else(String::new, told),
+            elapsed: input.elapsed.map_or_else(String::new, elapsed_words),
             events: input.events.iter().enumerate().map(event).collect(),
             thoughts: input.thoughts.iter().map(|node| one_line(&node.description)).collect(),
             expectations: input.expectations.iter().map(expectation).collect(),
@@ -323,7 +323,7 @@ fn object(text: &str) -> Result<Answer, Malformed> {
 }
 
 /// `3 days`, `5 hours`, `40 minutes`.
-fn told(elapsed: SignedDuration) -> String {
+fn elapsed_words(elapsed: SignedDuration) -> String {
     let (days, hours, minutes) = (elapsed.as_hours() / 24, elapsed.as_hours(), elapsed.as_mins());
     let (count, unit) = match (days, hours) {
         (1.., _) => (days, "day"),

@@ -8,7 +8,8 @@ use serde::{Deserialize, Serialize};
 use text::{denied_value, names_time_ahead};
 
 use drafts::{
-    Event, Evidence, IDENTITY_BEARING, MOST_EMOTION_TAGS, MOST_RELATIONAL_TAGS, MOST_SENTENCES, gather, merge,
+    Event, Evidence, IDENTITY_BEARING, MOST_EMOTION_TAGS, MOST_RELATIONAL_TAGS, MOST_SENTENCES, limit_events,
+    merge,
 };
 
 use super::clarification::{Clarification, Doubt, clarification};
@@ -110,7 +111,7 @@ pub(super) fn extract(inputs: &ExtractionInputs) -> Extraction {
         let peak = if impact >= PEAK_IMPACT { impact } else { 0 };
         (std::cmp::Reverse(peak), !identity, std::cmp::Reverse(impact))
     });
-    let left_out = gather(&mut drafts);
+    let left_out = limit_events(&mut drafts);
     let language = session_language(&inputs.messages);
     Extraction {
         mentioned_entities: known.mentioned(&drafts),
@@ -141,7 +142,7 @@ impl Known<'_> {
                 (finding, Some(event))
                     if begins_with_pronoun(sentence) && event.evidence.len() < MOST_SENTENCES =>
                 {
-                    event.description.push_str(language.pick("", " "));
+                    event.description.push_str(language.choose("", " "));
                     event.description.push_str(&continued(sentence, language));
                     self.support(event, message, sentence, finding.unwrap_or_default());
                 }
@@ -389,19 +390,19 @@ fn mood(events: &[Event], language: Language) -> Mood {
 /// What the user seemed to feel, in a few words; `None` where nothing was felt.
 fn signal(impact: i32, language: Language) -> Option<&'static str> {
     Some(match impact {
-        ..=-8 => language.pick("很难过", "heavy-hearted"),
-        -7..=-3 => language.pick("心里不好受", "having a hard time"),
-        -2..=-1 => language.pick("有点低落", "a little low"),
+        ..=-8 => language.choose("很难过", "heavy-hearted"),
+        -7..=-3 => language.choose("心里不好受", "having a hard time"),
+        -2..=-1 => language.choose("有点低落", "a little low"),
         0 => return None,
-        1..=4 => language.pick("心情不错", "in good spirits"),
-        5..=7 => language.pick("很高兴", "glad"),
-        _ => language.pick("高兴极了", "overjoyed"),
+        1..=4 => language.choose("心情不错", "in good spirits"),
+        5..=7 => language.choose("很高兴", "glad"),
+        _ => language.choose("高兴极了", "overjoyed"),
     })
 }
 
 fn summary(events: &[Event], language: Language) -> Option<String> {
     let told: Vec<&str> = events.iter().map(|event| event.description.as_str()).collect();
-    (!told.is_empty()).then(|| clipped(&told.join(language.pick("", " ")), LONGEST_SUMMARY))
+    (!told.is_empty()).then(|| clipped(&told.join(language.choose("", " ")), LONGEST_SUMMARY))
 }
 
 fn self_check(events: &[Event], dropped: usize, language: Language) -> String {

@@ -47,7 +47,7 @@ pub(super) fn impression(events: &[SeenEvent<'_>], language: Language) -> Option
 
 /// The one of the user's family or animals that most events are about, two at least.
 fn about_someone<'a>(events: &[SeenEvent<'a>], language: Language) -> Option<(String, Vec<SeenEvent<'a>>)> {
-    let lists = language.pick([lexicon::FAMILY_ZH, lexicon::PET_ZH], [lexicon::FAMILY_EN, lexicon::PET_EN]);
+    let lists = language.choose([lexicon::FAMILY_ZH, lexicon::PET_ZH], [lexicon::FAMILY_EN, lexicon::PET_EN]);
     let mentions = |event: &SeenEvent<'_>, word: &str| match language {
         Language::Chinese => event.text.contains(word),
         Language::English => words(event.text).contains(&format!(" {word} ")),
@@ -62,9 +62,9 @@ fn about_someone<'a>(events: &[SeenEvent<'a>], language: Language) -> Option<(St
     }
     let about: Vec<SeenEvent<'a>> = events.iter().filter(|event| mentions(event, word)).copied().collect();
     let tone = match about.iter().map(|event| event.impact).sum::<i64>() {
-        ..=-1 => language.pick("，说的多是让人担心的事", ", and it weighs on them"),
+        ..=-1 => language.choose("，说的多是让人担心的事", ", and it weighs on them"),
         0 => "",
-        1.. => language.pick("，说起来总是高兴的", ", and gladly"),
+        1.. => language.choose("，说起来总是高兴的", ", and gladly"),
     };
     let description = match language {
         Language::Chinese => format!("用户常常说起{word}{tone}。"),
@@ -78,25 +78,27 @@ fn by_sign(events: &[SeenEvent<'_>], language: Language) -> Option<String> {
     let glad = events.iter().filter(|event| event.impact > 0).count();
     let hard = events.iter().filter(|event| event.impact < 0).count();
     let impression = match (glad, hard, heaviest) {
-        (1.., 1.., _) => language
-            .pick("用户最近有高兴的事，也有难受的事。", "The user has had both good and hard things lately."),
-        (_, 2.., _) => language.pick(
+        (1.., 1.., _) => language.choose(
+            "用户最近有高兴的事，也有难受的事。",
+            "The user has had both good and hard things lately.",
+        ),
+        (_, 2.., _) => language.choose(
             "最近难受的事接连落在用户身上。",
             "Several hard things have come to the user one after another.",
         ),
         (2.., _, _) => {
-            language.pick("用户最近有不少高兴的事。", "Several good things have come to the user lately.")
+            language.choose("用户最近有不少高兴的事。", "Several good things have come to the user lately.")
         }
         (_, 1, ..) if heaviest <= -GREAT_IMPACT => {
-            language.pick("用户正经历一件很重的事。", "The user is going through something very hard.")
+            language.choose("用户正经历一件很重的事。", "The user is going through something very hard.")
         }
-        (_, 1, _) => language.pick("用户心里有件不好受的事。", "Something is weighing on the user."),
+        (_, 1, _) => language.choose("用户心里有件不好受的事。", "Something is weighing on the user."),
         (1, ..) if heaviest >= GREAT_IMPACT => {
-            language.pick("用户遇到了一件大喜事。", "Something wonderful has come to the user.")
+            language.choose("用户遇到了一件大喜事。", "Something wonderful has come to the user.")
         }
         (1, ..) => language
-            .pick("用户说起自己喜欢的事，是高兴的。", "The user is glad about what they have told me."),
-        _ => language.pick("用户愿意把自己的日常讲给我听。", "The user lets me into their everyday life."),
+            .choose("用户说起自己喜欢的事，是高兴的。", "The user is glad about what they have told me."),
+        _ => language.choose("用户愿意把自己的日常讲给我听。", "The user lets me into their everyday life."),
     };
     Some(impression.to_owned())
 }

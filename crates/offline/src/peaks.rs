@@ -72,7 +72,7 @@ fn despair(clause: &Clause<'_>) -> Option<Peak> {
 fn crisis(clause: &Clause<'_>) -> Option<Peak> {
     let other =
         has_part(clause.text, lexicon::NOT_CRISIS_ZH) || has_phrase(&clause.words, lexicon::NOT_CRISIS_EN);
-    let hit = said(clause, lexicon::CRISIS_ZH, lexicon::CRISIS_EN);
+    let hit = is_said(clause, lexicon::CRISIS_ZH, lexicon::CRISIS_EN);
     (hit && !other).then(|| Peak::new(-9, "overwhelm").vulnerable())
 }
 
@@ -104,7 +104,7 @@ fn loss(clause: &Clause<'_>, names: &[&str]) -> Option<Peak> {
 
 fn hardship(clause: &Clause<'_>, names: &[&str]) -> Option<Peak> {
     let other = has_phrase(&clause.words, lexicon::NOT_HARDSHIP_EN);
-    let hard = !other && said(clause, lexicon::HARDSHIP_ZH, lexicon::HARDSHIP_EN);
+    let hard = !other && is_said(clause, lexicon::HARDSHIP_ZH, lexicon::HARDSHIP_EN);
     (hard || illness(clause, names)).then(|| Peak::new(shared_with(clause, -7), "hardship"))
 }
 
@@ -179,7 +179,7 @@ pub(super) fn is_someone_en(word: &str) -> bool {
 }
 
 /// Whether one of these is said and not denied.
-fn said(clause: &Clause<'_>, chinese: Words, english: Words) -> bool {
+fn is_said(clause: &Clause<'_>, chinese: Words, english: Words) -> bool {
     hits(clause, chinese, english).iter().any(|hit| !hit.denied())
 }
 

@@ -57,7 +57,7 @@ pub(super) fn draft(inputs: &DraftInputs) -> Draft {
         .filter(|name| !name.is_empty() && !PRONOUNS.contains(&name.to_lowercase().as_str()));
     let introduction = named
         .filter(|name| !inputs.text.contains(name))
-        .map(|name| language.pick(format!("你叫{name}。"), format!("You are {name}.")));
+        .map(|name| language.choose(format!("你叫{name}。"), format!("You are {name}.")));
     let of_persona = introduction.as_deref().into_iter().chain(of_persona).collect::<Vec<_>>();
     let of_writer =
         of_writer.into_iter().chain(inputs.events.iter().map(|event| event.trim())).collect::<Vec<_>>();
@@ -74,7 +74,7 @@ pub(super) fn draft(inputs: &DraftInputs) -> Draft {
 
 /// As many whole sentences as fit.
 fn joined(sentences: &[&str], language: Language, length: usize) -> String {
-    let between = language.pick("", " ");
+    let between = language.choose("", " ");
     let mut text = String::new();
     for sentence in sentences {
         if text.chars().count() + sentence.chars().count() + between.len() > length {

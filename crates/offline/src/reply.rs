@@ -86,34 +86,34 @@ pub(super) fn reply(inputs: &ReplyInputs) -> String {
     if seems_to_ask(text) || asks_for_something(text) {
         return answer(inputs, text, language);
     }
-    let noted = language.pick("记下了。", "I've noted that.");
+    let noted = language.choose("记下了。", "I've noted that.");
     match remembered(inputs, text, language, false).fitting.first() {
         Some(memory) => {
             let told = ended(memory, language);
-            language.pick(format!("{noted}我还记得：{told}"), format!("{noted} I also remember: {told}"))
+            language.choose(format!("{noted}我还记得：{told}"), format!("{noted} I also remember: {told}"))
         }
         None => noted.to_owned(),
     }
 }
 
 fn answer(inputs: &ReplyInputs, text: &str, language: Language) -> String {
-    let separator = language.pick("；", "; ");
-    let told = of_periods(&inputs.periods);
+    let separator = language.choose("；", "; ");
+    let told = lines_of_periods(&inputs.periods);
     if !told.is_empty() {
         let told = ended(&told.join(separator), language);
-        return language.pick(format!("我记得：{told}"), format!("I remember: {told}"));
+        return language.choose(format!("我记得：{told}"), format!("I remember: {told}"));
     }
     let remembered = remembered(inputs, text, language, true);
     if !remembered.fitting.is_empty() {
         let told = ended(&remembered.fitting.join(separator), language);
-        return language.pick(format!("我记得：{told}"), format!("I remember: {told}"));
+        return language.choose(format!("我记得：{told}"), format!("I remember: {told}"));
     }
     if !remembered.others.is_empty() {
         let told = ended(&remembered.others.join(separator), language);
         return language
-            .pick(format!("我不太确定。我记得：{told}"), format!("I'm not sure. I remember: {told}"));
+            .choose(format!("我不太确定。我记得：{told}"), format!("I'm not sure. I remember: {told}"));
     }
-    let unknown = language.pick(
+    let unknown = language.choose(
         "这个我不知道。我现在只能凭记得的事回答。",
         "I don't know that. Right now I can only answer from what I remember.",
     );
@@ -121,7 +121,7 @@ fn answer(inputs: &ReplyInputs, text: &str, language: Language) -> String {
 }
 
 /// The first lines of each period in turn: the text asks how it was as a whole.
-fn of_periods(periods: &[Period]) -> Vec<String> {
+fn lines_of_periods(periods: &[Period]) -> Vec<String> {
     let lines = periods.iter().map(|period| rollup::lines(&period.text).into_iter());
     let lines: Vec<Vec<&str>> =
         lines.map(|lines| lines.filter(|line| *line != SHORTENED).collect()).collect();
@@ -137,7 +137,7 @@ fn of_periods(periods: &[Period]) -> Vec<String> {
 fn ended(told: &str, language: Language) -> String {
     let inner = told.trim_end_matches(['」', '"']);
     let has_own = inner.len() < told.len() && inner.ends_with(['。', '！', '？', '…', '!', '?', '.']);
-    let stop = if has_own || told.ends_with('…') { "" } else { language.pick("。", ".") };
+    let stop = if has_own || told.ends_with('…') { "" } else { language.choose("。", ".") };
     format!("{told}{stop}")
 }
 
@@ -184,12 +184,22 @@ fn remembered(inputs: &ReplyInputs, text: &str, language: Language, seeks: bool)
             let stated = stated(&passage.text)?;
             // What stands beside a question was said for its sake: only a shared word makes it an answer.
             let recalled = stated == passage.text.trim();
-            Some((stated, told(passage, stated, inputs.persona_name.as_deref(), language), recalled, source))
+            Some((
+                stated,
+                quoted_passage(passage, stated, inputs.persona_name.as_deref(), language),
+                recalled,
+                source,
+            ))
         });
     // The talk of a moment ago was not recalled for this text, so only a shared word makes it an answer.
     let recent = inputs.recent.iter().filter(|line| line.text.trim() != text).filter_map(|line| {
         let stated = stated(&line.text)?;
-        Some((stated, told(line, stated, inputs.persona_name.as_deref(), language), false, Source::User))
+        Some((
+            stated,
+            quoted_passage(line, stated, inputs.persona_name.as_deref(), language),
+            false,
+            Source::User,
+        ))
     });
     let mut found = Remembered::default();
     let mut sources: Vec<&str> = Vec::new();
@@ -269,11 +279,11 @@ fn stated(text: &str) -> Option<&str> {
 }
 
 /// Words of a verbatim passage with its speaker and its date, so that nobody's words become another's.
-fn told(passage: &Passage, words: &str, persona_name: Option<&str>, language: Language) -> String {
+fn quoted_passage(passage: &Passage, words: &str, persona_name: Option<&str>, language: Language) -> String {
     let words = clipped(words, LONGEST_RESTATED);
     let speaker = match passage.speaker.as_str() {
-        _ if is_own(passage, persona_name) => language.pick("我", "I"),
-        "user" | "them" | "" => language.pick("你", "you"),
+        _ if is_own(passage, persona_name) => language.choose("我", "I"),
+        "user" | "them" | "" => language.choose("你", "you"),
         other => other,
     };
     let date = passage.date.as_deref().unwrap_or_default();
@@ -324,14 +334,14 @@ fn to_a_peak(text: &str, language: Language) -> Option<&'static str> {
         })
         .max_by_key(|peak| (peak.impact.abs(), peak.impact < 0))?;
     match (heaviest.emotion, heaviest.impact) {
-        ("despair" | "overwhelm", _) => Some(language.pick(
+        ("despair" | "overwhelm", _) => Some(language.choose(
             "我听见了，这很重。我现在只能听、只能记，帮不上更多：请马上找一个你信任的人，或拨打当地的求助电话。",
             "I hear you, and this is heavy. Right now I can only listen and remember: please reach someone you trust, or a local crisis line, right away.",
         )),
-        ("grief", _) => Some(language.pick("听到这个我很难过。我会记住的。", "I'm so sorry. I will remember this.")),
-        (_, ..=-4) => Some(language.pick("我听见了，这不容易。记下了。", "I hear you; that is hard. I've noted it.")),
-        (_, 7..) => Some(language.pick("真为你高兴！我记下了。", "I'm so glad for you! I've noted it.")),
-        (_, 4..) => Some(language.pick("真好！我记下了。", "That's good to hear! I've noted it.")),
+        ("grief", _) => Some(language.choose("听到这个我很难过。我会记住的。", "I'm so sorry. I will remember this.")),
+        (_, ..=-4) => Some(language.choose("我听见了，这不容易。记下了。", "I hear you; that is hard. I've noted it.")),
+        (_, 7..) => Some(language.choose("真为你高兴！我记下了。", "I'm so glad for you! I've noted it.")),
+        (_, 4..) => Some(language.choose("真好！我记下了。", "That's good to hear! I've noted it.")),
         _ => None,
     }
 }

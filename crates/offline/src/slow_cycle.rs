@@ -85,7 +85,7 @@ struct Description {
 /// One impression that is not among the thoughts yet, an expectation for each event that is dated ahead, a
 /// question for each that was left open, and descriptions out of the entities' own memories. It promises nothing.
 pub(super) fn think(inputs: &SlowCycleInputs) -> SlowCycle {
-    let expected = inputs.events.iter().filter(|event| !told(&inputs.expectations, &event.text));
+    let expected = inputs.events.iter().filter(|event| !is_restated(&inputs.expectations, &event.text));
     let open = inputs.events.iter().filter(|event| event.unresolved);
     SlowCycle {
         new_thoughts: thought(inputs).into_iter().collect(),
@@ -96,7 +96,7 @@ pub(super) fn think(inputs: &SlowCycleInputs) -> SlowCycle {
     }
 }
 
-fn told(texts: &[String], event: &str) -> bool {
+fn is_restated(texts: &[String], event: &str) -> bool {
     let bare = bare(event);
     texts.iter().any(|text| text.contains(bare))
 }
@@ -118,7 +118,7 @@ fn expectation(event: &PastEvent) -> Option<Expectation> {
     let language = language(&event.text);
     Some(Expectation {
         about: restated(&event.text, language),
-        prediction: language.pick("到时候会再说起", "they may tell of it then"),
+        prediction: language.choose("到时候会再说起", "they may tell of it then"),
         due: event.due.clone()?,
         reasoning: vec![event.handle.clone()],
         emotional_impact: event.impact.clamp(-MOST_IMPACT, MOST_IMPACT),
@@ -139,7 +139,7 @@ fn description(entity: &KnownEntity) -> Option<Description> {
     let newest = entity.events.iter().take(MOST_MEMORIES).rev();
     let memories: Vec<String> = newest.map(|text| restated(text, language(text))).collect();
     let language = language(&memories.concat());
-    let text = clipped(&memories.join(language.pick("；", "; ")), LONGEST_DESCRIPTION);
+    let text = clipped(&memories.join(language.choose("；", "; ")), LONGEST_DESCRIPTION);
     let known = entity.description.as_deref() == Some(text.as_str());
     (!text.is_empty() && !known).then(|| Description { entity: entity.handle.clone(), description: text })
 }
@@ -152,7 +152,7 @@ fn language(text: &str) -> Language {
 fn restated(text: &str, language: Language) -> String {
     let lower = text.to_lowercase();
     if lexicon::LABELS.iter().any(|label| lower.contains(label)) {
-        return language.pick("用户说起过一件沉重的事", "the user spoke of something heavy").to_owned();
+        return language.choose("用户说起过一件沉重的事", "the user spoke of something heavy").to_owned();
     }
     clipped(bare(text), LONGEST_EVENT)
 }

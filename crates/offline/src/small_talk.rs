@@ -169,34 +169,33 @@ pub(super) fn to_small_talk(text: &str, language: Language, persona_name: Option
     let parts = text.split(signs).map(str::trim).filter(|part| !part.is_empty());
     let parts: Vec<Part> = parts.map(|part| part_of(part, persona_name)).collect::<Option<_>>()?;
     if parts.iter().all(|part| *part == Part::Called) {
-        return (!parts.is_empty()).then(|| language.pick("我在。", "I'm here.").to_owned());
+        return (!parts.is_empty()).then(|| language.choose("我在。", "I'm here.").to_owned());
     }
     let (kind, ..) = KINDS.into_iter().find(|(kind, ..)| parts.contains(kind))?;
     let thanked = parts.contains(&Part::Thanks);
     let line = match kind {
         Part::Who => {
-            let name = persona_name.unwrap_or(language.pick("我", "me"));
-            return Some(language.pick(
+            let name = persona_name.unwrap_or(language.choose("我", "me"));
+            return Some(language.choose(
                 format!("我是{name}。现在没有语言模型帮我说话，我只凭记忆回答。"),
                 format!(
                     "I'm {name}. No language model speaks for me at the moment; I answer from memory alone."
                 ),
             ));
         }
-        Part::Keep => {
-            language.pick("你说过的话我都留着，除非你删掉。", "I keep what you tell me until you delete it.")
-        }
+        Part::Keep => language
+            .choose("你说过的话我都留着，除非你删掉。", "I keep what you tell me until you delete it."),
         Part::HowAreYou => {
-            language.pick("我挺好的，谢谢你问。你呢？", "I'm well, thank you for asking. And you?")
+            language.choose("我挺好的，谢谢你问。你呢？", "I'm well, thank you for asking. And you?")
         }
-        Part::NotWell => language.pick("怎么了？我听着呢。", "I'm sorry to hear that. I'm listening."),
-        Part::Night => language.pick("晚安，好梦。", "Good night, sleep well."),
-        Part::Goodbye if thanked => language.pick("不客气，回头见。", "You're welcome. See you."),
-        Part::Goodbye => language.pick("好，回头见。", "See you."),
-        Part::Thanks => language.pick("不客气。", "You're welcome."),
-        Part::Well => language.pick("那就好。", "Glad to hear it."),
-        Part::Hello => language.pick("你好，我在。", "Hello, I'm here."),
-        Part::Agreeing | Part::Called => language.pick("嗯，我听着呢。", "I'm listening."),
+        Part::NotWell => language.choose("怎么了？我听着呢。", "I'm sorry to hear that. I'm listening."),
+        Part::Night => language.choose("晚安，好梦。", "Good night, sleep well."),
+        Part::Goodbye if thanked => language.choose("不客气，回头见。", "You're welcome. See you."),
+        Part::Goodbye => language.choose("好，回头见。", "See you."),
+        Part::Thanks => language.choose("不客气。", "You're welcome."),
+        Part::Well => language.choose("那就好。", "Glad to hear it."),
+        Part::Hello => language.choose("你好，我在。", "Hello, I'm here."),
+        Part::Agreeing | Part::Called => language.choose("嗯，我听着呢。", "I'm listening."),
     };
     Some(line.to_owned())
 }
@@ -241,7 +240,7 @@ fn shorter_forms(part: &str, tails: Words, leads: Words, blank: &str) -> impl It
 pub(super) fn to_a_wish(text: &str, language: Language) -> Option<&'static str> {
     let first = sentences(text).into_iter().next().unwrap_or_default();
     if wants_forgotten(first) {
-        return Some(language.pick(
+        return Some(language.choose(
             "我自己不能删掉记忆，要由你来：在「记忆」页里找到它，选「忘记」；或者用命令 echovessel memory forget。",
             "I can't take that out of memory by myself; you can: find it on the memory page and choose Forget, or use the command echovessel memory forget.",
         ));
@@ -250,7 +249,7 @@ pub(super) fn to_a_wish(text: &str, language: Language) -> Option<&'static str> 
     let told = text.contains(['他', '她', '妈', '爸', '们']) && !text.contains('你');
     let speak_up = (has_part(text, SPEAK_UP_ZH) && !told) || asks_politely(first, SPEAK_UP_EN);
     speak_up.then(|| {
-        language.pick(
+        language.choose(
             "记下了。不过我不会自己先开口：到时候请你来找我说话。",
             "I've noted that. I can't speak up by myself, though: please come and talk to me when it is time.",
         )

@@ -325,7 +325,7 @@ async fn generate_reply(
         }
     }
     let cut = spoken.cut.as_ref().map(ToString::to_string);
-    record.spoken(runtime, &spoken.model, spoken.usage, cut.as_deref());
+    record.note_model_end(runtime, &spoken.model, spoken.usage, cut.as_deref());
     match spoken.cut.take() {
         Some(error) if spoken.text.trim().is_empty() => Err(error),
         None if spoken.text.trim().is_empty() => Err(TurnError::Silent),

@@ -198,7 +198,7 @@ impl TurnRecord {
     }
 
     /// The model is done, or broke off with `cut`.
-    pub(crate) fn spoken(
+    pub(crate) fn note_model_end(
         &mut self,
         runtime: &RuntimeInner,
         model: &str,

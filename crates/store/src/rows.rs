@@ -93,10 +93,10 @@ pub(crate) fn optional_uuid(row: &Row<'_>, column: usize) -> Result<Option<Uuid>
 
 pub(crate) fn read_enum<T: StoredEnum>(row: &Row<'_>, column: usize) -> Result<T> {
     let text = row.get_ref(column)?.as_str()?;
-    known(text).ok_or_else(|| unreadable(column, format!("{text:?} is not a word of this column")))
+    stored_enum(text).ok_or_else(|| unreadable(column, format!("{text:?} is not a word of this column")))
 }
 
-fn known<T: StoredEnum>(text: &str) -> Option<T> {
+fn stored_enum<T: StoredEnum>(text: &str) -> Option<T> {
     T::ALL.iter().copied().find(|word| word.as_str() == text)
 }
 

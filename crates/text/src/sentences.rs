@@ -36,7 +36,7 @@ impl Language {
     }
 
     /// The first argument in Chinese, the second in English.
-    pub fn pick<T>(self, chinese: T, english: T) -> T {
+    pub fn choose<T>(self, chinese: T, english: T) -> T {
         match self {
             Self::Chinese => chinese,
             Self::English => english,

@@ -131,5 +131,5 @@ pub fn longest_plausible_duration(text: &str) -> Duration {
 
 /// The language of a sentence: `zh` or `en`; `None` where no letter is to be read.
 pub fn language_code(sentence: &str) -> Option<&'static str> {
-    text::Language::of(sentence).map(|language| language.pick("zh", "en"))
+    text::Language::of(sentence).map(|language| language.choose("zh", "en"))
 }

@@ -50,7 +50,7 @@ pub(crate) async fn mcp(config: &Config, home: &Home, asked: &Mcp) -> anyhow::Re
         };
         let ended = tokio::select! {
             ended = client.relay(reader, writer) => ended,
-            () = lifecycle::asked_to_go() => Ok(Ended::Client),
+            () = lifecycle::stop_signal() => Ok(Ended::Client),
         };
         match ended {
             Ok(Ended::Client) => break Ok(()),

@@ -30,10 +30,10 @@ pub(crate) async fn model(
                 None => {
                     let folder = folder_of(config, home, wanted);
                     if is_there(&folder, wanted)? {
-                        return said(shared, &folder, "is there already, and is the right one");
+                        return print_done(shared, &folder, "is there already, and is the right one");
                     }
                     fetch(&folder, wanted).await?;
-                    said(shared, &folder, "is in place")
+                    print_done(shared, &folder, "is in place")
                 }
             }
         }
@@ -63,13 +63,13 @@ fn install(
         let is_present = is_there(&folder, model);
         if matches!(is_present, Ok(true)) {
             if first.is_none() {
-                return said(shared, &folder, "is there already, and is the right one");
+                return print_done(shared, &folder, "is there already, and is the right one");
             }
             continue;
         }
         let outcome = is_present.and_then(|_| Ok(model_files::install_from(source, &folder, model)?));
         match outcome {
-            Ok(()) => return said(shared, &folder, "is in place"),
+            Ok(()) => return print_done(shared, &folder, "is in place"),
             Err(error) if is_absent(&error) => first = first.or(Some(error)),
             Err(error) => return Err(first.unwrap_or(error)),
         }
@@ -87,7 +87,7 @@ async fn verify(shared: &Shared, config: &Config, home: &Home, folder: &Path) ->
     let found = embedding.examine().await?;
     let is_local = matches!(embedding, EmbeddingSetup::Local { .. });
     if is_local && KNOWN_MODELS.iter().any(|known| embedding.name() == known.name) {
-        return said(shared, folder, "is the right one");
+        return print_done(shared, folder, "is the right one");
     }
     if shared.json {
         let folder = is_local.then_some(folder);
@@ -98,7 +98,7 @@ async fn verify(shared: &Shared, config: &Config, home: &Home, folder: &Path) ->
     Ok(())
 }
 
-fn said(shared: &Shared, folder: &Path, what: &str) -> anyhow::Result<()> {
+fn print_done(shared: &Shared, folder: &Path, what: &str) -> anyhow::Result<()> {
     if shared.json {
         println!("{}", serde_json::json!({"ok": true, "model_dir": folder}));
     } else {

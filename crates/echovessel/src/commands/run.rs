@@ -46,14 +46,14 @@ pub(crate) async fn run(shared: &Shared, config: &Config, home: &Home, asked: &R
     let login = parts.tokens.mint_login_code(wired.runtime.clock().now()).link(&url);
     let mut serving = tokio::spawn(server::serve(listener, parts, shutdown.clone()));
     home.write_run_file(&RunFile { pid: std::process::id(), port, url: url.clone() })?;
-    announce(shared, home, &wired, &outbound.hosts, &url, &login);
+    print_address(shared, home, &wired, &outbound.hosts, &url, &login);
     if asked.open {
         open_page(&login);
     }
     let outcome = tokio::select! {
         // An order to stop over the API ends the server as well, which is no failure then.
         biased;
-        () = lifecycle::asked_to_stop(shutdown.clone()) => Ok(()),
+        () = lifecycle::stop_requested(shutdown.clone()) => Ok(()),
         ended = &mut serving => Err(anyhow::anyhow!("the server ended unexpectedly: {ended:?}")),
         () = wired.runtime.background_failed() => Err(anyhow::anyhow!(
             "background work panicked; every message is stored, start EchoVessel again"
@@ -185,7 +185,7 @@ fn server_parts(
     tls: Option<Tls>,
 ) -> anyhow::Result<ServerParts> {
     let (model, embedding) = (wired.model.clone(), wired.embedding.clone());
-    let models = move || ActiveModels { llm: llm_state(&model), embedding: embedding.state() };
+    let models = move || ActiveModels { llm: llm_state(&model), embedding: embedding.embedding_state() };
     let started_at = wired.runtime.clock().now();
     let settings = Arc::new(ArcSwap::from_pointee(server_settings(config, url)?));
     let configuration = LiveConfig {
@@ -211,7 +211,7 @@ fn server_parts(
     })
 }
 
-fn announce(
+fn print_address(
     shared: &Shared,
     home: &Home,
     wired: &Services,

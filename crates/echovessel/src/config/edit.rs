@@ -26,7 +26,7 @@ pub(crate) struct ConfigChange {
 }
 
 /// Reads `{section: {key: value}}` or `{"section.key": value}`, by our names or the old ones. The error is for a person.
-pub(crate) fn wishes(wanted: &Json, known: &[(String, Value)]) -> Result<Vec<ConfigChange>, String> {
+pub(crate) fn changes_in(wanted: &Json, known: &[(String, Value)]) -> Result<Vec<ConfigChange>, String> {
     let Some(sections) = wanted.as_object().filter(|sections| !sections.is_empty()) else {
         return Err("the body has to be an object of sections with at least one key in it".to_owned());
     };
@@ -35,7 +35,7 @@ pub(crate) fn wishes(wanted: &Json, known: &[(String, Value)]) -> Result<Vec<Con
         if !name.contains('.') && !value.is_object() {
             return Err(format!("{name}: a section has to be an object"));
         }
-        gather(name, value, &mut leaves);
+        collect_leaves(name, value, &mut leaves);
     }
     if leaves.is_empty() {
         return Err("the body names no key; nothing was changed".to_owned());
@@ -46,21 +46,21 @@ pub(crate) fn wishes(wanted: &Json, known: &[(String, Value)]) -> Result<Vec<Con
         ));
     }
     let mut wishes: Vec<ConfigChange> =
-        leaves.into_iter().map(|(asked, value)| wish(asked, value, known)).collect::<Result<_, _>>()?;
+        leaves.into_iter().map(|(asked, value)| change_of(asked, value, known)).collect::<Result<_, _>>()?;
     wishes.sort_by(|one, other| one.asked.cmp(&other.asked));
     Ok(wishes)
 }
 
-fn gather<'a>(path: &str, value: &'a Json, leaves: &mut Vec<(String, &'a Json)>) {
+fn collect_leaves<'a>(path: &str, value: &'a Json, leaves: &mut Vec<(String, &'a Json)>) {
     match value.as_object() {
         Some(fields) => {
-            fields.iter().for_each(|(name, value)| gather(&format!("{path}.{name}"), value, leaves));
+            fields.iter().for_each(|(name, value)| collect_leaves(&format!("{path}.{name}"), value, leaves));
         }
         None => leaves.push((path.to_owned(), value)),
     }
 }
 
-fn wish(asked: String, value: &Json, known: &[(String, Value)]) -> Result<ConfigChange, String> {
+fn change_of(asked: String, value: &Json, known: &[(String, Value)]) -> Result<ConfigChange, String> {
     let renamed = OLD_NAMES.iter().find(|(old, _)| *old == asked).map(|(_, key)| *key);
     let key = renamed.unwrap_or(&asked).to_owned();
     let Some((_, default)) = known.iter().find(|(name, _)| *name == key) else {
@@ -114,7 +114,7 @@ fn listed(item: &Json) -> Option<Value> {
 }
 
 /// The text of `config.toml` with the wishes in it. The error says what in the present text is in the way.
-pub(crate) fn with_wishes(text: &str, wishes: &[ConfigChange]) -> Result<String, String> {
+pub(crate) fn with_changes(text: &str, wishes: &[ConfigChange]) -> Result<String, String> {
     let mut document: DocumentMut =
         text.parse().map_err(|error: toml_edit::TomlError| error.to_string().trim_end().to_owned())?;
     for wish in wishes {
@@ -195,16 +195,16 @@ mod tests {
                         weight_impact = 2.0\n\n[server]\nport = 7777\n";
 
     fn changed(wanted: Json) -> String {
-        with_wishes(FILE, &wishes(&wanted, &known_keys().unwrap()).unwrap()).unwrap()
+        with_changes(FILE, &changes_in(&wanted, &known_keys().unwrap()).unwrap()).unwrap()
     }
 
     #[test]
     fn a_list_of_tables_takes_the_place_of_the_one_before() {
         let known = known_keys().unwrap();
         let wanted = json!({"llm": {"prices": [{"model": "m", "input": 2, "output": 0.5, "cached": null}]}});
-        let wishes = wishes(&wanted, &known).unwrap();
+        let wishes = changes_in(&wanted, &known).unwrap();
         for before in ["", "[llm]\nmodel = \"m\"\n[[llm.prices]]\nmodel = \"old\"\ninput = 1.0\n"] {
-            let text = with_wishes(before, &wishes).unwrap();
+            let text = with_changes(before, &wishes).unwrap();
             let config: toml::Table = text.parse().unwrap();
             let prices = config["llm"]["prices"].as_array().unwrap();
             assert_eq!((prices.len(), prices[0]["model"].as_str()), (1, Some("m")), "{text}");
@@ -227,7 +227,7 @@ mod tests {
 
     #[test]
     fn old_names_mean_our_keys() {
-        let wished = wishes(
+        let wished = changes_in(
             &json!({"memory": {"retrieve_k": 3, "relational_bonus_weight": 2}, "llm": {"timeout_seconds": 30,
                 "provider": "stub"}}),
             &known_keys().unwrap(),
@@ -259,7 +259,7 @@ mod tests {
             json!({"runtime": {"data_dir": "x"}}),
             json!({"recall": {"k": [1]}}),
         ] {
-            assert!(wishes(&wanted, &known).is_err(), "{wanted}");
+            assert!(changes_in(&wanted, &known).is_err(), "{wanted}");
         }
     }
 
@@ -281,7 +281,7 @@ mod tests {
                 || json!({"recall": {"k": 3}}),
                 |change| serde_json::from_slice(change).unwrap(),
             );
-            let after = with_wishes(text, &wishes(&change, &known_keys().unwrap()).unwrap()).unwrap();
+            let after = with_changes(text, &changes_in(&change, &known_keys().unwrap()).unwrap()).unwrap();
             crate::config::parse(&after, path, std::iter::empty()).unwrap();
             changed += 1;
         }

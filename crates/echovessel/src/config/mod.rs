@@ -6,7 +6,7 @@ mod sections;
 mod live;
 mod edit;
 
-pub(crate) use edit::{ConfigChange, wishes, with_wishes};
+pub(crate) use edit::{ConfigChange, changes_in, with_changes};
 pub(crate) use live::is_live;
 pub(crate) use read::{ConfigError, body_limit, known_keys, load, overridden_keys, parse};
 pub(crate) use sections::{Config, LlmPrice, Voice};

@@ -88,10 +88,11 @@ pub(crate) fn parse(
     for (name, value) in &overrides {
         apply(&mut table, &known, name, value)?;
         // The file by itself was right, and every variable before this one.
-        understood(&table)
+        parse_config(&table)
             .map_err(|reason| ConfigError::BadValue(format!("{}: {reason}", variable(name))))?;
     }
-    let config = understood(&table).map_err(|reason| ConfigError::BadValue(format!("{origin}: {reason}")))?;
+    let config =
+        parse_config(&table).map_err(|reason| ConfigError::BadValue(format!("{origin}: {reason}")))?;
     let set_by = |key: &str| {
         overrides.iter().find(|(name, _)| name.strip_prefix(PREFIX).map(key_of).as_deref() == Some(key))
     };
@@ -100,7 +101,7 @@ pub(crate) fn parse(
     Ok(config)
 }
 
-fn understood(table: &Table) -> Result<Config, String> {
+fn parse_config(table: &Table) -> Result<Config, String> {
     let config = Value::Table(table.clone()).try_into();
     config.map_err(|error: toml::de::Error| error.to_string().trim_end().replace('\n', " "))
 }

@@ -122,10 +122,10 @@ impl Endpoint {
                 self.host
             ))
         })?;
-        self.in_order(answer, inputs.len())
+        self.vectors_in_order(answer, inputs.len())
     }
 
-    fn in_order(&self, answer: Answer, wanted: usize) -> Result<Vec<Vec<f32>>, Refusal> {
+    fn vectors_in_order(&self, answer: Answer, wanted: usize) -> Result<Vec<Vec<f32>>, Refusal> {
         let wrong = |what: &str| Err(Refusal::Final(format!("the answer of {} {what}", self.host)));
         if answer.data.len() != wanted {
             return wrong(&format!("has {} vectors for {wanted} texts", answer.data.len()));

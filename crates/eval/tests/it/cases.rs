@@ -4,7 +4,7 @@ use std::collections::HashMap;
 use std::sync::Arc;
 use std::time::Duration;
 
-use eval::cases::{Outcome, Stage, StoryClock, live, parse, shipped, table};
+use eval::cases::{Outcome, Stage, StoryClock, parse, run_case, shipped, table};
 use futures_util::FutureExt as _;
 use futures_util::future::{BoxFuture, ready};
 use jiff::Timestamp;
@@ -79,7 +79,7 @@ async fn stage(folder: &std::path::Path) -> Stage {
 async fn outcome(name: &str, case: &eval::cases::Case) -> Outcome {
     let folder = tempfile::tempdir().unwrap();
     let mut stage = stage(folder.path()).await;
-    let outcome = live(name, case, &mut stage, false).await.unwrap();
+    let outcome = run_case(name, case, &mut stage, false).await.unwrap();
     stage.stop().await;
     outcome
 }

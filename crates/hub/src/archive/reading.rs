@@ -88,7 +88,7 @@ fn shown(files: &BTreeMap<String, String>, is_ours: bool) -> Result<Vec<Archived
     let mut archived = BTreeMap::new();
     for (path, text) in files {
         let Some(inner) = document_path(path, is_ours) else { continue };
-        let name = named(inner, text).map_err(|reason| format!("{path}: {reason}"))?;
+        let name = document_name(inner, text).map_err(|reason| format!("{path}: {reason}"))?;
         if archived.insert(name.clone(), Archived { name, text: text.clone() }).is_some() {
             return Err(format!("{path} is there twice"));
         }
@@ -163,7 +163,7 @@ fn document_path(path: &str, is_ours: bool) -> Option<&str> {
         .filter(|path| path.ends_with(".md"))
 }
 
-fn named(path: &str, text: &str) -> Result<DocumentName, String> {
+fn document_name(path: &str, text: &str) -> Result<DocumentName, String> {
     let (kind, file) = path.split_once('/').ok_or("it lies in no folder of a kind")?;
     let stem = file.strip_suffix(".md").unwrap_or(file);
     let parsed = DocumentName::parse(kind, stem);

@@ -29,7 +29,7 @@ pub enum RollupOutcome {
 impl Hub {
     /// Periods that have something to tell and are unwritten or stale, the oldest first, the finer before the coarser.
     pub async fn pending_periods(&self, scope: &Scope) -> Result<Vec<PendingPeriod>, HubError> {
-        let documents = self.told_and_untold(scope).await?;
+        let documents = self.all_memories(scope).await?;
         let stale = documents.iter().filter(|document| document.stale);
         let stale: BTreeSet<&DiaryName> = stale.filter_map(|document| memory_of(&document.name)).collect();
         let mut periods = Vec::new();

@@ -60,12 +60,12 @@ impl Hub {
         scope: &Scope,
         granularity: Granularity,
     ) -> Result<Vec<DiaryName>, HubError> {
-        let documents = self.told_and_untold(scope).await?;
+        let documents = self.all_memories(scope).await?;
         self.due_among(&documents, scope, granularity).await
     }
 
     /// What it takes to know which periods are due: all memories, also deleted ones.
-    pub(super) async fn told_and_untold(&self, scope: &Scope) -> Result<Vec<Document>, HubError> {
+    pub(super) async fn all_memories(&self, scope: &Scope) -> Result<Vec<Document>, HubError> {
         let filter = DocumentFilter { deleted: true, ..DocumentFilter::memories() };
         Ok(self.inner().parts.store.documents(scope, filter).await?)
     }

@@ -52,7 +52,7 @@ impl ChunkVectorCache {
         queries: &[&[f32]],
         wanted: usize,
     ) -> Result<Vec<i64>, StoreError> {
-        let held = self.held(scope, fingerprint);
+        let held = self.vectors_of_scope(scope, fingerprint);
         loop {
             let after = held.read().unwrap_or_else(PoisonError::into_inner).stored;
             let vectors = store.chunk_vectors(scope, fingerprint, after, VECTORS_AT_ONCE).await?;
@@ -75,7 +75,7 @@ impl ChunkVectorCache {
 
     /// Takes pieces out that are gone.
     pub(super) fn remove(&self, scope: &Scope, fingerprint: &str, pieces: impl Iterator<Item = i64>) {
-        let held = self.held(scope, fingerprint);
+        let held = self.vectors_of_scope(scope, fingerprint);
         let mut held = held.write().unwrap_or_else(PoisonError::into_inner);
         pieces.for_each(|piece| held.matrix.remove(piece));
     }
@@ -92,7 +92,7 @@ impl ChunkVectorCache {
             .retain(|(held, _), _| held != scope);
     }
 
-    fn held(&self, scope: &Scope, fingerprint: &str) -> Arc<RwLock<ScopeVectors>> {
+    fn vectors_of_scope(&self, scope: &Scope, fingerprint: &str) -> Arc<RwLock<ScopeVectors>> {
         let mut shelf = self.shelf.lock().unwrap_or_else(PoisonError::into_inner);
         shelf.uses += 1;
         let now = shelf.uses;

@@ -206,7 +206,7 @@ impl<P: Protocol> Shared<P> {
         let body = by.limit(host, self.read(response, MAX_ERROR_BYTES)).await??.unwrap_or_default();
         let document = serde_json::from_slice(&body).unwrap_or_default();
         Err(match ErrorBody::find(&document) {
-            Some(complaint) => refusal::in_stream(host, &complaint),
+            Some(complaint) => refusal::error_in_stream(host, &complaint),
             None => LlmError::fatal(format!(
                 "The language model at {host} did not answer as a stream but with a document ({content_type}). Check llm.base_url."
             )),

@@ -106,7 +106,7 @@ pub(super) fn of_status(
 }
 
 /// The error for a complaint inside an answer that began well.
-pub(crate) fn in_stream(host: &str, complaint: &ErrorBody) -> LlmError {
+pub(crate) fn error_in_stream(host: &str, complaint: &ErrorBody) -> LlmError {
     classify(host, complaint.status, None, complaint)
 }
 
@@ -245,7 +245,11 @@ mod tests {
             (r#"{"error":{"type":"invalid_request_error","code":401}}"#, "auth"),
             (r#"{"error":"something"}"#, "transient"),
         ] {
-            assert_eq!(in_stream("a.test", &ErrorBody::read(body.as_bytes())).kind(), expected, "{body}");
+            assert_eq!(
+                error_in_stream("a.test", &ErrorBody::read(body.as_bytes())).kind(),
+                expected,
+                "{body}"
+            );
         }
         assert_eq!(ErrorBody::find(&serde_json::json!({"error": null, "choices": []})), None);
     }

@@ -46,7 +46,7 @@ pub(super) struct Named {
 
 impl Named {
     /// An entity that this session has already named so.
-    fn same(&self, folded: &[String], kind: EntityKind) -> Option<AliasHit> {
+    fn named_in_this_session(&self, folded: &[String], kind: EntityKind) -> Option<AliasHit> {
         let same = |hit: &&AliasHit| folded.contains(&hit.folded) && kinds_agree(hit.entity.kind, kind);
         self.hits.iter().find(same).cloned()
     }
@@ -98,7 +98,7 @@ impl Consolidator<'_> {
             let names: Vec<&String> =
                 std::iter::once(&mention.canonical_name).chain(&mention.aliases).collect();
             let folded: Vec<String> = names.iter().map(|name| fold_name(name)).collect();
-            let known = match named.same(&folded, mention.kind) {
+            let known = match named.named_in_this_session(&folded, mention.kind) {
                 Some(hit) => Some(hit),
                 None => self.known_entity(session, &folded, mention.kind).await?,
             };
@@ -227,7 +227,7 @@ impl Consolidator<'_> {
         let pairs = of_a.iter().flat_map(|one| of_b.iter().map(move |other| (one, other)));
         let pair = pairs
             .filter(|(one, other)| kinds_agree(one.entity.kind, other.entity.kind))
-            .min_by_key(|(one, other)| !in_doubt(&one.entity, &other.entity));
+            .min_by_key(|(one, other)| !are_in_doubt(&one.entity, &other.entity));
         match (pair, of_a.as_slice(), of_b.as_slice()) {
             // Two names of one entity: only names that came together by a merge can be parted.
             (Some((one, other)), ..) if one.entity.id == other.entity.id => {
@@ -349,7 +349,7 @@ fn settled(entity: EntityId, other: EntityId, same: bool) -> SettledIdentity {
 }
 
 /// Whether it is asked if these two are one.
-fn in_doubt(one: &Entity, other: &Entity) -> bool {
+fn are_in_doubt(one: &Entity, other: &Entity) -> bool {
     let asks =
         |a: &Entity, b: &Entity| a.merge_status == MergeStatus::Uncertain && a.merge_target == Some(b.id);
     asks(one, other) || asks(other, one)

@@ -22,8 +22,11 @@ pub(super) fn correct_event_time(
     zone: &TimeZone,
     week_start: Weekday,
 ) -> Option<String> {
-    let named: Vec<NamedTime> =
-        checked.evidence.iter().flat_map(|evidence| said(evidence, messages, zone, week_start)).collect();
+    let named: Vec<NamedTime> = checked
+        .evidence
+        .iter()
+        .flat_map(|evidence| named_times(evidence, messages, zone, week_start))
+        .collect();
     let answered = checked.event.event_time;
     if answered.is_some_and(|time| named.iter().any(|said| said.touches(time))) {
         return None;
@@ -61,7 +64,12 @@ impl NamedTime {
     }
 }
 
-fn said(evidence: &Evidence, messages: &[Message], zone: &TimeZone, week_start: Weekday) -> Vec<NamedTime> {
+fn named_times(
+    evidence: &Evidence,
+    messages: &[Message],
+    zone: &TimeZone,
+    week_start: Weekday,
+) -> Vec<NamedTime> {
     let Some(message) = messages.iter().find(|message| message.id == evidence.message_id) else {
         return Vec::new();
     };

@@ -60,7 +60,7 @@ impl Consolidator<'_> {
             return Ok(None);
         }
         let detail = trace::extraction(&commit, &named.resolved(), &notes, started);
-        self.announce(session, commit, named).await?;
+        self.publish_extraction(session, commit, named).await?;
         Ok(Some(detail))
     }
 
@@ -273,7 +273,7 @@ impl Consolidator<'_> {
         Ok(None)
     }
 
-    async fn announce(
+    async fn publish_extraction(
         &self,
         session: &Session,
         commit: ExtractionCommit,

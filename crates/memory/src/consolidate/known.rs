@@ -61,7 +61,7 @@ impl Consolidator<'_> {
         let told = |node: &Node| matches!(node.kind, NodeKind::Event | NodeKind::Intention);
         let nodes =
             |found: Vec<ScoredNode>| found.into_iter().map(|scored| scored.node).filter(told).collect();
-        Ok(in_turn(found.into_iter().map(nodes).collect()))
+        Ok(interleave(found.into_iter().map(nodes).collect()))
     }
 
     /// The texts that recall put before the persona in these turns, but for what the user had said.
@@ -100,7 +100,7 @@ impl Consolidator<'_> {
 }
 
 /// The first of each list, then the second of each, and so on, each node once.
-fn in_turn(lists: Vec<Vec<Node>>) -> Vec<Node> {
+fn interleave(lists: Vec<Vec<Node>>) -> Vec<Node> {
     let longest = lists.iter().map(Vec::len).max().unwrap_or(0);
     let mut chosen: Vec<Node> = Vec::new();
     for place in 0..longest {

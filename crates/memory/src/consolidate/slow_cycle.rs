@@ -183,7 +183,7 @@ impl Consolidator<'_> {
         }
         let events = events.into_iter().map(|event| event.node).collect();
         let tombstones = standing.tombstones;
-        let input = self.gather(session, parties, standing, events).await?;
+        let input = self.read_input(session, parties, standing, events).await?;
         let cycle = Cycle { session, input: &input, started, tombstones };
         match self.mind.think_slowly(input.clone()).await {
             Ok(answer) => self.keep(cycle, answer).await,
@@ -192,7 +192,7 @@ impl Consolidator<'_> {
     }
 
     /// All that the cycle reads, within its tokens.
-    async fn gather(
+    async fn read_input(
         &self,
         session: &Session,
         parties: &Participants,

@@ -75,7 +75,7 @@ struct Sifting<'a> {
 
 impl Sifting<'_> {
     fn thought(&mut self, thought: ProposedThought) {
-        let filling = self.known(thought.filling);
+        let filling = self.only_shown(thought.filling);
         let description = cut(&thought.description, DESCRIPTION_LENGTH_MAX);
         // What is between the two is told as what the persona sees in the user.
         let subject = if thought.subject == Subject::Persona { Subject::Persona } else { Subject::User };
@@ -93,7 +93,7 @@ impl Sifting<'_> {
     }
 
     fn expectation(&mut self, expectation: ProposedExpectation) {
-        let reasoning = self.known(expectation.reasoning);
+        let reasoning = self.only_shown(expectation.reasoning);
         let parts = [expectation.about.trim(), expectation.prediction.trim()];
         let told: Vec<&str> = parts.into_iter().filter(|part| !part.is_empty()).collect();
         let description = cut(&told.join(" — "), DESCRIPTION_LENGTH_MAX);
@@ -116,7 +116,7 @@ impl Sifting<'_> {
     }
 
     fn intention(&mut self, intention: ProposedIntention, promises: &[Node], voiced: &[NodeId]) {
-        let filling = self.known(intention.filling);
+        let filling = self.only_shown(intention.filling);
         let description = cut(&intention.description, DESCRIPTION_LENGTH_MAX);
         let known = |known: &Node| shared_words(&known.description, &description) >= PROMISED_WORDS_MIN;
         let shown = self.input.events.iter().filter(|event| event.kind == NodeKind::Intention);
@@ -134,7 +134,7 @@ impl Sifting<'_> {
     }
 
     /// Those that the cycle was shown; the port promises it, but a thought without evidence must not exist.
-    fn known(&self, ids: Vec<NodeId>) -> Vec<NodeId> {
+    fn only_shown(&self, ids: Vec<NodeId>) -> Vec<NodeId> {
         let shown = |id: &NodeId| self.input.events.iter().any(|event| event.id == *id);
         ids.into_iter().filter(shown).collect()
     }

@@ -25,18 +25,18 @@ pub(super) fn fit(mut input: SlowCycleInput, tokens: u32) -> SlowCycleInput {
     let fixed = [&blocks.persona, &blocks.user].into_iter().chain(&input.salient_questions);
     room = room.saturating_sub(fixed.map(|text| cost(text)).sum());
     input.events.reverse();
-    input.events = taken(std::mem::take(&mut input.events), &mut room, node_cost);
+    input.events = take_within(std::mem::take(&mut input.events), &mut room, node_cost);
     input.events.reverse();
-    input.thoughts = taken(std::mem::take(&mut input.thoughts), &mut room, node_cost);
-    input.expectations = taken(std::mem::take(&mut input.expectations), &mut room, node_cost);
+    input.thoughts = take_within(std::mem::take(&mut input.thoughts), &mut room, node_cost);
+    input.expectations = take_within(std::mem::take(&mut input.expectations), &mut room, node_cost);
     let told: BTreeSet<_> = input.events.iter().map(|event| event.id).collect();
     input.entities.retain(|entity| entity.events.iter().any(|event| told.contains(&event.id)));
-    input.entities = taken(std::mem::take(&mut input.entities), &mut room, entity_cost);
+    input.entities = take_within(std::mem::take(&mut input.entities), &mut room, entity_cost);
     input
 }
 
 /// The items up to the first that has no room.
-fn taken<T>(items: Vec<T>, room: &mut u64, cost: impl Fn(&T) -> u64) -> Vec<T> {
+fn take_within<T>(items: Vec<T>, room: &mut u64, cost: impl Fn(&T) -> u64) -> Vec<T> {
     let mut kept = Vec::new();
     for item in items {
         let Some(left) = room.checked_sub(cost(&item)) else { break };

@@ -93,7 +93,7 @@ impl Support<'_> {
         if left.len() < self.quotes.len() && !holds {
             return Verdict::Remove;
         }
-        let says_less = loses_words || (self.is_reduced && self.description == self.whole());
+        let says_less = loses_words || (self.is_reduced && self.description == self.described_before());
         if !says_less {
             return Verdict::Keep;
         }
@@ -118,7 +118,7 @@ impl Support<'_> {
     }
 
     /// What it would say if it said no more than it proved before.
-    fn whole(&self) -> String {
+    fn described_before(&self) -> String {
         described(&self.quotes, &self.mentions)
     }
 }

@@ -175,7 +175,7 @@ impl Sections {
         }
         for node in &input.recalled {
             if seen.insert(node.id) {
-                let name = place(node);
+                let name = section_of(node);
                 self.extend(name, [node_item(name, node, input)]);
             }
         }
@@ -219,7 +219,10 @@ impl Sections {
         });
         self.extend(Name::Conversation, talk);
         let burst = newest_first(input.burst.iter());
-        self.extend(Name::Said, burst.into_iter().map(|message| Item::new(Shown::Line(said(message)))));
+        self.extend(
+            Name::Said,
+            burst.into_iter().map(|message| Item::new(Shown::Line(labelled_line(message)))),
+        );
     }
 }
 
@@ -231,7 +234,7 @@ fn texts(texts: &[(String, String)]) -> impl Iterator<Item = Item> {
 }
 
 /// Where a recalled node is told.
-fn place(node: &Node) -> Name {
+fn section_of(node: &Node) -> Name {
     match (node.kind, node.subject) {
         (NodeKind::Event, _) => Name::Events,
         (NodeKind::Thought, Subject::Persona) => Name::SelfThoughts,
@@ -261,7 +264,7 @@ fn passage_item(passage: &Passage, input: &ReplyInput) -> Item {
     Item { messages, ..Item::new(Shown::Lines(shown.collect())) }
 }
 
-fn said(message: &Message) -> String {
+fn labelled_line(message: &Message) -> String {
     let line = after_label(label(message.role), &message.content);
     if message.incomplete { line + " … (cut off)" } else { line }
 }
@@ -269,7 +272,9 @@ fn said(message: &Message) -> String {
 /// A message of the recent window. One that is longer than [`EARLIER_LENGTH_MAX`] is told by its beginning, so that a
 /// long paste does not push the rest of the talk out of the prompt.
 fn said_earlier(message: &Message) -> String {
-    let Some((end, _)) = message.content.char_indices().nth(EARLIER_LENGTH_MAX) else { return said(message) };
+    let Some((end, _)) = message.content.char_indices().nth(EARLIER_LENGTH_MAX) else {
+        return labelled_line(message);
+    };
     after_label(label(message.role), &message.content[..end]) + " … (it went on)"
 }
 

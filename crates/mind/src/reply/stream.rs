@@ -29,7 +29,7 @@ impl Stream for ReplyStream {
         let next = self.events.as_mut().poll_next(context);
         if let Poll::Ready(Some(event)) = &next {
             match event {
-                Ok(StreamEvent::Delta(text)) => self.call.said(text),
+                Ok(StreamEvent::Delta(text)) => self.call.count_output(text),
                 Ok(StreamEvent::Finished { usage, model }) => {
                     self.call.reported(*usage, model);
                     self.call.end(OK);

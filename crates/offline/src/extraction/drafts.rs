@@ -72,9 +72,9 @@ impl Event {
         let language = Language::of(&self.description).unwrap_or_default();
         if !self.description.trim_end_matches(['」', '"']).ends_with(['。', '.', '!', '！', '?', '？', '…'])
         {
-            self.description.push_str(language.pick("。", "."));
+            self.description.push_str(language.choose("。", "."));
         }
-        self.description.push_str(language.pick("", " "));
+        self.description.push_str(language.choose("", " "));
         self.description.push_str(&other.description);
         if other.emotional_impact.abs() > self.emotional_impact.abs() {
             self.emotional_impact = other.emotional_impact;
@@ -104,7 +104,7 @@ impl Event {
 
 /// Makes at most [`MOST_EVENTS`] of the drafts, heaviest first: what exceeds them is told together with what it belongs
 /// to, as far as a description's sentences go, and else the lightest is left out. Returns how many were left out.
-pub(super) fn gather(drafts: &mut Vec<Event>) -> usize {
+pub(super) fn limit_events(drafts: &mut Vec<Event>) -> usize {
     if drafts.len() <= MOST_EVENTS {
         return 0;
     }
@@ -275,7 +275,7 @@ mod tests {
         ) {
             let drafts = || made.iter().enumerate().map(|(at, made)| draft(at, *made)).collect::<Vec<Event>>();
             let (mut quickly, mut slowly) = (drafts(), drafts());
-            prop_assert_eq!(gather(&mut quickly), gather_by_the_rule(&mut slowly));
+            prop_assert_eq!(limit_events(&mut quickly), gather_by_the_rule(&mut slowly));
             let written = |events: &[Event]| serde_json::to_value(events).unwrap();
             prop_assert_eq!(written(&quickly), written(&slowly));
         }

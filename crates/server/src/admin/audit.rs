@@ -43,7 +43,7 @@ pub(crate) async fn record(
     let (Some(act), Some(principal)) = (act, principal) else { return next.run(request).await };
     let (mut parts, body) = request.into_parts();
     let ids: Vec<String> = match RawPathParams::from_request_parts(&mut parts, &()).await {
-        Ok(ids) => ids.iter().map(|(_, value)| named(value)).collect(),
+        Ok(ids) => ids.iter().map(|(_, value)| id_or_blank(value)).collect(),
         Err(_) => Vec::new(),
     };
     let response = next.run(Request::from_parts(parts, body)).await;
@@ -70,7 +70,7 @@ fn action_name(method: &Method, path: &str) -> Option<String> {
 }
 
 /// A part of a path as far as it can be an id or a name; anything else may be something that somebody wrote.
-fn named(part: &str) -> String {
+fn id_or_blank(part: &str) -> String {
     if is_plain(part, TOKEN_NAME_LENGTH_MAX) { part.to_owned() } else { "(no id)".to_owned() }
 }
 
@@ -136,9 +136,12 @@ mod tests {
 
     #[test]
     fn words_in_a_path_are_not_kept() {
-        assert_eq!(named("019c0000-0000-7000-8000-000000000000"), "019c0000-0000-7000-8000-000000000000");
+        assert_eq!(
+            id_or_blank("019c0000-0000-7000-8000-000000000000"),
+            "019c0000-0000-7000-8000-000000000000"
+        );
         for words in ["my cat died", "我的猫", "", &"x".repeat(65)] {
-            assert_eq!(named(words), "(no id)");
+            assert_eq!(id_or_blank(words), "(no id)");
         }
     }
 }

@@ -34,7 +34,7 @@ fn person(hub: &Hub, scope: Scope) -> Caller {
     Caller { scope, instance: hub.settings().instance.clone(), is_person: true, is_bound: false }
 }
 
-fn named(kind: &str, filename: &str) -> Result<DocumentName, Problem> {
+fn parse_document_name(kind: &str, filename: &str) -> Result<DocumentName, Problem> {
     let stem = filename.strip_suffix(".md").unwrap_or(filename);
     DocumentName::parse(kind, stem).map_err(|error| Problem::unprocessable(error.to_string()))
 }
@@ -85,7 +85,7 @@ pub(crate) async fn read(
     ScopeParam(scope): ScopeParam,
     axum::extract::Path((kind, filename)): axum::extract::Path<(String, String)>,
 ) -> Result<Json<DocumentText>, Problem> {
-    let document = hub(&app)?.document_read(&scope, &named(&kind, &filename)?).await?;
+    let document = hub(&app)?.document_read(&scope, &parse_document_name(&kind, &filename)?).await?;
     Ok(Json(document.ok_or_else(missing)?))
 }
 
@@ -97,7 +97,7 @@ pub(crate) async fn write(
     axum::extract::Path((kind, filename)): axum::extract::Path<(String, String)>,
     extract::Json(edit): extract::Json<DocumentEdit>,
 ) -> Result<Json<DocumentText>, Problem> {
-    let (hub, name) = (hub(&app)?, named(&kind, &filename)?);
+    let (hub, name) = (hub(&app)?, parse_document_name(&kind, &filename)?);
     let outcome = run_detached(async move {
         // With the handlers that write core blocks by themselves.
         let _edit = app.persona_edit.lock().await;
@@ -113,7 +113,7 @@ pub(crate) async fn remove(
     ScopeParam(scope): ScopeParam,
     axum::extract::Path((kind, filename)): axum::extract::Path<(String, String)>,
 ) -> Result<Json<OkResponse>, Problem> {
-    let (hub, name) = (hub(&app)?, named(&kind, &filename)?);
+    let (hub, name) = (hub(&app)?, parse_document_name(&kind, &filename)?);
     let removed = run_detached(async move { Ok(hub.document_delete(&person(&hub, scope), &name).await?) });
     match removed.await? {
         true => Ok(OkResponse::json()),
@@ -136,7 +136,7 @@ pub(crate) async fn versions(
     axum::extract::Path((kind, filename)): axum::extract::Path<(String, String)>,
     Query(paging): Query<PageQuery>,
 ) -> Result<Json<VersionList>, Problem> {
-    let versions = hub(&app)?.document_history(&scope, &named(&kind, &filename)?).await?;
+    let versions = hub(&app)?.document_history(&scope, &parse_document_name(&kind, &filename)?).await?;
     if versions.is_empty() {
         return Err(missing());
     }
@@ -151,7 +151,7 @@ pub(crate) async fn restore(
     ScopeParam(scope): ScopeParam,
     axum::extract::Path((kind, filename, version)): axum::extract::Path<(String, String, String)>,
 ) -> Result<Json<DocumentText>, Problem> {
-    let (hub, name) = (hub(&app)?, named(&kind, &filename)?);
+    let (hub, name) = (hub(&app)?, parse_document_name(&kind, &filename)?);
     let version = version.parse().map_err(|_| no_such_version())?;
     let outcome = run_detached(async move {
         let _edit = app.persona_edit.lock().await;
@@ -196,7 +196,7 @@ pub(crate) async fn rewrite_rollup(
     ScopeParam(scope): ScopeParam,
     axum::extract::Path((kind, filename)): axum::extract::Path<(String, String)>,
 ) -> Result<Json<DocumentText>, Problem> {
-    let (hub, name) = (hub(&app)?, named(&kind, &filename)?);
+    let (hub, name) = (hub(&app)?, parse_document_name(&kind, &filename)?);
     let DocumentName::Diary(period) = name.clone() else {
         return Err(Problem::unprocessable(
             "kind: a roll-up is weekly, monthly or yearly; nothing was written",

@@ -78,7 +78,7 @@ pub(crate) async fn edit(
 ) -> Result<Json<OkResponse>, Problem> {
     let name = edit.display_name.map(|name| checked_name(&name)).transpose()?;
     let blocks = [(CoreBlockLabel::Persona, edit.persona_block), (CoreBlockLabel::User, edit.user_block)];
-    let blocks = given(blocks)?;
+    let blocks = given_blocks(blocks)?;
     run_detached(async move {
         let _edit = app.persona_edit.lock().await;
         write(&app, &scope, name, blocks, &editor.name).await
@@ -191,7 +191,7 @@ pub(super) fn checked_name(name: &str) -> Result<String, Problem> {
 type Blocks = Vec<(CoreBlockLabel, String)>;
 
 /// The blocks that a request gives, each within its limit.
-fn given(blocks: [(CoreBlockLabel, Option<String>); 2]) -> Result<Blocks, Problem> {
+fn given_blocks(blocks: [(CoreBlockLabel, Option<String>); 2]) -> Result<Blocks, Problem> {
     let given: Blocks = blocks.into_iter().filter_map(|(label, text)| Some((label, text?))).collect();
     for (label, text) in &given {
         check_length(*label, text)?;

@@ -121,7 +121,7 @@ pub(crate) async fn timeline(
     let next = rows.last().filter(|_| has_more).map(|(at, item)| Cursor(sort_key(*at, item)).written());
     Ok(Json(Timeline {
         oldest_timestamp: rows.last().map(|(at, _)| *at),
-        items: rows.into_iter().map(|(timestamp, item)| entry(timestamp, item)).collect(),
+        items: rows.into_iter().map(|(timestamp, item)| timeline_entry(timestamp, item)).collect(),
         limit,
         next_cursor: next,
     }))
@@ -164,7 +164,7 @@ fn sort_key(at: Timestamp, item: &TimelineItem) -> SortKey {
     (at.as_microsecond(), Reverse(rank), name)
 }
 
-fn entry(timestamp: Timestamp, item: TimelineItem) -> TimelineEntry {
+fn timeline_entry(timestamp: Timestamp, item: TimelineItem) -> TimelineEntry {
     let (kind, data) = match item {
         TimelineItem::Node(node) => (
             if node.kind == NodeKind::Event { "event" } else { "thought" },

@@ -93,7 +93,7 @@ pub(crate) async fn create(
     if !made {
         return Err(Problem::conflict("id: a user with this id already exists").with_code("user_exists"));
     }
-    Ok(Created(known(&app, &id).await?))
+    Ok(Created(user_body(&app, &id).await?))
 }
 
 /// `GET /api/admin/users/{id}`
@@ -103,7 +103,7 @@ pub(crate) async fn show(
     Id(id): Id<PathUser>,
 ) -> Result<Json<UserBody>, Problem> {
     visible(&principal, &id.0)?;
-    Ok(Json(known(&app, &id.0).await?))
+    Ok(Json(user_body(&app, &id.0).await?))
 }
 
 #[derive(Deserialize, JsonSchema)]
@@ -132,7 +132,7 @@ pub(crate) async fn edit(
     visible(&principal, &id.0)?;
     let name = edit.display_name.map(|name| checked_name(&name.unwrap_or_default())).transpose()?;
     let zone = edit.timezone.map(|zone| checked_zone(&zone.unwrap_or_default())).transpose()?;
-    known(&app, &id.0).await?;
+    user_body(&app, &id.0).await?;
     let (store_app, user) = (app.clone(), id.0.clone());
     run_detached(async move {
         let store = store_app.runtime().store();
@@ -145,7 +145,7 @@ pub(crate) async fn edit(
         Ok(())
     })
     .await?;
-    Ok(Json(known(&app, &id.0).await?))
+    Ok(Json(user_body(&app, &id.0).await?))
 }
 
 /// `GET /api/admin/users/{id}/identities`
@@ -155,7 +155,7 @@ pub(crate) async fn identities(
     Id(id): Id<PathUser>,
 ) -> Result<Json<IdentityList>, Problem> {
     visible(&principal, &id.0)?;
-    let user = known(&app, &id.0).await?;
+    let user = user_body(&app, &id.0).await?;
     Ok(Json(IdentityList { user_id: user.id, identities: user.identities }))
 }
 
@@ -192,7 +192,7 @@ pub(crate) async fn bind(
 ) -> Result<Json<IdentityBound>, Problem> {
     visible(&principal, &id.0)?;
     let identity = identity(named)?;
-    known(&app, &id.0).await?;
+    user_body(&app, &id.0).await?;
     let bound = run_detached({
         let (user, identity) = (id.0.clone(), identity.clone());
         async move { Ok(app.runtime().store().bind_identity(&user, identity, app.now()).await?) }
@@ -236,7 +236,7 @@ impl std::str::FromStr for PathUser {
     }
 }
 
-async fn known(app: &App, id: &UserId) -> Result<UserBody, Problem> {
+async fn user_body(app: &App, id: &UserId) -> Result<UserBody, Problem> {
     app.runtime().store().user(id).await?.map(UserBody::from).ok_or_else(no_user)
 }
 

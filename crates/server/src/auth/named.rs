@@ -173,7 +173,7 @@ impl NamedTokens {
         if prefix_of(text).is_none() {
             return TokenLookup::Foreign;
         }
-        let known = self.known().get(&digest(text)).cloned();
+        let known = self.known_tokens().get(&digest(text)).cloned();
         match known {
             Some(known) if is_fresh(&known, now) => TokenLookup::Known(principal(&known.token)),
             _ => TokenLookup::Unproven(text.to_owned()),
@@ -185,10 +185,10 @@ impl NamedTokens {
         let Some(prefix) = prefix_of(text) else { return Ok(None) };
         let digest = digest(text);
         let Some(stored) = self.store.token_of(prefix).await? else {
-            self.known().remove(&digest);
+            self.known_tokens().remove(&digest);
             return Ok(None);
         };
-        let before = self.known().get(&digest).cloned();
+        let before = self.known_tokens().get(&digest).cloned();
         let proven = before.as_ref().is_some_and(|before| before.token.hash == stored.hash);
         if !proven && !self.holds(text, &stored.hash).await {
             return Ok(None);
@@ -196,7 +196,7 @@ impl NamedTokens {
         let noted_at = before.and_then(|before| before.noted_at).max(stored.last_used_at);
         let known = Known { token: Arc::new(stored), looked_at: now, noted_at };
         let principal = principal(&known.token);
-        let mut all = self.known();
+        let mut all = self.known_tokens();
         if all.len() >= KNOWN_MAX {
             all.clear();
         }
@@ -207,7 +207,7 @@ impl NamedTokens {
     /// Notes that it was used, at most once a minute, behind the request.
     pub(crate) fn note_use(&self, text: &str, now: Timestamp) {
         let prefix = {
-            let mut all = self.known();
+            let mut all = self.known_tokens();
             let Some(known) = all.get_mut(&digest(text)) else { return };
             let due = known.noted_at.is_none_or(|noted| now.duration_since(noted) >= USE_NOTED_EVERY);
             if !due {
@@ -236,7 +236,7 @@ impl NamedTokens {
     /// Ends a token at once, and the event streams that it opened.
     pub(crate) async fn revoke(&self, name: &str) -> Result<Option<NamedToken>, StoreError> {
         let revoked = self.store.revoke_token(name).await?;
-        self.known().retain(|_, known| known.token.name != name);
+        self.known_tokens().retain(|_, known| known.token.name != name);
         self.revoked.send_modify(|count| *count += 1);
         Ok(revoked)
     }
@@ -266,7 +266,7 @@ impl NamedTokens {
         tokio::task::spawn_blocking(work).await.unwrap_or(false)
     }
 
-    fn known(&self) -> MutexGuard<'_, HashMap<[u8; 32], Known>> {
+    fn known_tokens(&self) -> MutexGuard<'_, HashMap<[u8; 32], Known>> {
         // Nothing that holds the lock can leave the map half-changed.
         self.known.lock().unwrap_or_else(PoisonError::into_inner)
     }

@@ -157,7 +157,7 @@ impl ServerHandler for Handler {
         context: RequestContext<RoleServer>,
     ) -> Result<CallToolResponse, ErrorData> {
         let Some(tool) = tools::all().iter().find(|tool| tool.name == request.name) else {
-            return Ok(failed(format!("MCP error -32602: Tool {} not found", request.name)).into());
+            return Ok(error_result(format!("MCP error -32602: Tool {} not found", request.name)).into());
         };
         let Some(speaker) = self.speaker(&context) else {
             return Err(ErrorData::invalid_request(
@@ -189,11 +189,11 @@ fn answered(tool: &str, answer: Result<Value, ToolError>) -> CallToolResult {
         Ok(value) => value,
         Err(ToolError::Refused(message)) => json!({"success": false, "message": message}),
         Err(ToolError::Invalid(problem)) => {
-            return failed(format!(
+            return error_result(format!(
                 "MCP error -32602: Input validation error: Invalid arguments for tool {tool}: {problem}"
             ));
         }
-        Err(ToolError::Failed(message)) => return failed(message),
+        Err(ToolError::Failed(message)) => return error_result(message),
     };
     let text = serde_json::to_string_pretty(&value).unwrap_or_default();
     let mut result = CallToolResult::success(vec![ContentBlock::text(text)]);
@@ -202,6 +202,6 @@ fn answered(tool: &str, answer: Result<Value, ToolError>) -> CallToolResult {
     result
 }
 
-fn failed(message: String) -> CallToolResult {
+fn error_result(message: String) -> CallToolResult {
     CallToolResult::error(vec![ContentBlock::text(message)])
 }

@@ -43,8 +43,8 @@ impl Speaker {
         arguments: &mut Map<String, Value>,
         field: InstanceField,
     ) -> Result<Caller, ToolError> {
-        let persona = taken(arguments, "persona_id")?;
-        let user = taken(arguments, "user_id")?;
+        let persona = take_text(arguments, "persona_id")?;
+        let user = take_text(arguments, "user_id")?;
         let named = match arguments.get("instanceId") {
             Some(_) if field == InstanceField::Reference => None,
             Some(Value::String(named)) => Some(named.clone()),
@@ -109,7 +109,7 @@ impl Speaker {
 }
 
 /// Takes a word out of the arguments.
-fn taken(arguments: &mut Map<String, Value>, name: &str) -> Result<Option<String>, ToolError> {
+fn take_text(arguments: &mut Map<String, Value>, name: &str) -> Result<Option<String>, ToolError> {
     match arguments.remove(name) {
         None | Some(Value::Null) => Ok(None),
         Some(Value::String(text)) => Ok(Some(text)),

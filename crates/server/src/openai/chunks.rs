@@ -11,7 +11,7 @@ use schemars::JsonSchema;
 use serde::Serialize;
 use tokio::sync::mpsc::{self, UnboundedReceiver};
 
-use super::completions::{AssistantRole, FinishReason, UsageBody, failed, interrupted};
+use super::completions::{AssistantRole, FinishReason, UsageBody, interrupted, no_reply};
 use super::stop::StopFilter;
 
 /// What all chunks of a reply share.
@@ -130,7 +130,7 @@ impl ChunkStream {
                 self.finish(usage, incomplete);
             }
             Some(TurnEvent::Failed { reason, retryable }) => {
-                self.push(&failed(reason, retryable).as_openai());
+                self.push(&no_reply(reason, retryable).as_openai());
                 self.end();
             }
             None => {

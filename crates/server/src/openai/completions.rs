@@ -77,7 +77,7 @@ async fn answer_utility(
     let answer = app.runtime().answer_utility(&prompt).await;
     let answer = answer.map_err(|error| {
         tracing::warn!("no answer to a utility prompt: {}", error.for_the_log());
-        failed(format!("{error}; nothing was written"), matches!(error, MindError::Transient(_)))
+        no_reply(format!("{error}; nothing was written"), matches!(error, MindError::Transient(_)))
     })?;
     let UtilityAnswer { id, text, usage } = answer;
     let head = ChunkHeader { id: format!("chatcmpl-{id}"), created: app.now().as_second(), model: persona };
@@ -120,7 +120,7 @@ async fn first_word(events: &mut UnboundedReceiver<TurnEvent>) -> Result<TurnEve
     loop {
         match events.recv().await {
             Some(TurnEvent::Started) => {}
-            Some(TurnEvent::Failed { reason, retryable }) => return Err(failed(reason, retryable)),
+            Some(TurnEvent::Failed { reason, retryable }) => return Err(no_reply(reason, retryable)),
             Some(word) => return Ok(word),
             None => return Err(interrupted()),
         }
@@ -135,7 +135,7 @@ async fn complete_reply(
             Some(TurnEvent::Done { message, usage, incomplete, .. }) => {
                 return Ok((*message, usage, incomplete));
             }
-            Some(TurnEvent::Failed { reason, retryable }) => return Err(failed(reason, retryable)),
+            Some(TurnEvent::Failed { reason, retryable }) => return Err(no_reply(reason, retryable)),
             Some(TurnEvent::Started | TurnEvent::Delta(_)) => {}
             None => return Err(interrupted()),
         }
@@ -143,7 +143,7 @@ async fn complete_reply(
 }
 
 /// No reply: 503 when asking again may help, 502 when a person has to act first.
-pub(super) fn failed(reason: String, retryable: bool) -> Problem {
+pub(super) fn no_reply(reason: String, retryable: bool) -> Problem {
     let status = if retryable { StatusCode::SERVICE_UNAVAILABLE } else { StatusCode::BAD_GATEWAY };
     Problem::new(status, reason).with_code("no_reply")
 }

@@ -4,7 +4,7 @@ use super::route::{Route, Tag};
 use crate::admin::{corrections, entities, erase, forget, moods, nodes, recall, search, timeline};
 
 pub(super) fn routes() -> Vec<Route> {
-    [reading(), correcting(), entities(), forgetting()].into_iter().flatten().collect()
+    [reading(), correction_routes(), entities(), forgetting()].into_iter().flatten().collect()
 }
 
 fn reading() -> Vec<Route> {
@@ -37,7 +37,7 @@ fn reading() -> Vec<Route> {
     ]
 }
 
-fn correcting() -> Vec<Route> {
+fn correction_routes() -> Vec<Route> {
     let tag = Tag("memory");
     vec![
         tag.patch(

@@ -24,7 +24,7 @@ struct Corrected {
 
 /// The versions of a live node and of those that it replaced or was replaced by, newest first.
 pub(crate) fn of(connection: &Connection, id: NodeId, limit: u32) -> Result<Option<Vec<NodeVersion>>> {
-    let Some(asked) = corrections::live(connection, id)? else { return Ok(None) };
+    let Some(asked) = corrections::live_node(connection, id)? else { return Ok(None) };
     let mut versions: Vec<(i64, NodeVersion)> = Vec::new();
     for node in line(connection, asked)? {
         let seq = node.seq;

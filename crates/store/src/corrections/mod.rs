@@ -48,7 +48,7 @@ impl CorrectionStore for SqliteStore {
             unit.connection
                 .prepare_cached("UPDATE concept_nodes SET pinned = ?2 WHERE id = ?1 AND deleted_at IS NULL")?
                 .execute(params![id.0.into_bytes(), pinned])?;
-            Ok(live(unit.connection, id)?)
+            Ok(live_node(unit.connection, id)?)
         })
         .await
     }
@@ -127,7 +127,7 @@ impl CorrectionStore for SqliteStore {
 }
 
 /// A live node.
-pub(crate) fn live(connection: &Connection, id: NodeId) -> Result<Option<Node>> {
+pub(crate) fn live_node(connection: &Connection, id: NodeId) -> Result<Option<Node>> {
     connection
         .prepare_cached(concat!(
             "SELECT ",
@@ -140,7 +140,7 @@ pub(crate) fn live(connection: &Connection, id: NodeId) -> Result<Option<Node>> 
 
 fn correct(unit: &mut UnitOfWork<'_>, correction: &Correction) -> Result<Option<Node>, Failure> {
     let connection = unit.connection;
-    let Some(node) = live(connection, correction.node_id)? else { return Ok(None) };
+    let Some(node) = live_node(connection, correction.node_id)? else { return Ok(None) };
     connection
         .prepare_cached(
             "INSERT INTO node_changes (node_seq, kind, author, created_at, description, relational_tags, entities)
@@ -160,7 +160,7 @@ fn correct(unit: &mut UnitOfWork<'_>, correction: &Correction) -> Result<Option<
         let model = vectors::model_or_new(connection, fingerprint)?;
         vectors::put(connection, Corpus::Nodes, node.seq, model, embedding)?;
     }
-    Ok(live(connection, correction.node_id)?)
+    Ok(live_node(connection, correction.node_id)?)
 }
 
 /// Puts the text back that a correction took the place of, and keeps the correction's instead of it.

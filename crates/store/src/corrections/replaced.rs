@@ -136,12 +136,13 @@ fn change(row: &Row<'_>) -> Result<Change> {
 /// The value with what is current instead. None where the line has come back to the same text.
 fn completed(connection: &Connection, change: Change) -> Result<Option<ReplacedValue>> {
     let Change { is_correction, mut value, node, entities, .. } = change;
-    let Some(first) = corrections::live(connection, value.node)? else { return Ok(None) };
+    let Some(first) = corrections::live_node(connection, value.node)? else { return Ok(None) };
     let mut newer = first.superseded_by;
     let mut current = first;
     let mut next: Option<Node> = None;
     for _ in 0..LINE_MAX {
-        let Some(found) = newer.map(|id| corrections::live(connection, id)).transpose()?.flatten() else {
+        let Some(found) = newer.map(|id| corrections::live_node(connection, id)).transpose()?.flatten()
+        else {
             break;
         };
         newer = found.superseded_by;

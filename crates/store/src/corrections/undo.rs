@@ -53,7 +53,7 @@ pub(crate) fn undo_last(
     at: Timestamp,
 ) -> Result<Option<UndoneChange>, Failure> {
     let connection = unit.connection;
-    let Some(asked) = corrections::live(connection, id)? else { return Ok(None) };
+    let Some(asked) = corrections::live_node(connection, id)? else { return Ok(None) };
     let Some(change) = last_change(connection, asked.seq)? else { return Ok(None) };
     let (kind, restored) = match change.kind.as_str() {
         "correction" => {
@@ -69,7 +69,7 @@ pub(crate) fn undo_last(
         }
         _ => (ChangeKind::MentionMerge, split(unit, &asked, &change)?),
     };
-    let node = corrections::live(connection, id)?;
+    let node = corrections::live_node(connection, id)?;
     Ok(node.map(|node| UndoneChange { kind, node, restored }))
 }
 
@@ -204,6 +204,6 @@ fn by_number(connection: &Connection, seq: i64) -> rusqlite::Result<Option<Node>
 }
 
 /// What a merge keeps of the repetition, as JSON.
-pub(crate) fn kept(node: &NewNode) -> rusqlite::Result<String> {
+pub(crate) fn merged_json(node: &NewNode) -> rusqlite::Result<String> {
     to_json(&Merged::of(node))
 }

@@ -147,12 +147,16 @@ pub(crate) fn who_goes_by(
     kind: EntityKind,
     except: Option<EntityId>,
 ) -> Result<Option<Entity>> {
-    let hits = named(connection, scope, &[folded.to_owned()])?;
+    let hits = entities_named(connection, scope, &[folded.to_owned()])?;
     let others = hits.into_iter().map(|hit| hit.entity);
     Ok(others.into_iter().find(|entity| Some(entity.id) != except && kinds_agree(entity.kind, kind)))
 }
 
-pub(crate) fn named(connection: &Connection, scope: i64, folded: &[String]) -> Result<Vec<AliasHit>> {
+pub(crate) fn entities_named(
+    connection: &Connection,
+    scope: i64,
+    folded: &[String],
+) -> Result<Vec<AliasHit>> {
     let names = rows::to_json(&folded)?;
     let mut statement = connection.prepare_cached(
         "SELECT j.value, a.entity_id FROM json_each(?2) j
@@ -229,7 +233,7 @@ pub(crate) fn mentions(connection: &Connection, scope: i64, ids: &[EntityId]) ->
 }
 
 /// Uncertain entities and with whom each may be one.
-pub(crate) fn in_doubt(
+pub(crate) fn entities_in_doubt(
     connection: &Connection,
     scope: i64,
     about: Option<&[EntityId]>,

@@ -51,7 +51,11 @@ pub(crate) fn put_all(
 }
 
 /// All vectors of the scope, under the entities that they are part of.
-pub(crate) fn of_scope(connection: &Connection, scope: i64, fingerprint: &str) -> Result<Vec<EntityVector>> {
+pub(crate) fn vectors_of_scope(
+    connection: &Connection,
+    scope: i64,
+    fingerprint: &str,
+) -> Result<Vec<EntityVector>> {
     let Some(model) = vectors::model(connection, fingerprint)? else { return Ok(Vec::new()) };
     let mut statement = connection.prepare_cached(
         "SELECT entity_id, readability, vector FROM entity_vectors

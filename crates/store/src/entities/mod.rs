@@ -25,7 +25,7 @@ impl EntityStore for SqliteStore {
     async fn entities_named(&self, scope: &Scope, folded: &[String]) -> Result<Vec<AliasHit>, StoreError> {
         let folded = folded.to_vec();
         self.read_scope(scope, move |connection, scope| {
-            Ok(entity_queries::named(connection, scope, &folded)?)
+            Ok(entity_queries::entities_named(connection, scope, &folded)?)
         })
         .await
     }
@@ -67,7 +67,7 @@ impl EntityStore for SqliteStore {
     ) -> Result<Vec<(Entity, Entity)>, StoreError> {
         let about = about.map(<[EntityId]>::to_vec);
         self.read_scope(scope, move |connection, scope| {
-            Ok(entity_queries::in_doubt(connection, scope, about.as_deref(), limit)?)
+            Ok(entity_queries::entities_in_doubt(connection, scope, about.as_deref(), limit)?)
         })
         .await
     }
@@ -79,7 +79,7 @@ impl EntityStore for SqliteStore {
     ) -> Result<Vec<EntityVector>, StoreError> {
         let fingerprint = fingerprint.to_owned();
         self.read_scope(scope, move |connection, scope| {
-            Ok(entity_vectors::of_scope(connection, scope, &fingerprint)?)
+            Ok(entity_vectors::vectors_of_scope(connection, scope, &fingerprint)?)
         })
         .await
     }

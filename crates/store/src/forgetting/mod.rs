@@ -90,7 +90,7 @@ impl ForgetStore for SqliteStore {
     }
 
     async fn forgotten_spans(&self, session: SessionId) -> Result<Vec<ForgottenSpan>, StoreError> {
-        self.read(move |connection| Ok(spans::of_session(connection, session)?)).await
+        self.read(move |connection| Ok(spans::spans_of_session(connection, session)?)).await
     }
 
     async fn erasure_receipts(

@@ -58,7 +58,7 @@ struct Entity {
 
 /// Decides for every entity of the scope what is forgotten with the set.
 pub(super) fn names(connection: &Connection, going: &RemovalSet) -> Result<Names> {
-    let said = said(going);
+    let said = folded_texts(going);
     let mut names = Names { entities: going.entities.clone(), ..Names::default() };
     for entity in entities(connection, going)? {
         if !names.entities.contains(&entity.id) {
@@ -114,7 +114,7 @@ fn decide(
 }
 
 /// All that was said by what goes, folded as names are.
-fn said(going: &RemovalSet) -> Vec<String> {
+fn folded_texts(going: &RemovalSet) -> Vec<String> {
     let messages = going.messages.values().map(|message| &message.content);
     let nodes = going.nodes.values().map(|node| &node.description);
     let rewritten = going.rewritten.values().map(|rewritten| &rewritten.before);

@@ -25,7 +25,7 @@ pub(super) fn mark(connection: &Connection, going: &RemovalSet) -> Result<()> {
 }
 
 /// All of a session.
-pub(super) fn of_session(connection: &Connection, session: SessionId) -> Result<Vec<ForgottenSpan>> {
+pub(super) fn spans_of_session(connection: &Connection, session: SessionId) -> Result<Vec<ForgottenSpan>> {
     connection
         .prepare_cached(
             "SELECT m.id, s.span_start, s.span_end

@@ -16,7 +16,10 @@ use crate::entities::{self, entity_queries};
 use crate::ids::id_within;
 use crate::rows::{self, microseconds, to_json};
 
-pub(crate) fn whole(connection: &Connection, scope: i64) -> Result<(Vec<ExportedNode>, Vec<ExportedEdge>)> {
+pub(crate) fn whole_graph(
+    connection: &Connection,
+    scope: i64,
+) -> Result<(Vec<ExportedNode>, Vec<ExportedEdge>)> {
     let mut nodes = read::nodes(connection, scope)?.into_iter();
     let mut nodes = nodes.try_fold(Vec::new(), |mut nodes, node| {
         nodes.push(kept_node(connection, node)?);

@@ -25,7 +25,7 @@ use uuid::Uuid;
 use crate::engine::SqliteStore;
 use crate::rows::microseconds;
 use crate::scopes;
-pub(crate) use export::{restore, whole};
+pub(crate) use export::{restore, whole_graph};
 pub(crate) use withdraw::{forget_text, withdraw, withdraw_document};
 
 #[async_trait]
@@ -176,7 +176,7 @@ impl GraphStore for SqliteStore {
     ) -> Result<Vec<(Uuid, Embedding)>, StoreError> {
         let fingerprint = fingerprint.to_owned();
         self.read_scope(scope, move |connection, scope| {
-            Ok(vectors::of_scope(connection, scope, &fingerprint)?)
+            Ok(vectors::vectors_of_scope(connection, scope, &fingerprint)?)
         })
         .await
     }

@@ -10,12 +10,12 @@ use crate::index::vectors;
 use crate::rows;
 
 /// All vectors of the scope that are of this model.
-pub(super) fn of_scope(
+pub(super) fn vectors_of_scope(
     connection: &Connection,
     scope: i64,
     fingerprint: &str,
 ) -> Result<Vec<(Uuid, Embedding)>> {
-    let entities = entity_vectors::of_scope(connection, scope, fingerprint)?;
+    let entities = entity_vectors::vectors_of_scope(connection, scope, fingerprint)?;
     let mut found: Vec<(Uuid, Embedding)> =
         entities.into_iter().map(|vector| (vector.entity_id.0, vector.embedding)).collect();
     let Some(model) = vectors::model(connection, fingerprint)? else { return Ok(found) };

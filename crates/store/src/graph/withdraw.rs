@@ -166,7 +166,7 @@ pub(crate) fn forget_text(
     for memory in memories.iter().filter(|memory| is_in(memory)) {
         withdrawn += withdraw(connection, scope, memory, at)?;
     }
-    let edges = said(
+    let edges = texts_of_rows(
         connection,
         "SELECT e.id, e.type || char(10) || e.properties || char(10) ||
                 coalesce((SELECT group_concat(s.evidence, char(10)) FROM graph_sources s WHERE s.edge_id = e.id), '')
@@ -177,7 +177,7 @@ pub(crate) fn forget_text(
         let gone = connection.prepare_cached("DELETE FROM graph_edges WHERE id = ?1")?.execute([id])?;
         withdrawn.edges += gone as u64;
     }
-    let nodes = said(
+    let nodes = texts_of_rows(
         connection,
         "SELECT id, coalesce(type, '') || char(10) || coalesce(label, '') || char(10) || description || char(10) ||
                 properties
@@ -195,7 +195,7 @@ pub(crate) fn forget_text(
     Ok(withdrawn)
 }
 
-fn said(connection: &Connection, statement: &str, scope: i64) -> Result<Vec<(RowKey, String)>> {
+fn texts_of_rows(connection: &Connection, statement: &str, scope: i64) -> Result<Vec<(RowKey, String)>> {
     connection.prepare_cached(statement)?.query_map([scope], |row| Ok((row.get(0)?, row.get(1)?)))?.collect()
 }
 

@@ -177,7 +177,7 @@ impl Work<'_> {
             )?
             .query_map(params![self.scope, label], |row| uuid(row, 0))?
             .collect::<Result<_>>()?;
-        let hits = entity_queries::named(self.connection, self.scope, &[label])?;
+        let hits = entity_queries::entities_named(self.connection, self.scope, &[label])?;
         ids.extend(hits.into_iter().map(|hit| hit.entity.id.0));
         let mut nodes = Vec::new();
         for id in ids {

@@ -19,7 +19,7 @@ use crate::{graph, scopes};
 
 pub(super) fn read(connection: &Connection, scope: &Scope) -> Result<HubExport> {
     let (nodes, edges) = match scopes::number(connection, scope)? {
-        Some(number) => graph::whole(connection, number)?,
+        Some(number) => graph::whole_graph(connection, number)?,
         None => Default::default(),
     };
     Ok(HubExport {

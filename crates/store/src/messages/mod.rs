@@ -37,7 +37,7 @@ impl MessageStore for SqliteStore {
     }
 
     async fn session_messages(&self, id: SessionId) -> Result<Vec<Message>, StoreError> {
-        self.read(move |connection| Ok(of_session(connection, id)?)).await
+        self.read(move |connection| Ok(messages_of_session(connection, id)?)).await
     }
 
     async fn message(&self, id: MessageId) -> Result<Option<Message>, StoreError> {
@@ -212,7 +212,7 @@ pub(crate) fn by_id(connection: &Connection, id: MessageId) -> rusqlite::Result<
         .optional()
 }
 
-fn of_session(connection: &Connection, id: SessionId) -> rusqlite::Result<Vec<Message>> {
+fn messages_of_session(connection: &Connection, id: SessionId) -> rusqlite::Result<Vec<Message>> {
     connection
         .prepare_cached(concat!(
             "SELECT ",

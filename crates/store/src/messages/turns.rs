@@ -46,7 +46,7 @@ impl TurnStore for SqliteStore {
     }
 
     async fn turn_messages(&self, id: TurnId) -> Result<Vec<Message>, StoreError> {
-        self.read(move |connection| Ok(of_turn(connection, id)?)).await
+        self.read(move |connection| Ok(messages_of_turn(connection, id)?)).await
     }
 
     async fn turn_external_ref(&self, id: TurnId) -> Result<Option<String>, StoreError> {
@@ -144,7 +144,7 @@ pub(crate) fn by_id(connection: &Connection, id: TurnId) -> Result<Option<Turn>>
         .optional()
 }
 
-fn of_turn(connection: &Connection, id: TurnId) -> rusqlite::Result<Vec<Message>> {
+fn messages_of_turn(connection: &Connection, id: TurnId) -> rusqlite::Result<Vec<Message>> {
     connection
         .prepare_cached(concat!(
             "SELECT ",

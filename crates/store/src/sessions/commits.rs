@@ -32,7 +32,7 @@ pub(crate) fn commit_extraction(
     if session.extracted {
         return Ok(CommitOutcome::AlreadyCommitted);
     }
-    held(&session)?;
+    check_is_consolidating(&session)?;
     let origin =
         origin(connection, commit.session_id, &commit.scope, commit.at, commit.fingerprint.as_deref())?;
     for node in &commit.nodes {
@@ -84,7 +84,7 @@ pub(crate) fn commit_reflection(
     if session.reflected {
         return Ok(CommitOutcome::AlreadyCommitted);
     }
-    held(&session)?;
+    check_is_consolidating(&session)?;
     let origin =
         origin(connection, commit.session_id, &commit.scope, commit.at, commit.fingerprint.as_deref())?;
     let mut stored = false;
@@ -140,7 +140,7 @@ fn committing(connection: &Connection, id: SessionId, scope: &Scope) -> Result<S
     session.ok_or_else(|| Failure::Refused(format!("session {id} does not exist in this scope")))
 }
 
-fn held(session: &Session) -> Result<(), Failure> {
+fn check_is_consolidating(session: &Session) -> Result<(), Failure> {
     if session.status == SessionStatus::Consolidating {
         return Ok(());
     }
@@ -222,7 +222,7 @@ fn merge_mention(
             mention.merged.description,
             microseconds(origin.at),
             mention.merged.id.0.into_bytes(),
-            undo::kept(&mention.merged)?,
+            undo::merged_json(&mention.merged)?,
         ])?;
     let mut place = connection.prepare_cached(
         "INSERT INTO mention_evidence (merge_number, message_seq, span_start, span_end) VALUES (?1, ?2, ?3, ?4)

@@ -36,7 +36,7 @@ impl SlowCycleStore for SqliteStore {
         scope: &Scope,
         since: Timestamp,
     ) -> Result<SlowCycleState, StoreError> {
-        self.read_scope(scope, move |connection, scope| Ok(standing(connection, scope, since)?)).await
+        self.read_scope(scope, move |connection, scope| Ok(slow_cycle_state(connection, scope, since)?)).await
     }
 
     async fn events_to_reflect_on(
@@ -123,7 +123,7 @@ impl SlowCycleStore for SqliteStore {
     }
 }
 
-fn standing(connection: &Connection, scope: i64, since: Timestamp) -> Result<SlowCycleState> {
+fn slow_cycle_state(connection: &Connection, scope: i64, since: Timestamp) -> Result<SlowCycleState> {
     let (cycles, input_tokens, output_tokens) = connection
         .prepare_cached(
             "SELECT count(*), CAST(total(input_tokens) AS INTEGER), CAST(total(output_tokens) AS INTEGER)

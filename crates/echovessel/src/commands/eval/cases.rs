@@ -2,7 +2,7 @@
 
 use std::sync::Arc;
 
-use ::eval::cases::{Outcome, Stage, StoryClock, live, shipped, table};
+use ::eval::cases::{Outcome, Stage, StoryClock, run_case, shipped, table};
 use anyhow::bail;
 use jiff::Timestamp;
 
@@ -58,7 +58,7 @@ async fn on_scratch(
         );
     }
     let mut stage = Stage::new(services.runtime.clone(), clock).await?;
-    let outcome = live(name, case, &mut stage, by_model).await;
+    let outcome = run_case(name, case, &mut stage, by_model).await;
     stage.stop().await;
     services.close().await?;
     outcome

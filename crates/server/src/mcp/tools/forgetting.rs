@@ -55,7 +55,7 @@ struct ForgetArgs {
 }
 
 impl ForgetArgs {
-    fn asked(self) -> Result<EraseRequest, ToolError> {
+    fn into_request(self) -> Result<EraseRequest, ToolError> {
         let choice = if self.keep_thoughts { "orphan" } else { "cascade" };
         let mut asked = json!({"include_messages": self.include_messages, "choice": choice});
         for (name, value) in [
@@ -75,7 +75,7 @@ impl ForgetArgs {
 }
 
 async fn preview(context: Arc<ToolContext>, caller: Caller, pointed: ForgetArgs) -> Result<Value, ToolError> {
-    let request = erase::request(caller.scope, pointed.asked()?).map_err(ToolError::Invalid)?;
+    let request = erase::request(caller.scope, pointed.into_request()?).map_err(ToolError::Invalid)?;
     let receipt = context.runtime.erase_dry_run(request).await?;
     let until = receipt.created_at.checked_add(CONFIRM_WITHIN).ok();
     let mut answer = json!(ErasureReceiptBody::from(receipt));
@@ -86,7 +86,7 @@ async fn preview(context: Arc<ToolContext>, caller: Caller, pointed: ForgetArgs)
 }
 
 async fn forget(context: Arc<ToolContext>, caller: Caller, pointed: ForgetArgs) -> Result<Value, ToolError> {
-    let request = erase::request(caller.scope, pointed.asked()?).map_err(ToolError::Invalid)?;
+    let request = erase::request(caller.scope, pointed.into_request()?).map_err(ToolError::Invalid)?;
     let receipt = context.runtime.erase(request).await?;
     let mut answer = json!(ErasureReceiptBody::from(receipt));
     answer["success"] = json!(true);

@@ -61,7 +61,7 @@ macro_rules! of_one {
 pub(super) fn tools() -> Vec<Tool> {
     let mut tools = nodes();
     tools.extend(edges());
-    tools.extend(whole());
+    tools.extend(whole_graph_tools());
     tools
 }
 
@@ -124,7 +124,7 @@ fn edges() -> Vec<Tool> {
     ]
 }
 
-fn whole() -> Vec<Tool> {
+fn whole_graph_tools() -> Vec<Tool> {
     vec![
         of_graph!(
             "graph_traverse",

@@ -39,17 +39,17 @@ pub(crate) struct Counting<'a> {
 impl Frequencies {
     /// What is known now.
     pub(crate) fn now(&self) -> Counting<'_> {
-        Counting { frequencies: self, generation: self.state().generation }
+        Counting { frequencies: self, generation: self.lock_state().generation }
     }
 
     /// Lets all counts go: rows were taken out of an index or put in before its end.
     pub(crate) fn clear(&self) {
-        let mut state = self.state();
+        let mut state = self.lock_state();
         state.generation += 1;
         state.counts.clear();
     }
 
-    fn state(&self) -> MutexGuard<'_, State> {
+    fn lock_state(&self) -> MutexGuard<'_, State> {
         self.state.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }
@@ -58,7 +58,7 @@ impl Counting<'_> {
     /// How many rows hold the phrase, given its newest rows, newest first; none where they don't reach back to what was
     /// counted before.
     pub(super) fn known(&self, corpus: Corpus, query: &str, newest: &[i64]) -> Option<u64> {
-        let mut state = self.frequencies.state();
+        let mut state = self.frequencies.lock_state();
         let count = state.counts.get_mut(&(corpus, query.to_owned()))?;
         let since = newest.iter().position(|&seq| seq <= count.newest)?;
         if let (1.., Some(&first)) = (since, newest.first()) {
@@ -69,7 +69,7 @@ impl Counting<'_> {
 
     /// Keeps a count that includes the given newest row.
     pub(super) fn keep(&self, corpus: Corpus, query: &str, newest: i64, rows: u64) {
-        let mut state = self.frequencies.state();
+        let mut state = self.frequencies.lock_state();
         if state.generation != self.generation {
             return;
         }
@@ -118,6 +118,6 @@ mod tests {
         for number in 0..3 * COUNTS_MAX {
             frequencies.now().keep(Corpus::Messages, &number.to_string(), 1, 1);
         }
-        assert!(frequencies.state().counts.len() <= COUNTS_MAX);
+        assert!(frequencies.lock_state().counts.len() <= COUNTS_MAX);
     }
 }
