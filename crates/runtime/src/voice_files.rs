@@ -10,6 +10,7 @@ use std::sync::atomic::{AtomicU64, Ordering};
 use memory::PersonaId;
 use memory::identifiers::MessageId;
 use memory::messages::Message;
+use tokio::io::AsyncWriteExt as _;
 
 const MESSAGES: &str = "messages";
 const SAMPLES: &str = "samples";
@@ -30,9 +31,9 @@ impl VoiceFiles {
 
     /// What the message sounds like: its text spoken by any voice, or the recording that it was written from.
     pub(crate) async fn sound_of(&self, message: &Message) -> io::Result<Option<Vec<u8>>> {
-        let spoken = format!("{}-{}-", message.id, digest(&message.content));
-        let recorded = format!("{}-{RECORDING}", message.id);
-        let found = self.find(|name| name.starts_with(&spoken) || name == recorded).await?;
+        let spoken = digest(&message.content);
+        let found =
+            files(&self.of(message.id), |name| name.starts_with(&spoken) || name == RECORDING).await?;
         match found.first() {
             Some(path) => tokio::fs::read(path).await.map(Some),
             None => Ok(None),
@@ -52,18 +53,22 @@ impl VoiceFiles {
     pub(crate) async fn keep_spoken(&self, message: &Message, voice: &str, wav: &[u8]) -> io::Result<()> {
         let path = self.spoken_path(message, voice);
         self.write(&path, wav).await?;
-        let earlier = format!("{}-", message.id);
-        for other in self.find(|name| name.starts_with(&earlier) && !name.ends_with(RECORDING)).await? {
-            if other != path {
-                tokio::fs::remove_file(other).await?;
+        for earlier in files(&self.of(message.id), |name| name != RECORDING && name.ends_with(".wav")).await?
+        {
+            if earlier != path {
+                tokio::fs::remove_file(earlier).await?;
             }
         }
         Ok(())
     }
 
     fn spoken_path(&self, message: &Message, voice: &str) -> PathBuf {
-        let name = format!("{}-{}-{}.wav", message.id, digest(&message.content), digest(voice));
-        self.folder.join(MESSAGES).join(name)
+        self.of(message.id).join(format!("{}-{}.wav", digest(&message.content), digest(voice)))
+    }
+
+    /// The folder of a message's sound: what is asked about one message never lists those of all others.
+    fn of(&self, message: MessageId) -> PathBuf {
+        self.folder.join(MESSAGES).join(message.to_string())
     }
 
     /// Keeps a recording until its message is sent.
@@ -78,38 +83,35 @@ impl VoiceFiles {
         if !is_name || !tokio::fs::try_exists(&from).await? {
             return Ok(false);
         }
-        tokio::fs::create_dir_all(self.folder.join(MESSAGES)).await?;
-        let to = self.folder.join(MESSAGES).join(format!("{message}-{RECORDING}"));
-        tokio::fs::rename(from, to).await?;
+        let folder = self.of(message);
+        create_folder(&folder).await?;
+        tokio::fs::rename(from, folder.join(RECORDING)).await?;
         Ok(true)
     }
 
     /// Deletes what belongs to these messages.
     pub(crate) async fn forget(&self, messages: &BTreeSet<MessageId>) -> io::Result<()> {
-        let names: BTreeSet<String> = messages.iter().map(ToString::to_string).collect();
-        for path in self.find(|name| owner(name).is_some_and(|owner| names.contains(owner))).await? {
-            tokio::fs::remove_file(path).await?;
+        for message in messages {
+            remove_folder(&self.of(*message)).await?;
         }
         Ok(())
     }
 
     /// The messages that have sound.
     pub(crate) async fn messages(&self) -> io::Result<BTreeSet<MessageId>> {
-        let paths = self.find(|_| true).await?;
-        let names = paths.iter().filter_map(|path| owner(path.file_name()?.to_str()?));
+        let folders = files(&self.folder.join(MESSAGES), |_| true).await?;
+        let names = folders.iter().filter_map(|folder| folder.file_name()?.to_str());
         Ok(names.filter_map(|name| name.parse().ok()).collect())
     }
 
     /// Deletes what a crash left: half-written files, and recordings that were never sent.
     pub(crate) async fn clean(&self) -> io::Result<()> {
-        for path in self.find(|name| !name.ends_with(".wav")).await? {
-            tokio::fs::remove_file(path).await?;
+        for message in self.messages().await? {
+            for unfinished in files(&self.of(message), |name| !name.ends_with(".wav")).await? {
+                tokio::fs::remove_file(unfinished).await?;
+            }
         }
         remove_folder(&self.folder.join(PENDING)).await
-    }
-
-    async fn find(&self, fits: impl Fn(&str) -> bool) -> io::Result<Vec<PathBuf>> {
-        files(&self.folder.join(MESSAGES), fits).await
     }
 
     /// Where the samples of a persona are.
@@ -122,21 +124,30 @@ impl VoiceFiles {
         remove_folder(&self.samples(persona)).await
     }
 
-    /// Writes a file whole: another name first, then renamed.
+    /// Writes a file whole, readable by its owner only: another name first, then renamed.
     pub(crate) async fn write(&self, path: &Path, bytes: &[u8]) -> io::Result<()> {
         if let Some(folder) = path.parent() {
-            tokio::fs::create_dir_all(folder).await?;
+            create_folder(folder).await?;
         }
         let number = self.written.fetch_add(1, Ordering::Relaxed);
         let unfinished = path.with_extension(format!("{number}.part"));
-        tokio::fs::write(&unfinished, bytes).await?;
+        let mut options = tokio::fs::OpenOptions::new();
+        options.write(true).create(true).truncate(true);
+        #[cfg(unix)]
+        options.mode(0o600);
+        let mut file = options.open(&unfinished).await?;
+        file.write_all(bytes).await?;
+        file.flush().await?;
         tokio::fs::rename(unfinished, path).await
     }
 }
 
-/// The message that a file belongs to: ids have five parts.
-fn owner(name: &str) -> Option<&str> {
-    name.get(..36)
+async fn create_folder(folder: &Path) -> io::Result<()> {
+    let mut builder = tokio::fs::DirBuilder::new();
+    builder.recursive(true);
+    #[cfg(unix)]
+    builder.mode(0o700);
+    builder.create(folder).await
 }
 
 async fn remove_folder(folder: &Path) -> io::Result<()> {
@@ -146,7 +157,7 @@ async fn remove_folder(folder: &Path) -> io::Result<()> {
     }
 }
 
-/// The files of a folder whose names fit, sorted; none when it is not there.
+/// What is in a folder under names that fit, sorted; none when it is not there.
 pub(crate) async fn files(folder: &Path, fits: impl Fn(&str) -> bool) -> io::Result<Vec<PathBuf>> {
     let mut entries = match tokio::fs::read_dir(folder).await {
         Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(Vec::new()),

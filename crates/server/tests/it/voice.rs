@@ -60,8 +60,9 @@ impl Stage {
     }
 
     fn files(&self) -> Vec<PathBuf> {
-        let entries = std::fs::read_dir(self.folder.path().join("messages")).into_iter().flatten();
-        entries.map(|entry| entry.unwrap().path()).collect()
+        let list = |folder: PathBuf| std::fs::read_dir(folder).into_iter().flatten();
+        let folders = list(self.folder.path().join("messages")).map(|entry| entry.unwrap().path());
+        folders.flat_map(list).map(|entry| entry.unwrap().path()).collect()
     }
 
     /// Talks; returns the events from the beginning of the reply to the end of its sound.
@@ -173,7 +174,14 @@ async fn reply_in_two_languages_is_spoken_sentence_by_sentence_and_erased_with_i
     let stranger = home.token("ann-phone", &["chat"], Some("ann")).await;
     home.ask_with(&stranger, Method::GET, &url, None).await.is_problem(404);
     let id = ready.data["stored_message_id"].as_str().unwrap();
-    assert_eq!(stage.files().len(), 1);
+    let files = stage.files();
+    assert_eq!(files.len(), 1);
+    #[cfg(unix)]
+    {
+        use std::os::unix::fs::PermissionsExt as _;
+        let mode = files[0].metadata().unwrap().permissions().mode();
+        assert_eq!(mode & 0o077, 0, "only its owner hears what was said");
+    }
     assert_eq!(home.ask(Method::DELETE, &format!("/api/chat/messages/{id}"), None).await.status, 200);
     assert_eq!(stage.files(), Vec::<PathBuf>::new());
     home.get(&url).await.is_problem(404);
