@@ -22,12 +22,13 @@ const ROOMS: &[CrateRule] = &[
     CrateRule { name: "offline", imports: &["text", "llm"], tests_import: &[] },
     CrateRule { name: "hub", imports: &["memory"], tests_import: &["store"] },
     CrateRule { name: "embed", imports: &["memory", "hub"], tests_import: &[] },
-    CrateRule { name: "store", imports: &["memory", "hub"], tests_import: &[] },
+    CrateRule { name: "sync", imports: &["memory"], tests_import: &[] },
+    CrateRule { name: "store", imports: &["memory", "hub", "sync"], tests_import: &[] },
     CrateRule { name: "mind", imports: &["memory", "hub", "llm"], tests_import: &["offline"] },
     CrateRule { name: "testkit", imports: &["memory", "hub"], tests_import: &[] },
     CrateRule {
         name: "runtime",
-        imports: &["memory", "hub", "mind", "llm", "import", "voice"],
+        imports: &["memory", "hub", "mind", "llm", "import", "voice", "sync"],
         tests_import: &["store", "embed", "offline"],
     },
     CrateRule {
@@ -38,7 +39,7 @@ const ROOMS: &[CrateRule] = &[
     CrateRule { name: "archive", imports: &["memory", "hub", "mind"], tests_import: &["store"] },
     CrateRule {
         name: "server",
-        imports: &["runtime", "memory", "hub", "archive"],
+        imports: &["runtime", "memory", "hub", "archive", "sync"],
         tests_import: &["store", "mind", "llm", "offline", "voice"],
     },
     CrateRule {
@@ -50,7 +51,7 @@ const ROOMS: &[CrateRule] = &[
         name: "echovessel",
         imports: &[
             "memory", "hub", "store", "embed", "llm", "offline", "mind", "runtime", "channels", "archive",
-            "server", "eval", "import", "voice",
+            "server", "eval", "import", "voice", "sync",
         ],
         tests_import: &[],
     },
