@@ -1,7 +1,8 @@
 //! Speaks with the running daemon of a home, over loopback with the owner's token.
 
 use anyhow::{Context as _, bail};
-use futures_util::StreamExt as _;
+use futures_util::{Stream, StreamExt as _};
+use reqwest::header::CONTENT_TYPE;
 use reqwest::{Method, Response};
 use serde_json::Value;
 
@@ -45,7 +46,23 @@ impl Daemon {
 
     /// Asks, and reads the answer as JSON. What the daemon refuses is an error in its own words.
     pub(crate) async fn ask(&self, method: Method, path: &str, body: Option<Value>) -> anyhow::Result<Value> {
-        let response = self.send(method, path, body).await?;
+        Self::answer(self.send(method, path, body).await?).await
+    }
+
+    /// Sends a body of that content type piece by piece, and reads the answer as JSON.
+    pub(crate) async fn upload(
+        &self,
+        path: &str,
+        kind: &str,
+        pieces: impl Stream<Item = std::io::Result<Vec<u8>>> + Send + 'static,
+    ) -> anyhow::Result<Value> {
+        let url = format!("{}{path}", self.run.url.trim_end_matches('/'));
+        let request = self.http.post(url).bearer_auth(&self.token).header(CONTENT_TYPE, kind);
+        let sent = request.body(reqwest::Body::wrap_stream(pieces)).send().await;
+        Self::answer(sent.with_context(|| format!("the daemon at {} broke off", self.run.url))?).await
+    }
+
+    async fn answer(response: Response) -> anyhow::Result<Value> {
         let status = response.status();
         let answer: Value = response.json().await.context("the daemon's answer could not be read")?;
         if status.is_success() {

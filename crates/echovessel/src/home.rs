@@ -103,6 +103,11 @@ impl Home {
         self.folder.join("voice")
     }
 
+    /// Files that wait to be imported.
+    pub(crate) fn imports(&self) -> PathBuf {
+        self.folder.join("imports")
+    }
+
     /// Where other processes reach whoever holds the home.
     pub(crate) fn hub_socket(&self) -> PathBuf {
         self.folder.join("hub.sock")

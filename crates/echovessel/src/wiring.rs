@@ -22,8 +22,8 @@ use memory::{PersonaId, Scope, UserId};
 use mind::{LanguageMind, Prompts};
 use offline::OfflineProvider;
 use runtime::{
-    Broadcast, Ledger, Metrics, ProactiveSettings, ReloadableModel, Runtime, RuntimeParts, RuntimeSettings,
-    TraceSettings, VoiceParts,
+    Broadcast, ImportParts, Ledger, Metrics, ProactiveSettings, ReloadableModel, Runtime, RuntimeParts,
+    RuntimeSettings, TraceSettings, VoiceParts,
 };
 use secrecy::SecretString;
 use server::ServerSettings;
@@ -173,6 +173,11 @@ pub(crate) async fn wire(
         folder: home.voice(),
         ledger: ledger.clone(),
         settings: voice_settings(config, home, &shared_clock)?,
+    });
+    runtime.attach_imports(ImportParts {
+        store: database.clone(),
+        folder: home.imports(),
+        prices: prices.clone(),
     });
     if let Some(previous) = previous {
         runtime.serve_meanwhile(previous);

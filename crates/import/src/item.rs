@@ -1,4 +1,5 @@
 use jiff::civil::Date;
+use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 use crate::card::{Card, Lorebook};
@@ -59,8 +60,9 @@ impl ExternalId {
 }
 
 /// Who the format says is speaking. A [`crate::Mapping`] decides.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "snake_case")]
+#[schemars(rename = "SpeakerRole")]
 pub enum Role {
     /// The assistant or the character.
     Persona,
@@ -219,7 +221,8 @@ pub struct CoreDraft {
 }
 
 /// Something found that is not taken.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[schemars(rename = "SkippedItem")]
 pub struct Skip {
     /// File and line, or file and element.
     #[serde(rename = "where")]

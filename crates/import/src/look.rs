@@ -1,8 +1,10 @@
 use std::collections::{BTreeMap, HashMap};
 
+use jiff::ToSpan as _;
 use jiff::civil::DateTime;
 use jiff::tz::TimeZone;
-use serde::Serialize;
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
 
 use crate::error::ImportError;
 use crate::item::{Item, Message, Role, Skip};
@@ -13,12 +15,16 @@ use crate::read::{Position, ReadOptions, read};
 use crate::sources::Sources;
 
 /// What an import would bring, without writing anything. Lists have at most [`LOOK_LIST_MAX`] entries; counts are exact.
-#[derive(Clone, Debug, Default, PartialEq, Serialize)]
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct Look {
     /// Ids of the formats, joined by a comma; empty if nothing was recognised.
     pub format: String,
     /// Shown messages.
     pub messages: u64,
+    /// UTF-8 bytes of their texts: what a language model will have to read.
+    pub text_bytes: u64,
+    /// Stretches of talk without a silence of half an hour: about as many sessions will be consolidated.
+    pub sessions: u64,
     /// Versions that were not shown.
     pub alternatives: u64,
     /// Documents.
@@ -58,7 +64,7 @@ pub struct Look {
 }
 
 /// A speaker's messages.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct SpeakerCount {
     /// As the format names them.
     pub name: String,
@@ -69,16 +75,16 @@ pub struct SpeakerCount {
 }
 
 /// Messages in a language.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct LanguageCount {
     /// ISO 639-1.
-    pub language: &'static str,
+    pub language: String,
     /// Shown messages.
     pub messages: u64,
 }
 
 /// One conversation.
-#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize)]
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct ConversationSummary {
     /// For [`crate::Mapping::conversations`].
     pub id: String,
@@ -94,6 +100,9 @@ pub struct ConversationSummary {
 
 /// Conversations that a look tells apart.
 const CONVERSATIONS_MAX: usize = 20_000;
+
+/// Minutes of silence after which a message begins another session.
+const SESSION_SILENCE_MINUTES: i64 = 30;
 
 /// Speakers that a look tells apart; the messages of further ones are only counted.
 const SPEAKERS_MAX: usize = 20_000;
@@ -127,15 +136,25 @@ struct Tally {
 struct Span {
     first: Option<(DateTime, MessageTime)>,
     last: Option<(DateTime, MessageTime)>,
+    /// Of the message before.
+    previous: Option<DateTime>,
 }
 
 impl Span {
+    /// Whether the message begins a session.
+    fn begins_session(&self, time: MessageTime) -> bool {
+        match (self.previous, order_of(time)) {
+            (None, _) => false,
+            (Some(_), None) => false,
+            (Some(previous), Some(at)) => {
+                previous.checked_add(SESSION_SILENCE_MINUTES.minutes()).is_ok_and(|end| at > end)
+            }
+        }
+    }
+
     fn add(&mut self, time: MessageTime) {
-        let order = match time {
-            MessageTime::Instant(at) => at.to_zoned(TimeZone::UTC).datetime(),
-            MessageTime::Local(at) => at,
-            MessageTime::Unknown => return,
-        };
+        let Some(order) = order_of(time) else { return };
+        self.previous = Some(order);
         if self.first.is_none_or(|(first, _)| order < first) {
             self.first = Some((order, time));
         }
@@ -150,6 +169,15 @@ impl Span {
 
     fn last(&self) -> Option<String> {
         self.last.map(|(_, time)| time.to_string())
+    }
+}
+
+/// What times are ordered by, whether they have a zone or not.
+fn order_of(time: MessageTime) -> Option<DateTime> {
+    match time {
+        MessageTime::Instant(at) => Some(at.to_zoned(TimeZone::UTC).datetime()),
+        MessageTime::Local(at) => Some(at),
+        MessageTime::Unknown => None,
     }
 }
 
@@ -181,12 +209,15 @@ impl Tally {
 
     fn add_message(&mut self, message: Message) {
         self.look.messages += 1;
+        self.look.text_bytes += message.text.len() as u64;
         self.look.alternatives += message.alternatives.len() as u64;
         self.look.cleaned += u64::from(message.is_cleaned);
         self.look.needs_zone |= matches!(message.time, MessageTime::Local(_));
         self.look.undated += u64::from(message.time == MessageTime::Unknown);
         self.whole.add(message.time);
         if let Some(at) = self.conversation(&message.conversation) {
+            let is_first = self.look.conversations[at].messages == 0;
+            self.look.sessions += u64::from(is_first || self.spans[at].begins_session(message.time));
             self.look.conversations[at].messages += 1;
             self.spans[at].add(message.time);
         }
@@ -238,7 +269,7 @@ impl Tally {
         look.languages = self
             .languages
             .into_iter()
-            .map(|(language, messages)| LanguageCount { language, messages })
+            .map(|(language, messages)| LanguageCount { language: language.to_owned(), messages })
             .collect();
         look.languages.sort_by_key(|language| std::cmp::Reverse(language.messages));
         look

@@ -3,10 +3,12 @@ use std::collections::{BTreeSet, HashMap};
 use jiff::Timestamp;
 use jiff::civil::Date;
 use jiff::tz::TimeZone;
+use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 use crate::error::ImportError;
 use crate::item::{Item, Message, Role, Skip};
+use crate::look::Look;
 
 /// Who said a message, as the person decided.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
@@ -21,8 +23,9 @@ pub enum Speaker {
 }
 
 /// What a person decides before an import is recorded.
-#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(default, deny_unknown_fields)]
+#[schemars(rename = "ImportMapping")]
 pub struct Mapping {
     /// Speakers that are the persona, by exact name.
     pub persona: BTreeSet<String>,
@@ -59,11 +62,63 @@ impl Mapping {
         }
     }
 
+    /// Whether it fits what was found: somebody is the user or the persona, nobody is named who isn't there, the zone is
+    /// known.
+    pub fn check(&self, look: &Look) -> Result<(), MappingError> {
+        if look.messages == 0 {
+            let reason = look.skipped.first().map(|skip| format!(" ({}: {})", skip.place, skip.reason));
+            return Err(MappingError::NoMessages(reason.unwrap_or_default()));
+        }
+        self.time_zone().map_err(|error| MappingError::Zone(error.to_string()))?;
+        let speakers = || {
+            let names =
+                look.speakers.iter().map(|speaker| format!("{} ({})", speaker.name, speaker.messages));
+            names.collect::<Vec<_>>().join(", ")
+        };
+        let lists_all = look.speaker_count == look.speakers.len() as u64;
+        let is_there = |name: &String| look.speakers.iter().any(|speaker| speaker.name == *name);
+        if let Some(name) = self.user.iter().chain(&self.persona).find(|name| lists_all && !is_there(name)) {
+            return Err(MappingError::UnknownSpeaker { name: name.clone(), speakers: speakers() });
+        }
+        let is_somebody = |speaker: Speaker| {
+            look.speakers.iter().any(|counted| self.speaker(&counted.name, counted.role) == speaker)
+        };
+        if !is_somebody(Speaker::User) && !is_somebody(Speaker::Persona) {
+            return Err(MappingError::Nobody { speakers: speakers() });
+        }
+        Ok(())
+    }
+
     fn time_zone(&self) -> Result<TimeZone, ImportError> {
         self.zone.as_deref().map_or(Ok(TimeZone::UTC), |name| {
             TimeZone::get(name).map_err(|_| ImportError::UnknownZone(name.to_owned()))
         })
     }
+}
+
+/// Why a mapping doesn't fit the files.
+#[derive(Debug, thiserror::Error)]
+pub enum MappingError {
+    /// There is nothing to map.
+    #[error("no messages were found{0}")]
+    NoMessages(String),
+    /// A name that no speaker has.
+    #[error("nobody is called {name:?} in these files; the speakers are: {speakers}")]
+    UnknownSpeaker {
+        /// As given.
+        name: String,
+        /// Names and how many messages they have.
+        speakers: String,
+    },
+    /// Nobody is the user or the persona.
+    #[error("the files don't say who is who: name the user and the persona. The speakers are: {speakers}")]
+    Nobody {
+        /// Names and how many messages they have.
+        speakers: String,
+    },
+    /// The zone is unknown.
+    #[error("{0}")]
+    Zone(String),
 }
 
 /// A message with its speaker and instant settled.

@@ -15,6 +15,7 @@ use crate::limits::SOURCES_MAX;
 
 use archive::EntryPlace;
 pub(crate) use decode::Decoded;
+pub use folder::FolderListing;
 
 /// One thing to import.
 #[derive(Clone, Debug)]
@@ -72,7 +73,7 @@ impl Sources {
         let mut sources = Self::default();
         for input in inputs {
             match input {
-                Input::Path(path) if path.is_dir() => folder::list(path, &mut sources)?,
+                Input::Path(path) if path.is_dir() => sources.add_folder(path)?,
                 Input::Path(path) => sources.add_file(&file_name(path), path)?,
                 Input::Named { name, path } => sources.add_file(name, path)?,
                 Input::Bytes { name, bytes } => {
@@ -96,6 +97,14 @@ impl Sources {
     /// What was not listed, and why.
     pub fn skipped(&self) -> &[Skip] {
         &self.skipped
+    }
+
+    fn add_folder(&mut self, root: &Path) -> Result<(), ImportError> {
+        let listing = FolderListing::of(root)?;
+        for (name, path) in &listing.files {
+            self.add_file(name, path)?;
+        }
+        listing.skipped.into_iter().try_for_each(|skip| self.skip(skip.place, skip.reason))
     }
 
     fn add_file(&mut self, name: &str, path: &Path) -> Result<(), ImportError> {

@@ -1,6 +1,6 @@
 //! The worker that makes memory of ended sessions, one at a time, in the background.
 
-use std::sync::Arc;
+use std::sync::{Arc, Mutex, PoisonError};
 
 use memory::Scope;
 use memory::consolidate::{ConsolidationEvent, Consolidator, Participants};
@@ -21,8 +21,12 @@ pub(crate) async fn run(runtime: Arc<RuntimeInner>) {
                 break;
             }
             claim_is_held = false;
-            match consolidate_next(&runtime).await {
+            let mut ended_on = None;
+            match consolidate_next(&runtime, &mut ended_on).await {
                 Ok(true) => {
+                    if let Some(channel_id) = ended_on {
+                        runtime.publish_remembering(&channel_id).await;
+                    }
                     runtime.written.notify_one();
                     runtime.wake_hub();
                 }
@@ -44,12 +48,21 @@ pub(crate) async fn run(runtime: Arc<RuntimeInner>) {
     }
 }
 
-async fn consolidate_next(runtime: &Arc<RuntimeInner>) -> Result<bool, StoreError> {
+/// `ended_on` gets the channel of the session that was consolidated or given up.
+async fn consolidate_next(
+    runtime: &Arc<RuntimeInner>,
+    ended_on: &mut Option<String>,
+) -> Result<bool, StoreError> {
+    let ended = Mutex::new(None);
     let formed = |formed: ConsolidationEvent| {
-        match &formed {
-            ConsolidationEvent::Closed { .. } => runtime.metrics().session("closed"),
-            ConsolidationEvent::Failed { .. } => runtime.metrics().session("failed"),
-            _ => {}
+        let closed = match &formed {
+            ConsolidationEvent::Closed { session, .. } => Some(("closed", session)),
+            ConsolidationEvent::Failed { session } => Some(("failed", session)),
+            _ => None,
+        };
+        if let Some((outcome, session)) = closed {
+            runtime.metrics().session(outcome);
+            *ended.lock().unwrap_or_else(PoisonError::into_inner) = Some(session.channel_id.clone());
         }
         let scope = scope_of(&formed);
         runtime.publish(&scope, ServerEvent::Formed(formed));
@@ -67,11 +80,13 @@ async fn consolidate_next(runtime: &Arc<RuntimeInner>) -> Result<bool, StoreErro
         formed: &formed,
     };
     let work = consolidator.consolidate_next(|scope| parties(runtime, scope));
-    tokio::select! {
+    let outcome = tokio::select! {
         outcome = work => outcome,
         // What was committed stays; the claim is released at the next start.
         () = runtime.stopping.cancelled() => Ok(false),
-    }
+    };
+    *ended_on = ended.into_inner().unwrap_or_else(PoisonError::into_inner);
+    outcome
 }
 
 async fn parties(runtime: &Arc<RuntimeInner>, scope: Scope) -> Result<Participants, StoreError> {

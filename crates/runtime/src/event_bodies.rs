@@ -1,12 +1,14 @@
 //! Data of the server events, as the event stream sends it.
 
 use jiff::Timestamp;
-use memory::identifiers::{MessageId, SessionId, TurnId};
+use memory::identifiers::{ImportId, MessageId, SessionId, TurnId};
 use memory::messages::Message;
+use memory::ports::ImportRun;
 use memory::{PersonaId, UserId};
 use schemars::JsonSchema;
 use serde::Serialize;
 
+use crate::imports::{ImportState, ImportStatusReport};
 use crate::memory_event_bodies::{
     ConflictOpened, EntityConfirmed, EntityDescribed, EventCreated, MemoryForgotten, NodeUpdated,
     ThoughtCreated, WorkFailed,
@@ -56,6 +58,8 @@ pub struct EventStream {
     forgotten: Scoped<MemoryForgotten>,
     #[serde(rename = "work.failed")]
     work_failed: Scoped<WorkFailed>,
+    #[serde(rename = "import.progress")]
+    import: Scoped<ImportProgress>,
     #[serde(rename = "sync.conflict")]
     conflict: Scoped<ConflictOpened>,
     #[serde(rename = "chat.connection.ready")]
@@ -87,6 +91,38 @@ pub struct ConnectionReady {
 /// An event without data.
 #[derive(Serialize, JsonSchema)]
 pub struct Empty {}
+
+#[derive(Clone, Debug, Serialize, JsonSchema)]
+#[schemars(inline)]
+pub struct ImportProgress {
+    run_id: ImportId,
+    state: ImportState,
+    /// Everything that there is to read; `null` once the files are gone.
+    total: Option<u64>,
+    found: u64,
+    recorded: u64,
+    already_there: u64,
+    skipped: u64,
+    sessions: u64,
+    /// Sessions of which no memory was made yet.
+    sessions_waiting: u64,
+}
+
+impl ImportProgress {
+    pub(crate) fn of(report: &ImportStatusReport, run: &ImportRun) -> Self {
+        Self {
+            run_id: run.run_id,
+            state: report.state,
+            total: report.upload.as_ref().map(|upload| upload.look.found),
+            found: run.found,
+            recorded: run.recorded,
+            already_there: run.already_there,
+            skipped: run.skipped,
+            sessions: run.sessions,
+            sessions_waiting: run.sessions_waiting,
+        }
+    }
+}
 
 #[derive(Serialize, JsonSchema)]
 #[schemars(inline)]

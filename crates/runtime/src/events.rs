@@ -12,8 +12,8 @@ use memory::nodes::{NewNode, Node};
 use serde_json::{Value, json};
 
 use crate::event_bodies::{
-    MessageDeleted, MessageEdited, MoodUpdate, ReplyDone, SessionBoundary, SettingsUpdated, Token, TurnError,
-    TurnFailed, TypingStarted, UserAppended, VoiceReady, VoiceSentence,
+    ImportProgress, MessageDeleted, MessageEdited, MoodUpdate, ReplyDone, SessionBoundary, SettingsUpdated,
+    Token, TurnError, TurnFailed, TypingStarted, UserAppended, VoiceReady, VoiceSentence,
 };
 use crate::memory_event_bodies::{
     ConflictOpened, EntityConfirmed, EntityDescribed, EventCreated, MemoryForgotten, NodeUpdated,
@@ -215,6 +215,8 @@ pub enum ServerEvent {
         /// What went. Nothing named: all of it.
         taken: Box<ForgetSummary>,
     },
+    /// An import has come further.
+    ImportProgress(Box<ImportProgress>),
     /// Two versions of a document stand beside each other until a person decides.
     ConflictOpened {
         /// The conflict.
@@ -301,6 +303,7 @@ impl ServerEvent {
                 ("memory.forgotten", json!(MemoryForgotten::of_edit(node_ids, entity_ids, message_ids)))
             }
             Self::Forgotten { receipt, taken } => ("memory.forgotten", json!(forgotten(receipt, *taken))),
+            Self::ImportProgress(progress) => ("import.progress", json!(progress)),
             Self::ConflictOpened { conflict_id, kind, filename, at } => {
                 ("sync.conflict", json!(ConflictOpened { conflict_id, kind, filename, created_at: at }))
             }

@@ -54,7 +54,10 @@ pub use channels::{ChannelStatus, ExternalMessage, LinkCode, OutboundChannels};
 pub use corrections::RegenerateError;
 pub use event_bodies::{ConnectionReady, Empty, EventStream, SettingsUpdated};
 pub use events::{ServerEvent, WireEvent};
-pub use imports::{ImportRecorder, ImportRequest, RecordError};
+pub use imports::{
+    ImportError, ImportParts, ImportRecorder, ImportRequest, ImportState, ImportStatusReport, ImportUpload,
+    ImportUploadWriter, RecordError, StartedImport, UndoneImport, UploadedFile,
+};
 pub use inbox::{AcceptError, AcceptedMessage, IncomingMessage};
 pub use ledger::Ledger;
 pub use metrics::{GaugeGuard, Metrics};

@@ -31,6 +31,7 @@ use crate::changeover::{Changeover, VectorState};
 use crate::channels::OutboundChannels;
 use crate::events::ServerEvent;
 use crate::forget::ForgetEpochs;
+use crate::imports::Imports;
 use crate::inbox::{AcceptError, AcceptedMessage, IncomingMessage, ScopeQueue};
 use crate::metrics::Metrics;
 use crate::settings::RuntimeSettings;
@@ -108,6 +109,8 @@ pub(crate) struct RuntimeInner {
     stops: Mutex<HashMap<TurnId, CancellationToken>>,
     /// Who speaks and hears, and the sound that is kept.
     pub(crate) voice: OnceLock<Voice>,
+    /// Files that are imported, where they are kept.
+    pub(crate) imports: OnceLock<Imports>,
 }
 
 impl Runtime {
@@ -137,6 +140,7 @@ impl Runtime {
             told_of_cap_until: Mutex::default(),
             stops: Mutex::default(),
             voice: OnceLock::new(),
+            imports: OnceLock::new(),
         };
         Self { runtime: Arc::new(runtime) }
     }
@@ -156,6 +160,9 @@ impl Runtime {
         runtime.clean_sound_at_start().await;
         crate::diary::start(runtime).await?;
         runtime.recover_turns().await?;
+        if let Err(error) = runtime.resume_imports().await {
+            tracing::error!("imports that were cut off can't be resumed: {error}");
+        }
         runtime.keep_running("idle", crate::idle::run(runtime.clone()));
         runtime.keep_running("consolidation", crate::consolidator::run(runtime.clone()));
         runtime.keep_running("vectors", crate::vectors::run(runtime.clone()));

@@ -17,7 +17,7 @@ use axum::routing::{any, get};
 use futures_util::StreamExt as _;
 use tokio_util::sync::CancellationToken;
 
-use crate::admin::{audit, avatar, metrics, voice};
+use crate::admin::{audit, avatar, imports, metrics, voice};
 use crate::auth::{self, host, login, origin};
 use crate::chat::voice as chat_voice;
 use crate::extract;
@@ -84,6 +84,7 @@ async fn refuse_large(State(app): State<App>, mut request: Request, next: Next) 
     let limit = match request.uri().path() {
         mcp::http::PATH => mcp::MESSAGE_BYTES_MAX,
         avatar::PATH => app.parts.settings.load().body_limit.max(avatar::UPLOAD_SIZE_MAX),
+        imports::PATH => imports::UPLOAD_SIZE_MAX,
         voice::SAMPLES_PATH => voice::SAMPLE_SIZE_MAX + upload::FORM_BYTES_MAX,
         chat_voice::TRANSCRIBE_PATH => chat_voice::RECORDING_SIZE_MAX + upload::FORM_BYTES_MAX,
         _ => app.parts.settings.load().body_limit,

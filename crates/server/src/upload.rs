@@ -52,7 +52,8 @@ async fn read(request: Request, app: &App, size_max: usize) -> Result<(String, B
     }
 }
 
-fn unreadable(status: StatusCode, size_max: usize) -> Problem {
+/// Why a form broke off.
+pub(crate) fn unreadable(status: StatusCode, size_max: usize) -> Problem {
     if status == StatusCode::PAYLOAD_TOO_LARGE {
         return too_large(size_max);
     }

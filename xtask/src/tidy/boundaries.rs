@@ -39,7 +39,7 @@ const ROOMS: &[CrateRule] = &[
     CrateRule { name: "archive", imports: &["memory", "hub", "mind"], tests_import: &["store"] },
     CrateRule {
         name: "server",
-        imports: &["runtime", "memory", "hub", "archive", "sync"],
+        imports: &["runtime", "memory", "hub", "import", "sync"],
         tests_import: &["store", "mind", "llm", "offline", "voice"],
     },
     CrateRule {

@@ -7,9 +7,9 @@ use reqwest::Method;
 use serde_json::{Value, json};
 
 use super::recall::shorten;
-use super::run::PrivateDaemon;
+use super::run::AnyDaemon;
 use crate::cli::{Forget, List, MemoryCommand, Shared, Show};
-use crate::client::{Daemon, NoDaemon};
+use crate::client::Daemon;
 use crate::config::Config;
 use crate::home::Home;
 
@@ -22,13 +22,9 @@ pub(crate) async fn memory(
     home: &Home,
     command: &MemoryCommand,
 ) -> anyhow::Result<()> {
-    let private = match Daemon::find(home) {
-        Ok(daemon) => return dispatch(shared, &daemon, command).await,
-        Err(error) if error.is::<NoDaemon>() => PrivateDaemon::open(config, home).await?,
-        Err(error) => return Err(error),
-    };
-    let outcome = dispatch(shared, &private.daemon, command).await;
-    private.close().await?;
+    let daemon = AnyDaemon::open(config, home).await?;
+    let outcome = dispatch(shared, daemon.daemon(), command).await;
+    daemon.close().await?;
     outcome
 }
 

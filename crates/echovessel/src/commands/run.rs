@@ -14,7 +14,7 @@ use tokio::task::JoinHandle;
 use tokio_util::sync::CancellationToken;
 
 use crate::cli::{Run, Shared};
-use crate::client::Daemon;
+use crate::client::{Daemon, NoDaemon};
 use crate::config::Config;
 use crate::home::{Home, HomeLock, RunFile};
 use crate::lifecycle;
@@ -108,7 +108,7 @@ async fn stop<T: Send + 'static>(
 /// A daemon for one command, on a home that no other holds: it answers this process only, and begins no work.
 pub(crate) struct PrivateDaemon {
     /// How it is spoken with.
-    pub(crate) daemon: Daemon,
+    daemon: Daemon,
     _lock: HomeLock,
     wired: Services,
     shutdown: CancellationToken,
@@ -117,7 +117,7 @@ pub(crate) struct PrivateDaemon {
 
 impl PrivateDaemon {
     /// Opens the home.
-    pub(crate) async fn open(config: &Config, home: &Home) -> anyhow::Result<Self> {
+    async fn open(config: &Config, home: &Home) -> anyhow::Result<Self> {
         let lock = home.lock()?;
         let wired = wire(config, home, Arc::new(SystemClock), Arc::new(SystemIdGenerator::default())).await?;
         let listener = TcpListener::bind(("127.0.0.1", 0)).await.context("no port on loopback is free")?;
@@ -135,9 +135,41 @@ impl PrivateDaemon {
     }
 
     /// Closes the home in order.
-    pub(crate) async fn close(self) -> anyhow::Result<()> {
+    async fn close(self) -> anyhow::Result<()> {
         self.shutdown.cancel();
         stop(self.wired, Some(self.serving)).await
+    }
+}
+
+/// The home's daemon, or one for this command.
+pub(crate) enum AnyDaemon {
+    Running(Daemon),
+    Private(PrivateDaemon),
+}
+
+impl AnyDaemon {
+    pub(crate) async fn open(config: &Config, home: &Home) -> anyhow::Result<Self> {
+        match Daemon::find(home) {
+            Ok(daemon) => Ok(Self::Running(daemon)),
+            Err(error) if error.is::<NoDaemon>() => {
+                Ok(Self::Private(PrivateDaemon::open(config, home).await?))
+            }
+            Err(error) => Err(error),
+        }
+    }
+
+    pub(crate) fn daemon(&self) -> &Daemon {
+        match self {
+            Self::Running(daemon) => daemon,
+            Self::Private(private) => &private.daemon,
+        }
+    }
+
+    pub(crate) async fn close(self) -> anyhow::Result<()> {
+        match self {
+            Self::Running(_) => Ok(()),
+            Self::Private(private) => private.close().await,
+        }
     }
 }
 

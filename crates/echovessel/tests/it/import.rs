@@ -163,8 +163,6 @@ async fn imported_talk_becomes_memory_and_undo_leaves_no_byte_of_it() {
         events.to_string().contains("called Pepper").then_some(())
     })
     .await;
-    let refused = run(&home, &settings, &["import", "undo", id, "--yes"]).await;
-    assert_eq!(refused.code, 3, "{}", refused.err);
     run(&home, &settings, &["stop"]).await.well();
     drop(daemon);
 
@@ -210,4 +208,73 @@ async fn import_killed_at_any_moment_resumes_and_records_nothing_twice() {
     let again = run(&home, &settings, &arguments).await.json();
     assert_eq!((&again["recorded"], &again["already_there"]), (&json!(0), &json!(20_000)), "{again}");
     assert!(run(&home, &settings, &["doctor", "--json"]).await.out.contains("intact"));
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn import_works_the_same_while_a_daemon_runs() {
+    let (home, settings) = (Home::new(), Settings::offline());
+    let _daemon = Daemon::start(&home, &settings).await;
+    let file = write(&home, "_chat.txt", &whatsapp(1..4));
+    let ran = import(&home, &settings, &file, &[]).await;
+    assert_eq!(
+        (&ran["found"], &ran["recorded"], &ran["sessions"], &ran["skipped"]),
+        (&json!(9), &json!(9), &json!(3), &json!([])),
+        "{ran}"
+    );
+    assert_eq!(messages(&home, &settings).await[0].0, "2024-03-01T13:03:05Z");
+    let again = import(&home, &settings, &file, &[]).await;
+    assert_eq!((&again["recorded"], &again["already_there"]), (&json!(0), &json!(9)), "{again}");
+    let uploads = home.path().join("imports");
+    assert_eq!(fs::read_dir(uploads).unwrap().count(), 0, "recorded files are still there");
+
+    let listed = run(&home, &settings, &["import", "list", "--json"]).await.json();
+    assert_eq!(listed["runs"].as_array().unwrap().len(), 2, "{listed}");
+    run(&home, &settings, &["import", "pause", ran["run_id"].as_str().unwrap()]).await.well();
+    run(&home, &settings, &["import", "undo", ran["run_id"].as_str().unwrap(), "--yes"]).await.well();
+    assert!(!is_anywhere(&home.path(), b"dog Pepper"), "words of the import are left");
+    let refused = run(&home, &settings, &["import", "undo", ran["run_id"].as_str().unwrap(), "--yes"]).await;
+    assert!(refused.code == 1 && refused.err.contains("no import"), "{}", refused.err);
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn import_of_a_daemon_that_was_killed_goes_on_at_the_next_start() {
+    let (home, settings) = (Home::new(), Settings::offline());
+    let mut chat = String::new();
+    for number in 0..20_000 {
+        let speaker = if number % 2 == 0 { "Nora" } else { "Milo" };
+        let (hour, minute, second) = (number / 3600 % 24, number / 60 % 60, number % 60);
+        _ = writeln!(chat, "[01.03.24, {hour:02}:{minute:02}:{second:02}] {speaker}: line {number}");
+    }
+    let file = write(&home, "_chat.txt", &chat);
+    let daemon = Daemon::start(&home, &settings).await;
+    let arguments = ["import", &file, "--zone", "UTC", "--json", "--me", "Nora", "--them", "Milo", "--yes"];
+    let mut process = command(&home, &settings, &arguments)
+        .stdout(std::process::Stdio::null())
+        .stderr(std::process::Stdio::null())
+        .spawn()
+        .unwrap();
+    let runs = async || run(&home, &settings, &["import", "list", "--json"]).await.json()["runs"].clone();
+    eventually("a run that records", async || {
+        let runs = runs().await;
+        (runs[0]["recorded"].as_u64().unwrap_or_default() > 0).then_some(())
+    })
+    .await;
+    daemon.kill();
+    process.kill().unwrap();
+    process.wait().unwrap();
+
+    let _daemon = Daemon::start(&home, &settings).await;
+    eventually("the rest of the import", async || {
+        let runs = runs().await;
+        (runs[0]["finished_at"].is_string()).then_some(())
+    })
+    .await;
+    let runs = runs().await;
+    assert_eq!((runs.as_array().unwrap().len(), &runs[0]["recorded"]), (1, &json!(20_000)), "{runs}");
+    assert_eq!(runs[0]["already_there"], 0, "{runs}");
+    assert_eq!(
+        fs::read_dir(home.path().join("imports")).unwrap().count(),
+        0,
+        "recorded files are still there"
+    );
 }

@@ -83,6 +83,17 @@ pub struct ImportRun {
     pub finished_at: Option<Timestamp>,
 }
 
+/// What was made of a run's sessions so far.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+pub struct ImportMemories {
+    /// Events and intentions that are there.
+    pub events: u64,
+    /// Thoughts and expectations that are there.
+    pub thoughts: u64,
+    /// Proposals without evidence, which a person may approve.
+    pub rejected: u64,
+}
+
 /// Something that a run did not take.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct ImportSkip {
@@ -142,6 +153,9 @@ pub trait ImportStore: Send + Sync {
 
     /// What a run skipped, in order; at most `limit`.
     async fn import_skips(&self, id: ImportId, limit: u32) -> Result<Vec<ImportSkip>, StoreError>;
+
+    /// Counts the memories of a run's sessions; zeros if there is no such run.
+    async fn import_memories(&self, id: ImportId) -> Result<ImportMemories, StoreError>;
 
     /// Starts, pauses or resumes the consolidation of a run's sessions. `None` if there is no such run.
     async fn set_remembering(

@@ -45,7 +45,8 @@ pub use entities::{
 };
 pub use forget::ForgetStore;
 pub use imports::{
-    ImportPage, ImportRun, ImportSkip, ImportStatus, ImportStore, ImportedMessage, NewImport, Remembering,
+    ImportMemories, ImportPage, ImportRun, ImportSkip, ImportStatus, ImportStore, ImportedMessage, NewImport,
+    Remembering,
 };
 pub use ledger::LedgerStore;
 pub use messages::MessageStore;

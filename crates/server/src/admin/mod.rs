@@ -29,3 +29,4 @@ pub(crate) mod metrics;
 pub(crate) mod traces;
 pub(crate) mod cost;
 pub(crate) mod hub;
+pub(crate) mod imports;

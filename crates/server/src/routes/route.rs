@@ -105,8 +105,13 @@ impl Route {
     }
 
     /// Takes a form with a file in the field `file`.
-    pub(super) fn takes_file(mut self) -> Self {
-        let schema = SchemaGenerator::subschema_for::<FileForm>;
+    pub(super) fn takes_file(self) -> Self {
+        self.takes_form::<FileForm>()
+    }
+
+    /// Takes a form of these fields.
+    pub(super) fn takes_form<T: JsonSchema>(mut self) -> Self {
+        let schema = SchemaGenerator::subschema_for::<T>;
         self.docs.body = Some(RequestBody { media: "multipart/form-data", schema, is_required: true });
         self
     }

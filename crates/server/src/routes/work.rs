@@ -2,9 +2,34 @@
 
 use super::route::{Route, Tag};
 use crate::admin::channels::{self, ChannelChangeRequest};
-use crate::admin::{cost, failed_work, proactive, sessions, traces};
+use crate::admin::{cost, failed_work, imports, proactive, sessions, traces};
 
 pub(super) fn routes() -> Vec<Route> {
+    [work(), imports()].into_iter().flatten().collect()
+}
+
+fn imports() -> Vec<Route> {
+    let tag = Tag("imports");
+    vec![
+        tag.post(imports::PATH, "Upload files and look at what they hold", imports::upload)
+            .takes_form::<imports::ImportForm>(),
+        tag.get(imports::PATH, "List imports, newest first", imports::list),
+        tag.get("/api/admin/imports/{id}", "Get an import", imports::show),
+        tag.post(
+            "/api/admin/imports/{id}/start",
+            "Record an upload as mapped, and make memory of it",
+            imports::start,
+        )
+        .fails_with(&[409]),
+        tag.post("/api/admin/imports/{id}/pause", "Pause making memory of an import", imports::pause)
+            .fails_with(&[409]),
+        tag.post("/api/admin/imports/{id}/resume", "Resume an import", imports::resume).fails_with(&[409]),
+        tag.post("/api/admin/imports/{id}/undo", "Erase all of an import, with receipts", imports::undo)
+            .fails_with(&[409]),
+    ]
+}
+
+fn work() -> Vec<Route> {
     let tag = Tag("work");
     vec![
         tag.get("/api/admin/sessions", "List sessions, newest first", sessions::list),

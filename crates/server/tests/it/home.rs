@@ -24,8 +24,8 @@ use memory::vector_index::VectorIndex;
 use memory::{PersonaId, Scope, UserId};
 use mind::{CallObserver, LanguageMind, Prompts};
 use runtime::{
-    Broadcast, Delivery, Metrics, ProactiveSettings, Runtime, RuntimeParts, RuntimeSettings, Subscription,
-    TraceSettings, WireEvent,
+    Broadcast, Delivery, ImportParts, Metrics, ProactiveSettings, Runtime, RuntimeParts, RuntimeSettings,
+    Subscription, TraceSettings, WireEvent,
 };
 use serde_json::Value;
 use server::{
@@ -81,6 +81,11 @@ impl Home {
         let runtime = runtime(&store, &clock, &talker);
         attach_hub(&runtime, &store, &clock, folder.path());
         runtime.attach_proactive(store.clone());
+        runtime.attach_imports(ImportParts {
+            store: store.clone(),
+            folder: folder.path().join("imports"),
+            prices: Arc::default(),
+        });
         runtime.start().await.unwrap();
         let numbers = AtomicU64::new(1);
         let random = move || {

@@ -7,6 +7,7 @@
 )]
 
 mod home;
+mod imports;
 mod talker;
 mod conformity;
 

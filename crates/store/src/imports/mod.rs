@@ -5,8 +5,8 @@ use jiff::Timestamp;
 use memory::identifiers::{ImportId, SessionId};
 use memory::messages::Role;
 use memory::ports::{
-    Corpus, ImportPage, ImportRun, ImportSkip, ImportStore, ImportedMessage, NewImport, NewMessage,
-    Remembering, StoreError,
+    Corpus, ImportMemories, ImportPage, ImportRun, ImportSkip, ImportStore, ImportedMessage, NewImport,
+    NewMessage, Remembering, StoreError,
 };
 use memory::sessions::{CloseTrigger, Placement, Session, SessionPolicy, choose_session, is_full};
 use rusqlite::{Connection, OptionalExtension, Result, Row, params};
@@ -84,6 +84,25 @@ impl ImportStore for SqliteStore {
             let skip = |row: &Row<'_>| Ok(ImportSkip { place: row.get(0)?, reason: row.get(1)? });
             let skips = statement.query_map(params![id.0.into_bytes(), limit], skip)?.collect::<Result<_>>();
             Ok(skips?)
+        })
+        .await
+    }
+
+    async fn import_memories(&self, id: ImportId) -> Result<ImportMemories, StoreError> {
+        self.read(move |connection| {
+            let mut statement = connection.prepare_cached(
+                "WITH of_run AS (SELECT c.id FROM import_runs r JOIN sessions c ON c.import_run = r.number
+                                 WHERE r.id = ?1)
+                 SELECT (SELECT count(*) FROM of_run s JOIN concept_nodes n ON n.source_session_id = s.id
+                         WHERE n.deleted_at IS NULL AND n.type IN ('event', 'intention')),
+                        (SELECT count(*) FROM of_run s JOIN concept_nodes n ON n.source_session_id = s.id
+                         WHERE n.deleted_at IS NULL AND n.type IN ('thought', 'expectation')),
+                        (SELECT count(*) FROM of_run s JOIN rejected_memories r ON r.session_id = s.id)",
+            )?;
+            let memories = statement.query_row([id.0.into_bytes()], |row| {
+                Ok(ImportMemories { events: row.get(0)?, thoughts: row.get(1)?, rejected: row.get(2)? })
+            });
+            Ok(memories?)
         })
         .await
     }

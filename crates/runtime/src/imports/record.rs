@@ -34,11 +34,13 @@ const PAGES_AHEAD: usize = 2;
 /// What is imported, for whom.
 #[derive(Clone, Debug)]
 pub struct ImportRequest {
+    /// The run's id, unless a run of the same files and mapping is resumed.
+    pub id: ImportId,
     /// Whose memory it becomes; persona and user have to be there.
     pub scope: Scope,
     /// The files.
     pub sources: Arc<Sources>,
-    /// Names the files beyond their names: sizes and times of change.
+    /// Names the files beyond their names and sizes: times of change, or the upload that they came with.
     pub fingerprint: String,
     /// How they are read.
     pub options: ReadOptions,
@@ -108,26 +110,30 @@ struct ReadMessage {
 }
 
 impl ImportRecorder<'_> {
-    /// Records everything, or what is left of a run that was cut off. `progress` gets the run after each page. When it
-    /// returns, the sessions wait for consolidation, unless remembering is off.
-    pub async fn record(
-        &self,
-        request: ImportRequest,
-        progress: &mut (dyn FnMut(&ImportRun) + Send),
-    ) -> Result<ImportRun, RecordError> {
-        let now = self.clock.now();
+    /// Begins the run, or finds the one of the same files and mapping that was cut off.
+    pub async fn begin(&self, request: &ImportRequest) -> Result<ImportRun, StoreError> {
         let new = NewImport {
-            id: ImportId(self.ids.next(now)),
+            id: request.id,
             scope: request.scope.clone(),
             digest: request.digest(),
             files: request.sources.list().iter().map(|source| source.name().to_owned()).collect(),
             remembering: request.remembering,
-            at: now,
+            at: self.clock.now(),
         };
-        let mut run = self.store.begin_import(new).await?;
+        self.store.begin_import(new).await
+    }
+
+    /// Records everything, or what is left of a run that was cut off. `progress` gets the run after each page. When
+    /// everything is recorded, the sessions wait for consolidation, unless remembering is off. Dropped before, it is
+    /// resumed like a run that was cut off.
+    pub async fn record(
+        &self,
+        mut run: ImportRun,
+        request: ImportRequest,
+        progress: &mut (dyn FnMut(&ImportRun) + Send),
+    ) -> Result<ImportRun, RecordError> {
         let resumption: Option<Resumption> =
             serde_json::from_str(&run.position).map_err(|_| RecordError::Position(run.run_id))?;
-        progress(&run);
         let (sender, mut pages) = mpsc::channel(PAGES_AHEAD);
         let (scope, zone, began) = (request.scope.clone(), request.zone.clone(), run.created_at);
         let reading = tokio::task::spawn_blocking(move || {

@@ -1,0 +1,103 @@
+//! Records on a home that no daemon holds.
+
+use std::fmt::Write as _;
+use std::path::PathBuf;
+use std::sync::Arc;
+
+use anyhow::Context as _;
+use import::{Mapping, ReadOptions, Sources};
+use indicatif::ProgressBar;
+use jiff::tz::TimeZone;
+use memory::identifiers::ImportId;
+use memory::ports::{
+    Clock as _, IdGenerator as _, ImportRun, ImportStore as _, PersonaStore as _, Remembering, UserStore as _,
+};
+use memory::{PersonaId, Scope, UserId};
+use runtime::{ImportRecorder, ImportRequest};
+use store::SqliteStore;
+
+use super::Recorded;
+use crate::cli::Import;
+use crate::config::Config;
+use crate::home::Home;
+use crate::system::{SystemClock, SystemIdGenerator};
+use crate::wiring::{open_database, session_policy};
+
+/// Skips that are printed as JSON.
+const SKIPS_LISTED: u32 = 10_000;
+
+/// Records everything, or what is left of a run that was cut off.
+pub(super) async fn record(
+    config: &Config,
+    home: &Home,
+    asked: &Import,
+    sources: Arc<Sources>,
+    options: ReadOptions,
+    mapping: Mapping,
+    bar: &ProgressBar,
+) -> anyhow::Result<Recorded> {
+    let _lock = home.lock()?;
+    let store = open_database(config, home)?;
+    let recorded = record_into(&store, config, asked, sources, options, mapping, bar).await;
+    store.close().await?;
+    recorded
+}
+
+async fn record_into(
+    store: &SqliteStore,
+    config: &Config,
+    asked: &Import,
+    sources: Arc<Sources>,
+    options: ReadOptions,
+    mut mapping: Mapping,
+    bar: &ProgressBar,
+) -> anyhow::Result<Recorded> {
+    let persona =
+        PersonaId::new(asked.persona.as_deref().unwrap_or(&config.persona.id)).context("--persona")?;
+    let scope = Scope::new(persona, UserId::new(asked.user.as_str()).context("--user")?);
+    let now = SystemClock.now();
+    store.ensure_persona(&scope.persona, &config.persona.display_name, now).await?;
+    let user = store.ensure_user(&scope.user, now).await?;
+    mapping.zone = mapping.zone.or(user.timezone);
+    let zone = match &mapping.zone {
+        Some(name) => TimeZone::get(name).with_context(|| format!("--zone {name}"))?,
+        None => TimeZone::UTC,
+    };
+    let ids = SystemIdGenerator::default();
+    let request = ImportRequest {
+        id: ImportId(ids.next(now)),
+        scope,
+        sources,
+        fingerprint: fingerprint(&asked.files)?,
+        options,
+        mapping,
+        zone,
+        remembering: if asked.no_remember { Remembering::Off } else { Remembering::On },
+    };
+    let recorder = ImportRecorder { store, clock: &SystemClock, ids: &ids, policy: session_policy(config) };
+    let mut progress = |run: &ImportRun| bar.set_position(run.found);
+    let run = recorder.begin(&request).await?;
+    let run = recorder.record(run, request, &mut progress).await?;
+    Ok(Recorded {
+        run_id: run.run_id,
+        found: run.found,
+        recorded: run.recorded,
+        already_there: run.already_there,
+        skipped_count: run.skipped,
+        skipped: store.import_skips(run.run_id, SKIPS_LISTED).await?,
+        sessions: run.sessions,
+        is_remembering: run.sessions_waiting > 0 && run.remembering == Remembering::On,
+    })
+}
+
+/// Times of change of the files, so that a changed file is not taken for the one that was cut off.
+fn fingerprint(files: &[PathBuf]) -> anyhow::Result<String> {
+    let mut all = String::new();
+    for file in files {
+        let changed = std::fs::metadata(file)
+            .and_then(|file| file.modified())
+            .with_context(|| file.display().to_string())?;
+        writeln!(all, "{changed:?}")?;
+    }
+    Ok(all)
+}

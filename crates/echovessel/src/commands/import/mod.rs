@@ -1,0 +1,249 @@
+//! `echovessel import`: conversations of other programs become messages, and memory in the background.
+
+mod direct;
+mod upload;
+
+use std::fmt::Write as _;
+use std::io::{IsTerminal as _, Write as _};
+use std::sync::Arc;
+
+use anyhow::{Context as _, bail};
+use import::{Input, Look, Mapping, MappingError, ReadOptions, Role, Sources};
+use indicatif::{ProgressBar, ProgressStyle};
+use memory::identifiers::ImportId;
+use memory::ports::ImportSkip;
+use reqwest::Method;
+use serde::Deserialize;
+use serde_json::{Value, json};
+
+use super::run::AnyDaemon;
+use crate::cli::{Import, ImportCommand, Shared};
+use crate::client::{Daemon, NoDaemon};
+use crate::config::Config;
+use crate::home::Home;
+
+/// Skips that are printed for a person; all are kept with the run.
+const SKIPS_SHOWN: usize = 10;
+
+pub(crate) async fn import(
+    shared: &Shared,
+    config: &Config,
+    home: &Home,
+    asked: &Import,
+) -> anyhow::Result<()> {
+    let Some(command) = &asked.command else { return bring_in(shared, config, home, asked).await };
+    let daemon = AnyDaemon::open(config, home).await?;
+    let outcome = change(shared, daemon.daemon(), command).await;
+    daemon.close().await?;
+    outcome
+}
+
+async fn change(shared: &Shared, daemon: &Daemon, command: &ImportCommand) -> anyhow::Result<()> {
+    match command {
+        ImportCommand::List => list(shared, daemon).await,
+        ImportCommand::Pause { run } => set_remembering(shared, daemon, *run, "pause").await,
+        ImportCommand::Resume { run } => set_remembering(shared, daemon, *run, "resume").await,
+        ImportCommand::Undo { run, yes } => undo(shared, daemon, *run, *yes).await,
+    }
+}
+
+async fn bring_in(shared: &Shared, config: &Config, home: &Home, asked: &Import) -> anyhow::Result<()> {
+    let inputs: Vec<Input> = asked.files.iter().cloned().map(Input::Path).collect();
+    let options = ReadOptions { format: asked.format.clone() };
+    let (sources, look) = looked_at(inputs, options.clone()).await?;
+    if asked.look {
+        match shared.json {
+            true => println!("{}", serde_json::to_string(&look)?),
+            false => print!("{}", described(&look)),
+        }
+        return Ok(());
+    }
+    let mapping = mapping(asked, &look)?;
+    if !shared.json {
+        print!("{}", described(&look));
+    }
+    if !asked.yes && !is_confirmed()? {
+        bail!("nothing was imported");
+    }
+    let bar = progress_bar(shared, look.found)?;
+    let recorded = match Daemon::find(home) {
+        Ok(daemon) => upload::record(&daemon, asked, mapping, &bar).await?,
+        Err(error) if error.is::<NoDaemon>() => {
+            direct::record(config, home, asked, sources, options, mapping, &bar).await?
+        }
+        Err(error) => return Err(error),
+    };
+    bar.finish_and_clear();
+    report(shared, &recorded);
+    Ok(())
+}
+
+/// Reads everything once, on a thread that may wait for the disk.
+async fn looked_at(inputs: Vec<Input>, options: ReadOptions) -> anyhow::Result<(Arc<Sources>, Look)> {
+    let reading = tokio::task::spawn_blocking(move || {
+        let sources = Sources::open(&inputs)?;
+        let look = import::look(&sources, &options)?;
+        Ok::<_, import::ImportError>((Arc::new(sources), look))
+    });
+    Ok(reading.await.context("reading ended unexpectedly")??)
+}
+
+fn mapping(asked: &Import, look: &Look) -> anyhow::Result<Mapping> {
+    let mapping = Mapping {
+        user: asked.me.iter().cloned().collect(),
+        persona: asked.them.iter().cloned().collect(),
+        zone: asked.zone.clone(),
+        since: asked.since,
+        ..Mapping::default()
+    };
+    match mapping.check(look) {
+        Ok(()) => Ok(mapping),
+        Err(error @ MappingError::Nobody { .. }) => bail!("{error}. --me names the user, --them the persona"),
+        Err(error) => bail!("{error}; nothing was imported"),
+    }
+}
+
+fn progress_bar(shared: &Shared, found: u64) -> anyhow::Result<ProgressBar> {
+    let bar = ProgressBar::new(found);
+    bar.set_style(ProgressStyle::with_template("{bar:40} {human_pos}/{human_len} {per_sec} {eta}")?);
+    if shared.json || !std::io::stderr().is_terminal() {
+        bar.set_draw_target(indicatif::ProgressDrawTarget::hidden());
+    }
+    Ok(bar)
+}
+
+/// What a run did, whether it was recorded here or by the daemon.
+#[derive(Deserialize)]
+struct Recorded {
+    run_id: ImportId,
+    found: u64,
+    recorded: u64,
+    already_there: u64,
+    skipped_count: u64,
+    skipped: Vec<ImportSkip>,
+    sessions: u64,
+    /// Whether memory is made of it now.
+    #[serde(default)]
+    is_remembering: bool,
+}
+
+fn described(look: &Look) -> String {
+    let mut text = format!("{}: {}", look.format, messages(look.messages));
+    if let (Some(first), Some(last)) = (&look.first, &look.last) {
+        _ = write!(text, ", {first} to {last}");
+    }
+    text.push('\n');
+    for speaker in &look.speakers {
+        let role = match speaker.role {
+            Role::Persona => ", the persona",
+            Role::User => ", the user",
+            Role::Other => "",
+        };
+        _ = writeln!(text, "  {}: {}{role}", speaker.name, messages(speaker.messages));
+    }
+    if look.needs_zone {
+        text.push_str("  times have no zone; name it with --zone, or the user's zone is taken\n");
+    }
+    _ = writeln!(text, "  {} skipped", look.skipped_count);
+    for skip in look.skipped.iter().take(SKIPS_SHOWN) {
+        _ = writeln!(text, "    {}: {}", skip.place, skip.reason);
+    }
+    text
+}
+
+fn report(shared: &Shared, run: &Recorded) {
+    if shared.json {
+        println!(
+            "{}",
+            json!({"run_id": run.run_id, "found": run.found, "recorded": run.recorded,
+                   "already_there": run.already_there, "skipped_count": run.skipped_count,
+                   "skipped": run.skipped, "sessions": run.sessions})
+        );
+        return;
+    }
+    println!(
+        "found {}: {} recorded in {} sessions, {} already there, {} skipped",
+        run.found, run.recorded, run.sessions, run.already_there, run.skipped_count
+    );
+    for skip in run.skipped.iter().take(SKIPS_SHOWN) {
+        println!("  {}: {}", skip.place, skip.reason);
+    }
+    if run.is_remembering {
+        println!("the daemon makes memories of it in the background, oldest first");
+    }
+    println!("run {}; `echovessel import undo {}` takes it back", run.run_id, run.run_id);
+}
+
+async fn list(shared: &Shared, daemon: &Daemon) -> anyhow::Result<()> {
+    let listed = daemon.ask(Method::GET, "/api/admin/imports", None).await?;
+    if shared.json {
+        println!("{}", json!({"runs": listed["imports"]}));
+        return Ok(());
+    }
+    let runs = listed["imports"].as_array().context("the daemon's answer has no list")?;
+    if runs.is_empty() {
+        println!("No imports yet.");
+    }
+    runs.iter().for_each(|run| println!("{}", summary(run)));
+    Ok(())
+}
+
+fn summary(run: &Value) -> String {
+    let text = |key: &str| run[key].as_str().unwrap_or_default();
+    let (waiting, recorded) = (&run["sessions_waiting"], run["recorded"].as_u64().unwrap_or_default());
+    let state = match (text("state"), text("remembering")) {
+        ("uploaded", _) => "waits for its mapping".to_owned(),
+        ("recording", _) => "being recorded".to_owned(),
+        ("interrupted", _) => "cut off; resume it, or import the same files again".to_owned(),
+        ("paused", _) => format!("paused, {waiting} sessions wait"),
+        (_, "off") => "recorded, not remembered".to_owned(),
+        _ => format!("{waiting} sessions wait"),
+    };
+    let files: Vec<&str> = run["files"].as_array().into_iter().flatten().filter_map(Value::as_str).collect();
+    let at = text("created_at").get(..19).unwrap_or_default();
+    format!("{}  {at}  {}  {state}  {}", text("run_id"), messages(recorded), files.join(", "))
+}
+
+async fn set_remembering(shared: &Shared, daemon: &Daemon, id: ImportId, act: &str) -> anyhow::Result<()> {
+    let run = daemon.ask(Method::POST, &format!("/api/admin/imports/{id}/{act}"), None).await?;
+    match shared.json {
+        true => println!("{run}"),
+        false => println!("{}", summary(&run)),
+    }
+    Ok(())
+}
+
+/// Erases a run with all that came from it.
+async fn undo(shared: &Shared, daemon: &Daemon, id: ImportId, yes: bool) -> anyhow::Result<()> {
+    if !yes {
+        let run = daemon.ask(Method::GET, &format!("/api/admin/imports/{id}"), None).await?;
+        println!("{}", summary(&run));
+        println!("its messages are erased, with every memory of them");
+        if !is_confirmed()? {
+            bail!("nothing was erased");
+        }
+    }
+    let undone = daemon.ask(Method::POST, &format!("/api/admin/imports/{id}/undo"), None).await?;
+    let erased = undone["erased"].as_u64().unwrap_or_default();
+    match shared.json {
+        true => println!("{undone}"),
+        false => println!("taken back: {}, with every memory of them", messages(erased)),
+    }
+    Ok(())
+}
+
+fn messages(count: u64) -> String {
+    if count == 1 { "1 message".to_owned() } else { format!("{count} messages") }
+}
+
+/// Asks at the terminal; a program has to say `--yes`.
+fn is_confirmed() -> anyhow::Result<bool> {
+    if !std::io::stdin().is_terminal() {
+        bail!("no terminal to ask for confirmation; look with --look, then pass --yes. Nothing was changed");
+    }
+    print!("Go on? Type yes: ");
+    std::io::stdout().flush()?;
+    let mut line = String::new();
+    std::io::stdin().read_line(&mut line)?;
+    Ok(line.trim().eq_ignore_ascii_case("yes"))
+}

@@ -1,0 +1,126 @@
+//! Hands the files to the running daemon, which records them.
+
+use std::io;
+use std::path::PathBuf;
+use std::time::Duration;
+
+use anyhow::{Context as _, bail};
+use futures_util::{Stream, StreamExt as _, stream};
+use import::{FolderListing, Mapping};
+use indicatif::ProgressBar;
+use memory::ports::Clock as _;
+use reqwest::Method;
+use serde::Deserialize;
+use serde_json::{Value, json};
+use tokio::fs::File;
+use tokio::io::AsyncReadExt as _;
+
+use super::Recorded;
+use crate::cli::Import;
+use crate::client::Daemon;
+use crate::system::{SystemClock, random_bytes};
+
+/// Between two looks at how far the daemon is.
+const POLL_EVERY: Duration = Duration::from_millis(200);
+/// Bytes that are read and sent at once.
+const CHUNK_SIZE: usize = 256 * 1024;
+
+/// Uploads, starts, and waits until everything is recorded.
+pub(super) async fn record(
+    daemon: &Daemon,
+    asked: &Import,
+    mapping: Mapping,
+    bar: &ProgressBar,
+) -> anyhow::Result<Recorded> {
+    let boundary = format!("echovessel-{}", hex::encode(random_bytes()));
+    let form = form(files(asked)?, asked.format.as_deref(), &boundary);
+    let kind = format!("multipart/form-data; boundary={boundary}");
+    let uploaded = daemon.upload("/api/admin/imports", &kind, form).await?;
+    let id = uploaded["run_id"].as_str().context("the daemon's answer has no run_id")?.to_owned();
+    let body = json!({
+        "persona_id": asked.persona, "user_id": asked.user, "mapping": mapping, "remember": !asked.no_remember,
+    });
+    let started = daemon.ask(Method::POST, &format!("/api/admin/imports/{id}/start"), Some(body)).await;
+    if let Err(error) = started {
+        // The daemon would keep the files for a day.
+        daemon.ask(Method::POST, &format!("/api/admin/imports/{id}/undo"), None).await?;
+        return Err(error);
+    }
+    loop {
+        let shown = daemon.ask(Method::GET, &format!("/api/admin/imports/{id}"), None).await?;
+        bar.set_position(shown["found"].as_u64().unwrap_or_default());
+        match shown["state"].as_str() {
+            Some("recording") => SystemClock.sleep(POLL_EVERY).await,
+            Some("interrupted") => bail!(
+                "recording was cut off: {}. `echovessel import resume {id}` goes on",
+                shown["problem"].as_str().unwrap_or("the daemon stopped")
+            ),
+            _ => return read(shown),
+        }
+    }
+}
+
+fn read(shown: Value) -> anyhow::Result<Recorded> {
+    #[derive(Deserialize)]
+    struct Shown {
+        state: String,
+        #[serde(flatten)]
+        recorded: Recorded,
+    }
+    let shown: Shown = serde_json::from_value(shown).context("the daemon's answer could not be read")?;
+    Ok(Recorded { is_remembering: shown.state == "remembering", ..shown.recorded })
+}
+
+/// Names and paths of all files, those of folders one by one.
+fn files(asked: &Import) -> anyhow::Result<Vec<(String, PathBuf)>> {
+    let mut files = Vec::new();
+    for path in &asked.files {
+        if path.is_dir() {
+            files.extend(FolderListing::of(path)?.files);
+        } else {
+            let name = path.file_name().map(|name| name.to_string_lossy().into_owned());
+            files.push((name.unwrap_or_default(), path.clone()));
+        }
+    }
+    Ok(files)
+}
+
+/// The form, read from the disk while it is sent.
+fn form(
+    files: Vec<(String, PathBuf)>,
+    format: Option<&str>,
+    boundary: &str,
+) -> impl Stream<Item = io::Result<Vec<u8>>> + Send + use<> {
+    let field = |head: &str| format!("--{boundary}\r\ncontent-disposition: form-data; {head}\r\n\r\n");
+    let format = format.map(|format| format!("{}{format}\r\n", field("name=\"format\""))).unwrap_or_default();
+    let parts: Vec<_> = files
+        .into_iter()
+        .map(|(name, path)| {
+            let name: String = name.chars().filter(|letter| !letter.is_control() && *letter != '"').collect();
+            (field(&format!("name=\"file\"; filename=\"{name}\"")), path)
+        })
+        .collect();
+    let files = stream::iter(parts).flat_map(|(head, path)| {
+        let end = stream::iter([Ok(b"\r\n".to_vec())]);
+        stream::iter([Ok(head.into_bytes())]).chain(content(path)).chain(end)
+    });
+    let end = format!("--{boundary}--\r\n");
+    stream::iter([Ok(format.into_bytes())]).chain(files).chain(stream::iter([Ok(end.into_bytes())]))
+}
+
+fn content(path: PathBuf) -> impl Stream<Item = io::Result<Vec<u8>>> + Send {
+    enum Place {
+        Closed(PathBuf),
+        Open(File),
+    }
+    stream::try_unfold(Place::Closed(path), |place| async move {
+        let mut file = match place {
+            Place::Closed(path) => File::open(path).await?,
+            Place::Open(file) => file,
+        };
+        let mut chunk = vec![0; CHUNK_SIZE];
+        let read = file.read(&mut chunk).await?;
+        chunk.truncate(read);
+        Ok((read > 0).then_some((chunk, Place::Open(file))))
+    })
+}

@@ -1,0 +1,172 @@
+//! Recording in the background: begun by a person or resumed at the start, ended by a stop, its progress published.
+
+use std::sync::Arc;
+
+use import::{ReadOptions, Sources};
+use jiff::SignedDuration;
+use jiff::tz::TimeZone;
+use memory::identifiers::ImportId;
+use memory::ports::{ImportRun, ImportStatus};
+use tokio_util::sync::CancellationToken;
+
+use super::record::{ImportRecorder, ImportRequest, RecordError};
+use super::runs::{ImportError, ImportStatusReport, Imports, Recording, read_detached};
+use super::uploads::ImportUpload;
+use crate::event_bodies::ImportProgress;
+use crate::events::ServerEvent;
+use crate::runtime::RuntimeInner;
+
+/// How long an upload waits for its mapping.
+const UPLOAD_KEPT: SignedDuration = SignedDuration::from_hours(24);
+/// Least time between two events about one run that records.
+const PROGRESS_EVERY: SignedDuration = SignedDuration::from_millis(250);
+/// Begin of the channels of imported conversations.
+const CHANNEL_PREFIX: &str = "import-";
+
+impl RuntimeInner {
+    pub(crate) fn imports(&self) -> Result<&Imports, ImportError> {
+        self.imports.get().ok_or(ImportError::Unavailable)
+    }
+
+    /// Resumes runs that a stop cut off; deletes uploads that nobody started.
+    pub(crate) async fn resume_imports(self: &Arc<Self>) -> Result<(), ImportError> {
+        let Some(imports) = self.imports.get() else { return Ok(()) };
+        for run in imports.store.import_runs().await? {
+            imports.running().waiting.insert(run.run_id, run.sessions_waiting);
+        }
+        for id in imports.uploads.ids().await? {
+            let upload = imports.uploads.find(id).await?;
+            let run = imports.store.import_run(id).await?;
+            let is_recorded = run.is_some_and(|run| run.status == ImportStatus::Recorded);
+            let is_old = |upload: &ImportUpload| {
+                upload.created_at.checked_add(UPLOAD_KEPT).is_ok_and(|end| end < self.clock().now())
+            };
+            match upload {
+                Some(upload) if upload.started.is_some() && !is_recorded => {
+                    self.clone().record_upload(upload).await?;
+                }
+                Some(upload) if upload.started.is_none() && !is_old(&upload) => {}
+                _ => imports.uploads.remove(id).await?,
+            }
+        }
+        Ok(())
+    }
+
+    /// Begins or resumes the run of an upload that was started; recording goes on in the background.
+    pub(super) async fn record_upload(self: Arc<Self>, upload: ImportUpload) -> Result<(), ImportError> {
+        let imports = self.imports()?;
+        let start = upload.started.clone().ok_or(ImportError::NotStarted)?;
+        let inputs = imports.uploads.inputs(upload.id, &upload.files);
+        let sources = read_detached(move || Sources::open(&inputs)).await?;
+        let named = start.mapping.zone.as_deref().and_then(|name| TimeZone::get(name).ok());
+        let request = ImportRequest {
+            id: upload.id,
+            zone: match named {
+                Some(zone) => zone,
+                None => self.zone_of(&start.scope.user).await?,
+            },
+            scope: start.scope,
+            sources: Arc::new(sources),
+            fingerprint: upload.id.to_string(),
+            options: ReadOptions { format: upload.format.clone() },
+            mapping: start.mapping,
+            remembering: start.remembering,
+        };
+        let run = self.recorder(imports).begin(&request).await?;
+        let recording = Recording { cancel: self.stopping.child_token(), ended: CancellationToken::new() };
+        {
+            let mut running = imports.running();
+            running.problems.remove(&upload.id);
+            running.recording.insert(upload.id, recording.clone());
+        }
+        self.publish_import(&imports.report(Some(upload.clone()), Some(run.clone()), upload.id));
+        let runtime = self.clone();
+        self.tasks.spawn(async move { runtime.record_to_end(upload, run, request, recording).await });
+        Ok(())
+    }
+
+    async fn record_to_end(
+        self: Arc<Self>,
+        upload: ImportUpload,
+        run: ImportRun,
+        request: ImportRequest,
+        recording: Recording,
+    ) {
+        let _ended = recording.ended.drop_guard();
+        let Ok(imports) = self.imports() else { return };
+        let id = upload.id;
+        let mut published_at = self.clock().now();
+        let mut progress = |run: &ImportRun| {
+            let now = self.clock().now();
+            if now.duration_since(published_at) >= PROGRESS_EVERY {
+                published_at = now;
+                self.publish_import(&imports.report(Some(upload.clone()), Some(run.clone()), id));
+            }
+        };
+        let recorder = self.recorder(imports);
+        let outcome = tokio::select! {
+            outcome = recorder.record(run, request, &mut progress) => Some(outcome),
+            () = recording.cancel.cancelled() => None,
+        };
+        let mut upload = Some(upload);
+        match outcome {
+            None => {}
+            Some(Ok(_)) => {
+                upload = None;
+                if let Err(error) = imports.uploads.remove(id).await {
+                    tracing::warn!("the files of an import are recorded but could not be deleted: {error}");
+                }
+                self.written.notify_one();
+            }
+            Some(Err(RecordError::Ended)) => {}
+            Some(Err(error)) => {
+                tracing::error!("an import was cut off: {error}");
+                imports.running().problems.insert(id, error.to_string());
+            }
+        }
+        imports.running().recording.remove(&id);
+        if let Ok(Some(run)) = imports.store.import_run(id).await {
+            self.publish_import(&imports.report(upload, Some(run), id));
+        }
+        self.session_ended.notify_one();
+    }
+
+    /// Ends the recording of a run and returns when it has ended.
+    pub(super) async fn end_recording(&self, id: ImportId) {
+        let Ok(imports) = self.imports() else { return };
+        let Some(recording) = imports.running().recording.get(&id).cloned() else { return };
+        recording.cancel.cancel();
+        recording.ended.cancelled().await;
+    }
+
+    fn recorder<'a>(&'a self, imports: &'a Imports) -> ImportRecorder<'a> {
+        let (store, policy) = (&*imports.store, self.settings().session);
+        ImportRecorder { store, clock: self.clock(), ids: self.ids(), policy }
+    }
+
+    pub(super) fn publish_import(&self, report: &ImportStatusReport) {
+        let Some(run) = &report.run else { return };
+        if let Ok(imports) = self.imports() {
+            imports.running().waiting.insert(run.run_id, run.sessions_waiting);
+        }
+        self.publish(&run.scope, ServerEvent::ImportProgress(Box::new(ImportProgress::of(report, run))));
+    }
+
+    /// Publishes how many sessions still wait, after one on this channel was consolidated.
+    pub(crate) async fn publish_remembering(&self, channel_id: &str) {
+        let Some(imports) = self.imports.get().filter(|_| channel_id.starts_with(CHANNEL_PREFIX)) else {
+            return;
+        };
+        let runs = match imports.store.import_runs().await {
+            Ok(runs) => runs,
+            Err(error) => return tracing::warn!("the progress of imports can't be read: {error}"),
+        };
+        for run in runs {
+            let id = run.run_id;
+            let before = imports.running().waiting.get(&id).copied().unwrap_or_default();
+            if before != run.sessions_waiting {
+                self.publish_import(&imports.report(None, Some(run), id));
+            }
+        }
+    }
+}

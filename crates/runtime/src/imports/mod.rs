@@ -1,0 +1,12 @@
+//! Imports: files are looked at, a person says who is who, what they hold is recorded, and memory is made of it.
+
+mod record;
+mod uploads;
+mod runs;
+mod background;
+
+pub use record::{ImportRecorder, ImportRequest, RecordError};
+pub use runs::{ImportError, ImportParts, ImportState, ImportStatusReport, UndoneImport};
+pub use uploads::{ImportUpload, ImportUploadWriter, StartedImport, UploadedFile};
+
+pub(crate) use runs::Imports;

@@ -1,0 +1,371 @@
+//! Runs of imports while the program lives: started by a person, recorded in the background, resumed after a stop.
+
+use std::collections::HashMap;
+use std::io;
+use std::path::PathBuf;
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+
+use arc_swap::ArcSwap;
+use import::{ReadOptions, Sources};
+use jiff::Timestamp;
+use memory::Scope;
+use memory::forget::{EraseError, ErasureRequest, ForgetMode, Selection};
+use memory::identifiers::{ErasureId, ImportId, SessionId};
+use memory::ledger::{Price, Prices};
+use memory::ports::{
+    ImportMemories, ImportRun, ImportSkip, ImportStatus, ImportStore, Remembering, StoreError,
+};
+use schemars::JsonSchema;
+use serde::Serialize;
+use tokio_util::sync::CancellationToken;
+
+use super::uploads::{ImportUpload, ImportUploadWriter, StartedImport, UploadFolder};
+use crate::runtime::Runtime;
+
+/// Sessions that are erased in one act.
+const SESSIONS_AT_ONCE: usize = 2_000;
+
+/// Where imports are kept.
+pub struct ImportParts {
+    /// Runs and their messages.
+    pub store: Arc<dyn ImportStore>,
+    /// Uploads: a folder of the home's own.
+    pub folder: PathBuf,
+    /// What models cost, for estimates.
+    pub prices: Arc<ArcSwap<Prices>>,
+}
+
+/// Why an import was not changed.
+#[derive(Debug, thiserror::Error)]
+pub enum ImportError {
+    /// Neither an upload nor a run has this id.
+    #[error("there is no import {0}; nothing was changed")]
+    NotFound(ImportId),
+    /// It was started before.
+    #[error("this import was started already; nothing was changed")]
+    Started,
+    /// It was not started yet.
+    #[error("this import has not been started; nothing was changed")]
+    NotStarted,
+    /// Cut off, and its files are not here.
+    #[error(
+        "this import was cut off, and its files are not here any more; import the same files again to resume it"
+    )]
+    FilesMissing,
+    /// The mapping leaves nobody, or names somebody who isn't there.
+    #[error("{0}; nothing was changed")]
+    Mapping(#[from] import::MappingError),
+    /// This program keeps no imports.
+    #[error("imports are not available here")]
+    Unavailable,
+    /// The files can't be read.
+    #[error(transparent)]
+    Read(#[from] import::ImportError),
+    /// The disk refused.
+    #[error("the files could not be kept: {0}; nothing was changed")]
+    Io(#[from] io::Error),
+    /// Storage refused.
+    #[error(transparent)]
+    Store(#[from] StoreError),
+    /// Not everything could be taken back; trying again goes on.
+    #[error(transparent)]
+    Erase(#[from] EraseError),
+}
+
+/// How far an import is.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, JsonSchema)]
+#[serde(rename_all = "snake_case")]
+pub enum ImportState {
+    /// Looked at; waits for a mapping.
+    Uploaded,
+    /// Messages are being recorded.
+    Recording,
+    /// Recording was cut off; it can be resumed.
+    Interrupted,
+    /// Recorded; memory is being made of it in the background.
+    Remembering,
+    /// Recorded; making memory of it is paused.
+    Paused,
+    /// Nothing is left to do.
+    Done,
+}
+
+/// An import with all that is known of it.
+#[derive(Clone, Debug)]
+pub struct ImportStatusReport {
+    /// Its id.
+    pub id: ImportId,
+    /// How far it is.
+    pub state: ImportState,
+    /// Its files, as long as they are here.
+    pub upload: Option<ImportUpload>,
+    /// What was recorded; `None` before the start.
+    pub run: Option<ImportRun>,
+    /// Why recording was cut off, for a person.
+    pub problem: Option<String>,
+}
+
+/// What taking an import back erased.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct UndoneImport {
+    /// Messages.
+    pub messages: u64,
+    /// The erasures' receipts.
+    pub receipts: Vec<ErasureId>,
+}
+
+/// The imports of a program that runs.
+pub(crate) struct Imports {
+    pub(super) store: Arc<dyn ImportStore>,
+    pub(super) uploads: UploadFolder,
+    prices: Arc<ArcSwap<Prices>>,
+    state: Mutex<Running>,
+    /// Held while an import is started, resumed or taken back.
+    change: tokio::sync::Mutex<()>,
+}
+
+#[derive(Default)]
+pub(super) struct Running {
+    pub(super) recording: HashMap<ImportId, Recording>,
+    pub(super) problems: HashMap<ImportId, String>,
+    /// Sessions that waited when it was last published.
+    pub(super) waiting: HashMap<ImportId, u64>,
+}
+
+/// A run that records.
+#[derive(Clone)]
+pub(super) struct Recording {
+    /// Ends it.
+    pub(super) cancel: CancellationToken,
+    /// Cancelled once it has ended.
+    pub(super) ended: CancellationToken,
+}
+
+impl Imports {
+    pub(super) fn running(&self) -> MutexGuard<'_, Running> {
+        self.state.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    pub(super) fn report(
+        &self,
+        upload: Option<ImportUpload>,
+        run: Option<ImportRun>,
+        id: ImportId,
+    ) -> ImportStatusReport {
+        let running = self.running();
+        let state = match &run {
+            None => ImportState::Uploaded,
+            Some(run) => match (run.status, run.remembering) {
+                (ImportStatus::Recording, _) if running.recording.contains_key(&id) => ImportState::Recording,
+                (ImportStatus::Recording, _) => ImportState::Interrupted,
+                (ImportStatus::Recorded, Remembering::Off) => ImportState::Done,
+                (ImportStatus::Recorded, _) if run.sessions_waiting == 0 => ImportState::Done,
+                (ImportStatus::Recorded, Remembering::Paused) => ImportState::Paused,
+                (ImportStatus::Recorded, Remembering::On) => ImportState::Remembering,
+            },
+        };
+        ImportStatusReport { id, state, upload, run, problem: running.problems.get(&id).cloned() }
+    }
+
+    async fn find(&self, id: ImportId) -> Result<ImportStatusReport, ImportError> {
+        let (upload, run) = (self.uploads.find(id).await?, self.store.import_run(id).await?);
+        if upload.is_none() && run.is_none() {
+            return Err(ImportError::NotFound(id));
+        }
+        Ok(self.report(upload, run, id))
+    }
+}
+
+impl Runtime {
+    /// Keeps imports there. To be called before [`Runtime::start`].
+    pub fn attach_imports(&self, parts: ImportParts) {
+        let imports = Imports {
+            store: parts.store,
+            uploads: UploadFolder::new(parts.folder),
+            prices: parts.prices,
+            state: Mutex::default(),
+            change: tokio::sync::Mutex::default(),
+        };
+        let _ = self.runtime.imports.set(imports);
+    }
+
+    /// A folder for files that are about to arrive.
+    pub async fn receive_import(&self) -> Result<ImportUploadWriter, ImportError> {
+        let imports = self.runtime.imports()?;
+        let id = ImportId(self.runtime.ids().next(self.runtime.clock().now()));
+        Ok(imports.uploads.create(id).await?)
+    }
+
+    /// Reads the files once and keeps them for a day, with what they hold. Writes nothing into the memory.
+    pub async fn look_at_import(
+        &self,
+        mut arrived: ImportUploadWriter,
+        format: Option<String>,
+    ) -> Result<ImportUpload, ImportError> {
+        let imports = self.runtime.imports()?;
+        arrived.end_file().await?;
+        let inputs = imports.uploads.inputs(arrived.id, &arrived.files);
+        let options = ReadOptions { format: format.clone() };
+        let look = read_detached(move || import::look(&Sources::open(&inputs)?, &options)).await?;
+        let upload = ImportUpload {
+            id: arrived.id,
+            files: arrived.files.clone(),
+            format,
+            look,
+            created_at: self.runtime.clock().now(),
+            started: None,
+        };
+        imports.uploads.describe(&upload).await?;
+        arrived.keep();
+        Ok(upload)
+    }
+
+    /// Records an upload in the background, as mapped, and makes memory of it if that is wished.
+    pub async fn start_import(
+        &self,
+        id: ImportId,
+        mut start: StartedImport,
+    ) -> Result<ImportStatusReport, ImportError> {
+        let imports = self.runtime.imports()?;
+        let _one_change_at_a_time = imports.change.lock().await;
+        let found = imports.find(id).await?;
+        let Some(mut upload) = found.upload.filter(|upload| upload.started.is_none() && found.run.is_none())
+        else {
+            return Err(ImportError::Started);
+        };
+        start.mapping.check(&upload.look)?;
+        self.ensure_known(&start.scope).await?;
+        if start.mapping.zone.is_none() {
+            let zone = self.runtime.zone_of(&start.scope.user).await?;
+            start.mapping.zone = zone.iana_name().map(str::to_owned);
+        }
+        upload.started = Some(start);
+        imports.uploads.describe(&upload).await?;
+        self.runtime.clone().record_upload(upload).await?;
+        imports.find(id).await
+    }
+
+    /// All imports, newest first: uploads that wait, and runs.
+    pub async fn imports(&self) -> Result<Vec<ImportStatusReport>, ImportError> {
+        let imports = self.runtime.imports()?;
+        let mut runs = imports.store.import_runs().await?;
+        let mut reports = Vec::new();
+        for id in imports.uploads.ids().await? {
+            let Some(upload) = imports.uploads.find(id).await? else { continue };
+            let at = runs.iter().position(|run| run.run_id == id);
+            reports.push(imports.report(Some(upload), at.map(|at| runs.remove(at)), id));
+        }
+        reports.extend(runs.into_iter().map(|run| {
+            let id = run.run_id;
+            imports.report(None, Some(run), id)
+        }));
+        reports.sort_by_key(|report| std::cmp::Reverse((report.created_at(), report.id)));
+        Ok(reports)
+    }
+
+    /// One import.
+    pub async fn import(&self, id: ImportId) -> Result<ImportStatusReport, ImportError> {
+        self.runtime.imports()?.find(id).await
+    }
+
+    /// What a model costs; `None` if that is unknown.
+    pub fn price_of(&self, provider: &str, model: &str) -> Option<Price> {
+        self.runtime.imports().ok()?.prices.load().of(provider, model)
+    }
+
+    /// What a run skipped, and how many memories it has brought so far.
+    pub async fn import_outcome(
+        &self,
+        id: ImportId,
+        skips_max: u32,
+    ) -> Result<(Vec<ImportSkip>, ImportMemories), ImportError> {
+        let store = &self.runtime.imports()?.store;
+        Ok((store.import_skips(id, skips_max).await?, store.import_memories(id).await?))
+    }
+
+    /// Makes no memory of a run until it is resumed.
+    pub async fn pause_import(&self, id: ImportId) -> Result<ImportStatusReport, ImportError> {
+        self.set_remembering(id, Remembering::Paused).await
+    }
+
+    /// Makes memory of a run, and records what is left of one that was cut off.
+    pub async fn resume_import(&self, id: ImportId) -> Result<ImportStatusReport, ImportError> {
+        let imports = self.runtime.imports()?;
+        let resumed = self.set_remembering(id, Remembering::On).await?;
+        if resumed.state == ImportState::Interrupted {
+            let _one_change_at_a_time = imports.change.lock().await;
+            let upload = resumed.upload.ok_or(ImportError::FilesMissing)?;
+            self.runtime.clone().record_upload(upload).await?;
+        }
+        self.runtime.session_ended.notify_one();
+        imports.find(id).await
+    }
+
+    async fn set_remembering(
+        &self,
+        id: ImportId,
+        remembering: Remembering,
+    ) -> Result<ImportStatusReport, ImportError> {
+        let imports = self.runtime.imports()?;
+        let found = imports.find(id).await?;
+        let run = imports.store.set_remembering(id, remembering).await?.ok_or(ImportError::NotStarted)?;
+        let report = imports.report(found.upload, Some(run), id);
+        self.runtime.publish_import(&report);
+        Ok(report)
+    }
+
+    /// Takes an import back: erases its sessions with all that came from them, and deletes its files.
+    pub async fn undo_import(&self, id: ImportId) -> Result<UndoneImport, ImportError> {
+        let imports = self.runtime.imports()?;
+        let _one_change_at_a_time = imports.change.lock().await;
+        let found = imports.find(id).await?;
+        self.runtime.end_recording(id).await;
+        let mut undone = UndoneImport { messages: 0, receipts: Vec::new() };
+        if let Some(run) = found.run {
+            // Nothing begins to remember what is about to go. The write also waits for a page that was under way.
+            imports.store.set_remembering(id, Remembering::Paused).await?;
+            undone.messages = imports.store.import_run(id).await?.map_or(run.recorded, |run| run.recorded);
+            let sessions = imports.store.import_sessions(id).await?;
+            for sessions in sessions.chunks(SESSIONS_AT_ONCE) {
+                undone.receipts.push(self.erase_sessions(&run.scope, sessions).await?);
+            }
+            imports.store.delete_import(id).await?;
+        }
+        imports.uploads.remove(id).await?;
+        Ok(undone)
+    }
+
+    async fn erase_sessions(&self, scope: &Scope, sessions: &[SessionId]) -> Result<ErasureId, EraseError> {
+        let selection = Selection {
+            sessions: sessions.iter().copied().collect(),
+            with_messages: true,
+            ..Selection::default()
+        };
+        let mut request = ErasureRequest {
+            scope: scope.clone(),
+            selection,
+            thoughts: ForgetMode::Cascade,
+            selected_by: vec!["session_ids".to_owned()],
+            confirm: None,
+        };
+        request.confirm = Some(self.erase_dry_run(request.clone()).await?.id);
+        Ok(self.erase(request).await?.id)
+    }
+}
+
+impl ImportStatusReport {
+    /// When its files arrived or its run began.
+    pub fn created_at(&self) -> Timestamp {
+        let run = self.run.as_ref().map(|run| run.created_at);
+        self.upload.as_ref().map(|upload| upload.created_at).or(run).unwrap_or(Timestamp::UNIX_EPOCH)
+    }
+}
+
+pub(super) async fn read_detached<T: Send + 'static>(
+    read: impl FnOnce() -> Result<T, import::ImportError> + Send + 'static,
+) -> Result<T, ImportError> {
+    match tokio::task::spawn_blocking(read).await {
+        Ok(read) => Ok(read?),
+        Err(error) => Err(io::Error::other(format!("the reader ended: {error}")).into()),
+    }
+}

@@ -1,0 +1,193 @@
+//! Files that wait to be imported: one folder for each upload, private to the home, deleted once its run is recorded.
+
+use std::io;
+use std::path::{Path, PathBuf};
+
+use import::{Input, Look, Mapping};
+use jiff::Timestamp;
+use memory::Scope;
+use memory::identifiers::ImportId;
+use memory::ports::Remembering;
+use serde::{Deserialize, Serialize};
+use tokio::fs::{self, File, OpenOptions};
+use tokio::io::AsyncWriteExt as _;
+
+/// What is known of an upload, beside its files.
+const DESCRIPTION: &str = "upload.json";
+/// Longest name of a file, in characters. The rest is cut.
+const NAME_CHARS_MAX: usize = 512;
+
+/// Files that were looked at and wait for a mapping, or that are being recorded.
+#[derive(Clone, Debug, Serialize, Deserialize)]
+pub struct ImportUpload {
+    /// The id of the run that it becomes.
+    pub id: ImportId,
+    /// The files, in the order of the form.
+    pub files: Vec<UploadedFile>,
+    /// Id of the format that every file has; `None` detects each.
+    pub format: Option<String>,
+    /// What they hold.
+    pub look: Look,
+    /// When they arrived.
+    pub created_at: Timestamp,
+    /// What the person decided; `None` until then.
+    pub started: Option<StartedImport>,
+}
+
+/// A file of an upload.
+#[derive(Clone, Debug, Serialize, Deserialize)]
+pub struct UploadedFile {
+    /// As the sender named it, to show. Never a path to write to.
+    pub name: String,
+    /// Bytes.
+    pub size: u64,
+}
+
+/// What a person decided about an upload.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct StartedImport {
+    /// Whose memory it becomes.
+    pub scope: Scope,
+    /// Who is who, and what of it is taken.
+    pub mapping: Mapping,
+    /// Whether memory is made of the messages.
+    pub remembering: Remembering,
+}
+
+/// The folder `<home>/imports`.
+#[derive(Clone, Debug)]
+pub(crate) struct UploadFolder(PathBuf);
+
+/// An upload that is arriving. Dropped before it is looked at, its files are deleted.
+#[derive(Debug)]
+pub struct ImportUploadWriter {
+    pub(super) id: ImportId,
+    folder: PathBuf,
+    pub(super) files: Vec<UploadedFile>,
+    current: Option<File>,
+    is_complete: bool,
+}
+
+impl UploadFolder {
+    pub(crate) fn new(folder: PathBuf) -> Self {
+        Self(folder)
+    }
+
+    fn of(&self, id: ImportId) -> PathBuf {
+        self.0.join(id.to_string())
+    }
+
+    pub(super) async fn create(&self, id: ImportId) -> io::Result<ImportUploadWriter> {
+        let folder = self.of(id);
+        let mut builder = fs::DirBuilder::new();
+        builder.recursive(true).mode(0o700).create(&folder).await?;
+        Ok(ImportUploadWriter { id, folder, files: Vec::new(), current: None, is_complete: false })
+    }
+
+    /// Writes the description whole or not at all.
+    pub(super) async fn describe(&self, upload: &ImportUpload) -> io::Result<()> {
+        let folder = self.of(upload.id);
+        let (path, draft) = (folder.join(DESCRIPTION), folder.join("upload.json.new"));
+        let mut file = new_file(&draft).await?;
+        file.write_all(&serde_json::to_vec(upload)?).await?;
+        file.sync_all().await?;
+        fs::rename(draft, path).await
+    }
+
+    /// The upload; `None` if there is none of this id, or it never arrived whole.
+    pub(super) async fn find(&self, id: ImportId) -> io::Result<Option<ImportUpload>> {
+        match fs::read(self.of(id).join(DESCRIPTION)).await {
+            Ok(bytes) => Ok(serde_json::from_slice(&bytes).ok()),
+            Err(error) if error.kind() == io::ErrorKind::NotFound => Ok(None),
+            Err(error) => Err(error),
+        }
+    }
+
+    /// Ids of all folders, whole or not.
+    pub(super) async fn ids(&self) -> io::Result<Vec<ImportId>> {
+        let mut entries = match fs::read_dir(&self.0).await {
+            Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(Vec::new()),
+            entries => entries?,
+        };
+        let mut ids = Vec::new();
+        while let Some(entry) = entries.next_entry().await? {
+            ids.extend(entry.file_name().to_str().and_then(|name| name.parse::<ImportId>().ok()));
+        }
+        Ok(ids)
+    }
+
+    /// Deletes an upload, whether it is there or not.
+    pub(super) async fn remove(&self, id: ImportId) -> io::Result<()> {
+        match fs::remove_dir_all(self.of(id)).await {
+            Err(error) if error.kind() != io::ErrorKind::NotFound => Err(error),
+            _ => Ok(()),
+        }
+    }
+
+    /// The files as the reader takes them.
+    pub(super) fn inputs(&self, id: ImportId, files: &[UploadedFile]) -> Vec<Input> {
+        let folder = self.of(id);
+        let inputs = files.iter().enumerate();
+        inputs
+            .map(|(at, file)| Input::Named { name: file.name.clone(), path: folder.join(at.to_string()) })
+            .collect()
+    }
+}
+
+impl ImportUploadWriter {
+    /// Begins the next file. Its name is only shown; on the disk it is a number.
+    pub async fn begin_file(&mut self, name: &str) -> io::Result<()> {
+        self.end_file().await?;
+        let path = self.folder.join(self.files.len().to_string());
+        self.current = Some(new_file(&path).await?);
+        let cleaned: String =
+            name.chars().filter(|letter| !letter.is_control()).take(NAME_CHARS_MAX).collect();
+        let name = if cleaned.trim().is_empty() { "file".to_owned() } else { cleaned };
+        self.files.push(UploadedFile { name, size: 0 });
+        Ok(())
+    }
+
+    /// Appends to the file that was begun last.
+    pub async fn write(&mut self, bytes: &[u8]) -> io::Result<()> {
+        if let (Some(file), Some(current)) = (&mut self.current, self.files.last_mut()) {
+            file.write_all(bytes).await?;
+            current.size += bytes.len() as u64;
+        }
+        Ok(())
+    }
+
+    /// Bytes of all files so far.
+    pub fn size(&self) -> u64 {
+        self.files.iter().map(|file| file.size).sum()
+    }
+
+    /// How many files there are so far.
+    pub fn file_count(&self) -> usize {
+        self.files.len()
+    }
+
+    pub(super) async fn end_file(&mut self) -> io::Result<()> {
+        if let Some(mut file) = self.current.take() {
+            file.flush().await?;
+            file.sync_all().await?;
+        }
+        Ok(())
+    }
+
+    pub(super) fn keep(&mut self) {
+        self.is_complete = true;
+    }
+}
+
+impl Drop for ImportUploadWriter {
+    fn drop(&mut self) {
+        if !self.is_complete {
+            // What is left in spite of it is deleted at the next start.
+            let _deleted = std::fs::remove_dir_all(&self.folder);
+        }
+    }
+}
+
+async fn new_file(path: &Path) -> io::Result<File> {
+    OpenOptions::new().write(true).create(true).truncate(true).mode(0o600).open(path).await
+}

@@ -1,0 +1,343 @@
+//! Imports: files are looked at, a person says who is who, and what they hold becomes messages and memory.
+
+use std::time::Duration;
+
+use axum::extract::multipart::Field;
+use axum::extract::{FromRequest, Multipart, Request, State};
+use axum::http::StatusCode;
+use axum::{Json, body::Bytes};
+use import::{Look, Mapping};
+use jiff::Timestamp;
+use memory::identifiers::{ErasureId, ImportId};
+use memory::ledger::TokenUsage;
+use memory::ports::{ImportMemories, ImportSkip, Remembering};
+use memory::{PersonaId, UserId};
+use runtime::{
+    ImportError, ImportState, ImportStatusReport, ImportUpload, ImportUploadWriter, StartedImport,
+};
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
+
+use crate::auth::Admin;
+use crate::extract::{self, Id, run_detached};
+use crate::problem::Problem;
+use crate::respond::Created;
+use crate::state::App;
+use crate::upload::unreadable;
+
+/// Where files are uploaded: a path whose body may be larger.
+pub(crate) const PATH: &str = "/api/admin/imports";
+/// Largest upload: all files together and the form around them, in bytes.
+pub(crate) const UPLOAD_SIZE_MAX: usize = 8 * 1024 * 1024 * 1024;
+/// Most files in one form; a zip archive may hold more.
+const FILES_MAX: usize = 1_000;
+/// How long an upload may pause.
+const PAUSE_MAX: Duration = Duration::from_secs(60);
+/// Longest value of a form's field that is not a file, in bytes.
+const FIELD_SIZE_MAX: usize = 256;
+/// Skips in an answer; all are counted.
+const SKIPS_MAX: u32 = 1_000;
+
+/// Tokens of the questions that consolidation asks about each session, beside its messages.
+const TOKENS_ASKED_PER_SESSION: u64 = 4_000;
+/// Tokens of the answers.
+const TOKENS_ANSWERED_PER_SESSION: u64 = 600;
+/// Bytes of text that are about one token, in every script.
+const BYTES_PER_TOKEN: u64 = 3;
+
+/// A form with files.
+#[derive(JsonSchema)]
+#[schemars(inline)]
+#[expect(dead_code, reason = "describes what `receive` reads from the form")]
+pub(crate) struct ImportForm {
+    /// One field for each file; zip archives may hold several.
+    #[schemars(extend("contentMediaType" = "application/octet-stream"), with = "Vec<String>")]
+    file: Vec<Bytes>,
+    /// Id of the format of all files; by their content if it is left out.
+    format: Option<String>,
+}
+
+/// An import, from its upload to the last memory.
+#[derive(Serialize, JsonSchema)]
+pub(crate) struct ImportBody {
+    run_id: ImportId,
+    state: ImportState,
+    /// `null` until it is started.
+    persona_id: Option<PersonaId>,
+    user_id: Option<UserId>,
+    files: Vec<String>,
+    remembering: Option<Remembering>,
+    /// Everything that was read so far: recorded, already there and skipped.
+    found: u64,
+    recorded: u64,
+    already_there: u64,
+    skipped_count: u64,
+    sessions: u64,
+    /// Sessions of which no memory was made yet.
+    sessions_waiting: u64,
+    /// Why recording was cut off.
+    problem: Option<String>,
+    created_at: Timestamp,
+    finished_at: Option<Timestamp>,
+}
+
+/// An import with what its files hold and what was made of them.
+#[derive(Serialize, JsonSchema)]
+pub(crate) struct ImportDetail {
+    #[serde(flatten)]
+    import: ImportBody,
+    /// What the files hold; `null` once they are recorded and deleted.
+    look: Option<Look>,
+    /// What making memory of all of it would take.
+    estimate: Option<ImportEstimate>,
+    /// The first things that were skipped.
+    skipped: Vec<ImportSkip>,
+    memories: ImportMemories,
+}
+
+/// A rough estimate: a language model reads every message once, with questions about each session.
+#[derive(Serialize, JsonSchema)]
+pub(crate) struct ImportEstimate {
+    input_tokens: u64,
+    output_tokens: u64,
+    /// US dollars; `null` if the model's price is unknown.
+    usd: Option<f64>,
+}
+
+#[derive(Serialize, JsonSchema)]
+pub(crate) struct ImportList {
+    imports: Vec<ImportBody>,
+}
+
+#[derive(Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub(crate) struct ImportStartRequest {
+    /// The configured persona by default.
+    persona_id: Option<String>,
+    /// `self` by default.
+    user_id: Option<String>,
+    /// Who is who, the zone of times without one, and what of it is taken.
+    #[serde(default)]
+    mapping: Mapping,
+    /// Whether memory is made of the messages.
+    #[serde(default = "yes")]
+    remember: bool,
+}
+
+fn yes() -> bool {
+    true
+}
+
+#[derive(Serialize, JsonSchema)]
+pub(crate) struct ImportUndone {
+    run_id: ImportId,
+    /// Messages that were erased.
+    erased: u64,
+    receipts: Vec<ErasureId>,
+}
+
+/// `POST /api/admin/imports`: a form with the files as `file`; answers what they hold.
+pub(crate) async fn upload(
+    State(app): State<App>,
+    Admin(_): Admin,
+    request: Request,
+) -> Result<Created<ImportDetail>, Problem> {
+    let (arrived, format) = receive(request, &app).await?;
+    let looking = app.clone();
+    let upload =
+        run_detached(async move { Ok(looking.runtime().look_at_import(arrived, format).await?) }).await?;
+    let report = app.runtime().import(upload.id).await?;
+    Ok(Created(detail(&app, report).await?))
+}
+
+async fn receive(request: Request, app: &App) -> Result<(ImportUploadWriter, Option<String>), Problem> {
+    let no_form = |_| Problem::unprocessable("send multipart/form-data with each file in a field `file`");
+    let mut form = Multipart::from_request(request, app).await.map_err(no_form)?;
+    let (mut arrived, mut format) = (app.runtime().receive_import().await?, None);
+    loop {
+        let next = in_time(app, form.next_field()).await?;
+        let Some(mut field) = next.map_err(|error| unreadable(error.status(), UPLOAD_SIZE_MAX))? else {
+            break;
+        };
+        match field.name() {
+            Some("file") => {
+                if arrived.file_count() >= FILES_MAX {
+                    let detail =
+                        format!("at most {FILES_MAX} files; put them into a zip archive. Nothing was saved");
+                    return Err(Problem::unprocessable(detail));
+                }
+                let name = field.file_name().unwrap_or_default().to_owned();
+                arrived.begin_file(&name).await.map_err(ImportError::Io)?;
+                while let Some(bytes) = chunk(app, &mut field).await? {
+                    arrived.write(&bytes).await.map_err(ImportError::Io)?;
+                }
+            }
+            Some("format") => {
+                let mut value = Vec::new();
+                while let Some(bytes) = chunk(app, &mut field).await? {
+                    value.extend_from_slice(&bytes);
+                    if value.len() > FIELD_SIZE_MAX {
+                        return Err(Problem::unprocessable("format: too long; nothing was saved"));
+                    }
+                }
+                let value = String::from_utf8_lossy(&value).trim().to_owned();
+                format = Some(value).filter(|value| !value.is_empty());
+            }
+            _ => {
+                return Err(Problem::unprocessable(
+                    "the form has the fields `file` and `format`; nothing was saved",
+                ));
+            }
+        }
+    }
+    match arrived.size() {
+        0 => Err(Problem::bad_request("file: missing or empty; nothing was saved")),
+        _ => Ok((arrived, format)),
+    }
+}
+
+async fn chunk(app: &App, field: &mut Field<'_>) -> Result<Option<Bytes>, Problem> {
+    in_time(app, field.chunk()).await?.map_err(|error| unreadable(error.status(), UPLOAD_SIZE_MAX))
+}
+
+async fn in_time<T>(app: &App, part: impl Future<Output = T>) -> Result<T, Problem> {
+    tokio::select! {
+        part = part => Ok(part),
+        () = app.runtime().clock().sleep(PAUSE_MAX) => {
+            let detail = "the files did not arrive in time; nothing was saved";
+            Err(Problem::new(StatusCode::REQUEST_TIMEOUT, detail))
+        }
+    }
+}
+
+/// `POST /api/admin/imports/{id}/start`
+pub(crate) async fn start(
+    State(app): State<App>,
+    Admin(principal): Admin,
+    Id(id): Id<ImportId>,
+    extract::Json(asked): extract::Json<ImportStartRequest>,
+) -> Result<Json<ImportDetail>, Problem> {
+    let scope = app.scope(&principal, asked.persona_id, asked.user_id).await?;
+    let remembering = if asked.remember { Remembering::On } else { Remembering::Off };
+    let started = StartedImport { scope, mapping: asked.mapping, remembering };
+    let starting = app.clone();
+    let report = run_detached(async move { Ok(starting.runtime().start_import(id, started).await?) }).await?;
+    Ok(Json(detail(&app, report).await?))
+}
+
+/// `GET /api/admin/imports`: newest first.
+pub(crate) async fn list(State(app): State<App>, Admin(_): Admin) -> Result<Json<ImportList>, Problem> {
+    let reports = app.runtime().imports().await?;
+    Ok(Json(ImportList { imports: reports.iter().map(ImportBody::of).collect() }))
+}
+
+/// `GET /api/admin/imports/{id}`
+pub(crate) async fn show(
+    State(app): State<App>,
+    Admin(_): Admin,
+    Id(id): Id<ImportId>,
+) -> Result<Json<ImportDetail>, Problem> {
+    let report = app.runtime().import(id).await?;
+    Ok(Json(detail(&app, report).await?))
+}
+
+/// `POST /api/admin/imports/{id}/pause`
+pub(crate) async fn pause(
+    State(app): State<App>,
+    Admin(_): Admin,
+    Id(id): Id<ImportId>,
+) -> Result<Json<ImportDetail>, Problem> {
+    let report = app.runtime().pause_import(id).await?;
+    Ok(Json(detail(&app, report).await?))
+}
+
+/// `POST /api/admin/imports/{id}/resume`
+pub(crate) async fn resume(
+    State(app): State<App>,
+    Admin(_): Admin,
+    Id(id): Id<ImportId>,
+) -> Result<Json<ImportDetail>, Problem> {
+    let resuming = app.clone();
+    let report = run_detached(async move { Ok(resuming.runtime().resume_import(id).await?) }).await?;
+    Ok(Json(detail(&app, report).await?))
+}
+
+/// `POST /api/admin/imports/{id}/undo`: erases all of it, with receipts.
+pub(crate) async fn undo(
+    State(app): State<App>,
+    Admin(_): Admin,
+    Id(id): Id<ImportId>,
+) -> Result<Json<ImportUndone>, Problem> {
+    let undone = run_detached(async move { Ok(app.runtime().undo_import(id).await?) }).await?;
+    Ok(Json(ImportUndone { run_id: id, erased: undone.messages, receipts: undone.receipts }))
+}
+
+async fn detail(app: &App, report: ImportStatusReport) -> Result<ImportDetail, Problem> {
+    let import = ImportBody::of(&report);
+    let (skipped, memories) = match &report.run {
+        Some(run) => app.runtime().import_outcome(run.run_id, SKIPS_MAX).await?,
+        None => Default::default(),
+    };
+    let look = report.upload.map(|upload| upload.look);
+    let estimate = look.as_ref().map(|look| estimate(app, look));
+    Ok(ImportDetail { import, look, estimate, skipped, memories })
+}
+
+fn estimate(app: &App, look: &Look) -> ImportEstimate {
+    let input_tokens =
+        look.text_bytes.div_ceil(BYTES_PER_TOKEN) + look.sessions.saturating_mul(TOKENS_ASKED_PER_SESSION);
+    let output_tokens = look.sessions.saturating_mul(TOKENS_ANSWERED_PER_SESSION);
+    let model = (app.parts.models)().llm;
+    let price = app.runtime().price_of(&model.provider, model.model.as_deref().unwrap_or_default());
+    let usage = TokenUsage { input_tokens, output_tokens, ..TokenUsage::default() };
+    ImportEstimate { input_tokens, output_tokens, usd: price.map(|price| price.cost(usage)) }
+}
+
+impl ImportBody {
+    fn of(report: &ImportStatusReport) -> Self {
+        let run = report.run.as_ref();
+        let started = report.upload.as_ref().and_then(|upload| upload.started.as_ref());
+        let scope = run.map(|run| &run.scope).or(started.map(|started| &started.scope));
+        let names = |upload: &ImportUpload| upload.files.iter().map(|file| file.name.clone()).collect();
+        Self {
+            run_id: report.id,
+            state: report.state,
+            persona_id: scope.map(|scope| scope.persona.clone()),
+            user_id: scope.map(|scope| scope.user.clone()),
+            files: run.map(|run| run.files.clone()).or(report.upload.as_ref().map(names)).unwrap_or_default(),
+            remembering: run.map(|run| run.remembering),
+            found: run.map_or(0, |run| run.found),
+            recorded: run.map_or(0, |run| run.recorded),
+            already_there: run.map_or(0, |run| run.already_there),
+            skipped_count: run.map_or(0, |run| run.skipped),
+            sessions: run.map_or(0, |run| run.sessions),
+            sessions_waiting: run.map_or(0, |run| run.sessions_waiting),
+            problem: report.problem.clone(),
+            created_at: report.created_at(),
+            finished_at: run.and_then(|run| run.finished_at),
+        }
+    }
+}
+
+impl From<ImportError> for Problem {
+    fn from(error: ImportError) -> Self {
+        let detail = error.to_string();
+        match error {
+            ImportError::NotFound(_) => Self::not_found(detail),
+            ImportError::Started | ImportError::NotStarted | ImportError::FilesMissing => {
+                Self::conflict(detail)
+            }
+            ImportError::Mapping(_) | ImportError::Read(import::ImportError::UnknownFormat { .. }) => {
+                Self::unprocessable(detail)
+            }
+            ImportError::Read(import::ImportError::TooManySources { .. }) => Self::unprocessable(detail),
+            ImportError::Unavailable => Self::unavailable(detail),
+            ImportError::Io(error) if error.kind() == std::io::ErrorKind::StorageFull => {
+                Self::new(StatusCode::INSUFFICIENT_STORAGE, detail)
+            }
+            ImportError::Read(_) | ImportError::Io(_) => Self::internal(&detail),
+            ImportError::Store(error) => error.into(),
+            ImportError::Erase(error) => error.into(),
+        }
+    }
+}
