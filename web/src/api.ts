@@ -49,10 +49,10 @@ export const patch = <P extends Path<"patch">>(
 export const remove = <P extends Path<"delete">>(path: P, ...[fields]: ParamsArgument<P, "delete">): Promise<ResponseBody<P, "delete">> =>
   request(urlOf(path, fields), { method: "DELETE", keepalive: true });
 
-/** A form with one file. */
-export function upload<P extends Path<"post">>(path: P, file: Blob, name: string): Promise<ResponseBody<P, "post">> {
+/** A form with files. */
+export function upload<P extends Path<"post">>(path: P, files: { file: Blob; name: string }[]): Promise<ResponseBody<P, "post">> {
   const form = new FormData();
-  form.append("file", file, name);
+  for (const { file, name } of files) form.append("file", file, name);
   return request(urlOf(path), { method: "POST", body: form });
 }
 

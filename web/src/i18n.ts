@@ -11,6 +11,7 @@ import * as traces from "./i18n/traces";
 import * as onboarding from "./i18n/onboarding";
 import * as voice from "./i18n/voice";
 import * as proactive from "./i18n/proactive";
+import * as imports from "./i18n/imports";
 
 export type Language = "en" | "zh";
 
@@ -26,6 +27,7 @@ const en = {
   ...onboarding.en,
   ...voice.en,
   ...proactive.en,
+  ...imports.en,
 };
 const zh: Messages = {
   ...chat.zh,
@@ -39,6 +41,7 @@ const zh: Messages = {
   ...onboarding.zh,
   ...voice.zh,
   ...proactive.zh,
+  ...imports.zh,
 };
 
 export type Messages = typeof en;

@@ -28,6 +28,8 @@ export type CoreBlock = (typeof CORE_BLOCKS)[number];
 /** The data of each event by its name. */
 export type EventData = components["schemas"]["EventStream"];
 
+export type ImportProgress = EventData["import.progress"];
+
 export type EventName = keyof EventData;
 
 export type ServerEvent = { [Name in EventName]: { name: Name; data: EventData[Name] } }[EventName];
@@ -51,6 +53,7 @@ export const EVENT_NAMES: readonly EventName[] = [
   "memory.node.updated",
   "memory.forgotten",
   "work.failed",
+  "import.progress",
   "sync.conflict",
   "chat.settings.updated",
   "chat.connection.ready",

@@ -21,7 +21,7 @@ import { toasts } from "../toasts.svelte";
 import { personas } from "../persona.svelte";
 import { player } from "../voice/player.svelte";
 import { errorMessage } from "../errors";
-import type { ServerEvent } from "../wire";
+import type { ImportProgress, ServerEvent } from "../wire";
 import { withAccepted, withFailure, withFailureCleared, withKnownFailures, withResending, withSending, withUnsent } from "./messages";
 import {
   EMPTY_CHAT_STATE,
@@ -75,6 +75,9 @@ class Live {
   workVersion = $state(0);
   /** Incremented when the persona's picture may have changed: its URL stays the same. */
   avatarVersion = $state(0);
+  /** Incremented when an import has come further. */
+  importVersion = $state(0);
+  importProgress: ImportProgress | null = $state.raw(null);
   /** Number of open conflicts. */
   conflicts = $state(0);
 
@@ -300,6 +303,12 @@ class Live {
       if (event.name === "sync.conflict") {
         this.memoryVersion += 1;
         void this.countConflicts();
+      }
+      if (event.name === "import.progress") {
+        // Messages of other days have appeared.
+        stale ||= this.importProgress?.state === "recording" && event.data.state !== "recording";
+        this.importProgress = event.data;
+        this.importVersion += 1;
       }
       if (STALE_AFTER.has(event.name)) this.avatarVersion += 1;
       const textChanged = TEXT_CHANGED_BY.has(event.name);

@@ -48,4 +48,4 @@ const AVATAR = "/api/admin/persona/avatar";
 export const getAvatar = () => getBytes(AVATAR);
 export const removeAvatar = () => remove(AVATAR);
 /** The original file name is not sent. */
-export const sendAvatar = (image: Blob, extension: string) => upload(AVATAR, image, `picture.${extension}`);
+export const sendAvatar = (image: Blob, extension: string) => upload(AVATAR, [{ file: image, name: `picture.${extension}` }]);

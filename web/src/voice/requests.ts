@@ -9,11 +9,11 @@ export const getVoice = () => get("/api/admin/voice");
 export const useProgram = (program: string) => post("/api/admin/voice/use", { program });
 export const toggleVoice = (enabled: boolean) => post("/api/admin/persona/voice-toggle", { enabled });
 export const speakMessage = (id: string) => post("/api/chat/voice/{file}", undefined, { file: id });
-export const transcribe = (wav: Blob) => upload("/api/chat/transcribe", wav, "recording.wav");
+export const transcribe = (wav: Blob) => upload("/api/chat/transcribe", [{ file: wav, name: "recording.wav" }]);
 
 const SAMPLES = "/api/admin/voice/samples";
 export const getSamples = () => get(SAMPLES);
-export const addSample = (wav: Blob, name: string) => upload(SAMPLES, wav, name);
+export const addSample = (wav: Blob, name: string) => upload(SAMPLES, [{ file: wav, name }]);
 export const removeSample = (id: string) => remove("/api/admin/voice/samples/{sample_id}", { sample_id: id });
 export const cloneVoice = (name: string) => post("/api/admin/voice/clone", { display_name: name });
 export const activateVoice = (id: string) => post("/api/admin/voice/activate", { voice_id: id });

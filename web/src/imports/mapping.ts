@@ -1,0 +1,36 @@
+// Who is who in imported files.
+
+import type { Look, Mapping } from "./requests";
+
+export type Side = "user" | "persona" | "other";
+
+/** What the format says; the person may change it. */
+export function suggestedSides(look: Look): Record<string, Side> {
+  return Object.fromEntries(look.speakers.map((speaker) => [speaker.name, speaker.role as Side]));
+}
+
+export interface Choices {
+  sides: Record<string, Side>;
+  zone: string;
+  since: string;
+  /** Conversations that are left out. */
+  without: ReadonlySet<string>;
+}
+
+export function mappingOf(look: Look, { sides, zone, since, without }: Choices): Mapping {
+  const named = (side: Side) => look.speakers.map((speaker) => speaker.name).filter((name) => sides[name] === side);
+  // The look lists at most a thousand speakers; the format decides about the others.
+  const listsAll = look.speaker_count === look.speakers.length;
+  const taken = look.conversations.map((conversation) => conversation.id).filter((id) => !without.has(id));
+  return {
+    user: named("user"),
+    persona: named("persona"),
+    use_roles: listsAll ? false : null,
+    zone: zone.trim() || null,
+    since: since || null,
+    conversations: without.size > 0 ? taken : null,
+  };
+}
+
+/** Whether somebody is the user or the persona. */
+export const isMapped = (sides: Record<string, Side>): boolean => Object.values(sides).some((side) => side !== "other");

@@ -1,0 +1,21 @@
+import { get, post, persona, upload } from "../api";
+import type { RequestBody, ResponseBody } from "../api_types";
+
+export type ImportRow = ResponseBody<"/api/admin/imports">["imports"][number];
+export type ImportDetail = ResponseBody<"/api/admin/imports/{id}">;
+export type Look = NonNullable<ImportDetail["look"]>;
+export type Mapping = NonNullable<RequestBody<"/api/admin/imports/{id}/start", "post">["mapping"]>;
+
+export const getImports = () => get("/api/admin/imports").then((answer) => answer.imports);
+export const getImport = (id: string) => get("/api/admin/imports/{id}", { id });
+/** Names keep the folder that was chosen, so that files that belong together are known. */
+export const sendFiles = (files: File[]) =>
+  upload(
+    "/api/admin/imports",
+    files.map((file) => ({ file, name: file.webkitRelativePath || file.name })),
+  );
+export const startImport = (id: string, mapping: Mapping, remember: boolean) =>
+  post("/api/admin/imports/{id}/start", { mapping, remember, ...persona() }, { id });
+export const pauseImport = (id: string) => post("/api/admin/imports/{id}/pause", undefined, { id });
+export const resumeImport = (id: string) => post("/api/admin/imports/{id}/resume", undefined, { id });
+export const undoImport = (id: string) => post("/api/admin/imports/{id}/undo", undefined, { id });
