@@ -137,8 +137,8 @@ fn nearest(loaded: &LoadedVectors, question: &MessageQuery) -> Vec<i64> {
     loaded.nearest_to_each(&vectors, VECTOR_CANDIDATES).into_iter().flatten().collect()
 }
 
-/// Fetches the messages that words and vectors lead to, and the surroundings of those that `worth` puts first. How much
-/// is fetched does not grow with the log. Nothing of `window` is among it.
+/// Fetches the messages that words and vectors lead to, and the surroundings of those that `worths`, by
+/// number, puts first. How much is fetched does not grow with the log. Nothing of `window` is among it.
 pub(super) async fn gather(
     store: &dyn Store,
     index: &VectorIndex,
@@ -146,7 +146,7 @@ pub(super) async fn gather(
     query: &Query,
     window: &[i64],
     weights: &MessageWeights,
-    worth: impl Fn(&MessageNeighbours, &WordStatistics, i64) -> f64 + Send,
+    worths: impl Fn(&MessageNeighbours, &WordStatistics) -> Vec<(f64, i64)> + Send,
 ) -> Result<(MessageNeighbours, WordStatistics), StoreError> {
     let question = &query.question;
     let terms = question.terms.iter().map(|(term, weight)| (term, *weight));
@@ -170,8 +170,7 @@ pub(super) async fn gather(
     if found.messages.is_empty() {
         return Ok((found, words.statistics));
     }
-    let mut best: Vec<(f64, i64)> =
-        found.messages.keys().map(|&seq| (worth(&found, &words.statistics, seq), seq)).collect();
+    let mut best = worths(&found, &words.statistics);
     best.sort_unstable_by(|a, b| b.0.total_cmp(&a.0).then(b.1.cmp(&a.1)));
     let best: Vec<i64> = best.into_iter().take(SURROUNDED).map(|(_, seq)| seq).collect();
     found.load_around(store, scope, &best, &window).await?;

@@ -91,17 +91,12 @@ pub async fn rank_messages(
     limit: usize,
 ) -> Result<Vec<RankedMessage>, StoreError> {
     let weights = &settings.message_weights;
-    let worth = |found: &MessageNeighbours, statistics: &WordStatistics, seq: i64| {
-        let ranking = Ranking::new(found, query, statistics, std::iter::once(seq));
-        let words =
-            (weights[Signal::Words] + weights[Signal::TopicWords]) * ranking.words(seq, &[(seq, 1.0)]);
-        words
-            + (weights[Signal::Meaning] + weights[Signal::TopicMeaning])
-                * ranking.cosine_of(seq).unwrap_or(0.0)
+    let worths = |found: &MessageNeighbours, statistics: &WordStatistics| {
+        let ranking = Ranking::new(found, query, statistics);
+        found.messages.keys().map(|&seq| (ranking.worth_alone(seq, weights), seq)).collect()
     };
-    let (found, statistics) = gather(store, index, scope, query, window, weights, worth).await?;
-    let ranking = Ranking::new(&found, query, &statistics, found.messages.keys().copied());
-    Ok(ranking.rank(weights, limit))
+    let (found, statistics) = gather(store, index, scope, query, window, weights, worths).await?;
+    Ok(Ranking::new(&found, query, &statistics).rank(weights, limit))
 }
 
 /// How often each term of the question is in a message, and how long it is.
@@ -120,16 +115,10 @@ struct Ranking<'a> {
     /// Information of the question.
     asked: f64,
     counts: HashMap<i64, Counts>,
-    mean_length: f64,
 }
 
 impl<'a> Ranking<'a> {
-    fn new(
-        found: &'a MessageNeighbours,
-        query: &'a Query,
-        statistics: &'a WordStatistics,
-        seqs: impl Iterator<Item = i64>,
-    ) -> Self {
+    fn new(found: &'a MessageNeighbours, query: &'a Query, statistics: &'a WordStatistics) -> Self {
         let looked_up =
             |term: &QueryTerm| statistics.frequencies.contains_key(&term.phrase) && statistics.counts(term);
         let terms: Vec<(&QueryTerm, f64)> = query
@@ -140,13 +129,16 @@ impl<'a> Ranking<'a> {
             .map(|(term, weight)| (term, weight * statistics.information(&term.phrase)))
             .collect();
         let asked = terms.iter().map(|(_, information)| information).sum();
-        let counts: HashMap<i64, Counts> =
-            seqs.filter_map(|seq| Some((seq, count(&found.messages.get(&seq)?.terms, &terms)))).collect();
-        let mut ranking = Self { found, query, statistics, terms, asked, counts, mean_length: 1.0 };
-        let lengths = found.messages.keys().filter(|seq| ranking.counts.contains_key(seq));
-        let lengths: Vec<f64> = lengths.map(|&seq| ranking.mixed_length(&ranking.spoken(seq))).collect();
-        ranking.mean_length = (lengths.iter().sum::<f64>() / lengths.len().max(1) as f64).max(1.0);
-        ranking
+        let counts =
+            found.messages.iter().map(|(&seq, indexed)| (seq, count(&indexed.terms, &terms))).collect();
+        Self { found, query, statistics, terms, asked, counts }
+    }
+
+    /// What a message is worth before its surroundings are known: its own words whatever its length, and its own meaning.
+    fn worth_alone(&self, seq: i64, weights: &MessageWeights) -> f64 {
+        let words = self.words(&[(seq, 1.0)], 1.0);
+        (weights[Signal::Words] + weights[Signal::TopicWords]) * words
+            + (weights[Signal::Meaning] + weights[Signal::TopicMeaning]) * self.cosine_of(seq).unwrap_or(0.0)
     }
 
     /// The best messages. What a person sees of them, and how well they fit, is computed for these alone.
@@ -160,6 +152,10 @@ impl<'a> Ranking<'a> {
         let cosines: HashMap<i64, f64> =
             self.found.messages.keys().filter_map(|&seq| Some((seq, self.cosine_of(seq)?))).collect();
         let sessions = self.words_of_sessions();
+        let spoken: HashMap<i64, Vec<(i64, f64)>> =
+            self.found.messages.keys().map(|&seq| (seq, self.spoken(seq))).collect();
+        let lengths = self.found.messages.keys().map(|seq| self.mixed_length(&spoken[seq]));
+        let mean_length = (lengths.sum::<f64>() / spoken.len().max(1) as f64).max(1.0);
         let mut ranked: Vec<(f64, Timestamp, i64, Signals)> = self
             .found
             .messages
@@ -169,7 +165,8 @@ impl<'a> Ranking<'a> {
                 let nearest = around.iter().filter_map(|seq| cosines.get(seq)).copied().reduce(f64::max);
                 let meaning = meaning.get(&seq).copied().unwrap_or(unknown);
                 let mut signals = self.marks(seq);
-                signals[Signal::Words] = self.words(seq, &self.spoken(seq));
+                let mixture = &spoken[&seq];
+                signals[Signal::Words] = self.words(mixture, self.mixed_length(mixture) / mean_length);
                 signals[Signal::Meaning] = meaning;
                 signals[Signal::TopicWords] = self.topic_words(&around);
                 let session = sessions.get(&indexed.message.session_id).copied().unwrap_or_default();
@@ -283,12 +280,12 @@ impl<'a> Ranking<'a> {
         mixture.iter().map(|(seq, share)| share * length(seq)).sum()
     }
 
-    /// BM25 of a mixture of messages, as a share of the question's information.
-    fn words(&self, seq: i64, mixture: &[(i64, f64)]) -> f64 {
-        if self.asked <= 0.0 || !self.counts.contains_key(&seq) {
+    /// BM25 of a mixture of messages, as a share of the question's information; `length` is a share of the mean.
+    fn words(&self, mixture: &[(i64, f64)], length: f64) -> f64 {
+        if self.asked <= 0.0 {
             return 0.0;
         }
-        let long = 1.0 - BM25_B + BM25_B * self.mixed_length(mixture) / self.mean_length;
+        let long = 1.0 - BM25_B + BM25_B * length;
         let of_term = |(place, (_, information)): (usize, &(&QueryTerm, f64))| {
             let count = |seq: &i64| self.counts.get(seq).map_or(0.0, |counts| counts.terms[place]);
             let frequency: f64 = mixture.iter().map(|(seq, share)| share * count(seq)).sum();
