@@ -5,9 +5,9 @@ use jiff::Timestamp;
 use memory::UserId;
 use memory::access::{AuditEntry, NamedToken};
 use memory::ports::{ACTS_MAX, AccessStore, StoreError};
-use rusqlite::{Connection, OptionalExtension, Result, Row, params};
 
 use crate::engine::SqliteStore;
+use crate::engine::sql::{Connection, OptionalExtension, Result, Row, params};
 use crate::rows::{self, microseconds, to_json, unreadable};
 
 const TOKEN_COLUMNS: &str = "name, prefix, hash, scopes, user_id, created_at, last_used_at";
@@ -95,12 +95,10 @@ fn add_token(connection: &Connection, token: &NamedToken) -> Result<bool> {
 }
 
 fn record_act(connection: &Connection, act: &AuditEntry) -> Result<()> {
-    connection
+    let number = connection
         .prepare_cached("INSERT INTO acts (at, token, act, object, status) VALUES (?1, ?2, ?3, ?4, ?5)")?
-        .execute(params![microseconds(act.at), act.token, act.act, act.object, act.status])?;
-    connection
-        .prepare_cached("DELETE FROM acts WHERE number <= ?1")?
-        .execute([connection.last_insert_rowid() - ACTS_MAX])?;
+        .insert(params![microseconds(act.at), act.token, act.act, act.object, act.status])?;
+    connection.prepare_cached("DELETE FROM acts WHERE number <= ?1")?.execute([number - ACTS_MAX])?;
     Ok(())
 }
 

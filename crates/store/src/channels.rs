@@ -8,9 +8,9 @@ use memory::messages::{Message, Role};
 use memory::ports::{
     ChannelCounts, ChannelStore, ChannelWrite, DeliveryStep, NewMessage, OutgoingMessage, StoreError,
 };
-use rusqlite::{Connection, OptionalExtension, Result, Row, params};
 
 use crate::engine::SqliteStore;
+use crate::engine::sql::{Connection, OptionalExtension, Result, Row, params};
 use crate::rows::{self, message_columns, microseconds};
 
 #[async_trait]

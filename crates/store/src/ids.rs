@@ -1,8 +1,9 @@
 //! Ids of rows that come from an archive, which another persona or user of this database may have taken from it too.
 
-use rusqlite::{Connection, Result, params};
 use sha2::{Digest as _, Sha256};
 use uuid::Uuid;
+
+use crate::engine::sql::{Connection, Result, params};
 
 /// The id under which a row can be put in: its own or, where that belongs to a row elsewhere, one that always follows from
 /// both, so that the same archive finds its rows again.

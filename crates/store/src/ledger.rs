@@ -5,9 +5,9 @@ use jiff::Timestamp;
 use memory::identifiers::{SessionId, TurnId};
 use memory::ledger::{CallSum, ModelCall, ReplyReceipt, TokenUsage};
 use memory::ports::{LedgerStore, StoreError};
-use rusqlite::{Connection, OptionalExtension, Result, Row, params};
 
 use crate::engine::SqliteStore;
+use crate::engine::sql::{Connection, OptionalExtension, Result, Row, params};
 use crate::rows::{self, microseconds, to_json};
 
 /// What [`call`] reads.

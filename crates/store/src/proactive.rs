@@ -11,10 +11,10 @@ use memory::proactive::{
 };
 use memory::sessions::SessionPolicy;
 use memory::{Scope, UserId};
-use rusqlite::{Connection, OptionalExtension, Result, Row, params};
 
 use crate::engine::SqliteStore;
 use crate::engine::failure::Failure;
+use crate::engine::sql::{Connection, OptionalExtension, Result, Row, params};
 use crate::rows::{self, StoredEnum, microseconds, node_columns, place_of, to_json};
 use crate::{ledger, messages, scopes};
 

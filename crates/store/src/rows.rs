@@ -11,11 +11,11 @@ use memory::ports::{ExpectationOutcome, ImportStatus, Remembering};
 use memory::proactive::{ProactiveGate, ProactiveOutcome, ProactiveTrigger};
 use memory::sessions::{CloseTrigger, Session, SessionStatus};
 use memory::{PersonaId, Scope, UserId};
-use rusqlite::types::{FromSql, Type};
-use rusqlite::{Connection, Error, Result, Row, ToSql};
 use serde::Serialize;
 use serde::de::DeserializeOwned;
 use uuid::Uuid;
+
+use crate::engine::sql::{Connection, Error, FromSql, Result, Row, ToSql};
 
 /// A closed vocabulary, stored as its words.
 pub(crate) trait StoredEnum: Copy + 'static {
@@ -88,7 +88,7 @@ pub(crate) fn uuid(row: &Row<'_>, column: usize) -> Result<Uuid> {
 }
 
 pub(crate) fn optional_uuid(row: &Row<'_>, column: usize) -> Result<Option<Uuid>> {
-    Ok(row.get::<_, Option<[u8; 16]>>(column)?.map(Uuid::from_bytes))
+    Ok(row.get::<Option<[u8; 16]>>(column)?.map(Uuid::from_bytes))
 }
 
 pub(crate) fn read_enum<T: StoredEnum>(row: &Row<'_>, column: usize) -> Result<T> {
@@ -110,17 +110,17 @@ pub(crate) fn json<T: DeserializeOwned>(row: &Row<'_>, column: usize) -> Result<
 
 /// JSON of a value that is made of text, numbers and lists, for a column.
 pub(crate) fn to_json<T: Serialize>(value: &T) -> Result<String> {
-    serde_json::to_string(value).map_err(|error| Error::ToSqlConversionFailure(Box::new(error)))
+    serde_json::to_string(value).map_err(|error| Error::Unstorable(Box::new(error)))
 }
 
 pub(crate) fn unreadable(column: usize, error: impl Into<Box<dyn std::error::Error + Send + Sync>>) -> Error {
-    Error::FromSqlConversionFailure(column, Type::Text, error.into())
+    Error::Unreadable { column, reason: error.into() }
 }
 
 /// The persona in this column and the user in the next.
 pub(crate) fn scope(row: &Row<'_>, column: usize) -> Result<Scope> {
-    let persona = PersonaId::new(row.get::<_, String>(column)?);
-    let user = UserId::new(row.get::<_, String>(column + 1)?);
+    let persona = PersonaId::new(row.get::<String>(column)?);
+    let user = UserId::new(row.get::<String>(column + 1)?);
     let persona = persona.map_err(|error| unreadable(column, error))?;
     Ok(Scope::new(persona, user.map_err(|error| unreadable(column + 1, error))?))
 }
@@ -309,7 +309,7 @@ mod tests {
 
     #[test]
     fn lists_of_words_come_back_as_they_were() {
-        let connection = Connection::open_in_memory().unwrap();
+        let connection = crate::engine::plans::empty();
         let lists: [&[&str]; 7] =
             [&[], &["calm"], &["calm", "安心"], &[""], &["a\"b", "c\\d"], &["[", ","], &["\",\"", "x\ny"]];
         for list in lists {

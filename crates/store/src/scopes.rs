@@ -2,7 +2,8 @@
 
 use memory::Scope;
 use memory::ports::{Corpus, CorpusSize};
-use rusqlite::{Connection, OptionalExtension, Result, params};
+
+use crate::engine::sql::{Connection, OptionalExtension, Result, params};
 
 /// The scope's number; none while nothing was ever stored in it.
 pub(crate) fn number(connection: &Connection, scope: &Scope) -> Result<Option<i64>> {

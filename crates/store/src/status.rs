@@ -1,8 +1,7 @@
 //! How much is stored, and how much work waits.
 
-use rusqlite::{Connection, Result, params};
-
 use crate::engine::SqliteStore;
+use crate::engine::sql::{Connection, Result, params};
 use crate::people::personas;
 use crate::scopes;
 

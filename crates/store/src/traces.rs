@@ -5,9 +5,9 @@ use jiff::Timestamp;
 use memory::Scope;
 use memory::identifiers::{SessionId, TurnId};
 use memory::ports::{PhaseTrace, StoreError, TraceStore, TurnSummary, TurnTrace};
-use rusqlite::{OptionalExtension, Result, Row, params};
 
 use crate::engine::SqliteStore;
+use crate::engine::sql::{OptionalExtension, Result, Row, params};
 use crate::rows::{self, microseconds, to_json};
 
 /// What [`head`] reads: `d` is `turn_details`, `t` is `turns`, `s` is `scopes`.

@@ -7,9 +7,9 @@ use jiff::Timestamp;
 use memory::corrections::{Author, NodeVersion, VersionKind};
 use memory::identifiers::NodeId;
 use memory::nodes::{Evidence, Node};
-use rusqlite::{Connection, Result, Row, params};
 
 use crate::corrections::{self, undo};
+use crate::engine::sql::{Connection, Result, Row, params};
 use crate::rows::{self, node_columns};
 
 /// Most nodes of one line of memories that replaced one another.

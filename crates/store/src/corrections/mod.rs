@@ -15,10 +15,10 @@ use memory::identifiers::{EntityId, MessageId, NodeId, RejectedId};
 use memory::nodes::{NewNode, Node, RelationalTag};
 use memory::ports::{CommitOutcome, Corpus, CorrectionStore, MessageEdit, MessageEditResult, StoreError};
 use memory::text::index_terms;
-use rusqlite::{Connection, OptionalExtension, Result, params};
 
 use crate::engine::SqliteStore;
 use crate::engine::failure::Failure;
+use crate::engine::sql::{Connection, OptionalExtension, Result, params};
 use crate::engine::writer::UnitOfWork;
 use crate::forgetting::{message_edits, withdraw};
 use crate::index::vectors;

@@ -5,9 +5,9 @@ use std::collections::{BTreeMap, BTreeSet};
 use memory::corrections::{Replaced, ReplacedQuery, ReplacedSpan, ReplacedValue, lost_names};
 use memory::identifiers::{EntityId, NodeId, SessionId};
 use memory::nodes::{Node, RelationalTag};
-use rusqlite::{Connection, Result, Row, params};
 
 use crate::corrections;
+use crate::engine::sql::{Connection, Result, Row, params};
 use crate::rows;
 
 /// Latest changes of a scope that are always looked at.
@@ -84,7 +84,7 @@ pub(super) fn replaced(connection: &Connection, scope: i64, about: &ReplacedQuer
     let mut outdated = Vec::new();
     let mut citing = connection.prepare_cached(OUTDATED)?;
     let mut found = citing.query(params![scope, rows::to_json(&about.citing)?])?;
-    while let Some(row) = found.next()? {
+    while let Some(row) = &found.next()? {
         outdated.push((row.get(0)?, NodeId(rows::uuid(row, 1)?)));
         nodes.insert(row.get(2)?);
     }
@@ -190,7 +190,7 @@ fn spans(
     let mut spans = Vec::new();
     let mut statement = connection.prepare_cached(SPANS)?;
     let mut found = statement.query(params![scope, rows::to_json(&messages)?])?;
-    while let Some(row) = found.next()? {
+    while let Some(row) = &found.next()? {
         nodes.insert(row.get(4)?);
         spans.push(ReplacedSpan {
             message: row.get(0)?,

@@ -5,12 +5,12 @@ use memory::corrections::{ChangeKind, UndoneChange};
 use memory::identifiers::{MessageId, NodeId, SessionId};
 use memory::nodes::{Evidence, NewNode, Node, Proposal};
 use memory::text::index_terms;
-use rusqlite::{Connection, OptionalExtension, Row, params};
 use serde::{Deserialize, Serialize};
 use uuid::Uuid;
 
 use crate::corrections;
 use crate::engine::failure::Failure;
+use crate::engine::sql::{self, Connection, OptionalExtension, Row, params};
 use crate::engine::writer::UnitOfWork;
 use crate::nodes::new_nodes::{self, Origin};
 use crate::rows::{self, microseconds, node_columns, to_json};
@@ -73,7 +73,7 @@ pub(crate) fn undo_last(
     Ok(node.map(|node| UndoneChange { kind, node, restored }))
 }
 
-fn last_change(connection: &Connection, node: i64) -> rusqlite::Result<Option<Change>> {
+fn last_change(connection: &Connection, node: i64) -> sql::Result<Option<Change>> {
     connection
         .prepare_cached(
             "SELECT number, node_seq, kind, newer_seq, merge_number, description FROM node_changes
@@ -93,7 +93,7 @@ fn last_change(connection: &Connection, node: i64) -> rusqlite::Result<Option<Ch
 }
 
 /// Both are current again; gives the older one.
-fn part(connection: &Connection, change: &Change, at: Timestamp) -> rusqlite::Result<Option<Node>> {
+fn part(connection: &Connection, change: &Change, at: Timestamp) -> sql::Result<Option<Node>> {
     connection
         .prepare_cached(
             "UPDATE concept_nodes SET superseded_by = NULL
@@ -121,7 +121,7 @@ fn split(unit: &mut UnitOfWork<'_>, older: &Node, change: &Change) -> Result<Opt
             let session = SessionId(rows::uuid(row, 1)?);
             let description: String = row.get(3)?;
             let id: Option<[u8; 16]> = row.get(4)?;
-            Ok((row.get::<_, i64>(0)?, session, rows::time(row, 2)?, description, id, merged))
+            Ok((row.get::<i64>(0)?, session, rows::time(row, 2)?, description, id, merged))
         })?;
     let merged: Merged = match merged {
         Some(text) => serde_json::from_str(&text).map_err(|error| Failure::Refused(error.to_string()))?,
@@ -173,7 +173,7 @@ fn derived(older: NodeId, merge: i64) -> [u8; 16] {
 }
 
 /// The words of a repetition, as they stand in the messages.
-pub(crate) fn quotes(connection: &Connection, merge: i64) -> rusqlite::Result<Vec<Evidence>> {
+pub(crate) fn quotes(connection: &Connection, merge: i64) -> sql::Result<Vec<Evidence>> {
     let evidence = |row: &Row<'_>| {
         Ok(Evidence {
             quote: row.get(0)?,
@@ -192,7 +192,7 @@ pub(crate) fn quotes(connection: &Connection, merge: i64) -> rusqlite::Result<Ve
         .collect()
 }
 
-fn by_number(connection: &Connection, seq: i64) -> rusqlite::Result<Option<Node>> {
+fn by_number(connection: &Connection, seq: i64) -> sql::Result<Option<Node>> {
     connection
         .prepare_cached(concat!(
             "SELECT ",
@@ -204,6 +204,6 @@ fn by_number(connection: &Connection, seq: i64) -> rusqlite::Result<Option<Node>
 }
 
 /// What a merge keeps of the repetition, as JSON.
-pub(crate) fn merged_json(node: &NewNode) -> rusqlite::Result<String> {
+pub(crate) fn merged_json(node: &NewNode) -> sql::Result<String> {
     to_json(&Merged::of(node))
 }

@@ -9,10 +9,10 @@ use memory::forget::Selection;
 use memory::identifiers::{EntityId, MessageId, NodeId, SessionId};
 use memory::ports::StoreError;
 use memory::scope::{PersonaId, UserId};
-use rusqlite::{Connection, params};
 
 use crate::engine::connection::{inspect_existing, open_for_reading};
 use crate::engine::failure::Failure;
+use crate::engine::sql::{self, Connection, params};
 use crate::engine::{SqliteStore, StoreOptions, check, migrate};
 use crate::rows;
 
@@ -99,8 +99,8 @@ impl SqliteStore {
         let options = StoreOptions::default();
         let newer = newer.to_owned();
         let (erased, receipts) = super::blocking(move || {
-            let connection = open_for_reading(&newer, &options)?;
-            let read = |error: rusqlite::Error| Failure::from(error).of_read();
+            let connection = open_for_reading(&newer, &options)?.into();
+            let read = |error: sql::Error| Failure::from(error).of_read();
             Ok((tombstones(&connection).map_err(read)?, receipts(&connection).map_err(read)?))
         })
         .await?;
@@ -149,9 +149,9 @@ struct Tombstone {
     user: String,
 }
 
-fn tombstones(connection: &Connection) -> rusqlite::Result<Vec<Tombstone>> {
+fn tombstones(connection: &Connection) -> sql::Result<Vec<Tombstone>> {
     connection
-        .prepare(
+        .prepare_cached(
             "SELECT t.kind, t.id, s.persona_id, s.user_id FROM tombstones t JOIN scopes s ON s.number = t.scope
              ORDER BY t.forgotten_at",
         )?
@@ -163,9 +163,9 @@ fn tombstones(connection: &Connection) -> rusqlite::Result<Vec<Tombstone>> {
 
 type StoredReceipt = (Vec<u8>, String, String, i64, String);
 
-fn receipts(connection: &Connection) -> rusqlite::Result<Vec<StoredReceipt>> {
+fn receipts(connection: &Connection) -> sql::Result<Vec<StoredReceipt>> {
     connection
-        .prepare(
+        .prepare_cached(
             "SELECT id, persona_id, user_id, created_at, receipt FROM erasure_receipts ORDER BY created_at",
         )?
         .query_map([], |row| Ok((row.get(0)?, row.get(1)?, row.get(2)?, row.get(3)?, row.get(4)?)))?

@@ -3,14 +3,22 @@
 use memory::ports::StoreError;
 use rusqlite::ErrorCode;
 
+use crate::engine::sql::Error;
+
 /// Why a piece of work on a connection did not succeed.
 #[derive(Debug, thiserror::Error)]
 pub(crate) enum Failure {
     #[error(transparent)]
-    Sqlite(#[from] rusqlite::Error),
+    Statement(#[from] Error),
     /// The work itself said no: what was asked makes no sense.
     #[error("{0}")]
     Refused(String),
+}
+
+impl From<rusqlite::Error> for Failure {
+    fn from(error: rusqlite::Error) -> Self {
+        Self::Statement(Error::Sqlite(error))
+    }
 }
 
 impl Failure {
@@ -25,10 +33,10 @@ impl Failure {
     /// The error of a write.
     pub(crate) fn of_write(self) -> StoreError {
         let error = match self {
-            Self::Sqlite(error) => error,
+            Self::Statement(error) => error,
             Self::Refused(reason) => return StoreError::Failed(reason),
         };
-        match error.sqlite_error_code() {
+        match error_code(&error) {
             Some(ErrorCode::DiskFull) => StoreError::Unwritable("there is no room left".to_owned()),
             Some(ErrorCode::ReadOnly | ErrorCode::CannotOpen | ErrorCode::PermissionDenied) => {
                 StoreError::Unwritable(format!("the file or its folder is read-only ({error})"))
@@ -46,9 +54,9 @@ impl Failure {
 
     /// Whether SQLite may have given up the whole transaction, so that a savepoint can't save the others.
     pub(crate) fn spoils_transaction(&self) -> bool {
-        let Self::Sqlite(error) = self else { return false };
+        let Self::Statement(error) = self else { return false };
         matches!(
-            error.sqlite_error_code(),
+            error_code(error),
             Some(
                 ErrorCode::DiskFull
                     | ErrorCode::SystemIoFailure
@@ -57,5 +65,13 @@ impl Failure {
                     | ErrorCode::DatabaseCorrupt
             )
         )
+    }
+}
+
+/// What SQLite calls the error; `None` where the statement itself succeeded.
+fn error_code(error: &Error) -> Option<ErrorCode> {
+    match error {
+        Error::Sqlite(error) => error.sqlite_error_code(),
+        _ => None,
     }
 }

@@ -1,5 +1,6 @@
 //! The SQLite engine: one connection that writes, a few that read, migrations, the integrity check.
 
+pub(crate) mod sql;
 pub(crate) mod connection;
 pub(crate) mod migrate;
 pub(crate) mod writer;
@@ -17,7 +18,6 @@ use std::time::Duration;
 
 use memory::Scope;
 use memory::ports::StoreError;
-use rusqlite::Connection;
 
 use crate::index::words::Frequencies;
 use crate::scopes;
@@ -26,6 +26,7 @@ pub use backup::{BackupReport, MissedErasures, back_up, examine_backup};
 pub use check::Check;
 use failure::Failure;
 use readers::Readers;
+use sql::Connection;
 use writer::{UnitOfWork, Writer};
 
 /// How a store is opened.
@@ -66,10 +67,11 @@ impl SqliteStore {
     /// [`StoreError::Unwritable`] if it can't be created or migrated.
     pub fn open(path: &Path, options: StoreOptions) -> Result<Self, StoreError> {
         let writing = connection::open_for_writing(path, &options)?;
-        let reading = (0..options.readers.max(1)).map(|_| connection::open_for_reading(path, &options));
+        let reading =
+            (0..options.readers.max(1)).map(|_| connection::open_for_reading(path, &options).map(Into::into));
         let readers = Readers::start(reading.collect::<Result<_, _>>()?)?;
         let frequencies = Arc::new(Frequencies::default());
-        let writer = Writer::start(writing, Arc::clone(&frequencies))?;
+        let writer = Writer::start(writing.into(), Arc::clone(&frequencies))?;
         Ok(Self { path: path.to_owned(), writer, readers, options, frequencies })
     }
 

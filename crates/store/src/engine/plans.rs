@@ -2,24 +2,23 @@
 
 use std::path::Path;
 
-use rusqlite::{Connection, Result};
-
 use crate::engine::migrate::{MIGRATIONS, migrate};
+use crate::engine::sql::Connection;
 
 /// An empty database with everything in it that there can be.
 pub(crate) fn empty() -> Connection {
-    let connection = Connection::open_in_memory().unwrap();
+    let connection = rusqlite::Connection::open_in_memory().unwrap();
     migrate(&connection, Path::new("empty.db"), MIGRATIONS).unwrap();
-    connection
+    connection.into()
 }
 
 /// The steps of a statement, in one line.
 pub(crate) fn plan(connection: &Connection, statement: &str) -> String {
-    let mut prepared = connection.prepare(&format!("EXPLAIN QUERY PLAN {statement}")).unwrap();
+    let mut prepared = connection.sqlite().prepare(&format!("EXPLAIN QUERY PLAN {statement}")).unwrap();
     let count = prepared.parameter_count();
     let blanks = rusqlite::params_from_iter(std::iter::repeat_n("", count));
     let steps: Vec<String> =
-        prepared.query_map(blanks, |row| row.get(3)).unwrap().collect::<Result<_>>().unwrap();
+        prepared.query_map(blanks, |row| row.get(3)).unwrap().collect::<rusqlite::Result<_>>().unwrap();
     steps.join("; ")
 }
 

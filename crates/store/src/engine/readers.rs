@@ -4,11 +4,11 @@ use std::sync::{Arc, Mutex, PoisonError};
 use std::thread;
 
 use memory::ports::StoreError;
-use rusqlite::Connection;
 use tokio::sync::oneshot;
 
 use crate::engine::failure::Failure;
 use crate::engine::queue::Queue;
+use crate::engine::sql::Connection;
 use crate::engine::writer::{closed, no_thread};
 
 type Job = Box<dyn FnOnce(&Connection) + Send>;
@@ -80,7 +80,7 @@ fn read<T>(
     connection.prepare_cached("BEGIN DEFERRED")?.execute([])?;
     let result = work(connection);
     // After a failing device it is over already.
-    if !connection.is_autocommit() {
+    if connection.is_in_transaction() {
         connection.prepare_cached("ROLLBACK")?.execute([])?;
     }
     result

@@ -5,11 +5,11 @@ use std::sync::{Arc, Mutex, PoisonError};
 use std::thread;
 
 use memory::ports::{Corpus, StoreError};
-use rusqlite::Connection;
 use tokio::sync::oneshot;
 
 use crate::engine::failure::Failure;
 use crate::engine::queue::Queue;
+use crate::engine::sql::Connection;
 use crate::index::words::{self, Frequencies};
 
 /// Most commands in one transaction: bounds how long the first of them waits for the last.
@@ -156,10 +156,10 @@ impl Writer {
             while let Some(group) = work.take(GROUP_MAX) {
                 take_in_order(&connection, group, &count);
             }
-            let emptied = crate::engine::connection::empty_log(&connection);
-            let closed = connection.close().map_err(|(_, error)| error);
+            let emptied = crate::engine::connection::empty_log(connection.sqlite()).map_err(Failure::from);
+            let closed = connection.close().map_err(Failure::from);
             // Nobody may be waiting for the end.
-            let _ = done.send(emptied.and(closed).map_err(|error| Failure::from(error).of_write()));
+            let _ = done.send(emptied.and(closed).map_err(Failure::of_write));
         };
         thread::Builder::new().name("store-writer".to_owned()).spawn(body).map_err(no_thread)?;
         Ok(Self { queue, commits, finished: Mutex::new(Some(finished)) })
@@ -277,7 +277,7 @@ fn commit(
     match &outcome {
         Ok(_) => _ = commits.count.fetch_add(1, Ordering::Relaxed),
         // SQLite rolls some failures back by itself.
-        Err(_) if connection.is_autocommit() => {}
+        Err(_) if !connection.is_in_transaction() => {}
         Err(_) => execute(connection, "ROLLBACK")?,
     }
     outcome
@@ -298,7 +298,7 @@ fn run_all(connection: &Connection, group: &mut [Box<dyn Command>]) -> Result<Ou
         execute(connection, "SAVEPOINT command")?;
         let outcome = command.run(&mut unit);
         match outcome {
-            Err(failure) if failure.spoils_transaction() || connection.is_autocommit() => {
+            Err(failure) if failure.spoils_transaction() || !connection.is_in_transaction() => {
                 return Err(failure);
             }
             Err(failure) => {

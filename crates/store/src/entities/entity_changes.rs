@@ -6,11 +6,11 @@ use memory::entities::{
     ChangedBy, Entity, EntityChange, EntityChanged, EntityUndone, MergeStatus, fold_name, merge_order,
 };
 use memory::identifiers::EntityId;
-use rusqlite::{Connection, OptionalExtension, Result, Row, params};
 use serde::{Deserialize, Serialize};
 use uuid::Uuid;
 
 use crate::engine::failure::Failure;
+use crate::engine::sql::{Connection, OptionalExtension, Result, Row, params};
 use crate::entities::entity_queries::{self, by_id, goes_by, is_uncertain};
 use crate::entities::{self, entity_vectors};
 use crate::rows::{self, StoredEnum, microseconds};

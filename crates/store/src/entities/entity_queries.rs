@@ -4,8 +4,8 @@ use jiff::Timestamp;
 use memory::entities::{Entity, EntityKind, MergeStatus, fold_name, kinds_agree};
 use memory::identifiers::{EntityId, NodeId};
 use memory::ports::{AliasHit, EntityMentions};
-use rusqlite::{Connection, OptionalExtension, Result, Row, params};
 
+use crate::engine::sql::{Connection, OptionalExtension, Result, Row, params};
 use crate::rows;
 
 /// Merges that are followed from one entity to the one that it is part of. They form no circle; this is the bound.
@@ -84,7 +84,7 @@ fn describe_by_parts(connection: &Connection, entity: &mut Entity) -> Result<()>
              WHERE p.depth > 0 AND e.description IS NOT NULL
              ORDER BY e.owner_override DESC, p.depth, e.created_at, e.id LIMIT 1"
         ))?
-        .query_row([entity.id.0.into_bytes()], |row| Ok((row.get::<_, String>(0)?, row.get::<_, bool>(1)?)))
+        .query_row([entity.id.0.into_bytes()], |row| Ok((row.get::<String>(0)?, row.get::<bool>(1)?)))
         .optional()?;
     if let Some((description, owner_override)) = found
         && (owner_override || entity.description.is_none())
@@ -163,9 +163,8 @@ pub(crate) fn entities_named(
              CROSS JOIN entity_aliases a ON a.scope = ?1 AND a.folded = j.value
          ORDER BY j.key, a.number",
     )?;
-    let found = statement.query_map(params![scope, names], |row| {
-        Ok((row.get::<_, String>(0)?, EntityId(rows::uuid(row, 1)?)))
-    })?;
+    let found = statement
+        .query_map(params![scope, names], |row| Ok((row.get::<String>(0)?, EntityId(rows::uuid(row, 1)?))))?;
     let mut hits: Vec<AliasHit> = Vec::new();
     for row in found {
         let (folded, named) = row?;

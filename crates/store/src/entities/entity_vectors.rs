@@ -2,8 +2,8 @@
 
 use memory::identifiers::EntityId;
 use memory::ports::{Embedding, EntityVector, UnembeddedEntity};
-use rusqlite::{Connection, Result, Row, params};
 
+use crate::engine::sql::{Connection, Result, Row, params};
 use crate::entities::entity_queries;
 use crate::index::vectors;
 use crate::rows;

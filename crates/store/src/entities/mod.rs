@@ -13,9 +13,9 @@ use memory::ports::{
     AliasHit, AuthoredEntity, Embedding, EntityMentions, EntityStore, EntityVector, IdentityDoubt, NewEntity,
     StoreError, UnembeddedEntity,
 };
-use rusqlite::{Connection, Result, params};
 
 use crate::engine::SqliteStore;
+use crate::engine::sql::{Connection, Result, params};
 use crate::nodes::new_nodes;
 use crate::rows::microseconds;
 use crate::scopes;

@@ -3,9 +3,9 @@
 use memory::Scope;
 use memory::forget::{Dependent, Dependents, ForgetTarget};
 use memory::identifiers::{NodeId, SessionId};
-use rusqlite::{Connection, OptionalExtension, Result, Row, params};
 
 use super::removal::{RowKey, uuid};
+use crate::engine::sql::{Connection, OptionalExtension, Result, Row, params};
 use crate::rows::{self, column};
 
 /// What [`dependent`] reads: `n` is `concept_nodes`.

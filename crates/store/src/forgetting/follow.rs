@@ -6,9 +6,9 @@ use memory::forget::{ThoughtPolicy, Verdict, holds_lost_words};
 use memory::identifiers::NodeId;
 use memory::nodes::RejectedQuote;
 use memory::text::index_terms;
-use rusqlite::{Connection, Result};
 
 use super::removal::{RemovalSet, Rewritten, RowKey, uuid};
+use crate::engine::sql::{Connection, Result};
 use crate::forgetting::support::{self, SessionTerms, StoredSupport, SupportOutcome, borrowed};
 use crate::rows::{self, column};
 
@@ -99,10 +99,10 @@ fn reject(connection: &Connection, going: &mut RemovalSet, sessions: &[SessionTe
     )?;
     for talk in sessions {
         let mut rows = statement.query([talk.id])?;
-        while let Some(row) = rows.next()? {
+        while let Some(row) = &rows.next()? {
             let evidence: Vec<RejectedQuote> = rows::json(row, 2)?;
             let quotes_it = evidence.iter().any(|e| e.message_id.is_some_and(|id| gone.contains(&id)));
-            let mut said = vec![row.get::<_, String>(1)?, row.get::<_, String>(3)?];
+            let mut said = vec![row.get::<String>(1)?, row.get::<String>(3)?];
             said.extend(evidence.into_iter().map(|evidence| evidence.quote));
             if quotes_it || talk.left.is_empty() || said.iter().any(|text| talk.loses_words_of(text)) {
                 going.rejected.insert(row.get(0)?);

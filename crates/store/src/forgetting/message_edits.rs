@@ -4,10 +4,10 @@ use jiff::Timestamp;
 use memory::forget::{LossReason, ThoughtPolicy, Withdrawal};
 use memory::identifiers::{MessageId, SessionId, TurnId};
 use memory::ports::{Corpus, MessageEdit, MessageEditResult};
-use rusqlite::{OptionalExtension, params};
 use uuid::Uuid;
 
 use crate::engine::failure::Failure;
+use crate::engine::sql::{self, OptionalExtension, params};
 use crate::engine::writer::UnitOfWork;
 use crate::forgetting::removal::{ChangedMessage, RemovalSet};
 use crate::forgetting::{spans, withdraw};
@@ -118,7 +118,7 @@ impl Stored {
     }
 }
 
-fn stored(unit: &UnitOfWork<'_>, id: MessageId, role: &str) -> rusqlite::Result<Option<Stored>> {
+fn stored(unit: &UnitOfWork<'_>, id: MessageId, role: &str) -> sql::Result<Option<Stored>> {
     unit.connection
         .prepare_cached(
             "SELECT seq, scope, session_id, token_count, content, terms FROM recall_messages

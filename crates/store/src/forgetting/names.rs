@@ -5,9 +5,9 @@ use std::collections::BTreeSet;
 use memory::entities::{fold_name, name_stands_in};
 use memory::ports::{Corpus, Phrase};
 use memory::text::index_terms;
-use rusqlite::{Connection, Result, params};
 
 use super::removal::{RemovalSet, RowKey};
+use crate::engine::sql::{Connection, Result, params};
 use crate::index::words;
 use crate::rows::column;
 
@@ -146,14 +146,14 @@ fn still_stands(connection: &Connection, going: &RemovalSet, name: &str) -> Resu
 fn stands_as_written(connection: &Connection, going: &RemovalSet, name: &str) -> Result<bool> {
     let mut statement = connection
         .prepare_cached("SELECT seq FROM recall_messages WHERE scope = ?1 AND instr(content, ?2) > 0")?;
-    for seq in statement.query_map(params![going.scope, name], |row| row.get::<_, i64>(0))? {
+    for seq in statement.query_map(params![going.scope, name], |row| row.get::<i64>(0))? {
         if !going.messages.contains_key(&seq?) {
             return Ok(true);
         }
     }
     let mut statement = connection
         .prepare_cached("SELECT seq FROM concept_nodes WHERE scope = ?1 AND instr(description, ?2) > 0")?;
-    for seq in statement.query_map(params![going.scope, name], |row| row.get::<_, i64>(0))? {
+    for seq in statement.query_map(params![going.scope, name], |row| row.get::<i64>(0))? {
         let seq = seq?;
         if !going.nodes.contains_key(&seq) && !going.rewritten.contains_key(&seq) {
             return Ok(true);

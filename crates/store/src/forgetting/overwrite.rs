@@ -10,9 +10,9 @@ use std::path::Path;
 
 use jiff::Timestamp;
 use memory::ports::StoreError;
-use rusqlite::{Connection, Result, params};
 
 use crate::engine::connection::{MAGIC, empty_log};
+use crate::engine::sql::{Connection, Result, params};
 use crate::rows::microseconds;
 
 /// Largest file that is written again, in bytes: its pages stand in memory meanwhile. In a larger one deleted rows are
@@ -41,7 +41,7 @@ pub(super) fn overwrite(connection: &Connection, at: Timestamp) -> Result<bool> 
     if !is_due(connection)? {
         return Ok(true);
     }
-    let number = |pragma: &str| connection.query_row(pragma, [], |row| row.get::<_, u64>(0));
+    let number = |pragma: &str| connection.query_row(pragma, [], |row| row.get::<u64>(0));
     let (pages, free) = (number("PRAGMA page_count")?, number("PRAGMA freelist_count")?);
     let fits = pages.saturating_mul(number("PRAGMA page_size")?) <= REWRITTEN_MAX;
     let erased = number("SELECT EXISTS (SELECT 1 FROM erasure_receipts WHERE overwritten_at IS NULL)")? > 0;
@@ -49,7 +49,7 @@ pub(super) fn overwrite(connection: &Connection, at: Timestamp) -> Result<bool> 
     if rewrites {
         connection.execute_batch("VACUUM")?;
     }
-    if !empty_log(connection)? {
+    if !empty_log(connection.sqlite())? {
         return Ok(false);
     }
     connection.execute_batch("BEGIN IMMEDIATE")?;

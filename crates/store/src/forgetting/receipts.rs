@@ -3,8 +3,8 @@
 use memory::Scope;
 use memory::forget::{ErasureReceipt, InstanceReach};
 use memory::identifiers::ErasureId;
-use rusqlite::{Connection, OptionalExtension, Result, Row, params};
 
+use crate::engine::sql::{Connection, OptionalExtension, Result, Row, params};
 use crate::rows::{self, microseconds, to_json};
 
 /// Keeps a receipt, and which instances are to be reached. They have to pull past the last change that this hub made in the

@@ -7,11 +7,11 @@ use memory::forget::ForgetSummary;
 use memory::identifiers::{NodeId, TurnId};
 use memory::ledger::ReplyReceipt;
 use memory::nodes::NodeKind;
-use rusqlite::{Connection, Result, Row, params};
 use uuid::Uuid;
 
 use super::removal::{RemovalSet, RowKey, uuid};
 use super::remove::insert_tombstone;
+use crate::engine::sql::{Connection, Result, Row, params};
 use crate::graph;
 use crate::rows::{self, to_json};
 
@@ -142,7 +142,7 @@ fn receipts_to_read(
         connection.prepare_cached("SELECT turn_id, receipt FROM turn_traces WHERE scope = ?1")?;
     let mut found = Vec::new();
     let mut rows = statement.query([going.scope])?;
-    while let Some(row) = rows.next()? {
+    while let Some(row) = &rows.next()? {
         let (turn, receipt): (RowKey, _) = (row.get(0)?, row.get_ref(1)?.as_str()?);
         let named = |id: Uuid| gone.contains(&id) || rewritten.contains(&id);
         // In JSON a quotation mark in the text stands behind a backslash; the parsed candidates are compared instead.
@@ -226,8 +226,8 @@ pub(super) fn left_core_blocks(connection: &Connection, going: &RemovalSet) -> R
                  WHERE s.number = ?1"
             ))?;
             let mut rows = statement.query([going.scope])?;
-            while let Some(row) = rows.next()? {
-                if going.is_in(&row.get::<_, String>(1)?) {
+            while let Some(row) = &rows.next()? {
+                if going.is_in(&row.get::<String>(1)?) {
                     labels.insert(rows::read_enum::<CoreBlockLabel>(row, 0)?);
                 }
             }

@@ -6,9 +6,9 @@ use memory::forget::{LossReason, ThoughtPolicy};
 use memory::identifiers::{MessageId, NodeId};
 use memory::nodes::NodeKind;
 use memory::text;
-use rusqlite::{Connection, OptionalExtension, Result, params};
 use uuid::Uuid;
 
+use crate::engine::sql::{Connection, OptionalExtension, Result, params};
 use crate::rows;
 
 /// The 16 bytes of an id.

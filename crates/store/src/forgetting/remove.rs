@@ -6,11 +6,11 @@ use std::collections::BTreeSet;
 use memory::forget::ForgetSummary;
 use memory::identifiers::{EntityId, NodeId, RejectedId, SessionId};
 use memory::ports::Corpus;
-use rusqlite::{Connection, Result, params};
 
 use super::names::Names;
 use super::removal::{RemovalSet, RowKey, uuid};
 use super::spans;
+use crate::engine::sql::{Connection, Result, Row, params};
 use crate::engine::writer::UnitOfWork;
 use crate::entities::entity_vectors;
 use crate::forgetting::{support, withdraw};
@@ -47,7 +47,7 @@ pub(super) fn remove_rows(
         live += usize::from(if going.is_forgotten() {
             connection
                 .prepare_cached("DELETE FROM concept_nodes WHERE seq = ?1 RETURNING deleted_at IS NULL")?
-                .query_row([seq], |row| row.get::<_, bool>(0))?
+                .query_row([seq], |row| row.get::<bool>(0))?
         } else {
             withdraw::mark_node(connection, *seq, node.id, at)?;
             true
@@ -201,7 +201,7 @@ fn revived(connection: &Connection, going: &RemovalSet) -> Result<BTreeSet<NodeI
 /// Counts what the rows take with them.
 fn count_parts(connection: &Connection, going: &RemovalSet, taken: &mut ForgetSummary) -> Result<()> {
     let mut quotes = BTreeSet::new();
-    let quote = |row: &rusqlite::Row<'_>| Ok((row.get(0)?, row.get(1)?, row.get(2)?, row.get(3)?));
+    let quote = |row: &Row<'_>| Ok((row.get(0)?, row.get(1)?, row.get(2)?, row.get(3)?));
     let count = |statement: &str, seq: &i64| -> Result<u64> {
         connection.prepare_cached(statement)?.query_row([seq], |row| row.get(0))
     };

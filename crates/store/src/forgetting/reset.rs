@@ -4,10 +4,10 @@ use jiff::Timestamp;
 use memory::PersonaId;
 use memory::forget::ResetCounts;
 use memory::ports::Corpus;
-use rusqlite::{Result, params};
 
 use super::overwrite;
 use crate::engine::failure::Failure;
+use crate::engine::sql::{Result, params};
 use crate::engine::writer::UnitOfWork;
 use crate::rows::microseconds;
 
@@ -83,7 +83,7 @@ fn clear(unit: &mut UnitOfWork<'_>, scope: i64, at: i64, counts: &mut ResetCount
         let mut statement =
             connection.prepare_cached(&format!("SELECT seq, terms FROM {table} WHERE scope = ?1"))?;
         let mut rows = statement.query([scope])?;
-        while let Some(row) = rows.next()? {
+        while let Some(row) = &rows.next()? {
             unit.unindex_words(corpus, row.get(0)?, scope, row.get_ref(1)?.as_str()?);
         }
     }

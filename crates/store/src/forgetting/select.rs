@@ -2,9 +2,9 @@
 
 use memory::entities::{fold_name, name_stands_in};
 use memory::forget::Selection;
-use rusqlite::{Connection, OptionalExtension, Result, params};
 
 use super::removal::{RemovalSet, RowKey};
+use crate::engine::sql::{Connection, OptionalExtension, Result, params};
 use crate::entities::entity_queries::parts;
 use crate::rows::column;
 
@@ -132,7 +132,7 @@ fn by_text(connection: &Connection, going: &mut RemovalSet) -> Result<()> {
         "SELECT g.number, g.description || char(10) || coalesce(g.merged, '') FROM mention_merges g JOIN concept_nodes n ON n.seq = g.node_seq
          WHERE n.scope = ?1",
     )?;
-    let mentions = statement.query_map([going.scope], |row| Ok((row.get(0)?, row.get::<_, String>(1)?)))?;
+    let mentions = statement.query_map([going.scope], |row| Ok((row.get(0)?, row.get::<String>(1)?)))?;
     for mention in mentions {
         let (number, description) = mention?;
         if going.is_in(&description) {
@@ -143,7 +143,7 @@ fn by_text(connection: &Connection, going: &mut RemovalSet) -> Result<()> {
         "SELECT id, description, evidence, reason, proposal FROM rejected_memories WHERE scope = ?1",
     )?;
     let mut rows = statement.query([going.scope])?;
-    while let Some(row) = rows.next()? {
+    while let Some(row) = &rows.next()? {
         let said: [String; 4] = [row.get(1)?, row.get(2)?, row.get(3)?, row.get(4)?];
         if said.iter().any(|text| going.is_in(text)) {
             going.rejected.insert(row.get(0)?);

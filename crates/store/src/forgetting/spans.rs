@@ -2,9 +2,9 @@
 
 use memory::forget::ForgottenSpan;
 use memory::identifiers::{MessageId, SessionId};
-use rusqlite::{Connection, Result, Row, params};
 
 use super::removal::RemovalSet;
+use crate::engine::sql::{Connection, Result, Row, params};
 use crate::rows;
 
 /// Marks what the nodes that go rested on in messages that stay.

@@ -8,9 +8,9 @@ use memory::messages::Role;
 use memory::nodes::Subject;
 use memory::ports::Corpus;
 use memory::text::index_terms;
-use rusqlite::{Connection, Result, Row, params};
 
 use super::removal::RemovalSet;
+use crate::engine::sql::{Connection, Result, Row, params};
 use crate::engine::writer::UnitOfWork;
 use crate::rows::{self, column};
 
@@ -32,7 +32,7 @@ impl SessionTerms {
             connection.prepare_cached("SELECT seq, terms FROM recall_messages WHERE session_id = ?1")?;
         let mut terms = Self { id, ..Self::default() };
         let mut rows = statement.query([id])?;
-        while let Some(row) = rows.next()? {
+        while let Some(row) = &rows.next()? {
             let goes = goes(row.get(0)?);
             if goes { &mut terms.gone } else { &mut terms.left }.push(row.get(1)?);
         }

@@ -5,13 +5,13 @@ use std::hash::{DefaultHasher, Hash, Hasher};
 
 use memory::forget::ForgetSummary;
 use memory::text;
-use rusqlite::{Connection, Result};
 use serde_json::Value;
 use uuid::Uuid;
 
 use super::names::Names;
 use super::remains::losing_sessions;
 use super::removal::{RemovalSet, RowKey};
+use crate::engine::sql::{Connection, Result};
 use crate::rows::column;
 
 /// Words in a row that a trace shares with a text when it quotes it. A shorter sentence counts as a whole.

@@ -6,11 +6,11 @@ use jiff::Timestamp;
 use memory::forget::{ForgetSummary, LossReason, ThoughtPolicy, Withdrawal};
 use memory::identifiers::{MessageId, NodeId, SessionId};
 use memory::ports::Corpus;
-use rusqlite::{Connection, OptionalExtension, Result, params};
 
 use super::follow;
 use super::removal::{ChangedMessage, RemovalSet, uuid};
 use crate::engine::failure::Failure;
+use crate::engine::sql::{Connection, OptionalExtension, Result, params};
 use crate::engine::writer::UnitOfWork;
 use crate::index::vectors;
 use crate::rows::{column, microseconds};

@@ -6,10 +6,10 @@ use hub::graph::{
 use jiff::Timestamp;
 use memory::entities::{ChangedBy, EntityChange, EntityChanged, fold_name};
 use memory::identifiers::EntityId;
-use rusqlite::{Connection, OptionalExtension, Result, params};
 use uuid::Uuid;
 
 use super::{read, withdraw, write};
+use crate::engine::sql::{Connection, OptionalExtension, Result, params};
 use crate::entities::{entity_changes, entity_queries, entity_vectors};
 use crate::rows::{microseconds, to_json, uuid};
 

@@ -8,10 +8,10 @@ use jiff::Timestamp;
 use memory::entities::fold_name;
 use memory::identifiers::EntityId;
 use memory::ports::NewEntity;
-use rusqlite::{Connection, OptionalExtension, Result, params};
 use uuid::Uuid;
 
 use super::{read, write};
+use crate::engine::sql::{self, Connection, OptionalExtension, Result, params};
 use crate::entities::{self, entity_queries};
 use crate::ids::id_within;
 use crate::rows::{self, microseconds, to_json};
@@ -23,14 +23,14 @@ pub(crate) fn whole_graph(
     let mut nodes = read::nodes(connection, scope)?.into_iter();
     let mut nodes = nodes.try_fold(Vec::new(), |mut nodes, node| {
         nodes.push(kept_node(connection, node)?);
-        Ok::<_, rusqlite::Error>(nodes)
+        Ok::<_, sql::Error>(nodes)
     })?;
     let mut edges = read::edges(connection, scope)?.into_iter();
     let mut edges = edges.try_fold(Vec::new(), |mut edges, edge| {
         let (deleted_at, sources) =
             (deleted_at(connection, "graph_edges", edge.id)?, sources(connection, "edge_id", edge.id)?);
         edges.push(ExportedEdge { edge, deleted_at, sources });
-        Ok::<_, rusqlite::Error>(edges)
+        Ok::<_, sql::Error>(edges)
     })?;
     nodes.sort_by_key(|kept| kept.node.id);
     edges.sort_by_key(|kept| kept.edge.id);

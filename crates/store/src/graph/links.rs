@@ -3,8 +3,9 @@
 use std::collections::{BTreeMap, BTreeSet, HashMap};
 
 use memory::entities::name_stands_in;
-use rusqlite::{Connection, Result};
 use uuid::Uuid;
+
+use crate::engine::sql::{Connection, Result};
 
 type RowKey = [u8; 16];
 
@@ -31,7 +32,7 @@ pub(super) fn linked_to(connection: &Connection, scope: i64, folded: &str) -> Re
     for id in named.into_keys() {
         // A node counts once for a memory, however many of its events it is linked to.
         let mut linked_to: BTreeSet<String> = BTreeSet::new();
-        for memory in memories.query_map([id], |row| row.get::<_, String>(0))? {
+        for memory in memories.query_map([id], |row| row.get::<String>(0))? {
             let memory = memory?;
             if let Ok(event) = Uuid::parse_str(&memory) {
                 for document in told.query_map([event.into_bytes()], |row| row.get(0))? {
@@ -66,7 +67,7 @@ fn named_nodes(connection: &Connection, scope: i64, folded: &str) -> Result<BTre
          WHERE a.scope = ?1 AND NOT EXISTS
              (SELECT 1 FROM graph_nodes n WHERE n.id = a.entity_id AND n.deleted_at IS NOT NULL)",
     )?;
-    for name in names.query_map([scope], |row| Ok((row.get::<_, RowKey>(0)?, row.get::<_, String>(1)?)))? {
+    for name in names.query_map([scope], |row| Ok((row.get::<RowKey>(0)?, row.get::<String>(1)?)))? {
         let (id, name) = name?;
         all.entry(id).or_default().push(name);
     }

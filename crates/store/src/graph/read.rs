@@ -3,10 +3,10 @@
 use hub::graph::{GraphEdge, GraphNode};
 use memory::entities::MergeStatus;
 use memory::identifiers::EntityId;
-use rusqlite::{Connection, OptionalExtension, Result, Row, params};
 use serde_json::{Map, Value};
 use uuid::Uuid;
 
+use crate::engine::sql::{Connection, OptionalExtension, Result, Row, params};
 use crate::entities::entity_queries::{self, entity_columns, parts};
 use crate::rows;
 
@@ -86,14 +86,14 @@ fn entity_node(connection: &Connection, row: &Row<'_>) -> Result<GraphNode> {
         description: entity.description.unwrap_or_default(),
         properties: properties(row, 9)?,
         confidence: confidence.unwrap_or(settled),
-        source_instance: row.get::<_, Option<String>>(11)?.unwrap_or_default(),
+        source_instance: row.get::<Option<String>>(11)?.unwrap_or_default(),
         source_memory_ids: memories(connection, "node_id", id)?,
         created_at: entity.created_at,
         updated_at,
         first_learned_at: rows::optional_time(row, 14)?.or(Some(entity.created_at)),
         last_confirmed_at: rows::optional_time(row, 15)?,
-        version: row.get::<_, Option<u32>>(16)?.unwrap_or(1),
-        deleted: row.get::<_, Option<i64>>(17)?.is_some(),
+        version: row.get::<Option<u32>>(16)?.unwrap_or(1),
+        deleted: row.get::<Option<i64>>(17)?.is_some(),
         entity: true,
     })
 }
@@ -115,7 +115,7 @@ fn own_node(connection: &Connection, row: &Row<'_>) -> Result<GraphNode> {
         first_learned_at: rows::optional_time(row, 9)?,
         last_confirmed_at: rows::optional_time(row, 10)?,
         version: row.get(11)?,
-        deleted: row.get::<_, Option<i64>>(12)?.is_some(),
+        deleted: row.get::<Option<i64>>(12)?.is_some(),
         entity: false,
     })
 }
@@ -201,7 +201,7 @@ fn read_edge(connection: &Connection, scope: i64, row: &Row<'_>) -> Result<Graph
         valid_until: rows::optional_time(row, 10)?,
         last_confirmed_at: rows::optional_time(row, 11)?,
         version: row.get(12)?,
-        deleted: row.get::<_, Option<i64>>(13)?.is_some(),
+        deleted: row.get::<Option<i64>>(13)?.is_some(),
     })
 }
 

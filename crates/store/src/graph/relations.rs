@@ -3,9 +3,9 @@
 use hub::graph::{GraphWrite, GraphWritten, KnownEntity, UnreadEvent, UnreadSession};
 use memory::entities::EntityKind;
 use memory::identifiers::{EntityId, NodeId, SessionId};
-use rusqlite::{Connection, OptionalExtension, Result, params};
 
 use super::{scopes, write};
+use crate::engine::sql::{Connection, OptionalExtension, Result, params};
 use crate::rows::{self, microseconds, uuid};
 
 /// From the few events that wait to their sessions, never the other way round.
@@ -38,7 +38,7 @@ pub(super) fn unread(
     let mut sessions = statement.query([])?;
     let mut found = Vec::new();
     while found.len() < limit as usize
-        && let Some(row) = sessions.next()?
+        && let Some(row) = &sessions.next()?
     {
         let session = SessionId(uuid(row, 0)?);
         if !passed_over.contains(&session) {
@@ -57,7 +57,7 @@ fn session_as_unread(connection: &Connection, session: SessionId) -> Result<Opti
              WHERE s.id = ?1",
         )?
         .query_row([session.0.into_bytes()], |row| {
-            Ok((rows::scope(row, 0)?, row.get::<_, Option<String>>(2)?, row.get::<_, Option<String>>(3)?))
+            Ok((rows::scope(row, 0)?, row.get::<Option<String>>(2)?, row.get::<Option<String>>(3)?))
         })
         .optional()?;
     let Some((scope, persona, user)) = head else { return Ok(None) };

@@ -2,9 +2,9 @@
 
 use hub::graph::UnembeddedNode;
 use memory::ports::Embedding;
-use rusqlite::{Connection, Result, params};
 use uuid::Uuid;
 
+use crate::engine::sql::{Connection, Result, params};
 use crate::entities::entity_vectors;
 use crate::index::vectors;
 use crate::rows;

@@ -4,8 +4,8 @@ use hub::DocumentName;
 use hub::graph::GraphWithdrawal;
 use memory::Scope;
 use memory::identifiers::EntityId;
-use rusqlite::{Connection, Result, params};
 
+use crate::engine::sql::{Connection, Result, params};
 use crate::entities::entity_queries::parts;
 use crate::scopes;
 

@@ -8,10 +8,10 @@ use jiff::Timestamp;
 use memory::entities::{EntityKind, fold_name};
 use memory::identifiers::EntityId;
 use memory::ports::NewEntity;
-use rusqlite::{Connection, OptionalExtension, Result, params};
 use uuid::Uuid;
 
 use super::read;
+use crate::engine::sql::{Connection, OptionalExtension, Result, params};
 use crate::entities::{self, entity_changes, entity_queries};
 use crate::rows::{microseconds, to_json, uuid};
 

@@ -10,9 +10,9 @@ use hub::split_into_chunks;
 use memory::ports::{Embedding, Phrase, PhraseHits};
 use memory::vector_index::READABILITY_MIN;
 use memory::{Scope, text::index_terms};
-use rusqlite::{Connection, OptionalExtension, Result, Row, params};
 
 use super::state::instance_id;
+use crate::engine::sql::{Connection, OptionalExtension, Result, Row, params};
 use crate::index::vectors::{from_bytes, model, model_or_new, to_bytes};
 use crate::index::words;
 use crate::rows::{self, to_json};
@@ -46,7 +46,7 @@ pub(super) fn follow(
     )?;
     for (place, piece) in split_into_chunks(&content).into_iter().enumerate() {
         let terms = words::with_scope(scope, &index_terms(&content[piece.clone()]));
-        let number = day * DAY + count.query_row([], |row| row.get::<_, i64>(0))? % DAY;
+        let number = day * DAY + count.query_row([], |row| row.get::<i64>(0))? % DAY;
         insert.execute(params![number, document, scope, place, piece.start, piece.end, terms])?;
     }
     Ok(())

@@ -4,10 +4,10 @@ use hub::documents::{Version, core_block_of};
 use hub::names::DocumentName;
 use hub::ports::{DocumentWrite, HubCommit, HubCommitOutcome};
 use memory::Scope;
-use rusqlite::{Connection, OptionalExtension, Result, params};
 
 use super::{chunks, conflicts, documents, erased_names, export, snapshots, state};
 use crate::engine::failure::Failure;
+use crate::engine::sql::{Connection, OptionalExtension, Result, params};
 use crate::forgetting;
 use crate::graph;
 use crate::people::personas;
@@ -95,7 +95,7 @@ pub(super) fn write_document(
     }
     let before = connection
         .prepare_cached("SELECT number FROM hub_versions WHERE document = ?1 AND state = 'shown'")?
-        .query_row([document], |row| row.get::<_, i64>(0))
+        .query_row([document], |row| row.get::<i64>(0))
         .optional()?;
     connection
         .prepare_cached("UPDATE hub_documents SET revision = ?2, stale = ?3 WHERE number = ?1")?

@@ -4,10 +4,10 @@ use hub::documents::{Conflict, Version};
 use hub::names::DocumentName;
 use jiff::Timestamp;
 use memory::Scope;
-use rusqlite::{Connection, OptionalExtension, Result, params};
 use uuid::Uuid;
 
 use super::documents::{self, version, version_columns};
+use crate::engine::sql::{Connection, OptionalExtension, Result, params};
 use crate::rows::{self, microseconds, to_json};
 
 /// Opens a conflict between two stored versions, unless the two already have an open one.
@@ -66,7 +66,7 @@ pub(super) fn list(connection: &Connection, scope: &Scope, only_open: bool) -> R
     )?;
     let mut rows = statement.query(params![scope.persona.as_str(), scope.user.as_str(), only_open])?;
     let mut found = Vec::new();
-    while let Some(row) = rows.next()? {
+    while let Some(row) = &rows.next()? {
         let name = DocumentName::parse(row.get_ref(4)?.as_str()?, row.get_ref(5)?.as_str()?)
             .map_err(|error| rows::unreadable(5, error))?;
         let document: i64 = row.get(6)?;

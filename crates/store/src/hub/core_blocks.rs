@@ -6,9 +6,9 @@ use hub::versions::written_at;
 use jiff::Timestamp;
 use memory::core_blocks::CoreBlockLabel;
 use memory::{PersonaId, Scope, UserId};
-use rusqlite::{Connection, Result, Row};
 
 use super::{commit, documents, state};
+use crate::engine::sql::{Connection, Result, Row, params};
 use crate::rows;
 
 /// Writes the document that a core block is, after the block was written by itself.
@@ -65,7 +65,7 @@ pub(crate) fn forget_core_block_version(
     let Some(document) = documents::number(connection, scope, &name)? else { return Ok(()) };
     connection
         .prepare_cached("DELETE FROM hub_versions WHERE document = ?1 AND state = 'past' AND content = ?2")?
-        .execute(rusqlite::params![document, content])?;
+        .execute(params![document, content])?;
     Ok(())
 }
 
@@ -101,7 +101,7 @@ struct Block {
 
 fn block(row: &Row<'_>) -> Result<Block> {
     let user: Option<String> = row.get(1)?;
-    let persona = PersonaId::new(row.get::<_, String>(0)?).map_err(|error| rows::unreadable(0, error))?;
+    let persona = PersonaId::new(row.get::<String>(0)?).map_err(|error| rows::unreadable(0, error))?;
     // A shared block belongs to no user; any stands for it.
     let user = UserId::new(user.unwrap_or_else(|| "self".to_owned()));
     Ok(Block {

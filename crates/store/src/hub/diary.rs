@@ -6,8 +6,8 @@ use jiff::Timestamp;
 use jiff::tz::TimeZone;
 use memory::identifiers::{NodeId, SessionId};
 use memory::text::is_han;
-use rusqlite::{Connection, Result};
 
+use crate::engine::sql::{Connection, Result};
 use crate::rows;
 
 /// From the list of those that are to be told, so that nothing else is looked at.

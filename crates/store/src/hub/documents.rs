@@ -6,10 +6,10 @@ use hub::documents::{Document, Version};
 use hub::names::DocumentName;
 use hub::ports::DocumentFilter;
 use memory::Scope;
-use rusqlite::{Connection, OptionalExtension, Result, Row, params};
 
 use super::erased_names;
 use super::state::{instance_id, owner};
+use crate::engine::sql::{Connection, OptionalExtension, Result, Row, params};
 use crate::rows;
 
 /// Columns of a version, from `v`.
@@ -91,7 +91,7 @@ pub(super) fn list(connection: &Connection, scope: &Scope, filter: &DocumentFilt
             || filter.granularities.iter().any(|granularity| granularity.as_str() == kind)
     };
     let mut found: Vec<(i64, Document)> = Vec::new();
-    while let Some(row) = rows.next()? {
+    while let Some(row) = &rows.next()? {
         let kind = row.get_ref(0)?.as_str()?;
         if !wanted(kind) {
             continue;

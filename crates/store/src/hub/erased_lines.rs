@@ -3,10 +3,10 @@
 use hub::erasure::{ErasedLine, line_digest};
 use hub::names::{DocumentName, InstanceId};
 use memory::Scope;
-use rusqlite::{Connection, Result, params};
 
 use super::documents;
 use super::state::instance_id;
+use crate::engine::sql::{Connection, Result, params};
 
 /// Records lines of a document as erased by this change of this instance.
 pub(super) fn keep<'a>(

@@ -9,10 +9,10 @@ use hub::names::{DocumentName, InstanceId};
 use hub::version_vector::VersionVector;
 use jiff::Timestamp;
 use memory::Scope;
-use rusqlite::{Connection, OptionalExtension, Result, params};
 use sha2::{Digest as _, Sha256};
 
 use super::state::{self, owner};
+use crate::engine::sql::{Connection, OptionalExtension, Result, params};
 use crate::rows::{self, microseconds, to_json};
 
 fn digest(scope: &Scope, name: &DocumentName) -> [u8; 32] {

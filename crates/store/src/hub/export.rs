@@ -8,10 +8,10 @@ use hub::names::DocumentName;
 use hub::version_vector::VersionVector;
 use jiff::Timestamp;
 use memory::Scope;
-use rusqlite::{Connection, Result, params};
 
 use super::documents::{self, version, version_columns};
 use super::{chunks, erased_names, snapshots, state};
+use crate::engine::sql::{Connection, Result, Row, params};
 use crate::ids::id_within;
 use crate::people::personas;
 use crate::rows::{self, microseconds, to_json};
@@ -64,7 +64,7 @@ fn histories(connection: &Connection, scope: &Scope) -> Result<Vec<(DocumentName
          ORDER BY opened_at, id",
     )?;
     for (number, (_, history)) in &mut found {
-        let kept = |row: &rusqlite::Row<'_>| {
+        let kept = |row: &Row<'_>| {
             let state = match row.get_ref(9)?.as_str()? {
                 "shown" => VersionState::Shown,
                 "beside" => VersionState::Concurrent,
@@ -73,7 +73,7 @@ fn histories(connection: &Connection, scope: &Scope) -> Result<Vec<(DocumentName
             Ok(ExportedVersion { state, version: version(row, 0)? })
         };
         history.versions = versions.query_map([number], kept)?.collect::<Result<_>>()?;
-        let conflict = |row: &rusqlite::Row<'_>| {
+        let conflict = |row: &Row<'_>| {
             Ok(ExportedConflict {
                 id: rows::uuid(row, 0)?,
                 kept: row.get(1)?,
@@ -95,7 +95,7 @@ fn seen(connection: &Connection, scope: &Scope, user: &str) -> Result<VersionVec
     let mut statement = connection
         .prepare_cached("SELECT author, counter FROM hub_seen WHERE persona_id = ?1 AND user_id = ?2")?;
     let mut rows = statement.query([scope.persona.as_str(), user])?;
-    while let Some(row) = rows.next()? {
+    while let Some(row) = &rows.next()? {
         seen.see(&state::instance_id(row, 0)?, row.get(1)?);
     }
     Ok(seen)

@@ -9,9 +9,9 @@ use hub::names::{DocumentName, Granularity, InstanceId};
 use hub::ports::Instance;
 use memory::Scope;
 use memory::text::fold;
-use rusqlite::{Connection, OptionalExtension, Result, params};
 
 use super::{chunks, documents, erased_lines, erased_names, state};
+use crate::engine::sql::{Connection, OptionalExtension, Result, params};
 use crate::graph;
 use crate::rows::{self, to_json};
 
@@ -176,7 +176,7 @@ fn lines_of(
     )?;
     for node in act.nodes {
         let mut rows = statement.query(params![node, scope.persona.as_str(), scope.user.as_str()])?;
-        while let Some(row) = rows.next()? {
+        while let Some(row) = &rows.next()? {
             lines.entry(row.get(0)?).or_default().push(row.get(1)?);
         }
     }
@@ -187,7 +187,7 @@ fn holds(connection: &Connection, document: i64, act: &HubForgetting<'_>) -> Res
     let mut statement = connection
         .prepare_cached("SELECT content FROM hub_versions WHERE document = ?1 AND content IS NOT NULL")?;
     let mut rows = statement.query([document])?;
-    while let Some(row) = rows.next()? {
+    while let Some(row) = &rows.next()? {
         if act.is_in(row.get_ref(0)?.as_str()?) {
             return Ok(true);
         }

@@ -27,9 +27,9 @@ use hub::ports::{
 use jiff::Timestamp;
 use memory::ports::{Embedding, Phrase, StoreError};
 use memory::{PersonaId, Scope};
-use rusqlite::params;
 
 use crate::engine::SqliteStore;
+use crate::engine::sql::{self, params};
 use crate::index::words;
 use crate::rows::microseconds;
 
@@ -49,7 +49,7 @@ impl HubStore for SqliteStore {
         let (scope, names) = (scope.clone(), names.to_vec());
         self.read(move |connection| {
             let documents = names.iter().map(|name| documents::one(connection, &scope, name));
-            Ok((state::read(connection, &scope)?, documents.collect::<rusqlite::Result<_>>()?))
+            Ok((state::read(connection, &scope)?, documents.collect::<sql::Result<_>>()?))
         })
         .await
     }

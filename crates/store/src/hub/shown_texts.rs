@@ -3,8 +3,8 @@
 use hub::names::{DiaryName, DocumentName};
 use hub::ports::ShownText;
 use memory::Scope;
-use rusqlite::{Connection, OptionalExtension, Result, Row, params};
 
+use crate::engine::sql::{Connection, OptionalExtension, Result, Row, params};
 use crate::rows;
 
 /// The persona's own documents, then those of the user: each half walks one index.

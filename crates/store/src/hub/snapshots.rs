@@ -3,9 +3,9 @@
 use hub::names::DocumentName;
 use hub::ports::Snapshot;
 use memory::Scope;
-use rusqlite::{Connection, Result, params};
 
 use super::state::owner;
+use crate::engine::sql::{Connection, Result, params};
 use crate::rows::{self, microseconds};
 
 pub(super) fn keep(connection: &Connection, scope: &Scope, snapshot: &Snapshot) -> Result<()> {

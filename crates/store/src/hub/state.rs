@@ -4,8 +4,8 @@ use hub::names::{DocumentName, InstanceId};
 use hub::ports::{HubState, Instance};
 use hub::version_vector::VersionVector;
 use memory::Scope;
-use rusqlite::{Connection, OptionalExtension, Result, Row, params};
 
+use crate::engine::sql::{Connection, OptionalExtension, Result, Row, params};
 use crate::rows::{self, microseconds, to_json};
 
 /// The user whom a document belongs to, as columns without NULL spell it: empty for the persona's own.
@@ -18,7 +18,7 @@ pub(super) fn read(connection: &Connection, scope: &Scope) -> Result<HubState> {
     let mut statement =
         connection.prepare_cached("SELECT user_id, author, counter FROM hub_seen WHERE persona_id = ?1")?;
     let mut rows = statement.query([scope.persona.as_str()])?;
-    while let Some(row) = rows.next()? {
+    while let Some(row) = &rows.next()? {
         let (author, counter) = (instance_id(row, 1)?, row.get(2)?);
         state.counters.see(&author, counter);
         let user = row.get_ref(0)?.as_str()?;

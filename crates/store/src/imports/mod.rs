@@ -9,10 +9,10 @@ use memory::ports::{
     NewMessage, Remembering, StoreError,
 };
 use memory::sessions::{CloseTrigger, Placement, Session, SessionPolicy, choose_session, is_full};
-use rusqlite::{Connection, OptionalExtension, Result, Row, params};
 
 use crate::engine::SqliteStore;
 use crate::engine::failure::Failure;
+use crate::engine::sql::{self, Connection, OptionalExtension, Result, Row, params};
 use crate::engine::writer::UnitOfWork;
 use crate::rows::{self, StoredEnum, microseconds};
 use crate::{messages, scopes, sessions};
@@ -206,7 +206,7 @@ fn begin(connection: &Connection, new: &NewImport) -> Result<ImportRun> {
             new.id
         }
     };
-    by_id(connection, id)?.ok_or(rusqlite::Error::QueryReturnedNoRows)
+    by_id(connection, id)?.ok_or(sql::Error::QueryReturnedNoRows)
 }
 
 /// Takes names of files and what was skipped out of the scope's runs, where they contain what is forgotten.

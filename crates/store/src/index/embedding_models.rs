@@ -6,9 +6,9 @@ use memory::identifiers::{MessageId, NodeId};
 use memory::messages::Message;
 use memory::nodes::Node;
 use memory::ports::{Corpus, Embedding, EmbeddingModel, EmbeddingStore, StoreError, VectorCoverage};
-use rusqlite::{Connection, OptionalExtension, Result, params};
 
 use crate::engine::SqliteStore;
+use crate::engine::sql::{Connection, OptionalExtension, Result, params};
 use crate::index::vectors::{self, Tables};
 use crate::messages;
 use crate::rows::{self, node_columns};

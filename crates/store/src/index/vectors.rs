@@ -1,7 +1,8 @@
 //! Vectors of messages and nodes, as little-endian f32 bytes.
 
 use memory::ports::{Corpus, Embedding, StoredVector};
-use rusqlite::{Connection, OptionalExtension, Result, Row, params};
+
+use crate::engine::sql::{Connection, OptionalExtension, Result, Row, params};
 
 /// The two tables of a corpus.
 pub(crate) struct Tables {

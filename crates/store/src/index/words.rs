@@ -5,7 +5,8 @@
 mod frequencies;
 
 use memory::ports::{Corpus, Phrase, PhraseHits, RowSelection};
-use rusqlite::{Connection, Result, params};
+
+use crate::engine::sql::{Connection, Result, params};
 
 pub(crate) use frequencies::{Counting, Frequencies};
 
@@ -96,7 +97,7 @@ pub(crate) fn phrase_hits(
     let count = || -> Result<u64> {
         let counted = connection
             .prepare_cached(all)?
-            .query_row(params![query, PhraseHits::FREQUENCY_MAX], |row| row.get::<_, u64>(0))?;
+            .query_row(params![query, PhraseHits::FREQUENCY_MAX], |row| row.get::<u64>(0))?;
         if let (Some(counting), Some(&newest)) = (counting, seqs.first()) {
             counting.keep(corpus, &query, newest, counted);
         }

@@ -14,10 +14,10 @@ use memory::ports::{
 use memory::sessions::{
     CloseTrigger, Placement, Session, SessionPolicy, SessionStatus, choose_session, is_full,
 };
-use rusqlite::{Connection, OptionalExtension, Row, params};
 
 use crate::engine::SqliteStore;
 use crate::engine::failure::Failure;
+use crate::engine::sql::{self, Connection, OptionalExtension, Row, params};
 use crate::engine::writer::UnitOfWork;
 use crate::forgetting::message_edits;
 use crate::index::vectors;
@@ -143,7 +143,7 @@ pub(crate) fn insert(
     session: SessionId,
     new: &NewMessage,
     place: i64,
-) -> rusqlite::Result<i64> {
+) -> sql::Result<i64> {
     connection
         .prepare_cached(
             "INSERT INTO recall_messages (id, scope, session_id, turn_id, channel_id, role, token_count, day,
@@ -169,7 +169,7 @@ pub(crate) fn insert(
 }
 
 /// The place of the last message; what is said next does not stand before it.
-fn last_place(connection: &Connection, scope: i64) -> rusqlite::Result<i64> {
+fn last_place(connection: &Connection, scope: i64) -> sql::Result<i64> {
     connection
         .prepare_cached("SELECT coalesce(max(placed_at), 0) FROM recall_messages WHERE scope = ?1")?
         .query_row([scope], |row| row.get(0))
@@ -193,14 +193,14 @@ fn stored(new: &NewMessage, seq: i64, session_id: SessionId) -> Message {
 }
 
 /// The number of a live message.
-pub(crate) fn number(connection: &Connection, id: MessageId) -> rusqlite::Result<Option<i64>> {
+pub(crate) fn number(connection: &Connection, id: MessageId) -> sql::Result<Option<i64>> {
     connection
         .prepare_cached("SELECT seq FROM recall_messages WHERE id = ?1 AND deleted_at IS NULL")?
         .query_row([id.0.into_bytes()], |row| row.get(0))
         .optional()
 }
 
-pub(crate) fn by_id(connection: &Connection, id: MessageId) -> rusqlite::Result<Option<Message>> {
+pub(crate) fn by_id(connection: &Connection, id: MessageId) -> sql::Result<Option<Message>> {
     connection
         .prepare_cached(concat!(
             "SELECT ",
@@ -212,7 +212,7 @@ pub(crate) fn by_id(connection: &Connection, id: MessageId) -> rusqlite::Result<
         .optional()
 }
 
-fn messages_of_session(connection: &Connection, id: SessionId) -> rusqlite::Result<Vec<Message>> {
+fn messages_of_session(connection: &Connection, id: SessionId) -> sql::Result<Vec<Message>> {
     connection
         .prepare_cached(concat!(
             "SELECT ",
@@ -230,7 +230,7 @@ fn before_number(
     scope: i64,
     before: Option<i64>,
     limit: u32,
-) -> rusqlite::Result<Vec<Message>> {
+) -> sql::Result<Vec<Message>> {
     let place = match before {
         None => (i64::MAX, i64::MAX),
         Some(before) => match place_of(connection, scope, before)? {
@@ -251,7 +251,7 @@ fn before_number(
 }
 
 /// The place of the message of this number; if it is gone, of the one before it.
-fn place_of(connection: &Connection, scope: i64, seq: i64) -> rusqlite::Result<Option<i64>> {
+fn place_of(connection: &Connection, scope: i64, seq: i64) -> sql::Result<Option<i64>> {
     connection
         .prepare_cached(
             "SELECT placed_at FROM recall_messages WHERE scope = ?1 AND seq <= ?2 AND deleted_at IS NULL
@@ -265,7 +265,7 @@ pub(crate) fn numbered(
     connection: &Connection,
     scope: i64,
     seqs: &[i64],
-) -> rusqlite::Result<Vec<IndexedMessage>> {
+) -> sql::Result<Vec<IndexedMessage>> {
     connection
         .prepare_cached(concat!(
             "SELECT ",
@@ -287,7 +287,7 @@ pub(crate) fn neighbours(
     seqs: &[i64],
     before: u32,
     after: u32,
-) -> rusqlite::Result<Vec<(i64, Vec<IndexedMessage>)>> {
+) -> sql::Result<Vec<(i64, Vec<IndexedMessage>)>> {
     let mut session_of = connection.prepare_cached(
         "SELECT session_id FROM recall_messages WHERE seq = ?1 AND scope = ?2 AND deleted_at IS NULL",
     )?;
@@ -326,7 +326,7 @@ pub(crate) fn neighbours(
 }
 
 /// Reads [`message_columns`], the terms and the readability.
-fn indexed(row: &Row<'_>) -> rusqlite::Result<IndexedMessage> {
+fn indexed(row: &Row<'_>) -> sql::Result<IndexedMessage> {
     Ok(IndexedMessage {
         message: rows::message(row)?,
         terms: row.get(rows::AFTER_MESSAGE)?,
@@ -338,7 +338,7 @@ pub(crate) fn without_vector(
     connection: &Connection,
     fingerprint: &str,
     limit: u32,
-) -> rusqlite::Result<Vec<Message>> {
+) -> sql::Result<Vec<Message>> {
     let mut statement = connection.prepare_cached(concat!(
         "SELECT ",
         message_columns!(),

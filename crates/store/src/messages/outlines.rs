@@ -2,8 +2,8 @@
 
 use jiff::Timestamp;
 use memory::ports::MessageOutline;
-use rusqlite::{Connection, OptionalExtension, Result, params};
 
+use crate::engine::sql::{Connection, OptionalExtension, Result, params};
 use crate::rows::{microseconds, time, to_json};
 
 /// Outlines of live messages by number.
@@ -38,7 +38,7 @@ pub(crate) fn span(
 ) -> Result<Option<(i64, i64)>> {
     let end_of = |statement: &str| {
         let within = params![scope, microseconds(start), microseconds(end)];
-        connection.prepare_cached(statement)?.query_row(within, |row| row.get::<_, i64>(0)).optional()
+        connection.prepare_cached(statement)?.query_row(within, |row| row.get::<i64>(0)).optional()
     };
     let ends = end_of(ENDS_OF_SPAN[0])?.zip(end_of(ENDS_OF_SPAN[1])?);
     Ok(ends.map(|(first, last)| (first.min(last), first.max(last))))

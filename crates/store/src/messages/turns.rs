@@ -1,12 +1,12 @@
 //! Turns: what survives between the user's words and the reply.
 
 use crate::engine::SqliteStore;
+use crate::engine::sql::{self, Connection, OptionalExtension, Result, params};
 use crate::rows::{self, StoredEnum, message_columns, microseconds, turn_columns};
 use async_trait::async_trait;
 use memory::identifiers::{SessionId, TurnId};
 use memory::messages::{Message, Turn, TurnStatus};
 use memory::ports::{NewMessage, StoreError, TurnStore};
-use rusqlite::{Connection, OptionalExtension, Result, params};
 
 #[async_trait]
 impl TurnStore for SqliteStore {
@@ -144,7 +144,7 @@ pub(crate) fn by_id(connection: &Connection, id: TurnId) -> Result<Option<Turn>>
         .optional()
 }
 
-fn messages_of_turn(connection: &Connection, id: TurnId) -> rusqlite::Result<Vec<Message>> {
+fn messages_of_turn(connection: &Connection, id: TurnId) -> sql::Result<Vec<Message>> {
     connection
         .prepare_cached(concat!(
             "SELECT ",
@@ -156,7 +156,7 @@ fn messages_of_turn(connection: &Connection, id: TurnId) -> rusqlite::Result<Vec
         .collect()
 }
 
-fn external_ref_of_turn(connection: &Connection, id: TurnId) -> rusqlite::Result<Option<String>> {
+fn external_ref_of_turn(connection: &Connection, id: TurnId) -> sql::Result<Option<String>> {
     connection
         .prepare_cached(
             "SELECT external_ref FROM recall_messages

@@ -12,9 +12,9 @@ use memory::Scope;
 use memory::identifiers::NodeId;
 use memory::nodes::{Node, NodeKind, RejectedMemory};
 use memory::ports::{EvidencedNode, NodeStore, StoreError, TimelineItem};
-use rusqlite::{Result, params};
 
 use crate::engine::SqliteStore;
+use crate::engine::sql::{Result, params};
 use crate::rows;
 
 #[async_trait]

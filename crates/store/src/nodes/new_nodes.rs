@@ -4,8 +4,8 @@ use jiff::Timestamp;
 use memory::identifiers::{NodeId, SessionId};
 use memory::nodes::{Evidence, NewNode, RelationalTag};
 use memory::ports::Corpus;
-use rusqlite::{Connection, OptionalExtension, Result, params};
 
+use crate::engine::sql::{Connection, OptionalExtension, Result, params};
 use crate::engine::writer::UnitOfWork;
 use crate::index::vectors;
 use crate::rows::{StoredEnum, microseconds, to_json};

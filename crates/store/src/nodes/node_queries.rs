@@ -7,8 +7,8 @@ use jiff::Timestamp;
 use memory::identifiers::{EntityId, NodeId};
 use memory::nodes::{Node, NodeKind, Subject};
 use memory::ports::{EvidencedNode, FillingEdge, IndexedNode, LINKS_WEIGHED, NodeOutline, NodeQuery};
-use rusqlite::{Connection, OptionalExtension, Result, Row, params};
 
+use crate::engine::sql::{Connection, OptionalExtension, Result, Row, params};
 use crate::entities::entity_queries::parts;
 use crate::rows::{self, StoredEnum, microseconds, node_columns};
 

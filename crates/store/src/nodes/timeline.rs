@@ -4,8 +4,8 @@ use std::cmp::Reverse;
 
 use jiff::Timestamp;
 use memory::ports::TimelineItem;
-use rusqlite::{Connection, Result, params};
 
+use crate::engine::sql::{Connection, Result, Row, params};
 use crate::entities::entity_queries;
 use crate::people::moods;
 use crate::rows::{self, microseconds, node_columns, session_columns};
@@ -56,7 +56,7 @@ fn named_entities(connection: &Connection, scope: i64, end: i64, limit: u32) -> 
     ))?;
     let entry =
         |entity: memory::entities::Entity| (entity.created_at, TimelineItem::Entity(Box::new(entity)));
-    let read = |row: &rusqlite::Row<'_>| entity_queries::read(connection, row).map(entry);
+    let read = |row: &Row<'_>| entity_queries::read(connection, row).map(entry);
     statement.query_map(params![scope, end, limit], read)?.collect()
 }
 
@@ -70,7 +70,7 @@ fn closed_sessions(connection: &Connection, scope: i64, end: i64, limit: u32) ->
          WHERE c.scope = ?1 AND c.status = 'closed' AND c.closed_at < ?2
          ORDER BY c.closed_at DESC, c.id DESC LIMIT ?3"
     ))?;
-    let read = |row: &rusqlite::Row<'_>| {
+    let read = |row: &Row<'_>| {
         let session = rows::session(row)?;
         let (events, thoughts) = (session.extracted_events, row.get(rows::AFTER_SESSION)?);
         let at = session.closed_at.unwrap_or(session.last_message_at);

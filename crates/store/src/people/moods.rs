@@ -3,8 +3,8 @@
 use jiff::Timestamp;
 use memory::identifiers::SessionId;
 use memory::mood::{Mood, MoodShift};
-use rusqlite::{Connection, OptionalExtension, Result, params};
 
+use crate::engine::sql::{Connection, OptionalExtension, Result, Row, params};
 use crate::rows::{self, microseconds, to_json};
 
 /// The mood as last written, however old.
@@ -44,7 +44,7 @@ pub(crate) fn shifts(
          WHERE scope = ?1 AND felt_at >= ?2 AND (felt_at, seq) < (?3, ?4)
          ORDER BY felt_at DESC, seq DESC LIMIT ?5",
     )?;
-    let read = |row: &rusqlite::Row<'_>| {
+    let read = |row: &Row<'_>| {
         Ok(MoodShift {
             seq: row.get(0)?,
             session_id: rows::optional_uuid(row, 1)?.map(SessionId),

@@ -8,10 +8,10 @@ use memory::forget::CoreBlockAppend;
 use memory::mood::{Mood, MoodShift};
 use memory::ports::{Appearance, Avatar, FirstPersona, PersonaRecord, PersonaStore, StoreError};
 use memory::{PersonaId, Scope};
-use rusqlite::{Connection, OptionalExtension, Result, Row, params};
 
 use crate::engine::SqliteStore;
 use crate::engine::failure::Failure;
+use crate::engine::sql::{self, Connection, OptionalExtension, Result, Row, params};
 use crate::people::moods;
 use crate::rows::{self, microseconds};
 
@@ -35,7 +35,7 @@ impl PersonaStore for SqliteStore {
                     "INSERT INTO personas (id, display_name, created_at) VALUES (?1, ?2, ?3) ON CONFLICT DO NOTHING",
                 )?
                 .execute(params![id.as_str(), name, microseconds(at)])?;
-            persona_record(unit.connection, &id)?.ok_or_else(|| rusqlite::Error::QueryReturnedNoRows.into())
+            persona_record(unit.connection, &id)?.ok_or_else(|| sql::Error::QueryReturnedNoRows.into())
         })
         .await
     }
@@ -271,7 +271,7 @@ fn persona_record(connection: &Connection, id: &PersonaId) -> Result<Option<Pers
 }
 
 fn persona(row: &Row<'_>) -> Result<PersonaRecord> {
-    let id = PersonaId::new(row.get::<_, String>(0)?).map_err(|error| rows::unreadable(0, error))?;
+    let id = PersonaId::new(row.get::<String>(0)?).map_err(|error| rows::unreadable(0, error))?;
     Ok(PersonaRecord { id, display_name: row.get(1)?, timezone: row.get(2)? })
 }
 
@@ -284,7 +284,7 @@ pub(crate) fn core_blocks(connection: &Connection, scope: &Scope) -> Result<Core
     )?;
     let mut rows = statement.query([scope.persona.as_str(), scope.user.as_str()])?;
     let mut blocks = CoreBlocks::default();
-    while let Some(row) = rows.next()? {
+    while let Some(row) = &rows.next()? {
         let block = match rows::read_enum(row, 0)? {
             CoreBlockLabel::Persona => &mut blocks.persona,
             CoreBlockLabel::User => &mut blocks.user,

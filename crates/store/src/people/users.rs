@@ -4,9 +4,9 @@ use async_trait::async_trait;
 use jiff::Timestamp;
 use memory::UserId;
 use memory::ports::{BindOutcome, ExternalIdentity, KnownUser, StoreError, UserRecord, UserStore};
-use rusqlite::{Connection, OptionalExtension, Result, Row, params};
 
 use crate::engine::SqliteStore;
+use crate::engine::sql::{self, Connection, OptionalExtension, Result, Row, params};
 use crate::rows::{self, microseconds, unreadable};
 
 #[async_trait]
@@ -20,7 +20,7 @@ impl UserStore for SqliteStore {
             unit.connection
                 .prepare_cached("INSERT INTO users (id, created_at) VALUES (?1, ?2) ON CONFLICT DO NOTHING")?
                 .execute(params![id.as_str(), microseconds(at)])?;
-            user_record(unit.connection, &id)?.ok_or_else(|| rusqlite::Error::QueryReturnedNoRows.into())
+            user_record(unit.connection, &id)?.ok_or_else(|| sql::Error::QueryReturnedNoRows.into())
         })
         .await
     }
@@ -142,7 +142,7 @@ fn owner_of(connection: &Connection, identity: &ExternalIdentity) -> Result<Opti
     connection
         .prepare_cached("SELECT user_id FROM external_identities WHERE channel_id = ?1 AND external_id = ?2")?
         .query_row([&identity.channel_id, &identity.external_id], |row| {
-            UserId::new(row.get::<_, String>(0)?).map_err(|error| unreadable(0, error))
+            UserId::new(row.get::<String>(0)?).map_err(|error| unreadable(0, error))
         })
         .optional()
 }

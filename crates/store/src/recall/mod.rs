@@ -13,9 +13,9 @@ use memory::ports::{
     Corpus, CorpusSize, EdgeReach, FillingEdge, IndexedMessage, IndexedNode, MessageOutline, NodeOutline,
     NodeQuery, Phrase, PhraseHits, RecallStore, RowSelection, StoreError,
 };
-use rusqlite::{Result, params};
 
 use crate::engine::SqliteStore;
+use crate::engine::sql::{Result, params};
 use crate::index::words;
 use crate::nodes::node_queries;
 use crate::recall::edge_walk::EdgeWalk;

@@ -9,10 +9,10 @@ use memory::ports::{
     CommitOutcome, ExtractionCommit, MentionMerge, ReflectionCommit, SettledIdentity, Supersession,
 };
 use memory::sessions::{Session, SessionStatus};
-use rusqlite::{Connection, OptionalExtension, params};
 
 use crate::corrections::undo;
 use crate::engine::failure::Failure;
+use crate::engine::sql::{self, Connection, OptionalExtension, params};
 use crate::engine::writer::UnitOfWork;
 use crate::entities::{self, entity_changes};
 use crate::index::vectors;
@@ -159,7 +159,7 @@ fn origin(
     Ok(Origin { scope, session_id: Some(session_id), at, model })
 }
 
-fn keep_rejected(connection: &Connection, scope: i64, rejected: &RejectedMemory) -> rusqlite::Result<()> {
+fn keep_rejected(connection: &Connection, scope: i64, rejected: &RejectedMemory) -> sql::Result<()> {
     connection
         .prepare_cached(
             "INSERT INTO rejected_memories (id, scope, session_id, description, emotional_impact, evidence, reason,
@@ -188,7 +188,7 @@ fn settle_identity(
     scope: i64,
     settled: &SettledIdentity,
     at: Timestamp,
-) -> rusqlite::Result<()> {
+) -> sql::Result<()> {
     let SettledIdentity { entity, other, same } = *settled;
     let change = if same { EntityChange::Merge { other } } else { EntityChange::Separate { other } };
     entity_changes::change(connection, scope, entity, &change, ChangedBy::Conversation, at)?;
@@ -201,7 +201,7 @@ fn merge_mention(
     origin: &Origin,
     session: SessionId,
     mention: &MentionMerge,
-) -> rusqlite::Result<()> {
+) -> sql::Result<()> {
     let Some(node) = new_nodes::number(connection, origin.scope, mention.node_id)? else { return Ok(()) };
     let evidence = new_nodes::living(connection, origin.scope, &mention.merged.evidence)?;
     if evidence.is_empty() {
@@ -242,7 +242,7 @@ fn merge_mention(
 
 /// Marks the older node, if both are there and it is current. Nothing ever replaces itself, not by way of others
 /// either.
-fn supersede(connection: &Connection, origin: &Origin, supersession: &Supersession) -> rusqlite::Result<()> {
+fn supersede(connection: &Connection, origin: &Origin, supersession: &Supersession) -> sql::Result<()> {
     let Supersession { older, newer } = *supersession;
     let (Some(older_seq), Some(newer_seq)) = (
         new_nodes::number(connection, origin.scope, older)?,
@@ -270,7 +270,7 @@ fn supersede(connection: &Connection, origin: &Origin, supersession: &Supersessi
 }
 
 /// Whether the line of those that replaced `from` comes to `to`.
-fn leads_to(connection: &Connection, from: NodeId, to: NodeId) -> rusqlite::Result<bool> {
+fn leads_to(connection: &Connection, from: NodeId, to: NodeId) -> sql::Result<bool> {
     connection
         .prepare_cached(
             "WITH RECURSIVE line (id) AS (

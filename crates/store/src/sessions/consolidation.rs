@@ -10,9 +10,9 @@ use memory::ports::{
     UsedQuote,
 };
 use memory::sessions::{Session, SessionStatus};
-use rusqlite::{Connection, OptionalExtension, Result, params};
 
 use crate::engine::SqliteStore;
+use crate::engine::sql::{Connection, OptionalExtension, Result, params};
 use crate::nodes::node_queries;
 use crate::rows::{self, StoredEnum, microseconds, session_columns};
 use crate::sessions::{self, commits};

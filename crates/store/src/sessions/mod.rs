@@ -8,9 +8,9 @@ use jiff::Timestamp;
 use memory::identifiers::{SessionId, TurnId};
 use memory::ports::{NewMessage, SessionFilter, SessionStore, StoreError};
 use memory::sessions::{CloseTrigger, Session, SessionStatus};
-use rusqlite::{Connection, OptionalExtension, Result, Row, params};
 
 use crate::engine::SqliteStore;
+use crate::engine::sql::{self, Connection, OptionalExtension, Result, Row, params};
 use crate::rows::{self, StoredEnum, as_stored, microseconds, session_columns};
 use crate::scopes;
 
@@ -108,7 +108,7 @@ pub(crate) fn begin(connection: &Connection, scope: i64, first: &NewMessage) -> 
             first.token_count,
             microseconds(first.created_at),
         ])?;
-    by_id(connection, first.session_id_if_new)?.ok_or(rusqlite::Error::QueryReturnedNoRows)
+    by_id(connection, first.session_id_if_new)?.ok_or(sql::Error::QueryReturnedNoRows)
 }
 
 /// Counts one more message in.

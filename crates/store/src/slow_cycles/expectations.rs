@@ -3,8 +3,8 @@
 use jiff::Timestamp;
 use memory::identifiers::{MessageId, NodeId};
 use memory::ports::SettledExpectation;
-use rusqlite::{Connection, OptionalExtension, Result, params};
 
+use crate::engine::sql::{Connection, OptionalExtension, Result, params};
 use crate::nodes::new_nodes;
 use crate::rows::{self, StoredEnum, microseconds};
 

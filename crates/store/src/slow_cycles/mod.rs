@@ -11,11 +11,11 @@ use memory::ports::{
     ReflectionCandidate, SettledExpectation, SlowCycleCommit, SlowCycleReport, SlowCycleState,
     SlowCycleStore, StoreError, TranscriptSummary,
 };
-use rusqlite::{Connection, OptionalExtension, Result, params};
 use serde_json::Value;
 
 use crate::engine::SqliteStore;
 use crate::engine::failure::Failure;
+use crate::engine::sql::{Connection, OptionalExtension, Result, params};
 use crate::engine::writer::UnitOfWork;
 use crate::entities::{entity_changes, entity_queries};
 use crate::index::vectors;

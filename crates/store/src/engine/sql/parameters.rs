@@ -1,0 +1,55 @@
+//! Lists of parameters: arrays of one type, `params!` and tuples of several.
+
+use super::{Result, ToSql, ValueRef};
+
+/// The parameters of one call, in the order of their numbers.
+pub(crate) trait Parameters {
+    /// Hands each value to `bind`.
+    fn each(self, bind: impl FnMut(ValueRef<'_>) -> Result<()>) -> Result<()>;
+}
+
+impl Parameters for &[&dyn ToSql] {
+    fn each(self, mut bind: impl FnMut(ValueRef<'_>) -> Result<()>) -> Result<()> {
+        self.iter().try_for_each(|value| bind(value.to_sql()?))
+    }
+}
+
+/// No parameters.
+impl Parameters for [&(dyn ToSql + Send + Sync); 0] {
+    fn each(self, _: impl FnMut(ValueRef<'_>) -> Result<()>) -> Result<()> {
+        Ok(())
+    }
+}
+
+macro_rules! arrays {
+    ($($length:literal)+) => {$(
+        impl<T: ToSql> Parameters for [T; $length] {
+            fn each(self, mut bind: impl FnMut(ValueRef<'_>) -> Result<()>) -> Result<()> {
+                self.iter().try_for_each(|value| bind(value.to_sql()?))
+            }
+        }
+    )+};
+}
+
+arrays! { 1 2 3 4 5 6 }
+
+macro_rules! tuples {
+    ($(($($name:ident $field:tt),+))+) => {$(
+        impl<$($name: ToSql),+> Parameters for ($($name,)+) {
+            fn each(self, mut bind: impl FnMut(ValueRef<'_>) -> Result<()>) -> Result<()> {
+                $(bind(self.$field.to_sql()?)?;)+
+                Ok(())
+            }
+        }
+    )+};
+}
+
+tuples! { (A 0, B 1) (A 0, B 1, C 2) (A 0, B 1, C 2, D 3) (A 0, B 1, C 2, D 3, E 4) }
+
+/// Parameters of several types.
+macro_rules! params {
+    ($($value:expr),* $(,)?) => {
+        &[$(&$value as &dyn $crate::engine::sql::ToSql),*] as &[&dyn $crate::engine::sql::ToSql]
+    };
+}
+pub(crate) use params;
