@@ -7,12 +7,11 @@ use std::collections::HashMap;
 use async_trait::async_trait;
 use jiff::Timestamp;
 use memory::ports::{Embedding, Phrase, StoreError};
+use memory::text::LiteralTerm;
 use memory::{PersonaId, Scope};
 use serde::{Deserialize, Serialize};
 
-pub use chunks::{
-    ChunkCoverage, ChunkHits, ChunkVector, DiaryChunk, DiaryCoverage, DiaryText, UnembeddedChunk,
-};
+pub use chunks::{ChunkCoverage, ChunkHits, ChunkVector, DiaryChunk, DiaryCoverage, UnembeddedChunk};
 
 use crate::client_base::ClientBase;
 use crate::documents::{Conflict, Document, Version};
@@ -54,6 +53,25 @@ impl DocumentFilter {
             after: 0,
         }
     }
+}
+
+/// What a synchronisation needs to know of a document: all but its texts.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct DocumentOutline {
+    /// Its name.
+    pub name: DocumentName,
+    /// The hub's revision at its last change.
+    pub revision: i64,
+    /// All that its live versions have seen.
+    pub seen: VersionVector,
+    /// What a client has seen that was given the shown version.
+    pub as_shown: VersionVector,
+    /// Bytes of text of all live versions.
+    pub bytes: usize,
+    /// Number of live versions.
+    pub heads: usize,
+    /// Whether the shown version is a deletion.
+    pub is_deleted: bool,
 }
 
 /// Where a persona's hub stands.
@@ -223,6 +241,9 @@ pub trait HubStore: Send + Sync {
     ) -> Result<(HubState, Vec<Option<Document>>), StoreError>;
     /// Documents of the scope and the persona's own, by kind and stem.
     async fn documents(&self, scope: &Scope, filter: DocumentFilter) -> Result<Vec<Document>, StoreError>;
+    /// Documents of the scope and the persona's own that changed at this revision or later, also deleted ones, in no
+    /// order. No text is read, except of documents with concurrent versions.
+    async fn document_outlines(&self, scope: &Scope, from: i64) -> Result<Vec<DocumentOutline>, StoreError>;
     /// One document, also a deleted one.
     async fn document(&self, scope: &Scope, name: &DocumentName) -> Result<Option<Document>, StoreError>;
     /// What is in identity documents, by kind and stem, and in those of these memories that are there, in the order
@@ -305,9 +326,14 @@ pub trait HubStore: Send + Sync {
     async fn embedded_memories(&self, scope: &Scope, fingerprint: &str) -> Result<DiaryCoverage, StoreError>;
     /// Names of all memories that are there, in no order. No text is read.
     async fn memory_names(&self, scope: &Scope) -> Result<Vec<DiaryName>, StoreError>;
-    /// Texts of the memories whose documents have greater numbers, in that order.
-    async fn memory_texts(&self, scope: &Scope, after: i64, limit: u32)
-    -> Result<Vec<DiaryText>, StoreError>;
+    /// For each word, the memories whose pieces hold all of its terms, among the newest `limit` pieces of each word; in no
+    /// order, each memory once.
+    async fn memories_with_terms(
+        &self,
+        scope: &Scope,
+        words: Vec<Vec<LiteralTerm>>,
+        limit: u32,
+    ) -> Result<Vec<Vec<DiaryName>>, StoreError>;
     /// Takes the vectors of all memories of the scope away; says of how many memories.
     async fn purge_chunk_vectors(&self, scope: &Scope) -> Result<u64, StoreError>;
     /// All of it, as it stands at one moment.

@@ -11,10 +11,9 @@ use memory::Scope;
 use sha2::{Digest, Sha256};
 
 use crate::api::sync::{ConnectedInstance, SyncStatus, SyncToken};
-use crate::documents::Document;
 use crate::error::HubError;
 use crate::names::InstanceId;
-use crate::ports::{HubState, Instance};
+use crate::ports::{DocumentOutline, HubState, Instance};
 use crate::service::{Caller, Hub};
 
 impl Hub {
@@ -49,14 +48,13 @@ impl Hub {
 }
 
 /// Where the hub stands after these documents, which are all of a scope.
-fn token_of(state: &HubState, documents: &[Document], now: Timestamp) -> SyncToken {
-    let lines: BTreeSet<String> = documents
-        .iter()
-        .map(|document| {
-            let content = document.content().map_or_else(|| "-".to_owned(), crate::mirror::digest);
-            format!("{} {content}\n", document.name)
-        })
-        .collect();
+fn token_of(state: &HubState, documents: &[DocumentOutline], now: Timestamp) -> SyncToken {
+    let line = |document: &DocumentOutline| {
+        let counters: Vec<String> =
+            document.as_shown.iter().map(|(author, counter)| format!("{author}:{counter}")).collect();
+        format!("{} {} {}\n", document.name, document.is_deleted, counters.join(" "))
+    };
+    let lines: BTreeSet<String> = documents.iter().map(line).collect();
     let mut digest = Sha256::new();
     for line in lines {
         digest.update(line.as_bytes());

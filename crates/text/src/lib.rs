@@ -27,7 +27,9 @@ pub use replies::{asks, is_bare_denial, is_bare_reply, offers_choice};
 pub use segment::{fold, is_han, is_unspaced};
 pub use sentences::{Language, is_end_mark, split_sentences};
 pub use statements::{Statement, statement_by_persona, statement_by_user};
-pub use terms::{Phrase, QueryTerm, border_terms, content_terms, index_terms, query_terms};
+pub use terms::{
+    LiteralTerm, Phrase, QueryTerm, border_terms, content_terms, index_terms, literal_terms, query_terms,
+};
 pub use time_words::{asks_when, names_time_ahead, tells_when};
 pub use times::{TimePhrase, moments, named_times, time_phrases};
 pub use tokens::estimate_tokens;

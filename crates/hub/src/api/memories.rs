@@ -154,7 +154,7 @@ pub struct GreppedMemory {
 pub struct GrepResults {
     /// The best first.
     pub results: Vec<GreppedMemory>,
-    /// Memories that were read.
+    /// Memories among which was searched.
     pub total_scanned: usize,
 }
 

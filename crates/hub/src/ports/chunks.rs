@@ -61,17 +61,6 @@ pub struct DiaryCoverage {
     pub embedded: u64,
 }
 
-/// The text of a memory.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub struct DiaryText {
-    /// Its document's number.
-    pub number: i64,
-    /// The memory.
-    pub name: DiaryName,
-    /// What is shown.
-    pub content: String,
-}
-
 /// Progress of embedding documents.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct ChunkCoverage {

@@ -1,54 +1,98 @@
 //! Exact words, in any script.
 
-use memory::text::fold;
+use std::cmp::{Ordering, Reverse};
+use std::collections::BTreeMap;
+
+use memory::text::{fold, literal_terms};
 
 use crate::api::memories::{GrepResults, GreppedMemory, MemoryGrep};
 use crate::error::HubError;
-use crate::ports::DiaryText;
+use crate::names::{DiaryName, DocumentName};
 use crate::service::{Caller, Hub};
 
 /// Results where no number is given.
 const RESULTS: u32 = 20;
-/// Memories that are read at once, so that a long life need not fit into memory.
-const TEXTS_AT_ONCE: u32 = 500;
+/// Words of a query that are looked for.
+const WORDS_MAX: usize = 64;
+/// Newest pieces that the index names for each word.
+const PIECES_MAX: u32 = 2_000;
+/// Memories whose texts are read, one at a time, those first that may hold the most words.
+const TEXTS_MAX: usize = 500;
 /// Characters around the first word.
 const CONTEXT_LENGTH: usize = 300;
 
 impl Hub {
     /// Memories that hold words of the query, as they are written, whatever their case and width. Words are parted by
-    /// blanks; a script without blanks is looked for as it stands.
+    /// blanks; a script without blanks is looked for as it stands. The word index names what may hold them, from the
+    /// beginning of a word; only such texts are read.
     pub async fn memory_grep(&self, caller: &Caller, input: MemoryGrep) -> Result<GrepResults, HubError> {
         let query = fold(&input.query);
-        let words: Vec<&str> = query.split_whitespace().collect();
+        let words: Vec<&str> = query.split_whitespace().take(WORDS_MAX).collect();
         let wanted = input.max_results.unwrap_or(RESULTS).clamp(1, 50) as usize;
-        let (mut found, mut total_scanned, mut after) = (Vec::new(), 0, 0);
-        loop {
-            let texts = self.inner().parts.store.memory_texts(&caller.scope, after, TEXTS_AT_ONCE).await?;
-            let Some(last) = texts.last() else { break };
-            (after, total_scanned) = (last.number, total_scanned + texts.len());
-            found.extend(texts.iter().filter_map(|text| grep(text, &words, &query)));
-            found.sort_by(|one: &GreppedMemory, other| {
-                other.score.total_cmp(&one.score).then_with(|| other.date.cmp(&one.date))
-            });
+        let store = &self.inner().parts.store;
+        let names = store.memory_names(&caller.scope).await?;
+        let total_scanned = names.len();
+        let mut found: Vec<GreppedMemory> = Vec::new();
+        for (name, words_max) in
+            self.grep_candidates(caller, &words, names).await?.into_iter().take(TEXTS_MAX)
+        {
+            let score_max = words_max as f64 / words.len() as f64;
+            if found.get(wanted - 1).is_some_and(|last| (last.score, last.date) >= (score_max, name.date())) {
+                break;
+            }
+            let document = store.document(&caller.scope, &DocumentName::Diary(name.clone())).await?;
+            let text = document.as_ref().and_then(|document| document.content());
+            found.extend(text.and_then(|text| grep(&name, text, &words, &query)));
+            found.sort_by(best_first);
             found.truncate(wanted);
         }
         Ok(GrepResults { results: found, total_scanned })
     }
+
+    /// Memories that may hold words, with the number of words that they may hold: the most first, then the newest. Of a
+    /// word that has no term in the index, like an emoji, every memory may.
+    async fn grep_candidates(
+        &self,
+        caller: &Caller,
+        words: &[&str],
+        names: Vec<DiaryName>,
+    ) -> Result<Vec<(DiaryName, usize)>, HubError> {
+        let terms: Vec<_> =
+            words.iter().map(|word| literal_terms(word)).filter(|terms| !terms.is_empty()).collect();
+        let unindexed = words.len() - terms.len();
+        let mut counts: BTreeMap<DiaryName, usize> = BTreeMap::new();
+        if unindexed > 0 {
+            counts.extend(names.into_iter().map(|name| (name, unindexed)));
+        }
+        let store = &self.inner().parts.store;
+        for holders in store.memories_with_terms(&caller.scope, terms, PIECES_MAX).await? {
+            for name in holders {
+                *counts.entry(name).or_default() += 1;
+            }
+        }
+        let mut candidates: Vec<(DiaryName, usize)> = counts.into_iter().collect();
+        candidates.sort_by_key(|(name, count)| (Reverse(*count), Reverse(name.date())));
+        Ok(candidates)
+    }
 }
 
-fn grep(memory: &DiaryText, words: &[&str], query: &str) -> Option<GreppedMemory> {
-    let text = fold(&memory.content);
+fn best_first(one: &GreppedMemory, other: &GreppedMemory) -> Ordering {
+    other.score.total_cmp(&one.score).then_with(|| other.date.cmp(&one.date))
+}
+
+fn grep(name: &DiaryName, content: &str, words: &[&str], query: &str) -> Option<GreppedMemory> {
+    let text = fold(content);
     let held: Vec<&&str> = words.iter().filter(|word| text.contains(**word)).collect();
     let first = held.first()?;
     let place = text.find(query).or_else(|| text.find(**first))?;
-    let title = memory.content.lines().find_map(|line| line.strip_prefix("# ")).map(str::trim);
+    let title = content.lines().find_map(|line| line.strip_prefix("# ")).map(str::trim);
     Some(GreppedMemory {
-        granularity: memory.name.granularity(),
-        date: memory.name.date(),
-        slug: memory.name.slug().cloned(),
-        title: title.map_or_else(|| memory.name.date().to_string(), str::to_owned),
+        granularity: name.granularity(),
+        date: name.date(),
+        slug: name.slug().cloned(),
+        title: title.map_or_else(|| name.date().to_string(), str::to_owned),
         score: held.len() as f64 / words.len() as f64,
-        context: around(&memory.content, &text, place),
+        context: around(content, &text, place),
     })
 }
 

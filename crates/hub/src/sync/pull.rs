@@ -1,5 +1,6 @@
 //! What an instance has not seen yet, whole or in pages.
 
+use std::collections::BTreeSet;
 use std::ops::Range;
 
 use super::{items, token_of};
@@ -7,9 +8,8 @@ use crate::api::sync::{IdentityItems, MemoryItem, SyncPull, SyncPulled, SyncToke
 use crate::documents::Document;
 use crate::error::HubError;
 use crate::names::{Category, DocumentName};
-use crate::ports::{DocumentFilter, Instance};
+use crate::ports::{DocumentOutline, Instance};
 use crate::service::{Caller, Hub};
-use crate::versions::vector_as_shown;
 
 /// Documents on a page where no number is given.
 const PAGE_DOCUMENTS: u32 = 500;
@@ -37,39 +37,37 @@ impl Hub {
                     "cursor: it is not of this state of the hub; pull again without a cursor".to_owned(),
                 ));
             }
-            let mut documents =
-                self.inner().parts.store.documents(&caller.scope, DocumentFilter::everything()).await?;
-            documents.sort_by(|one, other| (one.revision, &one.name).cmp(&(other.revision, &other.name)));
-            // Before all others, as the oldest changes: they are no longer documents of the hub.
-            let untold = self.inner().parts.store.untold_deletions(&caller.scope, &input.instance_id).await?;
-            let untold_count = untold.len();
-            documents.splice(0..0, untold);
-            let page = page(&documents, cursor.as_ref(), &input);
-            let shipped: Vec<&Document> =
-                documents[page.clone()].iter().filter(|document| is_new(document, &input)).collect();
-            let is_last = page.end == documents.len();
+            let (outlines, untold) = self.outlines_for(caller, &input, cursor.as_ref()).await?;
+            let is_new = |outline: &&DocumentOutline| is_new(outline, &untold, &input);
+            let page = page(&outlines, cursor.as_ref(), &input, &untold);
+            let is_last = page.end == outlines.len();
             let known = self.instance(&caller.scope, &input.instance_id).await?;
             let (kind, name, mut base) = match known {
                 Some(known) => (known.kind, known.name, known.base),
                 None => ("other".to_owned(), None, Default::default()),
             };
-            for (index, document) in documents.iter().enumerate().take(page.end).skip(page.start) {
-                if index < untold_count {
+            for outline in &outlines[page.clone()] {
+                if untold.contains(&outline.name) {
                     // An erased document is not in the base, so that the copy of the client does not come back.
-                    base.remove(&document.name);
-                    continue;
-                }
-                // What is shown, not the versions beside it: a client without version vectors reads only that. Of a
-                // deletion that is not sent it knows nothing.
-                if input.since.is_some() || is_new(document, &input) {
-                    base.set(&document.name, vector_as_shown(&document.heads));
+                    base.remove(&outline.name);
+                } else if input.since.is_some() || is_new(&outline) {
+                    // What is shown, not the versions beside it: a client without version vectors reads only that. Of a
+                    // deletion that is not sent it knows nothing.
+                    base.set(&outline.name, outline.as_shown.clone());
                 }
             }
+            let names: Vec<DocumentName> =
+                outlines[page.clone()].iter().filter(is_new).map(|outline| outline.name.clone()).collect();
+            // Read after the outlines: the commit fails if something changed in between.
+            let (_, shipped) = self.inner().parts.store.hub_state_with(&caller.scope, &names).await?;
             act.commit.instance =
                 Some(Instance { id: input.instance_id.clone(), kind, name, last_sync: act.now, base });
             act.commit.heard.clone_from(&input.since);
             let new_sync_token = match is_last {
-                true => token_of(&act.state, &documents[untold_count..], act.now),
+                true => {
+                    let all = self.inner().parts.store.document_outlines(&caller.scope, 0).await?;
+                    token_of(&act.state, &all, act.now)
+                }
                 // What the client had before: more is not known until the last page has come.
                 false => SyncToken {
                     server_version: act.state.revision + 1,
@@ -78,8 +76,8 @@ impl Hub {
                     version_vector: input.since.clone().unwrap_or_default(),
                 },
             };
-            let next_cursor = (!is_last).then(|| documents[..page.end].last().map(Cursor::after)).flatten();
-            let (identity_files, memories) = as_items(&shipped);
+            let next_cursor = (!is_last).then(|| outlines[..page.end].last().map(Cursor::after)).flatten();
+            let (identity_files, memories) = as_items(shipped.iter().flatten());
             if act.save().await? {
                 return Ok(SyncPulled {
                     success: true,
@@ -91,6 +89,36 @@ impl Hub {
             }
         }
     }
+
+    /// Outlines of the documents from the cursor on, in the order of their last change and then by name, with the
+    /// deletions of erased documents that the instance holds a copy of; and the names of the latter.
+    async fn outlines_for(
+        &self,
+        caller: &Caller,
+        input: &SyncPull,
+        cursor: Option<&Cursor>,
+    ) -> Result<(Vec<DocumentOutline>, BTreeSet<DocumentName>), HubError> {
+        let store = &self.inner().parts.store;
+        let from = cursor.map_or(0, |cursor| cursor.revision);
+        let mut outlines = store.document_outlines(&caller.scope, from).await?;
+        let untold = store.untold_deletions(&caller.scope, &input.instance_id).await?;
+        let names = untold.iter().map(|document| document.name.clone()).collect();
+        outlines.extend(untold.iter().map(outline_of_deletion));
+        outlines.sort_by(|one, other| (one.revision, &one.name).cmp(&(other.revision, &other.name)));
+        Ok((outlines, names))
+    }
+}
+
+fn outline_of_deletion(document: &Document) -> DocumentOutline {
+    DocumentOutline {
+        name: document.name.clone(),
+        revision: document.revision,
+        seen: document.seen(),
+        as_shown: document.seen(),
+        bytes: 0,
+        heads: document.heads.len(),
+        is_deleted: true,
+    }
 }
 
 /// Where a page ended: the last document on it, as it was when the page was made.
@@ -100,7 +128,7 @@ struct Cursor {
 }
 
 impl Cursor {
-    fn after(document: &Document) -> Self {
+    fn after(document: &DocumentOutline) -> Self {
         Self { revision: document.revision, name: document.name.clone() }
     }
 
@@ -124,15 +152,21 @@ impl std::fmt::Display for Cursor {
     }
 }
 
-fn is_new(document: &Document, input: &SyncPull) -> bool {
+/// Whether a document is to be sent. Without `since` deletions are not, except of a document that the client has.
+fn is_new(document: &DocumentOutline, untold: &BTreeSet<DocumentName>, input: &SyncPull) -> bool {
     match &input.since {
-        Some(since) => !since.covers(&document.seen()),
-        None => document.content().is_some() || document.heads.len() > 1,
+        Some(since) => !since.covers(&document.seen),
+        None => !document.is_deleted || document.heads > 1 || untold.contains(&document.name),
     }
 }
 
 /// Which documents, in order, are on the page; those that the client has seen take no room on it.
-fn page(documents: &[Document], cursor: Option<&Cursor>, input: &SyncPull) -> Range<usize> {
+fn page(
+    documents: &[DocumentOutline],
+    cursor: Option<&Cursor>,
+    input: &SyncPull,
+    untold: &BTreeSet<DocumentName>,
+) -> Range<usize> {
     let start = cursor.map_or(0, |cursor| {
         documents.partition_point(|document| {
             (document.revision, &document.name) <= (cursor.revision, &cursor.name)
@@ -146,21 +180,19 @@ fn page(documents: &[Document], cursor: Option<&Cursor>, input: &SyncPull) -> Ra
     let bytes_max = if is_paged { PAGE_BYTES_MAX } else { WHOLE_BYTES_MAX };
     let (mut count, mut bytes) = (0, 0);
     for (index, document) in documents.iter().enumerate().skip(start) {
-        if !is_new(document, input) {
+        if !is_new(document, untold, input) {
             continue;
         }
-        let length: usize =
-            document.heads.iter().filter_map(|head| head.content.as_ref().map(String::len)).sum();
-        if count > 0 && (count == documents_max || bytes + length > bytes_max) {
+        if count > 0 && (count == documents_max || bytes + document.bytes > bytes_max) {
             return start..index;
         }
         count += 1;
-        bytes += length;
+        bytes += document.bytes;
     }
     start..documents.len()
 }
 
-fn as_items(documents: &[&Document]) -> (IdentityItems, Vec<MemoryItem>) {
+fn as_items<'a>(documents: impl Iterator<Item = &'a Document>) -> (IdentityItems, Vec<MemoryItem>) {
     let (mut identity, mut memories) = (IdentityItems::default(), Vec::new());
     for document in documents {
         match &document.name {

@@ -7,7 +7,7 @@ use crate::documents::Version;
 use crate::erasure::{ERASED, without_erased};
 use crate::error::HubError;
 use crate::names::{DocumentName, Granularity, InstanceId};
-use crate::ports::{DocumentFilter, Instance};
+use crate::ports::Instance;
 use crate::sections;
 use crate::service::{Caller, Hub};
 use crate::transaction::{HubTransaction, check_writable};
@@ -63,8 +63,8 @@ impl Hub {
             if act.save().await? {
                 let store = &self.inner().parts.store;
                 let state = store.hub_state(&caller.scope).await?;
-                let documents = store.documents(&caller.scope, DocumentFilter::everything()).await?;
-                let new_sync_token = token_of(&state, &documents, now);
+                let outlines = store.document_outlines(&caller.scope, 0).await?;
+                let new_sync_token = token_of(&state, &outlines, now);
                 let conflicts = conflicts.iter().map(crate::conflicts::conflict_entry).collect();
                 return Ok(SyncPushed { success: true, new_sync_token, conflicts, results });
             }

@@ -331,6 +331,41 @@ async fn defect_16_grep_finds_words_in_every_script() {
 }
 
 #[tokio::test]
+async fn grep_finds_words_verbatim_in_texts_of_any_language() {
+    let home = Home::open().await;
+    home.create("significant", "2026-07-01/fr", "Nous avons mangé des gâteaux dans la cuisine").await;
+    home.create("significant", "2026-07-02/en", "The nationalizations were discussed, O’Brien's node.js too")
+        .await;
+    home.create("significant", "2026-07-03/zh", "我們去了海邊🎉,看見一隻白貓").await;
+    home.create("significant", "2026-07-04/de", "Die Gemütlichkeit der Häuser").await;
+    let expected = [
+        ("GÂTEAUX", "fr"),
+        ("gâtea", "fr"),
+        ("nationalizations", "en"),
+        ("nationaliza", "en"),
+        ("O'Brien's", "en"),
+        ("node.js", "en"),
+        ("白貓", "zh"),
+        ("🎉", "zh"),
+        ("häuser", "de"),
+        ("gemüt", "de"),
+        ("the", "en"),
+    ];
+    for (query, slug) in expected {
+        let grep = MemoryGrep { query: query.to_owned(), max_results: None };
+        let found = home.hub.memory_grep(&home.caller, grep).await.unwrap();
+        let slugs: Vec<String> =
+            found.results.iter().map(|memory| memory.slug.clone().unwrap().to_string()).collect();
+        assert_eq!(slugs, [slug], "{query}");
+    }
+    let grep = MemoryGrep { query: "die gâteaux 白貓 cuisine".to_owned(), max_results: Some(2) };
+    let found = home.hub.memory_grep(&home.caller, grep).await.unwrap();
+    let scores: Vec<f64> = found.results.iter().map(|memory| memory.score).collect();
+    assert_eq!(scores, [0.5, 0.25], "the most words first, then the newest");
+    assert_eq!(found.results[1].date.to_string(), "2026-07-04");
+}
+
+#[tokio::test]
 async fn defect_17_a_push_of_what_is_there_makes_nothing_newer() {
     let home = Home::open().await;
     home.push("a", vec![change("note", Some("text"), "2026-07-02T00:00:00Z", "")]).await;

@@ -320,3 +320,99 @@ async fn what_another_program_wrote_reaches_the_reply() {
     let found = answer(&home, TOKEN, "memory_search", query).await;
     assert_eq!(found["results"][0]["slug"], "almond-cake", "{found}");
 }
+
+/// Erases a text, by the tools.
+async fn erase(home: &Home, text: &str) {
+    let preview = answer(home, TOKEN, "forget_preview", json!({"text": text})).await;
+    let erased = answer(home, TOKEN, "forget", json!({"text": text, "confirm": preview["id"]})).await;
+    assert_eq!(erased["success"], true, "{erased}");
+}
+
+/// Pulls page by page with one document on each, and gives what came, by name, with the last token.
+async fn pull_pages(home: &Home, since: &Value, mut between: impl AsyncFnMut(usize)) -> (Vec<String>, Value) {
+    let (mut cursor, mut seen) = (Value::Null, Vec::new());
+    for number in 0.. {
+        let page = json!({"instanceId": "tablet", "since": since, "limit": 1, "cursor": cursor});
+        let page = answer(home, TOKEN, "sync_pull", page).await;
+        for memory in page["memories"].as_array().unwrap() {
+            seen.push(format!("{} {}", memory["slug"].as_str().unwrap(), memory["deleted"] == true));
+        }
+        for file in page["identityFiles"]["custom"].as_array().unwrap() {
+            seen.push(format!("{} {}", file["filename"].as_str().unwrap(), file["deleted"] == true));
+        }
+        cursor = page["nextCursor"].clone();
+        if cursor.is_null() {
+            return (seen, page["newSyncToken"]["versionVector"].clone());
+        }
+        between(number).await;
+    }
+    unreachable!("a pull ends")
+}
+
+#[tokio::test]
+async fn erased_names_reach_a_pull_in_pages_among_the_other_changes() {
+    let home = Home::new().await;
+    for slug in ["dolphin-b", "dolphin-a", "garden", "kitchen"] {
+        push(&home, "laptop", memory(slug, "text", "2026-05-01T10:00:00Z", Value::Null)).await;
+    }
+    let mut file = plan("text");
+    for filename in ["dolphin.md", "another.md"] {
+        file["filename"] = json!(filename);
+        push_as(&home, TOKEN, "laptop", "identityChanges", file.clone()).await;
+    }
+    let first = pull(&home, "tablet", json!({})).await["newSyncToken"]["versionVector"].clone();
+    erase(&home, "dolphin").await;
+    push(&home, "laptop", memory("garden", "changed", "2026-05-02T10:00:00Z", Value::Null)).await;
+    let (mut seen, token) = pull_pages(&home, &first, async |page| {
+        if page == 1 {
+            // A document that the client has is erased while it pulls.
+            erase(&home, "kitchen").await;
+        }
+    })
+    .await;
+    seen.sort();
+    assert_eq!(
+        seen,
+        ["dolphin-a true", "dolphin-b true", "dolphin.md true", "garden false", "kitchen true"],
+        "every change once"
+    );
+    let nothing = pull(&home, "tablet", token).await;
+    assert_eq!((&nothing["memories"], &nothing["identityFiles"]["custom"]), (&json!([]), &json!([])));
+}
+
+#[tokio::test]
+async fn client_without_since_that_holds_a_copy_is_sent_its_deletion() {
+    let home = Home::new().await;
+    push(&home, "laptop", memory("dolphin", "text", "2026-05-01T10:00:00Z", Value::Null)).await;
+    assert_eq!(texts(&pull(&home, "tablet", Value::Null).await, "dolphin"), ["text"]);
+    erase(&home, "dolphin").await;
+    let pulled = pull(&home, "tablet", Value::Null).await;
+    assert_eq!(pulled["memories"][0]["slug"], "dolphin", "{pulled}");
+    assert_eq!(pulled["memories"][0]["deleted"], true);
+    let stranger = pull(&home, "phone", Value::Null).await;
+    assert_eq!(stranger["memories"], json!([]), "who has no copy does not learn the name");
+}
+
+#[tokio::test]
+async fn counters_that_were_never_used_mark_no_receipt_as_reached() {
+    let home = Home::new().await;
+    push(&home, "laptop", memory("dolphin", "text", "2026-05-01T10:00:00Z", Value::Null)).await;
+    let before = pull(&home, "tablet", json!({})).await["newSyncToken"]["versionVector"].clone();
+    erase(&home, "dolphin").await;
+    let token = pull(&home, "tablet", before.clone()).await["newSyncToken"]["versionVector"].clone();
+    let claimed: Value =
+        token.as_object().unwrap().keys().map(|author| (author.clone(), json!(999_999))).collect();
+    pull(&home, "tablet", claimed).await;
+    let receipt = home.get("/api/admin/memory/receipts").await.json()["receipts"][0].clone();
+    assert_eq!(receipt["reached"], json!([]), "{receipt}");
+    let waits = json!({"what": "instance", "name": "tablet"});
+    assert!(receipt["not_reached"].as_array().unwrap().contains(&waits), "{receipt}");
+    assert_eq!(
+        pull(&home, "tablet", before).await["memories"][0]["deleted"],
+        true,
+        "the name is still known"
+    );
+    pull(&home, "tablet", token).await;
+    let receipt = home.get("/api/admin/memory/receipts").await.json()["receipts"][0].clone();
+    assert_eq!(receipt["reached"][0]["id"], "tablet", "{receipt}");
+}

@@ -52,6 +52,11 @@ pub(crate) const MIGRATIONS: &[Migration] = &[
         name: "replaced_values",
         sql: include_str!("../../migrations/sqlite/0009_replaced_values.sql"),
     },
+    Migration {
+        number: 10,
+        name: "erasures_by_revision",
+        sql: include_str!("../../migrations/sqlite/0010_erasures_by_revision.sql"),
+    },
 ];
 
 /// Before the first release the schema of the first migration was built in 17 steps. Homes from then are of this version, and the digests

@@ -3,13 +3,12 @@
 use std::ops::Range;
 
 use hub::names::{DiaryName, DocumentName};
-use hub::ports::{
-    ChunkCoverage, ChunkHits, ChunkVector, DiaryChunk, DiaryCoverage, DiaryText, UnembeddedChunk,
-};
+use hub::ports::{ChunkCoverage, ChunkHits, ChunkVector, DiaryChunk, DiaryCoverage, UnembeddedChunk};
 use hub::split_into_chunks;
+use memory::Scope;
 use memory::ports::{Embedding, Phrase, PhraseHits};
+use memory::text::{LiteralTerm, index_terms};
 use memory::vector_index::READABILITY_MIN;
-use memory::{Scope, text::index_terms};
 
 use super::state::instance_id;
 use crate::engine::sql::{Connection, OptionalExtension, Result, Row, params};
@@ -278,23 +277,29 @@ pub(super) fn names(connection: &Connection, scope: &Scope) -> Result<Vec<DiaryN
         .collect()
 }
 
-pub(super) fn texts(
+/// Memories whose pieces hold terms of a word, among the newest pieces that do.
+const NAMES_WITH_TERMS: &str = "
+    SELECT DISTINCT d.kind, d.stem
+    FROM (SELECT rowid AS number FROM hub_words WHERE hub_words MATCH ?1 ORDER BY rowid DESC LIMIT ?2) hit
+    CROSS JOIN hub_chunks c ON c.number = hit.number CROSS JOIN hub_documents d ON d.number = c.document";
+
+pub(super) fn with_terms(
     connection: &Connection,
-    scope: &Scope,
-    after: i64,
+    scope: i64,
+    terms: &[LiteralTerm],
     limit: u32,
-) -> Result<Vec<DiaryText>> {
+) -> Result<Vec<DiaryName>> {
+    let query = |term: &LiteralTerm| {
+        let star = if term.is_prefix { "*" } else { "" };
+        words::query(scope, &term.phrase).map(|query| format!("{query}{star}"))
+    };
+    let query: Vec<String> = terms.iter().filter_map(query).collect();
+    if query.is_empty() {
+        return Ok(Vec::new());
+    }
     connection
-        .prepare_cached(
-            "SELECT d.number, d.kind, d.stem, v.content
-             FROM hub_documents d JOIN hub_versions v ON v.document = d.number AND v.state = 'shown'
-             WHERE d.number > ?3 AND d.persona_id = ?1 AND d.user_id = ?2 AND v.content IS NOT NULL
-                 AND d.kind IN ('daily', 'weekly', 'monthly', 'yearly', 'significant')
-             ORDER BY d.number LIMIT ?4",
-        )?
-        .query_map(params![scope.persona.as_str(), scope.user.as_str(), after, limit], |row| {
-            Ok(DiaryText { number: row.get(0)?, name: memory_name(row, 1)?, content: row.get(3)? })
-        })?
+        .prepare_cached(NAMES_WITH_TERMS)?
+        .query_map(params![query.join(" AND "), limit], |row| memory_name(row, 0))?
         .collect()
 }
 

@@ -4,7 +4,9 @@ use std::collections::HashMap;
 
 use hub::documents::{Document, Version};
 use hub::names::DocumentName;
-use hub::ports::DocumentFilter;
+use hub::ports::{DocumentFilter, DocumentOutline};
+use hub::version_vector::VersionVector;
+use hub::versions::vector_as_shown;
 use memory::Scope;
 
 use super::erased_names;
@@ -120,6 +122,51 @@ pub(super) fn list(connection: &Connection, scope: &Scope, filter: &DocumentFilt
     Ok(found.into_iter().map(|(_, document)| document).filter(there).collect())
 }
 
+/// Live versions of documents that changed at this revision or later, without their texts, each document's shown one first.
+const OUTLINES: &str = "
+    SELECT d.number, d.kind, d.stem, d.revision, v.vector, octet_length(v.content)
+    FROM hub_documents d CROSS JOIN hub_versions v ON v.document = d.number AND v.state <> 'past'
+    WHERE d.persona_id = ?1 AND (d.user_id IS NULL OR d.user_id = ?2) AND d.revision >= ?3
+    ORDER BY d.revision, d.number, v.state DESC, v.number";
+
+/// What a synchronisation needs to know of documents, in no order.
+pub(super) fn outlines(connection: &Connection, scope: &Scope, from: i64) -> Result<Vec<DocumentOutline>> {
+    let mut statement = connection.prepare_cached(OUTLINES)?;
+    let mut rows = statement.query(params![scope.persona.as_str(), scope.user.as_str(), from])?;
+    let mut found: Vec<(i64, DocumentOutline)> = Vec::new();
+    while let Some(row) = rows.next()? {
+        let number = row.get(0)?;
+        let (vector, bytes): (VersionVector, Option<usize>) = (rows::json(&row, 4)?, row.get(5)?);
+        if let Some((last, outline)) = found.last_mut()
+            && *last == number
+        {
+            outline.seen.join(&vector);
+            outline.bytes += bytes.unwrap_or(0);
+            outline.heads += 1;
+            continue;
+        }
+        let name = DocumentName::parse(row.get_ref(1)?.as_str()?, row.get_ref(2)?.as_str()?)
+            .map_err(|error| rows::unreadable(2, error))?;
+        let outline = DocumentOutline {
+            name,
+            revision: row.get(3)?,
+            seen: vector.clone(),
+            as_shown: vector,
+            bytes: bytes.unwrap_or(0),
+            heads: 1,
+            is_deleted: bytes.is_none(),
+        };
+        found.push((number, outline));
+    }
+    // Which of several versions say the same is seen in their texts alone.
+    for (_, outline) in found.iter_mut().filter(|(_, outline)| outline.heads > 1) {
+        if let Some(document) = one(connection, scope, &outline.name)? {
+            outline.as_shown = vector_as_shown(&document.heads);
+        }
+    }
+    Ok(found.into_iter().map(|(_, outline)| outline).collect())
+}
+
 pub(super) fn versions(
     connection: &Connection,
     scope: &Scope,
@@ -175,4 +222,17 @@ pub(super) fn labels(connection: &Connection, scope: &Scope) -> Result<Vec<(Docu
             Ok((name, row.get(2)?))
         })?
         .collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::engine::plans::{empty, plan};
+
+    #[test]
+    fn outlines_are_read_from_indexes_without_texts() {
+        let plan = plan(&empty(), OUTLINES);
+        assert!(plan.contains("hub_documents_by_revision (persona_id=? AND revision>?)"), "{plan}");
+        assert!(plan.contains("COVERING INDEX hub_versions_outlines (document=?)"), "{plan}");
+    }
 }

@@ -32,16 +32,23 @@ pub(super) fn keep(
     seen: VersionVector,
     at: i64,
 ) -> Result<()> {
+    let revision = state::raise_revision(connection, scope)?;
     let (own, counter) = state::next_own(connection, scope)?;
     let vector = seen.with(&own, counter);
     state::note_seen(connection, scope, name, &vector)?;
     let erased_at = Timestamp::from_microsecond(at).unwrap_or_default();
     let kept = ErasedName { kind: name.kind().to_owned(), digest: digest(scope, name), vector, erased_at };
-    put(connection, scope, owner(scope, name), &kept)
+    put(connection, scope, owner(scope, name), &kept, revision)
 }
 
 /// Keeps an erasure. Of one that is known it takes nothing away: both are seen, and the later one is the time.
-pub(super) fn put(connection: &Connection, scope: &Scope, user: &str, erased: &ErasedName) -> Result<()> {
+pub(super) fn put(
+    connection: &Connection,
+    scope: &Scope,
+    user: &str,
+    erased: &ErasedName,
+    revision: i64,
+) -> Result<()> {
     let known: Option<VersionVector> = connection
         .prepare_cached(
             "SELECT vector FROM hub_erased_names
@@ -55,9 +62,9 @@ pub(super) fn put(connection: &Connection, scope: &Scope, user: &str, erased: &E
     vector.join(&known.unwrap_or_default());
     connection
         .prepare_cached(
-            "INSERT INTO hub_erased_names (persona_id, user_id, kind, digest, vector, erased_at)
-             VALUES (?1, ?2, ?3, ?4, ?5, ?6)
-             ON CONFLICT DO UPDATE SET vector = excluded.vector,
+            "INSERT INTO hub_erased_names (persona_id, user_id, kind, digest, vector, erased_at, revision)
+             VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7)
+             ON CONFLICT DO UPDATE SET vector = excluded.vector, revision = excluded.revision,
                  erased_at = max(erased_at, excluded.erased_at)",
         )?
         .execute(params![
@@ -66,7 +73,8 @@ pub(super) fn put(connection: &Connection, scope: &Scope, user: &str, erased: &E
             erased.kind,
             erased.digest,
             to_json(&vector)?,
-            microseconds(erased.erased_at)
+            microseconds(erased.erased_at),
+            revision
         ])?;
     Ok(())
 }
@@ -97,15 +105,15 @@ pub(super) fn document(
 ) -> Result<Option<Document>> {
     let found = connection
         .prepare_cached(
-            "SELECT vector, erased_at FROM hub_erased_names
+            "SELECT vector, erased_at, revision FROM hub_erased_names
              WHERE persona_id = ?1 AND user_id = ?2 AND kind = ?3 AND digest = ?4",
         )?
         .query_row(
             params![scope.persona.as_str(), owner(scope, name), name.kind(), digest(scope, name)],
-            |row| Ok((rows::json(row, 0)?, rows::time(row, 1)?)),
+            |row| Ok((rows::json(row, 0)?, rows::time(row, 1)?, row.get(2)?)),
         )
         .optional()?;
-    let Some((vector, erased_at)) = found else { return Ok(None) };
+    let Some((vector, erased_at, revision)) = found else { return Ok(None) };
     let deletion = Version {
         number: 0,
         content: None,
@@ -123,7 +131,7 @@ pub(super) fn document(
         heads: vec![deletion],
         stale: false,
         created_at: erased_at,
-        revision: 0,
+        revision,
     }))
 }
 
@@ -166,7 +174,8 @@ pub(super) fn untold(connection: &Connection, scope: &Scope, instance: &Instance
 }
 
 /// Notes what an instance has received, as its own pull shows: the names that were kept for it are dropped, and receipts
-/// say that it was reached. Returns whether a name was dropped.
+/// say that it was reached. An instance that claims changes of this one that were never made is not believed. Returns
+/// whether a name was dropped.
 pub(super) fn note_told(
     connection: &Connection,
     scope: &Scope,
@@ -174,7 +183,11 @@ pub(super) fn note_told(
     heard: &VersionVector,
     at: Timestamp,
 ) -> Result<bool> {
-    let counter = heard.get(&state::own_instance(connection)?);
+    let (own, next) = state::next_own(connection, scope)?;
+    let counter = heard.get(&own);
+    if counter >= next {
+        return Ok(false);
+    }
     connection
         .prepare_cached(
             "UPDATE erasure_instances SET reached_at = ?5

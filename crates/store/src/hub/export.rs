@@ -136,7 +136,7 @@ pub(super) fn restore(
         }
     }
     for (user, erased) in [(scope.user.as_str(), &whole.erased), ("", &whole.erased_of_persona)] {
-        erased.iter().try_for_each(|erased| erased_names::put(connection, scope, user, erased))?;
+        erased.iter().try_for_each(|erased| erased_names::put(connection, scope, user, erased, revision))?;
     }
     let number = scopes::number_or_new(connection, scope)?;
     graph::restore(connection, number, &whole.nodes, &whole.edges)

@@ -11,7 +11,7 @@ use memory::Scope;
 use memory::text::fold;
 
 use super::{chunks, documents, erased_lines, erased_names, state};
-use crate::engine::sql::{Connection, OptionalExtension, Result, params};
+use crate::engine::sql::{Connection, Result, params};
 use crate::graph;
 use crate::rows::{self, to_json};
 
@@ -359,14 +359,9 @@ fn take_named(
             for instance in holders.find(&row.name) {
                 erased_names::keep_untold(connection, scope, &instance, &row.name)?;
             }
-            let gone: Option<i64> = connection
-                .prepare_cached("DELETE FROM hub_documents WHERE number = ?1 RETURNING number")?
-                .query_row([row.number], |row| row.get(0))
-                .optional()?;
-            if gone.is_some() {
-                state::raise_revision(connection, scope)?;
-                taken += 1;
-            }
+            taken += connection
+                .prepare_cached("DELETE FROM hub_documents WHERE number = ?1")?
+                .execute([row.number])? as u64;
         }
     }
     Ok(taken)

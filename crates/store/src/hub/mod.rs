@@ -20,12 +20,13 @@ use hub::erasure::ErasedLine;
 use hub::export::HubExport;
 use hub::names::{DiaryName, DocumentName, InstanceId};
 use hub::ports::{
-    ChunkCoverage, ChunkHits, ChunkVector, DiaryChunk, DiaryCoverage, DiaryEvent, DiaryText, DocumentFilter,
-    HubCommit, HubCommitOutcome, HubState, HubStore, Instance, OutdatedLine, ShownText, Snapshot,
-    UnembeddedChunk,
+    ChunkCoverage, ChunkHits, ChunkVector, DiaryChunk, DiaryCoverage, DiaryEvent, DocumentFilter,
+    DocumentOutline, HubCommit, HubCommitOutcome, HubState, HubStore, Instance, OutdatedLine, ShownText,
+    Snapshot, UnembeddedChunk,
 };
 use jiff::Timestamp;
 use memory::ports::{Embedding, Phrase, StoreError};
+use memory::text::LiteralTerm;
 use memory::{PersonaId, Scope};
 
 use crate::engine::SqliteStore;
@@ -57,6 +58,11 @@ impl HubStore for SqliteStore {
     async fn documents(&self, scope: &Scope, filter: DocumentFilter) -> Result<Vec<Document>, StoreError> {
         let scope = scope.clone();
         self.read(move |connection| Ok(documents::list(connection, &scope, &filter)?)).await
+    }
+
+    async fn document_outlines(&self, scope: &Scope, from: i64) -> Result<Vec<DocumentOutline>, StoreError> {
+        let scope = scope.clone();
+        self.read(move |connection| Ok(documents::outlines(connection, &scope, from)?)).await
     }
 
     async fn document(&self, scope: &Scope, name: &DocumentName) -> Result<Option<Document>, StoreError> {
@@ -219,14 +225,17 @@ impl HubStore for SqliteStore {
         self.read(move |connection| Ok(chunks::names(connection, &scope)?)).await
     }
 
-    async fn memory_texts(
+    async fn memories_with_terms(
         &self,
         scope: &Scope,
-        after: i64,
+        words: Vec<Vec<LiteralTerm>>,
         limit: u32,
-    ) -> Result<Vec<DiaryText>, StoreError> {
-        let scope = scope.clone();
-        self.read(move |connection| Ok(chunks::texts(connection, &scope, after, limit)?)).await
+    ) -> Result<Vec<Vec<DiaryName>>, StoreError> {
+        self.read_scope(scope, move |connection, scope| {
+            let found = words.iter().map(|terms| chunks::with_terms(connection, scope, terms, limit));
+            Ok(found.collect::<sql::Result<_>>()?)
+        })
+        .await
     }
 
     async fn export_hub(&self, scope: &Scope) -> Result<HubExport, StoreError> {
