@@ -1,5 +1,6 @@
 import { expect, test } from "vitest";
 import { nameMatcher, graphOf, layout } from "../src/insights/graph";
+import { moodPoints, type MoodShift } from "../src/insights/mood_year";
 import { yearOf } from "../src/insights/year";
 import { parseSetting, formatSetting } from "../src/settings/setting_value";
 import { entity, memoryNode as node } from "./fixtures";
@@ -71,4 +72,21 @@ test("opposite impacts do not cancel out, and an impact of 0 is neutral", () => 
   expect(impactOn(8, -8)).toEqual({ high: 8, low: -8 });
   expect(impactOn(0)).toEqual({ high: 0, low: 0 });
   expect(impactOn()).toBeNull();
+});
+
+test("the mood of the year is drawn oldest first, by time and energy", () => {
+  const shift = (at: string, energy: number): MoodShift => ({
+    at,
+    mood: "calm",
+    energy,
+    last_user_signal: null,
+    neutral: true,
+    session_id: null,
+  });
+  const now = Date.parse("2026-05-02T10:00:00Z");
+  const points = moodPoints([shift("2026-05-02T10:00:00Z", 10), shift("2025-05-03T10:00:00Z", 2), shift("2024-01-01T00:00:00Z", 5)], now);
+  expect(points.map(({ time, height }) => [Number(time.toFixed(3)), height])).toEqual([
+    [0.003, 0.2],
+    [1, 1],
+  ]);
 });

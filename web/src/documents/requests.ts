@@ -12,6 +12,12 @@ export const getDocuments = () =>
     (cursor) => get("/api/hub/documents", { cursor, limit: PAGE_SIZE_MAX }),
     ({ documents }) => documents,
   );
+/** Deleted documents that can be restored; `version` is the last one with a text. */
+export const getDeletedDocuments = () =>
+  fetchAllPages(
+    (cursor) => get("/api/hub/documents", { deleted: true, cursor, limit: PAGE_SIZE_MAX }),
+    ({ documents }) => documents,
+  );
 export const getDocument = (name: DocumentName) => get(DOCUMENT, at(name));
 
 /** `version` is the version that was edited, 0 for a new document; null overwrites any version. */

@@ -3,6 +3,11 @@
 export const en = {
   events: "Events",
   thoughts: "Thoughts",
+  promises: "Promises",
+  promisesEmpty: "No promises yet. They form when the persona says what it will do.",
+  expectations: "Expectations",
+  expectationsEmpty: "No expectations yet. They form between conversations.",
+  moreMessages: "More messages",
   people: "People and places",
   sessions: "Conversations",
   diary: "Diary",
@@ -94,6 +99,11 @@ export const en = {
 export const zh: typeof en = {
   events: "事件",
   thoughts: "想法",
+  promises: "承诺",
+  promisesEmpty: "还没有承诺。角色说出要做什么时会形成承诺。",
+  expectations: "期待",
+  expectationsEmpty: "还没有期待。期待在两次对话之间形成。",
+  moreMessages: "更多消息",
   people: "人物和地点",
   sessions: "对话",
   diary: "日记",

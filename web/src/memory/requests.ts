@@ -5,7 +5,8 @@ import type { Choice, ToErase } from "./types";
 
 const PAGE_SIZE = 50;
 
-export type NodeList = "events" | "thoughts";
+export type NodeList = "events" | "thoughts" | "intentions" | "expectations";
+export const isNodeList = (tab: string): tab is NodeList => ["events", "thoughts", "intentions", "expectations"].includes(tab);
 
 export const getNodes = (list: NodeList, cursor: Id | null, limit = PAGE_SIZE) =>
   get(`/api/admin/memory/${list}`, { limit, cursor });
@@ -13,6 +14,9 @@ export const getEntities = (cursor: Id | null, limit = PAGE_SIZE) => get("/api/a
 export const getRejected = () => get("/api/admin/memory/rejected");
 export const getReceipts = (cursor: Id | null) => get("/api/admin/memory/receipts", { limit: PAGE_SIZE, cursor });
 export const search = (q: string) => get("/api/admin/memory/search", { q, limit: PAGE_SIZE });
+/** Messages that hold the words, the best first. */
+export const searchMessages = (q: string, cursor: string) =>
+  get("/api/admin/memory/search", { q, type: "messages", limit: PAGE_SIZE, cursor });
 export const recall = (text: string) => post("/api/admin/memory/recall", { text, ...persona() });
 
 export const getHistory = (id: Id) => get("/api/admin/memory/nodes/{id}/history", { id });

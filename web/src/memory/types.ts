@@ -17,4 +17,6 @@ export type Choice = NonNullable<ToErase["choice"]>;
 export type TraceNode = ResponseBody<"/api/admin/memory/events/{id}/dependents">["dependent_thoughts"][number];
 export type DeletePreview = ResponseBody<"/api/admin/memory/preview-delete", "post">;
 
+export type MessageFound = ResponseBody<"/api/admin/memory/search">["messages"][number];
+
 export type Conflict = ResponseBody<"/api/hub/conflicts">["conflicts"][number];

@@ -39,7 +39,6 @@ export const savePersona = (fields: RequestBody<"/api/admin/persona", "post">) =
 export const saveStyle = (text: string) =>
   post("/api/admin/persona/style", text.trim() ? { action: "set", text } : { action: "clear" });
 export const saveFacts = (facts: Record<string, string | null>) => patch("/api/admin/persona/facts", { facts });
-export const saveTimezone = (timezone: string) => post("/api/admin/users/timezone", { timezone, override: true });
 
 export const resetPersona = (personaId: string) =>
   post("/api/admin/reset", { persona_id: personaId, confirm: personaId });

@@ -40,8 +40,9 @@ async function ensured<ResponseBody>(user: User, run: () => Promise<ResponseBody
 export const nameUser = (user: User, name: string) =>
   ensured(user, () => patch("/api/admin/users/{id}", { display_name: name || null }, { id: user.id }));
 
+/** An empty zone removes the one that is set. */
 export const setUserZone = (user: User, timezone: string) =>
-  post("/api/admin/users/timezone", { timezone, override: true }, { user_id: user.id });
+  ensured(user, () => patch("/api/admin/users/{id}", { timezone: timezone || null }, { id: user.id }));
 
 export const linkIdentity = (user: User, identity: Identity) =>
   ensured(user, () => post("/api/admin/users/{id}/identities", identity, { id: user.id }));
