@@ -140,6 +140,26 @@ step("deleting asks for confirmation and can be undone", async () => {
   await row("self/her_wants.md").waitFor();
 });
 
+step("a deleted document is listed and restored", async () => {
+  await write("custom/recipes.md", "Lentils with lemon.");
+  await s.page.evaluate(() => fetch("/api/hub/documents/custom/recipes.md", { method: "DELETE" }));
+  await visit(s.page, s.daemon.url, "/memory/documents");
+  await row("self/her_wants.md").waitFor();
+  assert.equal(await row("custom/recipes.md").count(), 0);
+  await s.page.getByText("Deleted documents").click();
+  const deleted = s.page.locator('[data-deleted="custom/recipes.md"]');
+  await deleted.waitFor();
+  await looks("documents-deleted");
+  await deleted.getByRole("button", { name: "Restore" }).click();
+  await notice("custom/recipes.md restored.").waitFor();
+  await deleted.waitFor({ state: "detached" });
+  await row("custom/recipes.md").getByRole("button").click();
+  await dialog().getByText("Lentils with lemon.").waitFor();
+  await s.page.keyboard.press("Escape");
+  await undo();
+  await row("custom/recipes.md").waitFor({ state: "detached" });
+});
+
 step("the core blocks link to their editor", async () => {
   await write("self/persona.md", "小鱼在海边长大。");
   await visit(s.page, s.daemon.url, "/memory/documents");

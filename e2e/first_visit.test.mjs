@@ -11,7 +11,7 @@ const QUESTION = "你还记得我的猫吗";
 const INTERACTIVE_MS_MAX = 1_000;
 
 const s = story("first_visit", startDaemon);
-const { step, picture, assertAccessible } = s;
+const { step, looks, picture, assertAccessible } = s;
 
 const own = () => s.page.locator('article[data-role="user"]');
 const replies = () => s.page.locator('article[data-role="persona"]');
@@ -116,6 +116,29 @@ step("people are drawn with the memories about them", async () => {
   await assertAccessible("a name");
   await s.page.keyboard.press("Escape");
   await s.page.goto(s.daemon.url);
+  await own().last().waitFor();
+});
+
+step("the year shows the mood that each conversation left", async () => {
+  await visit(s.page, s.daemon.url, "/insights/year");
+  await s.page.getByTestId("mood-year").locator("circle").first().waitFor({ state: "attached" });
+  const shifts = s.page.getByTestId("mood-shifts").getByRole("listitem");
+  assert.ok((await shifts.count()) > 0);
+  assert.match(await shifts.first().innerText(), /energy \d+\/10/);
+  await looks("year");
+});
+
+step("promises and expectations have lists, and the search finds messages", async () => {
+  await visit(s.page, s.daemon.url, "/memory/intentions");
+  await s.page.locator('[data-testid="memories"] li, main p').filter({ hasText: /Promise|No promises yet/ }).first().waitFor();
+  await visit(s.page, s.daemon.url, "/memory/expectations");
+  await s.page.locator('[data-testid="memories"] li, main p').filter({ hasText: /Expectation|No expectations yet/ }).first().waitFor();
+  await s.page.getByRole("searchbox").fill("咖啡馆");
+  const said = s.page.getByTestId("found").locator("[data-message]").filter({ hasText: "咖啡馆" });
+  await said.first().waitFor();
+  assert.equal(await said.first().locator("mark").count() > 0, true, "the words are marked");
+  await looks("search-messages");
+  await visit(s.page, s.daemon.url, "/");
   await own().last().waitFor();
 });
 

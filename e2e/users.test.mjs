@@ -148,6 +148,12 @@ step("the owner is listed from the start, and gets a name and a time zone", asyn
   await s.page.keyboard.press("Escape");
   await users().filter({ hasText: "林" }).filter({ hasText: "Asia/Shanghai" }).waitFor();
   assert.equal(await s.page.evaluate(() => document.activeElement?.textContent), "林", "the focus returns");
+  await button("林").click();
+  await dialog().getByLabel("Time zone").fill("");
+  await button("Save", dialog()).click();
+  await notice("Saved.").last().waitFor();
+  await s.page.keyboard.press("Escape");
+  await users().filter({ hasText: "林" }).filter({ hasText: "no time zone" }).waitFor();
 });
 
 step("a user is added once", async () => {

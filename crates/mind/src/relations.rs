@@ -2,17 +2,18 @@
 
 use async_trait::async_trait;
 use hub::graph::{
-    KnownEntity, Relation, RelationEnd, RelationError, RelationExtractor, UnreadEvent, UnreadSession,
+    DocumentFacts, KnownEntity, Relation, RelationEnd, RelationError, RelationExtractor, UnreadDocument,
+    UnreadEvent, UnreadSession, entity_kind,
 };
 use memory::entities::{fold_name, name_stands_in};
-use memory::identifiers::NodeId;
+use memory::identifiers::{NodeId, SessionId};
 use memory::ports::MindError;
 use serde::Serialize;
 use serde_json::{Value, json};
 
 use crate::answer::{self, List, Malformed, Member, Notes, snippet};
 use crate::contract::{
-    self, CONFIDENCE_MIN, GraphAnswer, NODE_TYPES, RELATION_LENGTH_MAX, RELATIONSHIPS_MAX,
+    self, CONFIDENCE_MIN, GraphAnswer, GraphEntityAnswer, NODE_TYPES, RELATION_LENGTH_MAX, RELATIONSHIPS_MAX,
     RelationshipAnswer, TIE_NAME_LENGTH_MAX,
 };
 use crate::handles::Handles;
@@ -122,15 +123,16 @@ impl<'a> RelationTask<'a> {
     }
 
     /// Reads an answer; a tie that breaks the contract is dropped, and costs nothing else.
-    fn read(&self, answer: &str) -> Result<Parsed<Vec<Relation>>, Malformed> {
+    fn read(&self, answer: &str) -> Result<Parsed<DocumentFacts>, Malformed> {
         let mut answer = answer::read(answer, &["entities", "relationships"])?;
         let (mut notes, whole) = (Notes::of(std::mem::take(&mut answer.notes)), answer.whole);
         let answer: GraphAnswer = answer.contents()?;
         if matches!(answer.relationships, List::Missing | List::Wrong(_)) {
             return Err(Malformed("`relationships` must be a list; write [] if there are none.".to_owned()));
         }
-        let entities = answer.entities.read("an object", "entities", &mut notes).into_iter();
+        let entities = answer.entities.read("an object", "entities", &mut notes);
         let types: Vec<(String, String)> = entities
+            .iter()
             .filter_map(|entity| Some((fold_name(entity.name.text()?), entity.node_type.word()?)))
             .collect();
         let mut facts: Vec<Relation> = Vec::new();
@@ -146,7 +148,37 @@ impl<'a> RelationTask<'a> {
             // No words of the answer: it may quote a person.
             tracing::debug!(length = note.len(), "part of an answer about the graph was not kept");
         }
-        Ok(Parsed { value: facts, whole, missing: None })
+        let value = DocumentFacts { names: self.new_names(&entities), relations: facts };
+        Ok(Parsed { value, whole, missing: None })
+    }
+
+    /// Names of people, places and the like that are not known and stand in what was read.
+    fn new_names(&self, answered: &[&GraphEntityAnswer]) -> Vec<(String, String)> {
+        let mut names: Vec<(String, String)> = Vec::new();
+        for entity in answered {
+            let (Some(name), Some(node_type)) = (entity.name.text(), entity.node_type.word()) else {
+                continue;
+            };
+            let folded = fold_name(name);
+            let is_of_entity = entity_kind(&node_type).is_some();
+            let is_known = names.iter().any(|(known, _)| fold_name(known) == folded)
+                || self.session.entities.iter().any(|known| {
+                    let all = known.aliases.iter().chain([&known.name]);
+                    all.into_iter().any(|name| fold_name(name) == folded)
+                });
+            let is_of_those_who_talk = [self.user_name(), &self.session.persona, "user", "persona"]
+                .iter()
+                .any(|name| fold_name(name) == folded);
+            let fits = (1..=TIE_NAME_LENGTH_MAX).contains(&name.chars().count());
+            let stands_there = || {
+                let events = self.session.events.iter();
+                events.into_iter().any(|event| name_stands_in(&fold_name(&event.description), &folded))
+            };
+            if is_of_entity && !is_known && !is_of_those_who_talk && fits && stands_there() {
+                names.push((name.to_owned(), node_type));
+            }
+        }
+        names
     }
 
     fn fact(&self, proposed: &RelationshipAnswer, types: &[(String, String)]) -> Result<Relation, String> {
@@ -224,19 +256,42 @@ fn relation_word(told: &str) -> Option<String> {
     fits.then_some(word)
 }
 
-#[async_trait]
-impl RelationExtractor for LanguageMind {
-    async fn extract_relations(&self, session: &UnreadSession) -> Result<Vec<Relation>, RelationError> {
+impl LanguageMind {
+    async fn ask_for_relations(
+        &self,
+        session: &UnreadSession,
+        asked_for: Option<SessionId>,
+    ) -> Result<DocumentFacts, RelationError> {
         let question = RelationTask::new(session);
         let schema = contract::schema::<GraphAnswer>();
         let request = |problem: Option<&str>| {
             let asked = self.task_prompt(PromptName::Graph, question.context(problem), question.data())?;
             Ok(self.structured(asked, &schema, TEMPERATURE, TOKENS_MAX))
         };
-        let answered = self.ask(Some(session.session), request, |text| question.read(text)).await;
+        let answered = self.ask(asked_for, request, |text| question.read(text)).await;
         answered
             .map(|(facts, _)| facts)
             .map_err(|error: MindError| RelationError(error.for_the_log().to_owned()))
+    }
+}
+
+#[async_trait]
+impl RelationExtractor for LanguageMind {
+    async fn extract_relations(&self, session: &UnreadSession) -> Result<Vec<Relation>, RelationError> {
+        self.ask_for_relations(session, Some(session.session)).await.map(|facts| facts.relations)
+    }
+
+    async fn extract_document(&self, document: &UnreadDocument) -> Result<DocumentFacts, RelationError> {
+        // The question is the one that is asked of a session: lines are its events. They are of no session.
+        let lines = UnreadSession {
+            scope: document.scope.clone(),
+            session: SessionId(Default::default()),
+            persona: document.persona.clone(),
+            user: document.user.clone(),
+            events: document.lines.clone(),
+            entities: document.entities.clone(),
+        };
+        self.ask_for_relations(&lines, None).await
     }
 
     fn can_find_facts(&self) -> bool {

@@ -4,8 +4,8 @@
 //! recalled; `extraction` distils by rules over word lists; `reflection` and `slow_cycle` give an impression by rule;
 //! `persona_draft` sorts the writer's own sentences.
 //! `proactive` says a promise or an expectation that is due, and else nothing.
-//! `rollup` copies lines of its sources and says so. `graph` is not among what it can do: ties that rules would guess are
-//! worse than none.
+//! `rollup` copies lines of its sources and says so. `graph` gives the names in the lines of a document and no
+//! relations: those that rules would guess are worse than none.
 //! It knows Chinese and English; words in other languages are kept as quotes.
 
 mod reply;
@@ -17,6 +17,7 @@ mod extraction;
 mod reflection;
 mod impressions;
 mod rollup;
+mod document_names;
 mod slow_cycle;
 mod persona_draft;
 mod proactive;
@@ -86,6 +87,7 @@ fn answer(request: &Request) -> Result<String, LlmError> {
         "extraction" => written(&extraction::extract(&inputs(request)?)),
         "reflection" => written(&reflection::reflect(&inputs(request)?)),
         "rollup" => written(&rollup::roll_up(&inputs(request)?)),
+        "graph" => written(&document_names::names(&inputs(request)?)),
         "slow_cycle" => written(&slow_cycle::think(&inputs(request)?)),
         "proactive" => written(&proactive::write_first(&inputs(request)?)),
         "persona_draft" => written(&persona_draft::draft(&inputs(request)?)),

@@ -1,4 +1,5 @@
-//! The worker that draws the graph from new memories, a session at a time, in the background.
+//! The worker that draws the graph in the background: from new memories, a session at a time, then from documents that other
+//! programs wrote, some lines at a time.
 
 use std::sync::Arc;
 use std::time::Duration;
@@ -52,32 +53,43 @@ fn until(runtime: &RuntimeInner, due: Option<Timestamp>) -> Duration {
     wait.unwrap_or(Duration::MAX)
 }
 
-/// Draws from every session that is ready, until `failures` in a row are too many.
+/// Draws from every session that is ready and then from documents, until `failures` in a row are too many.
 async fn draw(runtime: &RuntimeInner, graph: &Graph, failures: &mut u32) -> Next {
     let hub = runtime.hub.get().map(|(hub, _)| hub);
     if let Some(hub) = hub {
         hub.extraction().set_available(runtime.mind().can_find_facts());
     }
     let instance = hub.map(|hub| hub.settings().instance.to_string()).unwrap_or_default();
-    // Without a model nothing is drawn, and what is there waits for one.
-    while runtime.mind().can_find_facts() && runtime.may_spend().await {
-        let drawn = graph.extract_next(runtime.mind(), &instance).await;
+    let mut retry_of_sessions = None;
+    let mut are_sessions_read = false;
+    while runtime.may_spend().await {
+        // Without a model no relation is drawn from a session, and what is there waits for one; of documents rules read names.
+        let of_session = !are_sessions_read && runtime.mind().can_find_facts();
+        let drawn = match of_session {
+            true => graph.extract_next(runtime.mind(), &instance).await,
+            false => graph.extract_next_document(runtime.mind(), &instance).await,
+        };
         let now = runtime.clock().now();
         match drawn {
-            Ok(ExtractionStep::Nothing { retry_at }) => return Next::Session(retry_at),
+            Ok(ExtractionStep::Nothing { retry_at }) if of_session => {
+                (are_sessions_read, retry_of_sessions) = (true, retry_at);
+            }
+            Ok(ExtractionStep::Nothing { retry_at }) => {
+                return Next::Session(retry_at.into_iter().chain(retry_of_sessions).min());
+            }
             Ok(ExtractionStep::Read { nodes, edges }) => {
                 *failures = 0;
                 if let Some(hub) = hub {
                     hub.extraction().succeeded(now, nodes as u64, edges as u64);
                 }
-                tracing::debug!(edges, "the graph was drawn from a session");
+                tracing::debug!(nodes, edges, of_session, "the graph was drawn");
             }
             Ok(ExtractionStep::Failed { reason }) => {
                 *failures = failures.saturating_add(1);
                 if let Some(hub) = hub {
                     hub.extraction().failed(now, &reason);
                 }
-                tracing::warn!("the graph could not be drawn from a session and is tried again: {reason}");
+                tracing::warn!("the graph could not be drawn and is tried again: {reason}");
                 if let Some(more) = failures.checked_sub(FAILURES_MAX) {
                     return Next::AfterRest(BACKOFF.wait_after(more));
                 }

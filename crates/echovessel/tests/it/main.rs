@@ -27,6 +27,7 @@ mod reload;
 mod secrets;
 mod stopping;
 mod doctor;
+mod document_facts;
 mod embedding;
 mod forgetting;
 mod backup;

@@ -10,12 +10,14 @@ mod nodes;
 mod edges;
 mod transaction;
 mod relations;
+mod document_facts;
 mod walk;
 mod search;
 mod overview;
 mod responses;
 mod ports;
 
+pub use document_facts::{DocumentFacts, UnreadDocument};
 pub use edges::{EdgeCreate, EdgeGet, EdgeText, EdgeUpdate};
 pub use nodes::{NodeCreate, NodeDelete, NodeList, NodeText, NodeUpdate};
 pub use overview::insights;

@@ -11,6 +11,7 @@ use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value};
 use uuid::Uuid;
 
+use super::document_facts::UnreadDocument;
 use super::relations::UnreadSession;
 
 /// A node, as stored and as on the wire.
@@ -345,6 +346,21 @@ pub trait GraphStore: Send + Sync {
         &self,
         session: &UnreadSession,
         write: GraphWrite,
+    ) -> Result<Option<GraphWritten>, StoreError>;
+    /// The next daily or significant memory with lines that were not read: by a model, or by rules if that is asked; the
+    /// oldest first, without those whose numbers are to be passed over.
+    async fn unread_document(
+        &self,
+        passed_over: &[i64],
+        by_rules: bool,
+    ) -> Result<Option<UnreadDocument>, StoreError>;
+    /// Writes what was drawn from lines of a document and notes that they were read. What depends on lines that are not
+    /// there any more is withdrawn. None, and nothing is written, if the document has changed.
+    async fn commit_document_facts(
+        &self,
+        document: &UnreadDocument,
+        write: GraphWrite,
+        by_rules: bool,
     ) -> Result<Option<GraphWritten>, StoreError>;
     /// Takes away what depends on this memory alone, and its evidence from what depends on others too.
     async fn withdraw_from_graph(

@@ -8,7 +8,8 @@ use memory::identifiers::{EntityId, NodeId, SessionId};
 use memory::ports::StoreError;
 use serde_json::Map;
 
-use super::ports::{EdgeEnd, GraphWrite, NewGraphEdge, NewGraphNode};
+use super::document_facts::{DocumentFacts, UnreadDocument};
+use super::ports::{EdgeEnd, GraphWrite, GraphWritten, NewGraphEdge, NewGraphNode};
 use super::service::Graph;
 
 /// Types and labels of the two who talk. They are no entities: what they are called may change.
@@ -31,9 +32,9 @@ pub struct KnownEntity {
 /// An event that the graph was not drawn from yet.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct UnreadEvent {
-    /// The event.
+    /// The event; of a line of a document, the beginning of the line's digest.
     pub node: NodeId,
-    /// What happened.
+    /// What happened; the line without its marks.
     pub description: String,
     /// Verbatim words that it depends on.
     pub quotes: Vec<String>,
@@ -100,7 +101,10 @@ pub trait RelationExtractor: Send + Sync {
     /// Facts whose ends are known or stand in the words of their event; may be none.
     async fn extract_relations(&self, session: &UnreadSession) -> Result<Vec<Relation>, RelationError>;
 
-    /// Whether it can find any; where it can't, nothing is asked, and the events wait for one that can.
+    /// Names and relations that lines of a document tell; may be empty. Without a model, names that rules find.
+    async fn extract_document(&self, document: &UnreadDocument) -> Result<DocumentFacts, RelationError>;
+
+    /// Whether it can find relations; where it can't, nothing is asked, and the events wait for one that can.
     fn can_find_facts(&self) -> bool;
 }
 
@@ -147,7 +151,8 @@ impl Graph {
                 return Ok(ExtractionStep::Failed { reason });
             }
         };
-        let write = self.write_of_facts(&session, facts, instance);
+        let write =
+            self.write_of_relations(&session.events, &|event| event.node.to_string(), facts, instance);
         let Some(written) = self.store.commit_facts(&session, write).await? else {
             self.retries.note(session.session, self.clock.now());
             return Ok(ExtractionStep::Failed {
@@ -155,10 +160,19 @@ impl Graph {
             });
         };
         self.retries.forget(&session.session);
+        self.step_of(&session.scope, written).await
+    }
+
+    /// Embeds what is new of a write, and counts it.
+    pub(super) async fn step_of(
+        &self,
+        scope: &Scope,
+        written: GraphWritten,
+    ) -> Result<ExtractionStep, StoreError> {
         let fresh: Vec<_> =
             written.nodes.into_iter().filter(|node| node.is_new).map(|node| node.value).collect();
         if !fresh.is_empty() {
-            self.embed_written(&session.scope, &fresh).await?;
+            self.embed_written(scope, &fresh).await?;
         }
         Ok(ExtractionStep::Read {
             nodes: fresh.len(),
@@ -166,13 +180,20 @@ impl Graph {
         })
     }
 
-    fn write_of_facts(&self, session: &UnreadSession, facts: Vec<Relation>, instance: &str) -> GraphWrite {
+    /// What is to be written of relations; `memory` names the memory that each of the events depends on.
+    pub(super) fn write_of_relations(
+        &self,
+        events: &[UnreadEvent],
+        memory: &dyn Fn(&UnreadEvent) -> String,
+        facts: Vec<Relation>,
+        instance: &str,
+    ) -> GraphWrite {
         let now = self.clock.now();
         let mut write =
             GraphWrite { nodes: Vec::new(), edges: Vec::new(), instance: instance.to_owned(), at: now };
         for fact in facts.into_iter().filter(|fact| fact.from != fact.to) {
-            let Some(event) = session.events.iter().find(|event| event.node == fact.event) else { continue };
-            let memory = event.node.to_string();
+            let Some(event) = events.iter().find(|event| event.node == fact.event) else { continue };
+            let memory = memory(event);
             let from = self.end(fact.from, &memory, fact.confidence, &mut write);
             let to = self.end(fact.to, &memory, fact.confidence, &mut write);
             write.edges.push(NewGraphEdge {

@@ -27,6 +27,8 @@ pub struct Graph {
     pub(super) ids: Arc<dyn IdGenerator>,
     /// Sessions whose facts could not be drawn.
     pub(super) retries: Arc<Retries<SessionId>>,
+    /// Documents, by number, whose facts could not be drawn.
+    pub(super) document_retries: Arc<Retries<i64>>,
 }
 
 impl Graph {
@@ -38,7 +40,15 @@ impl Graph {
         clock: Arc<dyn Clock>,
         ids: Arc<dyn IdGenerator>,
     ) -> Self {
-        Self { store, entities, embedder, clock, ids, retries: Arc::default() }
+        Self {
+            store,
+            entities,
+            embedder,
+            clock,
+            ids,
+            retries: Arc::default(),
+            document_retries: Arc::default(),
+        }
     }
 
     /// Takes away what depends on a memory that is deleted.

@@ -57,6 +57,11 @@ pub(crate) const MIGRATIONS: &[Migration] = &[
         name: "erasures_by_revision",
         sql: include_str!("../../migrations/sqlite/0010_erasures_by_revision.sql"),
     },
+    Migration {
+        number: 11,
+        name: "document_facts",
+        sql: include_str!("../../migrations/sqlite/0011_document_facts.sql"),
+    },
 ];
 
 /// Before the first release the schema of the first migration was built in 17 steps. Homes from then are of this version, and the digests

@@ -4,6 +4,7 @@ mod read;
 mod write;
 mod change;
 mod relations;
+mod document_facts;
 mod withdraw;
 mod links;
 mod vectors;
@@ -14,7 +15,7 @@ use std::collections::HashMap;
 use async_trait::async_trait;
 use hub::graph::{
     EdgeChange, GraphEdge, GraphNode, GraphStore, GraphWithdrawal, GraphWrite, GraphWritten, NodeChange,
-    NodeDeleteOutcome, NodeUpdateOutcome, UnembeddedNode, UnreadSession,
+    NodeDeleteOutcome, NodeUpdateOutcome, UnembeddedNode, UnreadDocument, UnreadSession,
 };
 use jiff::Timestamp;
 use memory::Scope;
@@ -25,6 +26,7 @@ use uuid::Uuid;
 use crate::engine::SqliteStore;
 use crate::rows::microseconds;
 use crate::scopes;
+pub(crate) use document_facts::mark_unread;
 pub(crate) use export::{restore, whole_graph};
 pub(crate) use withdraw::{forget_text, withdraw, withdraw_document};
 
@@ -81,6 +83,26 @@ impl GraphStore for SqliteStore {
     ) -> Result<Option<GraphWritten>, StoreError> {
         let session = session.clone();
         self.write(move |unit| Ok(relations::commit(unit.connection, &session, &write)?)).await
+    }
+
+    async fn unread_document(
+        &self,
+        passed_over: &[i64],
+        by_rules: bool,
+    ) -> Result<Option<UnreadDocument>, StoreError> {
+        let passed_over = passed_over.to_vec();
+        self.read(move |connection| Ok(document_facts::unread(connection, &passed_over, by_rules)?)).await
+    }
+
+    async fn commit_document_facts(
+        &self,
+        document: &UnreadDocument,
+        write: GraphWrite,
+        by_rules: bool,
+    ) -> Result<Option<GraphWritten>, StoreError> {
+        let document = document.clone();
+        self.write(move |unit| Ok(document_facts::commit(unit.connection, &document, &write, by_rules)?))
+            .await
     }
 
     async fn change_graph_node(

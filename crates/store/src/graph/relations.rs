@@ -3,6 +3,7 @@
 use hub::graph::{GraphWrite, GraphWritten, KnownEntity, UnreadEvent, UnreadSession};
 use memory::entities::EntityKind;
 use memory::identifiers::{EntityId, NodeId, SessionId};
+use uuid::Uuid;
 
 use super::{scopes, write};
 use crate::engine::sql::{Connection, OptionalExtension, Result, params};
@@ -85,25 +86,29 @@ fn session_as_unread(connection: &Connection, session: SessionId) -> Result<Opti
 }
 
 fn entities_of(connection: &Connection, node: i64) -> Result<Vec<KnownEntity>> {
-    let found: Vec<(EntityId, String, String)> = connection
+    let found: Vec<Uuid> = connection
         .prepare_cached(
-            "SELECT e.id, e.canonical_name, e.kind
-             FROM concept_node_entities l JOIN entities e ON e.id = l.entity_id
+            "SELECT e.id FROM concept_node_entities l JOIN entities e ON e.id = l.entity_id
              WHERE l.node_seq = ?1 ORDER BY e.created_at, e.id",
         )?
-        .query_map([node], |row| Ok((EntityId(uuid(row, 0)?), row.get(1)?, row.get(2)?)))?
+        .query_map([node], |row| uuid(row, 0))?
         .collect::<Result<_>>()?;
-    let mut entities = Vec::with_capacity(found.len());
-    for (id, name, kind) in found {
-        let aliases = connection
-            .prepare_cached(
-                "SELECT name FROM entity_aliases WHERE entity_id = ?1 AND name <> ?2 ORDER BY number",
-            )?
-            .query_map(params![id.0.into_bytes(), name], |row| row.get(0))?
-            .collect::<Result<_>>()?;
-        entities.push(KnownEntity { id, name, aliases, kind: EntityKind::parse(&kind) });
-    }
-    Ok(entities)
+    found.into_iter().filter_map(|id| known_entity(connection, id).transpose()).collect()
+}
+
+pub(super) fn known_entity(connection: &Connection, id: Uuid) -> Result<Option<KnownEntity>> {
+    let found: Option<(String, String)> = connection
+        .prepare_cached("SELECT canonical_name, kind FROM entities WHERE id = ?1")?
+        .query_row([id.into_bytes()], |row| Ok((row.get(0)?, row.get(1)?)))
+        .optional()?;
+    let Some((name, kind)) = found else { return Ok(None) };
+    let aliases = connection
+        .prepare_cached(
+            "SELECT name FROM entity_aliases WHERE entity_id = ?1 AND name <> ?2 ORDER BY number",
+        )?
+        .query_map(params![id.into_bytes(), name], |row| row.get(0))?
+        .collect::<Result<_>>()?;
+    Ok(Some(KnownEntity { id: EntityId(id), name, aliases, kind: EntityKind::parse(&kind) }))
 }
 
 /// Writes what was drawn, unless what was read is not there any more as it was.

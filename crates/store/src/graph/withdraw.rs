@@ -5,6 +5,7 @@ use hub::graph::GraphWithdrawal;
 use memory::Scope;
 use memory::identifiers::EntityId;
 
+use super::document_facts;
 use crate::engine::sql::{Connection, Result, params};
 use crate::entities::entity_queries::parts;
 use crate::scopes;
@@ -56,10 +57,61 @@ pub(crate) fn withdraw_document(
     name: &DocumentName,
     at: i64,
 ) -> Result<GraphWithdrawal> {
-    let (DocumentName::Diary(name), Some(scope)) = (name, scopes::number(connection, scope)?) else {
-        return Ok(GraphWithdrawal::default());
-    };
+    let DocumentName::Diary(name) = name else { return Ok(GraphWithdrawal::default()) };
+    document_facts::unread_all_lines(connection, scope, name)?;
+    let Some(scope) = scopes::number(connection, scope)? else { return Ok(GraphWithdrawal::default()) };
     withdraw(connection, scope, &name.id(), at)
+}
+
+/// Which of the things that depend on a document no longer have a line in it.
+pub(super) struct Unsupported<'a> {
+    /// The instance that drew them: what clients wrote is theirs.
+    pub(super) instance: &'a str,
+    pub(super) is_evidence_gone: &'a dyn Fn(&str) -> bool,
+    /// Whether a line that is there holds this name.
+    pub(super) is_named: &'a dyn Fn(&str) -> bool,
+}
+
+/// Takes away edges whose evidence is gone, and nodes that no line names any more.
+pub(super) fn withdraw_some(
+    connection: &Connection,
+    scope: i64,
+    memory: &str,
+    at: i64,
+    unsupported: &Unsupported<'_>,
+) -> Result<()> {
+    let edges: Vec<(i64, RowKey, String)> = connection
+        .prepare_cached(
+            "SELECT s.number, e.id, s.evidence FROM graph_sources s JOIN graph_edges e ON e.id = s.edge_id
+             WHERE s.scope = ?1 AND s.memory = ?2 AND s.memory <> '' AND s.evidence IS NOT NULL",
+        )?
+        .query_map(params![scope, memory], |row| Ok((row.get(0)?, row.get(1)?, row.get(2)?)))?
+        .collect::<Result<_>>()?;
+    let mut forget = connection.prepare_cached("DELETE FROM graph_sources WHERE number = ?1")?;
+    for (source, edge, _) in edges.iter().filter(|edge| (unsupported.is_evidence_gone)(&edge.2)) {
+        forget.execute([source])?;
+        connection
+            .prepare_cached(
+                "DELETE FROM graph_edges
+                 WHERE id = ?1 AND NOT EXISTS (SELECT 1 FROM graph_sources WHERE edge_id = ?1)",
+            )?
+            .execute([edge])?;
+    }
+    let nodes: Vec<(i64, RowKey, String)> = connection
+        .prepare_cached(
+            "SELECT s.number, n.id, coalesce(n.label, e.canonical_name, '')
+             FROM graph_sources s JOIN graph_nodes n ON n.id = s.node_id LEFT JOIN entities e ON e.id = n.id
+             WHERE s.scope = ?1 AND s.memory = ?2 AND s.memory <> '' AND n.source_instance = ?3",
+        )?
+        .query_map(params![scope, memory, unsupported.instance], |row| {
+            Ok((row.get(0)?, row.get(1)?, row.get(2)?))
+        })?
+        .collect::<Result<_>>()?;
+    for (source, node, _) in nodes.iter().filter(|node| !(unsupported.is_named)(&node.2)) {
+        forget.execute([source])?;
+        withdraw_node(connection, *node, at)?;
+    }
+    Ok(())
 }
 
 fn resting(connection: &Connection, statement: &str, scope: i64, memory: &str) -> Result<Vec<RowKey>> {

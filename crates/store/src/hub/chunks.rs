@@ -12,6 +12,7 @@ use memory::vector_index::READABILITY_MIN;
 
 use super::state::instance_id;
 use crate::engine::sql::{Connection, OptionalExtension, Result, Row, params};
+use crate::graph;
 use crate::index::vectors::{from_bytes, model, model_or_new, to_bytes};
 use crate::index::words;
 use crate::rows::{self, to_json};
@@ -28,6 +29,7 @@ pub(super) fn follow(
     document: i64,
 ) -> Result<()> {
     let DocumentName::Diary(name) = name else { return Ok(()) };
+    graph::mark_unread(connection, document, name)?;
     connection.prepare_cached("DELETE FROM hub_chunks WHERE document = ?1")?.execute([document])?;
     let content: Option<String> = connection
         .prepare_cached("SELECT content FROM hub_versions WHERE document = ?1 AND state = 'shown'")?

@@ -1,0 +1,42 @@
+//! Names that lines of documents give. Relations are left to a model: ties that rules would guess are worse than none.
+
+use serde::{Deserialize, Serialize};
+
+use super::entities::{Kind, named_things};
+use super::sentences::{clauses, sentences};
+
+#[derive(Deserialize)]
+pub(super) struct DocumentLines {
+    events: Vec<DocumentLine>,
+}
+
+#[derive(Deserialize)]
+struct DocumentLine {
+    text: String,
+}
+
+#[derive(Serialize)]
+pub(super) struct DocumentNames {
+    entities: Vec<DocumentName>,
+    relationships: [(); 0],
+}
+
+#[derive(Serialize)]
+struct DocumentName {
+    name: String,
+    #[serde(rename = "type")]
+    kind: Kind,
+}
+
+/// The names in all lines, each once.
+pub(super) fn names(inputs: &DocumentLines) -> DocumentNames {
+    let mut entities: Vec<DocumentName> = Vec::new();
+    for sentence in inputs.events.iter().flat_map(|line| sentences(&line.text)) {
+        for named in named_things(sentence, &clauses(sentence)) {
+            if !entities.iter().any(|known| known.name == named.name) {
+                entities.push(DocumentName { name: named.name, kind: named.kind });
+            }
+        }
+    }
+    DocumentNames { entities, relationships: [] }
+}
