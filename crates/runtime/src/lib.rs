@@ -67,6 +67,6 @@ pub use runtime::{Runtime, RuntimeParts};
 pub use settings::{ProactiveSettings, RuntimeSettings, TraceSettings};
 pub use spending::Spending;
 pub use turn::TurnEvent;
-pub use utility::UtilityAnswer;
+pub use utility::{UtilityAnswer, UtilityError};
 pub use voice::{SpeechError, SpokenMessage, Transcript, VoiceParts, VoiceSettings};
 pub use voice_samples::VoiceSampleInfo;

@@ -16,19 +16,50 @@ pub struct UtilityAnswer {
     pub usage: TokenUsage,
 }
 
+/// Why a prompt was not answered. Nothing was written.
+#[derive(Clone, Debug, thiserror::Error, PartialEq, Eq)]
+pub enum UtilityError {
+    /// Only rules could answer.
+    #[error(
+        "no language model is configured: choose one under [llm], or switch such tasks off in the program that sets them"
+    )]
+    NoModel,
+    /// Background work waits too.
+    #[error(
+        "the day's spending cap is reached, or what was spent is not known: raise llm.daily_spend_cap, or wait until tomorrow"
+    )]
+    SpendingCap,
+    /// The model failed.
+    #[error(transparent)]
+    Model(#[from] MindError),
+}
+
+impl UtilityError {
+    /// Whether the same request may succeed later.
+    pub fn is_transient(&self) -> bool {
+        matches!(self, Self::SpendingCap | Self::Model(MindError::Transient(_)))
+    }
+
+    /// The reason without words of the prompt or the answer.
+    pub fn for_the_log(&self) -> String {
+        match self {
+            Self::NoModel | Self::SpendingCap => self.to_string(),
+            Self::Model(error) => error.for_the_log().to_owned(),
+        }
+    }
+}
+
 impl Runtime {
     /// Answers a prompt without memory and without the persona. Stored is only what it cost.
     ///
     /// # Errors
     /// When the day's spending cap is reached, no language model is configured, or the model fails.
-    pub async fn answer_utility(&self, prompt: &str) -> Result<UtilityAnswer, MindError> {
+    pub async fn answer_utility(&self, prompt: &str) -> Result<UtilityAnswer, UtilityError> {
         if self.mind().is_offline() {
-            return Err(MindError::Permanent("no language model is configured".to_owned()));
+            return Err(UtilityError::NoModel);
         }
         if !self.runtime().may_spend().await {
-            let reason =
-                "the day's spending cap is reached, or what was spent is not known (llm.daily_spend_cap)";
-            return Err(MindError::Transient(reason.to_owned()));
+            return Err(UtilityError::SpendingCap);
         }
         let (text, usage) = self.mind().answer_utility(prompt).await?;
         let runtime = self.runtime();

@@ -61,8 +61,15 @@ pub trait PersonaStore: Send + Sync {
         name: &str,
         at: Timestamp,
     ) -> Result<PersonaRecord, StoreError>;
-    /// Makes a persona; false, with nothing written, if there is one of this id.
-    async fn create_persona(&self, id: &PersonaId, name: &str, at: Timestamp) -> Result<bool, StoreError>;
+    /// Creates a persona with its name, facts and blocks in one step; false, with nothing written, if there is one of this
+    /// id. The user must be stored.
+    async fn create_persona(
+        &self,
+        scope: &Scope,
+        first: FirstPersona,
+        edited_by: &str,
+        at: Timestamp,
+    ) -> Result<bool, StoreError>;
     /// All personas, by id.
     async fn personas(&self) -> Result<Vec<PersonaRecord>, StoreError>;
     /// Renames the persona.

@@ -275,7 +275,7 @@ passing_on!(EntityStore:
 
 passing_on!(PersonaStore:
     ensure_persona(id: &PersonaId, name: &str, at: Timestamp) -> PersonaRecord;
-    create_persona(id: &PersonaId, name: &str, at: Timestamp) -> bool;
+    create_persona(scope: &Scope, first: FirstPersona, edited_by: &str, at: Timestamp) -> bool;
     personas() -> Vec<PersonaRecord>;
     rename_persona(id: &PersonaId, name: &str) -> ();
     facts(id: &PersonaId) -> Facts;

@@ -112,15 +112,10 @@ pub(crate) async fn onboard(
     extract::Json(first): extract::Json<OnboardingRequest>,
 ) -> Result<Json<OnboardingResponse>, Problem> {
     let name = checked_name(&first.display_name)?;
-    let block = |label, text: String| {
-        check_length(label, &text)?;
-        // White space alone says nothing.
-        Ok::<_, Problem>(if text.trim().is_empty() { String::new() } else { text })
-    };
     let blocks = CoreBlocks {
-        persona: block(CoreBlockLabel::Persona, first.persona_block)?,
-        user: block(CoreBlockLabel::User, first.user_block)?,
-        style: block(CoreBlockLabel::Style, first.style_block.unwrap_or_default())?,
+        persona: checked_block(CoreBlockLabel::Persona, first.persona_block)?,
+        user: checked_block(CoreBlockLabel::User, first.user_block)?,
+        style: checked_block(CoreBlockLabel::Style, first.style_block.unwrap_or_default())?,
     };
     // Facts that are given are all fifteen: what is not named among them is not known.
     let facts = match &first.facts {
@@ -177,6 +172,12 @@ pub(crate) async fn set_timezone(
     }
     app.runtime().store().set_user_timezone(&scope.user, Some(name.clone())).await?;
     Ok(Json(TimezoneResponse { ok: true, timezone: name, written: true }))
+}
+
+/// A block within its limit; one of white space alone is empty.
+pub(super) fn checked_block(label: CoreBlockLabel, text: String) -> Result<String, Problem> {
+    check_length(label, &text)?;
+    Ok(if text.trim().is_empty() { String::new() } else { text })
 }
 
 pub(super) fn checked_name(name: &str) -> Result<String, Problem> {

@@ -2,7 +2,8 @@
 
 use axum::Json;
 use axum::extract::State;
-use memory::core_blocks::{CoreBlockLabel, CoreBlocks, check_length};
+use memory::core_blocks::{CoreBlockLabel, CoreBlocks};
+use memory::ports::FirstPersona;
 use memory::{PersonaId, Scope};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
@@ -84,7 +85,7 @@ pub(crate) struct NewPersonaRequest {
     facts: Option<Map<String, Value>>,
 }
 
-/// `POST /api/admin/personas` → 201 with the persona.
+/// `POST /api/admin/personas` → 201 with the persona, all of it or nothing.
 pub(crate) async fn create(
     State(app): State<App>,
     Admin(editor): Admin,
@@ -96,15 +97,12 @@ pub(crate) async fn create(
     }
     let name = new.display_name.unwrap_or_else(|| new.id.to_string());
     let name = persona::checked_name(&name)?;
-    let facts = facts::read(new.facts.as_ref())?;
-    let blocks = [
-        (CoreBlockLabel::Persona, new.persona_block),
-        (CoreBlockLabel::User, new.user_block),
-        (CoreBlockLabel::Style, new.style_block),
-    ];
-    for (label, text) in &blocks {
-        check_length(*label, text.as_deref().unwrap_or_default())?;
-    }
+    let blocks = CoreBlocks {
+        persona: persona::checked_block(CoreBlockLabel::Persona, new.persona_block.unwrap_or_default())?,
+        user: persona::checked_block(CoreBlockLabel::User, new.user_block.unwrap_or_default())?,
+        style: persona::checked_block(CoreBlockLabel::Style, new.style_block.unwrap_or_default())?,
+    };
+    let first = FirstPersona { display_name: name, facts: facts::read(new.facts.as_ref())?, blocks };
     let scope = Scope::new(new.id, scope.user);
     let shown = scope.clone();
     let created = run_detached({
@@ -112,17 +110,8 @@ pub(crate) async fn create(
         async move {
             let _edit = app.persona_edit.lock().await;
             let store = app.runtime().store();
-            if !store.create_persona(&scope.persona, &name, app.now()).await? {
-                return Ok(false);
-            }
-            app.runtime().ensure_known(&scope).await?;
-            store.write_facts(&scope.persona, facts).await?;
-            let nothing = CoreBlocks::default();
-            for (label, text) in blocks {
-                let text = text.unwrap_or_default();
-                persona::write_block(&app, &scope, &nothing, label, &text, &editor.name).await?;
-            }
-            Ok(true)
+            store.ensure_user(&scope.user, app.now()).await?;
+            Ok(store.create_persona(&scope, first, &editor.name, app.now()).await?)
         }
     })
     .await?;

@@ -6,7 +6,6 @@ use axum::http::StatusCode;
 use axum::response::{IntoResponse, Response};
 use memory::ledger::TokenUsage;
 use memory::messages::Message;
-use memory::ports::MindError;
 use runtime::{IncomingMessage, TurnEvent, UtilityAnswer};
 use schemars::JsonSchema;
 use serde::Serialize;
@@ -77,7 +76,7 @@ async fn answer_utility(
     let answer = app.runtime().answer_utility(&prompt).await;
     let answer = answer.map_err(|error| {
         tracing::warn!("no answer to a utility prompt: {}", error.for_the_log());
-        no_reply(format!("{error}; nothing was written"), matches!(error, MindError::Transient(_)))
+        no_reply(format!("{error}; nothing was written"), error.is_transient())
     })?;
     let UtilityAnswer { id, text, usage } = answer;
     let head = ChunkHeader { id: format!("chatcmpl-{id}"), created: app.now().as_second(), model: persona };

@@ -40,16 +40,25 @@ impl PersonaStore for SqliteStore {
         .await
     }
 
-    async fn create_persona(&self, id: &PersonaId, name: &str, at: Timestamp) -> Result<bool, StoreError> {
-        let (id, name) = (id.clone(), name.to_owned());
+    async fn create_persona(
+        &self,
+        scope: &Scope,
+        first: FirstPersona,
+        edited_by: &str,
+        at: Timestamp,
+    ) -> Result<bool, StoreError> {
+        let (scope, edited_by) = (scope.clone(), edited_by.to_owned());
         self.write(move |unit| {
-            let made = unit
+            let created = unit
                 .connection
                 .prepare_cached(
                     "INSERT INTO personas (id, display_name, created_at) VALUES (?1, ?2, ?3) ON CONFLICT DO NOTHING",
                 )?
-                .execute(params![id.as_str(), name, microseconds(at)])?;
-            Ok(made > 0)
+                .execute(params![scope.persona.as_str(), first.display_name, microseconds(at)])?;
+            if created == 0 {
+                return Ok(false);
+            }
+            write_first(unit.connection, &scope, &first, &edited_by, at)
         })
         .await
     }

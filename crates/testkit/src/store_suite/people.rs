@@ -1,17 +1,26 @@
 //! Personas and users as people keep them.
 
+use memory::core_blocks::CoreBlocks;
 use memory::facts::{Fact, Facts};
-use memory::ports::{Appearance, Avatar, BindOutcome, ExternalIdentity, KnownUser, Store};
-use memory::{PersonaId, UserId};
+use memory::ports::{Appearance, Avatar, BindOutcome, ExternalIdentity, FirstPersona, KnownUser, Store};
+use memory::{PersonaId, Scope, UserId};
 
 use super::Outcome;
 use super::stage::{Stage, at};
 
 /// A second persona of one id is not made.
 pub async fn a_persona_is_made_once(store: &dyn Store) -> Outcome {
-    let luna = PersonaId::new("luna 小月")?;
-    assert!(store.create_persona(&luna, "Luna", at(0)).await?);
-    assert!(!store.create_persona(&luna, "Other", at(1)).await?);
+    let luna = Scope::new(PersonaId::new("luna 小月")?, UserId::new("self")?);
+    let first = |name: &str, style: &str| FirstPersona {
+        display_name: name.to_owned(),
+        facts: vec![(Fact::FullName, Some(name.to_owned()))],
+        blocks: CoreBlocks { style: style.to_owned(), ..CoreBlocks::default() },
+    };
+    store.ensure_user(&luna.user, at(0)).await?;
+    assert!(store.create_persona(&luna, first("Luna", "short"), "owner", at(0)).await?);
+    assert!(!store.create_persona(&luna, first("Other", "long"), "owner", at(1)).await?);
+    assert_eq!(store.core_blocks(&luna).await?.style, "short");
+    assert_eq!(store.facts(&luna.persona).await?.get(Fact::FullName), Some("Luna"));
     let personas = store.personas().await?;
     assert_eq!(personas.iter().map(|persona| persona.display_name.as_str()).collect::<Vec<_>>(), ["Luna"]);
     Ok(())

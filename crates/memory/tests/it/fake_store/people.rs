@@ -95,7 +95,13 @@ impl PersonaStore for FakeStore {
         refused()
     }
 
-    async fn create_persona(&self, _id: &PersonaId, _name: &str, _at: Timestamp) -> Result<bool, StoreError> {
+    async fn create_persona(
+        &self,
+        _scope: &Scope,
+        _first: FirstPersona,
+        _edited_by: &str,
+        _at: Timestamp,
+    ) -> Result<bool, StoreError> {
         refused()
     }
 
