@@ -27,7 +27,7 @@ pub struct GraphNode {
     pub label: String,
     /// What is known of it, in prose; may be empty.
     pub description: String,
-    /// Whatever clients keep with it.
+    /// Properties of clients, kept as they are.
     pub properties: Map<String, Value>,
     /// How sure it is, 0 to 1.
     pub confidence: f64,
