@@ -100,7 +100,7 @@ pub(crate) enum Command {
     Restore(Restore),
     /// Print the state of the running daemon
     Status,
-    /// Print instances and open conflicts of the hub
+    /// Exchange memory with other machines; print peers and instances
     Sync {
         #[command(subcommand)]
         command: SyncCommand,
@@ -199,8 +199,30 @@ pub(crate) enum MemoryCommand {
 #[derive(Debug, Subcommand)]
 #[command(after_help = "Examples:\n  echovessel sync status\n  echovessel sync status --json")]
 pub(crate) enum SyncCommand {
-    /// Print the sync status of the running daemon's hub
+    /// Add a peer: another EchoVessel that is the same persona
+    #[command(
+        after_help = "On the other machine: echovessel token create --scope peer:laptop --name laptop\nExamples:\n  echovessel sync add https://home.example:7777\n  \
+                      echovessel sync add http://127.0.0.1:7778 --name kitchen --token-env KITCHEN_TOKEN"
+    )]
+    Add {
+        /// Address of the other daemon; plain HTTP on loopback only
+        url: String,
+        /// What it is called here; the host by default
+        #[arg(long)]
+        name: Option<String>,
+        /// Environment variable of the daemon that holds the token; without it the token is read from standard input
+        #[arg(long, value_name = "VAR")]
+        token_env: Option<String>,
+    },
+    /// Exchange changes with every peer now
+    Now,
+    /// Print peers, what waits for each, and the instances of the hub
     Status,
+    /// Remove a peer
+    Remove {
+        /// Its name
+        name: String,
+    },
 }
 
 #[derive(Debug, Args)]
@@ -479,7 +501,7 @@ pub(crate) enum TokenCommand {
         after_help = "Examples:\n  echovessel token create --scope chat --user ann --name ann-phone\n  echovessel token create --scope openai,chat"
     )]
     Create {
-        /// What the token permits: chat, admin, openai, hub:INSTANCE
+        /// What the token permits: chat, admin, openai, hub:INSTANCE, peer:NAME
         #[arg(long = "scope", required = true, value_delimiter = ',', value_name = "SCOPE")]
         scopes: Vec<AccessScope>,
         /// Name of the token in lists and in the audit log

@@ -26,11 +26,13 @@ pub enum AccessScope {
     Openai,
     /// The hub, in the name of this instance.
     Hub(String),
+    /// Exchange with the peer of this name, and nothing else.
+    Peer(String),
 }
 
 /// A text that is no scope.
 #[derive(Clone, Debug, thiserror::Error, PartialEq, Eq)]
-#[error("`{0}` is not a scope; it can be chat, admin, openai or hub:INSTANCE")]
+#[error("`{0}` is not a scope; it can be chat, admin, openai, hub:INSTANCE or peer:NAME")]
 pub struct InvalidAccessScope(String);
 
 impl FromStr for AccessScope {
@@ -45,7 +47,11 @@ impl FromStr for AccessScope {
                 Some(instance) if is_plain(instance, INSTANCE_LENGTH_MAX) => {
                     Ok(Self::Hub(instance.to_owned()))
                 }
-                _ => Err(InvalidAccessScope(text.to_owned())),
+                Some(_) => Err(InvalidAccessScope(text.to_owned())),
+                None => match text.strip_prefix("peer:") {
+                    Some(name) if is_plain(name, INSTANCE_LENGTH_MAX) => Ok(Self::Peer(name.to_owned())),
+                    _ => Err(InvalidAccessScope(text.to_owned())),
+                },
             },
         }
     }
@@ -58,6 +64,7 @@ impl fmt::Display for AccessScope {
             Self::Admin => formatter.write_str("admin"),
             Self::Openai => formatter.write_str("openai"),
             Self::Hub(instance) => write!(formatter, "hub:{instance}"),
+            Self::Peer(name) => write!(formatter, "peer:{name}"),
         }
     }
 }
@@ -123,10 +130,12 @@ mod tests {
 
     #[test]
     fn scopes_are_read_as_they_are_written() {
-        for text in ["chat", "admin", "openai", "hub:laptop", "hub:pi.local_2"] {
+        for text in ["chat", "admin", "openai", "hub:laptop", "hub:pi.local_2", "peer:kitchen"] {
             assert_eq!(text.parse::<AccessScope>().unwrap().to_string(), text);
         }
-        for text in ["", "Chat", "hub", "hub:", "hub:a b", "hub:../x", "owner", "chat,admin"] {
+        for text in
+            ["", "Chat", "hub", "hub:", "hub:a b", "hub:../x", "peer:", "peer:a b", "owner", "chat,admin"]
+        {
             assert!(text.parse::<AccessScope>().is_err(), "{text}");
         }
     }

@@ -99,6 +99,8 @@ pub(crate) struct RuntimeInner {
     pub(crate) channels: OnceLock<Arc<dyn OutboundChannels>>,
     /// Decisions about messages that nobody asked for, where they are kept.
     pub(crate) proactive: OnceLock<Arc<dyn ProactiveStore>>,
+    /// Other EchoVessels that are the same persona.
+    pub(crate) peers: OnceLock<crate::peers::Peers>,
     /// A session became memory: there may be facts to draw.
     pub(crate) remembered: Notify,
     /// One recall at a time may be told apart from background embedding: turns go first.
@@ -135,6 +137,7 @@ impl Runtime {
             graph: OnceLock::new(),
             channels: OnceLock::new(),
             proactive: OnceLock::new(),
+            peers: OnceLock::new(),
             remembered: Notify::new(),
             turns_running: AtomicU64::new(0),
             told_of_cap_until: Mutex::default(),
@@ -169,6 +172,7 @@ impl Runtime {
         runtime.keep_running("hub", crate::diary::run(runtime.clone()));
         runtime.keep_running("graph", crate::relations::run(runtime.clone()));
         runtime.keep_running("proactive", crate::proactive::run(runtime.clone()));
+        runtime.keep_running("peers", crate::peers::run(runtime.clone()));
         Ok(())
     }
 

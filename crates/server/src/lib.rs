@@ -23,6 +23,7 @@ mod cursor;
 mod problem;
 mod respond;
 mod upload;
+mod sync;
 mod routes;
 
 pub use admin::config::{ConfigUpdate, Configuration, ConfigurationError};

@@ -83,6 +83,7 @@ async fn wrong_method() -> Problem {
 async fn refuse_large(State(app): State<App>, mut request: Request, next: Next) -> Response {
     let limit = match request.uri().path() {
         mcp::http::PATH => mcp::MESSAGE_BYTES_MAX,
+        crate::sync::PATH => ::sync::PAGE_BYTES_MAX,
         avatar::PATH => app.parts.settings.load().body_limit.max(avatar::UPLOAD_SIZE_MAX),
         imports::PATH => imports::UPLOAD_SIZE_MAX,
         voice::SAMPLES_PATH => voice::SAMPLE_SIZE_MAX + upload::FORM_BYTES_MAX,

@@ -34,5 +34,6 @@ mod status;
 mod forgetting;
 mod graph;
 mod hub;
+mod sync;
 
 pub use engine::{BackupReport, Check, MissedErasures, SqliteStore, StoreOptions, back_up, examine_backup};

@@ -6,6 +6,14 @@ use serde_json::Value;
 
 use crate::row::{Kind, RowKey, RowState};
 
+/// Fields whose value is the id of another row.
+const SINGLE_REFERENCES: [(&str, Kind); 4] = [
+    ("session", Kind::Session),
+    ("superseded_by", Kind::Node),
+    ("merged_into", Kind::Entity),
+    ("merge_target", Kind::Entity),
+];
+
 /// Rows that were removed, by their keys. It only grows.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Erasures(BTreeSet<RowKey>);
@@ -19,6 +27,23 @@ impl Erasures {
     /// Whether the row was removed.
     pub fn names(&self, kind: Kind, id: &str) -> bool {
         self.0.contains(&RowKey { kind, id: id.to_owned() })
+    }
+
+    /// Rows that [`Erasures::admit`] asks about for this row: itself and those that it refers to.
+    pub fn candidates(key: &RowKey, state: &RowState) -> BTreeSet<RowKey> {
+        let mut rows: BTreeSet<RowKey> = state
+            .fields
+            .keys()
+            .filter_map(|name| referred(name))
+            .map(|(kind, id)| RowKey { kind, id: id.to_owned() })
+            .collect();
+        for (name, kind) in SINGLE_REFERENCES {
+            if let Some(id) = state.fields.get(name).and_then(|field| field.value.as_str()) {
+                rows.insert(RowKey { kind, id: id.to_owned() });
+            }
+        }
+        rows.insert(key.clone());
+        rows
     }
 
     /// What may be kept of an arriving row: nothing if it was removed or if all that it depended on was; else the row
@@ -41,9 +66,7 @@ impl Erasures {
             }
             say_only_what_is_quoted(&mut state);
         }
-        for (name, kind) in
-            [("session", Kind::Session), ("superseded_by", Kind::Node), ("merged_into", Kind::Entity)]
-        {
+        for (name, kind) in SINGLE_REFERENCES {
             if let Some(field) = state.fields.get_mut(name)
                 && field.value.as_str().is_some_and(|id| self.names(kind, id))
             {
@@ -86,9 +109,4 @@ fn say_only_what_is_quoted(state: &mut RowState) {
         description.value = Value::String(text);
     }
     state.fields.retain(|name, _| !name.starts_with("change/"));
-}
-
-/// Whether a marker's id names this row: `KIND:ID`.
-pub fn is_same_row(marker: &str, row: &RowKey) -> bool {
-    marker.split_once(':').is_some_and(|(kind, id)| kind == row.kind.as_str() && id == row.id)
 }

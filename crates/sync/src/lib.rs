@@ -19,7 +19,7 @@ mod row;
 
 pub use actor::{Actor, InvalidActor, VersionVector};
 pub use conflict::{ConflictRecord, FieldConflict};
-pub use erasure::{Erasures, is_same_row};
+pub use erasure::Erasures;
 pub use hybrid_time::{AHEAD_MAX, HybridTime};
 pub use log::{Head, LogEntry, disputed_actors};
 pub use page::{

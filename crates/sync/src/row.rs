@@ -29,7 +29,7 @@ pub enum Kind {
     Node,
     /// A mood, by the session that it came from.
     Mood,
-    /// A core block; the id is `PERSONA/LABEL` or `PERSONA/user/USER`.
+    /// A core block; the id is persona, label and user (empty for a shared block), with U+001F between.
     CoreBlock,
 }
 
@@ -150,7 +150,8 @@ pub fn merge(local: &RowState, remote: &RowState) -> Merged {
     Merged { state, conflicts }
 }
 
-/// The value decides between two of one stamp, which only a defect or a hostile peer sends.
-fn order(field: &Field) -> (&Stamp, String) {
-    (&field.stamp, field.value.to_string())
+/// Of one stamp, a value is preferred to none: a reference is `null` as long as its row has not arrived. The text decides
+/// the rest, which only a defect or a hostile peer sends.
+fn order(field: &Field) -> (&Stamp, bool, String) {
+    (&field.stamp, !field.value.is_null(), field.value.to_string())
 }

@@ -280,7 +280,6 @@ fn refuse_unimplemented(config: &Config) -> Result<(), (&'static str, String)> {
     let channels = &config.channels;
     let wanted = [
         ("channels.discord.enabled", channels.discord.enabled, "false"),
-        ("sync.url", !config.sync.url.is_empty(), "\"\""),
         ("limits.upload", config.limits.upload != Config::default().limits.upload, "\"50MiB\""),
     ];
     match wanted.into_iter().find(|(_, is_wanted, _)| *is_wanted) {
@@ -518,15 +517,14 @@ mod tests {
     fn enabling_an_unimplemented_section_is_refused_with_the_way_out() {
         for (text, key) in [
             ("[channels.discord]\nenabled = true", "channels.discord.enabled"),
-            ("[sync]\nurl = \"https://far.example\"", "sync.url"),
             ("[limits]\nupload = \"1GiB\"", "limits.upload"),
         ] {
             let refused = with(text, &[]).unwrap_err().to_string();
             assert!(refused.contains(&format!("line 2: {key}: not implemented")), "{refused}");
             assert!(refused.contains("remove the key or set it to"), "{refused}");
         }
-        let refused = with("", &[("ECHOVESSEL__SYNC__URL", "https://far.example")]).unwrap_err().to_string();
-        assert!(refused.contains("environment variable ECHOVESSEL__SYNC__URL"), "{refused}");
+        let refused = with("", &[("ECHOVESSEL__LIMITS__UPLOAD", "1GiB")]).unwrap_err().to_string();
+        assert!(refused.contains("environment variable ECHOVESSEL__LIMITS__UPLOAD"), "{refused}");
     }
 
     #[test]

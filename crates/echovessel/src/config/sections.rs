@@ -71,7 +71,7 @@ section!(
         channels: Channels = Channels::default(),
         /// The shared self: documents, diary, roll-ups.
         hub: Hub = Hub::default(),
-        /// Exchange with a remote hub. Not implemented in this version: setting `url` is an error.
+        /// Exchange with other EchoVessels that are the same persona.
         sync: Sync = Sync::default(),
         /// Speaking and hearing.
         voice: Voice = Voice::default(),
@@ -427,13 +427,13 @@ section!(
 );
 
 section!(
-    /// Exchange with a remote hub. Not implemented in this version: setting `url` is an error.
+    /// Exchange with other EchoVessels that are the same persona.
     Sync {
-        /// The remote hub; empty means none.
+        /// A peer's address: HTTPS, or HTTP on loopback; empty means none. `echovessel sync add` adds others.
         url: String = String::new(),
-        /// Environment variable that holds its token.
+        /// Environment variable that holds the token for it.
         token_env: String = "ECHOVESSEL_HUB_TOKEN".to_owned(),
-        /// How often changes are sent.
+        /// How often changes are exchanged; changes of this machine are sent at once.
         push_every: ConfigDuration = minutes(5),
         /// Instances whose version is shown first among concurrent ones.
         instance_priority: Vec<String> = Vec::new(),

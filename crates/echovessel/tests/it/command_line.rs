@@ -394,11 +394,11 @@ async fn demo_prints_the_story_and_nothing_else() {
 async fn enabling_what_is_not_implemented_stops_the_start_and_shows_in_doctor() {
     let (home, settings) = (Home::new(), Settings::none());
     run(&home, &settings, &["init", "--provider", "offline"]).await.well();
-    std::fs::write(home.file("config.toml"), "[sync]\nurl = \"https://far.example\"\n").unwrap();
+    std::fs::write(home.file("config.toml"), "[limits]\nupload = \"1GiB\"\n").unwrap();
     let started = run(&home, &settings, &["run", "--port", "0"]).await;
     assert_eq!(started.code, 2, "{}", started.err);
-    assert!(started.err.contains("sync.url: not implemented in this version"), "{}", started.err);
+    assert!(started.err.contains("limits.upload: not implemented in this version"), "{}", started.err);
     let doctor = run(&home, &settings, &["doctor"]).await;
     assert_eq!(doctor.code, 1, "{}", doctor.out);
-    assert!(doctor.out.contains("✗ configuration") && doctor.out.contains("sync.url"), "{}", doctor.out);
+    assert!(doctor.out.contains("✗ configuration") && doctor.out.contains("limits.upload"), "{}", doctor.out);
 }

@@ -3,6 +3,7 @@
 
 mod daemon;
 mod owner_api;
+mod peers;
 mod watcher;
 mod scripts;
 

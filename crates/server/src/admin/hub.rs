@@ -25,12 +25,12 @@ use crate::state::App;
 /// Who edits through this interface, as versions say it.
 const EDITOR: &str = "admin";
 
-fn hub(app: &App) -> Result<Hub, Problem> {
+pub(super) fn hub(app: &App) -> Result<Hub, Problem> {
     let hub = app.runtime().hub().cloned();
     hub.ok_or_else(|| Problem::unavailable("the hub is not available"))
 }
 
-fn person(hub: &Hub, scope: Scope) -> Caller {
+pub(super) fn person(hub: &Hub, scope: Scope) -> Caller {
     Caller { scope, instance: hub.settings().instance.clone(), is_person: true, is_bound: false }
 }
 

@@ -55,6 +55,14 @@ impl Principal {
         self.user.as_ref().is_none_or(|user| *user == scope.user)
     }
 
+    /// The peer whose token this is.
+    pub(crate) fn peer(&self) -> Option<&str> {
+        self.scopes.iter().flatten().find_map(|scope| match scope {
+            AccessScope::Peer(name) => Some(name.as_str()),
+            _ => None,
+        })
+    }
+
     fn is_owner(&self) -> bool {
         self.scopes.is_none()
     }
@@ -72,6 +80,7 @@ enum RequiredScope {
     Admin,
     Openai,
     Hub,
+    Peer,
 }
 
 impl RequiredScope {
@@ -81,6 +90,7 @@ impl RequiredScope {
             Self::Admin => *scope == AccessScope::Admin,
             Self::Openai => *scope == AccessScope::Openai,
             Self::Hub => matches!(scope, AccessScope::Hub(_)),
+            Self::Peer => matches!(scope, AccessScope::Peer(_)),
         }
     }
 
@@ -90,12 +100,14 @@ impl RequiredScope {
             Self::Admin => "admin",
             Self::Openai => "openai",
             Self::Hub => "hub:INSTANCE",
+            Self::Peer => "peer:NAME",
         }
     }
 }
 
 /// Which scopes open the paths below these; any one of them is enough. Longer ones first.
-const OPENED_BY: [(&str, &[RequiredScope]); 5] = [
+const OPENED_BY: [(&str, &[RequiredScope]); 6] = [
+    ("/api/sync", &[RequiredScope::Peer]),
     ("/api/chat", &[RequiredScope::Chat]),
     ("/api/state", &[RequiredScope::Chat, RequiredScope::Admin]),
     ("/mcp", &[RequiredScope::Hub]),
@@ -247,6 +259,11 @@ mod tests {
         assert!(!with(&["admin"]).may(opened_by("/api/chat/send")));
         assert!(!with(&["chat", "openai", "hub:pi"]).may(opened_by("/metrics")));
         assert!(with(&["hub:pi"]).may(opened_by("/mcp")));
+        assert!(with(&["peer:pi"]).may(opened_by("/api/sync/exchange")));
+        assert!(!with(&["admin", "chat", "hub:pi"]).may(opened_by("/api/sync/exchange")));
+        for path in ["/api/chat/send", "/api/admin/sync", "/mcp", "/v1/models", "/metrics", "/api/state"] {
+            assert!(!with(&["peer:pi"]).may(opened_by(path)), "{path}");
+        }
         assert!(Principal::owner().may(opened_by("/anything")));
     }
 }

@@ -6,6 +6,7 @@ mod chat;
 mod hub;
 mod memory;
 pub(crate) mod not_implemented;
+mod peers;
 mod persona;
 mod program;
 mod work;
@@ -21,6 +22,7 @@ pub(crate) fn all() -> Vec<Route> {
         work::routes(),
         not_implemented::routes(),
         hub::routes(),
+        peers::routes(),
         program::routes(),
     ]
     .into_iter()

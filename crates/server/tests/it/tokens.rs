@@ -89,6 +89,7 @@ async fn a_scope_opens_its_own_paths_and_the_refusal_names_what_is_needed() {
         ("admin", home.token("a", &["admin"], None).await),
         ("openai", home.token("o", &["openai"], None).await),
         ("hub", home.token("h", &["hub:laptop"], None).await),
+        ("peer", home.token("p", &["peer:laptop"], None).await),
     ];
     let opened = [
         ("/api/chat/history", vec!["chat"], "chat"),
@@ -99,6 +100,7 @@ async fn a_scope_opens_its_own_paths_and_the_refusal_names_what_is_needed() {
         ("/metrics", vec!["admin"], "admin"),
         ("/v1/models", vec!["openai", "chat"], "openai or chat"),
         ("/mcp", vec!["hub"], "hub:INSTANCE"),
+        ("/api/sync/exchange", vec!["peer"], "peer:NAME"),
     ];
     for (path, scopes, sentence) in opened {
         for (scope, token) in &tokens {

@@ -62,6 +62,7 @@ pub(crate) const MIGRATIONS: &[Migration] = &[
         name: "document_facts",
         sql: include_str!("../../migrations/sqlite/0011_document_facts.sql"),
     },
+    Migration { number: 12, name: "sync", sql: include_str!("../../migrations/sqlite/0012_sync.sql") },
 ];
 
 /// Before the first release the schema of the first migration was built in 17 steps. Homes from then are of this version, and the digests

@@ -7,6 +7,7 @@ mod files;
 mod group_commit;
 mod home;
 mod suite;
+mod peers;
 mod corrections;
 mod forgetting;
 mod forgotten_columns;
