@@ -4,7 +4,7 @@
 use std::io::{self, BufRead, BufReader, Read};
 
 use crate::limits::CSV_FIELDS_MAX;
-use crate::lines::clean_text;
+use crate::lines::{clean_text, fill};
 
 /// Records of a file.
 pub(crate) struct CsvRecords<R> {
@@ -74,11 +74,7 @@ impl<R: Read> CsvRecords<R> {
         let mut place = Place::FieldStart;
         let mut has_read = false;
         loop {
-            let buffer = match self.reader.fill_buf() {
-                Ok(buffer) => buffer,
-                Err(error) if error.kind() == io::ErrorKind::Interrupted => continue,
-                Err(error) => return Err(error),
-            };
+            let buffer = fill(&mut self.reader)?;
             if buffer.is_empty() {
                 record.end_field();
                 return Ok(has_read);

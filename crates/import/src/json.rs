@@ -4,6 +4,7 @@
 use std::io::{self, BufRead, BufReader, Read};
 
 use crate::limits::{ELEMENT_VALUES_MAX, JSON_DEPTH_MAX};
+use crate::lines::fill;
 
 /// Reads JSON from its first byte.
 pub(crate) struct JsonReader<R> {
@@ -33,11 +34,7 @@ impl<R: Read> JsonReader<R> {
     /// The first byte of the next token, not consumed; `None` at the end.
     pub(crate) fn peek(&mut self) -> io::Result<Option<u8>> {
         loop {
-            let buffer = match self.reader.fill_buf() {
-                Ok(buffer) => buffer,
-                Err(error) if error.kind() == io::ErrorKind::Interrupted => continue,
-                Err(error) => return Err(error),
-            };
+            let buffer = fill(&mut self.reader)?;
             if buffer.is_empty() {
                 return Ok(None);
             }
@@ -124,11 +121,7 @@ impl<R: Read> JsonReader<R> {
             return Err(self.broken("a value is missing"));
         }
         loop {
-            let buffer = match self.reader.fill_buf() {
-                Ok(buffer) => buffer,
-                Err(error) if error.kind() == io::ErrorKind::Interrupted => continue,
-                Err(error) => return Err(error),
-            };
+            let buffer = fill(&mut self.reader)?;
             if buffer.is_empty() {
                 return if raw.is_at_end_of_scalar() {
                     Ok(raw.finish())

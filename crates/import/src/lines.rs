@@ -2,6 +2,9 @@
 
 use std::io::{self, BufRead, BufReader, Read};
 
+use crate::item::{Item, Skip};
+use crate::limits::LINE_BYTES_MAX;
+
 /// Lines of a file from number 1.
 pub(crate) struct Lines<R> {
     reader: BufReader<R>,
@@ -34,11 +37,7 @@ impl<R: Read> Lines<R> {
         let mut is_too_long = false;
         let mut is_end = true;
         loop {
-            let buffer = match self.reader.fill_buf() {
-                Ok(buffer) => buffer,
-                Err(error) if error.kind() == io::ErrorKind::Interrupted => continue,
-                Err(error) => return Err(error),
-            };
+            let buffer = fill(&mut self.reader)?;
             if buffer.is_empty() {
                 break;
             }
@@ -83,6 +82,22 @@ pub(crate) fn clean_text(bytes: Vec<u8>) -> (String, bool) {
         is_cleaned = true;
     }
     (text, is_cleaned)
+}
+
+/// What the reader has at the moment, or reads now; empty at the end. Starts again when a signal interrupts it.
+pub(crate) fn fill(reader: &mut impl BufRead) -> io::Result<&[u8]> {
+    while let Err(error) = reader.fill_buf() {
+        if error.kind() != io::ErrorKind::Interrupted {
+            return Err(error);
+        }
+    }
+    reader.fill_buf()
+}
+
+/// The skip of a line that is too long to be held.
+pub(crate) fn too_long(name: &str, number: u64) -> Item {
+    let reason = format!("the line is longer than {LINE_BYTES_MAX} bytes");
+    Item::Skip(Skip::new(format!("{name}, line {number}"), reason))
 }
 
 #[cfg(test)]

@@ -9,7 +9,7 @@ use super::{Context, Format, Reader, Step, stepped};
 use crate::error::ImportError;
 use crate::item::{Attachment, AttachmentKind, Item, Role, Skip};
 use crate::limits::MESSAGE_BYTES_MAX;
-use crate::lines::clean_text;
+use crate::lines::{clean_text, fill};
 use crate::message_time::MessageTime;
 use crate::sources::Decoded;
 
@@ -93,11 +93,7 @@ impl Page {
         let mut length = 0usize;
         let (mut is_quoted, mut is_escaped) = (false, false);
         loop {
-            let buffer = match self.reader.fill_buf() {
-                Ok(buffer) => buffer,
-                Err(error) if error.kind() == io::ErrorKind::Interrupted => continue,
-                Err(error) => return Err(error),
-            };
+            let buffer = fill(&mut self.reader)?;
             if buffer.is_empty() {
                 return Ok(if matched == Some(MARK.len()) { Object::TooLong } else { Object::None });
             }

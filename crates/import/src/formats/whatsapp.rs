@@ -13,7 +13,7 @@ use super::{Context, Format, Reader, Step, stepped};
 use crate::error::ImportError;
 use crate::item::{Item, Message, Role, Skip};
 use crate::limits::{LINE_BYTES_MAX, MESSAGE_BYTES_MAX};
-use crate::lines::{Line, Lines};
+use crate::lines::{Line, Lines, too_long};
 use crate::message_time::MessageTime;
 use crate::sources::Decoded;
 
@@ -132,9 +132,7 @@ impl Step for Chat {
             }
             Some(Line::TooLong { number }) => {
                 self.close(items);
-                let place = format!("{}, line {number}", self.name);
-                let reason = format!("the line is longer than {LINE_BYTES_MAX} bytes");
-                items.push_back(Item::Skip(Skip::new(place, reason)));
+                items.push_back(too_long(&self.name, number));
             }
             Some(Line::Text { number, text, is_cleaned }) => match header_of(&text) {
                 Some(header) => {
