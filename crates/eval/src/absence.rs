@@ -1,5 +1,5 @@
-//! From where on nothing is known: questions of one conversation are asked of another, and their support is compared with
-//! that of questions asked of their own.
+//! From where on nothing is known: questions of one conversation are asked of another, and how well the best message fits
+//! them is compared with how well it fits questions asked of their own.
 
 use serde::{Deserialize, Serialize};
 
@@ -11,7 +11,7 @@ pub const FOREIGN: &str = "foreign";
 /// One bound with what comes of it. Precision and recall are of saying "nothing is known", in percent.
 #[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
 pub struct Bound {
-    /// Support below which nothing is said to be known.
+    /// Fit below which nothing is said to be known: support, or where words decide alone the signal `words`.
     pub support: f64,
     /// Of the questions that fall below, how many are foreign, were both kinds equally many.
     pub precision: f64,
@@ -51,7 +51,7 @@ fn foreign(question: &Question, from: &Conversation, to: &Conversation) -> Quest
     }
 }
 
-/// The curve over all bounds from 0.30 to 0.80 in steps of 0.01, from the supports of questions with an answer and of
+/// The curve over all bounds from 0.10 to 0.80 in steps of 0.01, from the fits of questions with an answer and of
 /// foreign ones.
 pub fn curve(known: &[f64], foreign: &[f64]) -> Vec<Bound> {
     let below = |supports: &[f64], bound: f64| {
@@ -63,7 +63,7 @@ pub fn curve(known: &[f64], foreign: &[f64]) -> Vec<Bound> {
         let precision = if recall + denied > 0.0 { recall / (recall + denied) } else { 1.0 };
         Bound { support, precision: 100.0 * precision, recall: 100.0 * recall, denied: 100.0 * denied }
     };
-    (30..=80).map(at).collect()
+    (10..=80).map(at).collect()
 }
 
 #[cfg(test)]

@@ -75,7 +75,7 @@ pub fn absence(curve: &[Bound], in_use: f64) -> String {
     if let Some(bound) = curve.iter().find(|bound| (bound.support - in_use).abs() < 0.005) {
         let (x, y) = at(0, bound.recall / 100.0, bound.precision / 100.0);
         let _ = writeln!(svg, r#"<circle cx="{x:.1}" cy="{y:.1}" r="5" fill="{INK}"/>"#);
-        let label = format!("support {in_use:.2}, {:.0} in 100 memories denied", bound.denied);
+        let label = format!("bound {in_use:.2}, {:.0} in 100 memories denied", bound.denied);
         text(&mut svg, 0, bound.recall / 100.0, bound.precision / 100.0 - 0.08, "end", INK, &label);
     }
     document(1, &svg)

@@ -14,7 +14,9 @@ use memory::capture::{MessageInput, Recorder};
 use memory::identifiers::SessionId;
 use memory::messages::Role;
 use memory::ports::{Clock, Embedder, Embedding, IdGenerator, Store};
-use memory::recall::{Query, RankedMessage, RecallSettings, Signals, SpeakerNames, rank_messages};
+use memory::recall::{
+    MessageFit, Query, RankedMessage, RecallSettings, Signals, SpeakerNames, rank_messages,
+};
 use memory::sessions::{CloseTrigger, SessionPolicy};
 use memory::vector_index::VectorIndex;
 use memory::{PersonaId, Scope, UserId};
@@ -78,8 +80,8 @@ pub struct Answered {
     pub ranked: Ranked,
     /// All candidates, best first, with what their places come from: for the fitting of weights.
     pub candidates: Vec<(String, Signals)>,
-    /// How well the best message fits, 0 to 1.
-    pub support: f64,
+    /// How well the messages fit.
+    pub fit: MessageFit,
     /// Sessions that hold the answer, and those found, best first; where the data names sessions.
     pub sessions: Option<Ranked>,
 }
@@ -221,7 +223,7 @@ fn answer(
     units: &HashMap<Uuid, Unit>,
     found: Vec<RankedMessage>,
 ) -> Answered {
-    let support = found.iter().map(|message| message.support).fold(0.0, f64::max);
+    let fit = MessageFit::new(&found);
     let ranked = |gold: &[String], ranking: Vec<String>| Ranked {
         id: question.id.clone(),
         conversation: conversation.id.clone(),
@@ -246,7 +248,7 @@ fn answer(
         ranked: ranked(&question.gold, places),
         sessions: (!gold_sessions.is_empty()).then(|| ranked(gold_sessions, sessions)),
         candidates: known.into_iter().map(|(unit, signals)| (unit.id.clone(), signals)).collect(),
-        support,
+        fit,
     }
 }
 

@@ -81,7 +81,7 @@ impl Report {
             adversarial: (adversarial.questions > 0).then_some(adversarial),
             by_category: by_category.into_iter().map(|(name, list)| (name, figures(list))).collect(),
             sessions: (sessions.questions > 0).then_some(sessions),
-            absence: absence(set, answered),
+            absence: absence(set, vectors, answered),
         }
     }
 
@@ -137,9 +137,9 @@ impl Report {
         if self.absence.is_empty() {
             return;
         }
-        let _ = writeln!(text, "saying that nothing is known, when support is below:");
-        let _ =
-            writeln!(text, "{:<14}{:>12}{:>10}{:>18}", "support", "precision", "recall", "memories denied");
+        let fit = if self.vectors { "support" } else { "words" };
+        let _ = writeln!(text, "saying that nothing is known, when {fit} is below:");
+        let _ = writeln!(text, "{fit:<14}{:>12}{:>10}{:>18}", "precision", "recall", "memories denied");
         for bound in self.absence.iter().step_by(ABSENCE_STEP) {
             let Bound { support, precision, recall, denied } = bound;
             let _ = writeln!(text, "{support:<14.2}{precision:>12.1}{recall:>10.1}{denied:>18.1}");
@@ -148,11 +148,15 @@ impl Report {
 }
 
 /// The curve over questions with an answer and foreign ones; empty where none were asked.
-fn absence(set: &str, answered: &[Answered]) -> Vec<Bound> {
+fn absence(set: &str, vectors: bool, answered: &[Answered]) -> Vec<Bound> {
     let supports = |foreign: bool| -> Vec<f64> {
         let wanted =
             |one: &&Answered| (one.ranked.category == FOREIGN) == foreign && !is_misleading(set, &one.ranked);
-        answered.iter().filter(wanted).map(|one| one.support).collect()
+        answered
+            .iter()
+            .filter(wanted)
+            .map(|one| if vectors { one.fit.support } else { one.fit.said })
+            .collect()
     };
     let foreign = supports(true);
     if foreign.is_empty() { Vec::new() } else { curve(&supports(false), &foreign) }

@@ -174,6 +174,8 @@ fn row(text: &mut String, name: &str, Pair { ordinary, misleading }: &Pair) {
 
 #[cfg(test)]
 mod tests {
+    use memory::recall::MessageFit;
+
     use super::*;
 
     fn answered(conversation: &str, answer_has: Signal, other_has: Signal) -> Answered {
@@ -191,7 +193,7 @@ mod tests {
             ranking: Vec::new(),
         };
         let candidates = vec![("other".to_owned(), with(other_has)), ("answer".to_owned(), with(answer_has))];
-        Answered { ranked, candidates, support: 0.5, sessions: None }
+        Answered { ranked, candidates, fit: MessageFit::default(), sessions: None }
     }
 
     #[test]

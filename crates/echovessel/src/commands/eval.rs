@@ -14,6 +14,7 @@ use ::eval::{absence, calibrate, data, plot, tune};
 use anyhow::{Context as _, bail};
 use indicatif::{ProgressBar, ProgressStyle};
 use memory::ports::Embedder as _;
+use memory::recall::SAID_MIN;
 use memory::vector_index::VectorIndex;
 use store::{SqliteStore, StoreOptions};
 
@@ -132,7 +133,8 @@ fn report(
         if asked.absence {
             let stem = path.file_stem().unwrap_or_default().to_string_lossy();
             let beside = path.with_file_name(format!("{stem}-absence.svg"));
-            draw(&beside, &plot::absence(&report.absence, recall_settings(config).min_support))?;
+            let bound = if report.vectors { recall_settings(config).min_support } else { SAID_MIN };
+            draw(&beside, &plot::absence(&report.absence, bound))?;
         }
     }
     if shared.json {

@@ -7,6 +7,7 @@ use eval::data::{DataSet, is_role, read};
 use eval::replay::{Answered, Replay};
 use eval::report::Report;
 use memory::recall::RecallSettings;
+use memory::recall::SAID_MIN;
 use memory::vector_index::VectorIndex;
 use serde_json::json;
 use store::{SqliteStore, StoreOptions};
@@ -106,7 +107,7 @@ async fn locomo_is_repaired_and_its_absence_is_measured() {
     let report = Report::new("locomo", "l", &data, false, &answered);
     assert_eq!((report.all.questions, report.all.recall[&1]), (2, 100.0));
     assert_eq!(report.adversarial.as_ref().map(|figures| figures.questions), Some(2));
-    let bound = report.absence.iter().find(|bound| (bound.support - 0.47).abs() < 0.005).unwrap();
+    let bound = report.absence.iter().find(|bound| (bound.support - SAID_MIN).abs() < 0.005).unwrap();
     assert_eq!((bound.denied, bound.recall), (0.0, 100.0), "{}", report.table(None));
 }
 

@@ -38,6 +38,7 @@ use futures_util::try_join;
 use jiff::Timestamp;
 use jiff::tz::TimeZone;
 
+pub use absence::{MessageFit, SAID_MIN};
 pub use corrected::{Corrected, FreshCorrection, HeldBackValue};
 pub use identity::IdentityQuestion;
 pub use message_query::MessageQuery;
@@ -124,9 +125,9 @@ pub async fn recall(
     let passages = async {
         let (scope, window) = (&request.scope, &request.window);
         let ranked = rank_messages(store, index, scope, &query, window, settings, RANKED_MESSAGES).await?;
-        let best = absence::best_message(&ranked);
+        let fit = MessageFit::new(&ranked);
         let chosen = passages::choose_passages(store, scope, &ranked, window, settings).await?;
-        Ok((chosen, best))
+        Ok((chosen, fit))
     };
     let nodes = async {
         let found = try_join!(
@@ -135,15 +136,16 @@ pub async fn recall(
         )?;
         candidates::fetch_nodes(store, settings, &request, &query, Breadth::RECALL, found).await
     };
-    let (found, ((passages, messages), best_message), pinned) =
+    let (found, ((passages, messages), fit), pinned) =
         try_join!(nodes, passages, pinned::fetch_pinned(store, &request, &query, settings.half_life_days),)?;
     let candidates::NodeCandidates { nodes, entities, in_doubt } = found;
     let fetch = milliseconds(started);
 
     let started = Instant::now();
     let (nodes, mut candidates) = select::select(nodes, settings);
-    let support = absence::support(&candidates, best_message);
-    let nothing_found = absence::nothing_found(&query, support, &nodes, settings);
+    let of_nodes = absence::node_support(&candidates);
+    let support = of_nodes.max(fit.support);
+    let nothing_found = absence::nothing_found(&query, of_nodes, fit, &nodes, settings);
     candidates.extend(messages);
     let elapsed = RecallTimings { embed, fetch, score: milliseconds(started) };
     let words_only = query.words_only;
