@@ -1,14 +1,12 @@
 //! What becomes of an expectation when the user speaks again, and of promises and expectations whose time goes by.
 
 use jiff::SignedDuration;
-use memory::identifiers::{CycleId, NodeId};
-use memory::ledger::TokenUsage;
-use memory::nodes::{EventTime, NewNode, NodeKind, Subject};
-use memory::ports::{Clock, ExpectationOutcome, IdGenerator, SlowCycleCommit, SlowCycleStore};
-use memory::text::index_terms;
-use testkit::SequentialIds;
+use memory::identifiers::NodeId;
+use memory::nodes::NodeKind;
+use memory::ports::{Clock, ExpectationOutcome, SlowCycleStore};
 
-use crate::world::{HOUR, WEB, World, scope, section};
+use crate::plans::{Plan, commit_plan};
+use crate::world::{HOUR, WEB, World, section};
 
 const EXPECTED: &str = "面试 — 她会说起面试的结果";
 
@@ -17,40 +15,8 @@ async fn expecting(world: &mut World) -> NodeId {
     world.talk(WEB, "我有一场面试,在周五,很紧张").await;
     world.silence().await;
     let event = world.nodes(NodeKind::Event).await.pop().unwrap();
-    let now = world.clock.now();
-    let ids = SequentialIds::new(99);
-    let node = NewNode {
-        id: NodeId(ids.next(now)),
-        kind: NodeKind::Expectation,
-        description: EXPECTED.to_owned(),
-        emotional_impact: 2,
-        emotion_tags: Vec::new(),
-        relational_tags: Vec::new(),
-        subject: Subject::User,
-        event_time: Some(EventTime { start: now + SignedDuration::from_hours(72), end: None }),
-        evidence: Vec::new(),
-        filling: vec![event.id],
-        terms: index_terms(EXPECTED),
-        embedding: None,
-    };
-    let id = node.id;
-    let commit = SlowCycleCommit {
-        id: CycleId(ids.next(now)),
-        scope: scope("ann"),
-        session_id: event.source_session_id.unwrap(),
-        at: now,
-        nodes: vec![node],
-        fingerprint: None,
-        descriptions: Vec::new(),
-        salient_questions: Vec::new(),
-        read: vec![event.id],
-        usage: TokenUsage::default(),
-        outcome: "ok".to_owned(),
-        transcript: None,
-        tombstones: 0,
-    };
-    assert_eq!(world.store.commit_slow_cycle(commit).await.unwrap().nodes, [id]);
-    id
+    let start = world.clock.now() + SignedDuration::from_hours(72);
+    commit_plan(world, &event, Plan { kind: NodeKind::Expectation, text: EXPECTED, start, number: 99 }).await
 }
 
 #[tokio::test]

@@ -32,6 +32,7 @@ mod vectors;
 mod changeover;
 mod forgetting;
 mod diary;
+mod plans;
 mod proactive;
 mod proactive_year;
 mod facts;

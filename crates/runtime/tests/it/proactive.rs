@@ -3,22 +3,17 @@
 use std::sync::Arc;
 
 use jiff::SignedDuration;
-use memory::identifiers::{CycleId, NodeId};
-use memory::ledger::TokenUsage;
+use memory::identifiers::NodeId;
 use memory::messages::Role;
-use memory::nodes::{EventTime, NewNode, NodeKind, Subject};
-use memory::ports::{
-    Clock as _, IdGenerator as _, LedgerStore as _, ProactiveStore, SlowCycleCommit, SlowCycleStore as _,
-    UserStore as _,
-};
+use memory::nodes::NodeKind;
+use memory::ports::{Clock as _, LedgerStore as _, ProactiveStore, UserStore as _};
 use memory::proactive::{ListedDecision, ProactiveGate, ProactiveOutcome, ProactiveTrigger};
-use memory::text::index_terms;
 use runtime::{ProactiveSettings, RuntimeSettings};
 use serde_json::json;
-use testkit::SequentialIds;
 use testkit::scripted_model::Reply;
 use tokio::sync::Notify;
 
+use crate::plans::{Plan, commit_plan};
 use crate::world::{HOUR, MINUTE, SECOND, WEB, World, scope, settings};
 
 const PROMISE: &str = "周四问她面试怎么样";
@@ -45,41 +40,8 @@ pub(crate) async fn holding(
     world.talk(WEB, "我有一场面试,在周四,很紧张").await;
     world.silence().await;
     let event = world.nodes(NodeKind::Event).await.pop().unwrap();
-    let now = world.clock.now();
-    let ids = SequentialIds::new(number);
-    let start = now + SignedDuration::from_hours(hours);
-    let node = NewNode {
-        id: NodeId(ids.next(now)),
-        kind,
-        description: text.to_owned(),
-        emotional_impact: 2,
-        emotion_tags: Vec::new(),
-        relational_tags: Vec::new(),
-        subject: Subject::Persona,
-        event_time: Some(EventTime { start, end: None }),
-        evidence: Vec::new(),
-        filling: vec![event.id],
-        terms: index_terms(text),
-        embedding: None,
-    };
-    let id = node.id;
-    let commit = SlowCycleCommit {
-        id: CycleId(ids.next(now)),
-        scope: scope("ann"),
-        session_id: event.source_session_id.unwrap(),
-        at: now,
-        nodes: vec![node],
-        fingerprint: None,
-        descriptions: Vec::new(),
-        salient_questions: Vec::new(),
-        read: vec![event.id],
-        usage: TokenUsage::default(),
-        outcome: "ok".to_owned(),
-        transcript: None,
-        tombstones: 0,
-    };
-    assert_eq!(world.store.commit_slow_cycle(commit).await.unwrap().nodes, [id]);
-    id
+    let start = world.clock.now() + SignedDuration::from_hours(hours);
+    commit_plan(world, &event, Plan { kind, text, start, number }).await
 }
 
 async fn decisions(world: &World) -> Vec<ListedDecision> {
