@@ -63,6 +63,7 @@ soak: tools $(PAGE) ## Kills the daemon KILLS times (200) while people talk to i
 	@python3 scripts/soak.py $(PROGRAM) $(TARGET_DIR)/release/scripted-model --kills $(KILLS) --seed $(SEED)
 	@ECHOVESSEL_YEARS=$(YEARS) cargo test --locked --package runtime --test it -- other_years_keep --nocapture
 	@ECHOVESSEL_LIVES=$(LIVES) cargo test --locked --package runtime --test it -- generated_lives --nocapture
+	@ECHOVESSEL_TEST_KILLS=$(KILLS) cargo test --locked --package echovessel --test it -- killed_under_load
 
 .PHONY: tools
 tools:

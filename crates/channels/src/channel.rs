@@ -3,6 +3,9 @@
 use std::time::Duration;
 
 use async_trait::async_trait;
+use jiff::Timestamp;
+use memory::identifiers::MessageId;
+use memory::ports::ReceivedPosition;
 use runtime::ExternalMessage;
 
 use crate::inbound::{Inbound, Stopped};
@@ -34,14 +37,43 @@ pub enum DeliveryError {
 }
 
 /// A piece that was delivered.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Delivered;
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Delivered {
+    /// The platform's name of it; none where it gives none.
+    pub sent_as: Option<String>,
+}
+
+/// As much of a message as the platform takes at once.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Piece<'a> {
+    /// The conversation on the platform.
+    pub conversation: &'a str,
+    /// Its text.
+    pub text: &'a str,
+    /// Which piece of which message it is; none for a line of ours that is sent once or not at all.
+    pub origin: Option<PieceOrigin<'a>>,
+}
+
+/// Which piece of which message is delivered; the same at each attempt.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct PieceOrigin<'a> {
+    /// The message.
+    pub message: MessageId,
+    /// Zero-based number of the piece in it.
+    pub number: u32,
+    /// When the message was written.
+    pub written_at: Timestamp,
+    /// Whether an earlier attempt may have delivered it.
+    pub is_doubtful: bool,
+    /// The platform's name of what was delivered before it in the conversation, where it is known.
+    pub sent_before: Option<&'a str>,
+}
 
 /// Something that happened on the platform.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Update {
-    /// Grows with each update of the channel.
-    pub position: i64,
+    /// Where it is among all that the channel brings; none for what does no harm when it comes twice.
+    pub position: Option<ReceivedPosition>,
     /// What happened.
     pub kind: UpdateKind,
 }
@@ -49,12 +81,14 @@ pub struct Update {
 /// What happened on the platform.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum UpdateKind {
-    /// A person wrote in a direct conversation.
+    /// A person wrote to the persona.
     Written {
         /// The account.
         sender: String,
         /// The message.
         external: ExternalMessage,
+        /// Whether nobody else reads the conversation.
+        is_direct: bool,
         /// Its text; attachments are named in it.
         text: String,
     },
@@ -66,6 +100,11 @@ pub enum UpdateKind {
         external: ExternalMessage,
         /// Its new text.
         text: String,
+    },
+    /// A message is gone.
+    Deleted {
+        /// The message.
+        external: ExternalMessage,
     },
     /// Nothing for the persona: a bot, a group, a kind of update that is not read.
     Other,
@@ -82,13 +121,18 @@ pub trait Channel: Send + Sync + 'static {
     fn piece_length_max(&self) -> usize;
     /// Whether the platform recognises a piece that it got already, so that one that may have arrived can be sent again.
     fn recognises_repeats(&self) -> bool;
+    /// Asks the platform who the bot is.
+    ///
+    /// # Errors
+    /// What is wrong, in plain words with the way to fix it.
+    async fn check(&self) -> Result<String, String>;
     /// Receives until the program stops. Failures are reported to `inbound` and waited out.
     async fn receive(&self, inbound: &Inbound) -> Stopped;
-    /// Delivers a piece; `piece` names it, the same at each attempt.
+    /// Delivers a piece.
     ///
     /// # Errors
     /// [`DeliveryError`]; except for a broken connection nothing was delivered.
-    async fn deliver(&self, conversation: &str, text: &str, piece: &str) -> Result<Delivered, DeliveryError>;
+    async fn deliver(&self, piece: Piece<'_>) -> Result<Delivered, DeliveryError>;
     /// Shows that the persona is writing, for some seconds. A failure does not matter.
     async fn show_typing(&self, conversation: &str);
 }

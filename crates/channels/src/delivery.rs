@@ -1,74 +1,111 @@
 //! Delivers from the outbox: each piece in its order, again after a failure, until a day has gone by.
 
+use std::collections::HashSet;
 use std::sync::Arc;
 use std::time::Duration;
 
 use jiff::SignedDuration;
-use memory::ports::{DeliveryStep, OutgoingMessage, StoreError};
+use memory::ports::{Backoff, DeliveryStep, OutgoingMessage, StoreError};
+use tokio::task::JoinSet;
 
-use crate::channel::{Channel, DeliveryError};
+use crate::channel::{Channel, DeliveryError, Piece, PieceOrigin};
 use crate::service::Shared;
 use crate::split::pieces;
 
 /// Messages that are delivered side by side, each of another conversation.
-const SIDE_BY_SIDE: u32 = 16;
+const SIDE_BY_SIDE: u32 = 32;
 /// How long a message is tried to be delivered.
 const DELIVERED_WITHIN: SignedDuration = SignedDuration::from_hours(24);
-/// Wait after the first failure; each further one doubles it.
-const WAIT_MIN: Duration = Duration::from_secs(2);
-const WAIT_MAX: Duration = Duration::from_secs(600);
+const BACKOFF: Backoff = Backoff { first: Duration::from_secs(2), longest: Duration::from_secs(600) };
 
 /// Delivers until the program stops.
 pub(crate) async fn run(shared: Arc<Shared>, channel: Arc<dyn Channel>) {
+    let mut under_way = UnderWay::default();
     loop {
         let woken = shared.woken(channel.id());
         let notified = woken.notified();
-        let wait = match deliver_due(&shared, &channel).await {
+        let wait = match deliver_due(&shared, &channel, &mut under_way).await {
             Ok(wait) => wait,
             Err(error) => {
                 tracing::warn!(channel = channel.id(), "the outbox can't be read: {error}");
-                Some(WAIT_MIN)
+                Some(BACKOFF.first)
             }
         };
         let sleep = async {
             match wait {
-                Some(wait) => shared.clock().sleep(wait.max(Duration::from_millis(1))).await,
+                Some(wait) => shared.clock().sleep(wait).await,
                 None => std::future::pending().await,
             }
         };
         tokio::select! {
             () = notified => {}
             () = sleep => {}
-            () = shared.stop.cancelled() => return,
+            Some(error) = under_way.next_end() => {
+                if let Err(error) = error {
+                    tracing::warn!(channel = channel.id(), "a delivery can't be noted: {error}");
+                    tokio::select! {
+                        () = shared.clock().sleep(BACKOFF.first) => {}
+                        () = shared.stop.cancelled() => break,
+                    }
+                }
+            }
+            () = shared.stop.cancelled() => break,
+        }
+    }
+    // What is being sent is finished and noted, so that the next start has no doubt about it.
+    while under_way.next_end().await.is_some() {}
+}
+
+/// Messages that are being delivered, by their numbers in the outbox.
+#[derive(Default)]
+struct UnderWay {
+    tasks: JoinSet<(i64, Result<(), StoreError>)>,
+    numbers: HashSet<i64>,
+}
+
+impl UnderWay {
+    /// How the next of them ends; none if there are none.
+    async fn next_end(&mut self) -> Option<Result<(), StoreError>> {
+        match self.tasks.join_next().await? {
+            Ok((number, result)) => {
+                self.numbers.remove(&number);
+                Some(result)
+            }
+            Err(error) => {
+                // It is not known which one it was; all others end by themselves, and are not sent twice before.
+                if self.tasks.is_empty() {
+                    self.numbers.clear();
+                }
+                Some(Err(StoreError::Failed(error.to_string())))
+            }
         }
     }
 }
 
-/// Delivers all that is due; says how long nothing more will be.
+/// Begins to deliver all that is due, as far as there is room; says how long nothing more will be.
 async fn deliver_due(
     shared: &Arc<Shared>,
     channel: &Arc<dyn Channel>,
+    under_way: &mut UnderWay,
 ) -> Result<Option<Duration>, StoreError> {
-    loop {
-        if shared.stop.is_cancelled() {
+    let now = shared.clock().now();
+    let due = shared.store().outbox_due(channel.id(), now, 2 * SIDE_BY_SIDE).await?;
+    for message in due {
+        if under_way.numbers.len() >= SIDE_BY_SIDE as usize {
             return Ok(None);
         }
-        let due = shared.store().outbox_due(channel.id(), shared.clock().now(), SIDE_BY_SIDE).await?;
-        if due.is_empty() {
-            break;
-        }
-        let mut tasks = tokio::task::JoinSet::new();
-        for message in due {
+        if under_way.numbers.insert(message.number) {
             let (shared, channel) = (shared.clone(), channel.clone());
-            tasks.spawn(async move { deliver(&shared, &*channel, message).await });
-        }
-        while let Some(done) = tasks.join_next().await {
-            done.unwrap_or_else(|error| Err(StoreError::Failed(error.to_string())))?;
+            under_way.tasks.spawn(async move {
+                let number = message.number;
+                (number, deliver(&shared, &*channel, message).await)
+            });
         }
     }
     let next = shared.store().outbox_next(channel.id()).await?;
-    let wait = next.map(|next| next.duration_since(shared.clock().now()));
-    Ok(wait.map(|wait| Duration::try_from(wait).unwrap_or_default()))
+    // What is due already is under way, and what follows it is looked for when it ends.
+    let wait = next.and_then(|next| Duration::try_from(next.duration_since(now)).ok());
+    Ok(wait.filter(|wait| !wait.is_zero()))
 }
 
 async fn deliver(shared: &Shared, channel: &dyn Channel, message: OutgoingMessage) -> Result<(), StoreError> {
@@ -76,24 +113,40 @@ async fn deliver(shared: &Shared, channel: &dyn Channel, message: OutgoingMessag
     let pieces = pieces(&message.text, channel.piece_length_max());
     let all = u32::try_from(pieces.len()).unwrap_or(u32::MAX);
     let mut sent = message.pieces_sent;
+    let mut last_sent = message.last_sent.clone();
     // What may have arrived before a crash is not sent twice where nobody could tell.
     if message.doubtful_piece == Some(sent) && !channel.recognises_repeats() {
         tracing::warn!(channel = channel.id(), message = %message.message_id, "a piece may not have arrived");
         sent += 1;
     }
+    if sent >= all {
+        let step = DeliveryStep::Sent { pieces: sent, is_whole: true, sent_as: None };
+        return store.outbox_step(message.number, step).await;
+    }
     while let Some(text) = pieces.get(sent as usize) {
         store.outbox_step(message.number, DeliveryStep::Sending(sent)).await?;
-        let name = format!("{}-{sent}", message.message_id);
-        if let Err(error) = channel.deliver(&message.conversation, text, &name).await {
-            store.outbox_step(message.number, after_failure(shared, &message, error)).await?;
-            return Ok(());
-        }
+        let origin = PieceOrigin {
+            message: message.message_id,
+            number: sent,
+            written_at: message.created_at,
+            is_doubtful: message.doubtful_piece == Some(sent) || message.attempts > 0,
+            sent_before: last_sent.as_deref(),
+        };
+        let piece = Piece { conversation: &message.conversation, text, origin: Some(origin) };
+        let delivered = match channel.deliver(piece).await {
+            Ok(delivered) => delivered,
+            Err(error) => {
+                store.outbox_step(message.number, after_failure(shared, &message, error)).await?;
+                return Ok(());
+            }
+        };
         sent += 1;
-        if sent < all {
-            store.outbox_step(message.number, DeliveryStep::Progress(sent)).await?;
-        }
+        let step =
+            DeliveryStep::Sent { pieces: sent, is_whole: sent >= all, sent_as: delivered.sent_as.clone() };
+        store.outbox_step(message.number, step).await?;
+        last_sent = delivered.sent_as.or(last_sent);
     }
-    store.outbox_step(message.number, DeliveryStep::Sent(sent)).await
+    Ok(())
 }
 
 fn after_failure(shared: &Shared, message: &OutgoingMessage, error: DeliveryError) -> DeliveryStep {
@@ -102,7 +155,7 @@ fn after_failure(shared: &Shared, message: &OutgoingMessage, error: DeliveryErro
     let wait = match error {
         DeliveryError::Permanent(_) => return DeliveryStep::GivenUp(reason),
         DeliveryError::Wait(wait) => wait,
-        DeliveryError::Transient(_) => WAIT_MIN.saturating_mul(1 << message.attempts.min(16)).min(WAIT_MAX),
+        DeliveryError::Transient(_) => BACKOFF.wait_after(message.attempts),
     };
     if now.duration_since(message.created_at) > DELIVERED_WITHIN {
         return DeliveryStep::GivenUp(reason);

@@ -6,11 +6,12 @@ use std::time::Duration;
 use jiff::SignedDuration;
 use memory::UserId;
 use memory::capture::CaptureError;
-use memory::ports::{BindOutcome, Clock, ExternalIdentity, StoreError};
-use runtime::{AcceptError, ExternalMessage, Runtime, TurnEvent};
+use memory::forget::{ForgetMode, Selection};
+use memory::ports::{BindOutcome, Clock, ExternalIdentity, ReceivedPosition, StoreError};
+use runtime::{AcceptError, ChannelReceipt, ExternalMessage, Runtime, TurnEvent};
 use tokio::sync::mpsc;
 
-use crate::channel::{Channel, ChannelState, Update, UpdateKind};
+use crate::channel::{Channel, ChannelState, Piece, Update, UpdateKind};
 use crate::service::Shared;
 
 /// How long to wait for storage that refuses.
@@ -28,6 +29,22 @@ const TOO_LONG: &str = "That message is too long to be read; send it in parts. �
 /// The program stops.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Stopped;
+
+/// A message as it arrived.
+struct Written {
+    sender: String,
+    external: ExternalMessage,
+    is_direct: bool,
+    text: String,
+}
+
+/// Who wrote a message.
+enum Sender {
+    User(UserId),
+    /// The message was the code that linked the account.
+    Linked,
+    Unknown,
+}
 
 /// Takes what a channel receives.
 pub struct Inbound {
@@ -65,58 +82,91 @@ impl Inbound {
         self.insist(|| self.shared.store().channel_position(self.channel.id())).await
     }
 
+    /// The newest number received in each conversation. Waits for storage that refuses.
+    ///
+    /// # Errors
+    /// [`Stopped`].
+    pub async fn conversation_positions(&self) -> Result<Vec<(String, i64)>, Stopped> {
+        self.insist(|| self.shared.store().conversation_positions(self.channel.id())).await
+    }
+
     /// Takes an update; when it returns, it is durable and may be acknowledged. One that was taken already is passed over.
     ///
     /// # Errors
     /// [`Stopped`]: it was not taken.
     pub async fn take(&self, update: Update) -> Result<(), Stopped> {
-        if self.position().await?.is_some_and(|position| update.position <= position) {
+        let (store, channel_id) = (self.shared.store(), self.channel.id());
+        if let Some(position) = &update.position
+            && self.insist(|| store.is_received(channel_id, position)).await?
+        {
             return Ok(());
         }
-        let is_stored = match update.kind {
-            UpdateKind::Written { sender, external, text } => {
-                self.written(update.position, &sender, &external, text).await?
+        match update.kind {
+            UpdateKind::Written { sender, external, is_direct, text } => {
+                let written = Written { sender, external, is_direct, text };
+                self.written(update.position, written).await
             }
             UpdateKind::Edited { sender, external, text } => {
                 self.edited(&sender, &external, &text).await?;
-                false
+                self.advance(update.position).await
             }
-            UpdateKind::Other => false,
-        };
-        if !is_stored {
-            self.insist(|| self.shared.store().advance_channel(self.channel.id(), update.position)).await?;
+            UpdateKind::Deleted { external } => {
+                self.deleted(&external).await?;
+                self.advance(update.position).await
+            }
+            UpdateKind::Other => self.advance(update.position).await,
         }
-        Ok(())
     }
 
-    /// Whether the message and the position with it are stored.
-    async fn written(
-        &self,
-        position: i64,
-        sender: &str,
-        external: &ExternalMessage,
-        text: String,
-    ) -> Result<bool, Stopped> {
-        let Some(user) = self.user_of(sender, external, &text).await? else { return Ok(false) };
-        if is_greeting(&text) {
-            return Ok(false);
+    async fn advance(&self, position: Option<ReceivedPosition>) -> Result<(), Stopped> {
+        let Some(position) = position else { return Ok(()) };
+        self.insist(|| self.shared.store().advance_channel(self.channel.id(), position.clone())).await
+    }
+
+    async fn written(&self, position: Option<ReceivedPosition>, written: Written) -> Result<(), Stopped> {
+        let user = match self.sender_of(&written).await? {
+            Sender::User(user) => user,
+            Sender::Linked => return self.advance(position).await,
+            // Only a sequence has to move on; of a stranger's conversation nothing is kept, not even its number.
+            Sender::Unknown => {
+                return self
+                    .advance(position.filter(|one| matches!(one, ReceivedPosition::Channel(_))))
+                    .await;
+            }
+        };
+        if is_greeting(&written.text) {
+            return self.advance(position).await;
         }
+        let is_stored = self.accept(position.clone(), &written, user).await?;
+        if is_stored { Ok(()) } else { self.advance(position).await }
+    }
+
+    /// Whether the message, and the position with it, are stored.
+    async fn accept(
+        &self,
+        position: Option<ReceivedPosition>,
+        written: &Written,
+        user: UserId,
+    ) -> Result<bool, Stopped> {
+        let Some(position) = position else { return Ok(false) };
         let scope = self.runtime.scope(None, user);
+        let receipt = ChannelReceipt { position, is_direct: written.is_direct };
         loop {
+            let (text, receipt) = (written.text.clone(), receipt.clone());
             let accepted = self
                 .runtime
-                .accept_from_channel(self.channel.id(), scope.clone(), text.clone(), external, position)
+                .accept_from_channel(self.channel.id(), scope.clone(), text, &written.external, receipt)
                 .await;
             let wait = match accepted {
                 Ok((_, turn)) => {
-                    self.follow(external.conversation.clone(), turn);
+                    self.follow(written.external.conversation.clone(), turn);
                     return Ok(true);
                 }
                 Err(AcceptError::Stopping) => return Err(Stopped),
                 Err(AcceptError::Full { retry_after }) => retry_after,
                 Err(AcceptError::Capture(CaptureError::Empty)) => return Ok(false),
                 Err(AcceptError::Capture(CaptureError::TooLong { .. })) => {
-                    self.notify(external, TOO_LONG).await;
+                    self.notify(&written.external, TOO_LONG).await;
                     return Ok(false);
                 }
                 Err(AcceptError::Capture(CaptureError::Store(error))) => {
@@ -128,42 +178,29 @@ impl Inbound {
         }
     }
 
-    /// The user who writes from this account. An unknown account gets a line once a day, and nothing of it is kept.
-    async fn user_of(
-        &self,
-        sender: &str,
-        external: &ExternalMessage,
-        text: &str,
-    ) -> Result<Option<UserId>, Stopped> {
-        let identity =
-            ExternalIdentity { channel_id: self.channel.id().to_owned(), external_id: sender.to_owned() };
+    /// Who writes. An unknown account gets a line once a day where nobody else reads it, and nothing of it is kept.
+    async fn sender_of(&self, written: &Written) -> Result<Sender, Stopped> {
+        let Written { sender, external, is_direct, text } = written;
+        let identity = self.identity(sender);
         let store = self.runtime.store();
-        let code = text.trim().trim_start_matches("/start").trim();
-        if let Some(user) = self.shared.redeem(self.channel.id(), code) {
-            let now = self.clock().now();
-            self.insist(|| store.ensure_user(&user, now)).await?;
-            // The account may have been a user of its own before.
-            if let Some(before) = self.insist(|| store.user_of_identity(&identity)).await? {
-                self.insist(|| store.unbind_identity(&before, &identity)).await?;
-            }
-            let bound = self.insist(|| store.bind_identity(&user, identity.clone(), now)).await?;
-            if matches!(bound, BindOutcome::Now | BindOutcome::Before) {
-                self.notify(external, LINKED).await;
-            }
-            return Ok(None);
+        // A code that others can read links nobody.
+        if *is_direct && self.link(&identity, external, text).await? {
+            return Ok(Sender::Linked);
         }
         if let Some(user) = self.insist(|| store.user_of_identity(&identity)).await? {
-            return Ok(Some(user));
+            return Ok(Sender::User(user));
         }
+        let now = self.clock().now();
         if self.shared.is_allowed(self.channel.id(), sender)
             && let Ok(user) = UserId::new(format!("{}-{sender}", self.channel.id()))
         {
-            let now = self.clock().now();
             self.insist(|| store.ensure_user(&user, now)).await?;
             self.insist(|| store.bind_identity(&user, identity.clone(), now)).await?;
-            return Ok(Some(user));
+            return Ok(Sender::User(user));
         }
-        let now = self.clock().now();
+        if !is_direct {
+            return Ok(Sender::Unknown);
+        }
         let since = now.checked_sub(STRANGER_REST).unwrap_or(now);
         let answers = self
             .insist(|| self.shared.store().answer_stranger(self.channel.id(), sender, now, since))
@@ -171,12 +208,49 @@ impl Inbound {
         if answers {
             self.notify(external, UNKNOWN).await;
         }
-        Ok(None)
+        Ok(Sender::Unknown)
+    }
+
+    /// Links the account if the text is a code that holds; says whether it was one.
+    async fn link(
+        &self,
+        identity: &ExternalIdentity,
+        external: &ExternalMessage,
+        text: &str,
+    ) -> Result<bool, Stopped> {
+        let code = text.trim().trim_start_matches("/start").trim();
+        let Some(user) = self.shared.redeem(self.channel.id(), code) else { return Ok(false) };
+        let (store, now) = (self.runtime.store(), self.clock().now());
+        self.insist(|| store.ensure_user(&user, now)).await?;
+        // The account may have been a user of its own before.
+        if let Some(before) = self.insist(|| store.user_of_identity(identity)).await? {
+            self.insist(|| store.unbind_identity(&before, identity)).await?;
+        }
+        let bound = self.insist(|| store.bind_identity(&user, identity.clone(), now)).await?;
+        if matches!(bound, BindOutcome::Now | BindOutcome::Before) {
+            self.notify(external, LINKED).await;
+        }
+        Ok(true)
+    }
+
+    fn identity(&self, sender: &str) -> ExternalIdentity {
+        ExternalIdentity { channel_id: self.channel.id().to_owned(), external_id: sender.to_owned() }
+    }
+
+    /// Deletes a message of a user, and what only it supported, as the web UI does.
+    async fn deleted(&self, external: &ExternalMessage) -> Result<(), Stopped> {
+        let name = external.to_string();
+        let known =
+            self.insist(|| self.shared.store().message_by_external_ref(self.channel.id(), &name)).await?;
+        let Some(message) = known else { return Ok(()) };
+        let selection = Selection { messages: [message.id].into(), ..Selection::default() };
+        self.insist(|| self.runtime.delete(message.scope.clone(), selection.clone(), ForgetMode::default()))
+            .await?;
+        Ok(())
     }
 
     async fn edited(&self, sender: &str, external: &ExternalMessage, text: &str) -> Result<(), Stopped> {
-        let identity =
-            ExternalIdentity { channel_id: self.channel.id().to_owned(), external_id: sender.to_owned() };
+        let identity = self.identity(sender);
         let user = self.insist(|| self.runtime.store().user_of_identity(&identity)).await?;
         let name = external.to_string();
         let known =
@@ -227,7 +301,7 @@ impl Inbound {
                             Some(TurnEvent::Done { .. }) | None => return,
                             Some(TurnEvent::Failed { .. }) => {
                                 let line = "I can't answer right now; what you wrote is safe. 我现在无法回复,你写的内容已保存。";
-                                let _ = channel.deliver(&conversation, line, "notice").await;
+                                let _ = channel.deliver(Piece { conversation: &conversation, text: line, origin: None }).await;
                                 return;
                             }
                             Some(_) => {}
@@ -242,7 +316,11 @@ impl Inbound {
 
     /// A line of ours, which is not the persona's and is not kept. One that fails is not sent again.
     async fn notify(&self, external: &ExternalMessage, line: &str) {
-        if let Err(error) = self.channel.deliver(&external.conversation, line, "notice").await {
+        if let Err(error) = self
+            .channel
+            .deliver(Piece { conversation: &external.conversation, text: line, origin: None })
+            .await
+        {
             tracing::debug!(channel = self.channel.id(), "a notice was not delivered: {error}");
         }
     }

@@ -8,9 +8,12 @@ mod service;
 mod inbound;
 mod delivery;
 mod split;
+mod address;
+mod discord;
 mod telegram;
 
-pub use channel::{Channel, ChannelState, Delivered, DeliveryError, Update, UpdateKind};
+pub use channel::{Channel, ChannelState, Delivered, DeliveryError, Piece, PieceOrigin, Update, UpdateKind};
+pub use discord::{Discord, DiscordError, DiscordSettings};
 pub use inbound::{Inbound, Stopped};
 pub use service::{ChannelSettings, Channels, ChannelsParts};
 pub use telegram::{Telegram, TelegramError, TelegramSettings};

@@ -210,6 +210,11 @@ impl OutboundChannels for Shared {
         Some(LinkCode { code, expires_at })
     }
 
+    async fn check(&self, channel_id: &str) -> Option<Result<String, String>> {
+        let channel = self.entry(channel_id)?.channel.clone();
+        Some(channel.check().await)
+    }
+
     async fn retry(&self, channel_id: &str) -> Result<Option<u64>, StoreError> {
         if self.entry(channel_id).is_none() {
             return Ok(None);

@@ -2,6 +2,7 @@
 
 use std::path::Path;
 use std::sync::Arc;
+use std::time::Duration;
 
 use arc_swap::ArcSwap;
 use async_trait::async_trait;
@@ -205,7 +206,8 @@ impl LiveConfig {
         let port =
             reqwest::Url::parse(&self.server.load().url).ok().and_then(|url| url.port_or_known_default());
         let port = port.unwrap_or(config.server.port);
-        let debounce = u64::try_from(config.channels.web.debounce.0.as_millis()).unwrap_or(u64::MAX);
+        let debounce = milliseconds(config.channels.web.debounce.0);
+        let (discord, telegram) = (&config.channels.discord, &config.channels.telegram);
         json!({
             "llm": {
                 "provider": legacy_provider(&config.llm.provider, self.model.name()), "model": Some(&config.llm.model).filter(|m| !m.is_empty()),
@@ -237,11 +239,14 @@ impl LiveConfig {
                     "port": port, "static_dir": "", "debounce_ms": debounce,
                     "ready": true, "registered": true,
                 },
-                "telegram": self.telegram(config),
-                "discord": {
-                    "enabled": false, "channel_id": "discord", "token_env": "", "token_loaded": false,
-                    "allowed_user_ids": [], "debounce_ms": 0, "ready": false, "registered": false,
-                },
+                "telegram": self.outbound(OutboundSettings {
+                    id: "telegram", enabled: telegram.enabled, token_env: &telegram.token_env,
+                    allowed_user_ids: &telegram.allowed_user_ids, debounce: telegram.debounce.0,
+                }),
+                "discord": self.outbound(OutboundSettings {
+                    id: "discord", enabled: discord.enabled, token_env: &discord.token_env,
+                    allowed_user_ids: &discord.allowed_user_ids, debounce: discord.debounce.0,
+                }),
                 "imessage": {
                     "enabled": false, "channel_id": "imessage", "persona_apple_id": "", "cli_path": "",
                     "db_path": "", "allowed_handles": [], "default_service": "", "region": "",
@@ -261,20 +266,31 @@ fn legacy_provider<'a>(configured: &'a str, chosen: &'a str) -> &'a str {
     }
 }
 
+/// What the configuration says about a channel beyond this program.
+struct OutboundSettings<'a> {
+    id: &'a str,
+    enabled: bool,
+    token_env: &'a str,
+    allowed_user_ids: &'a [String],
+    debounce: Duration,
+}
+
 impl LiveConfig {
-    fn telegram(&self, config: &Config) -> Json {
-        let telegram = &config.channels.telegram;
+    fn outbound(&self, settings: OutboundSettings<'_>) -> Json {
         let channels = self.runtime.channels();
-        let is_registered = channels.is_some_and(|channels| channels.is_outbound("telegram"));
         json!({
-            "enabled": telegram.enabled, "channel_id": "telegram", "token_env": telegram.token_env,
-            "token_loaded": std::env::var(&telegram.token_env).is_ok_and(|token| !token.is_empty()),
-            "allowed_user_ids": telegram.allowed_user_ids,
-            "debounce_ms": u64::try_from(telegram.debounce.0.as_millis()).unwrap_or(u64::MAX),
-            "ready": channels.is_some_and(|channels| channels.can_deliver("telegram")),
-            "registered": is_registered,
+            "enabled": settings.enabled, "channel_id": settings.id, "token_env": settings.token_env,
+            "token_loaded": std::env::var(settings.token_env).is_ok_and(|token| !token.is_empty()),
+            "allowed_user_ids": settings.allowed_user_ids,
+            "debounce_ms": milliseconds(settings.debounce),
+            "ready": channels.is_some_and(|channels| channels.can_deliver(settings.id)),
+            "registered": channels.is_some_and(|channels| channels.is_outbound(settings.id)),
         })
     }
+}
+
+fn milliseconds(duration: Duration) -> u64 {
+    u64::try_from(duration.as_millis()).unwrap_or(u64::MAX)
 }
 
 fn read(path: &Path) -> Result<String, ConfigurationError> {

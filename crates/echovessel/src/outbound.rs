@@ -2,7 +2,9 @@
 
 use std::sync::Arc;
 
-use channels::{ChannelSettings, Channels, ChannelsParts, Telegram, TelegramSettings};
+use channels::{
+    ChannelSettings, Channels, ChannelsParts, Discord, DiscordSettings, Telegram, TelegramSettings,
+};
 use secrecy::SecretString;
 
 use crate::config::{Config, ConfigError};
@@ -24,6 +26,19 @@ pub(crate) struct Outbound {
 pub(crate) fn open(config: &Config, services: &Services) -> anyhow::Result<Outbound> {
     let mut enabled: Vec<(Arc<dyn channels::Channel>, ChannelSettings)> = Vec::new();
     let mut hosts = Vec::new();
+    let discord = &config.channels.discord;
+    if discord.enabled {
+        let settings = DiscordSettings {
+            api_base: discord.api_base.clone(),
+            gateway_url: discord.gateway_url.clone(),
+            token: token("channels.discord", &discord.token_env)?,
+            clock: services.runtime.shared_clock(),
+        };
+        let channel = Discord::new(settings).map_err(|error| ConfigError::BadValue(error.to_string()))?;
+        hosts.push(format!("{} for Discord", channel.hosts().join(" and ")));
+        let allowed_user_ids = discord.allowed_user_ids.clone();
+        enabled.push((Arc::new(channel), ChannelSettings { allowed_user_ids }));
+    }
     let telegram = &config.channels.telegram;
     if telegram.enabled {
         let token = token("channels.telegram", &telegram.token_env)?;

@@ -461,6 +461,7 @@ pub(crate) fn runtime_settings(
         recent_window: config.recall.recent_window,
         debounce: HashMap::from([
             ("web".to_owned(), config.channels.web.debounce.0),
+            ("discord".to_owned(), config.channels.discord.debounce.0),
             ("telegram".to_owned(), config.channels.telegram.debounce.0),
         ]),
         prompt_tokens: prompt_tokens(config, context_tokens),

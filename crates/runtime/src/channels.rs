@@ -6,8 +6,7 @@ use std::sync::Arc;
 
 use jiff::Timestamp;
 use memory::UserId;
-use memory::ports::ChannelWrite;
-use memory::ports::StoreError;
+use memory::ports::{ChannelWrite, ReceivedPosition, StoreError};
 
 use crate::inbox::{AcceptError, AcceptedMessage, IncomingMessage};
 use crate::runtime::{Runtime, RuntimeInner};
@@ -57,6 +56,9 @@ pub trait OutboundChannels: Send + Sync {
     async fn statuses(&self) -> Result<Vec<ChannelStatus>, StoreError>;
     /// A new code that links an account on this channel to a user; none for an unknown channel.
     fn link_code(&self, channel_id: &str, user: UserId) -> Option<LinkCode>;
+    /// Asks the platform who the bot is: its name there, or what is wrong with the way to fix it. None for an unknown
+    /// channel.
+    async fn check(&self, channel_id: &str) -> Option<Result<String, String>>;
     /// Lets what could not be delivered wait again; none for an unknown channel.
     async fn retry(&self, channel_id: &str) -> Result<Option<u64>, StoreError>;
 }
@@ -83,6 +85,15 @@ impl ExternalMessage {
     }
 }
 
+/// How a message arrived on its channel.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct ChannelReceipt {
+    /// Up to where the channel is received with it.
+    pub position: ReceivedPosition,
+    /// Whether nobody else reads the conversation, so that the user can be reached there.
+    pub is_direct: bool,
+}
+
 impl Runtime {
     /// Lets messages leave through these channels. To be called before [`Runtime::start`].
     pub fn attach_channels(&self, channels: Arc<dyn OutboundChannels>) {
@@ -105,10 +116,11 @@ impl Runtime {
         scope: memory::Scope,
         content: String,
         external: &ExternalMessage,
-        position: i64,
+        receipt: ChannelReceipt,
     ) -> Result<(AcceptedMessage, mpsc::UnboundedReceiver<TurnEvent>), AcceptError> {
         let (sender, receiver) = mpsc::unbounded_channel();
-        let received = ChannelWrite::Received { conversation: external.conversation.clone(), position };
+        let reached_in = receipt.is_direct.then(|| external.conversation.clone());
+        let received = ChannelWrite::Received { reached_in, position: receipt.position };
         let incoming = IncomingMessage {
             scope,
             channel_id: channel_id.to_owned(),

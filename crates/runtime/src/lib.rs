@@ -51,7 +51,7 @@ mod voice_samples;
 pub use ::voice::{Listener, Sound, Speaker, VoiceError};
 pub use broadcast::{Broadcast, Delivery, Subscription};
 pub use changeover::VectorState;
-pub use channels::{ChannelStatus, ExternalMessage, LinkCode, OutboundChannels};
+pub use channels::{ChannelReceipt, ChannelStatus, ExternalMessage, LinkCode, OutboundChannels};
 pub use corrections::RegenerateError;
 pub use event_bodies::{ConnectionReady, Empty, EventStream, SettingsUpdated};
 pub use events::{ServerEvent, WireEvent};

@@ -6,7 +6,8 @@ use memory::UserId;
 use memory::identifiers::MessageId;
 use memory::messages::{Message, Role};
 use memory::ports::{
-    ChannelCounts, ChannelStore, ChannelWrite, DeliveryStep, NewMessage, OutgoingMessage, StoreError,
+    ChannelCounts, ChannelStore, ChannelWrite, DeliveryStep, NewMessage, OutgoingMessage, ReceivedPosition,
+    StoreError,
 };
 
 use crate::engine::SqliteStore;
@@ -26,9 +27,27 @@ impl ChannelStore for SqliteStore {
         .await
     }
 
-    async fn advance_channel(&self, channel_id: &str, position: i64) -> Result<(), StoreError> {
+    async fn conversation_positions(&self, channel_id: &str) -> Result<Vec<(String, i64)>, StoreError> {
         let channel_id = channel_id.to_owned();
-        self.write(move |unit| Ok(advance(unit.connection, &channel_id, position)?)).await
+        self.read(move |connection| {
+            let mut statement = connection.prepare_cached(
+                "SELECT conversation, max(number) FROM channel_received WHERE channel_id = ?1
+                 GROUP BY conversation",
+            )?;
+            let positions = statement.query_map([&channel_id], |row| Ok((row.get(0)?, row.get(1)?)))?;
+            Ok(positions.collect::<Result<_>>()?)
+        })
+        .await
+    }
+
+    async fn is_received(&self, channel_id: &str, position: &ReceivedPosition) -> Result<bool, StoreError> {
+        let (channel_id, position) = (channel_id.to_owned(), position.clone());
+        self.read(move |connection| Ok(is_received(connection, &channel_id, &position)?)).await
+    }
+
+    async fn advance_channel(&self, channel_id: &str, position: ReceivedPosition) -> Result<(), StoreError> {
+        let channel_id = channel_id.to_owned();
+        self.write(move |unit| Ok(advance(unit.connection, &channel_id, &position)?)).await
     }
 
     async fn message_by_external_ref(
@@ -98,7 +117,9 @@ impl ChannelStore for SqliteStore {
         let channel_id = channel_id.to_owned();
         self.read(move |connection| {
             let mut statement = connection.prepare_cached(
-                "SELECT o.number, m.id, o.conversation, m.content, o.pieces_sent, o.sending, o.attempts, o.created_at
+                "SELECT o.number, m.id, o.conversation, m.content, o.pieces_sent, o.sending, o.attempts, o.created_at,
+                        (SELECT l.sent_as FROM channel_last_sent l
+                         WHERE l.channel_id = o.channel_id AND l.conversation = o.conversation)
                  FROM channel_outbox o JOIN recall_messages m ON m.seq = o.message_seq
                  WHERE o.channel_id = ?1 AND o.state = 'waiting' AND o.next_at <= ?2 AND m.deleted_at IS NULL
                    AND NOT EXISTS (SELECT 1 FROM channel_outbox e WHERE e.channel_id = o.channel_id
@@ -117,7 +138,10 @@ impl ChannelStore for SqliteStore {
         self.read(move |connection| {
             Ok(connection
                 .prepare_cached(
-                    "SELECT min(next_at) FROM channel_outbox WHERE channel_id = ?1 AND state = 'waiting'",
+                    "SELECT min(o.next_at) FROM channel_outbox o WHERE o.channel_id = ?1 AND o.state = 'waiting'
+                       AND NOT EXISTS (SELECT 1 FROM channel_outbox e WHERE e.channel_id = o.channel_id
+                                       AND e.conversation = o.conversation AND e.state = 'waiting'
+                                       AND e.number < o.number)",
                 )?
                 .query_row([&channel_id], |row| rows::optional_time(row, 0))?)
         })
@@ -167,8 +191,9 @@ impl ChannelStore for SqliteStore {
 /// Writes what a captured message means for its channel.
 pub(crate) fn write(connection: &Connection, seq: i64, message: &NewMessage) -> Result<()> {
     match (&message.channel_write, message.role) {
-        (Some(ChannelWrite::Received { conversation, position }), Role::User) => {
-            advance(connection, &message.channel_id, *position)?;
+        (Some(ChannelWrite::Received { reached_in, position }), Role::User) => {
+            advance(connection, &message.channel_id, position)?;
+            let Some(conversation) = reached_in else { return Ok(()) };
             connection
                 .prepare_cached(
                     "INSERT INTO channel_conversations (channel_id, user_id, conversation) VALUES (?1, ?2, ?3)
@@ -194,13 +219,47 @@ pub(crate) fn write(connection: &Connection, seq: i64, message: &NewMessage) -> 
     Ok(())
 }
 
-fn advance(connection: &Connection, channel_id: &str, position: i64) -> Result<()> {
-    connection
-        .prepare_cached(
-            "INSERT INTO channel_positions (channel_id, position) VALUES (?1, ?2)
-             ON CONFLICT (channel_id) DO UPDATE SET position = max(position, excluded.position)",
-        )?
-        .execute(params![channel_id, position])?;
+fn is_received(connection: &Connection, channel_id: &str, position: &ReceivedPosition) -> Result<bool> {
+    match position {
+        ReceivedPosition::Channel(number) => connection
+            .prepare_cached(
+                "SELECT EXISTS (SELECT 1 FROM channel_positions WHERE channel_id = ?1 AND position >= ?2)",
+            )?
+            .query_row(params![channel_id, number], |row| row.get(0)),
+        ReceivedPosition::Conversation { conversation, number, overlap } => connection
+            .prepare_cached(
+                "SELECT EXISTS (SELECT 1 FROM channel_received
+                                WHERE channel_id = ?1 AND conversation = ?2 AND (number = ?3 OR number > ?3 + ?4))",
+            )?
+            .query_row(params![channel_id, conversation, number, overlap], |row| row.get(0)),
+    }
+}
+
+fn advance(connection: &Connection, channel_id: &str, position: &ReceivedPosition) -> Result<()> {
+    match position {
+        ReceivedPosition::Channel(number) => {
+            connection
+                .prepare_cached(
+                    "INSERT INTO channel_positions (channel_id, position) VALUES (?1, ?2)
+                     ON CONFLICT (channel_id) DO UPDATE SET position = max(position, excluded.position)",
+                )?
+                .execute(params![channel_id, number])?;
+        }
+        ReceivedPosition::Conversation { conversation, number, overlap } => {
+            connection
+                .prepare_cached(
+                    "INSERT INTO channel_received (channel_id, conversation, number) VALUES (?1, ?2, ?3)
+                     ON CONFLICT DO NOTHING",
+                )?
+                .execute(params![channel_id, conversation, number])?;
+            connection
+                .prepare_cached(
+                    "DELETE FROM channel_received WHERE channel_id = ?1 AND conversation = ?2 AND number <
+                         (SELECT max(number) FROM channel_received WHERE channel_id = ?1 AND conversation = ?2) - ?3",
+                )?
+                .execute(params![channel_id, conversation, overlap])?;
+        }
+    }
     Ok(())
 }
 
@@ -209,15 +268,24 @@ fn take_step(connection: &Connection, number: i64, step: &DeliveryStep) -> Resul
         DeliveryStep::Sending(piece) => connection
             .prepare_cached("UPDATE channel_outbox SET sending = ?2 WHERE number = ?1")?
             .execute(params![number, piece])?,
-        DeliveryStep::Progress(pieces) => connection
-            .prepare_cached("UPDATE channel_outbox SET sending = NULL, pieces_sent = ?2 WHERE number = ?1")?
-            .execute(params![number, pieces])?,
-        DeliveryStep::Sent(pieces) => connection
-            .prepare_cached(
-                "UPDATE channel_outbox SET sending = NULL, pieces_sent = ?2, state = 'sent', last_error = NULL
-                 WHERE number = ?1",
-            )?
-            .execute(params![number, pieces])?,
+        DeliveryStep::Sent { pieces, is_whole, sent_as } => {
+            if let Some(sent_as) = sent_as {
+                connection
+                    .prepare_cached(
+                        "INSERT INTO channel_last_sent (channel_id, conversation, sent_as)
+                         SELECT channel_id, conversation, ?2 FROM channel_outbox WHERE number = ?1
+                         ON CONFLICT (channel_id, conversation) DO UPDATE SET sent_as = excluded.sent_as",
+                    )?
+                    .execute(params![number, sent_as])?;
+            }
+            let state = if *is_whole { "sent" } else { "waiting" };
+            connection
+                .prepare_cached(
+                    "UPDATE channel_outbox SET sending = NULL, pieces_sent = ?2, state = ?3, last_error = NULL
+                     WHERE number = ?1",
+                )?
+                .execute(params![number, pieces, state])?
+        }
         DeliveryStep::PutOff(next_at, error) => connection
             .prepare_cached(
                 "UPDATE channel_outbox SET sending = NULL, attempts = attempts + 1, next_at = ?2, last_error = ?3
@@ -244,5 +312,6 @@ fn outgoing(row: &Row<'_>) -> Result<OutgoingMessage> {
         doubtful_piece: row.get(5)?,
         attempts: row.get(6)?,
         created_at: rows::time(row, 7)?,
+        last_sent: row.get(8)?,
     })
 }

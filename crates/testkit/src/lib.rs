@@ -2,6 +2,7 @@
 //! without a model, and a language model over real HTTP that follows a script.
 
 mod clock;
+pub mod discord;
 mod ids;
 mod embedder;
 mod mind;

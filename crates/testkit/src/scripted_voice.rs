@@ -178,7 +178,7 @@ async fn answer(
     };
     let cut = fault == Some(VoiceFault::Cut);
     let sent = if cut { body.len() / 2 } else { body.len() };
-    let response = HttpResponse { status, content_type, retry_after: None, body: &body };
+    let response = HttpResponse { status, content_type, headers: &[], body: &body };
     write_response(writer, &response, sent).await?;
     if cut {
         writer.shutdown().await?;

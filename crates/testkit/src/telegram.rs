@@ -183,12 +183,8 @@ async fn serve(mut connection: TcpStream, shared: &Shared) -> io::Result<()> {
     while let Some(request) = read_request(&mut reader).await? {
         let Some((status, body)) = answer(shared, &request).await else { return Ok(()) };
         let body = body.to_string();
-        let response = HttpResponse {
-            status,
-            content_type: "application/json",
-            retry_after: None,
-            body: body.as_bytes(),
-        };
+        let response =
+            HttpResponse { status, content_type: "application/json", headers: &[], body: body.as_bytes() };
         write_response(&mut writer, &response, body.len()).await?;
     }
     Ok(())
@@ -256,6 +252,7 @@ fn done(shared: &Shared, method: &str, asked: &Value) -> (u16, Value) {
             state.next_message += 1;
             (200, json!({"ok": true, "result": {"message_id": number}}))
         }
+        "getMe" => (200, json!({"ok": true, "result": {"id": 1, "is_bot": true, "username": "echo_bot"}})),
         "sendChatAction" => (200, json!({"ok": true, "result": true})),
         _ => (404, refused(404, "Not Found")),
     }

@@ -9,6 +9,7 @@ use serde::{Deserialize, Serialize};
 use serde_json::{Value, json};
 
 use super::TelegramError;
+use crate::address;
 
 /// How long the platform holds a question for updates, in seconds.
 const POLL_SECONDS: u64 = 25;
@@ -52,6 +53,16 @@ struct Answer<T> {
     result: Option<T>,
     description: Option<String>,
     parameters: Option<Parameters>,
+}
+
+#[derive(Deserialize)]
+struct Bot {
+    username: String,
+}
+
+#[derive(Deserialize)]
+struct SentMessage {
+    message_id: i64,
 }
 
 #[derive(Deserialize)]
@@ -117,13 +128,7 @@ pub(super) struct Api {
 
 impl Api {
     pub(super) fn new(base: &str, token: SecretString) -> Result<Self, TelegramError> {
-        let base = Url::parse(base).map_err(|error| TelegramError::Client(error.to_string()))?;
-        let host = base.host_str().unwrap_or_default().trim_matches(['[', ']']);
-        let is_here = host == "localhost"
-            || host.parse::<std::net::IpAddr>().is_ok_and(|address| address.is_loopback());
-        if base.scheme() != "https" && !is_here {
-            return Err(TelegramError::NotEncrypted);
-        }
+        let base = address::checked(base).map_err(|error| TelegramError::Address(error.to_string()))?;
         let client = reqwest::Client::builder().connect_timeout(CONNECT_WITHIN).build();
         let client = client.map_err(|error| TelegramError::Client(error.without_url().to_string()))?;
         Ok(Self { client, base, token })
@@ -133,15 +138,21 @@ impl Api {
         self.base.host_str().unwrap_or_default()
     }
 
+    /// The bot's name on the platform.
+    pub(super) async fn bot_name(&self) -> Result<String, ApiError> {
+        self.call::<Bot>("getMe", &json!({}), ANSWER_WITHIN).await.map(|bot| format!("@{}", bot.username))
+    }
+
     /// Waits for updates from a position on; an empty list when none came in time.
     pub(super) async fn updates(&self, offset: Option<i64>) -> Result<Vec<RawUpdate>, ApiError> {
         let asked = json!({"offset": offset, "timeout": POLL_SECONDS, "allowed_updates": ["message", "edited_message"]});
         self.call("getUpdates", &asked, Duration::from_secs(POLL_SECONDS) + ANSWER_WITHIN).await
     }
 
-    pub(super) async fn send_message(&self, chat: &str, text: &str) -> Result<(), ApiError> {
+    /// Sends a message; gives its number in the chat.
+    pub(super) async fn send_message(&self, chat: &str, text: &str) -> Result<i64, ApiError> {
         let asked = json!({"chat_id": chat, "text": text, "link_preview_options": {"is_disabled": true}});
-        self.call::<Value>("sendMessage", &asked, ANSWER_WITHIN).await.map(|_| ())
+        self.call::<SentMessage>("sendMessage", &asked, ANSWER_WITHIN).await.map(|sent| sent.message_id)
     }
 
     pub(super) async fn send_typing(&self, chat: &str) -> Result<(), ApiError> {

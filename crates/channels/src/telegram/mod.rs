@@ -5,10 +5,11 @@ mod api;
 use std::time::Duration;
 
 use async_trait::async_trait;
+use memory::ports::{Backoff, ReceivedPosition};
 use runtime::ExternalMessage;
 use secrecy::SecretString;
 
-use crate::channel::{Channel, ChannelState, Delivered, DeliveryError, Update, UpdateKind};
+use crate::channel::{Channel, ChannelState, Delivered, DeliveryError, Piece, Update, UpdateKind};
 use crate::inbound::{Inbound, Stopped};
 use api::{Api, ApiError, Message, RawUpdate};
 
@@ -16,9 +17,8 @@ use api::{Api, ApiError, Message, RawUpdate};
 const API_BASE: &str = "https://api.telegram.org";
 /// Longest message of the platform, in UTF-16 units.
 const PIECE_LENGTH_MAX: usize = 4_096;
-/// Wait after the first failure to receive; each further one doubles it.
-const WAIT_MIN: Duration = Duration::from_secs(1);
-const WAIT_MAX: Duration = Duration::from_secs(60);
+/// Waits after failures to receive.
+const BACKOFF: Backoff = Backoff { first: Duration::from_secs(1), longest: Duration::from_secs(60) };
 /// Wait after the platform has refused the token, or another program receives with it.
 const WAIT_REFUSED: Duration = Duration::from_secs(60);
 
@@ -36,9 +36,9 @@ pub enum TelegramError {
     /// The HTTP client can't be built.
     #[error("no HTTP client: {0}")]
     Client(String),
-    /// The token would cross the network in the open.
-    #[error("channels.telegram.api_base must begin with https:// unless it is on this machine")]
-    NotEncrypted,
+    /// The address can't be used.
+    #[error("channels.telegram.api_base: {0}")]
+    Address(String),
 }
 
 /// The channel.
@@ -99,6 +99,10 @@ impl Channel for Telegram {
         false
     }
 
+    async fn check(&self) -> Result<String, String> {
+        self.api.bot_name().await.map_err(|error| error.to_string())
+    }
+
     async fn receive(&self, inbound: &Inbound) -> Stopped {
         let mut failures: u32 = 0;
         loop {
@@ -110,13 +114,12 @@ impl Channel for Telegram {
                 }
                 Ok(Err(error)) => error,
             };
-            failures += 1;
-            let backoff = WAIT_MIN.saturating_mul(1 << failures.min(8).saturating_sub(1)).min(WAIT_MAX);
             let wait = match &error {
                 ApiError::Wait(wait) => *wait,
                 ApiError::Refused | ApiError::Conflict => WAIT_REFUSED,
-                _ => backoff,
+                _ => BACKOFF.wait_after(failures),
             };
+            failures = failures.saturating_add(1);
             inbound.set_state(ChannelState::Failed(error.to_string()));
             if let Err(stopped) = inbound.rest(wait).await {
                 return stopped;
@@ -124,9 +127,9 @@ impl Channel for Telegram {
         }
     }
 
-    async fn deliver(&self, conversation: &str, text: &str, _: &str) -> Result<Delivered, DeliveryError> {
-        match self.api.send_message(conversation, text).await {
-            Ok(()) => Ok(Delivered),
+    async fn deliver(&self, piece: Piece<'_>) -> Result<Delivered, DeliveryError> {
+        match self.api.send_message(piece.conversation, piece.text).await {
+            Ok(number) => Ok(Delivered { sent_as: Some(number.to_string()) }),
             Err(ApiError::Wait(wait)) => Err(DeliveryError::Wait(wait)),
             Err(error @ ApiError::Rejected { .. }) => Err(DeliveryError::Permanent(error.to_string())),
             Err(error) => Err(DeliveryError::Transient(error.to_string())),
@@ -142,15 +145,19 @@ impl Channel for Telegram {
 
 fn read(update: RawUpdate) -> Update {
     let kind = match (update.message, update.edited_message) {
-        (Some(message), _) => {
-            direct(message).map(|(sender, external, text)| UpdateKind::Written { sender, external, text })
-        }
+        (Some(message), _) => direct(message).map(|(sender, external, text)| UpdateKind::Written {
+            sender,
+            external,
+            is_direct: true,
+            text,
+        }),
         (None, Some(message)) => {
             direct(message).map(|(sender, external, text)| UpdateKind::Edited { sender, external, text })
         }
         (None, None) => None,
     };
-    Update { position: update.update_id, kind: kind.unwrap_or(UpdateKind::Other) }
+    let position = Some(ReceivedPosition::Channel(update.update_id));
+    Update { position, kind: kind.unwrap_or(UpdateKind::Other) }
 }
 
 /// A message of a person in a direct conversation. Attachments are named, as they can't be read.

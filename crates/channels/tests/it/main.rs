@@ -6,6 +6,8 @@
     reason = "a test ends at the first thing that is not as it should be"
 )]
 
+mod discord;
+mod several;
 mod telegram;
 
 mod world;

@@ -1,17 +1,22 @@
-//! A daemon's inner half beside a platform, on a clock that stands still.
+//! A daemon's inner half beside the platforms, on a clock that stands still.
 
 use std::collections::HashMap;
 use std::future::Future;
 use std::path::PathBuf;
-use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
+use std::sync::{Arc, Mutex};
 use std::time::Duration;
 
-use channels::{ChannelSettings, Channels, ChannelsParts, Telegram, TelegramSettings};
+use async_trait::async_trait;
+use channels::{
+    ChannelSettings, Channels, ChannelsParts, Discord, DiscordSettings, Telegram, TelegramSettings,
+};
+use futures_util::stream::BoxStream;
+use llm::{Completion, LlmError, Provider, Request, StreamEvent, Tier};
 use memory::consolidate::ConsolidateSettings;
 use memory::ledger::ModelCall;
 use memory::messages::Message;
-use memory::ports::MessageStore as _;
+use memory::ports::{Clock as _, MessageStore as _};
 use memory::recall::RecallSettings;
 use memory::sessions::SessionPolicy;
 use memory::vector_index::VectorIndex;
@@ -22,17 +27,26 @@ use runtime::{
     Broadcast, ChannelStatus, Metrics, ProactiveSettings, Runtime, RuntimeParts, RuntimeSettings,
     TraceSettings,
 };
+use serde_json::json;
 use store::{SqliteStore, StoreOptions};
+use testkit::discord::DiscordServer;
 use testkit::telegram::TelegramServer;
 use testkit::{SequentialIds, SimulatedClock};
+use tokio::sync::Notify;
 
 /// How long a story may wait for something, in real time.
 const PATIENCE: Duration = Duration::from_secs(30);
 pub(crate) const TOKEN: &str = "123:abc";
+/// What the persona says when it writes first.
+pub(crate) const OWN_WORDS: &str = "How was your day?";
+/// How often Discord's gateway wants to hear from the bot.
+pub(crate) const HEARTBEAT: Duration = Duration::from_millis(41_250);
 
 pub(crate) struct World {
     pub(crate) clock: SimulatedClock,
     pub(crate) platform: TelegramServer,
+    pub(crate) discord: DiscordServer,
+    pub(crate) listener: Arc<Listener>,
     pub(crate) store: Arc<SqliteStore>,
     pub(crate) runtime: Runtime,
     pub(crate) channels: Channels,
@@ -40,6 +54,68 @@ pub(crate) struct World {
     lives: u64,
     path: PathBuf,
     _folder: tempfile::TempDir,
+}
+
+/// The offline provider, which also writes first. It remembers what it was asked, and waits where a test holds it.
+#[derive(Default)]
+pub(crate) struct Listener {
+    prompts: Mutex<Vec<(String, String)>>,
+    held: Mutex<Option<(String, Arc<Notify>)>>,
+}
+
+impl Listener {
+    /// System and user text of each reply that was asked for.
+    pub(crate) fn prompts(&self) -> Vec<(String, String)> {
+        self.prompts.lock().unwrap().clone()
+    }
+
+    /// Replies to prompts with this text wait until the returned bell rings.
+    pub(crate) fn hold(&self, text: &str) -> Arc<Notify> {
+        let bell = Arc::new(Notify::new());
+        *self.held.lock().unwrap() = Some((text.to_owned(), bell.clone()));
+        bell
+    }
+
+    async fn listen(&self, request: &Request) {
+        if request.task != "reply" {
+            return;
+        }
+        self.prompts.lock().unwrap().push((request.system.clone(), request.user.clone()));
+        let held = self.held.lock().unwrap().clone();
+        if let Some((text, bell)) = held
+            && request.user.contains(&text)
+        {
+            bell.notified().await;
+        }
+    }
+}
+
+#[async_trait]
+impl Provider for Listener {
+    fn name(&self) -> &'static str {
+        "listener"
+    }
+
+    fn model(&self, _: Tier) -> String {
+        "listener".to_owned()
+    }
+
+    async fn complete(&self, request: Request) -> Result<Completion, LlmError> {
+        if request.task != "proactive" {
+            return OfflineProvider.complete(request).await;
+        }
+        let text = json!({"message": OWN_WORDS, "reason": "it was quiet"}).to_string();
+        let (model, provider) = ("listener".to_owned(), "listener".to_owned());
+        Ok(Completion { text, usage: Default::default(), model, provider, latency: Duration::ZERO })
+    }
+
+    async fn stream(
+        &self,
+        request: Request,
+    ) -> Result<BoxStream<'static, Result<StreamEvent, LlmError>>, LlmError> {
+        self.listen(&request).await;
+        OfflineProvider.stream(request).await
+    }
 }
 
 struct Deaf;
@@ -72,7 +148,7 @@ fn settings() -> RuntimeSettings {
         proactive: ProactiveSettings {
             enabled: true,
             tick: Duration::from_secs(600),
-            long_silence: 48 * hour,
+            long_silence: 6 * hour,
             ..ProactiveSettings::default()
         },
         daily_spend_cap: None,
@@ -89,9 +165,25 @@ impl World {
         let path = folder.path().join("home.db");
         let platform = TelegramServer::start(TOKEN).await.unwrap();
         let clock = SimulatedClock::new("2026-03-05T09:00:00Z".parse().unwrap());
+        let time = clock.clone();
+        let discord = DiscordServer::start(TOKEN, HEARTBEAT, move || time.now()).await.unwrap();
         let allowed: Vec<String> = allowed.iter().map(|one| (*one).to_owned()).collect();
-        let (store, runtime, channels) = live(&path, &clock, &platform, &allowed, 1).await;
-        Self { clock, platform, store, runtime, channels, allowed, lives: 1, path, _folder: folder }
+        let listener = Arc::new(Listener::default());
+        let outside = Outside { platform: &platform, discord: &discord, listener: &listener };
+        let (store, runtime, channels) = live(&path, &clock, outside, &allowed, 1).await;
+        Self {
+            clock,
+            platform,
+            discord,
+            listener,
+            store,
+            runtime,
+            channels,
+            allowed,
+            lives: 1,
+            path,
+            _folder: folder,
+        }
     }
 
     /// Ends in order.
@@ -104,7 +196,8 @@ impl World {
     /// Starts again on what is on the disk.
     pub(crate) async fn start_again(&mut self) {
         self.lives += 1;
-        let parts = live(&self.path, &self.clock, &self.platform, &self.allowed, self.lives).await;
+        let outside = Outside { platform: &self.platform, discord: &self.discord, listener: &self.listener };
+        let parts = live(&self.path, &self.clock, outside, &self.allowed, self.lives).await;
         (self.store, self.runtime, self.channels) = parts;
     }
 
@@ -117,7 +210,8 @@ impl World {
             }
         };
         if tokio::time::timeout(PATIENCE, waiting).await.is_err() {
-            panic!("this never came: {what}; sent so far: {:?}", self.platform.sent());
+            let (telegram, discord) = (self.platform.sent(), self.discord.sent());
+            panic!("this never came: {what}; sent so far: {telegram:?} {discord:?}");
         }
     }
 
@@ -126,18 +220,39 @@ impl World {
     }
 
     pub(crate) async fn status(&self) -> ChannelStatus {
-        self.runtime.channels().unwrap().statuses().await.unwrap().remove(0)
+        self.status_of("telegram").await
+    }
+
+    pub(crate) async fn status_of(&self, channel: &str) -> ChannelStatus {
+        let statuses = self.runtime.channels().unwrap().statuses().await.unwrap();
+        statuses.into_iter().find(|status| status.channel_id == channel).unwrap()
+    }
+
+    pub(crate) async fn until_state(&self, channel: &str, state: &str) {
+        self.until(&format!("{channel} {state}"), || async { self.status_of(channel).await.state == state })
+            .await;
     }
 
     pub(crate) fn code(&self, user: &str) -> String {
+        self.code_for("telegram", user)
+    }
+
+    pub(crate) fn code_for(&self, channel: &str, user: &str) -> String {
         let user = UserId::new(user).unwrap();
-        self.runtime.channels().unwrap().link_code("telegram", user).unwrap().code
+        self.runtime.channels().unwrap().link_code(channel, user).unwrap().code
     }
 
     /// Links the account 7 to the user and forgets the lines about it.
     pub(crate) async fn link(&self, user: &str) {
         self.platform.write(7, &self.code(user));
         self.until_sent(1).await;
+    }
+
+    /// Links an account of Discord to the user.
+    pub(crate) async fn link_on_discord(&self, person: u64, user: &str) {
+        self.until_state("discord", "ready").await;
+        self.discord.write(person, &self.code_for("discord", user));
+        self.until("the link", || async { self.discord.sent_to(person).len() == 1 }).await;
     }
 
     pub(crate) async fn messages(&self, user: &str) -> Vec<Message> {
@@ -147,17 +262,24 @@ impl World {
     }
 }
 
+/// What a daemon speaks with.
+struct Outside<'a> {
+    platform: &'a TelegramServer,
+    discord: &'a DiscordServer,
+    listener: &'a Arc<Listener>,
+}
+
 async fn live(
     path: &std::path::Path,
     clock: &SimulatedClock,
-    platform: &TelegramServer,
+    Outside { platform, discord, listener }: Outside<'_>,
     allowed: &[String],
     life: u64,
 ) -> (Arc<SqliteStore>, Runtime, Channels) {
     let store = Arc::new(SqliteStore::open(path, StoreOptions::default()).unwrap());
     let shared = Arc::new(clock.clone());
     let prompts = Prompts::load(None).unwrap();
-    let mind = LanguageMind::new(Arc::new(OfflineProvider), shared.clone(), Arc::new(Deaf), prompts);
+    let mind = LanguageMind::new(listener.clone(), shared.clone(), Arc::new(Deaf), prompts);
     let runtime = Runtime::new(RuntimeParts {
         store: store.clone(),
         embedder: None,
@@ -172,6 +294,13 @@ async fn live(
     runtime.attach_proactive(store.clone());
     let telegram =
         Telegram::new(TelegramSettings { api_base: platform.api_base(), token: TOKEN.to_owned().into() });
+    let discord = Discord::new(DiscordSettings {
+        api_base: discord.api_base(),
+        gateway_url: String::new(),
+        token: TOKEN.to_owned().into(),
+        clock: Arc::new(clock.clone()),
+    });
+    let settings = ChannelSettings { allowed_user_ids: allowed.to_vec() };
     let numbers = AtomicU64::new(life);
     let random = move || {
         let mut bytes = [0_u8; 32];
@@ -181,7 +310,10 @@ async fn live(
     let (channels, runtime) = Channels::new(ChannelsParts {
         runtime,
         store: store.clone(),
-        channels: vec![(Arc::new(telegram.unwrap()), ChannelSettings { allowed_user_ids: allowed.to_vec() })],
+        channels: vec![
+            (Arc::new(telegram.unwrap()), settings.clone()),
+            (Arc::new(discord.unwrap()), settings),
+        ],
         random: Box::new(random),
     });
     runtime.start().await.unwrap();

@@ -277,9 +277,7 @@ fn check_backup(config: &Config) -> Result<(), (&'static str, String)> {
 
 /// What is asked for and not implemented yet is an error, so that nobody waits for a message that never comes.
 fn refuse_unimplemented(config: &Config) -> Result<(), (&'static str, String)> {
-    let channels = &config.channels;
     let wanted = [
-        ("channels.discord.enabled", channels.discord.enabled, "false"),
         ("limits.upload", config.limits.upload != Config::default().limits.upload, "\"50MiB\""),
     ];
     match wanted.into_iter().find(|(_, is_wanted, _)| *is_wanted) {
@@ -291,7 +289,6 @@ fn refuse_unimplemented(config: &Config) -> Result<(), (&'static str, String)> {
     }
 }
 
-/// Checks also what is not implemented yet, so that a value accepted today is not refused later.
 fn check_voice_and_channels(config: &Config) -> Result<(), (&'static str, String)> {
     let (voice, discord, telegram) = (&config.voice, &config.channels.discord, &config.channels.telegram);
     check_voice(voice)?;
@@ -516,7 +513,6 @@ mod tests {
     #[test]
     fn enabling_an_unimplemented_section_is_refused_with_the_way_out() {
         for (text, key) in [
-            ("[channels.discord]\nenabled = true", "channels.discord.enabled"),
             ("[limits]\nupload = \"1GiB\"", "limits.upload"),
         ] {
             let refused = with(text, &[]).unwrap_err().to_string();

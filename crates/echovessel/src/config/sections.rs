@@ -316,7 +316,7 @@ section!(
     Channels {
         /// The web page.
         web: WebChannel = WebChannel::default(),
-        /// Direct messages on Discord. Not implemented in this version: enabling it is an error.
+        /// Direct messages on Discord, and mentions in servers.
         discord: DiscordChannel = DiscordChannel::default(),
         /// Direct messages on Telegram.
         telegram: TelegramChannel = TelegramChannel::default(),
@@ -332,13 +332,13 @@ section!(
 );
 
 section!(
-    /// Direct messages on Discord. Not implemented in this version: enabling it is an error.
+    /// Direct messages on Discord, and mentions in servers. Accounts are linked to users by `echovessel channel link discord`.
     DiscordChannel {
         /// Whether the persona talks there.
         enabled: bool = false,
         /// Environment variable that holds the bot's token.
         token_env: String = "ECHOVESSEL_DISCORD_TOKEN".to_owned(),
-        /// Ids of those who may write, as texts: a number of that length loses digits.
+        /// Ids of accounts that may write without a code, as texts; each is a user of its own.
         allowed_user_ids: Vec<String> = Vec::new(),
         /// How long a burst of messages is waited for before it is answered.
         debounce: ConfigDuration = ms(2_000),

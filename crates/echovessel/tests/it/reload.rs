@@ -76,7 +76,10 @@ async fn config_names_providers_as_legacy_clients_know_them() {
         (&json!("stub"), &json!(false))
     );
     assert_eq!(setting(&daemon, "llm.provider").await["value"], "offline", "the key keeps its own words");
-    assert_eq!(shown["channels"]["discord"]["debounce_ms"], 0, "there is no such channel");
+    let discord = &shown["channels"]["discord"];
+    assert_eq!((&discord["enabled"], &discord["debounce_ms"]), (&json!(false), &json!(2_000)));
+    assert_eq!((&discord["registered"], &discord["ready"]), (&json!(false), &json!(false)));
+    assert_eq!(shown["channels"]["imessage"]["debounce_ms"], 0, "this program has not got that channel");
     drop(daemon);
     let home = Home::new();
     let model = scripts::model().await;

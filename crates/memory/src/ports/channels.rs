@@ -8,15 +8,31 @@ use crate::messages::Message;
 use crate::ports::StoreError;
 use crate::scope::UserId;
 
+/// How a platform numbers what it brings, so that nothing is taken twice and nothing is missed.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum ReceivedPosition {
+    /// One sequence for the whole channel: all up to this number was taken.
+    Channel(i64),
+    /// Numbers that grow with time, which may arrive in another order.
+    Conversation {
+        /// The conversation on the platform.
+        conversation: String,
+        /// The number of the message, greater than 0.
+        number: i64,
+        /// Numbers are remembered down to this far below the newest; what is older counts as received.
+        overlap: i64,
+    },
+}
+
 /// What a captured message means for a channel; written in the transaction of the message.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum ChannelWrite {
     /// It was received there.
     Received {
-        /// The conversation on the platform, where the user is reached from now on.
-        conversation: String,
+        /// The conversation on the platform where the user is reached from now on; none if others read it too.
+        reached_in: Option<String>,
         /// Up to where the channel is received with it.
-        position: i64,
+        position: ReceivedPosition,
     },
     /// It has to be delivered there.
     Deliver {
@@ -40,6 +56,8 @@ pub struct OutgoingMessage {
     pub pieces_sent: u32,
     /// The piece that was being sent when the program ended, if so: it may have arrived.
     pub doubtful_piece: Option<u32>,
+    /// The platform's name of what was delivered last in the conversation, where it is known.
+    pub last_sent: Option<String>,
     /// Failed attempts so far.
     pub attempts: u32,
     /// When it was written.
@@ -51,10 +69,15 @@ pub struct OutgoingMessage {
 pub enum DeliveryStep {
     /// The piece of this number is about to be sent.
     Sending(u32),
-    /// So many pieces were sent, and more follow.
-    Progress(u32),
-    /// All were sent.
-    Sent(u32),
+    /// A piece was sent.
+    Sent {
+        /// How many pieces were sent so far.
+        pieces: u32,
+        /// Whether it was the last one.
+        is_whole: bool,
+        /// The platform's name of the piece, where it gives one.
+        sent_as: Option<String>,
+    },
     /// It is tried again at a moment.
     PutOff(Timestamp, String),
     /// It is not tried again by itself.
@@ -77,8 +100,12 @@ pub struct ChannelCounts {
 pub trait ChannelStore: Send + Sync {
     /// Up to where a channel was received; none before the first time.
     async fn channel_position(&self, channel_id: &str) -> Result<Option<i64>, StoreError>;
-    /// Moves the position forward for something that left no message. It never moves back.
-    async fn advance_channel(&self, channel_id: &str, position: i64) -> Result<(), StoreError>;
+    /// The newest number received in each conversation of a channel that numbers by conversation, with the conversation.
+    async fn conversation_positions(&self, channel_id: &str) -> Result<Vec<(String, i64)>, StoreError>;
+    /// Whether something of this position was taken already.
+    async fn is_received(&self, channel_id: &str, position: &ReceivedPosition) -> Result<bool, StoreError>;
+    /// Notes that something was taken that left no message. A position never moves back.
+    async fn advance_channel(&self, channel_id: &str, position: ReceivedPosition) -> Result<(), StoreError>;
     /// The message that a channel knows by this name.
     async fn message_by_external_ref(
         &self,
@@ -102,7 +129,7 @@ pub trait ChannelStore: Send + Sync {
         now: Timestamp,
         limit: u32,
     ) -> Result<Vec<OutgoingMessage>, StoreError>;
-    /// When the next waiting message is due; none if nothing waits.
+    /// When the next of the messages that wait behind no other is due; none if nothing waits.
     async fn outbox_next(&self, channel_id: &str) -> Result<Option<Timestamp>, StoreError>;
     /// Writes what becomes of an attempt.
     async fn outbox_step(&self, number: i64, step: DeliveryStep) -> Result<(), StoreError>;

@@ -30,7 +30,9 @@ mod clock;
 pub use crate::text::Phrase;
 pub use access::{ACTS_MAX, AccessStore};
 pub use capture::{CaptureStore, CapturedMessage, NewMessage};
-pub use channels::{ChannelCounts, ChannelStore, ChannelWrite, DeliveryStep, OutgoingMessage};
+pub use channels::{
+    ChannelCounts, ChannelStore, ChannelWrite, DeliveryStep, OutgoingMessage, ReceivedPosition,
+};
 pub use clock::{Backoff, Clock, IdGenerator};
 pub use consolidation::{
     CommitOutcome, ConsolidationStore, ExtractionCommit, FailedAttempt, MentionMerge, ReflectionCommit,

@@ -134,6 +134,30 @@ pub(crate) async fn retry(
     Ok(Json(RetryResponse { retried }))
 }
 
+#[derive(Serialize, JsonSchema)]
+pub(crate) struct CheckResponse {
+    /// Whether the platform knows the bot's token.
+    ok: bool,
+    /// The bot's name there.
+    account: Option<String>,
+    /// What is wrong, with the way to fix it.
+    error: Option<String>,
+}
+
+/// `POST /api/admin/channels/{id}/test`: asks the platform who the bot is.
+pub(crate) async fn test(
+    State(app): State<App>,
+    Admin(_): Admin,
+    Path(id): Path<String>,
+) -> Result<Json<CheckResponse>, Problem> {
+    let channels = app.runtime().channels().ok_or_else(no_channel)?;
+    let (account, error) = match channels.check(&id).await.ok_or_else(no_channel)? {
+        Ok(account) => (Some(account), None),
+        Err(error) => (None, Some(error)),
+    };
+    Ok(Json(CheckResponse { ok: error.is_none(), account, error }))
+}
+
 fn no_channel() -> Problem {
     Problem::not_found("this channel is not enabled; enable it in config.toml and restart")
 }

@@ -63,6 +63,7 @@ fn work() -> Vec<Route> {
             "Create a code that links an account",
             channels::link_code,
         ),
+        tag.post("/api/admin/channels/{id}/test", "Test a channel's connection", channels::test),
         tag.post("/api/admin/channels/{id}/retry", "Retry undeliverable messages", channels::retry),
         tag.patch("/api/admin/channels", "Change a channel's settings", channels::change)
             .takes::<ChannelChangeRequest>()

@@ -30,6 +30,7 @@ async fn channels_are_listed_and_the_page_is_changed_by_the_old_names() {
     assert_eq!((&listed[0]["state"], &listed[4]["state"]), (&json!("ready"), &json!("off")));
     home.post("/api/admin/channels/telegram/link-code", json!({})).await.is_problem(404);
     home.post("/api/admin/channels/telegram/retry", json!({})).await.is_problem(404);
+    home.post("/api/admin/channels/telegram/test", json!({})).await.is_problem(404);
     let patch = async |body| home.ask(Method::PATCH, "/api/admin/channels", Some(body)).await;
     for body in [
         json!({}),

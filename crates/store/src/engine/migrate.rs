@@ -63,6 +63,11 @@ pub(crate) const MIGRATIONS: &[Migration] = &[
         sql: include_str!("../../migrations/sqlite/0011_document_facts.sql"),
     },
     Migration { number: 12, name: "sync", sql: include_str!("../../migrations/sqlite/0012_sync.sql") },
+    Migration {
+        number: 13,
+        name: "received_messages",
+        sql: include_str!("../../migrations/sqlite/0013_received_messages.sql"),
+    },
 ];
 
 /// Before the first release the schema of the first migration was built in 17 steps. Homes from then are of this version, and the digests

@@ -13,6 +13,8 @@ const BODY_BYTES_MAX: usize = 32 * 1024 * 1024;
 pub(crate) struct HttpRequest {
     pub(crate) method: String,
     pub(crate) path: String,
+    /// What follows the question mark; empty if nothing does.
+    pub(crate) query: String,
     /// Names in lower case.
     pub(crate) headers: Vec<(String, String)>,
     pub(crate) body: Vec<u8>,
@@ -27,7 +29,8 @@ pub(crate) async fn read_request(
     let (Some(method), Some(target)) = (words.next(), words.next()) else {
         return Err(malformed("no request line"));
     };
-    let path = target.split('?').next().unwrap_or_default().to_owned();
+    let (path, query) = target.split_once('?').unwrap_or((target, ""));
+    let (path, query) = (path.to_owned(), query.to_owned());
     let method = method.to_owned();
     let mut headers: Vec<(String, String)> = Vec::new();
     let mut head_bytes = first.len();
@@ -51,14 +54,15 @@ pub(crate) async fn read_request(
     }
     let mut body = vec![0; length];
     reader.read_exact(&mut body).await?;
-    Ok(Some(HttpRequest { method, path, headers, body }))
+    Ok(Some(HttpRequest { method, path, query, headers, body }))
 }
 
 /// A response that is written at once.
 pub(crate) struct HttpResponse<'a> {
     pub(crate) status: u16,
     pub(crate) content_type: &'a str,
-    pub(crate) retry_after: Option<&'a str>,
+    /// Beside type and length.
+    pub(crate) headers: &'a [(&'a str, &'a str)],
     pub(crate) body: &'a [u8],
 }
 
@@ -68,10 +72,10 @@ pub(crate) async fn write_response(
     response: &HttpResponse<'_>,
     body_bytes: usize,
 ) -> io::Result<()> {
-    let retry_after =
-        response.retry_after.map(|value| format!("retry-after: {value}\r\n")).unwrap_or_default();
+    let headers: String =
+        response.headers.iter().map(|(name, value)| format!("{name}: {value}\r\n")).collect();
     let head = format!(
-        "HTTP/1.1 {} {}\r\ncontent-type: {}\r\ncontent-length: {}\r\n{retry_after}\r\n",
+        "HTTP/1.1 {} {}\r\ncontent-type: {}\r\ncontent-length: {}\r\n{headers}\r\n",
         response.status,
         reason(response.status),
         response.content_type,

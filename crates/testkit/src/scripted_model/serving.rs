@@ -66,7 +66,7 @@ async fn answer(
     shared: &Shared,
     writer: &mut (impl AsyncWrite + Unpin),
 ) -> io::Result<After> {
-    let HttpRequest { method, path, headers, body } = request;
+    let HttpRequest { method, path, headers, body, .. } = request;
     let body = serde_json::from_slice(&body).unwrap_or(Value::Null);
     let recorded = RecordedRequest { task: "models".to_owned(), method, path, headers, body };
     let dialect = match (recorded.method.as_str(), recorded.path.as_str()) {
@@ -95,7 +95,7 @@ async fn answer(
         Content::Raw(body) => {
             hold_back(&reply).await;
             let content_type = if recorded.streamed() { "text/event-stream" } else { "application/json" };
-            let response = HttpResponse { status: reply.status, content_type, retry_after: None, body };
+            let response = HttpResponse { status: reply.status, content_type, headers: &[], body };
             write_response(writer, &response, body.len()).await?;
             Ok(After::Keep)
         }
@@ -104,7 +104,7 @@ async fn answer(
             hold_back(&reply).await;
             let body = deltas.concat().into_bytes();
             let content_type = "application/json";
-            let response = HttpResponse { status: 200, content_type, retry_after: None, body: &body };
+            let response = HttpResponse { status: 200, content_type, headers: &[], body: &body };
             write_response(writer, &response, body.len()).await?;
             Ok(After::Keep)
         }
@@ -154,12 +154,8 @@ async fn write_whole(
         Some(FaultKind::Error(message)) => write_json(writer, 200, None, &dialect.error(500, message)).await,
         Some(FaultKind::Cut) => {
             let body = whole.to_string().into_bytes();
-            let response = HttpResponse {
-                status: 200,
-                content_type: "application/json",
-                retry_after: None,
-                body: &body,
-            };
+            let response =
+                HttpResponse { status: 200, content_type: "application/json", headers: &[], body: &body };
             write_response(writer, &response, body.len() / 2).await?;
             Ok(After::Close)
         }
@@ -174,7 +170,8 @@ async fn write_json(
     value: &Value,
 ) -> io::Result<After> {
     let body = value.to_string().into_bytes();
-    let response = HttpResponse { status, content_type: "application/json", retry_after, body: &body };
+    let headers: Vec<(&str, &str)> = retry_after.map(|value| ("retry-after", value)).into_iter().collect();
+    let response = HttpResponse { status, content_type: "application/json", headers: &headers, body: &body };
     write_response(writer, &response, body.len()).await?;
     Ok(After::Keep)
 }

@@ -1,0 +1,355 @@
+//! Discord's gateway: sessions that begin, are kept alive by heartbeats, break and are resumed.
+
+use std::sync::Arc;
+use std::time::Duration;
+
+use memory::ports::{Backoff, Clock};
+use reqwest::Url;
+use secrecy::{ExposeSecret as _, SecretString};
+use serde::Deserialize;
+use serde_json::{Value, json};
+use tokio::sync::mpsc;
+
+use super::rest::{ApiError, Rest};
+use super::socket::{Payload, Socket, SocketEnd};
+use crate::address;
+use crate::channel::ChannelState;
+use crate::inbound::{Inbound, Stopped};
+
+/// Messages of direct conversations, and those of servers; what they say is sent to bots where they are mentioned.
+const INTENTS: u32 = (1 << 12) | (1 << 9);
+const BACKOFF: Backoff = Backoff { first: Duration::from_secs(1), longest: Duration::from_secs(60) };
+/// Wait after the platform has refused the bot itself.
+const WAIT_REFUSED: Duration = Duration::from_secs(60);
+/// Wait before a session that was declared invalid is begun again; the platform names 1 to 5 seconds.
+const WAIT_INVALID: Duration = Duration::from_secs(3);
+/// How long connecting, and the gateway's first words, may take.
+const HELLO_WITHIN: Duration = Duration::from_secs(20);
+/// Code that ends the connection and keeps the session.
+const KEEP_SESSION: u16 = 4_000;
+const END_SESSION: u16 = 1_000;
+
+/// What the gateway brings, in its order.
+pub(super) enum Signal {
+    /// A session began with this bot; what was sent before may have been missed.
+    Began { bot: String },
+    /// Something happened.
+    Event { name: String, data: Value },
+}
+
+/// A session that can be resumed as long as the program runs.
+struct Session {
+    id: String,
+    url: Option<String>,
+    sequence: Option<u64>,
+}
+
+/// Why a connection ended.
+enum End {
+    /// The gateway asked for it.
+    AskedTo,
+    /// The connection broke; the session may be resumed.
+    Lost(String),
+    /// The session can't be resumed, or is not yet known again.
+    Invalid,
+    /// The bot is refused for a reason that a person has to remove.
+    Refused(&'static str),
+    /// The platform wants to be left alone for so long.
+    Wait(Duration),
+}
+
+#[derive(Deserialize)]
+struct Ready {
+    session_id: String,
+    resume_gateway_url: Option<String>,
+    user: ReadyUser,
+}
+
+#[derive(Deserialize)]
+struct ReadyUser {
+    id: String,
+}
+
+pub(super) struct Gateway {
+    client: reqwest::Client,
+    /// Where to connect instead of where the API says.
+    address: Option<Url>,
+    token: SecretString,
+    clock: Arc<dyn Clock>,
+}
+
+/// One connection.
+struct Connection<'a> {
+    gateway: &'a Gateway,
+    socket: Socket,
+    session: &'a mut Option<Session>,
+    signals: &'a mpsc::Sender<Signal>,
+    is_acknowledged: bool,
+}
+
+impl Gateway {
+    pub(super) fn new(
+        client: reqwest::Client,
+        address: Option<Url>,
+        token: SecretString,
+        clock: Arc<dyn Clock>,
+    ) -> Self {
+        Self { client, address, token, clock }
+    }
+
+    /// The host, where another than the API's is set.
+    pub(super) fn host(&self) -> Option<&str> {
+        self.address.as_ref().and_then(Url::host_str)
+    }
+
+    /// Keeps a session until the program stops.
+    pub(super) async fn run(&self, rest: &Rest, inbound: &Inbound, signals: mpsc::Sender<Signal>) -> Stopped {
+        let mut session: Option<Session> = None;
+        let mut failures: u32 = 0;
+        loop {
+            let mut is_ready = false;
+            let ended = tokio::select! {
+                ended = self.connection(rest, inbound, &mut session, &signals, &mut is_ready) => ended,
+                stopped = inbound.stopped() => return stopped,
+            };
+            if is_ready {
+                failures = 0;
+            }
+            let (wait, reason) = match ended {
+                End::AskedTo => (Duration::ZERO, None),
+                End::Invalid => (WAIT_INVALID, None),
+                End::Wait(wait) => (wait, Some(ApiError::Wait(wait).to_string())),
+                End::Refused(reason) => (WAIT_REFUSED, Some(reason.to_owned())),
+                End::Lost(reason) => {
+                    (BACKOFF.wait_after(failures), Some(format!("Discord can't be reached: {reason}")))
+                }
+            };
+            failures = failures.saturating_add(1);
+            inbound.set_state(reason.map_or(ChannelState::Connecting, ChannelState::Failed));
+            if let Err(stopped) = inbound.rest(wait).await {
+                return stopped;
+            }
+        }
+    }
+
+    /// One connection from its beginning to its end.
+    async fn connection(
+        &self,
+        rest: &Rest,
+        inbound: &Inbound,
+        session: &mut Option<Session>,
+        signals: &mpsc::Sender<Signal>,
+        is_ready: &mut bool,
+    ) -> End {
+        let url = match self.url(rest, session.as_ref()).await {
+            Ok(url) => url,
+            Err(end) => return end,
+        };
+        let connecting = tokio::select! {
+            socket = Socket::connect(&self.client, url) => socket,
+            () = self.clock.sleep(HELLO_WITHIN) => Err("no answer in time".to_owned()),
+        };
+        let socket = match connecting {
+            Ok(socket) => socket,
+            Err(reason) => {
+                // An address for resuming may be gone; the next attempt asks for a new one.
+                *session = None;
+                return End::Lost(reason);
+            }
+        };
+        let mut connection = Connection { gateway: self, socket, session, signals, is_acknowledged: true };
+        let end = connection.live(inbound, is_ready).await;
+        if matches!(end, End::Refused(_)) {
+            *session = None;
+        }
+        end
+    }
+
+    async fn url(&self, rest: &Rest, session: Option<&Session>) -> Result<Url, End> {
+        let said = match (&self.address, session.and_then(|session| session.url.clone())) {
+            (Some(address), _) => return Ok(versioned(address.clone())),
+            (None, Some(url)) => url,
+            (None, None) => {
+                let info = rest.gateway().await.map_err(|error| match error {
+                    ApiError::Wait(wait) => End::Wait(wait),
+                    ApiError::Refused => End::Refused(REFUSED_TOKEN),
+                    error => End::Lost(error.to_string()),
+                })?;
+                match info.session_start_limit {
+                    Some(starts) if starts.remaining == 0 => {
+                        return Err(End::Wait(Duration::from_millis(starts.reset_after)));
+                    }
+                    _ => info.url,
+                }
+            }
+        };
+        address::checked(&said).map(versioned).map_err(|error| End::Lost(format!("its address: {error}")))
+    }
+}
+
+const REFUSED_TOKEN: &str = "Discord refuses the bot's token; reset it in the developer portal and set the new one in the environment";
+
+fn versioned(mut url: Url) -> Url {
+    url.query_pairs_mut().append_pair("v", "10").append_pair("encoding", "json");
+    url
+}
+
+impl Connection<'_> {
+    async fn live(&mut self, inbound: &Inbound, is_ready: &mut bool) -> End {
+        let interval = match self.hello().await {
+            Ok(interval) => interval,
+            Err(end) => return end,
+        };
+        if let Err(end) = self.introduce().await {
+            return end;
+        }
+        let clock = self.gateway.clock.clone();
+        // The first heartbeat comes at a moment of its own, so that clients that lost the gateway together do not return together.
+        let fraction = f64::from(clock.now().subsec_nanosecond().unsigned_abs()) / 1e9;
+        let mut heartbeat = clock.sleep(interval.mul_f64(fraction));
+        loop {
+            let has_room = self.signals.capacity() > 0;
+            let (signals, socket) = (self.signals, &mut self.socket);
+            tokio::select! {
+                payload = socket.receive(), if has_room => match payload {
+                    Ok(payload) => {
+                        if let Err(end) = self.take(payload, inbound, is_ready).await {
+                            return end;
+                        }
+                    }
+                    Err(end) => return self.ended(end),
+                },
+                _room = signals.reserve(), if !has_room => {}
+                () = &mut heartbeat => {
+                    // While nothing is read, no acknowledgement is either.
+                    if has_room && !self.is_acknowledged {
+                        self.socket.close(KEEP_SESSION).await;
+                        return End::Lost("a heartbeat was not answered".to_owned());
+                    }
+                    if let Err(end) = self.beat().await {
+                        return end;
+                    }
+                    heartbeat = clock.sleep(interval);
+                }
+                _ = inbound.stopped() => {
+                    self.socket.close(END_SESSION).await;
+                    return End::AskedTo;
+                }
+            }
+        }
+    }
+
+    /// The interval of heartbeats, which is the first that the gateway says.
+    async fn hello(&mut self) -> Result<Duration, End> {
+        let payload = tokio::select! {
+            payload = self.socket.receive() => payload,
+            () = self.gateway.clock.sleep(HELLO_WITHIN) => return Err(End::Lost("no hello in time".to_owned())),
+        };
+        let payload = payload.map_err(|end| self.ended(end))?;
+        match (payload.op, payload.d["heartbeat_interval"].as_u64()) {
+            (10, Some(interval)) if interval > 0 => Ok(Duration::from_millis(interval)),
+            _ => Err(End::Lost("no hello".to_owned())),
+        }
+    }
+
+    /// Resumes the session, or begins one.
+    async fn introduce(&mut self) -> Result<(), End> {
+        let token = self.gateway.token.expose_secret();
+        let payload = match &*self.session {
+            Some(session) => json!({"op": 6, "d": {
+                "token": token, "session_id": session.id, "seq": session.sequence,
+            }}),
+            None => json!({"op": 2, "d": {
+                "token": token, "intents": INTENTS,
+                "properties": {"os": std::env::consts::OS, "browser": "echovessel", "device": "echovessel"},
+            }}),
+        };
+        self.send(&payload).await
+    }
+
+    async fn take(&mut self, payload: Payload, inbound: &Inbound, is_ready: &mut bool) -> Result<(), End> {
+        match payload.op {
+            0 => {
+                self.dispatch(payload, inbound, is_ready);
+                Ok(())
+            }
+            1 => self.beat().await,
+            7 => {
+                self.socket.close(KEEP_SESSION).await;
+                Err(End::AskedTo)
+            }
+            9 => {
+                if payload.d.as_bool() != Some(true) {
+                    *self.session = None;
+                }
+                self.socket.close(KEEP_SESSION).await;
+                Err(End::Invalid)
+            }
+            11 => {
+                self.is_acknowledged = true;
+                Ok(())
+            }
+            _ => Ok(()),
+        }
+    }
+
+    /// Passes an event on. There is room: nothing is read otherwise.
+    fn dispatch(&mut self, payload: Payload, inbound: &Inbound, is_ready: &mut bool) {
+        let name = payload.t.unwrap_or_default();
+        let signal = match name.as_str() {
+            "READY" => {
+                let Ok(ready) = serde_json::from_value::<Ready>(payload.d) else { return };
+                let (id, url) = (ready.session_id, ready.resume_gateway_url);
+                *self.session = Some(Session { id, url, sequence: None });
+                Some(Signal::Began { bot: ready.user.id })
+            }
+            "RESUMED" => None,
+            _ => Some(Signal::Event { name: name.clone(), data: payload.d }),
+        };
+        if matches!(name.as_str(), "READY" | "RESUMED") {
+            *is_ready = true;
+            inbound.set_state(ChannelState::Ready);
+        }
+        if let Some(signal) = signal
+            && self.signals.try_send(signal).is_err()
+        {
+            // It stays behind the session's sequence, and comes again when the session is resumed.
+            return;
+        }
+        if let (Some(session), Some(sequence)) = (self.session.as_mut(), payload.s) {
+            session.sequence = Some(session.sequence.map_or(sequence, |known| known.max(sequence)));
+        }
+    }
+
+    async fn beat(&mut self) -> Result<(), End> {
+        let sequence = self.session.as_ref().and_then(|session| session.sequence);
+        self.is_acknowledged = false;
+        self.send(&json!({"op": 1, "d": sequence})).await
+    }
+
+    async fn send(&mut self, payload: &Value) -> Result<(), End> {
+        self.socket.send(payload).await.map_err(|end| self.ended(end))
+    }
+
+    fn ended(&mut self, end: SocketEnd) -> End {
+        let code = match end {
+            SocketEnd::Broken(reason) => return End::Lost(reason),
+            SocketEnd::Closed(code) => code,
+        };
+        match code {
+            4_004 => End::Refused(REFUSED_TOKEN),
+            4_013 | 4_014 => End::Refused(
+                "Discord does not let the bot read messages; see its page Bot in the developer portal",
+            ),
+            4_010..=4_012 => {
+                End::Refused("Discord does not take this version's gateway connections; update EchoVessel")
+            }
+            // A session that has timed out or lost its place begins again; after an ordinary end it is not known any more.
+            4_003 | 4_007 | 4_009 | 1_000 | 1_001 => {
+                *self.session = None;
+                End::Lost(format!("the gateway ended the session (code {code})"))
+            }
+            code => End::Lost(format!("the gateway closed the connection (code {code})")),
+        }
+    }
+}

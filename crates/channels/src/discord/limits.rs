@@ -1,0 +1,133 @@
+//! Discord's rate limits: what each route said about itself is kept, so that a call that would be refused is not made.
+
+use std::collections::HashMap;
+use std::sync::{Mutex, MutexGuard, PoisonError};
+use std::time::Duration;
+
+use jiff::{SignedDuration, Timestamp};
+use reqwest::header::HeaderMap;
+
+/// Limits that are kept; beyond it those that have passed are dropped.
+const KEPT_MAX: usize = 1_000;
+
+/// The limit of a call: routes that share a bucket share it, each for one channel.
+#[derive(Clone, Debug, PartialEq, Eq, Hash)]
+pub(super) struct Route {
+    /// The method and path without ids.
+    pub(super) template: &'static str,
+    /// The channel, or nothing.
+    pub(super) channel: String,
+}
+
+/// When which route may be called again.
+#[derive(Default)]
+pub(super) struct Limits {
+    known: Mutex<Known>,
+}
+
+#[derive(Default)]
+struct Known {
+    buckets: HashMap<&'static str, String>,
+    closed_until: HashMap<(String, String), Timestamp>,
+    all_closed_until: Option<Timestamp>,
+}
+
+impl Limits {
+    /// How long the route may not be called; none if it may be called now.
+    pub(super) fn wait(&self, route: &Route, now: Timestamp) -> Option<Duration> {
+        let known = self.lock();
+        let own = known.closed_until.get(&known.key(route)).copied();
+        let until = own.into_iter().chain(known.all_closed_until).max()?;
+        Duration::try_from(until.duration_since(now)).ok().filter(|wait| !wait.is_zero())
+    }
+
+    /// Takes what an answer says about its route.
+    pub(super) fn learn(&self, route: &Route, headers: &HeaderMap, now: Timestamp) {
+        let text = |name: &str| headers.get(name).and_then(|value| value.to_str().ok());
+        let mut known = self.lock();
+        if let Some(bucket) = text("x-ratelimit-bucket") {
+            known.buckets.insert(route.template, bucket.to_owned());
+        }
+        if text("x-ratelimit-remaining") == Some("0")
+            && let Some(wait) = text("x-ratelimit-reset-after").and_then(seconds)
+        {
+            known.close(route, now, wait);
+        }
+    }
+
+    /// Notes that a call was refused: its route, or all of them, have to wait.
+    pub(super) fn refused(&self, route: &Route, is_global: bool, wait: Duration, now: Timestamp) {
+        let mut known = self.lock();
+        if is_global {
+            known.all_closed_until = Some(later(now, wait));
+        } else {
+            known.close(route, now, wait);
+        }
+    }
+
+    fn lock(&self) -> MutexGuard<'_, Known> {
+        self.known.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}
+
+impl Known {
+    fn key(&self, route: &Route) -> (String, String) {
+        let bucket = self.buckets.get(route.template).map_or(route.template, String::as_str);
+        (bucket.to_owned(), route.channel.clone())
+    }
+
+    fn close(&mut self, route: &Route, now: Timestamp, wait: Duration) {
+        if self.closed_until.len() >= KEPT_MAX {
+            self.closed_until.retain(|_, until| *until > now);
+        }
+        self.closed_until.insert(self.key(route), later(now, wait));
+    }
+}
+
+fn later(now: Timestamp, wait: Duration) -> Timestamp {
+    SignedDuration::try_from(wait).ok().and_then(|wait| now.checked_add(wait).ok()).unwrap_or(now)
+}
+
+/// Seconds with a fraction, as the platform writes them.
+pub(super) fn seconds(text: &str) -> Option<Duration> {
+    Duration::try_from_secs_f64(text.parse().ok()?).ok()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    const SEND: &str = "POST /channels/messages";
+    const READ: &str = "GET /channels/messages";
+
+    fn route(template: &'static str, channel: &str) -> Route {
+        Route { template, channel: channel.to_owned() }
+    }
+
+    fn headers(pairs: &[(&'static str, &str)]) -> HeaderMap {
+        pairs.iter().map(|(name, value)| (name.parse().unwrap(), value.parse().unwrap())).collect()
+    }
+
+    #[test]
+    fn an_emptied_bucket_closes_its_routes_for_one_channel_until_it_is_filled() {
+        let (limits, now) = (Limits::default(), Timestamp::UNIX_EPOCH);
+        let said = [("x-ratelimit-bucket", "b"), ("x-ratelimit-remaining", "1")];
+        limits.learn(&route(READ, "1"), &headers(&said), now);
+        assert_eq!(limits.wait(&route(READ, "1"), now), None);
+        let said =
+            [("x-ratelimit-bucket", "b"), ("x-ratelimit-remaining", "0"), ("x-ratelimit-reset-after", "1.5")];
+        limits.learn(&route(SEND, "1"), &headers(&said), now);
+        let wait = Some(Duration::from_millis(1_500));
+        assert_eq!(limits.wait(&route(SEND, "1"), now), wait);
+        assert_eq!(limits.wait(&route(READ, "1"), now), wait, "the bucket is shared");
+        assert_eq!(limits.wait(&route(SEND, "2"), now), None);
+        assert_eq!(limits.wait(&route(SEND, "1"), now + SignedDuration::from_secs(2)), None);
+    }
+
+    #[test]
+    fn a_global_refusal_closes_every_route() {
+        let (limits, now) = (Limits::default(), Timestamp::UNIX_EPOCH);
+        limits.refused(&route(SEND, "1"), true, Duration::from_secs(3), now);
+        assert_eq!(limits.wait(&route(READ, "2"), now), Some(Duration::from_secs(3)));
+    }
+}

@@ -1,0 +1,253 @@
+//! What Discord calls a message, and what of it is for the persona.
+
+use memory::ports::ReceivedPosition;
+use runtime::ExternalMessage;
+use serde::Deserialize;
+use serde_json::Value;
+
+use crate::channel::{Update, UpdateKind};
+
+/// Numbers of messages begin with milliseconds; events of the last five minutes may come again or in another order.
+pub(super) const OVERLAP: i64 = (5 * 60 * 1_000) << TIME_SHIFT;
+const TIME_SHIFT: u32 = 22;
+/// Milliseconds of the moment from which the platform counts.
+const PLATFORM_EPOCH: i64 = 1_420_070_400_000;
+/// Kinds of messages that people write: an ordinary one, a reply.
+const KINDS: [u8; 2] = [0, 19];
+const VOICE_MESSAGE: u64 = 1 << 13;
+
+#[derive(Deserialize)]
+pub(super) struct Message {
+    id: String,
+    channel_id: String,
+    guild_id: Option<String>,
+    author: Option<Author>,
+    content: Option<String>,
+    #[serde(rename = "type", default)]
+    kind: u8,
+    webhook_id: Option<String>,
+    #[serde(default)]
+    flags: u64,
+    #[serde(default)]
+    mentions: Vec<Author>,
+    #[serde(default)]
+    attachments: Vec<Attachment>,
+    #[serde(default)]
+    sticker_items: Vec<Sticker>,
+    poll: Option<Value>,
+    nonce: Option<Value>,
+}
+
+#[derive(Deserialize)]
+struct Author {
+    id: String,
+    username: Option<String>,
+    global_name: Option<String>,
+    #[serde(default)]
+    bot: bool,
+}
+
+#[derive(Deserialize)]
+struct Attachment {
+    #[serde(default)]
+    filename: String,
+    content_type: Option<String>,
+}
+
+#[derive(Deserialize)]
+struct Sticker {
+    #[serde(default)]
+    name: String,
+}
+
+impl Message {
+    /// Its number; 0 if it has none.
+    pub(super) fn number(&self) -> i64 {
+        self.id.parse().unwrap_or_default()
+    }
+
+    /// Milliseconds of the moment when it was written.
+    pub(super) fn written_at(&self) -> i64 {
+        (self.number() >> TIME_SHIFT) + PLATFORM_EPOCH
+    }
+
+    /// Whether it is this piece: sent by a bot after the piece was written, with its nonce or its text.
+    pub(super) fn is_piece(&self, nonce: &str, text: &str, written_at: i64) -> bool {
+        let is_bot = self.author.as_ref().is_some_and(|author| author.bot);
+        let has_nonce = self.nonce.as_ref().and_then(Value::as_str) == Some(nonce);
+        let has_text = self.content.as_deref() == Some(text) && self.written_at() >= written_at;
+        is_bot && (has_nonce || has_text)
+    }
+
+    /// Whether it came by the gateway in a server, where others read it.
+    pub(super) fn is_in_server(&self) -> bool {
+        self.guild_id.is_some()
+    }
+
+    pub(super) fn is_by_person(&self) -> bool {
+        self.webhook_id.is_none()
+            && KINDS.contains(&self.kind)
+            && self.author.as_ref().is_some_and(|author| !author.bot)
+    }
+
+    /// The message as something that a person wrote to the bot; none for all others.
+    pub(super) fn written(&self, bot: &str, is_direct: bool) -> Option<Update> {
+        let (sender, external, text) = self.for_bot(bot, is_direct)?;
+        Some(Update {
+            position: Some(self.position()),
+            kind: UpdateKind::Written { sender, external, is_direct, text },
+        })
+    }
+
+    /// The message as one that a person has changed.
+    pub(super) fn edited(&self, bot: &str) -> Option<Update> {
+        let (sender, external, text) = self.for_bot(bot, !self.is_in_server())?;
+        Some(Update { position: None, kind: UpdateKind::Edited { sender, external, text } })
+    }
+
+    /// The message as something that is passed over and does not have to be looked at again.
+    pub(super) fn passed_over(&self) -> Update {
+        Update { position: Some(self.position()), kind: UpdateKind::Other }
+    }
+
+    fn for_bot(&self, bot: &str, is_direct: bool) -> Option<(String, ExternalMessage, String)> {
+        let is_mentioned = self.mentions.iter().any(|mention| mention.id == bot);
+        if !self.is_by_person() || self.number() == 0 || !(is_direct || is_mentioned) {
+            return None;
+        }
+        let sender = self.author.as_ref()?.id.clone();
+        let text = self.text(bot)?;
+        Some((sender, external(&self.channel_id, &self.id), text))
+    }
+
+    fn position(&self) -> ReceivedPosition {
+        ReceivedPosition::Conversation {
+            conversation: self.channel_id.clone(),
+            number: self.number(),
+            overlap: OVERLAP,
+        }
+    }
+
+    /// Its words, with names for mentions. What is attached is named, as it can't be read.
+    fn text(&self, bot: &str) -> Option<String> {
+        let mut words = self.content.clone()?;
+        for mention in &self.mentions {
+            let name = mention.global_name.as_ref().or(mention.username.as_ref());
+            let shown = match name {
+                Some(name) if mention.id != bot => format!("@{name}"),
+                _ => String::new(),
+            };
+            for form in [format!("<@{}>", mention.id), format!("<@!{}>", mention.id)] {
+                words = words.replace(&form, &shown);
+            }
+        }
+        let words = emoji_by_name(words.trim());
+        let attachments = self.attachments.iter().map(|attachment| attachment.name(self.flags));
+        let stickers = self.sticker_items.iter().map(|sticker| named("sticker", &sticker.name));
+        let poll = self.poll.iter().map(|_| "[poll]".to_owned());
+        let parts: Vec<String> = attachments.chain(stickers).chain(poll).chain([words]).collect();
+        Some(parts.join(" ").trim().to_owned())
+    }
+}
+
+impl Attachment {
+    fn name(&self, flags: u64) -> String {
+        let kind = self.content_type.as_deref().and_then(|kind| kind.split('/').next());
+        match kind {
+            _ if flags & VOICE_MESSAGE != 0 => "[voice message]".to_owned(),
+            Some("image") => named("photo", &self.filename),
+            Some("video") => named("video", &self.filename),
+            Some("audio") => named("audio", &self.filename),
+            _ => named("file", &self.filename),
+        }
+    }
+}
+
+fn named(kind: &str, name: &str) -> String {
+    if name.is_empty() { format!("[{kind}]") } else { format!("[{kind} {name}]") }
+}
+
+pub(super) fn external(channel: &str, message: &str) -> ExternalMessage {
+    ExternalMessage { conversation: channel.to_owned(), message: message.to_owned() }
+}
+
+/// `<:wave:123>` as `:wave:`, which is how people read it.
+fn emoji_by_name(text: &str) -> String {
+    let mut out = String::with_capacity(text.len());
+    let mut rest = text;
+    while let Some(start) = rest.find('<') {
+        let (before, tail) = rest.split_at(start);
+        out.push_str(before);
+        match emoji(tail) {
+            Some((name, length)) => {
+                out.push_str(&format!(":{name}:"));
+                rest = &tail[length..];
+            }
+            None => {
+                out.push('<');
+                rest = &tail[1..];
+            }
+        }
+    }
+    out.push_str(rest);
+    out
+}
+
+/// The name of the server's own emoji at the beginning of the text, and its length there.
+fn emoji(text: &str) -> Option<(&str, usize)> {
+    let end = text.find('>')?;
+    let inner = text[..end].strip_prefix("<a:").or_else(|| text[..end].strip_prefix("<:"))?;
+    let (name, id) = inner.split_once(':')?;
+    let is_name = !name.is_empty() && name.chars().all(|letter| letter.is_alphanumeric() || letter == '_');
+    let is_id = !id.is_empty() && id.bytes().all(|digit| digit.is_ascii_digit());
+    (is_name && is_id).then_some((name, end + 1))
+}
+
+#[cfg(test)]
+mod tests {
+    use serde_json::json;
+
+    use super::*;
+
+    fn text_of(fields: Value) -> Option<String> {
+        let mut message =
+            json!({"id": "1", "channel_id": "2", "author": {"id": "7", "username": "ann"}, "content": ""});
+        message.as_object_mut().unwrap().extend(fields.as_object().unwrap().clone());
+        let message: Message = serde_json::from_value(message).unwrap();
+        match message.written("99", message.guild_id.is_none())?.kind {
+            UpdateKind::Written { text, .. } => Some(text),
+            _ => None,
+        }
+    }
+
+    #[test]
+    fn what_can_not_be_read_is_named() {
+        let photo =
+            json!({"content": "look", "attachments": [{"filename": "cat.png", "content_type": "image/png"}]});
+        assert_eq!(text_of(photo).unwrap(), "[photo cat.png] look");
+        let voice =
+            json!({"flags": 8_192, "attachments": [{"filename": "v.ogg", "content_type": "audio/ogg"}]});
+        assert_eq!(text_of(voice).unwrap(), "[voice message]");
+        assert_eq!(text_of(json!({"sticker_items": [{"name": "Wave"}]})).unwrap(), "[sticker Wave]");
+        assert_eq!(
+            text_of(json!({"content": "hi <:wave:1> <a:b_c:22> <b> <:x"})).unwrap(),
+            "hi :wave: :b_c: <b> <:x"
+        );
+    }
+
+    #[test]
+    fn in_a_server_only_a_mention_is_for_the_persona() {
+        let mentions = json!([{"id": "99", "username": "echo"}, {"id": "8", "username": "bob"}]);
+        let mentioned = json!({"guild_id": "3", "content": "<@99> ask <@!8>", "mentions": mentions});
+        assert_eq!(text_of(mentioned).unwrap(), "ask @bob");
+        assert_eq!(text_of(json!({"guild_id": "3", "content": "hello all"})), None);
+    }
+
+    #[test]
+    fn bots_webhooks_and_notices_are_not_people() {
+        assert_eq!(text_of(json!({"content": "x", "author": {"id": "5", "bot": true}})), None);
+        assert_eq!(text_of(json!({"content": "x", "webhook_id": "5"})), None);
+        assert_eq!(text_of(json!({"content": "x", "type": 7})), None);
+        assert_eq!(text_of(json!({"content": "x", "id": "no number"})), None);
+    }
+}

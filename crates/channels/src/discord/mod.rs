@@ -1,0 +1,340 @@
+//! Discord: direct messages, and mentions in servers, over the gateway; replies over REST.
+
+mod gateway;
+mod lanes;
+mod limits;
+mod message;
+mod rest;
+mod socket;
+
+use std::sync::Arc;
+use std::time::Duration;
+
+use async_trait::async_trait;
+use futures_util::StreamExt as _;
+use futures_util::stream::FuturesUnordered;
+use memory::ports::{Backoff, Clock};
+use reqwest::Url;
+use secrecy::SecretString;
+use serde_json::Value;
+use tokio::sync::{Semaphore, mpsc};
+
+use crate::address::{self, AddressError};
+use crate::channel::{Channel, Delivered, DeliveryError, Piece, PieceOrigin, Update, UpdateKind};
+use crate::inbound::{Inbound, Stopped};
+use gateway::{Gateway, Signal};
+use lanes::{Lanes, Work};
+use message::{Message, OVERLAP, external};
+use rest::{ApiError, HISTORY_PAGE, Rest};
+
+/// The platform's address.
+const API_BASE: &str = "https://discord.com/api/v10";
+/// Longest message of the platform; it counts characters, which are never more than UTF-16 units.
+const PIECE_LENGTH_MAX: usize = 2_000;
+const CONNECT_WITHIN: Duration = Duration::from_secs(10);
+/// Events that wait to be taken; when there are so many, no more are read.
+const WAITING_MAX: usize = 1_024;
+/// Conversations whose history is read side by side.
+const SIDE_BY_SIDE: usize = 8;
+/// Most pages of a conversation's history that are read after a gap.
+const PAGES_MAX: usize = 50;
+/// Waits between attempts to read a history.
+const BACKOFF: Backoff = Backoff { first: Duration::from_secs(1), longest: Duration::from_secs(60) };
+
+/// What is needed to reach Discord.
+pub struct DiscordSettings {
+    /// Empty for the platform's own address.
+    pub api_base: String,
+    /// Empty for the address that the API names.
+    pub gateway_url: String,
+    /// The bot's token.
+    pub token: SecretString,
+    /// Time, for heartbeats and limits.
+    pub clock: Arc<dyn Clock>,
+}
+
+/// Why the channel can't be set up.
+#[derive(Debug, thiserror::Error)]
+pub enum DiscordError {
+    /// The HTTP client can't be built.
+    #[error("no HTTP client: {0}")]
+    Client(String),
+    /// An address can't be used.
+    #[error("channels.discord.{0}: {1}")]
+    Address(&'static str, String),
+}
+
+/// The channel.
+pub struct Discord {
+    rest: Rest,
+    gateway: Gateway,
+    /// How many histories may be read at the same time.
+    reading: Semaphore,
+}
+
+impl Discord {
+    /// Sets the channel up. Nothing is sent yet.
+    ///
+    /// # Errors
+    /// [`DiscordError`].
+    pub fn new(settings: DiscordSettings) -> Result<Self, DiscordError> {
+        let DiscordSettings { api_base, gateway_url, token, clock } = settings;
+        let refused =
+            |key: &'static str| move |error: AddressError| DiscordError::Address(key, error.to_string());
+        let base = if api_base.is_empty() { API_BASE } else { &api_base };
+        let base = address::checked(base).map_err(refused("api_base"))?;
+        let given = Some(gateway_url.as_str()).filter(|url| !url.is_empty());
+        let gateway: Option<Url> = given.map(address::checked).transpose().map_err(refused("gateway_url"))?;
+        let client = reqwest::Client::builder().connect_timeout(CONNECT_WITHIN).build();
+        let client = client.map_err(|error| DiscordError::Client(error.without_url().to_string()))?;
+        let rest = Rest::new(client.clone(), base, token.clone(), clock.clone());
+        let gateway = Gateway::new(client, gateway, token, clock);
+        Ok(Self { rest, gateway, reading: Semaphore::new(SIDE_BY_SIDE) })
+    }
+
+    /// The hosts that it speaks with.
+    pub fn hosts(&self) -> Vec<&str> {
+        let api = self.rest.host();
+        let gateway = match self.gateway.host() {
+            Some(host) => Some(host),
+            None if api == "discord.com" => Some("gateway.discord.gg"),
+            None => None,
+        };
+        [Some(api), gateway.filter(|host| *host != api)].into_iter().flatten().collect()
+    }
+
+    async fn process(&self, inbound: &Inbound, mut signals: mpsc::Receiver<Signal>) -> Stopped {
+        let mut bot: Arc<str> = Arc::from("");
+        let (mut lanes, mut running) = (Lanes::default(), FuturesUnordered::new());
+        loop {
+            tokio::select! {
+                Some(signal) = signals.recv(), if lanes.waiting < WAITING_MAX => {
+                    let works = match signal {
+                        Signal::Began { bot: id } => {
+                            bot = Arc::from(id);
+                            match inbound.conversation_positions().await {
+                                Ok(positions) => positions.into_iter().map(caught_up).collect(),
+                                Err(stopped) => return stopped,
+                            }
+                        }
+                        Signal::Event { name, data } => Vec::from_iter(event(name, data)),
+                    };
+                    for (conversation, work) in works {
+                        if let Some(work) = lanes.enter(&conversation, work) {
+                            running.push(self.work(inbound, bot.clone(), conversation, work));
+                        }
+                    }
+                }
+                Some((conversation, done)) = running.next() => {
+                    if let Err(stopped) = done {
+                        return stopped;
+                    }
+                    if let Some(work) = lanes.leave(&conversation) {
+                        running.push(self.work(inbound, bot.clone(), conversation, work));
+                    }
+                }
+                stopped = inbound.stopped() => return stopped,
+            }
+        }
+    }
+
+    async fn work(
+        &self,
+        inbound: &Inbound,
+        bot: Arc<str>,
+        conversation: String,
+        work: Work,
+    ) -> (String, Result<(), Stopped>) {
+        let done = match work {
+            Work::CatchUp { newest } => self.catch_up_in(inbound, &bot, &conversation, newest).await,
+            Work::Event { name, data } => take_event(inbound, &bot, &name, data).await,
+        };
+        (conversation, done)
+    }
+
+    /// Takes what was written in a conversation while there was no session.
+    async fn catch_up_in(
+        &self,
+        inbound: &Inbound,
+        bot: &str,
+        conversation: &str,
+        newest: i64,
+    ) -> Result<(), Stopped> {
+        let mut after = (newest - OVERLAP).max(0);
+        let mut is_direct = None;
+        for _ in 0..PAGES_MAX {
+            let page = {
+                let _one_of_few = self.reading.acquire().await;
+                insist(inbound, || self.rest.messages(conversation, Some(after))).await?
+            };
+            let Some(page) = page else { return Ok(()) };
+            let Some(last) = page.last() else { return Ok(()) };
+            after = after.max(last.number());
+            if is_direct.is_none() && page.iter().any(Message::is_by_person) {
+                is_direct = insist(inbound, || self.rest.is_direct(conversation)).await?;
+            }
+            for message in &page {
+                if let Some(update) = message.written(bot, is_direct == Some(true)) {
+                    inbound.take(update).await?;
+                }
+            }
+            if page.len() < HISTORY_PAGE {
+                return Ok(());
+            }
+            // The rest is read from here on, also after another gap.
+            if let Some(last) = page.last() {
+                inbound.take(last.passed_over()).await?;
+            }
+        }
+        tracing::warn!(channel = "discord", "a conversation has more messages than are read after a gap");
+        Ok(())
+    }
+
+    /// The id of a piece that may have been sent, if it is there.
+    async fn arrived(
+        &self,
+        piece: Piece<'_>,
+        origin: PieceOrigin<'_>,
+        nonce: &str,
+    ) -> Result<Option<String>, ApiError> {
+        let after = origin.sent_before.and_then(|id| id.parse().ok());
+        let later = self.rest.messages(piece.conversation, after).await?;
+        let written_at = origin.written_at.as_millisecond();
+        let found = later.iter().find(|message| message.is_piece(nonce, piece.text, written_at));
+        Ok(found.map(|message| message.number().to_string()))
+    }
+
+    async fn send(&self, piece: Piece<'_>) -> Result<String, ApiError> {
+        let Some(origin) = piece.origin else {
+            return self.rest.create_message(piece.conversation, piece.text, None).await;
+        };
+        let nonce = nonce(origin);
+        // The platform remembers a nonce for some minutes, and an attempt may be older.
+        if origin.is_doubtful
+            && let Some(id) = self.arrived(piece, origin, &nonce).await?
+        {
+            return Ok(id);
+        }
+        self.rest.create_message(piece.conversation, piece.text, Some(&nonce)).await
+    }
+}
+
+#[async_trait]
+impl Channel for Discord {
+    fn id(&self) -> &'static str {
+        "discord"
+    }
+
+    fn name(&self) -> &'static str {
+        "Discord"
+    }
+
+    fn piece_length_max(&self) -> usize {
+        PIECE_LENGTH_MAX
+    }
+
+    fn recognises_repeats(&self) -> bool {
+        true
+    }
+
+    async fn check(&self) -> Result<String, String> {
+        self.rest.bot_name().await.map_err(|error| error.to_string())
+    }
+
+    async fn receive(&self, inbound: &Inbound) -> Stopped {
+        let (sender, receiver) = mpsc::channel(WAITING_MAX);
+        tokio::select! {
+            stopped = self.gateway.run(&self.rest, inbound, sender) => stopped,
+            stopped = self.process(inbound, receiver) => stopped,
+        }
+    }
+
+    async fn deliver(&self, piece: Piece<'_>) -> Result<Delivered, DeliveryError> {
+        match self.send(piece).await {
+            Ok(id) => Ok(Delivered { sent_as: Some(id) }),
+            Err(ApiError::Wait(wait)) => Err(DeliveryError::Wait(wait)),
+            Err(error @ ApiError::Rejected(_)) => Err(DeliveryError::Permanent(error.to_string())),
+            Err(error) => Err(DeliveryError::Transient(error.to_string())),
+        }
+    }
+
+    async fn show_typing(&self, conversation: &str) {
+        if let Err(error) = self.rest.show_typing(conversation).await {
+            tracing::debug!("Discord does not show that a reply is on its way: {error}");
+        }
+    }
+}
+
+/// What to do in a conversation in which messages were received before.
+fn caught_up((conversation, newest): (String, i64)) -> (String, Work) {
+    (conversation, Work::CatchUp { newest })
+}
+
+/// What to do for an event, and in which conversation; none for events that are not of one.
+fn event(name: String, data: Value) -> Option<(String, Work)> {
+    let conversation = data["channel_id"].as_str()?.to_owned();
+    name.starts_with("MESSAGE_").then_some((conversation, Work::Event { name, data }))
+}
+
+/// Takes an event of the gateway; one that is not understood is passed over.
+async fn take_event(inbound: &Inbound, bot: &str, name: &str, data: Value) -> Result<(), Stopped> {
+    match name {
+        "MESSAGE_CREATE" | "MESSAGE_UPDATE" => {
+            let Ok(message) = serde_json::from_value::<Message>(data) else { return Ok(()) };
+            let update = if name == "MESSAGE_CREATE" {
+                message.written(bot, !message.is_in_server())
+            } else {
+                message.edited(bot)
+            };
+            match update {
+                Some(update) => inbound.take(update).await,
+                None => Ok(()),
+            }
+        }
+        "MESSAGE_DELETE" | "MESSAGE_DELETE_BULK" => {
+            let channel = data["channel_id"].as_str().unwrap_or_default();
+            let several = data["ids"].as_array().map(Vec::as_slice).unwrap_or_default();
+            for id in several.iter().chain([&data["id"]]).filter_map(Value::as_str) {
+                let kind = UpdateKind::Deleted { external: external(channel, id) };
+                inbound.take(Update { position: None, kind }).await?;
+            }
+            Ok(())
+        }
+        _ => Ok(()),
+    }
+}
+
+/// Asks again until the platform answers; none if it refuses, because the conversation is not there any more.
+async fn insist<T, W>(inbound: &Inbound, ask: impl Fn() -> W) -> Result<Option<T>, Stopped>
+where
+    W: Future<Output = Result<T, ApiError>>,
+{
+    let mut failures = 0;
+    loop {
+        let wait = match ask().await {
+            Ok(answer) => return Ok(Some(answer)),
+            Err(ApiError::Rejected(_)) => return Ok(None),
+            Err(ApiError::Wait(wait)) => wait,
+            Err(error) => {
+                tracing::warn!(channel = "discord", "what was written meanwhile can't be read yet: {error}");
+                BACKOFF.wait_after(failures)
+            }
+        };
+        failures += 1;
+        inbound.rest(wait).await?;
+    }
+}
+
+/// A name of the piece in at most 25 characters, as the platform takes it.
+fn nonce(origin: PieceOrigin<'_>) -> String {
+    const DIGITS: &[u8; 62] = b"0123456789ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz";
+    let digits = |mut number: u128, length: usize| {
+        let mut text = String::new();
+        for _ in 0..length {
+            text.push(char::from(DIGITS[usize::try_from(number % 62).unwrap_or_default()]));
+            number /= 62;
+        }
+        text
+    };
+    format!("{}{}", digits(origin.message.0.as_u128(), 22), digits(u128::from(origin.number), 3))
+}

@@ -1,0 +1,218 @@
+//! As much of Discord's REST API as a companion needs.
+
+use std::sync::Arc;
+use std::time::Duration;
+
+use memory::ports::Clock;
+use reqwest::{Method, StatusCode, Url};
+use secrecy::{ExposeSecret as _, SecretString};
+use serde::Deserialize;
+use serde::de::DeserializeOwned;
+use serde_json::{Value, json};
+
+use super::limits::{Limits, Route, seconds};
+use super::message::Message;
+
+/// Most messages of one answer.
+pub(super) const HISTORY_PAGE: usize = 100;
+/// How long an answer may take.
+const ANSWER_WITHIN: Duration = Duration::from_secs(20);
+/// Wait when the platform names none.
+const WAIT_DEFAULT: Duration = Duration::from_secs(5);
+/// The platform draws no preview of addresses in the message.
+const NO_PREVIEWS: u32 = 1 << 2;
+/// Kind of a conversation between two.
+const DIRECT: u8 = 1;
+
+/// Why a call failed.
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+pub(super) enum ApiError {
+    #[error(
+        "Discord refuses the bot's token; reset it in the developer portal and set the new one in the environment"
+    )]
+    Refused,
+    #[error("Discord asks to wait {} s", .0.as_secs())]
+    Wait(Duration),
+    #[error("Discord does not take it: {0}")]
+    Rejected(String),
+    #[error("Discord can't be reached: {0}")]
+    Unreachable(String),
+    #[error("Discord has a problem (status {0})")]
+    Broken(u16),
+}
+
+/// Where the gateway is, and how many sessions may still begin.
+#[derive(Deserialize)]
+pub(super) struct GatewayInfo {
+    pub(super) url: String,
+    pub(super) session_start_limit: Option<SessionStarts>,
+}
+
+#[derive(Deserialize)]
+pub(super) struct SessionStarts {
+    pub(super) remaining: u64,
+    /// Milliseconds until more sessions may begin.
+    pub(super) reset_after: u64,
+}
+
+#[derive(Deserialize)]
+struct ChannelInfo {
+    #[serde(rename = "type")]
+    kind: u8,
+}
+
+#[derive(Deserialize)]
+struct Bot {
+    username: String,
+}
+
+#[derive(Deserialize)]
+struct CreatedMessage {
+    id: String,
+}
+
+#[derive(Default, Deserialize)]
+struct Refusal {
+    message: Option<String>,
+    retry_after: Option<f64>,
+    #[serde(default)]
+    global: bool,
+}
+
+struct Call<'a> {
+    method: Method,
+    route: Route,
+    path: &'a [&'a str],
+    query: Option<String>,
+    body: Option<Value>,
+}
+
+pub(super) struct Rest {
+    client: reqwest::Client,
+    base: Url,
+    token: SecretString,
+    clock: Arc<dyn Clock>,
+    limits: Limits,
+}
+
+impl Rest {
+    pub(super) fn new(
+        client: reqwest::Client,
+        base: Url,
+        token: SecretString,
+        clock: Arc<dyn Clock>,
+    ) -> Self {
+        Self { client, base, token, clock, limits: Limits::default() }
+    }
+
+    pub(super) fn host(&self) -> &str {
+        self.base.host_str().unwrap_or_default()
+    }
+
+    /// The bot's name on the platform.
+    pub(super) async fn bot_name(&self) -> Result<String, ApiError> {
+        let bot: Bot = self.call(get("GET /users/@me", "", &["users", "@me"])).await?;
+        Ok(bot.username)
+    }
+
+    pub(super) async fn gateway(&self) -> Result<GatewayInfo, ApiError> {
+        self.call(get("GET /gateway/bot", "", &["gateway", "bot"])).await
+    }
+
+    /// Sends a message and gives its id; one with the same nonce as another of the last minutes is not sent again.
+    pub(super) async fn create_message(
+        &self,
+        channel: &str,
+        text: &str,
+        nonce: Option<&str>,
+    ) -> Result<String, ApiError> {
+        let mut body = json!({"content": text, "flags": NO_PREVIEWS, "allowed_mentions": {"parse": []}});
+        if let Some(nonce) = nonce {
+            body["nonce"] = json!(nonce);
+            body["enforce_nonce"] = json!(true);
+        }
+        let path = ["channels", channel, "messages"];
+        let sent: CreatedMessage =
+            self.call(post("POST /channels/messages", channel, &path, Some(body))).await?;
+        Ok(sent.id)
+    }
+
+    /// The messages after one, or the newest ones; oldest first, at most [`HISTORY_PAGE`].
+    pub(super) async fn messages(&self, channel: &str, after: Option<i64>) -> Result<Vec<Message>, ApiError> {
+        let path = ["channels", channel, "messages"];
+        let mut call = get("GET /channels/messages", channel, &path);
+        let after = after.map(|after| format!("&after={after}")).unwrap_or_default();
+        call.query = Some(format!("limit={HISTORY_PAGE}{after}"));
+        let mut messages: Vec<Message> = self.call(call).await?;
+        messages.sort_by_key(Message::number);
+        Ok(messages)
+    }
+
+    /// Whether only two take part in a conversation.
+    pub(super) async fn is_direct(&self, channel: &str) -> Result<bool, ApiError> {
+        let info: ChannelInfo = self.call(get("GET /channels", channel, &["channels", channel])).await?;
+        Ok(info.kind == DIRECT)
+    }
+
+    pub(super) async fn show_typing(&self, channel: &str) -> Result<(), ApiError> {
+        let path = ["channels", channel, "typing"];
+        self.call::<Option<Value>>(post("POST /channels/typing", channel, &path, None)).await.map(|_| ())
+    }
+
+    async fn call<T: DeserializeOwned>(&self, call: Call<'_>) -> Result<T, ApiError> {
+        if let Some(wait) = self.limits.wait(&call.route, self.clock.now()) {
+            return Err(ApiError::Wait(wait));
+        }
+        let mut address = self.base.clone();
+        if let Ok(mut segments) = address.path_segments_mut() {
+            segments.pop_if_empty().extend(call.path);
+        }
+        address.set_query(call.query.as_deref());
+        let mut request = self
+            .client
+            .request(call.method, address)
+            .header("authorization", format!("Bot {}", self.token.expose_secret()))
+            .timeout(ANSWER_WITHIN);
+        request = match &call.body {
+            Some(body) => request.json(body),
+            None => request,
+        };
+        let unreachable = |error: reqwest::Error| ApiError::Unreachable(error.without_url().to_string());
+        let answer = request.send().await.map_err(unreachable)?;
+        let (status, now) = (answer.status(), self.clock.now());
+        self.limits.learn(&call.route, answer.headers(), now);
+        let retry_after = answer.headers().get("retry-after").and_then(|value| seconds(value.to_str().ok()?));
+        let bytes = answer.bytes().await.map_err(unreachable)?;
+        if status.is_success() {
+            let text = if bytes.is_empty() { b"null" } else { bytes.as_ref() };
+            return serde_json::from_slice(text).map_err(|_| ApiError::Broken(status.as_u16()));
+        }
+        let refusal: Refusal = serde_json::from_slice(&bytes).unwrap_or_default();
+        if status == StatusCode::TOO_MANY_REQUESTS {
+            let said = refusal.retry_after.and_then(|wait| Duration::try_from_secs_f64(wait).ok());
+            let wait = said.or(retry_after).unwrap_or(WAIT_DEFAULT);
+            self.limits.refused(&call.route, refusal.global, wait, now);
+            return Err(ApiError::Wait(wait));
+        }
+        Err(failure(status, refusal.message))
+    }
+}
+
+fn failure(status: StatusCode, message: Option<String>) -> ApiError {
+    match status {
+        StatusCode::UNAUTHORIZED => ApiError::Refused,
+        status if status.is_client_error() => {
+            ApiError::Rejected(message.unwrap_or_else(|| status.to_string()))
+        }
+        status => ApiError::Broken(status.as_u16()),
+    }
+}
+
+fn get<'a>(template: &'static str, channel: &str, path: &'a [&'a str]) -> Call<'a> {
+    let route = Route { template, channel: channel.to_owned() };
+    Call { method: Method::GET, route, path, query: None, body: None }
+}
+
+fn post<'a>(template: &'static str, channel: &str, path: &'a [&'a str], body: Option<Value>) -> Call<'a> {
+    Call { method: Method::POST, body, ..get(template, channel, path) }
+}

@@ -1,0 +1,343 @@
+//! Discord: linking, talking, the gateway's faults, limits, restarts.
+
+use std::time::Duration;
+
+use memory::messages::Role;
+use memory::ports::UserStore as _;
+use serde_json::json;
+use testkit::discord::{DiscordFault, DiscordServer, GatewayFault};
+
+use crate::world::{HEARTBEAT, World, scope};
+
+const DAY: Duration = Duration::from_secs(24 * 3_600);
+
+async fn linked() -> World {
+    let world = World::new().await;
+    world.link_on_discord(7, "self").await;
+    world
+}
+
+async fn said_by_user(world: &World) -> Vec<String> {
+    let messages = world.messages("self").await.into_iter();
+    messages.filter(|message| message.role == Role::User).map(|message| message.content).collect()
+}
+
+async fn until_said(world: &World, text: &str) {
+    world.until(text, || async { said_by_user(world).await.iter().any(|said| said == text) }).await;
+}
+
+async fn until_answered(world: &World, count: usize) {
+    world.until(&format!("{count} messages"), || async { world.discord.sent_to(7).len() >= count }).await;
+}
+
+async fn until_all_delivered(world: &World) {
+    world.until("an empty outbox", || async { world.status_of("discord").await.waiting == 0 }).await;
+}
+
+#[tokio::test]
+async fn a_linked_account_talks_with_the_persona() {
+    let world = linked().await;
+    world.discord.write(7, "hello");
+    until_answered(&world, 2).await;
+    until_all_delivered(&world).await;
+    let messages = world.messages("self").await;
+    assert_eq!(messages.len(), 2, "the code is not a message");
+    assert!(messages.iter().all(|message| message.channel_id == "discord"));
+    assert_eq!((messages[0].role, messages[0].content.as_str()), (Role::User, "hello"));
+    assert_eq!(world.discord.sent_to(7)[1], messages[1].content);
+    assert!(world.discord.sent()[1].nonce.as_ref().is_some_and(|nonce| nonce.len() <= 25));
+    assert!(world.discord.calls("POST typing") > 0);
+    let status = world.status_of("discord").await;
+    assert_eq!((status.state, status.error, status.linked, status.undeliverable), ("ready", None, 1, 0));
+}
+
+#[tokio::test]
+async fn a_session_is_resumed_after_a_cut_and_what_was_said_meanwhile_comes() {
+    let world = linked().await;
+    for fault in [
+        GatewayFault::Cut,
+        GatewayFault::AskToReconnect,
+        GatewayFault::Invalid(true),
+        GatewayFault::Close(4_000),
+    ] {
+        let resumed = world.discord.calls("RESUME");
+        world.discord.disturb(fault);
+        let text = format!("during {fault:?}");
+        world.discord.write(7, &text);
+        until_said(&world, &text).await;
+        world.until_state("discord", "ready").await;
+        assert!(world.discord.calls("RESUME") > resumed, "{fault:?}");
+    }
+    assert_eq!((world.discord.calls("IDENTIFY"), said_by_user(&world).await.len()), (1, 4));
+}
+
+#[tokio::test]
+async fn what_was_said_during_a_session_that_is_lost_is_read_from_the_history() {
+    let world = linked().await;
+    for (number, fault) in
+        [GatewayFault::Invalid(false), GatewayFault::Close(4_009), GatewayFault::Close(4_007)]
+            .into_iter()
+            .enumerate()
+    {
+        world.discord.be_away(true);
+        world.discord.disturb(fault);
+        let text = format!("unheard {number}");
+        world.discord.write(7, &text);
+        world.discord.be_away(false);
+        until_said(&world, &text).await;
+    }
+    until_all_delivered(&world).await;
+    assert_eq!(said_by_user(&world).await, ["unheard 0", "unheard 1", "unheard 2"]);
+    assert!(world.discord.calls("IDENTIFY") >= 4);
+}
+
+#[tokio::test]
+async fn an_hour_without_the_gateway_is_caught_up_in_order_and_once() {
+    let world = linked().await;
+    world.discord.write(7, "before");
+    until_answered(&world, 2).await;
+    until_all_delivered(&world).await;
+    world.discord.be_away(true);
+    world.until_state("discord", "failed").await;
+    let mut expected = vec!["before".to_owned()];
+    for number in 0..130 {
+        let text = format!("line {number}");
+        world.discord.write(7, &text);
+        expected.push(text);
+        world.clock.advance(Duration::from_secs(28)).await;
+    }
+    assert_eq!(said_by_user(&world).await.len(), 1);
+    assert!(world.status_of("discord").await.error.unwrap().contains("can't be reached"));
+    world.discord.be_away(false);
+    until_said(&world, "line 129").await;
+    until_all_delivered(&world).await;
+    assert_eq!(said_by_user(&world).await, expected);
+    let replies = world.messages("self").await.into_iter().filter(|message| message.role == Role::Persona);
+    let replies: Vec<String> = replies.map(|message| message.content).collect();
+    assert_eq!(world.discord.sent_to(7)[1..], replies, "every reply is there, in order, none twice");
+}
+
+#[tokio::test]
+async fn a_lost_heartbeat_is_noticed() {
+    let world = linked().await;
+    world.discord.answer_heartbeats(false);
+    for _ in 0..3 {
+        let beats = world.discord.calls("HEARTBEAT");
+        world.clock.advance(HEARTBEAT).await;
+        world
+            .until("a heartbeat or a new connection", || async {
+                world.discord.calls("HEARTBEAT") > beats || world.discord.calls("RESUME") > 0
+            })
+            .await;
+    }
+    world.until("the resumed session", || async { world.discord.calls("RESUME") > 0 }).await;
+    world.discord.answer_heartbeats(true);
+    world.discord.write(7, "still there?");
+    until_said(&world, "still there?").await;
+}
+
+#[tokio::test]
+async fn repeated_and_reordered_events_are_answered_once() {
+    let world = linked().await;
+    world.discord.be_unruly();
+    for number in 0..6 {
+        world.discord.write(7, &format!("line {number}"));
+    }
+    until_answered(&world, 2).await;
+    world.discord.write(7, "one");
+    world.discord.write(7, "two");
+    until_said(&world, "one").await;
+    until_said(&world, "two").await;
+    until_all_delivered(&world).await;
+    let mut said = said_by_user(&world).await;
+    said.sort();
+    assert_eq!(said, ["line 0", "line 1", "line 2", "line 3", "line 4", "line 5", "one", "two"]);
+}
+
+#[tokio::test]
+async fn a_reply_is_delivered_once_through_limits_errors_and_cuts() {
+    let world = linked().await;
+    for fault in [
+        DiscordFault::TooMany(7.5),
+        DiscordFault::TooManyInAll(2.0),
+        DiscordFault::Broken,
+        DiscordFault::CutBefore,
+        DiscordFault::CutAfter,
+    ] {
+        world.discord.fail("POST messages", fault);
+    }
+    world.discord.write(7, "hello");
+    world
+        .until("the reply", || async {
+            world.clock.advance(Duration::from_secs(1)).await;
+            world.status_of("discord").await.waiting == 0 && world.discord.sent_to(7).len() > 1
+        })
+        .await;
+    assert_eq!(world.discord.sent_to(7).len(), 2, "cut after it was sent, it is not sent again");
+    assert_eq!(world.messages("self").await.len(), 2);
+}
+
+#[tokio::test]
+async fn an_empty_bucket_is_not_drawn_on() {
+    let world = linked().await;
+    world.discord.fail("POST messages", DiscordFault::EmptiesBucket(30.0));
+    world.discord.write(7, "one");
+    until_answered(&world, 2).await;
+    world.discord.write(7, "two");
+    world.until("the second reply waits", || async { world.status_of("discord").await.waiting == 1 }).await;
+    world
+        .until("the second reply", || async {
+            world.clock.advance(Duration::from_secs(1)).await;
+            world.discord.sent_to(7).len() == 3
+        })
+        .await;
+    assert_eq!(world.discord.calls("violations"), 0);
+}
+
+#[tokio::test]
+async fn a_reply_that_was_sent_before_a_crash_is_not_sent_again_hours_later() {
+    let mut world = linked().await;
+    world.discord.fail("POST messages", DiscordFault::CutAfter);
+    world.discord.write(7, "hello");
+    until_answered(&world, 2).await;
+    world.until("the cut", || async { world.status_of("discord").await.waiting == 1 }).await;
+    world.stop().await;
+    // The platform remembers a nonce for some minutes only.
+    world.clock.advance(Duration::from_secs(4 * 3_600)).await;
+    world.discord.forget_nonces();
+    world.start_again().await;
+    until_all_delivered(&world).await;
+    assert_eq!(world.discord.sent_to(7).len(), 2);
+}
+
+#[tokio::test]
+async fn nothing_is_missed_and_nothing_said_twice_over_a_restart() {
+    let mut world = linked().await;
+    world.discord.write(7, "before");
+    until_answered(&world, 2).await;
+    until_all_delivered(&world).await;
+    world.stop().await;
+    world.discord.write(7, "while you were away");
+    world.start_again().await;
+    until_answered(&world, 3).await;
+    until_all_delivered(&world).await;
+    assert_eq!(said_by_user(&world).await, ["before", "while you were away"]);
+    assert_eq!((world.messages("self").await.len(), world.discord.sent_to(7).len()), (4, 3));
+}
+
+#[tokio::test]
+async fn edits_and_deletions_reach_memory() {
+    let world = linked().await;
+    let first = world.discord.write(7, "my cat is called Tom");
+    until_answered(&world, 2).await;
+    world.discord.edit(7, &first, "my cat is called Tim");
+    until_said(&world, "my cat is called Tim").await;
+    for number in 0..60 {
+        world.discord.edit(7, &first, &format!("my cat is called Tim {number}"));
+    }
+    until_said(&world, "my cat is called Tim 59").await;
+    world.discord.delete(7, &first);
+    world.until("the deletion", || async { said_by_user(&world).await.is_empty() }).await;
+    // What is gone does not come back with the history.
+    world.discord.be_away(true);
+    world.until_state("discord", "failed").await;
+    world.discord.be_away(false);
+    world.discord.write(7, "next");
+    until_said(&world, "next").await;
+    assert_eq!(said_by_user(&world).await, ["next"]);
+}
+
+#[tokio::test]
+async fn an_unknown_account_gets_one_line_a_day_and_nothing_is_kept() {
+    let world = linked().await;
+    for text in ["who are you?", "answer me", "hello??"] {
+        world.discord.write(9, text);
+    }
+    world.discord.write(7, "good morning");
+    until_answered(&world, 2).await;
+    assert_eq!(world.discord.sent_to(9).len(), 1);
+    world.clock.advance(DAY + Duration::from_secs(60)).await;
+    world.until_state("discord", "ready").await;
+    world.discord.write(9, "and now?");
+    world.until("a second line", || async { world.discord.sent_to(9).len() == 2 }).await;
+    assert_eq!(said_by_user(&world).await, ["good morning"]);
+    assert_eq!(world.store.users(None, 10).await.unwrap().len(), 1);
+}
+
+#[tokio::test]
+async fn in_a_server_only_mentions_of_known_accounts_are_answered() {
+    let world = linked().await;
+    world.discord.write_in_server("3001", 7, "not for you");
+    world.discord.write_in_server("3001", 9, "<@99> who are you?");
+    world.discord.write_in_server("3001", 9, &format!("<@99> {}", world.code_for("discord", "ann")));
+    world.discord.write_in_server("3001", 7, "<@99> are you there?");
+    world
+        .until("the reply", || async { world.discord.sent().iter().any(|sent| sent.channel == "3001") })
+        .await;
+    until_all_delivered(&world).await;
+    assert_eq!(said_by_user(&world).await, ["are you there?"]);
+    let sent = world.discord.sent();
+    assert_eq!(sent.iter().filter(|sent| sent.channel == "3001").count(), 1, "no line to unknown accounts");
+    assert_eq!(world.status_of("discord").await.linked, 1, "a code that others read links nobody");
+    // What the persona says first is not said where others read it.
+    let channels = world.runtime.channels().unwrap();
+    assert_eq!(channels.conversation_of("discord", &scope("self").user).await.unwrap(), None);
+    world.discord.write(7, "here we are alone");
+    until_said(&world, "here we are alone").await;
+    let reached = channels.conversation_of("discord", &scope("self").user).await.unwrap();
+    assert_eq!(reached, Some(DiscordServer::direct(7)));
+    // After a gap the mention is found in the server's history, and nothing else.
+    world.discord.be_away(true);
+    world.discord.write_in_server("3001", 7, "again not for you");
+    world.discord.write_in_server("3001", 7, "<@99> and now?");
+    world.discord.be_away(false);
+    until_said(&world, "and now?").await;
+    assert_eq!(said_by_user(&world).await, ["are you there?", "here we are alone", "and now?"]);
+}
+
+#[tokio::test]
+async fn what_can_not_be_read_is_named_or_passed_over() {
+    let world = linked().await;
+    world
+        .discord
+        .write_with(7, json!({"attachments": [{"filename": "cat.png", "content_type": "image/png"}]}));
+    world.discord.write_with(7, json!({"sticker_items": [{"name": "Wave"}]}));
+    world.discord.write_with(7, json!({"content": "spam", "author": {"id": "7", "bot": true}}));
+    world.discord.write_with(7, json!({"content": "hook", "webhook_id": "8"}));
+    world.discord.write_with(7, json!({"content": 5, "author": "nobody"}));
+    world.discord.write_with(7, json!({"content": ""}));
+    world.discord.write(7, &"long ".repeat(20_000));
+    world.discord.write(7, "last");
+    until_said(&world, "last").await;
+    assert_eq!(said_by_user(&world).await, ["[photo cat.png]", "[sticker Wave]", "last"]);
+    assert!(
+        world.discord.sent_to(7).iter().any(|line| line.contains("too long")),
+        "the user is not left waiting"
+    );
+}
+
+#[tokio::test]
+async fn a_bot_that_is_refused_is_said_in_plain_words() {
+    let world = linked().await;
+    world.discord.disturb(GatewayFault::Close(4_014));
+    world.until_state("discord", "failed").await;
+    assert!(world.status_of("discord").await.error.unwrap().contains("developer portal"));
+    world.until_state("discord", "ready").await;
+    world.discord.disturb(GatewayFault::Close(4_004));
+    world.until_state("discord", "failed").await;
+    let error = world.status_of("discord").await.error.unwrap();
+    assert!(error.contains("refuses the bot's token") && !error.contains("123:abc"), "{error}");
+}
+
+#[tokio::test]
+async fn what_can_not_be_delivered_is_shown_and_can_be_retried() {
+    let world = linked().await;
+    world.discord.fail("POST messages", DiscordFault::Blocked);
+    world.discord.write(7, "hello");
+    world
+        .until("an undeliverable message", || async { world.status_of("discord").await.undeliverable == 1 })
+        .await;
+    assert_eq!(world.runtime.channels().unwrap().retry("discord").await.unwrap(), Some(1));
+    until_answered(&world, 2).await;
+    assert_eq!(world.status_of("discord").await.undeliverable, 0);
+}

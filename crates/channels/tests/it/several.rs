@@ -1,0 +1,168 @@
+//! One persona on several channels: what it says first, what its prompts are, and many users at once.
+
+use std::time::Duration;
+
+use jiff::Timestamp;
+use memory::ports::{Clock as _, ProactiveStore as _};
+use memory::proactive::{ProactiveGate, ProactiveOutcome};
+use runtime::IncomingMessage;
+use testkit::discord::{DiscordServer, GatewayFault};
+
+use crate::world::{OWN_WORDS, World, scope};
+
+const HOUR: Duration = Duration::from_secs(3_600);
+/// Users of one daemon who write at the same time.
+const USERS: u64 = 1_000;
+
+async fn linked_on_both() -> World {
+    let world = World::new().await;
+    world.link("self").await;
+    world.link_on_discord(7, "self").await;
+    world
+}
+
+fn on_telegram(world: &World) -> Vec<String> {
+    world.platform.sent().into_iter().map(|(_, text)| text).collect()
+}
+
+/// Writes on a channel and waits for the reply.
+async fn talk(world: &World, channel: &str, text: &str) {
+    let count = world.messages("self").await.len() + 2;
+    match channel {
+        "discord" => drop(world.discord.write(7, text)),
+        "telegram" => {
+            world.platform.write(7, text);
+        }
+        channel => {
+            let incoming = IncomingMessage {
+                scope: scope("self"),
+                channel_id: channel.to_owned(),
+                content: text.to_owned(),
+                external_ref: None,
+            };
+            world.runtime.accept(incoming).await.unwrap();
+        }
+    }
+    world.until("the reply", || async { world.messages("self").await.len() >= count }).await;
+    for channel in ["discord", "telegram"] {
+        world.until("an empty outbox", || async { world.status_of(channel).await.waiting == 0 }).await;
+    }
+}
+
+/// Lets time pass. A jump over several heartbeats cuts Discord's connection, which is there again before the next jump.
+async fn pass(world: &World, time: Duration, discord: &str) {
+    let until = world.clock.now() + jiff::SignedDuration::try_from(time).unwrap();
+    while world.clock.now() < until {
+        world.clock.advance(Duration::from_secs(300)).await;
+        world.until_state("discord", discord).await;
+    }
+}
+
+async fn until_said_first(world: &World) {
+    world
+        .until("its own words", || async {
+            let said = [world.discord.sent_to(7), on_telegram(world)].concat();
+            said.iter().any(|text| text == OWN_WORDS)
+        })
+        .await;
+}
+
+#[tokio::test]
+async fn what_the_persona_says_first_goes_where_the_user_wrote_last() {
+    for (last, first) in [("discord", "telegram"), ("telegram", "discord")] {
+        let world = linked_on_both().await;
+        talk(&world, first, "good morning").await;
+        talk(&world, last, "see you later").await;
+        pass(&world, 7 * HOUR, "ready").await;
+        until_said_first(&world).await;
+        let (here, there) = (world.discord.sent_to(7), on_telegram(&world));
+        let (told, other) = if last == "discord" { (here, there) } else { (there, here) };
+        assert_eq!(told.last().map(String::as_str), Some(OWN_WORDS), "{last}: {told:?} {other:?}");
+        assert!(!other.iter().any(|text| text == OWN_WORDS), "{last}");
+        let said = world.messages("self").await;
+        let own: Vec<_> = said.iter().filter(|message| message.content == OWN_WORDS).collect();
+        assert_eq!((own.len(), own[0].channel_id.as_str()), (1, last));
+    }
+}
+
+#[tokio::test]
+async fn where_a_channel_fails_it_takes_the_next_one() {
+    let world = linked_on_both().await;
+    talk(&world, "telegram", "good morning").await;
+    talk(&world, "discord", "see you later").await;
+    world.discord.be_away(true);
+    world.discord.disturb(GatewayFault::Cut);
+    world.until_state("discord", "failed").await;
+    pass(&world, 7 * HOUR, "failed").await;
+    until_said_first(&world).await;
+    assert_eq!(on_telegram(&world).last().map(String::as_str), Some(OWN_WORDS));
+    assert!(!world.discord.sent_to(7).iter().any(|text| text == OWN_WORDS));
+}
+
+#[tokio::test]
+async fn quiet_can_be_asked_for_on_each_channel() {
+    for channel in ["discord", "telegram"] {
+        let world = linked_on_both().await;
+        talk(&world, channel, "/quiet").await;
+        pass(&world, 7 * HOUR, "ready").await;
+        let said = [world.discord.sent_to(7), on_telegram(&world)].concat();
+        assert!(!said.iter().any(|text| text == OWN_WORDS), "{channel}: {said:?}");
+        let decisions = world.store.decisions(None, None, 100).await.unwrap();
+        let muted = decisions.iter().find(|one| one.decision.gate == Some(ProactiveGate::Muted));
+        assert_eq!(
+            muted.and_then(|one| one.decision.outcome),
+            Some(ProactiveOutcome::Dropped),
+            "{decisions:?}"
+        );
+    }
+}
+
+#[tokio::test]
+async fn prompts_are_the_same_to_the_byte_on_every_channel() {
+    let mut prompts = Vec::new();
+    for channel in ["web", "discord", "telegram"] {
+        let world = linked_on_both().await;
+        for (at, text) in [
+            ("2026-03-05T09:20:00Z", "my cat is called Tom"),
+            ("2026-03-05T09:25:00Z", "do you remember my cat?"),
+        ] {
+            let at: Timestamp = at.parse().unwrap();
+            // In steps that leave Discord's connection as it is: the prompt says what minute it is.
+            while world.clock.now() < at {
+                let left = at.duration_since(world.clock.now()).unsigned_abs();
+                world.clock.advance(left.min(Duration::from_secs(20))).await;
+                world.until_state("discord", "ready").await;
+            }
+            talk(&world, channel, text).await;
+        }
+        assert_eq!(world.listener.prompts().len(), 2);
+        prompts.push(world.listener.prompts());
+    }
+    assert_eq!(prompts[0], prompts[1], "web and Discord");
+    assert_eq!(prompts[0], prompts[2], "web and Telegram");
+}
+
+#[tokio::test]
+async fn a_thousand_users_do_not_wait_for_one() {
+    let people: Vec<String> = (1..=USERS).map(|person| person.to_string()).collect();
+    let world = World::with_allowed(&people.iter().map(String::as_str).collect::<Vec<_>>()).await;
+    world.until_state("discord", "ready").await;
+    let bell = world.listener.hold("I am slow");
+    // One waits for the model, and writes more than the inbox takes of one person.
+    for number in 0..150 {
+        world.discord.write(1, &format!("I am slow {number}"));
+    }
+    for person in 2..=USERS {
+        world.discord.write(person, "hello");
+    }
+    let answered = || {
+        let sent = world.discord.sent();
+        (2..=USERS)
+            .filter(|person| sent.iter().any(|sent| sent.channel == DiscordServer::direct(*person)))
+            .count() as u64
+    };
+    world.until("an answer for all others", || async { answered() == USERS - 1 }).await;
+    assert!(world.discord.sent_to(1).is_empty());
+    bell.notify_one();
+    world.until("an answer for the slow one", || async { !world.discord.sent_to(1).is_empty() }).await;
+}

@@ -1,0 +1,255 @@
+//! A server that speaks Discord's gateway and REST API as documented, with faults: for tests and for trying a bot without an
+//! account.
+
+mod gateway;
+mod rest;
+mod state;
+
+use std::io;
+use std::net::SocketAddr;
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::time::Duration;
+
+use jiff::Timestamp;
+use serde_json::{Value, json};
+use tokio::io::BufReader;
+use tokio::net::{TcpListener, TcpStream};
+use tokio::task::JoinHandle;
+
+use crate::scripted_model::http::read_request;
+use state::{Command, State};
+
+/// What goes wrong at the next call of a route.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub enum DiscordFault {
+    /// 429 for the route, with so many seconds to wait.
+    TooMany(f64),
+    /// 429 for all routes.
+    TooManyInAll(f64),
+    /// The call is done, and the bucket is empty for so many seconds: each call before they are over is counted as a violation.
+    EmptiesBucket(f64),
+    /// 401: the token is not good.
+    Unauthorized,
+    /// 403: the person takes no messages from the bot.
+    Blocked,
+    /// 502.
+    Broken,
+    /// The connection closes before anything was done.
+    CutBefore,
+    /// The call is done, and the connection closes before the answer.
+    CutAfter,
+}
+
+/// What the gateway does at once, to all its connections.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum GatewayFault {
+    /// The sockets close without a word.
+    Cut,
+    /// It closes with this code.
+    Close(u16),
+    /// It asks to reconnect.
+    AskToReconnect,
+    /// It declares the session invalid, to be resumed or not.
+    Invalid(bool),
+}
+
+/// A message that the bot has sent.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct DiscordSent {
+    /// The conversation.
+    pub channel: String,
+    /// The text.
+    pub text: String,
+    /// The name against repetition.
+    pub nonce: Option<String>,
+}
+
+/// The server; it ends when it is dropped.
+pub struct DiscordServer {
+    address: SocketAddr,
+    shared: Arc<Shared>,
+    serving: JoinHandle<()>,
+}
+
+struct Shared {
+    address: SocketAddr,
+    token: String,
+    heartbeat: Duration,
+    now: Box<dyn Fn() -> Timestamp + Send + Sync>,
+    state: Mutex<State>,
+}
+
+impl DiscordServer {
+    /// Starts on a free port of loopback, for a bot with this token. `now` is the platform's clock; the gateway wants a
+    /// heartbeat every `heartbeat`.
+    ///
+    /// # Errors
+    /// When no port is free.
+    pub async fn start(
+        token: &str,
+        heartbeat: Duration,
+        now: impl Fn() -> Timestamp + Send + Sync + 'static,
+    ) -> io::Result<Self> {
+        let listener = TcpListener::bind(("127.0.0.1", 0)).await?;
+        let address = listener.local_addr()?;
+        let (token, now) = (token.to_owned(), Box::new(now));
+        let shared = Arc::new(Shared { address, token, heartbeat, now, state: Mutex::default() });
+        let serving = tokio::spawn(accept(listener, shared.clone()));
+        Ok(Self { address, shared, serving })
+    }
+
+    /// What goes into `channels.discord.api_base`.
+    #[must_use]
+    pub fn api_base(&self) -> String {
+        format!("http://{}/api/v10", self.address)
+    }
+
+    /// What goes into `channels.discord.gateway_url`, unless the API is to name it.
+    #[must_use]
+    pub fn gateway_url(&self) -> String {
+        format!("ws://{}/gateway", self.address)
+    }
+
+    /// The direct conversation of a person with the bot.
+    #[must_use]
+    pub fn direct(person: u64) -> String {
+        (500_000 + person).to_string()
+    }
+
+    /// A person writes to the bot; gives the message's id.
+    pub fn write(&self, person: u64, text: &str) -> String {
+        self.write_with(person, json!({"content": text}))
+    }
+
+    /// A person sends a direct message with these fields.
+    pub fn write_with(&self, person: u64, fields: Value) -> String {
+        self.message(&Self::direct(person), person, fields)
+    }
+
+    /// A person writes in a channel of a server.
+    pub fn write_in_server(&self, channel: &str, person: u64, text: &str) -> String {
+        let mentions = if text.contains(&format!("<@{}>", state::BOT)) {
+            json!([{"id": state::BOT, "username": "echo", "bot": true}])
+        } else {
+            json!([])
+        };
+        self.message(channel, person, json!({"guild_id": "77", "content": text, "mentions": mentions}))
+    }
+
+    fn message(&self, channel: &str, person: u64, fields: Value) -> String {
+        let now = (self.shared.now)();
+        self.shared.lock().write(channel, person, fields, now)
+    }
+
+    /// A person changes a direct message.
+    pub fn edit(&self, person: u64, message: &str, text: &str) {
+        self.shared.lock().edit(&Self::direct(person), message, text);
+    }
+
+    /// A person deletes a direct message.
+    pub fn delete(&self, person: u64, message: &str) {
+        self.shared.lock().delete(&Self::direct(person), message);
+    }
+
+    /// From now on events come twice, and each pair in the wrong order.
+    pub fn be_unruly(&self) {
+        self.shared.lock().is_unruly = true;
+    }
+
+    /// What goes wrong at the next call of a route, as `POST messages`; several faults are taken one after the other.
+    pub fn fail(&self, route: &str, fault: DiscordFault) {
+        self.shared.lock().faults.entry(route.to_owned()).or_default().push_back(fault);
+    }
+
+    /// What the gateway does now.
+    pub fn disturb(&self, fault: GatewayFault) {
+        let mut state = self.shared.lock();
+        match fault {
+            GatewayFault::Cut => state.command(Command::Cut),
+            GatewayFault::Close(code) => state.command(Command::Close(code)),
+            GatewayFault::AskToReconnect => state.command(Command::Send(json!({"op": 7, "d": null}))),
+            GatewayFault::Invalid(can_resume) => {
+                if !can_resume {
+                    state.forget_session();
+                }
+                state.command(Command::Send(json!({"op": 9, "d": can_resume})));
+            }
+        }
+    }
+
+    /// Whether heartbeats are answered; they are at first.
+    pub fn answer_heartbeats(&self, answers: bool) {
+        self.shared.lock().ignores_heartbeats = !answers;
+    }
+
+    /// Whether the gateway is away: it is not to be reached, and no session survives.
+    pub fn be_away(&self, is_away: bool) {
+        let mut state = self.shared.lock();
+        state.is_away = is_away;
+        if is_away {
+            state.forget_session();
+            state.command(Command::Cut);
+        }
+    }
+
+    /// The names of messages are forgotten, as the platform does after some minutes.
+    pub fn forget_nonces(&self) {
+        self.shared.lock().nonces.clear();
+    }
+
+    /// What the bot has sent, in the platform's order.
+    #[must_use]
+    pub fn sent(&self) -> Vec<DiscordSent> {
+        self.shared.lock().sent.clone()
+    }
+
+    /// What the bot has sent in a direct conversation.
+    #[must_use]
+    pub fn sent_to(&self, person: u64) -> Vec<String> {
+        let direct = Self::direct(person);
+        self.sent().into_iter().filter(|sent| sent.channel == direct).map(|sent| sent.text).collect()
+    }
+
+    /// How often a route was called, as `POST messages`, or something happened at the gateway: `IDENTIFY`, `RESUME`,
+    /// `HEARTBEAT`. `violations` are calls of a bucket that was known to be empty.
+    #[must_use]
+    pub fn calls(&self, what: &str) -> usize {
+        self.shared.lock().calls.get(what).copied().unwrap_or_default()
+    }
+}
+
+impl Drop for DiscordServer {
+    fn drop(&mut self) {
+        self.shared.lock().command(Command::Cut);
+        self.serving.abort();
+    }
+}
+
+impl Shared {
+    fn lock(&self) -> MutexGuard<'_, State> {
+        self.state.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}
+
+async fn accept(listener: TcpListener, shared: Arc<Shared>) {
+    while let Ok((connection, _)) = listener.accept().await {
+        let shared = shared.clone();
+        tokio::spawn(async move {
+            // A client that goes away is none of our business.
+            let _ = serve(connection, &shared).await;
+        });
+    }
+}
+
+async fn serve(connection: TcpStream, shared: &Shared) -> io::Result<()> {
+    let mut connection = BufReader::new(connection);
+    while let Some(request) = read_request(&mut connection).await? {
+        if request.path.starts_with("/gateway") {
+            return gateway::serve(connection.into_inner(), shared, &request).await;
+        }
+        if !rest::answer(connection.get_mut(), shared, &request).await? {
+            return Ok(());
+        }
+    }
+    Ok(())
+}

@@ -1,0 +1,133 @@
+//! The REST API: messages, history, typing, with rate limits and faults.
+
+use std::collections::VecDeque;
+use std::io;
+
+use jiff::SignedDuration;
+use serde_json::{Value, json};
+use tokio::net::TcpStream;
+
+use super::{DiscordFault, Shared};
+use crate::scripted_model::http::{HttpRequest, HttpResponse, write_response};
+
+/// Most characters of a message.
+const MESSAGE_LENGTH_MAX: usize = 2_000;
+
+struct Answer {
+    status: u16,
+    headers: Vec<(&'static str, String)>,
+    body: Value,
+}
+
+/// Answers a request; false when the connection has to be closed.
+pub(super) async fn answer(
+    connection: &mut TcpStream,
+    shared: &Shared,
+    request: &HttpRequest,
+) -> io::Result<bool> {
+    let Some(answer) = decide(shared, request) else { return Ok(false) };
+    let headers: Vec<(&str, &str)> =
+        answer.headers.iter().map(|(name, value)| (*name, value.as_str())).collect();
+    let body = if answer.status == 204 { String::new() } else { answer.body.to_string() };
+    let response = HttpResponse {
+        status: answer.status,
+        content_type: "application/json",
+        headers: &headers,
+        body: body.as_bytes(),
+    };
+    write_response(connection, &response, body.len()).await?;
+    Ok(true)
+}
+
+/// The answer; none where the connection closes instead.
+fn decide(shared: &Shared, request: &HttpRequest) -> Option<Answer> {
+    let path = request.path.trim_start_matches("/api/v10");
+    let last = path.rsplit('/').next().unwrap_or_default();
+    let is_conversation = path.matches('/').count() == 2 && path.starts_with("/channels/");
+    let route = format!("{} {}", request.method, if is_conversation { "channel" } else { last });
+    let token = request.headers.iter().find(|(name, _)| name == "authorization").map(|(_, value)| value);
+    if token.map(String::as_str) != Some(&format!("Bot {}", shared.token)) {
+        return Some(refused(401, "401: Unauthorized"));
+    }
+    let now = (shared.now)();
+    let fault = {
+        let mut state = shared.lock();
+        state.count(&route);
+        if state.closed_until.get(path).is_some_and(|until| now < *until) {
+            state.count("violations");
+            return Some(too_many(1.0, false));
+        }
+        state.faults.get_mut(&route).and_then(VecDeque::pop_front)
+    };
+    match fault {
+        None => Some(done(shared, &route, path, request)),
+        Some(DiscordFault::EmptiesBucket(seconds)) => {
+            let mut answer = done(shared, &route, path, request);
+            let until = now.checked_add(SignedDuration::from_secs_f64(seconds)).unwrap_or(now);
+            shared.lock().closed_until.insert(path.to_owned(), until);
+            answer.headers.extend([
+                ("x-ratelimit-bucket", route),
+                ("x-ratelimit-remaining", "0".to_owned()),
+                ("x-ratelimit-reset-after", seconds.to_string()),
+            ]);
+            Some(answer)
+        }
+        Some(DiscordFault::TooMany(seconds)) => Some(too_many(seconds, false)),
+        Some(DiscordFault::TooManyInAll(seconds)) => Some(too_many(seconds, true)),
+        Some(DiscordFault::Unauthorized) => Some(refused(401, "401: Unauthorized")),
+        Some(DiscordFault::Blocked) => Some(refused(403, "Cannot send messages to this user")),
+        Some(DiscordFault::Broken) => Some(refused(502, "Bad Gateway")),
+        Some(DiscordFault::CutBefore) => None,
+        Some(DiscordFault::CutAfter) => {
+            let _ = done(shared, &route, path, request);
+            None
+        }
+    }
+}
+
+fn done(shared: &Shared, route: &str, path: &str, request: &HttpRequest) -> Answer {
+    let channel = path.split('/').nth(2).unwrap_or_default();
+    let asked: Value = serde_json::from_slice(&request.body).unwrap_or_default();
+    match route {
+        "GET bot" => fine(json!({
+            "url": format!("ws://{}/gateway", shared.address), "shards": 1,
+            "session_start_limit": {"total": 1_000, "remaining": 999, "reset_after": 14_400_000, "max_concurrency": 1},
+        })),
+        "GET @me" => fine(json!({"id": super::state::BOT, "username": "echo", "bot": true})),
+        "POST messages" => {
+            let text = asked["content"].as_str().unwrap_or_default();
+            let nonce = asked["nonce"].as_str().unwrap_or_default();
+            if text.is_empty() || text.chars().count() > MESSAGE_LENGTH_MAX || nonce.len() > 25 {
+                return refused(400, "Invalid Form Body");
+            }
+            fine(shared.lock().send(channel, &asked, (shared.now)()))
+        }
+        "GET messages" => {
+            let field = |name: &str| {
+                request.query.split('&').find_map(|pair| pair.strip_prefix(name)?.strip_prefix('='))
+            };
+            let limit = field("limit").and_then(|limit| limit.parse().ok()).unwrap_or(50).min(100);
+            let after = field("after").and_then(|after| after.parse().ok());
+            fine(Value::Array(shared.lock().history(channel, after, limit)))
+        }
+        "GET channel" => {
+            let kind = if channel.starts_with('5') { 1 } else { 0 };
+            fine(json!({"id": channel, "type": kind}))
+        }
+        "POST typing" => Answer { status: 204, headers: Vec::new(), body: Value::Null },
+        _ => refused(404, "404: Not Found"),
+    }
+}
+
+fn fine(body: Value) -> Answer {
+    Answer { status: 200, headers: Vec::new(), body }
+}
+
+fn refused(status: u16, message: &str) -> Answer {
+    Answer { status, headers: Vec::new(), body: json!({"message": message, "code": 0}) }
+}
+
+fn too_many(seconds: f64, is_global: bool) -> Answer {
+    let body = json!({"message": "You are being rate limited.", "retry_after": seconds, "global": is_global});
+    Answer { status: 429, headers: vec![("retry-after", seconds.ceil().to_string())], body }
+}
