@@ -23,6 +23,7 @@ export const closeSession = (id: Id) => post("/api/admin/sessions/{id}/close", u
 export const retrySession = (id: Id) => post("/api/admin/sessions/{id}/retry", undefined, { id });
 
 export const createLinkCode = (id: string) => post("/api/admin/channels/{id}/link-code", {}, { id });
+export const testChannel = (id: string) => post("/api/admin/channels/{id}/test", undefined, { id });
 export const retryUndeliverable = (id: string) => post("/api/admin/channels/{id}/retry", undefined, { id });
 
 export const getDecisions = (cursor: Id | null) =>
