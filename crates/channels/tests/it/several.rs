@@ -1,8 +1,7 @@
-//! One persona on several channels: what it says first, what its prompts are, and many users at once.
+//! One persona on several channels: what it says first, and many users at once.
 
 use std::time::Duration;
 
-use jiff::Timestamp;
 use memory::ports::{Clock as _, ProactiveStore as _};
 use memory::proactive::{ProactiveGate, ProactiveOutcome};
 use runtime::IncomingMessage;
@@ -115,31 +114,6 @@ async fn quiet_can_be_asked_for_on_each_channel() {
             "{decisions:?}"
         );
     }
-}
-
-#[tokio::test]
-async fn prompts_are_the_same_to_the_byte_on_every_channel() {
-    let mut prompts = Vec::new();
-    for channel in ["web", "discord", "telegram"] {
-        let world = linked_on_both().await;
-        for (at, text) in [
-            ("2026-03-05T09:20:00Z", "my cat is called Tom"),
-            ("2026-03-05T09:25:00Z", "do you remember my cat?"),
-        ] {
-            let at: Timestamp = at.parse().unwrap();
-            // In steps that leave Discord's connection as it is: the prompt says what minute it is.
-            while world.clock.now() < at {
-                let left = at.duration_since(world.clock.now()).unsigned_abs();
-                world.clock.advance(left.min(Duration::from_secs(20))).await;
-                world.until_state("discord", "ready").await;
-            }
-            talk(&world, channel, text).await;
-        }
-        assert_eq!(world.listener.prompts().len(), 2);
-        prompts.push(world.listener.prompts());
-    }
-    assert_eq!(prompts[0], prompts[1], "web and Discord");
-    assert_eq!(prompts[0], prompts[2], "web and Telegram");
 }
 
 #[tokio::test]

@@ -16,7 +16,7 @@ use llm::{Completion, LlmError, Provider, Request, StreamEvent, Tier};
 use memory::consolidate::ConsolidateSettings;
 use memory::ledger::ModelCall;
 use memory::messages::Message;
-use memory::ports::{Clock as _, MessageStore as _};
+use memory::ports::{ChannelStore as _, Clock as _, MessageStore as _};
 use memory::recall::RecallSettings;
 use memory::sessions::SessionPolicy;
 use memory::vector_index::VectorIndex;
@@ -56,19 +56,13 @@ pub(crate) struct World {
     _folder: tempfile::TempDir,
 }
 
-/// The offline provider, which also writes first. It remembers what it was asked, and waits where a test holds it.
+/// The offline provider, which also writes first, and waits where a test holds it.
 #[derive(Default)]
 pub(crate) struct Listener {
-    prompts: Mutex<Vec<(String, String)>>,
     held: Mutex<Option<(String, Arc<Notify>)>>,
 }
 
 impl Listener {
-    /// System and user text of each reply that was asked for.
-    pub(crate) fn prompts(&self) -> Vec<(String, String)> {
-        self.prompts.lock().unwrap().clone()
-    }
-
     /// Replies to prompts with this text wait until the returned bell rings.
     pub(crate) fn hold(&self, text: &str) -> Arc<Notify> {
         let bell = Arc::new(Notify::new());
@@ -80,7 +74,6 @@ impl Listener {
         if request.task != "reply" {
             return;
         }
-        self.prompts.lock().unwrap().push((request.system.clone(), request.user.clone()));
         let held = self.held.lock().unwrap().clone();
         if let Some((text, bell)) = held
             && request.user.contains(&text)
@@ -253,6 +246,8 @@ impl World {
         self.until_state("discord", "ready").await;
         self.discord.write(person, &self.code_for("discord", user));
         self.until("the link", || async { self.discord.sent_to(person).len() == 1 }).await;
+        let is_noted = || async { !self.store.conversation_positions("discord").await.unwrap().is_empty() };
+        self.until("the position of the link", is_noted).await;
     }
 
     pub(crate) async fn messages(&self, user: &str) -> Vec<Message> {
