@@ -94,6 +94,8 @@ pub(crate) enum Command {
     Doctor,
     /// Bring conversations of other programs in, and take them back
     Import(Import),
+    /// Export the memory as one archive, or the talk for other programs
+    Export(Export),
     /// Copy the memory to one file, also while the daemon runs
     Backup(Backup),
     /// Put a backup in the place of this home's memory, which is kept aside
@@ -394,6 +396,28 @@ pub(crate) struct Restore {
     /// Do not ask for confirmation
     #[arg(long)]
     pub(crate) yes: bool,
+}
+
+#[derive(Debug, Args)]
+#[command(after_help = "\
+Examples:
+  echovessel export memory.zip
+  echovessel export diary.md --format markdown
+  echovessel export chat.jsonl --format sillytavern --persona mira
+
+`echovessel import memory.zip` makes the same home of an archive.")]
+pub(crate) struct Export {
+    /// The file to write; it must not be there
+    pub(crate) file: PathBuf,
+    /// archive: everything; the others: the talk of one user
+    #[arg(long, default_value = "archive", value_parser = ["archive", "markdown", "sillytavern", "chatgpt"])]
+    pub(crate) format: String,
+    /// Only this persona; default: all in an archive, else persona.id
+    #[arg(long, value_name = "ID")]
+    pub(crate) persona: Option<String>,
+    /// The user whose talk it is
+    #[arg(long, value_name = "ID", default_value = "self")]
+    pub(crate) user: String,
 }
 
 #[derive(Debug, Subcommand)]

@@ -1,10 +1,13 @@
 //! Speaks with the running daemon of a home, over loopback with the owner's token.
 
+use std::path::Path;
+
 use anyhow::{Context as _, bail};
 use futures_util::{Stream, StreamExt as _};
 use reqwest::header::CONTENT_TYPE;
 use reqwest::{Method, Response};
 use serde_json::Value;
+use tokio::io::AsyncWriteExt as _;
 
 use crate::home::{Home, RunFile};
 use crate::system::random_bytes;
@@ -60,6 +63,26 @@ impl Daemon {
         let request = self.http.post(url).bearer_auth(&self.token).header(CONTENT_TYPE, kind);
         let sent = request.body(reqwest::Body::wrap_stream(pieces)).send().await;
         Self::answer(sent.with_context(|| format!("the daemon at {} broke off", self.run.url))?).await
+    }
+
+    /// Writes the answer's body to a new file, readable by its owner only, and says how many bytes there were.
+    pub(crate) async fn download(&self, path: &str, file: &Path) -> anyhow::Result<u64> {
+        let response = self.send(Method::GET, path, None).await?;
+        if !response.status().is_success() {
+            return Self::answer(response).await.map(|_| 0);
+        }
+        let mut options = tokio::fs::OpenOptions::new();
+        let opened = options.write(true).create(true).truncate(true).mode(0o600).open(file).await;
+        let mut out = opened.with_context(|| format!("{} can't be written", file.display()))?;
+        let (mut bytes, mut size) = (response.bytes_stream(), 0);
+        while let Some(chunk) = bytes.next().await {
+            let chunk = chunk.context("the daemon broke off; its log says why")?;
+            out.write_all(&chunk).await.with_context(|| format!("{} can't be written", file.display()))?;
+            size += chunk.len() as u64;
+        }
+        out.flush().await?;
+        out.sync_all().await?;
+        Ok(size)
     }
 
     async fn answer(response: Response) -> anyhow::Result<Value> {

@@ -72,6 +72,7 @@ async fn dispatch(Cli { shared, command }: Cli) -> anyhow::Result<()> {
         Command::Mcp(args) => commands::mcp::mcp(&config()?, home, &args).await,
         Command::Doctor => commands::doctor::doctor(shared, home).await,
         Command::Import(args) => commands::import::import(shared, &config()?, home, &args).await,
+        Command::Export(args) => commands::export::export(shared, &config()?, home, &args).await,
         Command::Backup(args) => commands::backup::backup(shared, &config()?, home, &args).await,
         Command::Restore(args) => commands::restore::restore(shared, &config()?, home, &args).await,
         Command::Status => commands::status::status(shared, home).await,

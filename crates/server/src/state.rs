@@ -8,7 +8,7 @@ use arc_swap::ArcSwap;
 use hub::Hub;
 use hub::graph::Graph;
 use jiff::Timestamp;
-use memory::ports::AccessStore;
+use memory::ports::{AccessStore, ArchiveStore};
 use memory::{PersonaId, Scope, UserId};
 use runtime::Runtime;
 use schemars::JsonSchema;
@@ -112,6 +112,8 @@ pub struct ServerParts {
     pub tokens: Arc<Tokens>,
     /// Where named tokens and the record of acts are kept.
     pub access: Arc<dyn AccessStore>,
+    /// Writes archives.
+    pub archives: Arc<dyn ArchiveStore>,
     /// What a person can set; changes while the server runs.
     pub settings: Arc<ArcSwap<ServerSettings>>,
     /// Reads and changes the configuration.

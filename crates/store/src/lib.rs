@@ -33,7 +33,9 @@ mod ledger;
 mod status;
 mod forgetting;
 mod graph;
+mod archive;
 mod hub;
 mod sync;
 
+pub use archive::{archived_tables, look_at_archive, read_archive};
 pub use engine::{BackupReport, Check, MissedErasures, SqliteStore, StoreOptions, back_up, examine_backup};

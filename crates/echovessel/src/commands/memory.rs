@@ -257,7 +257,7 @@ fn say(shared: &Shared, receipt: &Value, done: &str) -> anyhow::Result<()> {
 }
 
 /// A name as it is in a query string.
-fn form(text: &str) -> String {
+pub(super) fn form(text: &str) -> String {
     let escaped = |byte: u8| match byte {
         b'a'..=b'z' | b'A'..=b'Z' | b'0'..=b'9' | b'-' | b'_' | b'.' | b'~' => char::from(byte).to_string(),
         _ => format!("%{byte:02X}"),

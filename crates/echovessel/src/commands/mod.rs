@@ -13,6 +13,7 @@ pub(crate) mod config;
 pub(crate) mod eval;
 pub(crate) mod doctor;
 pub(crate) mod import;
+pub(crate) mod export;
 pub(crate) mod backup;
 pub(crate) mod restore;
 pub(crate) mod status;

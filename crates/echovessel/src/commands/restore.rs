@@ -103,7 +103,7 @@ async fn erase_again(database: &Path, before: &Path) -> anyhow::Result<Erased> {
 }
 
 /// Renames the database with its log, so that both stay together.
-fn put_aside(database: &Path) -> anyhow::Result<PathBuf> {
+pub(super) fn put_aside(database: &Path) -> anyhow::Result<PathBuf> {
     let time = SystemClock.now().strftime("%Y%m%dT%H%M%SZ").to_string();
     let stem = database.file_stem().unwrap_or_default().to_string_lossy().into_owned();
     let aside = database.with_file_name(format!("{stem}.before-restore-{time}.db"));

@@ -235,6 +235,7 @@ fn server_parts(
         graph: wired.graph.clone(),
         tokens: Arc::new(Tokens::new(token, Box::new(random_bytes))?),
         access: wired.database.clone(),
+        archives: wired.database.clone(),
         settings,
         configuration: Arc::new(configuration),
         tls,

@@ -23,6 +23,7 @@ mod trust;
 mod channels;
 mod command_line;
 mod eval;
+mod export;
 mod tokens;
 mod reload;
 mod secrets;

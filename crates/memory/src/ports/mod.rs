@@ -6,6 +6,7 @@ mod users;
 mod capture;
 mod channels;
 mod imports;
+mod archive;
 mod turns;
 mod messages;
 mod sessions;
@@ -29,6 +30,7 @@ mod clock;
 
 pub use crate::text::Phrase;
 pub use access::{ACTS_MAX, AccessStore};
+pub use archive::{ArchiveReport, ArchiveStore};
 pub use capture::{CaptureStore, CapturedMessage, NewMessage};
 pub use channels::{
     ChannelCounts, ChannelStore, ChannelWrite, DeliveryStep, OutgoingMessage, ReceivedPosition,

@@ -31,3 +31,4 @@ pub(crate) mod traces;
 pub(crate) mod cost;
 pub(crate) mod hub;
 pub(crate) mod imports;
+pub(crate) mod export;

@@ -10,7 +10,6 @@ const COPY: &str = "stop the daemon and copy its home folder";
 
 pub(super) fn routes() -> Vec<Route> {
     let backups = ["backups", COPY];
-    let exports = ["exports", COPY];
     vec![
         missing("post", "/api/admin/import/upload", IMPORTS),
         missing("post", "/api/admin/import/upload_text", IMPORTS),
@@ -18,8 +17,6 @@ pub(super) fn routes() -> Vec<Route> {
         missing("post", "/api/admin/import/start", IMPORTS),
         missing("post", "/api/admin/import/cancel", ["imports", "no import runs"]),
         missing("get", "/api/admin/import/events", ["imports", "no import runs"]),
-        missing("get", "/api/admin/export", exports),
-        missing("post", "/api/admin/export", exports),
         missing("get", "/api/admin/backups", backups),
         missing("post", "/api/admin/backups", backups),
     ]

@@ -2,7 +2,7 @@
 
 use super::route::{Route, Tag};
 use crate::admin::channels::{self, ChannelChangeRequest};
-use crate::admin::{cost, failed_work, imports, proactive, sessions, traces};
+use crate::admin::{cost, export, failed_work, imports, proactive, sessions, traces};
 
 pub(super) fn routes() -> Vec<Route> {
     [work(), imports()].into_iter().flatten().collect()
@@ -26,6 +26,12 @@ fn imports() -> Vec<Route> {
         tag.post("/api/admin/imports/{id}/resume", "Resume an import", imports::resume).fails_with(&[409]),
         tag.post("/api/admin/imports/{id}/undo", "Erase all of an import, with receipts", imports::undo)
             .fails_with(&[409]),
+        tag.get("/api/admin/export", "Export the memory, or the talk of one user", export::export)
+            .returns_media("application/zip")
+            .returns_media("text/markdown; charset=utf-8")
+            .returns_media("application/jsonl")
+            .returns_media("application/json")
+            .fails_with(&[404]),
     ]
 }
 

@@ -289,6 +289,7 @@ fn parts(
         graph,
         tokens: tokens.clone(),
         access: store.clone(),
+        archives: store.clone(),
         settings: settings.clone(),
         configuration: Arc::new(Shelf),
         tls: None,

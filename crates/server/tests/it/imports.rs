@@ -177,3 +177,28 @@ async fn upload_is_refused_with_a_reason() {
     assert!(json.contains("multipart/form-data"), "{json}");
     assert_eq!(home.get("/api/admin/imports").await.json(), json!({"imports": []}));
 }
+
+#[tokio::test]
+async fn export_of_talk_is_streamed_in_forms_that_can_be_imported() {
+    let home = Home::new().await;
+    home.talk("I like rain").await;
+    let answer = home.raw(request_of("/api/admin/export?format=chatgpt")).await;
+    assert_eq!(answer.headers()["content-disposition"], "attachment; filename=\"conversations.json\"");
+    let exported = Answer::of(answer).await;
+    assert_eq!((exported.status.as_u16(), exported.header("content-type")), (200, Some("application/json")));
+    let seen = upload(&home, &[("conversations.json", &exported.text)]).await;
+    assert_eq!((&seen["look"]["format"], &seen["look"]["messages"]), (&json!("chatgpt"), &json!(2)));
+    let markdown = Answer::of(home.raw(request_of("/api/admin/export?format=markdown")).await).await;
+    assert!(
+        markdown.text.starts_with("# Echo\n") && markdown.text.contains("I like rain"),
+        "{}",
+        markdown.text
+    );
+    home.get("/api/admin/export?format=telex").await.is_problem(422);
+    home.get("/api/admin/export?persona_id=nobody").await.is_problem(404);
+}
+
+fn request_of(path: &str) -> Request<Body> {
+    let request = Request::builder().uri(path).header(HOST, HOSTNAME);
+    request.header(AUTHORIZATION, format!("Bearer {TOKEN}")).body(Body::empty()).unwrap()
+}

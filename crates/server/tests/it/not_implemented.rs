@@ -10,7 +10,7 @@ async fn what_is_not_built_says_so_in_a_sentence() {
     for (method, path) in [
         (Method::POST, "/api/admin/import/upload_text"),
         (Method::GET, "/api/admin/import/events"),
-        (Method::POST, "/api/admin/export"),
+        (Method::POST, "/api/admin/backups"),
         (Method::GET, "/api/admin/backups"),
     ] {
         let answer = home.ask(method, path, None).await;

@@ -207,7 +207,8 @@ fn record(connection: &Connection, migration: &Migration) -> rusqlite::Result<()
     connection.pragma_update(None, "user_version", migration.number)
 }
 
-fn version(connection: &Connection) -> rusqlite::Result<i32> {
+/// Number of the last migration.
+pub(crate) fn version(connection: &Connection) -> rusqlite::Result<i32> {
     connection.query_row("PRAGMA user_version", [], |row| row.get(0))
 }
 

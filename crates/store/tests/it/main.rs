@@ -1,6 +1,7 @@
 //! The storage on a real file.
 #![expect(clippy::unwrap_used, clippy::panic, reason = "a step that fails is a test that fails")]
 
+mod archive;
 mod entities;
 mod faults;
 mod files;

@@ -1,5 +1,6 @@
 //! `echovessel import`: conversations of other programs become messages, and memory in the background.
 
+mod archive;
 mod direct;
 mod upload;
 
@@ -48,6 +49,10 @@ async fn change(shared: &Shared, daemon: &Daemon, command: &ImportCommand) -> an
 }
 
 async fn bring_in(shared: &Shared, config: &Config, home: &Home, asked: &Import) -> anyhow::Result<()> {
+    let archives = asked.files.iter().find_map(|file| Some((file, store::look_at_archive(file)?)));
+    if let Some((file, found)) = archives {
+        return archive::bring_in(shared, config, home, asked, file, found);
+    }
     let inputs: Vec<Input> = asked.files.iter().cloned().map(Input::Path).collect();
     let options = ReadOptions { format: asked.format.clone() };
     let (sources, look) = looked_at(inputs, options.clone()).await?;

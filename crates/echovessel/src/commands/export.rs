@@ -1,0 +1,55 @@
+//! `echovessel export`: the whole memory as one archive, or the talk for other programs.
+
+use std::path::{Path, PathBuf};
+
+use anyhow::{Context as _, bail};
+use serde_json::json;
+
+use super::memory::form;
+use super::run::AnyDaemon;
+use crate::cli::{Export, Shared};
+use crate::client::Daemon;
+use crate::config::Config;
+use crate::home::Home;
+
+pub(crate) async fn export(
+    shared: &Shared,
+    config: &Config,
+    home: &Home,
+    asked: &Export,
+) -> anyhow::Result<()> {
+    if asked.file.exists() {
+        bail!("{} exists and was left as it is; name another file", asked.file.display());
+    }
+    let daemon = AnyDaemon::open(config, home).await?;
+    let written = write(daemon.daemon(), asked).await;
+    daemon.close().await?;
+    let bytes = written?;
+    match shared.json {
+        true => println!("{}", json!({"file": asked.file, "format": asked.format, "bytes": bytes})),
+        false => println!("{}: {} KiB", asked.file.display(), bytes.div_ceil(1024)),
+    }
+    Ok(())
+}
+
+/// The file appears under its name when it is whole.
+async fn write(daemon: &Daemon, asked: &Export) -> anyhow::Result<u64> {
+    let persona = asked.persona.as_deref().map(|id| format!("&persona_id={}", form(id))).unwrap_or_default();
+    let path = format!("/api/admin/export?format={}&user_id={}{persona}", asked.format, form(&asked.user));
+    let part = part_of(&asked.file);
+    let downloaded = daemon.download(&path, &part).await;
+    if downloaded.is_err() {
+        // What is there of it is good for nothing.
+        let _removed = std::fs::remove_file(&part);
+    }
+    let bytes = downloaded?;
+    std::fs::rename(&part, &asked.file)
+        .with_context(|| format!("{} could not be renamed", part.display()))?;
+    Ok(bytes)
+}
+
+fn part_of(file: &Path) -> PathBuf {
+    let mut name = file.as_os_str().to_owned();
+    name.push(".part");
+    PathBuf::from(name)
+}

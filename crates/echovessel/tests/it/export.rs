@@ -1,0 +1,202 @@
+//! Export through the front door: an archive makes the same home again, other forms are read by other programs.
+
+use std::fs;
+use std::io::Read as _;
+
+use reqwest::Method;
+use serde_json::{Value, json};
+use testkit::Reply;
+
+use crate::command_line::run;
+use crate::daemon::{Daemon, Home, Settings, eventually};
+use crate::scripts::{event, extraction, model};
+use crate::watcher::Watcher;
+
+/// Everything that can be read of a memory. What belongs to the home (tokens, audit, configuration, the state of
+/// channels and vectors) is not in an archive.
+const READ: [&str; 22] = [
+    "/api/chat/history?limit=200",
+    "/api/admin/persona",
+    "/api/admin/personas",
+    "/api/admin/users",
+    "/api/admin/users/self",
+    "/api/admin/users/self/identities",
+    "/api/admin/memory/events?limit=200",
+    "/api/admin/memory/thoughts?limit=200",
+    "/api/admin/memory/intentions",
+    "/api/admin/memory/expectations",
+    "/api/admin/memory/mood/history",
+    "/api/admin/memory/timeline?limit=200",
+    "/api/admin/memory/entities",
+    "/api/admin/memory/rejected",
+    "/api/admin/memory/receipts",
+    "/api/admin/memory/search?q=Pepper",
+    "/api/admin/sessions?limit=200",
+    "/api/admin/turns",
+    "/api/admin/proactive",
+    "/api/admin/imports",
+    "/api/hub/documents",
+    "/api/hub/conflicts",
+];
+
+async fn read_all(daemon: &Daemon) -> Vec<(String, Value)> {
+    let mut answers = Vec::new();
+    let mut paths: Vec<String> = READ.iter().map(|path| (*path).to_owned()).collect();
+    let history = daemon.get("/api/chat/history?limit=200").await;
+    for message in history["messages"].as_array().unwrap() {
+        if let (Some(turn), "persona") = (message["turn_id"].as_str(), message["role"].as_str().unwrap()) {
+            paths.push(format!("/api/chat/turns/{turn}/receipt"));
+            paths.push(format!("/api/admin/turns/{turn}"));
+        }
+    }
+    for session in daemon.get("/api/admin/sessions?limit=200").await["sessions"].as_array().unwrap() {
+        paths.push(format!("/api/admin/sessions/{}/consolidate-trace", session["id"].as_str().unwrap()));
+    }
+    for entity in daemon.get("/api/admin/memory/entities").await["entities"].as_array().unwrap() {
+        paths.push(format!("/api/admin/memory/entities/{}", entity["id"].as_str().unwrap()));
+    }
+    for document in daemon.get("/api/hub/documents").await["documents"].as_array().unwrap() {
+        let (kind, name) = (document["kind"].as_str().unwrap(), document["filename"].as_str().unwrap());
+        paths.push(format!("/api/hub/documents/{kind}/{name}"));
+        paths.push(format!("/api/hub/documents/{kind}/{name}/versions"));
+    }
+    for path in paths {
+        // What was erased answers 404, in both homes.
+        let answer = daemon.try_get(&path).await;
+        let mut body = answer.body;
+        if path.ends_with("/mood/history") {
+            // The first moment of the year that ends now.
+            body["since"] = Value::Null;
+        }
+        if body["episodic_state"]["mood"] == "neutral" {
+            // Nothing is recorded: neutral is the mood of the moment that asks.
+            body["episodic_state"]["updated_at"] = Value::Null;
+        }
+        answers.push((path, json!({"status": answer.status, "body": body})));
+    }
+    answers
+}
+
+async fn say(daemon: &Daemon, lines: &[&str]) {
+    let mut watcher = Watcher::open(daemon).await;
+    for line in lines {
+        let said = daemon.say("self", line).await;
+        watcher.done(&said.turn_id).await;
+    }
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn archive_makes_a_home_that_answers_the_same() {
+    let (home, model) = (Home::new(), model().await);
+    model.on("extraction", |_| {
+        Reply::json(extraction([event("The user has a dog called Pepper", "I have a dog called Pepper")]))
+    });
+    let settings = Settings::talking_to(&model);
+    let daemon = Daemon::start(&home, &settings).await;
+    let persona = json!({"display_name": "Milo", "persona_block": "A quiet friend."});
+    daemon.post("/api/admin/persona", &persona).await;
+    let document = json!({"content": "# Garden\n\nRoses by the wall.\n"});
+    let put = daemon.request(Method::PUT, "/api/hub/documents/custom/garden.md").json(&document);
+    assert!(put.send().await.unwrap().status().is_success());
+    say(&daemon, &["I have a dog called Pepper and she is brown", "the safe opens with bluedolphin"]).await;
+    daemon.end_session("self").await;
+    eventually("a line of the diary", async || {
+        let documents = daemon.get("/api/hub/documents?kind=daily").await;
+        (!documents["documents"].as_array().unwrap().is_empty()).then_some(())
+    })
+    .await;
+    run(&home, &settings, &["memory", "forget", "--text", "bluedolphin", "--with-messages", "--yes"])
+        .await
+        .well();
+    let file = home.path().parent().unwrap().join("memory.zip");
+    let path = file.to_str().unwrap();
+    run(&home, &settings, &["stop"]).await.well();
+    drop(daemon);
+    // On a home at rest, so that what is read afterwards is what was exported.
+    run(&home, &settings, &["export", path, "--json"]).await.well();
+    let refused = run(&home, &settings, &["export", path]).await;
+    assert!(refused.code == 1 && refused.err.contains("left as it is"), "{}", refused.err);
+
+    let daemon = Daemon::start(&home, &settings).await;
+    let before = read_all(&daemon).await;
+    run(&home, &settings, &["stop"]).await.well();
+    drop(daemon);
+
+    let other = Home::new();
+    let look = run(&other, &settings, &["import", path, "--look", "--json"]).await.json();
+    assert_eq!(
+        (&look["format"], &look["messages"]),
+        (&json!("archive"), &before_messages(&before)),
+        "{look}"
+    );
+    run(&other, &settings, &["import", path, "--yes"]).await.well();
+    let refused = run(&other, &settings, &["import", path, "--yes"]).await;
+    assert!(refused.code == 1 && refused.err.contains("Nothing was imported"), "{}", refused.err);
+    assert!(run(&other, &settings, &["doctor", "--json"]).await.out.contains("intact"));
+    let daemon = Daemon::start(&other, &settings).await;
+    let after = read_all(&daemon).await;
+    assert_eq!(before.len(), after.len());
+    let mut differences = Vec::new();
+    for ((path, before), (_, after)) in before.iter().zip(&after) {
+        let may_be_erased = path.contains("/turns/") || path.ends_with("-trace");
+        assert!(before["status"] == 200 || may_be_erased, "{path}: {before}");
+        if before != after {
+            differences.push(format!("{path}\n{before}\n{after}"));
+        }
+    }
+    assert!(differences.is_empty(), "{}", differences.join("\n"));
+    assert!(
+        before
+            .iter()
+            .any(|(path, answer)| path.contains("memory/search") && answer.to_string().contains("Pepper"))
+    );
+
+    let mut zip = zip::ZipArchive::new(fs::File::open(&file).unwrap()).unwrap();
+    for at in 0..zip.len() {
+        let (mut entry, mut text) = (zip.by_index(at).unwrap(), Vec::new());
+        entry.read_to_end(&mut text).unwrap();
+        let holds = text.windows(11).any(|window| window == b"bluedolphin");
+        assert!(!holds, "an erased word is in the export");
+    }
+}
+
+fn before_messages(read: &[(String, Value)]) -> Value {
+    json!(read[0].1["body"]["messages"].as_array().unwrap().len())
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn exported_talk_is_read_again_by_the_readers_of_other_programs() {
+    let (home, settings) = (Home::new(), Settings::offline());
+    let daemon = Daemon::start(&home, &settings).await;
+    say(&daemon, &["my cat is called Ofelia", "she sleeps on the piano"]).await;
+    let folder = home.path().parent().unwrap().to_owned();
+    for (format, recognised) in [("chatgpt", "chatgpt"), ("sillytavern", "sillytavern"), ("markdown", "")] {
+        let file = folder.join(format!("talk.{format}"));
+        let path = file.to_str().unwrap();
+        run(&home, &settings, &["export", path, "--format", format]).await.well();
+        let text = fs::read_to_string(&file).unwrap();
+        assert!(text.contains("my cat is called Ofelia") && text.contains("on the piano"), "{text}");
+        if !recognised.is_empty() {
+            let look = run(&home, &settings, &["import", path, "--look", "--json"]).await.json();
+            assert_eq!((&look["format"], &look["messages"]), (&json!(recognised), &json!(4)), "{look}");
+        }
+    }
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn damaged_archive_is_refused_and_leaves_no_memory() {
+    let (home, settings) = (Home::new(), Settings::offline());
+    let daemon = Daemon::start(&home, &settings).await;
+    say(&daemon, &["my cat is called Ofelia"]).await;
+    let file = home.path().parent().unwrap().join("memory.zip");
+    let path = file.to_str().unwrap();
+    run(&home, &settings, &["export", path]).await.well();
+    let mut bytes = fs::read(&file).unwrap();
+    let middle = bytes.len() / 2;
+    bytes[middle] ^= 0x55;
+    fs::write(&file, bytes).unwrap();
+    let other = Home::new();
+    let refused = run(&other, &settings, &["import", path, "--yes"]).await;
+    assert_ne!(refused.code, 0, "{}", refused.out);
+    assert!(!other.file("echovessel.db").exists(), "a damaged archive became a memory");
+}

@@ -1,0 +1,277 @@
+//! Export: the whole memory as an archive, or the talk in forms that other programs read.
+
+use std::io::{self, Write};
+
+use axum::body::{Body, Bytes};
+use axum::extract::State;
+use axum::http::header::{CONTENT_DISPOSITION, CONTENT_TYPE};
+use axum::response::{IntoResponse, Response};
+use futures_util::stream;
+use import::export::{ChatGptWriter, SillyTavernWriter};
+use import::{ExternalId, Message as Exported, MessageTime, Role as ExportedRole};
+use memory::core_blocks::CoreBlocks;
+use memory::identifiers::SessionId;
+use memory::messages::{Message, Role};
+use memory::ports::{SessionFilter, Store};
+use memory::sessions::Session;
+use memory::{PersonaId, Scope};
+use schemars::JsonSchema;
+use serde::Deserialize;
+use tokio::sync::mpsc;
+
+use crate::auth::Admin;
+use crate::extract::Query;
+use crate::problem::Problem;
+use crate::state::App;
+
+/// Bytes that are sent at once.
+const CHUNK_SIZE: usize = 64 * 1024;
+/// Chunks that writing may be ahead of the client.
+const CHUNKS_AHEAD: usize = 8;
+/// Sessions that are listed at once.
+const SESSIONS_AT_ONCE: u32 = 1_000;
+
+#[derive(Clone, Copy, Debug, Default, Deserialize, JsonSchema)]
+#[serde(rename_all = "lowercase")]
+pub(crate) enum ExportFormat {
+    /// Everything: a zip file that makes the same home again.
+    #[default]
+    Archive,
+    /// The talk and who the persona is, to read.
+    Markdown,
+    /// One chat, as SillyTavern reads it.
+    SillyTavern,
+    /// A conversation for each session, as ChatGPT exports them.
+    ChatGpt,
+}
+
+#[derive(Deserialize, JsonSchema)]
+pub(crate) struct ExportQuery {
+    #[serde(default)]
+    format: ExportFormat,
+    /// All personas by default for an archive, the configured one for other forms.
+    persona_id: Option<String>,
+    /// Whose talk; `self` by default. An archive has that of all users.
+    user_id: Option<String>,
+}
+
+/// `GET /api/admin/export`: streamed.
+pub(crate) async fn export(
+    State(app): State<App>,
+    Admin(principal): Admin,
+    Query(asked): Query<ExportQuery>,
+) -> Result<Response, Problem> {
+    let is_archive = matches!(asked.format, ExportFormat::Archive);
+    let names_persona = asked.persona_id.is_some();
+    let scope = app.scope(&principal, asked.persona_id, asked.user_id).await?;
+    let (out, chunks) = channel();
+    let day = app.now().strftime("%Y-%m-%d");
+    let (kind, name) = match asked.format {
+        ExportFormat::Archive => ("application/zip", format!("echovessel-{day}.zip")),
+        ExportFormat::Markdown => ("text/markdown; charset=utf-8", format!("echovessel-{day}.md")),
+        ExportFormat::SillyTavern => ("application/jsonl", format!("echovessel-{day}.jsonl")),
+        ExportFormat::ChatGpt => ("application/json", "conversations.json".to_owned()),
+    };
+    let format = asked.format;
+    tokio::spawn(async move {
+        let failed = out.sender.clone();
+        let outcome = match is_archive {
+            true => write_archive(&app, names_persona.then(|| scope.persona.clone()), out).await,
+            false => write_talk(&app, &scope, format, out).await,
+        };
+        if let Err(error) = outcome {
+            tracing::error!("an export broke off: {error}");
+            // The client sees that the file is not whole.
+            let _gone = failed.send(Err(io::Error::other("the export broke off"))).await;
+        }
+    });
+    let disposition = format!("attachment; filename=\"{name}\"");
+    let headers = [(CONTENT_TYPE, kind.to_owned()), (CONTENT_DISPOSITION, disposition)];
+    Ok((headers, Body::from_stream(chunks)).into_response())
+}
+
+async fn write_archive(app: &App, persona: Option<PersonaId>, out: ChunkWriter) -> Result<(), io::Error> {
+    let written = app.parts.archives.write_archive(persona, app.now(), Box::new(out)).await;
+    written.map(|_report| ()).map_err(io::Error::other)
+}
+
+type Chunk = io::Result<Bytes>;
+
+/// Hands what is written to the client; waits when the client is slow, and fails when it is gone.
+struct ChunkWriter {
+    sender: mpsc::Sender<Chunk>,
+    buffer: Vec<u8>,
+}
+
+fn channel() -> (ChunkWriter, impl futures_util::Stream<Item = Chunk>) {
+    let (sender, receiver) = mpsc::channel(CHUNKS_AHEAD);
+    let chunks = stream::unfold(receiver, |mut receiver| async {
+        receiver.recv().await.map(|chunk| (chunk, receiver))
+    });
+    (ChunkWriter { sender, buffer: Vec::with_capacity(CHUNK_SIZE) }, chunks)
+}
+
+impl Write for ChunkWriter {
+    fn write(&mut self, bytes: &[u8]) -> io::Result<usize> {
+        self.buffer.extend_from_slice(bytes);
+        if self.buffer.len() >= CHUNK_SIZE {
+            self.flush()?;
+        }
+        Ok(bytes.len())
+    }
+
+    fn flush(&mut self) -> io::Result<()> {
+        if self.buffer.is_empty() {
+            return Ok(());
+        }
+        let chunk = std::mem::replace(&mut self.buffer, Vec::with_capacity(CHUNK_SIZE)).into();
+        let gone = |_| io::Error::from(io::ErrorKind::BrokenPipe);
+        self.sender.blocking_send(Ok(chunk)).map_err(gone)
+    }
+}
+
+impl Drop for ChunkWriter {
+    fn drop(&mut self) {
+        let _gone = self.flush();
+    }
+}
+
+/// What is written of the talk, in order.
+enum Piece {
+    Session(Session),
+    Message(Box<Message>),
+}
+
+/// Reads session by session and writes on a thread that may wait for the client.
+async fn write_talk(app: &App, scope: &Scope, format: ExportFormat, out: ChunkWriter) -> io::Result<()> {
+    let store = app.runtime().store();
+    let persona = app.runtime().ensure_known(scope).await.map_err(io::Error::other)?.display_name;
+    let user = store.ensure_user(&scope.user, app.now()).await.map_err(io::Error::other)?;
+    let names = Names { persona, user: user.display_name.unwrap_or_else(|| "User".to_owned()) };
+    let blocks = store.core_blocks(scope).await.map_err(io::Error::other)?;
+    let sessions = oldest_first(store, scope).await?;
+    let (pieces, received) = mpsc::channel(CHUNKS_AHEAD);
+    let began = app.now();
+    let writing = tokio::task::spawn_blocking(move || match format {
+        ExportFormat::Markdown => markdown(out, &names, &blocks, received),
+        ExportFormat::SillyTavern => sillytavern(out, &names, began, received),
+        ExportFormat::ChatGpt | ExportFormat::Archive => chatgpt(out, &names, received),
+    });
+    'sessions: for id in sessions {
+        let Some(session) = store.session(id).await.map_err(io::Error::other)? else { continue };
+        if pieces.send(Piece::Session(session)).await.is_err() {
+            break;
+        }
+        for message in store.session_messages(id).await.map_err(io::Error::other)? {
+            if pieces.send(Piece::Message(Box::new(message))).await.is_err() {
+                break 'sessions;
+            }
+        }
+    }
+    drop(pieces);
+    writing.await.map_err(io::Error::other)?
+}
+
+async fn oldest_first(store: &dyn Store, scope: &Scope) -> io::Result<Vec<SessionId>> {
+    let mut ids = Vec::new();
+    loop {
+        let filter = SessionFilter {
+            scope: Some(scope.clone()),
+            status: None,
+            before: ids.last().copied(),
+            limit: SESSIONS_AT_ONCE,
+        };
+        let page = store.sessions(filter).await.map_err(io::Error::other)?;
+        if page.is_empty() {
+            break;
+        }
+        ids.extend(page.into_iter().map(|session| session.id));
+    }
+    ids.reverse();
+    Ok(ids)
+}
+
+struct Names {
+    persona: String,
+    user: String,
+}
+
+impl Names {
+    fn of(&self, role: Role) -> &str {
+        match role {
+            Role::User => &self.user,
+            Role::Persona => &self.persona,
+        }
+    }
+}
+
+type Pieces = mpsc::Receiver<Piece>;
+
+fn markdown(mut out: ChunkWriter, names: &Names, blocks: &CoreBlocks, mut pieces: Pieces) -> io::Result<()> {
+    writeln!(out, "# {}\n", names.persona)?;
+    for (label, block) in [("persona", &blocks.persona), ("user", &blocks.user), ("style", &blocks.style)] {
+        if !block.trim().is_empty() {
+            writeln!(out, "## {label}\n\n{}\n", block.trim())?;
+        }
+    }
+    let mut day = None;
+    while let Some(piece) = pieces.blocking_recv() {
+        let Piece::Message(message) = piece else { continue };
+        if day.replace(message.day) != Some(message.day) {
+            writeln!(out, "## {}\n", message.day)?;
+        }
+        let time = message.created_at.strftime("%H:%M");
+        writeln!(out, "**{}** ({time} UTC): {}\n", names.of(message.role), message.content)?;
+    }
+    out.flush()
+}
+
+fn sillytavern(
+    out: ChunkWriter,
+    names: &Names,
+    began: jiff::Timestamp,
+    mut pieces: Pieces,
+) -> io::Result<()> {
+    let mut writer = SillyTavernWriter::new(out, "echovessel", &names.persona, &names.user, began)?;
+    while let Some(piece) = pieces.blocking_recv() {
+        if let Piece::Message(message) = piece {
+            writer.write(&exported(*message, names))?;
+        }
+    }
+    writer.finish().map(|_| ())
+}
+
+fn chatgpt(out: ChunkWriter, names: &Names, mut pieces: Pieces) -> io::Result<()> {
+    let mut writer = ChatGptWriter::new(out)?;
+    while let Some(piece) = pieces.blocking_recv() {
+        match piece {
+            Piece::Session(session) => {
+                let title = session.first_message_at.strftime("%Y-%m-%d %H:%M").to_string();
+                let id = session.id.to_string();
+                writer.begin(&id, &title, MessageTime::Instant(session.first_message_at))?;
+            }
+            Piece::Message(message) => writer.write(&exported(*message, names))?,
+        }
+    }
+    writer.finish().map(|_| ())
+}
+
+fn exported(message: Message, names: &Names) -> Exported {
+    Exported {
+        id: ExternalId::Given(message.id.to_string()),
+        conversation: message.session_id.to_string(),
+        speaker: names.of(message.role).to_owned(),
+        role: match message.role {
+            Role::User => ExportedRole::User,
+            Role::Persona => ExportedRole::Persona,
+        },
+        time: MessageTime::Instant(message.created_at),
+        text: message.content,
+        alternatives: Vec::new(),
+        shown_index: 0,
+        attachments: Vec::new(),
+        model: None,
+        is_cleaned: false,
+        place: String::new(),
+    }
+}

@@ -1,0 +1,61 @@
+//! Archives: a home's memory as one zip file of JSON Lines, Markdown and pictures, and a home made of one.
+//!
+//! A kind of rows is a table; its fields are the columns. `docs/book/archive.md` documents the form.
+
+mod tables;
+mod values;
+mod write;
+mod read;
+
+use async_trait::async_trait;
+use jiff::Timestamp;
+use memory::PersonaId;
+use memory::ports::{ArchiveReport, ArchiveStore, StoreError};
+use serde::{Deserialize, Serialize};
+
+pub use read::{look_at_archive, read_archive};
+pub use tables::archived_tables;
+use write::write_archive;
+
+use crate::engine::{SqliteStore, blocking};
+
+/// Name of the form, in the manifest.
+const FORMAT: &str = "echovessel-archive";
+/// Version of the form. A reader takes this one and those before.
+const VERSION: u32 = 1;
+const MANIFEST: &str = "manifest.json";
+
+/// What an archive holds: `manifest.json`, the last entry.
+#[derive(Debug, Deserialize, Serialize)]
+struct Manifest {
+    format: String,
+    version: u32,
+    /// Number of the last migration: columns are those of this schema.
+    schema: i32,
+    created_at: String,
+    /// The one persona in it; `None` for all.
+    persona_id: Option<String>,
+    files: Vec<ManifestFile>,
+}
+
+#[derive(Debug, Deserialize, Serialize)]
+struct ManifestFile {
+    name: String,
+    /// Rows of a `.jsonl`; 1 for others.
+    count: u64,
+    bytes: u64,
+    sha256: String,
+}
+
+#[async_trait]
+impl ArchiveStore for SqliteStore {
+    async fn write_archive(
+        &self,
+        persona: Option<PersonaId>,
+        at: Timestamp,
+        out: Box<dyn std::io::Write + Send>,
+    ) -> Result<ArchiveReport, StoreError> {
+        let path = self.path.clone();
+        blocking(move || write_archive(&path, persona.as_ref(), at, out)).await
+    }
+}

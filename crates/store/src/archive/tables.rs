@@ -1,0 +1,151 @@
+//! Which rows an archive holds, and whose they are.
+
+/// How a row is known to be a persona's.
+pub(super) enum Owner {
+    /// It is the home's: only in an archive of all personas.
+    Home,
+    /// The column has the persona's id.
+    Persona(&'static str),
+    /// The column has the number of a scope.
+    Scope(&'static str),
+    /// The column has the id of a user who talks with the persona.
+    User(&'static str),
+    /// It is whose the row of another table is.
+    Row { column: &'static str, table: &'static str, key: &'static str },
+}
+
+use Owner::{Home, Persona, Row, Scope, User};
+
+/// A table whose rows are archived.
+pub(super) struct Table {
+    pub(super) name: &'static str,
+    pub(super) owner: Owner,
+    /// Columns that are computed again.
+    pub(super) without: &'static [&'static str],
+}
+
+const fn table(name: &'static str, owner: Owner) -> Table {
+    Table { name, owner, without: &[] }
+}
+
+const fn of(name: &'static str, column: &'static str, table: &'static str, key: &'static str) -> Table {
+    Table { name, owner: Row { column, table, key }, without: &[] }
+}
+
+const MODEL: &[&str] = &["embedding_model"];
+const VECTOR: &[&str] = &["embedding_model", "readability", "vector"];
+
+/// In the order of the archive. Triggers fill those at the end, so they are cleared and written last.
+pub(super) const TABLES: &[Table] = &[
+    table("personas", Persona("id")),
+    table("persona_avatars", Persona("persona_id")),
+    table("users", User("id")),
+    table("external_identities", User("user_id")),
+    table("scopes", Persona("persona_id")),
+    table("core_blocks", Persona("persona_id")),
+    table("core_block_appends", Persona("persona_id")),
+    table("mood_history", Scope("scope")),
+    table("import_runs", Scope("scope")),
+    of("import_skips", "run", "import_runs", "number"),
+    table("sessions", Scope("scope")),
+    table("turns", Scope("scope")),
+    Table { name: "recall_messages", owner: Scope("scope"), without: MODEL },
+    table("imported_messages", Scope("scope")),
+    of("message_versions", "message_seq", "recall_messages", "seq"),
+    of("forgotten_spans", "message_seq", "recall_messages", "seq"),
+    Table { name: "concept_nodes", owner: Scope("scope"), without: MODEL },
+    of("node_evidence", "node_seq", "concept_nodes", "seq"),
+    of("concept_node_filling", "thought_seq", "concept_nodes", "seq"),
+    of("mention_merges", "node_seq", "concept_nodes", "seq"),
+    of("mention_evidence", "merge_number", "mention_merges", "number"),
+    of("node_changes", "node_seq", "concept_nodes", "seq"),
+    of("settled_expectations", "node_seq", "concept_nodes", "seq"),
+    table("rejected_memories", Scope("scope")),
+    table("reflections", Scope("scope")),
+    Table { name: "entities", owner: Scope("scope"), without: MODEL },
+    table("entity_aliases", Scope("scope")),
+    of("concept_node_entities", "node_seq", "concept_nodes", "seq"),
+    table("entity_changes", Scope("scope")),
+    Table { name: "graph_nodes", owner: Scope("scope"), without: VECTOR },
+    table("graph_edges", Scope("scope")),
+    table("graph_sources", Scope("scope")),
+    table("hub_documents", Persona("persona_id")),
+    of("hub_versions", "document", "hub_documents", "number"),
+    of("hub_conflicts", "document", "hub_documents", "number"),
+    table("hub_labels", Persona("persona_id")),
+    of("hub_lines", "document", "hub_documents", "number"),
+    table("hub_snapshots", Persona("persona_id")),
+    table("hub_erased_names", Persona("persona_id")),
+    of("hub_erased_lines", "document", "hub_documents", "number"),
+    table("hub_instances", Persona("persona_id")),
+    table("hub_seen", Persona("persona_id")),
+    table("hub_revisions", Persona("persona_id")),
+    table("hub_untold_deletions", Persona("persona_id")),
+    table("tombstones", Scope("scope")),
+    of("forgotten_support", "node_seq", "concept_nodes", "seq"),
+    of("reduced_nodes", "node_seq", "concept_nodes", "seq"),
+    table("erasure_receipts", Persona("persona_id")),
+    of("erasure_instances", "receipt_id", "erasure_receipts", "id"),
+    table("proactive_decisions", Scope("scope")),
+    table("proactive_mutes", User("user_id")),
+    table("llm_calls", Home),
+    table("turn_traces", Scope("scope")),
+    table("turn_details", Scope("scope")),
+    table("session_traces", Scope("scope")),
+    table("slow_cycles", Scope("scope")),
+    of("slow_cycle_events", "cycle_id", "slow_cycles", "id"),
+    of("graph_unread", "node_seq", "concept_nodes", "seq"),
+    of("hub_untold", "node_seq", "concept_nodes", "seq"),
+    table("replaced_values", Scope("scope")),
+];
+
+/// Tables that the triggers of others fill.
+pub(super) const FILLED_BY_TRIGGERS: [&str; 3] = ["graph_unread", "hub_untold", "replaced_values"];
+
+/// Every table of an archive, and those that are left out with the reason.
+pub fn archived_tables() -> (Vec<&'static str>, &'static [(&'static str, &'static str)]) {
+    (TABLES.iter().map(|table| table.name).collect(), LEFT_OUT)
+}
+
+const COMPUTED: &str = "computed again from the rows";
+const OF_THE_HOME: &str = "belongs to the home, not to the memory";
+
+const LEFT_OUT: &[(&str, &str)] = &[
+    ("embedding_models", COMPUTED),
+    ("message_vectors", COMPUTED),
+    ("node_vectors", COMPUTED),
+    ("entity_vectors", COMPUTED),
+    ("hub_chunks", COMPUTED),
+    ("hub_chunk_counts", COMPUTED),
+    ("hub_chunk_numbers", COMPUTED),
+    ("hub_vectors", COMPUTED),
+    ("hub_own_instance", OF_THE_HOME),
+    ("overwriting_due", OF_THE_HOME),
+    ("schema_migrations", "the manifest has the schema's number"),
+    ("access_tokens", "secrets of the home"),
+    ("acts", OF_THE_HOME),
+    ("channel_outbox", OF_THE_HOME),
+    ("channel_conversations", OF_THE_HOME),
+    ("channel_positions", OF_THE_HOME),
+    ("channel_strangers", OF_THE_HOME),
+];
+
+impl Table {
+    /// The condition of a persona's rows; its id is bound as `?1`.
+    pub(super) fn condition(&self) -> String {
+        let scopes = "FROM scopes WHERE persona_id = ?1";
+        match self.owner {
+            Home => "0".to_owned(),
+            Persona(column) => format!("\"{column}\" = ?1"),
+            Scope(column) => format!("\"{column}\" IN (SELECT number {scopes})"),
+            User(column) => format!("\"{column}\" IN (SELECT user_id {scopes})"),
+            Row { column, table, key } => {
+                let parent = TABLES.iter().find(|other| other.name == table).map(Self::condition);
+                format!(
+                    "\"{column}\" IN (SELECT \"{key}\" FROM \"{table}\" WHERE {})",
+                    parent.unwrap_or_default()
+                )
+            }
+        }
+    }
+}

@@ -1,0 +1,77 @@
+//! Columns as JSON, without losing a bit: ids and times as text, fractions as text, other bytes in hexadecimal.
+
+use jiff::Timestamp;
+use rusqlite::types::{Value as Cell, ValueRef};
+use rusqlite::{Connection, Result};
+use serde_json::Value;
+
+/// A column of a table.
+pub(super) struct Column {
+    pub(super) name: String,
+    kind: Kind,
+}
+
+#[derive(Clone, Copy, PartialEq)]
+enum Kind {
+    Text,
+    Integer,
+    /// Microseconds since 1970.
+    Time,
+    Real,
+    Bytes,
+}
+
+/// Columns that are times, beside those whose name ends with `_at`.
+const TIMES: [&str; 6] =
+    ["at", "event_time_start", "event_time_end", "valid_until", "muted_until", "last_sync"];
+const ID_BYTES: usize = 16;
+
+pub(super) fn columns(connection: &Connection, table: &str) -> Result<Vec<Column>> {
+    let mut statement = connection.prepare("SELECT name, type FROM pragma_table_info(?1)")?;
+    let columns = statement.query_map([table], |row| {
+        let (name, declared): (String, String) = (row.get(0)?, row.get(1)?);
+        let kind = match declared.as_str() {
+            "INTEGER" if name.ends_with("_at") || TIMES.contains(&name.as_str()) => Kind::Time,
+            "INTEGER" => Kind::Integer,
+            "REAL" => Kind::Real,
+            "BLOB" => Kind::Bytes,
+            _ => Kind::Text,
+        };
+        Ok(Column { name, kind })
+    })?;
+    columns.collect()
+}
+
+impl Column {
+    pub(super) fn to_json(&self, cell: ValueRef<'_>) -> Value {
+        match cell {
+            ValueRef::Null => Value::Null,
+            ValueRef::Integer(number) if self.kind == Kind::Time => {
+                Timestamp::from_microsecond(number).map_or(number.into(), |time| time.to_string().into())
+            }
+            ValueRef::Integer(number) => number.into(),
+            // Shortest text that reads as the same number.
+            ValueRef::Real(number) => number.to_string().into(),
+            ValueRef::Text(text) => String::from_utf8_lossy(text).into(),
+            ValueRef::Blob(bytes) => match <[u8; ID_BYTES]>::try_from(bytes) {
+                Ok(id) => uuid::Uuid::from_bytes(id).to_string().into(),
+                Err(_) => hex::encode(bytes).into(),
+            },
+        }
+    }
+
+    /// `None` if the value is not one of this column.
+    pub(super) fn from_json(&self, value: &Value) -> Option<Cell> {
+        Some(match (self.kind, value) {
+            (_, Value::Null) => Cell::Null,
+            (Kind::Text, Value::String(text)) => Cell::Text(text.clone()),
+            (Kind::Integer | Kind::Time, Value::Number(number)) => Cell::Integer(number.as_i64()?),
+            (Kind::Time, Value::String(text)) => {
+                Cell::Integer(text.parse::<Timestamp>().ok()?.as_microsecond())
+            }
+            (Kind::Real, Value::String(text)) => Cell::Real(text.parse().ok()?),
+            (Kind::Bytes, Value::String(text)) => Cell::Blob(hex::decode(text.replace('-', "")).ok()?),
+            _ => return None,
+        })
+    }
+}
