@@ -18,6 +18,7 @@ export const SCREENS = {
   appearance: "/settings",
   persona: "/settings/persona",
   users: "/settings/users",
+  import: "/settings/import",
   "all-settings": "/settings/keys",
   tokens: "/settings/tokens",
   work: "/settings/work",

@@ -55,6 +55,12 @@ export const en = {
   importErased: "Erased {n} messages.",
   importErasedOne: "Erased {n} message.",
   importAnother: "Import something else",
+  exportMemory: "Export",
+  exportExplained: "Everything as one archive, which makes the same memory in an empty home; or the conversation for reading and for other programs. Erased words are in none of them.",
+  exportArchive: "Archive (zip)",
+  exportMarkdown: "Markdown",
+  exportSillyTavern: "SillyTavern",
+  exportChatGpt: "ChatGPT",
 };
 
 export const zh: typeof en = {
@@ -112,4 +118,10 @@ export const zh: typeof en = {
   importErased: "已删除 {n} 条消息。",
   importErasedOne: "已删除 {n} 条消息。",
   importAnother: "导入其他内容",
+  exportMemory: "导出",
+  exportExplained: "把全部内容导出为一个归档文件，可在空白的主目录中恢复同样的记忆；也可以只导出对话，供阅读或其他程序使用。已抹除的内容不会出现在任何导出中。",
+  exportArchive: "归档（zip）",
+  exportMarkdown: "Markdown",
+  exportSillyTavern: "SillyTavern",
+  exportChatGpt: "ChatGPT",
 };

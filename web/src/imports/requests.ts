@@ -1,4 +1,5 @@
 import { get, post, persona, upload } from "../api";
+import { personas } from "../persona.svelte";
 import type { RequestBody, ResponseBody } from "../api_types";
 
 export type ImportRow = ResponseBody<"/api/admin/imports">["imports"][number];
@@ -19,3 +20,11 @@ export const startImport = (id: string, mapping: Mapping, remember: boolean) =>
 export const pauseImport = (id: string) => post("/api/admin/imports/{id}/pause", undefined, { id });
 export const resumeImport = (id: string) => post("/api/admin/imports/{id}/resume", undefined, { id });
 export const undoImport = (id: string) => post("/api/admin/imports/{id}/undo", undefined, { id });
+
+export type ExportFormat = "archive" | "markdown" | "sillytavern" | "chatgpt";
+/** An archive has all personas, other forms the selected one. */
+export function urlOfExport(format: ExportFormat): string {
+  const query = new URLSearchParams({ format });
+  if (format !== "archive" && personas.selectedId !== null) query.set("persona_id", personas.selectedId);
+  return `/api/admin/export?${query}`;
+}
