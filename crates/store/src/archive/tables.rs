@@ -95,12 +95,15 @@ pub(super) const TABLES: &[Table] = &[
     table("slow_cycles", Scope("scope")),
     of("slow_cycle_events", "cycle_id", "slow_cycles", "id"),
     of("graph_unread", "node_seq", "concept_nodes", "seq"),
+    of("graph_unread_documents", "document", "hub_documents", "number"),
+    of("graph_read_lines", "document", "hub_documents", "number"),
     of("hub_untold", "node_seq", "concept_nodes", "seq"),
     table("replaced_values", Scope("scope")),
 ];
 
 /// Tables that the triggers of others fill.
-pub(super) const FILLED_BY_TRIGGERS: [&str; 3] = ["graph_unread", "hub_untold", "replaced_values"];
+pub(super) const FILLED_BY_TRIGGERS: [&str; 4] =
+    ["graph_unread", "graph_unread_documents", "hub_untold", "replaced_values"];
 
 /// Every table of an archive, and those that are left out with the reason.
 pub fn archived_tables() -> (Vec<&'static str>, &'static [(&'static str, &'static str)]) {
