@@ -66,21 +66,29 @@ pub enum AcceptError {
     Capture(#[from] CaptureError),
 }
 
-/// What waits to be said in one (persona, user): bursts by channel, stored turns, and whether a turn runs.
+/// Where lines are said: what was said in private is never answered where others read.
+#[derive(Clone, Debug, PartialEq, Eq, Hash)]
+struct Place {
+    channel_id: String,
+    /// The conversation on the channel's platform, where it has several.
+    conversation: Option<String>,
+}
+
+/// What waits to be said in one (persona, user): bursts by place, stored turns, and whether a turn runs.
 #[derive(Default)]
 pub(crate) struct ScopeQueue {
-    bursts: HashMap<String, Burst>,
+    bursts: HashMap<Place, Burst>,
     /// Stored turns that are resumed, oldest first; they go before the bursts.
     resumed: VecDeque<ReadyTurn>,
     running: bool,
-    /// Lines reserved or waiting, over all channels.
+    /// Lines reserved or waiting, over all places.
     waiting: usize,
 }
 
-/// Lines of one channel that will be answered together.
+/// Lines of one place that will be answered together.
 struct Burst {
     turn_id: TurnId,
-    /// Order among the channels of a conversation.
+    /// Order among the places.
     began: u64,
     lines: usize,
     characters: usize,
@@ -116,11 +124,13 @@ impl RuntimeInner {
             return Err(AcceptError::Stopping);
         }
         capture::check(&incoming.content)?;
-        let turn_id = self.reserve(&incoming)?;
+        let place = self.place_of(&incoming);
+        let turn_id = self.reserve(&incoming.scope, &place)?;
         // In a task of its own: a caller who goes away must not leave a burst that waits for its line permanently.
         let runtime = self.clone();
-        let taking =
-            self.tasks.spawn(async move { runtime.take(incoming, received, turn_id, subscriber).await });
+        let taking = self
+            .tasks
+            .spawn(async move { runtime.take(incoming, place, received, turn_id, subscriber).await });
         taking.await.unwrap_or_else(|_| Err(defect().into()))
     }
 
@@ -128,6 +138,7 @@ impl RuntimeInner {
     async fn take(
         self: &Arc<Self>,
         incoming: IncomingMessage,
+        place: Place,
         received: Option<ChannelWrite>,
         turn_id: TurnId,
         subscriber: Option<mpsc::UnboundedSender<TurnEvent>>,
@@ -146,7 +157,7 @@ impl RuntimeInner {
         let message = match captured.unwrap_or_else(|_| Err(defect())) {
             Ok(captured) => captured.message,
             Err(error) => {
-                self.release(&incoming, turn_id);
+                self.release(&incoming.scope, &place, turn_id);
                 return Err(error.into());
             }
         };
@@ -164,19 +175,28 @@ impl RuntimeInner {
         if is_wish_for_quiet(&incoming.content) {
             self.mute_for_a_day(&incoming.scope.user).await;
         }
-        self.start_debounce(incoming, turn_id, subscriber);
+        self.start_debounce(incoming, place, turn_id, subscriber);
         Ok(AcceptedMessage { message_id: message.id, turn_id })
     }
 
-    fn reserve(&self, incoming: &IncomingMessage) -> Result<TurnId, AcceptError> {
+    fn place_of(&self, incoming: &IncomingMessage) -> Place {
+        let delivery = self.delivery_of(&incoming.channel_id, incoming.external_ref.as_deref());
+        let conversation = match delivery {
+            Some(ChannelWrite::Deliver { conversation }) => Some(conversation),
+            _ => None,
+        };
+        Place { channel_id: incoming.channel_id.clone(), conversation }
+    }
+
+    fn reserve(&self, scope: &Scope, place: &Place) -> Result<TurnId, AcceptError> {
         let now = self.clock().now();
         let mut conversations = self.conversations();
-        let conversation = conversations.entry(incoming.scope.clone()).or_default();
+        let conversation = conversations.entry(scope.clone()).or_default();
         if conversation.waiting >= WAITING_LINES_MAX {
             return Err(AcceptError::Full { retry_after: RETRY_AFTER });
         }
         conversation.waiting += 1;
-        let burst = conversation.bursts.entry(incoming.channel_id.clone()).or_insert_with(|| Burst {
+        let burst = conversation.bursts.entry(place.clone()).or_insert_with(|| Burst {
             turn_id: TurnId(self.ids().next(now)),
             began: self.next_number(),
             lines: 0,
@@ -191,38 +211,39 @@ impl RuntimeInner {
     }
 
     /// Gives back the room of a line that could not be captured.
-    fn release(self: &Arc<Self>, incoming: &IncomingMessage, turn_id: TurnId) {
+    fn release(self: &Arc<Self>, scope: &Scope, place: &Place, turn_id: TurnId) {
         {
             let mut conversations = self.conversations();
-            let Some(conversation) = conversations.get_mut(&incoming.scope) else { return };
+            let Some(conversation) = conversations.get_mut(scope) else { return };
             conversation.waiting = conversation.waiting.saturating_sub(1);
-            if let Some(burst) = conversation.bursts.get_mut(&incoming.channel_id)
+            if let Some(burst) = conversation.bursts.get_mut(place)
                 && burst.turn_id == turn_id
             {
                 burst.in_flight = burst.in_flight.saturating_sub(1);
                 if burst.lines == 0 && burst.in_flight == 0 {
-                    conversation.bursts.remove(&incoming.channel_id);
+                    conversation.bursts.remove(place);
                 }
             }
             if conversation.is_quiet() {
-                conversations.remove(&incoming.scope);
+                conversations.remove(scope);
             }
         }
         // The burst's timer may have gone by while the failed capture was under way.
-        self.start_next_turn(&incoming.scope);
+        self.start_next_turn(scope);
     }
 
     /// Counts the durable line and starts its burst's wait again.
     fn start_debounce(
         self: &Arc<Self>,
         incoming: IncomingMessage,
+        place: Place,
         turn_id: TurnId,
         subscriber: Option<mpsc::UnboundedSender<TurnEvent>>,
     ) {
         let (generation, ripe) = {
             let mut conversations = self.conversations();
             let Some(conversation) = conversations.get_mut(&incoming.scope) else { return };
-            let Some(burst) = conversation.bursts.get_mut(&incoming.channel_id) else { return };
+            let Some(burst) = conversation.bursts.get_mut(&place) else { return };
             if burst.turn_id != turn_id {
                 return;
             }
@@ -240,7 +261,7 @@ impl RuntimeInner {
         }
         let debounce = self.debounce(&incoming.channel_id);
         let runtime = self.clone();
-        let (scope, channel_id) = (incoming.scope, incoming.channel_id);
+        let scope = incoming.scope;
         self.tasks.spawn(async move {
             if !debounce.is_zero() {
                 tokio::select! {
@@ -248,14 +269,14 @@ impl RuntimeInner {
                     () = runtime.stopping.cancelled() => {}
                 }
             }
-            runtime.mark_ready(&scope, &channel_id, generation);
+            runtime.mark_ready(&scope, &place, generation);
             runtime.start_next_turn(&scope);
         });
     }
 
-    fn mark_ready(&self, scope: &Scope, channel_id: &str, generation: u64) {
+    fn mark_ready(&self, scope: &Scope, place: &Place, generation: u64) {
         let mut conversations = self.conversations();
-        let burst = conversations.get_mut(scope).and_then(|c| c.bursts.get_mut(channel_id));
+        let burst = conversations.get_mut(scope).and_then(|c| c.bursts.get_mut(place));
         if let Some(burst) = burst.filter(|burst| burst.generation == generation) {
             burst.ripe = true;
         }
@@ -308,20 +329,20 @@ impl RuntimeInner {
             return Some(ready);
         }
         let ripe = conversation.bursts.iter().filter(|(_, burst)| burst.ripe && burst.in_flight == 0);
-        let Some((channel_id, _)) = ripe.min_by_key(|(_, burst)| burst.began) else {
+        let Some((place, _)) = ripe.min_by_key(|(_, burst)| burst.began) else {
             if conversation.is_quiet() {
                 conversations.remove(scope);
             }
             return None;
         };
-        let channel_id = channel_id.clone();
-        let burst = conversation.bursts.remove(&channel_id)?;
+        let place = place.clone();
+        let burst = conversation.bursts.remove(&place)?;
         conversation.running = true;
         conversation.waiting = conversation.waiting.saturating_sub(burst.lines);
         Some(ReadyTurn {
             turn_id: burst.turn_id,
             scope: scope.clone(),
-            channel_id,
+            channel_id: place.channel_id,
             subscribers: burst.subscribers,
             is_resumed: false,
         })

@@ -296,6 +296,22 @@ async fn in_a_server_only_mentions_of_known_accounts_are_answered() {
 }
 
 #[tokio::test]
+async fn what_is_said_in_private_is_not_answered_where_others_read() {
+    let world = linked().await;
+    let before = world.discord.sent().len();
+    world.discord.write(7, "between us");
+    world.discord.write_in_server("3001", 7, "<@99> are you there?");
+    world.until("both replies", || async { world.discord.sent().len() >= before + 2 }).await;
+    until_all_delivered(&world).await;
+    let mut places: Vec<String> =
+        world.discord.sent()[before..].iter().map(|sent| sent.channel.clone()).collect();
+    places.sort();
+    let mut expected = ["3001".to_owned(), DiscordServer::direct(7)];
+    expected.sort();
+    assert_eq!(places, expected, "each line is answered where it was said");
+}
+
+#[tokio::test]
 async fn what_can_not_be_read_is_named_or_passed_over() {
     let world = linked().await;
     world

@@ -133,7 +133,7 @@ fn settings() -> RuntimeSettings {
         consolidate: ConsolidateSettings::default(),
         recall: RecallSettings::default(),
         recent_window: 20,
-        debounce: HashMap::new(),
+        debounce: HashMap::from([("discord".to_owned(), Duration::from_secs(2))]),
         prompt_tokens: 8_000,
         turn_timeout: hour,
         answer_within: hour,
