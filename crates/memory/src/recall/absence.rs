@@ -8,7 +8,7 @@ use super::select::ScoredNode;
 use super::settings::RecallSettings;
 use super::signals::Signal;
 
-/// Words of the best message below which a search by words alone has found nothing, whatever its relevance: a share of
+/// Words of the best message below which a search by words alone has found nothing, however relevant it is: a share of
 /// what is asked for, as the signal `words` counts it. The floor of relevance alone recognises 2 in 100 questions about
 /// another life in half a year of talks with an assistant, both together 34 (docs/evaluation.md).
 pub const SAID_MIN: f64 = 0.24;

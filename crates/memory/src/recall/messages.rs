@@ -134,7 +134,7 @@ impl<'a> Ranking<'a> {
         Self { found, query, statistics, terms, asked, counts }
     }
 
-    /// What a message is worth before its surroundings are known: its own words whatever its length, and its own meaning.
+    /// What a message is worth before its surroundings are known: its own words at any length, and its own meaning.
     fn worth_alone(&self, seq: i64, weights: &MessageWeights) -> f64 {
         let words = self.words(&[(seq, 1.0)], 1.0);
         (weights[Signal::Words] + weights[Signal::TopicWords]) * words
