@@ -8,7 +8,7 @@ use memory::identifiers::MessageId;
 use memory::ports::ReceivedPosition;
 use runtime::ExternalMessage;
 
-use crate::inbound::{Inbound, Stopped};
+use crate::inbound::{ChannelInbox, Stopped};
 
 /// How a channel stands.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
@@ -127,7 +127,7 @@ pub trait Channel: Send + Sync + 'static {
     /// What is wrong, in plain words with the way to fix it.
     async fn check(&self) -> Result<String, String>;
     /// Receives until the program stops. Failures are reported to `inbound` and waited out.
-    async fn receive(&self, inbound: &Inbound) -> Stopped;
+    async fn receive(&self, inbound: &ChannelInbox) -> Stopped;
     /// Delivers a piece.
     ///
     /// # Errors

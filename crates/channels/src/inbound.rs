@@ -47,13 +47,13 @@ enum Sender {
 }
 
 /// Takes what a channel receives.
-pub struct Inbound {
+pub struct ChannelInbox {
     shared: Arc<Shared>,
     runtime: Runtime,
     channel: Arc<dyn Channel>,
 }
 
-impl Inbound {
+impl ChannelInbox {
     pub(crate) fn new(shared: Arc<Shared>, runtime: Runtime, channel: Arc<dyn Channel>) -> Self {
         Self { shared, runtime, channel }
     }

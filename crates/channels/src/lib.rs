@@ -14,6 +14,6 @@ mod telegram;
 
 pub use channel::{Channel, ChannelState, Delivered, DeliveryError, Piece, PieceOrigin, Update, UpdateKind};
 pub use discord::{Discord, DiscordError, DiscordSettings};
-pub use inbound::{Inbound, Stopped};
+pub use inbound::{ChannelInbox, Stopped};
 pub use service::{ChannelSettings, Channels, ChannelsParts};
 pub use telegram::{Telegram, TelegramError, TelegramSettings};

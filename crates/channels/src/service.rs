@@ -15,7 +15,7 @@ use tokio_util::task::TaskTracker;
 
 use crate::channel::{Channel, ChannelState};
 use crate::delivery;
-use crate::inbound::Inbound;
+use crate::inbound::ChannelInbox;
 
 /// How long a code links an account.
 const CODE_VALID: SignedDuration = SignedDuration::from_mins(10);
@@ -89,7 +89,7 @@ impl Channels {
     pub fn start(&self, runtime: &Runtime) {
         for entry in &self.shared.entries {
             let channel = entry.channel.clone();
-            let inbound = Inbound::new(self.shared.clone(), runtime.clone(), channel.clone());
+            let inbound = ChannelInbox::new(self.shared.clone(), runtime.clone(), channel.clone());
             let receiving = channel.clone();
             self.tasks.spawn(async move {
                 let _stopped = receiving.receive(&inbound).await;

@@ -91,7 +91,7 @@ pub(super) fn think(inputs: &SlowCycleInputs) -> SlowCycle {
         new_thoughts: thought(inputs).into_iter().collect(),
         new_expectations: expected.filter_map(expectation).take(MOST_EXPECTATIONS).collect(),
         new_intentions: Vec::new(),
-        salient_questions: open.map(question).take(MOST_QUESTIONS).collect(),
+        salient_questions: open.map(quiet_question).take(MOST_QUESTIONS).collect(),
         entity_descriptions: inputs.entities.iter().filter_map(description).collect(),
     }
 }
@@ -125,7 +125,7 @@ fn expectation(event: &PastEvent) -> Option<Expectation> {
     })
 }
 
-fn question(event: &PastEvent) -> String {
+fn quiet_question(event: &PastEvent) -> String {
     let language = language(&event.text);
     let restated = restated(&event.text, language);
     match language {

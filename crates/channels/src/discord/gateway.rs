@@ -14,7 +14,7 @@ use super::rest::{ApiError, Rest};
 use super::socket::{Payload, Socket, SocketEnd};
 use crate::address;
 use crate::channel::ChannelState;
-use crate::inbound::{Inbound, Stopped};
+use crate::inbound::{ChannelInbox, Stopped};
 
 /// Messages of direct conversations, and those of servers; what they say is sent to bots where they are mentioned.
 const INTENTS: u32 = (1 << 12) | (1 << 9);
@@ -103,7 +103,12 @@ impl Gateway {
     }
 
     /// Keeps a session until the program stops.
-    pub(super) async fn run(&self, rest: &Rest, inbound: &Inbound, signals: mpsc::Sender<Signal>) -> Stopped {
+    pub(super) async fn run(
+        &self,
+        rest: &Rest,
+        inbound: &ChannelInbox,
+        signals: mpsc::Sender<Signal>,
+    ) -> Stopped {
         let mut session: Option<Session> = None;
         let mut failures: u32 = 0;
         loop {
@@ -136,7 +141,7 @@ impl Gateway {
     async fn connection(
         &self,
         rest: &Rest,
-        inbound: &Inbound,
+        inbound: &ChannelInbox,
         session: &mut Option<Session>,
         signals: &mpsc::Sender<Signal>,
         is_ready: &mut bool,
@@ -195,7 +200,7 @@ fn versioned(mut url: Url) -> Url {
 }
 
 impl Connection<'_> {
-    async fn live(&mut self, inbound: &Inbound, is_ready: &mut bool) -> End {
+    async fn live(&mut self, inbound: &ChannelInbox, is_ready: &mut bool) -> End {
         let interval = match self.hello().await {
             Ok(interval) => interval,
             Err(end) => return end,
@@ -267,7 +272,12 @@ impl Connection<'_> {
         self.send(&payload).await
     }
 
-    async fn take(&mut self, payload: Payload, inbound: &Inbound, is_ready: &mut bool) -> Result<(), End> {
+    async fn take(
+        &mut self,
+        payload: Payload,
+        inbound: &ChannelInbox,
+        is_ready: &mut bool,
+    ) -> Result<(), End> {
         match payload.op {
             0 => {
                 self.dispatch(payload, inbound, is_ready);
@@ -294,7 +304,7 @@ impl Connection<'_> {
     }
 
     /// Passes an event on. There is room: nothing is read otherwise.
-    fn dispatch(&mut self, payload: Payload, inbound: &Inbound, is_ready: &mut bool) {
+    fn dispatch(&mut self, payload: Payload, inbound: &ChannelInbox, is_ready: &mut bool) {
         let name = payload.t.unwrap_or_default();
         let signal = match name.as_str() {
             "READY" => {

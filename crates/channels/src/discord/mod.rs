@@ -21,7 +21,7 @@ use tokio::sync::{Semaphore, mpsc};
 
 use crate::address::{self, AddressError};
 use crate::channel::{Channel, Delivered, DeliveryError, Piece, PieceOrigin, Update, UpdateKind};
-use crate::inbound::{Inbound, Stopped};
+use crate::inbound::{ChannelInbox, Stopped};
 use gateway::{Gateway, Signal};
 use lanes::{Lanes, Work};
 use message::{Message, OVERLAP, external};
@@ -103,7 +103,7 @@ impl Discord {
         [Some(api), gateway.filter(|host| *host != api)].into_iter().flatten().collect()
     }
 
-    async fn process(&self, inbound: &Inbound, mut signals: mpsc::Receiver<Signal>) -> Stopped {
+    async fn process(&self, inbound: &ChannelInbox, mut signals: mpsc::Receiver<Signal>) -> Stopped {
         let mut bot: Arc<str> = Arc::from("");
         let (mut lanes, mut running) = (Lanes::default(), FuturesUnordered::new());
         loop {
@@ -140,7 +140,7 @@ impl Discord {
 
     async fn work(
         &self,
-        inbound: &Inbound,
+        inbound: &ChannelInbox,
         bot: Arc<str>,
         conversation: String,
         work: Work,
@@ -155,7 +155,7 @@ impl Discord {
     /// Takes what was written in a conversation while there was no session.
     async fn catch_up_in(
         &self,
-        inbound: &Inbound,
+        inbound: &ChannelInbox,
         bot: &str,
         conversation: &str,
         newest: i64,
@@ -241,7 +241,7 @@ impl Channel for Discord {
         self.rest.bot_name().await.map_err(|error| error.to_string())
     }
 
-    async fn receive(&self, inbound: &Inbound) -> Stopped {
+    async fn receive(&self, inbound: &ChannelInbox) -> Stopped {
         let (sender, receiver) = mpsc::channel(WAITING_MAX);
         tokio::select! {
             stopped = self.gateway.run(&self.rest, inbound, sender) => stopped,
@@ -277,7 +277,7 @@ fn event(name: String, data: Value) -> Option<(String, Work)> {
 }
 
 /// Takes an event of the gateway; one that is not understood is passed over.
-async fn take_event(inbound: &Inbound, bot: &str, name: &str, data: Value) -> Result<(), Stopped> {
+async fn take_event(inbound: &ChannelInbox, bot: &str, name: &str, data: Value) -> Result<(), Stopped> {
     match name {
         "MESSAGE_CREATE" | "MESSAGE_UPDATE" => {
             let Ok(message) = serde_json::from_value::<Message>(data) else { return Ok(()) };
@@ -305,7 +305,7 @@ async fn take_event(inbound: &Inbound, bot: &str, name: &str, data: Value) -> Re
 }
 
 /// Asks again until the platform answers; none if it refuses, because the conversation is not there any more.
-async fn insist<T, W>(inbound: &Inbound, ask: impl Fn() -> W) -> Result<Option<T>, Stopped>
+async fn insist<T, W>(inbound: &ChannelInbox, ask: impl Fn() -> W) -> Result<Option<T>, Stopped>
 where
     W: Future<Output = Result<T, ApiError>>,
 {

@@ -10,7 +10,7 @@ use runtime::ExternalMessage;
 use secrecy::SecretString;
 
 use crate::channel::{Channel, ChannelState, Delivered, DeliveryError, Piece, Update, UpdateKind};
-use crate::inbound::{Inbound, Stopped};
+use crate::inbound::{ChannelInbox, Stopped};
 use api::{Api, ApiError, Message, RawUpdate};
 
 /// The platform's address.
@@ -62,7 +62,7 @@ impl Telegram {
         self.api.host()
     }
 
-    async fn poll(&self, inbound: &Inbound) -> Result<Result<(), ApiError>, Stopped> {
+    async fn poll(&self, inbound: &ChannelInbox) -> Result<Result<(), ApiError>, Stopped> {
         let offset = inbound.position().await?.map(|position| position + 1);
         let updates = tokio::select! {
             updates = self.api.updates(offset) => updates,
@@ -103,7 +103,7 @@ impl Channel for Telegram {
         self.api.bot_name().await.map_err(|error| error.to_string())
     }
 
-    async fn receive(&self, inbound: &Inbound) -> Stopped {
+    async fn receive(&self, inbound: &ChannelInbox) -> Stopped {
         let mut failures: u32 = 0;
         loop {
             let error = match self.poll(inbound).await {

@@ -144,7 +144,7 @@ impl PrivateDaemon {
 /// The home's daemon, or one for this command.
 pub(crate) enum AnyDaemon {
     Running(Daemon),
-    Private(PrivateDaemon),
+    Private(Box<PrivateDaemon>),
 }
 
 impl AnyDaemon {
@@ -152,7 +152,7 @@ impl AnyDaemon {
         match Daemon::find(home) {
             Ok(daemon) => Ok(Self::Running(daemon)),
             Err(error) if error.is::<NoDaemon>() => {
-                Ok(Self::Private(PrivateDaemon::open(config, home).await?))
+                Ok(Self::Private(Box::new(PrivateDaemon::open(config, home).await?)))
             }
             Err(error) => Err(error),
         }

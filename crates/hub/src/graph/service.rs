@@ -86,7 +86,7 @@ impl Graph {
             if waiting.is_empty() {
                 return Ok(());
             }
-            let texts = waiting.iter().map(text_of).collect();
+            let texts = waiting.iter().map(embedded_text_of).collect();
             let Some(embeddings) = self.embed(texts).await else { return Ok(()) };
             let vectors = waiting.into_iter().zip(embeddings).collect();
             self.store.put_graph_vectors(&fingerprint, vectors).await?;
@@ -143,6 +143,6 @@ impl DiaryLinks for Graph {
 }
 
 /// What of a node is embedded.
-fn text_of(node: &UnembeddedNode) -> String {
+fn embedded_text_of(node: &UnembeddedNode) -> String {
     embedded_text(&node.label, Some(&node.description))
 }

@@ -17,7 +17,7 @@ use crate::vector_index::{READABILITY_MIN, cosine};
 const FULFILLED_COSINE_MIN: f32 = 0.7;
 /// Word relevance from which it does where vectors say nothing, in either direction: 0.5 is 44 % of the information of
 /// one side found in the other, each word once.
-const FULFILLED_WORDS_MIN: f64 = 0.5;
+const FULFILLED_RELEVANCE_MIN: f64 = 0.5;
 /// Content words that must be common beside that, so that naming a thing is not yet telling of it.
 const FULFILLED_WORDS_COMMON: usize = 2;
 /// Endings of a message that asks.
@@ -76,11 +76,11 @@ fn in_words(
     let expected = index_terms(expected);
     let expected = IndexedText::new(&expected);
     let forward = |sentence: &Sentence| {
-        statistics.relevance(&sentence.terms, &expected) >= FULFILLED_WORDS_MIN
+        statistics.relevance(&sentence.terms, &expected) >= FULFILLED_RELEVANCE_MIN
             && common(&sentence.terms, &expected) >= FULFILLED_WORDS_COMMON
     };
     sentences.iter().any(forward)
-        || (statistics.relevance(&expected_terms, told) >= FULFILLED_WORDS_MIN
+        || (statistics.relevance(&expected_terms, told) >= FULFILLED_RELEVANCE_MIN
             && common(&expected_terms, told) >= FULFILLED_WORDS_COMMON)
 }
 

@@ -97,7 +97,7 @@ pub(crate) async fn extract(
     checked("persona_display_name", asked.persona_display_name.as_ref(), 0, NAME_LENGTH_MAX)?;
     checked("upload_id", asked.upload_id.as_ref(), 1, ID_LENGTH_MAX)?;
     checked("pipeline_id", asked.pipeline_id.as_ref(), 1, ID_LENGTH_MAX)?;
-    refuse_written(&app, &scope).await?;
+    refuse_written_blocks(&app, &scope).await?;
     if matches!(asked.input_type, InputType::ImportUpload) {
         if asked.upload_id.is_none() && asked.pipeline_id.is_none() {
             return Err(Problem::bad_request("give an upload_id or a pipeline_id"));
@@ -170,7 +170,7 @@ pub(crate) async fn bootstrap(
         }
         return Err(not_implemented::problem("imports", "send the material itself as text"));
     };
-    refuse_written(&app, &scope).await?;
+    refuse_written_blocks(&app, &scope).await?;
     let persona_name = material.persona_display_name;
     let events = remembered(&app, &scope, NodeKind::Event).await?;
     let thoughts = remembered(&app, &scope, NodeKind::Thought).await?;
@@ -201,7 +201,7 @@ async fn drafted(app: &App, input: PersonaDraftInput) -> Result<PersonaDraft, Pr
     })
 }
 
-async fn refuse_written(app: &App, scope: &Scope) -> Result<(), Problem> {
+async fn refuse_written_blocks(app: &App, scope: &Scope) -> Result<(), Problem> {
     if app.runtime().store().core_blocks(scope).await? == CoreBlocks::default() {
         return Ok(());
     }

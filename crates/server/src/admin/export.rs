@@ -138,7 +138,7 @@ impl Drop for ChunkWriter {
 
 /// What is written of the talk, in order.
 enum Piece {
-    Session(Session),
+    Session(Box<Session>),
     Message(Box<Message>),
 }
 
@@ -159,7 +159,7 @@ async fn write_talk(app: &App, scope: &Scope, format: ExportFormat, out: ChunkWr
     });
     'sessions: for id in sessions {
         let Some(session) = store.session(id).await.map_err(io::Error::other)? else { continue };
-        if pieces.send(Piece::Session(session)).await.is_err() {
+        if pieces.send(Piece::Session(Box::new(session))).await.is_err() {
             break;
         }
         for message in store.session_messages(id).await.map_err(io::Error::other)? {

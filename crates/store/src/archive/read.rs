@@ -192,7 +192,7 @@ impl ArchiveReader<'_> {
                 let column = column.ok_or_else(|| damaged(&format!("unknown field {field:?}")))?;
                 let cell = match (field.as_str(), value.as_str()) {
                     ("image", Some(picture)) => self.pictures.get(picture).cloned().map(Cell::Blob),
-                    _ => column.from_json(value),
+                    _ => column.read_json(value),
                 };
                 names.push(format!("\"{field}\""));
                 cells.push(cell.ok_or_else(|| damaged(&format!("{field}: not a value of this field")))?);

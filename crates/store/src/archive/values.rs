@@ -61,7 +61,7 @@ impl Column {
     }
 
     /// `None` if the value is not one of this column.
-    pub(super) fn from_json(&self, value: &Value) -> Option<Cell> {
+    pub(super) fn read_json(&self, value: &Value) -> Option<Cell> {
         Some(match (self.kind, value) {
             (_, Value::Null) => Cell::Null,
             (Kind::Text, Value::String(text)) => Cell::Text(text.clone()),

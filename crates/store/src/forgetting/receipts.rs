@@ -37,7 +37,7 @@ pub(super) fn keep(
     Ok(())
 }
 
-fn instances(connection: &Connection, receipt: ErasureId) -> Result<Vec<InstanceReach>> {
+fn instances_of(connection: &Connection, receipt: ErasureId) -> Result<Vec<InstanceReach>> {
     connection
         .prepare_cached(
             "SELECT instance_id, reached_at FROM erasure_instances WHERE receipt_id = ?1 ORDER BY instance_id",
@@ -82,6 +82,6 @@ pub(super) fn by_id(connection: &Connection, id: ErasureId) -> Result<Option<Era
 
 fn receipt(connection: &Connection, row: &Row<'_>) -> Result<ErasureReceipt> {
     let kept: ErasureReceipt = rows::json(row, 0)?;
-    let instances = instances(connection, kept.id)?;
+    let instances = instances_of(connection, kept.id)?;
     Ok(ErasureReceipt { overwritten_at: rows::optional_time(row, 1)?, instances, ..kept })
 }

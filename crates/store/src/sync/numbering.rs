@@ -93,7 +93,7 @@ fn number_one(connection: &Connection, own_number: i64, own: &Actor, key: &RowKe
     }
     let mut row = states::kept(connection, key)?;
     let found = fields::read(connection, key)?;
-    if found.is_none() && !(can_be_emptied(key.kind) && !row.stamps.is_empty()) {
+    if found.is_none() && (row.stamps.is_empty() || !can_be_emptied(key.kind)) {
         return Ok(());
     }
     let mut values = found.map(|found| found.values).unwrap_or_default();
