@@ -58,9 +58,9 @@ export const en = {
   exportMemory: "Export",
   exportExplained: "Everything as one archive, which makes the same memory in an empty home; or the conversation for reading and for other programs. Erased words are in none of them.",
   exportArchive: "Archive (zip)",
-  exportMarkdown: "Markdown",
-  exportSillyTavern: "SillyTavern",
-  exportChatGpt: "ChatGPT",
+  exportMarkdown: "Markdown, for reading",
+  exportSillyTavern: "For SillyTavern",
+  exportChatGpt: "As ChatGPT exports",
 };
 
 export const zh: typeof en = {
@@ -121,7 +121,7 @@ export const zh: typeof en = {
   exportMemory: "导出",
   exportExplained: "把全部内容导出为一个归档文件，可在空白的主目录中恢复同样的记忆；也可以只导出对话，供阅读或其他程序使用。已抹除的内容不会出现在任何导出中。",
   exportArchive: "归档（zip）",
-  exportMarkdown: "Markdown",
-  exportSillyTavern: "SillyTavern",
-  exportChatGpt: "ChatGPT",
+  exportMarkdown: "Markdown（便于阅读）",
+  exportSillyTavern: "SillyTavern 格式",
+  exportChatGpt: "ChatGPT 格式",
 };

@@ -4,17 +4,16 @@ use std::io::{BufRead as _, BufReader, Read};
 use std::path::Path;
 
 use memory::ports::{ArchiveReport, StoreError};
-use rusqlite::types::Value as Cell;
-use rusqlite::{Connection, params_from_iter};
 use serde_json::{Map, Value};
 use sha2::{Digest as _, Sha256};
 use zip::ZipArchive;
 
 use super::tables::{FILLED_BY_TRIGGERS, TABLES, Table};
-use super::values::columns;
+use super::values::{Cell, columns};
 use super::{FORMAT, MANIFEST, Manifest, VERSION};
 use crate::engine::connection::open_for_writing;
 use crate::engine::failure::Failure;
+use crate::engine::sql::{self, Connection, ToSql};
 use crate::engine::{StoreOptions, migrate};
 use crate::index::words::with_scope;
 
@@ -73,9 +72,9 @@ fn read_into(archive: &Path, database: &Path) -> Result<ArchiveReport, StoreErro
             format!("it is of version {}, this program reads {VERSION}", manifest.version),
         ));
     }
-    let connection = open_for_writing(database, &StoreOptions::default())?;
-    let written = |error: rusqlite::Error| Failure::from(error).of_write();
-    let own = migrate::version(&connection).map_err(written)?;
+    let connection = Connection::from(open_for_writing(database, &StoreOptions::default())?);
+    let written = |error: sql::Error| Failure::from(error).of_write();
+    let own = migrate::version(connection.sqlite()).map_err(sql::Error::from).map_err(written)?;
     if manifest.schema > own {
         return Err(unusable(
             archive,
@@ -119,12 +118,12 @@ fn manifest(zip: &mut Zip) -> Result<Manifest, String> {
 }
 
 enum ReadError {
-    Database(rusqlite::Error),
+    Database(sql::Error),
     Archive(String),
 }
 
-impl From<rusqlite::Error> for ReadError {
-    fn from(error: rusqlite::Error) -> Self {
+impl From<sql::Error> for ReadError {
+    fn from(error: sql::Error) -> Self {
         Self::Database(error)
     }
 }
@@ -197,9 +196,10 @@ impl ArchiveReader<'_> {
                 names.push(format!("\"{field}\""));
                 cells.push(cell.ok_or_else(|| damaged(&format!("{field}: not a value of this field")))?);
             }
+            let bound: Vec<&dyn ToSql> = cells.iter().map(|cell| cell as &dyn ToSql).collect();
             let places = vec!["?"; cells.len()].join(", ");
             let sql = format!("INSERT INTO \"{}\" ({}) VALUES ({places})", table.name, names.join(", "));
-            let inserted = self.connection.prepare_cached(&sql)?.execute(params_from_iter(cells));
+            let inserted = self.connection.prepare_cached(&sql)?.execute(bound.as_slice());
             inserted.map_err(|error| damaged(&error))?;
             count += 1;
         }
@@ -211,14 +211,14 @@ impl ArchiveReader<'_> {
         for (words, table) in [("message_words", "recall_messages"), ("node_words", "concept_nodes")] {
             let mut insert = self
                 .connection
-                .prepare(&format!("INSERT INTO \"{words}\" (rowid, terms) VALUES (?1, ?2)"))?;
-            let mut statement = self.connection.prepare(&format!(
+                .prepare_cached(&format!("INSERT INTO \"{words}\" (rowid, terms) VALUES (?1, ?2)"))?;
+            let mut statement = self.connection.prepare_cached(&format!(
                 "SELECT seq, scope, terms FROM \"{table}\" WHERE deleted_at IS NULL AND terms <> ''"
             ))?;
             let mut rows = statement.query([])?;
             while let Some(row) = rows.next()? {
                 let terms: String = row.get(2)?;
-                insert.execute((row.get::<_, i64>(0)?, with_scope(row.get(1)?, &terms)))?;
+                insert.execute((row.get::<i64>(0)?, with_scope(row.get(1)?, &terms)))?;
             }
         }
         Ok(())

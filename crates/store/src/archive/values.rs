@@ -1,9 +1,30 @@
 //! Columns as JSON, without losing a bit: ids and times as text, fractions as text, other bytes in hexadecimal.
 
 use jiff::Timestamp;
-use rusqlite::types::{Value as Cell, ValueRef};
-use rusqlite::{Connection, Result};
 use serde_json::Value;
+
+use crate::engine::sql::{Connection, Result, ToSql, ValueRef};
+
+/// A value that is written into a column.
+pub(super) enum Cell {
+    Null,
+    Integer(i64),
+    Real(f64),
+    Text(String),
+    Blob(Vec<u8>),
+}
+
+impl ToSql for Cell {
+    fn to_sql(&self) -> Result<ValueRef<'_>> {
+        Ok(match self {
+            Self::Null => ValueRef::Null,
+            Self::Integer(number) => ValueRef::Integer(*number),
+            Self::Real(number) => ValueRef::Real(*number),
+            Self::Text(text) => ValueRef::Text(text.as_bytes()),
+            Self::Blob(bytes) => ValueRef::Blob(bytes),
+        })
+    }
+}
 
 /// A column of a table.
 pub(super) struct Column {
@@ -27,7 +48,7 @@ const TIMES: [&str; 6] =
 const ID_BYTES: usize = 16;
 
 pub(super) fn columns(connection: &Connection, table: &str) -> Result<Vec<Column>> {
-    let mut statement = connection.prepare("SELECT name, type FROM pragma_table_info(?1)")?;
+    let mut statement = connection.prepare_cached("SELECT name, type FROM pragma_table_info(?1)")?;
     let columns = statement.query_map([table], |row| {
         let (name, declared): (String, String) = (row.get(0)?, row.get(1)?);
         let kind = match declared.as_str() {

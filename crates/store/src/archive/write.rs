@@ -4,8 +4,6 @@ use std::path::Path;
 use jiff::Timestamp;
 use memory::PersonaId;
 use memory::ports::{ArchiveReport, StoreError};
-use rusqlite::types::ValueRef;
-use rusqlite::{Connection, Row, ToSql};
 use serde_json::{Map, Value};
 use sha2::{Digest as _, Sha256};
 use zip::ZipWriter;
@@ -16,6 +14,7 @@ use super::values::{Column, columns};
 use super::{FORMAT, MANIFEST, Manifest, ManifestFile, VERSION};
 use crate::engine::connection::open_for_reading;
 use crate::engine::failure::Failure;
+use crate::engine::sql::{self, Connection, Row, ToSql, ValueRef};
 use crate::engine::{StoreOptions, migrate};
 
 /// Writes one state of the database, of the moment at which it begins, while others go on using it.
@@ -25,8 +24,8 @@ pub(crate) fn write_archive<W: Write>(
     at: Timestamp,
     out: W,
 ) -> Result<ArchiveReport, StoreError> {
-    let connection = open_for_reading(database, &StoreOptions::default())?;
-    let read = |error: rusqlite::Error| Failure::from(error).of_read();
+    let connection = Connection::from(open_for_reading(database, &StoreOptions::default())?);
+    let read = |error: sql::Error| Failure::from(error).of_read();
     connection.execute_batch("BEGIN; SELECT count(*) FROM sqlite_schema;").map_err(read)?;
     let mut archive = Archive {
         connection: &connection,
@@ -48,7 +47,7 @@ pub(crate) fn write_archive<W: Write>(
 #[derive(Debug, thiserror::Error)]
 enum WriteError {
     #[error(transparent)]
-    Database(#[from] rusqlite::Error),
+    Database(#[from] sql::Error),
     #[error(transparent)]
     Output(#[from] io::Error),
 }
@@ -103,7 +102,7 @@ impl<W: Write> Archive<'_, W> {
         let manifest = Manifest {
             format: FORMAT.to_owned(),
             version: VERSION,
-            schema: migrate::version(self.connection)?,
+            schema: migrate::version(self.connection.sqlite()).map_err(sql::Error::from)?,
             created_at: at.to_string(),
             persona_id: self.persona.map(str::to_owned),
             files: std::mem::take(&mut self.files),
@@ -162,7 +161,7 @@ impl<W: Write> Archive<'_, W> {
         let columns = columns(connection, table.name)?;
         let mut pictures = Vec::new();
         each_row(connection, table, &columns, persona, |row| {
-            pictures.push((picture_name(row, &columns)?, row.get::<_, Vec<u8>>("image")?));
+            pictures.push((picture_name(row, &columns)?, row.get::<Vec<u8>>(place_of(&columns, "image"))?));
             Ok(())
         })?;
         for (name, image) in pictures {
@@ -177,15 +176,15 @@ impl<W: Write> Archive<'_, W> {
     /// The documents that are shown, for people; the rows have them too.
     fn documents(&mut self) -> Result<(), WriteError> {
         let connection = self.connection;
-        let mut statement = connection.prepare(
+        let mut statement = connection.prepare_cached(
             "SELECT d.number, d.persona_id, d.user_id, d.kind, d.stem, v.content
              FROM hub_documents d JOIN hub_versions v ON v.document = d.number AND v.state = 'shown'
              WHERE v.content IS NOT NULL AND (?1 IS NULL OR d.persona_id = ?1) ORDER BY d.number",
         )?;
         let mut rows = statement.query([self.persona])?;
         while let Some(row) = rows.next()? {
-            let part = |column: usize| -> rusqlite::Result<String> {
-                Ok(safe_name(&row.get::<_, Option<String>>(column)?.unwrap_or_else(|| "everyone".to_owned())))
+            let part = |column: usize| -> sql::Result<String> {
+                Ok(safe_name(&row.get::<Option<String>>(column)?.unwrap_or_else(|| "everyone".to_owned())))
             };
             let number: i64 = row.get(0)?;
             let name = format!("documents/{}/{}/{}/{}-{number}.md", part(1)?, part(2)?, part(3)?, part(4)?);
@@ -214,26 +213,30 @@ fn each_row(
     let names: Vec<String> = columns.iter().map(|column| format!("\"{}\"", column.name)).collect();
     let condition = persona.map_or_else(|| "1".to_owned(), |_| table.condition());
     let sql = format!("SELECT {} FROM \"{}\" WHERE {condition}", names.join(", "), table.name);
-    let mut statement = connection.prepare(&sql)?;
-    let bound: Vec<&dyn ToSql> = match (&persona, statement.parameter_count()) {
-        (Some(persona), 1) => vec![persona],
+    let mut statement = connection.prepare_cached(&sql)?;
+    let bound: Vec<&dyn ToSql> = match &persona {
+        Some(persona) if condition.contains("?1") => vec![persona],
         _ => Vec::new(),
     };
     let mut rows = statement.query(bound.as_slice())?;
     let mut count = 0;
     while let Some(row) = rows.next()? {
-        each(row)?;
+        each(&row)?;
         count += 1;
     }
     Ok(count)
 }
 
 /// Of the avatar's digest: ids of personas may have any characters.
-fn picture_name(row: &Row<'_>, columns: &[Column]) -> rusqlite::Result<String> {
-    debug_assert!(columns.iter().any(|column| column.name == "persona_id"));
-    let (persona, extension): (String, String) = (row.get("persona_id")?, row.get("extension")?);
+fn picture_name(row: &Row<'_>, columns: &[Column]) -> sql::Result<String> {
+    let text = |column| row.get::<String>(place_of(columns, column));
+    let (persona, extension) = (text("persona_id")?, text("extension")?);
     let digest = hex::encode(&Sha256::digest(persona.as_bytes())[..8]);
     Ok(format!("pictures/{}-{digest}.{extension}", safe_name(&persona)))
+}
+
+fn place_of(columns: &[Column], name: &str) -> usize {
+    columns.iter().position(|column| column.name == name).unwrap_or(columns.len())
 }
 
 /// Letters and digits of every script, the rest as `-`.
