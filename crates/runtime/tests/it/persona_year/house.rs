@@ -8,8 +8,10 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use jiff::Timestamp;
-use memory::ports::{Clock as _, Embedder, PersonaStore as _, UserStore as _};
-use memory::sessions::SessionPolicy;
+use memory::ports::{
+    Clock as _, Embedder, PersonaStore as _, SessionFilter, SessionStore as _, UserStore as _,
+};
+use memory::sessions::{SessionPolicy, SessionStatus};
 use memory::vector_index::VectorIndex;
 use mind::{LanguageMind, Prompts};
 use runtime::{Broadcast, Ledger, Metrics, Runtime, RuntimeParts, RuntimeSettings};
@@ -165,12 +167,25 @@ impl House {
                 self.clock.advance(Duration::ZERO).await;
                 state.set((self.runtime.load(), self.clock.sleepers()));
                 let (load, sleepers) = state.get();
-                calm = if load == (0, 0) && sleepers >= LOOPS { calm + 1 } else { 0 };
+                let is_calm = load == (0, 0) && sleepers >= LOOPS && !self.consolidates().await;
+                calm = if is_calm { calm + 1 } else { 0 };
             }
         };
         if tokio::time::timeout(PATIENCE, work).await.is_err() {
             panic!("the house never rests; lines and turns, sleepers: {:?}", state.get());
         }
+    }
+
+    /// Whether a session is being made memory, or will be without any time passing. Other loops sleep meanwhile.
+    async fn consolidates(&self) -> bool {
+        for status in [SessionStatus::Closing, SessionStatus::Consolidating] {
+            let filter = SessionFilter { status: Some(status), limit: u32::MAX, ..SessionFilter::default() };
+            let sessions = self.store.database.sessions(filter).await.unwrap();
+            if sessions.iter().any(|session| session.retry_at.is_none()) {
+                return true;
+            }
+        }
+        false
     }
 
     /// Waits, with hardly any time passing, until every row has its vector: the worker that let a turn go first sleeps
